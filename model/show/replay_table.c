@@ -32,7 +32,7 @@ typedef struct {
     const char *what;
 } skipped_t;
 
-enum { SKIPPED_COUNT = 4 };
+enum { SKIPPED_COUNT = 5 };
 
 static void list_skipped(const pto_recording_skipped_t *skipped, skipped_t kind[SKIPPED_COUNT]) {
     kind[0] = (skipped_t){skipped->others, "of no collective that portolan has"};
@@ -41,6 +41,7 @@ static void list_skipped(const pto_recording_skipped_t *skipped, skipped_t kind[
     kind[2] = (skipped_t){skipped->sizeless, "without bytes, or of a single process"};
     kind[3] =
         (skipped_t){skipped->uneven, "on communicators with different numbers of processes on their nodes"};
+    kind[4] = (skipped_t){skipped->torn, "whose row other output interrupted"};
 }
 
 static void print_skipped(const pto_recording_skipped_t *skipped) {
@@ -303,11 +304,13 @@ static void print_kind(const pto_replayed_t *replayed, const char *only_route, i
     int used = printf("%-*s %5s %8s %5lld %8s %8s%7s ", width, kind_name(call, name), shape,
                       pto_size_text(call->bytes, size), (long long)call->times, measured,
                       taken_text(pto_replayed_taken(replayed, i), taken), cheapest);
-    snprintf(route, sizeof route, "%s%s%s", strategy->name, best->price.extrapolated.gpus > 0 ? " *" : "",
-             pto_step_unsure(&replayed->step, i) ? " ?" : "");
+    const bool is_refuted = pto_replayed_is_refuted(replayed, i);
     char route_taken[PTO_ESCAPED_MAX * PTO_RECORDING_ROUTE_MAX];
     pto_escape_text(call->route, route_taken, sizeof route_taken);
-    print_route(route_taken, strategy->name, route, !*only_route, pto_terminal_width(stdout) - used);
+    snprintf(route, sizeof route, "%s%s%s", strategy->name, best->price.extrapolated.gpus > 0 ? " *" : "",
+             pto_step_unsure(&replayed->step, i) ? " ?" : "");
+    print_route(route_taken, is_refuted ? route_taken : strategy->name, is_refuted ? route_taken : route,
+                !*only_route, pto_terminal_width(stdout) - used);
 }
 
 /* Whether one of the times in its line is. */
@@ -352,6 +355,20 @@ static int64_t unpriced_calls(const pto_replayed_t *replayed, bool *all) {
     return calls;
 }
 
+/* Calls that were faster than every prediction. */
+static void print_refuted(const pto_replayed_t *replayed) {
+    int64_t faster = 0, unpriced = 0;
+    for (int i = 0; i < replayed->trace.count; i++)
+        if (pto_replayed_is_refuted(replayed, i)) {
+            faster += replayed->trace.call[i].times;
+            unpriced += pto_replayed_taken(replayed, i) ? 0 : replayed->trace.call[i].times;
+        }
+    if (faster > 0)
+        pto_print_note(stdout, "no advice for %lld call%s: measured faster than any predicted route%s",
+                       (long long)faster, plural(faster),
+                       unpriced == faster ? ", and their own route has no price on this machine" : "");
+}
+
 static void print_kinds(const pto_replayed_t *replayed) {
     double below = HUGE_VAL;
     bool none_priced;
@@ -371,11 +388,13 @@ static void print_kinds(const pto_replayed_t *replayed) {
     for (int64_t shown = 0; kind >= 0 && shown < replayed->replay->top; shown++) {
         print_kind(replayed, only_route, width, kind);
         extrapolated = extrapolated || is_extrapolated(replayed, kind);
-        unsure = unsure || pto_step_unsure(&replayed->step, kind);
+        unsure =
+            unsure || (!pto_replayed_is_refuted(replayed, kind) && pto_step_unsure(&replayed->step, kind));
         below = weight_of(replayed, kind, !none_priced);
         kind = next_kind(replayed, !none_priced, below, kind);
     }
     pto_print_marks(stdout, (pto_marks_t){extrapolated, unsure});
+    print_refuted(replayed);
 }
 
 void pto_print_replayed(pto_replayed_t *replayed) {

@@ -35,6 +35,8 @@ const pto_prediction_t *pto_replayed_taken(const pto_replayed_t *replayed, int i
 /* By its cheapest route, of a call that is priced. */
 const pto_prediction_t *pto_replayed_cheapest(const pto_replayed_t *replayed, int i,
                                               const pto_strategy_t **strategy);
+/* Whether the calls were measured faster than the cheapest prediction, which is then no advice. */
+bool pto_replayed_is_refuted(const pto_replayed_t *replayed, int i);
 
 /* Calls that were on GPU buffers and are priced as if they were not. */
 int64_t pto_replayed_for_host(const pto_replayed_t *replayed);

@@ -21,8 +21,10 @@ static const char usage[] =
     "printed next to the predicted ones. These files are read, compressed by gzip or not:\n"
     "\n"
     "  calls           calls.csv of libportolan-profile.so, PORTOLAN_REPORT of libportolan-mpi.so\n"
-    "  osu             what OSU's benchmarks of collectives print (with --nodes)\n"
-    "  nccl-tests      what nccl-tests print\n"
+    "  osu             what OSU's micro-benchmarks print (with --nodes)\n"
+    "  nccl-tests      what nccl-tests and rccl-tests print, as tables or JSON (-J)\n"
+    "  imb             what the Intel MPI Benchmarks print\n"
+    "  ucc-perftest    what ucc_perftest prints (with --nodes)\n"
     "  kineto          JSON of PyTorch's profiler (export_chrome_trace)\n"
     "  nccl-inspector  JSON lines of NCCL's inspector plugin\n"
     "  chakra          execution traces in protobuf (.et); chakra-json: in JSON\n"
@@ -33,6 +35,9 @@ static const char usage[] =
     "  portolan replay calls.csv --machine summit-spectrum-refit\n"
     "  portolan replay osu_allreduce.txt --machine h200-x2 --nodes 1 --gpus-per-node 2\n"
     "  portolan replay trace.json.gz --machine dgx-h100\n"
+    "\n"
+    "Benchmarks' outputs may have a launcher's prefix before each line (srun --label, mpirun --tag-output,\n"
+    "time stamps, names of pods), come as a table alone, and hold several programs.\n"
     "\n"
     "The calls of one process are replayed. Processes are placed node by node, one for each GPU. If the "
     "file\n"
@@ -75,8 +80,8 @@ static const pto_option_t replay_options[] = {
     {"gpus-per-node", "N",
      "processes on each node, one for each GPU (default: all of the machine's GPUs; nccl-tests: as listed)",
      STORE(COUNT, trace.gpus_per_node)},
-    {"collective", "NAME", "nccl-tests that do not print it: the collective", STORE(WORD, trace.collective),
-     .word_at = collective_at},
+    {"collective", "NAME", "benchmarks whose output does not name it: the collective",
+     STORE(WORD, trace.collective), .word_at = collective_at},
     {"as-gpu", NULL, "take calls on host buffers for calls on GPU buffers", STORE(FLAG, trace.as_gpu)},
     {"memory", "gpu|host", "host: all calls are on host buffers (default: host if the machine has no GPUs)",
      STORE(WORD, options.scenario.memory), .word_at = pto_option_memory_at},

@@ -1,4 +1,5 @@
-/* What OSU's benchmarks and nccl-tests print. */
+/* What the outputs of benchmarks have in common: who took part, what a row means, and several programs in one
+ * log. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,14 +7,56 @@
 #include "base/text.h"
 #include "reader.h"
 
-/* --- processes that nccl-tests list --------------------------------------------------------------------- */
+/* --- processes that a file lists ------------------------------------------------------------------------ */
 
-enum { HOSTS_MAX = 1 << 14, HOSTS_PER_ITEM = 16 };
+enum { HOSTS_MAX = 1 << 14, HOSTS_PER_ITEM = 16, RANKS_MAX = 1 << 20, RANKS_PER_ITEM = 256 };
 
-/* A process on a host whose name has so many characters; 0: the file does not name it. */
-static pto_status_t add_listed(pto_recording_reader_t *reader, const char *host, size_t length) {
+void pto_bench_forget_processes(pto_recording_reader_t *reader) {
+    pto_recording_listed_t *listed = &reader->listed;
+    const int64_t ranks = listed->procs > 0 ? listed->last_rank + 1 : 0;
+    if (ranks > 0)
+        memset(listed->has_rank, 0, (size_t)ranks);
+    reader->source->items += ranks / RANKS_PER_ITEM;
+    listed->procs = 0;
+    listed->host_count = 0;
+    listed->last_rank = 0;
+}
+
+/* Each process is listed once, unless the output is of several runs. */
+static pto_status_t add_rank(pto_recording_reader_t *reader, int64_t rank) {
+    pto_recording_listed_t *listed = &reader->listed;
+    if (rank < 0 || rank >= RANKS_MAX)
+        return pto_recording_fail(reader, PTO_ERR_TOO_LARGE, "process %lld of more than 2^20",
+                                  (long long)rank);
+    if (rank >= listed->rank_room) {
+        int64_t room = listed->rank_room ? listed->rank_room : 64;
+        while (room <= rank)
+            room *= 2;
+        bool *grown = realloc(listed->has_rank, (size_t)room);
+        if (!grown)
+            return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for processes");
+        memset(grown + listed->rank_room, 0, (size_t)(room - listed->rank_room));
+        listed->has_rank = grown;
+        listed->rank_room = room;
+    }
+    if (listed->has_rank[rank])
+        return pto_recording_fail(
+            reader, PTO_ERR_RANGE,
+            "process %lld is listed twice: each process ran alone, so no time is that of a "
+            "collective; build nccl-tests with MPI=1 to run them as one job",
+            (long long)rank);
+    listed->has_rank[rank] = true;
+    listed->last_rank = rank > listed->last_rank ? rank : listed->last_rank;
+    return PTO_OK;
+}
+
+pto_status_t pto_bench_process(pto_recording_reader_t *reader, int64_t rank, const char *host,
+                               size_t length) {
     pto_recording_listed_t *listed = &reader->listed;
     int at = listed->host_count - 1;
+    pto_status_t status = add_rank(reader, rank);
+    if (status != PTO_OK)
+        return status;
     listed->procs++;
     length = length < sizeof listed->host->name ? length : sizeof listed->host->name - 1;
     while (at >= 0 && (strncmp(listed->host[at].name, host, length) != 0 || listed->host[at].name[length]))
@@ -83,62 +126,15 @@ static pto_status_t fail_processes(pto_recording_reader_t *reader) {
                               nodes == 1 ? "has" : "have", nodes * each);
 }
 
-/* --- benchmarks ----------------------------------------------------------------------------------------- */
-
-/* The first that a heading contains. Sizes are bytes of a vector, of a block, or of the blocks of all. */
-static const struct {
-    const char *name;
-    pto_collective_t collective;
-    bool by_block;
-} osu_tests[] =
-    {
-        {"Allgatherv", PTO_COLLECTIVE_ALLGATHERV, false},
-        {"Gatherv", PTO_COLLECTIVE_COUNT, false},
-        {"Scatterv", PTO_COLLECTIVE_COUNT, false},
-        {"All-to-Allv", PTO_COLLECTIVE_ALLTOALLV, false},
-        {"All-to-Allw", PTO_COLLECTIVE_COUNT, false},
-        {"All-to-All", PTO_COLLECTIVE_ALLTOALL, false},
-        {"Reduce_scatter", PTO_COLLECTIVE_REDUCE_SCATTER, true},
-        {"Allreduce", PTO_COLLECTIVE_ALLREDUCE, false},
-        {"Allgather", PTO_COLLECTIVE_ALLGATHER, false},
-        {"Reduce", PTO_COLLECTIVE_REDUCE, false},
-        {"Broadcast", PTO_COLLECTIVE_BROADCAST, false},
-        {"Gather", PTO_COLLECTIVE_GATHER, false},
-        {"Scatter", PTO_COLLECTIVE_SCATTER, false},
-},
-  nccl_tests[] = {
-      {"all_reduce", PTO_COLLECTIVE_ALLREDUCE, false},
-      {"reduce_scatter", PTO_COLLECTIVE_REDUCE_SCATTER, true},
-      {"reduce", PTO_COLLECTIVE_REDUCE, false},
-      {"broadcast", PTO_COLLECTIVE_BROADCAST, false},
-      {"all_gather", PTO_COLLECTIVE_ALLGATHER, true},
-      {"alltoall", PTO_COLLECTIVE_ALLTOALL, true},
-      {"gather", PTO_COLLECTIVE_GATHER, true},
-      {"scatter", PTO_COLLECTIVE_SCATTER, true},
-};
-
-static bool is_by_block(const pto_recording_reader_t *reader) {
-    if (reader->trace->format == PTO_RECORDING_OSU)
-        return reader->collective == PTO_COLLECTIVE_REDUCE_SCATTER;
-    for (size_t i = 0; i < sizeof nccl_tests / sizeof *nccl_tests; i++)
-        if (nccl_tests[i].collective == reader->collective)
-            return nccl_tests[i].by_block;
-    return false;
-}
-
-/* Whether a program is named after a benchmark: all_reduce_perf, all_reduce_perf_mpi, all_reduce. */
-static bool is_named(const char *program, const char *test) {
-    const char *found = strstr(program, test);
-    const char *end = found ? found + strlen(test) : "-";
-    return *end == '\0' || pto_text_begins(end, "_perf");
-}
-
-/* Its collective is one that a benchmark of nccl-tests measures. */
-static bool is_nccl_test(pto_collective_t collective) {
-    for (size_t i = 0; i < sizeof nccl_tests / sizeof *nccl_tests; i++)
-        if (nccl_tests[i].collective == collective)
-            return true;
-    return false;
+static pto_status_t fail_missing(pto_recording_reader_t *reader) {
+    const pto_recording_listed_t *listed = &reader->listed;
+    int64_t missing = 0;
+    while (listed->has_rank[missing])
+        missing++;
+    return pto_recording_fail(reader, PTO_ERR_RANGE,
+                              "the file lists %lld process%s up to %lld, and not process %lld",
+                              (long long)listed->procs, listed->procs == 1 ? "" : "es",
+                              (long long)listed->last_rank, (long long)missing);
 }
 
 /* How many processes there were, and on how many nodes where the file lists them and the options do not say.
@@ -147,24 +143,141 @@ static pto_status_t find_processes(const pto_recording_reader_t *reader, pto_rec
     const pto_recording_options_t *options = reader->options;
     const pto_recording_listed_t *listed = &reader->listed;
     const int64_t asked = options->nodes * options->gpus_per_node;
-    kind->procs = listed->procs > 0 ? listed->procs : asked;
-    if (listed->procs == 0)
+    const int64_t stated = listed->procs > 0 ? listed->procs : reader->benchmark.procs;
+    kind->procs = stated > 0 ? stated : asked;
+    if (stated == 0)
         return PTO_OK;
     if (options->nodes == 0) {
-        kind->nodes = options->places_assumed ? listed_nodes(listed) : 0;
+        kind->nodes = options->places_assumed && listed->procs > 0 ? listed_nodes(listed) : 0;
         return PTO_OK;
     }
     kind->nodes = options->nodes;
-    bool fits = options->places_assumed ? listed->procs % options->nodes == 0 : listed->procs == asked;
+    bool fits = options->places_assumed ? stated % options->nodes == 0 : stated == asked;
     return fits ? PTO_OK : PTO_ERR_NOT_APPLICABLE;
 }
 
-/* A size and its time. */
-static pto_status_t add_row(pto_recording_reader_t *reader, int64_t bytes, double seconds) {
+/* --- rates ---------------------------------------------------------------------------------------------- */
+
+/* What a GPU can send at most, in one direction: NVLink's rates from NVIDIA's data sheets. Others, and host
+ * memory, send less than the fastest link sold. */
+static double fastest_link(const char *gpu) {
+    static const struct {
+        const char *name;
+        double bytes_per_s;
+    } links[] = {{"V100", 150e9}, {"A100", 300e9}, {"H100", 450e9}, {"H200", 450e9}, {"B200", 900e9}};
+    for (size_t i = 0; i < sizeof links / sizeof *links; i++)
+        if (strstr(gpu, links[i].name))
+            return links[i].bytes_per_s;
+    return 2e12;
+}
+
+/* The least that some process sends, in-network reduction and broadcast included, in a call of `bytes` as in
+ * a scenario. */
+static double least_sent(const pto_recording_kind_t *kind) {
+    const double bytes = (double)kind->call.bytes;
+    switch (kind->call.collective) {
+    case PTO_COLLECTIVE_ALLTOALL:
+    case PTO_COLLECTIVE_ALLTOALLV:
+    case PTO_COLLECTIVE_REDUCE_SCATTER:
+    case PTO_COLLECTIVE_SCATTER:
+        return bytes * (double)(kind->procs - 1);
+    case PTO_COLLECTIVE_MESSAGES:
+        return bytes * (double)kind->call.messages;
+    default:
+        return bytes;
+    }
+}
+
+static pto_status_t check_rate(pto_recording_reader_t *reader, const pto_recording_kind_t *kind,
+                               double seconds) {
+    const double rate = seconds > 0 ? least_sent(kind) / seconds : 0;
+    const double most = fastest_link(reader->trace->gpu);
+    if (rate <= most)
+        return PTO_OK;
+    return pto_recording_fail(
+        reader, PTO_ERR_RANGE,
+        "%lld bytes in %.4g us is more than %.0f GB/s for one process, which no link of "
+        "such a machine has: did the processes run together?",
+        (long long)kind->call.bytes, 1e6 * seconds, most / 1e9);
+}
+
+/* --- rows ----------------------------------------------------------------------------------------------- */
+
+pto_status_t pto_bench_found(pto_recording_reader_t *reader, const pto_bench_format_t *format) {
+    const pto_collective_t asked = reader->options->collective;
+    pto_status_t status = pto_recording_found(reader, format->format);
+    bool of_all = false;
+    reader->benchmark.collective = PTO_COLLECTIVE_COUNT;
+    if (status != PTO_OK || asked == PTO_COLLECTIVE_COUNT)
+        return status;
+    if (!format->has_test(asked, &of_all))
+        return pto_recording_fail(reader, PTO_ERR_NOT_APPLICABLE, "%s %s no benchmark of %s",
+                                  pto_recording_format_name(format->format),
+                                  format == &pto_nccl_tests_format ? "have" : "has",
+                                  pto_collective_name(asked));
+    return pto_bench_name(reader, pto_collective_name(asked), asked, of_all);
+}
+
+pto_status_t pto_bench_name(pto_recording_reader_t *reader, const char *program, pto_collective_t collective,
+                            bool of_all) {
+    const pto_collective_t asked = reader->options->collective;
+    pto_bench_t *benchmark = &reader->benchmark;
+    snprintf(benchmark->program, sizeof benchmark->program, "%s", program);
+    benchmark->collective = collective;
+    benchmark->of_all = of_all;
+    benchmark->is_foreign = false;
+    benchmark->torn[0] = '\0';
+    if (collective != PTO_COLLECTIVE_COUNT && asked != PTO_COLLECTIVE_COUNT && asked != collective &&
+        !reader->options->shape_unknown)
+        return pto_recording_fail(reader, PTO_ERR_NOT_APPLICABLE, "the file is of %s (%s), not of %s",
+                                  program, pto_collective_name(collective), pto_collective_name(asked));
+    return PTO_OK;
+}
+
+pto_status_t pto_bench_fail_nameless(pto_recording_reader_t *reader) {
+    const char *naming = reader->options->naming;
+    if (reader->options->shape_unknown)
+        return PTO_OK;
+    return pto_recording_fail(reader, PTO_ERR_KEY, "the file does not name its collective: give %s",
+                              naming ? naming : "--collective");
+}
+
+/* A row that is measured, and of something that portolan has. */
+static pto_status_t count_row(pto_recording_reader_t *reader, pto_recording_kind_t *kind, int64_t bytes,
+                              double value) {
+    const pto_bench_t *benchmark = &reader->benchmark;
+    const int64_t in_flight = benchmark->messages * benchmark->procs / 2; /* of all pairs */
+    const double seconds = benchmark->is_rate ? (double)(bytes * in_flight) / (1e6 * value) : 1e-6 * value;
+    kind->call.collective = benchmark->collective;
+    kind->call.messages = benchmark->messages;
+    kind->call.bytes = benchmark->of_all ? (bytes + kind->procs - 1) / kind->procs : bytes;
+    if (benchmark->collective == PTO_COLLECTIVE_PAIR)
+        kind->call.distance =
+            kind->nodes > 1 || reader->options->gpus_per_node == 1 ? PTO_LEVEL_OFF_NODE : PTO_LEVEL_ON_SOCKET;
+    snprintf(kind->call.route, sizeof kind->call.route, "%s",
+             reader->trace->format == PTO_RECORDING_NCCL_TESTS ? "nccl" : "mpi");
+    pto_status_t status = check_rate(reader, kind, seconds);
+    if (status != PTO_OK)
+        return status;
+    reader->trace->on_gpu += reader->trace->format != PTO_RECORDING_NCCL_TESTS && !benchmark->on_host;
+    return pto_recording_add(reader, kind, seconds);
+}
+
+pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double value) {
     const pto_recording_options_t *options = reader->options;
+    const pto_bench_t *benchmark = &reader->benchmark;
+    pto_recording_skipped_t *skipped = &reader->trace->skipped;
     pto_recording_kind_t kind = {.communicator = -1};
+    if (options->shape_unknown)
+        return PTO_OK;
+    if (benchmark->collective == PTO_COLLECTIVE_COUNT) {
+        ++*(benchmark->on_host && !options->as_gpu ? &skipped->on_host : &skipped->others);
+        return PTO_OK;
+    }
     if (find_processes(reader, &kind) != PTO_OK)
         return fail_processes(reader);
+    if (reader->listed.procs > 0 && reader->listed.procs != reader->listed.last_rank + 1)
+        return fail_missing(reader);
     if (options->places_assumed && kind.nodes > 0 && kind.procs / kind.nodes > options->gpus_per_node)
         return fail_crowded(reader, kind.procs / kind.nodes);
     const int64_t listed = listed_nodes(&reader->listed);
@@ -172,127 +285,65 @@ static pto_status_t add_row(pto_recording_reader_t *reader, int64_t bytes, doubl
     if (kind.procs == 0)
         return pto_recording_fail(reader, PTO_ERR_KEY,
                                   "the file does not say how many processes there were: give --nodes");
-    if (reader->osu_on_host && !options->as_gpu) {
-        reader->trace->skipped.on_host++;
+    if (benchmark->on_host && !options->as_gpu) {
+        skipped->on_host++;
         return PTO_OK;
     }
-    if (reader->collective == PTO_COLLECTIVE_COUNT || bytes == 0 || kind.procs == 1) {
-        ++*(bytes == 0 || kind.procs == 1 ? &reader->trace->skipped.sizeless
-                                          : &reader->trace->skipped.others);
+    if (bytes == 0 || kind.procs == 1 || value == 0) {
+        skipped->sizeless++;
         return PTO_OK;
     }
-    kind.call.collective = reader->collective;
-    kind.call.bytes = is_by_block(reader) ? (bytes + kind.procs - 1) / kind.procs : bytes;
-    snprintf(kind.call.route, sizeof kind.call.route, "%s",
-             reader->trace->format == PTO_RECORDING_OSU ? "mpi" : "nccl");
-    reader->trace->on_gpu += reader->trace->format == PTO_RECORDING_OSU && !reader->osu_on_host;
-    return pto_recording_add(reader, &kind, seconds);
+    return count_row(reader, &kind, bytes, value);
 }
 
-/* "# OSU MPI-CUDA Allreduce Latency Test v7.4"; for buffers in host memory, "# OSU MPI Allreduce ...". */
-pto_status_t pto_osu_heading(pto_recording_reader_t *reader, const char *line) {
-    size_t i = 0;
-    reader->osu_on_host = pto_text_begins(line, "# OSU MPI ");
-    *(reader->osu_on_host ? &reader->trace->times_on_host : &reader->trace->times_on_gpu) = true;
-    while (i < sizeof osu_tests / sizeof *osu_tests && !strstr(line, osu_tests[i].name))
-        i++;
-    reader->collective =
-        i < sizeof osu_tests / sizeof *osu_tests ? osu_tests[i].collective : PTO_COLLECTIVE_COUNT;
-    return pto_recording_found(reader, PTO_RECORDING_OSU);
+/* --- logs ----------------------------------------------------------------------------------------------- */
+
+static const pto_bench_format_t *const formats[] = {&pto_osu_format, &pto_nccl_tests_format, &pto_imb_format,
+                                                    &pto_ucc_format};
+
+static const pto_bench_format_t *heading_at(const char *line) {
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (formats[i]->is_heading(line))
+            return formats[i];
+    return NULL;
 }
 
-/* "1024   38.77   37.98 ...": other lines are of other programs that printed in between. */
-pto_status_t pto_osu_row(pto_recording_reader_t *reader, char *line) {
+const pto_bench_format_t *pto_bench_find(char *line, char **heading) {
+    for (char *at = strpbrk(line, "#Cs"); at; at = strpbrk(at + 1, "#Cs")) {
+        const pto_bench_format_t *found = heading_at(at);
+        *heading = at;
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+pto_status_t pto_bench_line(pto_recording_reader_t *reader, char *line) {
+    const pto_bench_format_t *own = NULL, *heading = heading_at(line);
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (formats[i]->format == reader->trace->format)
+            own = formats[i];
+    if (heading)
+        reader->benchmark.is_foreign = heading != own;
+    if (!reader->benchmark.is_foreign)
+        return own->read_line(reader, line);
     char *field[PTO_RECORDING_COLUMNS_MAX];
     int64_t bytes;
-    double us;
-    if (pto_recording_split(line, " \t", true, field) < 2 || !pto_recording_whole(field[0], &bytes) ||
-        !pto_recording_seconds(field[1], &us))
-        return PTO_OK;
-    return add_row(reader, bytes, 1e-6 * us);
-}
-
-/* "#  Rank  0 Group  0 Pid  36987 on       node device  0 [0000:18:00] NVIDIA H200" */
-static pto_status_t read_nccl_rank(pto_recording_reader_t *reader, const char *line) {
-    const char *on = strstr(line, " on "), *bus = strstr(line, "] ");
-    const char *host = on ? on + 4 + strspn(on + 4, " ") : "";
-    if (bus)
-        pto_recording_note_gpu(reader, bus + 2 + strspn(bus + 2, " "));
-    return add_listed(reader, host, strcspn(host, " "));
-}
-
-static const char starting[] = "Collective test starting: ";
-
-/* Whether portolan has its collective, and the options ask for no other. */
-static pto_status_t name_nccl_program(pto_recording_reader_t *reader, const char *text) {
-    const pto_collective_t asked = reader->options->collective;
-    char program[64];
-    size_t i = 0;
-    snprintf(program, sizeof program, "%.*s", (int)strcspn(text, " \t\r"), text);
-    while (i < sizeof nccl_tests / sizeof *nccl_tests && !is_named(program, nccl_tests[i].name))
-        i++;
-    if (i == sizeof nccl_tests / sizeof *nccl_tests)
-        return pto_recording_fail(reader, PTO_ERR_NOT_FOUND, "portolan has no collective for %s%s", program,
-                                  is_named(program, "sendrecv")
-                                      ? ", in which all processes send to the next one at once; `portolan "
-                                        "predict --collective pair` prices one such message"
-                                      : "");
-    if (asked != PTO_COLLECTIVE_COUNT && asked != nccl_tests[i].collective && reader->options->refuses_unused)
-        return pto_recording_fail(reader, PTO_ERR_NOT_APPLICABLE, "the file is of %s (%s), not of %s",
-                                  program, pto_collective_name(nccl_tests[i].collective),
-                                  pto_collective_name(asked));
-    reader->collective = nccl_tests[i].collective;
+    if (pto_recording_split(line, " \t", true, field) > 1 && pto_recording_whole(field[0], &bytes))
+        reader->trace->skipped.others++;
     return PTO_OK;
 }
 
-static pto_status_t read_nccl_comment(pto_recording_reader_t *reader, char *line) {
-    char *field[PTO_RECORDING_COLUMNS_MAX];
-    const char *name = strstr(line, starting);
-    if (pto_text_begins(line + 1 + strspn(line + 1, " "), "Rank "))
-        return read_nccl_rank(reader, line);
-    if (strstr(line, "Using devices")) { /* of another run */
-        reader->listed.procs = 0;
-        reader->listed.host_count = 0;
-    }
-    if (name)
-        return name_nccl_program(reader, name + strlen(starting));
-    int count = pto_recording_split(line + 1, " \t", true, field);
-    for (int i = count - 1; i > 0 && strcmp(field[0], "size") == 0; i--)
-        if (strcmp(field[i], "time") == 0)
-            reader->time_column = i; /* the first, out of place */
-    return PTO_OK;
-}
-
-static pto_status_t read_nccl_row(pto_recording_reader_t *reader, char *line) {
-    char *field[PTO_RECORDING_COLUMNS_MAX];
-    int64_t bytes;
-    double us;
-    int count = pto_recording_split(line, " \t", true, field);
-    if (count == 0 || !pto_recording_whole(field[0], &bytes))
+pto_status_t pto_bench_end(pto_recording_reader_t *reader) {
+    const pto_bench_t *benchmark = &reader->benchmark;
+    const pto_recording_skipped_t *skipped = &reader->trace->skipped;
+    const bool has_others = reader->kinds.count > 0 || skipped->on_host > 0 || skipped->sizeless > 0;
+    if (has_others || !*benchmark->program || benchmark->collective != PTO_COLLECTIVE_COUNT)
         return PTO_OK;
-    if (reader->time_column == 0 || count <= reader->time_column ||
-        !pto_recording_seconds(field[reader->time_column], &us))
-        return pto_recording_fail(reader, PTO_ERR_SYNTAX, "no time where the heading has it");
-    if (reader->collective == PTO_COLLECTIVE_COUNT)
-        return pto_recording_fail(reader, PTO_ERR_KEY,
-                                  "the file does not name its collective: give --collective");
-    return add_row(reader, bytes, 1e-6 * us);
-}
-
-pto_status_t pto_nccl_tests_found(pto_recording_reader_t *reader) {
-    const pto_collective_t asked = reader->options->collective;
-    if (asked != PTO_COLLECTIVE_COUNT && !is_nccl_test(asked))
-        return pto_recording_fail(reader, PTO_ERR_NOT_APPLICABLE, "nccl-tests have no benchmark of %s",
-                                  pto_collective_name(asked));
-    reader->collective = asked;
-    return pto_recording_found(reader, PTO_RECORDING_NCCL_TESTS);
-}
-
-bool pto_nccl_tests_is_heading(const char *line) {
-    return pto_text_begins(line, "# nThread") || pto_text_begins(line, "# nccl-tests") ||
-           pto_text_begins(line, "# Collective test starting: ");
-}
-
-pto_status_t pto_nccl_tests_line(pto_recording_reader_t *reader, char *line) {
-    return *line == '#' ? read_nccl_comment(reader, line) : read_nccl_row(reader, line);
+    return pto_recording_fail(reader, PTO_ERR_NOT_FOUND, "portolan has no collective for %s%s",
+                              benchmark->program,
+                              pto_text_begins(benchmark->program, "sendrecv")
+                                  ? ", in which all processes send to the next one at once; `portolan "
+                                    "predict --collective pair` prices one such message"
+                                  : "");
 }

@@ -195,7 +195,7 @@ static pto_status_t note_device(pto_recording_reader_t *reader, const json_t *de
 /* Members that are kept until their object ends. */
 static const char *const kept[] = {"header",  "metadata", "coll_perf", "p2p_perf",       "id",
                                    "name",    "type",     "attr",      "durationMicros", "distributedInfo",
-                                   "version", "ngpus"};
+                                   "version", "ngpus",    "args",      "config",         "results"};
 
 /* How many processes there are, and which of them wrote this, for the events that follow. */
 static pto_status_t note_job(pto_recording_reader_t *reader, const char *key, const json_t *value) {
@@ -243,6 +243,8 @@ static pto_status_t read_member(pto_recording_reader_t *reader, const char *key,
 
 /* What a document has besides arrays of events. */
 static pto_status_t take_record(pto_recording_reader_t *reader, const json_t *record) {
+    if (json_object_get(record, "results") && json_object_get(record, "config"))
+        return pto_nccl_tests_record(reader, record);
     if (json_object_get(record, "coll_perf") || json_object_get(record, "p2p_perf"))
         return pto_inspector_record(reader, record);
     return !reader->known || reader->trace->format == PTO_RECORDING_CHAKRA_JSON

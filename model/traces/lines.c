@@ -145,8 +145,12 @@ static pto_status_t read_call(pto_recording_reader_t *reader, char *line) {
 
 /* What the first line that belongs to a format looks like; others before it are passed over. */
 static pto_status_t recognize(pto_recording_reader_t *reader, char *line) {
-    if (pto_nccl_tests_is_heading(line))
-        return pto_nccl_tests_found(reader);
+    char *heading;
+    const pto_bench_format_t *benchmark = pto_bench_find(line, &heading);
+    if (benchmark) {
+        pto_prefix_learn(&reader->prefix, line, (size_t)(heading - line));
+        return pto_bench_found(reader, benchmark);
+    }
     if (pto_text_begins(line, "rank,begin_s,"))
         return read_columns(reader, line);
     if (pto_text_begins(line, "num_ranks "))
@@ -157,19 +161,15 @@ static pto_status_t recognize(pto_recording_reader_t *reader, char *line) {
 }
 
 static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
-    if (pto_text_begins(line, "# OSU ") && (!reader->known || reader->trace->format == PTO_RECORDING_OSU))
-        return pto_osu_heading(reader, line);
     const bool was_known = reader->known;
     pto_status_t status = was_known ? PTO_OK : recognize(reader, line);
     if (status != PTO_OK || !reader->known)
         return status;
+    if (pto_recording_is_benchmark(reader->trace->format))
+        return pto_bench_line(reader, pto_prefix_skip(&reader->prefix, line));
     switch (reader->trace->format) {
     case PTO_RECORDING_CALLS:
         return *line == '#' || !was_known ? PTO_OK : read_call(reader, line);
-    case PTO_RECORDING_OSU:
-        return pto_osu_row(reader, line);
-    case PTO_RECORDING_NCCL_TESTS:
-        return pto_nccl_tests_line(reader, line);
     case PTO_RECORDING_ALLPROF:
         return pto_allprof_line(reader, line);
     case PTO_RECORDING_GOAL:
@@ -192,5 +192,7 @@ pto_status_t pto_recording_read_lines(pto_recording_reader_t *reader) {
     }
     if (status == PTO_OK && reader->known && reader->trace->format == PTO_RECORDING_GOAL)
         status = pto_goal_end(reader);
+    if (status == PTO_OK && reader->known && pto_recording_is_benchmark(reader->trace->format))
+        status = pto_bench_end(reader);
     return status;
 }

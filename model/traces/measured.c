@@ -6,20 +6,42 @@
 #include "base/text.h"
 #include "reader.h"
 
-/* "osu.txt:2x4" is osu.txt, measured on 2 nodes with 4 processes on each. False: it has no such end. */
-static bool split_shape(const char *text, char *path, size_t size, int64_t *nodes, int64_t *gpus_per_node) {
-    const char *colon = strrchr(text, ':'), *cross = colon ? strchr(colon, 'x') : NULL;
-    char number[16];
-    if (!cross || cross - colon > (ptrdiff_t)sizeof number || (size_t)(colon - text) >= size)
-        return false;
-    snprintf(number, sizeof number, "%.*s", (int)(cross - colon - 1), colon + 1);
-    snprintf(path, size, "%.*s", (int)(colon - text), text);
-    return pto_recording_whole(number, nodes) && pto_recording_whole(cross + 1, gpus_per_node) &&
-           *nodes > 0 && *gpus_per_node > 0 && *nodes < 1 << 24 && *gpus_per_node < 1 << 24;
+/* What stands behind a path. */
+typedef struct {
+    char path[4096];
+    int64_t nodes, gpus_per_node;
+    pto_collective_t collective; /* PTO_COLLECTIVE_COUNT: as the file says */
+} measured_t;
+
+static bool find_collective(const char *name, pto_collective_t *collective) {
+    for (int i = 0; i < PTO_COLLECTIVE_COUNT; i++)
+        if (strcmp(pto_collective_name((pto_collective_t)i), name) == 0) {
+            *collective = (pto_collective_t)i;
+            return true;
+        }
+    return false;
 }
 
-static bool is_benchmark(const pto_recording_t *trace) {
-    return trace->format == PTO_RECORDING_OSU || trace->format == PTO_RECORDING_NCCL_TESTS;
+/* "osu.txt:2x4" is osu.txt, measured on 2 nodes with 4 processes on each; "t.txt:1x2:allreduce" has the times
+ * of allreduces. False: it has no such end. */
+static bool split_shape(const char *text, measured_t *measured) {
+    char copy[sizeof measured->path];
+    char *colon, *cross;
+    measured->collective = PTO_COLLECTIVE_COUNT;
+    if ((size_t)snprintf(copy, sizeof copy, "%s", text) >= sizeof copy || !(colon = strrchr(copy, ':')))
+        return false;
+    if (find_collective(colon + 1, &measured->collective)) {
+        *colon = '\0';
+        colon = strrchr(copy, ':');
+    }
+    cross = colon ? strchr(colon, 'x') : NULL;
+    if (!cross)
+        return false;
+    *colon = *cross = '\0';
+    memcpy(measured->path, copy, sizeof copy);
+    return pto_recording_whole(colon + 1, &measured->nodes) &&
+           pto_recording_whole(cross + 1, &measured->gpus_per_node) && measured->nodes > 0 &&
+           measured->gpus_per_node > 0 && measured->nodes < 1 << 24 && measured->gpus_per_node < 1 << 24;
 }
 
 /* The rows as collectives.csv, one for each size. */
@@ -37,23 +59,24 @@ static void write_rows(const pto_recording_t *trace, pto_text_t *text) {
     }
 }
 
-static pto_status_t read_benchmark(const char *path, int64_t nodes, int64_t gpus_per_node,
-                                   pto_collectives_t *collectives, pto_error_t *err) {
+static pto_status_t read_benchmark(const measured_t *measured, pto_collectives_t *collectives,
+                                   pto_error_t *err) {
+    const char *path = measured->path;
     const pto_recording_options_t options = {.rank = -1,
-                                             .nodes = nodes,
-                                             .gpus_per_node = gpus_per_node,
-                                             .collective = PTO_COLLECTIVE_COUNT,
+                                             .nodes = measured->nodes,
+                                             .gpus_per_node = measured->gpus_per_node,
+                                             .collective = measured->collective,
+                                             .naming = "FILE:NODESxGPUS:COLLECTIVE",
                                              .as_gpu = true};
     pto_recording_t trace;
     pto_text_t text = {NULL, 0, 0, false};
     pto_status_t status = pto_recording_read(path, &options, &trace, err);
     if (status != PTO_OK)
         return status;
-    if (!is_benchmark(&trace))
-        status =
-            pto_error_set_at(err, PTO_ERR_SYNTAX, path, 1, 1,
-                             "%s has no times of collectives by themselves; outputs of OSU and nccl-tests do",
-                             pto_recording_format_name(trace.format));
+    if (!pto_recording_is_benchmark(trace.format))
+        status = pto_error_set_at(err, PTO_ERR_SYNTAX, path, 1, 1,
+                                  "%s has no times of collectives by themselves; outputs of benchmarks do",
+                                  pto_recording_format_name(trace.format));
     if (status == PTO_OK && trace.times_on_host && trace.times_on_gpu)
         status = pto_error_set_at(err, PTO_ERR_SYNTAX, path, 1, 1,
                                   "%s has times of GPU and of host buffers; read them from two files", path);
@@ -68,17 +91,16 @@ static pto_status_t read_benchmark(const char *path, int64_t nodes, int64_t gpus
 }
 
 pto_status_t pto_recording_collectives(const char *path, pto_collectives_t *collectives, pto_error_t *err) {
-    char name[4096];
-    int64_t nodes, gpus_per_node;
-    if (split_shape(path, name, sizeof name, &nodes, &gpus_per_node))
-        return read_benchmark(name, nodes, gpus_per_node, collectives, err);
+    measured_t measured;
+    if (split_shape(path, &measured))
+        return read_benchmark(&measured, collectives, err);
     pto_status_t status = pto_collectives_read(path, collectives, err);
     if (status == PTO_OK || status == PTO_ERR_IO || status == PTO_ERR_MEMORY)
         return status;
     const pto_recording_options_t options = {.rank = -1,
                                              .nodes = 1,
-                                             .gpus_per_node = 1 << 24,
-                                             .places_assumed = true,
+                                             .gpus_per_node = 1,
+                                             .shape_unknown = true,
                                              .collective = PTO_COLLECTIVE_ALLREDUCE};
     pto_recording_t trace;
     pto_error_t cause = {0};
@@ -87,9 +109,10 @@ pto_status_t pto_recording_collectives(const char *path, pto_collectives_t *coll
         *err = cause;
     if (read != PTO_OK)
         return read == PTO_ERR_NOT_FOUND ? read : status;
-    if (is_benchmark(&trace))
+    if (pto_recording_is_benchmark(trace.format))
         status = pto_error_set_at(err, PTO_ERR_KEY, path, 1, 1,
-                                  "the output of %s does not say where it ran: write %s:NODESxGPUS",
+                                  "the output of %s does not say where it ran: write %s:NODESxGPUS, or "
+                                  "NODESxGPUS:COLLECTIVE if it does not name its collective",
                                   pto_recording_format_name(trace.format), path);
     pto_recording_fini(&trace);
     return status;
@@ -97,7 +120,6 @@ pto_status_t pto_recording_collectives(const char *path, pto_collectives_t *coll
 
 /* The status of collectives.csv of several machines is the same, but these have no shape in their names. */
 bool pto_recording_contradicts(const char *path, pto_status_t status) {
-    char name[4096];
-    int64_t nodes, gpus_per_node;
-    return status == PTO_ERR_NOT_APPLICABLE && split_shape(path, name, sizeof name, &nodes, &gpus_per_node);
+    measured_t measured;
+    return status == PTO_ERR_NOT_APPLICABLE && split_shape(path, &measured);
 }

@@ -34,7 +34,13 @@ typedef struct {
 
 enum { PTO_RECORDING_COLUMNS_MAX = 24 };
 
-/* The processes that nccl-tests list, by host. */
+/* The form of what a launcher puts before each line (prefix.c); an empty form: nothing. */
+typedef struct {
+    char form[128];
+    int blanks; /* that follow */
+} pto_prefix_t;
+
+/* The processes that a benchmark lists, by host. */
 typedef struct {
     char name[64];
     int64_t procs;
@@ -44,7 +50,26 @@ typedef struct {
     int64_t procs; /* 0: none yet */
     int host_count, host_room;
     pto_recording_host_t *host;
+    int64_t last_rank; /* the highest */
+    int64_t rank_room;
+    bool *has_rank;
 } pto_recording_listed_t;
+
+/* The table of a benchmark that is being read. */
+typedef struct {
+    char program[64];            /* "": the file does not name it */
+    pto_collective_t collective; /* PTO_COLLECTIVE_COUNT: unknown, or none of portolan's */
+    bool of_all;                 /* sizes are bytes of the blocks of all processes */
+    bool on_host;                /* the buffers are in host memory */
+    bool on_gpus;                /* IMB: the program was told to allocate them on a GPU */
+    bool is_foreign;             /* rows of another format than the file's are passed over */
+    int column;                  /* of the value in each row; 0: no heading yet */
+    int columns;                 /* nccl-tests: of the heading */
+    bool is_rate;                /* the value is 10^6 bytes a second, else microseconds */
+    int64_t messages;            /* that are in flight at once, where the benchmark sends messages; else 0 */
+    int64_t procs;               /* as the heading says; 0: it does not */
+    char torn[1024];             /* the beginning of a row that another line interrupted; "": none */
+} pto_bench_t;
 
 /* What an operator asks of the kernels that it launches. */
 typedef struct {
@@ -68,9 +93,8 @@ typedef struct {
     bool known; /* the format of trace->format */
     int column_count;
     int columns[PTO_RECORDING_COLUMNS_MAX]; /* calls.csv: what each of its columns is; -1: not used */
-    int time_column;                        /* nccl-tests */
-    pto_collective_t collective;            /* of the benchmark; PTO_COLLECTIVE_COUNT: none of portolan's */
-    bool osu_on_host;                       /* the benchmark's buffers are in host memory */
+    pto_prefix_t prefix;
+    pto_bench_t benchmark;
     pto_recording_listed_t listed;
     int64_t goal_ranks;      /* GOAL */
     int64_t goal_rank;       /* GOAL: of the block that is open; -1: none */
@@ -89,6 +113,7 @@ typedef struct {
     int kind_room;
 } pto_recording_reader_t;
 
+bool pto_recording_is_benchmark(pto_recording_format_t format);
 /* Whether traces of a format may leave open how many processes there were. Benchmarks may as well. */
 bool pto_recording_takes_nodes(pto_recording_format_t format);
 /* Set the error, at the place of what is being read. Returns `status`. */
@@ -158,18 +183,52 @@ bool pto_recording_seconds(const char *text, double *value);
 
 /* All formats in lines of text. */
 pto_status_t pto_recording_read_lines(pto_recording_reader_t *reader);
-pto_status_t pto_osu_heading(pto_recording_reader_t *reader, const char *line);
-pto_status_t pto_osu_row(pto_recording_reader_t *reader, char *line);
-bool pto_nccl_tests_is_heading(const char *line);
-/* At the first heading. PTO_ERR_NOT_APPLICABLE: the options name a collective that nccl-tests do not have. */
-pto_status_t pto_nccl_tests_found(pto_recording_reader_t *reader);
-pto_status_t pto_nccl_tests_line(pto_recording_reader_t *reader, char *line);
+/* A benchmark's own lines that begin its output, and the rows and comments that follow. */
+typedef struct {
+    pto_recording_format_t format;
+    bool (*is_heading)(const char *line);
+    /* Whether one of its tests measures the collective, and whether the sizes are then bytes of all blocks.
+     */
+    bool (*has_test)(pto_collective_t collective, bool *of_all);
+    pto_status_t (*read_line)(pto_recording_reader_t *reader, char *line);
+} pto_bench_format_t;
+
+extern const pto_bench_format_t pto_osu_format, pto_nccl_tests_format, pto_imb_format, pto_ucc_format;
+
+/* The benchmark whose heading a line holds, which `*heading` points to; NULL: none. */
+const pto_bench_format_t *pto_bench_find(char *line, char **heading);
+/* At the first heading. PTO_ERR_NOT_APPLICABLE: the options name a collective that the benchmark does not
+ * have. */
+pto_status_t pto_bench_found(pto_recording_reader_t *reader, const pto_bench_format_t *format);
+/* A line of a file whose format is that of a benchmark. */
+pto_status_t pto_bench_line(pto_recording_reader_t *reader, char *line);
+/* Name what the rows measure. PTO_ERR_NOT_APPLICABLE if the options name another collective. */
+pto_status_t pto_bench_name(pto_recording_reader_t *reader, const char *program, pto_collective_t collective,
+                            bool of_all);
+/* A row: a size, and the value in the benchmark's column. */
+pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double value);
+/* The file does not name its collective. */
+pto_status_t pto_bench_fail_nameless(pto_recording_reader_t *reader);
+/* A process that the file lists, on a host whose name has `length` characters; 0: the file does not name it.
+ */
+pto_status_t pto_bench_process(pto_recording_reader_t *reader, int64_t rank, const char *host, size_t length);
+void pto_bench_forget_processes(pto_recording_reader_t *reader);
+/* Fails if there were rows of unknown programs alone. */
+pto_status_t pto_bench_end(pto_recording_reader_t *reader);
+
+/* Learn the form of the first `length` bytes of a line; false: they are no prefix. */
+bool pto_prefix_learn(pto_prefix_t *prefix, const char *line, size_t length);
+/* What follows the prefix; the line itself, if it does not have it. */
+char *pto_prefix_skip(const pto_prefix_t *prefix, char *line);
+
 pto_status_t pto_allprof_line(pto_recording_reader_t *reader, char *line);
 pto_status_t pto_goal_line(pto_recording_reader_t *reader, char *line);
 pto_status_t pto_goal_end(pto_recording_reader_t *reader);
 /* All formats in JSON. */
 pto_status_t pto_recording_read_json(pto_recording_reader_t *reader);
 pto_status_t pto_kineto_event(pto_recording_reader_t *reader, const json_t *event);
+/* nccl-tests with -J. */
+pto_status_t pto_nccl_tests_record(pto_recording_reader_t *reader, const json_t *record);
 pto_status_t pto_inspector_record(pto_recording_reader_t *reader, const json_t *record);
 /* A node of `workload_graph`, of the `nodes` of PyTorch's execution trace, and of a protobuf in JSON. */
 pto_status_t pto_chakra_graph_node(pto_recording_reader_t *reader, const json_t *object);

@@ -18,6 +18,8 @@ static const struct {
     [PTO_RECORDING_CALLS] = {"calls.csv", "calls"},
     [PTO_RECORDING_OSU] = {"OSU", "osu"},
     [PTO_RECORDING_NCCL_TESTS] = {"nccl-tests", "nccl-tests"},
+    [PTO_RECORDING_IMB] = {"Intel MPI Benchmarks", "imb"},
+    [PTO_RECORDING_UCC_PERFTEST] = {"ucc_perftest", "ucc-perftest"},
     [PTO_RECORDING_KINETO] = {"Kineto", "kineto"},
     [PTO_RECORDING_NCCL_INSPECTOR] = {"NCCL inspector", "nccl-inspector"},
     [PTO_RECORDING_CHAKRA] = {"Chakra", "chakra"},
@@ -45,6 +47,11 @@ pto_status_t pto_recording_fail(pto_recording_reader_t *reader, pto_status_t sta
     return pto_error_set_at(reader->err, status, reader->path, reader->line, reader->column, "%s", text);
 }
 
+bool pto_recording_is_benchmark(pto_recording_format_t format) {
+    return format == PTO_RECORDING_OSU || format == PTO_RECORDING_NCCL_TESTS || format == PTO_RECORDING_IMB ||
+           format == PTO_RECORDING_UCC_PERFTEST;
+}
+
 bool pto_recording_takes_nodes(pto_recording_format_t format) {
     return format == PTO_RECORDING_CHAKRA || format == PTO_RECORDING_CHAKRA_JSON ||
            format == PTO_RECORDING_PYTORCH_ET;
@@ -54,7 +61,7 @@ bool pto_recording_takes_nodes(pto_recording_format_t format) {
 static pto_status_t check_options(pto_recording_reader_t *reader, pto_recording_format_t format) {
     const pto_recording_options_t *options = reader->options;
     const bool is_chakra = format == PTO_RECORDING_CHAKRA || format == PTO_RECORDING_CHAKRA_JSON;
-    const bool is_benchmark = format == PTO_RECORDING_OSU || format == PTO_RECORDING_NCCL_TESTS;
+    const bool is_benchmark = pto_recording_is_benchmark(format);
     const bool is_kineto = format == PTO_RECORDING_KINETO;
     const struct {
         bool is_given, is_used;
@@ -64,9 +71,8 @@ static pto_status_t check_options(pto_recording_reader_t *reader, pto_recording_
          is_chakra || is_kineto || format == PTO_RECORDING_CALLS || format == PTO_RECORDING_GOAL, "--rank",
          "calls.csv, GOAL, Chakra and Kineto"},
         {options->nodes > 0, is_benchmark || pto_recording_takes_nodes(format), "--nodes",
-         "OSU, nccl-tests, Chakra and PyTorch execution traces"},
-        {options->collective != PTO_COLLECTIVE_COUNT, format == PTO_RECORDING_NCCL_TESTS, "--collective",
-         "nccl-tests"},
+         "benchmarks, Chakra and PyTorch execution traces"},
+        {options->collective != PTO_COLLECTIVE_COUNT, is_benchmark, "--collective", "benchmarks"},
     };
     for (size_t i = 0; i < sizeof option / sizeof *option && options->refuses_unused; i++)
         if (option[i].is_given && !option[i].is_used)
@@ -150,10 +156,11 @@ enum { KINDS_MAX = 1 << 16, COMMUNICATORS_MAX = 1 << 16, MEMBERS_MAX = 1 << 24, 
 
 pto_status_t pto_recording_add(pto_recording_reader_t *reader, const pto_recording_kind_t *kind,
                                double seconds) {
-    char key[200];
-    snprintf(key, sizeof key, "%d %d %d %d %d %lld %lld %lld %s", (int)kind->call.collective,
+    char key[224];
+    snprintf(key, sizeof key, "%d %d %d %d %d %lld %lld %lld %lld %s", (int)kind->call.collective,
              (int)kind->call.distance, kind->is_launch, seconds > 0, kind->communicator,
-             (long long)kind->call.bytes, (long long)kind->procs, (long long)kind->nodes, kind->call.route);
+             (long long)kind->call.bytes, (long long)kind->call.messages, (long long)kind->procs,
+             (long long)kind->nodes, kind->call.route);
     int before = reader->kinds.count, number = find_or_add(&reader->kinds, key);
     if (number >= KINDS_MAX)
         return pto_recording_fail(reader, PTO_ERR_TOO_LARGE, "more than 65,536 kinds of calls");
@@ -298,9 +305,10 @@ static bool find_shape(const pto_recording_reader_t *reader, pto_recording_kind_
 }
 
 static bool is_alike(const pto_recording_call_t *a, const pto_recording_call_t *b) {
-    return a->collective == b->collective && a->bytes == b->bytes && a->nodes == b->nodes &&
-           a->distance == b->distance && a->gpus_per_node == b->gpus_per_node && a->per_node == b->per_node &&
-           (a->measured_s > 0) == (b->measured_s > 0) && strcmp(a->route, b->route) == 0;
+    return a->collective == b->collective && a->bytes == b->bytes && a->messages == b->messages &&
+           a->nodes == b->nodes && a->distance == b->distance && a->gpus_per_node == b->gpus_per_node &&
+           a->per_node == b->per_node && (a->measured_s > 0) == (b->measured_s > 0) &&
+           strcmp(a->route, b->route) == 0;
 }
 
 static int by_kind(const void *left, const void *right) {
@@ -311,6 +319,7 @@ static int by_kind(const void *left, const void *right) {
                                 {a->call.gpus_per_node, b->call.gpus_per_node},
                                 {a->call.per_node, b->call.per_node},
                                 {a->call.bytes, b->call.bytes},
+                                {a->call.messages, b->call.messages},
                                 {a->call.measured_s > 0, b->call.measured_s > 0}};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         if (order[i][0] != order[i][1])
@@ -375,17 +384,21 @@ static bool is_json(pto_source_t *source) {
         at = 3;
     while (at < size && isspace(text[at]))
         at++;
-    return at < size && (text[at] == '{' || text[at] == '[');
+    if (at == size || text[at] != '[')
+        return at < size && text[at] == '{';
+    do /* an array of events; a launcher's "[1,0]<stdout>:" is not one */
+        at++;
+    while (at < size && isspace(text[at]));
+    return at == size || text[at] == '{' || text[at] == ']';
 }
 
 static pto_status_t read_any(pto_recording_reader_t *reader) {
     pto_recording_format_t asked = reader->options->format;
     if (asked == PTO_RECORDING_CHAKRA || (asked == PTO_RECORDING_ANY && is_binary(reader->source)))
         return pto_recording_read_chakra(reader);
-    bool lines = asked == PTO_RECORDING_CALLS || asked == PTO_RECORDING_OSU ||
-                 asked == PTO_RECORDING_NCCL_TESTS || asked == PTO_RECORDING_ALLPROF ||
-                 asked == PTO_RECORDING_GOAL;
-    if (asked == PTO_RECORDING_ANY)
+    bool lines =
+        asked == PTO_RECORDING_CALLS || asked == PTO_RECORDING_ALLPROF || asked == PTO_RECORDING_GOAL;
+    if (asked == PTO_RECORDING_ANY || pto_recording_is_benchmark(asked))
         lines = !is_json(reader->source);
     return lines ? pto_recording_read_lines(reader) : pto_recording_read_json(reader);
 }
@@ -394,7 +407,7 @@ static pto_status_t fail_unknown(pto_recording_reader_t *reader) {
     const pto_recording_format_t asked = reader->options->format;
     return asked == PTO_RECORDING_ANY
                ? pto_recording_fail(reader, PTO_ERR_SYNTAX,
-                                    "neither calls.csv, an output of OSU or nccl-tests, nor a trace that "
+                                    "neither calls.csv, an output of a known benchmark, nor a trace that "
                                     "`portolan replay --help` lists")
                : pto_recording_fail(reader, PTO_ERR_SYNTAX, "this is not %s",
                                     pto_recording_format_name(asked));
@@ -430,6 +443,7 @@ static pto_status_t read_source(pto_source_t *source, const char *path,
     free(reader.kind);
     free(reader.launches.slot);
     free(reader.listed.host);
+    free(reader.listed.has_rank);
     if (status == PTO_OK)
         *trace = made;
     else
@@ -485,6 +499,8 @@ static pto_status_t bind_call(const pto_recording_call_t *from, const pto_machin
         scenario->distance = from->distance;
     else
         *(in_host ? &scenario->procs_per_node : &scenario->layout.gpus_per_node) = from->gpus_per_node;
+    if (status == PTO_OK && from->collective == PTO_COLLECTIVE_MESSAGES)
+        status = pto_series_one(from->messages, &scenario->messages, err);
     if (status == PTO_OK && from->collective != PTO_COLLECTIVE_PAIR)
         status = pto_series_one(from->nodes, &scenario->nodes, err);
     if (status == PTO_OK)

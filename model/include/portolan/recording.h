@@ -15,6 +15,8 @@ typedef enum {
     PTO_RECORDING_CALLS,
     PTO_RECORDING_OSU,
     PTO_RECORDING_NCCL_TESTS,
+    PTO_RECORDING_IMB, /* Intel MPI Benchmarks */
+    PTO_RECORDING_UCC_PERFTEST,
     PTO_RECORDING_KINETO,         /* JSON of PyTorch's profiler */
     PTO_RECORDING_NCCL_INSPECTOR, /* JSON lines of NCCL's inspector plugin */
     PTO_RECORDING_CHAKRA,         /* protobuf */
@@ -40,8 +42,10 @@ typedef struct {
     int64_t nodes;           /* benchmarks, Chakra; 0: not given */
     int64_t gpus_per_node;   /* processes of a node, one for each GPU */
     bool places_assumed;     /* gpus_per_node is the machine's: a file that lists processes knows better */
+    bool shape_unknown;      /* benchmarks: only tell the format, and what portolan has no collective for */
     int64_t gpus_per_socket; /* 0: a node is one socket */
-    pto_collective_t collective; /* nccl-tests; PTO_COLLECTIVE_COUNT: as the file says */
+    pto_collective_t collective; /* benchmarks; PTO_COLLECTIVE_COUNT: as the file says */
+    const char *naming;          /* how to name the collective, for errors; NULL: by --collective */
     bool as_gpu;                 /* take host buffers for GPU buffers */
     bool refuses_unused;         /* rank, nodes and collective where the format has no use for them */
     /* Of the unpacked file, with 16 more for each line, value and message; 0: what takes about a minute. */
@@ -63,6 +67,7 @@ typedef struct {
     int64_t times;
     double measured_s;                   /* of all; 0: unknown */
     char route[PTO_RECORDING_ROUTE_MAX]; /* a strategy, or "mpi" */
+    int64_t messages;                    /* at once, of PTO_COLLECTIVE_MESSAGES; else 0 */
 } pto_recording_call_t;
 
 /* Calls that are not among them. */
@@ -70,6 +75,7 @@ typedef struct {
     int64_t others; /* neither a collective of portolan's nor a message */
     int64_t on_host;
     int64_t sizeless;
+    int64_t torn;   /* rows that other output interrupted, and that could not be put together */
     int64_t uneven; /* on communicators that have different numbers of processes on their nodes */
 } pto_recording_skipped_t;
 
@@ -93,7 +99,7 @@ typedef struct {
 /* Read a regular file or an open pipe (/dev/stdin, /dev/fd/N), compressed by gzip or not, in memory that
  * depends on the kinds of calls and on the longest line or event alone. Errors: PTO_ERR_IO; _SYNTAX (none of
  * the formats, not of its format, ends early); _RANGE (a number out of bounds); _KEY (a number of nodes or a
- * collective is needed); _NOT_FOUND (nccl-tests of something that portolan does not have); _NOT_APPLICABLE
+ * collective is needed); _NOT_FOUND (benchmarks of nothing that portolan has); _NOT_APPLICABLE
  * (the format has no use for an option, or the file contradicts one); _TOO_LARGE (more than 65,536 kinds of
  * calls or 16,384 hosts, an event of more than 4 MiB, a line of more than 16 MiB, the options' limit, or,
  * without one, 64 MiB of a gzip file that unpacks to 500 times its size); _MEMORY. With line and column; of
@@ -107,12 +113,11 @@ pto_status_t pto_recording_parse(const char *text, size_t text_size, const char 
 void pto_recording_fini(pto_recording_t *trace);
 
 /* Add measured collectives from collectives.csv (portolan/collectives.h) or, where the path ends in
- * ":NODESxGPUS", from the output of OSU's benchmarks (strategy cuda_aware, or mpi for host buffers) or of
- * nccl-tests (nccl), with the number of nodes and of processes on each. Rows of one file with the same
- * size are averaged.
- * Errors: those of pto_collectives_read and pto_recording_read; PTO_ERR_KEY if the output of a benchmark
- * lacks its shape; PTO_ERR_SYNTAX for other recordings, and for times of host and of GPU buffers in one
- * file. */
+ * ":NODESxGPUS" or ":NODESxGPUS:COLLECTIVE", from the output of a benchmark of MPI (strategy cuda_aware, or
+ * mpi for host buffers) or of nccl-tests (nccl), with the number of nodes and of processes on each, and the
+ * collective where the output does not name it. Rows of one file with the same size are averaged. Errors:
+ * those of pto_collectives_read and pto_recording_read; PTO_ERR_KEY if the output of a benchmark lacks its
+ * shape; PTO_ERR_SYNTAX for other recordings, and for times of host and of GPU buffers in one file. */
 pto_status_t pto_recording_collectives(const char *path, pto_collectives_t *collectives, pto_error_t *err);
 
 /* Whether it failed because the file contradicts the shape after its name, not by a fault of the file. */

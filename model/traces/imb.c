@@ -1,0 +1,103 @@
+/* What the Intel MPI Benchmarks print: "# Benchmarking Allreduce", "# #processes = 4", then
+ * "#bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]". */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "reader.h"
+
+/* Bytes are those of a vector or of a block; Reduce_scatter's too, unless IMB was built as IMB2018. */
+static const struct {
+    const char *name;
+    pto_collective_t collective;
+} tests[] = {
+    {"Allreduce", PTO_COLLECTIVE_ALLREDUCE},
+    {"Reduce", PTO_COLLECTIVE_REDUCE},
+    {"Reduce_scatter", PTO_COLLECTIVE_REDUCE_SCATTER},
+    {"Reduce_scatter_block", PTO_COLLECTIVE_REDUCE_SCATTER},
+    {"Bcast", PTO_COLLECTIVE_BROADCAST},
+    {"Allgather", PTO_COLLECTIVE_ALLGATHER},
+    {"Allgatherv", PTO_COLLECTIVE_ALLGATHERV},
+    {"Gather", PTO_COLLECTIVE_GATHER},
+    {"Scatter", PTO_COLLECTIVE_SCATTER},
+    {"Alltoall", PTO_COLLECTIVE_ALLTOALL},
+    {"Alltoallv", PTO_COLLECTIVE_ALLTOALLV},
+    {"PingPong", PTO_COLLECTIVE_PAIR},
+};
+
+static const char benchmarking[] = "# Benchmarking ", processes[] = "# #processes = ";
+
+static bool is_heading(const char *line) {
+    return pto_text_begins(line, benchmarking) ||
+           (*line == '#' && pto_text_begins(line + 1 + strspn(line + 1, " "), "Intel(R) MPI Benchmarks"));
+}
+
+static bool has_test(pto_collective_t collective, bool *of_all) {
+    *of_all = false;
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+        if (tests[i].collective == collective)
+            return true;
+    return false;
+}
+
+static pto_status_t name_test(pto_recording_reader_t *reader, const char *text) {
+    char name[64];
+    size_t i = 0;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " \t\r"), text);
+    reader->benchmark.column = 0;
+    reader->benchmark.procs = 0;
+    while (i < sizeof tests / sizeof *tests && strcmp(tests[i].name, name) != 0)
+        i++;
+    return pto_bench_name(
+        reader, name, i < sizeof tests / sizeof *tests ? tests[i].collective : PTO_COLLECTIVE_COUNT, false);
+}
+
+/* Buffers are in host memory, unless the program was told to allocate them on a GPU. */
+static void note_memory(pto_recording_reader_t *reader, const char *line) {
+    pto_bench_t *benchmark = &reader->benchmark;
+    if (strstr(line, "mem_alloc_type") && (strstr(line, "device") || strstr(line, "gpu")))
+        benchmark->on_gpus = true;
+    benchmark->on_host = !benchmark->on_gpus;
+}
+
+/* The column of the time: of the average over the processes, if there are several. */
+static bool read_columns(pto_bench_t *benchmark, const char *line) {
+    char copy[512], *field[PTO_RECORDING_COLUMNS_MAX];
+    snprintf(copy, sizeof copy, "%s", line);
+    int count = pto_recording_split(copy, " \t\r", true, field);
+    if (count < 3 || strcmp(field[0], "#bytes") != 0)
+        return false;
+    benchmark->column = 0;
+    for (int i = count - 1; i > 0; i--)
+        if (strcmp(field[i], "t_avg[usec]") == 0 || strcmp(field[i], "t[usec]") == 0 ||
+            strcmp(field[i], "t_pure[usec]") == 0)
+            benchmark->column = i;
+    return true;
+}
+
+static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
+    char *field[PTO_RECORDING_COLUMNS_MAX];
+    const int column = reader->benchmark.column;
+    int64_t bytes;
+    double us;
+    if (pto_recording_split(line, " \t\r", true, field) <= column || column == 0 ||
+        !pto_recording_whole(field[0], &bytes) || !pto_recording_seconds(field[column], &us))
+        return PTO_OK;
+    return pto_bench_row(reader, bytes, us);
+}
+
+static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
+    pto_bench_t *benchmark = &reader->benchmark;
+    note_memory(reader, line);
+    *(benchmark->on_host ? &reader->trace->times_on_host : &reader->trace->times_on_gpu) = true;
+    if (pto_text_begins(line, benchmarking))
+        return name_test(reader, line + strlen(benchmarking));
+    if (pto_text_begins(line, processes))
+        benchmark->procs = atoll(line + strlen(processes));
+    else if (!read_columns(benchmark, line) && *line != '#')
+        return read_row(reader, line);
+    return PTO_OK;
+}
+
+const pto_bench_format_t pto_imb_format = {PTO_RECORDING_IMB, is_heading, has_test, read_line};

@@ -1,0 +1,254 @@
+/* What nccl-tests and rccl-tests print, as a table and (-J) as JSON. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "reader.h"
+
+/* The first whose name a program contains. Sizes are bytes of a vector, or (`of_all`) of the blocks of all.
+ */
+static const struct {
+    const char *program, *experiment;
+    pto_collective_t collective;
+    bool of_all;
+} tests[] = {
+    {"all_reduce", "AllReduce", PTO_COLLECTIVE_ALLREDUCE, false},
+    {"reduce_scatter", "ReduceScatter", PTO_COLLECTIVE_REDUCE_SCATTER, true},
+    {"reduce", "Reduce", PTO_COLLECTIVE_REDUCE, false},
+    {"broadcast", "Broadcast", PTO_COLLECTIVE_BROADCAST, false},
+    {"all_gather", "AllGather", PTO_COLLECTIVE_ALLGATHER, true},
+    {"alltoall", "AlltoAll", PTO_COLLECTIVE_ALLTOALL, true},
+    {"gather", "Gather", PTO_COLLECTIVE_GATHER, true},
+    {"scatter", "Scatter", PTO_COLLECTIVE_SCATTER, true},
+};
+enum { TEST_COUNT = sizeof tests / sizeof *tests };
+
+/* Whether a program is named after a benchmark: all_reduce_perf, all_reduce_perf_mpi, all_reduce. */
+static bool is_named(const char *program, const char *test) {
+    const char *found = strstr(program, test);
+    const char *end = found ? found + strlen(test) : "-";
+    return *end == '\0' || pto_text_begins(end, "_perf");
+}
+
+static bool has_test(pto_collective_t collective, bool *of_all) {
+    for (int i = 0; i < TEST_COUNT; i++)
+        if (tests[i].collective == collective) {
+            *of_all = tests[i].of_all;
+            return true;
+        }
+    return false;
+}
+
+/* A path or name of a program, up to the first blank. */
+static pto_status_t name_program(pto_recording_reader_t *reader, const char *text) {
+    char program[sizeof reader->benchmark.program];
+    const char *end = text + strcspn(text, " \t\r"), *begin = end;
+    int i = 0;
+    while (begin > text && begin[-1] != '/')
+        begin--;
+    snprintf(program, sizeof program, "%.*s", (int)(end - begin), begin);
+    while (i < TEST_COUNT && !is_named(program, tests[i].program))
+        i++;
+    return i < TEST_COUNT ? pto_bench_name(reader, program, tests[i].collective, tests[i].of_all)
+                          : pto_bench_name(reader, program, PTO_COLLECTIVE_COUNT, false);
+}
+
+/* --- the table ------------------------------------------------------------------------------------------ */
+
+static const char starting[] = "# Collective test starting: ";
+
+/* "#       size         count      type   redop    root     time   algbw ...", also without its #. */
+static bool is_columns(const char *line) {
+    line += strspn(line, "# \t");
+    return pto_text_begins(line, "size") && strstr(line, " count") && strstr(line, " type") &&
+           strstr(line, " time");
+}
+
+static bool is_heading(const char *line) {
+    return pto_text_begins(line, "# nThread") || pto_text_begins(line, "# nccl-tests") ||
+           pto_text_begins(line, starting) || is_columns(line);
+}
+
+/* "#  Rank  0 Group  0 Pid  36987 on       node device  0 [0000:18:00] NVIDIA H200" */
+static pto_status_t read_rank(pto_recording_reader_t *reader, const char *line) {
+    const char *on = strstr(line, " on "), *bus = strstr(line, "] ");
+    const char *host = on ? on + 4 + strspn(on + 4, " ") : "";
+    if (bus)
+        pto_recording_note_gpu(reader, bus + 2 + strspn(bus + 2, " "));
+    return pto_bench_process(reader, atoll(strstr(line, "Rank ") + 5), host, strcspn(host, " "));
+}
+
+static void read_columns(pto_bench_t *benchmark, char *line) {
+    char *field[PTO_RECORDING_COLUMNS_MAX];
+    benchmark->columns = pto_recording_split(line + strspn(line, "#"), " \t", true, field);
+    for (int i = benchmark->columns - 1; i > 0; i--)
+        if (strcmp(field[i], "time") == 0)
+            benchmark->column = i; /* the first, out of place */
+}
+
+static pto_status_t read_comment(pto_recording_reader_t *reader, char *line) {
+    const char *text = line + 1 + strspn(line + 1, " ");
+    if (pto_text_begins(text, "Rank "))
+        return read_rank(reader, line);
+    if (strstr(line, "Using devices")) /* of another run */
+        pto_bench_forget_processes(reader);
+    if (pto_text_begins(line, starting))
+        return name_program(reader, line + strlen(starting));
+    if (is_columns(line))
+        read_columns(&reader->benchmark, line);
+    return PTO_OK;
+}
+
+/* Back past blanks, "[...]" and blanks again; `at` itself, if none is there. */
+static char *before_brackets(char *line, char *at) {
+    char *back = at;
+    while (back > line && back[-1] == ' ')
+        back--;
+    if (back == line || back[-1] != ']')
+        return at;
+    while (back > line && *back != '[')
+        back--;
+    while (back > line && back[-1] == ' ')
+        back--;
+    return back;
+}
+
+/* Where a debug line of NCCL begins, "node-a:71:80 [0] NCCL INFO ...", even within a row; NULL: nowhere. A
+ * host that the file does not list is taken to begin with a letter, and the digits before it to be the row's.
+ */
+static char *find_debug(const pto_recording_listed_t *listed, char *line) {
+    char *at = strstr(line, " NCCL ");
+    if (!at)
+        return NULL;
+    at = before_brackets(line, at);
+    while (at > line && !isspace((unsigned char)at[-1]))
+        at--;
+    char *time = before_brackets(line, at);
+    if (time < at) /* NCCL_DEBUG_TIMESTAMP_FORMAT */
+        return time + strcspn(time, "[");
+    for (int i = 0; i < listed->host_count; i++) {
+        char *host = *listed->host[i].name ? strstr(at, listed->host[i].name) : NULL;
+        if (host && host[strlen(listed->host[i].name)] == ':')
+            return host;
+    }
+    while (*at && !isalpha((unsigned char)*at))
+        at++;
+    return at;
+}
+
+/* Put a row together that another line interrupted. False: more of it follows, or the line is no part of a
+ * row. */
+static bool join_row(pto_recording_reader_t *reader, char *line, char *row, size_t size) {
+    pto_bench_t *benchmark = &reader->benchmark;
+    char copy[sizeof benchmark->torn], *field[PTO_RECORDING_COLUMNS_MAX],
+        *debug = find_debug(&reader->listed, line);
+    int64_t number;
+    if (debug)
+        *debug = '\0';
+    snprintf(row, size, "%s", line);
+    snprintf(copy, sizeof copy, "%s", line);
+    int count = pto_recording_split(copy, " \t\r", true, field);
+    bool begins = count > 0 && pto_recording_whole(field[0], &number) &&
+                  (count == 1 || pto_recording_whole(field[1], &number));
+    bool is_whole = begins && count >= benchmark->columns;
+    if (*benchmark->torn && (is_whole || (begins && count > 2))) {
+        reader->trace->skipped.torn++;
+        benchmark->torn[0] = '\0';
+    }
+    if (is_whole || count == 0)
+        return is_whole;
+    if (*benchmark->torn) {
+        snprintf(row, size, "%s%s", benchmark->torn, line);
+        snprintf(copy, sizeof copy, "%s", row);
+        count = pto_recording_split(copy, " \t\r", true, field);
+        begins = true;
+    }
+    is_whole = begins && count >= benchmark->columns;
+    if (begins && !is_whole)
+        snprintf(benchmark->torn, sizeof benchmark->torn, "%s", row);
+    else
+        benchmark->torn[0] = '\0';
+    return is_whole;
+}
+
+static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
+    char *field[PTO_RECORDING_COLUMNS_MAX], row[sizeof reader->benchmark.torn];
+    const int column = reader->benchmark.column;
+    int64_t bytes;
+    double us;
+    if (column == 0 && pto_recording_split(line, " \t", true, field) > 1 &&
+        pto_recording_whole(field[0], &bytes))
+        return pto_recording_fail(reader, PTO_ERR_SYNTAX, "no time where the heading has it");
+    if (column == 0 || !join_row(reader, line, row, sizeof row))
+        return PTO_OK;
+    pto_recording_split(row, " \t\r", true, field);
+    if (!pto_recording_whole(field[0], &bytes))
+        return PTO_OK;
+    if (!pto_recording_seconds(field[column], &us))
+        return pto_recording_fail(reader, PTO_ERR_SYNTAX, "no time where the heading has it");
+    if (!*reader->benchmark.program)
+        return pto_bench_fail_nameless(reader);
+    return pto_bench_row(reader, bytes, us);
+}
+
+static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
+    if (*line == '#')
+        return read_comment(reader, line);
+    if (is_columns(line)) {
+        read_columns(&reader->benchmark, line);
+        return PTO_OK;
+    }
+    return read_row(reader, line);
+}
+
+const pto_bench_format_t pto_nccl_tests_format = {PTO_RECORDING_NCCL_TESTS, is_heading, has_test, read_line};
+
+/* --- JSON ----------------------------------------------------------------------------------------------- */
+
+static pto_status_t read_result(pto_recording_reader_t *reader, const json_t *result) {
+    const json_t *size = json_object_get(result, "size"),
+                 *time = json_object_get(json_object_get(result, "out_of_place"), "time");
+    const double bytes = json_number_value(size), us = json_number_value(time);
+    const char *experiment = json_string_value(json_object_get(result, "experiment_name"));
+    for (int i = 0; i < TEST_COUNT && experiment; i++)
+        if (strcmp(experiment, tests[i].experiment) == 0) {
+            pto_status_t status =
+                pto_bench_name(reader, tests[i].program, tests[i].collective, tests[i].of_all);
+            if (status != PTO_OK)
+                return status;
+        }
+    if (!json_is_number(size) || !json_is_number(time) || !(bytes >= 0 && bytes < 0x1p53) ||
+        !(us >= 0 && us < 1e12))
+        return pto_recording_fail(reader, PTO_ERR_SYNTAX,
+                                  "a result of nccl-tests without its size and out_of_place.time");
+    if (!*reader->benchmark.program)
+        return pto_bench_fail_nameless(reader);
+    return pto_bench_row(reader, (int64_t)bytes, us);
+}
+
+pto_status_t pto_nccl_tests_record(pto_recording_reader_t *reader, const json_t *record) {
+    const json_t *devices = json_object_get(json_object_get(record, "config"), "devices");
+    const char *program = json_string_value(json_array_get(json_object_get(record, "args"), 0));
+    const json_t *device, *result;
+    size_t i;
+    pto_status_t status = pto_bench_found(reader, &pto_nccl_tests_format);
+    pto_bench_forget_processes(reader);
+    if (status == PTO_OK && program)
+        status = name_program(reader, program);
+    json_array_foreach(devices, i, device) {
+        const char *host = json_string_value(json_object_get(device, "hostname"));
+        const char *gpu = json_string_value(json_object_get(device, "device_info"));
+        if (status == PTO_OK)
+            status = pto_bench_process(reader, (int64_t)json_number_value(json_object_get(device, "rank")),
+                                       host ? host : "", host ? strlen(host) : 0);
+        if (gpu)
+            pto_recording_note_gpu(reader, gpu);
+    }
+    json_array_foreach(json_object_get(record, "results"), i, result) {
+        if (status == PTO_OK)
+            status = read_result(reader, result);
+    }
+    return status;
+}

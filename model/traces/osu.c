@@ -1,0 +1,134 @@
+/* What OSU's micro-benchmarks print: "# OSU MPI-CUDA Allreduce Latency Test v7.4", then "# Size  Avg
+ * Latency(us)". */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "reader.h"
+
+enum { WINDOW = 64 }; /* messages in flight, unless osu_bw is told otherwise, which it does not print */
+
+/* The first whose name a title contains. Sizes are bytes of a vector, of a block, or (`of_all`) of all
+ * blocks. */
+static const struct {
+    const char *name;
+    pto_collective_t collective;
+    bool of_all;
+} tests[] = {
+    {"Neighborhood", PTO_COLLECTIVE_COUNT, false},    {"Allgatherv", PTO_COLLECTIVE_ALLGATHERV, false},
+    {"Gatherv", PTO_COLLECTIVE_COUNT, false},         {"Scatterv", PTO_COLLECTIVE_COUNT, false},
+    {"All-to-Allv", PTO_COLLECTIVE_ALLTOALLV, false}, {"All-to-Allw", PTO_COLLECTIVE_COUNT, false},
+    {"All-to-All", PTO_COLLECTIVE_ALLTOALL, false},   {"Reduce_scatter", PTO_COLLECTIVE_REDUCE_SCATTER, true},
+    {"Allreduce", PTO_COLLECTIVE_ALLREDUCE, false},   {"Allgather", PTO_COLLECTIVE_ALLGATHER, false},
+    {"Reduce", PTO_COLLECTIVE_REDUCE, false},         {"Broadcast", PTO_COLLECTIVE_BROADCAST, false},
+    {"Gather", PTO_COLLECTIVE_GATHER, false},         {"Scatter", PTO_COLLECTIVE_SCATTER, false},
+};
+
+/* Between two processes, or pairs of them; the whole title after "# OSU MPI" and the kind of memory. */
+static const struct {
+    const char *title;
+    pto_collective_t collective;
+} pairs[] = {
+    {"Latency Test", PTO_COLLECTIVE_PAIR},
+    {"Latency Persistent Test", PTO_COLLECTIVE_PAIR},
+    {"Bandwidth Test", PTO_COLLECTIVE_MESSAGES},
+    {"Bandwidth Persistent Test", PTO_COLLECTIVE_MESSAGES},
+    {"Multiple Bandwidth / Message Rate Test", PTO_COLLECTIVE_MESSAGES},
+};
+
+/* A title, or the line of columns of a table that was copied without its title. */
+static bool is_heading(const char *line) {
+    if (pto_text_begins(line, "# OSU "))
+        return true;
+    return pto_text_begins(line, "# Size ") && (strstr(line, "Latency") || strstr(line, "MB/s")) &&
+           !strstr(line, "count");
+}
+
+static bool has_test(pto_collective_t collective, bool *of_all) {
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+        if (tests[i].collective == collective && collective != PTO_COLLECTIVE_COUNT) {
+            *of_all = tests[i].of_all;
+            return true;
+        }
+    return false;
+}
+
+static pto_status_t read_title(pto_recording_reader_t *reader, const char *line) {
+    pto_bench_t *benchmark = &reader->benchmark;
+    const char *kind = line + strlen("# OSU "), *title = kind + strcspn(kind, " ");
+    pto_collective_t collective = PTO_COLLECTIVE_COUNT;
+    bool of_all = false;
+    char program[sizeof benchmark->program];
+    title += strspn(title, " ");
+    benchmark->on_host = pto_text_begins(kind, "MPI ");
+    benchmark->messages = 0;
+    benchmark->procs = 0;
+    benchmark->column = 1;
+    benchmark->is_rate = false;
+    *(benchmark->on_host ? &reader->trace->times_on_host : &reader->trace->times_on_gpu) = true;
+    for (size_t i = sizeof tests / sizeof *tests; i-- > 0;)
+        if (strstr(title, tests[i].name)) {
+            collective = tests[i].collective;
+            of_all = tests[i].of_all;
+        }
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pto_text_begins(title, pairs[i].title) && pto_text_begins(kind, "MPI"))
+            collective = pairs[i].collective;
+    if (pto_text_begins(kind, "MPI_")) /* one-sided */
+        collective = PTO_COLLECTIVE_COUNT;
+    if (collective == PTO_COLLECTIVE_PAIR || collective == PTO_COLLECTIVE_MESSAGES)
+        benchmark->procs = 2;
+    if (collective == PTO_COLLECTIVE_MESSAGES)
+        benchmark->messages = WINDOW;
+    snprintf(program, sizeof program, "%.*s", (int)strcspn(line + 2, "\r\n"), line + 2);
+    return pto_bench_name(reader, program, collective, of_all);
+}
+
+/* Which column has the time of the call: "Pure Comm.(us)" of a non-blocking one, whose others contain the
+ * computation that overlaps with it, else the first. A column's name ends with its unit. */
+static void read_columns(pto_bench_t *benchmark, const char *line) {
+    const char *pure = strstr(line, "Pure Comm.");
+    int column = 1;
+    for (const char *at = line; pure && at < pure; at++)
+        column += *at == ')';
+    benchmark->column = column;
+    benchmark->is_rate = !pure && strstr(line, "MB/s") && !strstr(line, "(us)");
+}
+
+/* "# [ pairs: 4 ] [ window size: 64 ]" */
+static void read_pairs(pto_bench_t *benchmark, const char *line) {
+    const char *count = strstr(line, "[ pairs: "), *window = strstr(line, "[ window size: ");
+    if (count && atoll(count + 9) > 0)
+        benchmark->procs = 2 * atoll(count + 9);
+    if (window && atoll(window + 15) > 0)
+        benchmark->messages = atoll(window + 15);
+}
+
+/* "1024   38.77   37.98 ...": other lines are of other programs that printed in between. */
+static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
+    char *field[PTO_RECORDING_COLUMNS_MAX];
+    const int column = reader->benchmark.column;
+    int64_t bytes;
+    double value;
+    if (pto_recording_split(line, " \t", true, field) <= column || !pto_recording_whole(field[0], &bytes) ||
+        !pto_recording_seconds(field[column], &value))
+        return PTO_OK;
+    if (!*reader->benchmark.program)
+        return pto_bench_fail_nameless(reader);
+    return pto_bench_row(reader, bytes, value);
+}
+
+static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
+    if (pto_text_begins(line, "# OSU "))
+        return read_title(reader, line);
+    if (pto_text_begins(line, "# Size"))
+        read_columns(&reader->benchmark, line);
+    else if (pto_text_begins(line, "# ["))
+        read_pairs(&reader->benchmark, line);
+    else if (*line != '#')
+        return read_row(reader, line);
+    return PTO_OK;
+}
+
+const pto_bench_format_t pto_osu_format = {PTO_RECORDING_OSU, is_heading, has_test, read_line};

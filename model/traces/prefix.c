@@ -1,0 +1,64 @@
+/* What launchers put before each line: `srun --label` ("0: "), `mpirun --tag-output` ("[1,0]<stdout>:") and
+ * --timestamp-output, Hydra's -prepend-rank ("[0] "), kubectl's and Docker's names, and time stamps. The text
+ * before a benchmark's own first line is the sample; other lines lose what has the same form. */
+#include <ctype.h>
+#include <string.h>
+
+#include "reader.h"
+
+/* In a form, a run of digits is DIGITS, a run of word characters with a letter is WORD, and white space is a
+ * blank. Other characters stand for themselves. */
+enum { DIGITS = 1, WORD = 2 };
+
+static bool is_word_part(char c) { return isalnum((unsigned char)c) || (c && strchr("-_.@/+", c)); }
+
+/* Past a run; its kind: DIGITS, WORD, ' ' or the character itself. */
+static char take_run(const char **text, const char *end) {
+    const char *at = *text;
+    char kind = *at++;
+    if (is_word_part(kind)) {
+        bool has_letter = isalpha((unsigned char)kind);
+        for (; at < end && is_word_part(*at); at++)
+            has_letter = has_letter || isalpha((unsigned char)*at);
+        kind = has_letter ? WORD : DIGITS;
+    } else if (kind == ' ' || kind == '\t') {
+        while (at < end && (*at == ' ' || *at == '\t'))
+            at++;
+        kind = ' ';
+    }
+    *text = at;
+    return kind;
+}
+
+bool pto_prefix_learn(pto_prefix_t *prefix, const char *line, size_t length) {
+    const char *end = line + length;
+    size_t used = 0;
+    pto_prefix_t made = {.blanks = 0};
+    while (end > line && (end[-1] == ' ' || end[-1] == '\t')) {
+        end--;
+        made.blanks++;
+    }
+    while (line < end && used + 1 < sizeof made.form) {
+        char kind = take_run(&line, end);
+        if (used > 0 || kind != ' ')
+            made.form[used++] = kind;
+    }
+    if (used == 0 || line < end)
+        return false;
+    *prefix = made;
+    return true;
+}
+
+char *pto_prefix_skip(const pto_prefix_t *prefix, char *line) {
+    if (!prefix->form[0])
+        return line;
+    const char *at = line, *end = line + strlen(line);
+    while (*at == ' ' || *at == '\t')
+        at++;
+    for (const char *form = prefix->form; *form; form++)
+        if (at == end || take_run(&at, end) != *form)
+            return line;
+    for (int i = 0; i < prefix->blanks && (*at == ' ' || *at == '\t'); i++)
+        at++;
+    return line + (at - line);
+}

@@ -1,0 +1,88 @@
+/* What ucc_perftest prints: "Collective:             Allreduce", "Memory type:            cuda", then
+ * "Count  Size  Time, us" above rows of the average, minimum and maximum. It does not print the number of
+ * processes. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "reader.h"
+
+enum { TIME_COLUMN = 2 }; /* the average over the processes */
+
+/* Sizes are bytes of the source: of a vector or block, or (`of_all`) of the blocks for all. */
+static const struct {
+    const char *name; /* in small letters */
+    pto_collective_t collective;
+    bool of_all;
+} tests[] = {
+    {"allreduce", PTO_COLLECTIVE_ALLREDUCE, false},
+    {"reduce", PTO_COLLECTIVE_REDUCE, false},
+    {"reduce_scatter", PTO_COLLECTIVE_REDUCE_SCATTER, true},
+    {"bcast", PTO_COLLECTIVE_BROADCAST, false},
+    {"allgather", PTO_COLLECTIVE_ALLGATHER, false},
+    {"allgatherv", PTO_COLLECTIVE_ALLGATHERV, false},
+    {"gather", PTO_COLLECTIVE_GATHER, false},
+    {"scatter", PTO_COLLECTIVE_SCATTER, true},
+    {"alltoall", PTO_COLLECTIVE_ALLTOALL, true},
+    {"alltoallv", PTO_COLLECTIVE_ALLTOALLV, true},
+};
+
+/* The value of a line that begins with a label and a colon; NULL: it does not. */
+static const char *value_of(const char *line, const char *label) {
+    if (!pto_text_begins(line, label))
+        return NULL;
+    const char *value = line + strlen(label);
+    return *value == ' ' ? value + strspn(value, " ") : NULL;
+}
+
+static bool is_heading(const char *line) { return value_of(line, "Collective:") != NULL; }
+
+static bool has_test(pto_collective_t collective, bool *of_all) {
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
+        if (tests[i].collective == collective) {
+            *of_all = tests[i].of_all;
+            return true;
+        }
+    return false;
+}
+
+static pto_status_t name_test(pto_recording_reader_t *reader, const char *text) {
+    char name[64];
+    size_t i = 0, length = strcspn(text, " \t\r");
+    length = length < sizeof name - 1 ? length : sizeof name - 1;
+    for (size_t c = 0; c < length; c++)
+        name[c] = (char)tolower((unsigned char)text[c]);
+    name[length] = '\0';
+    reader->benchmark.column = 0;
+    while (i < sizeof tests / sizeof *tests && strcmp(tests[i].name, name) != 0)
+        i++;
+    return i < sizeof tests / sizeof *tests
+               ? pto_bench_name(reader, name, tests[i].collective, tests[i].of_all)
+               : pto_bench_name(reader, name, PTO_COLLECTIVE_COUNT, false);
+}
+
+static void note_memory(pto_recording_reader_t *reader, const char *memory) {
+    reader->benchmark.on_host = strncmp(memory, "host", 4) == 0 || strncmp(memory, "Host", 4) == 0;
+    *(reader->benchmark.on_host ? &reader->trace->times_on_host : &reader->trace->times_on_gpu) = true;
+}
+
+static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
+    const char *collective = value_of(line, "Collective:"), *memory = value_of(line, "Memory type:");
+    char *field[PTO_RECORDING_COLUMNS_MAX];
+    int64_t bytes;
+    double us;
+    if (collective)
+        return name_test(reader, collective);
+    if (memory)
+        note_memory(reader, memory);
+    if (strstr(line, "Time, us"))
+        reader->benchmark.column = TIME_COLUMN;
+    if (reader->benchmark.column == 0 || pto_recording_split(line, " \t\r", true, field) <= TIME_COLUMN ||
+        !pto_recording_whole(field[0], &bytes) || !pto_recording_whole(field[1], &bytes) ||
+        !pto_recording_seconds(field[TIME_COLUMN], &us))
+        return PTO_OK;
+    return pto_bench_row(reader, bytes, us);
+}
+
+const pto_bench_format_t pto_ucc_format = {PTO_RECORDING_UCC_PERFTEST, is_heading, has_test, read_line};

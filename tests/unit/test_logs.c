@@ -1,0 +1,410 @@
+/* The outputs of benchmarks as people keep them: with a launcher's prefix, in part, torn by other output,
+ * several programs in one log. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "portolan/recording.h"
+
+#define HEAD "# nThread 1 nGpus 1 minBytes 1024 maxBytes 4096 step: 2(factor)\n# Using devices\n"
+#define RANK(rank, host)                                                                                     \
+    "#  Rank  " rank " Group  0 Pid     7" rank " on    " host " device  0 [0x0a] NVIDIA H200\n"
+#define COLUMNS                                                                                              \
+    "#       size         count      type   redop    root     time   algbw   busbw #wrong     time   "       \
+    "algbw   busbw #wrong\n#        (B)    (elements)                               (us)  (GB/s)\n"
+#define ROW_1                                                                                                \
+    "        1024           256     float     sum      -1    11.00    0.09    0.09      0    10.90    0.09 " \
+    "   0.09      0\n"
+#define ROW_2                                                                                                \
+    "        2048           512     float     sum      -1    12.00    0.17    0.17      0    11.90    0.17 " \
+    "   0.17      0\n"
+#define NCCL HEAD RANK("0", "node-a") RANK("1", "node-a") "#\n" COLUMNS ROW_1 ROW_2
+#define OSU "# OSU MPI-CUDA Allreduce Latency Test v7.4\n# Size       Avg Latency(us)\n"
+#define OSU_ROWS "1024                   11.00\n2048                   12.00\n"
+
+static const pto_recording_options_t two_gpus = {
+    .rank = -1, .nodes = 1, .gpus_per_node = 2, .collective = PTO_COLLECTIVE_COUNT};
+
+static pto_status_t parse(const char *text, pto_collective_t collective, pto_recording_t *trace,
+                          pto_error_t *err) {
+    pto_recording_options_t options = two_gpus;
+    options.collective = collective;
+    return pto_recording_parse(text, strlen(text), "log.txt", &options, trace, err);
+}
+
+static pto_recording_t parsed(const char *text, const pto_recording_options_t *options) {
+    pto_recording_t trace = {.count = 0};
+    pto_error_t err = {0};
+    if (pto_recording_parse(text, strlen(text), "log.txt", options, &trace, &err) != PTO_OK)
+        fail_msg("%d: %s\n%s", err.line, err.message, text);
+    return trace;
+}
+
+static void assert_row(const pto_recording_t *trace, int i, pto_collective_t collective, int64_t bytes,
+                       double us) {
+    assert_in_range(i, 0, trace->count - 1);
+    assert_int_equal(trace->call[i].collective, collective);
+    assert_int_equal(trace->call[i].bytes, bytes);
+    if (!(fabs(trace->call[i].measured_s - 1e-6 * us) < 1e-12))
+        fail_msg("%g us instead of %g", 1e6 * trace->call[i].measured_s, us);
+}
+
+/* Two allreduces, of 1 and 2 KiB. */
+static void assert_two(const char *text, pto_collective_t collective) {
+    pto_recording_options_t options = two_gpus;
+    options.collective = collective;
+    pto_recording_t trace = parsed(text, &options);
+    assert_int_equal(trace.count, 2);
+    assert_row(&trace, 0, PTO_COLLECTIVE_ALLREDUCE, 1024, 11);
+    assert_row(&trace, 1, PTO_COLLECTIVE_ALLREDUCE, 2048, 12);
+    pto_recording_fini(&trace);
+}
+
+/* The text with a prefix before each line; `%d` in it is the number of the line. */
+static char *prefixed(const char *prefix, const char *text) {
+    char *made = calloc(1, 2 * strlen(text) + 64 * 100), *at = made;
+    for (int line = 0; *text; line++) {
+        const char *end = strchr(text, '\n') + 1;
+        for (const char *from = prefix; *from; from++)
+            if (*from == '%')
+                at += sprintf(at, "%02d", line % 60);
+            else
+                *at++ = *from;
+        memcpy(at, text, (size_t)(end - text));
+        at += end - text;
+        text = end;
+    }
+    return made;
+}
+
+static void prefixes_of_launchers_are_taken_off(void **state) {
+    (void)state;
+    static const char *const prefixes[] = {
+        "0: ",                                   /* srun --label, jsrun */
+        " 0: ",                                  /* of 10 and more processes */
+        "[1,0]<stdout>:",                        /* mpirun --tag-output of Open MPI 4 */
+        "[1,0]<stdout>: ",                       /* 5 */
+        "[prterun-node1-4711@1,0]<stdout>: ",    /* PRRTE */
+        "Sat Nov 28 05:05:% 2026<stdout>:",      /* --timestamp-output */
+        "Sat Nov 28 05:05:% 2026[1,0]<stdout>:", /* both */
+        "[0] ",                                  /* Hydra */
+        "[rank0]: ",                             /* torchrun */
+        "2026-11-28T05:05:%.123456Z ",           /* kubectl logs --timestamps */
+        "2026-11-28 05:05:% ",                   /* ts */
+        "[2026-11-28 05:05:%] ",                 /* the same in brackets */
+        "05:05:%.001 ",                          /* */
+        "[pod/nccl-worker-0/main] ",             /* kubectl logs --prefix */
+        "nccl-worker-0 main ",                   /* stern */
+        "worker-1  | ",                          /* docker compose */
+        "[pod/nccl-worker-0/main] 2026-11-28T05:05:%Z 0: ",
+    };
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        char *nccl = prefixed(prefixes[i], NCCL), *osu = prefixed(prefixes[i], OSU OSU_ROWS);
+        assert_two(nccl, PTO_COLLECTIVE_ALLREDUCE);
+        assert_two(osu, PTO_COLLECTIVE_COUNT);
+        free(nccl);
+        free(osu);
+    }
+}
+
+/* Lines of other programs have no prefix, or that of another process. */
+static void a_prefix_is_taken_off_where_it_stands(void **state) {
+    (void)state;
+    assert_two("srun: job 7 started\n0: " OSU
+               "1: a warning\n0: 1024 11.00\nslurmstepd: hello\n0: 2048 12.00\n",
+               PTO_COLLECTIVE_COUNT);
+}
+
+static void json_is_not_taken_for_a_tag(void **state) {
+    (void)state;
+    pto_recording_t trace;
+    pto_error_t err = {0};
+    assert_int_equal(parse("[1,0]<stdout>: hello\n", PTO_COLLECTIVE_COUNT, &trace, &err), PTO_ERR_SYNTAX);
+    assert_non_null(strstr(err.message, "neither"));
+    assert_null(strstr(err.message, "Kineto"));
+    assert_int_equal(parse(" [ {\"ph\": 1} ]", PTO_COLLECTIVE_COUNT, &trace, NULL), PTO_OK);
+    assert_int_equal(trace.format, PTO_RECORDING_KINETO);
+    pto_recording_fini(&trace);
+}
+
+static void tables_are_known_by_their_columns(void **state) {
+    (void)state;
+    assert_two(COLUMNS ROW_1 ROW_2, PTO_COLLECTIVE_ALLREDUCE);
+    assert_two("size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n" ROW_1 ROW_2,
+               PTO_COLLECTIVE_ALLREDUCE);
+    assert_two("# Size       Avg Latency(us)\n" OSU_ROWS, PTO_COLLECTIVE_ALLREDUCE);
+    assert_two("# Size          Latency (us)\n" OSU_ROWS, PTO_COLLECTIVE_ALLREDUCE);
+    pto_recording_t trace;
+    pto_error_t err = {0};
+    assert_int_equal(parse(COLUMNS ROW_1, PTO_COLLECTIVE_COUNT, &trace, &err), PTO_ERR_KEY);
+    assert_int_equal(parse("# Size       Avg Latency(us)\n1024 11.00\n", PTO_COLLECTIVE_COUNT, &trace, &err),
+                     PTO_ERR_KEY);
+}
+
+#define INFO "node-a:71:80 [0] NCCL INFO Connected all rings\n"
+
+static void torn_rows_are_put_together(void **state) {
+    (void)state;
+    static const char *const logs[] = {
+        INFO ROW_1 INFO ROW_2,
+        /* between columns, within a number, at the end, and twice */
+        "  1024   256     float     sum      -1" INFO
+        "    11.00    0.09    0.09      0    10.90    0.09    0.09      0\n" ROW_2,
+        "  1024   256     float     sum      -1    11" INFO
+        ".00    0.09    0.09      0    10.90    0.09    0.09      0\n" ROW_2,
+        "  1024   256     float     sum      -1    11.00    0.09    0.09      0    10.90    0.09    0.09     "
+        " 0" INFO ROW_2,
+        "  1024   256     float" INFO "     sum      -1    11.00" INFO INFO
+        "    0.09    0.09      0    10.90    0.09    0.09      0\n" ROW_2,
+        "  1024   256     float     sum      -1[2026-07-09 10:00:00] " INFO
+        "    11.00    0.09    0.09      0    10.90    0.09    0.09      0\n" ROW_2,
+    };
+    for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
+        char text[4096];
+        snprintf(text, sizeof text, "%s%s", HEAD RANK("0", "node-a") RANK("1", "node-a") COLUMNS, logs[i]);
+        assert_two(text, PTO_COLLECTIVE_ALLREDUCE);
+    }
+}
+
+static void a_row_whose_rest_is_lost_is_left_out(void **state) {
+    (void)state;
+    pto_recording_options_t options = two_gpus;
+    options.collective = PTO_COLLECTIVE_ALLREDUCE;
+    pto_recording_t trace = parsed(COLUMNS "  1024   256     float     sum      -1" INFO ROW_2, &options);
+    assert_int_equal(trace.count, 1);
+    assert_row(&trace, 0, PTO_COLLECTIVE_ALLREDUCE, 2048, 12);
+    assert_int_equal(trace.skipped.torn, 1);
+    pto_recording_fini(&trace);
+}
+
+#define START(program) "# Collective test starting: " program "\n"
+
+static void unknown_programs_of_a_log_are_counted(void **state) {
+    (void)state;
+    pto_recording_t trace = parsed(START("all_reduce_perf") NCCL START("sendrecv_perf")
+                                       NCCL START("/opt/tests/build/alltoall_perf") NCCL,
+                                   &two_gpus);
+    assert_int_equal(trace.count, 4);
+    assert_row(&trace, 0, PTO_COLLECTIVE_ALLREDUCE, 1024, 11);
+    assert_row(&trace, 2, PTO_COLLECTIVE_ALLTOALL, 512, 11);
+    assert_int_equal(trace.skipped.others, 2);
+    pto_recording_fini(&trace);
+    trace = parsed(OSU OSU_ROWS START("all_reduce_perf") NCCL OSU OSU_ROWS, &two_gpus);
+    assert_int_equal(trace.format, PTO_RECORDING_OSU);
+    assert_int_equal(trace.count, 2);
+    assert_int_equal(trace.call[0].times, 2);
+    assert_int_equal(trace.skipped.others, 2);
+    pto_recording_fini(&trace);
+}
+
+static void assert_parse_fails(const char *text, pto_status_t status, int line, const char *message) {
+    pto_recording_t trace;
+    pto_error_t err = {0};
+    assert_int_equal(parse(text, PTO_COLLECTIVE_ALLREDUCE, &trace, &err), status);
+    assert_int_equal(err.line, line);
+    assert_non_null(strstr(err.message, message));
+}
+
+static void runs_of_single_processes_are_no_job(void **state) {
+    (void)state;
+    assert_parse_fails(HEAD HEAD RANK("0", "a") RANK("0", "b") COLUMNS ROW_1, PTO_ERR_RANGE, 6, "MPI=1");
+    assert_parse_fails(HEAD RANK("0", "a") RANK("2", "a") COLUMNS ROW_1, PTO_ERR_RANGE, 7, "not process 1");
+    pto_recording_options_t options = two_gpus;
+    options.nodes = 0;
+    options.collective = PTO_COLLECTIVE_ALLREDUCE;
+    pto_recording_t trace =
+        parsed(HEAD RANK("0", "a") COLUMNS ROW_1 HEAD RANK("0", "b") COLUMNS ROW_1, &options);
+    assert_int_equal(trace.count, 0);
+    assert_int_equal(trace.skipped.sizeless, 2);
+    pto_recording_fini(&trace);
+}
+
+static void rates_that_no_link_has_are_refused(void **state) {
+    (void)state;
+#define BIG(us)                                                                                              \
+    "    67108864      16777216     float     sum      -1    " us                                            \
+    "  1118.48    0.00      0     4.00  16777.2    0.00      0\n"
+    assert_parse_fails(HEAD RANK("0", "a") RANK("1", "a") COLUMNS BIG("149.0"), PTO_ERR_RANGE, 7, "450 GB/s");
+    pto_recording_options_t options = two_gpus;
+    options.collective = PTO_COLLECTIVE_ALLREDUCE;
+    pto_recording_t trace = parsed(HEAD RANK("0", "a") RANK("1", "a") COLUMNS BIG("150.0"), &options);
+    assert_int_equal(trace.count, 1);
+    pto_recording_fini(&trace);
+    assert_parse_fails(OSU "67108864 33\n", PTO_ERR_RANGE, 3, "2000 GB/s");
+}
+
+#define DEVICE(rank, host) "{\"rank\":" rank ",\"hostname\":\"" host "\",\"device_info\":\"NVIDIA H200\"}"
+#define RESULT(bytes, us, name)                                                                              \
+    "{\"size\":" bytes ",\"out_of_place\":{\"time\":" us "},\"experiment_name\":\"" name "\"}"
+
+static void nccl_tests_write_json(void **state) {
+    (void)state;
+    pto_recording_options_t options = two_gpus;
+    options.nodes = 0;
+    options.places_assumed = true;
+    pto_recording_t trace = parsed(
+        "{\"args\":[\"./build/all_reduce_perf\",\"-b\",\"1K\"],\"config\":{\"devices\":[" DEVICE(
+            "0", "a") "," DEVICE("1",
+                                 "b") "]},\"results\":[" RESULT("1024", "11.0",
+                                                                "AllReduce") "," RESULT("2048", "12",
+                                                                                        "AllReduce") "]}",
+        &options);
+    assert_int_equal(trace.format, PTO_RECORDING_NCCL_TESTS);
+    assert_int_equal(trace.count, 2);
+    assert_row(&trace, 0, PTO_COLLECTIVE_ALLREDUCE, 1024, 11);
+    assert_row(&trace, 1, PTO_COLLECTIVE_ALLREDUCE, 2048, 12);
+    assert_int_equal(trace.call[0].nodes, 2);
+    assert_string_equal(trace.gpu, "NVIDIA H200");
+    pto_recording_fini(&trace);
+    trace = parsed("{\"results\":[" RESULT("4096", "9", "AllGather") "],\"config\":{\"devices\":[" DEVICE(
+                       "0", "a") "," DEVICE("1", "a") "]}}",
+                   &two_gpus);
+    assert_row(&trace, 0, PTO_COLLECTIVE_ALLGATHER, 2048, 9);
+    pto_recording_fini(&trace);
+    assert_parse_fails(
+        "{\"config\":{\"devices\":[" DEVICE("0", "a") "," DEVICE("0", "b") "]},\"results\":[]}",
+        PTO_ERR_RANGE, 1, "listed twice");
+    assert_parse_fails("{\"config\":{},\"results\":[{\"size\":8}]}", PTO_ERR_SYNTAX, 1, "out_of_place.time");
+}
+
+/* The other columns of a non-blocking call contain the computation that overlaps with it. */
+static void non_blocking_calls_take_what_communication_alone_takes(void **state) {
+    (void)state;
+    pto_recording_t trace = parsed(
+        "# OSU MPI-CUDA Non-blocking Allreduce Latency Test v7.4\n"
+        "# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait\n\n"
+        "# Size           Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)\n"
+        "1024                   42.00             20.00             21.00              4.76\n"
+        "# Size    Overall(us)  Compute(us)  Coll. Init(us)  MPI_Test(us)  MPI_Wait(us)  Pure Comm.(us)\n"
+        "2048  1 2 3 4 5 22.0 7\n",
+        &two_gpus);
+    assert_int_equal(trace.count, 2);
+    assert_row(&trace, 0, PTO_COLLECTIVE_ALLREDUCE, 1024, 21);
+    assert_row(&trace, 1, PTO_COLLECTIVE_ALLREDUCE, 2048, 22);
+    pto_recording_fini(&trace);
+}
+
+static void messages_of_osu_are_pairs_and_windows(void **state) {
+    (void)state;
+    pto_recording_options_t options = two_gpus;
+    options.nodes = 2;
+    options.gpus_per_node = 1;
+    pto_recording_t trace =
+        parsed("# OSU MPI-CUDA Latency Test v7.4\n# Size          Latency (us)\n8 3.5\n"
+               "# OSU MPI-CUDA Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n1000000   10000.0\n"
+               "# OSU MPI-CUDA Bi-Directional Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n8   1.0\n"
+               "# OSU MPI_Put-CUDA Latency Test v7.4\n# Size          Latency (us)\n8 3.5\n"
+               "# OSU MPI-CUDA Multi-threaded Latency Test v7.4\n# Size          Latency (us)\n8 3.5\n",
+               &options);
+    assert_int_equal(trace.count, 2);
+    assert_row(&trace, 0, PTO_COLLECTIVE_MESSAGES, 1000000, 6400);
+    assert_int_equal(trace.call[0].messages, 64);
+    assert_int_equal(trace.call[0].nodes, 2);
+    assert_row(&trace, 1, PTO_COLLECTIVE_PAIR, 8, 3.5);
+    assert_int_equal(trace.call[1].distance, PTO_LEVEL_OFF_NODE);
+    assert_int_equal(trace.skipped.others, 3);
+    pto_recording_fini(&trace);
+    options.gpus_per_node = 4;
+    trace = parsed(
+        "# OSU MPI-CUDA Multiple Bandwidth / Message Rate Test v7.4\n# [ pairs: 4 ] [ window size: 32 ]\n"
+        "# Size                  MB/s        Messages/s\n1000000   40000.0  1\n",
+        &options);
+    assert_int_equal(trace.count, 1);
+    assert_row(&trace, 0, PTO_COLLECTIVE_MESSAGES, 1000000, 3200);
+    assert_int_equal(trace.call[0].messages, 32);
+    assert_int_equal(trace.call[0].gpus_per_node, 4);
+    pto_recording_fini(&trace);
+}
+
+/* A row of 4,096 bytes on 4 processes: OSU reduces a vector of 4,096, IMB one of 16,384, UCC's prints the
+ * vector. */
+static void bytes_of_a_reduce_scatter_are_what_its_benchmark_means(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t block;
+    } logs[] = {
+        {"# OSU MPI-CUDA Reduce_scatter Latency Test v7.4\n# Size       Avg Latency(us)\n4096 9.0\n", 1024},
+        {"# Benchmarking Reduce_scatter \n# #processes = 4 \n"
+         "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n  4096  1000  8.0  10.0  9.0\n",
+         4096},
+        {"Collective:             Reduce_scatter\nMemory type:            Cuda\n\n"
+         "       Count        Size                Time, us\n                             avg    min    max\n"
+         "        1024        4096        9.00        8.0       10.0\n",
+         1024},
+        {"# nThread 1\n" COLUMNS START(
+             "reduce_scatter_perf") "  4096  256  float  sum  -1  9.00 1 1 0 1 1 1 0\n",
+         1024},
+    };
+    pto_recording_options_t options = two_gpus;
+    options.gpus_per_node = 4;
+    options.as_gpu = true;
+    for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
+        pto_recording_t trace = parsed(logs[i].text, &options);
+        assert_int_equal(trace.count, 1);
+        assert_row(&trace, 0, PTO_COLLECTIVE_REDUCE_SCATTER, logs[i].block, 9);
+        pto_recording_fini(&trace);
+    }
+}
+
+static void imb_says_how_many_processes_there_were(void **state) {
+    (void)state;
+    static const char text[] =
+        "#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part\n"
+        "# Benchmarking Allreduce \n# #processes = 2 \n"
+        "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n"
+        "            0         1000         0.05         0.06         0.05\n"
+        "         1024         1000        10.00        12.00        11.00\n"
+        "# Benchmarking Exchange\n# #processes = 2 \n"
+        "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec\n"
+        "         1024         1000        10.00        12.00        11.00   1\n"
+        "# Benchmarking PingPong\n# #processes = 2 \n"
+        "       #bytes #repetitions      t[usec]   Mbytes/sec\n"
+        "         2048         1000         1.50       100.0\n";
+    pto_recording_options_t options = two_gpus;
+    options.nodes = 0;
+    options.gpus_per_node = 4;
+    options.places_assumed = true;
+    pto_recording_t trace = parsed(text, &options);
+    assert_int_equal(trace.count, 0);
+    assert_int_equal(trace.skipped.on_host, 4);
+    pto_recording_fini(&trace);
+    options.as_gpu = true;
+    trace = parsed(text, &options);
+    assert_int_equal(trace.format, PTO_RECORDING_IMB);
+    assert_int_equal(trace.count, 2);
+    assert_row(&trace, 0, PTO_COLLECTIVE_ALLREDUCE, 1024, 11);
+    assert_int_equal(trace.call[0].gpus_per_node, 2);
+    assert_row(&trace, 1, PTO_COLLECTIVE_PAIR, 2048, 1.5);
+    assert_int_equal(trace.call[1].distance, PTO_LEVEL_ON_SOCKET);
+    assert_int_equal(trace.skipped.others, 1);
+    assert_int_equal(trace.skipped.sizeless, 1);
+    pto_recording_fini(&trace);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prefixes_of_launchers_are_taken_off),
+        cmocka_unit_test(a_prefix_is_taken_off_where_it_stands),
+        cmocka_unit_test(json_is_not_taken_for_a_tag),
+        cmocka_unit_test(tables_are_known_by_their_columns),
+        cmocka_unit_test(torn_rows_are_put_together),
+        cmocka_unit_test(a_row_whose_rest_is_lost_is_left_out),
+        cmocka_unit_test(unknown_programs_of_a_log_are_counted),
+        cmocka_unit_test(runs_of_single_processes_are_no_job),
+        cmocka_unit_test(rates_that_no_link_has_are_refused),
+        cmocka_unit_test(nccl_tests_write_json),
+        cmocka_unit_test(non_blocking_calls_take_what_communication_alone_takes),
+        cmocka_unit_test(messages_of_osu_are_pairs_and_windows),
+        cmocka_unit_test(bytes_of_a_reduce_scatter_are_what_its_benchmark_means),
+        cmocka_unit_test(imb_says_how_many_processes_there_were),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
