@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "base/hash.h"
-#include "base/text_file.h"
 #include "command_line/find_machine.h"
 #include "dropin.h"
 #include "job.h"
@@ -18,13 +17,7 @@
 #include "portolan/version.h"
 #include "spaces.h"
 
-enum {
-    PLANS_DEFAULT = 64,
-    REPEATS_TO_PAY = -1,
-    TRIALS_DEFAULT = 4,
-    TRIALS_MAX = 1000,
-    FILE_BYTES_MAX = 4 << 20 /* of a machine file */
-};
+enum { PLANS_DEFAULT = 64, REPEATS_TO_PAY = -1, TRIALS_DEFAULT = 4, TRIALS_MAX = 1000 };
 static const int64_t memory_default_bytes = (int64_t)1 << 30;
 
 drop_settings_t drop;
@@ -207,28 +200,14 @@ static pto_status_t read_settings(bool *has_gpu, pto_error_t *err) {
     return status;
 }
 
-/* Of the machine file's text: the machine's digest leaves out the intervals. */
-static uint64_t file_digest(void) {
-    const char *path = drop.machine ? pto_machine_path(drop.machine) : NULL;
-    char *text = NULL;
-    size_t size = 0;
-    if (!path || pto_text_read(path, FILE_BYTES_MAX, &text, &size, NULL) != PTO_OK)
-        return PTO_HASH_START;
-    uint64_t digest = pto_hash_bytes(PTO_HASH_START, text, size);
-    free(text);
-    return digest;
-}
-
 /* What must be equal on all processes. */
 static uint64_t settings_digest(void) {
     char machine[PTO_MACHINE_DIGEST_MAX] = "";
     const char *text[] = {getenv("PORTOLAN_MACHINE"), drop.strategy, getenv("PORTOLAN_DEVICE"),
                           drop.machine ? pto_machine_digest(drop.machine, machine) : NULL, pto_version()};
-    const uint64_t number[] = {(uint64_t)drop.plans_max, (uint64_t)drop.bytes_max,
-                               (uint64_t)drop.repeats,   drop.assumes_gpu,
-                               drop.assumes_host,        drop.by_messages,
-                               drop.takes_host,          drop.takes_host ? file_digest() : 0,
-                               (uint64_t)drop.trials};
+    const uint64_t number[] = {(uint64_t)drop.plans_max, (uint64_t)drop.bytes_max, (uint64_t)drop.repeats,
+                               drop.assumes_gpu,         drop.assumes_host,        drop.by_messages,
+                               drop.takes_host,          (uint64_t)drop.trials};
     uint64_t all = PTO_HASH_START;
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         all = pto_hash_add(all, number[i]);

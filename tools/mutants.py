@@ -181,7 +181,8 @@ def programs_of(area):
 
 def golden_command(names):
     """Like tests/golden in tools/test.sh."""
-    one = ('diff -q <(PATH="$PWD/build:$PATH" bash -c "$(cat tests/golden/{0}.cmd)" 2>&1 || echo "exit: $?")'
+    one = ('diff -q <( (PATH="$PWD/build:$PATH" bash -c "$(cat tests/golden/{0}.cmd)" 2>&1 || echo "exit: $?")'
+           ' | sed -E -f tests/golden/placeholders.sed)'
            " tests/golden/{0}.out >/dev/null")
     return " && ".join(one.format(name) for name in names)
 

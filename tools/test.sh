@@ -120,8 +120,11 @@ compare() { # NAME EXPECTED ACTUAL
     fi
 }
 
+# With placeholders for versions and digests, which changes of the program change everywhere.
+golden_transcript() { transcript "$1" | sed -E -f tests/golden/placeholders.sed; }
+
 check_golden() { # COMMAND_FILE
-    transcript "$(cat "$1")" >"$scratch/actual"
+    golden_transcript "$(cat "$1")" >"$scratch/actual"
     compare "$1" "${1%.cmd}.out" "$scratch/actual"
 }
 
@@ -166,7 +169,7 @@ update_golden() {
     local command
     for command in tests/golden/*.cmd; do
         [[ -e $command ]] || continue
-        transcript "$(cat "$command")" >"${command%.cmd}.out"
+        golden_transcript "$(cat "$command")" >"${command%.cmd}.out"
     done
     local document
     for document in README.md docs/*.md docs/how-to/*.md; do

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "machine/machine_internal.h"
+#include "machine/registry.h"
 
 static char folder[] = "/tmp/portolan-inherit-XXXXXX";
 
@@ -66,6 +67,9 @@ static bool has(const pto_machine_t *machine, const char *key) {
     "    on_socket:\n      - {protocol: eager, alpha_s: 1.0e-06, beta_s_per_byte: 1.0e-10}\n"                \
     "    off_node:\n      - {protocol: eager, alpha_s: " gpus ".0e-06, beta_s_per_byte: 5.0e-10}\n"
 
+#define MODEL_ERROR(log_95, tie, nodes)                                                                      \
+    "model_error: {source: there, nodes: " nodes ", procs_per_node: [1, 2], bytes: [64, 1024], tie: " tie    \
+    ", strategies: [{strategy: all, log_95: " log_95 ", samples: 9}]}\n"
 #define FIRST                                                                                                \
     NODE("first", "2")                                                                                       \
     "injection:\n  cpu: {s_per_byte: 3.0e-11, s_per_byte_95: [2.0e-11, 4.0e-11]}\n"                          \
@@ -172,6 +176,45 @@ static void the_digest_follows_inherited_numbers_and_not_comments(void **state) 
     pto_machine_destroy(machine);
 }
 
+/* As a new parameter of the program, which no file has yet. */
+static void the_digest_leaves_out_what_the_machine_lacks(void **state) {
+    char before[PTO_MACHINE_DIGEST_MAX], after[PTO_MACHINE_DIGEST_MAX];
+    (void)state;
+    pto_machine_t *machine = machine_of("machine: own\nsource: test\ninherits: first.yaml\n");
+    pto_machine_param_t *param;
+    int few, more;
+    assert_int_equal(pto_machine_params(machine, &param, &few, NULL), PTO_OK);
+    free(param);
+    pto_machine_digest(machine, before);
+    assert_int_equal(pto_machine_make_room(machine, NULL), PTO_OK);
+    assert_int_equal(pto_machine_params(machine, &param, &more, NULL), PTO_OK);
+    free(param);
+    assert_true(more > few);
+    assert_string_equal(pto_machine_digest(machine, after), before);
+    pto_machine_destroy(machine);
+}
+
+static void the_digest_follows_intervals_and_the_model_error(void **state) {
+    static const char *const files[] = {
+        NODE("own", "2"),
+        NODE("own", "2") "network: {contention: 0.5}\n",
+        NODE("own", "2") "network: {contention: 0.5, contention_95: [0.4, 0.6]}\n",
+        NODE("own", "2") MODEL_ERROR("0.3", "0.1", "[1, 2]"),
+        NODE("own", "2") MODEL_ERROR("0.4", "0.1", "[1, 2]"),
+        NODE("own", "2") MODEL_ERROR("0.3", "0.2", "[1, 2]"),
+        NODE("own", "2") MODEL_ERROR("0.3", "0.1", "[1, 4]")};
+    enum { FILES = sizeof files / sizeof *files };
+    char digest[FILES][PTO_MACHINE_DIGEST_MAX];
+    (void)state;
+    for (int i = 0; i < FILES; i++) {
+        pto_machine_t *machine = machine_of(files[i]);
+        pto_machine_digest(machine, digest[i]);
+        pto_machine_destroy(machine);
+        for (int j = 0; j < i; j++)
+            assert_string_not_equal(digest[i], digest[j]);
+    }
+}
+
 static void what_cannot_be_inherited_is_refused_with_its_place(void **state) {
     (void)state;
     write_file("a.yaml", "machine: a\ninherits: b.yaml\n");
@@ -219,6 +262,8 @@ int main(void) {
         cmocka_unit_test(errors_of_predictions_of_the_whole_are_not_inherited),
         cmocka_unit_test(a_node_and_a_network_make_a_machine),
         cmocka_unit_test(the_digest_follows_inherited_numbers_and_not_comments),
+        cmocka_unit_test(the_digest_leaves_out_what_the_machine_lacks),
+        cmocka_unit_test(the_digest_follows_intervals_and_the_model_error),
         cmocka_unit_test(what_cannot_be_inherited_is_refused_with_its_place),
         cmocka_unit_test(long_chains_are_refused),
     };

@@ -162,7 +162,8 @@ typedef pto_status_t (*pto_machine_find_t)(const char *name, const char *beside,
 void pto_machine_find_by(pto_machine_find_t find);
 
 /* 16 hexadecimal digits that depend on every number of the machine, wherever it is from, what-ifs included,
- * and not on comments or names. Returns `text`. */
+ * with its intervals and `model_error`, and not on comments, names or parameters that the machine does not
+ * have. Returns `text`. */
 enum { PTO_MACHINE_DIGEST_MAX = 17 };
 const char *pto_machine_digest(const pto_machine_t *machine, char text[PTO_MACHINE_DIGEST_MAX]);
 

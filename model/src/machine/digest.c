@@ -21,19 +21,37 @@ static void add_param(uint64_t *hash, const pto_param_t *param) {
         add(hash, value, sizeof value);
 }
 
+/* What the machine has, so that a new parameter of the program leaves the digest of old files as it was. */
 static void add_parameters(uint64_t *hash, const pto_machine_t *machine) {
     pto_machine_param_t *param;
     int count;
     if (pto_machine_params(machine, &param, &count, NULL) != PTO_OK)
         return;
     for (int i = 0; i < count; i++) {
+        bool is_number = param[i].number;
+        if (is_number ? *param[i].number == 0 : !pto_param_known(param[i].param))
+            continue;
         add_text(hash, param[i].key);
-        if (param[i].number)
+        if (is_number)
             add_number(hash, *param[i].number);
         else
             add_param(hash, param[i].param);
     }
     free(param);
+}
+
+static void add_model_error(uint64_t *hash, const pto_model_error_t *error) {
+    if (!error->source)
+        return;
+    const int64_t covered[] = {error->node.least, error->node.most,  error->proc.least,
+                               error->proc.most,  error->byte.least, error->byte.most};
+    const double width[] = {error->doubling, error->tie};
+    add(hash, covered, sizeof covered);
+    add(hash, width, sizeof width);
+    for (int i = 0; i < error->row_count; i++) {
+        add_text(hash, error->row[i].strategy);
+        add(hash, &error->row[i].log_95, sizeof error->row[i].log_95);
+    }
 }
 
 static void add_tables(uint64_t *hash, const pto_library_table_t *table, int count) {
@@ -61,6 +79,7 @@ static void add_links(uint64_t *hash, const pto_machine_t *machine) {
         add_number(hash, link->from);
         add_number(hash, link->to);
         add_param(hash, &link->s_per_byte);
+        add_param(hash, &link->alpha_s);
     }
     for (int i = 0; i < machine->fabric.levels; i++) {
         add_number(hash, machine->fabric.level[i].nodes);
@@ -76,6 +95,7 @@ const char *pto_machine_digest(const pto_machine_t *machine, char text[PTO_MACHI
     add_tables(&hash, machine->library, machine->library_count);
     add_tables(&hash, machine->tuning, machine->tuning_count);
     add_links(&hash, machine);
+    add_model_error(&hash, &machine->model_error);
     snprintf(text, PTO_MACHINE_DIGEST_MAX, "%016" PRIx64, hash);
     return text;
 }
