@@ -102,6 +102,8 @@ IN_FILES = [
     ("upgrade", lambda name: f"upgrades: [{{name: {name}, what_if: injection.*=/2}}]\n",
      ["upgrade", "--machine", "./m.yaml", "--collective", "alltoall", "--nodes", "2", "--bytes", "64", "--upgrades", "f.yaml"]),
     ("topology", lambda name: f"topology: {name}\n" + TOPOLOGY, ["topology", "f.yaml"]),
+    ("inherits", lambda name: NODE + f"inherits: {name}\n", PREDICT),
+    ("the topology of a machine", lambda name: MACHINE + f"topology: {name}\n", PREDICT),
     ("library rule", lambda name: MACHINE + f"library: {{alltoall: {{cpu: [{{algorithm: {name}}}]}}}}\n", PREDICT),
 ]
 IN_LINES = [
@@ -191,6 +193,12 @@ def try_writer(command, folder, exits=(0,), **extra):
 HAS_GNUPLOT = shutil.which("gnuplot") is not None
 
 
+def odd_path(name):
+    """The path of a file whose name and folder are odd, with the ending of `name`."""
+    stem, ending = os.path.splitext(name)
+    return os.path.join(HOSTILE, stem + HOSTILE + ending)
+
+
 def write_scenarios(folder, machine):
     """Every writer of a scenario whose machine, scenario and matrix have odd paths."""
     ask = ["--machine", machine, "--collective", "alltoall", "--nodes", "2", "--bytes", "1KiB:4KiB"]
@@ -214,14 +222,14 @@ def write_scenarios(folder, machine):
 
 def write_exports(folder, machine):
     for target in ("openmpi-4.1", "openmpi-6", "ucc", "nccl", "mpich-4.0", "cray"):
-        source = machine.replace("m.yaml", "h.yaml") if target == "nccl" else machine
+        source = odd_path("h.yaml") if target == "nccl" else machine
         ask = ["export", "--for", target, "--machine", source, "--nodes", "2"]
         try_writer([*ask, "--out", "out/rules"], folder)
         rules = os.path.join(folder, "out", "rules")
         if not os.path.exists(rules):
             report(target, "no file was written")
             continue
-        odd = os.path.join(os.path.dirname(machine), "rules")
+        odd = odd_path("rules")
         shutil.copy(rules, os.path.join(folder, odd))
         try_writer([*ask, "--check", odd], folder)
         write(folder, odd, HOSTILE)
@@ -238,7 +246,7 @@ def write_placements(folder, machine):
            "{pattern: groups, dims: [2, 2], along: 0}"]
     forms = ["--rankfile", "out/r", "--slurm-hosts", "out/s", "--cuda-devices", "out/c"]
     try_writer([*ask, "--out", "out/p.csv", "--hosts", "alpha,beta", *forms], folder)
-    odd = os.path.join(os.path.dirname(machine), "p.csv")
+    odd = odd_path("p.csv")
     shutil.copy(os.path.join(folder, "out", "p.csv"), os.path.join(folder, odd))
     given = ["predict", *ask[1:13], "--procs-per-gpu", "1", "--bytes", "1MiB", "--strategy", "cuda_aware", *ask[-2:]]
     try_writer([*given, "--placement-file", odd], folder)
@@ -248,7 +256,7 @@ def write_placements(folder, machine):
 
 
 def write_workloads(folder, machine):
-    odd = os.path.join(os.path.dirname(machine), "w.yaml")
+    odd = odd_path("w.yaml")
     write(folder, odd, WORKLOAD)
     for form in ("table", "csv", "json"):
         try_writer(["step", odd, "--machine", machine, "--format", form], folder)
@@ -264,7 +272,7 @@ def without_mpi(table):
 
 def write_measurements(folder, machine):
     head = "".join(f"# {key}={IN_LINE}\n" for key in ("mpi", "source", "cuda", "date", "gpu", "device", "measured", IN_LINE))
-    odd = os.path.join(os.path.dirname(machine), "s.csv")
+    odd = odd_path("s.csv")
     write(folder, odd, head + without_mpi(SAMPLES))
     try_writer(["fit", odd, "--name", "m", "--out", "out/m.yaml", "--report", "--partial"], folder)
     made = os.path.join(folder, "out", "m.yaml")
@@ -306,7 +314,7 @@ def recordings():
     for name in ("chakra.1.json", "pytorch-et.json", "chakra-records.json", "liballprof.txt", "messages.goal"):
         nodes = ["--nodes", "2"] if "chakra" in name or "pytorch" in name else []
         yield name, read("tests/fixtures/traces/" + name), [*nodes, "--gpus-per-node", "4"]
-    for name in ("osu.txt", "osu-h200-x2.txt", "nccl-tests.txt"):
+    for name in ("osu.txt", "nccl-tests.txt"):
         yield name, f"# {IN_LINE}\n" + read("tests/fixtures/" + name), ["--nodes", "2"]
     yield "calls.csv", "\n".join(",".join(row) for row in calls) + "\n", []
 
@@ -314,20 +322,20 @@ def recordings():
 def write_replays(folder, machine):
     """Odd names in a recording are not fatal; a recording that is broken by one is refused, safely."""
     for name, text, options in recordings():
-        odd = os.path.join(os.path.dirname(machine), name)
+        odd = odd_path(name)
         ask = ["replay", odd, "--machine", machine, *options]
         write(folder, odd, text)
         for form in ("table", "csv", "json"):
             try_writer([*ask, "--format", form], folder)
         write(folder, odd, text[:len(text) // 2] + HOSTILE + text[len(text) // 2:])
         try_writer(ask, folder, (0, 1))
-    odd = os.path.join(os.path.dirname(machine), "chakra.et")
+    odd = odd_path("chakra.et")
     shutil.copy(os.path.join(HERE, "tests/fixtures/traces/chakra.2.et"), os.path.join(folder, odd))
     try_writer(["replay", odd, "--machine", machine, "--nodes", "2", "--gpus-per-node", "4"], folder)
 
 
 def write_the_rest(folder, machine):
-    topology = os.path.join(os.path.dirname(machine), "t.yaml")
+    topology = odd_path("t.yaml")
     write(folder, topology, TOPOLOGY)
     for command in (["topology", topology], ["topology", topology, "--format", "csv"]):
         try_writer(command, folder)
@@ -361,9 +369,10 @@ def main():
         refuse_names(folder)
         accept_remarks(folder)
     with tempfile.TemporaryDirectory() as folder:
-        machine = os.path.join(HOSTILE, "m.yaml")
+        machine = odd_path("m.yaml")
         write(folder, machine, MACHINE)
-        write(folder, os.path.join(HOSTILE, "h.yaml"), H200)
+        write(folder, os.path.join(HOSTILE, "m.yaml"), MACHINE)
+        write(folder, odd_path("h.yaml"), H200)
         for writers in (write_scenarios, write_exports, write_placements, write_workloads, write_measurements, write_replays,
                         write_the_rest):
             writers(folder, machine)
