@@ -37,11 +37,13 @@ typedef struct {
     bool assumes_gpu;     /* PORTOLAN_ASSUME=device: the user's promise about all buffers */
     bool assumes_host;    /* PORTOLAN_ASSUME=host: the same */
     bool by_threads;      /* several threads of some process may call collectives: each process acts alone */
-    bool by_messages;     /* PORTOLAN_AGREE=messages: for tests, agree as between nodes */
-    bool misprices;       /* PORTOLAN_MISPRICE: for tests, the rank of a process that prices wrongly */
-    bool explains;        /* PORTOLAN_EXPLAIN: a summary at MPI_Finalize */
-    int plans_max;        /* PORTOLAN_PLANS: that a communicator keeps */
-    int trials;           /* PORTOLAN_TRIALS: timed calls of a kind by its plan, and as many by MPI */
+    bool threads_are_serial;
+    int emulated_gpus; /* of a node on the device host; 0: each process has its own */
+    bool by_messages;  /* PORTOLAN_AGREE=messages: for tests, agree as between nodes */
+    bool misprices;    /* PORTOLAN_MISPRICE: for tests, the rank of a process that prices wrongly */
+    bool explains;     /* PORTOLAN_EXPLAIN: a summary at MPI_Finalize */
+    int plans_max;     /* PORTOLAN_PLANS: that a communicator keeps */
+    int trials;        /* PORTOLAN_TRIALS: timed calls of a kind by its plan, and as many by MPI */
     int64_t repeats;   /* PORTOLAN_REPEATS: calls of a kind before its plan is made, on host buffers; -1: as
                           many as   it takes to pay */
     int64_t bytes_max; /* PORTOLAN_MEMORY: of their buffers, in one process */
@@ -62,8 +64,8 @@ void drop_begin(void);
 
 double drop_now_s(void);
 
-/* Whether a variable is set to anything but 0. */
-bool drop_is_set(const char *name);
+/* Whether a variable is 1, yes, on or true, not 0, no, off or false; process 0 reports other values. */
+bool drop_is_on(const char *name, bool otherwise);
 
 /* Print a line to standard error, once for the job. */
 void drop_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

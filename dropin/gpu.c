@@ -39,11 +39,7 @@ static bool is_host(void) { return strcmp(drop.device->name, "host") == 0; }
 
 /* As bench_host.c counts them; without a number, each process has one of its own. */
 static uint64_t emulated_gpu(void) {
-    static _Thread_local int64_t count = -1;
-    const char *text = count < 0 ? getenv("PORTOLAN_EMULATED_GPUS") : NULL;
-    if (count < 0)
-        count = text ? strtoll(text, NULL, 10) : 0;
-    return (uint64_t)(count > 0 ? drop.rank % count : drop.rank) + 1;
+    return (uint64_t)(drop.emulated_gpus > 0 ? drop.rank % drop.emulated_gpus : drop.rank) + 1;
 }
 
 static _Thread_local int entered; /* that have not been left */

@@ -76,7 +76,7 @@ static const char *const why_of[] = {[NOT_FASTER] = "host buffers, where MPI is 
 static bool is_forced(void) { return drop.strategy != NULL; }
 
 bool drop_host_begin(void) {
-    if (drop.assumes_gpu || !drop_is_set("PORTOLAN_HOST"))
+    if (!drop_is_on("PORTOLAN_HOST", false) || drop.assumes_gpu)
         return false;
     if (is_forced())
         return strcmp(drop.strategy, "own_algorithm") == 0;

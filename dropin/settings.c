@@ -40,9 +40,28 @@ void drop_say(const char *format, ...) {
     va_end(arguments);
 }
 
-bool drop_is_set(const char *name) {
+/* Which of the words a variable is. Where it is none of them, process 0 says so, as a wish that is misspelled
+ * costs the time that it was to save. `otherwise`: it is unset, empty or unknown. */
+static int word_of(const char *name, const char *const *word, int count, int otherwise) {
     const char *text = getenv(name);
-    return text && *text && strcmp(text, "0") != 0;
+    char known[128] = "";
+    for (int i = 0; text && *text && i < count; i++)
+        if (strcmp(text, word[i]) == 0)
+            return i;
+    for (int i = 0, used = 0; i < count; i++)
+        used += snprintf(known + used, sizeof known - (size_t)used, "%s%s",
+                         i == 0           ? ""
+                         : i + 1 == count ? " and "
+                                          : ", ",
+                         word[i]);
+    if (text && *text)
+        drop_say("%s=%.40s is ignored: known %s %s", name, text, count > 1 ? "are" : "is", known);
+    return otherwise;
+}
+
+bool drop_is_on(const char *name, bool otherwise) {
+    static const char *const words[] = {"0", "1", "no", "yes", "off", "on", "false", "true"};
+    return word_of(name, words, sizeof words / sizeof *words, otherwise) % 2 == 1;
 }
 
 /* Process 0 reports a value that is not such a number. */
@@ -62,27 +81,6 @@ static int64_t number_of(const char *name, int64_t least, int64_t most, int64_t 
         drop_say("%s=%.40s is ignored: it is not a whole number from %lld to %lld", name, text,
                  (long long)least, (long long)most);
     return otherwise;
-}
-
-static bool is_word(const char *name, const char *word) {
-    const char *text = getenv(name);
-    return text && strcmp(text, word) == 0;
-}
-
-/* Process 0 says which words mean nothing, as a promise that is misspelled costs the time that it was to
- * save. */
-static void check_words(void) {
-    static const struct {
-        const char *name, *word, *other;
-    } known[] = {{"PORTOLAN_ASSUME", "device", "host"},
-                 {"PORTOLAN_THREADS", "serial", NULL},
-                 {"PORTOLAN_AGREE", "messages", NULL}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        const char *text = getenv(known[i].name), *other = known[i].other;
-        if (text && *text && strcmp(text, known[i].word) != 0 && (!other || strcmp(text, other) != 0))
-            drop_say("%s=%.40s is ignored: known %s %s%s%s", known[i].name, text, other ? "are" : "is",
-                     known[i].word, other ? " and " : "", other ? other : "");
-    }
 }
 
 enum { VERSION_MAX = 1 << 15 }; /* of any MPI library: Open MPI's constant is too small for MPICH's text */
@@ -105,7 +103,7 @@ static bool is_own_mpi(void) {
 static pto_status_t read_machine(pto_error_t *err) {
     const char *name = getenv("PORTOLAN_MACHINE");
     char *path = NULL;
-    if (is_word("PORTOLAN_DROPIN", "0"))
+    if (!drop_is_on("PORTOLAN_DROPIN", true))
         return pto_error_set(err, PTO_ERR_NOT_FOUND, "%s", "");
     if (!name || !*name)
         return pto_error_set(err, PTO_ERR_NOT_FOUND,
@@ -151,7 +149,7 @@ static pto_status_t find_device(bool *has_gpu, pto_error_t *err) {
 static bool has_threads(void) {
     int provided = MPI_THREAD_SINGLE;
     MPI_Query_thread(&provided);
-    return provided == MPI_THREAD_MULTIPLE && !is_word("PORTOLAN_THREADS", "serial");
+    return provided == MPI_THREAD_MULTIPLE && !drop.threads_are_serial;
 }
 
 /* Processes may have different levels of thread support: where one has several threads, all act alone. */
@@ -172,22 +170,29 @@ static pto_status_t allow_threads(pto_error_t *err) {
 }
 
 static void read_numbers(void) {
-    const char *misprice = getenv("PORTOLAN_MISPRICE");
-    drop.misprices = misprice && strtoll(misprice, NULL, 10) == drop.rank;
+    drop.misprices = number_of("PORTOLAN_MISPRICE", 0, INT_MAX, -1) == drop.rank;
+    drop.emulated_gpus = (int)number_of("PORTOLAN_EMULATED_GPUS", 1, INT_MAX, 0);
     drop.plans_max = (int)number_of("PORTOLAN_PLANS", 1, INT_MAX, PLANS_DEFAULT);
     drop.trials = (int)number_of("PORTOLAN_TRIALS", 0, TRIALS_MAX, TRIALS_DEFAULT);
     drop.repeats = number_of("PORTOLAN_REPEATS", 0, INT64_MAX, REPEATS_TO_PAY);
     drop.bytes_max = number_of("PORTOLAN_MEMORY", 1, INT64_MAX, memory_default_bytes);
 }
 
+static void read_words(void) {
+    static const char *const spaces[] = {"device", "host"}, *const serial[] = {"serial"},
+                             *const messages[] = {"messages"};
+    int space = word_of("PORTOLAN_ASSUME", spaces, 2, -1);
+    drop.assumes_gpu = space == 0;
+    drop.assumes_host = space == 1;
+    drop.threads_are_serial = word_of("PORTOLAN_THREADS", serial, 1, -1) == 0;
+    drop.by_messages = word_of("PORTOLAN_AGREE", messages, 1, -1) == 0;
+    drop.explains = drop_is_on("PORTOLAN_EXPLAIN", false);
+}
+
 static pto_status_t read_settings(bool *has_gpu, pto_error_t *err) {
-    drop.assumes_gpu = is_word("PORTOLAN_ASSUME", "device");
-    drop.assumes_host = is_word("PORTOLAN_ASSUME", "host");
-    drop.by_messages = is_word("PORTOLAN_AGREE", "messages");
-    drop.explains = drop_is_set("PORTOLAN_EXPLAIN");
     pto_status_t status = read_machine(err);
     if (status == PTO_OK) {
-        check_words();
+        read_words();
         read_numbers();
     }
     if (status == PTO_OK)

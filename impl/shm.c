@@ -3,14 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { POISON = 0xa5, POISONED_BYTES = 65536 };
+enum { POISON = 0xa5, POISONED_BYTES = 65536, NAME_MAX_BYTES = 128, ATTEMPTS_MAX = 100 };
 
 static pto_status_t failed(pto_error_t *err, const char *call, int cause, size_t bytes) {
     return pto_error_set(err, PTO_ERR_IO, "%s: %s (%zu bytes of shared memory)", call, strerror(cause),
@@ -25,12 +27,43 @@ static pto_status_t map(int descriptor, size_t bytes, void **memory, pto_error_t
     return PTO_OK;
 }
 
-void pto_shared_name(char name[PTO_SHARED_NAME_MAX]) {
-    static atomic_uint made;
+/* A name that no other job can have taken on purpose, and that no process of another PID namespace makes. */
+static void make_name(char name[NAME_MAX_BYTES]) {
     const char *prefix = getenv("PORTOLAN_SEGMENTS");
+    uint64_t random[2] = {0, 0};
     if (!prefix || !*prefix || strchr(prefix, '/'))
         prefix = "portolan";
-    snprintf(name, PTO_SHARED_NAME_MAX, "/%.64s-%ld-%u", prefix, (long)getpid(), atomic_fetch_add(&made, 1));
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        random[0] = (uint64_t)now.tv_nsec;
+        random[1] = (uint64_t)getpid();
+    }
+    snprintf(name, NAME_MAX_BYTES, "/%.64s-%016llx%016llx", prefix, (unsigned long long)random[0],
+             (unsigned long long)random[1]);
+}
+
+/* Without a name when it returns; negative: an errno. */
+static int create_unnamed(void) {
+    char name[NAME_MAX_BYTES];
+    int descriptor = -1;
+    for (int attempt = 0; descriptor < 0 && attempt < ATTEMPTS_MAX; attempt++) {
+        make_name(name);
+        descriptor = shm_open(name, O_CREAT | O_EXCL | O_RDWR, 0600);
+        if (descriptor < 0 && errno != EEXIST)
+            break;
+    }
+    if (descriptor >= 0)
+        shm_unlink(name);
+    return descriptor;
+}
+
+/* As /proc names this process to others: its PID namespace may be another one than that of /proc. */
+static int64_t own_pid(void) {
+    char text[32];
+    ssize_t length = readlink("/proc/self", text, sizeof text - 1);
+    text[length > 0 ? length : 0] = '\0';
+    return length > 0 ? strtoll(text, NULL, 10) : (int64_t)getpid();
 }
 
 static pto_status_t reserve(int descriptor, size_t offset, size_t bytes, pto_error_t *err) {
@@ -40,21 +73,21 @@ static pto_status_t reserve(int descriptor, size_t offset, size_t bytes, pto_err
 
 pto_status_t pto_shared_create_sparse(size_t bytes, void **memory, pto_shared_handle_t *handle,
                                       pto_error_t *err) {
-    char name[PTO_SHARED_NAME_MAX];
-    pto_shared_name(name);
-    int descriptor = shm_open(name, O_CREAT | O_EXCL | O_RDWR, 0600);
+    struct stat made;
+    int descriptor = create_unnamed();
     if (descriptor < 0)
         return failed(err, "shm_open", errno, bytes);
-    shm_unlink(name);
-    pto_status_t status =
-        ftruncate(descriptor, (off_t)bytes) ? failed(err, "ftruncate", errno, bytes) : PTO_OK;
+    pto_status_t status = PTO_OK;
+    if (ftruncate(descriptor, (off_t)bytes) || fstat(descriptor, &made))
+        status = failed(err, "ftruncate", errno, bytes);
     if (status == PTO_OK)
         status = map(descriptor, bytes, memory, err);
     if (status != PTO_OK) {
         close(descriptor);
         return status;
     }
-    *handle = (pto_shared_handle_t){.pid = getpid(), .descriptor = descriptor, .bytes = bytes};
+    *handle = (pto_shared_handle_t){
+        .pid = own_pid(), .descriptor = descriptor, .bytes = bytes, .inode = (uint64_t)made.st_ino};
     return PTO_OK;
 }
 
@@ -77,12 +110,20 @@ pto_status_t pto_shared_create(size_t bytes, void **memory, pto_shared_handle_t 
 
 static pto_status_t open_descriptor(const pto_shared_handle_t *handle, int *descriptor, pto_error_t *err) {
     char path[64];
+    struct stat found;
     snprintf(path, sizeof path, "/proc/%lld/fd/%lld", (long long)handle->pid, (long long)handle->descriptor);
     *descriptor = open(path, O_RDWR);
     if (*descriptor < 0)
         return pto_error_set(err, PTO_ERR_IO, "open %s, another process's shared memory: %s", path,
                              strerror(errno));
-    return PTO_OK;
+    if (fstat(*descriptor, &found) == 0 && (uint64_t)found.st_ino == handle->inode)
+        return PTO_OK;
+    close(*descriptor);
+    return pto_error_set(
+        err, PTO_ERR_IO,
+        "%s is not the shared memory that another process made: processes of a node need one "
+        "/proc, and thus one PID namespace",
+        path);
 }
 
 pto_status_t pto_shared_reserve(const pto_shared_handle_t *handle, size_t offset, size_t bytes,

@@ -11,17 +11,13 @@ typedef struct {
     int64_t pid;
     int64_t descriptor;
     uint64_t bytes;
+    uint64_t inode; /* so that no other process's file is taken for it */
 } pto_shared_handle_t;
 
-enum { PTO_SHARED_NAME_MAX = 128 };
-
-/* Make a unique segment name. It begins with $PORTOLAN_SEGMENTS (default: portolan), so that a test can tell
- * its own segments from those of other jobs. */
-void pto_shared_name(char name[PTO_SHARED_NAME_MAX]);
-
-/* The segment is unlinked before this function returns, so nothing remains however the job ends. Other
- * processes open it through the creator's file descriptor. All pages are allocated at once: a full /dev/shm
- * yields an error here instead of SIGBUS later. */
+/* The segment has a random name, which begins with $PORTOLAN_SEGMENTS (default: portolan) so that a test can
+ * tell its own ones from others. It is unlinked before this function returns, so nothing remains however the
+ * job ends. Other processes open it through the creator's file descriptor. All pages are allocated at once: a
+ * full /dev/shm yields an error here instead of SIGBUS later. */
 pto_status_t pto_shared_create(size_t bytes, void **memory, pto_shared_handle_t *handle, pto_error_t *err);
 /* The same without pages. Each process then allocates those of its own part, on its own NUMA node, before any
  * process uses that part. */

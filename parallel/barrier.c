@@ -1,10 +1,13 @@
-/* A barrier by two counters in an MPI shared-memory window. */
+/* A barrier by two counters in shared memory. Not in a window of MPI: Open MPI 4.1 names its windows by
+ * process ids, and crashes where each process has a PID namespace of its own. */
 #include "barrier.h"
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "fatal.h"
+#include "shm.h"
 
 enum { CACHE_LINE_BYTES = 128, SPINS_BEFORE_YIELD = 2000 };
 
@@ -20,7 +23,8 @@ typedef struct {
 
 struct together {
     MPI_Comm node;
-    MPI_Win window;
+    pto_shared_handle_t handle;
+    bool is_maker;
     shared_t *shared;
     int size;
 };
@@ -32,14 +36,15 @@ together_t *together_create(MPI_Comm comm) {
     int rank = 0;
     MPI_DO(MPI_Comm_rank(together->node, &rank));
     MPI_DO(MPI_Comm_size(together->node, &together->size));
-    MPI_Aint bytes = rank == 0 ? (MPI_Aint)(sizeof(shared_t) + CACHE_LINE_BYTES) : 0;
-    void *base = NULL;
-    MPI_DO(MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, together->node, &base, &together->window));
-    int unit = 0;
-    MPI_DO(MPI_Win_shared_query(together->window, 0, &bytes, &unit, &base));
-    size_t past =
-        (size_t)base % CACHE_LINE_BYTES; /* equal for all: windows start on pages or headers alike */
-    together->shared = (shared_t *)((char *)base + (CACHE_LINE_BYTES - past) % CACHE_LINE_BYTES);
+    together->is_maker = rank == 0;
+    pto_error_t err = {0};
+    void *memory = NULL;
+    if (rank == 0 && pto_shared_create(sizeof(shared_t), &memory, &together->handle, &err) != PTO_OK)
+        die("%s", err.message);
+    MPI_DO(MPI_Bcast(&together->handle, (int)sizeof together->handle, MPI_BYTE, 0, together->node));
+    if (rank != 0 && pto_shared_open(&together->handle, &memory, &err) != PTO_OK)
+        die("%s", err.message);
+    together->shared = memory;
     if (rank == 0) {
         atomic_init(&together->shared->arrived.value, 0);
         atomic_init(&together->shared->round.value, 0);
@@ -52,8 +57,9 @@ together_t *together_create(MPI_Comm comm) {
 
 void together_destroy(together_t *together) {
     if (together != NULL) {
-        MPI_DO(MPI_Win_free(&together->window));
+        MPI_DO(MPI_Barrier(together->node)); /* nobody waits in it any more */
         MPI_DO(MPI_Comm_free(&together->node));
+        (together->is_maker ? pto_shared_destroy : pto_shared_close)(together->shared, &together->handle);
         free(together);
     }
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -334,11 +335,30 @@ static void catch_signals(void) {
     }
 }
 
+void prof_say(const char *format, ...) {
+    va_list arguments;
+    if (prof.rank != 0)
+        return;
+    va_start(arguments, format);
+    fputs("portolan-profile: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
 void prof_files_begin(void) {
     const char *text = getenv("PORTOLAN_PROFILE"), *calls = getenv("PORTOLAN_PROFILE_CALLS");
-    text = text && strlen(text) < sizeof prefix ? text : "portolan-";
-    memcpy(prefix, text, strlen(text) + 1);
-    prof.line_max = calls ? strtoll(calls, NULL, 10) : LINES_DEFAULT;
+    if (text && strlen(text) >= sizeof prefix) {
+        prof_say("PORTOLAN_PROFILE is ignored: it has more than %zu characters", sizeof prefix - 1);
+        text = NULL;
+    }
+    memcpy(prefix, text ? text : "portolan-", strlen(text ? text : "portolan-") + 1);
+    char *end = NULL;
+    prof.line_max = calls && *calls ? strtoll(calls, &end, 10) : LINES_DEFAULT;
+    if (end && (end == calls || *end != '\0' || prof.line_max < 0)) {
+        prof_say("PORTOLAN_PROFILE_CALLS=%.40s is ignored: it is not a whole number of 0 or more", calls);
+        prof.line_max = LINES_DEFAULT;
+    }
     if (prof.line_max > (int64_t)PROF_CHUNKS_MAX * PROF_LINES_PER_CHUNK)
         prof.line_max = (int64_t)PROF_CHUNKS_MAX * PROF_LINES_PER_CHUNK;
     process = getpid();

@@ -39,13 +39,23 @@ static kept_t kept[PLANS_KEPT];
 /* PORTOLAN_PROFILE_ALGORITHMS, as in "allreduce:ring,broadcast:binomial". */
 static void read_names(const char *text) {
     char collective[32], algorithm[32];
-    int length = 0;
-    while (text && sscanf(text, "%31[^:,]:%31[^,]%n", collective, algorithm, &length) == 2) {
-        for (int i = 0; i < PROF_PLAN_COUNT; i++)
-            if (strcmp(pto_collective_name(usual[i].collective), collective) == 0)
+    while (text && *text) {
+        size_t size = strcspn(text, ",");
+        const pto_algorithm_t *found;
+        bool is_pair = sscanf(text, "%31[^:,]:%31[^,]", collective, algorithm) == 2;
+        int count = 0;
+        for (int i = 0; is_pair && i < PROF_PLAN_COUNT; i++)
+            if (strcmp(pto_collective_name(usual[i].collective), collective) == 0 &&
+                pto_algorithm_find(algorithm, usual[i].collective, &found, NULL) == PTO_OK) {
                 memcpy(named[i], algorithm, sizeof named[i]);
-        text += length;
-        text += *text == ',';
+                count++;
+            }
+        if (count == 0)
+            prof_say("PORTOLAN_PROFILE_ALGORITHMS: '%.*s' is ignored: it is not a collective and its "
+                     "algorithm, such "
+                     "as allreduce:ring",
+                     size < 80 ? (int)size : 80, text);
+        text += size + (text[size] == ',');
     }
 }
 

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "portolan/status.h"
 #include "routines.h"
 #include "spaces.h"
 
@@ -258,5 +259,7 @@ void prof_write_all(void);
 /* From a signal handler or at exit: write what this process knows. Happens once. */
 void prof_write_own(void);
 void prof_files_begin(void);
+/* Process 0 prints a line. */
+void prof_say(const char *format, ...) PTO_PRINTF_LIKE(1, 2);
 
 #endif

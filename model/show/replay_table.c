@@ -38,7 +38,8 @@ static void list_skipped(const pto_recording_skipped_t *skipped, skipped_t kind[
     kind[0] = (skipped_t){skipped->others, "of no collective that portolan has"};
     kind[1] =
         (skipped_t){skipped->on_host, "on host buffers (--memory host prices them; --as-gpu as if on GPUs)"};
-    kind[2] = (skipped_t){skipped->sizeless, "without bytes, or of a single process"};
+    kind[2] = (skipped_t){skipped->sizeless,
+                          "without bytes, of a single process, or of fewer elements than processes"};
     kind[3] =
         (skipped_t){skipped->uneven, "on communicators with different numbers of processes on their nodes"};
     kind[4] = (skipped_t){skipped->torn, "whose row other output interrupted"};

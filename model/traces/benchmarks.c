@@ -242,6 +242,17 @@ pto_status_t pto_bench_fail_nameless(pto_recording_reader_t *reader) {
                               naming ? naming : "--collective");
 }
 
+/* The largest block of a vector. OSU divides elements, not bytes: MPI_Reduce_scatter of fewer elements than
+ * processes gives some of them nothing, and MPI_Reduce_scatter_block moves nothing at all. 0: of such calls.
+ */
+static int64_t block_bytes(const pto_bench_t *benchmark, int64_t bytes, int64_t procs) {
+    const int64_t element = benchmark->element_bytes > 0 ? benchmark->element_bytes : 1;
+    const int64_t elements = bytes / element, rest = elements % procs;
+    if (benchmark->element_bytes > 0 && elements < procs)
+        return 0;
+    return (elements / procs + (rest > 0 && !benchmark->rounds_down)) * element;
+}
+
 /* A row that is measured, and of something that portolan has. */
 static pto_status_t count_row(pto_recording_reader_t *reader, pto_recording_kind_t *kind, int64_t bytes,
                               double value) {
@@ -250,7 +261,7 @@ static pto_status_t count_row(pto_recording_reader_t *reader, pto_recording_kind
     const double seconds = benchmark->is_rate ? (double)(bytes * in_flight) / (1e6 * value) : 1e-6 * value;
     kind->call.collective = benchmark->collective;
     kind->call.messages = benchmark->messages;
-    kind->call.bytes = benchmark->of_all ? (bytes + kind->procs - 1) / kind->procs : bytes;
+    kind->call.bytes = bytes;
     if (benchmark->collective == PTO_COLLECTIVE_PAIR)
         kind->call.distance =
             kind->nodes > 1 || reader->options->gpus_per_node == 1 ? PTO_LEVEL_OFF_NODE : PTO_LEVEL_ON_SOCKET;
@@ -289,6 +300,8 @@ pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double
         skipped->on_host++;
         return PTO_OK;
     }
+    if (benchmark->of_all)
+        bytes = block_bytes(benchmark, bytes, kind.procs);
     if (bytes == 0 || kind.procs == 1 || value == 0) {
         skipped->sizeless++;
         return PTO_OK;

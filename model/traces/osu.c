@@ -7,7 +7,8 @@
 #include "base/text.h"
 #include "reader.h"
 
-enum { WINDOW = 64 }; /* messages in flight, unless osu_bw is told otherwise, which it does not print */
+enum { ELEMENT_BYTES = 4 }; /* a float or an int; releases before 7.0 don't say which */
+enum { WINDOW = 64 };       /* messages in flight, unless osu_bw is told otherwise, which it does not print */
 
 /* The first whose name a title contains. Sizes are bytes of a vector, of a block, or (`of_all`) of all
  * blocks. */
@@ -66,6 +67,8 @@ static pto_status_t read_title(pto_recording_reader_t *reader, const char *line)
     benchmark->procs = 0;
     benchmark->column = 1;
     benchmark->is_rate = false;
+    benchmark->element_bytes = ELEMENT_BYTES;
+    benchmark->rounds_down = strstr(title, "Reduce_scatter_block") != NULL;
     *(benchmark->on_host ? &reader->trace->times_on_host : &reader->trace->times_on_gpu) = true;
     for (size_t i = sizeof tests / sizeof *tests; i-- > 0;)
         if (strstr(title, tests[i].name)) {
@@ -124,6 +127,8 @@ static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
         return read_title(reader, line);
     if (pto_text_begins(line, "# Size"))
         read_columns(&reader->benchmark, line);
+    else if (pto_text_begins(line, "# Datatype: "))
+        reader->benchmark.element_bytes = strstr(line, "MPI_CHAR") ? 1 : ELEMENT_BYTES;
     else if (pto_text_begins(line, "# ["))
         read_pairs(&reader->benchmark, line);
     else if (*line != '#')

@@ -68,6 +68,8 @@ typedef struct {
     bool is_rate;                /* the value is 10^6 bytes a second, else microseconds */
     int64_t messages;            /* that are in flight at once, where the benchmark sends messages; else 0 */
     int64_t procs;               /* as the heading says; 0: it does not */
+    int element_bytes;           /* OSU: what it divides among the processes, where `of_all`; else 0 */
+    bool rounds_down;            /* its blocks leave a remainder out */
     char torn[1024];             /* the beginning of a row that another line interrupted; "": none */
 } pto_bench_t;
 

@@ -107,6 +107,15 @@ check "and process 0 says so once: a word" said "^portolan: PORTOLAN_ASSUME=hots
 check "another" said "^portolan: PORTOLAN_THREADS=1 is ignored: known is serial$"
 check "a number" said "^portolan: PORTOLAN_PLANS=abc is ignored: it is not a whole number from 1 to "
 check "a size" said "^portolan: PORTOLAN_MEMORY=1GB is ignored: it is not a whole number of 1 or more, such as 512MiB$"
+check "a switch is ignored, and said to be" under 2 PORTOLAN_DROPIN=yse PORTOLAN_HOST=maybe PORTOLAN_MISPRICE=x \
+    PORTOLAN_AGREE=mails "$program" random 50 "$seed"
+switches="known are 0, 1, no, yes, off, on, false and true"
+check "once: the library's own" said "^portolan: PORTOLAN_DROPIN=yse is ignored: $switches$"
+check "another" said "^portolan: PORTOLAN_HOST=maybe is ignored: $switches$"
+check "a number that only tests set" said "^portolan: PORTOLAN_MISPRICE=x is ignored: it is not a whole number from 0 to "
+check "and a word that only tests set" said "^portolan: PORTOLAN_AGREE=mails is ignored: known is messages$"
+check "it is off by a word, too" takes_none under 2 PORTOLAN_DROPIN=no "$program" random 50 "$seed"
+check "without another word" lacks portolan
 check "others are taken without a word" under 2 PORTOLAN_ASSUME=device PORTOLAN_PLANS=8 PORTOLAN_MEMORY=1GiB \
     PORTOLAN_REPEATS=0 PORTOLAN_THREADS= "$program" random 50 "$seed"
 check "as they mean something" lacks "is ignored"

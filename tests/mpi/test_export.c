@@ -1,7 +1,7 @@
 /* Collectives of MPI's own for test_export.sh: test_export CALL BYTES COUNT calls one COUNT times, on vectors
  * of BYTES, or on blocks of BYTES from or to each process; those of an allgatherv have one byte less and one
  * byte more in turn. With a fourth argument, each call starts after a barrier, and process 0 prints the
- * seconds until the last process has ended it. */
+ * seconds until the last process has ended it. OPENS_MPI_T, CLOSES_MPI_T: that it does so. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,9 @@ static int timed_call(const char *name, void *in, void *out, int bytes) {
 }
 
 int main(int argc, char **argv) {
-    int size, status = MPI_SUCCESS;
+    int size, status = MPI_SUCCESS, provided;
+    if (getenv("OPENS_MPI_T"))
+        MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_Init(&argc, &argv);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (argc != 4 && argc != 5)
@@ -70,5 +72,7 @@ int main(int argc, char **argv) {
         MPI_Abort(MPI_COMM_WORLD, 1);
     free(in);
     free(out);
+    if (getenv("CLOSES_MPI_T"))
+        MPI_T_finalize();
     return MPI_Finalize();
 }

@@ -22,12 +22,12 @@ quick=("${job[@]}" --repeats 3 --bytes 64 --strategy gsb)
 # --- a stopped process
 
 # doing STEP PROCESSES: whether that many processes have told their guards that they are in this step. The guards
-# share the first segment of rank 0, which has no name any more but is among its open files. What of these has been
+# share a segment of rank 0, which has no name any more but is among its open files. What of these has been
 # closed meanwhile is of no interest, nor is a process that has ended.
 doing() {
     local pid found
     pid=$(cat "$work/pid.0" 2>/dev/null) || return 1
-    mapfile -t found < <(find "/proc/$pid/fd" -lname "/dev/shm/$PORTOLAN_SEGMENTS-$pid-0 *" \
+    mapfile -t found < <(find "/proc/$pid/fd" -lname "/dev/shm/$PORTOLAN_SEGMENTS-*" \
         -exec grep -aoshF -- "$1" {} + 2>/dev/null)
     ((${#found[@]} >= $2))
 }

@@ -247,6 +247,35 @@ static void bad_traces_are_refused_with_their_line(void **state) {
     }
 }
 
+/* OSU gives MPI_Reduce_scatter elements by elements, and MPI_Reduce_scatter_block the same to all. */
+static void reduce_scatters_of_fewer_elements_than_processes_move_no_blocks(void **state) {
+    (void)state;
+    static const struct {
+        const char *head;
+        int64_t sizeless, last_bytes;
+    } of[] = {
+        {"# OSU MPI-CUDA Reduce_scatter Latency Test v7.4\n# Datatype: MPI_FLOAT.\n", 4, 12},
+        {"# OSU MPI-CUDA Reduce_scatter Latency Test v5.9\n", 4, 12},
+        {"# OSU MPI-CUDA Reduce_scatter Latency Test v7.4\n# Datatype: MPI_CHAR.\n", 2, 10},
+        {"# OSU MPI-CUDA Reduce_scatter_block Latency Test v7.4\n# Datatype: MPI_FLOAT.\n", 4, 8},
+    };
+    static const char rows[] = "1 3.1\n2 3.1\n4 3.1\n8 3.1\n16 3.1\n40 3.1\n";
+    const pto_recording_options_t four = {
+        .rank = -1, .nodes = 1, .gpus_per_node = 4, .collective = PTO_COLLECTIVE_COUNT};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        char text[256];
+        pto_recording_t trace;
+        pto_error_t err = {0};
+        int length = snprintf(text, sizeof text, "%s%s", of[i].head, rows);
+        assert_int_equal(pto_recording_parse(text, (size_t)length, "osu", &four, &trace, &err), PTO_OK);
+        assert_int_equal(trace.skipped.sizeless, of[i].sizeless);
+        assert_int_equal(trace.count, 6 - of[i].sizeless);
+        assert_int_equal(trace.call[trace.count - 1].bytes, of[i].last_bytes);
+        assert_int_equal(trace.call[0].times, 1);
+        pto_recording_fini(&trace);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_report_shows_the_shapes_of_its_communicators),
@@ -257,6 +286,7 @@ int main(void) {
         cmocka_unit_test(shapes_that_the_listed_processes_contradict_are_refused),
         cmocka_unit_test(another_run_lists_its_own_processes),
         cmocka_unit_test(sizes_of_blocks_are_divided_among_the_processes),
+        cmocka_unit_test(reduce_scatters_of_fewer_elements_than_processes_move_no_blocks),
         cmocka_unit_test(bad_traces_are_refused_with_their_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
