@@ -41,8 +41,8 @@ DEPS_LDFLAGS := $(if $(DEPS),-L$(DEPS_LIBDIR) -Wl$(comma)-rpath$(comma)$(DEPS_LI
 LIB_INCLUDES := -Imodel/include -Imodel/src
 # The rooms of the tool: what every program's command line shares, tables and plots, exports, the report, the commands.
 ROOMS := command_line show export report tool
-EXEC_INCLUDES := -Imodel/include -Iimpl/include -Iimpl
-TEST_INCLUDES := $(LIB_INCLUDES) -Imodel -Imodel/tool -Iimpl/include -Iimpl -Ivalidate -Iparallel -Ipreload -Iprofile -Idropin -Ituner -Itests \
+EXEC_INCLUDES := -Imodel/include -Iimpl/include -Iimpl -Iimpl/mpi
+TEST_INCLUDES := $(LIB_INCLUDES) -Imodel -Imodel/tool -Iimpl/include -Iimpl -Iimpl/mpi -Ivalidate -Iparallel -Ipreload -Iprofile -Idropin -Ituner -Itests \
 	-Imodel/traces -isystem $(PLAIN)/gen
 includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algorithms/% model/fit/% model/scotch/%,$(1)),$(LIB_INCLUDES), \
 	$(if $(filter $(ROOMS:%=model/%/%),$(1)),$(LIB_INCLUDES) -Imodel -Ituner, \
@@ -91,6 +91,8 @@ PARALLEL_SRC := $(wildcard parallel/*.c)
 # Kernels' programs do not depend on MPI either.
 PROGRAM_SRC := impl/vector.c impl/program.c impl/reduce.c
 IMPL_SRC := $(filter-out $(PROGRAM_SRC),$(wildcard impl/*.c))
+# The executor's part for plans with messages.
+IMPL_MPI_SRC := $(wildcard impl/mpi/*.c)
 # The counters do not depend on MPI, so that the unit tests can use them without it.
 METER_SRC := $(wildcard validate/meter*.c)
 VALIDATE_SRC := $(filter-out $(METER_SRC),$(wildcard validate/*.c))
@@ -118,13 +120,13 @@ FAKE_SRC := $(wildcard tests/mpi/fake_*.c)
 CLUSTER_SRC := $(wildcard tests/cluster/*.c)
 EXAMPLE_SRC := $(wildcard docs/examples/*.c)
 
-MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_SRC) $(VALIDATE_SRC) $(PRELOAD_SRC) $(PROFILE_SRC) $(DROPIN_SRC) \
+MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_MPI_SRC) $(VALIDATE_SRC) $(PRELOAD_SRC) $(PROFILE_SRC) $(DROPIN_SRC) \
 	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(MADE_SRC) $(PROFILE_HELP_SRC) $(DROPIN_HELP_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
-PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(TRACES_SRC) $(SCOTCH_SRC) $(TUNER_SRC) $(METER_SRC) $(PROGRAM_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
+PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(TRACES_SRC) $(SCOTCH_SRC) $(TUNER_SRC) $(METER_SRC) $(PROGRAM_SRC) $(IMPL_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
 	$(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(CLUSTER_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
 FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/src/*/*.h model/include/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
-	impl/*.h impl/*.cu impl/*.cuh impl/include/portolan/*.h validate/*.h parallel/*.h profile/*.h preload/*.h dropin/*.h tuner/*.h)
+	impl/*.h impl/mpi/*.h impl/*.cu impl/*.cuh impl/include/portolan/*.h validate/*.h parallel/*.h profile/*.h preload/*.h dropin/*.h tuner/*.h)
 
 object = $(patsubst %.c,$(PLAIN)/obj/%.o,$(filter $(PLAIN_SRC),$(1))) $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(PLAIN_SRC),$(1)))
 LIB := $(BUILD)/libportolan.a
@@ -150,8 +152,10 @@ MPI_PROGRAMS := $(if $(HAVE_MPI),$(if $(CALIBRATE_SRC),$(BUILD)/portolan-calibra
 MPI_TESTS := $(if $(HAVE_MPI),$(patsubst tests/mpi/%.c,$(BUILD)/tests/%,$(MPI_TEST_SRC)) \
 	$(addprefix $(BUILD)/tests/,fake/librapl.so fake/libucp.so wrong/libportolan-mpi.so fake_nvml/libnvidia-ml.so.1 fake_cuda/libcuda.so.1 test_meter) \
 	 $(patsubst docs/examples/%.c,$(BUILD)/tests/example_%,$(EXAMPLE_SRC)))
-EXEC_LIB := $(if $(HAVE_MPI),$(if $(IMPL_SRC),$(BUILD)/libportolan-exec.a))
-EXEC_SHARED := $(if $(EXEC_LIB),$(BUILD)/libportolan-exec.so.$(VERSION))
+# The executor without MPI, and with it, for plans with messages: a program links one of them.
+KERNEL_LIB := $(if $(IMPL_SRC),$(BUILD)/libportolan-exec.a)
+EXEC_LIB := $(if $(HAVE_MPI),$(if $(IMPL_MPI_SRC),$(BUILD)/libportolan-exec-mpi.a))
+EXEC_SHARED := $(patsubst %.a,%.so.$(VERSION),$(KERNEL_LIB) $(EXEC_LIB))
 PROFILE_LIB := $(if $(HAVE_MPI),$(if $(PROFILE_SRC),$(BUILD)/libportolan-profile.so))
 DROPIN_LIB := $(if $(HAVE_MPI),$(if $(DROPIN_SRC),$(BUILD)/libportolan-mpi.so))
 PRELOADED := $(PROFILE_LIB) $(DROPIN_LIB)
@@ -186,12 +190,12 @@ OPENMP := $(shell echo 'int main(void) { return 0; }' | $(CC) -fopenmp -xc - -o 
 $(call object,$(wildcard model/src/price/*.c model/src/plan/*.c)): CFLAGS := $(CFLAGS:-O2=-O3)
 $(call object,validate/reference.c validate/stencil2d.c model/src/decide/simulate_all.c): ALL_CFLAGS += $(if $(OPENMP),$(OPENMP),-Wno-unknown-pragmas)
 
-NVCC_FLAGS = -std=c++17 -O3 -Imodel/include -Iimpl/include -Iimpl $(filter -I%,$(MPI_CPPFLAGS)) -DOMPI_SKIP_MPICXX \
+NVCC_FLAGS = -std=c++17 -O3 -Imodel/include -Iimpl/include -Iimpl \
 	$(CUDA_GENCODE) -Xcompiler -Wall,-Wextra,-fPIC,$(VISIBILITY)
 
 # --- build ---------------------------------------------------------------------------------------------------
 
-CC_STAMP := $(call stamp,cc,$(CC) $(ALL_CFLAGS) $(OPENMP) $(LIB_INCLUDES) $(TEST_INCLUDES),$(PLAIN))
+CC_STAMP := $(call stamp,cc,$(CC) $(ALL_CFLAGS) $(CUDA_DEFINE) $(OPENMP) $(LIB_INCLUDES) $(TEST_INCLUDES),$(PLAIN))
 MPICC_STAMP := $(if $(HAVE_MPI),$(call stamp,mpicc,$(MPICC) $(MPI_SHOW) $(CUDA_DEFINE)))
 CXX_STAMP := $(call stamp,cxx,$(CXX) $(TEST_INCLUDES) $(DEPS_CPPFLAGS) $(CFLAGS) $(EXTRA))
 NVCC_STAMP := $(if $(HAVE_NVCC),$(call stamp,nvcc,$(HAVE_NVCC) $(NVCC_FLAGS)))
@@ -206,7 +210,7 @@ define link
 endef
 
 .PHONY: build
-build: $(LIB) $(SHARED) $(FIT_LIB) $(TRACES_LIB) $(MAP_LIB) $(TUNER_LIB) $(EXEC_LIB) $(EXEC_SHARED) $(PRELOADED) $(TOOL) $(MPI_PROGRAMS) ## build the library and the programs (default)
+build: $(LIB) $(SHARED) $(FIT_LIB) $(TRACES_LIB) $(MAP_LIB) $(TUNER_LIB) $(KERNEL_LIB) $(EXEC_LIB) $(EXEC_SHARED) $(PRELOADED) $(TOOL) $(MPI_PROGRAMS) ## build the library and the programs (default)
 
 # Says which packages are missing before anything is compiled.
 FOUND := $(PLAIN)/flags/found
@@ -277,13 +281,22 @@ $(BUILD)/obj/%.cu.o: %.cu Makefile $(NVCC_STAMP)
 $(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC) $(PARALLEL_SRC)) $(COMMAND_LINE_LIB) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),-lhwloc $(MPI_LDLIBS))
 
+$(call object,impl/devices.c): DEFINES += $(CUDA_DEFINE)
 EXEC_OBJECTS := $(call object,$(IMPL_SRC) $(PROGRAM_SRC)) $(call cuda_object,impl)
 $(BUILD)/libportolan-exec.a: $(EXEC_OBJECTS)
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) qcs $@ $^
 
 $(BUILD)/libportolan-exec.so.$(VERSION): $(EXEC_OBJECTS) $(SHARED) $(LINK_STAMP)
-	$(call link,$(MPICC) -shared -Wl$(comma)-soname$(comma)libportolan-exec.so.$(SOVERSION),$(EXEC_LDLIBS))
+	$(call link,$(CC) -shared -Wl$(comma)-soname$(comma)libportolan-exec.so.$(SOVERSION),$(EXEC_LDLIBS))
+
+EXEC_MPI_OBJECTS := $(EXEC_OBJECTS) $(call object,$(IMPL_MPI_SRC))
+$(BUILD)/libportolan-exec-mpi.a: $(EXEC_MPI_OBJECTS)
+	$(call say,AR)
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
+
+$(BUILD)/libportolan-exec-mpi.so.$(VERSION): $(EXEC_MPI_OBJECTS) $(SHARED) $(LINK_STAMP)
+	$(call link,$(MPICC) -shared -Wl$(comma)-soname$(comma)libportolan-exec-mpi.so.$(SOVERSION),$(EXEC_LDLIBS))
 
 # In front of other programs, so they must not give them their own functions. Calls come from any thread, often.
 IN_FRONT_OBJECTS := $(call object,$(PRELOAD_SRC) $(PROFILE_SRC) $(DROPIN_SRC))
@@ -321,7 +334,7 @@ define link_internal
 endef
 $(INTERNAL_LIB): $(call object,$(INTERNAL_SRC)) $(PLAIN)/obj/gen/chakra.pb-c.o $(TOOL_PARTS) tools/export_hidden.py $(LINK_STAMP)
 	$(call link_internal,$(CC) $(OPENMP),$(TOOL_LDLIBS) $(LDLIBS))
-$(INTERNAL_EXEC_LIB): $(filter-out $(call object,$(PROGRAM_SRC)),$(EXEC_OBJECTS)) tools/export_hidden.py $(LINK_STAMP) | $(INTERNAL_LIB)
+$(INTERNAL_EXEC_LIB): $(filter-out $(call object,$(PROGRAM_SRC)),$(EXEC_MPI_OBJECTS)) tools/export_hidden.py $(LINK_STAMP) | $(INTERNAL_LIB)
 	$(call link_internal,$(MPICC),$(INTERNAL_LIB) $(EXEC_LDLIBS))
 # $(call link_test,COMPILER,LIBRARIES): a program beside these libraries. A name that they lack is an error at its start.
 link_test = $(call link,$(1) -Wl$(comma)-z$(comma)now$(comma)-rpath$(comma)'$$ORIGIN',-Wl$(comma)--as-needed $(2))
@@ -397,11 +410,18 @@ WRAP_test_start := MPI_Wtime MPI_Send MPI_Recv MPI_Allreduce MPI_Barrier MPI_Com
 PARTS_test_guard := $(addprefix parallel/,fatal.c guard.c)
 PARTS_test_parallel := $(IN_PARALLEL)
 
-MPI_TEST_PROGRAMS := $(patsubst tests/mpi/%.c,$(BUILD)/tests/%,$(MPI_TEST_SRC))
+# These link no MPI.
+WITHOUT_MPI := $(addprefix $(BUILD)/tests/,test_teams example_forked)
+MPI_TEST_PROGRAMS := $(filter-out $(WITHOUT_MPI),$(patsubst tests/mpi/%.c,$(BUILD)/tests/%,$(MPI_TEST_SRC)))
 $(foreach test,$(notdir $(MPI_TEST_PROGRAMS)),$(eval $(BUILD)/tests/$(test): $(call object,$(PARTS_$(test)))))
 $(MPI_TEST_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(LINK_STAMP) | $(INTERNAL_EXEC_LIB)
 	$(call link_test,$(MPICC) $(OPENMP) $(WRAP_$*:%=-Wl$(comma)--wrap=%),$(INTERNAL_EXEC_LIB) $(INTERNAL_LIB) -lcmocka -lhwloc $(MPI_LDLIBS))
 $(BUILD)/tests/test_nccl: | $(BUILD)/tests/fake/libnccl.so.2
+
+$(BUILD)/tests/test_teams: $(BUILD)/obj/tests/mpi/test_teams.o
+$(BUILD)/tests/example_forked: $(BUILD)/obj/docs/examples/forked.o
+$(WITHOUT_MPI): $(KERNEL_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(CC),$(MPI_LDLIBS))
 
 $(BUILD)/tests/example_%: $(BUILD)/obj/docs/examples/%.o $(LINK_STAMP) | $(INTERNAL_EXEC_LIB)
 	$(call link_test,$(MPICC),$(INTERNAL_EXEC_LIB) $(INTERNAL_LIB) $(MPI_LDLIBS))
@@ -427,7 +447,7 @@ $(FAKES): $(LINK_STAMP)
 	$(call link,$(MPICC) -shared -Wl$(comma)-soname$(comma)$(@F),-Wl$(comma)--as-needed -ldl)
 
 # The drop-in, with wrong results on purpose: its tests must notice.
-WRONG := pto_exec_create_on pto_exec_rebind_private pto_exec_run
+WRONG := pto_exec_create_in pto_exec_rebind_private pto_exec_run
 $(BUILD)/tests/wrong/libportolan-mpi.so: $(call object,tests/mpi/fake_results.c $(PRELOAD_SRC) $(DROPIN_SRC)) \
 		$(COMMAND_LINE_LIB) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link_in_front,$(addprefix -Wl$(comma)--wrap=,$(WRONG)) $(MPI_LDLIBS))
@@ -671,10 +691,10 @@ HEADERS_AT := $(DESTDIR)$(PREFIX)/include/portolan
 MAN_AT := $(DESTDIR)$(PREFIX)/share/man
 DATA_AT := $(DESTDIR)$(PREFIX)/share/portolan
 PROGRAMS := $(TOOL) $(MPI_PROGRAMS)
-ARCHIVES := $(LIB) $(EXEC_LIB)
+ARCHIVES := $(LIB) $(KERNEL_LIB) $(EXEC_LIB)
 SHARED_LIBRARIES := $(SHARED) $(EXEC_SHARED)
-PC_FILES := portolan.pc $(if $(EXEC_LIB),portolan-exec.pc)
-HEADERS := $(INSTALLED_HEADERS) $(if $(EXEC_LIB),$(wildcard impl/include/portolan/*.h))
+PC_FILES := portolan.pc $(if $(KERNEL_LIB),portolan-exec.pc) $(if $(EXEC_LIB),portolan-exec-mpi.pc)
+HEADERS := $(INSTALLED_HEADERS) $(filter-out $(if $(EXEC_LIB),,%/exec_mpi.h),$(wildcard impl/include/portolan/*.h))
 # With options from the tables; and those of libraries, in sections 3 and 7.
 MAN_PAGES := $(wildcard docs/man/*.1)
 LIBRARY_PAGES := $(wildcard docs/man/*.[37])

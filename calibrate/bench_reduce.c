@@ -7,7 +7,7 @@
 #include "benchmark.h"
 #include "fatal.h"
 #include "memory.h"
-#include "mpi_collective.h"
+#include "part.h"
 
 typedef struct {
     const work_t *work;

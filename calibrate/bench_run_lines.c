@@ -6,7 +6,7 @@
 #include "fatal.h"
 #include "memory.h"
 #include "pairs.h"
-#include "portolan/exec.h"
+#include "portolan/exec_mpi.h"
 #include "portolan/lines.h"
 #include "portolan/strategy.h"
 #include "runs.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "dropin.h"
-#include "job.h"
+#include "mpi_team.h"
 #include "shm.h"
 
 enum { CALLS_KEPT = 32, LINE_BYTES = 64, SPINS = 1000 };
@@ -35,7 +35,7 @@ pto_status_t drop_board_create(MPI_Comm comm, drop_board_t **board, pto_error_t 
     drop_board_t *made = calloc(1, sizeof *made);
     void *memory = NULL;
     pto_status_t status =
-        pto_agree(comm, made ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory"), err);
+        pto_mpi_agree(comm, made ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory"), err);
     if (status != PTO_OK || !made) {
         free(made);
         return status;
@@ -44,13 +44,13 @@ pto_status_t drop_board_create(MPI_Comm comm, drop_board_t **board, pto_error_t 
     MPI_Comm_rank(comm, &made->rank);
     if (made->rank == 0)
         status = pto_shared_create((size_t)made->size * sizeof(column_t), &memory, &made->handle, err);
-    status = pto_agree(comm, status, err);
+    status = pto_mpi_agree(comm, status, err);
     if (status == PTO_OK)
         status = PTO_MPI(MPI_Bcast(&made->handle, (int)sizeof made->handle, MPI_BYTE, 0, comm), err);
     if (status == PTO_OK && made->rank != 0)
         status = pto_shared_open(&made->handle, &memory, err);
     made->column = memory;
-    status = pto_agree(comm, status, err);
+    status = pto_mpi_agree(comm, status, err);
     if (status == PTO_OK)
         *board = made;
     else

@@ -4,7 +4,7 @@
 
 #include "base/hash.h"
 #include "dropin.h"
-#include "job.h"
+#include "mpi_team.h"
 #include "ranks.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
@@ -31,11 +31,11 @@ pto_status_t drop_comm_open(drop_comm_t *comm, pto_error_t *err) {
     int64_t room = open_count < OPEN_MAX;
     if (comm->is_open)
         return PTO_OK;
-    pto_status_t status = pto_agree_least(comm->comm, PTO_OK, &room, 1, err);
+    pto_status_t status = pto_mpi_agree_least(comm->comm, PTO_OK, &room, 1, err);
     if (status == PTO_OK && !room)
         return refuse(comm, err);
     if (status == PTO_OK)
-        status = pto_agree(comm->comm, pto_comms_create(comm->comm, &comm->comms, err), err);
+        status = pto_mpi_agree(comm->comm, pto_comms_create(comm->comm, &comm->comms, err), err);
     comm->is_open = status == PTO_OK;
     open_count += comm->is_open;
     return status;
@@ -192,7 +192,7 @@ static pto_status_t agree_on_kinds(drop_comm_t *comm, pto_status_t status) {
     pto_error_t err;
     unsigned mine = drop.any_gpu && !drop.assumes_host ? asserted_kinds(comm->comm) : DROP_KIND_HOST;
     int64_t lacks[2] = {!(mine & DROP_KIND_HOST), !(mine & DROP_KIND_GPU)};
-    status = pto_agree_least(comm->comm, status, lacks, 2, &err);
+    status = pto_mpi_agree_least(comm->comm, status, lacks, 2, &err);
     comm->kinds = (lacks[0] ? 0u : (unsigned)DROP_KIND_HOST) | (lacks[1] ? 0u : (unsigned)DROP_KIND_GPU);
     return status;
 }
@@ -425,7 +425,7 @@ void drop_comm_find_gpus(drop_comm_t *comm, uint64_t gpu) {
     draft_t draft;
     pto_error_t err;
     bool has_room = begin_draft(comm, &comm->gpus, &draft);
-    pto_status_t status = pto_agree(comm->comm, has_room ? PTO_OK : PTO_ERR_MEMORY, &err);
+    pto_status_t status = pto_mpi_agree(comm->comm, has_room ? PTO_OK : PTO_ERR_MEMORY, &err);
     comm->gpu = gpu;
     if (status == PTO_OK)
         status = PTO_MPI(MPI_Allgather(&gpu, 1, MPI_UINT64_T, draft.gpu, 1, MPI_UINT64_T, comm->comm), &err);

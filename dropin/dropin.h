@@ -22,8 +22,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "job.h"
-#include "portolan/exec.h"
+#include "mpi_team.h"
+#include "portolan/exec_mpi.h"
 #include "portolan/pick.h"
 
 /* --- settings.c: the environment ------------------------------------------------------------------------ */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "dropin.h"
-#include "job.h"
+#include "mpi_team.h"
 #include "portolan/strategy.h"
 
 /* --- the scenario --------------------------------------------------------------------------------------- */
@@ -22,7 +22,7 @@ static pto_status_t gather_counts(const drop_comm_t *comm, const drop_call_t *ca
     counts->matrix = calloc((size_t)n * (size_t)n, sizeof *counts->matrix);
     pto_status_t status =
         row && counts->matrix ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for counts");
-    status = pto_agree(comm->comm, status, err);
+    status = pto_mpi_agree(comm->comm, status, err);
     if (status == PTO_OK && row && counts->matrix) {
         for (int i = 0; i < n; i++)
             row[i] = drop_row_bytes(rows, type, i);
@@ -191,13 +191,13 @@ static pto_status_t make(drop_comm_t *comm, const drop_call_t *call, drop_route_
         drop_comm_table(comm, drop_layout_for(comm, &route->cell), route->cell.root, table);
         status = allocate(route, table[comm->rank], err);
     }
-    status = pto_agree(comm->comm, status, err);
+    status = pto_mpi_agree(comm->comm, status, err);
     options.table = table;
     if (status == PTO_OK && route->way == DROP_BY_PLAN)
         status = drop_comm_open(comm, err);
     if (status == PTO_OK && route->way == DROP_BY_PLAN)
-        status = pto_exec_create_on(route->plan, &comm->comms, route->device, route->own[0], route->own[1],
-                                    route->cell.op, &options, &route->exec, err);
+        status = pto_exec_create_in(route->plan, &comm->comms.team, route->device, route->own[0],
+                                    route->own[1], route->cell.op, &options, &route->exec, err);
     free(table);
     if (status == PTO_OK && route->exec)
         status = find_direct(comm, call, route, err);
@@ -344,7 +344,7 @@ drop_route_t *drop_route_create(drop_comm_t *comm, const drop_call_t *call, cons
     pto_error_t err;
     bool valid = true;
     pto_status_t status =
-        pto_agree(comm->comm, made ? PTO_OK : pto_error_set(&err, PTO_ERR_MEMORY, "out of memory"), &err);
+        pto_mpi_agree(comm->comm, made ? PTO_OK : pto_error_set(&err, PTO_ERR_MEMORY, "out of memory"), &err);
     if (status != PTO_OK || !made) {
         free(made);
         return NULL;
@@ -366,7 +366,7 @@ drop_route_t *drop_route_create(drop_comm_t *comm, const drop_call_t *call, cons
         status = drop_fill_scenario(drop_layout_for(comm, cell), cell, &made->scenario, &err);
     if (status == PTO_OK)
         status = pto_predict(&made->scenario, drop.machine, cell->in_host, &predictions, &err);
-    status = pto_agree(comm->comm, status, &err);
+    status = pto_mpi_agree(comm->comm, status, &err);
     if (status == PTO_OK) {
         find_library(made, &predictions);
         make_cheapest(comm, call, made, &predictions);

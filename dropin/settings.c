@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "command_line/find_machine.h"
 #include "dropin.h"
-#include "job.h"
+#include "mpi_team.h"
 #include "next.h"
 #include "portolan/printable.h"
 #include "portolan/units.h"
@@ -226,7 +226,7 @@ static pto_status_t find_nodes(pto_error_t *err) {
     int mine = drop.rank;
     drop.node_of = calloc((size_t)drop.size, sizeof *drop.node_of);
     pto_status_t status = drop.node_of ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    status = pto_agree(MPI_COMM_WORLD, status, err);
+    status = pto_mpi_agree(MPI_COMM_WORLD, status, err);
     if (status == PTO_OK)
         status = PTO_MPI(
             MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, drop.rank, MPI_INFO_NULL, &node), err);
@@ -285,7 +285,7 @@ void drop_begin(void) {
     MPI_Comm_size(MPI_COMM_WORLD, &drop.size);
     drop.began_s = drop_now_s();
     pto_status_t status = read_settings(&has_gpu, &err);
-    status = pto_agree_same(MPI_COMM_WORLD, status, settings_digest(), &err);
+    status = pto_mpi_agree_same(MPI_COMM_WORLD, status, settings_digest(), &err);
     if (status == PTO_OK)
         status = share_gpus(has_gpu, &err);
     if (status == PTO_OK)
@@ -302,7 +302,7 @@ void drop_begin(void) {
         !drop.by_threads && !(drop.any_gpu && !drop.assumes_host) && drop.repeats < 0 && !drop.strategy;
     if (status == PTO_OK)
         status = drop_comms_begin() ? PTO_OK : PTO_ERR_MEMORY;
-    drop.on = pto_agree(MPI_COMM_WORLD, status, &err) == PTO_OK;
+    drop.on = pto_mpi_agree(MPI_COMM_WORLD, status, &err) == PTO_OK;
     if (drop.on)
         drop_report_begin();
 }

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "dropin.h"
-#include "job.h"
+#include "mpi_team.h"
 
 /* A plan may be this much slower, on average or in the slowest process, before MPI has the calls. */
 static const double tolerance = 1.03;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "buffers.h"
-#include "mpi_collective.h"
+#include "members.h"
 #include "nccl_collective.h"
 #include "offers.h"
 #include "register.h"
@@ -249,12 +249,14 @@ typedef struct {
 } segment_t;
 
 static pto_status_t plan_segment(pto_exec_t *exec, segment_t *segment, pto_error_t *err) {
-    int64_t own = (int64_t)rounded_up(lay_out(exec, ARENA_SEGMENT, NULL), PAGE_BYTES), until = 0, all = 0;
-    pto_status_t status = PTO_MPI(MPI_Scan(&own, &until, 1, MPI_INT64_T, MPI_SUM, exec->job.node), err);
-    if (status == PTO_OK)
-        status = PTO_MPI(MPI_Allreduce(&own, &all, 1, MPI_INT64_T, MPI_SUM, exec->job.node), err);
+    uint64_t own = rounded_up(lay_out(exec, ARENA_SEGMENT, NULL), PAGE_BYTES);
+    pto_status_t status = pto_team_allgather(exec->job.node, &own, sizeof own, exec->segment_bytes, err);
     size_t flags = rounded_up((size_t)exec->flag_rows * exec->flag_row_bytes, PAGE_BYTES);
-    *segment = (segment_t){flags, flags + (size_t)(until - own), (size_t)own, flags + (size_t)all};
+    *segment = (segment_t){flags, flags, own, flags};
+    for (int i = 0; i < exec->flag_rows; i++) {
+        segment->bytes += exec->segment_bytes[i];
+        segment->own_offset_bytes += i < exec->job.node->rank ? exec->segment_bytes[i] : 0;
+    }
     return status;
 }
 
@@ -273,15 +275,13 @@ static pto_status_t map_segment(pto_exec_t *exec, const segment_t *segment, pto_
         bool made;
     } told = {.made = false};
     pto_error_t later;
-    int place = 0;
-    pto_status_t found = PTO_MPI(MPI_Comm_rank(exec->job.node, &place), status == PTO_OK ? err : &later);
-    status = status == PTO_OK ? found : status;
+    const int place = exec->job.node->rank;
     if (status == PTO_OK && place == 0)
         status = create_segment(exec, segment, err);
     told.handle = exec->segment_handle;
     told.made = status == PTO_OK;
-    found = PTO_MPI(MPI_Bcast(&told, (int)sizeof told, MPI_BYTE, 0, exec->job.node),
-                    status == PTO_OK ? err : &later);
+    pto_status_t found =
+        pto_team_broadcast(exec->job.node, &told, sizeof told, 0, status == PTO_OK ? err : &later);
     status = status == PTO_OK ? found : status;
     exec->peer_failed = !told.made;
     if (status != PTO_OK || place == 0 || !told.made)
@@ -337,8 +337,10 @@ static void leave_segment(pto_exec_t *exec) {
 /* --- all of it ----------------------------------------------------------------------------------------- */
 
 pto_status_t pto_exec_prepare_binding(pto_exec_t *exec, pto_error_t *err) {
+    exec->flag_rows = exec->job.node_size;
     exec->bound = calloc((size_t)pto_plan_buffer_count(exec->plan), sizeof *exec->bound);
-    if (!exec->bound)
+    exec->segment_bytes = calloc((size_t)exec->flag_rows, sizeof *exec->segment_bytes);
+    if (!exec->bound || !exec->segment_bytes)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for buffers");
     for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++)
         exec->bound[b].shared = -1;
@@ -348,7 +350,6 @@ pto_status_t pto_exec_prepare_binding(pto_exec_t *exec, pto_error_t *err) {
         if (node->kind == PTO_NODE_STAGE)
             note_shared_in(exec, pto_plan_stage(exec->plan, node->stage));
     }
-    exec->flag_rows = exec->job.node_size;
     return pto_offers_prepare(exec, (size_t)(exec->shared_count + signals(exec, true)), err);
 }
 
@@ -361,16 +362,17 @@ pto_status_t pto_exec_bind(pto_exec_t *exec, const void *in, void *out, pto_stat
     return pto_offers_share(exec, status, err);
 }
 
-/* A process must not free memory that another one still has open. A barrier that blocks in MPI would have no
+/* A process must not free memory that another one still has open. A barrier that blocks would have no
  * time-out. */
 static bool all_have_closed(pto_exec_t *exec) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    int spins = 0, all = 0;
+    const pto_team_t *team = exec->job.team;
+    int spins = 0;
+    bool all = false;
     if (exec->offer_count == 0 || exec->failed)
         return true;
-    pto_status_t status = PTO_MPI(MPI_Ibarrier(exec->job.comm, &request), NULL);
+    pto_status_t status = team->enter(team->context, NULL);
     while (status == PTO_OK && !all) {
-        status = PTO_MPI(MPI_Test(&request, &all, MPI_STATUS_IGNORE), NULL);
+        status = team->entered(team->context, &all, NULL);
         if (status == PTO_OK && !all)
             status = pto_job_rest(&exec->job, &spins, NULL);
         if (status == PTO_OK && !all)
@@ -391,6 +393,7 @@ static void close_opened(pto_exec_t *exec) {
     free(exec->told);
     free(exec->moved);
     free(exec->offers);
+    free(exec->segment_bytes);
 }
 
 bool pto_exec_unbind(pto_exec_t *exec) {

@@ -5,14 +5,10 @@
 #include <cstring>
 #include <cuda.h>
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 
 #include "device_cuda.h"
 #include "lanes.cuh"
-#if __has_include(<mpi-ext.h>)
-#include <mpi.h>
-/* Needs what mpi.h defines. */
-#include <mpi-ext.h>
-#endif
 
 static pto_status_t cuda_select(int64_t gpu, pto_error_t *err) {
     int count = 0;
@@ -22,12 +18,11 @@ static pto_status_t cuda_select(int64_t gpu, pto_error_t *err) {
     return status == PTO_OK ? CUDA_DO(cudaSetDevice((int)(gpu % count)), err) : status;
 }
 
+/* Looked up, since this part of the library does not link MPI. */
 static bool cuda_mpi_reaches(void) {
-#if defined(MPIX_CUDA_AWARE_SUPPORT)
-    return MPIX_Query_cuda_support() == 1;
-#else
-    return false;
-#endif
+    typedef int (*query_t)(void);
+    const query_t query = reinterpret_cast<query_t>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
+    return query != nullptr && query() == 1;
 }
 
 /* --- memory -------------------------------------------------------------------------------------------- */

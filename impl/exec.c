@@ -5,7 +5,7 @@
 #include "buffers.h"
 #include "choices.h"
 #include "kernel_nodes.h"
-#include "mpi_collective.h"
+#include "mpi_part.h"
 #include "nccl_collective.h"
 #include "portolan/strategy.h"
 #include "schedule.h"
@@ -231,7 +231,7 @@ static pto_status_t refuse_enqueued(const pto_exec_t *exec, pto_error_t *err) {
 static pto_status_t agree_on_all(pto_exec_t *exec, pto_status_t status, pto_error_t *err) {
     const char *stage;
     int64_t least[2] = {-(int64_t)queue_of(exec), !needs_beside(exec, &stage)};
-    status = pto_agree_least(exec->job.comm, status, least, 2, err);
+    status = pto_agree_least(exec->job.team, status, least, 2, err);
     exec->queue = (pto_queue_t)-least[0];
     exec->stream_ordered = least[1] != 0;
     return status;
@@ -338,13 +338,38 @@ pto_status_t pto_exec_follow(pto_exec_t *exec, void *stream, pto_error_t *err) {
 
 /* --- making -------------------------------------------------------------------------------------------- */
 
-static bool messages_from_device(const pto_plan_t *plan, const pto_stage_t *stage) {
+/* `from_device`: only such messages count. */
+static bool sends_messages(const pto_plan_t *plan, const pto_stage_t *stage, bool from_device) {
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(plan, stage->step_first + i);
-        if (step->kind == PTO_STEP_SEND && pto_plan_buffer(plan, step->source.buffer)->space == PTO_SPACE_GPU)
+        if (step->kind == PTO_STEP_SEND &&
+            (!from_device || pto_plan_buffer(plan, step->source.buffer)->space == PTO_SPACE_GPU))
             return true;
     }
     return false;
+}
+
+/* What MPI does in a plan must be possible here. */
+static pto_status_t messages_reach(const pto_exec_t *exec, pto_error_t *err) {
+    const char *name = pto_plan_request(exec->plan)->strategy->name;
+    const bool by_mpi = exec->job.team->mpi != NULL, reaches = by_mpi && exec->device->mpi_reaches();
+    for (int n = 0; n < pto_plan_node_count(exec->plan) && !reaches; n++) {
+        const pto_node_t *node = pto_plan_node(exec->plan, n);
+        if (pto_runs_by_nccl(node))
+            n += node->span; /* NCCL accesses GPU memory without MPI */
+        else if (!by_mpi && pto_runs_by_library(exec, node))
+            return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                                 "%s runs MPI's own collective, which takes a team of MPI's processes", name);
+        else if (node->kind == PTO_NODE_STAGE &&
+                 sends_messages(exec->plan, pto_plan_stage(exec->plan, node->stage), by_mpi))
+            return by_mpi ? pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                                          "%s sends from GPU memory, but this MPI library does not accept "
+                                          "device pointers (MPIX_Query_cuda_support() returns 0)",
+                                          name)
+                          : pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                                          "%s sends messages, which takes a team of MPI's processes", name);
+    }
+    return PTO_OK;
 }
 
 static pto_status_t applicable(const pto_exec_t *exec, pto_error_t *err) {
@@ -374,20 +399,7 @@ static pto_status_t applicable(const pto_exec_t *exec, pto_error_t *err) {
                              "%s: %lld bytes are not a whole number of %s elements",
                              pto_collective_name(request->collective), (long long)request->bytes,
                              pto_datatype_name(request->datatype));
-    if (exec->device->mpi_reaches())
-        return PTO_OK;
-    for (int n = 0; n < pto_plan_node_count(exec->plan); n++) {
-        const pto_node_t *node = pto_plan_node(exec->plan, n);
-        if (pto_runs_by_nccl(node))
-            n += node->span; /* NCCL accesses GPU memory without MPI */
-        else if (node->kind == PTO_NODE_STAGE &&
-                 messages_from_device(exec->plan, pto_plan_stage(exec->plan, node->stage)))
-            return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                                 "%s sends from GPU memory, but this MPI library does not accept device "
-                                 "pointers (MPIX_Query_cuda_support() returns 0)",
-                                 request->strategy->name);
-    }
-    return PTO_OK;
+    return messages_reach(exec, err);
 }
 
 /* A digest of everything that must be equal on all processes, but for a matrix of byte counts. */
@@ -481,7 +493,8 @@ static pto_status_t prepare_alone(pto_exec_t *exec, pto_error_t *err) {
 static pto_status_t make_together(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
     pto_status_t status = pto_offsets_create(exec->plan, exec->job.logical, &exec->offsets, err);
     status = pto_exec_bind(exec, in, out, status, err);
-    status = pto_library_prepare(exec, status, err);
+    if (exec->job.team->mpi)
+        status = exec->job.team->mpi->prepare(exec, status, err);
     status = pto_nccl_prepare(exec, status, err);
     if (status == PTO_OK && !exec->peer_failed)
         status = build(exec, err);
@@ -495,11 +508,11 @@ static pto_status_t make_together(pto_exec_t *exec, const void *in, void *out, p
 }
 
 static pto_status_t prepare(pto_exec_t *exec, const void *in, void *out, pto_error_t *err) {
-    pto_status_t status = pto_agree_same(exec->job.comm, prepare_alone(exec, err), digest(exec), err);
+    pto_status_t status = pto_agree_same(exec->job.team, prepare_alone(exec, err), digest(exec), err);
     if (status == PTO_OK)
         status = pto_job_place(&pto_plan_request(exec->plan)->layout, &exec->options, &exec->job, err);
     if (status == PTO_OK && pto_plan_has_matrix(exec->plan))
-        status = pto_agree_balanced(exec->job.comm, pto_plan_matrix_sum(exec->plan, exec->job.logical), err);
+        status = pto_job_is_balanced(&exec->job, pto_plan_matrix_sum(exec->plan, exec->job.logical), err);
     if (status == PTO_OK)
         status = pto_kernels_agree(exec, err);
     if (status == PTO_OK)
@@ -530,20 +543,18 @@ static pto_exec_t *allocate(const pto_plan_t *plan, const pto_device_t *device, 
     return made;
 }
 
-/* `comms`: NULL, or those of other executors. */
-static pto_status_t create(pto_exec_t *made, MPI_Comm comm, pto_comms_t *comms, const void *in, void *out,
-                           pto_exec_t **exec, pto_error_t *err) {
+/* The others must not wait for a process that lacks memory. */
+pto_status_t pto_exec_create_in(const pto_plan_t *plan, const pto_team_t *team, const pto_device_t *device,
+                                const void *in, void *out, pto_op_t op, const pto_exec_options_t *options,
+                                pto_exec_t **exec, pto_error_t *err) {
     pto_error_t ignored = {0};
     err = err ? err : &ignored;
+    pto_exec_t *made = allocate(plan, device, op, options);
     if (!made)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for an executor");
-    pto_status_t status = pto_job_create(comm, comms, made->options.wait, &made->job, err);
-    if (status != PTO_OK) {
-        free(made->lane);
-        free(made);
-        return status;
-    }
-    status = prepare(made, in, out, err);
+        return pto_agree_same(team, pto_error_set(err, PTO_ERR_MEMORY, "out of memory for an executor"), 0,
+                              err);
+    pto_job_init(team, made->options.wait, &made->job);
+    pto_status_t status = prepare(made, in, out, err);
     if (status != PTO_OK) {
         pto_exec_destroy(made);
         return status;
@@ -552,25 +563,9 @@ static pto_status_t create(pto_exec_t *made, MPI_Comm comm, pto_comms_t *comms, 
     return PTO_OK;
 }
 
-pto_status_t pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const pto_device_t *device,
-                             const void *in, void *out, pto_op_t op, const pto_exec_options_t *options,
-                             pto_exec_t **exec, pto_error_t *err) {
-    return create(allocate(plan, device, op, options), comm, NULL, in, out, exec, err);
-}
-
-/* Of those that share communicators one may lack memory, and the others must not wait for it. */
-pto_status_t pto_exec_create_on(const pto_plan_t *plan, pto_comms_t *comms, const pto_device_t *device,
-                                const void *in, void *out, pto_op_t op, const pto_exec_options_t *options,
-                                pto_exec_t **exec, pto_error_t *err) {
-    pto_exec_t *made = allocate(plan, device, op, options);
-    pto_status_t status = made ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for an executor");
-    status = pto_agree(comms->comm, status, err);
-    if (status == PTO_OK)
-        return create(made, comms->comm, comms, in, out, exec, err);
-    if (made)
-        free(made->lane);
-    free(made);
-    return status;
+static void abandon(const pto_team_t *team) {
+    if (team->abandon)
+        team->abandon(team->context);
 }
 
 void pto_exec_destroy(pto_exec_t *exec) {
@@ -578,7 +573,7 @@ void pto_exec_destroy(pto_exec_t *exec) {
         return;
     /* Other processes may still access this memory, and waiting for them could take forever. */
     if (exec->failed && exec->options.on_timeout == PTO_TIMEOUT_RETURN) {
-        exec->job.comms->abandoned = true;
+        abandon(exec->job.team);
         return;
     }
     /* The others may not come. And after a failed run a kernel may still wait for other GPUs, and freeing
@@ -586,10 +581,12 @@ void pto_exec_destroy(pto_exec_t *exec) {
     pto_watchdog_watch_end(exec);
     pto_kernels_free(exec);
     pto_schedule_free(exec);
-    pto_library_free(exec);
+    if (exec->job.team->mpi)
+        exec->job.team->mpi->free(exec);
     pto_nccl_free(exec);
     bool is_free = pto_exec_unbind(exec);
-    exec->job.comms->abandoned |= !is_free;
+    if (!is_free)
+        abandon(exec->job.team);
     if (exec->followed)
         exec->device->event_destroy(exec->followed, NULL);
     for (int i = 0; i < stream_count(exec); i++)

@@ -79,22 +79,8 @@ typedef struct {
     atomic_uint_fast64_t *counter;
     uint64_t seen;   /* signals of this counter that earlier waits consumed */
     uint64_t stride; /* signals per run on this counter */
-    int peer;        /* MPI rank */
+    int peer;        /* rank in the team */
 } pto_exec_signal_t;
-
-/* A message. Short ones are sent and received by MPI_Isend and MPI_Irecv in each run, others by a persistent
- * request: Open MPI 4.1 sends up to 256 bytes at once, without a request, but only in MPI_Isend. */
-enum { PTO_SHORT_BYTES_MAX = 256 };
-typedef struct {
-    bool sends;
-    bool by_call; /* no persistent request */
-    int peer;     /* MPI rank */
-    void *at;
-    int count;
-    MPI_Datatype type;
-    bool own_type;
-    int tag;
-} pto_exec_end_t;
 
 /* One member's branch of an either node. Its counters are like those of pto_exec_signal_t. */
 typedef struct {
@@ -123,42 +109,6 @@ typedef struct {
     pto_exec_choices_t chosen;
 } pto_exec_either_t;
 
-/* The messages to, or from, this process's neighbors in one phase of a halo exchange: arguments of
- * MPI_Neighbor_alltoallw, in the order of the plan's steps. */
-typedef struct {
-    int degree;
-    void *base;
-    int rank[PTO_SHIFTS_MAX]; /* in the communicator of the members */
-    int count[PTO_SHIFTS_MAX];
-    MPI_Aint place[PTO_SHIFTS_MAX];
-    MPI_Datatype type[PTO_SHIFTS_MAX];
-    bool own_type[PTO_SHIFTS_MAX];
-} pto_neighbors_t;
-
-/* A datatype and an operation of MPI. */
-typedef struct {
-    MPI_Datatype type;
-    MPI_Op op;
-    bool own_op; /* not one of MPI's own */
-} pto_mpi_reduction_t;
-
-/* A collective that the MPI library runs, with this process's arguments. */
-typedef struct {
-    MPI_Comm comm; /* MPI_COMM_NULL: this process is not a member */
-    pto_collective_t collective;
-    pto_mpi_reduction_t reduction;
-    bool equal; /* equal blocks in order: no tables of counts */
-    const void *in;
-    void *out;
-    int count; /* equal blocks: elements of each; vectors: elements of the whole */
-    int *send_counts;
-    int *send_places;
-    int *receive_counts;
-    int *receive_places;
-    pto_neighbors_t
-        *neighbors; /* of a halo exchange: to whom this process sends, and from whom it receives */
-} pto_library_call_t;
-
 /* A kernel: this process's program, and the device's handle for it. */
 typedef struct {
     pto_program_t program;
@@ -169,9 +119,9 @@ typedef struct {
 typedef enum { PTO_QUEUE_YES, PTO_QUEUE_BY_PROCESSES, PTO_QUEUE_STANDS_IN } pto_queue_t;
 /* A collective that NCCL runs, with this process's arguments. */
 typedef struct {
-    int node;      /* index of the plan's node */
-    MPI_Comm comm; /* MPI_COMM_NULL: this process is not a member */
-    void *group;   /* the device's handle */
+    int node;               /* index of the plan's node */
+    const pto_team_t *team; /* of the members; NULL: this process is none of them */
+    void *group;            /* the device's handle */
     pto_nccl_call_t call;
     pto_nccl_block_t *blocks; /* alltoall(v): blocks to send, then blocks to receive */
     void *window[2];          /* of the input and output, where they are symmetric windows */
@@ -261,7 +211,8 @@ struct pto_exec {
     void *user_out;
     void *segment; /* one per node: flags, then the host buffers that its processes share */
     pto_shared_handle_t segment_handle;
-    bool peer_failed; /* while it is made: another process of the node, which will say so at the end */
+    bool peer_failed;        /* while it is made: another process of the node, which will say so at the end */
+    uint64_t *segment_bytes; /* by place in the node: room for their host buffers in it */
     bool segment_own;
     bool segment_pinned;
     int flag_rows; /* processes on this node */
@@ -275,18 +226,18 @@ struct pto_exec {
     void *followed;     /* event of pto_exec_follow; NULL: none yet */
     int lane_count;
     pto_vector_t events;     /* pto_exec_event_t */
-    pto_vector_t requests;   /* MPI_Request; of a short message MPI_REQUEST_NULL between runs */
-    pto_vector_t ends;       /* pto_exec_end_t, by request */
+    pto_vector_t requests;   /* of messages (mpi/part.h) */
+    pto_vector_t ends;       /* the messages, by request */
     pto_vector_t moves;      /* pto_exec_move_t */
     pto_vector_t reductions; /* pto_exec_reduction_t */
     pto_vector_t sources;    /* const void *, of reductions */
     pto_vector_t signals;    /* pto_exec_signal_t */
-    pto_vector_t calls;      /* pto_library_call_t */
+    pto_vector_t calls;      /* collectives that MPI runs (mpi/part.h) */
     pto_vector_t eithers;    /* pto_exec_either_t */
     pto_vector_t choices;    /* pto_exec_choice_t */
     pto_vector_t kernels;    /* pto_exec_kernel_t */
     pto_vector_t nccl;       /* pto_nccl_part_t */
-    MPI_Status *statuses;    /* as many as the largest batch of requests */
+    pto_vector_t statuses;   /* MPI_Status, room for those of any task */
     void *kernel;            /* the last kernel in lane 0's stream, the device's handle; NULL: none */
     uint64_t run;            /* the last run that began, counted from 1 */
     uint64_t ended;          /* the last run that the current kernel has completed */

@@ -83,7 +83,7 @@ pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err) {
         least[2] = pto_lines(exec->plan, exec->job.logical, kernels->lines_bytes_max);
     if (least[2] != PTO_LINES_ANY)
         least[3] = -least[2];
-    status = pto_agree_least(exec->job.comm, status, least, 4, err);
+    status = pto_agree_least(exec->job.team, status, least, 4, err);
     if (status != PTO_OK || !kernels)
         return status;
     bool agreed = least[2] == -least[3]; /* the lowest index is the highest, of those that have one */

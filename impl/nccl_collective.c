@@ -2,7 +2,8 @@
  * describe it, with the members and the buffers that the plan's node names. */
 #include <stdlib.h>
 
-#include "mpi_collective.h"
+#include "members.h"
+#include "mpi_part.h"
 #include "nccl_collective.h"
 #include "nccl_dl.h"
 #include "register.h"
@@ -105,7 +106,7 @@ static pto_status_t choose_windows(const pto_exec_t *exec, const pto_nccl_part_t
     char *const at[PTO_SIDES] = {exec->bound[buffer[0]].memory, exec->bound[buffer[1]].memory};
     int64_t in = own_bytes(exec, buffer[0]), out = own_bytes(exec, buffer[1]), same = at[0] == at[1];
     int64_t least[] = {in, -in, out, -out, same, -same};
-    pto_status_t status = pto_agree_least(part->comm, PTO_OK, least, 6, err);
+    pto_status_t status = pto_agree_least(part->team, PTO_OK, least, 6, err);
     bool has_in = is_alike(least), has_out = is_alike(least + 2);
     if (status == PTO_OK && has_in && has_out && least[4] != -least[5])
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "some members work in place, and others do not");
@@ -122,12 +123,12 @@ static pto_status_t choose_windows(const pto_exec_t *exec, const pto_nccl_part_t
 static pto_status_t make_windows(const pto_exec_t *exec, bool acts, pto_nccl_part_t *part, pto_error_t *err) {
     window_memory_t memory[PTO_SIDES] = {{NULL, 0}, {NULL, 0}};
     pto_status_t status = acts ? choose_windows(exec, part, memory, err) : PTO_OK;
-    status = pto_agree(exec->job.comm, status, err);
+    status = pto_agree(exec->job.team, status, err);
     for (int side = 0; side < PTO_SIDES && status == PTO_OK; side++) {
         if (memory[side].bytes > 0)
             status = exec->device->nccl->window_create(part->group, memory[side].at,
                                                        (size_t)memory[side].bytes, &part->window[side], err);
-        status = pto_agree(exec->job.comm, status, err);
+        status = pto_agree(exec->job.team, status, err);
     }
     return status;
 }
@@ -140,6 +141,25 @@ static void free_windows(const pto_exec_t *exec, pto_nccl_part_t *part) {
 
 /* --- making and running --------------------------------------------------------------------------------- */
 
+/* Collective: the team of the members. Without MPI only all processes together have one. */
+static pto_status_t find_team(const pto_exec_t *exec, const pto_membership_t *member, pto_nccl_part_t *part,
+                              pto_error_t *err) {
+    if (exec->job.team->mpi) {
+        pto_team_t *made = NULL;
+        pto_status_t status = exec->job.team->mpi->members(exec, member, &made, err);
+        part->team = made;
+        return status;
+    }
+    for (int i = 0; i < exec->job.size; i++)
+        if (member->group->size != exec->job.size ||
+            exec->job.mpi_of[pto_group_rank(exec->plan, member->group, exec->job.logical, i)] != i)
+            return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                                 "some of the processes call NCCL, or in another order, which takes a team "
+                                 "of MPI's processes");
+    part->team = exec->job.team;
+    return PTO_OK;
+}
+
 /* Collective: create the group of node `at` and this process's arguments. All processes agree on the result
  * of each step before the next, since NCCL would wait for missing members forever. */
 static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
@@ -148,17 +168,16 @@ static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_error_t *err) {
     pto_status_t status = part ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     if (part) {
         part->node = at;
-        part->comm = MPI_COMM_NULL;
         if (member.acts)
             status = fill(exec, member.node, (int)member.group->size, part, err);
     }
-    status = pto_agree(exec->job.comm, status, err);
+    status = pto_agree(exec->job.team, status, err);
     if (status != PTO_OK || !part)
         return status;
-    status = pto_agree(exec->job.comm, pto_members_comm(exec, &member, &part->comm, err), err);
+    status = pto_agree(exec->job.team, find_team(exec, &member, part, err), err);
     if (status == PTO_OK && member.acts)
-        status = exec->device->nccl->create(part->comm, &part->group, err);
-    status = pto_agree(exec->job.comm, status, err);
+        status = exec->device->nccl->create(part->team, &part->group, err);
+    status = pto_agree(exec->job.team, status, err);
     if (status == PTO_OK && exec->options.nccl_windows)
         status = make_windows(exec, member.acts, part, err);
     if (status != PTO_OK &&
@@ -176,7 +195,7 @@ pto_status_t pto_nccl_prepare(pto_exec_t *exec, pto_status_t status, pto_error_t
         status = available(exec, err);
     if (status == PTO_OK && exec->options.nccl_windows)
         status = may_have_windows(exec, err);
-    status = pto_agree(exec->job.comm, status, err);
+    status = pto_agree(exec->job.team, status, err);
     for (int n = 0; n < pto_plan_node_count(exec->plan) && status == PTO_OK; n++)
         if (pto_runs_by_nccl(pto_plan_node(exec->plan, n)))
             status = prepare_one(exec, n, err);
@@ -186,7 +205,7 @@ pto_status_t pto_nccl_prepare(pto_exec_t *exec, pto_status_t status, pto_error_t
 int pto_nccl_part(const pto_exec_t *exec, int node) {
     const pto_nccl_part_t *part = exec->nccl.item;
     for (int i = 0; i < exec->nccl.count; i++)
-        if (part[i].node == node && part[i].comm != MPI_COMM_NULL)
+        if (part[i].node == node && part[i].team)
             return i;
     return -1;
 }
@@ -221,8 +240,8 @@ void pto_nccl_free(pto_exec_t *exec) {
             free_windows(exec, &part[i]);
             exec->device->nccl->destroy(part[i].group, exec->failed);
         }
-        if (part[i].comm != MPI_COMM_NULL)
-            MPI_Comm_free(&part[i].comm);
+        if (part[i].team && part[i].team != exec->job.team)
+            exec->job.team->mpi->members_free((pto_team_t *)part[i].team);
         free(part[i].blocks);
     }
     free(exec->nccl.item);

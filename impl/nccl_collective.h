@@ -5,7 +5,7 @@
 #include "executor.h"
 
 /* Collective: create the NCCL groups, one for each collective node that NCCL runs. `status` as in
- * pto_library_prepare; if the plan uses NCCL, all processes agree on it first. */
+ * pto_mpi_part; if the plan uses NCCL, all processes agree on it first. */
 pto_status_t pto_nccl_prepare(pto_exec_t *exec, pto_status_t status, pto_error_t *err);
 void pto_nccl_free(pto_exec_t *exec);
 

@@ -4,9 +4,9 @@
  * exists only since 2.28. */
 #include <stdlib.h>
 
-#include "job.h"
-#include "mpi_collective.h"
 #include "nccl_dl.h"
+#include "portolan/nccl.h"
+#include "team.h"
 
 static const char *nccl_version(void) {
     const pto_nccl_library_t *library = NULL;
@@ -19,30 +19,26 @@ static pto_status_t nccl_available(pto_error_t *err) {
 }
 
 /* Member 0 creates the unique id through which the members find each other. */
-static pto_status_t share_id(const pto_nccl_library_t *library, MPI_Comm comm, int rank, pto_nccl_id_t *id,
+static pto_status_t share_id(const pto_nccl_library_t *library, const pto_team_t *team, pto_nccl_id_t *id,
                              pto_error_t *err) {
     pto_status_t status = PTO_OK;
-    if (rank == 0)
+    if (team->rank == 0)
         status = pto_nccl_check(library, library->get_unique_id(id), "ncclGetUniqueId", err);
-    status = pto_agree(comm, status, err);
-    return status == PTO_OK ? PTO_MPI(MPI_Bcast(id, (int)sizeof *id, MPI_BYTE, 0, comm), err) : status;
+    status = pto_agree(team, status, err);
+    return status == PTO_OK ? pto_team_broadcast(team, id, sizeof *id, 0, err) : status;
 }
 
-static pto_status_t nccl_create(MPI_Comm comm, void **group, pto_error_t *err) {
+static pto_status_t nccl_create(const pto_team_t *team, void **group, pto_error_t *err) {
     const pto_nccl_library_t *library = NULL;
     pto_nccl_id_t id = {{0}};
-    int rank = 0, size = 0;
     pto_status_t status = pto_nccl_library(&library, err);
     if (status == PTO_OK)
-        status = PTO_MPI(MPI_Comm_rank(comm, &rank), err);
-    if (status == PTO_OK)
-        status = PTO_MPI(MPI_Comm_size(comm, &size), err);
-    if (status == PTO_OK)
-        status = share_id(library, comm, rank, &id, err);
+        status = share_id(library, team, &id, err);
     if (status != PTO_OK)
         return status;
     void *made = NULL;
-    status = pto_nccl_check(library, library->comm_init_rank(&made, size, id, rank), "ncclCommInitRank", err);
+    status = pto_nccl_check(library, library->comm_init_rank(&made, team->size, id, team->rank),
+                            "ncclCommInitRank", err);
     if (status == PTO_OK)
         *group = made;
     return status;

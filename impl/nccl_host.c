@@ -1,18 +1,17 @@
-/* Emulates NCCL on the host device: MPI's calls on host memory. It shows that plans are correct, not how
- * fast NCCL is. */
+/* Emulates NCCL on the host device: the members gather all inputs, and each computes its own output. It shows
+ * that plans are correct, not how fast NCCL is. */
 #include <assert.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host_stream.h"
-#include "job.h"
-#include "mpi_collective.h"
+#include "portolan/nccl.h"
 #include "reduce.h"
+#include "team.h"
 
 enum { PAGE_BYTES = 4096 };
 
-static const char *host_version(void) { return "none (MPI collectives instead)"; }
+static const char *host_version(void) { return "none (emulated on the host)"; }
 
 static pto_status_t host_available(pto_error_t *err) {
     (void)err;
@@ -20,15 +19,15 @@ static pto_status_t host_available(pto_error_t *err) {
 }
 
 typedef struct {
-    MPI_Comm comm;
+    const pto_team_t *team;
     int windows; /* that are registered */
 } group_t;
 
-static pto_status_t host_create(MPI_Comm comm, void **group, pto_error_t *err) {
+static pto_status_t host_create(const pto_team_t *team, void **group, pto_error_t *err) {
     group_t *made = calloc(1, sizeof *made);
     if (!made)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    made->comm = comm;
+    made->team = team;
     *group = made;
     return PTO_OK;
 }
@@ -53,12 +52,12 @@ static pto_status_t host_release(void *memory, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* MPI needs none. */
+/* Only their sizes matter here. */
 static pto_status_t host_window_create(void *group, void *memory, size_t bytes, void **window,
                                        pto_error_t *err) {
     group_t *made = group;
     int64_t least[2] = {(int64_t)bytes, -(int64_t)bytes};
-    pto_status_t status = pto_agree_least(made->comm, PTO_OK, least, 2, err);
+    pto_status_t status = pto_agree_least(made->team, PTO_OK, least, 2, err);
     if (status == PTO_OK && least[0] != -least[1])
         return pto_error_set(err, PTO_ERR_IO, "members register windows of different sizes");
     if (status == PTO_OK) {
@@ -75,104 +74,121 @@ static pto_status_t host_window_destroy(void *group, void *window, pto_error_t *
     return PTO_OK;
 }
 
-static pto_status_t as_int(int64_t count, int *number, pto_error_t *err) {
-    if (count > INT_MAX)
-        return pto_error_set(err, PTO_ERR_TOO_LARGE,
-                             "MPI, which emulates NCCL here, limits counts to %d, not %zu", INT_MAX, count);
-    *number = (int)count;
+/* The whole input of each member, one after the other. */
+static pto_status_t gather(const pto_team_t *team, const void *in, int64_t bytes, char **all,
+                           pto_error_t *err) {
+    *all = malloc((size_t)(bytes > 0 ? bytes : 1) * (size_t)team->size);
+    if (!*all)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the inputs of all members");
+    return bytes > 0 ? pto_team_allgather(team, in, (size_t)bytes, *all, err) : PTO_OK;
+}
+
+/* `count` elements from `first` on of all inputs, which have `bytes` each. */
+static pto_status_t reduce(const pto_nccl_call_t *call, const char *all, int64_t bytes, int64_t first,
+                           pto_error_t *err) {
+    const pto_op_t op = call->op == PTO_OP_AVG ? PTO_OP_SUM : call->op;
+    const size_t count = (size_t)call->count;
+    const void **source = calloc((size_t)call->members, sizeof *source);
+    if (!source)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the inputs of all members");
+    for (int i = 0; i < call->members; i++)
+        source[i] = all + i * bytes + first * pto_datatype_bytes(call->datatype);
+    pto_reduce_many_host(call->out, true, source, call->members, count, call->datatype, op);
+    if (call->op == PTO_OP_AVG)
+        pto_divide_host(call->out, call->out, count, call->datatype, call->members);
+    free(source);
     return PTO_OK;
 }
 
-/* MPI forbids passing one buffer twice, so equal buffers become MPI_IN_PLACE. */
-static pto_status_t counted(MPI_Comm comm, const pto_nccl_call_t *call, int rank, int count,
-                            MPI_Datatype type, MPI_Op op, pto_error_t *err) {
-    const void *in = call->in == call->out ? MPI_IN_PLACE : call->in;
-    switch (call->collective) {
-    case PTO_COLLECTIVE_ALLREDUCE:
-        return PTO_MPI(MPI_Allreduce(in, call->out, count, type, op, comm), err);
-    case PTO_COLLECTIVE_REDUCE:
-        return PTO_MPI(
-            MPI_Reduce(rank == 0 ? in : call->in, rank == 0 ? call->out : NULL, count, type, op, 0, comm),
-            err);
-    case PTO_COLLECTIVE_ALLGATHER:
-        return PTO_MPI(MPI_Allgather(in, count, type, call->out, count, type, comm), err);
-    case PTO_COLLECTIVE_REDUCE_SCATTER:
-        return PTO_MPI(MPI_Reduce_scatter_block(call->in, call->out, count, type, op, comm), err);
-    case PTO_COLLECTIVE_BROADCAST:
-    case PTO_COLLECTIVE_ALLTOALL:
-    case PTO_COLLECTIVE_ALLTOALLV:
-    case PTO_COLLECTIVE_ALLGATHERV:
-    case PTO_COLLECTIVE_MESSAGES:
-    case PTO_COLLECTIVE_PAIR:
-    case PTO_COLLECTIVE_HALO:
-    case PTO_COLLECTIVE_GATHER:
-    case PTO_COLLECTIVE_SCATTER:
-    case PTO_COLLECTIVE_COUNT:
-        break;
+static pto_status_t broadcast(const pto_team_t *team, const pto_nccl_call_t *call, int64_t bytes,
+                              pto_error_t *err) {
+    if (team->rank == 0 && call->in != call->out && bytes > 0)
+        memcpy(call->out, call->in, (size_t)bytes);
+    return pto_team_broadcast(team, call->out, (size_t)bytes, 0, err);
+}
+
+static pto_status_t with_count(const pto_team_t *team, const pto_nccl_call_t *call, pto_error_t *err) {
+    const int64_t bytes = call->count * pto_datatype_bytes(call->datatype);
+    const bool scatters = call->collective == PTO_COLLECTIVE_REDUCE_SCATTER;
+    const bool gathers = call->collective == PTO_COLLECTIVE_ALLGATHER;
+    const int64_t whole = scatters ? bytes * call->members : bytes;
+    const char *in = gathers && call->in == call->out ? (char *)call->out + team->rank * bytes : call->in;
+    char *all = NULL;
+    if (call->collective == PTO_COLLECTIVE_BROADCAST)
+        return broadcast(team, call, bytes, err);
+    pto_status_t status = gather(team, in, whole, &all, err);
+    if (status == PTO_OK && gathers)
+        memcpy(call->out, all, (size_t)(bytes * call->members));
+    else if (status == PTO_OK && (call->collective != PTO_COLLECTIVE_REDUCE || team->rank == 0))
+        status = reduce(call, all, whole, scatters ? team->rank * call->count : 0, err);
+    free(all);
+    return status;
+}
+
+/* What a member sends: from the first byte of its blocks to the last. */
+typedef struct {
+    int64_t from;
+    int64_t until;
+} extent_t;
+
+static extent_t extent_of(const pto_nccl_block_t *block, int count) {
+    extent_t extent = {INT64_MAX, 0};
+    for (int i = 0; i < count; i++) {
+        const int64_t until = block[i].offset_bytes + block[i].bytes;
+        if (block[i].bytes > 0 && block[i].offset_bytes < extent.from)
+            extent.from = block[i].offset_bytes;
+        if (block[i].bytes > 0 && until > extent.until)
+            extent.until = until;
     }
-    if (rank == 0 && call->in != call->out && count > 0)
-        memcpy(call->out, call->in, (size_t)(call->count * pto_datatype_bytes(call->datatype)));
-    return PTO_MPI(MPI_Bcast(call->out, count, type, 0, comm), err);
+    return extent.until > 0 ? extent : (extent_t){0, 0};
 }
 
-static pto_status_t with_count(MPI_Comm comm, const pto_nccl_call_t *call, pto_error_t *err) {
-    pto_mpi_reduction_t by;
-    int count = 0, rank = 0;
-    pto_status_t status = as_int(call->count, &count, err);
+/* All members give as many bytes as the one that sends most. */
+static pto_status_t gather_blocks(const pto_team_t *team, const pto_nccl_call_t *call, int64_t *most,
+                                  char **all, pto_error_t *err) {
+    const extent_t own = extent_of(call->send, call->members);
+    int64_t least = own.from - own.until;
+    pto_status_t status = pto_team_least(team, &least, 1, err);
+    *most = -least;
+    char *mine = calloc(1, (size_t)*most + 1);
+    if (status == PTO_OK && !mine)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the blocks to send");
+    if (status == PTO_OK && own.until > 0)
+        memcpy(mine, (const char *)call->in + own.from, (size_t)(own.until - own.from));
     if (status == PTO_OK)
-        status = PTO_MPI(MPI_Comm_rank(comm, &rank), err);
-    if (status == PTO_OK)
-        status = pto_mpi_reduction(call->datatype, call->op, &by, err);
-    if (status != PTO_OK)
-        return status;
-    status = counted(comm, call, rank, count, by.type, by.op, err);
-    pto_mpi_reduction_free(&by);
-    bool has_result = call->collective != PTO_COLLECTIVE_REDUCE || rank == 0;
-    if (status == PTO_OK && call->op == PTO_OP_AVG && pto_collective_reduces(call->collective) && has_result)
-        pto_divide_host(call->out, call->out, (size_t)count, call->datatype, call->members);
+        status = gather(team, mine, *most, all, err);
+    free(mine);
     return status;
 }
 
-static pto_status_t post(MPI_Comm comm, const pto_nccl_call_t *call, int peer, MPI_Request request[2],
-                         pto_error_t *err) {
-    const pto_nccl_block_t *send = &call->send[peer], *receive = &call->receive[peer];
-    int out_bytes = 0, in_bytes = 0;
-    pto_status_t status = as_int(send->bytes, &out_bytes, err);
+static pto_status_t exchange(const pto_team_t *team, const pto_nccl_call_t *call, pto_error_t *err) {
+    const size_t n = (size_t)call->members;
+    pto_nccl_block_t *blocks = calloc(n * n, sizeof *blocks);
+    char *all = NULL;
+    int64_t most = 0;
+    if (!blocks)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the blocks of all members");
+    pto_status_t status = pto_team_allgather(team, call->send, n * sizeof *blocks, blocks, err);
     if (status == PTO_OK)
-        status = as_int(receive->bytes, &in_bytes, err);
-    if (status == PTO_OK)
-        status = PTO_MPI(MPI_Irecv((char *)call->out + receive->offset_bytes, in_bytes, MPI_BYTE, peer, 0,
-                                   comm, &request[0]),
-                         err);
-    if (status == PTO_OK)
-        status = PTO_MPI(MPI_Isend((const char *)call->in + send->offset_bytes, out_bytes, MPI_BYTE, peer, 0,
-                                   comm, &request[1]),
-                         err);
-    return status;
-}
-
-static pto_status_t exchange(MPI_Comm comm, const pto_nccl_call_t *call, pto_error_t *err) {
-    MPI_Request *request = malloc(2 * (size_t)call->members * sizeof *request);
-    if (!request)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for requests");
-    for (int i = 0; i < 2 * call->members; i++)
-        request[i] = MPI_REQUEST_NULL;
-    pto_status_t status = PTO_OK;
-    for (int peer = 0; peer < call->members && status == PTO_OK; peer++)
-        status = post(comm, call, peer, request + (ptrdiff_t)2 * peer, err);
-    if (status == PTO_OK)
-        status = PTO_MPI(MPI_Waitall(2 * call->members, request, MPI_STATUSES_IGNORE), err);
-    free(request);
+        status = gather_blocks(team, call, &most, &all, err);
+    for (int i = 0; i < call->members && status == PTO_OK; i++) {
+        const pto_nccl_block_t *sent = &blocks[(size_t)i * n], *receive = &call->receive[i];
+        const int64_t at = sent[team->rank].offset_bytes - extent_of(sent, call->members).from;
+        if (receive->bytes > 0)
+            memcpy((char *)call->out + receive->offset_bytes, all + i * most + at, (size_t)receive->bytes);
+    }
+    free(all);
+    free(blocks);
     return status;
 }
 
 static pto_status_t host_run(void *group, const pto_nccl_call_t *call, void *stream, pto_error_t *err) {
-    MPI_Comm comm = ((const group_t *)group)->comm;
+    const pto_team_t *team = ((const group_t *)group)->team;
     if (pto_host_stream_is_captured(stream))
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "MPI, which emulates NCCL here, cannot be captured into a graph");
+                             "NCCL is emulated here, and cannot be captured into a graph");
     pto_host_stream_finish(stream, NULL);
-    return call->send ? exchange(comm, call, err) : with_count(comm, call, err);
+    return call->send ? exchange(team, call, err) : with_count(team, call, err);
 }
 
 const pto_nccl_t pto_nccl_host = {

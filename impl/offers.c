@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "buffers.h"
-#include "mpi_collective.h"
+#include "members.h"
 
 enum { KERNEL_FLAGS = -1 /* in the place of a buffer's number */ };
 
@@ -193,13 +193,13 @@ pto_status_t pto_offers_share(pto_exec_t *exec, pto_status_t status, pto_error_t
     if (exec->offer_count == 0)
         return status;
     offer_t *offers = exec->offers, *mine = offers + (size_t)exec->flag_rows * (size_t)exec->offer_count;
-    int bytes = exec->offer_count * (int)sizeof *offers;
+    size_t bytes = (size_t)exec->offer_count * sizeof *offers;
     pto_error_t later;
     if (status == PTO_OK && !exec->peer_failed)
         status = make_offers(exec, mine, err);
     mine->failed = status != PTO_OK || exec->peer_failed;
-    pto_status_t told = PTO_MPI(MPI_Allgather(mine, bytes, MPI_BYTE, offers, bytes, MPI_BYTE, exec->job.node),
-                                status == PTO_OK ? err : &later);
+    pto_status_t told =
+        pto_team_allgather(exec->job.node, mine, bytes, offers, status == PTO_OK ? err : &later);
     status = status == PTO_OK ? told : status;
     for (int i = 0; i < exec->flag_rows; i++)
         exec->peer_failed |= offers[i * exec->offer_count].failed;

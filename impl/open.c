@@ -1,5 +1,5 @@
 /* Creates an executor together with its device and user buffers: what most programs do around
- * pto_exec_create. */
+ * pto_exec_create_in. */
 #include <string.h>
 
 #include "executor.h"
@@ -44,8 +44,8 @@ static pto_status_t find_device(const char *name, int64_t gpu, const pto_device_
     return status == PTO_OK ? (*device)->select(gpu, err) : status;
 }
 
-pto_status_t pto_exec_open(const pto_plan_t *plan, MPI_Comm comm, const char *device, pto_op_t op,
-                           const pto_exec_options_t *options, pto_exec_t **exec, pto_error_t *err) {
+pto_status_t pto_exec_open_in(const pto_plan_t *plan, const pto_team_t *team, const char *device, pto_op_t op,
+                              const pto_exec_options_t *options, pto_exec_t **exec, pto_error_t *err) {
     const pto_layout_t *layout = &pto_plan_request(plan)->layout;
     const pto_device_t *found = NULL;
     pto_exec_options_t given = options ? *options : (pto_exec_options_t){0};
@@ -54,18 +54,18 @@ pto_status_t pto_exec_open(const pto_plan_t *plan, MPI_Comm comm, const char *de
     pto_error_t ignored;
     if (!err)
         err = &ignored;
-    pto_status_t status = pto_exec_place(layout, comm, options, &logical, err);
+    pto_status_t status = pto_exec_place_in(layout, team, options, &logical, err);
     if (status != PTO_OK)
         return status;
     status = find_device(device, pto_layout_rank(layout, logical).gpu, &found, err);
     if (status == PTO_OK)
         status = allocate(found, plan, &given, logical, own, err);
-    status = pto_agree(comm, status, err);
+    status = pto_agree(team, status, err);
     given.host_in = own[PTO_ROLE_HOST_IN];
     given.host_out = own[PTO_ROLE_HOST_OUT];
     if (status == PTO_OK)
         status =
-            pto_exec_create(plan, comm, found, own[PTO_ROLE_IN], own[PTO_ROLE_OUT], op, &given, exec, err);
+            pto_exec_create_in(plan, team, found, own[PTO_ROLE_IN], own[PTO_ROLE_OUT], op, &given, exec, err);
     if (status == PTO_OK)
         memcpy((*exec)->own, own, sizeof own);
     else if (found)

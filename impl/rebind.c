@@ -14,6 +14,7 @@
 
 #include "buffers.h"
 #include "kernel_nodes.h"
+#include "mpi_part.h"
 #include "portolan/strategy.h"
 #include "register.h"
 #include "schedule_items.h"
@@ -32,18 +33,6 @@ typedef union {
     visit_t visit;
     pto_meeting_t meeting;
 } told_t;
-
-typedef struct {
-    const char *from;
-    int64_t bytes;
-    char *to;
-} moved_t;
-
-/* Where this process's and the others' user buffers were and are. */
-typedef struct {
-    moved_t *item; /* exec->moved, which has room for all of them */
-    int count;
-} moves_t;
 
 static bool side_of(const pto_exec_t *exec, int buffer, int *side) {
     pto_role_t role = pto_plan_buffer(exec->plan, buffer)->role;
@@ -93,7 +82,7 @@ pto_status_t pto_rebind_prepare(pto_exec_t *exec, pto_error_t *err) {
     for (int side = 0; side < PTO_SIDES; side++)
         exec->side[side] = side_as_bound(exec, side);
     exec->places = calloc((size_t)exec->reached.count + 1, sizeof *exec->places);
-    exec->moved = calloc((size_t)exec->reached.count + PTO_SIDES, sizeof(moved_t));
+    exec->moved = calloc((size_t)exec->reached.count + PTO_SIDES, sizeof(pto_moved_t));
     const bool others = others_use_buffers(exec);
     if (others)
         exec->told = calloc((size_t)exec->job.size, sizeof(told_t));
@@ -184,19 +173,17 @@ static void note_offers(pto_exec_t *exec, const visit_t *visit) {
  * new: the next time may be another process's to fail. */
 static pto_status_t exchange(pto_exec_t *exec, const visit_t *mine, pto_peer_memory_t *at, pto_error_t *err) {
     visit_t *visits = exec->told;
-    pto_status_t status = PTO_MPI(
-        MPI_Allgather(mine, (int)sizeof *mine, MPI_BYTE, visits, (int)sizeof *mine, MPI_BYTE, exec->job.comm),
-        err);
+    pto_status_t status = pto_team_allgather(exec->job.team, mine, sizeof *mine, visits, err);
     bool refused = false, fresh = false;
     for (int i = 0; i < exec->job.size && status == PTO_OK; i++) {
         refused |= visits[i].status != PTO_OK;
         fresh |= visits[i].fresh;
     }
     if (status != PTO_OK || refused)
-        return pto_agree(exec->job.comm, status == PTO_OK ? (pto_status_t)mine->status : status, err);
+        return pto_agree(exec->job.team, status == PTO_OK ? (pto_status_t)mine->status : status, err);
     status = open_visits(exec, visits, at, err);
     if (fresh) {
-        status = pto_agree(exec->job.comm, status, err);
+        status = pto_agree(exec->job.team, status, err);
         if (status == PTO_OK)
             note_offers(exec, mine);
     }
@@ -205,20 +192,20 @@ static pto_status_t exchange(pto_exec_t *exec, const visit_t *mine, pto_peer_mem
 
 /* --- moving addresses ----------------------------------------------------------------------------------- */
 
-static void note(moves_t *moves, const void *from, int64_t bytes, const void *to) {
+static void note(pto_moves_t *moves, const void *from, int64_t bytes, const void *to) {
     if (!from || bytes == 0 || from == to)
         return;
-    moved_t *moved = &moves->item[moves->count++];
-    *moved = (moved_t){.from = from, .bytes = bytes};
+    pto_moved_t *moved = &moves->item[moves->count++];
+    *moved = (pto_moved_t){.from = from, .bytes = bytes};
     memcpy(&moved->to, &to, sizeof to); /* a plan never writes its input */
 }
 
-static void note_own(const pto_exec_t *exec, const void *in, const void *out, moves_t *moves) {
+static void note_own(const pto_exec_t *exec, const void *in, const void *out, pto_moves_t *moves) {
     note(moves, exec->user_in, exec->side[PTO_SIDE_IN].bytes, in);
     note(moves, exec->user_out, exec->side[PTO_SIDE_OUT].bytes, out);
 }
 
-static void note_others(const pto_exec_t *exec, const pto_peer_memory_t *at, moves_t *moves) {
+static void note_others(const pto_exec_t *exec, const pto_peer_memory_t *at, pto_moves_t *moves) {
     const pto_reached_t *reached = exec->reached.item;
     for (int i = 0; i < exec->reached.count; i++)
         if (at[i].memory != reached[i].at.memory) /* so it is a user's */
@@ -227,8 +214,8 @@ static void note_others(const pto_exec_t *exec, const pto_peer_memory_t *at, mov
 }
 
 /* Where an address is now; itself if it lies in no user's buffer. */
-static void *moved(const moves_t *moves, const void *address) {
-    const moved_t *item = moves->item;
+void *pto_moved(const pto_moves_t *moves, const void *address) {
+    const pto_moved_t *item = moves->item;
     const char *at = address;
     void *same;
     for (int i = 0; i < moves->count; i++)
@@ -238,55 +225,37 @@ static void *moved(const moves_t *moves, const void *address) {
     return same;
 }
 
-static void move_items(pto_exec_t *exec, const moves_t *moves) {
+static void move_items(pto_exec_t *exec, const pto_moves_t *moves) {
     pto_exec_move_t *move = exec->moves.item;
     for (int i = 0; i < exec->moves.count; i++) {
-        move[i].move.target = moved(moves, move[i].move.target);
-        move[i].move.source = moved(moves, move[i].move.source);
+        move[i].move.target = pto_moved(moves, move[i].move.target);
+        move[i].move.source = pto_moved(moves, move[i].move.source);
     }
     pto_exec_reduction_t *reduction = exec->reductions.item;
     for (int i = 0; i < exec->reductions.count; i++)
-        reduction[i].target = moved(moves, reduction[i].target);
+        reduction[i].target = pto_moved(moves, reduction[i].target);
     const void **source = exec->sources.item;
     for (int i = 0; i < exec->sources.count; i++)
-        source[i] = moved(moves, source[i]);
+        source[i] = pto_moved(moves, source[i]);
 }
 
-static void move_calls(pto_exec_t *exec, const moves_t *moves) {
-    pto_library_call_t *call = exec->calls.item;
-    for (int i = 0; i < exec->calls.count; i++) {
-        call[i].in = moved(moves, call[i].in);
-        call[i].out = moved(moves, call[i].out);
-        for (int side = 0; call[i].neighbors && side < 2; side++)
-            call[i].neighbors[side].base = moved(moves, call[i].neighbors[side].base);
-    }
+static void move_calls(pto_exec_t *exec, const pto_moves_t *moves) {
     pto_nccl_part_t *part = exec->nccl.item;
     for (int i = 0; i < exec->nccl.count; i++) {
-        part[i].call.in = moved(moves, part[i].call.in);
-        part[i].call.out = moved(moves, part[i].call.out);
+        part[i].call.in = pto_moved(moves, part[i].call.in);
+        part[i].call.out = pto_moved(moves, part[i].call.out);
     }
+    if (exec->job.team->mpi)
+        exec->job.team->mpi->move(exec, moves);
 }
 
-/* Where MPI makes no persistent request, each run posts the message by a call of its own: so nothing fails
- * here, of which the other processes would not know. */
-static void move_requests(pto_exec_t *exec, const moves_t *moves) {
-    pto_exec_end_t *end = exec->ends.item;
-    for (int i = 0; i < exec->ends.count; i++) {
-        void *at = moved(moves, end[i].at);
-        bool same = at == end[i].at;
-        end[i].at = at;
-        if (!same && pto_request_make(exec, i, NULL) != PTO_OK)
-            end[i].by_call = true;
-    }
-}
-
-static pto_status_t move_kernels(pto_exec_t *exec, const moves_t *moves, pto_error_t *err) {
+static pto_status_t move_kernels(pto_exec_t *exec, const pto_moves_t *moves, pto_error_t *err) {
     pto_exec_kernel_t *kernel = exec->kernels.item;
     pto_status_t status = PTO_OK;
     for (int i = 0; i < exec->kernels.count && status == PTO_OK; i++) {
         pto_operand_t *operand = kernel[i].program.operands.item;
         for (int j = 0; j < kernel[i].program.operands.count; j++)
-            operand[j].spot.at = moved(moves, operand[j].spot.at);
+            operand[j].spot.at = pto_moved(moves, operand[j].spot.at);
         status = pto_kernel_rebind(exec, &kernel[i], err);
     }
     return status;
@@ -294,13 +263,12 @@ static pto_status_t move_kernels(pto_exec_t *exec, const moves_t *moves, pto_err
 
 /* Only a device that has failed altogether fails here. The other processes then use buffers that this one
  * does not know, and wait for it in vain. */
-static pto_status_t move_all(pto_exec_t *exec, const moves_t *moves, const void *in, void *out,
+static pto_status_t move_all(pto_exec_t *exec, const pto_moves_t *moves, const void *in, void *out,
                              pto_error_t *err) {
     pto_status_t status = PTO_OK;
     if (moves->count > 0) {
         move_items(exec, moves);
         move_calls(exec, moves);
-        move_requests(exec, moves);
         status = move_kernels(exec, moves, err);
     }
     exec->failed |= status != PTO_OK;
@@ -380,7 +348,7 @@ static pto_status_t meet(pto_exec_t *exec, const visit_t *visit, const void *con
         exec->together[side] = are_together(exec, everyone, side);
     for (int side = 0; side < PTO_SIDES && status == PTO_OK && *met; side++)
         status = reach_places(exec, side, everyone, NULL, at, err);
-    return status == PTO_OK && refused ? pto_agree(exec->job.comm, (pto_status_t)visit->status, err) : status;
+    return status == PTO_OK && refused ? pto_agree(exec->job.team, (pto_status_t)visit->status, err) : status;
 }
 
 static pto_status_t refuse_place(int side, const char *reason, pto_error_t *err) {
@@ -416,7 +384,7 @@ static pto_peer_memory_t *reached_now(const pto_exec_t *exec) {
 
 static pto_status_t take_places(pto_exec_t *exec, const void *in, void *out, const pto_peer_memory_t *at,
                                 pto_error_t *err) {
-    moves_t moves = {.item = exec->moved};
+    pto_moves_t moves = {.item = exec->moved};
     pto_reached_t *reached = exec->reached.item;
     note_own(exec, in, out, &moves);
     note_others(exec, at, &moves);

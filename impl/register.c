@@ -1,9 +1,9 @@
 /* Registered allocations: their handles are exchanged, and those of other processes opened, once and for
  * all. A buffer in one of them is then known by its registration and the offset in it.
  *
- * When buffers change, two ways need no MPI. A process that changes its buffers alone assumes that the others
- * change theirs to the same place. In a collective rebinding on one node, the processes tell each other the
- * places through mailboxes in shared memory, so the places may differ. */
+ * When buffers change, two ways need no exchange of the team's. A process that changes its buffers alone
+ * assumes that the others change theirs to the same place. In a collective rebinding on one node, the
+ * processes tell each other the places through mailboxes in shared memory, so the places may differ. */
 #include "register.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ typedef struct {
 typedef struct {
     const char *memory; /* NULL: was unregistered, or this process has none */
     int64_t bytes;
-    peer_t *peer; /* by MPI rank; NULL: was unregistered */
+    peer_t *peer; /* by rank; NULL: was unregistered */
 } registration_t;
 
 static registration_t *at(const pto_exec_t *exec, int number) {
@@ -100,24 +100,21 @@ pto_status_t pto_register_meet(pto_exec_t *exec, const pto_meeting_t *mine, pto_
 
 /* Collective. Only where all processes are on one node. */
 static pto_status_t make_mailboxes(pto_exec_t *exec, pto_error_t *err) {
-    int here = 0, place = 0;
-    pto_status_t status = PTO_MPI(MPI_Comm_size(exec->job.node, &here), err);
-    if (status == PTO_OK)
-        status = PTO_MPI(MPI_Comm_rank(exec->job.node, &place), err);
-    if (status != PTO_OK || exec->mailboxes || here < exec->job.size)
-        return status;
+    const int here = exec->job.node_size, place = exec->job.node->rank;
+    pto_status_t status = PTO_OK;
+    if (exec->mailboxes || here < exec->job.size)
+        return PTO_OK;
     if (place == 0)
         status =
             pto_shared_create(2 * (size_t)here * sizeof(box_t), &exec->mailboxes, &exec->mailbox_handle, err);
     exec->mailboxes_own = place == 0 && status == PTO_OK;
-    status = pto_agree(exec->job.comm, status, err);
+    status = pto_agree(exec->job.team, status, err);
     if (status == PTO_OK)
-        status = PTO_MPI(
-            MPI_Bcast(&exec->mailbox_handle, (int)sizeof exec->mailbox_handle, MPI_BYTE, 0, exec->job.node),
-            err);
+        status =
+            pto_team_broadcast(exec->job.node, &exec->mailbox_handle, sizeof exec->mailbox_handle, 0, err);
     if (status == PTO_OK && place > 0)
         status = pto_shared_open(&exec->mailbox_handle, &exec->mailboxes, err);
-    return pto_agree(exec->job.comm, status, err);
+    return pto_agree(exec->job.team, status, err);
 }
 
 static void free_mailboxes(pto_exec_t *exec) {
@@ -175,12 +172,10 @@ static void close_from(pto_exec_t *exec, int count) {
 /* Collective. The processes register all or none. */
 static pto_status_t exchange(pto_exec_t *exec, const peer_t *mine, peer_t *peer, pto_error_t *err) {
     const int opened = exec->opened.count;
-    pto_status_t status = PTO_MPI(
-        MPI_Allgather(mine, (int)sizeof *mine, MPI_BYTE, peer, (int)sizeof *mine, MPI_BYTE, exec->job.comm),
-        err);
+    pto_status_t status = pto_team_allgather(exec->job.team, mine, sizeof *mine, peer, err);
     if (status == PTO_OK)
         status = open_peers(exec, peer, err);
-    status = pto_agree(exec->job.comm, status, err);
+    status = pto_agree(exec->job.team, status, err);
     if (status == PTO_OK)
         status = make_mailboxes(exec, err);
     if (status != PTO_OK)
@@ -198,7 +193,7 @@ static pto_status_t add_registration(pto_exec_t *exec, const char *memory, int64
     registration_t *added = status == PTO_OK ? pto_vector_add(&exec->registrations, sizeof *added) : NULL;
     if (status == PTO_OK && !added)
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    status = pto_agree(exec->job.comm, status, err);
+    status = pto_agree(exec->job.team, status, err);
     if (status == PTO_OK && peer)
         status = exchange(exec, &mine, peer, err);
     if (status != PTO_OK)
@@ -295,8 +290,8 @@ static void remove_registration(pto_exec_t *exec, int number) {
 
 /* Collective. */
 static pto_status_t same_number(const pto_exec_t *exec, int number, pto_error_t *err) {
-    int64_t mine[2] = {number, -(int64_t)number}, least[2];
-    pto_status_t status = PTO_MPI(MPI_Allreduce(mine, least, 2, MPI_INT64_T, MPI_MIN, exec->job.comm), err);
+    int64_t least[2] = {number, -(int64_t)number};
+    pto_status_t status = pto_team_least(exec->job.team, least, 2, err);
     if (status != PTO_OK || least[0] == -least[1])
         return status;
     return pto_error_set(err, PTO_ERR_RANGE,
@@ -311,12 +306,12 @@ pto_status_t pto_unregister(pto_exec_t *exec, int registration, pto_error_t *err
     pto_watchdog_watch(exec, true);
     pto_status_t status = same_number(exec, registration, err);
     if (status == PTO_OK)
-        status = pto_agree(exec->job.comm, may_unregister(exec, registration, err), err);
+        status = pto_agree(exec->job.team, may_unregister(exec, registration, err), err);
     if (status == PTO_OK)
         remove_registration(exec, registration);
     /* A process that returns may free its memory, so all others have closed it. */
     if (status == PTO_OK)
-        status = PTO_MPI(MPI_Barrier(exec->job.comm), err);
+        status = pto_team_barrier(exec->job.team, err);
     pto_watchdog_watch(exec, false);
     return status;
 }

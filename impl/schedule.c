@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 #include "choices.h"
-#include "mpi_collective.h"
+#include "members.h"
+#include "mpi_part.h"
 #include "nccl_collective.h"
 #include "schedule.h"
 #include "schedule_items.h"
@@ -62,8 +63,6 @@ static pto_status_t build_at_once(pto_schedule_t *builder) {
     if (status == PTO_OK)
         status = each_of_kind(builder, PTO_STEP_SEND);
     int count = builder->exec->requests.count - first;
-    if (count > builder->most_requests)
-        builder->most_requests = count;
     if (status == PTO_OK && count > 0)
         status = pto_schedule_add(builder, PTO_TASK_POST, first, count);
     if (status == PTO_OK)
@@ -98,14 +97,14 @@ static pto_status_t build_steps(pto_schedule_t *builder) {
 static pto_status_t build_call(pto_schedule_t *builder) {
     if (builder->collective == builder->walk->collective)
         return PTO_OK;
-    const pto_library_call_t *calls = builder->exec->calls.item;
     builder->collective = builder->walk->collective;
     /* Calls are in the order of their nodes. A node whose stages are all empty (n = 1) is skipped. */
     int index = 0;
     for (int n = 0; n < builder->collective; n++)
         index += pto_runs_by_library(builder->exec, pto_plan_node(builder->exec->plan, n));
-    return calls[index].comm == MPI_COMM_NULL ? PTO_OK
-                                              : pto_schedule_add(builder, PTO_TASK_LIBRARY, index, 1);
+    return builder->exec->job.team->mpi->takes_part(builder->exec, index)
+               ? pto_schedule_add(builder, PTO_TASK_LIBRARY, index, 1)
+               : PTO_OK;
 }
 
 /* Steps inside a kernel are added to its program, which is one entry. `end_kernel` appends the entry, unless
@@ -374,19 +373,10 @@ pto_status_t pto_schedule_build(pto_exec_t *exec, pto_error_t *err) {
     free(builder.ends.item);
     if (status == PTO_OK)
         status = create_events(exec, err);
-    exec->statuses = calloc((size_t)builder.most_requests + 1, sizeof *exec->statuses);
-    return status == PTO_OK && !exec->statuses ? pto_schedule_out_of_memory(err) : status;
+    return status;
 }
 
 void pto_schedule_free(pto_exec_t *exec) {
-    MPI_Request *request = exec->requests.item;
-    pto_exec_end_t *end = exec->ends.item;
-    for (int i = 0; i < exec->requests.count; i++) {
-        if (request[i] != MPI_REQUEST_NULL)
-            MPI_Request_free(&request[i]);
-        if (end[i].own_type)
-            MPI_Type_free(&end[i].type);
-    }
     const pto_exec_event_t *event = exec->events.item;
     for (int i = 0; i < exec->events.count; i++)
         if (event[i].event)
@@ -394,13 +384,10 @@ void pto_schedule_free(pto_exec_t *exec) {
     for (int i = 0; i < exec->lane_count; i++)
         free(exec->lane[i].tasks.item);
     free(exec->events.item);
-    free(exec->requests.item);
-    free(exec->ends.item);
     free(exec->moves.item);
     free(exec->reductions.item);
     free(exec->sources.item);
     free(exec->signals.item);
-    free(exec->statuses);
     free(exec->eithers.item);
     free(exec->choices.item);
 }

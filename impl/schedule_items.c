@@ -5,9 +5,7 @@
 #include <stdlib.h>
 
 #include "buffers.h"
-
-/* An MPI count is an int; longer ranges are split. */
-#define PIECE_BYTES_MAX ((int64_t)1 << 30)
+#include "mpi_part.h"
 
 pto_status_t pto_schedule_out_of_memory(pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a schedule");
@@ -261,90 +259,15 @@ pto_status_t pto_schedule_local(pto_schedule_t *builder, const pto_action_t *act
                                        : build_reduction(builder, step, on_device);
 }
 
-/* --- messages ------------------------------------------------------------------------------------------ */
-
-static int piece_count(const pto_byte_ranges_t *ranges) {
-    const pto_byte_range_t *range = ranges->list.item;
-    int count = 0;
-    for (int i = 0; i < ranges->list.count; i++)
-        count += (int)((range[i].bytes - 1) / PIECE_BYTES_MAX + 1);
-    return count;
-}
-
-pto_status_t pto_ranges_type(const pto_byte_ranges_t *ranges, MPI_Datatype *type, pto_error_t *err) {
-    int pieces = piece_count(ranges), made = 0;
-    int *lengths = calloc((size_t)pieces + 1, sizeof *lengths);
-    MPI_Aint *places = calloc((size_t)pieces + 1, sizeof *places);
-    pto_status_t status = lengths && places ? PTO_OK : pto_schedule_out_of_memory(err);
-    const pto_byte_range_t *range = ranges->list.item;
-    for (int i = 0; i < ranges->list.count && lengths && places; i++)
-        for (int64_t done = 0; done < range[i].bytes; done += PIECE_BYTES_MAX) {
-            int64_t left = range[i].bytes - done;
-            lengths[made] = (int)(left < PIECE_BYTES_MAX ? left : PIECE_BYTES_MAX);
-            places[made++] = (MPI_Aint)(range[i].at - ranges->base + done);
-        }
-    if (status == PTO_OK)
-        status = PTO_MPI(MPI_Type_create_hindexed(pieces, lengths, places, MPI_BYTE, type), err);
-    if (status == PTO_OK)
-        status = PTO_MPI(MPI_Type_commit(type), err);
-    free(lengths);
-    free(places);
-    return status;
-}
-
-/* MPI guarantees tags up to 32767. Messages of one lane are posted in order on both sides. */
-static int tag_of(const pto_walk_t *walk) {
-    enum { TAGS = 32768, LANE_TAGS = TAGS / PTO_LANES_MAX };
-    return (int)(walk->lanes < 0 ? walk->instance % TAGS
-                                 : walk->lane * LANE_TAGS + walk->instance % LANE_TAGS);
-}
-
-pto_status_t pto_request_make(pto_exec_t *exec, int index, pto_error_t *err) {
-    MPI_Request *request = (MPI_Request *)exec->requests.item + index;
-    const pto_exec_end_t *end = (const pto_exec_end_t *)exec->ends.item + index;
-    if (end->by_call)
-        return PTO_OK;
-    if (*request != MPI_REQUEST_NULL)
-        MPI_Request_free(request);
-    return end->sends ? PTO_MPI(MPI_Send_init(end->at, end->count, end->type, end->peer, end->tag,
-                                              exec->job.comm, request),
-                                err)
-                      : PTO_MPI(MPI_Recv_init(end->at, end->count, end->type, end->peer, end->tag,
-                                              exec->job.comm, request),
-                                err);
-}
-
-/* `type` is this request's own if it is not MPI_BYTE. */
-static pto_status_t add_request(pto_schedule_t *builder, bool sends, void *at, int count, MPI_Datatype type,
-                                int peer) {
-    pto_exec_t *exec = builder->exec;
-    pto_exec_end_t *end = pto_vector_add(&exec->ends, sizeof *end);
-    MPI_Request *request = end ? pto_vector_add(&exec->requests, sizeof *request) : NULL;
-    if (!request)
-        return pto_schedule_out_of_memory(builder->err);
-    bool by_call = type == MPI_BYTE && count <= PTO_SHORT_BYTES_MAX;
-    *end = (pto_exec_end_t){sends, by_call, peer, at, count, type, type != MPI_BYTE, tag_of(builder->walk)};
-    *request = MPI_REQUEST_NULL;
-    return pto_request_make(exec, exec->requests.count - 1, builder->err);
-}
-
 pto_status_t pto_schedule_message(pto_schedule_t *builder, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     bool sends = step->kind == PTO_STEP_SEND;
     pto_byte_ranges_t *ranges = &builder->source;
-    int peer = builder->exec->job.mpi_of[action->peer_rank];
     pto_status_t status = collect(builder, sends ? &step->source : &step->target, action, ranges);
     if (status != PTO_OK || (ranges->bytes == 0 && !step->send_empty))
         return status;
-    int pieces = piece_count(ranges);
-    const pto_byte_range_t *range = ranges->list.item;
-    if (pieces == 0)
-        return add_request(builder, sends, ranges->base, 0, MPI_BYTE, peer);
-    if (pieces == 1)
-        return add_request(builder, sends, range->at, (int)range->bytes, MPI_BYTE, peer);
-    MPI_Datatype type = MPI_DATATYPE_NULL;
-    status = pto_ranges_type(ranges, &type, builder->err);
-    return status == PTO_OK ? add_request(builder, sends, ranges->base, 1, type, peer) : status;
+    const pto_job_t *job = &builder->exec->job;
+    return job->team->mpi->message(builder, sends, ranges, job->mpi_of[action->peer_rank]);
 }
 
 /* --- signals ------------------------------------------------------------------------------------------- */

@@ -28,8 +28,7 @@ typedef struct {
     pto_error_t *err;
     pto_byte_ranges_t source;
     pto_byte_ranges_t target;
-    int collective; /* the collective whose call has been added; -1: none */
-    int most_requests;
+    int collective;         /* the collective whose call has been added; -1: none */
     pto_program_t *program; /* program of the current kernel; NULL: outside kernels */
     pto_task_t launch;      /* entry of the current kernel */
     int lanes;              /* the node whose lanes are being built; -1: none */
@@ -43,11 +42,9 @@ typedef struct {
 
 pto_status_t pto_schedule_out_of_memory(pto_error_t *err);
 
-/* The ranges of a slice in this process's buffer, or that of the slice's holder; a committed datatype for
- * them, relative to `base`. */
+/* The ranges of a slice in this process's buffer, or that of the slice's holder. */
 pto_status_t pto_ranges_collect(const pto_exec_t *exec, const pto_slice_t *slice, const pto_action_t *action,
                                 pto_byte_ranges_t *ranges, pto_error_t *err);
-pto_status_t pto_ranges_type(const pto_byte_ranges_t *ranges, MPI_Datatype *type, pto_error_t *err);
 
 /* Append an entry to a lane, for the walk's stage. */
 pto_status_t pto_schedule_append(pto_schedule_t *builder, int lane, pto_task_kind_t kind, int first,
@@ -65,8 +62,5 @@ pto_status_t pto_schedule_move(pto_schedule_t *builder, const pto_move_t *move, 
 pto_status_t pto_schedule_local(pto_schedule_t *builder, const pto_action_t *action);
 pto_status_t pto_schedule_message(pto_schedule_t *builder, const pto_action_t *action);
 pto_status_t pto_schedule_signal(pto_schedule_t *builder, const pto_action_t *action);
-
-/* Make request `index` from what `ends` holds, in place of the present one. No run may be active. */
-pto_status_t pto_request_make(pto_exec_t *exec, int index, pto_error_t *err);
 
 #endif

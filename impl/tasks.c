@@ -5,7 +5,7 @@
 
 #include "choices.h"
 #include "kernel_nodes.h"
-#include "mpi_collective.h"
+#include "mpi_part.h"
 #include "nccl_collective.h"
 #include "reduce.h"
 
@@ -20,30 +20,6 @@ pto_status_t pto_lane_settle(pto_exec_t *exec, pto_lane_t *lane, bool wait, bool
         wait ? exec->device->finish(lane->stream, err) : exec->device->poll(lane->stream, finished, err);
     lane->pending = status == PTO_OK && !*finished;
     return status;
-}
-
-static pto_status_t message_error(const pto_exec_t *exec, const pto_task_t *task, int code,
-                                  pto_error_t *err) {
-    const pto_exec_end_t *end = (const pto_exec_end_t *)exec->ends.item + task->first;
-    for (int i = 0; code == MPI_ERR_IN_STATUS && i < task->count; i++) {
-        int cause = exec->statuses[i].MPI_ERROR;
-        if (cause == MPI_SUCCESS || cause == MPI_ERR_PENDING)
-            continue;
-        pto_error_t why;
-        pto_mpi(cause, end[i].sends ? "send to" : "receive from", &why);
-        return pto_error_set(err, PTO_ERR_IO, "message with MPI rank %d: %s", end[i].peer, why.message);
-    }
-    return pto_mpi(code, "MPI_Waitall", err);
-}
-
-static pto_status_t do_finish(pto_exec_t *exec, const pto_task_t *task, bool wait, bool *finished,
-                              pto_error_t *err) {
-    MPI_Request *request = (MPI_Request *)exec->requests.item + task->first;
-    int flag = 1;
-    int code = wait ? MPI_Waitall(task->count, request, exec->statuses)
-                    : MPI_Testall(task->count, request, &flag, exec->statuses);
-    *finished = flag != 0;
-    return code == MPI_SUCCESS ? PTO_OK : message_error(exec, task, code, err);
 }
 
 static void copy_rows(const pto_move_t *move) {
@@ -126,33 +102,6 @@ static pto_status_t do_waits(pto_exec_t *exec, const pto_task_t *task, bool wait
     return status;
 }
 
-static pto_status_t post_by_call(const pto_exec_t *exec, const pto_exec_end_t *end, MPI_Request *request,
-                                 pto_error_t *err) {
-    if (end->sends)
-        return PTO_MPI(
-            MPI_Isend(end->at, end->count, end->type, end->peer, end->tag, exec->job.comm, request), err);
-    return PTO_MPI(MPI_Irecv(end->at, end->count, end->type, end->peer, end->tag, exec->job.comm, request),
-                   err);
-}
-
-/* In the order of the schedule, since messages between two processes match in that order. */
-static pto_status_t do_post(pto_exec_t *exec, const pto_task_t *task, pto_error_t *err) {
-    const pto_exec_end_t *end = (const pto_exec_end_t *)exec->ends.item + task->first;
-    MPI_Request *request = (MPI_Request *)exec->requests.item + task->first;
-    pto_status_t status = PTO_OK;
-    for (int i = 0, until; i < task->count && status == PTO_OK; i = until) {
-        until = i + 1;
-        if (end[i].by_call) {
-            status = post_by_call(exec, &end[i], &request[i], err);
-            continue;
-        }
-        while (until < task->count && !end[until].by_call)
-            until++;
-        status = PTO_MPI(MPI_Startall(until - i, request + i), err);
-    }
-    return status;
-}
-
 /* Whether a copy's or a reduction's items run on the device; all items of a task are alike. */
 static bool on_device(const pto_exec_t *exec, const pto_task_t *task) {
     if (task->kind == PTO_TASK_MOVE)
@@ -232,7 +181,7 @@ static pto_status_t do_task(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t
     case PTO_TASK_REDUCE:
         return do_reductions(exec, lane, task, err);
     case PTO_TASK_FINISH:
-        return do_finish(exec, task, wait, finished, err);
+        return exec->job.team->mpi->finish(exec, task, wait, finished, err);
     case PTO_TASK_WAIT:
         return do_waits(exec, task, wait, finished, err);
     case PTO_TASK_NCCL:
@@ -240,14 +189,13 @@ static pto_status_t do_task(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t
     case PTO_TASK_MARK:
         return do_mark(exec, lane, task, err);
     case PTO_TASK_POST:
-        return do_post(exec, task, err);
+        return exec->job.team->mpi->post(exec, task, err);
     case PTO_TASK_SIGNAL:
         do_signals(exec, task);
         return PTO_OK;
     case PTO_TASK_LIBRARY:
         *finished = wait || exec->waiting;
-        return *finished ? pto_library_call((pto_library_call_t *)exec->calls.item + task->first, err)
-                         : PTO_OK;
+        return *finished ? exec->job.team->mpi->call(exec, task->first, err) : PTO_OK;
     case PTO_TASK_CHOOSE:
         pto_choices_begin(exec, task->first);
         return PTO_OK;

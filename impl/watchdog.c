@@ -1,6 +1,7 @@
 /* Time-outs of runs, in case a process has failed or waits forever: PTO_ERR_TIMEOUT, or with
  * PTO_TIMEOUT_ABORT a thread that ends the job. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -106,7 +107,10 @@ static void end_job(const pto_exec_t *exec) {
     /* The main thread may hold the MPI library's locks, so MPI_Abort may block: the alarm then ends the
      * process. */
     alarm(ABORT_GRACE_S);
-    MPI_Abort(exec->job.comm, 1);
+    if (exec->job.team->end)
+        exec->job.team->end(exec->job.team->context);
+    else
+        abort();
 }
 
 /* Time a run from the first look at it: reading a clock takes as long as sending a short message, so runs do

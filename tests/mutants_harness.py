@@ -139,7 +139,7 @@ MAKEFILE = """comma := ,
 hash := \\#
 build/libportolan.a: build/obj/model/src/larger.o
 	rm -f $@ && $(AR) qcs $@ $^
-build/libportolan-exec.a: build/obj/impl/larger.o
+build/libportolan-exec-mpi.a: build/obj/impl/larger.o
 	rm -f $@ && $(AR) qcs $@ $^
 build/tests/libportolan-exec-internal.so: build/obj/impl/larger.o
 	@mkdir -p $(@D)
@@ -200,7 +200,7 @@ def check_builds():
           "a library's test is linked once for all mutants")
     check_built("calibrate/larger.c", "build/obj/calibrate/larger.o", "linked", shared, EXPECTED)
     check_built("calibrate/larger.c", "build/obj/calibrate/larger.o", "commands", shared, EXPECTED, True)
-    check_built("impl/larger.c", "build/libportolan-exec.a", "executor", shared, EXPECTED, True)
+    check_built("impl/larger.c", "build/libportolan-exec-mpi.a", "executor", shared, EXPECTED, True)
     check_built("impl/larger.c", "build/tests/libportolan-exec-internal.so", "internal", shared, EXPECTED, True)
     # As the copy with sanitizers: other flags for the same file, and no shared library.
     check_built("model/src/larger.c", "build/libportolan.a", "other", ["CFLAGS=-O0"], UNOPTIMIZED)

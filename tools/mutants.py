@@ -46,13 +46,13 @@ AREAS = {
 # test. The executor is in an archive, too, for the programs.
 LIBRARIES = ["build/libportolan.a", "build/libportolan-fit.a", "build/libportolan-traces.a", "build/tests/libportolan-internal.so"]
 LIBRARY_AREAS = ["model", "strategies", "fit", "traces"]
-EXECUTORS = ["build/libportolan-exec.a", "build/tests/libportolan-exec-internal.so"]
-SHARED_AR = ("$(if $(findstring -exec.,$@),ar,"
+EXECUTORS = ["build/libportolan-exec-mpi.a", "build/tests/libportolan-exec-internal.so"]
+SHARED_AR = ("$(if $(findstring -exec,$@),ar,"
              "$(CC) $(OPENMP) $(EXTRA) -shared -Wl$(comma)-soname$(comma)$(@F) $(LDFLAGS) -o $@ $^ $(hash))")
 SHARED_LDFLAGS = ("-fuse-ld=lld " if shutil.which("ld.lld") else "") + "-Wl,--no-as-needed,-rpath,'$$ORIGIN:$$ORIGIN/..'"
 SHARED = ["BUILD=build", "NVCC=none", "VISIBILITY=", f"AR={SHARED_AR}", f"LDFLAGS={SHARED_LDFLAGS}"]
 PROGRAMS = ["build/portolan", "unit-programs"]
-MPI_PROGRAMS = ["build/portolan-calibrate", "build/portolan-validate", "build/libportolan-exec.a"] + [
+MPI_PROGRAMS = ["build/portolan-calibrate", "build/portolan-validate", "build/libportolan-exec-mpi.a"] + [
     f"build/tests/{name}" for name in ("test_exec", "test_open", "test_reference", "test_patterns", "test_benches",
                                        "test_members", "test_engine", "test_job", "test_nvml", "test_cases", "test_statistics", "test_sizes", "test_fits",
                                        "test_measure", "test_report", "test_powers",

@@ -4,7 +4,7 @@
 #define PTO_REFERENCE_H
 
 #include "portolan/device.h"
-#include "portolan/exec.h"
+#include "portolan/exec_mpi.h"
 #include "portolan/plan.h"
 
 /* Fill the input of an owner (its number among the owners) with values that only the seed determines. */

@@ -6,7 +6,7 @@
 
 #include "command_line/validate_options.h"
 #include "energy.h"
-#include "portolan/exec.h"
+#include "portolan/exec_mpi.h"
 #include "row_file.h"
 
 typedef struct {

@@ -1,5 +1,5 @@
 /* An allreduce of GPU data by three_step and ring. Run it with any number of processes on one node. */
-#include <portolan/exec.h>
+#include <portolan/exec_mpi.h>
 #include <portolan/strategy.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* The cheapest allreduce of 1000 doubles, one process for each GPU of one node. Any number of processes. */
-#include <portolan/exec.h>
+#include <portolan/exec_mpi.h>
 #include <portolan/pick.h>
 #include <stdio.h>
 

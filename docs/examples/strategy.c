@@ -3,7 +3,7 @@
  */
 #include <portolan/builder.h>
 #include <portolan/check.h>
-#include <portolan/exec.h>
+#include <portolan/exec_mpi.h>
 #include <portolan/pick.h>
 #include <portolan/print.h>
 #include <portolan/simulate.h>

@@ -1,5 +1,5 @@
 /* Stream in, stream out: an allreduce of 1000 floats that the CPU only enqueues. One process for each GPU. */
-#include <portolan/exec.h>
+#include <portolan/exec_mpi.h>
 #include <portolan/pick.h>
 #include <stdio.h>
 

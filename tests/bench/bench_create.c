@@ -8,7 +8,7 @@
 
 #include "bench.h"
 #include "one_of_many.h"
-#include "portolan/exec.h"
+#include "portolan/exec_mpi.h"
 #include "portolan/strategy.h"
 
 enum { REPEATS = 7 };

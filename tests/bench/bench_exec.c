@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "portolan/exec.h"
+#include "portolan/exec_mpi.h"
 #include "portolan/strategy.h"
 #include "reduce.h"
 

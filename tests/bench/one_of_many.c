@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "job.h"
+#include "mpi_team.h"
 
 many_t many;
 
@@ -63,18 +64,14 @@ static int repeat(const void *mine, void *all, int bytes, int times) {
 int MPI_Allreduce(const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
     int bytes = 0;
     MPI_Type_size(type, &bytes);
+    (void)op;
+    (void)comm;
     many.collectives++;
-    if (op != MPI_SUM || type != MPI_UINT64_T || comm == node)
-        return repeat(mine, all, count * bytes, 1);
-    memset(all, 0, (size_t)count * (size_t)bytes); /* the processes' parts of a matrix balance */
-    return MPI_SUCCESS;
+    return mine == MPI_IN_PLACE ? MPI_SUCCESS : repeat(mine, all, count * bytes, 1);
 }
 
-int MPI_Scan(const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-    return MPI_Allreduce(mine, all, count, type, op, comm);
-}
-
-/* All processes say the same, apart from where they are (the executor), and which GPU of the node is theirs
+/* All processes say the same, apart from where they are and from their part of a matrix, all of which balance
+ * (the executor), and which GPU of the node is theirs
  * (the drop-in, whose number is from 1 on). */
 int MPI_Allgather(const void *mine, int count, MPI_Datatype type, void *all, int all_count,
                   MPI_Datatype all_type, MPI_Comm comm) {
@@ -88,6 +85,9 @@ int MPI_Allgather(const void *mine, int count, MPI_Datatype type, void *all, int
     uint64_t *gpu = all;
     bool is_who = comm != node && count * bytes == (int)sizeof *who;
     bool is_gpu = comm != node && type == MPI_UINT64_T && count == 1;
+    bool is_part = comm != node && type == MPI_BYTE && count == (int)sizeof(uint64_t);
+    if (is_part)
+        memset(all, 0, (size_t)many.size * sizeof(uint64_t));
     for (int i = 0; is_gpu && i < many.size; i++)
         gpu[i] = (uint64_t)(i % many.node_size) + 1;
     for (int i = 0; is_who && i < many.size; i++)

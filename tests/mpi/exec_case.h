@@ -4,7 +4,7 @@
 #define PTO_EXEC_CASE_H
 
 #include "../../validate/reference.h"
-#include "portolan/exec.h"
+#include "portolan/exec_mpi.h"
 
 enum { CASE_PROCESSES_MAX = 64 };
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "job.h"
+#include "mpi_team.h"
 
 enum { EXECS_MAX = 4096, LATE = 3, SLOWER_NS = 5000000 };
 
@@ -36,26 +36,26 @@ static bool is_wrong(const char *how) {
     return text && strcmp(text, how) == 0;
 }
 
-pto_status_t __real_pto_exec_create_on(const pto_plan_t *plan, pto_comms_t *comms, const pto_device_t *device,
-                                       const void *in, void *out, pto_op_t op,
+pto_status_t __real_pto_exec_create_in(const pto_plan_t *plan, const pto_team_t *team,
+                                       const pto_device_t *device, const void *in, void *out, pto_op_t op,
                                        const pto_exec_options_t *options, pto_exec_t **exec,
                                        pto_error_t *err);
 pto_status_t __real_pto_exec_rebind_private(pto_exec_t *exec, const void *in, void *out, pto_error_t *err);
 pto_status_t __real_pto_exec_run(pto_exec_t *exec, pto_error_t *err);
-pto_status_t __wrap_pto_exec_create_on(const pto_plan_t *plan, pto_comms_t *comms, const pto_device_t *device,
-                                       const void *in, void *out, pto_op_t op,
+pto_status_t __wrap_pto_exec_create_in(const pto_plan_t *plan, const pto_team_t *team,
+                                       const pto_device_t *device, const void *in, void *out, pto_op_t op,
                                        const pto_exec_options_t *options, pto_exec_t **exec,
                                        pto_error_t *err);
 pto_status_t __wrap_pto_exec_rebind_private(pto_exec_t *exec, const void *in, void *out, pto_error_t *err);
 pto_status_t __wrap_pto_exec_run(pto_exec_t *exec, pto_error_t *err);
 
-pto_status_t __wrap_pto_exec_create_on(const pto_plan_t *plan, pto_comms_t *comms, const pto_device_t *device,
-                                       const void *in, void *out, pto_op_t op,
+pto_status_t __wrap_pto_exec_create_in(const pto_plan_t *plan, const pto_team_t *team,
+                                       const pto_device_t *device, const void *in, void *out, pto_op_t op,
                                        const pto_exec_options_t *options, pto_exec_t **exec,
                                        pto_error_t *err) {
     int rank;
-    pto_status_t status = __real_pto_exec_create_on(plan, comms, device, in, out, op, options, exec, err);
-    MPI_Comm_rank(comms->comm, &rank);
+    pto_status_t status = __real_pto_exec_create_in(plan, team, device, in, out, op, options, exec, err);
+    rank = team->rank;
     if (status == PTO_OK)
         *find(*exec) = (run_t){.exec = *exec,
                                .out_bytes = pto_exec_user_bytes(plan, options->table[rank], PTO_ROLE_OUT)};

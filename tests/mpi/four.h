@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "portolan/exec.h"
+#include "portolan/exec_mpi.h"
 #include "portolan/strategy.h"
 
 enum { PROCESSES = 4, ELEMENTS = 96, BYTES = ELEMENTS * (int)sizeof(float) };

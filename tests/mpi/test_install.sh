@@ -28,7 +28,7 @@ check "and the same ones nothing" test "$(compiles || true)" -eq 0
 check "DESTDIR stages the same files" make_ install PREFIX="$prefix" DESTDIR="$work/stage"
 check "and no others" diff <(cd "$prefix" && find . | sort) <(cd "$work/stage$prefix" && find . | sort)
 check "LIBDIR places the libraries" make_ install PREFIX="$work/multi" LIBDIR="$work/multi/lib/here"
-check "and their .pc files say so" grep -qx 'libdir=${prefix}/lib/here' "$work/multi/lib/here/pkgconfig/portolan-exec.pc"
+check "and their .pc files say so" grep -qx 'libdir=${prefix}/lib/here' "$work/multi/lib/here/pkgconfig/portolan-exec-mpi.pc"
 for program in "$prefix"/bin/*; do
     check "${program##*/} has a man page" test -e "$prefix/share/man/man1/${program##*/}.1"
 done
@@ -92,10 +92,11 @@ example() {
 machines=$(pkg-config --variable=machinesdir portolan)
 cd "$work"
 example predict portolan "${CC:-cc}" 1 '^dup_devptr: 358.7 us$' 1 "$machines/summit-spectrum.yaml"
-example allreduce portolan-exec "$MPICC" 3 ': 6$' 3
-example execute portolan-exec "$MPICC" 3 ': 6$' 3 "$machines/h200-x4.yaml"
-example stream portolan-exec "$MPICC" 3 '^6$' 3 "$machines/h200-x4.yaml" host
-example strategy portolan-exec "$MPICC" 3 'rank [012]: right$\|^proved: 4 stages; price: [0-9.]* us; simulated: [1-9][0-9.]* us$\|copy to pageable memory$' 5 \
+example forked portolan-exec "${CC:-cc}" 1 ': 10$' 4
+example allreduce portolan-exec-mpi "$MPICC" 3 ': 6$' 3
+example execute portolan-exec-mpi "$MPICC" 3 ': 6$' 3 "$machines/h200-x4.yaml"
+example stream portolan-exec-mpi "$MPICC" 3 '^6$' 3 "$machines/h200-x4.yaml" host
+example strategy portolan-exec-mpi "$MPICC" 3 'rank [012]: right$\|^proved: 4 stages; price: [0-9.]* us; simulated: [1-9][0-9.]* us$\|copy to pageable memory$' 5 \
     "$machines/h200-x4.yaml"
 cd "$tree"
 
@@ -110,7 +111,7 @@ check "and its structure is not to be seen" no_size
 
 undeclared() {
     local symbol
-    nm -D --defined-only "$prefix/lib/libportolan.so" "$prefix/lib/libportolan-exec.so" | awk 'NF == 3 { print $3 }' |
+    nm -D --defined-only "$prefix/lib/libportolan.so" "$prefix"/lib/libportolan-exec{,-mpi}.so | awk 'NF == 3 { print $3 }' |
         while read -r symbol; do
             grep -qrw -- "$symbol" "$prefix/include/portolan" || echo "$symbol is exported, and no header declares it"
         done

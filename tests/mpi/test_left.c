@@ -8,9 +8,9 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "../../impl/job.h"
 #include "four.h"
 #include "held.h"
+#include "mpi_team.h"
 
 /* --- what is counted ------------------------------------------------------------------------------------ */
 
@@ -128,7 +128,7 @@ static void communicators_of_failed_runs_stay(void) {
     pto_plan_t *plan = allreduce_by("cuda_aware");
     float *in = buffer_of(host, 1), *out = buffer_of(host, 0);
     if (pto_comms_create(MPI_COMM_WORLD, &shared, &err) != PTO_OK ||
-        pto_exec_create_on(plan, &shared, host, in, out, PTO_OP_SUM, &usual, &exec, &err) != PTO_OK)
+        pto_exec_create_in(plan, &shared.team, host, in, out, PTO_OP_SUM, &usual, &exec, &err) != PTO_OK)
         die(err.message);
     int before = comms;
     receives = false;

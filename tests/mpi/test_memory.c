@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "portolan/exec.h"
+#include "portolan/exec_mpi.h"
 #include "portolan/strategy.h"
 
 enum { MIB = 1 << 20, ELEMENTS = 16 * MIB, HELD_MAX = 4096, ROUNDS = 3 };

@@ -63,7 +63,7 @@ for collective in allreduce reduce broadcast allgather allgatherv alltoall allto
 done
 check "validate times it" validate "$work/fake.yaml" --collective allreduce --strategy nccl --repeats 3 --out "$work/collectives.csv"
 check "its file has a row for each run" test "$(grep -c '^allreduce,library,nccl,1,4,1,' "$work/collectives.csv")" = 9
-check "and tells that this was no NCCL" grep -q '^# nccl=none (MPI collectives instead)$' "$work/collectives.csv"
+check "and tells that this was no NCCL" grep -q '^# nccl=none (emulated on the host)$' "$work/collectives.csv"
 check "validate runs it on symmetric windows too" validate h200-x4 \
     --collective allreduce --strategy nccl,gas_read --repeats 3 --nccl-windows --out "$work/windows.csv"
 check "which the table names, without a prediction" \

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "../../validate/reference.h"
-#include "portolan/exec.h"
+#include "portolan/exec_mpi.h"
 #include "portolan/strategy.h"
 
 enum { RUNS = 5, BYTES = 1000 };

@@ -12,7 +12,7 @@
 
 #include "../guarded_memory.h"
 #include "held.h"
-#include "portolan/exec.h"
+#include "portolan/exec_mpi.h"
 #include "portolan/strategy.h"
 
 static int rank, size;

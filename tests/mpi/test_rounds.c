@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "portolan/exec.h"
+#include "portolan/exec_mpi.h"
 #include "portolan/strategy.h"
 
 /* --- counting ------------------------------------------------------------------------------------------- */

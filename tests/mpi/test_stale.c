@@ -11,7 +11,7 @@
 
 #include "exec_strategies.h"
 #include "portolan/bench.h"
-#include "portolan/exec.h"
+#include "portolan/exec_mpi.h"
 #include "portolan/nccl.h"
 #include "portolan/strategy.h"
 

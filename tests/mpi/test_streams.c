@@ -17,7 +17,7 @@
 #include "../chance.h"
 #include "exec_strategies.h"
 #include "portolan/bench.h"
-#include "portolan/exec.h"
+#include "portolan/exec_mpi.h"
 #include "portolan/nccl.h"
 #include "portolan/strategy.h"
 

@@ -1,11 +1,15 @@
-/* Executor: runs a plan on MPI and a device. It prints nothing and never ends the job, unless the caller
- * asks for PTO_TIMEOUT_ABORT.
+/* Executor: runs a plan on a device, and on MPI if the plan sends messages. It prints nothing and never ends
+ * the job, unless the caller asks for PTO_TIMEOUT_ABORT.
  *
- * pto_exec_create resolves the plan once into a flat schedule for the calling process: it binds the buffers,
- * makes the persistent requests and datatypes, and opens the memory of other processes. Runs allocate
- * nothing.
+ * The processes find each other through a team (team.h). This part of the library links no MPI: it runs plans
+ * of kernels, copies, flags and NCCL's calls. Those with messages or MPI's collectives need a team of MPI,
+ * which exec_mpi.h makes.
  *
- * Functions marked collective must be called by every process of the communicator. If one fails, it fails on
+ * pto_exec_create_in resolves the plan once into a flat schedule for the calling process: it binds the
+ * buffers, makes the persistent requests and datatypes, and opens the memory of other processes. Runs
+ * allocate nothing.
+ *
+ * Functions marked collective must be called by every process of the team. If one fails, it fails on
  * all processes. A failure inside a run is local: the other processes notice it when their time-out expires.
  *
  * Errors: PTO_ERR_RANGE (the job does not fit the layout, or the processes passed different plans or
@@ -15,20 +19,20 @@
 #ifndef PORTOLAN_EXEC_H
 #define PORTOLAN_EXEC_H
 
-#include <mpi.h>
-
 #include "portolan/api.h"
 #include "portolan/device.h"
 #include "portolan/plan.h"
+#include "portolan/team.h"
 
 PTO_API_BEGIN
 
 typedef struct pto_exec pto_exec_t;
 
-/* How the processes of the communicator map to the plan's logical ranks. */
+/* How the processes of the team map to the plan's logical ranks. */
 typedef enum {
-    PTO_PLACEMENT_NODES,    /* process i of real node j (by MPI rank) is process i of node j in the plan */
-    PTO_PLACEMENT_IDENTITY, /* logical rank = MPI rank, whatever the real nodes */
+    PTO_PLACEMENT_NODES, /* process i of real node j (by rank in the team) is process i of node j in the plan
+                          */
+    PTO_PLACEMENT_IDENTITY, /* logical rank = rank in the team, whatever the real nodes */
     PTO_PLACEMENT_TABLE,
     PTO_PLACEMENT_COUNT
 } pto_placement_t;
@@ -45,8 +49,8 @@ typedef enum {
  * communicators.
  *
  * PTO_TIMEOUT_ABORT: a thread watches create, runs and destroy, wherever they block. It writes what the
- * process was waiting for to standard error and calls MPI_Abort; an alarm ends the process if MPI_Abort does
- * not return. */
+ * process was waiting for to standard error and ends the job by the team's `end` (MPI_Abort); an alarm ends
+ * the process if that does not return. */
 typedef enum { PTO_TIMEOUT_RETURN, PTO_TIMEOUT_ABORT, PTO_TIMEOUT_COUNT } pto_timeout_t;
 
 /* What a process does between two looks at what it waits for: messages, flags, its stream and its kernels.
@@ -67,7 +71,7 @@ typedef enum { PTO_WAIT_YIELD, PTO_WAIT_SPIN, PTO_WAIT_SLEEP, PTO_WAIT_COUNT } p
  */
 typedef struct {
     pto_placement_t placement;
-    const int64_t *table; /* PTO_PLACEMENT_TABLE: logical rank by MPI rank */
+    const int64_t *table; /* PTO_PLACEMENT_TABLE: logical rank by rank in the team */
     bool own_algorithms;  /* run the plan's own stages even where the plan asks for the MPI library's
                              collective */
     double timeout_s;     /* of a run, or of a wait for it; 0: 20 s; negative: no time-out */
@@ -86,8 +90,8 @@ typedef struct {
 } pto_exec_options_t;
 
 /* Collective. Yields the calling process's logical rank. `options` may be NULL. */
-pto_status_t pto_exec_place(const pto_layout_t *layout, MPI_Comm comm, const pto_exec_options_t *options,
-                            int64_t *logical_rank, pto_error_t *err);
+pto_status_t pto_exec_place_in(const pto_layout_t *layout, const pto_team_t *team,
+                               const pto_exec_options_t *options, int64_t *logical_rank, pto_error_t *err);
 
 /* Size of the user's input or output buffer on a logical rank; 0 if the rank has none. */
 int64_t pto_exec_user_bytes(const pto_plan_t *plan, int64_t logical_rank, pto_role_t role);
@@ -98,21 +102,21 @@ pto_status_t pto_exec_user_allocate(const pto_plan_t *plan, const pto_device_t *
                                     int64_t bytes, void **memory, pto_error_t *err);
 void pto_exec_user_release(const pto_plan_t *plan, const pto_device_t *device, pto_role_t role, void *memory);
 
-/* Collective. `plan`, `device`, `in` and `out` are borrowed until pto_exec_destroy returns. Processes
+/* Collective. `plan`, `team`, `device`, `in` and `out` are borrowed until pto_exec_destroy returns. Processes
  * without user data (helpers) pass NULL buffers. `in == out` means in place. Elements have the plan's
  * datatype, and `op` is the operation of the plan's reductions; the size of a reduction must be a whole
  * number of elements.
  *
  * The buffers should be the device's own memory. Other memory is accepted, but if other processes or
  * NCCL must access it, every run copies it to or from device memory; so does alltoall(v) in place. */
-pto_status_t pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const pto_device_t *device,
-                             const void *in, void *out, pto_op_t op, const pto_exec_options_t *options,
-                             pto_exec_t **exec, pto_error_t *err);
+pto_status_t pto_exec_create_in(const pto_plan_t *plan, const pto_team_t *team, const pto_device_t *device,
+                                const void *in, void *out, pto_op_t op, const pto_exec_options_t *options,
+                                pto_exec_t **exec, pto_error_t *err);
 
-/* Collective. Like pto_exec_create, but also finds the device by name, selects this process's GPU and
+/* Collective. Like pto_exec_create_in, but also finds the device by name, selects this process's GPU and
  * allocates the user buffers there, those of a second pattern in host memory. pto_exec_destroy frees them. */
-pto_status_t pto_exec_open(const pto_plan_t *plan, MPI_Comm comm, const char *device, pto_op_t op,
-                           const pto_exec_options_t *options, pto_exec_t **exec, pto_error_t *err);
+pto_status_t pto_exec_open_in(const pto_plan_t *plan, const pto_team_t *team, const char *device, pto_op_t op,
+                              const pto_exec_options_t *options, pto_exec_t **exec, pto_error_t *err);
 
 /* The user's buffers on the device; NULL if this process has none. pto_exec_put copies `host` into the input
  * buffer that pto_exec_open allocated, pto_exec_get copies the output buffer to `host`. Both copy the whole

@@ -1,13 +1,12 @@
 /* NCCL's collectives as the executor needs them: an optional table of a device. nccl_cuda.c implements it
- * with NCCL. nccl_host.c implements it with MPI on host memory, so that plans with NCCL collectives can be
- * run and tested without a GPU. */
+ * with NCCL. nccl_host.c implements it by allgathers on host memory, so that plans with NCCL collectives can
+ * be run and tested without a GPU. */
 #ifndef PORTOLAN_NCCL_H
 #define PORTOLAN_NCCL_H
 
-#include <mpi.h>
-
 #include "portolan/api.h"
 #include "portolan/device.h"
+#include "portolan/team.h"
 
 PTO_API_BEGIN
 
@@ -39,9 +38,9 @@ struct pto_nccl {
     /* `run` blocks until the collective is complete; otherwise it only enqueues it in the stream. */
     bool waits;
     pto_status_t (*available)(pto_error_t *err);
-    /* Collective: the processes of `comm` become the members, by rank. Each has selected its GPU. `comm` is
-     * borrowed until `destroy`. */
-    pto_status_t (*create)(MPI_Comm comm, void **group, pto_error_t *err);
+    /* Collective: the processes of the team become the members, by rank. Each has selected its GPU. The team
+     * is borrowed until `destroy`. */
+    pto_status_t (*create)(const pto_team_t *team, void **group, pto_error_t *err);
     /* `failed`: abort instead of waiting for the other members. */
     void (*destroy)(void *group, bool failed);
     pto_status_t (*run)(void *group, const pto_nccl_call_t *call, void *stream, pto_error_t *err);

@@ -4,33 +4,91 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpi_collective.h"
+#include "members.h"
+#include "part.h"
 #include "reduce.h"
 #include "schedule_items.h"
 
-bool pto_runs_by_library(const pto_exec_t *exec, const pto_node_t *node) {
-    return node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_LIBRARY &&
-           !exec->options.own_algorithms;
+/* --- reductions ----------------------------------------------------------------------------------------- */
+
+/* Operations of our own. MPI has no 16-bit floating point: an integer of the size carries it. And short
+ * integers must wrap round: Open MPI's sums saturate on CPUs with AVX. */
+#define OWN_OP(name, datatype, op)                                                                           \
+    static void name(void *in, void *in_out, int *count, MPI_Datatype *carrier) {                            \
+        (void)carrier;                                                                                       \
+        pto_reduce_host(in_out, in, (size_t)*count, (datatype), (op));                                       \
+    }
+
+OWN_OP(sum_half, PTO_DATATYPE_HALF, PTO_OP_SUM)
+OWN_OP(prod_half, PTO_DATATYPE_HALF, PTO_OP_PROD)
+OWN_OP(min_half, PTO_DATATYPE_HALF, PTO_OP_MIN)
+OWN_OP(max_half, PTO_DATATYPE_HALF, PTO_OP_MAX)
+OWN_OP(sum_bfloat16, PTO_DATATYPE_BFLOAT16, PTO_OP_SUM)
+OWN_OP(prod_bfloat16, PTO_DATATYPE_BFLOAT16, PTO_OP_PROD)
+OWN_OP(min_bfloat16, PTO_DATATYPE_BFLOAT16, PTO_OP_MIN)
+OWN_OP(max_bfloat16, PTO_DATATYPE_BFLOAT16, PTO_OP_MAX)
+OWN_OP(sum_8, PTO_DATATYPE_UINT8, PTO_OP_SUM)
+OWN_OP(prod_8, PTO_DATATYPE_UINT8, PTO_OP_PROD)
+OWN_OP(sum_16, PTO_DATATYPE_UINT16, PTO_OP_SUM)
+OWN_OP(prod_16, PTO_DATATYPE_UINT16, PTO_OP_PROD)
+
+static MPI_User_function *own_op(pto_datatype_t datatype, pto_op_t op) {
+    static MPI_User_function *const own[PTO_DATATYPE_COUNT][PTO_OP_COUNT] = {
+        [PTO_DATATYPE_HALF] = {sum_half, prod_half, min_half, max_half},
+        [PTO_DATATYPE_BFLOAT16] = {sum_bfloat16, prod_bfloat16, min_bfloat16, max_bfloat16},
+        [PTO_DATATYPE_INT8] = {sum_8, prod_8},
+        [PTO_DATATYPE_UINT8] = {sum_8, prod_8},
+        [PTO_DATATYPE_INT16] = {sum_16, prod_16},
+        [PTO_DATATYPE_UINT16] = {sum_16, prod_16},
+    };
+    return own[datatype][op == PTO_OP_AVG ? PTO_OP_SUM : op];
 }
 
-bool pto_walk_in_library(const pto_exec_t *exec, const pto_walk_t *walk) {
-    return walk->collective >= 0 && pto_runs_by_library(exec, pto_plan_node(exec->plan, walk->collective));
+static MPI_Datatype mpi_datatype(pto_datatype_t datatype) {
+    const MPI_Datatype type[PTO_DATATYPE_COUNT] = {[PTO_DATATYPE_BYTE] = MPI_BYTE,
+                                                   [PTO_DATATYPE_INT32] = MPI_INT32_T,
+                                                   [PTO_DATATYPE_INT64] = MPI_INT64_T,
+                                                   [PTO_DATATYPE_FLOAT] = MPI_FLOAT,
+                                                   [PTO_DATATYPE_DOUBLE] = MPI_DOUBLE,
+                                                   [PTO_DATATYPE_HALF] = MPI_UINT16_T,
+                                                   [PTO_DATATYPE_BFLOAT16] = MPI_UINT16_T,
+                                                   [PTO_DATATYPE_INT8] = MPI_INT8_T,
+                                                   [PTO_DATATYPE_UINT8] = MPI_UINT8_T,
+                                                   [PTO_DATATYPE_INT16] = MPI_INT16_T,
+                                                   [PTO_DATATYPE_UINT16] = MPI_UINT16_T,
+                                                   [PTO_DATATYPE_UINT32] = MPI_UINT32_T,
+                                                   [PTO_DATATYPE_UINT64] = MPI_UINT64_T,
+                                                   [PTO_DATATYPE_FLOAT_COMPLEX] = MPI_C_FLOAT_COMPLEX,
+                                                   [PTO_DATATYPE_DOUBLE_COMPLEX] = MPI_C_DOUBLE_COMPLEX};
+    return type[datatype];
+}
+
+static MPI_Op mpi_op(pto_op_t op) {
+    const MPI_Op known[PTO_OP_COUNT] = {
+        [PTO_OP_SUM] = MPI_SUM,   [PTO_OP_PROD] = MPI_PROD, [PTO_OP_MIN] = MPI_MIN,  [PTO_OP_MAX] = MPI_MAX,
+        [PTO_OP_AVG] = MPI_SUM,   [PTO_OP_LAND] = MPI_LAND, [PTO_OP_LOR] = MPI_LOR,  [PTO_OP_LXOR] = MPI_LXOR,
+        [PTO_OP_BAND] = MPI_BAND, [PTO_OP_BOR] = MPI_BOR,   [PTO_OP_BXOR] = MPI_BXOR};
+    return known[op];
+}
+
+pto_status_t pto_mpi_reduction(pto_datatype_t datatype, pto_op_t op, pto_mpi_reduction_t *reduction,
+                               pto_error_t *err) {
+    MPI_User_function *own = own_op(datatype, op);
+    *reduction = (pto_mpi_reduction_t){mpi_datatype(datatype), own ? MPI_OP_NULL : mpi_op(op), false};
+    if (!own)
+        return PTO_OK;
+    pto_status_t status = PTO_MPI(MPI_Op_create(own, true, &reduction->op), err);
+    reduction->own_op = status == PTO_OK;
+    return status;
+}
+
+void pto_mpi_reduction_free(pto_mpi_reduction_t *reduction) {
+    if (reduction->own_op)
+        MPI_Op_free(&reduction->op);
+    reduction->own_op = false;
 }
 
 /* --- arguments ----------------------------------------------------------------------------------------- */
-
-static bool note_block(void *context, int64_t offset_bytes, int64_t bytes) {
-    *(pto_nccl_block_t *)context = (pto_nccl_block_t){offset_bytes, bytes};
-    return true;
-}
-
-pto_nccl_block_t pto_exec_block(const pto_exec_t *exec, const pto_slice_t *slice, int64_t peer) {
-    pto_action_t action = {.rank = exec->job.logical, .peer = peer};
-    action.core = action.rank % pto_plan_request(exec->plan)->layout.procs_per_gpu;
-    pto_nccl_block_t block = {0};
-    pto_slice_visit_by(exec->plan, exec->offsets, slice, &action, note_block, &block);
-    return block;
-}
 
 static pto_status_t too_long(int64_t bytes, pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_TOO_LARGE, "MPI counts are limited to %d, but a buffer has %lld bytes",
@@ -186,24 +244,6 @@ static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, in
     return count <= INT_MAX ? PTO_OK : too_long(bytes, err);
 }
 
-pto_membership_t pto_find_membership(const pto_exec_t *exec, int at) {
-    const pto_node_t *node = pto_plan_node(exec->plan, at);
-    pto_membership_t member = {.node = node, .group = pto_plan_group(exec->plan, node->group)};
-    member.index = (int)pto_collective_member(exec->plan, node, exec->job.logical);
-    member.acts = member.index >= 0;
-    return member;
-}
-
-/* Groups are told apart by the rank of their first member. */
-pto_status_t pto_members_comm(const pto_exec_t *exec, const pto_membership_t *member, MPI_Comm *comm,
-                              pto_error_t *err) {
-    int64_t color = pto_group_rank(exec->plan, member->group, exec->job.logical, 0);
-    pto_status_t status = PTO_MPI(MPI_Comm_split(exec->job.comm, member->acts ? (int)color : MPI_UNDEFINED,
-                                                 member->acts ? member->index : 0, comm),
-                                  err);
-    return status;
-}
-
 /* Neighbors are connected only if all processes know theirs. */
 static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_status_t status, pto_error_t *err) {
     pto_membership_t member = pto_find_membership(exec, at);
@@ -216,7 +256,7 @@ static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_status_t status, p
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     if (status == PTO_OK && !exec->peer_failed && call && member.acts)
         status = fill_call(exec, member.node, member.group->size, call, err);
-    pto_status_t split = pto_members_comm(exec, &member, &comm, status == PTO_OK ? err : &later);
+    pto_status_t split = pto_mpi_members_comm(exec, &member, &comm, status == PTO_OK ? err : &later);
     status = status == PTO_OK ? split : status;
     if (call)
         call->comm = comm;
@@ -224,92 +264,15 @@ static pto_status_t prepare_one(pto_exec_t *exec, int at, pto_status_t status, p
         MPI_Comm_free(&comm);
     if (member.node->collective != PTO_COLLECTIVE_HALO)
         return status;
-    status = pto_agree(exec->job.comm, status, err);
+    status = pto_agree(exec->job.team, status, err);
     return status == PTO_OK && call && call->neighbors ? connect_neighbors(call, err) : status;
 }
 
-pto_status_t pto_library_prepare(pto_exec_t *exec, pto_status_t status, pto_error_t *err) {
+pto_status_t pto_mpi_prepare(pto_exec_t *exec, pto_status_t status, pto_error_t *err) {
     for (int n = 0; n < pto_plan_node_count(exec->plan); n++)
         if (pto_runs_by_library(exec, pto_plan_node(exec->plan, n)))
             status = prepare_one(exec, n, status, err);
     return status;
-}
-
-/* Operations of our own. MPI has no 16-bit floating point: an integer of the size carries it. And short
- * integers must wrap round: Open MPI's sums saturate on CPUs with AVX. */
-#define OWN_OP(name, datatype, op)                                                                           \
-    static void name(void *in, void *in_out, int *count, MPI_Datatype *carrier) {                            \
-        (void)carrier;                                                                                       \
-        pto_reduce_host(in_out, in, (size_t)*count, (datatype), (op));                                       \
-    }
-
-OWN_OP(sum_half, PTO_DATATYPE_HALF, PTO_OP_SUM)
-OWN_OP(prod_half, PTO_DATATYPE_HALF, PTO_OP_PROD)
-OWN_OP(min_half, PTO_DATATYPE_HALF, PTO_OP_MIN)
-OWN_OP(max_half, PTO_DATATYPE_HALF, PTO_OP_MAX)
-OWN_OP(sum_bfloat16, PTO_DATATYPE_BFLOAT16, PTO_OP_SUM)
-OWN_OP(prod_bfloat16, PTO_DATATYPE_BFLOAT16, PTO_OP_PROD)
-OWN_OP(min_bfloat16, PTO_DATATYPE_BFLOAT16, PTO_OP_MIN)
-OWN_OP(max_bfloat16, PTO_DATATYPE_BFLOAT16, PTO_OP_MAX)
-OWN_OP(sum_8, PTO_DATATYPE_UINT8, PTO_OP_SUM)
-OWN_OP(prod_8, PTO_DATATYPE_UINT8, PTO_OP_PROD)
-OWN_OP(sum_16, PTO_DATATYPE_UINT16, PTO_OP_SUM)
-OWN_OP(prod_16, PTO_DATATYPE_UINT16, PTO_OP_PROD)
-
-static MPI_User_function *own_op(pto_datatype_t datatype, pto_op_t op) {
-    static MPI_User_function *const own[PTO_DATATYPE_COUNT][PTO_OP_COUNT] = {
-        [PTO_DATATYPE_HALF] = {sum_half, prod_half, min_half, max_half},
-        [PTO_DATATYPE_BFLOAT16] = {sum_bfloat16, prod_bfloat16, min_bfloat16, max_bfloat16},
-        [PTO_DATATYPE_INT8] = {sum_8, prod_8},
-        [PTO_DATATYPE_UINT8] = {sum_8, prod_8},
-        [PTO_DATATYPE_INT16] = {sum_16, prod_16},
-        [PTO_DATATYPE_UINT16] = {sum_16, prod_16},
-    };
-    return own[datatype][op == PTO_OP_AVG ? PTO_OP_SUM : op];
-}
-
-static MPI_Datatype mpi_datatype(pto_datatype_t datatype) {
-    const MPI_Datatype type[PTO_DATATYPE_COUNT] = {[PTO_DATATYPE_BYTE] = MPI_BYTE,
-                                                   [PTO_DATATYPE_INT32] = MPI_INT32_T,
-                                                   [PTO_DATATYPE_INT64] = MPI_INT64_T,
-                                                   [PTO_DATATYPE_FLOAT] = MPI_FLOAT,
-                                                   [PTO_DATATYPE_DOUBLE] = MPI_DOUBLE,
-                                                   [PTO_DATATYPE_HALF] = MPI_UINT16_T,
-                                                   [PTO_DATATYPE_BFLOAT16] = MPI_UINT16_T,
-                                                   [PTO_DATATYPE_INT8] = MPI_INT8_T,
-                                                   [PTO_DATATYPE_UINT8] = MPI_UINT8_T,
-                                                   [PTO_DATATYPE_INT16] = MPI_INT16_T,
-                                                   [PTO_DATATYPE_UINT16] = MPI_UINT16_T,
-                                                   [PTO_DATATYPE_UINT32] = MPI_UINT32_T,
-                                                   [PTO_DATATYPE_UINT64] = MPI_UINT64_T,
-                                                   [PTO_DATATYPE_FLOAT_COMPLEX] = MPI_C_FLOAT_COMPLEX,
-                                                   [PTO_DATATYPE_DOUBLE_COMPLEX] = MPI_C_DOUBLE_COMPLEX};
-    return type[datatype];
-}
-
-static MPI_Op mpi_op(pto_op_t op) {
-    const MPI_Op known[PTO_OP_COUNT] = {
-        [PTO_OP_SUM] = MPI_SUM,   [PTO_OP_PROD] = MPI_PROD, [PTO_OP_MIN] = MPI_MIN,  [PTO_OP_MAX] = MPI_MAX,
-        [PTO_OP_AVG] = MPI_SUM,   [PTO_OP_LAND] = MPI_LAND, [PTO_OP_LOR] = MPI_LOR,  [PTO_OP_LXOR] = MPI_LXOR,
-        [PTO_OP_BAND] = MPI_BAND, [PTO_OP_BOR] = MPI_BOR,   [PTO_OP_BXOR] = MPI_BXOR};
-    return known[op];
-}
-
-pto_status_t pto_mpi_reduction(pto_datatype_t datatype, pto_op_t op, pto_mpi_reduction_t *reduction,
-                               pto_error_t *err) {
-    MPI_User_function *own = own_op(datatype, op);
-    *reduction = (pto_mpi_reduction_t){mpi_datatype(datatype), own ? MPI_OP_NULL : mpi_op(op), false};
-    if (!own)
-        return PTO_OK;
-    pto_status_t status = PTO_MPI(MPI_Op_create(own, true, &reduction->op), err);
-    reduction->own_op = status == PTO_OK;
-    return status;
-}
-
-void pto_mpi_reduction_free(pto_mpi_reduction_t *reduction) {
-    if (reduction->own_op)
-        MPI_Op_free(&reduction->op);
-    reduction->own_op = false;
 }
 
 /* The root is member 0. */
@@ -331,7 +294,7 @@ static pto_status_t call_neighbors(const pto_library_call_t *call, pto_error_t *
                    err);
 }
 
-pto_status_t pto_library_call(const pto_library_call_t *call, pto_error_t *err) {
+static pto_status_t call_library(const pto_library_call_t *call, pto_error_t *err) {
     switch (call->collective) {
     case PTO_COLLECTIVE_REDUCE:
         return call_reduce(call, err);
@@ -378,7 +341,15 @@ pto_status_t pto_library_call(const pto_library_call_t *call, pto_error_t *err) 
                    err);
 }
 
-void pto_library_free(pto_exec_t *exec) {
+bool pto_mpi_takes_part(const pto_exec_t *exec, int index) {
+    return ((const pto_library_call_t *)exec->calls.item)[index].comm != MPI_COMM_NULL;
+}
+
+pto_status_t pto_mpi_call(pto_exec_t *exec, int index, pto_error_t *err) {
+    return call_library((const pto_library_call_t *)exec->calls.item + index, err);
+}
+
+void pto_mpi_calls_free(pto_exec_t *exec) {
     pto_library_call_t *call = exec->calls.item;
     for (int i = 0; i < exec->calls.count; i++) {
         if (call[i].comm != MPI_COMM_NULL)

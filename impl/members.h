@@ -1,0 +1,25 @@
+/* Collective nodes of a plan, whoever runs them. */
+#ifndef PTO_MEMBERS_H
+#define PTO_MEMBERS_H
+
+#include "executor.h"
+
+/* Whether the MPI library runs this PTO_NODE_COLLECTIVE. */
+bool pto_runs_by_library(const pto_exec_t *exec, const pto_node_t *node);
+/* Whether a walk is in such a node, whose stages are not executed. */
+bool pto_walk_in_library(const pto_exec_t *exec, const pto_walk_t *walk);
+
+/* This process's membership in the collective at node `at`. */
+typedef struct {
+    const pto_node_t *node;
+    const pto_group_t *group;
+    int index; /* among the members */
+    bool acts; /* this process is a member */
+} pto_membership_t;
+
+pto_membership_t pto_find_membership(const pto_exec_t *exec, int at);
+
+/* Range of the slice's block for a peer, or of the whole vector, in this process's buffer. */
+pto_nccl_block_t pto_exec_block(const pto_exec_t *exec, const pto_slice_t *slice, int64_t peer);
+
+#endif

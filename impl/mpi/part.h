@@ -1,0 +1,85 @@
+/* Plans with messages and MPI's own collectives: what their schedules keep of MPI. */
+#ifndef PTO_MPI_INTERNAL_H
+#define PTO_MPI_INTERNAL_H
+
+#include "mpi_part.h"
+#include "mpi_team.h"
+
+/* A message. Short ones are sent and received by MPI_Isend and MPI_Irecv in each run, others by a persistent
+ * request: Open MPI 4.1 sends up to 256 bytes at once, without a request, but only in MPI_Isend. */
+enum { PTO_SHORT_BYTES_MAX = 256 };
+typedef struct {
+    bool sends;
+    bool by_call; /* no persistent request */
+    int peer;     /* MPI rank */
+    void *at;
+    int count;
+    MPI_Datatype type;
+    bool own_type;
+    int tag;
+} pto_exec_end_t;
+
+/* The messages to, or from, this process's neighbors in one phase of a halo exchange: arguments of
+ * MPI_Neighbor_alltoallw, in the order of the plan's steps. */
+typedef struct {
+    int degree;
+    void *base;
+    int rank[PTO_SHIFTS_MAX]; /* in the communicator of the members */
+    int count[PTO_SHIFTS_MAX];
+    MPI_Aint place[PTO_SHIFTS_MAX];
+    MPI_Datatype type[PTO_SHIFTS_MAX];
+    bool own_type[PTO_SHIFTS_MAX];
+} pto_neighbors_t;
+
+/* A datatype and an operation of MPI. */
+typedef struct {
+    MPI_Datatype type;
+    MPI_Op op;
+    bool own_op; /* not one of MPI's own */
+} pto_mpi_reduction_t;
+
+/* A collective that the MPI library runs, with this process's arguments. */
+typedef struct {
+    MPI_Comm comm; /* MPI_COMM_NULL: this process is not a member */
+    pto_collective_t collective;
+    pto_mpi_reduction_t reduction;
+    bool equal; /* equal blocks in order: no tables of counts */
+    const void *in;
+    void *out;
+    int count; /* equal blocks: elements of each; vectors: elements of the whole */
+    int *send_counts;
+    int *send_places;
+    int *receive_counts;
+    int *receive_places;
+    pto_neighbors_t
+        *neighbors; /* of a halo exchange: to whom this process sends, and from whom it receives */
+} pto_library_call_t;
+
+/* A committed datatype for ranges, relative to their `base`. */
+pto_status_t pto_ranges_type(const pto_byte_ranges_t *ranges, MPI_Datatype *type, pto_error_t *err);
+
+/* What MPI's reductions take for a datatype and an operation; for an average, those of the sum. Free it
+ * before MPI_Finalize. */
+pto_status_t pto_mpi_reduction(pto_datatype_t datatype, pto_op_t op, pto_mpi_reduction_t *reduction,
+                               pto_error_t *err);
+void pto_mpi_reduction_free(pto_mpi_reduction_t *reduction);
+
+/* The functions of struct pto_mpi_part (mpi_part.h). */
+pto_status_t pto_mpi_prepare(pto_exec_t *exec, pto_status_t status, pto_error_t *err);
+bool pto_mpi_takes_part(const pto_exec_t *exec, int index);
+pto_status_t pto_mpi_call(pto_exec_t *exec, int index, pto_error_t *err);
+void pto_mpi_calls_free(pto_exec_t *exec);
+
+pto_status_t pto_mpi_message(pto_schedule_t *builder, bool sends, const pto_byte_ranges_t *ranges, int peer);
+pto_status_t pto_mpi_post(pto_exec_t *exec, const pto_task_t *task, pto_error_t *err);
+pto_status_t pto_mpi_finish(pto_exec_t *exec, const pto_task_t *task, bool wait, bool *finished,
+                            pto_error_t *err);
+void pto_mpi_move(pto_exec_t *exec, const pto_moves_t *moves);
+void pto_mpi_messages_free(pto_exec_t *exec);
+
+/* Collective: a communicator for the members of each group, in the group's order. Other processes get
+ * MPI_COMM_NULL. */
+pto_status_t pto_mpi_members_comm(const pto_exec_t *exec, const pto_membership_t *member, MPI_Comm *comm,
+                                  pto_error_t *err);
+
+#endif

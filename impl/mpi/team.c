@@ -1,0 +1,262 @@
+/* Teams of MPI's processes. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "part.h"
+
+pto_status_t pto_mpi(int code, const char *call, pto_error_t *err) {
+    if (code == MPI_SUCCESS)
+        return PTO_OK;
+    char text[MPI_MAX_ERROR_STRING] = "unknown error";
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    int name = (int)strcspn(call, "(");
+    return pto_error_set(err, PTO_ERR_IO, "%.*s: %s", name, call, text);
+}
+
+/* --- the functions of a team -----------------------------------------------------------------------------
+ */
+
+static pto_status_t gather(MPI_Comm comm, const void *mine, size_t bytes, void *all, pto_error_t *err) {
+    if (bytes > INT_MAX)
+        return pto_error_set(err, PTO_ERR_TOO_LARGE, "MPI limits counts to %d, not %zu", INT_MAX, bytes);
+    return PTO_MPI(MPI_Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, comm), err);
+}
+
+static pto_status_t find_least(MPI_Comm comm, int64_t *numbers, int count, pto_error_t *err) {
+    return PTO_MPI(MPI_Allreduce(MPI_IN_PLACE, numbers, count, MPI_INT64_T, MPI_MIN, comm), err);
+}
+
+static pto_status_t broadcast(MPI_Comm comm, void *data, size_t bytes, int root, pto_error_t *err) {
+    return PTO_MPI(MPI_Bcast(data, (int)bytes, MPI_BYTE, root, comm), err);
+}
+
+/* The same functions for the processes of all nodes, of one node, and of any communicator, by what `context`
+ * points to. */
+#define OF_TEAM(prefix, type, member)                                                                        \
+    static pto_status_t prefix##_allgather(void *context, const void *mine, size_t bytes, void *all,         \
+                                           pto_error_t *err) {                                               \
+        return gather(((const type *)context)->member, mine, bytes, all, err);                               \
+    }                                                                                                        \
+    static pto_status_t prefix##_least(void *context, int64_t *numbers, int count, pto_error_t *err) {       \
+        return find_least(((const type *)context)->member, numbers, count, err);                             \
+    }                                                                                                        \
+    static pto_status_t prefix##_broadcast(void *context, void *data, size_t bytes, int root,                \
+                                           pto_error_t *err) {                                               \
+        return broadcast(((const type *)context)->member, data, bytes, root, err);                           \
+    }
+
+OF_TEAM(all, pto_comms_t, comm)
+OF_TEAM(node, pto_comms_t, node)
+
+static pto_status_t enter(void *context, pto_error_t *err) {
+    pto_comms_t *comms = context;
+    return PTO_MPI(MPI_Ibarrier(comms->comm, &comms->barrier), err);
+}
+
+static pto_status_t entered(void *context, bool *all, pto_error_t *err) {
+    int flag = 0;
+    pto_status_t status =
+        PTO_MPI(MPI_Test(&((pto_comms_t *)context)->barrier, &flag, MPI_STATUS_IGNORE), err);
+    *all = flag != 0;
+    return status;
+}
+
+/* A waiting process must let MPI make progress on the messages of others. */
+static pto_status_t rest(void *context, pto_error_t *err) {
+    int flag = 0;
+    return PTO_MPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, ((const pto_comms_t *)context)->comm, &flag,
+                              MPI_STATUS_IGNORE),
+                   err);
+}
+
+static void abandon(void *context) { ((pto_comms_t *)context)->abandoned = true; }
+
+static void end(void *context) { MPI_Abort(((const pto_comms_t *)context)->comm, 1); }
+
+/* --- teams of some of the processes ----------------------------------------------------------------------
+ */
+
+/* Groups are told apart by the rank of their first member. */
+pto_status_t pto_mpi_members_comm(const pto_exec_t *exec, const pto_membership_t *member, MPI_Comm *comm,
+                                  pto_error_t *err) {
+    int64_t color = pto_group_rank(exec->plan, member->group, exec->job.logical, 0);
+    return PTO_MPI(MPI_Comm_split(pto_comms_of(exec->job.team)->comm,
+                                  member->acts ? (int)color : MPI_UNDEFINED, member->acts ? member->index : 0,
+                                  comm),
+                   err);
+}
+
+static pto_status_t set_up(pto_comms_t *comms, const struct pto_mpi_part *part, pto_error_t *err);
+
+/* They exchange only what a group of NCCL's needs, so nodes have no part in it. */
+static pto_status_t members(const pto_exec_t *exec, const pto_membership_t *member, pto_team_t **team,
+                            pto_error_t *err) {
+    pto_comms_t *made = calloc(1, sizeof *made);
+    MPI_Comm comm = MPI_COMM_NULL;
+    pto_status_t status = pto_mpi_members_comm(exec, member, &comm, err);
+    *team = NULL;
+    if (status == PTO_OK && comm != MPI_COMM_NULL && !made)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a team");
+    if (status == PTO_OK && comm != MPI_COMM_NULL) {
+        *made = (pto_comms_t){.comm = comm, .node = MPI_COMM_NULL, .barrier = MPI_REQUEST_NULL};
+        status = set_up(made, exec->job.team->mpi, err);
+    }
+    if (status == PTO_OK && comm != MPI_COMM_NULL) {
+        *team = &made->team;
+        return PTO_OK;
+    }
+    if (comm != MPI_COMM_NULL)
+        MPI_Comm_free(&comm);
+    free(made);
+    return status;
+}
+
+static void free_calls_and_messages(pto_exec_t *exec) {
+    pto_mpi_calls_free(exec);
+    pto_mpi_messages_free(exec);
+}
+
+static const struct pto_mpi_part mpi_part = {.prepare = pto_mpi_prepare,
+                                             .takes_part = pto_mpi_takes_part,
+                                             .call = pto_mpi_call,
+                                             .message = pto_mpi_message,
+                                             .post = pto_mpi_post,
+                                             .finish = pto_mpi_finish,
+                                             .move = pto_mpi_move,
+                                             .members = members,
+                                             .members_free = pto_team_mpi_destroy,
+                                             .free = free_calls_and_messages};
+
+/* --- making them -----------------------------------------------------------------------------------------
+ */
+
+/* The lowest rank on this process's node. */
+static pto_status_t first_on_node(const pto_comms_t *comms, int *first, pto_error_t *err) {
+    MPI_Group all = MPI_GROUP_NULL, node = MPI_GROUP_NULL;
+    pto_status_t status = PTO_MPI(MPI_Comm_group(comms->comm, &all), err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Comm_group(comms->node, &node), err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Group_translate_ranks(node, 1, (const int[]){0}, all, first), err);
+    if (node != MPI_GROUP_NULL)
+        MPI_Group_free(&node);
+    if (all != MPI_GROUP_NULL)
+        MPI_Group_free(&all);
+    return status;
+}
+
+static pto_status_t set_up(pto_comms_t *comms, const struct pto_mpi_part *part, pto_error_t *err) {
+    comms->team = (pto_team_t){.context = comms,
+                               .node = comms->node == MPI_COMM_NULL ? NULL : &comms->on_node,
+                               .allgather = all_allgather,
+                               .enter = enter,
+                               .entered = entered,
+                               .least = all_least,
+                               .broadcast = all_broadcast,
+                               .rest = rest,
+                               .abandon = abandon,
+                               .end = end,
+                               .mpi = part};
+    comms->on_node = comms->team;
+    comms->on_node.allgather = node_allgather;
+    comms->on_node.least = node_least;
+    comms->on_node.broadcast = node_broadcast;
+    comms->on_node.enter = NULL;
+    comms->on_node.entered = NULL;
+    pto_status_t status = PTO_MPI(MPI_Comm_size(comms->comm, &comms->team.size), err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Comm_rank(comms->comm, &comms->team.rank), err);
+    if (status == PTO_OK && comms->node != MPI_COMM_NULL)
+        status = PTO_MPI(MPI_Comm_size(comms->node, &comms->on_node.size), err);
+    if (status == PTO_OK && comms->node != MPI_COMM_NULL)
+        status = PTO_MPI(MPI_Comm_rank(comms->node, &comms->on_node.rank), err);
+    if (status == PTO_OK && comms->node != MPI_COMM_NULL)
+        status = first_on_node(comms, &comms->team.node_first, err);
+    return status;
+}
+
+/* Unlike a duplicate, it copies no attributes of the program, which may be large or communicate. */
+static pto_status_t copy_comm(MPI_Comm comm, MPI_Comm *made, pto_error_t *err) {
+    MPI_Group group = MPI_GROUP_NULL;
+    pto_status_t status = PTO_MPI(MPI_Comm_group(comm, &group), err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Comm_create(comm, group, made), err);
+    if (group != MPI_GROUP_NULL)
+        MPI_Group_free(&group);
+    return status;
+}
+
+pto_status_t pto_comms_create(MPI_Comm comm, pto_comms_t *comms, pto_error_t *err) {
+    int rank = 0;
+    *comms = (pto_comms_t){.comm = MPI_COMM_NULL, .node = MPI_COMM_NULL, .barrier = MPI_REQUEST_NULL};
+    pto_status_t status = copy_comm(comm, &comms->comm, err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Comm_set_errhandler(comms->comm, MPI_ERRORS_RETURN), err);
+    if (status == PTO_OK)
+        status = PTO_MPI(MPI_Comm_rank(comms->comm, &rank), err);
+    if (status == PTO_OK)
+        status = PTO_MPI(
+            MPI_Comm_split_type(comms->comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &comms->node), err);
+    if (status == PTO_OK)
+        status = set_up(comms, &mpi_part, err);
+    if (status != PTO_OK)
+        pto_comms_free(comms);
+    return status;
+}
+
+void pto_comms_free(pto_comms_t *comms) {
+    if (comms->abandoned)
+        return;
+    if (comms->node != MPI_COMM_NULL)
+        MPI_Comm_free(&comms->node);
+    if (comms->comm != MPI_COMM_NULL)
+        MPI_Comm_free(&comms->comm);
+}
+
+pto_status_t pto_team_mpi_create(MPI_Comm comm, pto_team_t **team, pto_error_t *err) {
+    pto_comms_t *made = malloc(sizeof *made);
+    if (!made)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a team");
+    pto_status_t status = pto_comms_create(comm, made, err);
+    if (status == PTO_OK)
+        *team = &made->team;
+    else
+        free(made);
+    return status;
+}
+
+/* The team is the first member. */
+void pto_team_mpi_destroy(pto_team_t *team) {
+    pto_comms_t *comms = (pto_comms_t *)(void *)team;
+    if (!comms || comms->abandoned)
+        return;
+    pto_comms_free(comms);
+    free(comms);
+}
+
+/* --- agreement -------------------------------------------------------------------------------------------
+ */
+
+/* On a communicator that has no team: such a one for the call. */
+static pto_status_t agree(MPI_Comm comm, pto_status_t status, int64_t *number, int count, pto_error_t *err) {
+    pto_comms_t on = {.comm = comm, .node = MPI_COMM_NULL};
+    pto_status_t failed = set_up(&on, &mpi_part, err);
+    return failed == PTO_OK ? pto_agree_least(&on.team, status, number, count, err) : failed;
+}
+
+pto_status_t pto_mpi_agree(MPI_Comm comm, pto_status_t status, pto_error_t *err) {
+    return agree(comm, status, NULL, 0, err);
+}
+
+pto_status_t pto_mpi_agree_least(MPI_Comm comm, pto_status_t status, int64_t *number, int count,
+                                 pto_error_t *err) {
+    return agree(comm, status, number, count, err);
+}
+
+pto_status_t pto_mpi_agree_same(MPI_Comm comm, pto_status_t status, uint64_t number, pto_error_t *err) {
+    pto_comms_t on = {.comm = comm, .node = MPI_COMM_NULL};
+    pto_status_t failed = set_up(&on, &mpi_part, err);
+    return failed == PTO_OK ? pto_agree_same(&on.team, status, number, err) : failed;
+}

@@ -1,0 +1,119 @@
+/* Teams on memory that the processes of a node share. Each process has two boxes for what it gives in an
+ * exchange, used in turn: a process begins exchange n + 1 only when all have begun exchange n, and each has
+ * read exchange n before it begins n + 1. */
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "portolan/team.h"
+
+enum { BOX_BYTES = 4032, SPINS = 1000, YIELDS = 10000, NAP_NS = 100000 };
+
+typedef struct {
+    _Alignas(64) atomic_uint_fast64_t number; /* of the exchange */
+    _Alignas(64) char given[BOX_BYTES];
+} box_t;
+
+typedef struct {
+    pto_team_t team;
+    box_t *box;
+    uint64_t number;
+    double timeout_s;
+} shared_team_t;
+
+size_t pto_team_shared_bytes(int size) { return 2 * (size_t)size * sizeof(box_t) + sizeof(box_t); }
+
+static box_t *box_of(const shared_team_t *shared, int rank) {
+    return &shared->box[2 * (size_t)rank + shared->number % 2];
+}
+
+static void give(shared_team_t *shared, const void *mine, size_t bytes) {
+    shared->number++;
+    box_t *own = box_of(shared, shared->team.rank);
+    if (bytes > 0)
+        memcpy(own->given, mine, bytes);
+    atomic_store_explicit(&own->number, shared->number, memory_order_release);
+}
+
+static bool has_given(const shared_team_t *shared, int rank) {
+    return atomic_load_explicit(&box_of(shared, rank)->number, memory_order_acquire) == shared->number;
+}
+
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static pto_status_t await(const shared_team_t *shared, int rank, pto_error_t *err) {
+    double began_s = 0;
+    for (int spins = 0; !has_given(shared, rank); spins++) {
+        if (spins < SPINS)
+            continue;
+        if (spins == SPINS)
+            began_s = now_s();
+        if (shared->timeout_s >= 0 && now_s() - began_s > shared->timeout_s)
+            return pto_error_set(err, PTO_ERR_TIMEOUT, "rank %d waited %g s for rank %d of its team",
+                                 shared->team.rank, shared->timeout_s, rank);
+        if (spins < YIELDS)
+            sched_yield();
+        else
+            nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+        spins -= spins > YIELDS;
+    }
+    return PTO_OK;
+}
+
+static pto_status_t shared_allgather(void *context, const void *mine, size_t bytes, void *all,
+                                     pto_error_t *err) {
+    shared_team_t *shared = context;
+    pto_status_t status = PTO_OK;
+    for (size_t done = 0, some; done < bytes && status == PTO_OK; done += some) {
+        some = bytes - done < BOX_BYTES ? bytes - done : BOX_BYTES;
+        give(shared, (const char *)mine + done, some);
+        for (int i = 0; i < shared->team.size && status == PTO_OK; i++) {
+            status = await(shared, i, err);
+            if (status == PTO_OK)
+                memcpy((char *)all + (size_t)i * bytes + done, box_of(shared, i)->given, some);
+        }
+    }
+    return status;
+}
+
+static pto_status_t shared_enter(void *context, pto_error_t *err) {
+    (void)err;
+    give(context, NULL, 0);
+    return PTO_OK;
+}
+
+static pto_status_t shared_entered(void *context, bool *all, pto_error_t *err) {
+    const shared_team_t *shared = context;
+    (void)err;
+    *all = true;
+    for (int i = 0; i < shared->team.size; i++)
+        *all = *all && has_given(shared, i);
+    return PTO_OK;
+}
+
+pto_status_t pto_team_shared_create(void *memory, int rank, int size, double timeout_s, pto_team_t **team,
+                                    pto_error_t *err) {
+    shared_team_t *made = calloc(1, sizeof *made);
+    if (!made)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a team");
+    const uintptr_t at = (uintptr_t)memory, unit = _Alignof(box_t);
+    *made = (shared_team_t){.team = {.rank = rank,
+                                     .size = size,
+                                     .context = made,
+                                     .allgather = shared_allgather,
+                                     .enter = shared_enter,
+                                     .entered = shared_entered},
+                            .box = (box_t *)(void *)((char *)memory + (unit - at % unit) % unit),
+                            .timeout_s = timeout_s};
+    *team = &made->team;
+    return PTO_OK;
+}
+
+/* The team is the first member. */
+void pto_team_shared_destroy(pto_team_t *team) { free(team); }
