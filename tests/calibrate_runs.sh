@@ -8,7 +8,7 @@ export PORTOLAN_SEGMENTS=portolan-test$$
 run() { # PROCESSES ARGUMENTS...
     local processes=$1
     shift
-    timeout 120 mpirun -n "$processes" --oversubscribe --mca mpi_yield_when_idle 1 "$calibrate" "$@" \
+    patiently 120 mpirun -n "$processes" --oversubscribe --mca mpi_yield_when_idle 1 "$calibrate" "$@" \
         2>"$work/stderr"
 }
 

@@ -45,7 +45,7 @@ for command, begins, most in ASKED:
                 break
             seen += more
         run.send_signal(signal.SIGINT)
-        out, err = run.communicate(timeout=120)
+        out, err = run.communicate()
     rows = [line for line in out.decode().splitlines() if ROW.match(line)]
     faults = []
     if run.returncode != -signal.SIGINT:

@@ -72,7 +72,7 @@ fail() {
 # One cmocka program. Its TAP lines are counted; tests announced in "1..N" but not reported count as failed.
 run_unit() {
     local program=$1 status=0 log=$scratch/unit
-    CMOCKA_MESSAGE_OUTPUT=TAP timeout 1200 "$program" >"$log" 2>&1 || status=$?
+    CMOCKA_MESSAGE_OUTPUT=TAP tests/bin/patiently 600 "$program" >"$log" 2>&1 || status=$?
     local ok not_ok skip promised
     read -r ok not_ok skip promised < <(awk '
         /^(not )?ok [0-9]+ .*# SKIP/ { skip++; next }
@@ -227,7 +227,7 @@ check_header() { # NAME COMPILER STANDARD -x LANGUAGE HEADER
 }
 
 check_oracle() {
-    if PYTHONDONTWRITEBYTECODE=1 timeout 3600 python3 tests/oracle/compare.py "$BUILD/portolan" "${ORACLE_CASES:-100}" \
+    if PYTHONDONTWRITEBYTECODE=1 tests/bin/patiently 3600 python3 tests/oracle/compare.py "$BUILD/portolan" "${ORACLE_CASES:-100}" \
         "${ORACLE_SEED:-1}" >"$scratch/log" 2>&1; then
         pass
     else
@@ -239,7 +239,7 @@ check_oracle() {
 # Skipped (77) without the package that knows JSON schemas.
 check_schema() {
     local status=0
-    PYTHONDONTWRITEBYTECODE=1 timeout 300 python3 tests/schema.py "$BUILD/portolan" >"$scratch/log" 2>&1 || status=$?
+    PYTHONDONTWRITEBYTECODE=1 tests/bin/patiently 300 python3 tests/schema.py "$BUILD/portolan" >"$scratch/log" 2>&1 || status=$?
     if [ "$status" -eq 77 ]; then cat "$scratch/log"; fi
     if [ "$status" -eq 0 ] || [ "$status" -eq 77 ]; then
         pass
@@ -250,7 +250,7 @@ check_schema() {
 }
 
 check_python() { # FILE
-    if PYTHONDONTWRITEBYTECODE=1 timeout 600 python3 "$1" "$BUILD/portolan" >"$scratch/log" 2>&1; then
+    if PYTHONDONTWRITEBYTECODE=1 tests/bin/patiently 600 python3 "$1" "$BUILD/portolan" >"$scratch/log" 2>&1; then
         pass
         sed -n '/^skipped: /p' "$scratch/log"
     else
@@ -263,7 +263,7 @@ check_python() { # FILE
 check_with_mpi() { # NAME COMMAND...
     if OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
         LSAN_OPTIONS=suppressions=$PWD/tests/mpi/leaks.supp:print_suppressions=0 ASAN_OPTIONS=$ASAN_OPTIONS:fast_unwind_on_malloc=0 \
-        timeout 600 "${@:2}" >"$scratch/log" 2>&1; then
+        tests/bin/patiently 600 "${@:2}" >"$scratch/log" 2>&1; then
         pass
     else
         fail "$1"

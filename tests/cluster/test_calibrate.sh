@@ -35,13 +35,13 @@ fitted_process() { sed -n '/off_node:/,/^[a-z]/ s/.*beta_s_per_byte: \([^,}]*\).
 rate() { awk '{ if ($1 > 0) printf "%.0f\n", 1 / $1; else print 0 } END { if (NR == 0) print 0 }'; }
 
 measure() { # NAME PPN [OPTION]
-    timeout 120 $cluster run -n $((2 * $2)) --ppn "$2" -- "$calibrate" --only ping_pong,injection \
+    patiently 120 $cluster run -n $((2 * $2)) --ppn "$2" -- "$calibrate" --only ping_pong,injection \
         --bytes 1:2MiB --budget 16 --repeats 20 ${3:+"$3"} --machine "$1" --out "$work/$1.csv" 2>"$work/stderr" ||
         { cat "$work/stderr" >&2; return 1; }
 }
 
 fit() { # NAME: makes NAME.yaml
-    timeout 60 "$build/portolan" fit "$work/$1.csv" --node gpus=0 --name "$1" --out "$work/$1.yaml"
+    patiently 60 "$build/portolan" fit "$work/$1.csv" --node gpus=0 --name "$1" --out "$work/$1.yaml"
 }
 
 can_fit=yes
@@ -101,7 +101,7 @@ $cluster down
 # --- two levels: 200 Mbit/s below a switch, 50 Mbit/s between the switches
 
 between() { # NODE,NODE: bytes per second of long messages, into `reached`
-    timeout 60 $cluster run -n 2 --ppn 1 --on "$1" -- "$calibrate" --only ping_pong --bytes 1MiB:2MiB --budget 10 \
+    patiently 60 $cluster run -n 2 --ppn 1 --on "$1" -- "$calibrate" --only ping_pong --bytes 1MiB:2MiB --budget 10 \
         --repeats 6 --force --out "$work/pair.csv" 2>"$work/stderr" || { cat "$work/stderr" >&2; return 1; }
     reached=$(awk -F, '$1 == "ping_pong" && $7 == 2097152 { print $9 }' "$work/pair.csv" | sort -g |
         awk '{ v[NR] = $1 } END { if (NR) printf "%.0f\n", 2097152 / v[int((NR + 1) / 2)] }')

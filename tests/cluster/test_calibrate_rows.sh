@@ -16,7 +16,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 $cluster up 2 --rate 1gbit
-check "three processes and two GPUs on each of two nodes" timeout 120 $cluster run -n 6 --ppn 3 -- env PORTOLAN_EMULATED_GPUS=2 \
+check "three processes and two GPUs on each of two nodes" patiently 120 $cluster run -n 6 --ppn 3 -- env PORTOLAN_EMULATED_GPUS=2 \
     HWLOC_SYNTHETIC="package:1 core:2 pu:1" HWLOC_THISSYSTEM=1 \
     "$calibrate" --only ping_pong,ping_pong_strided,exchange,staged,injection,multi_message,memcpy_h2h,setup --bytes 8:64:8 \
     --budget 100 --repeats 2 --out "$work/rows.csv"

@@ -19,7 +19,7 @@ trap 'exit 143' TERM
 
 times=$work/times.csv
 broadcast() { # NODES BYTES
-    quietly timeout 100 $cluster run -n "$1" --ppn 1 --bind-to none --oversubscribe -x LD_PRELOAD="$sleeper" \
+    quietly patiently 100 $cluster run -n "$1" --ppn 1 --bind-to none --oversubscribe -x LD_PRELOAD="$sleeper" \
         --mca btl tcp,self --mca btl_tcp_flags 1 --mca btl_tcp_eager_limit 1048576 -- "$build/portolan-validate" \
         --machine cpu-2x64-200g --nodes "$1" --procs-per-node 1 --collective broadcast --bytes "$2" \
         --strategy own_algorithm --each-algorithm --repeats 9 --force --out "$times"

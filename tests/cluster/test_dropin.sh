@@ -22,7 +22,7 @@ settings=(-x LD_PRELOAD="$library" -x PORTOLAN_HOST=0 -x PORTOLAN_DEVICE=host -x
 
 runs() { # OPTIONS... -- COMMAND...
     rm -f "$work/calls.csv"
-    quietly timeout 200 $cluster run -n 4 --ppn 2 "${settings[@]}" "$@"
+    quietly patiently 200 $cluster run -n 4 --ppn 2 "${settings[@]}" "$@"
 }
 taken() { tail -n +2 "$work/calls.csv" | awk -F, '$11 != "mpi"' | wc -l; }
 takes() { "${@:2}" && [ "$(taken)" -ge "$1" ]; } # AT_LEAST COMMAND...

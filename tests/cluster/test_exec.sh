@@ -11,7 +11,7 @@ needs mpirun
 $cluster check || exit 77
 test_exec=$build/tests/test_exec
 built "$test_exec"
-limit_s=30
+limit_s=600
 export PORTOLAN_CLUSTER="portolan$$"
 cleanup() { $cluster down; }
 trap 'exit 130' INT
@@ -20,7 +20,7 @@ trap 'exit 143' TERM
 run() { # PROCESSES PER-NODE ARGUMENTS...
     local processes=$1 ppn=$2
     shift 2
-    quietly timeout 200 $cluster run -n "$processes" --ppn "$ppn" "$@"
+    quietly patiently 200 $cluster run -n "$processes" --ppn "$ppn" "$@"
 }
 
 # Start a run that would last for hours, COMMAND once it is under way, and see that the job fails in time.

@@ -22,7 +22,7 @@ run() {
     local file=$1 before
     shift
     before=$(sent)
-    quietly timeout 200 $cluster run -n 8 --ppn 4 "$@" || return
+    quietly patiently 200 $cluster run -n 8 --ppn 4 "$@" || return
     echo $(($(sent) - before)) >"$work/$file"
     sed 's/^/     /' "$work/stdout"
 }
@@ -40,7 +40,7 @@ echo "     node 0 sent $(cat "$work/default") bytes, and $(cat "$work/mapped") a
 # Messages alone are 9.9 MB and 0.3 MB; the start of the processes comes on top.
 check "what was predicted to leave the network has left it" \
     test $(($(cat "$work/default") - $(cat "$work/mapped"))) -gt 9000000
-check "plans of such exchanges run as mapped" quietly timeout 200 $cluster run -n 8 --ppn 4 -- "$build/portolan-validate" \
+check "plans of such exchanges run as mapped" quietly patiently 200 $cluster run -n 8 --ppn 4 -- "$build/portolan-validate" \
     "${exchange[@]}" --placement-file "$work/placement.csv" --device host --check-only
 check "and are right" has ' right$' "$work/stdout"
 finish

@@ -14,7 +14,7 @@ is_mpich() { [ "$MPIRUN" != mpirun ]; }
 started() { # SECONDS PROCESSES COMMAND...
     local limit=$1 processes=$2
     shift 2
-    if is_mpich; then quietly timeout "$limit" "$MPIRUN" -n "$processes" "$@"; else
+    if is_mpich; then quietly patiently "$limit" "$MPIRUN" -n "$processes" "$@"; else
         launch "$limit" -n "$processes" "$@"
     fi
 }

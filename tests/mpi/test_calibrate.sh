@@ -65,13 +65,13 @@ fi
 # --- two sockets, as hwloc is told
 
 if [ "$(nproc)" -ge 2 ]; then
-    timeout 60 mpirun -n 4 --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 \
+    patiently 60 mpirun -n 4 --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 \
         env HWLOC_SYNTHETIC="package:2 core:1 pu:1" HWLOC_THISSYSTEM=1 "$calibrate" \
         --only ping_pong,signals --bytes 8:16 --budget 30 --repeats 6 --out "$work/sockets.csv" 2>"$work/stderr"
     check "unbound processes are bound to sockets" has "^# binding=to sockets" "$work/sockets.csv"
     check "neighbours share one" has "^ping_pong,cpu,on_socket,0-1,1,1,8,1," "$work/sockets.csv"
     check "others are on the node" has "^ping_pong,cpu,on_node,0-2,1,1,8,1," "$work/sockets.csv"
-    timeout 60 mpirun -n 4 --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 \
+    patiently 60 mpirun -n 4 --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 \
         env HWLOC_SYNTHETIC="package:2 core:1 pu:1" HWLOC_THISSYSTEM=1 "$calibrate" \
         --only memcpy_h2h --bytes 8:16 --budget 30 --repeats 2 --out "$work/h2h.csv" 2>"$work/stderr"
     check "copies within a socket's memory" has "^memcpy_h2h,cpu,on_socket,-,2,1,16,2," "$work/h2h.csv"
@@ -83,7 +83,7 @@ fi
 
 # The signal is for the process that writes: a launcher that gets it kills the processes a second later.
 # shellcheck disable=SC2016
-timeout 600 mpirun -n 2 --oversubscribe --mca mpi_yield_when_idle 1 \
+patiently 600 mpirun -n 2 --oversubscribe --mca mpi_yield_when_idle 1 \
     bash -c '[ "$OMPI_COMM_WORLD_RANK" != 0 ] || echo $$ >"$0"; exec "$@"' "$work/writer" \
     "$calibrate" --exhaustive --budget 100 --out "$work/cut.csv" 2>/dev/null &
 launcher=$!

@@ -23,12 +23,12 @@ check "benchmarks of GPUs need one" run 1 --only event,reduce_many --bytes 8:8 -
 if ! command -v nvidia-smi >/dev/null; then
     check "and are skipped without" test "$(rows "$work/none.csv" event_record)$(grep -c "^# skipped_[er]" "$work/none.csv")" = 02
 fi
-check "and measured with" "${GPUS[@]}" timeout 60 mpirun -n 1 "$calibrate" --only event --budget 20 --repeats 2 --out "$work/event.csv"
+check "and measured with" "${GPUS[@]}" patiently 60 mpirun -n 1 "$calibrate" --only event --budget 20 --repeats 2 --out "$work/event.csv"
 check "which is no reason to skip" test "$(rows "$work/event.csv" event_record)$(grep -c "^# skipped_" "$work/event.csv")" = 20
 check "of runs that are not waited for, none is of these" \
-    "${GPUS[@]}" timeout 60 mpirun -n 1 "$calibrate" --only event --runs graph --out "$work/graph.csv"
+    "${GPUS[@]}" patiently 60 mpirun -n 1 "$calibrate" --only event --runs graph --out "$work/graph.csv"
 check "which is told where they were asked for" has "^# skipped_event=its runs are waited for (--runs)$" "$work/graph.csv"
-check "and where only whole runs were" "${GPUS[@]}" timeout 60 mpirun -n 1 "$calibrate" --only run_launch --out "$work/waited.csv"
+check "and where only whole runs were" "${GPUS[@]}" patiently 60 mpirun -n 1 "$calibrate" --only run_launch --out "$work/waited.csv"
 check "the reverse" has "^# skipped_run_launch=its runs are not waited for (--runs)$" "$work/waited.csv"
 check "what the budget has no room for is left out" run 2 --only exchange --bytes 1:1GiB --budget 0.2 --out "$work/short.csv"
 left_out=$(sed -n 's/^portolan-calibrate: \([0-9]*\) points had no room in the budget; --budget gives more$/\1/p' "$work/stderr")

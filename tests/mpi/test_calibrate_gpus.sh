@@ -36,7 +36,7 @@ check "no GPUs are emulated unless some are asked for" \
 # --- runs that are not waited for
 
 for runs in graph enqueued; do
-    check "runs that are $runs are measured" env PORTOLAN_EMULATED_GPUS=3 timeout 120 mpirun -n 3 --oversubscribe \
+    check "runs that are $runs are measured" env PORTOLAN_EMULATED_GPUS=3 patiently 120 mpirun -n 3 --oversubscribe \
         --mca mpi_yield_when_idle 1 "$calibrate" --runs $runs --only remote,signals,copies --bytes 1:4KiB:16 --budget 30 --repeats 2 --force \
         --out "$work/runs.csv"
     check "their file is readable" readable "$work/runs.csv"
@@ -52,12 +52,12 @@ check "what is waited for is left out if asked for" has "^# skipped_memcpy_queue
     PORTOLAN_EMULATED_GPUS=1 run 1 --runs graph --only memcpy_queued)
 check "and whole runs where all is waited for" has "^# skipped_run_lines=its runs are not waited for (--runs)$" <(
     PORTOLAN_EMULATED_GPUS=2 run 2 --only run_lines)
-check "processes with other runs are refused" fails env PORTOLAN_EMULATED_GPUS=2 timeout 120 mpirun --oversubscribe -n 1 "$calibrate" \
+check "processes with other runs are refused" fails env PORTOLAN_EMULATED_GPUS=2 patiently 120 mpirun --oversubscribe -n 1 "$calibrate" \
     --only run_lines --runs graph : -n 1 "$calibrate" --only run_lines --runs enqueued
 
 # --- copies of processes that share a GPU
 
-check "four processes share a GPU" env PORTOLAN_EMULATED_GPUS=1 timeout 120 mpirun -n 4 --oversubscribe \
+check "four processes share a GPU" env PORTOLAN_EMULATED_GPUS=1 patiently 120 mpirun -n 4 --oversubscribe \
     --mca mpi_yield_when_idle 1 "$calibrate" --only memcpy_mixed --bytes 4:64KiB:16 --budget 60 --repeats 2 \
     --out "$work/mixed.csv"
 check "their file is readable" readable "$work/mixed.csv"

@@ -16,7 +16,7 @@ only=ping_pong,ping_pong_strided,exchange,staged,injection,multi_message,copies,
 began=$SECONDS
 run() { # PROCESSES GPUS FROM:TO:FACTOR
     began=$SECONDS
-    timeout 120 mpirun -n "$1" --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 \
+    patiently 120 mpirun -n "$1" --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 \
         env ${nvml:+LD_LIBRARY_PATH="$nvml"} PORTOLAN_EMULATED_GPUS="$2" HWLOC_SYNTHETIC="package:2 core:1 pu:1" HWLOC_THISSYSTEM=1 "$calibrate" \
         --only $only --bytes "$3" --budget 100 --repeats 2 --force --out "$work/rows.csv" 2>"$work/stderr"
 }
@@ -35,7 +35,7 @@ check "is bound to a socket" has "^# binding=to sockets" "$work/rows.csv"
 check "has these, and says why not the others" lists 1-process
 bound() {
     env PORTOLAN_EMULATED_GPUS=1 HWLOC_SYNTHETIC="package:2 core:1 pu:1" HWLOC_THISSYSTEM=1 taskset -c 1 \
-        timeout 60 mpirun -n 1 --bind-to none \
+        patiently 60 mpirun -n 1 --bind-to none \
         "$calibrate" --only copies --bytes 1:8 --repeats 2 --out "$work/bound.csv" 2>"$work/stderr"
 }
 check "one that is bound already" bound

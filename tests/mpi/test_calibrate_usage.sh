@@ -36,7 +36,7 @@ done
 # differ OPTION OTHER: processes with these options are refused, and that names the option
 # shellcheck disable=SC2086 # several words
 differ() {
-    ! timeout 60 mpirun --oversubscribe -n 1 "$calibrate" --only signal_flag --bytes 1:8 --repeats 2 --force --out "$work/differ.csv" $1 : \
+    ! patiently 60 mpirun --oversubscribe -n 1 "$calibrate" --only signal_flag --bytes 1:8 --repeats 2 --force --out "$work/differ.csv" $1 : \
         -n 1 "$calibrate" --only signal_flag --bytes 1:8 --repeats 2 --force --out "$work/differ.csv" $2 2>"$work/stderr" >/dev/null &&
         has "different arguments: MPI rank 1 has ${1%% *} "
 }

@@ -195,7 +195,7 @@ launcher=$MPIRUN
 if ! is_mpich; then launcher="mpirun --oversubscribe"; fi
 runs_it() {
     # shellcheck disable=SC2086 # several words
-    PORTOLAN_DEVICE=host quietly timeout 60 "$portolan" run --machine h200-x2 --summary --report "$report" -- \
+    PORTOLAN_DEVICE=host quietly patiently 60 "$portolan" run --machine h200-x2 --summary --report "$report" -- \
         $launcher -n 2 "$program" repeat 10 4096
 }
 check "portolan run starts it" takes 10 runs_it

@@ -60,7 +60,7 @@ for processes in 2 3; do
     check "pipelines and branches are right in lanes ($processes processes)" run $processes "$test_exec" lanes 2 "$seed"
 done
 check "data of short kernels carry their flags" run 3 "$test_exec" lines
-check "a process that never runs ends the job" fails_within 30 run 3 "$test_exec" absent
+check "a process that never runs ends the job" fails_itself run 3 "$test_exec" absent
 check "the watchdog names rank and stage" has "portolan: rank .* in stage 'round'.* ending the job" "$work/stderr"
 for what in timeout timeout:mix timeout:mix_doubling timeout:mix_learning timeout:gas_split timeout:chunk_pipeline timeout:two_halves \
     timeout:shm_ring; do
@@ -70,14 +70,14 @@ done
 for what in sleep sleep:gsb sleep:gas_split; do
     check "processes that sleep while they wait take little CPU time ($what)" run 3 "$test_exec" $what
 done
-check "a sender that never fills its rings ends the job" fails_within 30 run 3 "$test_exec" absent:host_ring
-check "a process that never runs ends the job of a pipeline" fails_within 30 run 3 "$test_exec" absent:chunk_pipeline
+check "a sender that never fills its rings ends the job" fails_itself run 3 "$test_exec" absent:host_ring
+check "a process that never runs ends the job of a pipeline" fails_itself run 3 "$test_exec" absent:chunk_pipeline
 check "the watchdog names lane and chunk" has \
     "portolan: rank .* in stage 'messages', lane 1, chunk 0: waiting for messages.* ending the job" "$work/stderr"
-check "a process that never runs ends the job of a policy" fails_within 30 run 3 "$test_exec" absent:mix_doubling
+check "a process that never runs ends the job of a policy" fails_itself run 3 "$test_exec" absent:mix_doubling
 check "the watchdog names the choice" has "in stage 'gather', lane [0-9], k [0-9]: waiting for a choice.* ending the job" \
     "$work/stderr"
-check "a kernel whose peer never runs ends the job" fails_within 30 run 3 "$test_exec" absent:gas_split
+check "a kernel whose peer never runs ends the job" fails_itself run 3 "$test_exec" absent:gas_split
 check "the watchdog names the kernel" has "portolan: rank .* in stage 'launch'.* in a kernel.* ending the job" \
     "$work/stderr"
 

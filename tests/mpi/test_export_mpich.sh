@@ -21,7 +21,7 @@ rules=$work/rules.json
 
 # The messages of CALLS calls between different processes, and their order.
 counted() { # RANKS CALL BYTES [VARIABLE VALUE]
-    timeout 60 mpirun.mpich -n "$1" -genv MPIR_CVAR_NOLOCAL 1 ${4:+-genv "$4" "$5"} -genv LD_PRELOAD "$counter" \
+    patiently 60 mpirun.mpich -n "$1" -genv MPIR_CVAR_NOLOCAL 1 ${4:+-genv "$4" "$5"} -genv LD_PRELOAD "$counter" \
         "$program" "$2" "$3" $calls | awk -F, '$1 != $2' | sort
 }
 by_rules() { counted "$@" MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE "$rules"; }

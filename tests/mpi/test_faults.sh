@@ -103,15 +103,10 @@ begin() {
         sleep 0.05
     done
 }
-# ended: whether all processes of the job end within 30 s.
+# ended: whether all processes of the job end.
 ended() {
-    local pid end=$((SECONDS + 30))
-    for pid in $(cat "$work"/pid.*); do
-        while kill -0 "$pid" 2>/dev/null; do
-            ((SECONDS < end)) || return 1
-            sleep 0.1
-        done
-    done
+    local pid
+    for pid in $(cat "$work"/pid.*); do patiently 60 tail --pid="$pid" -f /dev/null || return 1; done
 }
 
 check "validate: timed runs begin" begin 4 timing "${timed[@]}"
@@ -139,7 +134,7 @@ check "with all its rows" test "$(tail -n 1 "$work/stdout")" = "# complete: 2 po
 # in_full_shm SIZE: the job has a /dev/shm of its own, which Open MPI does not use.
 in_full_shm() {
     # shellcheck disable=SC2016
-    quietly timeout 60 unshare --mount bash -c 'mount -t tmpfs -o size="$0" tmpfs /dev/shm && exec "$@"' "$1" \
+    quietly patiently 60 unshare --mount bash -c 'mount -t tmpfs -o size="$0" tmpfs /dev/shm && exec "$@"' "$1" \
         mpirun -n 4 --oversubscribe --mca btl self,tcp --mca mpi_yield_when_idle 1 "$validate" "${job[@]}" \
         --repeats 3 --bytes 64:16MiB:64 --strategy gsb
 }
@@ -222,7 +217,7 @@ echo old >"$work/samples.csv"
 export WRITER=$work/writer
 interrupt() {
     local launcher
-    timeout 600 mpirun -n 2 --oversubscribe --mca mpi_yield_when_idle 1 \
+    patiently 600 mpirun -n 2 --oversubscribe --mca mpi_yield_when_idle 1 \
         bash -c '[ "$OMPI_COMM_WORLD_RANK" != 0 ] || echo $$ >"$WRITER"; exec "$0" "$@"' "$calibrate" \
         --only ping_pong --exhaustive --budget 300 --repeats 100000 --force --out "$work/samples.csv" 2>"$work/stderr" &
     launcher=$!

@@ -30,7 +30,7 @@ check "and the others are there" has '^# incomplete' "$work/times.0.csv"
 # The size of a page is the least that such a disk holds.
 in_full_folder() { # COMMAND...: $work/full is a disk of 16 KiB, copied to $work/kept at the end
     # shellcheck disable=SC2016
-    quietly timeout 120 unshare --mount bash -c 'mount -t tmpfs -o size=16k tmpfs "$0/full" && "$@"; status=$?
+    quietly patiently 120 unshare --mount bash -c 'mount -t tmpfs -o size=16k tmpfs "$0/full" && "$@"; status=$?
         cp -r "$0/full/." "$0/kept"; exit $status' "$work" "$@"
 }
 rows_of() { awk -F, -v columns="$2" '!/^#/ && NF != columns { bad = 1 } END { exit bad || NR < 2 }' "$1" && [ -z "$(tail -c 1 "$1")" ]; }

@@ -8,7 +8,7 @@ built "$build/tests/test_guard"
 mpirun=(mpirun --oversubscribe --mca mpi_yield_when_idle 1 -n 3)
 ends() { # MODE: writes $work/MODE.out, .err, and .end: the exit status, and after how many seconds
     local began=$SECONDS status=0
-    timeout 200 "${mpirun[@]}" "$build/tests/test_guard" "$1" >"$work/$1.out" 2>"$work/$1.err" || status=$?
+    patiently 200 "${mpirun[@]}" "$build/tests/test_guard" "$1" >"$work/$1.out" 2>"$work/$1.err" || status=$?
     echo "$status $((SECONDS - began))" >"$work/$1.end"
 }
 ended() { # MODE: by itself, and not by success; mpirun was seen to crash while it ended a job

@@ -10,7 +10,7 @@ export PORTOLAN_SEGMENTS=portolan-test$$
 run() { # PROCESSES PROGRAM ARGUMENTS...
     local processes=$1 program=$2
     shift 2
-    timeout 120 mpirun -n "$processes" --oversubscribe --mca mpi_yield_when_idle 1 "$build/$program" "$@"
+    patiently 120 mpirun -n "$processes" --oversubscribe --mca mpi_yield_when_idle 1 "$build/$program" "$@"
 }
 portolan() { "$build/portolan" "$@"; }
 

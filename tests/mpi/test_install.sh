@@ -73,7 +73,7 @@ run() { # PROCESSES PROGRAM ARGUMENTS...
     local processes=$1 oversubscribe=(--oversubscribe)
     shift
     "$MPIRUN" --version 2>/dev/null | grep -q 'Open MPI' || oversubscribe=()
-    LD_LIBRARY_PATH=$prefix/lib timeout 120 "$MPIRUN" -n "$processes" "${oversubscribe[@]}" "$@"
+    LD_LIBRARY_PATH=$prefix/lib patiently 120 "$MPIRUN" -n "$processes" "${oversubscribe[@]}" "$@"
 }
 no_ours() { ! ldd "$1" | grep -q portolan; }
 

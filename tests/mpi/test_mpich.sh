@@ -10,7 +10,7 @@ export NVCC=none PLAIN=${BUILD:-build} BUILD=${BUILD:-build}/mpich MPICC=mpicc.m
 unset MAKEFLAGS MAKELEVEL
 make --no-print-directory -j"$(nproc)" BUILD="$BUILD" MPICC=$MPICC build "$BUILD/tests/test_exec" "$BUILD/tests/test_profile" \
     "$BUILD/tests/test_dropin" "$BUILD/tests/test_contexts" "$BUILD/tests/test_trials" "$BUILD/tests/fake_cuda/libcuda.so.1" "$BUILD/tests/wrong/libportolan-mpi.so" >/dev/null
-timeout 300 $MPIRUN -n 3 "$BUILD/tests/test_exec" cases "${CASES:-100}" "${SEED:-1}"
+patiently 300 $MPIRUN -n 3 "$BUILD/tests/test_exec" cases "${CASES:-100}" "${SEED:-1}"
 echo "ok   random cases"
 tests/mpi/test_profile.sh
 tests/mpi/test_dropin.sh
@@ -18,7 +18,7 @@ tests/mpi/test_dropin_host.sh
 tests/mpi/test_run_calibrate.sh
 foreign=${BUILD%/mpich}/libportolan-mpi.so # built for another MPI library
 if [ -e "$foreign" ]; then
-    check "under another MPI library the drop-in does nothing" quietly timeout 60 $MPIRUN -n 2 \
+    check "under another MPI library the drop-in does nothing" quietly patiently 60 $MPIRUN -n 2 \
         env LD_PRELOAD="$(readlink -f "$foreign")" PORTOLAN_MACHINE=h200-x4 PORTOLAN_DEVICE=host PORTOLAN_EXPLAIN=1 \
         "$BUILD/tests/test_dropin" random 50 1
     check "and prints nothing" lacks portolan

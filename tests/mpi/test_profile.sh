@@ -21,7 +21,7 @@ profiled() { # PROCESSES PROGRAM ARGUMENTS...
     if [ "${MPIRUN:-mpirun}" = mpirun ]; then
         launch 300 -n "$processes" env LD_PRELOAD="$library" "$@"
     else
-        quietly timeout 300 "$MPIRUN" -n "$processes" env LD_PRELOAD="$library" "$@"
+        quietly patiently 300 "$MPIRUN" -n "$processes" env LD_PRELOAD="$library" "$@"
     fi
 }
 rows() { grep -v -e '^#' -e '^source' -e '^rank' "$@"; }

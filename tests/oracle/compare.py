@@ -173,7 +173,7 @@ def portolan_prices(portolan, folder, machine, layout, case):
     path = os.path.join(folder, "scenario.yaml")
     with open(path, "w", encoding="ascii") as file:
         file.write(scenario_text(layout, case))
-    done = subprocess.run([portolan, "predict", path, "--format", "csv"], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([portolan, "predict", path, "--format", "csv"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{done.stderr}\n{machine_text(machine, cores)}\n{scenario_text(layout, case)}")
     table = csv.DictReader(line for line in io.StringIO(done.stdout) if not line.startswith("#"))
