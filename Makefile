@@ -516,7 +516,7 @@ check-unit: $(UNIT) $(UNIT_CXX) $(TOOL) ## run the unit tests only
 check-golden: $(TOOL) ## compare the output of commands with tests/golden and the documents
 	@$(TEST) golden
 
-check-headers: ## compile every public header on its own, as C11 and as C++17
+check-headers: $(LIB) $(FIT_LIB) $(TRACES_LIB) ## compile every public header on its own, as C11 and as C++17
 	@$(TEST) headers
 
 check-oracle: $(TOOL) ## compare ORACLE_CASES (100) random prices with those of tests/oracle, which shares no code

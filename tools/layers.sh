@@ -1,53 +1,38 @@
 #!/usr/bin/env bash
-# layers.sh: fail if a file of the library includes a file of a higher layer or one outside the library.
-#
-# A folder of model/src may include from those before it in `order`. Each public header belongs to a folder.
+# layers.sh: fail if a file of the library calls one of a higher layer, as the symbols of the objects in BUILD tell, or
+# can include a header from outside the library.
 set -euo pipefail
 
-order="base formats machine scenario plan check print price traffic simulate decide map"
-declare -A room=(
-    [status]=base [progress]=base [units]=base [output]=base [version]=base [api]=base [provenance]=base [printable]=base
-    [machine]=machine [machine_write]=machine [topology]=machine
-    [scenario]=scenario [workload]=scenario [recording]=decide [what_if]=scenario [layout]=scenario
-    [plan]=plan [policy]=plan [strategy]=plan [builder]=plan [rows]=plan [lines]=plan
-    [check]=check [print]=print
-    [price]=price [energy]=price [setup]=price
-    [traffic]=traffic
-    [simulate]=simulate
-    [samples]=decide [collectives]=decide [pick]=decide [step]=decide [score]=decide [sensitivity]=decide [fit]=decide [map]=map)
-
-rank() {
-    local place=0 name
-    for name in $order; do
-        place=$((place + 1))
-        [[ $name != "$1" ]] || { echo "$place"; return; }
-    done
-    echo 0
-}
-
-room_of() { # FILE or name of an include -> its folder
-    case $1 in
-    model/src/*/*) local rest=${1#model/src/} && echo "${rest%%/*}" ;;
-    model/include/portolan/*) local name=${1##*/} && echo "${room[${name%.h}]:-unknown}" ;;
-    portolan/*) local name=${1##*/} && echo "${room[${name%.h}]:-unknown}" ;;
-    */*) echo "${1%%/*}" ;;
-    *) echo unknown ;;
-    esac
-}
-
-upwards() {
-    local file included mine theirs name
-    while IFS=: read -r file included; do
-        mine=$(rank "$(room_of "$file")") theirs=$(rank "$(room_of "$included")")
-        name=${included##*/}
-        ((mine > 0 && theirs > 0 && theirs <= mine)) || echo "$file -> ${name%.h}"
-    done < <(grep -Eo '^#include "[^"]+' model/src/*/*.[ch] model/include/portolan/*.h | sed 's/#include "//')
-}
+# A folder of model may use those before it.
+order="base formats machine scenario plan algorithms strategies check print price traffic simulate decide map fit traces"
 
 status=0
-upward=$(upwards)
+objects=()
+for source in model/src/*/*.c model/{strategies,algorithms,fit,traces}/*.c; do
+    object=${BUILD:-build}/obj/${source%.c}.o
+    [[ -e $object ]] || { echo "$object is not built"; exit 1; }
+    objects+=("$object")
+done
+upward=$(nm --print-file-name --extern-only "${objects[@]}" | awk -v order="$order" -v build="${BUILD:-build}/obj/" '
+    BEGIN { for (n = split(order, name, " "); n > 0; n--) rank[name[n]] = n }
+    {
+        file = $1
+        sub(/:.*/, "", file)
+        file = substr(file, length(build) + 1)
+        sub(/[.]o$/, ".c", file)
+        room = file
+        sub(/^model\/(src\/)?/, "", room)
+        sub(/\/.*/, "", room)
+        if (!(room in rank)) { print file ": which layer?"; next }
+        if ($(NF - 1) == "U") { user[++uses] = file; called[uses] = $NF; from[uses] = rank[room] }
+        else { home[$NF] = file; at[$NF] = rank[room] }
+    }
+    END {
+        for (i = 1; i <= uses; i++)
+            if (at[called[i]] > from[i]) print user[i] " calls " called[i] " of " home[called[i]]
+    }')
 if [[ -n $upward ]]; then
-    echo "includes against the order '$order':"
+    echo "calls against the order '$order':"
     echo "$upward"
     status=1
 fi

@@ -5,7 +5,7 @@
 #   golden   every tests/golden/NAME.cmd against NAME.out, and every `$ build/portolan ...` line of a ```console
 #            block in README.md, docs/ and docs/how-to/ against the lines that follow it there
 #   headers  every public header on its own, as C11 and as C++17; also tools/layers.sh: no file of the library may
-#            include one above its own layer
+#            call one above its own layer
 #   schema   what commands print as JSON against docs/portolan.schema.json, the columns that they print as CSV, what is
 #            left of them after Ctrl-C, what interactive shells complete, and what is printed of odd names
 #   oracle   the prices of ORACLE_CASES (100) random scenarios against those of tests/oracle, from seed ORACLE_SEED on

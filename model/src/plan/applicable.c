@@ -1,0 +1,121 @@
+/* Whether a strategy can serve a request, from the traits of the strategy and of its algorithm. */
+#include "portolan/strategy.h"
+
+static pto_status_t split_applicable(const pto_request_t *request, pto_error_t *err) {
+    const char *name = request->strategy->name;
+    if (request->layout.owners_per_gpu != 1)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s needs owners_per_gpu: 1, the layout has %lld",
+                             name, (long long)request->layout.owners_per_gpu);
+    if (request->layout.procs_per_gpu < 2)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "%s shares the work with other processes of the GPU, but procs_per_gpu is 1",
+                             name);
+    if (request->split == PTO_SPLIT_BYTES)
+        return PTO_OK;
+    if (!pto_collective_is_addressed(request->collective))
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s has no destinations to split",
+                             pto_collective_name(request->collective));
+    if (request->algorithm->relays)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "%s forwards blocks of other processes, so destinations can't be split",
+                             request->algorithm->name);
+    if (request->collective == PTO_COLLECTIVE_MESSAGES && request->unique_bytes > 0)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "split: destinations would copy shared data (unique_bytes) more than once");
+    return PTO_OK;
+}
+
+/* A strategy with a collective inside has a pipeline if that one's stages can be its stages. */
+bool pto_request_may_be_cut(const pto_request_t *request) {
+    const pto_strategy_t *strategy = request->strategy;
+    if (pto_request_cuts_inside(request))
+        return true;
+    return strategy->chunked && !pto_request_host_counts(request) &&
+           (strategy->direct || (request->algorithm->chunked && !request->by_library));
+}
+
+bool pto_request_cuts_inside(const pto_request_t *request) {
+    return request->algorithm->cuts && !request->by_library;
+}
+
+static pto_status_t chunks_applicable(const pto_request_t *request, pto_error_t *err) {
+    const char *collective = pto_collective_name(request->collective);
+    if (request->chunks <= 1 || !request->strategy->chunked || pto_request_may_be_cut(request))
+        return PTO_OK;
+    if (request->by_library)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "the MPI library runs the %s as a whole, so %s cannot cut it into chunks",
+                             collective, request->strategy->name);
+    if (pto_request_host_counts(request))
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "two patterns at once are not cut into chunks");
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                         "%s has loops, so it cannot run chunk by chunk in a pipeline",
+                         request->algorithm->name);
+}
+
+static pto_status_t joint_applicable(const pto_request_t *request, pto_error_t *err) {
+    if (!pto_request_host_counts(request))
+        return PTO_OK;
+    if (!request->strategy->joins)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "%s cannot send a second pattern in host memory at the same time",
+                             request->strategy->name);
+    if (request->by_library)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "MPI has no call for two patterns at once");
+    return request->algorithm->joins
+               ? PTO_OK
+               : pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                               "two patterns at once post all messages at once, unlike %s",
+                               request->algorithm->name);
+}
+
+pto_status_t pto_strategy_applicable(const pto_request_t *request, pto_error_t *err) {
+    const pto_strategy_t *strategy = request->strategy;
+    if (!(strategy->collectives & 1u << request->collective))
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s is not for %s", strategy->name,
+                             pto_collective_name(request->collective));
+    if (strategy->in_host != request->layout.in_host)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s is for data in %s memory", strategy->name,
+                             strategy->in_host ? "host" : "GPU");
+    if (!(request->algorithm->collectives & 1u << request->collective))
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "algorithm %s is not for %s",
+                             request->algorithm->name, pto_collective_name(request->collective));
+    if (request->algorithm->shares_host && strategy->collective_space == PTO_SPACE_GPU && !request->staged)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "%s shares host memory, and the data of %s are in GPU memory",
+                             request->algorithm->name, strategy->name);
+    if (request->algorithm->shares_host && request->layout.in_host && !request->by_library)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "%s shares host memory, and the data are in each process's own",
+                             request->algorithm->name);
+    if (request->collective == PTO_COLLECTIVE_MESSAGES && request->layout.nodes < 2)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "messages go to another node, and there is only one node");
+    if (request->collective == PTO_COLLECTIVE_PAIR && pto_layout_owner_count(&request->layout) != 2)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "a pair has two owners, and the layout has %lld",
+                             (long long)pto_layout_owner_count(&request->layout));
+    if (request->collective == PTO_COLLECTIVE_PAIR && request->layout.in_host &&
+        !(request->ends.from_host && request->ends.to_host))
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "a pair of owners whose data are in host memory has no end in GPU memory");
+    pto_halo_t grid = request->halo;
+    pto_status_t status = PTO_OK;
+    if (request->collective == PTO_COLLECTIVE_HALO)
+        status = pto_halo_complete(&grid, pto_layout_owner_count(&request->layout), err);
+    if (status != PTO_OK)
+        return status;
+    if (strategy->direct != request->algorithm->direct || strategy->nccl != request->algorithm->nccl)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             pto_strategy_only_with(strategy)
+                                 ? "%s has no inner collective for algorithm %s"
+                                 : "%s needs an algorithm for its inner collective, not %s",
+                             strategy->name, request->algorithm->name);
+    status = joint_applicable(request, err);
+    if (status == PTO_OK)
+        status = chunks_applicable(request, err);
+    if (status == PTO_OK && strategy->applicable)
+        status = strategy->applicable(request, err);
+    if (status == PTO_OK && strategy->splits)
+        status = split_applicable(request, err);
+    return status;
+}
