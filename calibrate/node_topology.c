@@ -19,11 +19,11 @@
 enum {
     VENDOR_NVIDIA = 0x10de,
     VENDOR_AMD = 0x1002,
-    VENDOR_MELLANOX = 0x15b3,
     CLASS_VGA = 0x0300,
     CLASS_3D = 0x0302,
     CLASS_DISPLAY = 0x0380,
     CLASS_INFINIBAND = 0x0207,
+    CLASS_FABRIC = 0x0208,
     CLASS_NETWORK = 0x02,
     NICS_MAX = 64,
     SWITCHES_MAX = 256,
@@ -53,9 +53,29 @@ static bool is_gpu(const struct hwloc_pcidev_attr_s *pci) {
     return draws && (pci->vendor_id == VENDOR_NVIDIA || pci->vendor_id == VENDOR_AMD);
 }
 
+/* Network devices that join the nodes of clusters: InfiniBand's and fabrics' (Omni-Path) by class; Ethernet's
+ * by vendor, as others mostly carry management. Numbers of the PCI ID Repository. */
 static bool is_nic(const struct hwloc_pcidev_attr_s *pci) {
-    return pci->class_id == CLASS_INFINIBAND ||
-           (pci->class_id >> 8 == CLASS_NETWORK && pci->vendor_id == VENDOR_MELLANOX);
+    static const struct {
+        unsigned short vendor, device, mask;
+        bool has_slow; /* it also makes Ethernet for management, on links of less than 4 GB/s */
+    } nics[] = {
+        {0x15b3, 0, 0, false},           /* Mellanox */
+        {0x17db, 0, 0, false},           /* Cray, now HPE: Slingshot */
+        {0x1d0f, 0xefa0, 0xfff0, false}, /* Amazon: EFA, not ENA */
+        {0x14e4, 0, 0, true},            /* Broadcom */
+        {0x1dd8, 0, 0, true},            /* AMD Pensando: Pollara (Ultra Ethernet) */
+        {0x1425, 0, 0, true},            /* Chelsio */
+        {0x434e, 0, 0, false},           /* Cornelis: Omni-Path */
+    };
+    if (pci->class_id == CLASS_INFINIBAND || pci->class_id == CLASS_FABRIC)
+        return true;
+    for (size_t i = 0; i < sizeof nics / sizeof *nics; i++)
+        if (pci->class_id >> 8 == CLASS_NETWORK && pci->vendor_id == nics[i].vendor &&
+            (pci->device_id & nics[i].mask) == nics[i].device &&
+            !(nics[i].has_slow && pci->linkspeed > 0 && pci->linkspeed < 4))
+            return true;
+    return false;
 }
 
 static void find_devices(node_t *node) {
@@ -201,11 +221,12 @@ static void put_pci_link(const node_t *node, const char *kind, int number, hwloc
              known ? " # PCIe" : " # PCIe, inferred: hwloc knows no rate");
 }
 
-/* Rates that neither hwloc nor NVML knows are taken to be that of the fastest PCIe link. */
+/* Rates that neither hwloc nor NVML knows are taken to be that of the fastest PCIe link. A NIC's counts as
+ * well: idle GPUs lower theirs. */
 static double fastest_pci(const node_t *node) {
     double fastest = 0, gb_per_s;
-    for (int i = 0; i < node->gpus; i++) {
-        (void)parent_of(node, node->gpu[i], &gb_per_s);
+    for (int i = 0; i < node->gpus + node->nics; i++) {
+        (void)parent_of(node, i < node->gpus ? node->gpu[i] : node->nic[i - node->gpus], &gb_per_s);
         fastest = isfinite(gb_per_s) ? fmax(fastest, gb_per_s) : fastest;
     }
     return fastest > 0 ? fastest : 16;
@@ -297,6 +318,27 @@ static void put_cross_check(const node_t *node) {
 
 /* --- all of it ------------------------------------------------------------------------------------------ */
 
+/* Network devices that are not taken for NICs between nodes. */
+static void put_left_out(const node_t *node) {
+    for (hwloc_obj_t at = NULL; (at = hwloc_get_next_pcidev(node->hwloc, at)) != NULL;) {
+        const struct hwloc_pcidev_attr_s *pci = &at->attr->pcidev;
+        if (pci->class_id >> 8 == CLASS_NETWORK && index_of(at, node->nic, node->nics) < 0)
+            fprintf(node->text, "# left out: network device %04x:%02x:%02x.%x [%04x:%04x]\n", pci->domain,
+                    pci->bus, pci->dev, pci->func & 0xfU, pci->vendor_id, pci->device_id);
+    }
+}
+
+/* Whether a file is of hwloc 3, whose XML hwloc 2 does not read. */
+static bool is_of_hwloc_3(const char *path) {
+    char begin[4096];
+    FILE *file = fopen(path, "r");
+    size_t size = file ? fread(begin, 1, sizeof begin - 1, file) : 0;
+    if (file && fclose(file) != 0)
+        size = 0;
+    begin[size] = '\0';
+    return strstr(begin, "<topology version=\"3") != NULL;
+}
+
 static void put_node(const node_t *node, const pto_calibrate_options_t *options) {
     const char *machine = options->machine != NULL ? options->machine : "node";
     fprintf(node->text,
@@ -309,6 +351,7 @@ static void put_node(const node_t *node, const pto_calibrate_options_t *options)
     for (int i = 0; i < node->gpus; i++)
         fprintf(node->text, "# gpu.%d: %s%s%s\n", i, node->bus[i], node->gpu[i]->name != NULL ? " " : "",
                 node->gpu[i]->name != NULL ? node->gpu[i]->name : "");
+    put_left_out(node);
     fprintf(node->text, "devices: {gpus: %d, sockets: %d, nics: %d}\nlinks:\n", node->gpus, node->sockets,
             node->nics);
     put_nvlinks(node);
@@ -321,6 +364,12 @@ static pto_status_t load(node_t *node, const char *from, pto_error_t *err) {
     bool loaded = (from == NULL || hwloc_topology_set_xml(node->hwloc, from) == 0) &&
                   hwloc_topology_set_io_types_filter(node->hwloc, HWLOC_TYPE_FILTER_KEEP_ALL) == 0 &&
                   hwloc_topology_load(node->hwloc) == 0;
+    if (!loaded && from != NULL && is_of_hwloc_3(from))
+        return pto_error_set_at(
+            err, PTO_ERR_IO, from, 1, 1,
+            "a file of hwloc 3, which this hwloc (%x) does not read; write it with `lstopo "
+            "--export-xml-flags v2`",
+            hwloc_get_api_version());
     if (!loaded)
         return from != NULL
                    ? pto_error_set_at(err, PTO_ERR_IO, from, 1, 1, "hwloc can't read it as a topology")

@@ -7,7 +7,7 @@
 
 #include "command_line/options.h"
 
-enum { PTO_EXPORT_ALGORITHMS_MAX = 11, PTO_EXPORT_RULES_MAX = 128 };
+enum { PTO_EXPORT_ALGORITHMS_MAX = 15, PTO_EXPORT_RULES_MAX = 128 };
 
 /* What a library can be told to run and portolan can price. */
 typedef struct {
@@ -83,8 +83,8 @@ typedef struct pto_export_target {
     pto_status_t (*read)(const char *path, pto_export_t *export, pto_error_t *err);
 } pto_export_target_t;
 
-extern const pto_export_target_t pto_export_openmpi_4, pto_export_openmpi_6, pto_export_ucc, pto_export_mpich,
-    pto_export_nccl, pto_export_cray;
+extern const pto_export_target_t pto_export_openmpi_4, pto_export_openmpi_5, pto_export_openmpi_6,
+    pto_export_ucc, pto_export_mpich, pto_export_nccl, pto_export_cray;
 
 /* Open MPI's, with the numbers and names of its component `tuned`. */
 extern const pto_export_collective_t pto_openmpi_collectives[];

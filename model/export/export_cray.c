@@ -40,8 +40,9 @@ static const pto_export_collective_t collectives[] = {
      .strategy = "three_step",
      .algorithm = {BLOCKS(64, "KiB", 10), BLOCKS(128, "KiB", 10), BLOCKS(256, "KiB", 10),
                    BLOCKS(512, "KiB", 10), BLOCKS(1, "MiB", 20), BLOCKS(2, "MiB", 20), BLOCKS(4, "MiB", 20),
-                   BLOCKS(8, "MiB", 20), BLOCKS(16, "MiB", 20), BLOCKS(32, "MiB", 20),
-                   BLOCKS(64, "MiB", 20)}},
+                   BLOCKS(8, "MiB", 20), BLOCKS(16, "MiB", 20), BLOCKS(32, "MiB", 20), BLOCKS(64, "MiB", 20),
+                   BLOCKS(128, "MiB", 20), BLOCKS(256, "MiB", 20), BLOCKS(512, "MiB", 20),
+                   BLOCKS(1, "GiB", 30)}},
     {.name = NULL}};
 
 /* --- prices --------------------------------------------------------------------------------------------- */
@@ -164,8 +165,8 @@ static const struct {
     [BLOCK] = {"MPICH_GPU_ALLREDUCE_BLK_SIZE", 1, INT64_MAX},
 };
 
-/* `value` has -1 for a variable that is not set. */
-static pto_status_t read_variable(const pto_variable_t *variable, const char *path,
+/* `value` has -1 for a variable that is not set. `again`: a later assignment replaces an earlier one. */
+static pto_status_t read_variable(const pto_variable_t *variable, const char *path, bool again,
                                   int64_t value[VARIABLE_COUNT], pto_error_t *err) {
     static const char begin[] = "MPICH_GPU_ALLREDUCE_";
     int at = 0;
@@ -176,7 +177,7 @@ static pto_status_t read_variable(const pto_variable_t *variable, const char *pa
     if (at == VARIABLE_COUNT)
         return pto_error_set_at(err, PTO_ERR_SYNTAX, path, variable->line, 1,
                                 "Cray MPICH's manual page has no variable '%.60s'", variable->name);
-    if (value[at] >= 0)
+    if (value[at] >= 0 && !again)
         return pto_error_set_at(err, PTO_ERR_SYNTAX, path, variable->line, 1,
                                 "the variable is set a second time");
     if (pto_int64_parse(variable->value, &value[at], NULL) != PTO_OK ||
@@ -190,7 +191,9 @@ static pto_status_t read_variable(const pto_variable_t *variable, const char *pa
 
 static pto_status_t read_variables(char *text, size_t size, const char *path, int64_t value[VARIABLE_COUNT],
                                    pto_error_t *err) {
-    pto_variables_t variables = {.path = path, .form = PTO_VARIABLES_ENVIRONMENT, .err = err};
+    const bool is_script = pto_variables_is_script(text);
+    pto_variables_t variables = {
+        .path = path, .form = is_script ? PTO_VARIABLES_SCRIPT : PTO_VARIABLES_ENVIRONMENT, .err = err};
     pto_variable_t variable;
     pto_status_t status = pto_variables_begin(&variables, text, size);
     while (status == PTO_OK) {
@@ -198,13 +201,14 @@ static pto_status_t read_variables(char *text, size_t size, const char *path, in
         if (status == PTO_OK && !variable.name)
             break;
         if (status == PTO_OK)
-            status = read_variable(&variable, path, value, err);
+            status = read_variable(&variable, path, is_script, value, err);
     }
     return status;
 }
 
 /* Which one reduces is only known where the file says it: the standard differs between releases. */
-static void fill_table(pto_export_table_t *table, const int64_t value[VARIABLE_COUNT]) {
+static void fill_table(const pto_export_t *export, pto_export_table_t *table,
+                       const int64_t value[VARIABLE_COUNT]) {
     const pto_export_algorithm_t *algorithm = table->collective->algorithm;
     pto_export_rule_t *rule = table->rule;
     table->rule_count = 1;
@@ -218,7 +222,10 @@ static void fill_table(pto_export_table_t *table, const int64_t value[VARIABLE_C
             rule[table->rule_count - 1] = (pto_export_rule_t){value[THRESHOLD], &algorithm[BY_KERNEL], ""};
         }
     } else if (value[BLOCK] > 0) {
-        while (algorithm->name && algorithm->id != value[BLOCK])
+        const int64_t largest = export->bytes.value[export->bytes.count - 1];
+        while (
+            algorithm->name && algorithm->id != value[BLOCK] &&
+            (value[BLOCK] < largest || algorithm->id < largest)) /* one block then, like those of this size */
             algorithm++;
         rule[0].algorithm = algorithm->name ? algorithm : NULL;
         if (!algorithm->name)
@@ -236,7 +243,7 @@ static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_
     status = read_variables(text, size, path, value, err);
     free(text);
     for (int t = 0; t < export->table_count && status == PTO_OK; t++)
-        fill_table(&export->table[t], value);
+        fill_table(export, &export->table[t], value);
     return status;
 }
 

@@ -71,18 +71,50 @@ static bool is_split_by_node(const pto_export_table_t *table) {
 
 /* --- reading -------------------------------------------------------------------------------------------- */
 
-static pto_status_t read_own(pto_export_t *export, pto_error_t *err) {
-    static const char name[] = "mpich-4.0/generic.json";
-    char folder[PTO_FOLDER_MAX], path[PTO_FOLDER_MAX + sizeof name];
-    const char *generic = export->options.generic;
-    for (int i = 0; !generic && pto_library_folder(i, folder); i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, name);
-        generic = pto_file_is_readable(path) ? path : NULL;
+enum { PATH_MAX_BYTES = PTO_FOLDER_MAX + 32 };
+
+/* A file of libraries/mpich-4.0. */
+static bool find_file(const char *name, char path[PATH_MAX_BYTES]) {
+    char folder[PTO_FOLDER_MAX];
+    for (int i = 0; pto_library_folder(i, folder); i++) {
+        snprintf(path, PATH_MAX_BYTES, "%s/mpich-4.0/%s", folder, name);
+        if (pto_file_is_readable(path))
+            return true;
     }
-    if (!generic)
+    return false;
+}
+
+/* The names of MPICH's algorithms, each in a line; free() the text. */
+static pto_status_t read_names(char **names, pto_error_t *err) {
+    enum { NAMES_BYTES_MAX = 1 << 16 };
+    char path[PATH_MAX_BYTES];
+    size_t size;
+    if (!find_file("algorithms.txt", path))
         return pto_error_set(err, PTO_ERR_IO,
-                             "cannot find libraries/%s beside the machine files; --generic names it", name);
-    return pto_mpich_read(generic, &export->own, err);
+                             "cannot find libraries/mpich-4.0/algorithms.txt beside the machine files");
+    return pto_text_read(path, NAMES_BYTES_MAX, names, &size, err);
+}
+
+static pto_status_t read_tree(const char *path, json_t **tree, pto_error_t *err) {
+    char *names;
+    pto_status_t status = read_names(&names, err);
+    if (status != PTO_OK)
+        return status;
+    status = pto_mpich_read(path, names, tree, err);
+    free(names);
+    return status;
+}
+
+static pto_status_t read_own(pto_export_t *export, pto_error_t *err) {
+    char path[PATH_MAX_BYTES];
+    const char *generic = export->options.generic;
+    if (!generic && find_file("generic.json", path))
+        generic = path;
+    if (!generic)
+        return pto_error_set(
+            err, PTO_ERR_IO,
+            "cannot find libraries/mpich-4.0/generic.json beside the machine files; --generic names it");
+    return read_tree(generic, &export->own, err);
 }
 
 static pto_export_rule_t rule_of(const pto_export_t *export, const json_t *tree,
@@ -117,7 +149,7 @@ static pto_export_rule_t own_rule(const pto_export_t *export, const pto_export_t
 
 static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_t *err) {
     json_t *tree;
-    pto_status_t status = pto_mpich_read(path, &tree, err);
+    pto_status_t status = read_tree(path, &tree, err);
     if (status != PTO_OK)
         return status;
     for (int t = 0; t < export->table_count; t++) {
@@ -257,8 +289,12 @@ static pto_status_t write_tree(const pto_export_t *export, FILE *stream, pto_err
         if (has_rules(&export->table[i]) && export->table[i].collective != collective)
             status = patch(export, collective = export->table[i].collective, tree, err);
     }
+    char *names = NULL;
     if (status == PTO_OK)
-        status = pto_mpich_check(tree, NULL, err);
+        status = read_names(&names, err);
+    if (status == PTO_OK)
+        status = pto_mpich_check(tree, NULL, names, err);
+    free(names);
     for (int i = 0; i < export->table_count && status == PTO_OK; i++)
         status = verify(export, &export->table[i], tree, err);
     if (status == PTO_OK && json_dumpf(tree, stream, JSON_INDENT(1)) != 0)

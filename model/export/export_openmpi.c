@@ -246,6 +246,13 @@ const pto_export_target_t pto_export_openmpi_4 = {.name = "openmpi-4.1",
                                                   .write_notes = write_classic_notes,
                                                   .read = pto_openmpi_read};
 
+const pto_export_target_t pto_export_openmpi_5 = {.name = "openmpi-5.0",
+                                                  .collective = pto_openmpi_collectives,
+                                                  .has_comments = true,
+                                                  .write = write_classic,
+                                                  .write_notes = write_classic_notes,
+                                                  .read = pto_openmpi_read};
+
 const pto_export_target_t pto_export_openmpi_6 = {.name = "openmpi-6",
                                                   .collective = pto_openmpi_collectives + 1,
                                                   .write = write_json,

@@ -9,13 +9,20 @@
 #include "export.h"
 #include "portolan/units.h"
 
-enum { FILE_BYTES_MAX = 16 << 20, COLLECTIVES_MAX = 22, NUMBER_DIGITS_MAX = 18 };
+enum {
+    FILE_BYTES_MAX = 16 << 20,
+    COLLECTIVES_MAX = 22,
+    NUMBER_DIGITS_MAX = 18,
+    RULE_COLUMNS_MAX = 5,
+    ALLTOALL_LINEAR_SYNC = 4
+};
 
 typedef struct {
     const char *path;
     const char *at;
     int line;
     const char *line_begin;
+    int columns; /* of a rule: 5 in the second format, which ends with a limit of requests in flight */
     pto_error_t *err;
 } reader_t;
 
@@ -72,30 +79,45 @@ static const pto_export_algorithm_t *algorithm_of(const pto_export_collective_t 
     return found->name ? found : NULL;
 }
 
+/* Open MPI's name, where it is known. */
+static const char *algorithm_name(const pto_export_collective_t *collective, int64_t id, char *name,
+                                  size_t size) {
+    const pto_export_algorithm_t *found = algorithm_of(collective, id);
+    if (collective->collective == PTO_COLLECTIVE_ALLTOALL && id == ALLTOALL_LINEAR_SYNC)
+        return "linear_sync";
+    if (found)
+        return found->name;
+    snprintf(name, size, "algorithm %" PRId64, id);
+    return name;
+}
+
 /* A size of the file is that of all ranks' blocks, of which portolan counts one. */
-static pto_export_rule_t make_rule(const pto_export_table_t *table, const int64_t number[4]) {
+static pto_export_rule_t make_rule(const pto_export_table_t *table, const int64_t number[RULE_COLUMNS_MAX]) {
     pto_export_rule_t rule = {.from_bytes = number[0]};
     if (table->collective->total)
         rule.from_bytes = (number[0] + table->ranks - 1) / table->ranks;
     if (number[1] == 0)
         return rule;
-    rule.algorithm = number[3] == 0 ? algorithm_of(table->collective, number[1]) : NULL;
-    if (!rule.algorithm && number[3] == 0)
-        snprintf(rule.unpriced, sizeof rule.unpriced, "algorithm %" PRId64, number[1]);
-    else if (!rule.algorithm)
-        snprintf(rule.unpriced, sizeof rule.unpriced, "algorithm %" PRId64 " in segments", number[1]);
+    const char *form = number[3] != 0 ? " in segments" : "";
+    char name[24], requests[40] = "";
+    rule.algorithm = number[3] == 0 && number[4] == 0 ? algorithm_of(table->collective, number[1]) : NULL;
+    if (number[4] > 0)
+        snprintf(requests, sizeof requests, ", %" PRId64 " requests", number[4]);
+    if (!rule.algorithm)
+        snprintf(rule.unpriced, sizeof rule.unpriced, "%s%s%s",
+                 algorithm_name(table->collective, number[1], name, sizeof name), form, requests);
     return rule;
 }
 
 /* The rules of one number of ranks, into the tables for which they are the last ones so far. */
 static pto_status_t read_rules(reader_t *reader, pto_export_t *export,
                                const pto_export_collective_t *collective, int64_t ranks, bool first) {
-    static const char *const what[] = {"a size in bytes", "an algorithm's number", "a fan-out",
-                                       "a segment's size"};
-    int64_t count = 0, number[4] = {0}, last = -1;
+    static const char *const what[RULE_COLUMNS_MAX] = {
+        "a size in bytes", "an algorithm's number", "a fan-out", "a segment's size", "a number of requests"};
+    int64_t count = 0, number[RULE_COLUMNS_MAX] = {0}, last = -1;
     pto_status_t status = read_number(reader, PTO_EXPORT_RULES_MAX, "a number of sizes", &count);
     for (int64_t i = 0; i < count && status == PTO_OK; i++) {
-        for (int k = 0; k < 4 && status == PTO_OK; k++)
+        for (int k = 0; k < reader->columns && status == PTO_OK; k++)
             status = read_number(reader, INT64_MAX, what[k], &number[k]);
         if (status == PTO_OK && i == 0 && number[0] != 0)
             status = fault(reader, PTO_ERR_RANGE,
@@ -131,11 +153,28 @@ static pto_status_t read_collective(reader_t *reader, pto_export_t *export) {
     return status;
 }
 
+/* "rule-file-version-2" begins a file of five columns, which Open MPI reads from 5.0.7 on. */
+static pto_status_t read_version(reader_t *reader, const pto_export_t *export) {
+    static const char begin[] = "rule-file-version-";
+    if (strncmp(reader->at, begin, strlen(begin)) != 0)
+        return PTO_OK;
+    if (export->target != &pto_export_openmpi_5)
+        return fault(reader, PTO_ERR_SYNTAX,
+                     "a file of five columns, which 4.1 ignores; --for openmpi-5.0 checks it for 5.0.7");
+    reader->at += strlen(begin);
+    int64_t version = 0;
+    pto_status_t status = read_number(reader, INT32_MAX, "a version", &version);
+    if (status == PTO_OK && version != 1 && version != 2)
+        status = fault(reader, PTO_ERR_RANGE, "Open MPI 5.0.7 knows versions 1 and 2");
+    reader->columns = version == 2 ? 5 : 4;
+    return status;
+}
+
 static pto_status_t read_all(reader_t *reader, pto_export_t *export) {
     int64_t count = 0;
-    if (strncmp(reader->at, "rule-file-version", strlen("rule-file-version")) == 0)
-        return fault(reader, PTO_ERR_SYNTAX, "a file of five columns (5.0.7), which 4.1 ignores");
-    pto_status_t status = read_number(reader, COLLECTIVES_MAX, "the number of collectives", &count);
+    pto_status_t status = read_version(reader, export);
+    if (status == PTO_OK)
+        status = read_number(reader, COLLECTIVES_MAX, "the number of collectives", &count);
     while (status == PTO_OK && count-- > 0)
         status = read_collective(reader, export);
     skip_blanks(reader);
@@ -154,7 +193,7 @@ pto_status_t pto_openmpi_read(const char *path, pto_export_t *export, pto_error_
         export->table[i].rule_count = 1; /* a collective that the file leaves out */
         export->table[i].rule[0] = (pto_export_rule_t){.from_bytes = 0};
     }
-    reader_t reader = {path, text, 1, text, err};
+    reader_t reader = {path, text, 1, text, 4, err};
     status = read_all(&reader, export);
     free(text);
     return status;

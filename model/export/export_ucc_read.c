@@ -134,6 +134,7 @@ static void name_layer(const reader_t *reader, const standing_t *standing, int l
 /* The rule from a size on, and the score of the layer that may run there. */
 static pto_export_rule_t find_rule(const reader_t *reader, int64_t bytes, int64_t *score) {
     standing_t standing = find_standing(reader, bytes);
+    const bool named = standing.named || reader->rules->layers_given;
     pto_export_rule_t rule = {.from_bytes = 0};
     int best = -1;
     int64_t sure_score = 0, unsure_score = 0;
@@ -152,9 +153,9 @@ static pto_export_rule_t find_rule(const reader_t *reader, int64_t bytes, int64_
     *score = sure_score > unsure_score ? sure_score : unsure_score;
     if (standing.unknown)
         snprintf(rule.unpriced, sizeof rule.unpriced, "%s", standing.unknown);
-    else if (standing.named && tie && sure_score > unsure_score)
+    else if (named && tie && sure_score > unsure_score)
         snprintf(rule.unpriced, sizeof rule.unpriced, "layers with the same score");
-    else if (standing.named && best >= 0 && sure_score > unsure_score)
+    else if (named && best >= 0 && sure_score > unsure_score)
         name_layer(reader, &standing, best, &rule);
     return rule;
 }

@@ -135,6 +135,7 @@ static bool read_condition(const char *key, condition_t *condition) {
 
 typedef struct {
     const char *file;
+    const char *names;         /* of algorithms, each in a line */
     char path[PATH_BYTES_MAX]; /* of the node, in keys */
     pto_error_t *err;
 } reader_t;
@@ -154,6 +155,16 @@ static bool has_opposite(const json_t *node, const condition_t *last) {
     snprintf(other, sizeof other, "%s=%s", last->subject->name,
              word[strcmp(last->value, word[0]) == 0 ? 1 : 0]);
     return json_object_get(node, other) != NULL;
+}
+
+static bool is_algorithm(const reader_t *reader, const char *name) {
+    const size_t length = strlen(name);
+    for (const char *line = reader->names; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (length > 0 && *line != '#' && strncmp(line, name, length) == 0 && line[length] == '\n')
+            return true;
+    }
+    return false;
 }
 
 static pto_status_t check_node(reader_t *reader, const json_t *node, int depth);
@@ -178,7 +189,7 @@ static pto_status_t check_node(reader_t *reader, const json_t *node, int depth) 
         return refuse(reader, "%s", "no condition and no algorithm, where MPICH aborts");
     json_object_foreach((json_t *)node, key, child) {
         if (strncmp(key, leaf, strlen(leaf)) == 0)
-            return strncmp(key + strlen(leaf), "MPIR_", 5) == 0 && json_object_size(node) == 1
+            return is_algorithm(reader, key + strlen(leaf)) && json_object_size(node) == 1
                        ? PTO_OK
                        : refuse(reader, "'%s' is not one algorithm of MPICH 4.0", key);
         if (complete)
@@ -195,7 +206,7 @@ static pto_status_t check_node(reader_t *reader, const json_t *node, int depth) 
                : refuse(reader, "%s", "some calls meet none of its conditions, where MPICH aborts");
 }
 
-pto_status_t pto_mpich_check(const json_t *tree, const char *path, pto_error_t *err) {
+pto_status_t pto_mpich_check(const json_t *tree, const char *path, const char *names, pto_error_t *err) {
     enum { COUNT = (int)(sizeof collectives / sizeof *collectives) };
     char key[64];
     reader_t whole = {.file = path, .path = "the whole", .err = err};
@@ -206,7 +217,7 @@ pto_status_t pto_mpich_check(const json_t *tree, const char *path, pto_error_t *
         const json_t *node = json_object_get(tree, key);
         if (!node)
             return refuse(&whole, "'%s' is missing, where MPICH 4.0 aborts", key);
-        reader_t inside = {.file = path, .err = err};
+        reader_t inside = {.file = path, .names = names, .err = err};
         snprintf(inside.path, sizeof inside.path, "%s", key);
         pto_status_t status = check_node(&inside, node, 0);
         if (status != PTO_OK)
@@ -216,7 +227,7 @@ pto_status_t pto_mpich_check(const json_t *tree, const char *path, pto_error_t *
                                            : refuse(&whole, "%s", "more than the collectives of MPICH 4.0");
 }
 
-pto_status_t pto_mpich_read(const char *path, json_t **tree, pto_error_t *err) {
+pto_status_t pto_mpich_read(const char *path, const char *names, json_t **tree, pto_error_t *err) {
     char *text;
     size_t size;
     pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
@@ -227,7 +238,7 @@ pto_status_t pto_mpich_read(const char *path, json_t **tree, pto_error_t *err) {
     free(text);
     if (!read)
         return pto_error_set_at(err, PTO_ERR_SYNTAX, path, reason.line, reason.column, "%s", reason.text);
-    status = pto_mpich_check(read, path, err);
+    status = pto_mpich_check(read, path, names, err);
     if (status == PTO_OK)
         *tree = read;
     else

@@ -18,11 +18,11 @@ typedef struct {
 
 /* Read a file for MPICH 4.0, which aborts or crashes on one that it cannot read or that leaves out a case.
  * The caller releases the tree with json_decref. Errors: those of reading a file; PTO_ERR_SYNTAX with line
- * and column, or with the path of the node. */
-pto_status_t pto_mpich_read(const char *path, json_t **tree, pto_error_t *err);
+ * and column, or with the path of the node. `names` has the algorithms that MPICH knows, each in a line. */
+pto_status_t pto_mpich_read(const char *path, const char *names, json_t **tree, pto_error_t *err);
 
 /* The same of a tree from `path`, or of one that was made (NULL). */
-pto_status_t pto_mpich_check(const json_t *tree, const char *path, pto_error_t *err);
+pto_status_t pto_mpich_check(const json_t *tree, const char *path, const char *names, pto_error_t *err);
 
 /* The name of the algorithm that MPICH runs, borrowed from a tree that pto_mpich_read returned. */
 const char *pto_mpich_algorithm(const json_t *tree, const pto_mpich_call_t *call);

@@ -20,6 +20,7 @@ typedef struct {
     const char *path;
     pto_ucc_rules_t *rules;
     const char *section;              /* whose conditions were read last; NULL: none */
+    bool has_basic_layers;            /* UCC_CL_BASIC_TLS was read */
     unsigned seen[SECTIONS_MOST + 1]; /* bits of owners whose scores a section, or the file before, has */
     pto_error_t *err;
 } reader_t;
@@ -169,14 +170,21 @@ static pto_status_t read_variable(reader_t *reader, const pto_variable_t *variab
         return add_settings(reader, variable, (pto_ucc_owner_t)owner);
     if (strcmp(variable->name, "UCC_CLS") == 0)
         rules->components_given = strcmp(variable->value, "basic") != 0;
-    return strcmp(variable->name, "UCC_CL_BASIC_TLS") == 0 ? read_layers(reader, variable) : PTO_OK;
+    const bool of_basic = strcmp(variable->name, "UCC_CL_BASIC_TLS") == 0;
+    if (!of_basic && (strcmp(variable->name, "UCC_TLS") != 0 || reader->has_basic_layers))
+        return PTO_OK;
+    reader->has_basic_layers = of_basic; /* which outweighs UCC_TLS */
+    return read_layers(reader, variable);
 }
 
 pto_status_t pto_ucc_rules_read(char *text, size_t size, const char *path, pto_ucc_rules_t *rules,
                                 pto_error_t *err) {
     reader_t reader = {.path = path, .rules = rules, .err = err};
-    pto_variables_t variables = {
-        .path = path, .form = PTO_VARIABLES_SECTIONS, .line_bytes_max = PTO_UCC_LINE_MAX, .err = err};
+    const bool is_script = pto_variables_is_script(text);
+    pto_variables_t variables = {.path = path,
+                                 .form = is_script ? PTO_VARIABLES_SCRIPT : PTO_VARIABLES_SECTIONS,
+                                 .line_bytes_max = PTO_UCC_LINE_MAX,
+                                 .err = err};
     pto_variable_t variable;
     *rules = (pto_ucc_rules_t){.setting = NULL};
     pto_status_t status = pto_variables_begin(&variables, text, size);
@@ -184,7 +192,7 @@ pto_status_t pto_ucc_rules_read(char *text, size_t size, const char *path, pto_u
         status = pto_variables_next(&variables, &variable);
         if (status == PTO_OK && !variable.name)
             return PTO_OK;
-        if (status == PTO_OK)
+        if (status == PTO_OK && (!is_script || strncmp(variable.name, "UCC_", 4) == 0))
             status = read_variable(&reader, &variable);
     }
     pto_ucc_rules_fini(rules);

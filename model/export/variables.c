@@ -14,6 +14,7 @@ static pto_status_t fault(const pto_variables_t *variables, int column, const ch
 pto_status_t pto_variables_begin(pto_variables_t *variables, char *text, size_t size) {
     variables->next = text;
     variables->line = 0;
+    variables->rest = NULL;
     variables->section = NULL;
     const char *zero = memchr(text, '\0', size);
     if (!zero)
@@ -91,10 +92,100 @@ static pto_status_t read_variable(const pto_variables_t *variables, char *line, 
     return PTO_OK;
 }
 
+/* --- scripts -------------------------------------------------------------------------------------------- */
+
+/* Past a word and the blanks behind it; NULL: the line does not begin with it. */
+static char *after_word(char *line, const char *word) {
+    size_t length = strlen(word);
+    if (strncmp(line, word, length) != 0 || !line[length] || !strchr(blanks, line[length]))
+        return NULL;
+    return line + length + strspn(line + length, blanks);
+}
+
+/* Past "PE 0:" and its like. */
+static char *after_rank(char *line) {
+    char *at = after_word(line, "PE");
+    size_t digits = at ? strspn(at, "0123456789") : 0;
+    return digits > 0 && at[digits] == ':' ? at + digits + 1 + strspn(at + digits + 1, blanks) : line;
+}
+
+bool pto_variables_is_script(const char *text) {
+    static const char *const words[] = {"export ", "declare -x ", "setenv ", "PE "};
+    if (strncmp(text, "#!", 2) == 0)
+        return true;
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += strspn(line, "\n \t");
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+            if (strncmp(line, words[i], strlen(words[i])) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* The value of an assignment: a word, or a quoted text. What the shell would compute is refused. */
+static pto_status_t read_value(pto_variables_t *variables, const char *line, char *value,
+                               pto_variable_t *variable) {
+    const char quote = *value == '"' || *value == '\'' ? *value : '\0';
+    char *begin = value + (quote != '\0'), *end = begin;
+    while (*end && (quote ? *end != quote : !strchr(" \t;&|", *end)))
+        end++;
+    if (quote && !*end)
+        return fault(variables, (int)(value - line) + 1, "a quoted value without its end");
+    variables->rest = *end ? end + 1 : NULL;
+    *end = '\0';
+    if (quote != '\'' && strpbrk(begin, "$`\\"))
+        return fault(variables, (int)(begin - line) + 1,
+                     "the shell computes this value; write it out, or check what `env` prints");
+    variable->value = begin;
+    variable->column = (int)(begin - line) + 1;
+    return PTO_OK;
+}
+
+/* The first assignment of a line; no name: there is none. */
+static pto_status_t read_assignment(pto_variables_t *variables, char *line, pto_variable_t *variable) {
+    static const char *const words[] = {"export", "declare -x", "env"};
+    char *at = after_rank(line), *after;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        at = (after = after_word(at, words[i])) ? after : at;
+    char *setenv = after_word(at, "setenv");
+    at = setenv ? setenv : at;
+    size_t name = strspn(at, name_characters);
+    char *equals = at + name + strspn(at + name, blanks);
+    if (name == 0 || (!setenv && *equals != '=') || (setenv && equals == at + name))
+        return PTO_OK;
+    char *value = setenv ? equals : equals + 1;
+    if (!setenv && equals > at + name) /* as MPICH_ENV_DISPLAY prints it */
+        value += strspn(value, blanks);
+    pto_status_t status = read_value(variables, line, value, variable);
+    at[name] = '\0';
+    variable->name = at;
+    variable->line = variables->line;
+    return status;
+}
+
+static pto_status_t next_assignment(pto_variables_t *variables, pto_variable_t *variable) {
+    while (variables->rest || variables->next) {
+        char *line = variables->rest;
+        pto_status_t status = line ? PTO_OK : take_line(variables, &line);
+        variables->rest = NULL;
+        if (status != PTO_OK)
+            return status;
+        trim_end(line);
+        line += strspn(line, blanks);
+        if (*line != '#')
+            status = read_assignment(variables, line, variable);
+        if (status != PTO_OK || variable->name)
+            return status;
+    }
+    return PTO_OK;
+}
+
 /* A configuration file takes a line that begins with a blank for more of the variable before. */
 pto_status_t pto_variables_next(pto_variables_t *variables, pto_variable_t *variable) {
     bool sections = variables->form == PTO_VARIABLES_SECTIONS;
     *variable = (pto_variable_t){.name = NULL};
+    if (variables->form == PTO_VARIABLES_SCRIPT)
+        return next_assignment(variables, variable);
     while (variables->next) {
         char *line;
         pto_status_t status = take_line(variables, &line);

@@ -10,7 +10,13 @@
 
 /* What a configuration file may also contain: sections, comments that begin with `;`, and blanks around
  * names and values. */
-typedef enum { PTO_VARIABLES_ENVIRONMENT, PTO_VARIABLES_SECTIONS } pto_variables_form_t;
+typedef enum {
+    PTO_VARIABLES_ENVIRONMENT,
+    PTO_VARIABLES_SECTIONS,
+    /* The environment's variables as a shell script sets them (`export`, `declare -x`, `setenv`, NAME=VALUE),
+     * or as MPICH_ENV_DISPLAY prints them ("PE 0:   NAME = VALUE"). Other lines are passed over. */
+    PTO_VARIABLES_SCRIPT
+} pto_variables_form_t;
 
 /* It changes the text, which its owner frees after the last variable. */
 typedef struct {
@@ -18,6 +24,7 @@ typedef struct {
     pto_variables_form_t form;
     size_t line_bytes_max; /* 0: any */
     char *next;            /* NULL behind the last line */
+    char *rest;            /* further assignments of a script's line; NULL: none */
     int line;
     const char *section; /* NULL before the first one */
     int section_line;
@@ -33,6 +40,9 @@ typedef struct {
     int line;
     int column; /* of the value */
 } pto_variable_t;
+
+/* Whether a text is a script or a print of the environment, rather than lines NAME=VALUE alone. */
+bool pto_variables_is_script(const char *text);
 
 /* Begin to read a text that ends in a NUL behind its `size` bytes. Errors: PTO_ERR_SYNTAX. */
 pto_status_t pto_variables_begin(pto_variables_t *variables, char *text, size_t size);

@@ -33,7 +33,8 @@ static const char usage[] =
     "--check prices every size by the file's algorithm and by the best one, and says what the file loses.\n"
     "\n"
     "targets:\n"
-    "  openmpi-4.1   rules for the component `tuned` of Open MPI 4.1 and 5.0\n"
+    "  openmpi-4.1   rules for the component `tuned` of Open MPI 4.1\n"
+    "  openmpi-5.0   the same for 5.0; --check also reads 5.0.7's second format\n"
     "  openmpi-6     the same for Open MPI 6.0 (JSON), and the largest sizes at which it should stage GPU "
     "buffers\n"
     "  ucc           environment variables for UCC: at which sizes NCCL runs a collective, and at which UCP\n"
@@ -42,9 +43,9 @@ static const char usage[] =
     "  cray          environment variables for Cray MPICH: the size from which it reduces by a GPU kernel, "
     "and its blocks\n";
 
-static const pto_export_target_t *const targets[] = {&pto_export_openmpi_4, &pto_export_openmpi_6,
-                                                     &pto_export_ucc,       &pto_export_nccl,
-                                                     &pto_export_mpich,     &pto_export_cray};
+static const pto_export_target_t *const targets[] = {
+    &pto_export_openmpi_4, &pto_export_openmpi_5, &pto_export_openmpi_6, &pto_export_ucc,
+    &pto_export_nccl,      &pto_export_mpich,     &pto_export_cray};
 
 const pto_export_target_t *pto_export_target_at(int i) {
     return i < (int)(sizeof targets / sizeof *targets) ? targets[i] : NULL;
@@ -245,6 +246,7 @@ static pto_status_t print_file(pto_export_t *export, pto_error_t *err) {
 
 typedef struct {
     int priced;
+    int named;  /* by an algorithm of portolan's, priced or not */
     double sum; /* of the losses */
     double worst;
     bool wrong; /* some may be */
@@ -262,10 +264,12 @@ static pto_status_t check_size(const pto_export_t *export, const pto_export_tabl
     pto_status_t status = pto_export_best(export, table, bytes, &best, &best_s, err);
     if (status == PTO_OK && rule->algorithm)
         status = pto_export_price(export, table, rule->algorithm, bytes, &own_s, err);
-    if (status != PTO_OK || !best)
+    losses->named += rule->algorithm != NULL;
+    if (status != PTO_OK || (!best && !rule->algorithm))
         return status;
     bool priced = rule->algorithm && isfinite(own_s);
-    pto_seconds_format(best_s, least, sizeof least);
+    if (best)
+        pto_seconds_format(best_s, least, sizeof least);
     if (priced)
         pto_seconds_format(own_s, own, sizeof own);
     const char *rules = rule->algorithm   ? rule->algorithm->name
@@ -275,8 +279,10 @@ static pto_status_t check_size(const pto_export_t *export, const pto_export_tabl
     if (priced)
         printf("%-*s %*s", RULE_WIDTH, rules, TIME_WIDTH, own);
     else
-        printf("%-*s", RULE_WIDTH + 1 + TIME_WIDTH, rules);
-    printf("  %-*s %*s", BEST_WIDTH, best == rule->algorithm ? "the same" : best->name, TIME_WIDTH, least);
+        printf("%-*s", best ? RULE_WIDTH + 1 + TIME_WIDTH : 0, rules);
+    if (best)
+        printf("  %-*s %*s", BEST_WIDTH, best == rule->algorithm ? "the same" : best->name, TIME_WIDTH,
+               least);
     if (priced) {
         double loss = own_s / best_s - 1;
         bool wrong = rule->algorithm->commutative && !export->options.commutative;
@@ -299,12 +305,19 @@ static pto_status_t check_table(const pto_export_t *export, const pto_export_tab
     return status;
 }
 
-static void print_losses(const losses_t *losses) {
+static void print_losses(const pto_export_t *export, const losses_t *losses) {
     if (losses->wrong)
         pto_print_note(stdout, "!: wrong where an operation is not commutative");
     if (losses->priced > 0)
         printf("# %d size%s priced: the file loses %.1f%% on average, %.1f%% at most\n", losses->priced,
                losses->priced > 1 ? "s" : "", 100 * losses->sum / losses->priced, 100 * losses->worst);
+    else if (losses->named > 0)
+        pto_print_note(stdout,
+                       "nothing to compare: machine %s has no price for the algorithms that the file names%s",
+                       pto_machine_name(export->options.machine),
+                       strcmp(export->target->name, "nccl") == 0
+                           ? "; `portolan-calibrate --only nccl` on that machine measures them"
+                           : "");
     else
         printf("# nothing to compare: the file names no algorithm that portolan prices\n");
 }
@@ -323,7 +336,7 @@ static pto_status_t check_file(pto_export_t *export, pto_error_t *err) {
     for (int t = 0; t < export->table_count && status == PTO_OK; t++)
         status = check_table(export, &export->table[t], &losses, err);
     if (status == PTO_OK)
-        print_losses(&losses);
+        print_losses(export, &losses);
     return status;
 }
 

@@ -29,6 +29,29 @@ check "each GPU has its address" has "^# gpu.3: 0000:82:00.0$" "$work/node.yaml"
 check "the file that it is from is its source" has '^source: "hwloc, from tests/fixtures/node.xml"$' "$work/node.yaml"
 check "--machine names it" has '^topology: "mine"' <("$calibrate" --topology --from tests/fixtures/node.xml --machine mine)
 
+# --- NICs by class and vendor, links of idle GPUs
+
+# nics DEVICE CLASS SPEED: how many NICs the node has whose NIC is this device
+nics() {
+    sed "s/0207 \[15b3:1017\]/$2 [$1]/; s/\(0207\|0200\) \[15b3:[0-9a-f]*\]/$2 [$1]/; /\[$1\]/s/pci_link_speed=\"[0-9.]*\"/pci_link_speed=\"$3\"/" \
+        tests/fixtures/node.xml >"$work/nic.xml"
+    recorded "$work/nic.xml" "$work/nic.yaml" && sed -n 's/^devices: .*nics: \([0-9]*\).*/\1/p' "$work/nic.yaml"
+}
+check "Slingshot's NIC is one" test "$(nics 17db:0501 0200 15.75)" = 1
+check "Amazon's EFA is one" test "$(nics 1d0f:efa1 0200 15.75)" = 1
+check "Amazon's ENA is none" test "$(nics 1d0f:ec20 0200 15.75)" = 0
+check "but is told of" has "^# left out: network device 0000:05:00.0 \[1d0f:ec20\]" "$work/nic.yaml"
+check "Omni-Path's NIC is one" test "$(nics 8086:24f0 0208 15.75)" = 1
+check "a fast NIC of Broadcom is one" test "$(nics 14e4:1750 0200 15.75)" = 1
+check "its Ethernet for management is none" test "$(nics 14e4:165f 0200 0.5)" = 0
+check "Intel's Ethernet is none" test "$(nics 8086:1521 0200 2.0)" = 0
+sed 's/\(\[10de:.*\)pci_link_speed="[0-9.]*"/\1pci_link_speed="2.0"/' tests/fixtures/node.xml >"$work/idle.xml"
+check "a node of idle GPUs is read" recorded "$work/idle.xml" "$work/idle.yaml"
+check "its sockets are joined as fast as its NIC" test "$(route "$work/idle.yaml" socket.0 socket.1)" = "7.87 1 "
+sed 's/topology version="2.0"/topology version="3.0"/' tests/fixtures/node.xml >"$work/three.xml"
+check "a file of hwloc 3" exits 1 recorded "$work/three.xml" "$work/none.yaml"
+check "is refused by name" has "hwloc 3"
+
 check "so are random trees" python3 -B tests/mpi/topology_trees.py "$calibrate" "$build/tests/fake_nvml" "$work"
 
 # --- NVLinks, by a made-up NVML on a made-up machine

@@ -187,7 +187,7 @@ def expected_links(roots, matrix):
             at = at.parent
         socket = socket_of[item] = next(f"socket.{number}" for number, items in enumerate(roots) if root_of(item) in items)
         links[name, names[at.parent] if at.parent in names else socket] = min(rates, default=0.0)
-        fastest = max(fastest, min(rates, default=0.0)) if item.kind == "gpu" else fastest
+        fastest = max(fastest, min(rates, default=0.0)) if item.kind in ("gpu", "nic") else fastest
     fallback = fastest or 16
     links = {ends: rate or fallback for ends, rate in links.items()}
     links["socket.0", "socket.1"] = fallback

@@ -1,0 +1,24 @@
+# Settings as they are kept: in a job script, as MPICH_ENV_DISPLAY prints them, in Open MPI 5.0.7's second format, in JSON with other keys; what no library reads is refused.
+dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
+check() { portolan export --for "$@" 2>&1 | sed "s|$dir/||; s|/.*/scenarios|scenarios|"; }
+cray="--machine dgx-h100 --nodes 2 --bytes 1KiB:1MiB:32 --check"
+printf '%s\n' '#!/bin/bash' '#SBATCH --nodes=2' 'if true; then' '  export MPICH_GPU_ALLREDUCE_USE_KERNEL=0' 'fi' 'export MPICH_GPU_ALLREDUCE_USE_KERNEL=1 MPICH_GPU_ALLREDUCE_KERNEL_THRESHOLD="4096" # bytes' 'setenv MPICH_GPU_ALLREDUCE_BLK_SIZE 134217728' 'srun ./program --size=7' >"$dir/job.sh"
+check cray $cray "$dir/job.sh"
+printf '%s\n' 'PE 0: MPICH environment settings =====' 'PE 0:   MPICH_GPU_ALLREDUCE_USE_KERNEL           = 0' 'PE 0:   MPICH_GPU_ALLREDUCE_BLK_SIZE = 8388608' >"$dir/display.txt"
+check cray $cray "$dir/display.txt" | head -7
+echo 'export MPICH_GPU_ALLREDUCE_BLK_SIZE=$((1 << 20))' >"$dir/computed.sh"; check cray $cray "$dir/computed.sh"
+echo "export MPICH_GPU_ALLREDUCE_BLK_SIZE='1" >"$dir/open.sh"; check cray $cray "$dir/open.sh"
+ucc="--machine h200-x2 --nodes 1 --collective allreduce --bytes 1KiB --check"
+for line in UCC_CL_BASIC_TLS=ucp UCC_TLS=ucp UCC_TLS=ucp,nccl "export UCC_CL_BASIC_TLS=ucp UCC_TLS=nccl"; do echo "$line" >"$dir/ucc"; check ucc $ucc "$dir/ucc" | sed -n 5p; done
+ompi="--machine lassen-spectrum-refit --nodes 2 --gpus-per-node 4 --collective alltoall --bytes 256:1KiB --check"
+printf '%s\n' rule-file-version-2 1 3 1 8 2 '0 1 0 0 0' '4096 4 0 0 16' >"$dir/v2"
+check openmpi-5.0 $ompi "$dir/v2"
+check openmpi-4.1 $ompi "$dir/v2"
+sed -i s/version-2/version-3/ "$dir/v2"; check openmpi-5.0 $ompi "$dir/v2"
+echo '{"$schema": "tuned_schema.json", "rule_file_version": 3, "module": "tuned", "collectives": {"alltoall": [{"comm_size_min": 2, "comm_size_max": 8, "rules": [{"msg_size_min": 0, "msg_size_max": "inf", "alg": "pairwise"}]}]}}' >"$dir/rules.json"
+check openmpi-6 $ompi "$dir/rules.json" | tail -4
+printf 'allreduce,0,65536,tree,simple,-1,2,-1\nallreduce,65537,4294967295,ring,simple,-1,2,-1\n' >"$dir/rules.csv"
+check nccl --machine cpu-2x64-200g --nodes 2 --check "$dir/rules.csv"
+check nccl --machine summit-spectrum-refit --nodes 2 --bytes 64KiB:128KiB --check "$dir/rules.csv"
+sed 's/MPIR_Bcast_intra_binomial/MPIR_Bcast_intra_binomal/' scenarios/libraries/mpich-4.0/generic.json >"$dir/mpich.json"
+check mpich-4.0 --machine lassen-spectrum-refit --nodes 2 --gpus-per-node 1 --check "$dir/mpich.json"
