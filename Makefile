@@ -532,8 +532,10 @@ MPI_JOBS ?= 2
 MPI_ALONE := $(patsubst %,tests/mpi/test_%.sh,gpu_suite host_data mpich export_mpich)
 MPI_LONGEST := $(patsubst %,tests/mpi/test_%.sh,exec faults validate)
 MPI_TOGETHER := $(MPI_LONGEST) $(filter-out $(MPI_LONGEST) $(MPI_ALONE),$(wildcard tests/mpi/test_*.sh))
+# MPI_LAST=: without those that run alone.
+MPI_LAST ?= $(MPI_ALONE)
 check-mpi: build $(MPI_TESTS) ## run the MPI programs' tests under mpirun on this machine, MPI_JOBS at a time
-	@tools/each.sh mpi $(MPI_JOBS) 'BUILD=$(BUILD) "$$1" || [ $$? = 77 ]' $(MPI_TOGETHER) -- $(MPI_ALONE)
+	@tools/each.sh mpi $(MPI_JOBS) 'BUILD=$(BUILD) "$$1" || [ $$? = 77 ]' $(MPI_TOGETHER) -- $(MPI_LAST)
 
 .PHONY: nightly
 nightly: ## all that .ci/run leaves out, or samples (docs/decisions/0044-what-ci-leaves-out.md); takes hours
