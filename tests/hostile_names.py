@@ -274,7 +274,7 @@ def write_measurements(folder, machine):
     head = "".join(f"# {key}={IN_LINE}\n" for key in ("mpi", "source", "cuda", "date", "gpu", "device", "measured", IN_LINE))
     odd = odd_path("s.csv")
     write(folder, odd, head + without_mpi(SAMPLES))
-    try_writer(["fit", odd, "--name", "m", "--out", "out/m.yaml", "--report", "--partial"], folder)
+    try_writer(["fit", odd, "--name", "m", "--out", "out/m.yaml", "--report"], folder)
     made = os.path.join(folder, "out", "m.yaml")
     if not os.path.exists(made) or run(["list", "machines"], folder).returncode != 0:
         report("fit", "no file was written")

@@ -15,7 +15,7 @@ declare -A folder=([summit]=$data/summit-spectrum [lassen]=$data/lassen-spectrum
 fit() { # NAME MACHINE [OPTION...]
     local name=$1 machine=$2
     shift 2
-    "$portolan" fit "${folder[$machine]}/samples.csv" --node cores=40 --partial --name "$name" \
+    "$portolan" fit "${folder[$machine]}/samples.csv" --node cores=40 --name "$name" \
         --out "$made/$name.yaml" --force "$@"
 }
 
@@ -106,7 +106,7 @@ row "h200-x2-graph's samples, collectives-runs-graph-2" --machine "$made/h200-x2
 
 # Samples of two nodes and the library's table; or no table, and the collectives of two nodes.
 host_nodes=$results/host-nodes-tcp
-"$portolan" fit "$host_nodes"/samples*.csv --partial --name host-nodes-2 --node sockets=1 --node cores=2 \
+"$portolan" fit "$host_nodes"/samples*.csv --name host-nodes-2 --node sockets=1 --node cores=2 \
     --collectives "$host_nodes/collectives.csv" --train nodes=2 --out "$made/host-nodes-2.yaml" --force
 for machine in scenarios/machines/host-nodes-tcp.yaml "$made/host-nodes-2.yaml"; do
     row "$(basename "$machine" .yaml), more nodes" --machine "$machine" "$host_nodes/collectives.csv" --train nodes=2 \
@@ -115,6 +115,6 @@ done
 
 # The same behind slow links, where the host that all nodes share costs little.
 delayed=$results/host-nodes-tcp-delay
-"$portolan" fit "$delayed"/samples*.csv --partial --name host-nodes-delay --node gpus=0 --node sockets=1 --node cores=2 \
+"$portolan" fit "$delayed"/samples*.csv --name host-nodes-delay --node gpus=0 --node sockets=1 --node cores=2 \
     --borrow scenarios/machines/host-nodes-tcp.yaml --out "$made/host-nodes-delay.yaml" --force
 row "host-nodes-delay, more nodes" --machine "$made/host-nodes-delay.yaml" "$delayed/collectives.csv" --train nodes=2 --test nodes=3,4,6,8

@@ -13,7 +13,7 @@ fit() { # MACHINE NUMBERS... -> $made/fitted.yaml
     local machine=$1
     shift
     awk -F, -v keep=" $* " '!/^nccl_/ || index(keep, " " $5 " ")' "$results/$machine/samples-nccl.csv" >"$made/samples.csv"
-    "$portolan" fit "$made/samples.csv" "$results/$machine/samples-ping_pong.csv" --partial --name fitted \
+    "$portolan" fit "$made/samples.csv" "$results/$machine/samples-ping_pong.csv" --name fitted \
         --node sockets=1 --node gpus=4 --node cores=64 --out "$made/fitted.yaml" --force
 }
 

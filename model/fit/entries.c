@@ -69,13 +69,14 @@ pto_status_t fit_note(fit_work_t *work, const char *name, size_t sample_count, c
 }
 
 pto_status_t fit_give_up(fit_work_t *work, const char *name, const char *why) {
-    if (!work->options->partial)
-        return pto_error_set(work->err, PTO_ERR_NOT_FOUND, "%s: %s (--partial leaves it out)", name, why);
-    return fit_note(work, name, 0, "%s", why);
+    pto_status_t status = fit_note(work, name, 0, "%s", why);
+    if (status == PTO_OK)
+        work->fit->entry[work->fit->entry_count - 1].left_out = true;
+    return status;
 }
 
 bool fit_is_useless(const fit_work_t *work, const fit_regression_t *line) {
-    return line->residual > useless_residual && !work->options->minima;
+    return line->residual > useless_residual && !work->options->minima && !work->keeps_useless;
 }
 
 /* The size whose median sample is furthest from the line, and its ratio measured / fitted, if that is further

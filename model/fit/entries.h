@@ -12,7 +12,8 @@ static const double fit_doubtful_residual = 0.15;
 typedef struct {
     const pto_samples_t *samples;
     const pto_fit_options_t *options;
-    bool *skip; /* by sample: belongs to a slow job */
+    bool *skip;         /* by sample: belongs to a slow job */
+    bool keeps_useless; /* lines far off their samples are kept, with a note */
     pto_fit_t *fit;
     pto_error_t *err;
 } fit_work_t;
@@ -29,7 +30,7 @@ pto_status_t fit_note(fit_work_t *work, const char *name, size_t sample_count, c
     PTO_PRINTF_LIKE(4, 5);
 
 /* Fit alpha and beta of `points` under an entry's name and store both in `postal`. If the data are
- * insufficient or useless: PTO_ERR_NOT_FOUND, or with --partial an absent entry and an unknown postal. */
+ * insufficient or useless: an absent entry and an unknown postal. */
 pto_status_t fit_postal_entry(fit_work_t *work, const char *name, const fit_points_t *points,
                               pto_postal_t *postal);
 
@@ -39,10 +40,10 @@ pto_status_t fit_keep_postal(fit_work_t *work, const char *name, const fit_point
                              const fit_regression_t *line, int alpha, const char *missed,
                              pto_postal_t *postal);
 
-/* Whether half of the samples lie so far off the line that it is not reported. A line of minima always is. */
+/* Whether half of the samples lie so far off the line that it is left out. A line of minima never is. */
 bool fit_is_useless(const fit_work_t *work, const fit_regression_t *line);
 
-/* PTO_ERR_NOT_FOUND with the parameter's name; with --partial an absent entry. */
+/* An absent entry of a parameter that was measured. Errors: PTO_ERR_MEMORY. */
 pto_status_t fit_give_up(fit_work_t *work, const char *name, const char *why);
 
 /* Rounds to as many digits as a machine file carries. */

@@ -121,11 +121,11 @@ static pto_status_t without_messages(const pto_fit_t *fit, pto_error_t *err) {
     if (absent != NULL)
         return pto_error_set(err, PTO_ERR_NOT_FOUND,
                              "%s: %s, and without the cost of a message nothing can be predicted "
-                             "(--partial does not change that; --breaks sets other protocol limits)",
+                             "(--breaks sets other protocol limits)",
                              absent->name, absent->note);
     return pto_error_set(err, PTO_ERR_NOT_FOUND,
                          "messages: no samples of ping_pong to fit the cost of a message from, without which "
-                         "nothing can be predicted (--partial does not change that)");
+                         "nothing can be predicted");
 }
 
 static bool name_machine(pto_machine_t *machine, const char *name, const char *source, const char *inherits) {

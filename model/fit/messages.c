@@ -44,6 +44,16 @@ static pto_status_t fit_pieces(fit_work_t *work, const fit_points_t *points, con
     return fit_rows(work, points, breaks, &like, name_protocol, cost);
 }
 
+/* Even on a loaded host, where half of the samples are far off any line: without messages nothing has a
+ * price, unless the file inherits them. */
+static pto_status_t fit_any_pieces(fit_work_t *work, const fit_points_t *points, const fit_breaks_t *breaks,
+                                   pto_cost_table_t *cost) {
+    work->keeps_useless = work->options->inherits == NULL;
+    pto_status_t status = fit_pieces(work, points, breaks, cost);
+    work->keeps_useless = false;
+    return status;
+}
+
 pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level) {
     fit_points_t points;
     pto_status_t status = select_alone(work, space, level, &points);
@@ -54,7 +64,7 @@ pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level
         if (!forced->given)
             status = fit_find_breaks(&points, PTO_PROTOCOL_COUNT, &breaks, work->err);
         if (status == PTO_OK)
-            status = fit_pieces(work, &points, &breaks, &work->fit->machine->messages[space][level]);
+            status = fit_any_pieces(work, &points, &breaks, &work->fit->machine->messages[space][level]);
     }
     free(points.point);
     return status;

@@ -47,6 +47,7 @@ typedef struct {
     pto_node_counts_t train;
     bool force;
     bool report;
+    bool partial; /* changes nothing: for older scripts */
     pto_fit_options_t fit;
     char **samples; /* borrowed */
     int samples_count;
@@ -90,10 +91,8 @@ static const pto_option_t fit_options[] = {
     {"force", NULL, "replace that file, as a whole", STORE(FLAG, force)},
     {"report", NULL, "print the fitted parameters with intervals and residuals", STORE(FLAG, report)},
     {"plot", "FILE.svg|png", "draw samples and fitted lines (needs gnuplot)", .apply = apply_plot},
-    {"partial", NULL,
-     "leave out parameters with too few samples, instead of failing; the cost of messages (ping_pong) is "
-     "needed all the same",
-     STORE(FLAG, fit.partial)},
+    {"partial", NULL, "the default: parameters with too few samples are left out, each with a note",
+     STORE(FLAG, partial)},
     {"inherits", "MACHINE", "write only what these samples give; the rest is this machine file's",
      STORE(TEXT, fit.inherits)},
     {"breaks", "LIMITS",
@@ -227,6 +226,13 @@ static void print_report(const pto_fit_t *fit, bool all) {
            RESIDUAL_WIDTH, "Residual");
     for (int i = 0; i < fit->entry_count; i++)
         print_entry(&fit->entry[i], &widths);
+}
+
+/* What was measured and has no cost all the same. The report has these notes, too. */
+static void print_left_out(const pto_fit_t *fit) {
+    for (int i = 0; i < fit->entry_count; i++)
+        if (fit->entry[i].left_out)
+            pto_print_note(stderr, "left out: %s: %s", fit->entry[i].name, fit->entry[i].note);
 }
 
 /* In the machine file, and to the one who pressed Ctrl-C. */
@@ -375,6 +381,8 @@ static pto_status_t fit_and_write(const pto_samples_t *samples, arguments_t *arg
         status = write_machine(samples, &fit, &collectives, arguments, err);
     if (status == PTO_OK && arguments->out != NULL && collectives.interrupted)
         pto_print_note(stderr, "%s: %s", arguments->out, interrupted);
+    if (status == PTO_OK && !arguments->report)
+        print_left_out(&fit);
     if (status == PTO_OK && arguments->report) {
         print_report(&fit, arguments->shared.all);
         if (arguments->collectives_count > 0)

@@ -174,9 +174,9 @@ static pto_status_t measure(const pto_calibration_t *calibration, names_t *names
 }
 
 static pto_status_t fit(const pto_calibration_t *calibration, names_t *names, pto_error_t *err) {
-    char *command[] = {names->tool, "fit",       names->samples, "--partial",
-                       "--name",    names->name, "--out",        (char *)calibration->machine,
-                       NULL};
+    char *command[] = {
+        names->tool, "fit", names->samples, "--name", names->name, "--out", (char *)calibration->machine,
+        NULL};
     pto_status_t status = run_step(command, "portolan fit", err);
     if (status != PTO_OK && !received && access(calibration->machine, F_OK) != 0)
         return pto_error_set(err, status, "portolan fit failed; a larger --calibrate takes more samples");

@@ -117,7 +117,7 @@ score() {
     local rest
     rest=$(tr ' ' '\n' <<<"$COUNTS" | awk -v most="$NODES" '$1 > 2 && $1 <= most' | paste -sd,)
     [ -n "$rest" ] || return 0
-    "$portolan" fit "$OUT"/samples*.csv --node gpus=0 --node sockets=1 --node "cores=$CORES" --partial \
+    "$portolan" fit "$OUT"/samples*.csv --node gpus=0 --node sockets=1 --node "cores=$CORES" \
         --name $name --out "$rows/fitted.yaml" --force --report &&
         "$portolan" score --machine "$rows/fitted.yaml" "$OUT/collectives.csv" --train nodes=2 --test "nodes=$rest" --baselines
 }

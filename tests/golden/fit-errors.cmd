@@ -25,19 +25,18 @@ try good.csv other.csv
 sed 's/mpi=none/mpi=another/' tests/fixtures/samples.csv >"$dir/other.csv"
 try good.csv other.csv
 try gone.csv
-# Too little for one parameter is an error that names it.
-bad '/memcpy_h2d.*,8,/!{/memcpy_h2d/d}'
+# Too little: of messages, and of what a node is.
 bad '/ping_pong/d'
 bad '/^# node=/d'
 bad 's/4 GPUs, //'
 try good.csv --breaks cpu.off_node=600,700
-# Without any cost of messages, the same although others may be left out.
+# Without any cost of messages, an error that names it.
 sed '/^injection\|^ping_pong,gpu\|^ping_pong,.*,on_/d' tests/fixtures/samples.csv >"$dir/few.csv"
-try few.csv --partial --breaks cpu.off_node=600,700
+try few.csv --breaks cpu.off_node=600,700
 # A machine file that exists stays as it is without --force.
 echo 'mine' >"$dir/m.yaml"
 try good.csv
 cat "$dir/m.yaml"
 # A file of what differs takes no collectives, and needs no messages.
 try good.csv --inherits h200-x2 --collectives good.csv
-(cd "$dir" && portolan fit few.csv --partial --breaks cpu.off_node=600,700 --name m --inherits h200-x2 --out - | grep -c '^inherits: "h200-x2"$')
+(cd "$dir" && portolan fit few.csv --breaks cpu.off_node=600,700 --name m --inherits h200-x2 --out - | grep -c '^inherits: "h200-x2"$')

@@ -2,7 +2,7 @@
 # baselines that learned from the 2 nodes. --in-sample scores all. --model-error is a key for another machine's file.
 dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
 measured=tests/fixtures/collectives.csv
-portolan fit tests/fixtures/samples.csv --collectives $measured --train nodes=2 --partial --node gpus=6,cores=40,sockets=2 --name m --out "$dir/fit.yaml"
+portolan fit tests/fixtures/samples.csv --collectives $measured --train nodes=2 --node gpus=6,cores=40,sockets=2 --name m --out "$dir/fit.yaml"
 cp scenarios/machines/summit-spectrum.yaml "$dir/m.yaml"
 sed -n '/^fitted_to/,/digest/p' "$dir/fit.yaml" | tee -a "$dir/m.yaml"
 score() { portolan score --machine "$dir/m.yaml" $measured "$@" | sed "s|$dir/||"; }

@@ -72,7 +72,7 @@ fit() {
         [ "$(grep -vc '^#' "$file")" -le 1 ] || files+=("${file##*/}")
     done
     [ "$DEVICE" = cuda ] || node=(--node "gpus=$GPUS")
-    (cd "$results" && "$BUILD/portolan" fit "${files[@]}" "${node[@]}" --partial --name "$NAME" --out "$NAME.yaml" \
+    (cd "$results" && "$BUILD/portolan" fit "${files[@]}" "${node[@]}" --name "$NAME" --out "$NAME.yaml" \
         --force --report) >"$results/part.$$.txt" || return
     mv "$results/part.$$.txt" "$results/fit.txt"
 }

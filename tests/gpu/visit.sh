@@ -354,7 +354,7 @@ runs_samples() { # KIND: graph, enqueued or enqueued-bound
     ! bound "$1" || BOUND=$(bound_cores)
     host_run "$GPUS" "$calibrate" --force --repeats 20 --budget 15 --bytes 8:16MiB:2 --runs "${1%-bound}" \
         --machine "h200-x$GPUS" --out "$OUT/samples-runs-$1.csv" || return
-    "$BUILD/portolan" fit "$OUT/samples-runs-$1.csv" --name "h200-x$GPUS-$1" --inherits "$KERNELS_MACHINE" --partial \
+    "$BUILD/portolan" fit "$OUT/samples-runs-$1.csv" --name "h200-x$GPUS-$1" --inherits "$KERNELS_MACHINE" \
         --out "$OUT/h200-x$GPUS-$1.yaml" --force --report
 }
 
@@ -541,7 +541,7 @@ fit() { # NAME SAMPLES...
     local name=$1 status=0
     shift
     echo "=== $name" >>"$OUT/fits.txt"
-    (cd "$OUT" && "$BUILD/portolan" fit "$@" --partial --name "$name" --out "$BUILD/$name.yaml" --force --report) \
+    (cd "$OUT" && "$BUILD/portolan" fit "$@" --name "$name" --out "$BUILD/$name.yaml" --force --report) \
         >>"$OUT/fits.txt" 2>&1 || status=$?
     [ ! -s "$BUILD/$name.yaml" ] || cat "$BUILD/$name.yaml" >>"$OUT/fits.txt"
     return $status

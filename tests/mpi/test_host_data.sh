@@ -20,7 +20,7 @@ check "two processes are measured" run 2 portolan-calibrate --only ping_pong,exc
     --bytes 1:64KiB --budget 20 --repeats 8 --out "$work/samples.csv"
 check "their samples have no GPU" has '^# node=.*, 0 GPUs, ' "$work/samples.csv"
 # A busy machine's samples may not say what sending and receiving at once costs.
-check "they are fitted" portolan fit "$work/samples.csv" --partial --name here --out "$work/here.yaml"
+check "they are fitted" portolan fit "$work/samples.csv" --name here --out "$work/here.yaml"
 check "to a machine without GPUs" has '^node: {sockets: [0-9]*, gpus: 0, ' "$work/here.yaml"
 check "it has no costs of GPUs" lacks 'gpu: *$\|h2d' "$work/here.yaml"
 sed -i 's/^\(node: .*cores:\) [0-9]*/\1 4/' "$work/here.yaml" # whatever this host has
@@ -46,7 +46,7 @@ check "its rows name it, the library's do not" test \
     "$(awk -F, '/^allreduce/ { print $3 "," $10 }' "$work/each.csv" | sort -u | tr '\n' ' ')" = \
     "mpi, own_algorithm,binomial own_algorithm,rabenseifner own_algorithm,recursive_doubling own_algorithm,ring "
 check "which are scored" portolan score --machine "$work/here.yaml" "$work/rows.csv" --in-sample
-check "and fitted to" portolan fit "$work/samples.csv" --partial --collectives "$work/rows.csv" --name here --out "$work/fitted.yaml"
+check "and fitted to" portolan fit "$work/samples.csv" --collectives "$work/rows.csv" --name here --out "$work/fitted.yaml"
 check "the library's table is of host memory" has '^    cpu:' <(sed -n '/^library:/,$p' "$work/fitted.yaml")
 
 finish

@@ -38,7 +38,7 @@ check "in the file" grep -q "^# skipped_nccl=NCCL needs two GPUs or more" "$work
 # A busy machine's times may allow no line, so they are replaced: what is tested is that the rows are understood.
 awk -F, -v OFS=, '/^[a-z_]*,[a-z-]*,/ && !/^benchmark/ { $9 = 5e-6 * $5 + 1e-10 * $7 } { print }' "$work/four.csv" >"$work/times.csv"
 check "fit makes a machine file of the rows" "$build/portolan" fit "$work/times.csv" --name fake \
-    --node gpus=4,cores=16 --partial --force --out "$work/fake.yaml"
+    --node gpus=4,cores=16 --force --out "$work/fake.yaml"
 predict() {
     "$build/portolan" predict --machine "$work/fake.yaml" --collective "$1" --nodes 1 --gpus-per-node "$2" \
         --procs-per-gpu 1 --bytes 64:4KiB:8 --strategy nccl --format csv >"$work/predicted.csv" 2>"$work/stderr"

@@ -28,7 +28,7 @@ play() {
 }
 
 fit() { # HOST WAY
-    (cd "$work/$1/$2" && "$portolan" fit samples-*.csv --partial --name replayed --out replayed.yaml) >"$work/stdout" 2>"$work/stderr"
+    (cd "$work/$1/$2" && "$portolan" fit samples-*.csv --name replayed --out replayed.yaml) >"$work/stdout" 2>"$work/stderr"
 }
 
 seconds() { awk '{ sum += $2 } END { print sum }' "$work/$1/$2/times"; } # HOST WAY

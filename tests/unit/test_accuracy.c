@@ -44,7 +44,7 @@ static pto_machine_t *fitted(const char *samples_path, const pto_collectives_t *
                              const pto_node_counts_t *train) {
     pto_error_t err = {0};
     pto_samples_t samples = {0};
-    pto_fit_options_t options = {.partial = true, .node = {.cores = 40}};
+    pto_fit_options_t options = {.node = {.cores = 40}};
     pto_fit_t fit;
     must(pto_samples_read(samples_path, &samples, &err), &err);
     must(pto_fit_samples(&samples, "m", "s", &options, &fit, &err), &err);

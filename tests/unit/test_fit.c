@@ -603,34 +603,27 @@ static void a_message_rate_is_found_where_many_processes_are_slower(void **unuse
 
 /* --- what cannot be fitted ------------------------------------------------------------------------------ */
 
-static void too_little_data_is_an_error_that_names_the_parameter(void **unused) {
+static void too_little_data_leave_one_parameter_out(void **unused) {
     (void)unused;
     uint64_t state = 9;
     pto_samples_t samples = {0};
-    pto_error_t err;
-    pto_fit_t fit;
     add_messages(&samples, 5, &state);
     pto_sample_t lone = h2d_row;
     lone.bytes = 8;
     lone.seconds = 1e-5;
     add(&samples, lone);
-    assert_int_equal(pto_fit_samples(&samples, "m", "s", &any_node, &fit, &err), PTO_ERR_NOT_FOUND);
-    assert_non_null(strstr(err.message, "copies.h2d.on_socket"));
-    pto_fit_options_t partial = any_node;
-    partial.partial = true;
-    fit = must_fit(&samples, &partial);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_true(entry_named(&fit, "copies.h2d.on_socket")->left_out);
     assert_false(pto_postal_known(&fit.machine->copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET]));
     assert_int_equal(fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count, 3);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
 }
 
-static void useless_data_is_an_error_that_names_the_parameter(void **unused) {
+static void useless_data_leave_one_parameter_out(void **unused) {
     (void)unused;
     uint64_t state = 10;
     pto_samples_t samples = {0};
-    pto_error_t err;
-    pto_fit_t fit;
     add_messages(&samples, 5, &state);
     for (int i = 0; i < 200; i++) {
         pto_sample_t sample = h2d_row;
@@ -638,8 +631,35 @@ static void useless_data_is_an_error_that_names_the_parameter(void **unused) {
         sample.seconds = 1e-6 * exp(6 * uniform(&state));
         add(&samples, sample);
     }
-    assert_int_equal(pto_fit_samples(&samples, "m", "s", &any_node, &fit, &err), PTO_ERR_NOT_FOUND);
-    assert_non_null(strstr(err.message, "copies.h2d.on_socket: useless samples"));
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    const pto_fit_entry_t *entry = entry_named(&fit, "copies.h2d.on_socket");
+    assert_true(entry->left_out);
+    assert_non_null(strstr(entry->note, "useless samples"));
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+}
+
+/* As on a loaded host, of which a file that inherits messages needs none. */
+static void useless_messages_are_kept_with_a_note(void **unused) {
+    (void)unused;
+    uint64_t state = 10;
+    pto_samples_t samples = {0};
+    for (int i = 0; i < 200; i++) {
+        pto_sample_t sample = message_row;
+        sample.bytes = 1 << (i % 20);
+        sample.seconds = 1e-6 * exp(6 * uniform(&state));
+        add(&samples, sample);
+    }
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    const pto_cost_table_t *messages = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
+    assert_true(messages->count > 0);
+    assert_non_null(strstr(messages->row[0].postal.flagged, "half of the samples"));
+    pto_fit_fini(&fit);
+    pto_fit_options_t differing = any_node;
+    differing.inherits = "other.yaml";
+    fit = must_fit(&samples, &differing);
+    assert_int_equal(fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count, 0);
+    pto_fit_fini(&fit);
     pto_samples_fini(&samples);
 }
 
@@ -682,9 +702,7 @@ static void messages_of_one_size_are_an_error_that_names_the_parameter(void **un
     pto_error_t err;
     pto_fit_t fit;
     add_equal(&samples, message_row, 1e-6, 30);
-    pto_fit_options_t partial = any_node;
-    partial.partial = true;
-    assert_int_equal(pto_fit_samples(&samples, "m", "s", &partial, &fit, &err), PTO_ERR_NOT_FOUND);
+    assert_int_equal(pto_fit_samples(&samples, "m", "s", &any_node, &fit, &err), PTO_ERR_NOT_FOUND);
     assert_non_null(strstr(err.message, "messages.cpu.off_node"));
     pto_samples_fini(&samples);
 }
@@ -736,8 +754,9 @@ int main(void) {
         cmocka_unit_test(rows_that_only_touch_tell_no_latency),
         cmocka_unit_test(a_gap_as_long_as_a_start_leaves_no_latency),
         cmocka_unit_test(a_message_rate_is_found_where_many_processes_are_slower),
-        cmocka_unit_test(too_little_data_is_an_error_that_names_the_parameter),
-        cmocka_unit_test(useless_data_is_an_error_that_names_the_parameter),
+        cmocka_unit_test(too_little_data_leave_one_parameter_out),
+        cmocka_unit_test(useless_data_leave_one_parameter_out),
+        cmocka_unit_test(useless_messages_are_kept_with_a_note),
         cmocka_unit_test(no_messages_and_no_node_shape_are_errors),
         cmocka_unit_test(forced_limits_that_leave_a_piece_empty_are_an_error),
         cmocka_unit_test(messages_of_one_size_are_an_error_that_names_the_parameter),

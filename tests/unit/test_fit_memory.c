@@ -39,10 +39,9 @@ static pto_samples_t all_samples(void) {
 static pto_samples_t samples;
 
 static pto_status_t fit_samples(char **text, pto_error_t *err) {
-    static const pto_fit_options_t partial = {.node = {.sockets = 2, .gpus = 4, .cores = 16},
-                                              .partial = true};
+    static const pto_fit_options_t options = {.node = {.sockets = 2, .gpus = 4, .cores = 16}};
     pto_fit_t fit;
-    pto_status_t status = pto_fit_samples(&samples, "made-up", "a test", &partial, &fit, err);
+    pto_status_t status = pto_fit_samples(&samples, "made-up", "a test", &options, &fit, err);
     if (status != PTO_OK)
         return status;
     status = pto_machine_format(fit.machine, NULL, text, err);

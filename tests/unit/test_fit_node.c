@@ -94,22 +94,17 @@ static void a_limit_needs_four_rows_of_several_processes(void **unused) {
         int rows = 3 + i % 2;
         pto_samples_t samples = new_samples();
         pto_sample_t sample = message_row;
-        pto_fit_t fit;
-        pto_error_t err = {0};
         sample.benchmark = PTO_BENCHMARK_INJECTION;
         for (sample.procs = i < 2 ? 1 : 4; sample.procs <= 4; sample.procs *= 4)
             for (sample.bytes = 1024; sample.bytes < 1024 << rows; sample.bytes *= 2)
                 add_equal(&samples, sample, 1e-6 + sample.procs * 1e-10 * (double)sample.bytes, 1);
-        pto_status_t status = pto_fit_samples(&samples, "m", "s", &any_node, &fit, &err);
-        assert_int_equal(status, rows == 4 ? PTO_OK : PTO_ERR_NOT_FOUND);
-        if (status == PTO_OK) {
+        pto_fit_t fit = must_fit(&samples, &any_node);
+        if (rows == 4)
             assert_within(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, 1e-10, 1e-3);
-            pto_fit_fini(&fit);
-        } else
-            assert_string_equal(
-                err.message,
-                "injection.cpu: too few rows of two or more processes (--partial leaves it out)");
-        pto_samples_fini(&samples);
+        else
+            assert_string_equal(entry_named(&fit, "injection.cpu")->note,
+                                "too few rows of two or more processes");
+        release(&fit, &samples);
     }
 }
 
@@ -123,9 +118,7 @@ static void rows_of_one_size_and_number_tell_no_limit(void **unused) {
     sample.bytes = 1 << 20;
     for (int i = 0; i < 6; i++)
         add_equal(&samples, sample, (2 + 0.01 * i) * 1e-10 * (double)sample.bytes, 1);
-    pto_fit_options_t partial = any_node;
-    partial.partial = true;
-    pto_fit_t fit = must_fit(&samples, &partial);
+    pto_fit_t fit = must_fit(&samples, &any_node);
     assert_int_equal(entry_named(&fit, "injection.cpu")->kind, PTO_FIT_ABSENT);
     assert_string_equal(entry_named(&fit, "injection.cpu")->note, "its samples allow no regression");
     release(&fit, &samples);
@@ -160,11 +153,9 @@ static void a_limit_needs_the_cost_of_one_process(void **unused) {
     sample.procs = 4;
     for (sample.bytes = 8; sample.bytes <= 1024; sample.bytes *= 2)
         add_equal(&samples, sample, 1e-6 + 4e-10 * (double)sample.bytes, 1);
-    pto_fit_t fit;
-    pto_error_t err = {0};
-    assert_int_equal(pto_fit_samples(&samples, "m", "s", &any_node, &fit, &err), PTO_ERR_NOT_FOUND);
-    assert_non_null(strstr(err.message, "injection.cpu: needs the cost of one process"));
-    pto_samples_fini(&samples);
+    pto_fit_t fit = must_fit(&samples, &any_node);
+    assert_non_null(strstr(entry_named(&fit, "injection.cpu")->note, "needs the cost of one process"));
+    release(&fit, &samples);
 }
 
 /* --- minima --------------------------------------------------------------------------------------------- */
@@ -381,13 +372,9 @@ static void a_gap_needs_three_numbers_of_messages(void **unused) {
     assert_int_equal(gap->row[0].protocol, PTO_PROTOCOL_RENDEZVOUS);
     release(&fit, &samples);
     samples = in_flight(2);
-    pto_error_t err = {0};
-    assert_int_equal(pto_fit_samples(&samples, "m", "s", &any_node, &fit, &err), PTO_ERR_NOT_FOUND);
-    assert_string_equal(err.message, "gap.cpu: needs rows of three or more numbers of messages in flight "
-                                     "(--partial leaves it out)");
-    pto_fit_options_t partial = any_node;
-    partial.partial = true;
-    fit = must_fit(&samples, &partial);
+    fit = must_fit(&samples, &any_node);
+    assert_string_equal(entry_named(&fit, "gap.cpu")->note,
+                        "needs rows of three or more numbers of messages in flight");
     assert_int_equal(fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count, 0);
     release(&fit, &samples);
 }

@@ -26,12 +26,10 @@ typedef struct {
     int64_t below_bytes[PTO_PROTOCOL_COUNT - 1];
 } pto_fit_breaks_t;
 
-/* Zeroed: limits are found in the data, the fit is robust, and every parameter that was measured must be
- * fitted. */
+/* Zeroed: limits are found in the data and the fit is robust. */
 typedef struct {
     pto_fit_breaks_t breaks[PTO_SPACE_COUNT][PTO_LEVEL_COUNT];
     bool minima;          /* ordinary least squares on the minima over runs and pairs, as in the paper */
-    bool partial;         /* omit what cannot be fitted instead of failing */
     const char *inherits; /* the machine file that has what these samples lack; NULL: messages are required */
     struct {              /* 0: from the samples' provenance */
         int64_t sockets;
@@ -63,6 +61,7 @@ typedef struct {
                             pieces */
     int64_t sample_count;
     double residual; /* median of |T fitted - T measured| / max(T measured, 50 ns) over those samples */
+    bool left_out;   /* absent although it was measured: too few samples, or useless ones */
     char note[PTO_FIT_NOTE_MAX];
 } pto_fit_entry_t;
 
@@ -72,11 +71,11 @@ typedef struct {
     pto_fit_entry_t *entry;
 } pto_fit_t;
 
-/* Fit every parameter that the samples cover. On success `*fit` owns its memory; free it with pto_fit_fini.
- * Fitted parameters have line 1. The function does not print, and replaces GSL's error handler only for the
- * duration of the call.
- * Errors: PTO_ERR_NOT_FOUND: too few or unusable data for a parameter, too few data in a piece between forced
- * limits (the message names it), or an unknown node shape; PTO_ERR_MEMORY. */
+/* Fit every parameter that the samples cover, and leave out those for which they are too few or useless. Only
+ * the cost of a message is needed, unless the machine inherits one. On success `*fit` owns its memory; free
+ * it with pto_fit_fini. Fitted parameters have line 1. The function does not print, and replaces GSL's error
+ * handler only for the duration of the call. Errors: PTO_ERR_NOT_FOUND: too few data for the cost of a
+ * message, also between forced limits (the message names it), or an unknown node shape; PTO_ERR_MEMORY. */
 pto_status_t pto_fit_samples(const pto_samples_t *samples, const char *name, const char *source,
                              const pto_fit_options_t *options, pto_fit_t *fit, pto_error_t *err);
 void pto_fit_fini(pto_fit_t *fit);
