@@ -344,48 +344,6 @@ static void no_plan_needs_more_memory_than_its_bound(void **state) {
     assert_true(bounds_met > 1000);
 }
 
-/* The visits of a ring on 32 nodes of Summit. */
-static int64_t visits_in_chunks(const char *strategy, pto_collective_t collective, int64_t chunks,
-                                bool explain) {
-    pto_request_t request = {.layout = {.nodes = 32,
-                                        .gpus_per_node = 6,
-                                        .owners_per_gpu = 1,
-                                        .procs_per_gpu = 6,
-                                        .gpus_per_socket = 3},
-                             .collective = collective,
-                             .datatype = PTO_DATATYPE_FLOAT,
-                             .bytes = 1 << 26,
-                             .chunks = chunks};
-    pto_plan_t *plan = NULL;
-    pto_price_t price;
-    pto_explanation_t explanation = {0};
-    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
-    assert_int_equal(pto_algorithm_find("direct", collective, &request.algorithm, NULL), PTO_OK);
-    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
-    int64_t before = pto_price_visits;
-    assert_int_equal(pto_price(plan, &summit, &price, explain ? &explanation : NULL, NULL), PTO_OK);
-    int64_t visits = pto_price_visits - before;
-    pto_explanation_fini(&explanation);
-    pto_plan_destroy(plan);
-    return visits;
-}
-
-static void chunks_that_are_alike_are_charged_once(void **state) {
-    (void)state;
-    const pto_collective_t collectives[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_ALLGATHER,
-                                            PTO_COLLECTIVE_REDUCE_SCATTER};
-    const char *const rings[] = {"staged_ring", "split_ring"};
-    for (size_t c = 0; c < sizeof collectives / sizeof *collectives; c++)
-        for (int i = 0; i < 4; i++) {
-            int64_t few = visits_in_chunks(rings[i / 2], collectives[c], 4, i % 2);
-            int64_t many = visits_in_chunks(rings[i / 2], collectives[c], 256, i % 2);
-            if (many > few)
-                fail_msg("%s by %s: %lld visits in 4 chunks, %lld in 256",
-                         pto_collective_name(collectives[c]), rings[i / 2], (long long)few, (long long)many);
-            assert_true(few > 0);
-        }
-}
-
 /* --- tables --------------------------------------------------------------------------------------------- */
 
 static const char *const routes[] = {"cuda_aware", "three_step", "extra_message", "dup_devptr"};
@@ -525,7 +483,6 @@ int main(void) {
         cmocka_unit_test(prices_grow_with_the_members_that_stage_not_with_their_pairs),
         cmocka_unit_test(plans_have_work_with_all_sizes_or_with_none),
         cmocka_unit_test(no_plan_needs_more_memory_than_its_bound),
-        cmocka_unit_test(chunks_that_are_alike_are_charged_once),
         cmocka_unit_test(a_table_is_summed_once_by_rows_and_once_by_columns),
         cmocka_unit_test(an_exchange_at_once_is_priced_process_by_process),
         cmocka_unit_test(rounds_that_cost_more_than_messages_at_once_are_not_walked),

@@ -426,8 +426,6 @@ static int64_t class_of(const pto_pricing_t *pricing, int64_t core) {
 }
 
 static void follow_sender(pto_pricing_t *pricing, int64_t actor, int64_t sender) {
-    if (pricing->logging)
-        pto_log_follow(pricing, actor, sender);
     pto_pricing_follow(pricing, &pricing->ledger[actor], &pricing->before[sender]);
 }
 

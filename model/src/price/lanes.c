@@ -375,9 +375,7 @@ static pto_status_t price_chunks(pto_pricing_t *pricing, int index) {
         pricing->out_of_memory = true;
     for (int64_t i = 0; pipeline.gain && i < lanes; i++)
         pipeline.gain[i] = (pto_time_t){.s = -1};
-    pto_alike_t outer = pto_alike_begin(pricing, index);
     pto_status_t status = walk_chunks(pricing, &pipeline);
-    pto_alike_end(pricing, outer);
     free_ledgers(pipeline.slot, slots);
     free_ledgers(pipeline.before, lanes);
     free(pipeline.gain);
@@ -422,7 +420,6 @@ pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *
 }
 
 void pto_lane_ended(pto_pricing_t *pricing, int64_t actor) {
-    pto_log_ended(pricing, actor);
     for (int resource = 0; resource < PTO_LANE_RESOURCE_COUNT; resource++) {
         int64_t index = asked_at(pricing, (pto_lane_resource_t)resource, actor);
         if (pricing->asks[index])
@@ -434,7 +431,6 @@ void pto_lane_ended(pto_pricing_t *pricing, int64_t actor) {
 void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource,
                      const pto_charge_t *charge, pto_time_t time) {
     int64_t index = asked_at(pricing, resource, actor);
-    pto_log_demand(pricing, actor, resource, charge, time);
     bool first = pricing->askers[index] == 0;
     const pto_ledger_t *mine = &pricing->ledger[actor];
     bool asks = pto_time_positive(time);

@@ -13,21 +13,13 @@ static void limit_to_shift(pto_repeat_t *repeat, const pto_peers_t *peers, const
         repeat->uniform_to = last < 0 ? repeat->uniform_from : last / step + 1;
 }
 
-/* The round from which a slice of k is empty, or no longer is; false: it is none of k. */
-static bool cut_of(const pto_slice_t *slice, int64_t *at) {
-    int64_t per_round = slice->until.loop;
-    if (per_round < 0)
-        *at = (slice->until.constant - 1) / -per_round + 1;
-    else if (per_round > 0)
-        *at = (per_round - slice->until.constant) / per_round;
-    return per_round != 0;
-}
-
-/* Rounds before and after that one: of these, the more. */
+/* Rounds before and after the one from which a slice of k is empty, or no longer is: of these, the more. */
 static void limit_to_slice(pto_repeat_t *repeat, const pto_slice_t *slice, const pto_node_t *loop) {
-    int64_t at;
-    if (!cut_of(slice, &at))
+    int64_t per_round = slice->until.loop;
+    if (per_round == 0)
         return;
+    int64_t at = per_round < 0 ? (slice->until.constant - 1) / -per_round + 1
+                               : (per_round - slice->until.constant) / per_round;
     if (at - loop->from <= loop->to - at && repeat->uniform_from < at)
         repeat->uniform_from = at;
     else if (at - loop->from > loop->to - at && repeat->uniform_to > at)
@@ -50,21 +42,10 @@ static void limit_to_members(pto_repeat_t *repeat, const pto_step_t *step, const
         repeat->uniform_to = to;
 }
 
-/* Keep apart rounds before and after it. With too many such rounds none are alike. */
-static void cut_at_slice(pto_alike_t *alike, const pto_slice_t *slice) {
-    int64_t at;
-    if (!cut_of(slice, &at))
-        return;
-    if (alike->cut_count == PTO_CUTS_MAX)
-        alike->to = alike->from;
-    else
-        alike->cut[alike->cut_count++] = at;
-}
-
 /* Rounds that are alike: all of them, but for those of a shift of k near the node, those with and without a
  * slice of k, those of members from or up to one of k, and the last of several chunks, which may be shorter.
- * Slices of k limit them, or are cuts of `alike`, which may be NULL. */
-static pto_repeat_t find_repeat(const pto_plan_t *plan, int index, pto_alike_t *alike) {
+ */
+pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index) {
     const pto_node_t *loop = pto_node_at(plan, index);
     pto_repeat_t repeat = {loop->from, loop->power ? loop->from : loop->to, 1};
     for (int i = index + 1; i <= index + loop->span; i++) {
@@ -74,11 +55,8 @@ static pto_repeat_t find_repeat(const pto_plan_t *plan, int index, pto_alike_t *
             const pto_step_t *step = pto_step_at(plan, stage->step_first + s);
             if (step->source.chunks > 1 && repeat.uniform_to == loop->to)
                 repeat.uniform_to--;
-            const pto_slice_t *slices[] = {&step->source, &step->target};
-            for (int end = 0; end < 2 && alike; end++)
-                cut_at_slice(alike, slices[end]);
-            for (int end = 0; end < 2 && !alike; end++)
-                limit_to_slice(&repeat, slices[end], loop);
+            limit_to_slice(&repeat, &step->source, loop);
+            limit_to_slice(&repeat, &step->target, loop);
             limit_to_members(&repeat, step, pto_group_at(plan, step->group), loop);
             if (step->peers.kind != PTO_PEERS_SHIFT || step->peers.first.loop == 0)
                 continue;
@@ -89,17 +67,6 @@ static pto_repeat_t find_repeat(const pto_plan_t *plan, int index, pto_alike_t *
         }
     }
     return repeat;
-}
-
-pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index) { return find_repeat(plan, index, NULL); }
-
-pto_alike_t pto_find_alike(const pto_plan_t *plan, int index) {
-    pto_alike_t alike = {.to = 1};
-    pto_repeat_t repeat = find_repeat(plan, index, &alike);
-    bool any = repeat.period == 1 && alike.to > alike.from;
-    alike.from = repeat.uniform_from;
-    alike.to = any ? repeat.uniform_to : repeat.uniform_from;
-    return alike;
 }
 
 static pto_status_t price_rounds(pto_pricing_t *pricing, int loop, int64_t from, int64_t to) {
@@ -219,9 +186,5 @@ static pto_status_t price_loop(pto_pricing_t *pricing, int index, pto_repeat_t r
 pto_status_t pto_price_loop(pto_pricing_t *pricing, int index) {
     if (pto_pairs_price(pricing, index))
         return PTO_OK;
-    pto_repeat_t repeat = pto_find_repeat(pricing->plan, index);
-    pto_alike_t outer = pto_alike_begin(pricing, index);
-    pto_status_t status = price_loop(pricing, index, repeat);
-    pto_alike_end(pricing, outer);
-    return status;
+    return price_loop(pricing, index, pto_find_repeat(pricing->plan, index));
 }

@@ -39,9 +39,7 @@ void pto_occupied_repeat(pto_pricing_t *pricing, double times) {
 }
 
 static void add(pto_pricing_t *pricing, int64_t actor, pto_occupied_t what, double seconds) {
-    int64_t counter = actor * PTO_OCCUPIED_NICS + what;
-    pto_log_occupied(pricing, counter, seconds);
-    pricing->occupied_s[counter] += seconds;
+    pricing->occupied_s[actor * PTO_OCCUPIED_NICS + what] += seconds;
 }
 
 static int64_t nics_of(const pto_pricing_t *pricing, int64_t node) {
@@ -49,7 +47,6 @@ static int64_t nics_of(const pto_pricing_t *pricing, int64_t node) {
 }
 
 static void add_nics(pto_pricing_t *pricing, int64_t node, double seconds) {
-    pto_log_occupied(pricing, nics_of(pricing, node), seconds);
     pricing->occupied_s[nics_of(pricing, node)] += seconds;
 }
 

@@ -243,10 +243,6 @@ static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) 
     }
     pto_time_t longer = pto_time_max(out, in);
     pto_time_t other = pto_charge_time(&costs->other, pricing->machine, outflow);
-    if (pricing->logging) {
-        pto_log_add(pricing, actor, messages, longer);
-        pto_log_add(pricing, actor, &costs->other, other);
-    }
     if (!pto_ledger_add(mine, messages, longer) || !pto_ledger_add(mine, &costs->other, other))
         pricing->out_of_memory = true;
     if (costs->queued &&
@@ -443,8 +439,6 @@ static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage
     if (pto_messages_are_all(pricing, stage))
         return pto_messages_price(pricing, stage, k);
     pto_pricing_remember(pricing, pricing->before);
-    if (pto_log_replay(pricing, stage, k))
-        return PTO_OK;
     count_demand(pricing, stage, k);
     pto_occupied_stage(pricing);
     bool memory = pricing->loads.links.memory_s_per_byte != NULL;
@@ -459,7 +453,6 @@ static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage
                 status = price_actor(pricing, stage, pricing->order[i], k);
     if (memory)
         follow_memory(pricing, stage, k);
-    pto_log_end(pricing, status);
     return status;
 }
 

@@ -56,19 +56,6 @@ typedef struct {
     int64_t repeat; /* the number of the pto_raises_repeat that shifted it last */
 } pto_raised_at_t;
 
-enum { PTO_CUTS_MAX = 16 };
-
-/* Rounds of a loop, or chunks of a pipeline: those between two cuts charge each stage the same. */
-typedef struct {
-    int64_t from;
-    int64_t to;
-    int64_t serial; /* of the loop's run, so that another run is not taken for this one; 0: none */
-    int cut_count;
-    int64_t cut[PTO_CUTS_MAX];
-} pto_alike_t;
-
-typedef struct pto_stage_log pto_stage_log_t;
-
 /* A raise of a flag. */
 typedef struct {
     int64_t from;  /* the actor that raised it */
@@ -149,10 +136,6 @@ typedef struct {
     bool *asks;              /* per resource and actor: the current stage does */
     pto_behind_t *behind; /* per actor: what its next copy follows; in lanes, of a stage that follows the same
                              one of the chunk before without a gap */
-    pto_alike_t alike;    /* of the current loop */
-    int64_t serials;      /* runs of loops so far */
-    pto_stage_log_t *log; /* per stage */
-    pto_stage_log_t *logging; /* that of the current stage; NULL: it is not logged */
     int64_t gpu_count;
     pto_copies_t *engine; /* one per GPU that has actors */
     int64_t node_count;
@@ -176,9 +159,6 @@ typedef struct {
 /* Work: the stages that actors have walked in this thread, and the messages, copies, reductions and signals
  * that they looked at one by one there. Tests compare it with the order that it may grow by. */
 extern _Thread_local int64_t pto_price_visits;
-
-/* For tests: charge every round of this thread's prices, instead of doing again what one did (logs.c). */
-extern _Thread_local bool pto_price_each_round;
 
 /* For tests: price the actors of every GPU of a node, also of those that do the same (gpus.c). */
 extern _Thread_local bool pto_price_each_gpu;
@@ -204,7 +184,6 @@ typedef struct {
 } pto_repeat_t;
 
 pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index);
-pto_alike_t pto_find_alike(const pto_plan_t *plan, int index);
 pto_status_t pto_price_loop(pto_pricing_t *pricing, int index);
 
 /* Whether all actors that have gained anything since `before` have gained the same, which is `*gain` then.
@@ -214,29 +193,6 @@ bool pto_pricing_gain(const pto_pricing_t *pricing, const pto_ledger_t *now, con
 /* Shift the copies in the queues of GPUs as their actors are. */
 void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
                               double times);
-
-/* --- logs.c --------------------------------------------------------------------------------------------- */
-
-/* What a stage does to ledgers, so that rounds which are charged the same are charged once. */
-void pto_logs_release(pto_pricing_t *pricing);
-
-/* Before the rounds of a loop; the second takes the first one's result after them. */
-pto_alike_t pto_alike_begin(pto_pricing_t *pricing, int loop);
-void pto_alike_end(pto_pricing_t *pricing, pto_alike_t outer);
-
-/* Do again what the stage did in an earlier round that is charged the same, once `before` is set. False:
- * there was none, and if one may follow, what happens until pto_log_end is logged. */
-bool pto_log_replay(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k);
-void pto_log_end(pto_pricing_t *pricing, pto_status_t status);
-
-/* Log what follows: what the functions of these names do. While nothing is logged, none of these does
- * anything, and the first two are not called. */
-void pto_log_follow(pto_pricing_t *pricing, int64_t actor, int64_t sender);
-void pto_log_add(pto_pricing_t *pricing, int64_t actor, const pto_charge_t *charge, pto_time_t time);
-void pto_log_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource,
-                    const pto_charge_t *charge, pto_time_t time);
-void pto_log_ended(pto_pricing_t *pricing, int64_t actor);
-void pto_log_occupied(pto_pricing_t *pricing, int64_t counter, double seconds);
 
 /* --- lanes.c -------------------------------------------------------------------------------------------- */
 

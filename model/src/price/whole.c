@@ -68,7 +68,6 @@ static void release(pto_pricing_t *pricing) {
     free(pricing->outflow);
     free(pricing->occupied_s);
     pto_links_release(pricing);
-    pto_logs_release(pricing);
 }
 
 /* --- the price ---------------------------------------------------------------------------------------- */
