@@ -705,6 +705,7 @@ MACHINES := $(wildcard scenarios/machines/*.yaml)
 TOPOLOGIES := $(wildcard scenarios/topologies/*.yaml)
 # MPICH's own, with its license.
 MPICH_FILES := $(wildcard scenarios/libraries/mpich-4.0/*)
+MPI_LIBRARIES := $(wildcard scenarios/libraries/*.yaml)
 # libX.so.VERSION and the two links to it.
 SO_NAMES := $(foreach name,$(notdir $(SHARED_LIBRARIES)),$(name) $(name:.$(VERSION)=.$(SOVERSION)) $(name:.$(VERSION)=))
 
@@ -728,6 +729,7 @@ install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the 
 	done
 	install -m 644 $(MACHINES) $(DATA_AT)/machines
 	install -m 644 $(TOPOLOGIES) $(DATA_AT)/topologies
+	install -m 644 $(MPI_LIBRARIES) $(DATA_AT)/libraries
 	install -m 644 $(MPICH_FILES) $(DATA_AT)/libraries/mpich-4.0
 
 .PHONY: uninstall
@@ -735,7 +737,7 @@ uninstall: ## remove what `make install` installed with the same variables
 	rm -f $(addprefix $(BIN_AT)/,$(notdir $(PROGRAMS))) $(addprefix $(LIB_AT)/,$(notdir $(ARCHIVES) $(MAP_LIB) $(TUNER_LIB) $(PRELOADED)) $(SO_NAMES)) \
 		$(addprefix $(LIB_AT)/pkgconfig/,$(PC_FILES)) $(addprefix $(HEADERS_AT)/,$(notdir $(HEADERS))) \
 		$(MAN_FILES) $(addprefix $(DATA_AT)/machines/,$(notdir $(MACHINES))) \
-		$(addprefix $(DATA_AT)/topologies/,$(notdir $(TOPOLOGIES))) $(addprefix $(DATA_AT)/libraries/mpich-4.0/,$(notdir $(MPICH_FILES)))
+		$(addprefix $(DATA_AT)/topologies/,$(notdir $(TOPOLOGIES))) $(addprefix $(DATA_AT)/libraries/,$(notdir $(MPI_LIBRARIES))) $(addprefix $(DATA_AT)/libraries/mpich-4.0/,$(notdir $(MPICH_FILES)))
 	-rmdir $(HEADERS_AT) $(DATA_AT)/machines $(DATA_AT)/topologies $(DATA_AT)/libraries/mpich-4.0 $(DATA_AT)/libraries $(DATA_AT)
 
 DIST := portolan-$(VERSION)

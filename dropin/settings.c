@@ -85,18 +85,33 @@ static int64_t number_of(const char *name, int64_t least, int64_t most, int64_t 
 
 enum { VERSION_MAX = 1 << 15 }; /* of any MPI library: Open MPI's constant is too small for MPICH's text */
 
+static bool get_version(char version[VERSION_MAX]) {
+    int length = 0, (*get)(char *, int *);
+    preload_next("MPI_Get_library_version", &get, sizeof get);
+    return get && get(version, &length) == MPI_SUCCESS;
+}
+
 /* Handles of another MPI library than that of this build mean nothing here. */
 static bool is_own_mpi(void) {
     static char version[VERSION_MAX];
-    int length = 0, (*get_version)(char *, int *);
-    preload_next("MPI_Get_library_version", &get_version, sizeof get_version);
-    if (!get_version || get_version(version, &length) != MPI_SUCCESS)
+    if (!get_version(version))
         return false;
 #ifdef OPEN_MPI
     return strstr(version, "Open MPI") != NULL;
 #else
     return strstr(version, "MPICH") != NULL || strstr(version, "MVAPICH") != NULL;
 #endif
+}
+
+/* What is known of the running MPI library stands in for what the machine file lacks. */
+static void use_own_library(pto_machine_t *machine) {
+    static char version[VERSION_MAX];
+    char name[PTO_LIBRARY_NAME_MAX], *path = NULL;
+    pto_error_t unknown;
+    if (get_version(version) && pto_library_of_version(version, name) &&
+        pto_find_library(name, NULL, &path, &unknown) == PTO_OK)
+        pto_machine_use_library(machine, name, &unknown);
+    free(path);
 }
 
 /* PTO_ERR_NOT_FOUND without a message: off, as the user wishes. */
@@ -109,11 +124,13 @@ static pto_status_t read_machine(pto_error_t *err) {
         return pto_error_set(err, PTO_ERR_NOT_FOUND,
                              "PORTOLAN_MACHINE names no machine file, so all collectives are left to MPI "
                              "(portolan run --calibrate makes one)");
-    pto_machine_find_by(pto_find_machine); /* for those that it inherits */
+    pto_find_by_name();
     pto_status_t status = pto_find_machine(name, NULL, &path, err);
     if (status == PTO_OK)
         status = pto_machine_open(path, &drop.machine, err);
     free(path);
+    if (status == PTO_OK && !pto_machine_mpi_library(drop.machine))
+        use_own_library(drop.machine);
     pto_runs_t runs = status == PTO_OK ? pto_machine_runs(drop.machine) : PTO_RUNS_WAITED;
     if (runs != PTO_RUNS_WAITED)
         return pto_error_set(

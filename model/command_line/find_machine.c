@@ -10,6 +10,7 @@
 
 #include "base/text_file.h"
 #include "machine_folders.h"
+#include "portolan/machine.h"
 
 static bool is_folder(const char *path) {
     struct stat found;
@@ -25,6 +26,15 @@ static bool is_path(const char *name) {
     return strchr(name, '/') || (size > 5 && strcmp(name + size - 5, ".yaml") == 0);
 }
 
+typedef bool (*folder_at_t)(int index, char folder[PTO_FOLDER_MAX]);
+
+/* What a file describes, and where such files are. */
+typedef struct {
+    const char *what;
+    const char *list; /* what `portolan list` calls them */
+    folder_at_t folder_at;
+} file_kind_t;
+
 /* FOLDER/NAMEENDING, or NAMEENDING in the folder of `scenario`. */
 static char *candidate(const char *scenario, const char *folder, const char *name, const char *ending) {
     size_t size = strlen(folder) + strlen(name) + strlen(ending) + 2;
@@ -37,7 +47,8 @@ static char *candidate(const char *scenario, const char *folder, const char *nam
     return path;
 }
 
-static pto_status_t not_found(const char *name, char *const *path, int count, pto_error_t *err) {
+static pto_status_t not_found(const file_kind_t *kind, const char *name, char *const *path, int count,
+                              pto_error_t *err) {
     char places[PTO_ERROR_MESSAGE_MAX / 2] = "", near[PTO_FILE_NAME_MAX];
     for (int i = 0; i < count && path[i]; i++) {
         strncat(places, i ? ", " : "", sizeof places - strlen(places) - 1);
@@ -49,34 +60,35 @@ static pto_status_t not_found(const char *name, char *const *path, int count, pt
                 sizeof places - strlen(places) - 1);
     }
     if (count == 1 && is_folder(path[0]))
-        return pto_error_set(err, PTO_ERR_IO, "'%s' is a folder, not a machine file", path[0]);
+        return pto_error_set(err, PTO_ERR_IO, "'%s' is a folder, not a %s file", path[0], kind->what);
     if (count == 1 && is_odd(path[0]))
         return pto_error_set(err, PTO_ERR_IO, "'%s' is not a regular file", path[0]);
     if (count == 1)
-        return pto_error_set(err, PTO_ERR_IO, "no machine file '%s'", places);
-    if (pto_folders_suggest(pto_machine_folder, name, near))
-        return pto_error_set(err, PTO_ERR_IO, "no machine '%.40s'; did you mean '%s'?", name, near);
-    return pto_error_set(err, PTO_ERR_IO,
-                         "no machine '%.40s': looked for %s; `portolan list machines` shows all", name,
-                         places);
+        return pto_error_set(err, PTO_ERR_IO, "no %s file '%s'", kind->what, places);
+    if (pto_folders_suggest(kind->folder_at, name, near))
+        return pto_error_set(err, PTO_ERR_IO, "no %s '%.40s'; did you mean '%s'?", kind->what, name, near);
+    return pto_error_set(err, PTO_ERR_IO, "no %s '%.40s': looked for %s; `portolan list %s` shows all",
+                         kind->what, name, places, kind->list);
 }
 
 /* The paths that a name may refer to, in search order; returns their number. */
-static int candidates(const char *name, const char *scenario, char *path[CANDIDATES_MAX]) {
+static int candidates(folder_at_t folder_at, const char *name, const char *scenario,
+                      char *path[CANDIDATES_MAX]) {
     char folder[PTO_FOLDER_MAX];
     int count = 0;
     path[count++] = candidate(scenario, "", name, "");
     if (is_path(name))
         return count;
     path[count++] = candidate(scenario, "", name, ".yaml");
-    for (int i = 0; count < CANDIDATES_MAX && pto_machine_folder(i, folder); i++)
+    for (int i = 0; count < CANDIDATES_MAX && folder_at(i, folder); i++)
         path[count++] = candidate(NULL, folder, name, ".yaml");
     return count;
 }
 
-pto_status_t pto_find_machine(const char *name, const char *scenario, char **path, pto_error_t *err) {
+static pto_status_t find_file(const file_kind_t *kind, const char *name, const char *scenario, char **path,
+                              pto_error_t *err) {
     char *tried[CANDIDATES_MAX] = {NULL};
-    int count = candidates(name, scenario, tried), found = 0;
+    int count = candidates(kind->folder_at, name, scenario, tried), found = 0;
     pto_status_t status = PTO_OK;
     for (int i = 0; i < count && status == PTO_OK; i++)
         if (!tried[i])
@@ -84,11 +96,26 @@ pto_status_t pto_find_machine(const char *name, const char *scenario, char **pat
     while (status == PTO_OK && found < count && !pto_file_is_readable(tried[found]))
         found++;
     if (status == PTO_OK && found == count)
-        status = not_found(name, tried, count, err);
+        status = not_found(kind, name, tried, count, err);
     if (status == PTO_OK)
         *path = tried[found];
     for (int i = 0; i < count; i++)
         if (status != PTO_OK || i != found)
             free(tried[i]);
     return status;
+}
+
+pto_status_t pto_find_machine(const char *name, const char *scenario, char **path, pto_error_t *err) {
+    static const file_kind_t machine = {"machine", "machines", pto_machine_folder};
+    return find_file(&machine, name, scenario, path, err);
+}
+
+pto_status_t pto_find_library(const char *name, const char *machine, char **path, pto_error_t *err) {
+    static const file_kind_t library = {"MPI library", "libraries", pto_library_folder};
+    return find_file(&library, name, machine, path, err);
+}
+
+void pto_find_by_name(void) {
+    pto_machine_find_by(pto_find_machine);
+    pto_library_find_by(pto_find_library);
 }

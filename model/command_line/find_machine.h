@@ -10,4 +10,10 @@
  * PTO_ERR_IO, which lists the places searched. */
 pto_status_t pto_find_machine(const char *name, const char *scenario, char **path, pto_error_t *err);
 
+/* The same for the file of an MPI library, which the file `machine` names. */
+pto_status_t pto_find_library(const char *name, const char *machine, char **path, pto_error_t *err);
+
+/* Let machine files find in this way what they inherit and their MPI library. */
+void pto_find_by_name(void);
+
 #endif

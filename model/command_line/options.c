@@ -148,7 +148,7 @@ static pto_status_t bind(pto_options_t *options, pto_error_t *err) {
 
 int pto_options_apply(const pto_arguments_t *arguments, void *target) {
     pto_error_t err = {0};
-    pto_machine_find_by(pto_find_machine);
+    pto_find_by_name();
     pto_status_t status = pto_arguments_apply(arguments, target, &err);
     if (status == PTO_ERR_IO)
         return pto_report_error(&err);
@@ -265,7 +265,7 @@ pto_status_t pto_options_open(const pto_arguments_t *arguments, pto_options_t *o
 }
 
 int pto_options_finish(const pto_arguments_t *arguments, pto_options_t *options) {
-    pto_machine_find_by(pto_find_machine);
+    pto_find_by_name();
     const pto_syntax_t *syntax = arguments->syntax;
     if (arguments->operand_count > 1)
         return pto_usage_error(syntax, "'%s' is one scenario too many: a run takes one",

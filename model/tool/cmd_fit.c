@@ -6,6 +6,7 @@
 
 #include "base/names.h"
 #include "command.h"
+#include "command_line/find_machine.h"
 #include "command_line/options.h"
 #include "command_line/terminal.h"
 #include "portolan/fit.h"
@@ -364,6 +365,19 @@ static pto_status_t add_collectives(arguments_t *arguments, pto_fit_t *fit, pto_
     return status;
 }
 
+/* The library that the samples were measured with, where its tables are known. An inherited file names its
+ * own. */
+static pto_status_t use_library(const pto_samples_t *samples, const arguments_t *arguments,
+                                pto_machine_t *machine, pto_error_t *err) {
+    const char *version = pto_samples_provenance(samples, "mpi");
+    char name[PTO_LIBRARY_NAME_MAX], *path = NULL;
+    if (arguments->fit.inherits || !version || !pto_library_of_version(version, name) ||
+        pto_find_library(name, NULL, &path, NULL) != PTO_OK)
+        return PTO_OK;
+    free(path);
+    return pto_machine_use_library(machine, name, err);
+}
+
 static pto_status_t fit_and_write(const pto_samples_t *samples, arguments_t *arguments, pto_error_t *err) {
     const char *source =
         arguments->source != NULL ? arguments->source : pto_samples_provenance(samples, "source");
@@ -375,6 +389,8 @@ static pto_status_t fit_and_write(const pto_samples_t *samples, arguments_t *arg
         return status;
     pto_fit_collectives_t collectives = {0};
     status = add_collectives(arguments, &fit, &collectives, err);
+    if (status == PTO_OK) /* what was found by collectives comes before the library's tables */
+        status = use_library(samples, arguments, fit.machine, err);
     if (status == PTO_OK)
         status = borrow(arguments, fit.machine, err);
     if (status == PTO_OK && arguments->out != NULL)
@@ -419,6 +435,7 @@ static int fit_files(arguments_t *arguments) {
 
 static int run(const pto_arguments_t *given) {
     arguments_t arguments = {.samples = given->operand, .samples_count = given->operand_count};
+    pto_find_by_name();
     pto_error_t err = {0};
     if (pto_arguments_apply(given, &arguments, &err) != PTO_OK)
         return pto_usage_error(&syntax, "%s", err.message);

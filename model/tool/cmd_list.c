@@ -1,6 +1,7 @@
 /* portolan list: everything portolan knows, from the registries that it uses itself. */
 #include <glob.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "command.h"
 #include "command_line/machine_folders.h"
@@ -8,10 +9,11 @@
 #include "command_line/terminal.h"
 #include "portolan/map.h"
 #include "portolan/topology.h"
+#include "show/table.h"
 
 static const char usage[] =
     "usage: portolan list [collectives|strategies|algorithms|mappers|terms|parameters|machines|\n"
-    "                     topologies]...\n"
+    "                     topologies|libraries]...\n"
     "\n"
     "Lists what portolan knows: everything, or the given kinds. Terms are those that --model published+TERM\n"
     "adds to the papers' messages, injection and copies. Parameters are those of a machine file, with their\n"
@@ -128,13 +130,28 @@ static void list_topologies(void) {
         list_files(folder, list_topology);
 }
 
+static pto_status_t list_library(const char *path, pto_error_t *err) {
+    (void)err;
+    const char *name = pto_file_name(path);
+    char stem[PTO_FILE_NAME_MAX];
+    snprintf(stem, sizeof stem, "%.*s", (int)(strlen(name) - strlen(".yaml")), name);
+    print_file(stem, path);
+    return PTO_OK;
+}
+
+static void list_libraries(void) {
+    char folder[PTO_FOLDER_MAX];
+    for (int i = 0; pto_library_folder(i, folder); i++)
+        list_files(folder, list_library);
+}
+
 static const struct {
     const char *name;
     void (*print)(void);
 } kinds[] = {
     {"collectives", list_collectives}, {"strategies", list_strategies}, {"algorithms", list_algorithms},
     {"mappers", list_mappers},         {"terms", list_terms},           {"parameters", list_parameters},
-    {"machines", list_machines},       {"topologies", list_topologies},
+    {"machines", list_machines},       {"topologies", list_topologies}, {"libraries", list_libraries},
 };
 
 static const char *kind_at(int i) { return i < (int)(sizeof kinds / sizeof *kinds) ? kinds[i].name : NULL; }
@@ -165,9 +182,8 @@ static int list(const pto_arguments_t *arguments) {
     return any_unreadable ? PTO_EXIT_ERROR : code;
 }
 
-const pto_command_t pto_command_list = {
-    .name = "list",
-    .summary =
-        "list collectives, strategies, algorithms, mappers, model terms, parameters, machines, topologies",
-    .syntax = &syntax,
-    .run = list};
+const pto_command_t pto_command_list = {.name = "list",
+                                        .summary = "list collectives, strategies, algorithms, mappers, model "
+                                                   "terms, parameters, machines, topologies, libraries",
+                                        .syntax = &syntax,
+                                        .run = list};

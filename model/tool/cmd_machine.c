@@ -6,6 +6,7 @@
 
 #include "base/names.h"
 #include "command.h"
+#include "command_line/find_machine.h"
 #include "portolan/units.h"
 
 static const char usage[] =
@@ -40,6 +41,7 @@ typedef struct {
 typedef struct {
     const char *name;
     const char *source;
+    const char *mpi;
     int64_t sockets, gpus, cores, nics, gpu_memory, host_memory;
     link_t gpu, host, nic, memory;
     bool without_gpudirect;
@@ -154,6 +156,16 @@ static pto_status_t apply_memory(void *target, const char *text, pto_error_t *er
     return read_link(text, memory, err);
 }
 
+static pto_status_t apply_mpi(void *target, const char *text, pto_error_t *err) {
+    char *path;
+    pto_status_t status = pto_find_library(text, NULL, &path, err);
+    if (status != PTO_OK)
+        return status;
+    free(path);
+    ((machine_t *)target)->mpi = text;
+    return PTO_OK;
+}
+
 static const char *new_at(int i) { return i == 0 ? "new" : NULL; }
 
 #define STORE(form, member) PTO_STORE(form, machine_t, member)
@@ -175,6 +187,8 @@ static const pto_option_t machine_options[] = {
      .least = MEMORY_LEAST_BYTES},
     {"host-memory-bandwidth", "MEMORY", "of a socket, as in '8xDDR5-4800' (default: no limit, not priced)",
      .apply = apply_memory},
+    {"mpi", "NAME", "the MPI library, as open-mpi-4.1 (portolan list libraries; default: unknown)",
+     .apply = apply_mpi},
     {"source", "TEXT", "where the numbers are from", STORE(TEXT, source), .standard = "datasheets"},
     {"out", "FILE.yaml", "write the file there instead of to standard output (-)", STORE(TEXT, files.out)},
     {"force", NULL, "replace a file that exists", STORE(FLAG, files.force)},
@@ -286,6 +300,18 @@ static void write_gpu_messages(FILE *stream, const machine_t *machine) {
         write_injection(stream, machine, gpudirect);
 }
 
+/* What an MPI library copies to when it stages GPU buffers itself: never faster than the link. */
+static void write_pageable(FILE *stream, guess_t link) {
+    const guess_t start = {1e-5, 6e-6, 3.5e-5};
+    guess_t byte = {8e-11, 6e-11, 2.5e-10};
+    byte.value = byte.value > link.value ? byte.value : link.value;
+    byte.low = byte.low > link.low ? byte.low : link.low;
+    byte.high = byte.high > link.high ? byte.high : link.high;
+    fputs("  pageable: # H200s; high: V100s of Lassen\n", stream);
+    write_cost(stream, "    h2d: ", start, byte, "");
+    write_cost(stream, "    d2h: ", start, byte, "");
+}
+
 static void write_copies(FILE *stream, const machine_t *machine) {
     const guess_t start = {9e-6, 6e-6, 1.35e-5}, link = reached(&machine->host, 1);
     fputs("\ncopies:", stream);
@@ -295,6 +321,7 @@ static void write_copies(FILE *stream, const machine_t *machine) {
         write_cost(stream, "  d2h: {on_socket: ", start, link, "}");
         write_cost(stream, "  d2d: {on_socket: ", (guess_t){7.2e-6, 6e-6, 2.5e-5},
                    (guess_t){3e-12, 1e-12, 4.2e-11}, "} # H200s; high: a V100");
+        write_pageable(stream, link);
     }
     write_cost(stream, "  h2h: {on_socket: ", (guess_t){1e-8, 0, 1e-6}, (guess_t){1.5e-10, 1e-10, 4.5e-10},
                "} # a host of H200s; high: Lassen");
@@ -372,9 +399,11 @@ static void write_head(FILE *stream, const machine_t *machine) {
             fprintf(stream, "# %s: %.4g GB/s (%s%s%s)\n", what[i], 1e-9 / link[i]->s_per_byte, link[i]->name,
                     strcmp(link[i]->source, "as given") ? ": " : "",
                     strcmp(link[i]->source, "as given") ? link[i]->source : "");
-    fprintf(stream, "machine: \"%s\"\nsource: \"%s\"\nnode: {sockets: %lld, gpus: %lld, cores: %lld}\n\n",
-            machine->name, machine->source, (long long)machine->sockets, (long long)machine->gpus,
-            (long long)machine->cores);
+    fprintf(stream, "machine: \"%s\"\nsource: \"%s\"\n", machine->name, machine->source);
+    if (machine->mpi)
+        fprintf(stream, "mpi_library: %s\n", machine->mpi);
+    fprintf(stream, "node: {sockets: %lld, gpus: %lld, cores: %lld}\n\n", (long long)machine->sockets,
+            (long long)machine->gpus, (long long)machine->cores);
 }
 
 static pto_status_t write_machine(void *context, FILE *stream, pto_error_t *err) {

@@ -157,7 +157,7 @@ static pto_status_t set_environment(const run_t *run, const char *library, const
 static pto_status_t find_whole_path(const char *name, char **path, pto_error_t *err) {
     char *found = NULL;
     pto_machine_t *machine = NULL;
-    pto_machine_find_by(pto_find_machine); /* for those that it inherits */
+    pto_find_by_name();
     pto_status_t status = pto_find_machine(name, NULL, &found, err);
     if (status == PTO_OK)
         status = pto_machine_open(found, &machine, err);

@@ -161,6 +161,21 @@ typedef pto_status_t (*pto_machine_find_t)(const char *name, const char *beside,
  * To be set before any machine is read. */
 void pto_machine_find_by(pto_machine_find_t find);
 
+/* The same for the files of MPI libraries; NULL: ../libraries/NAME.yaml, from the folder of the machine. */
+void pto_library_find_by(pto_machine_find_t find);
+
+/* The MPI library that the machine file names; NULL: none. */
+const char *pto_machine_mpi_library(const pto_machine_t *machine);
+
+/* Take `name` as the machine's MPI library, with the tables of its file for what the machine has none. On
+ * failure the machine may have some of them. Errors: those of finding and reading the file. */
+pto_status_t pto_machine_use_library(pto_machine_t *machine, const char *name, pto_error_t *err);
+
+/* The name of a library's file, from what MPI_Get_library_version returns or a line `mpi=` of samples has.
+ * Returns false, with `name` unchanged, for an unknown library; the file need not exist. */
+enum { PTO_LIBRARY_NAME_MAX = 40 };
+bool pto_library_of_version(const char *version, char name[PTO_LIBRARY_NAME_MAX]);
+
 /* 16 hexadecimal digits that depend on every number of the machine, wherever it is from, what-ifs included,
  * with its intervals and `model_error`, and not on comments, names or parameters that the machine does not
  * have. Returns `text`. */

@@ -238,6 +238,8 @@ static pto_status_t add(pto_machine_files_t *files, pto_yaml_node_t *root, const
     status = load(files, chain, &reader, named, &other);
     if (status == PTO_OK && other) {
         keep(other);
+        if (child_of(root, "mpi_library")) /* the tables are another library's */
+            drop(other, has_key, "library");
         merge(root, other);
     }
     pto_yaml_destroy(other);

@@ -145,6 +145,7 @@ void pto_library_tables_free(pto_library_table_t *table, int count) {
 
 static bool copy_table(const pto_library_table_t *from, pto_library_table_t *to) {
     to->space = from->space;
+    to->of_library = from->of_library;
     to->collective = pto_text_copy(from->collective);
     to->rule = calloc((size_t)from->rule_count + 1, sizeof *to->rule);
     bool copied = to->collective && to->rule;

@@ -78,8 +78,8 @@ const pto_cost_row_t *pto_machine_lines(const pto_machine_t *machine, int64_t gp
     return row_by_gpus(&machine->remote_lines, gpus, 1, bytes);
 }
 
-static const pto_library_table_t *find_table(const pto_library_table_t *table, int count,
-                                             const char *collective, pto_space_t space) {
+const pto_library_table_t *pto_library_table_find(const pto_library_table_t *table, int count,
+                                                  const char *collective, pto_space_t space) {
     for (int i = 0; i < count; i++)
         if (table[i].space == space && strcmp(table[i].collective, collective) == 0)
             return &table[i];
@@ -106,22 +106,25 @@ static const pto_library_rule_t *find_rule(const pto_library_table_t *table, int
 
 const pto_library_rule_t *pto_machine_library(const pto_machine_t *machine, const char *collective,
                                               pto_space_t space, int64_t procs, int64_t bytes) {
-    return find_rule(find_table(machine->library, machine->library_count, collective, space), procs, bytes);
+    return find_rule(pto_library_table_find(machine->library, machine->library_count, collective, space),
+                     procs, bytes);
 }
 
 bool pto_machine_has_library(const pto_machine_t *machine, const char *collective, pto_space_t space) {
-    return find_table(machine->library, machine->library_count, collective, space) != NULL;
+    return pto_library_table_find(machine->library, machine->library_count, collective, space) != NULL;
 }
 
 const pto_library_rule_t *pto_machine_tuning(const pto_machine_t *machine, const char *collective,
                                              int64_t procs, int64_t bytes) {
-    return find_rule(find_table(machine->tuning, machine->tuning_count, collective, PTO_SPACE_CPU), procs,
-                     bytes);
+    return find_rule(
+        pto_library_table_find(machine->tuning, machine->tuning_count, collective, PTO_SPACE_CPU), procs,
+        bytes);
 }
 
 void pto_machine_fini(pto_machine_t *machine) {
     free(machine->name);
     free(machine->source);
+    free(machine->mpi_library);
     free(machine->inherits);
     pto_machine_files_fini(&machine->files);
     free(machine->model);
@@ -227,6 +230,7 @@ static bool copy_cells(const pto_machine_t *machine, pto_machine_t *clone) {
 pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clone, pto_error_t *err) {
     pto_machine_t made = {.mps = machine->mps, .runs = machine->runs, .fabric = machine->fabric};
     bool complete = copy_text(machine->name, &made.name) && copy_text(machine->source, &made.source) &&
+                    copy_text(machine->mpi_library, &made.mpi_library) &&
                     copy_text(machine->inherits, &made.inherits) &&
                     copy_files(&machine->files, &made.files) && copy_text(machine->model, &made.model) &&
                     copy_text(machine->what_if, &made.what_if) && copy_cells(machine, &made) &&

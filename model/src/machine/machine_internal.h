@@ -57,6 +57,7 @@ void pto_cost_row_name(const pto_cost_row_t *row, char *text);
 typedef struct {
     char *collective;
     pto_space_t space;
+    bool of_library; /* of the file of `mpi_library`, which is written in its place */
     int rule_count;
     pto_library_rule_t *rule;
 } pto_library_table_t;
@@ -83,6 +84,7 @@ typedef struct {
 struct pto_machine {
     char *name;
     char *source;
+    char *mpi_library;         /* a file of scenarios/libraries; NULL: unknown */
     char *inherits;            /* to be written; a file that is read holds what it inherits. NULL: nothing */
     const char *path;          /* the file it was read from: the first of */
     pto_machine_files_t files; /* this and those that it inherits */

@@ -6,70 +6,13 @@
 
 #include "base/text_file.h"
 #include "machine/cost_read.h"
+#include "machine/library.h"
 #include "machine/library_rules.h"
 #include "machine/topology_internal.h"
 
 enum { FILE_BYTES_MAX = 4 << 20, SEGMENT_MAX = 40 };
 
 #define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
-
-/* --- the library's own algorithms ----------------------------------------------------------------------- */
-
-static const char *const library_collective[] = {"allreduce", "alltoall",  "alltoallv", "reduce",
-                                                 "broadcast", "allgather", "halo",      "reduce_scatter",
-                                                 "gather",    "scatter",   "allgatherv"};
-enum { LIBRARY_COLLECTIVE_COUNT = sizeof library_collective / sizeof *library_collective };
-
-typedef struct {
-    pto_machine_t *machine;
-    const char *collective;
-} library_slot_t;
-
-static pto_status_t read_library_space(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
-                                       int argument) {
-    const library_slot_t *library = slot;
-    pto_machine_t *machine = library->machine;
-    pto_library_table_t *table = &machine->library[machine->library_count];
-    table->space = (pto_space_t)argument;
-    table->collective = pto_text_copy(library->collective);
-    if (!table->collective)
-        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
-    machine->library_count++;
-    return pto_read_rules(reader, node, &pto_library_row, &table->rule, &table->rule_count);
-}
-
-static const pto_yaml_field_t library_space_fields[] = {
-    {.key = "cpu", .read = read_library_space, .argument = PTO_SPACE_CPU},
-    {.key = "gpu", .read = read_library_space, .argument = PTO_SPACE_GPU},
-};
-static const pto_yaml_table_t library_space_table = {
-    .what = "a collective of 'library'", FIELDS(library_space_fields), .nonempty = true};
-
-static pto_status_t read_library_collective(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                                            void *slot, int argument) {
-    library_slot_t library = {.machine = slot, .collective = library_collective[argument]};
-    if (!library.machine->library) /* once, with room for all that can be named */
-        library.machine->library =
-            calloc(LIBRARY_COLLECTIVE_COUNT * PTO_SPACE_COUNT, sizeof *library.machine->library);
-    if (!library.machine->library)
-        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
-    return pto_read_mapping(reader, node, &library_space_table, &library);
-}
-
-static const pto_yaml_field_t library_fields[] = {
-    {.key = "allreduce", .read = read_library_collective, .argument = 0},
-    {.key = "alltoall", .read = read_library_collective, .argument = 1},
-    {.key = "alltoallv", .read = read_library_collective, .argument = 2},
-    {.key = "reduce", .read = read_library_collective, .argument = 3},
-    {.key = "broadcast", .read = read_library_collective, .argument = 4},
-    {.key = "allgather", .read = read_library_collective, .argument = 5},
-    {.key = "halo", .read = read_library_collective, .argument = 6},
-    {.key = "reduce_scatter", .read = read_library_collective, .argument = 7},
-    {.key = "gather", .read = read_library_collective, .argument = 8},
-    {.key = "scatter", .read = read_library_collective, .argument = 9},
-    {.key = "allgatherv", .read = read_library_collective, .argument = 10},
-};
-static const pto_yaml_table_t library_table = {.what = "'library'", FIELDS(library_fields), .nonempty = true};
 
 /* --- the topology of a node ----------------------------------------------------------------------------- */
 
@@ -223,9 +166,9 @@ static pto_status_t read_source(const pto_reader_t *reader, const pto_yaml_node_
     return pto_read_remark(reader, node, &machine->source, 0);
 }
 
-static pto_status_t read_library(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                                 pto_machine_t *machine) {
-    return pto_read_mapping(reader, node, &library_table, machine);
+static pto_status_t read_mpi_library(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                     pto_machine_t *machine) {
+    return pto_read_text(reader, node, &machine->mpi_library, 0);
 }
 
 static pto_status_t read_tuning(const pto_reader_t *reader, const pto_yaml_node_t *node,
@@ -255,7 +198,8 @@ static const struct {
     pto_status_t (*read)(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_machine_t *machine);
 } top[] = {{"machine", true, read_name},
            {"source", true, read_source},
-           {"library", false, read_library},
+           {"mpi_library", false, read_mpi_library},
+           {"library", false, pto_read_library},
            {"topology", false, read_topology},
            {"tuning", false, read_tuning},
            {"fitted_to", false, read_fitted_to},
@@ -368,6 +312,16 @@ static pto_status_t read_section(const pto_reader_t *reader, const pto_yaml_node
     return pto_read_mapping(reader, node, &table, &section);
 }
 
+/* The tables of the MPI library that the file names, for what it has no table of its own. */
+static pto_status_t add_library(const pto_reader_t *reader, const pto_yaml_node_t *root,
+                                pto_machine_t *machine) {
+    pto_error_t fault = {.status = PTO_OK};
+    if (!machine->mpi_library)
+        return PTO_OK;
+    pto_status_t status = pto_machine_add_library(machine, machine->mpi_library, reader->path, &fault);
+    return status == PTO_OK ? status : pto_read_fail_as(reader, pto_yaml_find(root, "mpi_library"), &fault);
+}
+
 pto_status_t pto_machine_parse(const char *text, size_t text_size, const char *path, pto_machine_t *machine,
                                pto_error_t *err) {
     pto_machine_t made = {.files = {.count = 1, .path = {pto_text_copy(path)}}};
@@ -381,6 +335,8 @@ pto_status_t pto_machine_parse(const char *text, size_t text_size, const char *p
         status = pto_machine_inherit(&made.files, root, err);
     if (status == PTO_OK)
         status = read_section(&reader, root, &made, "", (pto_word_t){0});
+    if (status == PTO_OK)
+        status = add_library(&reader, root, &made);
     if (status == PTO_OK)
         status = check_topology(&reader, root, &made);
     if (status == PTO_OK)

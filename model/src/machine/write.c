@@ -249,25 +249,28 @@ static void put_rule(pto_text_t *writer, int indent, const pto_library_rule_t *r
                      rule->staged_members.out);
 }
 
-/* Both spaces of a collective are one mapping, wherever their tables lie. */
+static void put_library_table(pto_text_t *writer, const pto_library_table_t *table) {
+    pto_text_add(writer, "    %s:\n", pto_space_name(table->space));
+    for (int r = 0; r < table->rule_count; r++)
+        put_rule(writer, 6, &table->rule[r]);
+}
+
+/* Both spaces of a collective are one mapping, wherever their tables lie. The library's own file has the
+ * others. */
 static void put_library(pto_text_t *writer, const pto_machine_t *machine) {
+    const pto_library_table_t *table = machine->library;
+    bool any = false;
     for (int i = 0; i < machine->library_count; i++) {
-        const char *collective = machine->library[i].collective;
-        bool first = true;
+        bool first = !table[i].of_library;
         for (int j = 0; j < i; j++)
-            first = first && strcmp(machine->library[j].collective, collective) != 0;
-        put(writer, i == 0 ? "\nlibrary:\n" : "");
+            first = first && (table[j].of_library || strcmp(table[j].collective, table[i].collective) != 0);
         if (!first)
             continue;
-        pto_text_add(writer, "  %s:\n", collective);
-        for (int j = i; j < machine->library_count; j++) {
-            const pto_library_table_t *table = &machine->library[j];
-            if (strcmp(table->collective, collective) == 0) {
-                pto_text_add(writer, "    %s:\n", pto_space_name(table->space));
-                for (int r = 0; r < table->rule_count; r++)
-                    put_rule(writer, 6, &table->rule[r]);
-            }
-        }
+        pto_text_add(writer, "%s  %s:\n", any ? "" : "\nlibrary:\n", table[i].collective);
+        any = true;
+        for (int j = i; j < machine->library_count; j++)
+            if (!table[j].of_library && strcmp(table[j].collective, table[i].collective) == 0)
+                put_library_table(writer, &table[j]);
     }
 }
 
@@ -450,6 +453,8 @@ pto_status_t pto_machine_format(const pto_machine_t *machine, const char *commen
         put(&writer, "\ninherits: ");
         put_quoted(&writer, machine->inherits);
     }
+    if (machine->mpi_library != NULL)
+        pto_text_add(&writer, "\nmpi_library: %s", machine->mpi_library);
     if (machine->mps != PTO_MPS_UNKNOWN)
         pto_text_add(&writer, "\nmps: %s", pto_mps_name(machine->mps));
     if (machine->runs != PTO_RUNS_WAITED)

@@ -1,0 +1,259 @@
+/* What is known of MPI libraries: tables of algorithms in a machine file, or in a file of a library of its
+ * own (docs/formats.md, 'MPI libraries') that machine files name. */
+#include "machine/library.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text_file.h"
+#include "machine/library_rules.h"
+
+enum { FILE_BYTES_MAX = 1 << 20, INHERITED_MAX = 4 };
+
+#define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
+
+/* --- tables --------------------------------------------------------------------------------------------- */
+
+static const char *const library_collective[] = {"allreduce", "alltoall",  "alltoallv", "reduce",
+                                                 "broadcast", "allgather", "halo",      "reduce_scatter",
+                                                 "gather",    "scatter",   "allgatherv"};
+enum { LIBRARY_COLLECTIVE_COUNT = sizeof library_collective / sizeof *library_collective };
+
+typedef struct {
+    pto_machine_t *machine;
+    const char *collective;
+} library_slot_t;
+
+/* `gpu: as_cpu`, or `staged` as well: the rows for host memory, which stand before. */
+static pto_status_t read_same(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                              const pto_machine_t *machine, pto_library_table_t *table) {
+    static const char *const word[] = {"as_cpu", "staged"};
+    const pto_library_table_t *host = pto_library_table_find(machine->library, machine->library_count - 1,
+                                                             table->collective, PTO_SPACE_CPU);
+    bool staged = strcmp(node->text, word[1]) == 0;
+    if (!staged && strcmp(node->text, word[0]) != 0)
+        return pto_read_fail(reader, node, PTO_ERR_TYPE, "%s: expected a list of rows, %s or %s, not '%s'",
+                             node->key, word[0], word[1], node->text);
+    if (!host)
+        return pto_read_fail(reader, node, PTO_ERR_RANGE, "%s: %s has no rows for cpu before", node->key,
+                             table->collective);
+    pto_library_table_t *copy;
+    if (!pto_library_tables_copy(host, 1, &copy))
+        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    table->rule = copy->rule;
+    table->rule_count = copy->rule_count;
+    copy->rule = NULL;
+    copy->rule_count = 0;
+    pto_library_tables_free(copy, 1);
+    for (int i = 0; i < table->rule_count; i++)
+        table->rule[i].staged = table->rule[i].staged || staged;
+    return PTO_OK;
+}
+
+static pto_status_t read_library_space(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                       int argument) {
+    const library_slot_t *library = slot;
+    pto_machine_t *machine = library->machine;
+    pto_library_table_t *table = &machine->library[machine->library_count];
+    table->space = (pto_space_t)argument;
+    table->collective = pto_text_copy(library->collective);
+    if (!table->collective)
+        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    machine->library_count++;
+    return node->kind == PTO_YAML_SCALAR
+               ? read_same(reader, node, machine, table)
+               : pto_read_rules(reader, node, &pto_library_row, &table->rule, &table->rule_count);
+}
+
+static const pto_yaml_field_t library_space_fields[] = {
+    {.key = "cpu", .read = read_library_space, .argument = PTO_SPACE_CPU},
+    {.key = "gpu", .read = read_library_space, .argument = PTO_SPACE_GPU},
+};
+static const pto_yaml_table_t library_space_table = {
+    .what = "a collective of 'library'", FIELDS(library_space_fields), .nonempty = true};
+
+static pto_status_t read_library_collective(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                            void *slot, int argument) {
+    library_slot_t library = {.machine = slot, .collective = library_collective[argument]};
+    if (!library.machine->library) /* once, with room for all that can be named */
+        library.machine->library =
+            calloc(LIBRARY_COLLECTIVE_COUNT * PTO_SPACE_COUNT, sizeof *library.machine->library);
+    if (!library.machine->library)
+        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    return pto_read_mapping(reader, node, &library_space_table, &library);
+}
+
+static const pto_yaml_field_t library_fields[] = {
+    {.key = "allreduce", .read = read_library_collective, .argument = 0},
+    {.key = "alltoall", .read = read_library_collective, .argument = 1},
+    {.key = "alltoallv", .read = read_library_collective, .argument = 2},
+    {.key = "reduce", .read = read_library_collective, .argument = 3},
+    {.key = "broadcast", .read = read_library_collective, .argument = 4},
+    {.key = "allgather", .read = read_library_collective, .argument = 5},
+    {.key = "halo", .read = read_library_collective, .argument = 6},
+    {.key = "reduce_scatter", .read = read_library_collective, .argument = 7},
+    {.key = "gather", .read = read_library_collective, .argument = 8},
+    {.key = "scatter", .read = read_library_collective, .argument = 9},
+    {.key = "allgatherv", .read = read_library_collective, .argument = 10},
+};
+static const pto_yaml_table_t library_table = {.what = "'library'", FIELDS(library_fields), .nonempty = true};
+
+pto_status_t pto_read_library(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                              pto_machine_t *machine) {
+    return pto_read_mapping(reader, node, &library_table, machine);
+}
+
+/* --- files ---------------------------------------------------------------------------------------------- */
+
+static pto_machine_find_t find_by_name;
+
+void pto_library_find_by(pto_machine_find_t find) { find_by_name = find; }
+
+typedef struct {
+    char *name, *source, *inherits;
+    pto_machine_t tables; /* `library` alone */
+} library_file_t;
+
+static void library_file_fini(library_file_t *file) {
+    free(file->name);
+    free(file->source);
+    free(file->inherits);
+    pto_library_tables_free(file->tables.library, file->tables.library_count);
+}
+
+static pto_status_t read_tables(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                int argument) {
+    (void)argument;
+    return pto_read_library(reader, node, slot);
+}
+
+static const pto_yaml_field_t file_fields[] = {
+    {.key = "mpi_library", .read = pto_read_text, .offset = offsetof(library_file_t, name), .required = true},
+    {.key = "source", .read = pto_read_remark, .offset = offsetof(library_file_t, source), .required = true},
+    {.key = "inherits", .read = pto_read_text, .offset = offsetof(library_file_t, inherits)},
+    {.key = "library", .read = read_tables, .offset = offsetof(library_file_t, tables)},
+};
+static const pto_yaml_table_t file_table = {.what = "the file of an MPI library", FIELDS(file_fields)};
+
+static pto_status_t read_file(const char *path, library_file_t *file, pto_error_t *err) {
+    char *text = NULL;
+    size_t size = 0;
+    pto_yaml_node_t *root = NULL;
+    const pto_reader_t reader = {.path = path, .err = err};
+    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
+    if (status == PTO_OK)
+        status = pto_yaml_parse(text, size, path, &root, err);
+    if (status == PTO_OK)
+        status = pto_read_mapping(&reader, root, &file_table, file);
+    pto_yaml_destroy(root);
+    free(text);
+    return status;
+}
+
+/* By the program's own search, or in the folder beside that of the machine file. */
+static pto_status_t find_file(const char *name, const char *beside, char **path, pto_error_t *err) {
+    char relative[128];
+    if (find_by_name)
+        return find_by_name(name, beside, path, err);
+    snprintf(relative, sizeof relative, "../libraries/%.80s.yaml", name);
+    *path = pto_path_beside(beside, strchr(name, '/') ? name : relative);
+    return *path ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a library's tables");
+}
+
+/* Move the tables that the machine lacks. */
+static bool move_tables(pto_machine_t *from, pto_machine_t *machine) {
+    const size_t room = LIBRARY_COLLECTIVE_COUNT * PTO_SPACE_COUNT;
+    pto_library_table_t *grown = realloc(machine->library, room * sizeof *grown);
+    if (!grown)
+        return false;
+    machine->library = grown;
+    for (int i = 0; i < from->library_count; i++) {
+        pto_library_table_t *table = &from->library[i];
+        if (pto_library_table_find(grown, machine->library_count, table->collective, table->space))
+            continue;
+        grown[machine->library_count] = *table;
+        grown[machine->library_count++].of_library = true;
+        *table = (pto_library_table_t){0};
+    }
+    return true;
+}
+
+pto_status_t pto_machine_add_library(pto_machine_t *machine, const char *name, const char *beside,
+                                     pto_error_t *err) {
+    char *next = pto_text_copy(name);
+    pto_status_t status = PTO_OK;
+    for (int depth = 0; next && status == PTO_OK; depth++) {
+        library_file_t file = {0};
+        char *path = NULL;
+        status = depth < INHERITED_MAX
+                     ? find_file(next, beside, &path, err)
+                     : pto_error_set(err, PTO_ERR_TOO_LARGE, "more than %d libraries that name each other",
+                                     INHERITED_MAX);
+        if (status == PTO_OK)
+            status = read_file(path, &file, err);
+        if (status == PTO_OK && !move_tables(&file.tables, machine))
+            status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a library's tables");
+        free(next);
+        next = file.inherits;
+        file.inherits = NULL;
+        library_file_fini(&file);
+        free(path);
+    }
+    free(next);
+    return status;
+}
+
+pto_status_t pto_machine_use_library(pto_machine_t *machine, const char *name, pto_error_t *err) {
+    char *copy = pto_text_copy(name);
+    if (!copy)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a library's name");
+    pto_status_t status = pto_machine_add_library(machine, name, machine->path, err);
+    if (status == PTO_OK) {
+        free(machine->mpi_library);
+        machine->mpi_library = copy;
+    } else {
+        free(copy);
+    }
+    return status;
+}
+
+const char *pto_machine_mpi_library(const pto_machine_t *machine) { return machine->mpi_library; }
+
+/* --- names ---------------------------------------------------------------------------------------------- */
+
+/* The text by which a library calls itself, in MPI_Get_library_version and lines `mpi=`. Where `digits` is
+ * above 0, that many numbers of the version behind it end the name of the file. Spectrum MPI and MVAPICH2
+ * come before the libraries that they are made from, whose names they may contain. */
+static const struct {
+    const char *text, *name;
+    int numbers;
+} names[] = {
+    {"Spectrum MPI", "spectrum-mpi", 0}, {"MVAPICH2-GDR", "mvapich2-gdr", 0}, {"MVAPICH2", "mvapich2", 0},
+    {"CRAY MPICH", "cray-mpich", 0},     {"Open MPI v", "open-mpi-", 2},      {"MPICH Version:", "mpich-", 1},
+};
+
+static void append_version(const char *at, int numbers, char name[PTO_LIBRARY_NAME_MAX]) {
+    size_t used = strlen(name);
+    at += strspn(at, " \t");
+    for (; *at && used + 1 < PTO_LIBRARY_NAME_MAX; at++) {
+        bool ends = *at == '.' && --numbers == 0;
+        if (ends || !strchr("0123456789.", *at))
+            break;
+        name[used++] = *at;
+    }
+    name[used] = '\0';
+}
+
+bool pto_library_of_version(const char *version, char name[PTO_LIBRARY_NAME_MAX]) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *found = strstr(version, names[i].text);
+        if (!found)
+            continue;
+        snprintf(name, PTO_LIBRARY_NAME_MAX, "%s", names[i].name);
+        if (names[i].numbers > 0)
+            append_version(found + strlen(names[i].text), names[i].numbers, name);
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,17 @@
+/* Reading what is known of MPI libraries: machine files' `library` and `mpi_library`. */
+#ifndef PORTOLAN_MACHINE_LIBRARY_H
+#define PORTOLAN_MACHINE_LIBRARY_H
+
+#include "formats/yaml_read.h"
+#include "machine/machine_internal.h"
+
+/* A mapping of collectives to tables, into a machine that has none. */
+pto_status_t pto_read_library(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                              pto_machine_t *machine);
+
+/* Add the tables of the library's file that the machine lacks. `beside` is the path of the machine's file.
+ * Errors: those of finding and reading the file. */
+pto_status_t pto_machine_add_library(pto_machine_t *machine, const char *name, const char *beside,
+                                     pto_error_t *err);
+
+#endif
