@@ -42,15 +42,15 @@ LIB_INCLUDES := -Imodel/include -Imodel/src
 # The rooms of the tool: what every program's command line shares, tables and plots, exports, the report, the commands.
 ROOMS := command_line show export report tool
 EXEC_INCLUDES := -Imodel/include -Iimpl/include -Iimpl -Iimpl/mpi
-TEST_INCLUDES := $(LIB_INCLUDES) -Imodel -Imodel/tool -Iimpl/include -Iimpl -Iimpl/mpi -Ivalidate -Iparallel -Ipreload -Iprofile -Idropin -Ituner -Itests \
+TEST_INCLUDES := $(LIB_INCLUDES) -Imodel -Imodel/tool -Iimpl/include -Iimpl -Iimpl/mpi -Ivalidate -Iparallel -Ipreload -Iprofile -Idropin -Inccl_dropin -Ituner -Itests \
 	-Imodel/traces -isystem $(PLAIN)/gen
 includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algorithms/% model/fit/% model/scotch/%,$(1)),$(LIB_INCLUDES), \
 	$(if $(filter $(ROOMS:%=model/%/%),$(1)),$(LIB_INCLUDES) -Imodel -Ituner, \
 	$(if $(filter model/traces/%,$(1)),$(LIB_INCLUDES) -Imodel/traces -isystem $(PLAIN)/gen, \
 	$(if $(filter impl/% docs/examples/%,$(1)),$(EXEC_INCLUDES), \
 	$(if $(filter profile/% preload/%,$(1)),-Imodel/include -Ipreload -Iprofile, \
-	$(if $(filter dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel/src -Imodel -Ipreload -Idropin,$(if $(filter tuner/%,$(1)),-Ituner, \
-	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel -Iparallel,$(TEST_INCLUDES))))))))))
+	$(if $(filter dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel/src -Imodel -Ipreload -Idropin,$(if $(filter nccl_dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel/src -Imodel -Inccl_dropin,$(if $(filter tuner/%,$(1)),-Ituner, \
+	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel -Iparallel,$(TEST_INCLUDES)))))))))))
 # The installation folder is not compiled in: the program finds its data relative to its own path.
 DEFINES := -D_POSIX_C_SOURCE=200809L
 CFLAGS ?= -O2 -g
@@ -102,6 +102,8 @@ PROFILE_SRC := $(wildcard profile/*.c)
 # The tuner plugin for NCCL needs neither NCCL nor the library.
 TUNER_SRC := $(wildcard tuner/*.c)
 DROPIN_SRC := $(wildcard dropin/*.c)
+# In front of NCCL, without MPI.
+NCCL_DROPIN_SRC := $(wildcard nccl_dropin/*.c)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_HELP_SRC := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
@@ -122,11 +124,11 @@ EXAMPLE_SRC := $(wildcard docs/examples/*.c)
 
 MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_MPI_SRC) $(VALIDATE_SRC) $(PRELOAD_SRC) $(PROFILE_SRC) $(DROPIN_SRC) \
 	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(MADE_SRC) $(PROFILE_HELP_SRC) $(DROPIN_HELP_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
-PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(TRACES_SRC) $(SCOTCH_SRC) $(TUNER_SRC) $(METER_SRC) $(PROGRAM_SRC) $(IMPL_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
+PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(TRACES_SRC) $(SCOTCH_SRC) $(TUNER_SRC) $(METER_SRC) $(PROGRAM_SRC) $(IMPL_SRC) $(NCCL_DROPIN_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
 	$(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(CLUSTER_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
 FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/src/*/*.h model/include/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
-	impl/*.h impl/mpi/*.h impl/*.cu impl/*.cuh impl/include/portolan/*.h validate/*.h parallel/*.h profile/*.h preload/*.h dropin/*.h tuner/*.h)
+	impl/*.h impl/mpi/*.h impl/*.cu impl/*.cuh impl/include/portolan/*.h validate/*.h parallel/*.h profile/*.h preload/*.h dropin/*.h nccl_dropin/*.h tuner/*.h)
 
 object = $(patsubst %.c,$(PLAIN)/obj/%.o,$(filter $(PLAIN_SRC),$(1))) $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(PLAIN_SRC),$(1)))
 LIB := $(BUILD)/libportolan.a
@@ -158,7 +160,8 @@ EXEC_LIB := $(if $(HAVE_MPI),$(if $(IMPL_MPI_SRC),$(BUILD)/libportolan-exec-mpi.
 EXEC_SHARED := $(patsubst %.a,%.so.$(VERSION),$(KERNEL_LIB) $(EXEC_LIB))
 PROFILE_LIB := $(if $(HAVE_MPI),$(if $(PROFILE_SRC),$(BUILD)/libportolan-profile.so))
 DROPIN_LIB := $(if $(HAVE_MPI),$(if $(DROPIN_SRC),$(BUILD)/libportolan-mpi.so))
-PRELOADED := $(PROFILE_LIB) $(DROPIN_LIB)
+NCCL_DROPIN_LIB := $(if $(NCCL_DROPIN_SRC),$(BUILD)/libportolan-nccl.so)
+PRELOADED := $(PROFILE_LIB) $(DROPIN_LIB) $(NCCL_DROPIN_LIB)
 # CUDA is used if nvcc is installed; otherwise the programs report its absence at run time.
 NVCC ?= nvcc
 # Several architectures can be built at once: CUDA_ARCH="80 90". Newer GPUs use the PTX of the last one.
@@ -314,6 +317,10 @@ $(BUILD)/libportolan-mpi.so: $(call object,$(PRELOAD_SRC) $(DROPIN_SRC)) $(COMMA
 		$(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link_in_front,$(MPI_LDLIBS))
 
+# The same in front of NCCL. Its own folder of machine files is found as the other one's.
+$(NCCL_DROPIN_LIB): $(call object,$(NCCL_DROPIN_SRC) dropin/library_folder.c) $(COMMAND_LINE_LIB) $(KERNEL_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(CC) $(IN_FRONT_LTO) -shared -Wl$(comma)-soname$(comma)$(notdir $@) -Wl$(comma)--exclude-libs$(comma)ALL,$(MPI_LDLIBS))
+
 $(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(PARALLEL_SRC) $(METER_SRC)) $(COMMAND_LINE_LIB) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC) $(OPENMP),$(MPI_LDLIBS))
 
@@ -411,17 +418,23 @@ PARTS_test_guard := $(addprefix parallel/,fatal.c guard.c)
 PARTS_test_parallel := $(IN_PARALLEL)
 
 # These link no MPI.
-WITHOUT_MPI := $(addprefix $(BUILD)/tests/,test_teams example_forked)
+WITHOUT_MPI := $(addprefix $(BUILD)/tests/,test_teams test_nccl_dropin example_forked)
 MPI_TEST_PROGRAMS := $(filter-out $(WITHOUT_MPI),$(patsubst tests/mpi/%.c,$(BUILD)/tests/%,$(MPI_TEST_SRC)))
 $(foreach test,$(notdir $(MPI_TEST_PROGRAMS)),$(eval $(BUILD)/tests/$(test): $(call object,$(PARTS_$(test)))))
 $(MPI_TEST_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(LINK_STAMP) | $(INTERNAL_EXEC_LIB)
 	$(call link_test,$(MPICC) $(OPENMP) $(WRAP_$*:%=-Wl$(comma)--wrap=%),$(INTERNAL_EXEC_LIB) $(INTERNAL_LIB) -lcmocka -lhwloc $(MPI_LDLIBS))
 $(BUILD)/tests/test_nccl: | $(BUILD)/tests/fake/libnccl.so.2
 
-$(BUILD)/tests/test_teams: $(BUILD)/obj/tests/mpi/test_teams.o
-$(BUILD)/tests/example_forked: $(BUILD)/obj/docs/examples/forked.o
-$(WITHOUT_MPI): $(KERNEL_LIB) $(LIB) $(LINK_STAMP)
+$(BUILD)/tests/example_forked: $(BUILD)/obj/docs/examples/forked.o $(KERNEL_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(CC),$(MPI_LDLIBS))
+$(BUILD)/tests/test_teams: $(BUILD)/obj/tests/mpi/test_teams.o $(KERNEL_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(CC),$(MPI_LDLIBS))
+# The drop-in for NCCL in front of a small NCCL of the test's own.
+$(BUILD)/tests/test_nccl_dropin: $(BUILD)/obj/tests/mpi/test_nccl_dropin.o $(call object,$(NCCL_DROPIN_SRC) dropin/library_folder.c) \
+		$(COMMAND_LINE_LIB) $(KERNEL_LIB) $(LIB) $(BUILD)/tests/fake_forked/libnccl.so.2 $(LINK_STAMP)
+	$(call link,$(CC) $(IN_FRONT_LTO) -rdynamic -Wl$(comma)-rpath$(comma)'$$ORIGIN/fake_forked',$(MPI_LDLIBS))
+$(BUILD)/tests/fake_forked/libnccl.so.2: $(call object,tests/mpi/fake_nccl_forked.c) $(KERNEL_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(CC) -shared -Wl$(comma)-soname$(comma)$(@F) -Wl$(comma)--exclude-libs$(comma)ALL,$(MPI_LDLIBS))
 
 $(BUILD)/tests/example_%: $(BUILD)/obj/docs/examples/%.o $(LINK_STAMP) | $(INTERNAL_EXEC_LIB)
 	$(call link_test,$(MPICC),$(INTERNAL_EXEC_LIB) $(INTERNAL_LIB) $(MPI_LDLIBS))

@@ -57,6 +57,17 @@ static pto_status_t note_places(pto_job_t *job, const pto_who_t *who, pto_error_
     return PTO_OK;
 }
 
+/* Where all are on one node, each knows what the others would say. */
+static pto_status_t know_of_one_node(const pto_job_t *job, const pto_exec_options_t *options,
+                                     pto_who_t *who) {
+    for (int i = 0; i < job->size; i++) {
+        who[i] = (pto_who_t){.logical = i, .place_in_node = i, .processes = job->size};
+        if (options->placement == PTO_PLACEMENT_TABLE)
+            who[i].logical = options->table[i];
+    }
+    return PTO_OK;
+}
+
 pto_status_t pto_job_place(const pto_layout_t *layout, const pto_exec_options_t *options, pto_job_t *job,
                            pto_error_t *err) {
     pto_who_t *who = job->who;
@@ -66,7 +77,8 @@ pto_status_t pto_job_place(const pto_layout_t *layout, const pto_exec_options_t 
                       .processes = job->node_size};
     if (options->placement == PTO_PLACEMENT_TABLE)
         mine.logical = options->table[job->rank];
-    pto_status_t status = pto_team_allgather(job->team, &mine, sizeof mine, who, err);
+    pto_status_t status = job->team->node ? pto_team_allgather(job->team, &mine, sizeof mine, who, err)
+                                          : know_of_one_node(job, options, who);
     if (status == PTO_OK && options->placement == PTO_PLACEMENT_NODES)
         status = place_by_nodes(layout, who, job->size, err);
     if (status == PTO_OK)

@@ -514,6 +514,11 @@ static bool cuda_kernel_gave_up(const void *kernel) {
     return __atomic_load_n(&static_cast<const cuda_kernel *>(kernel)->ended[1], __ATOMIC_ACQUIRE) != 0;
 }
 
+/* Where blocks that wait look. */
+static void cuda_kernel_stop(void *kernel) {
+    __atomic_store_n(&static_cast<cuda_kernel *>(kernel)->ended[1], uint64_t(1), __ATOMIC_RELEASE);
+}
+
 static uint64_t last_ended(const cuda_kernel *kernel) {
     const uint64_t told = __atomic_load_n(kernel->ended, __ATOMIC_ACQUIRE);
     return told > kernel->known ? told : kernel->known;
@@ -545,12 +550,19 @@ static pto_status_t cuda_kernel_poll(void *kernel, uint64_t *ended, pto_error_t 
 extern "C" {
 extern const pto_kernels_t pto_kernels_cuda;
 const pto_kernels_t pto_kernels_cuda = {
-    {BLOCK_BYTES, SLICE_BYTES}, {LINES_BLOCK_BYTES, LINES_SLICE_BYTES},
-    PTO_LINES_BYTES_MAX,        cuda_blocks_max,
-    cuda_kernel_create,         nullptr, /* a kernel keeps what its first operands took */
-    cuda_kernel_rebind,         cuda_kernel_start,
-    cuda_kernel_enqueue,        cuda_kernel_gave_up,
-    cuda_kernel_poll,           POLLS_AT_ONCE,
+    {BLOCK_BYTES, SLICE_BYTES},
+    {LINES_BLOCK_BYTES, LINES_SLICE_BYTES},
+    PTO_LINES_BYTES_MAX,
+    cuda_blocks_max,
+    cuda_kernel_create,
+    nullptr, /* a kernel keeps what its first operands took */
+    cuda_kernel_rebind,
+    cuda_kernel_start,
+    cuda_kernel_enqueue,
+    cuda_kernel_gave_up,
+    cuda_kernel_stop,
+    cuda_kernel_poll,
+    POLLS_AT_ONCE,
     cuda_kernel_destroy,
 };
 }

@@ -447,6 +447,8 @@ static bool host_kernel_gave_up(const void *kernel) {
     return atomic_load(&((const host_kernel_t *)kernel)->gave_up);
 }
 
+static void host_kernel_stop(void *kernel) { atomic_store(&((host_kernel_t *)kernel)->gave_up, true); }
+
 /* An enqueued run, begun by its stream. */
 static bool do_enqueued(void *bound, bool *begun) {
     binding_t *binding = bound;
@@ -495,6 +497,7 @@ const pto_kernels_t pto_kernels_host = {
     .start = host_kernel_start,
     .enqueue = host_kernel_enqueue,
     .gave_up = host_kernel_gave_up,
+    .stop = host_kernel_stop,
     .poll = host_kernel_poll,
     .polls_at_once = 1,
     .destroy = host_kernel_destroy,

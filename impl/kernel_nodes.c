@@ -133,6 +133,13 @@ bool pto_kernels_gave_up(const pto_exec_t *exec) {
     return gave_up;
 }
 
+void pto_exec_stop(pto_exec_t *exec) {
+    const pto_exec_kernel_t *kernel = exec->kernels.item;
+    for (int i = 0; i < exec->kernels.count; i++)
+        if (kernel[i].made)
+            exec->device->kernels->stop(kernel[i].made);
+}
+
 pto_status_t pto_kernels_reserve(const pto_exec_t *exec, pto_error_t *err) {
     const pto_exec_kernel_t *kernel = exec->kernels.item;
     pto_status_t status = PTO_OK;

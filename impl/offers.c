@@ -19,6 +19,8 @@ typedef struct {
 
 /* Flags and lines must be zero before other processes learn their address. */
 static pto_status_t clear(const pto_exec_t *exec, void *memory, size_t bytes, pto_error_t *err) {
+    if (exec->job.team->reach) /* others may already have written to it */
+        return PTO_OK;
     void *zeros = calloc(1, bytes);
     if (!zeros)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %zu bytes of flags", bytes);
@@ -37,7 +39,9 @@ static pto_status_t make_kernel_flags(pto_exec_t *exec, offer_t *offer, pto_erro
     pto_status_t status = exec->device->allocate(bytes, &exec->kernel_flags, err);
     if (status == PTO_OK)
         status = clear(exec, exec->kernel_flags, bytes, err);
-    return status == PTO_OK ? exec->device->export_memory(exec->kernel_flags, &offer->handle, err) : status;
+    if (status != PTO_OK || exec->job.team->reach)
+        return status;
+    return exec->device->export_memory(exec->kernel_flags, &offer->handle, err);
 }
 
 static pto_status_t clear_lines(const pto_exec_t *exec, pto_error_t *err) {
@@ -61,6 +65,8 @@ static pto_status_t make_offers(pto_exec_t *exec, offer_t *offers, pto_error_t *
         if (offer->empty)
             continue;
         pto_status_t status = PTO_OK;
+        if (exec->job.team->reach && !pto_exec_in_segment(exec, b))
+            continue;
         if (pto_exec_in_segment(exec, b))
             offer->offset_bytes = (size_t)(bound->memory - (char *)exec->segment);
         else
@@ -127,6 +133,7 @@ static pto_status_t take_offer(pto_exec_t *exec, const offer_t *offers, int buff
                              (long long)rank, (long long)exec->job.logical);
     int number = offer_of(exec, buffer);
     const offer_t *offer = &offers[exec->job.place_in_node[rank] * exec->offer_count + number];
+    const pto_team_t *team = exec->job.team;
     if (offer->empty)
         return PTO_OK;
     pto_reached_t *reached = pto_vector_add(&exec->reached, sizeof *reached);
@@ -138,7 +145,11 @@ static pto_status_t take_offer(pto_exec_t *exec, const offer_t *offers, int buff
         reached->at.memory = (char *)exec->segment + offer->offset_bytes;
         return PTO_OK;
     }
-    return pto_exec_open_memory(exec, rank, &offer->handle, &reached->at, err);
+    if (!team->reach)
+        return pto_exec_open_memory(exec, rank, &offer->handle, &reached->at, err);
+    reached->at.memory = team->reach(team->context, exec->job.mpi_of[rank], own_memory(exec, buffer));
+    reached->at.start = reached->at.memory;
+    return PTO_OK;
 }
 
 /* Open everything that an action accesses in other processes. */
@@ -198,8 +209,9 @@ pto_status_t pto_offers_share(pto_exec_t *exec, pto_status_t status, pto_error_t
     if (status == PTO_OK && !exec->peer_failed)
         status = make_offers(exec, mine, err);
     mine->failed = status != PTO_OK || exec->peer_failed;
-    pto_status_t told =
-        pto_team_allgather(exec->job.node, mine, bytes, offers, status == PTO_OK ? err : &later);
+    pto_status_t told = PTO_OK;
+    if (!exec->job.team->reach)
+        told = pto_team_allgather(exec->job.node, mine, bytes, offers, status == PTO_OK ? err : &later);
     status = status == PTO_OK ? told : status;
     for (int i = 0; i < exec->flag_rows; i++)
         exec->peer_failed |= offers[i * exec->offer_count].failed;

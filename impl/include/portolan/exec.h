@@ -176,6 +176,10 @@ pto_status_t pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t *err);
  * of NCCL and copies. The user's buffers may have to be copied, which the stream does as well. */
 bool pto_exec_is_stream_ordered(const pto_exec_t *exec);
 
+/* Make enqueued runs that wait for other processes give up, unless the options' `timeout_s` is negative: they
+ * and all later ones end without right results. Callable by any thread, while the executor exists. */
+void pto_exec_stop(pto_exec_t *exec);
+
 /* The next run begins after what is queued in `stream`, one of the device's, at this point: the caller need
  * not wait for a kernel that computes the input. No run may be active. */
 pto_status_t pto_exec_follow(pto_exec_t *exec, void *stream, pto_error_t *err);

@@ -122,6 +122,9 @@ struct pto_kernels {
      * and without further stores or signals to others where their results would depend on what never came.
      * Callable by any thread. */
     bool (*gave_up)(const void *kernel);
+    /* Make enqueued runs that wait give up, if they have a limit to their patience. Callable by
+     * any thread. */
+    void (*stop)(void *kernel);
     /* Number of the last run known to have ended, 0 before the first. Does not block. The end of the last
      * started run is reported at once; that of queued runs before it may be reported later. A device without
      * threads of its own makes progress only in this call. */

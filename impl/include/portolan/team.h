@@ -37,6 +37,10 @@ struct pto_team {
      * NULL: by `allgather`. */
     pto_status_t (*least)(void *context, int64_t *numbers, int count, pto_error_t *err);
     pto_status_t (*broadcast)(void *context, void *data, size_t bytes, int root, pto_error_t *err);
+    /* Where process `rank` has what this one has at `memory`, as addressed here. Of teams whose processes
+     * have their device's memory for each other in symmetric pieces, allocated alike and zero at first: they
+     * exchange no handles. */
+    void *(*reach)(void *context, int rank, const void *memory);
     /* Called now and then while this process waits for others. */
     pto_status_t (*rest)(void *context, pto_error_t *err);
     /* A run failed, so that other processes may still use the team: it must not be freed. */

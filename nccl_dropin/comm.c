@@ -1,0 +1,258 @@
+/* Communicators. The processes of a new one meet in shared memory whose name comes from NCCL's unique id, or
+ * from the parent's and the number of the split. All come or none does: NCCL has just made the communicator
+ * on all of them, so those of one node are here at once, and who waits too long closes the door for all. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "tap.h"
+#include "team.h"
+
+enum { HEADER_BYTES = 4096, NAP_NS = 100000 };
+static const double meet_s = 3, exchange_s = 60, end_s = 2;
+
+static tap_comm_t *comms;
+static pthread_mutex_t comms_lock = PTHREAD_MUTEX_INITIALIZER;
+
+tap_comm_t *tap_comm_of(void *handle) {
+    pthread_mutex_lock(&comms_lock);
+    tap_comm_t *comm = comms;
+    while (comm && comm->handle != handle)
+        comm = comm->next;
+    pthread_mutex_unlock(&comms_lock);
+    return comm;
+}
+
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* --- meeting ---------------------------------------------------------------------------------------------
+ */
+
+enum { DOOR_OPEN, DOOR_ALL_IN, DOOR_CLOSED };
+
+typedef struct {
+    atomic_int arrived;
+    atomic_int door;
+} header_t;
+
+/* Whether all came. */
+static bool wait_at_door(header_t *header, int size) {
+    const double began_s = now_s();
+    int open = DOOR_OPEN;
+    if (atomic_fetch_add(&header->arrived, 1) + 1 == size)
+        atomic_compare_exchange_strong(&header->door, &open, DOOR_ALL_IN);
+    while (atomic_load(&header->door) == DOOR_OPEN) {
+        open = DOOR_OPEN;
+        if (now_s() - began_s > meet_s)
+            atomic_compare_exchange_strong(&header->door, &open, DOOR_CLOSED);
+        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+    }
+    return atomic_load(&header->door) == DOOR_ALL_IN;
+}
+
+/* The memory stays while it is mapped. */
+static bool meet(tap_comm_t *comm, pto_error_t *err) {
+    char name[64];
+    comm->shared_bytes = HEADER_BYTES + pto_team_shared_bytes(comm->size);
+    snprintf(name, sizeof name, "/portolan-nccl-%ld-%016llx", (long)geteuid(), (unsigned long long)comm->key);
+    int descriptor = shm_open(name, O_CREAT | O_RDWR, 0600);
+    void *memory = MAP_FAILED;
+    if (descriptor >= 0 && ftruncate(descriptor, (off_t)comm->shared_bytes) == 0)
+        memory = mmap(NULL, comm->shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    if (descriptor >= 0)
+        close(descriptor);
+    comm->shared = memory == MAP_FAILED ? NULL : memory;
+    bool all = comm->shared && wait_at_door(comm->shared, comm->size);
+    shm_unlink(name);
+    if (!all)
+        pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "its processes are not all on this node");
+    return all;
+}
+
+/* --- making ----------------------------------------------------------------------------------------------
+ */
+
+/* One GPU for each process. */
+static pto_status_t share_gpus(const tap_comm_t *comm, pto_error_t *err) {
+    const bool is_host = strcmp(tap_settings()->device->name, "host") == 0;
+    uint64_t mine = is_host ? (uint64_t)comm->rank + 1 : tap_gpu_id(), all[TAP_SIZE_MAX];
+    pto_status_t status = pto_team_allgather(comm->team, &mine, sizeof mine, all, err);
+    for (int i = 0; i < comm->size && status == PTO_OK; i++)
+        for (int j = 0; j < i || (j == i && all[i] == 0); j++)
+            if (all[i] == 0 || all[i] == all[j])
+                return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "two processes share a GPU");
+    return status;
+}
+
+static pto_status_t set_up(tap_comm_t *comm, pto_error_t *err) {
+    const tap_settings_t *settings = tap_settings();
+    if (!meet(comm, err))
+        return PTO_ERR_NOT_APPLICABLE;
+    pto_status_t status = pto_team_shared_create((char *)comm->shared + HEADER_BYTES, comm->rank, comm->size,
+                                                 exchange_s, &comm->team, err);
+    if (status != PTO_OK)
+        return status; /* the others wait in vain, for a minute */
+    comm->context = tap_gpu_context();
+    if (!comm->context || !tap_gpu_enter(comm->context))
+        status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "rank %d has no current GPU", comm->rank);
+    for (int i = 0; i < 2 && status == PTO_OK; i++)
+        status = settings->device->event_create(&comm->last[i].event, err);
+    status = pto_agree_same(comm->team, status, settings->digest, err);
+    if (status == PTO_OK)
+        status = share_gpus(comm, err);
+    if (status == PTO_OK)
+        status = tap_symmetric_create(comm->team, settings->device, (size_t)settings->memory_bytes,
+                                      &comm->symmetric, err);
+    if (comm->context)
+        tap_gpu_leave();
+    return status;
+}
+
+static void release(tap_comm_t *comm) {
+    for (int i = 0; i < 2; i++)
+        if (comm->last[i].event)
+            tap_settings()->device->event_destroy(comm->last[i].event, NULL);
+    pto_team_shared_destroy(comm->team);
+    if (comm->shared)
+        munmap(comm->shared, comm->shared_bytes);
+    pthread_mutex_destroy(&comm->lock);
+    free(comm);
+}
+
+static void begin(void *handle, uint64_t key, int size, int rank) {
+    pto_error_t err = {0};
+    tap_comm_t *comm = calloc(1, sizeof *comm);
+    if (!comm)
+        return;
+    *comm = (tap_comm_t){.handle = handle, .key = key, .size = size, .rank = rank};
+    pthread_mutex_init(&comm->lock, NULL);
+    pto_status_t status = set_up(comm, &err);
+    if (status != PTO_OK) {
+        if (tap_settings()->explains || tap_settings()->informs)
+            tap_say(rank, "a communicator of %d is left to NCCL: %s", size, err.message);
+        tap_symmetric_close(&comm->symmetric);
+        release(comm); /* others may have opened its memory, which stays */
+        return;
+    }
+    pthread_mutex_lock(&comms_lock);
+    comm->next = comms;
+    comms = comm;
+    pthread_mutex_unlock(&comms_lock);
+}
+
+/* So many processes cannot have a GPU each on this node; 0: unknown. */
+static int gpus_here(void) {
+    DIR *folder = opendir("/proc/driver/nvidia/gpus");
+    int count = 0;
+    for (const struct dirent *entry; folder && (entry = readdir(folder));)
+        count += entry->d_name[0] != '.';
+    if (folder)
+        closedir(folder);
+    return count;
+}
+
+static bool may_begin(int size) {
+    const int gpus = gpus_here();
+    return tap_settings()->on && size >= 2 && size <= TAP_SIZE_MAX && (gpus == 0 || size <= gpus);
+}
+
+void tap_comm_begin(void *handle, const pto_nccl_id_t *id, int size, int rank) {
+    if (may_begin(size))
+        begin(handle, pto_hash_bytes(PTO_HASH_START, id->byte, sizeof id->byte), size, rank);
+}
+
+void tap_comm_begin_split(tap_comm_t *parent, uint64_t split, int color, void *handle) {
+    int (*count)(void *, int *) = NULL, (*user_rank)(void *, int *) = NULL, size = 0, rank = 0;
+    tap_next("ncclCommCount", &count, sizeof count);
+    tap_next("ncclCommUserRank", &user_rank, sizeof user_rank);
+    if (!count || !user_rank || count(handle, &size) != TAP_SUCCESS ||
+        user_rank(handle, &rank) != TAP_SUCCESS || !may_begin(size))
+        return;
+    uint64_t key = pto_hash_add(pto_hash_add(parent->key, split), (uint64_t)color);
+    begin(handle, key, size, rank);
+}
+
+/* --- ending ----------------------------------------------------------------------------------------------
+ */
+
+static tap_comm_t *take_out(void *handle) {
+    pthread_mutex_lock(&comms_lock);
+    tap_comm_t **link = &comms;
+    while (*link && (*link)->handle != handle)
+        link = &(*link)->next;
+    tap_comm_t *comm = *link;
+    if (comm)
+        *link = comm->next;
+    pthread_mutex_unlock(&comms_lock);
+    return comm;
+}
+
+static void summarize(const tap_comm_t *comm) {
+    if (!tap_settings()->explains || comm->rank != 0)
+        return;
+    tap_say(0, "communicator of %d processes, %lld calls left to NCCL", comm->size, (long long)comm->passed);
+    for (const tap_pick_t *pick = comm->picks; pick; pick = pick->next)
+        tap_say(0, "%8lld x %-14s %-9s %10lld bytes: %s%s%s", (long long)pick->calls,
+                pto_collective_name(pick->cell.collective), pto_datatype_name(pick->cell.datatype),
+                (long long)pick->cell.bytes, pick->why ? "NCCL (" : pick->name, pick->why ? pick->why : "",
+                pick->why ? ")" : "");
+}
+
+/* Whether all processes have come here. Those that have not may still use this one's memory. */
+static bool all_end(tap_comm_t *comm) {
+    const double began_s = now_s();
+    bool all = false;
+    if (comm->team->enter(comm->team->context, NULL) != PTO_OK)
+        return false;
+    while (!all && now_s() - began_s < end_s) {
+        comm->team->entered(comm->team->context, &all, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+    }
+    return all;
+}
+
+/* The program's calls are complete, as NCCL asks. Memory that others may still have open stays. */
+void tap_comm_end(void *handle) {
+    tap_comm_t *comm = take_out(handle);
+    if (!comm)
+        return;
+    summarize(comm);
+    if (tap_gpu_enter(comm->context)) {
+        bool all = all_end(comm);
+        if (all) {
+            tap_picks_free(comm);
+            tap_symmetric_close(&comm->symmetric);
+            all = all_end(comm);
+        }
+        if (all)
+            tap_symmetric_free(&comm->symmetric);
+        tap_gpu_leave();
+    }
+    release(comm);
+}
+
+/* Kernels may still run, so nothing that they use is freed. */
+void tap_comm_abort(void *handle) {
+    tap_comm_t *comm = take_out(handle);
+    if (!comm)
+        return;
+    pthread_mutex_lock(&comm->lock);
+    for (const tap_pick_t *pick = comm->picks; pick; pick = pick->next)
+        for (const tap_run_t *run = pick->runs; run; run = run->next)
+            if (run->exec)
+                pto_exec_stop(run->exec);
+    pthread_mutex_unlock(&comm->lock);
+    summarize(comm);
+}

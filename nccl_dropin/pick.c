@@ -1,0 +1,218 @@
+/* Which strategy has a kind of call. Every process prices the same candidates on the same machine file, so
+ * all choose alike without a word. Candidates are strategies of one kernel that leave the program's buffers
+ * to the process that owns them: others never open memory that the program may free at any time. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "portolan/pick.h"
+#include "tap.h"
+
+/* --- NCCL's numbers --------------------------------------------------------------------------------------
+ */
+
+enum { NCCL_FLOAT8_FIRST = 10, NCCL_FLOAT8_LAST = 11 };
+
+static pto_datatype_t datatype_of(int number) {
+    for (int type = 0; type < PTO_DATATYPE_COUNT; type++)
+        if (type != PTO_DATATYPE_BYTE && pto_nccl_datatype((pto_datatype_t)type) == number)
+            return (pto_datatype_t)type;
+    return PTO_DATATYPE_COUNT;
+}
+
+int64_t tap_element_bytes(int number) {
+    if (number >= NCCL_FLOAT8_FIRST && number <= NCCL_FLOAT8_LAST)
+        return 1;
+    pto_datatype_t type = datatype_of(number);
+    return type == PTO_DATATYPE_COUNT ? 0 : pto_datatype_bytes(type);
+}
+
+static bool is_integer(int number) { return number >= PTO_NCCL_INT8 && number <= PTO_NCCL_UINT64; }
+
+/* Reductions whose result is NCCL's for all values: sums and products up to rounding, and what integers have
+ * least and most. NCCL's rules for NaNs, averages and operations of the program's are its own. */
+static bool op_of(int op, int datatype, pto_op_t *found) {
+    static const pto_op_t known[] = {[PTO_NCCL_SUM] = PTO_OP_SUM,
+                                     [PTO_NCCL_PROD] = PTO_OP_PROD,
+                                     [PTO_NCCL_MAX] = PTO_OP_MAX,
+                                     [PTO_NCCL_MIN] = PTO_OP_MIN};
+    if (op < PTO_NCCL_SUM || op > PTO_NCCL_MIN || (op >= PTO_NCCL_MAX && !is_integer(datatype)))
+        return false;
+    *found = known[op];
+    return true;
+}
+
+/* False: of a kind that is never taken. */
+static bool cell_of(const tap_call_t *call, tap_cell_t *cell) {
+    static const pto_collective_t collective[] = {[TAP_ALL_REDUCE] = PTO_COLLECTIVE_ALLREDUCE,
+                                                  [TAP_ALL_GATHER] = PTO_COLLECTIVE_ALLGATHER,
+                                                  [TAP_REDUCE_SCATTER] = PTO_COLLECTIVE_REDUCE_SCATTER,
+                                                  [TAP_ALL_TO_ALL] = PTO_COLLECTIVE_ALLTOALL};
+    const int64_t element_bytes = tap_element_bytes(call->datatype);
+    memset(cell, 0, sizeof *cell);
+    if (call->function > (tap_settings()->takes_all ? TAP_ALL_TO_ALL : TAP_ALL_REDUCE) ||
+        element_bytes == 0 || call->count == 0 || call->count > (size_t)(INT64_MAX / 64 / element_bytes))
+        return false;
+    cell->collective = collective[call->function];
+    cell->bytes = (int64_t)call->count * element_bytes;
+    cell->datatype = PTO_DATATYPE_BYTE;
+    if (!pto_collective_reduces(cell->collective))
+        return true;
+    cell->datatype = datatype_of(call->datatype);
+    return cell->datatype != PTO_DATATYPE_COUNT && op_of(call->op, call->datatype, &cell->op);
+}
+
+/* --- choosing --------------------------------------------------------------------------------------------
+ */
+
+/* Whether no process accesses another one's user buffers. */
+static bool is_private(const pto_plan_t *plan) {
+    for (int n = 0; n < pto_plan_node_count(plan); n++) {
+        const pto_node_t *node = pto_plan_node(plan, n);
+        const pto_stage_t *stage = node->kind == PTO_NODE_STAGE ? pto_plan_stage(plan, node->stage) : NULL;
+        for (int i = 0; stage && i < stage->step_count; i++) {
+            const pto_step_t *step = pto_plan_step(plan, stage->step_first + i);
+            const pto_slice_t *slice[] = {pto_step_source(step), pto_step_target(step)};
+            for (int j = 0; j < 2; j++)
+                if (slice[j] && slice[j]->holder != PTO_HOLDER_SELF &&
+                    pto_plan_buffer(plan, slice[j]->buffer)->role != PTO_ROLE_TEMPORARY)
+                    return false;
+        }
+    }
+    return true;
+}
+
+/* What may be taken. An allreduce may be in place on some processes, so its plan must allow for that. */
+static bool is_candidate(const pto_plan_t *plan) {
+    return pto_plan_is_one_launch(plan) && !pto_plan_uses_nccl(plan) && is_private(plan) &&
+           (pto_plan_request(plan)->collective != PTO_COLLECTIVE_ALLREDUCE || pto_plan_may_be_in_place(plan));
+}
+
+static pto_status_t fill_scenario(const tap_cell_t *cell, int size, pto_scenario_t *scenario,
+                                  pto_error_t *err) {
+    pto_status_t status = pto_series_one(1, &scenario->nodes, err);
+    scenario->collective = cell->collective;
+    scenario->datatype = cell->datatype;
+    scenario->layout.nodes = 1;
+    scenario->layout.gpus_per_node = size;
+    scenario->layout.owners_per_gpu = 1;
+    scenario->layout.procs_per_gpu = 1;
+    if (status == PTO_OK)
+        status = pto_series_one(cell->bytes, &scenario->bytes, err);
+    if (status == PTO_OK)
+        status = pto_scenario_check(scenario, err);
+    return status == PTO_OK ? pto_scenario_bind(scenario, tap_settings()->machine, err) : status;
+}
+
+/* The cheapest of those that are left; -1: none. */
+static int cheapest(const pto_predictions_t *all, const bool *refused) {
+    int best = -1;
+    for (int i = 0; i < all->strategy_count; i++) {
+        const pto_prediction_t *own = pto_prediction_at(all, 0, i);
+        if (!own->applicable || refused[i])
+            continue;
+        if (best < 0 || own->price.seconds < pto_prediction_at(all, 0, best)->price.seconds)
+            best = i;
+    }
+    return best;
+}
+
+/* From the cheapest strategy on, the first that is a candidate. One that the environment names is taken
+ * whatever it costs. */
+static void choose(tap_pick_t *pick, const pto_scenario_t *scenario, const pto_predictions_t *all) {
+    enum { STRATEGIES_MAX = 64 };
+    bool refused[STRATEGIES_MAX] = {false};
+    const char *wanted = tap_settings()->strategy;
+    pick->why = "no kernel applies";
+    if (all->strategy_count > STRATEGIES_MAX)
+        return;
+    for (int i = 0; i < all->strategy_count; i++) {
+        const pto_prediction_t *own = pto_prediction_at(all, 0, i);
+        if (own->applicable && strcmp(all->strategy[i]->name, "nccl") == 0)
+            pick->nccl_s = own->price.seconds;
+        refused[i] = wanted && strcmp(all->strategy[i]->name, wanted) != 0;
+    }
+    for (int best; (best = cheapest(all, refused)) >= 0; refused[best] = true) {
+        pto_price_t price;
+        pto_plan_t *plan = NULL;
+        if (pto_plan_choose(scenario, tap_settings()->machine, 0, all->strategy[best], &plan, &price, NULL,
+                            NULL) != PTO_OK)
+            continue;
+        if (!is_candidate(plan)) {
+            pto_plan_destroy(plan);
+            continue;
+        }
+        pick->plan = plan;
+        pick->name = all->strategy[best]->name;
+        pick->predicted_s = price.seconds;
+        pick->why = wanted                         ? NULL
+                    : pick->nccl_s == 0            ? "the machine file does not price NCCL's"
+                    : price.seconds < pick->nccl_s ? NULL
+                                                   : "NCCL is cheaper";
+        return;
+    }
+}
+
+static void tell(const tap_comm_t *comm, const tap_pick_t *pick) {
+    if (!tap_settings()->informs)
+        return;
+    tap_say(comm->rank, "INFO %s of %lld bytes, %s, on %d GPUs: %s, predicted %.2f us, NCCL's %.2f us%s%s",
+            pto_collective_name(pick->cell.collective), (long long)pick->cell.bytes,
+            pto_datatype_name(pick->cell.datatype), comm->size, pick->why ? "NCCL" : pick->name,
+            pick->predicted_s * 1e6, pick->nccl_s * 1e6, pick->why ? ": " : "", pick->why ? pick->why : "");
+}
+
+static tap_pick_t *make(const tap_comm_t *comm, const tap_cell_t *cell) {
+    tap_pick_t *made = calloc(1, sizeof *made);
+    pto_predictions_t predictions = {0};
+    pto_scenario_t scenario;
+    if (!made)
+        return NULL;
+    made->cell = *cell;
+    made->why = "it has no price";
+    pto_scenario_init(&scenario);
+    if (fill_scenario(cell, comm->size, &scenario, NULL) == PTO_OK &&
+        pto_predict(&scenario, tap_settings()->machine, false, &predictions, NULL) == PTO_OK)
+        choose(made, &scenario, &predictions);
+    pto_predictions_fini(&predictions);
+    pto_scenario_fini(&scenario);
+    tell(comm, made);
+    return made;
+}
+
+/* Every process meets the same kinds of calls in the same order, and stops pricing at the same one. */
+tap_pick_t *tap_pick_of(tap_comm_t *comm, const tap_call_t *call) {
+    tap_cell_t cell;
+    if (!cell_of(call, &cell))
+        return NULL;
+    tap_pick_t *pick = comm->picks;
+    while (pick && memcmp(&pick->cell, &cell, sizeof cell) != 0)
+        pick = pick->next;
+    if (!pick && comm->picks_made < tap_settings()->plans_max) {
+        pick = make(comm, &cell);
+        if (!pick)
+            return NULL;
+        comm->picks_made++;
+        pick->next = comm->picks;
+        comm->picks = pick;
+    }
+    return pick && !pick->why ? pick : NULL;
+}
+
+void tap_picks_free(tap_comm_t *comm) {
+    tap_symmetric_enter(&comm->symmetric);
+    for (tap_pick_t *pick = comm->picks, *next; pick; pick = next) {
+        next = pick->next;
+        for (tap_run_t *run = pick->runs, *after; run; run = after) {
+            after = run->next;
+            pto_exec_destroy(run->exec);
+            if (run->aside)
+                tap_settings()->device->release(run->aside, NULL);
+            free(run);
+        }
+        pto_plan_destroy(pick->plan);
+        free(pick);
+    }
+    tap_symmetric_leave();
+    comm->picks = NULL;
+}

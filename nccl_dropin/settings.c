@@ -1,0 +1,112 @@
+/* What the environment asks for. It must be the same on all processes, which compare digests of it. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "command_line/find_machine.h"
+#include "portolan/strategy.h"
+#include "portolan/units.h"
+#include "portolan/version.h"
+#include "tap.h"
+
+enum { PLANS_DEFAULT = 256, PLANS_MAX = 1 << 20 };
+static const int64_t memory_default_bytes = (int64_t)256 << 20;
+
+static tap_settings_t settings;
+
+void tap_say(int rank, const char *format, ...) {
+    va_list arguments;
+    if (rank != 0)
+        return;
+    va_start(arguments, format);
+    fputs("portolan: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+/* NULL: not set. */
+static const char *text_of(const char *name) {
+    const char *text = getenv(name);
+    return text && *text ? text : NULL;
+}
+
+static int64_t number_of(const char *name, int64_t most, int64_t otherwise) {
+    const char *text = text_of(name);
+    int64_t value = 0;
+    if (!text)
+        return otherwise;
+    if (pto_bytes_parse(text, &value, NULL) == PTO_OK && value >= 1 && value <= most)
+        return value;
+    tap_say(0, "%s=%.40s is ignored: it is not a whole number of 1 or more", name, text);
+    return otherwise;
+}
+
+static pto_status_t open_machine(pto_error_t *err) {
+    const char *name = text_of("PORTOLAN_MACHINE");
+    char *path = NULL;
+    if (!name)
+        return pto_error_set(err, PTO_ERR_NOT_FOUND,
+                             "PORTOLAN_MACHINE names no machine file, so all collectives are left to NCCL");
+    pto_machine_find_by(pto_find_machine); /* for those that it inherits */
+    pto_status_t status = pto_find_machine(name, NULL, &path, err);
+    if (status == PTO_OK)
+        status = pto_machine_open(path, &settings.machine, err);
+    free(path);
+    if (status == PTO_OK && pto_machine_runs(settings.machine) == PTO_RUNS_WAITED)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "the costs of machine %s are those of runs that are waited for, and NCCL's are "
+                             "enqueued, so all collectives are left to NCCL",
+                             pto_machine_name(settings.machine));
+    return status;
+}
+
+static pto_status_t find_strategy(pto_error_t *err) {
+    const pto_strategy_t *found = NULL;
+    settings.strategy = text_of("PORTOLAN_STRATEGY");
+    return settings.strategy ? pto_strategy_find(settings.strategy, &found, err) : PTO_OK;
+}
+
+static uint64_t digest(void) {
+    char machine[PTO_MACHINE_DIGEST_MAX] = "";
+    const char *text[] = {pto_version(), settings.device->name, settings.strategy ? settings.strategy : "",
+                          pto_machine_digest(settings.machine, machine)};
+    uint64_t all = pto_hash_add(pto_hash_add(PTO_HASH_START, (uint64_t)settings.memory_bytes),
+                                (uint64_t)settings.plans_max);
+    all = pto_hash_add(all, settings.takes_all);
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++)
+        all = pto_hash_bytes(all, text[i], strlen(text[i]) + 1);
+    return all;
+}
+
+static void read_environment(void) {
+    const char *off = text_of("PORTOLAN_DROPIN"), *device = text_of("PORTOLAN_DEVICE");
+    const char *debug = text_of("NCCL_DEBUG"), *explain = text_of("PORTOLAN_EXPLAIN");
+    const char *take = text_of("PORTOLAN_TAKE"), *rank = text_of("RANK"); /* torchrun's */
+    pto_error_t err = {0};
+    if (off && strcmp(off, "0") == 0)
+        return;
+    settings.explains = explain && strcmp(explain, "0") != 0;
+    settings.takes_all = take && strcmp(take, "all") == 0;
+    settings.informs = debug && (strcmp(debug, "INFO") == 0 || strcmp(debug, "TRACE") == 0);
+    settings.memory_bytes = number_of("PORTOLAN_MEMORY", INT64_MAX / 2, memory_default_bytes);
+    settings.plans_max = (int)number_of("PORTOLAN_PLANS", PLANS_MAX, PLANS_DEFAULT);
+    pto_status_t status = open_machine(&err);
+    if (status == PTO_OK)
+        status = find_strategy(&err);
+    if (status == PTO_OK)
+        status = pto_device_find(device ? device : "cuda", &settings.device, &err);
+    if (status == PTO_OK)
+        settings.digest = digest();
+    else if (!rank || strcmp(rank, "0") == 0)
+        tap_say(0, "%s", err.message);
+    settings.on = status == PTO_OK;
+}
+
+const tap_settings_t *tap_settings(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_environment);
+    return &settings;
+}

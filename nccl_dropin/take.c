@@ -1,0 +1,215 @@
+/* A call that is taken: its place in the communicator's order, its executor, and the run. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tap.h"
+
+/* --- the communicator's order ----------------------------------------------------------------------------
+ */
+
+/* NCCL orders all calls of a communicator, in whatever streams they are. Its own calls and those that run
+ * here do not know of each other, so calls that follow in another stream wait for the last one. What a
+ * capture holds is ordered within it. */
+static void follow(tap_comm_t *comm, void *stream, uint64_t capture) {
+    const bool in_graph = capture != 0;
+    if (!comm->last[in_graph].is_recorded || comm->last[in_graph].stream == stream ||
+        comm->last[in_graph].capture != capture)
+        return;
+    tap_settings()->device->event_follow(comm->last[in_graph].event, stream, NULL);
+}
+
+static void note(tap_comm_t *comm, void *stream, uint64_t capture) {
+    const bool in_graph = capture != 0;
+    comm->last[in_graph].is_recorded =
+        tap_settings()->device->event_record(comm->last[in_graph].event, stream, NULL) == PTO_OK;
+    comm->last[in_graph].stream = stream;
+    comm->last[in_graph].capture = capture;
+}
+
+static void in_order(const tap_call_t *call, void (*act)(tap_comm_t *comm, void *stream, uint64_t capture)) {
+    tap_comm_t *comm = tap_comm_of(call->comm);
+    uint64_t capture = 0;
+    if (!comm)
+        return;
+    pthread_mutex_lock(&comm->lock);
+    if (tap_gpu_enter(comm->context)) {
+        if (tap_gpu_capture(call->stream, &capture))
+            act(comm, call->stream, capture);
+        tap_gpu_leave();
+    }
+    pthread_mutex_unlock(&comm->lock);
+}
+
+static void follow_passed(tap_comm_t *comm, void *stream, uint64_t capture) {
+    comm->passed++;
+    follow(comm, stream, capture);
+}
+
+void tap_before_pass(const tap_call_t *call) { in_order(call, follow_passed); }
+
+void tap_after_pass(const tap_call_t *call) { in_order(call, note); }
+
+/* --- buffers ---------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    int64_t in_bytes;
+    int64_t out_bytes;
+} sizes_t;
+
+static sizes_t sizes_of(const tap_comm_t *comm, const tap_cell_t *cell) {
+    const int64_t all = cell->bytes * comm->size;
+    switch (cell->collective) {
+    case PTO_COLLECTIVE_ALLGATHER:
+        return (sizes_t){cell->bytes, all};
+    case PTO_COLLECTIVE_REDUCE_SCATTER:
+        return (sizes_t){all, cell->bytes};
+    case PTO_COLLECTIVE_ALLTOALL:
+        return (sizes_t){all, all};
+    default:
+        return (sizes_t){cell->bytes, cell->bytes};
+    }
+}
+
+/* Buffers of which the executor can tell the addresses apart, or those of an allreduce in place. */
+static bool is_apart(const tap_call_t *call, sizes_t sizes) {
+    const char *in = call->in, *out = call->out;
+    return in >= out + sizes.out_bytes || out >= in + sizes.in_bytes;
+}
+
+static bool is_in_place(const tap_call_t *call) {
+    return call->function == TAP_ALL_REDUCE && call->in == call->out;
+}
+
+static pto_status_t copy(void *to, const void *from, int64_t bytes, void *stream, pto_error_t *err) {
+    const pto_move_t move = {to, from, (size_t)bytes, 1, (size_t)bytes, (size_t)bytes};
+    return tap_settings()->device->copy(&move, stream, err);
+}
+
+/* --- executors -------------------------------------------------------------------------------------------
+ */
+
+/* Longer than any job: aborting the communicator ends kernels that wait. */
+static const double patience_s = 30.0 * 24 * 3600;
+
+/* Room for the input of a call whose buffers overlap. */
+static pto_status_t make_aside(tap_run_t *run, sizes_t sizes, pto_error_t *err) {
+    return run->aside ? PTO_OK : tap_settings()->device->allocate((size_t)sizes.in_bytes, &run->aside, err);
+}
+
+static pto_status_t create(tap_comm_t *comm, const tap_pick_t *pick, tap_run_t *run, const tap_call_t *call,
+                           pto_error_t *err) {
+    const pto_exec_options_t options = {.placement = PTO_PLACEMENT_IDENTITY, .timeout_s = patience_s};
+    const sizes_t sizes = sizes_of(comm, &pick->cell);
+    const bool aside = !run->in_place && !is_apart(call, sizes);
+    pto_status_t status = aside ? make_aside(run, sizes, err) : PTO_OK;
+    tap_symmetric_enter(&comm->symmetric);
+    if (status == PTO_OK)
+        status = pto_exec_create_in(pick->plan, &comm->symmetric.team, &comm->symmetric.pieces,
+                                    aside ? run->aside : call->in, call->out, pick->cell.op, &options,
+                                    &run->exec, err);
+    tap_symmetric_leave();
+    return status;
+}
+
+/* All processes make the same ones in the same order, whether or not their own buffers are in place. NULL:
+ * something failed on this process alone. */
+static tap_run_t *run_of(tap_comm_t *comm, tap_pick_t *pick, uint64_t capture, const tap_call_t *call,
+                         pto_error_t *err) {
+    tap_run_t *run = pick->runs;
+    while (run && run->capture != capture)
+        run = run->next;
+    if (run)
+        return run;
+    run = calloc(1, sizeof *run);
+    if (!run)
+        return NULL;
+    run->capture = capture;
+    run->in_place = is_in_place(call);
+    pto_status_t status = create(comm, pick, run, call, err);
+    if (status != PTO_OK)
+        run->exec = NULL;
+    if (status != PTO_OK && status != PTO_ERR_NOT_APPLICABLE) {
+        free(run);
+        return NULL;
+    }
+    if (status != PTO_OK && (tap_settings()->explains || tap_settings()->informs))
+        tap_say(comm->rank, "%s of %lld bytes is left to NCCL: %s",
+                pto_collective_name(pick->cell.collective), (long long)pick->cell.bytes, err->message);
+    run->next = pick->runs;
+    pick->runs = run;
+    return run;
+}
+
+/* An executor stays in place or apart, as in its first call. Other calls are copied: a process may be in
+ * place where others are not. */
+static pto_status_t enqueue(const tap_comm_t *comm, const tap_pick_t *pick, tap_run_t *run,
+                            const tap_call_t *call, pto_error_t *err) {
+    const sizes_t sizes = sizes_of(comm, &pick->cell);
+    const void *in = call->in;
+    pto_status_t status = PTO_OK;
+    if (run->in_place && call->in != call->out) {
+        status = copy(call->out, call->in, sizes.in_bytes, call->stream, err);
+        in = call->out;
+    } else if (!run->in_place && !is_apart(call, sizes)) {
+        status = make_aside(run, sizes, err);
+        if (status == PTO_OK)
+            status = copy(run->aside, call->in, sizes.in_bytes, call->stream, err);
+        in = run->aside;
+    }
+    return status == PTO_OK ? pto_exec_enqueue_on(run->exec, in, call->out, call->stream, err) : status;
+}
+
+/* --- calls -----------------------------------------------------------------------------------------------
+ */
+
+bool tap_takes(const tap_call_t *call) {
+    tap_comm_t *comm = tap_comm_of(call->comm);
+    if (!comm)
+        return false;
+    pthread_mutex_lock(&comm->lock);
+    bool takes = tap_pick_of(comm, call) != NULL;
+    pthread_mutex_unlock(&comm->lock);
+    return takes;
+}
+
+/* False: it is NCCL's. */
+static bool do_here(tap_comm_t *comm, const tap_call_t *call, int *result) {
+    pto_error_t err = {0};
+    uint64_t capture = 0;
+    tap_pick_t *pick = tap_pick_of(comm, call);
+    if (!pick || !tap_gpu_capture(call->stream, &capture))
+        return false;
+    tap_run_t *run = run_of(comm, pick, capture, call, &err);
+    if (run && !run->exec)
+        return false;
+    follow(comm, call->stream, capture);
+    pto_status_t status = run ? enqueue(comm, pick, run, call, &err) : PTO_ERR_MEMORY;
+    if (status == PTO_OK)
+        note(comm, call->stream, capture);
+    else
+        tap_say(0, "%s on rank %d: %s", pto_collective_name(pick->cell.collective), comm->rank, err.message);
+    pick->calls++;
+    *result = status == PTO_OK ? TAP_SUCCESS : TAP_SYSTEM_ERROR;
+    return true;
+}
+
+int tap_do(const tap_call_t *call) {
+    tap_comm_t *comm = tap_comm_of(call->comm);
+    int result = TAP_SUCCESS;
+    bool done = false;
+    if (!comm)
+        return tap_pass(call);
+    pthread_mutex_lock(&comm->lock);
+    if (tap_gpu_enter(comm->context)) {
+        done = do_here(comm, call, &result);
+        tap_gpu_leave();
+    }
+    pthread_mutex_unlock(&comm->lock);
+    if (done)
+        return result;
+    tap_before_pass(call);
+    result = tap_pass(call);
+    tap_after_pass(call);
+    return result;
+}

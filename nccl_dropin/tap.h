@@ -1,0 +1,216 @@
+/* The parts of the drop-in for NCCL, a library in front of NCCL in an unchanged program: it takes collectives
+ * for which the machine file says that a kernel of portolan's is cheaper, and passes on all others untouched
+ * (README.md, docs/acting.md).
+ *
+ * A call goes through these steps:
+ *   intercept.c  NCCL's functions, and the next ones behind them
+ *   group.c      ncclGroupStart and ncclGroupEnd: a group of one call is that call
+ *   comm.c       communicators, and what their processes share
+ *   symmetric.c  memory that all processes of a communicator use alike, so that they need not agree
+ *   pick.c       which strategy has a kind of call, as all processes decide without each other
+ *   take.c       the order of calls, captures, and the run
+ *   gpu.c        the driver: captures and contexts
+ *   settings.c   the environment, and what is told */
+#ifndef TAP_TAP_H
+#define TAP_TAP_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nccl_dl.h"
+#include "portolan/exec.h"
+#include "portolan/kernel.h"
+#include "portolan/machine.h"
+
+/* --- settings.c ------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    bool on;
+    bool explains; /* PORTOLAN_EXPLAIN: a summary when a communicator ends */
+    bool informs;  /* NCCL_DEBUG=INFO */
+    const pto_device_t *device;
+    pto_machine_t *machine;
+    const char *strategy; /* PORTOLAN_STRATEGY: the only one; NULL: the cheapest */
+    int64_t memory_bytes; /* PORTOLAN_MEMORY: of a communicator, in each process */
+    bool takes_all;       /* PORTOLAN_TAKE=all: not allreduces alone (README.md) */
+    int plans_max;        /* PORTOLAN_PLANS: kinds of calls of a communicator that are priced */
+    uint64_t digest;      /* of all that must be equal on all processes */
+} tap_settings_t;
+
+/* Reads the environment at the first call. Not `on`: all is NCCL's. */
+const tap_settings_t *tap_settings(void);
+/* To standard error, by the process of rank 0. */
+void tap_say(int rank, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* --- calls -----------------------------------------------------------------------------------------------
+ */
+
+typedef enum {
+    TAP_ALL_REDUCE,
+    TAP_ALL_GATHER,
+    TAP_REDUCE_SCATTER,
+    TAP_ALL_TO_ALL,
+    TAP_BROADCAST,
+    TAP_BCAST,
+    TAP_REDUCE,
+    TAP_SEND,
+    TAP_RECV
+} tap_function_t;
+
+/* The arguments of any of these functions. */
+typedef struct {
+    tap_function_t function;
+    const void *in;
+    void *out;
+    size_t count;
+    int datatype; /* NCCL's numbers */
+    int op;
+    int peer; /* or root */
+    void *comm;
+    void *stream;
+} tap_call_t;
+
+/* --- intercept.c -----------------------------------------------------------------------------------------
+ */
+
+/* NCCL's own function for the call. */
+int tap_pass(const tap_call_t *call);
+/* The next function of this name: of the libraries behind this one, or of libnccl.so.2. NULL: none. */
+void tap_next(const char *name, void *function, size_t size);
+/* NCCL's results. */
+enum { TAP_SUCCESS = 0, TAP_SYSTEM_ERROR = 2, TAP_INVALID_USAGE = 5 };
+
+/* --- symmetric.c -----------------------------------------------------------------------------------------
+ */
+
+enum { TAP_SIZE_MAX = 8 };
+
+/* Memory of each process, of which all take the same pieces in the same order. Zero at first. */
+typedef struct {
+    const pto_device_t *device; /* that has it */
+    char *own;
+    size_t bytes;
+    size_t used;
+    char *at[TAP_SIZE_MAX]; /* by rank: as addressed here */
+    pto_device_t pieces;    /* the device, whose memory is pieces of this one */
+    struct pto_kernels kernels;
+    pto_team_t team; /* which exchanges nothing: what is equal on all processes needs no exchange */
+} tap_symmetric_t;
+
+/* Collective over `team`. The caller frees it in any case. */
+pto_status_t tap_symmetric_create(const pto_team_t *team, const pto_device_t *device, size_t bytes,
+                                  tap_symmetric_t *made, pto_error_t *err);
+/* Close the others' memory, and free this process's once no other one has it open. */
+void tap_symmetric_close(tap_symmetric_t *made);
+void tap_symmetric_free(tap_symmetric_t *made);
+/* The device's allocations are pieces of this one, in this thread, until it is left. */
+void tap_symmetric_enter(tap_symmetric_t *entered);
+void tap_symmetric_leave(void);
+
+/* --- pick.c ----------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    pto_collective_t collective;
+    pto_datatype_t datatype;
+    pto_op_t op;
+    int64_t bytes; /* as in a scenario */
+} tap_cell_t;
+
+/* An executor of a kind of call: for calls outside graphs, or for those of one capture. Executors of graphs
+ * differ from each other, so that launches of several graphs may overlap. */
+typedef struct tap_run {
+    struct tap_run *next;
+    uint64_t capture; /* 0: outside graphs */
+    pto_exec_t *exec; /* NULL: it could not be made, on any process */
+    bool in_place;
+    void *aside; /* for an input that the executor cannot use where it is; NULL: not needed yet */
+} tap_run_t;
+
+typedef struct tap_pick {
+    struct tap_pick *next;
+    tap_cell_t cell;
+    const char *why; /* it is left to NCCL; NULL: it is not */
+    const char *name;
+    double predicted_s;
+    double nccl_s; /* 0: unknown */
+    int64_t calls;
+    pto_plan_t *plan;
+    tap_run_t *runs;
+} tap_pick_t;
+
+typedef struct tap_comm tap_comm_t;
+
+/* Of the call; NULL: it is left to NCCL. The same on all processes of the communicator. */
+tap_pick_t *tap_pick_of(tap_comm_t *comm, const tap_call_t *call);
+void tap_picks_free(tap_comm_t *comm);
+int64_t tap_element_bytes(int datatype);
+
+/* --- comm.c ----------------------------------------------------------------------------------------------
+ */
+
+struct tap_comm {
+    tap_comm_t *next;
+    void *handle; /* NCCL's */
+    int rank;
+    int size;
+    uint64_t key; /* the same on all processes, and no other communicator's */
+    uint64_t splits;
+    pthread_mutex_t lock;
+    void *context; /* the driver's, of the communicator's GPU */
+    void *shared;  /* memory of all processes */
+    size_t shared_bytes;
+    pto_team_t *team;
+    tap_symmetric_t symmetric;
+    int picks_made;
+    tap_pick_t *picks;
+    int64_t passed; /* calls */
+    /* The last call outside graphs, and the last one of the last capture: later ones in other streams follow.
+     */
+    struct {
+        void *stream;
+        void *event;
+        bool is_recorded;
+        uint64_t capture;
+    } last[2];
+};
+
+/* Collective, once NCCL has made the communicator `handle` from the unique id, or from the parent's split.
+ * Where something stands in the way, the communicator is unknown here, and all its calls are NCCL's. */
+void tap_comm_begin(void *handle, const pto_nccl_id_t *id, int size, int rank);
+void tap_comm_begin_split(tap_comm_t *parent, uint64_t split, int color, void *handle);
+/* NULL: unknown. */
+tap_comm_t *tap_comm_of(void *handle);
+/* Before NCCL destroys it. */
+void tap_comm_end(void *handle);
+/* Ends kernels that wait, and leaves the memory as it is. */
+void tap_comm_abort(void *handle);
+
+/* --- gpu.c -----------------------------------------------------------------------------------------------
+ */
+
+/* The current context; NULL: none. */
+void *tap_gpu_context(void);
+/* A number of the current GPU, the same in all processes of the node; 0: unknown. */
+uint64_t tap_gpu_id(void);
+/* Make the context current, and calls legal that a capture of the program's would forbid, until left. */
+bool tap_gpu_enter(void *context);
+void tap_gpu_leave(void);
+/* The number of the capture that the stream is in; 0: none. False: unknown. */
+bool tap_gpu_capture(void *stream, uint64_t *capture);
+
+/* --- take.c ----------------------------------------------------------------------------------------------
+ */
+
+/* Whether the call will be run here, as all processes decide alike. */
+bool tap_takes(const tap_call_t *call);
+/* Run it here, or by NCCL, in the communicator's order. Returns NCCL's result. */
+int tap_do(const tap_call_t *call);
+/* A call that NCCL runs: what comes before, and, once it is enqueued, after. */
+void tap_before_pass(const tap_call_t *call);
+void tap_after_pass(const tap_call_t *call);
+
+#endif
