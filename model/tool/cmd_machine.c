@@ -24,8 +24,9 @@ static const char usage[] =
     "  portolan predict --machine my-cluster.yaml --collective allreduce --nodes 16 --bytes 1KiB:1GiB\n"
     "  portolan machine new --name cpus --sockets 2 --cores 128 --nic '200 Gbit/s' --out cpus.yaml\n"
     "\n"
-    "LINK is pcie3 to pcie6 (16 lanes), nvlink2 to nvlink5 (all links of a GPU), nvlink-c2c, or a rate in\n"
-    "each direction (50 GB/s). Memory is as datasheets of CPUs name it, '8xDDR5-4800' (channels of 8 bytes), "
+    "LINK is pcie3 to pcie6 (16 lanes), nvlink2 to nvlink5 (all links of a GPU), nvlink-c2c,\n"
+    "xgmi (of a pair of GPUs), or a rate in each direction (50 GB/s). Memory is as datasheets of CPUs name "
+    "it, '8xDDR5-4800' (channels of 8 bytes), "
     "or\n"
     "a rate ('307 GB/s'). Without it, processes that use host memory at once do not slow each other down; "
     "the "
@@ -64,6 +65,7 @@ static const struct {
     {"nvlink4", 450, "18 links of 25 GB/s, NVIDIA H100 datasheet"},
     {"nvlink5", 900, "18 links of 50 GB/s, NVIDIA B200 datasheet"},
     {"nvlink-c2c", 450, "NVIDIA Grace Hopper datasheet"},
+    {"xgmi", 64, "one link of 64 GB/s to each peer, AMD MI300X datasheet"},
 };
 enum { LINK_COUNT = (int)(sizeof links / sizeof *links) };
 
@@ -87,8 +89,9 @@ static pto_status_t read_link(const char *text, link_t *link, pto_error_t *err) 
 
 /* What a NIC is sold as: the generation of its InfiniBand, or "400G". NULL: neither. */
 static const char *nic_rate(const char *text, char *rate, size_t rate_size) {
-    static const char *const generations[][2] = {
-        {"FDR", "56"}, {"EDR", "100"}, {"HDR", "200"}, {"NDR", "400"}, {"XDR", "800"}};
+    static const char *const generations[][2] = {{"FDR", "56"},     {"EDR", "100"}, {"HDR", "200"},
+                                                 {"HDR100", "100"}, {"NDR", "400"}, {"NDR200", "200"},
+                                                 {"XDR", "800"}};
     static const char *const spellings[] = {"G", "GE", "GbE", "Gb", "Gbps", "Gb/s", "Gbit"};
     size_t digits = strspn(text, "0123456789");
     const char *unit = text + digits + (text[digits] == ' ');
@@ -125,10 +128,9 @@ static pto_status_t apply_host_link(void *target, const char *text, pto_error_t 
 
 static pto_status_t apply_nic(void *target, const char *text, pto_error_t *err) {
     char rate[64];
-    pto_status_t status = read_link(text, &((machine_t *)target)->nic, err);
-    if (status != PTO_OK && nic_rate(text, rate, sizeof rate))
-        return pto_error_set(err, status, "'%.40s' is not a rate with a unit; did you mean '%s'?", text,
-                             rate);
+    link_t *nic = &((machine_t *)target)->nic;
+    pto_status_t status = read_link(nic_rate(text, rate, sizeof rate) ? rate : text, nic, err);
+    nic->name = text;
     return status;
 }
 

@@ -171,16 +171,16 @@ static double fastest_link(const char *gpu) {
     return 2e12;
 }
 
-/* The least that some process sends, in-network reduction and broadcast included, in a call of `bytes` as in
- * a scenario. */
-static double least_sent(const pto_recording_kind_t *kind) {
+/* The least that one of `procs` processes sends, in-network reduction and broadcast included, in a call of
+ * `bytes` as in a scenario. */
+static double least_sent(const pto_recording_kind_t *kind, int64_t procs) {
     const double bytes = (double)kind->call.bytes;
     switch (kind->call.collective) {
     case PTO_COLLECTIVE_ALLTOALL:
     case PTO_COLLECTIVE_ALLTOALLV:
     case PTO_COLLECTIVE_REDUCE_SCATTER:
     case PTO_COLLECTIVE_SCATTER:
-        return bytes * (double)(kind->procs - 1);
+        return bytes * (double)(procs - 1);
     case PTO_COLLECTIVE_MESSAGES:
         return bytes * (double)kind->call.messages;
     default:
@@ -190,7 +190,9 @@ static double least_sent(const pto_recording_kind_t *kind) {
 
 static pto_status_t check_rate(pto_recording_reader_t *reader, const pto_recording_kind_t *kind,
                                double seconds) {
-    const double rate = seconds > 0 ? least_sent(kind) / seconds : 0;
+    /* Any number of processes can be asked of a file that does not say how many there were. */
+    const bool is_stated = reader->listed.procs > 0 || reader->benchmark.procs > 0;
+    const double rate = seconds > 0 ? least_sent(kind, is_stated ? kind->procs : 2) / seconds : 0;
     const double most = fastest_link(reader->trace->gpu);
     if (rate <= most)
         return PTO_OK;

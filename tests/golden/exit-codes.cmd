@@ -31,7 +31,7 @@ try() {
     echo "$command:$seen full disk $code"
 }
 of() { try "$1" "$summit $asked $2" "$summit $asked $2 $3" "no/such.yaml $2" "$dir/bad.yaml $2" "$poor $asked $2" --machine; }
-of predict "" "--bytes 1KB"
+of predict "" "--bytes 1KX"
 of pick "" "--by speed"
 of check "--strategy three_step" "--limit 0" | sed 's/ nothing priceable [01],//' # a proof needs no costs
 of plan "--strategy three_step" "--rank 72"

@@ -8,7 +8,8 @@ on_summit() { portolan predict --machine summit-spectrum --collective alltoall -
 try new --gpu-memory 80
 try new --gpu-memory 81559
 try new --host-memory 1KiB
-for rate in NDR 400G '400 Gb/s' 400; do try new --nic "$rate"; done
+for rate in NDR NDR200 400G '400 Gb/s'; do new --nic "$rate" | grep '^# of a NIC'; done
+for rate in 400 '400 X' NDR9; do try new --nic "$rate"; done
 try new --gpu-link nvlink-4
 # Names that are empty, doubled or misspelled.
 try on_summit --strategy ''

@@ -10,7 +10,7 @@ try "$good"
 try --machine summit-spectrum
 try --machine no/such/machine.yaml "$good"
 try --machine summit-spectrum "$good" --statistic mean
-try --machine summit-spectrum "$good" --min-bytes 1KB
+try --machine summit-spectrum "$good" --min-bytes 1KX
 try --machine summit-spectrum "$good" --min-bytes 1GiB
 try --machine summit-spectrum "$good" --skip three_step
 try --machine summit-spectrum "$good" --skip mpi:three_step

@@ -183,8 +183,8 @@ typedef struct {
 
 enum { PTO_SWEEP_POINTS_MAX = 4096 };
 
-/* The values from, from * factor, ... that do not exceed `to`. Errors: PTO_ERR_RANGE (from below 1 or factor
- * below 2, so that the series would not end; `to` below from), PTO_ERR_MEMORY. */
+/* The values from, from * factor, ... below `to`, and `to` itself. Errors: PTO_ERR_RANGE (from below 1 or
+ * factor below 2, so that the series would not end; `to` below from), PTO_ERR_MEMORY. */
 pto_status_t pto_series_range(int64_t from, int64_t to, int64_t factor, pto_series_t *series,
                               pto_error_t *err);
 /* A series of one value. Errors: PTO_ERR_MEMORY. */

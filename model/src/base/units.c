@@ -139,14 +139,24 @@ pto_status_t pto_double_parse(const char *text, double *value, pto_error_t *err)
 
 static const char suffix_letters[] = "KMGTPE";
 
-/* The power of two of a suffix; -1: unknown suffix. */
-static int suffix_bits(const char *suffix) {
-    if (*suffix == '\0')
+/* The factor of a suffix: "64K", "64k" and "64KiB" are powers of two, as in OSU's benchmarks and nccl-tests;
+ * "80GB" is one of ten, as in datasheets. 0: unknown. */
+static int64_t suffix_factor(const char *suffix) {
+    static const char decimal_letters[] = "kMGTPE";
+    if (*suffix == '\0' || strcmp(suffix, "B") == 0)
+        return 1;
+    const char *letter = strchr(suffix_letters, toupper((unsigned char)*suffix));
+    if (!letter)
         return 0;
-    const char *letter = strchr(suffix_letters, *suffix);
-    if (!letter || (suffix[1] != '\0' && strcmp(suffix + 1, "iB") != 0))
-        return -1;
-    return 10 * (int)(letter - suffix_letters + 1);
+    const int power = (int)(letter - suffix_letters) + 1;
+    if (suffix[1] == '\0' || strcmp(suffix + 1, "iB") == 0)
+        return (int64_t)1 << 10 * power;
+    if (strcmp(suffix + 1, "B") != 0 || (*suffix != *letter && *suffix != decimal_letters[power - 1]))
+        return 0;
+    int64_t factor = 1;
+    for (int i = 0; i < power; i++)
+        factor *= 1000;
+    return factor;
 }
 
 pto_status_t pto_bytes_parse(const char *text, int64_t *bytes, pto_error_t *err) {
@@ -155,20 +165,15 @@ pto_status_t pto_bytes_parse(const char *text, int64_t *bytes, pto_error_t *err)
                              text);
     const char *end = skip_digits(text);
     const char *suffix = end + (*end == ' ' && end[1] != '\0');
-    int bits = suffix_bits(suffix);
-    if (end != text && bits < 0 && strchr(suffix_letters, toupper((unsigned char)*suffix)) &&
-        strcasecmp(suffix + 1, "b") == 0)
-        return pto_error_set(err, PTO_ERR_TYPE, "'%.*s': decimal units are not known; write %.*s%ciB",
-                             QUOTE_MAX, text, (int)(end - text < QUOTE_MAX ? end - text : QUOTE_MAX), text,
-                             toupper((unsigned char)*suffix));
-    if (end == text || bits < 0)
+    const int64_t factor = suffix_factor(suffix);
+    if (end == text || factor == 0)
         return refuse_number(text, "a number of bytes, such as 65536 or 64KiB", err);
     int64_t count = 0;
     const char *digits = text;
     pto_status_t status = parse_digits(&digits, &count, err);
     if (status != PTO_OK)
         return status;
-    if (!pto_multiply(count, (int64_t)1 << bits, &count))
+    if (!pto_multiply(count, factor, &count))
         return pto_error_set(err, PTO_ERR_RANGE, "'%.*s' is too large: at most 9223372036854775807 bytes",
                              QUOTE_MAX, text);
     *bytes = count;

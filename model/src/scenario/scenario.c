@@ -69,14 +69,17 @@ pto_status_t pto_series_range(int64_t from, int64_t to, int64_t factor, pto_seri
         return pto_error_set(err, PTO_ERR_RANGE, "the range ends at %lld, before its start %lld",
                              (long long)to, (long long)from);
     int64_t count = 1;
-    for (int64_t value = from; value <= to / factor; value *= factor)
+    int64_t last = from;
+    for (; last <= to / factor; last *= factor)
         count++;
-    int64_t *made = calloc((size_t)count, sizeof *made);
+    int64_t *made = calloc((size_t)count + 1, sizeof *made);
     if (!made)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     made[0] = from;
     for (int64_t i = 1; i < count; i++)
         made[i] = made[i - 1] * factor;
+    if (last < to)
+        made[count++] = to;
     *series = (pto_series_t){.value = made, .count = count};
     return PTO_OK;
 }
