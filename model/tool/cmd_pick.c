@@ -309,7 +309,8 @@ static void print_json(const picks_t *picks) {
 
 /* --- the command ---------------------------------------------------------------------------------------- */
 
-static pto_status_t print(const pto_predictions_t *predictions, pto_format_t format, pto_error_t *err) {
+/* Find the picks and where they change, then print them. */
+static pto_status_t pick(const pto_predictions_t *predictions, pto_format_t format, pto_error_t *err) {
     picks_t picks = {.predictions = predictions};
     void (*const print_as[])(const picks_t *) = {
         [PTO_FORMAT_TABLE] = print_table, [PTO_FORMAT_CSV] = print_csv, [PTO_FORMAT_JSON] = print_json};
@@ -333,13 +334,13 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     predictions.by = options->by;
     if (options->format == PTO_FORMAT_CSV)
         print_csv_heading();
-    status = print(&predictions, options->format, err);
+    status = pick(&predictions, options->format, err);
     pto_predictions_fini(&predictions);
     return status;
 }
 
 static pto_status_t print_run(pto_sweeps_run_t *run, pto_error_t *err) {
-    return print(&run->predictions, run->options.format, err);
+    return pick(&run->predictions, run->options.format, err);
 }
 
 static pto_status_t run_sweeps(const pto_arguments_t *arguments, pto_sweeps_t *sweeps, pto_error_t *err) {

@@ -58,6 +58,7 @@ typedef struct {
     int strategy_count;
     const pto_strategy_t **strategy;
     pto_prediction_t *prediction; /* point_count * strategy_count */
+    int64_t work;                 /* of all points: pto_cell_work, added up */
 } pto_predictions_t;
 
 /* What prices walk one by one (pto_price_work) for one strategy at one point; several messages of a table

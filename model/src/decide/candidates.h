@@ -27,6 +27,12 @@ pto_status_t pto_plan_candidates(const pto_scenario_t *scenario, const pto_machi
 int64_t pto_each_work(const pto_scenario_t *scenario, const pto_machine_t *machine,
                       const pto_strategy_t *const *strategy, int strategy_count, int64_t *each);
 
+/* Predict a scenario that is a sweep's at a value between two of its points. Work is counted again only where
+ * the sweep has any, or is one of numbers of nodes: plans of other sizes have none, if those of a sweep's
+ * sizes have none. Errors: those of pto_predict. */
+pto_status_t pto_predict_between(const pto_predictions_t *swept, const pto_scenario_t *scenario,
+                                 pto_predictions_t *predictions, pto_error_t *err);
+
 /* What a sweep of this kind varies in the scenario; like strchr's, it may be changed if the scenario may. */
 static inline pto_series_t *pto_swept_series(const pto_scenario_t *scenario, pto_sweep_kind_t sweep) {
     const pto_series_t *series = sweep == PTO_SWEEP_NODES      ? &scenario->nodes

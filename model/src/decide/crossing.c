@@ -28,8 +28,7 @@ static pto_status_t pick_at(probe_t *probe, int64_t value, int *winner, pto_erro
     *winner = -1;
     pto_status_t status = pto_scenario_check_layout(&probe->scenario, &probe->scenario.layout, &fault);
     if (status == PTO_OK)
-        status =
-            pto_predict(&probe->scenario, swept->machine, swept->by != PTO_BY_TIME, &predictions, &fault);
+        status = pto_predict_between(swept, &probe->scenario, &predictions, &fault);
     if (status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_RANGE)
         return PTO_OK;
     if (status != PTO_OK) {
@@ -96,8 +95,9 @@ pto_status_t pto_crossings(const pto_predictions_t *predictions, pto_crossing_t 
     int64_t gaps = 0, made_count = 0;
     for (int64_t i = 0; i + 1 < predictions->point_count; i++)
         gaps += pto_pick_at(predictions, i) != pto_pick_at(predictions, i + 1);
-    pto_status_t status = pto_check_work(predictions->scenario, predictions->machine,
-                                         1 + gaps * PRICES_PER_GAP / predictions->point_count, NULL, err);
+    pto_status_t status =
+        pto_check_amount(predictions->scenario, "pricing takes the work of", predictions->work,
+                         1 + gaps * PRICES_PER_GAP / predictions->point_count, err);
     if (status != PTO_OK)
         return status;
     pto_crossing_t *made = calloc((size_t)(gaps * CROSSINGS_MAX + 1), sizeof *made);

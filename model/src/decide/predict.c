@@ -315,19 +315,16 @@ static pto_status_t try_algorithm(const pto_scenario_t *scenario, const pto_mach
     double most_s = contest->price.seconds;
     pto_status_t status = price_choices(scenario, machine, &tried, most_s, &made, &price, explanation,
                                         first ? &contest->reason : NULL);
-    if (status == PTO_OK) {
-        enter_contest(contest, algorithm, made, &price, explanation != NULL);
-        return PTO_OK;
-    }
-    if (status == PTO_ERR_NOT_APPLICABLE) {
-        contest->refused = first ? algorithm : contest->refused;
-        return PTO_OK;
-    }
-    if (!first) /* once more, for the message */
-        return price_choices(scenario, machine, &tried, most_s, &made, &price, NULL, err);
-    if (err)
+    bool ends = status != PTO_OK && status != PTO_ERR_NOT_APPLICABLE;
+    if (ends && first && err)
         *err = contest->reason;
-    return status;
+    if (ends && !first) /* once more, for the message; this time it may succeed */
+        status = price_choices(scenario, machine, &tried, most_s, &made, &price, explanation, err);
+    if (status == PTO_OK)
+        enter_contest(contest, algorithm, made, &price, explanation != NULL);
+    if (status == PTO_ERR_NOT_APPLICABLE && first)
+        contest->refused = algorithm;
+    return status == PTO_ERR_NOT_APPLICABLE ? PTO_OK : status;
 }
 
 static int index_of(const pto_algorithm_t *algorithm) {
@@ -585,8 +582,9 @@ static pto_status_t predict_all(pto_predictions_t *made, bool explain, const int
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "no strategy applies: %s", made->prediction[0].reason);
 }
 
-pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *machine, bool explain,
-                         pto_predictions_t *predictions, pto_error_t *err) {
+/* pto_predict; `has_work`: whether a price may take any. */
+static pto_status_t predict(const pto_scenario_t *scenario, const pto_machine_t *machine, bool explain,
+                            bool has_work, pto_predictions_t *predictions, pto_error_t *err) {
     pto_predictions_t made = {.scenario = scenario,
                               .machine = machine,
                               .sweep = pto_scenario_sweep(scenario),
@@ -604,10 +602,11 @@ pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *ma
         pto_predictions_fini(&made);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for predictions");
     }
-    int64_t work = pto_each_work(scenario, machine, made.strategy, made.strategy_count, each);
-    status = pto_check_amount(scenario, "pricing takes the work of", work, 1, err);
+    if (has_work)
+        made.work = pto_each_work(scenario, machine, made.strategy, made.strategy_count, each);
+    status = pto_check_amount(scenario, "pricing takes the work of", made.work, 1, err);
     if (status == PTO_OK) {
-        bool shown = pto_progress_begin("pricing", work, PTO_WORK_PER_SECOND);
+        bool shown = pto_progress_begin("pricing", made.work, PTO_WORK_PER_SECOND);
         pto_traffic_cache_t *kept = pto_traffic_keep();
         pto_tables_t *kept_tables = pto_tables_keep();
         status = predict_all(&made, explain, shown ? each : NULL, err);
@@ -623,4 +622,15 @@ pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *ma
     }
     *predictions = made;
     return PTO_OK;
+}
+
+pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *machine, bool explain,
+                         pto_predictions_t *predictions, pto_error_t *err) {
+    return predict(scenario, machine, explain, true, predictions, err);
+}
+
+pto_status_t pto_predict_between(const pto_predictions_t *swept, const pto_scenario_t *scenario,
+                                 pto_predictions_t *predictions, pto_error_t *err) {
+    bool has_work = swept->work > 0 || swept->sweep != PTO_SWEEP_BYTES;
+    return predict(scenario, swept->machine, swept->by != PTO_BY_TIME, has_work, predictions, err);
 }
