@@ -16,10 +16,10 @@ static int64_t host_count(const char *hosts) {
     return count;
 }
 
-/* The name of a node; without names, Open MPI's relative one or a made-up one. */
-static void print_host(FILE *file, const char *hosts, pto_placement_form_t form, int64_t node) {
+/* The name of a node; without names, a made-up one. */
+static void print_host(FILE *file, const char *hosts, int64_t node) {
     if (!hosts) {
-        fprintf(file, form == PTO_PLACEMENT_RANKFILE ? "+n%lld" : "node%lld", (long long)node);
+        fprintf(file, "node%lld", (long long)node);
         return;
     }
     while (node-- > 0)
@@ -27,16 +27,18 @@ static void print_host(FILE *file, const char *hosts, pto_placement_form_t form,
     fprintf(file, "%.*s", (int)strcspn(hosts, ","), hosts);
 }
 
+/* Open MPI counts a slot without a socket over the cores of all sockets, so cores are numbered by socket. */
 static void print_process(FILE *file, const pto_placement_export_t *placement, pto_placement_form_t form,
                           int64_t process) {
     const pto_layout_t *layout = placement->layout;
     pto_rank_t at = placement->mapping->at[process].place;
     if (form == PTO_PLACEMENT_RANKFILE) {
         fprintf(file, "rank %lld=", (long long)process);
-        print_host(file, placement->hosts, form, at.node);
-        fprintf(file, " slot=%lld\n", (long long)(at.gpu * layout->procs_per_gpu + at.core));
+        print_host(file, placement->hosts, at.node);
+        fprintf(file, " slot=%lld:%lld\n", (long long)(at.gpu / layout->gpus_per_socket),
+                (long long)(at.gpu % layout->gpus_per_socket * layout->procs_per_gpu + at.core));
     } else if (form == PTO_PLACEMENT_SLURM) {
-        print_host(file, placement->hosts, form, at.node);
+        print_host(file, placement->hosts, at.node);
         fprintf(file, "\n");
     } else {
         fprintf(file, "%lld\n", (long long)at.gpu);
@@ -59,6 +61,8 @@ static pto_status_t print_all(FILE *file, const pto_placement_export_t *placemen
 
 pto_status_t pto_placement_export(const pto_placement_export_t *placement, pto_placement_form_t form,
                                   const char *path, pto_error_t *err) {
+    if (form == PTO_PLACEMENT_RANKFILE && !placement->hosts)
+        return pto_error_set(err, PTO_ERR_RANGE, "--rankfile needs --hosts: Open MPI finds nodes by name");
     if (placement->hosts && host_count(placement->hosts) < placement->layout->nodes)
         return pto_error_set(err, PTO_ERR_RANGE, "--hosts: %lld names for %lld nodes",
                              (long long)host_count(placement->hosts), (long long)placement->layout->nodes);

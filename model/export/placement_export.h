@@ -8,7 +8,7 @@
 
 typedef enum {
     PTO_PLACEMENT_CSV,      /* portolan's own */
-    PTO_PLACEMENT_RANKFILE, /* Open MPI: `mpirun --rankfile FILE`, one slot per process */
+    PTO_PLACEMENT_RANKFILE, /* Open MPI: `mpirun --rankfile FILE`, a socket and its core per process */
     PTO_PLACEMENT_SLURM,    /* `SLURM_HOSTFILE=FILE srun --distribution=arbitrary`: a host per process */
     PTO_PLACEMENT_CUDA      /* CUDA_VISIBLE_DEVICES of rank r in line r + 1 */
 } pto_placement_form_t;
@@ -16,11 +16,11 @@ typedef enum {
 typedef struct {
     const pto_mapping_t *mapping; /* bound */
     const pto_layout_t *layout;
-    const char *hosts; /* the nodes' names, separated by commas; NULL: +n0, +n1 ... or node0, node1 ... */
+    const char *hosts; /* the nodes' names, separated by commas; NULL: node0, node1 ...; not in a rankfile */
     bool force;        /* replace an existing file */
 } pto_placement_export_t;
 
-/* Errors: PTO_ERR_RANGE (fewer hosts than nodes), PTO_ERR_IO, PTO_ERR_MEMORY. */
+/* Errors: PTO_ERR_RANGE (fewer hosts than nodes, or none for a rankfile), PTO_ERR_IO, PTO_ERR_MEMORY. */
 pto_status_t pto_placement_export(const pto_placement_export_t *placement, pto_placement_form_t form,
                                   const char *path, pto_error_t *err);
 

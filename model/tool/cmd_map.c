@@ -22,7 +22,8 @@ static const char usage[] =
     "\n"
     "  portolan map --machine summit-spectrum --collective alltoallv --implementation isend_irecv --nodes 4 "
     "--gpus-per-node 4 --bytes 1MiB --counts '{pattern: groups, dims: [4, 4]}' --out placement.csv\n"
-    "  portolan map exchange.yaml --with greedy,exact --phases node,core,gpu --rankfile ranks.txt\n";
+    "  portolan map exchange.yaml --with greedy,exact --phases node,core,gpu --rankfile ranks.txt --hosts "
+    "alpha,beta\n";
 
 static const pto_option_set_t option_sets[] = {
     {"options", pto_map_command_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};

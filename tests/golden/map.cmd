@@ -18,3 +18,4 @@ try portolan map $cols --counts '{pattern: groups, dims: [2, 2]}' --with gready
 try portolan map $cols --counts '{pattern: groups, dims: [2, 2]}' --phases node,socket
 try portolan map $cols --counts '{pattern: groups, dims: [2, 2]}' --rankfile /dev/null --hosts one
 try portolan map $cols --counts '{pattern: groups, dims: [2, 2]}' --out tests/fixtures/square.csv
+try portolan map $cols --counts '{pattern: groups, dims: [2, 2]}' --rankfile "$folder/nowhere"
