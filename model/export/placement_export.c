@@ -27,6 +27,26 @@ static void print_host(FILE *file, const char *hosts, int64_t node) {
     fprintf(file, "%.*s", (int)strcspn(hosts, ","), hosts);
 }
 
+/* A process's core among those of its socket. The processes of a socket's GPUs follow one another. */
+static int64_t core_of_socket(const pto_layout_t *layout, pto_rank_t at) {
+    return at.gpu % layout->gpus_per_socket * layout->procs_per_gpu + at.core;
+}
+
+static pto_status_t check_cores(const pto_placement_export_t *placement, pto_error_t *err) {
+    const pto_layout_t *layout = placement->layout;
+    for (int64_t process = 0; process < placement->mapping->count; process++) {
+        pto_rank_t at = placement->mapping->at[process].place;
+        if (core_of_socket(layout, at) >= placement->cores_per_socket)
+            return pto_error_set(
+                err, PTO_ERR_RANGE,
+                "--rankfile: process %lld would be on core %lld of socket %lld, which has %lld "
+                "(--procs-per-gpu)",
+                (long long)process, (long long)core_of_socket(layout, at),
+                (long long)(at.gpu / layout->gpus_per_socket), (long long)placement->cores_per_socket);
+    }
+    return PTO_OK;
+}
+
 /* Open MPI counts a slot without a socket over the cores of all sockets, so cores are numbered by socket. */
 static void print_process(FILE *file, const pto_placement_export_t *placement, pto_placement_form_t form,
                           int64_t process) {
@@ -36,7 +56,7 @@ static void print_process(FILE *file, const pto_placement_export_t *placement, p
         fprintf(file, "rank %lld=", (long long)process);
         print_host(file, placement->hosts, at.node);
         fprintf(file, " slot=%lld:%lld\n", (long long)(at.gpu / layout->gpus_per_socket),
-                (long long)(at.gpu % layout->gpus_per_socket * layout->procs_per_gpu + at.core));
+                (long long)core_of_socket(layout, at));
     } else if (form == PTO_PLACEMENT_SLURM) {
         print_host(file, placement->hosts, at.node);
         fprintf(file, "\n");
@@ -63,6 +83,8 @@ pto_status_t pto_placement_export(const pto_placement_export_t *placement, pto_p
                                   const char *path, pto_error_t *err) {
     if (form == PTO_PLACEMENT_RANKFILE && !placement->hosts)
         return pto_error_set(err, PTO_ERR_RANGE, "--rankfile needs --hosts: Open MPI finds nodes by name");
+    if (form == PTO_PLACEMENT_RANKFILE && check_cores(placement, err) != PTO_OK)
+        return PTO_ERR_RANGE;
     if (placement->hosts && host_count(placement->hosts) < placement->layout->nodes)
         return pto_error_set(err, PTO_ERR_RANGE, "--hosts: %lld names for %lld nodes",
                              (long long)host_count(placement->hosts), (long long)placement->layout->nodes);

@@ -184,18 +184,18 @@ static void print_mapping(const pto_mapping_t *mapping, const pto_places_t *plac
     }
 }
 
-static pto_status_t answer(pto_options_t *options, const pto_map_result_t *result, pto_error_t *err) {
-    pto_mapping_t mapping;
-    pto_layout_t layout = options->scenario.layout;
-    pto_status_t status = pto_mapping_make(&layout, result->candidate[result->best].place, &mapping, err);
-    if (status != PTO_OK)
-        return status;
-    print_head(options, result);
-    print_candidates(result);
-    status = print_loads(options, result, err);
-    print_mapping(&mapping, &result->places);
-    const pto_placement_export_t export = {
-        .mapping = &mapping, .layout = &layout, .hosts = options->hosts, .force = options->force};
+/* Write the files that options name. */
+static pto_status_t write_files(const pto_options_t *options, const pto_mapping_t *mapping,
+                                pto_error_t *err) {
+    double cores = 0, sockets = 1;
+    pto_status_t status = pto_machine_get(options->machine, "node.cores", &cores, err);
+    if (status == PTO_OK)
+        status = pto_machine_get(options->machine, "node.sockets", &sockets, err);
+    const pto_placement_export_t export = {.mapping = mapping,
+                                           .layout = &options->scenario.layout,
+                                           .hosts = options->hosts,
+                                           .cores_per_socket = (int64_t)(cores / sockets),
+                                           .force = options->force};
     const struct {
         const char *path;
         pto_placement_form_t form;
@@ -206,7 +206,22 @@ static pto_status_t answer(pto_options_t *options, const pto_map_result_t *resul
     for (size_t i = 0; i < sizeof file / sizeof *file && status == PTO_OK; i++)
         if (file[i].path)
             status = pto_placement_export(&export, file[i].form, file[i].path, err);
-    options->by_option = status == PTO_ERR_RANGE; /* --hosts */
+    return status;
+}
+
+static pto_status_t answer(pto_options_t *options, const pto_map_result_t *result, pto_error_t *err) {
+    pto_mapping_t mapping;
+    pto_layout_t layout = options->scenario.layout;
+    pto_status_t status = pto_mapping_make(&layout, result->candidate[result->best].place, &mapping, err);
+    if (status != PTO_OK)
+        return status;
+    print_head(options, result);
+    print_candidates(result);
+    status = print_loads(options, result, err);
+    print_mapping(&mapping, &result->places);
+    if (status == PTO_OK)
+        status = write_files(options, &mapping, err);
+    options->by_option = status == PTO_ERR_RANGE; /* --hosts, --procs-per-gpu */
     pto_mapping_fini(&mapping);
     return status;
 }
