@@ -11,8 +11,9 @@
 /* A line with a larger median residual is useless. */
 static const double useless_residual = 0.5;
 
-/* A size whose ratio exceeds this is mentioned, too. */
-static const double missed_ratio = 1.25;
+/* A size whose ratio exceeds this is mentioned, too; and in a line of minima, which only squares of seconds
+ * decide, a larger one makes the line useless. */
+static const double missed_ratio = 1.25, useless_ratio = 3;
 
 /* More digits than an interval ever justifies, but few enough to read. */
 static const char *const digits_format = "%.4e";
@@ -76,7 +77,7 @@ pto_status_t fit_give_up(fit_work_t *work, const char *name, const char *why) {
 }
 
 bool fit_is_useless(const fit_work_t *work, const fit_regression_t *line) {
-    return line->residual > useless_residual && !work->options->minima && !work->keeps_useless;
+    return line->residual > useless_residual && !work->keeps_useless;
 }
 
 /* The size whose median sample is furthest from the line, and its ratio measured / fitted, if that is further
@@ -105,18 +106,21 @@ static pto_status_t furthest_size(const fit_points_t *points, const fit_regressi
 static bool has_many_each(const fit_points_t *points) { return points->count >= 5 * fit_size_count(points); }
 
 /* Writes which samples a line misses, or that it rests on few; an empty text if neither. */
-static pto_status_t find_missed(const fit_points_t *points, const fit_regression_t *line, char *missed,
-                                size_t missed_size, pto_error_t *err) {
-    int64_t bytes = 0;
-    double ratio = 1;
-    pto_status_t status = furthest_size(points, line, &bytes, &ratio, err);
+static void say_missed(const fit_points_t *points, int64_t bytes, double ratio, char *missed,
+                       size_t missed_size) {
     missed[0] = '\0';
     if (has_many_each(points) && (ratio > missed_ratio || ratio < 1 / missed_ratio))
         snprintf(missed, missed_size, "misses its samples of %lld bytes, which took %.2f times as long",
                  (long long)bytes, ratio);
     else if (fit_size_count(points) < 3)
         snprintf(missed, missed_size, "rests on %zu sizes", fit_size_count(points));
-    return status;
+}
+
+/* Whether plain least squares, which know no outliers and see only the longest times, price a size as
+ * nonsense.
+ */
+static bool is_nonsense(const fit_work_t *work, double ratio) {
+    return work->options->minima && !work->keeps_useless && fabs(log(ratio)) > log(useless_ratio);
 }
 
 pto_status_t fit_keep_postal(fit_work_t *work, const char *name, const fit_points_t *points,
@@ -165,6 +169,17 @@ pto_status_t fit_postal_entry(fit_work_t *work, const char *name, const fit_poin
                  100 * line.residual);
         return fit_give_up(work, name, why);
     }
-    status = find_missed(points, &line, why, sizeof why, work->err);
-    return status == PTO_OK ? fit_keep_postal(work, name, points, &line, 0, why, postal) : status;
+    int64_t bytes = 0;
+    double ratio = 1;
+    status = furthest_size(points, &line, &bytes, &ratio, work->err);
+    if (status != PTO_OK)
+        return status;
+    if (is_nonsense(work, ratio)) {
+        snprintf(why, sizeof why,
+                 "useless minima: %lld bytes took %.3g times as long as the line (fit without --minima)",
+                 (long long)bytes, ratio);
+        return fit_give_up(work, name, why);
+    }
+    say_missed(points, bytes, ratio, why, sizeof why);
+    return fit_keep_postal(work, name, points, &line, 0, why, postal);
 }

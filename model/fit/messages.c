@@ -45,10 +45,11 @@ static pto_status_t fit_pieces(fit_work_t *work, const fit_points_t *points, con
 }
 
 /* Even on a loaded host, where half of the samples are far off any line: without messages nothing has a
- * price, unless the file inherits them. */
+ * price, unless the file inherits them. Minima that are nonsense are refused: without --minima, they are not.
+ */
 static pto_status_t fit_any_pieces(fit_work_t *work, const fit_points_t *points, const fit_breaks_t *breaks,
                                    pto_cost_table_t *cost) {
-    work->keeps_useless = work->options->inherits == NULL;
+    work->keeps_useless = work->options->inherits == NULL && !work->options->minima;
     pto_status_t status = fit_pieces(work, points, breaks, cost);
     work->keeps_useless = false;
     return status;

@@ -1,10 +1,13 @@
 /* portolan fit: fit a machine file to samples. */
+#define _XOPEN_SOURCE 700 /* realpath */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/names.h"
+#include "base/text_file.h"
 #include "command.h"
 #include "command_line/find_machine.h"
 #include "command_line/options.h"
@@ -269,6 +272,51 @@ static void write_comment(FILE *stream, const pto_samples_t *samples, const pto_
     }
 }
 
+/* A file's path from a folder, both real paths; NULL when out of memory. */
+static char *path_from(const char *folder, const char *file) {
+    size_t shared = 0, ups = 0;
+    for (size_t i = 0; file[i] == (folder[i] != '\0' ? folder[i] : '/'); i++) {
+        shared = file[i] == '/' ? i + 1 : shared;
+        if (folder[i] == '\0')
+            break;
+    }
+    for (size_t i = shared; i < strlen(folder); i++)
+        ups += i == shared || folder[i] == '/';
+    char *path = malloc(3 * ups + strlen(file + shared) + 1);
+    for (size_t i = 0; path != NULL && i < ups; i++)
+        memcpy(path + 3 * i, "../", 3);
+    if (path != NULL)
+        memcpy(path + 3 * ups, file + shared, strlen(file + shared) + 1);
+    return path;
+}
+
+/* `found` from the folder of --out. */
+static pto_status_t relate(const char *out, const char *found, char **path, pto_error_t *err) {
+    char *beside = pto_path_beside(out, ".");
+    char *folder = beside != NULL ? realpath(beside, NULL) : NULL, *file = realpath(found, NULL);
+    *path = folder != NULL && file != NULL ? path_from(folder, file) : NULL;
+    free(file);
+    free(folder);
+    free(beside);
+    return *path != NULL ? PTO_OK : pto_error_set(err, PTO_ERR_IO, "%s: %s", out, strerror(errno));
+}
+
+/* Machine files look for a path beside themselves, not where the command was run. Names stay. `*path` is what
+ * the fit's options borrow, or NULL. */
+static pto_status_t relate_inherited(arguments_t *arguments, char **path, pto_error_t *err) {
+    const char *named = arguments->fit.inherits;
+    char *found = NULL;
+    *path = NULL;
+    pto_status_t status = named != NULL ? pto_find_machine(named, NULL, &found, err) : PTO_OK;
+    bool is_relative = found != NULL && named[0] != '/' && strcmp(found, named) == 0;
+    if (is_relative && arguments->out != NULL && strcmp(arguments->out, "-") != 0)
+        status = relate(arguments->out, found, path, err);
+    if (*path != NULL)
+        arguments->fit.inherits = *path;
+    free(found);
+    return status;
+}
+
 static pto_status_t write_to(const pto_machine_t *machine, const char *comment, const arguments_t *arguments,
                              pto_error_t *err) {
     char *text = NULL;
@@ -422,11 +470,15 @@ static void name_file(const pto_samples_t *samples, pto_error_t *err) {
 static int fit_files(arguments_t *arguments) {
     pto_samples_t samples = {0};
     pto_error_t err = {0};
-    pto_status_t status = read_samples(arguments->samples_count, arguments->samples, &samples, &err);
+    char *inherits = NULL;
+    pto_status_t status = relate_inherited(arguments, &inherits, &err);
+    if (status == PTO_OK)
+        status = read_samples(arguments->samples_count, arguments->samples, &samples, &err);
     if (status == PTO_OK)
         status = fit_and_write(&samples, arguments, &err);
     name_file(&samples, &err);
     pto_samples_fini(&samples);
+    free(inherits);
     int code = pto_flush_output();
     if (status != PTO_OK)
         code = pto_report_error(&err);

@@ -160,6 +160,24 @@ static void a_limit_needs_the_cost_of_one_process(void **unused) {
 
 /* --- minima --------------------------------------------------------------------------------------------- */
 
+/* As on a loaded host: least squares follow the slow sizes, and would price half a microsecond at 20. */
+static void minima_that_a_line_prices_as_nonsense_are_refused(void **unused) {
+    (void)unused;
+    pto_samples_t samples = new_samples();
+    pto_sample_t sample = message_row;
+    samples.count = 0;
+    for (sample.bytes = 8; sample.bytes <= 4096; sample.bytes *= 2)
+        add_equal(&samples, sample, (sample.bytes < 1024 ? 1 : sample.bytes < 2048 ? 80 : 30) * 5e-7, 1);
+    pto_fit_options_t options = any_node;
+    pto_fit_t fit;
+    pto_error_t err = {0};
+    options.minima = true;
+    options.breaks[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].given = true; /* none */
+    assert_int_equal(pto_fit_samples(&samples, "m", "s", &options, &fit, &err), PTO_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.message, "messages.cpu.off_node.rendezvous: useless"));
+    pto_samples_fini(&samples);
+}
+
 /* Of several samples the least counts, however far the others are, and the line is that of least squares. */
 static void minima_are_the_least_of_each_size(void **unused) {
     (void)unused;
@@ -490,6 +508,7 @@ int main(void) {
         cmocka_unit_test(rows_of_one_size_and_number_tell_no_limit),
         cmocka_unit_test(bytes_that_take_no_time_reach_no_limit),
         cmocka_unit_test(a_limit_needs_the_cost_of_one_process),
+        cmocka_unit_test(minima_that_a_line_prices_as_nonsense_are_refused),
         cmocka_unit_test(minima_are_the_least_of_each_size),
         cmocka_unit_test(minima_of_a_limit_are_of_processes_that_share_a_message),
         cmocka_unit_test(minima_that_hardly_reach_a_limit_have_none),

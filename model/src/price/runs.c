@@ -33,7 +33,7 @@ int64_t pto_runs_lines_bytes(const pto_plan_t *plan) {
 
 const pto_cost_row_t *pto_runs_by_lines(const pto_plan_t *plan, const pto_machine_t *machine) {
     const pto_layout_t *layout = &plan->request.layout;
-    if (machine->remote_lines.count == 0 || layout->nodes > 1 || layout->procs_per_gpu > 1)
+    if (machine->remote_lines.count == 0 || layout->nodes > 1)
         return NULL;
     const pto_cost_row_t *row = pto_machine_lines(machine, layout->gpus_per_node, pto_runs_lines_bytes(plan));
     bool by_lines =
