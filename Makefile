@@ -355,6 +355,9 @@ $(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*.cuh impl/*.h) M
 	$(Q)$(CXX) -std=c++17 -fPIC $(TEST_INCLUDES) $(DEPS_CPPFLAGS) -Wall -Wextra -Wno-unknown-pragmas $(CFLAGS) $(EXTRA) \
 		$(DEPS_LDFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' $< $(INTERNAL_LIB) -lcmocka $(LDLIBS) -o $@
 
+# GNU's linker wants functions in place of others (__wrap_x) visible if a shared library calls the others.
+$(call object,$(MPI_TEST_SRC) $(MADE_SRC)): VISIBILITY := -fvisibility=default
+
 # What a test of tests/mpi is linked with besides these libraries (PARTS_test_x), and the functions that it takes the
 # place of in these parts (WRAP_test_x).
 IN_PARALLEL := $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC))

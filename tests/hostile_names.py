@@ -343,6 +343,7 @@ def write_the_rest(folder, machine):
         try_writer(["topology", topology, "--plot", "out/t.svg"], folder)
     data = os.path.join(folder, os.path.dirname(machine), "data")
     write(folder, os.path.join(data, "machines", f"{HOSTILE}.yaml"), MACHINE)
+    shutil.copytree(os.path.join(HERE, "scenarios", "libraries"), os.path.join(data, "libraries"))
     try_writer(["list"], folder, PORTOLAN_DATA=data)
     try_writer(["completion", "machines"], folder, PORTOLAN_DATA=data)
     for bad in (HOSTILE, f"{HOSTILE}.yaml", "./" + HOSTILE):
