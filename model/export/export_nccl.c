@@ -26,16 +26,11 @@ static const pto_export_collective_t collectives[] = {
     {.name = NULL}};
 
 /* Bytes between nodes without a price would make the cheaper of two sums a guess. */
-static bool has_network(const pto_machine_t *machine) {
-    return pto_param_known(&machine->injection_s_per_byte[PTO_SPACE_GPU]) ||
-           pto_machine_message(machine, PTO_SPACE_GPU, PTO_LEVEL_OFF_NODE, 1);
-}
-
 static bool find_route(const pto_export_t *export, const pto_export_table_t *table,
                        pto_nccl_algorithm_t algorithm, int64_t bytes, pto_nccl_route_t *route) {
     const pto_machine_t *machine = export->options.machine;
     pto_nccl_job_t job = {table->ranks, table->nodes};
-    return table->nodes > 1 && has_network(machine) &&
+    return table->nodes > 1 && pto_nccl_has_network(machine) &&
            pto_nccl_extrapolated(machine, PTO_NCCL_ALLREDUCE, algorithm, job, (double)bytes, route);
 }
 
@@ -88,7 +83,7 @@ static void write_reason(const pto_export_t *export, const pto_export_table_t *t
     const char *reason = NULL;
     if (table->nodes == 1)
         reason = "ring and tree are only compared between nodes";
-    else if (!has_network(machine))
+    else if (!pto_nccl_has_network(machine))
         reason = "the machine file has no cost of GPU messages between nodes";
     else if (pto_machine_nccl(machine, PTO_NCCL_ALLREDUCE, table->ranks, table->nodes, 1))
         reason = "was measured, with NCCL's own choice";

@@ -355,22 +355,23 @@ static pto_status_t decide(pto_export_t *export, pto_error_t *err) {
 }
 
 /* The reasons are in the file, which the user may not open. */
-static void note_lack_of_rules(const pto_export_t *export) {
+static bool note_lack_of_rules(const pto_export_t *export) {
     bool may_have_rules = false;
     for (int i = 0; i < export->table_count; i++) {
         const pto_export_table_t *table = &export->table[i];
         may_have_rules |= table->collective->algorithm->name != NULL;
         for (int k = 0; k < table->rule_count; k++)
             if (table->rule[k].algorithm)
-                return;
+                return false;
     }
     if (may_have_rules)
         fputs("portolan: the file has no rule, so the library decides as without it; its comments say why\n",
               stderr);
+    return may_have_rules;
 }
 
 /* All tables are priced twice: for the rules, and for what these cannot express. */
-static pto_status_t make_file(pto_export_t *export, pto_error_t *err) {
+static pto_status_t make_file(pto_export_t *export, bool *lacks_rules, pto_error_t *err) {
     export->shown = pto_progress_begin("pricing rules", 2 * (int64_t) export->table_count, 0);
     pto_status_t status = decide(export, err);
     if (status == PTO_OK)
@@ -378,13 +379,14 @@ static pto_status_t make_file(pto_export_t *export, pto_error_t *err) {
                      ? pto_options_write(&export->options, write_file, export, err)
                      : print_file(export, err);
     if (status == PTO_OK && export->target->has_comments)
-        note_lack_of_rules(export);
+        *lacks_rules = note_lack_of_rules(export);
     if (export->shown)
         pto_progress_end();
     return status;
 }
 
-static pto_status_t write_or_check(pto_export_t *export, pto_collective_t only, pto_error_t *err) {
+static pto_status_t write_or_check(pto_export_t *export, pto_collective_t only, bool *lacks_rules,
+                                   pto_error_t *err) {
     pto_status_t status = make_tables(export, only, err);
     if (status == PTO_OK)
         status = pto_export_check_work(export, err);
@@ -392,16 +394,23 @@ static pto_status_t write_or_check(pto_export_t *export, pto_collective_t only, 
         return status == PTO_OK ? check_file(export, err) : status;
     if (export->target->read_own)
         status = export->target->read_own(export, err);
-    return status == PTO_OK ? make_file(export, err) : status;
+    return status == PTO_OK ? make_file(export, lacks_rules, err) : status;
 }
+
+/* The exit code of a complete file without any rule (`portolan help exit-codes`). */
+enum { NO_RULE = 3 };
 
 static int run(const pto_arguments_t *given) {
     pto_export_t export = {.table = NULL};
     pto_error_t err = {0};
     pto_collective_t only = PTO_COLLECTIVE_COUNT;
+    bool lacks_rules = false;
     int code = apply(given, &export, &only);
     if (code < 0)
-        code = write_or_check(&export, only, &err) == PTO_OK ? pto_flush_output() : pto_report_error(&err);
+        code = write_or_check(&export, only, &lacks_rules, &err) == PTO_OK ? pto_flush_output()
+                                                                           : pto_report_error(&err);
+    if (code == 0 && lacks_rules)
+        code = NO_RULE;
     free(export.table);
     json_decref(export.own);
     pto_series_fini(&export.nodes);

@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "command.h"
 #include "command_line/find_machine.h"
+#include "machine_guess.h"
 #include "portolan/units.h"
 
 static const char usage[] =
@@ -203,56 +204,53 @@ static const pto_syntax_t syntax = {
 
 /* --- the file ------------------------------------------------------------------------------------------- */
 
-/* A number and its 95 percent interval. */
-typedef struct {
-    double value, low, high;
-} guess_t;
-
 /* What is reached of a link that `lanes` share: on Summit 95 percent of two NICs, on H200s 80 percent of PCIe
  * 5 and 84 of NVLink 4. */
-static guess_t reached(const link_t *link, int64_t lanes) {
+static pto_guess_t reached(const link_t *link, int64_t lanes) {
     double s_per_byte = link->s_per_byte / (double)lanes;
-    return (guess_t){s_per_byte / 0.85, s_per_byte / 0.97, s_per_byte / 0.7};
+    return (pto_guess_t){s_per_byte / 0.85, s_per_byte / 0.97, s_per_byte / 0.7};
 }
 
-static void write_guess(FILE *stream, const char *key, guess_t guess) {
+void pto_guess_write(FILE *stream, const char *key, pto_guess_t guess) {
     fprintf(stream, "%s: %.4g, %s_95: [%.4g, %.4g]", key, guess.value, key, guess.low, guess.high);
 }
 
-static void write_cost(FILE *stream, const char *before, guess_t start, guess_t byte, const char *after) {
+static void write_cost(FILE *stream, const char *before, pto_guess_t start, pto_guess_t byte,
+                       const char *after) {
     fprintf(stream, "%s{", before);
-    write_guess(stream, "alpha_s", start);
+    pto_guess_write(stream, "alpha_s", start);
     fputs(", ", stream);
-    write_guess(stream, "beta_s_per_byte", byte);
+    pto_guess_write(stream, "beta_s_per_byte", byte);
     fprintf(stream, "}%s\n", after);
 }
 
 /* A message's start by protocol, and all of its bytes alike. */
-static void write_message(FILE *stream, const char *level, guess_t eager, guess_t rendezvous, guess_t byte,
-                          const char *source) {
+static void write_message(FILE *stream, const char *level, pto_guess_t eager, pto_guess_t rendezvous,
+                          pto_guess_t byte, const char *source) {
     fprintf(stream, "    %s: # %s\n", level, source);
     fputs("      - {protocol: eager, below_bytes: 16384, ", stream);
-    write_guess(stream, "alpha_s", eager);
+    pto_guess_write(stream, "alpha_s", eager);
     fputs(", ", stream);
-    write_guess(stream, "beta_s_per_byte", byte);
+    pto_guess_write(stream, "beta_s_per_byte", byte);
     fputs("}\n      - {protocol: rendezvous, ", stream);
-    write_guess(stream, "alpha_s", rendezvous);
+    pto_guess_write(stream, "alpha_s", rendezvous);
     fputs(", ", stream);
-    write_guess(stream, "beta_s_per_byte", byte);
+    pto_guess_write(stream, "beta_s_per_byte", byte);
     fputs("}\n", stream);
 }
 
 static void write_host_messages(FILE *stream, const machine_t *machine) {
-    const guess_t memory = {1e-10, 3e-11, 1.7e-10};
+    const pto_guess_t memory = {1e-10, 3e-11, 1.7e-10};
     fputs("messages:\n  cpu:\n", stream);
-    write_message(stream, "on_socket", (guess_t){6e-7, 3.5e-7, 1.3e-6}, (guess_t){3e-6, 2e-6, 6e-6}, memory,
-                  "starts and bytes: Summit, Lassen and hosts of H200s span the intervals");
+    write_message(stream, "on_socket", (pto_guess_t){6e-7, 3.5e-7, 1.3e-6}, (pto_guess_t){3e-6, 2e-6, 6e-6},
+                  memory, "starts and bytes: Summit, Lassen and hosts of H200s span the intervals");
     if (machine->sockets > 1)
-        write_message(stream, "on_node", (guess_t){1.1e-6, 8e-7, 2e-6}, (guess_t){5.8e-6, 4e-6, 8e-6},
-                      (guess_t){1.5e-10, 6e-11, 2.4e-10}, "starts and bytes: Summit and Lassen");
+        write_message(stream, "on_node", (pto_guess_t){1.1e-6, 8e-7, 2e-6}, (pto_guess_t){5.8e-6, 4e-6, 8e-6},
+                      (pto_guess_t){1.5e-10, 6e-11, 2.4e-10}, "starts and bytes: Summit and Lassen");
     if (machine->nic.name)
-        write_message(stream, "off_node", (guess_t){1.8e-6, 1.3e-6, 5.2e-6}, (guess_t){6.6e-6, 3e-6, 1e-5},
-                      reached(&machine->nic, 1), "starts: Summit and Lassen; bytes: one NIC");
+        write_message(stream, "off_node", (pto_guess_t){1.8e-6, 1.3e-6, 5.2e-6},
+                      (pto_guess_t){6.6e-6, 3e-6, 1e-5}, reached(&machine->nic, 1),
+                      "starts: Summit and Lassen; bytes: one NIC");
 }
 
 /* With GPUDirect, a GPU's bytes cross its link to the host and a NIC. */
@@ -262,8 +260,9 @@ static void write_direct_messages(FILE *stream, const machine_t *machine) {
     snprintf(source, sizeof source, "starts: Summit, Lassen, H200s over TCP; bytes: %s%.40s%s",
              by_link ? "the GPU's link to the host (" : "one NIC", by_link ? machine->host.name : "",
              by_link ? "), slower than a NIC" : "");
-    write_message(stream, "off_node", (guess_t){6.1e-6, 4.9e-6, 2e-5}, (guess_t){8.8e-6, 4.9e-6, 2e-5},
-                  reached(by_link ? &machine->host : &machine->nic, 1), source);
+    write_message(stream, "off_node", (pto_guess_t){6.1e-6, 4.9e-6, 2e-5},
+                  (pto_guess_t){8.8e-6, 4.9e-6, 2e-5}, reached(by_link ? &machine->host : &machine->nic, 1),
+                  source);
 }
 
 static void write_injection(FILE *stream, const machine_t *machine, bool gpudirect) {
@@ -271,13 +270,14 @@ static void write_injection(FILE *stream, const machine_t *machine, bool gpudire
         machine->host.s_per_byte / (double)machine->gpus > machine->nic.s_per_byte / (double)machine->nics;
     fprintf(stream, "\ninjection: # of %lld NIC%s\n  cpu: {", (long long)machine->nics,
             machine->nics == 1 ? "" : "s");
-    write_guess(stream, "s_per_byte", reached(&machine->nic, machine->nics));
+    pto_guess_write(stream, "s_per_byte", reached(&machine->nic, machine->nics));
     fputs("}\n", stream);
     if (!gpudirect)
         return;
     fputs("  gpu: {", stream);
-    write_guess(stream, "s_per_byte",
-                by_links ? reached(&machine->host, machine->gpus) : reached(&machine->nic, machine->nics));
+    pto_guess_write(stream, "s_per_byte",
+                    by_links ? reached(&machine->host, machine->gpus)
+                             : reached(&machine->nic, machine->nics));
     fputs("}", stream);
     if (by_links)
         fprintf(stream, " # of %lld link%s of GPUs to the host (%s), slower than the NICs",
@@ -287,7 +287,7 @@ static void write_injection(FILE *stream, const machine_t *machine, bool gpudire
 
 static void write_gpu_messages(FILE *stream, const machine_t *machine) {
     const link_t *within = machine->gpu.name ? &machine->gpu : &machine->host;
-    const guess_t start = {1.2e-5, 9e-6, 1.9e-5};
+    const pto_guess_t start = {1.2e-5, 9e-6, 1.9e-5};
     if (machine->gpus > 0)
         fputs("  gpu:\n", stream);
     static const char *const level[] = {"on_socket", "on_node"}; /* switches join all GPUs alike */
@@ -303,9 +303,9 @@ static void write_gpu_messages(FILE *stream, const machine_t *machine) {
 }
 
 /* What an MPI library copies to when it stages GPU buffers itself: never faster than the link. */
-static void write_pageable(FILE *stream, guess_t link) {
-    const guess_t start = {1e-5, 6e-6, 3.5e-5};
-    guess_t byte = {8e-11, 6e-11, 2.5e-10};
+static void write_pageable(FILE *stream, pto_guess_t link) {
+    const pto_guess_t start = {1e-5, 6e-6, 3.5e-5};
+    pto_guess_t byte = {8e-11, 6e-11, 2.5e-10};
     byte.value = byte.value > link.value ? byte.value : link.value;
     byte.low = byte.low > link.low ? byte.low : link.low;
     byte.high = byte.high > link.high ? byte.high : link.high;
@@ -315,46 +315,46 @@ static void write_pageable(FILE *stream, guess_t link) {
 }
 
 static void write_copies(FILE *stream, const machine_t *machine) {
-    const guess_t start = {9e-6, 6e-6, 1.35e-5}, link = reached(&machine->host, 1);
+    const pto_guess_t start = {9e-6, 6e-6, 1.35e-5}, link = reached(&machine->host, 1);
     fputs("\ncopies:", stream);
     fputs(machine->gpus > 0 ? " # starts: V100s of Summit and Lassen, H200s\n" : "\n", stream);
     if (machine->gpus > 0) {
         write_cost(stream, "  h2d: {on_socket: ", start, link, "}");
         write_cost(stream, "  d2h: {on_socket: ", start, link, "}");
-        write_cost(stream, "  d2d: {on_socket: ", (guess_t){7.2e-6, 6e-6, 2.5e-5},
-                   (guess_t){3e-12, 1e-12, 4.2e-11}, "} # H200s; high: a V100");
+        write_cost(stream, "  d2d: {on_socket: ", (pto_guess_t){7.2e-6, 6e-6, 2.5e-5},
+                   (pto_guess_t){3e-12, 1e-12, 4.2e-11}, "} # H200s; high: a V100");
         write_pageable(stream, link);
     }
-    write_cost(stream, "  h2h: {on_socket: ", (guess_t){1e-8, 0, 1e-6}, (guess_t){1.5e-10, 1e-10, 4.5e-10},
-               "} # a host of H200s; high: Lassen");
+    write_cost(stream, "  h2h: {on_socket: ", (pto_guess_t){1e-8, 0, 1e-6},
+               (pto_guess_t){1.5e-10, 1e-10, 4.5e-10}, "} # a host of H200s; high: Lassen");
     if (machine->gpu.name)
-        write_cost(stream, "peer: # start: H200s\n  on_socket: ", (guess_t){7.3e-6, 6e-6, 2e-5},
+        write_cost(stream, "peer: # start: H200s\n  on_socket: ", (pto_guess_t){7.3e-6, 6e-6, 2e-5},
                    reached(&machine->gpu, 1), "");
 }
 
 static void write_kernels(FILE *stream, const machine_t *machine) {
     fputs("\nreduce:\n", stream);
-    write_cost(stream, "  cpu: ", (guess_t){1e-8, 0, 1e-6}, (guess_t){1e-10, 2e-11, 4.3e-10},
+    write_cost(stream, "  cpu: ", (pto_guess_t){1e-8, 0, 1e-6}, (pto_guess_t){1e-10, 2e-11, 4.3e-10},
                " # a host of H200s; high: Summit");
     if (machine->gpus > 0)
-        write_cost(stream, "  gpu: ", (guess_t){9.7e-6, 8e-6, 2e-5}, (guess_t){7.7e-13, 3e-13, 4e-12},
+        write_cost(stream, "  gpu: ", (pto_guess_t){9.7e-6, 8e-6, 2e-5}, (pto_guess_t){7.7e-13, 3e-13, 4e-12},
                    " # H200s; high: slower memory");
     fputs("signals: {", stream);
-    write_guess(stream, "flag_s", (guess_t){1.8e-7, 1e-7, 1e-6});
+    pto_guess_write(stream, "flag_s", (pto_guess_t){1.8e-7, 1e-7, 1e-6});
     if (machine->gpus == 0) {
         fputs("} # a host of H200s\n", stream);
         return;
     }
     fputs(", ", stream);
-    write_guess(stream, "device_s", (guess_t){2.2e-6, 1e-6, 4e-6});
+    pto_guess_write(stream, "device_s", (pto_guess_t){2.2e-6, 1e-6, 4e-6});
     fputs("} # H200s\nlaunch: {", stream);
-    write_guess(stream, "kernel_s", (guess_t){8.9e-6, 5e-6, 2e-5});
+    pto_guess_write(stream, "kernel_s", (pto_guess_t){8.9e-6, 5e-6, 2e-5});
     fputs("} # H200s\n", stream);
     if (!machine->gpu.name)
         return;
     fputs("remote: # kernels that use the memory of other GPUs: those of H200s have no start\n", stream);
-    write_cost(stream, "  load: {on_socket: ", (guess_t){0, 0, 2e-6}, reached(&machine->gpu, 1), "}");
-    write_cost(stream, "  store: {on_socket: ", (guess_t){0, 0, 2e-6}, reached(&machine->gpu, 1), "}");
+    write_cost(stream, "  load: {on_socket: ", (pto_guess_t){0, 0, 2e-6}, reached(&machine->gpu, 1), "}");
+    write_cost(stream, "  store: {on_socket: ", (pto_guess_t){0, 0, 2e-6}, reached(&machine->gpu, 1), "}");
 }
 
 /* As much of its rate is taken to be reached as of a link's. */
@@ -370,7 +370,7 @@ static void write_memory(FILE *stream, const machine_t *machine) {
     }
     if (machine->memory.name) {
         fputs(before, stream);
-        write_guess(stream, "host_s_per_byte", reached(&machine->memory, 1));
+        pto_guess_write(stream, "host_s_per_byte", reached(&machine->memory, 1));
     }
     if (machine->gpu_memory > 0 || machine->host_memory > 0 || machine->memory.name)
         fputs("}\n", stream);
@@ -416,6 +416,10 @@ static pto_status_t write_machine(void *context, FILE *stream, pto_error_t *err)
     write_gpu_messages(stream, machine);
     write_copies(stream, machine);
     write_kernels(stream, machine);
+    if (machine->gpus > 0)
+        pto_guess_write_nccl(stream, machine->gpus,
+                             (machine->gpu.name ? &machine->gpu : &machine->host)->s_per_byte,
+                             !machine->gpu.name);
     write_memory(stream, machine);
     return PTO_OK;
 }

@@ -68,8 +68,10 @@ static const pto_topic_t topics[] = {
      "   no strategy can be priced, a plan is wrong, or the output cannot be written\n"
      "2  wrong usage: an option is unknown, lacks its value, or has one that is\n"
      "   wrong or does not go with the others\n"
+     "3  export: the file is complete and has no rule; its comments say why\n"
      "\n"
-     "Errors go to standard error. Only a 0 means that standard output is complete.\n"
+     "Errors go to standard error. Only a 0 or a 3 means that standard output is\n"
+     "complete.\n"
      "Ctrl-C ends a command by the signal. `portolan run` ends as its program does.\n"},
 };
 

@@ -17,4 +17,4 @@ for panel in data["panels"]:
 PYTHON
 }
 for workload in fft-3d stencil-cg fsdp; do marks scenarios/workloads/$workload.yaml --sliders 1; done
-for machine in dgx-h100 h200-x2; do marks "$dir/one.yaml" --machine $machine --sliders 1; done
+for machine in dgx-h100 "h200-x2 --what-if injection.gpu.s_per_byte=2e-11"; do marks "$dir/one.yaml" --machine $machine --sliders 1; done

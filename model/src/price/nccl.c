@@ -71,6 +71,17 @@ static pto_status_t refuse(const pto_machine_t *machine, pto_nccl_kind_t kind, i
                             machine->name, measured);
 }
 
+/* What a byte between nodes costs: a machine without injection.gpu has the cost of one process's message.
+ * NULL: it has neither. */
+static const pto_param_t *net_byte(const pto_machine_t *machine, double bytes) {
+    const pto_param_t *limit = &machine->injection_s_per_byte[PTO_SPACE_GPU];
+    const pto_cost_row_t *message =
+        pto_machine_message(machine, PTO_SPACE_GPU, PTO_LEVEL_OFF_NODE, (int64_t)bytes);
+    return pto_param_known(limit) ? limit : message ? &message->postal.beta_s_per_byte : NULL;
+}
+
+bool pto_nccl_has_network(const pto_machine_t *machine) { return net_byte(machine, 1) != NULL; }
+
 /* --- beyond what was measured --------------------------------------------------------------------------- */
 
 /* Flags for each byte of data: LL has 4 bytes of them in 8, LL128 8 in 128, Simple none. */
@@ -112,14 +123,14 @@ static shape_t shape_of(pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm, pt
 
 /* Below Simple, NCCL takes what latency and flags together make the cheapest. */
 static pto_nccl_protocol_t protocol_of(const pto_machine_t *machine, pto_nccl_algorithm_t algorithm,
-                                       const shape_t *shape, double bytes, pto_time_t link) {
+                                       const shape_t *shape, double bytes, pto_time_t carried) {
     pto_time_t taken[PTO_NCCL_PROTOCOL_SIMPLE];
     if (!pto_time_less((pto_time_t){.s = bytes}, pto_time_of(&machine->nccl_simple_bytes, 1)))
         return PTO_NCCL_PROTOCOL_SIMPLE;
     for (int p = 0; p < PTO_NCCL_PROTOCOL_SIMPLE; p++) {
         pto_time_t hops = pto_time_of(&machine->nccl_hop_s[algorithm][p], shape->hops);
         pto_time_t net_hops = pto_time_of(&machine->nccl_net_hop_s[algorithm][p], shape->net_hops);
-        taken[p] = pto_time_add(pto_time_add(hops, net_hops), pto_time_scale(link, flags_per_byte[p]));
+        taken[p] = pto_time_add(pto_time_add(hops, net_hops), pto_time_scale(carried, flags_per_byte[p]));
     }
     return pto_time_less(taken[PTO_NCCL_PROTOCOL_LL128], taken[PTO_NCCL_PROTOCOL_LL])
                ? PTO_NCCL_PROTOCOL_LL128
@@ -143,8 +154,12 @@ bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl
     bool between_nodes = base.nodes > 1 && job.nodes > 1; /* where the measured bytes were held up */
     double row_bytes =
         bytes * (between_nodes ? asked.per_node / measured.per_node : asked.per_link / measured.per_link);
-    pto_nccl_protocol_t protocol =
-        protocol_of(machine, algorithm, &asked, bytes, pto_time_of(&last->postal.beta_s_per_byte, row_bytes));
+    double net_bytes = job.nodes > 1 && base.nodes == 1 ? bytes * asked.per_node : 0;
+    const pto_param_t *byte = net_bytes > 0 ? net_byte(machine, net_bytes) : NULL;
+    pto_time_t carried = pto_time_of(&last->postal.beta_s_per_byte, row_bytes);
+    if (byte && pto_time_less(carried, pto_time_of(byte, net_bytes)))
+        carried = pto_time_of(byte, net_bytes);
+    pto_nccl_protocol_t protocol = protocol_of(machine, algorithm, &asked, bytes, carried);
     bool pipelined = is_chain(kind) && protocol == PTO_NCCL_PROTOCOL_SIMPLE;
     *route = (pto_nccl_route_t){
         .base = base,
@@ -154,7 +169,7 @@ bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl
         .row_bytes = row_bytes,
         .hops = fmax(asked.hops - measured.hops, 0),
         .net_hops = fmax(asked.net_hops - measured.net_hops, 0),
-        .net_bytes = job.nodes > 1 && base.nodes == 1 ? bytes * asked.per_node : 0,
+        .net_bytes = net_bytes * (kind == PTO_NCCL_ALLTOALL ? 1 : 1 + flags_per_byte[protocol]),
     };
     bool split = pto_param_known(&machine->nccl_channels);
     if (pipelined)
@@ -165,21 +180,19 @@ bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl
 }
 
 /* The network holds up what a node sends, the links within nodes what each of them carries: the slower of the
- * two counts. A machine without injection.gpu has the cost of one process's message. */
+ * two counts. */
 static void charge_bytes(pto_charge_t *charge, const pto_machine_t *machine, pto_nccl_kind_t kind,
                          const pto_nccl_route_t *route) {
     const pto_cost_row_t *message =
         pto_machine_message(machine, PTO_SPACE_GPU, PTO_LEVEL_OFF_NODE, (int64_t)route->net_bytes);
     const pto_param_t *limit = &machine->injection_s_per_byte[PTO_SPACE_GPU];
-    const pto_param_t *net_byte = pto_param_known(limit) ? limit
-                                  : message              ? &message->postal.beta_s_per_byte
-                                                         : NULL;
+    const pto_param_t *byte = net_byte(machine, route->net_bytes);
     bool net_is_slower =
-        net_byte && pto_time_less(pto_time_of(&route->row->postal.beta_s_per_byte, route->row_bytes),
-                                  pto_time_of(net_byte, route->net_bytes));
+        byte && pto_time_less(pto_time_of(&route->row->postal.beta_s_per_byte, route->row_bytes),
+                              pto_time_of(byte, route->net_bytes));
     pto_charge_postal(charge, &machine->nccl[kind], &route->row->postal, PTO_SPACE_GPU, 1,
                       net_is_slower ? 0 : route->row_bytes);
-    if (route->net_bytes == 0 || (net_byte && net_byte->value > 0 && !net_is_slower))
+    if (route->net_bytes == 0 || (byte && byte->value > 0 && !net_is_slower))
         return;
     if (pto_param_known(limit) || !message)
         pto_charge_param(charge, limit, PTO_SPACE_GPU, route->net_bytes);
@@ -286,6 +299,12 @@ pto_status_t pto_charge_nccl(pto_charge_t *charge, const pto_machine_t *machine,
         pto_charge_postal(charge, &machine->nccl[kind], &row->postal, PTO_SPACE_GPU, 1, bytes);
     else if (!extrapolate(charge, machine, kind, job, bytes, &route))
         return refuse(machine, kind, job.gpus, job.nodes, err);
+    if (route.net_bytes > 0 && !pto_nccl_has_network(machine))
+        return pto_error_set(
+            err, PTO_ERR_NOT_APPLICABLE,
+            "machine %s has neither injection.gpu nor messages.gpu.off_node, which NCCL's bytes "
+            "between nodes cost",
+            machine->name);
     *extrapolated = extrapolation(machine, route.base, job, bytes);
     return PTO_OK;
 }

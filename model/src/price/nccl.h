@@ -27,6 +27,10 @@ typedef struct {
     double net_bytes;   /* that a node sends to others; 0: the row has them */
 } pto_nccl_route_t;
 
+/* Whether bytes of GPUs between nodes have a cost: without one, nothing is known on more nodes than were
+ * measured. */
+bool pto_nccl_has_network(const pto_machine_t *machine);
+
 /* The route by one algorithm; false: the machine lacks the collective or what extrapolates it. */
 bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm,
                     pto_nccl_job_t base, pto_nccl_job_t job, double bytes, pto_nccl_route_t *route);

@@ -1,0 +1,200 @@
+/* NCCL in machine files from datasheets. As in NCCL's own cost model (src/graph/tuning.cc), each algorithm
+ * and protocol has a start, a time for each hop and one for each byte, and the cheapest is taken; other
+ * numbers of GPUs and nodes follow from these rows (price/nccl.c). Constants:
+ * docs/decisions/0061-nccl-from-datasheets.md. */
+#include <math.h>
+
+#include "machine_guess.h"
+#include "portolan/machine.h"
+
+/* Times of one protocol. Those of bytes are in units of the link's: of each byte that a link carries, and of
+ * each byte of the call in a GPU's memory. */
+typedef struct {
+    double start_us, hop_us, on_link, in_gpu;
+} line_t;
+
+enum { LINES = 3, LINES_MAX = LINES + 1, PIECES_MAX = LINES_MAX, HOPPER_GB_PER_S = 450 };
+
+typedef enum {
+    FAMILY_ALLREDUCE,
+    FAMILY_ALLGATHER,
+    FAMILY_REDUCE_SCATTER,
+    FAMILY_ALLTOALL,
+    FAMILY_COUNT
+} family_t;
+
+/* Fitted to the tables of NCCL of ai-dynamo/aiconfigurator at 095f58a5, half precision, 2, 4 and 8 GPUs, 512
+ * B to 512 MiB: a100_sxm (NCCL 2.27.3), h200_sxm (2.29.2). */
+static const line_t a100[FAMILY_COUNT][LINES] = {
+    [FAMILY_ALLREDUCE] = {{7.96, 0.96, 0.0231, 40.7}, {10.3, 1.08, 1.14, 2}, {37.1, 3.36, 1.09, 0.456}},
+    [FAMILY_ALLGATHER] = {{8.04, 0.871, 4.79, 43.7}, {11.2, 1.14, 1.24, 1.17}, {42, 2.97, 0.847, 0.55}},
+    [FAMILY_REDUCE_SCATTER] = {{10.9, 0.586, 7.55, 3.14},
+                               {8.93, 0.968, 0.0686, 2.79},
+                               {25.9, 3.3, 0.952, 0.414}},
+    [FAMILY_ALLTOALL] = {{11.9, 0.221, 1.81, 2.02}, {28.3, 1.72, 1.05, 0.406}, {50.6, 0.404, 2.35, 11.8}}};
+static const line_t h200[FAMILY_COUNT][LINES] = {
+    [FAMILY_ALLREDUCE] = {{5, 0.833, 1.38, 1.81}, {7.95, 0.964, 1.06, 1.35}, {16.1, 1.48, 1.01, 0.454}},
+    [FAMILY_ALLGATHER] = {{3.98, 1.03, 6.14, 26}, {4.7, 1.18, 0.755, 1.81}, {22.5, 0.337, 0.881, 0.42}},
+    [FAMILY_REDUCE_SCATTER] = {{4.66, 0.91, 2.4, 0.881},
+                               {6.34, 0.693, 1.14, 1.17},
+                               {15.1, 1.05, 0.726, 0.561}},
+    [FAMILY_ALLTOALL] = {
+        {6.27, 0.15, 0.000908, 31.8}, {10.6, 0.305, 0.933, 0.662}, {21.2, 2.8, 1.19, 0.152}}};
+
+/* l40s (2.27.3): two GPUs reach 64 percent of PCIe, eight across sockets 1.5. Hops are NCCL's of PCIe. */
+static const line_t pcie[LINES] = {{6, 1, 8, 8}, {10, 2.5, 6, 0}, {20, 5.7, 6, 0}};
+
+/* The switch adds up (NVLS): an allreduce of eight H200s. NCCL's efficiency of it is 0.85 on Hopper and 0.74
+ * on Blackwell. */
+static const line_t nvls_hopper = {74.6, 0, 0.939, 0}, nvls_blackwell = {74.6, 0, 0.939 * 0.85 / 0.74, 0};
+enum { NVLS_GPUS_LEAST = 8 };
+
+/* A chain's hop passes the chunk of a channel on when it is full: as four H200s have it. */
+static const double channels = 27, chunk_bytes = 524288, channel_s_per_byte = 4.5443e-11;
+
+typedef struct {
+    double alpha_s, s_per_byte;
+} postal_t;
+
+typedef struct {
+    pto_nccl_kind_t kind;
+    int64_t gpus;
+    double link_s_per_byte;
+    bool by_pcie;
+} call_t;
+
+/* Or later: a link as fast as NVLink 4, but for rounding. */
+static bool is_hopper(double link_s_per_byte) { return link_s_per_byte < 1.01e-9 / HOPPER_GB_PER_S; }
+
+static family_t family_of(pto_nccl_kind_t kind) {
+    return kind == PTO_NCCL_ALLREDUCE        ? FAMILY_ALLREDUCE
+           : kind == PTO_NCCL_REDUCE_SCATTER ? FAMILY_REDUCE_SCATTER
+           : kind == PTO_NCCL_ALLTOALL       ? FAMILY_ALLTOALL
+                                       : FAMILY_ALLGATHER; /* which a chain of one GPU's bytes resembles */
+}
+
+static bool is_chain(pto_nccl_kind_t kind) { return kind == PTO_NCCL_REDUCE || kind == PTO_NCCL_BROADCAST; }
+
+static postal_t price_line(const call_t *call, const line_t *line) {
+    double others = (double)(call->gpus - 1), gpus = (double)call->gpus;
+    double hops = others, on_link = others, in_gpu = gpus;
+    if (call->kind == PTO_NCCL_ALLREDUCE) {
+        hops = 2 * others;
+        on_link = hops / gpus;
+        in_gpu = 1;
+    } else if (is_chain(call->kind)) {
+        on_link = in_gpu = 1;
+    }
+    return (postal_t){1e-6 * (line->start_us + hops * line->hop_us),
+                      call->link_s_per_byte * (on_link * line->on_link + in_gpu * line->in_gpu)};
+}
+
+/* All lines, of which the lowest holds; returns their number. */
+static int price_lines(const call_t *call, postal_t *priced) {
+    const bool hopper = is_hopper(call->link_s_per_byte),
+               blackwell = call->link_s_per_byte < 0.75e-9 / HOPPER_GB_PER_S;
+    const line_t *line = call->by_pcie ? pcie
+                         : hopper      ? h200[family_of(call->kind)]
+                                       : a100[family_of(call->kind)];
+    int count = 0;
+    for (; count < LINES; count++)
+        priced[count] = price_line(call, &line[count]);
+    if (is_chain(
+            call->kind)) { /* by Simple, the last line: until a channel's chunk is full, and from then on */
+        postal_t *filling = &priced[LINES - 1];
+        double waits =
+            (double)(call->gpus - 1) * channel_s_per_byte * call->link_s_per_byte * 1e9 * HOPPER_GB_PER_S;
+        priced[count++] = (postal_t){filling->alpha_s + waits * chunk_bytes, filling->s_per_byte};
+        filling->s_per_byte += waits / channels;
+    } else if (hopper && !call->by_pcie && call->kind == PTO_NCCL_ALLREDUCE &&
+               call->gpus >= NVLS_GPUS_LEAST) {
+        priced[count++] = price_line(call, blackwell ? &nvls_blackwell : &nvls_hopper);
+    }
+    return count;
+}
+
+static bool is_below(const postal_t *a, const postal_t *b, double bytes) {
+    double a_s = a->alpha_s + bytes * a->s_per_byte, b_s = b->alpha_s + bytes * b->s_per_byte;
+    return a_s < b_s || (a_s == b_s && a->s_per_byte < b->s_per_byte);
+}
+
+/* Where the lower of two lines that cross becomes the other one; INFINITY: nowhere above. */
+static double crossing(const postal_t *now, const postal_t *later) {
+    return later->s_per_byte < now->s_per_byte
+               ? (later->alpha_s - now->alpha_s) / (now->s_per_byte - later->s_per_byte)
+               : INFINITY;
+}
+
+/* The intervals hold 83 percent of an older NCCL's allreduces on other A100s (nodes A of ABCI 2.0). A call
+ * that the host waits for has a launch more than one of a row of calls, as nccl-tests has them. */
+static void write_row(FILE *stream, const call_t *call, const postal_t *line, double below_bytes) {
+    const double launch_s = 8.9e-6, lowest = call->by_pcie ? 0.25 : 0.65, highest = call->by_pcie ? 11 : 2;
+    fprintf(stream, "    - {gpus: %lld, ", (long long)call->gpus);
+    if (isfinite(below_bytes))
+        fprintf(stream, "below_bytes: %.0f, ", below_bytes);
+    pto_guess_write(stream, "alpha_s",
+                    (pto_guess_t){line->alpha_s, 0.65 * line->alpha_s, 1.5 * line->alpha_s + launch_s});
+    fputs(", ", stream);
+    pto_guess_write(stream, "beta_s_per_byte",
+                    (pto_guess_t){line->s_per_byte, lowest * line->s_per_byte, highest * line->s_per_byte});
+    fputs("}\n", stream);
+}
+
+static void write_rows(FILE *stream, const call_t *call) {
+    postal_t line[LINES_MAX];
+    int count = price_lines(call, line), now = 0;
+    for (int i = 1; i < count; i++)
+        now = is_below(&line[i], &line[now], 0) ? i : now;
+    for (double from = 0; isfinite(from);) {
+        double below = INFINITY;
+        int next = now;
+        for (int i = 0; i < count; i++)
+            if (crossing(&line[now], &line[i]) < below) {
+                below = crossing(&line[now], &line[i]);
+                next = i;
+            }
+        below = ceil(below);
+        if (below > from)
+            write_row(stream, call, &line[now], below);
+        from = below;
+        now = next;
+    }
+}
+
+static void write_structure(FILE *stream) {
+    fputs("  hop: # those of NCCL 2.28.3 to 2.30.7, src/graph/tuning.cc, as net_hop's\n"
+          "    ring: {ll: 6e-07, ll128: 1.9e-06, simple: 3.4e-06}\n"
+          "    tree: {ll: 6e-07, ll128: 1.25e-06, simple: 4e-06}\n"
+          "  net_hop:\n"
+          "    ring: {ll: 2.7e-06, ll128: 4e-06, simple: 1.4e-05}\n"
+          "    tree: {ll: 5e-06, ll128: 8.5e-06, simple: 1.4e-05}\n"
+          "  peer_s: 6e-07\n"
+          "  simple_bytes: 2097152 # this and the next three: four H200s\n",
+          stream);
+    fprintf(stream, "  channels: %.0f\n  chunk_bytes: %.0f\n  channel_s_per_byte: %.5g\n", channels,
+            chunk_bytes, channel_s_per_byte);
+    fputs("  sampled_bytes: 536870912\n"
+          "  doubling: 0.55 # two and four nodes A of ABCI 2.0 from one\n",
+          stream);
+}
+
+void pto_guess_write_nccl(FILE *stream, int64_t gpus, double link_s_per_byte, bool by_pcie) {
+    fprintf(stream,
+            "\nnccl: # %s scaled to the link;\n"
+            "  # calls one after the other, as nccl-tests has them; the intervals hold those that are waited "
+            "for\n",
+            by_pcie ? "tables of L40Ss (NCCL 2.27.3),"
+            : is_hopper(link_s_per_byte)
+                ? "tables of H200s (NCCL 2.29.2, ai-dynamo/aiconfigurator at 095f58a5),"
+                : "tables of A100s (NCCL 2.27.3, ai-dynamo/aiconfigurator at 095f58a5),");
+    for (int kind = 0; kind < PTO_NCCL_COUNT; kind++) {
+        call_t call = {(pto_nccl_kind_t)kind, 2, link_s_per_byte, by_pcie};
+        fprintf(stream, "  %s:%s\n", pto_nccl_name(call.kind),
+                is_chain(call.kind) ? " # as a chain of the allgather's hops" : "");
+        for (; call.gpus < gpus; call.gpus *= 2)
+            write_rows(stream, &call);
+        call.gpus = gpus > 2 ? gpus : 2;
+        write_rows(stream, &call);
+    }
+    write_structure(stream);
+}
