@@ -11,8 +11,8 @@
 /* A line with a larger median residual is useless. */
 static const double useless_residual = 0.5;
 
-/* A size whose ratio exceeds this is mentioned, too; and in a line of minima, which only squares of seconds
- * decide, a larger one makes the line useless. */
+/* A size whose ratio exceeds this is mentioned, too; one that a line of minima has this much too high makes
+ * it useless. */
 static const double missed_ratio = 1.25, useless_ratio = 3;
 
 /* More digits than an interval ever justifies, but few enough to read. */
@@ -116,11 +116,9 @@ static void say_missed(const fit_points_t *points, int64_t bytes, double ratio, 
         snprintf(missed, missed_size, "rests on %zu sizes", fit_size_count(points));
 }
 
-/* Whether plain least squares, which know no outliers and see only the longest times, price a size as
- * nonsense.
- */
+/* Whether plain least squares, which follow the longest times, price a size far too high. */
 static bool is_nonsense(const fit_work_t *work, double ratio) {
-    return work->options->minima && !work->keeps_useless && fabs(log(ratio)) > log(useless_ratio);
+    return work->options->minima && !work->keeps_useless && useless_ratio * ratio < 1;
 }
 
 pto_status_t fit_keep_postal(fit_work_t *work, const char *name, const fit_points_t *points,
@@ -176,8 +174,8 @@ pto_status_t fit_postal_entry(fit_work_t *work, const char *name, const fit_poin
         return status;
     if (is_nonsense(work, ratio)) {
         snprintf(why, sizeof why,
-                 "useless minima: %lld bytes took %.3g times as long as the line (fit without --minima)",
-                 (long long)bytes, ratio);
+                 "useless minima: the line has %lld bytes %.3g times too high (fit without --minima)",
+                 (long long)bytes, 1 / ratio);
         return fit_give_up(work, name, why);
     }
     say_missed(points, bytes, ratio, why, sizeof why);
