@@ -708,6 +708,9 @@ LIB_AT := $(DESTDIR)$(LIBDIR)
 HEADERS_AT := $(DESTDIR)$(PREFIX)/include/portolan
 MAN_AT := $(DESTDIR)$(PREFIX)/share/man
 DATA_AT := $(DESTDIR)$(PREFIX)/share/portolan
+HOW_TO_AT := $(DESTDIR)$(PREFIX)/share/doc/portolan/how-to
+BASH_AT := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+ZSH_AT := $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 PROGRAMS := $(TOOL) $(MPI_PROGRAMS)
 ARCHIVES := $(LIB) $(KERNEL_LIB) $(EXEC_LIB)
 SHARED_LIBRARIES := $(SHARED) $(EXEC_SHARED)
@@ -719,6 +722,9 @@ LIBRARY_PAGES := $(wildcard docs/man/*.[37])
 MAN_FILES := $(foreach page,$(notdir $(MAN_PAGES) $(LIBRARY_PAGES)),$(MAN_AT)/man$(subst .,,$(suffix $(page)))/$(page))
 MACHINES := $(wildcard scenarios/machines/*.yaml)
 TOPOLOGIES := $(wildcard scenarios/topologies/*.yaml)
+PROBLEMS := $(wildcard scenarios/problems/*.yaml)
+WORKLOADS := $(wildcard scenarios/workloads/*.yaml)
+HOW_TOS := $(wildcard docs/how-to/*.md)
 # MPICH's own, with its license.
 MPICH_FILES := $(wildcard scenarios/libraries/mpich-4.0/*)
 MPI_LIBRARIES := $(wildcard scenarios/libraries/*.yaml)
@@ -731,7 +737,8 @@ $(BUILD)/%.pc: %.pc.in $(call stamp,pc,$(PREFIX) $(LIBDIR) $(VERSION) $(MPICC) $
 
 .PHONY: install
 install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the sources (PREFIX, LIBDIR, DESTDIR)
-	install -d $(BIN_AT) $(LIB_AT)/pkgconfig $(HEADERS_AT) $(sort $(dir $(MAN_FILES))) $(DATA_AT)/machines $(DATA_AT)/topologies $(DATA_AT)/libraries/mpich-4.0
+	install -d $(BIN_AT) $(LIB_AT)/pkgconfig $(HEADERS_AT) $(sort $(dir $(MAN_FILES))) $(DATA_AT)/machines $(DATA_AT)/topologies $(DATA_AT)/libraries/mpich-4.0 \
+		$(DATA_AT)/problems $(DATA_AT)/workloads $(HOW_TO_AT) $(BASH_AT) $(ZSH_AT)
 	install -m 755 $(PROGRAMS) $(BIN_AT)
 	install -m 644 $(ARCHIVES) $(LIB_AT)
 	install -m 755 $(SHARED_LIBRARIES) $(MAP_LIB) $(TUNER_LIB) $(PRELOADED) $(LIB_AT)
@@ -747,14 +754,21 @@ install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the 
 	install -m 644 $(TOPOLOGIES) $(DATA_AT)/topologies
 	install -m 644 $(MPI_LIBRARIES) $(DATA_AT)/libraries
 	install -m 644 $(MPICH_FILES) $(DATA_AT)/libraries/mpich-4.0
+	install -m 644 $(PROBLEMS) $(DATA_AT)/problems
+	install -m 644 $(WORKLOADS) $(DATA_AT)/workloads
+	install -m 644 $(HOW_TOS) $(HOW_TO_AT)
+	$(TOOL) completion zsh >$(ZSH_AT)/_portolan
+	@for name in $(notdir $(PROGRAMS)); do $(TOOL) completion bash >$(BASH_AT)/$$name || exit 1; done
 
 .PHONY: uninstall
 uninstall: ## remove what `make install` installed with the same variables
 	rm -f $(addprefix $(BIN_AT)/,$(notdir $(PROGRAMS))) $(addprefix $(LIB_AT)/,$(notdir $(ARCHIVES) $(MAP_LIB) $(TUNER_LIB) $(PRELOADED)) $(SO_NAMES)) \
 		$(addprefix $(LIB_AT)/pkgconfig/,$(PC_FILES)) $(addprefix $(HEADERS_AT)/,$(notdir $(HEADERS))) \
 		$(MAN_FILES) $(addprefix $(DATA_AT)/machines/,$(notdir $(MACHINES))) \
-		$(addprefix $(DATA_AT)/topologies/,$(notdir $(TOPOLOGIES))) $(addprefix $(DATA_AT)/libraries/,$(notdir $(MPI_LIBRARIES))) $(addprefix $(DATA_AT)/libraries/mpich-4.0/,$(notdir $(MPICH_FILES)))
-	-rmdir $(HEADERS_AT) $(DATA_AT)/machines $(DATA_AT)/topologies $(DATA_AT)/libraries/mpich-4.0 $(DATA_AT)/libraries $(DATA_AT)
+		$(addprefix $(DATA_AT)/topologies/,$(notdir $(TOPOLOGIES))) $(addprefix $(DATA_AT)/libraries/,$(notdir $(MPI_LIBRARIES))) $(addprefix $(DATA_AT)/libraries/mpich-4.0/,$(notdir $(MPICH_FILES))) \
+		$(addprefix $(DATA_AT)/problems/,$(notdir $(PROBLEMS))) $(addprefix $(DATA_AT)/workloads/,$(notdir $(WORKLOADS))) \
+		$(addprefix $(HOW_TO_AT)/,$(notdir $(HOW_TOS))) $(addprefix $(BASH_AT)/,$(notdir $(PROGRAMS))) $(ZSH_AT)/_portolan
+	-rmdir $(HOW_TO_AT) $(dir $(HOW_TO_AT)) $(HEADERS_AT) $(DATA_AT)/problems $(DATA_AT)/workloads $(DATA_AT)/machines $(DATA_AT)/topologies $(DATA_AT)/libraries/mpich-4.0 $(DATA_AT)/libraries $(DATA_AT)
 
 DIST := portolan-$(VERSION)
 .PHONY: dist

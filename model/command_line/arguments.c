@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/suggest.h"
+#include "find_machine.h"
 #include "portolan/printable.h"
 #include "portolan/units.h"
 #include "terminal.h"
@@ -323,6 +324,20 @@ static bool is_operand(const pto_syntax_t *syntax, const char *text) {
     return false;
 }
 
+/* Replace the name of a scenario or workload by the path of its file. Returns -1, or the exit code. */
+static int find_scenario(pto_arguments_t *arguments, pto_error_t *err) {
+    pto_error_t fault = {0};
+    if (!arguments->syntax->by_name || arguments->operand_count == 0)
+        return -1;
+    if (pto_find_scenario(arguments->operand[0], &arguments->found, &fault) != PTO_OK) {
+        pto_error_set(err, fault.status, "%s: %s", arguments->syntax->program, fault.message);
+        return PTO_EXIT_ERROR;
+    }
+    if (arguments->found)
+        arguments->operand[0] = arguments->found;
+    return -1;
+}
+
 int pto_arguments_read(const pto_syntax_t *syntax, int argc, char **argv, pto_arguments_t *arguments,
                        pto_error_t *err) {
     *arguments = (pto_arguments_t){.syntax = syntax,
@@ -348,6 +363,8 @@ int pto_arguments_read(const pto_syntax_t *syntax, int argc, char **argv, pto_ar
             code = refuse(syntax, err, "unknown option '%s'", argv[i]);
         else
             code = take_option(arguments, argc, argv, &i, err);
+    if (code < 0)
+        code = find_scenario(arguments, err);
     if (code >= 0)
         pto_arguments_fini(arguments);
     return code;
@@ -378,6 +395,7 @@ const char *pto_arguments_text(const pto_arguments_t *arguments, const char *nam
 void pto_arguments_fini(pto_arguments_t *arguments) {
     free(arguments->given);
     free(arguments->operand);
+    free(arguments->found);
     *arguments = (pto_arguments_t){0};
 }
 

@@ -56,6 +56,7 @@ typedef struct {
     const pto_option_set_t *set;      /* ends with a row without options; --help is added to the first */
     const char *operand;              /* pattern of the files that it takes as operands, "*.yaml"; or NULL */
     const char *(*operand_at)(int i); /* the words that it takes as operands, as for options; or NULL */
+    bool by_name;                     /* the first operand may be the name of a scenario or workload */
     bool runs_command;                /* the first operand ends the options: a command with its own */
 } pto_syntax_t;
 
@@ -72,7 +73,8 @@ typedef struct {
     int given_count;
     pto_given_t *given;
     int operand_count;
-    char **operand; /* each borrowed from argv */
+    char **operand; /* each borrowed from argv, but for */
+    char *found;    /* the first, if it was given by name; NULL: it was not */
 } pto_arguments_t;
 
 /* Parse argv[1] and up: `--name value`, `--name=value`, unambiguous prefixes of names, and `--` before

@@ -1,4 +1,4 @@
-/* Finding a machine's file by name. */
+/* Finding the files of machines, scenarios and workloads by name. */
 #include "find_machine.h"
 
 #include <stdbool.h>
@@ -118,4 +118,35 @@ pto_status_t pto_find_library(const char *name, const char *machine, char **path
 void pto_find_by_name(void) {
     pto_machine_find_by(pto_find_machine);
     pto_library_find_by(pto_find_library);
+}
+
+/* The file NAME.yaml in the first of the folders that has it; NULL: in none. */
+static char *find_in(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX]), const char *name) {
+    char folder[PTO_FOLDER_MAX];
+    for (int i = 0; folder_at(i, folder); i++) {
+        char *path = candidate(NULL, folder, name, ".yaml");
+        if (path && pto_file_is_readable(path))
+            return path;
+        free(path);
+    }
+    return NULL;
+}
+
+pto_status_t pto_find_scenario(const char *name, char **path, pto_error_t *err) {
+    char near[PTO_FILE_NAME_MAX];
+    *path = NULL;
+    if (is_path(name) || access(name, F_OK) == 0)
+        return PTO_OK;
+    *path = find_in(pto_problem_folder, name);
+    if (!*path)
+        *path = find_in(pto_workload_folder, name);
+    if (*path)
+        return PTO_OK;
+    if (pto_folders_suggest(pto_problem_folder, name, near) ||
+        pto_folders_suggest(pto_workload_folder, name, near))
+        return pto_error_set(err, PTO_ERR_IO, "no file, scenario or workload '%.40s'; did you mean '%s'?",
+                             name, near);
+    return pto_error_set(
+        err, PTO_ERR_IO,
+        "no file, scenario or workload '%.40s'; `portolan list scenarios workloads` shows all", name);
 }

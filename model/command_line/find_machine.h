@@ -1,4 +1,4 @@
-/* Finding a machine's file by name. */
+/* Finding the files of machines, scenarios and workloads by name. */
 #ifndef PTO_FIND_MACHINE_H
 #define PTO_FIND_MACHINE_H
 
@@ -9,6 +9,11 @@
  * folder of `scenario`, then in the folders of machine_folders.h. The caller frees `*path`. Errors:
  * PTO_ERR_IO, which lists the places searched. */
 pto_status_t pto_find_machine(const char *name, const char *scenario, char **path, pto_error_t *err);
+
+/* Find the scenario or workload that `name` refers to, in the folders of machine_folders.h. `*path` is NULL
+ * where `name` is a path (as above) or the name of a file that exists. The caller frees it. Errors:
+ * PTO_ERR_IO. */
+pto_status_t pto_find_scenario(const char *name, char **path, pto_error_t *err);
 
 /* The same for the file of an MPI library, which the file `machine` names. */
 pto_status_t pto_find_library(const char *name, const char *machine, char **path, pto_error_t *err);

@@ -88,6 +88,12 @@ bool pto_topology_folder(int index, char folder[PTO_FOLDER_MAX]) {
 
 bool pto_library_folder(int index, char folder[PTO_FOLDER_MAX]) { return beside(index, "libraries", folder); }
 
+bool pto_problem_folder(int index, char folder[PTO_FOLDER_MAX]) { return beside(index, "problems", folder); }
+
+bool pto_workload_folder(int index, char folder[PTO_FOLDER_MAX]) {
+    return beside(index, "workloads", folder);
+}
+
 /* Append the names of a folder's files that end in .yaml. Returns the new count. */
 static int list_names(const char *folder, char (*name)[PTO_FILE_NAME_MAX], int count) {
     DIR *stream = opendir(folder);

@@ -14,9 +14,11 @@ enum { PTO_FOLDER_MAX = 1024, PTO_FILE_NAME_MAX = 64, PTO_FILE_NAMES_MAX = 256 }
  * program's own path, so that both can be moved; and those in /usr/local. */
 bool pto_machine_folder(int index, char folder[PTO_FOLDER_MAX]);
 
-/* The folder of topology files beside that folder, and the one of files of other libraries. */
+/* The folders beside that folder: of topologies, files of other libraries, scenarios and workloads. */
 bool pto_topology_folder(int index, char folder[PTO_FOLDER_MAX]);
 bool pto_library_folder(int index, char folder[PTO_FOLDER_MAX]);
+bool pto_problem_folder(int index, char folder[PTO_FOLDER_MAX]);
+bool pto_workload_folder(int index, char folder[PTO_FOLDER_MAX]);
 
 /* The names, without .yaml, of the files in these folders, sorted; those with other characters than letters,
  * digits and ._+- are left out. Returns their number. */

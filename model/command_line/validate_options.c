@@ -8,7 +8,7 @@ static const char usage[] =
     "then\n"
     "it is timed and set beside its prediction. The job must have the layout's number of processes.\n"
     "\n"
-    "  mpirun -n 8 portolan-validate scenarios/problems/alltoall-summit.yaml --nodes 1 --gpus-per-node 2 "
+    "  mpirun -n 8 portolan-validate alltoall-summit --nodes 1 --gpus-per-node 2 "
     "--procs-per-gpu 4 --bytes 4:64KiB --out collectives.csv\n";
 
 /* --- the words that options know: NULL behind the last one ---------------------------------------------- */
@@ -96,4 +96,4 @@ static const pto_option_t own_options[] = {
 static const pto_option_set_t sets[] = {{"its own options", own_options}, PTO_SCENARIO_SETS};
 
 const pto_syntax_t pto_validate_syntax = {
-    .program = "portolan-validate", .usage = usage, .set = sets, .operand = "*.yaml"};
+    .program = "portolan-validate", .usage = usage, .set = sets, .operand = "*.yaml", .by_name = true};

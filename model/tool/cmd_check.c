@@ -23,14 +23,14 @@ static const char usage[] =
     "proved\n"
     "as a whole and in three chunks, unless --chunks says in how many.\n"
     "\n"
-    "  portolan check scenarios/problems/alltoall-summit.yaml --nodes 4\n"
-    "  portolan check --machine summit-spectrum --collective allreduce --nodes 3 --bytes 1:1MiB:7 --library "
+    "  portolan check alltoall-summit --nodes 4\n"
+    "  portolan check --machine summit-spectrum --collective allreduce --nodes 3 --bytes 4:1MiB:7 --library "
     "ring\n";
 
 static const pto_option_set_t option_sets[] = {{"options", pto_work_options}, PTO_SCENARIO_SETS};
 
 static const pto_syntax_t syntax = {
-    .program = "portolan check", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+    .program = "portolan check", .usage = usage, .set = option_sets, .operand = "*.yaml", .by_name = true};
 
 typedef struct {
     const pto_options_t *options;

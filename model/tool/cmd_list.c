@@ -13,7 +13,7 @@
 
 static const char usage[] =
     "usage: portolan list [collectives|strategies|algorithms|mappers|terms|parameters|machines|\n"
-    "                     topologies|libraries]...\n"
+    "                     topologies|libraries|scenarios|workloads]...\n"
     "\n"
     "Lists what portolan knows: everything, or the given kinds. Terms are those that --model published+TERM\n"
     "adds to the papers' messages, injection and copies. Parameters are those of a machine file, with their\n"
@@ -145,6 +145,19 @@ static void list_libraries(void) {
         list_files(folder, list_library);
 }
 
+/* Names as they are typed; what is in the files is not read. */
+static void list_names(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX])) {
+    static char name[PTO_FILE_NAMES_MAX][PTO_FILE_NAME_MAX];
+    int count = pto_folders_names(folder_at, name);
+    for (int i = 0; i < count; i++)
+        if (i == 0 || strcmp(name[i], name[i - 1]) != 0)
+            printf("  %s\n", name[i]);
+}
+
+static void list_scenarios(void) { list_names(pto_problem_folder); }
+
+static void list_workloads(void) { list_names(pto_workload_folder); }
+
 static const struct {
     const char *name;
     void (*print)(void);
@@ -152,6 +165,7 @@ static const struct {
     {"collectives", list_collectives}, {"strategies", list_strategies}, {"algorithms", list_algorithms},
     {"mappers", list_mappers},         {"terms", list_terms},           {"parameters", list_parameters},
     {"machines", list_machines},       {"topologies", list_topologies}, {"libraries", list_libraries},
+    {"scenarios", list_scenarios},     {"workloads", list_workloads},
 };
 
 static const char *kind_at(int i) { return i < (int)(sizeof kinds / sizeof *kinds) ? kinds[i].name : NULL; }
@@ -182,8 +196,9 @@ static int list(const pto_arguments_t *arguments) {
     return any_unreadable ? PTO_EXIT_ERROR : code;
 }
 
-const pto_command_t pto_command_list = {.name = "list",
-                                        .summary = "list collectives, strategies, algorithms, mappers, model "
-                                                   "terms, parameters, machines, topologies, libraries",
-                                        .syntax = &syntax,
-                                        .run = list};
+const pto_command_t pto_command_list = {
+    .name = "list",
+    .summary = "list collectives, strategies, algorithms, mappers, model "
+               "terms, parameters, machines, topologies, libraries, scenarios, workloads",
+    .syntax = &syntax,
+    .run = list};

@@ -25,9 +25,9 @@ static const char usage[] =
     "sweep\n"
     "finds another pick. With two sweeps, a line for each value of the first:\n"
     "\n"
-    "  portolan pick scenarios/problems/alltoall-summit.yaml\n"
-    "  portolan pick scenarios/problems/alltoall-summit.yaml --nodes 2:1024\n"
-    "  portolan pick scenarios/problems/alltoall-summit.yaml --what-if 'injection.*=/1:/8'\n"
+    "  portolan pick alltoall-summit\n"
+    "  portolan pick alltoall-summit --nodes 2:1024\n"
+    "  portolan pick alltoall-summit --what-if 'injection.*=/1:/8'\n"
     "\n"
     "csv: one row per range, always with the same columns (docs/formats.md).\n";
 
@@ -35,7 +35,7 @@ static const pto_option_set_t option_sets[] = {
     {"options", pto_format_options}, {NULL, pto_pick_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
 
 static const pto_syntax_t syntax = {
-    .program = "portolan pick", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+    .program = "portolan pick", .usage = usage, .set = option_sets, .operand = "*.yaml", .by_name = true};
 
 static const char *strategy_name(const pto_predictions_t *predictions, int strategy) {
     return strategy < 0 ? "-" : predictions->strategy[strategy]->name;

@@ -17,7 +17,7 @@ static const char usage[] =
     "once,\n"
     "with peers and blocks as formulas in k, or iteration by iteration with --unroll.\n"
     "\n"
-    "  portolan plan scenarios/problems/alltoall-summit.yaml --strategy three_step --bytes 4KiB\n"
+    "  portolan plan alltoall-summit --strategy three_step --bytes 4KiB\n"
     "  portolan plan --machine summit-spectrum --collective allreduce --nodes 2 --bytes 1MiB --rank 7 "
     "--unroll\n"
     "  portolan plan --machine summit-spectrum --collective alltoall --nodes 2 --bytes 1KiB --strategy "
@@ -27,7 +27,7 @@ static const pto_option_set_t option_sets[] = {
     {"options", pto_plan_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
 
 static const pto_syntax_t syntax = {
-    .program = "portolan plan", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+    .program = "portolan plan", .usage = usage, .set = option_sets, .operand = "*.yaml", .by_name = true};
 
 /* Prints one strategy's plan, or why the strategy does not apply. */
 static pto_status_t print_plan(const pto_options_t *options, const pto_strategy_t *strategy, bool first,

@@ -19,15 +19,15 @@ static const char usage[] =
     "cheapest strategy at each. A table has the best strategies' columns, as many as the terminal is wide;\n"
     "--all and --strategy show the others. With enough options no scenario file is needed:\n"
     "\n"
-    "  portolan predict scenarios/problems/alltoall-summit.yaml\n"
+    "  portolan predict alltoall-summit\n"
     "  portolan predict --machine summit-spectrum --collective allreduce --nodes 32 --bytes 4:1MiB\n"
-    "  portolan predict scenarios/problems/alltoall-summit.yaml --bytes 64KiB --strategy three_step "
+    "  portolan predict alltoall-summit --bytes 64KiB --strategy three_step "
     "--explain\n"
     "\n"
     "--plot draws each strategy as a line with its interval, the measurements of a collectives.csv with the\n"
     "scenario's layout (--measured) as points, and the picks as a band below:\n"
     "\n"
-    "  portolan predict scenarios/problems/alltoall-summit.yaml --plot alltoall.svg\n"
+    "  portolan predict alltoall-summit --plot alltoall.svg\n"
     "\n"
     "--energy prints millijoules, priced with the powers in the machine file, and the strategy that needs\n"
     "least energy. csv and json output add the columns `joules,low_joules,high_joules`, and --explain shows\n"
@@ -37,10 +37,10 @@ static const char usage[] =
     "the\n"
     "original one:\n"
     "\n"
-    "  portolan predict scenarios/problems/alltoall-summit.yaml --nodes 2:64\n"
-    "  portolan predict scenarios/problems/alltoall-summit.yaml --bytes 64KiB --what-if "
+    "  portolan predict alltoall-summit --nodes 2:64\n"
+    "  portolan predict alltoall-summit --bytes 64KiB --what-if "
     "'injection.*=/1:/8'\n"
-    "  portolan predict scenarios/problems/alltoall-summit.yaml --what-if 'injection.*=/2' --compare\n"
+    "  portolan predict alltoall-summit --what-if 'injection.*=/2' --compare\n"
     "\n"
     "csv: one row per strategy and point, always with the same columns (docs/formats.md). Values that are "
     "unknown\n"
@@ -52,7 +52,7 @@ static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
                                                PTO_SCENARIO_SETS};
 
 static const pto_syntax_t syntax = {
-    .program = "portolan predict", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+    .program = "portolan predict", .usage = usage, .set = option_sets, .operand = "*.yaml", .by_name = true};
 
 /* Always the same columns; docs/formats.md. */
 static void print_csv_heading(void) {

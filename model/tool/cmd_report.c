@@ -19,7 +19,7 @@ static const char usage[] =
     "matter. The page is one file without references to others; it computes what the sliders change as\n"
     "predict --what-if would.\n"
     "\n"
-    "  portolan report scenarios/problems/alltoall-summit-measured.yaml --out report.html\n"
+    "  portolan report alltoall-summit-measured --out report.html\n"
     "  portolan report --machine h200-x4 --collective allreduce --nodes 1 --bytes 1KiB:64MiB --out a.html\n"
     "\n"
     "With measured collectives instead of a scenario, each collective and layout in them is a part of the "
@@ -30,7 +30,7 @@ static const char usage[] =
     "\n"
     "With a workload, the calls of its step:\n"
     "\n"
-    "  portolan report scenarios/workloads/llm-training.yaml --out step.html\n"
+    "  portolan report llm-training --out step.html\n"
     "\n"
     "--rows names the numbers of nodes to compare; by default a quarter to four times those of the "
     "scenario.\n";
@@ -67,7 +67,7 @@ static const pto_option_set_t option_sets[] = {
     {"options", report_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
 
 static const pto_syntax_t syntax = {
-    .program = "portolan report", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+    .program = "portolan report", .usage = usage, .set = option_sets, .operand = "*.yaml", .by_name = true};
 
 static void print_text(FILE *stream, const char *key, const char *text) {
     fprintf(stream, ",\n\"%s\":", key);

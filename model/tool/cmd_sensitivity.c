@@ -20,8 +20,8 @@ static const char usage[] =
     "within\n"
     "the parameter's own 95 percent interval: the pick is uncertain.\n"
     "\n"
-    "  portolan sensitivity scenarios/problems/alltoall-summit.yaml --bytes 1024\n"
-    "  portolan sensitivity scenarios/problems/alltoall-summit.yaml --format csv\n"
+    "  portolan sensitivity alltoall-summit --bytes 1024\n"
+    "  portolan sensitivity alltoall-summit --format csv\n"
     "\n"
     "csv: one row per point and parameter, always with the same columns (docs/formats.md). The factor and "
     "what\n"
@@ -30,8 +30,11 @@ static const char usage[] =
 static const pto_option_set_t option_sets[] = {
     {"options", pto_format_options}, {NULL, pto_table_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
 
-static const pto_syntax_t syntax = {
-    .program = "portolan sensitivity", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+static const pto_syntax_t syntax = {.program = "portolan sensitivity",
+                                    .usage = usage,
+                                    .set = option_sets,
+                                    .operand = "*.yaml",
+                                    .by_name = true};
 
 enum { FACTOR_WIDTH = 7, ELASTICITY_WIDTH = 6, VALUE_WIDTH = 9 };
 

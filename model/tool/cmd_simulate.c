@@ -16,7 +16,7 @@ static const char usage[] =
     "Prints the same table as `portolan predict`, from a simulation of the same plans in which all ranks\n"
     "compete for the resources that they use, and below it where the time goes:\n"
     "\n"
-    "  portolan simulate scenarios/problems/alltoall-summit.yaml\n"
+    "  portolan simulate alltoall-summit\n"
     "  portolan simulate --machine summit-spectrum --collective alltoall --nodes 4 --bytes 1KiB --strategy "
     "three_step --trace trace.json\n"
     "\n"
@@ -35,7 +35,7 @@ static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
                                                PTO_SCENARIO_SETS};
 
 static const pto_syntax_t syntax = {
-    .program = "portolan simulate", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+    .program = "portolan simulate", .usage = usage, .set = option_sets, .operand = "*.yaml", .by_name = true};
 
 static bool is_used(const pto_predictions_t *predictions, const pto_simulation_t *simulation, int resource) {
     for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++)

@@ -33,8 +33,8 @@ static const char usage[] =
     "world (the default) are all. All communicators of a call make it at once. The keys of a call are those\n"
     "of a scenario (docs/formats.md).\n"
     "\n"
-    "  portolan step scenarios/workloads/llm-training.yaml\n"
-    "  portolan step scenarios/workloads/llm-training.yaml --nodes 256 --what-if 'injection.*=/2'\n"
+    "  portolan step llm-training\n"
+    "  portolan step llm-training --nodes 256 --what-if 'injection.*=/2'\n"
     "\n"
     "--simulate lets all communicators of a call, and all calls at once, compete for the processes, NICs "
     "and\n"
@@ -42,7 +42,7 @@ static const char usage[] =
     "the\n"
     "four that are the cheapest by price:\n"
     "\n"
-    "  portolan step scenarios/workloads/fft-3d.yaml --nodes 8 --simulate --strategy cuda_aware\n"
+    "  portolan step fsdp --nodes 8 --simulate --strategy split_ring\n"
     "\n"
     "csv: one row per call and strategy, then the totals of the step per strategy, with `cheapest` for the\n"
     "cheapest mix: `call,along,communicators,nodes,gpus_per_node,bytes,times,strategy,algorithm,\n"
@@ -60,7 +60,7 @@ static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
                                                {NULL, NULL}};
 
 static const pto_syntax_t syntax = {
-    .program = "portolan step", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+    .program = "portolan step", .usage = usage, .set = option_sets, .operand = "*.yaml", .by_name = true};
 
 typedef struct {
     int count;

@@ -17,7 +17,7 @@ static const char usage[] =
     "is message, access (a copy or reduction that reads or writes another process's memory) or nccl. The\n"
     "counts are exact; nothing is run. `counts: {matrix: FILE}` and --counts read the file.\n"
     "\n"
-    "  portolan traffic scenarios/problems/alltoall-summit.yaml --strategy three_step --nodes 2\n"
+    "  portolan traffic alltoall-summit --strategy three_step --nodes 2\n"
     "  portolan traffic --machine summit-spectrum --collective allreduce --nodes 2 --bytes 1MiB --strategy "
     "cuda_aware --out traffic.csv --plot traffic.svg\n";
 
@@ -25,7 +25,7 @@ static const pto_option_set_t option_sets[] = {
     {"options", pto_traffic_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
 
 static const pto_syntax_t syntax = {
-    .program = "portolan traffic", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+    .program = "portolan traffic", .usage = usage, .set = option_sets, .operand = "*.yaml", .by_name = true};
 
 /* Before any work: what cannot be drawn, and more strategies than one. */
 static int check(const pto_options_t *options) {

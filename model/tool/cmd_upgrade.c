@@ -29,15 +29,15 @@ static const char usage[] =
     "where the routes need a parameter that it would change by an unknown factor "
     "(docs/how-to/which-nic.md).\n"
     "\n"
-    "  portolan upgrade scenarios/workloads/fft-3d.yaml\n"
-    "  portolan upgrade scenarios/workloads/llm-training.yaml --upgrades offers.yaml\n"
+    "  portolan upgrade fft-3d\n"
+    "  portolan upgrade llm-training --upgrades offers.yaml\n"
     "  portolan upgrade --machine summit-spectrum-refit --collective alltoall --nodes 8 --bytes 1KiB:1MiB:4\n"
     "\n"
     "A scenario's time is that of one call of each size. A single upgrade, such as one that --only names, "
     "is\n"
     "shown beside the machine as it is, for every size or call. What would a second NIC buy?\n"
     "\n"
-    "  portolan upgrade scenarios/workloads/fft-3d.yaml --only NIC\n"
+    "  portolan upgrade fft-3d --only NIC\n"
     "\n"
     "A file of upgrades has changes as after --what-if, and costs in any one unit:\n"
     "\n"
@@ -60,7 +60,7 @@ static const pto_option_set_t option_sets[] = {
     {"options", pto_format_options}, {NULL, upgrade_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
 
 static const pto_syntax_t syntax = {
-    .program = "portolan upgrade", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+    .program = "portolan upgrade", .usage = usage, .set = option_sets, .operand = "*.yaml", .by_name = true};
 
 static int by_worth(const void *a, const void *b) {
     const pto_outcome_t *left = a, *right = b;

@@ -46,7 +46,7 @@ static void print_usage(FILE *stream) {
     fputs(""
           "\n"
           "example:\n"
-          "  portolan predict scenarios/problems/alltoall-summit.yaml\n"
+          "  portolan predict alltoall-summit\n"
           "\n"
           "exit codes: 0 done, 1 failed (file:line:column: message), 2 wrong usage.\n",
           stream);

@@ -52,6 +52,33 @@ sed 's/^name: .*/name: mine/' scenarios/machines/h200-x4.yaml >"$work/data/machi
 named() { (cd / && PORTOLAN_DATA=$work/data "$prefix/bin/portolan" pick --machine mine --collective allreduce --nodes 1 --bytes 64); }
 check "PORTOLAN_DATA adds a folder of machines" named
 
+# --- scenarios and workloads by name; what help, man pages and the README tell to run, in an empty folder
+
+mkdir "$work/empty"
+for file in share/bash-completion/completions/portolan share/bash-completion/completions/portolan-validate \
+    share/zsh/site-functions/_portolan share/doc/portolan/how-to/open-mpi.md; do
+    check "$file is installed" test -s "$prefix/$file"
+done
+# Continued lines are joined. What starts MPI programs, or reads files that the reader is to have, is left out.
+told() {
+    {
+        for command in $("$prefix/bin/portolan" --help | awk '/^commands:/ { on = 1; next } /^$/ { on = 0 } on && /^  [a-z]/ { print $1 }'); do
+            "$prefix/bin/portolan" help "$command"
+        done
+        "$prefix/bin/portolan" --help
+        sed 's/\\e$/\\/; s/\\-/-/g' "$prefix"/share/man/man*/*
+        sed 's/^\$ //; s,^build/,,' "$tree/README.md"
+    } | awk '{ while (sub(/\\$/, "") && (getline more) > 0) $0 = $0 more } 1' |
+        sed -n 's/^ *\(portolan [a-z].*\)/\1/p' | grep -E "^portolan [a-z]+ ([a-z0-9-]+|--machine [a-z0-9-]+) ?([^<|>]*)$" |
+        grep -vE '^portolan (run|fit|replay|score|completion) |mine|my-cluster|MACHINE|NAME|[a-z]\.(yaml|csv|json)|offers|^portolan [a-z]+ +[A-Z]| \.\.\.' | sort -u
+}
+told >"$work/told"
+check "they tell to run a lot" test "$(wc -l <"$work/told")" -ge 25
+while IFS= read -r line; do
+    works() { (cd "$work/empty" && PATH=$prefix/bin:$PATH patiently 120 bash -c "$line"); }
+    check "$line" works
+done <"$work/told"
+
 # --- building against it
 
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
