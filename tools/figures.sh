@@ -1,5 +1,9 @@
 #!/usr/bin/env bash
 # figures.sh FOLDER : draw the figures of docs/figures/README.md into FOLDER, from the project's root.
+# figures.sh --check FOLDER : say which figures in FOLDER are older than what would be drawn.
+#
+# FOLDER/drawn-from.txt has a checksum of what gnuplot was given for each figure. The check compares these, so that
+# neither it nor its result depends on gnuplot.
 #
 # Each is drawn by `portolan predict --plot` from a scenario, except Figures 4 and 5 of the paper and the calls until
 # a setup is paid back, which overlay several predictions and are drawn from `portolan predict --format csv` or json. The files contain no dates, so the same
@@ -9,21 +13,48 @@ set -euo pipefail
 BUILD=${BUILD:-build}
 portolan=$BUILD/portolan
 problems=scenarios/problems
-folder=${1:?figures.sh FOLDER}
-mkdir -p "$folder"
+check=
+if [[ ${1:-} == --check ]]; then
+    check=yes
+    shift
+fi
+committed=${1:?figures.sh [--check] FOLDER}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+folder=${check:+$scratch/drawn}
+folder=${folder:-$committed}
+mkdir -p "$folder" "$scratch/bin"
 
-command -v gnuplot >/dev/null || {
+gnuplot=$(command -v gnuplot) || gnuplot=
+if [[ -z $gnuplot && -z $check ]]; then
     echo "figures.sh: gnuplot is needed (Debian package gnuplot-nox)" >&2
     exit 1
+fi
+
+# In gnuplot's place: keeps what it is given, the data files of an overlay included.
+cat >"$scratch/bin/gnuplot" <<END
+#!/usr/bin/env bash
+set -euo pipefail
+cat "\$@" >"$scratch/given"
+{ grep -v '^set output' "$scratch/given" | sed 's|$scratch/||g'
+  grep -o "'$scratch/[^' ]*'" "$scratch/given" | tr -d "'" | sort -u | grep -v '[.]svg\$' | xargs -r cat
+} >"$scratch/hashed" || :
+if [[ -z "$check" ]]; then exec "$gnuplot" "$scratch/given"; fi
+END
+chmod +x "$scratch/bin/gnuplot"
+PATH=$scratch/bin:$PATH
+
+# Each drawing is followed by its row of drawn-from.txt.
+drawn() { # NAME
+    echo "$(sha256sum <"$scratch/hashed" | cut -c 1-16)  $1.svg" >>"$scratch/drawn-from.txt"
+    if [[ -z $check ]]; then echo "  $folder/$1.svg"; fi
 }
 
 draw() { # NAME SCENARIO [OPTIONS]
     local name=$1 scenario=$2
     shift 2
     "$portolan" predict "$problems/$scenario.yaml" --plot "$folder/$name.svg" "$@" >/dev/null
-    echo "  $folder/$name.svg"
+    drawn "$name"
 }
 
 # Rows "bytes seconds" of one strategy.
@@ -55,7 +86,7 @@ END
         echo 'set output'
     } >"$scratch/script"
     gnuplot "$scratch/script"
-    echo "  $folder/$1.svg"
+    drawn "$1"
 }
 
 colours=('#0072B2' '#D55E00' '#009E73' '#CC79A7' '#E69F00' '#56B4E9' '#000000')
@@ -154,3 +185,10 @@ for machine in h200-x4 h200-2x2-tcp; do
         draw "$machine-$collective" "$collective-$machine" --measured "validate/results/$machine/collectives.csv"
     done
 done
+
+if [[ -z $check ]]; then
+    mv "$scratch/drawn-from.txt" "$folder/drawn-from.txt"
+elif ! diff "$committed/drawn-from.txt" "$scratch/drawn-from.txt"; then
+    echo "figures.sh: these figures are older than what the tree draws; run \`make figures\`" >&2
+    exit 1
+fi

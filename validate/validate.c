@@ -6,6 +6,7 @@
 #include "agreement.h"
 #include "guard.h"
 #include "portolan/strategy.h"
+#include "portolan/version.h"
 #include "start.h"
 #include "validate.h"
 
@@ -367,12 +368,24 @@ static int run_all(const pto_options_t *options, settings_t *settings, int argc,
     return begun ? PTO_EXIT_OK : PTO_EXIT_ERROR;
 }
 
+static bool is_given(const pto_arguments_t *arguments, const char *name) {
+    for (int i = 0; i < arguments->given_count; i++)
+        if (strcmp(arguments->given[i].option->name, name) == 0)
+            return true;
+    return false;
+}
+
 int main(int argc, char **argv) {
     int given = 0, rank = 0;
     settings_t settings = {0};
     pto_arguments_t arguments;
     pto_error_t wrong = {0};
     int code = pto_arguments_read(&pto_validate_syntax, argc, argv, &arguments, &wrong);
+    if (code < 0 && is_given(&arguments, "version")) {
+        pto_arguments_fini(&arguments);
+        printf("portolan-validate %s\n", pto_version());
+        return pto_flush_output();
+    }
     guard_begin("portolan-validate", timeout_s(&arguments, code));
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &given);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

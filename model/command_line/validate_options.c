@@ -62,6 +62,7 @@ static const pto_option_t own_options[] = {
      "symmetric "
      "windows (NCCL 2.27); these have no prediction",
      STORE(FLAG, nccl_windows)},
+    {"version", NULL, "print the version", STORE(FLAG, version)},
     {"check-only", NULL, "compare results, time nothing", STORE(FLAG, check_only)},
     {"pattern", "collective|global_sum|stencil2d",
      "an application's kernel before each exchange: a sum on each GPU before an allreduce of one double, or "

@@ -24,6 +24,7 @@ typedef struct {
     int graph;         /* runs captured in one graph; 0: no graphs */
     bool nccl_windows; /* a second cell for plans by NCCL */
     bool check_only;
+    bool version; /* print it, run nothing */
     bool own_algorithms;
     bool each_algorithm; /* a cell for each that own_algorithm may run */
     bool energy;

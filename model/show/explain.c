@@ -87,14 +87,22 @@ static bool ends_in(const char *text, const char *end) {
     return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-/* With the unit that the key ends in: "13.4 us", "34.9 ps/B", "150 W". */
-static const char *value_text(const char *key, double value, char text[PTO_SECONDS_TEXT_MAX]) {
+enum { VALUE_TEXT_MAX = 64 };
+
+/* With the unit that the key ends in: "13.4 us", "34.9 ps/B", "1.20 us/message", "150 W". */
+static const char *value_text(const char *key, double value, char text[VALUE_TEXT_MAX]) {
+    static const char per[] = "s_per_";
+    const char *each = strstr(key, per);
+    char seconds[PTO_SECONDS_TEXT_MAX];
+    pto_seconds_format(value, seconds, sizeof seconds);
     if (ends_in(key, "s_per_byte"))
-        snprintf(text, PTO_SECONDS_TEXT_MAX, "%.3g ps/B", 1e12 * value);
+        snprintf(text, VALUE_TEXT_MAX, "%.3g ps/B", 1e12 * value);
+    else if (each)
+        snprintf(text, VALUE_TEXT_MAX, "%s/%.24s", seconds, each + sizeof per - 1);
     else if (ends_in(key, "_s"))
-        pto_seconds_format(value, text, PTO_SECONDS_TEXT_MAX);
+        snprintf(text, VALUE_TEXT_MAX, "%s", seconds);
     else
-        snprintf(text, PTO_SECONDS_TEXT_MAX, ends_in(key, "_w") ? "%.4g W" : "%.4g", value);
+        snprintf(text, VALUE_TEXT_MAX, ends_in(key, "_w") ? "%.4g W" : "%.4g", value);
     return text;
 }
 
@@ -121,7 +129,7 @@ static void print_row(double share, const char *amount, double count, const char
 /* A stage's name precedes its first row. */
 static void explain_term(const explained_t *explained, const pto_term_t *term, const char *stage_before,
                          double total_s) {
-    char rest[PTO_PARAM_KEY_MAX + 512], place[PTO_ERROR_FILE_MAX], value[PTO_SECONDS_TEXT_MAX],
+    char rest[PTO_PARAM_KEY_MAX + 512], place[PTO_ERROR_FILE_MAX], value[VALUE_TEXT_MAX],
         seconds[PTO_SECONDS_TEXT_MAX];
     /* A count of 0: rows of shares that others of the process's GPU determine. */
     if (term->param && (term->count == 0 || term->seconds == 0))
@@ -152,7 +160,7 @@ static void explain_terms(const explained_t *explained, const pto_term_t *term, 
 
 static void explain_energy(const explained_t *explained, const pto_prediction_t *prediction) {
     const pto_energy_t *energy = &prediction->energy;
-    char text[PTO_SECONDS_TEXT_MAX], value[PTO_SECONDS_TEXT_MAX], place[PTO_ERROR_FILE_MAX],
+    char text[PTO_SECONDS_TEXT_MAX], value[VALUE_TEXT_MAX], place[PTO_ERROR_FILE_MAX],
         rest[PTO_PARAM_KEY_MAX + 512];
     if (!prediction->has_energy) {
         pto_print_note(stdout, "energy not known: %s", prediction->reason);

@@ -3,6 +3,7 @@
 #include "predict_plot.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@
 
 /* The legend is to the right of both panels. In pixels. */
 enum {
-    WIDTH_PX = 1016,
+    WIDTH_PX = 1016, /* the least */
     HEIGHT_PX = 600,
     PANEL_LEFT_PX = 104,
     PANEL_RIGHT_PX = 810,
@@ -25,20 +26,13 @@ enum {
     BAND_HEIGHT_PX = 112,
     LEGEND_ROW_PX = 18,
     CHARACTER_PX = 7,
+    KEY_CHARACTER_PX = 9, /* the widest of the terminals' fonts */
+    KEY_SAMPLE_PX = 56,
+    LINES_MAX = PTO_PLOT_COLOURS, /* unless the scenario names its strategies, or more are picked */
     TITLE_MAX = 512,
     LABEL_MAX = 256,
     TICS_MAX = 9
 };
-
-/* Whether a strategy has a price within the axes. */
-static bool is_drawn(const pto_predictions_t *predictions, int strategy) {
-    for (int64_t point = 0; point < predictions->point_count; point++) {
-        const pto_prediction_t *prediction = pto_prediction_at(predictions, point, strategy);
-        if (predictions->point[point] >= 1 && prediction->applicable && prediction->price.seconds > 0)
-            return true;
-    }
-    return false;
-}
 
 /* Whether an earlier range has the same winner. */
 static bool has_won_before(const pto_predict_plot_t *drawn, int64_t range) {
@@ -55,6 +49,69 @@ static bool is_picked(const pto_predict_plot_t *drawn, int strategy) {
     return false;
 }
 
+/* --- which strategies are drawn ------------------------------------------------------------------------- */
+
+static bool has_price(const pto_predictions_t *predictions, int64_t point, int strategy) {
+    const pto_prediction_t *prediction = pto_prediction_at(predictions, point, strategy);
+    return predictions->point[point] >= 1 && prediction->applicable && prediction->price.seconds > 0;
+}
+
+static double cheapest_s(const pto_predictions_t *predictions, int64_t point) {
+    double least_s = INFINITY;
+    for (int i = 0; i < predictions->strategy_count; i++)
+        if (has_price(predictions, point, i))
+            least_s = fmin(least_s, pto_prediction_at(predictions, point, i)->price.seconds);
+    return least_s;
+}
+
+/* The smallest factor to the cheapest price at any point; INFINITY: no price within the axes. */
+static double distance_of(const pto_predictions_t *predictions, int strategy) {
+    double least = INFINITY;
+    for (int64_t point = 0; point < predictions->point_count; point++)
+        if (has_price(predictions, point, strategy))
+            least = fmin(least, pto_prediction_at(predictions, point, strategy)->price.seconds /
+                                    cheapest_s(predictions, point));
+    return least;
+}
+
+static bool is_drawn(const pto_predict_plot_t *drawn, int strategy) {
+    return drawn->line[strategy / 64] >> strategy % 64 & 1;
+}
+
+static void draw_line(pto_predict_plot_t *drawn, int strategy) {
+    drawn->line[strategy / 64] |= UINT64_C(1) << strategy % 64;
+    drawn->line_count++;
+}
+
+/* The strategy not yet drawn that comes nearest to the cheapest; -1: none is left. */
+static int nearest_left(const pto_predict_plot_t *drawn) {
+    int nearest = -1;
+    double least = INFINITY;
+    for (int i = 0; i < drawn->predictions->strategy_count; i++) {
+        double distance = is_drawn(drawn, i) ? INFINITY : distance_of(drawn->predictions, i);
+        if (distance < least) {
+            least = distance;
+            nearest = i;
+        }
+    }
+    return nearest;
+}
+
+/* The picks, then those that come nearest to them. */
+static void choose_lines(pto_predict_plot_t *drawn) {
+    const pto_predictions_t *predictions = drawn->predictions;
+    bool all = predictions->scenario->strategy_count > 0;
+    memset(drawn->line, 0, sizeof drawn->line);
+    drawn->line_count = drawn->left_out = 0;
+    for (int i = 0; i < predictions->strategy_count; i++)
+        if (is_picked(drawn, i) && isfinite(distance_of(predictions, i)))
+            draw_line(drawn, i);
+    for (int next; (all || drawn->line_count < LINES_MAX) && (next = nearest_left(drawn)) >= 0;)
+        draw_line(drawn, next);
+    for (int i = 0; i < predictions->strategy_count; i++)
+        drawn->left_out += !is_drawn(drawn, i) && isfinite(distance_of(predictions, i));
+}
+
 /* A strategy's index among those drawn. Picked strategies come first, so that they have distinct colours.
  * After the last colour, the colours repeat with other dashes. */
 static int order_of(const pto_predict_plot_t *drawn, int strategy) {
@@ -65,7 +122,7 @@ static int order_of(const pto_predict_plot_t *drawn, int strategy) {
         order += drawn->range[i].winner >= 0 && !has_won_before(drawn, i);
     }
     for (int i = 0; i < strategy; i++)
-        order += is_drawn(drawn->predictions, i) && !is_picked(drawn, i);
+        order += is_drawn(drawn, i) && !is_picked(drawn, i);
     return order;
 }
 
@@ -91,9 +148,10 @@ static void write_price(FILE *script, int64_t at, const pto_prediction_t *predic
     fprintf(script, "%lld %.6g %.6g %.6g\n", (long long)at, price->seconds, low_s, high_s);
 }
 
-static void write_prices(FILE *script, const pto_predictions_t *predictions) {
+static void write_prices(FILE *script, const pto_predict_plot_t *drawn) {
+    const pto_predictions_t *predictions = drawn->predictions;
     for (int i = 0; i < predictions->strategy_count; i++) {
-        if (!is_drawn(predictions, i))
+        if (!is_drawn(drawn, i))
             continue;
         fprintf(script, "$predicted_%d << EOD\n", i);
         for (int64_t point = 0; point < predictions->point_count; point++)
@@ -128,7 +186,7 @@ static bool is_covered(const pto_predict_plot_t *drawn, size_t i, int strategy) 
 
 /* Strategies' points are drawn side by side around their size, so that none hides another. */
 static void write_points(FILE *script, const pto_predict_plot_t *drawn, int strategy) {
-    if (!is_measured(drawn, strategy))
+    if (!is_drawn(drawn, strategy) || !is_measured(drawn, strategy))
         return;
     double aside = pow(ASIDE, strategy - (drawn->predictions->strategy_count - 1) / 2.0);
     fprintf(script, "$measured_%d << EOD\n", strategy);
@@ -157,24 +215,43 @@ static void write_style(FILE *script, const pto_predict_plot_t *drawn, int strat
     fprintf(script, " lc rgb '%s'", colour_of(drawn, strategy));
 }
 
+static void write_strategy(FILE *script, const pto_predict_plot_t *drawn, int strategy) {
+    const pto_predictions_t *predictions = drawn->predictions;
+    const char *colour = colour_of(drawn, strategy);
+    if (has_interval(predictions, strategy))
+        fprintf(script,
+                ", \\\n  $predicted_%d using 1:3:4 with filledcurves fs transparent solid 0.2 noborder "
+                "lc rgb '%s' notitle",
+                strategy, colour);
+    fprintf(script, ", \\\n  $predicted_%d using 1:2 with ", strategy);
+    write_style(script, drawn, strategy);
+    fputs(" title ", script);
+    pto_plot_quote(script, predictions->strategy[strategy]->name);
+    if (is_measured(drawn, strategy))
+        fprintf(script, ", \\\n  $measured_%d using 1:2 with points pt 7 ps 0.35 lc rgb '%s' notitle",
+                strategy, colour);
+}
+
+/* "+ 12 slower", or nothing if all are drawn. */
+static const char *left_out_text(const pto_predict_plot_t *drawn, char text[LABEL_MAX]) {
+    *text = '\0';
+    if (drawn->left_out > 0)
+        snprintf(text, LABEL_MAX, "+ %d slower", drawn->left_out);
+    return text;
+}
+
+/* The picks are the first lines of the legend. */
 static void write_strategies(FILE *script, const pto_predict_plot_t *drawn) {
     const pto_predictions_t *predictions = drawn->predictions;
+    char text[LABEL_MAX];
     fputs("plot NaN notitle", script);
-    for (int i = 0; i < predictions->strategy_count; i++) {
-        if (!is_drawn(predictions, i))
-            continue;
-        if (has_interval(predictions, i))
-            fprintf(script,
-                    ", \\\n  $predicted_%d using 1:3:4 with filledcurves fs transparent solid 0.2 noborder "
-                    "lc rgb '%s' notitle",
-                    i, colour_of(drawn, i));
-        fprintf(script, ", \\\n  $predicted_%d using 1:2 with ", i);
-        write_style(script, drawn, i);
-        fputs(" title ", script);
-        pto_plot_quote(script, predictions->strategy[i]->name);
-        if (is_measured(drawn, i))
-            fprintf(script, ", \\\n  $measured_%d using 1:2 with points pt 7 ps 0.35 lc rgb '%s' notitle", i,
-                    colour_of(drawn, i));
+    for (int picked = 1; picked >= 0; picked--)
+        for (int i = 0; i < predictions->strategy_count; i++)
+            if (is_drawn(drawn, i) && is_picked(drawn, i) == picked)
+                write_strategy(script, drawn, i);
+    if (*left_out_text(drawn, text)) {
+        fputs(", \\\n  NaN with lines lc rgb 'white' title ", script);
+        pto_plot_quote(script, text);
     }
     fputc('\n', script);
 }
@@ -336,21 +413,27 @@ static bool has_toss_up(const pto_predict_plot_t *drawn) {
 }
 
 static int height_of(const pto_predict_plot_t *drawn) {
-    int rows = 0;
-    for (int i = 0; i < drawn->predictions->strategy_count; i++)
-        rows += is_drawn(drawn->predictions, i);
-    int needed_px = (rows + 4) * LEGEND_ROW_PX;
+    int needed_px = (drawn->line_count + 5) * LEGEND_ROW_PX;
     return needed_px > HEIGHT_PX ? needed_px : HEIGHT_PX;
+}
+
+static int width_of(const pto_predict_plot_t *drawn) {
+    char text[LABEL_MAX];
+    size_t longest = strlen(left_out_text(drawn, text));
+    for (int i = 0; i < drawn->predictions->strategy_count; i++)
+        if (is_drawn(drawn, i) && strlen(drawn->predictions->strategy[i]->name) > longest)
+            longest = strlen(drawn->predictions->strategy[i]->name);
+    int needed_px = PANEL_RIGHT_PX + KEY_SAMPLE_PX + KEY_CHARACTER_PX * (int)longest;
+    return needed_px > WIDTH_PX ? needed_px : WIDTH_PX;
 }
 
 /* A panel's margins, which gnuplot expects as fractions of the whole. */
 static void write_margins(FILE *script, const pto_predict_plot_t *drawn, int bottom_px, int top_px) {
-    double height = height_of(drawn);
+    double width = width_of(drawn), height = height_of(drawn);
     fprintf(script,
             "set lmargin at screen %.4f\nset rmargin at screen %.4f\n"
             "set bmargin at screen %.4f\nset tmargin at screen %.4f\n",
-            (double)PANEL_LEFT_PX / WIDTH_PX, (double)PANEL_RIGHT_PX / WIDTH_PX, bottom_px / height,
-            top_px / height);
+            PANEL_LEFT_PX / width, PANEL_RIGHT_PX / width, bottom_px / height, top_px / height);
 }
 
 static void write_band(FILE *script, const pto_predict_plot_t *drawn) {
@@ -373,12 +456,12 @@ static void write_script(FILE *script, const void *context) {
     const pto_predict_plot_t *drawn = context;
     const pto_predictions_t *predictions = drawn->predictions;
     int top_px = height_of(drawn) - LEGEND_ROW_PX * (title_lines(drawn) + 1) - LEGEND_ROW_PX / 2;
-    write_prices(script, predictions);
+    write_prices(script, drawn);
     for (int i = 0; i < predictions->strategy_count; i++)
         write_points(script, drawn, i);
     fputs("set multiplot\nset logscale y 10\nset format y '%.0s %cs'\nset ylabel 'time'\n", script);
-    fprintf(script, "set key at screen %.4f, %.4f left top Left reverse samplen 3\n",
-            (PANEL_RIGHT_PX + 8.0) / WIDTH_PX, top_px / (double)height_of(drawn));
+    fprintf(script, "set key at screen %.4f, %.4f left top Left reverse samplen 3 maxcols 1\n",
+            (PANEL_RIGHT_PX + 8.0) / width_of(drawn), top_px / (double)height_of(drawn));
     write_margins(script, drawn, BAND_BOTTOM_PX + BAND_HEIGHT_PX + LEGEND_ROW_PX, top_px);
     write_title(script, drawn);
     write_axes(script, predictions);
@@ -387,6 +470,7 @@ static void write_script(FILE *script, const void *context) {
     fputs("unset multiplot\n", script);
 }
 
-pto_plot_t pto_predict_plot(const pto_predict_plot_t *predict_plot) {
-    return (pto_plot_t){WIDTH_PX, height_of(predict_plot), write_script, predict_plot};
+pto_plot_t pto_predict_plot(pto_predict_plot_t *predict_plot) {
+    choose_lines(predict_plot);
+    return (pto_plot_t){width_of(predict_plot), height_of(predict_plot), write_script, predict_plot};
 }

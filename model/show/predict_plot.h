@@ -4,6 +4,7 @@
 #define PTO_PREDICT_PLOT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "plot.h"
 #include "portolan/pick.h"
@@ -23,10 +24,16 @@ typedef struct {
     const pto_plot_point_t *point;
     size_t point_count;
     const char *measured; /* what the points are, for the title; or NULL */
+    /* Chosen by pto_predict_plot: */
+    uint64_t line[4]; /* a bit for each strategy that is drawn */
+    int line_count;
+    int left_out; /* strategies with prices that are not drawn */
 } pto_predict_plot_t;
 
-/* The drawing of a prediction; `predict_plot` must outlive it. Both axes are logarithmic, so points at 0 are
- * omitted. Measurements are drawn slightly left or right of their size, by strategy. */
-pto_plot_t pto_predict_plot(const pto_predict_plot_t *predict_plot);
+/* The drawing of a prediction; `predict_plot` must outlive it. The picks are drawn and the strategies that
+ * come nearest to them, at least 8 in all; all of them if the scenario names its strategies. Both axes are
+ * logarithmic, so points at 0 are omitted. Measurements are drawn slightly left or right of their size, by
+ * strategy. */
+pto_plot_t pto_predict_plot(pto_predict_plot_t *predict_plot);
 
 #endif

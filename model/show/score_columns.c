@@ -68,13 +68,18 @@ static bool is_column_shown(const score_print_t *how, column_t column) {
     return how->all || used <= pto_terminal_width(stdout);
 }
 
-/* "66.7%", or a dash if it has no meaning. */
-static const char *share_text(double share, bool known, char text[16]) {
-    if (known)
-        snprintf(text, 16, "%.1f%%", 100 * share);
+/* "66.7%"; from 1000% on the factor, so that columns stay apart: "96.9x" is 9590% more. */
+static const char *more_text(double share, const char *sign, char text[16]) {
+    if (share >= 10)
+        snprintf(text, 16, share < 99 ? "%.1fx" : share < 99999 ? "%.0fx" : "%.0ex", 1 + share);
     else
-        snprintf(text, 16, "-");
+        snprintf(text, 16, "%s%.1f%%", share < 0 ? "" : sign, 100 * share);
     return text;
+}
+
+/* A dash if it has no meaning. */
+static const char *share_text(double share, bool known, char text[16]) {
+    return known ? more_text(share, "", text) : strcpy(text, "-");
 }
 
 static const char *column_text(const score_row_t *row, column_t column, char text[16]) {
@@ -173,12 +178,11 @@ static const char *algorithm_text(const pto_score_cell_t *cell, int index, char 
 /* "best", "picked, 31.0%": how much longer the pick takes; "~": a near-tie. */
 static const char *pick_text(const pto_score_cell_t *cell, int index, char text[64]) {
     bool best = index == cell->best, picked = index == cell->picked;
-    char regret[32] = "";
-    if (picked && !best)
-        snprintf(regret, sizeof regret, ", %.1f%%", 100 * cell->regret);
-    snprintf(text, 64, "%s%s%s%s%s%s", best || picked ? "  " : "", best ? "best" : "",
-             best && picked ? ", " : "", picked ? "picked" : "", regret,
-             picked && cell->near_tie ? " ~" : "");
+    char regret[16] = "";
+    bool lost = picked && !best;
+    snprintf(text, 64, "%s%s%s%s%s%s%s", best || picked ? "  " : "", best ? "best" : "",
+             best && picked ? ", " : "", picked ? "picked" : "", lost ? ", " : "",
+             lost ? more_text(cell->regret, "", regret) : "", picked && cell->near_tie ? " ~" : "");
     return text;
 }
 
@@ -214,7 +218,7 @@ static cell_widths_t find_cell_widths(const pto_score_t *score, const score_prin
 static void print_table_candidate(const pto_score_cell_t *cell, int index, const cell_widths_t *widths) {
     const pto_score_candidate_t *candidate = &cell->candidate[index];
     const pto_prediction_t *prediction = &cell->prediction[index];
-    char text[64], measured[PTO_SECONDS_TEXT_MAX], predicted[PTO_SECONDS_TEXT_MAX];
+    char text[64], error[16], measured[PTO_SECONDS_TEXT_MAX], predicted[PTO_SECONDS_TEXT_MAX];
     pto_seconds_format(candidate->measured_s, measured, sizeof measured);
     printf(" %-*s", widths->strategy, candidate->strategy->name);
     if (widths->algorithm > 0)
@@ -222,8 +226,8 @@ static void print_table_candidate(const pto_score_cell_t *cell, int index, const
     printf("%*s", CELL_TIME_WIDTH, measured);
     if (prediction->applicable) {
         pto_seconds_format(prediction->price.seconds, predicted, sizeof predicted);
-        printf("%*s%+*.1f%%", CELL_TIME_WIDTH, predicted, CELL_TIME_WIDTH - 1,
-               100 * (prediction->price.seconds / candidate->measured_s - 1));
+        printf("%*s%*s", CELL_TIME_WIDTH, predicted, CELL_TIME_WIDTH,
+               more_text(prediction->price.seconds / candidate->measured_s - 1, "+", error));
     } else {
         printf("%*s%*s", CELL_TIME_WIDTH, "-", CELL_TIME_WIDTH, "-");
     }

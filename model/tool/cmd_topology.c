@@ -74,7 +74,7 @@ static pto_status_t open_named(const char *name, pto_topology_t **topology, pto_
                          name);
 }
 
-static pto_status_t open_machine(const char *name, pto_machine_t **machine, pto_error_t *err) {
+static pto_status_t open_topology_of(const char *name, pto_machine_t **machine, pto_error_t *err) {
     char *path = NULL;
     pto_status_t status = pto_find_machine(name, NULL, &path, err);
     if (status == PTO_OK)
@@ -87,6 +87,22 @@ static pto_status_t open_machine(const char *name, pto_machine_t **machine, pto_
     }
     free(path);
     return status;
+}
+
+/* A topology, or a machine that has one, by name or file. */
+static pto_status_t open_operand(const char *name, pto_topology_t **topology, pto_machine_t **machine,
+                                 pto_error_t *err) {
+    pto_status_t status = open_named(name, topology, err);
+    char *path = NULL;
+    pto_error_t fault = {0};
+    if (status == PTO_OK || pto_find_machine(name, NULL, &path, NULL) != PTO_OK)
+        return status;
+    free(path);
+    pto_status_t found = open_topology_of(name, machine, &fault);
+    if (found != PTO_OK && found != PTO_ERR_NOT_APPLICABLE && status != PTO_ERR_NOT_FOUND)
+        return status;
+    *err = fault;
+    return found;
 }
 
 /* --- printing it ---------------------------------------------------------------------------------------- */
@@ -207,8 +223,8 @@ static int run(const pto_arguments_t *given) {
         return pto_usage_error(&syntax, "%s", err.message);
     if (given->operand_count + (arguments.machine ? 1 : 0) != 1)
         return pto_usage_error(&syntax, "name one topology, or a machine with --machine");
-    pto_status_t status = arguments.machine ? open_machine(arguments.machine, &machine, &err)
-                                            : open_named(given->operand[0], &topology, &err);
+    pto_status_t status = arguments.machine ? open_topology_of(arguments.machine, &machine, &err)
+                                            : open_operand(given->operand[0], &topology, &machine, &err);
     if (status == PTO_OK)
         status = show(machine ? pto_machine_topology(machine) : topology, &arguments, &err);
     pto_topology_destroy(topology);

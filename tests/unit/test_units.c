@@ -243,7 +243,10 @@ static void seconds_print_with_three_digits(void **state) {
                 {23348, "23300 s"},
                 {999400, "999000 s"},
                 {999600, "1e+06 s"},
-                {-0.5, "-0.5 s"}};
+                {-0.5, "-500 ms"},
+                {-8.94e-6, "-8.94 us"},
+                {-1234, "-1230 s"},
+                {-2.5e-20, "-2.5e-20 s"}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         char text[PTO_SECONDS_TEXT_MAX];
         pto_seconds_format(good[i].seconds, text, sizeof text);

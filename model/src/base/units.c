@@ -298,6 +298,11 @@ static void format_si(double value, char unit, char *text, size_t text_size) {
         snprintf(text, text_size, "0 %c", unit);
         return;
     }
+    if (value < 0 && text_size > 1) {
+        *text = '-';
+        format_si(-value, unit, text + 1, text_size - 1);
+        return;
+    }
     /* Round only once: the prefix is chosen by the rounded value, so that 0.9996 ms becomes "1.00 ms". */
     char scientific[PTO_SECONDS_TEXT_MAX];
     snprintf(scientific, sizeof scientific, "%.2e", value);
@@ -305,11 +310,11 @@ static void format_si(double value, char unit, char *text, size_t text_size) {
     const char *mark = strchr(scientific, 'e');
     if (mark)
         exponent = (int)strtol(mark + 1, NULL, 10);
-    if (mark && value > 0 && exponent > 2 && exponent < PLAIN_DIGITS_MAX) {
+    if (mark && exponent > 2 && exponent < PLAIN_DIGITS_MAX) {
         snprintf(text, text_size, "%.0f %c", strtod(scientific, NULL), unit); /* three digits, then zeros */
         return;
     }
-    if (!mark || value < 0 || exponent > 2 || exponent < -12) {
+    if (!mark || exponent > 2 || exponent < -12) {
         snprintf(text, text_size, "%.3g %c", value, unit);
         return;
     }
