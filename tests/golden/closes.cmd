@@ -15,6 +15,9 @@ static void updated(const char *path) {
     FILE *file = fopen(path, "r+");
     fclose(file);
 }
+static void packed(gzFile out) {
+    gzflush(out, Z_FINISH);
+}
 static void another(const char *path) { FILE *read = fopen(path, "r"); fclose(other); fclose(read); }
 static int fine(const char *path) {
     FILE *file = fopen(path, "rb"); /* fclose(out); */

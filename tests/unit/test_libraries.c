@@ -80,6 +80,7 @@ static void libraries_choose_as_their_sources_do(void **state) {
         {"open-mpi-4.1", "gather", 8, 1 << 20, "binomial", false},
         {"open-mpi-4.1", "allreduce", 8, 8191, "recursive_doubling", true},
         {"open-mpi-4.1", "allreduce", 8, 8192, "rabenseifner", true},
+        {"open-mpi-4.1", "reduce", 8, 65536, "binomial", true}, /* findings/reduce.sh */
         {"open-mpi-4.1", "allgather", 12, 64, "bruck", false},
         {"open-mpi-4.1", "reduce_scatter", 8, 524288, "linear", true},
         {"open-mpi-5.0", "allreduce", 8, 8192, "rabenseifner", true},
