@@ -348,7 +348,7 @@ static void wrong_types_are_refused(void **state) {
          5,
          49,
          {"expected a list [low, high]"}},
-        {BODY "memory: {gpu_bytes: 16GB}\n", PTO_ERR_TYPE, 5, 21, {"write 16GiB"}},
+        {BODY "memory: {gpu_bytes: 16XB}\n", PTO_ERR_TYPE, 5, 21, {"not a number of bytes"}},
         {BODY "library: {alltoall: {cpu: [{algorithm: bruck, staged: maybe}]}}\n",
          PTO_ERR_TYPE,
          5,

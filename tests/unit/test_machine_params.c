@@ -306,7 +306,7 @@ static void what_cannot_be_meant_is_refused_and_changes_nothing(void **state) {
         {"nodes=/3", PTO_ERR_RANGE, 0, 0, {"1.33333", "whole"}},
         {"messages.cpu.on_socket.eager.below_bytes=256", PTO_ERR_RANGE, 0, 0, {"rows before and after"}},
         {"messages.cpu.on_socket.short.below_bytes=8KiB", PTO_ERR_RANGE, 0, 0, {"rows before and after"}},
-        {"messages.cpu.on_socket.eager.below_bytes=64KB", PTO_ERR_TYPE, 0, 0, {"64KB"}},
+        {"messages.cpu.on_socket.eager.below_bytes=64KX", PTO_ERR_TYPE, 0, 0, {"64KX"}},
     };
     given_t *given = *state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
