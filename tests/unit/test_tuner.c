@@ -283,9 +283,9 @@ static void it_reads_what_portolan_exports(void **state) {
     fclose(golden);
     void *context = begin(text, 16, 8);
     assert_non_null(context);
-    assert_non_null(strstr(logged, "portolan: 8 rules"));
+    assert_non_null(strstr(logged, "portolan: 11 rules"));
     table_t table = ask(context, ALL_REDUCE, 1 << 20), nvls = estimates();
-    assert_chosen(&table, TREE, LL, 0);
+    assert_chosen(&table, TREE, LL128, 0);
     nvls.cost[NVLS_TREE * NCCL_PROTOCOLS + SIMPLE] = 1;
     table = ask_registered(context, ALL_REDUCE, 1 << 20, 1, 0, nvls);
     assert_same(&table, &nvls);
