@@ -1,4 +1,5 @@
 /* The job: the mapping between ranks in the team, logical ranks and nodes. */
+#include <assert.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <time.h>
@@ -83,7 +84,7 @@ pto_status_t pto_job_place(const pto_layout_t *layout, const pto_exec_options_t 
         status = place_by_nodes(layout, who, job->size, err);
     if (status == PTO_OK)
         status = note_places(job, who, err);
-    job->logical = who[job->rank].logical;
+    job->logical = status == PTO_OK ? who[job->rank].logical : -1;
     free(job->who);
     job->who = NULL;
     return status;
@@ -94,6 +95,7 @@ pto_status_t pto_job_place(const pto_layout_t *layout, const pto_exec_options_t 
 
 void pto_job_init(const pto_team_t *team, pto_wait_t wait, pto_job_t *job) {
     const pto_team_t *node = pto_team_node(team);
+    assert(team->size > 0);
     *job = (pto_job_t){.team = team,
                        .node = node,
                        .size = team->size,

@@ -30,7 +30,7 @@ void tap_next(const char *name, void *function, size_t size) {
 
 /* `next`: the function behind this one, found at the first call; without it, NCCL's error. */
 #define FIND_NEXT(name, params)                                                                              \
-    static int(*next) params;                                                                                \
+    static int(*next) params; /* NOLINT(bugprone-macro-parentheses): a list of parameters */                 \
     if (!next)                                                                                               \
         tap_next(#name, &next, sizeof next);                                                                 \
     if (!next)                                                                                               \

@@ -62,6 +62,11 @@ static bool cell_of(const tap_call_t *call, tap_cell_t *cell) {
     return cell->datatype != PTO_DATATYPE_COUNT && op_of(call->op, call->datatype, &cell->op);
 }
 
+static bool is_same(const tap_cell_t *a, const tap_cell_t *b) {
+    return a->collective == b->collective && a->datatype == b->datatype && a->op == b->op &&
+           a->bytes == b->bytes;
+}
+
 /* --- choosing --------------------------------------------------------------------------------------------
  */
 
@@ -186,7 +191,7 @@ tap_pick_t *tap_pick_of(tap_comm_t *comm, const tap_call_t *call) {
     if (!cell_of(call, &cell))
         return NULL;
     tap_pick_t *pick = comm->picks;
-    while (pick && memcmp(&pick->cell, &cell, sizeof cell) != 0)
+    while (pick && !is_same(&pick->cell, &cell))
         pick = pick->next;
     if (!pick && comm->picks_made < tap_settings()->plans_max) {
         pick = make(comm, &cell);

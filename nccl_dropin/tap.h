@@ -147,7 +147,7 @@ typedef struct tap_comm tap_comm_t;
 /* Of the call; NULL: it is left to NCCL. The same on all processes of the communicator. */
 tap_pick_t *tap_pick_of(tap_comm_t *comm, const tap_call_t *call);
 void tap_picks_free(tap_comm_t *comm);
-int64_t tap_element_bytes(int datatype);
+int64_t tap_element_bytes(int number);
 
 /* --- comm.c ----------------------------------------------------------------------------------------------
  */

@@ -1,6 +1,7 @@
 /* Finding the files of machines, scenarios and workloads by name. */
 #include "find_machine.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +51,7 @@ static char *candidate(const char *scenario, const char *folder, const char *nam
 static pto_status_t not_found(const file_kind_t *kind, const char *name, char *const *path, int count,
                               pto_error_t *err) {
     char places[PTO_ERROR_MESSAGE_MAX / 2] = "", near[PTO_FILE_NAME_MAX];
+    assert(path[0]);
     for (int i = 0; i < count && path[i]; i++) {
         strncat(places, i ? ", " : "", sizeof places - strlen(places) - 1);
         strncat(places, path[i], sizeof places - strlen(places) - 1);

@@ -64,8 +64,10 @@ int ncclCommInitRank(comm_t **comm, int size, id_t_ id, int rank) {
     snprintf(name, sizeof name, "/fake-nccl-%llx", number);
     int file = shm_open(name, O_CREAT | O_RDWR, 0600);
     size_t bytes = pto_team_shared_bytes(size);
-    if (!made || file < 0 || ftruncate(file, (off_t)bytes) != 0)
+    if (!made || file < 0 || ftruncate(file, (off_t)bytes) != 0) {
+        free(made);
         return SYSTEM_ERROR;
+    }
     made->memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
     int64_t all[64], mine = 0;

@@ -101,12 +101,12 @@ check "without GPUs MPI does all" takes_none started 120 2 env LD_PRELOAD="$libr
 check "and process 0 says so once" [ "$(grep -c 'no process has a GPU' "$work/stderr")" = 1 ]
 
 said() { [ "$(grep -c "$1" "$work/stderr")" = 1 ]; }
-check "variables that mean nothing are ignored" under 2 PORTOLAN_ASSUME=hots PORTOLAN_PLANS=abc PORTOLAN_MEMORY=1GB \
+check "variables that mean nothing are ignored" under 2 PORTOLAN_ASSUME=hots PORTOLAN_PLANS=abc PORTOLAN_MEMORY=1GX \
     PORTOLAN_THREADS=1 "$program" random 50 "$seed"
 check "and process 0 says so once: a word" said "^portolan: PORTOLAN_ASSUME=hots is ignored: known are device and host$"
 check "another" said "^portolan: PORTOLAN_THREADS=1 is ignored: known is serial$"
 check "a number" said "^portolan: PORTOLAN_PLANS=abc is ignored: it is not a whole number from 1 to "
-check "a size" said "^portolan: PORTOLAN_MEMORY=1GB is ignored: it is not a whole number of 1 or more, such as 512MiB$"
+check "a size" said "^portolan: PORTOLAN_MEMORY=1GX is ignored: it is not a whole number of 1 or more, such as 512MiB$"
 check "a switch is ignored, and said to be" under 2 PORTOLAN_DROPIN=yse PORTOLAN_HOST=maybe PORTOLAN_MISPRICE=x \
     PORTOLAN_AGREE=mails "$program" random 50 "$seed"
 switches="known are 0, 1, no, yes, off, on, false and true"

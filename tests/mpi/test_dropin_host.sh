@@ -138,8 +138,8 @@ check "nor a library with our algorithm" \
     takes_none_with 's/allreduce: .*/allreduce: {cpu: [{algorithm: recursive_doubling}]}/' "where MPI is predicted to be as fast"
 check "nor sizes among which the library changes to ours" takes_none_with \
     's/{algorithm: ring}\]} #.*/{below_bytes: 6000, algorithm: ring}, {algorithm: recursive_doubling}]}/' "MPI is predicted to be as fast"
-check "nor one with none in the machine file" \
-    takes_none_with '/^inherits/s#h200-x4.yaml#cpu-2x64-200g.yaml#;/^  allreduce:/d' "mpi (host buffers, and no table of MPI's algorithms for them)"
+check "nor one with none in the machine file, as the library names itself" \
+    takes_none_with '/^inherits/s#h200-x4.yaml#cpu-2x64-200g.yaml#;/^  allreduce:/d' "where MPI is predicted to be as fast"
 check "nor nodes with fewer cores" takes_none_with '/^inherits/a node: {sockets: 1, gpus: 1, cores: 1}' "that have no price"
 check "without PORTOLAN_HOST=1 they are left to MPI" takes_none without_gpus 2 PORTOLAN_HOST= "$program" random 50 "$seed"
 check "and process 0 says so once" [ "$(grep -c 'no process has a GPU' "$work/stderr")" = 1 ]

@@ -416,7 +416,8 @@ static int load_machine(void **state) {
     assert_non_null(file);
     size_t size = fread(machine, 1, sizeof machine, file);
     assert_int_equal(fclose(file), 0);
-    assert_int_equal(pto_machine_create(machine, size, "h200-x4.yaml", &options.machine, NULL), PTO_OK);
+    assert_int_equal(
+        pto_machine_create(machine, size, "scenarios/machines/h200-x4.yaml", &options.machine, NULL), PTO_OK);
     return 0;
 }
 

@@ -595,7 +595,7 @@ static pto_status_t predict(const pto_scenario_t *scenario, const pto_machine_t 
         return status;
     assert(made.strategy_count > 0 && made.point_count > 0);
     size_t cells = (size_t)made.strategy_count * (size_t)made.point_count;
-    int64_t *each = malloc(cells * sizeof *each);
+    int64_t *each = calloc(cells, sizeof *each);
     made.prediction = calloc(cells, sizeof *made.prediction);
     if (!made.prediction || !each) {
         free(each);
