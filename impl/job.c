@@ -72,6 +72,7 @@ static pto_status_t know_of_one_node(const pto_job_t *job, const pto_exec_option
 pto_status_t pto_job_place(const pto_layout_t *layout, const pto_exec_options_t *options, pto_job_t *job,
                            pto_error_t *err) {
     pto_who_t *who = job->who;
+    assert(who); /* pto_job_allocate made it */
     pto_who_t mine = {.logical = job->rank,
                       .node = job->team->node_first,
                       .place_in_node = job->node->rank,
@@ -95,7 +96,6 @@ pto_status_t pto_job_place(const pto_layout_t *layout, const pto_exec_options_t 
 
 void pto_job_init(const pto_team_t *team, pto_wait_t wait, pto_job_t *job) {
     const pto_team_t *node = pto_team_node(team);
-    assert(team->size > 0);
     *job = (pto_job_t){.team = team,
                        .node = node,
                        .size = team->size,

@@ -79,7 +79,7 @@ static const char *more_text(double share, const char *sign, char text[16]) {
 
 /* A dash if it has no meaning. */
 static const char *share_text(double share, bool known, char text[16]) {
-    return known ? more_text(share, "", text) : strcpy(text, "-");
+    return known ? more_text(share, "", text) : "-";
 }
 
 static const char *column_text(const score_row_t *row, column_t column, char text[16]) {
