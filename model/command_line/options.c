@@ -69,6 +69,33 @@ static void forget_places(const pto_arguments_t *arguments, pto_scenario_t *scen
             scenario->place[i] = (pto_place_t){0};
 }
 
+/* Whether a scenario's name may tell the value of a field. */
+static bool is_named(pto_scenario_field_t field) {
+    return field == PTO_FIELD_MACHINE || field == PTO_FIELD_COLLECTIVE || field == PTO_FIELD_LAYOUT ||
+           field == PTO_FIELD_MEMORY || field == PTO_FIELD_NODES || field == PTO_FIELD_MESSAGES;
+}
+
+/* Add the options that contradict what a scenario's name may tell, so that titles stay true. */
+static pto_status_t name_overrides(const pto_arguments_t *arguments, pto_scenario_t *scenario,
+                                   pto_error_t *err) {
+    bool any = false;
+    for (int i = 0; i < arguments->given_count && scenario->name; i++) {
+        const pto_given_t *given = &arguments->given[i];
+        if (given->option->overrides == 0 || !is_named((pto_scenario_field_t)(given->option->overrides - 1)))
+            continue;
+        size_t size = strlen(scenario->name) + strlen(given->option->name) + strlen(given->text) + 16;
+        char *longer = malloc(size);
+        if (!longer)
+            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+        snprintf(longer, size, "%s%s --%s %s", scenario->name, any ? "" : ", with", given->option->name,
+                 given->text);
+        free(scenario->name);
+        scenario->name = longer;
+        any = true;
+    }
+    return PTO_OK;
+}
+
 /* What must be given if there is no scenario file. Faults that no number of messages mends come before it. */
 static pto_status_t check_complete(const pto_scenario_t *scenario, pto_error_t *err) {
     const char *missing = NULL;
@@ -240,6 +267,8 @@ static pto_status_t check_library(const pto_scenario_t *scenario, pto_error_t *e
 static pto_status_t apply(const pto_arguments_t *arguments, pto_options_t *options, pto_error_t *err) {
     forget_places(arguments, &options->scenario);
     pto_status_t status = pto_arguments_apply(arguments, options, err);
+    if (status == PTO_OK)
+        status = name_overrides(arguments, &options->scenario, err);
     if (status == PTO_OK && arguments->operand_count == 0)
         status = check_complete(&options->scenario, err);
     if (status == PTO_OK)

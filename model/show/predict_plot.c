@@ -266,7 +266,7 @@ static void write_title_line(FILE *script, const char *label, const char *text) 
     pto_plot_quote(script, text);
 }
 
-/* The layout in use: a scenario's name may mention another one. */
+/* The layout in use, which a scenario's name need not mention. */
 static void write_layout(FILE *script, const pto_predictions_t *predictions) {
     const pto_layout_t *layout = &predictions->scenario->layout;
     char where[PTO_LAYOUT_TEXT_MAX], text[TITLE_MAX];
