@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# accuracy.sh: print the table of docs/validation.md on cells that nothing was fitted to, with every baseline's
-# regret. Takes a minute: it fits Summit's and Lassen's machines to each of their node counts.
+# accuracy.sh: print the rows of docs/validation/held-out.csv on cells that nothing was fitted to, with every
+# baseline's regret. Takes a minute: it fits Summit's and Lassen's machines to each of their node counts.
 #
 # PORTOLAN_SHARED has data/ (default: ../shared), BUILD the tool (default: build), KEEP a folder for the machine
 # files (default: a temporary one). Rows whose data are missing are left out.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# accuracy_nccl.sh: print the table of docs/validation.md on NCCL's times at numbers of GPUs that nothing was fitted
-# to: `portolan fit` gets the samples of some numbers of GPUs, and predicts the medians of others.
+# accuracy_nccl.sh: print the rows of docs/validation/nccl-held-out.csv on NCCL's times at numbers of GPUs that
+# nothing was fitted to: `portolan fit` gets the samples of some numbers of GPUs, and predicts the medians of others.
 #
 # BUILD has the tool (default: build).
 set -euo pipefail

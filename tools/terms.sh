@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# terms.sh PRINTED FITTED COLLECTIVES.csv: print the tables of docs/validation.md on the value of each model term.
-# The first rows are the published model with the printed and with the fitted parameters; each following row adds
-# one term. One table uses all cells, the other predicts node counts that were left out of the fit.
+# terms.sh PRINTED FITTED COLLECTIVES.csv: print the rows of docs/validation/summit-terms.csv, the value of each
+# model term. The first rows are the published model with the printed and with the fitted parameters; each following
+# row adds one term. One table uses all cells, the other predicts node counts that were left out of the fit.
 set -euo pipefail
 printed=$1 fitted=$2 collectives=$3
 portolan=${BUILD:-build}/portolan
