@@ -281,11 +281,12 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
         print_word(file, i ? " " : "", argv[i]);
     fprintf(file,
             "\ncollective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu%s,bytes,run,seconds%s%s%s"
-            "%s%s\n",
+            "%s%s%s\n",
             options->scenario.layout.owners_per_gpu != 1 ? ",owners_per_gpu" : "",
             names_algorithms(settings) ? ",algorithm" : "", settings->options.energy ? ",joules" : "",
             options->scenario.collective == PTO_COLLECTIVE_PAIR ? ",distance,from_space,to_space,both_ways"
                                                                 : "",
+            options->scenario.collective == PTO_COLLECTIVE_HALO ? ",grid" : "",
             settings->chunked ? ",chunks" : "",
             options->scenario.staged_members.in != PTO_STAGED_TUNED ? ",staged_in,staged_out" : "");
 }
@@ -293,6 +294,7 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
 /* What a row has after its time. */
 static void print_rest(FILE *file, const settings_t *settings, const pto_scenario_t *scenario,
                        const cell_t *cell, bool posted) {
+    char grid[PTO_HALO_TEXT_MAX];
     double joules = energy_total(settings, cell);
     bool has_algorithm = cell->strategy->by_hand || (settings->exec.own_algorithms && !posted);
     if (names_algorithms(settings))
@@ -304,6 +306,8 @@ static void print_rest(FILE *file, const settings_t *settings, const pto_scenari
                 pto_space_name(scenario->ends.from_host ? PTO_SPACE_CPU : PTO_SPACE_GPU),
                 pto_space_name(scenario->ends.to_host ? PTO_SPACE_CPU : PTO_SPACE_GPU),
                 scenario->ends.both_ways ? "yes" : "no");
+    if (scenario->collective == PTO_COLLECTIVE_HALO)
+        fprintf(file, ",%s", pto_halo_text(&scenario->halo, grid));
     if (settings->chunked)
         fprintf(file, cell->chunks > 0 ? ",%lld" : ",", (long long)cell->chunks);
     if (scenario->staged_members.in != PTO_STAGED_TUNED)

@@ -235,42 +235,20 @@ pto_status_t pto_option_apply_spaces(void *target, const char *text, pto_error_t
     return status;
 }
 
-/* One number for each dimension of the grid, as in 4x4 or 1,0. */
-static pto_status_t parse_dimensions(const char *text, char separator, pto_halo_t *grid, int64_t *number,
-                                     pto_error_t *err) {
-    char copy[64];
-    int count = 0;
-    if (strlen(text) >= sizeof copy)
-        return pto_error_set(err, PTO_ERR_TYPE, "'%.40s...' is too long for the dimensions of a grid", text);
-    memcpy(copy, text, strlen(text) + 1);
-    for (char *part = copy; part; count++) {
-        char *end = strchr(part, separator);
-        if (end)
-            *end = '\0';
-        pto_status_t status =
-            count < PTO_DIMS_MAX ? pto_int64_parse(part, &number[count], err)
-                                 : pto_error_set(err, PTO_ERR_RANGE, "'%s' has more than 3 dimensions", text);
-        if (status != PTO_OK)
-            return status;
-        part = end ? end + 1 : NULL;
-    }
-    return pto_scenario_set_dimensions(grid, count, err);
-}
-
 pto_status_t pto_option_apply_dims(void *target, const char *text, pto_error_t *err) {
     pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
-    return parse_dimensions(text, 'x', grid, grid->dims, err);
+    return pto_scenario_parse_dimensions(text, 'x', grid, grid->dims, err);
 }
 
 pto_status_t pto_option_apply_extent(void *target, const char *text, pto_error_t *err) {
     pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
-    return parse_dimensions(text, 'x', grid, grid->extent, err);
+    return pto_scenario_parse_dimensions(text, 'x', grid, grid->extent, err);
 }
 
 pto_status_t pto_option_apply_wrap(void *target, const char *text, pto_error_t *err) {
     pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
     int64_t number[PTO_DIMS_MAX] = {0};
-    pto_status_t status = parse_dimensions(text, ',', grid, number, err);
+    pto_status_t status = pto_scenario_parse_dimensions(text, ',', grid, number, err);
     for (int d = 0; d < PTO_DIMS_MAX; d++)
         grid->wrap[d] = number[d] != 0;
     return status;

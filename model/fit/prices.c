@@ -14,7 +14,7 @@
 enum { TAPES_MAX = 16, SLOTS_FIRST = 1024 };
 
 /* All that a price depends on besides the machine, as numbers that can be compared and hashed as bytes. */
-enum { KEY_NUMBERS = 20 };
+enum { KEY_NUMBERS = 29 };
 typedef struct {
     int64_t number[KEY_NUMBERS];
 } price_key_t;
@@ -118,6 +118,7 @@ static price_key_t key_of(const fit_price_call_t *call, const pto_library_rule_t
     int64_t staged = rule && rule->staged, segment_bytes = rule ? rule->segment_bytes : 0;
     if (rule && pto_algorithm_find(rule->algorithm, cell->collective, &algorithm, NULL) != PTO_OK)
         segment_bytes = -1; /* unlike no rule, none of these has a price */
+    const pto_halo_t *grid = &cell->halo;
     return (price_key_t){{(int64_t)(intptr_t)candidate->strategy,
                           (int64_t)(intptr_t)algorithm,
                           staged,
@@ -137,6 +138,15 @@ static price_key_t key_of(const fit_price_call_t *call, const pto_library_rule_t
                           cell->ends.from_host,
                           cell->ends.to_host,
                           cell->ends.both_ways,
+                          grid->dims[0],
+                          grid->dims[1],
+                          grid->dims[2],
+                          4 * grid->wrap[0] + 2 * grid->wrap[1] + grid->wrap[2],
+                          grid->extent[0],
+                          grid->extent[1],
+                          grid->extent[2],
+                          grid->width,
+                          (int64_t)grid->corners,
                           (int64_t)(intptr_t)own_algorithm_of(cell, candidate)}};
 }
 

@@ -152,12 +152,19 @@ void score_print_row(const score_print_t *how, const score_row_t *row, bool firs
 
 static const char *space_name(bool host) { return pto_space_name(host ? PTO_SPACE_CPU : PTO_SPACE_GPU); }
 
+enum { CELL_NAME_MAX = PTO_HALO_TEXT_MAX + 32 };
 /* The decision: "alltoall library", "pair on_socket gpu,cpu". */
-static const char *cell_name(const pto_score_cell_t *cell, char *text, size_t text_size) {
+static const char *cell_name(const pto_score_cell_t *cell, char text[CELL_NAME_MAX]) {
     const pto_score_filter_t filter = {cell->collective, cell->implementation, 0};
+    if (cell->collective == PTO_COLLECTIVE_HALO) {
+        char grid[PTO_HALO_TEXT_MAX];
+        snprintf(text, CELL_NAME_MAX, "halo %s %s", pto_implementation_name(cell->implementation),
+                 pto_halo_text(&cell->halo, grid));
+        return text;
+    }
     if (cell->collective != PTO_COLLECTIVE_PAIR)
-        return score_filter_text(&filter, text, text_size);
-    snprintf(text, text_size, "pair %s %s,%s%s", pto_level_name(cell->distance),
+        return score_filter_text(&filter, text, CELL_NAME_MAX);
+    snprintf(text, CELL_NAME_MAX, "pair %s %s,%s%s", pto_level_name(cell->distance),
              space_name(cell->ends.from_host), space_name(cell->ends.to_host),
              cell->ends.both_ways ? " both ways" : "");
     return text;
@@ -235,10 +242,10 @@ static void print_table_candidate(const pto_score_cell_t *cell, int index, const
 }
 
 static bool is_same_group(const pto_score_cell_t *a, const pto_score_cell_t *b) {
-    char left[64], right[64];
+    char left[CELL_NAME_MAX], right[CELL_NAME_MAX];
     return a->nodes == b->nodes && a->gpus_per_node == b->gpus_per_node &&
            a->procs_per_gpu == b->procs_per_gpu && a->in_host == b->in_host &&
-           strcmp(cell_name(a, left, sizeof left), cell_name(b, right, sizeof right)) == 0;
+           strcmp(cell_name(a, left), cell_name(b, right)) == 0;
 }
 
 static void print_group_name(const pto_score_cell_t *cell, bool first) {
@@ -246,9 +253,9 @@ static void print_group_name(const pto_score_cell_t *cell, bool first) {
                                  .nodes = cell->nodes,
                                  .gpus_per_node = cell->gpus_per_node,
                                  .procs_per_gpu = cell->procs_per_gpu};
-    char name[64], nodes[PTO_LAYOUT_TEXT_MAX];
-    printf("%s%s, %s\n", first ? "" : "\n", cell_name(cell, name, sizeof name),
-           pto_nodes_text(&layout, nodes));
+    char name[CELL_NAME_MAX], nodes[PTO_LAYOUT_TEXT_MAX];
+    fputs(first ? "" : "\n", stdout);
+    pto_print_text(stdout, "%s, %s", cell_name(cell, name), pto_nodes_text(&layout, nodes));
 }
 
 static void print_cells_heading(const cell_widths_t *widths) {

@@ -116,7 +116,7 @@ static const char csv_heading[] =
     "regret_95,regret_max,pairs,error_median,error_90,intervals,held,close_ties,right_no_ties,gpus_per_node,"
     "owners_per_gpu,procs_per_gpu,bytes,algorithm,measured_s,predicted_s,best,picked,near_tie,regret,"
     "distance,"
-    "from_space,to_space,both_ways,chunks,staged_in,staged_out,model,what_if\n";
+    "from_space,to_space,both_ways,grid,chunks,staged_in,staged_out,model,what_if\n";
 
 static void print_csv_row(const score_row_t *row, const pto_machine_t *machine) {
     const pto_score_summary_t *summary = &row->summary;
@@ -136,7 +136,7 @@ static void print_csv_row(const score_row_t *row, const pto_machine_t *machine) 
         putchar(',');
     printf(",%lld,%lld,%lld,%lld,", (long long)summary->intervals, (long long)summary->held,
            (long long)summary->close_ties, (long long)summary->right_no_ties);
-    printf(",,,,,,,,,,,,,,,,,,");
+    printf(",,,,,,,,,,,,,,,,,,,");
     pto_print_csv_changes(stdout, machine);
     putchar('\n');
 }
@@ -263,16 +263,20 @@ static void print_footer(const printer_t *printer) {
 
 static const char *space_name(bool host) { return pto_space_name(host ? PTO_SPACE_CPU : PTO_SPACE_GPU); }
 
-/* Empty for what a cell or a candidate does not have. */
-/* What tells cells of a pair apart, and what their candidates chose. */
+/* What tells cells of a pair or a halo apart, and what their candidates chose: empty for what they do not
+ * have. */
 static void print_csv_choices(const pto_score_cell_t *cell, int index) {
     const pto_score_candidate_t *candidate = &cell->candidate[index];
     const pto_prediction_t *prediction = &cell->prediction[index];
+    char grid[PTO_HALO_TEXT_MAX];
     if (cell->collective == PTO_COLLECTIVE_PAIR)
         printf(",%s,%s,%s,%s,", pto_level_name(cell->distance), space_name(cell->ends.from_host),
                space_name(cell->ends.to_host), cell->ends.both_ways ? "yes" : "no");
     else
         printf(",,,,,");
+    if (cell->collective == PTO_COLLECTIVE_HALO)
+        fputs(pto_halo_text(&cell->halo, grid), stdout);
+    putchar(',');
     if (candidate->chunks > 0)
         printf("%lld", (long long)candidate->chunks);
     putchar(',');
@@ -329,6 +333,7 @@ static void print_json_candidate(const pto_score_cell_t *cell, int index) {
 static void print_json_cells(const printer_t *printer) {
     for (int64_t i = 0; i < printer->score->cell_count; i++) {
         const pto_score_cell_t *cell = &printer->score->cell[i];
+        char grid[PTO_HALO_TEXT_MAX];
         printf("%s\n  {\"collective\": \"%s\", \"implementation\": \"%s\", \"nodes\": %lld, ", i ? "," : "",
                pto_collective_name(cell->collective), pto_implementation_name(cell->implementation),
                (long long)cell->nodes);
@@ -340,6 +345,8 @@ static void print_json_cells(const printer_t *printer) {
             printf("\"distance\": \"%s\", \"spaces\": [\"%s\", \"%s\"], \"both_ways\": %s, ",
                    pto_level_name(cell->distance), space_name(cell->ends.from_host),
                    space_name(cell->ends.to_host), cell->ends.both_ways ? "true" : "false");
+        if (cell->collective == PTO_COLLECTIVE_HALO)
+            printf("\"grid\": \"%s\", ", pto_halo_text(&cell->halo, grid));
         printf("\"best\": \"%s\", ", cell->candidate[cell->best].strategy->name);
         if (cell->picked >= 0)
             printf("\"picked\": \"%s\", \"regret\": %.9g, \"near_tie\": %s, ",

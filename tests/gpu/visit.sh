@@ -272,14 +272,9 @@ stencil() {
     done | tee -a "$OUT/tables.txt" >>"$OUT/halo.txt"
 }
 
-# One table: which side, its bytes, and the columns of collectives.csv.
+# One table, with the grid of each row.
 gather_halos() {
-    local file side
-    for file in "$BUILD"/rows/halo-*.csv; do
-        side=${file##*/halo-}
-        side=${side%.csv}
-        awk -v side="${side%-*},${side#*-}" '/^#/ { next } { print (head++ ? side : "side,side_bytes") "," $0 }' "$file"
-    done | awk '!/^side,/ || !head++' >"$OUT/halo.csv"
+    awk '/^#/ { next } !/^collective,/ || !head++' "$BUILD"/rows/halo-*.csv >"$OUT/halo.csv"
 }
 
 kernels_row() { # FILE.csv ARGUMENTS...

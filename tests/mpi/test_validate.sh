@@ -85,8 +85,10 @@ check "a global sum of other than one double is refused" fails run 3 "$validate"
     --pattern global_sum --collective allreduce --nodes 1 --gpus-per-node 3 --procs-per-gpu 1 --bytes 8
 check "validate times a stencil" run 4 "$validate" --machine tests/fixtures/machine.yaml --pattern stencil2d \
     --collective halo --nodes 1 --gpus-per-node 4 --procs-per-gpu 1 --bytes 8 --dims 2x2 --wrap 1,0 --extent 30x50 \
-    --repeats 3
+    --repeats 3 --out "$work/halo.csv"
 check "its field agrees with the serial one" has "gas_halo .* [0-9.]* *[0-9.]*%" "$work/stdout"
+check "its rows tell the grid" has ",dims=2x2 wrap=1x0 extent=30x50 halo=1 corners=two_phase" "$work/halo.csv"
+check "and score reads them" "$BUILD/portolan" score --machine tests/fixtures/machine.yaml "$work/halo.csv"
 mps_here() { # STATE MACHINE
     run 1 -x PORTOLAN_EMULATED_MPS="$1" "$validate" --machine "$2" --collective allreduce --nodes 1 \
         --gpus-per-node 1 --procs-per-gpu 1 --bytes 64 --strategy three_step --repeats 2 --force --out "$work/mps.csv"

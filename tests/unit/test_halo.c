@@ -184,6 +184,37 @@ static pto_step_t *steps_of(pto_plan_t **plan) {
 }
 
 /* Both neighbors in a dimension of size 2 are the same process: the sends are in the wrong order. */
+static void grids_are_read_as_they_are_written(void **state) {
+    (void)state;
+    const pto_halo_t grid = {3, {2, 0, 4}, {true, false, true}, {16, 32, 64}, 2, PTO_CORNERS_DIAGONAL};
+    pto_halo_t read = {0};
+    char text[PTO_HALO_TEXT_MAX];
+    pto_halo_text(&grid, text);
+    assert_string_equal(text, "dims=2x0x4 wrap=1x0x1 extent=16x32x64 halo=2 corners=diagonal");
+    assert_int_equal(pto_halo_parse(text, strlen(text), &read, NULL), PTO_OK);
+    assert_int_equal(pto_halo_compare(&read, &grid), 0);
+    read.extent[2]++;
+    assert_true(pto_halo_compare(&read, &grid) > 0);
+    assert_int_equal(pto_halo_parse("extent=4x8", strlen("extent=4x8"), &read, NULL), PTO_OK);
+    assert_int_equal(read.width, 1);
+    assert_int_equal(read.corners, PTO_CORNERS_TWO_PHASE);
+}
+
+static void texts_that_are_no_grid_are_refused(void **state) {
+    (void)state;
+    static const char *const text[] = {
+        "",           "dims=2x1",           "extent=4",        "extent=4x4x4x4",
+        "extent=4xq", "extent=4x4 halo=5",  "extent=4x4 wrap", "extent=4x4 dims=2x2x2",
+        "wide=1",     "extent=4x4 halo=-1", "extent=0x4",      "extent=4x4 corners=all"};
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+        pto_halo_t read = {.width = 7};
+        pto_error_t err = {0};
+        assert_int_not_equal(pto_halo_parse(text[i], strlen(text[i]), &read, &err), PTO_OK);
+        assert_true(err.message[0] != '\0');
+        assert_int_equal(read.width, 7);
+    }
+}
+
 static void a_message_to_the_wrong_side_is_found(void **state) {
     (void)state;
     pto_plan_t *plan;
@@ -454,6 +485,8 @@ int main(void) {
         cmocka_unit_test(dims_left_open_are_as_even_as_possible),
         cmocka_unit_test(buffers_of_a_ring_name_their_neighbor),
         cmocka_unit_test(shapes_that_make_no_grid_are_refused),
+        cmocka_unit_test(grids_are_read_as_they_are_written),
+        cmocka_unit_test(texts_that_are_no_grid_are_refused),
         cmocka_unit_test(a_message_to_the_wrong_side_is_found),
         cmocka_unit_test(a_border_that_is_not_exchanged_is_found),
         cmocka_unit_test(a_call_of_other_messages_is_found),

@@ -34,6 +34,7 @@ typedef struct {
     int32_t staged_out;
     pto_level_t distance; /* pair: of its processes; on_socket if not said */
     pto_pair_ends_t ends; /* pair; from GPU to GPU memory, one way, if not said */
+    pto_halo_t halo;      /* halo; without dimensions if not said */
     int16_t strategy;     /* a name */
     int16_t algorithm;    /* a name: one of our algorithms; -1: the library's */
 } pto_collective_row_t;

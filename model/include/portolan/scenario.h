@@ -134,6 +134,14 @@ int64_t pto_halo_peer(const pto_halo_t *grid, int64_t index, const int shift[PTO
 bool pto_halo_shift(const pto_halo_t *grid, int64_t number, int shift[PTO_DIMS_MAX]);
 /* Cells of an owner's array, with halos. */
 int64_t pto_halo_cells(const pto_halo_t *grid);
+/* Order grids by all that they hold: negative, 0 (the same grid) or positive. */
+int pto_halo_compare(const pto_halo_t *a, const pto_halo_t *b);
+
+/* A grid in one field of a table: "dims=2x1 wrap=1x0 extent=4x256 halo=1 corners=two_phase". */
+enum { PTO_HALO_TEXT_MAX = 256 };
+const char *pto_halo_text(const pto_halo_t *grid, char text[PTO_HALO_TEXT_MAX]);
+/* Read such a text; all but `extent` may be absent. Errors: PTO_ERR_TYPE, PTO_ERR_RANGE. */
+pto_status_t pto_halo_parse(const char *text, size_t text_size, pto_halo_t *grid, pto_error_t *err);
 
 /* The form of an owner's data. */
 typedef enum {

@@ -28,7 +28,7 @@ typedef struct {
 
 typedef struct {
     pto_statistic_t statistic;
-    int64_t min_bytes;   /* smaller sizes are omitted */
+    int64_t min_bytes;   /* smaller sizes are omitted, except cells of a halo */
     double clear_margin; /* a cell is clear if the second best takes at least this fraction longer */
     int skip_count;
     const pto_score_skip_t *skip; /* borrowed */
@@ -88,6 +88,7 @@ typedef struct {
     int64_t bytes;
     pto_level_t distance; /* pair */
     pto_pair_ends_t ends; /* pair */
+    pto_halo_t halo;      /* halo */
     int candidate_count;
     pto_score_candidate_t *candidate; /* owned */
     int best;                         /* by measured time */

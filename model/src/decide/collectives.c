@@ -30,6 +30,7 @@ typedef enum {
     COLUMN_TO_SPACE,
     COLUMN_BOTH_WAYS,
     COLUMN_CHUNKS,
+    COLUMN_GRID,
     COLUMN_COUNT
 } column_t;
 
@@ -37,7 +38,7 @@ static const char *const column_names[COLUMN_COUNT] = {
     "collective",    "implementation", "strategy",  "nodes",      "gpus_per_node",
     "procs_per_gpu", "bytes",          "run",       "seconds",    "owners_per_gpu",
     "algorithm",     "joules",         "staged_in", "staged_out", "distance",
-    "from_space",    "to_space",       "both_ways", "chunks",
+    "from_space",    "to_space",       "both_ways", "chunks",     "grid",
 };
 
 static int name_of(pto_collectives_t *collectives, pto_text_span_t field) {
@@ -110,6 +111,14 @@ static pto_status_t read_choice(const pto_csv_t *csv, int column, pto_text_span_
     return status;
 }
 
+static pto_status_t read_grid(const pto_csv_t *csv, pto_text_span_t field, pto_halo_t *grid) {
+    pto_error_t fault = {.status = PTO_OK};
+    pto_status_t status = pto_halo_parse(field.text, field.size, grid, &fault);
+    return status == PTO_OK ? PTO_OK
+                            : pto_error_set_at(csv->err, status, csv->path, csv->line, csv->place, "grid: %s",
+                                               fault.message);
+}
+
 /* Columns that a row may leave empty. */
 static pto_status_t read_optional(const pto_csv_t *csv, int column, pto_text_span_t field,
                                   pto_collective_row_t *row) {
@@ -131,6 +140,8 @@ static pto_status_t read_optional(const pto_csv_t *csv, int column, pto_text_spa
         return read_choice(csv, column, field, answers, "yes or no", &row->ends.both_ways);
     case COLUMN_CHUNKS:
         return pto_csv_count(csv, column, field, 1, &row->chunks);
+    case COLUMN_GRID:
+        return read_grid(csv, field, &row->halo);
     default: /* COLUMN_ALGORITHM */
         return read_name(csv, column, field, &row->algorithm);
     }
@@ -342,6 +353,8 @@ void pto_collectives_digest(const pto_collectives_t *collectives, int file,
                  row->owners_per_gpu, (long long)row->bytes, row->run, row->seconds, row->staged_in,
                  row->staged_out, row->chunks);
         hash = add_text(add_text(hash, text), collectives->name[row->strategy]);
+        if (row->collective == PTO_COLLECTIVE_HALO)
+            hash = add_text(hash, pto_halo_text(&row->halo, text));
     }
     snprintf(digest, PTO_COLLECTIVES_DIGEST_MAX, "%016llx", (unsigned long long)hash);
 }

@@ -94,6 +94,8 @@ static bool left_out(const work_t *work, const pto_collective_row_t *row, const 
         snprintf(why, why_size, "%s: no strategy of that name is known", name);
     else if (row->collective == PTO_COLLECTIVE_MESSAGES)
         snprintf(why, why_size, "messages: the format does not say how many each GPU sent");
+    else if (row->collective == PTO_COLLECTIVE_HALO && row->halo.dim_count == 0)
+        snprintf(why, why_size, "halo: the rows do not say which grid (column grid)");
     else if (caveat)
         snprintf(why, why_size, "%s with %s: %s:%d says that they did something else", implementation, name,
                  collectives->path[caveat->file], caveat->line);
@@ -119,7 +121,7 @@ static pto_status_t take_entries(work_t *work) {
     for (size_t i = 0; i < collectives->count && status == PTO_OK; i++) {
         const pto_collective_row_t *row = &collectives->row[i];
         char why[PTO_ERROR_MESSAGE_MAX];
-        if (row->bytes < work->score->options.min_bytes ||
+        if ((row->bytes < work->score->options.min_bytes && row->collective != PTO_COLLECTIVE_HALO) ||
             !pto_node_counts_has(&work->score->options.nodes, row->nodes))
             continue;
         if (left_out(work, row, known[row->strategy], why, sizeof why))
@@ -156,6 +158,7 @@ static int compare_places(const entry_t *a, const entry_t *b) {
                          order_of(x->ends.from_host, y->ends.from_host),
                          order_of(x->ends.to_host, y->ends.to_host),
                          order_of(x->ends.both_ways, y->ends.both_ways),
+                         pto_halo_compare(&x->halo, &y->halo),
                          order_of(x->bytes, y->bytes)};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         if (order[i] != 0)
@@ -340,6 +343,7 @@ static pto_status_t make_cell(work_t *work, const entry_t *group, int64_t group_
                                .bytes = row->bytes,
                                .distance = row->distance,
                                .ends = row->ends,
+                               .halo = row->halo,
                                .picked = -1,
                                .runner_up = -1};
     for (int b = 0; b < PTO_BASELINE_COUNT; b++)

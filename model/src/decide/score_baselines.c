@@ -16,7 +16,8 @@ static bool is_alike(const pto_score_cell_t *a, const pto_score_cell_t *b) {
            a->datatype == b->datatype && a->own_algorithms == b->own_algorithms &&
            (a->collective != PTO_COLLECTIVE_PAIR ||
             (a->distance == b->distance && a->ends.from_host == b->ends.from_host &&
-             a->ends.to_host == b->ends.to_host && a->ends.both_ways == b->ends.both_ways));
+             a->ends.to_host == b->ends.to_host && a->ends.both_ways == b->ends.both_ways)) &&
+           pto_halo_compare(&a->halo, &b->halo) == 0;
 }
 
 static bool is_same(const pto_score_candidate_t *a, const pto_score_candidate_t *b) {

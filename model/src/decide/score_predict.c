@@ -112,6 +112,8 @@ static pto_scenario_t scenario_of(const pto_score_cell_t *cell, int candidate, i
         scenario.distance = cell->distance;
         scenario.ends = cell->ends;
     }
+    if (cell->collective == PTO_COLLECTIVE_HALO)
+        scenario.halo = cell->halo;
     if (cell->candidate[candidate].strategy->by_hand)
         scenario.library.own = cell->candidate[candidate].algorithm;
     scenario.chunks = chunks_of(&cell->candidate[candidate]);

@@ -36,4 +36,9 @@ pto_status_t pto_scenario_check_layout(const pto_scenario_t *scenario, const pto
  * another one has given a different number, or if it is not 2 or 3. */
 pto_status_t pto_scenario_set_dimensions(pto_halo_t *grid, int count, pto_error_t *err);
 
+/* Read one number for each dimension of a grid, as in 4x4 or 1,0. Errors: those of
+ * pto_scenario_set_dimensions, and PTO_ERR_TYPE. */
+pto_status_t pto_scenario_parse_dimensions(const char *text, char separator, pto_halo_t *grid,
+                                           int64_t *number, pto_error_t *err);
+
 #endif

@@ -1,7 +1,12 @@
 /* The grid of a halo exchange: its shape, and who meets whom, as arithmetic. */
+#include <stdio.h>
+#include <string.h>
+
 #include "base/checked.h"
 #include "base/names.h"
 #include "portolan/scenario.h"
+#include "portolan/units.h"
+#include "scenario/check.h"
 
 PTO_NAME_FUNCTION(pto_corners_name, pto_corners_t, PTO_CORNERS_COUNT, "no corners",
                   {[PTO_CORNERS_TWO_PHASE] = "two_phase",
@@ -96,6 +101,81 @@ int64_t pto_halo_cells(const pto_halo_t *grid) {
     for (int d = 0; d < grid->dim_count; d++)
         cells *= grid->extent[d] + 2 * grid->width;
     return cells;
+}
+
+/* --- grids in tables ------------------------------------------------------------------------------------ */
+
+int pto_halo_compare(const pto_halo_t *a, const pto_halo_t *b) {
+    int order = (a->dim_count > b->dim_count) - (a->dim_count < b->dim_count);
+    for (int d = 0; d < PTO_DIMS_MAX && order == 0; d++) {
+        order = (a->dims[d] > b->dims[d]) - (a->dims[d] < b->dims[d]);
+        if (order == 0)
+            order = (int)a->wrap[d] - (int)b->wrap[d];
+        if (order == 0)
+            order = (a->extent[d] > b->extent[d]) - (a->extent[d] < b->extent[d]);
+    }
+    if (order == 0)
+        order = (a->width > b->width) - (a->width < b->width);
+    return order != 0 ? order : (int)a->corners - (int)b->corners;
+}
+
+const char *pto_halo_text(const pto_halo_t *grid, char text[PTO_HALO_TEXT_MAX]) {
+    char dims[72] = "", wrap[72] = "", extent[72] = "";
+    for (int d = 0, at = 0, end = 0, wraps = 0; d < grid->dim_count; d++) {
+        const char *cross = d > 0 ? "x" : "";
+        at += snprintf(dims + at, sizeof dims - (size_t)at, "%s%lld", cross, (long long)grid->dims[d]);
+        wraps += snprintf(wrap + wraps, sizeof wrap - (size_t)wraps, "%s%d", cross, grid->wrap[d]);
+        end +=
+            snprintf(extent + end, sizeof extent - (size_t)end, "%s%lld", cross, (long long)grid->extent[d]);
+    }
+    snprintf(text, PTO_HALO_TEXT_MAX, "dims=%s wrap=%s extent=%s halo=%lld corners=%s", dims, wrap, extent,
+             (long long)grid->width, pto_corners_name(grid->corners));
+    return text;
+}
+
+static pto_status_t parse_part(const char *key, const char *value, pto_halo_t *grid, pto_error_t *err) {
+    int64_t wrap[PTO_DIMS_MAX] = {0};
+    pto_status_t status = PTO_OK;
+    if (strcmp(key, "dims") == 0)
+        return pto_scenario_parse_dimensions(value, 'x', grid, grid->dims, err);
+    if (strcmp(key, "extent") == 0)
+        return pto_scenario_parse_dimensions(value, 'x', grid, grid->extent, err);
+    if (strcmp(key, "halo") == 0)
+        return pto_int64_parse(value, &grid->width, err);
+    if (strcmp(key, "wrap") == 0) {
+        status = pto_scenario_parse_dimensions(value, 'x', grid, wrap, err);
+        for (int d = 0; d < PTO_DIMS_MAX; d++)
+            grid->wrap[d] = wrap[d] != 0;
+        return status;
+    }
+    for (pto_corners_t c = 0; c < PTO_CORNERS_COUNT; c++)
+        if (strcmp(key, "corners") == 0 && strcmp(value, pto_corners_name(c)) == 0) {
+            grid->corners = c;
+            return PTO_OK;
+        }
+    return pto_error_set(err, PTO_ERR_TYPE, "'%s=%s' is not a part of a grid", key, value);
+}
+
+pto_status_t pto_halo_parse(const char *text, size_t text_size, pto_halo_t *grid, pto_error_t *err) {
+    char copy[PTO_HALO_TEXT_MAX], *rest = copy;
+    pto_halo_t made = {.width = 1};
+    if (text_size >= sizeof copy)
+        return pto_error_set(err, PTO_ERR_TYPE, "'%.40s...' is too long for a grid", text);
+    memcpy(copy, text, text_size);
+    copy[text_size] = '\0';
+    for (char *part; (part = strtok_r(rest, " ", &rest));) {
+        char *equals = strchr(part, '=');
+        if (!equals)
+            return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not KEY=VALUE", part);
+        *equals = '\0';
+        pto_status_t status = parse_part(part, equals + 1, &made, err);
+        if (status != PTO_OK)
+            return status;
+    }
+    pto_status_t status = check_shape(&made, err);
+    if (status == PTO_OK)
+        *grid = made;
+    return status;
 }
 
 /* --- neighbors ------------------------------------------------------------------------------------------ */

@@ -148,3 +148,24 @@ pto_status_t pto_scenario_set_dimensions(pto_halo_t *grid, int count, pto_error_
     grid->dim_count = count;
     return PTO_OK;
 }
+
+pto_status_t pto_scenario_parse_dimensions(const char *text, char separator, pto_halo_t *grid,
+                                           int64_t *number, pto_error_t *err) {
+    char copy[64];
+    int count = 0;
+    if (strlen(text) >= sizeof copy)
+        return pto_error_set(err, PTO_ERR_TYPE, "'%.40s...' is too long for the dimensions of a grid", text);
+    memcpy(copy, text, strlen(text) + 1);
+    for (char *part = copy; part; count++) {
+        char *end = strchr(part, separator);
+        if (end)
+            *end = '\0';
+        pto_status_t status =
+            count < PTO_DIMS_MAX ? pto_int64_parse(part, &number[count], err)
+                                 : pto_error_set(err, PTO_ERR_RANGE, "'%s' has more than 3 dimensions", text);
+        if (status != PTO_OK)
+            return status;
+        part = end ? end + 1 : NULL;
+    }
+    return pto_scenario_set_dimensions(grid, count, err);
+}
