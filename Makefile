@@ -152,7 +152,7 @@ HAVE_MPI := $(if $(MPI_SRC),$(shell echo '$(hash)include <hwloc.h>' | $(MPICC) $
 MPI_PROGRAMS := $(if $(HAVE_MPI),$(if $(CALIBRATE_SRC),$(BUILD)/portolan-calibrate) \
 	$(if $(VALIDATE_SRC),$(BUILD)/portolan-validate))
 MPI_TESTS := $(if $(HAVE_MPI),$(patsubst tests/mpi/%.c,$(BUILD)/tests/%,$(MPI_TEST_SRC)) \
-	$(addprefix $(BUILD)/tests/,fake/librapl.so fake/libucp.so wrong/libportolan-mpi.so fake_nvml/libnvidia-ml.so.1 fake_cuda/libcuda.so.1 test_meter) \
+	$(addprefix $(BUILD)/tests/,fake/libcpus.so fake/librapl.so fake/libucp.so wrong/libportolan-mpi.so fake_nvml/libnvidia-ml.so.1 fake_cuda/libcuda.so.1 test_meter) \
 	 $(patsubst docs/examples/%.c,$(BUILD)/tests/example_%,$(EXAMPLE_SRC)))
 # The executor without MPI, and with it, for plans with messages: a program links one of them.
 KERNEL_LIB := $(if $(IMPL_SRC),$(BUILD)/libportolan-exec.a)
@@ -450,10 +450,11 @@ $(call object,tests/cluster/sleeper.c): VISIBILITY := -fvisibility=default
 $(BUILD)/tests/sleeper.so: $(call object,tests/cluster/sleeper.c) $(LINK_STAMP)
 	$(call link,$(CC) -shared)
 
-# A test loads these instead of NCCL, of NVML, of CUDA's driver and of the kernel's energy counters.
+# A test loads these instead of NCCL, of NVML, of CUDA's driver, of the kernel's energy counters and of its CPUs.
 $(BUILD)/obj/tests/mpi/fake_%.o: VISIBILITY := -fvisibility=default
 $(BUILD)/obj/tests/mpi/fake_ucp.o: DEFINES := -D_GNU_SOURCE
-FAKES := $(addprefix $(BUILD)/tests/,fake/librapl.so fake/libucp.so fake/libnccl.so.2 fake_nvml/libnvidia-ml.so.1 fake_cuda/libcuda.so.1)
+FAKES := $(addprefix $(BUILD)/tests/,fake/libcpus.so fake/librapl.so fake/libucp.so fake/libnccl.so.2 fake_nvml/libnvidia-ml.so.1 fake_cuda/libcuda.so.1)
+$(BUILD)/tests/fake/libcpus.so: $(call object,tests/mpi/fake_cpus.c)
 $(BUILD)/tests/fake/librapl.so: $(call object,tests/mpi/fake_rapl.c)
 $(BUILD)/tests/fake/libucp.so: $(call object,tests/mpi/fake_ucp.c)
 $(BUILD)/tests/fake/libnccl.so.2: $(call object,tests/mpi/fake_nccl.c)
