@@ -41,15 +41,15 @@ DEPS_LDFLAGS := $(if $(DEPS),-L$(DEPS_LIBDIR) -Wl$(comma)-rpath$(comma)$(DEPS_LI
 LIB_INCLUDES := -Imodel/include -Imodel/src
 # The rooms of the tool: what every program's command line shares, tables and plots, exports, the report, the commands.
 ROOMS := command_line show export report tool
-EXEC_INCLUDES := -Imodel/include -Iimpl/include -Iimpl -Iimpl/mpi
+EXEC_INCLUDES := -Imodel/include -Imodel/src -Iimpl/include -Iimpl -Iimpl/mpi
 TEST_INCLUDES := $(LIB_INCLUDES) -Imodel -Imodel/tool -Iimpl/include -Iimpl -Iimpl/mpi -Ivalidate -Iparallel -Ipreload -Iprofile -Idropin -Inccl_dropin -Ituner -Itests \
 	-Imodel/traces -isystem $(PLAIN)/gen
 includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algorithms/% model/fit/% model/scotch/%,$(1)),$(LIB_INCLUDES), \
 	$(if $(filter $(ROOMS:%=model/%/%),$(1)),$(LIB_INCLUDES) -Imodel -Ituner, \
 	$(if $(filter model/traces/%,$(1)),$(LIB_INCLUDES) -Imodel/traces -isystem $(PLAIN)/gen, \
 	$(if $(filter impl/% docs/examples/%,$(1)),$(EXEC_INCLUDES), \
-	$(if $(filter profile/% preload/%,$(1)),-Imodel/include -Ipreload -Iprofile, \
-	$(if $(filter dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel/src -Imodel -Ipreload -Idropin,$(if $(filter nccl_dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel/src -Imodel -Inccl_dropin,$(if $(filter tuner/%,$(1)),-Ituner, \
+	$(if $(filter profile/% preload/%,$(1)),-Imodel/include -Imodel/src -Ipreload -Iprofile, \
+	$(if $(filter dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel -Ipreload -Idropin,$(if $(filter nccl_dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel -Inccl_dropin,$(if $(filter tuner/%,$(1)),-Ituner, \
 	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel -Iparallel,$(TEST_INCLUDES)))))))))))
 # The installation folder is not compiled in: the program finds its data relative to its own path.
 DEFINES := -D_POSIX_C_SOURCE=200809L

@@ -6,18 +6,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/grow.h"
 #include "benchmark.h"
 #include "fatal.h"
 
-static void *grown(void *array, int count, size_t size) {
-    void *larger = realloc(array, ((size_t)count + 1) * size);
-    if (larger == NULL)
-        die("out of memory for the list of cases");
-    return larger;
-}
-
 case_t *case_add(case_list_t *list, const char *benchmark, int member_count) {
-    list->cases = grown(list->cases, list->case_count, sizeof *list->cases);
+    if (!PTO_EXTEND(list->cases, list->case_count))
+        die("out of memory for the list of cases");
     case_t *added = &list->cases[list->case_count++];
     memset(added, 0, sizeof *added);
     snprintf(added->benchmark, sizeof added->benchmark, "%s", benchmark);
@@ -36,7 +31,8 @@ case_t *case_add(case_list_t *list, const char *benchmark, int member_count) {
 
 void case_missing(case_list_t *list, const char *reason, const char *format, ...) {
     va_list arguments;
-    list->skips = grown(list->skips, list->skip_count, sizeof *list->skips);
+    if (!PTO_EXTEND(list->skips, list->skip_count))
+        die("out of memory for the list of cases");
     skip_t *skip = &list->skips[list->skip_count++];
     va_start(arguments, format);
     vsnprintf(skip->what, sizeof skip->what, format, arguments);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "fatal.h"
 #include "portolan/samples.h"
 #include "statistics.h"
@@ -80,7 +81,7 @@ struct sizes {
     int64_t turn_bytes; /* the size that was measured last */
     bool slow;          /* the last visit began so, and waiting did not help */
     int count;
-    int capacity;
+    size_t capacity;
     point_t *point; /* by bytes */
     int limit_count;
     limit_t limit[LIMITS_MAX];
@@ -179,12 +180,8 @@ void sizes_recall(const sizes_t *sizes, const visit_t *visit, double *seconds) {
 }
 
 static point_t *add_point(sizes_t *sizes, int64_t bytes) {
-    if (sizes->count == sizes->capacity) {
-        sizes->capacity = 2 * sizes->capacity + 16;
-        sizes->point = realloc(sizes->point, (size_t)sizes->capacity * sizeof *sizes->point);
-        if (sizes->point == NULL)
-            die("out of memory for the sizes of a case");
-    }
+    if (!PTO_RESERVE(sizes->point, sizes->capacity, sizes->count + 1))
+        die("out of memory for the sizes of a case");
     int place = place_of(sizes, bytes), step = 0;
     memmove(sizes->point + place + 1, sizes->point + place,
             (size_t)(sizes->count - place) * sizeof *sizes->point);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/hash.h"
 #include "buffers.h"
 #include "choices.h"
 #include "kernel_nodes.h"
@@ -413,7 +414,7 @@ static uint64_t digest(const pto_exec_t *exec) {
                              (uint64_t)(exec->device->name[0]),
                              (uint64_t)exec->options.slice_bytes};
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
-        all = (all ^ (more[i] + 1)) * 0x100000001b3u;
+        all = pto_hash_add(all, more[i] + 1);
     return all;
 }
 

@@ -5,18 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 bool pto_vector_reserve(pto_vector_t *list, int more, size_t item_size) {
-    int capacity = list->capacity ? list->capacity : 16;
-    while (capacity < list->count + more)
-        capacity *= 2;
-    if (capacity == list->capacity)
-        return true;
-    void *grown = realloc(list->item, (size_t)capacity * item_size);
-    if (!grown)
-        return false;
-    list->item = grown;
-    list->capacity = capacity;
-    return true;
+    const size_t wanted = (size_t)(list->count + more);
+    return wanted <= list->capacity || pto_array_reserve(&list->item, &list->capacity, wanted, item_size);
 }
 
 void *pto_vector_add(pto_vector_t *list, size_t item_size) {

@@ -8,7 +8,7 @@
 typedef struct {
     void *item;
     int count;
-    int capacity;
+    size_t capacity;
 } pto_vector_t;
 
 /* Room for `more` items, which can then be added. False if out of memory. */

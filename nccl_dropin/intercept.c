@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "tap.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -80,18 +81,12 @@ static _Thread_local struct {
     tap_call_t held;
     tap_call_t *passed; /* to NCCL, which enqueues them at the end */
     int passed_count;
-    int passed_room;
+    size_t passed_room;
 } group;
 
 static int pass_in_group(const tap_call_t *call) {
-    if (group.passed_count == group.passed_room) {
-        int room = 2 * group.passed_room + 16;
-        tap_call_t *more = realloc(group.passed, (size_t)room * sizeof *more);
-        if (!more)
-            return TAP_SYSTEM_ERROR;
-        group.passed = more;
-        group.passed_room = room;
-    }
+    if (!PTO_RESERVE(group.passed, group.passed_room, group.passed_count + 1))
+        return TAP_SYSTEM_ERROR;
     group.passed[group.passed_count++] = *call;
     tap_before_pass(call);
     return tap_pass(call);

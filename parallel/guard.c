@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "shm.h"
 
 enum {
@@ -355,12 +356,7 @@ void guard_tick(double limit_s) {
     atomic_fetch_add_explicit(&guard.progress, 1, memory_order_relaxed);
 }
 
-static uint64_t hash_of(const char *text) {
-    uint64_t hash = 14695981039346656037u;
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 1099511628211u;
-    return hash | 1;
-}
+static uint64_t hash_of(const char *text) { return pto_hash_bytes(PTO_HASH_START, text, strlen(text)) | 1; }
 
 bool guard_says(const char *text) {
     uint64_t hash = hash_of(text);

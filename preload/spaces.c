@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "next.h"
 
 /* Exported: count `bytes` of memory from `at` on as a GPU's; 0: no longer. */
@@ -22,18 +23,6 @@ typedef struct {
 bool preload_spaces_differ;
 static range_t *named;
 static size_t named_count, named_capacity;
-
-static bool has_room(void) {
-    size_t capacity = 2 * named_capacity + 8;
-    if (named_count < named_capacity)
-        return true;
-    range_t *ranges = realloc(named, capacity * sizeof *ranges);
-    if (!ranges)
-        return false;
-    named = ranges;
-    named_capacity = capacity;
-    return true;
-}
 
 /* Another such library may be loaded behind this one. */
 static void tell_next(const void *at, size_t bytes) {
@@ -54,7 +43,7 @@ PRELOAD_EXPORT void portolan_profile_memory(const void *at, size_t bytes) {
         named[i] = named[--named_count];
     if (bytes == 0)
         return;
-    if (!has_room())
+    if (!PTO_RESERVE(named, named_capacity, named_count + 1))
         return;
     named[named_count++] = (range_t){first, first + bytes};
     preload_spaces_differ = true;

@@ -5,21 +5,12 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "base/hash.h"
 #include "profile.h"
 
 prof_t prof;
 
-enum { FIRST_CELLS = 256, FIRST_ITEMS = 16 };
-
-void *prof_with_room(void *list, size_t count, size_t *capacity, size_t item_size) {
-    if (count < *capacity)
-        return list;
-    size_t larger = *capacity > 0 ? 2 * *capacity : FIRST_ITEMS;
-    void *grown = realloc(list, larger * item_size);
-    if (grown)
-        *capacity = larger;
-    return grown;
-}
+enum { FIRST_CELLS = 256 };
 
 int64_t prof_now_ns(void) {
     struct timespec now;
@@ -75,7 +66,7 @@ static uint64_t number_of(const prof_key_t *key) {
 
 /* The cell with this key, or the unused one where it belongs. */
 static prof_cell_t *find_in(prof_cell_t *cells, size_t capacity, const prof_key_t *key) {
-    uint64_t number = number_of(key), hash = number * 0x9e3779b97f4a7c15u;
+    uint64_t number = number_of(key), hash = number * PTO_GOLDEN_GAMMA;
     for (size_t at = (size_t)(hash ^ hash >> 32);; at++) {
         prof_cell_t *cell = &cells[at & (capacity - 1)];
         if (cell->messages == 0 || number_of(&cell->key) == number)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "profile.h"
 #include "ranks.h"
 
@@ -37,9 +38,9 @@ static int forget(MPI_Comm comm, int key, void *attribute, void *extra) {
 void prof_groups_begin(void) { PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &keyval, NULL); }
 
 static uint64_t hash_of(const int *world, int size) {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = PTO_HASH_START;
     for (int i = 0; i < size; i++)
-        hash = (hash ^ (uint32_t)world[i]) * 0x100000001b3u;
+        hash = pto_hash_add(hash, (uint32_t)world[i]);
     return hash ^ (uint64_t)size << 48;
 }
 
@@ -105,7 +106,7 @@ static prof_group_t *new_group(MPI_Comm comm) {
         return NULL;
     }
     members = interned(members);
-    *group = (prof_group_t){.id = members->hash + 0x9e3779b97f4a7c15u * members->communicators++,
+    *group = (prof_group_t){.id = members->hash + PTO_GOLDEN_GAMMA * members->communicators++,
                             .size = members->size,
                             .is_inter = is_inter != 0,
                             .world = members->world};

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+#include "base/hash.h"
 #include "profile.h"
 
 /* Beyond these, later messages have an unknown space at the receiver. */
@@ -47,7 +49,7 @@ int64_t prof_order_post(void) { return places++; }
 /* --- recording ------------------------------------------------------------------------------------------ */
 
 static stream_t *find_in(stream_t *streams, size_t capacity, int32_t peer, uint64_t group, int32_t tag) {
-    uint64_t hash = (group ^ (uint64_t)(uint32_t)peer << 32 ^ (uint32_t)tag) * 0x9e3779b97f4a7c15u;
+    uint64_t hash = (group ^ (uint64_t)(uint32_t)peer << 32 ^ (uint32_t)tag) * PTO_GOLDEN_GAMMA;
     for (size_t at = (size_t)(hash ^ hash >> 32);; at++) {
         stream_t *stream = &streams[at & (capacity - 1)];
         if (!stream->run || (stream->peer == peer && stream->group == group && stream->tag == tag))
@@ -89,10 +91,8 @@ static stream_t *stream_of(streams_t *streams, int32_t peer, uint64_t group, int
 static run_t *new_run(stream_t *stream) {
     if (run_count >= RUNS_MAX)
         return NULL;
-    run_t *run = prof_with_room(stream->run, stream->count, &stream->capacity, sizeof *run);
-    if (!run)
+    if (!PTO_RESERVE(stream->run, stream->capacity, stream->count + 1))
         return NULL;
-    stream->run = run;
     run_count++;
     return &stream->run[stream->count++];
 }

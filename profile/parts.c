@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 /* --- sides ---------------------------------------------------------------------------------------------- */
 
 static bool is_in_place(const prof_side_t *side) { return side->buffer == MPI_IN_PLACE; }
@@ -56,14 +58,8 @@ prof_kept_t *prof_keep_parts(void) {
 
 void prof_keep_no_parts(void) { is_keeping = false; }
 
-static bool has_room(prof_kept_t *list) {
-    kept_part_t *part = prof_with_room(list->part, list->count, &list->capacity, sizeof *part);
-    list->part = part ? part : list->part;
-    return part != NULL;
-}
-
 static void keep(const prof_group_t *group, kept_part_t part) {
-    if (!kept || !has_room(kept)) {
+    if (!kept || !PTO_RESERVE(kept->part, kept->capacity, kept->count + 1)) {
         prof.messages_lost += part.messages;
         return;
     }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+#include "base/hash.h"
 #include "portolan/pick.h"
 #include "portolan/strategy.h"
 #include "profile.h"
@@ -92,10 +94,8 @@ static bool add(list_t *list, prof_part_t part) {
         last->messages++;
         return true;
     }
-    prof_part_t *parts = prof_with_room(list->part, (size_t)list->count, &list->capacity, sizeof *parts);
-    if (!parts)
+    if (!PTO_RESERVE(list->part, list->capacity, list->count + 1))
         return false;
-    list->part = parts;
     list->part[list->count++] = part;
     return true;
 }
@@ -183,7 +183,7 @@ static bool decompose(kept_t *key) {
 const prof_parts_t *prof_plan_parts(prof_plan_t plan, int n, int me, int64_t bytes, int64_t element_bytes,
                                     preload_space_t space) {
     kept_t key = {bytes, element_bytes, plan, space, n, me, {0}};
-    uint64_t hash = ((uint64_t)bytes * 31 + (uint64_t)n * 7 + (uint64_t)me) * 0x9e3779b97f4a7c15u;
+    uint64_t hash = ((uint64_t)bytes * 31 + (uint64_t)n * 7 + (uint64_t)me) * PTO_GOLDEN_GAMMA;
     kept_t *slot = &kept[(hash >> 40 ^ (uint64_t)plan << 8 ^ (uint64_t)space) % PLANS_KEPT];
     if (slot->parts.part && slot->plan == plan && slot->n == n && slot->me == me && slot->bytes == bytes &&
         slot->element_bytes == element_bytes && slot->space == space)

@@ -21,8 +21,6 @@ enum { PROF_MESSAGE, PROF_WRITE, PROF_READ, PROF_EXACT, PROF_BY_PLAN, PROF_KIND_
 
 /* --- time ---------------------------------------------------------------------------------------------- */
 
-/* The list with room for one item more; NULL without memory, which leaves the list as it was. */
-void *prof_with_room(void *list, size_t count, size_t *capacity, size_t item_size);
 int64_t prof_now_ns(void);
 
 /* Times are ticks of a counter that costs less to read than a clock; what one takes follows from both in the

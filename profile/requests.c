@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "profile.h"
 
 enum { FIRST_SLOTS = 256 };
@@ -28,7 +29,7 @@ static uint64_t number_of(const void *handle, size_t size) {
 }
 
 static size_t home_of(const table_t *table, uint64_t handle) {
-    uint64_t hash = handle * 0x9e3779b97f4a7c15u;
+    uint64_t hash = handle * PTO_GOLDEN_GAMMA;
     return (size_t)(hash >> 32) & (table->capacity - 1);
 }
 

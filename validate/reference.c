@@ -5,12 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-static uint64_t mix(uint64_t x) {
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
+#include "base/hash.h"
+
+static uint64_t mix(uint64_t x) { return pto_mix(x + PTO_GOLDEN_GAMMA); }
 
 /* Of one owner: what each place holds comes from this and the place alone. */
 static uint64_t source_of(uint64_t seed, int64_t owner) { return mix(seed ^ mix((uint64_t)owner)); }

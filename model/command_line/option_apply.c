@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "find_machine.h"
 #include "options.h"
 #include "portolan/map.h"
@@ -271,15 +272,9 @@ static bool has_strategy(const pto_scenario_t *scenario, const char *name) {
 static pto_status_t add_strategy(pto_scenario_t *scenario, const char *text, size_t length,
                                  pto_error_t *err) {
     const pto_strategy_t *found;
-    char **grown = realloc(scenario->strategy, ((size_t)scenario->strategy_count + 1) * sizeof *grown);
-    char *name = strndup(text, length);
-    pto_status_t status = PTO_OK;
-    if (grown)
-        scenario->strategy = grown;
-    if (!grown || !name)
-        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    else
-        status = pto_strategy_find(name, &found, err);
+    char *name = PTO_EXTEND(scenario->strategy, scenario->strategy_count) ? strndup(text, length) : NULL;
+    pto_status_t status =
+        name ? pto_strategy_find(name, &found, err) : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     if (status != PTO_OK || !name || has_strategy(scenario, name)) {
         free(name);
         return status;
@@ -366,11 +361,8 @@ pto_status_t pto_option_apply_placement(void *target, const char *text, pto_erro
 /* Stored until the machine is read, which defines the parameters. */
 pto_status_t pto_option_apply_what_if(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
-    const char **grown =
-        realloc(options->what_if, ((size_t)options->what_if_count + 1) * sizeof *options->what_if);
-    if (!grown)
+    if (!PTO_EXTEND(options->what_if, options->what_if_count))
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    options->what_if = grown;
     options->what_if[options->what_if_count++] = text;
     return PTO_OK;
 }

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/grow.h"
+
 enum { SECTIONS_MOST = 256, SECTION_NAME_MAX = 127 };
 
 static const char *const owners[PTO_UCC_OWNER_COUNT] = {
@@ -74,7 +76,6 @@ static pto_status_t add_section(reader_t *reader, const pto_variable_t *variable
     static const pto_ucc_range_t any = {0, INT64_MAX};
     pto_ucc_section_t section = {any, any, any};
     char name[SECTION_NAME_MAX + 1];
-    void *sections = rules->section;
     size_t length = strlen(variable->section);
     if (length > SECTION_NAME_MAX)
         return fault(reader, PTO_ERR_TOO_LARGE, variable->section_line, 1,
@@ -86,13 +87,10 @@ static pto_status_t add_section(reader_t *reader, const pto_variable_t *variable
             return fault(reader, PTO_ERR_SYNTAX, variable->section_line, 1,
                          "a section's conditions are vendor=, model=, team_size=, ppn=, sock= and nnodes=, "
                          "with numbers N or N-N");
-    pto_status_t status =
-        pto_ucc_grow(&sections, rules->section_count, SECTIONS_MOST, sizeof section, reader->err);
-    if (status == PTO_ERR_TOO_LARGE)
-        return fault(reader, status, variable->section_line, 1, "one section too many");
-    if (status != PTO_OK)
-        return status;
-    rules->section = sections;
+    if (rules->section_count == SECTIONS_MOST)
+        return fault(reader, PTO_ERR_TOO_LARGE, variable->section_line, 1, "one section too many");
+    if (!PTO_EXTEND(rules->section, rules->section_count))
+        return pto_error_set(reader->err, PTO_ERR_MEMORY, "out of memory for UCC's settings");
     rules->section[rules->section_count++] = section;
     reader->section = variable->section;
     return PTO_OK;

@@ -80,10 +80,6 @@ const char *pto_ucc_owner_name(pto_ucc_owner_t owner);
 pto_status_t pto_ucc_settings_add(const pto_variable_t *variable, const char *path, pto_ucc_owner_t owner,
                                   int section, pto_ucc_rules_t *rules, pto_error_t *err);
 
-/* Room for one more in an array of `count` that grows by doubling. Errors: PTO_ERR_TOO_LARGE above `most`,
- * PTO_ERR_MEMORY. */
-pto_status_t pto_ucc_grow(void **array, int count, int most, size_t size, pto_error_t *err);
-
 /* Read a text, which it changes, and which ends in a NUL behind its `size` bytes; free with
  * pto_ucc_rules_fini. Errors: PTO_ERR_SYNTAX, _RANGE, _TOO_LARGE with line and column, also where UCC would
  * ignore a part without saying so, or all of it with a message; PTO_ERR_MEMORY. */

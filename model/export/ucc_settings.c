@@ -16,6 +16,7 @@
 #include <strings.h>
 
 #include "base/checked.h"
+#include "base/grow.h"
 #include "ucc_rules.h"
 
 enum { SETTINGS_MOST = 4096, RANGES_MOST = 8192 };
@@ -64,19 +65,6 @@ static pto_status_t fault(const reader_t *reader, pto_status_t status, const cha
 static pto_status_t setting_fault(const reader_t *reader, const char *at, const char *message) {
     return pto_error_set_at(reader->err, PTO_ERR_SYNTAX, reader->path, reader->variable->line,
                             column_of(reader, at), "%s", message);
-}
-
-pto_status_t pto_ucc_grow(void **array, int count, int most, size_t size, pto_error_t *err) {
-    if (count == most)
-        return pto_error_set(err, PTO_ERR_TOO_LARGE, "more than %d settings, ranges or sections for UCC",
-                             most);
-    if (count & (count - 1))
-        return PTO_OK;
-    void *larger = realloc(*array, (count ? 2 * (size_t)count : 1) * size);
-    if (!larger)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for UCC's settings");
-    *array = larger;
-    return PTO_OK;
 }
 
 /* The next part that is not empty, which then ends in a NUL; NULL: none. */
@@ -135,13 +123,10 @@ static pto_status_t read_ranks(const reader_t *reader, const char *text, bool ma
 
 static pto_status_t add_range(const reader_t *reader, const char *at, pto_ucc_range_t range) {
     pto_ucc_rules_t *rules = reader->rules;
-    void *ranges = rules->range;
-    pto_status_t status = pto_ucc_grow(&ranges, rules->range_count, RANGES_MOST, sizeof range, reader->err);
-    if (status == PTO_ERR_TOO_LARGE)
-        return fault(reader, status, at, "is one range too many");
-    if (status != PTO_OK)
-        return status;
-    rules->range = ranges;
+    if (rules->range_count == RANGES_MOST)
+        return fault(reader, PTO_ERR_TOO_LARGE, at, "is one range too many");
+    if (!PTO_EXTEND(rules->range, rules->range_count))
+        return pto_error_set(reader->err, PTO_ERR_MEMORY, "out of memory for UCC's settings");
     rules->range[rules->range_count++] = range;
     return PTO_OK;
 }
@@ -349,13 +334,10 @@ pto_status_t pto_ucc_settings_add(const pto_variable_t *variable, const char *pa
     char *rest = variable->value;
     pto_status_t status = PTO_OK;
     for (char *text; status == PTO_OK && (text = next_part(&rest, "#"));) {
-        void *settings = rules->setting;
-        status = pto_ucc_grow(&settings, rules->setting_count, SETTINGS_MOST, sizeof *rules->setting, err);
-        if (status == PTO_ERR_TOO_LARGE)
-            return fault(&reader, status, text, "is one setting too many");
-        if (status != PTO_OK)
-            return status;
-        rules->setting = settings;
+        if (rules->setting_count == SETTINGS_MOST)
+            return fault(&reader, PTO_ERR_TOO_LARGE, text, "is one setting too many");
+        if (!PTO_EXTEND(rules->setting, rules->setting_count))
+            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for UCC's settings");
         reader.setting = &rules->setting[rules->setting_count++];
         *reader.setting = (pto_ucc_setting_t){.owner = owner, .section = section, .score = -1};
         status = read_setting(&reader, text);

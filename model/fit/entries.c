@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "base/text_file.h"
 
 /* A line with a larger median residual is useless. */
@@ -42,13 +43,11 @@ const char *fit_key(const fit_work_t *work, const void *at, char key[PTO_PARAM_K
 
 pto_fit_entry_t *fit_entry_add(fit_work_t *work, pto_fit_kind_t kind, const char *format, ...) {
     pto_fit_t *fit = work->fit;
-    pto_fit_entry_t *grown = realloc(fit->entry, ((size_t)fit->entry_count + 1) * sizeof *grown);
-    if (grown == NULL) {
+    if (!PTO_EXTEND(fit->entry, fit->entry_count)) {
         pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for fitted parameters");
         return NULL;
     }
-    fit->entry = grown;
-    pto_fit_entry_t *entry = &grown[fit->entry_count++];
+    pto_fit_entry_t *entry = &fit->entry[fit->entry_count++];
     *entry = (pto_fit_entry_t){.kind = kind, .below_bytes = INT64_MAX};
     va_list arguments;
     va_start(arguments, format);

@@ -5,6 +5,7 @@
 
 #include <gsl/gsl_sort.h>
 
+#include "base/grow.h"
 #include "parts.h"
 #include "price/nccl.h"
 #include "select.h"
@@ -47,11 +48,9 @@ static pto_param_t known(double value) {
 /* --- the cells ------------------------------------------------------------------------------------------ */
 
 static pto_status_t grow(cells_t *cells, size_t count, pto_error_t *err) {
-    cell_t *grown = realloc(cells->cell, (cells->count + count + 1) * sizeof *grown);
-    if (grown == NULL)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for NCCL's times");
-    cells->cell = grown;
-    return PTO_OK;
+    if (PTO_EXTEND(cells->cell, cells->count + count))
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for NCCL's times");
 }
 
 static bool same_size(const fit_point_t *a, const fit_point_t *b) {

@@ -26,11 +26,14 @@ typedef struct {
     int slider_count;
     pto_formula_variable_t slider[PTO_REPORT_SLIDERS_MAX];
     /* what cells refer to by number, in the order in which they are first met */
-    int param_count, param_capacity;
+    int param_count;
+    size_t param_capacity;
     pto_report_param_t *param;
-    int stage_count, stage_capacity;
+    int stage_count;
+    size_t stage_capacity;
     char **stage;
-    int strategy_count, strategy_capacity;
+    int strategy_count;
+    size_t strategy_capacity;
     const pto_strategy_t **strategy;
     pto_status_t status; /* the first error */
 } pto_report_t;

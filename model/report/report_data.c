@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "decide/cell_formulas.h"
 #include "portolan/sensitivity.h"
 #include "report.h"
@@ -13,26 +14,16 @@ enum { SENSITIVITY_POINTS = 6 };
 
 /* --- tables --------------------------------------------------------------------------------------------- */
 
-static bool make_room(pto_report_t *report, void **items, int count, int *capacity, size_t size) {
-    if (count < *capacity)
-        return true;
-    int wanted = *capacity > 0 ? 2 * *capacity : 32;
-    void *grown = realloc(*items, (size_t)wanted * size);
-    if (!grown) {
-        report->status = PTO_ERR_MEMORY;
-        return false;
-    }
-    *items = grown;
-    *capacity = wanted;
-    return true;
-}
+/* Room for one more item of a table of pto_report_t. */
+#define MAKE_ROOM(report, table)                                                                             \
+    (PTO_RESERVE((report)->table, (report)->table##_capacity, (report)->table##_count + 1) ||                \
+     ((report)->status = PTO_ERR_MEMORY, false))
 
 static int param_index(pto_report_t *report, const pto_param_t *param, const char *key, const char *file) {
     for (int i = 0; i < report->param_count; i++)
         if (report->param[i].param == param && strcmp(report->param[i].key, key) == 0)
             return i;
-    if (!make_room(report, (void **)&report->param, report->param_count, &report->param_capacity,
-                   sizeof *report->param))
+    if (!MAKE_ROOM(report, param))
         return 0;
     pto_report_param_t *made = &report->param[report->param_count];
     *made = (pto_report_param_t){.param = param, .file = file};
@@ -44,8 +35,7 @@ static int stage_index(pto_report_t *report, const char *stage) {
     for (int i = 0; i < report->stage_count; i++)
         if (strcmp(report->stage[i], stage) == 0)
             return i;
-    if (!make_room(report, (void **)&report->stage, report->stage_count, &report->stage_capacity,
-                   sizeof *report->stage))
+    if (!MAKE_ROOM(report, stage))
         return 0;
     report->stage[report->stage_count] = strdup(stage);
     if (!report->stage[report->stage_count]) {
@@ -59,8 +49,7 @@ int pto_report_strategy(pto_report_t *report, const pto_strategy_t *strategy) {
     for (int i = 0; i < report->strategy_count; i++)
         if (report->strategy[i] == strategy)
             return i;
-    if (!make_room(report, (void **)&report->strategy, report->strategy_count, &report->strategy_capacity,
-                   sizeof *report->strategy))
+    if (!MAKE_ROOM(report, strategy))
         return 0;
     report->strategy[report->strategy_count] = strategy;
     return report->strategy_count++;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "command.h"
 #include "command_line/options.h"
 #include "portolan/fit.h"
@@ -87,11 +88,8 @@ static pto_status_t apply_skip(void *target, const char *text, pto_error_t *err)
         status = pto_strategy_find(colon + 1, &skip.strategy, err);
     if (status != PTO_OK)
         return status;
-    pto_score_skip_t *grown =
-        realloc(arguments->skip, ((size_t)arguments->skip_count + 1) * sizeof *arguments->skip);
-    if (!grown)
+    if (!PTO_EXTEND(arguments->skip, arguments->skip_count))
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    arguments->skip = grown;
     arguments->skip[arguments->skip_count++] = skip;
     return PTO_OK;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/text.h"
 #include "reader.h"
 
@@ -68,14 +69,8 @@ pto_status_t pto_bench_process(pto_recording_reader_t *reader, int64_t rank, con
     }
     if (listed->host_count == HOSTS_MAX)
         return pto_recording_fail(reader, PTO_ERR_TOO_LARGE, "more than %d hosts", HOSTS_MAX);
-    if (listed->host_count == listed->host_room) {
-        int room = listed->host_room ? 2 * listed->host_room : 16;
-        pto_recording_host_t *grown = realloc(listed->host, (size_t)room * sizeof *grown);
-        if (!grown)
-            return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for hosts");
-        listed->host = grown;
-        listed->host_room = room;
-    }
+    if (!PTO_RESERVE(listed->host, listed->host_room, listed->host_count + 1))
+        return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for hosts");
     pto_recording_host_t *added = &listed->host[listed->host_count++];
     *added = (pto_recording_host_t){.procs = 1};
     memcpy(added->name, host, length);

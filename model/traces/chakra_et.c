@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "chakra.h"
 #include "chakra.pb-c.h"
 
@@ -51,14 +52,8 @@ static pto_status_t read_message(pto_recording_reader_t *reader, size_t length, 
         if (size == 0)
             return pto_recording_fail(reader, PTO_ERR_SYNTAX, "the file ends within a message");
         size = size < missing ? size : missing;
-        if (message->size + size > message->room) {
-            size_t room = 2 * (message->size + size);
-            unsigned char *grown = realloc(message->bytes, room);
-            if (!grown)
-                return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory");
-            message->bytes = grown;
-            message->room = room;
-        }
+        if (!PTO_RESERVE(message->bytes, message->room, message->size + size))
+            return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory");
         memcpy(message->bytes + message->size, reader->source->buffer + reader->source->at, size);
         message->size += size;
         pto_source_skip(reader->source, size);

@@ -48,7 +48,8 @@ typedef struct {
 
 typedef struct {
     int64_t procs; /* 0: none yet */
-    int host_count, host_room;
+    int host_count;
+    size_t host_room;
     pto_recording_host_t *host;
     int64_t last_rank; /* the highest */
     int64_t rank_room;
@@ -112,7 +113,7 @@ typedef struct {
     int64_t member_room;              /* of all */
     pto_text_index_t kinds;
     pto_recording_kind_t *kind;
-    int kind_room;
+    size_t kind_room;
 } pto_recording_reader_t;
 
 bool pto_recording_is_benchmark(pto_recording_format_t format);

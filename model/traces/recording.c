@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/hash.h"
 #include "reader.h"
 
@@ -164,17 +165,7 @@ pto_status_t pto_recording_add(pto_recording_reader_t *reader, const pto_recordi
     int before = reader->kinds.count, number = find_or_add(&reader->kinds, key);
     if (number >= KINDS_MAX)
         return pto_recording_fail(reader, PTO_ERR_TOO_LARGE, "more than 65,536 kinds of calls");
-    if (number == before && number == reader->kind_room) {
-        int room = number ? 2 * number : 64;
-        pto_recording_kind_t *grown = realloc(reader->kind, (size_t)room * sizeof *grown);
-        if (!grown)
-            number = -1;
-        else {
-            reader->kind = grown;
-            reader->kind_room = room;
-        }
-    }
-    if (number < 0)
+    if (number < 0 || !PTO_RESERVE(reader->kind, reader->kind_room, number + 1))
         return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for calls");
     if (number == before)
         reader->kind[number] = *kind;
@@ -216,16 +207,11 @@ pto_status_t pto_recording_communicator(pto_recording_reader_t *reader, const ch
         return pto_recording_fail(reader, PTO_ERR_TOO_LARGE,
                                   "more than 65,536 communicators or 2^24 processes");
     if (*number >= 0 && *number == before) {
-        pto_recording_members_t *grown = realloc(reader->members, ((size_t)before + 1) * sizeof *grown);
-        if (grown) {
-            reader->members = grown;
-            grown[before] = (pto_recording_members_t){0};
-            reader->member_count++;
-        } else
-            *number = -1;
+        if (!PTO_EXTEND(reader->members, before))
+            return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for communicators");
+        reader->members[before] = (pto_recording_members_t){0};
+        reader->member_count++;
     }
-    if (*number < 0)
-        return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for communicators");
     pto_recording_members_t *members = &reader->members[*number];
     pto_status_t status = make_room(reader, members, rank);
     if (status != PTO_OK)

@@ -1,4 +1,5 @@
-/* FNV-1a (Fowler, Noll, Vo): hashes of texts and of numbers. Internal to libportolan. */
+/* FNV-1a (Fowler, Noll, Vo): hashes of texts and of numbers; and splitmix64, random numbers. A header alone,
+ * so that libraries which do not link libportolan can include it. */
 #ifndef PTO_BASE_HASH_H
 #define PTO_BASE_HASH_H
 
@@ -17,5 +18,18 @@ static inline uint64_t pto_hash_bytes(uint64_t hash, const void *bytes, size_t s
         hash = pto_hash_add(hash, ((const unsigned char *)bytes)[i]);
     return hash;
 }
+
+/* --- splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators) -------------------- */
+
+#define PTO_GOLDEN_GAMMA UINT64_C(0x9e3779b97f4a7c15)
+
+/* Its output function. */
+static inline uint64_t pto_mix(uint64_t z) {
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static inline uint64_t pto_random(uint64_t *state) { return pto_mix(*state += PTO_GOLDEN_GAMMA); }
 
 #endif

@@ -19,7 +19,7 @@ typedef struct {
 typedef struct {
     pto_touch_t *item;
     int count;
-    int capacity;
+    size_t capacity;
 } pto_touches_t;
 
 /* One end of a message, identified by its step and the peer's ordinal in that step's set. */
@@ -38,7 +38,7 @@ typedef struct {
 typedef struct {
     pto_end_t *item;
     int64_t count;
-    int64_t capacity;
+    size_t capacity;
 } pto_ends_t;
 
 /* A pending signal. The signals to one rank form a list, oldest first. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 /* --- clocks --------------------------------------------------------------------------------------------- */
 
 /* Reads of a span are a list; nodes never change, so spans that were split share their tails. */
@@ -37,7 +39,7 @@ void pto_clocks_init(pto_clocks_t *clocks, int64_t ranks, int lanes, int64_t nod
     clocks->next = calloc(rows * width, sizeof *clocks->next);
     clocks->joined = calloc(rows, sizeof *clocks->joined);
     clocks->gathered = calloc((size_t)(ranks / node_ranks) * width, sizeof *clocks->gathered);
-    clocks->read = calloc((size_t)clocks->read_capacity, sizeof *clocks->read);
+    clocks->read = calloc(clocks->read_capacity, sizeof *clocks->read);
     clocks->out_of_memory =
         !clocks->now || !clocks->next || !clocks->joined || !clocks->gathered || !clocks->read;
 }
@@ -231,14 +233,9 @@ static void note_read(struct pto_trace_span *span, pto_clocks_t *clocks, int64_t
     const struct pto_trace_read *last = &clocks->read[span->reads];
     if (span->reads && last->rank == rank && last->time == time)
         return;
-    if (clocks->read_count == clocks->read_capacity) {
-        struct pto_trace_read *read = realloc(clocks->read, 2 * (size_t)clocks->read_capacity * sizeof *read);
-        if (!read) {
-            clocks->out_of_memory = true;
-            return;
-        }
-        clocks->read = read;
-        clocks->read_capacity *= 2;
+    if (!PTO_RESERVE(clocks->read, clocks->read_capacity, clocks->read_count + 1)) {
+        clocks->out_of_memory = true;
+        return;
     }
     clocks->read[clocks->read_count] = (struct pto_trace_read){
         .rank = (int32_t)rank, .time = time, .next = span->reads, .stage = clocks->stage};

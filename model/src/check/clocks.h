@@ -28,7 +28,7 @@ typedef struct {
     const pto_stage_t *stage; /* the current one, for reports; NULL: the user's */
     struct pto_trace_read *read;
     int32_t read_count;
-    int32_t read_capacity;
+    size_t read_capacity;
     bool out_of_memory;
 } pto_clocks_t;
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/hash.h"
 
 /* --- sets ----------------------------------------------------------------------------------------------- */
@@ -17,7 +18,7 @@ struct pto_set_place {
 
 void pto_sets_init(pto_sets_t *sets) {
     *sets = (pto_sets_t){.set_count = 1, .set_capacity = 64, .slot_count = 128, .bound_capacity = 256};
-    sets->set = calloc((size_t)sets->set_capacity, sizeof *sets->set);
+    sets->set = calloc(sets->set_capacity, sizeof *sets->set);
     sets->slot = calloc(sets->slot_count, sizeof *sets->slot);
     sets->bound = calloc(sets->bound_capacity, sizeof *sets->bound);
     sets->out_of_memory = !sets->set || !sets->slot || !sets->bound;
@@ -55,26 +56,9 @@ static bool grow_slots(pto_sets_t *sets) {
     return true;
 }
 
-static bool grow_sets(pto_sets_t *sets) {
-    struct pto_set_place *set = realloc(sets->set, 2 * (size_t)sets->set_capacity * sizeof *set);
-    if (!set)
-        return false;
-    sets->set = set;
-    sets->set_capacity *= 2;
-    return true;
-}
-
 /* Reserve room for the bounds of one more set; they are written before it is known whether the set is new. */
 static bool reserve_bounds(pto_sets_t *sets, size_t count) {
-    if (sets->bound_count + count <= sets->bound_capacity)
-        return true;
-    size_t capacity = 2 * (sets->bound_count + count);
-    int32_t *bound = realloc(sets->bound, capacity * sizeof *bound);
-    if (!bound)
-        return false;
-    sets->bound = bound;
-    sets->bound_capacity = capacity;
-    return true;
+    return PTO_RESERVE(sets->bound, sets->bound_capacity, sets->bound_count + count);
 }
 
 /* Intern the set whose bounds are at the end of sets->bound, past those in use. */
@@ -88,7 +72,7 @@ static int32_t intern(pto_sets_t *sets, int32_t run_count) {
             memcmp(sets->bound + known->bound_first, bound, 2 * (size_t)run_count * sizeof *bound) == 0)
             return sets->slot[place];
     }
-    if (sets->set_count == sets->set_capacity && !grow_sets(sets)) {
+    if (!PTO_RESERVE(sets->set, sets->set_capacity, sets->set_count + 1)) {
         sets->out_of_memory = true;
         return PTO_SET_NONE;
     }

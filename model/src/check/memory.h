@@ -18,7 +18,7 @@ typedef struct {
     size_t bound_capacity;
     struct pto_set_place *set;
     int32_t set_count;
-    int32_t set_capacity;
+    size_t set_capacity;
     int32_t *slot; /* open-addressed table of set numbers; 0 is free */
     size_t slot_count;
     bool out_of_memory;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/checked.h"
+#include "base/hash.h"
 #include "check/check_internal.h"
 
 /* --- accesses to shared memory -------------------------------------------------------------------------- */
@@ -67,13 +68,8 @@ static bool access_all(pto_checker_t *checker, int64_t rank, const pto_touches_t
 
 /* --- the order of combination --------------------------------------------------------------------------- */
 
-/* The finalizer of splitmix64: far from associative, so that each way to combine has its own number. */
-static uint64_t mix(uint64_t value) {
-    value += 0x9e3779b97f4a7c15u;
-    value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
-    value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
-    return value ^ (value >> 31);
-}
+/* Far from associative, so that each way to combine has its own number. */
+static uint64_t mix(uint64_t value) { return pto_mix(value + PTO_GOLDEN_GAMMA); }
 
 uint64_t pto_order_of(int32_t owner) { return mix((uint64_t)owner + 1); }
 

@@ -5,19 +5,14 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/grow.h"
 #include "check/check_internal.h"
 
 /* --- what a step touches -------------------------------------------------------------------------------- */
 
 static bool add_touch(pto_checker_t *checker, pto_touches_t *touches, pto_touch_t touch) {
-    if (touches->count == touches->capacity) {
-        int capacity = touches->capacity ? 2 * touches->capacity : 64;
-        pto_touch_t *item = realloc(touches->item, (size_t)capacity * sizeof *item);
-        if (!item)
-            return pto_check_out_of_memory(checker);
-        touches->item = item;
-        touches->capacity = capacity;
-    }
+    if (!PTO_RESERVE(touches->item, touches->capacity, touches->count + 1))
+        return pto_check_out_of_memory(checker);
     touches->item[touches->count++] = touch;
     return true;
 }
@@ -341,14 +336,8 @@ static bool check_sequence(pto_checker_t *checker) {
 /* --- stages at once: messages --------------------------------------------------------------------------- */
 
 static bool add_end(pto_checker_t *checker, pto_ends_t *ends, pto_end_t end) {
-    if (ends->count == ends->capacity) {
-        int64_t capacity = ends->capacity ? 2 * ends->capacity : 256;
-        pto_end_t *item = realloc(ends->item, (size_t)capacity * sizeof *item);
-        if (!item)
-            return pto_check_out_of_memory(checker);
-        ends->item = item;
-        ends->capacity = capacity;
-    }
+    if (!PTO_RESERVE(ends->item, ends->capacity, ends->count + 1))
+        return pto_check_out_of_memory(checker);
     ends->item[ends->count++] = end;
     return true;
 }
@@ -405,13 +394,8 @@ static void insert_ends(pto_ends_t *ends) {
 /* Sort stably by the rank of one end. */
 static bool sort_by(pto_checker_t *checker, pto_ends_t *ends, bool by_receiver) {
     pto_ends_t *sorted = &checker->sorted;
-    if (sorted->capacity < ends->count) {
-        pto_end_t *item = realloc(sorted->item, (size_t)ends->capacity * sizeof *item);
-        if (!item)
-            return pto_check_out_of_memory(checker);
-        sorted->item = item;
-        sorted->capacity = ends->capacity;
-    }
+    if (!PTO_RESERVE(sorted->item, sorted->capacity, ends->count))
+        return pto_check_out_of_memory(checker);
     memset(checker->tally, 0, ((size_t)checker->ranks + 1) * sizeof *checker->tally);
     for (int64_t i = 0; i < ends->count; i++)
         checker->tally[1 + (by_receiver ? ends->item[i].to : ends->item[i].from)]++;

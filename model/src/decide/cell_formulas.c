@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "decide/candidates.h"
 #include "plan/plan_internal.h"
 
@@ -148,11 +149,9 @@ static pto_status_t visit(const pto_plan_t *plan, bool in_chunks, void *context,
             *err = fault;
         return status;
     }
-    pto_candidate_t *grown = realloc(made->candidate, ((size_t)made->count + 1) * sizeof *grown);
-    if (!grown)
+    if (!PTO_EXTEND(made->candidate, made->count))
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for formulas");
-    made->candidate = grown;
-    grown[made->count++] = candidate;
+    made->candidate[made->count++] = candidate;
     return PTO_OK;
 }
 

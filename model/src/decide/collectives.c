@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/hash.h"
 #include "base/text_file.h"
 #include "formats/csv_table.h"
@@ -45,12 +46,10 @@ static int name_of(pto_collectives_t *collectives, pto_text_span_t field) {
     int found = pto_span_find(field, (const char *const *)collectives->name, collectives->name_count);
     if (found >= 0 || collectives->name_count == PTO_COLLECTIVES_NAME_MAX)
         return found;
-    char **grown = realloc(collectives->name, ((size_t)collectives->name_count + 1) * sizeof *grown);
-    if (!grown)
+    if (!PTO_EXTEND(collectives->name, collectives->name_count))
         return -1;
-    collectives->name = grown;
-    grown[collectives->name_count] = strndup(field.text, field.size);
-    return grown[collectives->name_count] ? collectives->name_count++ : -1;
+    collectives->name[collectives->name_count] = strndup(field.text, field.size);
+    return collectives->name[collectives->name_count] ? collectives->name_count++ : -1;
 }
 
 static pto_status_t read_name(const pto_csv_t *csv, int column, pto_text_span_t field, int16_t *name) {
@@ -180,14 +179,8 @@ static pto_status_t read_field(const pto_csv_t *csv, int column, pto_text_span_t
 
 static pto_status_t begin_row(void *table, int file, pto_error_t *err) {
     pto_collectives_t *collectives = table;
-    if (collectives->count == collectives->capacity) {
-        size_t capacity = collectives->capacity > 0 ? 2 * collectives->capacity : 1024;
-        pto_collective_row_t *grown = realloc(collectives->row, capacity * sizeof *grown);
-        if (!grown)
-            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for collectives");
-        collectives->row = grown;
-        collectives->capacity = capacity;
-    }
+    if (!PTO_RESERVE(collectives->row, collectives->capacity, collectives->count + 1))
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for collectives");
     collectives->row[collectives->count++] = (pto_collective_row_t){.file = file,
                                                                     .owners_per_gpu = 1,
                                                                     .datatype = PTO_DATATYPE_FLOAT,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/hash.h"
 #include "base/text_file.h"
 #include "formats/csv_table.h"
@@ -141,14 +142,8 @@ static pto_status_t read_field(const pto_csv_t *csv, int column, pto_text_span_t
 
 static pto_status_t begin_row(void *table, int file, pto_error_t *err) {
     pto_samples_t *samples = table;
-    if (samples->count == samples->capacity) {
-        size_t capacity = samples->capacity > 0 ? 2 * samples->capacity : 1024;
-        pto_sample_t *grown = realloc(samples->sample, capacity * sizeof *grown);
-        if (grown == NULL)
-            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for samples");
-        samples->sample = grown;
-        samples->capacity = capacity;
-    }
+    if (!PTO_RESERVE(samples->sample, samples->capacity, samples->count + 1))
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for samples");
     samples->sample[samples->count++] = (pto_sample_t){.file = file};
     return PTO_OK;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 const char *pto_statistic_name(pto_statistic_t statistic) {
     return statistic == PTO_STATISTIC_MIN ? "min" : "median";
 }
@@ -39,7 +41,7 @@ typedef struct {
     pto_score_t *score;
     entry_t *entry;
     int64_t entry_count;
-    int64_t cell_capacity;
+    size_t cell_capacity;
     pto_error_t *err;
 } work_t;
 
@@ -54,11 +56,9 @@ static pto_status_t note(work_t *work, int64_t count, const char *text) {
             score->note[i].count += count;
             return PTO_OK;
         }
-    pto_score_note_t *grown = realloc(score->note, ((size_t)score->note_count + 1) * sizeof *grown);
-    if (!grown)
+    if (!PTO_EXTEND(score->note, score->note_count))
         return out_of_memory(work->err);
-    score->note = grown;
-    pto_score_note_t *added = &grown[score->note_count++];
+    pto_score_note_t *added = &score->note[score->note_count++];
     added->count = count;
     snprintf(added->text, sizeof added->text, "%s", text);
     return PTO_OK;
@@ -300,14 +300,8 @@ static pto_status_t fill_cell(work_t *work, stretch_t *candidate, int count, int
 /* Append a cell to the score; NULL when out of memory. */
 static pto_score_cell_t *add_cell(work_t *work) {
     pto_score_t *score = work->score;
-    if (score->cell_count == work->cell_capacity) {
-        int64_t capacity = work->cell_capacity > 0 ? 2 * work->cell_capacity : 64;
-        pto_score_cell_t *grown = realloc(score->cell, (size_t)capacity * sizeof *grown);
-        if (!grown)
-            return NULL;
-        score->cell = grown;
-        work->cell_capacity = capacity;
-    }
+    if (!PTO_RESERVE(score->cell, work->cell_capacity, score->cell_count + 1))
+        return NULL;
     return &score->cell[score->cell_count++];
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/grow.h"
 #include "base/text_file.h"
 #include "decide/candidates.h"
 #include "portolan/progress.h"
@@ -66,11 +67,9 @@ static pto_status_t note_unpriced(pto_score_t *score, const pto_explanation_t *e
             known++;
         if (term->param || known < score->unpriced_count)
             continue;
-        char(*grown)[PTO_PARAM_KEY_MAX] = realloc(score->unpriced, ((size_t)known + 1) * sizeof *grown);
-        if (!grown)
+        if (!PTO_EXTEND(score->unpriced, known))
             return out_of_memory(err);
-        score->unpriced = grown;
-        memcpy(grown[score->unpriced_count++], term->key, sizeof term->key);
+        memcpy(score->unpriced[score->unpriced_count++], term->key, sizeof term->key);
     }
     return PTO_OK;
 }

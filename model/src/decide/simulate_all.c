@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "decide/candidates.h"
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
@@ -29,7 +30,7 @@ typedef struct {
     bool shown;   /* this is the call whose progress is */
     run_t *run;
     int64_t run_count;
-    int64_t run_room;
+    size_t run_room;
     pto_status_t *status; /* of each cell, and its reason */
     pto_error_t *reason;
 } batch_t;
@@ -38,15 +39,9 @@ typedef struct {
 
 static pto_status_t add_run(batch_t *batch, int64_t cell, pto_plan_t *plan, pto_extrapolation_t extrapolated,
                             pto_error_t *err) {
-    if (batch->run_count == batch->run_room) {
-        int64_t room = batch->run_room > 0 ? 2 * batch->run_room : 16;
-        run_t *grown = realloc(batch->run, (size_t)room * sizeof *grown);
-        if (!grown) {
-            pto_plan_destroy(plan);
-            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for simulations");
-        }
-        batch->run = grown;
-        batch->run_room = room;
+    if (!PTO_RESERVE(batch->run, batch->run_room, batch->run_count + 1)) {
+        pto_plan_destroy(plan);
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for simulations");
     }
     batch->run[batch->run_count++] =
         (run_t){.cell = cell, .plan = plan, .extrapolated = extrapolated, .status = PTO_ERR_INTERRUPTED};

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/names.h"
 #include "base/text_file.h"
 
@@ -161,11 +162,8 @@ static pto_status_t add_provenance(pto_csv_t *csv, pto_text_span_t line) {
     pto_text_span_t value =
         pto_span_trim((pto_text_span_t){equals + 1, body.size - (size_t)(equals - body.text) - 1});
     pto_csv_origin_t *origin = csv->origin;
-    pto_provenance_t *grown =
-        realloc(origin->provenance, ((size_t)origin->provenance_count + 1) * sizeof *grown);
-    if (!grown)
+    if (!PTO_EXTEND(origin->provenance, origin->provenance_count))
         return out_of_memory(csv);
-    origin->provenance = grown;
     pto_provenance_t added = {strndup(key.text, key.size), strndup(value.text, value.size),
                               origin->file_count - 1, csv->line};
     pto_status_t status = added.key && added.value ? check_machine(csv, &added) : out_of_memory(csv);
@@ -176,19 +174,16 @@ static pto_status_t add_provenance(pto_csv_t *csv, pto_text_span_t line) {
         free(added.value);
         return status;
     }
-    grown[origin->provenance_count++] = added;
+    origin->provenance[origin->provenance_count++] = added;
     return PTO_OK;
 }
 
 static pto_status_t add_path(pto_csv_t *csv) {
     pto_csv_origin_t *origin = csv->origin;
-    char **grown = realloc(origin->path, ((size_t)origin->file_count + 1) * sizeof *grown);
-    if (grown)
-        origin->path = grown;
-    char *copy = grown ? strdup(csv->path) : NULL;
+    char *copy = PTO_EXTEND(origin->path, origin->file_count) ? strdup(csv->path) : NULL;
     if (!copy)
         return out_of_memory(csv);
-    grown[origin->file_count++] = copy;
+    origin->path[origin->file_count++] = copy;
     return PTO_OK;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/text_file.h"
 
 #define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
@@ -29,15 +30,13 @@ const pto_error_row_t *pto_model_error_row(const pto_model_error_t *error, const
 /* --- ownership ------------------------------------------------------------------------------------------ */
 
 pto_error_row_t *pto_model_error_add(pto_model_error_t *error, const char *strategy) {
-    pto_error_row_t *grown = realloc(error->row, ((size_t)error->row_count + 1) * sizeof *grown);
-    if (!grown)
+    if (!PTO_EXTEND(error->row, error->row_count))
         return NULL;
-    error->row = grown;
     char *name = pto_text_copy(strategy);
     if (!name)
         return NULL;
-    grown[error->row_count] = (pto_error_row_t){.strategy = name};
-    return &grown[error->row_count++];
+    error->row[error->row_count] = (pto_error_row_t){.strategy = name};
+    return &error->row[error->row_count++];
 }
 
 bool pto_model_error_copy(const pto_model_error_t *from, pto_model_error_t *to) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/suggest.h"
 
 enum { KNOWN_MAX = 512 };
@@ -13,7 +14,7 @@ enum { KNOWN_MAX = 512 };
 typedef struct {
     pto_machine_param_t *param;
     int count;
-    int capacity;
+    size_t capacity;
     bool failed;
 } list_t;
 
@@ -25,15 +26,7 @@ typedef struct {
 
 static pto_machine_param_t *add(list_t *list, place_t place, const char *leaf) {
     static pto_machine_param_t nowhere;
-    if (list->count == list->capacity && !list->failed) {
-        int capacity = list->capacity > 0 ? 2 * list->capacity : 64;
-        pto_machine_param_t *grown = realloc(list->param, (size_t)capacity * sizeof *grown);
-        list->failed = !grown;
-        if (grown) {
-            list->param = grown;
-            list->capacity = capacity;
-        }
-    }
+    list->failed = list->failed || !PTO_RESERVE(list->param, list->capacity, list->count + 1);
     if (list->failed)
         return &nowhere;
     pto_machine_param_t *param = &list->param[list->count++];

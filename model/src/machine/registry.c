@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/text_file.h"
 
 #define FAMILY(form_, member, dimensions, ...)                                                               \
@@ -346,12 +347,10 @@ void pto_cell_clear(const pto_cell_t *cell) {
 /* --- rows ----------------------------------------------------------------------------------------------- */
 
 pto_cost_row_t *pto_cost_add(pto_cost_table_t *cost) {
-    pto_cost_row_t *grown = realloc(cost->row, ((size_t)cost->count + 1) * sizeof *grown);
-    if (!grown)
+    if (!PTO_EXTEND(cost->row, cost->count))
         return NULL;
-    cost->row = grown;
-    grown[cost->count] = (pto_cost_row_t){.below_bytes = INT64_MAX};
-    return &grown[cost->count++];
+    cost->row[cost->count] = (pto_cost_row_t){.below_bytes = INT64_MAX};
+    return &cost->row[cost->count++];
 }
 
 void pto_cost_truncate(pto_cost_table_t *cost, int count) {

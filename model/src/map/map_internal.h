@@ -2,10 +2,9 @@
 #ifndef PORTOLAN_MAP_INTERNAL_H
 #define PORTOLAN_MAP_INTERNAL_H
 
+#include "base/hash.h"
 #include "portolan/map.h"
 
-/* Numbers that are the same on every platform: the generator splitmix64 (Steele, Lea, Flood 2014). */
-uint64_t pto_map_random(uint64_t *state);
 /* A number from 0 to bound - 1. */
 int64_t pto_map_random_below(uint64_t *state, int64_t bound);
 

@@ -36,15 +36,8 @@ double pto_map_judge(const pto_flows_t *flows, const pto_places_t *places, pto_a
 
 /* --- random numbers ------------------------------------------------------------------------------------- */
 
-uint64_t pto_map_random(uint64_t *state) {
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 int64_t pto_map_random_below(uint64_t *state, int64_t bound) {
-    return (int64_t)(pto_map_random(state) % (uint64_t)bound);
+    return (int64_t)(pto_random(state) % (uint64_t)bound);
 }
 
 void pto_map_shuffle(uint64_t *state, int64_t count, int64_t *item) {

@@ -125,7 +125,7 @@ static uint64_t digest_matrix(uint64_t hash, const int64_t *number, int64_t coun
         lane[i] = fnv1a(hash, (uint64_t)i);
     for (int64_t at = 0; at < whole; at += LANES)
         for (int i = 0; i < LANES; i++)
-            lane[i] = (lane[i] ^ (uint64_t)number[at + i]) * 0x9e3779b97f4a7c15u;
+            lane[i] = (lane[i] ^ (uint64_t)number[at + i]) * PTO_GOLDEN_GAMMA;
     for (int i = 0; i < LANES; i++)
         hash = fnv1a(hash, lane[i]);
     for (int64_t at = whole; at < count; at++)
@@ -230,7 +230,7 @@ static users_t users_of(const pto_plan_t *plan, int64_t rank) {
 
 /* Numbers times weights, of which none is like another. */
 static uint64_t weighed(const pto_request_t *request, bool host, int64_t source, int64_t destination) {
-    uint64_t weight = pto_mix(((uint64_t)source << 32) + (uint64_t)destination + pto_golden_gamma);
+    uint64_t weight = pto_mix(((uint64_t)source << 32) + (uint64_t)destination + PTO_GOLDEN_GAMMA);
     int64_t bytes = host ? pto_request_host_bytes(request, source, destination)
                          : pto_request_bytes(request, source, destination);
     return (uint64_t)bytes * weight;

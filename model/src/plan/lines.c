@@ -23,6 +23,7 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "plan/plan_internal.h"
 
 /* What is known about a rank as a peer. EMPTY: a store to it has no bytes. */
@@ -227,21 +228,16 @@ typedef struct {
 typedef struct {
     range_t *item;
     int count;
-    int capacity;
+    size_t capacity;
     bool by_other; /* the next ones */
     bool out_of_memory;
 } ranges_t;
 
 static bool add_range(void *context, int64_t offset_bytes, int64_t bytes) {
     ranges_t *ranges = context;
-    if (ranges->count == ranges->capacity) {
-        int capacity = 2 * ranges->capacity + 16;
-        range_t *item = realloc(ranges->item, (size_t)capacity * sizeof *item);
-        ranges->out_of_memory |= !item;
-        if (!item)
-            return false;
-        ranges->item = item;
-        ranges->capacity = capacity;
+    if (!PTO_RESERVE(ranges->item, ranges->capacity, ranges->count + 1)) {
+        ranges->out_of_memory = true;
+        return false;
     }
     ranges->item[ranges->count++] = (range_t){offset_bytes, offset_bytes + bytes, ranges->by_other};
     return true;

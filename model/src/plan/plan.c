@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/grow.h"
 #include "plan/plan_internal.h"
 #include "portolan/builder.h"
 
@@ -30,15 +31,10 @@ static bool is_misused(pto_builder_t *builder, bool wrong, const char *misuse) {
 }
 
 static int list_add(pto_builder_t *builder, pto_list_t *list, const void *item, size_t item_size) {
-    if (list->count == list->capacity) {
-        int capacity = list->capacity ? 2 * list->capacity : 64;
-        void *grown = realloc(list->item, (size_t)capacity * item_size);
-        if (!grown) {
-            builder->out_of_memory = true;
-            return 0;
-        }
-        list->item = grown;
-        list->capacity = capacity;
+    if ((size_t)list->count >= list->capacity &&
+        !pto_array_reserve(&list->item, &list->capacity, (size_t)list->count + 1, item_size)) {
+        builder->out_of_memory = true;
+        return 0;
     }
     memcpy((char *)list->item + (size_t)list->count * item_size, item, item_size);
     return list->count++;

@@ -8,7 +8,7 @@
 typedef struct {
     void *item;
     int count;
-    int capacity;
+    size_t capacity;
 } pto_list_t;
 
 struct pto_plan {

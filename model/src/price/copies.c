@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "plan/plan_internal.h"
 
 /* One copy of one rank. */
@@ -288,14 +289,8 @@ static pto_time_t drop_held(pto_copy_queue_t *queue, int64_t who) {
 
 bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger_t *mine, bool explain) {
     pto_time_t until = pto_time_max(drop_held(queue, who), pto_time_add(mine->time, queue->hold));
-    if (queue->count == queue->capacity) {
-        int capacity = queue->capacity > 0 ? 2 * queue->capacity : 16;
-        pto_held_copy_t *grown = realloc(queue->held, (size_t)capacity * sizeof *grown);
-        if (!grown)
-            return false;
-        queue->held = grown;
-        queue->capacity = capacity;
-    }
+    if (!PTO_RESERVE(queue->held, queue->capacity, queue->count + 1))
+        return false;
     queue->held[queue->count++] = (pto_held_copy_t){who, until};
     return pto_ledger_follow(&queue->last, mine, explain);
 }

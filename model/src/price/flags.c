@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "price/pricing.h"
 
 enum { BY_ALL = -1 }; /* a raise where actors are not exact: it is never taken, only moved forward */
@@ -41,17 +42,11 @@ static void forget_taken(pto_raises_t *raises) {
 
 /* Add a raise at the end of the list. */
 static void add_raise(pto_pricing_t *pricing, pto_raises_t *raises, int64_t from, pto_raised_at_t *by) {
-    if (raises->count == raises->capacity)
+    if ((size_t)raises->count == raises->capacity)
         forget_taken(raises);
-    if (raises->count == raises->capacity) {
-        int capacity = raises->capacity ? 2 * raises->capacity : 4;
-        pto_raise_t *grown = realloc(raises->item, (size_t)capacity * sizeof *grown);
-        if (!grown) {
-            pricing->out_of_memory = true;
-            return;
-        }
-        raises->item = grown;
-        raises->capacity = capacity;
+    if (!PTO_RESERVE(raises->item, raises->capacity, raises->count + 1)) {
+        pricing->out_of_memory = true;
+        return;
     }
     raises->unsorted =
         raises->unsorted || (raises->count > 0 && raises->item[raises->count - 1].from >= from);

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 typedef pto_formula_sum_t sum_t;
 
 /* Longer prices are refused: what looks for equal operations takes time with their square. */
@@ -12,20 +14,10 @@ enum { RECORDS_MAX = 20000, OPERATIONS_MAX = 4000 };
 /* A sum of terms that is this share of them, or less, is what rounding left of nothing. */
 static const double cancelled = 1e-12;
 
-/* Room for one more item. */
-static bool make_room(pto_formulas_t *made, void **items, int count, int *capacity, size_t size) {
-    if (count < *capacity)
-        return true;
-    int wanted = *capacity > 0 ? 2 * *capacity : 64;
-    void *grown = realloc(*items, (size_t)wanted * size);
-    if (!grown) {
-        made->failed = true;
-        return false;
-    }
-    *items = grown;
-    *capacity = wanted;
-    return true;
-}
+/* Room for one more item of a table of pto_formulas_t. */
+#define MAKE_ROOM(made, table)                                                                               \
+    (PTO_RESERVE((made)->table, (made)->table##_capacity, (made)->table##_count + 1) ||                      \
+     ((made)->failed = true, false))
 
 /* --- sums ----------------------------------------------------------------------------------------------- */
 
@@ -40,7 +32,7 @@ static double high_of(const pto_formulas_t *made, int of) {
 }
 
 static void put_term(pto_formulas_t *made, sum_t *sum, pto_formula_term_t term) {
-    if (!make_room(made, (void **)&made->term, made->term_count, &made->term_capacity, sizeof *made->term))
+    if (!MAKE_ROOM(made, term))
         return;
     made->term[made->term_count++] = term;
     sum->count++;
@@ -131,8 +123,7 @@ static sum_t operate(pto_formulas_t *made, pto_formula_op_t op, sum_t a, sum_t b
              equal(made, &made->operation[found].b, &b)))
         found++;
     if (found == made->operation_count) {
-        if (!make_room(made, (void **)&made->operation, found, &made->operation_capacity,
-                       sizeof *made->operation))
+        if (!MAKE_ROOM(made, operation))
             return number(0);
         bound(&operation);
         made->operation[made->operation_count++] = operation;
@@ -201,8 +192,7 @@ static int put_guard(pto_formulas_t *made, pto_formula_guard_t guard) {
         i++;
     if (i < made->guard_count)
         return i;
-    if (!make_room(made, (void **)&made->guard, made->guard_count, &made->guard_capacity,
-                   sizeof *made->guard))
+    if (!MAKE_ROOM(made, guard))
         return -1;
     made->guard[made->guard_count++] = guard;
     return i;
@@ -221,8 +211,7 @@ static void compare(pto_formulas_t *made, const pto_tape_record_t *record, sum_t
     for (int i = first; i < made->condition_count; i++)
         if (made->condition[i].guard == index && made->condition[i].holds == holds)
             return;
-    if (make_room(made, (void **)&made->condition, made->condition_count, &made->condition_capacity,
-                  sizeof *made->condition))
+    if (MAKE_ROOM(made, condition))
         made->condition[made->condition_count++] = (pto_formula_condition_t){index, holds};
 }
 
@@ -277,8 +266,7 @@ pto_status_t pto_formulas_add(pto_formulas_t *formulas, const pto_tape_t *tape, 
         free(sum);
         return pto_error_set(err, PTO_ERR_TOO_LARGE, "the price has too many operations on the parameters");
     }
-    if (formulas->failed || !make_room(formulas, (void **)&formulas->formula, formulas->formula_count,
-                                       &formulas->formula_capacity, sizeof *formulas->formula)) {
+    if (formulas->failed || !MAKE_ROOM(formulas, formula)) {
         free(sum);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a formula");
     }

@@ -69,15 +69,20 @@ typedef struct {
 typedef struct {
     const pto_formula_variable_t *variable; /* borrowed */
     int variable_count;
-    int term_count, term_capacity;
+    int term_count;
+    size_t term_capacity;
     pto_formula_term_t *term;
-    int operation_count, operation_capacity;
+    int operation_count;
+    size_t operation_capacity;
     pto_formula_operation_t *operation;
-    int guard_count, guard_capacity;
+    int guard_count;
+    size_t guard_capacity;
     pto_formula_guard_t *guard;
-    int condition_count, condition_capacity;
+    int condition_count;
+    size_t condition_capacity;
     pto_formula_condition_t *condition;
-    int formula_count, formula_capacity;
+    int formula_count;
+    size_t formula_capacity;
     pto_formula_t *formula;
     bool failed; /* out of memory */
 } pto_formulas_t;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "price/traffic.h"
 
 /* --- one stage of one actor ----------------------------------------------------------------------------- */
@@ -21,15 +22,7 @@ static bool same_entry(const pto_entry_t *a, const pto_entry_t *b) {
 }
 
 static bool ledger_reserve(pto_ledger_t *ledger, int count) {
-    if (count <= ledger->entry_capacity)
-        return true;
-    int capacity = count > 16 ? 2 * count : 16;
-    pto_entry_t *grown = realloc(ledger->entry, (size_t)capacity * sizeof *grown);
-    if (!grown)
-        return false;
-    ledger->entry = grown;
-    ledger->entry_capacity = capacity;
-    return true;
+    return PTO_RESERVE(ledger->entry, ledger->entry_capacity, count);
 }
 
 /* Add to the count of an addend that the ledger has, or give it one more. */

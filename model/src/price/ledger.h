@@ -22,7 +22,7 @@ typedef struct {
 typedef struct {
     pto_time_t time;
     int entry_count;
-    int entry_capacity;
+    size_t entry_capacity;
     pto_entry_t *entry;
 } pto_ledger_t;
 
@@ -307,7 +307,7 @@ typedef struct {
  * copies'). */
 typedef struct {
     int count;
-    int capacity;
+    size_t capacity;
     pto_held_copy_t *held; /* of each process, in the order of their latest copies */
     pto_time_t hold;       /* of the one that has entered last */
     pto_ledger_t last;     /* where the last one's process stood at its end */

@@ -68,7 +68,7 @@ typedef struct {
 typedef struct {
     pto_raise_t *item;
     int count;
-    int capacity;
+    size_t capacity;
     int pending;   /* not taken */
     bool unsorted; /* not in the order of the actors that raised them */
 } pto_raises_t;

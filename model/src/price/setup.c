@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "plan/plan_internal.h"
 #include "price/ledger.h"
 
@@ -22,7 +23,7 @@ typedef enum { NOT_KNOWN, EMPTY, NOT_EMPTY } emptiness_t;
 typedef struct {
     opening_t *item;
     int count;
-    int capacity;
+    size_t capacity;
     int64_t process;        /* counted from 1 */
     int64_t ranks;          /* those below can be opened: memory is shared within a node */
     int64_t *opened_by;     /* per rank and allocation: the last process that opened it; 0: none */
@@ -98,14 +99,8 @@ static pto_status_t note_opening(const survey_t *survey, const pto_slice_t *slic
         openings->opened_bytes[place] = opening_of(survey, slice->buffer, holder).bytes;
     openings->opened_by[place] = openings->process;
     opening_t opening = {holder, is_users ? slice->buffer : TEMPORARIES, openings->opened_bytes[place]};
-    if (openings->count == openings->capacity) {
-        int capacity = openings->capacity > 0 ? 2 * openings->capacity : 16;
-        opening_t *grown = realloc(openings->item, (size_t)capacity * sizeof *grown);
-        if (!grown)
-            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan's setup");
-        openings->item = grown;
-        openings->capacity = capacity;
-    }
+    if (!PTO_RESERVE(openings->item, openings->capacity, openings->count + 1))
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan's setup");
     openings->item[openings->count++] = opening;
     return PTO_OK;
 }

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 enum { COUNT_ALL_MAX = 256 };
 
 static pto_level_t position_level(const pto_layout_t *layout, int64_t per_gpu, int64_t a, int64_t b) {
@@ -446,10 +448,9 @@ static bool same_layout(const pto_layout_t *a, const pto_layout_t *b) {
 
 /* Fibonacci hashing. */
 static int place_of(const pto_traffic_key_t *key) {
-    static const uint64_t golden = 0x9e3779b97f4a7c15u;
     uint64_t hash = (uint64_t)key->group << 8 | (uint64_t)key->kind;
     for (int i = 0; i < PTO_TRAFFIC_KEY_NUMBERS; i++)
-        hash = ((hash << 5 | hash >> 59) ^ (uint64_t)key->number[i]) * golden;
+        hash = ((hash << 5 | hash >> 59) ^ (uint64_t)key->number[i]) * PTO_GOLDEN_GAMMA;
     return (int)(hash >> 32) & (PTO_TRAFFIC_CACHED - 1);
 }
 

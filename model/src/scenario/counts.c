@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/grow.h"
 #include "base/text_file.h"
 #include "formats/csv_line.h"
 #include "portolan/units.h"
@@ -15,7 +16,7 @@
 #include "scenario/pair_rows.h"
 #include "scenario/skew.h"
 
-enum { FIRST_CAPACITY = 1 << 10, CELL_MAX = 64 };
+enum { CELL_MAX = 64 };
 
 static const size_t file_bytes_max = (size_t)256 << 20;
 
@@ -51,7 +52,7 @@ typedef struct {
     int line;
     int64_t *value;
     int64_t count;
-    int64_t capacity;
+    size_t capacity;
     int64_t columns; /* of the first row; 0 before it ends */
     int64_t rows;
     int64_t total;
@@ -68,14 +69,8 @@ static pto_status_t append(csv_t *csv, const char *place, int64_t bytes) {
         return fail_at(csv, place, PTO_ERR_RANGE,
                        csv->is_list ? "the list sums to more than 9223372036854775807 bytes"
                                     : "the matrix sums to more than 9223372036854775807 bytes");
-    if (csv->count == csv->capacity) {
-        int64_t capacity = csv->capacity > 0 ? 2 * csv->capacity : FIRST_CAPACITY;
-        int64_t *larger = realloc(csv->value, (size_t)capacity * sizeof *larger);
-        if (!larger)
-            return fail_at(csv, place, PTO_ERR_MEMORY, "out of memory");
-        csv->value = larger;
-        csv->capacity = capacity;
-    }
+    if (!PTO_RESERVE(csv->value, csv->capacity, csv->count + 1))
+        return fail_at(csv, place, PTO_ERR_MEMORY, "out of memory");
     csv->value[csv->count++] = bytes;
     return PTO_OK;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/text_file.h"
 #include "formats/csv_table.h"
 #include "portolan/scenario.h"
@@ -21,21 +22,15 @@ typedef struct {
 
 typedef struct {
     int64_t count;
-    int64_t capacity;
+    size_t capacity;
     row_t *row;
 } rows_t;
 
 static pto_status_t begin_row(void *table, int file, pto_error_t *err) {
     rows_t *rows = table;
     (void)file;
-    if (rows->count == rows->capacity) {
-        int64_t capacity = rows->capacity > 0 ? 2 * rows->capacity : 64;
-        row_t *grown = realloc(rows->row, (size_t)capacity * sizeof *grown);
-        if (!grown)
-            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a placement");
-        rows->row = grown;
-        rows->capacity = capacity;
-    }
+    if (!PTO_RESERVE(rows->row, rows->capacity, rows->count + 1))
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a placement");
     rows->row[rows->count++] = (row_t){.process = 0};
     return PTO_OK;
 }

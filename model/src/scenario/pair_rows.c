@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "base/checked.h"
+#include "base/grow.h"
 #include "formats/csv_table.h"
 
-enum { FIRST_CAPACITY = 256, ORDER_MAX = 11585 }; /* a matrix of 1 GiB */
+enum { ORDER_MAX = 11585 }; /* a matrix of 1 GiB */
 
 typedef enum {
     COLUMN_SOURCE,
@@ -40,14 +41,8 @@ typedef struct {
 static pto_status_t begin_row(void *table, int file, pto_error_t *err) {
     rows_t *rows = table;
     (void)file;
-    if (rows->count == rows->capacity) {
-        size_t capacity = rows->capacity > 0 ? 2 * rows->capacity : FIRST_CAPACITY;
-        row_t *larger = realloc(rows->row, capacity * sizeof *larger);
-        if (!larger)
-            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a matrix");
-        rows->row = larger;
-        rows->capacity = capacity;
-    }
+    if (!PTO_RESERVE(rows->row, rows->capacity, rows->count + 1))
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a matrix");
     rows->row[rows->count++] = (row_t){.is_counted = true};
     return PTO_OK;
 }

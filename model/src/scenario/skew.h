@@ -2,6 +2,7 @@
 #ifndef PTO_SCENARIO_SKEW_H
 #define PTO_SCENARIO_SKEW_H
 
+#include "base/hash.h"
 #include "portolan/scenario.h"
 
 /* What all pairs have in common. */
@@ -11,35 +12,26 @@ typedef struct {
     uint64_t hash;
 } pto_skew_t;
 
-static const uint64_t pto_golden_gamma = 0x9e3779b97f4a7c15u;
-
-/* The output function of splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators). */
-static inline uint64_t pto_mix(uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 /* Of counts of the kind PTO_COUNTS_SKEW. */
 static inline pto_skew_t pto_skew_of(const pto_counts_t *counts, int64_t bytes) {
     double product = (double)bytes * counts->skew;
     int64_t spread = product >= (double)bytes ? bytes : (int64_t)product;
     if (spread > INT64_MAX - bytes)
         spread = INT64_MAX - bytes;
-    return (pto_skew_t){bytes - spread, 2 * (uint64_t)spread + 1, pto_mix(counts->seed + pto_golden_gamma)};
+    return (pto_skew_t){bytes - spread, 2 * (uint64_t)spread + 1, pto_mix(counts->seed + PTO_GOLDEN_GAMMA)};
 }
 
 /* What all pairs of a source have in common. */
 static inline uint64_t pto_skew_source(const pto_skew_t *skew, int64_t source) {
-    return pto_mix(skew->hash + (uint64_t)source + pto_golden_gamma);
+    return pto_mix(skew->hash + (uint64_t)source + PTO_GOLDEN_GAMMA);
 }
 
 static inline int64_t pto_skew_bytes_from(const pto_skew_t *skew, uint64_t source_hash, int64_t destination) {
-    uint64_t hash = pto_mix(source_hash + (uint64_t)destination + pto_golden_gamma), width = skew->width;
+    uint64_t hash = pto_mix(source_hash + (uint64_t)destination + PTO_GOLDEN_GAMMA), width = skew->width;
     if (hash < width) { /* else it is at least 2^64 modulo width, which costs a division */
         uint64_t unfair = (0 - width) % width;
         while (hash < unfair)
-            hash = pto_mix(hash + pto_golden_gamma);
+            hash = pto_mix(hash + PTO_GOLDEN_GAMMA);
     }
     return skew->least_bytes + (int64_t)(hash % width);
 }

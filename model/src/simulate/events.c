@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 /* Add as many buckets as there are. */
 static bool add_buckets(pto_agenda_t *agenda) {
     uint32_t count = agenda->heap_room > 0 ? agenda->heap_room : 256;
@@ -86,7 +88,7 @@ static void pop_key(pto_agenda_t *agenda) {
 static pto_agenda_bucket_t **recent_place(pto_agenda_t *agenda, double time_s, bool late) {
     uint64_t bits;
     memcpy(&bits, &time_s, sizeof bits);
-    bits = (bits ^ (uint64_t)late) * 0x9e3779b97f4a7c15u;
+    bits = (bits ^ (uint64_t)late) * PTO_GOLDEN_GAMMA;
     return &agenda->recent[bits >> (64 - PTO_AGENDA_RECENT_BITS)];
 }
 

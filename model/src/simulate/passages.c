@@ -3,6 +3,7 @@
  * that reaches their block to the last one that leaves it. */
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "simulate/simulate_internal.h"
 
 void pto_passages_begin(pto_sim_t *sim, uint32_t procs) {
@@ -95,14 +96,8 @@ static void make_passage(const pto_sim_t *sim, pto_passage_t *made) {
 static pto_passage_block_t *add_block(pto_sim_t *sim) {
     pto_passages_t *passages = &sim->passages;
     size_t moves = (size_t)passages->most_steps * PTO_PASSAGES_PER_BLOCK;
-    if (passages->block_count == passages->block_room) {
-        int64_t room = passages->block_room > 0 ? 2 * passages->block_room : 16;
-        pto_passage_block_t **grown = realloc(passages->block, (size_t)room * sizeof(pto_passage_block_t *));
-        if (!grown)
-            return NULL;
-        passages->block = grown;
-        passages->block_room = room;
-    }
+    if (!PTO_RESERVE(passages->block, passages->block_room, passages->block_count + 1))
+        return NULL;
     pto_passage_block_t *block = malloc(sizeof *block + moves * sizeof *block->move);
     if (!block)
         return NULL;

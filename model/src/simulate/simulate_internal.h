@@ -30,6 +30,7 @@
 
 #include <assert.h>
 
+#include "base/hash.h"
 #include "portolan/simulate.h"
 #include "simulate/events.h"
 #include "simulate/ranks.h"
@@ -295,7 +296,7 @@ static inline const pto_known_cost_t *pto_sim_message_cost(pto_sim_t *sim, const
     const pto_known_cost_t *last = sim->last_cost[level];
     if (last && last->bytes == bytes && last->rest == rest)
         return last;
-    uint64_t hash = ((uint64_t)bytes ^ rest << 16) * 0x9e3779b97f4a7c15u;
+    uint64_t hash = ((uint64_t)bytes ^ rest << 16) * PTO_GOLDEN_GAMMA;
     pto_known_cost_t *place = &sim->cost[hash >> (64 - PTO_KNOWN_COSTS_BITS)];
     if (place->bytes != bytes || place->rest != rest)
         pto_sim_compute_cost(sim, at, moved, step, level, bytes, place);
@@ -358,7 +359,7 @@ void pto_sims_run_events(pto_sims_t *all, pto_agenda_t *agenda);
 /* Added for each message that a rank expects and subtracted for each that arrives. A sum of 0 at a stage's
  * end shows that they are the same messages, in any order, without a list of them. */
 static inline uint64_t pto_sim_message_digest(int64_t source, int64_t bytes) { /* constants: SplitMix64 */
-    uint64_t hash = ((uint64_t)source + 1) * 0x9e3779b97f4a7c15u + (uint64_t)bytes;
+    uint64_t hash = ((uint64_t)source + 1) * PTO_GOLDEN_GAMMA + (uint64_t)bytes;
     hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9u;
     return hash ^ (hash >> 27);
 }

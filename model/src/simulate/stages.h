@@ -140,7 +140,7 @@ typedef struct {
     pto_passage_t *last;         /* that was made */
     pto_passage_block_t **block; /* NULL: freed */
     int64_t block_count;
-    int64_t block_room;
+    size_t block_room;
     int64_t oldest;    /* the first block that is not freed */
     uint32_t starting; /* processes that are at `start` */
     int most_steps;    /* of a stage */

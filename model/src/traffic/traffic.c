@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "base/grow.h"
 #include "base/names.h"
 #include "plan/plan_internal.h"
 
@@ -13,8 +14,6 @@ PTO_NAME_FUNCTION(
     {[PTO_TRAFFIC_MESSAGE] = "message", [PTO_TRAFFIC_ACCESS] = "access", [PTO_TRAFFIC_NCCL] = "nccl"});
 
 /* --- the table ------------------------------------------------------------------------------------------ */
-
-enum { FIRST_CAPACITY = 1024 };
 
 typedef struct {
     pto_traffic_pair_t *pair;
@@ -62,13 +61,7 @@ static bool make_room(table_t *table) {
     condense(table);
     if (table->count < table->capacity / 2)
         return true;
-    size_t capacity = table->capacity > 0 ? 2 * table->capacity : FIRST_CAPACITY;
-    pto_traffic_pair_t *larger = realloc(table->pair, capacity * sizeof *larger);
-    if (!larger)
-        return false;
-    table->pair = larger;
-    table->capacity = capacity;
-    return true;
+    return PTO_RESERVE(table->pair, table->capacity, table->capacity + 1);
 }
 
 static bool add_pair(table_t *table, const pto_traffic_pair_t *pair) {
