@@ -203,6 +203,11 @@ const pto_option_t pto_workload_options[] = {
     {"procs-per-gpu", "N", "processes per GPU (default: the machine's cores, divided evenly)",
      STORE(COUNT, scenario.layout.procs_per_gpu)},
     MEMORY_OPTIONS,
+    {"grid", "NAME=N[,NAME=N]", "sizes of the grid's dimensions; 0: as many as fill the layout",
+     STORE(TEXT, grid)},
+    {"compute-scale", "FACTOR",
+     "computation takes FACTOR times what the workload says, as on other GPUs; default 1",
+     STORE(NUMBER, compute_scale), .least = 1e-6, .most = 1e6},
     {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", .apply = pto_option_apply_strategy,
      .word_at = pto_option_strategy_at},
     {.name = NULL}};

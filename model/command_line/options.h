@@ -54,7 +54,9 @@ struct pto_options {
     bool all;
     bool compare; /* predict, pick: before and after --what-if */
     bool two_sweeps;
-    bool simulate; /* step: besides prices */
+    bool simulate;        /* step: besides prices */
+    const char *grid;     /* step: sizes of dimensions, borrowed from argv; NULL: the workload's */
+    double compute_scale; /* step: of the workload's computation; 0: not given */
     bool unroll;
     bool commutative;     /* export */
     const char *upgrades; /* upgrade: a file, borrowed from argv; NULL: the standard ones */

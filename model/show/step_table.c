@@ -314,6 +314,24 @@ static void print_all_routes(FILE *stream, const pto_step_prediction_t *step, co
 
 /* --- notes ---------------------------------------------------------------------------------------------- */
 
+const char *pto_step_compute_of(const pto_step_prediction_t *step, const pto_options_t *options) {
+    const char *path = step->workload->machine_path; /* of a machine that --machine has replaced */
+    const char *name = path ? pto_file_name(path) : NULL;
+    return name && strcmp(name, pto_machine_name(options->machine)) != 0 ? name : NULL;
+}
+
+/* Whose computation the step has: it does not follow from the machine. */
+static void print_computation(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options) {
+    const char *of = pto_step_compute_of(step, options);
+    if (step->compute_s <= 0 || (!of && options->compute_scale == 0))
+        return;
+    if (options->compute_scale > 0)
+        pto_print_head(stream, "compute", "%g times the workload's%s%s", options->compute_scale,
+                       of ? ", which is for " : "", of ? of : "");
+    else
+        pto_print_head(stream, "compute", "the workload's, for %s (--compute-scale)", of);
+}
+
 static void print_header(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options) {
     const pto_workload_t *workload = step->workload;
     pto_print_note(stream, "portolan step: %s", workload->name);
@@ -324,6 +342,7 @@ static void print_header(FILE *stream, const pto_step_prediction_t *step, const 
         fprintf(stream, "%s%s %lld", d == 0 ? "# grid       " : " x ", workload->dim[d].name,
                 (long long)workload->dim[d].size);
     fputs(workload->dim_count > 0 ? "\n" : "", stream);
+    print_computation(stream, step, options);
 }
 
 static void print_marks(FILE *stream, const pto_step_prediction_t *step) {

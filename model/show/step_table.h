@@ -19,6 +19,9 @@ int pto_step_by_time(const void *a, const void *b);
 void pto_print_step_simulations(FILE *stream, const pto_step_prediction_t *step,
                                 const pto_step_simulation_t *simulation, int count);
 
+/* The machine that the workload names, whose GPUs its computation is for, where --machine names another. */
+const char *pto_step_compute_of(const pto_step_prediction_t *step, const pto_options_t *options);
+
 /* The cheapest prediction of a call. */
 const pto_prediction_t *pto_step_best(const pto_step_prediction_t *step, int call,
                                       const pto_strategy_t **strategy);

@@ -35,6 +35,10 @@ static const char usage[] =
     "\n"
     "  portolan step llm-training\n"
     "  portolan step llm-training --nodes 256 --what-if 'injection.*=/2'\n"
+    "  portolan step llm-training --machine dgx-h100 --gpus-per-node 8 --grid tensor=8 --compute-scale 0.2\n"
+    "\n"
+    "Computation takes what the workload says, whatever the machine: its GPUs may be others "
+    "(--compute-scale).\n"
     "\n"
     "--simulate lets all communicators of a call, and all calls at once, compete for the processes, NICs "
     "and\n"
@@ -267,6 +271,7 @@ static void print_json_simulation(const pto_step_prediction_t *step, const pto_s
 
 static void print_json(const pto_step_prediction_t *step, const pto_options_t *options,
                        const simulations_t *simulations) {
+    const char *of = pto_step_compute_of(step, options);
     pto_caveats_t caveats = {.count = 0};
     pto_print_json_start(stdout, options->machine);
     printf(", \"workload\": ");
@@ -275,7 +280,11 @@ static void print_json(const pto_step_prediction_t *step, const pto_options_t *o
     pto_step_caveats_add_all(step, &caveats);
     printf(", \"not_priced\": ");
     pto_print_json_keys(stdout, &caveats);
-    printf(", \"compute_s\": %.9g, \"calls\": [", step->compute_s);
+    printf(", \"compute_s\": %.9g, \"compute_scale\": %.9g, \"compute_of\": ", step->compute_s,
+           options->compute_scale > 0 ? options->compute_scale : 1);
+    if (of)
+        pto_print_json_string(stdout, of);
+    printf(of ? ", \"calls\": [" : "null, \"calls\": [");
     for (int i = 0; i < step->workload->call_count; i++)
         print_json_call(step, i);
     printf("\n], \"totals\": [");

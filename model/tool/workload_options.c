@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text_file.h"
+#include "portolan/units.h"
 
 /* The layout is changed by options and what-ifs as that of a scenario. */
 static pto_status_t take_layout(pto_options_t *options, const pto_workload_t *workload, pto_error_t *err) {
@@ -61,6 +62,50 @@ static pto_status_t open_machine(pto_options_t *options, pto_workload_t *workloa
     return status;
 }
 
+static pto_status_t set_dimension(pto_workload_t *workload, const char *name, const char *size,
+                                  pto_error_t *err) {
+    for (int d = 0; d < workload->dim_count; d++)
+        if (strcmp(workload->dim[d].name, name) == 0) {
+            pto_status_t status = pto_int64_parse(size, &workload->dim[d].size, err);
+            return status == PTO_OK && workload->dim[d].size < 0
+                       ? pto_error_set(err, PTO_ERR_RANGE, "%s=%s: the size is below 0", name, size)
+                       : status;
+        }
+    return pto_error_set(err, PTO_ERR_NOT_FOUND, "'%s' is not a dimension of the workload's grid", name);
+}
+
+/* As in data=64,tensor=4. */
+static pto_status_t change_grid(const char *text, pto_workload_t *workload, pto_error_t *err) {
+    char *copy = strdup(text), *rest = copy;
+    pto_status_t status = copy ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    for (char *part; status == PTO_OK && (part = strtok_r(rest, ",", &rest));) {
+        char *equals = strchr(part, '=');
+        if (equals)
+            *equals = '\0';
+        status = equals ? set_dimension(workload, part, equals + 1, err)
+                        : pto_error_set(err, PTO_ERR_TYPE, "'%s' is not NAME=N", part);
+    }
+    free(copy);
+    int open = 0;
+    for (int d = 0; d < workload->dim_count; d++)
+        open += workload->dim[d].size == 0;
+    if (status == PTO_OK && open > 1)
+        return pto_error_set(err, PTO_ERR_RANGE, "only one size can be left open by a 0");
+    workload->grid_place = (pto_place_t){0};
+    return status;
+}
+
+/* What options change besides the layout. */
+static pto_status_t change_workload(pto_options_t *options, pto_workload_t *workload, pto_error_t *err) {
+    pto_error_t fault = {.status = PTO_OK};
+    for (int i = 0; i < workload->call_count && options->compute_scale > 0; i++)
+        workload->call[i].compute_s *= options->compute_scale;
+    if (!options->grid || change_grid(options->grid, workload, &fault) == PTO_OK)
+        return PTO_OK;
+    options->by_option = true;
+    return pto_error_set(err, fault.status, "--grid: %s", fault.message);
+}
+
 /* Every call takes one of the strategies that --strategy names. */
 static pto_status_t give_strategies(const pto_scenario_t *from, pto_workload_t *workload, pto_error_t *err) {
     for (int i = 0; i < workload->call_count; i++) {
@@ -82,6 +127,8 @@ static pto_status_t give_strategies(const pto_scenario_t *from, pto_workload_t *
 
 pto_status_t pto_options_bind_workload(pto_options_t *options, pto_workload_t *workload, pto_error_t *err) {
     pto_status_t status = open_machine(options, workload, err);
+    if (status == PTO_OK)
+        status = change_workload(options, workload, err);
     if (status == PTO_OK && options->has_strategies)
         status = give_strategies(&options->scenario, workload, err);
     return status == PTO_OK ? pto_workload_bind(workload, options->machine, err) : status;

@@ -83,9 +83,8 @@ static pto_status_t complete_grid(pto_workload_t *workload, pto_error_t *err) {
                  GPUS_MAX);
     else if (workload->dim_count > 0 && !fits)
         snprintf(message, sizeof message,
-                 "grid: %lld processes%s, but the layout has %lld %s; change the nodes (--nodes), or make a "
-                 "size of "
-                 "the grid 0, which is filled in",
+                 "grid: %lld processes%s, but the layout has %lld %s; change the nodes (--nodes) or the grid "
+                 "(--grid), of which a size of 0 is filled in",
                  (long long)processes, open ? " times those of the open dimension" : "", (long long)gpus,
                  workload->layout.in_host ? "processes" : "GPUs");
     else {
