@@ -117,9 +117,15 @@ pto_status_t pto_find_library(const char *name, const char *machine, char **path
     return find_file(&library, name, machine, path, err);
 }
 
+pto_status_t pto_find_topology(const char *name, const char *machine, char **path, pto_error_t *err) {
+    static const file_kind_t topology = {"topology", "topologies", pto_topology_folder};
+    return find_file(&topology, name, machine, path, err);
+}
+
 void pto_find_by_name(void) {
     pto_machine_find_by(pto_find_machine);
     pto_library_find_by(pto_find_library);
+    pto_topology_find_by(pto_find_topology);
 }
 
 /* The file NAME.yaml in the first of the folders that has it; NULL: in none. */

@@ -18,7 +18,10 @@ pto_status_t pto_find_scenario(const char *name, char **path, pto_error_t *err);
 /* The same for the file of an MPI library, which the file `machine` names. */
 pto_status_t pto_find_library(const char *name, const char *machine, char **path, pto_error_t *err);
 
-/* Let machine files find in this way what they inherit and their MPI library. */
+/* The same for a topology. */
+pto_status_t pto_find_topology(const char *name, const char *machine, char **path, pto_error_t *err);
+
+/* Let machine files find in this way what they inherit, their MPI library and their topology. */
 void pto_find_by_name(void);
 
 #endif

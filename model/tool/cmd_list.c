@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "command_line/find_machine.h"
 #include "command_line/machine_folders.h"
 #include "command_line/options.h"
 #include "command_line/terminal.h"
@@ -184,6 +185,7 @@ static void print_kind(int kind) {
 static int list(const pto_arguments_t *arguments) {
     int kind;
     pto_error_t err = {0};
+    pto_find_by_name();
     for (int i = 0; i < arguments->operand_count; i++)
         if (pto_word_parse(arguments->operand[i], "kind", kind_at, &kind, &err) != PTO_OK)
             return pto_usage_error(&syntax, "%s", err.message);

@@ -5,7 +5,6 @@
 
 #include "command.h"
 #include "command_line/find_machine.h"
-#include "command_line/machine_folders.h"
 #include "command_line/options.h"
 #include "command_line/terminal.h"
 #include "portolan/topology.h"
@@ -59,19 +58,12 @@ static const pto_syntax_t syntax = {
 /* --- finding it ----------------------------------------------------------------------------------------- */
 
 static pto_status_t open_named(const char *name, pto_topology_t **topology, pto_error_t *err) {
-    char folder[PTO_FOLDER_MAX], path[PTO_FOLDER_MAX + 64], near[PTO_FILE_NAME_MAX];
-    if (strchr(name, '/') || strchr(name, '.'))
-        return pto_topology_open(name, topology, err);
-    for (int i = 0; pto_topology_folder(i, folder); i++) {
-        snprintf(path, sizeof path, "%s/%.50s.yaml", folder, name);
-        pto_status_t status = pto_topology_open(path, topology, err);
-        if (status != PTO_ERR_IO)
-            return status;
-    }
-    if (pto_folders_suggest(pto_topology_folder, name, near))
-        return pto_error_set(err, PTO_ERR_NOT_FOUND, "no topology '%.50s'; did you mean '%s'?", name, near);
-    return pto_error_set(err, PTO_ERR_NOT_FOUND, "no topology '%.50s'; `portolan list topologies` shows all",
-                         name);
+    char *path = NULL;
+    pto_status_t status = pto_find_topology(name, NULL, &path, err);
+    if (status == PTO_OK)
+        status = pto_topology_open(path, topology, err);
+    free(path);
+    return status;
 }
 
 static pto_status_t open_topology_of(const char *name, pto_machine_t **machine, pto_error_t *err) {
@@ -99,7 +91,7 @@ static pto_status_t open_operand(const char *name, pto_topology_t **topology, pt
         return status;
     free(path);
     pto_status_t found = open_topology_of(name, machine, &fault);
-    if (found != PTO_OK && found != PTO_ERR_NOT_APPLICABLE && status != PTO_ERR_NOT_FOUND)
+    if (found != PTO_OK && found != PTO_ERR_NOT_APPLICABLE && status != PTO_ERR_IO)
         return status;
     *err = fault;
     return found;
@@ -219,6 +211,7 @@ static int run(const pto_arguments_t *given) {
     pto_error_t err = {0};
     pto_topology_t *topology = NULL;
     pto_machine_t *machine = NULL;
+    pto_find_by_name();
     if (pto_arguments_apply(given, &arguments, &err) != PTO_OK)
         return pto_usage_error(&syntax, "%s", err.message);
     if (given->operand_count + (arguments.machine ? 1 : 0) != 1)

@@ -4,3 +4,10 @@ dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
 portolan topology "$dir/machine.yaml" | head -2
 portolan topology summit-spectrum 2>&1
 echo "exit $?"
+# A machine names its topology as users do: by name or by path; what is not found is said at its place.
+for named in summit sumit gone.yaml; do
+    { cat scenarios/machines/summit-spectrum.yaml; echo "topology: $named"; } >"$dir/machine.yaml"
+    portolan topology --machine "$dir/machine.yaml" 2>&1 | head -2 | sed "s,$dir/,,g"
+done
+portolan predict --machine "$dir/machine.yaml" --collective alltoall --nodes 2 --bytes 64 2>&1 | sed "s,$dir/,,g"
+portolan topology sumit 2>&1

@@ -164,6 +164,9 @@ void pto_machine_find_by(pto_machine_find_t find);
 /* The same for the files of MPI libraries; NULL: ../libraries/NAME.yaml, from the folder of the machine. */
 void pto_library_find_by(pto_machine_find_t find);
 
+/* The same for topologies; NULL: ../topologies/NAME.yaml. */
+void pto_topology_find_by(pto_machine_find_t find);
+
 /* The MPI library that the machine file names; NULL: none. */
 const char *pto_machine_mpi_library(const pto_machine_t *machine);
 

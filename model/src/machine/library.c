@@ -151,14 +151,16 @@ static pto_status_t read_file(const char *path, library_file_t *file, pto_error_
     return status;
 }
 
-/* By the program's own search, or in the folder beside that of the machine file. */
-static pto_status_t find_file(const char *name, const char *beside, char **path, pto_error_t *err) {
+pto_status_t pto_find_named(pto_machine_find_t find, const char *folder, const char *name, const char *beside,
+                            char **path, pto_error_t *err) {
     char relative[128];
-    if (find_by_name)
-        return find_by_name(name, beside, path, err);
-    snprintf(relative, sizeof relative, "../libraries/%.80s.yaml", name);
-    *path = pto_path_beside(beside, strchr(name, '/') ? name : relative);
-    return *path ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a library's tables");
+    const size_t size = strlen(name);
+    bool is_path = strchr(name, '/') || (size > 5 && strcmp(name + size - 5, ".yaml") == 0);
+    if (find)
+        return find(name, beside, path, err);
+    snprintf(relative, sizeof relative, "../%s/%.80s.yaml", folder, name);
+    *path = pto_path_beside(beside, is_path ? name : relative);
+    return *path ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a path");
 }
 
 /* Move the tables that the machine lacks. */
@@ -187,7 +189,7 @@ pto_status_t pto_machine_add_library(pto_machine_t *machine, const char *name, c
         library_file_t file = {0};
         char *path = NULL;
         status = depth < INHERITED_MAX
-                     ? find_file(next, beside, &path, err)
+                     ? pto_find_named(find_by_name, "libraries", next, beside, &path, err)
                      : pto_error_set(err, PTO_ERR_TOO_LARGE, "more than %d libraries that name each other",
                                      INHERITED_MAX);
         if (status == PTO_OK)

@@ -5,6 +5,11 @@
 #include "formats/yaml_read.h"
 #include "machine/machine_internal.h"
 
+/* Find the file of a name by the program's own search or, without one, in a folder beside that of the file at
+ * `beside`; the caller frees `*path`. */
+pto_status_t pto_find_named(pto_machine_find_t find, const char *folder, const char *name, const char *beside,
+                            char **path, pto_error_t *err);
+
 /* A mapping of collectives to tables, into a machine that has none. */
 pto_status_t pto_read_library(const pto_reader_t *reader, const pto_yaml_node_t *node,
                               pto_machine_t *machine);

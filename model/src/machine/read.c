@@ -16,18 +16,23 @@ enum { FILE_BYTES_MAX = 4 << 20, SEGMENT_MAX = 40 };
 
 /* --- the topology of a node ----------------------------------------------------------------------------- */
 
-/* The topology itself, or the file that has it. */
+static pto_machine_find_t find_by_name;
+
+void pto_topology_find_by(pto_machine_find_t find) { find_by_name = find; }
+
+/* The topology itself, or the name or the path of the file that has it. */
 static pto_status_t read_topology(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                   pto_machine_t *machine) {
     const pto_reader_t own = {
         .path = pto_reader_path(reader, node), .err = reader->err, .file = reader->file};
     if (node->kind != PTO_YAML_SCALAR)
         return pto_read_topology(&own, node, &machine->topology);
-    char *path = pto_path_beside(own.path, node->text);
-    if (!path)
-        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
+    char *path = NULL;
     pto_error_t fault = {.status = PTO_OK};
-    pto_status_t status = pto_topology_open(path, &machine->topology, &fault);
+    pto_status_t status = pto_find_named(find_by_name, "topologies", node->text, own.path, &path, &fault);
+    if (status != PTO_OK)
+        return pto_read_fail_as(reader, node, &fault);
+    status = pto_topology_open(path, &machine->topology, &fault);
     if (status == PTO_ERR_IO)
         pto_read_fail(reader, node, status, "topology: %s: %s", path, fault.message);
     else if (status != PTO_OK && reader->err)
