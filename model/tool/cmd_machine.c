@@ -2,13 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/names.h"
 #include "command.h"
 #include "command_line/find_machine.h"
 #include "machine_guess.h"
-#include "portolan/units.h"
+#include "machine_links.h"
 
 static const char usage[] =
     "usage: portolan machine new --name NAME --cores N [--gpus N --host-link LINK] [OPTIONS]\n"
@@ -35,104 +34,44 @@ static const char usage[] =
     "says so.\n";
 
 typedef struct {
-    const char *name; /* as given; NULL: no such link */
-    double s_per_byte;
-    const char *source;
-} link_t; /* or the memory of a socket */
-
-typedef struct {
     const char *name;
     const char *source;
     const char *mpi;
-    int64_t sockets, gpus, cores, nics, gpu_memory, host_memory;
-    link_t gpu, host, nic, memory;
+    int64_t cores, gpu_memory, host_memory;
+    pto_node_links_t links;
+    pto_sold_link_t memory; /* of a socket */
     bool without_gpudirect;
     pto_options_t files; /* --out and --force */
 } machine_t;
 
 /* --- options -------------------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name;
-    double gb_per_s; /* in each direction */
-    const char *source;
-} links[] = {
-    {"pcie3", 15.75, "16 lanes of 8 GT/s, PCI-SIG"},
-    {"pcie4", 31.5, "16 lanes of 16 GT/s, PCI-SIG"},
-    {"pcie5", 63, "16 lanes of 32 GT/s, PCI-SIG"},
-    {"pcie6", 121, "16 lanes of 64 GT/s, PCI-SIG"},
-    {"nvlink2", 150, "6 links of 25 GB/s, NVIDIA V100 datasheet"},
-    {"nvlink3", 300, "12 links of 25 GB/s, NVIDIA A100 datasheet"},
-    {"nvlink4", 450, "18 links of 25 GB/s, NVIDIA H100 datasheet"},
-    {"nvlink5", 900, "18 links of 50 GB/s, NVIDIA B200 datasheet"},
-    {"nvlink-c2c", 450, "NVIDIA Grace Hopper datasheet"},
-    {"xgmi", 64, "one link of 64 GB/s to each peer, AMD MI300X datasheet"},
-};
-enum { LINK_COUNT = (int)(sizeof links / sizeof *links) };
-
-static const char *link_at(int i) { return i < LINK_COUNT ? links[i].name : NULL; }
-
-static pto_status_t read_link(const char *text, link_t *link, pto_error_t *err) {
-    *link = (link_t){.name = text, .source = "as given"};
-    for (int i = 0; i < LINK_COUNT; i++)
-        if (strcmp(text, links[i].name) == 0) {
-            link->s_per_byte = 1e-9 / links[i].gb_per_s;
-            link->source = links[i].source;
-            return PTO_OK;
-        }
-    pto_status_t status = pto_quantity_parse(text, PTO_UNIT_S_PER_BYTE, &link->s_per_byte, err);
-    if (status == PTO_ERR_RANGE || (status == PTO_OK && link->s_per_byte > 0 && link->s_per_byte < 1e-3))
-        return status;
-    return pto_error_set(err, PTO_ERR_RANGE,
-                         "'%s' is not a rate with a unit, such as '200 Gbit/s' or '50 GB/s'",
-                         text); /* a number of SI is none: 400 would be 400 s per byte */
-}
-
-/* What a NIC is sold as: the generation of its InfiniBand, or "400G". NULL: neither. */
-static const char *nic_rate(const char *text, char *rate, size_t rate_size) {
-    static const char *const generations[][2] = {{"FDR", "56"},     {"EDR", "100"}, {"HDR", "200"},
-                                                 {"HDR100", "100"}, {"NDR", "400"}, {"NDR200", "200"},
-                                                 {"XDR", "800"}};
-    static const char *const spellings[] = {"G", "GE", "GbE", "Gb", "Gbps", "Gb/s", "Gbit"};
-    size_t digits = strspn(text, "0123456789");
-    const char *unit = text + digits + (text[digits] == ' ');
-    for (size_t i = 0; i < sizeof generations / sizeof *generations; i++)
-        if (strcasecmp(text, generations[i][0]) == 0) {
-            snprintf(rate, rate_size, "%s Gbit/s", generations[i][1]);
-            return rate;
-        }
-    for (size_t i = 0; i < sizeof spellings / sizeof *spellings && digits > 0; i++)
-        if (strcmp(unit, spellings[i]) == 0) { /* GB are bytes */
-            snprintf(rate, rate_size, "%.*s Gbit/s", (int)digits, text);
-            return rate;
-        }
-    return NULL;
-}
-
-/* A link's name is expected unless the text begins as a number does. */
-static pto_status_t read_named_link(const char *text, link_t *link, pto_error_t *err) {
-    pto_error_t unknown = {.status = PTO_OK};
-    pto_status_t status = read_link(text, link, err);
-    if (status == PTO_OK || strspn(text, "0123456789.-") > 0)
-        return status;
-    status = pto_word_unknown(text, "link", link_at, &unknown);
-    return pto_error_set(err, status, "%s, or a rate in each direction, such as '50 GB/s'", unknown.message);
-}
-
 static pto_status_t apply_gpu_link(void *target, const char *text, pto_error_t *err) {
-    return read_named_link(text, &((machine_t *)target)->gpu, err);
+    return pto_link_read_named(text, &((machine_t *)target)->links.gpu, err);
 }
 
 static pto_status_t apply_host_link(void *target, const char *text, pto_error_t *err) {
-    return read_named_link(text, &((machine_t *)target)->host, err);
+    return pto_link_read_named(text, &((machine_t *)target)->links.host, err);
 }
 
 static pto_status_t apply_nic(void *target, const char *text, pto_error_t *err) {
-    char rate[64];
-    link_t *nic = &((machine_t *)target)->nic;
-    pto_status_t status = read_link(nic_rate(text, rate, sizeof rate) ? rate : text, nic, err);
-    nic->name = text;
-    return status;
+    return pto_link_read_nic(text, &((machine_t *)target)->links.nic, err);
+}
+
+/* In the order of pto_joined_by_t, behind the default. */
+static const char *joined_by_at(int i) {
+    static const char *const name[] = {"switch", "mesh"};
+    return i < (int)(sizeof name / sizeof *name) ? name[i] : NULL;
+}
+
+static pto_status_t apply_joined_by(void *target, const char *text, pto_error_t *err) {
+    pto_joined_by_t *joined_by = &((machine_t *)target)->links.joined_by;
+    for (int i = 0; joined_by_at(i); i++)
+        if (strcmp(text, joined_by_at(i)) == 0) {
+            *joined_by = (pto_joined_by_t)(i + 1);
+            return PTO_OK;
+        }
+    return pto_word_unknown(text, "topology", joined_by_at, err);
 }
 
 /* 16 MiB: no GPU and no node has less, and who gives less has left out the unit. */
@@ -149,14 +88,15 @@ static bool read_channels(const char *text, double *s_per_byte) {
 }
 
 static pto_status_t apply_memory(void *target, const char *text, pto_error_t *err) {
-    link_t *memory = &((machine_t *)target)->memory;
-    *memory = (link_t){.name = text, .source = "channels of 8 bytes, by millions of transfers a second"};
+    pto_sold_link_t *memory = &((machine_t *)target)->memory;
+    *memory =
+        (pto_sold_link_t){.name = text, .source = "channels of 8 bytes, by millions of transfers a second"};
     if (read_channels(text, &memory->s_per_byte))
         return PTO_OK;
     if (strchr(text, 'x'))
         return pto_error_set(err, PTO_ERR_RANGE,
                              "'%s' is neither memory such as 8xDDR5-4800 (DDR3 to DDR5) nor a rate", text);
-    return read_link(text, memory, err);
+    return pto_link_read(text, memory, err);
 }
 
 static pto_status_t apply_mpi(void *target, const char *text, pto_error_t *err) {
@@ -175,13 +115,20 @@ static const char *new_at(int i) { return i == 0 ? "new" : NULL; }
 
 static const pto_option_t machine_options[] = {
     {"name", "NAME", "the machine's name", STORE(TEXT, name)},
-    {"gpus", "N", "GPUs of a node (default: none)", STORE(COUNT, gpus)},
-    {"sockets", "N", "CPU sockets of a node", STORE(COUNT, sockets), .standard = "1"},
+    {"gpus", "N", "GPUs of a node (default: none)", STORE(COUNT, links.gpus)},
+    {"sockets", "N", "CPU sockets of a node", STORE(COUNT, links.sockets), .standard = "1"},
     {"cores", "N", "CPU cores of a node", STORE(COUNT, cores)},
     {"gpu-link", "LINK", "between the GPUs of a node (default: none, they copy through the host)",
-     .apply = apply_gpu_link, .word_at = link_at},
-    {"host-link", "LINK", "between a GPU and the host", .apply = apply_host_link, .word_at = link_at},
-    {"nics", "N", "NICs of a node", STORE(COUNT, nics), .standard = "1"},
+     .apply = apply_gpu_link, .word_at = pto_sold_link_at},
+    {"gpu-topology", "KIND",
+     "how they join GPUs: switch or mesh (default: mesh for xgmi, and for 3 or 4 GPUs with nvlink2 to "
+     "nvlink4)",
+     .apply = apply_joined_by, .word_at = joined_by_at},
+    {"links-per-peer", "N", "links between each two GPUs of a mesh (default: all in equal shares; xgmi: 1)",
+     STORE(COUNT, links.links_per_peer)},
+    {"host-link", "LINK", "between a GPU and the host", .apply = apply_host_link,
+     .word_at = pto_sold_link_at},
+    {"nics", "N", "NICs of a node", STORE(COUNT, links.nics), .standard = "1"},
     {"nic", "RATE", "of one NIC, as in '400 Gbit/s' (default: a single node)", .apply = apply_nic},
     {"no-gpudirect", NULL, "NICs cannot read the memory of GPUs", STORE(FLAG, without_gpudirect)},
     {"gpu-memory", "BYTES", "memory of a GPU, as in 80GiB (default: no limit)", STORE(BYTES, gpu_memory),
@@ -204,12 +151,16 @@ static const pto_syntax_t syntax = {
 
 /* --- the file ------------------------------------------------------------------------------------------- */
 
-/* What is reached of a link that `lanes` share: on Summit 95 percent of two NICs, on H200s 80 percent of PCIe
- * 5 and 84 of NVLink 4. */
-static pto_guess_t reached(const link_t *link, int64_t lanes) {
-    double s_per_byte = link->s_per_byte / (double)lanes;
+pto_guess_t pto_guess_reached(double s_per_byte) {
     return (pto_guess_t){s_per_byte / 0.85, s_per_byte / 0.97, s_per_byte / 0.7};
 }
+
+/* Of a link that `lanes` share. */
+static pto_guess_t reached(const pto_sold_link_t *link, int64_t lanes) {
+    return pto_guess_reached(link->s_per_byte / (double)lanes);
+}
+
+static bool is_mesh(const machine_t *machine) { return machine->links.joined_by == PTO_JOINED_BY_MESH; }
 
 void pto_guess_write(FILE *stream, const char *key, pto_guess_t guess) {
     fprintf(stream, "%s: %.4g, %s_95: [%.4g, %.4g]", key, guess.value, key, guess.low, guess.high);
@@ -244,61 +195,62 @@ static void write_host_messages(FILE *stream, const machine_t *machine) {
     fputs("messages:\n  cpu:\n", stream);
     write_message(stream, "on_socket", (pto_guess_t){6e-7, 3.5e-7, 1.3e-6}, (pto_guess_t){3e-6, 2e-6, 6e-6},
                   memory, "starts and bytes: Summit, Lassen and hosts of H200s span the intervals");
-    if (machine->sockets > 1)
+    if (machine->links.sockets > 1)
         write_message(stream, "on_node", (pto_guess_t){1.1e-6, 8e-7, 2e-6}, (pto_guess_t){5.8e-6, 4e-6, 8e-6},
                       (pto_guess_t){1.5e-10, 6e-11, 2.4e-10}, "starts and bytes: Summit and Lassen");
-    if (machine->nic.name)
+    if (machine->links.nic.name)
         write_message(stream, "off_node", (pto_guess_t){1.8e-6, 1.3e-6, 5.2e-6},
-                      (pto_guess_t){6.6e-6, 3e-6, 1e-5}, reached(&machine->nic, 1),
+                      (pto_guess_t){6.6e-6, 3e-6, 1e-5}, reached(&machine->links.nic, 1),
                       "starts: Summit and Lassen; bytes: one NIC");
 }
 
 /* With GPUDirect, a GPU's bytes cross its link to the host and a NIC. */
 static void write_direct_messages(FILE *stream, const machine_t *machine) {
-    const bool by_link = machine->host.s_per_byte > machine->nic.s_per_byte;
+    const bool by_link = machine->links.host.s_per_byte > machine->links.nic.s_per_byte;
     char source[160];
     snprintf(source, sizeof source, "starts: Summit, Lassen, H200s over TCP; bytes: %s%.40s%s",
-             by_link ? "the GPU's link to the host (" : "one NIC", by_link ? machine->host.name : "",
+             by_link ? "the GPU's link to the host (" : "one NIC", by_link ? machine->links.host.name : "",
              by_link ? "), slower than a NIC" : "");
     write_message(stream, "off_node", (pto_guess_t){6.1e-6, 4.9e-6, 2e-5},
-                  (pto_guess_t){8.8e-6, 4.9e-6, 2e-5}, reached(by_link ? &machine->host : &machine->nic, 1),
-                  source);
+                  (pto_guess_t){8.8e-6, 4.9e-6, 2e-5},
+                  reached(by_link ? &machine->links.host : &machine->links.nic, 1), source);
 }
 
 static void write_injection(FILE *stream, const machine_t *machine, bool gpudirect) {
-    const bool by_links =
-        machine->host.s_per_byte / (double)machine->gpus > machine->nic.s_per_byte / (double)machine->nics;
-    fprintf(stream, "\ninjection: # of %lld NIC%s\n  cpu: {", (long long)machine->nics,
-            machine->nics == 1 ? "" : "s");
-    pto_guess_write(stream, "s_per_byte", reached(&machine->nic, machine->nics));
+    const bool by_links = machine->links.host.s_per_byte / (double)machine->links.gpus >
+                          machine->links.nic.s_per_byte / (double)machine->links.nics;
+    fprintf(stream, "\ninjection: # of %lld NIC%s\n  cpu: {", (long long)machine->links.nics,
+            machine->links.nics == 1 ? "" : "s");
+    pto_guess_write(stream, "s_per_byte", reached(&machine->links.nic, machine->links.nics));
     fputs("}\n", stream);
     if (!gpudirect)
         return;
     fputs("  gpu: {", stream);
     pto_guess_write(stream, "s_per_byte",
-                    by_links ? reached(&machine->host, machine->gpus)
-                             : reached(&machine->nic, machine->nics));
+                    by_links ? reached(&machine->links.host, machine->links.gpus)
+                             : reached(&machine->links.nic, machine->links.nics));
     fputs("}", stream);
     if (by_links)
         fprintf(stream, " # of %lld link%s of GPUs to the host (%s), slower than the NICs",
-                (long long)machine->gpus, machine->gpus == 1 ? "" : "s", machine->host.name);
+                (long long)machine->links.gpus, machine->links.gpus == 1 ? "" : "s",
+                machine->links.host.name);
     putc('\n', stream);
 }
 
 static void write_gpu_messages(FILE *stream, const machine_t *machine) {
-    const link_t *within = machine->gpu.name ? &machine->gpu : &machine->host;
+    const pto_sold_link_t *within = machine->links.gpu.name ? &machine->links.gpu : &machine->links.host;
     const pto_guess_t start = {1.2e-5, 9e-6, 1.9e-5};
-    if (machine->gpus > 0)
+    if (machine->links.gpus > 0)
         fputs("  gpu:\n", stream);
     static const char *const level[] = {"on_socket", "on_node"}; /* switches join all GPUs alike */
-    for (int i = 0; i < (machine->sockets > 1 ? 2 : 1) && machine->gpus > 0; i++)
+    for (int i = 0; i < (machine->links.sockets > 1 ? 2 : 1) && machine->links.gpus > 0; i++)
         write_message(stream, level[i], start, start, reached(within, 1),
-                      machine->gpu.name ? "starts: Summit, Lassen, H200s; bytes: the link between GPUs"
-                                        : "starts: Summit, Lassen, H200s; bytes: the link to the host");
-    bool gpudirect = machine->gpus > 0 && !machine->without_gpudirect;
-    if (machine->nic.name && gpudirect)
+                      machine->links.gpu.name ? "starts: Summit, Lassen, H200s; bytes: the link between GPUs"
+                                              : "starts: Summit, Lassen, H200s; bytes: the link to the host");
+    bool gpudirect = machine->links.gpus > 0 && !machine->without_gpudirect;
+    if (machine->links.nic.name && gpudirect)
         write_direct_messages(stream, machine);
-    if (machine->nic.name)
+    if (machine->links.nic.name)
         write_injection(stream, machine, gpudirect);
 }
 
@@ -314,11 +266,20 @@ static void write_pageable(FILE *stream, pto_guess_t link) {
     write_cost(stream, "    d2h: ", start, byte, "");
 }
 
+/* Where pairs of GPUs have links of their own: what all of a GPU's carry together. */
+static void write_all(FILE *stream, const machine_t *machine) {
+    if (!is_mesh(machine))
+        return;
+    const pto_guess_t all = reached(&machine->links.gpu, 1);
+    fprintf(stream, "  all_s_per_byte: %.4g\n  all_s_per_byte_95: [%.4g, %.4g]\n", all.value, all.low,
+            all.high);
+}
+
 static void write_copies(FILE *stream, const machine_t *machine) {
-    const pto_guess_t start = {9e-6, 6e-6, 1.35e-5}, link = reached(&machine->host, 1);
+    const pto_guess_t start = {9e-6, 6e-6, 1.35e-5}, link = reached(&machine->links.host, 1);
     fputs("\ncopies:", stream);
-    fputs(machine->gpus > 0 ? " # starts: V100s of Summit and Lassen, H200s\n" : "\n", stream);
-    if (machine->gpus > 0) {
+    fputs(machine->links.gpus > 0 ? " # starts: V100s of Summit and Lassen, H200s\n" : "\n", stream);
+    if (machine->links.gpus > 0) {
         write_cost(stream, "  h2d: {on_socket: ", start, link, "}");
         write_cost(stream, "  d2h: {on_socket: ", start, link, "}");
         write_cost(stream, "  d2d: {on_socket: ", (pto_guess_t){7.2e-6, 6e-6, 2.5e-5},
@@ -327,21 +288,22 @@ static void write_copies(FILE *stream, const machine_t *machine) {
     }
     write_cost(stream, "  h2h: {on_socket: ", (pto_guess_t){1e-8, 0, 1e-6},
                (pto_guess_t){1.5e-10, 1e-10, 4.5e-10}, "} # a host of H200s; high: Lassen");
-    if (machine->gpu.name)
+    if (machine->links.gpu.name)
         write_cost(stream, "peer: # start: H200s\n  on_socket: ", (pto_guess_t){7.3e-6, 6e-6, 2e-5},
-                   reached(&machine->gpu, 1), "");
+                   pto_guess_reached(machine->links.pair_s_per_byte), "");
+    write_all(stream, machine);
 }
 
 static void write_kernels(FILE *stream, const machine_t *machine) {
     fputs("\nreduce:\n", stream);
     write_cost(stream, "  cpu: ", (pto_guess_t){1e-8, 0, 1e-6}, (pto_guess_t){1e-10, 2e-11, 4.3e-10},
                " # a host of H200s; high: Summit");
-    if (machine->gpus > 0)
+    if (machine->links.gpus > 0)
         write_cost(stream, "  gpu: ", (pto_guess_t){9.7e-6, 8e-6, 2e-5}, (pto_guess_t){7.7e-13, 3e-13, 4e-12},
                    " # H200s; high: slower memory");
     fputs("signals: {", stream);
     pto_guess_write(stream, "flag_s", (pto_guess_t){1.8e-7, 1e-7, 1e-6});
-    if (machine->gpus == 0) {
+    if (machine->links.gpus == 0) {
         fputs("} # a host of H200s\n", stream);
         return;
     }
@@ -350,11 +312,13 @@ static void write_kernels(FILE *stream, const machine_t *machine) {
     fputs("} # H200s\nlaunch: {", stream);
     pto_guess_write(stream, "kernel_s", (pto_guess_t){8.9e-6, 5e-6, 2e-5});
     fputs("} # H200s\n", stream);
-    if (!machine->gpu.name)
+    if (!machine->links.gpu.name)
         return;
     fputs("remote: # kernels that use the memory of other GPUs: those of H200s have no start\n", stream);
-    write_cost(stream, "  load: {on_socket: ", (pto_guess_t){0, 0, 2e-6}, reached(&machine->gpu, 1), "}");
-    write_cost(stream, "  store: {on_socket: ", (pto_guess_t){0, 0, 2e-6}, reached(&machine->gpu, 1), "}");
+    const pto_guess_t pair = pto_guess_reached(machine->links.pair_s_per_byte);
+    write_cost(stream, "  load: {on_socket: ", (pto_guess_t){0, 0, 2e-6}, pair, "}");
+    write_cost(stream, "  store: {on_socket: ", (pto_guess_t){0, 0, 2e-6}, pair, "}");
+    write_all(stream, machine);
 }
 
 /* As much of its rate is taken to be reached as of a link's. */
@@ -379,7 +343,7 @@ static void write_memory(FILE *stream, const machine_t *machine) {
               "socket that\n"
               "# use its memory at once do not slow each other down.\n",
               stream);
-    if (machine->gpus > 0)
+    if (machine->links.gpus > 0)
         fputs("# Not priced: copies.shared (portolan-calibrate --only memcpy_shared). Copies by several "
               "processes "
               "of a\n"
@@ -388,7 +352,8 @@ static void write_memory(FILE *stream, const machine_t *machine) {
 }
 
 static void write_head(FILE *stream, const machine_t *machine) {
-    const link_t *const link[] = {&machine->gpu, &machine->host, &machine->nic, &machine->memory};
+    const pto_sold_link_t *const link[] = {&machine->links.gpu, &machine->links.host, &machine->links.nic,
+                                           &machine->memory};
     static const char *const what[] = {"between GPUs", "to the host", "of a NIC", "of a socket's memory"};
     fprintf(
         stream,
@@ -404,8 +369,8 @@ static void write_head(FILE *stream, const machine_t *machine) {
     fprintf(stream, "machine: \"%s\"\nsource: \"%s\"\n", machine->name, machine->source);
     if (machine->mpi)
         fprintf(stream, "mpi_library: %s\n", machine->mpi);
-    fprintf(stream, "node: {sockets: %lld, gpus: %lld, cores: %lld}\n\n", (long long)machine->sockets,
-            (long long)machine->gpus, (long long)machine->cores);
+    fprintf(stream, "node: {sockets: %lld, gpus: %lld, cores: %lld}\n\n", (long long)machine->links.sockets,
+            (long long)machine->links.gpus, (long long)machine->cores);
 }
 
 static pto_status_t write_machine(void *context, FILE *stream, pto_error_t *err) {
@@ -416,11 +381,16 @@ static pto_status_t write_machine(void *context, FILE *stream, pto_error_t *err)
     write_gpu_messages(stream, machine);
     write_copies(stream, machine);
     write_kernels(stream, machine);
-    if (machine->gpus > 0)
-        pto_guess_write_nccl(stream, machine->gpus,
-                             (machine->gpu.name ? &machine->gpu : &machine->host)->s_per_byte,
-                             !machine->gpu.name);
+    if (machine->links.gpus > 0)
+        pto_guess_write_nccl(
+            stream, machine->links.gpus,
+            (machine->links.gpu.name ? &machine->links.gpu : &machine->links.host)->s_per_byte,
+            !machine->links.gpu.name ? PTO_WIRED_BY_PCIE
+            : is_mesh(machine)       ? PTO_WIRED_BY_MESH
+                                     : PTO_WIRED_BY_SWITCH);
     write_memory(stream, machine);
+    if (is_mesh(machine))
+        pto_node_links_write(stream, &machine->links);
     return PTO_OK;
 }
 
@@ -429,29 +399,29 @@ static pto_status_t write_machine(void *context, FILE *stream, pto_error_t *err)
 /* Names go into the file within quotes. */
 /* The model has sockets with as many cores and GPUs each; of fewer GPUs than sockets, each has its own. */
 static int check_shares(const machine_t *machine) {
-    if (machine->cores < machine->gpus || machine->cores < machine->sockets)
+    if (machine->cores < machine->links.gpus || machine->cores < machine->links.sockets)
         return pto_usage_error(&syntax,
                                "--cores: a node has a core for each GPU and for each socket at least");
-    if (machine->cores % machine->sockets != 0)
+    if (machine->cores % machine->links.sockets != 0)
         return pto_usage_error(&syntax, "--cores: %lld cores are not divisible by %lld sockets (--sockets)",
-                               (long long)machine->cores, (long long)machine->sockets);
-    if (machine->gpus > machine->sockets && machine->gpus % machine->sockets != 0)
+                               (long long)machine->cores, (long long)machine->links.sockets);
+    if (machine->links.gpus > machine->links.sockets && machine->links.gpus % machine->links.sockets != 0)
         return pto_usage_error(&syntax, "--gpus: %lld GPUs are not divisible by %lld sockets (--sockets)",
-                               (long long)machine->gpus, (long long)machine->sockets);
+                               (long long)machine->links.gpus, (long long)machine->links.sockets);
     return -1;
 }
 
 static int check(const machine_t *machine) {
     pto_error_t err;
-    bool of_gpus =
-        machine->gpu.name || machine->host.name || machine->without_gpudirect || machine->gpu_memory > 0;
+    bool of_gpus = machine->links.gpu.name || machine->links.host.name || machine->without_gpudirect ||
+                   machine->gpu_memory > 0;
     if (!machine->name || machine->cores == 0)
         return pto_usage_error(&syntax, "--name and --cores are needed");
-    if (machine->gpus > 0 && !machine->host.name)
+    if (machine->links.gpus > 0 && !machine->links.host.name)
         return pto_usage_error(&syntax, "--gpus needs --host-link");
-    if (machine->nics > 1 && !machine->nic.name)
+    if (machine->links.nics > 1 && !machine->links.nic.name)
         return pto_usage_error(&syntax, "--nics needs --nic");
-    if (machine->gpus == 0 && of_gpus)
+    if (machine->links.gpus == 0 && of_gpus)
         return pto_usage_error(&syntax,
                                "--gpus is needed: an option concerns GPUs, and without it there are none");
     if (pto_name_check(machine->name, PTO_NAME_BYTES_MAX, &err) != PTO_OK)
@@ -460,6 +430,11 @@ static int check(const machine_t *machine) {
         return pto_usage_error(&syntax, "--source: %s", err.message);
     if (strpbrk(machine->name, "\"\\") || strpbrk(machine->source, "\"\\"))
         return pto_usage_error(&syntax, "--name and --source cannot hold quotes or backslashes");
+    if ((machine->links.joined_by != PTO_JOINED_BY_DEFAULT || machine->links.links_per_peer > 0) &&
+        !machine->links.gpu.name)
+        return pto_usage_error(&syntax, "--gpu-topology and --links-per-peer need --gpu-link");
+    if (machine->links.joined_by == PTO_JOINED_BY_SWITCH && machine->links.links_per_peer > 0)
+        return pto_usage_error(&syntax, "--links-per-peer is for --gpu-topology mesh");
     return check_shares(machine);
 }
 
@@ -471,6 +446,8 @@ static int run(const pto_arguments_t *given) {
     int code = pto_options_apply(given, &machine);
     if (code < 0)
         code = check(&machine);
+    if (code < 0 && pto_node_links_join(&machine.links, &err) != PTO_OK)
+        code = pto_usage_error(&syntax, "%s", err.message);
     if (code >= 0)
         return code;
     return pto_options_write(&machine.files, write_machine, &machine, &err) == PTO_OK

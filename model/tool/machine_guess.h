@@ -2,7 +2,6 @@
 #ifndef PTO_TOOL_MACHINE_GUESS_H
 #define PTO_TOOL_MACHINE_GUESS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -10,11 +9,17 @@ typedef struct {
     double value, low, high;
 } pto_guess_t;
 
+/* What programs reach of a link's rate: on Summit 95 percent of two NICs, on H200s 80 percent of PCIe 5 and
+ * 84 of NVLink 4. */
+pto_guess_t pto_guess_reached(double s_per_byte);
+
 /* "KEY: VALUE, KEY_95: [LOW, HIGH]" */
 void pto_guess_write(FILE *stream, const char *key, pto_guess_t guess);
 
-/* The block `nccl`, for the GPUs of a node that have a link of this cost per byte to each other.
- * `by_pcie`: they have none but that to the host. */
-void pto_guess_write_nccl(FILE *stream, int64_t gpus, double link_s_per_byte, bool by_pcie);
+/* What joins the GPUs of a node. By PCIe: they have no links but those to the host. */
+typedef enum { PTO_WIRED_BY_PCIE, PTO_WIRED_BY_MESH, PTO_WIRED_BY_SWITCH } pto_wired_by_t;
+
+/* The block `nccl`, for the GPUs of a node whose links to all others have this cost per byte together. */
+void pto_guess_write_nccl(FILE *stream, int64_t gpus, double link_s_per_byte, pto_wired_by_t wired_by);
 
 #endif

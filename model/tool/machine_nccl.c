@@ -3,6 +3,7 @@
  * numbers of GPUs and nodes follow from these rows (price/nccl.c). Constants:
  * docs/decisions/0061-nccl-from-datasheets.md. */
 #include <math.h>
+#include <stdbool.h>
 
 #include "machine_guess.h"
 #include "portolan/machine.h"
@@ -60,8 +61,10 @@ typedef struct {
     pto_nccl_kind_t kind;
     int64_t gpus;
     double link_s_per_byte;
-    bool by_pcie;
+    pto_wired_by_t wired_by;
 } call_t;
+
+static bool by_pcie(const call_t *call) { return call->wired_by == PTO_WIRED_BY_PCIE; }
 
 /* Or later: a link as fast as NVLink 4, but for rounding. */
 static bool is_hopper(double link_s_per_byte) { return link_s_per_byte < 1.01e-9 / HOPPER_GB_PER_S; }
@@ -93,7 +96,7 @@ static postal_t price_line(const call_t *call, const line_t *line) {
 static int price_lines(const call_t *call, postal_t *priced) {
     const bool hopper = is_hopper(call->link_s_per_byte),
                blackwell = call->link_s_per_byte < 0.75e-9 / HOPPER_GB_PER_S;
-    const line_t *line = call->by_pcie ? pcie
+    const line_t *line = by_pcie(call) ? pcie
                          : hopper      ? h200[family_of(call->kind)]
                                        : a100[family_of(call->kind)];
     int count = 0;
@@ -106,7 +109,7 @@ static int price_lines(const call_t *call, postal_t *priced) {
             (double)(call->gpus - 1) * channel_s_per_byte * call->link_s_per_byte * 1e9 * HOPPER_GB_PER_S;
         priced[count++] = (postal_t){filling->alpha_s + waits * chunk_bytes, filling->s_per_byte};
         filling->s_per_byte += waits / channels;
-    } else if (hopper && !call->by_pcie && call->kind == PTO_NCCL_ALLREDUCE &&
+    } else if (hopper && call->wired_by == PTO_WIRED_BY_SWITCH && call->kind == PTO_NCCL_ALLREDUCE &&
                call->gpus >= NVLS_GPUS_LEAST) {
         priced[count++] = price_line(call, blackwell ? &nvls_blackwell : &nvls_hopper);
     }
@@ -128,7 +131,7 @@ static double crossing(const postal_t *now, const postal_t *later) {
 /* The intervals hold 83 percent of an older NCCL's allreduces on other A100s (nodes A of ABCI 2.0). A call
  * that the host waits for has a launch more than one of a row of calls, as nccl-tests has them. */
 static void write_row(FILE *stream, const call_t *call, const postal_t *line, double below_bytes) {
-    const double launch_s = 8.9e-6, lowest = call->by_pcie ? 0.25 : 0.65, highest = call->by_pcie ? 11 : 2;
+    const double launch_s = 8.9e-6, lowest = by_pcie(call) ? 0.25 : 0.65, highest = by_pcie(call) ? 11 : 2;
     fprintf(stream, "    - {gpus: %lld, ", (long long)call->gpus);
     if (isfinite(below_bytes))
         fprintf(stream, "below_bytes: %.0f, ", below_bytes);
@@ -178,17 +181,17 @@ static void write_structure(FILE *stream) {
           stream);
 }
 
-void pto_guess_write_nccl(FILE *stream, int64_t gpus, double link_s_per_byte, bool by_pcie) {
+void pto_guess_write_nccl(FILE *stream, int64_t gpus, double link_s_per_byte, pto_wired_by_t wired_by) {
     fprintf(stream,
             "\nnccl: # %s scaled to the link;\n"
             "  # calls one after the other, as nccl-tests has them; the intervals hold those that are waited "
             "for\n",
-            by_pcie ? "tables of L40Ss (NCCL 2.27.3),"
+            wired_by == PTO_WIRED_BY_PCIE ? "tables of L40Ss (NCCL 2.27.3),"
             : is_hopper(link_s_per_byte)
                 ? "tables of H200s (NCCL 2.29.2, ai-dynamo/aiconfigurator at 095f58a5),"
                 : "tables of A100s (NCCL 2.27.3, ai-dynamo/aiconfigurator at 095f58a5),");
     for (int kind = 0; kind < PTO_NCCL_COUNT; kind++) {
-        call_t call = {(pto_nccl_kind_t)kind, 2, link_s_per_byte, by_pcie};
+        call_t call = {(pto_nccl_kind_t)kind, 2, link_s_per_byte, wired_by};
         fprintf(stream, "  %s:%s\n", pto_nccl_name(call.kind),
                 is_chain(call.kind) ? " # as a chain of the allgather's hops" : "");
         for (; call.gpus < gpus; call.gpus *= 2)

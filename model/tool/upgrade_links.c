@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "machine/machine_internal.h"
+#include "machine/topology_internal.h"
 #include "portolan/what_if.h"
 
 static bool value_of(const pto_machine_t *machine, const char *key, double *value) {
@@ -63,14 +65,19 @@ static bool is_of_gpus(const char *key) {
            is_bytes_of(key, "gap.within.gpu.on_node.") || strcmp(key, gpu_injection) == 0;
 }
 
-static pto_status_t speed_up(pto_machine_t *machine, faster_t faster, int *changed, pto_error_t *err) {
+static bool is_between_nodes(const char *key) {
+    return is_bytes_of(key, "messages.cpu.off_node.") || is_bytes_of(key, "messages.gpu.off_node.");
+}
+
+static pto_status_t speed_up(pto_machine_t *machine, bool (*is_changed)(const char *key), faster_t faster,
+                             int *changed, pto_error_t *err) {
     pto_machine_param_t *param;
     int count;
     pto_status_t status = pto_machine_params(machine, &param, &count, err);
     if (status != PTO_OK)
         return status;
     for (int i = 0; i < count && status == PTO_OK; i++) {
-        if (!param[i].param || !pto_param_known(param[i].param) || !is_of_gpus(param[i].key))
+        if (!param[i].param || !pto_param_known(param[i].param) || !is_changed(param[i].key))
             continue;
         double before = param[i].param->value, after = faster(machine, param[i].key, before);
         if (after >= before)
@@ -107,6 +114,43 @@ static double over_host_link(const pto_machine_t *machine, const char *key, doub
     return fmax(s_per_byte / 2, nic);
 }
 
+/* A GPU's bytes cross its link to the host as well. */
+static double over_network(const pto_machine_t *machine, const char *key, double s_per_byte) {
+    double link = 0;
+    if (is_bytes_of(key, "messages.gpu.off_node."))
+        host_link(machine, &link);
+    return fmax(s_per_byte / 2, fmin(link, s_per_byte));
+}
+
+pto_status_t pto_speed_up_network(pto_machine_t *machine, pto_error_t *err) {
+    int changed = 0;
+    pto_status_t status = speed_up(machine, is_between_nodes, over_network, &changed, err);
+    if (status == PTO_OK && changed == 0)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "not priced: the machine file has no messages between nodes");
+    return status;
+}
+
+/* The links of a topology from GPU to GPU or NVSwitch. The others are those to the host. */
+static int speed_up_topology(pto_machine_t *machine) {
+    pto_topology_t *topology = machine->topology;
+    int changed = 0;
+    for (int i = 0; topology && i < topology->link_count; i++) {
+        pto_topology_link_t *link = &topology->link[i];
+        const int gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU);
+        const int other = link->from < gpus ? link->to : link->from;
+        if ((link->from >= gpus && link->to >= gpus) ||
+            (other >= gpus && !pto_text_begins(topology->vertex[other], "nvswitch.")))
+            continue;
+        pto_param_t *rate = &link->s_per_byte;
+        rate->value /= 2;
+        rate->low /= 2;
+        rate->high /= 2;
+        changed++;
+    }
+    return changed;
+}
+
 pto_status_t pto_speed_up_gpu_links(pto_machine_t *machine, pto_error_t *err) {
     double link;
     int changed = 0;
@@ -114,7 +158,8 @@ pto_status_t pto_speed_up_gpu_links(pto_machine_t *machine, pto_error_t *err) {
         return pto_error_set(
             err, PTO_ERR_NOT_APPLICABLE,
             "not priced: the machine file has no rate of a link between GPUs (peer or remote)");
-    pto_status_t status = speed_up(machine, over_gpu_link, &changed, err);
+    pto_status_t status = speed_up(machine, is_of_gpus, over_gpu_link, &changed, err);
+    changed += speed_up_topology(machine);
     if (status == PTO_OK && changed == 0)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "no message crosses a link between GPUs");
     return status;
@@ -127,7 +172,7 @@ pto_status_t pto_speed_up_host_links(pto_machine_t *machine, pto_error_t *err) {
         return pto_error_set(
             err, PTO_ERR_NOT_APPLICABLE,
             "not priced: the machine file has no rate of a link between GPU and host (copies.h2d)");
-    pto_status_t status = speed_up(machine, over_host_link, &changed, err);
+    pto_status_t status = speed_up(machine, is_of_gpus, over_host_link, &changed, err);
     if (status == PTO_OK && changed == 0)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "no message is known to cross a link to the host");
     return status;

@@ -74,6 +74,10 @@ static pto_status_t change_one(const char *text, const variant_t *variant, pto_o
         return pto_add_gpudirect(options->machine, variant->note, err);
     if (strcmp(text, "NICs") == 0)
         return use_twice_the_nics(options, err);
+    if (strcmp(text, "network messages") == 0)
+        return stays_on_node(&options->scenario)
+                   ? pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "no message leaves the node")
+                   : pto_speed_up_network(options->machine, err);
     if (strcmp(text, "GPU links") == 0)
         return pto_speed_up_gpu_links(options->machine, err);
     if (strcmp(text, "host links") == 0)
@@ -349,9 +353,9 @@ void pto_outcome_doubt(const pto_outcome_t *as_it_is, const pto_upgrade_t *upgra
                                                : seconds_of_points(&search, &as_it_is->predictions);
         if (fmin(seconds / 2, most_saved(as_it_is)) < least_s)
             continue;
-        snprintf(own->reason, sizeof own->reason, "%s: %s", saves ? "saves that at least" : "not priced",
-                 untouched->why);
-        own->applies = saves;
+        own->applies = saves || untouched->bound;
+        snprintf(own->reason, sizeof own->reason, "%s: %s",
+                 own->applies ? "saves that at least" : "not priced", untouched->why);
     }
     if (own->applies && own->reason[0] == '\0' && own->note[0])
         memcpy(own->reason, own->note, sizeof own->reason);

@@ -152,8 +152,9 @@ pto_status_t pto_upgrades_read(const char *path, pto_upgrades_t *upgrades, pto_e
 /* --- the standard ones ---------------------------------------------------------------------------------- */
 
 static const char one_nic[] =
-    "a process's message is priced at the rate of one NIC, and whether it would be divided among more is not "
-    "known";
+    "a process's message is priced at the rate of one NIC; where MPI divides it among both, at most what a "
+    "network twice as fast saves";
+static const char measured_nics[] = "NCCL was measured with the NICs as they are";
 static const char not_known_to_cross[] =
     "the machine file does not say whether what GPUs of a node send each other crosses PCIe";
 static const char of_topology[] = "the topology's links have rates of their own";
@@ -168,21 +169,24 @@ static const struct {
 } standard[] = {
     {"twice the NICs",
      {"NICs"},
-     {{"nccl.", "NCCL was measured with the NICs as they are", PTO_BETWEEN_NODES},
-      {"messages.cpu.off_node.", one_nic, PTO_ALWAYS},
-      {"messages.gpu.off_node.", one_nic, PTO_ALWAYS}}},
+     {{"nccl.", measured_nics, PTO_BETWEEN_NODES, true},
+      {"messages.cpu.off_node.", one_nic, PTO_ALWAYS, true},
+      {"messages.gpu.off_node.", one_nic, PTO_ALWAYS, true}}},
+    {"network twice as fast",
+     {"NICs", "network messages"},
+     {{"nccl.", measured_nics, PTO_BETWEEN_NODES, true}}},
     {"PCIe one generation on",
      {"host links", "copies.*h2d*.beta_s_per_byte=/2", "copies.*d2h*.beta_s_per_byte=/2"},
-     {{"nccl.", "NCCL was measured with PCIe as it is", PTO_UNLINKED_GPUS},
-      {"messages.gpu.on_", not_known_to_cross, PTO_UNLINKED_GPUS},
-      {"peer.", not_known_to_cross, PTO_UNLINKED_GPUS},
-      {"remote.", not_known_to_cross, PTO_UNLINKED_GPUS},
-      {"topology.", of_topology, PTO_ALWAYS}}},
+     {{"nccl.", "NCCL was measured with PCIe as it is", PTO_UNLINKED_GPUS, false},
+      {"messages.gpu.on_", not_known_to_cross, PTO_UNLINKED_GPUS, false},
+      {"peer.", not_known_to_cross, PTO_UNLINKED_GPUS, false},
+      {"remote.", not_known_to_cross, PTO_UNLINKED_GPUS, false},
+      {"topology.", of_topology, PTO_ALWAYS, false}}},
     {"GPU links twice as fast",
-     {"GPU links", "peer.*.beta_s_per_byte=/2", "remote.*.beta_s_per_byte=/2", "remote.all_s_per_byte=/2"},
-     {{"nccl.", "NCCL was measured with the links as they are", PTO_ALWAYS},
-      {"topology.", of_topology, PTO_ALWAYS}}},
-    {"GPUDirect", {"gpudirect"}, {{"nccl.", "NCCL was measured as it is", PTO_BETWEEN_NODES}}},
+     {"GPU links", "peer.*.beta_s_per_byte=/2", "peer.all_s_per_byte=/2", "remote.*.beta_s_per_byte=/2",
+      "remote.all_s_per_byte=/2"},
+     {{"nccl.", "NCCL was measured with the links as they are", PTO_ALWAYS, false}}},
+    {"GPUDirect", {"gpudirect"}, {{"nccl.", "NCCL was measured as it is", PTO_BETWEEN_NODES, false}}},
     {"twice the cores", {"node.cores=*2"}, {{0}}},
 };
 

@@ -17,12 +17,13 @@ typedef struct {
     const char *prefix; /* of their keys; NULL: none */
     const char *why;
     pto_untouched_when_t when;
+    bool bound; /* the saving without them is shown, as what is saved at least */
 } pto_untouched_t;
 
 typedef struct {
     char *name;
     int change_count;
-    char **change; /* each as after --what-if; or "NICs", "gpudirect", "GPU links", "host links" */
+    char **change; /* each as after --what-if; or "NICs", "network messages", "gpudirect", ... (change_one) */
     double cost;   /* in whatever unit; 0: not given */
     pto_untouched_t untouched[PTO_UNTOUCHED_MAX];
 } pto_upgrade_t;
@@ -35,7 +36,7 @@ typedef struct {
 /* Read a file of upgrades (docs/formats.md). Errors: those of reading YAML, with the place. */
 pto_status_t pto_upgrades_read(const char *path, pto_upgrades_t *upgrades, pto_error_t *err);
 
-/* Those that every machine may have: twice the NICs, a host link twice as fast, links between
+/* Those that every machine may have: twice the NICs, a network and a host link twice as fast, links between
  * GPUs twice as fast, GPUDirect, twice the cores. */
 pto_status_t pto_upgrades_standard(pto_upgrades_t *upgrades, pto_error_t *err);
 

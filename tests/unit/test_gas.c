@@ -459,6 +459,14 @@ static void engines_copy_to_others_and_within_at_once(void **state) {
     for (int i = 0; i < 3; i++)
         assert_price(&machine, of_blocks[i], "copy_engine", around_s + others_s);
     assert_price(&machine, PTO_COLLECTIVE_SCATTER, "copy_engine", around_s + others_s);
+    /* In a mesh, copies that follow each other have one pair's rate each, unless all links together are
+     * slower. */
+    machine.peer_all_s_per_byte = known(engine_s_per_byte / 3);
+    assert_price(&machine, PTO_COLLECTIVE_ALLTOALL, "copy_engine", around_s + others_s);
+    machine.peer_all_s_per_byte = known(2 * engine_s_per_byte);
+    assert_price(&machine, PTO_COLLECTIVE_ALLTOALL, "copy_engine",
+                 around_s + others_s + 3 * s * engine_s_per_byte);
+    machine.peer_all_s_per_byte = (pto_param_t){0};
     machine.copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET].alpha_s = known(2 * others_s);
     assert_price(&machine, PTO_COLLECTIVE_ALLTOALL, "copy_engine", around_s + 2 * others_s);
     assert_price(&machine, PTO_COLLECTIVE_ALLREDUCE, "copy_engine",

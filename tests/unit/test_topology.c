@@ -111,6 +111,21 @@ static void each_direction_has_its_own_rate(void **state) {
 
 /* --- recorded nodes ------------------------------------------------------------------------------------- */
 
+static void a_rate_may_have_an_interval(void **state) {
+    (void)state;
+    pto_topology_t *topology =
+        made("devices: {gpus: 2, sockets: 1}\nlinks:\n"
+             "  - {between: [gpu.0, gpu.1], s_per_byte: 2e-11, s_per_byte_95: [1e-11, 4e-11]}\n"
+             "  - {between: [gpu.0-1, socket.0], s_per_byte: 1e-10}\n");
+    const pto_param_t *rate = &pto_topology_link_at(topology, 1)->s_per_byte; /* there and back */
+    assert_true(rate->has_interval && rate->low < 1.5e-11 && rate->high > 3e-11);
+    char *text = NULL;
+    assert_int_equal(pto_topology_format(topology, &text, NULL), PTO_OK);
+    assert_non_null(strstr(text, "s_per_byte: 2e-11, s_per_byte_95: [1e-11, 4e-11]"));
+    free(text);
+    pto_topology_destroy(topology);
+}
+
 static void recorded_topologies_are_of_known_source(void **state) {
     (void)state;
     DIR *folder = opendir("scenarios/topologies");
@@ -531,6 +546,7 @@ int main(void) {
         cmocka_unit_test(gpus_pass_nothing_on),
         cmocka_unit_test(a_file_may_give_other_routes),
         cmocka_unit_test(each_direction_has_its_own_rate),
+        cmocka_unit_test(a_rate_may_have_an_interval),
         cmocka_unit_test(recorded_topologies_are_of_known_source),
         cmocka_unit_test(the_cube_mesh_falls_back_to_pcie),
         cmocka_unit_test(small_nodes_have_the_pair_rates_of_their_tables),

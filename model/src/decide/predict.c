@@ -12,6 +12,7 @@
 #include "portolan/pick.h"
 #include "portolan/progress.h"
 #include "price/bounded.h"
+#include "price/nccl.h"
 #include "price/table.h"
 #include "price/traffic.h"
 #include "scenario/check.h"
@@ -548,6 +549,18 @@ static const pto_algorithm_t *likely_algorithm(const pto_predictions_t *made, in
     return own->algorithm;
 }
 
+/* Whether the layout of any point has several nodes, between which the machine has no costs. */
+static bool lacks_network(const pto_predictions_t *made) {
+    const pto_machine_t *machine = made->machine;
+    if (machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count > 0 || pto_nccl_has_network(machine))
+        return false;
+    bool several = false;
+    for (int64_t point = 0; point < made->point_count; point++)
+        several =
+            several || pto_scenario_request(made->scenario, point, made->strategy[0], NULL).layout.nodes > 1;
+    return several;
+}
+
 /* Where prices are stopped, the points before are the sweep, or what is priced of the first. `work`: of
  * each cell, for progress; NULL: none is shown. */
 static pto_status_t predict_all(pto_predictions_t *made, bool explain, const int64_t *work,
@@ -579,6 +592,11 @@ static pto_status_t predict_all(pto_predictions_t *made, bool explain, const int
         return PTO_OK;
     if (pto_is_stopped())
         return pto_error_set(err, PTO_ERR_INTERRUPTED, "interrupted before the first price");
+    if (lacks_network(made))
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "no strategy applies: machine %s has no network (messages.cpu.off_node or "
+                             "messages.gpu.off_node), and the layout has several nodes",
+                             made->machine->name);
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "no strategy applies: %s", made->prediction[0].reason);
 }
 

@@ -91,6 +91,10 @@
     MEMBER(POSTAL, peer, [PTO_REACH_COUNT],                                                                  \
            .key = "peer.*", .dim = {PTO_ALL(REACH)}, .term = "peer", .power = PTO_POWER_GPU_COPY,            \
            .what = "a copy from GPU to GPU of a node")                                                       \
+    MEMBER(VALUE, peer_all_s_per_byte, ,                                                                     \
+           .key = "peer.all_s_per_byte", .unit = PTO_UNIT_S_PER_BYTE, .positive = true, .term = "peer",      \
+           .power = PTO_POWER_GPU_COPY,                                                                      \
+           .what = "bytes that leave or reach one GPU while several copies do")                              \
     MEMBER(POSTAL, remote, [PTO_REMOTE_COUNT][PTO_REACH_COUNT],                                              \
            .key = "remote.*.*", .dim = {PTO_ALL(REMOTE), PTO_ALL(REACH)}, .term = "remote",                  \
            .power = PTO_POWER_GPU_KERNEL, .power_at_start = true,                                            \

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text_file.h"
+#include "machine/cost_read.h"
 #include "machine/topology_internal.h"
 
 enum { FILE_BYTES_MAX = 1 << 20, LINKS_MAX = 2048 };
@@ -113,6 +114,10 @@ static const pto_yaml_field_t row_fields[] = {
      .argument = PTO_UNIT_S_PER_BYTE,
      .offset = offsetof(row_t, s_per_byte[0]),
      .required = true},
+    {.key = "s_per_byte_95",
+     .read = pto_read_interval,
+     .argument = PTO_UNIT_S_PER_BYTE,
+     .offset = offsetof(row_t, s_per_byte[0])},
     {.key = "back_s_per_byte",
      .read = read_rate,
      .argument = PTO_UNIT_S_PER_BYTE,
@@ -154,6 +159,8 @@ static pto_status_t read_row(const pto_reader_t *reader, const pto_yaml_node_t *
                              pto_topology_t *topology) {
     row_t row = {0};
     pto_status_t status = pto_read_mapping(reader, node, &row_table, &row);
+    if (status == PTO_OK)
+        status = pto_settle_param(reader, node, "s_per_byte_95", &row.s_per_byte[0]);
     int first = row.end[0].count, second = row.end[1].count;
     if (status == PTO_OK && first != second && first > 1 && second > 1)
         status = pto_read_fail(

@@ -332,9 +332,9 @@ static void put_link(pto_text_t *writer, const pto_topology_t *topology, int ind
     const pto_topology_link_t *there = pto_topology_link_at(topology, index);
     const pto_topology_link_t *back = pto_topology_link_at(topology, index + 1);
     char value[NUMBER_MAX];
-    pto_text_add(writer, "- {between: [%s, %s], s_per_byte: %s",
-                 pto_topology_vertex_name(topology, there->from),
-                 pto_topology_vertex_name(topology, there->to), number(there->s_per_byte.value, value));
+    pto_text_add(writer, "- {between: [%s, %s], ", pto_topology_vertex_name(topology, there->from),
+                 pto_topology_vertex_name(topology, there->to));
+    put_number(writer, "s_per_byte", &there->s_per_byte, ", ");
     if (back->s_per_byte.value < there->s_per_byte.value || back->s_per_byte.value > there->s_per_byte.value)
         pto_text_add(writer, ", back_s_per_byte: %s", number(back->s_per_byte.value, value));
     if (pto_param_known(&there->alpha_s))

@@ -193,8 +193,15 @@ pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *mac
     bool queued = behind == PTO_BEHIND_COPY && has_queued_cost(machine, PTO_COPY_D2D);
     if (queued)
         charge_place(charge, machine, PTO_COPY_D2D, behind, once);
-    pto_charge_postal(charge, &machine->peer[reach], &machine->peer[reach], PTO_SPACE_GPU, queued ? 0 : 1,
-                      (double)link_bytes);
+    const pto_postal_t *postal = &machine->peer[reach];
+    const pto_param_t *all = &machine->peer_all_s_per_byte;
+    const bool all_known = pto_param_known(all);
+    const double pair_bytes = (double)(all_known ? own_bytes : link_bytes);
+    const bool by_all = all_known && pto_time_less(pto_time_of(&postal->beta_s_per_byte, pair_bytes),
+                                                   pto_time_of(all, (double)link_bytes));
+    pto_charge_postal(charge, postal, postal, PTO_SPACE_GPU, queued ? 0 : 1, by_all ? 0 : pair_bytes);
+    if (by_all)
+        pto_charge_param(charge, all, PTO_SPACE_GPU, (double)link_bytes);
     return PTO_OK;
 }
 

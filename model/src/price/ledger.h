@@ -202,8 +202,9 @@ bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind);
  * PTO_ERR_NOT_APPLICABLE where the machine has neither. */
 pto_status_t pto_find_peer_copy(const pto_machine_t *machine, pto_reach_t *reach, pto_error_t *err);
 
-/* A copy between two GPUs; the busier of their links carries `link_bytes`. Errors: PTO_ERR_NOT_APPLICABLE
- * where the machine has no cost for it. */
+/* A copy of `own_bytes` between two GPUs; the busier of the two sends or receives `link_bytes` in all. Both
+ * take the pair's rate, unless the machine has one for all peers at once: then the longer of both counts.
+ * Errors: PTO_ERR_NOT_APPLICABLE where the machine has no cost for it. */
 pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_reach_t reach,
                                   pto_behind_t behind, int64_t own_bytes, int64_t link_bytes,
                                   pto_error_t *err);

@@ -1,0 +1,179 @@
+/* Links by the names under which they are sold, and meshes of them. */
+#include "machine_links.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "command_line/arguments.h"
+#include "machine_guess.h"
+#include "portolan/units.h"
+
+/* --- by name -------------------------------------------------------------------------------------------- */
+
+enum { SMALL_BOARD = 4 }; /* boards of up to four V100s, A100s and H100s have no switch */
+
+static const struct {
+    const char *name;
+    double gb_per_s; /* of one link, in each direction */
+    int links, per_peer, mesh_gpus_most;
+    const char *source;
+} sold[] = {
+    {"pcie3", 15.75, 1, 0, 0, "16 lanes of 8 GT/s, PCI-SIG"},
+    {"pcie4", 31.5, 1, 0, 0, "16 lanes of 16 GT/s, PCI-SIG"},
+    {"pcie5", 63, 1, 0, 0, "16 lanes of 32 GT/s, PCI-SIG"},
+    {"pcie6", 121, 1, 0, 0, "16 lanes of 64 GT/s, PCI-SIG"},
+    {"nvlink2", 25, 6, 0, SMALL_BOARD, "6 links of 25 GB/s, NVIDIA V100 datasheet"},
+    {"nvlink3", 25, 12, 0, SMALL_BOARD, "12 links of 25 GB/s, NVIDIA A100 datasheet"},
+    {"nvlink4", 25, 18, 0, SMALL_BOARD, "18 links of 25 GB/s, NVIDIA H100 datasheet"},
+    {"nvlink5", 50, 18, 0, 0, "18 links of 50 GB/s, NVIDIA B200 datasheet"},
+    {"nvlink-c2c", 450, 1, 0, 0, "NVIDIA Grace Hopper datasheet"},
+    {"xgmi", 64, 7, 1, 8, "7 links of 64 GB/s, AMD MI300X datasheet"},
+};
+enum { SOLD_COUNT = (int)(sizeof sold / sizeof *sold) };
+
+const char *pto_sold_link_at(int i) { return i < SOLD_COUNT ? sold[i].name : NULL; }
+
+pto_status_t pto_link_read(const char *text, pto_sold_link_t *link, pto_error_t *err) {
+    *link = (pto_sold_link_t){.name = text, .source = "as given", .links = 1, .per_peer = 1};
+    for (int i = 0; i < SOLD_COUNT; i++)
+        if (strcmp(text, sold[i].name) == 0) {
+            *link = (pto_sold_link_t){text,
+                                      1e-9 / (sold[i].gb_per_s * sold[i].links),
+                                      sold[i].source,
+                                      sold[i].links,
+                                      sold[i].per_peer,
+                                      sold[i].mesh_gpus_most};
+            return PTO_OK;
+        }
+    pto_status_t status = pto_quantity_parse(text, PTO_UNIT_S_PER_BYTE, &link->s_per_byte, err);
+    if (status == PTO_ERR_RANGE || (status == PTO_OK && link->s_per_byte > 0 && link->s_per_byte < 1e-3))
+        return status;
+    return pto_error_set(err, PTO_ERR_RANGE,
+                         "'%s' is not a rate with a unit, such as '200 Gbit/s' or '50 GB/s'",
+                         text); /* a number of SI is none: 400 would be 400 s per byte */
+}
+
+/* A link's name is expected unless the text begins as a number does. */
+pto_status_t pto_link_read_named(const char *text, pto_sold_link_t *link, pto_error_t *err) {
+    pto_error_t unknown = {.status = PTO_OK};
+    pto_status_t status = pto_link_read(text, link, err);
+    if (status == PTO_OK || strspn(text, "0123456789.-") > 0)
+        return status;
+    status = pto_word_unknown(text, "link", pto_sold_link_at, &unknown);
+    return pto_error_set(err, status, "%s, or a rate in each direction, such as '50 GB/s'", unknown.message);
+}
+
+/* What a NIC is sold as: the generation of its InfiniBand, or "400G". NULL: neither. */
+static const char *nic_rate(const char *text, char *rate, size_t rate_size) {
+    static const char *const generations[][2] = {{"FDR", "56"},     {"EDR", "100"}, {"HDR", "200"},
+                                                 {"HDR100", "100"}, {"NDR", "400"}, {"NDR200", "200"},
+                                                 {"XDR", "800"}};
+    static const char *const spellings[] = {"G", "GE", "GbE", "Gb", "Gbps", "Gb/s", "Gbit"};
+    size_t digits = strspn(text, "0123456789");
+    const char *unit = text + digits + (text[digits] == ' ');
+    for (size_t i = 0; i < sizeof generations / sizeof *generations; i++)
+        if (strcasecmp(text, generations[i][0]) == 0) {
+            snprintf(rate, rate_size, "%s Gbit/s", generations[i][1]);
+            return rate;
+        }
+    for (size_t i = 0; i < sizeof spellings / sizeof *spellings && digits > 0; i++)
+        if (strcmp(unit, spellings[i]) == 0) { /* GB are bytes */
+            snprintf(rate, rate_size, "%.*s Gbit/s", (int)digits, text);
+            return rate;
+        }
+    return NULL;
+}
+
+pto_status_t pto_link_read_nic(const char *text, pto_sold_link_t *link, pto_error_t *err) {
+    char rate[64];
+    pto_status_t status = pto_link_read(nic_rate(text, rate, sizeof rate) ? rate : text, link, err);
+    link->name = text;
+    return status;
+}
+
+/* --- switch and mesh ------------------------------------------------------------------------------------ */
+
+static pto_status_t join_peers(pto_node_links_t *links, pto_error_t *err) {
+    pto_sold_link_t *gpu = &links->gpu;
+    const int64_t peers = links->gpus - 1;
+    int64_t each = links->links_per_peer > 0 ? links->links_per_peer : gpu->per_peer;
+    each = each > 0 ? each : gpu->links / peers;
+    if (each == 0 || (gpu->links > 1 && each * peers > gpu->links))
+        return pto_error_set(
+            err, PTO_ERR_RANGE,
+            "a GPU with %lld links of %s has too few for a mesh of %lld GPUs with %lld between "
+            "each two; --gpu-topology switch",
+            (long long)gpu->links, gpu->name, (long long)links->gpus, (long long)(each > 0 ? each : 1));
+    links->links_per_peer = each;
+    links->pair_s_per_byte = gpu->s_per_byte * (double)gpu->links / (double)each;
+    gpu->s_per_byte = links->pair_s_per_byte / (double)peers;
+    return PTO_OK;
+}
+
+pto_status_t pto_node_links_join(pto_node_links_t *links, pto_error_t *err) {
+    const bool mesh = links->links_per_peer > 0 || links->gpus <= links->gpu.mesh_gpus_most;
+    links->pair_s_per_byte = links->gpu.s_per_byte;
+    if (links->joined_by == PTO_JOINED_BY_DEFAULT)
+        links->joined_by = mesh ? PTO_JOINED_BY_MESH : PTO_JOINED_BY_SWITCH;
+    if (links->joined_by == PTO_JOINED_BY_SWITCH || !links->gpu.name || links->gpus < 2)
+        return PTO_OK;
+    pto_status_t status = join_peers(links, err);
+    if (links->gpus == 2)
+        links->joined_by = PTO_JOINED_BY_SWITCH;
+    return status;
+}
+
+/* --- the topology of a mesh ----------------------------------------------------------------------------- */
+
+/* "gpu.0", or "gpu.0-3" */
+static void put_range(FILE *stream, const char *kind, int64_t first, int64_t until) {
+    fprintf(stream, "%s.%lld", kind, (long long)first);
+    if (until - first > 1)
+        fprintf(stream, "-%lld", (long long)(until - 1));
+}
+
+static void put_rate(FILE *stream, double s_per_byte, const char *comment) {
+    fputs("], ", stream);
+    pto_guess_write(stream, "s_per_byte", pto_guess_reached(s_per_byte));
+    fprintf(stream, "}%s\n", comment);
+}
+
+/* Devices that are divided among the sockets in order, each with a link of its own. */
+static void put_on_sockets(FILE *stream, const char *kind, int64_t count, int64_t sockets,
+                           double s_per_byte) {
+    for (int64_t first = 0, until; first < count; first = until) {
+        const int64_t socket = count < sockets ? first : first * sockets / count;
+        until = first + 1;
+        while (until < count && until * sockets / count == socket)
+            until++;
+        fputs("    - {between: [", stream);
+        put_range(stream, kind, first, until);
+        fprintf(stream, ", socket.%lld", (long long)socket);
+        put_rate(stream, s_per_byte, "");
+    }
+}
+
+void pto_node_links_write(FILE *stream, const pto_node_links_t *links) {
+    const int64_t on_socket = links->gpus > links->sockets ? links->gpus / links->sockets : 1;
+    const double host = links->host.s_per_byte;
+    fprintf(
+        stream,
+        "\ntopology: # a mesh, %lld link%s between each two GPUs: %.4g GB/s, and %.4g of a GPU to all peers\n"
+        "  devices: {gpus: %lld, sockets: %lld, nics: %lld}\n  links:\n",
+        (long long)links->links_per_peer, links->links_per_peer > 1 ? "s" : "", 1e-9 / links->pair_s_per_byte,
+        1e-9 / links->gpu.s_per_byte, (long long)links->gpus, (long long)links->sockets,
+        (long long)(links->nic.name ? links->nics : 0));
+    for (int64_t gpu = 0; gpu + 1 < links->gpus; gpu++) {
+        fprintf(stream, "    - {between: [gpu.%lld, ", (long long)gpu);
+        put_range(stream, "gpu", gpu + 1, links->gpus);
+        put_rate(stream, links->pair_s_per_byte, "");
+    }
+    put_on_sockets(stream, "gpu", links->gpus, links->sockets, host);
+    if (links->nic.name)
+        put_on_sockets(stream, "nic", links->nics, links->sockets, links->nic.s_per_byte);
+    for (int64_t socket = 0; socket + 1 < links->sockets; socket++) {
+        fprintf(stream, "    - {between: [socket.%lld, ", (long long)socket);
+        put_range(stream, "socket", socket + 1, links->sockets);
+        put_rate(stream, host / (double)on_socket, " # inferred: what the GPUs of a socket send to the host");
+    }
+}

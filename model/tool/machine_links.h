@@ -1,0 +1,50 @@
+/* The links of a machine from datasheets, and how the GPUs of a node are joined by them. */
+#ifndef PTO_TOOL_MACHINE_LINKS_H
+#define PTO_TOOL_MACHINE_LINKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "portolan/status.h"
+
+typedef struct {
+    const char *name;  /* as given; NULL: no such link */
+    double s_per_byte; /* of all links of a device together */
+    const char *source;
+    int64_t links;          /* of a device */
+    int64_t per_peer;       /* in a mesh; 0: as many as there are */
+    int64_t mesh_gpus_most; /* so many GPUs of a node are sold without a switch */
+} pto_sold_link_t;
+
+/* The names of links; NULL behind the last one. */
+const char *pto_sold_link_at(int i);
+
+/* A link by name, or a rate with a unit. */
+pto_status_t pto_link_read(const char *text, pto_sold_link_t *link, pto_error_t *err);
+
+/* The same, for options that name links: an unknown name is told apart from a wrong rate. */
+pto_status_t pto_link_read_named(const char *text, pto_sold_link_t *link, pto_error_t *err);
+
+/* A NIC by its rate, or by what it is sold as: NDR, 400G. */
+pto_status_t pto_link_read_nic(const char *text, pto_sold_link_t *link, pto_error_t *err);
+
+typedef enum { PTO_JOINED_BY_DEFAULT, PTO_JOINED_BY_SWITCH, PTO_JOINED_BY_MESH } pto_joined_by_t;
+
+/* What a topology is made of: devices are divided among sockets in order. */
+typedef struct {
+    int64_t sockets, gpus, nics;
+    int64_t links_per_peer; /* 0: as many as such GPUs have */
+    pto_joined_by_t joined_by;
+    pto_sold_link_t gpu, host, nic;
+    double pair_s_per_byte; /* of the links between two GPUs */
+} pto_node_links_t;
+
+/* Decide between switch and mesh (of more than two GPUs, whose pairs share nothing), and find the rate of a
+ * pair. `gpu` becomes all links of a GPU to its peers. Errors: PTO_ERR_RANGE where a GPU has too few. */
+pto_status_t pto_node_links_join(pto_node_links_t *links, pto_error_t *err);
+
+/* The block `topology` of a mesh. */
+void pto_node_links_write(FILE *stream, const pto_node_links_t *links);
+
+#endif

@@ -1,0 +1,24 @@
+# GPUs that are joined without a switch: a pair has the links between these two, a GPU all of them.
+dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
+new() { portolan machine new --name mesh --sockets 2 --cores 96 --host-link pcie5 --force --out "$dir/mesh.yaml" "$@" 2>&1; echo "exit $?"; }
+# of 1 GiB from one GPU to another, and of 1 GiB to each other GPU
+rates() {
+    for collective in "pair --distance on_node" alltoall; do
+        portolan predict --machine "$dir/mesh.yaml" --collective $collective --nodes 1 --procs-per-gpu 1 --bytes 1GiB --format csv |
+            awk -F, -v what="${collective%% *}" -v gpus=$1 '/^1073741824,.*,(cuda_aware|ipc_copy|gas_read|copy_engine|nccl),/ && $6 > 0 { printf "%s %s: %.3g GB/s\n", what, $4, (what == "pair" ? 1 : gpus - 1) * 1.073741824 / $6 }'
+    done
+}
+new --gpus 8 --gpu-link xgmi --nics 8 --nic 400G; sed -n '/^peer/,/all_s_per_byte_95/p;/^topology/,$p' "$dir/mesh.yaml"; rates 8
+portolan upgrade --machine "$dir/mesh.yaml" --collective pair --distance on_node --nodes 1 --procs-per-gpu 1 --bytes 1GiB --only 'GPU links' --format csv | cut -d, -f 1,2
+new --gpus 4 --gpu-link nvlink3; grep '^topology' "$dir/mesh.yaml"; rates 4
+# A rate is that of one link; AMD's MI300A has two a peer.
+new --gpus 4 --gpu-link xgmi --links-per-peer 2; grep '^topology' "$dir/mesh.yaml"
+new --gpus 4 --gpu-link '25 GB/s' --links-per-peer 4; grep '^topology' "$dir/mesh.yaml"
+# Switches: by default with eight GPUs of NVIDIA, and as they are asked for. Two GPUs have all of their links, xgmi's but one.
+new --gpus 8 --gpu-link nvlink4; grep -c '^topology\|^  all_s_per_byte:' "$dir/mesh.yaml"
+new --gpus 4 --gpu-link nvlink3 --gpu-topology switch; grep -c '^topology' "$dir/mesh.yaml"; rates 4
+new --gpus 2 --gpu-link nvlink3; grep '^# between GPUs\|^topology' "$dir/mesh.yaml"
+new --gpus 2 --gpu-link xgmi; grep '^# between GPUs\|^topology' "$dir/mesh.yaml"
+# What there is not.
+new --gpus 8 --gpu-link nvlink2 --gpu-topology mesh; new --gpus 4 --gpu-link nvlink3 --links-per-peer 5
+new --gpus 4 --gpu-topology mesh; new --gpus 4 --gpu-link nvlink3 --gpu-topology switch --links-per-peer 4; new --gpus 4 --gpu-link nvlink3 --gpu-topology ring
