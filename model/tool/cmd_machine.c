@@ -354,7 +354,8 @@ static void write_memory(FILE *stream, const machine_t *machine) {
 static void write_head(FILE *stream, const machine_t *machine) {
     const pto_sold_link_t *const link[] = {&machine->links.gpu, &machine->links.host, &machine->links.nic,
                                            &machine->memory};
-    static const char *const what[] = {"between GPUs", "to the host", "of a NIC", "of a socket's memory"};
+    const char *const what[] = {is_mesh(machine) ? "from a GPU to all others" : "between GPUs", "to the host",
+                                "of a NIC", "of a socket's memory"};
     fprintf(
         stream,
         "# %s: guesses from datasheets, by portolan machine new. Nothing was measured.\n"
