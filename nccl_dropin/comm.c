@@ -16,7 +16,7 @@
 #include "tap.h"
 #include "team.h"
 
-enum { HEADER_BYTES = 4096, NAP_NS = 100000 };
+enum { NAP_NS = 100000 };
 static const double meet_s = 3, exchange_s = 60, end_s = 2;
 
 static tap_comm_t *comms;
@@ -40,32 +40,10 @@ static double now_s(void) {
 /* --- meeting ---------------------------------------------------------------------------------------------
  */
 
-enum { DOOR_OPEN, DOOR_ALL_IN, DOOR_CLOSED };
-
-typedef struct {
-    atomic_int arrived;
-    atomic_int door;
-} header_t;
-
-/* Whether all came. */
-static bool wait_at_door(header_t *header, int size) {
-    const double began_s = now_s();
-    int open = DOOR_OPEN;
-    if (atomic_fetch_add(&header->arrived, 1) + 1 == size)
-        atomic_compare_exchange_strong(&header->door, &open, DOOR_ALL_IN);
-    while (atomic_load(&header->door) == DOOR_OPEN) {
-        open = DOOR_OPEN;
-        if (now_s() - began_s > meet_s)
-            atomic_compare_exchange_strong(&header->door, &open, DOOR_CLOSED);
-        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
-    }
-    return atomic_load(&header->door) == DOOR_ALL_IN;
-}
-
 /* The memory stays while it is mapped. */
 static bool meet(tap_comm_t *comm, pto_error_t *err) {
     char name[64];
-    comm->shared_bytes = HEADER_BYTES + pto_team_shared_bytes(comm->size);
+    comm->shared_bytes = tap_doors_bytes() + pto_team_shared_bytes(comm->size);
     snprintf(name, sizeof name, "/portolan-nccl-%ld-%016llx", (long)geteuid(), (unsigned long long)comm->key);
     int descriptor = shm_open(name, O_CREAT | O_RDWR, 0600);
     void *memory = MAP_FAILED;
@@ -74,7 +52,8 @@ static bool meet(tap_comm_t *comm, pto_error_t *err) {
     if (descriptor >= 0)
         close(descriptor);
     comm->shared = memory == MAP_FAILED ? NULL : memory;
-    bool all = comm->shared && wait_at_door(comm->shared, comm->size);
+    comm->doors = comm->shared;
+    bool all = comm->shared && tap_door_pass(comm, comm->key | 1, meet_s);
     shm_unlink(name);
     if (!all)
         pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "its processes are not all on this node");
@@ -100,8 +79,8 @@ static pto_status_t set_up(tap_comm_t *comm, pto_error_t *err) {
     const tap_settings_t *settings = tap_settings();
     if (!meet(comm, err))
         return PTO_ERR_NOT_APPLICABLE;
-    pto_status_t status = pto_team_shared_create((char *)comm->shared + HEADER_BYTES, comm->rank, comm->size,
-                                                 exchange_s, &comm->team, err);
+    pto_status_t status = pto_team_shared_create((char *)comm->shared + tap_doors_bytes(), comm->rank,
+                                                 comm->size, exchange_s, &comm->team, err);
     if (status != PTO_OK)
         return status; /* the others wait in vain, for a minute */
     comm->context = tap_gpu_context();
@@ -248,6 +227,7 @@ void tap_comm_abort(void *handle) {
     tap_comm_t *comm = take_out(handle);
     if (!comm)
         return;
+    atomic_store(&comm->aborts, true);
     pthread_mutex_lock(&comm->lock);
     for (const tap_pick_t *pick = comm->picks; pick; pick = pick->next)
         for (const tap_run_t *run = pick->runs; run; run = run->next)

@@ -91,6 +91,11 @@ void tap_gpu_leave(void) {
     driver.pop(&context);
 }
 
+void tap_gpu_settle(void *stream) {
+    if (is_host())
+        tap_settings()->device->finish(stream, NULL);
+}
+
 bool tap_gpu_capture(void *stream, uint64_t *capture) {
     int status = CAPTURE_NONE;
     unsigned long long id = 0;

@@ -124,7 +124,7 @@ static int cheapest(const pto_predictions_t *all, const bool *refused) {
 
 /* From the cheapest strategy on, the first that is a candidate. One that the environment names is taken
  * whatever it costs. */
-static void choose(tap_pick_t *pick, const pto_scenario_t *scenario, const pto_predictions_t *all) {
+static void choose(tap_pick_t *pick, const pto_predictions_t *all) {
     enum { STRATEGIES_MAX = 64 };
     bool refused[STRATEGIES_MAX] = {false};
     const char *wanted = tap_settings()->strategy;
@@ -140,8 +140,8 @@ static void choose(tap_pick_t *pick, const pto_scenario_t *scenario, const pto_p
     for (int best; (best = cheapest(all, refused)) >= 0; refused[best] = true) {
         pto_price_t price;
         pto_plan_t *plan = NULL;
-        if (pto_plan_choose(scenario, tap_settings()->machine, 0, all->strategy[best], &plan, &price, NULL,
-                            NULL) != PTO_OK)
+        if (pto_plan_choose(&pick->scenario, tap_settings()->machine, 0, all->strategy[best], &plan, &price,
+                            NULL, NULL) != PTO_OK)
             continue;
         if (!is_candidate(plan)) {
             pto_plan_destroy(plan);
@@ -170,17 +170,15 @@ static void tell(const tap_comm_t *comm, const tap_pick_t *pick) {
 static tap_pick_t *make(const tap_comm_t *comm, const tap_cell_t *cell) {
     tap_pick_t *made = calloc(1, sizeof *made);
     pto_predictions_t predictions = {0};
-    pto_scenario_t scenario;
     if (!made)
         return NULL;
     made->cell = *cell;
     made->why = "it has no price";
-    pto_scenario_init(&scenario);
-    if (fill_scenario(cell, comm->size, &scenario, NULL) == PTO_OK &&
-        pto_predict(&scenario, tap_settings()->machine, false, &predictions, NULL) == PTO_OK)
-        choose(made, &scenario, &predictions);
+    pto_scenario_init(&made->scenario);
+    if (fill_scenario(cell, comm->size, &made->scenario, NULL) == PTO_OK &&
+        pto_predict(&made->scenario, tap_settings()->machine, false, &predictions, NULL) == PTO_OK)
+        choose(made, &predictions);
     pto_predictions_fini(&predictions);
-    pto_scenario_fini(&scenario);
     tell(comm, made);
     return made;
 }
@@ -216,6 +214,7 @@ void tap_picks_free(tap_comm_t *comm) {
             free(run);
         }
         pto_plan_destroy(pick->plan);
+        pto_scenario_fini(&pick->scenario);
         free(pick);
     }
     tap_symmetric_leave();

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "tap.h"
 
 /* --- the communicator's order ----------------------------------------------------------------------------
@@ -112,30 +113,53 @@ static pto_status_t create(tap_comm_t *comm, const tap_pick_t *pick, tap_run_t *
     return status;
 }
 
+/* How long a process waits for the others' first call of a kind. */
+static const double meet_s = 20;
+
+/* What must be the same on all processes: the plan, and where the executor's pieces are. */
+static uint64_t digest_of(const tap_comm_t *comm, const tap_pick_t *pick) {
+    return pto_hash_add(pto_plan_digest(pick->plan), comm->symmetric.used) | 1;
+}
+
+/* The executor, if all processes have made it. Until then no kernel writes to its pieces, so where one has
+ * failed they are as they were. */
+static void create_with_all(tap_comm_t *comm, const tap_pick_t *pick, tap_run_t *run,
+                            const tap_call_t *call) {
+    pto_error_t err = {0};
+    const size_t used = comm->symmetric.used;
+    const bool made = create(comm, pick, run, call, &err) == PTO_OK;
+    if (comm->last[0].is_recorded)
+        tap_gpu_settle(comm->last[0].stream);
+    if (tap_door_pass(comm, made ? digest_of(comm, pick) : 0, meet_s))
+        return;
+    if (tap_settings()->explains || tap_settings()->informs)
+        tap_say(comm->rank, "%s of %lld bytes is left to NCCL: %s",
+                pto_collective_name(pick->cell.collective), (long long)pick->cell.bytes,
+                made ? "not all processes made the same executor in time" : err.message);
+    tap_symmetric_enter(&comm->symmetric);
+    if (made)
+        pto_exec_destroy(run->exec);
+    tap_symmetric_leave();
+    run->exec = NULL;
+    comm->symmetric.used = used;
+}
+
 /* All processes make the same ones in the same order, whether or not their own buffers are in place. NULL:
- * something failed on this process alone. */
-static tap_run_t *run_of(tap_comm_t *comm, tap_pick_t *pick, uint64_t capture, const tap_call_t *call,
-                         pto_error_t *err) {
+ * out of memory. This process makes none from then on, so nor do the others. */
+static tap_run_t *run_of(tap_comm_t *comm, tap_pick_t *pick, uint64_t capture, const tap_call_t *call) {
     tap_run_t *run = pick->runs;
     while (run && run->capture != capture)
         run = run->next;
     if (run)
         return run;
     run = calloc(1, sizeof *run);
-    if (!run)
-        return NULL;
-    run->capture = capture;
-    run->in_place = is_in_place(call);
-    pto_status_t status = create(comm, pick, run, call, err);
-    if (status != PTO_OK)
-        run->exec = NULL;
-    if (status != PTO_OK && status != PTO_ERR_NOT_APPLICABLE) {
-        free(run);
+    if (!run) {
+        comm->doors_seen = TAP_DOORS;
         return NULL;
     }
-    if (status != PTO_OK && (tap_settings()->explains || tap_settings()->informs))
-        tap_say(comm->rank, "%s of %lld bytes is left to NCCL: %s",
-                pto_collective_name(pick->cell.collective), (long long)pick->cell.bytes, err->message);
+    run->capture = capture;
+    run->in_place = is_in_place(call);
+    create_with_all(comm, pick, run, call);
     run->next = pick->runs;
     pick->runs = run;
     return run;
@@ -180,11 +204,11 @@ static bool do_here(tap_comm_t *comm, const tap_call_t *call, int *result) {
     tap_pick_t *pick = tap_pick_of(comm, call);
     if (!pick || !tap_gpu_capture(call->stream, &capture))
         return false;
-    tap_run_t *run = run_of(comm, pick, capture, call, &err);
-    if (run && !run->exec)
+    tap_run_t *run = run_of(comm, pick, capture, call);
+    if (!run || !run->exec)
         return false;
     follow(comm, call->stream, capture);
-    pto_status_t status = run ? enqueue(comm, pick, run, call, &err) : PTO_ERR_MEMORY;
+    pto_status_t status = enqueue(comm, pick, run, call, &err);
     if (status == PTO_OK)
         note(comm, call->stream, capture);
     else

@@ -4,10 +4,10 @@
  *
  * A call goes through these steps:
  *   intercept.c  NCCL's functions, and the next ones behind them
- *   group.c      ncclGroupStart and ncclGroupEnd: a group of one call is that call
  *   comm.c       communicators, and what their processes share
- *   symmetric.c  memory that all processes of a communicator use alike, so that they need not agree
- *   pick.c       which strategy has a kind of call, as all processes decide without each other
+ *   doors.c      where processes make sure that all of them have made the same executor
+ *   symmetric.c  memory that all processes of a communicator use alike, so that no handles are exchanged
+ *   pick.c       which strategy has a kind of call
  *   take.c       the order of calls, captures, and the run
  *   gpu.c        the driver: captures and contexts
  *   settings.c   the environment, and what is told */
@@ -15,6 +15,7 @@
 #define TAP_TAP_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,6 +24,7 @@
 #include "portolan/exec.h"
 #include "portolan/kernel.h"
 #include "portolan/machine.h"
+#include "portolan/scenario.h"
 
 /* --- settings.c ------------------------------------------------------------------------------------------
  */
@@ -125,7 +127,7 @@ typedef struct {
 typedef struct tap_run {
     struct tap_run *next;
     uint64_t capture; /* 0: outside graphs */
-    pto_exec_t *exec; /* NULL: it could not be made, on any process */
+    pto_exec_t *exec; /* NULL: not all processes could make it */
     bool in_place;
     void *aside; /* for an input that the executor cannot use where it is; NULL: not needed yet */
 } tap_run_t;
@@ -138,16 +140,29 @@ typedef struct tap_pick {
     double predicted_s;
     double nccl_s; /* 0: unknown */
     int64_t calls;
+    pto_scenario_t scenario; /* borrowed by the plan */
     pto_plan_t *plan;
     tap_run_t *runs;
 } tap_pick_t;
 
 typedef struct tap_comm tap_comm_t;
 
-/* Of the call; NULL: it is left to NCCL. The same on all processes of the communicator. */
+/* Of the call; NULL: it is left to NCCL. All processes of the communicator choose alike, and a door makes
+ * sure of it when the first executor is made. */
 tap_pick_t *tap_pick_of(tap_comm_t *comm, const tap_call_t *call);
 void tap_picks_free(tap_comm_t *comm);
 int64_t tap_element_bytes(int number);
+
+/* --- doors.c ---------------------------------------------------------------------------------------------
+ */
+
+enum { TAP_DOORS = 4096 }; /* of a communicator: executors that can be made */
+typedef struct tap_door tap_door_t;
+
+size_t tap_doors_bytes(void);
+/* Collective, at the communicator's next door: whether all processes come to it within `patience_s` with the
+ * same digest, which is not 0. The same on all of them, however late they come. */
+bool tap_door_pass(tap_comm_t *comm, uint64_t digest, double patience_s);
 
 /* --- comm.c ----------------------------------------------------------------------------------------------
  */
@@ -161,8 +176,11 @@ struct tap_comm {
     uint64_t splits;
     pthread_mutex_t lock;
     void *context; /* the driver's, of the communicator's GPU */
-    void *shared;  /* memory of all processes */
+    void *shared;  /* memory of all processes: the doors, and the team's */
     size_t shared_bytes;
+    tap_door_t *doors;
+    int doors_seen;
+    atomic_bool aborts;
     pto_team_t *team;
     tap_symmetric_t symmetric;
     int picks_made;
@@ -199,6 +217,9 @@ uint64_t tap_gpu_id(void);
 /* Make the context current, and calls legal that a capture of the program's would forbid, until left. */
 bool tap_gpu_enter(void *context);
 void tap_gpu_leave(void);
+/* Before this process waits for others on the host: finish what the stream holds if nothing else would, as
+ * the host device works only while its process waits for it. */
+void tap_gpu_settle(void *stream);
 /* The number of the capture that the stream is in; 0: none. False: unknown. */
 bool tap_gpu_capture(void *stream, uint64_t *capture);
 

@@ -1,9 +1,10 @@
 /* The drop-in for NCCL, in front of a small NCCL (fake_nccl_forked.c), among processes that fork() starts, on
  * the host device: random calls with known results, of all functions, types and sizes, in several streams, in
- * graphs, in groups and in place.
+ * graphs, in groups and in place. Without calls: the doors alone, of two processes.
  *
  *   test_nccl_dropin [CALLS [SEED [SIZE]]] */
 #define _DEFAULT_SOURCE
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "host_stream.h"
 #include "nccl_dl.h"
 #include "portolan/device.h"
+#include "tap.h"
 
 typedef pto_nccl_id_t id_type;
 int ncclGetUniqueId(id_type *id);
@@ -316,10 +318,80 @@ static void aborts(id_type id) {
     float data[100] = {0};
     if (ncclCommInitRank(&comm, size, id, rank) != 0)
         exit(1);
+    ncclAllReduce(data, data, 100, PTO_NCCL_FLOAT32, PTO_NCCL_SUM, comm, stream[0]);
+    finish(stream[0]);
     if (rank == 0)
         ncclAllReduce(data, data, 100, PTO_NCCL_FLOAT32, PTO_NCCL_SUM, comm, stream[0]);
     ncclCommAbort(comm);
     finish(stream[0]);
+}
+
+/* --- doors -----------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    const char *what;
+    uint64_t digest[2];
+    bool after;  /* process 1 comes after process 0 has waited in vain */
+    bool aborts; /* process 0, while it waits */
+    bool passes;
+} door_case_t;
+
+static void *abort_soon(void *comm) {
+    usleep(50000);
+    atomic_store(&((tap_comm_t *)comm)->aborts, true);
+    return NULL;
+}
+
+/* All doors in one order, of which some are closed. */
+static void doors(tap_door_t *shared, atomic_int *ended) {
+    static const door_case_t all[] = {{"the same digest", {7, 7}, false, false, true},
+                                      {"another digest", {7, 8}, false, false, false},
+                                      {"one has failed", {7, 0}, false, false, false},
+                                      {"all have failed", {0, 0}, false, false, false},
+                                      {"one comes too late", {7, 7}, true, false, false},
+                                      {"the same, after all that", {9, 9}, false, false, true},
+                                      {"one aborts", {7, 7}, true, true, false}};
+    tap_comm_t comm = {.rank = rank, .size = 2, .doors = shared};
+    for (int i = 0; i < (int)(sizeof all / sizeof *all); i++) {
+        pthread_t thread;
+        const bool aborts = all[i].aborts && rank == 0, too_late = all[i].after && !all[i].aborts;
+        while (all[i].after && rank == 1 && atomic_load(ended) <= i)
+            usleep(1000);
+        if (aborts && pthread_create(&thread, NULL, abort_soon, &comm) != 0)
+            fail("a thread", i);
+        if (tap_door_pass(&comm, all[i].digest[rank], too_late ? 0.2 : 1000) != all[i].passes)
+            fail(all[i].what, i);
+        if (aborts)
+            pthread_join(thread, NULL);
+        if (rank == 0)
+            atomic_store(ended, i + 1);
+    }
+    comm.doors_seen = TAP_DOORS;
+    if (tap_door_pass(&comm, 7, 100))
+        fail("the last door", TAP_DOORS);
+}
+
+/* On process 1 alone there is no room for executors, so all calls are NCCL's, and right. Later there is. */
+static void one_fails(id_type id) {
+    void *comm = NULL;
+    if (ncclCommInitRank(&comm, size, id, rank) != 0)
+        exit(1);
+    tap_comm_t *tap = tap_comm_of(comm);
+    const size_t used = tap->symmetric.used;
+    float data[100] = {0};
+    tap->symmetric.used = rank == 1 ? tap->symmetric.bytes : used;
+    for (int i = 0; i < 20; i++)
+        plain(i, comm);
+    tap->symmetric.used = used;
+    const int before = fake_calls;
+    for (size_t i = 0; i < 77; i++)
+        data[i] = 1;
+    ncclAllReduce(data, data, 77, PTO_NCCL_FLOAT32, PTO_NCCL_SUM, comm, stream[0]);
+    finish(stream[0]);
+    if (fake_calls != before || data[76] != (float)size)
+        fail("what all can make is not taken", 77);
+    ncclCommDestroy(comm);
 }
 
 static int run(int calls, const id_type *id) {
@@ -329,22 +401,31 @@ static int run(int calls, const id_type *id) {
             device->stream_create(&stream[i], NULL) != PTO_OK)
             return 1;
     random_calls(calls, id[0]);
-    if (getenv("PORTOLAN_GRAPHS"))
+    if (getenv("PORTOLAN_GRAPHS")) {
+        one_fails(id[2]);
         aborts(id[1]);
+    }
     return failures > 0;
 }
 
 int main(int argc, char **argv) {
     const int calls = argc > 1 ? atoi(argv[1]) : 300;
-    id_type id[2];
+    id_type id[3];
     int ended = 0, failed = 0;
     state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     size = argc > 3 ? atoi(argv[3]) : 2;
     ncclGetUniqueId(&id[0]);
     ncclGetUniqueId(&id[1]);
+    ncclGetUniqueId(&id[2]);
+    const bool doors_alone = calls == 0;
+    void *shared = mmap(NULL, tap_doors_bytes() + sizeof(atomic_int), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     for (rank = 0; rank < size; rank++)
-        if (fork() == 0)
-            _exit(run(calls, id));
+        if (fork() == 0) {
+            if (doors_alone)
+                doors(shared, (atomic_int *)(void *)((char *)shared + tap_doors_bytes()));
+            _exit(doors_alone ? failures > 0 : run(calls, id));
+        }
     while (wait(&ended) > 0)
         failed |= ended != 0;
     return failed;

@@ -1,0 +1,55 @@
+/* Doors: the processes of a communicator go through one when all of them have come to it with the same
+ * digest. Each is gone through once, in the same order by all. Who waits too long closes it for all, so no
+ * program that NCCL would let end waits here for ever. */
+#include <stdatomic.h>
+#include <time.h>
+
+#include "tap.h"
+
+enum { NAP_NS = 100000, SPINS = 2000 };
+enum { DOOR_OPEN, DOOR_ALL_IN, DOOR_CLOSED };
+
+struct tap_door {
+    atomic_int arrived;
+    atomic_int state;
+    atomic_uint_fast64_t digest[TAP_SIZE_MAX];
+};
+
+size_t tap_doors_bytes(void) { return TAP_DOORS * sizeof(tap_door_t); }
+
+static double now_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void set_state(tap_door_t *door, int state) {
+    int open = DOOR_OPEN;
+    atomic_compare_exchange_strong(&door->state, &open, state);
+}
+
+/* Whether all came. */
+static bool wait(tap_door_t *door, double patience_s, const atomic_bool *gives_up) {
+    const double began_s = now_s();
+    for (int spins = 0; atomic_load(&door->state) == DOOR_OPEN; spins++) {
+        if (spins < SPINS)
+            continue;
+        if (now_s() - began_s > patience_s || atomic_load(gives_up))
+            set_state(door, DOOR_CLOSED);
+        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+    }
+    return atomic_load(&door->state) == DOOR_ALL_IN;
+}
+
+bool tap_door_pass(tap_comm_t *comm, uint64_t digest, double patience_s) {
+    if (comm->doors_seen == TAP_DOORS)
+        return false;
+    tap_door_t *door = &comm->doors[comm->doors_seen++];
+    atomic_store(&door->digest[comm->rank], digest);
+    if (atomic_fetch_add(&door->arrived, 1) + 1 == comm->size)
+        set_state(door, DOOR_ALL_IN);
+    bool same = wait(door, patience_s, &comm->aborts) && digest != 0;
+    for (int i = 0; i < comm->size; i++)
+        same = same && atomic_load(&door->digest[i]) == digest;
+    return same;
+}
