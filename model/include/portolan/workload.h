@@ -1,5 +1,5 @@
 /* A workload: one step of an application as collectives and computation, in order or at once, on the world or
- * on the communicators of a grid. Read from YAML (docs/formats.md, 'Workloads'); step.h predicts it. */
+ * on the communicators of a grid. Read from YAML (docs/formats.md, 'Workload file'); step.h predicts it. */
 #ifndef PORTOLAN_WORKLOAD_H
 #define PORTOLAN_WORKLOAD_H
 
