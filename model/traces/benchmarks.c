@@ -203,25 +203,35 @@ static pto_status_t check_rate(pto_recording_reader_t *reader, const pto_recordi
 pto_status_t pto_bench_found(pto_recording_reader_t *reader, const pto_bench_format_t *format) {
     const pto_collective_t asked = reader->options->collective;
     pto_status_t status = pto_recording_found(reader, format->format);
-    bool of_all = false;
+    const pto_bench_test_t *test = format->test, *end = test + format->test_count;
     reader->benchmark.collective = PTO_COLLECTIVE_COUNT;
     if (status != PTO_OK || asked == PTO_COLLECTIVE_COUNT)
         return status;
-    if (!format->has_test(asked, &of_all))
+    while (test < end && test->collective != asked)
+        test++;
+    if (test == end)
         return pto_recording_fail(reader, PTO_ERR_NOT_APPLICABLE, "%s %s no benchmark of %s",
                                   pto_recording_format_name(format->format),
                                   format == &pto_nccl_tests_format ? "have" : "has",
                                   pto_collective_name(asked));
-    return pto_bench_name(reader, pto_collective_name(asked), asked, of_all);
+    return pto_bench_name(reader, pto_collective_name(asked), test);
 }
 
-pto_status_t pto_bench_name(pto_recording_reader_t *reader, const char *program, pto_collective_t collective,
-                            bool of_all) {
+const pto_bench_test_t *pto_bench_test(const pto_bench_test_t *test, int count, const char *name) {
+    for (; count > 0; count--, test++)
+        if (strcmp(test->name, name) == 0)
+            return test;
+    return NULL;
+}
+
+pto_status_t pto_bench_name(pto_recording_reader_t *reader, const char *program,
+                            const pto_bench_test_t *test) {
     const pto_collective_t asked = reader->options->collective;
+    const pto_collective_t collective = test ? test->collective : PTO_COLLECTIVE_COUNT;
     pto_bench_t *benchmark = &reader->benchmark;
     snprintf(benchmark->program, sizeof benchmark->program, "%s", program);
     benchmark->collective = collective;
-    benchmark->of_all = of_all;
+    benchmark->of_all = test && test->of_all;
     benchmark->is_foreign = false;
     benchmark->torn[0] = '\0';
     if (collective != PTO_COLLECTIVE_COUNT && asked != PTO_COLLECTIVE_COUNT && asked != collective &&

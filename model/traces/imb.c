@@ -8,23 +8,21 @@
 #include "reader.h"
 
 /* Bytes are those of a vector or of a block; Reduce_scatter's too, unless IMB was built as IMB2018. */
-static const struct {
-    const char *name;
-    pto_collective_t collective;
-} tests[] = {
-    {"Allreduce", PTO_COLLECTIVE_ALLREDUCE},
-    {"Reduce", PTO_COLLECTIVE_REDUCE},
-    {"Reduce_scatter", PTO_COLLECTIVE_REDUCE_SCATTER},
-    {"Reduce_scatter_block", PTO_COLLECTIVE_REDUCE_SCATTER},
-    {"Bcast", PTO_COLLECTIVE_BROADCAST},
-    {"Allgather", PTO_COLLECTIVE_ALLGATHER},
-    {"Allgatherv", PTO_COLLECTIVE_ALLGATHERV},
-    {"Gather", PTO_COLLECTIVE_GATHER},
-    {"Scatter", PTO_COLLECTIVE_SCATTER},
-    {"Alltoall", PTO_COLLECTIVE_ALLTOALL},
-    {"Alltoallv", PTO_COLLECTIVE_ALLTOALLV},
-    {"PingPong", PTO_COLLECTIVE_PAIR},
+static const pto_bench_test_t tests[] = {
+    {"Allreduce", PTO_COLLECTIVE_ALLREDUCE, false},
+    {"Reduce", PTO_COLLECTIVE_REDUCE, false},
+    {"Reduce_scatter", PTO_COLLECTIVE_REDUCE_SCATTER, false},
+    {"Reduce_scatter_block", PTO_COLLECTIVE_REDUCE_SCATTER, false},
+    {"Bcast", PTO_COLLECTIVE_BROADCAST, false},
+    {"Allgather", PTO_COLLECTIVE_ALLGATHER, false},
+    {"Allgatherv", PTO_COLLECTIVE_ALLGATHERV, false},
+    {"Gather", PTO_COLLECTIVE_GATHER, false},
+    {"Scatter", PTO_COLLECTIVE_SCATTER, false},
+    {"Alltoall", PTO_COLLECTIVE_ALLTOALL, false},
+    {"Alltoallv", PTO_COLLECTIVE_ALLTOALLV, false},
+    {"PingPong", PTO_COLLECTIVE_PAIR, false},
 };
+enum { TEST_COUNT = sizeof tests / sizeof *tests };
 
 static const char benchmarking[] = "# Benchmarking ", processes[] = "# #processes = ";
 
@@ -33,24 +31,12 @@ static bool is_heading(const char *line) {
            (*line == '#' && pto_text_begins(line + 1 + strspn(line + 1, " "), "Intel(R) MPI Benchmarks"));
 }
 
-static bool has_test(pto_collective_t collective, bool *of_all) {
-    *of_all = false;
-    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-        if (tests[i].collective == collective)
-            return true;
-    return false;
-}
-
 static pto_status_t name_test(pto_recording_reader_t *reader, const char *text) {
     char name[64];
-    size_t i = 0;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " \t\r"), text);
     reader->benchmark.column = 0;
     reader->benchmark.procs = 0;
-    while (i < sizeof tests / sizeof *tests && strcmp(tests[i].name, name) != 0)
-        i++;
-    return pto_bench_name(
-        reader, name, i < sizeof tests / sizeof *tests ? tests[i].collective : PTO_COLLECTIVE_COUNT, false);
+    return pto_bench_name(reader, name, pto_bench_test(tests, TEST_COUNT, name));
 }
 
 /* Buffers are in host memory, unless the program was told to allocate them on a GPU. */
@@ -100,4 +86,4 @@ static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     return PTO_OK;
 }
 
-const pto_bench_format_t pto_imb_format = {PTO_RECORDING_IMB, is_heading, has_test, read_line};
+const pto_bench_format_t pto_imb_format = {PTO_RECORDING_IMB, tests, TEST_COUNT, is_heading, read_line};

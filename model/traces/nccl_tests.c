@@ -7,38 +7,24 @@
 #include "base/text.h"
 #include "reader.h"
 
-/* The first whose name a program contains. Sizes are bytes of a vector, or (`of_all`) of the blocks of all.
- */
-static const struct {
-    const char *program, *experiment;
-    pto_collective_t collective;
-    bool of_all;
-} tests[] = {
-    {"all_reduce", "AllReduce", PTO_COLLECTIVE_ALLREDUCE, false},
-    {"reduce_scatter", "ReduceScatter", PTO_COLLECTIVE_REDUCE_SCATTER, true},
-    {"reduce", "Reduce", PTO_COLLECTIVE_REDUCE, false},
-    {"broadcast", "Broadcast", PTO_COLLECTIVE_BROADCAST, false},
-    {"all_gather", "AllGather", PTO_COLLECTIVE_ALLGATHER, true},
-    {"alltoall", "AlltoAll", PTO_COLLECTIVE_ALLTOALL, true},
-    {"gather", "Gather", PTO_COLLECTIVE_GATHER, true},
-    {"scatter", "Scatter", PTO_COLLECTIVE_SCATTER, true},
+/* The first whose name a program contains. */
+static const pto_bench_test_t tests[] = {
+    {"all_reduce", PTO_COLLECTIVE_ALLREDUCE, false}, {"reduce_scatter", PTO_COLLECTIVE_REDUCE_SCATTER, true},
+    {"reduce", PTO_COLLECTIVE_REDUCE, false},        {"broadcast", PTO_COLLECTIVE_BROADCAST, false},
+    {"all_gather", PTO_COLLECTIVE_ALLGATHER, true},  {"alltoall", PTO_COLLECTIVE_ALLTOALL, true},
+    {"gather", PTO_COLLECTIVE_GATHER, true},         {"scatter", PTO_COLLECTIVE_SCATTER, true},
 };
 enum { TEST_COUNT = sizeof tests / sizeof *tests };
+
+/* Their names in JSON. */
+static const char *const experiments[TEST_COUNT] = {"AllReduce", "ReduceScatter", "Reduce", "Broadcast",
+                                                    "AllGather", "AlltoAll",      "Gather", "Scatter"};
 
 /* Whether a program is named after a benchmark: all_reduce_perf, all_reduce_perf_mpi, all_reduce. */
 static bool is_named(const char *program, const char *test) {
     const char *found = strstr(program, test);
     const char *end = found ? found + strlen(test) : "-";
     return *end == '\0' || pto_text_begins(end, "_perf");
-}
-
-static bool has_test(pto_collective_t collective, bool *of_all) {
-    for (int i = 0; i < TEST_COUNT; i++)
-        if (tests[i].collective == collective) {
-            *of_all = tests[i].of_all;
-            return true;
-        }
-    return false;
 }
 
 /* A path or name of a program, up to the first blank. */
@@ -49,10 +35,9 @@ static pto_status_t name_program(pto_recording_reader_t *reader, const char *tex
     while (begin > text && begin[-1] != '/')
         begin--;
     snprintf(program, sizeof program, "%.*s", (int)(end - begin), begin);
-    while (i < TEST_COUNT && !is_named(program, tests[i].program))
+    while (i < TEST_COUNT && !is_named(program, tests[i].name))
         i++;
-    return i < TEST_COUNT ? pto_bench_name(reader, program, tests[i].collective, tests[i].of_all)
-                          : pto_bench_name(reader, program, PTO_COLLECTIVE_COUNT, false);
+    return pto_bench_name(reader, program, i < TEST_COUNT ? &tests[i] : NULL);
 }
 
 /* --- the table ------------------------------------------------------------------------------------------ */
@@ -203,7 +188,8 @@ static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     return read_row(reader, line);
 }
 
-const pto_bench_format_t pto_nccl_tests_format = {PTO_RECORDING_NCCL_TESTS, is_heading, has_test, read_line};
+const pto_bench_format_t pto_nccl_tests_format = {PTO_RECORDING_NCCL_TESTS, tests, TEST_COUNT, is_heading,
+                                                  read_line};
 
 /* --- JSON ----------------------------------------------------------------------------------------------- */
 
@@ -213,9 +199,8 @@ static pto_status_t read_result(pto_recording_reader_t *reader, const json_t *re
     const double bytes = json_number_value(size), us = json_number_value(time);
     const char *experiment = json_string_value(json_object_get(result, "experiment_name"));
     for (int i = 0; i < TEST_COUNT && experiment; i++)
-        if (strcmp(experiment, tests[i].experiment) == 0) {
-            pto_status_t status =
-                pto_bench_name(reader, tests[i].program, tests[i].collective, tests[i].of_all);
+        if (strcmp(experiment, experiments[i]) == 0) {
+            pto_status_t status = pto_bench_name(reader, tests[i].name, &tests[i]);
             if (status != PTO_OK)
                 return status;
         }

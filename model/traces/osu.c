@@ -10,13 +10,8 @@
 enum { ELEMENT_BYTES = 4 }; /* a float or an int; releases before 7.0 don't say which */
 enum { WINDOW = 64 };       /* messages in flight, unless osu_bw is told otherwise, which it does not print */
 
-/* The first whose name a title contains. Sizes are bytes of a vector, of a block, or (`of_all`) of all
- * blocks. */
-static const struct {
-    const char *name;
-    pto_collective_t collective;
-    bool of_all;
-} tests[] = {
+/* The first whose name a title contains. */
+static const pto_bench_test_t tests[] = {
     {"Neighborhood", PTO_COLLECTIVE_COUNT, false},    {"Allgatherv", PTO_COLLECTIVE_ALLGATHERV, false},
     {"Gatherv", PTO_COLLECTIVE_COUNT, false},         {"Scatterv", PTO_COLLECTIVE_COUNT, false},
     {"All-to-Allv", PTO_COLLECTIVE_ALLTOALLV, false}, {"All-to-Allw", PTO_COLLECTIVE_COUNT, false},
@@ -27,16 +22,15 @@ static const struct {
 };
 
 /* Between two processes, or pairs of them; the whole title after "# OSU MPI" and the kind of memory. */
-static const struct {
-    const char *title;
-    pto_collective_t collective;
-} pairs[] = {
-    {"Latency Test", PTO_COLLECTIVE_PAIR},
-    {"Latency Persistent Test", PTO_COLLECTIVE_PAIR},
-    {"Bandwidth Test", PTO_COLLECTIVE_MESSAGES},
-    {"Bandwidth Persistent Test", PTO_COLLECTIVE_MESSAGES},
-    {"Multiple Bandwidth / Message Rate Test", PTO_COLLECTIVE_MESSAGES},
+static const pto_bench_test_t pairs[] = {
+    {"Latency Test", PTO_COLLECTIVE_PAIR, false},
+    {"Latency Persistent Test", PTO_COLLECTIVE_PAIR, false},
+    {"Bandwidth Test", PTO_COLLECTIVE_MESSAGES, false},
+    {"Bandwidth Persistent Test", PTO_COLLECTIVE_MESSAGES, false},
+    {"Multiple Bandwidth / Message Rate Test", PTO_COLLECTIVE_MESSAGES, false},
 };
+
+enum { TEST_COUNT = sizeof tests / sizeof *tests, PAIR_COUNT = sizeof pairs / sizeof *pairs };
 
 /* A title, or the line of columns of a table that was copied without its title. */
 static bool is_heading(const char *line) {
@@ -46,20 +40,11 @@ static bool is_heading(const char *line) {
            !strstr(line, "count");
 }
 
-static bool has_test(pto_collective_t collective, bool *of_all) {
-    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-        if (tests[i].collective == collective && collective != PTO_COLLECTIVE_COUNT) {
-            *of_all = tests[i].of_all;
-            return true;
-        }
-    return false;
-}
-
 static pto_status_t read_title(pto_recording_reader_t *reader, const char *line) {
     pto_bench_t *benchmark = &reader->benchmark;
     const char *kind = line + strlen("# OSU "), *title = kind + strcspn(kind, " ");
-    pto_collective_t collective = PTO_COLLECTIVE_COUNT;
-    bool of_all = false;
+    const pto_bench_test_t *test = NULL;
+    const bool is_one_sided = pto_text_begins(kind, "MPI_");
     char program[sizeof benchmark->program];
     title += strspn(title, " ");
     benchmark->on_host = pto_text_begins(kind, "MPI ");
@@ -70,22 +55,17 @@ static pto_status_t read_title(pto_recording_reader_t *reader, const char *line)
     benchmark->element_bytes = ELEMENT_BYTES;
     benchmark->rounds_down = strstr(title, "Reduce_scatter_block") != NULL;
     *(benchmark->on_host ? &reader->trace->times_on_host : &reader->trace->times_on_gpu) = true;
-    for (size_t i = sizeof tests / sizeof *tests; i-- > 0;)
-        if (strstr(title, tests[i].name)) {
-            collective = tests[i].collective;
-            of_all = tests[i].of_all;
+    for (int i = TEST_COUNT - 1; i >= 0 && !is_one_sided; i--)
+        if (strstr(title, tests[i].name))
+            test = &tests[i];
+    for (int i = 0; i < PAIR_COUNT && !is_one_sided && pto_text_begins(kind, "MPI"); i++)
+        if (pto_text_begins(title, pairs[i].name)) {
+            test = &pairs[i];
+            benchmark->procs = 2;
+            benchmark->messages = test->collective == PTO_COLLECTIVE_MESSAGES ? WINDOW : 0;
         }
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (pto_text_begins(title, pairs[i].title) && pto_text_begins(kind, "MPI"))
-            collective = pairs[i].collective;
-    if (pto_text_begins(kind, "MPI_")) /* one-sided */
-        collective = PTO_COLLECTIVE_COUNT;
-    if (collective == PTO_COLLECTIVE_PAIR || collective == PTO_COLLECTIVE_MESSAGES)
-        benchmark->procs = 2;
-    if (collective == PTO_COLLECTIVE_MESSAGES)
-        benchmark->messages = WINDOW;
     snprintf(program, sizeof program, "%.*s", (int)strcspn(line + 2, "\r\n"), line + 2);
-    return pto_bench_name(reader, program, collective, of_all);
+    return pto_bench_name(reader, program, test);
 }
 
 /* Which column has the time of the call: "Pure Comm.(us)" of a non-blocking one, whose others contain the
@@ -136,4 +116,4 @@ static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     return PTO_OK;
 }
 
-const pto_bench_format_t pto_osu_format = {PTO_RECORDING_OSU, is_heading, has_test, read_line};
+const pto_bench_format_t pto_osu_format = {PTO_RECORDING_OSU, tests, TEST_COUNT, is_heading, read_line};

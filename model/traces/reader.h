@@ -186,13 +186,19 @@ bool pto_recording_seconds(const char *text, double *value);
 
 /* All formats in lines of text. */
 pto_status_t pto_recording_read_lines(pto_recording_reader_t *reader);
-/* A benchmark's own lines that begin its output, and the rows and comments that follow. */
+/* A test of a benchmark. Sizes are bytes of a vector or of a block, or (`of_all`) of the blocks of all. */
+typedef struct {
+    const char *name;
+    pto_collective_t collective; /* PTO_COLLECTIVE_COUNT: one that portolan does not have */
+    bool of_all;
+} pto_bench_test_t;
+
+/* A benchmark's tests, its own lines that begin its output, and the rows and comments that follow. */
 typedef struct {
     pto_recording_format_t format;
+    const pto_bench_test_t *test;
+    int test_count;
     bool (*is_heading)(const char *line);
-    /* Whether one of its tests measures the collective, and whether the sizes are then bytes of all blocks.
-     */
-    bool (*has_test)(pto_collective_t collective, bool *of_all);
     pto_status_t (*read_line)(pto_recording_reader_t *reader, char *line);
 } pto_bench_format_t;
 
@@ -205,9 +211,12 @@ const pto_bench_format_t *pto_bench_find(char *line, char **heading);
 pto_status_t pto_bench_found(pto_recording_reader_t *reader, const pto_bench_format_t *format);
 /* A line of a file whose format is that of a benchmark. */
 pto_status_t pto_bench_line(pto_recording_reader_t *reader, char *line);
-/* Name what the rows measure. PTO_ERR_NOT_APPLICABLE if the options name another collective. */
-pto_status_t pto_bench_name(pto_recording_reader_t *reader, const char *program, pto_collective_t collective,
-                            bool of_all);
+/* The test of that name; NULL: there is none. */
+const pto_bench_test_t *pto_bench_test(const pto_bench_test_t *test, int count, const char *name);
+/* Name what the rows measure; NULL: what portolan does not have. PTO_ERR_NOT_APPLICABLE if the options name
+ * another collective. */
+pto_status_t pto_bench_name(pto_recording_reader_t *reader, const char *program,
+                            const pto_bench_test_t *test);
 /* A row: a size, and the value in the benchmark's column. */
 pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double value);
 /* The file does not name its collective. */

@@ -10,12 +10,8 @@
 
 enum { TIME_COLUMN = 2 }; /* the average over the processes */
 
-/* Sizes are bytes of the source: of a vector or block, or (`of_all`) of the blocks for all. */
-static const struct {
-    const char *name; /* in small letters */
-    pto_collective_t collective;
-    bool of_all;
-} tests[] = {
+/* Names in small letters; sizes are bytes of the source. */
+static const pto_bench_test_t tests[] = {
     {"allreduce", PTO_COLLECTIVE_ALLREDUCE, false},
     {"reduce", PTO_COLLECTIVE_REDUCE, false},
     {"reduce_scatter", PTO_COLLECTIVE_REDUCE_SCATTER, true},
@@ -27,6 +23,7 @@ static const struct {
     {"alltoall", PTO_COLLECTIVE_ALLTOALL, true},
     {"alltoallv", PTO_COLLECTIVE_ALLTOALLV, true},
 };
+enum { TEST_COUNT = sizeof tests / sizeof *tests };
 
 /* The value of a line that begins with a label and a colon; NULL: it does not. */
 static const char *value_of(const char *line, const char *label) {
@@ -38,28 +35,15 @@ static const char *value_of(const char *line, const char *label) {
 
 static bool is_heading(const char *line) { return value_of(line, "Collective:") != NULL; }
 
-static bool has_test(pto_collective_t collective, bool *of_all) {
-    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-        if (tests[i].collective == collective) {
-            *of_all = tests[i].of_all;
-            return true;
-        }
-    return false;
-}
-
 static pto_status_t name_test(pto_recording_reader_t *reader, const char *text) {
     char name[64];
-    size_t i = 0, length = strcspn(text, " \t\r");
+    size_t length = strcspn(text, " \t\r");
     length = length < sizeof name - 1 ? length : sizeof name - 1;
     for (size_t c = 0; c < length; c++)
         name[c] = (char)tolower((unsigned char)text[c]);
     name[length] = '\0';
     reader->benchmark.column = 0;
-    while (i < sizeof tests / sizeof *tests && strcmp(tests[i].name, name) != 0)
-        i++;
-    return i < sizeof tests / sizeof *tests
-               ? pto_bench_name(reader, name, tests[i].collective, tests[i].of_all)
-               : pto_bench_name(reader, name, PTO_COLLECTIVE_COUNT, false);
+    return pto_bench_name(reader, name, pto_bench_test(tests, TEST_COUNT, name));
 }
 
 static void note_memory(pto_recording_reader_t *reader, const char *memory) {
@@ -85,4 +69,5 @@ static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     return pto_bench_row(reader, bytes, us);
 }
 
-const pto_bench_format_t pto_ucc_format = {PTO_RECORDING_UCC_PERFTEST, is_heading, has_test, read_line};
+const pto_bench_format_t pto_ucc_format = {PTO_RECORDING_UCC_PERFTEST, tests, TEST_COUNT, is_heading,
+                                           read_line};
