@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "command_line/terminal.h"
+#include "record.h"
 #include "score_columns.h"
 #include "table.h"
 
@@ -118,53 +119,41 @@ static const char csv_heading[] =
     "distance,"
     "from_space,to_space,both_ways,grid,chunks,staged_in,staged_out,model,what_if\n";
 
-static void print_csv_row(const score_row_t *row, const pto_machine_t *machine) {
+static void print_record(const score_row_t *row, pto_format_t format) {
     const pto_score_summary_t *summary = &row->summary;
     const pto_score_filter_t *filter = &row->filter;
-    bool all = filter->collective == PTO_COLLECTIVE_COUNT;
-    printf("%s,%s,", all ? "all" : pto_collective_name(filter->collective),
-           all ? "all" : pto_implementation_name(filter->implementation));
-    if (filter->nodes > 0)
-        printf("%lld", (long long)filter->nodes);
-    printf(",%s,%s,%lld,%.9g,%lld,%.9g,%lld,%.9g,%.9g,%.9g,%lld,", pto_picker_name(row->picker),
-           row->strategy ? row->strategy->name : "", (long long)summary->cells, summary->right,
-           (long long)summary->clear_cells, summary->clear_right, (long long)summary->near_ties,
-           summary->regret_mean, summary->regret_95, summary->regret_max, (long long)summary->pairs);
-    if (summary->pairs > 0)
-        printf("%.9g,%.9g", summary->error_median, summary->error_90);
-    else
-        putchar(',');
-    printf(",%lld,%lld,%lld,%lld,", (long long)summary->intervals, (long long)summary->held,
-           (long long)summary->close_ties, (long long)summary->right_no_ties);
+    const bool one = filter->collective != PTO_COLLECTIVE_COUNT, of_model = row->picker == PTO_PICKER_MODEL;
+    PTO_RECORD(
+        stdout, format,
+        pto_json_if(one, pto_text("collective", one ? pto_collective_name(filter->collective) : "all")),
+        pto_json_if(
+            one, pto_text("implementation", one ? pto_implementation_name(filter->implementation) : "all")),
+        pto_if(filter->nodes > 0, pto_count("nodes", filter->nodes)),
+        pto_text("picker", pto_picker_name(row->picker)),
+        pto_if(row->strategy, pto_text("strategy", row->strategy ? row->strategy->name : NULL)),
+        pto_count("cells", summary->cells), pto_number("right", summary->right),
+        pto_count("clear_cells", summary->clear_cells), pto_number("clear_right", summary->clear_right),
+        pto_count("near_ties", summary->near_ties), pto_number("regret_mean", summary->regret_mean),
+        pto_number("regret_95", summary->regret_95), pto_number("regret_max", summary->regret_max),
+        pto_count("pairs", summary->pairs),
+        pto_if(summary->pairs > 0, pto_number("error_median", summary->error_median)),
+        pto_if(summary->pairs > 0, pto_number("error_90", summary->error_90)),
+        pto_json_if(of_model, pto_count("intervals", summary->intervals)),
+        pto_json_if(of_model, pto_count("held", summary->held)),
+        pto_json_if(of_model, pto_count("close_ties", summary->close_ties)),
+        pto_json_if(of_model, pto_count("right_no_ties", summary->right_no_ties)));
+}
+
+static void print_csv_row(const score_row_t *row, const pto_machine_t *machine) {
+    print_record(row, PTO_FORMAT_CSV);
     printf(",,,,,,,,,,,,,,,,,,,");
     pto_print_csv_changes(stdout, machine);
     putchar('\n');
 }
 
 static void print_json_row(const score_row_t *row, bool first) {
-    const pto_score_summary_t *summary = &row->summary;
-    const pto_score_filter_t *filter = &row->filter;
     printf("%s\n  {", first ? "" : ",");
-    if (filter->collective != PTO_COLLECTIVE_COUNT)
-        printf("\"collective\": \"%s\", \"implementation\": \"%s\", ",
-               pto_collective_name(filter->collective), pto_implementation_name(filter->implementation));
-    if (filter->nodes > 0)
-        printf("\"nodes\": %lld, ", (long long)filter->nodes);
-    printf("\"picker\": \"%s\", ", pto_picker_name(row->picker));
-    if (row->strategy)
-        printf("\"strategy\": \"%s\", ", row->strategy->name);
-    printf("\"cells\": %lld, \"right\": %.9g, \"clear_cells\": %lld, \"clear_right\": %.9g, ",
-           (long long)summary->cells, summary->right, (long long)summary->clear_cells, summary->clear_right);
-    printf("\"near_ties\": %lld, \"regret_mean\": %.9g, \"regret_95\": %.9g, \"regret_max\": %.9g, "
-           "\"pairs\": %lld",
-           (long long)summary->near_ties, summary->regret_mean, summary->regret_95, summary->regret_max,
-           (long long)summary->pairs);
-    if (summary->pairs > 0)
-        printf(", \"error_median\": %.9g, \"error_90\": %.9g", summary->error_median, summary->error_90);
-    if (row->picker == PTO_PICKER_MODEL)
-        printf(", \"intervals\": %lld, \"held\": %lld, \"close_ties\": %lld, \"right_no_ties\": %lld",
-               (long long)summary->intervals, (long long)summary->held, (long long)summary->close_ties,
-               (long long)summary->right_no_ties);
+    print_record(row, PTO_FORMAT_JSON);
     putchar('}');
 }
 
@@ -263,99 +252,95 @@ static void print_footer(const printer_t *printer) {
 
 static const char *space_name(bool host) { return pto_space_name(host ? PTO_SPACE_CPU : PTO_SPACE_GPU); }
 
-/* What tells cells of a pair or a halo apart, and what their candidates chose: empty for what they do not
- * have. */
-static void print_csv_choices(const pto_score_cell_t *cell, int index) {
+/* What tells cells apart. In CSV, the columns of groups are empty. */
+static void print_cell(const pto_score_cell_t *cell, const char *strategy, pto_format_t format) {
+    PTO_RECORD(stdout, format, pto_text("collective", pto_collective_name(cell->collective)),
+               pto_text("implementation", pto_implementation_name(cell->implementation)),
+               pto_count("nodes", cell->nodes), pto_in_csv(pto_text("picker", "")),
+               pto_in_csv(pto_text("strategy", strategy)));
+    fputs(format == PTO_FORMAT_CSV ? ",,,,,,,,,,,,,,," : ", ", stdout);
+    PTO_RECORD(stdout, format, pto_count("gpus_per_node", cell->gpus_per_node),
+               pto_count("owners_per_gpu", cell->owners_per_gpu),
+               pto_count("procs_per_gpu", cell->procs_per_gpu), pto_count("bytes", cell->bytes));
+}
+
+static void print_csv_cell(const pto_score_cell_t *cell, int index) {
     const pto_score_candidate_t *candidate = &cell->candidate[index];
     const pto_prediction_t *prediction = &cell->prediction[index];
+    const bool applies = prediction->applicable, is_pair = cell->collective == PTO_COLLECTIVE_PAIR;
+    const bool is_halo = cell->collective == PTO_COLLECTIVE_HALO;
     char grid[PTO_HALO_TEXT_MAX];
-    if (cell->collective == PTO_COLLECTIVE_PAIR)
-        printf(",%s,%s,%s,%s,", pto_level_name(cell->distance), space_name(cell->ends.from_host),
-               space_name(cell->ends.to_host), cell->ends.both_ways ? "yes" : "no");
-    else
-        printf(",,,,,");
-    if (cell->collective == PTO_COLLECTIVE_HALO)
-        fputs(pto_halo_text(&cell->halo, grid), stdout);
-    putchar(',');
-    if (candidate->chunks > 0)
-        printf("%lld", (long long)candidate->chunks);
-    putchar(',');
-    if (candidate->strategy->stages && prediction->applicable)
-        printf("%lld,%lld,", (long long)prediction->staged_members.in,
-               (long long)prediction->staged_members.out);
-    else
-        printf(",,");
+    const bool picked = index == cell->picked, stages = candidate->strategy->stages && applies;
+    print_cell(cell, candidate->strategy->name, PTO_FORMAT_CSV);
+    PTO_RECORD(stdout, PTO_FORMAT_CSV, pto_text("algorithm", applies ? prediction->algorithm->name : NULL),
+               pto_number("measured_s", candidate->measured_s),
+               pto_if(applies, pto_number("predicted_s", prediction->price.seconds)),
+               pto_truth("best", index == cell->best), pto_truth("picked", picked),
+               pto_truth("near_tie", picked && cell->near_tie),
+               pto_number("regret", pto_score_regret(cell, index)),
+               pto_text("distance", is_pair ? pto_level_name(cell->distance) : NULL),
+               pto_text("from_space", is_pair ? space_name(cell->ends.from_host) : NULL),
+               pto_text("to_space", is_pair ? space_name(cell->ends.to_host) : NULL),
+               pto_text("both_ways", !is_pair               ? NULL
+                                     : cell->ends.both_ways ? "yes"
+                                                            : "no"),
+               pto_text("grid", is_halo ? pto_halo_text(&cell->halo, grid) : NULL),
+               pto_if(candidate->chunks > 0, pto_count("chunks", candidate->chunks)),
+               pto_if(stages, pto_count("staged_in", prediction->staged_members.in)),
+               pto_if(stages, pto_count("staged_out", prediction->staged_members.out)));
 }
 
 static void print_csv_cells(const printer_t *printer) {
-    for (int64_t i = 0; i < printer->score->cell_count; i++) {
-        const pto_score_cell_t *cell = &printer->score->cell[i];
-        for (int c = 0; c < cell->candidate_count; c++) {
-            const pto_prediction_t *prediction = &cell->prediction[c];
-            printf("%s,%s,%lld,,%s,,,,,,,,,,,,,,,,%lld,%lld,%lld,%lld,",
-                   pto_collective_name(cell->collective), pto_implementation_name(cell->implementation),
-                   (long long)cell->nodes, cell->candidate[c].strategy->name, (long long)cell->gpus_per_node,
-                   (long long)cell->owners_per_gpu, (long long)cell->procs_per_gpu, (long long)cell->bytes);
-            if (prediction->applicable)
-                printf("%s,%.9g,%.9g", prediction->algorithm->name, cell->candidate[c].measured_s,
-                       prediction->price.seconds);
-            else
-                printf(",%.9g,", cell->candidate[c].measured_s);
-            printf(",%d,%d,%d,%.9g", c == cell->best, c == cell->picked, c == cell->picked && cell->near_tie,
-                   pto_score_regret(cell, c));
-            print_csv_choices(cell, c);
+    for (int64_t i = 0; i < printer->score->cell_count; i++)
+        for (int c = 0; c < printer->score->cell[i].candidate_count; c++) {
+            print_csv_cell(&printer->score->cell[i], c);
             pto_print_csv_changes(stdout, printer->machine);
             putchar('\n');
         }
-    }
 }
 
 static void print_json_candidate(const pto_score_cell_t *cell, int index) {
+    const pto_score_candidate_t *candidate = &cell->candidate[index];
     const pto_prediction_t *prediction = &cell->prediction[index];
-    printf("%s{\"strategy\": \"%s\", \"measured_s\": %.9g, ", index ? ", " : "",
-           cell->candidate[index].strategy->name, cell->candidate[index].measured_s);
-    if (cell->candidate[index].chunks > 0)
-        printf("\"chunks\": %lld, ", (long long)cell->candidate[index].chunks);
-    if (prediction->applicable) {
-        printf("\"algorithm\": \"%s\", \"predicted_s\": %.9g", prediction->algorithm->name,
-               prediction->price.seconds);
-        if (cell->candidate[index].strategy->stages)
-            printf(", \"staged_in\": %lld, \"staged_out\": %lld", (long long)prediction->staged_members.in,
-                   (long long)prediction->staged_members.out);
-        putchar('}');
-        return;
-    }
-    printf("\"reason\": ");
-    pto_print_json_string(stdout, prediction->reason);
+    const bool applies = prediction->applicable, stages = candidate->strategy->stages && applies;
+    fputs(index ? ", {" : "{", stdout);
+    PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_text("strategy", candidate->strategy->name),
+               pto_number("measured_s", candidate->measured_s),
+               pto_if(candidate->chunks > 0, pto_count("chunks", candidate->chunks)),
+               pto_if(applies, pto_text("algorithm", applies ? prediction->algorithm->name : NULL)),
+               pto_if(applies, pto_number("predicted_s", prediction->price.seconds)),
+               pto_if(stages, pto_count("staged_in", prediction->staged_members.in)),
+               pto_if(stages, pto_count("staged_out", prediction->staged_members.out)),
+               pto_if(!applies, pto_text("reason", prediction->reason)));
     putchar('}');
+}
+
+static void print_json_cell(const pto_score_cell_t *cell) {
+    const bool is_pair = cell->collective == PTO_COLLECTIVE_PAIR, is_picked = cell->picked >= 0;
+    const bool is_halo = cell->collective == PTO_COLLECTIVE_HALO;
+    const char *spaces[] = {space_name(cell->ends.from_host), space_name(cell->ends.to_host)};
+    char grid[PTO_HALO_TEXT_MAX];
+    print_cell(cell, NULL, PTO_FORMAT_JSON);
+    fputs(", ", stdout);
+    PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_if(is_pair, pto_text("distance", pto_level_name(cell->distance))),
+               pto_if(is_pair, pto_names("spaces", spaces, 2)),
+               pto_if(is_pair, pto_truth("both_ways", cell->ends.both_ways)),
+               pto_if(is_halo, pto_text("grid", is_halo ? pto_halo_text(&cell->halo, grid) : NULL)),
+               pto_text("best", cell->candidate[cell->best].strategy->name),
+               pto_if(is_picked,
+                      pto_text("picked", is_picked ? cell->candidate[cell->picked].strategy->name : NULL)),
+               pto_if(is_picked, pto_number("regret", cell->regret)),
+               pto_if(is_picked, pto_truth("near_tie", cell->near_tie)));
+    fputs(", \"strategies\": [", stdout);
+    for (int c = 0; c < cell->candidate_count; c++)
+        print_json_candidate(cell, c);
+    fputs("]}", stdout);
 }
 
 static void print_json_cells(const printer_t *printer) {
     for (int64_t i = 0; i < printer->score->cell_count; i++) {
-        const pto_score_cell_t *cell = &printer->score->cell[i];
-        char grid[PTO_HALO_TEXT_MAX];
-        printf("%s\n  {\"collective\": \"%s\", \"implementation\": \"%s\", \"nodes\": %lld, ", i ? "," : "",
-               pto_collective_name(cell->collective), pto_implementation_name(cell->implementation),
-               (long long)cell->nodes);
-        printf(
-            "\"gpus_per_node\": %lld, \"owners_per_gpu\": %lld, \"procs_per_gpu\": %lld, \"bytes\": %lld, ",
-            (long long)cell->gpus_per_node, (long long)cell->owners_per_gpu, (long long)cell->procs_per_gpu,
-            (long long)cell->bytes);
-        if (cell->collective == PTO_COLLECTIVE_PAIR)
-            printf("\"distance\": \"%s\", \"spaces\": [\"%s\", \"%s\"], \"both_ways\": %s, ",
-                   pto_level_name(cell->distance), space_name(cell->ends.from_host),
-                   space_name(cell->ends.to_host), cell->ends.both_ways ? "true" : "false");
-        if (cell->collective == PTO_COLLECTIVE_HALO)
-            printf("\"grid\": \"%s\", ", pto_halo_text(&cell->halo, grid));
-        printf("\"best\": \"%s\", ", cell->candidate[cell->best].strategy->name);
-        if (cell->picked >= 0)
-            printf("\"picked\": \"%s\", \"regret\": %.9g, \"near_tie\": %s, ",
-                   cell->candidate[cell->picked].strategy->name, cell->regret,
-                   cell->near_tie ? "true" : "false");
-        printf("\"strategies\": [");
-        for (int c = 0; c < cell->candidate_count; c++)
-            print_json_candidate(cell, c);
-        printf("]}");
+        fputs(i ? ",\n  {" : "\n  {", stdout);
+        print_json_cell(&printer->score->cell[i]);
     }
 }
 

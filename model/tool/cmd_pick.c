@@ -6,6 +6,7 @@
 #include "command_line/options.h"
 #include "command_line/terminal.h"
 #include "show/crossings.h"
+#include "show/record.h"
 #include "show/sweeps_table.h"
 #include "show/table.h"
 
@@ -41,19 +42,12 @@ static const char *strategy_name(const pto_predictions_t *predictions, int strat
     return strategy < 0 ? "-" : predictions->strategy[strategy]->name;
 }
 
-static const char *by_text(pto_by_t by) {
-    return by == PTO_BY_PRODUCT ? "energy times time" : pto_by_name(by);
+static const char *name_or_null(const pto_predictions_t *predictions, int strategy) {
+    return strategy < 0 ? NULL : predictions->strategy[strategy]->name;
 }
 
-/* The strategies that tie with the winner, each preceded by `between`. */
-static void print_tied(const pto_predictions_t *predictions, const pto_range_t *range, const char *first,
-                       const char *between, const char *quote) {
-    const char *before = first;
-    for (int i = 0; i < predictions->strategy_count; i++)
-        if (pto_range_is_tied(predictions, range, i)) {
-            printf("%s%s%s%s", before, quote, strategy_name(predictions, i), quote);
-            before = between;
-        }
+static const char *by_text(pto_by_t by) {
+    return by == PTO_BY_PRODUCT ? "energy times time" : pto_by_name(by);
 }
 
 /* What would tell the strategies of a near-tie apart. */
@@ -224,29 +218,37 @@ static void print_csv_heading(void) {
         "tied,unpriced,regret,settle,benchmark,benchmark_bytes,model,what_if\n");
 }
 
-static void print_csv_end(const pto_range_t *range, const char *text) {
-    if (range->below != INT64_MAX)
-        printf("%s", text);
-    putchar(',');
+/* From its beginning to the strategies, and what is known of the pick. */
+static void print_record(const picks_t *picks, const pto_range_t *range, pto_format_t format) {
+    const pto_predictions_t *predictions = picks->predictions;
+    const char **tied = calloc((size_t)predictions->strategy_count, sizeof *tied);
+    const int64_t bytes = range->settle.bytes;
+    const bool ends = range->below != INT64_MAX;
+    int count = 0;
+    for (int i = 0; tied && i < predictions->strategy_count; i++)
+        if (pto_range_is_tied(predictions, range, i))
+            tied[count++] = strategy_name(predictions, i);
+    PTO_RECORD(
+        stdout, format, pto_count("from", range->from), pto_or_null(ends, pto_count("below", range->below)),
+        pto_in_csv(pto_if(ends, pto_count("crossing", end_of(picks, range)))),
+        pto_text("winner", name_or_null(predictions, range->winner)),
+        pto_text("runner_up", name_or_null(predictions, range->runner_up)),
+        pto_rounded("margin_low", range->margin_low, 6), pto_rounded("margin_high", range->margin_high, 6),
+        pto_truth("near_tie", range->near_tie), pto_names("tied", tied, count),
+        pto_text("unpriced", range->unpriced),
+        pto_in_json(pto_if(is_extrapolated(predictions, range), pto_truth("extrapolated", true))),
+        pto_rounded("regret", range->regret, 6), pto_text("settle", range->settle.key),
+        pto_text("benchmark", range->settle.benchmark),
+        bytes > 0 ? pto_count("benchmark_bytes", bytes)
+                  : pto_field_set(pto_count("benchmark_bytes", 0), PTO_RECORD_SHOWN, PTO_RECORD_LEFT_OUT));
+    free(tied);
 }
 
 static void print_csv_range(const picks_t *picks, const pto_range_t *range) {
     const pto_predictions_t *predictions = picks->predictions;
-    char below[32], crossing[32];
-    snprintf(below, sizeof below, "%lld", (long long)range->below);
-    snprintf(crossing, sizeof crossing, "%lld", (long long)end_of(picks, range));
     print_csv_fixed(predictions, range);
-    printf("%s,%s,%lld,", pto_by_name(predictions->by), pto_sweep_kind_name(predictions->sweep),
-           (long long)range->from);
-    print_csv_end(range, below);
-    print_csv_end(range, crossing);
-    printf("%s,%s,%.6g,%.6g,%d,", range->winner < 0 ? "" : strategy_name(predictions, range->winner),
-           range->runner_up < 0 ? "" : strategy_name(predictions, range->runner_up), range->margin_low,
-           range->margin_high, range->near_tie);
-    print_tied(predictions, range, "", " ", "");
-    printf(",%s,%.6g,%s,%s,", range->unpriced ? range->unpriced : "", range->regret, range->settle.key,
-           range->settle.benchmark);
-    pto_print_csv_number(stdout, range->settle.bytes > 0, (double)range->settle.bytes);
+    printf("%s,%s,", pto_by_name(predictions->by), pto_sweep_kind_name(predictions->sweep));
+    print_record(picks, range, PTO_FORMAT_CSV);
     pto_print_csv_changes(stdout, predictions->machine);
     putchar('\n');
 }
@@ -258,51 +260,32 @@ static void print_csv(const picks_t *picks) {
 
 /* --- json ----------------------------------------------------------------------------------------------- */
 
-static void print_json_name(const char *key, const pto_predictions_t *predictions, int strategy) {
-    if (strategy < 0)
-        printf("\"%s\": null, ", key);
-    else
-        printf("\"%s\": \"%s\", ", key, strategy_name(predictions, strategy));
-}
-
 static void print_json_crossings(const picks_t *picks) {
     printf("\n], \"crossings\": [");
     for (int64_t i = 0; i < picks->crossing_count; i++) {
-        printf("%s{\"at\": %lld, ", i ? ", " : "", (long long)picks->crossing[i].at);
-        print_json_name("winner", picks->predictions, picks->crossing[i].winner);
-        printf("\"after\": %lld}", (long long)picks->predictions->point[picks->crossing[i].gap]);
+        const pto_crossing_t *crossing = &picks->crossing[i];
+        fputs(i ? ", {" : "{", stdout);
+        PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_count("at", crossing->at),
+                   pto_text("winner", name_or_null(picks->predictions, crossing->winner)),
+                   pto_count("after", picks->predictions->point[crossing->gap]));
+        putchar('}');
     }
     printf("]}\n");
 }
 
 static void print_json(const picks_t *picks) {
     const pto_predictions_t *predictions = picks->predictions;
-    const pto_range_t *range = picks->range;
-    const int64_t count = picks->count;
+    const bool by_time = predictions->by == PTO_BY_TIME;
     pto_print_json_start(stdout, predictions->machine);
     pto_print_json_question(stdout, predictions);
-    printf(", \"swept\": \"%s\", ", pto_sweep_kind_name(predictions->sweep));
-    if (predictions->by != PTO_BY_TIME)
-        printf("\"by\": \"%s\", ", pto_by_name(predictions->by));
-    printf("\"ranges\": [");
-    for (int64_t i = 0; i < count; i++) {
-        printf("%s\n  {\"from\": %lld, \"below\": ", i ? "," : "", (long long)range[i].from);
-        if (range[i].below == INT64_MAX)
-            printf("null, ");
-        else
-            printf("%lld, ", (long long)range[i].below);
-        print_json_name("winner", predictions, range[i].winner);
-        print_json_name("runner_up", predictions, range[i].runner_up);
-        printf("\"margin_low\": %.6g, \"margin_high\": %.6g, \"near_tie\": %s, \"tied\": [",
-               range[i].margin_low, range[i].margin_high, range[i].near_tie ? "true" : "false");
-        print_tied(predictions, &range[i], "", ", ", "\"");
-        printf("], \"unpriced\": ");
-        printf(range[i].unpriced ? "\"%s\"" : "null", range[i].unpriced);
-        if (is_extrapolated(predictions, &range[i]))
-            printf(", \"extrapolated\": true");
-        printf(", \"regret\": %.6g, \"settle\": \"%s\", \"benchmark\": \"%s\", \"benchmark_bytes\": %lld}",
-               range[i].regret, range[i].settle.key, range[i].settle.benchmark,
-               (long long)range[i].settle.bytes);
+    fputs(", ", stdout);
+    PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_text("swept", pto_sweep_kind_name(predictions->sweep)),
+               pto_if(!by_time, pto_text("by", pto_by_name(predictions->by))));
+    printf(", \"ranges\": [");
+    for (int64_t i = 0; i < picks->count; i++) {
+        fputs(i ? ",\n  {" : "\n  {", stdout);
+        print_record(picks, &picks->range[i], PTO_FORMAT_JSON);
+        putchar('}');
     }
     print_json_crossings(picks);
 }

@@ -9,6 +9,7 @@
 #include "portolan/progress.h"
 #include "portolan/recording.h"
 #include "portolan/step.h"
+#include "show/record.h"
 #include "show/replayed.h"
 #include "show/step_table.h"
 #include "show/table.h"
@@ -120,27 +121,35 @@ static pto_caveats_t caveats_of(const pto_replayed_t *replayed, int i) {
     return caveats;
 }
 
-static void print_csv_call(const pto_replayed_t *replayed, int i) {
+static void print_call(const pto_replayed_t *replayed, int i, pto_format_t format) {
     const pto_recording_call_t *call = &replayed->trace.call[i];
-    const pto_prediction_t *taken = pto_replayed_taken(replayed, i);
+    const pto_prediction_t *taken = pto_replayed_taken(replayed, i), *cheapest = NULL;
+    const bool is_priced = pto_replayed_is_priced(replayed, i);
     const pto_caveats_t caveats = caveats_of(replayed, i);
-    const pto_strategy_t *strategy;
-    const char *unsure = NULL;
-    printf("%s,%lld,%lld,%lld,%lld,", pto_collective_name(call->collective), (long long)call->bytes,
-           (long long)call->nodes, (long long)call->gpus_per_node, (long long)call->times);
-    pto_print_csv_text(stdout, call->route);
-    putchar(',');
-    pto_print_csv_number(stdout, call->measured_s > 0, call->measured_s / (double)call->times);
-    pto_print_csv_number(stdout, taken != NULL, taken ? taken->price.seconds : 0);
-    if (pto_replayed_is_priced(replayed, i)) {
-        double seconds = pto_replayed_cheapest(replayed, i, &strategy)->price.seconds;
-        printf("%s,%.9g,", strategy->name, seconds);
-        unsure = pto_step_unsure(&replayed->step, i);
-    } else {
-        printf(",,");
-    }
-    printf("%s,%s,", pto_replayed_distance(call), unsure ? unsure : "");
-    pto_print_csv_caveats(stdout, &caveats);
+    const pto_strategy_t *strategy = NULL;
+    const char *distance = pto_replayed_distance(call);
+    if (is_priced)
+        cheapest = pto_replayed_cheapest(replayed, i, &strategy);
+    PTO_RECORD(
+        stdout, format, pto_text("collective", pto_collective_name(call->collective)),
+        pto_count("bytes", call->bytes), pto_count("nodes", call->nodes),
+        pto_count("gpus_per_node", call->gpus_per_node), pto_count("times", call->times),
+        pto_text("route", call->route),
+        pto_if(call->collective == PTO_COLLECTIVE_PAIR, pto_in_json(pto_text("distance", distance))),
+        pto_if(call->measured_s > 0, pto_number("measured_s", call->measured_s / (double)call->times)),
+        pto_in_json(
+            pto_if(!is_priced, pto_text("reason", is_priced ? NULL : pto_replayed_reason(replayed, i)))),
+        pto_if(taken, pto_json_if(is_priced, pto_number("predicted_s", taken ? taken->price.seconds : 0))),
+        pto_if(is_priced, pto_text("cheapest", strategy ? strategy->name : NULL)),
+        pto_if(is_priced, pto_number("cheapest_s", cheapest ? cheapest->price.seconds : 0)),
+        pto_in_csv(pto_text("distance", distance)),
+        pto_if(is_priced, pto_text("unpriced", is_priced ? pto_step_unsure(&replayed->step, i) : NULL)),
+        pto_json_if(is_priced, pto_unpriced("not_priced", &caveats)),
+        pto_json_if(is_priced, pto_extrapolated(&caveats)));
+}
+
+static void print_csv_call(const pto_replayed_t *replayed, int i) {
+    print_call(replayed, i, PTO_FORMAT_CSV);
     pto_print_csv_changes(stdout, replayed->replay->options.machine);
     putchar('\n');
 }
@@ -152,53 +161,23 @@ static void print_csv(const pto_replayed_t *replayed) {
         print_csv_call(replayed, i);
 }
 
-/* Its cheapest route and what to think of the prices, or why it has none. */
-static void print_json_prices(const pto_replayed_t *replayed, int i) {
-    const pto_prediction_t *taken = pto_replayed_taken(replayed, i);
-    const pto_caveats_t caveats = caveats_of(replayed, i);
-    const pto_strategy_t *strategy;
-    if (!pto_replayed_is_priced(replayed, i)) {
-        printf(", \"reason\": ");
-        pto_print_json_string(stdout, pto_replayed_reason(replayed, i));
-        return;
-    }
-    if (taken)
-        printf(", \"predicted_s\": %.9g", taken->price.seconds);
-    double seconds = pto_replayed_cheapest(replayed, i, &strategy)->price.seconds;
-    const char *unsure = pto_step_unsure(&replayed->step, i);
-    printf(", \"cheapest\": \"%s\", \"cheapest_s\": %.9g, \"unpriced\": ", strategy->name, seconds);
-    printf(unsure ? "\"%s\"" : "null", unsure);
-    printf(", \"not_priced\": ");
-    pto_print_json_keys(stdout, &caveats);
-    if (caveats.extrapolated_from[0])
-        printf(", \"extrapolated_from\": \"%s\"", caveats.extrapolated_from);
-}
-
 static void print_json_call(const pto_replayed_t *replayed, int i) {
-    const pto_recording_call_t *call = &replayed->trace.call[i];
-    printf("%s\n  {\"collective\": \"%s\", \"bytes\": %lld, \"nodes\": %lld, \"gpus_per_node\": %lld, "
-           "\"times\": %lld, \"route\": ",
-           i ? "," : "", pto_collective_name(call->collective), (long long)call->bytes,
-           (long long)call->nodes, (long long)call->gpus_per_node, (long long)call->times);
-    pto_print_json_string(stdout, call->route);
-    if (call->collective == PTO_COLLECTIVE_PAIR)
-        printf(", \"distance\": \"%s\"", pto_replayed_distance(call));
-    if (call->measured_s > 0)
-        printf(", \"measured_s\": %.9g", call->measured_s / (double)call->times);
-    print_json_prices(replayed, i);
+    fputs(i ? ",\n  {" : "\n  {", stdout);
+    print_call(replayed, i, PTO_FORMAT_JSON);
     putchar('}');
 }
 
 static void print_json_total(const pto_replayed_t *replayed, const pto_step_route_t *route,
                              const char *between) {
     pto_caveats_t caveats = {.count = 0};
-    printf("%s\n  {\"strategy\": \"%s\", \"seconds\": %.9g", between,
-           route->strategy ? route->strategy->name : "cheapest", route->communication_s);
-    if (route->has_interval)
-        printf(", \"low_s\": %.9g, \"high_s\": %.9g", route->low.communication_s,
-               route->high.communication_s);
     pto_step_caveats_add(&replayed->step, route->strategy, &caveats);
-    pto_print_json_caveats(stdout, &caveats);
+    printf("%s\n  {", between);
+    PTO_RECORD(stdout, PTO_FORMAT_JSON,
+               pto_text("strategy", route->strategy ? route->strategy->name : "cheapest"),
+               pto_number("seconds", route->communication_s),
+               pto_if(route->has_interval, pto_number("low_s", route->low.communication_s)),
+               pto_if(route->has_interval, pto_number("high_s", route->high.communication_s)),
+               pto_if(caveats.count > 0, pto_unpriced("unpriced", &caveats)), pto_extrapolated(&caveats));
     putchar('}');
 }
 
@@ -206,11 +185,9 @@ static void print_json(const pto_replayed_t *replayed) {
     const pto_recording_t *trace = &replayed->trace;
     pto_caveats_t caveats = {.count = 0};
     pto_print_json_start(stdout, replayed->replay->options.machine);
-    printf(", \"format\": \"%s\"", pto_recording_format_name(trace->format));
-    if (trace->gpu[0]) {
-        printf(", \"recorded_on\": ");
-        pto_print_json_string(stdout, trace->gpu);
-    }
+    fputs(", ", stdout);
+    PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_text("format", pto_recording_format_name(trace->format)),
+               pto_if(trace->gpu[0], pto_text("recorded_on", trace->gpu)));
     pto_print_json_layout(stdout, &replayed->replay->layout, false);
     pto_step_caveats_add_all(&replayed->step, &caveats);
     printf(", \"not_priced\": ");

@@ -7,6 +7,7 @@
 #include "command_line/terminal.h"
 #include "portolan/progress.h"
 #include "portolan/sensitivity.h"
+#include "show/record.h"
 #include "show/table.h"
 
 static const char usage[] =
@@ -128,48 +129,39 @@ static void print_table(const answer_t *answer) {
         print_row(answer, &answer->found->item[i]);
 }
 
+static void print_item(const answer_t *answer, const pto_sensitivity_t *item, pto_format_t format) {
+    const double value = item->param.param->value;
+    const bool changes = item->becomes >= 0;
+    PTO_RECORD(stdout, format, pto_text("parameter", item->param.key), pto_number("value", value),
+               pto_rounded("elasticity", item->elasticity, 6),
+               pto_or_null(changes, pto_rounded("factor", item->factor, 6)),
+               pto_if(changes, pto_number("changed_value", item->factor * value)),
+               pto_if(changes, pto_text("becomes", changes ? name_of(answer, item->becomes) : NULL)),
+               pto_if(changes, pto_truth("inside_interval", item->inside_interval)));
+}
+
 static void print_csv(const answer_t *answer) {
     for (int i = 0; i < answer->found->count; i++) {
-        const pto_sensitivity_t *item = &answer->found->item[i];
-        double value = item->param.param->value;
         pto_print_csv_point(stdout, answer->predictions, answer->point);
-        printf("%s,%s,%.9g,%.6g,", name_of(answer, answer->found->winner), item->param.key, value,
-               item->elasticity);
-        if (item->becomes < 0)
-            printf(",,,,");
-        else
-            printf("%.6g,%.9g,%s,%d,", item->factor, item->factor * value, name_of(answer, item->becomes),
-                   item->inside_interval);
+        printf("%s,", name_of(answer, answer->found->winner));
+        print_item(answer, &answer->found->item[i], PTO_FORMAT_CSV);
         pto_print_csv_changes(stdout, answer->predictions->machine);
         putchar('\n');
     }
 }
 
-static void print_json_item(const answer_t *answer, const pto_sensitivity_t *item) {
-    double value = item->param.param->value;
-    printf("{\"parameter\": \"%s\", \"value\": %.9g, \"elasticity\": %.6g, ", item->param.key, value,
-           item->elasticity);
-    if (item->becomes < 0)
-        printf("\"factor\": null}");
-    else
-        printf("\"factor\": %.6g, \"changed_value\": %.9g, \"becomes\": \"%s\", \"inside_interval\": %s}",
-               item->factor, item->factor * value, name_of(answer, item->becomes),
-               item->inside_interval ? "true" : "false");
-}
-
 static void print_json(const answer_t *answer) {
     const pto_sensitivities_t *found = answer->found;
-    printf("%s\n  {\"%s\": %lld, \"winner\": ", answer->point > 0 ? "," : "",
-           pto_sweep_kind_name(answer->predictions->sweep),
-           (long long)answer->predictions->point[answer->point]);
-    if (found->winner < 0)
-        printf("null");
-    else
-        printf("\"%s\"", name_of(answer, found->winner));
+    fputs(answer->point > 0 ? ",\n  {" : "\n  {", stdout);
+    PTO_RECORD(
+        stdout, PTO_FORMAT_JSON,
+        pto_count(pto_sweep_kind_name(answer->predictions->sweep), answer->predictions->point[answer->point]),
+        pto_text("winner", found->winner < 0 ? NULL : name_of(answer, found->winner)));
     printf(", \"parameters\": [");
     for (int i = 0; i < found->count; i++) {
-        printf("%s\n    ", i > 0 ? "," : "");
-        print_json_item(answer, &found->item[i]);
+        fputs(i > 0 ? ",\n    {" : "\n    {", stdout);
+        print_item(answer, &found->item[i], PTO_FORMAT_JSON);
+        putchar('}');
     }
     printf("]}");
 }

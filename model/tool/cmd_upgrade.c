@@ -7,6 +7,7 @@
 #include "command.h"
 #include "command_line/terminal.h"
 #include "portolan/progress.h"
+#include "show/record.h"
 #include "show/step_table.h"
 #include "show/sweeps_table.h"
 #include "show/table.h"
@@ -308,57 +309,41 @@ static void print_table(const pto_outcome_t *outcome, int count) {
 
 /* --- for programs --------------------------------------------------------------------------------------- */
 
+/* In JSON, the cost comes first. */
+static void print_outcome(const pto_outcome_t *own, const char *reason, pto_format_t format) {
+    const bool applies = own->applies, step = applies && own->of_workload, has_cost = own->cost > 0;
+    const pto_field_t cost = pto_if(has_cost, pto_number("cost", own->cost));
+    const double communication_s = step ? own->step.mix.communication_s : 0,
+                 exposed_s = step ? own->step.mix.exposed_s : 0;
+    pto_caveats_t caveats = {.count = 0};
+    add_caveats(own, &caveats);
+    PTO_RECORD(
+        stdout, format, pto_text("upgrade", own->name), pto_in_json(cost),
+        pto_if(applies, pto_number(step && format == PTO_FORMAT_JSON ? "step_s" : "seconds", own->seconds)),
+        pto_if(step && !own->unchanged, pto_number("communication_s", communication_s)),
+        pto_if(step, pto_number("exposed_s", exposed_s)),
+        pto_if(applies, pto_number("saved_s", own->saved_s)), pto_in_csv(cost),
+        pto_in_csv(pto_if(applies && has_cost,
+                          pto_number("saved_s_per_cost", applies && has_cost ? pto_outcome_worth(own) : 0))),
+        pto_if(reason[0], pto_text("reason", reason)),
+        pto_json_if(caveats.count > 0,
+                    pto_unpriced(format == PTO_FORMAT_JSON ? "unpriced" : "not_priced", &caveats)),
+        pto_extrapolated(&caveats));
+}
+
 static void print_csv(const pto_outcome_t *outcome, int count) {
     printf("upgrade,seconds,communication_s,exposed_s,saved_s,cost,saved_s_per_cost,reason,not_priced,"
            "extrapolated_from,model,what_if\n");
     for (int i = 0; i < count; i++) {
-        const pto_outcome_t *own = &outcome[i];
         char left_out[PTO_ERROR_MESSAGE_MAX];
-        pto_caveats_t caveats = {.count = 0};
-        bool step = own->applies && own->of_workload;
-        pto_print_csv_text(stdout, own->name);
-        putchar(',');
-        pto_print_csv_number(stdout, own->applies, own->seconds);
-        pto_print_csv_number(stdout, step && !own->unchanged, own->step.mix.communication_s);
-        pto_print_csv_number(stdout, step, own->step.mix.exposed_s);
-        pto_print_csv_number(stdout, own->applies, own->saved_s);
-        pto_print_csv_number(stdout, own->cost > 0, own->cost);
-        pto_print_csv_number(stdout, own->applies && own->cost > 0, pto_outcome_worth(own));
-        pto_print_csv_text(stdout, i == 0 ? pto_outcome_left_out(own, left_out) : own->reason);
-        putchar(',');
-        add_caveats(own, &caveats);
-        pto_print_csv_caveats(stdout, &caveats);
-        if (own->applies)
-            pto_print_csv_changes(stdout, own->options.machine);
+        print_outcome(&outcome[i], i == 0 ? pto_outcome_left_out(&outcome[i], left_out) : outcome[i].reason,
+                      PTO_FORMAT_CSV);
+        if (outcome[i].applies)
+            pto_print_csv_changes(stdout, outcome[i].options.machine);
         else
             putchar(',');
         putchar('\n');
     }
-}
-
-static void print_json_upgrade(const pto_outcome_t *own, const char *reason) {
-    pto_caveats_t caveats = {.count = 0};
-    printf("{\"upgrade\": ");
-    pto_print_json_string(stdout, own->name);
-    if (own->cost > 0)
-        printf(", \"cost\": %.9g", own->cost);
-    if (own->applies && own->of_workload) {
-        printf(", \"step_s\": %.9g", own->seconds);
-        if (!own->unchanged)
-            printf(", \"communication_s\": %.9g", own->step.mix.communication_s);
-        printf(", \"exposed_s\": %.9g", own->step.mix.exposed_s);
-    } else if (own->applies) {
-        printf(", \"seconds\": %.9g", own->seconds);
-    }
-    if (own->applies)
-        printf(", \"saved_s\": %.9g", own->saved_s);
-    if (reason[0]) {
-        printf(", \"reason\": ");
-        pto_print_json_string(stdout, reason);
-    }
-    add_caveats(own, &caveats);
-    pto_print_json_caveats(stdout, &caveats);
-    putchar('}');
 }
 
 static void print_json(const pto_outcome_t *outcome, int count) {
@@ -377,9 +362,10 @@ static void print_json(const pto_outcome_t *outcome, int count) {
     }
     printf(", \"upgrades\": [");
     for (int i = 0; i < count; i++) {
-        printf("%s\n  ", i ? "," : "");
-        print_json_upgrade(&outcome[i],
-                           i == 0 ? pto_outcome_left_out(&outcome[0], left_out) : outcome[i].reason);
+        fputs(i ? ",\n  {" : "\n  {", stdout);
+        print_outcome(&outcome[i], i == 0 ? pto_outcome_left_out(&outcome[i], left_out) : outcome[i].reason,
+                      PTO_FORMAT_JSON);
+        putchar('}');
     }
     printf("\n]}\n");
 }

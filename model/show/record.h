@@ -1,0 +1,106 @@
+/* Records: named values, written as the members of a JSON object or as the fields of a CSV row. */
+#ifndef PTO_RECORD_H
+#define PTO_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "caveats.h"
+#include "command_line/options.h"
+
+typedef enum {
+    PTO_RECORD_TEXT,
+    PTO_RECORD_WHOLE,
+    PTO_RECORD_NUMBER,
+    PTO_RECORD_TRUTH,
+    PTO_RECORD_NAMES
+} pto_field_kind_t;
+
+/* What a format shows of a field: its value; nothing, which in CSV is an empty field; null, or an empty
+ * field; or it has no such field. */
+typedef enum { PTO_RECORD_SHOWN, PTO_RECORD_LEFT_OUT, PTO_RECORD_UNKNOWN, PTO_RECORD_NONE } pto_field_state_t;
+
+typedef struct {
+    const char *name;
+    pto_field_kind_t kind;
+    pto_field_state_t state[PTO_FORMAT_COUNT];
+    int digits;
+    const char *text;
+    int64_t count;
+    double number;
+    const char *const *names; /* `count` of them: an array, or separated by blanks */
+} pto_field_t;
+
+/* Write a record's fields without braces or the end of the line: in JSON a comma is between two of them, in
+ * CSV one follows each. */
+#define PTO_RECORD(stream, format, ...)                                                                      \
+    pto_print_record(stream, format, (const pto_field_t[]){__VA_ARGS__},                                     \
+                     sizeof(const pto_field_t[]){__VA_ARGS__} / sizeof(pto_field_t))
+void pto_print_record(FILE *stream, pto_format_t format, const pto_field_t *field, size_t count);
+
+/* Set what the formats show of a field, as far as they have it. */
+static inline pto_field_t pto_field_set(pto_field_t field, pto_field_state_t json, pto_field_state_t csv) {
+    if (field.state[PTO_FORMAT_JSON] != PTO_RECORD_NONE)
+        field.state[PTO_FORMAT_JSON] = json;
+    if (field.state[PTO_FORMAT_CSV] != PTO_RECORD_NONE)
+        field.state[PTO_FORMAT_CSV] = csv;
+    return field;
+}
+
+/* In JSON alone, in CSV alone, or in CSV and under a condition in JSON; only if it is known, or null if not.
+ */
+static inline pto_field_t pto_in_json(pto_field_t field) {
+    return pto_field_set(field, field.state[PTO_FORMAT_JSON], PTO_RECORD_NONE);
+}
+
+static inline pto_field_t pto_in_csv(pto_field_t field) {
+    return pto_field_set(field, PTO_RECORD_NONE, field.state[PTO_FORMAT_CSV]);
+}
+
+static inline pto_field_t pto_json_if(bool shown, pto_field_t field) {
+    return shown ? field : pto_in_csv(field);
+}
+
+static inline pto_field_t pto_if(bool known, pto_field_t field) {
+    return known ? field : pto_field_set(field, PTO_RECORD_LEFT_OUT, PTO_RECORD_LEFT_OUT);
+}
+
+static inline pto_field_t pto_or_null(bool known, pto_field_t field) {
+    return known ? field : pto_field_set(field, PTO_RECORD_UNKNOWN, PTO_RECORD_LEFT_OUT);
+}
+
+/* NULL: it is not known. */
+static inline pto_field_t pto_text(const char *name, const char *text) {
+    return pto_or_null(text, (pto_field_t){.name = name, .kind = PTO_RECORD_TEXT, .text = text});
+}
+
+static inline pto_field_t pto_count(const char *name, int64_t count) {
+    return (pto_field_t){.name = name, .kind = PTO_RECORD_WHOLE, .count = count};
+}
+
+static inline pto_field_t pto_rounded(const char *name, double number, int digits) {
+    return (pto_field_t){.name = name, .kind = PTO_RECORD_NUMBER, .number = number, .digits = digits};
+}
+
+static inline pto_field_t pto_number(const char *name, double number) { return pto_rounded(name, number, 9); }
+
+/* In CSV, 0 or 1. */
+static inline pto_field_t pto_truth(const char *name, bool truth) {
+    return (pto_field_t){.name = name, .kind = PTO_RECORD_TRUTH, .count = truth};
+}
+
+static inline pto_field_t pto_names(const char *name, const char *const *names, int count) {
+    return (pto_field_t){.name = name, .kind = PTO_RECORD_NAMES, .names = names, .count = count};
+}
+
+/* Of caveats: the parameters that are not priced, and what is extrapolated from if anything is. */
+static inline pto_field_t pto_unpriced(const char *name, const pto_caveats_t *caveats) {
+    return pto_names(name, caveats->key, caveats->count);
+}
+
+static inline pto_field_t pto_extrapolated(const pto_caveats_t *caveats) {
+    return pto_if(caveats->extrapolated_from[0], pto_text("extrapolated_from", caveats->extrapolated_from));
+}
+
+#endif
