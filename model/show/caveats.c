@@ -93,27 +93,3 @@ void pto_print_marks(FILE *stream, pto_marks_t marks) {
             stream,
             "?: unsure; a cost that is not priced would make this pick more expensive, but not all others");
 }
-
-void pto_print_json_keys(FILE *stream, const pto_caveats_t *caveats) {
-    fputc('[', stream);
-    for (int i = 0; i < caveats->count; i++)
-        fprintf(stream, "%s\"%s\"", i ? ", " : "", caveats->key[i]);
-    fputc(']', stream);
-}
-
-void pto_print_json_caveats(FILE *stream, const pto_caveats_t *caveats) {
-    if (caveats->count > 0) {
-        fputs(", \"unpriced\": ", stream);
-        pto_print_json_keys(stream, caveats);
-    }
-    if (caveats->extrapolated_from[0])
-        fprintf(stream, ", \"extrapolated_from\": \"%s\"", caveats->extrapolated_from);
-}
-
-void pto_print_csv_caveats(FILE *stream, const pto_caveats_t *caveats) {
-    for (int i = 0; i < caveats->count; i++)
-        fprintf(stream, "%s%s", i ? " " : "", caveats->key[i]);
-    fputc(',', stream);
-    pto_print_csv_text(stream, caveats->extrapolated_from);
-    fputc(',', stream);
-}

@@ -40,11 +40,4 @@ const char *pto_marks_text(pto_marks_t marks);
 /* Notes on the marks that a table has. */
 void pto_print_marks(FILE *stream, pto_marks_t marks);
 
-/* The keys: ["a", "b"] */
-void pto_print_json_keys(FILE *stream, const pto_caveats_t *caveats);
-/* Members `unpriced` and `extrapolated_from`, each where there is any. */
-void pto_print_json_caveats(FILE *stream, const pto_caveats_t *caveats);
-/* Columns not_priced and extrapolated_from, each with a comma. */
-void pto_print_csv_caveats(FILE *stream, const pto_caveats_t *caveats);
-
 #endif

@@ -8,6 +8,7 @@
 
 #include "command_line/terminal.h"
 #include "portolan/units.h"
+#include "record.h"
 #include "table.h"
 
 /* --- flagged parameters -------------------------------------------------------------------------------- */
@@ -351,18 +352,16 @@ static void csv_place(const pto_machine_t *machine, const pto_param_t *param) {
 
 static void csv_term(const pto_predictions_t *predictions, int64_t cell, const csv_term_t *term) {
     pto_print_csv_cell(stdout, predictions, cell);
-    pto_print_csv_number(stdout, term->param && !term->is_energy, term->value);
-    printf(",,,");
-    pto_print_csv_number(stdout, term->param && term->is_energy, term->value);
-    printf(",,%s,", term->part);
-    pto_print_csv_text(stdout, term->stage);
-    printf(",%s,", term->key);
-    if (*term->part)
-        printf("%.17g", term->count);
-    putchar(',');
-    pto_print_csv_number(stdout, term->param, term->param ? term->param->value : 0);
+    const bool known = term->param;
+    PTO_RECORD(stdout, PTO_FORMAT_CSV, pto_if(known && !term->is_energy, pto_number("seconds", term->value)),
+               pto_text("low_s", NULL), pto_text("high_s", NULL), pto_text("chunks", NULL),
+               pto_if(known && term->is_energy, pto_number("joules", term->value)),
+               pto_text("low_joules", NULL), pto_text("high_joules", NULL), pto_text("part", term->part),
+               pto_text("stage", term->stage), pto_text("parameter", term->key),
+               pto_if(*term->part, pto_rounded("count", term->count, 17)),
+               pto_if(known, pto_number("value", known ? term->param->value : 0)));
     csv_place(predictions->machine, term->param);
-    pto_print_csv_text(stdout, term->flagged ? term->flagged : "");
+    PTO_RECORD(stdout, PTO_FORMAT_CSV, pto_text("flagged", term->flagged));
     pto_print_csv_end(stdout, predictions, cell);
 }
 

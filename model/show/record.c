@@ -38,9 +38,9 @@ static void print_csv_value(FILE *stream, const pto_field_t *field) {
             fprintf(stream, "%s%s", i ? " " : "", field->names[i]);
 }
 
-void pto_print_record(FILE *stream, pto_format_t format, const pto_field_t *field, size_t count) {
+void pto_print_record(FILE *stream, pto_format_t format, const char *between, const pto_field_t *field,
+                      size_t count) {
     const bool is_csv = format == PTO_FORMAT_CSV;
-    const char *between = "";
     for (; count > 0; count--, field++) {
         const pto_field_state_t state = field->state[format];
         if (state == PTO_RECORD_NONE || (state == PTO_RECORD_LEFT_OUT && !is_csv))

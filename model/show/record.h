@@ -35,9 +35,15 @@ typedef struct {
 /* Write a record's fields without braces or the end of the line: in JSON a comma is between two of them, in
  * CSV one follows each. */
 #define PTO_RECORD(stream, format, ...)                                                                      \
-    pto_print_record(stream, format, (const pto_field_t[]){__VA_ARGS__},                                     \
+    pto_print_record(stream, format, "", (const pto_field_t[]){__VA_ARGS__},                                 \
                      sizeof(const pto_field_t[]){__VA_ARGS__} / sizeof(pto_field_t))
-void pto_print_record(FILE *stream, pto_format_t format, const pto_field_t *field, size_t count);
+/* In JSON, more of an object's members. */
+#define PTO_MORE(stream, ...)                                                                                \
+    pto_print_record(stream, PTO_FORMAT_JSON, ", ", (const pto_field_t[]){__VA_ARGS__},                      \
+                     sizeof(const pto_field_t[]){__VA_ARGS__} / sizeof(pto_field_t))
+/* `between`: before the first member of JSON. */
+void pto_print_record(FILE *stream, pto_format_t format, const char *between, const pto_field_t *field,
+                      size_t count);
 
 /* Set what the formats show of a field, as far as they have it. */
 static inline pto_field_t pto_field_set(pto_field_t field, pto_field_state_t json, pto_field_state_t csv) {
@@ -94,9 +100,14 @@ static inline pto_field_t pto_names(const char *name, const char *const *names, 
     return (pto_field_t){.name = name, .kind = PTO_RECORD_NAMES, .names = names, .count = count};
 }
 
-/* Of caveats: the parameters that are not priced, and what is extrapolated from if anything is. */
+/* Of caveats: the parameters that are not priced, the same only if there are any (in JSON), and what is
+ * extrapolated from if anything is. */
 static inline pto_field_t pto_unpriced(const char *name, const pto_caveats_t *caveats) {
     return pto_names(name, caveats->key, caveats->count);
+}
+
+static inline pto_field_t pto_unpriced_if_any(const pto_caveats_t *caveats) {
+    return pto_in_json(pto_if(caveats->count > 0, pto_unpriced("unpriced", caveats)));
 }
 
 static inline pto_field_t pto_extrapolated(const pto_caveats_t *caveats) {

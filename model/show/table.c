@@ -10,6 +10,7 @@
 #include "portolan/strategy.h"
 #include "portolan/units.h"
 #include "portolan/version.h"
+#include "record.h"
 
 static void print_library(FILE *stream, const pto_scenario_t *scenario) {
     const pto_library_choice_t *library = &scenario->library;
@@ -211,24 +212,21 @@ void pto_print_list(FILE *stream, const char *before, const char *const *name, i
 
 void pto_print_json_layout(FILE *stream, const pto_layout_t *layout, bool with_nodes) {
     fputs(", \"layout\": {", stream);
-    if (with_nodes)
-        fprintf(stream, "\"nodes\": %lld, ", (long long)layout->nodes);
-    if (layout->in_host)
-        fprintf(stream, "\"procs_per_node\": %lld, \"memory\": \"host\"", (long long)layout->gpus_per_node);
-    else
-        fprintf(stream, "\"gpus_per_node\": %lld, \"procs_per_gpu\": %lld, \"owners_per_gpu\": %lld",
-                (long long)layout->gpus_per_node, (long long)layout->procs_per_gpu,
-                (long long)layout->owners_per_gpu);
+    const bool in_host = layout->in_host;
+    PTO_RECORD(stream, PTO_FORMAT_JSON, pto_if(with_nodes, pto_count("nodes", layout->nodes)),
+               pto_count(in_host ? "procs_per_node" : "gpus_per_node", layout->gpus_per_node),
+               pto_if(in_host, pto_text("memory", "host")),
+               pto_if(!in_host, pto_count("procs_per_gpu", layout->procs_per_gpu)),
+               pto_if(!in_host, pto_count("owners_per_gpu", layout->owners_per_gpu)));
     fputc('}', stream);
 }
 
 void pto_print_json_question(FILE *stream, const pto_predictions_t *predictions) {
     pto_caveats_t caveats = {.count = 0};
     pto_caveats_add_all(&caveats, predictions);
-    fprintf(stream, ", \"collective\": \"%s\"", pto_collective_name(predictions->scenario->collective));
+    PTO_MORE(stream, pto_text("collective", pto_collective_name(predictions->scenario->collective)));
     pto_print_json_layout(stream, &predictions->scenario->layout, predictions->sweep != PTO_SWEEP_NODES);
-    fputs(", \"not_priced\": ", stream);
-    pto_print_json_keys(stream, &caveats);
+    PTO_MORE(stream, pto_unpriced("not_priced", &caveats));
 }
 
 void pto_print_extrapolated(FILE *stream, const pto_predictions_t *predictions) {
@@ -363,32 +361,28 @@ const char *pto_sweep_heading(pto_sweep_kind_t sweep) {
 
 void pto_print_json_strategy(FILE *stream, const pto_predictions_t *predictions, int64_t cell) {
     const pto_prediction_t *prediction = &predictions->prediction[cell];
-    fprintf(stream, "\"strategy\": \"%s\", ",
-            predictions->strategy[cell % predictions->strategy_count]->name);
-    if (!prediction->applicable) {
-        fputs("\"reason\": ", stream);
-        pto_print_json_string(stream, prediction->reason);
-        return;
-    }
-    fprintf(stream, "\"algorithm\": \"%s\", \"seconds\": %.9g", prediction->algorithm->name,
-            prediction->price.seconds);
+    const bool applies = prediction->applicable;
+    PTO_RECORD(stream, PTO_FORMAT_JSON,
+               pto_text("strategy", predictions->strategy[cell % predictions->strategy_count]->name),
+               pto_if(!applies, pto_text("reason", prediction->reason)),
+               pto_if(applies, pto_text("algorithm", applies ? prediction->algorithm->name : NULL)),
+               pto_if(applies, pto_number("seconds", prediction->price.seconds)));
 }
 
 void pto_print_json_price(FILE *stream, const pto_predictions_t *predictions, int64_t cell) {
     const pto_prediction_t *prediction = &predictions->prediction[cell];
     pto_caveats_t caveats = {.count = 0};
+    const bool stages = predictions->strategy[cell % predictions->strategy_count]->stages;
+    const bool has_interval = prediction->price.has_interval;
+    pto_caveats_add(&caveats, prediction);
     if (!prediction->applicable)
         return;
-    if (prediction->chunks > 0)
-        fprintf(stream, ", \"chunks\": %lld", (long long)prediction->chunks);
-    if (predictions->strategy[cell % predictions->strategy_count]->stages)
-        fprintf(stream, ", \"staged_in\": %lld, \"staged_out\": %lld",
-                (long long)prediction->staged_members.in, (long long)prediction->staged_members.out);
-    if (prediction->price.has_interval)
-        fprintf(stream, ", \"low_s\": %.9g, \"high_s\": %.9g", prediction->price.low_s,
-                prediction->price.high_s);
-    pto_caveats_add(&caveats, prediction);
-    pto_print_json_caveats(stream, &caveats);
+    PTO_MORE(stream, pto_if(prediction->chunks > 0, pto_count("chunks", prediction->chunks)),
+             pto_if(stages, pto_count("staged_in", prediction->staged_members.in)),
+             pto_if(stages, pto_count("staged_out", prediction->staged_members.out)),
+             pto_if(has_interval, pto_number("low_s", prediction->price.low_s)),
+             pto_if(has_interval, pto_number("high_s", prediction->price.high_s)),
+             pto_unpriced_if_any(&caveats), pto_extrapolated(&caveats));
 }
 
 void pto_print_json_cells(FILE *stream, const char *name, const pto_predictions_t *predictions,
@@ -412,17 +406,12 @@ void pto_print_csv_heading(FILE *stream, const char *columns) {
             columns);
 }
 
-static void print_csv_count(FILE *stream, int64_t value) {
-    if (value > 0)
-        fprintf(stream, "%lld", (long long)value);
-    fputc(',', stream);
-}
-
 void pto_print_csv_point(FILE *stream, const pto_predictions_t *predictions, int64_t point) {
-    pto_request_t request =
+    const pto_request_t request =
         pto_scenario_request(predictions->scenario, point, predictions->strategy[0], NULL);
-    fprintf(stream, "%lld,%lld,", (long long)request.bytes, (long long)request.layout.nodes);
-    print_csv_count(stream, request.messages);
+    PTO_RECORD(stream, PTO_FORMAT_CSV, pto_count("bytes", request.bytes),
+               pto_count("nodes", request.layout.nodes),
+               pto_if(request.messages > 0, pto_count("messages", request.messages)));
 }
 
 void pto_print_csv_cell(FILE *stream, const pto_predictions_t *predictions, int64_t cell) {
@@ -430,12 +419,6 @@ void pto_print_csv_cell(FILE *stream, const pto_predictions_t *predictions, int6
     pto_print_csv_point(stream, predictions, cell / predictions->strategy_count);
     fprintf(stream, "%s,%s,", predictions->strategy[cell % predictions->strategy_count]->name,
             prediction->applicable ? prediction->algorithm->name : "");
-}
-
-void pto_print_csv_number(FILE *stream, bool known, double value) {
-    if (known)
-        fprintf(stream, "%.9g", value);
-    fputc(',', stream);
 }
 
 void pto_print_csv_changes(FILE *stream, const pto_machine_t *machine) {
@@ -452,8 +435,7 @@ void pto_print_csv_end(FILE *stream, const pto_predictions_t *predictions, int64
     const pto_prediction_t *prediction = &predictions->prediction[cell];
     pto_caveats_t caveats = {.count = 0};
     pto_caveats_add(&caveats, prediction);
-    fputc(',', stream);
-    pto_print_csv_caveats(stream, &caveats);
+    PTO_RECORD(stream, PTO_FORMAT_CSV, pto_unpriced("not_priced", &caveats), pto_extrapolated(&caveats));
     pto_print_csv_changes(stream, predictions->machine);
     fputc('\n', stream);
 }

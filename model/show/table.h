@@ -58,10 +58,7 @@ void pto_print_csv_cell(FILE *stream, const pto_predictions_t *predictions, int6
 /* Of these, the point: bytes, nodes and messages. */
 void pto_print_csv_point(FILE *stream, const pto_predictions_t *predictions, int64_t point);
 
-/* A number, if it is known, and a comma. */
-void pto_print_csv_number(FILE *stream, bool known, double value);
-
-/* A row's last columns, with a comma before and the end of the line: what is not priced, what it is
+/* A row's last columns and the end of the line: what is not priced, what it is
  * extrapolated from, the model and the what-ifs. */
 void pto_print_csv_end(FILE *stream, const pto_predictions_t *predictions, int64_t cell);
 

@@ -209,7 +209,8 @@ static void print_csv_fixed(const pto_predictions_t *predictions, const pto_rang
                              [PTO_SWEEP_NODES] = request.layout.nodes,
                              [PTO_SWEEP_MESSAGES] = request.messages};
     for (int i = 0; i < PTO_SWEEP_COUNT; i++)
-        pto_print_csv_number(stdout, i != (int)predictions->sweep && fixed[i] > 0, (double)fixed[i]);
+        PTO_RECORD(stdout, PTO_FORMAT_CSV,
+                   pto_if(i != (int)predictions->sweep && fixed[i] > 0, pto_count("fixed", fixed[i])));
 }
 
 static void print_csv_heading(void) {

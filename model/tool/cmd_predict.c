@@ -8,6 +8,7 @@
 #include "show/explain.h"
 #include "show/plot_points.h"
 #include "show/predict_plot.h"
+#include "show/record.h"
 #include "show/sweeps_plot.h"
 #include "show/sweeps_table.h"
 #include "show/table.h"
@@ -68,14 +69,14 @@ static void print_csv_prices(const pto_predictions_t *predictions) {
         bool applies = prediction->applicable;
         bool spends = applies && prediction->has_energy && predictions->by == PTO_BY_ENERGY;
         pto_print_csv_cell(stdout, predictions, cell);
-        pto_print_csv_number(stdout, applies, price->seconds);
-        pto_print_csv_number(stdout, applies && price->has_interval, price->low_s);
-        pto_print_csv_number(stdout, applies && price->has_interval, price->high_s);
-        pto_print_csv_number(stdout, applies && prediction->chunks > 0, (double)prediction->chunks);
-        pto_print_csv_number(stdout, spends, energy->joules);
-        pto_print_csv_number(stdout, spends && energy->has_interval, energy->low_joules);
-        pto_print_csv_number(stdout, spends && energy->has_interval, energy->high_joules);
-        fputs(",,,,,,", stdout);
+        PTO_RECORD(stdout, PTO_FORMAT_CSV, pto_if(applies, pto_number("seconds", price->seconds)),
+                   pto_if(applies && price->has_interval, pto_number("low_s", price->low_s)),
+                   pto_if(applies && price->has_interval, pto_number("high_s", price->high_s)),
+                   pto_if(applies && prediction->chunks > 0, pto_count("chunks", prediction->chunks)),
+                   pto_if(spends, pto_number("joules", energy->joules)),
+                   pto_if(spends && energy->has_interval, pto_number("low_joules", energy->low_joules)),
+                   pto_if(spends && energy->has_interval, pto_number("high_joules", energy->high_joules)));
+        fputs(",,,,,,,", stdout);
         pto_print_csv_end(stdout, predictions, cell);
     }
 }
@@ -87,32 +88,19 @@ static void print_csv(const pto_predictions_t *predictions, const pto_flags_t *f
         print_csv_prices(predictions);
 }
 
-/* A value set by --what-if has no line. */
-static const char *line_text(const pto_param_t *param, char *text, size_t text_size) {
-    if (param->line == PTO_LINE_WHAT_IF)
-        return "null";
-    snprintf(text, text_size, "%d", param->line);
-    return text;
-}
-
 static void print_json_terms(const pto_flags_t *flags, const pto_term_t *terms, int count) {
-    char line[16];
     printf(", \"terms\": [");
     for (int t = 0; t < count; t++) {
         const pto_term_t *term = &terms[t];
-        printf("%s{\"stage\": ", t ? ", " : "");
-        pto_print_json_string(stdout, term->stage);
-        printf(", \"parameter\": \"%s\", \"count\": %.17g, ", term->key, term->count);
-        if (term->param)
-            printf("\"value\": %.9g, \"line\": %s, \"seconds\": %.9g", term->param->value,
-                   line_text(term->param, line, sizeof line), term->seconds);
-        else
-            printf("\"value\": null, \"line\": null, \"seconds\": 0");
-        const char *flagged = pto_flag_of(flags, term->param);
-        if (flagged) {
-            printf(", \"flagged\": ");
-            pto_print_json_string(stdout, flagged);
-        }
+        const pto_param_t *param = term->param;
+        const char *flagged = pto_flag_of(flags, param);
+        fputs(t ? ", {" : "{", stdout);
+        PTO_RECORD(
+            stdout, PTO_FORMAT_JSON, pto_text("stage", term->stage), pto_text("parameter", term->key),
+            pto_rounded("count", term->count, 17),
+            pto_or_null(param, pto_number("value", param ? param->value : 0)),
+            pto_or_null(param && param->line != PTO_LINE_WHAT_IF, pto_count("line", param ? param->line : 0)),
+            pto_number("seconds", param ? term->seconds : 0), pto_if(flagged, pto_text("flagged", flagged)));
         putchar('}');
     }
     putchar(']');
@@ -125,24 +113,21 @@ static void print_json_setup(const pto_predictions_t *predictions, const pto_fla
     int64_t point = cell / predictions->strategy_count;
     const char *between = "";
     double calls;
-    printf(", \"setup\": {\"seconds\": ");
-    printf(own->setup->known ? "%.9g" : "null", own->setup->seconds);
+    printf(", \"setup\": {");
+    PTO_RECORD(stdout, PTO_FORMAT_JSON,
+               pto_or_null(own->setup->known, pto_number("seconds", own->setup->seconds)));
     print_json_terms(flags, own->setup->term, own->setup->term_count);
     printf(", \"paid_back\": [");
     for (int i = 0; i < predictions->strategy_count; i++) {
         if (!pto_payback(own, pto_prediction_at(predictions, point, i), &calls))
             continue;
-        printf("%s{\"against\": \"%s\", \"calls\": ", between, predictions->strategy[i]->name);
-        printf(isinf(calls) ? "null}" : "%.9g}", calls);
+        printf("%s{", between);
+        PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_text("against", predictions->strategy[i]->name),
+                   pto_or_null(!isinf(calls), pto_number("calls", calls)));
+        putchar('}');
         between = ", ";
     }
     printf("]}");
-}
-
-static void print_json_energy(const pto_energy_t *energy) {
-    printf(", \"joules\": %.9g", energy->joules);
-    if (energy->has_interval)
-        printf(", \"low_joules\": %.9g, \"high_joules\": %.9g", energy->low_joules, energy->high_joules);
 }
 
 /* `flags` is NULL without --explain. */
@@ -154,9 +139,12 @@ typedef struct {
 static void print_json_cell(int64_t cell, const void *context) {
     const printed_t *printed = context;
     const pto_prediction_t *prediction = &printed->predictions->prediction[cell];
+    const pto_energy_t *energy = &prediction->energy;
     pto_print_json_price(stdout, printed->predictions, cell);
     if (printed->predictions->by == PTO_BY_ENERGY && prediction->has_energy)
-        print_json_energy(&prediction->energy);
+        PTO_MORE(stdout, pto_number("joules", energy->joules),
+                 pto_if(energy->has_interval, pto_number("low_joules", energy->low_joules)),
+                 pto_if(energy->has_interval, pto_number("high_joules", energy->high_joules)));
     if (printed->flags) {
         print_json_terms(printed->flags, prediction->explanation.term, prediction->explanation.count);
         print_json_setup(printed->predictions, printed->flags, cell);

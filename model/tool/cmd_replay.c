@@ -185,13 +185,11 @@ static void print_json(const pto_replayed_t *replayed) {
     const pto_recording_t *trace = &replayed->trace;
     pto_caveats_t caveats = {.count = 0};
     pto_print_json_start(stdout, replayed->replay->options.machine);
-    fputs(", ", stdout);
-    PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_text("format", pto_recording_format_name(trace->format)),
-               pto_if(trace->gpu[0], pto_text("recorded_on", trace->gpu)));
+    PTO_MORE(stdout, pto_text("format", pto_recording_format_name(trace->format)),
+             pto_if(trace->gpu[0], pto_text("recorded_on", trace->gpu)));
     pto_print_json_layout(stdout, &replayed->replay->layout, false);
     pto_step_caveats_add_all(&replayed->step, &caveats);
-    printf(", \"not_priced\": ");
-    pto_print_json_keys(stdout, &caveats);
+    PTO_MORE(stdout, pto_unpriced("not_priced", &caveats));
     printf(", \"calls\": [");
     for (int i = 0; i < trace->count; i++)
         print_json_call(replayed, i);

@@ -7,6 +7,7 @@
 #include "command_line/progress.h"
 #include "command_line/terminal.h"
 #include "portolan/simulate.h"
+#include "show/record.h"
 #include "show/table.h"
 #include "show/trace.h"
 
@@ -150,27 +151,26 @@ static void print_csv(const pto_predictions_t *predictions, const pto_simulation
     for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
         bool applies = predictions->prediction[cell].applicable;
         pto_print_csv_cell(stdout, predictions, cell);
-        pto_print_csv_number(stdout, applies, predictions->prediction[cell].price.seconds);
-        if (applies)
-            printf("%lld", (long long)simulation[cell].messages);
-        for (int i = 0; i < PTO_RESOURCE_COUNT; i++) {
-            const pto_resource_use_t *use = &simulation[cell].use[i];
-            putchar(',');
-            pto_print_csv_number(stdout, applies, use->most_busy_s);
-            if (applies)
-                printf("%.9g", use->most_waiting_s);
-        }
+        PTO_RECORD(stdout, PTO_FORMAT_CSV,
+                   pto_if(applies, pto_number("seconds", predictions->prediction[cell].price.seconds)),
+                   pto_if(applies, pto_count("simulated_messages", simulation[cell].messages)));
+        for (int i = 0; i < PTO_RESOURCE_COUNT; i++)
+            PTO_RECORD(stdout, PTO_FORMAT_CSV,
+                       pto_if(applies, pto_number("busy_s", simulation[cell].use[i].most_busy_s)),
+                       pto_if(applies, pto_number("waiting_s", simulation[cell].use[i].most_waiting_s)));
         pto_print_csv_end(stdout, predictions, cell);
     }
 }
 
 static void print_json_use(pto_resource_t resource, const pto_resource_use_t *use) {
-    printf("\n    {\"resource\": \"%s\", \"of\": \"%s\", \"count\": %lld, \"busy_s\": %.9g, \"waiting_s\": "
-           "%.9g, "
-           "\"most_busy_s\": %.9g, \"busiest\": %lld, \"most_waiting_s\": %.9g, \"most_waiting\": %lld}",
-           pto_resource_name(resource), pto_resource_owner(resource), (long long)use->count, use->busy_s,
-           use->waiting_s, use->most_busy_s, (long long)use->busiest, use->most_waiting_s,
-           (long long)use->most_waiting);
+    fputs("\n    {", stdout);
+    PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_text("resource", pto_resource_name(resource)),
+               pto_text("of", pto_resource_owner(resource)), pto_count("count", use->count),
+               pto_number("busy_s", use->busy_s), pto_number("waiting_s", use->waiting_s),
+               pto_number("most_busy_s", use->most_busy_s), pto_count("busiest", use->busiest),
+               pto_number("most_waiting_s", use->most_waiting_s),
+               pto_count("most_waiting", use->most_waiting));
+    putchar('}');
 }
 
 typedef struct {
@@ -183,10 +183,10 @@ static void print_json_cell(int64_t cell, const void *context) {
     const pto_simulation_t *simulation = &simulated->simulation[cell];
     pto_caveats_t caveats = {.count = 0};
     pto_caveats_add(&caveats, &simulated->predictions->prediction[cell]);
-    pto_print_json_caveats(stdout, &caveats);
-    printf(", \"slowest_rank\": %lld, \"messages\": %lld, \"most_in_flight\": %lld, \"resources\": [",
-           (long long)simulation->slowest_rank, (long long)simulation->messages,
-           (long long)simulation->most_in_flight);
+    PTO_MORE(stdout, pto_unpriced_if_any(&caveats), pto_extrapolated(&caveats),
+             pto_count("slowest_rank", simulation->slowest_rank), pto_count("messages", simulation->messages),
+             pto_count("most_in_flight", simulation->most_in_flight));
+    printf(", \"resources\": [");
     for (int i = 0, printed = 0; i < PTO_RESOURCE_COUNT; i++) {
         if (simulation->use[i].busy_s <= 0)
             continue;

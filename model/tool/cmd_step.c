@@ -6,6 +6,7 @@
 #include "command_line/progress.h"
 #include "command_line/terminal.h"
 #include "portolan/step.h"
+#include "show/record.h"
 #include "show/step_table.h"
 #include "show/table.h"
 #include "workload_options.h"
@@ -83,18 +84,20 @@ static void print_csv_route(const pto_step_prediction_t *step, const pto_options
     bool applies = prediction->applicable, has_interval = applies && prediction->price.has_interval;
     char along[PTO_WORKLOAD_ALONG_MAX];
     pto_caveats_t caveats = {.count = 0};
-    pto_print_csv_text(stdout, pto_workload_call_name(call));
-    printf(",%s,%lld,%lld,%lld,%lld,%lld,%s,%s,", pto_workload_along_text(step->workload, call->along, along),
-           (long long)call->communicators.count, (long long)call->scenario.layout.nodes,
-           (long long)call->scenario.layout.gpus_per_node, (long long)call->scenario.bytes.value[0],
-           (long long)call->times, predictions->strategy[s]->name,
-           applies ? prediction->algorithm->name : "");
-    pto_print_csv_number(stdout, applies, prediction->price.seconds);
-    pto_print_csv_number(stdout, has_interval, prediction->price.low_s);
-    pto_print_csv_number(stdout, has_interval, prediction->price.high_s);
-    printf("%d,%s,", s == step->call[i].best, unsure ? unsure : "");
     pto_caveats_add(&caveats, prediction);
-    pto_print_csv_caveats(stdout, &caveats);
+    PTO_RECORD(stdout, PTO_FORMAT_CSV, pto_text("call", pto_workload_call_name(call)),
+               pto_text("along", pto_workload_along_text(step->workload, call->along, along)),
+               pto_count("communicators", call->communicators.count),
+               pto_count("nodes", call->scenario.layout.nodes),
+               pto_count("gpus_per_node", call->scenario.layout.gpus_per_node),
+               pto_count("bytes", call->scenario.bytes.value[0]), pto_count("times", call->times),
+               pto_text("strategy", predictions->strategy[s]->name),
+               pto_text("algorithm", applies ? prediction->algorithm->name : NULL),
+               pto_if(applies, pto_number("seconds", prediction->price.seconds)),
+               pto_if(has_interval, pto_number("low_s", prediction->price.low_s)),
+               pto_if(has_interval, pto_number("high_s", prediction->price.high_s)),
+               pto_truth("picked", s == step->call[i].best), pto_text("unpriced", unsure),
+               pto_unpriced("not_priced", &caveats), pto_extrapolated(&caveats));
     pto_print_csv_changes(stdout, options->machine);
     putchar('\n');
 }
@@ -113,11 +116,10 @@ static void print_csv_time(const pto_options_t *options, const csv_time_t *time,
     fputs(time->kind, stdout);
     pto_print_csv_text(stdout, time->name);
     printf(",,,,,,,%s,,", time->strategy ? time->strategy->name : "cheapest");
-    pto_print_csv_number(stdout, time->is_known, time->seconds);
-    pto_print_csv_number(stdout, time->has_interval, time->low_s);
-    pto_print_csv_number(stdout, time->has_interval, time->high_s);
-    fputs(",,", stdout);
-    pto_print_csv_caveats(stdout, caveats);
+    PTO_RECORD(stdout, PTO_FORMAT_CSV, pto_if(time->is_known, pto_number("seconds", time->seconds)),
+               pto_if(time->has_interval, pto_number("low_s", time->low_s)),
+               pto_if(time->has_interval, pto_number("high_s", time->high_s)), pto_text("picked", NULL),
+               pto_text("unpriced", NULL), pto_unpriced("not_priced", caveats), pto_extrapolated(caveats));
     pto_print_csv_changes(stdout, options->machine);
     putchar('\n');
 }
@@ -247,7 +249,7 @@ static void print_json_total(const pto_step_prediction_t *step, const pto_step_r
             print_json_end("high", &route->high);
         }
         pto_step_caveats_add(step, route->strategy, &caveats);
-        pto_print_json_caveats(stdout, &caveats);
+        PTO_MORE(stdout, pto_unpriced_if_any(&caveats), pto_extrapolated(&caveats));
     }
     putchar('}');
 }
@@ -278,8 +280,7 @@ static void print_json(const pto_step_prediction_t *step, const pto_options_t *o
     pto_print_json_string(stdout, step->workload->name);
     pto_print_json_layout(stdout, &step->workload->layout, true);
     pto_step_caveats_add_all(step, &caveats);
-    printf(", \"not_priced\": ");
-    pto_print_json_keys(stdout, &caveats);
+    PTO_MORE(stdout, pto_unpriced("not_priced", &caveats));
     printf(", \"compute_s\": %.9g, \"compute_scale\": %.9g, \"compute_of\": ", step->compute_s,
            options->compute_scale > 0 ? options->compute_scale : 1);
     if (of)

@@ -355,8 +355,7 @@ static void print_json(const pto_outcome_t *outcome, int count) {
         pto_print_json_string(stdout, outcome[0].workload.name);
         pto_print_json_layout(stdout, &outcome[0].workload.layout, true);
         add_all_caveats(&outcome[0], &caveats);
-        printf(", \"not_priced\": ");
-        pto_print_json_keys(stdout, &caveats);
+        PTO_MORE(stdout, pto_unpriced("not_priced", &caveats));
     } else {
         pto_print_json_question(stdout, &outcome[0].predictions);
     }
