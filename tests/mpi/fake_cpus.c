@@ -1,6 +1,5 @@
 /* Preloaded under Open MPI's launcher: a process counts as bound to whatever it was asked to be bound to, so
- * that
- * `--report-bindings` works on a machine that hwloc makes up (HWLOC_SYNTHETIC), with CPUs that this one
+ * that `--report-bindings` works on a machine that hwloc makes up (HWLOC_SYNTHETIC), with CPUs that this one
  * lacks. */
 #include <hwloc.h>
 
