@@ -11,7 +11,7 @@ static const char usage[] =
     "\n"
     "Measures what moving bytes costs on this machine; `portolan fit` makes a machine file of the samples.\n"
     "\n"
-    "  mpirun -n 8 --map-by ppr:4:node portolan-calibrate --out samples.csv\n"
+    "  mpirun -n 8 --map-by ppr:2:socket --bind-to core portolan-calibrate --out samples.csv\n"
     "  portolan-calibrate --topology --out node.yaml\n";
 
 static const int64_t most_bytes = INT64_C(1) << 30;

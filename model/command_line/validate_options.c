@@ -8,8 +8,8 @@ static const char usage[] =
     "then\n"
     "it is timed and set beside its prediction. The job must have the layout's number of processes.\n"
     "\n"
-    "  mpirun -n 8 portolan-validate alltoall-summit --nodes 1 --gpus-per-node 2 "
-    "--procs-per-gpu 4 --bytes 4:64KiB --out collectives.csv\n";
+    "  mpirun -n 8 --map-by ppr:8:socket --bind-to core portolan-validate alltoall-summit --nodes 1 "
+    "--gpus-per-node 2 --procs-per-gpu 4 --bytes 4:64KiB --out collectives.csv\n";
 
 /* --- the words that options know: NULL behind the last one ---------------------------------------------- */
 

@@ -22,8 +22,10 @@ static const char usage[] =
     "cheapest on the machine, or stays with MPI. The program is unchanged. The exit code is that of the\n"
     "command.\n"
     "\n"
-    "  portolan run --machine h200-x2 --summary -- mpirun -n 2 ./program\n"
-    "  portolan run --machine mine.yaml --calibrate 10 -- mpirun -n 8 -- ./program\n"
+    "  portolan run --machine h200-x2 --summary -- mpirun -n 2 --map-by ppr:2:socket --bind-to core "
+    "./program\n"
+    "  portolan run --machine mine.yaml --calibrate 10 -- mpirun -n 8 --map-by ppr:4:socket --bind-to core "
+    "-- ./program\n"
     "\n"
     "The second line measures the machine if mine.yaml does not exist; it needs another -- between launcher\n"
     "and program. Environment variables set the rest (`man libportolan-mpi`). docs/acting.md says which\n"
@@ -218,7 +220,7 @@ static int check_calibration(const run_t *run, char **command) {
         return -1;
     if (pto_run_separator(command) < 0)
         return pto_usage_error(&syntax,
-                               "--calibrate needs a -- between launcher and program: -- mpirun -n 8 -- "
+                               "--calibrate needs a -- between launcher and program: -- mpirun ... -- "
                                "PROGRAM ...");
     if (lacks_machine(run->machine) && (length <= 5 || strcmp(run->machine + length - 5, ".yaml") != 0))
         return pto_usage_error(

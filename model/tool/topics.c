@@ -51,7 +51,8 @@ static const pto_topic_t topics[] = {
      "\n"
      "docs/how-to/open-mpi.md says how Open MPI reads the file, and how to check one.\n"},
     {"machines", "a machine file of my own",
-     "measured         mpirun -n 80 portolan-calibrate --out samples.csv\n"
+     "measured         mpirun -n 80 --map-by ppr:40:node --bind-to core \\\n"
+     "                     portolan-calibrate --out samples.csv\n"
      "                 portolan fit samples.csv --name mine --out mine.yaml\n"
      "from datasheets  portolan machine new --name mine --gpus 8 ...\n"
      "                 (`portolan help machine`)\n"
