@@ -94,6 +94,9 @@ const pto_option_t pto_scenario_options[] = {
     {.name = NULL}};
 
 const pto_option_t pto_change_options[] = {
+    {"mpi", "NAME",
+     "the MPI library, where the machine file has no tables of its own (`portolan list libraries`)",
+     STORE(TEXT, mpi)},
     {"model", "full|published[+TERM]",
      "use only the papers' terms, plus the TERMs added (see `portolan list`)", STORE(TEXT, model),
      .word_at = pto_option_model_at},

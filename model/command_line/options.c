@@ -145,6 +145,8 @@ static pto_status_t refuse_range(const char *what_if, pto_error_t *err) {
 
 static pto_status_t change(pto_options_t *options, pto_error_t *err) {
     pto_error_t cause = {0};
+    if (options->mpi && pto_machine_use_library(options->machine, options->mpi, &cause) != PTO_OK)
+        return pto_error_set(err, cause.status, "--mpi: %s", cause.message);
     if (options->model && pto_machine_restrict(options->machine, options->model, &cause) != PTO_OK)
         return pto_error_set(err, cause.status, "--model: %s", cause.message);
     for (int i = 0; i < options->what_if_count; i++) {

@@ -32,6 +32,7 @@ struct pto_options {
     pto_variant_t variant;   /* set before the arguments are applied */
     pto_scenario_t scenario; /* checked, and bound to the machine */
     pto_machine_t *machine;  /* as read, then changed by `model` and `what_if` */
+    const char *mpi;         /* --mpi, borrowed from argv; NULL: the machine file's */
     const char *model;       /* --model, borrowed from argv; NULL: full */
     const char **what_if;    /* --what-if, each borrowed from argv */
     const char *plot;        /* NULL: not requested; both borrowed from argv */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "command_line/terminal.h"
 #include "portolan/units.h"
 #include "table.h"
@@ -55,8 +56,17 @@ void pto_caveats_add_all(pto_caveats_t *caveats, const pto_predictions_t *predic
         pto_caveats_add(caveats, &predictions->prediction[cell]);
 }
 
+bool pto_is_library_key(const char *key) { return pto_text_begins(key, "library."); }
+
 void pto_print_unpriced(FILE *stream, const pto_caveats_t *caveats) {
-    pto_print_list(stream, "not in the machine file, so not priced: ", caveats->key, caveats->count, "");
+    const char *key[PTO_UNPRICED_MAX];
+    int count = 0;
+    for (int i = 0; i < caveats->count; i++)
+        if (!pto_is_library_key(caveats->key[i]))
+            key[count++] = caveats->key[i];
+    pto_print_list(stream, "not in the machine file, so not priced: ", key, count, "");
+    if (count < caveats->count)
+        pto_print_note(stream, PTO_LIBRARY_UNKNOWN);
 }
 
 void pto_print_caveats(FILE *stream, const pto_caveats_t *caveats) {

@@ -9,6 +9,10 @@
 
 enum { PTO_UNPRICED_MAX = 128, PTO_EXTRAPOLATED_MAX = 96, PTO_CAVEATS_TEXT_MAX = 4 * PTO_EXTRAPOLATED_MAX };
 
+#define PTO_LIBRARY_UNKNOWN                                                                                  \
+    "the MPI library is not known: its collectives are taken to be the cheapest, its reductions of GPU "     \
+    "buffers to go through the host; --mpi NAME (portolan list libraries) says which it is"
+
 typedef struct {
     int count;
     const char *key[PTO_UNPRICED_MAX];            /* each once; borrowed from the predictions */
@@ -23,7 +27,10 @@ void pto_caveats_add_all(pto_caveats_t *caveats, const pto_predictions_t *predic
 /* "4 GPUs on 1 node", what a price was extrapolated from; false: it was not. */
 bool pto_extrapolated_text(const pto_price_t *price, char text[PTO_EXTRAPOLATED_MAX]);
 
-/* A note on the keys; nothing if there are none. */
+/* Whether a key stands for an MPI library that nothing describes. */
+bool pto_is_library_key(const char *key);
+
+/* Notes on the keys; nothing if there are none. */
 void pto_print_unpriced(FILE *stream, const pto_caveats_t *caveats);
 /* The same, and a note on what is extrapolated. */
 void pto_print_caveats(FILE *stream, const pto_caveats_t *caveats);

@@ -85,8 +85,9 @@ static void print_unsure(const pto_predictions_t *predictions, const pto_range_t
                               strcmp(range[first].unpriced, range[i].unpriced) == 0))
             first++;
         if (range[i].unpriced && first == i)
-            pto_print_note(stdout, "unsure from %s: %s is not priced",
-                           pto_point_title(predictions, range[i].from, at), range[i].unpriced);
+            pto_print_note(stdout, "unsure from %s: %s is not %s",
+                           pto_point_title(predictions, range[i].from, at), range[i].unpriced,
+                           pto_is_library_key(range[i].unpriced) ? "known" : "priced");
     }
 }
 

@@ -23,6 +23,20 @@ pto_status_t pto_plan_candidates(const pto_scenario_t *scenario, const pto_machi
                                  const pto_strategy_t *strategy, const pto_visit_candidate_t *visit,
                                  pto_error_t *err);
 
+/* Whether the strategy calls a collective of an MPI library that neither the scenario nor the machine file
+ * describes. Its price is that of the cheapest algorithm, of reductions on GPUs staged through the host. */
+bool pto_library_is_unknown(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                            const pto_request_t *request);
+
+/* Whether the request's algorithm is among those of which the cheapest is taken. Of a library that nothing
+ * describes, those that share host memory are not: few libraries have one. */
+bool pto_library_may_take(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                          const pto_request_t *request);
+
+/* Add a term without a price, library.COLLECTIVE.SPACE. Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_library_explain_unknown(const pto_request_t *request, pto_explanation_t *explanation,
+                                         pto_error_t *err);
+
 /* pto_cell_work of all cells, in the order of predictions, into `each`. Returns their sum, or INT64_MAX. */
 int64_t pto_each_work(const pto_scenario_t *scenario, const pto_machine_t *machine,
                       const pto_strategy_t *const *strategy, int strategy_count, int64_t *each);

@@ -4,6 +4,9 @@
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 /* Read a plan's first collective node, if it has one. */
 static void read_call(const pto_plan_t *plan, pto_call_t *call) {
     for (int n = 0; n < pto_plan_node_count(plan); n++) {
@@ -72,6 +75,44 @@ const pto_library_rule_t *pto_library_rule(const pto_scenario_t *scenario, const
                                      request->strategy->collective_space, call.procs, call.bytes);
 }
 
+/* Routes through buffers of ours in host memory are left out: libraries differ most in what they do with GPU
+ * buffers, and from our own algorithms. The published model takes the cheapest algorithm, by design. */
+bool pto_library_is_unknown(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                            const pto_request_t *request) {
+    const pto_library_choice_t *library = &scenario->library;
+    const bool given = library->name || library->best || library->rule_count > 0;
+    const bool by_library =
+        request->strategy->collective_space == PTO_SPACE_GPU || request->strategy->in_host;
+    return by_library && pto_library_has_rules(request) && !given && !machine->model &&
+           !machine->mpi_library && request->collective != PTO_COLLECTIVE_HALO &&
+           !pto_machine_has_library(machine, pto_collective_name(request->collective),
+                                    request->strategy->collective_space);
+}
+
+bool pto_library_may_take(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                          const pto_request_t *request) {
+    const pto_algorithm_t *algorithm = request->algorithm;
+    return algorithm->collectives & 1u << request->collective && !algorithm->only_named &&
+           !(algorithm->shares_host && pto_library_is_unknown(scenario, machine, request));
+}
+
+pto_status_t pto_library_explain_unknown(const pto_request_t *request, pto_explanation_t *explanation,
+                                         pto_error_t *err) {
+    if (explanation->count == explanation->capacity) {
+        const int room = explanation->capacity + 1;
+        pto_term_t *grown = realloc(explanation->term, (size_t)room * sizeof *grown);
+        if (!grown)
+            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for an explanation");
+        explanation->term = grown;
+        explanation->capacity = room;
+    }
+    pto_term_t *term = &explanation->term[explanation->count++];
+    *term = (pto_term_t){.stage = "MPI library", .count = 1};
+    snprintf(term->key, sizeof term->key, "library.%s.%s", pto_collective_name(request->collective),
+             pto_space_name(request->strategy->collective_space));
+    return PTO_OK;
+}
+
 const char *pto_library_algorithm(const pto_scenario_t *scenario, const pto_machine_t *machine,
                                   pto_request_t *request) {
     request->staged = false;
@@ -88,8 +129,12 @@ const char *pto_library_algorithm(const pto_scenario_t *scenario, const pto_mach
     if (scenario->library.name)
         return scenario->library.name;
     const pto_library_rule_t *rule = pto_library_rule(scenario, machine, request);
-    if (!rule)
+    if (!rule) { /* Open MPI and MPICH copy what they reduce to the host */
+        request->staged = pto_library_is_unknown(scenario, machine, request) &&
+                          pto_collective_reduces(request->collective) &&
+                          request->strategy->collective_space == PTO_SPACE_GPU;
         return NULL;
+    }
     request->staged = rule->staged;
     request->segment_bytes = rule->segment_bytes;
     return rule->algorithm;

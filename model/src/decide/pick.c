@@ -48,7 +48,13 @@ static bool cost_at(const pto_predictions_t *predictions, int64_t point, int str
     return pto_prediction_cost(pto_prediction_at(predictions, point, strategy), predictions->by, cost);
 }
 
-/* The cheapest strategy that costs more than `above`, the first listed of equals; or -1. */
+/* Of equals, the first listed whose price is not that of an MPI library which nothing describes. */
+static bool goes_before(const pto_predictions_t *predictions, int64_t point, int strategy, int other) {
+    return pto_prediction_at(predictions, point, other)->library_unknown &&
+           !pto_prediction_at(predictions, point, strategy)->library_unknown;
+}
+
+/* The cheapest strategy that costs more than `above`; or -1. */
 static int cheapest_above(const pto_predictions_t *predictions, int64_t point, double above,
                           pto_cost_t *found) {
     int cheapest = -1;
@@ -57,7 +63,9 @@ static int cheapest_above(const pto_predictions_t *predictions, int64_t point, d
         if (!cost_at(predictions, point, i, &cost) || cost.value < above ||
             pto_cost_is_same(cost.value, above))
             continue;
-        if (cheapest < 0 || (cost.value < found->value && !pto_cost_is_same(cost.value, found->value))) {
+        const bool same = cheapest >= 0 && pto_cost_is_same(cost.value, found->value);
+        if (cheapest < 0 ||
+            (same ? goes_before(predictions, point, i, cheapest) : cost.value < found->value)) {
             cheapest = i;
             *found = cost;
         }

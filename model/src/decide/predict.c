@@ -308,7 +308,7 @@ static pto_status_t try_algorithm(const pto_scenario_t *scenario, const pto_mach
                                   pto_explanation_t *explanation, pto_error_t *err) {
     pto_request_t tried = *request;
     tried.algorithm = pto_algorithm_at(algorithm);
-    if (!(tried.algorithm->collectives & 1u << tried.collective) || tried.algorithm->only_named)
+    if (!pto_library_may_take(scenario, machine, &tried))
         return PTO_OK;
     pto_plan_t *made = NULL;
     pto_price_t price = {0};
@@ -462,8 +462,9 @@ pto_status_t pto_plan_candidates(const pto_scenario_t *scenario, const pto_machi
     for (int i = 0; i < pto_algorithm_count(); i++) {
         pto_error_t reason;
         request.algorithm = pto_algorithm_at(i);
-        if (!(request.algorithm->collectives & 1u << request.collective) ||
-            (name ? strcmp(name, request.algorithm->name) != 0 : request.algorithm->only_named))
+        if (name ? strcmp(name, request.algorithm->name) != 0 ||
+                       !(request.algorithm->collectives & 1u << request.collective)
+                 : !pto_library_may_take(scenario, machine, &request))
             continue;
         pto_status_t status = visit_algorithm(scenario, machine, request, visit, &reason);
         if (status != PTO_OK && status != PTO_ERR_NOT_APPLICABLE) {
@@ -498,6 +499,10 @@ static pto_status_t predict_one(const pto_scenario_t *scenario, const pto_machin
     prediction->algorithm = plan->request.algorithm;
     prediction->chunks = plan->request.chunks;
     prediction->staged_members = plan->request.staged_members;
+    prediction->library_unknown =
+        prediction->price.seconds > 0 && pto_library_is_unknown(scenario, machine, &plan->request);
+    if (explain && prediction->library_unknown)
+        status = pto_library_explain_unknown(&plan->request, &prediction->explanation, err);
     if (explain) {
         prediction->has_energy = pto_energy(plan, machine, &prediction->price, &prediction->explanation,
                                             &prediction->energy, &reason) == PTO_OK;
@@ -505,7 +510,7 @@ static pto_status_t predict_one(const pto_scenario_t *scenario, const pto_machin
             memcpy(prediction->reason, reason.message, sizeof prediction->reason);
     }
     pto_plan_destroy(plan);
-    return PTO_OK;
+    return status;
 }
 
 pto_status_t pto_scenario_strategies(const pto_scenario_t *scenario, const pto_strategy_t ***strategy,

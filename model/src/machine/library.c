@@ -181,6 +181,21 @@ static bool move_tables(pto_machine_t *from, pto_machine_t *machine) {
     return true;
 }
 
+/* Drop the tables of the library that the machine's file names. */
+static void drop_tables(pto_machine_t *machine) {
+    int kept = 0;
+    for (int i = 0; i < machine->library_count; i++) {
+        pto_library_table_t *table = &machine->library[i];
+        if (!table->of_library) {
+            machine->library[kept++] = *table;
+            continue;
+        }
+        free(table->collective);
+        pto_library_rules_free(table->rule, table->rule_count);
+    }
+    machine->library_count = kept;
+}
+
 pto_status_t pto_machine_add_library(pto_machine_t *machine, const char *name, const char *beside,
                                      pto_error_t *err) {
     char *next = pto_text_copy(name);
@@ -210,7 +225,15 @@ pto_status_t pto_machine_use_library(pto_machine_t *machine, const char *name, p
     char *copy = pto_text_copy(name);
     if (!copy)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a library's name");
-    pto_status_t status = pto_machine_add_library(machine, name, machine->path, err);
+    pto_machine_t given = {0}; /* tables of the file alone, for the case that the library's cannot be read */
+    pto_status_t status = pto_machine_add_library(&given, name, machine->path, err);
+    if (status == PTO_OK) {
+        drop_tables(machine);
+        status = move_tables(&given, machine)
+                     ? PTO_OK
+                     : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a library's tables");
+    }
+    pto_library_tables_free(given.library, given.library_count);
     if (status == PTO_OK) {
         free(machine->mpi_library);
         machine->mpi_library = copy;
