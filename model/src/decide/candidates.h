@@ -24,7 +24,8 @@ pto_status_t pto_plan_candidates(const pto_scenario_t *scenario, const pto_machi
                                  pto_error_t *err);
 
 /* Whether the strategy calls a collective of an MPI library that neither the scenario nor the machine file
- * describes. Its price is that of the cheapest algorithm, of reductions on GPUs staged through the host. */
+ * describes. Its price is that of the cheapest algorithm, of reductions on GPUs staged through the host,
+ * if the machine has the cost of pageable copies. */
 bool pto_library_is_unknown(const pto_scenario_t *scenario, const pto_machine_t *machine,
                             const pto_request_t *request);
 

@@ -129,8 +129,9 @@ const char *pto_library_algorithm(const pto_scenario_t *scenario, const pto_mach
     if (scenario->library.name)
         return scenario->library.name;
     const pto_library_rule_t *rule = pto_library_rule(scenario, machine, request);
-    if (!rule) { /* Open MPI and MPICH copy what they reduce to the host */
-        request->staged = pto_library_is_unknown(scenario, machine, request) &&
+    if (!rule) { /* Open MPI and MPICH copy what they reduce to pageable host memory */
+        request->staged = pto_postal_known(&machine->pageable[PTO_COPY_D2H]) &&
+                          pto_library_is_unknown(scenario, machine, request) &&
                           pto_collective_reduces(request->collective) &&
                           request->strategy->collective_space == PTO_SPACE_GPU;
         return NULL;
