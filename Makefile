@@ -140,7 +140,7 @@ COMMAND_LINE_LIB := $(BUILD)/libportolan-command-line.a
 TUNER_LIB := $(BUILD)/libportolan-nccl-tuner.so
 FIT_LDLIBS := $(if $(FIT_SRC),-lgsl -lgslcblas)
 TRACES_LIB := $(BUILD)/libportolan-traces.a
-TRACES_LDLIBS := -ljansson -lprotobuf-c -lz
+TRACES_LDLIBS := -lexpat -ljansson -lprotobuf-c -lz
 PROTOC_C ?= $(if $(DEPS),LD_LIBRARY_PATH=$(DEPS_LIBDIR) $(DEPS)/usr/bin/protoc-c,protoc-c)
 # What the tool needs in addition to the library.
 TOOL_LDLIBS := $(FIT_LDLIBS) $(TRACES_LDLIBS) -ldl

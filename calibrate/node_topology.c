@@ -12,23 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machine/pci.h"
 #include "nvlink.h"
 #include "portolan/output.h"
 #include "portolan/topology.h"
 
-enum {
-    VENDOR_NVIDIA = 0x10de,
-    VENDOR_AMD = 0x1002,
-    CLASS_VGA = 0x0300,
-    CLASS_3D = 0x0302,
-    CLASS_DISPLAY = 0x0380,
-    CLASS_INFINIBAND = 0x0207,
-    CLASS_FABRIC = 0x0208,
-    CLASS_NETWORK = 0x02,
-    NICS_MAX = 64,
-    SWITCHES_MAX = 256,
-    ANCESTORS = 6
-};
+enum { NICS_MAX = 64, SWITCHES_MAX = 256, ANCESTORS = 6 };
 
 typedef struct {
     hwloc_topology_t hwloc;
@@ -48,44 +37,19 @@ typedef struct {
 
 /* --- devices -------------------------------------------------------------------------------------------- */
 
-static bool is_gpu(const struct hwloc_pcidev_attr_s *pci) {
-    bool draws = pci->class_id == CLASS_VGA || pci->class_id == CLASS_3D || pci->class_id == CLASS_DISPLAY;
-    return draws && (pci->vendor_id == VENDOR_NVIDIA || pci->vendor_id == VENDOR_AMD);
-}
-
-/* Network devices that join the nodes of clusters: InfiniBand's and fabrics' (Omni-Path) by class; Ethernet's
- * by vendor, as others mostly carry management. Numbers of the PCI ID Repository. */
-static bool is_nic(const struct hwloc_pcidev_attr_s *pci) {
-    static const struct {
-        unsigned short vendor, device, mask;
-        bool has_slow; /* it also makes Ethernet for management, on links of less than 4 GB/s */
-    } nics[] = {
-        {0x15b3, 0, 0, false},           /* Mellanox */
-        {0x17db, 0, 0, false},           /* Cray, now HPE: Slingshot */
-        {0x1d0f, 0xefa0, 0xfff0, false}, /* Amazon: EFA, not ENA */
-        {0x14e4, 0, 0, true},            /* Broadcom */
-        {0x1dd8, 0, 0, true},            /* AMD Pensando: Pollara (Ultra Ethernet) */
-        {0x1425, 0, 0, true},            /* Chelsio */
-        {0x434e, 0, 0, false},           /* Cornelis: Omni-Path */
-    };
-    if (pci->class_id == CLASS_INFINIBAND || pci->class_id == CLASS_FABRIC)
-        return true;
-    for (size_t i = 0; i < sizeof nics / sizeof *nics; i++)
-        if (pci->class_id >> 8 == CLASS_NETWORK && pci->vendor_id == nics[i].vendor &&
-            (pci->device_id & nics[i].mask) == nics[i].device &&
-            !(nics[i].has_slow && pci->linkspeed > 0 && pci->linkspeed < 4))
-            return true;
-    return false;
+static pto_pci_t pci_of(const struct hwloc_pcidev_attr_s *pci) {
+    return (pto_pci_t){pci->class_id, pci->vendor_id, pci->device_id, (double)pci->linkspeed};
 }
 
 static void find_devices(node_t *node) {
     for (hwloc_obj_t at = NULL; (at = hwloc_get_next_pcidev(node->hwloc, at)) != NULL;) {
         const struct hwloc_pcidev_attr_s *pci = &at->attr->pcidev;
-        if (is_gpu(pci) && node->gpus < NVLINK_GPUS_MAX) {
+        const pto_pci_t device = pci_of(pci);
+        if (pto_pci_is_gpu(&device) && node->gpus < NVLINK_GPUS_MAX) {
             snprintf(node->bus[node->gpus], sizeof node->bus[0], "%04x:%02x:%02x.%x", pci->domain, pci->bus,
                      pci->dev, pci->func & 0xfU);
             node->gpu[node->gpus++] = at;
-        } else if (is_nic(pci) && node->nics < NICS_MAX) {
+        } else if (pto_pci_is_nic(&device) && node->nics < NICS_MAX) {
             node->nic[node->nics++] = at;
         }
     }
@@ -322,7 +286,8 @@ static void put_cross_check(const node_t *node) {
 static void put_left_out(const node_t *node) {
     for (hwloc_obj_t at = NULL; (at = hwloc_get_next_pcidev(node->hwloc, at)) != NULL;) {
         const struct hwloc_pcidev_attr_s *pci = &at->attr->pcidev;
-        if (pci->class_id >> 8 == CLASS_NETWORK && index_of(at, node->nic, node->nics) < 0)
+        const pto_pci_t device = pci_of(pci);
+        if (pto_pci_is_network(&device) && index_of(at, node->nic, node->nics) < 0)
             fprintf(node->text, "# left out: network device %04x:%02x:%02x.%x [%04x:%04x]\n", pci->domain,
                     pci->bus, pci->dev, pci->func & 0xfU, pci->vendor_id, pci->device_id);
     }

@@ -37,6 +37,7 @@ need_set() {
         need libgsl-dev has_header gsl/gsl_version.h
         need libjansson-dev has_header jansson.h
         need zlib1g-dev has_header zlib.h
+        need libexpat1-dev has_header expat.h
         need libprotobuf-c-dev has_header protobuf-c/protobuf-c.h
         need protobuf-c-compiler has_protoc_c
         ;;

@@ -8,6 +8,7 @@
 #include "command_line/find_machine.h"
 #include "machine_guess.h"
 #include "machine_links.h"
+#include "traces/topology_xml.h"
 
 static const char usage[] =
     "usage: portolan machine new --name NAME --cores N [--gpus N --host-link LINK] [OPTIONS]\n"
@@ -22,6 +23,7 @@ static const char usage[] =
     "--host-link "
     "pcie5 --nics 8 --nic '400 Gbit/s' --gpu-memory 80GiB --out my-cluster.yaml\n"
     "  portolan predict --machine my-cluster.yaml --collective allreduce --nodes 16 --bytes 1KiB:1GiB\n"
+    "  portolan machine new --name ours --cores 112 --from nccl.xml --out ours.yaml\n"
     "  portolan machine new --name cpus --sockets 2 --cores 128 --nic '200 Gbit/s' --out cpus.yaml\n"
     "\n"
     "LINK is pcie3 to pcie6 (16 lanes), nvlink2 to nvlink5 (all links of a GPU), nvlink-c2c,\n"
@@ -40,6 +42,8 @@ typedef struct {
     int64_t cores, gpu_memory, host_memory;
     pto_node_links_t links;
     pto_sold_link_t memory; /* of a socket */
+    const char *from;
+    pto_topology_t *topology; /* of `from` */
     bool without_gpudirect;
     pto_options_t files; /* --out and --force */
 } machine_t;
@@ -115,6 +119,9 @@ static const char *new_at(int i) { return i == 0 ? "new" : NULL; }
 
 static const pto_option_t machine_options[] = {
     {"name", "NAME", "the machine's name", STORE(TEXT, name)},
+    {"from", "FILE.xml",
+     "GPUs, sockets, NICs and links of hwloc's or NCCL's XML (portolan topology), in place of their options",
+     STORE(TEXT, from)},
     {"gpus", "N", "GPUs of a node (default: none)", STORE(COUNT, links.gpus)},
     {"sockets", "N", "CPU sockets of a node", STORE(COUNT, links.sockets), .standard = "1"},
     {"cores", "N", "CPU cores of a node", STORE(COUNT, cores)},
@@ -390,7 +397,9 @@ static pto_status_t write_machine(void *context, FILE *stream, pto_error_t *err)
             : is_mesh(machine)       ? PTO_WIRED_BY_MESH
                                      : PTO_WIRED_BY_SWITCH);
     write_memory(stream, machine);
-    if (is_mesh(machine))
+    if (machine->topology)
+        pto_topology_write_reached(stream, machine->topology);
+    else if (is_mesh(machine))
         pto_node_links_write(stream, &machine->links);
     return PTO_OK;
 }
@@ -439,21 +448,37 @@ static int check(const machine_t *machine) {
     return check_shares(machine);
 }
 
+/* -1, or the exit status. */
+static int take_topology(machine_t *machine) {
+    pto_error_t err = {0};
+    if (machine->links.gpus > 0 || machine->links.gpu.name || machine->links.host.name ||
+        machine->links.joined_by != PTO_JOINED_BY_DEFAULT || machine->links.links_per_peer > 0)
+        return pto_usage_error(&syntax, "--from has the GPUs and their links; leave out what gives them");
+    if (pto_topology_read_xml(machine->from, &machine->topology, &err) != PTO_OK)
+        return pto_report_error(&err);
+    if (pto_node_links_take(&machine->links, machine->topology, &err) != PTO_OK)
+        return pto_usage_error(&syntax, "--from: %s", err.message);
+    return -1;
+}
+
 static int run(const pto_arguments_t *given) {
     machine_t machine = {.name = NULL};
     pto_error_t err = {0};
     if (given->operand_count != 1 || strcmp(given->operand[0], "new") != 0)
         return pto_usage_error(&syntax, "the only thing to do with a machine is new");
     int code = pto_options_apply(given, &machine);
+    if (code < 0 && machine.from)
+        code = take_topology(&machine);
     if (code < 0)
         code = check(&machine);
-    if (code < 0 && pto_node_links_join(&machine.links, &err) != PTO_OK)
+    if (code < 0 && !machine.topology && pto_node_links_join(&machine.links, &err) != PTO_OK)
         code = pto_usage_error(&syntax, "%s", err.message);
-    if (code >= 0)
-        return code;
-    return pto_options_write(&machine.files, write_machine, &machine, &err) == PTO_OK
-               ? pto_flush_output()
-               : pto_report_error(&err);
+    if (code < 0)
+        code = pto_options_write(&machine.files, write_machine, &machine, &err) == PTO_OK
+                   ? pto_flush_output()
+                   : pto_report_error(&err);
+    pto_topology_destroy(machine.topology);
+    return code;
 }
 
 const pto_command_t pto_command_machine = {

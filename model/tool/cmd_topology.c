@@ -10,16 +10,20 @@
 #include "portolan/topology.h"
 #include "show/plot.h"
 #include "show/topology_plot.h"
+#include "traces/topology_xml.h"
 
 static const char usage[] =
-    "usage: portolan topology [NAME|FILE.yaml] [OPTIONS]\n"
+    "usage: portolan topology [NAME|FILE.yaml|FILE.xml] [OPTIONS]\n"
     "\n"
     "Prints the links of a node and the routes between its devices: of a recorded topology (`portolan list\n"
-    "topologies` shows them), of a file, or of a machine. In the table of routes, a pair has the rate of "
+    "topologies` shows them), of a file, of a machine, or of the XML of hwloc (`lstopo node.xml`) or NCCL "
+    "and\n"
+    "RCCL (NCCL_TOPO_DUMP_FILE=node.xml). In the table of routes, a pair has the rate of "
     "its\n"
     "slowest link in GB/s, for bytes that have it to themselves, and the number of its links.\n"
     "\n"
     "  portolan topology dgx-1\n"
+    "  portolan topology node.xml --format yaml > node.yaml\n"
     "  portolan topology k80-2-2-2-2 --plot node.svg\n";
 
 typedef enum { FORMAT_TEXT, FORMAT_CSV, FORMAT_YAML } format_t;
@@ -58,6 +62,9 @@ static const pto_syntax_t syntax = {
 /* --- finding it ----------------------------------------------------------------------------------------- */
 
 static pto_status_t open_named(const char *name, pto_topology_t **topology, pto_error_t *err) {
+    const char *dot = strrchr(name, '.');
+    if (dot && strcmp(dot, ".xml") == 0)
+        return pto_topology_read_xml(name, topology, err);
     char *path = NULL;
     pto_status_t status = pto_find_topology(name, NULL, &path, err);
     if (status == PTO_OK)

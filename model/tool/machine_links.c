@@ -1,12 +1,14 @@
 /* Links by the names under which they are sold, and meshes of them. */
 #include "machine_links.h"
 
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
 #include "command_line/arguments.h"
 #include "machine_guess.h"
 #include "portolan/units.h"
+#include "traces/topology_xml.h"
 
 /* --- by name -------------------------------------------------------------------------------------------- */
 
@@ -175,5 +177,93 @@ void pto_node_links_write(FILE *stream, const pto_node_links_t *links) {
         fprintf(stream, "    - {between: [socket.%lld, ", (long long)socket);
         put_range(stream, "socket", socket + 1, links->sockets);
         put_rate(stream, host / (double)on_socket, " # inferred: what the GPUs of a socket send to the host");
+    }
+}
+
+/* --- a topology that was read --------------------------------------------------------------------------- */
+
+static const char taken[] = "of the topology's first";
+
+/* What a GPU has to others and to NVSwitches; 0: nothing. */
+static double gpu_links_rate(const pto_topology_t *topology) {
+    double bytes_per_s = 0;
+    for (int i = 0; i < pto_topology_link_count(topology); i++) {
+        const pto_topology_link_t *link = pto_topology_link_at(topology, i);
+        const bool to_gpu = link->to < pto_topology_device_count(topology, PTO_DEVICE_GPU);
+        if (link->from == 0 &&
+            (to_gpu || strncmp(pto_topology_vertex_name(topology, link->to), "nvswitch.", 9) == 0))
+            bytes_per_s += 1 / link->s_per_byte.value;
+    }
+    return bytes_per_s;
+}
+
+/* To the nearest socket: the fewest seconds a byte. */
+static double to_host(const pto_topology_t *topology, int device) {
+    double least = INFINITY;
+    for (int i = 0; i < pto_topology_device_count(topology, PTO_DEVICE_SOCKET); i++)
+        least = fmin(least, pto_topology_route_s_per_byte(
+                                topology, device, pto_topology_device(topology, PTO_DEVICE_SOCKET, i)));
+    return least;
+}
+
+/* NICs of less than half the fastest one's rate carry something else. `s_per_byte`: of the slowest counted.
+ */
+static int count_nics(const pto_topology_t *topology, double *s_per_byte) {
+    const int first = pto_topology_device(topology, PTO_DEVICE_NIC, 0);
+    const int nics = pto_topology_device_count(topology, PTO_DEVICE_NIC);
+    double fastest = INFINITY;
+    int count = 0;
+    for (int i = 0; i < nics; i++)
+        fastest = fmin(fastest, to_host(topology, first + i));
+    *s_per_byte = fastest;
+    for (int i = 0; i < nics; i++)
+        if (to_host(topology, first + i) <= 2 * fastest) {
+            *s_per_byte = fmax(*s_per_byte, to_host(topology, first + i));
+            count++;
+        }
+    return count;
+}
+
+static pto_status_t take_nics(pto_node_links_t *links, const pto_topology_t *topology, pto_error_t *err) {
+    const char *from = pto_topology_source(topology);
+    double s_per_byte;
+    const int nics = count_nics(topology, &s_per_byte);
+    if (nics == 0)
+        return PTO_OK;
+    links->nics = nics;
+    if (!links->nic.name && from && strcmp(from, pto_topology_source_nccl) == 0)
+        links->nic = (pto_sold_link_t){.name = "NIC", .source = taken, .s_per_byte = s_per_byte};
+    if (links->nic.name)
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                         "the topology has %d NIC%s, but not their rate, which --nic gives", nics,
+                         nics == 1 ? "" : "s");
+}
+
+pto_status_t pto_node_links_take(pto_node_links_t *links, const pto_topology_t *topology, pto_error_t *err) {
+    const double bytes_per_s = gpu_links_rate(topology);
+    links->gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU);
+    links->sockets = pto_topology_device_count(topology, PTO_DEVICE_SOCKET);
+    links->host = (pto_sold_link_t){.name = "PCIe", .source = taken, .s_per_byte = to_host(topology, 0)};
+    if (bytes_per_s > 0) {
+        links->gpu = (pto_sold_link_t){.name = "links", .source = taken, .s_per_byte = 1 / bytes_per_s};
+        links->pair_s_per_byte =
+            links->gpus > 1 ? pto_topology_route_s_per_byte(topology, 0, 1) : links->gpu.s_per_byte;
+        links->joined_by =
+            links->pair_s_per_byte > 1.01 * links->gpu.s_per_byte ? PTO_JOINED_BY_MESH : PTO_JOINED_BY_SWITCH;
+    }
+    return take_nics(links, topology, err);
+}
+
+void pto_topology_write_reached(FILE *stream, const pto_topology_t *topology) {
+    fprintf(stream, "\ntopology:\n  devices: {gpus: %d, sockets: %d, nics: %d}\n  links:\n",
+            pto_topology_device_count(topology, PTO_DEVICE_GPU),
+            pto_topology_device_count(topology, PTO_DEVICE_SOCKET),
+            pto_topology_device_count(topology, PTO_DEVICE_NIC));
+    for (int i = 0; i < pto_topology_link_count(topology); i += 2) { /* there and back */
+        const pto_topology_link_t *link = pto_topology_link_at(topology, i);
+        fprintf(stream, "    - {between: [%s, %s", pto_topology_vertex_name(topology, link->from),
+                pto_topology_vertex_name(topology, link->to));
+        put_rate(stream, link->s_per_byte.value, "");
     }
 }

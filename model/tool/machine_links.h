@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "portolan/status.h"
+#include "portolan/topology.h"
 
 typedef struct {
     const char *name;  /* as given; NULL: no such link */
@@ -43,6 +43,13 @@ typedef struct {
 /* Decide between switch and mesh (of more than two GPUs, whose pairs share nothing), and find the rate of a
  * pair. `gpu` becomes all links of a GPU to its peers. Errors: PTO_ERR_RANGE where a GPU has too few. */
 pto_status_t pto_node_links_join(pto_node_links_t *links, pto_error_t *err);
+
+/* Devices and links of a topology, each GPU's as those of the first one. Errors: PTO_ERR_NOT_APPLICABLE where
+ * it does not have a rate that is not given. */
+pto_status_t pto_node_links_take(pto_node_links_t *links, const pto_topology_t *topology, pto_error_t *err);
+
+/* The block `topology`, of a topology that was read. */
+void pto_topology_write_reached(FILE *stream, const pto_topology_t *topology);
 
 /* The block `topology` of a mesh. */
 void pto_node_links_write(FILE *stream, const pto_node_links_t *links);

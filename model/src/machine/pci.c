@@ -1,0 +1,47 @@
+#include "machine/pci.h"
+
+#include <stddef.h>
+
+enum {
+    VENDOR_NVIDIA = 0x10de,
+    VENDOR_AMD = 0x1002,
+    CLASS_VGA = 0x0300,
+    CLASS_3D = 0x0302,
+    CLASS_DISPLAY = 0x0380,
+    CLASS_ACCELERATOR = 0x1200, /* MI200 and later */
+    CLASS_INFINIBAND = 0x0207,
+    CLASS_FABRIC = 0x0208,
+    CLASS_NETWORK = 0x02
+};
+
+bool pto_pci_is_gpu(const pto_pci_t *pci) {
+    bool draws = pci->class_id == CLASS_VGA || pci->class_id == CLASS_3D || pci->class_id == CLASS_DISPLAY;
+    if (pci->vendor_id == VENDOR_AMD)
+        return draws || pci->class_id == CLASS_ACCELERATOR;
+    return draws && pci->vendor_id == VENDOR_NVIDIA;
+}
+
+bool pto_pci_is_network(const pto_pci_t *pci) { return pci->class_id >> 8 == CLASS_NETWORK; }
+
+bool pto_pci_is_nic(const pto_pci_t *pci) {
+    static const struct {
+        unsigned vendor, device, mask;
+        bool has_slow; /* it also makes Ethernet for management, on links of less than 4 GB/s */
+    } nics[] = {
+        {0x15b3, 0, 0, false},           /* Mellanox */
+        {0x17db, 0, 0, false},           /* Cray, now HPE: Slingshot */
+        {0x1d0f, 0xefa0, 0xfff0, false}, /* Amazon: EFA, not ENA */
+        {0x14e4, 0, 0, true},            /* Broadcom */
+        {0x1dd8, 0, 0, true},            /* AMD Pensando: Pollara (Ultra Ethernet) */
+        {0x1425, 0, 0, true},            /* Chelsio */
+        {0x434e, 0, 0, false},           /* Cornelis: Omni-Path */
+    };
+    if (pci->class_id == CLASS_INFINIBAND || pci->class_id == CLASS_FABRIC)
+        return true;
+    for (size_t i = 0; i < sizeof nics / sizeof *nics; i++)
+        if (pto_pci_is_network(pci) && pci->vendor_id == nics[i].vendor &&
+            (pci->device_id & nics[i].mask) == nics[i].device &&
+            !(nics[i].has_slow && pci->gb_per_s > 0 && pci->gb_per_s < 4))
+            return true;
+    return false;
+}

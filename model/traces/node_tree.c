@@ -1,0 +1,112 @@
+/* From a PCI tree to a topology: only devices are kept, and the switches in which several of them meet; a
+ * link has the rate of the slowest PCIe link that it replaces. All switches between GPUs are one vertex. */
+#include "node_tree.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool is_device(const pto_tree_place_t *place) {
+    return place->role == PTO_TREE_GPU || place->role == PTO_TREE_NIC;
+}
+
+/* Switches with one branch, or none, that leads to a device are passed over. */
+static void number_switches(pto_node_tree_t *tree, int *branches) {
+    int switches = 0;
+    for (int i = tree->count - 1; i >= 0; i--) /* children first */
+        if ((is_device(&tree->place[i]) || branches[i] > 0) && tree->place[i].parent >= 0)
+            branches[tree->place[i].parent]++;
+    for (int i = 0; i < tree->count; i++)
+        if (tree->place[i].role == PTO_TREE_SWITCH)
+            tree->place[i].number = branches[i] > 1 ? switches++ : -1;
+}
+
+static void put_link(pto_text_t *text, const char *from, int from_number, const char *to, int to_number,
+                     double gb_per_s, const char *comment) {
+    pto_text_add(text, "  - {between: [%s.%d, %s.%d], s_per_byte: %.8g} # %s\n", from, from_number, to,
+                 to_number, 1e-9 / gb_per_s, comment);
+}
+
+/* What a place hangs on, and the slowest link up to there; INFINITY: none is known. */
+static const pto_tree_place_t *above(const pto_node_tree_t *tree, const pto_tree_place_t *place,
+                                     double *gb_per_s) {
+    *gb_per_s = INFINITY;
+    for (;;) {
+        *gb_per_s = place->gb_per_s > 0 ? fmin(*gb_per_s, place->gb_per_s) : *gb_per_s;
+        if (place->parent < 0)
+            return NULL;
+        place = &tree->place[place->parent];
+        if (place->role == PTO_TREE_SOCKET || (place->role == PTO_TREE_SWITCH && place->number >= 0))
+            return place;
+    }
+}
+
+/* Rates that the file does not have are taken to be that of the fastest PCIe link. */
+static double fastest_pci(const pto_node_tree_t *tree) {
+    double fastest = 0, gb_per_s;
+    for (int i = 0; i < tree->count; i++)
+        if (is_device(&tree->place[i])) {
+            (void)above(tree, &tree->place[i], &gb_per_s);
+            fastest = isfinite(gb_per_s) ? fmax(fastest, gb_per_s) : fastest;
+        }
+    return fastest > 0 ? fastest : 16;
+}
+
+static int socket_of(const pto_node_tree_t *tree, const pto_tree_place_t *place) {
+    while (place->role != PTO_TREE_SOCKET && place->parent >= 0)
+        place = &tree->place[place->parent];
+    return place->role == PTO_TREE_SOCKET ? place->number : 0;
+}
+
+static void put_pci_link(const pto_node_tree_t *tree, const pto_tree_place_t *place, double fallback,
+                         pto_text_t *text) {
+    static const char *const kind[] = {
+        [PTO_TREE_SWITCH] = "switch", [PTO_TREE_GPU] = "gpu", [PTO_TREE_NIC] = "nic"};
+    double gb_per_s;
+    const pto_tree_place_t *to = above(tree, place, &gb_per_s);
+    const bool known = isfinite(gb_per_s), on_socket = !to || to->role == PTO_TREE_SOCKET;
+    if (place->role == PTO_TREE_GPU && tree->to_cpu[place->number] > 0)
+        put_link(text, "gpu", place->number, "socket", socket_of(tree, place), tree->to_cpu[place->number],
+                 tree->link_name);
+    else
+        put_link(text, kind[place->role], place->number, on_socket ? "socket" : "switch", to ? to->number : 0,
+                 known ? gb_per_s : fallback, known ? "PCIe" : "PCIe, inferred: the file has no rate");
+}
+
+static void put_gpu_links(const pto_node_tree_t *tree, pto_text_t *text) {
+    for (int i = 0; i < tree->gpus; i++) {
+        for (int j = i + 1; j < tree->gpus; j++) {
+            const double rate = fmax(tree->between[i][j], tree->between[j][i]);
+            if (rate > 0)
+                put_link(text, "gpu", i, "gpu", j, rate, tree->link_name);
+        }
+        if (tree->to_switch[i] > 0)
+            put_link(text, "gpu", i, "nvswitch", 0, tree->to_switch[i], tree->link_name);
+    }
+}
+
+void pto_node_tree_write(pto_node_tree_t *tree, const char *name, const char *source, pto_text_t *text) {
+    int *branches = calloc((size_t)tree->count + 1, sizeof *branches);
+    if (!branches) {
+        text->out_of_memory = true;
+        return;
+    }
+    number_switches(tree, branches);
+    free(branches);
+    const double fallback = fastest_pci(tree);
+    pto_text_add(text, "topology: \"%s\"\nsource: \"%s\"\n", name, source);
+    for (int i = 0; i < tree->count; i++)
+        if (is_device(&tree->place[i]))
+            pto_text_add(text, "# %s.%d: %s\n", tree->place[i].role == PTO_TREE_GPU ? "gpu" : "nic",
+                         tree->place[i].number, tree->place[i].comment);
+    pto_text_add(text, "devices: {gpus: %d, sockets: %d, nics: %d}\nlinks:\n", tree->gpus,
+                 tree->sockets > 0 ? tree->sockets : 1, tree->nics);
+    put_gpu_links(tree, text);
+    for (int i = 0; i < tree->count; i++)
+        if (is_device(&tree->place[i]) ||
+            (tree->place[i].role == PTO_TREE_SWITCH && tree->place[i].number >= 0))
+            put_pci_link(tree, &tree->place[i], fallback, text);
+    for (int i = 0; i < tree->sockets; i++)
+        for (int j = i + 1; j < tree->sockets; j++)
+            put_link(text, "socket", i, "socket", j, fallback, "inferred: as fast as PCIe; to be measured");
+}

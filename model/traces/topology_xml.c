@@ -1,0 +1,317 @@
+/* hwloc's objects and NCCL's `cpu`, `pci` and `gpu` elements, as one tree.
+ *
+ * NCCL (src/graph/xml.cc) counts the links of a GPU to a peer, an NVSwitch or a CPU by the class of the
+ * target; how fast one is follows from the GPU's architecture. It knows NUMA nodes, which are taken for
+ * sockets. */
+#include "topology_xml.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "machine/pci.h"
+#include "node_tree.h"
+#include "xml.h"
+
+const char pto_topology_source_nccl[] = "NCCL or RCCL; NUMA nodes are taken for sockets";
+
+typedef struct {
+    const char *path;
+    pto_xml_t xml;
+    pto_node_tree_t tree;
+    int gpu[PTO_TREE_GPUS_MAX]; /* elements, by number */
+    pto_error_t *err;
+} import_t;
+
+static const char *attribute(const import_t *import, int element, const char *name) {
+    return pto_xml_attribute(&import->xml, element, name);
+}
+
+static bool is(const import_t *import, int element, const char *name) {
+    return strcmp(import->xml.element[element].name, name) == 0;
+}
+
+static bool is_type(const import_t *import, int element, const char *type) {
+    return is(import, element, "object") && strcmp(attribute(import, element, "type"), type) == 0;
+}
+
+static pto_status_t fail(const import_t *import, int element, const char *what, const char *text) {
+    return pto_error_set_at(import->err, PTO_ERR_NOT_APPLICABLE, import->path,
+                            import->xml.element[element].line, 1, "%s%.40s", what, text);
+}
+
+/* Of names in a file, what can stand in a comment. */
+static void copy_word(const char *from, char *to, size_t size) {
+    size_t length = 0;
+    for (; *from && length + 1 < size; from++)
+        if (isalnum((unsigned char)*from) || strchr(":._-", *from))
+            to[length++] = *from;
+    to[length] = '\0';
+}
+
+static pto_status_t add_device(import_t *import, int element, pto_tree_role_t role, const char *comment) {
+    pto_tree_place_t *place = &import->tree.place[element];
+    int *count = role == PTO_TREE_GPU ? &import->tree.gpus : &import->tree.nics;
+    if (*count == (role == PTO_TREE_GPU ? PTO_TREE_GPUS_MAX : PTO_TREE_NICS_MAX))
+        return fail(import, element, "more GPUs or NICs than a node has: ", comment);
+    if (role == PTO_TREE_GPU)
+        import->gpu[*count] = element;
+    place->role = role;
+    place->number = (*count)++;
+    copy_word(comment, place->comment, sizeof place->comment);
+    return PTO_OK;
+}
+
+static void add_socket(import_t *import, int element) {
+    import->tree.place[element].role = PTO_TREE_SOCKET;
+    import->tree.place[element].number = import->tree.sockets++;
+}
+
+/* --- hwloc ---------------------------------------------------------------------------------------------- */
+
+static pto_status_t see_object(import_t *import, int element) {
+    pto_tree_place_t *place = &import->tree.place[element];
+    pto_pci_t pci = {.gb_per_s = atof(attribute(import, element, "pci_link_speed"))};
+    if (is_type(import, element, "Package"))
+        add_socket(import, element);
+    if (is_type(import, element, "Bridge") && strcmp(attribute(import, element, "bridge_type"), "1-1") == 0) {
+        place->role = PTO_TREE_SWITCH;
+        place->gb_per_s = pci.gb_per_s;
+    }
+    if (!is_type(import, element, "PCIDev") || sscanf(attribute(import, element, "pci_type"), "%4x [%4x:%4x]",
+                                                      &pci.class_id, &pci.vendor_id, &pci.device_id) != 3)
+        return PTO_OK;
+    place->gb_per_s = pci.gb_per_s;
+    const char *bus = attribute(import, element, "pci_busid");
+    if (pto_pci_is_gpu(&pci))
+        return add_device(import, element, PTO_TREE_GPU, bus);
+    return pto_pci_is_nic(&pci) ? add_device(import, element, PTO_TREE_NIC, bus) : PTO_OK;
+}
+
+/* An object of a matrix by its gp_index; -1: there is none. A GPU's is one of its OS devices. */
+static int find_object(const import_t *import, const char *word) {
+    const char *index = strchr(word, ':');
+    index = index ? index + 1 : word;
+    for (int i = 0; i < import->xml.count; i++)
+        if (is(import, i, "object") && strcmp(attribute(import, i, "gp_index"), index) == 0)
+            return i;
+    return -1;
+}
+
+enum { MATRIX_MAX = 2 * PTO_TREE_GPUS_MAX };
+
+/* The role of the row's or column's object: that of the device which has it. */
+static int role_of(const import_t *import, int element, int *number) {
+    for (; element >= 0; element = import->tree.place[element].parent) {
+        const pto_tree_place_t *place = &import->tree.place[element];
+        *number = place->number;
+        if (place->role == PTO_TREE_GPU || is_type(import, element, "Package"))
+            return place->role;
+        if (!is_type(import, element, "OSDev"))
+            break;
+    }
+    return PTO_TREE_OTHER; /* an NVSwitch */
+}
+
+static void keep_value(import_t *import, const int *object, int64_t index, int64_t count, double gb_per_s) {
+    int from = -1, to = -1;
+    const int from_role = role_of(import, object[index / count], &from);
+    const int to_role = role_of(import, object[index % count], &to);
+    if (from_role != PTO_TREE_GPU || index / count == index % count || gb_per_s <= 0)
+        return;
+    if (to_role == PTO_TREE_GPU)
+        import->tree.between[from][to] = gb_per_s;
+    else
+        *(to_role == PTO_TREE_SOCKET ? &import->tree.to_cpu[from] : &import->tree.to_switch[from]) +=
+            gb_per_s;
+}
+
+/* MB/s of links of GPUs: several elements `indexes` and `u64values` of one matrix follow each other. */
+static void read_matrix(import_t *import, int matrix) {
+    int object[MATRIX_MAX];
+    int64_t objects = 0, values = 0;
+    for (int i = matrix + 1; i < import->xml.count && import->xml.element[i].parent == matrix; i++) {
+        char *rest = NULL;
+        const bool indexes = is(import, i, "indexes");
+        if (!indexes && !is(import, i, "u64values"))
+            continue;
+        for (char *word = strtok_r(import->xml.element[i].text, " \t\r\n", &rest); word;
+             word = strtok_r(NULL, " \t\r\n", &rest)) {
+            if (indexes && objects < MATRIX_MAX)
+                object[objects++] = find_object(import, word);
+            else if (!indexes && values < objects * objects) {
+                keep_value(import, object, values, objects, atof(word) / 1000);
+                values++;
+            }
+        }
+    }
+}
+
+static pto_status_t import_hwloc(import_t *import) {
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < import->xml.count && status == PTO_OK; i++)
+        status = see_object(import, i);
+    for (int i = 0; i < import->xml.count && status == PTO_OK; i++) {
+        const char *name = attribute(import, i, "name");
+        const bool nvlink = strcmp(name, "NVLinkBandwidth") == 0, xgmi = strcmp(name, "XGMIBandwidth") == 0;
+        if (strncmp(import->xml.element[i].name, "distances2", 10) != 0 || (!nvlink && !xgmi))
+            continue;
+        import->tree.link_name = nvlink ? "NVLink" : "xGMI";
+        read_matrix(import, i);
+    }
+    return status;
+}
+
+/* --- NCCL ----------------------------------------------------------------------------------------------- */
+
+/* "16.0 GT/s PCIe" by 16 lanes. From the third generation on, 128 of 130 bits are data, before it 8 of 10. */
+static double pci_rate(const import_t *import, int element) {
+    const double transfers = atof(attribute(import, element, "link_speed"));
+    const double coded = transfers > 5.5 ? 128.0 / 130 : 0.8;
+    return transfers * atof(attribute(import, element, "link_width")) * coded / 8;
+}
+
+/* GB/s of one link in each direction, by datasheets; 0: not known. */
+static double gpu_link_rate(const import_t *import, int gpu, bool xgmi) {
+    static const struct {
+        const char *gcn;
+        double gb_per_s;
+    } amd[] = {{"gfx90a", 50}, {"gfx942", 64}, {"gfx950", 76.8}};
+    const int sm = atoi(attribute(import, gpu, "sm"));
+    for (size_t i = 0; xgmi && i < sizeof amd / sizeof *amd; i++)
+        if (strncmp(attribute(import, gpu, "gcn"), amd[i].gcn, 6) == 0)
+            return amd[i].gb_per_s;
+    if (xgmi)
+        return 0;
+    return sm == 60                ? 20 /* P100 */
+           : sm == 86              ? 14.0625
+           : sm >= 70 && sm < 100  ? 25 /* V100, A100, H100 */
+           : sm >= 100 && sm < 110 ? 50 /* B200 */
+                                   : 0;
+}
+
+static pto_status_t see_gpu_link(import_t *import, int element) {
+    const bool xgmi = is(import, element, "xgmi");
+    const int gpu = import->xml.element[element].parent;
+    const int from = gpu >= 0 ? import->tree.place[import->xml.element[gpu].parent].number : -1;
+    const int links = atoi(attribute(import, element, "count"));
+    const char *target = attribute(import, element, "target");
+    const unsigned long class_id = strtoul(attribute(import, element, "tclass"), NULL, 16) >> 8;
+    const double gb_per_s = links * gpu_link_rate(import, gpu, xgmi);
+    if (links < 1 || links > 64)
+        return fail(import, element, "no count of links: ", attribute(import, element, "count"));
+    if (gb_per_s <= 0)
+        return fail(import, element, "no rate is known for the links of a GPU of ",
+                    attribute(import, gpu, xgmi ? "gcn" : "sm"));
+    import->tree.link_name = xgmi ? "xGMI" : "NVLink";
+    if (class_id == 0x0680) { /* bridges: NVSwitches, or a CPU of IBM */
+        const bool cpu = (strtoul(attribute(import, element, "tclass"), NULL, 16) & 0xff) == 1;
+        *(cpu ? &import->tree.to_cpu[from] : &import->tree.to_switch[from]) += gb_per_s;
+        return PTO_OK;
+    }
+    for (int to = 0; to < import->tree.gpus; to++)
+        if (to != from && strcasecmp(attribute(import, import->gpu[to], "busid"), target) == 0)
+            import->tree.between[from][to] += gb_per_s;
+    return PTO_OK; /* the others are GPUs that the job does not use */
+}
+
+static pto_status_t see_nccl_element(import_t *import, int element) {
+    pto_tree_place_t *places = import->tree.place, *place = &places[element];
+    const int parent = place->parent;
+    if (is(import, element, "cpu")) {
+        add_socket(import, element);
+        return PTO_OK;
+    }
+    if (is(import, element, "pci")) {
+        place->gb_per_s = pci_rate(import, element);
+        place->role = PTO_TREE_SWITCH;
+        return PTO_OK;
+    }
+    if (is(import, element, "gpu")) {
+        if (parent < 0 || !is(import, parent, "pci") || places[parent].role != PTO_TREE_SWITCH)
+            return fail(import, element,
+                        "a GPU without a PCI device of its own: ", attribute(import, element, "dev"));
+        return add_device(import, parent, PTO_TREE_GPU, attribute(import, parent, "busid"));
+    }
+    if (!is(import, element, "nic"))
+        return PTO_OK;
+    const int at = parent >= 0 && places[parent].role == PTO_TREE_SWITCH ? parent : element;
+    const char *name = "";
+    double gb_per_s = 0;
+    for (int i = element + 1; i < import->xml.count && import->xml.element[i].parent == element; i++)
+        if (is(import, i, "net")) {
+            gb_per_s += atof(attribute(import, i, "speed")) / 8e3; /* Mbit/s */
+            name = name[0] ? name : attribute(import, i, "name");
+        }
+    if (!name[0])
+        return PTO_OK;
+    if (gb_per_s > 0 && (places[at].gb_per_s <= 0 || gb_per_s < places[at].gb_per_s))
+        places[at].gb_per_s = gb_per_s;
+    return add_device(import, at, PTO_TREE_NIC, name);
+}
+
+static pto_status_t import_nccl(import_t *import) {
+    pto_status_t status = PTO_OK;
+    const char *host = NULL;
+    for (int i = 0; i < import->xml.count && status == PTO_OK; i++) {
+        const char *own = attribute(import, i, "host_hash");
+        if (own[0] && host && strcmp(own, host) != 0)
+            return fail(import, i, "a topology of several hosts: ", own);
+        host = own[0] ? own : host;
+        status = see_nccl_element(import, i);
+    }
+    for (int i = 0; i < import->xml.count && status == PTO_OK; i++)
+        if ((is(import, i, "nvlink") || is(import, i, "xgmi")) && import->xml.element[i].parent >= 0 &&
+            is(import, import->xml.element[i].parent, "gpu"))
+            status = see_gpu_link(import, i);
+    return status;
+}
+
+/* --- all of it ------------------------------------------------------------------------------------------ */
+
+static pto_status_t import_tree(import_t *import, pto_topology_t **topology) {
+    const bool nccl = is(import, 0, "system");
+    pto_text_t text = {0};
+    if (!nccl && !is(import, 0, "topology"))
+        return fail(import, 0, "neither hwloc's nor NCCL's topology, but an element ",
+                    import->xml.element[0].name);
+    pto_status_t status = nccl ? import_nccl(import) : import_hwloc(import);
+    if (status == PTO_OK && import->tree.gpus == 0)
+        status = fail(import, 0, "no GPU in it", "");
+    if (status != PTO_OK)
+        return status;
+    char name[64];
+    const char *last = strrchr(import->path, '/');
+    copy_word(last ? last + 1 : import->path, name, sizeof name);
+    pto_node_tree_write(&import->tree, name[0] ? name : "node", nccl ? pto_topology_source_nccl : "hwloc",
+                        &text);
+    status = text.out_of_memory
+                 ? pto_error_set(import->err, PTO_ERR_MEMORY, "out of memory")
+                 : pto_topology_create(text.text, text.length, import->path, topology, import->err);
+    free(text.text);
+    return status;
+}
+
+pto_status_t pto_topology_read_xml(const char *path, pto_topology_t **topology, pto_error_t *err) {
+    import_t *import = calloc(1, sizeof *import);
+    if (!import)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    import->path = path;
+    import->err = err;
+    pto_status_t status = pto_xml_read(path, &import->xml, err);
+    if (status == PTO_OK) {
+        import->tree.place = calloc((size_t)import->xml.count, sizeof *import->tree.place);
+        import->tree.count = import->xml.count;
+        import->tree.link_name = "NVLink";
+        for (int i = 0; import->tree.place && i < import->xml.count; i++)
+            import->tree.place[i].parent = import->xml.element[i].parent;
+        status = import->tree.place ? import_tree(import, topology)
+                                    : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    }
+    free(import->tree.place);
+    pto_xml_fini(&import->xml);
+    free(import);
+    return status;
+}

@@ -1,0 +1,15 @@
+/* Topologies of nodes in the XML of hwloc 2 and 3, and of NCCL and RCCL (NCCL_TOPO_DUMP_FILE). */
+#ifndef PTO_TRACES_TOPOLOGY_XML_H
+#define PTO_TRACES_TOPOLOGY_XML_H
+
+#include "portolan/topology.h"
+
+/* Errors: those of reading the file; PTO_ERR_NOT_APPLICABLE where it is another kind of XML, has no GPU, GPUs
+ * of several hosts, or links without a known rate. */
+pto_status_t pto_topology_read_xml(const char *path, pto_topology_t **topology, pto_error_t *err);
+
+/* The source of those of NCCL, in which the link of a NIC has the network's rate, if that is less than
+ * PCIe's. */
+extern const char pto_topology_source_nccl[];
+
+#endif

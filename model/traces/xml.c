@@ -1,0 +1,169 @@
+/* XML by expat. Depth, elements and bytes have limits, and a file cannot declare entities, which multiply. */
+#include "xml.h"
+
+#include <expat.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text_file.h"
+
+enum { FILE_BYTES_MAX = 16 << 20, ELEMENTS_MAX = 1 << 17, DEPTH_MAX = 256 };
+
+typedef struct {
+    pto_xml_t *xml;
+    XML_Parser parser;
+    int open[DEPTH_MAX];
+    int depth;
+    int capacity;
+    pto_status_t status;
+} parsing_t;
+
+static void stop(parsing_t *parsing, pto_status_t status) {
+    parsing->status = status;
+    (void)XML_StopParser(parsing->parser, XML_FALSE);
+}
+
+static char **copy_attributes(const char **given) {
+    int count = 0;
+    while (given[count])
+        count++;
+    char **copied = calloc((size_t)count + 1, sizeof *copied);
+    for (int i = 0; copied && i < count; i++)
+        if (!(copied[i] = pto_text_copy(given[i]))) { /* ends there: freed as far as it goes */
+            for (; i > 0; i--)
+                free(copied[i - 1]);
+            free(copied);
+            return NULL;
+        }
+    return copied;
+}
+
+static bool make_room(parsing_t *parsing) {
+    if (parsing->xml->count < parsing->capacity)
+        return true;
+    int capacity = parsing->capacity > 0 ? 2 * parsing->capacity : 256;
+    pto_xml_element_t *grown = realloc(parsing->xml->element, (size_t)capacity * sizeof *grown);
+    if (!grown)
+        return false;
+    parsing->xml->element = grown;
+    parsing->capacity = capacity;
+    return true;
+}
+
+static void XMLCALL begin(void *context, const char *name, const char **attribute) {
+    parsing_t *parsing = context;
+    pto_xml_t *xml = parsing->xml;
+    if (xml->count == ELEMENTS_MAX || parsing->depth == DEPTH_MAX) {
+        stop(parsing, PTO_ERR_TOO_LARGE);
+        return;
+    }
+    if (!make_room(parsing)) {
+        stop(parsing, PTO_ERR_MEMORY);
+        return;
+    }
+    pto_xml_element_t *made = &xml->element[xml->count++];
+    *made = (pto_xml_element_t){.parent = parsing->depth > 0 ? parsing->open[parsing->depth - 1] : -1,
+                                .line = (int)XML_GetCurrentLineNumber(parsing->parser),
+                                .name = pto_text_copy(name),
+                                .attribute = copy_attributes(attribute),
+                                .text = pto_text_copy("")};
+    parsing->open[parsing->depth++] = xml->count - 1;
+    if (!made->name || !made->attribute || !made->text)
+        stop(parsing, PTO_ERR_MEMORY);
+}
+
+static void XMLCALL end(void *context, const char *name) {
+    (void)name;
+    ((parsing_t *)context)->depth--;
+}
+
+static void XMLCALL add_text(void *context, const char *text, int length) {
+    parsing_t *parsing = context;
+    if (parsing->depth == 0)
+        return;
+    pto_xml_element_t *own = &parsing->xml->element[parsing->open[parsing->depth - 1]];
+    if (own->text[0] == '\0' && strspn(text, " \t\r\n") >= (size_t)length)
+        return;
+    char *grown = realloc(own->text, own->text_bytes + (size_t)length + 1);
+    if (!grown) {
+        stop(parsing, PTO_ERR_MEMORY);
+        return;
+    }
+    memcpy(grown + own->text_bytes, text, (size_t)length);
+    own->text = grown;
+    own->text_bytes += (size_t)length;
+    own->text[own->text_bytes] = '\0';
+}
+
+static void XMLCALL refuse_entity(void *context, const char *name, int is_parameter, const char *value,
+                                  int value_length, const char *base, const char *system, const char *public,
+                                  const char *notation) {
+    (void)name, (void)is_parameter, (void)value, (void)value_length;
+    (void)base, (void)system, (void)public, (void)notation;
+    stop(context, PTO_ERR_SYNTAX);
+}
+
+static pto_status_t parse(const char *text, size_t size, const char *path, pto_xml_t *xml, pto_error_t *err) {
+    parsing_t parsing = {.xml = xml, .parser = XML_ParserCreate(NULL), .status = PTO_OK};
+    if (!parsing.parser)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    XML_SetUserData(parsing.parser, &parsing);
+    XML_SetElementHandler(parsing.parser, begin, end);
+    XML_SetCharacterDataHandler(parsing.parser, add_text);
+    XML_SetEntityDeclHandler(parsing.parser, refuse_entity);
+    pto_status_t status = PTO_OK;
+    if (XML_Parse(parsing.parser, text, (int)size, XML_TRUE) != XML_STATUS_OK) {
+        const int line = (int)XML_GetCurrentLineNumber(parsing.parser);
+        const int column = (int)XML_GetCurrentColumnNumber(parsing.parser) + 1;
+        if (parsing.status == PTO_ERR_TOO_LARGE)
+            status =
+                pto_error_set_at(err, parsing.status, path, line, column,
+                                 "more than %d elements, or %d within each other", ELEMENTS_MAX, DEPTH_MAX);
+        else if (parsing.status == PTO_ERR_MEMORY)
+            status = pto_error_set(err, parsing.status, "out of memory");
+        else
+            status =
+                pto_error_set_at(err, PTO_ERR_SYNTAX, path, line, column, "malformed XML: %s",
+                                 parsing.status == PTO_OK ? XML_ErrorString(XML_GetErrorCode(parsing.parser))
+                                                          : "it declares entities");
+    }
+    XML_ParserFree(parsing.parser);
+    return status;
+}
+
+pto_status_t pto_xml_read(const char *path, pto_xml_t *xml, pto_error_t *err) {
+    char *text = NULL;
+    size_t size = 0;
+    pto_xml_t made = {0};
+    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
+    if (status == PTO_OK)
+        status = parse(text, size, path, &made, err);
+    free(text);
+    if (status == PTO_OK)
+        *xml = made;
+    else
+        pto_xml_fini(&made);
+    return status;
+}
+
+void pto_xml_fini(pto_xml_t *xml) {
+    for (int i = 0; i < xml->count; i++) {
+        pto_xml_element_t *element = &xml->element[i];
+        for (int a = 0; element->attribute && element->attribute[a]; a++)
+            free(element->attribute[a]);
+        free(element->attribute);
+        free(element->name);
+        free(element->text);
+    }
+    free(xml->element);
+    *xml = (pto_xml_t){0};
+}
+
+const char *pto_xml_attribute(const pto_xml_t *xml, int element, const char *name) {
+    char **attribute = xml->element[element].attribute;
+    for (int i = 0; attribute[i]; i += 2)
+        if (strcmp(attribute[i], name) == 0)
+            return attribute[i + 1];
+    return "";
+}

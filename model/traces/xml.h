@@ -1,0 +1,31 @@
+/* XML as a list of elements: enough for the topologies that other tools write. */
+#ifndef PTO_TRACES_XML_H
+#define PTO_TRACES_XML_H
+
+#include <stddef.h>
+
+#include "portolan/status.h"
+
+typedef struct {
+    int parent; /* -1: none */
+    int line;
+    char *name;
+    char **attribute; /* names and values in turns; NULL behind the last */
+    char *text;       /* its own; never NULL */
+    size_t text_bytes;
+} pto_xml_element_t;
+
+typedef struct {
+    pto_xml_element_t *element; /* in the order of their beginnings */
+    int count;
+} pto_xml_t;
+
+/* Errors: PTO_ERR_IO, _TOO_LARGE, _MEMORY; PTO_ERR_SYNTAX with the place. Entities of the file's own are
+ * refused. */
+pto_status_t pto_xml_read(const char *path, pto_xml_t *xml, pto_error_t *err);
+void pto_xml_fini(pto_xml_t *xml);
+
+/* "" where there is none. */
+const char *pto_xml_attribute(const pto_xml_t *xml, int element, const char *name);
+
+#endif

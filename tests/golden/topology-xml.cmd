@@ -1,0 +1,30 @@
+# Topologies of other tools: hwloc's XML (2 and 3 alike), NCCL's and RCCL's.
+dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
+try() { local status=0; portolan topology "$@" 2>&1 || status=$?; echo "  exit $status"; }
+try tests/fixtures/node.xml
+sed 's/topology version="2.0"/topology version="3.0"/' tests/fixtures/node.xml >"$dir/three.xml"
+portolan topology tests/fixtures/node.xml --format csv >"$dir/2.csv"
+portolan topology "$dir/three.xml" --format csv | cmp - "$dir/2.csv" && echo "the same"
+try tests/fixtures/nccl.xml
+try tests/fixtures/rccl.xml --format yaml
+portolan topology tests/fixtures/rccl.xml --format yaml >"$dir/rccl.yaml" && portolan topology "$dir/rccl.yaml" --format csv | grep '^gpu.0,'
+# What cannot be read.
+bad() { sed "$1" "$2" >"$dir/bad.xml"; try "$dir/bad.xml" | sed "s|$dir/||"; }
+bad 's/gfx942/gfx1100/' tests/fixtures/rccl.xml
+bad '17,$s/host_hash="0x1"/host_hash="0x2"/' tests/fixtures/nccl.xml
+bad 's/sm="90"/sm="12"/' tests/fixtures/nccl.xml
+bad 's/count="9"/count="-1"/' tests/fixtures/nccl.xml
+bad '/<gpu /,/<\/gpu>/d' tests/fixtures/nccl.xml
+bad 's/<system /<html /' tests/fixtures/nccl.xml
+bad '$d' tests/fixtures/nccl.xml
+bad '1i<!DOCTYPE a [<!ENTITY b "c">]>' tests/fixtures/nccl.xml
+try "$dir/nowhere.xml" | sed "s|$dir/||"
+# A machine file from a topology, and what is to be given besides.
+new() { local status=0; portolan machine new --name from-xml --force --out "$dir/new.yaml" "$@" 2>&1 || status=$?; echo "  exit $status"; }
+new --from tests/fixtures/nccl.xml
+new --from tests/fixtures/nccl.xml --cores 32; grep '^# .*GB/s\|^node' "$dir/new.yaml"; sed -n '/^topology/,$p' "$dir/new.yaml"
+portolan pick --machine "$dir/new.yaml" --collective allreduce --nodes 2 --bytes 1MiB | grep '^1 MiB'
+new --from tests/fixtures/rccl.xml --cores 32; sed -n '/^peer/,/all_s_per_byte:/p' "$dir/new.yaml"
+new --from tests/fixtures/node.xml --cores 32
+new --from tests/fixtures/node.xml --cores 32 --nic HDR --gpus 4
+new --from tests/fixtures/node.xml --cores 32 --nic HDR; grep '^# .*GB/s\|^node' "$dir/new.yaml"
