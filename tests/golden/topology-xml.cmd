@@ -23,7 +23,7 @@ try "$dir/nowhere.xml" | sed "s|$dir/||"
 new() { local status=0; portolan machine new --name from-xml --force --out "$dir/new.yaml" "$@" 2>&1 || status=$?; echo "  exit $status"; }
 new --from tests/fixtures/nccl.xml
 new --from tests/fixtures/nccl.xml --cores 32; grep '^# .*GB/s\|^node' "$dir/new.yaml"; sed -n '/^topology/,$p' "$dir/new.yaml"
-portolan pick --machine "$dir/new.yaml" --collective allreduce --nodes 2 --bytes 1MiB | grep '^1 MiB'
+portolan pick --machine "$dir/new.yaml" --collective allreduce --nodes 2 --bytes 1MiB | grep -c '^1 MiB.* nccl '
 new --from tests/fixtures/rccl.xml --cores 32; sed -n '/^peer/,/all_s_per_byte:/p' "$dir/new.yaml"
 new --from tests/fixtures/node.xml --cores 32
 new --from tests/fixtures/node.xml --cores 32 --nic HDR --gpus 4
