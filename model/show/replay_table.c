@@ -133,6 +133,61 @@ static void print_assumed(const pto_replayed_t *replayed) {
                            : ": nodes of this machine have no GPUs");
 }
 
+/* "node 1", "the link between processes 2 and 3", "a node or link among nodes 0, 1 and 2" */
+static void name_places(const pto_delay_t *delay, char *text, size_t size) {
+    static const char *const before[PTO_DELAY_CAUSES] = {[PTO_DELAY_SLOW_LINK] = "the link between ",
+                                                         [PTO_DELAY_SLOW_AMONG] =
+                                                             "one of the places or links among "};
+    size_t used = (size_t)snprintf(text, size, "%s%s%s", before[delay->cause] ? before[delay->cause] : "",
+                                   delay->is_node ? "node" : "process",
+                                   delay->place_count == 1 ? ""
+                                   : delay->is_node        ? "s"
+                                                           : "es");
+    for (int i = 0; i < delay->place_count && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s %lld",
+                                 i == 0                        ? ""
+                                 : i + 1 == delay->place_count ? " and"
+                                                               : ",",
+                                 (long long)delay->place[i]);
+}
+
+static void print_delay(const pto_delay_t *delay) {
+    char places[PTO_DELAY_PLACES_MAX * 24 + 64], late[PTO_SECONDS_TEXT_MAX], noise[PTO_SECONDS_TEXT_MAX];
+    name_places(delay, places, sizeof places);
+    pto_seconds_format(delay->late_s, late, sizeof late);
+    pto_seconds_format(delay->noise_s, noise, sizeof noise);
+    if (delay->cause == PTO_DELAY_LATE)
+        pto_print_head(stdout, "late",
+                       "%s: %s behind the others (median; noise %s), last in %lld of %lld calls", places,
+                       late, noise, (long long)delay->last, (long long)delay->calls);
+    else
+        pto_print_head(stdout, "slow",
+                       "%s: transfers take %.2f times as long as equal ones elsewhere (%lld calls)", places,
+                       delay->ratio, (long long)delay->calls);
+}
+
+/* Who makes others wait, where the files show the calls of all processes. */
+static void print_delays(const pto_replayed_t *replayed) {
+    const pto_delays_t *delays = &replayed->delays;
+    pto_transfers_t transfers;
+    char transfer[PTO_SECONDS_TEXT_MAX];
+    if (delays->calls == 0)
+        return;
+    pto_print_head(stdout, "compared", "%lld call%s of %lld processes%s%s", (long long)delays->calls,
+                   plural(delays->calls), (long long)delays->procs,
+                   delays->is_cut ? ", the first of each" : "",
+                   delays->count == 0 ? ": none is late, and no node or link slower than others" : "");
+    for (int i = 0; i < delays->count; i++)
+        print_delay(&delays->delay[i]);
+    if (!pto_replayed_transfers(replayed, &transfers))
+        return;
+    pto_seconds_format(transfers.transfer_s, transfer, sizeof transfer);
+    pto_print_head(stdout, "transfer",
+                   "%s after the last arrival, %.2f of what is predicted; %.0f%% of the time is waiting",
+                   transfer, transfers.transfer_s / transfers.predicted_s,
+                   100 * fmax(0, 1 - transfers.transfer_s / transfers.measured_s));
+}
+
 /* The model among the words of a GPU's name, such as H200 or A100 of A100-SXM4-80GB: the first that begins
  * with a letter and has two digits or more before a hyphen. False: there is none. */
 static bool find_model(const char *gpu, char model[32]) {
@@ -193,6 +248,7 @@ static void print_header(const pto_replayed_t *replayed) {
     print_skipped(&replayed->trace.skipped);
     print_assumed(replayed);
     print_left_out(replayed);
+    print_delays(replayed);
 }
 
 static void print_total(const char *name, double seconds, double cheapest_s) {

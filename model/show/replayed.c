@@ -47,3 +47,19 @@ int64_t pto_replayed_for_host(const pto_replayed_t *replayed) {
 const char *pto_replayed_distance(const pto_recording_call_t *call) {
     return call->collective == PTO_COLLECTIVE_PAIR ? pto_level_name(call->distance) : "";
 }
+
+bool pto_replayed_transfers(const pto_replayed_t *replayed, pto_transfers_t *transfers) {
+    pto_transfers_t sum = {0};
+    for (int i = 0; i < replayed->trace.count; i++) {
+        const pto_recording_call_t *call = &replayed->trace.call[i];
+        const pto_prediction_t *taken = pto_replayed_taken(replayed, i);
+        if (!taken || call->compared == 0)
+            continue;
+        sum.calls += call->compared;
+        sum.measured_s += call->measured_s / (double)call->times * (double)call->compared;
+        sum.transfer_s += call->transfer_s;
+        sum.predicted_s += (double)call->compared * taken->price.seconds;
+    }
+    *transfers = sum;
+    return sum.calls > 0;
+}

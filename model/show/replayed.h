@@ -22,6 +22,7 @@ typedef struct {
     const pto_replay_t *replay;
     const char *path;
     pto_recording_t trace;
+    pto_delays_t delays;
     pto_step_prediction_t step;
     pto_error_t *left_out; /* of each call; a status other than PTO_OK: not priced */
 } pto_replayed_t;
@@ -40,6 +41,13 @@ bool pto_replayed_is_refuted(const pto_replayed_t *replayed, int i);
 
 /* Calls that were on GPU buffers and are priced as if they were not. */
 int64_t pto_replayed_for_host(const pto_replayed_t *replayed);
+/* The time after the last process's arrival, of those of the calls that are compared and whose own route is
+ * priced, and what was measured and is predicted of these. False: there are none. */
+typedef struct {
+    int64_t calls;
+    double measured_s, transfer_s, predicted_s;
+} pto_transfers_t;
+bool pto_replayed_transfers(const pto_replayed_t *replayed, pto_transfers_t *transfers);
 /* How far apart the processes of a pair are; "" for other calls. */
 const char *pto_replayed_distance(const pto_recording_call_t *call);
 

@@ -15,7 +15,7 @@
 #include "show/table.h"
 
 static const char usage[] =
-    "usage: portolan replay FILE --machine NAME [OPTIONS]\n"
+    "usage: portolan replay FILE... --machine NAME [OPTIONS]\n"
     "\n"
     "Predicts the calls of a recorded program or benchmark by other routes: the total by each strategy and\n"
     "by the cheapest mix, and the calls that would gain most. Measured times, where the file has them, are\n"
@@ -37,6 +37,12 @@ static const char usage[] =
     "  portolan replay osu_allreduce.txt --machine h200-x2 --nodes 1 --gpus-per-node 2\n"
     "  portolan replay trace.json.gz --machine dgx-h100\n"
     "\n"
+    "With the calls of all processes (calls.csv, or one of the drop-in's reports for each process), it "
+    "tells\n"
+    "waiting from transfer: it names processes and nodes that come late, and nodes and links that are "
+    "slower\n"
+    "than others. The calls of the first file are replayed.\n"
+    "\n"
     "Benchmarks' outputs may have a launcher's prefix before each line (srun --label, mpirun --tag-output,\n"
     "time stamps, names of pods), come as a table alone, and hold several programs.\n"
     "\n"
@@ -49,9 +55,11 @@ static const char usage[] =
     "\n"
     "csv: one row per kind of call, "
     "`collective,bytes,nodes,gpus_per_node,times,route,measured_s,predicted_s,\n"
-    "cheapest,cheapest_s,distance,unpriced,not_priced,extrapolated_from`. Times are those of one call;\n"
+    "cheapest,cheapest_s,distance,transfer_s,unpriced,not_priced,extrapolated_from`. Times are those of one "
+    "call;\n"
     "measured_s is empty if it is unknown, predicted_s if the route does not apply, cheapest if the call\n"
-    "cannot be priced, and distance for all but a pair. docs/formats.md has the others.\n";
+    "cannot be priced, distance for all but a pair, and transfer_s (after the last process came) if it is "
+    "unknown. docs/formats.md has the others.\n";
 
 static const char *collective_at(int i) {
     return i < PTO_COLLECTIVE_COUNT ? pto_collective_name((pto_collective_t)i) : NULL;
@@ -143,6 +151,7 @@ static void print_call(const pto_replayed_t *replayed, int i, pto_format_t forma
         pto_if(is_priced, pto_text("cheapest", strategy ? strategy->name : NULL)),
         pto_if(is_priced, pto_number("cheapest_s", cheapest ? cheapest->price.seconds : 0)),
         pto_in_csv(pto_text("distance", distance)),
+        pto_if(call->compared > 0, pto_number("transfer_s", call->transfer_s / (double)call->compared)),
         pto_if(is_priced, pto_text("unpriced", is_priced ? pto_step_unsure(&replayed->step, i) : NULL)),
         pto_json_if(is_priced, pto_unpriced("not_priced", &caveats)),
         pto_json_if(is_priced, pto_extrapolated(&caveats)));
@@ -156,7 +165,7 @@ static void print_csv_call(const pto_replayed_t *replayed, int i) {
 
 static void print_csv(const pto_replayed_t *replayed) {
     printf("collective,bytes,nodes,gpus_per_node,times,route,measured_s,predicted_s,cheapest,cheapest_s,"
-           "distance,unpriced,not_priced,extrapolated_from,model,what_if\n");
+           "distance,transfer_s,unpriced,not_priced,extrapolated_from,model,what_if\n");
     for (int i = 0; i < replayed->trace.count; i++)
         print_csv_call(replayed, i);
 }
@@ -181,6 +190,25 @@ static void print_json_total(const pto_replayed_t *replayed, const pto_step_rout
     putchar('}');
 }
 
+/* Who makes others wait. */
+static void print_json_delays(const pto_delays_t *delays) {
+    printf(", \"compared\": %lld, \"delays\": [", (long long)delays->calls);
+    for (int i = 0; i < delays->count; i++) {
+        const pto_delay_t *delay = &delays->delay[i];
+        printf("%s\n  {\"cause\": \"%s\", \"places\": \"%s\", \"place\": [", i > 0 ? "," : "",
+               pto_delay_cause_name(delay->cause), delay->is_node ? "nodes" : "processes");
+        for (int k = 0; k < delay->place_count; k++)
+            printf("%s%lld", k > 0 ? ", " : "", (long long)delay->place[k]);
+        printf("], \"calls\": %lld", (long long)delay->calls);
+        if (delay->cause == PTO_DELAY_LATE)
+            printf(", \"last\": %lld, \"late_s\": %.9g, \"noise_s\": %.9g}", (long long)delay->last,
+                   delay->late_s, delay->noise_s);
+        else
+            printf(", \"ratio\": %.9g}", delay->ratio);
+    }
+    putchar(']');
+}
+
 static void print_json(const pto_replayed_t *replayed) {
     const pto_recording_t *trace = &replayed->trace;
     pto_caveats_t caveats = {.count = 0};
@@ -193,8 +221,10 @@ static void print_json(const pto_replayed_t *replayed) {
     printf(", \"calls\": [");
     for (int i = 0; i < trace->count; i++)
         print_json_call(replayed, i);
-    printf("\n], \"groups_assumed\": %lld, \"taken_for_host\": %lld, \"totals\": [",
-           (long long)trace->groups_assumed, (long long)pto_replayed_for_host(replayed));
+    printf("\n], \"groups_assumed\": %lld, \"taken_for_host\": %lld", (long long)trace->groups_assumed,
+           (long long)pto_replayed_for_host(replayed));
+    print_json_delays(&replayed->delays);
+    printf(", \"totals\": [");
     print_json_total(replayed, &replayed->step.mix, "");
     for (int r = 0; r < replayed->step.route_count; r++)
         if (replayed->step.route[r].applicable)
@@ -282,8 +312,29 @@ static pto_status_t name_file(const char *path, pto_error_t *err) {
     return pto_error_set(err, bare.status, "%s: %s", path, bare.message);
 }
 
-static pto_status_t replay_all(pto_replay_t *replay, const char *path, pto_error_t *err) {
-    pto_replayed_t replayed = {.replay = replay, .path = path};
+/* The files after the first show when other processes called. */
+static pto_status_t read_files(pto_replay_t *replay, int count, char *const *path, pto_replayed_t *replayed,
+                               pto_error_t *err) {
+    replay->trace.timeline = pto_timeline_create();
+    if (!replay->trace.timeline)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the times of calls");
+    pto_status_t status = read_file(replay, path[0], &replayed->trace, err);
+    for (int i = 1; i < count && status == PTO_OK; i++) {
+        pto_recording_t other = {.count = 0};
+        replay->trace.rank = -1;
+        status = read_file(replay, path[i], &other, err);
+        pto_recording_fini(&other);
+    }
+    if (status == PTO_OK)
+        status =
+            pto_delays_find(replay->trace.timeline, &replay->trace, &replayed->trace, &replayed->delays, err);
+    pto_timeline_destroy(replay->trace.timeline);
+    replay->trace.timeline = NULL;
+    return status;
+}
+
+static pto_status_t replay_all(pto_replay_t *replay, int count, char *const *path, pto_error_t *err) {
+    pto_replayed_t replayed = {.replay = replay, .path = path[0]};
     pto_workload_t workload = {.name = NULL};
     pto_status_t status =
         pto_machine_open(replay->options.scenario.machine_path, &replay->options.machine, err);
@@ -292,7 +343,7 @@ static pto_status_t replay_all(pto_replay_t *replay, const char *path, pto_error
     if (status == PTO_OK)
         status = complete_places(replay, err);
     if (status == PTO_OK)
-        status = read_file(replay, path, &replayed.trace, err);
+        status = read_files(replay, count, path, &replayed, err);
     if (status == PTO_OK)
         status = pto_replayed_check(&replayed, err);
     if (status == PTO_OK) {
@@ -306,13 +357,14 @@ static pto_status_t replay_all(pto_replay_t *replay, const char *path, pto_error
         status =
             pto_step_predict_some(&workload, replay->options.machine, replayed.left_out, &replayed.step, err);
         if (status != PTO_OK && status != PTO_ERR_INTERRUPTED && err->file[0] == '\0')
-            status = name_file(path, err);
+            status = name_file(path[0], err);
     }
     if (status == PTO_OK)
         print_replayed(&replayed);
     pto_step_fini(&replayed.step);
     pto_workload_fini(&workload);
     pto_recording_fini(&replayed.trace);
+    pto_delays_fini(&replayed.delays);
     free(replayed.left_out);
     return status;
 }
@@ -326,8 +378,8 @@ static int fail(const pto_replay_t *replay, const pto_error_t *err) {
 static int run(const pto_arguments_t *given) {
     pto_replay_t replay = {.trace = {.collective = PTO_COLLECTIVE_COUNT, .refuses_unused = true}};
     pto_error_t err = {0};
-    if (given->operand_count != 1)
-        return pto_usage_error(&syntax, "name one file");
+    if (given->operand_count < 1)
+        return pto_usage_error(&syntax, "name a file");
     pto_scenario_init(&replay.options.scenario);
     replay.options.rank = -1;
     int code = pto_options_apply(given, &replay);
@@ -335,8 +387,9 @@ static int run(const pto_arguments_t *given) {
         code = pto_usage_error(&syntax, "no machine given (--machine)");
     replay.trace.rank = replay.options.rank;
     if (code < 0)
-        code =
-            replay_all(&replay, given->operand[0], &err) == PTO_OK ? pto_flush_output() : fail(&replay, &err);
+        code = replay_all(&replay, given->operand_count, given->operand, &err) == PTO_OK
+                   ? pto_flush_output()
+                   : fail(&replay, &err);
     pto_options_fini(&replay.options);
     return code;
 }

@@ -24,27 +24,54 @@ bool pto_recording_seconds(const char *text, double *value) {
 
 /* --- calls.csv ------------------------------------------------------------------------------------------ */
 
-typedef enum { RANK, BEGIN, END, ROUTINE, COMMUNICATOR, PROCS, BYTES, SPACE, ROUTE, FIELD_COUNT } field_t;
+typedef enum {
+    RANK,
+    BEGIN,
+    END,
+    ROUTINE,
+    COMMUNICATOR,
+    PROCS,
+    BYTES,
+    SPACE, /* the last that all files have */
+    ROUTE,
+    PEER,
+    TAG,
+    FIELD_COUNT
+} field_t;
 
-static const char *const field_name[FIELD_COUNT] = {"rank",  "begin_s", "end_s", "routine", "communicator",
-                                                    "procs", "bytes",   "space", "route"};
+static const char *const field_name[FIELD_COUNT] = {
+    "rank", "begin_s", "end_s", "routine", "communicator", "procs", "bytes", "space", "route", "peer", "tag"};
 
 static const struct {
     const char *routine;
-    pto_collective_t collective;
-    bool by_block; /* `bytes` are those of the blocks for all processes */
+    pto_collective_t collective; /* PTO_COLLECTIVE_COUNT: none of portolan's */
+    pto_timed_way_t way;
+    bool by_block;   /* `bytes` are those of the blocks for all processes */
+    bool has_no_end; /* it returns before the message has arrived */
 } routines[] = {
-    {"MPI_Allreduce", PTO_COLLECTIVE_ALLREDUCE, false},
-    {"MPI_Reduce", PTO_COLLECTIVE_REDUCE, false},
-    {"MPI_Bcast", PTO_COLLECTIVE_BROADCAST, false},
-    {"MPI_Allgather", PTO_COLLECTIVE_ALLGATHER, false},
-    {"MPI_Allgatherv", PTO_COLLECTIVE_ALLGATHERV, false},
-    {"MPI_Gather", PTO_COLLECTIVE_GATHER, false},
-    {"MPI_Scatter", PTO_COLLECTIVE_SCATTER, true},
-    {"MPI_Reduce_scatter_block", PTO_COLLECTIVE_REDUCE_SCATTER, true},
-    {"MPI_Reduce_scatter", PTO_COLLECTIVE_REDUCE_SCATTER, true},
-    {"MPI_Alltoall", PTO_COLLECTIVE_ALLTOALL, true},
-    {"MPI_Alltoallv", PTO_COLLECTIVE_ALLTOALLV, true},
+    {"MPI_Allreduce", PTO_COLLECTIVE_ALLREDUCE, PTO_TIMED_BY_ALL, false, false},
+    {"MPI_Reduce", PTO_COLLECTIVE_REDUCE, PTO_TIMED_TO_ROOT, false, false},
+    {"MPI_Bcast", PTO_COLLECTIVE_BROADCAST, PTO_TIMED_FROM_ROOT, false, false},
+    {"MPI_Allgather", PTO_COLLECTIVE_ALLGATHER, PTO_TIMED_BY_ALL, false, false},
+    {"MPI_Allgatherv", PTO_COLLECTIVE_ALLGATHERV, PTO_TIMED_BY_ALL, false, false},
+    {"MPI_Gather", PTO_COLLECTIVE_GATHER, PTO_TIMED_TO_ROOT, false, false},
+    {"MPI_Scatter", PTO_COLLECTIVE_SCATTER, PTO_TIMED_FROM_ROOT, true, false},
+    {"MPI_Reduce_scatter_block", PTO_COLLECTIVE_REDUCE_SCATTER, PTO_TIMED_BY_ALL, true, false},
+    {"MPI_Reduce_scatter", PTO_COLLECTIVE_REDUCE_SCATTER, PTO_TIMED_BY_ALL, true, false},
+    {"MPI_Alltoall", PTO_COLLECTIVE_ALLTOALL, PTO_TIMED_BY_ALL, true, false},
+    {"MPI_Alltoallv", PTO_COLLECTIVE_ALLTOALLV, PTO_TIMED_BY_ALL, true, false},
+    {"MPI_Barrier", PTO_COLLECTIVE_COUNT, PTO_TIMED_BY_ALL, false, false},
+    {"MPI_Send", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, false},
+    {"MPI_Ssend", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, false},
+    {"MPI_Rsend", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, false},
+    {"MPI_Bsend", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, false},
+    {"MPI_Isend", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, true},
+    {"MPI_Issend", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, true},
+    {"MPI_Irsend", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, true},
+    {"MPI_Ibsend", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, true},
+    {"MPI_Recv", PTO_COLLECTIVE_COUNT, PTO_TIMED_RECEIVE, false, false},
+    {"MPI_Irecv", PTO_COLLECTIVE_COUNT, PTO_TIMED_RECEIVE, false, true},
+    {NULL, PTO_COLLECTIVE_COUNT, PTO_TIMED_NOT, false, false}, /* any other */
 };
 
 int pto_recording_split(char *line, const char *separators, bool joined,
@@ -75,32 +102,30 @@ static pto_status_t read_columns(pto_recording_reader_t *reader, char *line) {
                 found[f] = true;
             }
     }
-    for (int f = 0; f < ROUTE; f++)
+    for (int f = 0; f <= SPACE; f++)
         if (!found[f])
             return pto_recording_fail(reader, PTO_ERR_KEY,
                                       "calls.csv lacks a column; docs/formats.md lists them");
     return pto_recording_found(reader, PTO_RECORDING_CALLS);
 }
 
-/* Whose communicator, process and size are known; others are counted as skipped. */
-static pto_status_t count_call(pto_recording_reader_t *reader, char *const value[FIELD_COUNT], int64_t rank,
-                               int communicator) {
+static size_t find_routine(const char *name) {
+    size_t r = 0;
+    while (routines[r].routine && strcmp(routines[r].routine, name) != 0)
+        r++;
+    return r;
+}
+
+/* Of the process that is replayed. Calls whose communicator or size is unknown are counted as skipped. */
+static pto_status_t count_call(pto_recording_reader_t *reader, char *const value[FIELD_COUNT], size_t routine,
+                               int communicator, double seconds) {
     pto_recording_kind_t kind = {.communicator = communicator};
     pto_recording_skipped_t *skipped = &reader->trace->skipped;
-    double begin_s, end_s;
     int64_t bytes;
-    size_t r = 0;
-    while (r < sizeof routines / sizeof *routines && strcmp(routines[r].routine, value[ROUTINE]) != 0)
-        r++;
-    if (rank != reader->trace->rank)
-        return PTO_OK;
-    if (r == sizeof routines / sizeof *routines || communicator < 0) {
+    if (routines[routine].collective == PTO_COLLECTIVE_COUNT || communicator < 0) {
         skipped->others++;
         return PTO_OK;
     }
-    if (!pto_recording_seconds(value[BEGIN], &begin_s) || !pto_recording_seconds(value[END], &end_s) ||
-        end_s < begin_s)
-        return pto_recording_fail(reader, PTO_ERR_RANGE, "begin_s and end_s are not times in this order");
     if (!pto_recording_whole(value[PROCS], &kind.procs) || kind.procs < 1)
         return pto_recording_fail(reader, PTO_ERR_RANGE, "procs is not a number of processes");
     if (strcmp(value[SPACE], "gpu") != 0 && strcmp(value[SPACE], "managed") != 0 &&
@@ -112,18 +137,41 @@ static pto_status_t count_call(pto_recording_reader_t *reader, char *const value
         skipped->sizeless++;
         return PTO_OK;
     }
-    kind.call.collective = routines[r].collective;
-    kind.call.bytes = routines[r].by_block ? (bytes + kind.procs - 1) / kind.procs : bytes;
+    kind.call.collective = routines[routine].collective;
+    kind.call.bytes = routines[routine].by_block ? (bytes + kind.procs - 1) / kind.procs : bytes;
     snprintf(kind.call.route, sizeof kind.call.route, "%s",
              value[ROUTE] && *value[ROUTE] ? value[ROUTE] : "mpi");
     reader->trace->on_gpu += strcmp(value[SPACE], "gpu") == 0 && strcmp(kind.call.route, "nccl") != 0;
-    return pto_recording_add(reader, &kind, end_s - begin_s);
+    return pto_recording_add(reader, &kind, seconds);
+}
+
+/* A number of a process or tag; -1: none. */
+static int32_t small_number(const char *text) {
+    int64_t number;
+    return text && pto_recording_whole(text, &number) && number < INT32_MAX ? (int32_t)number : -1;
+}
+
+static pto_status_t time_call(pto_recording_reader_t *reader, char *const value[FIELD_COUNT], size_t routine,
+                              double begin_s, double end_s) {
+    int64_t bytes;
+    pto_timed_t timed = {.way = *value[COMMUNICATOR] ? routines[routine].way : PTO_TIMED_NOT,
+                         .rank = small_number(value[RANK]),
+                         .peer = small_number(value[PEER]),
+                         .tag = small_number(value[TAG]),
+                         .procs = small_number(value[PROCS]),
+                         .has_no_end = routines[routine].has_no_end,
+                         .begin_s = begin_s,
+                         .end_s = end_s};
+    if (pto_recording_whole(value[BYTES], &bytes))
+        timed.bytes = bytes;
+    return pto_recording_time(reader, value[COMMUNICATOR], value[ROUTINE], &timed);
 }
 
 static pto_status_t read_call(pto_recording_reader_t *reader, char *line) {
     char *field[PTO_RECORDING_COLUMNS_MAX], *value[FIELD_COUNT] = {NULL};
     int64_t rank = 0;
     int communicator = -1;
+    double begin_s, end_s;
     if (*line == '\0')
         return PTO_OK;
     if (pto_recording_split(line, ",", false, field) != reader->column_count)
@@ -138,7 +186,18 @@ static pto_status_t read_call(pto_recording_reader_t *reader, char *line) {
     pto_status_t status = PTO_OK;
     if (*value[COMMUNICATOR])
         status = pto_recording_communicator(reader, value[COMMUNICATOR], rank, &communicator);
-    return status == PTO_OK ? count_call(reader, value, rank, communicator) : status;
+    if (status != PTO_OK || (rank != reader->trace->rank && !reader->options->timeline))
+        return status;
+    const size_t routine = find_routine(value[ROUTINE]);
+    const bool is_timed = pto_recording_seconds(value[BEGIN], &begin_s) &&
+                          pto_recording_seconds(value[END], &end_s) && end_s >= begin_s;
+    reader->last_kind = -1;
+    if (rank == reader->trace->rank) {
+        if (!is_timed && communicator >= 0 && routines[routine].collective != PTO_COLLECTIVE_COUNT)
+            return pto_recording_fail(reader, PTO_ERR_RANGE, "begin_s and end_s are not times in this order");
+        status = count_call(reader, value, routine, communicator, is_timed ? end_s - begin_s : 0);
+    }
+    return status == PTO_OK && is_timed ? time_call(reader, value, routine, begin_s, end_s) : status;
 }
 
 /* --- any ------------------------------------------------------------------------------------------------ */

@@ -6,14 +6,8 @@
 
 #include "portolan/recording.h"
 #include "source.h"
-
-/* Different texts, numbered in the order in which they were added. */
-typedef struct {
-    int count;
-    size_t slots; /* a power of two */
-    char **text;
-    int *slot; /* 1 + the number of its text; 0: free */
-} pto_text_index_t;
+#include "texts.h"
+#include "timeline.h"
 
 /* A call by its communicator, before its shape is known. */
 typedef struct {
@@ -22,6 +16,7 @@ typedef struct {
     int64_t procs;
     int64_t nodes;  /* that the communicator extends over; 0: not given; -1: in unequal numbers */
     bool is_launch; /* on a CPU; where the file has the GPU's calls as well, it is one of them */
+    int number;     /* among the reader's kinds */
 } pto_recording_kind_t;
 
 /* The processes that were seen to call on a communicator. */
@@ -114,6 +109,7 @@ typedef struct {
     pto_text_index_t kinds;
     pto_recording_kind_t *kind;
     size_t kind_room;
+    int last_kind; /* of the call that was counted last; -1: it was left out */
 } pto_recording_reader_t;
 
 bool pto_recording_is_benchmark(pto_recording_format_t format);
@@ -133,6 +129,10 @@ void pto_recording_note_gpu(pto_recording_reader_t *reader, const char *name);
 /* Count a call; 0 seconds: unknown. */
 pto_status_t pto_recording_add(pto_recording_reader_t *reader, const pto_recording_kind_t *kind,
                                double seconds);
+
+/* Note when a process was in a call: the one that was counted last. Nothing without a timeline. */
+pto_status_t pto_recording_time(pto_recording_reader_t *reader, const char *communicator, const char *routine,
+                                pto_timed_t *timed);
 
 /* The number of a communicator that was seen before; -1: it was not. */
 int pto_recording_known_communicator(const pto_recording_reader_t *reader, const char *id);

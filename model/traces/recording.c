@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "base/hash.h"
 #include "reader.h"
 
 static const struct {
@@ -104,53 +103,6 @@ void pto_recording_note_gpu(pto_recording_reader_t *reader, const char *name) {
     memcpy(gpu, name, strlen(name) + 1);
 }
 
-/* --- an index of texts ---------------------------------------------------------------------------------- */
-
-static size_t slot_of(const pto_text_index_t *index, const char *text) {
-    uint64_t hash = pto_hash_bytes(PTO_HASH_START, text, strlen(text));
-    size_t slot = (size_t)hash & (index->slots - 1);
-    while (index->slot[slot] && strcmp(index->text[index->slot[slot] - 1], text) != 0)
-        slot = (slot + 1) & (index->slots - 1);
-    return slot;
-}
-
-static bool grow(pto_text_index_t *index) {
-    const size_t slots = index->slots ? 2 * index->slots : 256;
-    char **text = realloc(index->text, slots / 2 * sizeof *text);
-    if (text)
-        index->text = text;
-    int *slot = text ? calloc(slots, sizeof *slot) : NULL;
-    if (!slot)
-        return false;
-    free(index->slot);
-    index->slot = slot;
-    index->slots = slots;
-    for (int i = 0; i < index->count; i++)
-        index->slot[slot_of(index, index->text[i])] = i + 1;
-    return true;
-}
-
-/* The number of a text, new or not; -1: out of memory. */
-static int find_or_add(pto_text_index_t *index, const char *text) {
-    if ((size_t)index->count >= index->slots / 2 && !grow(index))
-        return -1;
-    size_t slot = slot_of(index, text);
-    if (index->slot[slot])
-        return index->slot[slot] - 1;
-    index->text[index->count] = strdup(text);
-    if (!index->text[index->count])
-        return -1;
-    index->slot[slot] = ++index->count;
-    return index->count - 1;
-}
-
-static void fini_index(pto_text_index_t *index) {
-    for (int i = 0; i < index->count; i++)
-        free(index->text[i]);
-    free(index->text);
-    free(index->slot);
-}
-
 /* --- calls and communicators ---------------------------------------------------------------------------- */
 
 enum { KINDS_MAX = 1 << 16, COMMUNICATORS_MAX = 1 << 16, MEMBERS_MAX = 1 << 24, ALL_MEMBERS_MAX = 1 << 26 };
@@ -162,16 +114,36 @@ pto_status_t pto_recording_add(pto_recording_reader_t *reader, const pto_recordi
              (int)kind->call.distance, kind->is_launch, seconds > 0, kind->communicator,
              (long long)kind->call.bytes, (long long)kind->call.messages, (long long)kind->procs,
              (long long)kind->nodes, kind->call.route);
-    int before = reader->kinds.count, number = find_or_add(&reader->kinds, key);
+    int before = reader->kinds.count, number = pto_text_index_add(&reader->kinds, key);
     if (number >= KINDS_MAX)
         return pto_recording_fail(reader, PTO_ERR_TOO_LARGE, "more than 65,536 kinds of calls");
     if (number < 0 || !PTO_RESERVE(reader->kind, reader->kind_room, number + 1))
         return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for calls");
-    if (number == before)
+    if (number == before) {
         reader->kind[number] = *kind;
+        reader->kind[number].number = number;
+    }
     reader->kind[number].call.times++;
     reader->kind[number].call.measured_s += seconds;
+    reader->last_kind = number;
     return PTO_OK;
+}
+
+pto_status_t pto_recording_time(pto_recording_reader_t *reader, const char *communicator, const char *routine,
+                                pto_timed_t *timed) {
+    pto_timeline_t *timeline = reader->options->timeline;
+    char group[224];
+    if (!timeline || timed->rank < 0 || timed->rank >= PTO_TIMED_RANKS_MAX)
+        return PTO_OK;
+    if (timed->way == PTO_TIMED_SEND || timed->way == PTO_TIMED_RECEIVE)
+        routine = "message";
+    snprintf(group, sizeof group, "%s %s", communicator, routine);
+    timed->routine = pto_timeline_name(timeline, routine);
+    timed->group = timed->routine >= 0 ? pto_timeline_name(timeline, group) : -1;
+    timed->call = reader->last_kind;
+    return timed->group >= 0 && pto_timeline_add(timeline, timed)
+               ? PTO_OK
+               : pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for the times of calls");
 }
 
 static pto_status_t make_room(pto_recording_reader_t *reader, pto_recording_members_t *members,
@@ -195,14 +167,13 @@ static pto_status_t make_room(pto_recording_reader_t *reader, pto_recording_memb
 }
 
 int pto_recording_known_communicator(const pto_recording_reader_t *reader, const char *id) {
-    const pto_text_index_t *index = &reader->communicators;
-    return index->slots > 0 ? index->slot[slot_of(index, id)] - 1 : -1;
+    return pto_text_index_find(&reader->communicators, id);
 }
 
 pto_status_t pto_recording_communicator(pto_recording_reader_t *reader, const char *id, int64_t rank,
                                         int *number) {
     int before = reader->communicators.count;
-    *number = rank < MEMBERS_MAX ? find_or_add(&reader->communicators, id) : COMMUNICATORS_MAX;
+    *number = rank < MEMBERS_MAX ? pto_text_index_add(&reader->communicators, id) : COMMUNICATORS_MAX;
     if (*number >= COMMUNICATORS_MAX)
         return pto_recording_fail(reader, PTO_ERR_TOO_LARGE,
                                   "more than 65,536 communicators or 2^24 processes");
@@ -314,7 +285,7 @@ static int by_kind(const void *left, const void *right) {
 }
 
 /* Calls of communicators of one shape are one kind. */
-static pto_status_t join_kinds(pto_recording_reader_t *reader, pto_recording_t *trace) {
+static pto_status_t join_kinds(pto_recording_reader_t *reader, pto_recording_t *trace, int *call_of_kind) {
     int count = 0;
     for (int i = 0; i < reader->member_count; i++)
         reader->members[i].on_a_node = members_on_a_node(&reader->members[i], reader->options->gpus_per_node);
@@ -343,10 +314,24 @@ static pto_status_t join_kinds(pto_recording_reader_t *reader, pto_recording_t *
             last->measured_s += call->measured_s;
         } else
             trace->call[trace->count++] = *call;
+        call_of_kind[reader->kind[i].number] = trace->count - 1;
         if (strcmp(call->route, "nccl") == 0 || strcmp(call->route, "symm_mem") == 0)
             trace->on_gpu += call->times;
     }
     return PTO_OK;
+}
+
+static pto_status_t finish(pto_recording_reader_t *reader, size_t timed, pto_recording_t *trace) {
+    int *call_of_kind = malloc(((size_t)reader->kinds.count + 1) * sizeof *call_of_kind);
+    if (!call_of_kind)
+        return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for calls");
+    for (int i = 0; i < reader->kinds.count; i++)
+        call_of_kind[i] = -1;
+    pto_status_t status = join_kinds(reader, trace, call_of_kind);
+    if (status == PTO_OK && reader->options->timeline)
+        pto_timeline_renumber(reader->options->timeline, timed, call_of_kind);
+    free(call_of_kind);
+    return status;
 }
 
 /* --- the whole ------------------------------------------------------------------------------------------ */
@@ -411,7 +396,9 @@ static pto_status_t read_source(pto_source_t *source, const char *path,
                                      .trace = &made,
                                      .goal_rank = -1,
                                      .most_rank = -1,
+                                     .last_kind = -1,
                                      .err = err};
+    const size_t timed = options->timeline ? options->timeline->count : 0;
     pto_status_t status = read_any(&reader);
     if (source->status != PTO_OK)
         status = pto_recording_fail(&reader, source->status, "%s", source->reason);
@@ -420,11 +407,11 @@ static pto_status_t read_source(pto_source_t *source, const char *path,
     if (status == PTO_OK)
         status = check_job(&reader);
     if (status == PTO_OK)
-        status = join_kinds(&reader, &made);
+        status = finish(&reader, timed, &made);
     for (int i = 0; i < reader.member_count; i++)
         free(reader.members[i].has);
-    fini_index(&reader.communicators);
-    fini_index(&reader.kinds);
+    pto_text_index_fini(&reader.communicators);
+    pto_text_index_fini(&reader.kinds);
     free(reader.members);
     free(reader.kind);
     free(reader.launches.slot);

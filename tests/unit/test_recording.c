@@ -42,9 +42,9 @@ static void a_report_shows_the_shapes_of_its_communicators(void **state) {
     (void)state;
     pto_recording_t trace = read_file("tests/fixtures/report.csv", &four_a_node);
     const pto_recording_call_t expected[] = {
-        {PTO_COLLECTIVE_ALLREDUCE, 0, 1048576, 2, 4, 1, 3, 2850e-6, "mpi", 0},
-        {PTO_COLLECTIVE_ALLTOALL, 0, 16384, 1, 4, 1, 3, 300e-6, "three_step", 0},
-        {PTO_COLLECTIVE_ALLGATHER, 0, 4096, 2, 1, 4, 3, 90e-6, "mpi", 0},
+        {PTO_COLLECTIVE_ALLREDUCE, 0, 1048576, 2, 4, 1, 3, 2850e-6, "mpi", 0, 0, 0},
+        {PTO_COLLECTIVE_ALLTOALL, 0, 16384, 1, 4, 1, 3, 300e-6, "three_step", 0, 0, 0},
+        {PTO_COLLECTIVE_ALLGATHER, 0, 4096, 2, 1, 4, 3, 90e-6, "mpi", 0, 0, 0},
     };
     assert_int_equal(trace.format, PTO_RECORDING_CALLS);
     assert_int_equal(trace.rank, 0);
@@ -88,11 +88,11 @@ static void benchmarks_are_read_between_what_others_print(void **state) {
     options.nodes = 2;
     pto_recording_t trace = read_file("tests/fixtures/osu.txt", &options);
     const pto_recording_call_t osu[] = {
-        {PTO_COLLECTIVE_ALLREDUCE, 0, 8, 2, 4, 1, 1, 35.73e-6, "mpi", 0},
-        {PTO_COLLECTIVE_ALLREDUCE, 0, 65536, 2, 4, 1, 1, 107.38e-6, "mpi", 0},
-        {PTO_COLLECTIVE_ALLREDUCE, 0, 1048576, 2, 4, 1, 1, 848.07e-6, "mpi", 0},
-        {PTO_COLLECTIVE_ALLTOALL, 0, 1024, 2, 4, 1, 1, 40.1e-6, "mpi", 0},
-        {PTO_COLLECTIVE_ALLGATHERV, 0, 1024, 2, 4, 1, 1, 40.1e-6, "mpi", 0},
+        {PTO_COLLECTIVE_ALLREDUCE, 0, 8, 2, 4, 1, 1, 35.73e-6, "mpi", 0, 0, 0},
+        {PTO_COLLECTIVE_ALLREDUCE, 0, 65536, 2, 4, 1, 1, 107.38e-6, "mpi", 0, 0, 0},
+        {PTO_COLLECTIVE_ALLREDUCE, 0, 1048576, 2, 4, 1, 1, 848.07e-6, "mpi", 0, 0, 0},
+        {PTO_COLLECTIVE_ALLTOALL, 0, 1024, 2, 4, 1, 1, 40.1e-6, "mpi", 0, 0, 0},
+        {PTO_COLLECTIVE_ALLGATHERV, 0, 1024, 2, 4, 1, 1, 40.1e-6, "mpi", 0, 0, 0},
     };
     assert_int_equal(trace.count, 5);
     for (int i = 0; i < 5; i++)
@@ -101,8 +101,8 @@ static void benchmarks_are_read_between_what_others_print(void **state) {
     pto_recording_fini(&trace);
     trace = read_file("tests/fixtures/nccl-tests.txt", &four_a_node);
     const pto_recording_call_t nccl[] = {
-        {PTO_COLLECTIVE_ALLREDUCE, 0, 1024, 1, 2, 1, 1, 6.1e-6, "nccl", 0},
-        {PTO_COLLECTIVE_ALLREDUCE, 0, 1048576, 1, 2, 1, 1, 13.5e-6, "nccl", 0},
+        {PTO_COLLECTIVE_ALLREDUCE, 0, 1024, 1, 2, 1, 1, 6.1e-6, "nccl", 0, 0, 0},
+        {PTO_COLLECTIVE_ALLREDUCE, 0, 1048576, 1, 2, 1, 1, 13.5e-6, "nccl", 0, 0, 0},
     };
     assert_int_equal(trace.count, 2);
     for (int i = 0; i < 2; i++)
@@ -204,7 +204,8 @@ static void sizes_of_blocks_are_divided_among_the_processes(void **state) {
     pto_error_t err = {0};
     options.collective = PTO_COLLECTIVE_ALLGATHER;
     assert_int_equal(pto_recording_parse(text, sizeof text - 1, "n.txt", &options, &trace, &err), PTO_OK);
-    const pto_recording_call_t expected = {PTO_COLLECTIVE_ALLGATHER, 0, 1024, 1, 4, 1, 1, 9e-6, "nccl", 0};
+    const pto_recording_call_t expected = {
+        PTO_COLLECTIVE_ALLGATHER, 0, 1024, 1, 4, 1, 1, 9e-6, "nccl", 0, 0, 0};
     assert_int_equal(trace.count, 1);
     assert_call(&trace, 0, &expected);
     pto_recording_fini(&trace);

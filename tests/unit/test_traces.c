@@ -50,13 +50,13 @@ static void assert_calls(const pto_recording_t *trace, const pto_recording_call_
 
 static const pto_recording_call_t kineto[] = {
     /* four on a node, also by symmetric memory */
-    {PTO_COLLECTIVE_ALLREDUCE, 0, 1048576, 1, 4, 1, 1, 15e-6, "symm_mem", 0},
-    {PTO_COLLECTIVE_ALLREDUCE, 0, 8388608, 1, 4, 1, 2, 200e-6, "nccl", 0},
-    {PTO_COLLECTIVE_ALLTOALLV, 0, 16384, 2, 4, 1, 1, 90e-6, "nccl", 0},
+    {PTO_COLLECTIVE_ALLREDUCE, 0, 1048576, 1, 4, 1, 1, 15e-6, "symm_mem", 0, 0, 0},
+    {PTO_COLLECTIVE_ALLREDUCE, 0, 8388608, 1, 4, 1, 2, 200e-6, "nccl", 0, 0, 0},
+    {PTO_COLLECTIVE_ALLTOALLV, 0, 16384, 2, 4, 1, 1, 90e-6, "nccl", 0, 0, 0},
     /* ranks 1 and 5, as listed and by start and stride: one of four pairs of a node */
-    {PTO_COLLECTIVE_ALLGATHER, 0, 4000000, 2, 1, 4, 1, 200e-6, "nccl", 0},
-    {PTO_COLLECTIVE_PAIR, PTO_LEVEL_OFF_NODE, 1048576, 2, 1, 1, 1, 45e-6, "nccl", 0},
-    {PTO_COLLECTIVE_REDUCE_SCATTER, 0, 4000000, 2, 1, 4, 1, 250e-6, "nccl", 0},
+    {PTO_COLLECTIVE_ALLGATHER, 0, 4000000, 2, 1, 4, 1, 200e-6, "nccl", 0, 0, 0},
+    {PTO_COLLECTIVE_PAIR, PTO_LEVEL_OFF_NODE, 1048576, 2, 1, 1, 1, 45e-6, "nccl", 0, 0, 0},
+    {PTO_COLLECTIVE_REDUCE_SCATTER, 0, 4000000, 2, 1, 4, 1, 250e-6, "nccl", 0, 0, 0},
 };
 
 static void kineto_shows_kernels_with_their_process_groups(void **state) {
@@ -107,7 +107,7 @@ static void launches_count_where_there_are_no_kernels(void **state) {
         "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"record_param_comms\",\"dur\":9,\"args\":{"
         "\"Collective name\":\"allreduce\",\"In msg nelems\":256,\"Group size\":8,\"dtype\":\"Float\"}}]";
     static const pto_recording_call_t expected[] = {
-        {PTO_COLLECTIVE_ALLREDUCE, 0, 1024, 2, 4, 1, 1, 0, "nccl", 0}};
+        {PTO_COLLECTIVE_ALLREDUCE, 0, 1024, 2, 4, 1, 1, 0, "nccl", 0, 0, 0}};
     pto_recording_t trace;
     pto_error_t err = {0};
     assert_int_equal(pto_recording_parse(text, sizeof text - 1, "t", &four_a_node, &trace, &err), PTO_OK);
@@ -125,7 +125,7 @@ static void a_group_is_known_by_its_first_rank_and_stride(void **state) {
                                "Name\":\"g\",\"Process Group Ranks\":"
                                "\"[1, ...]\",\"Global rank start\":1,\"Global rank stride\":4}}]";
     static const pto_recording_call_t expected[] = {
-        {PTO_COLLECTIVE_ALLGATHER, 0, 64, 3, 1, 4, 1, 5e-6, "nccl", 0}};
+        {PTO_COLLECTIVE_ALLGATHER, 0, 64, 3, 1, 4, 1, 5e-6, "nccl", 0, 0, 0}};
     pto_recording_t trace;
     pto_error_t err = {0};
     assert_int_equal(pto_recording_parse(text, sizeof text - 1, "t", &four_a_node, &trace, &err), PTO_OK);
@@ -136,10 +136,10 @@ static void a_group_is_known_by_its_first_rank_and_stride(void **state) {
 static void the_inspector_shows_one_process(void **state) {
     (void)state;
     static const pto_recording_call_t expected[] = {
-        {PTO_COLLECTIVE_ALLREDUCE, 0, 1048576, 2, 4, 1, 2, 120e-6, "nccl", 0},
-        {PTO_COLLECTIVE_ALLGATHER, 0, 4096, 1, 4, 1, 1, 12e-6, "nccl", 0},
-        {PTO_COLLECTIVE_PAIR, PTO_LEVEL_OFF_NODE, 32768, 2, 1, 1, 1, 9e-6, "nccl", 0},
-        {PTO_COLLECTIVE_REDUCE_SCATTER, 0, 65536, 2, 4, 1, 1, 40e-6, "nccl", 0},
+        {PTO_COLLECTIVE_ALLREDUCE, 0, 1048576, 2, 4, 1, 2, 120e-6, "nccl", 0, 0, 0},
+        {PTO_COLLECTIVE_ALLGATHER, 0, 4096, 1, 4, 1, 1, 12e-6, "nccl", 0, 0, 0},
+        {PTO_COLLECTIVE_PAIR, PTO_LEVEL_OFF_NODE, 32768, 2, 1, 1, 1, 9e-6, "nccl", 0, 0, 0},
+        {PTO_COLLECTIVE_REDUCE_SCATTER, 0, 65536, 2, 4, 1, 1, 40e-6, "nccl", 0, 0, 0},
     };
     pto_recording_t trace = read_with("tests/fixtures/traces/nccl-inspector.jsonl", &four_a_node);
     assert_int_equal(trace.format, PTO_RECORDING_NCCL_INSPECTOR);
@@ -153,7 +153,7 @@ static void the_inspector_says_how_many_nodes_there_are(void **state) {
     static const char text[] = "{\"header\":{\"rank\":0,\"n_ranks\":8,\"nnodes\":4},\"coll_perf\":{\"coll\":"
                                "\"AlltoAll\",\"coll_msg_size_bytes\":64,\"coll_exec_time_us\":5}}\n";
     static const pto_recording_call_t expected[] = {
-        {PTO_COLLECTIVE_ALLTOALL, 0, 64, 4, 2, 1, 1, 5e-6, "nccl", 0}};
+        {PTO_COLLECTIVE_ALLTOALL, 0, 64, 4, 2, 1, 1, 5e-6, "nccl", 0, 0, 0}};
     pto_recording_t trace;
     pto_error_t err = {0};
     assert_int_equal(pto_recording_parse(text, sizeof text - 1, "t", &four_a_node, &trace, &err), PTO_OK);
@@ -189,17 +189,17 @@ static void chakra_is_read_from_protobuf_and_from_json(void **state) {
     (void)state;
     pto_recording_options_t options = four_a_node;
     static const pto_recording_call_t protobuf[] = {
-        {PTO_COLLECTIVE_ALLREDUCE, 0, 1048576, 2, 4, 1, 1, 57e-6, "nccl", 0},
-        {PTO_COLLECTIVE_ALLTOALL, 0, 131072, 2, 4, 1, 1, 0, "mpi", 0},
-        {PTO_COLLECTIVE_PAIR, PTO_LEVEL_ON_SOCKET, 131072, 1, 2, 1, 1, 0, "mpi", 0},
-        {PTO_COLLECTIVE_PAIR, PTO_LEVEL_OFF_NODE, 131072, 2, 1, 1, 1, 0, "mpi", 0},
+        {PTO_COLLECTIVE_ALLREDUCE, 0, 1048576, 2, 4, 1, 1, 57e-6, "nccl", 0, 0, 0},
+        {PTO_COLLECTIVE_ALLTOALL, 0, 131072, 2, 4, 1, 1, 0, "mpi", 0, 0, 0},
+        {PTO_COLLECTIVE_PAIR, PTO_LEVEL_ON_SOCKET, 131072, 1, 2, 1, 1, 0, "mpi", 0, 0, 0},
+        {PTO_COLLECTIVE_PAIR, PTO_LEVEL_OFF_NODE, 131072, 2, 1, 1, 1, 0, "mpi", 0, 0, 0},
     };
     static const pto_recording_call_t graph[] = {
-        {PTO_COLLECTIVE_ALLREDUCE, 0, 1048576, 2, 4, 1, 1, 57e-6, "nccl", 0},
-        {PTO_COLLECTIVE_PAIR, PTO_LEVEL_OFF_NODE, 65536, 2, 1, 1, 1, 0, "mpi", 0},
+        {PTO_COLLECTIVE_ALLREDUCE, 0, 1048576, 2, 4, 1, 1, 57e-6, "nccl", 0, 0, 0},
+        {PTO_COLLECTIVE_PAIR, PTO_LEVEL_OFF_NODE, 65536, 2, 1, 1, 1, 0, "mpi", 0, 0, 0},
     };
     static const pto_recording_call_t records[] = {
-        {PTO_COLLECTIVE_ALLGATHER, 0, 8192, 1, 4, 1, 1, 44e-6, "nccl", 0}};
+        {PTO_COLLECTIVE_ALLGATHER, 0, 8192, 1, 4, 1, 1, 44e-6, "nccl", 0, 0, 0}};
     options.nodes = 2;
     pto_recording_t trace = read_with("tests/fixtures/traces/chakra.2.et", &options);
     assert_int_equal(trace.format, PTO_RECORDING_CHAKRA);
@@ -218,8 +218,8 @@ static void chakra_is_read_from_protobuf_and_from_json(void **state) {
 static void pytorch_execution_traces_of_both_schemas_are_read(void **state) {
     (void)state;
     static const pto_recording_call_t expected[] = {
-        {PTO_COLLECTIVE_ALLREDUCE, 0, 512, 2, 4, 1, 1, 0, "nccl", 0},
-        {PTO_COLLECTIVE_REDUCE_SCATTER, 0, 4096, 1, 4, 1, 1, 0, "nccl", 0},
+        {PTO_COLLECTIVE_ALLREDUCE, 0, 512, 2, 4, 1, 1, 0, "nccl", 0, 0, 0},
+        {PTO_COLLECTIVE_REDUCE_SCATTER, 0, 4096, 1, 4, 1, 1, 0, "nccl", 0, 0, 0},
     };
     pto_recording_t trace = read_with("tests/fixtures/traces/pytorch-et.json", &four_a_node);
     assert_int_equal(trace.format, PTO_RECORDING_PYTORCH_ET);
@@ -230,12 +230,12 @@ static void pytorch_execution_traces_of_both_schemas_are_read(void **state) {
 static void liballprof_shows_calls_with_the_arguments_of_mpi(void **state) {
     (void)state;
     static const pto_recording_call_t expected[] = {
-        {PTO_COLLECTIVE_ALLREDUCE, 0, 4, 2, 4, 1, 1, 30e-6, "mpi", 0},
-        {PTO_COLLECTIVE_ALLTOALL, 0, 128, 2, 4, 1, 1, 90e-6, "mpi", 0},
-        {PTO_COLLECTIVE_BROADCAST, 0, 32768, 2, 4, 1, 1, 50e-6, "mpi", 0},
-        {PTO_COLLECTIVE_ALLGATHER, 0, 80, 1, 4, 1, 1, 12e-6, "mpi", 0},
-        {PTO_COLLECTIVE_PAIR, PTO_LEVEL_ON_SOCKET, 36000, 1, 2, 1, 1, 40e-6, "mpi", 0},
-        {PTO_COLLECTIVE_PAIR, PTO_LEVEL_OFF_NODE, 36000, 2, 1, 1, 1, 0, "mpi", 0}, /* MPI_Irecv */
+        {PTO_COLLECTIVE_ALLREDUCE, 0, 4, 2, 4, 1, 1, 30e-6, "mpi", 0, 0, 0},
+        {PTO_COLLECTIVE_ALLTOALL, 0, 128, 2, 4, 1, 1, 90e-6, "mpi", 0, 0, 0},
+        {PTO_COLLECTIVE_BROADCAST, 0, 32768, 2, 4, 1, 1, 50e-6, "mpi", 0, 0, 0},
+        {PTO_COLLECTIVE_ALLGATHER, 0, 80, 1, 4, 1, 1, 12e-6, "mpi", 0, 0, 0},
+        {PTO_COLLECTIVE_PAIR, PTO_LEVEL_ON_SOCKET, 36000, 1, 2, 1, 1, 40e-6, "mpi", 0, 0, 0},
+        {PTO_COLLECTIVE_PAIR, PTO_LEVEL_OFF_NODE, 36000, 2, 1, 1, 1, 0, "mpi", 0, 0, 0}, /* MPI_Irecv */
     };
     pto_recording_t trace = read_with("tests/fixtures/traces/liballprof.txt", &four_a_node);
     assert_int_equal(trace.format, PTO_RECORDING_ALLPROF);
@@ -261,16 +261,16 @@ static void liballprof_finds_the_arguments_of_each_routine(void **state) {
                                "MPI_Sendrecv:1:91:3:7,8,8:7:92:93:94:7,9,9:95:96:5,0,8:97:2\n"
                                "MPI_Alltoallv:1:91:92:93:2\n";
     static const pto_recording_call_t expected[] = {
-        {PTO_COLLECTIVE_ALLREDUCE, 0, 24, 2, 4, 1, 1, 1e-6, "mpi", 0},
-        {PTO_COLLECTIVE_ALLTOALL, 0, 24, 2, 4, 1, 1, 1e-6, "mpi", 0},
-        {PTO_COLLECTIVE_REDUCE, 0, 24, 2, 4, 1, 1, 1e-6, "mpi", 0},
-        {PTO_COLLECTIVE_BROADCAST, 0, 24, 2, 4, 1, 1, 1e-6, "mpi", 0},
-        {PTO_COLLECTIVE_ALLGATHER, 0, 24, 2, 4, 1, 1, 1e-6, "mpi", 0},
-        {PTO_COLLECTIVE_PAIR, PTO_LEVEL_OFF_NODE, 24, 2, 1, 1, 1, 0, "mpi",
+        {PTO_COLLECTIVE_ALLREDUCE, 0, 24, 2, 4, 1, 1, 1e-6, "mpi", 0, 0, 0},
+        {PTO_COLLECTIVE_ALLTOALL, 0, 24, 2, 4, 1, 1, 1e-6, "mpi", 0, 0, 0},
+        {PTO_COLLECTIVE_REDUCE, 0, 24, 2, 4, 1, 1, 1e-6, "mpi", 0, 0, 0},
+        {PTO_COLLECTIVE_BROADCAST, 0, 24, 2, 4, 1, 1, 1e-6, "mpi", 0, 0, 0},
+        {PTO_COLLECTIVE_ALLGATHER, 0, 24, 2, 4, 1, 1, 1e-6, "mpi", 0, 0, 0},
+        {PTO_COLLECTIVE_PAIR, PTO_LEVEL_OFF_NODE, 24, 2, 1, 1, 1, 0, "mpi", 0, 0,
          0}, /* without a time: MPI_Isend */
-        {PTO_COLLECTIVE_PAIR, PTO_LEVEL_OFF_NODE, 24, 2, 1, 1, 3, 3e-6, "mpi", 0},
-        {PTO_COLLECTIVE_GATHER, 0, 24, 2, 4, 1, 1, 1e-6, "mpi", 0},
-        {PTO_COLLECTIVE_SCATTER, 0, 24, 2, 4, 1, 1, 1e-6, "mpi", 0},
+        {PTO_COLLECTIVE_PAIR, PTO_LEVEL_OFF_NODE, 24, 2, 1, 1, 3, 3e-6, "mpi", 0, 0, 0},
+        {PTO_COLLECTIVE_GATHER, 0, 24, 2, 4, 1, 1, 1e-6, "mpi", 0, 0, 0},
+        {PTO_COLLECTIVE_SCATTER, 0, 24, 2, 4, 1, 1, 1e-6, "mpi", 0, 0, 0},
     };
     pto_recording_t trace;
     pto_error_t err = {0};
@@ -283,11 +283,11 @@ static void liballprof_finds_the_arguments_of_each_routine(void **state) {
 static void goal_shows_the_messages_of_one_rank(void **state) {
     (void)state;
     static const pto_recording_call_t of_0[] = {
-        {PTO_COLLECTIVE_PAIR, PTO_LEVEL_ON_SOCKET, 1024, 1, 2, 1, 1, 0, "mpi", 0},
-        {PTO_COLLECTIVE_PAIR, PTO_LEVEL_ON_NODE, 4096, 1, 2, 1, 2, 0, "mpi", 0},
+        {PTO_COLLECTIVE_PAIR, PTO_LEVEL_ON_SOCKET, 1024, 1, 2, 1, 1, 0, "mpi", 0, 0, 0},
+        {PTO_COLLECTIVE_PAIR, PTO_LEVEL_ON_NODE, 4096, 1, 2, 1, 2, 0, "mpi", 0, 0, 0},
     };
     static const pto_recording_call_t of_3[] = {
-        {PTO_COLLECTIVE_PAIR, PTO_LEVEL_ON_NODE, 4096, 1, 2, 1, 1, 0, "mpi", 0}};
+        {PTO_COLLECTIVE_PAIR, PTO_LEVEL_ON_NODE, 4096, 1, 2, 1, 1, 0, "mpi", 0, 0, 0}};
     pto_recording_options_t options = four_a_node;
     pto_recording_t trace = read_with("tests/fixtures/traces/messages.goal", &options);
     assert_int_equal(trace.format, PTO_RECORDING_GOAL);

@@ -35,6 +35,13 @@ const char *pto_recording_format_word(pto_recording_format_t format);
 /* The part of a file that has been read, from 0 to 1; called every 64 KiB. */
 typedef void (*pto_recording_progress_t)(void *context, double part);
 
+/* When each process of a job was in each call, as the files of all of them say. */
+typedef struct pto_timeline pto_timeline_t;
+
+/* NULL: out of memory. */
+pto_timeline_t *pto_timeline_create(void);
+void pto_timeline_destroy(pto_timeline_t *timeline);
+
 /* How to read what a file does not say. */
 typedef struct {
     pto_recording_format_t format;
@@ -50,6 +57,8 @@ typedef struct {
     bool refuses_unused;         /* rank, nodes and collective where the format has no use for them */
     /* Of the unpacked file, with 16 more for each line, value and message; 0: what takes about a minute. */
     int64_t limit_bytes;
+    pto_timeline_t
+        *timeline; /* takes the times of the file's processes, besides those of others; NULL: none */
     pto_recording_progress_t progress; /* NULL: none */
     void *context;
 } pto_recording_options_t;
@@ -68,6 +77,9 @@ typedef struct {
     double measured_s;                   /* of all; 0: unknown */
     char route[PTO_RECORDING_ROUTE_MAX]; /* a strategy, or "mpi" */
     int64_t messages;                    /* at once, of PTO_COLLECTIVE_MESSAGES; else 0 */
+    /* pto_delays_find: those of them whose last process's arrival is known, and their times after it. */
+    int64_t compared;
+    double transfer_s;
 } pto_recording_call_t;
 
 /* Calls that are not among them. */
@@ -111,6 +123,47 @@ pto_status_t pto_recording_parse(const char *text, size_t text_size, const char 
                                  const pto_recording_options_t *options, pto_recording_t *trace,
                                  pto_error_t *err);
 void pto_recording_fini(pto_recording_t *trace);
+
+/* --- who makes others wait ------------------------------------------------------------------------------ */
+
+typedef enum {
+    PTO_DELAY_LATE,       /* a process or node that others wait for */
+    PTO_DELAY_SLOW,       /* a node whose transfers take longer than those of others */
+    PTO_DELAY_SLOW_LINK,  /* the same of a link between two nodes, or two processes of a node */
+    PTO_DELAY_SLOW_AMONG, /* a link or node among several: calls don't tell which */
+    PTO_DELAY_CAUSES
+} pto_delay_cause_t;
+
+enum { PTO_DELAY_PLACES_MAX = 16 };
+
+typedef struct {
+    pto_delay_cause_t cause;
+    bool is_node; /* its places are nodes, else processes */
+    int place_count;
+    int64_t place[PTO_DELAY_PLACES_MAX];
+    int64_t calls;  /* that were compared */
+    int64_t last;   /* of these, those in which it came last */
+    double late_s;  /* the median, behind the median of the others */
+    double noise_s; /* how much arrivals of one process vary */
+    double ratio;   /* slow: the time of its transfers, by that of equal ones elsewhere */
+} pto_delay_t;
+
+/* Free with pto_delays_fini. */
+typedef struct {
+    int64_t procs;
+    int64_t calls; /* that all their processes show */
+    bool is_cut;   /* later calls were left out */
+    int count;
+    pto_delay_t *delay;
+} pto_delays_t;
+
+/* Which processes, nodes and links make others wait, or take longer than their like. The times after the last
+ * process's arrival are added to the calls of the recording, which was read first. Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_delays_find(pto_timeline_t *timeline, const pto_recording_options_t *options,
+                             pto_recording_t *trace, pto_delays_t *delays, pto_error_t *err);
+void pto_delays_fini(pto_delays_t *delays);
+/* "late", "slow", "slow link", "slow among" */
+const char *pto_delay_cause_name(pto_delay_cause_t cause);
 
 /* Add measured collectives from collectives.csv (portolan/collectives.h) or, where the path ends in
  * ":NODESxGPUS" or ":NODESxGPUS:COLLECTIVE", from the output of a benchmark of MPI (strategy cuda_aware, or

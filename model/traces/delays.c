@@ -1,0 +1,437 @@
+/* Which processes, nodes and links make others wait: matches the calls of all processes, and brings their
+ * clocks together.
+ *
+ * The clocks of nodes differ, and those of calls.csv start with each process. A process leaves a call in
+ * which each waits for all others at about the same time as they do, whoever came last; so the offset of its
+ * clock is the median of what its ends differ from the others', among the calls that take least, in which a
+ * slow link shows least. A drift is the resistant line's (Tukey, Exploratory Data Analysis, 1977, chapter 5):
+ * from the medians of the first and of the last third. */
+#include "delays.h"
+
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double pto_comparison_time(const pto_comparison_t *comparison, const pto_timed_t *timed, double seconds) {
+    const pto_process_clock_t *clock = &comparison->clock[timed->rank];
+    if (timed->is_bare)
+        return seconds;
+    return seconds - clock->offset_s - clock->drift * (seconds - clock->middle_s);
+}
+
+int pto_item_compare(const void *left, const void *right) {
+    const pto_item_t *a = left, *b = right;
+    if (a->place != b->place)
+        return a->place < b->place ? -1 : 1;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+double pto_item_median(pto_item_t *item, size_t count) {
+    const size_t stride = sizeof *item / sizeof item->value;
+    double *value = &item->value;
+    _Static_assert(sizeof *item % sizeof item->value == 0, "values are taken with a stride");
+    if (count == 0)
+        return 0;
+    return gsl_stats_median(value, stride, count);
+}
+
+double pto_item_spread(const pto_item_t *item, size_t count, double middle, double *scratch) {
+    static const double normal = 1.4826; /* of a median absolute deviation */
+    for (size_t i = 0; i < count; i++)
+        scratch[i] = fabs(item[i].value - middle);
+    return count > 0 ? normal * gsl_stats_median(scratch, 1, count) : 0;
+}
+
+bool pto_delays_add(pto_delays_t *delays, const pto_delay_t *delay) {
+    pto_delay_t *grown = realloc(delays->delay, ((size_t)delays->count + 1) * sizeof *grown);
+    if (!grown)
+        return false;
+    delays->delay = grown;
+    grown[delays->count++] = *delay;
+    return true;
+}
+
+/* --- calls that belong together ------------------------------------------------------------------------- */
+
+static bool is_message(const pto_timed_t *timed) {
+    return timed->way == PTO_TIMED_SEND || timed->way == PTO_TIMED_RECEIVE;
+}
+
+/* Calls with the same key follow each other in the same order on all their processes: collectives of one
+ * group, and messages of one sender, receiver and tag. */
+enum { KEYS = 4 };
+
+static void key_of(const pto_timed_t *timed, int32_t key[KEYS]) {
+    const bool is_send = timed->way == PTO_TIMED_SEND;
+    key[0] = timed->group;
+    key[1] = is_message(timed) ? (is_send ? timed->rank : timed->peer) : -1;
+    key[2] = is_message(timed) ? (is_send ? timed->peer : timed->rank) : -1;
+    key[3] = is_message(timed) ? timed->tag : -1;
+}
+
+static int compare_keys(const pto_timed_t *a, const pto_timed_t *b) {
+    int32_t left[KEYS], right[KEYS];
+    key_of(a, left);
+    key_of(b, right);
+    for (int i = 0; i < KEYS; i++)
+        if (left[i] != right[i])
+            return left[i] < right[i] ? -1 : 1;
+    return 0;
+}
+
+/* Each process's calls of a key, in their order. */
+static int by_process(const void *left, const void *right) {
+    const pto_timed_t *a = left, *b = right;
+    int order = compare_keys(a, b);
+    if (order == 0)
+        order = (a->way > b->way) - (a->way < b->way);
+    if (order == 0)
+        order = (a->rank > b->rank) - (a->rank < b->rank);
+    return order != 0 ? order : (a->order > b->order) - (a->order < b->order);
+}
+
+/* The processes of each call of a key; of a message, its sender first. */
+static int by_call(const void *left, const void *right) {
+    const pto_timed_t *a = left, *b = right;
+    int order = compare_keys(a, b);
+    if (order == 0)
+        order = (a->number > b->number) - (a->number < b->number);
+    if (order == 0)
+        order = (a->way > b->way) - (a->way < b->way);
+    return order != 0 ? order : (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+static void number_calls(pto_timeline_t *timeline) {
+    pto_timed_t *timed = timeline->timed;
+    qsort(timed, timeline->count, sizeof *timed, by_process);
+    for (size_t i = 0; i < timeline->count; i++) {
+        const pto_timed_t *last = i > 0 ? &timed[i - 1] : NULL;
+        const bool follows = last && compare_keys(last, &timed[i]) == 0 && last->rank == timed[i].rank &&
+                             last->way == timed[i].way;
+        timed[i].number = follows ? last->number + 1 : 0;
+    }
+    qsort(timed, timeline->count, sizeof *timed, by_call);
+}
+
+/* Whether these are all processes of one call. */
+static bool is_whole(const pto_timed_t *timed, size_t count) {
+    if (count < 2)
+        return false;
+    if (is_message(timed))
+        return count == 2 && timed[0].way == PTO_TIMED_SEND && timed[1].way == PTO_TIMED_RECEIVE &&
+               timed[0].rank != timed[1].rank && !timed[1].has_no_end;
+    for (size_t i = 0; i < count; i++)
+        if (timed[i].procs != (int32_t)count || timed[i].is_bare != timed[0].is_bare ||
+            (i > 0 && timed[i].rank == timed[i - 1].rank))
+            return false;
+    return true;
+}
+
+/* Messages of a key are left out if sends and receives differ in number: some were received by a call that
+ * names no source or tag. */
+static bool is_paired(const pto_timed_t *timed, size_t count) {
+    size_t sends = 0;
+    for (size_t i = 0; i < count; i++)
+        sends += timed[i].way == PTO_TIMED_SEND;
+    return !is_message(timed) || 2 * sends == count;
+}
+
+static void match(const pto_timeline_t *timeline, pto_comparison_t *comparison) {
+    const pto_timed_t *timed = timeline->timed;
+    for (size_t first = 0, end; first < timeline->count; first = end) {
+        for (end = first; end < timeline->count && compare_keys(&timed[first], &timed[end]) == 0;)
+            end++;
+        for (size_t i = first, next; i < end && is_paired(&timed[first], end - first); i = next) {
+            for (next = i; next < end && timed[next].number == timed[i].number;)
+                next++;
+            if (is_whole(&timed[i], next - i))
+                comparison->matched[comparison->count++] =
+                    (pto_matched_t){.timed = &timed[i], .procs = (int)(next - i), .transfer_s = -1};
+        }
+    }
+}
+
+/* --- clocks --------------------------------------------------------------------------------------------- */
+
+static double shortest(const pto_matched_t *matched) {
+    double least_s = HUGE_VAL;
+    for (int i = 0; i < matched->procs; i++)
+        least_s = fmin(least_s, matched->timed[i].end_s - matched->timed[i].begin_s);
+    return least_s;
+}
+
+/* How well a kind of call serves to bring clocks together: those of all processes best, those in which each
+ * waits for all others before those with a root. */
+enum { WORTH_MOST = 3 };
+
+static int worth_of(const pto_comparison_t *comparison, const pto_matched_t *matched) {
+    if (is_message(matched->timed) || matched->timed->is_bare)
+        return 0;
+    if (matched->timed->way != PTO_TIMED_BY_ALL)
+        return 1;
+    return matched->procs < comparison->procs ? WORTH_MOST - 1 : WORTH_MOST;
+}
+
+/* The end of the group of calls that begins at `first`, and the time that half of them stay below. */
+static size_t group_end(const pto_comparison_t *comparison, size_t first, double *scratch, double *median_s) {
+    const pto_matched_t *matched = comparison->matched;
+    size_t end = first;
+    for (; end < comparison->count && matched[end].timed->group == matched[first].timed->group; end++)
+        scratch[end - first] = shortest(&matched[end]);
+    *median_s = gsl_stats_median(scratch, 1, end - first);
+    return end;
+}
+
+/* The time of the calls of all processes that take least; HUGE_VAL: there are not enough. */
+static double least_of_all(const pto_comparison_t *comparison, double *scratch) {
+    enum { CALLS_MIN = 8 };
+    double least_s = HUGE_VAL, median_s;
+    for (size_t first = 0, end; first < comparison->count; first = end) {
+        end = group_end(comparison, first, scratch, &median_s);
+        if (end - first >= CALLS_MIN && worth_of(comparison, &comparison->matched[first]) == WORTH_MOST)
+            least_s = fmin(least_s, median_s);
+    }
+    return least_s;
+}
+
+/* Mark the calls that bring clocks together: those of the group of all processes that takes least or, where
+ * there is none, the half that takes least of each group of most worth. */
+static void choose(pto_comparison_t *comparison, bool *is_chosen, double *scratch) {
+    const double least_s = least_of_all(comparison, scratch);
+    double median_s;
+    int most = 0;
+    for (size_t i = 0; i < comparison->count; i++) {
+        const int worth = worth_of(comparison, &comparison->matched[i]);
+        most = worth > most ? worth : most;
+    }
+    if (most == WORTH_MOST && least_s == HUGE_VAL)
+        most--;
+    for (size_t first = 0, end; first < comparison->count; first = end) {
+        const int worth = worth_of(comparison, &comparison->matched[first]);
+        end = group_end(comparison, first, scratch, &median_s);
+        if (worth == 0 || worth < most || (most == WORTH_MOST && median_s > least_s))
+            continue;
+        comparison->leaving_s = fmax(comparison->leaving_s, median_s);
+        for (size_t i = first; i < end; i++)
+            is_chosen[i] = most == WORTH_MOST || shortest(&comparison->matched[i]) <= median_s;
+    }
+}
+
+/* The median of the ends of the processes whose clocks are known; false: there are none. */
+static bool median_end(const pto_comparison_t *comparison, const pto_matched_t *matched, double *scratch,
+                       double *end_s) {
+    size_t count = 0;
+    for (int i = 0; i < matched->procs; i++)
+        if (comparison->clock[matched->timed[i].rank].is_known)
+            scratch[count++] = pto_comparison_time(comparison, &matched->timed[i], matched->timed[i].end_s);
+    *end_s = count > 0 ? gsl_stats_median(scratch, 1, count) : 0;
+    return count > 0;
+}
+
+/* The line of one process. `item` has its ends, and what they differ by. */
+static void fit_clock(pto_process_clock_t *clock, pto_item_t *item, size_t count, double *scratch) {
+    enum { DRIFT_COUNT_MIN = 12 };
+    const size_t third = count / 3;
+    double level[2] = {0, 0}, at[2];
+    clock->middle_s = item[count / 2].at;
+    clock->drift = 0;
+    if (count >= DRIFT_COUNT_MIN && item[count - 1].at > item[0].at) {
+        for (int i = 0; i < 2; i++) {
+            pto_item_t *from = i == 0 ? item : item + count - third;
+            for (size_t k = 0; k < third; k++)
+                scratch[k] = from[k].value;
+            level[i] = gsl_stats_median(scratch, 1, third);
+            at[i] = from[third / 2].at;
+        }
+        if (at[1] > at[0])
+            clock->drift = (level[1] - level[0]) / (at[1] - at[0]);
+    }
+    for (size_t k = 0; k < count; k++)
+        scratch[k] = item[k].value - clock->drift * (item[k].at - clock->middle_s);
+    clock->offset_s = gsl_stats_median(scratch, 1, count);
+    for (size_t k = 0; k < count; k++)
+        scratch[k] = fabs(item[k].value - clock->drift * (item[k].at - clock->middle_s) - clock->offset_s);
+    clock->noise_s = gsl_stats_median(scratch, 1, count);
+    clock->is_known = true;
+}
+
+/* Fit the clocks of all processes that have calls with processes whose clocks are known. Returns whether
+ * there are new ones. */
+static bool fit_clocks(pto_comparison_t *comparison, const bool *is_chosen, int part, pto_item_t *item,
+                       double *scratch) {
+    size_t count = 0;
+    bool found = false;
+    for (size_t i = 0; i < comparison->count; i++) {
+        const pto_matched_t *matched = &comparison->matched[i];
+        double end_s;
+        if (!is_chosen[i] || !median_end(comparison, matched, scratch, &end_s))
+            continue;
+        for (int k = 0; k < matched->procs; k++) {
+            const double own_s = matched->timed[k].end_s;
+            item[count++] = (pto_item_t){matched->timed[k].rank, own_s, own_s - end_s};
+        }
+    }
+    qsort(item, count, sizeof *item, pto_item_compare);
+    for (size_t first = 0, end; first < count; first = end) {
+        pto_process_clock_t *clock = &comparison->clock[item[first].place];
+        for (end = first; end < count && item[end].place == item[first].place;)
+            end++;
+        if (!clock->is_known)
+            clock->part = part;
+        found = found || !clock->is_known;
+        fit_clock(clock, item + first, end - first, scratch);
+    }
+    return found;
+}
+
+/* From one process to all that it has calls with, and on; then a few times all by all. */
+static void bring_clocks_together(pto_comparison_t *comparison, bool *is_chosen, pto_item_t *item,
+                                  double *scratch) {
+    enum { PARTS_MAX = 64, ROUNDS = 4 };
+    choose(comparison, is_chosen, scratch);
+    for (int part = 0, first = 0; part < PARTS_MAX; part++) {
+        while (first < comparison->procs && comparison->clock[first].is_known)
+            first++;
+        if (first == comparison->procs)
+            break;
+        comparison->clock[first] = (pto_process_clock_t){.is_known = true, .part = part};
+        while (fit_clocks(comparison, is_chosen, part, item, scratch))
+            ;
+    }
+    for (int round = 0; round < ROUNDS; round++)
+        fit_clocks(comparison, is_chosen, 0, item, scratch);
+}
+
+/* --- arrivals and transfers ----------------------------------------------------------------------------- */
+
+bool pto_is_awaited(const pto_timed_t *timed) {
+    return timed->way == PTO_TIMED_BY_ALL || timed->way == PTO_TIMED_SEND ||
+           (timed->way == PTO_TIMED_FROM_ROOT && timed->rank == timed->peer) ||
+           (timed->way == PTO_TIMED_TO_ROOT && timed->rank != timed->peer);
+}
+
+static bool has_same_clock(const pto_comparison_t *comparison, const pto_timed_t *a, const pto_timed_t *b) {
+    const pto_process_clock_t *one = &comparison->clock[a->rank], *other = &comparison->clock[b->rank];
+    return a->is_bare || (one->is_known && other->is_known && one->part == other->part);
+}
+
+static bool waits(const pto_timed_t *timed) {
+    return timed->way == PTO_TIMED_BY_ALL || timed->way == PTO_TIMED_RECEIVE ||
+           (timed->way == PTO_TIMED_FROM_ROOT && timed->rank != timed->peer) ||
+           (timed->way == PTO_TIMED_TO_ROOT && timed->rank == timed->peer);
+}
+
+/* When the last process that others wait for came; false: their clocks cannot be compared. */
+static bool find_arrival(const pto_comparison_t *comparison, pto_matched_t *matched, double *clock_s) {
+    const pto_timed_way_t way = matched->timed->way;
+    bool is_known = !(way == PTO_TIMED_FROM_ROOT || way == PTO_TIMED_TO_ROOT) || matched->timed->peer >= 0;
+    matched->arrival_s = -HUGE_VAL;
+    *clock_s = 0;
+    for (int i = 0; i < matched->procs; i++) {
+        const pto_timed_t *timed = &matched->timed[i];
+        if (pto_is_awaited(timed))
+            matched->arrival_s =
+                fmax(matched->arrival_s, pto_comparison_time(comparison, timed, timed->begin_s));
+        if (!timed->is_bare)
+            *clock_s = fmax(*clock_s, comparison->leaving_s + comparison->clock[timed->rank].noise_s);
+        is_known = is_known && has_same_clock(comparison, timed, matched->timed);
+    }
+    return is_known;
+}
+
+/* The longest time from when both a process and all that it waits for are there to when it leaves. It is as
+ * uncertain as two clocks; but it is at least the shortest duration, for whoever came last was there all that
+ * time. */
+static void time_transfer(const pto_comparison_t *comparison, pto_matched_t *matched) {
+    double clock_s, least_s = HUGE_VAL, most_s = 0, transfer_s = 0;
+    if (!find_arrival(comparison, matched, &clock_s))
+        return;
+    for (int i = 0; i < matched->procs; i++) {
+        const pto_timed_t *timed = &matched->timed[i];
+        const double duration_s = timed->end_s - timed->begin_s;
+        const double begin_s = pto_comparison_time(comparison, timed, timed->begin_s);
+        const double end_s = pto_comparison_time(comparison, timed, timed->end_s);
+        least_s = fmin(least_s, waits(timed) || timed->way == PTO_TIMED_SEND ? duration_s : 0);
+        if (!waits(timed))
+            continue;
+        most_s = fmax(most_s, duration_s);
+        transfer_s = fmax(transfer_s, end_s - fmax(begin_s, matched->arrival_s));
+    }
+    matched->transfer_s = fmin(fmax(transfer_s, least_s), most_s);
+    const bool leave_together = 2 * least_s > transfer_s;
+    matched->low_s = leave_together ? least_s : fmin(fmax(transfer_s - 2 * clock_s, least_s), most_s);
+    matched->high_s = leave_together ? least_s : fmin(transfer_s + 2 * clock_s, most_s);
+}
+
+static void add_to_recording(const pto_comparison_t *comparison, pto_recording_t *trace) {
+    for (size_t i = 0; i < comparison->count; i++) {
+        const pto_matched_t *matched = &comparison->matched[i];
+        for (int k = 0; k < matched->procs && matched->transfer_s >= 0; k++) {
+            const int call = matched->timed[k].call;
+            if (call < 0 || call >= trace->count)
+                continue;
+            trace->call[call].compared++;
+            trace->call[call].transfer_s += matched->transfer_s;
+        }
+    }
+}
+
+/* --- the whole ------------------------------------------------------------------------------------------ */
+
+static bool compare(pto_comparison_t *comparison, size_t timed) {
+    bool *is_chosen = calloc(comparison->count + 1, sizeof *is_chosen);
+    pto_item_t *item = malloc((timed + 1) * sizeof *item);
+    double *scratch = malloc((timed + 1) * sizeof *scratch);
+    bool able = is_chosen && item && scratch;
+    if (able)
+        bring_clocks_together(comparison, is_chosen, item, scratch);
+    for (size_t i = 0; i < comparison->count && able; i++)
+        time_transfer(comparison, &comparison->matched[i]);
+    free(is_chosen);
+    free(item);
+    free(scratch);
+    return able && pto_find_late(comparison) && pto_find_slow(comparison);
+}
+
+pto_status_t pto_delays_find(pto_timeline_t *timeline, const pto_recording_options_t *options,
+                             pto_recording_t *trace, pto_delays_t *delays, pto_error_t *err) {
+    pto_delays_t found = {.is_cut = timeline->is_cut};
+    pto_comparison_t comparison = {.options = options, .found = &found};
+    for (size_t i = 0; i < timeline->count; i++) {
+        const int32_t rank = timeline->timed[i].rank;
+        comparison.procs = rank >= comparison.procs ? rank + 1 : comparison.procs;
+    }
+    number_calls(timeline);
+    comparison.clock = calloc((size_t)comparison.procs + 1, sizeof *comparison.clock);
+    comparison.matched = malloc((timeline->count + 1) * sizeof *comparison.matched);
+    bool able = comparison.clock && comparison.matched;
+    if (able)
+        match(timeline, &comparison);
+    able = able && compare(&comparison, timeline->count);
+    if (able)
+        add_to_recording(&comparison, trace);
+    found.procs = comparison.procs;
+    found.calls = (int64_t)comparison.count;
+    free(comparison.clock);
+    free(comparison.matched);
+    if (able)
+        *delays = found;
+    else
+        pto_delays_fini(&found);
+    return able ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for comparing processes");
+}
+
+void pto_delays_fini(pto_delays_t *delays) {
+    free(delays->delay);
+    *delays = (pto_delays_t){.count = 0};
+}
+
+const char *pto_delay_cause_name(pto_delay_cause_t cause) {
+    static const char *const names[PTO_DELAY_CAUSES] = {[PTO_DELAY_LATE] = "late",
+                                                        [PTO_DELAY_SLOW] = "slow",
+                                                        [PTO_DELAY_SLOW_LINK] = "slow link",
+                                                        [PTO_DELAY_SLOW_AMONG] = "slow among"};
+    return cause < PTO_DELAY_CAUSES ? names[cause] : "no cause";
+}

@@ -1,0 +1,353 @@
+/* Which nodes and links are slow: those whose calls take longer, after the last arrival, than equal calls on
+ * other nodes or processes.
+ *
+ * The calls are sorted by kind (routine, bytes, processes, nodes) and by the set of places they use: nodes,
+ * or processes of one node. What is usual for a kind is the lower quartile of the medians of its sets, so
+ * that a slow node may be in half of them. A set is slow if all its kinds together take longer than is usual
+ * by more than a margin and than their noise. Slow sets are then explained by as few places as possible: by a
+ * link that no equal pair of places shows to be all right, or by a node that no set that is all right has. */
+#include <gsl/gsl_sort.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "delays.h"
+
+enum { PLACES_MAX = PTO_DELAY_PLACES_MAX, SETS_MAX = 256, CALLS_MIN = 3 };
+
+/* Links between nodes are alike; those within a node may be of different kinds. */
+static const double node_margin = 1.3, process_margin = 1.5;
+/* Standard errors of medians. */
+static const double error_factor = 4;
+
+/* What calls use. */
+typedef struct {
+    bool is_node;
+    int count;
+    int64_t place[PLACES_MAX]; /* in order */
+    int64_t calls;
+    double low_s, high_s, usual_s; /* of calls of kinds that other sets have, too */
+    double variance;               /* of low_s */
+    bool is_slow, is_fine;         /* neither: within the noise */
+    bool is_explained;
+} set_t;
+
+/* The calls of one kind that use one set. */
+typedef struct {
+    int kind, set;
+    int64_t calls;
+    double low_s, high_s; /* medians of what a call took at least and at most */
+    double error_s;
+} cell_t;
+
+typedef struct {
+    const pto_comparison_t *comparison;
+    pto_text_index_t set_names, kind_names, cell_names;
+    set_t *set;
+    cell_t *cell;
+    pto_item_t *low, *high; /* a call's cell and bounds */
+    size_t items;
+    double *scratch;
+} sets_t;
+
+/* --- sets and kinds ------------------------------------------------------------------------------------- */
+
+static int by_place(const void *left, const void *right) {
+    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* False: its places are too many, or one. */
+static bool find_places(const pto_comparison_t *comparison, const pto_matched_t *matched, set_t *set) {
+    const int64_t node_procs =
+        comparison->options->gpus_per_node > 0 ? comparison->options->gpus_per_node : 1;
+    const int64_t node = matched->timed[0].rank / node_procs;
+    *set = (set_t){.count = 0};
+    for (int i = 0; i < matched->procs; i++)
+        set->is_node = set->is_node || matched->timed[i].rank / node_procs != node;
+    for (int i = 0; i < matched->procs; i++) {
+        const int64_t place = matched->timed[i].rank / (set->is_node ? node_procs : 1);
+        int at = 0;
+        while (at < set->count && set->place[at] != place)
+            at++;
+        if (at == PLACES_MAX)
+            return false;
+        if (at == set->count)
+            set->place[set->count++] = place;
+    }
+    qsort(set->place, (size_t)set->count, sizeof *set->place, by_place);
+    return set->count > 1;
+}
+
+/* Whether the processes of a set on one node are on more than one socket. */
+static bool spans_sockets(const pto_recording_options_t *options, const set_t *set) {
+    const int64_t socket = options->gpus_per_socket;
+    bool spans = false;
+    for (int i = 1; i < set->count && !set->is_node && socket > 0; i++)
+        spans = spans || set->place[i] / socket != set->place[0] / socket;
+    return spans;
+}
+
+/* The number of a set, which is remembered if it is new; SETS_MAX: there are too many; -1: out of
+ * memory. */
+static int set_number(sets_t *sets, const set_t *set) {
+    char name[PLACES_MAX * 21 + 16];
+    int used = snprintf(name, sizeof name, "%d", set->is_node);
+    for (int i = 0; i < set->count; i++)
+        used += snprintf(name + used, sizeof name - (size_t)used, " %lld", (long long)set->place[i]);
+    const int before = sets->set_names.count;
+    if (before == SETS_MAX && pto_text_index_find(&sets->set_names, name) < 0)
+        return SETS_MAX;
+    const int number = pto_text_index_add(&sets->set_names, name);
+    if (number == before)
+        sets->set[number] = *set;
+    return number;
+}
+
+/* The cell of a call; -1: out of memory. */
+static int cell_number(sets_t *sets, const pto_matched_t *matched, const set_t *set, int set_at) {
+    char name[160];
+    int64_t bytes = matched->timed[0].bytes;
+    for (int i = 1; i < matched->procs && matched->timed->way != PTO_TIMED_SEND; i++)
+        bytes = matched->timed[i].bytes > bytes ? matched->timed[i].bytes : bytes;
+    snprintf(name, sizeof name, "%d %lld %d %d %d %d", (int)matched->timed->routine, (long long)bytes,
+             matched->procs, set->count, set->is_node, spans_sockets(sets->comparison->options, set));
+    const int kind = pto_text_index_add(&sets->kind_names, name);
+    snprintf(name, sizeof name, "%d %d", kind, set_at);
+    const int before = sets->cell_names.count,
+              number = kind >= 0 ? pto_text_index_add(&sets->cell_names, name) : -1;
+    if (number == before)
+        sets->cell[number] = (cell_t){.kind = kind, .set = set_at};
+    return number;
+}
+
+static bool collect(sets_t *sets) {
+    for (size_t i = 0; i < sets->comparison->count; i++) {
+        const pto_matched_t *matched = &sets->comparison->matched[i];
+        set_t set;
+        if (!(matched->transfer_s > 0) || !find_places(sets->comparison, matched, &set))
+            continue;
+        const int number = set_number(sets, &set);
+        if (number == SETS_MAX)
+            continue;
+        const int cell = number >= 0 ? cell_number(sets, matched, &set, number) : -1;
+        if (cell < 0)
+            return false;
+        const bool is_back =
+            matched->timed->way == PTO_TIMED_SEND && matched->timed[0].rank > matched->timed[1].rank;
+        sets->low[sets->items] = (pto_item_t){cell, is_back, matched->low_s};
+        sets->high[sets->items++] = (pto_item_t){cell, is_back, matched->high_s};
+    }
+    return true;
+}
+
+/* --- what is usual -------------------------------------------------------------------------------------- */
+
+/* Of messages, that of the slower direction. */
+static double median_of(pto_item_t *item, size_t count, double *scratch, double *error_s) {
+    static const double of_median = 1.2533; /* its standard error, by that of a mean */
+    double median_s = 0;
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first; end < count && item[end].at <= item[first].at;)
+            end++;
+        const size_t part = end - first;
+        const double own_s = pto_item_median(item + first, part);
+        if (own_s < median_s)
+            continue;
+        median_s = own_s;
+        *error_s = of_median / sqrt((double)part) * pto_item_spread(item + first, part, own_s, scratch);
+    }
+    return median_s;
+}
+
+static void take_medians(sets_t *sets) {
+    pto_item_t *low = sets->low, *high = sets->high;
+    qsort(low, sets->items, sizeof *low, pto_item_compare);
+    qsort(high, sets->items, sizeof *high, pto_item_compare);
+    for (size_t first = 0, end; first < sets->items; first = end) {
+        cell_t *cell = &sets->cell[low[first].place];
+        double unused_s;
+        for (end = first; end < sets->items && low[end].place == low[first].place;)
+            end++;
+        cell->calls = (int64_t)(end - first);
+        cell->high_s = median_of(high + first, end - first, sets->scratch, &unused_s);
+        cell->low_s = median_of(low + first, end - first, sets->scratch, &cell->error_s);
+    }
+}
+
+static int by_kind(const void *left, const void *right) {
+    const cell_t *a = left, *b = right;
+    return a->kind != b->kind ? (a->kind > b->kind) - (a->kind < b->kind)
+                              : (a->set > b->set) - (a->set < b->set);
+}
+
+/* Compare each set's calls of a kind with those of the others. */
+static void compare_cells(sets_t *sets) {
+    const size_t cells = (size_t)sets->cell_names.count;
+    qsort(sets->cell, cells, sizeof *sets->cell, by_kind);
+    for (size_t first = 0, end; first < cells; first = end) {
+        size_t count = 0;
+        for (end = first; end < cells && sets->cell[end].kind == sets->cell[first].kind; end++)
+            if (sets->cell[end].calls >= CALLS_MIN) {
+                sets->scratch[count++] = sets->cell[end].high_s;
+            }
+        if (count < 2)
+            continue;
+        gsl_sort(sets->scratch, 1, count);
+        const double usual_s = sets->scratch[(count - 1) / 4];
+        for (size_t i = first; i < end; i++) {
+            const cell_t *cell = &sets->cell[i];
+            set_t *set = &sets->set[cell->set];
+            const double calls = (double)cell->calls;
+            if (cell->calls < CALLS_MIN)
+                continue;
+            set->calls += cell->calls;
+            set->low_s += calls * cell->low_s;
+            set->high_s += calls * cell->high_s;
+            set->usual_s += calls * usual_s;
+            set->variance += calls * cell->error_s * calls * cell->error_s;
+        }
+    }
+}
+
+static void judge(sets_t *sets) {
+    for (int i = 0; i < sets->set_names.count; i++) {
+        set_t *set = &sets->set[i];
+        const double margin = set->is_node ? node_margin : process_margin;
+        set->is_slow = set->usual_s > 0 && set->low_s > margin * set->usual_s &&
+                       set->low_s - set->usual_s > error_factor * sqrt(set->variance);
+        set->is_fine = set->usual_s > 0 && set->high_s <= margin * set->usual_s;
+    }
+}
+
+/* --- explanations --------------------------------------------------------------------------------------- */
+
+static bool has_place(const set_t *set, int64_t place) {
+    for (int i = 0; i < set->count; i++)
+        if (set->place[i] == place)
+            return true;
+    return false;
+}
+
+/* Whether it could explain that a set is slow. */
+static bool explains(const pto_delay_t *delay, const set_t *set) {
+    bool has_all = set->is_node == delay->is_node;
+    for (int i = 0; i < delay->place_count; i++)
+        has_all = has_all && has_place(set, delay->place[i]);
+    return has_all;
+}
+
+/* How many slow sets it explains; 0 if a set is as usual that it would slow down. Calls on several places
+ * need not use the link between two of them. */
+static int explained(const sets_t *sets, const pto_delay_t *delay) {
+    int count = 0;
+    for (int i = 0; i < sets->set_names.count; i++) {
+        const set_t *set = &sets->set[i];
+        if (!(set->is_slow || set->is_fine) || !explains(delay, set))
+            continue;
+        if (set->is_fine && (delay->cause == PTO_DELAY_SLOW || set->count == 2))
+            return 0;
+        count += set->is_slow && !set->is_explained;
+    }
+    return count;
+}
+
+/* The node or link of a set that explains most; how many others explain as much. A link is rather believed
+ * than a node, and a node than several links. */
+static int find_best(const sets_t *sets, const set_t *set, pto_delay_t *best, int *ties) {
+    int most = 0;
+    *ties = 0;
+    for (int i = 0; i < set->count; i++)
+        for (int j = i; j < set->count; j++) {
+            pto_delay_t delay = {.cause = i == j ? PTO_DELAY_SLOW : PTO_DELAY_SLOW_LINK,
+                                 .is_node = set->is_node,
+                                 .place_count = i == j ? 1 : 2,
+                                 .place = {set->place[i], set->place[j]}};
+            if (i != j && delay.place[0] > delay.place[1]) {
+                delay.place[0] = set->place[j];
+                delay.place[1] = set->place[i];
+            }
+            const int count = explained(sets, &delay);
+            const bool is_simpler = best->cause == PTO_DELAY_SLOW && i != j;
+            if (count > most || (count == most && count > 0 && is_simpler)) {
+                most = count;
+                *best = delay;
+                *ties = 0;
+            } else if (count == most && count > 0 && delay.cause == best->cause)
+                (*ties)++;
+        }
+    return most;
+}
+
+static void mark_explained(sets_t *sets, pto_delay_t *delay) {
+    double low_s = 0, usual_s = 0;
+    for (int i = 0; i < sets->set_names.count; i++) {
+        set_t *set = &sets->set[i];
+        if (!set->is_slow || set->is_explained || !explains(delay, set))
+            continue;
+        set->is_explained = true;
+        delay->calls += set->calls;
+        low_s += set->low_s;
+        usual_s += set->usual_s;
+    }
+    delay->ratio = low_s / usual_s;
+}
+
+/* The best explanation of all sets that have none; false: all are explained. */
+static bool explain_next(sets_t *sets, pto_delay_t *delay) {
+    int most = 0, ties = 0;
+    const set_t *from = NULL;
+    for (int i = 0; i < sets->set_names.count; i++) {
+        const set_t *set = &sets->set[i];
+        pto_delay_t best = {.cause = PTO_DELAY_SLOW_AMONG};
+        int own_ties = 0, count = 0;
+        if (!set->is_slow || set->is_explained)
+            continue;
+        count = find_best(sets, set, &best, &own_ties);
+        if (!from || count > most || (count == most && own_ties < ties)) {
+            most = count;
+            ties = own_ties;
+            from = set;
+            *delay = best;
+        }
+    }
+    if (!from)
+        return false;
+    if (most == 0 || ties > 0) {
+        *delay = (pto_delay_t){
+            .cause = PTO_DELAY_SLOW_AMONG, .is_node = from->is_node, .place_count = from->count};
+        memcpy(delay->place, from->place, sizeof delay->place);
+    }
+    mark_explained(sets, delay);
+    return true;
+}
+
+/* --- the whole ------------------------------------------------------------------------------------------ */
+
+bool pto_find_slow(pto_comparison_t *comparison) {
+    sets_t sets = {.comparison = comparison,
+                   .set = calloc(SETS_MAX + 1, sizeof *sets.set),
+                   .cell = malloc((comparison->count + 1) * sizeof *sets.cell),
+                   .low = malloc((comparison->count + 1) * sizeof *sets.low),
+                   .high = malloc((comparison->count + 1) * sizeof *sets.high),
+                   .scratch = malloc((comparison->count + 1) * sizeof *sets.scratch)};
+    bool able = sets.set && sets.cell && sets.low && sets.high && sets.scratch && collect(&sets);
+    pto_delay_t delay;
+    if (able) {
+        take_medians(&sets);
+        compare_cells(&sets);
+        judge(&sets);
+    }
+    while (able && explain_next(&sets, &delay))
+        able = pto_delays_add(comparison->found, &delay);
+    pto_text_index_fini(&sets.set_names);
+    pto_text_index_fini(&sets.kind_names);
+    pto_text_index_fini(&sets.cell_names);
+    free(sets.set);
+    free(sets.cell);
+    free(sets.low);
+    free(sets.high);
+    free(sets.scratch);
+    return able;
+}

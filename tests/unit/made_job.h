@@ -1,0 +1,238 @@
+/* Traces of made jobs, in which one process, node or link may be bad: simulated message by message, with
+ * clocks that differ. A job computes, exchanges with the neighbors of its grid, and calls collectives on
+ * rows, columns and all processes; each collective is a known algorithm's rounds of messages, so that
+ * processes leave it when their own messages are done. */
+#ifndef MADE_JOB_H
+#define MADE_JOB_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum { MADE_HEALTHY, MADE_LATE_PROCESS, MADE_LATE_NODE, MADE_SLOW_NODE, MADE_SLOW_LINK } made_fault_t;
+
+enum { MADE_PROCS_MAX = 16, MADE_STEPS_MAX = 60 };
+
+typedef struct {
+    uint64_t state;
+    int procs, node_procs, rows, columns;
+    made_fault_t fault;
+    int bad, other; /* process or node; the link's other node */
+    double factor;  /* by which it is slower */
+    double compute_s, alpha_s, s_per_byte, noise;
+    double now_s[MADE_PROCS_MAX]; /* true time */
+    double offset_s[MADE_PROCS_MAX], drift[MADE_PROCS_MAX], speed[MADE_PROCS_MAX];
+    char *text[MADE_PROCS_MAX];
+    size_t used[MADE_PROCS_MAX];
+} made_job_t;
+
+enum { MADE_TEXT = 1 << 17 };
+
+static inline double made_random(made_job_t *job) {
+    job->state = job->state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(job->state >> 11) / 9007199254740992.0;
+}
+
+static inline int made_below(made_job_t *job, int most) { return (int)(made_random(job) * most); }
+
+static inline double made_between(made_job_t *job, double low, double high) {
+    return low + (high - low) * made_random(job);
+}
+
+static inline double made_normal(made_job_t *job) {
+    double radius = sqrt(-2 * log(1 - made_random(job)));
+    return radius * cos(6.283185307179586 * made_random(job));
+}
+
+/* Noise that is never fast, and at times much: interrupts, page faults, other jobs' messages. */
+static inline double made_noise(made_job_t *job) {
+    double often = exp(job->noise * made_normal(job));
+    return made_random(job) < 0.03 ? often * made_between(job, 1, 4) : often;
+}
+
+static inline int made_node(const made_job_t *job, int rank) { return rank / job->node_procs; }
+
+static inline double made_message_s(made_job_t *job, int from, int to, double bytes) {
+    const int one = made_node(job, from), two = made_node(job, to);
+    double seconds = job->alpha_s + bytes * job->s_per_byte;
+    if (one == two)
+        return 0.2 * seconds * made_noise(job);
+    if (job->fault == MADE_SLOW_NODE && (one == job->bad || two == job->bad))
+        seconds *= job->factor;
+    if (job->fault == MADE_SLOW_LINK &&
+        ((one == job->bad && two == job->other) || (one == job->other && two == job->bad)))
+        seconds *= job->factor;
+    return seconds * made_noise(job);
+}
+
+static inline void made_row(made_job_t *job, int rank, double begin_s, const char *routine, const char *comm,
+                            int procs, int peer, double bytes) {
+    const double rate = 1 + job->drift[rank], offset_s = job->offset_s[rank];
+    char peer_text[16] = "";
+    if (peer >= 0)
+        snprintf(peer_text, sizeof peer_text, "%d", peer);
+    job->used[rank] += (size_t)snprintf(job->text[rank] + job->used[rank], MADE_TEXT - job->used[rank],
+                                        "%d,%.9f,%.9f,%s,%s,%d,%s,%s,%.0f,gpu\n", rank,
+                                        offset_s + rate * begin_s, offset_s + rate * job->now_s[rank],
+                                        routine, comm, procs, peer_text, peer >= 0 ? "7" : "", bytes);
+}
+
+/* --- what a step does ----------------------------------------------------------------------------------- */
+
+static inline void made_compute(made_job_t *job) {
+    for (int r = 0; r < job->procs; r++) {
+        double seconds = job->compute_s * job->speed[r] * made_noise(job);
+        if ((job->fault == MADE_LATE_PROCESS && r == job->bad) ||
+            (job->fault == MADE_LATE_NODE && made_node(job, r) == job->bad))
+            seconds *= job->factor;
+        job->now_s[r] += seconds;
+    }
+}
+
+/* A round in which each member sends to the one `distance` behind it. */
+static inline void made_round(made_job_t *job, const int *member, int count, int distance, double bytes) {
+    double next_s[MADE_PROCS_MAX];
+    for (int i = 0; i < count; i++) {
+        const int from = member[(i + count - distance) % count], to = member[i];
+        next_s[i] = fmax(job->now_s[from], job->now_s[to]) + made_message_s(job, from, to, bytes);
+    }
+    for (int i = 0; i < count; i++)
+        job->now_s[member[i]] = next_s[i];
+}
+
+/* Ring (allreduce, allgather), pairwise exchange (alltoall), dissemination (barrier). */
+static inline void made_collective(made_job_t *job, const char *routine, const char *comm, const int *member,
+                                   int count, double bytes) {
+    double begin_s[MADE_PROCS_MAX];
+    for (int i = 0; i < count; i++)
+        begin_s[i] = job->now_s[member[i]];
+    if (strcmp(routine, "MPI_Barrier") == 0)
+        for (int distance = 1; distance < count; distance *= 2)
+            made_round(job, member, count, distance, 0);
+    else if (strcmp(routine, "MPI_Alltoall") == 0)
+        for (int step = 1; step < count; step++)
+            made_round(job, member, count, step, bytes / count);
+    else
+        for (int step = 0; step < 2 * (count - 1); step++)
+            made_round(job, member, count, 1, bytes / count);
+    for (int i = 0; i < count; i++)
+        made_row(job, member[i], begin_s[i], routine, comm, count, -1, bytes);
+}
+
+static inline void made_send(made_job_t *job, int from, int to, double bytes) {
+    const double sent_s = job->now_s[from], posted_s = job->now_s[to];
+    job->now_s[to] = fmax(sent_s, posted_s) + made_message_s(job, from, to, bytes);
+    job->now_s[from] = bytes > 65536 ? job->now_s[to] : sent_s + job->alpha_s; /* rendezvous, or eager */
+    made_row(job, from, sent_s, "MPI_Send", "a0", job->procs, to, bytes);
+    made_row(job, to, posted_s, "MPI_Recv", "a0", job->procs, from, bytes);
+}
+
+/* With the next process of the row, and of the column: first the even ones send, then the odd ones. */
+static inline void made_halo(made_job_t *job, double bytes) {
+    for (int odd = 0; odd < 2; odd++)
+        for (int r = 0; r < job->procs; r++) {
+            const int row = r / job->columns, column = r % job->columns;
+            const int right = row * job->columns + (column + 1) % job->columns;
+            const int below = (row + 1) % job->rows * job->columns + column;
+            if (column % 2 == odd && right != r) {
+                made_send(job, r, right, bytes);
+                made_send(job, right, r, bytes);
+            }
+            if (row % 2 == odd && below != r) {
+                made_send(job, r, below, bytes);
+                made_send(job, below, r, bytes);
+            }
+        }
+}
+
+static inline void made_lines(made_job_t *job, bool columns, const char *routine, double bytes) {
+    const int lines = columns ? job->columns : job->rows, count = columns ? job->rows : job->columns;
+    for (int line = 0; line < lines && count > 1; line++) {
+        int member[MADE_PROCS_MAX];
+        char comm[16];
+        for (int i = 0; i < count; i++)
+            member[i] = columns ? i * job->columns + line : line * job->columns + i;
+        snprintf(comm, sizeof comm, "%s%d", columns ? "c" : "b", line);
+        made_collective(job, routine, comm, member, count, bytes);
+    }
+}
+
+static inline void made_step(made_job_t *job) {
+    static const double sizes[] = {4096, 262144, 4194304};
+    const double bytes = sizes[made_below(job, 3)];
+    int all[MADE_PROCS_MAX];
+    for (int r = 0; r < job->procs; r++)
+        all[r] = r;
+    made_compute(job);
+    made_halo(job, 131072);
+    made_compute(job);
+    made_lines(job, false, "MPI_Alltoall", bytes);
+    made_lines(job, true, "MPI_Allreduce", bytes);
+    made_compute(job);
+    made_collective(job, made_random(job) < 0.5 ? "MPI_Allreduce" : "MPI_Barrier", "a0", all, job->procs,
+                    1024);
+}
+
+/* --- a job ---------------------------------------------------------------------------------------------- */
+
+/* Choose its shape and its fault; `text` and the like are made by made_job_run. */
+static inline void made_job_init(made_job_t *job, uint64_t seed, made_fault_t fault) {
+    static const int shapes[][3] = {{2, 2, 1}, {2, 3, 1}, {2, 4, 1}, {2, 4, 2}, {3, 4, 2},
+                                    {4, 4, 2}, {4, 4, 4}, {3, 3, 1}, {3, 5, 1}, {4, 3, 3}};
+    memset(job, 0, sizeof *job);
+    job->state = seed * 2654435769u + 12345;
+    for (int i = 0; i < 8; i++)
+        made_random(job);
+    const int *shape = shapes[made_below(job, 10)];
+    job->rows = shape[0];
+    job->columns = shape[1];
+    job->node_procs = shape[2];
+    job->procs = job->rows * job->columns;
+    job->fault = fault;
+    const int nodes = job->procs / job->node_procs;
+    job->bad = made_below(job, fault == MADE_LATE_PROCESS ? job->procs : nodes);
+    /* A link that processes of the grid use: from a process to the one below it. */
+    const int from = made_below(job, job->procs), below = (from + job->columns) % job->procs;
+    if (fault == MADE_SLOW_LINK) {
+        job->bad = made_node(job, from);
+        job->other = made_node(job, below);
+    }
+    const bool is_late = fault == MADE_LATE_PROCESS || fault == MADE_LATE_NODE;
+    job->factor = is_late ? made_between(job, 1.3, 2) : made_between(job, 2, 5);
+    job->compute_s = exp(made_between(job, log(5e-4), log(1e-2)));
+    job->alpha_s = made_between(job, 2e-6, 2e-5);
+    job->s_per_byte = 1 / made_between(job, 1e9, 2e10);
+    job->noise = made_between(job, 0.01, 0.06);
+    for (int r = 0; r < job->procs; r++) {
+        job->offset_s[r] = made_between(job, 0, 5);
+        job->drift[r] = made_between(job, -1e-5, 1e-5);
+        job->speed[r] = 1 + 0.01 * made_normal(job);
+    }
+}
+
+/* calls.csv, to be freed. */
+static inline char *made_job_run(made_job_t *job, int steps) {
+    static const char heading[] = "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space\n";
+    size_t size = sizeof heading;
+    for (int r = 0; r < job->procs; r++)
+        job->text[r] = malloc(MADE_TEXT);
+    for (int step = 0; step < steps; step++)
+        made_step(job);
+    for (int r = 0; r < job->procs; r++)
+        size += job->used[r];
+    char *all = malloc(size);
+    size = sizeof heading - 1;
+    memcpy(all, heading, size);
+    for (int r = 0; r < job->procs; r++) {
+        memcpy(all + size, job->text[r], job->used[r]);
+        size += job->used[r];
+        free(job->text[r]);
+    }
+    all[size] = '\0';
+    return all;
+}
+
+#endif

@@ -1,0 +1,116 @@
+/* Which processes, nodes and links make others wait, in jobs that were made with one bad part, or none. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "made_job.h"
+#include "portolan/recording.h"
+
+static pto_delays_t find_delays(const char *text, int node_procs, pto_recording_t *trace) {
+    pto_recording_options_t options = {.rank = -1,
+                                       .gpus_per_node = node_procs,
+                                       .collective = PTO_COLLECTIVE_COUNT,
+                                       .timeline = pto_timeline_create()};
+    pto_delays_t delays = {.count = 0};
+    pto_error_t err = {0};
+    assert_non_null(options.timeline);
+    if (pto_recording_parse(text, strlen(text), "calls.csv", &options, trace, &err) != PTO_OK ||
+        pto_delays_find(options.timeline, &options, trace, &delays, &err) != PTO_OK)
+        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+    pto_timeline_destroy(options.timeline);
+    return delays;
+}
+
+static const char *const fault_name[] = {"healthy", "late process", "late node", "slow node", "slow link"};
+
+/* What is said of a job is its fault, and nothing else. */
+static bool is_right(const made_job_t *job, const pto_delays_t *delays) {
+    const pto_delay_t *delay = delays->delay;
+    if (job->fault == MADE_HEALTHY)
+        return delays->count == 0;
+    if (delays->count != 1)
+        return false;
+    const bool is_late = delay->cause == PTO_DELAY_LATE, is_bad = delay->place[0] == job->bad;
+    switch (job->fault) {
+    case MADE_LATE_PROCESS:
+        return is_late && !delay->is_node && is_bad;
+    case MADE_LATE_NODE:
+        return is_late && is_bad && (delay->is_node || job->node_procs == 1);
+    case MADE_SLOW_NODE:
+        return delay->cause == PTO_DELAY_SLOW && delay->is_node && is_bad;
+    default:
+        return delay->cause == PTO_DELAY_SLOW_LINK && delay->is_node &&
+               delay->place[0] + delay->place[1] == job->bad + job->other &&
+               (is_bad || delay->place[0] == job->other);
+    }
+}
+
+static bool is_possible(const made_job_t *job) {
+    const int nodes = job->procs / job->node_procs;
+    if (job->fault == MADE_SLOW_LINK)
+        return nodes > 2 && job->bad != job->other;
+    return job->fault == MADE_LATE_NODE || job->fault == MADE_SLOW_NODE ? nodes > 2 : true;
+}
+
+static void print_wrong(const made_job_t *job, uint64_t seed, const pto_delays_t *delays) {
+    print_message("seed %llu: %dx%d, %d a node, %s %d %d x%.2f, compute %g, noise %.3f\n",
+                  (unsigned long long)seed, job->rows, job->columns, job->node_procs, fault_name[job->fault],
+                  job->bad, job->other, job->factor, job->compute_s, job->noise);
+    for (int i = 0; i < delays->count; i++) {
+        const pto_delay_t *delay = &delays->delay[i];
+        print_message("   %s %s %lld %lld (%d) late %g noise %g ratio %g\n",
+                      pto_delay_cause_name(delay->cause), delay->is_node ? "node" : "process",
+                      (long long)delay->place[0], (long long)delay->place[1], delay->place_count,
+                      delay->late_s, delay->noise_s, delay->ratio);
+    }
+}
+
+/* Jobs of a fault from a seed on; how many were wrong. */
+static int run_jobs(made_fault_t fault, uint64_t seed, int count) {
+    int wrong = 0;
+    for (int done = 0; done < count; seed++) {
+        made_job_t job;
+        pto_recording_t trace;
+        made_job_init(&job, seed, fault);
+        if (!is_possible(&job))
+            continue;
+        char *text = made_job_run(&job, 40);
+        pto_delays_t delays = find_delays(text, job.node_procs, &trace);
+        if (!is_right(&job, &delays)) {
+            print_wrong(&job, seed, &delays);
+            wrong++;
+        }
+        pto_delays_fini(&delays);
+        pto_recording_fini(&trace);
+        free(text);
+        done++;
+    }
+    return wrong;
+}
+
+static void nothing_is_named_in_healthy_jobs(void **state) {
+    (void)state;
+    assert_int_equal(run_jobs(MADE_HEALTHY, 1000, 20), 0);
+}
+
+static void late_processes_and_nodes_are_named_and_nothing_else(void **state) {
+    (void)state;
+    assert_int_equal(run_jobs(MADE_LATE_PROCESS, 2000, 14) + run_jobs(MADE_LATE_NODE, 3000, 6), 0);
+}
+
+static void slow_nodes_and_links_are_named_and_nothing_else(void **state) {
+    (void)state;
+    assert_int_equal(run_jobs(MADE_SLOW_NODE, 4000, 10) + run_jobs(MADE_SLOW_LINK, 5000, 10), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_named_in_healthy_jobs),
+        cmocka_unit_test(late_processes_and_nodes_are_named_and_nothing_else),
+        cmocka_unit_test(slow_nodes_and_links_are_named_and_nothing_else),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
