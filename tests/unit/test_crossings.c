@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "asked.h"
+#include "plan/plan_internal.h"
 #include "portolan/pick.h"
 
 static const char simple_machine[] =
@@ -53,6 +54,32 @@ static void numbers_of_messages_cross_at_a_whole_number(void **state) {
     assert_int_equal(crossing[0].at, 10); /* 2.001 n against 10.0002 + 1.0001 n us */
     free(crossing);
     drop(&asked);
+}
+
+/* 15 sizes and the steps of bisection, each by 4 strategies with the library's algorithm, and one plan of
+ * each strategy for its work with each algorithm that the library takes. */
+static void a_plan_is_made_once_for_each_price(void **state) {
+    (void)state;
+    pto_scenario_t scenario;
+    pto_machine_t *machine = NULL;
+    pto_predictions_t predictions;
+    pto_crossing_t *crossing = NULL;
+    int64_t count = 0, before = pto_plans_made;
+    assert_int_equal(pto_scenario_read("scenarios/problems/alltoall-summit-measured.yaml", &scenario, NULL),
+                     PTO_OK);
+    assert_int_equal(pto_scenario_read_machine(&scenario, &machine, NULL), PTO_OK);
+    assert_int_equal(pto_scenario_bind(&scenario, machine, NULL), PTO_OK);
+    assert_int_equal(pto_predict(&scenario, machine, true, &predictions, NULL), PTO_OK);
+    assert_int_equal(predictions.point_count * predictions.strategy_count, 60);
+    assert_in_range(pto_plans_made - before, 60, 60 + 4 * 3);
+    before = pto_plans_made;
+    assert_int_equal(pto_crossings(&predictions, &crossing, &count, NULL), PTO_OK);
+    assert_true(count > 0);
+    assert_in_range(pto_plans_made - before, 1, 4 * 11 * count);
+    free(crossing);
+    pto_predictions_fini(&predictions);
+    pto_machine_destroy(machine);
+    pto_scenario_fini(&scenario);
 }
 
 static void a_single_pick_has_no_crossing(void **state) {
@@ -172,6 +199,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_cross_where_the_lines_do),
         cmocka_unit_test(numbers_of_messages_cross_at_a_whole_number),
+        cmocka_unit_test(a_plan_is_made_once_for_each_price),
         cmocka_unit_test(a_single_pick_has_no_crossing),
         cmocka_unit_test(strategies_that_win_between_two_points_are_found),
         cmocka_unit_test(crossings_of_vectors_are_whole_elements),

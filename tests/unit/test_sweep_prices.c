@@ -157,11 +157,11 @@ static void a_sweep_has_the_reasons_of_its_points(void **state) {
 /* --- work ----------------------------------------------------------------------------------------------- */
 
 /* Of all plans that may be chosen, each to its end. */
-static pto_status_t price_whole(const pto_plan_t *plan, bool in_chunks, void *context, pto_error_t *err) {
+static pto_status_t price_whole(pto_plan_t **plan, bool in_chunks, void *context, pto_error_t *err) {
     pto_price_t price;
     (void)in_chunks;
     (void)context;
-    return pto_price(plan, &summit, &price, NULL, err);
+    return pto_price(*plan, &summit, &price, NULL, err);
 }
 
 static bool priced_or_left_out(const pto_scenario_t *scenario, int64_t point,
@@ -210,7 +210,7 @@ static void bound_price(const pto_plan_t *plan, const pto_machine_t *machine) {
     if (pto_price(plan, machine, &whole, NULL, NULL) != PTO_OK)
         return;
     for (size_t i = 0; i < sizeof share / sizeof *share; i++) {
-        assert_int_equal(pto_price_bounded(plan, machine, share[i] * whole.seconds, &price,
+        assert_int_equal(pto_price_bounded(plan, machine, NULL, share[i] * whole.seconds, &price,
                                            i % 2 ? &explanation : NULL, NULL),
                          PTO_OK);
         assert_true(price.seconds == whole.seconds || (share[i] < 1 && price.seconds == INFINITY));
@@ -265,7 +265,7 @@ static void no_tape_is_made_of_a_contest(void **state) {
     pto_tape_destroy(tape);
     tape = pto_tape_begin();
     assert_int_equal(pto_price(plan, &summit, &whole, NULL, NULL), PTO_OK);
-    assert_int_equal(pto_price_bounded(plan, &summit, whole.seconds / 2, &price, NULL, NULL), PTO_OK);
+    assert_int_equal(pto_price_bounded(plan, &summit, NULL, whole.seconds / 2, &price, NULL, NULL), PTO_OK);
     assert_true(price.seconds == INFINITY);
     assert_null(pto_tape_end(tape, whole.seconds));
     pto_plan_destroy(plan);
@@ -370,7 +370,7 @@ static void compare_work(const pto_machine_t *machine, pto_collective_t collecti
     enum { CELLS_MAX = 1000 };
     pto_scenario_t scenario;
     const pto_strategy_t **strategy = NULL;
-    int64_t each[CELLS_MAX];
+    pto_scenario_cell_t each[CELLS_MAX];
     int count = 0;
     fill(&scenario, collective, 0);
     scenario.chunks = chunks;
@@ -379,10 +379,12 @@ static void compare_work(const pto_machine_t *machine, pto_collective_t collecti
         pto_scenario_strategies(&scenario, &strategy, &count, NULL) == PTO_OK) {
         int64_t cells = count * pto_scenario_points(&scenario), sum = 0;
         assert_true(cells <= CELLS_MAX);
-        int64_t work = pto_each_work(&scenario, machine, strategy, count, each);
+        for (int64_t i = 0; i < cells; i++)
+            each[i] = pto_scenario_cell(&scenario, machine, i / count, strategy[i % count]);
+        int64_t work = pto_each_work(each, cells / count, count);
         for (int64_t i = 0; i < cells; i++) {
-            assert_int_equal(each[i], pto_cell_work(&scenario, machine, i / count, strategy[i % count]));
-            sum += each[i];
+            assert_int_equal(each[i].work, pto_cell_work(&scenario, machine, i / count, strategy[i % count]));
+            sum += each[i].work;
         }
         assert_int_equal(work, sum);
         *all += sum;

@@ -3,16 +3,39 @@
 #define PTO_DECIDE_CANDIDATES_H
 
 #include "portolan/pick.h"
+#include "price/bounded.h"
 
 /* From this many times the cheapest price on, the starts of the chunks are most of it, and double with them:
  * the search for chunks ends. */
 #define PTO_HOPELESS 2
 
-/* Called for each plan, which is freed behind it. `in_chunks`: one of a search for the number of chunks,
- * which ends at a hopeless one. Errors end the visit; PTO_ERR_NOT_APPLICABLE that of the algorithm's plans.
- */
+/* A cell of a scenario: a strategy at a point. */
 typedef struct {
-    pto_status_t (*call)(const pto_plan_t *plan, bool in_chunks, void *context, pto_error_t *err);
+    const pto_scenario_t *scenario;
+    const pto_machine_t *machine;
+    pto_request_t request;    /* without its algorithm */
+    const char *algorithm;    /* that the scenario or the machine file names; NULL: the cheapest */
+    int64_t work;             /* pto_cell_work, once counted (pto_each_work) */
+    pto_price_cache_t *cache; /* shared with the prices of other cells; NULL: each price has its own */
+} pto_scenario_cell_t;
+
+pto_scenario_cell_t pto_scenario_cell(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                                      int64_t point, const pto_strategy_t *strategy);
+
+/* Whether plans of an algorithm are candidates of the cell. Of a library that nothing describes, those that
+ * share host memory are not: few libraries have one. */
+bool pto_scenario_cell_tries(const pto_scenario_cell_t *cell, const pto_algorithm_t *algorithm);
+
+/* pto_plan_choose. `likely`: the algorithm that is likely to be chosen; NULL: unknown. */
+pto_status_t pto_scenario_cell_choose(const pto_scenario_cell_t *cell, const pto_algorithm_t *likely,
+                                      pto_plan_t **plan, pto_price_t *price, pto_explanation_t *explanation,
+                                      pto_error_t *err);
+
+/* Called for each plan, which is then freed unless `*plan` has been set to NULL. `in_chunks`: one of a search
+ * for the number of chunks, which ends at a hopeless one. Errors end the visit; those that leave a cell out
+ * end that of the algorithm's plans. */
+typedef struct {
+    pto_status_t (*call)(pto_plan_t **plan, bool in_chunks, void *context, pto_error_t *err);
     void *context;
 } pto_visit_candidate_t;
 
@@ -29,18 +52,12 @@ pto_status_t pto_plan_candidates(const pto_scenario_t *scenario, const pto_machi
 bool pto_library_is_unknown(const pto_scenario_t *scenario, const pto_machine_t *machine,
                             const pto_request_t *request);
 
-/* Whether the request's algorithm is among those of which the cheapest is taken. Of a library that nothing
- * describes, those that share host memory are not: few libraries have one. */
-bool pto_library_may_take(const pto_scenario_t *scenario, const pto_machine_t *machine,
-                          const pto_request_t *request);
-
 /* Add a term without a price, library.COLLECTIVE.SPACE. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_library_explain_unknown(const pto_request_t *request, pto_explanation_t *explanation,
                                          pto_error_t *err);
 
-/* pto_cell_work of all cells, in the order of predictions, into `each`. Returns their sum, or INT64_MAX. */
-int64_t pto_each_work(const pto_scenario_t *scenario, const pto_machine_t *machine,
-                      const pto_strategy_t *const *strategy, int strategy_count, int64_t *each);
+/* Count the work of all cells, in the order of predictions. Returns their sum, or INT64_MAX. */
+int64_t pto_each_work(pto_scenario_cell_t *cell, int64_t point_count, int strategy_count);
 
 /* Predict a scenario that is a sweep's at a value between two of its points. Work is counted again only where
  * the sweep has any, or is one of numbers of nodes: plans of other sizes have none, if those of a sweep's

@@ -124,9 +124,10 @@ static pto_status_t add_formulas(maker_t *maker, const pto_plan_t *plan, pto_can
     return status;
 }
 
-static pto_status_t visit(const pto_plan_t *plan, bool in_chunks, void *context, pto_error_t *err) {
+static pto_status_t visit(pto_plan_t **visited, bool in_chunks, void *context, pto_error_t *err) {
     maker_t *maker = context;
     pto_cell_formulas_t *made = &maker->made;
+    const pto_plan_t *plan = *visited;
     const pto_request_t *request = &plan->request;
     pto_candidate_t candidate = {.algorithm = request->algorithm,
                                  .chunks = request->chunks,

@@ -1,43 +1,25 @@
 /* Which algorithm models the MPI library's own collective: the scenario's table, or the machine file's. */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "decide/candidates.h"
 #include "machine/machine_internal.h"
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
-/* Read a plan's first collective node, if it has one. */
-static void read_call(const pto_plan_t *plan, pto_call_t *call) {
-    for (int n = 0; n < pto_plan_node_count(plan); n++) {
-        const pto_node_t *node = pto_plan_node(plan, n);
-        if (node->kind != PTO_NODE_COLLECTIVE)
-            continue;
-        const pto_action_t first = {.rank = 0}; /* member 0 and itself */
-        call->procs = pto_plan_group(plan, node->group)->size;
-        call->bytes = pto_slice_bytes(plan, &pto_plan_call(plan, node->call)->in, &first);
-        return;
-    }
-}
-
 /* Uses any algorithm that applies, since all of them perform the same call. A table of counts is replaced by
  * the scenario's bytes, so blocks are taken as equal; those of an allgatherv have the mean size. */
 pto_call_t pto_request_call(const pto_request_t *request) {
     pto_call_t call = {.procs = 1, .bytes = request->bytes};
+    pto_request_t probe = *request;
+    if (request->counts && pto_collective_is_by_owner(request->collective))
+        probe.bytes = (int64_t)pto_request_mean_bytes(request);
+    probe.counts = NULL;
     for (int i = 0; i < pto_algorithm_count(); i++) {
-        pto_request_t probe = *request;
-        pto_plan_t *plan = NULL;
         probe.algorithm = pto_algorithm_at(i);
-        if (!(probe.algorithm->collectives & 1u << request->collective))
-            continue;
-        if (request->counts && pto_collective_is_by_owner(request->collective))
-            probe.bytes = (int64_t)pto_request_mean_bytes(request);
-        probe.counts = NULL;
-        if (pto_plan_create(&probe, &plan, NULL) != PTO_OK)
-            continue;
-        read_call(plan, &call);
-        pto_plan_destroy(plan);
-        break;
+        if (probe.algorithm->collectives & 1u << request->collective &&
+            pto_request_first_call(&probe, &call.procs, &call.bytes))
+            break;
     }
     return call;
 }
@@ -87,13 +69,6 @@ bool pto_library_is_unknown(const pto_scenario_t *scenario, const pto_machine_t 
            !machine->mpi_library && request->collective != PTO_COLLECTIVE_HALO &&
            !pto_machine_has_library(machine, pto_collective_name(request->collective),
                                     request->strategy->collective_space);
-}
-
-bool pto_library_may_take(const pto_scenario_t *scenario, const pto_machine_t *machine,
-                          const pto_request_t *request) {
-    const pto_algorithm_t *algorithm = request->algorithm;
-    return algorithm->collectives & 1u << request->collective && !algorithm->only_named &&
-           !(algorithm->shares_host && pto_library_is_unknown(scenario, machine, request));
 }
 
 pto_status_t pto_library_explain_unknown(const pto_request_t *request, pto_explanation_t *explanation,

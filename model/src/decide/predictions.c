@@ -31,8 +31,8 @@ static pto_status_t find_setup(const pto_predictions_t *predictions, int64_t cel
     const pto_strategy_t *strategy = predictions->strategy[cell % predictions->strategy_count];
     int64_t point = cell / predictions->strategy_count;
     pto_plan_t *plan = NULL;
-    pto_request_t request = pto_scenario_request(predictions->scenario, point, strategy, NULL);
-    pto_library_algorithm(predictions->scenario, predictions->machine, &request);
+    pto_request_t request =
+        pto_scenario_cell(predictions->scenario, predictions->machine, point, strategy).request;
     request.algorithm = prediction->algorithm;
     request.chunks = prediction->chunks;
     request.staged_members = prediction->staged_members;

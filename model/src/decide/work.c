@@ -2,14 +2,12 @@
  * by rank a microsecond for each message. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/checked.h"
 #include "decide/candidates.h"
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 #include "portolan/strategy.h"
-#include "price/bounded.h"
 #include "price/pricing.h"
 
 /* Messages of tables that share no links take a quarter of the time, and where their latency is not known
@@ -59,10 +57,8 @@ static int64_t plan_work(const pto_request_t *request, const pto_machine_t *mach
     if (pto_plan_create(request, &plan, NULL) != PTO_OK)
         return REFUSED;
     int64_t work = REFUSED;
-    bool table = pto_plan_has_tables(plan);
-    if (pto_price_check_size(plan, NULL) == PTO_OK &&
-        (!table || pto_table_check_costs(plan, machine, NULL) == PTO_OK))
-        work = table ? table_work(plan, machine) : pto_price_work(plan);
+    if (pto_price_check_size(plan, NULL) == PTO_OK)
+        work = pto_plan_has_tables(plan) ? table_work(plan, machine) : pto_price_work(plan);
     pto_plan_destroy(plan);
     return work;
 }
@@ -91,21 +87,16 @@ static int64_t plan_work_once(known_work_t known, const pto_request_t *request, 
 }
 
 /* Numbers of chunks are not counted: the search for one ends early. */
-static int64_t cell_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
-                         const pto_strategy_t *strategy, known_work_t known) {
-    pto_request_t request = pto_scenario_request(scenario, point, strategy, NULL);
+static int64_t cell_work(const pto_scenario_cell_t *cell, known_work_t known) {
+    pto_request_t request = cell->request;
     int64_t work = 0;
-    if (!(strategy->collectives & 1u << request.collective))
-        return 0;
-    const char *name = pto_library_algorithm(scenario, machine, &request);
-    int64_t prices = strategy->stages ? 2 * strategy->stages(&request) : 1; /* of numbers that stage */
+    int64_t prices = request.strategy->stages ? 2 * request.strategy->stages(&request) : 1;
     for (int i = 0; i < pto_algorithm_count(); i++) {
         int64_t more;
         request.algorithm = pto_algorithm_at(i);
-        if (!(request.algorithm->collectives & 1u << request.collective) ||
-            (name ? strcmp(name, request.algorithm->name) != 0 : request.algorithm->only_named))
+        if (!pto_scenario_cell_tries(cell, request.algorithm))
             continue;
-        int64_t once = plan_work_once(known, &request, machine, i);
+        int64_t once = plan_work_once(known, &request, cell->machine, i);
         if (once == REFUSED)
             continue;
         if (!pto_multiply(prices, once, &more) || !pto_add(work, more, &work))
@@ -116,28 +107,28 @@ static int64_t cell_work(const pto_scenario_t *scenario, const pto_machine_t *ma
 
 int64_t pto_cell_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
                       const pto_strategy_t *strategy) {
-    return cell_work(scenario, machine, point, strategy, (known_work_t){0});
+    const pto_scenario_cell_t cell = pto_scenario_cell(scenario, machine, point, strategy);
+    return cell_work(&cell, (known_work_t){0});
 }
 
 /* Plans of other sizes use their peers' memory or none, as those of the first one do: without work there,
  * they have none, and are not made here. Where nothing is cut into pieces by its size, those with work have
  * as much of it. */
-int64_t pto_each_work(const pto_scenario_t *scenario, const pto_machine_t *machine,
-                      const pto_strategy_t *const *strategy, int strategy_count, int64_t *each) {
-    int64_t work = 0, points = pto_scenario_points(scenario);
+int64_t pto_each_work(pto_scenario_cell_t *cell, int64_t point_count, int strategy_count) {
+    const pto_scenario_t *scenario = cell->scenario;
+    int64_t work = 0;
     size_t places = 2 * (size_t)pto_algorithm_count();
-    bool alike = points > 1 && pto_scenario_sweep(scenario) == PTO_SWEEP_BYTES;
+    bool alike = point_count > 1 && pto_scenario_sweep(scenario) == PTO_SWEEP_BYTES;
     bool cut = scenario->chunks > 1 || scenario->unique_bytes > 0;
     int64_t *known = alike ? malloc((size_t)strategy_count * places * sizeof *known) : NULL;
     for (size_t i = 0; known && i < (size_t)strategy_count * places; i++)
         known[i] = NOT_COUNTED;
-    for (int64_t point = 0; point < points; point++)
-        for (int i = 0; i < strategy_count; i++, each++) {
-            known_work_t own = {known ? known + (size_t)i * places : NULL, !cut};
-            *each = cell_work(scenario, machine, point, strategy[i], own);
-            if (!pto_add(work, *each, &work))
-                work = INT64_MAX;
-        }
+    for (int64_t i = 0; i < point_count * strategy_count; i++, cell++) {
+        known_work_t own = {known ? known + (size_t)(i % strategy_count) * places : NULL, !cut};
+        cell->work = cell_work(cell, own);
+        if (!pto_add(work, cell->work, &work))
+            work = INT64_MAX;
+    }
     free(known);
     return work;
 }

@@ -367,6 +367,8 @@ int64_t pto_request_host_bytes(const pto_request_t *request, int64_t source, int
     return counts ? placed_bytes(request, counts, source, destination) : 0;
 }
 
+_Thread_local int64_t pto_plans_made;
+
 /* --- asking --------------------------------------------------------------------------------------------- */
 
 static pto_status_t check_choices(const pto_request_t *request, pto_error_t *err) {
@@ -470,42 +472,87 @@ static pto_status_t create_fixed(pto_plan_t *plan, pto_error_t *err) {
     return pto_plan_create(&request, &plan->fixed, err);
 }
 
-pto_status_t pto_plan_create(const pto_request_t *request, pto_plan_t **plan, pto_error_t *err) {
-    pto_request_t complete = *request;
-    request = &complete;
+static pto_status_t check_request(pto_request_t *request, pto_error_t *err) {
     pto_status_t status = check_choices(request, err);
     if (status == PTO_OK)
         status = pto_layout_check(&request->layout, err);
     if (status == PTO_OK && request->collective == PTO_COLLECTIVE_HALO)
-        status = pto_halo_complete(&complete.halo, pto_layout_owner_count(&request->layout), err);
+        status = pto_halo_complete(&request->halo, pto_layout_owner_count(&request->layout), err);
     if (status == PTO_OK)
         status = check_sizes(request, err);
     if (status == PTO_OK)
         status = check_mapping(request, err);
-    if (status == PTO_OK)
-        status = pto_strategy_applicable(request, err);
+    return status == PTO_OK ? pto_strategy_applicable(request, err) : status;
+}
+
+/* Build the nodes of a plan whose request has been checked. */
+static pto_status_t build_nodes(pto_plan_t *plan, pto_error_t *err) {
+    const pto_request_t *request = &plan->request;
+    pto_builder_t builder = {.plan = plan};
+    request->strategy->build(&builder, request);
+    if (builder.out_of_memory)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan");
+    is_misused(&builder, builder.open_count > 0, "does not end all nodes that it begins");
+    if (!builder.misuse)
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_INVALID_PLAN, "%s by %s, %s: the strategy or the algorithm %s",
+                         pto_collective_name(request->collective), request->strategy->name,
+                         request->algorithm->name, builder.misuse);
+}
+
+static void free_nodes(pto_plan_t *plan) {
+    free(plan->nodes.item);
+    free(plan->calls.item);
+    free(plan->stages.item);
+    free(plan->steps.item);
+    free(plan->buffers.item);
+    free(plan->groups.item);
+    free(plan->flags.item);
+}
+
+static void build_no_stage(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    (void)builder;
+    (void)exchange;
+}
+
+bool pto_request_first_call(const pto_request_t *request, int64_t *procs, int64_t *bytes) {
+    pto_plan_t outline = {.request = *request};
+    if (check_request(&outline.request, NULL) != PTO_OK)
+        return false;
+    pto_algorithm_t stages_left_out = *request->algorithm;
+    stages_left_out.build = build_no_stage;
+    if (request->collective != PTO_COLLECTIVE_HALO) /* whose calls are those of its phases */
+        outline.request.algorithm = &stages_left_out;
+    bool built = build_nodes(&outline, NULL) == PTO_OK;
+    for (int n = 0; built && n < outline.nodes.count; n++) {
+        const pto_node_t *node = pto_node_at(&outline, n);
+        if (node->kind != PTO_NODE_COLLECTIVE)
+            continue;
+        const pto_action_t first = {.rank = 0}; /* member 0 and itself */
+        *procs = pto_group_at(&outline, node->group)->size;
+        *bytes = pto_slice_bytes(&outline, &pto_plan_call(&outline, node->call)->in, &first);
+        break;
+    }
+    free_nodes(&outline);
+    return built;
+}
+
+pto_status_t pto_plan_create(const pto_request_t *request, pto_plan_t **plan, pto_error_t *err) {
+    pto_request_t complete = *request;
+    pto_status_t status = check_request(&complete, err);
     if (status != PTO_OK)
         return status;
     pto_plan_t *made = calloc(1, sizeof *made);
     if (!made)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan");
-    made->request = *request;
-    pto_builder_t builder = {.plan = made};
-    request->strategy->build(&builder, &made->request);
-    if (builder.out_of_memory) {
-        pto_plan_destroy(made);
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan");
-    }
-    is_misused(&builder, builder.open_count > 0, "does not end all nodes that it begins");
-    if (builder.misuse)
-        status = pto_error_set(err, PTO_ERR_INVALID_PLAN, "%s by %s, %s: the strategy or the algorithm %s",
-                               pto_collective_name(request->collective), request->strategy->name,
-                               request->algorithm->name, builder.misuse);
+    pto_plans_made++;
+    made->request = complete;
+    status = build_nodes(made, err);
     if (status == PTO_OK)
         status = check_buffers(made, err);
     if (status == PTO_OK)
         status = pto_lanes_check(made, err);
-    if (status == PTO_OK && request->strategy->fixed)
+    if (status == PTO_OK && made->request.strategy->fixed)
         status = create_fixed(made, err);
     if (status != PTO_OK) {
         pto_plan_destroy(made);
@@ -519,13 +566,7 @@ void pto_plan_destroy(pto_plan_t *plan) {
     if (!plan)
         return;
     pto_plan_destroy(plan->fixed);
-    free(plan->nodes.item);
-    free(plan->calls.item);
-    free(plan->stages.item);
-    free(plan->steps.item);
-    free(plan->buffers.item);
-    free(plan->groups.item);
-    free(plan->flags.item);
+    free_nodes(plan);
     free(plan);
 }
 

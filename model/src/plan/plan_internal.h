@@ -145,6 +145,11 @@ static inline bool pto_blocks_are_table(const pto_buffer_t *buffer) {
 /* Of an allgatherv: the mean of the owners' bytes. Every owner gets those of all. */
 double pto_request_mean_bytes(const pto_request_t *request);
 
+/* The processes of a request's first collective node and the bytes of its member 0's first block, from the
+ * strategy's nodes alone: the algorithm's stages are not built. Both are left as they are if there is no such
+ * node. False: the algorithm does not apply, or out of memory. */
+bool pto_request_first_call(const pto_request_t *request, int64_t *procs, int64_t *bytes);
+
 /* Whether the plan's byte counts come from a table, so that every rank differs. */
 bool pto_plan_has_tables(const pto_plan_t *plan);
 
@@ -247,6 +252,9 @@ bool pto_blocks_are_of_pairs(pto_blocks_t blocks);
 
 /* Whether the pairs that a buffer's blocks are of have random byte counts; if so, sets `*skew`. */
 bool pto_buffer_is_skewed(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_skew_t *skew);
+
+/* Work: plans that were made in this thread. */
+extern _Thread_local int64_t pto_plans_made;
 
 /* Work: blocks whose sizes were summed in this thread. Tests compare it with the order that it may grow by.
  */

@@ -1,17 +1,32 @@
-/* Prices of which only those below a bound matter, as where plans compete, and plans that have none. */
+/* Prices of which only those below a bound matter, as where plans compete, and what such prices share. */
 #ifndef PTO_PRICE_BOUNDED_H
 #define PTO_PRICE_BOUNDED_H
 
 #include "portolan/price.h"
+#include "price/table.h"
+#include "price/traffic.h"
+
+/* What prices share: counts of messages, and sums over tables of byte counts. As long as it is used, no
+ * request may change what its counts and its mapping point at. Zeroed: empty. */
+typedef struct {
+    pto_traffic_cache_t *traffic; /* NULL: not needed yet, as the other */
+    pto_tables_t *tables;
+} pto_price_cache_t;
+
+/* Its parts, made now unless they have been; NULL: out of memory. */
+pto_traffic_cache_t *pto_price_cache_traffic(pto_price_cache_t *cache);
+pto_tables_t *pto_price_cache_tables(pto_price_cache_t *cache);
+void pto_price_cache_fini(pto_price_cache_t *cache);
 
 /* pto_price of a plan that passes pto_price_check_size. It may end as soon as it exceeds `most_s`:
- * price->seconds is INFINITY then, and what would go wrong later in the plan is not noticed. `explanation`
- * may be NULL. */
-pto_status_t pto_price_bounded(const pto_plan_t *plan, const pto_machine_t *machine, double most_s,
-                               pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err);
+ * price->seconds is INFINITY then, and what would go wrong later in the plan is not noticed. `cache` and
+ * `explanation` may be NULL. */
+pto_status_t pto_price_bounded(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_cache_t *cache,
+                               double most_s, pto_price_t *price, pto_explanation_t *explanation,
+                               pto_error_t *err);
 
-/* Whether a plan with a table of byte counts is refused before it is walked, because the machine lacks the
- * cost of a copy. Errors: PTO_ERR_NOT_APPLICABLE; PTO_ERR_MEMORY. */
-pto_status_t pto_table_check_costs(const pto_plan_t *plan, const pto_machine_t *machine, pto_error_t *err);
+/* pto_plan_memory, from the sums where buffers are lines of a table or parts of them. `cache` may be NULL. */
+void pto_tables_memory(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_cache_t *cache,
+                       int64_t *gpu_bytes, int64_t *host_bytes);
 
 #endif

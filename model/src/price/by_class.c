@@ -181,14 +181,11 @@ bool pto_class_allocate(pto_pricing_t *pricing) {
     size_t steps = (size_t)pricing->plan->steps.count;
     size_t cores = (size_t)pricing->plan->request.layout.procs_per_gpu;
     pricing->moving = calloc(steps * cores + 1, sizeof *pricing->moving);
-    pricing->traffic = pto_traffic_cache_get();
+    pricing->traffic = pto_price_cache_traffic(pricing->cache);
     return pricing->moving && pricing->traffic;
 }
 
-void pto_class_release(pto_pricing_t *pricing) {
-    free(pricing->moving);
-    pto_traffic_cache_release(pricing->traffic);
-}
+void pto_class_release(pto_pricing_t *pricing) { free(pricing->moving); }
 
 static bool is_of_round(const pto_moving_t *flow, int64_t k) {
     return flow->known && flow->k == k && (!flow->traffic || flow->traffic->serial == flow->serial);

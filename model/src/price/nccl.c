@@ -21,9 +21,11 @@ static int64_t busiest_line(const pto_table_sums_t *sums) {
 }
 
 /* The largest number of bytes that any owner sends or receives, per destination. False: out of memory. */
-static bool busiest_bytes(const pto_request_t *request, const pto_machine_t *machine, double *bytes) {
+static bool busiest_bytes(const pto_request_t *request, const pto_machine_t *machine,
+                          pto_price_cache_t *cache, double *bytes) {
     pto_parts_t parts = {PTO_PARTS_DEALT, request->layout.procs_per_gpu, 0};
-    pto_tables_t *tables = pto_tables_get();
+    pto_price_cache_t own = {0};
+    pto_tables_t *tables = pto_price_cache_tables(cache ? cache : &own);
     const pto_table_sums_t *rows = tables ? pto_tables_sum(tables, request, machine, parts, true) : NULL;
     const pto_table_sums_t *columns = rows ? pto_tables_sum(tables, request, machine, parts, false) : NULL;
     if (columns) {
@@ -31,7 +33,7 @@ static bool busiest_bytes(const pto_request_t *request, const pto_machine_t *mac
         *bytes = (double)(out_bytes > in_bytes ? out_bytes : in_bytes) /
                  (double)pto_layout_owner_count(&request->layout);
     }
-    pto_tables_release(tables);
+    pto_price_cache_fini(&own);
     return columns != NULL;
 }
 
@@ -39,10 +41,11 @@ static bool busiest_bytes(const pto_request_t *request, const pto_machine_t *mac
 static bool is_chain(pto_nccl_kind_t kind) { return kind == PTO_NCCL_REDUCE || kind == PTO_NCCL_BROADCAST; }
 
 /* False: out of memory. */
-static bool call_bytes(const pto_plan_t *plan, const pto_machine_t *machine, double *bytes) {
+static bool call_bytes(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_cache_t *cache,
+                       double *bytes) {
     const pto_request_t *request = &plan->request;
     if (pto_plan_has_tables(plan) && !pto_collective_is_by_owner(request->collective))
-        return busiest_bytes(request, machine, bytes);
+        return busiest_bytes(request, machine, cache, bytes);
     *bytes = pto_plan_has_tables(plan) ? pto_request_mean_bytes(request) : (double)request->bytes;
     return true;
 }
@@ -282,7 +285,8 @@ static pto_extrapolation_t extrapolation(const pto_machine_t *machine, pto_nccl_
 }
 
 pto_status_t pto_charge_nccl(pto_charge_t *charge, const pto_machine_t *machine, const pto_plan_t *plan,
-                             const pto_node_t *node, pto_extrapolation_t *extrapolated, pto_error_t *err) {
+                             const pto_node_t *node, pto_price_cache_t *cache,
+                             pto_extrapolation_t *extrapolated, pto_error_t *err) {
     pto_nccl_job_t job = {pto_plan_group(plan, node->group)->size, plan->request.layout.nodes};
     pto_nccl_kind_t kind = pto_collective_nccl(node->collective);
     if (kind == PTO_NCCL_COUNT)
@@ -291,7 +295,7 @@ pto_status_t pto_charge_nccl(pto_charge_t *charge, const pto_machine_t *machine,
     double bytes;
     if (machine->nccl[kind].count == 0)
         return refuse(machine, kind, job.gpus, job.nodes, err);
-    if (!call_bytes(plan, machine, &bytes))
+    if (!call_bytes(plan, machine, cache, &bytes))
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for sums over a table");
     pto_nccl_route_t route = {.base = job};
     const pto_cost_row_t *row = pto_machine_nccl(machine, kind, job.gpus, job.nodes, (int64_t)bytes);
@@ -322,8 +326,8 @@ pto_status_t pto_price_nccl(pto_pricing_t *pricing, const pto_node_t *node) {
     pto_ledger_t *last = NULL;
     pto_charge_t charge;
     pto_charge_begin(&charge, pto_nccl_stage, pricing->explain ? &pricing->terms[0] : NULL);
-    pto_status_t status =
-        pto_charge_nccl(&charge, pricing->machine, pricing->plan, node, &pricing->extrapolated, pricing->err);
+    pto_status_t status = pto_charge_nccl(&charge, pricing->machine, pricing->plan, node, pricing->cache,
+                                          &pricing->extrapolated, pricing->err);
     if (status != PTO_OK)
         return status;
     pto_occupied_nccl(pricing, node, charge.other.s);

@@ -2,6 +2,7 @@
 #ifndef PTO_PRICE_NCCL_H
 #define PTO_PRICE_NCCL_H
 
+#include "price/bounded.h"
 #include "price/ledger.h"
 
 /* What its stage is called where a price is explained or a simulation traced. */
@@ -45,7 +46,8 @@ double pto_nccl_route_s(const pto_machine_t *machine, pto_nccl_kind_t kind, cons
 /* The collective of a node that NCCL runs, and from what it is extrapolated. Errors: PTO_ERR_NOT_APPLICABLE
  * where the machine has no rows for it, with what to measure. */
 pto_status_t pto_charge_nccl(pto_charge_t *charge, const pto_machine_t *machine, const pto_plan_t *plan,
-                             const pto_node_t *node, pto_extrapolation_t *extrapolated, pto_error_t *err);
+                             const pto_node_t *node, pto_price_cache_t *cache,
+                             pto_extrapolation_t *extrapolated, pto_error_t *err);
 
 /* Whether processes of this core take part in it. */
 bool pto_nccl_takes_core(const pto_node_t *node, int64_t core);

@@ -5,6 +5,7 @@
 #define PTO_PRICE_PRICING_H
 
 #include "plan/plan_internal.h"
+#include "price/bounded.h"
 #include "price/copies.h"
 #include "price/paths.h"
 #include "price/runs.h"
@@ -142,8 +143,9 @@ typedef struct {
     const pto_stage_t *stage; /* that is priced */
     pto_outflow_t *outflow;   /* one per node that has actors */
     pto_link_loads_t loads;
-    pto_traffic_cache_t *traffic;
-    pto_tables_t *tables;                   /* NULL: there is no table */
+    pto_price_cache_t *cache;
+    pto_traffic_cache_t *traffic;           /* the cache's, where actors are not exact */
+    pto_tables_t *tables;                   /* the cache's; NULL: there is no table */
     pto_moving_t *moving;                   /* [step][core], where actors are not exact */
     pto_charged_t charged[PTO_CHARGED_MAX]; /* the current stage's messages so far */
     int charged_count;
@@ -167,11 +169,6 @@ extern _Thread_local bool pto_price_each_gpu;
 
 /* Price nodes [first, first + count) in iteration k. Errors: those of pto_price. */
 pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64_t k);
-
-/* --- lacks.c -------------------------------------------------------------------------------------------- */
-
-/* Before the walk. Errors: PTO_ERR_NOT_APPLICABLE, with which it would end. */
-pto_status_t pto_pricing_check_costs(const pto_pricing_t *pricing);
 
 /* --- loops.c -------------------------------------------------------------------------------------------- */
 

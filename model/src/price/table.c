@@ -1,5 +1,6 @@
 /* Sums over the rows and columns of a table of byte counts, each entry looked at once for either. */
 #include "price/table.h"
+#include "price/bounded.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -195,8 +196,6 @@ struct pto_tables {
     int64_t latest_node;    /* -1: unknown */
 };
 
-static _Thread_local pto_tables_t *kept_tables;
-
 static bool same_layout(const pto_layout_t *a, const pto_layout_t *b) {
     return a->nodes == b->nodes && a->gpus_per_node == b->gpus_per_node &&
            a->owners_per_gpu == b->owners_per_gpu && a->procs_per_gpu == b->procs_per_gpu;
@@ -261,37 +260,17 @@ const pto_table_sums_t *pto_tables_sum(pto_tables_t *tables, const pto_request_t
     return &kept->sums;
 }
 
-static void destroy(pto_tables_t *tables) {
+void pto_tables_destroy(pto_tables_t *tables) {
     for (int i = 0; tables && i < 4; i++)
         forget(&tables->kept[i / 2][i % 2]);
     free(tables);
 }
 
-static pto_tables_t *create(void) {
+pto_tables_t *pto_tables_create(void) {
     pto_tables_t *tables = calloc(1, sizeof *tables);
     if (tables)
         tables->latest_node = -1;
     return tables;
-}
-
-pto_tables_t *pto_tables_keep(void) {
-    if (kept_tables)
-        return NULL;
-    kept_tables = create();
-    return kept_tables;
-}
-
-void pto_tables_keep_end(pto_tables_t *kept) {
-    if (kept)
-        kept_tables = NULL;
-    destroy(kept);
-}
-
-pto_tables_t *pto_tables_get(void) { return kept_tables ? kept_tables : create(); }
-
-void pto_tables_release(pto_tables_t *tables) {
-    if (tables != kept_tables)
-        destroy(tables);
 }
 
 void pto_tables_note_latest(pto_tables_t *tables, int64_t node) { tables->latest_node = node; }
@@ -432,9 +411,10 @@ static int64_t buffer_bytes(void *context, const pto_plan_t *plan, int index, in
                          has_one_part(buffer) ? holder.core : ALL_PARTS);
 }
 
-void pto_tables_memory(const pto_plan_t *plan, const pto_machine_t *machine, int64_t *gpu_bytes,
-                       int64_t *host_bytes) {
-    known_t known = {pto_tables_get(), machine};
+void pto_tables_memory(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_cache_t *cache,
+                       int64_t *gpu_bytes, int64_t *host_bytes) {
+    pto_price_cache_t own = {0};
+    known_t known = {pto_price_cache_tables(cache ? cache : &own), machine};
     pto_plan_memory_by(plan, buffer_bytes, &known, gpu_bytes, host_bytes);
-    pto_tables_release(known.tables);
+    pto_price_cache_fini(&own);
 }

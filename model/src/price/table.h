@@ -86,15 +86,9 @@ static inline int64_t pto_table_line_bytes(const pto_table_sums_t *sums, int64_t
 /* The sums of one table at a time, by rows and by columns, dealt and in shares. */
 typedef struct pto_tables pto_tables_t;
 
-/* Keep the sums of all prices of this thread until the end: no request that is priced until then may change
- * what its counts and its mapping point at. Returns NULL if they are kept already, or out of memory: then
- * each price has sums of its own, or those that are kept. */
-pto_tables_t *pto_tables_keep(void);
-void pto_tables_keep_end(pto_tables_t *kept);
-
-/* Those that are kept, or new ones; NULL: out of memory. Release them with the other function. */
-pto_tables_t *pto_tables_get(void);
-void pto_tables_release(pto_tables_t *tables);
+/* NULL: out of memory. */
+pto_tables_t *pto_tables_create(void);
+void pto_tables_destroy(pto_tables_t *tables);
 
 /* The sums of a request's table (pto_plan_has_tables, of pairs), summed now unless they are known. They last
  * until those of another table are asked for. NULL: out of memory. */
@@ -115,9 +109,5 @@ bool pto_slice_is_of_lines(const pto_plan_t *plan, const pto_slice_t *slice);
 /* pto_slice_bytes, from the sums where a slice is a line or a part of one. */
 int64_t pto_tables_slice_bytes(pto_tables_t *tables, const pto_plan_t *plan, const pto_machine_t *machine,
                                const pto_slice_t *slice, const pto_action_t *action);
-
-/* pto_plan_memory, from the sums where buffers are lines or parts of them. */
-void pto_tables_memory(const pto_plan_t *plan, const pto_machine_t *machine, int64_t *gpu_bytes,
-                       int64_t *host_bytes);
 
 #endif

@@ -473,37 +473,15 @@ const pto_traffic_t *pto_traffic_count(const pto_plan_t *plan, const pto_step_t 
 
 /* --- caches --------------------------------------------------------------------------------------------- */
 
-static _Thread_local pto_traffic_cache_t *kept_cache;
-
 void pto_traffic_cache_init(pto_traffic_cache_t *cache) {
     cache->layout = (pto_layout_t){0};
     cache->serial = 0;
     memset(cache->known, 0, sizeof cache->known);
 }
 
-static pto_traffic_cache_t *create_cache(void) {
+pto_traffic_cache_t *pto_traffic_cache_create(void) {
     pto_traffic_cache_t *cache = malloc(sizeof *cache);
     if (cache)
         pto_traffic_cache_init(cache);
     return cache;
-}
-
-pto_traffic_cache_t *pto_traffic_keep(void) {
-    if (kept_cache)
-        return NULL;
-    kept_cache = create_cache();
-    return kept_cache;
-}
-
-void pto_traffic_keep_end(pto_traffic_cache_t *kept) {
-    if (kept)
-        kept_cache = NULL;
-    free(kept);
-}
-
-pto_traffic_cache_t *pto_traffic_cache_get(void) { return kept_cache ? kept_cache : create_cache(); }
-
-void pto_traffic_cache_release(pto_traffic_cache_t *cache) {
-    if (cache != kept_cache)
-        free(cache);
 }

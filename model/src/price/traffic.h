@@ -42,15 +42,8 @@ typedef struct {
 } pto_traffic_cache_t;
 
 void pto_traffic_cache_init(pto_traffic_cache_t *cache);
-
-/* Keep the counts of all prices of this thread until the end. Returns NULL if they are kept already, or out
- * of memory: then each price has a cache of its own, or the one that there is. */
-pto_traffic_cache_t *pto_traffic_keep(void);
-void pto_traffic_keep_end(pto_traffic_cache_t *kept);
-
-/* The cache that is kept, or a new one; NULL: out of memory. Release it with the other function. */
-pto_traffic_cache_t *pto_traffic_cache_get(void);
-void pto_traffic_cache_release(pto_traffic_cache_t *cache);
+/* NULL: out of memory. The caller frees it with free(). */
+pto_traffic_cache_t *pto_traffic_cache_create(void);
 
 /* The result lies in the cache, until the next call. */
 const pto_traffic_t *pto_traffic_count(const pto_plan_t *plan, const pto_step_t *step, int64_t k,

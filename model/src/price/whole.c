@@ -6,6 +6,26 @@
 #include "price/bounded.h"
 #include "price/pricing.h"
 
+/* --- the cache ------------------------------------------------------------------------------------------ */
+
+pto_traffic_cache_t *pto_price_cache_traffic(pto_price_cache_t *cache) {
+    if (!cache->traffic)
+        cache->traffic = pto_traffic_cache_create();
+    return cache->traffic;
+}
+
+pto_tables_t *pto_price_cache_tables(pto_price_cache_t *cache) {
+    if (!cache->tables)
+        cache->tables = pto_tables_create();
+    return cache->tables;
+}
+
+void pto_price_cache_fini(pto_price_cache_t *cache) {
+    free(cache->traffic);
+    pto_tables_destroy(cache->tables);
+    *cache = (pto_price_cache_t){0};
+}
+
 /* --- memory --------------------------------------------------------------------------------------------- */
 
 /* All ledgers but those of flags and queues. */
@@ -18,7 +38,7 @@ static bool allocate(pto_pricing_t *pricing) {
     if (!pto_actors_find_parts(pricing) || !pto_links_allocate(pricing) || !pto_gpus_find(pricing) ||
         !pto_occupied_allocate(pricing) || !pto_class_allocate(pricing))
         return false;
-    if (pto_plan_has_tables(pricing->plan) && !(pricing->tables = pto_tables_get()))
+    if (pto_plan_has_tables(pricing->plan) && !(pricing->tables = pto_price_cache_tables(pricing->cache)))
         return false;
     int lanes = pto_plan_lane_count(pricing->plan);
     pricing->order = malloc((size_t)pricing->actor_count * sizeof *pricing->order);
@@ -58,7 +78,6 @@ static void release(pto_pricing_t *pricing) {
     free(pricing->walked);
     free(pricing->like);
     pto_class_release(pricing);
-    pto_tables_release(pricing->tables);
     free(pricing->order);
     free(pricing->lane);
     free(pricing->askers);
@@ -109,87 +128,87 @@ static pto_status_t give_up(pto_pricing_t *pricing, pto_price_t *price) {
     return PTO_OK;
 }
 
-static pto_status_t price_plan(const pto_plan_t *plan, const pto_machine_t *machine, pto_actors_t kind,
-                               double most_s, pto_price_t *price, pto_explanation_t *explanation,
-                               pto_error_t *err) {
+static pto_status_t price_plan(pto_pricing_t *pricing, pto_price_t *price, pto_explanation_t *explanation) {
+    const pto_plan_t *plan = pricing->plan;
+    pto_links_t links = pto_links_of(pricing->machine, &plan->request.layout);
+    pto_status_t status = pto_links_check(&links, pricing->err);
+    if (status == PTO_OK)
+        status = pto_runs_check(plan, pricing->machine, pricing->err);
+    if (status != PTO_OK)
+        return status;
+    pricing->out_of_memory = !pto_actors_find(pricing) || !allocate(pricing);
+    if (!pricing->out_of_memory)
+        status = pto_price_nodes(pricing, 0, pto_plan_node_count(plan), 0);
+    if (pricing->out_of_memory)
+        status = pto_error_set(pricing->err, PTO_ERR_MEMORY, "out of memory while pricing");
+    if (status == PTO_OK)
+        status = report_slowest(pricing, price, explanation);
+    if (pricing->exceeded)
+        return give_up(pricing, price);
+    if (status == PTO_OK)
+        price->extrapolated = pricing->extrapolated;
+    if (status == PTO_OK && explanation)
+        pto_price_widen(&plan->request, pricing->machine, price);
+    release(pricing);
+    return status;
+}
+
+static pto_status_t price_as(pto_actors_t kind, const pto_plan_t *plan, const pto_machine_t *machine,
+                             pto_price_cache_t *cache, double most_s, pto_price_t *price,
+                             pto_explanation_t *explanation, pto_error_t *err) {
+    pto_price_cache_t own = {0};
     pto_pricing_t pricing = {.plan = plan,
                              .machine = machine,
                              .kind = kind,
                              .lines = pto_runs_by_lines(plan, machine),
                              .explain = explanation != NULL,
+                             .cache = cache ? cache : &own,
                              .most_s = most_s,
                              .library_end = -1,
                              .err = err};
-    pto_links_t links = pto_links_of(machine, &plan->request.layout);
-    pto_status_t status = pto_links_check(&links, err);
-    if (status == PTO_OK)
-        status = pto_runs_check(plan, machine, err);
-    if (status != PTO_OK)
-        return status;
-    pricing.out_of_memory = !pto_actors_find(&pricing);
-    if (!pricing.out_of_memory)
-        status = pto_pricing_check_costs(&pricing);
-    if (!pricing.out_of_memory && status == PTO_OK)
-        pricing.out_of_memory = !allocate(&pricing);
-    if (!pricing.out_of_memory && status == PTO_OK)
-        status = pto_price_nodes(&pricing, 0, pto_plan_node_count(plan), 0);
-    if (pricing.out_of_memory)
-        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory while pricing");
-    if (status == PTO_OK)
-        status = report_slowest(&pricing, price, explanation);
-    if (pricing.exceeded)
-        return give_up(&pricing, price);
-    if (status == PTO_OK)
-        price->extrapolated = pricing.extrapolated;
-    if (status == PTO_OK && explanation)
-        pto_price_widen(&plan->request, machine, price);
-    release(&pricing);
+    pto_status_t status = price_plan(&pricing, price, explanation);
+    pto_price_cache_fini(&own);
     return status;
 }
 
-pto_status_t pto_table_check_costs(const pto_plan_t *plan, const pto_machine_t *machine, pto_error_t *err) {
-    pto_pricing_t pricing = {.plan = plan, .machine = machine, .kind = PTO_ACTORS_RANKS, .err = err};
-    pto_status_t status = pto_actors_find(&pricing)
-                              ? pto_pricing_check_costs(&pricing)
-                              : pto_error_set(err, PTO_ERR_MEMORY, "out of memory while pricing");
-    release(&pricing);
-    return status;
-}
-
-/* `sized`: whether the plan has passed pto_price_check_size. */
-static pto_status_t price_sized(const pto_plan_t *plan, const pto_machine_t *machine, bool sized,
-                                double most_s, pto_price_t *price, pto_explanation_t *explanation,
-                                pto_error_t *err) {
-    pto_actors_t kind = pto_actors_of(plan);
-    pto_status_t status = PTO_OK;
+/* What a plan's actors have to be on a machine. `sized`: whether the plan has passed pto_price_check_size. */
+static pto_status_t find_kind(const pto_plan_t *plan, const pto_machine_t *machine, bool sized,
+                              pto_actors_t *kind, pto_error_t *err) {
+    *kind = pto_actors_of(plan);
     if (machine->fabric.levels > 0) {
-        kind = PTO_ACTORS_RANKS;
-        status = pto_walk_check_size(plan, "machines with a fabric are priced", err);
-    } else if (kind == PTO_ACTORS_RANKS ||
-               (kind == PTO_ACTORS_CLASSES && pto_latency_matters(plan, machine))) {
-        kind = PTO_ACTORS_RANKS;
-        status = pto_price_walk_check_size(plan, machine, err);
-    } else if (!sized) {
-        status = pto_price_check_size(plan, err);
+        *kind = PTO_ACTORS_RANKS;
+        return pto_walk_check_size(plan, "machines with a fabric are priced", err);
     }
-    return status == PTO_OK ? price_plan(plan, machine, kind, most_s, price, explanation, err) : status;
+    if (*kind == PTO_ACTORS_RANKS || (*kind == PTO_ACTORS_CLASSES && pto_latency_matters(plan, machine))) {
+        *kind = PTO_ACTORS_RANKS;
+        return pto_price_walk_check_size(plan, machine, err);
+    }
+    return sized ? PTO_OK : pto_price_check_size(plan, err);
 }
 
 pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                             pto_explanation_t *explanation, pto_error_t *err) {
     plan = pto_plan_fixed(plan);
     pto_status_t status = pto_price_walk_check_size(plan, machine, err);
-    return status == PTO_OK ? price_plan(plan, machine, PTO_ACTORS_RANKS, INFINITY, price, explanation, err)
-                            : status;
+    return status == PTO_OK
+               ? price_as(PTO_ACTORS_RANKS, plan, machine, NULL, INFINITY, price, explanation, err)
+               : status;
 }
 
-pto_status_t pto_price_bounded(const pto_plan_t *plan, const pto_machine_t *machine, double most_s,
-                               pto_price_t *price, pto_explanation_t *explanation, pto_error_t *err) {
+pto_status_t pto_price_bounded(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_cache_t *cache,
+                               double most_s, pto_price_t *price, pto_explanation_t *explanation,
+                               pto_error_t *err) {
     const pto_plan_t *fixed = pto_plan_fixed(plan);
-    return price_sized(fixed, machine, fixed == plan, most_s, price, explanation, err);
+    pto_actors_t kind;
+    pto_status_t status = find_kind(fixed, machine, fixed == plan, &kind, err);
+    return status == PTO_OK ? price_as(kind, fixed, machine, cache, most_s, price, explanation, err) : status;
 }
 
 pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                        pto_explanation_t *explanation, pto_error_t *err) {
-    return price_sized(pto_plan_fixed(plan), machine, false, INFINITY, price, explanation, err);
+    const pto_plan_t *fixed = pto_plan_fixed(plan);
+    pto_actors_t kind;
+    pto_status_t status = find_kind(fixed, machine, false, &kind, err);
+    return status == PTO_OK ? price_as(kind, fixed, machine, NULL, INFINITY, price, explanation, err)
+                            : status;
 }

@@ -1,0 +1,398 @@
+/* Choosing a plan: a strategy's candidates are its algorithms, each with the numbers that its request leaves
+ * open, and the cheapest that fits the machine's memory is chosen. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "decide/candidates.h"
+#include "machine/machine_internal.h"
+#include "plan/plan_internal.h"
+#include "portolan/pick.h"
+#include "price/bounded.h"
+#include "price/table.h"
+#include "scenario/check.h"
+
+/* --- one plan ------------------------------------------------------------------------------------------- */
+
+static bool is_within(const pto_param_t *limit, double bytes) {
+    return !pto_param_known(limit) || bytes <= limit->value;
+}
+
+static pto_status_t check_memory(const pto_plan_t *plan, const pto_machine_t *machine,
+                                 pto_price_cache_t *cache, pto_error_t *err) {
+    int64_t gpu_bytes, host_bytes;
+    double gpu_bound, host_bound;
+    pto_plan_memory_bound(plan, &gpu_bound, &host_bound);
+    if (is_within(&machine->gpu_memory_bytes, gpu_bound) &&
+        is_within(&machine->host_memory_bytes, host_bound))
+        return PTO_OK;
+    pto_tables_memory(plan, machine, cache, &gpu_bytes, &host_bytes);
+    const char *name = plan->request.strategy->name;
+    if (pto_param_known(&machine->gpu_memory_bytes) && (double)gpu_bytes > machine->gpu_memory_bytes.value)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "%s needs %.4g GB of buffers on a GPU, which has %.4g GB (memory.gpu_bytes)",
+                             name, (double)gpu_bytes / 1e9, machine->gpu_memory_bytes.value / 1e9);
+    if (pto_param_known(&machine->host_memory_bytes) && (double)host_bytes > machine->host_memory_bytes.value)
+        return pto_error_set(
+            err, PTO_ERR_NOT_APPLICABLE,
+            "%s needs %.4g GB of buffers in a node's memory, which has %.4g GB (memory.host_bytes)", name,
+            (double)host_bytes / 1e9, machine->host_memory_bytes.value / 1e9);
+    return PTO_OK;
+}
+
+/* Make a plan that can be priced and whose buffers fit. */
+static pto_status_t make_plan(const pto_request_t *request, const pto_machine_t *machine,
+                              pto_price_cache_t *cache, pto_plan_t **plan, pto_error_t *err) {
+    pto_plan_t *made = NULL;
+    pto_status_t status = pto_plan_create(request, &made, err);
+    if (status == PTO_OK) /* checked before the memory, which for a table of byte counts is itself a sum over
+                             all of them */
+        status = pto_price_check_size(made, err);
+    if (status == PTO_OK)
+        status = check_memory(made, machine, cache, err);
+    if (status != PTO_OK) {
+        pto_plan_destroy(made);
+        return status;
+    }
+    *plan = made;
+    return PTO_OK;
+}
+
+/* --- numbers that a request leaves open ----------------------------------------------------------------- */
+
+/* Numbers in a request that are left to the price. Each in turn takes the cheapest of its values, 2^i or all
+ * up to `last`; with two, the first one does so again for the cheapest second one. */
+typedef struct {
+    int64_t *number[3]; /* NULL behind the last one */
+    int64_t first;
+    int64_t last;
+    bool doubles;
+} choice_t;
+
+/* Numbers of chunks that are tried, and their least size. */
+enum { CHUNKS_MAX = 1024, CHUNK_BYTES_LEAST = 4096 };
+
+/* The longest border of a halo exchange, with the corners. */
+static int64_t border_bytes(const pto_request_t *request) {
+    const pto_halo_t *grid = &request->halo;
+    int64_t most = 0;
+    for (int d = 0; d < grid->dim_count; d++) {
+        int64_t cells = pto_halo_cells(grid) / (grid->extent[d] + 2 * grid->width) * grid->width;
+        most = cells > most ? cells : most;
+    }
+    return most * request->bytes;
+}
+
+/* Bytes that an owner's process gives away: of a halo those for one neighbor, of a ring those of a round. */
+static int64_t given_bytes(const pto_request_t *request) {
+    if (request->collective == PTO_COLLECTIVE_HALO)
+        return border_bytes(request);
+    if (request->collective == PTO_COLLECTIVE_ALLREDUCE)
+        return request->bytes / pto_layout_owner_count(&request->layout);
+    if (request->collective == PTO_COLLECTIVE_MESSAGES)
+        return request->messages * request->bytes;
+    bool addressed = pto_collective_is_addressed(request->collective);
+    return addressed ? (pto_layout_owner_count(&request->layout) - 1) * request->bytes : request->bytes;
+}
+
+static int64_t at_most(int64_t value, int64_t most) { return value < most ? value : most; }
+
+static choice_t choose_chunks(pto_request_t *request) {
+    int64_t most = given_bytes(request) / CHUNK_BYTES_LEAST;
+    return (choice_t){.number = {&request->chunks},
+                      .first = 1,
+                      .last = most < 1 ? 1 : at_most(most, CHUNKS_MAX),
+                      .doubles = true};
+}
+
+static choice_t choose_staged(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                              pto_request_t *request) {
+    const pto_staged_t *given = &scenario->staged_members;
+    pto_staged_t *staged = &request->staged_members;
+    int64_t procs = request->strategy->stages(request);
+    /* An allgatherv goes by the table of allgather. */
+    pto_collective_t tuned =
+        pto_collective_is_allgather(request->collective) ? PTO_COLLECTIVE_ALLGATHER : request->collective;
+    const pto_library_rule_t *rule =
+        pto_machine_tuning(machine, pto_collective_name(tuned), procs, request->bytes);
+    choice_t choice = {.last = procs - 1};
+    int count = 0;
+    if (rule && given->in == PTO_STAGED_TUNED)
+        staged->in = at_most(rule->staged_members.in, procs - 1);
+    else if (given->in < 0)
+        choice.number[count++] = &staged->in;
+    if (rule && given->out == PTO_STAGED_TUNED)
+        staged->out = at_most(rule->staged_members.out, procs - 1);
+    else if (given->out < 0)
+        choice.number[count++] = &staged->out;
+    if (count == 2)
+        choice.number[2] = &staged->in;
+    return choice;
+}
+
+/* What the scenario leaves open. The machine file's tuning may fill it in. */
+static choice_t open_choice(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                            pto_request_t *request) {
+    if (pto_request_cuts_inside(request))
+        request->chunks = scenario->chunks;
+    if (pto_request_may_be_cut(request) && scenario->chunks == 0)
+        return choose_chunks(request);
+    return request->strategy->stages ? choose_staged(scenario, machine, request) : (choice_t){0};
+}
+
+const char *pto_choice_text(const pto_strategy_t *strategy, int64_t chunks, pto_staged_t staged_members,
+                            char text[PTO_CHOICE_TEXT_MAX]) {
+    text[0] = '\0';
+    if (chunks > 1)
+        snprintf(text, PTO_CHOICE_TEXT_MAX, ", %lld chunks", (long long)chunks);
+    else if (strategy->stages)
+        snprintf(text, PTO_CHOICE_TEXT_MAX, ", %lld/%lld staged", (long long)staged_members.in,
+                 (long long)staged_members.out);
+    return text;
+}
+
+/* --- candidates ----------------------------------------------------------------------------------------- */
+
+/* Visit the plans of every value of a number, or the only plan if there is none. Values from one on that does
+ * not apply, or whose plan is too large, are not tried; so a visitor ends a search as well. */
+static pto_status_t visit_values(const pto_scenario_cell_t *cell, const choice_t *choice, int64_t *number,
+                                 pto_request_t *request, const pto_visit_candidate_t *visit,
+                                 pto_error_t *err) {
+    bool any = false;
+    int64_t none = choice->first;
+    if (!number)
+        number = &none;
+    for (*number = choice->first; *number <= choice->last; *number += choice->doubles ? *number : 1) {
+        pto_plan_t *made = NULL;
+        pto_status_t status = make_plan(request, cell->machine, cell->cache, &made, any ? NULL : err);
+        if (status == PTO_OK)
+            status = visit->call(&made, choice->doubles, visit->context, any ? NULL : err);
+        pto_plan_destroy(made);
+        if (any && pto_leaves_cell_out(status))
+            break;
+        if (status != PTO_OK)
+            return status;
+        any = true;
+    }
+    return PTO_OK;
+}
+
+pto_status_t pto_plan_candidates(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
+                                 const pto_strategy_t *strategy, const pto_visit_candidate_t *visit,
+                                 pto_error_t *err) {
+    const pto_scenario_cell_t cell = pto_scenario_cell(scenario, machine, point, strategy);
+    for (int i = 0; i < pto_algorithm_count(); i++) {
+        pto_request_t request = cell.request;
+        pto_error_t reason;
+        request.algorithm = pto_algorithm_at(i);
+        if (!pto_scenario_cell_tries(&cell, request.algorithm))
+            continue;
+        choice_t choice = open_choice(scenario, machine, &request);
+        pto_status_t status = choice.number[1]
+                                  ? pto_error_set(&reason, PTO_ERR_TOO_LARGE,
+                                                  "two numbers of staged members are searched in turns")
+                                  : visit_values(&cell, &choice, choice.number[0], &request, visit, &reason);
+        if (status != PTO_OK && status != PTO_ERR_NOT_APPLICABLE) {
+            if (err)
+                *err = reason;
+            return status;
+        }
+    }
+    return PTO_OK;
+}
+
+/* --- the cheapest --------------------------------------------------------------------------------------- */
+
+/* A request's cheapest plan so far. */
+typedef struct {
+    const pto_scenario_cell_t *cell;
+    double most_s; /* of the first value of a number */
+    pto_explanation_t *explanation;
+    const int64_t *number; /* NULL: none is open */
+    bool any;              /* a value of the number has a price */
+    int64_t value;         /* the cheapest; of equal ones, the least */
+    pto_plan_t *plan;
+    pto_price_t price;
+} cheapest_t;
+
+static pto_status_t price_candidate(pto_plan_t **plan, bool in_chunks, void *context, pto_error_t *err) {
+    cheapest_t *best = context;
+    double best_s = best->price.seconds, hopeless_s = in_chunks ? PTO_HOPELESS * best_s : best_s;
+    pto_price_t price = {0};
+    pto_status_t status =
+        pto_price_bounded(*plan, best->cell->machine, best->cell->cache,
+                          best->any ? hopeless_s : best->most_s, &price, best->explanation, err);
+    if (status != PTO_OK)
+        return status;
+    if (best->any && !(price.seconds < best_s)) /* beyond a hopeless number of chunks, none is tried */
+        return in_chunks && price.seconds > hopeless_s ? PTO_ERR_NOT_APPLICABLE : PTO_OK;
+    pto_plan_destroy(best->plan);
+    best->plan = *plan;
+    *plan = NULL;
+    best->price = price;
+    best->any = true;
+    best->value = best->number ? *best->number : 0;
+    return PTO_OK;
+}
+
+/* Each number in turn takes the cheapest of its values. `request` has an algorithm. A price above `most_s`
+ * may be INFINITY. */
+static pto_status_t price_choices(const pto_scenario_cell_t *cell, pto_request_t *request, double most_s,
+                                  pto_plan_t **plan, pto_price_t *price, pto_explanation_t *explanation,
+                                  pto_error_t *err) {
+    choice_t choice = open_choice(cell->scenario, cell->machine, request);
+    bool one = !choice.number[1] && choice.first == choice.last;
+    cheapest_t best = {
+        .cell = cell, .most_s = one ? most_s : INFINITY, .explanation = one ? explanation : NULL};
+    const pto_visit_candidate_t visit = {price_candidate, &best};
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < 3 && (i == 0 || choice.number[i]) && status == PTO_OK; i++) {
+        best.any = false;
+        best.number = choice.number[i];
+        status = visit_values(cell, &choice, choice.number[i], request, &visit, err);
+        if (choice.number[i])
+            *choice.number[i] = best.value;
+    }
+    if (status == PTO_OK && explanation && !one)
+        status =
+            pto_price_bounded(best.plan, cell->machine, cell->cache, INFINITY, &best.price, explanation, err);
+    if (status != PTO_OK) {
+        pto_plan_destroy(best.plan);
+        return status;
+    }
+    *plan = best.plan;
+    *price = best.price;
+    return PTO_OK;
+}
+
+/* The cheapest algorithm so far, and the first one that does not apply. */
+typedef struct {
+    int algorithm; /* -1: none */
+    pto_plan_t *plan;
+    pto_price_t price;
+    bool explained;
+    int refused; /* -1: none */
+    pto_error_t reason;
+} contest_t;
+
+static void enter_contest(contest_t *contest, int algorithm, pto_plan_t *plan, const pto_price_t *price,
+                          bool explained) {
+    double best_s = contest->price.seconds;
+    bool cheaper = contest->algorithm < 0 || price->seconds < best_s ||
+                   (price->seconds == best_s && algorithm < contest->algorithm);
+    pto_plan_destroy(cheaper ? contest->plan : plan);
+    if (!cheaper)
+        return;
+    contest->algorithm = algorithm;
+    contest->plan = plan;
+    contest->price = *price;
+    contest->explained = explained;
+}
+
+/* Errors: those that end the contest. */
+static pto_status_t try_algorithm(const pto_scenario_cell_t *cell, int algorithm, contest_t *contest,
+                                  pto_explanation_t *explanation, pto_error_t *err) {
+    pto_request_t tried = cell->request;
+    tried.algorithm = pto_algorithm_at(algorithm);
+    if (!pto_scenario_cell_tries(cell, tried.algorithm))
+        return PTO_OK;
+    pto_plan_t *made = NULL;
+    pto_price_t price = {0};
+    pto_error_t reason;
+    pto_status_t status =
+        price_choices(cell, &tried, contest->price.seconds, &made, &price, explanation, &reason);
+    if (status == PTO_OK)
+        enter_contest(contest, algorithm, made, &price, explanation != NULL);
+    if (status == PTO_ERR_NOT_APPLICABLE && (contest->refused < 0 || algorithm < contest->refused)) {
+        contest->refused = algorithm;
+        contest->reason = reason;
+    }
+    if (status == PTO_OK || status == PTO_ERR_NOT_APPLICABLE)
+        return PTO_OK;
+    if (err)
+        *err = reason;
+    return status;
+}
+
+static int index_of(const pto_algorithm_t *algorithm) {
+    int i = pto_algorithm_count() - 1;
+    while (i >= 0 && pto_algorithm_at(i) != algorithm)
+        i--;
+    return i;
+}
+
+/* Where counts are a table, the algorithm with the fewest stages: others then end where they exceed its
+ * price, long before they have looked at the messages of all of their rounds. -1: there is no table. */
+static int with_fewest_stages(const pto_scenario_cell_t *cell) {
+    pto_request_t tried = cell->request;
+    int64_t fewest = INT64_MAX;
+    int found = -1;
+    if (!tried.counts || !pto_counts_differ(tried.counts))
+        return found;
+    for (int i = 0; i < pto_algorithm_count(); i++) {
+        pto_plan_t *made = NULL;
+        tried.algorithm = pto_algorithm_at(i);
+        if (!pto_scenario_cell_tries(cell, tried.algorithm) || pto_plan_create(&tried, &made, NULL) != PTO_OK)
+            continue;
+        int64_t stages = pto_plan_size(made).stages;
+        found = stages < fewest ? i : found;
+        fewest = stages < fewest ? stages : fewest;
+        pto_plan_destroy(made);
+    }
+    return found;
+}
+
+/* The cheapest algorithm that applies, of equal ones the first; if none does, the first one's reason. The
+ * likely one is priced first, and explained at once: the others' prices end where they exceed it. */
+static pto_status_t price_cheapest(const pto_scenario_cell_t *cell, const pto_algorithm_t *likely,
+                                   pto_plan_t **plan, pto_price_t *price, pto_explanation_t *explanation,
+                                   pto_error_t *err) {
+    contest_t contest;
+    contest.algorithm = contest.refused = -1;
+    contest.plan = NULL;
+    contest.price.seconds = INFINITY;
+    pto_status_t status = PTO_OK;
+    int first = likely ? index_of(likely) : with_fewest_stages(cell);
+    if (first >= 0)
+        status = try_algorithm(cell, first, &contest, explanation, err);
+    for (int i = 0; i < pto_algorithm_count() && status == PTO_OK; i++)
+        if (i != first)
+            status = try_algorithm(cell, i, &contest, NULL, err);
+    if (status == PTO_OK && !contest.plan) {
+        if (err && contest.refused >= 0)
+            *err = contest.reason;
+        return PTO_ERR_NOT_APPLICABLE;
+    }
+    if (status == PTO_OK && explanation && !contest.explained)
+        status = pto_price_bounded(contest.plan, cell->machine, cell->cache, INFINITY, &contest.price,
+                                   explanation, err);
+    if (status != PTO_OK) {
+        pto_plan_destroy(contest.plan);
+        return status;
+    }
+    *plan = contest.plan;
+    *price = contest.price;
+    return PTO_OK;
+}
+
+pto_status_t pto_scenario_cell_choose(const pto_scenario_cell_t *cell, const pto_algorithm_t *likely,
+                                      pto_plan_t **plan, pto_price_t *price, pto_explanation_t *explanation,
+                                      pto_error_t *err) {
+    const pto_request_t *request = &cell->request;
+    pto_error_t cause;
+    if (!(request->strategy->collectives & 1u << request->collective))
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s is not for %s", request->strategy->name,
+                             pto_collective_name(request->collective));
+    if (cell->algorithm &&
+        pto_algorithm_find(cell->algorithm, request->collective, &likely, &cause) != PTO_OK)
+        return pto_scenario_refuse(cell->scenario, PTO_FIELD_LIBRARY, PTO_ERR_NOT_FOUND, err, "%s",
+                                   cause.message);
+    return price_cheapest(cell, likely, plan, price, explanation, err);
+}
+
+pto_status_t pto_plan_choose(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
+                             const pto_strategy_t *strategy, pto_plan_t **plan, pto_price_t *price,
+                             pto_explanation_t *explanation, pto_error_t *err) {
+    const pto_scenario_cell_t cell = pto_scenario_cell(scenario, machine, point, strategy);
+    return pto_scenario_cell_choose(&cell, NULL, plan, price, explanation, err);
+}
