@@ -164,14 +164,18 @@ static pto_status_t visit_values(const pto_scenario_cell_t *cell, const choice_t
         number = &none;
     for (*number = choice->first; *number <= choice->last; *number += choice->doubles ? *number : 1) {
         pto_plan_t *made = NULL;
-        pto_status_t status = make_plan(request, cell->machine, cell->cache, &made, any ? NULL : err);
+        pto_error_t reason;
+        pto_status_t status = make_plan(request, cell->machine, cell->cache, &made, &reason);
         if (status == PTO_OK)
-            status = visit->call(&made, choice->doubles, visit->context, any ? NULL : err);
+            status = visit->call(&made, choice->doubles, visit->context, &reason);
         pto_plan_destroy(made);
         if (any && pto_leaves_cell_out(status))
             break;
-        if (status != PTO_OK)
+        if (status != PTO_OK) {
+            if (err)
+                *err = reason;
             return status;
+        }
         any = true;
     }
     return PTO_OK;

@@ -8,7 +8,8 @@ static void start(pto_sim_t *sim, const pto_node_t *node) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
     pto_extrapolation_t extrapolated;
-    pto_status_t status = pto_charge_nccl(&charge, sim->machine, sim->plan, node, NULL, &extrapolated, sim->err);
+    pto_status_t status =
+        pto_charge_nccl(&charge, sim->machine, sim->plan, node, NULL, &extrapolated, sim->err);
     if (status != PTO_OK) {
         sim->status = status;
         return;
