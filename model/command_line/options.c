@@ -212,7 +212,8 @@ pto_status_t pto_options_write(const pto_options_t *options,
 /* `overridden`: options have changed the scenario since it was read, and checked. What has no place in a file
  * is what they have made of it. */
 static pto_status_t open_machine(pto_options_t *options, bool overridden, pto_error_t *err) {
-    pto_status_t status = overridden ? pto_scenario_check(&options->scenario, err) : PTO_OK;
+    bool changed = overridden || options->variant.ask;
+    pto_status_t status = changed ? pto_scenario_check(&options->scenario, err) : PTO_OK;
     if (status != PTO_OK)
         return blame(options, overridden, status);
     status = pto_scenario_read_machine(&options->scenario, &options->machine, err);
@@ -294,8 +295,7 @@ pto_status_t pto_options_open(const pto_arguments_t *arguments, pto_options_t *o
     if (status != PTO_OK)
         return status;
     status = blame(options, true, apply(arguments, options, err));
-    return status == PTO_OK ? open_machine(options, is_overridden(arguments) || options->variant.ask, err)
-                            : status;
+    return status == PTO_OK ? open_machine(options, is_overridden(arguments), err) : status;
 }
 
 int pto_options_finish(const pto_arguments_t *arguments, pto_options_t *options) {
