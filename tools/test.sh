@@ -9,7 +9,7 @@
 #   schema   what commands print as JSON against docs/portolan.schema.json, the columns that they print as CSV, what is
 #            left of them after Ctrl-C, what interactive shells complete, and what is printed of odd names
 #   oracle   the prices of ORACLE_CASES (100) random scenarios against those of tests/oracle, from seed ORACLE_SEED on
-#   exec     the executor under mpirun, on the host device
+#   exec     the executor under mpirun, and the drop-in for NCCL, on the host device
 #   judges   those programs of tests/mpi/test_judges.sh that JUDGES names: they need no mpirun
 #   golden-update  rewrite the NAME.out files and those lines of the documents
 #
@@ -282,6 +282,8 @@ run_exec() {
     queue check_exec 3 rings 2 1
     queue check_exec 3 lanes 1 1
     queue check_exec 2 different
+    queue check_with_mpi test_nccl_dropin env PORTOLAN_DEVICE=host PORTOLAN_MACHINE=h200-x2-graph PORTOLAN_TAKE=all \
+        PORTOLAN_GRAPHS=1 "$BUILD/tests/test_nccl_dropin" 60 1 2
 }
 
 run_judges() {
