@@ -365,6 +365,43 @@ static void time_transfer(const pto_comparison_t *comparison, pto_matched_t *mat
     matched->high_s = leave_together ? least_s : fmin(transfer_s + 2 * clock_s, most_s);
 }
 
+/* Of the messages from one process to another, all or none are crowded, as most of them are: which single
+ * ones seem to be depends on how well clocks are known, and so do their times. */
+static void agree_on_crowds(const pto_comparison_t *comparison) {
+    pto_matched_t *matched = comparison->matched;
+    for (size_t first = 0, end; first < comparison->count; first = end) {
+        size_t crowded = 0;
+        for (end = first;
+             end < comparison->count && compare_keys(matched[first].timed, matched[end].timed) == 0; end++)
+            crowded += matched[end].is_crowded;
+        for (size_t i = first; i < end; i++)
+            matched[i].is_crowded = 2 * crowded > end - first;
+    }
+}
+
+/* A send may return before its message has left; the sender's next one then takes longer on the best link. */
+static void find_crowded(const pto_comparison_t *comparison, pto_item_t *item) {
+    static const double part_max = 0.1; /* of a message's own time */
+    double busy_s = -HUGE_VAL;
+    size_t count = 0;
+    for (size_t i = 0; i < comparison->count; i++) {
+        const pto_matched_t *matched = &comparison->matched[i];
+        if (is_message(matched->timed) && matched->transfer_s >= 0)
+            item[count++] = (pto_item_t){matched->timed->rank, matched->timed->order, (double)i};
+    }
+    qsort(item, count, sizeof *item, pto_item_compare);
+    for (size_t k = 0; k < count; k++) {
+        pto_matched_t *matched = &comparison->matched[(size_t)item[k].value];
+        const pto_timed_t *send = &matched->timed[0], *receive = &matched->timed[1];
+        const double begin_s = pto_comparison_time(comparison, send, send->begin_s);
+        if (k > 0 && item[k].place != item[k - 1].place)
+            busy_s = -HUGE_VAL;
+        matched->is_crowded = busy_s - begin_s > part_max * matched->transfer_s;
+        busy_s = fmax(busy_s, pto_comparison_time(comparison, receive, receive->end_s));
+    }
+    agree_on_crowds(comparison);
+}
+
 static void add_to_recording(const pto_comparison_t *comparison, pto_recording_t *trace) {
     for (size_t i = 0; i < comparison->count; i++) {
         const pto_matched_t *matched = &comparison->matched[i];
@@ -389,6 +426,8 @@ static bool compare(pto_comparison_t *comparison, size_t timed) {
         bring_clocks_together(comparison, is_chosen, item, scratch);
     for (size_t i = 0; i < comparison->count && able; i++)
         time_transfer(comparison, &comparison->matched[i]);
+    if (able)
+        find_crowded(comparison, item);
     free(is_chosen);
     free(item);
     free(scratch);

@@ -11,6 +11,7 @@ typedef struct {
     double arrival_s;     /* of the last one that others wait for */
     double transfer_s;    /* after it; negative: clocks are unknown */
     double low_s, high_s; /* the same, as far as clocks are known */
+    bool is_crowded;      /* a message that shares its time with one that its sender sent before */
 } pto_matched_t;
 
 /* The clock of a process, as a straight line beside the others'. */

@@ -1,9 +1,10 @@
 /* Which processes and nodes come late to the calls that others wait in.
  *
  * A process that comes late need not be the cause: it may have waited for another one in a call before. So
- * what counts of a call is the least of two: how far its arrival is behind the median of the others', and how
- * much longer than theirs it was outside of all calls since its last collective. It is named if the median
- * over its calls is beyond the noise, and is worth naming. */
+ * what counts of a call is the lesser of two: how far its arrival is behind the median of the others', and
+ * how much longer than theirs it was outside of all calls since its last collective; nothing, if the one is
+ * more than that of the others and the other less. A process is named if the median over its calls is beyond
+ * the noise, and is worth naming. */
 #include <float.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
@@ -41,6 +42,12 @@ static size_t place_of(const double *sorted, size_t count, double value) {
     return at;
 }
 
+static double lesser(double a, double b) {
+    if ((a > 0) != (b > 0))
+        return 0;
+    return fabs(a) < fabs(b) ? a : b;
+}
+
 /* How late the processes of a call are that others wait for: an item of each. */
 static size_t add_call(const pto_comparison_t *comparison, const pto_matched_t *matched, double *scratch,
                        pto_item_t *item) {
@@ -68,9 +75,9 @@ static size_t add_call(const pto_comparison_t *comparison, const pto_matched_t *
         const double own_s = pto_comparison_time(comparison, timed, timed->begin_s);
         double late_s = own_s - median_of_others(arrival, count, place_of(arrival, count, own_s));
         if (has_outside)
-            late_s =
-                fmin(late_s, timed->outside_s - median_of_others(outside, count,
-                                                                 place_of(outside, count, timed->outside_s)));
+            late_s = lesser(late_s,
+                            timed->outside_s -
+                                median_of_others(outside, count, place_of(outside, count, timed->outside_s)));
         item[added++] = (pto_item_t){timed->rank, own_s >= arrival[count - 1], late_s};
     }
     return added;

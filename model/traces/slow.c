@@ -1,11 +1,12 @@
 /* Which nodes and links are slow: those whose calls take longer, after the last arrival, than equal calls on
  * other nodes or processes.
  *
- * The calls are sorted by kind (routine, bytes, processes, nodes) and by the set of places they use: nodes,
- * or processes of one node. What is usual for a kind is the lower quartile of the medians of its sets, so
- * that a slow node may be in half of them. A set is slow if all its kinds together take longer than is usual
- * by more than a margin and than their noise. Slow sets are then explained by as few places as possible: by a
- * link that no equal pair of places shows to be all right, or by a node that no set that is all right has. */
+ * The calls are sorted by kind (routine, bytes, processes, nodes, crowded or not) and by the set of places
+ * they use: nodes, or processes of one node. What is usual for a kind is the lower quartile of the medians of
+ * its sets, so that a slow node may be in half of them. A set is slow if all its kinds together take longer
+ * than is usual by more than a margin and than their noise. Slow sets are then explained by as few places as
+ * possible: by a link that no equal pair of places shows to be all right, or by a node that no set that is
+ * all right has. */
 #include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdio.h>
@@ -111,8 +112,9 @@ static int cell_number(sets_t *sets, const pto_matched_t *matched, const set_t *
     int64_t bytes = matched->timed[0].bytes;
     for (int i = 1; i < matched->procs && matched->timed->way != PTO_TIMED_SEND; i++)
         bytes = matched->timed[i].bytes > bytes ? matched->timed[i].bytes : bytes;
-    snprintf(name, sizeof name, "%d %lld %d %d %d %d", (int)matched->timed->routine, (long long)bytes,
-             matched->procs, set->count, set->is_node, spans_sockets(sets->comparison->options, set));
+    snprintf(name, sizeof name, "%d %lld %d %d %d %d %d", (int)matched->timed->routine, (long long)bytes,
+             matched->procs, set->count, set->is_node, spans_sockets(sets->comparison->options, set),
+             matched->is_crowded);
     const int kind = pto_text_index_add(&sets->kind_names, name);
     snprintf(name, sizeof name, "%d %d", kind, set_at);
     const int before = sets->cell_names.count,

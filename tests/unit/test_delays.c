@@ -106,11 +106,98 @@ static void slow_nodes_and_links_are_named_and_nothing_else(void **state) {
     assert_int_equal(run_jobs(MADE_SLOW_NODE, 4000, 10) + run_jobs(MADE_SLOW_LINK, 5000, 10), 0);
 }
 
+/* --- sends that return before their messages have left -------------------------------------------------- */
+
+enum { PROCS = 4, STEPS = 20 };
+
+/* tests/mpi/test_steps.c on nodes of one process each, by the clock of all: what a node sends leaves one
+ * message after another. */
+typedef struct {
+    int late, slow; /* a process and a node, or -1 */
+    double now_s[PROCS], sent_s[PROCS];
+    size_t used[PROCS];
+    char text[PROCS][1 << 15];
+} steps_t;
+
+static void add_row(steps_t *job, int rank, double begin_s, const char *routine, int peer, int bytes) {
+    char peer_text[8] = "";
+    if (peer >= 0)
+        snprintf(peer_text, sizeof peer_text, "%d", peer);
+    job->used[rank] +=
+        (size_t)snprintf(job->text[rank] + job->used[rank], sizeof job->text[rank] - job->used[rank],
+                         "%d,%.6f,%.6f,%s,a0,%d,%s,%s,%d,gpu\n", rank, begin_s, job->now_s[rank], routine,
+                         PROCS, peer_text, peer >= 0 ? "0" : "", bytes);
+}
+
+static void send_early(steps_t *job, int from, int to) {
+    const double begin_s = job->now_s[from], posted_s = job->now_s[to];
+    job->sent_s[from] = fmax(job->sent_s[from], fmax(begin_s, posted_s)) + (from == job->slow ? 0.03 : 0.01);
+    job->now_s[to] = job->sent_s[from];
+    job->now_s[from] = fmax(begin_s, posted_s) + 0.001;
+    add_row(job, from, begin_s, "MPI_Send", to, 131072);
+    add_row(job, to, posted_s, "MPI_Recv", from, 131072);
+}
+
+static pto_delays_t find_in_steps(int late, int slow, pto_recording_t *trace) {
+    steps_t *job = calloc(1, sizeof *job);
+    assert_non_null(job);
+    job->late = late;
+    job->slow = slow;
+    for (int step = 0; step < STEPS; step++) {
+        double begin_s[PROCS], last_s = 0;
+        for (int r = 0; r < PROCS; r++) {
+            begin_s[r] = job->now_s[r] += (r == late ? 0.06 : 0.02) + 1e-5 * ((7 * r + 3 * step) % 5);
+            last_s = fmax(last_s, begin_s[r]);
+        }
+        for (int r = 0; r < PROCS; r++) {
+            job->now_s[r] = last_s + 2e-4;
+            add_row(job, r, begin_s[r], "MPI_Allreduce", -1, 32);
+        }
+        for (int round = 1; round < PROCS; round++)
+            for (int turn = 0; turn < 2; turn++)
+                for (int r = 0; r < PROCS; r++)
+                    if ((turn == 0) == (r < (r ^ round)))
+                        send_early(job, r, r ^ round);
+    }
+    static char all[sizeof job->text + 128];
+    size_t used =
+        (size_t)sprintf(all, "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space\n");
+    for (int r = 0; r < PROCS; r++)
+        used += (size_t)sprintf(all + used, "%s", job->text[r]);
+    free(job);
+    pto_delays_t delays = find_delays(all, 1, trace);
+    return delays;
+}
+
+static void messages_behind_others_of_their_sender_are_no_slow_link(void **state) {
+    (void)state;
+    pto_recording_t trace;
+    pto_delays_t delays = find_in_steps(-1, -1, &trace);
+    assert_int_equal(delays.count, 0);
+    pto_delays_fini(&delays);
+    pto_recording_fini(&trace);
+}
+
+static void a_late_process_is_named_besides_a_slow_node(void **state) {
+    (void)state;
+    pto_recording_t trace;
+    pto_delays_t delays = find_in_steps(1, 2, &trace);
+    assert_int_equal(delays.count, 2);
+    assert_int_equal(delays.delay[0].cause, PTO_DELAY_LATE);
+    assert_int_equal(delays.delay[0].place[0], 1);
+    assert_int_equal(delays.delay[1].cause, PTO_DELAY_SLOW);
+    assert_int_equal(delays.delay[1].place[0], 2);
+    pto_delays_fini(&delays);
+    pto_recording_fini(&trace);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_named_in_healthy_jobs),
         cmocka_unit_test(late_processes_and_nodes_are_named_and_nothing_else),
         cmocka_unit_test(slow_nodes_and_links_are_named_and_nothing_else),
+        cmocka_unit_test(messages_behind_others_of_their_sender_are_no_slow_link),
+        cmocka_unit_test(a_late_process_is_named_besides_a_slow_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
