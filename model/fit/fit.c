@@ -128,11 +128,22 @@ static pto_status_t without_messages(const pto_fit_t *fit, pto_error_t *err) {
                          "nothing can be predicted");
 }
 
-static bool name_machine(pto_machine_t *machine, const char *name, const char *source, const char *inherits) {
+/* The GPUs that the samples name; NULL: none, or host memory in their place. */
+static const char *gpu_of(const pto_samples_t *samples) {
+    const char *gpu = pto_samples_provenance(samples, "gpu");
+    return gpu && strcmp(gpu, "none") != 0 && strncmp(gpu, "host memory", strlen("host memory")) != 0 ? gpu
+                                                                                                      : NULL;
+}
+
+static bool name_machine(pto_machine_t *machine, const pto_samples_t *samples, const char *name,
+                         const char *source, const char *inherits) {
+    const char *gpu = gpu_of(samples);
     machine->name = pto_text_copy(name);
+    machine->gpu = gpu ? pto_text_copy(gpu) : NULL;
+    machine->basis = PTO_BASIS_MEASURED;
     machine->source = source != NULL ? pto_text_copy(source) : NULL;
     machine->inherits = inherits != NULL ? pto_text_copy(inherits) : NULL;
-    return machine->name != NULL && (source == NULL || machine->source != NULL) &&
+    return machine->name != NULL && (!gpu || machine->gpu) && (source == NULL || machine->source != NULL) &&
            (inherits == NULL || machine->inherits != NULL);
 }
 
@@ -144,7 +155,7 @@ pto_status_t pto_fit_samples(const pto_samples_t *samples, const char *name, con
     made.machine = calloc(1, sizeof *made.machine);
     pto_status_t status = PTO_ERR_MEMORY;
     if (work.skip != NULL && made.machine != NULL &&
-        name_machine(made.machine, name, source, options->inherits))
+        name_machine(made.machine, samples, name, source, options->inherits))
         status = fit_all(&work);
     else
         pto_error_set(err, status, "out of memory for a fit");

@@ -18,7 +18,8 @@ static const char usage[] =
     "\n"
     "Lists what portolan knows: everything, or the given kinds. Terms are those that --model published+TERM\n"
     "adds to the papers' messages, injection and copies. Parameters are those of a machine file, with their\n"
-    "units and terms.\n";
+    "units and terms. Of a machine, its GPUs, its MPI library (-: not given), whether it was measured or is\n"
+    "from datasheets, and its file.\n";
 
 enum { NAME_COLUMNS = 20, WHAT_COLUMN = 6, LINE_COLUMNS = 80 };
 
@@ -85,7 +86,11 @@ static pto_status_t list_machine(const char *path, pto_error_t *err) {
     pto_status_t status = pto_machine_open(path, &machine, err);
     if (status != PTO_OK)
         return status;
-    print_file(pto_machine_name(machine), path);
+    const char *gpu = pto_machine_gpu(machine), *library = pto_machine_mpi_library(machine);
+    printf("  %-26s %-12s %-13s %s\n    ", pto_machine_name(machine), gpu ? gpu : "-",
+           library ? library : "-", pto_basis_name(pto_machine_basis(machine)));
+    pto_print_escaped(stdout, path);
+    putchar('\n');
     pto_machine_destroy(machine);
     return PTO_OK;
 }

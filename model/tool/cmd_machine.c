@@ -39,6 +39,7 @@ typedef struct {
     const char *name;
     const char *source;
     const char *mpi;
+    const char *gpu_name;
     int64_t cores, gpu_memory, host_memory;
     pto_node_links_t links;
     pto_sold_link_t memory; /* of a socket */
@@ -124,6 +125,7 @@ static const pto_option_t machine_options[] = {
      STORE(TEXT, from)},
     {"gpus", "N", "GPUs of a node (default: none)", STORE(COUNT, links.gpus)},
     {"sockets", "N", "CPU sockets of a node", STORE(COUNT, links.sockets), .standard = "1"},
+    {"gpu", "NAME", "what the GPUs are, as 'NVIDIA H100'", STORE(TEXT, gpu_name)},
     {"cores", "N", "CPU cores of a node", STORE(COUNT, cores)},
     {"gpu-link", "LINK", "between the GPUs of a node (default: none, they copy through the host)",
      .apply = apply_gpu_link, .word_at = pto_sold_link_at},
@@ -379,6 +381,9 @@ static void write_head(FILE *stream, const machine_t *machine) {
                     strcmp(link[i]->source, "as given") ? ": " : "",
                     strcmp(link[i]->source, "as given") ? link[i]->source : "");
     fprintf(stream, "machine: \"%s\"\nsource: \"%s\"\n", machine->name, machine->source);
+    if (machine->gpu_name)
+        fprintf(stream, "gpu: \"%s\"\n", machine->gpu_name);
+    fputs("basis: datasheet\n", stream);
     if (machine->mpi)
         fprintf(stream, "mpi_library: %s\n", machine->mpi);
     fprintf(stream, "node: {sockets: %lld, gpus: %lld, cores: %lld}\n\n", (long long)machine->links.sockets,
@@ -427,8 +432,8 @@ static int check_shares(const machine_t *machine) {
 
 static int check(const machine_t *machine) {
     pto_error_t err;
-    bool of_gpus = machine->links.gpu.name || machine->links.host.name || machine->without_gpudirect ||
-                   machine->gpu_memory > 0;
+    bool of_gpus = machine->gpu_name || machine->links.gpu.name || machine->links.host.name ||
+                   machine->without_gpudirect || machine->gpu_memory > 0;
     if (!machine->name || machine->cores == 0)
         return pto_usage_error(&syntax, "--name and --cores are needed");
     if (machine->links.gpus > 0 && !machine->links.host.name)
@@ -442,8 +447,11 @@ static int check(const machine_t *machine) {
         return pto_usage_error(&syntax, "--name: %s", err.message);
     if (pto_name_check(machine->source, PTO_TEXT_BYTES_MAX, &err) != PTO_OK)
         return pto_usage_error(&syntax, "--source: %s", err.message);
-    if (strpbrk(machine->name, "\"\\") || strpbrk(machine->source, "\"\\"))
-        return pto_usage_error(&syntax, "--name and --source cannot hold quotes or backslashes");
+    if (machine->gpu_name && pto_name_check(machine->gpu_name, PTO_NAME_BYTES_MAX, &err) != PTO_OK)
+        return pto_usage_error(&syntax, "--gpu: %s", err.message);
+    if (strpbrk(machine->name, "\"\\") || strpbrk(machine->source, "\"\\") ||
+        (machine->gpu_name && strpbrk(machine->gpu_name, "\"\\")))
+        return pto_usage_error(&syntax, "--name, --gpu and --source cannot hold quotes or backslashes");
     if ((machine->links.joined_by != PTO_JOINED_BY_DEFAULT || machine->links.links_per_peer > 0) &&
         !machine->links.gpu.name)
         return pto_usage_error(&syntax, "--gpu-topology and --links-per-peer need --gpu-link");

@@ -38,12 +38,12 @@ done
 
 # --- machines are found from the program's own path
 
-knows() { (cd / && "$1/bin/portolan" list machines) | grep "^  h200-x4 *$1/share/portolan/machines/h200-x4.yaml"; }
+knows() { (cd / && "$1/bin/portolan" list machines) | grep "^    $1/share/portolan/machines/h200-x4.yaml"; }
 check "the installed program finds its machines from any folder" knows "$prefix"
 mv "$prefix" "$work/moved"
 check "and after it was moved" knows "$work/moved"
 mv "$work/moved" "$prefix"
-built_knows() { (cd / && "$(readlink -f "$tree/$BUILD")/portolan" list machines) | grep -q '^  h200-x4 .*/scenarios/machines/h200-x4.yaml'; }
+built_knows() { (cd / && "$(readlink -f "$tree/$BUILD")/portolan" list machines) | grep -q '^    .*/scenarios/machines/h200-x4.yaml'; }
 if [ "$(readlink -f "$BUILD/..")" = "$tree" ]; then
     check "the program in the tree finds the tree's from any folder" built_knows
 fi

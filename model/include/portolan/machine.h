@@ -45,6 +45,9 @@ typedef enum { PTO_REACH_ON_SOCKET, PTO_REACH_OFF_SOCKET, PTO_REACH_COUNT } pto_
 /* A kernel's access to memory of another GPU of its node. */
 typedef enum { PTO_REMOTE_LOAD, PTO_REMOTE_STORE, PTO_REMOTE_COUNT } pto_remote_t;
 
+/* What a machine's parameters rest on. */
+typedef enum { PTO_BASIS_UNKNOWN, PTO_BASIS_MEASURED, PTO_BASIS_DATASHEET, PTO_BASIS_COUNT } pto_basis_t;
+
 /* Whether the processes of a GPU use it through MPS, and not in time slices. */
 typedef enum { PTO_MPS_UNKNOWN, PTO_MPS_NO, PTO_MPS_YES, PTO_MPS_COUNT } pto_mps_t;
 
@@ -58,10 +61,11 @@ const char *pto_protocol_name(pto_protocol_t value);
 const char *pto_copy_kind_name(pto_copy_kind_t value);
 const char *pto_reach_name(pto_reach_t value);
 const char *pto_remote_name(pto_remote_t value);
-const char *pto_mps_name(pto_mps_t value);   /* unknown, no, yes */
-pto_mps_t pto_mps_find(const char *name);    /* _UNKNOWN for any other name */
-const char *pto_runs_name(pto_runs_t value); /* waited, enqueued, graph */
-const char *pto_runs_text(pto_runs_t value); /* what they are: "waited for", ... */
+const char *pto_basis_name(pto_basis_t value); /* unknown, measured, datasheet */
+const char *pto_mps_name(pto_mps_t value);     /* unknown, no, yes */
+pto_mps_t pto_mps_find(const char *name);      /* _UNKNOWN for any other name */
+const char *pto_runs_name(pto_runs_t value);   /* waited, enqueued, graph */
+const char *pto_runs_text(pto_runs_t value);   /* what they are: "waited for", ... */
 
 /* One number of a machine file. `low` and `high` bound its 95 percent confidence interval; both equal `value`
  * if the file gives none (has_interval is false). line == 0: absent. */
@@ -205,6 +209,8 @@ const char *pto_machine_model(const pto_machine_t *machine);   /* of pto_machine
 const char *pto_machine_what_if(const pto_machine_t *machine); /* changes, one per line; NULL: none */
 
 /* The state for which the file's copies.shared hold; _UNKNOWN: the file does not say. */
+const char *pto_machine_gpu(const pto_machine_t *machine); /* its GPUs' name; NULL: not given */
+pto_basis_t pto_machine_basis(const pto_machine_t *machine);
 pto_mps_t pto_machine_mps(const pto_machine_t *machine);
 
 /* The runs for which its launches, nccl and remote.lines hold. */

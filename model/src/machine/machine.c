@@ -124,6 +124,7 @@ const pto_library_rule_t *pto_machine_tuning(const pto_machine_t *machine, const
 void pto_machine_fini(pto_machine_t *machine) {
     free(machine->name);
     free(machine->source);
+    free(machine->gpu);
     free(machine->mpi_library);
     free(machine->inherits);
     pto_machine_files_fini(&machine->files);
@@ -197,6 +198,8 @@ int pto_machine_fitted_to(const pto_machine_t *machine, const char *digest, cons
     return 0;
 }
 
+const char *pto_machine_gpu(const pto_machine_t *machine) { return machine->gpu; }
+pto_basis_t pto_machine_basis(const pto_machine_t *machine) { return machine->basis; }
 pto_mps_t pto_machine_mps(const pto_machine_t *machine) { return machine->mps; }
 pto_runs_t pto_machine_runs(const pto_machine_t *machine) { return machine->runs; }
 
@@ -228,17 +231,18 @@ static bool copy_cells(const pto_machine_t *machine, pto_machine_t *clone) {
 }
 
 pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clone, pto_error_t *err) {
-    pto_machine_t made = {.mps = machine->mps, .runs = machine->runs, .fabric = machine->fabric};
-    bool complete = copy_text(machine->name, &made.name) && copy_text(machine->source, &made.source) &&
-                    copy_text(machine->mpi_library, &made.mpi_library) &&
-                    copy_text(machine->inherits, &made.inherits) &&
-                    copy_files(&machine->files, &made.files) && copy_text(machine->model, &made.model) &&
-                    copy_text(machine->what_if, &made.what_if) && copy_cells(machine, &made) &&
-                    copy_topology(machine->topology, &made.topology) &&
-                    pto_library_tables_copy(machine->library, machine->library_count, &made.library) &&
-                    pto_library_tables_copy(machine->tuning, machine->tuning_count, &made.tuning) &&
-                    pto_fitted_to_copy(machine->fitted_to, machine->fitted_to_count, &made.fitted_to) &&
-                    pto_model_error_copy(&machine->model_error, &made.model_error);
+    pto_machine_t made = {
+        .basis = machine->basis, .mps = machine->mps, .runs = machine->runs, .fabric = machine->fabric};
+    bool complete =
+        copy_text(machine->name, &made.name) && copy_text(machine->source, &made.source) &&
+        copy_text(machine->gpu, &made.gpu) && copy_text(machine->mpi_library, &made.mpi_library) &&
+        copy_text(machine->inherits, &made.inherits) && copy_files(&machine->files, &made.files) &&
+        copy_text(machine->model, &made.model) && copy_text(machine->what_if, &made.what_if) &&
+        copy_cells(machine, &made) && copy_topology(machine->topology, &made.topology) &&
+        pto_library_tables_copy(machine->library, machine->library_count, &made.library) &&
+        pto_library_tables_copy(machine->tuning, machine->tuning_count, &made.tuning) &&
+        pto_fitted_to_copy(machine->fitted_to, machine->fitted_to_count, &made.fitted_to) &&
+        pto_model_error_copy(&machine->model_error, &made.model_error);
     made.library_count = made.library ? machine->library_count : 0;
     made.tuning_count = made.tuning ? machine->tuning_count : 0;
     made.fitted_to_count = made.fitted_to ? machine->fitted_to_count : 0;

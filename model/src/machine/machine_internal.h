@@ -84,6 +84,8 @@ typedef struct {
 struct pto_machine {
     char *name;
     char *source;
+    char *gpu; /* NULL: unknown */
+    pto_basis_t basis;
     char *mpi_library;         /* a file of scenarios/libraries; NULL: unknown */
     char *inherits;            /* to be written; a file that is read holds what it inherits. NULL: nothing */
     const char *path;          /* the file it was read from: the first of */

@@ -40,6 +40,11 @@ PTO_NAME_FUNCTION(pto_nccl_protocol_name, pto_nccl_protocol_t, PTO_NCCL_PROTOCOL
                    [PTO_NCCL_PROTOCOL_LL128] = "ll128",
                    [PTO_NCCL_PROTOCOL_SIMPLE] = "simple"});
 
+PTO_NAME_FUNCTION(pto_basis_name, pto_basis_t, PTO_BASIS_COUNT, "unknown",
+                  {[PTO_BASIS_UNKNOWN] = "unknown",
+                   [PTO_BASIS_MEASURED] = "measured",
+                   [PTO_BASIS_DATASHEET] = "datasheet"});
+
 PTO_NAME_FUNCTION(pto_mps_name, pto_mps_t, PTO_MPS_COUNT, "unknown",
                   {[PTO_MPS_UNKNOWN] = "unknown", [PTO_MPS_NO] = "no", [PTO_MPS_YES] = "yes"});
 

@@ -150,6 +150,22 @@ static pto_status_t read_mps(const pto_reader_t *reader, const pto_yaml_node_t *
     return status;
 }
 
+static const char *basis_at(int index) { return pto_basis_name((pto_basis_t)(index + PTO_BASIS_MEASURED)); }
+
+static pto_status_t read_basis(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                               pto_machine_t *machine) {
+    int index = 0;
+    pto_status_t status = pto_read_name(reader, node, basis_at, PTO_BASIS_COUNT - PTO_BASIS_MEASURED, &index);
+    if (status == PTO_OK)
+        machine->basis = (pto_basis_t)(index + PTO_BASIS_MEASURED);
+    return status;
+}
+
+static pto_status_t read_gpu(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                             pto_machine_t *machine) {
+    return pto_read_text(reader, node, &machine->gpu, 0);
+}
+
 static const char *runs_at(int index) { return pto_runs_name((pto_runs_t)index); }
 
 static pto_status_t read_runs(const pto_reader_t *reader, const pto_yaml_node_t *node,
@@ -203,6 +219,8 @@ static const struct {
     pto_status_t (*read)(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_machine_t *machine);
 } top[] = {{"machine", true, read_name},
            {"source", true, read_source},
+           {"gpu", false, read_gpu},
+           {"basis", false, read_basis},
            {"mpi_library", false, read_mpi_library},
            {"library", false, pto_read_library},
            {"topology", false, read_topology},

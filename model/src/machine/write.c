@@ -453,6 +453,12 @@ pto_status_t pto_machine_format(const pto_machine_t *machine, const char *commen
         put(&writer, "\ninherits: ");
         put_quoted(&writer, machine->inherits);
     }
+    if (machine->gpu != NULL) {
+        put(&writer, "\ngpu: ");
+        put_quoted(&writer, machine->gpu);
+    }
+    if (machine->basis != PTO_BASIS_UNKNOWN)
+        pto_text_add(&writer, "\nbasis: %s", pto_basis_name(machine->basis));
     if (machine->mpi_library != NULL)
         pto_text_add(&writer, "\nmpi_library: %s", machine->mpi_library);
     if (machine->mps != PTO_MPS_UNKNOWN)
