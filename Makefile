@@ -15,6 +15,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # Any MPI's wrapper: mpicc, mpicc.mpich, ...
 MPICC ?= mpicc
 CXX ?= c++
+PYTHON ?= python3
 # DEPS=DIR: where Debian packages are unpacked (dpkg -x) for users without root.
 DEPS ?=
 # V=1: print whole commands.
@@ -110,8 +111,8 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 MPI_BENCH_SRC := $(wildcard tests/bench/bench_exec.c tests/bench/bench_create.c tests/bench/bench_profile.c \
 	tests/bench/bench_dropin.c tests/bench/bench_agree.c tests/bench/bench_first_call.c tests/bench/one_of_many.c)
 BENCH_SRC := $(filter-out $(MPI_BENCH_SRC),$(wildcard tests/bench/bench_*.c))
-# fit.h and recording.h belong to libportolan-fit and libportolan-traces, which are not installed.
-INSTALLED_HEADERS := $(filter-out %/fit.h %/recording.h,$(wildcard model/include/portolan/*.h))
+# recording.h belongs to libportolan-traces, which is not installed.
+INSTALLED_HEADERS := $(filter-out %/recording.h,$(wildcard model/include/portolan/*.h))
 
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
 EXEC_CASE_SRC := $(wildcard tests/mpi/exec_*.c)
@@ -134,6 +135,8 @@ object = $(patsubst %.c,$(PLAIN)/obj/%.o,$(filter $(PLAIN_SRC),$(1))) $(patsubst
 LIB := $(BUILD)/libportolan.a
 SHARED := $(BUILD)/libportolan.so.$(VERSION)
 FIT_LIB := $(if $(FIT_SRC),$(BUILD)/libportolan-fit.a)
+# The fit as a shared library, which contains the library, for the Python module.
+FIT_SHARED := $(if $(FIT_SRC),$(BUILD)/libportolan-fit.so.$(VERSION))
 MAP_LIB := $(if $(SCOTCH_SRC),$(BUILD)/libportolan-map.so)
 # Linked by every program that parses a command line or looks for machine files.
 COMMAND_LINE_LIB := $(BUILD)/libportolan-command-line.a
@@ -213,7 +216,7 @@ define link
 endef
 
 .PHONY: build
-build: $(LIB) $(SHARED) $(FIT_LIB) $(TRACES_LIB) $(MAP_LIB) $(TUNER_LIB) $(KERNEL_LIB) $(EXEC_LIB) $(EXEC_SHARED) $(PRELOADED) $(TOOL) $(MPI_PROGRAMS) ## build the library and the programs (default)
+build: $(LIB) $(SHARED) $(FIT_LIB) $(FIT_SHARED) $(TRACES_LIB) $(MAP_LIB) $(TUNER_LIB) $(KERNEL_LIB) $(EXEC_LIB) $(EXEC_SHARED) $(PRELOADED) $(TOOL) $(MPI_PROGRAMS) ## build the library and the programs (default)
 
 # Says which packages are missing before anything is compiled.
 FOUND := $(PLAIN)/flags/found
@@ -249,6 +252,9 @@ $(COMMAND_LINE_LIB): $(call object,$(COMMAND_LINE_SRC))
 $(FIT_LIB): $(call object,$(FIT_SRC))
 	$(call say,AR)
 	$(Q)rm -f $@ && $(AR) qcs $@ $^
+
+$(BUILD)/libportolan-fit.so.$(VERSION): $(call object,$(FIT_SRC) $(LIB_SRC)) $(LINK_STAMP)
+	$(call link,$(CC) $(OPENMP) -shared -Wl$(comma)-Bsymbolic -Wl$(comma)-soname$(comma)libportolan-fit.so.$(SOVERSION),$(FIT_LDLIBS) $(LDLIBS))
 
 # protobuf-c writes the code that reads Chakra's messages.
 CHAKRA_C := $(PLAIN)/gen/chakra.pb-c.c
@@ -519,7 +525,7 @@ test-all: test ## the same with every case of the exhaustive tests
 
 .PHONY: deps
 deps: ## install everything that any target needs (apt-get as root or through sudo)
-	@tools/deps.sh install "$(DEPS)" build test check mpi map page
+	@tools/deps.sh install "$(DEPS)" build test check mpi map page wheel
 
 # --- single checks -------------------------------------------------------------------------------------------
 
@@ -605,6 +611,17 @@ bench: $(PRELOADED) $(TOOL) $(BENCH) $(MPI_BENCH) $(SMPI_BENCH) ## run the bench
 		'$(BENCH_MPIRUN) $(PASSED_ON)' '$(BENCH_MPIRUN) $(PASSED_ON_HOST)'); do \
 		if $$program; then passed=$$((passed + 1)); else failed=$$((failed + 1)); fi; \
 	done; echo "bench: $$passed passed, $$failed failed"; [ $$failed = 0 ]
+
+.PHONY: python wheel check-python
+python: ## write the Python module's declarations from the public headers
+	@CC=$(CC) $(PYTHON) -B tools/python_declarations.py
+
+wheel: ## build the Python module's wheel in build/ (needs python3-setuptools and python3-wheel)
+	@mkdir -p $(BUILD) && rm -rf $(BUILD)/wheel && cp -r python $(BUILD)/wheel
+	@cd $(BUILD)/wheel && $(PYTHON) -B -c "from setuptools import build_meta; build_meta.build_wheel('..')"
+
+check-python: $(SHARED) $(FIT_SHARED) $(TOOL) ## the Python module's tests alone
+	@CC=$(CC) $(PYTHON) -B tests/python.py $(TOOL)
 
 .PHONY: figures
 figures: $(TOOL) ## redraw docs/figures (needs gnuplot)
@@ -714,7 +731,7 @@ BASH_AT := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 ZSH_AT := $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 PROGRAMS := $(TOOL) $(MPI_PROGRAMS)
 ARCHIVES := $(LIB) $(KERNEL_LIB) $(EXEC_LIB)
-SHARED_LIBRARIES := $(SHARED) $(EXEC_SHARED)
+SHARED_LIBRARIES := $(SHARED) $(FIT_SHARED) $(EXEC_SHARED)
 PC_FILES := portolan.pc $(if $(KERNEL_LIB),portolan-exec.pc) $(if $(EXEC_LIB),portolan-exec-mpi.pc)
 HEADERS := $(INSTALLED_HEADERS) $(filter-out $(if $(EXEC_LIB),,%/exec_mpi.h),$(wildcard impl/include/portolan/*.h))
 # With options from the tables; and those of libraries, in sections 3 and 7.

@@ -2,7 +2,8 @@
 # deps.sh check|install DIR SET... : find the dependencies of each set. `check` reports missing packages and how
 # to install them, and exits 1; `install` installs them with apt-get, as root or through sudo. DIR, if not empty,
 # contains unpacked Debian packages. Sets: build, test, check, mpi,
-# map (optional: the mapper of SCOTCH), page (optional: a browser for the tests of reports).
+# map (optional: the mapper of SCOTCH), page (optional: a browser for the tests of reports), wheel (optional: the Python
+# module's).
 set -euo pipefail
 
 action=$1 unpacked=$2
@@ -13,7 +14,7 @@ include=()
 
 has_program() { command -v "$1" >/dev/null 2>&1; }
 has_header() { printf '#include <stdio.h>\n#include <stdint.h>\n#include <%s>\n' "$1" | cc -E "${include[@]}" -o /dev/null - >/dev/null 2>&1; }
-has_jsonschema() { python3 -c 'import jsonschema' 2>/dev/null; }
+has_module() { python3 -c "import $1" 2>/dev/null; }
 has_protoc_c() { has_program protoc-c || [[ -n $unpacked && -x $unpacked/usr/bin/protoc-c ]]; }
 # cmocka.h does not include the headers that it needs.
 has_cmocka() {
@@ -45,7 +46,7 @@ need_set() {
         need g++ has_program "${CXX:-c++}"
         need libcmocka-dev has_cmocka
         need python3 has_program python3
-        need python3-jsonschema has_jsonschema
+        need python3-jsonschema has_module jsonschema
         need gnuplot-nox has_program gnuplot
         need zsh has_program zsh
         ;;
@@ -66,6 +67,10 @@ need_set() {
         ;;
     page)
         need chromium has_program chromium
+        ;;
+    wheel)
+        need python3-setuptools has_module setuptools
+        need python3-wheel has_module wheel
         ;;
     *)
         echo "deps.sh: unknown set: $1" >&2

@@ -7,7 +7,8 @@
 #   headers  every public header on its own, as C11 and as C++17; also tools/layers.sh: no file of the library may
 #            call one above its own layer
 #   schema   what commands print as JSON against docs/portolan.schema.json, the columns that they print as CSV, what is
-#            left of them after Ctrl-C, what interactive shells complete, and what is printed of odd names
+#            left of them after Ctrl-C, what interactive shells complete, what is printed of odd names, and what the Python
+#            module says
 #   oracle   the prices of ORACLE_CASES (100) random scenarios against those of tests/oracle, from seed ORACLE_SEED on
 #   exec     the executor under mpirun, and the drop-in for NCCL, on the host device
 #   judges   those programs of tests/mpi/test_judges.sh that JUDGES names: they need no mpirun
@@ -307,6 +308,7 @@ for kind in "$@"; do
         queue check_python tests/interrupt.py
         queue check_python tests/completion.py
         queue check_python tests/hostile_names.py
+        queue check_python tests/python.py
         ;;
     exec) run_exec ;;
     judges) run_judges ;;

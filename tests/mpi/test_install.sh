@@ -138,7 +138,7 @@ check "and its structure is not to be seen" no_size
 
 undeclared() {
     local symbol
-    nm -D --defined-only "$prefix/lib/libportolan.so" "$prefix"/lib/libportolan-exec{,-mpi}.so | awk 'NF == 3 { print $3 }' |
+    nm -D --defined-only "$prefix/lib/libportolan.so" "$prefix"/lib/libportolan-{fit,exec,exec-mpi}.so | awk 'NF == 3 { print $3 }' |
         while read -r symbol; do
             grep -qrw -- "$symbol" "$prefix/include/portolan" || echo "$symbol is exported, and no header declares it"
         done
@@ -146,6 +146,14 @@ undeclared() {
 nothing_undeclared() { undeclared | tee /dev/stderr | wc -l | grep -qx 0; }
 check "the shared libraries export what headers declare alone" nothing_undeclared
 check "and pto_plan_create is among them" grep -qx pto_plan_create <(nm -D --defined-only "$prefix/lib/libportolan.so" | awk '{ print $3 }')
+
+# --- the Python module with the installed library
+
+in_python() { (cd / && PORTOLAN_LIBRARY=$prefix/lib/libportolan.so.0 PYTHONPATH=$tree/python python3 -B -c "$1"); }
+if command -v python3 >/dev/null; then
+    check "Python finds the installed machines" in_python 'import portolan; portolan.Machine("h200-x4").group()'
+    check "and the fit" in_python "import portolan; portolan.fit('$tree/tests/fixtures/samples.csv')"
+fi
 
 # --- uninstalling
 

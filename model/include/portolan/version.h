@@ -1,6 +1,9 @@
-/* The version of portolan that a program is compiled against, and the version that it runs with. */
+/* The version of portolan that a program is compiled against, and the version that it runs with; and the
+ * sizes of structs, for programs in other languages. */
 #ifndef PORTOLAN_VERSION_H
 #define PORTOLAN_VERSION_H
+
+#include <stddef.h>
 
 #include "portolan/api.h"
 
@@ -17,6 +20,15 @@ PTO_API_BEGIN
 
 /* PTO_VERSION_TEXT of the library that the program runs with. */
 const char *pto_version(void);
+
+/* Structs of the headers that other languages declare again, and their sizes in the library that the program
+ * runs with. The last entry has no name. */
+typedef struct {
+    const char *name;
+    size_t bytes;
+} pto_struct_size_t;
+
+const pto_struct_size_t *pto_struct_sizes(void);
 
 PTO_API_END
 

@@ -46,6 +46,16 @@ pto_status_t pto_plan_candidates(const pto_scenario_t *scenario, const pto_machi
                                  const pto_strategy_t *strategy, const pto_visit_candidate_t *visit,
                                  pto_error_t *err);
 
+/* Ask a scenario, which must be initialised, for one cell, and bind it. Errors: those of pto_predict_one. */
+pto_status_t pto_bind_cell(const pto_ask_t *cell, const pto_machine_t *machine, pto_scenario_t *scenario,
+                           pto_error_t *err);
+
+/* The plan of the named strategy (NULL: of the cheapest one) at the first point of a bound scenario. Errors:
+ * the first strategy's if none applies. */
+pto_status_t pto_choose_cheapest(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                                 const char *strategy, pto_plan_t **plan, pto_price_t *price,
+                                 pto_error_t *err);
+
 /* Whether the strategy calls a collective of an MPI library that neither the scenario nor the machine file
  * describes. Its price is that of the cheapest algorithm, of reductions on GPUs staged through the host,
  * if the machine has the cost of pageable copies. */

@@ -1,5 +1,6 @@
 /* Predicting one cell, from names and numbers instead of a scenario. */
 #include "base/names.h"
+#include "decide/candidates.h"
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 #include "scenario/check.h"
@@ -7,8 +8,8 @@
 static const char *collective_at(int index) { return pto_collective_name((pto_collective_t)index); }
 static const char *datatype_at(int index) { return pto_datatype_name((pto_datatype_t)index); }
 
-static pto_status_t bind_cell(const pto_ask_t *cell, const pto_machine_t *machine, pto_scenario_t *scenario,
-                              pto_error_t *err) {
+pto_status_t pto_bind_cell(const pto_ask_t *cell, const pto_machine_t *machine, pto_scenario_t *scenario,
+                           pto_error_t *err) {
     const char *collective = cell->collective ? cell->collective : "";
     const char *datatype = cell->datatype ? cell->datatype : pto_datatype_name(scenario->datatype);
     int found = pto_name_find(collective, PTO_COLLECTIVE_COUNT, collective_at);
@@ -31,10 +32,9 @@ static pto_status_t bind_cell(const pto_ask_t *cell, const pto_machine_t *machin
     return status == PTO_OK ? pto_scenario_bind(scenario, machine, err) : status;
 }
 
-/* The cheapest of a cell's strategies; if none applies, the first one's reason. */
-static pto_status_t choose_one(const pto_scenario_t *scenario, const pto_machine_t *machine,
-                               const char *strategy, pto_plan_t **plan, pto_price_t *price,
-                               pto_error_t *err) {
+pto_status_t pto_choose_cheapest(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                                 const char *strategy, pto_plan_t **plan, pto_price_t *price,
+                                 pto_error_t *err) {
     const pto_strategy_t *only = NULL;
     pto_error_t first = {.status = PTO_OK}, reason;
     pto_status_t status = strategy ? pto_strategy_find(strategy, &only, err) : PTO_OK;
@@ -71,9 +71,9 @@ pto_status_t pto_predict_one(const pto_machine_t *machine, const pto_ask_t *cell
     pto_plan_t *best = NULL;
     pto_price_t cost = {0};
     pto_scenario_init(&scenario);
-    pto_status_t status = bind_cell(cell, machine, &scenario, err);
+    pto_status_t status = pto_bind_cell(cell, machine, &scenario, err);
     if (status == PTO_OK)
-        status = choose_one(&scenario, machine, cell->strategy, &best, &cost, err);
+        status = pto_choose_cheapest(&scenario, machine, cell->strategy, &best, &cost, err);
     pto_scenario_fini(&scenario);
     if (status == PTO_OK && best) { /* equal counts; the scenario's must not be borrowed */
         best->request.counts = NULL;

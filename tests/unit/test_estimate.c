@@ -1,0 +1,152 @@
+/* Estimates: what the prices are between which they are interpolated, how far off they are in between, and
+ * what is outside. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "chance.h"
+#include "portolan/estimate.h"
+#include "portolan/version.h"
+
+enum { CELLS = 4, SIZES = 60, LARGEST = 1 << 24 };
+
+static const pto_ask_t cells[CELLS] = {
+    {.collective = "allreduce", .nodes = 2, .bytes = LARGEST},
+    {.collective = "allreduce", .nodes = 1, .bytes = LARGEST, .datatype = "double"},
+    {.collective = "alltoall", .nodes = 8, .bytes = LARGEST},
+    {.collective = "allgather", .nodes = 2, .bytes = LARGEST, .strategy = "three_step"},
+};
+
+static int open_machine(void **state) {
+    pto_machine_t *machine;
+    assert_int_equal(pto_machine_open("scenarios/machines/summit-spectrum.yaml", &machine, NULL), PTO_OK);
+    *state = machine;
+    return 0;
+}
+
+static int close_machine(void **state) {
+    pto_machine_destroy(*state);
+    return 0;
+}
+
+static double predicted(const pto_machine_t *machine, const pto_ask_t *cell, int64_t bytes,
+                        const char **strategy) {
+    pto_ask_t one = *cell;
+    pto_plan_t *plan;
+    pto_price_t price;
+    one.bytes = bytes;
+    assert_int_equal(pto_predict_one(machine, &one, &plan, &price, NULL), PTO_OK);
+    *strategy = pto_plan_request(plan)->strategy->name;
+    pto_plan_destroy(plan);
+    return price.seconds;
+}
+
+static bool is_power_of_two(int64_t bytes) { return (bytes & (bytes - 1)) == 0; }
+
+static void a_size_of_the_table_has_its_own_price(void **state) {
+    for (int c = 0; c < CELLS; c++) {
+        pto_estimates_t *estimates;
+        assert_int_equal(pto_estimates_create(*state, &cells[c], &estimates, NULL), PTO_OK);
+        assert_int_equal(pto_estimates_bytes(estimates, pto_estimates_count(estimates) - 1), LARGEST);
+        for (int i = 0; i < pto_estimates_count(estimates); i++) {
+            const char *name;
+            const pto_strategy_t *strategy;
+            int64_t bytes = pto_estimates_bytes(estimates, i);
+            double seconds = predicted(*state, &cells[c], bytes, &name);
+            double estimate = pto_estimate(estimates, bytes, &strategy);
+            assert_true(i == 0 || bytes > pto_estimates_bytes(estimates, i - 1));
+            if (is_power_of_two(bytes)) {
+                assert_true(estimate == seconds);
+                assert_string_equal(strategy->name, name);
+            } else {
+                assert_true(fabs(estimate - seconds) <= PTO_ESTIMATE_TOLERANCE * seconds);
+            }
+        }
+        pto_estimates_destroy(estimates);
+    }
+}
+
+/* Twice the tolerance, since the middle is looked at alone; and what a 256th of the size costs. */
+static void between_sizes_an_estimate_is_near_the_price(void **state) {
+    const double most = 2 * PTO_ESTIMATE_TOLERANCE + 1.0 / 256;
+    for (int c = 0; c < CELLS; c++) {
+        pto_estimates_t *estimates;
+        assert_int_equal(pto_estimates_create(*state, &cells[c], &estimates, NULL), PTO_OK);
+        for (int i = 0; i < SIZES; i++) {
+            const char *name;
+            int64_t power = INT64_C(1) << (3 + below(21)), bytes = power + below(power / 8) * 8;
+            double seconds = predicted(*state, &cells[c], bytes, &name);
+            double estimate = pto_estimate(estimates, bytes, NULL);
+            if (!(fabs(estimate - seconds) <= most * seconds))
+                fail_msg("%s of %lld bytes: estimated %g, predicted %g by %s", cells[c].collective,
+                         (long long)bytes, estimate, seconds, name);
+        }
+        pto_estimates_destroy(estimates);
+    }
+}
+
+static void outside_of_the_table_there_is_none(void **state) {
+    const pto_strategy_t *strategy;
+    pto_estimates_t *estimates;
+    pto_ask_t cell = cells[1];
+    cell.bytes = 1000;
+    assert_int_equal(pto_estimates_create(*state, &cell, &estimates, NULL), PTO_OK);
+    assert_true(isnan(pto_estimate(estimates, 1001, &strategy)));
+    assert_null(strategy);
+    assert_true(isnan(pto_estimate(estimates, -1, NULL)));
+    assert_true(pto_estimate(estimates, 1000, &strategy) > 0);
+    assert_non_null(strategy);
+    assert_true(pto_estimate(estimates, 0, NULL) == pto_estimate(estimates, 8, NULL)); /* one element */
+    pto_estimates_destroy(estimates);
+    pto_estimates_destroy(NULL);
+}
+
+/* A GPU of 16 GB cannot hold the buffers of the largest sizes. */
+static void the_table_ends_where_memory_does(void **state) {
+    pto_estimates_t *estimates = NULL;
+    pto_ask_t cell = {.collective = "alltoall", .nodes = 32, .bytes = INT64_C(1) << 40};
+    pto_error_t err = {.status = PTO_OK};
+    assert_int_equal(pto_estimates_create(*state, &cell, &estimates, &err), PTO_OK);
+    int64_t last = pto_estimates_bytes(estimates, pto_estimates_count(estimates) - 1);
+    assert_true(last > 1 << 20 && last < INT64_C(1) << 34);
+    assert_true(isnan(pto_estimate(estimates, 2 * last, NULL)));
+    pto_estimates_destroy(estimates);
+}
+
+static void errors_are_those_of_one_prediction(void **state) {
+    pto_estimates_t *estimates = NULL;
+    pto_error_t err;
+    pto_ask_t unknown = {.collective = "alltoal"}, negative = {.collective = "alltoall", .bytes = -1},
+              missing = {.collective = "alltoall", .strategy = "nccl"};
+    assert_int_equal(pto_estimates_create(*state, &unknown, &estimates, &err), PTO_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.message, "did you mean 'alltoall'?"));
+    assert_int_equal(pto_estimates_create(*state, &negative, &estimates, &err), PTO_ERR_RANGE);
+    assert_int_equal(pto_estimates_create(*state, &missing, &estimates, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_null(estimates);
+}
+
+static void sizes_of_structs_are_told(void **state) {
+    (void)state;
+    size_t found = 0;
+    for (const pto_struct_size_t *size = pto_struct_sizes(); size->name; size++)
+        if (strcmp(size->name, "pto_price_t") == 0)
+            found = size->bytes;
+    assert_int_equal(found, sizeof(pto_price_t));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_size_of_the_table_has_its_own_price),
+        cmocka_unit_test(between_sizes_an_estimate_is_near_the_price),
+        cmocka_unit_test(outside_of_the_table_there_is_none),
+        cmocka_unit_test(the_table_ends_where_memory_does),
+        cmocka_unit_test(errors_are_those_of_one_prediction),
+        cmocka_unit_test(sizes_of_structs_are_told),
+    };
+    return cmocka_run_group_tests(tests, open_machine, close_machine);
+}
