@@ -84,11 +84,21 @@ static _Thread_local struct {
     size_t passed_room;
 } group;
 
+/* Whether one of the group's first `count` calls is of the same communicator and stream. */
+static bool is_among_passed(const tap_call_t *call, int count) {
+    for (int i = 0; i < count; i++)
+        if (group.passed[i].comm == call->comm && group.passed[i].stream == call->stream)
+            return true;
+    return false;
+}
+
 static int pass_in_group(const tap_call_t *call) {
     if (!PTO_RESERVE(group.passed, group.passed_room, group.passed_count + 1))
         return TAP_SYSTEM_ERROR;
+    const bool is_first = !is_among_passed(call, group.passed_count);
     group.passed[group.passed_count++] = *call;
-    tap_before_pass(call);
+    if (is_first)
+        tap_before_pass(call);
     return tap_pass(call);
 }
 
@@ -126,7 +136,8 @@ EXPORT int ncclGroupEnd(void) {
     if (group.depth == 0 || --group.depth > 0)
         return result;
     for (int i = 0; i < group.passed_count; i++)
-        tap_after_pass(&group.passed[i]);
+        if (!is_among_passed(&group.passed[i], i))
+            tap_after_pass(&group.passed[i]);
     group.passed_count = 0;
     const bool holds = group.holds;
     group.holds = false;

@@ -89,7 +89,9 @@ static void read_environment(void) {
     if (off && strcmp(off, "0") == 0)
         return;
     settings.explains = explain && strcmp(explain, "0") != 0;
-    settings.takes_all = take && strcmp(take, "all") == 0;
+    settings.takes_all = !take || strcmp(take, "all") == 0;
+    if (take && !settings.takes_all && strcmp(take, "allreduce") != 0)
+        tap_say(0, "PORTOLAN_TAKE=%.40s is taken for allreduce: it is neither that nor all", take);
     settings.informs = debug && (strcmp(debug, "INFO") == 0 || strcmp(debug, "TRACE") == 0);
     settings.memory_bytes = number_of("PORTOLAN_MEMORY", INT64_MAX / 2, memory_default_bytes);
     settings.plans_max = (int)number_of("PORTOLAN_PLANS", PLANS_MAX, PLANS_DEFAULT);

@@ -37,7 +37,7 @@ typedef struct {
     pto_machine_t *machine;
     const char *strategy; /* PORTOLAN_STRATEGY: the only one; NULL: the cheapest */
     int64_t memory_bytes; /* PORTOLAN_MEMORY: of a communicator, in each process */
-    bool takes_all;       /* PORTOLAN_TAKE=all: not allreduces alone (README.md) */
+    bool takes_all;       /* not allreduces alone, as PORTOLAN_TAKE=allreduce asks */
     int plans_max;        /* PORTOLAN_PLANS: kinds of calls of a communicator that are priced */
     uint64_t digest;      /* of all that must be equal on all processes */
 } tap_settings_t;

@@ -16,9 +16,14 @@ check "the library links no MPI" links_no_mpi
 check "processes go through a door together or not at all" timeout 60 "$program" 0
 for n in 2 4; do check "without a machine file all calls of $n processes are NCCL's" calls "$n"; done
 export PORTOLAN_MACHINE=h200-x2-graph
-check "random calls are right where allreduces are taken" calls 2 PORTOLAN_GRAPHS=1
-export PORTOLAN_TAKE=all
-check "and where others are, too" calls 2 PORTOLAN_GRAPHS=1
+check "random calls are right" calls 2 PORTOLAN_GRAPHS=1
+allreduce_alone() {
+    local taken
+    taken=$(calls 2 PORTOLAN_TAKE=allreduce PORTOLAN_EXPLAIN=1 2>&1) && [[ $taken == *" x allreduce "* ]] &&
+        [[ $taken != *" x reduce_scatter "* ]]
+}
+check "and where allreduces alone are taken" allreduce_alone
+check "another word is not followed in silence" says "neither that nor all" 2 PORTOLAN_TAKE=some
 check "the summary tells what was taken" says "reduce_scatter.*bytes: gas_split" 2 PORTOLAN_EXPLAIN=1
 check "in little memory, what does not fit is NCCL's" calls 2 PORTOLAN_MEMORY=64KiB
 check "and so is what comes after the last kind that is priced" calls 2 PORTOLAN_PLANS=5
