@@ -166,6 +166,17 @@ static void print_delay(const pto_delay_t *delay) {
                        delay->ratio, (long long)delay->calls);
 }
 
+/* What the comparison says of which nothing is named. */
+static const char *verdict(const pto_delays_t *delays) {
+    if (delays->count > 0)
+        return "";
+    if (delays->late_told)
+        return delays->slow_told ? ": none is late, and no node or link slower than others"
+                                 : ": none is late; too few equal calls to tell which node or link is slow";
+    return delays->slow_told ? ": no node or link is slower than others; too few calls to tell who is late"
+                             : ": too few calls to tell who is late or slow";
+}
+
 /* Who makes others wait, where the files show the calls of all processes. */
 static void print_delays(const pto_replayed_t *replayed) {
     const pto_delays_t *delays = &replayed->delays;
@@ -175,8 +186,7 @@ static void print_delays(const pto_replayed_t *replayed) {
         return;
     pto_print_head(stdout, "compared", "%lld call%s of %lld processes%s%s", (long long)delays->calls,
                    plural(delays->calls), (long long)delays->procs,
-                   delays->is_cut ? ", the first of each" : "",
-                   delays->count == 0 ? ": none is late, and no node or link slower than others" : "");
+                   delays->is_cut ? ", the first of each" : "", verdict(delays));
     for (int i = 0; i < delays->count; i++)
         print_delay(&delays->delay[i]);
     if (!pto_replayed_transfers(replayed, &transfers))

@@ -192,7 +192,9 @@ static void print_json_total(const pto_replayed_t *replayed, const pto_step_rout
 
 /* Who makes others wait. */
 static void print_json_delays(const pto_delays_t *delays) {
-    printf(", \"compared\": %lld, \"delays\": [", (long long)delays->calls);
+    printf(", \"compared\": %lld, \"tells_late\": %s, \"tells_slow\": %s, \"delays\": [",
+           (long long)delays->calls, delays->late_told ? "true" : "false",
+           delays->slow_told ? "true" : "false");
     for (int i = 0; i < delays->count; i++) {
         const pto_delay_t *delay = &delays->delay[i];
         printf("%s\n  {\"cause\": \"%s\", \"places\": \"%s\", \"place\": [", i > 0 ? "," : "",
@@ -312,19 +314,25 @@ static pto_status_t name_file(const char *path, pto_error_t *err) {
     return pto_error_set(err, bare.status, "%s: %s", path, bare.message);
 }
 
-/* The files after the first show when other processes called. */
+/* The files after the first show when other processes called, and on which communicators. */
 static pto_status_t read_files(pto_replay_t *replay, int count, char *const *path, pto_replayed_t *replayed,
                                pto_error_t *err) {
     replay->trace.timeline = pto_timeline_create();
     if (!replay->trace.timeline)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the times of calls");
-    pto_status_t status = read_file(replay, path[0], &replayed->trace, err);
+    const int64_t rank = replay->trace.rank;
+    pto_status_t status = PTO_OK;
+    replay->trace.rank = -1;
+    replay->trace.times_only = true;
     for (int i = 1; i < count && status == PTO_OK; i++) {
         pto_recording_t other = {.count = 0};
-        replay->trace.rank = -1;
         status = read_file(replay, path[i], &other, err);
         pto_recording_fini(&other);
     }
+    replay->trace.rank = rank;
+    replay->trace.times_only = false;
+    if (status == PTO_OK)
+        status = read_file(replay, path[0], &replayed->trace, err);
     if (status == PTO_OK)
         status =
             pto_delays_find(replay->trace.timeline, &replay->trace, &replayed->trace, &replayed->delays, err);

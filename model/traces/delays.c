@@ -143,7 +143,8 @@ static void match(const pto_timeline_t *timeline, pto_comparison_t *comparison) 
     for (size_t first = 0, end; first < timeline->count; first = end) {
         for (end = first; end < timeline->count && compare_keys(&timed[first], &timed[end]) == 0;)
             end++;
-        for (size_t i = first, next; i < end && is_paired(&timed[first], end - first); i = next) {
+        const bool paired = is_paired(&timed[first], end - first);
+        for (size_t i = first, next; i < end && paired; i = next) {
             for (next = i; next < end && timed[next].number == timed[i].number;)
                 next++;
             if (is_whole(&timed[i], next - i))

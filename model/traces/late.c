@@ -140,6 +140,7 @@ static void judge_group(const pto_comparison_t *comparison, const pto_matched_t 
         fmax(DBL_MIN, fmax(noise_factor * noise_s, part_min * find_period(matched, calls, scratch)));
     for (int i = 0; i < procs; i++) {
         process_t *known = &late[process[i].rank];
+        comparison->found->late_told = comparison->found->late_told || process[i].calls >= CALLS_MIN;
         process[i].noise_s = noise_s;
         process[i].weight = process[i].late_s / least_s;
         if (process[i].calls >= CALLS_MIN && process[i].weight > known->weight &&

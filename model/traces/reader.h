@@ -19,14 +19,6 @@ typedef struct {
     int number;     /* among the reader's kinds */
 } pto_recording_kind_t;
 
-/* The processes that were seen to call on a communicator. */
-typedef struct {
-    bool *has; /* by rank */
-    int64_t ranks;
-    int64_t count;
-    int64_t on_a_node; /* of the members, once all are known; 0: it differs */
-} pto_recording_members_t;
-
 enum { PTO_RECORDING_COLUMNS_MAX = 24 };
 
 /* The form of what a launcher puts before each line (prefix.c); an empty form: nothing. */
@@ -102,10 +94,7 @@ typedef struct {
     int64_t most_rank;  /* that a message names */
     bool has_gpu_calls; /* besides launches */
     pto_recording_skipped_t launch_skipped;
-    pto_text_index_t communicators;
-    int member_count;
-    pto_recording_members_t *members; /* by communicator */
-    int64_t member_room;              /* of all */
+    pto_recording_groups_t own_groups, *groups; /* of all files, where calls.csv's are compared */
     pto_text_index_t kinds;
     pto_recording_kind_t *kind;
     size_t kind_room;

@@ -91,6 +91,8 @@ pto_status_t pto_recording_found(pto_recording_reader_t *reader, pto_recording_f
                                   pto_recording_format_name(format),
                                   pto_recording_format_name(reader->trace->format));
     pto_status_t status = reader->known ? PTO_OK : check_options(reader, format);
+    if (format == PTO_RECORDING_CALLS && reader->options->timeline)
+        reader->groups = &reader->options->timeline->groups;
     reader->trace->format = format;
     reader->known = true;
     return status;
@@ -153,8 +155,8 @@ static pto_status_t make_room(pto_recording_reader_t *reader, pto_recording_memb
         return PTO_OK;
     while (ranks <= rank)
         ranks *= 2;
-    reader->member_room += ranks - members->ranks;
-    if (reader->member_room > ALL_MEMBERS_MAX)
+    reader->groups->room += ranks - members->ranks;
+    if (reader->groups->room > ALL_MEMBERS_MAX)
         return pto_recording_fail(reader, PTO_ERR_TOO_LARGE,
                                   "communicators of more than 2^26 processes in all");
     bool *grown = realloc(members->has, (size_t)ranks);
@@ -167,30 +169,32 @@ static pto_status_t make_room(pto_recording_reader_t *reader, pto_recording_memb
 }
 
 int pto_recording_known_communicator(const pto_recording_reader_t *reader, const char *id) {
-    return pto_text_index_find(&reader->communicators, id);
+    return pto_text_index_find(&reader->groups->names, id);
 }
 
 pto_status_t pto_recording_communicator(pto_recording_reader_t *reader, const char *id, int64_t rank,
                                         int *number) {
-    int before = reader->communicators.count;
-    *number = rank < MEMBERS_MAX ? pto_text_index_add(&reader->communicators, id) : COMMUNICATORS_MAX;
+    int before = reader->groups->names.count;
+    *number = rank < MEMBERS_MAX ? pto_text_index_add(&reader->groups->names, id) : COMMUNICATORS_MAX;
     if (*number >= COMMUNICATORS_MAX)
         return pto_recording_fail(reader, PTO_ERR_TOO_LARGE,
                                   "more than 65,536 communicators or 2^24 processes");
     if (*number >= 0 && *number == before) {
-        if (!PTO_EXTEND(reader->members, before))
+        if (!PTO_EXTEND(reader->groups->members, before))
             return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for communicators");
-        reader->members[before] = (pto_recording_members_t){0};
-        reader->member_count++;
+        reader->groups->members[before] = (pto_recording_members_t){0};
+        reader->groups->count++;
     }
-    pto_recording_members_t *members = &reader->members[*number];
+    pto_recording_members_t *members = &reader->groups->members[*number];
     pto_status_t status = make_room(reader, members, rank);
     if (status != PTO_OK)
         return status;
     members->count += !members->has[rank];
     members->has[rank] = true;
-    if (rank >= reader->job_procs)
-        reader->job_procs = rank + 1;
+    if (rank >= reader->groups->procs)
+        reader->groups->procs = rank + 1;
+    if (reader->groups->procs > reader->job_procs)
+        reader->job_procs = reader->groups->procs;
     return PTO_OK;
 }
 
@@ -247,8 +251,8 @@ static bool find_shape(const pto_recording_reader_t *reader, pto_recording_kind_
     }
     int64_t each = kind->procs < node_procs ? kind->procs : node_procs;
     int64_t job = job_size(reader, kind->procs);
-    if (kind->communicator >= 0 && reader->members[kind->communicator].count == kind->procs)
-        each = reader->members[kind->communicator].on_a_node;
+    if (kind->communicator >= 0 && reader->groups->members[kind->communicator].count == kind->procs)
+        each = reader->groups->members[kind->communicator].on_a_node;
     else if (kind->nodes != 0)
         each = kind->nodes > 0 && kind->procs % kind->nodes == 0 ? kind->procs / kind->nodes : 0;
     if (each < 1 || kind->procs % each != 0)
@@ -287,8 +291,9 @@ static int by_kind(const void *left, const void *right) {
 /* Calls of communicators of one shape are one kind. */
 static pto_status_t join_kinds(pto_recording_reader_t *reader, pto_recording_t *trace, int *call_of_kind) {
     int count = 0;
-    for (int i = 0; i < reader->member_count; i++)
-        reader->members[i].on_a_node = members_on_a_node(&reader->members[i], reader->options->gpus_per_node);
+    for (int i = 0; i < reader->groups->count; i++)
+        reader->groups->members[i].on_a_node =
+            members_on_a_node(&reader->groups->members[i], reader->options->gpus_per_node);
     if (!reader->has_gpu_calls) {
         trace->skipped.others += reader->launch_skipped.others;
         trace->skipped.sizeless += reader->launch_skipped.sizeless;
@@ -329,7 +334,8 @@ static pto_status_t finish(pto_recording_reader_t *reader, size_t timed, pto_rec
         call_of_kind[i] = -1;
     pto_status_t status = join_kinds(reader, trace, call_of_kind);
     if (status == PTO_OK && reader->options->timeline)
-        pto_timeline_renumber(reader->options->timeline, timed, call_of_kind);
+        pto_timeline_renumber(reader->options->timeline, timed,
+                              reader->options->times_only ? NULL : call_of_kind);
     free(call_of_kind);
     return status;
 }
@@ -399,6 +405,7 @@ static pto_status_t read_source(pto_source_t *source, const char *path,
                                      .last_kind = -1,
                                      .err = err};
     const size_t timed = options->timeline ? options->timeline->count : 0;
+    reader.groups = &reader.own_groups;
     pto_status_t status = read_any(&reader);
     if (source->status != PTO_OK)
         status = pto_recording_fail(&reader, source->status, "%s", source->reason);
@@ -408,11 +415,8 @@ static pto_status_t read_source(pto_source_t *source, const char *path,
         status = check_job(&reader);
     if (status == PTO_OK)
         status = finish(&reader, timed, &made);
-    for (int i = 0; i < reader.member_count; i++)
-        free(reader.members[i].has);
-    pto_text_index_fini(&reader.communicators);
+    pto_recording_groups_fini(&reader.own_groups);
     pto_text_index_fini(&reader.kinds);
-    free(reader.members);
     free(reader.kind);
     free(reader.launches.slot);
     free(reader.listed.host);

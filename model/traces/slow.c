@@ -15,7 +15,7 @@
 
 #include "delays.h"
 
-enum { PLACES_MAX = PTO_DELAY_PLACES_MAX, SETS_MAX = 256, CALLS_MIN = 3 };
+enum { PLACES_MAX = PTO_DELAY_PLACES_MAX, SETS_MAX = 256, CALLS_MIN = 5 };
 
 /* Links between nodes are alike; those within a node may be of different kinds. */
 static const double node_margin = 1.3, process_margin = 1.5;
@@ -196,6 +196,7 @@ static void compare_cells(sets_t *sets) {
             }
         if (count < 2)
             continue;
+        sets->comparison->found->slow_told = true;
         gsl_sort(sets->scratch, 1, count);
         const double usual_s = sets->scratch[(count - 1) / 4];
         for (size_t i = first; i < end; i++) {

@@ -15,10 +15,19 @@ pto_timeline_t *pto_timeline_create(void) {
     return timeline;
 }
 
+void pto_recording_groups_fini(pto_recording_groups_t *groups) {
+    for (int i = 0; i < groups->count; i++)
+        free(groups->members[i].has);
+    free(groups->members);
+    pto_text_index_fini(&groups->names);
+    *groups = (pto_recording_groups_t){.count = 0};
+}
+
 void pto_timeline_destroy(pto_timeline_t *timeline) {
     if (!timeline)
         return;
     pto_text_index_fini(&timeline->names);
+    pto_recording_groups_fini(&timeline->groups);
     free(timeline->timed);
     free(timeline);
 }
@@ -90,5 +99,5 @@ bool pto_timeline_add(pto_timeline_t *timeline, const pto_timed_t *timed) {
 void pto_timeline_renumber(pto_timeline_t *timeline, size_t from, const int *call_of_kind) {
     for (size_t i = from; i < timeline->count; i++)
         if (timeline->timed[i].call >= 0)
-            timeline->timed[i].call = call_of_kind[timeline->timed[i].call];
+            timeline->timed[i].call = call_of_kind ? call_of_kind[timeline->timed[i].call] : -1;
 }

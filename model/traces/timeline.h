@@ -37,8 +37,25 @@ typedef struct {
     double outside_s; /* of all calls, since the end of the process's last collective; NaN: unknown */
 } pto_timed_t;
 
+/* The processes that were seen to call on a communicator. */
+typedef struct {
+    bool *has; /* by rank */
+    int64_t ranks;
+    int64_t count;
+    int64_t on_a_node; /* of the members, once all are known; 0: it differs */
+} pto_recording_members_t;
+
+typedef struct {
+    pto_text_index_t names;
+    int count;
+    pto_recording_members_t *members; /* by the number of its name */
+    int64_t room;                     /* of all */
+    int64_t procs;                    /* the highest rank and one */
+} pto_recording_groups_t;
+
 struct pto_timeline {
     pto_text_index_t names;
+    pto_recording_groups_t groups;
     size_t count, room;
     pto_timed_t *timed;
     int32_t kept; /* of the calls of each process */
@@ -54,7 +71,8 @@ int pto_timeline_name(pto_timeline_t *timeline, const char *text);
 /* Add a call; of one that is not compared, only the time counts. `order` and `outside_s` are filled in.
  * False: out of memory. */
 bool pto_timeline_add(pto_timeline_t *timeline, const pto_timed_t *timed);
-/* From `from` on, the numbers of kinds become those of the recording's calls. */
+void pto_recording_groups_fini(pto_recording_groups_t *groups);
+/* From `from` on, the numbers of kinds become those of the recording's calls; NULL: none is. */
 void pto_timeline_renumber(pto_timeline_t *timeline, size_t from, const int *call_of_kind);
 
 #endif

@@ -7,3 +7,5 @@ portolan replay tests/fixtures/nccl-tests.txt --machine dgx-h100 | head -7; port
 portolan replay tests/fixtures/osu-h200-x2.txt --machine h200-x2 --nodes 2 --what-if injection.gpu.s_per_byte=2e-11 --top 2
 # Intervals of totals.
 portolan replay tests/fixtures/report.csv --machine lassen-spectrum-refit --ci | sed -n '/^# All calls/,/^# To/p'
+# Files of single processes, as the drop-in or the profiler may keep them, are compared like one file of all.
+parts=$(mktemp -d); trap 'rm -rf "$parts" "$host"' EXIT; for rank in 7 6 5 4 3 2 1 0; do grep "^rank\|^$rank," tests/fixtures/report.csv >"$parts/report.$rank.csv"; done; portolan replay "$parts"/report.*.csv --machine lassen-spectrum-refit | sed 1d >"$parts/several"; portolan replay tests/fixtures/report.csv --machine lassen-spectrum-refit | sed 1d | diff - "$parts/several" && echo "the same"

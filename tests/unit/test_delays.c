@@ -68,14 +68,14 @@ static void print_wrong(const made_job_t *job, uint64_t seed, const pto_delays_t
     }
 }
 
-/* Jobs of a fault from a seed on; how many were wrong. */
-static int run_jobs(made_fault_t fault, uint64_t seed, int count) {
+/* Jobs of a fault from a seed on, of so many processes (0: of any number); how many were wrong. */
+static int run_jobs(made_fault_t fault, uint64_t seed, int count, int procs) {
     int wrong = 0;
     for (int done = 0; done < count; seed++) {
         made_job_t job;
         pto_recording_t trace;
         made_job_init(&job, seed, fault);
-        if (!is_possible(&job))
+        if (!is_possible(&job) || (procs > 0 && job.procs != procs))
             continue;
         char *text = made_job_run(&job, 40);
         pto_delays_t delays = find_delays(text, job.node_procs, &trace);
@@ -93,17 +93,48 @@ static int run_jobs(made_fault_t fault, uint64_t seed, int count) {
 
 static void nothing_is_named_in_healthy_jobs(void **state) {
     (void)state;
-    assert_int_equal(run_jobs(MADE_HEALTHY, 1000, 20), 0);
+    assert_int_equal(run_jobs(MADE_HEALTHY, 1000, 20, 0), 0);
 }
 
 static void late_processes_and_nodes_are_named_and_nothing_else(void **state) {
     (void)state;
-    assert_int_equal(run_jobs(MADE_LATE_PROCESS, 2000, 14) + run_jobs(MADE_LATE_NODE, 3000, 6), 0);
+    assert_int_equal(run_jobs(MADE_LATE_PROCESS, 2000, 14, 0) + run_jobs(MADE_LATE_NODE, 3000, 6, 0), 0);
 }
 
 static void slow_nodes_and_links_are_named_and_nothing_else(void **state) {
     (void)state;
-    assert_int_equal(run_jobs(MADE_SLOW_NODE, 4000, 10) + run_jobs(MADE_SLOW_LINK, 5000, 10), 0);
+    assert_int_equal(run_jobs(MADE_SLOW_NODE, 4000, 10, 0) + run_jobs(MADE_SLOW_LINK, 5000, 10, 0), 0);
+}
+
+static void faults_of_four_processes_are_named_and_nothing_else(void **state) {
+    (void)state;
+    for (int fault = MADE_HEALTHY; fault <= MADE_SLOW_LINK; fault++)
+        assert_int_equal(run_jobs((made_fault_t)fault, 6000, 6, 4), 0);
+}
+
+/* A job of so many steps; of a healthy one, nothing is named. */
+static pto_delays_t find_in_healthy(int steps) {
+    made_job_t job;
+    pto_recording_t trace;
+    made_job_init(&job, 1000, MADE_HEALTHY);
+    char *text = made_job_run(&job, steps);
+    pto_delays_t delays = find_delays(text, job.node_procs, &trace);
+    pto_recording_fini(&trace);
+    free(text);
+    assert_int_equal(delays.count, 0);
+    return delays;
+}
+
+static void few_calls_tell_nothing(void **state) {
+    (void)state;
+    pto_delays_t few = find_in_healthy(1), many = find_in_healthy(30);
+    assert_true(few.calls > 0);
+    assert_false(few.late_told);
+    assert_false(few.slow_told);
+    assert_true(many.late_told);
+    assert_true(many.slow_told);
+    pto_delays_fini(&few);
+    pto_delays_fini(&many);
 }
 
 /* --- sends that return before their messages have left -------------------------------------------------- */
@@ -196,6 +227,8 @@ int main(void) {
         cmocka_unit_test(nothing_is_named_in_healthy_jobs),
         cmocka_unit_test(late_processes_and_nodes_are_named_and_nothing_else),
         cmocka_unit_test(slow_nodes_and_links_are_named_and_nothing_else),
+        cmocka_unit_test(faults_of_four_processes_are_named_and_nothing_else),
+        cmocka_unit_test(few_calls_tell_nothing),
         cmocka_unit_test(messages_behind_others_of_their_sender_are_no_slow_link),
         cmocka_unit_test(a_late_process_is_named_besides_a_slow_node),
     };

@@ -57,8 +57,9 @@ typedef struct {
     bool refuses_unused;         /* rank, nodes and collective where the format has no use for them */
     /* Of the unpacked file, with 16 more for each line, value and message; 0: what takes about a minute. */
     int64_t limit_bytes;
-    pto_timeline_t
-        *timeline; /* takes the times of the file's processes, besides those of others; NULL: none */
+    /* Takes the times of the file's processes, besides those of others; NULL: none. */
+    pto_timeline_t *timeline;
+    bool times_only;                   /* the recording's calls are not those of pto_delays_find */
     pto_recording_progress_t progress; /* NULL: none */
     void *context;
 } pto_recording_options_t;
@@ -153,12 +154,15 @@ typedef struct {
     int64_t procs;
     int64_t calls; /* that all their processes show */
     bool is_cut;   /* later calls were left out */
+    /* Whether there were enough calls to tell which process is late, and enough equal ones of different nodes
+     * or links to tell which of these is slow. */
+    bool late_told, slow_told;
     int count;
     pto_delay_t *delay;
 } pto_delays_t;
 
 /* Which processes, nodes and links make others wait, or take longer than their like. The times after the last
- * process's arrival are added to the calls of the recording, which was read first. Errors: PTO_ERR_MEMORY. */
+ * process's arrival are added to the calls of the recording, which was read last. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_delays_find(pto_timeline_t *timeline, const pto_recording_options_t *options,
                              pto_recording_t *trace, pto_delays_t *delays, pto_error_t *err);
 void pto_delays_fini(pto_delays_t *delays);
