@@ -212,6 +212,20 @@ static void a_linear_exchange_does_not_store_its_messages(void **state) {
     pto_plan_destroy(plan);
 }
 
+/* A message of many parts of a vector is a range of it, or two. */
+static void the_bytes_of_a_message_are_no_sum_over_its_parts(void **state) {
+    (void)state;
+    for (int64_t ranks = 64; ranks <= 512; ranks *= 8) {
+        pto_request_t request =
+            ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "rabenseifner", ranks, 1, 1, 1000004);
+        pto_plan_t *plan = made(&request);
+        int64_t before = pto_blocks_summed;
+        int64_t messages = simulated(plan, &summit).messages;
+        assert_in_range(pto_blocks_summed - before, messages, 8 * messages);
+        pto_plan_destroy(plan);
+    }
+}
+
 static void the_same_plan_takes_the_same_time(void **state) {
     (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALLV, "dup_devptr", "linear", 3, 3, 4, 65536);
@@ -559,6 +573,7 @@ int main(void) {
         cmocka_unit_test(a_receiver_waits_for_a_late_sender),
         cmocka_unit_test(every_message_is_sent_once),
         cmocka_unit_test(a_linear_exchange_does_not_store_its_messages),
+        cmocka_unit_test(the_bytes_of_a_message_are_no_sum_over_its_parts),
         cmocka_unit_test(the_same_plan_takes_the_same_time),
         cmocka_unit_test(more_bytes_never_take_less_time_on_one_protocol),
         cmocka_unit_test(spans_add_up_to_the_busy_times),

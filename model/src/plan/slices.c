@@ -499,13 +499,30 @@ void pto_slice_visit_by(const pto_plan_t *plan, const pto_offsets_t *offsets, co
         visit(context, merger.pending.offset_bytes, merger.pending.bytes);
 }
 
+/* Bytes of the parts of consecutive indices, which may wrap around: in each block, those of a range. */
+static int64_t parts_bytes(const pto_slice_t *slice, const pto_action_t *action, const pto_held_t *held,
+                           int64_t index, int64_t count) {
+    int64_t parts = slice->parts, indices = parts * held->buffer->block_count, total = 0;
+    for (int64_t at = pto_floor_mod(index, indices), ahead; count > 0; count -= ahead) {
+        int64_t block = at / parts, part = at % parts, grain = held->buffer->granularity_bytes;
+        pto_extent_t whole = {.bytes = pto_held_block_bytes(held, block)};
+        int64_t bytes = share_of_block(slice, action, held, whole).bytes;
+        pto_blocks_summed++;
+        ahead = count < parts - part ? count : parts - part;
+        total +=
+            pto_share_offset(bytes, grain, parts, part + ahead) - pto_share_offset(bytes, grain, parts, part);
+        at = (at + ahead) % indices;
+    }
+    return total;
+}
+
 /* Bytes of the blocks of an index, or of the slice's share or chunk of them. */
 static int64_t indexed_bytes(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held,
                              int64_t index) {
     pto_extent_t extent = {0};
     block_run_t blocks = {0, 0};
     if (slice->parts > 0)
-        extent = indexed_extent(slice, action, held, index);
+        extent.bytes = parts_bytes(slice, action, held, index, 1);
     else
         blocks = indexed_blocks(slice, held, index);
     for (int64_t i = 0; i < blocks.count; i++)
@@ -555,6 +572,11 @@ int64_t pto_held_slice_bytes(const pto_slice_t *slice, const pto_action_t *actio
     for (; is_uniform(slice, buffer) && !slice->reversed && first < until; first += stride)
         total += blocks_from(slice, held, base + first, run < until - first ? run : until - first) *
                  pto_held_block_bytes(held, 0);
+    for (; slice->parts > 0 && slice->chunks <= 1 && first < until; first += stride) {
+        int64_t count = run < until - first ? run : until - first;
+        int64_t from = slice->reversed ? base - first - count + 1 : base + first;
+        total += parts_bytes(slice, action, held, from, count);
+    }
     for (; first < until; first += stride)
         for (int64_t w = first; w < first + run && w < until; w++)
             total += indexed_bytes(slice, action, held, slice->reversed ? base - w : base + w);

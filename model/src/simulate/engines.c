@@ -49,18 +49,16 @@ static void share(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
     set_event(sim, gpu, sim->now_s);
 }
 
-/* The GPU's other processes, of the job, with copies that still count at a resource, in whatever lane. */
-static int64_t copies_waited_for(const pto_sim_t *sim, uint32_t rank, pto_copy_resource_t resource) {
-    int64_t cores = sim->layout->procs_per_gpu;
-    int64_t own = pto_sim_place(sim, sim->local[rank].rank), first = own / cores * cores, waiting = 0;
-    for (int64_t other = first; other < first + cores; other++) {
-        bool counts = false;
-        for (uint32_t lane = 0; lane < sim->all->lanes && other != own; lane++) {
-            pto_sim_lane_t at = pto_sim_lane_at(sim, other, lane);
-            counts = counts || pto_sim_before(sim->now_s, at.sim->local[at.rank].copy_held_s[resource]);
-        }
-        waiting += counts;
-    }
+/* Until when others still count the last copies of a process of the job at a resource, in whatever lane. */
+static double *copy_held_s(const pto_sim_t *sim, int64_t process, pto_copy_resource_t resource) {
+    return &sim->all->copy_held_s[process * PTO_COPY_RESOURCE_COUNT + (int64_t)resource];
+}
+
+/* The GPU's other processes, of the job, with copies that still count at a resource. */
+static int64_t copies_waited_for(const pto_sim_t *sim, int64_t own, pto_copy_resource_t resource) {
+    int64_t cores = sim->layout->procs_per_gpu, first = own / cores * cores, waiting = 0;
+    for (int64_t other = first; other < first + cores; other++)
+        waiting += other != own && pto_sim_before(sim->now_s, *copy_held_s(sim, other, resource));
     return waiting;
 }
 
@@ -70,7 +68,7 @@ static void stand_in_line(pto_sim_t *sim, uint32_t rank) {
     pto_copy_resource_t resource = pto_sim_copy_resource(sim, local);
     double *last_s =
         &sim->line_s[pto_sim_gpu(sim, local->rank) * PTO_COPY_RESOURCE_COUNT + (int64_t)resource];
-    int64_t waiting = copies_waited_for(sim, rank, resource);
+    int64_t own = pto_sim_place(sim, local->rank), waiting = copies_waited_for(sim, own, resource);
     double end_s = sim->now_s + local->copy.alone_s, turn_s = sim->now_s;
     double next_s = waiting > 0 ? *last_s + pto_sim_queued_copy_s(sim, local, waiting) : end_s;
     if (next_s > end_s) {
@@ -78,7 +76,8 @@ static void stand_in_line(pto_sim_t *sim, uint32_t rank) {
         end_s = next_s;
     }
     *last_s = end_s;
-    local->copy_held_s[resource] = end_s + pto_sim_copy_hold_s(sim, local);
+    double *held_s = copy_held_s(sim, own, resource);
+    *held_s = fmax(*held_s, end_s + pto_sim_copy_hold_s(sim, local));
     bool waits = sim->shared_links.count > 0 && turn_s > sim->now_s;
     local->copy_end_s = waits ? end_s : 0;
     pto_sim_set(sim, rank, PTO_SLOT_RUN, waits ? turn_s : end_s);

@@ -195,8 +195,11 @@ static bool allocate_shared(pto_sims_t *all, pto_sim_t *sim, pto_agenda_t *agend
     sim->in_use = calloc(gpus + 1, sizeof *sim->in_use);
     sim->line_s = calloc(gpus * PTO_COPY_RESOURCE_COUNT + 1, sizeof *sim->line_s);
     sim->routes = calloc(nodes + 1, sizeof *sim->routes);
+    size_t processes = all->engines ? (size_t)(ranks_per_node * sim->nodes) : 0;
+    all->copy_held_s = calloc(processes * PTO_COPY_RESOURCE_COUNT + 1, sizeof *all->copy_held_s);
     return pto_agenda_init(agenda, sim->first_gpu_slot + (uint32_t)sim->gpus) && all->proc && all->local &&
-           sim->links && sim->engine && sim->in_use && sim->line_s && sim->routes && find_capacities(sim);
+           sim->links && sim->engine && sim->in_use && sim->line_s && sim->routes && all->copy_held_s &&
+           find_capacities(sim);
 }
 
 /* All of it, and each plan's share in what the first one has. */
@@ -243,6 +246,7 @@ void pto_sims_release(pto_sims_t *all, pto_agenda_t *agenda) {
     pto_agenda_fini(agenda);
     for (int i = 0; i < 3; i++)
         free(all->memory[i]);
+    free(all->copy_held_s);
     free(first->links);
     free(first->in_use);
     free(first->line_s);

@@ -65,8 +65,7 @@ typedef struct {
     pto_sim_copy_t copy; /* its current one */
     double wants_s;      /* since when it waits for what it wants */
     double waiting_s;
-    double copy_held_s[PTO_COPY_RESOURCE_COUNT]; /* until when others still count its last copy there */
-    pto_path_t copy_path;                        /* what its copy shares once its turn has come */
+    pto_path_t copy_path; /* what its copy shares once its turn has come */
 } pto_local_t;
 
 /* A rank. The first cache line is its stage, the next two are its sides; an event touches the first one and

@@ -65,9 +65,10 @@ typedef struct {
     uint32_t count;
     uint32_t procs; /* of all plans */
     pto_proc_t *proc;
-    pto_local_t *local; /* one per process */
-    void *memory[3];    /* of both, and of engines */
-    uint32_t *owner;    /* of each process, the number of its sim; NULL if there is only one */
+    pto_local_t *local;  /* one per process */
+    double *copy_held_s; /* of each process of the job at each pto_copy_resource_t: see engines.c */
+    void *memory[3];     /* of both, and of engines */
+    uint32_t *owner;     /* of each process, the number of its sim; NULL if there is only one */
     int calls;
     int64_t ranks;        /* of the job that are simulated */
     uint32_t lanes;       /* of a rank of the job, over all calls */
