@@ -35,13 +35,18 @@ LISTED = [
     ("portolan predict --machine \t\t", ["plain-one", "plain-two"]),
     ("portolan predict --machine=\t\t", ["plain-one", "plain-two"]),
     ("portolan predict --machine $\t\t", []),
-    ("portolan predict \t\t", []),
+    ("portolan predict \t\t", ["a-problem"]),
+    ("portolan step \t\t", ["a-workload"]),
+    ("portolan upgrade \t\t", ["a-problem", "a-workload"]),
+    ("portolan-validate \t\t", ["a-problem"]),
     ("portolan predict scenarios/machines/\t\t", []),
     ("portolan predict 'scenarios/machines/$\t\t", []),
 ]
 # What is typed, and the line that it becomes.
 COMPLETED = [
     ("portolan predict --machine plain-o\t", "portolan predict --machine plain-one"),
+    ("portolan predict a-p\t", "portolan predict a-problem"),
+    ("portolan step a-w\t", "portolan step a-workload"),
     ("portolan pick --collective allg\t", "portolan pick --collective allgather"),
 ]
 
@@ -55,6 +60,12 @@ def make_folder(folder):
             file.write(text)
         with open(os.path.join(folder, name + ".yaml"), "w", encoding="utf-8") as file:
             file.write(text)
+    # Of scenarios and workloads, only the names of files are read.
+    for kind, plain in (("problems", "a-problem"), ("workloads", "a-workload")):
+        os.makedirs(os.path.join(folder, "scenarios", kind))
+        for name in [plain, *HOSTILE]:
+            with open(os.path.join(folder, "scenarios", kind, name + ".yaml"), "w", encoding="utf-8"):
+                pass
 
 
 class Terminal:
@@ -134,10 +145,13 @@ def try_shell(name, folder):
 
 def list_names(folder):
     """Faults of the names that both complete by. The folders of the source tree have names, too."""
-    run = subprocess.run([sys.argv[1], "completion", "machines"], cwd=folder, capture_output=True, text=True, check=False)
-    names = run.stdout.split("\n")[:-1]
-    odd = [name for name in names if not re.fullmatch("[A-Za-z0-9._+][A-Za-z0-9._+-]*", name)]
-    return [f"{name!r} is offered" for name in odd] + ([] if "plain-one" in names else ["no names are offered"])
+    faults = []
+    for kind, plain in (("machines", "plain-one"), ("scenarios", "a-problem"), ("workloads", "a-workload")):
+        run = subprocess.run([sys.argv[1], "completion", kind], cwd=folder, capture_output=True, text=True, check=False)
+        names = run.stdout.split("\n")[:-1]
+        faults += [f"{name!r} is offered" for name in names if not re.fullmatch("[A-Za-z0-9._+][A-Za-z0-9._+-]*", name)]
+        faults += [] if plain in names else [f"no {kind} are offered"]
+    return faults
 
 
 def main():

@@ -49,6 +49,8 @@ typedef struct {
     const pto_option_t *option; /* ends with a row without a name */
 } pto_option_set_t;
 
+enum { PTO_NAMES_SCENARIOS = 1, PTO_NAMES_WORKLOADS = 2 };
+
 /* What a command takes. */
 typedef struct {
     const char *program;              /* "portolan predict": prefix of its messages */
@@ -56,7 +58,7 @@ typedef struct {
     const pto_option_set_t *set;      /* ends with a row without options; --help is added to the first */
     const char *operand;              /* pattern of the files that it takes as operands, "*.yaml"; or NULL */
     const char *(*operand_at)(int i); /* the words that it takes as operands, as for options; or NULL */
-    bool by_name;                     /* the first operand may be the name of a scenario or workload */
+    unsigned by_name;                 /* what the first operand may be the name of: a set of PTO_NAMES_ */
     bool runs_command;                /* the first operand ends the options: a command with its own */
 } pto_syntax_t;
 

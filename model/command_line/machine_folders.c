@@ -120,7 +120,11 @@ int pto_folders_names(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX]),
     for (int i = 0; folder_at(i, folder); i++)
         count = list_names(folder, name, count);
     qsort(name, (size_t)count, sizeof *name, by_name); /* the system lists them in any order */
-    return count;
+    int kept = 0;
+    for (int i = 0; i < count; i++)
+        if (kept == 0 || strcmp(name[i], name[kept - 1]) != 0)
+            memmove(name[kept++], name[i], sizeof *name);
+    return kept;
 }
 
 bool pto_folders_suggest(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX]), const char *name,

@@ -20,8 +20,8 @@ bool pto_library_folder(int index, char folder[PTO_FOLDER_MAX]);
 bool pto_problem_folder(int index, char folder[PTO_FOLDER_MAX]);
 bool pto_workload_folder(int index, char folder[PTO_FOLDER_MAX]);
 
-/* The names, without .yaml, of the files in these folders, sorted; those with other characters than letters,
- * digits and ._+- are left out. Returns their number. */
+/* The names, without .yaml, of the files in these folders, sorted, each once; those with other characters
+ * than letters, digits and ._+- are left out. Returns their number. */
 int pto_folders_names(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX]),
                       char name[PTO_FILE_NAMES_MAX][PTO_FILE_NAME_MAX]);
 /* The one of these names that is nearest to `name`; false if none is near. */

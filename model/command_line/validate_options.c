@@ -96,5 +96,8 @@ static const pto_option_t own_options[] = {
 
 static const pto_option_set_t sets[] = {{"its own options", own_options}, PTO_SCENARIO_SETS};
 
-const pto_syntax_t pto_validate_syntax = {
-    .program = "portolan-validate", .usage = usage, .set = sets, .operand = "*.yaml", .by_name = true};
+const pto_syntax_t pto_validate_syntax = {.program = "portolan-validate",
+                                          .usage = usage,
+                                          .set = sets,
+                                          .operand = "*.yaml",
+                                          .by_name = PTO_NAMES_SCENARIOS};

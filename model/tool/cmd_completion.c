@@ -8,11 +8,11 @@
 #include "command_line/options.h"
 
 static const char usage[] =
-    "usage: portolan completion bash|zsh|machines|man [PROGRAM]\n"
+    "usage: portolan completion bash|zsh|machines|scenarios|workloads|man [PROGRAM]\n"
     "\n"
     "Prints a script with which a shell completes commands, options and their values, of portolan,\n"
-    "portolan-calibrate and portolan-validate; the names of machines that these scripts complete; or the\n"
-    "OPTIONS section of a program's man page.\n"
+    "portolan-calibrate and portolan-validate; the names of machines, scenarios or workloads that these\n"
+    "scripts complete; or the OPTIONS section of a program's man page.\n"
     "\n"
     "In ~/.bashrc:\n"
     "\n"
@@ -34,6 +34,17 @@ static bool is_file(const pto_option_t *option) {
 static void print_words(const char *(*word_at)(int i)) {
     for (int i = 0; word_at(i); i++)
         printf("%s%s", i ? " " : "", word_at(i));
+}
+
+/* The kinds of names that a command's first operand may be. */
+static const char *kind_of_names(const pto_syntax_t *syntax, int i) {
+    const char *names[] = {NULL, NULL, NULL};
+    int count = 0;
+    if (syntax->by_name & PTO_NAMES_SCENARIOS)
+        names[count++] = "scenarios";
+    if (syntax->by_name & PTO_NAMES_WORKLOADS)
+        names[count++] = "workloads";
+    return names[i];
 }
 
 /* The commands, then the other programs; NULL behind the last one. */
@@ -84,7 +95,10 @@ static void bash_command(const pto_command_t *command) {
         putchar(' ');
         print_words(syntax->operand_at);
     }
-    printf("' files='%s' ;;\n", syntax->operand ? syntax->operand : "");
+    putchar('\'');
+    for (int i = 0; kind_of_names(syntax, i); i++)
+        printf(" words+=\" $(portolan completion %s 2>/dev/null)\"", kind_of_names(syntax, i));
+    printf(" files='%s' ;;\n", syntax->operand ? syntax->operand : "");
 }
 
 static const char bash_head[] =
@@ -160,7 +174,7 @@ static void zsh_option(const pto_option_t *option) {
             print_words(option->word_at);
             putchar(')');
         } else if (is_machine(option)) {
-            printf("_portolan_machines");
+            printf(" _portolan_names machines");
         } else if (is_file(option)) {
             printf("_files");
         }
@@ -175,8 +189,14 @@ static void zsh_command(const pto_command_t *command) {
     for (int i = 0; (option = pto_syntax_option(syntax, i)); i++)
         zsh_option(option);
     printf("      '--help[this text]'");
-    if (syntax->operand)
+    if (syntax->by_name) {
+        printf(" \\\n      '*:file: _portolan_names");
+        for (int i = 0; kind_of_names(syntax, i); i++)
+            printf(" %s", kind_of_names(syntax, i));
+        putchar('\'');
+    } else if (syntax->operand) {
         printf(" \\\n      '*:file:_files -g \"%s\"'", syntax->operand);
+    }
     if (syntax->operand_at) {
         printf(" \\\n      '*:word:(");
         print_words(syntax->operand_at);
@@ -187,11 +207,14 @@ static void zsh_command(const pto_command_t *command) {
 
 static const char zsh_head[] = "#compdef @\n"
                                "# zsh completion for portolan, made by `portolan completion zsh`.\n"
-                               "_portolan_machines() {\n"
-                               "  local -a machines\n"
-                               "  machines=(${(f)\"$(portolan completion machines 2>/dev/null)\"})\n"
-                               "  compadd -a machines\n"
-                               "  _files\n"
+                               "_portolan_names() {\n"
+                               "  local -a names\n"
+                               "  local kind\n"
+                               "  for kind; do\n"
+                               "    names+=(${(f)\"$(portolan completion $kind 2>/dev/null)\"})\n"
+                               "  done\n"
+                               "  compadd -a names\n"
+                               "  _files -g '*.yaml'\n"
                                "}\n"
                                "\n"
                                "_portolan() {\n"
@@ -234,17 +257,22 @@ static void print_zsh(void) {
     print_with_programs(zsh_tail);
 }
 
-/* --- names of machines ---------------------------------------------------------------------------------- */
+/* --- names ---------------------------------------------------------------------------------------------- */
 
-static char machine[PTO_FILE_NAMES_MAX][PTO_FILE_NAME_MAX];
+static char name[PTO_FILE_NAMES_MAX][PTO_FILE_NAME_MAX];
 
 /* Names of files, as they are typed; what is in the files is not read. */
-static void print_machines(void) {
-    int count = pto_folders_names(pto_machine_folder, machine);
+static void print_names(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX])) {
+    int count = pto_folders_names(folder_at, name);
     for (int i = 0; i < count; i++)
-        if (i == 0 || strcmp(machine[i], machine[i - 1]) != 0)
-            puts(machine[i]);
+        puts(name[i]);
 }
+
+static void print_machines(void) { print_names(pto_machine_folder); }
+
+static void print_scenarios(void) { print_names(pto_problem_folder); }
+
+static void print_workloads(void) { print_names(pto_workload_folder); }
 
 /* --- the man page -------------------------------------------------------------------------------------- */
 
@@ -343,12 +371,13 @@ static pto_status_t print_man(const char *program, pto_error_t *err) {
 
 /* --- the command --------------------------------------------------------------------------------------- */
 
-enum { MAN = 3 };
+enum { MAN = 5 };
 
-static void (*const print_script[MAN])(void) = {print_bash, print_zsh, print_machines};
+static void (*const print_script[MAN])(void) = {print_bash, print_zsh, print_machines, print_scenarios,
+                                                print_workloads};
 
 static const char *kind_at(int i) {
-    static const char *const names[] = {"bash", "zsh", "machines", "man", NULL};
+    static const char *const names[] = {"bash", "zsh", "machines", "scenarios", "workloads", "man", NULL};
     return names[i];
 }
 
@@ -362,7 +391,7 @@ static int print(const pto_arguments_t *arguments) {
     int count = arguments->operand_count;
     pto_error_t err = {0};
     if (count == 0)
-        return pto_usage_error(&syntax, "one of bash, zsh, machines and man is needed");
+        return pto_usage_error(&syntax, "one of bash, zsh, machines, scenarios, workloads and man is needed");
     pto_status_t status = pto_word_parse(arguments->operand[0], "shell", kind_at, &kind, &err);
     bool man = status == PTO_OK && kind == MAN;
     if (status == PTO_OK && count > 1 + man)

@@ -156,8 +156,7 @@ static void list_names(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX])
     static char name[PTO_FILE_NAMES_MAX][PTO_FILE_NAME_MAX];
     int count = pto_folders_names(folder_at, name);
     for (int i = 0; i < count; i++)
-        if (i == 0 || strcmp(name[i], name[i - 1]) != 0)
-            printf("  %s\n", name[i]);
+        printf("  %s\n", name[i]);
 }
 
 static void list_scenarios(void) { list_names(pto_problem_folder); }

@@ -28,8 +28,11 @@ static const char usage[] =
 static const pto_option_set_t option_sets[] = {
     {"options", pto_map_command_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
 
-static const pto_syntax_t syntax = {
-    .program = "portolan map", .usage = usage, .set = option_sets, .operand = "*.yaml", .by_name = true};
+static const pto_syntax_t syntax = {.program = "portolan map",
+                                    .usage = usage,
+                                    .set = option_sets,
+                                    .operand = "*.yaml",
+                                    .by_name = PTO_NAMES_SCENARIOS};
 
 /* --- the question --------------------------------------------------------------------------------------- */
 

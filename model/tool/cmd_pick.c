@@ -35,8 +35,11 @@ static const char usage[] =
 static const pto_option_set_t option_sets[] = {
     {"options", pto_format_options}, {NULL, pto_pick_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
 
-static const pto_syntax_t syntax = {
-    .program = "portolan pick", .usage = usage, .set = option_sets, .operand = "*.yaml", .by_name = true};
+static const pto_syntax_t syntax = {.program = "portolan pick",
+                                    .usage = usage,
+                                    .set = option_sets,
+                                    .operand = "*.yaml",
+                                    .by_name = PTO_NAMES_SCENARIOS};
 
 static const char *strategy_name(const pto_predictions_t *predictions, int strategy) {
     return strategy < 0 ? "-" : predictions->strategy[strategy]->name;

@@ -26,8 +26,11 @@ static const char usage[] =
 static const pto_option_set_t option_sets[] = {
     {"options", pto_plan_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
 
-static const pto_syntax_t syntax = {
-    .program = "portolan plan", .usage = usage, .set = option_sets, .operand = "*.yaml", .by_name = true};
+static const pto_syntax_t syntax = {.program = "portolan plan",
+                                    .usage = usage,
+                                    .set = option_sets,
+                                    .operand = "*.yaml",
+                                    .by_name = PTO_NAMES_SCENARIOS};
 
 /* Prints one strategy's plan, or why the strategy does not apply. */
 static pto_status_t print_plan(const pto_options_t *options, const pto_strategy_t *strategy, bool first,

@@ -52,8 +52,11 @@ static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
                                                {NULL, pto_work_options},
                                                PTO_SCENARIO_SETS};
 
-static const pto_syntax_t syntax = {
-    .program = "portolan predict", .usage = usage, .set = option_sets, .operand = "*.yaml", .by_name = true};
+static const pto_syntax_t syntax = {.program = "portolan predict",
+                                    .usage = usage,
+                                    .set = option_sets,
+                                    .operand = "*.yaml",
+                                    .by_name = PTO_NAMES_SCENARIOS};
 
 /* Always the same columns; docs/formats.md. */
 static void print_csv_heading(void) {

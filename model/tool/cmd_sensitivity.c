@@ -35,7 +35,7 @@ static const pto_syntax_t syntax = {.program = "portolan sensitivity",
                                     .usage = usage,
                                     .set = option_sets,
                                     .operand = "*.yaml",
-                                    .by_name = true};
+                                    .by_name = PTO_NAMES_SCENARIOS};
 
 enum { FACTOR_WIDTH = 7, ELASTICITY_WIDTH = 6, VALUE_WIDTH = 9 };
 

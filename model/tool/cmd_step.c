@@ -64,8 +64,11 @@ static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
                                                {NULL, pto_change_options},
                                                {NULL, NULL}};
 
-static const pto_syntax_t syntax = {
-    .program = "portolan step", .usage = usage, .set = option_sets, .operand = "*.yaml", .by_name = true};
+static const pto_syntax_t syntax = {.program = "portolan step",
+                                    .usage = usage,
+                                    .set = option_sets,
+                                    .operand = "*.yaml",
+                                    .by_name = PTO_NAMES_WORKLOADS};
 
 typedef struct {
     int count;

@@ -24,8 +24,11 @@ static const char usage[] =
 static const pto_option_set_t option_sets[] = {
     {"options", pto_traffic_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
 
-static const pto_syntax_t syntax = {
-    .program = "portolan traffic", .usage = usage, .set = option_sets, .operand = "*.yaml", .by_name = true};
+static const pto_syntax_t syntax = {.program = "portolan traffic",
+                                    .usage = usage,
+                                    .set = option_sets,
+                                    .operand = "*.yaml",
+                                    .by_name = PTO_NAMES_SCENARIOS};
 
 /* Before any work: what cannot be drawn, and more strategies than one. */
 static int check(const pto_options_t *options) {

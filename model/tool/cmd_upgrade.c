@@ -60,8 +60,11 @@ static const pto_option_t upgrade_options[] = {
 static const pto_option_set_t option_sets[] = {
     {"options", pto_format_options}, {NULL, upgrade_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
 
-static const pto_syntax_t syntax = {
-    .program = "portolan upgrade", .usage = usage, .set = option_sets, .operand = "*.yaml", .by_name = true};
+static const pto_syntax_t syntax = {.program = "portolan upgrade",
+                                    .usage = usage,
+                                    .set = option_sets,
+                                    .operand = "*.yaml",
+                                    .by_name = PTO_NAMES_SCENARIOS | PTO_NAMES_WORKLOADS};
 
 static int by_worth(const void *a, const void *b) {
     const pto_outcome_t *left = a, *right = b;
