@@ -1,6 +1,7 @@
 /* What launchers put before each line: `srun --label` ("0: "), `mpirun --tag-output` ("[1,0]<stdout>:") and
  * --timestamp-output, Hydra's -prepend-rank ("[0] "), kubectl's and Docker's names, and time stamps. The text
- * before a benchmark's own first line is the sample; other lines lose what has the same form. */
+ * before a benchmark's own first line is the sample; other lines lose what has the same form. Launchers that
+ * mark what they read at once, and not whole lines, put their mark into the middle of a row as well. */
 #include <ctype.h>
 #include <string.h>
 
@@ -49,6 +50,26 @@ bool pto_prefix_learn(pto_prefix_t *prefix, const char *line, size_t length) {
     return true;
 }
 
+/* Join a row of numbers in which its own prefix stands again, as in "[0] 12[0] 34". Only prefixes that end
+ * like launchers' marks are looked for: text such as "0: " may be part of a row. */
+static void join_row(const char *prefix, char *row) {
+    char mark[sizeof((pto_prefix_t *)0)->form];
+    size_t length = (size_t)(row - prefix);
+    const char *last = row;
+    while (last > prefix && (last[-1] == ' ' || last[-1] == '\t' || last[-1] == ':'))
+        last--;
+    if (length == 0 || length >= sizeof mark || last == prefix || (last[-1] != ']' && last[-1] != '>'))
+        return;
+    memcpy(mark, prefix, length);
+    mark[length] = '\0';
+    for (char *at = row; (at = strstr(at, mark)) != NULL;) {
+        const char *begin = row + strspn(row, " \t");
+        if (at != begin && !isdigit((unsigned char)*begin))
+            return;
+        memmove(at, at + length, strlen(at + length) + 1);
+    }
+}
+
 char *pto_prefix_skip(const pto_prefix_t *prefix, char *line) {
     if (!prefix->form[0])
         return line;
@@ -60,5 +81,7 @@ char *pto_prefix_skip(const pto_prefix_t *prefix, char *line) {
             return line;
     for (int i = 0; i < prefix->blanks && (*at == ' ' || *at == '\t'); i++)
         at++;
-    return line + (at - line);
+    char *row = line + (at - line);
+    join_row(line, row);
+    return row;
 }

@@ -114,6 +114,27 @@ static void prefixes_of_launchers_are_taken_off(void **state) {
     }
 }
 
+static void marks_within_a_row_are_taken_out(void **state) {
+    (void)state;
+    assert_two("[0] " OSU "[0] 10[0] 24   11.00\n[0]   [0] 2048 [0] 12.[0] 00\n", PTO_COLLECTIVE_COUNT);
+    assert_two("[1,0]<stdout>:" OSU "[1,0]<stdout>:1024   1[1,0]<stdout>:1.00\n[1,0]<stdout>:2048 12.00\n",
+               PTO_COLLECTIVE_COUNT);
+    char *log = prefixed("[0] ", HEAD RANK("0", "node-a") RANK("1", "node-a") COLUMNS);
+    char text[8192];
+    snprintf(
+        text, sizeof text, "%s%s", log,
+        "[0]   1024   256     float     sum      -1node-a:71:80 [0] NCCL INFO Connected all rings\n"
+        "[0]     11.00    0.[0] 09    0.09      0    10.90    0.09    0.09      0\n"
+        "[0]   2048   512   fl[0] oat     sum      -1    12.00    0.17    0.17      0    11.90    0.17    "
+        "0.17      0\n");
+    assert_two(text, PTO_COLLECTIVE_ALLREDUCE);
+    free(log);
+    /* a mark that could be part of a row stays: the row is not one of three columns */
+    pto_recording_t trace = parsed("0: " OSU "0: 1024 11.00\n0: 2048 0: 12.00\n", &two_gpus);
+    assert_int_equal(trace.count, 1);
+    pto_recording_fini(&trace);
+}
+
 /* Lines of other programs have no prefix, or that of another process. */
 static void a_prefix_is_taken_off_where_it_stands(void **state) {
     (void)state;
@@ -392,6 +413,7 @@ static void imb_says_how_many_processes_there_were(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prefixes_of_launchers_are_taken_off),
+        cmocka_unit_test(marks_within_a_row_are_taken_out),
         cmocka_unit_test(a_prefix_is_taken_off_where_it_stands),
         cmocka_unit_test(json_is_not_taken_for_a_tag),
         cmocka_unit_test(tables_are_known_by_their_columns),
