@@ -12,7 +12,7 @@
 #include "tap.h"
 
 enum { PLANS_DEFAULT = 256, PLANS_MAX = 1 << 20 };
-static const int64_t memory_default_bytes = (int64_t)256 << 20;
+static const int64_t memory_default_bytes = (int64_t)512 << 20;
 
 static tap_settings_t settings;
 

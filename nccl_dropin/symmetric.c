@@ -7,18 +7,27 @@
 #include "tap.h"
 #include "team.h"
 
+/* A few large ones must not take the memory of many small ones, which gain more. */
+enum { EXECUTORS_MIN = 16 };
 enum { PIECE_ALIGN_BYTES = 1024, BLOCKS_MAX = 64 };
 enum { ZEROS_BYTES = 4 << 20 };
 
 static _Thread_local tap_symmetric_t *current;
 
-void tap_symmetric_enter(tap_symmetric_t *entered) { current = entered; }
+void tap_symmetric_enter(tap_symmetric_t *entered) {
+    current = entered;
+    entered->used_before = entered->used;
+}
 
 void tap_symmetric_leave(void) { current = NULL; }
 
 static pto_status_t allocate(size_t bytes, void **memory, pto_error_t *err) {
     tap_symmetric_t *from = current;
     size_t whole = (bytes + PIECE_ALIGN_BYTES - 1) / PIECE_ALIGN_BYTES * PIECE_ALIGN_BYTES;
+    if (from->used + whole - from->used_before > from->bytes / EXECUTORS_MIN)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "its kernel takes more than a %dth of the memory for kernels (PORTOLAN_MEMORY)",
+                             (int)EXECUTORS_MIN);
     if (whole > from->bytes - from->used)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "the memory for kernels is used up (PORTOLAN_MEMORY)");

@@ -96,6 +96,7 @@ typedef struct {
     char *own;
     size_t bytes;
     size_t used;
+    size_t used_before;     /* the executor that is being made */
     char *at[TAP_SIZE_MAX]; /* by rank: as addressed here */
     pto_device_t pieces;    /* the device, whose memory is pieces of this one */
     struct pto_kernels kernels;
