@@ -16,27 +16,29 @@ enum { GPUS_MAX = 64, BLOCKS = 4 };
 /* PORTOLAN_EMULATED_GPUS of them. */
 static pto_status_t host_count(int *count, pto_error_t *err) {
     const char *said = getenv("PORTOLAN_EMULATED_GPUS");
-    long gpus = said ? strtol(said, NULL, 10) : 0;
-    if (gpus < 1 || gpus > GPUS_MAX)
+    char *end = NULL;
+    long gpus = said ? strtol(said, &end, 10) : 0;
+    if (!end || *end || gpus < 1 || gpus > GPUS_MAX)
         return pto_error_set(err, PTO_ERR_NOT_FOUND, "PORTOLAN_EMULATED_GPUS is not a number from 1 to %d",
                              GPUS_MAX);
     *count = (int)gpus;
     return PTO_OK;
 }
 
-/* PORTOLAN_EMULATED_MPS, yes or no. */
-static pto_mps_t emulated_mps(void) {
+/* PORTOLAN_EMULATED_MPS: yes or no; empty: unknown. */
+static pto_status_t emulated_mps(pto_mps_t *mps, pto_error_t *err) {
     const char *said = getenv("PORTOLAN_EMULATED_MPS");
-    return said ? pto_mps_find(said) : PTO_MPS_UNKNOWN;
+    *mps = said ? pto_mps_find(said) : PTO_MPS_UNKNOWN;
+    if (said && *said && *mps == PTO_MPS_UNKNOWN)
+        return pto_error_set(err, PTO_ERR_RANGE, "PORTOLAN_EMULATED_MPS is neither yes nor no");
+    return PTO_OK;
 }
 
 static pto_status_t host_describe(int gpu, pto_gpu_info_t *info, pto_error_t *err) {
-    (void)err;
     snprintf(info->name, sizeof info->name, "host memory emulating GPU memory");
     snprintf(info->bus, sizeof info->bus, "0000:%02x:00.0", (unsigned)gpu & 0xff);
     info->blocks = BLOCKS;
-    info->mps = emulated_mps();
-    return PTO_OK;
+    return emulated_mps(&info->mps, err);
 }
 
 static pto_status_t host_versions(char text[PTO_GPU_TEXT_MAX], pto_error_t *err) {

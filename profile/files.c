@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "portolan/printable.h"
 #include "profile.h"
 #include "rows.h"
 
@@ -339,11 +340,11 @@ void prof_say(const char *format, ...) {
     va_list arguments;
     if (prof.rank != 0)
         return;
+    char text[PATH_ROOM + PTO_ERROR_MESSAGE_MAX], escaped[2 * sizeof text];
     va_start(arguments, format);
-    fputs("portolan-profile: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    fprintf(stderr, "portolan-profile: %s\n", pto_escape_text(text, escaped, sizeof escaped));
 }
 
 void prof_files_begin(void) {
@@ -393,7 +394,7 @@ static void write_first(const table_t *table, const own_t *own) {
     relay_others();
     int cause = preload_rows_close(&sink.rows);
     if (cause)
-        fprintf(stderr, "portolan-profile: cannot write %s: %s\n", path, strerror(cause));
+        prof_say("cannot write %s: %s", path, strerror(cause));
 }
 
 static void write_table(const table_t *table, const own_t *own) {

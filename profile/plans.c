@@ -66,7 +66,7 @@ void prof_plans_begin(void) {
     pto_error_t err = {0};
     read_names(getenv("PORTOLAN_PROFILE_ALGORITHMS"));
     if (path && pto_machine_open(path, &machine, &err) != PTO_OK)
-        fprintf(stderr, "portolan-profile: %s: %s\n", path, err.message);
+        prof_say("%s: %s", path, err.message);
 }
 
 const char *prof_plan_name(int kind) {

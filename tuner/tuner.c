@@ -1,8 +1,11 @@
 /* A tuner plugin for NCCL: it reads the rules that `portolan export --for nccl` writes (rules.h) from the
  * file that NCCL_TUNER_CONFIG_FILE names. A file that is not right switches it off, with a warning in NCCL's
  * log; NCCL then decides as it does without it. NCCL opens it with dlopen, as NCCL_TUNER_PLUGIN says. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "rules.h"
 
@@ -14,9 +17,20 @@ typedef struct {
     tuner_rules_t rules;
 } tuner_t;
 
-/* NULL: it cannot be read, or is too large. The caller frees it. */
+/* NULL: it cannot be opened, or is not a regular file. Waits for no writer of a named pipe. */
+static FILE *open_regular(const char *path) {
+    struct stat found;
+    int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    bool regular = descriptor >= 0 && fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode);
+    FILE *file = regular ? fdopen(descriptor, "r") : NULL;
+    if (!file && descriptor >= 0)
+        close(descriptor);
+    return file;
+}
+
+/* NULL: it is not a regular file that can be read, or is too large. The caller frees it. */
 static char *read_text(const char *path, size_t *size) {
-    FILE *file = fopen(path, "r");
+    FILE *file = open_regular(path);
     char *text = file ? malloc(FILE_BYTES_MAX + 1) : NULL;
     *size = text ? fread(text, 1, FILE_BYTES_MAX + 1, file) : 0;
     if (text && (ferror(file) || *size > FILE_BYTES_MAX)) {
@@ -41,7 +55,8 @@ static bool read_rules(tuner_t *tuner, nccl_logger_t *log) {
     char *text = read_text(path, &size);
     if (!text) {
         log(NCCL_LOG_WARN, NCCL_SUBSYSTEM_TUNING, __FILE__, __LINE__,
-            "portolan: off, as %s cannot be read, or has more than %d bytes", path, FILE_BYTES_MAX);
+            "portolan: off, as %s cannot be read, is not a regular file, or has more than %d bytes", path,
+            FILE_BYTES_MAX);
         return false;
     }
     bool right = tuner_rules_read(text, size, &tuner->rules, &fault);

@@ -13,14 +13,17 @@
 #include "validate.h"
 
 /* Of the first GPU: MPS serves all GPUs of a node or none. */
-static pto_mps_t mps_here(const settings_t *settings) {
+static pto_mps_t mps_here(const settings_t *settings, pto_error_t *err) {
     pto_gpu_info_t info = {.mps = PTO_MPS_UNKNOWN};
     const pto_device_bench_t *bench = settings->device->bench;
-    return bench && bench->describe(0, &info, NULL) == PTO_OK ? info.mps : PTO_MPS_UNKNOWN;
+    return bench && bench->describe(0, &info, err) == PTO_OK ? info.mps : PTO_MPS_UNKNOWN;
 }
 
 void warn_of_mps(const pto_options_t *options, const settings_t *settings) {
-    pto_mps_t here = mps_here(settings);
+    pto_error_t err = {0};
+    pto_mps_t here = mps_here(settings, &err);
+    if (*err.message)
+        fprintf(stderr, "portolan-validate: warning: %s\n", err.message);
     pto_mps_t priced = pto_machine_mps(options->machine);
     if (here == PTO_MPS_UNKNOWN || priced == PTO_MPS_UNKNOWN || here == priced)
         return;
@@ -261,8 +264,8 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
     library[strcspn(library, ",\n")] = '\0';
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     fprintf(file, "# date=%s\n# machine=%s\n# device=%s\n# mps=%s\n# host=%s %s %s\n# mpi=%s\n", date,
-            pto_machine_name(options->machine), settings->device->name, pto_mps_name(mps_here(settings)),
-            name.sysname, name.release, name.machine, library);
+            pto_machine_name(options->machine), settings->device->name,
+            pto_mps_name(mps_here(settings, NULL)), name.sysname, name.release, name.machine, library);
     csv_energy_header(file, settings);
     if (settings->exec.wait == PTO_WAIT_SLEEP)
         fprintf(file, "# wait=sleep\n");

@@ -74,7 +74,10 @@ static pto_status_t run_one(char *const *command, int *code, pto_error_t *err) {
     if (started == 0) {
         restore_signals(&before);
         execvp(command[0], command);
-        fprintf(stderr, "portolan: %s: %s\n", command[0], strerror(errno));
+        char escaped[PTO_ERROR_FILE_MAX];
+        int cause = errno;
+        fprintf(stderr, "portolan: %s: %s\n", pto_escape_text(command[0], escaped, sizeof escaped),
+                strerror(cause));
         _exit(NOT_STARTED);
     }
     int cause = errno;

@@ -263,7 +263,8 @@ static void as_many_gpus_are_emulated_as_are_asked_for(void **state) {
     static const struct {
         const char *said;
         int gpus; /* 0: an error */
-    } known[] = {{"1", 1}, {"5", 5}, {"64", 64}, {"65", 0}, {"0", 0}, {"-1", 0}, {"none", 0}, {"", 0}};
+    } known[] = {{"1", 1},  {"5", 5},    {"64", 64}, {"65", 0}, {"0", 0},
+                 {"-1", 0}, {"none", 0}, {"", 0},    {"5x", 0}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         int count = 0;
         setenv("PORTOLAN_EMULATED_GPUS", known[i].said, 1);
@@ -288,6 +289,8 @@ static void as_many_gpus_are_emulated_as_are_asked_for(void **state) {
     pto_gpu_info_t info;
     assert_int_equal(device->bench->describe(0, &info, NULL), PTO_OK);
     assert_int_equal(info.mps, PTO_MPS_YES);
+    setenv("PORTOLAN_EMULATED_MPS", "perhaps", 1);
+    assert_int_equal(device->bench->describe(0, &info, NULL), PTO_ERR_RANGE);
     unsetenv("PORTOLAN_EMULATED_MPS");
 }
 

@@ -135,6 +135,11 @@ built "$build/tests/example_particles"
 check "the example of docs/profiling.md runs" profiled 8 "$build/tests/example_particles"
 check "and sends what tests/golden/particles.cmd takes" same_particles
 
+check "paths with control characters" profiled 2 env PORTOLAN_PROFILE=$'/nonexistent/\e[31m' \
+    PORTOLAN_PROFILE_MACHINE=$'/gone/\e[32m' "$program" messages 5 1
+check "are escaped where they are printed" lacks $'\e'
+check "that of a file, too" has 'cannot write /nonexistent/.u001b.31mtraffic.csv'
+
 # --- programs that die
 
 dies() { rm -f "$work"/*.csv && fails profiled 3 "$program" ends "$1"; }

@@ -134,6 +134,9 @@ wrong() { # PATTERN ARGUMENTS...
 }
 check "a launcher that is not told apart" wrong "needs a -- between" --machine "$mine" --calibrate 1 -- "${launcher[@]}" true
 check "no launcher" wrong "needs a -- between" --machine "$mine" --calibrate 1 -- -- true
+odd_launcher() { fails "$portolan" run --machine "$mine" --calibrate 1 -- $'gone\e[33m' -- true 2>"$work/stderr"; }
+check "a launcher with an odd name" odd_launcher
+check "which is escaped" has 'portolan: gone.u001b.33m: No such file'
 check "no program" wrong "needs a -- between" --machine "$mine" --calibrate 1 -- "${launcher[@]}" --
 check "a name that is no file" wrong "whose name must end with .yaml" --machine nowhere --calibrate 1 -- "${launcher[@]}" -- true
 check "no seconds" wrong "not a positive number" --machine "$mine" --calibrate 0 -- "${launcher[@]}" -- true

@@ -101,6 +101,8 @@ check "validate finds no MPS" mps_here no h200-x2-mps
 check "and warns that the machine's costs hold with it" has "without MPS here.* through MPS (mps: yes)" "$work/stderr"
 check "where both agree" mps_here yes h200-x2-mps
 check "nothing is warned of" lacks "warning" "$work/stderr"
+check "where its state is nonsense" mps_here perhaps h200-x2-mps
+check "that is said" has "warning: PORTOLAN_EMULATED_MPS is neither yes nor no" "$work/stderr"
 check "where MPS is unknown" mps_here "" h200-x2-mps
 check "nothing is warned of" lacks "warning" "$work/stderr"
 check "validate every pair of numbers of staged members" run 4 "$validate" --machine h200-x2 --collective allgather --nodes 1 \

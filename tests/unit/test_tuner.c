@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -264,6 +265,13 @@ static void a_long_line_and_a_missing_file_switch_it_off_too(void **state) {
     setenv("NCCL_TUNER_CONFIG_FILE", "/nonexistent", 1);
     assert_null(begin("", 2, 1));
     assert_non_null(strstr(logged, "cannot be read"));
+    char pipe[sizeof path + 5];
+    snprintf(pipe, sizeof pipe, "%s.pipe", path);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    setenv("NCCL_TUNER_CONFIG_FILE", pipe, 1);
+    assert_null(begin("", 2, 1)); /* at once, though nobody writes */
+    assert_non_null(strstr(logged, "is not a regular file"));
+    unlink(pipe);
     unsetenv("NCCL_TUNER_CONFIG_FILE");
     assert_null(begin("", 2, 1));
     assert_non_null(strstr(logged, "names no file"));
