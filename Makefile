@@ -742,7 +742,12 @@ MACHINES := $(wildcard scenarios/machines/*.yaml)
 TOPOLOGIES := $(wildcard scenarios/topologies/*.yaml)
 PROBLEMS := $(wildcard scenarios/problems/*.yaml)
 WORKLOADS := $(wildcard scenarios/workloads/*.yaml)
+# Their commands run in their own folder, which has the files that they read; of other pages they name the source.
 HOW_TOS := $(wildcard docs/how-to/*.md)
+HOW_TO_FILES := validate/results/netns-rules/rules.conf tests/fixtures/upgrades.yaml tests/fixtures/traces/nccl-inspector.jsonl
+AS_INSTALLED := $(foreach file,$(HOW_TO_FILES),-e 's|$(file)|$(notdir $(file))|g') -e 's|build/portolan|portolan|g' \
+	-e 's|scenarios/workloads/\([a-z0-9-]*\)\.yaml|\1|g' -e 's|\[[a-z-]*\.md\](\.\./\([^)\#]*\)[^)]*)|docs/\1 of the sources|g' \
+	-e 's|\[\([^]]*\)\](\.\./\([^)\#]*\)[^)]*)|\1 (docs/\2 of the sources)|g'
 # MPICH's own, with its license.
 MPICH_FILES := $(wildcard scenarios/libraries/mpich-4.0/*)
 MPI_LIBRARIES := $(wildcard scenarios/libraries/*.yaml)
@@ -774,7 +779,8 @@ install: build $(addprefix $(BUILD)/,$(PC_FILES)) ## install everything but the 
 	install -m 644 $(MPICH_FILES) $(DATA_AT)/libraries/mpich-4.0
 	install -m 644 $(PROBLEMS) $(DATA_AT)/problems
 	install -m 644 $(WORKLOADS) $(DATA_AT)/workloads
-	install -m 644 $(HOW_TOS) $(HOW_TO_AT)
+	@for page in $(HOW_TOS); do sed $(AS_INSTALLED) $$page >$(HOW_TO_AT)/$${page##*/} || exit 1; done
+	install -m 644 $(HOW_TO_FILES) $(HOW_TO_AT)
 	$(TOOL) completion zsh >$(ZSH_AT)/_portolan
 	@for name in $(notdir $(PROGRAMS)); do $(TOOL) completion bash >$(BASH_AT)/$$name || exit 1; done
 
@@ -785,7 +791,7 @@ uninstall: ## remove what `make install` installed with the same variables
 		$(MAN_FILES) $(addprefix $(DATA_AT)/machines/,$(notdir $(MACHINES))) \
 		$(addprefix $(DATA_AT)/topologies/,$(notdir $(TOPOLOGIES))) $(addprefix $(DATA_AT)/libraries/,$(notdir $(MPI_LIBRARIES))) $(addprefix $(DATA_AT)/libraries/mpich-4.0/,$(notdir $(MPICH_FILES))) \
 		$(addprefix $(DATA_AT)/problems/,$(notdir $(PROBLEMS))) $(addprefix $(DATA_AT)/workloads/,$(notdir $(WORKLOADS))) \
-		$(addprefix $(HOW_TO_AT)/,$(notdir $(HOW_TOS))) $(addprefix $(BASH_AT)/,$(notdir $(PROGRAMS))) $(ZSH_AT)/_portolan
+		$(addprefix $(HOW_TO_AT)/,$(notdir $(HOW_TOS) $(HOW_TO_FILES))) $(addprefix $(BASH_AT)/,$(notdir $(PROGRAMS))) $(ZSH_AT)/_portolan
 	-rmdir $(HOW_TO_AT) $(dir $(HOW_TO_AT)) $(HEADERS_AT) $(DATA_AT)/problems $(DATA_AT)/workloads $(DATA_AT)/machines $(DATA_AT)/topologies $(DATA_AT)/libraries/mpich-4.0 $(DATA_AT)/libraries $(DATA_AT)
 
 DIST := portolan-$(VERSION)

@@ -79,6 +79,21 @@ while IFS= read -r line; do
     check "$line" works
 done <"$work/told"
 
+# --- the how-tos: their links lead to what is installed, and their commands run beside them
+
+how_to=$prefix/share/doc/portolan/how-to
+linked() { grep -ohE '\]\([^)#]*' "$how_to"/*.md | sed 's/^](//' | grep -v '^https\?:' | sort -u; }
+gone() { linked | while IFS= read -r file; do [ -e "$how_to/$file" ] || echo "$file"; done; }
+check "links of how-tos lead to files" test -z "$(gone)"
+check "one, at least" test -n "$(linked)"
+# But for the one that is shown with its refusal.
+sed -n 's/^\$ //p' "$how_to"/*.md | grep -v 'cpu-2x64-200g .*--gpus-per-node' >"$work/shown"
+check "how-tos show commands" test "$(wc -l <"$work/shown")" -ge 12
+while IFS= read -r line; do
+    works() { (cd "$how_to" && PATH=$prefix/bin:$PATH patiently 120 bash -c "$line"); }
+    check "$line" works
+done <"$work/shown"
+
 # --- building against it
 
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
