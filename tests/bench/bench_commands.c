@@ -23,6 +23,8 @@ typedef struct {
 
 #define SUMMIT "--machine summit-spectrum --bytes "
 #define GPUS_576 "--machine tests/fixtures/gpus-576.yaml --bytes 1MiB "
+#define STENCIL                                                                                              \
+    "alltoallv --implementation isend_irecv --strategy three_step --counts {\"pattern\":stencil,\"dims\":"
 #define SAMPLES "%s/data/summit-spectrum/"
 
 static const command_t commands[] = {
@@ -39,6 +41,10 @@ static const command_t commands[] = {
      "predict " GPUS_576 "--collective allreduce --strategy gas_split --nodes 1", "1"},
     {"predict alltoall, node_aware, 576 GPUs", 0.02,
      "predict " GPUS_576 "--collective alltoall --strategy node_aware --nodes 1", "1"},
+    {"predict alltoallv, stencil, 1024 GPUs", 0.1,
+     "predict " SUMMIT "64KiB --gpus-per-node 4 --collective " STENCIL "[16,8,8]} --nodes 256", "256"},
+    {"predict alltoallv, stencil, 4096 GPUs", 0.6,
+     "predict " SUMMIT "64KiB --gpus-per-node 4 --collective " STENCIL "[16,16,16]} --nodes 1024", "1024"},
     {"predict alltoallv, random, 65532 GPUs", 60,
      "predict " SUMMIT "1KiB --collective alltoallv --counts skew:0.5:1 --procs-per-gpu 1 --limit 1000000000 "
      "--nodes 10922",

@@ -333,6 +333,84 @@ static void kept_sums_are_found_anew_for_other_tables(void **state) {
     pto_price_cache_fini(&cache);
 }
 
+/* --- sparse tables -------------------------------------------------------------------------------------- */
+
+enum { SPARSE_OWNERS = 32, SPARSE_KINDS = 4 };
+
+/* Two of a process's messages are empty, and some processes have none at all. */
+static void fill_sparse_matrix(int64_t *matrix) {
+    for (int source = 0; source < SPARSE_OWNERS; source++)
+        for (int i = 0; i < 4 && source % 7 != 3; i++) {
+            uint64_t hash = pto_mix((uint64_t)(4 * source + i));
+            matrix[source * SPARSE_OWNERS + (int)(hash % SPARSE_OWNERS)] =
+                (int64_t)(hash >> 44) % 300000 * (i > 1);
+        }
+}
+
+/* In every number of chunks: fewer than partners, as many, and so many that blocks are cut. */
+static int compare_chunks(const case_t *of, bool by_pattern) {
+    const int64_t chunks[] = {1, 2, 3, 8, SPARSE_OWNERS - 2, SPARSE_OWNERS - 1, SPARSE_OWNERS, 100};
+    static const char *const names[] = {"cuda_aware", "three_step", "dup_devptr", "extra_message"};
+    int compared = 0;
+    for (size_t i = 0; i < 4 * sizeof chunks / sizeof *chunks; i++) {
+        pto_request_t request = {.layout = of->layout,
+                                 .collective = PTO_COLLECTIVE_ALLTOALLV,
+                                 .split = of->split,
+                                 .datatype = PTO_DATATYPE_BYTE,
+                                 .bytes = by_pattern ? of->bytes : 1,
+                                 .counts = of->counts,
+                                 .mapping = of->mapping,
+                                 .chunks = chunks[i / 4]};
+        pto_plan_t *plan = NULL;
+        assert_int_equal(pto_strategy_find(names[i % 4], &request.strategy, NULL), PTO_OK);
+        assert_int_equal(pto_algorithm_find("linear", request.collective, &request.algorithm, NULL), PTO_OK);
+        if (pto_plan_create(&request, &plan, NULL) != PTO_OK)
+            continue;
+        compare(plan, of->machine);
+        compared++;
+        pto_plan_destroy(plan);
+    }
+    return compared;
+}
+
+/* While a tape records, all entries of a table are looked at. */
+static int compare_sparse(const pto_machine_t *machine) {
+    static const pto_layout_t sparse[] = {
+        {.nodes = 8, .gpus_per_node = 4, .owners_per_gpu = 1, .procs_per_gpu = 3, .gpus_per_socket = 2},
+        {.nodes = 4, .gpus_per_node = 4, .owners_per_gpu = 2, .procs_per_gpu = 2, .gpus_per_socket = 2}};
+    int64_t matrix[SPARSE_OWNERS * SPARSE_OWNERS] = {0}, process[SPARSE_OWNERS];
+    const pto_counts_t counts[SPARSE_KINDS] = {
+        {.kind = PTO_COUNTS_STENCIL, .grid = {.dim_count = 2, .dim = {8, 4}, .weight = {1, 3}}},
+        {.kind = PTO_COUNTS_STENCIL, .grid = {.dim_count = 1, .dim = {32}, .weight = {1}, .wrap = {true}}},
+        {.kind = PTO_COUNTS_GROUPS, .grid = {.dim_count = 2, .dim = {16, 2}, .along = 1}},
+        {.kind = PTO_COUNTS_MATRIX, .order = SPARSE_OWNERS, .matrix = matrix}};
+    const pto_mapping_t mapping = {.count = SPARSE_OWNERS, .process = process};
+    int compared = 0;
+    fill_sparse_matrix(matrix);
+    for (int i = 0; i < SPARSE_OWNERS; i++)
+        process[i] = 5 * i % SPARSE_OWNERS;
+    for (int i = 0; i < 8 * SPARSE_KINDS; i++)
+        compared += compare_chunks(&(case_t){.machine = machine,
+                                             .counts = &counts[i / 8],
+                                             .mapping = i % 2 ? &mapping : NULL,
+                                             .bytes = 50000,
+                                             .split = i / 2 % 2 ? PTO_SPLIT_DESTINATIONS : PTO_SPLIT_BYTES,
+                                             .layout = sparse[i / 4 % 2]},
+                                   i / 8 < 3);
+    print_message("%d plans compared\n", compared);
+    return compared;
+}
+
+static void sparse_tables_cost_what_they_do_entry_by_entry(void **state) {
+    (void)state;
+    pto_machine_t machine = completed(&summit);
+    for (int both_ways = 0; both_ways < 2; both_ways++) {
+        for (int space = 0; space < PTO_SPACE_COUNT; space++)
+            machine.both_ways[space] = (pto_param_t){.value = 0.5, .line = both_ways};
+        assert_true(compare_sparse(&machine) > 700);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_of_messages_are_those_of_messages_one_by_one),
@@ -341,6 +419,7 @@ int main(void) {
         cmocka_unit_test(limits_of_nodes_hold_for_sums),
         cmocka_unit_test(messages_with_a_latency_are_summed),
         cmocka_unit_test(kept_sums_are_found_anew_for_other_tables),
+        cmocka_unit_test(sparse_tables_cost_what_they_do_entry_by_entry),
     };
     return cmocka_run_group_tests_name("prices of tables", tests, read_machine, free_machine);
 }

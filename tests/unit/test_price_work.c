@@ -383,6 +383,43 @@ static void rounds_that_cost_more_than_messages_at_once_are_not_walked(void **st
     }
 }
 
+static int64_t visit_stencil(const char *route, int64_t nodes, int64_t chunks) {
+    const pto_strategy_t *strategy;
+    pto_scenario_t scenario;
+    pto_plan_t *plan = NULL;
+    pto_price_t price;
+    pto_scenario_init(&scenario);
+    scenario.collective = PTO_COLLECTIVE_ALLTOALLV;
+    scenario.counts = (pto_counts_t){.kind = PTO_COUNTS_STENCIL,
+                                     .grid = {.dim_count = 2, .dim = {nodes, 6}, .weight = {1, 1}}};
+    scenario.implementation = PTO_IMPLEMENTATION_ISEND_IRECV;
+    scenario.chunks = chunks;
+    assert_int_equal(pto_strategy_find(route, &strategy, NULL), PTO_OK);
+    assert_int_equal(pto_series_one(65536, &scenario.bytes, NULL), PTO_OK);
+    assert_int_equal(pto_series_one(nodes, &scenario.nodes, NULL), PTO_OK);
+    assert_int_equal(pto_scenario_bind(&scenario, &summit, NULL), PTO_OK);
+    int64_t before = pto_price_visits;
+    assert_int_equal(pto_plan_choose(&scenario, &summit, 0, strategy, &plan, &price, NULL, NULL), PTO_OK);
+    int64_t visits = pto_price_visits - before;
+    pto_plan_destroy(plan);
+    pto_scenario_fini(&scenario);
+    return visits;
+}
+
+static void chunks_of_a_sparse_table_are_priced_by_its_entries(void **state) {
+    (void)state;
+    const char *const cut[] = {"three_step", "dup_devptr"};
+    for (int i = 0; i < 2; i++) {
+        int64_t few = visit_stencil(cut[i], 16, 32), many = visit_stencil(cut[i], 64, 32);
+        if (many > 4 * few + few / 2)
+            fail_msg("%s: %lld visits on 16 nodes, %lld on 64", cut[i], (long long)few, (long long)many);
+    }
+    /* A chunk is a group of partners, and most processes have none in it. */
+    int64_t few = visit_stencil("three_step", 64, 32), many = visit_stencil("three_step", 64, 256);
+    if (many > 2 * few)
+        fail_msg("%lld visits in 32 chunks, %lld in 256", (long long)few, (long long)many);
+}
+
 /* What is counted beforehand. */
 static int64_t counted_work(const char *route, const char *algorithm, const pto_machine_t *machine) {
     pto_scenario_t scenario;
@@ -441,6 +478,7 @@ int main(void) {
         cmocka_unit_test(no_plan_needs_more_memory_than_its_bound),
         cmocka_unit_test(a_table_is_summed_once_by_rows_and_once_by_columns),
         cmocka_unit_test(an_exchange_at_once_is_priced_process_by_process),
+        cmocka_unit_test(chunks_of_a_sparse_table_are_priced_by_its_entries),
         cmocka_unit_test(rounds_that_cost_more_than_messages_at_once_are_not_walked),
         cmocka_unit_test(the_work_of_a_table_is_that_of_its_sums_its_rounds_or_what_is_gathered),
         cmocka_unit_test(one_process_tells_that_rounds_cost_too_much),

@@ -279,6 +279,10 @@ int64_t pto_held_block_bytes(const pto_held_t *holder, int64_t block);
 /* pto_slice_bytes for a known holder. */
 int64_t pto_held_slice_bytes(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held);
 
+/* The same, where all other blocks of the buffer have no bytes. False: not for this slice. */
+bool pto_held_slice_bytes_among(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held,
+                                const int64_t *block, int64_t count, int64_t *bytes);
+
 /* Number of values of w that a slice visits. */
 int64_t pto_slice_block_count(const pto_slice_t *slice, int64_t k, int64_t core, int64_t peer);
 

@@ -593,6 +593,27 @@ int64_t pto_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const 
     return pto_held_slice_bytes(slice, action, &held);
 }
 
+bool pto_held_slice_bytes_among(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held,
+                                const int64_t *block, int64_t count, int64_t *bytes) {
+    int64_t indices = held->buffer->block_count;
+    int64_t first = pto_expr_at(&slice->first, action->k, action->core, action->peer);
+    int64_t until = pto_expr_at(&slice->until, action->k, action->core, action->peer);
+    int64_t run = pto_expr_at(&slice->run, action->k, action->core, action->peer);
+    int64_t stride = pto_expr_at(&slice->stride, action->k, action->core, action->peer);
+    if (slice->parts > 0 || slice->bundle > 1 || slice->fold > 0 || slice->repeat > 1 ||
+        slice->cells != PTO_CELLS_NONE || first < 0 || until > indices || stride < 1 ||
+        (run > stride && until > first + stride))
+        return false;
+    int64_t base = slice_base(slice, action, held);
+    *bytes = 0;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t w = pto_floor_mod(slice->reversed ? base - block[i] : block[i] - base, indices);
+        if (w >= first && w < until && (w - first) % stride < run)
+            *bytes += indexed_bytes(slice, action, held, block[i]);
+    }
+    return true;
+}
+
 bool pto_copy_joins_user_buffers(const pto_plan_t *plan, const pto_step_t *step) {
     return plan->request.in_place && step->source.holder == PTO_HOLDER_SELF &&
            step->target.holder == PTO_HOLDER_SELF &&

@@ -6,13 +6,57 @@ typedef struct {
     const pto_slice_t *slice;
     pto_held_t held;
     bool peers_block;
+    int64_t peers;          /* of the step */
+    const int64_t *partner; /* of a sparse table, those with bytes; NULL: any peer may have some */
+    int64_t partner_count;
+    int64_t partner_first; /* behind the process's own number */
 } messages_t;
 
-static messages_t messages_of(const pto_plan_t *plan, const pto_action_t *action) {
+/* Whether each message is the peer's block or a part of it. */
+static bool is_of_peers_block(pto_slice_t slice) {
+    slice.share = PTO_SHARE_ALL;
+    slice.chunks = 1;
+    return slice.holder == PTO_HOLDER_SELF && pto_slice_is_peers_block(&slice);
+}
+
+static messages_t messages_of(const pto_pricing_t *pricing, const pto_action_t *action) {
+    const pto_plan_t *plan = pricing->plan;
     const pto_slice_t *slice = pto_message_slice(action->step);
-    return (messages_t){.slice = slice,
-                        .held = pto_held_by(plan, slice->buffer, pto_slice_holder(plan, slice, action)),
-                        .peers_block = pto_slice_is_peers_block(slice)};
+    messages_t messages = {.slice = slice,
+                           .held = pto_held_by(plan, slice->buffer, pto_slice_holder(plan, slice, action)),
+                           .peers_block = pto_slice_is_peers_block(slice),
+                           .peers = pto_step_peer_count(plan, action)};
+    if (messages.peers < 2 || action->step->peers.kind != PTO_PEERS_SHIFT || action->step->send_empty ||
+        !is_of_peers_block(*slice) ||
+        pto_plan_group(plan, action->step->group)->size != messages.held.buffer->block_count ||
+        !pto_tables_partners(pricing->tables, &messages.held, &messages.partner, &messages.partner_count))
+        return messages;
+    while (messages.partner_first < messages.partner_count &&
+           messages.partner[messages.partner_first] < action->me)
+        messages.partner_first++;
+    return messages;
+}
+
+/* The step's next peer, in its order; of a sparse table, the next one whose message may have bytes. */
+static bool next_peer(const pto_pricing_t *pricing, const messages_t *messages, int64_t *next,
+                      pto_action_t *action) {
+    const pto_peers_t *peers = &action->step->peers;
+    int64_t count = messages->partner_count, size = messages->held.buffer->block_count;
+    while (!messages->partner && *next < messages->peers)
+        if (pto_step_peer(pricing->plan, (*next)++, action))
+            return true;
+    while (messages->partner && *next < count) {
+        int64_t ahead = peers->sign > 0 ? *next : -1 - *next;
+        int64_t peer = messages->partner[pto_floor_mod(messages->partner_first + ahead, count)];
+        int64_t shift = pto_floor_mod(peers->sign * (peer - action->me), size) -
+                        pto_expr_at(&peers->first, action->k, action->core, 0);
+        int64_t stride = pto_expr_at(&peers->stride, action->k, action->core, 0);
+        (*next)++;
+        if (shift >= 0 && shift % stride == 0 && shift / stride < messages->peers &&
+            pto_step_peer(pricing->plan, shift / stride, action))
+            return true;
+    }
+    return false;
 }
 
 static int64_t message_bytes(messages_t *messages, const pto_action_t *action) {
@@ -24,10 +68,10 @@ static int64_t message_bytes(messages_t *messages, const pto_action_t *action) {
 /* The messages between nodes that a process sends or receives in a step. */
 static int64_t messages_off_node(const pto_pricing_t *pricing, pto_action_t action) {
     int64_t node = pricing->actor[action.rank].place.node;
-    int64_t peers = pto_step_peer_count(pricing->plan, &action), count = 0;
-    messages_t messages = messages_of(pricing->plan, &action);
-    for (int64_t j = 0; j < peers; j++)
-        if (pto_step_peer(pricing->plan, j, &action) && pricing->actor[action.peer_rank].place.node != node &&
+    int64_t count = 0;
+    messages_t messages = messages_of(pricing, &action);
+    for (int64_t next = 0; next_peer(pricing, &messages, &next, &action);)
+        if (pricing->actor[action.peer_rank].place.node != node &&
             (action.step->send_empty || message_bytes(&messages, &action) > 0))
             count++;
     return count;
@@ -58,11 +102,8 @@ bool pto_rank_begins_early(pto_pricing_t *pricing, const pto_stage_t *stage, int
 
 void pto_rank_count_sends(pto_pricing_t *pricing, pto_action_t *action) {
     int64_t node = pricing->actor[action->rank].place.node;
-    int64_t peers = pto_step_peer_count(pricing->plan, action);
-    messages_t messages = messages_of(pricing->plan, action);
-    for (int64_t j = 0; j < peers; j++) {
-        if (!pto_step_peer(pricing->plan, j, action))
-            continue;
+    messages_t messages = messages_of(pricing, action);
+    for (int64_t next = 0; next_peer(pricing, &messages, &next, action);) {
         bool within = pricing->actor[action->peer_rank].place.node == node;
         if (within && pricing->loads.links.count == 0)
             continue;
@@ -76,12 +117,10 @@ void pto_rank_count_sends(pto_pricing_t *pricing, pto_action_t *action) {
 pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
                                       pto_busiest_links_t *busiest) {
     const pto_layout_t *layout = &pricing->plan->request.layout;
-    messages_t messages = messages_of(pricing->plan, action);
+    messages_t messages = messages_of(pricing, action);
     pto_space_t space = messages.held.buffer->space;
-    int64_t peers = pto_step_peer_count(pricing->plan, action);
-    for (int64_t j = 0; j < peers; j++) {
-        if (!pto_step_peer(pricing->plan, j, action))
-            continue;
+    pto_price_visits += messages.partner ? messages.partner_count : messages.peers;
+    for (int64_t next = 0; next_peer(pricing, &messages, &next, action);) {
         int64_t bytes = message_bytes(&messages, action);
         if (bytes == 0 && !action->step->send_empty)
             continue;

@@ -9,6 +9,7 @@
  * t_r. */
 #include <stdlib.h>
 
+#include "price/busy.h"
 #include "price/pricing.h"
 
 static pto_ledger_t *lane_at(const pto_pricing_t *pricing, int lane) {
@@ -66,6 +67,11 @@ static void count_from_here(pto_pricing_t *pricing) {
         pricing->demand[i].entry_count = 0;
         pricing->askers[i] = 0;
     }
+}
+
+static void follow_walked(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledger_t *from) {
+    for (int64_t i = 0; i < pricing->walked_count; i++)
+        pto_pricing_follow(pricing, &to[pricing->walked[i]], &from[pricing->walked[i]]);
 }
 
 static void follow_nothing(pto_pricing_t *pricing) {
@@ -154,11 +160,13 @@ static pto_status_t price_branches(pto_pricing_t *pricing, int index, int64_t k)
  * there before. */
 static void note_gaps(pto_pricing_t *pricing, const pto_ledger_t *awaited, bool first) {
     bool matters = !first && pto_queued_copies_cost(pricing->machine);
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
+    for (int64_t i = 0; i < pricing->walked_count; i++) {
+        int64_t actor = pricing->walked[i];
         pricing->behind[actor] =
             matters && (!awaited || !pto_time_less(pricing->ledger[actor].time, awaited[actor].time))
                 ? PTO_BEHIND_CHUNK
                 : PTO_BEHIND_NOTHING;
+    }
 }
 
 /* One chunk. `slot`: the last lane's ledgers at the end of the chunk whose slot this one takes, then this
@@ -171,7 +179,7 @@ static pto_status_t price_chunk(pto_pricing_t *pricing, int index, int64_t k, pt
         pricing->ledger = lane_at(pricing, lane);
         note_gaps(pricing, awaited, k == pto_node_at(pricing->plan, index)->from);
         if (awaited)
-            follow_ledgers(pricing, pricing->ledger, awaited);
+            follow_walked(pricing, pricing->ledger, awaited);
         status = pto_price_nodes(pricing, index + 1 + lane, 1, k);
     }
     if (slot)
@@ -227,6 +235,8 @@ typedef struct {
     pto_ledger_t *before; /* per lane and actor: at the start of the period */
     int64_t pending;      /* raised flags, then */
     pto_time_t *gain;     /* per lane and actor: in the period before; -1: unknown */
+    bool knows_busy;      /* after the first chunk, only processes with bytes are walked */
+    pto_busy_t busy;
 } pipeline_t;
 
 static bool queues_are_empty(const pto_pricing_t *pricing) {
@@ -341,6 +351,10 @@ static pto_status_t walk_chunks(pto_pricing_t *pricing, pipeline_t *pipeline) {
         if (k == node->to)
             break;
         pricing->round++;
+        if (since > 0 && pipeline->knows_busy) { /* the others' lanes have followed each other */
+            pricing->walked = pipeline->busy.actor;
+            pricing->walked_count = pto_busy_list(pricing, k, &pipeline->busy);
+        }
         status = price_chunk(
             pricing, pipeline->index, k,
             pipeline->slots > 0 ? pipeline->slot + since % pipeline->slots * pricing->actor_count : NULL);
@@ -375,7 +389,17 @@ static pto_status_t price_chunks(pto_pricing_t *pricing, int index) {
         pricing->out_of_memory = true;
     for (int64_t i = 0; pipeline.gain && i < lanes; i++)
         pipeline.gain[i] = (pto_time_t){.s = -1};
+    int64_t walked_count = pricing->walked_count, *walked = pricing->walked;
+    const pto_stage_t *first = pto_stage_at(pricing->plan, pto_node_at(pricing->plan, index + 1)->stage);
+    const pto_stage_t *last =
+        pto_stage_at(pricing->plan, pto_node_at(pricing->plan, index + node->span)->stage);
+    pipeline.knows_busy =
+        pipeline.slots == 0 && !pricing->out_of_memory &&
+        pto_busy_find(pricing, first->step_first, last->step_first + last->step_count, &pipeline.busy);
     pto_status_t status = walk_chunks(pricing, &pipeline);
+    pricing->walked_count = walked_count;
+    pricing->walked = walked;
+    pto_busy_fini(&pipeline.busy);
     free_ledgers(pipeline.slot, slots);
     free_ledgers(pipeline.before, lanes);
     free(pipeline.gain);

@@ -253,7 +253,9 @@ static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) 
 }
 
 static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
-    if (action->step->peers.kind != PTO_PEERS_NONE && pto_actors_are_exact(pricing, action->step))
+    bool message = pricing->kind == PTO_ACTORS_RANKS && pto_step_is_message(action->step);
+    if (action->step->peers.kind != PTO_PEERS_NONE && !message && /* counted by pto_rank_charge_messages */
+        pto_actors_are_exact(pricing, action->step))
         pto_price_visits += pto_step_peer_count(pricing->plan, action);
     switch (action->step->kind) {
     case PTO_STEP_SEND:

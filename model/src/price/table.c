@@ -1,11 +1,13 @@
 /* Sums over the rows and columns of a table of byte counts, each entry looked at once for either. */
 #include "price/table.h"
 #include "price/bounded.h"
+#include "price/tape.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 #include "machine/machine_internal.h"
+#include "scenario/check.h"
 
 /* --- the table ------------------------------------------------------------------------------------------ */
 
@@ -191,9 +193,19 @@ typedef struct {
     pto_table_sums_t sums;
 } kept_sums_t;
 
+/* The entries of a sparse table that have bytes: those of line i are partner[first[i]] up to first[i + 1], in
+ * ascending order. */
+typedef struct {
+    int64_t *first; /* NULL: the table is not sparse, or out of memory */
+    int64_t *partner;
+} entries_t;
+
 struct pto_tables {
     kept_sums_t kept[2][2]; /* [kind of parts][by row] */
-    int64_t latest_node;    /* -1: unknown */
+    bool entries_known;
+    key_t entries_key;
+    entries_t entries[2]; /* [by row] */
+    int64_t latest_node;  /* -1: unknown */
 };
 
 static bool same_layout(const pto_layout_t *a, const pto_layout_t *b) {
@@ -260,9 +272,83 @@ const pto_table_sums_t *pto_tables_sum(pto_tables_t *tables, const pto_request_t
     return &kept->sums;
 }
 
+/* --- sparse tables -------------------------------------------------------------------------------------- */
+
+/* Of a sparse table, a process has no more partners than these on average. */
+enum { PARTNERS_MAX = 32 };
+
+static void free_entries(entries_t *entries) {
+    free(entries->first);
+    free(entries->partner);
+    *entries = (entries_t){NULL, NULL};
+}
+
+/* Of all rows, or of all columns. A pattern's neighbors are each other's. */
+static entries_t list_entries(const pto_request_t *request, bool by_row) {
+    static const pto_counts_t any = {.kind = PTO_COUNTS_EQUAL};
+    bool placed = request->mapping && request->mapping->count > 0;
+    const pto_counts_t *counts = placed ? &any : request->counts;
+    int64_t owners = pto_layout_owner_count(&request->layout), count = 0;
+    int64_t most = owners * (owners / 8 < PARTNERS_MAX ? owners / 8 : PARTNERS_MAX);
+    int64_t *peer = malloc((size_t)(owners + 2 * PTO_DIMS_MAX) * sizeof *peer);
+    entries_t entries = {.first = calloc((size_t)owners + 1, sizeof *entries.first),
+                         .partner = malloc((size_t)(most + 1) * sizeof *entries.partner)};
+    bool sparse = entries.first && entries.partner && peer && request->counts->kind != PTO_COUNTS_SKEW;
+    for (int64_t line = 0; line < owners && sparse; line++) {
+        int64_t peers = pto_counts_peers(counts, owners, line, peer);
+        pto_blocks_summed += peers;
+        for (int64_t i = 0; i < peers && sparse; i++)
+            if (pto_request_bytes(request, by_row ? line : peer[i], by_row ? peer[i] : line) > 0) {
+                sparse = count < most;
+                entries.partner[sparse ? count++ : 0] = peer[i];
+            }
+        qsort(entries.partner + entries.first[line], (size_t)(count - entries.first[line]),
+              sizeof *entries.partner, compare);
+        entries.first[line + 1] = count;
+    }
+    free(peer);
+    if (!sparse)
+        free_entries(&entries);
+    return entries;
+}
+
+static void find_entries(pto_tables_t *tables, const pto_request_t *request, const key_t *key) {
+    for (int by_row = 0; by_row < 2; by_row++) {
+        free_entries(&tables->entries[by_row]);
+        tables->entries[by_row] = list_entries(request, by_row);
+    }
+    tables->entries_known = true;
+    tables->entries_key = *key;
+}
+
+bool pto_tables_partners(pto_tables_t *tables, const pto_held_t *held, const int64_t **partner,
+                         int64_t *count) {
+    const pto_request_t *request = &held->plan->request;
+    const pto_buffer_t *buffer = held->buffer;
+    bool row = buffer->blocks == PTO_BLOCKS_ROW, column = buffer->blocks == PTO_BLOCKS_COLUMN;
+    if (!tables || pto_tape_recording || !(row || column) || !pto_plan_has_tables(held->plan) ||
+        held->index < 0 || !pto_collective_is_by_pair(request->collective) ||
+        pto_role_is_host(buffer->role) || buffer->block_count != pto_layout_owner_count(&request->layout))
+        return false;
+    key_t key = {.counts = request->counts,
+                 .mapping = request->mapping,
+                 .bytes = request->bytes,
+                 .layout = request->layout};
+    if (!tables->entries_known || !same_key(&tables->entries_key, &key))
+        find_entries(tables, request, &key);
+    const entries_t *entries = &tables->entries[row];
+    if (!entries->first || held->index >= buffer->block_count)
+        return false;
+    *partner = entries->partner + entries->first[held->index];
+    *count = entries->first[held->index + 1] - entries->first[held->index];
+    return true;
+}
+
 void pto_tables_destroy(pto_tables_t *tables) {
     for (int i = 0; tables && i < 4; i++)
         forget(&tables->kept[i / 2][i % 2]);
+    for (int i = 0; tables && i < 2; i++)
+        free_entries(&tables->entries[i]);
     free(tables);
 }
 
@@ -345,12 +431,23 @@ static int64_t part_of(const pto_plan_t *plan, const pto_slice_t *slice, const p
     return all ? ALL_PARTS : dealt ? first : NO_PART;
 }
 
+static int64_t sparse_slice_bytes(pto_tables_t *tables, const pto_plan_t *plan, const pto_slice_t *slice,
+                                  const pto_action_t *action) {
+    pto_held_t held = pto_held_by(plan, slice->buffer, pto_slice_holder(plan, slice, action));
+    const int64_t *partner;
+    int64_t count, bytes;
+    if (pto_tables_partners(tables, &held, &partner, &count) &&
+        pto_held_slice_bytes_among(slice, action, &held, partner, count, &bytes))
+        return bytes;
+    return pto_slice_bytes(plan, slice, action);
+}
+
 int64_t pto_tables_slice_bytes(pto_tables_t *tables, const pto_plan_t *plan, const pto_machine_t *machine,
                                const pto_slice_t *slice, const pto_action_t *action) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
     pto_parts_t parts;
     if (!is_of_whole_blocks(slice) || !pto_buffer_parts(plan, buffer, &parts))
-        return pto_slice_bytes(plan, slice, action);
+        return sparse_slice_bytes(tables, plan, slice, action);
     const pto_layout_t *layout = &plan->request.layout;
     pto_group_t group = {.kind = buffer->group};
     pto_rank_t holder = pto_layout_rank(layout, pto_slice_holder(plan, slice, action));
@@ -360,7 +457,7 @@ int64_t pto_tables_slice_bytes(pto_tables_t *tables, const pto_plan_t *plan, con
     if (line >= 0 && part != NO_PART && part < parts.count)
         sums = pto_tables_sum(tables, &plan->request, machine, parts, buffer->blocks == PTO_BLOCKS_ROW);
     if (!sums)
-        return pto_slice_bytes(plan, slice, action);
+        return sparse_slice_bytes(tables, plan, slice, action);
     return bytes_of_part(sums, line, part);
 }
 

@@ -95,6 +95,11 @@ void pto_tables_destroy(pto_tables_t *tables);
 const pto_table_sums_t *pto_tables_sum(pto_tables_t *tables, const pto_request_t *request,
                                        const pto_machine_t *machine, pto_parts_t parts, bool by_row);
 
+/* The blocks of a buffer with a row or column of a sparse table that have bytes, in ascending order. False:
+ * it has none, the table is not sparse, or a tape records: then all blocks are looked at. */
+bool pto_tables_partners(pto_tables_t *tables, const pto_held_t *held, const int64_t **partner,
+                         int64_t *count);
+
 /* The node whose process was last in the latest price with these tables; -1: there was none. */
 void pto_tables_note_latest(pto_tables_t *tables, int64_t node);
 int64_t pto_tables_latest_node(const pto_tables_t *tables);
