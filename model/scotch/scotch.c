@@ -120,6 +120,27 @@ static bool run(scotch_t *scotch, int64_t count, const edges_t *flows, const edg
     return mapped;
 }
 
+/* SCOTCH balances loosely. Where it gives one place to several processes, the first of them keeps it, and the
+ * others get the free places, in order. */
+static bool take_places(const SCOTCH_Num *part, int64_t count, int64_t *place) {
+    bool *taken = calloc((size_t)count + 1, sizeof *taken);
+    int64_t next = 0;
+    for (int64_t i = 0; taken && i < count; i++) {
+        place[i] = taken[part[i]] ? -1 : part[i];
+        taken[part[i]] = true;
+    }
+    for (int64_t i = 0; taken && i < count; i++) {
+        if (place[i] >= 0)
+            continue;
+        while (taken[next])
+            next++;
+        taken[next] = true;
+        place[i] = next;
+    }
+    free(taken);
+    return taken != NULL;
+}
+
 static pto_status_t map(const pto_map_problem_t *problem, int64_t *place, pto_error_t *err) {
     int64_t count = problem->flows->count;
     edges_t flows = {.first = NULL}, places = {.first = NULL};
@@ -136,8 +157,8 @@ static pto_status_t map(const pto_map_problem_t *problem, int64_t *place, pto_er
         fill_places(problem->places, count, &places);
         mapped = run(&scotch, count, &flows, &places, problem->seed, part);
     }
-    for (int64_t i = 0; mapped && i < count; i++)
-        place[i] = part[i];
+    if (mapped)
+        room = take_places(part, count, place);
     free(part);
     release(&flows);
     release(&places);

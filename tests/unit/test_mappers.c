@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "map/map_internal.h"
 #include "parsed_counts.h"
 #include "portolan/map.h"
 
@@ -406,6 +407,49 @@ static void what_is_no_permutation_is_refused(void **state) {
     pto_flows_fini(&flows);
 }
 
+/* --- work ------------------------------------------------------------------------------------------------
+ */
+
+/* What greedy looks at for a stencil of side^3 processes on nodes of four GPUs, alone or in phases. */
+static int64_t visits_of(int side, bool in_phases) {
+    const int64_t part_size[] = {4, 2};
+    const pto_mapper_t *greedy;
+    char text[64];
+    pto_counts_t counts;
+    double cost[4 * 4];
+    pto_error_t err = {0};
+    snprintf(text, sizeof text, "{pattern: stencil, dims: [%d, %d, %d]}", side, side, side);
+    assert_int_equal(pto_counts_parse(text, "x", &counts, &err), PTO_OK);
+    assert_int_equal(pto_mapper_find("greedy", &greedy, &err), PTO_OK);
+    for (int i = 0; i < 4 * 4; i++)
+        cost[i] = i / 8 == i % 4 / 2 ? 0.3 : 0.6;
+    pto_flows_t flows = flows_of(&counts);
+    const pto_places_t places = {
+        .nodes = flows.count / 4, .gpus = 4, .cores = 1, .cost = cost, .off_node = {1}};
+    const pto_map_problem_t problem = {.flows = &flows, .places = &places};
+    int64_t *place = calloc((size_t)flows.count, sizeof *place), before = pto_map_visits;
+    assert_non_null(place);
+    if (in_phases)
+        assert_int_equal(pto_map_in_phases(&problem, greedy, part_size, 2, place, &err), PTO_OK);
+    else
+        run("greedy", &problem, place);
+    int64_t visits = pto_map_visits - before;
+    free(place);
+    pto_flows_fini(&flows);
+    return visits;
+}
+
+/* Eight times the processes have eight times the partners, and heaps that are a third deeper. */
+static void greedy_grows_with_the_partners_not_with_all_pairs(void **state) {
+    (void)state;
+    for (int in_phases = 0; in_phases < 2; in_phases++) {
+        int64_t few = visits_of(8, in_phases), many = visits_of(16, in_phases);
+        if (few < 1 || many > 16 * few)
+            fail_msg("%s: %lld visits of 512 processes, %lld of 4096", in_phases ? "in phases" : "alone",
+                     (long long)few, (long long)many);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(default_and_optimum_on_the_k80_node_have_the_recorded_loads),
@@ -415,6 +459,7 @@ int main(void) {
         cmocka_unit_test(volumes_between_nodes_are_the_recorded_ones),
         cmocka_unit_test(mappers_repeat_themselves_and_greedy_is_never_worse_than_the_default),
         cmocka_unit_test(what_is_no_permutation_is_refused),
+        cmocka_unit_test(greedy_grows_with_the_partners_not_with_all_pairs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -340,6 +340,25 @@ static void a_table_is_summed_once_by_rows_and_once_by_columns(void **state) {
     assert_int_equal(pto_blocks_summed - before, 4 * owners * owners);
 }
 
+/* A process on a grid has a few partners, of however many. */
+static void a_grid_is_summed_by_its_partners(void **state) {
+    (void)state;
+    const pto_counts_t stencil = {.kind = PTO_COUNTS_STENCIL,
+                                  .grid = {.dim_count = 3, .dim = {8, 8, 6}, .weight = {1, 1, 1}}};
+    const int64_t owners = 8 * 8 * 6;
+    for (int i = 0; i < ROUTES; i++) {
+        pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, routes[i], "linear", 64, 6, 6, 1024);
+        pto_plan_t *plan = NULL;
+        pto_price_t price;
+        request.counts = &stencil;
+        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+        int64_t before = pto_blocks_summed;
+        assert_int_equal(pto_price(plan, &summit, &price, NULL, NULL), PTO_OK);
+        assert_in_range(pto_blocks_summed - before, 1, 2 * 6 * owners);
+        pto_plan_destroy(plan);
+    }
+}
+
 /* The entries are in the sums. */
 static void an_exchange_at_once_is_priced_process_by_process(void **state) {
     (void)state;
@@ -477,6 +496,7 @@ int main(void) {
         cmocka_unit_test(plans_have_work_with_all_sizes_or_with_none),
         cmocka_unit_test(no_plan_needs_more_memory_than_its_bound),
         cmocka_unit_test(a_table_is_summed_once_by_rows_and_once_by_columns),
+        cmocka_unit_test(a_grid_is_summed_by_its_partners),
         cmocka_unit_test(an_exchange_at_once_is_priced_process_by_process),
         cmocka_unit_test(chunks_of_a_sparse_table_are_priced_by_its_entries),
         cmocka_unit_test(rounds_that_cost_more_than_messages_at_once_are_not_walked),

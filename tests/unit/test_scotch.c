@@ -104,10 +104,29 @@ static void scotch_keeps_groups_inside_nodes(void **state) {
     pto_places_fini(&places);
 }
 
+/* SCOTCH itself gives some of these places to two processes, and as many to none. */
+static void scotch_gives_each_process_a_place_of_its_own(void **state) {
+    (void)state;
+    pto_counts_t counts;
+    pto_flows_t flows;
+    double cost[4 * 4];
+    pto_places_t places = {.nodes = 128, .gpus = 4, .cores = 1, .cost = cost, .off_node = {1}};
+    int64_t place[512];
+    if (!scotch)
+        skip();
+    for (int i = 0; i < 4 * 4; i++)
+        cost[i] = i / 4 / 3 == i % 4 / 3 ? 1.1 : 1.4;
+    require_flows("{pattern: stencil, dims: [8, 8, 8]}", &counts, &flows);
+    pto_map_problem_t problem = {.flows = &flows, .places = &places};
+    sum_by(scotch, &problem, place); /* checks that it is a permutation */
+    pto_flows_fini(&flows);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scotch_comes_near_the_optimum_of_the_k80_node),
         cmocka_unit_test(scotch_keeps_groups_inside_nodes),
+        cmocka_unit_test(scotch_gives_each_process_a_place_of_its_own),
     };
     return cmocka_run_group_tests(tests, open_library, NULL);
 }

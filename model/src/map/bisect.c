@@ -9,13 +9,21 @@
 
 enum { STARTS = 6, STARTS_OF_MANY = 2, MANY = 1024, PASSES = 8 };
 
+/* The processes of a side that may move, the one whose move saves most first; of equals, the first process.
+ */
+typedef struct {
+    int64_t *process;
+    int64_t count;
+} heap_t;
+
 typedef struct {
     const pto_flows_t *flows;
-    int64_t *side; /* by process: 0 or 1 within the current part, 2 outside */
-    double *gain;  /* by process: what its move to the other side saves */
-    bool *locked;
-    int64_t *best;  /* sides of the best division so far */
-    int64_t *moved; /* the moves of a pass */
+    int64_t *side;     /* by process: 0 or 1 within the current part, 2 outside */
+    double *gain;      /* by process: what its move to the other side saves */
+    heap_t movable[2]; /* by side */
+    int64_t *at;       /* by process: its place in its side's heap; -1: in none */
+    int64_t *best;     /* sides of the best division so far */
+    int64_t *moved;    /* the moves of a pass */
     uint64_t state;
 } bisection_t;
 
@@ -27,6 +35,56 @@ typedef struct {
 } part_t;
 
 static double volume(const pto_flow_t *flow) { return flow->out + flow->in; }
+
+/* --- heaps ---------------------------------------------------------------------------------------------- */
+
+_Thread_local int64_t pto_map_visits;
+
+static bool is_above(const bisection_t *bisection, int64_t i, int64_t j) {
+    return bisection->gain[i] > bisection->gain[j] || (bisection->gain[i] == bisection->gain[j] && i < j);
+}
+
+static void put(bisection_t *bisection, heap_t *heap, int64_t at, int64_t i) {
+    heap->process[at] = i;
+    bisection->at[i] = at;
+    pto_map_visits++;
+}
+
+/* Find a process's place from `at` on, whose gain or which itself is new there. */
+static void settle(bisection_t *bisection, heap_t *heap, int64_t at, int64_t i) {
+    for (; at > 0 && is_above(bisection, i, heap->process[(at - 1) / 2]); at = (at - 1) / 2)
+        put(bisection, heap, at, heap->process[(at - 1) / 2]);
+    for (int64_t child = 2 * at + 1; child < heap->count; child = 2 * at + 1) {
+        if (child + 1 < heap->count && is_above(bisection, heap->process[child + 1], heap->process[child]))
+            child++;
+        if (!is_above(bisection, heap->process[child], i))
+            break;
+        put(bisection, heap, at, heap->process[child]);
+        at = child;
+    }
+    put(bisection, heap, at, i);
+}
+
+static void remove_from_heap(bisection_t *bisection, heap_t *heap, int64_t i) {
+    int64_t at = bisection->at[i], last = heap->process[--heap->count];
+    if (last != i)
+        settle(bisection, heap, at, last);
+    bisection->at[i] = -1;
+}
+
+static void let_all_move(bisection_t *bisection, const part_t *part) {
+    bisection->movable[0].count = bisection->movable[1].count = 0;
+    for (int64_t n = 0; n < part->count; n++) {
+        heap_t *heap = &bisection->movable[bisection->side[part->process[n]]];
+        settle(bisection, heap, heap->count++, part->process[n]);
+    }
+}
+
+static void let_none_move(bisection_t *bisection) {
+    for (int side = 0; side < 2; side++)
+        while (bisection->movable[side].count > 0)
+            bisection->at[bisection->movable[side].process[--bisection->movable[side].count]] = -1;
+}
 
 /* --- the cut -------------------------------------------------------------------------------------------- */
 
@@ -50,26 +108,24 @@ static double find_gains(bisection_t *bisection, const part_t *part) {
 
 static void move(bisection_t *bisection, int64_t i) {
     const pto_flows_t *flows = bisection->flows;
+    if (bisection->at[i] >= 0)
+        remove_from_heap(bisection, &bisection->movable[bisection->side[i]], i);
     bisection->side[i] = 1 - bisection->side[i];
     bisection->gain[i] = -bisection->gain[i];
     for (int64_t f = flows->first[i]; f < flows->first[i + 1]; f++) {
         int64_t peer = flows->flow[f].peer;
-        if (bisection->side[peer] != 2)
-            bisection->gain[peer] +=
-                (bisection->side[peer] == bisection->side[i] ? -2 : 2) * volume(&flows->flow[f]);
+        if (bisection->side[peer] == 2)
+            continue;
+        bisection->gain[peer] +=
+            (bisection->side[peer] == bisection->side[i] ? -2 : 2) * volume(&flows->flow[f]);
+        if (bisection->at[peer] >= 0)
+            settle(bisection, &bisection->movable[bisection->side[peer]], bisection->at[peer], peer);
     }
 }
 
-/* The process of a side whose move saves most; -1: all are locked. */
-static int64_t best_of(const bisection_t *bisection, const part_t *part, int64_t side) {
-    int64_t best = -1;
-    for (int64_t n = 0; n < part->count; n++) {
-        int64_t i = part->process[n];
-        if (bisection->side[i] == side && !bisection->locked[i] &&
-            (best < 0 || bisection->gain[i] > bisection->gain[best]))
-            best = i;
-    }
-    return best;
+/* The process of a side whose move saves most; -1: all have moved. */
+static int64_t best_of(const bisection_t *bisection, int64_t side) {
+    return bisection->movable[side].count > 0 ? bisection->movable[side].process[0] : -1;
 }
 
 /* Move pairs of processes, one each way and each process once, and keep the moves up to the best point.
@@ -77,21 +133,17 @@ static int64_t best_of(const bisection_t *bisection, const part_t *part, int64_t
 static double improve_once(bisection_t *bisection, const part_t *part) {
     int64_t moves = 0, kept = 0;
     double saved = 0, best = 0;
-    for (int64_t n = 0; n < part->count; n++)
-        bisection->locked[part->process[n]] = false;
-    for (;;) {
-        int64_t i = best_of(bisection, part, moves % 2);
-        if (i < 0)
-            break;
+    let_all_move(bisection, part);
+    for (int64_t i = best_of(bisection, 0); i >= 0; i = best_of(bisection, moves % 2)) {
         saved += bisection->gain[i];
         move(bisection, i);
-        bisection->locked[i] = true;
         bisection->moved[moves++] = i;
         if (moves % 2 == 0 && saved > best * (1 + 1e-12)) {
             best = saved;
             kept = moves;
         }
     }
+    let_none_move(bisection);
     while (moves > kept)
         move(bisection, bisection->moved[--moves]);
     return best;
@@ -101,15 +153,15 @@ static double improve_once(bisection_t *bisection, const part_t *part) {
 
 /* Side 0 grows around one process by those that are connected to it most. */
 static void grow(bisection_t *bisection, const part_t *part, int64_t seed) {
-    for (int64_t n = 0; n < part->count; n++) {
+    for (int64_t n = 0; n < part->count; n++)
         bisection->side[part->process[n]] = 1;
-        bisection->locked[part->process[n]] = false;
-    }
     find_gains(bisection, part);
+    let_all_move(bisection, part);
     for (int64_t n = 0; n < part->first_half; n++) {
         move(bisection, seed);
-        seed = best_of(bisection, part, 1);
+        seed = best_of(bisection, 1);
     }
+    let_none_move(bisection);
 }
 
 /* Side 0 is the first of the part's processes, in their order. */
@@ -176,22 +228,23 @@ static void bisect(bisection_t *bisection, const pto_places_t *places, int64_t *
 pto_status_t pto_map_bisect(const pto_map_problem_t *problem, uint64_t seed, int64_t *place,
                             pto_error_t *err) {
     size_t count = (size_t)problem->flows->count;
-    int64_t *numbers = calloc(4 * count + 1, sizeof *numbers);
+    int64_t *numbers = calloc(7 * count + 1, sizeof *numbers);
     double *gain = calloc(count + 1, sizeof *gain);
-    bool *locked = calloc(count + 1, sizeof *locked);
     pto_status_t status = PTO_OK;
-    if (numbers && gain && locked) {
+    if (numbers && gain) {
         bisection_t bisection = {.flows = problem->flows,
                                  .side = numbers,
                                  .best = numbers + count,
                                  .moved = numbers + 2 * count,
+                                 .at = numbers + 4 * count,
+                                 .movable = {{numbers + 5 * count, 0}, {numbers + 6 * count, 0}},
                                  .gain = gain,
-                                 .locked = locked,
                                  .state = seed};
         int64_t *process = numbers + 3 * count;
         for (int64_t i = 0; i < problem->flows->count; i++) {
             process[i] = i;
             bisection.side[i] = 2;
+            bisection.at[i] = -1;
         }
         bisect(&bisection, problem->places, process, 0, problem->flows->count, place);
     } else {
@@ -199,6 +252,5 @@ pto_status_t pto_map_bisect(const pto_map_problem_t *problem, uint64_t seed, int
     }
     free(numbers);
     free(gain);
-    free(locked);
     return status;
 }

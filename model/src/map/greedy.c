@@ -58,6 +58,7 @@ static double turn_cost(const swaps_t *swaps, int64_t i, int64_t j) {
 
 static bool swap_if_better(const swaps_t *swaps, int64_t i, int64_t j) {
     int64_t mine = swaps->place[i], other = swaps->place[j];
+    pto_map_visits++;
     double cost_before = cost(swaps, mine, other);
     double more = move_cost(swaps, i, other, j) + move_cost(swaps, j, mine, i) + turn_cost(swaps, i, j);
     if (!(more < -1e-9 * cost_before))
@@ -77,18 +78,23 @@ static bool swap_all(const swaps_t *swaps) {
     return better;
 }
 
-/* Of many processes, each tries the places on the nodes of those that it exchanges data with. */
+/* The places that count as near each other: a node's; of a single node, a GPU's. */
+static int64_t near_places(const pto_places_t *places) {
+    return places->nodes == 1 && places->cores > 1 ? places->cores : places->gpus * places->cores;
+}
+
+/* Of many processes, each tries the places near those that it exchanges data with. */
 static bool swap_near_peers(const swaps_t *swaps) {
     bool better = false;
-    int64_t per_node = swaps->places->gpus * swaps->places->cores;
+    int64_t near = near_places(swaps->places);
     for (int64_t i = 0; i < swaps->flows->count; i++) {
         int64_t last = -1;
         for (int64_t f = swaps->flows->first[i]; f < swaps->flows->first[i + 1]; f++) {
-            int64_t node = swaps->node[swaps->place[swaps->flows->flow[f].peer]];
-            if (node == last)
+            int64_t first = swaps->place[swaps->flows->flow[f].peer] / near * near;
+            if (first == last)
                 continue;
-            last = node;
-            for (int64_t p = node * per_node; p < (node + 1) * per_node; p++)
+            last = first;
+            for (int64_t p = first; p < first + near; p++)
                 better = (swaps->process[p] != i && swap_if_better(swaps, i, swaps->process[p])) || better;
         }
     }

@@ -5,6 +5,10 @@
 #include "base/hash.h"
 #include "portolan/map.h"
 
+/* Work: places in heaps of bisections that were written, and swaps that were judged, in this thread. Tests
+ * compare it with the order that it may grow by. */
+extern _Thread_local int64_t pto_map_visits;
+
 /* A number from 0 to bound - 1. */
 int64_t pto_map_random_below(uint64_t *state, int64_t bound);
 

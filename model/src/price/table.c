@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "machine/machine_internal.h"
 #include "scenario/check.h"
@@ -134,8 +135,8 @@ static int class_of(const pto_classes_t *classes, int64_t bytes) {
 typedef struct {
     const pto_table_t *table;
     bool by_row;
-    int64_t *entry; /* of the current line */
-    int64_t *share; /* of each of them */
+    int64_t *entry; /* of the current line; of a grid: the processes that it exchanges data with */
+    int64_t *share; /* of each entry; of a grid: each process's owner */
     pto_table_sums_t *sums;
 } summing_t;
 
@@ -173,6 +174,68 @@ static void sum_line(const summing_t *summing, int64_t line) {
                 pto_share_bytes(summing->entry[d], parts->granularity_bytes, parts->count, part);
         sum_part(summing, line, part, parts->kind == PTO_PARTS_SHARES ? summing->share : summing->entry);
     }
+}
+
+/* --- lines of grids ------------------------------------------------------------------------------------- */
+
+/* A process on a grid has a few partners. All other entries of its line are empty, and are not looked at. */
+static bool has_partners(const pto_request_t *request) {
+    return request->counts->kind == PTO_COUNTS_STENCIL || request->counts->kind == PTO_COUNTS_GROUPS;
+}
+
+static int64_t process_of(const pto_table_t *table, int64_t owner) {
+    const pto_mapping_t *mapping = table->request->mapping;
+    return mapping && mapping->count > 0 ? mapping->process[owner] : owner;
+}
+
+static void find_owners(const summing_t *summing) {
+    for (int64_t owner = 0; owner < summing->table->owners; owner++)
+        summing->share[process_of(summing->table, owner)] = owner;
+}
+
+/* The entry of a line and another owner, moved out of the empty ones. */
+static void add_entry(const summing_t *summing, int64_t line, int64_t other) {
+    const pto_table_t *table = summing->table;
+    pto_table_sums_t *sums = summing->sums;
+    int64_t entry =
+        summing->by_row ? pto_table_entry(table, line, other) : pto_table_entry(table, other, line);
+    int64_t ahead = summing->by_row ? other - line : line - other;
+    bool dealt = sums->parts.kind == PTO_PARTS_DEALT;
+    bool off_node = line / table->owners_per_node != other / table->owners_per_node;
+    int64_t first = dealt ? (ahead < 0 ? ahead + table->owners : ahead) % sums->parts.count : 0;
+    for (int64_t part = first; part < (dealt ? first + 1 : sums->parts.count); part++) {
+        int64_t bytes =
+            dealt ? entry : pto_share_bytes(entry, sums->parts.granularity_bytes, sums->parts.count, part);
+        pto_sum_t *sum = sums->off_node + (line * sums->parts.count + part) * sums->classes.count;
+        sums->bytes[line * sums->parts.count + part] += bytes;
+        if (!off_node)
+            continue;
+        sum[0].messages--;
+        sum[class_of(&sums->classes, bytes)].messages++;
+        sum[class_of(&sums->classes, bytes)].bytes += bytes;
+    }
+}
+
+static void sum_line_of_grid(const summing_t *summing, int64_t line) {
+    const pto_table_t *table = summing->table;
+    pto_table_sums_t *sums = summing->sums;
+    int64_t n = table->owners, parts = sums->parts.count;
+    bool dealt = sums->parts.kind == PTO_PARTS_DEALT;
+    pto_sum_t *sum = sums->off_node + line * parts * sums->classes.count;
+    memset(sum, 0, (size_t)(parts * sums->classes.count) * sizeof *sum);
+    memset(sums->bytes + line * parts, 0, (size_t)parts * sizeof *sums->bytes);
+    for (int64_t part = 0; part < parts; part++)
+        sum[part * sums->classes.count].messages =
+            dealt ? (n - part + parts - 1) / parts : n - table->owners_per_node;
+    int64_t home = line / table->owners_per_node * table->owners_per_node;
+    for (int64_t other = home; other < home + table->owners_per_node && dealt; other++) {
+        int64_t ahead = summing->by_row ? other - line : line - other;
+        sum[(ahead < 0 ? ahead + n : ahead) % parts * sums->classes.count].messages--;
+    }
+    int64_t count = pto_counts_peers(table->request->counts, n, process_of(table, line), summing->entry);
+    pto_blocks_summed += count;
+    for (int64_t i = 0; i < count; i++)
+        add_entry(summing, line, summing->share[summing->entry[i]]);
 }
 
 /* --- what is kept --------------------------------------------------------------------------------------- */
@@ -234,18 +297,21 @@ static bool sum_table(const key_t *key, const pto_request_t *request, bool by_ro
         pto_table_init(request, &table) && find_classes(&table, key->machine, in_shares, &sums->classes);
     summing_t summing = {.table = &table, .by_row = by_row, .sums = sums};
     size_t all_parts = (size_t)(table.owners * key->parts.count);
+    bool on_grid = has_partners(request);
     sums->lines = table.owners;
     sums->parts = key->parts;
     if (ready) {
         assert(all_parts > 0 && sums->classes.count > 0);
-        summing.entry = calloc((in_shares ? 2 : 1) * (size_t)table.owners, sizeof *summing.entry);
-        summing.share = summing.entry ? summing.entry + (in_shares ? table.owners : 0) : NULL;
+        summing.entry = calloc(2 * (size_t)table.owners, sizeof *summing.entry);
+        summing.share = summing.entry ? summing.entry + table.owners : NULL;
         sums->off_node = malloc(all_parts * (size_t)sums->classes.count * sizeof *sums->off_node);
         sums->bytes = malloc(all_parts * sizeof *sums->bytes);
         ready = summing.entry && sums->off_node && sums->bytes;
     }
+    if (ready && on_grid)
+        find_owners(&summing);
     for (int64_t line = 0; ready && line < table.owners; line++)
-        sum_line(&summing, line);
+        on_grid ? sum_line_of_grid(&summing, line) : sum_line(&summing, line);
     free(summing.entry);
     pto_table_fini(&table);
     return ready;
