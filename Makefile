@@ -605,7 +605,7 @@ bench: $(PRELOADED) $(TOOL) $(BENCH) $(MPI_BENCH) $(SMPI_BENCH) ## run the bench
 	@passed=0; failed=0; \
 	export BENCH_SHORT=$(BENCH_SHORT) PORTOLAN=$(BUILD)/portolan SMPI_ALLTOALL=$(SMPI_BENCH) \
 		OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; \
-	for program in $(BENCH) $(if $(MPI_BENCH),'$(BENCH_MPIRUN) $(BUILD)/bench/bench_exec $(BENCH_DEVICE)' \
+	for program in $(BENCH) tests/bench/bench_scotch.sh $(if $(MPI_BENCH),'$(BENCH_MPIRUN) $(BUILD)/bench/bench_exec $(BENCH_DEVICE)' \
 		'mpirun -n 1 $(BUILD)/bench/bench_create' 'mpirun -n 1 $(BUILD)/bench/bench_first_call' '$(BENCH_MPIRUN) $(BUILD)/bench/bench_agree' \
 		'mpirun -n 1 $(PROFILED)' '$(BENCH_MPIRUN) $(PROFILED)' \
 		'$(BENCH_MPIRUN) $(PASSED_ON)' '$(BENCH_MPIRUN) $(PASSED_ON_HOST)'); do \
