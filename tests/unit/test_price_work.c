@@ -440,13 +440,14 @@ static void chunks_of_a_sparse_table_are_priced_by_its_entries(void **state) {
 }
 
 /* What is counted beforehand. */
-static int64_t counted_work(const char *route, const char *algorithm, const pto_machine_t *machine) {
+static int64_t counted_work_of(const pto_counts_t *counts, const char *route, const char *algorithm,
+                               const pto_machine_t *machine) {
     pto_scenario_t scenario;
     const pto_strategy_t *strategy;
     char name[32];
     pto_scenario_init(&scenario);
     scenario.collective = PTO_COLLECTIVE_ALLTOALLV;
-    scenario.counts = skewed;
+    scenario.counts = *counts;
     assert_int_equal(pto_strategy_find(route, &strategy, NULL), PTO_OK);
     assert_int_equal(pto_series_one(1024, &scenario.bytes, NULL), PTO_OK);
     assert_int_equal(pto_series_one(64, &scenario.nodes, NULL), PTO_OK);
@@ -459,6 +460,10 @@ static int64_t counted_work(const char *route, const char *algorithm, const pto_
     return work;
 }
 
+static int64_t counted_work(const char *route, const char *algorithm, const pto_machine_t *machine) {
+    return counted_work_of(&skewed, route, algorithm, machine);
+}
+
 static void the_work_of_a_table_is_that_of_its_sums_its_rounds_or_what_is_gathered(void **state) {
     (void)state;
     const pto_machine_t known = completed(&summit);
@@ -469,6 +474,10 @@ static void the_work_of_a_table_is_that_of_its_sums_its_rounds_or_what_is_gather
     assert_int_equal(counted_work("dup_devptr", "pairwise", &summit), 6 * (entries - owners) / 16);
     assert_int_equal(counted_work("cuda_aware", "pairwise", &shared), entries - owners);
     assert_int_equal(counted_work("cuda_aware", "linear", &summit), entries / 128 + 2 * owners);
+    const pto_counts_t stencil = {.kind = PTO_COUNTS_STENCIL,
+                                  .grid = {.dim_count = 3, .dim = {8, 8, 6}, .weight = {1, 1, 1}}};
+    assert_int_equal(counted_work_of(&stencil, "cuda_aware", "linear", &summit),
+                     6 * owners / 128 + 2 * owners);
     assert_in_range(counted_work("dup_devptr", "linear", &summit), entries / 128 + 6 * owners,
                     entries / 128 + 60 * owners);
     assert_int_equal(counted_work("node_aware", "linear", &known), entries / 16);

@@ -9,11 +9,13 @@
 #include "portolan/pick.h"
 #include "portolan/strategy.h"
 #include "price/pricing.h"
+#include "scenario/check.h"
 
 /* Messages of tables that share no links take a quarter of the time, and where their latency is not known
  * apart, a sixteenth: rounds of all pairs by the loops of pairs.c with their terms. So do the entries of a
  * table that are gathered by node. A table of messages that are all in flight at once is summed, in 1/128 for
- * each entry, and each stage of a process takes as long as a message. */
+ * each entry (of a grid, each that may have bytes), and each stage of a process takes as long as a message.
+ */
 enum { APART_A_UNIT = 4, WALKED_A_UNIT = 16, SUMMED_A_UNIT = 128 };
 
 enum { REFUSED = -1, NOT_COUNTED = -2 };
@@ -41,11 +43,12 @@ static bool gathers_blocks(const pto_plan_t *plan) {
 static int64_t table_work(const pto_plan_t *plan, const pto_machine_t *machine) {
     const pto_request_t *request = pto_plan_request(plan);
     int64_t owners = pto_layout_owner_count(&request->layout);
+    int64_t summed = pto_counts_partners(request->counts, owners) * owners;
     int64_t entries = pto_collective_is_by_pair(request->collective) ? owners * owners : 0;
     pto_plan_size_t size = pto_plan_size(plan);
     bool apart = pto_messages_are_apart(machine, &request->layout), latency = pto_latency_known(machine);
     if (apart && !latency && entries > 0 && size.messages >= entries - owners && !has_rounds(plan))
-        return units(entries, SUMMED_A_UNIT) + size.stages;
+        return units(summed, SUMMED_A_UNIT) + size.stages;
     int64_t messages = units(size.messages, !apart ? 1 : latency ? APART_A_UNIT : WALKED_A_UNIT);
     int64_t walked = gathers_blocks(plan) ? units(entries, WALKED_A_UNIT) : 0;
     return messages > walked ? messages : walked;

@@ -38,15 +38,20 @@ static bool take_flows(const phases_t *phases, const int64_t *process, int64_t c
     return flows->first && flows->flow;
 }
 
-/* The parts as GPUs of one node, whose places cost nothing among themselves. */
+/* The parts as nodes, or as GPUs of one node, whose places cost nothing among themselves. */
 static bool make_parts(const phases_t *phases, int64_t first, int64_t count, int64_t size,
                        pto_places_t *parts) {
-    *parts = (pto_places_t){.nodes = 1, .gpus = count / size, .cores = size};
+    const pto_places_t *places = phases->problem->places;
+    bool are_nodes = size == places->gpus * places->cores; /* of all of them, which no table need hold */
+    *parts = *places;
+    parts->nodes = are_nodes ? count / size : 1;
+    parts->gpus = are_nodes ? 1 : count / size;
+    parts->cores = size;
     parts->cost = calloc((size_t)(parts->gpus * parts->gpus), sizeof *parts->cost);
     for (int64_t i = 0; parts->cost && i < parts->gpus * parts->gpus; i++)
         if (i / parts->gpus != i % parts->gpus)
-            parts->cost[i] = pto_places_cost(phases->problem->places, first + i / parts->gpus * size,
-                                             first + i % parts->gpus * size);
+            parts->cost[i] =
+                pto_places_cost(places, first + i / parts->gpus * size, first + i % parts->gpus * size);
     return parts->cost != NULL;
 }
 

@@ -81,6 +81,12 @@ int64_t pto_counts_peers(const pto_counts_t *counts, int64_t count, int64_t sour
     return found;
 }
 
+int64_t pto_counts_partners(const pto_counts_t *counts, int64_t count) {
+    return counts->kind == PTO_COUNTS_STENCIL  ? 2 * counts->grid.dim_count
+           : counts->kind == PTO_COUNTS_GROUPS ? counts->grid.dim[counts->grid.along]
+                                               : count;
+}
+
 static int64_t most_messages(const pto_grid_t *grid) {
     int64_t most = 0;
     for (int d = 0; d < grid->dim_count; d++) {
