@@ -321,6 +321,9 @@ pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double
 static const pto_bench_format_t *const formats[] = {&pto_osu_format, &pto_nccl_tests_format, &pto_imb_format,
                                                     &pto_ucc_format};
 
+/* What headings begin with. */
+static const char first_characters[] = "#Cs";
+
 static const pto_bench_format_t *heading_at(const char *line) {
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (formats[i]->is_heading(line))
@@ -329,7 +332,7 @@ static const pto_bench_format_t *heading_at(const char *line) {
 }
 
 const pto_bench_format_t *pto_bench_find(char *line, char **heading) {
-    for (char *at = strpbrk(line, "#Cs"); at; at = strpbrk(at + 1, "#Cs")) {
+    for (char *at = strpbrk(line, first_characters); at; at = strpbrk(at + 1, first_characters)) {
         const pto_bench_format_t *found = heading_at(at);
         *heading = at;
         if (found)
@@ -339,7 +342,10 @@ const pto_bench_format_t *pto_bench_find(char *line, char **heading) {
 }
 
 pto_status_t pto_bench_line(pto_recording_reader_t *reader, char *line) {
-    const pto_bench_format_t *own = NULL, *heading = heading_at(line);
+    const pto_bench_format_t *own = NULL, *heading = NULL;
+    const char first = line[strspn(line, " \t")];
+    if (first && strchr(first_characters, first))
+        heading = heading_at(line);
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (formats[i]->format == reader->trace->format)
             own = formats[i];

@@ -11,19 +11,27 @@
  * blank. Other characters stand for themselves. */
 enum { DIGITS = 1, WORD = 2 };
 
-static bool is_word_part(char c) { return isalnum((unsigned char)c) || (c && strchr("-_.@/+", c)); }
+/* WORD of a letter, DIGITS of what words and numbers have besides, 0 of what stands for itself. */
+static int part_of(char c) {
+    if (c >= '0' && c <= '9')
+        return DIGITS;
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
+        return WORD;
+    return c == '-' || c == '_' || c == '.' || c == '@' || c == '/' || c == '+' ? DIGITS : 0;
+}
 
-/* Past a run; its kind: DIGITS, WORD, ' ' or the character itself. */
+/* Past a run that begins before `end`, and ends there or at the end of the text (`end` may be NULL); its
+ * kind: DIGITS, WORD, ' ' or the character itself. */
 static char take_run(const char **text, const char *end) {
     const char *at = *text;
     char kind = *at++;
-    if (is_word_part(kind)) {
-        bool has_letter = isalpha((unsigned char)kind);
-        for (; at < end && is_word_part(*at); at++)
-            has_letter = has_letter || isalpha((unsigned char)*at);
-        kind = has_letter ? WORD : DIGITS;
+    int part = part_of(kind);
+    if (part) {
+        for (int next; at != end && (next = part_of(*at)); at++)
+            part |= next;
+        kind = part & WORD ? WORD : DIGITS;
     } else if (kind == ' ' || kind == '\t') {
-        while (at < end && (*at == ' ' || *at == '\t'))
+        while (at != end && (*at == ' ' || *at == '\t'))
             at++;
         kind = ' ';
     }
@@ -73,11 +81,11 @@ static void join_row(const char *prefix, char *row) {
 char *pto_prefix_skip(const pto_prefix_t *prefix, char *line) {
     if (!prefix->form[0])
         return line;
-    const char *at = line, *end = line + strlen(line);
+    const char *at = line;
     while (*at == ' ' || *at == '\t')
         at++;
     for (const char *form = prefix->form; *form; form++)
-        if (at == end || take_run(&at, end) != *form)
+        if (*at == '\0' || take_run(&at, NULL) != *form)
             return line;
     for (int i = 0; i < prefix->blanks && (*at == ' ' || *at == '\t'); i++)
         at++;
