@@ -26,6 +26,7 @@ static const char usage[] =
     "  nccl-tests      what nccl-tests and rccl-tests print, as tables or JSON (-J)\n"
     "  imb             what the Intel MPI Benchmarks print\n"
     "  ucc-perftest    what ucc_perftest prints (with --nodes)\n"
+    "  ucx-perftest    what ucx_perftest prints\n"
     "  kineto          JSON of PyTorch's profiler (export_chrome_trace)\n"
     "  nccl-inspector  JSON lines of NCCL's inspector plugin\n"
     "  chakra          execution traces in protobuf (.et); chakra-json: in JSON\n"

@@ -319,10 +319,10 @@ pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double
 /* --- logs ----------------------------------------------------------------------------------------------- */
 
 static const pto_bench_format_t *const formats[] = {&pto_osu_format, &pto_nccl_tests_format, &pto_imb_format,
-                                                    &pto_ucc_format};
+                                                    &pto_ucc_format, &pto_ucx_format};
 
 /* What headings begin with. */
-static const char first_characters[] = "#Cs";
+static const char first_characters[] = "#Cs|";
 
 static const pto_bench_format_t *heading_at(const char *line) {
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)

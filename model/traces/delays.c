@@ -105,6 +105,8 @@ static int by_call(const void *left, const void *right) {
 
 static void number_calls(pto_timeline_t *timeline) {
     pto_timed_t *timed = timeline->timed;
+    if (timeline->count == 0)
+        return;
     qsort(timed, timeline->count, sizeof *timed, by_process);
     for (size_t i = 0; i < timeline->count; i++) {
         const pto_timed_t *last = i > 0 ? &timed[i - 1] : NULL;

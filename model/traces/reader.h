@@ -56,6 +56,7 @@ typedef struct {
     bool is_rate;                /* the value is 10^6 bytes a second, else microseconds */
     int64_t messages;            /* that are in flight at once, where the benchmark sends messages; else 0 */
     int64_t procs;               /* as the heading says; 0: it does not */
+    int64_t message_bytes;       /* ucx_perftest: of the test; 0: not known */
     int element_bytes;           /* OSU: what it divides among the processes, where `of_all`; else 0 */
     bool rounds_down;            /* its blocks leave a remainder out */
     char torn[1024];             /* the beginning of a row that another line interrupted; "": none */
@@ -191,7 +192,8 @@ typedef struct {
     pto_status_t (*read_line)(pto_recording_reader_t *reader, char *line);
 } pto_bench_format_t;
 
-extern const pto_bench_format_t pto_osu_format, pto_nccl_tests_format, pto_imb_format, pto_ucc_format;
+extern const pto_bench_format_t pto_osu_format, pto_nccl_tests_format, pto_imb_format, pto_ucc_format,
+    pto_ucx_format;
 
 /* The benchmark whose heading a line holds, which `*heading` points to; NULL: none. */
 const pto_bench_format_t *pto_bench_find(char *line, char **heading);

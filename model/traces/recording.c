@@ -20,6 +20,7 @@ static const struct {
     [PTO_RECORDING_NCCL_TESTS] = {"nccl-tests", "nccl-tests"},
     [PTO_RECORDING_IMB] = {"Intel MPI Benchmarks", "imb"},
     [PTO_RECORDING_UCC_PERFTEST] = {"ucc_perftest", "ucc-perftest"},
+    [PTO_RECORDING_UCX_PERFTEST] = {"ucx_perftest", "ucx-perftest"},
     [PTO_RECORDING_KINETO] = {"Kineto", "kineto"},
     [PTO_RECORDING_NCCL_INSPECTOR] = {"NCCL inspector", "nccl-inspector"},
     [PTO_RECORDING_CHAKRA] = {"Chakra", "chakra"},
@@ -49,7 +50,7 @@ pto_status_t pto_recording_fail(pto_recording_reader_t *reader, pto_status_t sta
 
 bool pto_recording_is_benchmark(pto_recording_format_t format) {
     return format == PTO_RECORDING_OSU || format == PTO_RECORDING_NCCL_TESTS || format == PTO_RECORDING_IMB ||
-           format == PTO_RECORDING_UCC_PERFTEST;
+           format == PTO_RECORDING_UCC_PERFTEST || format == PTO_RECORDING_UCX_PERFTEST;
 }
 
 bool pto_recording_takes_nodes(pto_recording_format_t format) {

@@ -410,6 +410,46 @@ static void imb_says_how_many_processes_there_were(void **state) {
     pto_recording_fini(&trace);
 }
 
+/* Of one test of a recent UCX. */
+#define UCX(test, memory)                                                                                    \
+    "+-----------------------------------+\n"                                                                \
+    "| API:          protocol layer      |\n"                                                                \
+    "| Test:         " test "    |\n"                                                                        \
+    "| Data layout:  (automatic)         |\n"                                                                \
+    "| Send memory:  " memory "          |\n"                                                                \
+    "| Recv memory:  " memory "          |\n"                                                                \
+    "| Message size: 1048576             |\n"                                                                \
+    "| Window size:  32                  |\n"                                                                \
+    "+--------------+--------------+-----+\n"                                                                \
+    "|    Stage     | # iterations | 50.0%ile | average | overall |  average |  overall |  average  |  "     \
+    "overall  |\n"                                                                                           \
+    "[thread 0]    800   1.000  9.000  9.000   9.00   9.00   9   9\n"                                        \
+    "Final:       1000   1.000  2.000 50.000  10.00 20000.00   9   9\n"
+
+static void ucx_perftest_prints_mebibytes(void **state) {
+    (void)state;
+    const pto_recording_options_t options = {
+        .rank = -1, .gpus_per_node = 2, .collective = PTO_COLLECTIVE_COUNT};
+    pto_recording_t trace =
+        parsed(UCX("tag match latency", "cuda") UCX("tag match bandwidth", "cuda"), &options);
+    assert_int_equal(trace.format, PTO_RECORDING_UCX_PERFTEST);
+    assert_int_equal(trace.count, 2);
+    assert_int_equal(trace.skipped.on_host, 0);
+    const int pair = trace.call[0].collective == PTO_COLLECTIVE_PAIR ? 0 : 1;
+    assert_row(&trace, pair, PTO_COLLECTIVE_PAIR, 1048576, 50);
+    assert_row(&trace, 1 - pair, PTO_COLLECTIVE_MESSAGES, 1048576, 1600); /* 32 MiB at 20,000 MiB/s */
+    assert_int_equal(trace.call[1 - pair].messages, 32);
+    pto_recording_fini(&trace);
+    trace = parsed("0: " UCX("tag match latency", "host"), &options);
+    assert_int_equal(trace.count, 0);
+    assert_int_equal(trace.skipped.on_host, 1);
+    pto_recording_fini(&trace);
+    trace = parsed(UCX("put latency", "cuda") UCX("tag match latency", "cuda"), &options);
+    assert_int_equal(trace.count, 1);
+    assert_int_equal(trace.skipped.others, 1);
+    pto_recording_fini(&trace);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prefixes_of_launchers_are_taken_off),
@@ -427,6 +467,7 @@ int main(void) {
         cmocka_unit_test(messages_of_osu_are_pairs_and_windows),
         cmocka_unit_test(bytes_of_a_reduce_scatter_are_what_its_benchmark_means),
         cmocka_unit_test(imb_says_how_many_processes_there_were),
+        cmocka_unit_test(ucx_perftest_prints_mebibytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

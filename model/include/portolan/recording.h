@@ -17,6 +17,7 @@ typedef enum {
     PTO_RECORDING_NCCL_TESTS,
     PTO_RECORDING_IMB, /* Intel MPI Benchmarks */
     PTO_RECORDING_UCC_PERFTEST,
+    PTO_RECORDING_UCX_PERFTEST,
     PTO_RECORDING_KINETO,         /* JSON of PyTorch's profiler */
     PTO_RECORDING_NCCL_INSPECTOR, /* JSON lines of NCCL's inspector plugin */
     PTO_RECORDING_CHAKRA,         /* protobuf */

@@ -1,0 +1,105 @@
+/* What ucx_perftest prints of messages between two processes: a frame with "| Test: ...", "| Message size:
+ * ..." and "| Window size: ...", rows while it measures ("[thread 0] ..."), and the row that counts, "Final:
+ * ...". Its MB/s are 2^20 bytes. A batch has rows of several tests (-b), of which it prints no sizes: they
+ * are not read. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "reader.h"
+
+/* The first that the name of a test contains; those of UCP, in which MPI libraries send. */
+static const pto_bench_test_t tests[] = {
+    {"tag match latency", PTO_COLLECTIVE_PAIR, false},
+    {"tag sync match latency", PTO_COLLECTIVE_PAIR, false},
+    {"stream latency", PTO_COLLECTIVE_PAIR, false},
+    {"tag match bandwidth", PTO_COLLECTIVE_MESSAGES, false},
+    {"tag sync match bandwidth", PTO_COLLECTIVE_MESSAGES, false},
+    {"stream bandwidth", PTO_COLLECTIVE_MESSAGES, false},
+};
+enum { TEST_COUNT = sizeof tests / sizeof *tests };
+
+/* The numbers of a row: count, percentile, average and overall time, average and overall rate, and of
+ * messages; of several threads only the overall ones. */
+enum { NUMBERS = 8, TIME = 3, RATE = 5, NUMBERS_OF_THREADS = 4, TIME_OF_THREADS = 1, RATE_OF_THREADS = 2 };
+
+static const double mebi = 1.048576; /* 2^20 by 10^6 */
+
+static bool is_heading(const char *line) { return pto_text_begins(line, "| API: "); }
+
+/* The value of a line of the frame; NULL: it is another one. */
+static const char *value_of(const char *line, const char *label) {
+    const char *text = line + 1 + strspn(line + 1, " ");
+    if (*line != '|' || !pto_text_begins(text, label))
+        return NULL;
+    text += strlen(label);
+    return text + strspn(text, " ");
+}
+
+static void forget(pto_bench_t *benchmark) {
+    benchmark->message_bytes = 0;
+    benchmark->messages = 0;
+    benchmark->procs = 2;
+    benchmark->on_host = false;
+    benchmark->is_rate = false;
+}
+
+static pto_status_t name_test(pto_recording_reader_t *reader, const char *text) {
+    char name[sizeof reader->benchmark.program];
+    const pto_bench_test_t *test = NULL;
+    size_t length = strcspn(text, "|\r");
+    while (length > 0 && text[length - 1] == ' ')
+        length--;
+    length = length < sizeof name ? length : sizeof name - 1;
+    memcpy(name, text, length);
+    name[length] = '\0';
+    for (int i = TEST_COUNT - 1; i >= 0; i--)
+        if (strstr(name, tests[i].name))
+            test = &tests[i];
+    reader->benchmark.is_rate = test && test->collective == PTO_COLLECTIVE_MESSAGES;
+    return pto_bench_name(reader, name, test);
+}
+
+/* Both processes' buffers: on the host, if both are there. */
+static void note_memory(pto_recording_reader_t *reader, const char *send, const char *receive) {
+    pto_bench_t *benchmark = &reader->benchmark;
+    const bool is_host = pto_text_begins(send ? send : receive, "host");
+    benchmark->on_host = is_host && (send || benchmark->on_host);
+    if (receive)
+        *(benchmark->on_host ? &reader->trace->times_on_host : &reader->trace->times_on_gpu) = true;
+}
+
+static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
+    char *field[PTO_RECORDING_COLUMNS_MAX];
+    const pto_bench_t *benchmark = &reader->benchmark;
+    const int numbers = pto_recording_split(line, " \t\r", true, field) - 1;
+    const bool threads = numbers == NUMBERS_OF_THREADS;
+    const int time = threads ? TIME_OF_THREADS : TIME, rate = threads ? RATE_OF_THREADS : RATE;
+    double value;
+    if ((numbers != NUMBERS && !threads) || benchmark->message_bytes == 0 ||
+        (benchmark->is_rate && benchmark->messages == 0) ||
+        !pto_recording_seconds(field[1 + (benchmark->is_rate ? rate : time)], &value))
+        return PTO_OK;
+    return pto_bench_row(reader, benchmark->message_bytes, benchmark->is_rate ? mebi * value : value);
+}
+
+static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
+    pto_bench_t *benchmark = &reader->benchmark;
+    const char *test = value_of(line, "Test:"), *bytes = value_of(line, "Message size:");
+    const char *window = value_of(line, "Window size:");
+    const char *send = value_of(line, "Send memory:"), *receive = value_of(line, "Recv memory:");
+    if (is_heading(line))
+        forget(benchmark);
+    if (test)
+        return name_test(reader, test);
+    if (send || receive)
+        note_memory(reader, send, receive);
+    if (bytes)
+        benchmark->message_bytes = atoll(bytes);
+    if (window)
+        benchmark->messages = benchmark->is_rate ? atoll(window) : 0;
+    return pto_text_begins(line, "Final:") ? read_row(reader, line) : PTO_OK;
+}
+
+const pto_bench_format_t pto_ucx_format = {PTO_RECORDING_UCX_PERFTEST, tests, TEST_COUNT, is_heading,
+                                           read_line};
