@@ -118,7 +118,7 @@ const pto_option_t pto_format_options[] = {{"format", "table|csv|json", "output 
                                             .standard = "table", .word_at = pto_option_format_at},
                                            {.name = NULL}};
 
-static const char *bandwidth_at(int i) {
+const char *pto_option_bandwidth_at(int i) {
     static const char *const names[] = {[PTO_BANDWIDTH_NONE] = "none",
                                         [PTO_BANDWIDTH_ALGORITHM] = "algorithm",
                                         [PTO_BANDWIDTH_BUS] = "bus",
@@ -129,7 +129,7 @@ static const char *bandwidth_at(int i) {
 #define BANDWIDTH                                                                                            \
     {                                                                                                        \
         "bandwidth", "algorithm|bus", "a table of GB/s, as nccl-tests defines them", STORE(WORD, bandwidth), \
-            .what = "bandwidth", .standard = "none", .word_at = bandwidth_at                                 \
+            .what = "bandwidth", .standard = "none", .word_at = pto_option_bandwidth_at                      \
     }
 #define ALL_COLUMNS                                                                                          \
     { "all", NULL, "a column for every strategy, however wide the table gets", STORE(FLAG, all) }

@@ -178,25 +178,22 @@ int pto_check_bandwidth(const pto_syntax_t *syntax, const pto_options_t *options
     return -1;
 }
 
-/* Bytes for a bandwidth, which is these by the time. */
-static double bandwidth_bytes(const columns_t *columns, int64_t point) {
-    const pto_predictions_t *predictions = columns->predictions;
-    pto_request_t request =
-        pto_scenario_request(predictions->scenario, point, predictions->strategy[0], NULL);
-    double n = (double)pto_layout_owner_count(&request.layout), bytes = (double)request.bytes, of_bus = 1;
-    switch (pto_collective_data(request.collective)) {
+double pto_bandwidth_bytes(pto_bandwidth_t bandwidth, pto_collective_t collective, int64_t procs,
+                           int64_t bytes, int64_t messages) {
+    const double n = (double)procs;
+    double moved_bytes = (double)bytes, of_bus = 1;
+    switch (pto_collective_data(collective)) {
     case PTO_DATA_BLOCKS:
     case PTO_DATA_GATHERED:
     case PTO_DATA_SCATTERED:
-        bytes *= n;
+        moved_bytes *= n;
         of_bus = (n - 1) / n;
         break;
     case PTO_DATA_MESSAGES:
-        bytes *= (double)request.messages;
+        moved_bytes *= (double)messages;
         break;
     case PTO_DATA_VECTOR:
-        if (!pto_collective_is_from_root(request.collective) &&
-            !pto_collective_is_to_root(request.collective))
+        if (!pto_collective_is_from_root(collective) && !pto_collective_is_to_root(collective))
             of_bus = 2 * (n - 1) / n;
         break;
     case PTO_DATA_PAIR:
@@ -204,7 +201,27 @@ static double bandwidth_bytes(const columns_t *columns, int64_t point) {
     case PTO_DATA_COUNT:
         break;
     }
-    return bytes * (columns->options->bandwidth == PTO_BANDWIDTH_BUS ? of_bus : 1);
+    return moved_bytes * (bandwidth == PTO_BANDWIDTH_BUS ? of_bus : 1);
+}
+
+void pto_bandwidth_format(double bytes, double seconds, char text[PTO_SECONDS_TEXT_MAX]) {
+    const double gb_per_s = 1e-9 * bytes / seconds;
+    const int digits = gb_per_s < 9.995 ? 2 : gb_per_s < 99.95 ? 1 : 0;
+    snprintf(text, PTO_SECONDS_TEXT_MAX, "%.*f GB/s", digits, gb_per_s);
+}
+
+void pto_print_bandwidth_head(FILE *stream, pto_bandwidth_t bandwidth) {
+    fprintf(stream, "# bandwidth  of the %s, as nccl-tests defines it\n",
+            bandwidth == PTO_BANDWIDTH_BUS ? "bus" : "algorithm");
+}
+
+/* Bytes for a bandwidth, which is these by the time. */
+static double bandwidth_bytes(const columns_t *columns, int64_t point) {
+    const pto_predictions_t *predictions = columns->predictions;
+    pto_request_t request =
+        pto_scenario_request(predictions->scenario, point, predictions->strategy[0], NULL);
+    return pto_bandwidth_bytes(columns->options->bandwidth, request.collective,
+                               pto_layout_owner_count(&request.layout), request.bytes, request.messages);
 }
 
 /* --- rows ---------------------------------------------------------------------------------------------- */
@@ -212,9 +229,7 @@ static double bandwidth_bytes(const columns_t *columns, int64_t point) {
 static const char *cost_text(const columns_t *columns, int64_t point, double value,
                              char text[PTO_SECONDS_TEXT_MAX]) {
     if (has_bandwidths(columns) && value > 0) {
-        double gb_per_s = 1e-9 * bandwidth_bytes(columns, point) / value;
-        int digits = gb_per_s < 9.995 ? 2 : gb_per_s < 99.95 ? 1 : 0;
-        snprintf(text, PTO_SECONDS_TEXT_MAX, "%.*f GB/s", digits, gb_per_s);
+        pto_bandwidth_format(bandwidth_bytes(columns, point), value, text);
     } else if (columns->predictions->by == PTO_BY_ENERGY) {
         pto_joules_format(value, text, PTO_SECONDS_TEXT_MAX);
     } else {
@@ -288,8 +303,7 @@ void pto_print_table(FILE *stream, const char *command, const pto_predictions_t 
     choose_columns(&columns, pto_terminal_width(stream));
     pto_print_header(stream, command, predictions);
     if (has_bandwidths(&columns))
-        fprintf(stream, "# bandwidth  of the %s, as nccl-tests defines it\n",
-                options->bandwidth == PTO_BANDWIDTH_BUS ? "bus" : "algorithm");
+        pto_print_bandwidth_head(stream, options->bandwidth);
     print_heading(stream, &columns);
     for (int64_t point = 0; point < predictions->point_count; point++) {
         fprintf(stream, "%-*s", POINT_WIDTH, pto_point_text(predictions, predictions->point[point], text));

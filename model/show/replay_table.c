@@ -346,15 +346,34 @@ static int name_width(const pto_replayed_t *replayed) {
     return width;
 }
 
-/* A time by the route that was taken, and the mark or the blank behind it. */
-static const char *taken_text(const pto_prediction_t *prediction, char text[PTO_SECONDS_TEXT_MAX + 1]) {
+/* The time of one of these calls, or its bandwidth. */
+static void cost_text(const pto_replayed_t *replayed, const pto_recording_call_t *call, double seconds,
+                      char text[PTO_SECONDS_TEXT_MAX]) {
+    const pto_bandwidth_t bandwidth = replayed->replay->options.bandwidth;
+    const int64_t procs = call->nodes * call->gpus_per_node;
+    if (bandwidth == PTO_BANDWIDTH_NONE || !(seconds > 0))
+        pto_seconds_format(seconds, text, PTO_SECONDS_TEXT_MAX);
+    else
+        pto_bandwidth_format(
+            pto_bandwidth_bytes(bandwidth, call->collective, procs, call->bytes, call->messages), seconds,
+            text);
+}
+
+/* That by the route that was taken, and the mark or the blank behind it. */
+static const char *taken_text(const pto_replayed_t *replayed, int i, char text[PTO_SECONDS_TEXT_MAX + 1]) {
+    const pto_prediction_t *prediction = pto_replayed_taken(replayed, i);
     char seconds[PTO_SECONDS_TEXT_MAX];
     if (!prediction)
         return "- ";
-    pto_seconds_format(prediction->price.seconds, seconds, sizeof seconds);
+    cost_text(replayed, &replayed->trace.call[i], prediction->price.seconds, seconds);
     snprintf(text, PTO_SECONDS_TEXT_MAX + 1, "%s%s", seconds,
              prediction->price.extrapolated.gpus > 0 ? "*" : " ");
     return text;
+}
+
+/* A bandwidth is wider than a time: "99.9 GB/s". */
+static int wider_costs(const pto_replayed_t *replayed) {
+    return replayed->replay->options.bandwidth == PTO_BANDWIDTH_NONE ? 0 : 2;
 }
 
 static void print_kind(const pto_replayed_t *replayed, const char *only_route, int width, int i) {
@@ -366,11 +385,12 @@ static void print_kind(const pto_replayed_t *replayed, const char *only_route, i
     const pto_prediction_t *best = pto_replayed_cheapest(replayed, i, &strategy);
     snprintf(shape, sizeof shape, "%lldx%lld", (long long)call->nodes, (long long)call->gpus_per_node);
     if (call->measured_s > 0)
-        pto_seconds_format(call->measured_s / (double)call->times, measured, sizeof measured);
-    pto_seconds_format(best->price.seconds, cheapest, sizeof cheapest);
-    int used = printf("%-*s %5s %8s %5lld %8s %8s%7s ", width, kind_name(call, name), shape,
-                      pto_size_text(call->bytes, size), (long long)call->times, measured,
-                      taken_text(pto_replayed_taken(replayed, i), taken), cheapest);
+        cost_text(replayed, call, call->measured_s / (double)call->times, measured);
+    cost_text(replayed, call, best->price.seconds, cheapest);
+    const int wider = wider_costs(replayed);
+    int used = printf("%-*s %5s %8s %5lld %*s %*s%*s ", width, kind_name(call, name), shape,
+                      pto_size_text(call->bytes, size), (long long)call->times, 8 + wider, measured,
+                      8 + wider, taken_text(replayed, i, taken), 7 + wider, cheapest);
     const bool is_refuted = pto_replayed_is_refuted(replayed, i);
     char route_taken[PTO_ESCAPED_MAX * PTO_RECORDING_ROUTE_MAX];
     pto_escape_text(call->route, route_taken, sizeof route_taken);
@@ -448,9 +468,12 @@ static void print_kinds(const pto_replayed_t *replayed) {
     int kind = next_kind(replayed, !none_priced, below, -1);
     if (kind >= 0 && *only_route)
         pto_print_note(stdout, "all calls took %s; -> what is cheaper", only_route);
+    const int wider = wider_costs(replayed);
+    if (kind >= 0 && wider > 0)
+        pto_print_bandwidth_head(stdout, replayed->replay->options.bandwidth);
     if (kind >= 0)
-        printf("# %-*s %5s %8s %5s %8s %7s %7s Route\n", width - 2, none_priced ? "Most time" : "To change",
-               "Shape", "Size", "Times", "Measured", "Predict", "Best");
+        printf("# %-*s %5s %8s %5s %*s %*s %*s Route\n", width - 2, none_priced ? "Most time" : "To change",
+               "Shape", "Size", "Times", 8 + wider, "Measured", 7 + wider, "Predict", 7 + wider, "Best");
     bool extrapolated = false, unsure = false;
     for (int64_t shown = 0; kind >= 0 && shown < replayed->replay->top; shown++) {
         print_kind(replayed, only_route, width, kind);

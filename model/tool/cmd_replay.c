@@ -104,6 +104,10 @@ static const pto_option_t replay_options[] = {
      .apply = pto_option_apply_progress},
     {"ci", NULL, "the 95 percent interval of every predicted total (json always has it)",
      STORE(FLAG, options.ci)},
+    {"bandwidth", "algorithm|bus",
+     "GB/s of kinds of calls instead of their times, as nccl-tests defines them",
+     STORE(WORD, options.bandwidth), .what = "bandwidth", .standard = "none",
+     .word_at = pto_option_bandwidth_at},
     {"top", "N", "kinds of calls in the table", STORE(COUNT, top), .standard = "10"},
     {.name = NULL}};
 
@@ -394,6 +398,9 @@ static int run(const pto_arguments_t *given) {
     int code = pto_options_apply(given, &replay);
     if (code < 0 && !replay.options.scenario.machine_path)
         code = pto_usage_error(&syntax, "no machine given (--machine)");
+    if (code < 0 && replay.options.bandwidth != PTO_BANDWIDTH_NONE &&
+        replay.options.format != PTO_FORMAT_TABLE)
+        code = pto_usage_error(&syntax, "--bandwidth is for tables; csv and json have bytes and times");
     replay.trace.rank = replay.options.rank;
     if (code < 0)
         code = replay_all(&replay, given->operand_count, given->operand, &err) == PTO_OK

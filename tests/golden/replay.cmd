@@ -9,3 +9,5 @@ portolan replay tests/fixtures/osu-h200-x2.txt --machine h200-x2 --nodes 2 --wha
 portolan replay tests/fixtures/report.csv --machine lassen-spectrum-refit --ci | sed -n '/^# All calls/,/^# To/p'
 # Files of single processes, as the drop-in or the profiler may keep them, are compared like one file of all.
 parts=$(mktemp -d); trap 'rm -rf "$parts" "$host"' EXIT; for rank in 7 6 5 4 3 2 1 0; do grep "^rank\|^$rank," tests/fixtures/report.csv >"$parts/report.$rank.csv"; done; portolan replay "$parts"/report.*.csv --machine lassen-spectrum-refit | sed 1d >"$parts/several"; portolan replay tests/fixtures/report.csv --machine lassen-spectrum-refit | sed 1d | diff - "$parts/several" && echo "the same"
+# Bandwidths as nccl-tests prints them: of its own columns, and of blocks of 32 MiB on 2 GPUs.
+for kind in algorithm bus; do portolan replay tests/fixtures/nccl-tests.txt --machine h200-x2 --bandwidth $kind | sed -n '/^# bandwidth/,$p'; portolan replay tests/fixtures/osu-h200-x2.txt --machine h200-x2 --nodes 1 --top 1 --bandwidth $kind | sed -n '/^# To/,$p'; done; portolan replay tests/fixtures/nccl-tests.txt --machine h200-x2 --bandwidth bus --format json 2>&1 | head -1
