@@ -1,5 +1,5 @@
 /* The marks of a cell of the map: {sign, words}, as `portolan pick` and `portolan step` print them. What the
- * sliders change is not known of near-ties and of routes that were chosen together: these are of the machine as it is. */
+ * sliders change is not known of near-ties, overlaps and of routes that were chosen together: these are of the machine as it is. */
 function cellMarks(row, column, picked) {
   const panel = data.panels[state.panel], range = rangeAt(row, column), cell = panel.rows[row].cells[column][picked.at];
   const call = panel.rows[row].calls && panel.rows[row].calls[column], [taken, unsure, together] = call ? call.route : [];
@@ -12,6 +12,8 @@ function cellMarks(row, column, picked) {
   if (cell.x !== undefined) marks.push({sign: "*", words: `extrapolated from ${cell.x}`});
   const lacks = isBase && range && range[4] || !isChanged() && unsure;
   if (lacks) marks.push({sign: "?", words: `unsure: ${lacks} is not in the machine file`});
+  else if (isBase && !isChanged() && range && range[5] !== null)
+    marks.push({sign: "?", words: `unsure: the intervals overlap by ${range[5] || "the model's own error"}`});
   else if (picked.unknown) marks.push({sign: "?", words: "unsure: a price is not known"});
   return marks;
 }

@@ -52,7 +52,8 @@ pto_status_t pto_report_row(pto_report_t *report, const pto_predictions_t *predi
                             const pto_plot_point_t *point, size_t point_count, pto_error_t *err);
 
 /* What is to be said about the picks of consecutive columns, the first of which is `first`, separated by
- * commas: [column, number of columns, near-tie, regret, the parameter that would have to be known or null].
+ * commas: [column, number of columns, near-tie, regret, the parameter that would have to be known or null,
+ * null or the parameter that makes intervals overlap ("": the model's own error)].
  * Errors: those of pto_pick. */
 pto_status_t pto_report_ranges(pto_report_t *report, const pto_predictions_t *predictions, int64_t first,
                                pto_error_t *err);

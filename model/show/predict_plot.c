@@ -351,6 +351,8 @@ static void format_names(const pto_predict_plot_t *drawn, const pto_range_t *ran
             end += snprintf(text + end, text_size - (size_t)end, " = %s", predictions->strategy[i]->name);
 }
 
+static bool is_doubtful(const pto_range_t *range) { return range->near_tie || range->overlap; }
+
 /* In the band: horizontal if it fits, otherwise vertical, otherwise no text but the colours. */
 static void write_label(FILE *script, const pto_predict_plot_t *drawn, const pto_range_t *range, double from,
                         double to) {
@@ -369,10 +371,10 @@ static void write_label(FILE *script, const pto_predict_plot_t *drawn, const pto
     pto_plot_quote(script, text);
     fprintf(script, " at first %.9g, graph 0.5 center%s font ',10' front tc rgb '%s'\n", sqrt(from * to),
             level ? "" : " rotate by 90",
-            range->near_tie ? "black" : pto_plot_ink(order_of(drawn, range->winner)));
+            is_doubtful(range) ? "black" : pto_plot_ink(order_of(drawn, range->winner)));
 }
 
-/* From the point at which a strategy becomes the pick to the next pick; near-ties are paler. */
+/* From the point at which a strategy becomes the pick to the next pick; doubtful picks are paler. */
 static void write_ranges(FILE *script, const pto_predict_plot_t *drawn) {
     double first, last;
     find_limits(drawn->predictions, &first, &last);
@@ -385,7 +387,7 @@ static void write_ranges(FILE *script, const pto_predict_plot_t *drawn) {
         fprintf(script,
                 "set object %d rectangle from first %.9g, graph 0 to first %.9g, graph 1 "
                 "fc rgb '%s' fs solid %s noborder\n",
-                (int)i + 1, from, to, colour_of(drawn, range->winner), range->near_tie ? "0.35" : "1.0");
+                (int)i + 1, from, to, colour_of(drawn, range->winner), is_doubtful(range) ? "0.35" : "1.0");
         write_label(script, drawn, range, from, to);
     }
 }
@@ -407,7 +409,7 @@ static const char *axis_of(const pto_predictions_t *predictions) {
 
 static bool has_toss_up(const pto_predict_plot_t *drawn) {
     for (int64_t i = 0; i < drawn->range_count; i++)
-        if (drawn->range[i].near_tie)
+        if (is_doubtful(&drawn->range[i]))
             return true;
     return false;
 }
@@ -443,7 +445,7 @@ static void write_band(FILE *script, const pto_predict_plot_t *drawn) {
     fprintf(script,
             "unset title\nunset key\nunset logscale y\nset yrange [0:1]\nunset ytics\nunset grid\n"
             "set ylabel 'pick'\nset xlabel '%s%s'\nplot NaN notitle\n",
-            axis_of(drawn->predictions), has_toss_up(drawn) ? " (a pale pick is a near-tie)" : "");
+            axis_of(drawn->predictions), has_toss_up(drawn) ? " (a pale pick is a near-tie or unsure)" : "");
 }
 
 static int title_lines(const pto_predict_plot_t *drawn) {

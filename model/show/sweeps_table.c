@@ -281,15 +281,15 @@ void pto_print_sweeps(FILE *stream, const char *command, const pto_sweeps_t *swe
 
 /* --- picks along rows ----------------------------------------------------------------------------------- */
 
-static bool is_near_tie(const pto_range_t *range, int64_t count, int64_t point) {
+static bool is_doubtful(const pto_range_t *range, int64_t count, int64_t point) {
     for (int64_t i = 0; i < count; i++)
         if (point >= range[i].point_first && point < range[i].point_first + range[i].point_count)
-            return range[i].near_tie;
+            return range[i].near_tie || range[i].overlap;
     return false;
 }
 
 /* "three_step~ below 2.1 KiB, then dup_devptr" */
-static pto_status_t print_sweep_picks(FILE *stream, const pto_predictions_t *predictions, bool *near_tie,
+static pto_status_t print_sweep_picks(FILE *stream, const pto_predictions_t *predictions, bool *doubtful,
                                       pto_error_t *err) {
     pto_range_t *range = NULL;
     pto_crossing_t *crossing = NULL;
@@ -301,13 +301,13 @@ static pto_status_t print_sweep_picks(FILE *stream, const pto_predictions_t *pre
     for (int64_t i = 0; status == PTO_OK && i <= crossings; i++) {
         int winner = i > 0 ? crossing[i - 1].winner : pto_pick_at(predictions, 0);
         bool at_point = i == 0 || i == crossings || crossing[i].gap > crossing[i - 1].gap;
-        bool close = at_point && is_near_tie(range, ranges, i > 0 ? crossing[i - 1].gap + 1 : 0);
-        *near_tie = *near_tie || close;
+        bool doubt = at_point && is_doubtful(range, ranges, i > 0 ? crossing[i - 1].gap + 1 : 0);
+        *doubtful = *doubtful || doubt;
         fprintf(stream, "%s%s%s",
                 i == 0          ? ""
                 : i < crossings ? ", "
                                 : ", then ",
-                winner < 0 ? "-" : predictions->strategy[winner]->name, close ? "~" : "");
+                winner < 0 ? "-" : predictions->strategy[winner]->name, doubt ? "~" : "");
         if (i < crossings)
             fprintf(stream, " below %s", pto_point_short(predictions, crossing[i].at, at));
     }
@@ -338,21 +338,21 @@ static void print_range_picks(FILE *stream, const pto_sweeps_t *sweeps, int row)
     }
 }
 
-static pto_status_t print_row_picks(FILE *stream, const pto_sweeps_t *sweeps, int row, bool *near_tie,
+static pto_status_t print_row_picks(FILE *stream, const pto_sweeps_t *sweeps, int row, bool *doubtful,
                                     pto_error_t *err) {
     const pto_sweeps_run_t *run = pto_sweeps_run(sweeps, row, 0);
     pto_status_t status = PTO_OK;
     if (sweeps->column.count > 0)
         print_range_picks(stream, sweeps, row);
     else if (run->predictions.strategy_count > 0)
-        status = print_sweep_picks(stream, &run->predictions, near_tie, err);
+        status = print_sweep_picks(stream, &run->predictions, doubtful, err);
     else
         fputc('-', stream);
     return status;
 }
 
 pto_status_t pto_print_sweeps_picks(FILE *stream, const pto_sweeps_t *sweeps, pto_error_t *err) {
-    bool near_tie = false;
+    bool doubtful = false;
     pto_print_sweeps_header(stream, "pick", sweeps);
     bool one = sweeps->column.count == 0 && pto_sweeps_any(sweeps)->point_count == 1;
     fprintf(stream, "# %-*s  Cheapest%s%s\n", label_width(sweeps) - 2,
@@ -366,7 +366,7 @@ pto_status_t pto_print_sweeps_picks(FILE *stream, const pto_sweeps_t *sweeps, pt
         FILE *line = open_memstream(&text, &size);
         if (!line)
             return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a line");
-        pto_status_t status = print_row_picks(line, sweeps, row, &near_tie, err);
+        pto_status_t status = print_row_picks(line, sweeps, row, &doubtful, err);
         if (fclose(line) != 0 && status == PTO_OK)
             status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a line");
         if (status == PTO_OK) {
@@ -377,9 +377,9 @@ pto_status_t pto_print_sweeps_picks(FILE *stream, const pto_sweeps_t *sweeps, pt
         if (status != PTO_OK)
             return status;
     }
-    if (near_tie)
-        pto_print_note(stream,
-                       "~: near-tie at some point; `portolan pick` of one row has margins and regret");
+    if (doubtful)
+        pto_print_note(
+            stream, "~: near-tie or unsure at some point; `portolan pick` of one row has margins and regret");
     print_notes(stream, sweeps);
     return PTO_OK;
 }

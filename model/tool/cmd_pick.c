@@ -22,8 +22,9 @@ static const char usage[] =
     "them is the winner, the others are listed after it, and the runner-up is the next that costs more.\n"
     "regret: what a wrong pick is expected to cost, by the intervals (the most in the range). Under the "
     "table:\n"
-    "the measurement that would settle each near-tie. Ranges end where bisection between two sizes of the "
-    "sweep\n"
+    "the measurement that would settle each near-tie (prices that are close) and each unsure pick (prices "
+    "that\n"
+    "are not, but are not known well enough). Ranges end where bisection between two sizes of the sweep\n"
     "finds another pick. With two sweeps, a line for each value of the first:\n"
     "\n"
     "  portolan pick alltoall-summit\n"
@@ -53,7 +54,7 @@ static const char *by_text(pto_by_t by) {
     return by == PTO_BY_PRODUCT ? "energy times time" : pto_by_name(by);
 }
 
-/* What would tell the strategies of a near-tie apart. */
+/* What would tell the strategies of a doubtful pick apart. */
 static void print_settle(const pto_predictions_t *predictions, const pto_range_t *range) {
     const pto_settle_t *settle = &range->settle;
     bool known = *settle->key || pto_machine_error_source(predictions->machine);
@@ -62,7 +63,7 @@ static void print_settle(const pto_predictions_t *predictions, const pto_range_t
     char at[PTO_BYTES_TEXT_MAX], bytes[PTO_BYTES_TEXT_MAX] = "";
     if (settle->bytes > 0)
         pto_size_text(settle->bytes, bytes);
-    pto_print_note(stdout, "near-tie at %s: %s or %s? measure %s%s%s%s%s",
+    pto_print_note(stdout, "%s at %s: %s or %s? measure %s%s%s%s%s", range->overlap ? "unsure" : "near-tie",
                    pto_point_title(predictions, predictions->point[range->settle_point], at),
                    strategy_name(predictions, range->winner), strategy_name(predictions, range->settle_other),
                    *settle->key ? settle->key : "both (portolan-validate): the model's own error decides",
@@ -157,7 +158,8 @@ static void print_range(const picks_t *picks, const pto_range_t *range, int name
     if (pto_machine_error_source(predictions->machine))
         printf("  %5.1f%%", range->runner_up < 0 ? 0 : 100 * range->regret);
     printf("%s%s%s", range->near_tie ? "  near-tie" : "",
-           is_extrapolated(predictions, range) ? "  extrapolated" : "", range->unpriced ? "  unsure" : "");
+           is_extrapolated(predictions, range) ? "  extrapolated" : "",
+           range->unpriced || range->overlap ? "  unsure" : "");
     puts(range->tied > 0 ? "  tied" : "");
 }
 
@@ -220,7 +222,7 @@ static void print_csv_fixed(const pto_predictions_t *predictions, const pto_rang
 static void print_csv_heading(void) {
     printf(
         "bytes,nodes,messages,by,swept,from,below,crossing,winner,runner_up,margin_low,margin_high,near_tie,"
-        "tied,unpriced,regret,settle,benchmark,benchmark_bytes,model,what_if\n");
+        "overlap,tied,unpriced,regret,settle,benchmark,benchmark_bytes,model,what_if\n");
 }
 
 /* From its beginning to the strategies, and what is known of the pick. */
@@ -239,8 +241,8 @@ static void print_record(const picks_t *picks, const pto_range_t *range, pto_for
         pto_text("winner", name_or_null(predictions, range->winner)),
         pto_text("runner_up", name_or_null(predictions, range->runner_up)),
         pto_rounded("margin_low", range->margin_low, 6), pto_rounded("margin_high", range->margin_high, 6),
-        pto_truth("near_tie", range->near_tie), pto_names("tied", tied, count),
-        pto_text("unpriced", range->unpriced),
+        pto_truth("near_tie", range->near_tie), pto_truth("overlap", range->overlap),
+        pto_names("tied", tied, count), pto_text("unpriced", range->unpriced),
         pto_in_json(pto_if(is_extrapolated(predictions, range), pto_truth("extrapolated", true))),
         pto_rounded("regret", range->regret, 6), pto_text("settle", range->settle.key),
         pto_text("benchmark", range->settle.benchmark),

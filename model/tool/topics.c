@@ -14,6 +14,7 @@ static const pto_topic_t topics[] = {
      "machine file  the measured costs of one machine (`portolan help machines`)\n"
      "scenario      a question: collective, nodes, processes, sizes\n"
      "near-tie      two prices too close for the model to tell apart\n"
+     "unsure        a pick that rests on a cost that is not known, or not well enough\n"
      "regret        how much longer the pick takes than the best\n"},
     {"strategies", "their names, spelled out",
      "cuda_aware               CUDA-aware MPI: the library gets GPU buffers\n"

@@ -131,8 +131,11 @@ static void terms_that_two_strategies_share_cancel(void **state) {
     pto_range_t range = pick_again(&asked);
     assert_int_equal(range.winner, 0);
     assert_false(range.near_tie);
-    both[0].explanation.count = 0; /* independent, their intervals make it one */
-    assert_true(pick_again(&asked).near_tie);
+    assert_false(range.overlap);
+    both[0].explanation.count = 0; /* independent, their intervals overlap */
+    range = pick_again(&asked);
+    assert_true(range.overlap);
+    assert_false(range.near_tie);
     drop(&asked);
 }
 
@@ -150,6 +153,23 @@ static void a_near_tie_is_one_time_in_three_the_other(void **state) {
     double m = log(1.1), s = 0.223;
     assert_near(asked.range[0].regret,
                 exp(s * s / 2 - m) * erfc((m / s - s) / sqrt(2)) / 2 - erfc(m / s / sqrt(2)) / 2);
+    drop(&asked);
+}
+
+/* The margin is 10 percent. The model's own error of 0.1 tells such prices apart, the copy's interval does
+ * not. */
+static void a_wide_interval_is_unsure_and_no_near_tie(void **state) {
+    (void)state;
+    asked_t asked;
+    ask(&asked, MACHINE("", ", alpha_s_95: [1.0e-6, 3.0e-6]", ERROR("0", "0.1")), "2", "64");
+    assert_false(asked.range[0].near_tie);
+    assert_true(asked.range[0].overlap);
+    assert_int_equal(asked.range[0].settle_point, 0);
+    assert_string_equal(asked.range[0].settle.key, "messages.gpu.off_node.eager.alpha_s");
+    drop(&asked);
+    ask(&asked, MACHINE("", ", alpha_s_95: [1.99e-6, 2.01e-6]", ERROR("0", "0.1")), "2", "64");
+    assert_false(asked.range[0].near_tie || asked.range[0].overlap);
+    assert_int_equal(asked.range[0].settle_point, -1);
     drop(&asked);
 }
 
@@ -223,6 +243,7 @@ int main(void) {
         cmocka_unit_test(each_doubling_beyond_the_cells_widens_the_error),
         cmocka_unit_test(terms_that_two_strategies_share_cancel),
         cmocka_unit_test(a_near_tie_is_one_time_in_three_the_other),
+        cmocka_unit_test(a_wide_interval_is_unsure_and_no_near_tie),
         cmocka_unit_test(a_near_tie_names_what_to_measure),
         cmocka_unit_test(the_keys_of_a_model_error_are_written_and_read_back),
         cmocka_unit_test(a_model_error_that_cannot_be_is_refused),

@@ -172,8 +172,8 @@ typedef struct {
 pto_status_t pto_predict_one(const pto_machine_t *machine, const pto_ask_t *cell, pto_plan_t **plan,
                              pto_price_t *price, pto_error_t *err);
 
-/* The measurement that would settle a near-tie: of the parameter that makes the difference least certain, or
- * of the strategies themselves where the model's own error does. */
+/* The measurement that would settle a doubtful pick: of the parameter that makes the difference least
+ * certain, or of the strategies themselves where the model's own error does. */
 typedef struct {
     char key[PTO_PARAM_KEY_MAX]; /* the parameter; empty: measure the strategies themselves */
     char benchmark[48];          /* of portolan-calibrate; empty: none measures it */
@@ -209,9 +209,10 @@ typedef struct {
     int runner_up; /* the next more expensive strategy at most of the range's points; -1 if there is none */
     double margin_low; /* relative extra cost of the runner-up: least and most over the points */
     double margin_high;
-    bool near_tie;        /* at some point another strategy may as well be cheaper (docs/model.md) */
+    bool near_tie;        /* at some point another strategy costs about as much (docs/model.md) */
+    bool overlap;         /* at some point that is none, intervals do not tell another from the winner */
     double regret;        /* expected, as a share: the most over the points */
-    int64_t settle_point; /* the first near-tie; -1: there is none */
+    int64_t settle_point; /* the first where intervals overlap, else the first near-tie; -1: there is none */
     int settle_other;     /* the strategy that it is with */
     pto_settle_t settle;
     const char *unpriced; /* pto_pick_unpriced at the first point where it is not NULL; else NULL */

@@ -12,6 +12,9 @@
 /* A normal difference this many standard deviations from 0 has the other sign once in three times. */
 static const double deviations_of_a_third = 0.4307;
 
+/* Near-ties cost little whichever is taken: portolan-score does not count such cells as clear. */
+static const double close_margin = 0.1;
+
 static const double negligible_regret = 1e-9;
 
 static double normal_below(double x) { return erfc(-x / sqrt(2)) / 2; }
@@ -69,6 +72,17 @@ static double independent_sd(pto_cost_t best, pto_cost_t other) {
     return hypot(above, below) / pto_deviations_95;
 }
 
+static void judge_margin(pto_doubt_t *doubt) {
+    const bool model_known = doubt->model_sd > 0;
+    const double limit = model_known ? deviations_of_a_third : pto_deviations_95;
+    double close = log1p(close_margin);
+    if (model_known)
+        close = fmin(close, deviations_of_a_third * doubt->model_sd);
+    const bool doubtful = doubt->margin <= limit * doubt->sd;
+    doubt->near_tie = doubtful && doubt->margin <= close * (1 + 1e-12); /* but for rounding */
+    doubt->overlap = doubtful && !doubt->near_tie;
+}
+
 pto_doubt_t pto_doubt(const pto_prediction_t *best, const pto_prediction_t *other, pto_by_t by) {
     pto_doubt_t doubt = {0};
     pto_cost_t low, high;
@@ -82,8 +96,7 @@ pto_doubt_t pto_doubt(const pto_prediction_t *best, const pto_prediction_t *othe
                    add_variance(best, other, &other->explanation, &best->explanation, &doubt);
     doubt.model_sd = explained ? fmax(best->price.tie_log_sd, other->price.tie_log_sd) : 0;
     doubt.sd = explained ? sqrt(variance + doubt.model_sd * doubt.model_sd) : independent_sd(low, high);
-    double limit = doubt.model_sd > 0 ? deviations_of_a_third : pto_deviations_95;
-    doubt.near_tie = doubt.margin <= limit * doubt.sd;
+    judge_margin(&doubt);
     if (doubt.sd > 0) /* E[max(0, best / other - 1)] of a lognormal ratio */
         doubt.regret =
             exp(doubt.sd * doubt.sd / 2 - doubt.margin) * normal_below(doubt.sd - doubt.margin / doubt.sd) -

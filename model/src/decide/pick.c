@@ -13,8 +13,9 @@ typedef struct {
     int tied; /* number of others that tie with the winner */
     int runner_up;
     double margin;
-    int rival; /* of near_tie and settle */
+    int rival; /* of near_tie, overlap and settle */
     bool near_tie;
+    bool overlap;
     double regret;
     pto_settle_t settle;
 } place_t;
@@ -94,8 +95,10 @@ static place_t place_at(const pto_predictions_t *predictions, int64_t point) {
     return place;
 }
 
-/* Compare the winner with every other strategy: the rival is the one of which a wrong pick costs most. */
+/* Compare the winner with every other strategy. The rival is the one of which a wrong pick costs most, of
+ * near-ties if there are any. */
 static void doubt_pick(const pto_predictions_t *predictions, int64_t point, place_t *place) {
+    double rival_regret = 0;
     for (int i = 0; i < predictions->strategy_count && place->winner >= 0; i++) {
         const pto_prediction_t *best = pto_prediction_at(predictions, point, place->winner);
         const pto_prediction_t *other = pto_prediction_at(predictions, point, i);
@@ -104,13 +107,18 @@ static void doubt_pick(const pto_predictions_t *predictions, int64_t point, plac
             is_cheapest(predictions, point, i))
             continue;
         pto_doubt_t doubt = pto_doubt(best, other, predictions->by);
-        place->near_tie = place->near_tie || doubt.near_tie;
-        if (place->rival < 0 || doubt.regret > place->regret) {
+        const bool closer = doubt.near_tie && !place->near_tie;
+        const bool dearer = doubt.near_tie == place->near_tie && doubt.regret > rival_regret;
+        if (place->rival < 0 || closer || dearer) {
             place->rival = i;
-            place->regret = doubt.regret;
+            rival_regret = doubt.regret;
             place->settle = pto_settle(best, other, &doubt);
         }
+        place->near_tie = place->near_tie || doubt.near_tie;
+        place->overlap = place->overlap || doubt.overlap;
+        place->regret = fmax(place->regret, doubt.regret);
     }
+    place->overlap = place->overlap && !place->near_tie;
 }
 
 bool pto_range_is_tied(const pto_predictions_t *predictions, const pto_range_t *range, int strategy) {
@@ -218,6 +226,17 @@ static int usual_runner_up(const pto_predictions_t *predictions, const pto_range
     return usual;
 }
 
+static void add_doubt(pto_range_t *range, int64_t point, const place_t *place) {
+    if ((place->overlap && !range->overlap) || (place->near_tie && range->settle_point < 0)) {
+        range->settle_point = point;
+        range->settle_other = place->rival;
+        range->settle = place->settle;
+    }
+    range->near_tie = range->near_tie || place->near_tie;
+    range->overlap = range->overlap || place->overlap;
+    range->regret = fmax(range->regret, place->regret);
+}
+
 pto_status_t pto_pick(const pto_predictions_t *predictions, pto_range_t **range, int64_t *range_count,
                       pto_error_t *err) {
     pto_range_t *made = calloc((size_t)predictions->point_count, sizeof *made);
@@ -236,13 +255,7 @@ pto_status_t pto_pick(const pto_predictions_t *predictions, pto_range_t **range,
         last->point_count++;
         last->margin_low = fmin(last->margin_low, place.margin);
         last->margin_high = fmax(last->margin_high, place.margin);
-        last->near_tie = last->near_tie || place.near_tie;
-        last->regret = fmax(last->regret, place.regret);
-        if (place.near_tie && last->settle_point < 0) {
-            last->settle_point = point;
-            last->settle_other = place.rival;
-            last->settle = place.settle;
-        }
+        add_doubt(last, point, &place);
         if (!last->unpriced)
             last->unpriced = pto_pick_unpriced(predictions, point);
     }

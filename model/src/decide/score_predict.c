@@ -51,7 +51,7 @@ pto_status_t pto_score_pick(pto_score_cell_t *cell, pto_error_t *err) {
     for (int c = 0; c < cell->candidate_count; c++)
         if (pto_range_is_tied(&point, &range[0], c))
             cell->runner_up = c;
-    cell->near_tie = range[0].near_tie || range[0].tied > 0;
+    cell->near_tie = range[0].near_tie || range[0].overlap || range[0].tied > 0;
     free(range);
     return PTO_OK;
 }
