@@ -152,13 +152,12 @@ payback() { # MACHINE PROCESSES
         sed -n 's/.*"bytes": \([0-9]*\), "strategy": "gsb".*"calls": \([0-9][0-9]*\).*/\1 \2/p'
 }
 
-# Figure 3 of Faraji and Afsahi. No machine file has both MPS and setup costs, so one is put together.
+# Figure 3 of Faraji and Afsahi.
 figure_payback() {
     local procs line=0 comma='plot' machines=scenarios/machines
-    { cat $machines/h200-x4-mps.yaml && sed -n '/^setup:/,/^$/p' $machines/h200-x2.yaml; } >"$scratch/mps.yaml"
     for procs in 4 8 16; do
         payback $machines/h200-x2.yaml "$procs" >"$scratch/payback-$procs"
-        payback "$scratch/mps.yaml" "$procs" >"$scratch/payback-mps-$procs"
+        payback $machines/h200-x2-mps.yaml "$procs" >"$scratch/payback-mps-$procs"
         printf "%s '%s' with lines lw 2 lc rgb '%s' title '%d', '%s' with lines lw 2 dt 3 lc rgb '%s' notitle" "$comma" \
             "$scratch/payback-$procs" "${colours[line]}" "$procs" "$scratch/payback-mps-$procs" "${colours[line]}"
         comma=', '

@@ -508,6 +508,7 @@ static void an_explanation_adds_up_to_its_price(void **state) {
 static void intervals_are_carried_into_the_price(void **state) {
     (void)state;
     pto_machine_t machine = summit;
+    machine.model_error = (pto_model_error_t){0};
     pto_cost_row_t *piece = &machine.messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].row[0];
     pto_param_t *alpha = &piece->postal.alpha_s;
     alpha->has_interval = true;
@@ -531,6 +532,7 @@ static void intervals_are_carried_into_the_price(void **state) {
 static void uses_of_one_parameter_are_off_together(void **state) {
     (void)state;
     pto_machine_t machine = summit;
+    machine.model_error = (pto_model_error_t){0};
     pto_param_t *alpha = &machine.messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].row[0].postal.alpha_s;
     alpha->has_interval = true;
     alpha->low = alpha->value * 0.9;

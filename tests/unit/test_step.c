@@ -600,7 +600,7 @@ static void intervals_of_calls_at_once_hold_the_price(void **state) {
     assert_true(mix->high.step_s <= (first->high_s + second->high_s) * (1 + 1e-9));
     drop(&made);
     predict_step(
-        &made, SUMMIT,
+        &made, "tests/fixtures/k80.yaml",
         "workload: w\nlayout: {nodes: 2, gpus_per_node: 2}\nstep: [{collective: alltoall, bytes: 8}]\n");
     assert_false(made.step.mix.has_interval); /* the file has none */
     drop(&made);
