@@ -5,14 +5,17 @@
 #include "command.h"
 #include "command_line/progress.h"
 #include "command_line/terminal.h"
+#include "machine/machine_internal.h"
 #include "portolan/step.h"
 #include "show/record.h"
 #include "show/step_table.h"
 #include "show/table.h"
+#include "step_numbers.h"
 #include "workload_options.h"
 
 static const char usage[] =
     "usage: portolan step WORKLOAD.yaml [OPTIONS]\n"
+    "       portolan step --layers N --width N --sequence N --flops RATE --machine MACHINE [OPTIONS]\n"
     "\n"
     "Predicts how long one step of an application communicates: by the cheapest route of each call, by each\n"
     "strategy used for all calls, and what of it computation does not hide. A workload file holds a layout, "
@@ -41,6 +44,14 @@ static const char usage[] =
     "Computation takes what the workload says, whatever the machine: its GPUs may be others "
     "(--compute-scale).\n"
     "\n"
+    "Without a workload, the step is one of training a language model, of as many GPUs as --tp, --pp and "
+    "--dp\n"
+    "multiply to: activations are recomputed, and calls and computation are those of the paper behind\n"
+    "llm-training (docs/steps.md):\n"
+    "\n"
+    "  portolan step --layers 32 --width 4096 --sequence 4096 --batch 8 --tp 8 --dp 4 --flops 400e12 "
+    "--machine dgx-h100\n"
+    "\n"
     "--simulate lets all communicators of a call, and all calls at once, compete for the processes, NICs "
     "and\n"
     "links that they use. Of calls at once, it takes the mix of strategies with the shortest simulation of "
@@ -56,8 +67,34 @@ static const char usage[] =
     "calls `communication`, `exposed` and `step` are the totals. Names that begin with `simulated` are of a\n"
     "simulation, all repetitions of a call together.\n";
 
+/* First, because the options shared by all commands are applied to it. */
+typedef struct {
+    pto_options_t shared;
+    pto_step_numbers_t numbers;
+} step_arguments_t;
+
+#define STORE(form, member) PTO_STORE(form, step_arguments_t, numbers.member)
+
+static const pto_option_t number_options[] = {
+    {"layers", "N", "layers of the model", STORE(COUNT, layers)},
+    {"width", "N", "its hidden size", STORE(COUNT, width)},
+    {"sequence", "N", "tokens of a sequence", STORE(COUNT, sequence)},
+    {"vocabulary", "N", "different tokens", STORE(COUNT, vocabulary), .standard = "51200"},
+    {"batch", "N", "sequences of each data-parallel group in a step", STORE(COUNT, batch), .standard = "1"},
+    {"microbatch", "N", "sequences that a stage of the pipeline has at once", STORE(COUNT, microbatch),
+     .standard = "1"},
+    {"tp", "N", "GPUs that share each layer (tensor parallelism)", STORE(COUNT, tp), .standard = "1"},
+    {"pp", "N", "stages of the pipeline", STORE(COUNT, pp), .standard = "1"},
+    {"dp", "N", "data-parallel groups", STORE(COUNT, dp), .standard = "1"},
+    {"ep", "N", "of these, groups that share out the experts of a layer, one expert each", STORE(COUNT, ep),
+     .standard = "1"},
+    {"flops", "RATE", "floating-point operations that a GPU sustains a second, as 400e12",
+     STORE(NUMBER, flops_per_s), .least = 1e6, .most = 1e18},
+    {.name = NULL}};
+
 static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
-                                               {NULL, pto_machine_options},
+                                               {"a training step by its numbers", number_options},
+                                               {"machine and workload", pto_machine_options},
                                                {NULL, pto_workload_options},
                                                {NULL, pto_step_options},
                                                {NULL, pto_work_options},
@@ -375,22 +412,44 @@ static pto_status_t predict(pto_options_t *options, pto_workload_t *workload, pt
     return status;
 }
 
+static pto_status_t make_workload(step_arguments_t *arguments, pto_workload_t *workload, pto_error_t *err) {
+    pto_step_numbers_t *numbers = &arguments->numbers;
+    const pto_scenario_t *scenario = &arguments->shared.scenario;
+    pto_machine_t *machine = NULL;
+    if (!scenario->machine_path)
+        return pto_error_set(err, PTO_ERR_KEY, "a step by its numbers needs --machine MACHINE");
+    pto_status_t status = pto_machine_open(scenario->machine_path, &machine, err);
+    if (status != PTO_OK)
+        return status;
+    numbers->gpus_per_node = scenario->layout.gpus_per_node > 0 ? scenario->layout.gpus_per_node
+                             : machine->node.gpus > 0           ? machine->node.gpus
+                                                                : 1;
+    pto_machine_destroy(machine);
+    status = pto_step_numbers_check(numbers, err);
+    return status == PTO_OK ? pto_step_numbers_workload(numbers, workload, err) : status;
+}
+
 static int run(const pto_arguments_t *given) {
-    pto_options_t options = {.format = PTO_FORMAT_TABLE};
+    step_arguments_t arguments = {.shared = {.format = PTO_FORMAT_TABLE}};
+    pto_options_t *options = &arguments.shared;
     pto_workload_t workload;
     pto_error_t err = {0};
-    if (given->operand_count != 1)
-        return pto_usage_error(&syntax, "name one workload file");
-    pto_scenario_init(&options.scenario);
-    int code = pto_options_apply(given, &options);
-    if (code < 0 && pto_workload_read(given->operand[0], &workload, &err) != PTO_OK)
+    const bool by_numbers = pto_arguments_text(given, "layers") || pto_arguments_text(given, "width") ||
+                            pto_arguments_text(given, "sequence") || pto_arguments_text(given, "flops");
+    if (given->operand_count != (by_numbers ? 0 : 1))
+        return pto_usage_error(&syntax, by_numbers ? "a workload file has its own numbers, without --layers"
+                                                   : "name one workload file, or give --layers");
+    pto_scenario_init(&options->scenario);
+    int code = pto_options_apply(given, &arguments);
+    if (code < 0 && (by_numbers ? make_workload(&arguments, &workload, &err)
+                                : pto_workload_read(given->operand[0], &workload, &err)) != PTO_OK)
         code = pto_report_error(&err);
     if (code < 0) {
-        code = predict(&options, &workload, &err) == PTO_OK ? pto_flush_output()
-                                                            : pto_options_fail(&options, &err);
+        code = predict(options, &workload, &err) == PTO_OK ? pto_flush_output()
+                                                           : pto_options_fail(options, &err);
         pto_workload_fini(&workload);
     }
-    pto_options_fini(&options);
+    pto_options_fini(options);
     return code;
 }
 

@@ -1,0 +1,188 @@
+/* A step of training a language model from its numbers: the calls of scenarios/workloads/llm-training.yaml.
+ *
+ * Source: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM"
+ * (SC 2021, arXiv:2104.04473): its equations 2 (parameters) and 3 (floating-point operations, with
+ * activations recomputed in the backward pass), and sections 2.2.1 (the pipeline's bubble), 2.3 (tensor
+ * parallelism) and 4.1 (scatter/gather between stages). Experts: Fedus et al., "Switch Transformers"
+ * (arXiv:2101.03961), one expert for each token. */
+#include "step_numbers.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { VALUE_BYTES = 2 /* half precision */, NUMBER_MOST = 1 << 20 };
+
+static pto_status_t check_given(const pto_step_numbers_t *numbers, pto_error_t *err) {
+    const struct {
+        const char *option;
+        bool is_given;
+    } needed[] = {{"--layers N", numbers->layers > 0},
+                  {"--width N", numbers->width > 0},
+                  {"--sequence N", numbers->sequence > 0},
+                  {"--flops RATE (what a GPU sustains a second, as 400e12)", numbers->flops_per_s > 0}};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!needed[i].is_given)
+            return pto_error_set(err, PTO_ERR_KEY, "a step by its numbers needs %s", needed[i].option);
+    return PTO_OK;
+}
+
+/* Above all that anybody trains; products of them do not overflow. */
+static pto_status_t check_sizes(const pto_step_numbers_t *numbers, pto_error_t *err) {
+    const struct {
+        const char *option;
+        int64_t value;
+    } given[] = {{"layers", numbers->layers},
+                 {"width", numbers->width},
+                 {"sequence", numbers->sequence},
+                 {"vocabulary", numbers->vocabulary},
+                 {"batch", numbers->batch},
+                 {"tp", numbers->tp},
+                 {"pp", numbers->pp},
+                 {"dp", numbers->dp}};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        if (given[i].value > NUMBER_MOST)
+            return pto_error_set(err, PTO_ERR_RANGE, "--%s: %" PRId64 " is above %d", given[i].option,
+                                 given[i].value, NUMBER_MOST);
+    return PTO_OK;
+}
+
+pto_status_t pto_step_numbers_check(const pto_step_numbers_t *numbers, pto_error_t *err) {
+    const struct {
+        int64_t whole, part;
+        const char *whole_option, *part_option;
+    } divided[] = {{numbers->layers, numbers->pp, "--layers", "--pp"},
+                   {numbers->width, numbers->tp, "--width", "--tp"},
+                   {numbers->batch, numbers->microbatch, "--batch", "--microbatch"},
+                   {numbers->dp, numbers->ep, "--dp", "--ep"}};
+    pto_status_t status = check_given(numbers, err);
+    if (status == PTO_OK)
+        status = check_sizes(numbers, err);
+    for (size_t i = 0; i < sizeof divided / sizeof *divided && status == PTO_OK; i++)
+        if (divided[i].whole % divided[i].part != 0)
+            status = pto_error_set(err, PTO_ERR_RANGE, "%s: %" PRId64 " is not divisible by %" PRId64 " (%s)",
+                                   divided[i].whole_option, divided[i].whole, divided[i].part,
+                                   divided[i].part_option);
+    const int64_t gpus = status == PTO_OK ? numbers->tp * numbers->pp * numbers->dp : 0;
+    if (gpus > numbers->gpus_per_node && gpus % numbers->gpus_per_node != 0)
+        status = pto_error_set(err, PTO_ERR_RANGE,
+                               "--tp, --pp, --dp: %" PRId64 " GPUs are not whole nodes of %" PRId64
+                               " (--gpus-per-node)",
+                               gpus, numbers->gpus_per_node);
+    return status;
+}
+
+/* Its equation 2, without the vocabulary. */
+static double layer_params(const pto_step_numbers_t *numbers) {
+    const double width = (double)numbers->width;
+    return 12 * width * width + 13 * width;
+}
+
+/* The two matrices between a layer's width and four times as much. */
+static double expert_params(const pto_step_numbers_t *numbers) {
+    return numbers->ep > 1 ? 8 * (double)numbers->width * (double)numbers->width : 0;
+}
+
+/* What a GPU computes in a step: its equation 3. */
+static double compute_s(const pto_step_numbers_t *numbers) {
+    const double layers = (double)numbers->layers, width = (double)numbers->width,
+                 sequence = (double)numbers->sequence;
+    const double more = 1 + sequence / (6 * width) + (double)numbers->vocabulary / (16 * layers * width);
+    return 96 * (double)numbers->batch * sequence * layers * width * width * more /
+           (double)(numbers->tp * numbers->pp) / numbers->flops_per_s;
+}
+
+/* In whole values, and below what overflows: such sizes are refused where the call is read. */
+static int64_t bytes_of(double values) {
+    return values > 1 ? (int64_t)fmin(values, 0x1p60) * VALUE_BYTES : VALUE_BYTES;
+}
+
+/* Of gradients, which travel in buckets: in whole MiB, so that tables show a short number. */
+static int64_t gradient_bytes(double values) {
+    const double mib = round(fmin(values, 0x1p60) * VALUE_BYTES / 0x1p20);
+    return mib > 0 ? (int64_t)mib << 20 : bytes_of(values);
+}
+
+static void write_head(FILE *stream, const pto_step_numbers_t *numbers) {
+    const int64_t gpus = numbers->tp * numbers->pp * numbers->dp;
+    const bool fills_nodes = gpus > numbers->gpus_per_node;
+    const double params = (double)numbers->layers *
+                              (layer_params(numbers) + (double)(numbers->ep - 1) * expert_params(numbers)) +
+                          (double)(numbers->vocabulary + numbers->sequence) * (double)numbers->width;
+    fprintf(stream, "workload: \"%.3g billion parameters, %.4g Tflop/s a GPU\"\n", 1e-9 * params,
+            1e-12 * numbers->flops_per_s);
+    fprintf(stream, "layout: {nodes: %" PRId64 ", gpus_per_node: %" PRId64 "}\n",
+            fills_nodes ? gpus / numbers->gpus_per_node : 1, fills_nodes ? numbers->gpus_per_node : gpus);
+    fprintf(stream, "grid: {pipeline: %" PRId64 ", data: %" PRId64, numbers->pp, numbers->dp / numbers->ep);
+    if (numbers->ep > 1)
+        fprintf(stream, ", expert: %" PRId64, numbers->ep);
+    fprintf(stream, ", tensor: %" PRId64 "}\nstep:\n", numbers->tp);
+}
+
+/* What a stage of the pipeline does with all microbatches. Each layer communicates twice forwards, when it is
+ * computed again, and backwards. */
+static void write_microbatches(FILE *stream, const pto_step_numbers_t *numbers) {
+    const int64_t microbatches = numbers->batch / numbers->microbatch;
+    const int64_t layer_times = 6 * (numbers->layers / numbers->pp) * microbatches;
+    const double values = (double)numbers->microbatch * (double)numbers->sequence * (double)numbers->width;
+    if (numbers->tp > 1)
+        fprintf(stream,
+                "  - {call: activations, on: tensor, collective: allreduce, datatype: half, bytes: %" PRId64
+                ", times: %" PRId64 "}\n",
+                bytes_of(values), layer_times);
+    if (numbers->ep > 1)
+        fprintf(stream,
+                "  - {call: tokens, on: expert, collective: alltoall, bytes: %" PRId64 ", times: %" PRId64
+                "}\n",
+                bytes_of(values / (double)(numbers->tp * numbers->ep)), layer_times);
+    if (numbers->pp > 1)
+        fprintf(stream,
+                "  - {call: stage to stage, on: pipeline, collective: messages, bytes: %" PRId64
+                ", times: %" PRId64 "}\n",
+                bytes_of(values / (double)numbers->tp), 2 * microbatches);
+}
+
+/* Gradients travel while the last microbatch goes backwards, which is half of its computation: as much again
+ * is forwards and again forwards. */
+static void write_gradients(FILE *stream, const pto_step_numbers_t *numbers, double last_s) {
+    const double share = (double)numbers->layers / (double)(numbers->tp * numbers->pp);
+    const double of_vocabulary = (double)(numbers->vocabulary + numbers->sequence) * (double)numbers->width /
+                                 (double)(numbers->tp * numbers->pp);
+    const double dense = share * (layer_params(numbers) - expert_params(numbers)) + of_vocabulary;
+    if (numbers->dp == 1)
+        return;
+    fprintf(stream,
+            "  - at_once:\n    - {call: gradients, on: %s, collective: allreduce, datatype: half, bytes: "
+            "%" PRId64 "}\n",
+            numbers->ep > 1 ? "[data, expert]" : "data", gradient_bytes(dense));
+    if (numbers->ep > 1 && numbers->dp > numbers->ep)
+        fprintf(stream,
+                "    - {call: experts' gradients, on: data, collective: allreduce, datatype: half, bytes: "
+                "%" PRId64 "}\n",
+                gradient_bytes(share * expert_params(numbers)));
+    fprintf(stream, "    - {call: last backward, compute: %.9g s}\n", last_s);
+}
+
+pto_status_t pto_step_numbers_workload(const pto_step_numbers_t *numbers, pto_workload_t *workload,
+                                       pto_error_t *err) {
+    const double microbatches = (double)(numbers->batch / numbers->microbatch);
+    const double all_s = compute_s(numbers), last_s = numbers->dp > 1 ? all_s / microbatches / 2 : 0;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    if (!stream)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a workload");
+    write_head(stream, numbers);
+    write_microbatches(stream, numbers);
+    fprintf(stream, "  - {call: microbatches, compute: %.9g s}\n", all_s - last_s);
+    if (numbers->pp > 1)
+        fprintf(stream, "  - {call: bubble, compute: %.9g s}\n",
+                all_s * (double)(numbers->pp - 1) / microbatches);
+    write_gradients(stream, numbers, last_s);
+    pto_status_t status = fclose(stream) == 0
+                              ? pto_workload_parse(text, size, "the step's numbers", workload, err)
+                              : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a workload");
+    free(text);
+    return status;
+}
