@@ -72,6 +72,29 @@ fit_all() {
     fit lassen-borrowed lassen --borrow "${SUMMIT:-scenarios/machines/summit-spectrum-refit.yaml}"
 }
 
+# Machines from datasheets, on the rows of one process a GPU and on all. Starts of messages that `machine new` guesses
+# span those of both machines' samples; nothing is from their collectives. Summit's error is Lassen's: the one that
+# `machine new` writes is Summit's own.
+fit_sheets() {
+    "$portolan" machine new --name summit-sheet --sockets 2 --cores 40 --gpus 6 --gpu-link '50 GB/s' --gpu-topology switch \
+        --host-link '50 GB/s' --nics 2 --nic '100 Gbit/s' --gpu-memory 16GiB --out "$made/summit-sheet.yaml" --force
+    "$portolan" machine new --name lassen-sheet --sockets 2 --cores 40 --gpus 4 --gpu-link '75 GB/s' --gpu-topology switch \
+        --host-link '75 GB/s' --nics 2 --nic '100 Gbit/s' --gpu-memory 16GiB --out "$made/lassen-sheet.yaml" --force
+    sed -i '/^model_error:/,$d' "$made/summit-sheet.yaml"
+    "$portolan" score --machine "$made/lassen-alone.yaml" "${folder[lassen]}/collectives.csv" --model-error \
+        --train nodes=2 >>"$made/summit-sheet.yaml"
+    local machine mpi
+    for machine in summit lassen; do
+        awk -F, '/^#/ || /^collective,/ || $6 == 1' "${folder[$machine]}/collectives.csv" >"$made/one.csv"
+        for mpi in '' spectrum-mpi; do
+            row "${machine^}'s datasheets, one process a GPU, library ${mpi:-unknown}" \
+                --machine "$made/$machine-sheet.yaml" ${mpi:+--mpi "$mpi"} "$made/one.csv"
+            row "${machine^}'s datasheets, all rows, library ${mpi:-unknown}" \
+                --machine "$made/$machine-sheet.yaml" ${mpi:+--mpi "$mpi"} "${folder[$machine]}/collectives.csv"
+        done
+    done
+}
+
 print_head
 if have; then
     fit_all
@@ -82,6 +105,7 @@ if have; then
     done
     row "Summit's collectives + Lassen's samples, Lassen" --machine "$made/lassen-borrowed.yaml" \
         "${folder[lassen]}/collectives.csv" --train-file "${folder[summit]}/collectives.csv"
+    fit_sheets
     for machine in summit lassen; do
         row "${machine^}'s samples, ${machine^}" --machine "$made/$machine-samples.yaml" "${folder[$machine]}/collectives.csv"
     done
