@@ -5,6 +5,8 @@ function cellMarks(row, column, picked) {
   const call = panel.rows[row].calls && panel.rows[row].calls[column], [taken, unsure, together] = call ? call.route : [];
   const isBase = cell.i === panel.rows[row].picks[column], marks = [];
   if (!isChanged() && range && range[2]) marks.push({sign: "≈", words: "a near-tie"});
+  const refuted = isBase && (panel.rows[row].refuted || []).find(([at]) => at === column);
+  if (refuted) marks.push({sign: "!", words: `no advice: ${nameOf(refuted[1])} was measured faster, ${timeText(refuted[2])}`});
   if (together) {
     const other = !isChanged() && taken !== cell.i ? `: the step takes ${nameOf(taken)}` : "";
     marks.push({sign: "&", words: "chosen together with the calls at once" + other});

@@ -8,6 +8,7 @@
 #include "portolan/sensitivity.h"
 #include "report.h"
 #include "show/explain.h"
+#include "show/replayed.h"
 #include "show/table.h"
 
 enum { SENSITIVITY_POINTS = 6 };
@@ -332,6 +333,42 @@ static pto_status_t print_cells(pto_report_t *report, const pto_predictions_t *p
     return status;
 }
 
+/* The least time that was measured of a strategy, or of all others; 0: there is none. */
+static double least_measured(const pto_plot_point_t *point, size_t count, int64_t at, int strategy,
+                             bool others, int *found) {
+    double least_s = 0;
+    for (size_t i = 0; i < count; i++)
+        if (point[i].at == at && (point[i].strategy == strategy) != others &&
+            (least_s <= 0 || point[i].seconds < least_s)) {
+            least_s = point[i].seconds;
+            *found = point[i].strategy;
+        }
+    return least_s;
+}
+
+/* Picks that measurements refute: [column, the strategy that was faster, its time]. */
+static void print_refuted(pto_report_t *report, const pto_predictions_t *predictions,
+                          const pto_plot_point_t *point, size_t count) {
+    const char *between = "";
+    for (int64_t i = 0; i < predictions->point_count; i++) {
+        const int winner = pto_pick_at(predictions, i);
+        const int64_t at = predictions->point[i];
+        int faster = -1;
+        if (winner < 0)
+            continue;
+        const double own_s = least_measured(point, count, at, winner, false, &faster);
+        const double other_s = least_measured(point, count, at, winner, true, &faster);
+        const double said_s = own_s > 0 ? own_s : pto_prediction_at(predictions, i, winner)->price.seconds;
+        if (!pto_is_refuted(said_s, other_s))
+            continue;
+        fprintf(report->stream, "%s[%lld,%d,", between, (long long)i,
+                pto_report_strategy(report, predictions->strategy[faster]));
+        pto_report_number(report->stream, other_s);
+        fputc(']', report->stream);
+        between = ",";
+    }
+}
+
 pto_status_t pto_report_row(pto_report_t *report, const pto_predictions_t *predictions,
                             const pto_plot_point_t *point, size_t point_count, pto_error_t *err) {
     FILE *stream = report->stream;
@@ -349,6 +386,8 @@ pto_status_t pto_report_row(pto_report_t *report, const pto_predictions_t *predi
         pto_report_number(stream, point[i].seconds);
         fputc(']', stream);
     }
+    fputs("],\"refuted\":[", stream);
+    print_refuted(report, predictions, point, point_count);
     fputs("],\"ranges\":[", stream);
     pto_status_t status = pto_report_ranges(report, predictions, 0, err);
     fputc(']', stream);

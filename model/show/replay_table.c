@@ -177,13 +177,24 @@ static const char *verdict(const pto_delays_t *delays) {
                              : ": too few calls to tell who is late or slow";
 }
 
+static bool has_measured(const pto_replayed_t *replayed) {
+    for (int i = 0; i < replayed->trace.count; i++)
+        if (replayed->trace.call[i].measured_s > 0)
+            return true;
+    return false;
+}
+
 /* Who makes others wait, where the files show the calls of all processes. */
 static void print_delays(const pto_replayed_t *replayed) {
     const pto_delays_t *delays = &replayed->delays;
     pto_transfers_t transfers;
     char transfer[PTO_SECONDS_TEXT_MAX];
-    if (delays->calls == 0)
+    if (delays->calls == 0) {
+        if (replayed->trace.rank >= 0 && has_measured(replayed))
+            pto_print_note(stdout, "measured times include waiting for the last process; files of all "
+                                   "processes tell it apart");
         return;
+    }
     pto_print_head(stdout, "compared", "%lld call%s of %lld processes%s%s", (long long)delays->calls,
                    plural(delays->calls), (long long)delays->procs,
                    delays->is_cut ? ", the first of each" : "", verdict(delays));

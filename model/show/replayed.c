@@ -35,9 +35,9 @@ const pto_prediction_t *pto_replayed_cheapest(const pto_replayed_t *replayed, in
 bool pto_replayed_is_refuted(const pto_replayed_t *replayed, int i) {
     const pto_recording_call_t *call = &replayed->trace.call[i];
     const pto_strategy_t *strategy;
-    return call->measured_s > 0 && pto_replayed_is_priced(replayed, i) &&
-           call->measured_s <
-               (double)call->times * pto_replayed_cheapest(replayed, i, &strategy)->price.seconds;
+    return pto_replayed_is_priced(replayed, i) &&
+           pto_is_refuted((double)call->times * pto_replayed_cheapest(replayed, i, &strategy)->price.seconds,
+                          call->measured_s);
 }
 
 int64_t pto_replayed_for_host(const pto_replayed_t *replayed) {

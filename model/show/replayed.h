@@ -36,6 +36,10 @@ const pto_prediction_t *pto_replayed_taken(const pto_replayed_t *replayed, int i
 /* By its cheapest route, of a call that is priced. */
 const pto_prediction_t *pto_replayed_cheapest(const pto_replayed_t *replayed, int i,
                                               const pto_strategy_t **strategy);
+/* Whether something that was measured, by another route, was faster than a route is said to be. */
+static inline bool pto_is_refuted(double said_s, double measured_s) {
+    return measured_s > 0 && measured_s < said_s;
+}
 /* Whether the calls were measured faster than the cheapest prediction, which is then no advice. */
 bool pto_replayed_is_refuted(const pto_replayed_t *replayed, int i);
 
