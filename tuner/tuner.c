@@ -38,7 +38,7 @@ static char *read_text(const char *path, size_t *size) {
         text = NULL;
     }
     if (file)
-        fclose(file);
+        (void)fclose(file);
     return text;
 }
 
