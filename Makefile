@@ -536,7 +536,7 @@ unit-programs: $(UNIT) $(UNIT_CXX)
 check-unit: $(UNIT) $(UNIT_CXX) $(TOOL) ## run the unit tests only
 	@$(TEST) unit
 
-check-golden: $(TOOL) ## compare the output of commands with tests/golden and the documents
+check-golden: $(TOOL) $(SHARED) ## compare the output of commands with tests/golden and the documents
 	@$(TEST) golden
 
 check-headers: $(LIB) $(FIT_LIB) $(TRACES_LIB) ## compile every public header on its own, as C11 and as C++17
@@ -545,7 +545,7 @@ check-headers: $(LIB) $(FIT_LIB) $(TRACES_LIB) ## compile every public header on
 check-oracle: $(TOOL) ## compare ORACLE_CASES (100) random prices with those of tests/oracle, which shares no code
 	@$(TEST) oracle
 
-golden-update: $(TOOL) ## rewrite tests/golden/*.out with the current output; read the diff
+golden-update: $(TOOL) $(SHARED) ## rewrite tests/golden/*.out with the current output; read the diff
 	@$(TEST) golden-update
 
 .PHONY: check-mpi check-cluster check-gpu
@@ -620,7 +620,7 @@ wheel: ## build the Python module's wheel in build/ (needs python3-setuptools an
 	@mkdir -p $(BUILD) && rm -rf $(BUILD)/wheel && cp -r python $(BUILD)/wheel
 	@cd $(BUILD)/wheel && $(PYTHON) -B -c "from setuptools import build_meta; build_meta.build_wheel('..')"
 
-check-python: $(SHARED) $(FIT_SHARED) $(TOOL) ## the Python module's tests alone
+check-python: $(SHARED) $(FIT_SHARED) $(EXEC_SHARED) $(TOOL) ## the Python module's tests alone
 	@CC=$(CC) $(PYTHON) -B tests/python.py $(TOOL)
 
 .PHONY: figures

@@ -2,8 +2,8 @@
 """Write the Python module's declarations for ctypes from the public headers: python_declarations.py [--check].
 
 Declared are the functions, constants and types that python/portolan/*.py mention, and all that these consist of. The
-sizes of the structs are compared with the library's own at each import (pto_struct_sizes); --check compares the file with
-the headers, and fails if it is not what this program would write."""
+sizes of the structs are compared with the library's own at each import (pto_struct_sizes); the executor's structs stay
+opaque. --check compares the file with the headers, and fails if it is not what this program would write."""
 
 import os
 import re
@@ -12,7 +12,8 @@ import sys
 import textwrap
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-HEADERS = os.path.join(ROOT, "model", "include")
+HEADERS = os.path.join(ROOT, "model", "include", "portolan")
+EXEC_HEADERS = os.path.join(ROOT, "impl", "include", "portolan")
 PACKAGE = os.path.join(ROOT, "python", "portolan")
 OUTPUT = os.path.join(PACKAGE, "_declarations.py")
 NUMBERS = {"void": "None", "int": "c_int", "unsigned": "c_uint", "double": "c_double", "bool": "c_bool", "_Bool": "c_bool",
@@ -20,17 +21,16 @@ NUMBERS = {"void": "None", "int": "c_int", "unsigned": "c_uint", "double": "c_do
            "int16_t": "c_int16", "uint8_t": "c_uint8"}
 
 
-def preprocessed():
-    """The text of the public headers alone, with macros expanded."""
-    names = sorted(name for name in os.listdir(os.path.join(HEADERS, "portolan")) if name.endswith(".h"))
+def preprocessed(folder, names):
+    """The text of the headers of a folder alone, with macros expanded."""
     source = "".join(f"#include <portolan/{name}>\n" for name in names)
-    text = subprocess.run([os.environ.get("CC", "cc"), "-std=c11", "-E", "-I", HEADERS, "-"], input=source, text=True, check=True,
-                          stdout=subprocess.PIPE).stdout
+    command = [os.environ.get("CC", "cc"), "-std=c11", "-E", "-I", os.path.dirname(HEADERS), "-I", os.path.dirname(EXEC_HEADERS), "-"]
+    text = subprocess.run(command, input=source, text=True, check=True, stdout=subprocess.PIPE).stdout
     kept, ours = [], False
     for line in text.splitlines():
         marker = re.match(r'# \d+ "(.*?)"', line)
         if marker:
-            ours = marker.group(1).startswith(HEADERS)
+            ours = marker.group(1).startswith(folder)
         elif ours and not line.startswith("#"):
             kept.append(re.sub(r"__attribute__ *\(\(.*?\)\)\)?", "", line))
     return "\n".join(kept)
@@ -49,17 +49,19 @@ def split(text, separator):
 
 
 class Headers:
-    def __init__(self, text):
+    def __init__(self):
         self.structs, self.enums, self.constants, self.functions, self.callbacks, self.aliases = {}, set(), {}, {}, {}, {}
+
+    def read(self, text, opaque=False):
         for part in split(text, ";"):
-            self.read(" ".join(part.split()))
+            self.read_part(" ".join(part.split()), opaque)
 
     def value(self, text):
         text = re.sub(r"\((int|unsigned|int64_t)\)", "", text)
         names = {name: self.constants[name] for name in re.findall(r"[A-Za-z_]\w*", text) if name in self.constants}
         return eval(re.sub(r"(?<=\d)[UL]+\b", "", text), {"__builtins__": {}}, names)  # of our own headers
 
-    def read(self, part):
+    def read_part(self, part, opaque):
         enum = re.match(r"(typedef )?enum \{(.*)\} ?(\w*)$", part)
         struct = re.match(r"(typedef )?struct ?(\w*) ?\{(.*)\} ?(\w*)$", part)
         callback = re.match(r"typedef (.*?)\(\*(\w+)\) ?\((.*)\)$", part)
@@ -72,7 +74,7 @@ class Headers:
                 name, _, value = item.partition("=")
                 last = self.value(value) if value else last + 1
                 self.constants[name.strip()] = last
-        elif struct:
+        elif struct and not opaque:
             self.structs[struct.group(4) or struct.group(2)] = struct.group(3)
         elif alias:
             self.aliases[alias.group(2)] = alias.group(1)
@@ -147,8 +149,9 @@ class Writer:
 
 
 def written():
-    text = preprocessed()
-    headers = Headers(text)
+    headers = Headers()
+    headers.read(preprocessed(HEADERS, sorted(name for name in os.listdir(HEADERS) if name.endswith(".h"))))
+    headers.read(preprocessed(EXEC_HEADERS, ["exec.h"]), opaque=True)
     writer = Writer(headers)
     sources = ""
     for name in sorted(os.listdir(PACKAGE)):
@@ -166,7 +169,7 @@ def written():
                  for kind in [writer.function(*headers.functions[name])]]
     callbacks = [f'{name} = CFUNCTYPE({", ".join([kind[0], *kind[1]])})' for name in used if name in headers.callbacks
                  for kind in [writer.function(*headers.callbacks[name])]]
-    with open(os.path.join(HEADERS, "portolan", "version.h"), encoding="utf-8") as source:
+    with open(os.path.join(HEADERS, "version.h"), encoding="utf-8") as source:
         version = re.search(r'PTO_VERSION_TEXT "(.*)"', source.read()).group(1)
     lines = ['"""Written by tools/python_declarations.py from the public headers."""', "", "from ctypes import *", "",
              f'VERSION = "{version}"'] + [f"{name} = {headers.constants[name]}" for name in used if name in headers.constants]

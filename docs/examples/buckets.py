@@ -1,4 +1,4 @@
-"""How large a gradient bucket to exchange at once: estimates answer a scheduler's question thousands of times."""
+"""How large a gradient bucket to exchange at once, by a scheduler's thousands of estimates."""
 import portolan
 
 GRADIENT_BYTES, BACKWARD_S = 256 << 20, 40e-3

@@ -4,6 +4,13 @@ from ctypes import *
 
 VERSION = "0.1.0"
 PTO_ERR_IO = -2
+PTO_OP_AVG = 4
+PTO_OP_MAX = 3
+PTO_OP_MIN = 2
+PTO_OP_PROD = 1
+PTO_OP_SUM = 0
+PTO_ROLE_IN = 0
+PTO_ROLE_OUT = 1
 
 
 class pto_ask_t(Structure):
@@ -291,9 +298,17 @@ STRUCTS = [pto_ask_t, pto_pair_ends_t, pto_halo_t, pto_collective_row_t, pto_pro
 FUNCTIONS = {
     "pto_collectives_fini": (None, [POINTER(pto_collectives_t)]),
     "pto_collectives_read": (c_int, [c_char_p, POINTER(pto_collectives_t), POINTER(pto_error_t)]),
+    "pto_device_find": (c_int, [c_char_p, POINTER(c_void_p), POINTER(pto_error_t)]),
     "pto_estimate": (c_double, [c_void_p, c_int64, POINTER(POINTER(pto_strategy_t))]),
     "pto_estimates_create": (c_int, [c_void_p, POINTER(pto_ask_t), POINTER(c_void_p), POINTER(pto_error_t)]),
     "pto_estimates_destroy": (None, [c_void_p]),
+    "pto_exec_create_in": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_int, c_void_p, POINTER(c_void_p), POINTER(pto_error_t)]),
+    "pto_exec_destroy": (None, [c_void_p]),
+    "pto_exec_enqueue_on": (c_int, [c_void_p, c_void_p, c_void_p, c_void_p, POINTER(pto_error_t)]),
+    "pto_exec_is_stream_ordered": (c_bool, [c_void_p]),
+    "pto_exec_rebind_private": (c_int, [c_void_p, c_void_p, c_void_p, POINTER(pto_error_t)]),
+    "pto_exec_run": (c_int, [c_void_p, POINTER(pto_error_t)]),
+    "pto_exec_user_is_private": (c_bool, [c_void_p, c_int]),
     "pto_fit_breaks_parse": (c_int, [c_char_p, POINTER(pto_fit_options_t), POINTER(pto_error_t)]),
     "pto_fit_collectives": (c_int, [c_void_p, POINTER(pto_collectives_t), POINTER(pto_node_counts_t), c_void_p, POINTER(pto_fit_collectives_t), POINTER(pto_error_t)]),
     "pto_fit_fini": (None, [POINTER(pto_fit_t)]),
@@ -314,7 +329,9 @@ FUNCTIONS = {
     "pto_machine_params": (c_int, [c_void_p, POINTER(POINTER(pto_machine_param_t)), POINTER(c_int), POINTER(pto_error_t)]),
     "pto_machine_source": (c_char_p, [c_void_p]),
     "pto_pick": (c_int, [POINTER(pto_predictions_t), POINTER(POINTER(pto_range_t)), POINTER(c_int64), POINTER(pto_error_t)]),
+    "pto_plan_destroy": (None, [c_void_p]),
     "pto_predict": (c_int, [POINTER(pto_scenario_t), c_void_p, c_bool, POINTER(pto_predictions_t), POINTER(pto_error_t)]),
+    "pto_predict_one": (c_int, [c_void_p, POINTER(pto_ask_t), POINTER(c_void_p), POINTER(pto_price_t), POINTER(pto_error_t)]),
     "pto_predictions_fini": (None, [POINTER(pto_predictions_t)]),
     "pto_range_is_tied": (c_bool, [POINTER(pto_predictions_t), POINTER(pto_range_t), c_int]),
     "pto_samples_fini": (None, [POINTER(pto_samples_t)]),
@@ -329,6 +346,9 @@ FUNCTIONS = {
     "pto_step_fini": (None, [POINTER(pto_step_prediction_t)]),
     "pto_step_predict": (c_int, [POINTER(pto_workload_t), c_void_p, POINTER(pto_step_prediction_t), POINTER(pto_error_t)]),
     "pto_struct_sizes": (POINTER(pto_struct_size_t), []),
+    "pto_team_shared_bytes": (c_size_t, [c_int]),
+    "pto_team_shared_create": (c_int, [c_void_p, c_int, c_int, c_double, POINTER(c_void_p), POINTER(pto_error_t)]),
+    "pto_team_shared_destroy": (None, [c_void_p]),
     "pto_topology_find_by": (None, [c_void_p]),
     "pto_version": (c_char_p, []),
     "pto_what_if": (c_int, [c_char_p, POINTER(pto_scenario_t), c_void_p, POINTER(pto_error_t)]),

@@ -7,7 +7,7 @@ import subprocess
 from . import _declarations as declared
 from ._declarations import PTO_ERR_IO, pto_error_t, pto_machine_find_t
 
-NAME, SONAME, FIT_SONAME = f"libportolan.so.{declared.VERSION}", "libportolan.so.0", "libportolan-fit.so.0"
+NAME, SONAME = f"libportolan.so.{declared.VERSION}", "libportolan.so.0"
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.dirname(os.path.dirname(HERE))  # of an uninstalled module
 
@@ -152,13 +152,17 @@ free = ctypes.CDLL(None).free
 free.restype, free.argtypes = None, [ctypes.c_void_p]
 
 
-def load_fit():
-    """libportolan-fit, which needs GSL, is beside the library."""
-    for name in (FIT_SONAME, NAME.replace("libportolan", "libportolan-fit")):
+def load_beside(stem):
+    """Another library of portolan's, in the folder of the first: libportolan-fit, which needs GSL, or libportolan-exec."""
+    for name in (f"{stem}.so.0", f"{stem}.so.{declared.VERSION}"):
         path = os.path.join(folder_of_library(), name)
         if os.path.exists(path):
-            return prepare(ctypes.CDLL(path), path)
-    raise LibraryError(f"no {FIT_SONAME} in {folder_of_library()}: fit needs it")
+            library = ctypes.CDLL(path)
+            if stem == "libportolan-fit":
+                return prepare(library, path)
+            bind(library)
+            return library
+    raise LibraryError(f"no {stem}.so.0 in {folder_of_library()}")
 
 
 def call(function, *arguments):

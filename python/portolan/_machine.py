@@ -277,7 +277,7 @@ def paths_of(paths):
 def fit(samples, name="unnamed", source=None, *, collectives=(), inherits=None, breaks=None, node=None, minima=False):
     """Fit a machine to files of samples and, if given, of collectives, as `portolan fit` does. Returns the Machine and a
     list of Fitted."""
-    library = _library.load_fit()
+    library = _library.load_beside("libportolan-fit")
     with contextlib.ExitStack() as stack:
         read = stack.enter_context(owned(pto_samples_t(), library.pto_samples_fini))
         for path in paths_of(samples):
