@@ -354,7 +354,7 @@ static void a_grid_is_summed_by_its_partners(void **state) {
         assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
         int64_t before = pto_blocks_summed;
         assert_int_equal(pto_price(plan, &summit, &price, NULL, NULL), PTO_OK);
-        assert_in_range(pto_blocks_summed - before, 1, 2 * 6 * owners);
+        assert_in_range(pto_blocks_summed - before, 1, 4 * 6 * owners);
         pto_plan_destroy(plan);
     }
 }

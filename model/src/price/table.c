@@ -351,23 +351,26 @@ static void free_entries(entries_t *entries) {
 
 /* Of all rows, or of all columns. A pattern's neighbors are each other's. */
 static entries_t list_entries(const pto_request_t *request, bool by_row) {
-    static const pto_counts_t any = {.kind = PTO_COUNTS_EQUAL};
-    bool placed = request->mapping && request->mapping->count > 0;
-    const pto_counts_t *counts = placed ? &any : request->counts;
-    int64_t owners = pto_layout_owner_count(&request->layout), count = 0;
+    pto_table_t table = {.request = request, .owners = pto_layout_owner_count(&request->layout)};
+    int64_t owners = table.owners, count = 0;
     int64_t most = owners * (owners / 8 < PARTNERS_MAX ? owners / 8 : PARTNERS_MAX);
-    int64_t *peer = malloc((size_t)(owners + 2 * PTO_DIMS_MAX) * sizeof *peer);
+    int64_t *peer = malloc((size_t)(2 * owners + 2 * PTO_DIMS_MAX) * sizeof *peer);
+    const summing_t owner_of = {.table = &table, .share = peer};
     entries_t entries = {.first = calloc((size_t)owners + 1, sizeof *entries.first),
                          .partner = malloc((size_t)(most + 1) * sizeof *entries.partner)};
     bool sparse = entries.first && entries.partner && peer && request->counts->kind != PTO_COUNTS_SKEW;
+    if (sparse)
+        find_owners(&owner_of);
     for (int64_t line = 0; line < owners && sparse; line++) {
-        int64_t peers = pto_counts_peers(counts, owners, line, peer);
+        int64_t peers = pto_counts_peers(request->counts, owners, process_of(&table, line), peer + owners);
         pto_blocks_summed += peers;
-        for (int64_t i = 0; i < peers && sparse; i++)
-            if (pto_request_bytes(request, by_row ? line : peer[i], by_row ? peer[i] : line) > 0) {
+        for (int64_t i = 0; i < peers && sparse; i++) {
+            int64_t other = peer[peer[owners + i]];
+            if (pto_request_bytes(request, by_row ? line : other, by_row ? other : line) > 0) {
                 sparse = count < most;
-                entries.partner[sparse ? count++ : 0] = peer[i];
+                entries.partner[sparse ? count++ : 0] = other;
             }
+        }
         qsort(entries.partner + entries.first[line], (size_t)(count - entries.first[line]),
               sizeof *entries.partner, compare);
         entries.first[line + 1] = count;
