@@ -221,8 +221,8 @@ class pto_settle_t(Structure):
 class pto_range_t(Structure):
     _fields_ = [("from", c_int64), ("below", c_int64), ("point_first", c_int64), ("point_count", c_int64),
                 ("winner", c_int), ("tied", c_int), ("runner_up", c_int), ("margin_low", c_double),
-                ("margin_high", c_double), ("near_tie", c_bool), ("regret", c_double), ("settle_point", c_int64),
-                ("settle_other", c_int), ("settle", pto_settle_t), ("unpriced", c_char_p)]
+                ("margin_high", c_double), ("near_tie", c_bool), ("overlap", c_bool), ("regret", c_double),
+                ("settle_point", c_int64), ("settle_other", c_int), ("settle", pto_settle_t), ("unpriced", c_char_p)]
 
 
 class pto_sample_t(Structure):

@@ -195,7 +195,7 @@ def range_of(made, found):
             if i != found.winner and found.tied > 0 and lib.pto_range_is_tied(ctypes.byref(made), ctypes.byref(found), i)]
     return Range(getattr(found, "from"), found.below if found.below < INT64_MAX else None, name(found.winner),
                  tuple(name(i) for i in tied), name(found.runner_up), (found.margin_low, found.margin_high), found.near_tie,
-                 found.regret, text(found.settle.key) if found.near_tie else None, text(found.unpriced))
+                 found.overlap, found.regret, text(found.settle.key) if found.settle_point >= 0 else None, text(found.unpriced))
 
 
 def route_of(route):

@@ -53,9 +53,10 @@ class Range:
     tied: Tuple[str, ...]  # others that cost the same
     runner_up: Optional[str]
     margin: Tuple[float, float]  # of the runner-up: least and most, as shares
-    near_tie: bool  # at some point another strategy may as well be cheaper
+    near_tie: bool  # at some point another strategy costs about as much
+    overlap: bool  # at some point another costs more, but the intervals do not tell the two apart
     regret: float  # expected, as a share: the most over the points
-    settle: Optional[str]  # a near-tie: the parameter whose measurement would settle it; None: measure the strategies
+    settle: Optional[str]  # of such a point: the parameter whose measurement would settle it; None: measure the strategies
     unpriced: Optional[str]  # the key of a missing parameter that makes the pick uncertain
 
 
