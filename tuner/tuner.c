@@ -17,20 +17,20 @@ typedef struct {
     tuner_rules_t rules;
 } tuner_t;
 
-/* NULL: it cannot be opened, or is not a regular file. Waits for no writer of a named pipe. */
-static FILE *open_regular(const char *path) {
+/* -1: it cannot be opened, or is not a regular file. Waits for no writer of a named pipe. */
+static int open_regular(const char *path) {
     struct stat found;
     int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    bool regular = descriptor >= 0 && fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode);
-    FILE *file = regular ? fdopen(descriptor, "r") : NULL;
-    if (!file && descriptor >= 0)
-        close(descriptor);
-    return file;
+    if (descriptor < 0 || (fstat(descriptor, &found) == 0 && S_ISREG(found.st_mode)))
+        return descriptor;
+    close(descriptor);
+    return -1;
 }
 
 /* NULL: it is not a regular file that can be read, or is too large. The caller frees it. */
 static char *read_text(const char *path, size_t *size) {
-    FILE *file = open_regular(path);
+    const int descriptor = open_regular(path);
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, "r") : NULL;
     char *text = file ? malloc(FILE_BYTES_MAX + 1) : NULL;
     *size = text ? fread(text, 1, FILE_BYTES_MAX + 1, file) : 0;
     if (text && (ferror(file) || *size > FILE_BYTES_MAX)) {
@@ -38,7 +38,9 @@ static char *read_text(const char *path, size_t *size) {
         text = NULL;
     }
     if (file)
-        (void)fclose(file);
+        fclose(file);
+    else if (descriptor >= 0)
+        close(descriptor);
     return text;
 }
 
