@@ -16,8 +16,7 @@
 #include "tap.h"
 #include "team.h"
 
-enum { NAP_NS = 100000 };
-static const double meet_s = 3, exchange_s = 60, end_s = 2;
+static const double first_meeting_s = 3, exchange_s = 60, end_s = 2;
 
 static tap_comm_t *comms;
 static pthread_mutex_t comms_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -31,11 +30,13 @@ tap_comm_t *tap_comm_of(void *handle) {
     return comm;
 }
 
-static double now_s(void) {
+double tap_now_s(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
+
+void tap_nap(void) { nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL); }
 
 /* --- meeting ---------------------------------------------------------------------------------------------
  */
@@ -53,7 +54,7 @@ static bool meet(tap_comm_t *comm, pto_error_t *err) {
         close(descriptor);
     comm->shared = memory == MAP_FAILED ? NULL : memory;
     comm->doors = comm->shared;
-    bool all = comm->shared && tap_door_pass(comm, comm->key | 1, meet_s);
+    bool all = comm->shared && tap_door_pass(comm, comm->key | 1, first_meeting_s);
     shm_unlink(name);
     if (!all)
         pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "its processes are not all on this node");
@@ -191,13 +192,13 @@ static void summarize(const tap_comm_t *comm) {
 
 /* Whether all processes have come here. Those that have not may still use this one's memory. */
 static bool all_end(tap_comm_t *comm) {
-    const double began_s = now_s();
+    const double began_s = tap_now_s();
     bool all = false;
     if (comm->team->enter(comm->team->context, NULL) != PTO_OK)
         return false;
-    while (!all && now_s() - began_s < end_s) {
+    while (!all && tap_now_s() - began_s < end_s) {
         comm->team->entered(comm->team->context, &all, NULL);
-        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+        tap_nap();
     }
     return all;
 }

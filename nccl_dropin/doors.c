@@ -1,12 +1,12 @@
 /* Doors: the processes of a communicator go through one when all of them have come to it with the same
- * digest. Each is gone through once, in the same order by all. Who waits too long closes it for all, so no
- * program that NCCL would let end waits here for ever. */
+ * digest. Each serves once, and all come to them in the same order. A process that has waited too long closes
+ * the door for all, so a program that ends with NCCL also ends here. */
 #include <stdatomic.h>
 #include <time.h>
 
 #include "tap.h"
 
-enum { NAP_NS = 100000, SPINS = 2000 };
+enum { SPINS = 2000 };
 enum { DOOR_OPEN, DOOR_ALL_IN, DOOR_CLOSED };
 
 struct tap_door {
@@ -17,12 +17,6 @@ struct tap_door {
 
 size_t tap_doors_bytes(void) { return TAP_DOORS * sizeof(tap_door_t); }
 
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static void set_state(tap_door_t *door, int state) {
     int open = DOOR_OPEN;
     atomic_compare_exchange_strong(&door->state, &open, state);
@@ -30,13 +24,13 @@ static void set_state(tap_door_t *door, int state) {
 
 /* Whether all came. */
 static bool wait(tap_door_t *door, double patience_s, const atomic_bool *gives_up) {
-    const double began_s = now_s();
+    const double began_s = tap_now_s();
     for (int spins = 0; atomic_load(&door->state) == DOOR_OPEN; spins++) {
         if (spins < SPINS)
             continue;
-        if (now_s() - began_s > patience_s || atomic_load(gives_up))
+        if (tap_now_s() - began_s > patience_s || atomic_load(gives_up))
             set_state(door, DOOR_CLOSED);
-        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+        tap_nap();
     }
     return atomic_load(&door->state) == DOOR_ALL_IN;
 }

@@ -114,7 +114,7 @@ static pto_status_t create(tap_comm_t *comm, const tap_pick_t *pick, tap_run_t *
 }
 
 /* How long a process waits for the others' first call of a kind. */
-static const double meet_s = 20;
+static const double meeting_s = 20;
 
 /* What must be the same on all processes: the plan, and where the executor's pieces are. */
 static uint64_t digest_of(const tap_comm_t *comm, const tap_pick_t *pick) {
@@ -130,7 +130,7 @@ static void create_with_all(tap_comm_t *comm, const tap_pick_t *pick, tap_run_t 
     const bool made = create(comm, pick, run, call, &err) == PTO_OK;
     if (comm->last[0].is_recorded)
         tap_gpu_settle(comm->last[0].stream);
-    if (tap_door_pass(comm, made ? digest_of(comm, pick) : 0, meet_s))
+    if (tap_door_pass(comm, made ? digest_of(comm, pick) : 0, meeting_s))
         return;
     if (tap_settings()->explains || tap_settings()->informs)
         tap_say(comm->rank, "%s of %lld bytes is left to NCCL: %s",

@@ -331,8 +331,16 @@ static pto_status_t read_files(pto_replay_t *replay, int count, char *const *pat
     replay->trace.times_only = true;
     for (int i = 1; i < count && status == PTO_OK; i++) {
         pto_recording_t other = {.count = 0};
+        const size_t before = pto_timeline_count(replay->trace.timeline);
         status = read_file(replay, path[i], &other, err);
         pto_recording_fini(&other);
+        if (status == PTO_OK && pto_timeline_count(replay->trace.timeline) == before) {
+            replay->options.by_option = true;
+            status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                                   "%s does not show when each process called, and the files after the first "
+                                   "are read for that alone: replay it by itself",
+                                   path[i]);
+        }
     }
     replay->trace.rank = rank;
     replay->trace.times_only = false;

@@ -429,21 +429,33 @@ static pto_status_t make_workload(step_arguments_t *arguments, pto_workload_t *w
     return status == PTO_OK ? pto_step_numbers_workload(numbers, workload, err) : status;
 }
 
+/* Whether an option says something else than where it is not given. */
+static bool has_numbers(const pto_arguments_t *given) {
+    for (const pto_option_t *option = number_options; option->name; option++) {
+        const char *text = pto_arguments_text(given, option->name);
+        if (text && (!option->standard || strcmp(text, option->standard) != 0))
+            return true;
+    }
+    return false;
+}
+
 static int run(const pto_arguments_t *given) {
     step_arguments_t arguments = {.shared = {.format = PTO_FORMAT_TABLE}};
     pto_options_t *options = &arguments.shared;
     pto_workload_t workload;
     pto_error_t err = {0};
-    const bool by_numbers = pto_arguments_text(given, "layers") || pto_arguments_text(given, "width") ||
-                            pto_arguments_text(given, "sequence") || pto_arguments_text(given, "flops");
+    const bool by_numbers = has_numbers(given);
     if (given->operand_count != (by_numbers ? 0 : 1))
-        return pto_usage_error(&syntax, by_numbers ? "a workload file has its own numbers, without --layers"
-                                                   : "name one workload file, or give --layers");
+        return pto_usage_error(
+            &syntax, by_numbers ? "a workload file has its own numbers: it goes without --layers and the like"
+                                : "name one workload file, or give --layers");
     pto_scenario_init(&options->scenario);
     int code = pto_options_apply(given, &arguments);
+    options->by_option = by_numbers;
     if (code < 0 && (by_numbers ? make_workload(&arguments, &workload, &err)
                                 : pto_workload_read(given->operand[0], &workload, &err)) != PTO_OK)
-        code = pto_report_error(&err);
+        code = pto_options_fail(options, &err);
+    options->by_option = false;
     if (code < 0) {
         code = predict(options, &workload, &err) == PTO_OK ? pto_flush_output()
                                                            : pto_options_fail(options, &err);

@@ -28,7 +28,7 @@ static pto_status_t check_given(const pto_step_numbers_t *numbers, pto_error_t *
     return PTO_OK;
 }
 
-/* Above all that anybody trains; products of them do not overflow. */
+/* Limits far above any model, so that products of sizes do not overflow. */
 static pto_status_t check_sizes(const pto_step_numbers_t *numbers, pto_error_t *err) {
     const struct {
         const char *option;

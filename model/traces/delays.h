@@ -46,7 +46,7 @@ bool pto_is_awaited(const pto_timed_t *timed);
 double pto_comparison_time(const pto_comparison_t *comparison, const pto_timed_t *timed, double seconds);
 /* By place, then `at`. */
 int pto_item_compare(const void *left, const void *right);
-/* Those of the items, which may be sorted otherwise. */
+/* The median of their values; may change their order. */
 double pto_item_median(pto_item_t *item, size_t count);
 /* The median distance from `middle`, scaled to a normal distribution's standard deviation. */
 double pto_item_spread(const pto_item_t *item, size_t count, double middle, double *scratch);

@@ -1,4 +1,4 @@
-/* Collects the calls of all processes, at most so many of each that all fit. */
+/* Collects the calls of all processes, of each up to a limit that falls as processes are added. */
 #include "timeline.h"
 
 #include <math.h>
@@ -42,7 +42,7 @@ static void cut(pto_timeline_t *timeline) {
     size_t count = 0;
     for (size_t i = 0; i < timeline->count; i++)
         most = timeline->timed[i].order > most ? timeline->timed[i].order : most;
-    timeline->kept = most / 2;
+    timeline->kept = (most + 1) / 2;
     timeline->is_cut = true;
     for (size_t i = 0; i < timeline->count; i++)
         if (timeline->timed[i].order < timeline->kept)
@@ -101,3 +101,5 @@ void pto_timeline_renumber(pto_timeline_t *timeline, size_t from, const int *cal
         if (timeline->timed[i].call >= 0)
             timeline->timed[i].call = call_of_kind ? call_of_kind[timeline->timed[i].call] : -1;
 }
+
+size_t pto_timeline_count(const pto_timeline_t *timeline) { return timeline->count; }

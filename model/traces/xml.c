@@ -78,12 +78,20 @@ static void XMLCALL end(void *context, const char *name) {
     ((parsing_t *)context)->depth--;
 }
 
+/* The text has no end of its own. */
+static bool is_blank(const char *text, int length) {
+    for (int i = 0; i < length; i++)
+        if (!strchr(" \t\r\n", text[i]))
+            return false;
+    return true;
+}
+
 static void XMLCALL add_text(void *context, const char *text, int length) {
     parsing_t *parsing = context;
     if (parsing->depth == 0)
         return;
     pto_xml_element_t *own = &parsing->xml->element[parsing->open[parsing->depth - 1]];
-    if (own->text[0] == '\0' && strspn(text, " \t\r\n") >= (size_t)length)
+    if (own->text[0] == '\0' && is_blank(text, length))
         return;
     char *grown = realloc(own->text, own->text_bytes + (size_t)length + 1);
     if (!grown) {

@@ -136,7 +136,7 @@ def finder(kind):
         except Error as error:
             if err:
                 err[0].status, err[0].line, err[0].column, err[0].file = PTO_ERR_IO, 0, 0, b""
-                err[0].message = str(error).encode()[:len(err[0].message) - 1]
+                err[0].message = str(error).encode()[:type(err[0]).message.size - 1]
             return PTO_ERR_IO
 
     return pto_machine_find_t(find_for_library)

@@ -6,6 +6,7 @@ make its executor together. PyTorch is imported when a tensor is first passed.""
 import ctypes
 import mmap
 import os
+import time
 
 from . import _library
 from ._declarations import *
@@ -19,7 +20,7 @@ MEET_S = 60.0
 
 
 class Group:
-    """Processes that meet in shared memory under `key`, which no others use, and make allreduces in the same order."""
+    """Processes that meet in shared memory under `key`, which no other job has used, and make allreduces in the same order."""
 
     def __init__(self, machine, rank, size, key, device="cuda"):
         self.machine, self.rank, self.size, self.device = machine, rank, size, device
@@ -30,12 +31,34 @@ class Group:
         self._meet(self._exec.pto_team_shared_bytes(size))
 
     def _meet(self, size_bytes):
-        descriptor = os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600)
-        os.ftruncate(descriptor, size_bytes)
+        descriptor = self._create_shared(size_bytes) if self.rank == 0 else self._open_shared(size_bytes)
         self._memory = mmap.mmap(descriptor, size_bytes)
         os.close(descriptor)
         address = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
         call(self._exec.pto_team_shared_create, address, self.rank, self.size, MEET_S, ctypes.byref(self._team))
+
+    def _create_shared(self, size_bytes):
+        descriptor = os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_RDWR, 0o600)
+        os.ftruncate(descriptor, size_bytes)
+        return descriptor
+
+    def _open_shared(self, size_bytes):
+        began = time.monotonic()
+        while time.monotonic() - began < MEET_S:
+            try:
+                descriptor = os.open(self._path, os.O_NOFOLLOW | os.O_RDWR)
+            except FileNotFoundError:
+                time.sleep(0.001)
+                continue
+            if os.fstat(descriptor).st_size >= size_bytes:
+                return descriptor
+            os.close(descriptor)
+            time.sleep(0.001)
+        raise Error("timed out", f"process 0 made no {self._path} within {MEET_S:g} s")
+
+    def _unlink(self):
+        if self.rank == 0 and os.path.exists(self._path):
+            os.unlink(self._path)
 
     @classmethod
     def of(cls, machine, process_group=None):
@@ -73,8 +96,7 @@ class Group:
         key = (bytes, datatype, op)
         if key not in self._executors:
             self._executors[key] = self._create(address, (bytes, datatype), OPERATIONS[op])
-            if self.rank == 0 and os.path.exists(self._path):  # all processes have it open
-                os.unlink(self._path)
+            self._unlink()  # all processes have it open
         made = self._executors[key][0]
         if self.device == "host":
             call(self._exec.pto_exec_rebind_private, made, address, address)
@@ -89,6 +111,7 @@ class Group:
             self._exec.pto_exec_destroy(made)
             lib.pto_plan_destroy(plan)
         self._executors.clear()
+        self._unlink()
         self._exec.pto_team_shared_destroy(self._team)
         self._team = ctypes.c_void_p()
 

@@ -13,7 +13,7 @@ calls() { env "${@:2}" timeout 300 "$program" "${CALLS:-300}" "$seed" "$1"; }
 says() { calls "${@:2}" 2>&1 | grep "$1" >/dev/null; }
 links_no_mpi() { ! ldd "$build/libportolan-nccl.so" | grep -i 'libmpi'; }
 check "the library links no MPI" links_no_mpi
-check "processes go through a door together or not at all" timeout 60 "$program" 0
+check "processes go through a door together or not at all" tests/bin/patiently 60 "$program" 0
 for n in 2 4; do check "without a machine file all calls of $n processes are NCCL's" calls "$n"; done
 export PORTOLAN_MACHINE=h200-x2-graph
 check "random calls are right" calls 2 PORTOLAN_GRAPHS=1

@@ -82,7 +82,8 @@ static int64_t compare_point(const pto_predictions_t *swept, int64_t point, cons
     int64_t priced = 0;
     assert_int_equal(pto_scenario_bind(alone, machine, NULL), PTO_OK);
     if (pto_predict(alone, machine, true, &one, &err) != PTO_OK) {
-        assert_non_null(strstr(err.message, pto_prediction_at(swept, point, 0)->reason));
+        if (!strstr(err.message, "has no network")) /* said of the machine, before what each strategy lacks */
+            assert_non_null(strstr(err.message, pto_prediction_at(swept, point, 0)->reason));
         return 0;
     }
     assert_int_equal(one.strategy_count, swept->strategy_count);

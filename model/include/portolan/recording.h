@@ -41,6 +41,7 @@ typedef struct pto_timeline pto_timeline_t;
 
 /* NULL: out of memory. */
 pto_timeline_t *pto_timeline_create(void);
+size_t pto_timeline_count(const pto_timeline_t *timeline); /* of calls */
 void pto_timeline_destroy(pto_timeline_t *timeline);
 
 /* How to read what a file does not say. */

@@ -45,16 +45,17 @@ static pto_status_t price_at(table_t *table, int64_t bytes, const char *strategy
     return status;
 }
 
-/* Of the strategies of two sizes, the one that is cheaper between them. */
+/* Of the strategies of two sizes, the one that is cheaper between them, or that applies there. */
 static pto_status_t price_between(table_t *table, const priced_t *a, const priced_t *b, int64_t bytes,
                                   priced_t *priced, pto_error_t *err) {
     priced_t other;
     pto_status_t status = price_at(table, bytes, a->strategy->name, priced, err);
-    if (status == PTO_OK && b->strategy != a->strategy)
-        status = price_at(table, bytes, b->strategy->name, &other, err);
-    if (status == PTO_OK && b->strategy != a->strategy && other.seconds < priced->seconds)
+    if (b->strategy == a->strategy || (status != PTO_OK && status != PTO_ERR_NOT_APPLICABLE))
+        return status;
+    const pto_status_t others = price_at(table, bytes, b->strategy->name, &other, err);
+    if (others == PTO_OK && (status != PTO_OK || other.seconds < priced->seconds))
         *priced = other;
-    return status;
+    return others == PTO_ERR_NOT_APPLICABLE && status == PTO_OK ? PTO_OK : others;
 }
 
 static pto_status_t append(table_t *table, const priced_t *priced, pto_error_t *err) {
