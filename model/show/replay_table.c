@@ -125,6 +125,8 @@ static void print_assumed(const pto_replayed_t *replayed) {
             "%lld call%s of symmetric memory: the file does not name the processes, which are taken "
             "to be all of a node (--gpus-per-node)",
             (long long)trace->groups_assumed, plural(trace->groups_assumed));
+    if (trace->non_blocking)
+        pto_print_note(stdout, "%s", pto_recording_non_blocking);
     if (for_host > 0)
         pto_print_note(stdout, "%lld call%s on GPU buffers %s priced as on host buffers%s",
                        (long long)for_host, plural(for_host), for_host == 1 ? "is" : "are",

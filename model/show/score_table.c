@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "command_line/terminal.h"
+#include "portolan/recording.h"
 #include "record.h"
 #include "score_columns.h"
 #include "table.h"
@@ -62,6 +63,8 @@ static void print_header(const printer_t *printer) {
                        "not of predictions");
     if (!pto_machine_error_source(printer->machine))
         printf("# intervals  of parameters alone; the machine file has no model_error\n");
+    if (pto_recording_caveat(printer->collectives))
+        pto_print_note(stdout, "%s", pto_recording_caveat(printer->collectives));
     print_nodes(&printer->score->options.nodes);
     for (int i = 0; i < printer->score->note_count; i++) {
         const pto_score_note_t *note = &printer->score->note[i];

@@ -398,6 +398,8 @@ static pto_status_t add_collectives(arguments_t *arguments, pto_fit_t *fit, pto_
         status = pto_recording_collectives(arguments->collectives[i], &collectives, err);
         arguments->shared.by_option = pto_recording_contradicts(arguments->collectives[i], status);
     }
+    if (status == PTO_OK && pto_recording_caveat(&collectives))
+        pto_print_note(stderr, "%s", pto_recording_caveat(&collectives));
     if (status == PTO_OK && arguments->collectives_count > 0)
         status = check_work(arguments, &collectives, fit->machine, err);
     if (status == PTO_OK && arguments->collectives_count > 0)

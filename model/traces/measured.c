@@ -44,8 +44,12 @@ static bool split_shape(const char *text, measured_t *measured) {
            measured->gpus_per_node > 0 && measured->nodes < 1 << 24 && measured->gpus_per_node < 1 << 24;
 }
 
+static const char calls_key[] = "calls";
+
 /* The rows as collectives.csv, one for each size. */
 static void write_rows(const pto_recording_t *trace, pto_text_t *text) {
+    if (trace->non_blocking)
+        pto_text_add(text, "# %s=non-blocking\n", calls_key);
     pto_text_add(text,
                  "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,seconds\n");
     for (int i = 0; i < trace->count; i++) {
@@ -116,6 +120,15 @@ pto_status_t pto_recording_collectives(const char *path, pto_collectives_t *coll
                                   pto_recording_format_name(trace.format), path);
     pto_recording_fini(&trace);
     return status;
+}
+
+const char pto_recording_non_blocking[] =
+    "times of non-blocking collectives: libraries may use other algorithms for them than for the blocking "
+    "ones, whose prices these are";
+
+const char *pto_recording_caveat(const pto_collectives_t *collectives) {
+    const char *calls = pto_collectives_provenance(collectives, calls_key);
+    return calls && strcmp(calls, "non-blocking") == 0 ? pto_recording_non_blocking : NULL;
 }
 
 /* The status of collectives.csv of several machines is the same, but these have no shape in their names. */

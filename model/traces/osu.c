@@ -70,12 +70,15 @@ static pto_status_t read_title(pto_recording_reader_t *reader, const char *line)
 
 /* Which column has the time of the call: "Pure Comm.(us)" of a non-blocking one, whose others contain the
  * computation that overlaps with it, else the first. A column's name ends with its unit. */
-static void read_columns(pto_bench_t *benchmark, const char *line) {
+static void read_columns(pto_recording_reader_t *reader, const char *line) {
+    pto_bench_t *benchmark = &reader->benchmark;
     const char *pure = strstr(line, "Pure Comm.");
     int column = 1;
     for (const char *at = line; pure && at < pure; at++)
         column += *at == ')';
     benchmark->column = column;
+    if (pure && benchmark->collective != PTO_COLLECTIVE_COUNT)
+        reader->trace->non_blocking = true;
     benchmark->is_rate = !pure && strstr(line, "MB/s") && !strstr(line, "(us)");
 }
 
@@ -106,7 +109,7 @@ static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     if (pto_text_begins(line, "# OSU "))
         return read_title(reader, line);
     if (pto_text_begins(line, "# Size"))
-        read_columns(&reader->benchmark, line);
+        read_columns(reader, line);
     else if (pto_text_begins(line, "# Datatype: "))
         reader->benchmark.element_bytes = strstr(line, "MPI_CHAR") ? 1 : ELEMENT_BYTES;
     else if (pto_text_begins(line, "# ["))

@@ -309,6 +309,17 @@ static void non_blocking_calls_take_what_communication_alone_takes(void **state)
     assert_int_equal(trace.count, 2);
     assert_row(&trace, 0, PTO_COLLECTIVE_ALLREDUCE, 1024, 21);
     assert_row(&trace, 1, PTO_COLLECTIVE_ALLREDUCE, 2048, 22);
+    assert_true(trace.non_blocking);
+    pto_recording_fini(&trace);
+    trace = parsed("# OSU MPI-CUDA Non-blocking Neighborhood Allgather Latency Test v7.4\n"
+                   "# Size  Overall(us)  Compute(us)  Pure Comm.(us)  Overlap(%)\n"
+                   "1024  42.00  20.00  21.00  4.76\n"
+                   "# OSU MPI-CUDA Allreduce Latency Test v7.4\n"
+                   "# Size  Avg Latency(us)\n"
+                   "1024  20.00\n",
+                   &two_gpus);
+    assert_int_equal(trace.count, 1);
+    assert_false(trace.non_blocking); /* the rows of non-blocking calls are left out */
     pto_recording_fini(&trace);
 }
 

@@ -109,6 +109,7 @@ typedef struct {
     int64_t on_gpu;     /* calls that are known to be on GPU buffers */
     bool times_on_host; /* OSU: some times are of buffers in host memory */
     bool times_on_gpu;  /* OSU: some times are of buffers in GPU memory; both may be true */
+    bool non_blocking;  /* OSU: some times are of non-blocking collectives */
 } pto_recording_t;
 
 /* Read a regular file or an open pipe (/dev/stdin, /dev/fd/N), compressed by gzip or not, in memory that
@@ -178,6 +179,11 @@ const char *pto_delay_cause_name(pto_delay_cause_t cause);
  * those of pto_collectives_read and pto_recording_read; PTO_ERR_KEY if the output of a benchmark lacks its
  * shape; PTO_ERR_SYNTAX for other recordings, and for times of host and of GPU buffers in one file. */
 pto_status_t pto_recording_collectives(const char *path, pto_collectives_t *collectives, pto_error_t *err);
+
+/* What to say of times of non-blocking collectives, which are compared with the prices of blocking ones. */
+extern const char pto_recording_non_blocking[];
+/* The same if a file that was read by pto_recording_collectives has such times, else NULL. */
+const char *pto_recording_caveat(const pto_collectives_t *collectives);
 
 /* Whether it failed because the file contradicts the shape after its name, not by a fault of the file. */
 bool pto_recording_contradicts(const char *path, pto_status_t status);
