@@ -3,10 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text_file.h"
 #include "command.h"
 #include "command_line/find_machine.h"
 #include "command_line/options.h"
 #include "command_line/terminal.h"
+#include "formats/yaml_tree.h"
 #include "portolan/topology.h"
 #include "show/plot.h"
 #include "show/topology_plot.h"
@@ -88,20 +90,29 @@ static pto_status_t open_topology_of(const char *name, pto_machine_t **machine, 
     return status;
 }
 
+enum { FILE_BYTES_MAX = 4 << 20 };
+
+/* Whether a file is meant as a machine, right or wrong. */
+static bool is_machine_file(const char *path) {
+    pto_yaml_node_t *root = NULL;
+    char *text = NULL;
+    size_t size = 0;
+    bool found = pto_text_read(path, FILE_BYTES_MAX, &text, &size, NULL) == PTO_OK &&
+                 pto_yaml_parse(text, size, path, &root, NULL) == PTO_OK && pto_yaml_find(root, "machine");
+    pto_yaml_destroy(root);
+    free(text);
+    return found;
+}
+
 /* A topology, or a machine that has one, by name or file. */
 static pto_status_t open_operand(const char *name, pto_topology_t **topology, pto_machine_t **machine,
                                  pto_error_t *err) {
-    pto_status_t status = open_named(name, topology, err);
     char *path = NULL;
-    pto_error_t fault = {0};
-    if (status == PTO_OK || pto_find_machine(name, NULL, &path, NULL) != PTO_OK)
-        return status;
+    pto_status_t status = open_named(name, topology, err);
+    if (status != PTO_OK && pto_find_machine(name, NULL, &path, NULL) == PTO_OK && is_machine_file(path))
+        status = open_topology_of(name, machine, err);
     free(path);
-    pto_status_t found = open_topology_of(name, machine, &fault);
-    if (found != PTO_OK && found != PTO_ERR_NOT_APPLICABLE && status != PTO_ERR_IO)
-        return status;
-    *err = fault;
-    return found;
+    return status;
 }
 
 /* --- printing it ---------------------------------------------------------------------------------------- */
