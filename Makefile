@@ -50,7 +50,7 @@ includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algori
 	$(if $(filter model/traces/%,$(1)),$(LIB_INCLUDES) -Imodel/traces -isystem $(PLAIN)/gen, \
 	$(if $(filter impl/% docs/examples/%,$(1)),$(EXEC_INCLUDES), \
 	$(if $(filter profile/% preload/%,$(1)),-Imodel/include -Imodel/src -Ipreload -Iprofile, \
-	$(if $(filter dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel -Ipreload -Idropin,$(if $(filter nccl_dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel -Inccl_dropin,$(if $(filter tuner/%,$(1)),-Ituner, \
+	$(if $(filter dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel -Ipreload -Idropin,$(if $(filter nccl_dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel -Inccl_dropin,$(if $(filter tuner/%,$(1)),-Imodel/include -Ituner, \
 	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel -Iparallel,$(TEST_INCLUDES)))))))))))
 # The installation folder is not compiled in: the program finds its data relative to its own path.
 DEFINES := -D_POSIX_C_SOURCE=200809L
@@ -100,7 +100,7 @@ VALIDATE_SRC := $(filter-out $(METER_SRC),$(wildcard validate/*.c))
 # Libraries in front of MPI in unchanged programs: what they share, the profiler, and the drop-in.
 PRELOAD_SRC := $(wildcard preload/*.c)
 PROFILE_SRC := $(wildcard profile/*.c)
-# The tuner plugin for NCCL needs neither NCCL nor the library.
+# The tuner plugin for NCCL needs neither NCCL nor, at run time, the library, of which it contains what it calls.
 TUNER_SRC := $(wildcard tuner/*.c)
 DROPIN_SRC := $(wildcard dropin/*.c)
 # In front of NCCL, without MPI.
@@ -275,8 +275,8 @@ $(TRACES_LIB): $(call object,$(TRACES_SRC)) $(PLAIN)/obj/gen/chakra.pb-c.o
 $(BUILD)/libportolan-map.so: $(call object,$(SCOTCH_SRC)) $(LINK_STAMP)
 	$(call link,$(CC) -shared,-Wl$(comma)--no-as-needed -lscotch -lscotcherr -lm)
 
-$(TUNER_LIB): $(call object,$(TUNER_SRC)) $(LINK_STAMP)
-	$(call link,$(CC) -shared,)
+$(TUNER_LIB): $(call object,$(TUNER_SRC)) $(LIB) $(LINK_STAMP)
+	$(call link,$(CC) -shared -Wl$(comma)--exclude-libs$(comma)ALL,)
 
 $(BUILD)/portolan: $(call object,$(TOOL_SRC) tuner/rules.c) $(FIT_LIB) $(TRACES_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(CC) $(OPENMP),$(TOOL_LDLIBS) $(LDLIBS))

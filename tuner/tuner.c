@@ -7,9 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "portolan/printable.h"
 #include "rules.h"
 
-enum { FILE_BYTES_MAX = 1 << 20 };
+enum { FILE_BYTES_MAX = 1 << 20, PATH_TEXT_MAX = 512 };
 
 typedef struct {
     size_t ranks;
@@ -49,15 +50,17 @@ static bool read_rules(tuner_t *tuner, nccl_logger_t *log) {
     const char *path = getenv("NCCL_TUNER_CONFIG_FILE");
     size_t size;
     tuner_fault_t fault;
+    char name[PATH_TEXT_MAX], message[2 * sizeof fault.message];
     if (!path || !*path) {
         log(NCCL_LOG_WARN, NCCL_SUBSYSTEM_TUNING, __FILE__, __LINE__,
             "portolan: off, as NCCL_TUNER_CONFIG_FILE names no file");
         return false;
     }
     char *text = read_text(path, &size);
+    pto_escape_text(path, name, sizeof name);
     if (!text) {
         log(NCCL_LOG_WARN, NCCL_SUBSYSTEM_TUNING, __FILE__, __LINE__,
-            "portolan: off, as %s cannot be read, is not a regular file, or has more than %d bytes", path,
+            "portolan: off, as %s cannot be read, is not a regular file, or has more than %d bytes", name,
             FILE_BYTES_MAX);
         return false;
     }
@@ -65,11 +68,11 @@ static bool read_rules(tuner_t *tuner, nccl_logger_t *log) {
     free(text);
     if (right)
         log(NCCL_LOG_INFO, NCCL_SUBSYSTEM_TUNING, __FILE__, __LINE__,
-            "portolan: %d rules from %s, %zu ranks on %zu nodes", tuner->rules.count, path, tuner->ranks,
+            "portolan: %d rules from %s, %zu ranks on %zu nodes", tuner->rules.count, name, tuner->ranks,
             tuner->nodes);
     else
-        log(NCCL_LOG_WARN, NCCL_SUBSYSTEM_TUNING, __FILE__, __LINE__, "portolan: off, as %s:%d: %s", path,
-            fault.line, fault.message);
+        log(NCCL_LOG_WARN, NCCL_SUBSYSTEM_TUNING, __FILE__, __LINE__, "portolan: off, as %s:%d: %s", name,
+            fault.line, pto_escape_text(fault.message, message, sizeof message));
     return right;
 }
 

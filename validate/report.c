@@ -47,12 +47,14 @@ void warn_of_runs(const pto_options_t *options, const settings_t *settings) {
                       : behind                    ? PTO_RUNS_ENQUEUED
                                                   : PTO_RUNS_WAITED;
     pto_runs_t priced = pto_machine_runs(options->machine);
+    char path[PTO_ERROR_FILE_MAX];
     if (here != priced)
         fprintf(
             stderr,
             "portolan-validate: warning: runs are %s here, and the costs of %s are those of runs that are "
             "%s\n",
-            pto_runs_text(here), pto_machine_path(options->machine), pto_runs_text(priced));
+            pto_runs_text(here), pto_escape_text(pto_machine_path(options->machine), path, sizeof path),
+            pto_runs_text(priced));
 }
 
 void report_header(FILE *file, const pto_options_t *options, const settings_t *settings) {

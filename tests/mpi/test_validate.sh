@@ -67,6 +67,10 @@ check "are warned of where the machine's are not" has \
 check "so are graphs" runs_here h200-x2 --graph 5
 check "where the machine's runs are waited for" has "captured in graphs here, and .*h200-x2.yaml .* waited for one by one" \
     "$work/stderr"
+odd="$work/odd"$'\e'"name.yaml"
+cp scenarios/machines/h200-x2.yaml "$odd"
+check "whatever the machine file is called" runs_here "$odd" --graph 5
+check "its name is printed without control characters" has "costs of .*odd\\\\u001bname.yaml are" "$work/stderr"
 for agrees in "h200-x2-graph --graph 5" "h200-x2-enqueued --enqueue" "h200-x2-enqueued --queued 3" h200-x2; do
     # shellcheck disable=SC2086
     check "where both agree ($agrees)" runs_here $agrees

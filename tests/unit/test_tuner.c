@@ -272,10 +272,15 @@ static void a_long_line_and_a_missing_file_switch_it_off_too(void **state) {
     assert_null(begin("", 2, 1)); /* at once, though nobody writes */
     assert_non_null(strstr(logged, "is not a regular file"));
     unlink(pipe);
+    setenv("NCCL_TUNER_CONFIG_FILE", "/no\033[2Jfile\n", 1);
+    assert_null(begin("", 2, 1));
+    assert_non_null(strstr(logged, "/no\\u001b[2Jfile\\u000a cannot be read"));
     unsetenv("NCCL_TUNER_CONFIG_FILE");
     assert_null(begin("", 2, 1));
     assert_non_null(strstr(logged, "names no file"));
     setenv("NCCL_TUNER_CONFIG_FILE", path, 1);
+    assert_null(begin("allre\033duce,0,1,ring,ll,0,1,2\n", 2, 1));
+    assert_non_null(strstr(logged, ":1: unknown collective 'allre\\u001bduce'"));
 }
 
 /* The first of its outputs. */
