@@ -320,16 +320,35 @@ const char *pto_step_compute_of(const pto_step_prediction_t *step, const pto_opt
     return name && strcmp(name, pto_machine_name(options->machine)) != 0 ? name : NULL;
 }
 
-/* Whose computation the step has: it does not follow from the machine. */
-static void print_computation(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options) {
+const char *pto_step_compute_text(const pto_step_prediction_t *step, const pto_options_t *options,
+                                  char text[PTO_STEP_COMPUTE_TEXT_MAX]) {
     const char *of = pto_step_compute_of(step, options);
     if (step->compute_s <= 0 || (!of && options->compute_scale == 0))
-        return;
+        return NULL;
     if (options->compute_scale > 0)
-        pto_print_head(stream, "compute", "%g times the workload's%s%s", options->compute_scale,
-                       of ? ", which is for " : "", of ? of : "");
+        snprintf(text, PTO_STEP_COMPUTE_TEXT_MAX, "%g times the workload's%s%s", options->compute_scale,
+                 of ? ", which is for " : "", of ? of : "");
     else
-        pto_print_head(stream, "compute", "the workload's, for %s (--compute-scale)", of);
+        snprintf(text, PTO_STEP_COMPUTE_TEXT_MAX, "the workload's, for %s", of);
+    return text;
+}
+
+void pto_print_computation(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options,
+                           const char *advice) {
+    char text[PTO_STEP_COMPUTE_TEXT_MAX];
+    if (pto_step_compute_text(step, options, text))
+        pto_print_head(stream, "compute", "%s%s", text, options->compute_scale > 0 ? "" : advice);
+}
+
+void pto_print_json_computation(FILE *stream, const pto_step_prediction_t *step,
+                                const pto_options_t *options) {
+    const char *of = pto_step_compute_of(step, options);
+    fprintf(stream, ", \"compute_s\": %.9g, \"compute_scale\": %.9g, \"compute_of\": ", step->compute_s,
+            options->compute_scale > 0 ? options->compute_scale : 1);
+    if (of)
+        pto_print_json_string(stream, of);
+    else
+        fputs("null", stream);
 }
 
 static void print_header(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options) {
@@ -342,7 +361,7 @@ static void print_header(FILE *stream, const pto_step_prediction_t *step, const 
         fprintf(stream, "%s%s %lld", d == 0 ? "# grid       " : " x ", workload->dim[d].name,
                 (long long)workload->dim[d].size);
     fputs(workload->dim_count > 0 ? "\n" : "", stream);
-    print_computation(stream, step, options);
+    pto_print_computation(stream, step, options, " (--compute-scale)");
 }
 
 static void print_marks(FILE *stream, const pto_step_prediction_t *step) {

@@ -22,6 +22,17 @@ void pto_print_step_simulations(FILE *stream, const pto_step_prediction_t *step,
 /* The machine that the workload names, whose GPUs its computation is for, where --machine names another. */
 const char *pto_step_compute_of(const pto_step_prediction_t *step, const pto_options_t *options);
 
+/* Whose computation the step has, which does not follow from the machine; NULL: that of the workload for this
+ * machine. */
+enum { PTO_STEP_COMPUTE_TEXT_MAX = 320 };
+const char *pto_step_compute_text(const pto_step_prediction_t *step, const pto_options_t *options,
+                                  char text[PTO_STEP_COMPUTE_TEXT_MAX]);
+/* The same for people, with advice on how to change it, if there is something to say; and for programs. */
+void pto_print_computation(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options,
+                           const char *advice);
+void pto_print_json_computation(FILE *stream, const pto_step_prediction_t *step,
+                                const pto_options_t *options);
+
 /* The cheapest prediction of a call. */
 const pto_prediction_t *pto_step_best(const pto_step_prediction_t *step, int call,
                                       const pto_strategy_t **strategy);

@@ -150,6 +150,17 @@ static pto_status_t print_panels(pto_report_t *report, arguments_t *arguments, p
     return print_scenario(report, arguments, err);
 }
 
+static void print_step(FILE *stream, const arguments_t *arguments) {
+    char of[PTO_STEP_COMPUTE_TEXT_MAX], note[PTO_STEP_COMPUTE_TEXT_MAX + 32];
+    pto_report_step_total(stream, arguments->step);
+    if (!pto_step_compute_text(arguments->step, &arguments->shared, of))
+        return;
+    snprintf(note, sizeof note, "Computation: %s.", of);
+    fputs(",\n\"notes\":[", stream);
+    pto_print_json_string(stream, note);
+    fputc(']', stream);
+}
+
 static pto_status_t print_data(arguments_t *arguments, FILE *stream, pto_error_t *err) {
     pto_report_t report = {.stream = stream, .machine = arguments->shared.machine};
     print_question(stream, arguments);
@@ -160,7 +171,7 @@ static pto_status_t print_data(arguments_t *arguments, FILE *stream, pto_error_t
     if (arguments->collectives)
         pto_report_fitted(stream, report.machine, arguments->collectives);
     if (arguments->step)
-        pto_report_step_total(stream, arguments->step);
+        print_step(stream, arguments);
     fputs(",\n\"panels\":[", stream);
     pto_status_t status = print_panels(&report, arguments, err);
     fputs("]", stream);

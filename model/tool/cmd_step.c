@@ -62,10 +62,10 @@ static const char usage[] =
     "\n"
     "csv: one row per call and strategy, then the totals of the step per strategy, with `cheapest` for the\n"
     "cheapest mix: `call,along,communicators,nodes,gpus_per_node,bytes,times,strategy,algorithm,\n"
-    "seconds,low_s,high_s,picked,unpriced,not_priced,extrapolated_from,model,what_if` (docs/formats.md). "
-    "The\n"
-    "calls `communication`, `exposed` and `step` are the totals. Names that begin with `simulated` are of a\n"
-    "simulation, all repetitions of a call together.\n";
+    "seconds,low_s,high_s,picked,unpriced,not_priced,extrapolated_from,model,what_if,\n"
+    "compute_of,compute_scale` (docs/formats.md). The calls `communication`, `exposed` and `step` are\n"
+    "the totals. Names that begin with `simulated` are of a simulation, all repetitions of a call\n"
+    "together.\n";
 
 /* First, because the options shared by all commands are applied to it. */
 typedef struct {
@@ -115,6 +115,15 @@ typedef struct {
 
 /* --- csv ------------------------------------------------------------------------------------------------ */
 
+/* What the machine and the computation of the step are. */
+static void print_csv_end(const pto_step_prediction_t *step, const pto_options_t *options) {
+    const char *of = pto_step_compute_of(step, options);
+    pto_print_csv_changes(stdout, options->machine);
+    putchar(',');
+    pto_print_csv_text(stdout, of ? of : "");
+    printf(",%.9g\n", options->compute_scale > 0 ? options->compute_scale : 1);
+}
+
 /* A call by a strategy; `picked` is the one that the mix takes. */
 static void print_csv_route(const pto_step_prediction_t *step, const pto_options_t *options, int i, int s) {
     const pto_workload_call_t *call = &step->workload->call[i];
@@ -138,8 +147,7 @@ static void print_csv_route(const pto_step_prediction_t *step, const pto_options
                pto_if(has_interval, pto_number("high_s", prediction->price.high_s)),
                pto_truth("picked", s == step->call[i].best), pto_text("unpriced", unsure),
                pto_unpriced("not_priced", &caveats), pto_extrapolated(&caveats));
-    pto_print_csv_changes(stdout, options->machine);
-    putchar('\n');
+    print_csv_end(step, options);
 }
 
 /* A time that is not of one call once. */
@@ -151,8 +159,8 @@ typedef struct {
     double seconds, low_s, high_s;
 } csv_time_t;
 
-static void print_csv_time(const pto_options_t *options, const csv_time_t *time,
-                           const pto_caveats_t *caveats) {
+static void print_csv_time(const pto_step_prediction_t *step, const pto_options_t *options,
+                           const csv_time_t *time, const pto_caveats_t *caveats) {
     fputs(time->kind, stdout);
     pto_print_csv_text(stdout, time->name);
     printf(",,,,,,,%s,,", time->strategy ? time->strategy->name : "cheapest");
@@ -160,8 +168,7 @@ static void print_csv_time(const pto_options_t *options, const csv_time_t *time,
                pto_if(time->has_interval, pto_number("low_s", time->low_s)),
                pto_if(time->has_interval, pto_number("high_s", time->high_s)), pto_text("picked", NULL),
                pto_text("unpriced", NULL), pto_unpriced("not_priced", caveats), pto_extrapolated(caveats));
-    pto_print_csv_changes(stdout, options->machine);
-    putchar('\n');
+    print_csv_end(step, options);
 }
 
 static void print_csv_total(const pto_step_prediction_t *step, const pto_step_route_t *route,
@@ -177,7 +184,7 @@ static void print_csv_total(const pto_step_prediction_t *step, const pto_step_ro
     if (route->applicable)
         pto_step_caveats_add(step, route->strategy, &caveats);
     for (size_t i = 0; i < sizeof total / sizeof *total; i++)
-        print_csv_time(options, &total[i], &caveats);
+        print_csv_time(step, options, &total[i], &caveats);
 }
 
 /* The times of a simulation are those of all repetitions. */
@@ -194,7 +201,7 @@ static void print_csv_simulation(const pto_step_prediction_t *step, const pto_op
         pto_caveats_add(&caveats, prediction);
         time.name = pto_workload_call_name(&step->workload->call[i]);
         time.seconds = simulation->call_s[i];
-        print_csv_time(options, &time, &caveats);
+        print_csv_time(step, options, &time, &caveats);
     }
     pto_step_caveats_add(step, strategy, &all);
     const struct {
@@ -206,14 +213,14 @@ static void print_csv_simulation(const pto_step_prediction_t *step, const pto_op
     for (size_t i = 0; i < sizeof total / sizeof *total; i++) {
         time.name = total[i].name;
         time.seconds = total[i].seconds;
-        print_csv_time(options, &time, &all);
+        print_csv_time(step, options, &time, &all);
     }
 }
 
 static void print_csv(const pto_step_prediction_t *step, const pto_options_t *options,
                       const simulations_t *simulations) {
     printf("call,along,communicators,nodes,gpus_per_node,bytes,times,strategy,algorithm,seconds,low_s,high_s,"
-           "picked,unpriced,not_priced,extrapolated_from,model,what_if\n");
+           "picked,unpriced,not_priced,extrapolated_from,model,what_if,compute_of,compute_scale\n");
     for (int i = 0; i < step->workload->call_count; i++)
         for (int s = 0; s < step->call[i].predictions.strategy_count; s++)
             print_csv_route(step, options, i, s);
@@ -313,7 +320,6 @@ static void print_json_simulation(const pto_step_prediction_t *step, const pto_s
 
 static void print_json(const pto_step_prediction_t *step, const pto_options_t *options,
                        const simulations_t *simulations) {
-    const char *of = pto_step_compute_of(step, options);
     pto_caveats_t caveats = {.count = 0};
     pto_print_json_start(stdout, options->machine);
     printf(", \"workload\": ");
@@ -321,11 +327,8 @@ static void print_json(const pto_step_prediction_t *step, const pto_options_t *o
     pto_print_json_layout(stdout, &step->workload->layout, true);
     pto_step_caveats_add_all(step, &caveats);
     PTO_MORE(stdout, pto_unpriced("not_priced", &caveats));
-    printf(", \"compute_s\": %.9g, \"compute_scale\": %.9g, \"compute_of\": ", step->compute_s,
-           options->compute_scale > 0 ? options->compute_scale : 1);
-    if (of)
-        pto_print_json_string(stdout, of);
-    printf(of ? ", \"calls\": [" : "null, \"calls\": [");
+    pto_print_json_computation(stdout, step, options);
+    printf(", \"calls\": [");
     for (int i = 0; i < step->workload->call_count; i++)
         print_json_call(step, i);
     printf("\n], \"totals\": [");

@@ -192,6 +192,7 @@ static void print_header(const pto_outcome_t *as_it_is) {
     pto_print_machine(stdout, machine);
     pto_print_changes(stdout, machine);
     pto_print_layout(stdout, &as_it_is->workload.layout);
+    pto_print_computation(stdout, &as_it_is->step, &as_it_is->options, "");
 }
 
 static void print_heading(const pto_outcome_t *as_it_is, bool costs, const shown_t *shown) {
@@ -335,8 +336,10 @@ static void print_outcome(const pto_outcome_t *own, const char *reason, pto_form
 }
 
 static void print_csv(const pto_outcome_t *outcome, int count) {
+    const char *of =
+        outcome[0].of_workload ? pto_step_compute_of(&outcome[0].step, &outcome[0].options) : NULL;
     printf("upgrade,seconds,communication_s,exposed_s,saved_s,cost,saved_s_per_cost,reason,not_priced,"
-           "extrapolated_from,model,what_if\n");
+           "extrapolated_from,model,what_if,compute_of\n");
     for (int i = 0; i < count; i++) {
         char left_out[PTO_ERROR_MESSAGE_MAX];
         print_outcome(&outcome[i], i == 0 ? pto_outcome_left_out(&outcome[i], left_out) : outcome[i].reason,
@@ -345,6 +348,8 @@ static void print_csv(const pto_outcome_t *outcome, int count) {
             pto_print_csv_changes(stdout, outcome[i].options.machine);
         else
             putchar(',');
+        putchar(',');
+        pto_print_csv_text(stdout, of ? of : "");
         putchar('\n');
     }
 }
@@ -359,6 +364,7 @@ static void print_json(const pto_outcome_t *outcome, int count) {
         pto_print_json_layout(stdout, &outcome[0].workload.layout, true);
         add_all_caveats(&outcome[0], &caveats);
         PTO_MORE(stdout, pto_unpriced("not_priced", &caveats));
+        pto_print_json_computation(stdout, &outcome[0].step, &outcome[0].options);
     } else {
         pto_print_json_question(stdout, &outcome[0].predictions);
     }
