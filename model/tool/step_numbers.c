@@ -166,8 +166,8 @@ static void write_gradients(FILE *stream, const pto_step_numbers_t *numbers, dou
 
 pto_status_t pto_step_numbers_workload(const pto_step_numbers_t *numbers, pto_workload_t *workload,
                                        pto_error_t *err) {
-    const double microbatches = (double)(numbers->batch / numbers->microbatch);
-    const double all_s = compute_s(numbers), last_s = numbers->dp > 1 ? all_s / microbatches / 2 : 0;
+    const int64_t microbatches = numbers->batch / numbers->microbatch;
+    const double all_s = compute_s(numbers), last_s = numbers->dp > 1 ? all_s / (double)microbatches / 2 : 0;
     char *text = NULL;
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);

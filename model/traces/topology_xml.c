@@ -103,7 +103,7 @@ static int find_object(const import_t *import, const char *word) {
 enum { MATRIX_MAX = 2 * PTO_TREE_GPUS_MAX };
 
 /* The role of the row's or column's object: that of the device which has it. */
-static int role_of(const import_t *import, int element, int *number) {
+static pto_tree_role_t role_of(const import_t *import, int element, int *number) {
     for (; element >= 0; element = import->tree.place[element].parent) {
         const pto_tree_place_t *place = &import->tree.place[element];
         *number = place->number;
@@ -117,8 +117,8 @@ static int role_of(const import_t *import, int element, int *number) {
 
 static void keep_value(import_t *import, const int *object, int64_t index, int64_t count, double gb_per_s) {
     int from = -1, to = -1;
-    const int from_role = role_of(import, object[index / count], &from);
-    const int to_role = role_of(import, object[index % count], &to);
+    const pto_tree_role_t from_role = role_of(import, object[index / count], &from);
+    const pto_tree_role_t to_role = role_of(import, object[index % count], &to);
     if (from_role != PTO_TREE_GPU || index / count == index % count || gb_per_s <= 0)
         return;
     if (to_role == PTO_TREE_GPU)

@@ -21,10 +21,10 @@ static inline bool pto_array_resize(void *array, size_t count, size_t item_size)
     memcpy(&items, array, sizeof items);
     if (count > SIZE_MAX / item_size)
         return false;
-    items = realloc(items, count * item_size);
-    if (items)
-        memcpy(array, &items, sizeof items);
-    return items != NULL;
+    void *grown = realloc(items, count * item_size);
+    if (grown)
+        memcpy(array, &grown, sizeof grown);
+    return grown != NULL;
 }
 
 static inline bool pto_array_reserve(void *array, size_t *capacity, size_t wanted, size_t item_size) {
