@@ -178,7 +178,7 @@ pto_status_t pto_step_numbers_workload(const pto_step_numbers_t *numbers, pto_wo
     fprintf(stream, "  - {call: microbatches, compute: %.9g s}\n", all_s - last_s);
     if (numbers->pp > 1)
         fprintf(stream, "  - {call: bubble, compute: %.9g s}\n",
-                all_s * (double)(numbers->pp - 1) / microbatches);
+                all_s * (double)(numbers->pp - 1) / (double)microbatches);
     write_gradients(stream, numbers, last_s);
     pto_status_t status = fclose(stream) == 0
                               ? pto_workload_parse(text, size, "the step's numbers", workload, err)

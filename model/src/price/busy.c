@@ -113,5 +113,5 @@ int64_t pto_busy_list(const pto_pricing_t *pricing, int64_t chunk, pto_busy_t *b
 void pto_busy_fini(pto_busy_t *busy) {
     free(busy->part);
     free(busy->actor);
-    *busy = (pto_busy_t){NULL};
+    *busy = (pto_busy_t){.part = NULL};
 }
