@@ -24,6 +24,7 @@ static inline bool pto_array_resize(void *array, size_t count, size_t item_size)
     void *grown = realloc(items, count * item_size);
     if (grown)
         memcpy(array, &grown, sizeof grown);
+    /* cppcheck-suppress memleak; `array` holds it */
     return grown != NULL;
 }
 
