@@ -20,6 +20,14 @@ needs() {
     done
 }
 
+# Skipped where Open MPI is not 4.1, or cannot count its messages.
+needs_monitoring() {
+    if ! ompi_info --version | grep -q 'v4\.1' || ! ompi_info | grep -q 'pml: monitoring'; then
+        echo "$test_name: skipped: not Open MPI 4.1 with pml_monitoring"
+        exit 77
+    fi
+}
+
 # built FILE...: it fails where one is not built.
 built() {
     local file

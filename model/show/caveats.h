@@ -28,7 +28,7 @@ void pto_caveats_add_all(pto_caveats_t *caveats, const pto_predictions_t *predic
 /* "4 GPUs on 1 node", what a price was extrapolated from; false: it was not. */
 bool pto_extrapolated_text(const pto_price_t *price, char text[PTO_EXTRAPOLATED_MAX]);
 
-/* Whether a key stands for an MPI library that nothing describes. */
+/* Whether a key of `not_priced` stands for an unknown MPI library. */
 bool pto_is_library_key(const char *key);
 
 /* Notes on the keys; nothing if there are none. */

@@ -14,7 +14,7 @@ typedef struct {
     const char *source;
     int64_t links;          /* of a device */
     int64_t per_peer;       /* in a mesh; 0: as many as there are */
-    int64_t mesh_gpus_most; /* so many GPUs of a node are sold without a switch */
+    int64_t mesh_gpus_most; /* nodes of up to this many GPUs have no switch by default */
 } pto_sold_link_t;
 
 /* The names of links; NULL behind the last one. */

@@ -11,7 +11,7 @@
  * blank. Other characters stand for themselves. */
 enum { DIGITS = 1, WORD = 2 };
 
-/* WORD of a letter, DIGITS of what words and numbers have besides, 0 of what stands for itself. */
+/* WORD for a letter, DIGITS for a digit and for what joins words and numbers, 0 for any other character. */
 static int part_of(char c) {
     if (c >= '0' && c <= '9')
         return DIGITS;

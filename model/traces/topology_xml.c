@@ -42,7 +42,7 @@ static pto_status_t fail(const import_t *import, int element, const char *what, 
                             import->xml.element[element].line, 1, "%s%.40s", what, text);
 }
 
-/* Of names in a file, what can stand in a comment. */
+/* Copies the characters of a name that a comment may hold. */
 static void copy_word(const char *from, char *to, size_t size) {
     size_t length = 0;
     for (; *from && length + 1 < size; from++)

@@ -6,13 +6,10 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
 needs mpirun ompi_info
+needs_monitoring
 program=$build/tests/test_export
 portolan=$build/portolan
 built "$program" "$portolan"
-if ! ompi_info --version | grep -q 'v4\.1' || ! ompi_info | grep -q 'pml: monitoring'; then
-    echo "$test_name: skipped: not Open MPI 4.1 with pml_monitoring"
-    exit 77
-fi
 machine=lassen-spectrum-refit
 calls=10
 rules=$work/rules.conf

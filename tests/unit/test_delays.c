@@ -68,7 +68,8 @@ static void print_wrong(const made_job_t *job, uint64_t seed, const pto_delays_t
     }
 }
 
-/* Jobs of a fault from a seed on, of so many processes (0: of any number); how many were wrong. */
+/* Runs `count` made jobs with consecutive seeds, of `procs` processes (0: of any number). Returns how many
+ * were judged wrongly. */
 static int run_jobs(made_fault_t fault, uint64_t seed, int count, int procs) {
     int wrong = 0;
     for (int done = 0; done < count; seed++) {
@@ -112,7 +113,7 @@ static void faults_of_four_processes_are_named_and_nothing_else(void **state) {
         assert_int_equal(run_jobs((made_fault_t)fault, 6000, 6, 4), 0);
 }
 
-/* A job of so many steps; of a healthy one, nothing is named. */
+/* What is found in a healthy job of `steps` steps; asserts that nothing is named. */
 static pto_delays_t find_in_healthy(int steps) {
     made_job_t job;
     pto_recording_t trace;

@@ -269,7 +269,7 @@ static void a_long_line_and_a_missing_file_switch_it_off_too(void **state) {
     snprintf(pipe, sizeof pipe, "%s.pipe", path);
     assert_int_equal(mkfifo(pipe, 0600), 0);
     setenv("NCCL_TUNER_CONFIG_FILE", pipe, 1);
-    assert_null(begin("", 2, 1)); /* at once, though nobody writes */
+    assert_null(begin("", 2, 1)); /* does not wait for a writer */
     assert_non_null(strstr(logged, "is not a regular file"));
     unlink(pipe);
     setenv("NCCL_TUNER_CONFIG_FILE", "/no\033[2Jfile\n", 1);
