@@ -2,8 +2,10 @@
  * a signal handler too. So the text is made here, without the C library's streams or memory. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -278,8 +280,13 @@ static void write_heading(const table_t *table, bool complete) {
 
 /* --- one process alone ---------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t is_written;
+enum { TO_WRITE, IS_WRITING, IS_WRITTEN };
+static atomic_int written;
 static pid_t process; /* not its children */
+static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGILL,  SIGABRT,
+                              SIGBUS, SIGFPE, SIGSEGV, SIGTERM, SIGXCPU};
+enum { SIGNALS = sizeof signals / sizeof *signals };
+static struct sigaction before[SIGNALS];
 
 /* Without the C library, as this may be a signal handler. */
 static void say_unwritten(char path[PATH_ROOM]) {
@@ -290,12 +297,9 @@ static void say_unwritten(char path[PATH_ROOM]) {
         return;
 }
 
-void prof_write_own(void) {
+static void write_tables(void) {
     char path[PATH_ROOM];
     own_t own = {prof.cell, prof.cell_capacity};
-    if (is_written || prof.origin == 0 || getpid() != process)
-        return;
-    is_written = 1;
     find_tick();
     for (int i = 0; i < TABLES; i++) {
         make_path(path, &tables[i], true);
@@ -309,10 +313,25 @@ void prof_write_own(void) {
     }
 }
 
-static const int signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGILL,  SIGABRT,
-                              SIGBUS, SIGFPE, SIGSEGV, SIGTERM, SIGXCPU};
-enum { SIGNALS = sizeof signals / sizeof *signals };
-static struct sigaction before[SIGNALS];
+/* Once, and whole: when one process of a job exits, mpirun sends SIGTERM to the others, which may be writing.
+ * What comes meanwhile waits, here in the thread that writes and below in any other. */
+void prof_write_own(void) {
+    int state = TO_WRITE;
+    sigset_t ending, kept;
+    if (prof.origin == 0 || getpid() != process)
+        return;
+    sigemptyset(&ending);
+    for (int i = 0; i < SIGNALS; i++)
+        sigaddset(&ending, signals[i]);
+    pthread_sigmask(SIG_BLOCK, &ending, &kept);
+    if (atomic_compare_exchange_strong(&written, &state, IS_WRITING)) {
+        write_tables();
+        written = IS_WRITTEN;
+    }
+    while (written == IS_WRITING)
+        poll(NULL, 0, 10);
+    pthread_sigmask(SIG_SETMASK, &kept, NULL);
+}
 
 /* Then what would have happened anyway. */
 static void on_signal(int number) {
@@ -419,5 +438,5 @@ void prof_write_all(void) {
         write_table(&tables[i], &own);
     PMPI_Comm_free(&relay);
     free((void *)own.cell);
-    is_written = 1;
+    written = IS_WRITTEN;
 }

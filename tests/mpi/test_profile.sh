@@ -142,8 +142,9 @@ check "that of a file, too" has 'cannot write /nonexistent/.u001b.31mtraffic.csv
 
 # --- programs that die
 
+# mpirun would kill the others a second later, when a busy machine may not have let them write.
+export OMPI_MCA_odls_base_sigkill_timeout=60
 dies() { rm -f "$work"/*.csv && fails profiled 3 "$program" ends "$1"; }
-# Those that mpirun kills may not get to write.
 left() { # RANKS
     local rank
     for rank in "$@"; do
@@ -154,6 +155,25 @@ for how in signal abort error; do
     check "a program ends by $how" dies $how
     check "and its process leaves its counts" left 2
 done
+# While it exits, and writes into a pipe that nobody reads yet, the program gets the signals that mpirun and a terminal send.
+ends_while_it_writes() {
+    local pid mask=0
+    rm -f "$work"/*.csv
+    mkfifo "$work/traffic.0.csv"
+    LD_PRELOAD=$library "$program" ends exit >"$work/stdout" 2>"$work/stderr" &
+    pid=$!
+    for _ in {1..300}; do
+        mask=$(sed -n 's/^SigBlk:\s*/0x/p' "/proc/$pid/status")
+        ((mask >> 14 & 1)) && break
+        sleep 0.1
+    done
+    kill -TERM $pid
+    kill -HUP $pid
+    timeout 30 cat "$work/traffic.0.csv" >"$work/piped.csv"
+    fails wait $pid || return
+    grep -q '^0,0,cpu,unknown,message,MPI_Sendrecv,1,100,' "$work/piped.csv" && grep -q '^0,MPI_Sendrecv,' "$work/times.0.csv"
+}
+check "a program gets signals while it writes its counts, which are whole" ends_while_it_writes
 check "a program exits without MPI_Finalize" dies exit
 check "and all processes leave their counts" left 0 1 2
 joined() {
