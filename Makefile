@@ -39,18 +39,20 @@ DEPS_LIBDIR := $(DEPS)/usr/lib/$(if $(DEPS),$(shell $(CC) -print-multiarch 2>/de
 DEPS_LDFLAGS := $(if $(DEPS),-L$(DEPS_LIBDIR) -Wl$(comma)-rpath$(comma)$(DEPS_LIBDIR))
 
 # Each component sees only its own headers and those of the components that it may depend on.
-LIB_INCLUDES := -Imodel/include -Imodel/src
+# What is installed is in include; what our own programs and tests use besides is in internal.
+MODEL_INCLUDES := -Imodel/include -Imodel/internal
+LIB_INCLUDES := $(MODEL_INCLUDES) -Imodel/src
 # The rooms of the tool: what every program's command line shares, tables and plots, exports, the report, the commands.
 ROOMS := command_line show export report tool
-EXEC_INCLUDES := -Imodel/include -Imodel/src -Iimpl/include -Iimpl -Iimpl/mpi
-TEST_INCLUDES := $(LIB_INCLUDES) -Imodel -Imodel/tool -Iimpl/include -Iimpl -Iimpl/mpi -Ivalidate -Iparallel -Ipreload -Iprofile -Idropin -Inccl_dropin -Ituner -Itests \
+EXEC_INCLUDES := $(LIB_INCLUDES) -Iimpl/include -Iimpl/internal -Iimpl -Iimpl/mpi
+TEST_INCLUDES := $(EXEC_INCLUDES) -Imodel -Imodel/tool -Ivalidate -Iparallel -Ipreload -Iprofile -Idropin -Inccl_dropin -Ituner -Itests \
 	-Imodel/traces -isystem $(PLAIN)/gen
 includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algorithms/% model/fit/% model/scotch/%,$(1)),$(LIB_INCLUDES), \
 	$(if $(filter $(ROOMS:%=model/%/%),$(1)),$(LIB_INCLUDES) -Imodel -Ituner, \
 	$(if $(filter model/traces/%,$(1)),$(LIB_INCLUDES) -Imodel/traces -isystem $(PLAIN)/gen, \
 	$(if $(filter impl/% docs/examples/%,$(1)),$(EXEC_INCLUDES), \
-	$(if $(filter profile/% preload/%,$(1)),-Imodel/include -Imodel/src -Ipreload -Iprofile, \
-	$(if $(filter dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel -Ipreload -Idropin,$(if $(filter nccl_dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel -Inccl_dropin,$(if $(filter tuner/%,$(1)),-Imodel/include -Ituner, \
+	$(if $(filter profile/% preload/%,$(1)),$(LIB_INCLUDES) -Ipreload -Iprofile, \
+	$(if $(filter dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel -Ipreload -Idropin,$(if $(filter nccl_dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel -Inccl_dropin,$(if $(filter tuner/%,$(1)),$(MODEL_INCLUDES) -Ituner, \
 	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel -Iparallel,$(TEST_INCLUDES)))))))))))
 # The installation folder is not compiled in: the program finds its data relative to its own path.
 DEFINES := -D_POSIX_C_SOURCE=200809L
@@ -111,8 +113,6 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 MPI_BENCH_SRC := $(wildcard tests/bench/bench_exec.c tests/bench/bench_create.c tests/bench/bench_profile.c \
 	tests/bench/bench_dropin.c tests/bench/bench_agree.c tests/bench/bench_first_call.c tests/bench/one_of_many.c)
 BENCH_SRC := $(filter-out $(MPI_BENCH_SRC),$(wildcard tests/bench/bench_*.c))
-# recording.h belongs to libportolan-traces, which is not installed.
-INSTALLED_HEADERS := $(filter-out %/recording.h,$(wildcard model/include/portolan/*.h))
 
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
 EXEC_CASE_SRC := $(wildcard tests/mpi/exec_*.c)
@@ -128,8 +128,8 @@ MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL
 PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(TRACES_SRC) $(SCOTCH_SRC) $(TUNER_SRC) $(METER_SRC) $(PROGRAM_SRC) $(IMPL_SRC) $(NCCL_DROPIN_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
 	$(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(CLUSTER_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
-FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/src/*/*.h model/include/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
-	impl/*.h impl/mpi/*.h impl/*.cu impl/*.cuh impl/include/portolan/*.h validate/*.h parallel/*.h profile/*.h preload/*.h dropin/*.h nccl_dropin/*.h tuner/*.h)
+FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/src/*/*.h model/include/portolan/*.h model/internal/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
+	impl/*.h impl/mpi/*.h impl/*.cu impl/*.cuh impl/*/portolan/*.h validate/*.h parallel/*.h profile/*.h preload/*.h dropin/*.h nccl_dropin/*.h tuner/*.h)
 
 object = $(patsubst %.c,$(PLAIN)/obj/%.o,$(filter $(PLAIN_SRC),$(1))) $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(PLAIN_SRC),$(1)))
 LIB := $(BUILD)/libportolan.a
@@ -196,7 +196,7 @@ OPENMP := $(shell echo 'int main(void) { return 0; }' | $(CC) -fopenmp -xc - -o 
 $(call object,$(wildcard model/src/price/*.c model/src/plan/*.c)): CFLAGS := $(CFLAGS:-O2=-O3)
 $(call object,validate/reference.c validate/stencil2d.c model/src/decide/simulate_all.c): ALL_CFLAGS += $(if $(OPENMP),$(OPENMP),-Wno-unknown-pragmas)
 
-NVCC_FLAGS = -std=c++17 -O3 -Imodel/include -Iimpl/include -Iimpl \
+NVCC_FLAGS = -std=c++17 -O3 $(MODEL_INCLUDES) -Iimpl/include -Iimpl/internal -Iimpl \
 	$(CUDA_GENCODE) -Xcompiler -Wall,-Wextra,-fPIC,$(VISIBILITY)
 
 # --- build ---------------------------------------------------------------------------------------------------
@@ -716,7 +716,7 @@ lint: $(CHAKRA_C) ## clang-tidy and cppcheck; both must be clean. tools/closes.p
 		-Xclang -analyzer-config -Xclang max-nodes=$(LINT_NODES) 2>/dev/null && \
 		cppcheck --quiet --std=c11 --enable=warning$(comma)performance$(comma)portability --inline-suppr \
 		--suppress=internalAstError \
-		--error-exitcode=1 -Imodel/include -Imodel/src -Imodel -Imodel/tool -Ipreload -Iprofile -Idropin "$$1"' $(LINTED)
+		--error-exitcode=1 $(LIB_INCLUDES) -Imodel -Imodel/tool -Ipreload -Iprofile -Idropin "$$1"' $(LINTED)
 
 # --- install, clean, help ------------------------------------------------------------------------------------
 
@@ -733,7 +733,7 @@ PROGRAMS := $(TOOL) $(MPI_PROGRAMS)
 ARCHIVES := $(LIB) $(KERNEL_LIB) $(EXEC_LIB)
 SHARED_LIBRARIES := $(SHARED) $(FIT_SHARED) $(EXEC_SHARED)
 PC_FILES := portolan.pc $(if $(KERNEL_LIB),portolan-exec.pc) $(if $(EXEC_LIB),portolan-exec-mpi.pc)
-HEADERS := $(INSTALLED_HEADERS) $(filter-out $(if $(EXEC_LIB),,%/exec_mpi.h),$(wildcard impl/include/portolan/*.h))
+HEADERS := $(wildcard model/include/portolan/*.h) $(filter-out $(if $(EXEC_LIB),,%/exec_mpi.h),$(wildcard impl/include/portolan/*.h))
 # With options from the tables; and those of libraries, in sections 3 and 7.
 MAN_PAGES := $(wildcard docs/man/*.1)
 LIBRARY_PAGES := $(wildcard docs/man/*.[37])

@@ -9,6 +9,7 @@
 #include "portolan/kernel.h"
 #include "portolan/lines.h"
 #include "portolan/nccl.h"
+#include "portolan/policy.h"
 #include "program.h"
 #include "shm.h"
 #include "vector.h"

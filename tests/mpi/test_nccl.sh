@@ -39,7 +39,7 @@ check "and it says why" has "does not apply here: NCCL is not installed, or not 
 nvcc=$(command -v nvcc || true)
 for folder in ${nvcc:+"$(dirname "$nvcc")/../include"} /usr/include /usr/local/cuda/include; do
     [ -e "$folder/nccl.h" ] && [ -e "$folder/cuda_runtime.h" ] || continue
-    check "our declarations are those of $folder/nccl.h" cc -std=c11 -Wall -Werror -fsyntax-only -Iimpl -Iimpl/include -Imodel/include \
+    check "our declarations are those of $folder/nccl.h" cc -std=c11 -Wall -Werror -fsyntax-only -Iimpl -Iimpl/include -Iimpl/internal -Imodel/include \
         -isystem "$folder" tests/mpi/check_nccl_abi.c
     break
 done

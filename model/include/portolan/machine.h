@@ -14,9 +14,19 @@
 
 #include "portolan/api.h"
 #include "portolan/status.h"
-#include "portolan/units.h"
 
 PTO_API_BEGIN
+
+/* What a number measures. */
+typedef enum {
+    PTO_UNIT_NONE,
+    PTO_UNIT_S,
+    PTO_UNIT_S_PER_BYTE,
+    PTO_UNIT_BYTES,
+    PTO_UNIT_W,
+    PTO_UNIT_RATIO,
+    PTO_UNIT_COUNT
+} pto_unit_t;
 
 /* The distance between two processes (or a process and a GPU), nearest first. */
 typedef enum {

@@ -16,7 +16,6 @@
 #include "portolan/api.h"
 #include "portolan/layout.h"
 #include "portolan/machine.h"
-#include "portolan/policy.h"
 #include "portolan/scenario.h"
 #include "portolan/status.h"
 
@@ -296,10 +295,25 @@ typedef enum {
  * An either node leaves a choice open until the plan runs. Its first branch is lane 0, for all. Lane 1 + k -
  * from, for k in [from, to), is what member k and member 0 of the node's group do together: either the second
  * branch (A) or the third (B). In each run the node's policy, which member 0 runs, chooses for every k
- * (policy.h). A stage marked `once` does not depend on k: the first lane that takes its branch passes it, and
- * the others continue after it. A flag that A or B uses is used nowhere else. The choice itself orders
- * nothing. */
+ * (pto_policy_kind_t). A stage marked `once` does not depend on k: the first lane that takes its branch
+ * passes it, and the others continue after it. A flag that A or B uses is used nowhere else. The choice
+ * itself orders nothing. */
 enum { PTO_LANES_MAX = 64 }; /* of one node */
+
+/* How member 0 of an either node chooses between A and B for each other member, in every run.
+ *
+ * PTO_POLICY_DOUBLING chooses within a run (Faraji's thesis, section 5.3.2, phases 1 and 2): of the first two
+ * members that arrive, one takes B and the other A. Whenever a member completes, by way of m, the next d <= 0
+ * ? 1 : 2^d members that arrive take m too, where d is by how many more members have completed by m than by
+ * the other way. A single member takes A. Nothing is sent again (docs/decisions/0015).
+ *
+ * PTO_POLICY_LEARNING chooses between runs: the last h members take B, where h is the number whose last runs
+ * were the fastest, by their median. It first tries every h, and later from time to time a near one. */
+typedef enum { PTO_POLICY_DOUBLING, PTO_POLICY_LEARNING, PTO_POLICY_COUNT } pto_policy_kind_t;
+
+const char *pto_policy_name(pto_policy_kind_t kind);
+
+enum { PTO_POLICY_MEMBERS_MAX = 63 };
 
 /* Which code runs a collective. `check` walks the stages of the node in every case. `price` and `simulate` do
  * so too, except for NCCL, whose cost is in the machine file (`nccl`). */

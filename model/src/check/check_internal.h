@@ -6,6 +6,7 @@
 #include "check/clocks.h"
 #include "check/memory.h"
 #include "portolan/check.h"
+#include "portolan/policy.h"
 
 /* A byte range of one rank's buffer that a step uses. */
 typedef struct {

@@ -1,5 +1,6 @@
 /* Walking a plan: its stages in one order, and which of them wait for which at a rank. */
 #include "plan/plan_internal.h"
+#include "portolan/policy.h"
 
 /* --- the walk ------------------------------------------------------------------------------------------- */
 

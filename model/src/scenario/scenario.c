@@ -2,6 +2,7 @@
  * binds them to a machine. */
 #include "portolan/scenario.h"
 #include "base/names.h"
+#include "portolan/units.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -31,6 +31,7 @@
 #include <assert.h>
 
 #include "base/hash.h"
+#include "portolan/policy.h"
 #include "portolan/simulate.h"
 #include "simulate/events.h"
 #include "simulate/ranks.h"

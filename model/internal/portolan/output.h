@@ -8,7 +8,7 @@
 #include "portolan/api.h"
 #include "portolan/status.h"
 
-PTO_API_BEGIN
+PTO_C_BEGIN
 
 typedef struct pto_output pto_output_t;
 
@@ -42,6 +42,6 @@ pto_status_t pto_output_close(pto_output_t *output, bool keep, pto_error_t *err)
  * signal that ends the program: async-signal-safe. */
 void pto_output_unlink_unfinished(void);
 
-PTO_API_END
+PTO_C_END
 
 #endif

@@ -10,7 +10,7 @@
 #include "portolan/device.h"
 #include "portolan/machine.h"
 
-PTO_API_BEGIN
+PTO_C_BEGIN
 
 enum { PTO_GPU_TEXT_MAX = 256, PTO_GPU_BUS_MAX = 32 };
 
@@ -99,6 +99,6 @@ struct pto_device_bench {
                             pto_error_t *err);
 };
 
-PTO_API_END
+PTO_C_END
 
 #endif

@@ -13,7 +13,7 @@
 #include "portolan/scenario.h"
 #include "portolan/status.h"
 
-PTO_API_BEGIN
+PTO_C_BEGIN
 
 /* --- who sends whom how much ---------------------------------------------------------------------------- */
 
@@ -179,6 +179,6 @@ pto_status_t pto_map(const pto_scenario_t *scenario, const pto_machine_t *machin
                      const pto_map_options_t *options, pto_map_result_t *result, pto_error_t *err);
 void pto_map_result_fini(pto_map_result_t *result);
 
-PTO_API_END
+PTO_C_END
 
 #endif

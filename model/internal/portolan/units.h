@@ -7,9 +7,10 @@
 #include <stdint.h>
 
 #include "portolan/api.h"
+#include "portolan/machine.h"
 #include "portolan/status.h"
 
-PTO_API_BEGIN
+PTO_C_BEGIN
 
 /* Parse a decimal integer, with '-' if negative: no blanks, no '+', no leading zero (other readers take it as
  * octal), no hexadecimal, no fraction, no exponent. The whole text must be the number.
@@ -21,17 +22,6 @@ pto_status_t pto_int64_parse(const char *text, int64_t *value, pto_error_t *err)
  * Errors: PTO_ERR_TYPE; PTO_ERR_RANGE for NaN, infinities, overflow to infinity and underflow of a nonzero
  * number to 0. */
 pto_status_t pto_double_parse(const char *text, double *value, pto_error_t *err);
-
-/* What a number measures. */
-typedef enum {
-    PTO_UNIT_NONE,
-    PTO_UNIT_S,
-    PTO_UNIT_S_PER_BYTE,
-    PTO_UNIT_BYTES,
-    PTO_UNIT_W,
-    PTO_UNIT_RATIO,
-    PTO_UNIT_COUNT
-} pto_unit_t;
 
 /* Parse a number with or without its unit, into SI: "5 us", "400 W"; for seconds per byte "21 ps/B" or, as
  * people write it, the rate: "50 GB/s", "400 Gbit/s", "12 GiB/s". Bytes are as in pto_bytes_parse. Without a
@@ -54,6 +44,6 @@ void pto_bytes_format(int64_t bytes, char *text, size_t text_size);
 void pto_seconds_format(double seconds, char *text, size_t text_size);
 void pto_joules_format(double joules, char *text, size_t text_size);
 
-PTO_API_END
+PTO_C_END
 
 #endif

@@ -8,7 +8,7 @@
 #include "portolan/collectives.h"
 #include "portolan/workload.h"
 
-PTO_API_BEGIN
+PTO_C_BEGIN
 
 typedef enum {
     PTO_RECORDING_ANY, /* which its content tells */
@@ -194,6 +194,6 @@ bool pto_recording_contradicts(const char *path, pto_status_t status);
 pto_status_t pto_recording_workload(const pto_recording_t *trace, const pto_machine_t *machine, bool in_host,
                                     pto_workload_t *workload, pto_error_t *left_out, pto_error_t *err);
 
-PTO_API_END
+PTO_C_END
 
 #endif

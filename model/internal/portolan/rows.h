@@ -9,7 +9,7 @@
 
 #include "portolan/api.h"
 
-PTO_API_BEGIN
+PTO_C_BEGIN
 
 typedef struct {
     int64_t bytes; /* of a row */
@@ -64,6 +64,6 @@ static inline bool pto_rows_overlap(const pto_rows_t *one, const pto_rows_t *oth
     return share;
 }
 
-PTO_API_END
+PTO_C_END
 
 #endif

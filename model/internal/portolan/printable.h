@@ -7,7 +7,7 @@
 
 #include "portolan/api.h"
 
-PTO_API_BEGIN
+PTO_C_BEGIN
 
 enum { PTO_ESCAPED_MAX = 8 };
 
@@ -24,6 +24,6 @@ size_t pto_escape(const char *text, char escaped[PTO_ESCAPED_MAX]);
 /* The whole text, of which as many characters are kept as `size` has room for. Returns `escaped`. */
 const char *pto_escape_text(const char *text, char *escaped, size_t size);
 
-PTO_API_END
+PTO_C_END
 
 #endif

@@ -27,7 +27,7 @@
 #include "portolan/device.h"
 #include "portolan/rows.h"
 
-PTO_API_BEGIN
+PTO_C_BEGIN
 
 /* A place in memory. Double-buffered memory has two copies: run r uses at + r % 2 * apart_bytes. */
 typedef struct {
@@ -133,6 +133,6 @@ struct pto_kernels {
     void (*destroy)(void *kernel); /* NULL is legal */
 };
 
-PTO_API_END
+PTO_C_END
 
 #endif

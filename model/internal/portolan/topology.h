@@ -13,7 +13,7 @@
 #include "portolan/machine.h"
 #include "portolan/status.h"
 
-PTO_API_BEGIN
+PTO_C_BEGIN
 
 typedef enum { PTO_DEVICE_GPU, PTO_DEVICE_SOCKET, PTO_DEVICE_NIC, PTO_DEVICE_KINDS } pto_device_kind_t;
 
@@ -73,6 +73,6 @@ double pto_topology_route_s_per_byte(const pto_topology_t *topology, int from, i
 /* The text of a topology file, which the caller frees. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_topology_format(const pto_topology_t *topology, char **text, pto_error_t *err);
 
-PTO_API_END
+PTO_C_END
 
 #endif

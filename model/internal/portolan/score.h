@@ -13,7 +13,7 @@
 #include "portolan/collectives.h"
 #include "portolan/pick.h"
 
-PTO_API_BEGIN
+PTO_C_BEGIN
 
 /* How the times of a strategy's runs are combined. */
 typedef enum { PTO_STATISTIC_MIN, PTO_STATISTIC_MEDIAN, PTO_STATISTIC_COUNT } pto_statistic_t;
@@ -222,6 +222,6 @@ pto_status_t pto_score_summarise(const pto_score_t *score, const pto_score_filte
  * fraction * (count - 1), counted from 0. Sorts `value`; returns 0 if `count` is 0. */
 double pto_quantile(double *value, int64_t count, double fraction);
 
-PTO_API_END
+PTO_C_END
 
 #endif

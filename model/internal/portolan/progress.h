@@ -8,7 +8,7 @@
 
 #include "portolan/api.h"
 
-PTO_API_BEGIN
+PTO_C_BEGIN
 
 /* What is under way. `done` and `total` count work in a unit of the call's own: messages priced, parts of a
  * file.
@@ -43,6 +43,6 @@ void pto_progress_end(void);
 void pto_stop(void);
 bool pto_is_stopped(void);
 
-PTO_API_END
+PTO_C_END
 
 #endif

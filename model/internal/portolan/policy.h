@@ -1,29 +1,16 @@
 /* Policies: how member 0 of an either node (plan.h) chooses for each other member, in every run, between
- * branch A and branch B. The simulator and the executor run the same code.
- *
- * PTO_POLICY_DOUBLING chooses within a run (Faraji's thesis, section 5.3.2, phases 1 and 2): of the first two
- * members that arrive, one takes B and the other A. Whenever a member completes, by way of m, the next d <= 0
- * ? 1 : 2^d members that arrive take m too, where d is by how many more members have completed by m than by
- * the other way. A single member takes A. Nothing is sent again (docs/decisions/0015).
- *
- * PTO_POLICY_LEARNING chooses between runs: the last h members take B, where h is the number whose last runs
- * were the fastest, by their median. It first tries every h, and later from time to time a near one. */
+ * branch A and branch B (pto_policy_kind_t). The simulator and the executor run the same code. */
 #ifndef PORTOLAN_POLICY_H
 #define PORTOLAN_POLICY_H
 
-#include <stdbool.h>
-
 #include "portolan/api.h"
+#include "portolan/plan.h"
 
 PTO_API_BEGIN
 
 typedef enum { PTO_BRANCH_A, PTO_BRANCH_B, PTO_BRANCH_COUNT } pto_branch_t;
 
-typedef enum { PTO_POLICY_DOUBLING, PTO_POLICY_LEARNING, PTO_POLICY_COUNT } pto_policy_kind_t;
-
-const char *pto_policy_name(pto_policy_kind_t kind);
-
-enum { PTO_POLICY_MEMBERS_MAX = 63, PTO_POLICY_RECENT = 5 };
+enum { PTO_POLICY_RECENT = 5 };
 
 /* The state; read `taken` only. Members are numbered from 0. */
 typedef struct {

@@ -7,7 +7,7 @@
 #include "portolan/api.h"
 #include "portolan/plan.h"
 
-PTO_API_BEGIN
+PTO_C_BEGIN
 
 typedef enum {
     PTO_TRAFFIC_MESSAGE, /* a message of MPI */
@@ -38,6 +38,6 @@ typedef void (*pto_traffic_visit_t)(void *context, const pto_traffic_pair_t *pai
 pto_status_t pto_plan_traffic(const pto_plan_t *plan, pto_traffic_visit_t visit, void *context,
                               pto_error_t *err);
 
-PTO_API_END
+PTO_C_END
 
 #endif

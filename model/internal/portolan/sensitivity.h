@@ -5,7 +5,7 @@
 #include "portolan/api.h"
 #include "portolan/pick.h"
 
-PTO_API_BEGIN
+PTO_C_BEGIN
 
 /* Parameters are varied by up to this factor, down and up. */
 enum { PTO_SENSITIVITY_FACTOR_MAX = 16 };
@@ -36,6 +36,6 @@ pto_status_t pto_sensitivity(const pto_predictions_t *predictions, const pto_mac
                              int64_t point, pto_sensitivities_t *sensitivities, pto_error_t *err);
 void pto_sensitivities_fini(pto_sensitivities_t *sensitivities);
 
-PTO_API_END
+PTO_C_END
 
 #endif

@@ -8,7 +8,7 @@
 #include "portolan/device.h"
 #include "portolan/team.h"
 
-PTO_API_BEGIN
+PTO_C_BEGIN
 
 /* Data sent to, or received from, one member. */
 typedef struct {
@@ -55,6 +55,6 @@ struct pto_nccl {
     pto_status_t (*window_destroy)(void *group, void *window, pto_error_t *err);
 };
 
-PTO_API_END
+PTO_C_END
 
 #endif
