@@ -1,7 +1,7 @@
 # portolan. `make help` lists the targets. One file for the whole project; the sanitizer and fuzz builds run
 # it again with other flags and a build folder of their own.
 
-VERSION := $(shell sed -n 's/^.define PTO_VERSION_TEXT "\(.*\)"/\1/p' model/include/portolan/version.h)
+VERSION := $(shell sed -n 's/^.define PTO_VERSION_TEXT "\(.*\)"/\1/p' model/include/portolan/api.h)
 SOVERSION := 0
 
 BUILD ?= build

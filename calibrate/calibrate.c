@@ -10,7 +10,7 @@
 #include "fatal.h"
 #include "guard.h"
 #include "node_topology.h"
-#include "portolan/version.h"
+#include "portolan/api.h"
 #include "provenance.h"
 
 /* --- options -------------------------------------------------------------------------------------------- */

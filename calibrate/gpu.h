@@ -1,4 +1,4 @@
-/* The device that is measured (portolan/device.h), the executor's own. A process has one, as it has one GPU
+/* The device that is measured (portolan/exec.h), the executor's own. A process has one, as it has one GPU
  * selected. */
 #ifndef PORTOLAN_CALIBRATE_GPU_H
 #define PORTOLAN_CALIBRATE_GPU_H

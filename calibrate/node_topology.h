@@ -3,7 +3,7 @@
 #define PORTOLAN_CALIBRATE_NODE_TOPOLOGY_H
 
 #include "command_line/calibrate_options.h"
-#include "portolan/status.h"
+#include "portolan/api.h"
 
 /* Of this machine, or of the one recorded in options->from, into options->out. Errors: PTO_ERR_IO;
  * PTO_ERR_NOT_APPLICABLE where hwloc sees no GPU; PTO_ERR_RANGE where what it sees is no topology. */

@@ -8,7 +8,7 @@
 
 #include "fatal.h"
 #include "nccl_dl.h"
-#include "portolan/version.h"
+#include "portolan/api.h"
 
 static void write_date(samples_t *samples) {
     char text[32];

@@ -12,9 +12,9 @@
 #include "dropin.h"
 #include "mpi_team.h"
 #include "next.h"
+#include "portolan/api.h"
 #include "portolan/printable.h"
 #include "portolan/units.h"
-#include "portolan/version.h"
 #include "spaces.h"
 
 enum { PLANS_DEFAULT = 64, REPEATS_TO_PAY = -1, TRIALS_DEFAULT = 4, TRIALS_MAX = 1000 };

@@ -393,7 +393,7 @@ static pto_status_t cuda_divide(void *target, const void *source, size_t count, 
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "bytes have no average");
 }
 
-/* In device.h's order: C++17 has no designators. */
+/* In exec.h's order: C++17 has no designators. */
 extern "C" {
 extern const pto_kernels_t pto_kernels_cuda;
 extern const pto_nccl_t pto_nccl_cuda;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "host_stream.h"
-#include "portolan/device.h"
+#include "portolan/exec.h"
 #include "shm.h"
 
 enum { PAGE_BYTES = 4096 };

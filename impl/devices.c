@@ -1,7 +1,7 @@
 /* The devices of this build, one line each, and the code that is the same for all devices. */
 #include <string.h>
 
-#include "portolan/device.h"
+#include "portolan/exec.h"
 
 extern const pto_device_t pto_device_host;
 #ifdef PORTOLAN_CUDA

@@ -4,7 +4,7 @@
 #ifndef PTO_HOST_STREAM_H
 #define PTO_HOST_STREAM_H
 
-#include "portolan/device.h"
+#include "portolan/exec.h"
 
 /* Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_host_stream_create(void **stream, pto_error_t *err);
@@ -35,7 +35,7 @@ pto_status_t pto_host_stream_finish(void *stream, pto_error_t *err);
 /* Run the next queued item; *finished if it was the last. */
 pto_status_t pto_host_stream_poll(void *stream, bool *finished, pto_error_t *err);
 
-/* Events (device.h). Polling one runs the next item of its stream. Errors: PTO_ERR_MEMORY. */
+/* Events (portolan/exec.h). Polling one runs the next item of its stream. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_host_event_create(void **event, pto_error_t *err);
 pto_status_t pto_host_event_destroy(void *event, pto_error_t *err);
 pto_status_t pto_host_event_record(void *event, void *stream, pto_error_t *err);

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "portolan/device.h"
+#include "portolan/exec.h"
 
 enum { PTO_NCCL_ID_BYTES = 128 };
 

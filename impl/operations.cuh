@@ -4,7 +4,7 @@
 #define PTO_OPERATIONS_CUH
 
 #include "combine.h"
-#include "portolan/device.h"
+#include "portolan/exec.h"
 
 /* --- values while they are combined --------------------------------------------------------------------- */
 

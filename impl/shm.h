@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "portolan/status.h"
+#include "portolan/api.h"
 
 typedef struct {
     int64_t pid;

@@ -2,7 +2,7 @@
 #ifndef PTO_TEAM_INTERNAL_H
 #define PTO_TEAM_INTERNAL_H
 
-#include "portolan/team.h"
+#include "portolan/exec.h"
 
 static inline const pto_team_t *pto_team_node(const pto_team_t *team) {
     return team->node ? team->node : team;

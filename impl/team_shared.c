@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "portolan/team.h"
+#include "portolan/exec.h"
 
 enum { BOX_BYTES = 4032, SPINS = 1000, YIELDS = 10000, NAP_NS = 100000 };
 

@@ -6,9 +6,9 @@
 
 #include "base/hash.h"
 #include "command_line/find_machine.h"
+#include "portolan/api.h"
 #include "portolan/strategy.h"
 #include "portolan/units.h"
-#include "portolan/version.h"
 #include "tap.h"
 
 enum { PLANS_DEFAULT = 256, PLANS_MAX = 1 << 20 };

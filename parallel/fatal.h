@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "portolan/status.h"
+#include "portolan/api.h"
 
 #define MPI_DO(call) check_mpi((call), #call, __FILE__, __LINE__)
 #define GPU_DO(call) check_gpu((call), __FILE__, __LINE__)

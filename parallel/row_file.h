@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "portolan/status.h"
+#include "portolan/api.h"
 
 typedef struct row_file row_file_t;
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "portolan/status.h"
+#include "portolan/api.h"
 #include "routines.h"
 #include "spaces.h"
 

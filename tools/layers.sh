@@ -39,7 +39,7 @@ fi
 
 # The library includes neither MPI nor CUDA nor anything built on top of it. Unless the compiler finds such headers
 # by itself, the library's include paths must not find them either.
-foreign="mpi.h cuda_runtime.h portolan/device.h portolan/exec.h options.h"
+foreign="mpi.h cuda_runtime.h portolan/exec.h portolan/kernel.h options.h"
 pattern=$(sed 's/[.]/[.]/g; s/ /|/g' <<<"$foreign")
 if grep -nE "^#include [<\"]($pattern)[>\"]" -r model/src model/strategies model/algorithms model/fit; then
     status=1

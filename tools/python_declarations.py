@@ -169,7 +169,7 @@ def written():
                  for kind in [writer.function(*headers.functions[name])]]
     callbacks = [f'{name} = CFUNCTYPE({", ".join([kind[0], *kind[1]])})' for name in used if name in headers.callbacks
                  for kind in [writer.function(*headers.callbacks[name])]]
-    with open(os.path.join(HEADERS, "version.h"), encoding="utf-8") as source:
+    with open(os.path.join(HEADERS, "api.h"), encoding="utf-8") as source:
         version = re.search(r'PTO_VERSION_TEXT "(.*)"', source.read()).group(1)
     lines = ['"""Written by tools/python_declarations.py from the public headers."""', "", "from ctypes import *", "",
              f'VERSION = "{version}"'] + [f"{name} = {headers.constants[name]}" for name in used if name in headers.constants]

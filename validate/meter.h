@@ -3,7 +3,7 @@
 #ifndef PTO_METER_H
 #define PTO_METER_H
 
-#include "portolan/status.h"
+#include "portolan/api.h"
 
 enum { METER_ID_MAX = 128 };
 

@@ -3,7 +3,7 @@
 #ifndef PTO_REFERENCE_H
 #define PTO_REFERENCE_H
 
-#include "portolan/device.h"
+#include "portolan/exec.h"
 #include "portolan/exec_mpi.h"
 #include "portolan/plan.h"
 

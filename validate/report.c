@@ -5,11 +5,11 @@
 #include <time.h>
 
 #include "pattern.h"
+#include "portolan/api.h"
 #include "portolan/bench.h"
 #include "portolan/nccl.h"
 #include "portolan/printable.h"
 #include "portolan/score.h"
-#include "portolan/version.h"
 #include "validate.h"
 
 /* Of the first GPU: MPS serves all GPUs of a node or none. */

@@ -5,8 +5,8 @@
 
 #include "agreement.h"
 #include "guard.h"
+#include "portolan/api.h"
 #include "portolan/strategy.h"
-#include "portolan/version.h"
 #include "start.h"
 #include "validate.h"
 

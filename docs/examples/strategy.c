@@ -1,12 +1,11 @@
 /* A strategy made outside of portolan: an alltoall of GPU data through pageable host memory, the collective
  * among the owners. It is registered, proved, priced, simulated, printed, and run as the built-in ones are.
  */
-#include <portolan/builder.h>
 #include <portolan/check.h>
 #include <portolan/exec_mpi.h>
 #include <portolan/pick.h>
-#include <portolan/print.h>
 #include <portolan/simulate.h>
+#include <portolan/strategy.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #ifndef PTO_ALGORITHMS_H
 #define PTO_ALGORITHMS_H
 
-#include "portolan/builder.h"
+#include "portolan/strategy.h"
 
 /* A stage in which every member copies its own block from `in` to `out`. */
 void pto_build_own_block(pto_builder_t *builder, const pto_exchange_t *exchange);

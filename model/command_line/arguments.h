@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "portolan/status.h"
+#include "portolan/api.h"
 
 enum { PTO_EXIT_OK = 0, PTO_EXIT_ERROR = 1, PTO_EXIT_USAGE = 2 };
 

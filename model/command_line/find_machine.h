@@ -2,7 +2,7 @@
 #ifndef PTO_FIND_MACHINE_H
 #define PTO_FIND_MACHINE_H
 
-#include "portolan/status.h"
+#include "portolan/api.h"
 
 /* Find the machine file that `name` refers to. A name that contains a slash or ends in .yaml is a path,
  * relative to the folder of `scenario` (a path, or NULL). Any other name is looked up as a path, then in the

@@ -8,8 +8,8 @@
 
 #include "find_machine.h"
 #include "portolan/output.h"
+#include "portolan/scenario.h"
 #include "portolan/strategy.h"
-#include "portolan/what_if.h"
 
 int pto_report_error(const pto_error_t *err) {
     char text[PTO_ERROR_FILE_MAX + PTO_ERROR_MESSAGE_MAX + 64];

@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "portolan/status.h"
+#include "portolan/api.h"
 
 /* One call, of a predefined operation on a communicator with equally many ranks on each node. */
 typedef struct {

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "portolan/status.h"
+#include "portolan/api.h"
 #include "variables.h"
 
 enum { PTO_UCC_ALGORITHM_MAX = 20, PTO_UCC_SCORE_INFINITE = INT32_MAX, PTO_UCC_LINE_MAX = 8191 };

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "portolan/status.h"
+#include "portolan/api.h"
 
 /* What a configuration file may also contain: sections, comments that begin with `;`, and blanks around
  * names and values. */

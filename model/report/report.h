@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 
-#include "portolan/collectives.h"
 #include "portolan/pick.h"
-#include "portolan/step.h"
+#include "portolan/samples.h"
+#include "portolan/workload.h"
 #include "price/formula.h"
 #include "show/plot_points.h"
 

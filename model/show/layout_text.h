@@ -2,7 +2,7 @@
 #ifndef PTO_LAYOUT_TEXT_H
 #define PTO_LAYOUT_TEXT_H
 
-#include "portolan/layout.h"
+#include "portolan/scenario.h"
 
 enum { PTO_LAYOUT_TEXT_MAX = 128 };
 

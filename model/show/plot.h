@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "portolan/status.h"
+#include "portolan/api.h"
 
 /* Writes the specific part of the script; the terminal and the output are already set. */
 typedef void (*pto_plot_write_t)(FILE *script, const void *context);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "portolan/collectives.h"
+#include "portolan/samples.h"
 
 typedef struct {
     const pto_collectives_t *collectives;

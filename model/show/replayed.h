@@ -4,7 +4,7 @@
 
 #include "command_line/options.h"
 #include "portolan/recording.h"
-#include "portolan/step.h"
+#include "portolan/workload.h"
 #include "show/caveats.h"
 
 /* The options shared with other commands apply to the first member. */

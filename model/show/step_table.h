@@ -6,7 +6,7 @@
 
 #include "caveats.h"
 #include "command_line/options.h"
-#include "portolan/step.h"
+#include "portolan/workload.h"
 
 /* The calls with their cheapest routes and shares; then every call's time by the cheapest routes and by each
  * strategy, the fastest step first, as far as the terminal is wide or the options ask for. */

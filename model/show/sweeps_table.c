@@ -7,8 +7,8 @@
 
 #include "command_line/terminal.h"
 #include "crossings.h"
+#include "portolan/api.h"
 #include "portolan/units.h"
-#include "portolan/version.h"
 #include "table.h"
 
 enum { LABEL_LEAST = 9, CELL_WIDTH = 11, CELL_MAX = 32 };

@@ -6,10 +6,10 @@
 
 #include "command_line/terminal.h"
 #include "layout_text.h"
+#include "portolan/api.h"
 #include "portolan/printable.h"
 #include "portolan/strategy.h"
 #include "portolan/units.h"
-#include "portolan/version.h"
 #include "record.h"
 
 static void print_library(FILE *stream, const pto_scenario_t *scenario) {

@@ -3,7 +3,7 @@
 #ifndef PTO_HALO_ROUTE_H
 #define PTO_HALO_ROUTE_H
 
-#include "portolan/builder.h"
+#include "portolan/strategy.h"
 
 /* A border towards a neighbor and the halo that comes from the opposite one, or what some of a GPU's
  * processes move of them. */

@@ -3,7 +3,7 @@
 #ifndef PTO_ROUTE_H
 #define PTO_ROUTE_H
 
-#include "portolan/builder.h"
+#include "portolan/strategy.h"
 
 /* The user's buffers, on the GPU unless all data are in host memory. */
 typedef struct {

@@ -10,10 +10,10 @@
 #include "command.h"
 #include "command_line/terminal.h"
 #include "export/export.h"
+#include "portolan/api.h"
 #include "portolan/printable.h"
 #include "portolan/progress.h"
 #include "portolan/units.h"
-#include "portolan/version.h"
 #include "show/table.h"
 
 static const char usage[] =

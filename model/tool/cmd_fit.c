@@ -13,7 +13,7 @@
 #include "command_line/options.h"
 #include "command_line/terminal.h"
 #include "portolan/fit.h"
-#include "portolan/machine_write.h"
+#include "portolan/machine.h"
 #include "portolan/recording.h"
 #include "portolan/score.h"
 #include "show/fit_plot.h"

@@ -6,7 +6,7 @@
 #include "command.h"
 #include "command_line/options.h"
 #include "command_line/terminal.h"
-#include "portolan/print.h"
+#include "portolan/check.h"
 #include "show/table.h"
 
 static const char usage[] =

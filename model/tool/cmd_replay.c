@@ -8,7 +8,7 @@
 #include "command_line/terminal.h"
 #include "portolan/progress.h"
 #include "portolan/recording.h"
-#include "portolan/step.h"
+#include "portolan/workload.h"
 #include "show/record.h"
 #include "show/replayed.h"
 #include "show/step_table.h"

@@ -4,7 +4,7 @@
 
 #include "command.h"
 #include "command_line/option_apply.h"
-#include "portolan/version.h"
+#include "portolan/api.h"
 #include "report/report.h"
 #include "show/step_table.h"
 #include "show/table.h"

@@ -7,7 +7,7 @@
 #include "command.h"
 #include "command_line/options.h"
 #include "portolan/fit.h"
-#include "portolan/machine_write.h"
+#include "portolan/machine.h"
 #include "portolan/recording.h"
 #include "portolan/score.h"
 #include "portolan/units.h"

@@ -6,7 +6,7 @@
 #include "command_line/progress.h"
 #include "command_line/terminal.h"
 #include "machine/machine_internal.h"
-#include "portolan/step.h"
+#include "portolan/workload.h"
 #include "show/record.h"
 #include "show/step_table.h"
 #include "show/table.h"

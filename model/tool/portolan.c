@@ -11,9 +11,9 @@
 #include "command_line/options.h"
 #include "command_line/progress.h"
 #include "command_line/terminal.h"
+#include "portolan/api.h"
 #include "portolan/output.h"
 #include "portolan/progress.h"
-#include "portolan/version.h"
 #include "topics.h"
 
 #ifdef __GLIBC__

@@ -2,7 +2,7 @@
 #ifndef PTO_RUN_CALIBRATE_H
 #define PTO_RUN_CALIBRATE_H
 
-#include "portolan/status.h"
+#include "portolan/api.h"
 
 typedef struct {
     const char *machine; /* the file to write; a name in a folder of machines is none */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "machine/machine_internal.h"
-#include "portolan/what_if.h"
+#include "portolan/scenario.h"
 
 static const pto_cost_table_t *off_node(const pto_machine_t *machine, pto_space_t space) {
     return &machine->messages[space][PTO_LEVEL_OFF_NODE];

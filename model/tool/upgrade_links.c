@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "machine/machine_internal.h"
 #include "machine/topology_internal.h"
-#include "portolan/what_if.h"
+#include "portolan/scenario.h"
 
 static bool value_of(const pto_machine_t *machine, const char *key, double *value) {
     return pto_machine_get(machine, key, value, NULL) == PTO_OK && *value > 0;

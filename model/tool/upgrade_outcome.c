@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "portolan/what_if.h"
+#include "portolan/scenario.h"
 #include "show/step_table.h"
 #include "show/sweeps_table.h"
 #include "show/table.h"

@@ -3,7 +3,7 @@
 #define PTO_UPGRADE_OUTCOME_H
 
 #include "command_line/options.h"
-#include "portolan/step.h"
+#include "portolan/workload.h"
 #include "upgrades.h"
 
 /* Of a scenario, the seconds are the sum of the cheapest at each point; of a workload, those of its step. */

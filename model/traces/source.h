@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <zlib.h>
 
-#include "portolan/status.h"
+#include "portolan/api.h"
 
 enum { PTO_SOURCE_BUFFER = 1 << 16, PTO_SOURCE_LINE_MAX = 1 << 24, PTO_SOURCE_ITEM_BYTES = 16 };
 

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "portolan/status.h"
+#include "portolan/api.h"
 
 typedef struct {
     int parent; /* -1: none */

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "bench.h"
-#include "portolan/estimate.h"
+#include "portolan/pick.h"
 
 enum { SIZES = 4096, REPEATS = 50, PREDICTIONS = 20 };
 

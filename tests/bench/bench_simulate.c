@@ -14,7 +14,7 @@
 
 #include "bench.h"
 #include "machine/machine_internal.h"
-#include "portolan/print.h"
+#include "portolan/check.h"
 #include "portolan/simulate.h"
 #include "portolan/strategy.h"
 #include "simulate/ranks.h"

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "portolan/team.h"
+#include "portolan/exec.h"
 #include "reduce.h"
 
 #define EXPORT __attribute__((visibility("default")))

@@ -14,7 +14,7 @@
 
 #include "host_stream.h"
 #include "nccl_dl.h"
-#include "portolan/device.h"
+#include "portolan/exec.h"
 #include "tap.h"
 
 typedef pto_nccl_id_t id_type;

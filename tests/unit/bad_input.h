@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "portolan/status.h"
+#include "portolan/api.h"
 
 typedef struct {
     const char *text;

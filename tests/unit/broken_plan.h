@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "plan/plan_internal.h"
-#include "portolan/builder.h"
 #include "portolan/check.h"
 #include "portolan/strategy.h"
 

@@ -2,7 +2,7 @@
 #ifndef PTO_TEST_LANES_PLAN_H
 #define PTO_TEST_LANES_PLAN_H
 
-#include "portolan/builder.h"
+#include "portolan/strategy.h"
 
 /* What the strategies below build; the tests change it between plans. */
 static struct {

@@ -4,7 +4,7 @@
 
 #include "../chance.h"
 #include "plan/plan_internal.h"
-#include "portolan/builder.h"
+#include "portolan/strategy.h"
 
 /* --- random plans --------------------------------------------------------------------------------------- */
 

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "portolan/status.h"
+#include "portolan/api.h"
 
 /* The sanitizers have an allocator of their own, and guard what it gives. */
 #ifndef __has_feature

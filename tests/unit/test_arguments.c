@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "command.h"
-#include "portolan/device.h"
+#include "portolan/exec.h"
 
 enum { SAID_MAX = 4096, NAMES_MAX = 128 };
 

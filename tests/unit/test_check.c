@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "broken_plan.h"
-#include "portolan/builder.h"
+#include "portolan/strategy.h"
 
 /* --- good plans, and how to break them ------------------------------------------------------------------ */
 

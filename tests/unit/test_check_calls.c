@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "broken_plan.h"
-#include "portolan/builder.h"
+#include "portolan/strategy.h"
 
 static const pto_layout_t two_nodes = {2, 2, 1, 1, 2, false}, four_gpus = {1, 4, 1, 1, 4, false};
 

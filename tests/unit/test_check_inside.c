@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "broken_plan.h"
-#include "portolan/builder.h"
+#include "portolan/strategy.h"
 
 enum { MEMBERS = 4, BLOCK_BYTES = 128 };
 

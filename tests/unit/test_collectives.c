@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "bad_input.h"
-#include "portolan/collectives.h"
+#include "portolan/samples.h"
 
 #define HEADER "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,seconds\n"
 #define ROW "alltoall,library,three_step,2,4,1,1024,1,5.1e-05\n"

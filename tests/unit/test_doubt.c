@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "machine/machine_internal.h"
-#include "portolan/machine_write.h"
+#include "portolan/machine.h"
 #include "portolan/pick.h"
 
 /* cuda_aware is one GPU message; three_step two copies and one CPU message. */

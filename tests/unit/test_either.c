@@ -12,10 +12,10 @@
 #include "check/check_internal.h"
 #include "inside_plan.h"
 #include "machine/machine_internal.h"
-#include "portolan/builder.h"
 #include "portolan/policy.h"
 #include "portolan/price.h"
 #include "portolan/simulate.h"
+#include "portolan/strategy.h"
 #include "portolan/traffic.h"
 
 static const pto_collective_t collectives[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_ALLGATHER};

@@ -11,7 +11,7 @@
 
 #include "asked.h"
 #include "bad_input.h"
-#include "portolan/machine_write.h"
+#include "portolan/machine.h"
 #include "portolan/pick.h"
 
 /* A GPU message starts in 2 us and moves 1 GB/s, a CPU message starts in 1 us and moves 10 GB/s, a copy

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "chance.h"
-#include "portolan/estimate.h"
-#include "portolan/version.h"
+#include "portolan/api.h"
+#include "portolan/pick.h"
 
 enum { CELLS = 4, SIZES = 60, LARGEST = 1 << 24 };
 

@@ -13,7 +13,7 @@
 
 #include "made_collectives.h"
 #include "made_samples.h"
-#include "portolan/machine_write.h"
+#include "portolan/machine.h"
 #include "refused_memory.h"
 
 /* Of every benchmark. */

@@ -11,7 +11,7 @@
 
 #include "machine/machine_internal.h"
 #include "made_samples.h"
-#include "portolan/machine_write.h"
+#include "portolan/machine.h"
 
 enum { REPEATS = 12, LIMIT_BYTES = 65536 };
 

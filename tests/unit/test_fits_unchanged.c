@@ -17,7 +17,7 @@
 
 #include "base/hash.h"
 #include "made_collectives.h"
-#include "portolan/machine_write.h"
+#include "portolan/machine.h"
 #include "random_samples.h"
 
 static const char fixture_path[] = "tests/fixtures/fits.txt";

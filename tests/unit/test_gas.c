@@ -9,8 +9,8 @@
 
 #include "inside_plan.h"
 #include "machine/machine_internal.h"
-#include "portolan/builder.h"
 #include "portolan/price.h"
+#include "portolan/strategy.h"
 
 static const pto_layout_t four = {1, 4, 1, 1, 4, false};
 

@@ -10,10 +10,10 @@
 
 #include "broken_plan.h"
 #include "machine/machine_internal.h"
-#include "portolan/builder.h"
 #include "portolan/price.h"
+#include "portolan/scenario.h"
 #include "portolan/simulate.h"
-#include "portolan/what_if.h"
+#include "portolan/strategy.h"
 #include "sample.h"
 
 static int64_t proved;

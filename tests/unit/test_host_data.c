@@ -10,11 +10,11 @@
 #include <cmocka.h>
 
 #include "made_up.h"
-#include "portolan/energy.h"
 #include "portolan/fit.h"
 #include "portolan/pick.h"
+#include "portolan/price.h"
+#include "portolan/scenario.h"
 #include "portolan/score.h"
-#include "portolan/what_if.h"
 #include "portolan/workload.h"
 
 #define NO_GPUS                                                                                              \

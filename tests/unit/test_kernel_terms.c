@@ -11,9 +11,9 @@
 
 #include "bad_input.h"
 #include "machine/machine_internal.h"
-#include "portolan/energy.h"
 #include "portolan/pick.h"
-#include "portolan/what_if.h"
+#include "portolan/price.h"
+#include "portolan/scenario.h"
 
 /* Four lines, and what a test adds from the fifth on. */
 #define BODY                                                                                                 \

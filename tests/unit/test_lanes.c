@@ -16,7 +16,7 @@
 #include "../chance.h"
 #include "lanes_cost.h"
 #include "lanes_plan.h"
-#include "portolan/print.h"
+#include "portolan/check.h"
 
 /* --- plans ---------------------------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "portolan/layout.h"
+#include "portolan/scenario.h"
 
 typedef void (*with_layout_t)(const pto_layout_t *layout);
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "machine/machine_internal.h"
-#include "portolan/machine_write.h"
+#include "portolan/machine.h"
 
 #define HEAD                                                                                                 \
     "machine: m\nsource: made up\nnode: {sockets: 1, gpus: 1, cores: 1}\nmessages: {cpu: {on_socket: "       \

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "inside_plan.h"
-#include "portolan/builder.h"
 #include "portolan/lines.h"
+#include "portolan/strategy.h"
 
 enum { BYTES_MAX = 4096 };
 

@@ -12,7 +12,7 @@
 #include "bad_input.h"
 #include "machine/machine_internal.h"
 #include "portolan/pick.h"
-#include "portolan/what_if.h"
+#include "portolan/scenario.h"
 
 static const char machine_text[] =
     "machine: made\n"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "machine/machine_internal.h"
-#include "portolan/machine_write.h"
+#include "portolan/machine.h"
 
 static pto_machine_t read_machine(const char *path) {
     pto_machine_t machine;

@@ -12,7 +12,7 @@
 
 #include "inside_plan.h"
 #include "machine/machine_internal.h"
-#include "portolan/machine_write.h"
+#include "portolan/machine.h"
 #include "portolan/pick.h"
 #include "portolan/price.h"
 #include "portolan/score.h"

@@ -10,7 +10,7 @@
 
 #include "bad_input.h"
 #include "machine/machine_internal.h"
-#include "portolan/machine_write.h"
+#include "portolan/machine.h"
 
 /* A machine file with every key. */
 static const char everything[] = "tests/fuzz/corpus/machine/everything.yaml";

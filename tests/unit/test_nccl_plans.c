@@ -13,11 +13,11 @@
 #include "machine/machine_internal.h"
 #include "plan_request.h"
 #include "portolan/check.h"
-#include "portolan/energy.h"
-#include "portolan/machine_write.h"
+#include "portolan/machine.h"
 #include "portolan/pick.h"
+#include "portolan/price.h"
+#include "portolan/scenario.h"
 #include "portolan/simulate.h"
-#include "portolan/what_if.h"
 
 /* Four lines, and what a test adds from the fifth on. */
 #define BODY                                                                                                 \

@@ -14,15 +14,14 @@
 #include "made_machine.h"
 #include "plan_request.h"
 #include "portolan/check.h"
-#include "portolan/collectives.h"
-#include "portolan/machine_write.h"
+#include "portolan/machine.h"
 #include "portolan/map.h"
 #include "portolan/pick.h"
+#include "portolan/price.h"
 #include "portolan/samples.h"
-#include "portolan/setup.h"
 #include "portolan/simulate.h"
-#include "portolan/step.h"
 #include "portolan/topology.h"
+#include "portolan/workload.h"
 #include "refused_memory.h"
 
 /* --- files ---------------------------------------------------------------------------------------------- */

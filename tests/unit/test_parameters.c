@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "made_machine.h"
-#include "portolan/machine_write.h"
-#include "portolan/what_if.h"
+#include "portolan/machine.h"
+#include "portolan/scenario.h"
 
 /* --- numbers by key ------------------------------------------------------------------------------------- */
 

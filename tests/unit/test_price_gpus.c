@@ -9,7 +9,6 @@
 
 #include "../chance.h"
 #include "made_up.h"
-#include "portolan/builder.h"
 #include "portolan/price.h"
 #include "portolan/strategy.h"
 #include "price/pricing.h"

@@ -14,8 +14,8 @@
 #include "../chance.h"
 #include "made_up.h"
 #include "plan_request.h"
-#include "portolan/builder.h"
 #include "portolan/simulate.h"
+#include "portolan/strategy.h"
 #include "price/ledger.h"
 
 enum { MACHINES = 200, ROWS_MAX = 12, REQUESTS = 6 };

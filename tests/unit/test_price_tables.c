@@ -9,8 +9,8 @@
 
 #include "made_up.h"
 #include "plan_request.h"
-#include "portolan/builder.h"
 #include "portolan/price.h"
+#include "portolan/strategy.h"
 #include "price/bounded.h"
 #include "price/table.h"
 #include "price/tape.h"

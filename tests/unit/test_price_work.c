@@ -24,7 +24,6 @@
 #include "plan_request.h"
 #include "portolan/pick.h"
 #include "portolan/price.h"
-#include "portolan/setup.h"
 #include "price/bounded.h"
 #include "price/pricing.h"
 

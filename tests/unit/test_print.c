@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "portolan/print.h"
+#include "portolan/check.h"
 #include "portolan/strategy.h"
 
 static pto_request_t ask(pto_collective_t collective, const char *strategy, const char *algorithm) {

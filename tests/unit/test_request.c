@@ -13,10 +13,10 @@
 
 #include "machine/machine_internal.h"
 #include "plan_request.h"
-#include "portolan/builder.h"
+#include "portolan/api.h"
 #include "portolan/check.h"
 #include "portolan/pick.h"
-#include "portolan/version.h"
+#include "portolan/strategy.h"
 
 /* One node's, with kernels; and several nodes'. */
 static const char node_path[] = "scenarios/machines/h200-x4.yaml";

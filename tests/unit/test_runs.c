@@ -13,7 +13,7 @@
 #include "inside_plan.h"
 #include "machine/machine_internal.h"
 #include "portolan/lines.h"
-#include "portolan/machine_write.h"
+#include "portolan/machine.h"
 #include "portolan/price.h"
 #include "portolan/simulate.h"
 

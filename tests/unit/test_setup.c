@@ -13,8 +13,8 @@
 #include "bad_input.h"
 #include "machine/machine_internal.h"
 #include "plan_request.h"
-#include "portolan/builder.h"
 #include "portolan/pick.h"
+#include "portolan/strategy.h"
 
 #define FIXTURE "tests/fixtures/setup.yaml"
 

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "plan/plan_internal.h"
-#include "portolan/builder.h"
 #include "portolan/pick.h"
+#include "portolan/strategy.h"
 #include "simulated.h"
 
 /* --- what only a simulation shows ---------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "portolan/builder.h"
+#include "portolan/strategy.h"
 #include "sample.h"
 #include "simulated.h"
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "portolan/status.h"
+#include "portolan/api.h"
 
 static void every_status_has_its_own_text(void **state) {
     (void)state;

@@ -12,8 +12,8 @@
 
 #include "bad_input.h"
 #include "machine/share.h"
-#include "portolan/step.h"
-#include "portolan/what_if.h"
+#include "portolan/scenario.h"
+#include "portolan/workload.h"
 
 /* Six GPUs on two sockets; nothing but messages and copies. */
 #define SUMMIT "scenarios/machines/summit-spectrum.yaml"

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "machine/machine_internal.h"
-#include "portolan/step.h"
+#include "portolan/workload.h"
 
 static int sample = 16;
 

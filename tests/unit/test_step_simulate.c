@@ -11,7 +11,7 @@
 
 #include "machine/machine_internal.h"
 #include "plan/plan_internal.h"
-#include "portolan/step.h"
+#include "portolan/workload.h"
 
 /* Six GPUs on two sockets; nothing but messages and copies. */
 #define SUMMIT "scenarios/machines/summit-spectrum.yaml"

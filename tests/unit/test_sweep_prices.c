@@ -14,8 +14,8 @@
 #include "decide/candidates.h"
 #include "made_up.h"
 #include "plan_request.h"
-#include "portolan/builder.h"
 #include "portolan/pick.h"
+#include "portolan/strategy.h"
 #include "price/bounded.h"
 #include "price/pricing.h"
 

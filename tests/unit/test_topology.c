@@ -12,7 +12,6 @@
 
 #include "bad_input.h"
 #include "portolan/machine.h"
-#include "portolan/machine_write.h"
 #include "portolan/topology.h"
 
 static pto_topology_t *made(const char *text) {

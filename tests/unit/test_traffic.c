@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "../chance.h"
-#include "portolan/builder.h"
 #include "portolan/strategy.h"
 #include "price/traffic.h"
 

@@ -10,9 +10,9 @@
 
 #include "bad_input.h"
 #include "parsed_counts.h"
-#include "portolan/builder.h"
 #include "portolan/check.h"
 #include "portolan/price.h"
+#include "portolan/strategy.h"
 #include "portolan/traffic.h"
 #include "simulated.h"
 

@@ -1,13 +1,13 @@
 /* What benchmarks ask of a device beyond what plans need: which GPUs there are, kernels that each isolate one
  * cost, and graphs. A table that a device may have; portolan-calibrate measures devices that have one.
  *
- * GPUs are numbered from 0 as the process sees them; `select` of device.h chooses one. What takes a stream is
- * enqueued there and returns at once. Errors are those of device.h. */
+ * GPUs are numbered from 0 as the process sees them; `select` of exec.h chooses one. What takes a stream is
+ * enqueued there and returns at once. Errors are those of exec.h. */
 #ifndef PORTOLAN_BENCH_H
 #define PORTOLAN_BENCH_H
 
 #include "portolan/api.h"
-#include "portolan/device.h"
+#include "portolan/exec.h"
 #include "portolan/machine.h"
 
 PTO_C_BEGIN

@@ -24,7 +24,7 @@
 #define PORTOLAN_KERNEL_H
 
 #include "portolan/api.h"
-#include "portolan/device.h"
+#include "portolan/exec.h"
 #include "portolan/rows.h"
 
 PTO_C_BEGIN

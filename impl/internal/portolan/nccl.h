@@ -5,8 +5,7 @@
 #define PORTOLAN_NCCL_H
 
 #include "portolan/api.h"
-#include "portolan/device.h"
-#include "portolan/team.h"
+#include "portolan/exec.h"
 
 PTO_C_BEGIN
 

@@ -12,10 +12,8 @@
 #include <stdint.h>
 
 #include "portolan/api.h"
-#include "portolan/collectives.h"
 #include "portolan/machine.h"
 #include "portolan/samples.h"
-#include "portolan/status.h"
 
 PTO_API_BEGIN
 
@@ -93,7 +91,7 @@ size_t pto_fit_medians(const pto_samples_t *samples, pto_benchmark_t benchmark, 
                        pto_sample_level_t place, int32_t procs, size_t capacity, int64_t *bytes,
                        double *seconds);
 
-/* --- what only collectives show ------------------------------------------------------------------------- */
+/* --- what only collectives show ----------------------------------------------------------------------- */
 
 /* About how many prices of each measured cell a fit to collectives takes: the fit itself together with those
  * that leave one number of nodes out, which share prices (pto_fit_prices_t). For estimates of work. */

@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "portolan/api.h"
-#include "portolan/status.h"
 
 PTO_API_BEGIN
 
@@ -157,7 +156,7 @@ typedef enum {
     PTO_POWER_COUNT
 } pto_power_t;
 
-/* Its values are read and changed by key (pto_machine_get, pto_machine_set in what_if.h, pto_machine_params).
+/* Its values are read and changed by key (pto_machine_get, pto_machine_set, pto_machine_params).
  * A machine that is not being changed may be used by several threads. */
 typedef struct pto_machine pto_machine_t;
 
@@ -233,7 +232,7 @@ const char *pto_machine_error_source(const pto_machine_t *machine);
  * (`allreduce`, ...) on buffers in this memory. */
 bool pto_machine_has_library(const pto_machine_t *machine, const char *collective, pto_space_t space);
 
-/* The node counts of the file with this digest (collectives.h) that terms were fitted to; 0: none. */
+/* The node counts of the file with this digest (samples.h) that terms were fitted to; 0: none. */
 int pto_machine_fitted_to(const pto_machine_t *machine, const char *digest, const int64_t **nodes);
 
 enum { PTO_COST_RANGE_MAX = 4 }; /* ranges of bytes that a cost has at most */
@@ -293,6 +292,24 @@ const pto_model_term_t *pto_model_term_at(int index);
  * "published+TERM+TERM" removes all but those. Errors: PTO_ERR_NOT_FOUND, with the nearest known name,
  * PTO_ERR_MEMORY. */
 pto_status_t pto_machine_restrict(pto_machine_t *machine, const char *model, pto_error_t *err);
+
+/* --- machine files that pto_machine_open reads back unchanged
+ * ------------------------------------------------------------------------------------------ */
+
+/* Format the file's text; the caller frees it. `comment` (may be NULL) precedes the machine, with each of its
+ * lines after a '#'. Numbers are printed with the fewest digits that read back as the same number. Errors:
+ * PTO_ERR_MEMORY. */
+pto_status_t pto_machine_format(const pto_machine_t *machine, const char *comment, char **text,
+                                pto_error_t *err);
+
+/* Write the file through output.h. Errors: those of pto_machine_format, pto_output_open and
+ * pto_output_close. */
+pto_status_t pto_machine_write(const pto_machine_t *machine, const char *comment, const char *path,
+                               bool force, pto_error_t *err);
+
+/* Format the key `model_error` alone, an empty text if the machine has none. The caller frees it. Errors:
+ * PTO_ERR_MEMORY. */
+pto_status_t pto_machine_error_format(const pto_machine_t *machine, char **text, pto_error_t *err);
 
 PTO_API_END
 

@@ -14,10 +14,8 @@
 #include <stdint.h>
 
 #include "portolan/api.h"
-#include "portolan/layout.h"
 #include "portolan/machine.h"
 #include "portolan/scenario.h"
-#include "portolan/status.h"
 
 PTO_API_BEGIN
 

@@ -101,6 +101,77 @@ pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto
 pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                             pto_explanation_t *explanation, pto_error_t *err);
 
+/* --- set-up ------------------------------------------------------------------------------------------- */
+
+/* setup: the one-time cost of a plan before its first run, in seconds, from the machine file's `setup`
+ * (docs/model.md, 'Setup').
+ *
+ * A process allocates its temporaries (one allocation of GPU memory, one of pinned host memory) and opens
+ * every allocation of other processes that its slices name, once each. If the plan has flags, the node
+ * creates a segment of shared memory for them. All processes synchronise between these phases, so the busiest
+ * process counts in each:
+ *
+ *     S = max over processes of (allocations) + max over processes of (openings) + segment.
+ *
+ * Buffers that only the library's own collective touches belong to the library and cost nothing here. What
+ * every executor does for any plan (communicators, agreements) is not included; it is the same for all
+ * strategies. The question: I. Faraji, A. Afsahi, "GPU-Aware Intranode MPI_Allreduce" (EuroMPI/ASIA 2014),
+ * Figure 3: after how many calls does a shared buffer pay back the cost of opening it? */
+
+/* Two allocations and openings of up to four ranges, each with alpha and beta; and the segment. */
+enum { PTO_SETUP_TERM_MAX = 2 * (2 + PTO_COST_RANGE_MAX) + 1 };
+
+/* The terms' keys are those of the machine file; `stage` names the operation. A cost that the file lacks has
+ * no parameter, and the key of the whole cost, such as setup_open. */
+typedef struct {
+    bool known;     /* false: the machine file lacks a cost that the plan needs */
+    double seconds; /* valid if known */
+    int term_count; /* 0: nothing to set up */
+    pto_term_t term[PTO_SETUP_TERM_MAX];
+} pto_setup_t;
+
+/* Compute the setup of a plan. The terms point into the machine. If byte counts are equal, the first node
+ * represents all.
+ * Errors: PTO_ERR_MEMORY. A cost that the machine lacks is not an error. */
+pto_status_t pto_setup(const pto_plan_t *plan, const pto_machine_t *machine, pto_setup_t *setup,
+                       pto_error_t *err);
+
+/* --- energy ------------------------------------------------------------------------------------------- */
+
+/* energy: the cost of a plan in joules, from the machine's powers and the plan's price (docs/model.md,
+ * 'Energy').
+ *
+ * Every device that takes part draws its idle power for the whole duration of the plan. Active devices draw
+ * additional power for as long as the addends of the price keep them active: copies, and messages from GPU
+ * memory, keep the GPUs' copy engines busy; reductions on a GPU keep its kernels busy; and every process that
+ * takes part polls on its own core from start to end. All GPUs count as active for as long as those on the
+ * critical path.
+ *
+ * The finding to explain: L. Oden, B. Klenk, H. Froening, "Energy-Efficient Collective Reduce and Allreduce
+ * Operations on Distributed GPUs" (CCGrid 2014). */
+
+/* One power, and the device-seconds for which it is drawn. The sum over all parts is the energy. */
+typedef struct {
+    char key[PTO_PARAM_KEY_MAX]; /* the machine file's key, e.g. energy.gpu.idle_w */
+    const pto_param_t *param;    /* NULL: the machine file has none, and the energy excludes it */
+    double device_s;             /* number of GPUs, nodes or cores, times seconds */
+    double joules;
+} pto_energy_part_t;
+
+typedef struct {
+    double joules;
+    bool has_interval;
+    double low_joules; /* 95 percent; powers and price taken as independent */
+    double high_joules;
+    pto_energy_part_t part[PTO_POWER_COUNT];
+} pto_energy_t;
+
+/* The energy of a plan, from its price and explanation. The parts point into the machine. If the machine file
+ * has no CPU powers, the energy is that of the GPUs alone.
+ * Errors: PTO_ERR_NOT_APPLICABLE if the machine lacks a GPU power that the plan needs. */
+pto_status_t pto_energy(const pto_plan_t *plan, const pto_machine_t *machine, const pto_price_t *price,
+                        const pto_explanation_t *explanation, pto_energy_t *energy, pto_error_t *err);
+
 PTO_API_END
 
 #endif

@@ -8,11 +8,52 @@
 #include <stdint.h>
 
 #include "portolan/api.h"
-#include "portolan/layout.h"
 #include "portolan/machine.h"
-#include "portolan/status.h"
 
 PTO_API_BEGIN
+
+/* --- layouts ------------------------------------------------------------------------------------------ */
+
+/* A layout: how many processes a job has and where they are. A logical rank is (node, gpu, core). Of each
+ * GPU's procs_per_gpu processes, the first owners_per_gpu hold user data (owners); the others help. A layout
+ * is pure arithmetic: that of a million GPUs is as small as any.
+ *
+ * Where data are in host memory (`in_host`), GPUs take no part, and each process is a place of its own:
+ * gpus_per_node counts the processes of a node, and owners_per_gpu and procs_per_gpu are 1
+ * (docs/decisions/0040). */
+
+typedef struct {
+    int64_t nodes;
+    int64_t gpus_per_node;
+    int64_t owners_per_gpu;  /* 1 unless a scenario says otherwise */
+    int64_t procs_per_gpu;   /* processes of one GPU, owners and helpers */
+    int64_t gpus_per_socket; /* of the machine, which may have more GPUs than the job uses; at least 1. In
+                                host memory: processes of a socket, among which they are spread evenly */
+    bool in_host;            /* the owners' data are in host memory */
+} pto_layout_t;
+
+typedef struct {
+    int64_t node;
+    int64_t gpu;
+    int64_t core;
+} pto_rank_t;
+
+/* Refuse a layout with a count below 1, more owners than cores, several processes a place in host memory, or
+ * more ranks than an int64_t can number. */
+pto_status_t pto_layout_check(const pto_layout_t *layout, pto_error_t *err);
+
+/* All processes: nodes * gpus_per_node * procs_per_gpu. */
+int64_t pto_layout_rank_count(const pto_layout_t *layout);
+
+/* Processes that hold user data: nodes * gpus_per_node * owners_per_gpu. */
+int64_t pto_layout_owner_count(const pto_layout_t *layout);
+
+/* Ranks are numbered by node, then by GPU within the node, then by core within the GPU. */
+pto_rank_t pto_layout_rank(const pto_layout_t *layout, int64_t number);
+int64_t pto_layout_number(const pto_layout_t *layout, pto_rank_t rank);
+
+/* Distance between two ranks; PTO_LEVEL_ON_GPU if they share a GPU. */
+pto_level_t pto_layout_level(const pto_layout_t *layout, pto_rank_t a, pto_rank_t b);
 
 typedef enum {
     PTO_COLLECTIVE_ALLREDUCE,
@@ -423,6 +464,31 @@ pto_split_t pto_scenario_split(const pto_scenario_t *scenario);
 
 /* The quantity that varies: nodes or messages if they have several values, else bytes. */
 pto_sweep_kind_t pto_scenario_sweep(const pto_scenario_t *scenario);
+
+/* --- what if ------------------------------------------------------------------------------------------ */
+
+/* What if: change one parameter of a machine, or of a scenario's layout, for one run. */
+
+/* Apply the change in `text`: PARAMETER=VALUE, or PARAMETER=*FACTOR or PARAMETER=/FACTOR for a relative
+ * change. A parameter is a key or a group of pto_machine_params, or nodes, gpus_per_node, procs_per_gpu or
+ * owners_per_gpu of the layout. In a key, * matches any text (copies.*.beta_s_per_byte=/2): all parameters
+ * that match and have a value, limits of byte ranges and node.* aside. If none matches, names are compared
+ * without their units (copies.*.beta=/2; beta is injection.*.s_per_byte, too), and then `network.` stands for
+ * what is between nodes (network.*.beta=/2): messages.*.off_node, gap.cpu, gap.gpu, injection, network.
+ * Values may have units (pto_quantity_parse). A changed parameter loses its interval, gets the line
+ * PTO_LINE_WHAT_IF and is recorded in pto_machine_what_if. A VALUE adds a parameter that the machine lacks.
+ *
+ * The scenario need not be bound, and must be checked and bound afterwards. On an error both are unchanged.
+ * Errors: PTO_ERR_TYPE (not PARAMETER=VALUE, not a number), PTO_ERR_NOT_FOUND (no such parameter, with the
+ * nearest known one), PTO_ERR_RANGE (negative, not finite, not an integer where one is needed, ranges that
+ * would overlap), PTO_ERR_MEMORY, and those of pto_scenario_bind. */
+pto_status_t pto_what_if(const char *text, pto_scenario_t *scenario, pto_machine_t *machine,
+                         pto_error_t *err);
+
+/* Give a machine's parameter a value in SI units, as pto_what_if does with "KEY=VALUE", but never change a
+ * layout: a group's value becomes that of all its rows. On an error the machine is unchanged. Errors:
+ * PTO_ERR_NOT_FOUND, _RANGE, _MEMORY. */
+pto_status_t pto_machine_set(pto_machine_t *machine, const char *key, double value, pto_error_t *err);
 
 PTO_API_END
 

@@ -11,7 +11,6 @@
 #include "portolan/machine.h"
 #include "portolan/plan.h"
 #include "portolan/scenario.h"
-#include "portolan/status.h"
 
 PTO_C_BEGIN
 

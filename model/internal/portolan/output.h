@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "portolan/api.h"
-#include "portolan/status.h"
 
 PTO_C_BEGIN
 

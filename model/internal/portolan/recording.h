@@ -5,7 +5,7 @@
 #define PORTOLAN_RECORDING_H
 
 #include "portolan/api.h"
-#include "portolan/collectives.h"
+#include "portolan/samples.h"
 #include "portolan/workload.h"
 
 PTO_C_BEGIN
@@ -172,7 +172,7 @@ void pto_delays_fini(pto_delays_t *delays);
 /* "late", "slow", "slow link", "slow among" */
 const char *pto_delay_cause_name(pto_delay_cause_t cause);
 
-/* Add measured collectives from collectives.csv (portolan/collectives.h) or, where the path ends in
+/* Add measured collectives from collectives.csv (portolan/samples.h) or, where the path ends in
  * ":NODESxGPUS" or ":NODESxGPUS:COLLECTIVE", from the output of a benchmark of MPI (strategy cuda_aware, or
  * mpi for host buffers) or of nccl-tests (nccl), with the number of nodes and of processes on each, and the
  * collective where the output does not name it. Rows of one file with the same size are averaged. Errors:

@@ -10,8 +10,8 @@
 #define PORTOLAN_SCORE_H
 
 #include "portolan/api.h"
-#include "portolan/collectives.h"
 #include "portolan/pick.h"
+#include "portolan/samples.h"
 
 PTO_C_BEGIN
 

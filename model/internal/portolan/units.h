@@ -8,7 +8,6 @@
 
 #include "portolan/api.h"
 #include "portolan/machine.h"
-#include "portolan/status.h"
 
 PTO_C_BEGIN
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "portolan/status.h"
+#include "portolan/api.h"
 
 /* After a table of designated initialisers: a new enumerator must have an entry. */
 #define PTO_EACH_NAMED(table, count)                                                                         \

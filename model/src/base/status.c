@@ -1,7 +1,6 @@
 /* Status codes and the error record: one table generates the texts, one function fills the record. */
-#include "portolan/status.h"
+#include "portolan/api.h"
 #include "portolan/printable.h"
-#include "portolan/version.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "portolan/status.h"
+#include "portolan/api.h"
 
 /* Zeroed at first; free `text`. Once memory has run out nothing more is added. */
 typedef struct {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "portolan/status.h"
+#include "portolan/api.h"
 
 /* Open a file to read: a regular file, or a pipe that is open already, as /dev/stdin or /dev/fd/N (a shell's
  * `<(...)`). Others are refused: the name of a pipe may wait for a writer forever, and a device may never

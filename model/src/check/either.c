@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "check/check_internal.h"
-#include "portolan/builder.h"
+#include "portolan/strategy.h"
 
 /* --- the choices ---------------------------------------------------------------------------------------- */
 

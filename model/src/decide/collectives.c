@@ -1,6 +1,6 @@
 /* Read collectives.csv: one timing per row. csv_table.c splits the text; this file knows what the columns
  * mean. */
-#include "portolan/collectives.h"
+#include "portolan/samples.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Tables of prices, from which a collective of any size is estimated. */
-#include "portolan/estimate.h"
+#include "portolan/pick.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* A step of an application: its calls are priced one by one, each on the layout of one communicator and on
  * the machine that this communicator has while the others of its node make the same call. Calls at once are
  * lanes, as in a plan (docs/model.md, equation 8e). */
-#include "portolan/step.h"
+#include "portolan/workload.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef PORTOLAN_STEP_INTERNAL_H
 #define PORTOLAN_STEP_INTERNAL_H
 
-#include "portolan/step.h"
+#include "portolan/workload.h"
 
 /* After calls have got another strategy (`best`): the totals of the mix. */
 void pto_step_add_up_mix(pto_step_prediction_t *step);

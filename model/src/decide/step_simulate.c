@@ -6,8 +6,8 @@
 #include "machine/machine_internal.h"
 #include "plan/plan_internal.h"
 #include "portolan/progress.h"
-#include "portolan/step.h"
 #include "portolan/strategy.h"
+#include "portolan/workload.h"
 
 /* Of calls at once with different repetitions, that with the most is simulated at most this many times. */
 enum { REPEATS_MAX = 16 };

@@ -2,10 +2,10 @@
  * Python module declares (python/portolan/_declarations.py). */
 #include <stddef.h>
 
-#include "portolan/estimate.h"
+#include "portolan/api.h"
 #include "portolan/fit.h"
-#include "portolan/step.h"
-#include "portolan/version.h"
+#include "portolan/pick.h"
+#include "portolan/workload.h"
 
 #define STRUCT_TABLE(X)                                                                                      \
     X(pto_error_t)                                                                                           \

@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "formats/csv_line.h"
-#include "portolan/provenance.h"
-#include "portolan/status.h"
+#include "portolan/api.h"
+#include "portolan/samples.h"
 
 typedef struct pto_csv pto_csv_t;
 

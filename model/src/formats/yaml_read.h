@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "formats/yaml_tree.h"
-#include "portolan/status.h"
+#include "portolan/api.h"
 
 /* The error record for messages, and the file name in them. */
 typedef struct {

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "portolan/status.h"
+#include "portolan/api.h"
 
 typedef enum { PTO_YAML_SCALAR, PTO_YAML_LIST, PTO_YAML_MAPPING } pto_yaml_kind_t;
 

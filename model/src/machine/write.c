@@ -1,5 +1,5 @@
 /* Machine files, written: sections within sections down to the registry's keys. */
-#include "portolan/machine_write.h"
+#include "portolan/machine.h"
 
 #include <inttypes.h>
 #include <stdio.h>

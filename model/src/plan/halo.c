@@ -1,6 +1,6 @@
 /* What a halo exchange asks of plans: its phases, and the slices of borders and halos. */
 #include "plan/plan_internal.h"
-#include "portolan/builder.h"
+#include "portolan/strategy.h"
 
 /* Whether anyone has such a neighbor, and whether everyone is its own. */
 static bool has_neighbor(const pto_halo_t *grid, const int *shift) {

@@ -7,7 +7,7 @@
 #include "base/checked.h"
 #include "base/grow.h"
 #include "plan/plan_internal.h"
-#include "portolan/builder.h"
+#include "portolan/strategy.h"
 
 enum { OPEN_MAX = 8 };
 

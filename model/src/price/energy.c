@@ -1,5 +1,5 @@
 /* Energy (docs/model.md, 'Energy'): powers times how long they are drawn. */
-#include "portolan/energy.h"
+#include "portolan/price.h"
 
 #include <math.h>
 #include <string.h>

@@ -14,7 +14,7 @@
 
 #include "machine/machine_internal.h"
 #include "plan/plan_internal.h"
-#include "portolan/layout.h"
+#include "portolan/scenario.h"
 #include "portolan/topology.h"
 
 /* The links of one node, in order: those of the topology, then the memory of each socket of the layout. */

@@ -1,6 +1,6 @@
-/* What a plan's setup costs (portolan/setup.h): the allocations and openings that impl/buffers.c makes for
+/* What a plan's setup costs (portolan/price.h): the allocations and openings that impl/buffers.c makes for
  * it, found in the plan's buffers and slices. */
-#include "portolan/setup.h"
+#include "portolan/price.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
-/* A plan's messages as a GOAL schedule (portolan/print.h): a rank's sends and receives of one stage begin
+/* A plan's messages as a GOAL schedule (portolan/check.h): a rank's sends and receives of one stage begin
  * when those of its stage before have ended. */
 #include <inttypes.h>
 
 #include "plan/plan_internal.h"
-#include "portolan/print.h"
+#include "portolan/check.h"
 #include "portolan/strategy.h"
 
 /* A rank's statements are numbered from 1: those of the last stage that had any are [first, end). */

@@ -1,5 +1,5 @@
 /* One rank's plan as text. */
-#include "portolan/print.h"
+#include "portolan/check.h"
 
 #include <stdlib.h>
 

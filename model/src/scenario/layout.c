@@ -1,5 +1,5 @@
 /* The placement of a job's processes: arithmetic on (node, gpu, core), nothing stored. */
-#include "portolan/layout.h"
+#include "portolan/scenario.h"
 
 #include "base/checked.h"
 

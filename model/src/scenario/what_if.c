@@ -1,5 +1,5 @@
 /* Changes to a machine or a layout for one run: parsed, applied, and recorded in the machine. */
-#include "portolan/what_if.h"
+#include "portolan/scenario.h"
 
 #include <assert.h>
 #include <fnmatch.h>
