@@ -115,18 +115,6 @@ enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
 
 /* --- cases ---------------------------------------------------------------------------------------------- */
 
-/* The smallest number of GPUs in use on any node: cases use the same number on each. */
-static int fewest_on_a_node(const job_t *job) {
-    int *ranks = must_allocate((size_t)job->size, sizeof *ranks);
-    int fewest = pairs_on_node(job, PTO_SPACE_GPU, 0, ranks);
-    for (int node = 1; node < job->node_count; node++) {
-        int count = pairs_on_node(job, PTO_SPACE_GPU, node, ranks);
-        fewest = count < fewest ? count : fewest;
-    }
-    free(ranks);
-    return fewest;
-}
-
 static void add_case(const job_t *job, int collective, int nodes, int gpus_per_node, case_list_t *list) {
     int *ranks = must_allocate((size_t)job->size, sizeof *ranks);
     case_t *added = case_add(list, collectives[collective].name, nodes * gpus_per_node);
@@ -173,7 +161,7 @@ static const char *why_no_nccl(const job_t *job) {
 
 static void list_cases(const job_t *job, case_list_t *list) {
     const char *why = job->no_gpu[0] != '\0' ? job->no_gpu : why_no_nccl(job);
-    int most = fewest_on_a_node(job);
+    int most = pairs_fewest(job, PTO_SPACE_GPU);
     if (why == NULL && most * job->node_count < 2)
         why = "NCCL needs two GPUs or more, each with a process of its own";
     if (why != NULL) {

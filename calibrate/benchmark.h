@@ -30,6 +30,7 @@ typedef struct {
     bool every_size;                         /* the fit compares each size with its double */
     int64_t least_bytes;                     /* smaller points don't exist; sizes are multiples */
     int64_t most_bytes;                      /* larger ones would need too much memory */
+    int64_t factor; /* between sizes, all of which are measured and no others; 0: that of --bytes */
     pto_space_t buffers;
     int detail[CASE_DETAIL_COUNT]; /* the benchmark's own */
     int member_count;              /* the processes that take part; the first leads */
@@ -64,6 +65,7 @@ typedef struct {
     const char *rows;  /* what it writes into the column `benchmark` */
     const char *summary;
     unsigned runs;        /* bits 1 << pto_runs_t: the ones of --runs that it is for; 0: those waited for */
+    double most_s;        /* for all cases, where --budget has more; 0: no such limit */
     const char *gpu_only; /* what is skipped where no GPU can be measured; NULL: `list` sees to it */
     void (*list)(const job_t *job, case_list_t *list);
     void *(*open)(const work_t *work); /* NULL: the state is the case at work itself */

@@ -216,11 +216,11 @@ static int64_t last_size(const pto_calibrate_options_t *options, const case_t *w
 static sizes_options_t ladder_of(const pto_calibrate_options_t *options, const case_t *what) {
     return (sizes_options_t){.from_bytes = first_size(options, what),
                              .to_bytes = what->sized ? last_size(options, what) : 0,
-                             .factor = options->factor,
+                             .factor = what->factor > 0 ? what->factor : options->factor,
                              .unit_bytes = what->least_bytes,
                              .repeats = options->repeats,
                              .every_size = what->every_size,
-                             .exhaustive = options->exhaustive};
+                             .exhaustive = options->exhaustive || what->factor > 0};
 }
 
 static int points_of(const pto_calibrate_options_t *options, const case_t *what) {
@@ -413,6 +413,10 @@ static int run_cases(run_t *run, const case_list_t *list) {
     return left_out;
 }
 
+static double budget_s(const pto_calibrate_options_t *options, const benchmark_t *benchmark) {
+    return benchmark->most_s > 0.0 ? fmin(benchmark->most_s, options->budget_s) : options->budget_s;
+}
+
 int engine_size_count(const pto_calibrate_options_t *options, const case_list_t *list) {
     int count = 0;
     for (int i = 0; i < list->case_count; i++)
@@ -426,7 +430,7 @@ int engine_run(const job_t *job, const pto_calibrate_options_t *options, const b
     run.seconds = must_allocate((size_t)options->repeats * SERIES_COUNT, sizeof *run.seconds);
     run.sorted = must_allocate((size_t)options->repeats, sizeof *run.sorted);
     run.shows = job->rank == 0 && list->case_count > 0 && (options->progress || progress_wanted());
-    run.end_s = now_s() + options->budget_s;
+    run.end_s = now_s() + budget_s(options, benchmark);
     run.point_count = engine_size_count(options, list);
     show(&run);
     int left_out = run_cases(&run, list);
@@ -443,7 +447,7 @@ double engine_estimate(const job_t *job, const pto_calibrate_options_t *options,
     enum { STANDS_FOR = 6, FEW = 4 };
     run_t run = {.options = options, .benchmark = benchmark, .work = {.job = job}, .estimates = true};
     run.seconds = must_allocate((size_t)options->repeats * SERIES_COUNT, sizeof *run.seconds);
-    run.end_s = now_s() + options->budget_s;
+    run.end_s = now_s() + budget_s(options, benchmark);
     double sum_s = 0.0;
     int stride = list->case_count > FEW ? (list->case_count + STANDS_FOR - 1) / STANDS_FOR : 1;
     for (int first = 0; first < list->case_count; first += stride) {
@@ -455,5 +459,5 @@ double engine_estimate(const job_t *job, const pto_calibrate_options_t *options,
         sum_s += (past - first) * (now_s() - began_s + run.case_estimate_s);
     }
     free(run.seconds);
-    return fmin(sum_s, options->budget_s);
+    return fmin(sum_s, budget_s(options, benchmark));
 }

@@ -3,7 +3,10 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "fatal.h"
 
 static bool used(const pair_t *pairs, int count, int rank) {
     for (int i = 0; i < count; i++)
@@ -73,4 +76,15 @@ int pairs_on_node(const job_t *job, pto_space_t space, int node, int *found) {
         if (job->process[rank].node == node)
             add_rank(job, space, rank, found, &count);
     return count;
+}
+
+int pairs_fewest(const job_t *job, pto_space_t space) {
+    int *ranks = must_allocate((size_t)job->size, sizeof *ranks);
+    int fewest = job->size;
+    for (int node = 0; node < job->node_count; node++) {
+        int count = pairs_on_node(job, space, node, ranks);
+        fewest = count < fewest ? count : fewest;
+    }
+    free(ranks);
+    return fewest;
 }

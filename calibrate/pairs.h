@@ -27,4 +27,7 @@ int pairs_partners(const job_t *job, pto_space_t space, pto_level_t level, int r
 /* The same of a node: its processes, on gpu the first of each GPU. */
 int pairs_on_node(const job_t *job, pto_space_t space, int node, int *found);
 
+/* Of the node that has the fewest of them: cases use the same number on each. */
+int pairs_fewest(const job_t *job, pto_space_t space);
+
 #endif

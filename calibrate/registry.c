@@ -29,7 +29,8 @@
     ROW(setup)                                                                                               \
     ROW(run_launch)                                                                                          \
     ROW(run_lines)                                                                                           \
-    ROW(nccl)
+    ROW(nccl)                                                                                                \
+    ROW(library)
 
 #define DECLARE(name) extern const benchmark_t bench_##name;
 BENCHMARKS(DECLARE)

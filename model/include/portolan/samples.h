@@ -22,6 +22,19 @@ typedef struct {
     int line;
 } pto_provenance_t;
 
+/* The MPI library's own collectives that are timed: name, name in files. */
+#define PTO_MPI_TABLE(X)                                                                                     \
+    X(ALLREDUCE, "allreduce")                                                                                \
+    X(REDUCE, "reduce")                                                                                      \
+    X(BROADCAST, "broadcast")                                                                                \
+    X(REDUCE_SCATTER, "reduce_scatter")                                                                      \
+    X(ALLGATHER, "allgather")                                                                                \
+    X(ALLGATHERV, "allgatherv")                                                                              \
+    X(GATHER, "gather")                                                                                      \
+    X(SCATTER, "scatter")                                                                                    \
+    X(ALLTOALL, "alltoall")                                                                                  \
+    X(ALLTOALLV, "alltoallv")
+
 /* What was timed. PTO_BENCHMARK_OTHER: an unknown name; its rows are kept and counted, but nothing is fitted
  * from them. */
 typedef enum {
@@ -71,11 +84,15 @@ typedef enum {
     PTO_BENCHMARK_SETUP_OPEN,
     PTO_BENCHMARK_SETUP_ALLOCATE,
     PTO_BENCHMARK_SETUP_SEGMENT,
+/* In the order of PTO_MPI_TABLE; procs: members on all nodes; messages: nodes */
+#define PTO_BENCHMARK_MPI_ENUM(name, text) PTO_BENCHMARK_MPI_##name,
+    PTO_MPI_TABLE(PTO_BENCHMARK_MPI_ENUM)
+#undef PTO_BENCHMARK_MPI_ENUM
 /* NCCL's collectives, in the order of pto_nccl_kind_t; procs: GPUs of all nodes; messages: nodes */
 #define PTO_BENCHMARK_NCCL_ENUM(name, text) PTO_BENCHMARK_NCCL_##name,
-    PTO_NCCL_TABLE(PTO_BENCHMARK_NCCL_ENUM)
+        PTO_NCCL_TABLE(PTO_BENCHMARK_NCCL_ENUM)
 #undef PTO_BENCHMARK_NCCL_ENUM
-        PTO_BENCHMARK_OTHER,
+            PTO_BENCHMARK_OTHER,
     PTO_BENCHMARK_COUNT
 } pto_benchmark_t;
 

@@ -57,10 +57,13 @@ static const char *const benchmark_names[PTO_BENCHMARK_COUNT] = {
     [PTO_BENCHMARK_SETUP_OPEN] = "setup_open",
     [PTO_BENCHMARK_SETUP_ALLOCATE] = "setup_allocate",
     [PTO_BENCHMARK_SETUP_SEGMENT] = "setup_segment",
+#define MPI_NAME(name, text) [PTO_BENCHMARK_MPI_##name] = ("mpi_" text),
+    PTO_MPI_TABLE(MPI_NAME)
+#undef MPI_NAME
 #define NCCL_NAME(name, text) [PTO_BENCHMARK_NCCL_##name] = ("nccl_" text),
-    PTO_NCCL_TABLE(NCCL_NAME)
+        PTO_NCCL_TABLE(NCCL_NAME)
 #undef NCCL_NAME
-        [PTO_BENCHMARK_OTHER] = "other",
+            [PTO_BENCHMARK_OTHER] = "other",
 };
 
 static const char *const place_names[PTO_AT_COUNT] = {
