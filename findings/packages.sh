@@ -48,3 +48,23 @@ expect() {
         failed=1
     fi
 }
+
+# needs_gpus_and_torch GPUS
+needs_gpus_and_torch() {
+    [ "$(nvidia-smi -L 2>/dev/null | grep -c ^GPU)" -ge "$1" ] || skip "not $1 NVIDIA GPUs"
+    python3 -c 'import torch' 2>/dev/null || skip "no PyTorch"
+    nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -1
+    python3 -c 'import torch; print("PyTorch", torch.__version__, "NCCL", torch.cuda.nccl.version())'
+}
+
+# on_gpus PROCESSES SCRIPT: a process of PyTorch for each GPU
+on_gpus() {
+    local rank process status=0 processes=()
+    export MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + RANDOM % 10000)) WORLD_SIZE=$1
+    for ((rank = 0; rank < $1; rank++)); do
+        RANK=$rank timeout 120 python3 "$2" 2>>"$work/log" &
+        processes+=($!)
+    done
+    for process in "${processes[@]}"; do wait "$process" || status=$?; done
+    return $status
+}
