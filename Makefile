@@ -53,7 +53,7 @@ includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algori
 	$(if $(filter impl/% docs/examples/%,$(1)),$(EXEC_INCLUDES), \
 	$(if $(filter profile/% preload/%,$(1)),$(LIB_INCLUDES) -Ipreload -Iprofile, \
 	$(if $(filter dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel -Ipreload -Idropin,$(if $(filter nccl_dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel -Inccl_dropin,$(if $(filter tuner/%,$(1)),$(MODEL_INCLUDES) -Ituner, \
-	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel -Iparallel,$(TEST_INCLUDES)))))))))))
+	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel -Iparallel -Icalibrate,$(TEST_INCLUDES)))))))))))
 # The installation folder is not compiled in: the program finds its data relative to its own path.
 DEFINES := -D_POSIX_C_SOURCE=200809L
 CFLAGS ?= -O2 -g
@@ -87,13 +87,13 @@ TRACES_SRC := $(wildcard model/traces/*.c)
 HAVE_SCOTCH := $(shell printf '$(hash)include <stdio.h>\n$(hash)include <stdint.h>\n$(hash)include <scotch/scotch.h>\n' | \
 	$(CC) $(DEPS_CPPFLAGS) -E - >/dev/null 2>&1 && echo yes)
 SCOTCH_SRC := $(if $(HAVE_SCOTCH),$(wildcard model/scotch/*.c))
-CALIBRATE_SRC := $(wildcard calibrate/*.c)
+CALIBRATE_SRC := $(wildcard calibrate/*.c calibrate/bench/*.c)
 # Shared by the MPI programs; files of rows do not depend on MPI.
 ROW_FILE_SRC := parallel/row_file.c
 PARALLEL_SRC := $(wildcard parallel/*.c)
 # Kernels' programs do not depend on MPI either.
-PROGRAM_SRC := impl/vector.c impl/program.c impl/reduce.c
-IMPL_SRC := $(filter-out $(PROGRAM_SRC),$(wildcard impl/*.c))
+PROGRAM_SRC := impl/device/vector.c impl/kernels/program.c impl/device/reduce.c
+IMPL_SRC := $(filter-out $(PROGRAM_SRC) impl/mpi/%,$(wildcard impl/*.c impl/*/*.c))
 # The executor's part for plans with messages.
 IMPL_MPI_SRC := $(wildcard impl/mpi/*.c)
 # The counters do not depend on MPI, so that the unit tests can use them without it.
@@ -129,7 +129,7 @@ PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(TRACES_SRC) $(SCOTCH_SRC) $(TUN
 	$(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(CLUSTER_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
 FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/src/*/*.h model/include/portolan/*.h model/internal/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
-	impl/*.h impl/mpi/*.h impl/*.cu impl/*.cuh impl/*/portolan/*.h validate/*.h parallel/*.h profile/*.h preload/*.h dropin/*.h nccl_dropin/*.h tuner/*.h)
+	impl/*.h impl/*/*.h impl/*/*.cu impl/*/*.cuh impl/*/portolan/*.h validate/*.h parallel/*.h profile/*.h preload/*.h dropin/*.h nccl_dropin/*.h tuner/*.h)
 
 object = $(patsubst %.c,$(PLAIN)/obj/%.o,$(filter $(PLAIN_SRC),$(1))) $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out $(PLAIN_SRC),$(1)))
 LIB := $(BUILD)/libportolan.a
@@ -169,9 +169,9 @@ PRELOADED := $(PROFILE_LIB) $(DROPIN_LIB) $(NCCL_DROPIN_LIB)
 NVCC ?= nvcc
 # Several architectures can be built at once: CUDA_ARCH="80 90". Newer GPUs use the PTX of the last one.
 CUDA_ARCH ?= 90
-CUDA_SRC := $(wildcard impl/*.cu)
+CUDA_SRC := $(wildcard impl/*/*.cu)
 HAVE_NVCC := $(if $(CUDA_SRC),$(shell command -v $(NVCC) 2>/dev/null))
-cuda_object = $(if $(HAVE_NVCC),$(patsubst %.cu,$(BUILD)/obj/%.cu.o,$(wildcard $(1)/*.cu)))
+cuda_object = $(if $(HAVE_NVCC),$(patsubst %.cu,$(BUILD)/obj/%.cu.o,$(wildcard $(1)/*/*.cu)))
 CUDA_DEFINE := $(if $(HAVE_NVCC),-DPORTOLAN_CUDA)
 # Ask nvcc itself for the CUDA libraries: the nvcc on the path may be a wrapper of one in another folder.
 CUDA_LIBRARIES := $(if $(HAVE_NVCC),$(shell $(NVCC) -dryrun -x cu /dev/null 2>&1 | sed -n 's/^\#[$$] LIBRARIES= *//p'))
@@ -290,7 +290,7 @@ $(BUILD)/obj/%.cu.o: %.cu Makefile $(NVCC_STAMP)
 $(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC) $(PARALLEL_SRC)) $(COMMAND_LINE_LIB) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(MPICC),-lhwloc $(MPI_LDLIBS))
 
-$(call object,impl/devices.c): DEFINES += $(CUDA_DEFINE)
+$(call object,impl/device/devices.c): DEFINES += $(CUDA_DEFINE)
 EXEC_OBJECTS := $(call object,$(IMPL_SRC) $(PROGRAM_SRC)) $(call cuda_object,impl)
 $(BUILD)/libportolan-exec.a: $(EXEC_OBJECTS)
 	$(call say,AR)
@@ -356,7 +356,7 @@ $(UNIT): $(BUILD)/tests/%: $(PLAIN)/obj/tests/unit/%.o $(LINK_STAMP) | $(INTERNA
 	$(call link_test,$(CC) $(OPENMP),$(INTERNAL_LIB) -lcmocka $(TOOL_LDLIBS) $(LDLIBS))
 
 # The code of the kernels, compiled for the host.
-$(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*.cuh impl/*.h) Makefile $(CXX_STAMP) $(LINK_STAMP) | $(INTERNAL_LIB)
+$(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*/*.cuh impl/*.h impl/*/*.h) Makefile $(CXX_STAMP) $(LINK_STAMP) | $(INTERNAL_LIB)
 	$(call say,CXX)
 	$(Q)$(CXX) -std=c++17 -fPIC $(TEST_INCLUDES) $(DEPS_CPPFLAGS) -Wall -Wextra -Wno-unknown-pragmas $(CFLAGS) $(EXTRA) \
 		$(DEPS_LDFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' $< $(INTERNAL_LIB) -lcmocka $(LDLIBS) -o $@
@@ -388,10 +388,10 @@ PARTS_test_counters := validate/energy.c parallel/agreement.c
 PARTS_test_register := $(IMPL_SRC)
 WRAP_test_register := malloc calloc realloc free
 # With a clock of the test's own.
-PARTS_test_benches := $(CALIBRATION) impl/device_host.c
+PARTS_test_benches := $(CALIBRATION) impl/device/device_host.c
 WRAP_test_benches := now_s memcpy
 # With clocks that go on together, and with what its processes allocate.
-PARTS_test_members := $(CALIBRATION) impl/device_host.c
+PARTS_test_members := $(CALIBRATION) impl/device/device_host.c
 WRAP_test_members := now_s memcpy aligned_alloc pto_nccl_library $(addprefix together_,create destroy wait await) \
 	$(addprefix pto_shared_,create open close destroy)
 # With clocks that go on where the test says so, and what the engine tells meanwhile.

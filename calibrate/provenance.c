@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "fatal.h"
-#include "nccl_dl.h"
+#include "nccl/nccl_dl.h"
 #include "portolan/api.h"
 
 static void write_date(samples_t *samples) {

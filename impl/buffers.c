@@ -8,7 +8,7 @@
 
 #include "buffers.h"
 #include "members.h"
-#include "nccl_collective.h"
+#include "nccl/nccl_collective.h"
 #include "offers.h"
 #include "register.h"
 #include "watchdog.h"

@@ -7,7 +7,7 @@
 #include "choices.h"
 #include "kernel_nodes.h"
 #include "mpi_part.h"
-#include "nccl_collective.h"
+#include "nccl/nccl_collective.h"
 #include "portolan/strategy.h"
 #include "schedule.h"
 #include "tasks.h"

@@ -5,14 +5,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "device/vector.h"
 #include "job.h"
+#include "kernels/program.h"
 #include "portolan/kernel.h"
 #include "portolan/lines.h"
 #include "portolan/nccl.h"
 #include "portolan/policy.h"
-#include "program.h"
 #include "shm.h"
-#include "vector.h"
 
 /* --- the schedule -------------------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #include "choices.h"
 #include "members.h"
 #include "mpi_part.h"
-#include "nccl_collective.h"
+#include "nccl/nccl_collective.h"
 #include "schedule.h"
 #include "schedule_items.h"
 

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "choices.h"
+#include "device/reduce.h"
 #include "kernel_nodes.h"
 #include "mpi_part.h"
-#include "nccl_collective.h"
-#include "reduce.h"
+#include "nccl/nccl_collective.h"
 
 pto_status_t pto_lane_settle(pto_exec_t *exec, pto_lane_t *lane, bool wait, bool *finished,
                              pto_error_t *err) {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "host_stream.h"
+#include "device/host_stream.h"
 #include "tap.h"
 
 /* Of cuda.h, which need not be installed. */

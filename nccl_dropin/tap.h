@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "nccl_dl.h"
+#include "nccl/nccl_dl.h"
 #include "portolan/exec.h"
 #include "portolan/kernel.h"
 #include "portolan/machine.h"

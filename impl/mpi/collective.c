@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device/reduce.h"
 #include "members.h"
 #include "part.h"
-#include "reduce.h"
 #include "schedule_items.h"
 
 /* --- reductions ----------------------------------------------------------------------------------------- */

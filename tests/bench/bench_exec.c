@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "bench.h"
+#include "device/reduce.h"
 #include "portolan/exec_mpi.h"
 #include "portolan/strategy.h"
-#include "reduce.h"
 
 enum {
     ROUNDS = 5,

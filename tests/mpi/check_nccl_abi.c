@@ -2,7 +2,7 @@
  * agree. */
 #include <nccl.h>
 
-#include "nccl_dl.h"
+#include "nccl/nccl_dl.h"
 
 #define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs)
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nccl_collective.h"
+#include "nccl/nccl_collective.h"
 #include "portolan/strategy.h"
 
 enum { TRIES_PER_PAIR = 200, POISON = 0xa5 };

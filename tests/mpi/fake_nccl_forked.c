@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "device/reduce.h"
 #include "portolan/exec.h"
-#include "reduce.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

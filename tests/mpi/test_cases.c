@@ -15,7 +15,7 @@
 #include "../../calibrate/pairs.h"
 #include "../../calibrate/provenance.h"
 #include "../chance.h"
-#include "nccl_dl.h"
+#include "nccl/nccl_dl.h"
 
 enum { PROCESSES_MAX = 18, JOBS = 300, COUNTS_MAX = 32 };
 

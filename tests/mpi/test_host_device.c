@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "../../impl/host_stream.h"
+#include "../../impl/device/host_stream.h"
 #include "portolan/bench.h"
 #include "portolan/kernel.h"
 

@@ -4,7 +4,7 @@
  *   mpirun -n 4 test_late
  *   mpirun -n 4 test_late end
  *       one process does not end its executor, so the watchdogs of the others end the job */
-#include "../../impl/host_stream.h"
+#include "../../impl/device/host_stream.h"
 #include "four.h"
 #include "portolan/kernel.h"
 #include "portolan/nccl.h"

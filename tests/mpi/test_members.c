@@ -16,7 +16,7 @@
 
 #include "../../calibrate/benchmark.h"
 #include "barrier.h"
-#include "nccl_dl.h"
+#include "nccl/nccl_dl.h"
 #include "shm.h"
 
 /* A page, so that buffers have no room beyond it. */

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "exec_case.h"
-#include "nccl_collective.h"
+#include "nccl/nccl_collective.h"
 #include "portolan/nccl.h"
 #include "portolan/strategy.h"
 

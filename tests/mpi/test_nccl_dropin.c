@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host_stream.h"
-#include "nccl_dl.h"
+#include "device/host_stream.h"
+#include "nccl/nccl_dl.h"
 #include "portolan/exec.h"
 #include "tap.h"
 

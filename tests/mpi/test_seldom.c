@@ -5,7 +5,7 @@
  *   mpirun -n 4 test_seldom */
 #include <math.h>
 
-#include "../../impl/host_stream.h"
+#include "../../impl/device/host_stream.h"
 #include "four.h"
 #include "portolan/kernel.h"
 

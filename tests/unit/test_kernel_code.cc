@@ -60,11 +60,11 @@ static void store_tag(char *at, uint8_t tag) { *at = static_cast<char>(tag); }
 
 /* Exchanges are in test_kernel_exchange.cc. */
 #pragma GCC diagnostic ignored "-Wunused-function"
-#include "kernel_lines.cuh"
-#include "kernel_translate.cuh"
-#include "operations.cuh"
+#include "kernels/kernel_lines.cuh"
+#include "kernels/kernel_translate.cuh"
+#include "device/operations.cuh"
 extern "C" {
-#include "reduce.h"
+#include "device/reduce.h"
 }
 
 /* --- memory --------------------------------------------------------------------------------------------- */

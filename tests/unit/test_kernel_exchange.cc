@@ -15,8 +15,8 @@ extern "C" {
 
 #include "portolan/kernel.h"
 
-#include "kernel_exchange.cuh"
-#include "kernel_translate.cuh"
+#include "kernels/kernel_exchange.cuh"
+#include "kernels/kernel_translate.cuh"
 
 static bool is_exchange(const pto_kernel_program_t *program) {
     any_exchange all = {};

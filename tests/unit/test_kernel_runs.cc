@@ -16,8 +16,8 @@ extern "C" {
 
 /* A run needs not all of it. */
 #pragma GCC diagnostic ignored "-Wunused-function"
-#include "kernel_exchange.cuh"
-#include "kernel_translate.cuh"
+#include "kernels/kernel_exchange.cuh"
+#include "kernels/kernel_translate.cuh"
 
 /* --- programs ------------------------------------------------------------------------------------------- */
 

@@ -5,8 +5,8 @@
 
 #include <cmocka.h>
 
-#include "parts.h"
-#include "program.h"
+#include "kernels/parts.h"
+#include "kernels/program.h"
 
 enum { PEERS = 4, BYTES = 64 };
 

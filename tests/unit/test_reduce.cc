@@ -12,9 +12,9 @@
 extern "C" {
 #include <cmocka.h>
 
-#include "reduce.h"
+#include "device/reduce.h"
 }
-#include "combine.h"
+#include "device/combine.h"
 
 enum { SHORT_VALUES = 1 << 16, SIGN = 0x8000 };
 

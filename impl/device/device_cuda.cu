@@ -8,7 +8,7 @@
 #include <dlfcn.h>
 
 #include "device_cuda.h"
-#include "lanes.cuh"
+#include "kernels/lanes.cuh"
 
 static pto_status_t cuda_select(int64_t gpu, pto_error_t *err) {
     int count = 0;

@@ -2,7 +2,7 @@
 #ifndef PTO_LANES_CUH
 #define PTO_LANES_CUH
 
-#include "operations.cuh"
+#include "device/operations.cuh"
 
 /* The values in a few words: one load. */
 template <typename T, int WORDS> struct lanes {

@@ -11,7 +11,7 @@
 #include "benchmark.h"
 #include "fatal.h"
 #include "memory.h"
-#include "nccl_dl.h"
+#include "nccl/nccl_dl.h"
 #include "pairs.h"
 #include "runs.h"
 

@@ -6,7 +6,7 @@
 #include <cuda.h>
 #include <cuda_runtime.h>
 
-#include "device_cuda.h"
+#include "device/device_cuda.h"
 
 typedef CUresult (*launch_t)(const CUlaunchConfig *, CUfunction, void **, void **);
 

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host_stream.h"
+#include "device/host_stream.h"
+#include "device/reduce.h"
 #include "line_format.h"
 #include "parts.h"
 #include "portolan/kernel.h"
-#include "reduce.h"
 #include "turns.h"
 #include "watchdog.h"
 

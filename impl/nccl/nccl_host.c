@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host_stream.h"
+#include "device/host_stream.h"
+#include "device/reduce.h"
 #include "portolan/nccl.h"
-#include "reduce.h"
 #include "team.h"
 
 enum { PAGE_BYTES = 4096 };

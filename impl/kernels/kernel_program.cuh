@@ -2,8 +2,8 @@
 #ifndef PTO_KERNEL_PROGRAM_CUH
 #define PTO_KERNEL_PROGRAM_CUH
 
+#include "device/operations.cuh"
 #include "kernel_memory.cuh"
-#include "operations.cuh"
 #include "parts.h"
 #include "portolan/kernel.h"
 #include "turns.h"

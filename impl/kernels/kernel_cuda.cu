@@ -27,7 +27,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "device_cuda.h"
+#include "device/device_cuda.h"
 #include "kernel_exchange.cuh"
 #include "kernel_launch.cuh"
 #include "kernel_translate.cuh"

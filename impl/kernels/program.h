@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
+#include "device/vector.h"
 #include "portolan/kernel.h"
-#include "vector.h"
 
 typedef struct {
     pto_vector_t ops;      /* pto_kernel_op_t */
