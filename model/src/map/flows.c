@@ -39,10 +39,14 @@ static void make_row(maker_t *maker, int64_t source) {
     }
 }
 
-/* The flow of `from` to `to`, appended to the row of `from` if there is none. */
-static pto_flow_t *flow_to(const pto_flows_t *flows, int64_t *used, int64_t from, int64_t to) {
+/* The flow of `from` to `to`, appended to the row of `from` if there is none. `known`: there may be one.
+ * Where all processes exchange data, it is at its place in the order of their numbers. */
+static pto_flow_t *flow_to(const pto_flows_t *flows, int64_t *used, int64_t from, int64_t to, bool known) {
     pto_flow_t *row = flows->flow + flows->first[from];
-    for (int64_t i = 0; i < used[from]; i++)
+    int64_t place = to > from ? to - 1 : to;
+    if (known && place < used[from] && row[place].peer == to)
+        return &row[place];
+    for (int64_t i = 0; i < used[from] && known; i++)
         if (row[i].peer == to)
             return &row[i];
     row[used[from]] = (pto_flow_t){.peer = to};
@@ -82,8 +86,8 @@ static void fill_rows(maker_t *maker, pto_flows_t *flows, int64_t *used) {
         make_row(maker, source);
         for (int64_t i = 0; i < maker->row.count; i++) {
             int64_t peer = maker->row.peer[i];
-            flow_to(flows, used, source, peer)->out = maker->row.volume[peer];
-            flow_to(flows, used, peer, source)->in = maker->row.volume[peer];
+            flow_to(flows, used, source, peer, peer < source)->out = maker->row.volume[peer];
+            flow_to(flows, used, peer, source, peer < source)->in = maker->row.volume[peer];
         }
     }
     pack_rows(flows, used);
