@@ -5,7 +5,7 @@ portolan predict $ask --nodes 100000000
 portolan simulate $ask --nodes 100000000
 portolan predict $ask --nodes 800 --bytes 1KiB:64KiB
 portolan pick $ask --nodes 400 --bytes 1KiB:64MiB
-portolan sensitivity $ask --nodes 128
+portolan sensitivity $ask --nodes 512
 portolan map $ask --nodes 400
 portolan map $ask --nodes 4 --strategy three_step --refine 1000000
 portolan predict $ask --nodes 2 --limit 1

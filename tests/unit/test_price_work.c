@@ -469,8 +469,10 @@ static void the_work_of_a_table_is_that_of_its_sums_its_rounds_or_what_is_gather
     pto_machine_t shared = summit;
     shared.both_ways[PTO_SPACE_CPU] = (pto_param_t){.value = 0.5, .line = 1};
     const int64_t owners = 64 * 6, entries = owners * owners;
-    assert_int_equal(counted_work("cuda_aware", "pairwise", &summit), (entries - owners) / 16);
-    assert_int_equal(counted_work("dup_devptr", "pairwise", &summit), 6 * (entries - owners) / 16);
+    assert_int_equal(counted_work("cuda_aware", "pairwise", &summit),
+                     entries / 64 + (entries - owners + 127) / 128);
+    assert_int_equal(counted_work("dup_devptr", "pairwise", &summit),
+                     entries / 64 + (6 * (entries - owners) + 127) / 128);
     assert_int_equal(counted_work("cuda_aware", "pairwise", &shared), entries - owners);
     assert_int_equal(counted_work("cuda_aware", "linear", &summit), entries / 128 + 2 * owners);
     const pto_counts_t stencil = {.kind = PTO_COUNTS_STENCIL,
@@ -480,6 +482,25 @@ static void the_work_of_a_table_is_that_of_its_sums_its_rounds_or_what_is_gather
     assert_in_range(counted_work("dup_devptr", "linear", &summit), entries / 128 + 6 * owners,
                     entries / 128 + 60 * owners);
     assert_int_equal(counted_work("node_aware", "linear", &known), entries / 16);
+    assert_int_equal(counted_work("node_aware", "linear", &summit), 0); /* refused: no peer.on_socket */
+}
+
+/* As `portolan map` asks for it, with all of its mappers. */
+static void prices_of_18_mappings_of_4096_processes_are_within_the_limit(void **state) {
+    (void)state;
+    pto_scenario_t scenario;
+    int64_t work;
+    pto_scenario_init(&scenario);
+    scenario.collective = PTO_COLLECTIVE_ALLTOALLV;
+    scenario.layout.gpus_per_node = 4;
+    scenario.counts = (pto_counts_t){.kind = PTO_COUNTS_STENCIL,
+                                     .grid = {.dim_count = 3, .dim = {16, 16, 16}, .weight = {1, 1, 1}}};
+    assert_int_equal(pto_series_one(65536, &scenario.bytes, NULL), PTO_OK);
+    assert_int_equal(pto_series_one(1024, &scenario.nodes, NULL), PTO_OK);
+    assert_int_equal(pto_scenario_bind(&scenario, &summit, NULL), PTO_OK);
+    assert_int_equal(pto_check_work(&scenario, &summit, 18, &work, NULL), PTO_OK);
+    assert_true(work > 4096 * 4096 / 128);
+    pto_scenario_fini(&scenario);
 }
 
 static void one_process_tells_that_rounds_cost_too_much(void **state) {
@@ -509,6 +530,7 @@ int main(void) {
         cmocka_unit_test(chunks_of_a_sparse_table_are_priced_by_its_entries),
         cmocka_unit_test(rounds_that_cost_more_than_messages_at_once_are_not_walked),
         cmocka_unit_test(the_work_of_a_table_is_that_of_its_sums_its_rounds_or_what_is_gathered),
+        cmocka_unit_test(prices_of_18_mappings_of_4096_processes_are_within_the_limit),
         cmocka_unit_test(one_process_tells_that_rounds_cost_too_much),
     };
     return cmocka_run_group_tests_name("work of prices", tests, read_machine, free_machine);

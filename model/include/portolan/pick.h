@@ -58,12 +58,13 @@ typedef struct {
     int strategy_count;
     const pto_strategy_t **strategy;
     pto_prediction_t *prediction; /* point_count * strategy_count */
-    int64_t work;                 /* of all points: pto_cell_work, added up */
+    int64_t work;                 /* of all points and strategies, explained or not */
 } pto_predictions_t;
 
-/* What prices walk one by one (pto_price_work) for one strategy at one point; several messages of a table
- * that share no links count as one, as docs/reliability.md says ("Bounds on work"). The limit of all that a
- * command asks for is the scenario's work_limit, or PTO_WORK_LIMIT, which takes about a minute. */
+/* What prices walk one by one (pto_price_work) for one strategy at one point, without an explanation; several
+ * messages of a table that share no links count as one, as docs/reliability.md says ("Bounds on work"). The
+ * limit of all that a command asks for is the scenario's work_limit, or PTO_WORK_LIMIT, which takes about a
+ * minute. */
 enum { PTO_WORK_LIMIT = 1 << 26, PTO_WORK_PER_SECOND = 1 << 20 };
 int64_t pto_cell_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
                       const pto_strategy_t *strategy);

@@ -15,7 +15,8 @@ typedef struct {
     const pto_machine_t *machine;
     pto_request_t request;    /* without its algorithm */
     const char *algorithm;    /* that the scenario or the machine file names; NULL: the cheapest */
-    int64_t work;             /* pto_cell_work, once counted (pto_each_work) */
+    bool explained;           /* its price is, which takes more work */
+    int64_t work;             /* once counted (pto_each_work) */
     pto_price_cache_t *cache; /* shared with the prices of other cells; NULL: each price has its own */
 } pto_scenario_cell_t;
 

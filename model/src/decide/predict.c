@@ -105,10 +105,12 @@ static pto_status_t predict_all(pto_predictions_t *made, const pto_scenario_cell
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "no strategy applies: %s", made->prediction[0].reason);
 }
 
-static void find_cells(const pto_predictions_t *made, pto_price_cache_t *cache, pto_scenario_cell_t *cell) {
+static void find_cells(const pto_predictions_t *made, bool explain, pto_price_cache_t *cache,
+                       pto_scenario_cell_t *cell) {
     for (int64_t point = 0; point < made->point_count; point++)
         for (int i = 0; i < made->strategy_count; i++, cell++) {
             *cell = pto_scenario_cell(made->scenario, made->machine, point, made->strategy[i]);
+            cell->explained = explain;
             cell->cache = cache;
         }
 }
@@ -134,7 +136,7 @@ static pto_status_t predict(const pto_scenario_t *scenario, const pto_machine_t 
         pto_predictions_fini(&made);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for predictions");
     }
-    find_cells(&made, &cache, cell);
+    find_cells(&made, explain, &cache, cell);
     if (has_work)
         made.work = pto_each_work(cell, made.point_count, made.strategy_count);
     status = pto_check_amount(scenario, "pricing takes the work of", made.work, 1, err);

@@ -11,12 +11,12 @@
 #include "price/pricing.h"
 #include "scenario/check.h"
 
-/* Messages of tables that share no links take a quarter of the time, and where their latency is not known
- * apart, a sixteenth: rounds of all pairs by the loops of pairs.c with their terms. So do the entries of a
- * table that are gathered by node. A table of messages that are all in flight at once is summed, in 1/128 for
- * each entry (of a grid, each that may have bytes), and each stage of a process takes as long as a message.
- */
-enum { APART_A_UNIT = 4, WALKED_A_UNIT = 16, SUMMED_A_UNIT = 128 };
+/* A unit of work is a message of a table that shares links, which takes about a microsecond. Others are that
+ * many to a unit: messages that share none; the same where no latency is known apart, and entries of a table
+ * that are gathered by node; entries that are read for rounds of all pairs (pairs.c), and the messages of
+ * these rounds, unless the price is explained; entries that are summed for messages all in flight at once (of
+ * a grid, those that may have bytes), where also each stage of a process is a unit. */
+enum { APART_A_UNIT = 4, WALKED_A_UNIT = 16, READ_A_UNIT = 64, ROUNDS_A_UNIT = 128, SUMMED_A_UNIT = 128 };
 
 enum { REFUSED = -1, NOT_COUNTED = -2 };
 
@@ -40,28 +40,31 @@ static bool gathers_blocks(const pto_plan_t *plan) {
     return any;
 }
 
-static int64_t table_work(const pto_plan_t *plan, const pto_machine_t *machine) {
+static int64_t table_work(const pto_plan_t *plan, const pto_machine_t *machine, bool explained) {
     const pto_request_t *request = pto_plan_request(plan);
     int64_t owners = pto_layout_owner_count(&request->layout);
     int64_t summed = pto_counts_partners(request->counts, owners) * owners;
     int64_t entries = pto_collective_is_by_pair(request->collective) ? owners * owners : 0;
     pto_plan_size_t size = pto_plan_size(plan);
     bool apart = pto_messages_are_apart(machine, &request->layout), latency = pto_latency_known(machine);
-    if (apart && !latency && entries > 0 && size.messages >= entries - owners && !has_rounds(plan))
+    bool of_pairs = apart && !latency && entries > 0 && size.messages >= entries - owners;
+    if (of_pairs && !has_rounds(plan))
         return units(summed, SUMMED_A_UNIT) + size.stages;
     int64_t messages = units(size.messages, !apart ? 1 : latency ? APART_A_UNIT : WALKED_A_UNIT);
+    if (of_pairs && !explained)
+        messages = units(entries, READ_A_UNIT) + units(size.messages, ROUNDS_A_UNIT);
     int64_t walked = gathers_blocks(plan) ? units(entries, WALKED_A_UNIT) : 0;
     return messages > walked ? messages : walked;
 }
 
 /* Of one plan; REFUSED: there is none, or it is not priced. */
-static int64_t plan_work(const pto_request_t *request, const pto_machine_t *machine) {
+static int64_t plan_work(const pto_request_t *request, const pto_machine_t *machine, bool explained) {
     pto_plan_t *plan = NULL;
     if (pto_plan_create(request, &plan, NULL) != PTO_OK)
         return REFUSED;
     int64_t work = REFUSED;
-    if (pto_price_check_size(plan, NULL) == PTO_OK)
-        work = pto_plan_has_tables(plan) ? table_work(plan, machine) : pto_price_work(plan);
+    if (pto_price_check_size(plan, NULL) == PTO_OK && !pto_price_lacks_copies(plan, machine))
+        work = pto_plan_has_tables(plan) ? table_work(plan, machine, explained) : pto_price_work(plan);
     pto_plan_destroy(plan);
     return work;
 }
@@ -78,12 +81,12 @@ static int64_t *known_place(known_work_t known, const pto_request_t *request, in
     return known.work && !cut ? &known.work[2 * algorithm + request->staged] : NULL;
 }
 
-static int64_t plan_work_once(known_work_t known, const pto_request_t *request, const pto_machine_t *machine,
-                              int algorithm) {
+static int64_t plan_work_once(const pto_scenario_cell_t *cell, known_work_t known,
+                              const pto_request_t *request, int algorithm) {
     int64_t *place = known_place(known, request, algorithm);
     if (place && (*place == 0 || (known.all_sizes && *place != NOT_COUNTED)))
         return *place;
-    int64_t work = plan_work(request, machine);
+    int64_t work = plan_work(request, cell->machine, cell->explained);
     if (place)
         *place = work;
     return work;
@@ -99,7 +102,7 @@ static int64_t cell_work(const pto_scenario_cell_t *cell, known_work_t known) {
         request.algorithm = pto_algorithm_at(i);
         if (!pto_scenario_cell_tries(cell, request.algorithm))
             continue;
-        int64_t once = plan_work_once(known, &request, cell->machine, i);
+        int64_t once = plan_work_once(cell, known, &request, i);
         if (once == REFUSED)
             continue;
         if (!pto_multiply(prices, once, &more) || !pto_add(work, more, &work))

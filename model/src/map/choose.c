@@ -7,6 +7,7 @@
 #include "map/map_internal.h"
 #include "portolan/pick.h"
 #include "portolan/progress.h"
+#include "scenario/check.h"
 
 enum { CANDIDATES_MAX = 256 };
 
@@ -309,15 +310,33 @@ static int candidates_of(const choice_t *choice, const pto_mapper_t *mapper) {
     return seeds_of(choice, mapper) + aims + has_phases(choice, mapper);
 }
 
+/* The work of greedy's swaps for one of its candidates: each process tries the places near its partners, and
+ * each try looks at the partners of both, some hundreds in a microsecond. */
+static int64_t swaps_work(const choice_t *choice) {
+    enum { FLOWS_A_UNIT = 512 };
+    int64_t count = pto_layout_owner_count(&choice->layout);
+    int64_t partners = pto_counts_partners(&choice->scenario->counts, count);
+    int64_t tries = partners * choice->layout.gpus_per_node * choice->layout.owners_per_gpu;
+    return count * (tries < count ? tries : count) / FLOWS_A_UNIT * partners;
+}
+
 /* The prices of all candidates, and those of the refinement if its number is given. */
 static pto_status_t check_work(choice_t *choice) {
     const pto_map_options_t *options = choice->options;
-    int64_t each = 0;
+    int64_t each = 0, of_greedy = 0;
     choice->candidates = 1;
-    for (int m = 0; m < options->mapper_count; m++)
-        choice->candidates += candidates_of(choice, options->mapper[m]);
+    for (int m = 0; m < options->mapper_count; m++) {
+        int candidates = candidates_of(choice, options->mapper[m]);
+        choice->candidates += candidates;
+        of_greedy += options->mapper[m] == &pto_mapper_greedy ? candidates : 0;
+    }
     int64_t times = choice->candidates + (options->refine > 0 ? options->refine : 0);
-    pto_status_t status = pto_check_work(choice->scenario, choice->machine, times, &each, choice->err);
+    pto_status_t status = PTO_OK;
+    if (of_greedy > 0)
+        status = pto_check_amount(choice->scenario, "mapping takes the work of", swaps_work(choice),
+                                  of_greedy, choice->err);
+    if (status == PTO_OK)
+        status = pto_check_work(choice->scenario, choice->machine, times, &each, choice->err);
     choice->candidates_work = status == PTO_OK ? choice->candidates * each : 0;
     return status;
 }

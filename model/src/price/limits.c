@@ -5,6 +5,7 @@
 #include "plan/plan_internal.h"
 #include "portolan/price.h"
 #include "portolan/strategy.h"
+#include "price/copies.h"
 
 /* The ranks first: rounds grow with them, and counting takes as long as there are rounds. */
 static pto_status_t check_walk(const pto_plan_t *plan, const char *what, int64_t most, pto_error_t *err) {
@@ -104,6 +105,49 @@ pto_status_t pto_price_check_size(const pto_plan_t *plan, pto_error_t *err) {
         return pto_price_walk_check_size(plan, NULL, err);
     return pto_plan_uses_peers_memory(plan) ? check_places(plan, err) : PTO_OK;
 }
+
+/* --- copies without a cost ------------------------------------------------------------------------------ */
+
+/* Whether the first process that takes part in a step makes copies that the machine has no cost for. */
+static bool lacks_copies(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step,
+                         int64_t k) {
+    const pto_layout_t *layout = &plan->request.layout;
+    bool between = step->source.holder != PTO_HOLDER_SELF || step->target.holder != PTO_HOLDER_SELF;
+    if (step->kind != PTO_STEP_COPY || step->in_kernel || !between)
+        return false;
+    for (int64_t rank = 0; rank < layout->gpus_per_node * layout->procs_per_gpu; rank++) {
+        pto_action_t action;
+        if (pto_step_acts(plan, step, rank, k, &action))
+            return pto_copies_check(plan, machine, &action, NULL) != PTO_OK;
+    }
+    return false;
+}
+
+/* Of a loop, the first iteration. */
+bool pto_price_lacks_copies(const pto_plan_t *plan, const pto_machine_t *machine) {
+    int64_t k = 0;
+    int loop_end = -1;
+    for (int i = 0; i < pto_plan_node_count(plan); i++) {
+        const pto_node_t *node = pto_node_at(plan, i);
+        if (i > loop_end)
+            k = 0;
+        if (node->by == PTO_DONE_BY_NCCL) {
+            i += node->span;
+        } else if (node->kind == PTO_NODE_LOOP || node->kind == PTO_NODE_PIPELINE) {
+            loop_end = i + node->span;
+            k = node->from;
+            i += node->from < node->to ? 0 : node->span;
+        } else if (node->kind == PTO_NODE_STAGE) {
+            const pto_stage_t *stage = pto_stage_at(plan, node->stage);
+            for (int s = stage->step_first; s < stage->step_first + stage->step_count; s++)
+                if (lacks_copies(plan, machine, pto_step_at(plan, s), k))
+                    return true;
+        }
+    }
+    return false;
+}
+
+/* --- what it takes -------------------------------------------------------------------------------------- */
 
 int64_t pto_price_work(const pto_plan_t *plan) {
     if (pto_plan_has_tables(plan))
