@@ -55,7 +55,7 @@ static const double log_allowance = 0.35;
 
 /* The visits of a price with one of its numbers at `scale` times its least; 0: the plan does not apply. */
 static int64_t visits_of(const pto_request_t *least, by_t by, int64_t scale, const pto_machine_t *machine,
-                         pto_actors_t *kind) {
+                         pto_actor_kind_t *kind) {
     pto_request_t request = *least;
     pto_plan_t *plan = NULL;
     pto_price_t price;
@@ -76,7 +76,7 @@ static int64_t visits_of(const pto_request_t *least, by_t by, int64_t scale, con
 }
 
 static int64_t compare_growth(const pto_request_t *request, by_t by, const pto_machine_t *machine) {
-    pto_actors_t kind;
+    pto_actor_kind_t kind;
     int64_t visits = visits_of(request, by, 4, machine, &kind);
     int64_t more = visits_of(request, by, 8, machine, &kind);
     if (visits == 0 || more == 0)

@@ -30,7 +30,7 @@ static bool has_roles(const pto_plan_t *plan) {
     return i > 0 && i == plan->steps.count;
 }
 
-pto_actors_t pto_actors_of(const pto_plan_t *plan) {
+pto_actor_kind_t pto_actors_of(const pto_plan_t *plan) {
     if (pto_plan_has_tables(plan) ||
         (has_roles(plan) && pto_price_walk_check_size(plan, NULL, NULL) == PTO_OK))
         return PTO_ACTORS_RANKS;
@@ -100,75 +100,75 @@ static void find_cuts(const pto_plan_t *plan, const pto_machine_t *machine, bool
     }
 }
 
-static bool find_classes(pto_pricing_t *pricing) {
-    int64_t cores = pricing->plan->request.layout.procs_per_gpu, count = 0;
+static bool find_classes(const pto_asked_t *asked, pto_actors_t *actors) {
+    int64_t cores = asked->plan->request.layout.procs_per_gpu, count = 0;
     bool *cut = calloc((size_t)cores + 1, sizeof *cut);
-    pricing->actor = calloc((size_t)cores, sizeof *pricing->actor);
-    if (cut && pricing->actor) {
-        find_cuts(pricing->plan, pricing->machine, cut);
+    actors->actor = calloc((size_t)cores, sizeof *actors->actor);
+    if (cut && actors->actor) {
+        find_cuts(asked->plan, asked->machine, cut);
         for (int64_t core = 0; core < cores; core++) {
             if (cut[core])
-                pricing->actor[count++].place.core = core;
-            pricing->actor[count - 1].cores++;
-            pricing->actor[count - 1].gpus = pricing->plan->request.layout.gpus_per_node;
+                actors->actor[count++].place.core = core;
+            actors->actor[count - 1].cores++;
+            actors->actor[count - 1].gpus = asked->plan->request.layout.gpus_per_node;
         }
     }
     free(cut);
-    pricing->node_count = 1;
-    pricing->gpu_count = 1;
-    pricing->actors_per_gpu = count;
+    actors->node_count = 1;
+    actors->gpu_count = 1;
+    actors->per_gpu = count;
     return count > 0;
 }
 
 /* --- processes ---------------------------------------------------------------------------------------- */
 
 /* All processes of the first node, or of all nodes. */
-static bool find_processes(pto_pricing_t *pricing) {
-    const pto_layout_t *layout = &pricing->plan->request.layout;
-    pricing->node_count = pricing->kind == PTO_ACTORS_RANKS ? layout->nodes : 1;
-    pricing->gpu_count = pricing->node_count * layout->gpus_per_node;
-    pricing->actors_per_gpu = layout->procs_per_gpu;
-    int64_t count = pricing->gpu_count * layout->procs_per_gpu;
-    pricing->actor = malloc((size_t)count * sizeof *pricing->actor);
-    for (int64_t rank = 0; pricing->actor && rank < count; rank++)
-        pricing->actor[rank] = (pto_actor_t){.place = pto_layout_rank(layout, rank), .cores = 1, .gpus = 1};
-    return pricing->actor != NULL;
+static bool find_processes(pto_actors_t *actors) {
+    const pto_layout_t *layout = &actors->plan->request.layout;
+    actors->node_count = actors->kind == PTO_ACTORS_RANKS ? layout->nodes : 1;
+    actors->gpu_count = actors->node_count * layout->gpus_per_node;
+    actors->per_gpu = layout->procs_per_gpu;
+    int64_t count = actors->gpu_count * layout->procs_per_gpu;
+    actors->actor = malloc((size_t)count * sizeof *actors->actor);
+    for (int64_t rank = 0; actors->actor && rank < count; rank++)
+        actors->actor[rank] = (pto_actor_t){.place = pto_layout_rank(layout, rank), .cores = 1, .gpus = 1};
+    return actors->actor != NULL;
 }
 
 /* --- steps -------------------------------------------------------------------------------------------- */
 
 /* Whether an actor that is not exact takes part in a step, in any iteration. */
-static bool takes_part(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor) {
-    const pto_rank_t *place = &pricing->actor[actor].place;
+static bool takes_part(const pto_actors_t *actors, const pto_step_t *step, int64_t actor) {
+    const pto_rank_t *place = &actors->actor[actor].place;
     if (place->core < step->core_first || place->core >= step->core_first + step->core_count)
         return false;
-    int64_t alone = core_of_one_member(pricing->plan, step);
+    int64_t alone = core_of_one_member(actors->plan, step);
     if (alone >= 0 && place->core != alone)
         return false;
-    pto_group_t group = *pto_group_at(pricing->plan, step->group);
+    pto_group_t group = *pto_group_at(actors->plan, step->group);
     group.fold = 0;
-    return pto_group_index_at(&pricing->plan->request.layout, &group, *place) >= 0;
+    return pto_group_index_at(&actors->plan->request.layout, &group, *place) >= 0;
 }
 
 /* Asked for each stage that an actor walks, so it is found out beforehand. */
-bool pto_actors_find_parts(pto_pricing_t *pricing) {
-    if (pricing->kind == PTO_ACTORS_RANKS)
+bool pto_actors_find_parts(pto_actors_t *actors) {
+    if (actors->kind == PTO_ACTORS_RANKS)
         return true;
-    int steps = pricing->plan->steps.count;
-    pricing->takes_part = malloc((size_t)steps * (size_t)pricing->actor_count + 1);
-    for (int i = 0; i < steps && pricing->takes_part; i++) {
-        const pto_step_t *step = pto_step_at(pricing->plan, i);
-        pricing->any_alone = pricing->any_alone || pto_step_is_of_one_member(pricing->plan, step);
-        if (!pto_actors_are_exact(pricing, step))
-            for (int64_t actor = 0; actor < pricing->actor_count; actor++)
-                pricing->takes_part[i * pricing->actor_count + actor] = takes_part(pricing, step, actor);
+    int steps = actors->plan->steps.count;
+    actors->takes_part = malloc((size_t)steps * (size_t)actors->count + 1);
+    for (int i = 0; i < steps && actors->takes_part; i++) {
+        const pto_step_t *step = pto_step_at(actors->plan, i);
+        actors->any_alone = actors->any_alone || pto_step_is_of_one_member(actors->plan, step);
+        if (!pto_actors_are_exact(actors, step))
+            for (int64_t actor = 0; actor < actors->count; actor++)
+                actors->takes_part[i * actors->count + actor] = takes_part(actors, step, actor);
     }
-    return pricing->takes_part != NULL;
+    return actors->takes_part != NULL;
 }
 
-bool pto_actors_find(pto_pricing_t *pricing) {
-    bool found = pricing->kind == PTO_ACTORS_CLASSES ? find_classes(pricing) : find_processes(pricing);
-    pricing->actor_count = found ? pricing->gpu_count * pricing->actors_per_gpu : 0;
+bool pto_actors_find(const pto_asked_t *asked, pto_actors_t *actors) {
+    bool found = actors->kind == PTO_ACTORS_CLASSES ? find_classes(asked, actors) : find_processes(actors);
+    actors->count = found ? actors->gpu_count * actors->per_gpu : 0;
     return found;
 }
 
@@ -178,12 +178,13 @@ bool pto_latency_known(const pto_machine_t *machine) {
 }
 
 void pto_pricing_begin_early(pto_pricing_t *pricing, int64_t actor, pto_space_t space) {
-    const pto_param_t *latency = &pricing->machine->latency_s[space];
+    const pto_param_t *latency = &pricing->asked.machine->latency_s[space];
     pto_charge_t early;
     if (!pto_param_known(latency))
         return;
-    pto_charge_begin(&early, pricing->stage->name, pricing->explain ? &pricing->terms[3] : NULL);
+    pto_charge_begin(&early, pricing->at.stage->name,
+                     pricing->clocks.explain ? &pricing->clocks.terms[3] : NULL);
     pto_charge_param(&early, latency, space, -1);
-    if (!pto_ledger_add(&pricing->ledger[actor], &early, early.other))
-        pricing->out_of_memory = true;
+    if (!pto_ledger_add(&pricing->clocks.ledger[actor], &early, early.other))
+        pricing->clocks.out_of_memory = true;
 }

@@ -47,7 +47,7 @@ static bool is_by_owner(const pto_messages_t *messages) {
     return messages->group->members_per_node == layout->gpus_per_node * layout->owners_per_gpu;
 }
 
-void pto_messages_find_sums(pto_pricing_t *pricing, pto_messages_t *messages) {
+void pto_messages_find_sums(const pto_asked_t *asked, pto_clocks_t *clocks, pto_messages_t *messages) {
     pto_parts_t parts;
     messages->sums = NULL;
     if (messages->by_core && (!is_part_of_core(messages->step) || messages->peer_stride == 1))
@@ -57,9 +57,9 @@ void pto_messages_find_sums(pto_pricing_t *pricing, pto_messages_t *messages) {
         !has_whole_parts(messages, parts.count, &messages->part) || !pto_messages_all_cost(messages) ||
         (parts.kind == PTO_PARTS_SHARES && messages->part != ALL_PARTS))
         return;
-    messages->sums = pto_tables_sum(pricing->tables, pto_plan_request(messages->plan), pricing->machine,
-                                    parts, messages->buffer->blocks == PTO_BLOCKS_ROW);
-    pricing->out_of_memory = pricing->out_of_memory || !messages->sums;
+    messages->sums = pto_tables_sum(asked->tables, pto_plan_request(messages->plan), asked->machine, parts,
+                                    messages->buffer->blocks == PTO_BLOCKS_ROW);
+    clocks->out_of_memory = clocks->out_of_memory || !messages->sums;
 }
 
 /* --- messages between nodes ----------------------------------------------------------------------------- */
@@ -174,7 +174,7 @@ static int64_t value_of(const pto_messages_t *messages, int64_t me, int64_t peer
 }
 
 /* Charge the messages to the peers whose value lies from `from` to `last`: all are on the process's node. */
-static void charge_values(const pto_pricing_t *pricing, const pto_messages_t *messages, pto_action_t *action,
+static void charge_values(const pto_actors_t *actors, const pto_messages_t *messages, pto_action_t *action,
                           int64_t from, int64_t last, pto_charge_t *charge, pto_explained_t *explained) {
     const pto_layout_t *layout = &pto_plan_request(messages->plan)->layout;
     int64_t first_rank = action->rank - action->me * messages->per_index, stride = messages->peer_stride;
@@ -185,8 +185,8 @@ static void charge_values(const pto_pricing_t *pricing, const pto_messages_t *me
         if (!pto_messages_to_peer(messages, value, first_rank, action))
             continue;
         int64_t bytes = pto_messages_pair_bytes(messages, action);
-        pto_level_t level = pto_layout_level(layout, pricing->actor[action->rank].place,
-                                             pricing->actor[action->peer_rank].place);
+        pto_level_t level = pto_layout_level(layout, actors->actor[action->rank].place,
+                                             actors->actor[action->peer_rank].place);
         pto_price_visits++;
         if (is_sent(messages, bytes))
             pto_messages_charge(messages, level, bytes, (pto_sum_t){1, bytes}, charge, explained);
@@ -194,26 +194,26 @@ static void charge_values(const pto_pricing_t *pricing, const pto_messages_t *me
 }
 
 /* In the order of the step's peers. */
-static void charge_on_node(const pto_pricing_t *pricing, const pto_messages_t *messages, pto_action_t action,
+static void charge_on_node(const pto_actors_t *actors, const pto_messages_t *messages, pto_action_t action,
                            pto_charge_t *charge, pto_explained_t *explained) {
     int64_t per_node = messages->group->members_per_node, size = messages->group->size;
     int64_t behind = action.me % per_node, ahead = per_node - 1 - behind;
     const pto_peers_t *peers = &messages->step->peers;
     if (peers->kind == PTO_PEERS_INDEX) {
-        charge_values(pricing, messages, &action, action.me - behind, action.me + ahead, charge, explained);
+        charge_values(actors, messages, &action, action.me - behind, action.me + ahead, charge, explained);
         return;
     }
     int64_t first = peers->sign > 0 ? ahead : behind, second = peers->sign > 0 ? behind : ahead;
-    charge_values(pricing, messages, &action, 0, first, charge, explained);
-    charge_values(pricing, messages, &action, size - second, size - 1, charge, explained);
+    charge_values(actors, messages, &action, 0, first, charge, explained);
+    charge_values(actors, messages, &action, size - second, size - 1, charge, explained);
 }
 
-void pto_messages_charge_sums(const pto_pricing_t *pricing, const pto_messages_t *messages,
+void pto_messages_charge_sums(const pto_actors_t *actors, const pto_messages_t *messages,
                               const pto_action_t *action, pto_charge_t *charge, pto_outflow_t *outflow) {
     pto_explained_t explained;
     explained.count = 0;
     pto_price_visits += messages->sums->classes.count;
-    charge_on_node(pricing, messages, *action, charge, &explained);
+    charge_on_node(actors, messages, *action, charge, &explained);
     pto_sum_t sent = charge_off_node(messages, action, charge, &explained);
     if (outflow && sent.messages > 0)
         pto_outflow_add_sum(outflow, messages->space, messages->step->peers.kind, messages->in_one_order,
@@ -225,12 +225,12 @@ void pto_messages_charge_sums(const pto_pricing_t *pricing, const pto_messages_t
 
 /* --- the latest sender ---------------------------------------------------------------------------------- */
 
-static pto_latest_t latest_member(const pto_pricing_t *pricing, const pto_messages_t *messages,
+static pto_latest_t latest_member(const pto_clocks_t *clocks, const pto_messages_t *messages,
                                   int64_t first_rank) {
     pto_latest_t latest = {.known = true, .alone = true, .rank = first_rank};
     for (int64_t i = 1; i < messages->group->size; i++) {
         int64_t rank = first_rank + i * messages->per_index;
-        double time_s = pricing->before[rank].time.s, most_s = pricing->before[latest.rank].time.s;
+        double time_s = clocks->before[rank].time.s, most_s = clocks->before[latest.rank].time.s;
         if (time_s > most_s)
             latest = (pto_latest_t){.known = true, .alone = true, .rank = rank};
         else if (time_s == most_s)
@@ -239,14 +239,15 @@ static pto_latest_t latest_member(const pto_pricing_t *pricing, const pto_messag
     return latest;
 }
 
-bool pto_messages_find_latest(const pto_pricing_t *pricing, const pto_messages_t *messages,
-                              const pto_action_t *action, pto_latest_t *latest, const pto_ledger_t **last) {
+bool pto_messages_find_latest(const pto_asked_t *asked, const pto_clocks_t *clocks,
+                              const pto_messages_t *messages, const pto_action_t *action,
+                              pto_latest_t *latest, const pto_ledger_t **last) {
     int64_t first_rank = action->rank - action->me * messages->per_index;
     pto_latest_t *of_core = &latest[action->core];
     if (!of_core->known)
-        *of_core = latest_member(pricing, messages, first_rank);
-    const pto_ledger_t *ledger = &pricing->before[of_core->rank];
-    if (ledger->time.s <= pricing->before[action->rank].time.s && !pto_latency_known(pricing->machine))
+        *of_core = latest_member(clocks, messages, first_rank);
+    const pto_ledger_t *ledger = &clocks->before[of_core->rank];
+    if (ledger->time.s <= clocks->before[action->rank].time.s && !pto_latency_known(asked->machine))
         return true;
     pto_action_t from = *action;
     int64_t value = value_of(messages, action->me, (of_core->rank - first_rank) / messages->per_index);
@@ -257,7 +258,7 @@ bool pto_messages_find_latest(const pto_pricing_t *pricing, const pto_messages_t
     return true;
 }
 
-void pto_messages_see_latest(const pto_pricing_t *pricing, const pto_messages_t *messages,
+void pto_messages_see_latest(const pto_clocks_t *clocks, const pto_messages_t *messages,
                              const pto_action_t *action, const pto_ledger_t **last) {
     pto_action_t from = *action;
     int64_t first_rank = action->rank - action->me * messages->per_index, value = messages->peer_first;
@@ -265,7 +266,7 @@ void pto_messages_see_latest(const pto_pricing_t *pricing, const pto_messages_t 
     for (int64_t j = 0; j < messages->peer_count; j++, value += messages->peer_stride) {
         if (!pto_messages_to_peer(messages, value, first_rank, &from))
             continue;
-        const pto_ledger_t *ledger = &pricing->before[from.peer_rank];
+        const pto_ledger_t *ledger = &clocks->before[from.peer_rank];
         if ((!*last || ledger->time.s > (*last)->time.s) &&
             is_sent(messages, pto_messages_pair_bytes(messages, &from)))
             *last = ledger;

@@ -101,9 +101,9 @@ static bool is_alike(const pto_step_t *step, const pto_action_t *action) {
 }
 
 /* The stage's messages to, or from, an owner's neighbors. */
-static pto_status_t charge_neighbors(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t owner,
+static pto_status_t charge_neighbors(const pto_asked_t *asked, const pto_stage_t *stage, int64_t owner,
                                      const pto_action_t *first, pto_charge_t *charge) {
-    const pto_plan_t *plan = pricing->plan;
+    const pto_plan_t *plan = asked->plan;
     pto_status_t status = PTO_OK;
     for (int i = stage->step_first; i < stage->step_first + stage->step_count && status == PTO_OK; i++) {
         pto_action_t action = *first;
@@ -116,8 +116,8 @@ static pto_status_t charge_neighbors(const pto_pricing_t *pricing, const pto_sta
         pto_space_t space = pto_buffer_at(plan, slice->buffer)->space;
         if (level == PTO_LEVEL_COUNT || bytes == 0)
             continue;
-        status = pto_charge_messages(charge, pricing->machine, space, level, bytes, 1, pricing->err);
-        pto_charge_message_rows(charge, pricing->machine, space, pto_step_rows(plan, action.step));
+        status = pto_charge_messages(charge, asked->machine, space, level, bytes, 1, asked->err);
+        pto_charge_message_rows(charge, asked->machine, space, pto_step_rows(plan, action.step));
     }
     return status;
 }
@@ -136,28 +136,28 @@ static const pto_stage_t *stage_of(const pto_plan_t *plan, const pto_action_t *a
 }
 
 /* All neighbors of a stage at once: the class costs what its most expensive owner does. */
-static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const pto_action_t *action,
-                                           pto_charge_t *charge) {
+static pto_status_t charge_costliest_owner(const pto_asked_t *asked, const pto_shared_t *shared,
+                                           const pto_action_t *action, pto_charge_t *charge) {
     bool first;
-    const pto_stage_t *stage = stage_of(pricing->plan, action, &first);
-    int64_t per_node = pto_group_at(pricing->plan, action->step->group)->members_per_node, costliest = 0;
+    const pto_stage_t *stage = stage_of(asked->plan, action, &first);
+    int64_t per_node = pto_group_at(asked->plan, action->step->group)->members_per_node, costliest = 0;
     int64_t node[GRID_NODES_MAX];
-    int nodes = first ? grid_nodes(pricing->plan, per_node, node) : 0;
+    int nodes = first ? grid_nodes(asked->plan, per_node, node) : 0;
     pto_time_t most = {.s = -1};
     for (int n = 0; n < nodes; n++)
         for (int64_t owner = node[n] * per_node; owner < (node[n] + 1) * per_node; owner++) {
             pto_charge_t tried = *charge;
             tried.terms = NULL;
-            pto_status_t status = charge_neighbors(pricing, stage, owner, action, &tried);
+            pto_status_t status = charge_neighbors(asked, stage, owner, action, &tried);
             if (status != PTO_OK)
                 return status;
-            pto_time_t tried_time = pto_charge_time(&tried, pricing->machine, pricing->outflow);
+            pto_time_t tried_time = pto_charge_time(&tried, asked->machine, shared->outflow);
             if (pto_time_less(most, tried_time)) {
                 most = tried_time;
                 costliest = owner;
             }
         }
-    return first ? charge_neighbors(pricing, stage, costliest, action, charge) : PTO_OK;
+    return first ? charge_neighbors(asked, stage, costliest, action, charge) : PTO_OK;
 }
 
 /* --- messages ----------------------------------------------------------------------------------------- */
@@ -176,54 +176,55 @@ static bool crosses_by_core(const pto_step_t *step) {
 }
 
 bool pto_class_allocate(pto_pricing_t *pricing) {
-    if (pricing->kind == PTO_ACTORS_RANKS)
+    if (pricing->actors.kind == PTO_ACTORS_RANKS)
         return true;
-    size_t steps = (size_t)pricing->plan->steps.count;
-    size_t cores = (size_t)pricing->plan->request.layout.procs_per_gpu;
-    pricing->moving = calloc(steps * cores + 1, sizeof *pricing->moving);
-    pricing->traffic = pto_price_cache_traffic(pricing->cache);
-    return pricing->moving && pricing->traffic;
+    size_t steps = (size_t)pricing->asked.plan->steps.count;
+    size_t cores = (size_t)pricing->asked.plan->request.layout.procs_per_gpu;
+    pricing->of_class.moving = calloc(steps * cores + 1, sizeof *pricing->of_class.moving);
+    pricing->of_class.traffic = pto_price_cache_traffic(pricing->asked.cache);
+    return pricing->of_class.moving && pricing->of_class.traffic;
 }
 
-void pto_class_release(pto_pricing_t *pricing) { free(pricing->moving); }
+void pto_class_release(pto_pricing_t *pricing) { free(pricing->of_class.moving); }
 
 static bool is_of_round(const pto_moving_t *flow, int64_t k) {
     return flow->known && flow->k == k && (!flow->traffic || flow->traffic->serial == flow->serial);
 }
 
-static pto_moving_t find_flow(pto_pricing_t *pricing, pto_action_t *action,
+static pto_moving_t find_flow(const pto_asked_t *asked, const pto_of_class_t *of_class, pto_action_t *action,
                               const pto_moving_t *of_first_core) {
     const pto_step_t *step = action->step;
     pto_moving_t flow = {.known = true, .k = action->k};
     action->ordinal = pto_expr_at(&step->peers.first, action->k, action->core, 0);
-    flow.bytes = pto_class_slice_bytes(pricing->plan, pto_message_slice(step), action);
+    flow.bytes = pto_class_slice_bytes(asked->plan, pto_message_slice(step), action);
     if (flow.bytes == 0 && !step->send_empty)
         return flow;
     bool same = is_of_round(of_first_core, action->k) && of_first_core->traffic && !crosses_by_core(step);
     flow.traffic = same ? of_first_core->traffic
-                        : pto_traffic_count(pricing->plan, step, action->k, action->core, pricing->traffic);
+                        : pto_traffic_count(asked->plan, step, action->k, action->core, of_class->traffic);
     flow.serial = flow.traffic->serial;
     return flow;
 }
 
 /* The bytes of each message of the step, and the levels that the messages cross; NULL where there are none.
  * A stage asks for them when it counts what nodes send, and when it charges each side. */
-static const pto_traffic_t *traffic_of(pto_pricing_t *pricing, pto_action_t *action, int64_t *bytes) {
-    int64_t index = action->step - pto_step_at(pricing->plan, 0);
-    pto_moving_t *of_step = &pricing->moving[index * pricing->plan->request.layout.procs_per_gpu];
+static const pto_traffic_t *traffic_of(const pto_asked_t *asked, pto_of_class_t *of_class,
+                                       pto_action_t *action, int64_t *bytes) {
+    int64_t index = action->step - pto_step_at(asked->plan, 0);
+    pto_moving_t *of_step = &of_class->moving[index * asked->plan->request.layout.procs_per_gpu];
     pto_moving_t *flow = &of_step[action->core];
     if (!is_of_round(flow, action->k))
-        *flow = find_flow(pricing, action, &of_step[action->step->core_first]);
+        *flow = find_flow(asked, of_class, action, &of_step[action->step->core_first]);
     *bytes = flow->bytes;
     return flow->traffic;
 }
 
 /* How many groups of a step's partition on one node an actor counts for: each group counts once, for the
  * actor of its first member. */
-static int64_t groups_per_node(const pto_pricing_t *pricing, const pto_action_t *action) {
+static int64_t groups_per_node(const pto_actors_t *actors, const pto_action_t *action) {
     const pto_step_t *step = action->step;
-    const pto_actor_t *actor = &pricing->actor[action->rank];
-    unsigned color = pto_group_traits[pto_group_at(pricing->plan, step->group)->kind].color;
+    const pto_actor_t *actor = &actors->actor[action->rank];
+    unsigned color = pto_group_traits[pto_group_at(actors->plan, step->group)->kind].color;
     int64_t gpu_groups = color & PTO_BY_GPU ? actor->gpus : actor->place.gpu == 0;
     int64_t core_groups = color & PTO_BY_CORE ? actor->cores : actor->place.core == step->core_first;
     return gpu_groups * core_groups;
@@ -244,13 +245,13 @@ static bool is_beside(const pto_plan_t *plan, const pto_step_t *step, const pto_
 /* The action's step, or such a one beside it, with the largest measure; of equal ones the first. */
 static const pto_step_t *largest_beside(pto_pricing_t *pricing, const pto_action_t *action,
                                         pto_time_t (*measure)(pto_pricing_t *, pto_action_t)) {
-    const pto_stage_t *stage = pricing->stage;
+    const pto_stage_t *stage = pricing->at.stage;
     const pto_step_t *largest = action->step;
     pto_time_t most = {.s = -1};
     for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++) {
         pto_action_t other = *action;
-        other.step = pto_step_at(pricing->plan, i);
-        if (other.step != action->step && !is_beside(pricing->plan, other.step, action))
+        other.step = pto_step_at(pricing->asked.plan, i);
+        if (other.step != action->step && !is_beside(pricing->asked.plan, other.step, action))
             continue;
         pto_time_t own = measure(pricing, other);
         if (pto_time_less(most, own)) {
@@ -264,14 +265,15 @@ static const pto_step_t *largest_beside(pto_pricing_t *pricing, const pto_action
 /* Bytes that leave the busiest node. */
 static pto_time_t measure_sends(pto_pricing_t *pricing, pto_action_t action) {
     int64_t bytes;
-    const pto_traffic_t *traffic = traffic_of(pricing, &action, &bytes);
+    const pto_traffic_t *traffic = traffic_of(&pricing->asked, &pricing->of_class, &action, &bytes);
     return (pto_time_t){.s = traffic ? (double)(traffic->off_per_node * bytes) : 0};
 }
 
 static bool has_beside(const pto_pricing_t *pricing, const pto_action_t *action) {
-    const pto_stage_t *stage = pricing->stage;
-    for (int i = stage->step_first; pricing->any_alone && i < stage->step_first + stage->step_count; i++)
-        if (is_beside(pricing->plan, pto_step_at(pricing->plan, i), action))
+    const pto_stage_t *stage = pricing->at.stage;
+    for (int i = stage->step_first; pricing->actors.any_alone && i < stage->step_first + stage->step_count;
+         i++)
+        if (is_beside(pricing->asked.plan, pto_step_at(pricing->asked.plan, i), action))
             return true;
     return false;
 }
@@ -279,28 +281,30 @@ static bool has_beside(const pto_pricing_t *pricing, const pto_action_t *action)
 void pto_class_count_sends(pto_pricing_t *pricing, pto_action_t *action) {
     if (has_beside(pricing, action) && largest_beside(pricing, action, measure_sends) != action->step)
         return;
-    if (differ_by_peer(pricing->plan, action->step))
+    if (differ_by_peer(pricing->asked.plan, action->step))
         return;
     if (action->step->peers.kind == PTO_PEERS_CART) {
-        int64_t leaving = neighbors_off_node(pricing->plan, action->step) * groups_per_node(pricing, action);
-        pto_outflow_add(pricing->outflow, pricing->plan, action->step, (double)leaving,
-                        (double)pto_class_slice_bytes(pricing->plan, &action->step->source, action));
+        int64_t leaving =
+            neighbors_off_node(pricing->asked.plan, action->step) * groups_per_node(&pricing->actors, action);
+        pto_outflow_add(pricing->shared.outflow, pricing->asked.plan, action->step, (double)leaving,
+                        (double)pto_class_slice_bytes(pricing->asked.plan, &action->step->source, action));
         return;
     }
     int64_t bytes;
-    const pto_traffic_t *traffic = traffic_of(pricing, action, &bytes);
+    const pto_traffic_t *traffic = traffic_of(&pricing->asked, &pricing->of_class, action, &bytes);
     if (traffic)
-        pto_outflow_add(pricing->outflow, pricing->plan, action->step,
-                        (double)(traffic->off_per_node * groups_per_node(pricing, action)), (double)bytes);
+        pto_outflow_add(pricing->shared.outflow, pricing->asked.plan, action->step,
+                        (double)(traffic->off_per_node * groups_per_node(&pricing->actors, action)),
+                        (double)bytes);
 }
 
-static pto_status_t charge_mix(const pto_pricing_t *pricing, const pto_mix_t *mix, pto_space_t space,
+static pto_status_t charge_mix(const pto_asked_t *asked, const pto_mix_t *mix, pto_space_t space,
                                int64_t bytes, pto_charge_t *charge) {
     for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
         if (mix->messages[level] == 0)
             continue;
-        pto_status_t status = pto_charge_messages(charge, pricing->machine, space, (pto_level_t)level, bytes,
-                                                  mix->messages[level], pricing->err);
+        pto_status_t status = pto_charge_messages(charge, asked->machine, space, (pto_level_t)level, bytes,
+                                                  mix->messages[level], asked->err);
         if (status != PTO_OK)
             return status;
     }
@@ -308,18 +312,18 @@ static pto_status_t charge_mix(const pto_pricing_t *pricing, const pto_mix_t *mi
 }
 
 /* Within a GPU, peer by peer. */
-static pto_status_t charge_by_peer(const pto_pricing_t *pricing, pto_action_t *action, pto_space_t space,
+static pto_status_t charge_by_peer(const pto_asked_t *asked, pto_action_t *action, pto_space_t space,
                                    pto_charge_t *charge) {
     const pto_peers_t *peers = &action->step->peers;
     int64_t until = pto_expr_at(&peers->until, action->k, action->core, 0);
     int64_t stride = pto_expr_at(&peers->stride, action->k, action->core, 0);
     action->peer = pto_expr_at(&peers->first, action->k, action->core, 0);
     for (; action->peer < until; action->peer += stride) {
-        int64_t bytes = pto_class_slice_bytes(pricing->plan, pto_message_slice(action->step), action);
+        int64_t bytes = pto_class_slice_bytes(asked->plan, pto_message_slice(action->step), action);
         if (action->peer == action->core || (bytes == 0 && !action->step->send_empty))
             continue;
         pto_status_t status =
-            pto_charge_messages(charge, pricing->machine, space, PTO_LEVEL_ON_GPU, bytes, 1, pricing->err);
+            pto_charge_messages(charge, asked->machine, space, PTO_LEVEL_ON_GPU, bytes, 1, asked->err);
         if (status != PTO_OK)
             return status;
     }
@@ -327,18 +331,19 @@ static pto_status_t charge_by_peer(const pto_pricing_t *pricing, pto_action_t *a
 }
 
 /* The mix with the most expensive messages, and the most that any has within the node. */
-static pto_status_t find_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
-                                   pto_space_t space, int64_t bytes, const pto_charge_t *charge,
-                                   const pto_mix_t **costliest, pto_time_t *on_node) {
+static pto_status_t find_costliest(const pto_asked_t *asked, const pto_shared_t *shared,
+                                   const pto_traffic_t *traffic, pto_space_t space, int64_t bytes,
+                                   const pto_charge_t *charge, const pto_mix_t **costliest,
+                                   pto_time_t *on_node) {
     pto_time_t most = {.s = -1};
     for (int i = 0; i < traffic->mix_count; i++) {
         pto_charge_t mix = *charge;
         mix.terms = NULL;
-        pto_status_t status = charge_mix(pricing, &traffic->mix[i], space, bytes, &mix);
+        pto_status_t status = charge_mix(asked, &traffic->mix[i], space, bytes, &mix);
         if (status != PTO_OK)
             return status;
         *on_node = pto_time_max(*on_node, pto_time_subtract(mix.on_node, charge->on_node));
-        pto_time_t mix_time = pto_charge_time(&mix, pricing->machine, pricing->outflow);
+        pto_time_t mix_time = pto_charge_time(&mix, asked->machine, shared->outflow);
         if (pto_time_less(most, mix_time)) {
             most = mix_time;
             *costliest = &traffic->mix[i];
@@ -348,17 +353,17 @@ static pto_status_t find_costliest(const pto_pricing_t *pricing, const pto_traff
 }
 
 /* Charge the most expensive mix of the step's members; it is `*costliest` then. */
-static pto_status_t charge_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
-                                     pto_space_t space, int64_t bytes, pto_charge_t *charge,
-                                     const pto_mix_t **costliest) {
+static pto_status_t charge_costliest(const pto_asked_t *asked, const pto_shared_t *shared,
+                                     const pto_traffic_t *traffic, pto_space_t space, int64_t bytes,
+                                     pto_charge_t *charge, const pto_mix_t **costliest) {
     pto_time_t on_node = {0}, before = charge->on_node;
     pto_status_t status = PTO_OK;
     bool one = traffic->mix_count == 1;
     *costliest = one ? &traffic->mix[0] : NULL;
     if (!one)
-        status = find_costliest(pricing, traffic, space, bytes, charge, costliest, &on_node);
+        status = find_costliest(asked, shared, traffic, space, bytes, charge, costliest, &on_node);
     if (status == PTO_OK && *costliest)
-        status = charge_mix(pricing, *costliest, space, bytes, charge);
+        status = charge_mix(asked, *costliest, space, bytes, charge);
     if (one)
         on_node = pto_time_subtract(charge->on_node, before);
     charge->most_on_node = pto_time_add(charge->most_on_node, on_node);
@@ -373,10 +378,10 @@ static bool is_fresh(const pto_charge_t *charge) {
     return charge->other.s == 0 && charge->other.node == 0;
 }
 
-static const pto_charged_t *find_charged(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
+static const pto_charged_t *find_charged(const pto_of_class_t *of_class, const pto_traffic_t *traffic,
                                          pto_space_t space, int64_t bytes, bool at_once) {
-    for (int i = 0; i < pricing->charged_count; i++) {
-        const pto_charged_t *charged = &pricing->charged[i];
+    for (int i = 0; i < of_class->charged_count; i++) {
+        const pto_charged_t *charged = &of_class->charged[i];
         if (charged->traffic == traffic->serial && charged->bytes == bytes && charged->space == space &&
             charged->at_once == at_once)
             return charged;
@@ -385,11 +390,11 @@ static const pto_charged_t *find_charged(const pto_pricing_t *pricing, const pto
 }
 
 /* Charge the same again, with its addends if they are wanted. */
-static pto_status_t charge_again(const pto_pricing_t *pricing, const pto_charged_t *charged,
+static pto_status_t charge_again(const pto_asked_t *asked, const pto_charged_t *charged,
                                  pto_charge_t *charge) {
     pto_status_t status = PTO_OK;
     if (charge->terms && charged->costliest)
-        status = charge_mix(pricing, charged->costliest, charged->space, charged->bytes, charge);
+        status = charge_mix(asked, charged->costliest, charged->space, charged->bytes, charge);
     pto_charge_take_messages(charge, &charged->charge);
     return status;
 }
@@ -399,73 +404,75 @@ static pto_status_t charge_traffic(pto_pricing_t *pricing, const pto_traffic_t *
     const pto_mix_t *costliest;
     bool fresh = is_fresh(charge);
     const pto_charged_t *charged =
-        fresh ? find_charged(pricing, traffic, space, bytes, charge->at_once) : NULL;
+        fresh ? find_charged(&pricing->of_class, traffic, space, bytes, charge->at_once) : NULL;
     if (charged)
-        return charge_again(pricing, charged, charge);
-    pto_status_t status = charge_costliest(pricing, traffic, space, bytes, charge, &costliest);
-    if (status == PTO_OK && fresh && pricing->charged_count < PTO_CHARGED_MAX)
-        pricing->charged[pricing->charged_count++] = (pto_charged_t){.traffic = traffic->serial,
-                                                                     .bytes = bytes,
-                                                                     .space = space,
-                                                                     .at_once = charge->at_once,
-                                                                     .costliest = costliest,
-                                                                     .charge = *charge};
+        return charge_again(&pricing->asked, charged, charge);
+    pto_status_t status =
+        charge_costliest(&pricing->asked, &pricing->shared, traffic, space, bytes, charge, &costliest);
+    if (status == PTO_OK && fresh && pricing->of_class.charged_count < PTO_CHARGED_MAX)
+        pricing->of_class.charged[pricing->of_class.charged_count++] =
+            (pto_charged_t){.traffic = traffic->serial,
+                            .bytes = bytes,
+                            .space = space,
+                            .at_once = charge->at_once,
+                            .costliest = costliest,
+                            .charge = *charge};
     return status;
 }
 
 /* --- senders ------------------------------------------------------------------------------------------ */
 
-static int64_t class_of(const pto_pricing_t *pricing, int64_t core) {
-    int64_t actor = pricing->actor_count - 1;
-    while (pricing->actor[actor].place.core > core)
+static int64_t class_of(const pto_actors_t *actors, int64_t core) {
+    int64_t actor = actors->count - 1;
+    while (actors->actor[actor].place.core > core)
         actor--;
     return actor;
 }
 
-static void follow_sender(pto_pricing_t *pricing, int64_t actor, int64_t sender) {
-    pto_pricing_follow(pricing, &pricing->ledger[actor], &pricing->before[sender]);
+static void follow_sender(pto_clocks_t *clocks, int64_t actor, int64_t sender) {
+    pto_pricing_follow(clocks, &clocks->ledger[actor], &clocks->before[sender]);
 }
 
 /* The actors that a receive may depend on: those of the cores that its peers may have. */
 static void follow_senders(pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_step_t *step = action->step;
-    pto_group_kind_t kind = pto_group_at(pricing->plan, step->group)->kind;
+    pto_group_kind_t kind = pto_group_at(pricing->asked.plan, step->group)->kind;
     unsigned index = pto_group_traits[kind].index;
     int64_t first = action->rank, last = first;
-    if (pricing->kind == PTO_ACTORS_PLACES && index != PTO_BY_NODE) {
-        for (int64_t i = 0; i < pricing->walked_count; i++)
-            follow_sender(pricing, action->rank, pricing->walked[i]);
+    if (pricing->actors.kind == PTO_ACTORS_PLACES && index != PTO_BY_NODE) {
+        for (int64_t i = 0; i < pricing->actors.walked_count; i++)
+            follow_sender(&pricing->clocks, action->rank, pricing->actors.walked[i]);
         return;
     }
-    if (pricing->kind == PTO_ACTORS_CLASSES && index == PTO_BY_CORE) {
-        first = class_of(pricing, pto_expr_at(&step->peers.first, action->k, 0, 0));
-        last = class_of(pricing, pto_expr_at(&step->peers.until, action->k, 0, 0) - 1);
-    } else if (pricing->kind == PTO_ACTORS_CLASSES && index & PTO_BY_CORE) {
-        first = class_of(pricing, step->core_first);
-        last = class_of(pricing, step->core_first + step->core_count - 1);
+    if (pricing->actors.kind == PTO_ACTORS_CLASSES && index == PTO_BY_CORE) {
+        first = class_of(&pricing->actors, pto_expr_at(&step->peers.first, action->k, 0, 0));
+        last = class_of(&pricing->actors, pto_expr_at(&step->peers.until, action->k, 0, 0) - 1);
+    } else if (pricing->actors.kind == PTO_ACTORS_CLASSES && index & PTO_BY_CORE) {
+        first = class_of(&pricing->actors, step->core_first);
+        last = class_of(&pricing->actors, step->core_first + step->core_count - 1);
     }
     for (int64_t sender = first; sender <= last; sender++)
-        follow_sender(pricing, action->rank, sender);
+        follow_sender(&pricing->clocks, action->rank, sender);
 }
 
 static pto_status_t charge_all(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {
-    pto_space_t space = pto_buffer_at(pricing->plan, pto_message_slice(action->step)->buffer)->space;
+    pto_space_t space = pto_buffer_at(pricing->asked.plan, pto_message_slice(action->step)->buffer)->space;
     if (action->step->peers.kind == PTO_PEERS_CART)
-        return charge_costliest_owner(pricing, action, charge);
-    if (differ_by_peer(pricing->plan, action->step))
-        return charge_by_peer(pricing, action, space, charge);
+        return charge_costliest_owner(&pricing->asked, &pricing->shared, action, charge);
+    if (differ_by_peer(pricing->asked.plan, action->step))
+        return charge_by_peer(&pricing->asked, action, space, charge);
     int64_t bytes;
-    const pto_traffic_t *traffic = traffic_of(pricing, action, &bytes);
+    const pto_traffic_t *traffic = traffic_of(&pricing->asked, &pricing->of_class, action, &bytes);
     return traffic ? charge_traffic(pricing, traffic, space, bytes, charge) : PTO_OK;
 }
 
 static pto_time_t measure_messages(pto_pricing_t *pricing, pto_action_t action) {
     pto_charge_t alone;
     pto_charge_begin(&alone, "", NULL);
-    alone.at_once = pricing->stage->order == PTO_ORDER_AT_ONCE;
+    alone.at_once = pricing->at.stage->order == PTO_ORDER_AT_ONCE;
     if (charge_all(pricing, &action, &alone) != PTO_OK) /* the step itself will say why */
         return (pto_time_t){.s = INFINITY};
-    return pto_charge_time(&alone, pricing->machine, pricing->outflow);
+    return pto_charge_time(&alone, pricing->asked.machine, pricing->shared.outflow);
 }
 
 pto_status_t pto_class_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {

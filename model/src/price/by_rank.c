@@ -19,8 +19,8 @@ static bool is_of_peers_block(pto_slice_t slice) {
     return slice.holder == PTO_HOLDER_SELF && pto_slice_is_peers_block(&slice);
 }
 
-static messages_t messages_of(const pto_pricing_t *pricing, const pto_action_t *action) {
-    const pto_plan_t *plan = pricing->plan;
+static messages_t messages_of(const pto_asked_t *asked, const pto_action_t *action) {
+    const pto_plan_t *plan = asked->plan;
     const pto_slice_t *slice = pto_message_slice(action->step);
     messages_t messages = {.slice = slice,
                            .held = pto_held_by(plan, slice->buffer, pto_slice_holder(plan, slice, action)),
@@ -29,7 +29,7 @@ static messages_t messages_of(const pto_pricing_t *pricing, const pto_action_t *
     if (messages.peers < 2 || action->step->peers.kind != PTO_PEERS_SHIFT || action->step->send_empty ||
         !is_of_peers_block(*slice) ||
         pto_plan_group(plan, action->step->group)->size != messages.held.buffer->block_count ||
-        !pto_tables_partners(pricing->tables, &messages.held, &messages.partner, &messages.partner_count))
+        !pto_tables_partners(asked->tables, &messages.held, &messages.partner, &messages.partner_count))
         return messages;
     while (messages.partner_first < messages.partner_count &&
            messages.partner[messages.partner_first] < action->me)
@@ -38,12 +38,12 @@ static messages_t messages_of(const pto_pricing_t *pricing, const pto_action_t *
 }
 
 /* The step's next peer, in its order; of a sparse table, the next one whose message may have bytes. */
-static bool next_peer(const pto_pricing_t *pricing, const messages_t *messages, int64_t *next,
+static bool next_peer(const pto_asked_t *asked, const messages_t *messages, int64_t *next,
                       pto_action_t *action) {
     const pto_peers_t *peers = &action->step->peers;
     int64_t count = messages->partner_count, size = messages->held.buffer->block_count;
     while (!messages->partner && *next < messages->peers)
-        if (pto_step_peer(pricing->plan, (*next)++, action))
+        if (pto_step_peer(asked->plan, (*next)++, action))
             return true;
     while (messages->partner && *next < count) {
         int64_t ahead = peers->sign > 0 ? *next : -1 - *next;
@@ -53,7 +53,7 @@ static bool next_peer(const pto_pricing_t *pricing, const messages_t *messages, 
         int64_t stride = pto_expr_at(&peers->stride, action->k, action->core, 0);
         (*next)++;
         if (shift >= 0 && shift % stride == 0 && shift / stride < messages->peers &&
-            pto_step_peer(pricing->plan, shift / stride, action))
+            pto_step_peer(asked->plan, shift / stride, action))
             return true;
     }
     return false;
@@ -66,12 +66,12 @@ static int64_t message_bytes(messages_t *messages, const pto_action_t *action) {
 }
 
 /* The messages between nodes that a process sends or receives in a step. */
-static int64_t messages_off_node(const pto_pricing_t *pricing, pto_action_t action) {
-    int64_t node = pricing->actor[action.rank].place.node;
+static int64_t messages_off_node(const pto_asked_t *asked, const pto_actors_t *actors, pto_action_t action) {
+    int64_t node = actors->actor[action.rank].place.node;
     int64_t count = 0;
-    messages_t messages = messages_of(pricing, &action);
-    for (int64_t next = 0; next_peer(pricing, &messages, &next, &action);)
-        if (pricing->actor[action.peer_rank].place.node != node &&
+    messages_t messages = messages_of(asked, &action);
+    for (int64_t next = 0; next_peer(asked, &messages, &next, &action);)
+        if (actors->actor[action.peer_rank].place.node != node &&
             (action.step->send_empty || message_bytes(&messages, &action) > 0))
             count++;
     return count;
@@ -80,18 +80,18 @@ static int64_t messages_off_node(const pto_pricing_t *pricing, pto_action_t acti
 /* Lanes share their sides of messages, so that what one of them leaves free is not known: their messages keep
  * their latency. */
 bool pto_rank_begins_early(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
-    if (pricing->in_lanes || !pto_latency_known(pricing->machine))
+    if (pricing->lanes.active || !pto_latency_known(pricing->asked.machine))
         return false;
     int64_t sends = 0, messages = 0;
     pto_space_t space = PTO_SPACE_CPU;
     for (int i = 0; i < stage->step_count && sends < 2; i++) {
-        const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
+        const pto_step_t *step = pto_plan_step(pricing->asked.plan, stage->step_first + i);
         pto_action_t action;
-        if (!pto_step_is_message(step) || !pto_actor_acts(pricing, step, actor, k, &action))
+        if (!pto_step_is_message(step) || !pto_actor_acts(&pricing->actors, step, actor, k, &action))
             continue;
-        int64_t count = messages_off_node(pricing, action);
+        int64_t count = messages_off_node(&pricing->asked, &pricing->actors, action);
         if (messages == 0 && count > 0)
-            space = pto_plan_buffer(pricing->plan, pto_message_slice(step)->buffer)->space;
+            space = pto_plan_buffer(pricing->asked.plan, pto_message_slice(step)->buffer)->space;
         messages += count;
         sends += step->kind == PTO_STEP_SEND ? count : 0;
     }
@@ -101,39 +101,42 @@ bool pto_rank_begins_early(pto_pricing_t *pricing, const pto_stage_t *stage, int
 }
 
 void pto_rank_count_sends(pto_pricing_t *pricing, pto_action_t *action) {
-    int64_t node = pricing->actor[action->rank].place.node;
-    messages_t messages = messages_of(pricing, action);
-    for (int64_t next = 0; next_peer(pricing, &messages, &next, action);) {
-        bool within = pricing->actor[action->peer_rank].place.node == node;
-        if (within && pricing->loads.links.count == 0)
+    int64_t node = pricing->actors.actor[action->rank].place.node;
+    messages_t messages = messages_of(&pricing->asked, action);
+    for (int64_t next = 0; next_peer(&pricing->asked, &messages, &next, action);) {
+        bool within = pricing->actors.actor[action->peer_rank].place.node == node;
+        if (within && pricing->shared.loads.links.count == 0)
             continue;
         int64_t bytes = message_bytes(&messages, action);
-        pto_links_count_message(pricing, action, bytes);
+        pto_links_count_message(&pricing->asked, &pricing->shared, action, bytes);
         if (!within && (bytes > 0 || action->step->send_empty))
-            pto_outflow_add(&pricing->outflow[node], pricing->plan, action->step, 1, (double)bytes);
+            pto_outflow_add(&pricing->shared.outflow[node], pricing->asked.plan, action->step, 1,
+                            (double)bytes);
     }
 }
 
 pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
                                       pto_busiest_links_t *busiest) {
-    const pto_layout_t *layout = &pricing->plan->request.layout;
-    messages_t messages = messages_of(pricing, action);
+    const pto_layout_t *layout = &pricing->asked.plan->request.layout;
+    messages_t messages = messages_of(&pricing->asked, action);
     pto_space_t space = messages.held.buffer->space;
     pto_price_visits += messages.partner ? messages.partner_count : messages.peers;
-    for (int64_t next = 0; next_peer(pricing, &messages, &next, action);) {
+    for (int64_t next = 0; next_peer(&pricing->asked, &messages, &next, action);) {
         int64_t bytes = message_bytes(&messages, action);
         if (bytes == 0 && !action->step->send_empty)
             continue;
-        pto_level_t level = pto_layout_level(layout, pricing->actor[action->rank].place,
-                                             pricing->actor[action->peer_rank].place);
+        pto_level_t level = pto_layout_level(layout, pricing->actors.actor[action->rank].place,
+                                             pricing->actors.actor[action->peer_rank].place);
         pto_status_t status =
-            pto_charge_messages(charge, pricing->machine, space, level, bytes, 1, pricing->err);
+            pto_charge_messages(charge, pricing->asked.machine, space, level, bytes, 1, pricing->asked.err);
         if (status != PTO_OK)
             return status;
-        pto_charge_message_rows(charge, pricing->machine, space, pto_step_rows(pricing->plan, action->step));
+        pto_charge_message_rows(charge, pricing->asked.machine, space,
+                                pto_step_rows(pricing->asked.plan, action->step));
         pto_links_see_message(pricing, action, busiest);
         if (action->step->kind == PTO_STEP_RECV)
-            pto_pricing_follow(pricing, &pricing->ledger[action->rank], &pricing->before[action->peer_rank]);
+            pto_pricing_follow(&pricing->clocks, &pricing->clocks.ledger[action->rank],
+                               &pricing->clocks.before[action->peer_rank]);
     }
     return PTO_OK;
 }

@@ -9,15 +9,15 @@
 enum { BY_ALL = -1 }; /* a raise where actors are not exact: it is never taken, only moved forward */
 
 static pto_raises_t *raises_at(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor) {
-    return &pricing->raised[step->flag * pricing->actor_count +
-                            (pto_actors_are_exact(pricing, step) ? actor : 0)];
+    return &pricing->flags.raised[step->flag * pricing->clocks.actors +
+                                  (pto_actors_are_exact(&pricing->actors, step) ? actor : 0)];
 }
 
 /* A raise at several actors at once; NULL when out of memory. */
-static pto_raised_at_t *raised_at(pto_pricing_t *pricing, const pto_ledger_t *mine) {
+static pto_raised_at_t *raised_at(pto_clocks_t *clocks, const pto_ledger_t *mine) {
     pto_raised_at_t *by = calloc(1, sizeof *by);
-    if (!by || !pto_ledger_copy(&by->at, mine, pricing->explain))
-        pricing->out_of_memory = true;
+    if (!by || !pto_ledger_copy(&by->at, mine, clocks->explain))
+        clocks->out_of_memory = true;
     return by;
 }
 
@@ -41,60 +41,65 @@ static void forget_taken(pto_raises_t *raises) {
 }
 
 /* Add a raise at the end of the list. */
-static void add_raise(pto_pricing_t *pricing, pto_raises_t *raises, int64_t from, pto_raised_at_t *by) {
+static void add_raise(pto_clocks_t *clocks, const pto_flags_t *flags, pto_raises_t *raises, int64_t from,
+                      pto_raised_at_t *by) {
     if ((size_t)raises->count == raises->capacity)
         forget_taken(raises);
     if (!PTO_RESERVE(raises->item, raises->capacity, raises->count + 1)) {
-        pricing->out_of_memory = true;
+        clocks->out_of_memory = true;
         return;
     }
     raises->unsorted =
         raises->unsorted || (raises->count > 0 && raises->item[raises->count - 1].from >= from);
-    raises->item[raises->count++] = (pto_raise_t){.from = from, .round = pricing->round, .by = by};
+    raises->item[raises->count++] = (pto_raise_t){.from = from, .round = flags->round, .by = by};
     raises->pending++;
     by->uses++;
 }
 
-static void raise_for_all(pto_pricing_t *pricing, pto_raises_t *raises, const pto_ledger_t *mine) {
+static void raise_for_all(pto_clocks_t *clocks, const pto_flags_t *flags, pto_raises_t *raises,
+                          const pto_ledger_t *mine) {
     static const pto_ledger_t at_start = {0};
     if (raises->count == 0) {
-        pto_raised_at_t *by = raised_at(pricing, &at_start);
+        pto_raised_at_t *by = raised_at(clocks, &at_start);
         if (!by)
             return;
         by->uses = 1;
-        add_raise(pricing, raises, BY_ALL, by);
+        add_raise(clocks, flags, raises, BY_ALL, by);
         release(by);
     }
     if (raises->count > 0)
-        pto_pricing_follow(pricing, &raises->item[0].by->at, mine);
+        pto_pricing_follow(clocks, &raises->item[0].by->at, mine);
 }
 
 /* Raise the flag at the actors that are priced, for the actor and for all that it stands for. */
 static void raise_for_others(pto_pricing_t *pricing, const pto_action_t *action, pto_raised_at_t *by) {
-    for (int64_t i = 0; i < pricing->walked_count; i++) {
+    for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
         pto_action_t other;
-        int64_t at = pricing->walked[i], next = 0;
-        while (pto_step_next_reaching(pricing->plan, action->step, at, action->k, &next, &other))
-            if (pto_actor_priced(pricing, other.rank) == action->rank)
-                add_raise(pricing, raises_at(pricing, action->step, at), other.rank, by);
+        int64_t at = pricing->actors.walked[i], next = 0;
+        while (pto_step_next_reaching(pricing->asked.plan, action->step, at, action->k, &next, &other))
+            if (pto_actor_priced(&pricing->actors, other.rank) == action->rank)
+                add_raise(&pricing->clocks, &pricing->flags, raises_at(pricing, action->step, at), other.rank,
+                          by);
         pto_price_visits += next;
     }
 }
 
 void pto_raises_raise(pto_pricing_t *pricing, pto_action_t *action) {
-    const pto_ledger_t *mine = &pricing->ledger[action->rank];
-    if (!pto_actors_are_exact(pricing, action->step)) {
-        raise_for_all(pricing, raises_at(pricing, action->step, action->rank), mine);
+    const pto_ledger_t *mine = &pricing->clocks.ledger[action->rank];
+    if (!pto_actors_are_exact(&pricing->actors, action->step)) {
+        raise_for_all(&pricing->clocks, &pricing->flags, raises_at(pricing, action->step, action->rank),
+                      mine);
         return;
     }
-    pto_raised_at_t *by = raised_at(pricing, mine);
+    pto_raised_at_t *by = raised_at(&pricing->clocks, mine);
     if (!by)
         return;
     by->uses = 1; /* ours, until all peers have theirs */
-    if (pricing->like)
+    if (pricing->actors.like)
         raise_for_others(pricing, action, by);
-    for (int64_t next = 0; !pricing->like && pto_step_next(pricing->plan, &next, action);)
-        add_raise(pricing, raises_at(pricing, action->step, action->peer_rank), action->rank, by);
+    for (int64_t next = 0; !pricing->actors.like && pto_step_next(pricing->asked.plan, &next, action);)
+        add_raise(&pricing->clocks, &pricing->flags, raises_at(pricing, action->step, action->peer_rank),
+                  action->rank, by);
     release(by);
 }
 
@@ -116,14 +121,15 @@ static int find_raise(const pto_raises_t *raises, int64_t from) {
 }
 
 /* Follow the oldest raise of `from`, and forget it. */
-static void take_raise(pto_pricing_t *pricing, pto_raises_t *raises, int64_t from, pto_ledger_t *mine) {
+static void take_raise(pto_clocks_t *clocks, pto_flags_t *flags, pto_raises_t *raises, int64_t from,
+                       pto_ledger_t *mine) {
     int at = find_raise(raises, from);
     if (at == raises->count)
         return;
     pto_raise_t *raise = &raises->item[at];
-    pto_pricing_follow(pricing, mine, &raise->by->at);
-    if (pricing->round - raise->round > pricing->lag)
-        pricing->lag = pricing->round - raise->round;
+    pto_pricing_follow(clocks, mine, &raise->by->at);
+    if (flags->round - raise->round > flags->lag)
+        flags->lag = flags->round - raise->round;
     release(raise->by);
     raise->by = NULL;
     raise->taken = true;
@@ -132,51 +138,52 @@ static void take_raise(pto_pricing_t *pricing, pto_raises_t *raises, int64_t fro
 }
 
 void pto_raises_wait(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {
-    pto_ledger_t *mine = &pricing->ledger[action->rank];
+    pto_ledger_t *mine = &pricing->clocks.ledger[action->rank];
     pto_raises_t *raises = raises_at(pricing, action->step, action->rank);
-    if (pto_actors_are_exact(pricing, action->step)) {
-        if (pto_step_peer_count(pricing->plan, action) == 0)
+    if (pto_actors_are_exact(&pricing->actors, action->step)) {
+        if (pto_step_peer_count(pricing->asked.plan, action) == 0)
             return;
-        for (int64_t next = 0; pto_step_next(pricing->plan, &next, action);)
-            take_raise(pricing, raises, action->peer_rank, mine);
+        for (int64_t next = 0; pto_step_next(pricing->asked.plan, &next, action);)
+            take_raise(&pricing->clocks, &pricing->flags, raises, action->peer_rank, mine);
     } else {
         for (int i = 0; i < raises->count; i++)
-            pto_pricing_follow(pricing, mine, &raises->item[i].by->at);
+            pto_pricing_follow(&pricing->clocks, mine, &raises->item[i].by->at);
     }
-    pto_charge_wait(charge, pricing->machine, action->step);
+    pto_charge_wait(charge, pricing->asked.machine, action->step);
 }
 
-pto_raises_t *pto_raises_begin(const pto_pricing_t *pricing) {
-    return calloc((size_t)(pricing->plan->flags.count * pricing->actor_count) + 1, sizeof *pricing->raised);
+pto_raises_t *pto_raises_begin(const pto_flags_t *flags) {
+    return calloc((size_t)(flags->count) + 1, sizeof *flags->raised);
 }
 
-int64_t pto_raises_pending(const pto_pricing_t *pricing) {
+int64_t pto_raises_pending(const pto_flags_t *flags) {
     int64_t pending = 0;
-    for (int64_t i = 0; i < pricing->plan->flags.count * pricing->actor_count; i++)
-        pending += pricing->raised[i].pending;
+    for (int64_t i = 0; i < flags->count; i++)
+        pending += flags->raised[i].pending;
     return pending;
 }
 
 void pto_raises_repeat(pto_pricing_t *pricing, int64_t period, double times) {
-    pricing->repeats++;
-    for (int64_t i = 0; i < pricing->plan->flags.count * pricing->actor_count; i++)
-        for (int r = 0; r < pricing->raised[i].count; r++) {
-            const pto_raise_t *raise = &pricing->raised[i].item[r];
-            if (raise->taken || raise->from == BY_ALL || raise->round <= pricing->round - period ||
-                raise->by->repeat == pricing->repeats)
+    pricing->flags.repeats++;
+    for (int64_t i = 0; i < pricing->flags.count; i++)
+        for (int r = 0; r < pricing->flags.raised[i].count; r++) {
+            const pto_raise_t *raise = &pricing->flags.raised[i].item[r];
+            if (raise->taken || raise->from == BY_ALL || raise->round <= pricing->flags.round - period ||
+                raise->by->repeat == pricing->flags.repeats)
                 continue;
-            raise->by->repeat = pricing->repeats;
-            int64_t from = pto_actor_priced(pricing, raise->from);
-            if (!pto_ledger_shift(&raise->by->at, &pricing->ledger[from], &pricing->snapshot[from], times))
-                pricing->out_of_memory = true;
+            raise->by->repeat = pricing->flags.repeats;
+            int64_t from = pto_actor_priced(&pricing->actors, raise->from);
+            if (!pto_ledger_shift(&raise->by->at, &pricing->clocks.ledger[from],
+                                  &pricing->clocks.snapshot[from], times))
+                pricing->clocks.out_of_memory = true;
         }
 }
 
-void pto_raises_fini(pto_pricing_t *pricing) {
-    for (int64_t i = 0; pricing->raised && i < pricing->plan->flags.count * pricing->actor_count; i++) {
-        for (int r = 0; r < pricing->raised[i].count; r++)
-            release(pricing->raised[i].item[r].by);
-        free(pricing->raised[i].item);
+void pto_raises_fini(const pto_flags_t *flags) {
+    for (int64_t i = 0; flags->raised && i < flags->count; i++) {
+        for (int r = 0; r < flags->raised[i].count; r++)
+            release(flags->raised[i].item[r].by);
+        free(flags->raised[i].item);
     }
-    free(pricing->raised);
+    free(flags->raised);
 }

@@ -87,7 +87,7 @@ static bool survey_peers(survey_t *survey, const pto_step_t *step, const pto_gro
 
 /* Whether the machine has other costs for some of the step's copies between sockets. */
 static bool sockets_matter(const survey_t *survey, const pto_step_t *step) {
-    const pto_machine_t *machine = survey->pricing->machine;
+    const pto_machine_t *machine = survey->pricing->asked.machine;
     if (step->source.holder != PTO_HOLDER_PEER && step->target.holder != PTO_HOLDER_PEER)
         return false;
     if (step->in_kernel)
@@ -169,7 +169,7 @@ static bool survey_slices(survey_t *survey, const pto_group_t *group, const pto_
     const pto_plan_t *plan = survey->plan;
     bool in_host = pto_buffer_at(plan, step->source.buffer)->space == PTO_SPACE_CPU ||
                    pto_buffer_at(plan, step->target.buffer)->space == PTO_SPACE_CPU;
-    if (in_host && survey->pricing->loads.links.memory_s_per_byte)
+    if (in_host && survey->pricing->shared.loads.links.memory_s_per_byte)
         return false; /* the memory of a node is shared by all of its GPUs */
     if (sockets_matter(survey, step))
         cut_sockets(survey);
@@ -182,10 +182,10 @@ static bool survey_slices(survey_t *survey, const pto_group_t *group, const pto_
 /* Where actors are not exact, only which of them take part depends on the GPU. */
 static void cut_parts(survey_t *survey, int step) {
     const pto_pricing_t *pricing = survey->pricing;
-    const bool *takes_part = &pricing->takes_part[step * pricing->actor_count];
-    for (int64_t actor = pricing->actors_per_gpu; actor < pricing->actor_count; actor++)
-        if (takes_part[actor] != takes_part[actor - pricing->actors_per_gpu])
-            cut_before_gpu(survey, actor / pricing->actors_per_gpu);
+    const bool *takes_part = &pricing->actors.takes_part[step * pricing->actors.count];
+    for (int64_t actor = pricing->actors.per_gpu; actor < pricing->actors.count; actor++)
+        if (takes_part[actor] != takes_part[actor - pricing->actors.per_gpu])
+            cut_before_gpu(survey, actor / pricing->actors.per_gpu);
 }
 
 static bool survey_members(survey_t *survey, const pto_step_t *step, const pto_group_t *group) {
@@ -203,7 +203,7 @@ static bool survey_members(survey_t *survey, const pto_step_t *step, const pto_g
 static bool survey_step(survey_t *survey, int index) {
     const pto_step_t *step = pto_step_at(survey->plan, index);
     const pto_group_t *group = pto_group_at(survey->plan, step->group);
-    if (!pto_actors_are_exact(survey->pricing, step)) {
+    if (!pto_actors_are_exact(&survey->pricing->actors, step)) {
         cut_parts(survey, index);
         return true;
     }
@@ -215,7 +215,7 @@ static bool survey_step(survey_t *survey, int index) {
  * among all members, once for each kind. Routes in a topology are not looked at. */
 static bool find_cuts(survey_t *survey) {
     const pto_plan_t *plan = survey->plan;
-    if (survey->pricing->loads.links.topology)
+    if (survey->pricing->shared.loads.links.topology)
         return false;
     for (int i = 0; i < plan->steps.count; i++)
         if (!survey_step(survey, i))
@@ -228,42 +228,42 @@ static bool find_cuts(survey_t *survey) {
 
 /* --- the actors that are priced ------------------------------------------------------------------------- */
 
-static bool walk_all(pto_pricing_t *pricing) {
-    pricing->walked = malloc((size_t)pricing->actor_count * sizeof *pricing->walked);
-    for (int64_t actor = 0; pricing->walked && actor < pricing->actor_count; actor++)
-        pricing->walked[actor] = actor;
-    pricing->walked_count = pricing->walked ? pricing->actor_count : 0;
-    return pricing->walked != NULL;
+static bool walk_all(pto_actors_t *actors) {
+    actors->walked = malloc((size_t)actors->count * sizeof *actors->walked);
+    for (int64_t actor = 0; actors->walked && actor < actors->count; actor++)
+        actors->walked[actor] = actor;
+    actors->walked_count = actors->walked ? actors->count : 0;
+    return actors->walked != NULL;
 }
 
 /* Those of the first GPU of each range. */
-static bool walk_first_ones(pto_pricing_t *pricing, const bool *cut) {
-    int64_t cores = pricing->actors_per_gpu, first = 0;
-    pricing->like = malloc((size_t)pricing->gpu_count * sizeof *pricing->like);
-    if (!pricing->like)
+static bool walk_first_ones(pto_actors_t *actors, const bool *cut) {
+    int64_t cores = actors->per_gpu, first = 0;
+    actors->like = malloc((size_t)actors->gpu_count * sizeof *actors->like);
+    if (!actors->like)
         return false;
-    pricing->walked_count = 0;
-    for (int64_t gpu = 0; gpu < pricing->gpu_count; gpu++) {
+    actors->walked_count = 0;
+    for (int64_t gpu = 0; gpu < actors->gpu_count; gpu++) {
         bool begins = gpu == 0 || cut[gpu];
         first = begins ? gpu : first;
-        pricing->like[gpu] = first;
+        actors->like[gpu] = first;
         for (int64_t core = 0; core < cores && begins; core++)
-            pricing->walked[pricing->walked_count++] = gpu * cores + core;
+            actors->walked[actors->walked_count++] = gpu * cores + core;
         for (int64_t core = 0; core < cores && !begins; core++)
-            pricing->actor[first * cores + core].gpus++;
+            actors->actor[first * cores + core].gpus++;
     }
     return true;
 }
 
 bool pto_gpus_find(pto_pricing_t *pricing) {
-    if (!walk_all(pricing))
+    if (!walk_all(&pricing->actors))
         return false;
-    if (pricing->kind != PTO_ACTORS_PLACES || pricing->gpu_count == 1 || pto_price_each_gpu)
+    if (pricing->actors.kind != PTO_ACTORS_PLACES || pricing->actors.gpu_count == 1 || pto_price_each_gpu)
         return true;
     survey_t survey = {.pricing = pricing,
-                       .plan = pricing->plan,
-                       .cut = calloc((size_t)pricing->gpu_count, sizeof *survey.cut)};
-    bool found = survey.cut && (!find_cuts(&survey) || walk_first_ones(pricing, survey.cut));
+                       .plan = pricing->asked.plan,
+                       .cut = calloc((size_t)pricing->actors.gpu_count, sizeof *survey.cut)};
+    bool found = survey.cut && (!find_cuts(&survey) || walk_first_ones(&pricing->actors, survey.cut));
     free(survey.cut);
     return found;
 }
@@ -271,20 +271,20 @@ bool pto_gpus_find(pto_pricing_t *pricing) {
 /* --- their copies --------------------------------------------------------------------------------------- */
 
 void pto_gpus_count_own_copies(pto_pricing_t *pricing, pto_action_t *action) {
-    int64_t gpu = action->rank / pricing->actors_per_gpu;
-    for (int64_t next = 0; pto_step_next(pricing->plan, &next, action);)
-        pto_copy_count_at(pricing->plan, action, gpu, &pricing->engine[gpu]);
+    int64_t gpu = action->rank / pricing->actors.per_gpu;
+    for (int64_t next = 0; pto_step_next(pricing->asked.plan, &next, action);)
+        pto_copy_count_at(pricing->asked.plan, action, gpu, &pricing->shared.engine[gpu]);
 }
 
 void pto_gpus_count_copies_with_peers(pto_pricing_t *pricing, const pto_step_t *step, int64_t k) {
-    if (!pto_actors_are_exact(pricing, step))
+    if (!pto_actors_are_exact(&pricing->actors, step))
         return;
-    for (int64_t i = 0; i < pricing->walked_count; i++) {
+    for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
         pto_action_t other;
-        int64_t gpu = pricing->walked[i] / pricing->actors_per_gpu, next = 0;
-        while (pto_step_next_reaching(pricing->plan, step, pricing->walked[i], k, &next, &other))
-            if (other.rank / pricing->actors_per_gpu != gpu)
-                pto_copy_count_at(pricing->plan, &other, gpu, &pricing->engine[gpu]);
+        int64_t gpu = pricing->actors.walked[i] / pricing->actors.per_gpu, next = 0;
+        while (pto_step_next_reaching(pricing->asked.plan, step, pricing->actors.walked[i], k, &next, &other))
+            if (other.rank / pricing->actors.per_gpu != gpu)
+                pto_copy_count_at(pricing->asked.plan, &other, gpu, &pricing->shared.engine[gpu]);
         pto_price_visits += next;
     }
 }

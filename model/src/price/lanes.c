@@ -12,88 +12,91 @@
 #include "price/busy.h"
 #include "price/pricing.h"
 
-static pto_ledger_t *lane_at(const pto_pricing_t *pricing, int lane) {
-    return pricing->lane + lane * pricing->actor_count;
+static pto_ledger_t *lane_at(const pto_clocks_t *clocks, int lane) {
+    return clocks->lane + lane * clocks->actors;
 }
 
-static int current_lane(const pto_pricing_t *pricing) {
-    return (int)((pricing->ledger - pricing->lane) / pricing->actor_count);
+static int current_lane(const pto_clocks_t *clocks) {
+    return (int)((clocks->ledger - clocks->lane) / clocks->actors);
 }
 
-static int64_t asked_at(const pto_pricing_t *pricing, pto_lane_resource_t resource, int64_t actor) {
-    return (int64_t)resource * pricing->actor_count + actor;
+static int64_t asked_at(const pto_clocks_t *clocks, pto_lane_resource_t resource, int64_t actor) {
+    return (int64_t)resource * clocks->actors + actor;
 }
 
-static pto_ledger_t *last_ask_at(const pto_pricing_t *pricing, int lane, int64_t index) {
-    return pricing->last_ask + lane * PTO_LANE_RESOURCE_COUNT * pricing->actor_count + index;
+static pto_ledger_t *last_ask_at(const pto_clocks_t *clocks, const pto_lanes_t *lanes, int lane,
+                                 int64_t index) {
+    return lanes->last_ask + lane * PTO_LANE_RESOURCE_COUNT * clocks->actors + index;
 }
 
 bool pto_lanes_allocate(pto_pricing_t *pricing, int lanes) {
     bool branches = false;
-    for (int n = 0; n < pto_plan_node_count(pricing->plan); n++)
-        branches = branches || pto_node_at(pricing->plan, n)->kind == PTO_NODE_PARALLEL;
+    for (int n = 0; n < pto_plan_node_count(pricing->asked.plan); n++)
+        branches = branches || pto_node_at(pricing->asked.plan, n)->kind == PTO_NODE_PARALLEL;
     if (!branches)
         return true;
-    size_t asked = PTO_LANE_RESOURCE_COUNT * (size_t)pricing->actor_count;
-    pricing->ask_count = (1 + (size_t)lanes) * asked;
-    pricing->first_ask = calloc(pricing->ask_count, sizeof *pricing->first_ask);
-    pricing->asks = calloc(asked, sizeof *pricing->asks);
-    pricing->last_ask = pricing->first_ask ? pricing->first_ask + asked : NULL;
-    return pricing->first_ask && pricing->asks;
+    size_t asked = PTO_LANE_RESOURCE_COUNT * (size_t)pricing->clocks.actors;
+    pricing->lanes.ask_count = (1 + (size_t)lanes) * asked;
+    pricing->lanes.first_ask = calloc(pricing->lanes.ask_count, sizeof *pricing->lanes.first_ask);
+    pricing->lanes.asks = calloc(asked, sizeof *pricing->lanes.asks);
+    pricing->lanes.last_ask = pricing->lanes.first_ask ? pricing->lanes.first_ask + asked : NULL;
+    return pricing->lanes.first_ask && pricing->lanes.asks;
 }
 
-void pto_lanes_release(pto_pricing_t *pricing) {
-    for (size_t i = 0; pricing->first_ask && i < pricing->ask_count; i++)
-        pto_ledger_fini(&pricing->first_ask[i]);
-    free(pricing->first_ask);
-    free(pricing->asks);
+void pto_lanes_release(pto_lanes_t *lanes) {
+    for (size_t i = 0; lanes->first_ask && i < lanes->ask_count; i++)
+        pto_ledger_fini(&lanes->first_ask[i]);
+    free(lanes->first_ask);
+    free(lanes->asks);
 }
 
-static void copy_ledger(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledger_t *from) {
-    if (!pto_ledger_copy(to, from, pricing->explain))
-        pricing->out_of_memory = true;
+static void copy_ledger(pto_clocks_t *clocks, pto_ledger_t *to, const pto_ledger_t *from) {
+    if (!pto_ledger_copy(to, from, clocks->explain))
+        clocks->out_of_memory = true;
 }
 
-static void follow_ledgers(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledger_t *from) {
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
-        pto_pricing_follow(pricing, &to[actor], &from[actor]);
+static void follow_ledgers(pto_clocks_t *clocks, pto_ledger_t *to, const pto_ledger_t *from) {
+    for (int64_t actor = 0; actor < clocks->actors; actor++)
+        pto_pricing_follow(clocks, &to[actor], &from[actor]);
 }
 
 /* Add up from here what the lanes ask of each resource. */
 static void count_from_here(pto_pricing_t *pricing) {
-    pto_pricing_remember(pricing, pricing->base);
-    for (int64_t i = 0; i < PTO_LANE_RESOURCE_COUNT * pricing->actor_count; i++) {
-        pricing->demand[i].time = (pto_time_t){0};
-        pricing->demand[i].entry_count = 0;
-        pricing->askers[i] = 0;
+    pto_pricing_remember(&pricing->actors, &pricing->clocks, pricing->lanes.base);
+    for (int64_t i = 0; i < PTO_LANE_RESOURCE_COUNT * pricing->clocks.actors; i++) {
+        pricing->lanes.demand[i].time = (pto_time_t){0};
+        pricing->lanes.demand[i].entry_count = 0;
+        pricing->lanes.askers[i] = 0;
     }
 }
 
-static void follow_walked(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledger_t *from) {
-    for (int64_t i = 0; i < pricing->walked_count; i++)
-        pto_pricing_follow(pricing, &to[pricing->walked[i]], &from[pricing->walked[i]]);
+static void follow_walked(const pto_actors_t *actors, pto_clocks_t *clocks, pto_ledger_t *to,
+                          const pto_ledger_t *from) {
+    for (int64_t i = 0; i < actors->walked_count; i++)
+        pto_pricing_follow(clocks, &to[actors->walked[i]], &from[actors->walked[i]]);
 }
 
-static void follow_nothing(pto_pricing_t *pricing) {
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
-        pricing->behind[actor] = PTO_BEHIND_NOTHING;
+static void follow_nothing(pto_clocks_t *clocks) {
+    for (int64_t actor = 0; actor < clocks->actors; actor++)
+        clocks->behind[actor] = PTO_BEHIND_NOTHING;
 }
 
 static void fork(pto_pricing_t *pricing, int lanes) {
-    follow_nothing(pricing);
+    follow_nothing(&pricing->clocks);
     for (int lane = 1; lane < lanes; lane++)
-        pto_pricing_remember(pricing, lane_at(pricing, lane));
+        pto_pricing_remember(&pricing->actors, &pricing->clocks, lane_at(&pricing->clocks, lane));
     count_from_here(pricing);
-    pricing->in_lanes = true;
+    pricing->lanes.active = true;
 }
 
 /* The lane that takes the least time after it has asked for the last time; lane 0's end is in `before`. */
-static int shortest_end(const pto_pricing_t *pricing, int64_t actor, int64_t index, pto_time_t *time) {
+static int shortest_end(const pto_clocks_t *clocks, const pto_lanes_t *lanes, int64_t actor, int64_t index,
+                        pto_time_t *time) {
     int shortest = -1;
-    for (int lane = 0; lane < PTO_LANES_MAX && pricing->askers[index] >> lane; lane++) {
-        const pto_ledger_t *end = lane > 0 ? &lane_at(pricing, lane)[actor] : &pricing->before[actor];
-        pto_time_t after = pto_time_subtract(end->time, last_ask_at(pricing, lane, index)->time);
-        if ((pricing->askers[index] >> lane & 1) == 0 || (shortest >= 0 && !pto_time_less(after, *time)))
+    for (int lane = 0; lane < PTO_LANES_MAX && lanes->askers[index] >> lane; lane++) {
+        const pto_ledger_t *end = lane > 0 ? &lane_at(clocks, lane)[actor] : &clocks->before[actor];
+        pto_time_t after = pto_time_subtract(end->time, last_ask_at(clocks, lanes, lane, index)->time);
+        if ((lanes->askers[index] >> lane & 1) == 0 || (shortest >= 0 && !pto_time_less(after, *time)))
             continue;
         *time = after;
         shortest = lane;
@@ -103,53 +106,54 @@ static int shortest_end(const pto_pricing_t *pricing, int64_t actor, int64_t ind
 
 /* A resource that several lanes ask for longer than the slowest lane takes decides instead. All processes of
  * a node ask for its memory, so what one of them does before and after says nothing. */
-static void follow_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource) {
-    int64_t index = asked_at(pricing, resource, actor);
-    const pto_ledger_t *demand = &pricing->demand[index], *from = &pricing->base[actor];
-    uint64_t askers = pricing->askers[index];
+static void follow_demand(pto_clocks_t *clocks, pto_lanes_t *lanes, int64_t actor,
+                          pto_lane_resource_t resource) {
+    int64_t index = asked_at(clocks, resource, actor);
+    const pto_ledger_t *demand = &lanes->demand[index], *from = &lanes->base[actor];
+    uint64_t askers = lanes->askers[index];
     static const pto_ledger_t nothing;
     const double rounding = 1e-12;
-    pto_ledger_t *mine = &pricing->lane[actor];
+    pto_ledger_t *mine = &clocks->lane[actor];
     pto_time_t after = {0};
     if ((askers & (askers - 1)) == 0)
         return;
-    int lane = pricing->in_branches && resource != PTO_LANE_MEMORY
-                   ? shortest_end(pricing, actor, index, &after)
+    int lane = lanes->in_branches && resource != PTO_LANE_MEMORY
+                   ? shortest_end(clocks, lanes, actor, index, &after)
                    : -1;
     if (lane >= 0)
-        from = &pricing->first_ask[index];
+        from = &lanes->first_ask[index];
     pto_time_t needed = pto_time_add(pto_time_add(from->time, demand->time), after);
     if (!pto_time_less(pto_time_scale(mine->time, 1 + rounding), needed))
         return;
-    copy_ledger(pricing, mine, from);
+    copy_ledger(clocks, mine, from);
     bool fits = pto_ledger_shift(mine, demand, &nothing, 1);
     if (lane >= 0)
-        fits = fits &&
-               pto_ledger_shift(mine, lane > 0 ? &lane_at(pricing, lane)[actor] : &pricing->before[actor],
-                                last_ask_at(pricing, lane, index), 1);
+        fits =
+            fits && pto_ledger_shift(mine, lane > 0 ? &lane_at(clocks, lane)[actor] : &clocks->before[actor],
+                                     last_ask_at(clocks, lanes, lane, index), 1);
     if (!fits)
-        pricing->out_of_memory = true;
+        clocks->out_of_memory = true;
 }
 
 static void join(pto_pricing_t *pricing, int lanes) {
-    pricing->ledger = pricing->lane;
-    pricing->in_lanes = false;
-    pto_pricing_remember(pricing, pricing->before);
-    follow_nothing(pricing);
+    pricing->clocks.ledger = pricing->clocks.lane;
+    pricing->lanes.active = false;
+    pto_pricing_remember(&pricing->actors, &pricing->clocks, pricing->clocks.before);
+    follow_nothing(&pricing->clocks);
     for (int lane = 1; lane < lanes; lane++)
-        follow_ledgers(pricing, pricing->lane, lane_at(pricing, lane));
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++)
+        follow_ledgers(&pricing->clocks, pricing->clocks.lane, lane_at(&pricing->clocks, lane));
+    for (int64_t actor = 0; actor < pricing->clocks.actors; actor++)
         for (int resource = 0; resource < PTO_LANE_RESOURCE_COUNT; resource++)
-            follow_demand(pricing, actor, (pto_lane_resource_t)resource);
-    pricing->in_branches = false;
+            follow_demand(&pricing->clocks, &pricing->lanes, actor, (pto_lane_resource_t)resource);
+    pricing->lanes.in_branches = false;
 }
 
 static pto_status_t price_branches(pto_pricing_t *pricing, int index, int64_t k) {
-    int end = index + 1 + pto_node_at(pricing->plan, index)->span, lane = 0;
+    int end = index + 1 + pto_node_at(pricing->asked.plan, index)->span, lane = 0;
     pto_status_t status = PTO_OK;
     for (int i = index + 1; i < end && status == PTO_OK; lane++) {
-        int span = pto_node_at(pricing->plan, i)->span;
-        pricing->ledger = lane_at(pricing, lane);
+        int span = pto_node_at(pricing->asked.plan, i)->span;
+        pricing->clocks.ledger = lane_at(&pricing->clocks, lane);
         status = pto_price_nodes(pricing, i + 1, span, k);
         i += 1 + span;
     }
@@ -159,11 +163,11 @@ static pto_status_t price_branches(pto_pricing_t *pricing, int index, int64_t k)
 /* A stage of a chunk follows that of the previous chunk without a gap if what it waits for in other lanes was
  * there before. */
 static void note_gaps(pto_pricing_t *pricing, const pto_ledger_t *awaited, bool first) {
-    bool matters = !first && pto_queued_copies_cost(pricing->machine);
-    for (int64_t i = 0; i < pricing->walked_count; i++) {
-        int64_t actor = pricing->walked[i];
-        pricing->behind[actor] =
-            matters && (!awaited || !pto_time_less(pricing->ledger[actor].time, awaited[actor].time))
+    bool matters = !first && pto_queued_copies_cost(pricing->asked.machine);
+    for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
+        int64_t actor = pricing->actors.walked[i];
+        pricing->clocks.behind[actor] =
+            matters && (!awaited || !pto_time_less(pricing->clocks.ledger[actor].time, awaited[actor].time))
                 ? PTO_BEHIND_CHUNK
                 : PTO_BEHIND_NOTHING;
     }
@@ -172,55 +176,54 @@ static void note_gaps(pto_pricing_t *pricing, const pto_ledger_t *awaited, bool 
 /* One chunk. `slot`: the last lane's ledgers at the end of the chunk whose slot this one takes, then this
  * one's own; NULL: every chunk has a slot of its own. */
 static pto_status_t price_chunk(pto_pricing_t *pricing, int index, int64_t k, pto_ledger_t *slot) {
-    int lanes = pto_node_at(pricing->plan, index)->span;
+    int lanes = pto_node_at(pricing->asked.plan, index)->span;
     pto_status_t status = PTO_OK;
     for (int lane = 0; lane < lanes && status == PTO_OK; lane++) {
-        const pto_ledger_t *awaited = lane > 0 ? lane_at(pricing, lane - 1) : slot;
-        pricing->ledger = lane_at(pricing, lane);
-        note_gaps(pricing, awaited, k == pto_node_at(pricing->plan, index)->from);
+        const pto_ledger_t *awaited = lane > 0 ? lane_at(&pricing->clocks, lane - 1) : slot;
+        pricing->clocks.ledger = lane_at(&pricing->clocks, lane);
+        note_gaps(pricing, awaited, k == pto_node_at(pricing->asked.plan, index)->from);
         if (awaited)
-            follow_walked(pricing, pricing->ledger, awaited);
+            follow_walked(&pricing->actors, &pricing->clocks, pricing->clocks.ledger, awaited);
         status = pto_price_nodes(pricing, index + 1 + lane, 1, k);
     }
     if (slot)
-        pto_pricing_remember(pricing, slot);
+        pto_pricing_remember(&pricing->actors, &pricing->clocks, slot);
     return status;
 }
 
 /* --- chunks that cost the same -------------------------------------------------------------------------- */
 
-void pto_lanes_remember_demand(pto_pricing_t *pricing) {
-    for (int64_t i = 0; i < PTO_LANE_RESOURCE_COUNT * pricing->actor_count; i++)
-        if (!pto_ledger_copy(&pricing->demand_before[i], &pricing->demand[i], pricing->explain))
-            pricing->out_of_memory = true;
+void pto_lanes_remember_demand(pto_clocks_t *clocks, pto_lanes_t *lanes) {
+    for (int64_t i = 0; i < PTO_LANE_RESOURCE_COUNT * clocks->actors; i++)
+        if (!pto_ledger_copy(&lanes->demand_before[i], &lanes->demand[i], clocks->explain))
+            clocks->out_of_memory = true;
 }
 
 /* Add `times` what `count` ledgers have gained since `before`. */
-static void repeat(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *before, int64_t count,
+static void repeat(pto_clocks_t *clocks, pto_ledger_t *ledger, const pto_ledger_t *before, int64_t count,
                    double times) {
     for (int64_t i = 0; i < count; i++)
         if (!pto_ledger_shift(&ledger[i], &ledger[i], &before[i], times))
-            pricing->out_of_memory = true;
+            clocks->out_of_memory = true;
 }
 
 /* Before the ledgers themselves are repeated: what has been asked in the last period was asked in its last
  * repetition, too. */
-static void repeat_asks(pto_pricing_t *pricing, double times) {
-    int64_t count = PTO_LANE_RESOURCE_COUNT * pricing->actor_count;
+static void repeat_asks(pto_clocks_t *clocks, pto_lanes_t *lanes, double times) {
+    int64_t count = PTO_LANE_RESOURCE_COUNT * clocks->actors;
     for (int64_t index = 0; index < count; index++) {
-        int64_t actor = index % pricing->actor_count;
-        pto_ledger_t *ask = last_ask_at(pricing, current_lane(pricing), index);
-        if (pto_time_less(pricing->snapshot[actor].time, ask->time) &&
-            !pto_ledger_shift(ask, &pricing->ledger[actor], &pricing->snapshot[actor], times))
-            pricing->out_of_memory = true;
+        int64_t actor = index % clocks->actors;
+        pto_ledger_t *ask = last_ask_at(clocks, lanes, current_lane(clocks), index);
+        if (pto_time_less(clocks->snapshot[actor].time, ask->time) &&
+            !pto_ledger_shift(ask, &clocks->ledger[actor], &clocks->snapshot[actor], times))
+            clocks->out_of_memory = true;
     }
 }
 
-void pto_lanes_repeat_demand(pto_pricing_t *pricing, double times) {
-    if (pricing->in_branches)
-        repeat_asks(pricing, times);
-    repeat(pricing, pricing->demand, pricing->demand_before, PTO_LANE_RESOURCE_COUNT * pricing->actor_count,
-           times);
+void pto_lanes_repeat_demand(pto_clocks_t *clocks, pto_lanes_t *lanes, double times) {
+    if (lanes->in_branches)
+        repeat_asks(clocks, lanes, times);
+    repeat(clocks, lanes->demand, lanes->demand_before, PTO_LANE_RESOURCE_COUNT * clocks->actors, times);
 }
 
 /* A pipeline while its chunks are priced. */
@@ -239,17 +242,17 @@ typedef struct {
     pto_busy_t busy;
 } pipeline_t;
 
-static bool queues_are_empty(const pto_pricing_t *pricing) {
-    for (int64_t gpu = 0; gpu < pricing->gpu_count; gpu++)
+static bool queues_are_empty(const pto_actors_t *actors, const pto_shared_t *shared) {
+    for (int64_t gpu = 0; gpu < actors->gpu_count; gpu++)
         for (int resource = 0; resource < PTO_COPY_RESOURCE_COUNT; resource++)
-            if (pricing->engine[gpu].queue[resource].count > 0)
+            if (shared->engine[gpu].queue[resource].count > 0)
                 return false;
     return true;
 }
 
 /* Whether actors never wait for each other: classes whose messages stay among them, without flags. */
-static bool are_apart(const pto_pricing_t *pricing, int index) {
-    const pto_plan_t *plan = pricing->plan;
+static bool are_apart(const pto_actors_t *actors, int index) {
+    const pto_plan_t *plan = actors->plan;
     for (int i = index + 1; i <= index + pto_node_at(plan, index)->span; i++) {
         const pto_stage_t *stage = pto_stage_at(plan, pto_node_at(plan, i)->stage);
         for (int s = stage->step_first; s < stage->step_first + stage->step_count; s++) {
@@ -260,25 +263,26 @@ static bool are_apart(const pto_pricing_t *pricing, int index) {
                 return false;
         }
     }
-    return pricing->kind == PTO_ACTORS_CLASSES;
+    return actors->kind == PTO_ACTORS_CLASSES;
 }
 
-static pto_time_t gain_of(const pto_pricing_t *pricing, const pipeline_t *pipeline, int64_t index) {
-    return pto_time_subtract(pricing->lane[index].time, pipeline->before[index].time);
+static pto_time_t gain_of(const pto_clocks_t *clocks, const pipeline_t *pipeline, int64_t index) {
+    return pto_time_subtract(clocks->lane[index].time, pipeline->before[index].time);
 }
 
 /* Whether each lane of each actor has gained as much as in the period before, and all actors the same unless
  * they are apart. A lane that gains less than the one before it will have to wait for that one. Lanes that
  * wait for each other's slots gain the same. */
 static bool gains_repeat(const pto_pricing_t *pricing, const pipeline_t *pipeline, bool on_tape) {
-    bool steady = pricing->lag == 0 && pto_raises_pending(pricing) == pipeline->pending, alike = true;
-    bool empty = queues_are_empty(pricing), together = true;
+    bool steady = pricing->flags.lag == 0 && pto_raises_pending(&pricing->flags) == pipeline->pending,
+         alike = true;
+    bool empty = queues_are_empty(&pricing->actors, &pricing->shared), together = true;
     pto_time_t of_all[PTO_LANES_MAX] = {{0}};
-    for (int64_t actor = 0; actor < pricing->actor_count; actor++) {
+    for (int64_t actor = 0; actor < pricing->clocks.actors; actor++) {
         pto_time_t largest = {0};
         for (int lane = 0; lane < pipeline->lanes; lane++) {
-            int64_t i = lane * pricing->actor_count + actor;
-            pto_time_t gain = gain_of(pricing, pipeline, i), earlier = pipeline->gain[i];
+            int64_t i = lane * pricing->clocks.actors + actor;
+            pto_time_t gain = gain_of(&pricing->clocks, pipeline, i), earlier = pipeline->gain[i];
             if (!on_tape) {
                 gain = pto_time_off_tape(gain);
                 earlier = pto_time_off_tape(earlier);
@@ -301,22 +305,22 @@ static bool is_steady(const pto_pricing_t *pricing, pipeline_t *pipeline) {
     bool steady = gains_repeat(pricing, pipeline, false);
     if (steady && pto_tape_recording)
         gains_repeat(pricing, pipeline, true);
-    for (int64_t i = 0; i < pipeline->lanes * pricing->actor_count; i++)
-        pipeline->gain[i] = gain_of(pricing, pipeline, i);
+    for (int64_t i = 0; i < pipeline->lanes * pricing->clocks.actors; i++)
+        pipeline->gain[i] = gain_of(&pricing->clocks, pipeline, i);
     return steady;
 }
 
 /* Add `times` the gains of the last period to all that the next chunks depend on. */
 static void repeat_period(pto_pricing_t *pricing, pipeline_t *pipeline, double times) {
-    int64_t actors = pricing->actor_count, last = (pipeline->lanes - 1) * actors;
+    int64_t actors = pricing->clocks.actors, last = (pipeline->lanes - 1) * actors;
     for (int64_t i = 0; i < pipeline->slots * actors; i++)
-        if (!pto_ledger_shift(&pipeline->slot[i], &pricing->lane[last + i % actors],
+        if (!pto_ledger_shift(&pipeline->slot[i], &pricing->clocks.lane[last + i % actors],
                               &pipeline->before[last + i % actors], times))
-            pricing->out_of_memory = true;
-    pto_pricing_shift_queues(pricing, pricing->lane, pipeline->before, times);
-    pto_lanes_repeat_demand(pricing, times);
-    pto_occupied_repeat(pricing, times);
-    repeat(pricing, pricing->lane, pipeline->before, pipeline->lanes * actors, times);
+            pricing->clocks.out_of_memory = true;
+    pto_pricing_shift_queues(pricing, pricing->clocks.lane, pipeline->before, times);
+    pto_lanes_repeat_demand(&pricing->clocks, &pricing->lanes, times);
+    pto_occupied_repeat(&pricing->actors, &pricing->outcome, times);
+    repeat(&pricing->clocks, pricing->clocks.lane, pipeline->before, pipeline->lanes * actors, times);
 }
 
 /* At the start of a period: the number of chunks from k on that are priced at once, because they cost what
@@ -329,35 +333,36 @@ static int64_t begin_period(pto_pricing_t *pricing, pipeline_t *pipeline, int64_
         return periods * pipeline->period;
     }
     for (int lane = 0; lane < pipeline->lanes; lane++) {
-        pricing->ledger = lane_at(pricing, lane);
-        pto_pricing_remember(pricing, pipeline->before + lane * pricing->actor_count);
+        pricing->clocks.ledger = lane_at(&pricing->clocks, lane);
+        pto_pricing_remember(&pricing->actors, &pricing->clocks,
+                             pipeline->before + lane * pricing->clocks.actors);
     }
-    pto_lanes_remember_demand(pricing);
-    pto_occupied_remember(pricing);
-    pipeline->pending = pto_raises_pending(pricing);
-    pricing->lag = 0;
+    pto_lanes_remember_demand(&pricing->clocks, &pricing->lanes);
+    pto_occupied_remember(&pricing->actors, &pricing->outcome);
+    pipeline->pending = pto_raises_pending(&pricing->flags);
+    pricing->flags.lag = 0;
     return 0;
 }
 
 /* The first chunk is alone in each stage: what the chunks ask of a resource counts from its end. Between
  * single ranks no chunks are uniform. */
 static pto_status_t walk_chunks(pto_pricing_t *pricing, pipeline_t *pipeline) {
-    const pto_node_t *node = pto_node_at(pricing->plan, pipeline->index);
+    const pto_node_t *node = pto_node_at(pricing->asked.plan, pipeline->index);
     pto_status_t status = PTO_OK;
-    for (int64_t k = node->from; k < node->to && status == PTO_OK && !pricing->out_of_memory; k++) {
+    for (int64_t k = node->from; k < node->to && status == PTO_OK && !pricing->clocks.out_of_memory; k++) {
         int64_t since = k - node->from;
         if (pipeline->before && since > 0 && since % pipeline->period == 0)
             k += begin_period(pricing, pipeline, k);
         if (k == node->to)
             break;
-        pricing->round++;
+        pricing->flags.round++;
         if (since > 0 && pipeline->knows_busy) { /* the others' lanes have followed each other */
-            pricing->walked = pipeline->busy.actor;
-            pricing->walked_count = pto_busy_list(pricing, k, &pipeline->busy);
+            pricing->actors.walked = pipeline->busy.actor;
+            pricing->actors.walked_count = pto_busy_list(&pricing->actors, k, &pipeline->busy);
         }
         status = price_chunk(
             pricing, pipeline->index, k,
-            pipeline->slots > 0 ? pipeline->slot + since % pipeline->slots * pricing->actor_count : NULL);
+            pipeline->slots > 0 ? pipeline->slot + since % pipeline->slots * pricing->clocks.actors : NULL);
         if (since == 0)
             count_from_here(pricing);
     }
@@ -371,34 +376,35 @@ static void free_ledgers(pto_ledger_t *ledger, int64_t count) {
 }
 
 static pto_status_t price_chunks(pto_pricing_t *pricing, int index) {
-    const pto_node_t *node = pto_node_at(pricing->plan, index);
-    int64_t chunks = node->to - node->from, actors = pricing->actor_count;
+    const pto_node_t *node = pto_node_at(pricing->asked.plan, index);
+    int64_t chunks = node->to - node->from, actors = pricing->clocks.actors;
     pipeline_t pipeline = {
-        .index = index, .lanes = node->span, .repeat = pto_find_repeat(pricing->plan, index)};
+        .index = index, .lanes = node->span, .repeat = pto_find_repeat(pricing->asked.plan, index)};
     pipeline.slots = node->depth < chunks ? node->depth : 0;
     pipeline.period = pipeline.repeat.period * (pipeline.slots > 0 ? pipeline.slots : 1);
     int64_t slots = pipeline.slots * actors, lanes = pipeline.lanes * actors;
-    bool repeats = chunks > 3 * pipeline.period && pricing->kind != PTO_ACTORS_RANKS;
+    bool repeats = chunks > 3 * pipeline.period && pricing->actors.kind != PTO_ACTORS_RANKS;
     pipeline.slot = calloc((size_t)slots + 1, sizeof *pipeline.slot);
     if (repeats) {
-        pipeline.apart = are_apart(pricing, index);
+        pipeline.apart = are_apart(&pricing->actors, index);
         pipeline.before = calloc((size_t)lanes + 1, sizeof *pipeline.before);
         pipeline.gain = malloc((size_t)(lanes + 1) * sizeof *pipeline.gain);
     }
     if (!pipeline.slot || (repeats && (!pipeline.before || !pipeline.gain)))
-        pricing->out_of_memory = true;
+        pricing->clocks.out_of_memory = true;
     for (int64_t i = 0; pipeline.gain && i < lanes; i++)
         pipeline.gain[i] = (pto_time_t){.s = -1};
-    int64_t walked_count = pricing->walked_count, *walked = pricing->walked;
-    const pto_stage_t *first = pto_stage_at(pricing->plan, pto_node_at(pricing->plan, index + 1)->stage);
+    int64_t walked_count = pricing->actors.walked_count, *walked = pricing->actors.walked;
+    const pto_stage_t *first =
+        pto_stage_at(pricing->asked.plan, pto_node_at(pricing->asked.plan, index + 1)->stage);
     const pto_stage_t *last =
-        pto_stage_at(pricing->plan, pto_node_at(pricing->plan, index + node->span)->stage);
-    pipeline.knows_busy =
-        pipeline.slots == 0 && !pricing->out_of_memory &&
-        pto_busy_find(pricing, first->step_first, last->step_first + last->step_count, &pipeline.busy);
+        pto_stage_at(pricing->asked.plan, pto_node_at(pricing->asked.plan, index + node->span)->stage);
+    pipeline.knows_busy = pipeline.slots == 0 && !pricing->clocks.out_of_memory &&
+                          pto_busy_find(&pricing->asked, &pricing->actors, first->step_first,
+                                        last->step_first + last->step_count, &pipeline.busy);
     pto_status_t status = walk_chunks(pricing, &pipeline);
-    pricing->walked_count = walked_count;
-    pricing->walked = walked;
+    pricing->actors.walked_count = walked_count;
+    pricing->actors.walked = walked;
     pto_busy_fini(&pipeline.busy);
     free_ledgers(pipeline.slot, slots);
     free_ledgers(pipeline.before, lanes);
@@ -407,9 +413,9 @@ static pto_status_t price_chunks(pto_pricing_t *pricing, int index) {
 }
 
 pto_status_t pto_price_lanes(pto_pricing_t *pricing, int index, int64_t k) {
-    const pto_node_t *node = pto_node_at(pricing->plan, index);
-    int lanes = pto_node_lane_count(pricing->plan, index);
-    pricing->in_branches = node->kind == PTO_NODE_PARALLEL;
+    const pto_node_t *node = pto_node_at(pricing->asked.plan, index);
+    int lanes = pto_node_lane_count(pricing->asked.plan, index);
+    pricing->lanes.in_branches = node->kind == PTO_NODE_PARALLEL;
     fork(pricing, lanes);
     pto_status_t status =
         node->kind == PTO_NODE_PIPELINE ? price_chunks(pricing, index) : price_branches(pricing, index, k);
@@ -443,28 +449,29 @@ pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *
     return on_gpu ? PTO_LANE_GPU : PTO_LANE_CPU;
 }
 
-void pto_lane_ended(pto_pricing_t *pricing, int64_t actor) {
+void pto_lane_ended(pto_clocks_t *clocks, pto_lanes_t *lanes, int64_t actor) {
     for (int resource = 0; resource < PTO_LANE_RESOURCE_COUNT; resource++) {
-        int64_t index = asked_at(pricing, (pto_lane_resource_t)resource, actor);
-        if (pricing->asks[index])
-            copy_ledger(pricing, last_ask_at(pricing, current_lane(pricing), index), &pricing->ledger[actor]);
-        pricing->asks[index] = false;
+        int64_t index = asked_at(clocks, (pto_lane_resource_t)resource, actor);
+        if (lanes->asks[index])
+            copy_ledger(clocks, last_ask_at(clocks, lanes, current_lane(clocks), index),
+                        &clocks->ledger[actor]);
+        lanes->asks[index] = false;
     }
 }
 
-void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource,
+void pto_lane_demand(pto_clocks_t *clocks, pto_lanes_t *lanes, int64_t actor, pto_lane_resource_t resource,
                      const pto_charge_t *charge, pto_time_t time) {
-    int64_t index = asked_at(pricing, resource, actor);
-    bool first = pricing->askers[index] == 0;
-    const pto_ledger_t *mine = &pricing->ledger[actor];
+    int64_t index = asked_at(clocks, resource, actor);
+    bool first = lanes->askers[index] == 0;
+    const pto_ledger_t *mine = &clocks->ledger[actor];
     bool asks = pto_time_positive(time);
     if (asks)
-        pricing->askers[index] |= UINT64_C(1) << current_lane(pricing);
-    if (asks && pricing->in_branches) {
-        if (first || pto_time_less(mine->time, pricing->first_ask[index].time))
-            copy_ledger(pricing, &pricing->first_ask[index], mine);
-        pricing->asks[index] = true;
+        lanes->askers[index] |= UINT64_C(1) << current_lane(clocks);
+    if (asks && lanes->in_branches) {
+        if (first || pto_time_less(mine->time, lanes->first_ask[index].time))
+            copy_ledger(clocks, &lanes->first_ask[index], mine);
+        lanes->asks[index] = true;
     }
-    if (!pto_ledger_add(&pricing->demand[index], charge, time))
-        pricing->out_of_memory = true;
+    if (!pto_ledger_add(&lanes->demand[index], charge, time))
+        clocks->out_of_memory = true;
 }

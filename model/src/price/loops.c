@@ -72,39 +72,39 @@ pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index) {
 static pto_status_t price_rounds(pto_pricing_t *pricing, int loop, int64_t from, int64_t to) {
     pto_status_t status = PTO_OK;
     for (int64_t k = from; k < to && status == PTO_OK; k++) {
-        pricing->round++;
-        status = pto_price_nodes(pricing, loop + 1, pto_node_at(pricing->plan, loop)->span, k);
+        pricing->flags.round++;
+        status = pto_price_nodes(pricing, loop + 1, pto_node_at(pricing->asked.plan, loop)->span, k);
     }
     return status;
 }
 
 static void take_snapshot(pto_pricing_t *pricing) {
-    pto_pricing_remember(pricing, pricing->snapshot);
-    pto_occupied_remember(pricing);
-    if (pricing->in_lanes)
-        pto_lanes_remember_demand(pricing);
+    pto_pricing_remember(&pricing->actors, &pricing->clocks, pricing->clocks.snapshot);
+    pto_occupied_remember(&pricing->actors, &pricing->outcome);
+    if (pricing->lanes.active)
+        pto_lanes_remember_demand(&pricing->clocks, &pricing->lanes);
 }
 
 /* Add `times` what the ledgers have gained since the snapshot. */
 static void repeat_gains(pto_pricing_t *pricing, double times) {
-    pto_occupied_repeat(pricing, times);
-    if (pricing->in_lanes)
-        pto_lanes_repeat_demand(pricing, times);
-    for (int64_t i = 0; i < pricing->walked_count; i++) {
-        int64_t actor = pricing->walked[i];
-        pto_ledger_t *ledger = &pricing->ledger[actor];
-        if (!pto_ledger_shift(ledger, ledger, &pricing->snapshot[actor], times))
-            pricing->out_of_memory = true;
+    pto_occupied_repeat(&pricing->actors, &pricing->outcome, times);
+    if (pricing->lanes.active)
+        pto_lanes_repeat_demand(&pricing->clocks, &pricing->lanes, times);
+    for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
+        int64_t actor = pricing->actors.walked[i];
+        pto_ledger_t *ledger = &pricing->clocks.ledger[actor];
+        if (!pto_ledger_shift(ledger, ledger, &pricing->clocks.snapshot[actor], times))
+            pricing->clocks.out_of_memory = true;
     }
 }
 
 /* --- loops in which processes lag ----------------------------------------------------------------------- */
 
-bool pto_pricing_gain(const pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
+bool pto_pricing_gain(const pto_actors_t *actors, const pto_ledger_t *now, const pto_ledger_t *before,
                       pto_time_t *gain) {
     *gain = (pto_time_t){0};
-    for (int64_t i = 0; i < pricing->walked_count; i++) {
-        int64_t actor = pricing->walked[i];
+    for (int64_t i = 0; i < actors->walked_count; i++) {
+        int64_t actor = actors->walked[i];
         pto_time_t own = pto_time_subtract(now[actor].time, before[actor].time);
         if (!pto_time_positive(own))
             continue;
@@ -117,32 +117,33 @@ bool pto_pricing_gain(const pto_pricing_t *pricing, const pto_ledger_t *now, con
 
 void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
                               double times) {
-    for (int64_t gpu = 0; gpu < pricing->gpu_count; gpu++)
+    for (int64_t gpu = 0; gpu < pricing->actors.gpu_count; gpu++)
         for (int resource = 0; resource < PTO_COPY_RESOURCE_COUNT; resource++)
-            if (!pto_copy_queue_shift(&pricing->engine[gpu].queue[resource], now, before, times))
-                pricing->out_of_memory = true;
+            if (!pto_copy_queue_shift(&pricing->shared.engine[gpu].queue[resource], now, before, times))
+                pricing->clocks.out_of_memory = true;
 }
 
 /* What is still to be waited for: raised flags, and copies in the queues of GPUs. */
 static void repeat_pending(pto_pricing_t *pricing, int64_t period, double times) {
     pto_raises_repeat(pricing, period, times);
-    pto_pricing_shift_queues(pricing, pricing->ledger, pricing->snapshot, times);
+    pto_pricing_shift_queues(pricing, pricing->clocks.ledger, pricing->clocks.snapshot, times);
 }
 
 /* Processes that wait for flags of earlier rounds, as a ring's sender waits for one of its r slots, depend on
  * the last r rounds. Rounds are priced until r of them take all actors equally long, twice in succession, and
  * leave as many flags raised as they found; then the uniform ones that are left cost the same. */
 static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k, pto_repeat_t repeat) {
-    int64_t to = pto_node_at(pricing->plan, index)->to, period = pricing->lag * repeat.period;
+    int64_t to = pto_node_at(pricing->asked.plan, index)->to, period = pricing->flags.lag * repeat.period;
     pto_time_t gain, earlier = {.s = -1};
     pto_status_t status = PTO_OK;
     while (k + 2 * period <= repeat.uniform_to && status == PTO_OK) {
-        int64_t pending = pto_raises_pending(pricing);
+        int64_t pending = pto_raises_pending(&pricing->flags);
         take_snapshot(pricing);
         status = price_rounds(pricing, index, k, k + period);
         k += period;
-        bool steady = pto_pricing_gain(pricing, pricing->ledger, pricing->snapshot, &gain) &&
-                      pto_raises_pending(pricing) == pending && pricing->lag <= period;
+        bool steady =
+            pto_pricing_gain(&pricing->actors, pricing->clocks.ledger, pricing->clocks.snapshot, &gain) &&
+            pto_raises_pending(&pricing->flags) == pending && pricing->flags.lag <= period;
         if (steady && pto_time_same(gain, earlier)) {
             int64_t more = (repeat.uniform_to - k) / period;
             repeat_pending(pricing, period, (double)more);
@@ -150,8 +151,8 @@ static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k, 
             return price_rounds(pricing, index, k + more * period, to);
         }
         earlier = steady ? gain : (pto_time_t){.s = -1};
-        if (pricing->lag > period)
-            period = pricing->lag * repeat.period;
+        if (pricing->flags.lag > period)
+            period = pricing->flags.lag * repeat.period;
     }
     return status == PTO_OK ? price_rounds(pricing, index, k, to) : status;
 }
@@ -161,23 +162,23 @@ static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k, 
 /* A loop over shifts is a closed sum: two periods of uniform rounds are priced, the second is measured, and
  * as many more as there are cost the same. Between single ranks no rounds are uniform. */
 static pto_status_t price_loop(pto_pricing_t *pricing, int index, pto_repeat_t repeat) {
-    const pto_node_t *loop = pto_node_at(pricing->plan, index);
+    const pto_node_t *loop = pto_node_at(pricing->asked.plan, index);
     int64_t measured_from = repeat.uniform_from + repeat.period;
     int64_t measured_to = measured_from + repeat.period;
     int64_t more = (repeat.uniform_to - measured_to) / repeat.period;
-    if (more <= 0 || pricing->kind == PTO_ACTORS_RANKS)
+    if (more <= 0 || pricing->actors.kind == PTO_ACTORS_RANKS)
         return price_rounds(pricing, index, loop->from, loop->to);
     pto_status_t status = price_rounds(pricing, index, loop->from, measured_from);
-    int64_t pending = pto_raises_pending(pricing);
-    pricing->lag = 0;
+    int64_t pending = pto_raises_pending(&pricing->flags);
+    pricing->flags.lag = 0;
     take_snapshot(pricing);
     if (status == PTO_OK)
         status = price_rounds(pricing, index, measured_from, measured_to);
     if (status != PTO_OK)
         return status;
-    if (pto_raises_pending(pricing) != pending)
+    if (pto_raises_pending(&pricing->flags) != pending)
         return price_rounds(pricing, index, measured_to, loop->to);
-    if (pricing->lag > 0)
+    if (pricing->flags.lag > 0)
         return price_lagging(pricing, index, measured_to, repeat);
     repeat_gains(pricing, (double)more);
     return price_rounds(pricing, index, measured_to + more * repeat.period, loop->to);
@@ -186,5 +187,5 @@ static pto_status_t price_loop(pto_pricing_t *pricing, int index, pto_repeat_t r
 pto_status_t pto_price_loop(pto_pricing_t *pricing, int index) {
     if (pto_pairs_price(pricing, index))
         return PTO_OK;
-    return price_loop(pricing, index, pto_find_repeat(pricing->plan, index));
+    return price_loop(pricing, index, pto_find_repeat(pricing->asked.plan, index));
 }

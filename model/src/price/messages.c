@@ -16,29 +16,29 @@ bool pto_messages_are_apart(const pto_machine_t *machine, const pto_layout_t *la
 
 /* Links and shared rates need what this file leaves out; so do tapes. */
 static bool is_plain(const pto_pricing_t *pricing) {
-    return pricing->kind == PTO_ACTORS_RANKS && !pricing->in_lanes && !pto_tape_recording &&
-           pto_messages_are_apart(pricing->machine, &pto_plan_request(pricing->plan)->layout);
+    return pricing->actors.kind == PTO_ACTORS_RANKS && !pricing->lanes.active && !pto_tape_recording &&
+           pto_messages_are_apart(pricing->asked.machine, &pto_plan_request(pricing->asked.plan)->layout);
 }
 
-static pto_space_t space_of(const pto_pricing_t *pricing, const pto_step_t *step) {
-    return pto_plan_buffer(pricing->plan, pto_message_slice(step)->buffer)->space;
+static pto_space_t space_of(const pto_asked_t *asked, const pto_step_t *step) {
+    return pto_plan_buffer(asked->plan, pto_message_slice(step)->buffer)->space;
 }
 
 /* Messages of two memories may have two latencies, which price.c tells apart. */
 bool pto_messages_are_all(const pto_pricing_t *pricing, const pto_stage_t *stage) {
     if (!is_plain(pricing) || stage->order != PTO_ORDER_AT_ONCE || stage->step_count == 0)
         return false;
-    const pto_step_t *first = pto_plan_step(pricing->plan, stage->step_first);
-    bool latency = pto_latency_known(pricing->machine);
-    pto_space_t space = pto_step_is_message(first) ? space_of(pricing, first) : PTO_SPACE_CPU;
+    const pto_step_t *first = pto_plan_step(pricing->asked.plan, stage->step_first);
+    bool latency = pto_latency_known(pricing->asked.machine);
+    pto_space_t space = pto_step_is_message(first) ? space_of(&pricing->asked, first) : PTO_SPACE_CPU;
     for (int i = 0; i < stage->step_count; i++) {
-        const pto_step_t *step = pto_plan_step(pricing->plan, stage->step_first + i);
+        const pto_step_t *step = pto_plan_step(pricing->asked.plan, stage->step_first + i);
         pto_peers_kind_t peers = step->peers.kind;
         bool counted = peers == PTO_PEERS_SHIFT || peers == PTO_PEERS_XOR || peers == PTO_PEERS_INDEX;
-        if (!pto_step_is_message(step) || !counted || (latency && space_of(pricing, step) != space))
+        if (!pto_step_is_message(step) || !counted || (latency && space_of(&pricing->asked, step) != space))
             return false;
     }
-    return pto_plan_request(pricing->plan)->collective != PTO_COLLECTIVE_HALO;
+    return pto_plan_request(pricing->asked.plan)->collective != PTO_COLLECTIVE_HALO;
 }
 
 bool pto_messages_all_cost(const pto_messages_t *messages) {
@@ -93,8 +93,8 @@ static int64_t find_dealt_to(const pto_messages_t *messages) {
     return pto_floor_mod(forward ? ahead : -ahead, messages->group->size) % buffer->cyclic_count;
 }
 
-pto_messages_t pto_messages_of(const pto_pricing_t *pricing, const pto_step_t *step, int64_t k) {
-    const pto_plan_t *plan = pricing->plan;
+pto_messages_t pto_messages_of(const pto_asked_t *asked, const pto_step_t *step, int64_t k) {
+    const pto_plan_t *plan = asked->plan;
     const pto_request_t *request = pto_plan_request(plan);
     pto_messages_t messages = {.plan = plan,
                                .step = step,
@@ -118,11 +118,11 @@ pto_messages_t pto_messages_of(const pto_pricing_t *pricing, const pto_step_t *s
     messages.is_skewed = messages.of_pairs && pto_buffer_is_skewed(plan, messages.buffer, &messages.skew);
     for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
         bool falls_back =
-            level == PTO_LEVEL_ON_GPU && pricing->machine->messages[messages.space][level].count == 0;
+            level == PTO_LEVEL_ON_GPU && asked->machine->messages[messages.space][level].count == 0;
         messages.cost[level] =
-            &pricing->machine->messages[messages.space][falls_back ? PTO_LEVEL_ON_SOCKET : level];
-        messages.place[level] = &pricing->machine->messages[messages.space][level];
-        messages.gap[level] = pto_machine_gap(pricing->machine, messages.space, (pto_level_t)level);
+            &asked->machine->messages[messages.space][falls_back ? PTO_LEVEL_ON_SOCKET : level];
+        messages.place[level] = &asked->machine->messages[messages.space][level];
+        messages.gap[level] = pto_machine_gap(asked->machine, messages.space, (pto_level_t)level);
     }
     return messages;
 }
@@ -140,13 +140,12 @@ int64_t pto_messages_pair_bytes(const pto_messages_t *messages, const pto_action
 }
 
 /* `held`: the buffer of the action's process, unless the bytes are of pairs or lines. */
-static int64_t bytes_of(const pto_pricing_t *pricing, const pto_messages_t *messages,
-                        const pto_action_t *action, pto_held_t *held) {
+static int64_t bytes_of(const pto_asked_t *asked, const pto_messages_t *messages, const pto_action_t *action,
+                        pto_held_t *held) {
     if (messages->of_pairs)
         return pto_messages_pair_bytes(messages, action);
     if (messages->of_lines)
-        return pto_tables_slice_bytes(pricing->tables, pricing->plan, pricing->machine, messages->slice,
-                                      action);
+        return pto_tables_slice_bytes(asked->tables, asked->plan, asked->machine, messages->slice, action);
     return pto_held_slice_bytes(messages->slice, action, held);
 }
 
@@ -226,32 +225,32 @@ bool pto_messages_to_peer(const pto_messages_t *messages, int64_t value, int64_t
 static pto_status_t charge_process(pto_pricing_t *pricing, const pto_messages_t *messages,
                                    pto_action_t *action, pto_charge_t *charge, pto_outflow_t *outflow,
                                    const pto_ledger_t **last) {
-    const pto_layout_t *layout = &pto_plan_request(pricing->plan)->layout;
+    const pto_layout_t *layout = &pto_plan_request(pricing->asked.plan)->layout;
     const pto_step_t *step = messages->step;
-    pto_rank_t place = pricing->actor[action->rank].place;
+    pto_rank_t place = pricing->actors.actor[action->rank].place;
     pto_explained_t explained;
     pto_held_t held; /* not read where the bytes are of pairs or lines */
     explained.count = 0;
     if (!messages->of_pairs && !messages->of_lines)
-        held = pto_held_by(pricing->plan, messages->slice->buffer,
-                           pto_slice_holder(pricing->plan, messages->slice, action));
+        held = pto_held_by(pricing->asked.plan, messages->slice->buffer,
+                           pto_slice_holder(pricing->asked.plan, messages->slice, action));
     int64_t count = messages->peer_count, value = messages->peer_first;
     pto_price_visits += 1 + count;
     int64_t first_rank = action->rank - action->me * messages->per_index;
     for (int64_t j = 0; j < count; j++, value += messages->peer_stride) {
         if (!pto_messages_to_peer(messages, value, first_rank, action))
             continue;
-        int64_t bytes = bytes_of(pricing, messages, action, &held);
+        int64_t bytes = bytes_of(&pricing->asked, messages, action, &held);
         if (bytes == 0 && !step->send_empty)
             continue;
-        const pto_rank_t *other = &pricing->actor[action->peer_rank].place;
+        const pto_rank_t *other = &pricing->actors.actor[action->peer_rank].place;
         pto_level_t level =
             other->node != place.node ? PTO_LEVEL_OFF_NODE : pto_layout_level(layout, place, *other);
         if (messages->cost[level]->count == 0)
-            return pto_charge_messages(charge, pricing->machine, messages->space, level, bytes, 1,
-                                       pricing->err); /* refused */
+            return pto_charge_messages(charge, pricing->asked.machine, messages->space, level, bytes, 1,
+                                       pricing->asked.err); /* refused */
         pto_messages_charge(messages, level, bytes, (pto_sum_t){1, bytes}, charge, &explained);
-        const pto_ledger_t *peer = &pricing->before[action->peer_rank];
+        const pto_ledger_t *peer = &pricing->clocks.before[action->peer_rank];
         if (last && (!*last || peer->time.s > (*last)->time.s))
             *last = peer;
         if (outflow && level == PTO_LEVEL_OFF_NODE)
@@ -285,13 +284,13 @@ typedef struct {
 } stage_t;
 
 /* pto_step_acts for a process whose place is known. */
-static bool acts(const pto_pricing_t *pricing, const pto_messages_t *messages, int64_t actor, int64_t k,
+static bool acts(const pto_actors_t *actors, const pto_messages_t *messages, int64_t actor, int64_t k,
                  pto_action_t *action) {
     const pto_step_t *step = messages->step;
-    pto_rank_t place = pricing->actor[actor].place;
+    pto_rank_t place = actors->actor[actor].place;
     if (place.core < step->core_first || place.core >= step->core_first + step->core_count)
         return false;
-    int64_t me = pto_group_index_at(&pto_plan_request(pricing->plan)->layout, messages->group, place);
+    int64_t me = pto_group_index_at(&pto_plan_request(actors->plan)->layout, messages->group, place);
     if (me < messages->who_first || me >= messages->who_until ||
         (messages->who_stride != 1 && (me - messages->who_first) % messages->who_stride != 0))
         return false;
@@ -301,16 +300,16 @@ static bool acts(const pto_pricing_t *pricing, const pto_messages_t *messages, i
 }
 
 /* Whether a process's part in a step is of this kind, and what it is. */
-static bool takes_part(const pto_pricing_t *pricing, const stage_t *stage, int step, int64_t actor,
+static bool takes_part(const pto_actors_t *actors, const stage_t *stage, int step, int64_t actor,
                        pto_step_kind_t kind, pto_action_t *action) {
     pto_messages_t *messages = &stage->messages[step];
     if (messages->step->kind != kind)
         return false;
     if (messages->by_core)
-        find_members(messages, stage->k, pricing->actor[actor].place.core);
+        find_members(messages, stage->k, actors->actor[actor].place.core);
     if (messages->by_core && messages->sums)
-        messages->part = pricing->actor[actor].place.core;
-    return acts(pricing, messages, actor, stage->k, action);
+        messages->part = actors->actor[actor].place.core;
+    return acts(actors, messages, actor, stage->k, action);
 }
 
 /* Whether the latest of all whose messages are charged by sums is known without a look at each. */
@@ -319,8 +318,9 @@ static bool find_latest(const pto_pricing_t *pricing, const stage_t *stage, int6
     bool found = false;
     for (int i = 0; i < stage->step_count && !found; i++) {
         pto_action_t action;
-        if (takes_part(pricing, stage, i, actor, PTO_STEP_RECV, &action) && stage->messages[i].sums)
-            found = pto_messages_find_latest(pricing, &stage->messages[i], &action, stage->latest, last);
+        if (takes_part(&pricing->actors, stage, i, actor, PTO_STEP_RECV, &action) && stage->messages[i].sums)
+            found = pto_messages_find_latest(&pricing->asked, &pricing->clocks, &stage->messages[i], &action,
+                                             stage->latest, last);
     }
     return found;
 }
@@ -334,16 +334,16 @@ static pto_status_t charge_steps(pto_pricing_t *pricing, const stage_t *stage, i
     for (int i = 0; i < stage->step_count && status == PTO_OK; i++) {
         pto_messages_t *messages = &stage->messages[i];
         pto_action_t action;
-        if (!takes_part(pricing, stage, i, actor, kind, &action))
+        if (!takes_part(&pricing->actors, stage, i, actor, kind, &action))
             continue;
-        pricing->behind[actor] = PTO_BEHIND_NOTHING;
+        pricing->clocks.behind[actor] = PTO_BEHIND_NOTHING;
         if (!messages->sums) {
             status = charge_process(pricing, messages, &action, charge, outflow, last);
             continue;
         }
-        pto_messages_charge_sums(pricing, messages, &action, charge, outflow);
+        pto_messages_charge_sums(&pricing->actors, messages, &action, charge, outflow);
         if (last && !found)
-            pto_messages_see_latest(pricing, messages, &action, last);
+            pto_messages_see_latest(&pricing->clocks, messages, &action, last);
     }
     return status;
 }
@@ -353,41 +353,41 @@ static pto_status_t count_sends(pto_pricing_t *pricing, const stage_t *stage, in
     pto_charge_t *out = &ends->out;
     *ends = (ends_t){.out.stage = stage->name, .in.stage = stage->name};
     return charge_steps(pricing, stage, actor, PTO_STEP_SEND, out,
-                        &pricing->outflow[pricing->actor[actor].place.node], NULL);
+                        &pricing->shared.outflow[pricing->actors.actor[actor].place.node], NULL);
 }
 
 /* Once it is known what its node sends, which may limit all of its messages. An explanation keeps none of
  * the sends, so it takes them again. */
 static pto_status_t price_process(pto_pricing_t *pricing, const stage_t *stage, int64_t actor) {
-    pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
+    pto_outflow_t *outflow = &pricing->shared.outflow[pricing->actors.actor[actor].place.node];
     pto_charge_t *out = &stage->ends[actor % stage->per_node].out;
     pto_charge_t *in = &stage->ends[actor % stage->per_node].in;
-    pto_ledger_t *mine = &pricing->ledger[actor];
-    const pto_ledger_t *before = &pricing->before[actor], *last = NULL;
+    pto_ledger_t *mine = &pricing->clocks.ledger[actor];
+    const pto_ledger_t *before = &pricing->clocks.before[actor], *last = NULL;
     pto_status_t status = PTO_OK;
-    if (pricing->explain) {
-        pto_charge_begin(out, stage->name, &pricing->terms[0]);
+    if (pricing->clocks.explain) {
+        pto_charge_begin(out, stage->name, &pricing->clocks.terms[0]);
         status = charge_steps(pricing, stage, actor, PTO_STEP_SEND, out, NULL, NULL);
     }
-    in->terms = pricing->explain ? &pricing->terms[1] : NULL;
-    pricing->terms[1].entry_count = 0;
+    in->terms = pricing->clocks.explain ? &pricing->clocks.terms[1] : NULL;
+    pricing->clocks.terms[1].entry_count = 0;
     if (status == PTO_OK)
         status = charge_steps(pricing, stage, actor, PTO_STEP_RECV, in, NULL, &last);
     bool early = out->off_node_count < 2 && out->off_node_count + in->off_node_count > 0 &&
-                 pto_latency_known(pricing->machine);
+                 pto_latency_known(pricing->asked.machine);
     if (early)
         pto_pricing_begin_early(pricing, actor, stage->space);
     if (last)
-        pto_pricing_follow(pricing, mine, last);
-    pto_time_t out_time = pto_charge_time(out, pricing->machine, outflow);
-    pto_time_t in_time = pto_charge_time(in, pricing->machine, outflow);
+        pto_pricing_follow(&pricing->clocks, mine, last);
+    pto_time_t out_time = pto_charge_time(out, pricing->asked.machine, outflow);
+    pto_time_t in_time = pto_charge_time(in, pricing->asked.machine, outflow);
     pto_charge_t *longer = in_time.s > out_time.s ? in : out;
-    pto_charge_settle(longer, pricing->machine, outflow);
-    pto_occupied_messages(pricing, actor, out_time, in_time);
+    pto_charge_settle(longer, pricing->asked.machine, outflow);
+    pto_occupied_messages(&pricing->outcome, actor, out_time, in_time);
     if (!pto_ledger_add(mine, longer, pto_time_max(out_time, in_time)))
-        pricing->out_of_memory = true;
+        pricing->clocks.out_of_memory = true;
     if (early)
-        pto_pricing_follow(pricing, mine, before);
+        pto_pricing_follow(&pricing->clocks, mine, before);
     return status;
 }
 
@@ -395,14 +395,14 @@ static pto_status_t each_process(pto_pricing_t *pricing, const stage_t *stage, i
                                  pto_status_t (*act)(pto_pricing_t *, const stage_t *, int64_t)) {
     pto_status_t status = PTO_OK;
     int64_t first = node * stage->per_node, until = first + stage->per_node;
-    for (int64_t gpu = first; gpu < until && status == PTO_OK; gpu += pricing->actors_per_gpu)
+    for (int64_t gpu = first; gpu < until && status == PTO_OK; gpu += pricing->actors.per_gpu)
         for (int64_t core = stage->core_first; core < stage->core_until && status == PTO_OK; core++)
             status = act(pricing, stage, gpu + core);
     return status;
 }
 
 static pto_status_t price_node(pto_pricing_t *pricing, const stage_t *stage, int64_t node) {
-    pricing->outflow[node] = (pto_outflow_t){0};
+    pricing->shared.outflow[node] = (pto_outflow_t){0};
     pto_status_t status = each_process(pricing, stage, node, count_sends);
     return status == PTO_OK ? each_process(pricing, stage, node, price_process) : status;
 }
@@ -412,26 +412,28 @@ pto_status_t pto_messages_price(pto_pricing_t *pricing, const pto_stage_t *plan_
     stage_t stage = {.messages = messages,
                      .step_count = plan_stage->step_count,
                      .k = k,
-                     .core_first = pricing->actors_per_gpu,
+                     .core_first = pricing->actors.per_gpu,
                      .name = plan_stage->name,
-                     .per_node = pricing->actor_count / pricing->node_count};
+                     .per_node = pricing->actors.count / pricing->actors.node_count};
     pto_status_t status = PTO_OK;
-    pto_pricing_remember(pricing, pricing->before);
+    pto_pricing_remember(&pricing->actors, &pricing->clocks, pricing->clocks.before);
     stage.ends = malloc((size_t)stage.per_node * sizeof *stage.ends);
-    stage.latest = calloc((size_t)pricing->actors_per_gpu, sizeof *stage.latest);
-    pricing->out_of_memory = pricing->out_of_memory || !messages || !stage.ends || !stage.latest;
-    for (int i = 0; i < stage.step_count && !pricing->out_of_memory; i++) {
-        const pto_step_t *step = pto_plan_step(pricing->plan, plan_stage->step_first + i);
+    stage.latest = calloc((size_t)pricing->actors.per_gpu, sizeof *stage.latest);
+    pricing->clocks.out_of_memory =
+        pricing->clocks.out_of_memory || !messages || !stage.ends || !stage.latest;
+    for (int i = 0; i < stage.step_count && !pricing->clocks.out_of_memory; i++) {
+        const pto_step_t *step = pto_plan_step(pricing->asked.plan, plan_stage->step_first + i);
         int64_t until = step->core_first + step->core_count;
-        messages[i] = pto_messages_of(pricing, step, k);
-        pto_messages_find_sums(pricing, &messages[i]);
+        messages[i] = pto_messages_of(&pricing->asked, step, k);
+        pto_messages_find_sums(&pricing->asked, &pricing->clocks, &messages[i]);
         stage.space = i == 0 ? messages[i].space : stage.space;
         stage.core_first = step->core_first < stage.core_first ? step->core_first : stage.core_first;
         stage.core_until = until > stage.core_until ? until : stage.core_until;
     }
-    for (int64_t node = 0; node < pricing->node_count && status == PTO_OK && !pricing->out_of_memory; node++)
+    for (int64_t node = 0;
+         node < pricing->actors.node_count && status == PTO_OK && !pricing->clocks.out_of_memory; node++)
         status = price_node(pricing, &stage, node);
-    if (!pricing->out_of_memory && status == PTO_OK)
+    if (!pricing->clocks.out_of_memory && status == PTO_OK)
         pto_occupied_stage(pricing);
     free(messages);
     free(stage.ends);

@@ -32,7 +32,7 @@ typedef struct {
     int64_t part; /* of the sums' lines, all of whose messages are this step's; -1: all are */
 } pto_messages_t;
 
-pto_messages_t pto_messages_of(const pto_pricing_t *pricing, const pto_step_t *step, int64_t k);
+pto_messages_t pto_messages_of(const pto_asked_t *asked, const pto_step_t *step, int64_t k);
 
 /* pto_floor_mod, mostly of a number that one step brings there: without a division. */
 static inline int64_t pto_messages_wrap(int64_t value, int64_t size) {
@@ -101,10 +101,10 @@ void pto_messages_enter(const pto_messages_t *messages, pto_explained_t *explain
 /* --- at_once.c ------------------------------------------------------------------------------------------ */
 
 /* Set `messages->sums`, if all of a process's messages can be charged by sums over the table. */
-void pto_messages_find_sums(pto_pricing_t *pricing, pto_messages_t *messages);
+void pto_messages_find_sums(const pto_asked_t *asked, pto_clocks_t *clocks, pto_messages_t *messages);
 
 /* Charge them. `outflow`: NULL, or what the node sends, to which they are added. */
-void pto_messages_charge_sums(const pto_pricing_t *pricing, const pto_messages_t *messages,
+void pto_messages_charge_sums(const pto_actors_t *actors, const pto_messages_t *messages,
                               const pto_action_t *action, pto_charge_t *charge, pto_outflow_t *outflow);
 
 /* Of the members of a group, the one that was last to end the stages before. */
@@ -116,11 +116,12 @@ typedef struct {
 
 /* Whether it is sure who is the latest of those that a process receives from: `**last`, or nobody who is
  * later than the process itself. `latest`: of each core. */
-bool pto_messages_find_latest(const pto_pricing_t *pricing, const pto_messages_t *messages,
-                              const pto_action_t *action, pto_latest_t *latest, const pto_ledger_t **last);
+bool pto_messages_find_latest(const pto_asked_t *asked, const pto_clocks_t *clocks,
+                              const pto_messages_t *messages, const pto_action_t *action,
+                              pto_latest_t *latest, const pto_ledger_t **last);
 
 /* Look at all that it receives from. */
-void pto_messages_see_latest(const pto_pricing_t *pricing, const pto_messages_t *messages,
+void pto_messages_see_latest(const pto_clocks_t *clocks, const pto_messages_t *messages,
                              const pto_action_t *action, const pto_ledger_t **last);
 
 /* --- pairs.c -------------------------------------------------------------------------------------------- */

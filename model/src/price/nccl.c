@@ -317,37 +317,38 @@ bool pto_nccl_takes_core(const pto_node_t *node, int64_t core) {
     return core >= node->core_first && core < node->core_first + node->core_count;
 }
 
-static bool in_nccl(const pto_pricing_t *pricing, const pto_node_t *node, int64_t actor) {
-    return pto_nccl_takes_core(node, pricing->actor[actor].place.core);
+static bool in_nccl(const pto_actors_t *actors, const pto_node_t *node, int64_t actor) {
+    return pto_nccl_takes_core(node, actors->actor[actor].place.core);
 }
 
 /* All members start when the last one arrives, and end at the same time. */
 pto_status_t pto_price_nccl(pto_pricing_t *pricing, const pto_node_t *node) {
     pto_ledger_t *last = NULL;
     pto_charge_t charge;
-    pto_charge_begin(&charge, pto_nccl_stage, pricing->explain ? &pricing->terms[0] : NULL);
-    pto_status_t status = pto_charge_nccl(&charge, pricing->machine, pricing->plan, node, pricing->cache,
-                                          &pricing->extrapolated, pricing->err);
+    pto_charge_begin(&charge, pto_nccl_stage, pricing->clocks.explain ? &pricing->clocks.terms[0] : NULL);
+    pto_status_t status =
+        pto_charge_nccl(&charge, pricing->asked.machine, pricing->asked.plan, node, pricing->asked.cache,
+                        &pricing->outcome.extrapolated, pricing->asked.err);
     if (status != PTO_OK)
         return status;
     pto_occupied_nccl(pricing, node, charge.other.s);
-    for (int64_t i = 0; i < pricing->walked_count; i++) {
-        int64_t actor = pricing->walked[i];
-        if (in_nccl(pricing, node, actor) &&
-            (!last || pto_time_less(last->time, pricing->ledger[actor].time)))
-            last = &pricing->ledger[actor];
+    for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
+        int64_t actor = pricing->actors.walked[i];
+        if (in_nccl(&pricing->actors, node, actor) &&
+            (!last || pto_time_less(last->time, pricing->clocks.ledger[actor].time)))
+            last = &pricing->clocks.ledger[actor];
     }
-    for (int64_t i = 0; i < pricing->walked_count; i++) {
-        int64_t actor = pricing->walked[i];
-        pto_ledger_t *mine = &pricing->ledger[actor];
-        pricing->behind[actor] = PTO_BEHIND_NOTHING;
-        if (mine == last || !in_nccl(pricing, node, actor))
+    for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
+        int64_t actor = pricing->actors.walked[i];
+        pto_ledger_t *mine = &pricing->clocks.ledger[actor];
+        pricing->clocks.behind[actor] = PTO_BEHIND_NOTHING;
+        if (mine == last || !in_nccl(&pricing->actors, node, actor))
             continue;
-        pto_pricing_follow(pricing, mine, last);
+        pto_pricing_follow(&pricing->clocks, mine, last);
         if (!pto_ledger_add(mine, &charge, charge.other))
-            pricing->out_of_memory = true;
+            pricing->clocks.out_of_memory = true;
     }
     if (last && !pto_ledger_add(last, &charge, charge.other))
-        pricing->out_of_memory = true;
+        pricing->clocks.out_of_memory = true;
     return status;
 }

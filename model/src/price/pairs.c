@@ -36,17 +36,18 @@ static bool same_parts(const pto_parts_t *a, const pto_parts_t *b) {
 
 static bool begin(pto_pairs_t *pairs, int loop) {
     pto_pricing_t *pricing = pairs->pricing;
-    const pto_node_t *node = pto_node_at(pricing->plan, loop), *body = node + 1;
-    if (pto_latency_known(pricing->machine) || node->span != 1 || node->from >= node->to ||
+    const pto_node_t *node = pto_node_at(pricing->asked.plan, loop), *body = node + 1;
+    if (pto_latency_known(pricing->asked.machine) || node->span != 1 || node->from >= node->to ||
         body->kind != PTO_NODE_STAGE)
         return false;
-    const pto_stage_t *stage = pto_stage_at(pricing->plan, body->stage);
+    const pto_stage_t *stage = pto_stage_at(pricing->asked.plan, body->stage);
     if (stage->step_count != 2 || !pto_messages_are_all(pricing, stage))
         return false;
     pairs->stage = stage;
-    pairs->out = pto_messages_of(pricing, pto_step_at(pricing->plan, stage->step_first), node->from);
+    pairs->out =
+        pto_messages_of(&pricing->asked, pto_step_at(pricing->asked.plan, stage->step_first), node->from);
     pto_messages_t in =
-        pto_messages_of(pricing, pto_step_at(pricing->plan, stage->step_first + 1), node->from);
+        pto_messages_of(&pricing->asked, pto_step_at(pricing->asked.plan, stage->step_first + 1), node->from);
     pto_parts_t in_parts;
     pairs->size = pairs->out.group->size;
     pairs->per_node = pairs->out.group->members_per_node;
@@ -54,7 +55,7 @@ static bool begin(pto_pairs_t *pairs, int loop) {
     bool by_core = pto_group_traits[pairs->out.group->kind].index & PTO_BY_CORE;
     pairs->groups = by_core ? 1 : pairs->out.step->core_count;
     pairs->dealt = pairs->out.buffer->cyclic != PTO_CYCLIC_NONE;
-    const pto_layout_t *layout = &pto_plan_request(pricing->plan)->layout;
+    const pto_layout_t *layout = &pto_plan_request(pricing->asked.plan)->layout;
     const pto_expr_t *distance = &pairs->out.step->peers.first;
     return pto_expr_at(distance, node->from, 0, 0) > 0 &&
            pto_expr_at(distance, node->to - 1, 0, 0) < pairs->size && distance->loop > 0 &&
@@ -62,8 +63,9 @@ static bool begin(pto_pairs_t *pairs, int loop) {
            pairs->size == pto_layout_owner_count(layout) &&
            pairs->dealt == (in.buffer->cyclic != PTO_CYCLIC_NONE) &&
            (!by_core || (pairs->first_core == 0 && pairs->out.step->core_count == layout->owners_per_gpu)) &&
-           pto_buffer_parts(pricing->plan, pairs->out.buffer, &pairs->parts) &&
-           pto_buffer_parts(pricing->plan, in.buffer, &in_parts) && same_parts(&pairs->parts, &in_parts);
+           pto_buffer_parts(pricing->asked.plan, pairs->out.buffer, &pairs->parts) &&
+           pto_buffer_parts(pricing->asked.plan, in.buffer, &in_parts) &&
+           same_parts(&pairs->parts, &in_parts);
 }
 
 /* False: out of memory. */
@@ -72,8 +74,8 @@ static bool allocate(pto_pairs_t *pairs) {
     pairs->bytes = malloc(2 * n * sizeof *pairs->bytes);
     pairs->alpha_s = malloc((3 + 4 * groups) * n * sizeof *pairs->alpha_s);
     pairs->empty = calloc(groups, sizeof *pairs->empty);
-    pairs->sent = malloc((size_t)pairs->pricing->node_count * sizeof *pairs->sent);
-    if (!pto_table_init(pto_plan_request(pairs->pricing->plan), &pairs->table) || !pairs->bytes ||
+    pairs->sent = malloc((size_t)pairs->pricing->actors.node_count * sizeof *pairs->sent);
+    if (!pto_table_init(pto_plan_request(pairs->pricing->asked.plan), &pairs->table) || !pairs->bytes ||
         !pairs->alpha_s || !pairs->empty || !pairs->sent)
         return false;
     pairs->own_bytes = pairs->bytes + n;
@@ -101,10 +103,10 @@ pto_level_t pto_pairs_level(const pto_pairs_t *pairs, int64_t sender, int64_t di
     int64_t receiver = pto_messages_wrap(sender + distance, pairs->size);
     if (sender / pairs->per_node != receiver / pairs->per_node)
         return PTO_LEVEL_OFF_NODE;
-    const pto_actor_t *actor = pairs->pricing->actor + pairs->first_core;
+    const pto_actor_t *actor = pairs->pricing->actors.actor + pairs->first_core;
     int64_t per_index = pairs->out.per_index;
-    return pto_layout_level(&pto_plan_request(pairs->pricing->plan)->layout, actor[sender * per_index].place,
-                            actor[receiver * per_index].place);
+    return pto_layout_level(&pto_plan_request(pairs->pricing->asked.plan)->layout,
+                            actor[sender * per_index].place, actor[receiver * per_index].place);
 }
 
 /* Whether all messages leave their nodes. */
@@ -128,11 +130,11 @@ static void find_costs(const pto_pairs_t *pairs, int64_t group, int64_t distance
     double *alpha_s = pairs->alpha_s + group * pairs->size, *bytes_s = pairs->bytes_s + group * pairs->size;
     bool far = is_far(pairs, distance);
     pairs->empty[group] = far && !bytes;
-    for (int64_t node = 0; pairs->empty[group] && node < pairs->pricing->node_count; node++)
+    for (int64_t node = 0; pairs->empty[group] && node < pairs->pricing->actors.node_count; node++)
         sent[node].messages += pairs->per_node;
     if (pairs->empty[group])
         return;
-    for (int64_t i = 0, node = 0; node < pairs->pricing->node_count; node++)
+    for (int64_t i = 0, node = 0; node < pairs->pricing->actors.node_count; node++)
         for (; i < (node + 1) * pairs->per_node; i++) {
             pto_level_t level = far ? PTO_LEVEL_OFF_NODE : pto_pairs_level(pairs, i, distance);
             int64_t own = bytes ? bytes[i] : 0;
@@ -149,7 +151,7 @@ static void find_costs(const pto_pairs_t *pairs, int64_t group, int64_t distance
 pto_outflow_t pto_pairs_outflow(const pto_pairs_t *pairs, int64_t node) {
     pto_outflow_t outflow = {.limits_known = false};
     pto_outflow_add_sum(&outflow, pairs->out.space, PTO_PEERS_SHIFT, pairs->out.in_one_order,
-                        pairs->pricing->node_count, (double)pairs->sent[node].messages,
+                        pairs->pricing->actors.node_count, (double)pairs->sent[node].messages,
                         (double)pairs->sent[node].bytes);
     return outflow;
 }
@@ -157,9 +159,9 @@ pto_outflow_t pto_pairs_outflow(const pto_pairs_t *pairs, int64_t node) {
 /* The limits of each node, from what it sends. */
 static void find_limits(const pto_pairs_t *pairs) {
     double alpha_s = pto_messages_postal(pairs->out.cost[PTO_LEVEL_OFF_NODE], 0)->alpha_s.value;
-    for (int64_t i = 0, node = 0; node < pairs->pricing->node_count; node++) {
+    for (int64_t i = 0, node = 0; node < pairs->pricing->actors.node_count; node++) {
         pto_outflow_t outflow = pto_pairs_outflow(pairs, node);
-        pto_outflow_find_limits(&outflow, pairs->pricing->machine);
+        pto_outflow_find_limits(&outflow, pairs->pricing->asked.machine);
         double empty_s = pto_off_node_s(alpha_s, 0, outflow.bytes_limit.s, outflow.rate_limit.s);
         for (; i < (node + 1) * pairs->per_node; i++) {
             pairs->node_bytes_s[i] = outflow.bytes_limit.s;
@@ -209,7 +211,7 @@ static void advance_near(const pto_pairs_t *pairs, int64_t group, int64_t distan
 static void price_round(pto_pairs_t *pairs, int64_t distance) {
     pto_table_read_distance(&pairs->table, distance, pairs->bytes);
     pto_price_visits += pairs->groups * pairs->size;
-    for (int64_t node = 0; node < pairs->pricing->node_count; node++)
+    for (int64_t node = 0; node < pairs->pricing->actors.node_count; node++)
         pairs->sent[node] = (pto_sum_t){0, 0};
     for (int64_t group = 0; group < pairs->groups; group++)
         find_costs(pairs, group, distance, pairs->sent);
@@ -237,9 +239,9 @@ static void each_time(const pto_pairs_t *pairs, bool take) {
         for (int64_t i = 0; i < pairs->size; i++) {
             int64_t actor = pairs->first_core + group + i * pairs->out.per_index;
             double *here_s = &pairs->time_s[group * pairs->size + i];
-            double *there_s = &pairs->pricing->ledger[actor].time.s;
+            double *there_s = &pairs->pricing->clocks.ledger[actor].time.s;
             *(take ? here_s : there_s) = *(take ? there_s : here_s);
-            pairs->pricing->behind[actor] = PTO_BEHIND_NOTHING;
+            pairs->pricing->clocks.behind[actor] = PTO_BEHIND_NOTHING;
         }
 }
 
@@ -249,21 +251,21 @@ enum { FIRST_LOOK = 16, LOOK_FACTOR = 4 };
 
 bool pto_pairs_price(pto_pricing_t *pricing, int loop) {
     pto_pairs_t pairs = {.pricing = pricing};
-    const pto_node_t *node = pto_node_at(pricing->plan, loop);
+    const pto_node_t *node = pto_node_at(pricing->asked.plan, loop);
     if (!begin(&pairs, loop))
         return false;
-    if (!allocate(&pairs) || (pricing->explain && !pto_pairs_terms_begin(&pairs))) {
-        pricing->out_of_memory = true;
+    if (!allocate(&pairs) || (pricing->clocks.explain && !pto_pairs_terms_begin(&pairs))) {
+        pricing->clocks.out_of_memory = true;
         release(&pairs);
         return true;
     }
     each_time(&pairs, true);
-    for (int64_t k = node->from, look = k; k < node->to && !pricing->exceeded; k++) {
+    for (int64_t k = node->from, look = k; k < node->to && !pricing->outcome.exceeded; k++) {
         if (k == look) {
-            pricing->exceeded = pto_pairs_exceed(&pairs, loop, k);
+            pricing->outcome.exceeded = pto_pairs_exceed(&pairs, loop, k);
             look = node->from + (k > node->from ? LOOK_FACTOR * (k - node->from) : FIRST_LOOK);
         }
-        if (!pricing->exceeded)
+        if (!pricing->outcome.exceeded)
             price_round(&pairs, pto_expr_at(&pairs.out.step->peers.first, k, 0, 0));
     }
     if (pairs.terms)

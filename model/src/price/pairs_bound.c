@@ -32,7 +32,7 @@ static pto_outflow_t limits_of(pto_pairs_t *pairs, int64_t node, int64_t distanc
             sent->bytes += own_bytes(pairs, group, member, distance);
     }
     pto_outflow_t outflow = pto_pairs_outflow(pairs, node);
-    pto_outflow_find_limits(&outflow, pairs->pricing->machine);
+    pto_outflow_find_limits(&outflow, pairs->pricing->asked.machine);
     return outflow;
 }
 
@@ -78,7 +78,7 @@ static int64_t sent_off_node(const pto_pairs_t *pairs, const pto_table_sums_t *r
 
 static int64_t busiest_node(const pto_pairs_t *pairs, const pto_table_sums_t *rows) {
     int64_t busiest = 0, most = -1;
-    for (int64_t node = 0; node < pairs->pricing->node_count; node++) {
+    for (int64_t node = 0; node < pairs->pricing->actors.node_count; node++) {
         int64_t bytes = sent_off_node(pairs, rows, node);
         busiest = bytes > most ? node : busiest;
         most = bytes > most ? bytes : most;
@@ -90,11 +90,12 @@ static int64_t busiest_node(const pto_pairs_t *pairs, const pto_table_sums_t *ro
  * if it is not known, the one that sends most. -1: out of memory. */
 static int64_t choose_node(pto_pairs_t *pairs) {
     pto_pricing_t *pricing = pairs->pricing;
-    int64_t node = pto_tables_latest_node(pricing->tables);
-    if (node >= 0 && node < pricing->node_count)
+    int64_t node = pto_tables_latest_node(pricing->asked.tables);
+    if (node >= 0 && node < pricing->actors.node_count)
         return node;
-    const pto_table_sums_t *rows = pto_tables_sum(pricing->tables, pto_plan_request(pricing->plan),
-                                                  pricing->machine, pairs->parts, true);
+    const pto_table_sums_t *rows =
+        pto_tables_sum(pricing->asked.tables, pto_plan_request(pricing->asked.plan), pricing->asked.machine,
+                       pairs->parts, true);
     return rows ? busiest_node(pairs, rows) : -1;
 }
 
@@ -102,8 +103,8 @@ static int64_t choose_node(pto_pairs_t *pairs) {
 
 /* Whether behind the rounds are stages alone in which nothing depends on who comes first. */
 static bool ends_plainly(const pto_pricing_t *pricing, int loop) {
-    const pto_plan_t *plan = pricing->plan;
-    bool plain = !pricing->explain && !pricing->loads.links.memory_s_per_byte;
+    const pto_plan_t *plan = pricing->asked.plan;
+    bool plain = !pricing->clocks.explain && !pricing->shared.loads.links.memory_s_per_byte;
     for (int i = 0; i < pto_plan_node_count(plan) && plain; i++) {
         const pto_node_t *node = pto_node_at(plan, i);
         bool matters = i > loop + pto_node_at(plan, loop)->span || (i < loop && i + node->span >= loop);
@@ -111,8 +112,8 @@ static bool ends_plainly(const pto_pricing_t *pricing, int loop) {
             plain = node->kind == PTO_NODE_COLLECTIVE && node->by != PTO_DONE_BY_NCCL;
         const pto_stage_t *stage = node->kind == PTO_NODE_STAGE ? pto_stage_at(plan, node->stage) : NULL;
         for (int s = 0; stage && matters && s < stage->step_count; s++)
-            plain =
-                plain && !pto_step_queues(plan, pricing->machine, pto_step_at(plan, stage->step_first + s));
+            plain = plain &&
+                    !pto_step_queues(plan, pricing->asked.machine, pto_step_at(plan, stage->step_first + s));
     }
     return plain;
 }
@@ -120,41 +121,42 @@ static bool ends_plainly(const pto_pricing_t *pricing, int loop) {
 /* Price the rest of the plan with the ledgers and `behind` as they are, unless the price exceeds its bound.
  */
 static void price_rest(pto_pricing_t *pricing, int loop) {
-    int rest = loop + 1 + pto_node_at(pricing->plan, loop)->span, library_end = pricing->library_end;
-    pto_raises_t *raised = pricing->raised;
-    pto_error_t *err = pricing->err;
-    pricing->raised = pto_raises_begin(pricing);
-    pricing->err = NULL; /* what is wrong with the rest is found when its turn comes */
-    if (pricing->raised)
-        pto_price_nodes(pricing, rest, pto_plan_node_count(pricing->plan) - rest, 0);
-    pricing->out_of_memory = pricing->out_of_memory || !pricing->raised;
-    pto_raises_fini(pricing);
-    pricing->raised = raised;
-    pricing->err = err;
-    pricing->library_end = library_end;
+    int rest = loop + 1 + pto_node_at(pricing->asked.plan, loop)->span, library_end = pricing->at.library_end;
+    pto_raises_t *raised = pricing->flags.raised;
+    pto_error_t *err = pricing->asked.err;
+    pricing->flags.raised = pto_raises_begin(&pricing->flags);
+    pricing->asked.err = NULL; /* what is wrong with the rest is found when its turn comes */
+    if (pricing->flags.raised)
+        pto_price_nodes(pricing, rest, pto_plan_node_count(pricing->asked.plan) - rest, 0);
+    pricing->clocks.out_of_memory = pricing->clocks.out_of_memory || !pricing->flags.raised;
+    pto_raises_fini(&pricing->flags);
+    pricing->flags.raised = raised;
+    pricing->asked.err = err;
+    pricing->at.library_end = library_end;
 }
 
 /* Whether the price exceeds its bound if processes leave the rounds when pairs->next_s says. */
 static bool rest_exceeds(pto_pairs_t *pairs, int loop) {
     pto_pricing_t *pricing = pairs->pricing;
-    size_t behind_size = (size_t)pricing->actor_count * sizeof *pricing->behind;
+    size_t behind_size = (size_t)pricing->actors.count * sizeof *pricing->clocks.behind;
     pto_behind_t *behind = malloc(behind_size);
     if (!behind) {
-        pricing->out_of_memory = true;
+        pricing->clocks.out_of_memory = true;
         return false;
     }
-    memcpy(behind, pricing->behind, behind_size);
-    pto_pricing_remember(pricing, pricing->snapshot);
+    memcpy(behind, pricing->clocks.behind, behind_size);
+    pto_pricing_remember(&pricing->actors, &pricing->clocks, pricing->clocks.snapshot);
     for (int64_t i = 0; i < pairs->groups * pairs->size; i++) {
         int64_t actor = pairs->first_core + i / pairs->size + i % pairs->size * pairs->out.per_index;
-        pricing->ledger[actor].time.s = pairs->next_s[i];
+        pricing->clocks.ledger[actor].time.s = pairs->next_s[i];
     }
     price_rest(pricing, loop);
-    for (int64_t i = 0; i < pricing->walked_count; i++)
-        pricing->ledger[pricing->walked[i]].time = pricing->snapshot[pricing->walked[i]].time;
-    memcpy(pricing->behind, behind, behind_size);
+    for (int64_t i = 0; i < pricing->actors.walked_count; i++)
+        pricing->clocks.ledger[pricing->actors.walked[i]].time =
+            pricing->clocks.snapshot[pricing->actors.walked[i]].time;
+    memcpy(pricing->clocks.behind, behind, behind_size);
     free(behind);
-    return pricing->exceeded;
+    return pricing->outcome.exceeded;
 }
 
 /* --- the bound ------------------------------------------------------------------------------------------ */
@@ -163,19 +165,19 @@ static bool any_exceeds(const pto_pairs_t *pairs) {
     double last_s = 0;
     for (int64_t i = 0; i < pairs->groups * pairs->size; i++)
         last_s = pto_larger(last_s, pairs->next_s[i]);
-    return last_s > pairs->pricing->most_s;
+    return last_s > pairs->pricing->asked.most_s;
 }
 
 bool pto_pairs_exceed(pto_pairs_t *pairs, int loop, int64_t from) {
     pto_pricing_t *pricing = pairs->pricing;
-    if (isinf(pricing->most_s))
+    if (isinf(pricing->asked.most_s))
         return false;
     int64_t node = choose_node(pairs);
     if (node < 0) {
-        pricing->out_of_memory = true;
+        pricing->clocks.out_of_memory = true;
         return false;
     }
     memcpy(pairs->next_s, pairs->time_s, (size_t)(pairs->groups * pairs->size) * sizeof *pairs->next_s);
-    advance_node(pairs, from, pto_node_at(pricing->plan, loop)->to, node);
+    advance_node(pairs, from, pto_node_at(pricing->asked.plan, loop)->to, node);
     return any_exceeds(pairs) || (ends_plainly(pricing, loop) && rest_exceeds(pairs, loop));
 }

@@ -39,7 +39,7 @@ bool pto_pairs_terms_begin(pto_pairs_t *pairs) {
     terms->next_origin = terms->origin + members;
     for (size_t i = 0; i < members; i++)
         terms->origin[i] = (int64_t)i % pairs->size;
-    pto_pricing_remember(pairs->pricing, pairs->pricing->before);
+    pto_pricing_remember(&pairs->pricing->actors, &pairs->pricing->clocks, pairs->pricing->clocks.before);
     return true;
 }
 
@@ -84,7 +84,7 @@ static end_t end_of(const pto_pairs_t *pairs, const int64_t *bytes, int64_t send
 /* pto_charge_settle. */
 static void count_end(const pto_pairs_t *pairs, const end_t *end, int64_t member, double *number) {
     const pto_pairs_terms_t *terms = pairs->terms;
-    const pto_outflow_t *outflow = &pairs->pricing->outflow[member / pairs->per_node];
+    const pto_outflow_t *outflow = &pairs->pricing->shared.outflow[member / pairs->per_node];
     double *own = number + 2 * (terms->first_row[end->level] + end->row);
     double *limited = number + 2 * terms->rows, node_bytes_s = pairs->node_bytes_s[member];
     bool off_node = end->level == PTO_LEVEL_OFF_NODE;
@@ -116,13 +116,13 @@ static void count_member(const pto_pairs_t *pairs, const int64_t *bytes, int64_t
     count_end(pairs, in.time_s > out.time_s ? &in : &out, member, number);
     int64_t actor = pairs->first_core + group + member * pairs->out.per_index;
     pto_time_t sent = {.s = out.time_s}, received = {.s = in.time_s};
-    pto_occupied_messages(pairs->pricing, actor, sent, received);
+    pto_occupied_messages(&pairs->pricing->outcome, actor, sent, received);
 }
 
 void pto_pairs_terms_count(pto_pairs_t *pairs, int64_t distance) {
     pto_pairs_terms_t *terms = pairs->terms;
-    for (int64_t node = 0; node < pairs->pricing->node_count; node++)
-        pairs->pricing->outflow[node] = pto_pairs_outflow(pairs, node);
+    for (int64_t node = 0; node < pairs->pricing->actors.node_count; node++)
+        pairs->pricing->shared.outflow[node] = pto_pairs_outflow(pairs, node);
     for (int64_t group = 0; group < pairs->groups; group++) {
         const int64_t *bytes = pto_pairs_bytes(pairs, group, distance);
         for (int64_t member = 0; member < pairs->size; member++)
@@ -155,7 +155,7 @@ static void enter(const pto_pairs_t *pairs, const double *number, pto_charge_t *
     outflow.waited[pairs->out.space] = limited[LIMITED_WAITED];
     outflow.contended[pairs->out.space] = limited[LIMITED_CONTENDED];
     outflow.messages[pairs->out.space] = limited[LIMITED_MESSAGES];
-    pto_charge_enter_limits(charge, pairs->pricing->machine, &outflow, limited[LIMITED_MESSAGES] > 0);
+    pto_charge_enter_limits(charge, pairs->pricing->asked.machine, &outflow, limited[LIMITED_MESSAGES] > 0);
 }
 
 void pto_pairs_terms_end(pto_pairs_t *pairs) {
@@ -163,13 +163,14 @@ void pto_pairs_terms_end(pto_pairs_t *pairs) {
     const char *stage = pairs->stage->name;
     for (int64_t i = 0; i < pairs->groups * pairs->size; i++) {
         int64_t core = pairs->first_core + i / pairs->size;
-        pto_ledger_t *ledger = &pricing->ledger[core + i % pairs->size * pairs->out.per_index];
+        pto_ledger_t *ledger = &pricing->clocks.ledger[core + i % pairs->size * pairs->out.per_index];
         pto_charge_t charge;
-        pto_charge_begin(&charge, stage, &pricing->terms[0]);
+        pto_charge_begin(&charge, stage, &pricing->clocks.terms[0]);
         enter(pairs, pairs->terms->number + (size_t)i * pairs->terms->width, &charge);
-        if (!pto_ledger_copy(ledger, &pricing->before[core + pairs->terms->origin[i] * pairs->out.per_index],
+        if (!pto_ledger_copy(ledger,
+                             &pricing->clocks.before[core + pairs->terms->origin[i] * pairs->out.per_index],
                              true) ||
             !pto_ledger_add_terms(ledger, &charge))
-            pricing->out_of_memory = true;
+            pricing->clocks.out_of_memory = true;
     }
 }

@@ -16,12 +16,12 @@ _Thread_local int64_t pto_price_visits;
 
 /* --- what a stage asks of nodes and copy engines ------------------------------------------------------ */
 
-static pto_copies_t *engine_of(const pto_pricing_t *pricing, int64_t actor) {
-    return &pricing->engine[actor / pricing->actors_per_gpu];
+static pto_copies_t *engine_of(const pto_actors_t *actors, const pto_shared_t *shared, int64_t actor) {
+    return &shared->engine[actor / actors->per_gpu];
 }
 
 static void count_sends(pto_pricing_t *pricing, pto_action_t *action) {
-    if (pricing->kind == PTO_ACTORS_RANKS)
+    if (pricing->actors.kind == PTO_ACTORS_RANKS)
         pto_rank_count_sends(pricing, action);
     else
         pto_class_count_sends(pricing, action);
@@ -29,37 +29,40 @@ static void count_sends(pto_pricing_t *pricing, pto_action_t *action) {
 
 static void count_copies(pto_pricing_t *pricing, pto_action_t *action) {
     const pto_step_t *step = action->step;
-    if (pto_actors_are_exact(pricing, step)) {
-        if (pricing->like)
+    if (pto_actors_are_exact(&pricing->actors, step)) {
+        if (pricing->actors.like)
             pto_gpus_count_own_copies(pricing, action);
         else
-            pto_copies_count(pricing->plan, pricing->machine, pricing->tables, action, pricing->engine);
+            pto_copies_count(pricing->asked.plan, pricing->asked.machine, pricing->asked.tables, action,
+                             pricing->shared.engine);
         pto_links_count_copies(pricing, action);
         return;
     }
-    int64_t bytes = pricing->actor[action->rank].cores * pto_class_copy_bytes(pricing->plan, action);
-    engine_of(pricing, action->rank)->bytes[pto_step_copy_kind(pricing->plan, step)] += bytes;
+    int64_t bytes =
+        pricing->actors.actor[action->rank].cores * pto_class_copy_bytes(pricing->asked.plan, action);
+    engine_of(&pricing->actors, &pricing->shared, action->rank)
+        ->bytes[pto_step_copy_kind(pricing->asked.plan, step)] += bytes;
     pto_links_count_copies_alike(pricing, action, (double)bytes);
 }
 
 static void count_demand(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
-    for (int64_t node = 0; node < pricing->node_count; node++)
-        pricing->outflow[node] = (pto_outflow_t){0};
-    for (int64_t i = 0; i < pricing->walked_count; i += pricing->actors_per_gpu)
-        pto_copies_begin(engine_of(pricing, pricing->walked[i]));
-    pricing->charged_count = 0;
-    pto_links_begin(pricing);
+    for (int64_t node = 0; node < pricing->actors.node_count; node++)
+        pricing->shared.outflow[node] = (pto_outflow_t){0};
+    for (int64_t i = 0; i < pricing->actors.walked_count; i += pricing->actors.per_gpu)
+        pto_copies_begin(engine_of(&pricing->actors, &pricing->shared, pricing->actors.walked[i]));
+    pricing->of_class.charged_count = 0;
+    pto_links_begin(&pricing->asked, &pricing->shared);
     for (int i = 0; i < stage->step_count; i++) {
-        const pto_step_t *step = pto_step_at(pricing->plan, stage->step_first + i);
+        const pto_step_t *step = pto_step_at(pricing->asked.plan, stage->step_first + i);
         if (step->kind != PTO_STEP_SEND && step->kind != PTO_STEP_COPY && step->kind != PTO_STEP_REDUCE)
             continue;
-        if (step->kind == PTO_STEP_SEND && pricing->kind != PTO_ACTORS_RANKS)
-            pto_links_count_step(pricing, step, k);
-        if (step->kind == PTO_STEP_COPY && pricing->like)
+        if (step->kind == PTO_STEP_SEND && pricing->actors.kind != PTO_ACTORS_RANKS)
+            pto_links_count_step(&pricing->asked, &pricing->shared, step, k);
+        if (step->kind == PTO_STEP_COPY && pricing->actors.like)
             pto_gpus_count_copies_with_peers(pricing, step, k);
-        for (int64_t w = 0; w < pricing->walked_count; w++) {
+        for (int64_t w = 0; w < pricing->actors.walked_count; w++) {
             pto_action_t action;
-            if (!pto_actor_acts(pricing, step, pricing->walked[w], k, &action))
+            if (!pto_actor_acts(&pricing->actors, step, pricing->actors.walked[w], k, &action))
                 continue;
             if (step->kind == PTO_STEP_SEND)
                 count_sends(pricing, &action);
@@ -90,87 +93,89 @@ typedef struct {
 
 static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
                                     pto_busiest_links_t *busiest) {
-    if (pricing->kind == PTO_ACTORS_RANKS)
+    if (pricing->actors.kind == PTO_ACTORS_RANKS)
         return pto_rank_charge_messages(pricing, action, charge, busiest);
     pto_status_t status = pto_class_charge_messages(pricing, action, charge);
     if (pto_time_positive(charge->most_on_node))
-        pto_links_see_all(pricing, PTO_LOAD_MESSAGES, action->step->kind == PTO_STEP_SEND, &busiest->on_node);
+        pto_links_see_all(&pricing->shared, PTO_LOAD_MESSAGES, action->step->kind == PTO_STEP_SEND,
+                          &busiest->on_node);
     return status;
 }
 
 /* Copies outside lanes that the process does not wait for one by one. A library's it does. */
 static bool streams(const pto_pricing_t *pricing, const pto_step_t *step) {
-    return !pricing->in_lanes && !pricing->in_library && pto_step_streams(pricing->plan, step);
+    return !pricing->lanes.active && !pricing->at.in_library && pto_step_streams(pricing->asked.plan, step);
 }
 
 static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
-    const pto_plan_t *plan = pricing->plan;
+    const pto_plan_t *plan = pricing->asked.plan;
     pto_copying_t to = {.plan = plan,
-                        .machine = pricing->machine,
-                        .tables = pricing->tables,
-                        .engine = pricing->engine,
-                        .like = pricing->like,
-                        .mine = &pricing->ledger[action->rank],
+                        .machine = pricing->asked.machine,
+                        .tables = pricing->asked.tables,
+                        .engine = pricing->shared.engine,
+                        .like = pricing->actors.like,
+                        .mine = &pricing->clocks.ledger[action->rank],
                         .charge = &costs->other,
-                        .behind = pricing->behind[action->rank],
+                        .behind = pricing->clocks.behind[action->rank],
                         .streams = streams(pricing, action->step),
                         .queued = costs->queued,
-                        .err = pricing->err};
+                        .err = pricing->asked.err};
     pto_time_t before = costs->other.other;
-    bool exact = pto_actors_are_exact(pricing, action->step);
+    bool exact = pto_actors_are_exact(&pricing->actors, action->step);
     if (action->step->in_kernel && !exact) { /* its own memory */
-        pto_charge_kernel_bytes(&costs->other, pricing->machine, pto_class_copy_bytes(plan, action));
+        pto_charge_kernel_bytes(&costs->other, pricing->asked.machine, pto_class_copy_bytes(plan, action));
         return PTO_OK;
     }
     pto_status_t status =
         exact ? pto_copies_charge(&to, action)
-              : pto_copy_charge(&to, action, PTO_REACH_ON_SOCKET, action->rank / pricing->actors_per_gpu,
+              : pto_copy_charge(&to, action, PTO_REACH_ON_SOCKET, action->rank / pricing->actors.per_gpu,
                                 pto_class_copy_bytes(plan, action));
     costs->queued = to.queued;
     costs->copies = pto_time_add(costs->copies, pto_time_subtract(costs->other.other, before));
     if (to.streams && pto_time_less(before, costs->other.other))
-        pricing->behind[action->rank] = PTO_BEHIND_COPY;
+        pricing->clocks.behind[action->rank] = PTO_BEHIND_COPY;
     if (exact)
         pto_links_see_copies(pricing, action, &costs->copy_link);
     else
-        pto_links_see_all(pricing, PTO_LOAD_COPIES, false, &costs->copy_link);
+        pto_links_see_all(&pricing->shared, PTO_LOAD_COPIES, false, &costs->copy_link);
     return status;
 }
 
-static void charge_reductions(const pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {
-    const pto_plan_t *plan = pricing->plan;
-    if (pto_actors_are_exact(pricing, action->step))
-        pto_reduction_charge(plan, pricing->machine, action, charge);
+static void charge_reductions(const pto_asked_t *asked, const pto_actors_t *actors, pto_action_t *action,
+                              pto_charge_t *charge) {
+    const pto_plan_t *plan = asked->plan;
+    if (pto_actors_are_exact(actors, action->step))
+        pto_reduction_charge(plan, asked->machine, action, charge);
     else
-        pto_step_charge_reduce(plan, pricing->machine, action->step,
+        pto_step_charge_reduce(plan, asked->machine, action->step,
                                pto_class_slice_bytes(plan, &action->step->target, action),
                                pto_class_slice_bytes(plan, &action->step->source, action), charge);
 }
 
-static pto_ledger_t *terms_of(pto_pricing_t *pricing, int which) {
-    return pricing->explain ? &pricing->terms[which] : NULL;
+static pto_ledger_t *terms_of(pto_clocks_t *clocks, int which) {
+    return clocks->explain ? &clocks->terms[which] : NULL;
 }
 
 /* pto_charge_begin of three charges, whose memory is zeroed once. */
-static void begin_costs(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k, costs_t *costs) {
+static void begin_costs(pto_clocks_t *clocks, const pto_stage_t *stage, int64_t k, costs_t *costs) {
     pto_charge_t *const charge[] = {&costs->out, &costs->in, &costs->other};
     *costs = (costs_t){.stage = stage, .k = k};
     for (int i = 0; i < 3; i++) {
         charge[i]->stage = stage->name;
-        charge[i]->terms = terms_of(pricing, i);
-        pricing->terms[i].entry_count = 0;
+        charge[i]->terms = terms_of(clocks, i);
+        clocks->terms[i].entry_count = 0;
     }
     costs->out.at_once = stage->order == PTO_ORDER_AT_ONCE;
     costs->in.at_once = costs->out.at_once;
 }
 
 /* In a tree, a class may contain processes that send and others that receive. */
-static bool goes_both_ways(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
-    bool shared = pricing->kind == PTO_ACTORS_RANKS;
+static bool goes_both_ways(const pto_actors_t *actors, const pto_stage_t *stage, int64_t k) {
+    bool shared = actors->kind == PTO_ACTORS_RANKS;
     for (int i = 0; i < stage->step_count && !shared; i++) {
-        const pto_step_t *send = pto_step_at(pricing->plan, stage->step_first + i);
+        const pto_step_t *send = pto_step_at(actors->plan, stage->step_first + i);
         for (int j = 0; j < stage->step_count && !shared && send->kind == PTO_STEP_SEND; j++) {
-            const pto_step_t *recv = pto_step_at(pricing->plan, stage->step_first + j);
+            const pto_step_t *recv = pto_step_at(actors->plan, stage->step_first + j);
             shared = recv->kind == PTO_STEP_RECV && pto_steps_share_members(send, recv, k, 0);
         }
     }
@@ -185,20 +190,20 @@ static bool any_link(const costs_t *costs) {
 
 /* What sending and receiving at once, and the links, take beyond the actor's own bytes. */
 static void charge_sharing(const pto_pricing_t *pricing, costs_t *costs) {
-    const pto_param_t *both_ways = pricing->machine->both_ways;
+    const pto_param_t *both_ways = pricing->asked.machine->both_ways;
     bool both_known =
         pto_param_known(&both_ways[PTO_SPACE_CPU]) || pto_param_known(&both_ways[PTO_SPACE_GPU]);
-    if (!both_known && !pricing->in_lanes && !any_link(costs))
+    if (!both_known && !pricing->lanes.active && !any_link(costs))
         return;
-    bool exact = pricing->kind == PTO_ACTORS_RANKS;
+    bool exact = pricing->actors.kind == PTO_ACTORS_RANKS;
     pto_time_t both = {0};
-    if (both_known && goes_both_ways(pricing, costs->stage, costs->k))
-        both = pto_charge_both_ways(&costs->out, &costs->in, pricing->machine);
+    if (both_known && goes_both_ways(&pricing->actors, costs->stage, costs->k))
+        both = pto_charge_both_ways(&costs->out, &costs->in, pricing->asked.machine);
     pto_time_t out = pto_time_add(both, exact ? costs->out.on_node : costs->out.most_on_node);
     pto_time_t in = pto_time_add(both, exact ? costs->in.on_node : costs->in.most_on_node);
-    if (pricing->in_lanes) {
-        out = pto_time_add(out, pto_charge_staged(&costs->out, pricing->machine));
-        in = pto_time_add(in, pto_charge_staged(&costs->in, pricing->machine));
+    if (pricing->lanes.active) {
+        out = pto_time_add(out, pto_charge_staged(&costs->out, pricing->asked.machine));
+        in = pto_time_add(in, pto_charge_staged(&costs->in, pricing->asked.machine));
     }
     pto_charge_busiest(&costs->out, &costs->out_link.on_node, out);
     pto_charge_busiest(&costs->in, &costs->in_link.on_node, in);
@@ -213,50 +218,50 @@ static void demand_messages(pto_pricing_t *pricing, int64_t actor, costs_t *cost
                             pto_time_t in) {
     bool in_is_longer = pto_time_less(out, in);
     const pto_charge_t *longer = in_is_longer ? &costs->in : &costs->out;
-    const pto_param_t *both_ways = &pricing->machine->both_ways[PTO_SPACE_CPU];
-    pto_lane_demand(pricing, actor, PTO_LANE_SEND, &costs->out, out);
-    pto_lane_demand(pricing, actor, PTO_LANE_RECV, &costs->in, in);
+    const pto_param_t *both_ways = &pricing->asked.machine->both_ways[PTO_SPACE_CPU];
+    pto_lane_demand(&pricing->clocks, &pricing->lanes, actor, PTO_LANE_SEND, &costs->out, out);
+    pto_lane_demand(&pricing->clocks, &pricing->lanes, actor, PTO_LANE_RECV, &costs->in, in);
     if (!pto_param_known(both_ways) || longer->moved[PTO_LEVEL_OFF_NODE] ||
         !pto_time_positive(longer->within[PTO_SPACE_CPU]))
         return;
     pto_charge_t charge;
-    pto_charge_begin(&charge, longer->stage, terms_of(pricing, 3));
+    pto_charge_begin(&charge, longer->stage, terms_of(&pricing->clocks, 3));
     pto_charge_share(&charge, both_ways, PTO_SPACE_CPU, in_is_longer ? in : out);
-    pto_lane_demand(pricing, actor, PTO_LANE_CPU, &charge, charge.other);
+    pto_lane_demand(&pricing->clocks, &pricing->lanes, actor, PTO_LANE_CPU, &charge, charge.other);
 }
 
 /* Add the costs so far to the actor's ledger. */
 static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) {
     charge_sharing(pricing, costs);
-    pto_ledger_t *mine = &pricing->ledger[actor];
-    pto_outflow_t *outflow = &pricing->outflow[pricing->actor[actor].place.node];
-    pto_time_t out = pto_charge_time(&costs->out, pricing->machine, outflow);
-    pto_time_t in = pto_charge_time(&costs->in, pricing->machine, outflow);
+    pto_ledger_t *mine = &pricing->clocks.ledger[actor];
+    pto_outflow_t *outflow = &pricing->shared.outflow[pricing->actors.actor[actor].place.node];
+    pto_time_t out = pto_charge_time(&costs->out, pricing->asked.machine, outflow);
+    pto_time_t in = pto_charge_time(&costs->in, pricing->asked.machine, outflow);
     pto_charge_t *messages = in.s > out.s ? &costs->in : &costs->out;
-    if (pricing->explain) {
-        pto_occupied_messages(pricing, actor, out, in);
-        pto_charge_settle(messages, pricing->machine, outflow);
+    if (pricing->clocks.explain) {
+        pto_occupied_messages(&pricing->outcome, actor, out, in);
+        pto_charge_settle(messages, pricing->asked.machine, outflow);
     }
-    if (pricing->in_lanes) {
-        pto_charge_settle(in.s > out.s ? &costs->out : &costs->in, pricing->machine, outflow);
+    if (pricing->lanes.active) {
+        pto_charge_settle(in.s > out.s ? &costs->out : &costs->in, pricing->asked.machine, outflow);
         demand_messages(pricing, actor, costs, out, in);
     }
     pto_time_t longer = pto_time_max(out, in);
-    pto_time_t other = pto_charge_time(&costs->other, pricing->machine, outflow);
+    pto_time_t other = pto_charge_time(&costs->other, pricing->asked.machine, outflow);
     if (!pto_ledger_add(mine, messages, longer) || !pto_ledger_add(mine, &costs->other, other))
-        pricing->out_of_memory = true;
-    if (costs->queued &&
-        !pto_copies_leave(engine_of(pricing, actor), costs->queued, actor, mine, pricing->explain))
-        pricing->out_of_memory = true;
-    if (pricing->in_branches)
-        pto_lane_ended(pricing, actor);
+        pricing->clocks.out_of_memory = true;
+    if (costs->queued && !pto_copies_leave(engine_of(&pricing->actors, &pricing->shared, actor),
+                                           costs->queued, actor, mine, pricing->clocks.explain))
+        pricing->clocks.out_of_memory = true;
+    if (pricing->lanes.in_branches)
+        pto_lane_ended(&pricing->clocks, &pricing->lanes, actor);
 }
 
 static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
-    bool message = pricing->kind == PTO_ACTORS_RANKS && pto_step_is_message(action->step);
+    bool message = pricing->actors.kind == PTO_ACTORS_RANKS && pto_step_is_message(action->step);
     if (action->step->peers.kind != PTO_PEERS_NONE && !message && /* counted by pto_rank_charge_messages */
-        pto_actors_are_exact(pricing, action->step))
-        pto_price_visits += pto_step_peer_count(pricing->plan, action);
+        pto_actors_are_exact(&pricing->actors, action->step))
+        pto_price_visits += pto_step_peer_count(pricing->asked.plan, action);
     switch (action->step->kind) {
     case PTO_STEP_SEND:
         return charge_messages(pricing, action, &costs->out, &costs->out_link);
@@ -265,7 +270,7 @@ static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, co
     case PTO_STEP_COPY:
         return charge_copies(pricing, action, costs);
     case PTO_STEP_REDUCE:
-        charge_reductions(pricing, action, &costs->other);
+        charge_reductions(&pricing->asked, &pricing->actors, action, &costs->other);
         break;
     case PTO_STEP_SIGNAL:
         pto_raises_raise(pricing, action);
@@ -274,7 +279,7 @@ static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, co
         pto_raises_wait(pricing, action, &costs->other);
         break;
     case PTO_STEP_LAUNCH:
-        pto_charge_launch(&costs->other, pricing->machine);
+        pto_charge_launch(&costs->other, pricing->asked.machine);
         break;
     case PTO_STEP_COUNT:
         break;
@@ -285,19 +290,21 @@ static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, co
 /* In a lane, what the step alone costs also counts as a demand on its resource. */
 static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
     pto_charge_t before = costs->other;
-    pto_charge_begin(&costs->other, before.stage, terms_of(pricing, 3));
+    pto_charge_begin(&costs->other, before.stage, terms_of(&pricing->clocks, 3));
     if (action->step->kind == PTO_STEP_COPY) {
-        pto_charge_queueing(&costs->other, pricing->machine, pto_step_copy_kind(pricing->plan, action->step));
-        pto_lane_demand(pricing, action->rank, PTO_LANE_CPU, &costs->other, costs->other.other);
-        pto_charge_begin(&costs->other, before.stage, terms_of(pricing, 3));
+        pto_charge_queueing(&costs->other, pricing->asked.machine,
+                            pto_step_copy_kind(pricing->asked.plan, action->step));
+        pto_lane_demand(&pricing->clocks, &pricing->lanes, action->rank, PTO_LANE_CPU, &costs->other,
+                        costs->other.other);
+        pto_charge_begin(&costs->other, before.stage, terms_of(&pricing->clocks, 3));
     }
     pto_status_t status = charge_step(pricing, action, costs);
-    pto_lane_demand(pricing, action->rank, pto_lane_resource(pricing->plan, action->step), &costs->other,
-                    costs->other.other);
+    pto_lane_demand(&pricing->clocks, &pricing->lanes, action->rank,
+                    pto_lane_resource(pricing->asked.plan, action->step), &costs->other, costs->other.other);
     before.other = pto_time_add(before.other, costs->other.other);
     before.out_of_memory = before.out_of_memory || costs->other.out_of_memory;
-    for (int i = 0; before.terms && i < pricing->terms[3].entry_count; i++)
-        pto_charge_enter(&before, pricing->terms[3].entry[i]);
+    for (int i = 0; before.terms && i < pricing->clocks.terms[3].entry_count; i++)
+        pto_charge_enter(&before, pricing->clocks.terms[3].entry[i]);
     costs->other = before;
     return status;
 }
@@ -306,46 +313,45 @@ static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action,
 static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     costs_t costs;
     bool begun = false,
-         early = pricing->kind == PTO_ACTORS_RANKS && pto_rank_begins_early(pricing, stage, actor, k);
+         early = pricing->actors.kind == PTO_ACTORS_RANKS && pto_rank_begins_early(pricing, stage, actor, k);
     pto_price_visits++;
     for (int i = 0; i < stage->step_count; i++) {
-        const pto_step_t *step = pto_step_at(pricing->plan, stage->step_first + i);
+        const pto_step_t *step = pto_step_at(pricing->asked.plan, stage->step_first + i);
         pto_action_t action;
         pto_status_t status = PTO_OK;
-        if (!pto_actor_acts(pricing, step, actor, k, &action))
+        if (!pto_actor_acts(&pricing->actors, step, actor, k, &action))
             continue;
-        if (!pricing->in_lanes && !streams(pricing, step))
-            pricing->behind[actor] = PTO_BEHIND_NOTHING;
+        if (!pricing->lanes.active && !streams(pricing, step))
+            pricing->clocks.behind[actor] = PTO_BEHIND_NOTHING;
         bool settles = begun && pto_step_is_signal(step) && stage->order == PTO_ORDER_SEQUENCE &&
                        pto_time_positive(costs.other.other);
         if (settles) /* flags are raised and seen after the steps before them */
             settle_costs(pricing, actor, &costs);
         if (settles || !begun)
-            begin_costs(pricing, stage, k, &costs);
+            begin_costs(&pricing->clocks, stage, k, &costs);
         begun = true;
         double before_s = costs.other.other.s;
-        status = pricing->in_lanes ? charge_in_lane(pricing, &action, &costs)
-                                   : charge_step(pricing, &action, &costs);
-        if (pricing->explain)
-            pto_occupied_step(pricing, &action, costs.other.other.s - before_s);
+        status = pricing->lanes.active ? charge_in_lane(pricing, &action, &costs)
+                                       : charge_step(pricing, &action, &costs);
+        if (pricing->clocks.explain)
+            pto_occupied_step(&pricing->asked, &pricing->outcome, &action, costs.other.other.s - before_s);
         if (status != PTO_OK)
             return status;
     }
     if (begun)
         settle_costs(pricing, actor, &costs);
-    else if (pricing->in_branches)
-        pto_lane_ended(pricing, actor);
+    else if (pricing->lanes.in_branches)
+        pto_lane_ended(&pricing->clocks, &pricing->lanes, actor);
     if (early)
-        pto_pricing_follow(pricing, &pricing->ledger[actor], &pricing->before[actor]);
+        pto_pricing_follow(&pricing->clocks, &pricing->clocks.ledger[actor], &pricing->clocks.before[actor]);
     return PTO_OK;
 }
 
 /* --- stages ------------------------------------------------------------------------------------------- */
 
-static bool has_queued_copies(const pto_pricing_t *pricing, const pto_stage_t *stage) {
+static bool has_queued_copies(const pto_asked_t *asked, const pto_stage_t *stage) {
     for (int i = 0; i < stage->step_count; i++)
-        if (pto_step_queues(pricing->plan, pricing->machine,
-                            pto_step_at(pricing->plan, stage->step_first + i)))
+        if (pto_step_queues(asked->plan, asked->machine, pto_step_at(asked->plan, stage->step_first + i)))
             return true;
     return false;
 }
@@ -353,12 +359,13 @@ static bool has_queued_copies(const pto_pricing_t *pricing, const pto_stage_t *s
 /* The actors of each GPU in the order in which they come to a stage, which is that of their copies. If none
  * is queued, a tape need not keep that order. */
 static void sort_by_arrival(pto_pricing_t *pricing, const pto_stage_t *stage) {
-    int64_t *order = pricing->order;
-    bool matters = has_queued_copies(pricing, stage);
-    for (int64_t i = 0; i < pricing->walked_count; i++) {
-        int64_t at = i, actor = pricing->walked[i];
-        for (; at % pricing->actors_per_gpu > 0; at--) {
-            pto_time_t other = pricing->before[order[at - 1]].time, own = pricing->before[actor].time;
+    int64_t *order = pricing->clocks.order;
+    bool matters = has_queued_copies(&pricing->asked, stage);
+    for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
+        int64_t at = i, actor = pricing->actors.walked[i];
+        for (; at % pricing->actors.per_gpu > 0; at--) {
+            pto_time_t other = pricing->clocks.before[order[at - 1]].time,
+                       own = pricing->clocks.before[actor].time;
             if (!(matters ? pto_time_less(own, other) : own.s < other.s))
                 break;
             order[at] = order[at - 1];
@@ -367,20 +374,20 @@ static void sort_by_arrival(pto_pricing_t *pricing, const pto_stage_t *stage) {
     }
 }
 
-static bool has_waits(const pto_pricing_t *pricing, const pto_stage_t *stage) {
+static bool has_waits(const pto_asked_t *asked, const pto_stage_t *stage) {
     for (int i = 0; i < stage->step_count; i++)
-        if (pto_step_at(pricing->plan, stage->step_first + i)->kind == PTO_STEP_WAIT)
+        if (pto_step_at(asked->plan, stage->step_first + i)->kind == PTO_STEP_WAIT)
             return true;
     return false;
 }
 
 /* Whether an actor takes part in any of the stage's steps of these kinds, a bit each. */
-static bool acts_in(const pto_pricing_t *pricing, const pto_stage_t *stage, unsigned kinds, int64_t actor,
+static bool acts_in(const pto_actors_t *actors, const pto_stage_t *stage, unsigned kinds, int64_t actor,
                     int64_t k) {
     for (int i = 0; i < stage->step_count; i++) {
-        const pto_step_t *step = pto_step_at(pricing->plan, stage->step_first + i);
+        const pto_step_t *step = pto_step_at(actors->plan, stage->step_first + i);
         pto_action_t action;
-        if (kinds & 1u << step->kind && pto_actor_acts(pricing, step, actor, k, &action))
+        if (kinds & 1u << step->kind && pto_actor_acts(actors, step, actor, k, &action))
             return true;
     }
     return false;
@@ -388,14 +395,15 @@ static bool acts_in(const pto_pricing_t *pricing, const pto_stage_t *stage, unsi
 
 static void slow_down(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, pto_time_t taken,
                       pto_time_t longest) {
-    pto_busiest_t memory = pto_links_busiest_memory(pricing, PTO_LOAD_COPIES, actor);
+    pto_busiest_t memory =
+        pto_links_busiest_memory(&pricing->actors, &pricing->shared, PTO_LOAD_COPIES, actor);
     pto_charge_t charge;
     if (pto_time_positive(longest))
         memory.time = pto_time_multiply(memory.time, pto_time_divide(taken, longest));
-    pto_charge_begin(&charge, stage->name, terms_of(pricing, 2));
+    pto_charge_begin(&charge, stage->name, terms_of(&pricing->clocks, 2));
     pto_charge_busiest(&charge, &memory, taken);
-    if (!pto_ledger_add(&pricing->ledger[actor], &charge, charge.other))
-        pricing->out_of_memory = true;
+    if (!pto_ledger_add(&pricing->clocks.ledger[actor], &charge, charge.other))
+        pricing->clocks.out_of_memory = true;
 }
 
 /* The stage's copies and reductions take at least as long as their node's memory needs for all of them: if
@@ -403,15 +411,16 @@ static void slow_down(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t 
  * not.
  */
 static void follow_memory(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
-    pto_time_t *longest = pricing->loads.longest;
-    for (int64_t node = 0; node < pricing->loads.nodes; node++)
+    pto_time_t *longest = pricing->shared.loads.longest;
+    for (int64_t node = 0; node < pricing->shared.loads.nodes; node++)
         longest[node] = (pto_time_t){0};
     for (int pass = 0; pass < 2; pass++)
-        for (int64_t i = 0; i < pricing->walked_count; i++) {
-            int64_t actor = pricing->walked[i];
-            pto_time_t taken = pto_time_subtract(pricing->ledger[actor].time, pricing->before[actor].time);
-            int64_t node = pricing->actor[actor].place.node;
-            if (!acts_in(pricing, stage, 1u << PTO_STEP_COPY | 1u << PTO_STEP_REDUCE, actor, k))
+        for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
+            int64_t actor = pricing->actors.walked[i];
+            pto_time_t taken =
+                pto_time_subtract(pricing->clocks.ledger[actor].time, pricing->clocks.before[actor].time);
+            int64_t node = pricing->actors.actor[actor].place.node;
+            if (!acts_in(&pricing->actors, stage, 1u << PTO_STEP_COPY | 1u << PTO_STEP_REDUCE, actor, k))
                 continue;
             if (pass == 0)
                 longest[node] = pto_time_max(longest[node], taken);
@@ -423,36 +432,38 @@ static void follow_memory(pto_pricing_t *pricing, const pto_stage_t *stage, int6
 /* In lanes, a stage occupies its node's memory for all processes of the node, whether they act in it or not.
  */
 static void demand_memory(pto_pricing_t *pricing, const pto_stage_t *stage) {
-    for (int64_t i = 0; i < pricing->walked_count; i++) {
-        int64_t actor = pricing->walked[i];
+    for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
+        int64_t actor = pricing->actors.walked[i];
         pto_charge_t charge;
-        pto_charge_begin(&charge, stage->name, terms_of(pricing, 3));
+        pto_charge_begin(&charge, stage->name, terms_of(&pricing->clocks, 3));
         for (int kind = 0; kind < PTO_LOAD_KINDS; kind++) {
-            pto_busiest_t memory = pto_links_busiest_memory(pricing, (pto_load_kind_t)kind, actor);
+            pto_busiest_t memory =
+                pto_links_busiest_memory(&pricing->actors, &pricing->shared, (pto_load_kind_t)kind, actor);
             pto_charge_busiest(&charge, &memory, (pto_time_t){0});
         }
-        pto_lane_demand(pricing, actor, PTO_LANE_MEMORY, &charge, charge.other);
+        pto_lane_demand(&pricing->clocks, &pricing->lanes, actor, PTO_LANE_MEMORY, &charge, charge.other);
     }
 }
 
 /* Actors that only signal go first, so that those that wait find the flag raised. */
 static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
-    pricing->stage = stage;
+    pricing->at.stage = stage;
     if (pto_messages_are_all(pricing, stage))
         return pto_messages_price(pricing, stage, k);
-    pto_pricing_remember(pricing, pricing->before);
+    pto_pricing_remember(&pricing->actors, &pricing->clocks, pricing->clocks.before);
     count_demand(pricing, stage, k);
     pto_occupied_stage(pricing);
-    bool memory = pricing->loads.links.memory_s_per_byte != NULL;
-    if (memory && pricing->in_lanes)
+    bool memory = pricing->shared.loads.links.memory_s_per_byte != NULL;
+    if (memory && pricing->lanes.active)
         demand_memory(pricing, stage);
     sort_by_arrival(pricing, stage);
     pto_status_t status = PTO_OK;
-    bool waits = has_waits(pricing, stage);
+    bool waits = has_waits(&pricing->asked, stage);
     for (int pass = 0; pass < (waits ? 2 : 1); pass++)
-        for (int64_t i = 0; i < pricing->walked_count && status == PTO_OK; i++)
-            if (!waits || acts_in(pricing, stage, 1u << PTO_STEP_WAIT, pricing->order[i], k) == (pass == 1))
-                status = price_actor(pricing, stage, pricing->order[i], k);
+        for (int64_t i = 0; i < pricing->actors.walked_count && status == PTO_OK; i++)
+            if (!waits || acts_in(&pricing->actors, stage, 1u << PTO_STEP_WAIT, pricing->clocks.order[i],
+                                  k) == (pass == 1))
+                status = price_actor(pricing, stage, pricing->clocks.order[i], k);
     if (memory)
         follow_memory(pricing, stage, k);
     return status;
@@ -463,25 +474,25 @@ static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage
 /* Whether the price is sure to exceed its bound: from stage to stage actors only advance, and a node with
  * lanes ends with the last of them. */
 static bool exceeds_bound(const pto_pricing_t *pricing) {
-    if (isinf(pricing->most_s))
+    if (isinf(pricing->asked.most_s))
         return false;
-    for (int64_t i = 0; i < pricing->walked_count; i++)
-        if (pricing->ledger[pricing->walked[i]].time.s > pricing->most_s)
+    for (int64_t i = 0; i < pricing->actors.walked_count; i++)
+        if (pricing->clocks.ledger[pricing->actors.walked[i]].time.s > pricing->asked.most_s)
             return true;
     return false;
 }
 
 pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64_t k) {
-    const pto_plan_t *plan = pricing->plan;
+    const pto_plan_t *plan = pricing->asked.plan;
     pto_status_t status = PTO_OK;
-    for (int i = first; i < first + count && status == PTO_OK && !pricing->out_of_memory; i++) {
+    for (int i = first; i < first + count && status == PTO_OK && !pricing->clocks.out_of_memory; i++) {
         const pto_node_t *node = pto_node_at(plan, i);
         bool pipeline = node->kind == PTO_NODE_PIPELINE;
         bool lanes = (pipeline || node->kind == PTO_NODE_PARALLEL) && pto_node_lane_count(plan, i) > 1;
         if (node->by == PTO_DONE_BY_LIBRARY && node->kind == PTO_NODE_COLLECTIVE)
-            pricing->library_end = i + node->span;
+            pricing->at.library_end = i + node->span;
         if (node->kind == PTO_NODE_STAGE) {
-            pricing->in_library = i <= pricing->library_end;
+            pricing->at.in_library = i <= pricing->at.library_end;
             status = price_stage(pricing, pto_stage_at(plan, node->stage), k);
         } else if (node->kind == PTO_NODE_LOOP || (pipeline && !lanes)) {
             status = pto_price_loop(pricing, i);
@@ -492,12 +503,12 @@ pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64
         } else if (node->by == PTO_DONE_BY_NCCL) {
             status = pto_price_nccl(pricing, node);
             i += node->span;
-        } else if (node->kind == PTO_NODE_KERNEL && pricing->lines) {
+        } else if (node->kind == PTO_NODE_KERNEL && pricing->asked.lines) {
             pto_price_run_by_lines(pricing, i);
             i += node->span;
         }
-        pricing->exceeded = pricing->exceeded || exceeds_bound(pricing);
-        if (status == PTO_OK && pricing->exceeded) /* leave all loops */
+        pricing->outcome.exceeded = pricing->outcome.exceeded || exceeds_bound(pricing);
+        if (status == PTO_OK && pricing->outcome.exceeded) /* leave all loops */
             status = PTO_ERR_INTERRUPTED;
     }
     return status;

@@ -17,7 +17,7 @@ typedef enum {
     PTO_ACTORS_CLASSES, /* a range of cores, of every GPU, that all steps and splits treat alike */
     PTO_ACTORS_PLACES,  /* a process of the first node and its counterparts on all others */
     PTO_ACTORS_RANKS    /* one process */
-} pto_actors_t;
+} pto_actor_kind_t;
 
 typedef struct {
     pto_rank_t place; /* of the first process that it represents */
@@ -96,35 +96,61 @@ typedef struct {
 
 enum { PTO_CHARGED_MAX = 4 };
 
+/* What is asked; it does not change while the plan is priced. */
 typedef struct {
     const pto_plan_t *plan;
     const pto_machine_t *machine;
     const pto_cost_row_t *lines; /* of pto_runs_by_lines */
-    bool explain;
-    pto_ledger_t terms[4]; /* of an actor's stage, and of one step in a lane, while they are charged */
-    pto_actors_t kind;
-    int64_t actor_count;
-    int64_t actors_per_gpu;
+    double most_s;               /* a bound on prices that matter; INFINITY: none */
+    pto_price_cache_t *cache;
+    pto_tables_t *tables; /* the cache's; NULL: there is no table */
+    pto_error_t *err;
+} pto_asked_t;
+
+/* Who is priced. */
+typedef struct {
+    const pto_plan_t *plan;
+    pto_actor_kind_t kind;
+    int64_t count;
+    int64_t per_gpu;
+    int64_t gpu_count;
+    int64_t node_count;
     pto_actor_t *actor;
     int64_t walked_count;
-    int64_t
-        *walked;   /* the actors that are priced, in order: those of all GPUs that are not like one before */
-    int64_t *like; /* per GPU: the first one that does the same, whose actors stand for its own; NULL: none
-                      is like another */
-    bool *takes_part;       /* [step][actor]; where an actor is not exact, as pto_actor_acts has it */
-    int64_t *order;         /* the actors in the order in which they come to a stage */
+    int64_t *walked;  /* those that are priced, in order: of all GPUs that are not like one before */
+    int64_t *like;    /* per GPU: the first that does the same, whose actors stand for its own; NULL: none is
+                         like another */
+    bool *takes_part; /* [step][actor]; where an actor is not exact, as pto_actor_acts has it */
+    bool any_alone;   /* some step is of one member; not known of ranks */
+} pto_actors_t;
+
+/* How far actors have come, a ledger for each. */
+typedef struct {
+    int64_t actors; /* their number */
+    bool explain;
+    pto_ledger_t terms[4];  /* of an actor's stage, and of one step in a lane, while they are charged */
     pto_ledger_t *lane;     /* per lane and actor */
-    pto_ledger_t *ledger;   /* one per actor: those of the current lane */
-    pto_ledger_t *before;   /* the ledgers before the stage */
-    pto_ledger_t *snapshot; /* the ledgers before a loop's measured iterations */
-    pto_raises_t *raised;   /* one per flag and actor */
-    int64_t round;          /* number of iterations of loops so far */
-    int64_t repeats;        /* number of calls of pto_raises_repeat so far */
-    int64_t lag;            /* most rounds between a raise and its wait, since it was last set to 0 */
-    bool any_alone;         /* some step is of one member; not known of ranks */
-    bool in_lanes;
-    bool in_library;             /* whether the current stage is of a collective that the library runs; */
-    int library_end;             /* the last node of the last such one; -1: there was none */
+    pto_ledger_t *ledger;   /* those of the current lane */
+    pto_ledger_t *before;   /* before the stage */
+    pto_ledger_t *snapshot; /* before a loop's measured iterations */
+    pto_behind_t *behind;   /* what an actor's next copy follows; in lanes, of a stage that follows the same
+                               one of the chunk before without a gap */
+    int64_t *order;         /* the actors in the order in which they come to a stage */
+    bool out_of_memory;
+} pto_clocks_t;
+
+/* The flags that are raised. */
+typedef struct {
+    int64_t count;
+    pto_raises_t *raised; /* one per flag and actor */
+    int64_t round;        /* number of iterations of loops so far */
+    int64_t repeats;      /* number of calls of pto_raises_repeat so far */
+    int64_t lag;          /* most rounds between a raise and its wait, since it was last set to 0 */
+} pto_flags_t;
+
+/* What lanes ask of the resources that they share. */
+typedef struct {
+    bool active;
     bool in_branches;            /* of a parallel node */
     pto_ledger_t *base;          /* one per actor: from where `demand` is counted */
     pto_ledger_t *demand;        /* per resource and actor: what the current node's lanes have asked of it */
@@ -135,27 +161,48 @@ typedef struct {
     pto_ledger_t *last_ask;  /* per lane, resource and actor: after the last stage of the lane that asked */
     size_t ask_count;        /* of both */
     bool *asks;              /* per resource and actor: the current stage does */
-    pto_behind_t *behind; /* per actor: what its next copy follows; in lanes, of a stage that follows the same
-                             one of the chunk before without a gap */
-    int64_t gpu_count;
-    pto_copies_t *engine; /* one per GPU that has actors */
-    int64_t node_count;
-    const pto_stage_t *stage; /* that is priced */
-    pto_outflow_t *outflow;   /* one per node that has actors */
+} pto_lanes_t;
+
+/* What a stage asks of GPUs and nodes. */
+typedef struct {
+    pto_copies_t *engine;   /* one per GPU that has actors */
+    pto_outflow_t *outflow; /* one per node that has actors */
     pto_link_loads_t loads;
-    pto_price_cache_t *cache;
-    pto_traffic_cache_t *traffic;           /* the cache's, where actors are not exact */
-    pto_tables_t *tables;                   /* the cache's; NULL: there is no table */
-    pto_moving_t *moving;                   /* [step][core], where actors are not exact */
+} pto_shared_t;
+
+/* Where the walk is. */
+typedef struct {
+    const pto_stage_t *stage;
+    bool in_library; /* whether the stage is of a collective that the library runs */
+    int library_end; /* the last node of the last such one; -1: there was none */
+} pto_at_t;
+
+/* What is known of the messages of classes; where actors are exact, nothing. */
+typedef struct {
+    pto_traffic_cache_t *traffic;           /* the cache's */
+    pto_moving_t *moving;                   /* [step][core] */
     pto_charged_t charged[PTO_CHARGED_MAX]; /* the current stage's messages so far */
     int charged_count;
+} pto_of_class_t;
+
+/* What comes of it, besides the ledgers. */
+typedef struct {
     double *occupied_s; /* what the plan occupies (occupied.c), and what it did before a loop's measured
                            iterations; NULL: no explanation is wanted */
     pto_extrapolation_t extrapolated;
-    double most_s; /* a bound on prices that matter; INFINITY: none */
-    bool exceeded; /* the price is above it, and its walk ends with PTO_ERR_INTERRUPTED */
-    bool out_of_memory;
-    pto_error_t *err;
+    bool exceeded; /* the price is above its bound, and its walk ends with PTO_ERR_INTERRUPTED */
+} pto_outcome_t;
+
+typedef struct {
+    pto_asked_t asked;
+    pto_actors_t actors;
+    pto_clocks_t clocks;
+    pto_flags_t flags;
+    pto_lanes_t lanes;
+    pto_shared_t shared;
+    pto_at_t at;
+    pto_of_class_t of_class;
+    pto_outcome_t outcome;
 } pto_pricing_t;
 
 /* Work: the stages that actors have walked in this thread, and the messages, copies, reductions and signals
@@ -185,7 +232,7 @@ pto_status_t pto_price_loop(pto_pricing_t *pricing, int index);
 
 /* Whether all actors that have gained anything since `before` have gained the same, which is `*gain` then.
  */
-bool pto_pricing_gain(const pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
+bool pto_pricing_gain(const pto_actors_t *actors, const pto_ledger_t *now, const pto_ledger_t *before,
                       pto_time_t *gain);
 /* Shift the copies in the queues of GPUs as their actors are. */
 void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
@@ -195,34 +242,36 @@ void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, c
 
 /* What branches need; false: out of memory. */
 bool pto_lanes_allocate(pto_pricing_t *pricing, int lanes);
-void pto_lanes_release(pto_pricing_t *pricing);
+void pto_lanes_release(pto_lanes_t *lanes);
 /* A parallel node or a pipeline. */
 pto_status_t pto_price_lanes(pto_pricing_t *pricing, int index, int64_t k);
 /* Copy `demand`; add `times` what it has grown by since. */
-void pto_lanes_remember_demand(pto_pricing_t *pricing);
-void pto_lanes_repeat_demand(pto_pricing_t *pricing, double times);
+void pto_lanes_remember_demand(pto_clocks_t *clocks, pto_lanes_t *lanes);
+void pto_lanes_repeat_demand(pto_clocks_t *clocks, pto_lanes_t *lanes, double times);
 /* The resource of a step that is not a message, and the actor's use of a resource in the current lane. */
 pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *step);
-void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource,
+void pto_lane_demand(pto_clocks_t *clocks, pto_lanes_t *lanes, int64_t actor, pto_lane_resource_t resource,
                      const pto_charge_t *charge, pto_time_t time);
 /* An actor has ended a stage, or a part of one, in a branch. */
-void pto_lane_ended(pto_pricing_t *pricing, int64_t actor);
+void pto_lane_ended(pto_clocks_t *clocks, pto_lanes_t *lanes, int64_t actor);
 
 /* --- occupied.c ----------------------------------------------------------------------------------------- */
 
 /* Where no explanation is wanted, none of these does anything. Returns false when out of memory. */
 bool pto_occupied_allocate(pto_pricing_t *pricing);
 /* Keep what is occupied; add `times` what it has grown by since. */
-void pto_occupied_remember(pto_pricing_t *pricing);
-void pto_occupied_repeat(pto_pricing_t *pricing, double times);
+void pto_occupied_remember(const pto_actors_t *actors, pto_outcome_t *outcome);
+void pto_occupied_repeat(const pto_actors_t *actors, pto_outcome_t *outcome, double times);
 /* A step that is not a message; an actor's messages of a stage; a stage's use of all nodes, once its sends
  * are counted; a call of NCCL's. */
-void pto_occupied_step(pto_pricing_t *pricing, const pto_action_t *action, double seconds);
-void pto_occupied_messages(pto_pricing_t *pricing, int64_t actor, pto_time_t out, pto_time_t in);
+void pto_occupied_step(const pto_asked_t *asked, pto_outcome_t *outcome, const pto_action_t *action,
+                       double seconds);
+void pto_occupied_messages(pto_outcome_t *outcome, int64_t actor, pto_time_t out, pto_time_t in);
 void pto_occupied_stage(pto_pricing_t *pricing);
 void pto_occupied_nccl(pto_pricing_t *pricing, const pto_node_t *node, double seconds);
 /* Of the busiest actor and node, and no more than the price, which is `seconds`. */
-void pto_occupied_report(const pto_pricing_t *pricing, double seconds, pto_explanation_t *explanation);
+void pto_occupied_report(const pto_actors_t *actors, const pto_outcome_t *outcome, double seconds,
+                         pto_explanation_t *explanation);
 
 /* --- flags.c -------------------------------------------------------------------------------------------- */
 
@@ -230,12 +279,12 @@ void pto_occupied_report(const pto_pricing_t *pricing, double seconds, pto_expla
 void pto_raises_raise(pto_pricing_t *pricing, pto_action_t *action);
 void pto_raises_wait(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge);
 /* Raises that have not been waited for. */
-int64_t pto_raises_pending(const pto_pricing_t *pricing);
+int64_t pto_raises_pending(const pto_flags_t *flags);
 /* Shift those of the last `period` rounds as the actors that raised them are, relative to the snapshot. */
 void pto_raises_repeat(pto_pricing_t *pricing, int64_t period, double times);
 /* No raises; NULL: out of memory. Free those of a pricing. */
-pto_raises_t *pto_raises_begin(const pto_pricing_t *pricing);
-void pto_raises_fini(pto_pricing_t *pricing);
+pto_raises_t *pto_raises_begin(const pto_flags_t *flags);
+void pto_raises_fini(const pto_flags_t *flags);
 
 /* --- gpus.c --------------------------------------------------------------------------------------------- */
 
@@ -244,12 +293,12 @@ void pto_raises_fini(pto_pricing_t *pricing);
 bool pto_gpus_find(pto_pricing_t *pricing);
 
 /* The GPU, or the actor, that is priced for one. */
-static inline int64_t pto_gpu_priced(const pto_pricing_t *pricing, int64_t gpu) {
-    return pricing->like ? pricing->like[gpu] : gpu;
+static inline int64_t pto_gpu_priced(const pto_actors_t *actors, int64_t gpu) {
+    return actors->like ? actors->like[gpu] : gpu;
 }
-static inline int64_t pto_actor_priced(const pto_pricing_t *pricing, int64_t actor) {
-    int64_t cores = pricing->actors_per_gpu;
-    return pricing->like ? pricing->like[actor / cores] * cores + actor % cores : actor;
+static inline int64_t pto_actor_priced(const pto_actors_t *actors, int64_t actor) {
+    int64_t cores = actors->per_gpu;
+    return actors->like ? actors->like[actor / cores] * cores + actor % cores : actor;
 }
 
 /* Where GPUs stand for others: what an actor's copies ask of its own GPU; what copies of other GPUs'
@@ -260,47 +309,46 @@ void pto_gpus_count_copies_with_peers(pto_pricing_t *pricing, const pto_step_t *
 /* --- actors.c ------------------------------------------------------------------------------------------ */
 
 /* What the actors of a plan have to be. */
-pto_actors_t pto_actors_of(const pto_plan_t *plan);
+pto_actor_kind_t pto_actors_of(const pto_plan_t *plan);
 
 /* Whether processes differ in what the latency of messages means to them, and are few enough to be priced one
  * by one: PTO_ACTORS_RANKS then. */
 bool pto_latency_matters(const pto_plan_t *plan, const pto_machine_t *machine);
 
 /* Fill in the actors of the pricing's kind. Returns false when out of memory. */
-bool pto_actors_find(pto_pricing_t *pricing);
+bool pto_actors_find(const pto_asked_t *asked, pto_actors_t *actors);
 /* Then, in which steps they take part. Returns false when out of memory. */
-bool pto_actors_find_parts(pto_pricing_t *pricing);
+bool pto_actors_find_parts(pto_actors_t *actors);
 
 /* Whether the actors are all members of the step's groups, so that each is priced with the peers that it has.
  */
-static inline bool pto_actors_are_exact(const pto_pricing_t *pricing, const pto_step_t *step) {
-    const pto_plan_t *plan = pricing->plan;
-    if (pricing->kind != PTO_ACTORS_PLACES)
-        return pricing->kind == PTO_ACTORS_RANKS;
+static inline bool pto_actors_are_exact(const pto_actors_t *actors, const pto_step_t *step) {
+    const pto_plan_t *plan = actors->plan;
+    if (actors->kind != PTO_ACTORS_PLACES)
+        return actors->kind == PTO_ACTORS_RANKS;
     return plan->request.layout.nodes == 1 || pto_group_is_on_node(pto_group_at(plan, step->group)->kind);
 }
 
 /* Whether an actor takes part in a step; fills `action`, whose rank is the actor's number. Where the actors
  * are not exact, the cores decide, and whether the actor's first process is a member before folding; the
  * action's peer is 0 then. */
-static inline bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor,
+static inline bool pto_actor_acts(const pto_actors_t *actors, const pto_step_t *step, int64_t actor,
                                   int64_t k, pto_action_t *action) {
-    if (pto_actors_are_exact(pricing, step))
-        return pto_step_acts(pricing->plan, step, actor, k, action);
-    int64_t index = step - pto_step_at(pricing->plan, 0);
-    if (!pricing->takes_part[index * pricing->actor_count + actor])
+    if (pto_actors_are_exact(actors, step))
+        return pto_step_acts(actors->plan, step, actor, k, action);
+    int64_t index = step - pto_step_at(actors->plan, 0);
+    if (!actors->takes_part[index * actors->count + actor])
         return false;
-    *action = (pto_action_t){.step = step, .rank = actor, .core = pricing->actor[actor].place.core, .k = k};
+    *action = (pto_action_t){.step = step, .rank = actor, .core = actors->actor[actor].place.core, .k = k};
     return true;
 }
 
 /* Advance `ledger` to the time of `from`, if that is later. */
-static inline void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger,
-                                      const pto_ledger_t *from) {
-    if (!pricing->explain)
+static inline void pto_pricing_follow(pto_clocks_t *clocks, pto_ledger_t *ledger, const pto_ledger_t *from) {
+    if (!clocks->explain)
         ledger->time = pto_time_max(ledger->time, from->time);
     else if (!pto_ledger_follow(ledger, from, true))
-        pricing->out_of_memory = true;
+        clocks->out_of_memory = true;
 }
 /* Where the latency of messages is known: an actor whose stage has messages between nodes, of which it sends
  * one at most, is as far as if it had begun one latency earlier, and no earlier than the processes that it
@@ -312,13 +360,14 @@ void pto_pricing_begin_early(pto_pricing_t *pricing, int64_t actor, pto_space_t 
 bool pto_latency_known(const pto_machine_t *machine);
 
 /* Copy the current ledgers. */
-static inline void pto_pricing_remember(pto_pricing_t *pricing, pto_ledger_t *copies) {
-    for (int64_t i = 0; i < pricing->walked_count; i++) {
-        int64_t actor = pricing->walked[i];
-        if (!pricing->explain)
-            copies[actor].time = pricing->ledger[actor].time;
-        else if (!pto_ledger_copy(&copies[actor], &pricing->ledger[actor], true))
-            pricing->out_of_memory = true;
+static inline void pto_pricing_remember(const pto_actors_t *actors, pto_clocks_t *clocks,
+                                        pto_ledger_t *copies) {
+    for (int64_t i = 0; i < actors->walked_count; i++) {
+        int64_t actor = actors->walked[i];
+        if (!clocks->explain)
+            copies[actor].time = clocks->ledger[actor].time;
+        else if (!pto_ledger_copy(&copies[actor], &clocks->ledger[actor], true))
+            clocks->out_of_memory = true;
     }
 }
 
@@ -326,13 +375,14 @@ static inline void pto_pricing_remember(pto_pricing_t *pricing, pto_ledger_t *co
 
 /* Where nothing is known to be shared, none of these does anything. Returns false when out of memory. */
 bool pto_links_allocate(pto_pricing_t *pricing);
-void pto_links_release(pto_pricing_t *pricing);
-void pto_links_begin(pto_pricing_t *pricing);
+void pto_links_release(const pto_shared_t *shared);
+void pto_links_begin(const pto_asked_t *asked, pto_shared_t *shared);
 
 /* Count a message of a rank to the current peer, on its node or between nodes; the messages of a step within
  * the nodes, if actors represent several processes. */
-void pto_links_count_message(pto_pricing_t *pricing, const pto_action_t *action, int64_t bytes);
-void pto_links_count_step(pto_pricing_t *pricing, const pto_step_t *step, int64_t k);
+void pto_links_count_message(const pto_asked_t *asked, pto_shared_t *shared, const pto_action_t *action,
+                             int64_t bytes);
+void pto_links_count_step(const pto_asked_t *asked, pto_shared_t *shared, const pto_step_t *step, int64_t k);
 
 /* Count the copies of an exact actor, with each of its peers; those of an actor that stands for others, which
  * copy `bytes` each. */
@@ -358,11 +408,11 @@ typedef struct {
 void pto_links_see_message(const pto_pricing_t *pricing, const pto_action_t *action,
                            pto_busiest_links_t *busiest);
 void pto_links_see_copies(const pto_pricing_t *pricing, pto_action_t *action, pto_busiest_t *busiest);
-void pto_links_see_all(const pto_pricing_t *pricing, pto_load_kind_t kind, bool sends,
-                       pto_busiest_t *busiest);
+void pto_links_see_all(const pto_shared_t *shared, pto_load_kind_t kind, bool sends, pto_busiest_t *busiest);
 
 /* The busiest memory of an actor's node. */
-pto_busiest_t pto_links_busiest_memory(const pto_pricing_t *pricing, pto_load_kind_t kind, int64_t actor);
+pto_busiest_t pto_links_busiest_memory(const pto_actors_t *actors, const pto_shared_t *shared,
+                                       pto_load_kind_t kind, int64_t actor);
 
 /* Charge what the busiest link takes beyond `own`, the time of the actor's own bytes. */
 void pto_charge_busiest(pto_charge_t *charge, const pto_busiest_t *busiest, pto_time_t own);

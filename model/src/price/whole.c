@@ -29,76 +29,81 @@ void pto_price_cache_fini(pto_price_cache_t *cache) {
 /* --- memory --------------------------------------------------------------------------------------------- */
 
 /* All ledgers but those of flags and queues. */
-static size_t ledger_count(const pto_pricing_t *pricing, int lanes) {
+static size_t ledger_count(const pto_actors_t *actors, int lanes) {
     int for_lanes = lanes > 1 ? 1 + 2 * PTO_LANE_RESOURCE_COUNT : 0;
-    return (size_t)(2 + lanes + for_lanes) * (size_t)pricing->actor_count;
+    return (size_t)(2 + lanes + for_lanes) * (size_t)actors->count;
 }
 
 static bool allocate(pto_pricing_t *pricing) {
-    if (!pto_actors_find_parts(pricing) || !pto_links_allocate(pricing) || !pto_gpus_find(pricing) ||
+    if (!pto_actors_find_parts(&pricing->actors) || !pto_links_allocate(pricing) || !pto_gpus_find(pricing) ||
         !pto_occupied_allocate(pricing) || !pto_class_allocate(pricing))
         return false;
-    if (pto_plan_has_tables(pricing->plan) && !(pricing->tables = pto_price_cache_tables(pricing->cache)))
+    if (pto_plan_has_tables(pricing->asked.plan) &&
+        !(pricing->asked.tables = pto_price_cache_tables(pricing->asked.cache)))
         return false;
-    int lanes = pto_plan_lane_count(pricing->plan);
-    pricing->order = malloc((size_t)pricing->actor_count * sizeof *pricing->order);
-    pricing->lane = calloc(ledger_count(pricing, lanes), sizeof *pricing->lane);
-    pricing->raised = pto_raises_begin(pricing);
-    pricing->engine = calloc((size_t)pricing->gpu_count, sizeof *pricing->engine);
-    pricing->outflow = malloc((size_t)pricing->node_count * sizeof *pricing->outflow);
-    pricing->behind = calloc((size_t)pricing->actor_count, sizeof *pricing->behind);
-    if (!pricing->order || !pricing->lane || !pricing->raised || !pricing->engine || !pricing->outflow ||
-        !pricing->behind)
+    int lanes = pto_plan_lane_count(pricing->asked.plan);
+    pricing->clocks.actors = pricing->actors.count;
+    pricing->flags.count = pricing->asked.plan->flags.count * pricing->actors.count;
+    pricing->clocks.order = malloc((size_t)pricing->actors.count * sizeof *pricing->clocks.order);
+    pricing->clocks.lane = calloc(ledger_count(&pricing->actors, lanes), sizeof *pricing->clocks.lane);
+    pricing->flags.raised = pto_raises_begin(&pricing->flags);
+    pricing->shared.engine = calloc((size_t)pricing->actors.gpu_count, sizeof *pricing->shared.engine);
+    pricing->shared.outflow = malloc((size_t)pricing->actors.node_count * sizeof *pricing->shared.outflow);
+    pricing->clocks.behind = calloc((size_t)pricing->actors.count, sizeof *pricing->clocks.behind);
+    if (!pricing->clocks.order || !pricing->clocks.lane || !pricing->flags.raised ||
+        !pricing->shared.engine || !pricing->shared.outflow || !pricing->clocks.behind)
         return false;
-    pricing->ledger = pricing->lane;
-    pricing->before = pricing->lane + lanes * pricing->actor_count;
-    pricing->snapshot = pricing->before + pricing->actor_count;
+    pricing->clocks.ledger = pricing->clocks.lane;
+    pricing->clocks.before = pricing->clocks.lane + lanes * pricing->actors.count;
+    pricing->clocks.snapshot = pricing->clocks.before + pricing->actors.count;
     if (lanes > 1) {
-        pricing->base = pricing->snapshot + pricing->actor_count;
-        pricing->demand = pricing->base + pricing->actor_count;
-        pricing->demand_before = pricing->demand + PTO_LANE_RESOURCE_COUNT * pricing->actor_count;
-        pricing->askers =
-            calloc(PTO_LANE_RESOURCE_COUNT * (size_t)pricing->actor_count, sizeof *pricing->askers);
-        return pricing->askers && pto_lanes_allocate(pricing, lanes);
+        pricing->lanes.base = pricing->clocks.snapshot + pricing->actors.count;
+        pricing->lanes.demand = pricing->lanes.base + pricing->actors.count;
+        pricing->lanes.demand_before =
+            pricing->lanes.demand + PTO_LANE_RESOURCE_COUNT * pricing->actors.count;
+        pricing->lanes.askers =
+            calloc(PTO_LANE_RESOURCE_COUNT * (size_t)pricing->actors.count, sizeof *pricing->lanes.askers);
+        return pricing->lanes.askers && pto_lanes_allocate(pricing, lanes);
     }
     return true;
 }
 
 static void release(pto_pricing_t *pricing) {
-    size_t ledgers = pricing->lane ? ledger_count(pricing, pto_plan_lane_count(pricing->plan)) : 0;
+    size_t ledgers =
+        pricing->clocks.lane ? ledger_count(&pricing->actors, pto_plan_lane_count(pricing->asked.plan)) : 0;
     for (size_t i = 0; i < ledgers; i++)
-        pto_ledger_fini(&pricing->lane[i]);
-    pto_raises_fini(pricing);
-    for (int64_t gpu = 0; pricing->engine && gpu < pricing->gpu_count; gpu++)
-        pto_copies_fini(&pricing->engine[gpu]);
-    for (size_t i = 0; i < sizeof pricing->terms / sizeof *pricing->terms; i++)
-        pto_ledger_fini(&pricing->terms[i]);
-    free(pricing->actor);
-    free(pricing->takes_part);
-    free(pricing->walked);
-    free(pricing->like);
+        pto_ledger_fini(&pricing->clocks.lane[i]);
+    pto_raises_fini(&pricing->flags);
+    for (int64_t gpu = 0; pricing->shared.engine && gpu < pricing->actors.gpu_count; gpu++)
+        pto_copies_fini(&pricing->shared.engine[gpu]);
+    for (size_t i = 0; i < sizeof pricing->clocks.terms / sizeof *pricing->clocks.terms; i++)
+        pto_ledger_fini(&pricing->clocks.terms[i]);
+    free(pricing->actors.actor);
+    free(pricing->actors.takes_part);
+    free(pricing->actors.walked);
+    free(pricing->actors.like);
     pto_class_release(pricing);
-    free(pricing->order);
-    free(pricing->lane);
-    free(pricing->askers);
-    pto_lanes_release(pricing);
-    free(pricing->behind);
-    free(pricing->engine);
-    free(pricing->outflow);
-    free(pricing->occupied_s);
-    pto_links_release(pricing);
+    free(pricing->clocks.order);
+    free(pricing->clocks.lane);
+    free(pricing->lanes.askers);
+    pto_lanes_release(&pricing->lanes);
+    free(pricing->clocks.behind);
+    free(pricing->shared.engine);
+    free(pricing->shared.outflow);
+    free(pricing->outcome.occupied_s);
+    pto_links_release(&pricing->shared);
 }
 
 /* --- the price ---------------------------------------------------------------------------------------- */
 
 /* A tape keeps the end of each actor, as another one may be the slowest with other parameters. */
 static pto_status_t record_end(const pto_pricing_t *pricing) {
-    size_t count = (size_t)pricing->walked_count;
+    size_t count = (size_t)pricing->actors.walked_count;
     pto_time_t *end = malloc(count * sizeof *end);
     if (!end)
-        return pto_error_set(pricing->err, PTO_ERR_MEMORY, "out of memory while pricing");
+        return pto_error_set(pricing->asked.err, PTO_ERR_MEMORY, "out of memory while pricing");
     for (size_t i = 0; i < count; i++)
-        end[i] = pricing->ledger[pricing->walked[i]].time;
+        end[i] = pricing->clocks.ledger[pricing->actors.walked[i]].time;
     pto_tape_result(pto_tape_largest(end, count));
     free(end);
     return PTO_OK;
@@ -106,18 +111,19 @@ static pto_status_t record_end(const pto_pricing_t *pricing) {
 
 static pto_status_t report_slowest(const pto_pricing_t *pricing, pto_price_t *price,
                                    pto_explanation_t *explanation) {
-    const pto_ledger_t *slowest = pricing->ledger;
-    for (int64_t i = 1; i < pricing->walked_count; i++)
-        if (pricing->ledger[pricing->walked[i]].time.s > slowest->time.s)
-            slowest = &pricing->ledger[pricing->walked[i]];
+    const pto_ledger_t *slowest = pricing->clocks.ledger;
+    for (int64_t i = 1; i < pricing->actors.walked_count; i++)
+        if (pricing->clocks.ledger[pricing->actors.walked[i]].time.s > slowest->time.s)
+            slowest = &pricing->clocks.ledger[pricing->actors.walked[i]];
     pto_status_t status = pto_tape_recording ? record_end(pricing) : PTO_OK;
     if (status != PTO_OK)
         return status;
-    if (pricing->tables && !pricing->exceeded)
-        pto_tables_note_latest(pricing->tables, pricing->actor[slowest - pricing->ledger].place.node);
+    if (pricing->asked.tables && !pricing->outcome.exceeded)
+        pto_tables_note_latest(pricing->asked.tables,
+                               pricing->actors.actor[slowest - pricing->clocks.ledger].place.node);
     if (explanation)
-        pto_occupied_report(pricing, slowest->time.s, explanation);
-    return pto_ledger_report(slowest, pricing->machine, price, explanation, pricing->err);
+        pto_occupied_report(&pricing->actors, &pricing->outcome, slowest->time.s, explanation);
+    return pto_ledger_report(slowest, pricing->asked.machine, price, explanation, pricing->asked.err);
 }
 
 /* A tape that records has seen one more plan. */
@@ -129,43 +135,43 @@ static pto_status_t give_up(pto_pricing_t *pricing, pto_price_t *price) {
 }
 
 static pto_status_t price_plan(pto_pricing_t *pricing, pto_price_t *price, pto_explanation_t *explanation) {
-    const pto_plan_t *plan = pricing->plan;
-    pto_links_t links = pto_links_of(pricing->machine, &plan->request.layout);
-    pto_status_t status = pto_links_check(&links, pricing->err);
+    const pto_plan_t *plan = pricing->asked.plan;
+    pto_links_t links = pto_links_of(pricing->asked.machine, &plan->request.layout);
+    pto_status_t status = pto_links_check(&links, pricing->asked.err);
     if (status == PTO_OK)
-        status = pto_runs_check(plan, pricing->machine, pricing->err);
+        status = pto_runs_check(plan, pricing->asked.machine, pricing->asked.err);
     if (status != PTO_OK)
         return status;
-    pricing->out_of_memory = !pto_actors_find(pricing) || !allocate(pricing);
-    if (!pricing->out_of_memory)
+    pricing->clocks.out_of_memory = !pto_actors_find(&pricing->asked, &pricing->actors) || !allocate(pricing);
+    if (!pricing->clocks.out_of_memory)
         status = pto_price_nodes(pricing, 0, pto_plan_node_count(plan), 0);
-    if (pricing->out_of_memory)
-        status = pto_error_set(pricing->err, PTO_ERR_MEMORY, "out of memory while pricing");
+    if (pricing->clocks.out_of_memory)
+        status = pto_error_set(pricing->asked.err, PTO_ERR_MEMORY, "out of memory while pricing");
     if (status == PTO_OK)
         status = report_slowest(pricing, price, explanation);
-    if (pricing->exceeded)
+    if (pricing->outcome.exceeded)
         return give_up(pricing, price);
     if (status == PTO_OK)
-        price->extrapolated = pricing->extrapolated;
+        price->extrapolated = pricing->outcome.extrapolated;
     if (status == PTO_OK && explanation)
-        pto_price_widen(&plan->request, pricing->machine, price);
+        pto_price_widen(&plan->request, pricing->asked.machine, price);
     release(pricing);
     return status;
 }
 
-static pto_status_t price_as(pto_actors_t kind, const pto_plan_t *plan, const pto_machine_t *machine,
+static pto_status_t price_as(pto_actor_kind_t kind, const pto_plan_t *plan, const pto_machine_t *machine,
                              pto_price_cache_t *cache, double most_s, pto_price_t *price,
                              pto_explanation_t *explanation, pto_error_t *err) {
     pto_price_cache_t own = {0};
-    pto_pricing_t pricing = {.plan = plan,
-                             .machine = machine,
-                             .kind = kind,
-                             .lines = pto_runs_by_lines(plan, machine),
-                             .explain = explanation != NULL,
-                             .cache = cache ? cache : &own,
-                             .most_s = most_s,
-                             .library_end = -1,
-                             .err = err};
+    pto_pricing_t pricing = {.asked = {.plan = plan,
+                                       .machine = machine,
+                                       .lines = pto_runs_by_lines(plan, machine),
+                                       .most_s = most_s,
+                                       .cache = cache ? cache : &own,
+                                       .err = err},
+                             .actors = {.plan = plan, .kind = kind},
+                             .clocks.explain = explanation != NULL,
+                             .at.library_end = -1};
     pto_status_t status = price_plan(&pricing, price, explanation);
     pto_price_cache_fini(&own);
     return status;
@@ -173,7 +179,7 @@ static pto_status_t price_as(pto_actors_t kind, const pto_plan_t *plan, const pt
 
 /* What a plan's actors have to be on a machine. `sized`: whether the plan has passed pto_price_check_size. */
 static pto_status_t find_kind(const pto_plan_t *plan, const pto_machine_t *machine, bool sized,
-                              pto_actors_t *kind, pto_error_t *err) {
+                              pto_actor_kind_t *kind, pto_error_t *err) {
     *kind = pto_actors_of(plan);
     if (machine->fabric.levels > 0) {
         *kind = PTO_ACTORS_RANKS;
@@ -199,7 +205,7 @@ pto_status_t pto_price_bounded(const pto_plan_t *plan, const pto_machine_t *mach
                                double most_s, pto_price_t *price, pto_explanation_t *explanation,
                                pto_error_t *err) {
     const pto_plan_t *fixed = pto_plan_fixed(plan);
-    pto_actors_t kind;
+    pto_actor_kind_t kind;
     pto_status_t status = find_kind(fixed, machine, fixed == plan, &kind, err);
     return status == PTO_OK ? price_as(kind, fixed, machine, cache, most_s, price, explanation, err) : status;
 }
@@ -207,7 +213,7 @@ pto_status_t pto_price_bounded(const pto_plan_t *plan, const pto_machine_t *mach
 pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                        pto_explanation_t *explanation, pto_error_t *err) {
     const pto_plan_t *fixed = pto_plan_fixed(plan);
-    pto_actors_t kind;
+    pto_actor_kind_t kind;
     pto_status_t status = find_kind(fixed, machine, false, &kind, err);
     return status == PTO_OK ? price_as(kind, fixed, machine, NULL, INFINITY, price, explanation, err)
                             : status;
