@@ -37,17 +37,23 @@ static int64_t copy_bytes(const pto_plan_t *plan, const pto_machine_t *machine, 
     return pto_tables_slice_bytes(tables, plan, machine, &action->step->source, action);
 }
 
-static copy_t copy_of(const pto_plan_t *plan, const pto_machine_t *machine, pto_tables_t *tables,
-                      const pto_action_t *action) {
+/* A copy but for its bytes. */
+static copy_t ends_of(const pto_plan_t *plan, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     int64_t cores = plan->request.layout.procs_per_gpu;
     copy_t copy = {.kind = pto_step_copy_kind(plan, step),
                    .reach = pto_copy_reach(plan, action),
-                   .bytes = copy_bytes(plan, machine, tables, action),
                    .gpu = action->rank / cores,
                    .source_gpu = pto_slice_holder(plan, &step->source, action) / cores,
                    .target_gpu = pto_slice_holder(plan, &step->target, action) / cores};
     copy.between_gpus = copy.kind == PTO_COPY_D2D && copy.source_gpu != copy.target_gpu;
+    return copy;
+}
+
+static copy_t copy_of(const pto_plan_t *plan, const pto_machine_t *machine, pto_tables_t *tables,
+                      const pto_action_t *action) {
+    copy_t copy = ends_of(plan, action);
+    copy.bytes = copy_bytes(plan, machine, tables, action);
     return copy;
 }
 
@@ -182,17 +188,14 @@ static pto_status_t charge_one(pto_copying_t *to, const pto_action_t *action, be
     return status == PTO_OK ? pto_copy_charge(to, action, copy.reach, copy.gpu, copy.bytes) : status;
 }
 
-pto_status_t pto_copies_check(const pto_plan_t *plan, const pto_machine_t *machine, pto_action_t *action,
-                              pto_error_t *err) {
+bool pto_copies_have_costs(const pto_plan_t *plan, const pto_machine_t *machine, pto_action_t *action) {
     pto_status_t status = PTO_OK;
     for (int64_t next = 0; status == PTO_OK && pto_step_next(plan, &next, action);) {
-        copy_t copy = copy_of(plan, machine, NULL, action);
-        if (!copy.between_gpus)
-            status = check_shared(machine, action->step, copy.kind, err);
-        else if (copy.bytes > 0)
-            status = pto_find_peer_copy(machine, &copy.reach, err);
+        copy_t copy = ends_of(plan, action);
+        status = copy.between_gpus ? pto_find_peer_copy(machine, &copy.reach, NULL)
+                                   : check_shared(machine, action->step, copy.kind, NULL);
     }
-    return status;
+    return status == PTO_OK;
 }
 
 pto_status_t pto_copies_charge(pto_copying_t *to, pto_action_t *action) {

@@ -118,7 +118,7 @@ static bool lacks_copies(const pto_plan_t *plan, const pto_machine_t *machine, c
     for (int64_t rank = 0; rank < layout->gpus_per_node * layout->procs_per_gpu; rank++) {
         pto_action_t action;
         if (pto_step_acts(plan, step, rank, k, &action))
-            return pto_copies_check(plan, machine, &action, NULL) != PTO_OK;
+            return !pto_copies_have_costs(plan, machine, &action);
     }
     return false;
 }
