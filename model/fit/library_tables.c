@@ -6,25 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/text_file.h"
 #include "library_tables.h"
 #include "machine/library_rules.h"
 
-enum { VARIANTS_MAX = 24, SIZES_MAX = 64, ROWS_MAX = 4 };
+enum { SIZES_MAX = 64, ROWS_MAX = 4 };
 
 /* Segments of a pipelined algorithm that are tried; 0: the whole vector. */
 static const int64_t segments[] = {0, 32768, 131072};
-
-typedef struct {
-    const pto_algorithm_t *algorithm;
-    int64_t segment_bytes;
-} variant_t;
 
 /* The misses of every timing of one collective for each algorithm at every size. For GPU buffers: as if the
  * library staged them, or as if not. */
 typedef struct {
     int variant_count;
-    variant_t variant[VARIANTS_MAX];
+    library_variant_t variant[LIBRARY_VARIANTS_MAX];
     int64_t cell_count;
     const pto_score_cell_t **cell;
     int64_t *bytes; /* size that the library's call sees, for each candidate of each cell */
@@ -87,24 +83,28 @@ static int64_t most_procs(const collective_fit_t *fit, pto_collective_t collecti
     return most;
 }
 
-static void add_variants(trials_t *trials, const pto_algorithm_t *algorithm) {
-    size_t count = algorithm->segmented ? sizeof segments / sizeof *segments : 1;
-    for (size_t i = 0; i < count && trials->variant_count < VARIANTS_MAX; i++)
-        trials->variant[trials->variant_count++] = (variant_t){algorithm, segments[i]};
+int library_variants(pto_collective_t collective, int64_t procs,
+                     library_variant_t variant[LIBRARY_VARIANTS_MAX]) {
+    int count = 0;
+    for (int a = 0; a < pto_algorithm_count(); a++) {
+        const pto_algorithm_t *algorithm = pto_algorithm_at(a);
+        bool tried = !algorithm->direct && !algorithm->nccl && !algorithm->only_named &&
+                     algorithm->collectives & 1u << collective && procs >= least_procs(algorithm);
+        size_t forms = !tried ? 0 : algorithm->segmented ? sizeof segments / sizeof *segments : 1;
+        for (size_t i = 0; i < forms && count < LIBRARY_VARIANTS_MAX; i++)
+            variant[count++] = (library_variant_t){algorithm, segments[i]};
+    }
+    return count;
 }
 
 static pto_status_t allocate_trials(const collective_fit_t *fit, pto_collective_t collective,
                                     trials_t *trials) {
     size_t cells = (size_t)fit->score.cell_count + 1;
     *trials = (trials_t){0};
-    for (int a = 0; a < pto_algorithm_count(); a++)
-        if (!pto_algorithm_at(a)->direct && !pto_algorithm_at(a)->nccl && !pto_algorithm_at(a)->only_named &&
-            pto_algorithm_at(a)->collectives & 1u << collective &&
-            most_procs(fit, collective) >= least_procs(pto_algorithm_at(a)))
-            add_variants(trials, pto_algorithm_at(a));
+    trials->variant_count = library_variants(collective, most_procs(fit, collective), trials->variant);
     trials->cell = calloc(cells, sizeof *trials->cell);
     trials->bytes = calloc(cells * COLLECTIVE_CANDIDATES_MAX, sizeof *trials->bytes);
-    trials->miss = calloc(cells * COLLECTIVE_CANDIDATES_MAX * VARIANTS_MAX, sizeof *trials->miss);
+    trials->miss = calloc(cells * COLLECTIVE_CANDIDATES_MAX * LIBRARY_VARIANTS_MAX, sizeof *trials->miss);
     if (!trials->cell || !trials->bytes || !trials->miss)
         return pto_error_set(fit->err, PTO_ERR_MEMORY, "out of memory for a library's tables");
     for (int64_t i = 0; i < fit->score.cell_count; i++)
@@ -300,33 +300,48 @@ static double gpu_miss(const trials_t *trials, const choice_t *choice, int64_t *
 
 /* --- into the machine ---------------------------------------------------------------------------------- */
 
-static pto_status_t add_table(pto_machine_t *machine, pto_collective_t collective, pto_space_t space,
-                              bool staged, const trials_t *trials, const choice_t *choice, pto_error_t *err) {
-    pto_library_table_t *tables =
-        realloc(machine->library, ((size_t)machine->library_count + 1) * sizeof *tables);
-    if (tables)
-        machine->library = tables;
-    char *name = pto_text_copy(pto_collective_name(collective));
-    pto_library_rule_t *rules = calloc(ROWS_MAX, sizeof *rules);
-    bool made = tables && name && rules;
-    int count = 0;
-    for (; made && count < choice->count; count++) {
-        const variant_t *variant = &trials->variant[choice->variant[count]];
-        rules[count] = (pto_library_rule_t){.below_bytes = choice->below_bytes[count],
-                                            .algorithm = pto_text_copy(variant->algorithm->name),
-                                            .staged = staged,
-                                            .segment_bytes = variant->segment_bytes,
-                                            .line = 1};
-        made = rules[count].algorithm;
+pto_status_t library_add_row(pto_machine_t *machine, pto_collective_t collective, pto_space_t space,
+                             const pto_library_rule_t *rule, pto_error_t *err) {
+    const char *name = pto_collective_name(collective);
+    int at = 0;
+    while (at < machine->library_count &&
+           (machine->library[at].space != space || strcmp(machine->library[at].collective, name) != 0))
+        at++;
+    if (at == machine->library_count) {
+        char *copy = PTO_EXTEND(machine->library, at) ? pto_text_copy(name) : NULL;
+        if (!copy)
+            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a library's tables");
+        machine->library[machine->library_count++] =
+            (pto_library_table_t){.collective = copy, .space = space};
     }
-    if (!made) {
-        free(name);
-        pto_library_rules_free(rules, count);
+    pto_library_table_t *table = &machine->library[at];
+    pto_library_rule_t made = *rule;
+    bool copied = pto_text_copy_any(rule->algorithm, &made.algorithm);
+    copied = pto_text_copy_any(rule->flagged, &made.flagged) && copied;
+    if (!copied || !PTO_EXTEND(table->rule, table->rule_count)) {
+        free(made.algorithm);
+        free(made.flagged);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a library's tables");
     }
-    tables[machine->library_count++] =
-        (pto_library_table_t){.collective = name, .space = space, .rule = rules, .rule_count = count};
+    made.line = 1;
+    table->rule[table->rule_count++] = made;
     return PTO_OK;
+}
+
+static pto_status_t add_table(pto_machine_t *machine, pto_collective_t collective, pto_space_t space,
+                              bool staged, const trials_t *trials, const choice_t *choice, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    for (int row = 0; row < choice->count && status == PTO_OK; row++) {
+        const library_variant_t *variant = &trials->variant[choice->variant[row]];
+        char name[PTO_FIT_NAME_MAX];
+        snprintf(name, sizeof name, "%s", variant->algorithm->name);
+        const pto_library_rule_t rule = {.below_bytes = choice->below_bytes[row],
+                                         .algorithm = name,
+                                         .staged = staged,
+                                         .segment_bytes = variant->segment_bytes};
+        status = library_add_row(machine, collective, space, &rule, err);
+    }
+    return status;
 }
 
 static void drop_tables(pto_machine_t *machine) {

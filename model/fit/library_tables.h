@@ -4,6 +4,22 @@
 
 #include "collective_cells.h"
 
+/* An algorithm that a library may use, in segments of a size if it has them; 0: the whole vector. */
+typedef struct {
+    const pto_algorithm_t *algorithm;
+    int64_t segment_bytes;
+} library_variant_t;
+
+enum { LIBRARY_VARIANTS_MAX = 24 };
+
+/* Those that are tried for a collective among `procs` processes; returns how many. */
+int library_variants(pto_collective_t collective, int64_t procs,
+                     library_variant_t variant[LIBRARY_VARIANTS_MAX]);
+
+/* Append a copy of the row to the machine's table, which is made if there is none. Errors: PTO_ERR_MEMORY. */
+pto_status_t library_add_row(pto_machine_t *machine, pto_collective_t collective, pto_space_t space,
+                             const pto_library_rule_t *rule, pto_error_t *err);
+
 /* A size from which a library uses another algorithm. */
 typedef struct {
     pto_collective_t collective;

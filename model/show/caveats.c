@@ -58,14 +58,23 @@ void pto_caveats_add_all(pto_caveats_t *caveats, const pto_predictions_t *predic
 
 bool pto_is_library_key(const char *key) { return pto_text_begins(key, "library."); }
 
+/* An algorithm of the library that the machine file has, but doubts. */
+static bool is_flagged(const char *key) {
+    const size_t length = strlen(key), end = strlen(".algorithm");
+    return pto_is_library_key(key) && length > end && strcmp(key + length - end, ".algorithm") == 0;
+}
+
 void pto_print_unpriced(FILE *stream, const pto_caveats_t *caveats) {
-    const char *key[PTO_UNPRICED_MAX];
-    int count = 0;
+    const char *key[PTO_UNPRICED_MAX], *flagged[PTO_UNPRICED_MAX];
+    int count = 0, flagged_count = 0;
     for (int i = 0; i < caveats->count; i++)
-        if (!pto_is_library_key(caveats->key[i]))
+        if (is_flagged(caveats->key[i]))
+            flagged[flagged_count++] = caveats->key[i];
+        else if (!pto_is_library_key(caveats->key[i]))
             key[count++] = caveats->key[i];
     pto_print_list(stream, "not in the machine file, so not priced: ", key, count, "");
-    if (count < caveats->count)
+    pto_print_list(stream, "flagged in the machine file, so not certain: ", flagged, flagged_count, "");
+    if (count + flagged_count < caveats->count)
         pto_print_note(stream, PTO_LIBRARY_UNKNOWN);
 }
 

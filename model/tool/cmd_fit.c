@@ -441,6 +441,8 @@ static pto_status_t fit_and_write(const pto_samples_t *samples, arguments_t *arg
     status = add_collectives(arguments, &fit, &collectives, err);
     if (status == PTO_OK) /* what was found by collectives comes before the library's tables */
         status = use_library(samples, arguments, fit.machine, err);
+    if (status == PTO_OK && !arguments->fit.inherits) /* the file alone has no prices */
+        status = pto_fit_library(samples, &arguments->fit, &fit, err);
     if (status == PTO_OK)
         status = borrow(arguments, fit.machine, err);
     if (status == PTO_OK && arguments->out != NULL)

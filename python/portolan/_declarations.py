@@ -134,7 +134,7 @@ class pto_staged_t(Structure):
 
 class pto_library_rule_t(Structure):
     _fields_ = [("below_bytes", c_int64), ("procs", c_int64), ("algorithm", c_char_p), ("staged", c_bool),
-                ("segment_bytes", c_int64), ("staged_members", pto_staged_t), ("line", c_int)]
+                ("segment_bytes", c_int64), ("flagged", c_char_p), ("staged_members", pto_staged_t), ("line", c_int)]
 
 
 class pto_library_choice_t(Structure):

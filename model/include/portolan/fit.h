@@ -78,6 +78,13 @@ pto_status_t pto_fit_samples(const pto_samples_t *samples, const char *name, con
                              const pto_fit_options_t *options, pto_fit_t *fit, pto_error_t *err);
 void pto_fit_fini(pto_fit_t *fit);
 
+/* Infer the tables of the MPI library that the fitted machine lacks from the samples of the library's own
+ * collectives: its algorithms, and whether it stages GPU buffers. A row whose algorithm the times do not tell
+ * is flagged. Where the machine has a table, it stays, and an entry tells where the times contradict it.
+ * Errors: PTO_ERR_MEMORY and those of pto_score_price. */
+pto_status_t pto_fit_library(const pto_samples_t *samples, const pto_fit_options_t *options, pto_fit_t *fit,
+                             pto_error_t *err);
+
 /* Parse `cpu.off_node=256,16384`, `gpu=none` or `4096` (every space and level) into `options`.
  * Errors: PTO_ERR_SYNTAX, _NOT_FOUND (no such space or level), _RANGE (not increasing, or too many). */
 pto_status_t pto_fit_breaks_parse(const char *text, pto_fit_options_t *options, pto_error_t *err);

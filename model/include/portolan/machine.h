@@ -106,6 +106,7 @@ typedef struct {
     char *algorithm;             /* `library` only */
     bool staged;                 /* `library` only: the library stages device buffers through the host */
     int64_t segment_bytes;       /* `library` only: of an algorithm that works in segments; 0: does not */
+    char *flagged;               /* `library` only: why to doubt the algorithm; NULL: no reason */
     pto_staged_t staged_members; /* `tuning` only */
     int line;
 } pto_library_rule_t;

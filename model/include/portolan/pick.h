@@ -17,7 +17,8 @@ typedef struct {
     const pto_algorithm_t *algorithm;
     int64_t chunks;              /* of a chunked strategy; else 0 */
     pto_staged_t staged_members; /* of a strategy that stages; else 0 */
-    bool library_unknown;        /* the price takes an MPI library for perfect that nothing describes */
+    bool library_unknown; /* nothing describes the MPI library, which the price takes for perfect, or what
+                             does is flagged */
     pto_price_t price;
     pto_explanation_t explanation; /* only if pto_predict was asked to explain */
     bool has_energy; /* only with an explanation and a machine that has the powers; else `reason` says why */

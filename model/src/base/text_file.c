@@ -114,3 +114,8 @@ char *pto_path_beside(const char *file, const char *name) {
 }
 
 char *pto_text_copy(const char *text) { return pto_path_beside(NULL, text); }
+
+bool pto_text_copy_any(const char *text, char **copy) {
+    *copy = text ? pto_text_copy(text) : NULL;
+    return !text || *copy;
+}

@@ -29,4 +29,7 @@ char *pto_path_beside(const char *file, const char *name);
 /* A copy that the caller frees; NULL when out of memory. */
 char *pto_text_copy(const char *text);
 
+/* The same, of NULL NULL. False when out of memory. */
+bool pto_text_copy_any(const char *text, char **copy);
+
 #endif

@@ -63,8 +63,10 @@ pto_status_t pto_choose_cheapest(const pto_scenario_t *scenario, const pto_machi
 bool pto_library_is_unknown(const pto_scenario_t *scenario, const pto_machine_t *machine,
                             const pto_request_t *request);
 
-/* Add a term without a price, library.COLLECTIVE.SPACE. Errors: PTO_ERR_MEMORY. */
-pto_status_t pto_library_explain_unknown(const pto_request_t *request, pto_explanation_t *explanation,
+/* Add a term without a price: library.COLLECTIVE.SPACE, or its .algorithm where a row is flagged. Errors:
+ * PTO_ERR_MEMORY. */
+pto_status_t pto_library_explain_unknown(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                                         const pto_request_t *request, pto_explanation_t *explanation,
                                          pto_error_t *err);
 
 /* Count the work of all cells, in the order of predictions. Returns their sum, or INT64_MAX. */

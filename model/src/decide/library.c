@@ -57,6 +57,12 @@ const pto_library_rule_t *pto_library_rule(const pto_scenario_t *scenario, const
                                      request->strategy->collective_space, call.procs, call.bytes);
 }
 
+static bool is_flagged(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                       const pto_request_t *request) {
+    const pto_library_rule_t *rule = pto_library_rule(scenario, machine, request);
+    return rule && rule->flagged;
+}
+
 /* Routes through buffers of ours in host memory are left out: libraries differ most in what they do with GPU
  * buffers, and from our own algorithms. The published model takes the cheapest algorithm, by design. */
 bool pto_library_is_unknown(const pto_scenario_t *scenario, const pto_machine_t *machine,
@@ -65,13 +71,16 @@ bool pto_library_is_unknown(const pto_scenario_t *scenario, const pto_machine_t 
     const bool given = library->name || library->best || library->rule_count > 0;
     const bool by_library =
         request->strategy->collective_space == PTO_SPACE_GPU || request->strategy->in_host;
-    return by_library && pto_library_has_rules(request) && !given && !machine->model &&
-           !machine->mpi_library && request->collective != PTO_COLLECTIVE_HALO &&
-           !pto_machine_has_library(machine, pto_collective_name(request->collective),
-                                    request->strategy->collective_space);
+    if (!by_library || !pto_library_has_rules(request) || machine->model)
+        return false;
+    return is_flagged(scenario, machine, request) ||
+           (!given && !machine->mpi_library && request->collective != PTO_COLLECTIVE_HALO &&
+            !pto_machine_has_library(machine, pto_collective_name(request->collective),
+                                     request->strategy->collective_space));
 }
 
-pto_status_t pto_library_explain_unknown(const pto_request_t *request, pto_explanation_t *explanation,
+pto_status_t pto_library_explain_unknown(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                                         const pto_request_t *request, pto_explanation_t *explanation,
                                          pto_error_t *err) {
     if (explanation->count == explanation->capacity) {
         const int room = explanation->capacity + 1;
@@ -83,8 +92,9 @@ pto_status_t pto_library_explain_unknown(const pto_request_t *request, pto_expla
     }
     pto_term_t *term = &explanation->term[explanation->count++];
     *term = (pto_term_t){.stage = "MPI library", .count = 1};
-    snprintf(term->key, sizeof term->key, "library.%s.%s", pto_collective_name(request->collective),
-             pto_space_name(request->strategy->collective_space));
+    snprintf(term->key, sizeof term->key, "library.%s.%s%s", pto_collective_name(request->collective),
+             pto_space_name(request->strategy->collective_space),
+             is_flagged(scenario, machine, request) ? ".algorithm" : "");
     return PTO_OK;
 }
 

@@ -33,7 +33,8 @@ static pto_status_t predict_one(const pto_scenario_cell_t *cell, const pto_algor
     prediction->library_unknown = prediction->price.seconds > 0 &&
                                   pto_library_is_unknown(cell->scenario, cell->machine, &plan->request);
     if (explain && prediction->library_unknown)
-        status = pto_library_explain_unknown(&plan->request, &prediction->explanation, err);
+        status = pto_library_explain_unknown(cell->scenario, cell->machine, &plan->request,
+                                             &prediction->explanation, err);
     if (explain) {
         prediction->has_energy = pto_energy(plan, cell->machine, &prediction->price, &prediction->explanation,
                                             &prediction->energy, &reason) == PTO_OK;

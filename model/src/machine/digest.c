@@ -68,6 +68,8 @@ static void add_tables(uint64_t *hash, const pto_library_table_t *table, int cou
                                       rule->staged_members.out};
             add_text(hash, rule->algorithm);
             add(hash, number, sizeof number);
+            if (rule->flagged)
+                add_text(hash, rule->flagged);
         }
     }
 }

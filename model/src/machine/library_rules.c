@@ -25,6 +25,7 @@ static const pto_yaml_field_t library_fields[] = {
      .read = pto_read_bytes,
      .offset = offsetof(pto_library_rule_t, segment_bytes),
      .argument = 1},
+    {.key = "flagged", .read = pto_read_text, .offset = offsetof(pto_library_rule_t, flagged)},
 };
 
 const pto_yaml_table_t pto_library_row = {
@@ -130,8 +131,10 @@ pto_status_t pto_read_rules(const pto_reader_t *reader, const pto_yaml_node_t *n
 }
 
 void pto_library_rules_free(pto_library_rule_t *rule, int rule_count) {
-    for (int i = 0; i < rule_count; i++)
+    for (int i = 0; i < rule_count; i++) {
         free(rule[i].algorithm);
+        free(rule[i].flagged);
+    }
     free(rule);
 }
 
@@ -151,10 +154,9 @@ static bool copy_table(const pto_library_table_t *from, pto_library_table_t *to)
     bool copied = to->collective && to->rule;
     for (int i = 0; i < from->rule_count && copied; i++) {
         to->rule[i] = from->rule[i];
-        if (from->rule[i].algorithm)
-            to->rule[i].algorithm = pto_text_copy(from->rule[i].algorithm);
         to->rule_count++;
-        copied = to->rule[i].algorithm || !from->rule[i].algorithm;
+        copied = pto_text_copy_any(from->rule[i].algorithm, &to->rule[i].algorithm);
+        copied = pto_text_copy_any(from->rule[i].flagged, &to->rule[i].flagged) && copied;
     }
     return copied;
 }

@@ -203,15 +203,10 @@ pto_basis_t pto_machine_basis(const pto_machine_t *machine) { return machine->ba
 pto_mps_t pto_machine_mps(const pto_machine_t *machine) { return machine->mps; }
 pto_runs_t pto_machine_runs(const pto_machine_t *machine) { return machine->runs; }
 
-static bool copy_text(const char *from, char **to) {
-    *to = from ? pto_text_copy(from) : NULL;
-    return !from || *to;
-}
-
 static bool copy_files(const pto_machine_files_t *from, pto_machine_files_t *to) {
     bool complete = true;
     for (int i = 0; i < from->count && complete; i++) {
-        complete = copy_text(from->path[i], &to->path[i]);
+        complete = pto_text_copy_any(from->path[i], &to->path[i]);
         to->count += complete;
     }
     return complete;
@@ -234,10 +229,10 @@ pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clon
     pto_machine_t made = {
         .basis = machine->basis, .mps = machine->mps, .runs = machine->runs, .fabric = machine->fabric};
     bool complete =
-        copy_text(machine->name, &made.name) && copy_text(machine->source, &made.source) &&
-        copy_text(machine->gpu, &made.gpu) && copy_text(machine->mpi_library, &made.mpi_library) &&
-        copy_text(machine->inherits, &made.inherits) && copy_files(&machine->files, &made.files) &&
-        copy_text(machine->model, &made.model) && copy_text(machine->what_if, &made.what_if) &&
+        pto_text_copy_any(machine->name, &made.name) && pto_text_copy_any(machine->source, &made.source) &&
+        pto_text_copy_any(machine->gpu, &made.gpu) && pto_text_copy_any(machine->mpi_library, &made.mpi_library) &&
+        pto_text_copy_any(machine->inherits, &made.inherits) && copy_files(&machine->files, &made.files) &&
+        pto_text_copy_any(machine->model, &made.model) && pto_text_copy_any(machine->what_if, &made.what_if) &&
         copy_cells(machine, &made) && copy_topology(machine->topology, &made.topology) &&
         pto_library_tables_copy(machine->library, machine->library_count, &made.library) &&
         pto_library_tables_copy(machine->tuning, machine->tuning_count, &made.tuning) &&

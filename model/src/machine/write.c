@@ -242,6 +242,10 @@ static void put_rule(pto_text_t *writer, int indent, const pto_library_rule_t *r
         pto_text_add(writer, "algorithm: %s%s", rule->algorithm, rule->staged ? ", staged: true" : "");
     if (rule->segment_bytes > 0)
         pto_text_add(writer, ", segment_bytes: %" PRId64, rule->segment_bytes);
+    if (rule->flagged) {
+        put(writer, ", flagged: ");
+        put_quoted(writer, rule->flagged);
+    }
     if (rule->algorithm)
         put(writer, "}\n");
     else

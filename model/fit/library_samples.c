@@ -1,0 +1,466 @@
+/* What the times of an MPI library's own collectives tell of it: which algorithm it uses at each size, and
+ * whether it stages GPU buffers through the host. Every algorithm is priced with the machine as fitted. The
+ * one whose price is nearest is taken; where others are nearly as near, or none is near, the row is flagged,
+ * and picks that rest on it are unsure. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+
+#include "library_tables.h"
+#include "parts.h"
+#include "select.h"
+
+/* Prices miss collectives by this much in nine of ten cells (docs/validation.md): a price further off than
+ * `near_enough` is no evidence, and of two the nearer one is right where they are `apart`, in which errors
+ * that both have, such as those of messages, do not count. */
+static const double near_enough = 0.41 /* ln 1.5 */, apart = 0.22 /* ln 1.25 */;
+
+/* A call checks its arguments and chooses its algorithm, which no price has: times are known to this. */
+static const double call_s = 5e-7;
+
+enum { SIZES_MAX = 16, LAYOUTS_MAX = 64, GUESSES_MAX = 2 * LIBRARY_VARIANTS_MAX, ROWS_MAX = 4 * SIZES_MAX };
+
+/* The samples of one size among the same members. */
+typedef struct {
+    int64_t bytes;
+    int32_t procs;
+    int32_t nodes;
+    double seconds;
+    double error; /* 95 percent, of the median's logarithm, and what no price has */
+    size_t sample_count;
+} timing_t;
+
+/* What the library may do. */
+typedef struct {
+    library_variant_t variant;
+    bool staged;
+    double total; /* of `miss` over all sizes, each at most 1 */
+    double miss[SIZES_MAX];
+} guess_t;
+
+/* What its times tell of one size. */
+typedef struct {
+    int64_t bytes;      /* of the samples */
+    int64_t call_bytes; /* by which the library picks */
+    double error;
+    int guess;               /* -1: none has a price */
+    bool rival[GUESSES_MAX]; /* those that cannot be told from the nearest, itself among them */
+    char flagged[PTO_FIT_NOTE_MAX];
+} verdict_t;
+
+/* A collective in one space. */
+typedef struct {
+    fit_work_t *work;
+    pto_collective_t collective;
+    pto_space_t space;
+    int timing_count;
+    timing_t timing[LAYOUTS_MAX];
+    size_t sample_count;
+    int32_t most_procs;
+    int guess_count;
+    guess_t guess[GUESSES_MAX];
+    int size_count;
+    verdict_t size[SIZES_MAX];
+} study_t;
+
+static const struct {
+    pto_benchmark_t benchmark;
+    pto_collective_t collective;
+} measured[] = {
+#define MEASURED(name, text) {PTO_BENCHMARK_MPI_##name, PTO_COLLECTIVE_##name},
+    PTO_MPI_TABLE(MEASURED)
+#undef MEASURED
+};
+
+/* --- the samples ---------------------------------------------------------------------------------------- */
+
+static timing_t timing_of(const fit_point_t *point, size_t count, double *scratch) {
+    for (size_t i = 0; i < count; i++)
+        scratch[i] = point[i].seconds;
+    gsl_sort(scratch, 1, count);
+    double low = gsl_stats_quantile_from_sorted_data(scratch, 1, count, 0.25);
+    double high = gsl_stats_quantile_from_sorted_data(scratch, 1, count, 0.75);
+    double seconds = gsl_stats_median_from_sorted_data(scratch, 1, count);
+    /* 1.96 standard errors of a median by the interquartile range, as in portolan-calibrate */
+    return (timing_t){.bytes = point->bytes,
+                      .procs = point->procs,
+                      .nodes = point->messages,
+                      .seconds = seconds,
+                      .error = 1.96 * 0.93 * log(high / low) / sqrt((double)count) + log1p(call_s / seconds),
+                      .sample_count = count};
+}
+
+static void note_size(study_t *study, const timing_t *timing) {
+    int at = 0;
+    while (at < study->size_count && study->size[at].bytes < timing->bytes)
+        at++;
+    bool is_new = at == study->size_count || study->size[at].bytes != timing->bytes;
+    if (is_new) {
+        memmove(&study->size[at + 1], &study->size[at],
+                (size_t)(study->size_count - at) * sizeof *study->size);
+        study->size[at] = (verdict_t){.bytes = timing->bytes, .guess = -1};
+        study->size_count++;
+    }
+    study->size[at].error = fmax(study->size[at].error, timing->error);
+}
+
+/* More sizes or members than there is room for are left out. */
+static pto_status_t read_timings(study_t *study, pto_benchmark_t benchmark) {
+    fit_points_t points;
+    pto_status_t status =
+        fit_select(study->work,
+                   &(fit_filter_t){benchmark, fit_where_of_space[study->space], PTO_AT_COUNT, 0, 0}, &points);
+    double *scratch = status == PTO_OK ? fit_room(points.count, sizeof *scratch) : NULL;
+    if (status == PTO_OK && !scratch)
+        status = pto_error_set(study->work->err, PTO_ERR_MEMORY, "out of memory for samples");
+    for (size_t first = 0, past; status == PTO_OK && first < points.count; first = past) {
+        const fit_point_t *point = &points.point[first];
+        for (past = first;
+             past < points.count && points.point[past].procs == point->procs &&
+             points.point[past].messages == point->messages && points.point[past].bytes == point->bytes;
+             past++)
+            ;
+        bool fits = point->procs > 1 && point->procs % point->messages == 0 && point->bytes > 0;
+        if (!fits || study->timing_count == LAYOUTS_MAX || study->size_count == SIZES_MAX)
+            continue;
+        timing_t *timing = &study->timing[study->timing_count++];
+        *timing = timing_of(point, past - first, scratch);
+        note_size(study, timing);
+        study->sample_count += timing->sample_count;
+        study->most_procs = point->procs > study->most_procs ? point->procs : study->most_procs;
+    }
+    free(scratch);
+    free(points.point);
+    return status;
+}
+
+/* --- prices --------------------------------------------------------------------------------------------- */
+
+/* What the call costs where the library follows the guess, or with NULL the machine's table; 0: no price. */
+static pto_status_t price_of(const study_t *study, pto_space_t space, const timing_t *timing,
+                             const guess_t *guess, int64_t *call_bytes, double *seconds) {
+    pto_score_candidate_t candidate = {.measured_s = timing->seconds,
+                                       .staged_members = {PTO_STAGED_TUNED, PTO_STAGED_TUNED}};
+    int32_t per_node = timing->procs / timing->nodes;
+    pto_score_cell_t cell = {.collective = study->collective,
+                             .implementation = PTO_IMPLEMENTATION_LIBRARY,
+                             .datatype = PTO_DATATYPE_FLOAT,
+                             .nodes = timing->nodes,
+                             .in_host = space == PTO_SPACE_CPU,
+                             .gpus_per_node = per_node,
+                             .owners_per_gpu = 1,
+                             .procs_per_gpu = 1,
+                             .bytes = timing->bytes,
+                             .candidate_count = 1,
+                             .candidate = &candidate};
+    char name[PTO_FIT_NAME_MAX] = "";
+    pto_library_rule_t rule = {.below_bytes = INT64_MAX, .algorithm = name};
+    if (guess) {
+        snprintf(name, sizeof name, "%s", guess->variant.algorithm->name);
+        rule.staged = guess->staged;
+        rule.segment_bytes = guess->variant.segment_bytes;
+    }
+    *seconds = 0;
+    pto_status_t status = pto_strategy_find(cell.in_host ? "mpi" : "cuda_aware", &candidate.strategy, NULL);
+    return status == PTO_OK ? pto_score_price(&cell, 0, study->work->fit->machine, guess ? &rule : NULL,
+                                              call_bytes, seconds, study->work->err)
+                            : status;
+}
+
+static const timing_t *same_call(const study_t *study, const timing_t *timing) {
+    for (int i = 0; i < study->timing_count; i++)
+        if (study->timing[i].procs == timing->procs && study->timing[i].nodes == timing->nodes &&
+            study->timing[i].bytes == timing->bytes)
+            return &study->timing[i];
+    return NULL;
+}
+
+/* A staged call takes the host's time and two copies: where the host's was measured, the error of its price
+ * does not matter. */
+static pto_status_t price_staged(const study_t *study, const study_t *host, const timing_t *timing,
+                                 const guess_t *guess, int64_t *call_bytes, double *seconds) {
+    const timing_t *beside = same_call(host, timing);
+    double host_s = 0;
+    pto_status_t status = price_of(study, PTO_SPACE_GPU, timing, guess, call_bytes, seconds);
+    if (status == PTO_OK && beside && *seconds > 0)
+        status = price_of(host, PTO_SPACE_CPU, timing, guess, NULL, &host_s);
+    if (host_s > 0)
+        *seconds = beside->seconds + fmax(*seconds - host_s, 0);
+    return status;
+}
+
+static int size_of(const study_t *study, const timing_t *timing) {
+    int at = 0;
+    while (study->size[at].bytes != timing->bytes)
+        at++;
+    return at;
+}
+
+/* Whether host buffers may take the guess's algorithm at this size. */
+static bool host_may(const study_t *host, int64_t bytes, const guess_t *guess) {
+    int s = 0;
+    while (s < host->size_count && host->size[s].bytes != bytes)
+        s++;
+    bool may = s == host->size_count || host->size[s].guess < 0;
+    for (int g = 0; g < host->guess_count && !may; g++)
+        may = host->size[s].rival[g] && host->guess[g].variant.algorithm == guess->variant.algorithm &&
+              host->guess[g].variant.segment_bytes == guess->variant.segment_bytes;
+    return may;
+}
+
+static pto_status_t price_guess(study_t *study, const study_t *host, guess_t *guess) {
+    int layouts[SIZES_MAX] = {0};
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < study->timing_count && status == PTO_OK; i++) {
+        const timing_t *timing = &study->timing[i];
+        verdict_t *size = &study->size[size_of(study, timing)];
+        double seconds;
+        status = guess->staged ? price_staged(study, host, timing, guess, &size->call_bytes, &seconds)
+                               : price_of(study, study->space, timing, guess, &size->call_bytes, &seconds);
+        guess->miss[size - study->size] += seconds > 0 ? fabs(log(seconds / timing->seconds)) : INFINITY;
+        layouts[size - study->size]++;
+    }
+    for (int s = 0; s < study->size_count; s++) {
+        guess->miss[s] /= layouts[s];
+        if (guess->staged && !host_may(host, study->size[s].bytes, guess))
+            guess->miss[s] = INFINITY;
+        guess->total += fmin(guess->miss[s], 1);
+    }
+    return status;
+}
+
+/* --- verdicts ------------------------------------------------------------------------------------------- */
+
+static bool is_same(const guess_t *a, const guess_t *b) {
+    return a->variant.algorithm == b->variant.algorithm && a->staged == b->staged;
+}
+
+/* "ring", "linear, pairwise or ring staged": each once, as many as there is room for. */
+static void name_guesses(const study_t *study, const bool *among, char *text, size_t text_size) {
+    int named[GUESSES_MAX], count = 0;
+    size_t length = 0;
+    for (int g = 0; g < study->guess_count; g++) {
+        bool is_new = among[g];
+        for (int i = 0; i < count; i++)
+            is_new = is_new && !is_same(&study->guess[named[i]], &study->guess[g]);
+        if (is_new)
+            named[count++] = g;
+    }
+    for (int i = 0; i < count && length < text_size; i++) {
+        const guess_t *guess = &study->guess[named[i]];
+        length += (size_t)snprintf(text + length, text_size - length, "%s%s%s",
+                                   i == 0          ? ""
+                                   : i + 1 < count ? ", "
+                                                   : " or ",
+                                   guess->variant.algorithm->name, guess->staged ? " staged" : "");
+    }
+}
+
+static void flag(verdict_t *verdict, const char *format, ...) PTO_PRINTF_LIKE(2, 3);
+
+static void flag(verdict_t *verdict, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(verdict->flagged, sizeof verdict->flagged, format, arguments);
+    va_end(arguments);
+}
+
+/* Of those that cannot be told from the nearest, the one that is nearest at all sizes together. */
+static void judge(study_t *study, int s) {
+    verdict_t *verdict = &study->size[s];
+    int nearest = -1, others = 0;
+    for (int g = 0; g < study->guess_count; g++)
+        if (isfinite(study->guess[g].miss[s]) &&
+            (nearest < 0 || study->guess[g].miss[s] < study->guess[nearest].miss[s]))
+            nearest = g;
+    if (nearest < 0)
+        return;
+    double least = study->guess[nearest].miss[s];
+    verdict->guess = nearest;
+    for (int g = 0; g < study->guess_count; g++) {
+        verdict->rival[g] = study->guess[g].miss[s] <= least + apart + verdict->error;
+        others += verdict->rival[g] && !is_same(&study->guess[g], &study->guess[nearest]);
+        if (verdict->rival[g] && study->guess[g].total < study->guess[verdict->guess].total)
+            verdict->guess = g;
+    }
+    char names[PTO_FIT_NOTE_MAX / 2];
+    name_guesses(study, verdict->rival, names, sizeof names);
+    if (least > near_enough)
+        flag(verdict, "its times of %lld bytes are a factor of %.2g from the nearest, %s",
+             (long long)verdict->bytes, exp(least), names);
+    else if (others > 0)
+        flag(verdict, "its times of %lld bytes do not tell which: %s", (long long)verdict->bytes, names);
+}
+
+static pto_status_t add_guess(study_t *study, const study_t *host, guess_t guess) {
+    study->guess[study->guess_count] = guess;
+    return price_guess(study, host, &study->guess[study->guess_count++]);
+}
+
+/* `host`: the same collective on host buffers, judged before; NULL: this is it. */
+static pto_status_t judge_all(study_t *study, const study_t *host) {
+    library_variant_t variant[LIBRARY_VARIANTS_MAX];
+    int count = library_variants(study->collective, study->most_procs, variant);
+    pto_status_t status = PTO_OK;
+    for (int v = 0; v < count && status == PTO_OK; v++) {
+        status = add_guess(study, host, (guess_t){.variant = variant[v]});
+        if (status == PTO_OK && host)
+            status = add_guess(study, host, (guess_t){.variant = variant[v], .staged = true});
+    }
+    for (int s = 0; s < study->size_count && status == PTO_OK; s++)
+        judge(study, s);
+    return status;
+}
+
+/* --- tables --------------------------------------------------------------------------------------------- */
+
+/* Rows of increasing size. */
+typedef struct {
+    int count;
+    int guess[ROWS_MAX];
+    int64_t below_bytes[ROWS_MAX];
+    char flagged[ROWS_MAX][PTO_FIT_NOTE_MAX];
+} rows_t;
+
+static void add_row(rows_t *rows, const verdict_t *verdict, int64_t below_bytes, const char *flagged) {
+    rows->guess[rows->count] = verdict->guess;
+    rows->below_bytes[rows->count] = below_bytes;
+    snprintf(rows->flagged[rows->count++], PTO_FIT_NOTE_MAX, "%s", flagged);
+}
+
+/* Between two sizes a doubt ends at their geometric mean. So does an algorithm, but as its limit is unknown,
+ * what is certain of it holds up to the size alone. */
+static void add_between(const study_t *study, const verdict_t *low, const verdict_t *high, rows_t *rows) {
+    const guess_t *below = &study->guess[low->guess], *above = &study->guess[high->guess];
+    int64_t middle = (int64_t)sqrt((double)low->call_bytes * (double)high->call_bytes);
+    char flagged[PTO_FIT_NOTE_MAX];
+    if (is_same(below, above) && below->variant.segment_bytes == above->variant.segment_bytes) {
+        if (strcmp(low->flagged, high->flagged) != 0)
+            add_row(rows, low, middle, low->flagged);
+        return;
+    }
+    snprintf(flagged, sizeof flagged, "%s up to a size from %lld to %lld bytes, then %s",
+             below->variant.algorithm->name, (long long)low->call_bytes, (long long)high->call_bytes,
+             above->variant.algorithm->name);
+    if (low->flagged[0] == '\0')
+        add_row(rows, low, low->call_bytes + 1, "");
+    add_row(rows, low, middle, low->flagged[0] == '\0' ? flagged : low->flagged);
+    if (high->flagged[0] == '\0')
+        add_row(rows, high, high->call_bytes, flagged);
+}
+
+static pto_status_t add_rows(const study_t *study) {
+    rows_t rows = {0};
+    const verdict_t *last = NULL;
+    pto_status_t status = PTO_OK;
+    for (int s = 0; s < study->size_count; s++) {
+        if (study->size[s].guess < 0)
+            continue;
+        if (last)
+            add_between(study, last, &study->size[s], &rows);
+        last = &study->size[s];
+    }
+    if (last)
+        add_row(&rows, last, INT64_MAX, last->flagged);
+    for (int r = 0; r < rows.count && status == PTO_OK; r++) {
+        const guess_t *guess = &study->guess[rows.guess[r]];
+        char name[PTO_FIT_NAME_MAX];
+        snprintf(name, sizeof name, "%s", guess->variant.algorithm->name);
+        const pto_library_rule_t rule = {.below_bytes = rows.below_bytes[r],
+                                         .algorithm = name,
+                                         .staged = guess->staged,
+                                         .segment_bytes = guess->variant.segment_bytes,
+                                         .flagged = rows.flagged[r][0] != '\0' ? rows.flagged[r] : NULL};
+        status = library_add_row(study->work->fit->machine, study->collective, study->space, &rule,
+                                 study->work->err);
+    }
+    return status;
+}
+
+/* --- the whole ------------------------------------------------------------------------------------------ */
+
+static pto_status_t tell(const study_t *study) {
+    int judged = 0, certain = 0;
+    char key[PTO_FIT_NAME_MAX];
+    for (int s = 0; s < study->size_count; s++) {
+        judged += study->size[s].guess >= 0;
+        certain += study->size[s].guess >= 0 && study->size[s].flagged[0] == '\0';
+    }
+    snprintf(key, sizeof key, "library.%s.%s", pto_collective_name(study->collective),
+             pto_space_name(study->space));
+    if (judged == 0)
+        return fit_note(study->work, key, study->sample_count,
+                        "no price among the %d processes of its samples, so nothing is inferred",
+                        (int)study->most_procs);
+    return fit_note(study->work, key, study->sample_count,
+                    "inferred from %zu times of the library's own call among up to %d processes; certain for "
+                    "%d of %d sizes",
+                    study->sample_count, (int)study->most_procs, certain, judged);
+}
+
+/* A table that the machine has stays. Where the times contradict it, that is told. */
+static pto_status_t compare(const study_t *study) {
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < study->timing_count && status == PTO_OK; i++) {
+        const timing_t *timing = &study->timing[i];
+        const verdict_t *size = &study->size[size_of(study, timing)];
+        double seconds, miss;
+        status = price_of(study, study->space, timing, NULL, NULL, &seconds);
+        if (status != PTO_OK || seconds <= 0 || size->guess < 0)
+            continue;
+        const guess_t *guess = &study->guess[size->guess];
+        int s = (int)(size - study->size);
+        miss = fabs(log(seconds / timing->seconds));
+        if (guess->miss[s] <= near_enough && miss > near_enough &&
+            miss > guess->miss[s] + apart + size->error) {
+            char key[PTO_FIT_NAME_MAX];
+            snprintf(key, sizeof key, "library.%s.%s", pto_collective_name(study->collective),
+                     pto_space_name(study->space));
+            status = fit_note(study->work, key, timing->sample_count,
+                              "its own calls of %lld bytes took %.2g times as long as its known table says; "
+                              "%s%s would take that long",
+                              (long long)timing->bytes, timing->seconds / seconds,
+                              guess->variant.algorithm->name, guess->staged ? " staged" : "");
+        }
+    }
+    return status;
+}
+
+static pto_status_t study_space(study_t *study, pto_benchmark_t benchmark, const study_t *host) {
+    pto_status_t status = read_timings(study, benchmark);
+    bool has_table = pto_machine_has_library(study->work->fit->machine,
+                                             pto_collective_name(study->collective), study->space);
+    if (status == PTO_OK && study->timing_count > 0)
+        status = judge_all(study, host);
+    if (status != PTO_OK || study->timing_count == 0)
+        return status;
+    if (has_table)
+        return compare(study);
+    status = add_rows(study);
+    return status == PTO_OK ? tell(study) : status;
+}
+
+pto_status_t pto_fit_library(const pto_samples_t *samples, const pto_fit_options_t *options, pto_fit_t *fit,
+                             pto_error_t *err) {
+    fit_work_t work = {.samples = samples, .options = options, .fit = fit, .err = err};
+    study_t *study = calloc(PTO_SPACE_COUNT, sizeof *study);
+    pto_status_t status = PTO_OK;
+    work.skip = calloc(samples->count + 1, sizeof *work.skip);
+    if (!work.skip || !study)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a library's tables");
+    for (size_t i = 0; i < sizeof measured / sizeof *measured && status == PTO_OK; i++)
+        for (int space = 0; space < PTO_SPACE_COUNT && status == PTO_OK; space++) {
+            study[space] =
+                (study_t){.work = &work, .collective = measured[i].collective, .space = (pto_space_t)space};
+            status = study_space(&study[space], measured[i].benchmark,
+                                 space == PTO_SPACE_GPU ? &study[PTO_SPACE_CPU] : NULL);
+        }
+    free(work.skip);
+    free(study);
+    return status;
+}

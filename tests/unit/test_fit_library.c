@@ -1,0 +1,323 @@
+/* What is inferred of an MPI library from the times of its collectives, where the truth is known: times are
+ * prices of shipped machines under a made-up library, with noise. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "machine/library_rules.h"
+#include "machine/machine_internal.h"
+#include "made_samples.h"
+#include "portolan/score.h"
+
+enum { REPEATS = 15 };
+
+static const int64_t sizes[] = {256, 16384, 1048576};
+
+/* Who takes part. */
+typedef struct {
+    int32_t nodes;
+    int32_t procs;
+} members_t;
+
+/* What the made-up library does with a collective: one algorithm below a size of the samples, and another
+ * from there on. */
+typedef struct {
+    pto_collective_t collective;
+    pto_benchmark_t rows;
+    const char *small;
+    const char *large;
+    int64_t large_from;
+    bool staged;
+} habit_t;
+
+static pto_fit_t open_fit(const char *name) {
+    pto_fit_t fit = {0};
+    char path[128];
+    pto_error_t err = {0};
+    snprintf(path, sizeof path, "scenarios/machines/%s.yaml", name);
+    if (pto_machine_open(path, &fit.machine, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+    pto_library_tables_free(fit.machine->library, fit.machine->library_count);
+    fit.machine->library = NULL;
+    fit.machine->library_count = 0;
+    return fit;
+}
+
+/* 0: it has no price. */
+static double time_of(const pto_machine_t *machine, pto_collective_t collective, pto_space_t space,
+                      members_t members, int64_t bytes, const char *algorithm, bool staged) {
+    char name[64];
+    snprintf(name, sizeof name, "%s", algorithm ? algorithm : "");
+    pto_library_rule_t rule = {.below_bytes = INT64_MAX, .algorithm = name, .staged = staged};
+    pto_score_candidate_t candidate = {.measured_s = 1,
+                                       .staged_members = {PTO_STAGED_TUNED, PTO_STAGED_TUNED}};
+    pto_score_cell_t cell = {.collective = collective,
+                             .datatype = PTO_DATATYPE_FLOAT,
+                             .nodes = members.nodes,
+                             .in_host = space == PTO_SPACE_CPU,
+                             .gpus_per_node = members.procs / members.nodes,
+                             .owners_per_gpu = 1,
+                             .procs_per_gpu = 1,
+                             .bytes = bytes,
+                             .candidate_count = 1,
+                             .candidate = &candidate};
+    double seconds = 0;
+    pto_strategy_find(space == PTO_SPACE_CPU ? "mpi" : "cuda_aware", &candidate.strategy, NULL);
+    assert_int_equal(pto_score_price(&cell, 0, machine, algorithm ? &rule : NULL, NULL, &seconds, NULL),
+                     PTO_OK);
+    return seconds;
+}
+
+static const char *algorithm_at(const habit_t *habit, int64_t bytes) {
+    return bytes < habit->large_from ? habit->small : habit->large;
+}
+
+/* Times `factor` as long as the price, and up to `noise` more or less. */
+static void add_times(const pto_machine_t *machine, const habit_t *habit, pto_space_t space,
+                      members_t members, double factor, double noise, pto_samples_t *samples) {
+    uint64_t state = 7 + (uint64_t)habit->rows;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (int i = 0; i < REPEATS; i++)
+            add(samples, (pto_sample_t){.benchmark = (uint8_t)habit->rows,
+                                        .where = space == PTO_SPACE_CPU ? PTO_IN_CPU : PTO_IN_GPU,
+                                        .procs = members.procs,
+                                        .messages = members.nodes,
+                                        .bytes = sizes[s],
+                                        .seconds = factor * (1 + noise * shake(&state)) *
+                                                   time_of(machine, habit->collective, space, members,
+                                                           sizes[s], algorithm_at(habit, sizes[s]),
+                                                           habit->staged && space == PTO_SPACE_GPU)});
+}
+
+static void infer(const pto_samples_t *samples, pto_fit_t *fit) {
+    static const pto_fit_options_t options = {0};
+    pto_error_t err = {0};
+    if (pto_fit_library(samples, &options, fit, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+}
+
+static const pto_library_rule_t *rule_at(const pto_fit_t *fit, const habit_t *habit, pto_space_t space,
+                                         int32_t procs, int64_t bytes) {
+    return pto_machine_library(fit->machine, pto_collective_name(habit->collective), space, procs, bytes);
+}
+
+static void assert_certain(const pto_fit_t *fit, const habit_t *habit, pto_space_t space, int32_t procs,
+                           int64_t bytes) {
+    const pto_library_rule_t *rule = rule_at(fit, habit, space, procs, bytes);
+    assert_non_null(rule);
+    if (rule->flagged)
+        fail_msg("%s of %lld bytes: %s", pto_collective_name(habit->collective), (long long)bytes,
+                 rule->flagged);
+    assert_string_equal(rule->algorithm, algorithm_at(habit, bytes));
+    assert_int_equal(rule->staged, habit->staged && space == PTO_SPACE_GPU);
+}
+
+static const members_t six_gpus_of_two = {.nodes = 2, .procs = 12}, forty_of_two = {.nodes = 2, .procs = 80},
+                       two_of_one = {.nodes = 1, .procs = 2};
+
+#define HABIT(NAME, small, large, from, staged)                                                              \
+    { PTO_COLLECTIVE_##NAME, PTO_BENCHMARK_MPI_##NAME, small, large, from, staged }
+
+static const habit_t reductions = HABIT(ALLREDUCE, "recursive_doubling", "rabenseifner", 1048576, true),
+                     exchange = HABIT(ALLTOALL, "bruck", "linear", 16384, false),
+                     from_root = HABIT(BROADCAST, "linear", "linear", 0, false),
+                     pieces = HABIT(REDUCE_SCATTER, "recursive_halving", "linear", 16384, true);
+
+static void free_both(pto_samples_t *samples, pto_fit_t *fit) {
+    free(samples->sample);
+    pto_fit_fini(fit);
+}
+
+static bool flags(const pto_library_rule_t *rule, const char *text) {
+    return rule && rule->flagged && strstr(rule->flagged, text);
+}
+
+static void algorithms_and_staging_are_found(void **state) {
+    (void)state;
+    pto_fit_t fit = open_fit("summit-spectrum-refit");
+    pto_samples_t samples = {0};
+    add_times(fit.machine, &reductions, PTO_SPACE_CPU, forty_of_two, 1, 0.03, &samples);
+    add_times(fit.machine, &reductions, PTO_SPACE_CPU, six_gpus_of_two, 1, 0.03, &samples);
+    add_times(fit.machine, &reductions, PTO_SPACE_GPU, six_gpus_of_two, 1, 0.03, &samples);
+    add_times(fit.machine, &exchange, PTO_SPACE_CPU, six_gpus_of_two, 1, 0.03, &samples);
+    add_times(fit.machine, &exchange, PTO_SPACE_GPU, six_gpus_of_two, 1, 0.03, &samples);
+    add_times(fit.machine, &from_root, PTO_SPACE_CPU, forty_of_two, 1, 0.03, &samples);
+    infer(&samples, &fit);
+    assert_certain(&fit, &reductions, PTO_SPACE_CPU, 80, 256);
+    assert_certain(&fit, &reductions, PTO_SPACE_GPU, 12, 256);
+    assert_true(rule_at(&fit, &reductions, PTO_SPACE_GPU, 12, 1048576)->staged);
+    assert_certain(&fit, &exchange, PTO_SPACE_CPU, 12, 16384);
+    assert_false(rule_at(&fit, &exchange, PTO_SPACE_GPU, 12, 16384)->staged);
+    assert_certain(&fit, &from_root, PTO_SPACE_CPU, 80, 256);
+    assert_certain(&fit, &from_root, PTO_SPACE_CPU, 80, 1048576);
+    const pto_fit_entry_t *entry = find_entry(&fit, "library.broadcast.cpu");
+    assert_string_equal(entry->note, "inferred from 45 times of the library's own call among up to 80 "
+                                     "processes; certain for 2 of 3 sizes");
+    free_both(&samples, &fit);
+}
+
+static void what_cannot_be_told_apart_is_flagged(void **state) {
+    (void)state;
+    pto_fit_t fit = open_fit("summit-spectrum-refit");
+    pto_samples_t samples = {0};
+    add_times(fit.machine, &exchange, PTO_SPACE_CPU, two_of_one, 1, 0.03, &samples);
+    infer(&samples, &fit);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        const pto_library_rule_t *rule = rule_at(&fit, &exchange, PTO_SPACE_CPU, 2, sizes[s]);
+        assert_true(flags(rule, "do not tell which"));
+        assert_true(flags(rule, algorithm_at(&exchange, sizes[s])));
+    }
+    free_both(&samples, &fit);
+}
+
+static void times_of_no_algorithm_are_flagged(void **state) {
+    (void)state;
+    pto_fit_t fit = open_fit("summit-spectrum-refit");
+    pto_samples_t samples = {0};
+    add_times(fit.machine, &from_root, PTO_SPACE_CPU, forty_of_two, 5, 0.03, &samples);
+    infer(&samples, &fit);
+    assert_true(
+        flags(rule_at(&fit, &from_root, PTO_SPACE_CPU, 80, 1048576), "a factor of 5 from the nearest"));
+    free_both(&samples, &fit);
+}
+
+static void flagged_rows_are_written_and_read(void **state) {
+    (void)state;
+    pto_fit_t fit = open_fit("summit-spectrum-refit");
+    pto_samples_t samples = {0};
+    pto_machine_t *read = NULL;
+    char *text = NULL;
+    add_times(fit.machine, &exchange, PTO_SPACE_CPU, two_of_one, 1, 0.03, &samples);
+    infer(&samples, &fit);
+    assert_int_equal(pto_machine_format(fit.machine, "", &text, NULL), PTO_OK);
+    assert_int_equal(pto_machine_create(text, strlen(text), "scenarios/machines/a.yaml", &read, NULL), PTO_OK);
+    pto_fit_t again = {.machine = read};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        assert_string_equal(rule_at(&again, &exchange, PTO_SPACE_CPU, 2, sizes[s])->flagged,
+                            rule_at(&fit, &exchange, PTO_SPACE_CPU, 2, sizes[s])->flagged);
+    pto_machine_destroy(read);
+    free(text);
+    free_both(&samples, &fit);
+}
+
+/* Where one algorithm ends and another begins is not measured. */
+static void a_limit_between_two_sizes_is_flagged(void **state) {
+    (void)state;
+    pto_fit_t fit = open_fit("summit-spectrum-refit");
+    pto_samples_t samples = {0};
+    add_times(fit.machine, &pieces, PTO_SPACE_CPU, forty_of_two, 1, 0.01, &samples);
+    infer(&samples, &fit);
+    assert_certain(&fit, &pieces, PTO_SPACE_CPU, 80, 256);
+    assert_certain(&fit, &pieces, PTO_SPACE_CPU, 80, 16384);
+    const pto_library_rule_t *low = rule_at(&fit, &pieces, PTO_SPACE_CPU, 80, 257),
+                             *high = rule_at(&fit, &pieces, PTO_SPACE_CPU, 80, 16383);
+    const char *limit = "recursive_halving up to a size from 256 to 16384 bytes, then linear";
+    assert_true(flags(low, limit));
+    assert_true(flags(high, limit));
+    assert_string_equal(low->algorithm, "recursive_halving");
+    assert_string_equal(high->algorithm, "linear");
+    free_both(&samples, &fit);
+}
+
+static void a_known_table_stays_and_what_contradicts_it_is_told(void **state) {
+    (void)state;
+    pto_fit_t fit = open_fit("summit-spectrum-refit");
+    pto_samples_t samples = {0};
+    add_times(fit.machine, &from_root, PTO_SPACE_CPU, forty_of_two, 1, 0.03, &samples);
+    assert_int_equal(pto_machine_use_library(fit.machine, "mpich-4", NULL), PTO_OK);
+    infer(&samples, &fit);
+    const pto_library_rule_t *rule = rule_at(&fit, &from_root, PTO_SPACE_CPU, 80, 1048576);
+    assert_string_equal(rule->algorithm, "scatter_allgather");
+    assert_null(rule->flagged);
+    assert_non_null(strstr(find_entry(&fit, "library.broadcast.cpu")->note, "linear would take that long"));
+    free_both(&samples, &fit);
+}
+
+static void more_processes_than_cores_tell_nothing(void **state) {
+    (void)state;
+    pto_fit_t fit = open_fit("summit-spectrum-refit");
+    pto_samples_t samples = {0};
+    add_times(fit.machine, &from_root, PTO_SPACE_CPU, forty_of_two, 1, 0.03, &samples);
+    fit.machine->node.cores = 20;
+    infer(&samples, &fit);
+    assert_int_equal(fit.machine->library_count, 0);
+    assert_non_null(strstr(find_entry(&fit, "library.broadcast.cpu")->note, "nothing is inferred"));
+    free_both(&samples, &fit);
+}
+
+/* Mean |ln(predicted / true)| at sizes that were not measured. */
+static double miss_between(const pto_fit_t *fit, const habit_t *habit, members_t members) {
+    static const int64_t between[] = {1024, 4096, 65536, 262144};
+    double sum = 0;
+    for (size_t s = 0; s < sizeof between / sizeof *between; s++)
+        sum += fabs(
+            log(time_of(fit->machine, habit->collective, PTO_SPACE_CPU, members, between[s], NULL, false) /
+                time_of(fit->machine, habit->collective, PTO_SPACE_CPU, members, between[s], habit->small,
+                        false)));
+    return sum / (double)(sizeof between / sizeof *between);
+}
+
+/* A made-up library in each of the shipped machines: what is certain is always true, and other
+ * sizes are predicted better than by the cheapest algorithm. */
+static void what_is_certain_is_true(void **state) {
+    (void)state;
+    static const char *const machines[] = {"summit-spectrum-refit", "h200-x4", "cpu-2x64-200g",
+                                           "lassen-spectrum-refit"};
+    double inferred = 0, cheapest = 0;
+    int certain = 0, habits = 0;
+    for (size_t m = 0; m < sizeof machines / sizeof *machines; m++)
+        for (int c = 0; c < pto_algorithm_count() * 4; c++) {
+            static const habit_t kinds[] = {HABIT(ALLREDUCE, 0, 0, 0, false),
+                                            HABIT(BROADCAST, 0, 0, 0, false), HABIT(ALLTOALL, 0, 0, 0, false),
+                                            HABIT(REDUCE_SCATTER, 0, 0, 0, false)};
+            const pto_algorithm_t *algorithm = pto_algorithm_at(c / 4);
+            habit_t habit = kinds[c % 4];
+            const members_t members = {.nodes = 1, .procs = 8};
+            pto_fit_t fit = open_fit(machines[m]);
+            habit.small = habit.large = algorithm->name;
+            if (!(algorithm->collectives & 1u << habit.collective) || algorithm->direct || algorithm->nccl ||
+                algorithm->only_named ||
+                time_of(fit.machine, habit.collective, PTO_SPACE_CPU, members, 256, algorithm->name, false) <=
+                    0) {
+                pto_fit_fini(&fit);
+                continue;
+            }
+            pto_samples_t samples = {0};
+            add_times(fit.machine, &habit, PTO_SPACE_CPU, members, 1, 0.1, &samples);
+            cheapest += miss_between(&fit, &habit, members);
+            infer(&samples, &fit);
+            inferred += miss_between(&fit, &habit, members);
+            for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+                const pto_library_rule_t *rule = rule_at(&fit, &habit, PTO_SPACE_CPU, 8, sizes[s]);
+                if (!rule->flagged)
+                    assert_string_equal(rule->algorithm, algorithm->name);
+                certain += rule->flagged == NULL;
+            }
+            habits++;
+            free_both(&samples, &fit);
+        }
+    print_message("%d libraries, %d of %d sizes certain; between them %.0f %% off, as the cheapest %.0f %%\n",
+                  habits, certain, 3 * habits, 100 * inferred / habits, 100 * cheapest / habits);
+    assert_true(3 * certain > habits);
+    assert_true(inferred < 0.25 * cheapest);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(algorithms_and_staging_are_found),
+        cmocka_unit_test(what_cannot_be_told_apart_is_flagged),
+        cmocka_unit_test(times_of_no_algorithm_are_flagged),
+        cmocka_unit_test(flagged_rows_are_written_and_read),
+        cmocka_unit_test(a_limit_between_two_sizes_is_flagged),
+        cmocka_unit_test(a_known_table_stays_and_what_contradicts_it_is_told),
+        cmocka_unit_test(more_processes_than_cores_tell_nothing),
+        cmocka_unit_test(what_is_certain_is_true),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
