@@ -34,7 +34,7 @@ typedef struct {
     int32_t procs;
     int32_t nodes;
     double seconds;
-    double error; /* 95 percent, of the median's logarithm */
+    double error; /* 95 percent, of the median's logarithm, and that of messages */
     size_t sample_count;
 } timing_t;
 
@@ -112,6 +112,17 @@ static void note_size(study_t *study, const timing_t *timing) {
     study->size[at].error = fmax(study->size[at].error, timing->error);
 }
 
+/* By how much half of the messages' samples lie further off their cost than is usual: so may its prices. */
+static double doubt_of_messages(const pto_machine_t *machine, pto_space_t space) {
+    double most = fit_doubtful_residual;
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
+        const pto_cost_table_t *cost = &machine->messages[space][level];
+        for (int i = 0; i < cost->count; i++)
+            most = fmax(most, cost->row[i].postal.residual);
+    }
+    return most - fit_doubtful_residual;
+}
+
 /* More sizes or members than there is room for are left out. */
 static pto_status_t read_timings(study_t *study, pto_benchmark_t benchmark) {
     fit_points_t points;
@@ -134,6 +145,7 @@ static pto_status_t read_timings(study_t *study, pto_benchmark_t benchmark) {
             continue;
         timing_t *timing = &study->timing[study->timing_count++];
         *timing = timing_of(point, past - first, scratch);
+        timing->error += doubt_of_messages(study->work->fit->machine, study->space);
         note_size(study, timing);
         study->sample_count += timing->sample_count;
         study->most_procs = point->procs > study->most_procs ? point->procs : study->most_procs;
