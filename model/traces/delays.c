@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 double pto_comparison_time(const pto_comparison_t *comparison, const pto_timed_t *timed, double seconds) {
     const pto_process_clock_t *clock = &comparison->clock[timed->rank];
     if (timed->is_bare)
@@ -38,18 +40,15 @@ double pto_item_median(pto_item_t *item, size_t count) {
 }
 
 double pto_item_spread(const pto_item_t *item, size_t count, double middle, double *scratch) {
-    static const double normal = 1.4826; /* of a median absolute deviation */
     for (size_t i = 0; i < count; i++)
         scratch[i] = fabs(item[i].value - middle);
-    return count > 0 ? normal * gsl_stats_median(scratch, 1, count) : 0;
+    return count > 0 ? PTO_SPREAD_OF_NORMAL * gsl_stats_median(scratch, 1, count) : 0;
 }
 
 bool pto_delays_add(pto_delays_t *delays, const pto_delay_t *delay) {
-    pto_delay_t *grown = realloc(delays->delay, ((size_t)delays->count + 1) * sizeof *grown);
-    if (!grown)
+    if (!PTO_EXTEND(delays->delay, delays->count))
         return false;
-    delays->delay = grown;
-    grown[delays->count++] = *delay;
+    delays->delay[delays->count++] = *delay;
     return true;
 }
 
@@ -89,6 +88,8 @@ static int by_process(const void *left, const void *right) {
         order = (a->way > b->way) - (a->way < b->way);
     if (order == 0)
         order = (a->rank > b->rank) - (a->rank < b->rank);
+    if (order == 0)
+        order = (a->number > b->number) - (a->number < b->number);
     return order != 0 ? order : (a->order > b->order) - (a->order < b->order);
 }
 
@@ -112,7 +113,8 @@ static void number_calls(pto_timeline_t *timeline) {
         const pto_timed_t *last = i > 0 ? &timed[i - 1] : NULL;
         const bool follows = last && compare_keys(last, &timed[i]) == 0 && last->rank == timed[i].rank &&
                              last->way == timed[i].way;
-        timed[i].number = follows ? last->number + 1 : 0;
+        if (!timed[i].is_numbered)
+            timed[i].number = follows ? last->number + 1 : 0;
     }
     qsort(timed, timeline->count, sizeof *timed, by_call);
 }
@@ -131,13 +133,17 @@ static bool is_whole(const pto_timed_t *timed, size_t count) {
     return true;
 }
 
-/* Messages of a key are left out if sends and receives differ in number: some were received by a call that
- * names no source or tag. */
+/* Whether the calls of a key match by their order. Messages don't if sends and receives differ in number:
+ * some were received by a call that names no source or tag. Collectives of traces that may begin within the
+ * job don't if their processes have different numbers of them. */
 static bool is_paired(const pto_timed_t *timed, size_t count) {
     size_t sends = 0;
     for (size_t i = 0; i < count; i++)
         sends += timed[i].way == PTO_TIMED_SEND;
-    return !is_message(timed) || 2 * sends == count;
+    if (is_message(timed))
+        return 2 * sends == count;
+    const size_t calls = (size_t)timed[count - 1].number + 1;
+    return timed->is_numbered || !timed->is_part || calls * (size_t)timed->procs == count;
 }
 
 static void match(const pto_timeline_t *timeline, pto_comparison_t *comparison) {
@@ -177,48 +183,58 @@ static int worth_of(const pto_comparison_t *comparison, const pto_matched_t *mat
     return matched->procs < comparison->procs ? WORTH_MOST - 1 : WORTH_MOST;
 }
 
-/* The end of the group of calls that begins at `first`, and the time that half of them stay below. */
-static size_t group_end(const pto_comparison_t *comparison, size_t first, double *scratch, double *median_s) {
+/* A group of calls: its end, and the times that half of them and a quarter of them stay below. */
+typedef struct {
+    size_t end;
+    double half_s, quarter_s;
+} group_t;
+
+static group_t group_at(const pto_comparison_t *comparison, size_t first, double *scratch) {
     const pto_matched_t *matched = comparison->matched;
-    size_t end = first;
-    for (; end < comparison->count && matched[end].timed->group == matched[first].timed->group; end++)
-        scratch[end - first] = shortest(&matched[end]);
-    *median_s = gsl_stats_median(scratch, 1, end - first);
-    return end;
+    group_t group = {.end = first};
+    for (; group.end < comparison->count && matched[group.end].timed->group == matched[first].timed->group;
+         group.end++)
+        scratch[group.end - first] = shortest(&matched[group.end]);
+    const size_t count = group.end - first;
+    gsl_sort(scratch, 1, count);
+    group.half_s = gsl_stats_median_from_sorted_data(scratch, 1, count);
+    group.quarter_s = scratch[count / 4];
+    return group;
 }
 
 /* The time of the calls of all processes that take least; HUGE_VAL: there are not enough. */
 static double least_of_all(const pto_comparison_t *comparison, double *scratch) {
     enum { CALLS_MIN = 8 };
-    double least_s = HUGE_VAL, median_s;
-    for (size_t first = 0, end; first < comparison->count; first = end) {
-        end = group_end(comparison, first, scratch, &median_s);
-        if (end - first >= CALLS_MIN && worth_of(comparison, &comparison->matched[first]) == WORTH_MOST)
-            least_s = fmin(least_s, median_s);
+    double least_s = HUGE_VAL;
+    group_t group;
+    for (size_t first = 0; first < comparison->count; first = group.end) {
+        group = group_at(comparison, first, scratch);
+        if (group.end - first >= CALLS_MIN && worth_of(comparison, &comparison->matched[first]) == WORTH_MOST)
+            least_s = fmin(least_s, group.half_s);
     }
     return least_s;
 }
 
-/* Mark the calls that bring clocks together: those of the group of all processes that takes least or, where
- * there is none, the half that takes least of each group of most worth. */
+/* Mark the calls that bring clocks together: the half that takes least of the group of all processes that
+ * takes least or, where there is none, of each group of most worth. */
 static void choose(pto_comparison_t *comparison, bool *is_chosen, double *scratch) {
     const double least_s = least_of_all(comparison, scratch);
-    double median_s;
     int most = 0;
+    group_t group;
     for (size_t i = 0; i < comparison->count; i++) {
         const int worth = worth_of(comparison, &comparison->matched[i]);
         most = worth > most ? worth : most;
     }
     if (most == WORTH_MOST && least_s == HUGE_VAL)
         most--;
-    for (size_t first = 0, end; first < comparison->count; first = end) {
+    for (size_t first = 0; first < comparison->count; first = group.end) {
         const int worth = worth_of(comparison, &comparison->matched[first]);
-        end = group_end(comparison, first, scratch, &median_s);
-        if (worth == 0 || worth < most || (most == WORTH_MOST && median_s > least_s))
+        group = group_at(comparison, first, scratch);
+        if (worth == 0 || worth < most || (most == WORTH_MOST && group.half_s > least_s))
             continue;
-        comparison->leaving_s = fmax(comparison->leaving_s, median_s);
-        for (size_t i = first; i < end; i++)
-            is_chosen[i] = most == WORTH_MOST || shortest(&comparison->matched[i]) <= median_s;
+        comparison->leaving_s = fmax(comparison->leaving_s, group.quarter_s);
+        for (size_t i = first; i < group.end; i++)
+            is_chosen[i] = shortest(&comparison->matched[i]) <= group.half_s;
     }
 }
 
@@ -348,6 +364,7 @@ static bool find_arrival(const pto_comparison_t *comparison, pto_matched_t *matc
  * uncertain as two clocks; but it is at least the shortest duration, for whoever came last was there all that
  * time. */
 static void time_transfer(const pto_comparison_t *comparison, pto_matched_t *matched) {
+    static const double half_us = 5e-7;
     double clock_s, least_s = HUGE_VAL, most_s = 0, transfer_s = 0;
     if (!find_arrival(comparison, matched, &clock_s))
         return;
@@ -366,6 +383,10 @@ static void time_transfer(const pto_comparison_t *comparison, pto_matched_t *mat
     const bool leave_together = 2 * least_s > transfer_s;
     matched->low_s = leave_together ? least_s : fmin(fmax(transfer_s - 2 * clock_s, least_s), most_s);
     matched->high_s = leave_together ? least_s : fmin(transfer_s + 2 * clock_s, most_s);
+    if (matched->timed->is_rounded) {
+        matched->low_s = fmax(0, matched->low_s - half_us);
+        matched->high_s += half_us;
+    }
 }
 
 /* Of the messages from one process to another, all or none are crowded, as most of them are: which single
@@ -441,6 +462,8 @@ pto_status_t pto_delays_find(pto_timeline_t *timeline, const pto_recording_optio
                              pto_recording_t *trace, pto_delays_t *delays, pto_error_t *err) {
     pto_delays_t found = {.is_cut = timeline->is_cut};
     pto_comparison_t comparison = {.options = options, .found = &found};
+    if (!pto_timeline_place(timeline))
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for comparing processes");
     for (size_t i = 0; i < timeline->count; i++) {
         const int32_t rank = timeline->timed[i].rank;
         comparison.procs = rank >= comparison.procs ? rank + 1 : comparison.procs;

@@ -48,7 +48,9 @@ double pto_comparison_time(const pto_comparison_t *comparison, const pto_timed_t
 int pto_item_compare(const void *left, const void *right);
 /* The median of their values; may change their order. */
 double pto_item_median(pto_item_t *item, size_t count);
-/* The median distance from `middle`, scaled to a normal distribution's standard deviation. */
+/* A normal distribution's standard deviation, by its median absolute deviation. */
+#define PTO_SPREAD_OF_NORMAL 1.4826
+/* The median distance from `middle`, as a standard deviation. */
 double pto_item_spread(const pto_item_t *item, size_t count, double middle, double *scratch);
 /* False: out of memory. */
 bool pto_delays_add(pto_delays_t *delays, const pto_delay_t *delay);

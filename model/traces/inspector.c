@@ -14,19 +14,23 @@
 
 #include "reader.h"
 
+enum { PROCESS_MAX = sizeof(((pto_recording_reader_t *)0)->process) };
+
 static double number_of(const json_t *object, const char *key) {
     const json_t *value = json_object_get(object, key);
     return json_is_number(value) ? json_number_value(value) : -1;
 }
 
-/* A file may hold several processes; the first is replayed. */
-static bool is_first_process(pto_recording_reader_t *reader, const json_t *record) {
+static void name_process(const json_t *record, char name[PROCESS_MAX]) {
     const json_t *metadata = json_object_get(record, "metadata");
     const char *host = json_string_value(json_object_get(metadata, "hostname"));
-    char process[sizeof reader->process];
-    snprintf(process, sizeof process, "%.200s %.0f", host ? host : "", number_of(metadata, "pid"));
+    snprintf(name, PROCESS_MAX, "%.200s %.0f", host ? host : "", number_of(metadata, "pid"));
+}
+
+/* A file may hold several processes; the first is replayed. */
+static bool is_first_process(pto_recording_reader_t *reader, const char *process) {
     if (reader->process[0] == '\0')
-        memcpy(reader->process, process, sizeof process);
+        snprintf(reader->process, sizeof reader->process, "%s", process);
     return strcmp(reader->process, process) == 0;
 }
 
@@ -36,24 +40,73 @@ static bool is_in_blocks(pto_collective_t collective) {
 }
 
 /* The bytes of one block. */
-static double block_bytes(pto_recording_reader_t *reader, const json_t *call, double bytes, double us,
-                          double procs) {
+static double block_bytes(const json_t *call, double bytes, double us, double procs, int64_t *assumed) {
     double moved_bytes = number_of(call, "coll_algobw_gbs") * 1e3 * us; /* GB/s are 1e3 bytes/us */
     if (!(moved_bytes > 0 && moved_bytes < 1e18) || bytes <= 0) {
-        reader->trace->sizes_assumed++;
+        if (assumed)
+            (*assumed)++;
         return bytes;
     }
     bool is_of_all = moved_bytes / bytes < sqrt(procs); /* nearer to 1 than to procs */
     return is_of_all ? ceil(bytes / procs) : bytes;
 }
 
+/* --- times ---------------------------------------------------------------------------------------------- */
+
+/* When the last channel's kernel stopped, in microseconds of the host's clock; 0: only verbose dumps
+ * (NCCL_INSPECTOR_DUMP_VERBOSE) say so. Its start is the host's, too, but later by as much as a proxy thread
+ * looked away; the GPU's own duration before the end is nearer. */
+static double stop_us(const json_t *call) {
+    const json_t *events = json_object_get(json_object_get(call, "event_trace_ts"), "kernel_events"), *event;
+    double last_us = 0;
+    size_t i;
+    json_array_foreach(events, i, event) last_us = fmax(last_us, number_of(event, "kernel_stop_ts"));
+    return last_us < 1e18 ? last_us : 0;
+}
+
+/* Processes are told apart by host and process id, and calls by NCCL's own number of them. */
+static pto_status_t time_call(pto_recording_reader_t *reader, const json_t *record, const json_t *call,
+                              const pto_recorded_call_t *counted, const char *name, const char *process) {
+    const char *communicator = json_string_value(json_object_get(json_object_get(record, "header"), "id"));
+    const bool is_message = counted->collective == PTO_COLLECTIVE_PAIR;
+    const double number = number_of(call, is_message ? "p2p_sn" : "coll_sn"), end_us = stop_us(call);
+    char id[160];
+    if (!reader->options->timeline || !communicator || counted->rank < 0 || number < 0 ||
+        number >= INT32_MAX || counted->procs > PTO_TIMED_RANKS_MAX)
+        return PTO_OK;
+    pto_timed_t timed = {.way = pto_recording_way(counted->collective, name),
+                         .peer = (int32_t)counted->peer,
+                         .tag = -1,
+                         .procs = (int32_t)counted->procs,
+                         .number = (int32_t)number,
+                         .is_numbered = !is_message,
+                         .is_bare = !(end_us > 0),
+                         .is_rounded = true,
+                         .bytes = (int64_t)fmax(counted->input_bytes, counted->output_bytes)};
+    if (end_us > 0 && !reader->has_first_us)
+        reader->first_us = end_us;
+    reader->has_first_us = reader->has_first_us || end_us > 0;
+    timed.end_s = end_us > 0 ? 1e-6 * (end_us - reader->first_us) : 0;
+    timed.begin_s = timed.end_s - counted->seconds;
+    snprintf(id, sizeof id, "%.120s %lld", communicator, (long long)counted->procs);
+    if (!pto_timeline_seat(reader->options->timeline, id, (int32_t)counted->rank, timed.procs, process,
+                           &timed))
+        return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for the times of calls");
+    return pto_recording_time(reader, id, pto_collective_name(counted->collective), &timed);
+}
+
+/* --- records -------------------------------------------------------------------------------------------- */
+
 pto_status_t pto_inspector_record(pto_recording_reader_t *reader, const json_t *record) {
     const json_t *header = json_object_get(record, "header"), *call = json_object_get(record, "coll_perf");
     const bool is_message = call == NULL;
     if (is_message)
         call = json_object_get(record, "p2p_perf");
+    char process[PROCESS_MAX];
     pto_status_t status = pto_recording_found(reader, PTO_RECORDING_NCCL_INSPECTOR);
-    if (status != PTO_OK || !is_first_process(reader, record))
+    name_process(record, process);
+    const bool is_first = is_first_process(reader, process);
+    if (status != PTO_OK || !(is_first || reader->options->timeline))
         return status;
     const char *name = json_string_value(json_object_get(call, is_message ? "p2p" : "coll"));
     double bytes = number_of(call, is_message ? "p2p_msg_size_bytes" : "coll_msg_size_bytes");
@@ -71,17 +124,20 @@ pto_status_t pto_inspector_record(pto_recording_reader_t *reader, const json_t *
     const bool is_output =
         collective == PTO_COLLECTIVE_REDUCE_SCATTER || collective == PTO_COLLECTIVE_SCATTER;
     if (is_in_blocks(collective) && procs > 1)
-        bytes = block_bytes(reader, call, bytes, us, procs);
+        bytes = block_bytes(call, bytes, us, procs, is_first ? &reader->trace->sizes_assumed : NULL);
     const bool by_block = collective == PTO_COLLECTIVE_ALLTOALL;
-    return pto_recording_count(
-        reader, &(pto_recorded_call_t){.collective = collective,
-                                       .input_bytes = is_output ? -1 : bytes * (by_block ? procs : 1),
-                                       .output_bytes = is_output ? bytes : -1,
-                                       .procs = (int64_t)procs,
-                                       .nodes = nodes >= 1 && nodes <= procs ? (int64_t)nodes : 0,
-                                       .communicator = -1,
-                                       .rank = rank >= 0 && rank < procs ? (int64_t)rank : -1,
-                                       .peer = peer >= 0 && peer < procs ? (int64_t)peer : -1,
-                                       .route = "nccl",
-                                       .seconds = 1e-6 * us});
+    const pto_recorded_call_t counted = {.collective = collective,
+                                         .input_bytes = is_output ? -1 : bytes * (by_block ? procs : 1),
+                                         .output_bytes = is_output ? bytes : -1,
+                                         .procs = (int64_t)procs,
+                                         .nodes = nodes >= 1 && nodes <= procs ? (int64_t)nodes : 0,
+                                         .communicator = -1,
+                                         .rank = rank >= 0 && rank < procs ? (int64_t)rank : -1,
+                                         .peer = peer >= 0 && peer < procs ? (int64_t)peer : -1,
+                                         .route = "nccl",
+                                         .seconds = 1e-6 * us};
+    reader->last_kind = -1;
+    if (is_first)
+        status = pto_recording_count(reader, &counted);
+    return status == PTO_OK ? time_call(reader, record, call, &counted, name, process) : status;
 }

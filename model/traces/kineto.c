@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "reader.h"
 
@@ -60,6 +61,56 @@ static pto_status_t find_group(pto_recording_reader_t *reader, const json_t *arg
     return *number < 0 ? add_members(reader, args, group, procs, number) : PTO_OK;
 }
 
+/* --- times ---------------------------------------------------------------------------------------------- */
+
+/* A process group, as all its processes name it: by name alone, those of different processes may differ. */
+static void name_group(const json_t *args, int64_t procs, char name[192]) {
+    const char *ranks = text_of(args, "Process Group Ranks");
+    snprintf(name, 192, "%.128s %lld %lld %lld %016llx", text_of(args, "Process Group Name"),
+             (long long)procs, (long long)whole_of(args, "Global rank start"),
+             (long long)whole_of(args, "Global rank stride"),
+             (unsigned long long)pto_hash_bytes(PTO_HASH_START, ranks, strlen(ranks)));
+}
+
+/* The rank in the job of a member of the group; -1: the trace does not say. */
+static int32_t rank_of_member(const json_t *args, int64_t member) {
+    json_t *ranks = json_loads(text_of(args, "Process Group Ranks"), 0, NULL);
+    const json_t *rank = member >= 0 ? json_array_get(ranks, (size_t)member) : NULL;
+    const double number = json_is_integer(rank) ? (double)json_integer_value(rank) : -1;
+    json_decref(ranks);
+    return number >= 0 && number < PTO_TIMED_RANKS_MAX ? (int32_t)number : -1;
+}
+
+/* When a kernel ran. The clock is that of the process's host, and its beginning does not matter: the clocks
+ * of processes are brought together by the calls themselves. */
+static pto_status_t time_call(pto_recording_reader_t *reader, const json_t *event, const json_t *args,
+                              const pto_recorded_call_t *call, const char *name) {
+    const json_t *begin = json_object_get(event, "ts");
+    const double begin_us = json_number_value(begin);
+    const int64_t number = whole_of(args, "Seq"), rank = reader->trace->rank;
+    char group[192];
+    if (!json_is_number(begin) || !(fabs(begin_us) < 1e18) || rank < 0 || rank >= PTO_TIMED_RANKS_MAX ||
+        call->procs > PTO_TIMED_RANKS_MAX)
+        return PTO_OK;
+    if (!reader->has_first_us)
+        reader->first_us = begin_us;
+    reader->has_first_us = true;
+    pto_timed_t timed = {.way = pto_recording_way(call->collective, name),
+                         .rank = (int32_t)rank,
+                         .peer = rank_of_member(args, call->peer),
+                         .tag = -1,
+                         .procs = (int32_t)call->procs,
+                         .seat = -1,
+                         .is_part = true,
+                         .bytes = (int64_t)fmax(0, fmin(1e18, fmax(call->input_bytes, call->output_bytes))),
+                         .begin_s = 1e-6 * (begin_us - reader->first_us)};
+    timed.is_numbered = timed.way == PTO_TIMED_BY_ALL && number >= 0 && number < INT32_MAX;
+    timed.number = timed.is_numbered ? (int32_t)number : 0;
+    timed.end_s = timed.begin_s + call->seconds;
+    name_group(args, call->procs, group);
+    return pto_recording_time(reader, group, pto_collective_name(call->collective), &timed);
+}
+
 /* --- events --------------------------------------------------------------------------------------------- */
 
 static pto_status_t count_call(pto_recording_reader_t *reader, const json_t *event, const json_t *args,
@@ -86,7 +137,10 @@ static pto_status_t count_call(pto_recording_reader_t *reader, const json_t *eve
         call.procs = reader->job_procs;
     if (call.collective != PTO_COLLECTIVE_PAIR && call.collective != PTO_COLLECTIVE_COUNT && call.procs > 1)
         status = find_group(reader, args, call.procs, &call.communicator);
-    return status == PTO_OK ? pto_recording_count(reader, &call) : status;
+    reader->last_kind = -1;
+    if (status == PTO_OK)
+        status = pto_recording_count(reader, &call);
+    return status == PTO_OK && !is_launch ? time_call(reader, event, args, &call, name) : status;
 }
 
 /* --- kernels of symmetric memory ------------------------------------------------------------------------ */

@@ -4,7 +4,12 @@
  * what counts of a call is the lesser of two: how far its arrival is behind the median of the others', and
  * how much longer than theirs it was outside of all calls since its last collective; nothing, if the one is
  * more than that of the others and the other less. A process is named if the median over its calls is beyond
- * the noise, and is worth naming. */
+ * the noise, and is worth naming.
+ *
+ * Where only durations are known, calls are taken to end together, which they do as far as a transfer takes.
+ * The whole job takes all processes the same time: a process was outside of all calls for as much longer than
+ * the others as it was in calls for less. Who is in time for calls that another one is late to may have
+ * waited there, and is not named. */
 #include <float.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
@@ -16,6 +21,8 @@
 /* Beyond the noise of single calls, which makes it late in most; the part of the time from call to call; the
  * spread of the other processes' medians. */
 static const double noise_factor = 3, part_min = 0.05, spread_factor = 5;
+/* Of the weight that names a process: others that seem to be late for the same reason. */
+static const double joined_min = 0.5;
 enum { CALLS_MIN = 5 };
 
 /* A process, as the calls of one group show it. */
@@ -25,21 +32,54 @@ typedef struct {
     double late_s; /* the median */
     double noise_s;
     double weight; /* late_s, by what names a process */
+    bool is_bare;
 } process_t;
 
 /* --- the calls of each process -------------------------------------------------------------------------- */
 
-/* The median of all but one; `sorted` has it at `left_out`. */
-static double median_of_others(const double *sorted, size_t count, size_t left_out) {
-    const size_t others = count - 1, low = (others - 1) / 2, high = others / 2;
-    return (sorted[low < left_out ? low : low + 1] + sorted[high < left_out ? high : high + 1]) / 2;
+/* What all but one have in `sorted`, which has that one at `left_out`. */
+static double other(const double *sorted, size_t left_out, size_t i) {
+    return sorted[i < left_out ? i : i + 1];
 }
 
+static double median_of_others(const double *sorted, size_t count, size_t left_out) {
+    const size_t others = count - 1;
+    return (other(sorted, left_out, (others - 1) / 2) + other(sorted, left_out, others / 2)) / 2;
+}
+
+/* Of the first of several equal values. */
 static size_t place_of(const double *sorted, size_t count, double value) {
-    size_t at = 0;
-    while (at + 1 < count && sorted[at] < value)
-        at++;
-    return at;
+    size_t low = 0, high = count - 1;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (sorted[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The distance from `middle` that `near` of all values but one do not exceed: of as many neighbors. */
+static double distance_of(const double *sorted, size_t count, size_t left_out, double middle, size_t near) {
+    size_t low = 0, high = count - 1 - near; /* where these neighbors begin */
+    while (low < high) {
+        const size_t at = low + (high - low) / 2;
+        if (middle - other(sorted, left_out, at) > other(sorted, left_out, at + near) - middle)
+            low = at + 1;
+        else
+            high = at;
+    }
+    return fmax(middle - other(sorted, left_out, low), other(sorted, left_out, low + near - 1) - middle);
+}
+
+/* Of all but one, as pto_item_spread. */
+static double spread_of_others(const double *sorted, size_t count, size_t left_out, double middle) {
+    const size_t others = count - 1;
+    return PTO_SPREAD_OF_NORMAL *
+           (distance_of(sorted, count, left_out, middle, (others + 1) / 2) +
+            distance_of(sorted, count, left_out, middle, others / 2 + 1)) /
+           2;
 }
 
 static double lesser(double a, double b) {
@@ -84,8 +124,8 @@ static size_t add_call(const pto_comparison_t *comparison, const pto_matched_t *
 }
 
 /* The processes of a group of calls. Their items become the distances from their medians. */
-static int summarize(pto_item_t *item, size_t count, process_t *process) {
-    int procs = 0;
+static size_t summarize(pto_item_t *item, size_t count, process_t *process) {
+    size_t procs = 0;
     for (size_t first = 0, end; first < count; first = end) {
         process_t *own = &process[procs++];
         *own = (process_t){.rank = item[first].place};
@@ -111,42 +151,79 @@ static double find_period(const pto_matched_t *matched, size_t calls, double *sc
     return gsl_stats_median(scratch, 1, count);
 }
 
-/* --- who is named --------------------------------------------------------------------------------------- */
-
-/* Whether it is behind the other processes, by how these differ among each other. */
-static bool stands_out(const process_t *process, int procs, int own, pto_item_t *item, double *scratch) {
-    size_t count = 0;
-    for (int i = 0; i < procs; i++)
-        if (i != own)
-            item[count++] = (pto_item_t){i, 0, process[i].late_s};
-    const double middle_s = pto_item_median(item, count);
-    return process[own].late_s - middle_s > spread_factor * pto_item_spread(item, count, middle_s, scratch);
+/* Half of the calls of which only durations are known take no longer. */
+static double find_transfer(const pto_matched_t *matched, size_t calls, double *scratch) {
+    for (size_t i = 0; i < calls; i++)
+        scratch[i] = matched[i].transfer_s;
+    return gsl_stats_median(scratch, 1, calls);
 }
 
-/* Note in `late`, by rank, the processes that are late to the calls of one group, unless another group shows
- * it more clearly. */
-static void judge_group(const pto_comparison_t *comparison, const pto_matched_t *matched, size_t calls,
-                        pto_item_t *item, double *scratch, process_t *process, process_t *late) {
+/* --- who is named --------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const pto_comparison_t *comparison;
+    pto_item_t *item;
+    double *scratch;
+    process_t *process; /* of one group */
+    process_t *late;    /* by rank, as the group shows it that shows it most clearly */
+    /* Where only durations are known: how much longer each process was outside of all calls than the others,
+     * by rank, and the median time inside. */
+    double *outside_s, inside_s;
+    bool *has_waited; /* by rank: it was in time for calls that another process is late to */
+} search_t;
+
+/* Whether a value is more than the others, by how these differ among each other. */
+static bool stands_out(double value, const double *sorted, size_t count) {
+    const size_t place = place_of(sorted, count, value);
+    if (count < 2)
+        return value > 0;
+    const double middle = median_of_others(sorted, count, place);
+    return value - middle > spread_factor * spread_of_others(sorted, count, place, middle);
+}
+
+/* Note which processes of a group are late by more than `least_s`. */
+static void judge(search_t *search, size_t procs, double noise_s, double least_s, bool is_bare) {
+    double *sorted = search->scratch;
+    bool some_late = false;
+    for (size_t i = 0; i < procs; i++)
+        sorted[i] = search->process[i].late_s;
+    gsl_sort(sorted, 1, procs);
+    for (size_t i = 0; i < procs; i++) {
+        process_t *process = &search->process[i], *known = &search->late[process->rank];
+        process->noise_s = noise_s;
+        process->is_bare = is_bare;
+        process->weight = process->calls >= CALLS_MIN && stands_out(process->late_s, sorted, procs)
+                              ? process->late_s / least_s
+                              : 0;
+        if (process->weight > known->weight)
+            *known = *process;
+        some_late = some_late || process->weight > 1;
+    }
+    for (size_t i = 0; i < procs && some_late; i++)
+        if (search->process[i].weight < joined_min)
+            search->has_waited[search->process[i].rank] = true;
+}
+
+static void judge_group(search_t *search, const pto_matched_t *matched, size_t calls) {
+    const bool is_bare = matched->timed->is_bare;
+    const double transfer_s = is_bare ? find_transfer(matched, calls, search->scratch) : HUGE_VAL;
     size_t count = 0;
     for (size_t i = 0; i < calls; i++)
-        if (matched[i].transfer_s >= 0)
-            count += add_call(comparison, &matched[i], scratch, item + count);
+        if (matched[i].transfer_s >= 0 && matched[i].transfer_s <= transfer_s)
+            count += add_call(search->comparison, &matched[i], search->scratch, search->item + count);
     if (count == 0)
         return;
-    qsort(item, count, sizeof *item, pto_item_compare);
-    const int procs = summarize(item, count, process);
-    const double noise_s = pto_item_spread(item, count, 0, scratch);
-    const double least_s =
-        fmax(DBL_MIN, fmax(noise_factor * noise_s, part_min * find_period(matched, calls, scratch)));
-    for (int i = 0; i < procs; i++) {
-        process_t *known = &late[process[i].rank];
-        comparison->found->late_told = comparison->found->late_told || process[i].calls >= CALLS_MIN;
-        process[i].noise_s = noise_s;
-        process[i].weight = process[i].late_s / least_s;
-        if (process[i].calls >= CALLS_MIN && process[i].weight > known->weight &&
-            stands_out(process, procs, i, item, scratch))
-            *known = process[i];
-    }
+    qsort(search->item, count, sizeof *search->item, pto_item_compare);
+    const size_t procs = summarize(search->item, count, search->process);
+    const double noise_s = pto_item_spread(search->item, count, 0, search->scratch);
+    const double period_s =
+        is_bare ? search->inside_s / (double)calls : find_period(matched, calls, search->scratch);
+    for (size_t i = 0; i < procs; i++)
+        search->comparison->found->late_told |= search->process[i].calls >= CALLS_MIN;
+    for (size_t i = 0; i < procs && is_bare; i++)
+        search->process[i].late_s =
+            lesser(search->process[i].late_s, search->outside_s[search->process[i].rank] / (double)calls);
+    judge(search, procs, noise_s, fmax(DBL_MIN, fmax(noise_factor * noise_s, part_min * period_s)), is_bare);
 }
 
 static pto_delay_t delay_of(const process_t *process) {
@@ -166,7 +243,7 @@ static bool join_node(const process_t *late, int first, int end, int64_t node, p
     delay->is_node = true;
     delay->place[0] = node;
     for (int i = first; i < end; i++) {
-        if (late[i].weight < 0.5)
+        if (late[i].weight < joined_min)
             return false;
         weight = fmax(weight, late[i].weight);
         delay->calls += i > first ? late[i].calls : 0;
@@ -199,27 +276,65 @@ static bool name_late(pto_comparison_t *comparison, const process_t *late) {
     return able;
 }
 
+/* What a process was in calls for less, it was outside for longer; 0 where it does not stand out. */
+static void find_outside(search_t *search) {
+    const pto_comparison_t *comparison = search->comparison;
+    const size_t procs = (size_t)comparison->procs;
+    double *sorted = search->scratch, *outside_s = search->outside_s;
+    size_t count = 0;
+    for (size_t i = 0; i < comparison->count; i++) {
+        const pto_matched_t *matched = &comparison->matched[i];
+        for (int k = 0; k < matched->procs && matched->timed->is_bare; k++)
+            outside_s[matched->timed[k].rank] -= matched->timed[k].end_s - matched->timed[k].begin_s;
+    }
+    for (size_t i = 0; i < procs; i++)
+        if (outside_s[i] < 0)
+            sorted[count++] = outside_s[i];
+    if (count < 2)
+        return;
+    gsl_sort(sorted, 1, count);
+    search->inside_s = -gsl_stats_median_from_sorted_data(sorted, 1, count);
+    for (size_t i = 0; i < procs; i++) {
+        if (!(outside_s[i] < 0))
+            continue;
+        const double middle_s = median_of_others(sorted, count, place_of(sorted, count, outside_s[i]));
+        outside_s[i] = stands_out(outside_s[i], sorted, count) ? outside_s[i] - middle_s : 0;
+    }
+}
+
 bool pto_find_late(pto_comparison_t *comparison) {
     const pto_matched_t *matched = comparison->matched;
     size_t timed = 1;
     for (size_t i = 0; i < comparison->count; i++)
         timed += (size_t)matched[i].procs;
     const size_t procs = (size_t)comparison->procs;
-    pto_item_t *item = malloc((timed + procs) * sizeof *item);
-    double *scratch = malloc(2 * (timed + procs) * sizeof *scratch);
-    process_t *process = calloc(procs + 1, sizeof *process), *late = calloc(procs + 1, sizeof *late);
-    bool able = item && scratch && process && late;
+    search_t search = {.comparison = comparison,
+                       .item = malloc((timed + procs) * sizeof *search.item),
+                       .scratch = malloc(2 * (timed + procs) * sizeof *search.scratch),
+                       .process = calloc(procs + 1, sizeof *search.process),
+                       .late = calloc(procs + 1, sizeof *search.late),
+                       .outside_s = calloc(procs + 1, sizeof *search.outside_s),
+                       .has_waited = calloc(procs + 1, sizeof *search.has_waited)};
+    bool able = search.item && search.scratch && search.process && search.late && search.outside_s &&
+                search.has_waited;
+    if (able)
+        find_outside(&search);
     for (size_t first = 0, end; first < comparison->count && able; first = end) {
         for (end = first;
              end < comparison->count && matched[end].timed->group == matched[first].timed->group;)
             end++;
         if (matched[first].timed->way < PTO_TIMED_SEND)
-            judge_group(comparison, matched + first, end - first, item, scratch, process, late);
+            judge_group(&search, matched + first, end - first);
     }
-    able = able && name_late(comparison, late);
-    free(item);
-    free(scratch);
-    free(process);
-    free(late);
+    for (size_t i = 0; i < procs && able; i++)
+        if (search.late[i].is_bare && search.has_waited[i])
+            search.late[i].weight = 0;
+    able = able && name_late(comparison, search.late);
+    free(search.item);
+    free(search.scratch);
+    free(search.process);
+    free(search.late);
+    free(search.outside_s);
+    free(search.has_waited);
     return able;
 }

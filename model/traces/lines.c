@@ -159,6 +159,7 @@ static pto_status_t time_call(pto_recording_reader_t *reader, char *const value[
                          .peer = small_number(value[PEER]),
                          .tag = small_number(value[TAG]),
                          .procs = small_number(value[PROCS]),
+                         .seat = -1,
                          .has_no_end = routines[routine].has_no_end,
                          .begin_s = begin_s,
                          .end_s = end_s};

@@ -90,6 +90,8 @@ typedef struct {
     int64_t goal_ranks;      /* GOAL */
     int64_t goal_rank;       /* GOAL: of the block that is open; -1: none */
     pto_launches_t launches; /* Kineto */
+    bool has_first_us;       /* Kineto, NCCL inspector */
+    double first_us;         /* of the first timed call; times are from there, to be exact */
     char process[256];       /* NCCL inspector: of the first call */
     int64_t job_procs;
     int64_t most_rank;  /* that a message names */
@@ -120,7 +122,8 @@ void pto_recording_note_gpu(pto_recording_reader_t *reader, const char *name);
 pto_status_t pto_recording_add(pto_recording_reader_t *reader, const pto_recording_kind_t *kind,
                                double seconds);
 
-/* Note when a process was in a call: the one that was counted last. Nothing without a timeline. */
+/* Note when a process was in a call: the one that was counted last. Nothing without a timeline, and if
+ * neither the rank nor a seat is known. */
 pto_status_t pto_recording_time(pto_recording_reader_t *reader, const char *communicator, const char *routine,
                                 pto_timed_t *timed);
 
@@ -152,6 +155,9 @@ pto_status_t pto_recording_count(pto_recording_reader_t *reader, const pto_recor
  * "c10d::allgather_", "ncclDevKernel_AllGather_RING_LL"; a send or receive is PTO_COLLECTIVE_PAIR.
  * PTO_COLLECTIVE_COUNT: none. */
 pto_collective_t pto_recording_collective(const char *name);
+/* Which processes the call of that name makes wait, as far as it follows from the collective: who is the root
+ * is not in the traces of NCCL. */
+pto_timed_way_t pto_recording_way(pto_collective_t collective, const char *name);
 /* Bytes of an element of PyTorch's types ("Float", "c10::BFloat16", "long int"); 0: unknown. */
 int pto_recording_element_bytes(const char *type);
 

@@ -92,8 +92,11 @@ pto_status_t pto_recording_found(pto_recording_reader_t *reader, pto_recording_f
                                   pto_recording_format_name(format),
                                   pto_recording_format_name(reader->trace->format));
     pto_status_t status = reader->known ? PTO_OK : check_options(reader, format);
-    if (format == PTO_RECORDING_CALLS && reader->options->timeline)
-        reader->groups = &reader->options->timeline->groups;
+    pto_timeline_t *timeline = reader->options->timeline;
+    if (format == PTO_RECORDING_CALLS && timeline)
+        reader->groups = &timeline->groups;
+    if (timeline)
+        timeline->is_unordered = format == PTO_RECORDING_KINETO || format == PTO_RECORDING_NCCL_INSPECTOR;
     reader->trace->format = format;
     reader->known = true;
     return status;
@@ -327,7 +330,7 @@ static pto_status_t join_kinds(pto_recording_reader_t *reader, pto_recording_t *
     return PTO_OK;
 }
 
-static pto_status_t finish(pto_recording_reader_t *reader, size_t timed, pto_recording_t *trace) {
+static pto_status_t finish(pto_recording_reader_t *reader, pto_recording_t *trace) {
     int *call_of_kind = malloc(((size_t)reader->kinds.count + 1) * sizeof *call_of_kind);
     if (!call_of_kind)
         return pto_recording_fail(reader, PTO_ERR_MEMORY, "out of memory for calls");
@@ -335,8 +338,7 @@ static pto_status_t finish(pto_recording_reader_t *reader, size_t timed, pto_rec
         call_of_kind[i] = -1;
     pto_status_t status = join_kinds(reader, trace, call_of_kind);
     if (status == PTO_OK && reader->options->timeline)
-        pto_timeline_renumber(reader->options->timeline, timed,
-                              reader->options->times_only ? NULL : call_of_kind);
+        pto_timeline_end_file(reader->options->timeline, reader->options->times_only ? NULL : call_of_kind);
     free(call_of_kind);
     return status;
 }
@@ -405,8 +407,9 @@ static pto_status_t read_source(pto_source_t *source, const char *path,
                                      .most_rank = -1,
                                      .last_kind = -1,
                                      .err = err};
-    const size_t timed = options->timeline ? options->timeline->count : 0;
     reader.groups = &reader.own_groups;
+    if (options->timeline)
+        pto_timeline_begin_file(options->timeline);
     pto_status_t status = read_any(&reader);
     if (source->status != PTO_OK)
         status = pto_recording_fail(&reader, source->status, "%s", source->reason);
@@ -415,7 +418,7 @@ static pto_status_t read_source(pto_source_t *source, const char *path,
     if (status == PTO_OK)
         status = check_job(&reader);
     if (status == PTO_OK)
-        status = finish(&reader, timed, &made);
+        status = finish(&reader, &made);
     pto_recording_groups_fini(&reader.own_groups);
     pto_text_index_fini(&reader.kinds);
     free(reader.kind);

@@ -2,16 +2,17 @@
 #include "timeline.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "base/grow.h"
 
 enum { TIMED_MAX = 1 << 19 };
 
 pto_timeline_t *pto_timeline_create(void) {
     pto_timeline_t *timeline = calloc(1, sizeof *timeline);
-    if (timeline) {
+    if (timeline)
         timeline->kept = INT32_MAX;
-        timeline->rank = -1;
-    }
     return timeline;
 }
 
@@ -27,8 +28,12 @@ void pto_timeline_destroy(pto_timeline_t *timeline) {
     if (!timeline)
         return;
     pto_text_index_fini(&timeline->names);
+    pto_text_index_fini(&timeline->processes);
+    pto_text_index_fini(&timeline->seats);
     pto_recording_groups_fini(&timeline->groups);
     free(timeline->timed);
+    free(timeline->process);
+    free(timeline->seat);
     free(timeline);
 }
 
@@ -36,70 +41,204 @@ int pto_timeline_name(pto_timeline_t *timeline, const char *text) {
     return pto_text_index_add(&timeline->names, text);
 }
 
+size_t pto_timeline_count(const pto_timeline_t *timeline) { return timeline->count; }
+
+/* --- adding --------------------------------------------------------------------------------------------- */
+
 /* Keep the first half of the calls of the process that has most, and as many of each other one. */
 static void cut(pto_timeline_t *timeline) {
     int32_t most = 0;
-    size_t count = 0;
+    size_t count = 0, before = 0; /* of these, those of earlier files */
     for (size_t i = 0; i < timeline->count; i++)
         most = timeline->timed[i].order > most ? timeline->timed[i].order : most;
     timeline->kept = (most + 1) / 2;
     timeline->is_cut = true;
-    for (size_t i = 0; i < timeline->count; i++)
-        if (timeline->timed[i].order < timeline->kept)
-            timeline->timed[count++] = timeline->timed[i];
+    for (size_t i = 0; i < timeline->count; i++) {
+        if (timeline->timed[i].order >= timeline->kept)
+            continue;
+        before += i < timeline->file_first;
+        timeline->timed[count++] = timeline->timed[i];
+    }
+    timeline->file_first = before;
     timeline->count = count;
-}
-
-static bool make_room(pto_timeline_t *timeline) {
-    if (timeline->count == TIMED_MAX)
-        cut(timeline);
-    if (timeline->count < timeline->room)
-        return true;
-    const size_t room = timeline->room ? 2 * timeline->room : 1024;
-    pto_timed_t *grown = realloc(timeline->timed, room * sizeof *grown);
-    if (!grown)
-        return false;
-    timeline->timed = grown;
-    timeline->room = room;
-    return true;
 }
 
 static bool is_collective(pto_timed_way_t way) {
     return way == PTO_TIMED_BY_ALL || way == PTO_TIMED_FROM_ROOT || way == PTO_TIMED_TO_ROOT;
 }
 
-bool pto_timeline_add(pto_timeline_t *timeline, const pto_timed_t *timed) {
-    if (timed->rank != timeline->rank) {
-        timeline->rank = timed->rank;
-        timeline->order = 0;
-        timeline->outside_s = NAN; /* until the first collective ends */
-    } else
-        timeline->outside_s += timed->begin_s - timeline->end_s;
-    timeline->end_s = timed->end_s;
-    if (timed->way == PTO_TIMED_NOT)
-        return true;
-    const int32_t order = timeline->order++;
-    if (order >= timeline->kept) {
-        timeline->is_cut = true;
-        return true;
-    }
-    if (!make_room(timeline))
-        return false;
-    if (order >= timeline->kept)
-        return true;
-    pto_timed_t *added = &timeline->timed[timeline->count++];
-    *added = *timed;
-    added->order = order;
-    added->outside_s = timed->is_bare ? NAN : timeline->outside_s;
+/* Until the first collective ends, it is not known how long a process was outside since the one before. */
+static void follow(pto_timed_process_t *process, pto_timed_t *timed) {
+    if (!process->has_called)
+        *process = (pto_timed_process_t){
+            .has_called = true, .order = process->order, .end_s = timed->begin_s, .outside_s = NAN};
+    process->outside_s += fmax(0, timed->begin_s - process->end_s);
+    process->end_s = fmax(process->end_s, timed->end_s);
+    timed->outside_s = timed->is_bare ? NAN : process->outside_s;
     if (is_collective(timed->way))
-        timeline->outside_s = 0;
+        process->outside_s = 0;
+}
+
+static bool reserve_process(pto_timeline_t *timeline, int32_t rank) {
+    const size_t before = timeline->process_room;
+    if (!PTO_RESERVE(timeline->process, timeline->process_room, rank + 1))
+        return false;
+    for (size_t i = before; i < timeline->process_room; i++)
+        timeline->process[i] = (pto_timed_process_t){.order = 0};
     return true;
 }
 
-void pto_timeline_renumber(pto_timeline_t *timeline, size_t from, const int *call_of_kind) {
-    for (size_t i = from; i < timeline->count; i++)
-        if (timeline->timed[i].call >= 0)
-            timeline->timed[i].call = call_of_kind ? call_of_kind[timeline->timed[i].call] : -1;
+bool pto_timeline_add(pto_timeline_t *timeline, const pto_timed_t *timed) {
+    pto_timed_t added = *timed;
+    if (!reserve_process(timeline, timed->rank))
+        return false;
+    pto_timed_process_t *process = &timeline->process[timed->rank];
+    if (!timeline->is_unordered) {
+        follow(process, &added);
+        if (timed->way == PTO_TIMED_NOT)
+            return true;
+    }
+    added.order = process->order++;
+    if (timeline->count == TIMED_MAX && added.order < timeline->kept)
+        cut(timeline);
+    if (added.order >= timeline->kept) {
+        timeline->is_cut = true;
+        return true;
+    }
+    if (!PTO_RESERVE(timeline->timed, timeline->room, timeline->count + 1))
+        return false;
+    timeline->timed[timeline->count++] = added;
+    return true;
 }
 
-size_t pto_timeline_count(const pto_timeline_t *timeline) { return timeline->count; }
+/* --- files ---------------------------------------------------------------------------------------------- */
+
+void pto_timeline_begin_file(pto_timeline_t *timeline) {
+    timeline->file_first = timeline->count;
+    timeline->is_unordered = false;
+}
+
+/* Each process's calls as they began. Where only durations are known, they stay in the file's order. */
+static int by_begin(const void *left, const void *right) {
+    const pto_timed_t *a = left, *b = right;
+    int order = (a->rank > b->rank) - (a->rank < b->rank);
+    if (order == 0)
+        order = a->is_bare - b->is_bare;
+    if (order == 0 && !a->is_bare)
+        order = (a->begin_s > b->begin_s) - (a->begin_s < b->begin_s);
+    return order != 0 ? order : (a->order > b->order) - (a->order < b->order);
+}
+
+/* Calls that are not compared were kept only for the time that they take. */
+static void put_in_order(pto_timeline_t *timeline) {
+    pto_timed_t *timed = timeline->timed;
+    size_t kept = timeline->file_first;
+    if (kept == timeline->count)
+        return;
+    qsort(timed + kept, timeline->count - kept, sizeof *timed, by_begin);
+    pto_timed_process_t process = {.order = 0};
+    for (size_t i = timeline->file_first; i < timeline->count; i++) {
+        if (i > timeline->file_first && timed[i].rank != timed[kept].rank)
+            process = (pto_timed_process_t){.order = 0};
+        timed[kept] = timed[i];
+        follow(&process, &timed[kept]);
+        timed[kept].order = process.order;
+        if (timed[kept].way != PTO_TIMED_NOT) {
+            kept++;
+            process.order++;
+        }
+    }
+    timeline->count = kept;
+}
+
+void pto_timeline_end_file(pto_timeline_t *timeline, const int *call_of_kind) {
+    for (size_t i = timeline->file_first; i < timeline->count; i++)
+        if (timeline->timed[i].call >= 0)
+            timeline->timed[i].call = call_of_kind ? call_of_kind[timeline->timed[i].call] : -1;
+    if (timeline->is_unordered)
+        put_in_order(timeline);
+}
+
+/* --- seats ---------------------------------------------------------------------------------------------- */
+
+static void name_seat(char name[32], int communicator, int rank) {
+    snprintf(name, 32, "%d %d", communicator, rank);
+}
+
+bool pto_timeline_seat(pto_timeline_t *timeline, const char *communicator, int32_t rank, int32_t procs,
+                       const char *process, pto_timed_t *timed) {
+    char name[32];
+    const int group = pto_timeline_name(timeline, communicator);
+    const int member = group >= 0 ? pto_text_index_add(&timeline->processes, process) : -1;
+    const int before = timeline->seats.count;
+    if (member < 0)
+        return false;
+    name_seat(name, group, rank);
+    timed->seat = pto_text_index_add(&timeline->seats, name);
+    timed->rank = member;
+    if (timed->seat < 0 || !PTO_RESERVE(timeline->seat, timeline->seat_room, timed->seat + 1))
+        return false;
+    if (timed->seat == before)
+        timeline->seat[before] = (pto_seat_t){group, rank, procs, member};
+    return true;
+}
+
+/* The communicator of most processes, of which most are known; -1: there is none. */
+static int largest_communicator(const pto_timeline_t *timeline, int *known) {
+    int largest = -1, procs = 0;
+    for (int i = 0; i < timeline->seats.count; i++)
+        known[timeline->seat[i].communicator]++;
+    for (int i = 0; i < timeline->seats.count; i++) {
+        const pto_seat_t *seat = &timeline->seat[i];
+        if (seat->procs > procs || (seat->procs == procs && known[seat->communicator] > known[largest])) {
+            largest = seat->communicator;
+            procs = seat->procs;
+        }
+    }
+    return largest;
+}
+
+/* The rank in the job of who has a seat; -1: it is unknown, as where one process has several of them. */
+static int32_t seated_rank(const pto_seat_t *seat, int largest, const int32_t *rank) {
+    return seat->communicator == largest ? seat->rank : rank[seat->process];
+}
+
+static bool place_call(const pto_timeline_t *timeline, int largest, const int32_t *rank, pto_timed_t *timed) {
+    char name[32];
+    const pto_seat_t *seat = &timeline->seat[timed->seat];
+    timed->rank = seated_rank(seat, largest, rank);
+    if (timed->peer < 0)
+        return timed->rank >= 0;
+    name_seat(name, seat->communicator, timed->peer);
+    const int peer = pto_text_index_find(&timeline->seats, name);
+    timed->peer = peer >= 0 ? seated_rank(&timeline->seat[peer], largest, rank) : -1;
+    return timed->rank >= 0 && timed->peer >= 0;
+}
+
+bool pto_timeline_place(pto_timeline_t *timeline) {
+    enum { NONE = -1, SEVERAL = -2 };
+    const int seats = timeline->seats.count, processes = timeline->processes.count;
+    if (seats == 0)
+        return true;
+    int32_t *rank = malloc((size_t)processes * sizeof *rank);
+    int *known = calloc((size_t)timeline->names.count, sizeof *known);
+    if (rank && known) {
+        const int largest = largest_communicator(timeline, known);
+        size_t kept = 0;
+        for (int i = 0; i < processes; i++)
+            rank[i] = NONE;
+        for (int i = 0; i < seats; i++) {
+            const pto_seat_t *seat = &timeline->seat[i];
+            if (seat->communicator == largest)
+                rank[seat->process] = rank[seat->process] == NONE ? seat->rank : SEVERAL;
+        }
+        for (size_t i = 0; i < timeline->count; i++)
+            if (timeline->timed[i].seat < 0 || place_call(timeline, largest, rank, &timeline->timed[i]))
+                timeline->timed[kept++] = timeline->timed[i];
+        timeline->count = kept;
+    }
+    const bool able = rank && known;
+    free(rank);
+    free(known);
+    return able;
+}

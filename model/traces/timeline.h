@@ -25,13 +25,17 @@ typedef struct {
     int32_t peer; /* of a message, or the root; -1: unknown */
     int32_t tag;
     int32_t procs;
-    int32_t routine; /* numbers of pto_timeline_name */
-    int32_t group;   /* the same, of communicator and routine */
-    int32_t order;   /* among the calls of its process */
-    int32_t call;    /* of the recording; -1: none */
-    int32_t number;  /* delays.c: among those of its process in its group */
-    bool has_no_end; /* it returns before the message has arrived */
-    bool is_bare;    /* only its duration is known: it ends at 0 */
+    int32_t routine;  /* numbers of pto_timeline_name */
+    int32_t group;    /* the same, of communicator and routine */
+    int32_t order;    /* among the calls of its process */
+    int32_t call;     /* of the recording; -1: none */
+    int32_t number;   /* among those of its process in its group; of the trace, or 0: delays.c counts them */
+    int32_t seat;     /* of pto_timeline_seat, which `rank` and `peer` then follow from; -1: none */
+    bool is_numbered; /* by the trace, in the same way on all processes */
+    bool is_part;     /* of a trace that may begin within the job */
+    bool has_no_end;  /* it returns before the message has arrived */
+    bool is_bare;     /* only its duration is known: it ends at 0 */
+    bool is_rounded;  /* its duration is in whole microseconds */
     int64_t bytes;
     double begin_s, end_s;
     double outside_s; /* of all calls, since the end of the process's last collective; NaN: unknown */
@@ -53,26 +57,52 @@ typedef struct {
     int64_t procs;                    /* the highest rank and one */
 } pto_recording_groups_t;
 
+/* A process, by the calls that were added. */
+typedef struct {
+    bool has_called;
+    int32_t order;           /* of its next call */
+    double end_s, outside_s; /* since its last collective */
+} pto_timed_process_t;
+
+/* A process as a member of a communicator. */
+typedef struct {
+    int32_t communicator, rank, procs; /* its rank in it, and the number of its processes */
+    int32_t process;
+} pto_seat_t;
+
 struct pto_timeline {
     pto_text_index_t names;
     pto_recording_groups_t groups;
     size_t count, room;
     pto_timed_t *timed;
-    int32_t kept; /* of the calls of each process */
-    bool is_cut;  /* there were more */
-    /* Of the process whose call came last. */
-    int32_t rank; /* -1: there was none */
-    int32_t order;
-    double end_s, outside_s;
+    size_t file_first; /* the first call of the file that is being read */
+    bool is_unordered; /* the calls of a process in this file need not follow each other in time */
+    int32_t kept;      /* of the calls of each process */
+    bool is_cut;       /* there were more */
+    size_t process_room;
+    pto_timed_process_t *process; /* by rank */
+    /* Where traces name processes and their ranks in communicators, not in the job. */
+    pto_text_index_t processes, seats;
+    size_t seat_room;
+    pto_seat_t *seat;
 };
 
 /* The number of a text; -1: out of memory. */
 int pto_timeline_name(pto_timeline_t *timeline, const char *text);
+/* The number of a process with this rank in a communicator of `procs`, and of the process itself, which
+ * stands for its rank until pto_timeline_place. False: out of memory. */
+bool pto_timeline_seat(pto_timeline_t *timeline, const char *communicator, int32_t rank, int32_t procs,
+                       const char *process, pto_timed_t *timed);
 /* Add a call; of one that is not compared, only the time counts. `order` and `outside_s` are filled in.
  * False: out of memory. */
 bool pto_timeline_add(pto_timeline_t *timeline, const pto_timed_t *timed);
+/* Begin and end a file. In the end, the numbers of kinds become those of the recording's calls; NULL: none
+ * is. */
+void pto_timeline_begin_file(pto_timeline_t *timeline);
+void pto_timeline_end_file(pto_timeline_t *timeline, const int *call_of_kind);
+/* Give processes with seats their rank in the largest communicator as their rank in the job, and leave out
+ * the calls of those that have none. False: out of memory. */
+bool pto_timeline_place(pto_timeline_t *timeline);
 void pto_recording_groups_fini(pto_recording_groups_t *groups);
-/* From `from` on, the numbers of kinds become those of the recording's calls; NULL: none is. */
-void pto_timeline_renumber(pto_timeline_t *timeline, size_t from, const int *call_of_kind);
 
 #endif

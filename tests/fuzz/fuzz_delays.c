@@ -1,7 +1,8 @@
-/* Any bytes as calls.csv of all processes, which are compared: what is named are places of the file. */
+/* Any bytes as calls of all processes, which are compared: what is named are places of the file. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "portolan/recording.h"
 
@@ -18,17 +19,37 @@ static void check_delay(const pto_delay_t *delay, int64_t procs) {
         abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    pto_recording_options_t options = {.format = PTO_RECORDING_CALLS,
+static pto_status_t read_file(const uint8_t *data, size_t size, const char *before, const char *after,
+                              const pto_recording_options_t *options, pto_recording_t *trace) {
+    const size_t front = strlen(before), back = strlen(after);
+    char *text = malloc(front + size + back + 1);
+    if (!text)
+        return PTO_ERR_MEMORY;
+    memcpy(text, before, front);
+    if (size > 0)
+        memcpy(text + front, data, size);
+    memcpy(text + front + size, after, back);
+    pto_status_t status = pto_recording_parse(text, front + size + back, "fuzz", options, trace, NULL);
+    free(text);
+    return status;
+}
+
+/* Two files with the same calls; what is before them may give them different ranks. */
+static void compare(const uint8_t *data, size_t size, pto_recording_format_t format,
+                    const char *const before[2], const char *after) {
+    pto_recording_options_t options = {.format = format,
                                        .rank = -1,
                                        .gpus_per_node = 2,
                                        .gpus_per_socket = 1,
                                        .collective = PTO_COLLECTIVE_COUNT,
-                                       .timeline = pto_timeline_create()};
-    pto_recording_t trace;
+                                       .timeline = pto_timeline_create(),
+                                       .times_only = true};
+    pto_recording_t other = {.count = 0}, trace;
     pto_delays_t delays;
-    if (options.timeline &&
-        pto_recording_parse((const char *)data, size, "fuzz.csv", &options, &trace, NULL) == PTO_OK) {
+    if (options.timeline && before[1])
+        read_file(data, size, before[1], after, &options, &other);
+    options.times_only = false;
+    if (options.timeline && read_file(data, size, before[0], after, &options, &trace) == PTO_OK) {
         if (pto_delays_find(options.timeline, &options, &trace, &delays, NULL) == PTO_OK) {
             for (int i = 0; i < delays.count; i++)
                 check_delay(&delays.delay[i], delays.procs);
@@ -36,6 +57,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         }
         pto_recording_fini(&trace);
     }
+    pto_recording_fini(&other);
     pto_timeline_destroy(options.timeline);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static const char *const nothing[2] = {""}, *const kineto[2] = {
+                                                    "{\"distributedInfo\":{\"rank\":0},\"traceEvents\":[",
+                                                    "{\"distributedInfo\":{\"rank\":1},\"traceEvents\":["};
+    compare(data, size, PTO_RECORDING_CALLS, nothing, "");
+    compare(data, size, PTO_RECORDING_NCCL_INSPECTOR, nothing, "");
+    compare(data, size, PTO_RECORDING_KINETO, kineto, "]}");
     return 0;
 }

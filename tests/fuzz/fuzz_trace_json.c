@@ -19,6 +19,7 @@ static void fuzz_within(const char *before, const uint8_t *data, size_t size, co
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_recording(data, size, PTO_RECORDING_NCCL_INSPECTOR);
+    fuzz_recording(data, size, PTO_RECORDING_NCCL_TESTS);
     fuzz_recording(data, size, PTO_RECORDING_CHAKRA_JSON);
     fuzz_within("{\"traceEvents\":[", data, size, "]}", PTO_RECORDING_KINETO);
     fuzz_within("{\"workload_graph\":[", data, size, "]}", PTO_RECORDING_CHAKRA_JSON);

@@ -14,7 +14,17 @@
 
 typedef enum { MADE_HEALTHY, MADE_LATE_PROCESS, MADE_LATE_NODE, MADE_SLOW_NODE, MADE_SLOW_LINK } made_fault_t;
 
-enum { MADE_PROCS_MAX = 16, MADE_STEPS_MAX = 60 };
+enum { MADE_PROCS_MAX = 16, MADE_STEPS_MAX = 60, MADE_CALLS_MAX = 16384 };
+
+/* A call of a process, by true time. */
+typedef struct {
+    int rank, procs, peer; /* -1: no message */
+    double begin_s, end_s, bytes;
+    const char *routine; /* of MPI */
+    char group;          /* of communicators: a (all), b (rows), c (columns) */
+    int line;
+    int number; /* among the group's calls */
+} made_call_t;
 
 typedef struct {
     uint64_t state;
@@ -25,11 +35,10 @@ typedef struct {
     double compute_s, alpha_s, s_per_byte, noise;
     double now_s[MADE_PROCS_MAX]; /* true time */
     double offset_s[MADE_PROCS_MAX], drift[MADE_PROCS_MAX], speed[MADE_PROCS_MAX];
-    char *text[MADE_PROCS_MAX];
-    size_t used[MADE_PROCS_MAX];
+    int count;
+    int numbers[3][MADE_PROCS_MAX]; /* of calls of each communicator */
+    made_call_t *call;
 } made_job_t;
-
-enum { MADE_TEXT = 1 << 17 };
 
 static inline double made_random(made_job_t *job) {
     job->state = job->state * 6364136223846793005u + 1442695040888963407u;
@@ -68,16 +77,16 @@ static inline double made_message_s(made_job_t *job, int from, int to, double by
     return seconds * made_noise(job);
 }
 
-static inline void made_row(made_job_t *job, int rank, double begin_s, const char *routine, const char *comm,
-                            int procs, int peer, double bytes) {
-    const double rate = 1 + job->drift[rank], offset_s = job->offset_s[rank];
-    char peer_text[16] = "";
-    if (peer >= 0)
-        snprintf(peer_text, sizeof peer_text, "%d", peer);
-    job->used[rank] += (size_t)snprintf(job->text[rank] + job->used[rank], MADE_TEXT - job->used[rank],
-                                        "%d,%.9f,%.9f,%s,%s,%d,%s,%s,%.0f,gpu\n", rank,
-                                        offset_s + rate * begin_s, offset_s + rate * job->now_s[rank],
-                                        routine, comm, procs, peer_text, peer >= 0 ? "7" : "", bytes);
+static inline void made_record(made_job_t *job, made_call_t call) {
+    call.end_s = job->now_s[call.rank];
+    if (job->count == MADE_CALLS_MAX)
+        abort();
+    job->call[job->count++] = call;
+}
+
+/* By the clock of the process. */
+static inline double made_clock(const made_job_t *job, int rank, double seconds) {
+    return job->offset_s[rank] + (1 + job->drift[rank]) * seconds;
 }
 
 /* --- what a step does ----------------------------------------------------------------------------------- */
@@ -104,8 +113,8 @@ static inline void made_round(made_job_t *job, const int *member, int count, int
 }
 
 /* Ring (allreduce, allgather), pairwise exchange (alltoall), dissemination (barrier). */
-static inline void made_collective(made_job_t *job, const char *routine, const char *comm, const int *member,
-                                   int count, double bytes) {
+static inline void made_collective(made_job_t *job, const char *routine, char group, int line,
+                                   const int *member, int count, double bytes) {
     double begin_s[MADE_PROCS_MAX];
     for (int i = 0; i < count; i++)
         begin_s[i] = job->now_s[member[i]];
@@ -118,16 +127,36 @@ static inline void made_collective(made_job_t *job, const char *routine, const c
     else
         for (int step = 0; step < 2 * (count - 1); step++)
             made_round(job, member, count, 1, bytes / count);
+    const int number = job->numbers[group - 'a'][line]++;
     for (int i = 0; i < count; i++)
-        made_row(job, member[i], begin_s[i], routine, comm, count, -1, bytes);
+        made_record(job, (made_call_t){.rank = member[i],
+                                       .procs = count,
+                                       .peer = -1,
+                                       .begin_s = begin_s[i],
+                                       .bytes = bytes,
+                                       .routine = routine,
+                                       .group = group,
+                                       .line = line,
+                                       .number = number});
 }
 
 static inline void made_send(made_job_t *job, int from, int to, double bytes) {
     const double sent_s = job->now_s[from], posted_s = job->now_s[to];
     job->now_s[to] = fmax(sent_s, posted_s) + made_message_s(job, from, to, bytes);
     job->now_s[from] = bytes > 65536 ? job->now_s[to] : sent_s + job->alpha_s; /* rendezvous, or eager */
-    made_row(job, from, sent_s, "MPI_Send", "a0", job->procs, to, bytes);
-    made_row(job, to, posted_s, "MPI_Recv", "a0", job->procs, from, bytes);
+    made_call_t call = {.rank = from,
+                        .procs = job->procs,
+                        .peer = to,
+                        .begin_s = sent_s,
+                        .bytes = bytes,
+                        .routine = "MPI_Send",
+                        .group = 'a'};
+    made_record(job, call);
+    call.rank = to;
+    call.peer = from;
+    call.begin_s = posted_s;
+    call.routine = "MPI_Recv";
+    made_record(job, call);
 }
 
 /* With the next process of the row, and of the column: first the even ones send, then the odd ones. */
@@ -152,11 +181,9 @@ static inline void made_lines(made_job_t *job, bool columns, const char *routine
     const int lines = columns ? job->columns : job->rows, count = columns ? job->rows : job->columns;
     for (int line = 0; line < lines && count > 1; line++) {
         int member[MADE_PROCS_MAX];
-        char comm[16];
         for (int i = 0; i < count; i++)
             member[i] = columns ? i * job->columns + line : line * job->columns + i;
-        snprintf(comm, sizeof comm, "%s%d", columns ? "c" : "b", line);
-        made_collective(job, routine, comm, member, count, bytes);
+        made_collective(job, routine, columns ? 'c' : 'b', line, member, count, bytes);
     }
 }
 
@@ -172,13 +199,13 @@ static inline void made_step(made_job_t *job) {
     made_lines(job, false, "MPI_Alltoall", bytes);
     made_lines(job, true, "MPI_Allreduce", bytes);
     made_compute(job);
-    made_collective(job, made_random(job) < 0.5 ? "MPI_Allreduce" : "MPI_Barrier", "a0", all, job->procs,
+    made_collective(job, made_random(job) < 0.5 ? "MPI_Allreduce" : "MPI_Barrier", 'a', 0, all, job->procs,
                     1024);
 }
 
 /* --- a job ---------------------------------------------------------------------------------------------- */
 
-/* Choose its shape and its fault; `text` and the like are made by made_job_run. */
+/* Choose its shape and its fault. */
 static inline void made_job_init(made_job_t *job, uint64_t seed, made_fault_t fault) {
     static const int shapes[][3] = {{2, 2, 1}, {2, 3, 1}, {2, 4, 1}, {2, 4, 2}, {3, 4, 2},
                                     {4, 4, 2}, {4, 4, 4}, {3, 3, 1}, {3, 5, 1}, {4, 3, 3}};
@@ -213,26 +240,12 @@ static inline void made_job_init(made_job_t *job, uint64_t seed, made_fault_t fa
     }
 }
 
-/* calls.csv, to be freed. */
-static inline char *made_job_run(made_job_t *job, int steps) {
-    static const char heading[] = "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space\n";
-    size_t size = sizeof heading;
-    for (int r = 0; r < job->procs; r++)
-        job->text[r] = malloc(MADE_TEXT);
+static inline void made_job_run(made_job_t *job, int steps) {
+    job->call = malloc(MADE_CALLS_MAX * sizeof *job->call);
     for (int step = 0; step < steps; step++)
         made_step(job);
-    for (int r = 0; r < job->procs; r++)
-        size += job->used[r];
-    char *all = malloc(size);
-    size = sizeof heading - 1;
-    memcpy(all, heading, size);
-    for (int r = 0; r < job->procs; r++) {
-        memcpy(all + size, job->text[r], job->used[r]);
-        size += job->used[r];
-        free(job->text[r]);
-    }
-    all[size] = '\0';
-    return all;
 }
+
+static inline void made_job_free(made_job_t *job) { free(job->call); }
 
 #endif

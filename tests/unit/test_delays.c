@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "made_job.h"
+#include "made_traces.h"
 #include "portolan/recording.h"
 
 static pto_delays_t find_delays(const char *text, int node_procs, pto_recording_t *trace) {
@@ -20,6 +20,32 @@ static pto_delays_t find_delays(const char *text, int node_procs, pto_recording_
     if (pto_recording_parse(text, strlen(text), "calls.csv", &options, trace, &err) != PTO_OK ||
         pto_delays_find(options.timeline, &options, trace, &delays, &err) != PTO_OK)
         fail_msg("%s:%d: %s", err.file, err.line, err.message);
+    pto_timeline_destroy(options.timeline);
+    return delays;
+}
+
+/* From the files of all processes, the first of which is read last. Process `late` began to record `first`
+ * calls later than the others. */
+static pto_delays_t find_in_files(const made_job_t *job, made_format_t format, bool has_numbers, int late,
+                                  int first, pto_recording_t *trace) {
+    pto_recording_options_t options = {.rank = -1,
+                                       .gpus_per_node = job->node_procs,
+                                       .collective = PTO_COLLECTIVE_COUNT,
+                                       .timeline = pto_timeline_create()};
+    pto_delays_t delays = {.count = 0};
+    pto_error_t err = {0};
+    assert_non_null(options.timeline);
+    for (int r = job->procs - 1; r >= 0; r--) {
+        char *text = made_trace(job, format, r, r == late ? first : 0, has_numbers);
+        options.times_only = r > 0;
+        pto_status_t status = pto_recording_parse(text, strlen(text), "trace", &options, trace, &err);
+        free(text);
+        if (status != PTO_OK)
+            fail_msg("%s:%d: %s", err.file, err.line, err.message);
+        if (r > 0)
+            pto_recording_fini(trace);
+    }
+    assert_int_equal(pto_delays_find(options.timeline, &options, trace, &delays, &err), PTO_OK);
     pto_timeline_destroy(options.timeline);
     return delays;
 }
@@ -70,7 +96,7 @@ static void print_wrong(const made_job_t *job, uint64_t seed, const pto_delays_t
 
 /* Runs `count` made jobs with consecutive seeds, of `procs` processes (0: of any number). Returns how many
  * were judged wrongly. */
-static int run_jobs(made_fault_t fault, uint64_t seed, int count, int procs) {
+static int run_jobs_in(made_format_t format, made_fault_t fault, uint64_t seed, int count, int procs) {
     int wrong = 0;
     for (int done = 0; done < count; seed++) {
         made_job_t job;
@@ -78,18 +104,22 @@ static int run_jobs(made_fault_t fault, uint64_t seed, int count, int procs) {
         made_job_init(&job, seed, fault);
         if (!is_possible(&job) || (procs > 0 && job.procs != procs))
             continue;
-        char *text = made_job_run(&job, 40);
-        pto_delays_t delays = find_delays(text, job.node_procs, &trace);
+        made_job_run(&job, 40);
+        pto_delays_t delays = find_in_files(&job, format, seed % 2 == 0, -1, 0, &trace);
         if (!is_right(&job, &delays)) {
             print_wrong(&job, seed, &delays);
             wrong++;
         }
         pto_delays_fini(&delays);
         pto_recording_fini(&trace);
-        free(text);
+        made_job_free(&job);
         done++;
     }
     return wrong;
+}
+
+static int run_jobs(made_fault_t fault, uint64_t seed, int count, int procs) {
+    return run_jobs_in(MADE_CALLS, fault, seed, count, procs);
 }
 
 static void nothing_is_named_in_healthy_jobs(void **state) {
@@ -113,15 +143,88 @@ static void faults_of_four_processes_are_named_and_nothing_else(void **state) {
         assert_int_equal(run_jobs((made_fault_t)fault, 6000, 6, 4), 0);
 }
 
+/* Sixty jobs, of which twenty are healthy. */
+static int run_sixty(made_format_t format) {
+    return run_jobs_in(format, MADE_HEALTHY, 1000, 20, 0) +
+           run_jobs_in(format, MADE_LATE_PROCESS, 2000, 14, 0) +
+           run_jobs_in(format, MADE_LATE_NODE, 3000, 6, 0) +
+           run_jobs_in(format, MADE_SLOW_NODE, 4000, 10, 0) +
+           run_jobs_in(format, MADE_SLOW_LINK, 5000, 10, 0);
+}
+
+static void traces_of_pytorch_name_faults_and_nothing_else(void **state) {
+    (void)state;
+    assert_int_equal(run_sixty(MADE_KINETO), 0);
+}
+
+static void verbose_dumps_of_the_inspector_name_faults_and_nothing_else(void **state) {
+    (void)state;
+    assert_int_equal(run_sixty(MADE_INSPECTOR_VERBOSE), 0);
+}
+
+static void short_dumps_of_the_inspector_name_faults_and_nothing_else(void **state) {
+    (void)state;
+    assert_int_equal(run_sixty(MADE_INSPECTOR), 0);
+}
+
+/* By the numbers of calls, the same is found as in whole traces. Without them, groups of calls are left out
+ * in which a process has fewer. */
+static void traces_that_begin_at_different_calls_match_by_number(void **state) {
+    (void)state;
+    made_job_t job;
+    pto_recording_t trace;
+    made_job_init(&job, 2000, MADE_LATE_PROCESS);
+    made_job_run(&job, 40);
+    int64_t compared = 0;
+    for (int numbered = 1; numbered >= 0; numbered--) {
+        pto_delays_t delays = find_in_files(&job, MADE_KINETO, numbered, job.bad, 13, &trace);
+        if (numbered)
+            assert_true(is_right(&job, &delays));
+        else
+            assert_int_equal(delays.count, 0);
+        assert_true(numbered || delays.calls < compared);
+        compared = delays.calls;
+        pto_delays_fini(&delays);
+        pto_recording_fini(&trace);
+    }
+    made_job_free(&job);
+}
+
+/* Lines of calls.csv, of all processes in the order of their ranks, by when they began. */
+static int compare_begins(const void *left, const void *right) {
+    const made_call_t *a = left, *b = right;
+    return (a->begin_s > b->begin_s) - (a->begin_s < b->begin_s);
+}
+
+static void lines_of_different_processes_may_alternate(void **state) {
+    (void)state;
+    made_job_t job;
+    pto_recording_t trace;
+    made_job_init(&job, 2000, MADE_LATE_PROCESS);
+    made_job_run(&job, 40);
+    qsort(job.call, (size_t)job.count, sizeof *job.call, compare_begins);
+    made_text_t text = {.used = 0};
+    made_print(&text, "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space\n");
+    for (int i = 0; i < job.count; i++)
+        made_calls_row(&job, &job.call[i], &text);
+    pto_delays_t delays = find_delays(text.text, job.node_procs, &trace);
+    assert_true(is_right(&job, &delays));
+    assert_true(delays.late_told && delays.slow_told);
+    pto_delays_fini(&delays);
+    pto_recording_fini(&trace);
+    free(text.text);
+    made_job_free(&job);
+}
+
 /* What is found in a healthy job of `steps` steps; asserts that nothing is named. */
 static pto_delays_t find_in_healthy(int steps) {
     made_job_t job;
     pto_recording_t trace;
     made_job_init(&job, 1000, MADE_HEALTHY);
-    char *text = made_job_run(&job, steps);
-    pto_delays_t delays = find_delays(text, job.node_procs, &trace);
+    made_job_run(&job, steps);
+    pto_delays_t delays = find_in_files(&job, MADE_CALLS, false, -1, 0, &trace);
     pto_recording_fini(&trace);
-    free(text);
+    made_job_free(&job);
     assert_int_equal(delays.count, 0);
     return delays;
 }
@@ -229,6 +332,11 @@ int main(void) {
         cmocka_unit_test(late_processes_and_nodes_are_named_and_nothing_else),
         cmocka_unit_test(slow_nodes_and_links_are_named_and_nothing_else),
         cmocka_unit_test(faults_of_four_processes_are_named_and_nothing_else),
+        cmocka_unit_test(traces_of_pytorch_name_faults_and_nothing_else),
+        cmocka_unit_test(verbose_dumps_of_the_inspector_name_faults_and_nothing_else),
+        cmocka_unit_test(short_dumps_of_the_inspector_name_faults_and_nothing_else),
+        cmocka_unit_test(traces_that_begin_at_different_calls_match_by_number),
+        cmocka_unit_test(lines_of_different_processes_may_alternate),
         cmocka_unit_test(few_calls_tell_nothing),
         cmocka_unit_test(messages_behind_others_of_their_sender_are_no_slow_link),
         cmocka_unit_test(a_late_process_is_named_besides_a_slow_node),
