@@ -77,9 +77,9 @@ typedef struct pto_export_target {
     /* How to use the file and what the format cannot say; each line begins with `prefix`. */
     pto_status_t (*write_notes)(const pto_export_t *export, FILE *stream, const char *prefix,
                                 pto_error_t *err);
-    /* Fill in the export's tables from a file of this format. Errors: those of reading a file, and
-     * PTO_ERR_SYNTAX, _RANGE, _TYPE, _TOO_LARGE with the file, and with line and column except in JSON, where
-     * the library would ignore it or fail. */
+    /* Fill in the export's tables from a file of this format, as far as the export's bytes. Errors: those of
+     * reading a file, and PTO_ERR_SYNTAX, _RANGE, _TYPE, _TOO_LARGE with the file, and with line and column
+     * except in JSON, where the library would ignore it or fail. */
     pto_status_t (*read)(const char *path, pto_export_t *export, pto_error_t *err);
 } pto_export_target_t;
 

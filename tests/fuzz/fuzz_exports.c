@@ -59,6 +59,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         file = stream ? fileno(stream) : -1;
         snprintf(path, sizeof path, "/proc/self/fd/%d", file);
         export.table = calloc(TABLES_MAX, sizeof *export.table);
+        if (pto_series_one(1 << 26, &export.bytes, NULL) != PTO_OK)
+            abort();
     }
     if (file < 0 || !export.table || ftruncate(file, 0) != 0 || pwrite(file, data, size, 0) != (ssize_t)size)
         abort();
