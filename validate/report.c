@@ -57,6 +57,28 @@ void warn_of_runs(const pto_options_t *options, const settings_t *settings) {
             pto_runs_text(priced));
 }
 
+/* Columns of what is asked for; without a cell, their headings. */
+static void report_bandwidth(FILE *file, const settings_t *settings, const pto_request_t *request,
+                             const cell_t *cell) {
+    static const struct {
+        pto_bandwidth_t bandwidth;
+        const char *name;
+    } column[] = {{PTO_BANDWIDTH_ALGORITHM, "algbw"}, {PTO_BANDWIDTH_BUS, "busbw"}};
+    const pto_bandwidth_t asked = settings->options.shared.bandwidth;
+    for (size_t i = 0; i < sizeof column / sizeof *column; i++) {
+        char text[PTO_SECONDS_TEXT_MAX];
+        if (asked != column[i].bandwidth && asked != PTO_BANDWIDTH_BOTH)
+            continue;
+        if (!cell) {
+            fprintf(file, " %10s", column[i].name);
+            continue;
+        }
+        const pto_moved_t moved = {request->collective, pto_layout_owner_count(&request->layout),
+                                   request->bytes, request->messages};
+        fprintf(file, " %10s", pto_bandwidth_rate(column[i].bandwidth, &moved, cell->median_s, text));
+    }
+}
+
 void report_header(FILE *file, const pto_options_t *options, const settings_t *settings) {
     const pto_scenario_t *scenario = &options->scenario;
     const pto_layout_t *layout = &scenario->layout;
@@ -109,6 +131,7 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
         "# %-10s %-14s %-28s %12s %12s %25s %12s %10s %12s %12s",
         settings->options.repeats, "Bytes", "Strategy", "Algorithm", "Least", "Median", "Interval",
         "Predicted", "Pred/meas", "Setup", "Setup priced");
+    report_bandwidth(file, settings, NULL, NULL);
     report_energy_heading(file, settings);
     if (pattern_of(settings))
         fprintf(file, " %12s %12s", "Kernel", "Share");
@@ -173,6 +196,7 @@ static void report_cell(FILE *file, const settings_t *settings, const pto_reques
         fprintf(file, " %12.2f", cell->predicted_setup_s * 1e6);
     else
         fprintf(file, " %12s", "-");
+    report_bandwidth(file, settings, request, cell);
     report_energy(file, settings, cell);
     if (pattern_of(settings))
         fprintf(file, " %12.2f %11.1f%%", cell->kernel_s * 1e6,

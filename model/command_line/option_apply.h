@@ -17,7 +17,6 @@ const char *pto_option_implementation_at(int i);
 const char *pto_option_level_at(int i);
 const char *pto_option_plan_format_at(int i);
 const char *pto_option_memory_at(int i);
-const char *pto_option_bandwidth_at(int i);
 const char *pto_option_library_at(int i);
 const char *pto_option_mapper_at(int i);
 const char *pto_option_metric_at(int i);

@@ -118,18 +118,12 @@ const pto_option_t pto_format_options[] = {{"format", "table|csv|json", "output 
                                             .standard = "table", .word_at = pto_option_format_at},
                                            {.name = NULL}};
 
-const char *pto_option_bandwidth_at(int i) {
-    static const char *const names[] = {[PTO_BANDWIDTH_NONE] = "none",
-                                        [PTO_BANDWIDTH_ALGORITHM] = "algorithm",
-                                        [PTO_BANDWIDTH_BUS] = "bus",
-                                        [PTO_BANDWIDTH_COUNT] = NULL};
-    return names[i];
-}
-
 #define BANDWIDTH                                                                                            \
     {                                                                                                        \
-        "bandwidth", "algorithm|bus", "a table of GB/s, as nccl-tests defines them", STORE(WORD, bandwidth), \
-            .what = "bandwidth", .standard = "none", .word_at = pto_option_bandwidth_at                      \
+        "bandwidth", "algorithm|bus|both",                                                                   \
+            "a table of GB/s, as nccl-tests defines them; both: algbw and busbw of the cheapest, beside "    \
+            "times",                                                                                         \
+            STORE(WORD, bandwidth), .what = "bandwidth", .standard = "none", .word_at = pto_bandwidth_name   \
     }
 #define ALL_COLUMNS                                                                                          \
     { "all", NULL, "a column for every strategy, however wide the table gets", STORE(FLAG, all) }

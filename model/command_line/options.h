@@ -2,20 +2,12 @@
 #ifndef PTO_OPTIONS_H
 #define PTO_OPTIONS_H
 
+#include "bandwidth.h"
 #include "option_table.h"
 #include "portolan/pick.h"
 
 typedef enum { PTO_PLAN_TEXT, PTO_PLAN_GOAL, PTO_PLAN_FORMAT_COUNT } pto_plan_format_t;
 typedef enum { PTO_FORMAT_TABLE, PTO_FORMAT_CSV, PTO_FORMAT_JSON, PTO_FORMAT_COUNT } pto_format_t;
-
-/* Bandwidths as nccl-tests defines them: the bytes of the larger buffer by the time, and that times what a
- * collective must move for each of them (allreduce 2(n-1)/n, in blocks (n-1)/n, else 1). */
-typedef enum {
-    PTO_BANDWIDTH_NONE,
-    PTO_BANDWIDTH_ALGORITHM,
-    PTO_BANDWIDTH_BUS,
-    PTO_BANDWIDTH_COUNT
-} pto_bandwidth_t;
 
 typedef struct pto_options pto_options_t;
 
@@ -43,7 +35,7 @@ struct pto_options {
     pto_format_t format;
     pto_plan_format_t plan_format; /* of `plan` */
     pto_by_t by;                   /* --by; --energy sets it to energy */
-    pto_bandwidth_t bandwidth;     /* of tables, instead of times */
+    pto_bandwidth_t bandwidth;     /* of tables */
     int what_if_count;
     int metric, seeds; /* map */
     bool force;

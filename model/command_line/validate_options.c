@@ -57,6 +57,9 @@ static const pto_option_t own_options[] = {
      STORE(FLAG, enqueue)},
     {"graph", "N", "capture N of these runs in a graph, and launch it as often as needed", STORE(INT, graph),
      .most = 10000},
+    {"bandwidth", "algorithm|bus|both",
+     "columns algbw and busbw, or one of them: GB/s by the median, as nccl-tests defines them",
+     STORE(WORD, shared.bandwidth), .what = "bandwidth", .standard = "none", .word_at = pto_bandwidth_name},
     {"nccl-windows", NULL,
      "run each plan by nccl a second time, as nccl_windows: on buffers of ncclMemAlloc, registered as "
      "symmetric "

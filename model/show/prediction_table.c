@@ -24,7 +24,7 @@ typedef struct {
 } columns_t;
 
 static bool has_bandwidths(const columns_t *columns) {
-    return columns->options->bandwidth != PTO_BANDWIDTH_NONE;
+    return pto_bandwidth_replaces_times(columns->options->bandwidth);
 }
 
 static bool cost_at(const columns_t *columns, int64_t point, int strategy, pto_cost_t *cost) {
@@ -71,7 +71,7 @@ static int rest_width(const columns_t *columns) {
         size_t length = strlen(choice_text(columns, point, text));
         longest = length > longest ? length : longest;
     }
-    return POINT_WIDTH + WIDE_GAP + (int)longest;
+    return POINT_WIDTH + pto_bandwidth_columns_width(columns->options->bandwidth) + WIDE_GAP + (int)longest;
 }
 
 /* --- which columns ------------------------------------------------------------------------------------- */
@@ -178,63 +178,22 @@ int pto_check_bandwidth(const pto_syntax_t *syntax, const pto_options_t *options
     return -1;
 }
 
-double pto_bandwidth_bytes(pto_bandwidth_t bandwidth, pto_collective_t collective, int64_t procs,
-                           int64_t bytes, int64_t messages) {
-    const double n = (double)procs;
-    double moved_bytes = (double)bytes, of_bus = 1;
-    switch (pto_collective_data(collective)) {
-    case PTO_DATA_BLOCKS:
-    case PTO_DATA_GATHERED:
-    case PTO_DATA_SCATTERED:
-        moved_bytes *= n;
-        of_bus = (n - 1) / n;
-        break;
-    case PTO_DATA_MESSAGES:
-        moved_bytes *= (double)messages;
-        break;
-    case PTO_DATA_VECTOR:
-        if (!pto_collective_is_from_root(collective) && !pto_collective_is_to_root(collective))
-            of_bus = 2 * (n - 1) / n;
-        break;
-    case PTO_DATA_PAIR:
-    case PTO_DATA_GRID:
-    case PTO_DATA_COUNT:
-        break;
-    }
-    return moved_bytes * (bandwidth == PTO_BANDWIDTH_BUS ? of_bus : 1);
-}
-
-void pto_bandwidth_format(double bytes, double seconds, char text[PTO_SECONDS_TEXT_MAX]) {
-    const double gb_per_s = 1e-9 * bytes / seconds;
-    const int digits = gb_per_s < 9.995 ? 2 : gb_per_s < 99.95 ? 1 : 0;
-    snprintf(text, PTO_SECONDS_TEXT_MAX, "%.*f GB/s", digits, gb_per_s);
-}
-
-void pto_print_bandwidth_head(FILE *stream, pto_bandwidth_t bandwidth) {
-    fprintf(stream, "# bandwidth  of the %s, as nccl-tests defines it\n",
-            bandwidth == PTO_BANDWIDTH_BUS ? "bus" : "algorithm");
-}
-
-/* Bytes for a bandwidth, which is these by the time. */
-static double bandwidth_bytes(const columns_t *columns, int64_t point) {
+static pto_moved_t moved_at(const columns_t *columns, int64_t point) {
     const pto_predictions_t *predictions = columns->predictions;
     pto_request_t request =
         pto_scenario_request(predictions->scenario, point, predictions->strategy[0], NULL);
-    return pto_bandwidth_bytes(columns->options->bandwidth, request.collective,
-                               pto_layout_owner_count(&request.layout), request.bytes, request.messages);
+    return (pto_moved_t){request.collective, pto_layout_owner_count(&request.layout), request.bytes,
+                         request.messages};
 }
 
 /* --- rows ---------------------------------------------------------------------------------------------- */
 
 static const char *cost_text(const columns_t *columns, int64_t point, double value,
                              char text[PTO_SECONDS_TEXT_MAX]) {
-    if (has_bandwidths(columns) && value > 0) {
-        pto_bandwidth_format(bandwidth_bytes(columns, point), value, text);
-    } else if (columns->predictions->by == PTO_BY_ENERGY) {
-        pto_joules_format(value, text, PTO_SECONDS_TEXT_MAX);
-    } else {
-        pto_seconds_format(value, text, PTO_SECONDS_TEXT_MAX);
-    }
+    const pto_moved_t moved = moved_at(columns, point);
+    if (columns->predictions->by != PTO_BY_ENERGY)
+        return pto_bandwidth_or_time(columns->options->bandwidth, &moved, value, text);
+    pto_joules_format(value, text, PTO_SECONDS_TEXT_MAX);
     return text;
 }
 
@@ -264,6 +223,17 @@ static void print_costs(FILE *stream, const columns_t *columns, int64_t point) {
     }
 }
 
+/* Of the cheapest, if both are asked for. */
+static void print_bandwidths(FILE *stream, const columns_t *columns, int64_t point) {
+    const pto_moved_t moved = moved_at(columns, point);
+    const int winner = pto_pick_at(columns->predictions, point);
+    char text[PTO_BANDWIDTH_COLUMNS_MAX];
+    pto_cost_t cost = {.value = 0};
+    if (winner >= 0)
+        cost_at(columns, point, winner, &cost);
+    fputs(pto_bandwidth_columns(columns->options->bandwidth, &moved, cost.value, text), stream);
+}
+
 static void print_intervals(FILE *stream, const columns_t *columns, int64_t point) {
     fprintf(stream, "%-*s", POINT_WIDTH, "#   95%");
     for (int i = 0; i < columns->predictions->strategy_count; i++) {
@@ -280,12 +250,14 @@ static void print_intervals(FILE *stream, const columns_t *columns, int64_t poin
 
 static void print_heading(FILE *stream, const columns_t *columns) {
     const pto_predictions_t *predictions = columns->predictions;
+    char text[PTO_BANDWIDTH_COLUMNS_MAX];
     fprintf(stream, "# %-*s", POINT_WIDTH - 2, pto_sweep_heading(predictions->sweep));
     for (int i = 0; i < predictions->strategy_count; i++)
         if (is_shown(columns, i))
             fprintf(stream, "%*s%*s", columns->gap, "", column_width(columns, i),
                     predictions->strategy[i]->name);
-    fprintf(stream, "%*sCheapest\n", columns->gap, "");
+    fprintf(stream, "%s%*sCheapest\n", pto_bandwidth_heading(columns->options->bandwidth, text), columns->gap,
+            "");
 }
 
 /* What the marks behind a choice mean. */
@@ -302,12 +274,12 @@ void pto_print_table(FILE *stream, const char *command, const pto_predictions_t 
     char text[CHOICE_MAX];
     choose_columns(&columns, pto_terminal_width(stream));
     pto_print_header(stream, command, predictions);
-    if (has_bandwidths(&columns))
-        pto_print_bandwidth_head(stream, options->bandwidth);
+    pto_print_bandwidth_head(stream, options->bandwidth, "of the cheapest");
     print_heading(stream, &columns);
     for (int64_t point = 0; point < predictions->point_count; point++) {
         fprintf(stream, "%-*s", POINT_WIDTH, pto_point_text(predictions, predictions->point[point], text));
         print_costs(stream, &columns, point);
+        print_bandwidths(stream, &columns, point);
         fprintf(stream, "%*s%s\n", columns.gap, "", choice_text(&columns, point, text));
         if (options->ci)
             print_intervals(stream, &columns, point);

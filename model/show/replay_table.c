@@ -359,17 +359,27 @@ static int name_width(const pto_replayed_t *replayed) {
     return width;
 }
 
+static pto_moved_t moved_by(const pto_recording_call_t *call) {
+    return (pto_moved_t){call->collective, call->nodes * call->gpus_per_node, call->bytes, call->messages};
+}
+
 /* The time of one of these calls, or its bandwidth. */
 static void cost_text(const pto_replayed_t *replayed, const pto_recording_call_t *call, double seconds,
                       char text[PTO_SECONDS_TEXT_MAX]) {
-    const pto_bandwidth_t bandwidth = replayed->replay->options.bandwidth;
-    const int64_t procs = call->nodes * call->gpus_per_node;
-    if (bandwidth == PTO_BANDWIDTH_NONE || !(seconds > 0))
-        pto_seconds_format(seconds, text, PTO_SECONDS_TEXT_MAX);
-    else
-        pto_bandwidth_format(
-            pto_bandwidth_bytes(bandwidth, call->collective, procs, call->bytes, call->messages), seconds,
-            text);
+    const pto_moved_t moved = moved_by(call);
+    pto_bandwidth_or_time(replayed->replay->options.bandwidth, &moved, seconds, text);
+}
+
+/* Both bandwidths, measured or, where no time is, predicted by the route that was taken. */
+static const char *bandwidth_text(const pto_replayed_t *replayed, int i,
+                                  char text[PTO_BANDWIDTH_COLUMNS_MAX]) {
+    const pto_recording_call_t *call = &replayed->trace.call[i];
+    const pto_prediction_t *taken = pto_replayed_taken(replayed, i);
+    const pto_moved_t moved = moved_by(call);
+    const double seconds = call->measured_s > 0 ? call->measured_s / (double)call->times
+                           : taken              ? taken->price.seconds
+                                                : 0;
+    return pto_bandwidth_columns(replayed->replay->options.bandwidth, &moved, seconds, text);
 }
 
 /* That by the route that was taken, and the mark or the blank behind it. */
@@ -386,14 +396,25 @@ static const char *taken_text(const pto_replayed_t *replayed, int i, char text[P
 
 /* A bandwidth is wider than a time: "99.9 GB/s". */
 static int wider_costs(const pto_replayed_t *replayed) {
-    return replayed->replay->options.bandwidth == PTO_BANDWIDTH_NONE ? 0 : 2;
+    return pto_bandwidth_replaces_times(replayed->replay->options.bandwidth) ? 2 : 0;
+}
+
+/* Beside both bandwidths, one blank less in front of it. */
+static int measured_width(const pto_replayed_t *replayed) {
+    return 8 + wider_costs(replayed) - (replayed->replay->options.bandwidth == PTO_BANDWIDTH_BOTH);
+}
+
+/* Beside both bandwidths, predictions by the route that was taken only where the terminal is wide. */
+static bool shows_taken(const pto_replayed_t *replayed) {
+    enum { WIDE = 92 };
+    return replayed->replay->options.bandwidth != PTO_BANDWIDTH_BOTH || pto_terminal_width(stdout) >= WIDE;
 }
 
 static void print_kind(const pto_replayed_t *replayed, const char *only_route, int width, int i) {
     const pto_recording_call_t *call = &replayed->trace.call[i];
     char name[NAME_MAX], shape[48], size[PTO_BYTES_TEXT_MAX], route[64];
     char measured[PTO_SECONDS_TEXT_MAX] = "-", taken[PTO_SECONDS_TEXT_MAX + 1];
-    char cheapest[PTO_SECONDS_TEXT_MAX];
+    char cheapest[PTO_SECONDS_TEXT_MAX], bandwidths[PTO_BANDWIDTH_COLUMNS_MAX];
     const pto_strategy_t *strategy;
     const pto_prediction_t *best = pto_replayed_cheapest(replayed, i, &strategy);
     snprintf(shape, sizeof shape, "%lldx%lld", (long long)call->nodes, (long long)call->gpus_per_node);
@@ -401,9 +422,12 @@ static void print_kind(const pto_replayed_t *replayed, const char *only_route, i
         cost_text(replayed, call, call->measured_s / (double)call->times, measured);
     cost_text(replayed, call, best->price.seconds, cheapest);
     const int wider = wider_costs(replayed);
-    int used = printf("%-*s %5s %8s %5lld %*s %*s%*s ", width, kind_name(call, name), shape,
-                      pto_size_text(call->bytes, size), (long long)call->times, 8 + wider, measured,
-                      8 + wider, taken_text(replayed, i, taken), 7 + wider, cheapest);
+    int used = printf("%-*s %5s %8s %5lld %*s%s ", width, kind_name(call, name), shape,
+                      pto_size_text(call->bytes, size), (long long)call->times, measured_width(replayed),
+                      measured, bandwidth_text(replayed, i, bandwidths));
+    if (shows_taken(replayed))
+        used += printf("%*s", 8 + wider, taken_text(replayed, i, taken));
+    used += printf("%*s ", 7 + wider, cheapest);
     const bool is_refuted = pto_replayed_is_refuted(replayed, i);
     char route_taken[PTO_ESCAPED_MAX * PTO_RECORDING_ROUTE_MAX];
     pto_escape_text(call->route, route_taken, sizeof route_taken);
@@ -482,11 +506,17 @@ static void print_kinds(const pto_replayed_t *replayed) {
     if (kind >= 0 && *only_route)
         pto_print_note(stdout, "all calls took %s; -> what is cheaper", only_route);
     const int wider = wider_costs(replayed);
-    if (kind >= 0 && wider > 0)
-        pto_print_bandwidth_head(stdout, replayed->replay->options.bandwidth);
-    if (kind >= 0)
-        printf("# %-*s %5s %8s %5s %*s %*s %*s Route\n", width - 2, none_priced ? "Most time" : "To change",
-               "Shape", "Size", "Times", 8 + wider, "Measured", 7 + wider, "Predict", 7 + wider, "Best");
+    char bandwidths[PTO_BANDWIDTH_COLUMNS_MAX];
+    const pto_bandwidth_t bandwidth = replayed->replay->options.bandwidth;
+    if (kind >= 0) {
+        pto_print_bandwidth_head(stdout, bandwidth, "measured or priced");
+        printf("# %-*s %5s %8s %5s %*s%s ", width - 2, none_priced ? "Most time" : "To change", "Shape",
+               "Size", "Times", measured_width(replayed), "Measured",
+               pto_bandwidth_heading(bandwidth, bandwidths));
+        if (shows_taken(replayed))
+            printf("%*s ", 7 + wider, "Predict");
+        printf("%*s Route\n", 7 + wider, "Best");
+    }
     bool extrapolated = false, unsure = false;
     for (int64_t shown = 0; kind >= 0 && shown < replayed->replay->top; shown++) {
         print_kind(replayed, only_route, width, kind);

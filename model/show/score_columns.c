@@ -193,8 +193,18 @@ static const char *pick_text(const pto_score_cell_t *cell, int index, char text[
     return text;
 }
 
+static pto_layout_t layout_of(const pto_score_cell_t *cell) {
+    return (pto_layout_t){.in_host = cell->in_host,
+                          .nodes = cell->nodes,
+                          .gpus_per_node = cell->gpus_per_node,
+                          .procs_per_gpu = cell->procs_per_gpu,
+                          .owners_per_gpu = cell->owners_per_gpu};
+}
+
 typedef struct {
     int strategy, algorithm; /* 0: left out */
+    int time;
+    pto_bandwidth_t bandwidth;
 } cell_widths_t;
 
 enum { CELL_BYTES_WIDTH = 9, CELL_TIME_WIDTH = 9 };
@@ -205,7 +215,10 @@ static int longer(int width, const char *text) {
 }
 
 static cell_widths_t find_cell_widths(const pto_score_t *score, const score_print_t *how) {
-    cell_widths_t widths = {longer(0, "Strategy"), longer(0, "Algorithm")};
+    /* "99.9 GB/s" is wider than a time. */
+    cell_widths_t widths = {longer(0, "Strategy"), longer(0, "Algorithm"),
+                            CELL_TIME_WIDTH + 2 * pto_bandwidth_replaces_times(how->bandwidth),
+                            how->bandwidth};
     int pick = longer(0, "  Regret");
     for (int64_t i = 0; i < score->cell_count; i++) {
         const pto_score_cell_t *cell = &score->cell[i];
@@ -216,7 +229,8 @@ static cell_widths_t find_cell_widths(const pto_score_t *score, const score_prin
             pick = longer(pick, pick_text(cell, c, text));
         }
     }
-    int used = CELL_BYTES_WIDTH + 2 + widths.strategy + widths.algorithm + 3 * CELL_TIME_WIDTH + pick;
+    int used = CELL_BYTES_WIDTH + 2 + widths.strategy + widths.algorithm + 2 * widths.time + CELL_TIME_WIDTH +
+               pto_bandwidth_columns_width(how->bandwidth) + pick;
     if (used > pto_terminal_width(stdout) && !how->all)
         widths.algorithm = 0;
     return widths;
@@ -225,19 +239,21 @@ static cell_widths_t find_cell_widths(const pto_score_t *score, const score_prin
 static void print_table_candidate(const pto_score_cell_t *cell, int index, const cell_widths_t *widths) {
     const pto_score_candidate_t *candidate = &cell->candidate[index];
     const pto_prediction_t *prediction = &cell->prediction[index];
-    char text[64], error[16], measured[PTO_SECONDS_TEXT_MAX], predicted[PTO_SECONDS_TEXT_MAX];
-    pto_seconds_format(candidate->measured_s, measured, sizeof measured);
+    const pto_layout_t layout = layout_of(cell);
+    const pto_moved_t moved = {cell->collective, pto_layout_owner_count(&layout), cell->bytes, 1};
+    char text[64], error[16], cost[PTO_SECONDS_TEXT_MAX], bandwidths[PTO_BANDWIDTH_COLUMNS_MAX];
     printf(" %-*s", widths->strategy, candidate->strategy->name);
     if (widths->algorithm > 0)
         printf(" %-*s", widths->algorithm, algorithm_text(cell, index, text));
-    printf("%*s", CELL_TIME_WIDTH, measured);
-    if (prediction->applicable) {
-        pto_seconds_format(prediction->price.seconds, predicted, sizeof predicted);
-        printf("%*s%*s", CELL_TIME_WIDTH, predicted, CELL_TIME_WIDTH,
-               more_text(prediction->price.seconds / candidate->measured_s - 1, "+", error));
-    } else {
-        printf("%*s%*s", CELL_TIME_WIDTH, "-", CELL_TIME_WIDTH, "-");
-    }
+    printf("%*s%s", widths->time,
+           pto_bandwidth_or_time(widths->bandwidth, &moved, candidate->measured_s, cost),
+           pto_bandwidth_columns(widths->bandwidth, &moved, candidate->measured_s, bandwidths));
+    if (prediction->applicable)
+        printf("%*s%*s", widths->time,
+               pto_bandwidth_or_time(widths->bandwidth, &moved, prediction->price.seconds, cost),
+               CELL_TIME_WIDTH, more_text(prediction->price.seconds / candidate->measured_s - 1, "+", error));
+    else
+        printf("%*s%*s", widths->time, "-", CELL_TIME_WIDTH, "-");
     puts(pick_text(cell, index, text));
 }
 
@@ -249,10 +265,7 @@ static bool is_same_group(const pto_score_cell_t *a, const pto_score_cell_t *b) 
 }
 
 static void print_group_name(const pto_score_cell_t *cell, bool first) {
-    const pto_layout_t layout = {.in_host = cell->in_host,
-                                 .nodes = cell->nodes,
-                                 .gpus_per_node = cell->gpus_per_node,
-                                 .procs_per_gpu = cell->procs_per_gpu};
+    const pto_layout_t layout = layout_of(cell);
     char name[CELL_NAME_MAX], nodes[PTO_LAYOUT_TEXT_MAX];
     fputs(first ? "" : "\n", stdout);
     pto_print_text(stdout, "%s, %s", cell_name(cell, name), pto_nodes_text(&layout, nodes));
@@ -261,10 +274,13 @@ static void print_group_name(const pto_score_cell_t *cell, bool first) {
 static void print_cells_heading(const cell_widths_t *widths) {
     if (widths->algorithm == 0)
         pto_print_note(stdout, "algorithms by --all or a wider terminal");
+    char bandwidths[PTO_BANDWIDTH_COLUMNS_MAX];
+    pto_print_bandwidth_head(stdout, widths->bandwidth, "measured");
     printf("# %-*s %-*s", CELL_BYTES_WIDTH - 2, "Bytes", widths->strategy, "Strategy");
     if (widths->algorithm > 0)
         printf(" %-*s", widths->algorithm, "Algorithm");
-    printf("%*s%*s%*s  Regret\n", CELL_TIME_WIDTH, "Measured", CELL_TIME_WIDTH, "Predict.", CELL_TIME_WIDTH,
+    printf("%*s%s%*s%*s  Regret\n", widths->time, "Measured",
+           pto_bandwidth_heading(widths->bandwidth, bandwidths), widths->time, "Predict.", CELL_TIME_WIDTH,
            "Error");
 }
 

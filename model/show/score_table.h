@@ -9,6 +9,7 @@ typedef struct {
     pto_format_t format;
     bool by_nodes;
     bool cells;
+    pto_bandwidth_t bandwidth; /* of cells */
     bool leave_one_out;
     bool baselines;
     bool all;         /* every column, however wide */

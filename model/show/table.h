@@ -97,21 +97,14 @@ bool pto_has_column(const pto_predictions_t *predictions, int strategy);
 /* The comment lines below: strategies that do not apply, and parameters that are not priced. */
 void pto_print_footer(FILE *stream, const pto_predictions_t *predictions);
 
-/* Bytes that, by the time of a call, are its bandwidth as nccl-tests defines it; `bytes` as in a scenario. */
-double pto_bandwidth_bytes(pto_bandwidth_t bandwidth, pto_collective_t collective, int64_t procs,
-                           int64_t bytes, int64_t messages);
-/* "220 GB/s" */
-void pto_bandwidth_format(double bytes, double seconds, char text[PTO_SECONDS_TEXT_MAX]);
-/* The line that says which bandwidth a table has. */
-void pto_print_bandwidth_head(FILE *stream, pto_bandwidth_t bandwidth);
 /* Whether a table can have the bandwidths that the options ask for. Returns -1, or the exit code after
  * printing why not. */
 int pto_check_bandwidth(const pto_syntax_t *syntax, const pto_options_t *options);
 
 /* The whole table: the header; a row per point with the cost by each strategy (its energy if judged by that,
- * its bandwidth if asked for) and the cheapest strategy, with --ci another of their intervals; the footer.
- * Strategies that the scenario does not name are left out where the terminal is too narrow, the most
- * expensive first, unless
+ * its bandwidth if asked for in place of times) and the cheapest strategy, with --ci another of their
+ * intervals; the footer. Strategies that the scenario does not name are left out where the terminal is too
+ * narrow, the most expensive first, unless
  * --all is given. */
 void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions,
                      const pto_options_t *options);

@@ -38,7 +38,8 @@ static const char usage[] =
     "  portolan replay osu_allreduce.txt --machine h200-x2 --nodes 1 --gpus-per-node 2\n"
     "  portolan replay trace.json.gz --machine dgx-h100\n"
     "\n"
-    "With the calls of all processes (calls.csv, or a file of each process: drop-in, kineto, nccl-inspector)\n"
+    "With the calls of all processes (calls.csv, or a file of each process: drop-in, kineto, "
+    "nccl-inspector)\n"
     "it tells waiting from transfer: it names processes and nodes that come late, and nodes and links that\n"
     "are slower than others. The calls of the first file are replayed.\n"
     "\n"
@@ -102,10 +103,11 @@ static const pto_option_t replay_options[] = {
      .apply = pto_option_apply_progress},
     {"ci", NULL, "the 95 percent interval of every predicted total (json always has it)",
      STORE(FLAG, options.ci)},
-    {"bandwidth", "algorithm|bus",
-     "GB/s of kinds of calls instead of their times, as nccl-tests defines them",
-     STORE(WORD, options.bandwidth), .what = "bandwidth", .standard = "none",
-     .word_at = pto_option_bandwidth_at},
+    {"bandwidth", "algorithm|bus|both",
+     "GB/s of kinds of calls instead of their times, as nccl-tests defines them; both: algbw and busbw "
+     "beside "
+     "times",
+     STORE(WORD, options.bandwidth), .what = "bandwidth", .standard = "none", .word_at = pto_bandwidth_name},
     {"top", "N", "kinds of calls in the table", STORE(COUNT, top), .standard = "10"},
     {.name = NULL}};
 

@@ -151,6 +151,10 @@ static const pto_option_t score_options_table[] = {
      STORE(FLAG, print.model_error)},
     {"cells", NULL, "every cell instead: each strategy's time, measured and predicted",
      STORE(FLAG, print.cells)},
+    {"bandwidth", "algorithm|bus|both",
+     "GB/s of cells instead of their times, as nccl-tests defines them; both: algbw and busbw as measured, "
+     "beside times",
+     STORE(WORD, print.bandwidth), .what = "bandwidth", .standard = "none", .word_at = pto_bandwidth_name},
     {.name = NULL}};
 
 static const pto_option_set_t option_sets[] = {{"options", pto_machine_options},
@@ -186,7 +190,12 @@ static int apply(const pto_arguments_t *given, arguments_t *arguments) {
     if (given->operand_count == 0 && pto_arguments_text(given, "machine"))
         return pto_usage_error(&syntax, "no measured collectives given");
     int code = check_model_error(given);
-    return code < 0 ? pto_options_machine(given, &arguments->shared) : code;
+    if (code < 0)
+        code = pto_options_machine(given, &arguments->shared);
+    if (code < 0 && arguments->print.bandwidth != PTO_BANDWIDTH_NONE &&
+        (!arguments->print.cells || arguments->shared.format != PTO_FORMAT_TABLE))
+        code = pto_usage_error(&syntax, "--bandwidth is for the table of --cells");
+    return code;
 }
 
 /* --- scoring ------------------------------------------------------------------------------------------- */

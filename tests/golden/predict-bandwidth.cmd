@@ -11,3 +11,7 @@ portolan simulate --machine h200-x4 --nodes 1 --procs-per-gpu 1 --collective all
 for wrong in "--collective alltoallv --bytes 64" "--collective allreduce --bytes 64 --energy"; do
     portolan predict --machine h200-x2 --nodes 1 --bandwidth bus $wrong 2>&1 | head -1
 done
+# Both beside times; a column for the cheapest alone.
+rates --collective allreduce --bytes 64KiB:1GiB:128 --strategy gas_split,nccl --bandwidth both; portolan simulate --machine h200-x4 --nodes 1 --procs-per-gpu 1 --collective allgather --bytes 1MiB --strategy three_step --bandwidth both | sed -n '/^# bandwidth/p; /^# Bytes/p; /^1 MiB/p'
+portolan score --machine h200-x2 tests/fixtures/osu-h200-x2.txt:1x2 tests/fixtures/nccl-tests.txt:1x2 --cells --bandwidth both | sed -n '/^# bandwidth/,$p'; portolan score --machine h200-x2 tests/fixtures/osu-h200-x2.txt:1x2 tests/fixtures/nccl-tests.txt:1x2 --cells --bandwidth bus | sed -n '/^# bandwidth/,$p'; portolan score --machine h200-x2 tests/fixtures/nccl-tests.txt:1x2 --bandwidth bus 2>&1 | head -1
+portolan replay tests/fixtures/nccl-tests.txt --machine h200-x2 --bandwidth both | sed -n '/^# bandwidth/,$p'

@@ -11,11 +11,13 @@ wide portolan predict $summit --explain --strategy three_step
 wide portolan predict --machine summit-spectrum-refit --collective broadcast --nodes 8 --bytes 4:64MiB:256 --strategy cuda_aware,three_step,dup_devptr,extra_message
 wide portolan predict $summit --what-if 'injection.*=/1:/8'
 wide portolan predict --machine h200-x2 $alltoall --bandwidth bus --what-if injection.gpu.s_per_byte=2e-11
+wide portolan predict $summit --bandwidth both; wide portolan predict $summit --bandwidth both --strategy three_step,cuda_aware,dup_devptr
 wide portolan pick $summit
 wide portolan pick $summit --what-if 'injection.*=/1:/8'
 for workload in scenarios/workloads/*.yaml; do wide portolan step "$workload"; wide portolan upgrade "$workload"; done
 wide portolan replay tests/fixtures/osu-h200-x2.txt --machine h200-x2 --nodes 1 --gpus-per-node 2
 wide portolan replay tests/fixtures/osu-h200-x2.txt --machine h200-x2 --nodes 2 --what-if injection.gpu.s_per_byte=2e-11
+wide portolan replay tests/fixtures/nccl-tests.txt --machine dgx-h100 --bandwidth both; wide portolan replay tests/fixtures/osu-h200-x2.txt --machine h200-x2 --nodes 1 --bandwidth both
 wide portolan replay tests/fixtures/nccl-tests.txt --machine dgx-h100
 for workload in scenarios/workloads/*.yaml; do wide portolan step "$workload" --ci; done
 wide portolan map --machine summit-spectrum --collective alltoallv --counts skew:0.5:1 --nodes 2 --bytes 1KiB

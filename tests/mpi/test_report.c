@@ -57,6 +57,7 @@ static void make_settings(uint64_t seed) {
     for (int i = 0; i < ENERGY_COUNT && settings.options.energy; i++)
         settings.job.source[i] = (energy_source_t){
             .source = &sources[i], .counter_count = draw(3), .step_s = 0.002, .reason = "made up"};
+    settings.options.shared.bandwidth = (pto_bandwidth_t)draw(PTO_BANDWIDTH_COUNT);
     request = request_for(PTO_COLLECTIVE_ALLREDUCE, "three_step", "recursive_doubling", 2, 3, 4, 1024);
     request.layout = options.scenario.layout;
     request.collective = options.scenario.collective;
@@ -277,6 +278,14 @@ static void check_line(const cell_t *cell) {
         (size_t)snprintf(wanted, sizeof wanted, "1.00 %.2f [ 2.00, 4.00] %.2f %.3f 125000.00 %s",
                          cell->median_s * 1e6, cell->predicted_s * 1e6, cell->predicted_s / cell->median_s,
                          cell->has_predicted_setup ? "250000.00" : "-");
+    const pto_bandwidth_t bandwidth = settings.options.shared.bandwidth;
+    const double owners = 6 * (double)options.scenario.layout.owners_per_gpu;
+    const double of_bus = request.collective == PTO_COLLECTIVE_PAIR ? 1 : 2 * (owners - 1) / owners;
+    if (bandwidth == PTO_BANDWIDTH_ALGORITHM || bandwidth == PTO_BANDWIDTH_BOTH)
+        used += (size_t)snprintf(wanted + used, sizeof wanted - used, " %.2f", 1024e-9 / cell->median_s);
+    if (bandwidth == PTO_BANDWIDTH_BUS || bandwidth == PTO_BANDWIDTH_BOTH)
+        used +=
+            (size_t)snprintf(wanted + used, sizeof wanted - used, " %.2f", of_bus * 1024e-9 / cell->median_s);
     if (settings.options.energy) {
         for (int i = 0; i < ENERGY_COUNT; i++)
             used +=

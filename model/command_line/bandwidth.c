@@ -1,0 +1,96 @@
+/* Bandwidths in tables. */
+#include "bandwidth.h"
+
+const char *pto_bandwidth_name(int i) {
+    static const char *const names[] = {[PTO_BANDWIDTH_NONE] = "none",
+                                        [PTO_BANDWIDTH_ALGORITHM] = "algorithm",
+                                        [PTO_BANDWIDTH_BUS] = "bus",
+                                        [PTO_BANDWIDTH_BOTH] = "both",
+                                        [PTO_BANDWIDTH_COUNT] = NULL};
+    return names[i];
+}
+
+bool pto_bandwidth_replaces_times(pto_bandwidth_t bandwidth) {
+    return bandwidth == PTO_BANDWIDTH_ALGORITHM || bandwidth == PTO_BANDWIDTH_BUS;
+}
+
+static double gb_per_s(pto_bandwidth_t bandwidth, const pto_moved_t *moved, double seconds) {
+    const pto_collective_t collective = moved->collective;
+    const double n = (double)moved->procs;
+    double bytes = (double)moved->bytes, of_bus = 1;
+    switch (pto_collective_data(collective)) {
+    case PTO_DATA_BLOCKS:
+    case PTO_DATA_GATHERED:
+    case PTO_DATA_SCATTERED:
+        bytes *= n;
+        of_bus = (n - 1) / n;
+        break;
+    case PTO_DATA_MESSAGES:
+        bytes *= (double)moved->messages;
+        break;
+    case PTO_DATA_VECTOR:
+        if (!pto_collective_is_from_root(collective) && !pto_collective_is_to_root(collective))
+            of_bus = 2 * (n - 1) / n;
+        break;
+    case PTO_DATA_PAIR:
+    case PTO_DATA_GRID:
+    case PTO_DATA_COUNT:
+        break;
+    }
+    return 1e-9 * bytes * (bandwidth == PTO_BANDWIDTH_BUS ? of_bus : 1) / seconds;
+}
+
+static void format_rate(double rate, const char *unit, char text[PTO_SECONDS_TEXT_MAX]) {
+    const int digits = rate < 9.995 ? 2 : rate < 99.95 ? 1 : 0;
+    snprintf(text, PTO_SECONDS_TEXT_MAX, "%.*f%s", digits, rate, unit);
+}
+
+const char *pto_bandwidth_or_time(pto_bandwidth_t bandwidth, const pto_moved_t *moved, double seconds,
+                                  char text[PTO_SECONDS_TEXT_MAX]) {
+    if (pto_bandwidth_replaces_times(bandwidth) && seconds > 0)
+        format_rate(gb_per_s(bandwidth, moved, seconds), " GB/s", text);
+    else
+        pto_seconds_format(seconds, text, PTO_SECONDS_TEXT_MAX);
+    return text;
+}
+
+const char *pto_bandwidth_rate(pto_bandwidth_t bandwidth, const pto_moved_t *moved, double seconds,
+                               char text[PTO_SECONDS_TEXT_MAX]) {
+    if (!(seconds > 0) || pto_collective_data(moved->collective) == PTO_DATA_GRID ||
+        pto_collective_is_by_pair(moved->collective))
+        return "-";
+    format_rate(gb_per_s(bandwidth, moved, seconds), "", text);
+    return text;
+}
+
+int pto_bandwidth_columns_width(pto_bandwidth_t bandwidth) {
+    return bandwidth == PTO_BANDWIDTH_BOTH ? 2 * PTO_BANDWIDTH_COLUMN : 0;
+}
+
+static const char *print_columns(pto_bandwidth_t bandwidth, const char *algorithm, const char *bus,
+                                 char text[PTO_BANDWIDTH_COLUMNS_MAX]) {
+    text[0] = '\0';
+    if (bandwidth == PTO_BANDWIDTH_BOTH)
+        snprintf(text, PTO_BANDWIDTH_COLUMNS_MAX, "%*s%*s", PTO_BANDWIDTH_COLUMN, algorithm,
+                 PTO_BANDWIDTH_COLUMN, bus);
+    return text;
+}
+
+const char *pto_bandwidth_heading(pto_bandwidth_t bandwidth, char text[PTO_BANDWIDTH_COLUMNS_MAX]) {
+    return print_columns(bandwidth, "algbw", "busbw", text);
+}
+
+const char *pto_bandwidth_columns(pto_bandwidth_t bandwidth, const pto_moved_t *moved, double seconds,
+                                  char text[PTO_BANDWIDTH_COLUMNS_MAX]) {
+    char algorithm[PTO_SECONDS_TEXT_MAX], bus[PTO_SECONDS_TEXT_MAX];
+    return print_columns(bandwidth, pto_bandwidth_rate(PTO_BANDWIDTH_ALGORITHM, moved, seconds, algorithm),
+                         pto_bandwidth_rate(PTO_BANDWIDTH_BUS, moved, seconds, bus), text);
+}
+
+void pto_print_bandwidth_head(FILE *stream, pto_bandwidth_t bandwidth, const char *of) {
+    if (bandwidth == PTO_BANDWIDTH_BOTH)
+        fprintf(stream, "# bandwidth  algbw, busbw: GB/s %s, as nccl-tests defines them\n", of);
+    else if (bandwidth != PTO_BANDWIDTH_NONE)
+        fprintf(stream, "# bandwidth  of the %s, as nccl-tests defines it\n",
+                bandwidth == PTO_BANDWIDTH_BUS ? "bus" : "algorithm");
+}

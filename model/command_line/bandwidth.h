@@ -1,0 +1,47 @@
+/* Bandwidths as nccl-tests defines them (its doc/PERFORMANCE.md): the bytes of the larger buffer by the time,
+ * and that times what a collective must move for each of them (allreduce 2(n-1)/n, in blocks (n-1)/n, else
+ * 1). */
+#ifndef PTO_BANDWIDTH_H
+#define PTO_BANDWIDTH_H
+
+#include <stdio.h>
+
+#include "portolan/scenario.h"
+#include "portolan/units.h"
+
+/* What a table shows: times alone, one of the bandwidths in place of times, or both beside times. */
+typedef enum {
+    PTO_BANDWIDTH_NONE,
+    PTO_BANDWIDTH_ALGORITHM,
+    PTO_BANDWIDTH_BUS,
+    PTO_BANDWIDTH_BOTH,
+    PTO_BANDWIDTH_COUNT
+} pto_bandwidth_t;
+
+/* A call; `bytes` as in a scenario. */
+typedef struct {
+    pto_collective_t collective;
+    int64_t procs, bytes, messages;
+} pto_moved_t;
+
+const char *pto_bandwidth_name(int i);
+bool pto_bandwidth_replaces_times(pto_bandwidth_t bandwidth);
+/* "12.3 us", or "220 GB/s" where a bandwidth replaces it. Returns `text`. */
+const char *pto_bandwidth_or_time(pto_bandwidth_t bandwidth, const pto_moved_t *moved, double seconds,
+                                  char text[PTO_SECONDS_TEXT_MAX]);
+
+/* In GB/s; a dash if the time is not above 0, or if bytes differ between processes. */
+const char *pto_bandwidth_rate(pto_bandwidth_t bandwidth, const pto_moved_t *moved, double seconds,
+                               char text[PTO_SECONDS_TEXT_MAX]);
+
+enum { PTO_BANDWIDTH_COLUMN = 6, PTO_BANDWIDTH_COLUMNS_MAX = 64 };
+
+/* Columns algbw and busbw: their width, heading and values. Nothing unless both are asked for. */
+int pto_bandwidth_columns_width(pto_bandwidth_t bandwidth);
+const char *pto_bandwidth_heading(pto_bandwidth_t bandwidth, char text[PTO_BANDWIDTH_COLUMNS_MAX]);
+const char *pto_bandwidth_columns(pto_bandwidth_t bandwidth, const pto_moved_t *moved, double seconds,
+                                  char text[PTO_BANDWIDTH_COLUMNS_MAX]);
+/* The line that says what a table has; `of` is what the columns of both are of. */
+void pto_print_bandwidth_head(FILE *stream, pto_bandwidth_t bandwidth, const char *of);
+
+#endif
