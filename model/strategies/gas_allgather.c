@@ -4,10 +4,11 @@
  *
  * The buffer that others write into is double-buffered. A GPU that writes it two runs later has heard from
  * its holder in the run between, and the holder's kernel of this run has ended by then. A single buffer would
- * need a second flag. */
+ * need a second flag. So a root hears from all others, too, and they from the root: in a reduce all reduce,
+ * and in a broadcast the others store their former output in the root's memory. */
 #include "gas.h"
 
-static void build_allreduce(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
+static void build_reduction(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
                             int gathered) {
     pto_step_t step = pto_step_of_all(PTO_STEP_COPY, who);
     step.source = pto_slice_all(builder, user->in);
@@ -17,6 +18,27 @@ static void build_allreduce(pto_builder_t *builder, const pto_exchange_t *who, c
     pto_gas_copy(builder, "store to all", who, step, step.source, own);
     pto_gas_flag(builder, "stored", who, PTO_GAS_ALL_TO_ALL);
     pto_gas_reduce(builder, who, who->n, gathered, pto_slice_all(builder, user->out));
+}
+
+/* The others answer with what their output has before, which nothing uses. */
+static void build_broadcast(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
+                            int gathered, int answers) {
+    const pto_slice_t in = pto_slice_all(builder, user->in), out = pto_slice_all(builder, user->out);
+    pto_step_t store = pto_step_of_root(PTO_STEP_COPY, who), answer = pto_step_of_others(PTO_STEP_COPY, who);
+    store.source = in;
+    answer.source = out;
+    store.target = answer.target = pto_slice_block(gathered, PTO_ANCHOR_ME);
+    store.target.holder = answer.target.holder = PTO_HOLDER_PEER;
+    pto_gas_copy(builder, "store to all", who, store, in, out);
+    pto_build_step(builder, answer);
+    pto_gas_flag(builder, "stored", who, PTO_GAS_ROOT_TO_OTHERS);
+    pto_gas_flag(builder, "answered", who, PTO_GAS_OTHERS_TO_ROOT);
+    pto_build_stage(builder, "copy out", PTO_ORDER_SEQUENCE);
+    store.source = answer.source = pto_slice_block(gathered, PTO_ANCHOR_PEER);
+    store.target = pto_slice_block(answers, PTO_ANCHOR_PEER);
+    answer.target = out;
+    pto_build_step(builder, store);
+    pto_build_step(builder, answer);
 }
 
 static void build_blocks(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
@@ -35,15 +57,20 @@ static void build_blocks(pto_builder_t *builder, const pto_exchange_t *who, cons
 }
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
-    pto_user_t user = pto_route_user(builder, request);
+    pto_user_t user = pto_route_user_in_place(builder, request);
     pto_exchange_t who = pto_gas_members(request, &user);
     /* What others store has the sizes of their blocks for this process, which an alltoallv's output has. */
     bool addressed = pto_collective_is_addressed(request->collective);
     int gathered = pto_gas_gathered(builder, &who, addressed ? user.out : user.in,
                                     (pto_gas_gathered_t){.double_buffered = true});
+    int answers = request->collective == PTO_COLLECTIVE_BROADCAST
+                      ? pto_gas_gathered(builder, &who, user.out, (pto_gas_gathered_t){.stride = who.n})
+                      : -1;
     pto_build_kernel(builder, &who);
-    if (request->collective == PTO_COLLECTIVE_ALLREDUCE)
-        build_allreduce(builder, &who, &user, gathered);
+    if (pto_collective_reduces(request->collective))
+        build_reduction(builder, &who, &user, gathered);
+    else if (request->collective == PTO_COLLECTIVE_BROADCAST)
+        build_broadcast(builder, &who, &user, gathered, answers);
     else
         build_blocks(builder, &who, &user, gathered);
     pto_build_end(builder);
@@ -52,7 +79,8 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
 const pto_strategy_t pto_strategy_gas_allgather = {
     .name = "gas_allgather",
     .summary = "one kernel a GPU: each stores its data to all others, and each reduces; one flag",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
+    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE |
+                   1u << PTO_COLLECTIVE_BROADCAST | 1u << PTO_COLLECTIVE_ALLTOALL |
                    1u << PTO_COLLECTIVE_ALLTOALLV | PTO_ALLGATHERS,
     .direct = true,
     .collective_space = PTO_SPACE_GPU,

@@ -203,6 +203,19 @@ static void pieces_that_are_cut_otherwise_are_found(void **state) {
     refused_for(plan, "a kernel uses bytes");
 }
 
+/* Without the answers the root would overwrite what the others still read; the answers are no data. */
+static void a_broadcast_is_answered_and_no_answer_is_its_result(void **state) {
+    (void)state;
+    pto_plan_t *plan = made(PTO_COLLECTIVE_BROADCAST, "gas_allgather", four);
+    drop_flag(plan, "answered");
+    refused_for(plan, "unordered");
+    plan = made(PTO_COLLECTIVE_BROADCAST, "gas_allgather", four);
+    plan = made(PTO_COLLECTIVE_BROADCAST, "gas_allgather", four);
+    pto_step_t *others = step_in(plan, "copy out", PTO_STEP_COPY) + 1;
+    others->core_count = 0;
+    refused_for(plan, "the end: bytes 0..999 of 'out' hold owner 1's bytes from 0 on, not owner 0's");
+}
+
 /* After an exchange, each process fills a vector, and a kernel reads its first half and all of it, in the
  * order `halves_first`, before it writes all of it. */
 static bool halves_first, halves_at_all;
@@ -595,6 +608,7 @@ int main(void) {
         cmocka_unit_test(outputs_are_not_written_before_their_owner_is_there),
         cmocka_unit_test(every_flag_of_a_tree_is_needed),
         cmocka_unit_test(a_halo_needs_both_flags_and_every_store),
+        cmocka_unit_test(a_broadcast_is_answered_and_no_answer_is_its_result),
         cmocka_unit_test(pieces_that_are_cut_otherwise_are_found),
         cmocka_unit_test(a_first_write_is_compared_with_all_pieces_that_were_read),
         cmocka_unit_test(a_kernels_flag_has_one_step_that_raises_it),

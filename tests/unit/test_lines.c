@@ -33,7 +33,8 @@ static int lines_of(pto_plan_t *plan) {
 static void stores_from_all_to_all_can_be_lines(void **state) {
     (void)state;
     static const pto_collective_t collective[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_ALLTOALL,
-                                                  PTO_COLLECTIVE_ALLTOALLV, PTO_COLLECTIVE_ALLGATHER};
+                                                  PTO_COLLECTIVE_ALLTOALLV, PTO_COLLECTIVE_ALLGATHER,
+                                                  PTO_COLLECTIVE_REDUCE,    PTO_COLLECTIVE_BROADCAST};
     for (size_t i = 0; i < sizeof collective / sizeof *collective; i++) {
         pto_plan_t *plan = made_for(collective[i], "gas_allgather", four, 1000);
         int gathered = buffer_named(plan, "gathered");

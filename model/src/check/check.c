@@ -307,6 +307,13 @@ static int input_of(const pto_checker_t *checker, const pattern_t *pattern) {
     return pto_check_role(checker->plan, in_place ? PTO_ROLE_OUT : pattern->in);
 }
 
+/* A broadcast's output has something before, which the plan may copy but must overwrite; -1: it has nothing.
+ */
+static int given_output(const pto_checker_t *checker, const pattern_t *pattern) {
+    const bool has = checker->request->collective == PTO_COLLECTIVE_BROADCAST;
+    return has ? pto_check_role(checker->plan, pattern->out) : -1;
+}
+
 static bool write_input(pto_checker_t *checker, const pattern_t *pattern) {
     int64_t owners = pto_layout_owner_count(&checker->request->layout);
     int in = input_of(checker, pattern);
@@ -315,15 +322,16 @@ static bool write_input(pto_checker_t *checker, const pattern_t *pattern) {
     for (int64_t owner = 0; owner < walked_owners(checker); owner++) {
         int64_t rank = owner_rank(checker->request, owner);
         int64_t bytes = input_bytes(checker->request, pattern, owner, owners);
-        if (!has_input(checker, owner))
+        int buffer = has_input(checker, owner) ? in : given_output(checker, pattern);
+        if (buffer < 0)
             continue;
-        if (!sized(checker, rank, in, bytes) || !user_access(checker, rank, in, true))
+        if (!sized(checker, rank, buffer, bytes) || !user_access(checker, rank, buffer, true))
             return false;
         pto_content_t span = {.end = bytes,
                               .delta = first_position(checker->request, pattern, owner, owners),
                               .set = pto_sets_run(&checker->sets, (int32_t)owner, (int32_t)owner + 1),
                               .order = pto_order_of((int32_t)owner)};
-        pto_contents_write(pto_check_contents(checker, rank, in), span, &checker->sets);
+        pto_contents_write(pto_check_contents(checker, rank, buffer), span, &checker->sets);
     }
     return true;
 }

@@ -105,13 +105,20 @@ static bool is_written_once(const pto_checker_t *checker, int buffer) {
            !pto_collective_reduces(checker->request->collective);
 }
 
+/* Not only given by the user, as what the receivers of a broadcast have before it (check.c). */
+static bool was_written(pto_checker_t *checker, int32_t set) {
+    const bool may_be_given =
+        checker->collective < 0 && checker->request->collective == PTO_COLLECTIVE_BROADCAST;
+    return set != PTO_SET_NONE && (!may_be_given || set == pto_sets_run(&checker->sets, 0, 1));
+}
+
 /* `span` describes the data, at its position in the target. */
 static bool put(pto_checker_t *checker, int64_t rank, const pto_touch_t *target, pto_content_t span) {
     pto_spans_t *contents = pto_check_contents(checker, target->holder, target->buffer);
     if (is_written_once(checker, target->buffer)) {
         pto_contents_read(contents, span.begin, span.end, &checker->present, &checker->sets);
         for (int i = 0; i < checker->present.count; i++)
-            if (checker->present.span[i].set != PTO_SET_NONE)
+            if (was_written(checker, checker->present.span[i].set))
                 return pto_check_fail(checker, rank, "writes bytes %lld..%lld of '%s' a second time",
                                       (long long)checker->present.span[i].begin,
                                       (long long)checker->present.span[i].end - 1,
