@@ -23,10 +23,6 @@ static size_t rounded_up(size_t bytes, size_t multiple) {
 
 static size_t aligned(int64_t bytes) { return rounded_up((size_t)bytes, ALIGN_BYTES); }
 
-static bool holds(const pto_exec_t *exec, int buffer) {
-    return pto_buffer_holds(exec->plan, buffer, exec->job.logical);
-}
-
 int64_t pto_exec_user_bytes(const pto_plan_t *plan, int64_t logical_rank, pto_role_t role) {
     for (int b = 0; b < pto_plan_buffer_count(plan); b++)
         if (pto_plan_buffer(plan, b)->role == role && pto_buffer_is_users(plan, b, logical_rank))
@@ -119,19 +115,38 @@ bool pto_exec_in_segment(const pto_exec_t *exec, int buffer) {
     return arena_of(exec, buffer) == ARENA_SEGMENT;
 }
 
-/* Place the temporary buffers of one arena from `memory` on (NULL: only count). Returns their total size. An
- * empty buffer takes room as well: messages without bytes are sent from its address, which must lie in its
- * space. */
+/* What a rank's buffer takes of an arena. An empty buffer takes room as well: messages without bytes are sent
+ * from its address, which must lie in its space. */
+static size_t room_of(const pto_exec_t *exec, int buffer, int64_t rank) {
+    if (pto_buffer_is_users(exec->plan, buffer, rank) || !pto_buffer_holds(exec->plan, buffer, rank))
+        return 0;
+    const int64_t bytes = pto_exec_memory_bytes(exec, buffer, rank);
+    return aligned(bytes > 0 ? bytes : 1) + (size_t)pto_exec_apart_bytes(exec, buffer, rank);
+}
+
+/* In symmetric memory a buffer is at the same place on all ranks, also on those that do not have it. */
+static size_t room(const pto_exec_t *exec, int buffer) {
+    if (!exec->job.team->reach)
+        return room_of(exec, buffer, exec->job.logical);
+    const int64_t ranks = pto_layout_rank_count(&pto_plan_request(exec->plan)->layout);
+    size_t most = 0;
+    for (int64_t rank = 0; rank < ranks; rank++) {
+        const size_t one = room_of(exec, buffer, rank);
+        most = one > most ? one : most;
+    }
+    return most;
+}
+
+/* Place the temporary buffers of one arena from `memory` on (NULL: only count). Returns their total size. */
 static size_t lay_out(pto_exec_t *exec, arena_t arena, char *memory) {
     size_t total = 0;
     for (int b = 0; b < pto_plan_buffer_count(exec->plan); b++) {
-        if (pto_buffer_is_users(exec->plan, b, exec->job.logical) || arena_of(exec, b) != arena ||
-            !holds(exec, b) || pto_buffer_stands_in(exec->plan, b))
+        if (arena_of(exec, b) != arena || pto_buffer_stands_in(exec->plan, b))
             continue;
-        if (memory)
+        const size_t bytes = room(exec, b);
+        if (memory && bytes > 0 && !pto_buffer_is_users(exec->plan, b, exec->job.logical))
             exec->bound[b].memory = memory + total;
-        int64_t bytes = pto_exec_memory_bytes(exec, b, exec->job.logical);
-        total += aligned(bytes > 0 ? bytes : 1) + (size_t)pto_exec_apart_bytes(exec, b, exec->job.logical);
+        total += bytes;
     }
     return total;
 }

@@ -23,15 +23,14 @@ static bool has_kernels(const pto_plan_t *plan) {
 static int64_t larger(int64_t one, int64_t other) { return one > other ? one : other; }
 
 /* Of a field, of which an exchange uses only the borders and halos: the bytes of all the step's copies. */
-static int64_t used_bytes(const pto_exec_t *exec, const pto_step_t *step, const pto_slice_t *slice,
-                          int64_t k) {
-    const pto_plan_t *plan = exec->plan;
+static int64_t used_bytes(const pto_plan_t *plan, int64_t rank, const pto_step_t *step,
+                          const pto_slice_t *slice, int64_t k) {
     pto_action_t action;
     bool field = pto_collective_data(pto_plan_request(plan)->collective) == PTO_DATA_GRID &&
                  pto_plan_buffer(plan, slice->buffer)->role == PTO_ROLE_OUT;
     if (!field)
-        return pto_buffer_bytes(plan, slice->buffer, exec->job.logical);
-    if (!pto_step_acts(plan, step, exec->job.logical, k, &action))
+        return pto_buffer_bytes(plan, slice->buffer, rank);
+    if (!pto_step_acts(plan, step, rank, k, &action))
         return 0;
     int64_t bytes = 0;
     for (int64_t next = 0; pto_step_next(plan, &next, &action);)
@@ -39,9 +38,8 @@ static int64_t used_bytes(const pto_exec_t *exec, const pto_step_t *step, const 
     return bytes;
 }
 
-/* Size of the largest buffer, or the most cells, that a kernel of this process copies or reduces. */
-static int64_t most_bytes(const pto_exec_t *exec) {
-    const pto_plan_t *plan = exec->plan;
+/* Size of the largest buffer, or the most cells, that a kernel of a rank copies or reduces. */
+static int64_t most_bytes(const pto_plan_t *plan, int64_t rank) {
     int64_t most = 0;
     pto_walk_t walk;
     pto_walk_begin(&walk, plan);
@@ -50,8 +48,8 @@ static int64_t most_bytes(const pto_exec_t *exec) {
             const pto_step_t *step = pto_plan_step(plan, walk.stage->step_first + i);
             if (!step->in_kernel || !pto_step_is_local(step))
                 continue;
-            most = larger(most, used_bytes(exec, step, &step->source, walk.k));
-            most = larger(most, used_bytes(exec, step, &step->target, walk.k));
+            most = larger(most, used_bytes(plan, rank, step, &step->source, walk.k));
+            most = larger(most, used_bytes(plan, rank, step, &step->target, walk.k));
         }
     return most;
 }
@@ -59,6 +57,29 @@ static int64_t most_bytes(const pto_exec_t *exec) {
 static int64_t pieces(int64_t bytes, int64_t piece_bytes, int64_t most) {
     int64_t wanted = (bytes + piece_bytes - 1) / piece_bytes;
     return wanted < 1 ? 1 : wanted < most ? wanted : most;
+}
+
+/* What a rank's kernels ask of all ranks' kernels; the least of each number decides. */
+enum { ASK_BYTES, ASK_LINES, ASK_NO_OTHER_LINES, ASK_COUNT };
+
+static void ask(const pto_exec_t *exec, int64_t rank, int64_t least[ASK_COUNT]) {
+    const pto_kernels_t *kernels = exec->device->kernels;
+    const int lines = kernels ? pto_lines(exec->plan, rank, kernels->lines_bytes_max) : PTO_LINES_ANY;
+    const int64_t asked[ASK_COUNT] = {[ASK_BYTES] = -most_bytes(exec->plan, rank),
+                                      [ASK_LINES] = lines,
+                                      [ASK_NO_OTHER_LINES] = lines != PTO_LINES_ANY ? -lines : PTO_LINES_ANY};
+    for (int i = 0; i < ASK_COUNT; i++)
+        least[i] = asked[i] < least[i] ? asked[i] : least[i];
+}
+
+/* In symmetric memory the processes exchange nothing, so each asks for all. */
+static void ask_for_known(const pto_exec_t *exec, int64_t least[ASK_COUNT]) {
+    const int64_t ranks = pto_layout_rank_count(&pto_plan_request(exec->plan)->layout);
+    for (int i = 0; i < ASK_COUNT; i++)
+        least[i] = INT64_MAX;
+    for (int64_t rank = 0; rank < ranks; rank++)
+        if (exec->job.team->reach || rank == exec->job.logical)
+            ask(exec, rank, least);
 }
 
 /* All GPUs need the same number of blocks, because a block's peers are the same blocks on other GPUs. They
@@ -78,21 +99,20 @@ pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err) {
     if (status == PTO_OK && blocks < 1)
         status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "not even one block of %s's kernel fits on a GPU",
                                request->strategy->name);
-    int64_t least[4] = {blocks, -most_bytes(exec), PTO_LINES_ANY, PTO_LINES_ANY};
-    if (kernels)
-        least[2] = pto_lines(exec->plan, exec->job.logical, kernels->lines_bytes_max);
-    if (least[2] != PTO_LINES_ANY)
-        least[3] = -least[2];
-    status = pto_agree_least(exec->job.team, status, least, 4, err);
+    int64_t least[ASK_COUNT + 1];
+    ask_for_known(exec, least);
+    least[ASK_COUNT] = blocks;
+    status = pto_agree_least(exec->job.team, status, least, ASK_COUNT + 1, err);
     if (status != PTO_OK || !kernels)
         return status;
-    bool agreed = least[2] == -least[3]; /* the lowest index is the highest, of those that have one */
-    exec->lines = agreed ? (int)least[2] : PTO_LINES_NONE;
+    /* the lowest index is the highest, of those that have one */
+    bool agreed = least[ASK_LINES] == -least[ASK_NO_OTHER_LINES];
+    exec->lines = agreed ? (int)least[ASK_LINES] : PTO_LINES_NONE;
     pto_kernel_cut_t cut = exec->lines >= 0 ? kernels->lines_cut : kernels->flags_cut;
     if (exec->options.slice_bytes > 0)
         cut.slice_bytes = exec->options.slice_bytes;
-    int64_t bytes = exec->lines >= 0 ? pto_request_largest_bytes(request) : -least[1];
-    exec->kernel_blocks = (int)pieces(bytes, cut.block_bytes, least[0]);
+    int64_t bytes = exec->lines >= 0 ? pto_request_largest_bytes(request) : -least[ASK_BYTES];
+    exec->kernel_blocks = (int)pieces(bytes, cut.block_bytes, least[ASK_COUNT]);
     exec->kernel_slices = (int)pieces(bytes, exec->kernel_blocks * cut.slice_bytes, SLICES_MAX);
     return PTO_OK;
 }
