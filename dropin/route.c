@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decide/candidates.h"
 #include "dropin.h"
 #include "mpi_team.h"
 #include "portolan/strategy.h"
@@ -53,32 +54,26 @@ static pto_status_t list_counts(const drop_comm_t *comm, const drop_call_t *call
 
 pto_status_t drop_fill_scenario(const drop_layout_t *layout, const drop_cell_t *cell,
                                 pto_scenario_t *scenario, pto_error_t *err) {
-    pto_status_t status = pto_series_one(layout->nodes, &scenario->nodes, err);
-    scenario->collective = cell->collective;
-    scenario->datatype = cell->datatype;
+    pto_ask_t ask = {.collective = pto_collective_name(cell->collective),
+                     .datatype = pto_datatype_name(cell->datatype),
+                     .bytes = cell->bytes,
+                     .nodes = layout->nodes};
     scenario->in_place = cell->in_place || cell->collective == PTO_COLLECTIVE_BROADCAST;
-    scenario->layout.nodes = layout->nodes;
     if (cell->in_host) {
-        scenario->memory = PTO_MEMORY_HOST;
-        scenario->procs_per_node = layout->gpus_per_node;
+        ask.procs_per_node = layout->gpus_per_node;
     } else {
-        scenario->layout.gpus_per_node = layout->gpus_per_node;
-        scenario->layout.owners_per_gpu = layout->procs_per_gpu;
-        scenario->layout.procs_per_gpu = layout->procs_per_gpu;
+        ask.gpus_per_node = layout->gpus_per_node;
+        ask.procs_per_gpu = scenario->layout.owners_per_gpu = layout->procs_per_gpu;
     }
-    if (status == PTO_OK && cell->counts == 0)
-        status = pto_series_one(cell->bytes, &scenario->bytes, err);
-    if (status == PTO_OK && drop.strategy) {
+    if (drop.strategy) {
         scenario->strategy = calloc(1, sizeof *scenario->strategy);
         if (scenario->strategy)
             scenario->strategy[0] = strdup(drop.strategy);
         scenario->strategy_count = scenario->strategy && scenario->strategy[0];
         if (scenario->strategy_count == 0)
-            status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a scenario");
+            return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a scenario");
     }
-    if (status == PTO_OK)
-        status = pto_scenario_check(scenario, err);
-    return status == PTO_OK ? pto_scenario_bind(scenario, drop.machine, err) : status;
+    return pto_bind_cell(&ask, drop.machine, scenario, err);
 }
 
 /* --- making what a strategy needs ----------------------------------------------------------------------- */

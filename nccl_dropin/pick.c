@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decide/candidates.h"
 #include "portolan/pick.h"
 #include "tap.h"
 
@@ -42,20 +43,32 @@ static bool op_of(int op, int datatype, pto_op_t *found) {
     return true;
 }
 
+static const pto_collective_t collective_of[] = {[TAP_ALL_REDUCE] = PTO_COLLECTIVE_ALLREDUCE,
+                                                 [TAP_ALL_GATHER] = PTO_COLLECTIVE_ALLGATHER,
+                                                 [TAP_REDUCE_SCATTER] = PTO_COLLECTIVE_REDUCE_SCATTER,
+                                                 [TAP_ALL_TO_ALL] = PTO_COLLECTIVE_ALLTOALL,
+                                                 [TAP_BROADCAST] = PTO_COLLECTIVE_BROADCAST,
+                                                 [TAP_BCAST] = PTO_COLLECTIVE_BROADCAST,
+                                                 [TAP_REDUCE] = PTO_COLLECTIVE_REDUCE};
+enum { TAP_TAKEN = (int)(sizeof collective_of / sizeof *collective_of) };
+
+static bool is_right(const tap_comm_t *comm, const tap_call_t *call, int64_t element_bytes) {
+    return element_bytes > 0 && call->count > 0 && call->count <= (size_t)(INT64_MAX / 64 / element_bytes) &&
+           call->peer >= 0 && call->peer < comm->size;
+}
+
 /* False: of a kind that is never taken. */
-static bool cell_of(const tap_call_t *call, tap_cell_t *cell) {
-    static const pto_collective_t collective[] = {[TAP_ALL_REDUCE] = PTO_COLLECTIVE_ALLREDUCE,
-                                                  [TAP_ALL_GATHER] = PTO_COLLECTIVE_ALLGATHER,
-                                                  [TAP_REDUCE_SCATTER] = PTO_COLLECTIVE_REDUCE_SCATTER,
-                                                  [TAP_ALL_TO_ALL] = PTO_COLLECTIVE_ALLTOALL};
+static bool cell_of(const tap_comm_t *comm, const tap_call_t *call, tap_cell_t *cell) {
     const int64_t element_bytes = tap_element_bytes(call->datatype);
     memset(cell, 0, sizeof *cell);
-    if (call->function > (tap_settings()->takes_all ? TAP_ALL_TO_ALL : TAP_ALL_REDUCE) ||
-        element_bytes == 0 || call->count == 0 || call->count > (size_t)(INT64_MAX / 64 / element_bytes))
+    if ((int)call->function >= TAP_TAKEN || !is_right(comm, call, element_bytes))
         return false;
-    cell->collective = collective[call->function];
+    cell->collective = collective_of[call->function];
+    cell->root = call->peer;
     cell->bytes = (int64_t)call->count * element_bytes;
     cell->datatype = PTO_DATATYPE_BYTE;
+    if (!(tap_settings()->takes & 1u << cell->collective))
+        return false;
     if (!pto_collective_reduces(cell->collective))
         return true;
     cell->datatype = datatype_of(call->datatype);
@@ -64,7 +77,7 @@ static bool cell_of(const tap_call_t *call, tap_cell_t *cell) {
 
 static bool is_same(const tap_cell_t *a, const tap_cell_t *b) {
     return a->collective == b->collective && a->datatype == b->datatype && a->op == b->op &&
-           a->bytes == b->bytes;
+           a->root == b->root && a->bytes == b->bytes;
 }
 
 /* --- choosing --------------------------------------------------------------------------------------------
@@ -87,26 +100,19 @@ static bool is_private(const pto_plan_t *plan) {
     return true;
 }
 
-/* What may be taken. An allreduce may be in place on some processes, so its plan must allow for that. */
+/* What may be taken. A vector may be in place on some processes, so its plan must allow for that. */
 static bool is_candidate(const pto_plan_t *plan) {
     return pto_plan_is_one_launch(plan) && !pto_plan_uses_nccl(plan) && is_private(plan) &&
-           (pto_plan_request(plan)->collective != PTO_COLLECTIVE_ALLREDUCE || pto_plan_may_be_in_place(plan));
+           (!pto_collective_is_vector(pto_plan_request(plan)->collective) || pto_plan_may_be_in_place(plan));
 }
 
-static pto_status_t fill_scenario(const tap_cell_t *cell, int size, pto_scenario_t *scenario,
-                                  pto_error_t *err) {
-    pto_status_t status = pto_series_one(1, &scenario->nodes, err);
-    scenario->collective = cell->collective;
-    scenario->datatype = cell->datatype;
-    scenario->layout.nodes = 1;
-    scenario->layout.gpus_per_node = size;
-    scenario->layout.owners_per_gpu = 1;
-    scenario->layout.procs_per_gpu = 1;
-    if (status == PTO_OK)
-        status = pto_series_one(cell->bytes, &scenario->bytes, err);
-    if (status == PTO_OK)
-        status = pto_scenario_check(scenario, err);
-    return status == PTO_OK ? pto_scenario_bind(scenario, tap_settings()->machine, err) : status;
+static pto_status_t bind(const tap_cell_t *cell, int size, pto_scenario_t *scenario, pto_error_t *err) {
+    const pto_ask_t ask = {.collective = pto_collective_name(cell->collective),
+                           .datatype = pto_datatype_name(cell->datatype),
+                           .bytes = cell->bytes,
+                           .gpus_per_node = size,
+                           .procs_per_gpu = 1};
+    return pto_bind_cell(&ask, tap_settings()->machine, scenario, err);
 }
 
 /* The cheapest of those that are left; -1: none. */
@@ -175,7 +181,7 @@ static tap_pick_t *make(const tap_comm_t *comm, const tap_cell_t *cell) {
     made->cell = *cell;
     made->why = "it has no price";
     pto_scenario_init(&made->scenario);
-    if (fill_scenario(cell, comm->size, &made->scenario, NULL) == PTO_OK &&
+    if (bind(cell, comm->size, &made->scenario, NULL) == PTO_OK &&
         pto_predict(&made->scenario, tap_settings()->machine, false, &predictions, NULL) == PTO_OK)
         choose(made, &predictions);
     pto_predictions_fini(&predictions);
@@ -186,7 +192,7 @@ static tap_pick_t *make(const tap_comm_t *comm, const tap_cell_t *cell) {
 /* Every process meets the same kinds of calls in the same order, and stops pricing at the same one. */
 tap_pick_t *tap_pick_of(tap_comm_t *comm, const tap_call_t *call) {
     tap_cell_t cell;
-    if (!cell_of(call, &cell))
+    if (!cell_of(comm, call, &cell))
         return NULL;
     tap_pick_t *pick = comm->picks;
     while (pick && !is_same(&pick->cell, &cell))

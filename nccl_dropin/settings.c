@@ -50,7 +50,7 @@ static pto_status_t open_machine(pto_error_t *err) {
     if (!name)
         return pto_error_set(err, PTO_ERR_NOT_FOUND,
                              "PORTOLAN_MACHINE names no machine file, so all collectives are left to NCCL");
-    pto_machine_find_by(pto_find_machine); /* for those that it inherits */
+    pto_find_by_name(); /* what the file inherits and names */
     pto_status_t status = pto_find_machine(name, NULL, &path, err);
     if (status == PTO_OK)
         status = pto_machine_open(path, &settings.machine, err);
@@ -75,10 +75,28 @@ static uint64_t digest(void) {
                           pto_machine_digest(settings.machine, machine)};
     uint64_t all = pto_hash_add(pto_hash_add(PTO_HASH_START, (uint64_t)settings.memory_bytes),
                                 (uint64_t)settings.plans_max);
-    all = pto_hash_add(all, settings.takes_all);
+    all = pto_hash_add(all, settings.takes);
     for (size_t i = 0; i < sizeof text / sizeof *text; i++)
         all = pto_hash_bytes(all, text[i], strlen(text[i]) + 1);
     return all;
+}
+
+/* Bits of the collectives that a list names. */
+static unsigned takes_of(const char *list) {
+    unsigned takes = 0;
+    for (const char *name = list, *next; *name; name = next) {
+        const size_t length = strcspn(name, ",");
+        unsigned known = length == 3 && strncmp(name, "all", length) == 0 ? ~0u : 0;
+        for (int i = 0; i < PTO_COLLECTIVE_COUNT; i++)
+            if (strlen(pto_collective_name((pto_collective_t)i)) == length &&
+                strncmp(pto_collective_name((pto_collective_t)i), name, length) == 0)
+                known = 1u << i;
+        if (known == 0 && length > 0)
+            tap_say(0, "PORTOLAN_TAKE: '%.*s' is not a collective, such as allreduce", (int)length, name);
+        takes |= known;
+        next = name + length + (name[length] == ',');
+    }
+    return takes;
 }
 
 static void read_environment(void) {
@@ -89,9 +107,7 @@ static void read_environment(void) {
     if (off && strcmp(off, "0") == 0)
         return;
     settings.explains = explain && strcmp(explain, "0") != 0;
-    settings.takes_all = !take || strcmp(take, "all") == 0;
-    if (take && !settings.takes_all && strcmp(take, "allreduce") != 0)
-        tap_say(0, "PORTOLAN_TAKE=%.40s is taken for allreduce: it is neither that nor all", take);
+    settings.takes = takes_of(take ? take : "all");
     settings.informs = debug && (strcmp(debug, "INFO") == 0 || strcmp(debug, "TRACE") == 0);
     settings.memory_bytes = number_of("PORTOLAN_MEMORY", INT64_MAX / 2, memory_default_bytes);
     settings.plans_max = (int)number_of("PORTOLAN_PLANS", PLANS_MAX, PLANS_DEFAULT);

@@ -58,9 +58,14 @@ typedef struct {
     int64_t out_bytes;
 } sizes_t;
 
+/* Of this process's part. */
 static sizes_t sizes_of(const tap_comm_t *comm, const tap_cell_t *cell) {
-    const int64_t all = cell->bytes * comm->size;
+    const int64_t all = cell->bytes * comm->size, at_root = comm->rank == cell->root ? cell->bytes : 0;
     switch (cell->collective) {
+    case PTO_COLLECTIVE_BROADCAST:
+        return (sizes_t){at_root, cell->bytes};
+    case PTO_COLLECTIVE_REDUCE:
+        return (sizes_t){cell->bytes, at_root};
     case PTO_COLLECTIVE_ALLGATHER:
         return (sizes_t){cell->bytes, all};
     case PTO_COLLECTIVE_REDUCE_SCATTER:
@@ -72,14 +77,22 @@ static sizes_t sizes_of(const tap_comm_t *comm, const tap_cell_t *cell) {
     }
 }
 
-/* Buffers of which the executor can tell the addresses apart, or those of an allreduce in place. */
+/* The call without a buffer that this process has no part in. */
+static tap_call_t part_of(const tap_call_t *call, sizes_t sizes) {
+    tap_call_t part = *call;
+    part.in = sizes.in_bytes > 0 ? call->in : NULL;
+    part.out = sizes.out_bytes > 0 ? call->out : NULL;
+    return part;
+}
+
+/* Buffers of which the executor can tell the addresses apart, or those of a vector in place. */
 static bool is_apart(const tap_call_t *call, sizes_t sizes) {
     const char *in = call->in, *out = call->out;
     return in >= out + sizes.out_bytes || out >= in + sizes.in_bytes;
 }
 
-static bool is_in_place(const tap_call_t *call) {
-    return call->function == TAP_ALL_REDUCE && call->in == call->out;
+static bool is_in_place(const tap_cell_t *cell, const tap_call_t *call) {
+    return pto_collective_is_vector(cell->collective) && call->in == call->out;
 }
 
 static pto_status_t copy(void *to, const void *from, int64_t bytes, void *stream, pto_error_t *err) {
@@ -100,7 +113,11 @@ static pto_status_t make_aside(tap_run_t *run, sizes_t sizes, pto_error_t *err) 
 
 static pto_status_t create(tap_comm_t *comm, const tap_pick_t *pick, tap_run_t *run, const tap_call_t *call,
                            pto_error_t *err) {
-    const pto_exec_options_t options = {.placement = PTO_PLACEMENT_IDENTITY, .timeout_s = patience_s};
+    int64_t logical[TAP_SIZE_MAX]; /* the root is the first */
+    for (int i = 0; i < comm->size; i++)
+        logical[i] = (i - pick->cell.root + comm->size) % comm->size;
+    const pto_exec_options_t options = {
+        .placement = PTO_PLACEMENT_TABLE, .table = logical, .timeout_s = patience_s};
     const sizes_t sizes = sizes_of(comm, &pick->cell);
     const bool aside = !run->in_place && !is_apart(call, sizes);
     pto_status_t status = aside ? make_aside(run, sizes, err) : PTO_OK;
@@ -158,7 +175,7 @@ static tap_run_t *run_of(tap_comm_t *comm, tap_pick_t *pick, uint64_t capture, c
         return NULL;
     }
     run->capture = capture;
-    run->in_place = is_in_place(call);
+    run->in_place = is_in_place(&pick->cell, call);
     create_with_all(comm, pick, run, call);
     run->next = pick->runs;
     pick->runs = run;
@@ -204,11 +221,12 @@ static bool do_here(tap_comm_t *comm, const tap_call_t *call, int *result) {
     tap_pick_t *pick = tap_pick_of(comm, call);
     if (!pick || !tap_gpu_capture(call->stream, &capture))
         return false;
-    tap_run_t *run = run_of(comm, pick, capture, call);
+    const tap_call_t part = part_of(call, sizes_of(comm, &pick->cell));
+    tap_run_t *run = run_of(comm, pick, capture, &part);
     if (!run || !run->exec)
         return false;
     follow(comm, call->stream, capture);
-    pto_status_t status = enqueue(comm, pick, run, call, &err);
+    pto_status_t status = enqueue(comm, pick, run, &part, &err);
     if (status == PTO_OK)
         note(comm, call->stream, capture);
     else

@@ -37,7 +37,7 @@ typedef struct {
     pto_machine_t *machine;
     const char *strategy; /* PORTOLAN_STRATEGY: the only one; NULL: the cheapest */
     int64_t memory_bytes; /* PORTOLAN_MEMORY: of a communicator, in each process */
-    bool takes_all;       /* not allreduces alone, as PORTOLAN_TAKE=allreduce asks */
+    unsigned takes;       /* PORTOLAN_TAKE: bits of pto_collective_t */
     int plans_max;        /* PORTOLAN_PLANS: kinds of calls of a communicator that are priced */
     uint64_t digest;      /* of all that must be equal on all processes */
 } tap_settings_t;
@@ -120,6 +120,7 @@ typedef struct {
     pto_collective_t collective;
     pto_datatype_t datatype;
     pto_op_t op;
+    int root;      /* 0 where there is none */
     int64_t bytes; /* as in a scenario */
 } tap_cell_t;
 

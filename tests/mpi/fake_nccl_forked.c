@@ -45,6 +45,7 @@ EXPORT int ncclReduceScatter(const void *in, void *out, size_t count, int type, 
 EXPORT int ncclAlltoAll(const void *in, void *out, size_t count, int type, comm_t *comm, void *stream);
 EXPORT int ncclBroadcast(const void *in, void *out, size_t count, int type, int root, comm_t *comm,
                          void *stream);
+EXPORT int ncclBcast(void *data, size_t count, int type, int root, comm_t *comm, void *stream);
 EXPORT int ncclReduce(const void *in, void *out, size_t count, int type, int op, int root, comm_t *comm,
                       void *stream);
 
@@ -207,4 +208,8 @@ int ncclBroadcast(const void *in, void *out, size_t count, int type, int root, c
     memcpy(out, all + (size_t)root * bytes, bytes);
     free(all);
     return SUCCESS;
+}
+
+int ncclBcast(void *data, size_t count, int type, int root, comm_t *comm, void *stream) {
+    return ncclBroadcast(data, data, count, type, root, comm, stream);
 }

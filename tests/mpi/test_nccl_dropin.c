@@ -30,6 +30,7 @@ int ncclAllGather(const void *in, void *out, size_t count, int type, void *comm,
 int ncclReduceScatter(const void *in, void *out, size_t count, int type, int op, void *comm, void *stream);
 int ncclAlltoAll(const void *in, void *out, size_t count, int type, void *comm, void *stream);
 int ncclBroadcast(const void *in, void *out, size_t count, int type, int root, void *comm, void *stream);
+int ncclBcast(void *data, size_t count, int type, int root, void *comm, void *stream);
 int ncclReduce(const void *in, void *out, size_t count, int type, int op, int root, void *comm, void *stream);
 extern void (*fake_finish)(void *stream);
 extern int fake_calls;
@@ -165,7 +166,8 @@ static int issue(const call_t *c, void *comm) {
     case ALL_TO_ALL:
         return ncclAlltoAll(c->in, c->out, c->count, c->type, comm, c->stream);
     case BROADCAST:
-        return ncclBroadcast(c->in, c->out, c->count, c->type, c->root, comm, c->stream);
+        return c->in == c->out ? ncclBcast(c->out, c->count, c->type, c->root, comm, c->stream)
+                               : ncclBroadcast(c->in, c->out, c->count, c->type, c->root, comm, c->stream);
     default:
         return ncclReduce(c->in, c->out, c->count, c->type, c->op, c->root, comm, c->stream);
     }

@@ -9,7 +9,7 @@ built "$program"
 export PORTOLAN_DEVICE=host
 seed=${SEED:-$(date +%s)}
 echo "     seed $seed"
-calls() { env "${@:2}" timeout 300 "$program" "${CALLS:-300}" "$seed" "$1"; }
+calls() { env PORTOLAN_PLANS=4096 "${@:2}" timeout 300 "$program" "${CALLS:-300}" "$seed" "$1"; }
 says() { calls "${@:2}" 2>&1 | grep "$1" >/dev/null; }
 links_no_mpi() { ! ldd "$build/libportolan-nccl.so" | grep -i 'libmpi'; }
 check "the library links no MPI" links_no_mpi
@@ -17,14 +17,36 @@ check "processes go through a door together or not at all" tests/bin/patiently 6
 for n in 2 4; do check "without a machine file all calls of $n processes are NCCL's" calls "$n"; done
 export PORTOLAN_MACHINE=h200-x2-graph
 check "random calls are right" calls 2 PORTOLAN_GRAPHS=1
-allreduce_alone() {
+two_alone() {
     local taken
-    taken=$(calls 2 PORTOLAN_TAKE=allreduce PORTOLAN_EXPLAIN=1 2>&1) && [[ $taken == *" x allreduce "* ]] &&
-        [[ $taken != *" x reduce_scatter "* ]]
+    taken=$(calls 2 PORTOLAN_TAKE=allreduce,broadcast PORTOLAN_EXPLAIN=1 2>&1) &&
+        [[ $taken == *" x allreduce "* && $taken == *" x broadcast "* ]] &&
+        [[ $taken != *" x reduce"* && $taken != *" x all"[gt]* ]]
 }
-check "and where allreduces alone are taken" allreduce_alone
-check "another word is not followed in silence" says "neither that nor all" 2 PORTOLAN_TAKE=some
-check "the summary tells what was taken" says "reduce_scatter.*bytes: gas_split" 2 PORTOLAN_EXPLAIN=1
+check "and where two collectives alone are taken" two_alone
+check "another word is not followed in silence" says "'some' is not a collective" 2 PORTOLAN_TAKE=some
+summary() {
+    local taken name
+    taken=$(calls 2 PORTOLAN_EXPLAIN=1 2>&1) || return
+    for name in allreduce reduce broadcast allgather reduce_scatter alltoall; do
+        grep -q " x $name .*bytes: gas_" <<<"$taken" || return
+    done
+}
+check "the summary tells that all collectives are taken" summary
+four=$work/four.yaml
+cat >"$four" <<'END'
+machine: four
+source: "four GPUs as fast as two"
+inherits: h200-x2-graph
+runs: graph
+node: {sockets: 1, gpus: 4, cores: 32}
+END
+check "calls of four processes are right, too" calls 4 PORTOLAN_MACHINE="$four" PORTOLAN_GRAPHS=1 \
+    PORTOLAN_STRATEGY=gas_allgather
+for strategy in gas_gather gas_tree gas_split; do
+    check "and of three, by $strategy where it applies" calls 3 PORTOLAN_MACHINE="$four" \
+        PORTOLAN_STRATEGY="$strategy"
+done
 check "in little memory, what does not fit is NCCL's" calls 2 PORTOLAN_MEMORY=64KiB
 check "and so is what comes after the last kind that is priced" calls 2 PORTOLAN_PLANS=5
 check "a machine file of runs that are waited for is refused" says "left to NCCL" 2 PORTOLAN_MACHINE=h200-x2

@@ -47,7 +47,8 @@ pto_status_t pto_plan_candidates(const pto_scenario_t *scenario, const pto_machi
                                  const pto_strategy_t *strategy, const pto_visit_candidate_t *visit,
                                  pto_error_t *err);
 
-/* Ask a scenario, which must be initialised, for one cell, and bind it. Errors: those of pto_predict_one. */
+/* Ask a scenario, which must be initialised, for one cell, and bind it. What the cell does not say, such as
+ * counts, stays as it is. Errors: those of pto_predict_one. */
 pto_status_t pto_bind_cell(const pto_ask_t *cell, const pto_machine_t *machine, pto_scenario_t *scenario,
                            pto_error_t *err);
 

@@ -24,7 +24,8 @@ pto_status_t pto_bind_cell(const pto_ask_t *cell, const pto_machine_t *machine, 
     scenario->layout.procs_per_gpu = cell->procs_per_gpu;
     scenario->procs_per_node = cell->procs_per_node;
     scenario->memory = cell->procs_per_node > 0 ? PTO_MEMORY_HOST : PTO_MEMORY_AUTO;
-    pto_status_t status = pto_series_one(cell->bytes, &scenario->bytes, err);
+    pto_status_t status =
+        scenario->counts.matrix ? PTO_OK : pto_series_one(cell->bytes, &scenario->bytes, err);
     if (status == PTO_OK)
         status = pto_series_one(cell->nodes ? cell->nodes : 1, &scenario->nodes, err);
     if (status == PTO_OK)
