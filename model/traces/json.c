@@ -1,6 +1,6 @@
 /* Recordings in JSON. jansson reads each event of a trace as a document of its own, so that memory depends on
- * the largest event and not on the file. Only the brackets, commas and keys around the events are read here.
- */
+ * the largest event and not on the file. The brackets, commas and keys around the events are read here, and
+ * of events without effect, most of a Kineto trace, only where they end. */
 #include <ctype.h>
 #include <string.h>
 
@@ -96,6 +96,8 @@ static pto_status_t read_value(pto_recording_reader_t *reader, json_t **value) {
 /* --- the structure around the events -------------------------------------------------------------------- */
 
 typedef pto_status_t element_t(pto_recording_reader_t *reader, const json_t *element);
+/* Whether an object can have an effect, from its text. */
+typedef bool may_matter_t(const char *text);
 
 /* Move past a comma, or past the closing bracket (`*more` false). */
 static pto_status_t next_member(pto_recording_reader_t *reader, char close, bool *more) {
@@ -116,14 +118,52 @@ static bool open_bracket(pto_source_t *source, char close) {
     return false;
 }
 
-/* An array, of which each element is given to `element`, if that is not NULL. */
-static pto_status_t read_array(pto_recording_reader_t *reader, element_t *element) {
+/* The bytes of an object or array; 0: they end beyond the text. */
+static size_t length_of(const char *text, size_t size) {
+    size_t depth = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == '"')
+            for (i++; i < size && text[i] != '"'; i++)
+                i += text[i] == '\\';
+        else if (text[i] == '{' || text[i] == '[')
+            depth++;
+        else if ((text[i] == '}' || text[i] == ']') && --depth == 0)
+            return i + 1;
+    }
+    return 0;
+}
+
+/* Move past an object that does not matter, without parsing it. False: it matters, or the buffer does not
+ * hold all of it. */
+static bool skip_object(pto_recording_reader_t *reader, may_matter_t *may_matter) {
+    pto_source_t *source = reader->source;
+    if (next_byte(source) != '{')
+        return false;
+    size_t length = length_of((const char *)source->buffer + source->at, source->end - source->at);
+    if (length == 0 && pto_source_extend(source))
+        length = length_of((const char *)source->buffer + source->at, source->end - source->at);
+    if (length == 0)
+        return false;
+    char *text = (char *)source->buffer + source->at, next = text[length];
+    text[length] = '\0';
+    const bool skips = strlen(text) == length && !may_matter(text);
+    text[length] = next;
+    if (skips) {
+        source->items++;
+        pto_source_skip(source, length);
+    }
+    return skips;
+}
+
+/* An array. `element` (NULL: nothing) is given each of its elements, but not objects without effect. */
+static pto_status_t read_array(pto_recording_reader_t *reader, element_t *element, may_matter_t *may_matter) {
     pto_status_t status = PTO_OK;
     bool more = open_bracket(reader->source, ']');
     while (status == PTO_OK && more) {
         json_t *value = NULL;
-        status = read_value(reader, &value);
-        if (status == PTO_OK && element)
+        if (!may_matter || !skip_object(reader, may_matter))
+            status = read_value(reader, &value);
+        if (status == PTO_OK && value && element)
             status = element(reader, value);
         json_decref(value);
         if (status == PTO_OK)
@@ -178,10 +218,11 @@ static const struct {
     const char *key;
     pto_recording_format_t format;
     element_t *element;
+    may_matter_t *may_matter; /* NULL: all do */
 } arrays[] = {
-    {"traceEvents", PTO_RECORDING_KINETO, pto_kineto_event},
-    {"workload_graph", PTO_RECORDING_CHAKRA_JSON, pto_chakra_graph_node},
-    {"nodes", PTO_RECORDING_PYTORCH_ET, pto_pytorch_node},
+    {"traceEvents", PTO_RECORDING_KINETO, pto_kineto_event, pto_kineto_may_matter},
+    {"workload_graph", PTO_RECORDING_CHAKRA_JSON, pto_chakra_graph_node, NULL},
+    {"nodes", PTO_RECORDING_PYTORCH_ET, pto_pytorch_node, NULL},
 };
 
 /* What Kineto says of the GPUs that a process sees, of which the first names all. */
@@ -223,10 +264,10 @@ static pto_status_t read_member(pto_recording_reader_t *reader, const char *key,
         if (strcmp(key, arrays[i].key) == 0) {
             set_place(reader);
             pto_status_t status = pto_recording_found(reader, arrays[i].format);
-            return status == PTO_OK ? read_array(reader, arrays[i].element) : status;
+            return status == PTO_OK ? read_array(reader, arrays[i].element, arrays[i].may_matter) : status;
         }
     if (first == '[' && strcmp(key, "deviceProperties") == 0)
-        return read_array(reader, note_device);
+        return read_array(reader, note_device, NULL);
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         if (strcmp(key, kept[i]) == 0) {
             pto_status_t status = read_value(reader, &value);
@@ -237,7 +278,7 @@ static pto_status_t read_member(pto_recording_reader_t *reader, const char *key,
             return status;
         }
     if (first == '[')
-        return read_array(reader, NULL);
+        return read_array(reader, NULL, NULL);
     return first == '{' ? read_object(reader, skip_value, NULL) : skip_value(reader, key, NULL);
 }
 
@@ -284,7 +325,7 @@ pto_status_t pto_recording_read_json(pto_recording_reader_t *reader) {
             set_place(reader);
             status = pto_recording_found(reader, PTO_RECORDING_KINETO);
             if (status == PTO_OK)
-                status = read_array(reader, pto_kineto_event);
+                status = read_array(reader, pto_kineto_event, pto_kineto_may_matter);
         } else
             status = fail_here(reader, "a JSON object");
     }

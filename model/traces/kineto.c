@@ -196,6 +196,11 @@ static bool communicates(const char *kernel) {
     return false;
 }
 
+bool pto_kineto_may_matter(const char *text) {
+    return strstr(text, "\"Collective name\"") || strstr(text, "symm_mem::") ||
+           (strstr(text, "\"kernel\"") && communicates(text)) || strstr(text, "\\u"); /* any character */
+}
+
 pto_status_t pto_kineto_event(pto_recording_reader_t *reader, const json_t *event) {
     const char *name = text_of(event, "name"), *category = text_of(event, "cat");
     const json_t *args = json_object_get(event, "args");

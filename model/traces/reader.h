@@ -236,6 +236,8 @@ pto_status_t pto_goal_end(pto_recording_reader_t *reader);
 /* All formats in JSON. */
 pto_status_t pto_recording_read_json(pto_recording_reader_t *reader);
 pto_status_t pto_kineto_event(pto_recording_reader_t *reader, const json_t *event);
+/* False: pto_kineto_event would do nothing with the event that is this text. */
+bool pto_kineto_may_matter(const char *text);
 /* nccl-tests with -J. */
 pto_status_t pto_nccl_tests_record(pto_recording_reader_t *reader, const json_t *record);
 pto_status_t pto_inspector_record(pto_recording_reader_t *reader, const json_t *record);

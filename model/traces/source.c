@@ -58,17 +58,19 @@ void pto_source_close(pto_source_t *source) {
     source->text = NULL;
 }
 
+/* Bytes behind those that the buffer holds. */
 static size_t read_some(pto_source_t *source) {
+    const size_t room = PTO_SOURCE_BUFFER - source->end;
     if (!source->file) {
-        size_t size = source->memory_size < PTO_SOURCE_BUFFER ? source->memory_size : PTO_SOURCE_BUFFER;
+        size_t size = source->memory_size < room ? source->memory_size : room;
         if (size > 0) {
-            memcpy(source->buffer, source->memory, size);
+            memcpy(source->buffer + source->end, source->memory, size);
             source->memory += size;
         }
         source->memory_size -= size;
         return size;
     }
-    int size = gzread(source->file, source->buffer, PTO_SOURCE_BUFFER), code = Z_OK;
+    int size = gzread(source->file, source->buffer + source->end, (unsigned)room), code = Z_OK;
     const char *reason = gzerror(source->file, &code);
     if (size > 0)
         return (size_t)size;
@@ -100,18 +102,27 @@ static void check_limits(pto_source_t *source, int64_t packed) {
              (long long)limit);
 }
 
+bool pto_source_extend(pto_source_t *source) {
+    const size_t kept = source->end - source->at;
+    if (kept == PTO_SOURCE_BUFFER || source->status != PTO_OK)
+        return false;
+    memmove(source->buffer, source->buffer + source->at, kept);
+    source->at = 0;
+    source->end = kept;
+    source->end += read_some(source);
+    const int64_t packed = source->file ? (int64_t)gzoffset(source->file) : -1;
+    if (source->end > kept)
+        check_limits(source, packed);
+    if (source->status != PTO_OK)
+        source->end = 0;
+    if (source->progress && source->file && source->file_bytes > 0)
+        source->progress(source->context, (double)packed / source->file_bytes);
+    return source->end > kept;
+}
+
 size_t pto_source_fill(pto_source_t *source) {
-    if (source->at == source->end && source->status == PTO_OK) {
-        source->at = 0;
-        source->end = read_some(source);
-        const int64_t packed = source->file ? (int64_t)gzoffset(source->file) : -1;
-        if (source->end > 0)
-            check_limits(source, packed);
-        if (source->status != PTO_OK)
-            source->end = 0;
-        if (source->progress && source->file && source->file_bytes > 0)
-            source->progress(source->context, (double)packed / source->file_bytes);
-    }
+    if (source->at == source->end)
+        pto_source_extend(source);
     return source->end - source->at;
 }
 

@@ -29,7 +29,7 @@ typedef struct {
     double file_bytes;                            /* compressed, if it is; 0: unknown */
     void (*progress)(void *context, double part); /* NULL: none; called when the buffer is filled */
     void *context;
-    unsigned char buffer[PTO_SOURCE_BUFFER];
+    unsigned char buffer[PTO_SOURCE_BUFFER + 1]; /* one more for a reader's zero byte */
 } pto_source_t;
 
 /* Errors: PTO_ERR_IO. Close in any case. */
@@ -40,6 +40,8 @@ void pto_source_close(pto_source_t *source);
 
 /* Fill an empty buffer; the number of bytes in it. 0: the end, or an error (`status`). */
 size_t pto_source_fill(pto_source_t *source);
+/* Read more behind the bytes that the buffer holds; false: it is full, or as pto_source_fill's 0. */
+bool pto_source_extend(pto_source_t *source);
 /* Move past bytes of the buffer. */
 void pto_source_skip(pto_source_t *source, size_t size);
 /* The next byte, which stays; -1: as pto_source_fill's 0. */

@@ -1,7 +1,7 @@
 /* CPU time and memory of whole commands whose work grows fast: predictions of a million GPUs, of tables of
- * byte counts and of many GPUs in a node, proofs, simulations, and a fit to collectives (its samples are in
- * ../shared, or in the folder PORTOLAN_SHARED). Each is beside its aim, which not all of them reach. Exits 1
- * if a command fails. */
+ * byte counts and of many GPUs in a node, proofs, simulations, mappings, a trace of 100 MB, and a fit to
+ * collectives (its samples are in ../shared, or in the folder PORTOLAN_SHARED). Each is beside its aim, which
+ * not all of them reach. Exits 1 if a command fails. */
 #define _DEFAULT_SOURCE /* wait4 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ enum { WORDS_MAX = 24 };
 typedef struct {
     const char *what;
     double aim_s;
-    const char *words;      /* %s: the folder of the samples */
+    const char *words;      /* %s: the folder of the samples; TRACE: a trace that is written first */
     const char *short_form; /* nodes, instead of those after --nodes; "": it has none */
 } command_t;
 
@@ -26,6 +26,7 @@ typedef struct {
 #define STENCIL                                                                                              \
     "alltoallv --implementation isend_irecv --strategy three_step --counts {\"pattern\":stencil,\"dims\":"
 #define SAMPLES "%s/data/summit-spectrum/"
+#define TRACE "TRACE"
 
 static const command_t commands[] = {
     {"predict alltoall, 32 nodes", 5e-3, "predict " SUMMIT "1:4096 --collective alltoall --nodes 32", "4"},
@@ -70,11 +71,44 @@ static const command_t commands[] = {
      "--library rabenseifner --nodes 16384",
      "4"},
     {"step llm-training, simulated", 3, "step llm-training --simulate", ""},
+    {"check allreduce of all plans, 16 nodes", 0.3, "check " SUMMIT "1MiB --collective allreduce --nodes 16",
+     "2"},
+    {"map a stencil of 512, cuda_aware", 0.3,
+     "map " SUMMIT "64KiB --gpus-per-node 4 --collective alltoallv --implementation isend_irecv --strategy "
+     "cuda_aware --counts {\"pattern\":stencil,\"dims\":[8,8,8]} --nodes 128",
+     "128"},
+    {"sensitivity of a skewed alltoallv, 48 GPUs", 0.5, "sensitivity alltoallv-skewed-summit", ""},
+    {"sensitivity of an allreduce, 16 sizes", 0.2, "sensitivity allreduce-summit", ""},
+    {"report of a workload", 0.6, "report llm-training --out /dev/null --force", ""},
+    {"replay a Kineto trace of 100 MB", 0.5, "replay " TRACE " --machine h200-x4", ""},
     {"fit to Summit's collectives", 1,
      "fit " SAMPLES "samples.csv --node cores=40 --name s --out /dev/null --force --collectives " SAMPLES
      "collectives.csv",
      ""},
 };
+
+static char trace_path[] = "/tmp/portolan-bench-XXXXXX";
+
+/* As a profiler's, where one event in 100 is a collective. */
+static void write_trace(void) {
+    enum { EVENTS = 500000 };
+    int descriptor = mkstemp(trace_path);
+    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+    if (!file)
+        return; /* measure fails */
+    fputs("{\"distributedInfo\": {\"rank\": 0, \"world_size\": 4}, \"traceEvents\": [\n", file);
+    for (int i = 0; i < EVENTS; i++) {
+        const char *what = i % 100 ? "\"External id\": 7, \"Input Dims\": [[4096, 4096], [4096, 1]]"
+                                   : "\"Collective name\": \"allreduce\", \"In msg nelems\": 4096";
+        fprintf(file,
+                "  {\n    \"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"void f<4>(int)\", \"pid\": 0,\n"
+                "    \"ts\": %d, \"dur\": 12,\n    \"args\": {\n      %s, \"dtype\": \"Float\",\n"
+                "      \"Group size\": 4\n    }\n  },\n",
+                i, what);
+    }
+    fputs("  {}]}\n", file);
+    fclose(file);
+}
 
 static void run_child(const char *program, const command_t *command, const char *folder) {
     char text[4096], *argument[WORDS_MAX + 1] = {NULL}, *rest = text;
@@ -84,7 +118,9 @@ static void run_child(const char *program, const command_t *command, const char 
     argument[count++] = name;
     for (char *word; count < WORDS_MAX && (word = strtok_r(rest, " ", &rest)) != NULL;) {
         bool nodes = strcmp(argument[count - 1], "--nodes") == 0 && bench_is_short();
-        argument[count++] = nodes ? strdup(command->short_form) : word;
+        argument[count++] = nodes                      ? strdup(command->short_form)
+                            : strcmp(word, TRACE) == 0 ? trace_path
+                                                       : word;
     }
     if (!freopen("/dev/null", "w", stdout))
         _exit(127);
@@ -123,7 +159,10 @@ int main(void) {
             printf("%-42s left out: no %s\n", commands[i].what, no_short_form ? "short form" : path);
             continue;
         }
+        if (strstr(commands[i].words, TRACE))
+            write_trace();
         right = measure(program ? program : "build/portolan", &commands[i], folder) && right;
     }
+    unlink(trace_path);
     return right ? 0 : 1;
 }

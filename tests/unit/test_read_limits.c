@@ -1,4 +1,4 @@
-/* Reading ends: what is not a regular file is refused, and recordings have limits. */
+/* Reading ends: what is not a regular file is refused, and recordings have limits, of work as well. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 #include <zlib.h>
 
 #include "base/text.h"
@@ -178,6 +179,63 @@ static void many_kinds_of_calls_on_one_wide_communicator_are_read(void **state) 
     free(text.text);
 }
 
+/* --- work ----------------------------------------------------------------------------------------------- */
+
+static long values; /* that jansson has made memory for */
+
+static void *count_malloc(size_t size) {
+    values++;
+    return malloc(size);
+}
+
+/* Calls that a trace of events has; `values` become those of one more reading of it. */
+static int64_t calls_of(const pto_text_t *text) {
+    pto_recording_t trace;
+    pto_error_t err = {0};
+    int64_t calls = 0;
+    assert_false(text->out_of_memory);
+    values = 0;
+    json_set_alloc_funcs(count_malloc, free);
+    if (pto_recording_parse(text->text, text->length, "t", &four_a_node, &trace, &err) != PTO_OK)
+        fail_msg("%d:%d: %s", err.line, err.column, err.message);
+    json_set_alloc_funcs(malloc, free);
+    for (int i = 0; i < trace.count; i++)
+        calls += trace.call[i].times;
+    pto_recording_fini(&trace);
+    return calls;
+}
+
+/* Nearly all events of a profiler's trace. Early ones have `inf`, which is not JSON (Kineto's issue 105). */
+static void kineto_events_without_effect_are_not_parsed(void **state) {
+    (void)state;
+    static const char call[] =
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel\",\"dur\":9,\"args\":{%s\"%s name\":"
+        "\"allreduce\",\"In msg nelems\":256,\"Group size\":8,\"dtype\":\"Float\"}}";
+    static const char other[] = "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"a \\\\ \\\"}]%d\",\"args\":"
+                                "{\"Input Dims\":[[%d,{}],[inf]]}},\n";
+    long few = 0;
+    for (int others = 10; others <= 10000; others *= 1000) {
+        pto_text_t text = {NULL, 0, 0, false};
+        pto_text_add(&text, "{\"distributedInfo\": {\"rank\": 0, \"world_size\": 8}, \"traceEvents\": [\n");
+        for (int i = 0; i < others; i++) {
+            pto_text_add(&text, other, i % 2 ? "kernel" : "cpu_op", i, i);
+            if (i % (others / 10) == 0) { /* at any place of the buffer */
+                pto_text_add(&text, call, "", "Collective");
+                pto_text_add(&text, ",");
+            }
+        }
+        pto_text_add(&text, call, "", "\\u0043ollective");
+        pto_text_add(&text, ",{\"symm_mem::\": [");
+        for (int i = 0; i < 50000; i++) /* more than the buffer holds */
+            pto_text_add(&text, "0,");
+        pto_text_add(&text, "0]}]}");
+        assert_int_equal(calls_of(&text), 11);
+        few = others == 10 ? values : few;
+        free(text.text);
+    }
+    assert_true(few > 100 && values == few);
+}
+
 static int make_folder(void **state) {
     (void)state;
     return mkdtemp(folder) ? 0 : -1;
@@ -200,6 +258,7 @@ int main(void) {
         cmocka_unit_test(zeros_are_no_trace),
         cmocka_unit_test(a_gzip_file_that_unpacks_to_too_many_times_its_size_is_refused),
         cmocka_unit_test(the_limit_counts_items_and_says_how_much_is_left),
+        cmocka_unit_test(kineto_events_without_effect_are_not_parsed),
         cmocka_unit_test(many_kinds_of_calls_on_one_wide_communicator_are_read),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

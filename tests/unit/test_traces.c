@@ -341,7 +341,7 @@ static void bad_text_is_refused_with_its_place(void **state) {
         {"{\"a\": 1}\n", PTO_ERR_SYNTAX, 1, 1, {"neither"}},
         {"{\"traceEvents\": [\n  {\"ph\": \"X\"}\n", PTO_ERR_SYNTAX, 3, 1, {"ends before"}},
         {"{\"traceEvents\": [\n  {\"ph\": \"X\"", PTO_ERR_SYNTAX, 2, 13, {"ends within"}},
-        {"{\"traceEvents\": [\n  {\"ph\": X}]}", PTO_ERR_SYNTAX, 2, 12, {"not JSON"}},
+        {"{\"traceEvents\": [\n  {\"Collective name\": X}]}", PTO_ERR_SYNTAX, 2, 25, {"not JSON"}},
         {"{\"traceEvents\": [{}}", PTO_ERR_SYNTAX, 1, 20, {"instead of ',' or ']'"}},
         {"{\"traceEvents\" [{}]}", PTO_ERR_SYNTAX, 1, 16, {"instead of ':'"}},
         {"{\"traceEvents\": [{}]} x", PTO_ERR_SYNTAX, 1, 23, {"instead of a JSON object"}},
