@@ -72,17 +72,20 @@ static void kineto_shows_kernels_with_their_process_groups(void **state) {
 
 static void gzip_is_unpacked(void **state) {
     (void)state;
-    char path[] = "/tmp/portolan-trace-XXXXXX", buffer[16384];
+    char path[] = "/tmp/portolan-trace-XXXXXX", buffer[256];
     int descriptor = mkstemp(path);
     assert_true(descriptor >= 0);
-    gzFile packed = gzdopen(descriptor, "wb");
+    close(descriptor);
     FILE *plain = fopen("tests/fixtures/traces/kineto.json", "rb");
-    assert_non_null(packed);
     assert_non_null(plain);
-    for (size_t size; (size = fread(buffer, 1, sizeof buffer, plain)) > 0;)
+    /* A member for each buffer, as parallel compressors write them. */
+    for (size_t size; (size = fread(buffer, 1, sizeof buffer, plain)) > 0;) {
+        gzFile packed = gzopen(path, "ab");
+        assert_non_null(packed);
         assert_int_equal(gzwrite(packed, buffer, (unsigned)size), (int)size);
+        assert_int_equal(gzclose(packed), Z_OK);
+    }
     fclose(plain);
-    assert_int_equal(gzclose(packed), Z_OK);
     pto_recording_t trace = read_with(path, &four_a_node);
     ASSERT_CALLS(&trace, kineto);
     pto_recording_fini(&trace);

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# One would guess that an exclusive lock, a put and an unlock on memory of the program's own (MPI_Win_create) end once
+# the target enters MPI, over any transport, and on memory of MPI_Win_allocate sooner.
+# Between processes that share memory both end while the target sleeps. With --mca btl tcp,self, and where vader may not
+# copy between processes, MPI_Win_create fails, with MPI_ERR_WIN, and MPI_Win_allocate does not: its windows are in
+# shared memory whatever the transport. The component rdma takes the other windows, and finds no transport with puts or
+# gets and atomics; without it (--mca osc ^rdma) they wait for the target.
+# Open MPI 4.1.4-3+b1 (Debian 12), pml ob1; osc_base_verbose, and issue 11466 of Open MPI.
+. "$(dirname "$0")/packages.sh"
+. "$(dirname "$0")/openmpi.sh"
+cat >"$work/window.c" <<'END_C'
+#define _DEFAULT_SOURCE
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void make(const char *folder, const char *name) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    close(open(path, O_CREAT | O_WRONLY, 0600));
+}
+
+/* Looks for the file for up to so many hundredths of a second, outside MPI. */
+static int is_made(const char *folder, const char *name, int tries) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    while (access(path, F_OK) != 0 && tries-- > 0)
+        usleep(10000);
+    return access(path, F_OK) == 0;
+}
+
+/* window create|allocate FOLDER: once rank 1 is outside MPI, rank 0 puts, and says so when it has unlocked the window.
+ * Rank 1 waits for that for up to two seconds before it enters MPI. */
+int main(int argc, char **argv) {
+    int rank, ended = 0;
+    char own[64] = "", *memory = own;
+    MPI_Win window;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    int code = strcmp(argv[1], "create") == 0
+                   ? MPI_Win_create(own, sizeof own, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window)
+                   : MPI_Win_allocate(sizeof own, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+    if (code != MPI_SUCCESS) {
+        char text[MPI_MAX_ERROR_STRING];
+        int length;
+        MPI_Error_string(code, text, &length);
+        if (rank == 0)
+            puts(text);
+        MPI_Finalize();
+        return 0;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) {
+        make(argv[2], "outside");
+        ended = is_made(argv[2], "ended", 200);
+    } else {
+        is_made(argv[2], "outside", 1000);
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, window);
+        MPI_Put("1234567", 8, MPI_BYTE, 1, 0, 8, MPI_BYTE, window);
+        MPI_Win_unlock(1, window);
+        make(argv[2], "ended");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1)
+        puts(ended ? "ends" : "waits for the target");
+    MPI_Win_free(&window);
+    MPI_Finalize();
+    return 0;
+}
+END_C
+compile "$work/window.c" "$work/window" -I"$library/openmpi/include" -L"$library/openmpi/lib" "$library/libmpi.so.40"
+
+# put CALL TRANSPORT [MPIRUN'S OPTION...]
+put() {
+    local call=$1 transport=$2
+    shift 2
+    rm -f "$work/outside" "$work/ended"
+    "$root/usr/bin/mpirun.openmpi" --allow-run-as-root --oversubscribe --bind-to none -np 2 --mca pml ob1 \
+        --mca btl "self,$transport" "$@" "$work/window" "$call" "$work" 2>"$work/run" ||
+        skip "mpirun: $(tail -3 "$work/run")"
+}
+
+expect "MPI_Win_allocate, shared memory" "ends" "$(put allocate vader)"
+expect "MPI_Win_create, shared memory" "ends" "$(put create vader)"
+expect "MPI_Win_create, shared memory without copies between processes" "MPI_ERR_WIN: invalid window" \
+    "$(put create vader --mca btl_vader_single_copy_mechanism none)"
+expect "MPI_Win_allocate, TCP" "ends" "$(put allocate tcp)"
+expect "MPI_Win_create, TCP" "MPI_ERR_WIN: invalid window" "$(put create tcp)"
+expect "MPI_Win_create, TCP without rdma" "waits for the target" "$(put create tcp --mca osc ^rdma)"
+exit "$failed"
