@@ -156,9 +156,10 @@ static pto_status_t write_classic_notes(const pto_export_t *export, FILE *stream
     fprintf(
         stream,
         "%suse: mpirun --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_dynamic_rules_filename FILE\n"
+        "%sbefore the first program, where mpirun starts several\n"
         "%sfor Open MPI 4.1 and 5.0; 6.0 reads numbers of ranks otherwise (--for openmpi-6)\n"
         "%scommunicators of the same number of ranks on other nodes take these rules too\n",
-        prefix, prefix, prefix);
+        prefix, prefix, prefix, prefix);
     return write_limits(export, NULL, stream, prefix, err);
 }
 
