@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # One would guess that an exclusive lock, a put and an unlock on memory of the program's own (MPI_Win_create) end once
-# the target enters MPI, over any transport, and on memory of MPI_Win_allocate sooner.
-# Between processes that share memory both end while the target sleeps. With --mca btl tcp,self, and where vader may not
-# copy between processes, MPI_Win_create fails, with MPI_ERR_WIN, and MPI_Win_allocate does not: its windows are in
-# shared memory whatever the transport. The component rdma takes the other windows, and finds no transport with puts or
-# gets and atomics; without it (--mca osc ^rdma) they wait for the target.
-# Open MPI 4.1.4-3+b1 (Debian 12), pml ob1; osc_base_verbose, and issue 11466 of Open MPI.
+# the target enters MPI, over any transport; and at once on memory of MPI_Win_allocate, which one node's processes share.
+# With the configuration file of Debian's package they end at once within a node (CMA), too. Over TCP alone, and so
+# between nodes without other networks, and where vader may not copy between processes, MPI_Win_create fails: the file
+# has `osc = ^ucx,pt2pt`, and the components that it leaves have no transport with puts. Without the file, or with
+# `--mca osc ^ucx`, they wait for the target.
+# Open MPI 4.1.4-3+b1 (Debian 12), pml ob1; /etc/openmpi/openmpi-mca-params.conf, and osc_base_verbose.
 . "$(dirname "$0")/packages.sh"
 . "$(dirname "$0")/openmpi.sh"
 cat >"$work/window.c" <<'END_C'
@@ -74,6 +74,8 @@ int main(int argc, char **argv) {
 END_C
 compile "$work/window.c" "$work/window" -I"$library/openmpi/include" -L"$library/openmpi/lib" "$library/libmpi.so.40"
 
+grep -qx 'osc = ^ucx,pt2pt' "$root/etc/openmpi/openmpi-mca-params.conf" || skip "another configuration file"
+
 # put CALL TRANSPORT [MPIRUN'S OPTION...]
 put() {
     local call=$1 transport=$2
@@ -84,11 +86,12 @@ put() {
         skip "mpirun: $(tail -3 "$work/run")"
 }
 
-expect "MPI_Win_allocate, shared memory" "ends" "$(put allocate vader)"
-expect "MPI_Win_create, shared memory" "ends" "$(put create vader)"
-expect "MPI_Win_create, shared memory without copies between processes" "MPI_ERR_WIN: invalid window" \
+expect "MPI_Win_create over TCP, without Debian's file" "waits for the target" "$(put create tcp)"
+export OPAL_SYSCONFDIR=$root/etc/openmpi
+expect "MPI_Win_create over TCP" "MPI_ERR_WIN: invalid window" "$(put create tcp)"
+expect "MPI_Win_create over TCP, with --mca osc ^ucx" "waits for the target" "$(put create tcp --mca osc ^ucx)"
+expect "MPI_Win_allocate over TCP" "ends" "$(put allocate tcp)"
+expect "MPI_Win_create over vader" "ends" "$(put create vader)"
+expect "MPI_Win_create over vader without CMA" "MPI_ERR_WIN: invalid window" \
     "$(put create vader --mca btl_vader_single_copy_mechanism none)"
-expect "MPI_Win_allocate, TCP" "ends" "$(put allocate tcp)"
-expect "MPI_Win_create, TCP" "MPI_ERR_WIN: invalid window" "$(put create tcp)"
-expect "MPI_Win_create, TCP without rdma" "waits for the target" "$(put create tcp --mca osc ^rdma)"
 exit "$failed"
