@@ -19,6 +19,7 @@ binned() {
 }
 
 expect "bins=10 binrange [0:10]" "10 from 0 to 10: 2 1 0 0 0 0 0 0 0 2" "$(binned 'bins=10 binrange [0:10]')"
-expect "bins binrange [0:10] binwidth=1" "11 from 0 to 10: 2 1 0 0 0 0 0 0 0 0 1" "$(binned 'bins binrange [0:10] binwidth=1')"
+expect "bins binrange [0:10] binwidth=1" "11 from 0 to 10: 2 1 0 0 0 0 0 0 0 0 1" \
+    "$(binned 'bins binrange [0:10] binwidth=1')"
 expect "bins=10 binrange [0.5:9.5]" "10 from 0.5 to 9.5: 2 0 0 0 0 0 0 0 0 1" "$(binned 'bins=10 binrange [0.5:9.5]')"
 exit "$failed"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # One would guess that METIS spreads a ring of 16 vertices over 16 parts with one in each, or at least leaves no part
 # empty where there are more vertices than parts.
-# By default (k-way) it fills 7 of 16 parts, with up to 3 vertices, and 5 of 8 with a ring of 12; the exit status is 0. A
-# k-way partition begins by coarsening the graph once, whatever its size: neighbours are joined in pairs, so there are 8
-# vertices or fewer to hand out. Recursive bisection (-ptype=rb) fills all parts, and k-way does from two vertices a
-# part on.
+# By default (k-way) it fills 7 of 16 parts, with up to 3 vertices, and 5 of 8 with a ring of 12; the exit status is 0.
+# The k-way method begins by coarsening the graph once, whatever its size: neighbours are joined in pairs, so that there
+# are about 8 vertices for 16 parts. Recursive bisection (-ptype=rb) fills all parts, as k-way does on rings of two
+# vertices a part and more.
 # METIS 5.1.0.dfsg-7 (Debian 12); the loop of CoarsenGraph in libmetis/coarsen.c.
 . "$(dirname "$0")/packages.sh"
 unpack metis=5.1.0.dfsg-7 libmetis5=5.1.0.dfsg-7
@@ -21,8 +21,8 @@ parted() {
         done
     } >"$work/ring"
     "$root/usr/bin/gpmetis" "$@" "$work/ring" "$parts" >"$work/run" 2>&1 || skip "gpmetis: $(tail -1 "$work/run")"
-    sort "$work/ring.part.$parts" | uniq -c |
-        awk -v all="$parts" '{ if ($1 > most) most = $1 } END { print NR " of " all " parts, at most " most " vertices" }'
+    sort "$work/ring.part.$parts" | uniq -c | awk -v all="$parts" '{ if ($1 > most) most = $1 }
+        END { print NR " of " all " parts, at most " most " vertices" }'
 }
 
 expect "16 vertices, k-way" "7 of 16 parts, at most 3 vertices" "$(parted 16 16)"

@@ -30,7 +30,8 @@ counted() {
     rm -f "$work"/counts.*
     "$root/usr/bin/mpirun.openmpi" --allow-run-as-root --oversubscribe --bind-to none -np 8 --mca btl self,vader \
         --mca pml_monitoring_enable 2 --mca pml_monitoring_enable_output 3 --mca pml_monitoring_filename \
-        "$work/counts" /usr/bin/python3 "$work/calls.py" "$1" "$2" >"$work/run" 2>&1 || skip "mpirun: $(tail -3 "$work/run")"
+        "$work/counts" /usr/bin/python3 "$work/calls.py" "$1" "$2" >"$work/run" 2>&1 ||
+        skip "mpirun: $(tail -3 "$work/run")"
     cat "$work"/counts.*.prof | awk '$1 ~ /^[EI]$/ { total += $6 } END { print total + 0 }'
 }
 

@@ -38,5 +38,6 @@ expect "Open MPI" "MPI_Allreduce 0, MPI_Reduce 4, MPI_Ireduce 0" \
     "$("$root/usr/bin/mpirun.openmpi" --allow-run-as-root --oversubscribe --bind-to none -np 8 --mca btl self,vader \
         "$work/openmpi" 2>"$work/run" || skip "mpirun: $(tail -3 "$work/run")")"
 expect "MPICH" "MPI_Allreduce 0, MPI_Reduce 0, MPI_Ireduce 0" \
-    "$("$root/usr/bin/mpiexec.hydra" -launcher fork -n 8 "$work/mpich" 2>"$work/run" || skip "mpiexec: $(tail -3 "$work/run")")"
+    "$("$root/usr/bin/mpiexec.hydra" -launcher fork -n 8 "$work/mpich" 2>"$work/run" ||
+        skip "mpiexec: $(tail -3 "$work/run")")"
 exit "$failed"

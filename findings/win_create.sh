@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # One would guess that an exclusive lock, a put and an unlock on memory of the program's own (MPI_Win_create) end once
-# the target enters MPI, over any transport; and at once on memory of MPI_Win_allocate, which one node's processes share.
+# the target enters MPI, over any transport; and at once on memory of MPI_Win_allocate, which the processes of a node
+# share.
 # With the configuration file of Debian's package they end at once within a node (CMA), too. Over TCP alone, and so
 # between nodes without other networks, and where vader may not copy between processes, MPI_Win_create fails: the file
 # has `osc = ^ucx,pt2pt`, and the components that it leaves have no transport with puts. Without the file, or with
