@@ -86,7 +86,7 @@ static pto_plan_t *plan_of(const ask_t *ask) {
                              .datatype = PTO_DATATYPE_FLOAT,
                              .bytes = BYTES,
                              .by_library = true};
-    pto_plan_t *plan;
+    pto_plan_t *plan = NULL;
     pto_error_t err;
     if (pto_strategy_find("cuda_aware", &request.strategy, &err) != PTO_OK ||
         pto_algorithm_find(ask->algorithm, request.collective, &request.algorithm, &err) != PTO_OK ||
