@@ -178,12 +178,7 @@ static pto_status_t nccl_run(void *group, const pto_nccl_call_t *call, void *str
         return exchange(library, group, call, stream, err);
     case PTO_COLLECTIVE_ALLGATHERV:
         return broadcasts(library, group, call, stream, err);
-    case PTO_COLLECTIVE_MESSAGES:
-    case PTO_COLLECTIVE_PAIR:
-    case PTO_COLLECTIVE_HALO:
-    case PTO_COLLECTIVE_GATHER:
-    case PTO_COLLECTIVE_SCATTER:
-    case PTO_COLLECTIVE_COUNT:
+    default:
         break;
     }
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "NCCL has no %s",

@@ -24,10 +24,9 @@ const pto_option_t pto_machine_options[] = {
      .apply = pto_option_apply_machine, OVERRIDES(MACHINE)},
     {.name = NULL}};
 
+#define LISTED(id, name, ...) name ", "
 const pto_option_t pto_scenario_options[] = {
-    {"collective", "NAME",
-     "allreduce, reduce, broadcast, allgather, allgatherv, reduce_scatter, gather, scatter, alltoall, "
-     "alltoallv, messages, pair or halo",
+    {"collective", "NAME", "one of " PTO_COLLECTIVE_TABLE(LISTED) "as `portolan list` shows",
      .apply = pto_option_apply_collective, .word_at = pto_option_collective_at, OVERRIDES(COLLECTIVE)},
     {"implementation", "NAME",
      "alltoall(v), allgather(v), gather, scatter, halo: library (MPI's own) or isend_irecv",

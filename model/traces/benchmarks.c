@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/grow.h"
 #include "base/text.h"
@@ -170,17 +171,9 @@ static double fastest_link(const char *gpu) {
  * `bytes` as in a scenario. */
 static double least_sent(const pto_recording_kind_t *kind, int64_t procs) {
     const double bytes = (double)kind->call.bytes;
-    switch (kind->call.collective) {
-    case PTO_COLLECTIVE_ALLTOALL:
-    case PTO_COLLECTIVE_ALLTOALLV:
-    case PTO_COLLECTIVE_REDUCE_SCATTER:
-    case PTO_COLLECTIVE_SCATTER:
-        return bytes * (double)(procs - 1);
-    case PTO_COLLECTIVE_MESSAGES:
+    if (kind->call.collective == PTO_COLLECTIVE_MESSAGES)
         return bytes * (double)kind->call.messages;
-    default:
-        return bytes;
-    }
+    return pto_collective_blocks_in(kind->call.collective, procs) > 1 ? bytes * (double)(procs - 1) : bytes;
 }
 
 static pto_status_t check_rate(pto_recording_reader_t *reader, const pto_recording_kind_t *kind,
@@ -219,7 +212,7 @@ pto_status_t pto_bench_found(pto_recording_reader_t *reader, const pto_bench_for
 
 const pto_bench_test_t *pto_bench_test(const pto_bench_test_t *test, int count, const char *name) {
     for (; count > 0; count--, test++)
-        if (strcmp(test->name, name) == 0)
+        if (strcasecmp(test->name, name) == 0)
             return test;
     return NULL;
 }

@@ -26,25 +26,33 @@ static void plain_name(const char *name, char *plain, size_t size) {
     }
 }
 
+/* How many characters of a plain name a collective's own name is, without its underscores; 0: it does not
+ * begin with it. Messages between neighbors and blocks that differ between owners have no names there. */
+static size_t length_of(const char *plain, pto_collective_t collective) {
+    size_t length = 0;
+    if (!pto_collective_is_in_mpi(collective) || pto_collective_is_by_owner(collective) ||
+        collective == PTO_COLLECTIVE_HALO)
+        return 0;
+    for (const char *c = pto_collective_name(collective); *c; c++)
+        if (*c != '_' && plain[length++] != *c)
+            return 0;
+    return length;
+}
+
 pto_collective_t pto_recording_collective(const char *name) {
-    /* The first that the name begins with. */
-    static const struct {
-        const char *name;
-        pto_collective_t collective;
-    } known[] = {
-        {"allreduce", PTO_COLLECTIVE_ALLREDUCE}, {"reducescatter", PTO_COLLECTIVE_REDUCE_SCATTER},
-        {"reduce", PTO_COLLECTIVE_REDUCE},       {"broadcast", PTO_COLLECTIVE_BROADCAST},
-        {"allgather", PTO_COLLECTIVE_ALLGATHER}, {"alltoallv", PTO_COLLECTIVE_ALLTOALLV},
-        {"alltoall", PTO_COLLECTIVE_ALLTOALL},   {"gather", PTO_COLLECTIVE_GATHER},
-        {"scatter", PTO_COLLECTIVE_SCATTER},     {"sendrecv", PTO_COLLECTIVE_COUNT},
-        {"send", PTO_COLLECTIVE_PAIR},           {"recv", PTO_COLLECTIVE_PAIR},
-    };
+    pto_collective_t found = PTO_COLLECTIVE_COUNT;
+    size_t longest = 0;
     char plain[64];
     plain_name(name, plain, sizeof plain);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strncmp(plain, known[i].name, strlen(known[i].name)) == 0)
-            return known[i].collective;
-    return PTO_COLLECTIVE_COUNT;
+    if (strncmp(plain, "sendrecv", 8) != 0 &&
+        (strncmp(plain, "send", 4) == 0 || strncmp(plain, "recv", 4) == 0))
+        return PTO_COLLECTIVE_PAIR;
+    for (pto_collective_t c = 0; c < PTO_COLLECTIVE_COUNT; c++)
+        if (length_of(plain, c) > longest) {
+            longest = length_of(plain, c);
+            found = c;
+        }
+    return found;
 }
 
 pto_timed_way_t pto_recording_way(pto_collective_t collective, const char *name) {
@@ -104,14 +112,12 @@ int pto_recording_element_bytes(const char *type) {
 /* Bytes as scenarios have them: of a process's vector or of one block. Negative: unknown. */
 static double scenario_bytes(const pto_recorded_call_t *call, int64_t procs) {
     const double in = call->input_bytes, out = call->output_bytes;
-    switch (call->collective) {
-    case PTO_COLLECTIVE_REDUCE_SCATTER:
-    case PTO_COLLECTIVE_SCATTER:
+    switch (pto_collective_data(call->collective)) {
+    case PTO_DATA_SCATTERED:
         return out >= 0 || in < 0 ? out : ceil(in / (double)procs);
-    case PTO_COLLECTIVE_ALLTOALL:
-    case PTO_COLLECTIVE_ALLTOALLV:
+    case PTO_DATA_BLOCKS:
         return in < 0 ? in : ceil(in / (double)procs);
-    case PTO_COLLECTIVE_ALLGATHER:
+    case PTO_DATA_GATHERED:
         return in >= 0 || out < 0 ? in : ceil(out / (double)procs);
     default:
         return in >= 0 ? in : out;

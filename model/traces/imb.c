@@ -8,18 +8,10 @@
 #include "reader.h"
 
 /* Bytes are those of a vector or of a block; Reduce_scatter's too, unless IMB was built as IMB2018. */
+#define TEST(id, name, in, routine, ...) PTO_BENCH_TEST_##in(id, routine, false)
 static const pto_bench_test_t tests[] = {
-    {"Allreduce", PTO_COLLECTIVE_ALLREDUCE, false},
-    {"Reduce", PTO_COLLECTIVE_REDUCE, false},
-    {"Reduce_scatter", PTO_COLLECTIVE_REDUCE_SCATTER, false},
+    PTO_COLLECTIVE_TABLE(TEST) /* */
     {"Reduce_scatter_block", PTO_COLLECTIVE_REDUCE_SCATTER, false},
-    {"Bcast", PTO_COLLECTIVE_BROADCAST, false},
-    {"Allgather", PTO_COLLECTIVE_ALLGATHER, false},
-    {"Allgatherv", PTO_COLLECTIVE_ALLGATHERV, false},
-    {"Gather", PTO_COLLECTIVE_GATHER, false},
-    {"Scatter", PTO_COLLECTIVE_SCATTER, false},
-    {"Alltoall", PTO_COLLECTIVE_ALLTOALL, false},
-    {"Alltoallv", PTO_COLLECTIVE_ALLTOALLV, false},
     {"PingPong", PTO_COLLECTIVE_PAIR, false},
 };
 enum { TEST_COUNT = sizeof tests / sizeof *tests };

@@ -42,6 +42,16 @@ typedef enum {
 static const char *const field_name[FIELD_COUNT] = {
     "rank", "begin_s", "end_s", "routine", "communicator", "procs", "bytes", "space", "route", "peer", "tag"};
 
+#define ROUTINE_MPI(id, routine, data, properties)                                                           \
+    {"MPI_" routine, PTO_COLLECTIVE_##id,                                                                    \
+     (properties)&PTO_FROM_ROOT ? PTO_TIMED_FROM_ROOT                                                        \
+     : (properties)&PTO_TO_ROOT ? PTO_TIMED_TO_ROOT                                                          \
+                                : PTO_TIMED_BY_ALL,                                                          \
+     PTO_RECORDED_BY_BLOCK(data), false},
+#define ROUTINE_NEIGHBORS(id, routine, data, properties)
+#define ROUTINE_NONE(id, routine, data, properties)
+#define ROUTINE(id, name, in, routine, data, nccl, properties) ROUTINE_##in(id, routine, data, properties)
+
 static const struct {
     const char *routine;
     pto_collective_t collective; /* PTO_COLLECTIVE_COUNT: none of portolan's */
@@ -49,17 +59,8 @@ static const struct {
     bool by_block;   /* `bytes` are those of the blocks for all processes */
     bool has_no_end; /* it returns before the message has arrived */
 } routines[] = {
-    {"MPI_Allreduce", PTO_COLLECTIVE_ALLREDUCE, PTO_TIMED_BY_ALL, false, false},
-    {"MPI_Reduce", PTO_COLLECTIVE_REDUCE, PTO_TIMED_TO_ROOT, false, false},
-    {"MPI_Bcast", PTO_COLLECTIVE_BROADCAST, PTO_TIMED_FROM_ROOT, false, false},
-    {"MPI_Allgather", PTO_COLLECTIVE_ALLGATHER, PTO_TIMED_BY_ALL, false, false},
-    {"MPI_Allgatherv", PTO_COLLECTIVE_ALLGATHERV, PTO_TIMED_BY_ALL, false, false},
-    {"MPI_Gather", PTO_COLLECTIVE_GATHER, PTO_TIMED_TO_ROOT, false, false},
-    {"MPI_Scatter", PTO_COLLECTIVE_SCATTER, PTO_TIMED_FROM_ROOT, true, false},
+    PTO_COLLECTIVE_TABLE(ROUTINE) /* */
     {"MPI_Reduce_scatter_block", PTO_COLLECTIVE_REDUCE_SCATTER, PTO_TIMED_BY_ALL, true, false},
-    {"MPI_Reduce_scatter", PTO_COLLECTIVE_REDUCE_SCATTER, PTO_TIMED_BY_ALL, true, false},
-    {"MPI_Alltoall", PTO_COLLECTIVE_ALLTOALL, PTO_TIMED_BY_ALL, true, false},
-    {"MPI_Alltoallv", PTO_COLLECTIVE_ALLTOALLV, PTO_TIMED_BY_ALL, true, false},
     {"MPI_Barrier", PTO_COLLECTIVE_COUNT, PTO_TIMED_BY_ALL, false, false},
     {"MPI_Send", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, false},
     {"MPI_Ssend", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, false},

@@ -189,6 +189,15 @@ typedef struct {
     bool of_all;
 } pto_bench_test_t;
 
+/* Whether bytes of a call's input are those of the blocks for all processes. */
+#define PTO_RECORDED_BY_BLOCK(data)                                                                          \
+    (PTO_DATA_##data == PTO_DATA_BLOCKS || PTO_DATA_##data == PTO_DATA_SCATTERED)
+
+/* A test of each collective that MPI has a routine for, named as the routine: X of PTO_COLLECTIVE_TABLE. */
+#define PTO_BENCH_TEST_MPI(id, routine, of_all) {routine, PTO_COLLECTIVE_##id, of_all},
+#define PTO_BENCH_TEST_NEIGHBORS(id, routine, of_all)
+#define PTO_BENCH_TEST_NONE(id, routine, of_all)
+
 /* A benchmark's tests, its own lines that begin its output, and the rows and comments that follow. */
 typedef struct {
     pto_recording_format_t format;

@@ -10,19 +10,9 @@
 
 enum { TIME_COLUMN = 2 }; /* the average over the processes */
 
-/* Names in small letters; sizes are bytes of the source. */
-static const pto_bench_test_t tests[] = {
-    {"allreduce", PTO_COLLECTIVE_ALLREDUCE, false},
-    {"reduce", PTO_COLLECTIVE_REDUCE, false},
-    {"reduce_scatter", PTO_COLLECTIVE_REDUCE_SCATTER, true},
-    {"bcast", PTO_COLLECTIVE_BROADCAST, false},
-    {"allgather", PTO_COLLECTIVE_ALLGATHER, false},
-    {"allgatherv", PTO_COLLECTIVE_ALLGATHERV, false},
-    {"gather", PTO_COLLECTIVE_GATHER, false},
-    {"scatter", PTO_COLLECTIVE_SCATTER, true},
-    {"alltoall", PTO_COLLECTIVE_ALLTOALL, true},
-    {"alltoallv", PTO_COLLECTIVE_ALLTOALLV, true},
-};
+/* Sizes are bytes of the source. */
+#define TEST(id, name, in, routine, data, ...) PTO_BENCH_TEST_##in(id, routine, PTO_RECORDED_BY_BLOCK(data))
+static const pto_bench_test_t tests[] = {PTO_COLLECTIVE_TABLE(TEST)};
 enum { TEST_COUNT = sizeof tests / sizeof *tests };
 
 /* The value of a line that begins with a label and a colon; NULL: it does not. */

@@ -55,21 +55,42 @@ int64_t pto_layout_number(const pto_layout_t *layout, pto_rank_t rank);
 /* Distance between two ranks; PTO_LEVEL_ON_GPU if they share a GPU. */
 pto_level_t pto_layout_level(const pto_layout_t *layout, pto_rank_t a, pto_rank_t b);
 
+/* Properties of a collective. */
+enum {
+    PTO_REDUCES = 1,   /* combines values */
+    PTO_FROM_ROOT = 2, /* only owner 0 has an input */
+    PTO_TO_ROOT = 4,   /* only owner 0 has an output */
+    PTO_BY_PAIR = 8,   /* sizes can differ between pairs */
+    PTO_BY_OWNER = 16  /* sizes can differ between owners */
+};
+
+/* All collectives, for readers and writers of any format: the name in files and options; whether MPI has a
+ * routine (MPI), one for each phase (NEIGHBORS) or none (NONE), and its name; pto_data_t; pto_nccl_kind_t, or
+ * COUNT if NCCL has none; properties.
+ *
+ * MESSAGES: n messages from each GPU to distinct GPUs of the next node. PAIR: one message between two
+ * processes at a stated distance. HALO: halo exchange on a grid of processes. REDUCE_SCATTER: of equal
+ * blocks, MPI_Reduce_scatter_block. */
+#define PTO_COLLECTIVE_TABLE(X)                                                                              \
+    X(ALLREDUCE, "allreduce", MPI, "Allreduce", VECTOR, ALLREDUCE, PTO_REDUCES)                              \
+    X(ALLTOALL, "alltoall", MPI, "Alltoall", BLOCKS, ALLTOALL, 0)                                            \
+    X(ALLTOALLV, "alltoallv", MPI, "Alltoallv", BLOCKS, ALLTOALL, PTO_BY_PAIR)                               \
+    X(MESSAGES, "messages", NONE, "", MESSAGES, COUNT, 0)                                                    \
+    X(REDUCE, "reduce", MPI, "Reduce", VECTOR, REDUCE, PTO_REDUCES | PTO_TO_ROOT)                            \
+    X(BROADCAST, "broadcast", MPI, "Bcast", VECTOR, BROADCAST, PTO_FROM_ROOT)                                \
+    X(ALLGATHER, "allgather", MPI, "Allgather", GATHERED, ALLGATHER, 0)                                      \
+    X(PAIR, "pair", NONE, "", PAIR, COUNT, 0)                                                                \
+    X(HALO, "halo", NEIGHBORS, "Neighbor_alltoallw", GRID, COUNT, 0)                                         \
+    X(REDUCE_SCATTER, "reduce_scatter", MPI, "Reduce_scatter", SCATTERED, REDUCE_SCATTER, PTO_REDUCES)       \
+    X(GATHER, "gather", MPI, "Gather", GATHERED, COUNT, PTO_TO_ROOT)                                         \
+    X(SCATTER, "scatter", MPI, "Scatter", SCATTERED, COUNT, PTO_FROM_ROOT)                                   \
+    X(ALLGATHERV, "allgatherv", MPI, "Allgatherv", GATHERED, ALLGATHERV, PTO_BY_OWNER)
+
 typedef enum {
-    PTO_COLLECTIVE_ALLREDUCE,
-    PTO_COLLECTIVE_ALLTOALL,
-    PTO_COLLECTIVE_ALLTOALLV,
-    PTO_COLLECTIVE_MESSAGES,  /* n messages from each GPU to distinct GPUs of the next node */
-    PTO_COLLECTIVE_REDUCE,    /* to owner 0 */
-    PTO_COLLECTIVE_BROADCAST, /* from owner 0 */
-    PTO_COLLECTIVE_ALLGATHER,
-    PTO_COLLECTIVE_PAIR,           /* one message between two processes at a stated distance */
-    PTO_COLLECTIVE_HALO,           /* halo exchange on a grid of processes */
-    PTO_COLLECTIVE_REDUCE_SCATTER, /* MPI_Reduce_scatter_block: blocks of equal size */
-    PTO_COLLECTIVE_GATHER,         /* to owner 0 */
-    PTO_COLLECTIVE_SCATTER,        /* from owner 0 */
-    PTO_COLLECTIVE_ALLGATHERV,     /* allgather whose blocks may differ in size */
-    PTO_COLLECTIVE_COUNT
+#define PTO_COLLECTIVE_ENUM(id, name, in, routine, data, nccl, properties) PTO_COLLECTIVE_##id,
+    PTO_COLLECTIVE_TABLE(PTO_COLLECTIVE_ENUM)
+#undef PTO_COLLECTIVE_ENUM
+        PTO_COLLECTIVE_COUNT
 } pto_collective_t;
 
 typedef enum {

@@ -8,17 +8,13 @@
 
 #include "base/text_file.h"
 #include "machine/library_rules.h"
+#include "portolan/scenario.h"
 
 enum { FILE_BYTES_MAX = 1 << 20, INHERITED_MAX = 4 };
 
 #define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
 
 /* --- tables --------------------------------------------------------------------------------------------- */
-
-static const char *const library_collective[] = {"allreduce", "alltoall",  "alltoallv", "reduce",
-                                                 "broadcast", "allgather", "halo",      "reduce_scatter",
-                                                 "gather",    "scatter",   "allgatherv"};
-enum { LIBRARY_COLLECTIVE_COUNT = sizeof library_collective / sizeof *library_collective };
 
 typedef struct {
     pto_machine_t *machine;
@@ -75,28 +71,22 @@ static const pto_yaml_table_t library_space_table = {
 
 static pto_status_t read_library_collective(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                             void *slot, int argument) {
-    library_slot_t library = {.machine = slot, .collective = library_collective[argument]};
+    (void)argument;
+    library_slot_t library = {.machine = slot, .collective = node->key};
     if (!library.machine->library) /* once, with room for all that can be named */
         library.machine->library =
-            calloc(LIBRARY_COLLECTIVE_COUNT * PTO_SPACE_COUNT, sizeof *library.machine->library);
+            calloc((size_t)PTO_COLLECTIVE_COUNT * PTO_SPACE_COUNT, sizeof *library.machine->library);
     if (!library.machine->library)
         return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
     return pto_read_mapping(reader, node, &library_space_table, &library);
 }
 
-static const pto_yaml_field_t library_fields[] = {
-    {.key = "allreduce", .read = read_library_collective, .argument = 0},
-    {.key = "alltoall", .read = read_library_collective, .argument = 1},
-    {.key = "alltoallv", .read = read_library_collective, .argument = 2},
-    {.key = "reduce", .read = read_library_collective, .argument = 3},
-    {.key = "broadcast", .read = read_library_collective, .argument = 4},
-    {.key = "allgather", .read = read_library_collective, .argument = 5},
-    {.key = "halo", .read = read_library_collective, .argument = 6},
-    {.key = "reduce_scatter", .read = read_library_collective, .argument = 7},
-    {.key = "gather", .read = read_library_collective, .argument = 8},
-    {.key = "scatter", .read = read_library_collective, .argument = 9},
-    {.key = "allgatherv", .read = read_library_collective, .argument = 10},
-};
+/* Those that MPI has. */
+#define FIELD_MPI(name) {.key = name, .read = read_library_collective},
+#define FIELD_NEIGHBORS(name) FIELD_MPI(name)
+#define FIELD_NONE(name)
+#define FIELD(id, name, in, ...) FIELD_##in(name)
+static const pto_yaml_field_t library_fields[] = {PTO_COLLECTIVE_TABLE(FIELD)};
 static const pto_yaml_table_t library_table = {.what = "'library'", FIELDS(library_fields), .nonempty = true};
 
 pto_status_t pto_read_library(const pto_reader_t *reader, const pto_yaml_node_t *node,
@@ -165,7 +155,7 @@ pto_status_t pto_find_named(pto_machine_find_t find, const char *folder, const c
 
 /* Move the tables that the machine lacks. */
 static bool move_tables(pto_machine_t *from, pto_machine_t *machine) {
-    const size_t room = LIBRARY_COLLECTIVE_COUNT * PTO_SPACE_COUNT;
+    const size_t room = (size_t)PTO_COLLECTIVE_COUNT * PTO_SPACE_COUNT;
     pto_library_table_t *grown = realloc(machine->library, room * sizeof *grown);
     if (!grown)
         return false;
