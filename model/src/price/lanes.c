@@ -412,7 +412,13 @@ static pto_status_t price_chunks(pto_pricing_t *pricing, int index) {
     return status;
 }
 
-pto_status_t pto_price_lanes(pto_pricing_t *pricing, int index, int64_t k) {
+bool pto_lanes_apply(const pto_pricing_t *pricing, int node) {
+    pto_node_kind_t kind = pto_node_at(pricing->asked.plan, node)->kind;
+    return (kind == PTO_NODE_PIPELINE || kind == PTO_NODE_PARALLEL) &&
+           pto_node_lane_count(pricing->asked.plan, node) > 1;
+}
+
+pto_status_t pto_lanes_price(pto_pricing_t *pricing, int index, int64_t k) {
     const pto_node_t *node = pto_node_at(pricing->asked.plan, index);
     int lanes = pto_node_lane_count(pricing->asked.plan, index);
     pricing->lanes.in_branches = node->kind == PTO_NODE_PARALLEL;

@@ -38,7 +38,6 @@ typedef struct {
     pto_time_t most_on_node;            /* of a class, that of the member for which it is most */
     pto_time_t within[PTO_SPACE_COUNT]; /* on_node by the messages' memory */
     pto_time_t off_node;
-    int64_t off_node_count;      /* of a stage of messages alone */
     bool moved[PTO_LEVEL_COUNT]; /* whether there is any message of that distance */
     pto_time_t other;
 } pto_charge_t;

@@ -1,5 +1,4 @@
 /* Loops in the price: rounds that cost the same are priced once. */
-#include "price/messages.h"
 #include "price/pricing.h"
 
 /* Rounds of a shift by c + l * k, in which it takes every message off the node. */
@@ -184,8 +183,12 @@ static pto_status_t price_loop(pto_pricing_t *pricing, int index, pto_repeat_t r
     return price_rounds(pricing, index, measured_to + more * repeat.period, loop->to);
 }
 
-pto_status_t pto_price_loop(pto_pricing_t *pricing, int index) {
-    if (pto_pairs_price(pricing, index))
-        return PTO_OK;
+bool pto_loops_apply(const pto_pricing_t *pricing, int node) {
+    pto_node_kind_t kind = pto_node_at(pricing->asked.plan, node)->kind;
+    return kind == PTO_NODE_LOOP || kind == PTO_NODE_PIPELINE;
+}
+
+pto_status_t pto_loops_price(pto_pricing_t *pricing, int index, int64_t k) {
+    (void)k;
     return price_loop(pricing, index, pto_find_repeat(pricing->asked.plan, index));
 }

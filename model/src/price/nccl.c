@@ -322,7 +322,13 @@ static bool in_nccl(const pto_actors_t *actors, const pto_node_t *node, int64_t 
 }
 
 /* All members start when the last one arrives, and end at the same time. */
-pto_status_t pto_price_nccl(pto_pricing_t *pricing, const pto_node_t *node) {
+bool pto_nccl_applies(const pto_pricing_t *pricing, int node) {
+    return pto_node_at(pricing->asked.plan, node)->by == PTO_DONE_BY_NCCL;
+}
+
+pto_status_t pto_nccl_price(pto_pricing_t *pricing, int index, int64_t k) {
+    (void)k;
+    const pto_node_t *node = pto_node_at(pricing->asked.plan, index);
     pto_ledger_t *last = NULL;
     pto_charge_t charge;
     pto_charge_begin(&charge, pto_nccl_stage, pricing->clocks.explain ? &pricing->clocks.terms[0] : NULL);

@@ -34,14 +34,13 @@ static bool same_parts(const pto_parts_t *a, const pto_parts_t *b) {
     return a->kind == b->kind && a->count == b->count && a->granularity_bytes == b->granularity_bytes;
 }
 
-static bool begin(pto_pairs_t *pairs, int loop) {
-    pto_pricing_t *pricing = pairs->pricing;
+static bool begin(const pto_pricing_t *pricing, int loop, pto_pairs_t *pairs) {
     const pto_node_t *node = pto_node_at(pricing->asked.plan, loop), *body = node + 1;
-    if (pto_latency_known(pricing->asked.machine) || node->span != 1 || node->from >= node->to ||
-        body->kind != PTO_NODE_STAGE)
+    if (pto_latency_known(pricing->asked.machine) || node->kind != PTO_NODE_LOOP || node->span != 1 ||
+        node->from >= node->to || body->kind != PTO_NODE_STAGE)
         return false;
     const pto_stage_t *stage = pto_stage_at(pricing->asked.plan, body->stage);
-    if (stage->step_count != 2 || !pto_messages_are_all(pricing, stage))
+    if (stage->step_count != 2 || stage->order != PTO_ORDER_AT_ONCE || !pto_messages_are_plain(pricing))
         return false;
     pairs->stage = stage;
     pairs->out =
@@ -66,6 +65,11 @@ static bool begin(pto_pairs_t *pairs, int loop) {
            pto_buffer_parts(pricing->asked.plan, pairs->out.buffer, &pairs->parts) &&
            pto_buffer_parts(pricing->asked.plan, in.buffer, &in_parts) &&
            same_parts(&pairs->parts, &in_parts);
+}
+
+bool pto_pairs_apply(const pto_pricing_t *pricing, int node) {
+    pto_pairs_t pairs = {.stage = NULL};
+    return begin(pricing, node, &pairs);
 }
 
 /* False: out of memory. */
@@ -249,15 +253,15 @@ static void each_time(const pto_pairs_t *pairs, bool take) {
  * many: processes that wait for each other come ever later than one that does not. */
 enum { FIRST_LOOK = 16, LOOK_FACTOR = 4 };
 
-bool pto_pairs_price(pto_pricing_t *pricing, int loop) {
+pto_status_t pto_pairs_price(pto_pricing_t *pricing, int loop, int64_t outer) {
+    (void)outer;
     pto_pairs_t pairs = {.pricing = pricing};
     const pto_node_t *node = pto_node_at(pricing->asked.plan, loop);
-    if (!begin(&pairs, loop))
-        return false;
-    if (!allocate(&pairs) || (pricing->clocks.explain && !pto_pairs_terms_begin(&pairs))) {
+    if (!begin(pricing, loop, &pairs) || !allocate(&pairs) ||
+        (pricing->clocks.explain && !pto_pairs_terms_begin(&pairs))) {
         pricing->clocks.out_of_memory = true;
         release(&pairs);
-        return true;
+        return PTO_OK;
     }
     each_time(&pairs, true);
     for (int64_t k = node->from, look = k; k < node->to && !pricing->outcome.exceeded; k++) {
@@ -272,5 +276,5 @@ bool pto_pairs_price(pto_pricing_t *pricing, int loop) {
         pto_pairs_terms_end(&pairs);
     each_time(&pairs, false);
     release(&pairs);
-    return true;
+    return PTO_OK;
 }

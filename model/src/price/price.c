@@ -446,10 +446,10 @@ static void demand_memory(pto_pricing_t *pricing, const pto_stage_t *stage) {
 }
 
 /* Actors that only signal go first, so that those that wait find the flag raised. */
-static pto_status_t price_stage(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
+static pto_status_t price_stage(pto_pricing_t *pricing, int node, int64_t k) {
+    const pto_stage_t *stage =
+        pto_stage_at(pricing->asked.plan, pto_node_at(pricing->asked.plan, node)->stage);
     pricing->at.stage = stage;
-    if (pto_messages_are_all(pricing, stage))
-        return pto_messages_price(pricing, stage, k);
     pto_pricing_remember(&pricing->actors, &pricing->clocks, pricing->clocks.before);
     count_demand(pricing, stage, k);
     pto_occupied_stage(pricing);
@@ -482,31 +482,45 @@ static bool exceeds_bound(const pto_pricing_t *pricing) {
     return false;
 }
 
+static bool is_stage(const pto_pricing_t *pricing, int node) {
+    return pto_node_at(pricing->asked.plan, node)->kind == PTO_NODE_STAGE;
+}
+
+/* Ways to price a node, tried in this order: those that price many things at once, then those that take all.
+ * What is inside any other node is priced by itself. */
+static const pto_pricer_t pricers[] = {
+    {pto_lines_apply, pto_lines_price},       /* a kernel whose data carry their flags: as a whole */
+    {pto_nccl_applies, pto_nccl_price},       /* a collective of NCCL's: as a whole */
+    {pto_lanes_apply, pto_lanes_price},       /* branches and pipelines: chunks that repeat, once */
+    {pto_pairs_apply, pto_pairs_price},       /* rounds of all pairs of a table: in arrays */
+    {pto_loops_apply, pto_loops_price},       /* rounds that repeat: once */
+    {pto_at_once_applies, pto_at_once_price}, /* an exchange of a table: by its sums */
+    {is_stage, price_stage},
+};
+
+static const pto_pricer_t *find_pricer(const pto_pricing_t *pricing, int node) {
+    for (size_t i = 0; i < sizeof pricers / sizeof *pricers; i++)
+        if (pricers[i].applies(pricing, node))
+            return &pricers[i];
+    return NULL;
+}
+
+static void note_library(pto_at_t *at, const pto_node_t *node, int index) {
+    if (node->by == PTO_DONE_BY_LIBRARY && node->kind == PTO_NODE_COLLECTIVE)
+        at->library_end = index + node->span;
+    at->in_library = index <= at->library_end;
+}
+
 pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64_t k) {
-    const pto_plan_t *plan = pricing->asked.plan;
     pto_status_t status = PTO_OK;
     for (int i = first; i < first + count && status == PTO_OK && !pricing->clocks.out_of_memory; i++) {
-        const pto_node_t *node = pto_node_at(plan, i);
-        bool pipeline = node->kind == PTO_NODE_PIPELINE;
-        bool lanes = (pipeline || node->kind == PTO_NODE_PARALLEL) && pto_node_lane_count(plan, i) > 1;
-        if (node->by == PTO_DONE_BY_LIBRARY && node->kind == PTO_NODE_COLLECTIVE)
-            pricing->at.library_end = i + node->span;
-        if (node->kind == PTO_NODE_STAGE) {
-            pricing->at.in_library = i <= pricing->at.library_end;
-            status = price_stage(pricing, pto_stage_at(plan, node->stage), k);
-        } else if (node->kind == PTO_NODE_LOOP || (pipeline && !lanes)) {
-            status = pto_price_loop(pricing, i);
-            i += node->span;
-        } else if (lanes) {
-            status = pto_price_lanes(pricing, i, k);
-            i += node->span;
-        } else if (node->by == PTO_DONE_BY_NCCL) {
-            status = pto_price_nccl(pricing, node);
-            i += node->span;
-        } else if (node->kind == PTO_NODE_KERNEL && pricing->asked.lines) {
-            pto_price_run_by_lines(pricing, i);
-            i += node->span;
-        }
+        const pto_node_t *node = pto_node_at(pricing->asked.plan, i);
+        note_library(&pricing->at, node, i);
+        const pto_pricer_t *pricer = find_pricer(pricing, i);
+        if (!pricer)
+            continue;
+        status = pricer->price(pricing, i, k);
+        i += node->span;
         pricing->outcome.exceeded = pricing->outcome.exceeded || exceeds_bound(pricing);
         if (status == PTO_OK && pricing->outcome.exceeded) /* leave all loops */
             status = PTO_ERR_INTERRUPTED;

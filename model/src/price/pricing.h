@@ -214,6 +214,25 @@ extern _Thread_local bool pto_price_each_gpu;
 
 /* --- price.c -------------------------------------------------------------------------------------------- */
 
+/* A way to price a node, in iteration k of the loop that it is in. Errors: those of pto_price. */
+typedef struct {
+    bool (*applies)(const pto_pricing_t *pricing, int node);
+    pto_status_t (*price)(pto_pricing_t *pricing, int node, int64_t k);
+} pto_pricer_t;
+
+bool pto_lines_apply(const pto_pricing_t *pricing, int node);
+pto_status_t pto_lines_price(pto_pricing_t *pricing, int node, int64_t k);
+bool pto_nccl_applies(const pto_pricing_t *pricing, int node);
+pto_status_t pto_nccl_price(pto_pricing_t *pricing, int node, int64_t k);
+bool pto_lanes_apply(const pto_pricing_t *pricing, int node);
+pto_status_t pto_lanes_price(pto_pricing_t *pricing, int node, int64_t k);
+bool pto_pairs_apply(const pto_pricing_t *pricing, int node);
+pto_status_t pto_pairs_price(pto_pricing_t *pricing, int node, int64_t k);
+bool pto_loops_apply(const pto_pricing_t *pricing, int node);
+pto_status_t pto_loops_price(pto_pricing_t *pricing, int node, int64_t k);
+bool pto_at_once_applies(const pto_pricing_t *pricing, int node);
+pto_status_t pto_at_once_price(pto_pricing_t *pricing, int node, int64_t k);
+
 /* Price nodes [first, first + count) in iteration k. Errors: those of pto_price. */
 pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64_t k);
 
@@ -228,7 +247,6 @@ typedef struct {
 } pto_repeat_t;
 
 pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index);
-pto_status_t pto_price_loop(pto_pricing_t *pricing, int index);
 
 /* Whether all actors that have gained anything since `before` have gained the same, which is `*gain` then.
  */
@@ -243,8 +261,6 @@ void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, c
 /* What branches need; false: out of memory. */
 bool pto_lanes_allocate(pto_pricing_t *pricing, int lanes);
 void pto_lanes_release(pto_lanes_t *lanes);
-/* A parallel node or a pipeline. */
-pto_status_t pto_price_lanes(pto_pricing_t *pricing, int index, int64_t k);
 /* Copy `demand`; add `times` what it has grown by since. */
 void pto_lanes_remember_demand(pto_clocks_t *clocks, pto_lanes_t *lanes);
 void pto_lanes_repeat_demand(pto_clocks_t *clocks, pto_lanes_t *lanes, double times);
@@ -416,23 +432,6 @@ pto_busiest_t pto_links_busiest_memory(const pto_actors_t *actors, const pto_sha
 
 /* Charge what the busiest link takes beyond `own`, the time of the actor's own bytes. */
 void pto_charge_busiest(pto_charge_t *charge, const pto_busiest_t *busiest, pto_time_t own);
-
-/* --- nccl.c -------------------------------------------------------------------------------------------- */
-
-/* A collective of NCCL's own. Errors: those of pto_charge_nccl. */
-pto_status_t pto_price_nccl(pto_pricing_t *pricing, const pto_node_t *node);
-
-/* --- runs.c --------------------------------------------------------------------------------------------- */
-
-/* A kernel by lines, the node of this index. */
-void pto_price_run_by_lines(pto_pricing_t *pricing, int kernel);
-
-/* --- messages.c ---------------------------------------------------------------------------------------- */
-
-/* Whether a stage is messages alone, of processes that are priced one by one; and the
- * same price as step by step, in a fraction of the time. Errors: those of pto_charge_messages. */
-bool pto_messages_are_all(const pto_pricing_t *pricing, const pto_stage_t *stage);
-pto_status_t pto_messages_price(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k);
 
 /* --- by_rank.c, by_class.c: messages and bytes ---------------------------------------------------------- */
 

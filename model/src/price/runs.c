@@ -47,9 +47,14 @@ void pto_charge_run_by_lines(pto_charge_t *charge, const pto_machine_t *machine,
                       (double)pto_runs_lines_bytes(plan));
 }
 
+bool pto_lines_apply(const pto_pricing_t *pricing, int node) {
+    return pricing->asked.lines && pto_node_at(pricing->asked.plan, node)->kind == PTO_NODE_KERNEL;
+}
+
 /* The plan's only kernel, whose first stage launches it: all begin at once, and end with the last one's data.
  */
-void pto_price_run_by_lines(pto_pricing_t *pricing, int kernel) {
+pto_status_t pto_lines_price(pto_pricing_t *pricing, int kernel, int64_t k) {
+    (void)k;
     const pto_plan_t *plan = pricing->asked.plan;
     const pto_stage_t *first = pto_plan_stage(plan, pto_plan_node(plan, kernel + 1)->stage);
     const pto_step_t *launch = pto_plan_step(plan, first->step_first);
@@ -65,4 +70,5 @@ void pto_price_run_by_lines(pto_pricing_t *pricing, int kernel) {
         if (!pto_ledger_add(&pricing->clocks.ledger[actor], &charge, charge.other))
             pricing->clocks.out_of_memory = true;
     }
+    return PTO_OK;
 }
