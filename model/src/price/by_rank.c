@@ -6,6 +6,7 @@ typedef struct {
     const pto_slice_t *slice;
     pto_held_t held;
     bool peers_block;
+    bool of_lines;          /* the slice is a row or column of a table, or a part of one */
     int64_t peers;          /* of the step */
     const int64_t *partner; /* of a sparse table, those with bytes; NULL: any peer may have some */
     int64_t partner_count;
@@ -25,6 +26,8 @@ static messages_t messages_of(const pto_asked_t *asked, const pto_action_t *acti
     messages_t messages = {.slice = slice,
                            .held = pto_held_by(plan, slice->buffer, pto_slice_holder(plan, slice, action)),
                            .peers_block = pto_slice_is_peers_block(slice),
+                           .of_lines = asked->tables && !pto_tape_recording &&
+                                       !pto_slice_is_peers_block(slice) && pto_slice_is_of_lines(plan, slice),
                            .peers = pto_step_peer_count(plan, action)};
     if (messages.peers < 2 || action->step->peers.kind != PTO_PEERS_SHIFT || action->step->send_empty ||
         !is_of_peers_block(*slice) ||
@@ -59,7 +62,9 @@ static bool next_peer(const pto_asked_t *asked, const messages_t *messages, int6
     return false;
 }
 
-static int64_t message_bytes(messages_t *messages, const pto_action_t *action) {
+static int64_t message_bytes(const pto_asked_t *asked, messages_t *messages, const pto_action_t *action) {
+    if (messages->of_lines)
+        return pto_tables_slice_bytes(asked->tables, asked->plan, asked->machine, messages->slice, action);
     return messages->peers_block && action->peer < messages->held.buffer->block_count
                ? pto_held_block_bytes(&messages->held, action->peer)
                : pto_held_slice_bytes(messages->slice, action, &messages->held);
@@ -72,7 +77,7 @@ static int64_t messages_off_node(const pto_asked_t *asked, const pto_actors_t *a
     messages_t messages = messages_of(asked, &action);
     for (int64_t next = 0; next_peer(asked, &messages, &next, &action);)
         if (actors->actor[action.peer_rank].place.node != node &&
-            (action.step->send_empty || message_bytes(&messages, &action) > 0))
+            (action.step->send_empty || message_bytes(asked, &messages, &action) > 0))
             count++;
     return count;
 }
@@ -107,7 +112,7 @@ void pto_rank_count_sends(pto_pricing_t *pricing, pto_action_t *action) {
         bool within = pricing->actors.actor[action->peer_rank].place.node == node;
         if (within && pricing->shared.loads.links.count == 0)
             continue;
-        int64_t bytes = message_bytes(&messages, action);
+        int64_t bytes = message_bytes(&pricing->asked, &messages, action);
         pto_links_count_message(&pricing->asked, &pricing->shared, action, bytes);
         if (!within && (bytes > 0 || action->step->send_empty))
             pto_outflow_add(&pricing->shared.outflow[node], pricing->asked.plan, action->step, 1,
@@ -122,7 +127,7 @@ pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *acti
     pto_space_t space = messages.held.buffer->space;
     pto_price_visits += messages.partner ? messages.partner_count : messages.peers;
     for (int64_t next = 0; next_peer(&pricing->asked, &messages, &next, action);) {
-        int64_t bytes = message_bytes(&messages, action);
+        int64_t bytes = message_bytes(&pricing->asked, &messages, action);
         if (bytes == 0 && !action->step->send_empty)
             continue;
         pto_level_t level = pto_layout_level(layout, pricing->actors.actor[action->rank].place,
