@@ -8,10 +8,9 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "price/tape.h"
+#include "decide/kept_price.h"
 
-/* Tapes of one price, the latest first: with other parameters, other comparisons hold. */
-enum { TAPES_MAX = 16, SLOTS_FIRST = 1024 };
+enum { SLOTS_FIRST = 1024 };
 
 /* All that a price depends on besides the machine, as numbers that can be compared and hashed as bytes. */
 enum { KEY_NUMBERS = 29 };
@@ -19,17 +18,10 @@ typedef struct {
     int64_t number[KEY_NUMBERS];
 } price_key_t;
 
-typedef struct {
-    unsigned known; /* a bit for each parameter */
-    pto_short_tape_t *tape;
-} known_tape_t;
-
 struct fit_price {
     price_key_t key;
-    uint64_t refused;   /* a bit for each set of known parameters: with them it is more than a tape records */
     int64_t call_bytes; /* as in pto_score_price; known once it has been priced */
-    int count;
-    known_tape_t tape[TAPES_MAX];
+    pto_kept_price_t kept;
     pto_fit_prices_t *all;
 };
 
@@ -38,8 +30,7 @@ struct pto_fit_prices {
     int count;
     int slots; /* a power of two */
     fit_price_t **slot;
-    size_t places;
-    double *place; /* scratch for each replay */
+    pto_kept_scratch_t scratch;
 };
 
 /* --- all prices ----------------------------------------------------------------------------------------- */
@@ -47,8 +38,8 @@ struct pto_fit_prices {
 pto_fit_prices_t *pto_fit_prices_create(void) { return calloc(1, sizeof(pto_fit_prices_t)); }
 
 static void price_destroy(fit_price_t *price) {
-    for (int t = 0; price && t < price->count; t++)
-        pto_short_tape_destroy(price->tape[t].tape);
+    if (price)
+        pto_kept_price_fini(&price->kept);
     free(price);
 }
 
@@ -56,7 +47,7 @@ static void forget_all(pto_fit_prices_t *prices) {
     for (int i = 0; i < prices->slots; i++)
         price_destroy(prices->slot[i]);
     free(prices->slot);
-    free(prices->place);
+    free(prices->scratch.place);
     *prices = (pto_fit_prices_t){0};
 }
 
@@ -168,48 +159,6 @@ fit_price_t *fit_price_find(pto_fit_prices_t *prices, const fit_price_call_t *ca
 
 /* --- its tapes ------------------------------------------------------------------------------------------ */
 
-static void move_to_front(fit_price_t *price, int from) {
-    known_tape_t tape = price->tape[from];
-    memmove(&price->tape[1], &price->tape[0], (size_t)from * sizeof tape);
-    price->tape[0] = tape;
-}
-
-static bool replay(fit_price_t *price, unsigned known, const double *value, double *seconds) {
-    for (int t = 0; t < price->count; t++)
-        if (price->tape[t].known == known &&
-            pto_short_tape_replay(price->tape[t].tape, value, price->all->place, seconds)) {
-            if (t > 0)
-                move_to_front(price, t);
-            return true;
-        }
-    return false;
-}
-
-/* Whether there is scratch for the tape. */
-static bool make_room(pto_fit_prices_t *prices, const pto_short_tape_t *tape) {
-    size_t places = pto_short_tape_places(tape);
-    if (places <= prices->places)
-        return true;
-    double *place = realloc(prices->place, places * sizeof *place);
-    if (!place)
-        return false;
-    prices->place = place;
-    prices->places = places;
-    return true;
-}
-
-/* In front of the others, of which the one that was used least recently leaves if there are too many. */
-static void keep(fit_price_t *price, unsigned known, pto_short_tape_t *tape) {
-    if (!tape || !make_room(price->all, tape)) {
-        pto_short_tape_destroy(tape);
-        return;
-    }
-    if (price->count == TAPES_MAX)
-        pto_short_tape_destroy(price->tape[--price->count].tape);
-    price->tape[price->count++] = (known_tape_t){known, tape};
-    move_to_front(price, price->count - 1);
-}
-
 static unsigned read_params(const pto_param_t *const *param, double *value) {
     unsigned known = 0;
     for (int i = 0; i < FIT_PRICE_PARAMS; i++) {
@@ -224,17 +173,11 @@ static unsigned read_params(const pto_param_t *const *param, double *value) {
 /* Price as a whole, and keep how. */
 static pto_status_t record(fit_price_t *price, const fit_price_call_t *call, unsigned known, double *seconds,
                            pto_error_t *err) {
-    bool records = !(price->refused >> known & 1);
-    pto_tape_t *tape = records ? pto_tape_begin() : NULL;
+    pto_tape_t *tape = pto_kept_price_begin(&price->kept, known);
     pto_status_t status = pto_score_price(call->cell, call->candidate, call->machine, call->rule,
                                           &price->call_bytes, seconds, err);
-    if (tape)
-        tape = pto_tape_end(tape, *seconds);
-    if (tape)
-        keep(price, known, pto_tape_shorten(tape, call->param, FIT_PRICE_PARAMS));
-    else
-        price->refused |= UINT64_C(1) << known;
-    pto_tape_destroy(tape);
+    pto_kept_price_end(&price->kept, known, tape, *seconds, call->param, FIT_PRICE_PARAMS,
+                       &price->all->scratch);
     return status;
 }
 
@@ -243,7 +186,7 @@ pto_status_t fit_price_seconds(fit_price_t *price, const fit_price_call_t *call,
     double value[FIT_PRICE_PARAMS] = {0};
     unsigned known = read_params(call->param, value);
     pto_status_t status = PTO_OK;
-    if (!replay(price, known, value, seconds))
+    if (!pto_kept_price_find(&price->kept, known, value, &price->all->scratch, seconds))
         status = record(price, call, known, seconds, err);
     if (call_bytes && *seconds > 0)
         *call_bytes = price->call_bytes;

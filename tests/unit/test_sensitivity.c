@@ -10,7 +10,9 @@
 #include <cmocka.h>
 
 #include "asked.h"
+#include "plan/plan_internal.h"
 #include "portolan/sensitivity.h"
+#include "price/pricing.h"
 
 /* One message of 10,000 bytes: direct 2 + 10 = 12 us; staged 5 + 1 (to the host) + 1 + 1 (message) + 5 + 1
  * = 14 us. */
@@ -107,46 +109,110 @@ static void the_machine_is_left_as_it_was(void **state) {
 static int winner_now(const asked_t *asked, int64_t point) {
     pto_predictions_t predictions;
     assert_int_equal(pto_predict(&asked->scenario, &asked->machine, false, &predictions, NULL), PTO_OK);
-    int winner = 0;
-    for (int i = 1; i < predictions.strategy_count; i++)
-        if (pto_prediction_at(&predictions, point, i)->price.seconds <
-            pto_prediction_at(&predictions, point, winner)->price.seconds)
+    int winner = -1;
+    double least_s = 0;
+    for (int i = 0; i < predictions.strategy_count; i++) {
+        const pto_prediction_t *prediction = pto_prediction_at(&predictions, point, i);
+        if (prediction->applicable &&
+            (winner < 0 || (prediction->price.seconds < least_s &&
+                            !pto_cost_is_same(prediction->price.seconds, least_s)))) {
+            least_s = prediction->price.seconds;
             winner = i;
+        }
+    }
     pto_predictions_fini(&predictions);
     return winner;
 }
 
-/* On a machine with protocols, injection limits and several algorithms: just before the factor the pick
- * stands, at the factor it is what was said. */
+static void read_scenario(asked_t *asked, const char *path) {
+    pto_error_t err = {0};
+    *asked = (asked_t){0};
+    if (pto_scenario_read(path, &asked->scenario, &err) != PTO_OK ||
+        pto_machine_read(asked->scenario.machine_path, &asked->machine, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+}
+
+/* Just before the factor the pick stands, at the factor it is what was said. Returns how many there are. */
+static int try_changes(asked_t *asked, int64_t point) {
+    pto_sensitivities_t found;
+    int changes = 0;
+    assert_int_equal(pto_sensitivity(&asked->predictions, &asked->machine, point, &found, NULL), PTO_OK);
+    for (int i = 0; i < found.count; i++) {
+        const pto_sensitivity_t *item = &found.item[i];
+        pto_param_t *param = item->param.param;
+        const double value = param->value;
+        if (item->becomes < 0)
+            continue;
+        param->value = value * item->factor;
+        assert_int_equal(winner_now(asked, point), item->becomes);
+        param->value = value * pow(item->factor, 0.995);
+        assert_int_equal(winner_now(asked, point), found.winner);
+        param->value = value;
+        changes++;
+    }
+    pto_sensitivities_fini(&found);
+    return changes;
+}
+
+/* On machines with protocols, injection limits and several algorithms; with numbers of chunks, two numbers of
+ * staged members, and tables of byte counts. */
 static void the_pick_changes_at_the_factor_and_not_before(void **state) {
     (void)state;
-    asked_t asked = {0};
-    pto_error_t err = {0};
-    if (pto_scenario_read("scenarios/problems/alltoall-summit.yaml", &asked.scenario, &err) != PTO_OK ||
-        pto_machine_read(asked.scenario.machine_path, &asked.machine, &err) != PTO_OK)
-        fail_msg("%s", err.message);
-    predict(&asked);
-    int changes = 0;
-    for (int64_t point = 0; point < asked.predictions.point_count; point += 5) {
-        pto_sensitivities_t found;
-        assert_int_equal(pto_sensitivity(&asked.predictions, &asked.machine, point, &found, NULL), PTO_OK);
-        for (int i = 0; i < found.count; i++) {
-            const pto_sensitivity_t *item = &found.item[i];
-            pto_param_t *param = item->param.param;
-            const double value = param->value;
-            if (item->becomes < 0)
-                continue;
-            param->value = value * item->factor;
-            assert_int_equal(winner_now(&asked, point), item->becomes);
-            param->value = value * pow(item->factor, 0.995);
-            assert_int_equal(winner_now(&asked, point), found.winner);
-            param->value = value;
-            changes++;
-        }
-        pto_sensitivities_fini(&found);
+    static const struct {
+        const char *path;
+        int64_t apart; /* the points */
+        int changes;   /* at least */
+    } tried[] = {
+        {"scenarios/problems/alltoall-summit.yaml", 5, 10},
+        {"scenarios/problems/allreduce-summit.yaml", 5, 10},
+        {"scenarios/problems/allreduce-lassen.yaml", 5, 10},
+        {"scenarios/problems/allgather-h200-x2.yaml", 3, 5},
+        {"scenarios/problems/alltoallv-skewed-summit.yaml", 9, 5},
+    };
+    for (size_t t = 0; t < sizeof tried / sizeof *tried; t++) {
+        asked_t asked;
+        int changes = 0;
+        read_scenario(&asked, tried[t].path);
+        predict(&asked);
+        for (int64_t point = 0; point < asked.predictions.point_count; point += tried[t].apart)
+            changes += try_changes(&asked, point);
+        assert_true(changes >= tried[t].changes);
+        drop(&asked);
     }
-    assert_true(changes > 10);
+}
+
+/* Of GPUs with two owners, `mix` stages some of the blocks in and some out. */
+static void two_open_numbers_are_searched_as_for_a_pick(void **state) {
+    (void)state;
+    asked_t asked;
+    int changes = 0;
+    read_scenario(&asked, "scenarios/problems/allgather-h200-x2.yaml");
+    asked.scenario.layout.owners_per_gpu = 2;
+    predict(&asked);
+    for (int64_t point = 0; point < asked.predictions.point_count; point += 4)
+        changes += try_changes(&asked, point);
+    assert_true(changes > 5);
     drop(&asked);
+}
+
+/* Each plan is priced as a whole a few times, however many parameters there are. */
+static void plans_are_not_priced_for_each_parameter(void **state) {
+    (void)state;
+    static const char *const paths[] = {"scenarios/problems/allreduce-summit.yaml",
+                                        "scenarios/problems/alltoallv-skewed-summit.yaml"};
+    for (size_t t = 0; t < sizeof paths / sizeof *paths; t++) {
+        asked_t asked;
+        pto_sensitivities_t found;
+        read_scenario(&asked, paths[t]);
+        pto_price_visits = 0;
+        predict(&asked);
+        const int64_t predicted = pto_price_visits / asked.predictions.point_count;
+        pto_price_visits = 0;
+        assert_int_equal(pto_sensitivity(&asked.predictions, &asked.machine, 9, &found, NULL), PTO_OK);
+        assert_true(found.count > 9 && pto_price_visits < 10 * predicted);
+        pto_sensitivities_fini(&found);
+        drop(&asked);
+    }
 }
 
 static void where_nothing_applies_nothing_is_sensitive(void **state) {
@@ -169,6 +235,8 @@ int main(void) {
         cmocka_unit_test(the_nearest_comes_first_and_those_without_a_change_last),
         cmocka_unit_test(the_machine_is_left_as_it_was),
         cmocka_unit_test(the_pick_changes_at_the_factor_and_not_before),
+        cmocka_unit_test(two_open_numbers_are_searched_as_for_a_pick),
+        cmocka_unit_test(plans_are_not_priced_for_each_parameter),
         cmocka_unit_test(where_nothing_applies_nothing_is_sensitive),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,16 +1,38 @@
-/* Sensitivity: predict again with one parameter moved, instead of linearising. Protocols, injection limits,
+/* Sensitivity: price again with one parameter moved, instead of linearising. Protocols, injection limits,
  * longest paths and the choice of algorithms all make the price nonlinear. But a price is monotonic in a
  * parameter (sums, maxima and minima of such prices are too), so two prices bound all prices between them,
- * and most of the range needs no evaluation. */
+ * and most of the range needs no evaluation. The plans are made once for a point, and each is priced as a
+ * short tape of the parameter that is moved. */
 #include "portolan/sensitivity.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+#include "decide/candidates.h"
+#include "decide/kept_price.h"
+
 /* Number of steps from 1 to the largest factor, a power of two, and of halvings of a step, which locate a
  * change to a hundredth of a percent. */
 enum { STEPS = 32, HALVINGS = 10 };
+
+/* A plan that a strategy may choose. */
+typedef struct {
+    pto_plan_t *plan;
+    bool in_chunks;
+    double seconds;         /* its price on the machine as it is, */
+    pto_tape_t *tape;       /* recorded where it is asked for again; NULL: not yet, or it cannot be */
+    pto_kept_price_t price; /* by the parameter */
+    double least_s;         /* in the direction in which it is moved */
+} alternative_t;
+
+/* Those of a strategy, in the order of pto_plan_candidates. */
+typedef struct {
+    int count; /* 0: they are not listed, and pto_plan_choose searches */
+    alternative_t *alternative;
+    int cheapest; /* the first one of the algorithm that was, at the latest price */
+} alternatives_t;
 
 /* The search for one parameter's change at one point. */
 typedef struct {
@@ -18,11 +40,14 @@ typedef struct {
     const pto_machine_t *machine; /* the copy, and the parameter of it that is moved */
     int64_t point;
     pto_param_t *param;
+    double value; /* of the machine as it is */
     int winner;
     double sign; /* 1: upwards, -1: downwards */
     bool *moves; /* per strategy: whether the parameter matters in this direction */
     double *row; /* STEPS + 1 rows with a price for each strategy; INFINITY if it does not apply */
     bool known[STEPS + 1];
+    alternatives_t *alternatives; /* per strategy */
+    pto_kept_scratch_t scratch;
 } trial_t;
 
 /* The cheapest strategy above `above_s`, the first listed of those that tie; -1: none. */
@@ -53,32 +78,183 @@ static void find_winners(const trial_t *trial, pto_sensitivities_t *made) {
     made->runner_up = made->winner < 0 ? -1 : cheapest_above(seconds, count, seconds[made->winner]);
 }
 
-/* The prices of all strategies on the current machine; those that don't move keep the first row's. */
-static pto_status_t price_all(const trial_t *trial, double *seconds, pto_error_t *err) {
-    const pto_predictions_t *predictions = trial->predictions;
-    for (int i = 0; i < predictions->strategy_count; i++) {
-        seconds[i] = row_at(trial, 0)[i];
-        if (!trial->moves[i])
-            continue;
-        pto_plan_t *plan = NULL;
-        pto_price_t price = {0};
-        pto_status_t status = pto_plan_choose(predictions->scenario, trial->machine, trial->point,
-                                              predictions->strategy[i], &plan, &price, NULL, err);
-        if (status != PTO_OK)
-            return status;
-        seconds[i] = price.seconds;
-        pto_plan_destroy(plan);
-    }
+/* --- prices --------------------------------------------------------------------------------------------- */
+
+typedef struct {
+    const trial_t *trial;
+    alternatives_t *made;
+} maker_t;
+
+static pto_status_t make_alternative(pto_plan_t **plan, bool in_chunks, void *context, pto_error_t *err) {
+    const maker_t *maker = context;
+    pto_price_t price = {0};
+    if (!PTO_EXTEND(maker->made->alternative, maker->made->count))
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a sensitivity");
+    pto_status_t status = pto_price(*plan, maker->trial->machine, &price, NULL, err);
+    if (status != PTO_OK)
+        return status;
+    maker->made->alternative[maker->made->count++] =
+        (alternative_t){.plan = *plan, .in_chunks = in_chunks, .seconds = price.seconds};
+    *plan = NULL;
     return PTO_OK;
 }
 
-static pto_status_t price_at(const trial_t *trial, double factor, double *seconds, pto_error_t *err) {
+static void free_alternatives(alternatives_t *alternatives) {
+    for (int i = 0; i < alternatives->count; i++) {
+        pto_plan_destroy(alternatives->alternative[i].plan);
+        pto_tape_destroy(alternatives->alternative[i].tape);
+        pto_kept_price_fini(&alternatives->alternative[i].price);
+    }
+    free(alternatives->alternative);
+    *alternatives = (alternatives_t){0};
+}
+
+static pto_status_t make_alternatives(const trial_t *trial, int strategy, alternatives_t *made,
+                                      pto_error_t *err) {
+    const pto_predictions_t *predictions = trial->predictions;
+    maker_t maker = {trial, made};
+    pto_status_t status = pto_plan_candidates(predictions->scenario, trial->machine, trial->point,
+                                              predictions->strategy[strategy],
+                                              &(pto_visit_candidate_t){make_alternative, &maker}, err);
+    if (status != PTO_ERR_TOO_LARGE)
+        return status;
+    free_alternatives(made); /* two of its numbers are open */
+    return PTO_OK;
+}
+
+/* Begin to move a parameter upwards or downwards. A price is least at the nearer end, which downwards is
+ * priced first. */
+static void begin_moving(trial_t *trial, double sign) {
+    trial->sign = sign;
+    for (int s = 0; s < trial->predictions->strategy_count; s++)
+        for (int i = 0; i < trial->alternatives[s].count; i++) {
+            alternative_t *alternative = &trial->alternatives[s].alternative[i];
+            alternative->least_s = sign > 0 ? alternative->seconds : 0;
+        }
+}
+
+static void take_param(trial_t *trial, pto_param_t *param) {
+    trial->param = param;
+    trial->value = param->value;
+    for (int s = 0; s < trial->predictions->strategy_count; s++)
+        for (int i = 0; i < trial->alternatives[s].count; i++)
+            pto_kept_price_fini(&trial->alternatives[s].alternative[i].price);
+}
+
+/* Keep the price as a tape of the parameter: that of the machine as it is, where it is recorded. */
+static pto_status_t keep_price(trial_t *trial, alternative_t *alternative, pto_error_t *err) {
+    const pto_param_t *const params[] = {trial->param};
+    const double moved = trial->param->value;
+    pto_price_t price = {0};
+    pto_status_t status = PTO_OK;
+    if (!alternative->tape) {
+        trial->param->value = trial->value;
+        alternative->tape = pto_tape_begin();
+        status = pto_price(alternative->plan, trial->machine, &price, NULL, err);
+        if (alternative->tape)
+            alternative->tape = pto_tape_end(alternative->tape, price.seconds);
+        trial->param->value = moved;
+        alternative->price.refused = !alternative->tape;
+    }
+    if (alternative->tape)
+        pto_kept_price_add(&alternative->price, 0, alternative->tape, params, 1, &trial->scratch);
+    return status;
+}
+
+static pto_status_t price_alternative(trial_t *trial, alternative_t *alternative, double *seconds,
+                                      pto_error_t *err) {
+    const pto_param_t *const params[] = {trial->param};
+    const double *value = &trial->param->value;
+    pto_kept_price_t *kept = &alternative->price;
+    pto_status_t status = PTO_OK;
+    if (kept->count == 0 && !kept->refused)
+        status = keep_price(trial, alternative, err);
+    if (status == PTO_OK && !pto_kept_price_find(kept, 0, value, &trial->scratch, seconds)) {
+        pto_price_t price = {0};
+        pto_tape_t *tape = pto_kept_price_begin(kept, 0);
+        status = pto_price(alternative->plan, trial->machine, &price, NULL, err);
+        pto_kept_price_end(kept, 0, tape, price.seconds, params, 1, &trial->scratch);
+        *seconds = price.seconds;
+    }
+    if (alternative->least_s == 0)
+        alternative->least_s = *seconds;
+    return status;
+}
+
+static int end_of_algorithm(const alternatives_t *all, int first) {
+    const pto_algorithm_t *algorithm = all->alternative[first].plan->request.algorithm;
+    int until = first;
+    while (until < all->count && all->alternative[until].plan->request.algorithm == algorithm)
+        until++;
+    return until;
+}
+
+/* Search the plans of an algorithm as pto_plan_choose does, if one of them may cost less than `*best_s`. */
+static pto_status_t price_algorithm(trial_t *trial, alternatives_t *all, int first, double *best_s,
+                                    pto_error_t *err) {
+    const int until = end_of_algorithm(all, first);
+    double least_s = INFINITY, cheapest_s = INFINITY;
+    pto_status_t status = PTO_OK;
+    for (int i = first; i < until; i++)
+        least_s = fmin(least_s, all->alternative[i].least_s);
+    for (int i = first; i < until && least_s < *best_s; i++) {
+        double seconds = INFINITY;
+        status = price_alternative(trial, &all->alternative[i], &seconds, err);
+        cheapest_s = fmin(cheapest_s, seconds);
+        if (status != PTO_OK || (all->alternative[i].in_chunks && seconds > PTO_HOPELESS * cheapest_s))
+            break;
+    }
+    if (cheapest_s < *best_s) {
+        *best_s = cheapest_s;
+        all->cheapest = first;
+    }
+    return status;
+}
+
+/* The price of a strategy on the current machine: that of pto_plan_choose. The algorithm that was the
+ * cheapest is priced first, since most others then need no price. */
+static pto_status_t price_strategy(trial_t *trial, int strategy, double *seconds, pto_error_t *err) {
+    const pto_predictions_t *predictions = trial->predictions;
+    alternatives_t *all = &trial->alternatives[strategy];
+    pto_status_t status = PTO_OK;
+    *seconds = INFINITY;
+    if (all->count > 0) {
+        const int first = all->cheapest;
+        status = price_algorithm(trial, all, first, seconds, err);
+        for (int i = 0; i < all->count && status == PTO_OK; i = end_of_algorithm(all, i))
+            if (i != first)
+                status = price_algorithm(trial, all, i, seconds, err);
+        return status;
+    }
+    pto_plan_t *plan = NULL;
+    pto_price_t price = {0};
+    status = pto_plan_choose(predictions->scenario, trial->machine, trial->point,
+                             predictions->strategy[strategy], &plan, &price, NULL, err);
+    *seconds = price.seconds;
+    pto_plan_destroy(plan);
+    return status;
+}
+
+/* The prices of all strategies on the current machine; those that don't move keep the first row's. */
+static pto_status_t price_all(trial_t *trial, double *seconds, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < trial->predictions->strategy_count && status == PTO_OK; i++) {
+        seconds[i] = row_at(trial, 0)[i];
+        if (trial->moves[i])
+            status = price_strategy(trial, i, &seconds[i], err);
+    }
+    return status;
+}
+
+static pto_status_t price_at(trial_t *trial, double factor, double *seconds, pto_error_t *err) {
     pto_param_t kept = *trial->param;
     trial->param->value *= factor;
     pto_status_t status = price_all(trial, seconds, err);
     *trial->param = kept;
     return status;
 }
+
+/* --- one parameter -------------------------------------------------------------------------------------- */
 
 static double factor_of(const trial_t *trial, double step) {
     return pow(PTO_SENSITIVITY_FACTOR_MAX, trial->sign * step / STEPS);
@@ -164,7 +340,7 @@ static pto_status_t find_nearest(trial_t *trial, pto_sensitivity_t *item, pto_er
     for (int up = 1; up >= 0; up--) {
         double factor = 0;
         int becomes = -1;
-        trial->sign = up ? 1 : -1;
+        begin_moving(trial, up ? 1 : -1);
         pto_status_t status = find_change(trial, &factor, &becomes, err);
         if (status != PTO_OK)
             return status;
@@ -235,7 +411,7 @@ static pto_status_t examine(trial_t *trial, const pto_machine_param_t *param,
             continue;
         pto_sensitivity_t *item = &made->item[made->count++];
         item->param = param[i];
-        trial->param = copied[i].param;
+        take_param(trial, copied[i].param);
         pto_status_t status = fill_item(trial, item, err);
         if (status != PTO_OK)
             return status;
@@ -246,34 +422,44 @@ static pto_status_t examine(trial_t *trial, const pto_machine_param_t *param,
 }
 
 /* The first row holds the prices of the predictions. */
-static bool begin(trial_t *trial) {
-    size_t count = (size_t)trial->predictions->strategy_count;
-    trial->row = calloc(count * (STEPS + 1), sizeof *trial->row);
-    trial->moves = calloc(count, sizeof *trial->moves);
-    if (!trial->row || !trial->moves)
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        const pto_prediction_t *prediction = pto_prediction_at(trial->predictions, trial->point, (int)i);
+static pto_status_t begin(trial_t *trial, pto_error_t *err) {
+    const int count = trial->predictions->strategy_count;
+    pto_status_t status = PTO_OK;
+    trial->row = calloc((size_t)count * (STEPS + 1), sizeof *trial->row);
+    trial->moves = calloc((size_t)count, sizeof *trial->moves);
+    trial->alternatives = calloc((size_t)count, sizeof *trial->alternatives);
+    if (!trial->row || !trial->moves || !trial->alternatives)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a sensitivity");
+    for (int i = 0; i < count && status == PTO_OK; i++) {
+        const pto_prediction_t *prediction = pto_prediction_at(trial->predictions, trial->point, i);
         trial->row[i] = prediction->applicable ? prediction->price.seconds : INFINITY;
+        if (prediction->applicable)
+            status = make_alternatives(trial, i, &trial->alternatives[i], err);
     }
-    return true;
+    return status;
+}
+
+static void end(trial_t *trial) {
+    for (int i = 0; trial->alternatives && i < trial->predictions->strategy_count; i++)
+        free_alternatives(&trial->alternatives[i]);
+    free(trial->alternatives);
+    free(trial->scratch.place);
+    free(trial->row);
+    free(trial->moves);
 }
 
 /* Examine all parameters; `trial` holds the machine's copy. */
 static pto_status_t look_for_changes(trial_t *trial, const pto_machine_param_t *param,
                                      const pto_machine_param_t *copied, int param_count,
                                      pto_sensitivities_t *made, pto_error_t *err) {
-    pto_status_t status = PTO_OK;
-    if (begin(trial)) {
+    pto_status_t status = begin(trial, err);
+    if (status == PTO_OK) {
         find_winners(trial, made);
         trial->winner = made->winner;
         if (made->winner >= 0)
             status = examine(trial, param, copied, param_count, made, err);
-    } else {
-        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a sensitivity");
     }
-    free(trial->row);
-    free(trial->moves);
+    end(trial);
     return status;
 }
 

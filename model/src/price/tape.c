@@ -324,8 +324,8 @@ static int find_phases(const pto_tape_t *tape, fate_t *fate) {
             continue;
         if (record->op != PTO_TAPE_PARAM) {
             int a = fate[record->a].phase, b = fate[record->b].phase, least = a > b ? a : b;
-            while (phase < least)
-                phase += OPERATIONS;
+            if (phase < least)
+                phase += (least - phase + OPERATIONS - 1) / OPERATIONS * OPERATIONS;
         }
         fate[i].phase = phase;
         phases = phase >= phases ? phase + 1 : phases;

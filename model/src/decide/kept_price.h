@@ -1,0 +1,42 @@
+/* A price that is asked for again and again with other values of a few parameters, kept as short tapes
+ * (price/tape.h): with other values, other comparisons may hold. Internal to libportolan. */
+#ifndef PTO_DECIDE_KEPT_PRICE_H
+#define PTO_DECIDE_KEPT_PRICE_H
+
+#include "price/tape.h"
+
+enum { PTO_KEPT_TAPES_MAX = 16 };
+
+typedef struct {
+    unsigned known;
+    pto_short_tape_t *tape;
+} pto_kept_tape_t;
+
+/* Zeroed at first. `known` says which of the parameters are: a bit for each, of at most 6. */
+typedef struct {
+    uint64_t refused; /* a bit for each `known`: with these the price is more than a tape records */
+    int count;
+    pto_kept_tape_t kept[PTO_KEPT_TAPES_MAX]; /* the one used last is first */
+} pto_kept_price_t;
+
+/* Scratch for replays, shared by prices. Zeroed at first; free `place`. */
+typedef struct {
+    double *place;
+    size_t count;
+} pto_kept_scratch_t;
+
+/* False: no tape holds. Then price between the other two. */
+bool pto_kept_price_find(pto_kept_price_t *price, unsigned known, const double *value,
+                         const pto_kept_scratch_t *scratch, double *seconds);
+/* Record a price; NULL: it is not recorded. */
+pto_tape_t *pto_kept_price_begin(const pto_kept_price_t *price, unsigned known);
+/* It took `seconds`; `param` as of pto_tape_shorten. Frees the tape. */
+void pto_kept_price_end(pto_kept_price_t *price, unsigned known, pto_tape_t *tape, double seconds,
+                        const pto_param_t *const *param, int count, pto_kept_scratch_t *scratch);
+/* Keep what a tape computes from the parameters; without memory for it, nothing. */
+void pto_kept_price_add(pto_kept_price_t *price, unsigned known, const pto_tape_t *tape,
+                        const pto_param_t *const *param, int count, pto_kept_scratch_t *scratch);
+/* Forget the tapes. */
+void pto_kept_price_fini(pto_kept_price_t *price);
+
+#endif
