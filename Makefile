@@ -52,7 +52,7 @@ includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algori
 	$(if $(filter model/traces/%,$(1)),$(LIB_INCLUDES) -Imodel/traces -isystem $(PLAIN)/gen, \
 	$(if $(filter impl/% docs/examples/%,$(1)),$(EXEC_INCLUDES), \
 	$(if $(filter profile/% preload/%,$(1)),$(LIB_INCLUDES) -Ipreload -Iprofile, \
-	$(if $(filter dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel -Ipreload -Idropin,$(if $(filter nccl_dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel -Inccl_dropin,$(if $(filter tuner/%,$(1)),$(MODEL_INCLUDES) -Ituner, \
+	$(if $(filter dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel -Ipreload -Idropin,$(if $(filter nccl_dropin/%,$(1)),$(EXEC_INCLUDES) -Imodel -Ipreload -Inccl_dropin,$(if $(filter tuner/%,$(1)),$(MODEL_INCLUDES) -Ituner, \
 	$(if $(filter calibrate/% validate/% parallel/%,$(1)),$(EXEC_INCLUDES) -Imodel -Iparallel -Icalibrate,$(TEST_INCLUDES)))))))))))
 # The installation folder is not compiled in: the program finds its data relative to its own path.
 DEFINES := -D_POSIX_C_SOURCE=200809L
@@ -101,12 +101,14 @@ METER_SRC := $(wildcard validate/meter*.c)
 VALIDATE_SRC := $(filter-out $(METER_SRC),$(wildcard validate/*.c))
 # Libraries in front of MPI in unchanged programs: what they share, the profiler, and the drop-in.
 PRELOAD_SRC := $(wildcard preload/*.c)
+PRELOAD_ROWS_SRC := preload/rows.c preload/call_rows.c
 PROFILE_SRC := $(wildcard profile/*.c)
 # The tuner plugin for NCCL needs neither NCCL nor, at run time, the library, of which it contains what it calls.
 TUNER_SRC := $(wildcard tuner/*.c)
 DROPIN_SRC := $(wildcard dropin/*.c)
 # In front of NCCL, without MPI.
 NCCL_DROPIN_SRC := $(wildcard nccl_dropin/*.c)
+NCCL_DROPIN_PARTS := $(NCCL_DROPIN_SRC) $(PRELOAD_ROWS_SRC) dropin/library_folder.c
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_HELP_SRC := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
@@ -123,9 +125,9 @@ FAKE_SRC := $(wildcard tests/mpi/fake_*.c)
 CLUSTER_SRC := $(wildcard tests/cluster/*.c)
 EXAMPLE_SRC := $(wildcard docs/examples/*.c)
 
-MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_MPI_SRC) $(VALIDATE_SRC) $(PRELOAD_SRC) $(PROFILE_SRC) $(DROPIN_SRC) \
+MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_MPI_SRC) $(VALIDATE_SRC) $(filter-out $(PRELOAD_ROWS_SRC),$(PRELOAD_SRC)) $(PROFILE_SRC) $(DROPIN_SRC) \
 	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(MADE_SRC) $(PROFILE_HELP_SRC) $(DROPIN_HELP_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
-PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(TRACES_SRC) $(SCOTCH_SRC) $(TUNER_SRC) $(METER_SRC) $(PROGRAM_SRC) $(IMPL_SRC) $(NCCL_DROPIN_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
+PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(TRACES_SRC) $(SCOTCH_SRC) $(TUNER_SRC) $(METER_SRC) $(PROGRAM_SRC) $(IMPL_SRC) $(NCCL_DROPIN_SRC) $(PRELOAD_ROWS_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
 	$(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(CLUSTER_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
 FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/src/*/*.h model/include/portolan/*.h model/internal/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
@@ -324,7 +326,7 @@ $(BUILD)/libportolan-mpi.so: $(call object,$(PRELOAD_SRC) $(DROPIN_SRC)) $(COMMA
 	$(call link_in_front,$(MPI_LDLIBS))
 
 # The same in front of NCCL. Its own folder of machine files is found as the other one's.
-$(NCCL_DROPIN_LIB): $(call object,$(NCCL_DROPIN_SRC) dropin/library_folder.c) $(COMMAND_LINE_LIB) $(KERNEL_LIB) $(LIB) $(LINK_STAMP)
+$(NCCL_DROPIN_LIB): $(call object,$(NCCL_DROPIN_PARTS)) $(COMMAND_LINE_LIB) $(KERNEL_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(CC) $(IN_FRONT_LTO) -shared -Wl$(comma)-soname$(comma)$(notdir $@) -Wl$(comma)--exclude-libs$(comma)ALL,$(MPI_LDLIBS))
 
 $(BUILD)/portolan-validate: $(call object,$(VALIDATE_SRC) $(PARALLEL_SRC) $(METER_SRC)) $(COMMAND_LINE_LIB) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
@@ -439,7 +441,7 @@ $(BUILD)/tests/example_forked: $(BUILD)/obj/docs/examples/forked.o $(KERNEL_LIB)
 $(BUILD)/tests/test_teams: $(BUILD)/obj/tests/mpi/test_teams.o $(KERNEL_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(CC),$(MPI_LDLIBS))
 # The drop-in for NCCL in front of a small NCCL of the test's own.
-$(BUILD)/tests/test_nccl_dropin: $(BUILD)/obj/tests/mpi/test_nccl_dropin.o $(call object,$(NCCL_DROPIN_SRC) dropin/library_folder.c) \
+$(BUILD)/tests/test_nccl_dropin: $(BUILD)/obj/tests/mpi/test_nccl_dropin.o $(call object,$(NCCL_DROPIN_PARTS)) \
 		$(COMMAND_LINE_LIB) $(KERNEL_LIB) $(LIB) $(BUILD)/tests/fake_forked/libnccl.so.2 $(LINK_STAMP)
 	$(call link,$(CC) $(IN_FRONT_LTO) -rdynamic -Wl$(comma)-rpath$(comma)'$$ORIGIN/fake_forked',$(MPI_LDLIBS))
 $(BUILD)/tests/fake_forked/libnccl.so.2: $(call object,tests/mpi/fake_nccl_forked.c) $(KERNEL_LIB) $(LIB) $(LINK_STAMP)

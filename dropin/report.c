@@ -1,15 +1,11 @@
 /* What was done with each call: a line for each (PORTOLAN_REPORT), and a summary (PORTOLAN_EXPLAIN). */
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "call_rows.h"
 #include "dropin.h"
 #include "portolan/printable.h"
-#include "rows.h"
 
 bool drop_reports;
 
@@ -31,81 +27,13 @@ enum { ROWS_MAX = 512 };
 static row_t row[ROWS_MAX];
 static int row_count;
 static int64_t calls_lost;                               /* of kinds without a row */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all of these, and of the report */
-
-static struct {
-    preload_rows_t rows;
-    char *path;
-    size_t used;
-    char text[1 << 12];
-} report = {.rows = {.file = -1}};
-
-static void flush_rows(void) {
-    preload_rows_put(&report.rows, report.text, report.used);
-    report.used = 0;
-}
-
-static void close_report(void) {
-    flush_rows();
-    int cause = preload_rows_close(&report.rows);
-    char path[PTO_ERROR_FILE_MAX];
-    if (cause)
-        fprintf(stderr, "portolan: cannot write PORTOLAN_REPORT=%s: %s\n",
-                pto_escape_text(report.path, path, sizeof path), strerror(cause));
-    free(report.path);
-    report.path = NULL;
-    report.rows.cause = 0;
-}
-
-PTO_PRINTF_LIKE(1, 2)
-static void put_row(const char *format, ...) {
-    char line[512];
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    if (length < 0 || (size_t)length >= sizeof line)
-        return;
-    if (report.used + (size_t)length > sizeof report.text)
-        flush_rows();
-    memcpy(report.text + report.used, line, (size_t)length);
-    report.used += (size_t)length;
-}
-
-/* Of a program that ends without MPI_Finalize, too. */
-static void end_report(void) {
-    pthread_mutex_lock(&lock);
-    close_report();
-    pthread_mutex_unlock(&lock);
-}
-
-/* FILE is process 0's; with %r in its name, every process has one, with its rank there. */
-static void open_report(const char *name) {
-    const char *mark = strstr(name, "%r");
-    size_t size = strlen(name) + 16;
-    report.path = mark || drop.rank == 0 ? malloc(size) : NULL;
-    if (!report.path)
-        return;
-    if (mark)
-        snprintf(report.path, size, "%.*s%d%s", (int)(mark - name), name, drop.rank, mark + 2);
-    else
-        snprintf(report.path, size, "%s", name);
-    report.rows.file = open(report.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    report.rows.cause = report.rows.file < 0 ? errno : 0;
-    put_row(
-        "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space,route,predicted_s,library_s\n");
-    flush_rows();
-    if (report.rows.cause)
-        close_report();
-    else
-        atexit(end_report);
-}
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all of these */
 
 void drop_report_begin(void) {
     const char *name = getenv("PORTOLAN_REPORT");
     if (name && *name)
-        open_report(name);
-    drop_reports = drop.explains || report.rows.file >= 0;
+        preload_call_rows_open(name, drop.rank);
+    drop_reports = drop.explains || preload_call_rows_are_open();
 }
 
 /* What this process contributes. */
@@ -139,11 +67,6 @@ static row_t *row_for(const row_t *like) {
     return &row[row_count++];
 }
 
-/* Empty: unknown. */
-static void seconds_text(double seconds, char text[32]) {
-    snprintf(text, 32, seconds > 0 ? "%.9g" : "", seconds);
-}
-
 /* The way that the call has gone. */
 static const char *way_of(const drop_taken_t *taken) {
     return taken->turn == DROP_TURN_MPI ? "mpi" : taken->route->name;
@@ -153,18 +76,19 @@ static double predicted_s(const drop_taken_t *taken) {
     return taken->turn == DROP_TURN_MPI ? taken->route->library_s : taken->route->predicted_s;
 }
 
-static void write_line(const drop_taken_t *taken, int64_t bytes, const row_t *like, double ended_s) {
-    char id[32] = "", root[16] = "", predicted[32], library[32];
-    bool on_gpus = taken->route && !taken->route->cell.in_host;
-    if (taken->comm)
-        snprintf(id, sizeof id, "%016llx", (unsigned long long)taken->comm->id);
-    if (taken->given.root >= 0)
-        snprintf(root, sizeof root, "%d", taken->given.root);
-    seconds_text(like->predicted_s, predicted);
-    seconds_text(like->library_s, library);
-    put_row("%d,%.9f,%.9f,%s,%s,%d,%s,,%lld,%s,%s,%s,%s\n", drop.rank, taken->began_s - drop.began_s,
-            ended_s - drop.began_s, taken->given.routine, id, like->procs, root, (long long)bytes,
-            on_gpus ? "gpu" : "cpu", taken->route ? way_of(taken) : "mpi", predicted, library);
+static void write_row(const drop_taken_t *taken, int64_t bytes, const row_t *like, double ended_s) {
+    const bool on_gpus = taken->route && !taken->route->cell.in_host;
+    preload_call_row(&(preload_call_row_t){.begin_s = taken->began_s - drop.began_s,
+                                           .end_s = ended_s - drop.began_s,
+                                           .routine = taken->given.routine,
+                                           .communicator = taken->comm ? taken->comm->id : 0,
+                                           .procs = like->procs,
+                                           .root = taken->given.root,
+                                           .bytes = bytes,
+                                           .space = on_gpus ? "gpu" : "cpu",
+                                           .route = taken->route ? way_of(taken) : "mpi",
+                                           .predicted_s = like->predicted_s,
+                                           .library_s = like->library_s});
 }
 
 void drop_report(const drop_taken_t *taken, double ended_s) {
@@ -186,9 +110,9 @@ void drop_report(const drop_taken_t *taken, double ended_s) {
         found->seconds += ended_s - taken->began_s;
     }
     calls_lost += drop.explains && !found;
-    if (report.rows.file >= 0)
-        write_line(taken, bytes, &like, ended_s);
     pthread_mutex_unlock(&lock);
+    if (preload_call_rows_are_open())
+        write_row(taken, bytes, &like, ended_s);
 }
 
 static void print_us(double seconds) {
@@ -257,6 +181,6 @@ static void explain(void) {
 void drop_report_end(void) {
     if (drop.explains && drop.rank == 0)
         explain();
-    end_report();
+    preload_call_rows_close();
     drop_reports = false;
 }

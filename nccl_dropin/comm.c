@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "call_rows.h"
 #include "tap.h"
 #include "team.h"
 
@@ -180,6 +181,7 @@ static tap_comm_t *take_out(void *handle) {
 }
 
 static void summarize(const tap_comm_t *comm) {
+    preload_call_rows_flush();
     if (!tap_settings()->explains || comm->rank != 0)
         return;
     tap_say(0, "communicator of %d processes, %lld calls left to NCCL", comm->size, (long long)comm->passed);

@@ -97,9 +97,12 @@ static int pass_in_group(const tap_call_t *call) {
         return TAP_SYSTEM_ERROR;
     const bool is_first = !is_among_passed(call, group.passed_count);
     group.passed[group.passed_count++] = *call;
+    const double began_s = tap_now_s();
     if (is_first)
         tap_before_pass(call);
-    return tap_pass(call);
+    int result = tap_pass(call);
+    tap_report_passed(call, began_s);
+    return result;
 }
 
 static int release_held(void) {

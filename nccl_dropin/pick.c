@@ -189,14 +189,24 @@ static tap_pick_t *make(const tap_comm_t *comm, const tap_cell_t *cell) {
     return made;
 }
 
+static tap_pick_t *find(const tap_comm_t *comm, const tap_cell_t *cell) {
+    tap_pick_t *pick = comm->picks;
+    while (pick && !is_same(&pick->cell, cell))
+        pick = pick->next;
+    return pick;
+}
+
+tap_pick_t *tap_pick_known(const tap_comm_t *comm, const tap_call_t *call) {
+    tap_cell_t cell;
+    return cell_of(comm, call, &cell) ? find(comm, &cell) : NULL;
+}
+
 /* Every process meets the same kinds of calls in the same order, and stops pricing at the same one. */
 tap_pick_t *tap_pick_of(tap_comm_t *comm, const tap_call_t *call) {
     tap_cell_t cell;
     if (!cell_of(comm, call, &cell))
         return NULL;
-    tap_pick_t *pick = comm->picks;
-    while (pick && !is_same(&pick->cell, &cell))
-        pick = pick->next;
+    tap_pick_t *pick = find(comm, &cell);
     if (!pick && comm->picks_made < tap_settings()->plans_max) {
         pick = make(comm, &cell);
         if (!pick)

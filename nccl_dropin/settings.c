@@ -44,6 +44,15 @@ static int64_t number_of(const char *name, int64_t most, int64_t otherwise) {
     return otherwise;
 }
 
+/* As torchrun, Open MPI, MPICH and Slurm say; -1: unknown. */
+static int rank_of(void) {
+    static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (text_of(names[i]))
+            return atoi(text_of(names[i]));
+    return -1;
+}
+
 static pto_status_t open_machine(pto_error_t *err) {
     const char *name = text_of("PORTOLAN_MACHINE");
     char *path = NULL;
@@ -102,8 +111,9 @@ static unsigned takes_of(const char *list) {
 static void read_environment(void) {
     const char *off = text_of("PORTOLAN_DROPIN"), *device = text_of("PORTOLAN_DEVICE");
     const char *debug = text_of("NCCL_DEBUG"), *explain = text_of("PORTOLAN_EXPLAIN");
-    const char *take = text_of("PORTOLAN_TAKE"), *rank = text_of("RANK"); /* torchrun's */
+    const char *take = text_of("PORTOLAN_TAKE");
     pto_error_t err = {0};
+    settings.rank = rank_of();
     if (off && strcmp(off, "0") == 0)
         return;
     settings.explains = explain && strcmp(explain, "0") != 0;
@@ -118,8 +128,8 @@ static void read_environment(void) {
         status = pto_device_find(device ? device : "cuda", &settings.device, &err);
     if (status == PTO_OK)
         settings.digest = digest();
-    else if (!rank || strcmp(rank, "0") == 0)
-        tap_say(0, "%s", err.message);
+    else
+        tap_say(settings.rank > 0, "%s", err.message);
     settings.on = status == PTO_OK;
 }
 

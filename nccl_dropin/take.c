@@ -218,6 +218,7 @@ bool tap_takes(const tap_call_t *call) {
 static bool do_here(tap_comm_t *comm, const tap_call_t *call, int *result) {
     pto_error_t err = {0};
     uint64_t capture = 0;
+    const double began_s = tap_reports(comm) ? tap_now_s() : 0;
     tap_pick_t *pick = tap_pick_of(comm, call);
     if (!pick || !tap_gpu_capture(call->stream, &capture))
         return false;
@@ -232,6 +233,8 @@ static bool do_here(tap_comm_t *comm, const tap_call_t *call, int *result) {
     else
         tap_say(0, "%s on rank %d: %s", pto_collective_name(pick->cell.collective), comm->rank, err.message);
     pick->calls++;
+    if (tap_reports(comm))
+        tap_report(comm, call, pick, true, began_s);
     *result = status == PTO_OK ? TAP_SUCCESS : TAP_SYSTEM_ERROR;
     return true;
 }
@@ -250,8 +253,10 @@ int tap_do(const tap_call_t *call) {
     pthread_mutex_unlock(&comm->lock);
     if (done)
         return result;
+    const double began_s = tap_now_s();
     tap_before_pass(call);
     result = tap_pass(call);
     tap_after_pass(call);
+    tap_report_passed(call, began_s);
     return result;
 }

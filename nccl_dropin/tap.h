@@ -10,6 +10,7 @@
  *   pick.c       which strategy has a kind of call
  *   take.c       the order of calls, captures, and the run
  *   gpu.c        the driver: captures and contexts
+ *   report.c     a row for each call
  *   settings.c   the environment, and what is told */
 #ifndef TAP_TAP_H
 #define TAP_TAP_H
@@ -33,6 +34,7 @@ typedef struct {
     bool on;
     bool explains; /* PORTOLAN_EXPLAIN: a summary when a communicator ends */
     bool informs;  /* NCCL_DEBUG=INFO */
+    int rank;      /* of the process, as its launcher says; -1: unknown */
     const pto_device_t *device;
     pto_machine_t *machine;
     const char *strategy; /* PORTOLAN_STRATEGY: the only one; NULL: the cheapest */
@@ -152,6 +154,8 @@ typedef struct tap_comm tap_comm_t;
 /* Of the call; NULL: it is left to NCCL. All processes of the communicator choose alike, and a door makes
  * sure of it when the first executor is made. */
 tap_pick_t *tap_pick_of(tap_comm_t *comm, const tap_call_t *call);
+/* The same if it was made before, also of those that are left to NCCL. */
+tap_pick_t *tap_pick_known(const tap_comm_t *comm, const tap_call_t *call);
 void tap_picks_free(tap_comm_t *comm);
 int64_t tap_element_bytes(int number);
 
@@ -237,5 +241,16 @@ int tap_do(const tap_call_t *call);
 /* A call that NCCL runs: what comes before, and, once it is enqueued, after. */
 void tap_before_pass(const tap_call_t *call);
 void tap_after_pass(const tap_call_t *call);
+
+/* --- report.c --------------------------------------------------------------------------------------------
+ */
+
+/* Whether there is a report. The first call opens it, of a process whose launcher does not say its rank by
+ * that in the communicator. */
+bool tap_reports(const tap_comm_t *comm);
+/* A call of a known communicator, whose lock is held: taken, or NCCL's. `pick` may be NULL. */
+void tap_report(tap_comm_t *comm, const tap_call_t *call, const tap_pick_t *pick, bool taken, double began_s);
+/* A call that was passed on. */
+void tap_report_passed(const tap_call_t *call, double began_s);
 
 #endif

@@ -47,7 +47,7 @@ static const char *const field_name[FIELD_COUNT] = {
      (properties)&PTO_FROM_ROOT ? PTO_TIMED_FROM_ROOT                                                        \
      : (properties)&PTO_TO_ROOT ? PTO_TIMED_TO_ROOT                                                          \
                                 : PTO_TIMED_BY_ALL,                                                          \
-     PTO_RECORDED_BY_BLOCK(data), false},
+     PTO_RECORDED_BY_BLOCK(data), false, false},
 #define ROUTINE_NEIGHBORS(id, routine, data, properties)
 #define ROUTINE_NONE(id, routine, data, properties)
 #define ROUTINE(id, name, in, routine, data, nccl, properties) ROUTINE_##in(id, routine, data, properties)
@@ -58,21 +58,29 @@ static const struct {
     pto_timed_way_t way;
     bool by_block;   /* `bytes` are those of the blocks for all processes */
     bool has_no_end; /* it returns before the message has arrived */
+    bool enqueues;   /* its times are those of the host alone */
 } routines[] = {
     PTO_COLLECTIVE_TABLE(ROUTINE) /* */
-    {"MPI_Reduce_scatter_block", PTO_COLLECTIVE_REDUCE_SCATTER, PTO_TIMED_BY_ALL, true, false},
-    {"MPI_Barrier", PTO_COLLECTIVE_COUNT, PTO_TIMED_BY_ALL, false, false},
-    {"MPI_Send", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, false},
-    {"MPI_Ssend", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, false},
-    {"MPI_Rsend", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, false},
-    {"MPI_Bsend", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, false},
-    {"MPI_Isend", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, true},
-    {"MPI_Issend", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, true},
-    {"MPI_Irsend", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, true},
-    {"MPI_Ibsend", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, true},
-    {"MPI_Recv", PTO_COLLECTIVE_COUNT, PTO_TIMED_RECEIVE, false, false},
-    {"MPI_Irecv", PTO_COLLECTIVE_COUNT, PTO_TIMED_RECEIVE, false, true},
-    {NULL, PTO_COLLECTIVE_COUNT, PTO_TIMED_NOT, false, false}, /* any other */
+    {"MPI_Reduce_scatter_block", PTO_COLLECTIVE_REDUCE_SCATTER, PTO_TIMED_BY_ALL, true, false, false},
+    {"MPI_Barrier", PTO_COLLECTIVE_COUNT, PTO_TIMED_BY_ALL, false, false, false},
+    {"MPI_Send", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, false, false},
+    {"MPI_Ssend", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, false, false},
+    {"MPI_Rsend", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, false, false},
+    {"MPI_Bsend", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, false, false},
+    {"MPI_Isend", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, true, false},
+    {"MPI_Issend", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, true, false},
+    {"MPI_Irsend", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, true, false},
+    {"MPI_Ibsend", PTO_COLLECTIVE_COUNT, PTO_TIMED_SEND, false, true, false},
+    {"MPI_Recv", PTO_COLLECTIVE_COUNT, PTO_TIMED_RECEIVE, false, false, false},
+    {"MPI_Irecv", PTO_COLLECTIVE_COUNT, PTO_TIMED_RECEIVE, false, true, false},
+    {"ncclAllReduce", PTO_COLLECTIVE_ALLREDUCE, PTO_TIMED_NOT, .enqueues = true},
+    {"ncclReduce", PTO_COLLECTIVE_REDUCE, PTO_TIMED_NOT, .enqueues = true},
+    {"ncclBroadcast", PTO_COLLECTIVE_BROADCAST, PTO_TIMED_NOT, .enqueues = true},
+    {"ncclBcast", PTO_COLLECTIVE_BROADCAST, PTO_TIMED_NOT, .enqueues = true},
+    {"ncclAllGather", PTO_COLLECTIVE_ALLGATHER, PTO_TIMED_NOT, .enqueues = true},
+    {"ncclReduceScatter", PTO_COLLECTIVE_REDUCE_SCATTER, PTO_TIMED_NOT, .by_block = true, .enqueues = true},
+    {"ncclAlltoAll", PTO_COLLECTIVE_ALLTOALL, PTO_TIMED_NOT, .by_block = true, .enqueues = true},
+    {NULL, PTO_COLLECTIVE_COUNT, PTO_TIMED_NOT, false, false, false}, /* any other */
 };
 
 int pto_recording_split(char *line, const char *separators, bool joined,
@@ -142,8 +150,9 @@ static pto_status_t count_call(pto_recording_reader_t *reader, char *const value
     kind.call.bytes = routines[routine].by_block ? (bytes + kind.procs - 1) / kind.procs : bytes;
     snprintf(kind.call.route, sizeof kind.call.route, "%s",
              value[ROUTE] && *value[ROUTE] ? value[ROUTE] : "mpi");
-    reader->trace->on_gpu += strcmp(value[SPACE], "gpu") == 0 && strcmp(kind.call.route, "nccl") != 0;
-    return pto_recording_add(reader, &kind, seconds);
+    reader->trace->on_gpu += strcmp(value[SPACE], "gpu") == 0 && strcmp(kind.call.route, "nccl") != 0 &&
+                             !routines[routine].enqueues;
+    return pto_recording_add(reader, &kind, routines[routine].enqueues ? 0 : seconds);
 }
 
 /* A number of a process or tag; -1: none. */

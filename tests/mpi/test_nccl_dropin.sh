@@ -10,6 +10,7 @@ export PORTOLAN_DEVICE=host
 seed=${SEED:-$(date +%s)}
 echo "     seed $seed"
 calls() { env PORTOLAN_PLANS=4096 "${@:2}" timeout 300 "$program" "${CALLS:-300}" "$seed" "$1"; }
+few() { CALLS=100 calls "$@"; }
 says() { calls "${@:2}" 2>&1 | grep "$1" >/dev/null; }
 links_no_mpi() { ! ldd "$build/libportolan-nccl.so" | grep -i 'libmpi'; }
 check "the library links no MPI" links_no_mpi
@@ -41,12 +42,24 @@ inherits: h200-x2-graph
 runs: graph
 node: {sockets: 1, gpus: 4, cores: 32}
 END
-check "calls of four processes are right, too" calls 4 PORTOLAN_MACHINE="$four" PORTOLAN_GRAPHS=1 \
+check "calls of four processes are right, too" few 4 PORTOLAN_MACHINE="$four" PORTOLAN_GRAPHS=1 \
     PORTOLAN_STRATEGY=gas_allgather
 for strategy in gas_gather gas_tree gas_split; do
-    check "and of three, by $strategy where it applies" calls 3 PORTOLAN_MACHINE="$four" \
+    check "and of three, by $strategy where it applies" few 3 PORTOLAN_MACHINE="$four" \
         PORTOLAN_STRATEGY="$strategy"
 done
+# Of all calls, by process 0: a line each, with the route that the summary says; replay reads them.
+report() {
+    local rows=$work/report.csv taken
+    calls 2 PORTOLAN_REPORT="$rows" PORTOLAN_EXPLAIN=1 >"$work/summary" 2>&1 || return
+    taken=$(awk '/ x / && !/NCCL/ { n += $2 } END { print n }' "$work/summary")
+    [ "$(grep -c ',gas_' "$rows")" = "$taken" ] || return
+    grep -q '^0,[0-9.]*,[0-9.]*,ncclBroadcast,[0-9a-f]*,2,[01],,[0-9]*,gpu,gas_allgather,[0-9.e-]*,' "$rows" || return
+    grep -q '^0,[0-9.]*,[0-9.]*,ncclAllReduce,[0-9a-f]*,2,,,[0-9]*,gpu,nccl,' "$rows" || return
+    "$build/portolan" replay "$rows" --machine h200-x2-graph >"$work/replayed" || return
+    ! grep -q measured "$work/replayed" && grep -q "^# calls  *$(grep -c '^0,' "$rows") of " "$work/replayed"
+}
+check "the report has all calls, and replay reads it" report
 check "in little memory, what does not fit is NCCL's" calls 2 PORTOLAN_MEMORY=64KiB
 check "and so is what comes after the last kind that is priced" calls 2 PORTOLAN_PLANS=5
 check "a machine file of runs that are waited for is refused" says "left to NCCL" 2 PORTOLAN_MACHINE=h200-x2

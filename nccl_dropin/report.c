@@ -1,0 +1,85 @@
+/* What was done with each call: a row for each (PORTOLAN_REPORT), as in the drop-in for MPI. Times are those
+ * in which the host has enqueued the call. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "call_rows.h"
+#include "tap.h"
+
+static double opened_s;
+
+/* Where the drop-in for MPI is in front as well, FILE is its own. */
+static bool shares_the_name(void) {
+    const char *preload = getenv("LD_PRELOAD");
+    return preload && strstr(preload, "libportolan-mpi.so");
+}
+
+static void open_file(int rank) {
+    const char *name = getenv("PORTOLAN_REPORT");
+    const size_t size = name ? strlen(name) + sizeof ".nccl" : 0;
+    char *own = name && *name ? malloc(size) : NULL;
+    opened_s = tap_now_s();
+    if (own) {
+        snprintf(own, size, "%s%s", name, shares_the_name() ? ".nccl" : "");
+        preload_call_rows_open(own, rank);
+    }
+    free(own);
+}
+
+bool tap_reports(const tap_comm_t *comm) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static atomic_bool asked;
+    if (!atomic_load_explicit(&asked, memory_order_acquire)) {
+        pthread_mutex_lock(&lock);
+        if (!asked)
+            open_file(tap_settings()->rank >= 0 ? tap_settings()->rank : comm->rank);
+        atomic_store_explicit(&asked, true, memory_order_release);
+        pthread_mutex_unlock(&lock);
+    }
+    return preload_call_rows_are_open();
+}
+
+static bool has_root(tap_function_t function) {
+    return function == TAP_BROADCAST || function == TAP_BCAST || function == TAP_REDUCE ||
+           function == TAP_SEND || function == TAP_RECV;
+}
+
+void tap_report(tap_comm_t *comm, const tap_call_t *call, const tap_pick_t *pick, bool taken,
+                double began_s) {
+    static const char *const routine[] = {[TAP_ALL_REDUCE] = "ncclAllReduce",
+                                          [TAP_ALL_GATHER] = "ncclAllGather",
+                                          [TAP_REDUCE_SCATTER] = "ncclReduceScatter",
+                                          [TAP_ALL_TO_ALL] = "ncclAlltoAll",
+                                          [TAP_BROADCAST] = "ncclBroadcast",
+                                          [TAP_BCAST] = "ncclBcast",
+                                          [TAP_REDUCE] = "ncclReduce",
+                                          [TAP_SEND] = "ncclSend",
+                                          [TAP_RECV] = "ncclRecv"};
+    const bool by_block = call->function == TAP_REDUCE_SCATTER || call->function == TAP_ALL_TO_ALL;
+    const int64_t bytes = (int64_t)call->count * tap_element_bytes(call->datatype);
+    preload_call_row(&(preload_call_row_t){
+        .begin_s = began_s > opened_s ? began_s - opened_s : 0,
+        .end_s = tap_now_s() - opened_s,
+        .routine = routine[call->function],
+        .communicator = comm->key,
+        .procs = comm->size,
+        .root = has_root(call->function) ? call->peer : -1,
+        .bytes = by_block ? bytes * comm->size : bytes,
+        .space = "gpu",
+        .route = taken ? pick->name : "nccl",
+        .predicted_s = !pick   ? 0
+                       : taken ? pick->predicted_s
+                               : pick->nccl_s,
+        .library_s = pick ? pick->nccl_s : 0,
+    });
+}
+
+void tap_report_passed(const tap_call_t *call, double began_s) {
+    tap_comm_t *comm = tap_comm_of(call->comm);
+    if (!comm || !tap_reports(comm))
+        return;
+    pthread_mutex_lock(&comm->lock);
+    tap_report(comm, call, tap_pick_known(comm, call), false, began_s);
+    pthread_mutex_unlock(&comm->lock);
+}
