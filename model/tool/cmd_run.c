@@ -1,4 +1,4 @@
-/* portolan run: start an MPI program with the drop-in under it (docs/acting.md). */
+/* portolan run: start a program with the drop-in for MPI or for NCCL under it (docs/acting.md). */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include <errno.h>
 #include <stdio.h>
@@ -15,17 +15,20 @@
 #include "run_calibrate.h"
 
 static const char usage[] =
-    "usage: portolan run --machine FILE|NAME [OPTIONS] -- mpirun ... PROGRAM ...\n"
+    "usage: portolan run --machine FILE|NAME [OPTIONS] -- LAUNCHER ... PROGRAM ...\n"
     "\n"
     "Runs a command with the library libportolan-mpi.so under its MPI program: each collective on GPU\n"
     "buffers, and with PORTOLAN_HOST=1 on host buffers, takes the route that is predicted to be the\n"
-    "cheapest on the machine, or stays with MPI. The program is unchanged. The exit code is that of the\n"
-    "command.\n"
+    "cheapest on the machine, or stays with MPI. With a machine file of runs that are enqueued or captured\n"
+    "in graphs, it is libportolan-nccl.so that does so for NCCL's collectives, as of PyTorch. The program "
+    "is\n"
+    "unchanged. The exit code is that of the command.\n"
     "\n"
     "  portolan run --machine h200-x2 --summary -- mpirun -n 2 --map-by ppr:2:socket --bind-to core "
     "./program\n"
     "  portolan run --machine mine.yaml --calibrate 10 -- mpirun -n 8 --map-by ppr:4:socket --bind-to core "
     "-- ./program\n"
+    "  portolan run --machine h200-x2-graph -- torchrun --nproc-per-node 2 train.py\n"
     "\n"
     "The second line measures the machine if mine.yaml does not exist; it needs another -- between launcher\n"
     "and program. Environment variables set the rest (`man libportolan-mpi`). docs/acting.md says which\n"
@@ -67,7 +70,9 @@ static const pto_option_t options[] = {
      "the same launcher, with at most SECONDS for each of its benchmarks, and write the file for the next "
      "runs",
      .apply = apply_calibrate},
-    {"library", "FILE", "a libportolan-mpi.so built for another MPI library (default: the installed one)",
+    {"library", "FILE",
+     "a libportolan-mpi.so built for another MPI library, or a libportolan-nccl.so (default: the installed "
+     "one that the machine file is for)",
      STORE(TEXT, library)},
     {.name = NULL}};
 
@@ -88,20 +93,39 @@ static pto_status_t resolve_library(const char *name, char **path, pto_error_t *
 }
 
 /* Beside the program in the build folder, in lib beside bin where it is installed. */
-static pto_status_t find_library(char **path, pto_error_t *err) {
-    static const char *const places[] = {"/libportolan-mpi.so", "/../lib/libportolan-mpi.so"};
-    char folder[PTO_FOLDER_MAX];
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        size_t used = pto_program_folder(folder) ? strlen(folder) : PTO_FOLDER_MAX;
-        if (used + strlen(places[i]) >= PTO_FOLDER_MAX)
-            continue;
-        memcpy(folder + used, places[i], strlen(places[i]) + 1);
-        if (resolve_library(folder, path, NULL) == PTO_OK)
+static pto_status_t find_library(const char *name, char **path, pto_error_t *err) {
+    static const char *const places[] = {"", "/../lib"};
+    char folder[PTO_FOLDER_MAX], place[2 * PTO_FOLDER_MAX];
+    for (size_t i = 0; i < sizeof places / sizeof *places && pto_program_folder(folder); i++) {
+        snprintf(place, sizeof place, "%s%s/%s", folder, places[i], name);
+        if (resolve_library(place, path, NULL) == PTO_OK)
             return PTO_OK;
     }
-    pto_error_set(err, PTO_ERR_NOT_FOUND,
-                  "libportolan-mpi.so is neither beside this program nor in ../lib; --library names it");
-    return PTO_ERR_NOT_FOUND;
+    return pto_error_set(err, PTO_ERR_NOT_FOUND,
+                         "%s is neither beside this program nor in ../lib; --library names it", name);
+}
+
+/* MPI's collectives are waited for, NCCL's are enqueued. */
+static pto_status_t choose_library(pto_runs_t runs, const char *launcher, char **path, pto_error_t *err) {
+    static const char *const of_nccl[] = {"torchrun", "accelerate", "deepspeed"};
+    const char *slash = strrchr(launcher, '/');
+    bool needs_nccl = false;
+    for (size_t i = 0; i < sizeof of_nccl / sizeof *of_nccl; i++)
+        needs_nccl = needs_nccl || strcmp(slash ? slash + 1 : launcher, of_nccl[i]) == 0;
+    if (runs == PTO_RUNS_WAITED && needs_nccl)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "%s starts programs of NCCL, whose calls are enqueued, and the machine file has "
+                             "the costs of runs that are waited for: one with `runs: graph` or `runs: "
+                             "enqueued` is needed, such as h200-x2-graph",
+                             launcher);
+    pto_status_t status =
+        find_library(runs == PTO_RUNS_WAITED ? "libportolan-mpi.so" : "libportolan-nccl.so", path, err);
+    if (status == PTO_OK && runs != PTO_RUNS_WAITED)
+        fprintf(stderr,
+                "portolan: libportolan-nccl.so is in front of NCCL, as the machine file has the costs "
+                "of runs that are %s\n",
+                pto_runs_text(runs));
+    return status;
 }
 
 static pto_status_t set(const char *name, const char *value, pto_error_t *err) {
@@ -156,13 +180,14 @@ static pto_status_t set_environment(const run_t *run, const char *library, const
 
 /* The whole path, as the processes may have other working folders. With a file that is wrong, they would
  * leave all calls to MPI. */
-static pto_status_t find_whole_path(const char *name, char **path, pto_error_t *err) {
+static pto_status_t find_whole_path(const char *name, char **path, pto_runs_t *runs, pto_error_t *err) {
     char *found = NULL;
     pto_machine_t *machine = NULL;
     pto_find_by_name();
     pto_status_t status = pto_find_machine(name, NULL, &found, err);
     if (status == PTO_OK)
         status = pto_machine_open(found, &machine, err);
+    *runs = status == PTO_OK ? pto_machine_runs(machine) : PTO_RUNS_WAITED;
     *path = status == PTO_OK ? realpath(found, NULL) : NULL;
     if (status == PTO_OK && !*path)
         status = pto_error_set(err, PTO_ERR_IO, "%s: %s", name, strerror(errno));
@@ -174,10 +199,11 @@ static pto_status_t find_whole_path(const char *name, char **path, pto_error_t *
 /* Only returns where it fails. */
 static pto_status_t start(const run_t *run, char **command, pto_error_t *err) {
     char *library = NULL, *machine = NULL;
-    pto_status_t status =
-        run->library ? resolve_library(run->library, &library, err) : find_library(&library, err);
+    pto_runs_t runs = PTO_RUNS_WAITED;
+    pto_status_t status = find_whole_path(run->machine, &machine, &runs, err);
     if (status == PTO_OK)
-        status = find_whole_path(run->machine, &machine, err);
+        status = run->library ? resolve_library(run->library, &library, err)
+                              : choose_library(runs, command[0], &library, err);
     if (status == PTO_OK)
         status = set_environment(run, library, machine, err);
     free(library);
@@ -270,7 +296,7 @@ static int run_program(const pto_arguments_t *arguments) {
 
 const pto_command_t pto_command_start = {
     .name = "run",
-    .summary = "start an MPI program with the cheapest routes under it",
+    .summary = "start a program of MPI or NCCL with the cheapest routes under it",
     .syntax = &syntax,
     .run = run_program,
 };

@@ -63,4 +63,11 @@ check "the report has all calls, and replay reads it" report
 check "in little memory, what does not fit is NCCL's" calls 2 PORTOLAN_MEMORY=64KiB
 check "and so is what comes after the last kind that is priced" calls 2 PORTOLAN_PLANS=5
 check "a machine file of runs that are waited for is refused" says "left to NCCL" 2 PORTOLAN_MACHINE=h200-x2
+started() { [ "$("$build/portolan" run --machine h200-x2-graph printenv LD_PRELOAD 2>"$work/said")" = "$build/libportolan-nccl.so" ]; }
+check "portolan run puts it in front, for machine files of such runs" started
+check "and says so" grep -q "libportolan-nccl.so is in front of NCCL" "$work/said"
+refused() {
+    ! "$build/portolan" run --machine h200-x2 torchrun 2>"$work/said" && grep -q "costs of runs that are waited" "$work/said"
+}
+check "torchrun is not started with the costs of others" refused
 finish
