@@ -111,7 +111,7 @@ class Machines(unittest.TestCase):
 
     def test_inherited_files_are_found_by_name(self):
         self.assertEqual(portolan.Machine.from_text("machine: mine\ninherits: h200-x2\n")["node.gpus"], 2)
-        with self.assertRaisesRegex(portolan.Error, "no file 'h200-x9' in machines"):
+        with self.assertRaisesRegex(portolan.Error, r"^machine:2:11: inherits: no file 'h200-x9' in machines: looked for h200-x9, .*/h200-x9\.yaml$"):
             portolan.Machine.from_text("machine: mine\ninherits: h200-x9\n")
 
     def test_errors_are_portolans(self):

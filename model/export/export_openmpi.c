@@ -240,19 +240,14 @@ static pto_status_t write_json_notes(const pto_export_t *export, FILE *stream, c
     return status;
 }
 
-const pto_export_target_t pto_export_openmpi_4 = {.name = "openmpi-4.1",
-                                                  .collective = pto_openmpi_collectives,
-                                                  .has_comments = true,
-                                                  .write = write_classic,
-                                                  .write_notes = write_classic_notes,
-                                                  .read = pto_openmpi_read};
+#define CLASSIC(version)                                                                                     \
+    {                                                                                                        \
+        .name = (version), .collective = pto_openmpi_collectives, .has_comments = true,                      \
+        .write = write_classic, .write_notes = write_classic_notes, .read = pto_openmpi_read                 \
+    }
 
-const pto_export_target_t pto_export_openmpi_5 = {.name = "openmpi-5.0",
-                                                  .collective = pto_openmpi_collectives,
-                                                  .has_comments = true,
-                                                  .write = write_classic,
-                                                  .write_notes = write_classic_notes,
-                                                  .read = pto_openmpi_read};
+const pto_export_target_t pto_export_openmpi_4 = CLASSIC("openmpi-4.1");
+const pto_export_target_t pto_export_openmpi_5 = CLASSIC("openmpi-5.0");
 
 const pto_export_target_t pto_export_openmpi_6 = {.name = "openmpi-6",
                                                   .collective = pto_openmpi_collectives + 1,
