@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "find_machine.h"
+#include "option_apply.h"
 #include "portolan/output.h"
 #include "portolan/scenario.h"
 #include "portolan/strategy.h"
@@ -49,13 +50,29 @@ static bool is_given(const pto_arguments_t *arguments, pto_scenario_field_t fiel
     return false;
 }
 
+static bool is_counts_file(const char *path) {
+    const size_t length = strlen(path);
+    return length > 4 && strcmp(path + length - 4, ".csv") == 0;
+}
+
+static bool has_scenario_file(const pto_arguments_t *arguments) {
+    return arguments->operand_count > 0 && !is_counts_file(arguments->operand[0]);
+}
+
+/* A file of counts, such as the profiler's traffic, is a scenario but for the machine and the layout. */
+static pto_status_t read_counts(const char *path, pto_options_t *options, pto_error_t *err) {
+    options->scenario.collective = PTO_COLLECTIVE_ALLTOALLV;
+    options->scenario.implementation = PTO_IMPLEMENTATION_ISEND_IRECV;
+    return pto_option_apply_counts(options, path, err);
+}
+
 static pto_status_t read_scenario(const pto_arguments_t *arguments, pto_options_t *options,
                                   pto_error_t *err) {
-    if (arguments->operand_count == 0) {
+    const char *path = arguments->operand_count > 0 ? arguments->operand[0] : NULL;
+    if (!has_scenario_file(arguments)) {
         pto_scenario_init(&options->scenario);
-        return PTO_OK;
+        return path ? read_counts(path, options, err) : PTO_OK;
     }
-    const char *path = arguments->operand[0];
     pto_status_t status = pto_scenario_read(path, &options->scenario, err);
     if (status == PTO_OK && !is_given(arguments, PTO_FIELD_MACHINE))
         status = pto_options_find_machine(&options->scenario, path, err);
@@ -274,7 +291,7 @@ static pto_status_t apply(const pto_arguments_t *arguments, pto_options_t *optio
     pto_status_t status = pto_arguments_apply(arguments, options, err);
     if (status == PTO_OK)
         status = name_overrides(arguments, &options->scenario, err);
-    if (status == PTO_OK && arguments->operand_count == 0)
+    if (status == PTO_OK && !has_scenario_file(arguments))
         status = check_complete(&options->scenario, err);
     if (status == PTO_OK)
         status = check_library(&options->scenario, err);

@@ -4,7 +4,9 @@
 
 #include <stdlib.h>
 
-enum { WIDTH_PX = 720, HEIGHT_PX = 640 };
+#include "table.h"
+
+enum { WIDTH_PX = 800, HEIGHT_PX = 640, LEFT_PX = 80, BOTTOM_PX = 64, SIDE_PX = 512 };
 
 pto_status_t pto_traffic_map_init(pto_traffic_map_t *map, int64_t ranks, const char *title,
                                   pto_error_t *err) {
@@ -37,18 +39,59 @@ static void write_cells(FILE *script, const pto_traffic_map_t *map) {
     fputs("e\n", script);
 }
 
+/* A cell is a whole number of pixels, so that all are of one size and have sharp edges. */
+static void write_margins(FILE *script, int64_t order) {
+    const double side_px = (double)(SIDE_PX / order * order);
+    fprintf(script,
+            "set lmargin at screen %.9g\nset rmargin at screen %.9g\nset bmargin at screen %.9g\n"
+            "set tmargin at screen %.9g\n",
+            (double)LEFT_PX / WIDTH_PX, (LEFT_PX + side_px) / WIDTH_PX, (double)BOTTOM_PX / HEIGHT_PX,
+            (BOTTOM_PX + side_px) / HEIGHT_PX);
+}
+
+/* At ranks, of which there are at most sixteen between two. */
+static void write_rank_tics(FILE *script, int64_t ranks) {
+    enum { TICS_MAX = 16 };
+    int64_t step = 1;
+    while ((ranks - 1) / step >= TICS_MAX)
+        step *= 2;
+    fprintf(script, "set xtics 0,%lld\nset ytics 0,%lld\n", (long long)step, (long long)step);
+}
+
+/* At bytes that their labels have without rounding. */
+static void write_byte_tics(FILE *script, const pto_traffic_map_t *map) {
+    enum { TICS_MAX = 6 };
+    double most = 0;
+    int64_t step = 1;
+    for (int64_t i = 0; i < map->order * map->order; i++)
+        most = map->bytes[i] > most ? map->bytes[i] : most;
+    while (most / (double)step > TICS_MAX)
+        step *= 2;
+    fprintf(script, "set cbrange [0:%.9g]\nset cbtics ('0 B' 0", most > 0 ? most : 1);
+    for (int64_t bytes = step; (double)bytes <= most; bytes += step) {
+        char text[PTO_BYTES_TEXT_MAX];
+        fprintf(script, ", '%s' %lld", pto_size_text(bytes, text), (long long)bytes);
+    }
+    fputs(")\n", script);
+}
+
 /* Pairs without traffic are not coloured. */
 static void write_map(FILE *script, const void *context) {
     const pto_traffic_map_t *map = context;
+    const long long end = map->order * map->ranks_per_cell - 1;
     fputs("set title ", script);
     pto_plot_quote(script, map->title);
-    fprintf(script,
-            "\nset xlabel 'destination rank'\nset ylabel 'source rank'\nset cblabel 'bytes'\n"
-            "set xrange [-0.5:%lld.5]\nset yrange [%lld.5:-0.5]\nset size square\nset tics out\n"
-            "set format cb '%%.0s %%cB'\n"
-            "set palette defined (0 '#deebf7', 1 '#3182bd', 2 '#08306b')\nset cbrange [0:*]\n"
-            "plot '-' using 1:2:3 with image notitle\n",
-            (long long)map->ranks - 1, (long long)map->ranks - 1);
+    fputs("\nset xlabel 'destination rank'\nset ylabel 'source rank'\nset cblabel 'bytes", script);
+    if (map->ranks_per_cell > 1)
+        fprintf(script, " of %lld x %lld ranks", (long long)map->ranks_per_cell,
+                (long long)map->ranks_per_cell);
+    fprintf(script, "'\nset xrange [-0.5:%lld.5]\nset yrange [%lld.5:-0.5]\nset tics out\n", end, end);
+    write_margins(script, map->order);
+    write_rank_tics(script, map->ranks);
+    write_byte_tics(script, map);
+    fputs("set palette defined (0 '#deebf7', 1 '#3182bd', 2 '#08306b')\n"
+          "plot '-' using 1:2:3 with image pixels notitle\n",
+          script);
     write_cells(script, map);
 }
 

@@ -6,7 +6,7 @@
 #include "portolan/traffic.h"
 
 /* Above PTO_TRAFFIC_CELLS_MAX ranks, a cell of the map is the sum over several. */
-enum { PTO_TRAFFIC_CELLS_MAX = 512 };
+enum { PTO_TRAFFIC_CELLS_MAX = 256 };
 
 typedef struct {
     const char *title;

@@ -14,12 +14,14 @@
 #include "show/table.h"
 
 static const char usage[] =
-    "usage: portolan map [SCENARIO.yaml] [OPTIONS]\n"
+    "usage: portolan map [SCENARIO.yaml|TRAFFIC.csv] [OPTIONS]\n"
     "\n"
     "Proposes places for the processes of an alltoallv whose counts differ, so that those that send each\n"
     "other much are near each other. Every proposal is priced at the scenario's first point, and the best\n"
-    "one is improved by swaps. The default stays unless another is predicted to be faster.\n"
+    "one is improved by swaps. The default stays unless another is predicted to be faster. The profiler's\n"
+    "traffic, or another file of counts, is a scenario but for the machine and the layout.\n"
     "\n"
+    "  portolan map portolan-traffic.csv --machine summit-spectrum --nodes 4 --gpus-per-node 4\n"
     "  portolan map --machine summit-spectrum --collective alltoallv --implementation isend_irecv --nodes 4 "
     "--gpus-per-node 4 --bytes 1MiB --counts '{pattern: groups, dims: [4, 4]}' --out placement.csv\n"
     "  portolan map exchange.yaml --with greedy,exact --phases node,core,gpu --rankfile ranks.txt --hosts "

@@ -10,9 +10,15 @@ portolan predict $cols --counts '{pattern: groups, dims: [2, 2], along: 0}' --pl
 portolan map $cols --counts '{pattern: stencil, dims: [4, 1], wrap: [0, 1]}' --with random --seeds 2 --seed 7 --refine 10
 portolan map --machine tests/fixtures/k80.yaml --collective alltoallv --implementation isend_irecv --nodes 1 --bytes 1MiB --strategy cuda_aware --counts '{pattern: stencil, dims: [2, 2, 4], weights: [3, 1, 1]}' --metric bandwidth --with exact --phases gpu --refine 0
 portolan map --machine tests/fixtures/k80-fabric.yaml --collective alltoallv --implementation isend_irecv --nodes 16 --gpus-per-node 1 --procs-per-gpu 1 --bytes 1MiB --strategy cuda_aware --counts '{pattern: stencil, dims: [2, 2, 4], weights: [3, 1, 1]}' --with exact --phases gpu --refine 0
+# The profiler's traffic is a scenario but for the machine and the layout.
+particles="tests/fixtures/particles.csv --machine summit-spectrum --nodes 2 --gpus-per-node 4 --procs-per-gpu 1 --strategy cuda_aware"
+portolan map $particles --with node,greedy --seeds 1; portolan traffic $particles | head -4; portolan predict $particles | grep -v '^#'
 # Bad input.
 try() { local status=0; "$@" >/dev/null || status=$?; echo "  exit $status"; }
 exec 2>&1
+try portolan map tests/fixtures/particles.csv --machine summit-spectrum
+try portolan map $particles --bytes 4
+try portolan map tests/fixtures/collectives.csv --machine summit-spectrum --nodes 2
 try portolan map $cols
 try portolan map $cols --counts '{pattern: groups, dims: [2, 3], along: 0}'
 try portolan map $cols --counts tests/fixtures/square.csv
