@@ -44,6 +44,7 @@ typedef struct {
     /* What the page is of; both NULL: the scenario. */
     const pto_collectives_t *collectives;
     const pto_step_prediction_t *step;
+    char *note; /* strategies that are left out; NULL: none */
 } arguments_t;
 
 #define STORE(form, member) PTO_STORE(form, arguments_t, member)
@@ -150,15 +151,19 @@ static pto_status_t print_panels(pto_report_t *report, arguments_t *arguments, p
     return print_scenario(report, arguments, err);
 }
 
+static void print_note(FILE *stream, const char *note) {
+    fputs(",\n\"notes\":[", stream);
+    pto_print_json_string(stream, note);
+    fputc(']', stream);
+}
+
 static void print_step(FILE *stream, const arguments_t *arguments) {
     char of[PTO_STEP_COMPUTE_TEXT_MAX], note[PTO_STEP_COMPUTE_TEXT_MAX + 32];
     pto_report_step_total(stream, arguments->step);
     if (!pto_step_compute_text(arguments->step, &arguments->shared, of))
         return;
     snprintf(note, sizeof note, "Computation: %s.", of);
-    fputs(",\n\"notes\":[", stream);
-    pto_print_json_string(stream, note);
-    fputc(']', stream);
+    print_note(stream, note);
 }
 
 static pto_status_t print_data(arguments_t *arguments, FILE *stream, pto_error_t *err) {
@@ -172,6 +177,8 @@ static pto_status_t print_data(arguments_t *arguments, FILE *stream, pto_error_t
         pto_report_fitted(stream, report.machine, arguments->collectives);
     if (arguments->step)
         print_step(stream, arguments);
+    if (arguments->note)
+        print_note(stream, arguments->note);
     fputs(",\n\"panels\":[", stream);
     pto_status_t status = print_panels(&report, arguments, err);
     fputs("]", stream);
@@ -198,15 +205,22 @@ static pto_status_t make(arguments_t *arguments, pto_error_t *err) {
     if (!stream)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a report");
     pto_options_t *options = &arguments->shared;
+    pto_error_t large = {.status = PTO_OK};
     pto_status_t status = PTO_OK;
     bool of_scenario = !arguments->collectives && !arguments->step;
     if (of_scenario)
         status = pto_report_rows(&options->scenario, &arguments->rows, err);
     options->by_option = status == PTO_ERR_RANGE; /* --rows */
     if (status == PTO_OK && of_scenario)
-        status = pto_check_work(&options->scenario, options->machine, PRICES, NULL, err);
+        status = pto_report_leave_out(options, PRICES, &arguments->note, &large);
+    if (large.status != PTO_OK)
+        *err = large;
     if (status == PTO_OK)
         status = print_data(arguments, stream, err);
+    if (status == PTO_ERR_NOT_APPLICABLE && arguments->note) { /* only those that are left out apply */
+        *err = large;
+        status = large.status;
+    }
     bool complete = fclose(stream) == 0;
     if (status == PTO_OK && !complete)
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a report");
@@ -288,6 +302,7 @@ static int run(const pto_arguments_t *given) {
                : path && given->operand_count == 1 && pto_is_workload(path) ? report_step(&arguments)
                                                                             : report_scenario(&arguments);
     pto_series_fini(&arguments.rows);
+    free(arguments.note);
     pto_options_fini(&arguments.shared);
     return code;
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "decide/candidates.h"
 #include "machine/machine_internal.h"
 #include "plan/plan_internal.h"
@@ -83,12 +84,9 @@ pto_status_t pto_library_explain_unknown(const pto_scenario_t *scenario, const p
                                          const pto_request_t *request, pto_explanation_t *explanation,
                                          pto_error_t *err) {
     if (explanation->count == explanation->capacity) {
-        const int room = explanation->capacity + 1;
-        pto_term_t *grown = realloc(explanation->term, (size_t)room * sizeof *grown);
-        if (!grown)
+        if (!PTO_EXTEND(explanation->term, explanation->count))
             return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for an explanation");
-        explanation->term = grown;
-        explanation->capacity = room;
+        explanation->capacity++;
     }
     pto_term_t *term = &explanation->term[explanation->count++];
     *term = (pto_term_t){.stage = "MPI library", .count = 1};
