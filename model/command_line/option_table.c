@@ -36,7 +36,7 @@ const pto_option_t pto_scenario_options[] = {
      .apply = pto_option_apply_nodes, OVERRIDES(NODES)},
     {"gpus-per-node", "N", "GPUs used per node (default: all of the machine's)",
      STORE(COUNT, scenario.layout.gpus_per_node), OVERRIDES(LAYOUT)},
-    {"procs-per-gpu", "N", "processes per GPU (default: the machine's cores, divided evenly)",
+    {"procs-per-gpu", "N", "processes per GPU (default: as many as hold user data)",
      STORE(COUNT, scenario.layout.procs_per_gpu), OVERRIDES(LAYOUT)},
     MEMORY_OPTIONS,
     {"owners-per-gpu", "N", "processes per GPU that hold user data (default 1)",
@@ -196,8 +196,7 @@ const pto_option_t pto_export_options[] = {
 const pto_option_t pto_workload_options[] = {
     {"nodes", "N", "nodes; a size of 0 in the grid follows", .apply = pto_option_apply_nodes},
     {"gpus-per-node", "N", "GPUs used per node", STORE(COUNT, scenario.layout.gpus_per_node)},
-    {"procs-per-gpu", "N", "processes per GPU (default: the machine's cores, divided evenly)",
-     STORE(COUNT, scenario.layout.procs_per_gpu)},
+    {"procs-per-gpu", "N", "processes per GPU (default 1)", STORE(COUNT, scenario.layout.procs_per_gpu)},
     MEMORY_OPTIONS,
     {"grid", "NAME=N[,NAME=N]", "sizes of the grid's dimensions; 0: as many as fill the layout",
      STORE(TEXT, grid)},

@@ -9,6 +9,7 @@
 #include "portolan/samples.h"
 #include "portolan/workload.h"
 #include "price/formula.h"
+#include "show/more_procs.h"
 #include "show/plot_points.h"
 
 /* Sliders vary a parameter down and up by at most this factor. */
@@ -36,7 +37,8 @@ typedef struct {
     int strategy_count;
     size_t strategy_capacity;
     const pto_strategy_t **strategy;
-    pto_status_t status; /* the first error */
+    pto_status_t status;                /* the first error */
+    char hint[PTO_MORE_PROCS_TEXT_MAX]; /* of the last panel; empty: none */
 } pto_report_t;
 
 void pto_report_fini(pto_report_t *report);

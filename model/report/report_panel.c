@@ -99,6 +99,9 @@ pto_status_t pto_report_panel(pto_report_t *report, const pto_report_panel_t *pa
     pto_print_json_string(report->stream, panel->title);
     fprintf(report->stream, ",\"own\":%lld,", (long long)own);
     print_points(report->stream, &predictions);
+    if (status == PTO_OK)
+        status = pto_predictions_find_more_procs(&predictions, err);
+    pto_more_procs_text(&predictions, report->hint);
     pto_predictions_fini(&predictions);
     fputs("\"rows\":[", report->stream);
     for (int64_t i = 0; i < panel->rows->count && status == PTO_OK; i++) {

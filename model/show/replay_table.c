@@ -6,6 +6,7 @@
 
 #include "command_line/terminal.h"
 #include "layout_text.h"
+#include "more_procs.h"
 #include "portolan/printable.h"
 #include "portolan/units.h"
 #include "replayed.h"
@@ -537,4 +538,7 @@ void pto_print_replayed(pto_replayed_t *replayed) {
     pto_caveats_t caveats = {.count = 0};
     pto_step_caveats_add_all(&replayed->step, &caveats);
     pto_print_caveats(stdout, &caveats);
+    char hint[PTO_MORE_PROCS_TEXT_MAX];
+    if (pto_step_more_procs_text(&replayed->step, hint))
+        pto_print_note(stdout, "%s", hint);
 }

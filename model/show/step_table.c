@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "command_line/terminal.h"
+#include "more_procs.h"
 #include "table.h"
 
 enum {
@@ -389,6 +390,9 @@ static void print_footer(FILE *stream, const pto_step_prediction_t *step) {
     print_marks(stream, step);
     pto_step_caveats_add_all(step, &caveats);
     pto_print_caveats(stream, &caveats);
+    char hint[PTO_MORE_PROCS_TEXT_MAX];
+    if (pto_step_more_procs_text(step, hint))
+        pto_print_note(stream, "%s", hint);
 }
 
 void pto_print_step(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options) {

@@ -7,6 +7,7 @@
 #include "command_line/terminal.h"
 #include "layout_text.h"
 #include "portolan/api.h"
+#include "more_procs.h"
 #include "portolan/printable.h"
 #include "portolan/strategy.h"
 #include "portolan/units.h"
@@ -227,6 +228,7 @@ void pto_print_json_question(FILE *stream, const pto_predictions_t *predictions)
     PTO_MORE(stream, pto_text("collective", pto_collective_name(predictions->scenario->collective)));
     pto_print_json_layout(stream, &predictions->scenario->layout, predictions->sweep != PTO_SWEEP_NODES);
     PTO_MORE(stream, pto_unpriced("not_priced", &caveats));
+    pto_print_json_more_procs(stream, predictions);
 }
 
 void pto_print_extrapolated(FILE *stream, const pto_predictions_t *predictions) {
@@ -350,6 +352,9 @@ void pto_print_footer(FILE *stream, const pto_predictions_t *predictions) {
     pto_caveats_t caveats = {.count = 0};
     pto_caveats_add_all(&caveats, predictions);
     pto_print_unpriced(stream, &caveats);
+    char hint[PTO_MORE_PROCS_TEXT_MAX];
+    if (pto_more_procs_text(predictions, hint))
+        pto_print_note(stream, "%s", hint);
 }
 
 const char *pto_sweep_heading(pto_sweep_kind_t sweep) {

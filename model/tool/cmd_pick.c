@@ -157,10 +157,10 @@ static void print_range(const picks_t *picks, const pto_range_t *range, int name
            margin_text(range, margin, sizeof margin));
     if (pto_machine_error_source(predictions->machine))
         printf("  %5.1f%%", range->runner_up < 0 ? 0 : 100 * range->regret);
-    printf("%s%s%s", range->near_tie ? "  near-tie" : "",
-           is_extrapolated(predictions, range) ? "  extrapolated" : "",
-           range->unpriced || range->overlap ? "  unsure" : "");
-    puts(range->tied > 0 ? "  tied" : "");
+    printf("%s%s%s", range->near_tie ? " near-tie" : "",
+           is_extrapolated(predictions, range) ? " extrapolated" : "",
+           range->unpriced || range->overlap ? " unsure" : "");
+    puts(range->tied > 0 ? " tied" : "");
 }
 
 static void print_ties(const picks_t *picks, const pto_range_t *range) {
@@ -322,9 +322,11 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     if (status != PTO_OK)
         return status;
     predictions.by = options->by;
-    if (options->format == PTO_FORMAT_CSV)
+    status = pto_predictions_find_more_procs(&predictions, err);
+    if (status == PTO_OK && options->format == PTO_FORMAT_CSV)
         print_csv_heading();
-    status = pick(&predictions, options->format, err);
+    if (status == PTO_OK)
+        status = pick(&predictions, options->format, err);
     pto_predictions_fini(&predictions);
     return status;
 }

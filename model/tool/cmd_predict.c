@@ -226,6 +226,8 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
         if (options->plot) /* draws times, whatever is printed */
             status = draw(options, &predictions, err);
         predictions.by = options->by;
+        if (status == PTO_OK)
+            status = pto_predictions_find_more_procs(&predictions, err);
         if (status == PTO_OK && options->format == PTO_FORMAT_CSV)
             print_csv_heading();
         if (status == PTO_OK)

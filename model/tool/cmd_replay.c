@@ -9,6 +9,7 @@
 #include "portolan/progress.h"
 #include "portolan/recording.h"
 #include "portolan/workload.h"
+#include "show/more_procs.h"
 #include "show/record.h"
 #include "show/replayed.h"
 #include "show/step_table.h"
@@ -225,6 +226,7 @@ static void print_json(const pto_replayed_t *replayed) {
     pto_print_json_layout(stdout, &replayed->replay->layout, false);
     pto_step_caveats_add_all(&replayed->step, &caveats);
     PTO_MORE(stdout, pto_unpriced("not_priced", &caveats));
+    pto_print_json_step_more_procs(stdout, &replayed->step);
     printf(", \"calls\": [");
     for (int i = 0; i < trace->count; i++)
         print_json_call(replayed, i);
@@ -268,11 +270,10 @@ static pto_status_t complete_places(pto_replay_t *replay, pto_error_t *err) {
     replay->trace.places_assumed = replay->trace.gpus_per_node == 0;
     if (replay->trace.places_assumed)
         replay->trace.gpus_per_node = places;
-    replay->layout =
-        (pto_layout_t){.gpus_per_node = replay->trace.gpus_per_node,
-                       .procs_per_gpu = !replay->in_host && cores >= gpus ? (int64_t)(cores / gpus) : 1,
-                       .owners_per_gpu = 1,
-                       .in_host = replay->in_host};
+    replay->layout = (pto_layout_t){.gpus_per_node = replay->trace.gpus_per_node,
+                                    .procs_per_gpu = 1,
+                                    .owners_per_gpu = 1,
+                                    .in_host = replay->in_host};
     if (replay->in_host)
         places = replay->trace.gpus_per_node;
     if (places % (int64_t)sockets == 0)
@@ -380,6 +381,8 @@ static pto_status_t replay_all(pto_replay_t *replay, int count, char *const *pat
         if (status != PTO_OK && status != PTO_ERR_INTERRUPTED && err->file[0] == '\0')
             status = name_file(path[0], err);
     }
+    if (status == PTO_OK)
+        status = pto_step_find_more_procs(&replayed.step, err);
     if (status == PTO_OK)
         print_replayed(&replayed);
     pto_step_fini(&replayed.step);

@@ -151,19 +151,30 @@ static pto_status_t print_panels(pto_report_t *report, arguments_t *arguments, p
     return print_scenario(report, arguments, err);
 }
 
-static void print_note(FILE *stream, const char *note) {
+/* NULL: none. */
+static void print_notes(FILE *stream, const char *note, const char *hint) {
+    char sentence[PTO_MORE_PROCS_TEXT_MAX + 2];
+    if (!note && !hint)
+        return;
     fputs(",\n\"notes\":[", stream);
-    pto_print_json_string(stream, note);
+    if (note)
+        pto_print_json_string(stream, note);
+    fputs(note && hint ? "," : "", stream);
+    if (hint) {
+        snprintf(sentence, sizeof sentence, "%s.", hint);
+        sentence[0] = 'H';
+        pto_print_json_string(stream, sentence);
+    }
     fputc(']', stream);
 }
 
 static void print_step(FILE *stream, const arguments_t *arguments) {
-    char of[PTO_STEP_COMPUTE_TEXT_MAX], note[PTO_STEP_COMPUTE_TEXT_MAX + 32];
+    char of[PTO_STEP_COMPUTE_TEXT_MAX], note[PTO_STEP_COMPUTE_TEXT_MAX + 32], hint[PTO_MORE_PROCS_TEXT_MAX];
     pto_report_step_total(stream, arguments->step);
-    if (!pto_step_compute_text(arguments->step, &arguments->shared, of))
-        return;
-    snprintf(note, sizeof note, "Computation: %s.", of);
-    print_note(stream, note);
+    const bool computes = pto_step_compute_text(arguments->step, &arguments->shared, of) != NULL;
+    if (computes)
+        snprintf(note, sizeof note, "Computation: %s.", of);
+    print_notes(stream, computes ? note : NULL, pto_step_more_procs_text(arguments->step, hint));
 }
 
 static pto_status_t print_data(arguments_t *arguments, FILE *stream, pto_error_t *err) {
@@ -177,11 +188,10 @@ static pto_status_t print_data(arguments_t *arguments, FILE *stream, pto_error_t
         pto_report_fitted(stream, report.machine, arguments->collectives);
     if (arguments->step)
         print_step(stream, arguments);
-    if (arguments->note)
-        print_note(stream, arguments->note);
     fputs(",\n\"panels\":[", stream);
     pto_status_t status = print_panels(&report, arguments, err);
     fputs("]", stream);
+    print_notes(stream, arguments->note, *report.hint ? report.hint : NULL);
     if (status == PTO_OK)
         status = pto_report_tables(&report, err);
     fputs("}", stream);

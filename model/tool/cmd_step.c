@@ -7,6 +7,7 @@
 #include "command_line/terminal.h"
 #include "machine/machine_internal.h"
 #include "portolan/workload.h"
+#include "show/more_procs.h"
 #include "show/record.h"
 #include "show/step_table.h"
 #include "show/table.h"
@@ -327,6 +328,7 @@ static void print_json(const pto_step_prediction_t *step, const pto_options_t *o
     pto_print_json_layout(stdout, &step->workload->layout, true);
     pto_step_caveats_add_all(step, &caveats);
     PTO_MORE(stdout, pto_unpriced("not_priced", &caveats));
+    pto_print_json_step_more_procs(stdout, step);
     pto_print_json_computation(stdout, step, options);
     printf(", \"calls\": [");
     for (int i = 0; i < step->workload->call_count; i++)
@@ -394,7 +396,11 @@ static pto_status_t print(const pto_step_prediction_t *step, const pto_options_t
 pto_status_t pto_step_open(pto_options_t *options, pto_workload_t *workload, pto_step_prediction_t *step,
                            pto_error_t *err) {
     pto_status_t status = pto_options_bind_workload(options, workload, err);
-    return status == PTO_OK ? pto_step_predict(workload, options->machine, step, err) : status;
+    if (status == PTO_OK)
+        status = pto_step_predict(workload, options->machine, step, err);
+    if (status == PTO_OK && (status = pto_step_find_more_procs(step, err)) != PTO_OK)
+        pto_step_fini(step);
+    return status;
 }
 
 static pto_status_t predict(pto_options_t *options, pto_workload_t *workload, pto_error_t *err) {

@@ -215,17 +215,22 @@ static pto_status_t standard_scenario(pto_scenario_t *scenario, pto_error_t *err
     return status == PTO_OK ? pto_series_range(4, 64 << 20, 4, &scenario->bytes, err) : status;
 }
 
-/* Of a machine without GPUs, nothing is staged. */
-static pto_status_t check_gpus(const char *machine_path, pto_error_t *err) {
+/* Without --procs-per-gpu, a GPU has its equal share of the cores. Of a machine without GPUs, nothing is
+ * staged. */
+static pto_status_t share_cores(pto_scenario_t *scenario, pto_error_t *err) {
     pto_machine_t *machine = NULL;
-    double gpus = 1;
-    pto_status_t status = pto_machine_open(machine_path, &machine, err);
+    double gpus = 0, cores = 0;
+    pto_status_t status = pto_machine_open(scenario->machine_path, &machine, err);
     if (status != PTO_OK)
         return status;
-    if (pto_machine_get(machine, "node.gpus", &gpus, NULL) == PTO_OK && gpus < 1)
+    pto_machine_get(machine, "node.gpus", &gpus, NULL);
+    pto_machine_get(machine, "node.cores", &cores, NULL);
+    if (gpus < 1)
         status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                                "nodes of %s have no GPUs, so that no process stages data",
                                pto_machine_name(machine));
+    else if (scenario->layout.procs_per_gpu == 0)
+        scenario->layout.procs_per_gpu = (int64_t)(cores / gpus);
     pto_machine_destroy(machine);
     return status;
 }
@@ -251,7 +256,7 @@ static int apply(const pto_arguments_t *given, pto_options_t *options, bool *all
                                pto_collective_name(scenario->collective));
     if (scenario->layout.procs_per_gpu == 1)
         return pto_usage_error(&syntax, "--procs-per-gpu: mix is for 2 or more processes of a GPU");
-    if (check_gpus(scenario->machine_path, &err) != PTO_OK)
+    if (share_cores(scenario, &err) != PTO_OK)
         return pto_report_error(&err);
     code = pto_options_bind(options);
     if (code >= 0 || scenario->layout.procs_per_gpu > 1)

@@ -34,10 +34,9 @@ static void keep_processes(pto_options_t *options) {
 /* An upgrade as one prediction has it. */
 typedef struct {
     const pto_upgrade_t *upgrade;
-    int64_t procs_per_gpu; /* where the question leaves it open; 0: an equal share of the cores */
-    bool all_hidden;       /* computation hides all communication without it */
-    char *note;            /* what a change assumes */
-    bool *unchanged;       /* no change could be priced, and none has to be */
+    bool all_hidden; /* computation hides all communication without it */
+    char *note;      /* what a change assumes */
+    bool *unchanged; /* no change could be priced, and none has to be */
 } variant_t;
 
 static bool stays_on_node(const pto_scenario_t *scenario) {
@@ -89,7 +88,6 @@ static pto_status_t change_one(const char *text, const variant_t *variant, pto_o
  * priced saves nothing where nothing is left to save. */
 static pto_status_t change(void *context, pto_options_t *options, pto_error_t *err) {
     const variant_t *variant = context;
-    pto_layout_t *layout = &options->scenario.layout;
     pto_status_t first = PTO_OK;
     int applied = 0, excused = 0;
     keep_processes(options);
@@ -103,8 +101,6 @@ static pto_status_t change(void *context, pto_options_t *options, pto_error_t *e
             *err = fault;
         }
     }
-    if (layout->procs_per_gpu == 0)
-        layout->procs_per_gpu = variant->procs_per_gpu;
     *variant->unchanged = applied == 0 && excused > 0;
     if (*variant->unchanged)
         snprintf(variant->note, PTO_ERROR_MESSAGE_MAX,
@@ -175,52 +171,8 @@ static pto_status_t predict(const pto_arguments_t *given, variant_t variant, pto
     return status;
 }
 
-/* --- more processes ------------------------------------------------------------------------------------- */
-
-/* Each point of a scenario is a job of its own, with the number of processes that is faster there. */
-static void take_faster_points(pto_outcome_t *outcome, pto_outcome_t *other) {
-    pto_predictions_t *own = &outcome->predictions, *others = &other->predictions;
-    if (own->point_count != others->point_count || own->strategy_count != others->strategy_count)
-        return;
-    for (int64_t point = 0; point < own->point_count; point++) {
-        double seconds, other_s;
-        if (!pto_outcome_seconds(other, point, &other_s) ||
-            (pto_outcome_seconds(outcome, point, &seconds) && seconds <= other_s))
-            continue;
-        for (int64_t i = point * own->strategy_count; i < (point + 1) * own->strategy_count; i++) {
-            pto_prediction_t kept = own->prediction[i];
-            own->prediction[i] = others->prediction[i];
-            others->prediction[i] = kept;
-        }
-    }
-    add_up(outcome);
-}
-
-static const pto_layout_t *layout_of(const pto_outcome_t *outcome) {
-    return outcome->of_workload ? &outcome->workload.layout : &outcome->options.scenario.layout;
-}
-
-/* More cores allow more processes and require none: predict with as many as before, too. A step is one job.
+/* --- what is saved -----------------------------------------------------------------------------------------
  */
-static void try_processes_as_before(const pto_arguments_t *given, const pto_upgrade_t *upgrade,
-                                    const pto_outcome_t *as_it_is, pto_outcome_t *outcome) {
-    const variant_t variant = {.upgrade = upgrade, .procs_per_gpu = layout_of(as_it_is)->procs_per_gpu};
-    pto_outcome_t other = {.name = NULL};
-    if (layout_of(outcome)->in_host || variant.procs_per_gpu == layout_of(outcome)->procs_per_gpu)
-        return;
-    pto_error_t fault = {.status = PTO_OK};
-    bool applies = predict(given, variant, &other, &fault) == PTO_OK;
-    if (applies && !outcome->of_workload) {
-        take_faster_points(outcome, &other);
-    } else if (applies && other.seconds < outcome->seconds) {
-        pto_outcome_t slower = *outcome;
-        *outcome = other;
-        other = slower;
-        outcome->step.workload = &outcome->workload;
-        other.step.workload = &other.workload;
-    }
-    pto_outcome_fini(&other);
-}
 
 /* What communication takes longer than the computation that hides it is all that a step can save. */
 static double most_saved(const pto_outcome_t *as_it_is) {
@@ -234,10 +186,7 @@ pto_status_t pto_outcome_predict(const pto_arguments_t *given, const pto_upgrade
                                  const pto_outcome_t *as_it_is, pto_outcome_t *outcome, pto_error_t *err) {
     const variant_t variant = {.upgrade = upgrade,
                                .all_hidden = as_it_is && most_saved(as_it_is) < least_saving(as_it_is)};
-    pto_status_t status = predict(given, variant, outcome, err);
-    if (status == PTO_OK && as_it_is)
-        try_processes_as_before(given, upgrade, as_it_is, outcome);
-    return status;
+    return predict(given, variant, outcome, err);
 }
 
 void pto_outcome_fini(pto_outcome_t *outcome) {

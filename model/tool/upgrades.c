@@ -187,7 +187,6 @@ static const struct {
       "remote.all_s_per_byte=/2"},
      {{"nccl.", "NCCL was measured with the links as they are", PTO_ALWAYS, false}}},
     {"GPUDirect", {"gpudirect"}, {{"nccl.", "NCCL was measured as it is", PTO_BETWEEN_NODES, false}}},
-    {"twice the cores", {"node.cores=*2"}, {{0}}},
 };
 
 static bool add_text(pto_upgrade_t *upgrade, const char *text) {

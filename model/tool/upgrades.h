@@ -37,7 +37,7 @@ typedef struct {
 pto_status_t pto_upgrades_read(const char *path, pto_upgrades_t *upgrades, pto_error_t *err);
 
 /* Those that every machine may have: twice the NICs, a network and a host link twice as fast, links between
- * GPUs twice as fast, GPUDirect, twice the cores. */
+ * GPUs twice as fast, GPUDirect. */
 pto_status_t pto_upgrades_standard(pto_upgrades_t *upgrades, pto_error_t *err);
 
 /* Keep the upgrades whose names have `text` in them, in lower or upper case. Errors: PTO_ERR_NOT_FOUND, with

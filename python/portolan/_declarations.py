@@ -145,12 +145,12 @@ class pto_library_choice_t(Structure):
 class pto_scenario_t(Structure):
     _fields_ = [("name", c_char_p), ("path", c_char_p), ("machine_path", c_char_p), ("place", (pto_place_t * 22)),
                 ("collective", c_int), ("implementation", c_int), ("has_split", c_bool), ("split", c_int),
-                ("datatype", c_int), ("layout", pto_layout_t), ("memory", c_int), ("procs_per_node", c_int64),
-                ("bytes", pto_series_t), ("nodes", pto_series_t), ("messages", pto_series_t), ("unique_bytes", c_int64),
-                ("counts", pto_counts_t), ("mapping", pto_mapping_t), ("distance", c_int), ("ends", pto_pair_ends_t),
-                ("halo", pto_halo_t), ("in_place", c_bool), ("chunks", c_int64), ("staged_members", pto_staged_t),
-                ("strategy_count", c_int), ("strategy", POINTER(c_void_p)), ("library", pto_library_choice_t),
-                ("work_limit", c_int64)]
+                ("datatype", c_int), ("layout", pto_layout_t), ("memory", c_int), ("procs_open", c_bool),
+                ("procs_per_node", c_int64), ("bytes", pto_series_t), ("nodes", pto_series_t),
+                ("messages", pto_series_t), ("unique_bytes", c_int64), ("counts", pto_counts_t),
+                ("mapping", pto_mapping_t), ("distance", c_int), ("ends", pto_pair_ends_t), ("halo", pto_halo_t),
+                ("in_place", c_bool), ("chunks", c_int64), ("staged_members", pto_staged_t), ("strategy_count", c_int),
+                ("strategy", POINTER(c_void_p)), ("library", pto_library_choice_t), ("work_limit", c_int64)]
 
 
 class pto_strategy_t(Structure):
@@ -207,11 +207,16 @@ class pto_prediction_t(Structure):
                 ("setup", POINTER(pto_setup_t)), ("reason", (c_char * 512))]
 
 
+class pto_more_procs_t(Structure):
+    _fields_ = [("procs_per_gpu", c_int64), ("point", c_int64), ("strategy", POINTER(pto_strategy_t)),
+                ("seconds", c_double), ("pick_s", c_double), ("unpriced", (c_char * 80))]
+
+
 class pto_predictions_t(Structure):
     _fields_ = [("scenario", POINTER(pto_scenario_t)), ("machine", c_void_p), ("sweep", c_int), ("by", c_int),
                 ("point_count", c_int64), ("point", POINTER(c_int64)), ("strategy_count", c_int),
                 ("strategy", POINTER(POINTER(pto_strategy_t))), ("prediction", POINTER(pto_prediction_t)),
-                ("work", c_int64)]
+                ("work", c_int64), ("more_procs", pto_more_procs_t)]
 
 
 class pto_settle_t(Structure):
@@ -292,9 +297,9 @@ STRUCTS = [pto_ask_t, pto_pair_ends_t, pto_halo_t, pto_collective_row_t, pto_pro
            pto_grid_t, pto_counts_t, pto_rank_t, pto_placed_t, pto_mapping_t, pto_staged_t, pto_library_rule_t,
            pto_library_choice_t, pto_scenario_t, pto_strategy_t, pto_algorithm_t, pto_extrapolation_t, pto_price_t,
            pto_term_t, pto_explanation_t, pto_energy_part_t, pto_energy_t, pto_setup_t, pto_prediction_t,
-           pto_predictions_t, pto_settle_t, pto_range_t, pto_sample_t, pto_samples_t, pto_dimension_t,
-           pto_communicators_t, pto_workload_call_t, pto_workload_t, pto_step_call_t, pto_step_end_t,
-           pto_step_route_t, pto_step_prediction_t, pto_node_counts_t, pto_struct_size_t]
+           pto_more_procs_t, pto_predictions_t, pto_settle_t, pto_range_t, pto_sample_t, pto_samples_t,
+           pto_dimension_t, pto_communicators_t, pto_workload_call_t, pto_workload_t, pto_step_call_t,
+           pto_step_end_t, pto_step_route_t, pto_step_prediction_t, pto_node_counts_t, pto_struct_size_t]
 FUNCTIONS = {
     "pto_collectives_fini": (None, [POINTER(pto_collectives_t)]),
     "pto_collectives_read": (c_int, [c_char_p, POINTER(pto_collectives_t), POINTER(pto_error_t)]),

@@ -4,7 +4,7 @@ portolan plan $allreduce --procs-per-node 2 --strategy own_algorithm --rank 3 | 
 portolan predict --machine cpu-2x64-200g --collective messages --nodes 2 --procs-per-node 4 --messages 4 --bytes 1KiB
 portolan predict $allreduce --what-if procs_per_node=8:128:4
 portolan check $allreduce --procs-per-node 2 | sed 1,2d
-portolan upgrade $allreduce --only cores
+echo 'upgrades: [{name: cores, what_if: node.cores=*2}]' | portolan upgrade $allreduce --upgrades /dev/stdin
 portolan upgrade scenarios/workloads/stencil-cg.yaml --machine summit-spectrum-refit --nodes 4 --memory host --procs-per-node 8 --only NIC
 for library in nccl ucc; do portolan export --for $library --machine h200-x4 --nodes 1 --memory host; done
 dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT

@@ -1,5 +1,5 @@
 # Two sweeps at once, ranges of parameters, a machine before and after a change; crossings between the sizes of a sweep.
-alltoall="--machine summit-spectrum-refit --collective alltoall"
+alltoall="--machine summit-spectrum-refit --procs-per-gpu 6 --collective alltoall"
 portolan predict $alltoall --nodes 2:32 --bytes 64:1MiB:4
 portolan pick $alltoall --nodes 2:32 --bytes 64:1MiB
 portolan pick $alltoall --nodes 2:1024 --bytes 4KiB

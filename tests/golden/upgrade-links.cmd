@@ -6,24 +6,21 @@ up --machine h200-x4 --nodes 1 --collective allreduce --bytes 1KiB:64MiB:64 --st
 up --machine dgx-h100 --mpi mvapich2-gdr --nodes 1 --collective allreduce --bytes 1KiB:64MiB:64 --strategy cuda_aware
 up --machine "$dir/pcie.yaml" --mpi mvapich2-gdr --nodes 1 --collective allreduce --bytes 1KiB:64MiB:64 --strategy cuda_aware
 up --machine dgx-h100 --nodes 4 --collective alltoall --bytes 1MiB:32GiB:8
-up --machine dgx-h100 --nodes 4 --collective alltoall --bytes 1MiB:32GiB:8 --only cores --format csv
+up --machine dgx-h100 --nodes 4 --collective alltoall --bytes 1MiB:32GiB:8 --only PCIe --format csv
 up --machine dgx-h100 --nodes 4 --collective alltoall --bytes 4KiB --only NICs --format json
 portolan upgrade --machine h200-x4 --nodes 1 --collective allreduce --bytes 64MiB --only links --strategy cuda_aware --format csv
 # GPUDirect where the file has no GPU messages to other nodes: the host's costs, at the rate of PCIe where that is less.
 up --machine "$dir/pcie.yaml" --nodes 4 --collective alltoall --bytes 4KiB:4MiB:32 --only gpudirect
 portolan machine new --name slow --gpus 2 --cores 16 --host-link pcie3 --nic '400 Gbit/s' --no-gpudirect --out "$dir/slow.yaml"
 portolan upgrade --machine "$dir/slow.yaml" --nodes 4 --collective alltoall --bytes 4MiB --only gpudirect --format csv | tail -1
-# Nothing is exposed, so that nothing is saved. More cores need not have more processes.
+# Nothing is exposed, so that nothing is saved.
 up scenarios/workloads/fsdp.yaml
 up scenarios/workloads/fsdp.yaml --only 'GPU links'
 for format in csv json; do portolan upgrade scenarios/workloads/fsdp.yaml --only 'GPU links' --format $format | grep '"*GPU links'; done
 printf 'machine: mix\nsource: x\nnode: h200-x2\nnetwork: summit-spectrum\n' >"$dir/mix.yaml"
-up --machine "$dir/mix.yaml" --nodes 8 --collective alltoall --bytes 64:1MiB:4 --only cores
-printf 'workload: a step\nmachine: mix\nlayout: {nodes: 8}\nstep:\n  - {call: a, collective: alltoall, bytes: 1MiB}\n  - {call: b, collective: allreduce, bytes: 1MiB}\n' >"$dir/step"
-up "$dir/step" --machine "$dir/mix.yaml" --only cores
 for machine in "$dir"/*.yaml dgx-h100 summit-spectrum lassen-mvapich2-refit; do
     for collective in alltoall allreduce allgather; do
-        portolan upgrade --machine $machine --nodes 4 --collective $collective --bytes 64:1MiB:64 --format csv | awk -F, -v of="$machine $collective" '$5 + 0 < 0 { print of, $1, "saves less than nothing:", $5 }'
+        portolan upgrade --machine $machine --nodes 4 --procs-per-gpu 4 --collective $collective --bytes 64:1MiB:64 --format csv | awk -F, -v of="$machine $collective" '$5 + 0 < 0 { print of, $1, "saves less than nothing:", $5 }'
     done
 done
 # PCIe that is slower than the NICs limits what a node's GPUs send at once: the upgrade is the machine with the next generation.

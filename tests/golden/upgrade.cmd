@@ -15,5 +15,5 @@ for machine in h200-nodes-tcp dgx-h100 "h200-x2 --what-if injection.gpu.s_per_by
     portolan upgrade --machine $machine --collective alltoall --nodes 2 --bytes 64KiB --only gpudirect | sed -n '/^GPUD/p; /^# GPUD/,/^# Time/p' | grep -v '^# Time'
 done
 # A machine without a network: a time that it lacks is named.
-portolan upgrade scenarios/workloads/gnn.yaml --machine h200-x4 --nodes 2 --what-if injection.gpu.s_per_byte=2e-11 --only cores --format csv
-portolan upgrade --machine h200-x4 --nodes 2 --what-if injection.gpu.s_per_byte=2e-11 --collective allreduce --bytes 1MiB --only cores
+portolan upgrade scenarios/workloads/gnn.yaml --machine h200-x4 --nodes 2 --what-if injection.gpu.s_per_byte=2e-11 --only PCIe --format csv
+portolan upgrade --machine h200-x4 --nodes 2 --what-if injection.gpu.s_per_byte=2e-11 --collective allreduce --bytes 1MiB --only PCIe

@@ -8,7 +8,7 @@ for command in $(portolan help | sed -n '/^commands:/,/^$/p' | awk '/^  [a-z]/ {
 for topic in words strategies gpu-aware nic open-mpi machines units exit-codes; do wide portolan help $topic; done
 wide portolan predict $summit --ci
 wide portolan predict $summit --explain --strategy three_step
-wide portolan predict --machine summit-spectrum-refit --collective broadcast --nodes 8 --bytes 4:64MiB:256 --strategy cuda_aware,three_step,dup_devptr,extra_message
+wide portolan predict --machine summit-spectrum-refit --collective broadcast --nodes 8 --procs-per-gpu 6 --bytes 4:64MiB:256 --strategy cuda_aware,three_step,dup_devptr,extra_message
 wide portolan predict $summit --what-if 'injection.*=/1:/8'
 wide portolan predict --machine h200-x2 $alltoall --bandwidth bus --what-if injection.gpu.s_per_byte=2e-11
 wide portolan predict $summit --bandwidth both; wide portolan predict $summit --bandwidth both --strategy three_step,cuda_aware,dup_devptr
@@ -38,7 +38,7 @@ long="--machine lassen-spectrum-2020-refit"
 wide portolan predict scenarios/problems/alltoall-summit.yaml
 wide portolan simulate scenarios/problems/alltoall-summit.yaml --bytes 64
 wide portolan predict $long $alltoall --explain --strategy gas_split,three_step
-wide portolan predict $long --collective pair --distance off_node --bytes 64MiB --strategy three_step,dup_devptr --explain
+wide portolan predict $long --collective pair --distance off_node --bytes 64MiB --strategy three_step,cuda_aware --explain
 wide portolan pick $long $alltoall
 wide portolan sensitivity $long $alltoall
 wide portolan upgrade scenarios/workloads/fft-3d.yaml --only NIC
@@ -46,7 +46,7 @@ wide portolan upgrade scenarios/workloads/llm-training.yaml --only PCIe
 wide portolan upgrade $long $alltoall --only NIC
 wide portolan check $long --collective allreduce --nodes 2 --bytes 64MiB --library best --chunks 3
 wide portolan check --machine lassen-mvapich2 --collective allreduce --nodes 2 --gpus-per-node 2 --procs-per-gpu 1 --bytes 64 --strategy cuda_aware --library best
-wide portolan simulate $long --collective allreduce --nodes 4 --bytes 1MiB --strategy split_ring,three_step,gsb_gsb
+wide portolan simulate $long --procs-per-gpu 10 --collective allreduce --nodes 4 --bytes 1MiB --strategy split_ring,three_step,gsb_gsb
 wide portolan simulate --machine h200-nodes-tcp --collective alltoall --nodes 2 --bytes 1MiB
 wide portolan plan $long --collective reduce_scatter --nodes 4 --bytes 1KiB --strategy cuda_aware,gas_split,three_step | grep -v '  in: ' | grep -vE ': +(send|recv|copy|reduce)'
 wide portolan replay tests/fixtures/report.csv --machine summit-spectrum --gpus-per-node 4
@@ -56,7 +56,7 @@ wide portolan list parameters | grep -v '^  in: \|  nccl\.{'
 cat >"$dir/long.yaml" <<'END'
 workload: a step whose name is longer than a line of a terminal of eighty columns, and whose calls have long names, too
 machine: lassen-spectrum-refit
-layout: {nodes: 4}
+layout: {nodes: 4, procs_per_gpu: 10}
 step:
   - {call: activations_of_all_tensor_parallel_layers_forwa, collective: allreduce, bytes: 1GiB, times: 20000}
   - {call: activations_of_all_tensor_parallel_layers_backw, collective: allreduce, bytes: 16MiB, times: 3}

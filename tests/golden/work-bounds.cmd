@@ -1,5 +1,5 @@
 # Commands count what they would walk before they start: plan, traffic, tune, export, score and fit.
-ask="--machine summit-spectrum --collective alltoallv --counts skew:0.5:1 --bytes 1KiB"
+ask="--machine summit-spectrum --procs-per-gpu 6 --collective alltoallv --counts skew:0.5:1 --bytes 1KiB"
 portolan plan $ask --nodes 2 --strategy cuda_aware --limit 10
 portolan traffic $ask --nodes 2 --strategy dup_devptr --limit 10
 portolan traffic --machine summit-spectrum --collective alltoall --nodes 2 --bytes 1KiB --strategy three_step --library pairwise --limit 100

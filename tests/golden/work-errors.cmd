@@ -1,5 +1,5 @@
 # What would take more than about a minute is refused before it starts.
-ask="--machine summit-spectrum --collective alltoallv --counts skew:0.5:1 --bytes 1KiB"
+ask="--machine summit-spectrum --procs-per-gpu 6 --collective alltoallv --counts skew:0.5:1 --bytes 1KiB"
 portolan predict $ask --nodes 1000000
 portolan predict $ask --nodes 100000000
 portolan simulate $ask --nodes 100000000

@@ -130,7 +130,8 @@ static const char *name_at(const char *format, int64_t value) {
 }
 
 #define ALLTOALL                                                                                             \
-    "scenario: a\nmachine: m.yaml\ncollective: alltoall\nlayout: {nodes: 16, gpus_per_node: 6}\nbytes: "
+    "scenario: a\nmachine: m.yaml\ncollective: alltoall\nlayout: {nodes: 16, gpus_per_node: 6, "             \
+    "procs_per_gpu: 6}\nbytes: "
 
 /* From 64 bytes to 4 KiB there are three picks, and the sweep has the first and the last. */
 static void strategies_that_win_between_two_points_are_found(void **state) {

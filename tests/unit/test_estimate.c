@@ -16,10 +16,10 @@
 enum { CELLS = 4, SIZES = 60, LARGEST = 1 << 24 };
 
 static const pto_ask_t cells[CELLS] = {
-    {.collective = "allreduce", .nodes = 2, .bytes = LARGEST},
-    {.collective = "allreduce", .nodes = 1, .bytes = LARGEST, .datatype = "double"},
-    {.collective = "alltoall", .nodes = 8, .bytes = LARGEST},
-    {.collective = "allgather", .nodes = 2, .bytes = LARGEST, .strategy = "three_step"},
+    {.collective = "allreduce", .nodes = 2, .procs_per_gpu = 6, .bytes = LARGEST},
+    {.collective = "allreduce", .nodes = 1, .procs_per_gpu = 6, .bytes = LARGEST, .datatype = "double"},
+    {.collective = "alltoall", .nodes = 8, .procs_per_gpu = 6, .bytes = LARGEST},
+    {.collective = "allgather", .nodes = 2, .procs_per_gpu = 6, .bytes = LARGEST, .strategy = "three_step"},
 };
 
 static int open_machine(void **state) {

@@ -277,14 +277,14 @@ static void on_gpu_means_on_socket_where_that_stands_in(void **state) {
 static void the_layout_changes_too(void **state) {
     given_t *given = *state;
     what_if(given, "nodes=*8");
-    what_if(given, "procs_per_gpu=/2"); /* open in the scenario: 8 cores of 2 GPUs */
+    what_if(given, "procs_per_gpu=*2"); /* open in the scenario: 1 */
     what_if(given, "gpus_per_node=1");
     assert_int_equal(given->scenario.nodes.value[0], 32);
     assert_int_equal(given->scenario.layout.nodes, 32);
     assert_int_equal(given->scenario.layout.procs_per_gpu, 2);
     assert_int_equal(given->scenario.layout.gpus_per_node, 1);
     assert_int_equal(pto_scenario_bind(&given->scenario, &given->machine, NULL), PTO_OK);
-    assert_string_equal(given->machine.what_if, "nodes=*8\nprocs_per_gpu=/2\ngpus_per_node=1");
+    assert_string_equal(given->machine.what_if, "nodes=*8\nprocs_per_gpu=*2\ngpus_per_node=1");
 }
 
 static void what_cannot_be_meant_is_refused_and_changes_nothing(void **state) {

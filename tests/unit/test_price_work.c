@@ -412,6 +412,7 @@ static int64_t visit_stencil(const char *route, int64_t nodes, int64_t chunks) {
                                      .grid = {.dim_count = 2, .dim = {nodes, 6}, .weight = {1, 1}}};
     scenario.implementation = PTO_IMPLEMENTATION_ISEND_IRECV;
     scenario.chunks = chunks;
+    scenario.layout.procs_per_gpu = 6;
     assert_int_equal(pto_strategy_find(route, &strategy, NULL), PTO_OK);
     assert_int_equal(pto_series_one(65536, &scenario.bytes, NULL), PTO_OK);
     assert_int_equal(pto_series_one(nodes, &scenario.nodes, NULL), PTO_OK);
@@ -447,6 +448,7 @@ static int64_t counted_work_of(const pto_counts_t *counts, const char *route, co
     pto_scenario_init(&scenario);
     scenario.collective = PTO_COLLECTIVE_ALLTOALLV;
     scenario.counts = *counts;
+    scenario.layout.procs_per_gpu = 6;
     assert_int_equal(pto_strategy_find(route, &strategy, NULL), PTO_OK);
     assert_int_equal(pto_series_one(1024, &scenario.bytes, NULL), PTO_OK);
     assert_int_equal(pto_series_one(64, &scenario.nodes, NULL), PTO_OK);

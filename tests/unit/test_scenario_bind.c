@@ -43,14 +43,22 @@ static void binding_fills_what_a_layout_leaves_open(void **state) {
     assert_int_equal(pto_scenario_bind(&s, &six_gpus, NULL), PTO_OK);
     assert_int_equal(s.layout.nodes, 2);
     assert_int_equal(s.layout.gpus_per_node, 6);
-    assert_int_equal(s.layout.procs_per_gpu, 6); /* 40 / 6, rounded down */
+    assert_int_equal(s.layout.procs_per_gpu, 1);
+    assert_true(s.procs_open);
     assert_int_equal(s.layout.gpus_per_socket, 3);
     pto_scenario_fini(&s);
     const pto_machine_t odd = {.name = "odd", .node = {.sockets = 2, .gpus = 5, .cores = 5}};
     must_parse(ALLTOALL REST, &s);
     assert_int_equal(pto_scenario_bind(&s, &odd, NULL), PTO_OK);
-    assert_int_equal(s.layout.procs_per_gpu, 1);
     assert_int_equal(s.layout.gpus_per_socket, 3);
+    pto_scenario_fini(&s);
+    must_parse(ALLTOALL "layout: {nodes: 2, owners_per_gpu: 3}\nbytes: 1024\n", &s);
+    assert_int_equal(pto_scenario_bind(&s, &six_gpus, NULL), PTO_OK);
+    assert_int_equal(s.layout.procs_per_gpu, 3);
+    pto_scenario_fini(&s);
+    must_parse(ALLTOALL "layout: {nodes: 2, procs_per_gpu: 1}\nbytes: 1024\n", &s);
+    assert_int_equal(pto_scenario_bind(&s, &six_gpus, NULL), PTO_OK);
+    assert_false(s.procs_open);
     pto_scenario_fini(&s);
 }
 
@@ -83,7 +91,7 @@ static void asking_more_than_a_node_has_is_refused(void **state) {
          9,
          "more than the 2 cores of a node of few"},
         {ALLTOALL "layout: {nodes: 2, owners_per_gpu: 7}\nbytes: 1\n", six_gpus, 4, 9,
-         "owners_per_gpu 7 is more than procs_per_gpu 6"},
+         "(procs_per_gpu) are more than the 40 cores"},
         {ALLTOALL "layout: {nodes: 1}\nbytes: 16PiB\n", six_gpus, 5, 8, "than can be counted"},
         {ALLTOALLV "layout: {nodes: 1}\ncounts: {matrix: square.csv}\n", six_gpus, 5, 9,
          "square.csv has 2 rows, but 6 processes hold data"},

@@ -522,7 +522,7 @@ static void the_nics_have_the_bytes_of_all_calls_at_once(void **state) {
     double together;
     read_step(
         &made, "scenarios/machines/dgx-h100.yaml",
-        "workload: w\nlayout: {nodes: 4, gpus_per_node: 8}\nstep:\n- at_once:\n"
+        "workload: w\nlayout: {nodes: 4, gpus_per_node: 8, procs_per_gpu: 14}\nstep:\n- at_once:\n"
         "  - {collective: allgather, bytes: 6324224}\n  - {collective: reduce_scatter, bytes: 6324224}\n");
     assert_int_equal(pto_machine_set(&made.machine, "injection.cpu.s_per_byte", s_per_byte, NULL), PTO_OK);
     assert_int_equal(pto_machine_set(&made.machine, "injection.gpu.s_per_byte", s_per_byte, NULL), PTO_OK);
@@ -541,7 +541,7 @@ static void what_a_ring_occupies_is_its_bytes_on_each_resource(void **state) {
     made_t made;
     double per_byte;
     predict_step(&made, "scenarios/machines/lassen-spectrum-refit.yaml",
-                 "workload: w\nlayout: {nodes: 16, gpus_per_node: 4}\nstep:\n"
+                 "workload: w\nlayout: {nodes: 16, gpus_per_node: 4, procs_per_gpu: 10}\nstep:\n"
                  "- {collective: allgather, library: ring, bytes: 4MiB}\n");
     assert_int_equal(pto_machine_get(&made.machine, "injection.cpu.s_per_byte", &per_byte, NULL), PTO_OK);
     static const char *const staged[] = {"three_step", "split_ring"};

@@ -48,6 +48,16 @@ typedef struct {
 /* False if the strategy does not apply, or if its energy is needed and unknown. */
 bool pto_prediction_cost(const pto_prediction_t *prediction, pto_by_t by, pto_cost_t *cost);
 
+/* What as many processes per GPU as its equal share of the node's cores would save. */
+typedef struct {
+    int64_t procs_per_gpu; /* 0: nothing, or no more than the intervals tell apart */
+    int64_t point;         /* where they save the most, as a share of the pick's time */
+    const pto_strategy_t *strategy;
+    double seconds, pick_s;           /* of this strategy with these processes, and of the pick */
+    char unpriced[PTO_PARAM_KEY_MAX]; /* a key that `seconds` would contain; never copies.shared; empty: none
+                                       */
+} pto_more_procs_t;
+
 /* All predictions, by point and then by strategy. The scenario and the machine are borrowed. */
 typedef struct {
     const pto_scenario_t *scenario;
@@ -60,6 +70,7 @@ typedef struct {
     const pto_strategy_t **strategy;
     pto_prediction_t *prediction; /* point_count * strategy_count */
     int64_t work;                 /* of all points and strategies, explained or not */
+    pto_more_procs_t more_procs;  /* none before pto_predictions_find_more_procs */
 } pto_predictions_t;
 
 /* What prices walk one by one (pto_price_work) for one strategy at one point, without an explanation; several
@@ -95,6 +106,12 @@ void pto_predictions_fini(pto_predictions_t *predictions);
 /* Find what the plans of all predictions cost to set up. The scenario and the machine must be those of
  * pto_predict. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_predictions_find_setups(pto_predictions_t *predictions, pto_error_t *err);
+
+/* Find where more processes per GPU would take less time, if the scenario leaves their number open and
+ * times are compared: only strategies that split work over the processes of a GPU depend on
+ * it. The predictions must have been explained. Where the machine lacks what processes lose that share a GPU,
+ * nothing is known to take less. Errors: PTO_ERR_MEMORY, PTO_ERR_INTERRUPTED. */
+pto_status_t pto_predictions_find_more_procs(pto_predictions_t *predictions, pto_error_t *err);
 
 const pto_prediction_t *pto_prediction_at(const pto_predictions_t *predictions, int64_t point, int strategy);
 
@@ -161,7 +178,7 @@ typedef struct {
     int64_t bytes;          /* per destination, per message, or of the vector */
     int64_t nodes;          /* 0: 1 */
     int64_t gpus_per_node;  /* 0: the machine's */
-    int64_t procs_per_gpu;  /* processes per GPU, owner included; 0: an equal share of the machine's cores */
+    int64_t procs_per_gpu;  /* processes per GPU, owner included; 0: 1 */
     int64_t procs_per_node; /* above 0: the data are in host memory, of this many processes a node; leave GPUs
                                0 */
 } pto_ask_t;

@@ -432,6 +432,7 @@ typedef struct {
     pto_datatype_t datatype; /* default float; alltoall(v) and messages move raw bytes */
     pto_layout_t layout;     /* 0 where left open until bound; first of `nodes` */
     pto_data_memory_t memory;
+    bool procs_open;        /* once bound: the layout's procs_per_gpu was left open, and is owners_per_gpu */
     int64_t procs_per_node; /* host memory only; 0: left open until bound, then all cores */
     pto_series_t bytes;
     pto_series_t nodes;    /* one value unless swept */

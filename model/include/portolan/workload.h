@@ -142,6 +142,8 @@ pto_status_t pto_step_predict(const pto_workload_t *workload, const pto_machine_
  * limitation of the call. */
 pto_status_t pto_step_predict_some(const pto_workload_t *workload, const pto_machine_t *machine,
                                    pto_error_t *left_out, pto_step_prediction_t *step, pto_error_t *err);
+/* pto_predictions_find_more_procs for all calls. */
+pto_status_t pto_step_find_more_procs(pto_step_prediction_t *step, pto_error_t *err);
 void pto_step_fini(pto_step_prediction_t *step);
 
 /* The prediction of a call by a strategy (NULL: that of the cheapest mix); NULL if that does not apply. */

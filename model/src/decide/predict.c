@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "decide/candidates.h"
+#include "decide/doubt.h"
+#include "machine/error_model.h"
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 #include "portolan/progress.h"
@@ -116,9 +119,22 @@ static void find_cells(const pto_predictions_t *made, bool explain, pto_price_ca
         }
 }
 
-/* pto_predict; `has_work`: whether a price may take any. */
-static pto_status_t predict(const pto_scenario_t *scenario, const pto_machine_t *machine, bool explain,
-                            bool has_work, pto_predictions_t *predictions, pto_error_t *err) {
+static void keep_split(pto_predictions_t *made) {
+    int kept = 0;
+    for (int i = 0; i < made->strategy_count; i++)
+        if (made->strategy[i]->splits)
+            made->strategy[kept++] = made->strategy[i];
+    made->strategy_count = kept;
+}
+
+/* pto_predict. `split_only`: by the strategies that split work over a GPU's processes; `has_work`: whether a
+ * price may take any. */
+typedef struct {
+    bool explain, has_work, split_only;
+} how_t;
+
+static pto_status_t predict(const pto_scenario_t *scenario, const pto_machine_t *machine, how_t how,
+                            pto_predictions_t *predictions, pto_error_t *err) {
     pto_predictions_t made = {.scenario = scenario,
                               .machine = machine,
                               .sweep = pto_scenario_sweep(scenario),
@@ -128,7 +144,13 @@ static pto_status_t predict(const pto_scenario_t *scenario, const pto_machine_t 
     pto_status_t status = pto_scenario_strategies(scenario, &made.strategy, &made.strategy_count, err);
     if (status != PTO_OK)
         return status;
-    assert(made.strategy_count > 0 && made.point_count > 0);
+    if (how.split_only)
+        keep_split(&made);
+    if (made.strategy_count == 0) {
+        pto_predictions_fini(&made);
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "no strategy splits work over a GPU's processes");
+    }
+    assert(made.point_count > 0);
     size_t cells = (size_t)made.strategy_count * (size_t)made.point_count;
     pto_scenario_cell_t *cell = calloc(cells, sizeof *cell);
     made.prediction = calloc(cells, sizeof *made.prediction);
@@ -137,13 +159,13 @@ static pto_status_t predict(const pto_scenario_t *scenario, const pto_machine_t 
         pto_predictions_fini(&made);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for predictions");
     }
-    find_cells(&made, explain, &cache, cell);
-    if (has_work)
+    find_cells(&made, how.explain, &cache, cell);
+    if (how.has_work)
         made.work = pto_each_work(cell, made.point_count, made.strategy_count);
     status = pto_check_amount(scenario, "pricing takes the work of", made.work, 1, err);
     if (status == PTO_OK) {
         bool shown = pto_progress_begin("pricing", made.work, PTO_WORK_PER_SECOND);
-        status = predict_all(&made, cell, explain, shown, err);
+        status = predict_all(&made, cell, how.explain, shown, err);
         if (shown)
             pto_progress_end();
     }
@@ -159,11 +181,70 @@ static pto_status_t predict(const pto_scenario_t *scenario, const pto_machine_t 
 
 pto_status_t pto_predict(const pto_scenario_t *scenario, const pto_machine_t *machine, bool explain,
                          pto_predictions_t *predictions, pto_error_t *err) {
-    return predict(scenario, machine, explain, true, predictions, err);
+    return predict(scenario, machine, (how_t){.explain = explain, .has_work = true}, predictions, err);
 }
 
 pto_status_t pto_predict_between(const pto_predictions_t *swept, const pto_scenario_t *scenario,
                                  pto_predictions_t *predictions, pto_error_t *err) {
     bool has_work = swept->work > 0 || swept->sweep != PTO_SWEEP_BYTES;
-    return predict(scenario, swept->machine, swept->by != PTO_BY_TIME, has_work, predictions, err);
+    const how_t how = {.explain = swept->by != PTO_BY_TIME, .has_work = has_work};
+    return predict(scenario, swept->machine, how, predictions, err);
+}
+
+/* A parameter that the price would contain, if the machine had it; NULL: none. What processes lose that share
+ * a GPU comes first: no other may be as large. */
+static const char *lacking(const pto_prediction_t *prediction) {
+    const char *first = NULL;
+    for (int i = 0; i < prediction->explanation.count; i++) {
+        const pto_term_t *term = &prediction->explanation.term[i];
+        if (!term->param && pto_text_begins(term->key, "copies.shared."))
+            return term->key;
+        if (!term->param && !first)
+            first = term->key;
+    }
+    return first;
+}
+
+/* More processes pay where the interval of the ratio of both times does not reach 1. */
+static void compare_at(const pto_predictions_t *own, const pto_predictions_t *split, int64_t point,
+                       pto_more_procs_t *more) {
+    const int pick = pto_pick_at(own, point), other = pto_pick_at(split, point);
+    if (pick < 0 || other < 0)
+        return;
+    const pto_prediction_t *picked = pto_prediction_at(own, point, pick);
+    const pto_prediction_t *best = pto_prediction_at(split, point, other);
+    const pto_doubt_t doubt = pto_doubt(best, picked, PTO_BY_TIME);
+    const char *key = lacking(best);
+    if (doubt.margin <= pto_deviations_95 * doubt.sd || (key && pto_text_begins(key, "copies.shared.")))
+        return;
+    const double seconds = best->price.seconds, pick_s = picked->price.seconds;
+    if (more->procs_per_gpu > 0 && seconds * more->pick_s >= more->seconds * pick_s)
+        return;
+    *more = (pto_more_procs_t){.procs_per_gpu = split->scenario->layout.procs_per_gpu,
+                               .point = point,
+                               .strategy = split->strategy[other],
+                               .seconds = seconds,
+                               .pick_s = pick_s};
+    snprintf(more->unpriced, sizeof more->unpriced, "%s", key ? key : "");
+}
+
+pto_status_t pto_predictions_find_more_procs(pto_predictions_t *predictions, pto_error_t *err) {
+    const pto_machine_t *machine = predictions->machine;
+    const how_t how = {.explain = true, .has_work = true, .split_only = true};
+    pto_scenario_t scenario = *predictions->scenario;
+    pto_predictions_t split;
+    pto_error_t fault = {.status = PTO_OK};
+    const bool asks = scenario.procs_open && predictions->by == PTO_BY_TIME;
+    if (!asks || machine->node.gpus == 0 || machine->node.cores / machine->node.gpus < 2)
+        return PTO_OK;
+    scenario.layout.procs_per_gpu = machine->node.cores / machine->node.gpus;
+    pto_status_t status = predict(&scenario, machine, how, &split, &fault);
+    if (status == PTO_ERR_MEMORY || status == PTO_ERR_INTERRUPTED)
+        return pto_error_set(err, status, "%s", fault.message);
+    if (status != PTO_OK)
+        return PTO_OK;
+    for (int64_t point = 0; point < predictions->point_count && point < split.point_count; point++)
+        compare_at(predictions, &split, point, &predictions->more_procs);
+    pto_predictions_fini(&split);
+    return PTO_OK;
 }

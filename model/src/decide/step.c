@@ -417,6 +417,14 @@ pto_status_t pto_step_predict_some(const pto_workload_t *workload, const pto_mac
     return status;
 }
 
+pto_status_t pto_step_find_more_procs(pto_step_prediction_t *step, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < step->workload->call_count && status == PTO_OK; i++)
+        if (step->call[i].predictions.prediction)
+            status = pto_predictions_find_more_procs(&step->call[i].predictions, err);
+    return status;
+}
+
 void pto_step_fini(pto_step_prediction_t *step) {
     for (int i = 0; step->call && i < step->workload->call_count; i++) {
         pto_predictions_fini(&step->call[i].predictions);

@@ -40,6 +40,7 @@
     X(pto_energy_t)                                                                                          \
     X(pto_setup_t)                                                                                           \
     X(pto_prediction_t)                                                                                      \
+    X(pto_more_procs_t)                                                                                      \
     X(pto_predictions_t)                                                                                     \
     X(pto_settle_t)                                                                                          \
     X(pto_range_t)                                                                                           \

@@ -13,13 +13,12 @@ static bool is_in_host(pto_data_memory_t memory, const pto_layout_t *layout, con
 
 static void fill_layout(pto_layout_t *layout, int64_t procs_per_node, const pto_machine_t *machine) {
     int64_t gpus = machine->node.gpus > 0 ? machine->node.gpus : 1;
-    int64_t cores = machine->node.cores / gpus;
     if (layout->in_host && procs_per_node > 0)
         layout->gpus_per_node = procs_per_node;
     if (layout->gpus_per_node == 0)
         layout->gpus_per_node = layout->in_host ? machine->node.cores : gpus;
     if (layout->procs_per_gpu == 0)
-        layout->procs_per_gpu = cores > 0 && !layout->in_host ? cores : 1;
+        layout->procs_per_gpu = layout->owners_per_gpu;
     int64_t places = layout->in_host ? layout->gpus_per_node : gpus;
     layout->gpus_per_socket = places / machine->node.sockets + (places % machine->node.sockets != 0);
 }
@@ -170,6 +169,8 @@ pto_status_t pto_scenario_bind(pto_scenario_t *scenario, const pto_machine_t *ma
         status = pto_series_one(pto_datatype_bytes(scenario->datatype), &scenario->bytes, err);
     if (status != PTO_OK)
         return status;
+    scenario->procs_open = (scenario->procs_open || scenario->layout.procs_per_gpu == 0) && !layout.in_host &&
+                           scenario->collective != PTO_COLLECTIVE_PAIR;
     scenario->layout = layout;
     if (layout.in_host) {
         scenario->procs_per_node = layout.gpus_per_node;

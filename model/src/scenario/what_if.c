@@ -383,6 +383,8 @@ static pto_status_t change_layout(const change_t *change, int64_t *number, pto_s
         return pto_error_set(err, PTO_ERR_RANGE, "%s: data in host memory have procs_per_node", change->key);
     if (status == PTO_OK)
         status = new_number(change, *number, false, number, err);
+    if (number == &scenario->layout.procs_per_gpu)
+        scenario->procs_open = false;
     if (status == PTO_OK)
         scenario->place[PTO_FIELD_LAYOUT] = (pto_place_t){0};
     return status;

@@ -225,11 +225,14 @@ static pto_status_t bind_call(const pto_workload_t *workload, pto_workload_call_
 }
 
 pto_status_t pto_workload_bind(pto_workload_t *workload, const pto_machine_t *machine, pto_error_t *err) {
+    const bool procs_open = workload->layout.procs_per_gpu == 0;
     pto_status_t status = complete_layout(workload, machine, err);
     if (status == PTO_OK)
         status = complete_grid(workload, err);
-    for (int i = 0; i < workload->call_count && status == PTO_OK; i++)
+    for (int i = 0; i < workload->call_count && status == PTO_OK; i++) {
+        workload->call[i].scenario.procs_open = procs_open;
         if (pto_workload_is_call(&workload->call[i]))
             status = bind_call(workload, &workload->call[i], machine, err);
+    }
     return status;
 }

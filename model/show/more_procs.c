@@ -1,0 +1,86 @@
+/* The hint that more processes per GPU would pay. */
+#include "more_procs.h"
+
+#include "portolan/units.h"
+#include "record.h"
+#include "table.h"
+
+const char *pto_more_procs_text(const pto_predictions_t *predictions, char text[PTO_MORE_PROCS_TEXT_MAX]) {
+    const pto_more_procs_t *more = &predictions->more_procs;
+    char at[PTO_BYTES_TEXT_MAX], seconds[PTO_SECONDS_TEXT_MAX], pick[PTO_SECONDS_TEXT_MAX];
+    if (more->procs_per_gpu == 0)
+        return NULL;
+    pto_seconds_format(more->seconds, seconds, sizeof seconds);
+    pto_seconds_format(more->pick_s, pick, sizeof pick);
+    snprintf(text, PTO_MORE_PROCS_TEXT_MAX,
+             "hint: with --procs-per-gpu %lld, %s at %s takes %s instead of the pick's %s%s%s%s",
+             (long long)more->procs_per_gpu, more->strategy->name,
+             pto_point_title(predictions, predictions->point[more->point], at), seconds, pick,
+             *more->unpriced ? " (" : "", more->unpriced, *more->unpriced ? " is not priced)" : "");
+    return text;
+}
+
+void pto_print_json_more_procs(FILE *stream, const pto_predictions_t *predictions) {
+    const pto_more_procs_t *more = &predictions->more_procs;
+    if (more->procs_per_gpu == 0)
+        return;
+    fputs(", \"more_procs\": {", stream);
+    PTO_RECORD(stream, PTO_FORMAT_JSON, pto_count("procs_per_gpu", more->procs_per_gpu),
+               pto_count(pto_sweep_kind_name(predictions->sweep), predictions->point[more->point]),
+               pto_text("strategy", more->strategy->name), pto_number("seconds", more->seconds),
+               pto_number("pick_s", more->pick_s),
+               pto_if(*more->unpriced, pto_text("unpriced", more->unpriced)));
+    fputc('}', stream);
+}
+
+/* Of a step: the call that saves the most, and what all save. */
+typedef struct {
+    int64_t procs_per_gpu; /* 0: none saves anything */
+    int call;
+    double saved_s, most_s;
+} saving_t;
+
+static saving_t saving_of(const pto_step_prediction_t *step) {
+    saving_t saving = {.procs_per_gpu = 0};
+    for (int i = 0; i < step->workload->call_count; i++) {
+        const pto_more_procs_t *more = &step->call[i].predictions.more_procs;
+        const double saved_s = (double)step->workload->call[i].times * (more->pick_s - more->seconds);
+        if (more->procs_per_gpu == 0)
+            continue;
+        saving.procs_per_gpu = more->procs_per_gpu;
+        saving.saved_s += saved_s;
+        if (saved_s > saving.most_s) {
+            saving.most_s = saved_s;
+            saving.call = i;
+        }
+    }
+    return saving;
+}
+
+const char *pto_step_more_procs_text(const pto_step_prediction_t *step, char text[PTO_MORE_PROCS_TEXT_MAX]) {
+    const saving_t saving = saving_of(step);
+    const pto_more_procs_t *more = &step->call[saving.call].predictions.more_procs;
+    char saved[PTO_SECONDS_TEXT_MAX];
+    if (saving.procs_per_gpu == 0)
+        return NULL;
+    pto_seconds_format(saving.saved_s, saved, sizeof saved);
+    snprintf(
+        text, PTO_MORE_PROCS_TEXT_MAX,
+        "hint: with --procs-per-gpu %lld, communication takes up to %s less, most of it in %s by %s%s%s%s",
+        (long long)saving.procs_per_gpu, saved, pto_workload_call_name(&step->workload->call[saving.call]),
+        more->strategy->name, *more->unpriced ? " (" : "", more->unpriced,
+        *more->unpriced ? " is not priced)" : "");
+    return text;
+}
+
+void pto_print_json_step_more_procs(FILE *stream, const pto_step_prediction_t *step) {
+    const saving_t saving = saving_of(step);
+    if (saving.procs_per_gpu == 0)
+        return;
+    fputs(", \"more_procs\": {", stream);
+    PTO_RECORD(stream, PTO_FORMAT_JSON, pto_count("procs_per_gpu", saving.procs_per_gpu),
+               pto_number("saved_s", saving.saved_s),
+               pto_text("call", pto_workload_call_name(&step->workload->call[saving.call])),
+               pto_text("strategy", step->call[saving.call].predictions.more_procs.strategy->name));
+    fputc('}', stream);
+}

@@ -1,0 +1,18 @@
+/* The hint that more processes per GPU would pay, where the question leaves their number open. */
+#ifndef PTO_MORE_PROCS_H
+#define PTO_MORE_PROCS_H
+
+#include <stdio.h>
+
+#include "portolan/workload.h"
+
+/* What pto_predictions_find_more_procs found, in words; NULL: nothing. Returns `text`. */
+enum { PTO_MORE_PROCS_TEXT_MAX = 256 };
+const char *pto_more_procs_text(const pto_predictions_t *predictions, char text[PTO_MORE_PROCS_TEXT_MAX]);
+const char *pto_step_more_procs_text(const pto_step_prediction_t *step, char text[PTO_MORE_PROCS_TEXT_MAX]);
+
+/* The same as a member of a JSON object, with a comma before it, if there is any. */
+void pto_print_json_more_procs(FILE *stream, const pto_predictions_t *predictions);
+void pto_print_json_step_more_procs(FILE *stream, const pto_step_prediction_t *step);
+
+#endif

@@ -1,0 +1,126 @@
+/* The hint that more processes per GPU would pay: only where their number is open, where the difference is
+ * larger than the intervals, and where the machine knows what processes lose that share a GPU. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "portolan/pick.h"
+#include "portolan/workload.h"
+
+typedef struct {
+    pto_machine_t *machine;
+    pto_scenario_t scenario;
+    pto_predictions_t predictions;
+} asked_t;
+
+/* `change`: NULL, or of the machine. */
+static void ask(asked_t *asked, const char *machine, const char *text, const char *change) {
+    pto_error_t err = {0};
+    char path[128];
+    snprintf(path, sizeof path, "scenarios/machines/%s.yaml", machine);
+    *asked = (asked_t){.machine = NULL};
+    if (pto_machine_open(path, &asked->machine, &err) != PTO_OK ||
+        pto_scenario_parse(text, strlen(text), "s.yaml", &asked->scenario, &err) != PTO_OK ||
+        (change && pto_what_if(change, &asked->scenario, asked->machine, &err) != PTO_OK) ||
+        pto_scenario_bind(&asked->scenario, asked->machine, &err) != PTO_OK ||
+        pto_predict(&asked->scenario, asked->machine, true, &asked->predictions, &err) != PTO_OK ||
+        pto_predictions_find_more_procs(&asked->predictions, &err) != PTO_OK)
+        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+}
+
+static void drop(asked_t *asked) {
+    pto_predictions_fini(&asked->predictions);
+    pto_scenario_fini(&asked->scenario);
+    pto_machine_destroy(asked->machine);
+}
+
+static int64_t hinted(const char *machine, const char *text, const char *change) {
+    asked_t asked;
+    ask(&asked, machine, text, change);
+    const int64_t procs = asked.predictions.more_procs.procs_per_gpu;
+    drop(&asked);
+    return procs;
+}
+
+#define ALLTOALL "scenario: a\nmachine: m\ncollective: alltoall\nlayout: {nodes: 4"
+#define BYTES "}\nbytes: [64, 32768, 1048576]\n"
+
+static void the_hint_is_the_price_with_these_processes(void **state) {
+    (void)state;
+    asked_t asked, given;
+    ask(&asked, "summit-spectrum-refit", ALLTOALL BYTES, NULL);
+    ask(&given, "summit-spectrum-refit", ALLTOALL ", procs_per_gpu: 6" BYTES, NULL);
+    const pto_more_procs_t *more = &asked.predictions.more_procs;
+    assert_int_equal(more->procs_per_gpu, 6);
+    const int one = pto_pick_at(&asked.predictions, more->point);
+    const int six = pto_pick_at(&given.predictions, more->point);
+    assert_ptr_equal(more->strategy, given.predictions.strategy[six]);
+    assert_true(more->seconds == pto_prediction_at(&given.predictions, more->point, six)->price.seconds);
+    assert_true(more->pick_s == pto_prediction_at(&asked.predictions, more->point, one)->price.seconds);
+    assert_true(more->seconds < more->pick_s);
+    assert_string_equal(more->unpriced, "signals.flag_s");
+    drop(&asked);
+    drop(&given);
+}
+
+static void no_hint_where_the_number_is_given_or_no_strategy_splits(void **state) {
+    (void)state;
+    assert_int_equal(hinted("summit-spectrum-refit", ALLTOALL ", procs_per_gpu: 1" BYTES, NULL), 0);
+    assert_int_equal(hinted("summit-spectrum-refit", ALLTOALL BYTES, "procs_per_gpu=1"), 0);
+    assert_int_equal(hinted("summit-spectrum-refit", ALLTOALL BYTES, "node.cores=6"), 0);
+    assert_int_equal(
+        hinted("summit-spectrum-refit", ALLTOALL BYTES "strategies: [three_step, cuda_aware]\n", NULL), 0);
+    assert_int_equal(
+        hinted("summit-spectrum-refit", ALLTOALL BYTES "strategies: [three_step, dup_devptr]\n", NULL), 6);
+}
+
+static void no_hint_where_it_is_unknown_what_sharing_a_gpu_costs(void **state) {
+    (void)state;
+    assert_int_equal(hinted("dgx-h100", ALLTOALL BYTES "strategies: [three_step, dup_devptr]\n", NULL), 0);
+}
+
+static void no_hint_within_the_intervals(void **state) {
+    (void)state;
+    /* At 4 KiB the split strategies cost about as much as the others. */
+    assert_int_equal(hinted("summit-spectrum-refit", ALLTOALL "}\nbytes: 4096\n", NULL), 0);
+}
+
+static void calls_of_a_step_have_their_own_hints(void **state) {
+    (void)state;
+    static const char text[] = "workload: w\nlayout: {nodes: 4}\nstep:\n"
+                               "  - {collective: alltoall, bytes: 32768}\n"
+                               "  - {collective: alltoall, bytes: 4096}\n";
+    for (int given = 0; given < 2; given++) {
+        pto_machine_t *machine;
+        pto_workload_t workload;
+        pto_step_prediction_t step;
+        assert_int_equal(pto_machine_open("scenarios/machines/summit-spectrum-refit.yaml", &machine, NULL),
+                         PTO_OK);
+        assert_int_equal(pto_workload_parse(text, strlen(text), "w.yaml", &workload, NULL), PTO_OK);
+        workload.layout.procs_per_gpu = given;
+        assert_int_equal(pto_workload_bind(&workload, machine, NULL), PTO_OK);
+        assert_int_equal(pto_step_predict(&workload, machine, &step, NULL), PTO_OK);
+        assert_int_equal(pto_step_find_more_procs(&step, NULL), PTO_OK);
+        assert_int_equal(step.call[0].predictions.more_procs.procs_per_gpu, given ? 0 : 6);
+        assert_int_equal(step.call[1].predictions.more_procs.procs_per_gpu, 0);
+        pto_step_fini(&step);
+        pto_workload_fini(&workload);
+        pto_machine_destroy(machine);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_hint_is_the_price_with_these_processes),
+        cmocka_unit_test(no_hint_where_the_number_is_given_or_no_strategy_splits),
+        cmocka_unit_test(no_hint_where_it_is_unknown_what_sharing_a_gpu_costs),
+        cmocka_unit_test(no_hint_within_the_intervals),
+        cmocka_unit_test(calls_of_a_step_have_their_own_hints),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
