@@ -19,8 +19,8 @@ ASKED = [
     (["simulate", *ALLTOALL, "--nodes", "256", "--bytes", "64:64KiB", "--strategy", "cuda_aware,three_step"],
      b"simulating:", 10),
     (["check", *ALLTOALL, "--nodes", "256", "--bytes", "64:1MiB", "--limit", "10000000000"], b"proving:", 1000),
-    (["predict", *ALLTOALL[:3], "alltoallv", "--progress", "--nodes", "1000", "--bytes", "64:1MiB", "--counts",
-      "skew:0.5:1", "--limit", "100000000000"], b"pricing:", 14),
+    (["predict", *ALLTOALL[:3], "alltoallv", "--progress", "--nodes", "1000", "--procs-per-gpu", "4",
+      "--bytes", "64:1MiB", "--counts", "skew:0.5:1", "--limit", "100000000000"], b"pricing:", 14),
     (["predict", *ALLTOALL[:3], "alltoallv", "--progress", "--nodes", "4", "--bytes", "64:1MiB", "--counts",
       "skew:0.5:1", "--limit", "10000000000", "--what-if", "nodes=400", "--compare"], b"pricing:", 14),
     # Many runs, each of which is short.
