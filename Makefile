@@ -566,6 +566,25 @@ check-mpi: build $(MPI_TESTS) ## run the MPI programs' tests under mpirun on thi
 nightly: ## all that .ci/run leaves out, or samples (docs/decisions/0044-what-ci-leaves-out.md); takes hours
 	@.ci/run nightly
 
+# Folders that are built and tested apart, each explained in its README.md: make traces, make check-traces.
+PACKAGES := profile traces map report tuner
+BUILDS_profile := $(PROFILE_LIB)
+BUILDS_traces := $(TRACES_LIB)
+BUILDS_map := $(call object,$(wildcard model/src/map/*.c)) $(MAP_LIB)
+BUILDS_report := $(call object,$(wildcard model/report/*.c))
+BUILDS_tuner := $(TUNER_LIB)
+CHECKS_profile := tests/mpi/test_profile.sh
+CHECKS_traces := $(addprefix $(BUILD)/tests/test_,delays logs recording traces)
+CHECKS_map := $(addprefix $(BUILD)/tests/test_,map map_choice map_optimum mappers scotch)
+CHECKS_tuner := $(BUILD)/tests/test_tuner
+CHECKED := profile traces map tuner
+.PHONY: $(PACKAGES) $(CHECKED:%=check-%)
+$(foreach package,$(PACKAGES),$(eval $(package): $(BUILDS_$(package))))
+$(foreach package,$(CHECKED),$(eval check-$(package): $(package) $(filter $(BUILD)/%,$(CHECKS_$(package)))))
+check-profile: $(TOOL) $(BUILD)/tests/test_profile
+$(CHECKED:%=check-%): check-%:
+	@tools/each.sh $* $(JOBS) 'BUILD=$(BUILD) "$$1" || [ $$? = 77 ]' $(CHECKS_$*)
+
 # Each test reports itself why it was skipped.
 CLUSTER_TESTS := $(wildcard tests/cluster/test_*.sh)
 check-cluster: $(MPI_PROGRAMS) $(MPI_TESTS) $(PRELOADED) $(TOOL) $(BUILD)/tests/relay $(BUILD)/tests/sleeper.so ## the same on a cluster of network namespaces (needs root and iproute2; else skipped)
@@ -822,5 +841,6 @@ clean: ## remove all build results
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z_.-]+:.*## / { printf "  %-21s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo
+	@echo "  packages: $(PACKAGES): \`make traces\` builds one alone, \`make check-traces\` tests it"
 	@echo "  variables: PREFIX LIBDIR DESTDIR BUILD PLAIN CC MPICC CFLAGS CUDA_ARCH=\"80 90\" DEPS=DIR FUZZ_SECONDS JOBS V=1"
 	@echo "  of gpu-suite: OUT NAME LIMIT DEVICE GPUS BUDGET COLLECTIVES BYTES CORES REPEATS CASES RACE QUEUED MACHINE AT DEPS OPENMPI"
