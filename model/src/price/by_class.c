@@ -278,7 +278,7 @@ static bool has_beside(const pto_pricing_t *pricing, const pto_action_t *action)
     return false;
 }
 
-void pto_class_count_sends(pto_pricing_t *pricing, pto_action_t *action) {
+static void count_sends(pto_pricing_t *pricing, pto_action_t *action) {
     if (has_beside(pricing, action) && largest_beside(pricing, action, measure_sends) != action->step)
         return;
     if (differ_by_peer(pricing->asked.plan, action->step))
@@ -475,10 +475,26 @@ static pto_time_t measure_messages(pto_pricing_t *pricing, pto_action_t action) 
     return pto_charge_time(&alone, pricing->asked.machine, pricing->shared.outflow);
 }
 
-pto_status_t pto_class_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {
+static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
+                                    pto_busiest_links_t *busiest) {
+    pto_status_t status = PTO_OK;
     if (action->step->kind == PTO_STEP_RECV)
         follow_senders(pricing, action);
-    if (has_beside(pricing, action) && largest_beside(pricing, action, measure_messages) != action->step)
-        return PTO_OK;
-    return charge_all(pricing, action, charge);
+    if (!has_beside(pricing, action) || largest_beside(pricing, action, measure_messages) == action->step)
+        status = charge_all(pricing, action, charge);
+    if (pto_time_positive(charge->most_on_node))
+        pto_links_see_all(&pricing->shared, PTO_LOAD_MESSAGES, action->step->kind == PTO_STEP_SEND,
+                          &busiest->on_node);
+    return status;
 }
+
+/* A class has processes that begin early and others that do not. */
+static bool begin_early(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
+    (void)pricing, (void)stage, (void)actor, (void)k;
+    return false;
+}
+
+const pto_message_rules_t pto_messages_by_class = {.count_step = pto_links_count_step,
+                                                   .count = count_sends,
+                                                   .begin_early = begin_early,
+                                                   .charge = charge_messages};

@@ -84,7 +84,7 @@ static int64_t messages_off_node(const pto_asked_t *asked, const pto_actors_t *a
 
 /* Lanes share their sides of messages, so that what one of them leaves free is not known: their messages keep
  * their latency. */
-bool pto_rank_begins_early(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
+static bool begin_early(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     if (pricing->lanes.active || !pto_latency_known(pricing->asked.machine))
         return false;
     int64_t sends = 0, messages = 0;
@@ -105,7 +105,7 @@ bool pto_rank_begins_early(pto_pricing_t *pricing, const pto_stage_t *stage, int
     return messages > 0 && sends < 2;
 }
 
-void pto_rank_count_sends(pto_pricing_t *pricing, pto_action_t *action) {
+static void count_sends(pto_pricing_t *pricing, pto_action_t *action) {
     int64_t node = pricing->actors.actor[action->rank].place.node;
     messages_t messages = messages_of(&pricing->asked, action);
     for (int64_t next = 0; next_peer(&pricing->asked, &messages, &next, action);) {
@@ -120,8 +120,8 @@ void pto_rank_count_sends(pto_pricing_t *pricing, pto_action_t *action) {
     }
 }
 
-pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
-                                      pto_busiest_links_t *busiest) {
+static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
+                                    pto_busiest_links_t *busiest) {
     const pto_layout_t *layout = &pricing->asked.plan->request.layout;
     messages_t messages = messages_of(&pricing->asked, action);
     pto_space_t space = messages.held.buffer->space;
@@ -143,5 +143,9 @@ pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *acti
             pto_pricing_follow(&pricing->clocks, &pricing->clocks.ledger[action->rank],
                                &pricing->clocks.before[action->peer_rank]);
     }
+    charge->most_on_node = charge->on_node;
     return PTO_OK;
 }
+
+const pto_message_rules_t pto_messages_by_rank = {
+    .count = count_sends, .begin_early = begin_early, .charge = charge_messages};

@@ -456,7 +456,7 @@ pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *
 }
 
 void pto_lane_ended(pto_clocks_t *clocks, pto_lanes_t *lanes, int64_t actor) {
-    for (int resource = 0; resource < PTO_LANE_RESOURCE_COUNT; resource++) {
+    for (int resource = 0; resource < PTO_LANE_RESOURCE_COUNT && lanes->in_branches; resource++) {
         int64_t index = asked_at(clocks, (pto_lane_resource_t)resource, actor);
         if (lanes->asks[index])
             copy_ledger(clocks, last_ask_at(clocks, lanes, current_lane(clocks), index),

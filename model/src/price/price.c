@@ -20,13 +20,6 @@ static pto_copies_t *engine_of(const pto_actors_t *actors, const pto_shared_t *s
     return &shared->engine[actor / actors->per_gpu];
 }
 
-static void count_sends(pto_pricing_t *pricing, pto_action_t *action) {
-    if (pricing->actors.kind == PTO_ACTORS_RANKS)
-        pto_rank_count_sends(pricing, action);
-    else
-        pto_class_count_sends(pricing, action);
-}
-
 static void count_copies(pto_pricing_t *pricing, pto_action_t *action) {
     const pto_step_t *step = action->step;
     if (pto_actors_are_exact(&pricing->actors, step)) {
@@ -56,8 +49,8 @@ static void count_demand(pto_pricing_t *pricing, const pto_stage_t *stage, int64
         const pto_step_t *step = pto_step_at(pricing->asked.plan, stage->step_first + i);
         if (step->kind != PTO_STEP_SEND && step->kind != PTO_STEP_COPY && step->kind != PTO_STEP_REDUCE)
             continue;
-        if (step->kind == PTO_STEP_SEND && pricing->actors.kind != PTO_ACTORS_RANKS)
-            pto_links_count_step(&pricing->asked, &pricing->shared, step, k);
+        if (step->kind == PTO_STEP_SEND && pricing->messages->count_step)
+            pricing->messages->count_step(&pricing->asked, &pricing->shared, step, k);
         if (step->kind == PTO_STEP_COPY && pricing->actors.like)
             pto_gpus_count_copies_with_peers(pricing, step, k);
         for (int64_t w = 0; w < pricing->actors.walked_count; w++) {
@@ -65,7 +58,7 @@ static void count_demand(pto_pricing_t *pricing, const pto_stage_t *stage, int64
             if (!pto_actor_acts(&pricing->actors, step, pricing->actors.walked[w], k, &action))
                 continue;
             if (step->kind == PTO_STEP_SEND)
-                count_sends(pricing, &action);
+                pricing->messages->count(pricing, &action);
             else if (step->kind == PTO_STEP_COPY)
                 count_copies(pricing, &action);
             else
@@ -90,17 +83,6 @@ typedef struct {
     const pto_stage_t *stage;
     int64_t k;
 } costs_t;
-
-static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
-                                    pto_busiest_links_t *busiest) {
-    if (pricing->actors.kind == PTO_ACTORS_RANKS)
-        return pto_rank_charge_messages(pricing, action, charge, busiest);
-    pto_status_t status = pto_class_charge_messages(pricing, action, charge);
-    if (pto_time_positive(charge->most_on_node))
-        pto_links_see_all(&pricing->shared, PTO_LOAD_MESSAGES, action->step->kind == PTO_STEP_SEND,
-                          &busiest->on_node);
-    return status;
-}
 
 /* Copies outside lanes that the process does not wait for one by one. A library's it does. */
 static bool streams(const pto_pricing_t *pricing, const pto_step_t *step) {
@@ -195,12 +177,11 @@ static void charge_sharing(const pto_pricing_t *pricing, costs_t *costs) {
         pto_param_known(&both_ways[PTO_SPACE_CPU]) || pto_param_known(&both_ways[PTO_SPACE_GPU]);
     if (!both_known && !pricing->lanes.active && !any_link(costs))
         return;
-    bool exact = pricing->actors.kind == PTO_ACTORS_RANKS;
     pto_time_t both = {0};
     if (both_known && goes_both_ways(&pricing->actors, costs->stage, costs->k))
         both = pto_charge_both_ways(&costs->out, &costs->in, pricing->asked.machine);
-    pto_time_t out = pto_time_add(both, exact ? costs->out.on_node : costs->out.most_on_node);
-    pto_time_t in = pto_time_add(both, exact ? costs->in.on_node : costs->in.most_on_node);
+    pto_time_t out = pto_time_add(both, costs->out.most_on_node);
+    pto_time_t in = pto_time_add(both, costs->in.most_on_node);
     if (pricing->lanes.active) {
         out = pto_time_add(out, pto_charge_staged(&costs->out, pricing->asked.machine));
         in = pto_time_add(in, pto_charge_staged(&costs->in, pricing->asked.machine));
@@ -238,10 +219,8 @@ static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) 
     pto_time_t out = pto_charge_time(&costs->out, pricing->asked.machine, outflow);
     pto_time_t in = pto_charge_time(&costs->in, pricing->asked.machine, outflow);
     pto_charge_t *messages = in.s > out.s ? &costs->in : &costs->out;
-    if (pricing->clocks.explain) {
-        pto_occupied_messages(&pricing->outcome, actor, out, in);
-        pto_charge_settle(messages, pricing->asked.machine, outflow);
-    }
+    pto_occupied_messages(&pricing->outcome, actor, out, in);
+    pto_charge_settle(messages, pricing->asked.machine, outflow);
     if (pricing->lanes.active) {
         pto_charge_settle(in.s > out.s ? &costs->out : &costs->in, pricing->asked.machine, outflow);
         demand_messages(pricing, actor, costs, out, in);
@@ -253,20 +232,18 @@ static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) 
     if (costs->queued && !pto_copies_leave(engine_of(&pricing->actors, &pricing->shared, actor),
                                            costs->queued, actor, mine, pricing->clocks.explain))
         pricing->clocks.out_of_memory = true;
-    if (pricing->lanes.in_branches)
-        pto_lane_ended(&pricing->clocks, &pricing->lanes, actor);
+    pto_lane_ended(&pricing->clocks, &pricing->lanes, actor);
 }
 
 static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
-    bool message = pricing->actors.kind == PTO_ACTORS_RANKS && pto_step_is_message(action->step);
-    if (action->step->peers.kind != PTO_PEERS_NONE && !message && /* counted by pto_rank_charge_messages */
+    if (action->step->peers.kind != PTO_PEERS_NONE && !pto_step_is_message(action->step) &&
         pto_actors_are_exact(&pricing->actors, action->step))
         pto_price_visits += pto_step_peer_count(pricing->asked.plan, action);
     switch (action->step->kind) {
     case PTO_STEP_SEND:
-        return charge_messages(pricing, action, &costs->out, &costs->out_link);
+        return pricing->messages->charge(pricing, action, &costs->out, &costs->out_link);
     case PTO_STEP_RECV:
-        return charge_messages(pricing, action, &costs->in, &costs->in_link);
+        return pricing->messages->charge(pricing, action, &costs->in, &costs->in_link);
     case PTO_STEP_COPY:
         return charge_copies(pricing, action, costs);
     case PTO_STEP_REDUCE:
@@ -312,8 +289,7 @@ static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action,
 /* A stage of leaders or roots costs the other actors, which are most, nothing. */
 static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     costs_t costs;
-    bool begun = false,
-         early = pricing->actors.kind == PTO_ACTORS_RANKS && pto_rank_begins_early(pricing, stage, actor, k);
+    bool begun = false, early = pricing->messages->begin_early(pricing, stage, actor, k);
     pto_price_visits++;
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_step_at(pricing->asked.plan, stage->step_first + i);
@@ -333,14 +309,13 @@ static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage
         double before_s = costs.other.other.s;
         status = pricing->lanes.active ? charge_in_lane(pricing, &action, &costs)
                                        : charge_step(pricing, &action, &costs);
-        if (pricing->clocks.explain)
-            pto_occupied_step(&pricing->asked, &pricing->outcome, &action, costs.other.other.s - before_s);
+        pto_occupied_step(&pricing->asked, &pricing->outcome, &action, costs.other.other.s - before_s);
         if (status != PTO_OK)
             return status;
     }
     if (begun)
         settle_costs(pricing, actor, &costs);
-    else if (pricing->lanes.in_branches)
+    else
         pto_lane_ended(&pricing->clocks, &pricing->lanes, actor);
     if (early)
         pto_pricing_follow(&pricing->clocks, &pricing->clocks.ledger[actor], &pricing->clocks.before[actor]);

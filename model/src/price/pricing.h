@@ -193,8 +193,11 @@ typedef struct {
     bool exceeded; /* the price is above its bound, and its walk ends with PTO_ERR_INTERRUPTED */
 } pto_outcome_t;
 
+typedef struct pto_message_rules pto_message_rules_t;
+
 typedef struct {
     pto_asked_t asked;
+    const pto_message_rules_t *messages;
     pto_actors_t actors;
     pto_clocks_t clocks;
     pto_flags_t flags;
@@ -433,24 +436,29 @@ pto_busiest_t pto_links_busiest_memory(const pto_actors_t *actors, const pto_sha
 /* Charge what the busiest link takes beyond `own`, the time of the actor's own bytes. */
 void pto_charge_busiest(pto_charge_t *charge, const pto_busiest_t *busiest, pto_time_t own);
 
-/* --- by_rank.c, by_class.c: messages and bytes ---------------------------------------------------------- */
+/* --- by_rank.c, by_class.c ------------------------------------------------------------------------------ */
 
-/* What an action sends, added to its node's outflow; what it sends or receives, charged. A receive also waits
- * for its senders. Errors: those of pto_charge_messages. Of one process, peer by peer: */
-void pto_rank_count_sends(pto_pricing_t *pricing, pto_action_t *action);
-/* pto_pricing_begin_early, where a process's messages of a stage allow it; whether they do. Of actors that
- * are processes. */
-bool pto_rank_begins_early(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k);
-pto_status_t pto_rank_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
-                                      pto_busiest_links_t *busiest);
+/* How the messages of actors are counted and charged. */
+struct pto_message_rules {
+    /* What a step asks of links, counted for all actors; NULL: what each asks is counted with its messages.
+     */
+    void (*count_step)(const pto_asked_t *asked, pto_shared_t *shared, const pto_step_t *step, int64_t k);
+    /* Add what an actor sends to its node's outflow. */
+    void (*count)(pto_pricing_t *pricing, pto_action_t *action);
+    /* pto_pricing_begin_early, where an actor's messages of a stage allow it; whether they do. */
+    bool (*begin_early)(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k);
+    /* Charge what an actor sends or receives; a receive also waits for its senders. Errors: those of
+     * pto_charge_messages. */
+    pto_status_t (*charge)(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
+                           pto_busiest_links_t *busiest);
+};
+/* Of one process, peer by peer; of the processes of one core, or of one place on all nodes, by arithmetic. */
+extern const pto_message_rules_t pto_messages_by_rank, pto_messages_by_class;
 
-/* Of the processes of one core, or of one place on all nodes, by arithmetic: */
 bool pto_step_is_of_one_member(const pto_plan_t *plan, const pto_step_t *step);
 /* Where all actors are processes, there is nothing to allocate. Returns false when out of memory. */
 bool pto_class_allocate(pto_pricing_t *pricing);
 void pto_class_release(pto_pricing_t *pricing);
-void pto_class_count_sends(pto_pricing_t *pricing, pto_action_t *action);
-pto_status_t pto_class_charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge);
 
 /* pto_slice_bytes for an actor that represents several processes: the maximum over them. */
 int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action);

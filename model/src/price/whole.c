@@ -169,6 +169,8 @@ static pto_status_t price_as(pto_actor_kind_t kind, const pto_plan_t *plan, cons
                                        .most_s = most_s,
                                        .cache = cache ? cache : &own,
                                        .err = err},
+                             .messages =
+                                 kind == PTO_ACTORS_RANKS ? &pto_messages_by_rank : &pto_messages_by_class,
                              .actors = {.plan = plan, .kind = kind},
                              .clocks.explain = explanation != NULL,
                              .at.library_end = -1};
