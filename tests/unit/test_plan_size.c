@@ -14,7 +14,7 @@
 /* Each stage of each iteration by itself. */
 static pto_plan_size_t size_one_by_one(const pto_plan_t *plan) {
     const pto_layout_t *layout = &plan->request.layout;
-    pto_plan_size_t size = {0, 0, 0};
+    pto_plan_size_t size = {0};
     pto_walk_t walk;
     for (pto_walk_begin(&walk, plan); pto_walk_next(&walk);) {
         for (int64_t core = 0; core < layout->procs_per_gpu; core++)
@@ -28,6 +28,8 @@ static pto_plan_size_t size_one_by_one(const pto_plan_t *plan) {
             const int64_t actions = pto_step_actions(plan, step, walk.k);
             size.messages += step->kind == PTO_STEP_SEND ? actions : 0;
             size.local_actions += step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_RECV ? 0 : actions;
+            size.peer_actions +=
+                pto_step_is_message(step) || step->peers.kind == PTO_PEERS_NONE ? 0 : actions;
         }
     }
     return size;

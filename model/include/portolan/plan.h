@@ -448,6 +448,7 @@ typedef struct {
     int64_t messages;
     int64_t stages;        /* summed over ranks; each iteration of a loop counts */
     int64_t local_actions; /* copies, reductions, signals, waits and launches */
+    int64_t peer_actions;  /* of these, the ones with peers */
 } pto_plan_size_t;
 
 pto_plan_size_t pto_plan_size(const pto_plan_t *plan);

@@ -130,7 +130,7 @@ pto_plan_size_t pto_plan_size(const pto_plan_t *plan) {
         cores += pto_core_acts(plan, core);
     int64_t actors = 0;
     add_product(&actors, layout->nodes * layout->gpus_per_node, cores);
-    pto_plan_size_t size = {0, 0, 0};
+    pto_plan_size_t size = {0};
     pto_walk_t walk;
     pto_walk_begin(&walk, plan);
     while (next_stages(&walk, &times)) {
@@ -141,10 +141,12 @@ pto_plan_size_t pto_plan_size(const pto_plan_t *plan) {
         }
         for (int i = 0; i < walk.stage->step_count; i++) {
             const pto_step_t *step = pto_step_at(plan, walk.stage->step_first + i);
-            if (step->kind == PTO_STEP_SEND)
-                add_product(&size.messages, times, pto_step_actions(plan, step, walk.k));
-            else if (step->kind != PTO_STEP_RECV)
-                add_product(&size.local_actions, times, pto_step_actions(plan, step, walk.k));
+            if (step->kind == PTO_STEP_RECV)
+                continue;
+            int64_t actions = pto_step_actions(plan, step, walk.k);
+            add_product(step->kind == PTO_STEP_SEND ? &size.messages : &size.local_actions, times, actions);
+            if (step->kind != PTO_STEP_SEND && step->peers.kind != PTO_PEERS_NONE)
+                add_product(&size.peer_actions, times, actions);
         }
     }
     return size;

@@ -1,7 +1,6 @@
 /* What pricing one by one takes on: counted first, so that a plan that would take too long is refused at
  * once.
  */
-#include "base/checked.h"
 #include "plan/plan_internal.h"
 #include "portolan/price.h"
 #include "portolan/strategy.h"
@@ -41,58 +40,9 @@ pto_status_t pto_price_walk_check_size(const pto_plan_t *plan, const pto_machine
 
 /* --- places --------------------------------------------------------------------------------------------- */
 
-/* What a process does with its peers without a message, of which a node has as many as it has pairs. */
-static bool is_with_peers(const pto_step_t *step) {
-    return step->kind != PTO_STEP_SEND && step->kind != PTO_STEP_RECV && step->peers.kind != PTO_PEERS_NONE;
-}
-
-static bool any_with_peers(const pto_plan_t *plan, const pto_stage_t *stage) {
-    for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++)
-        if (is_with_peers(pto_step_at(plan, i)))
-            return true;
-    return false;
-}
-
-static bool loop_matters(const pto_plan_t *plan, int loop) {
-    for (int i = loop + 1; i <= loop + pto_node_at(plan, loop)->span; i++)
-        if (pto_node_at(plan, i)->kind == PTO_NODE_STAGE &&
-            any_with_peers(plan, pto_stage_at(plan, pto_node_at(plan, i)->stage)))
-            return true;
-    return false;
-}
-
-static void count_pairs(const pto_plan_t *plan, int stage_index, int64_t k, int64_t *actions) {
-    const pto_stage_t *stage = pto_stage_at(plan, stage_index);
-    for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++)
-        if (is_with_peers(pto_step_at(plan, i)) &&
-            !pto_add(*actions, pto_step_actions(plan, pto_step_at(plan, i), k), actions))
-            *actions = INT64_MAX;
-}
-
-/* Nodes [first, until) of the plan, counted until there are more than `most`. Loops among nodes have nothing
- * to count and are as long as the machine: they are passed over. */
-static void count_body(const pto_plan_t *plan, int first, int until, int64_t k, int64_t most,
-                       int64_t *actions) {
-    for (int i = first; i < until && *actions <= most; i++) {
-        const pto_node_t *node = pto_node_at(plan, i);
-        if (node->kind == PTO_NODE_STAGE)
-            count_pairs(plan, node->stage, k, actions);
-        if (node->kind != PTO_NODE_LOOP && node->kind != PTO_NODE_PIPELINE)
-            continue;
-        for (int64_t inner = node->from; loop_matters(plan, i) && inner < node->to && *actions <= most;
-             inner++)
-            count_body(plan, i + 1, i + 1 + node->span, inner, most, actions);
-        i += node->span;
-    }
-}
-
 /* Places are priced one by one, each with all its peers. */
 static pto_status_t check_places(const pto_plan_t *plan, pto_error_t *err) {
-    int64_t nodes = plan->request.layout.nodes, most = INT64_MAX, actions = 0;
-    if (!pto_multiply(nodes, PTO_PRICE_PLACES_MAX, &most))
-        return PTO_OK;
-    count_body(plan, 0, pto_plan_node_count(plan), 0, most, &actions);
-    if (actions <= most)
+    if (pto_plan_size(plan).peer_actions / plan->request.layout.nodes <= PTO_PRICE_PLACES_MAX)
         return PTO_OK;
     return pto_error_set(err, PTO_ERR_TOO_LARGE,
                          "%s has the processes of a node use each other's memory in more than %d copies, "
