@@ -11,12 +11,12 @@
 #include "price/pricing.h"
 #include "scenario/check.h"
 
-/* A unit of work is a message of a table that shares links, which takes about a microsecond. Others are that
- * many to a unit: messages that share none; the same where no latency is known apart, and entries of a table
- * that are gathered by node; entries that are read for rounds of all pairs (pairs.c), and the messages of
- * these rounds, unless the price is explained; entries that are summed for messages all in flight at once (of
- * a grid, those that may have bytes), where also each stage of a process is a unit. */
-enum { APART_A_UNIT = 4, WALKED_A_UNIT = 16, READ_A_UNIT = 64, ROUNDS_A_UNIT = 128, SUMMED_A_UNIT = 128 };
+/* A unit of work is a message of a table, which takes about a microsecond. Others are that many to a unit:
+ * messages that share no links and have no latency apart, and entries of a table that are gathered by node;
+ * entries that are read for rounds of all pairs (pairs.c), and the messages of these rounds, unless the price
+ * is explained; entries that are summed for messages all in flight at once (of a grid, those that may have
+ * bytes), where also each stage of a process is a unit. */
+enum { WALKED_A_UNIT = 16, READ_A_UNIT = 64, ROUNDS_A_UNIT = 128, SUMMED_A_UNIT = 128 };
 
 enum { REFUSED = -1, NOT_COUNTED = -2 };
 
@@ -50,7 +50,7 @@ static int64_t table_work(const pto_plan_t *plan, const pto_machine_t *machine, 
     bool of_pairs = apart && !latency && entries > 0 && size.messages >= entries - owners;
     if (of_pairs && !has_rounds(plan))
         return units(summed, SUMMED_A_UNIT) + size.stages;
-    int64_t messages = units(size.messages, !apart ? 1 : latency ? APART_A_UNIT : WALKED_A_UNIT);
+    int64_t messages = units(size.messages, apart && !latency ? WALKED_A_UNIT : 1);
     if (of_pairs && !explained)
         messages = units(entries, READ_A_UNIT) + units(size.messages, ROUNDS_A_UNIT);
     int64_t walked = gathers_blocks(plan) ? units(entries, WALKED_A_UNIT) : 0;

@@ -311,10 +311,7 @@ void pto_raises_fini(const pto_flags_t *flags);
  * are known. Returns false when out of memory. */
 bool pto_gpus_find(pto_pricing_t *pricing);
 
-/* The GPU, or the actor, that is priced for one. */
-static inline int64_t pto_gpu_priced(const pto_actors_t *actors, int64_t gpu) {
-    return actors->like ? actors->like[gpu] : gpu;
-}
+/* The actor that is priced for one. */
 static inline int64_t pto_actor_priced(const pto_actors_t *actors, int64_t actor) {
     int64_t cores = actors->per_gpu;
     return actors->like ? actors->like[actor / cores] * cores + actor % cores : actor;
