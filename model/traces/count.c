@@ -57,26 +57,15 @@ pto_collective_t pto_recording_collective(const char *name) {
 
 pto_timed_way_t pto_recording_way(pto_collective_t collective, const char *name) {
     char plain[64];
-    switch (collective) {
-    case PTO_COLLECTIVE_ALLREDUCE:
-    case PTO_COLLECTIVE_REDUCE_SCATTER:
-    case PTO_COLLECTIVE_ALLGATHER:
-    case PTO_COLLECTIVE_ALLGATHERV:
-    case PTO_COLLECTIVE_ALLTOALL:
-    case PTO_COLLECTIVE_ALLTOALLV:
-        return PTO_TIMED_BY_ALL;
-    case PTO_COLLECTIVE_BROADCAST:
-    case PTO_COLLECTIVE_SCATTER:
-        return PTO_TIMED_FROM_ROOT;
-    case PTO_COLLECTIVE_REDUCE:
-    case PTO_COLLECTIVE_GATHER:
-        return PTO_TIMED_TO_ROOT;
-    case PTO_COLLECTIVE_PAIR:
+    if (collective == PTO_COLLECTIVE_PAIR) {
         plain_name(name, plain, sizeof plain);
         return strncmp(plain, "send", 4) == 0 ? PTO_TIMED_SEND : PTO_TIMED_RECEIVE;
-    default:
-        return PTO_TIMED_NOT;
     }
+    if (!pto_collective_is_in_mpi(collective))
+        return PTO_TIMED_NOT;
+    return pto_collective_is_from_root(collective) ? PTO_TIMED_FROM_ROOT
+           : pto_collective_is_to_root(collective) ? PTO_TIMED_TO_ROOT
+                                                   : PTO_TIMED_BY_ALL;
 }
 
 int pto_recording_element_bytes(const char *type) {
