@@ -65,7 +65,7 @@ typedef struct {
     const char *rows;  /* what it writes into the column `benchmark` */
     const char *summary;
     unsigned runs;        /* bits 1 << pto_runs_t: the ones of --runs that it is for; 0: those waited for */
-    double most_s;        /* for all cases, where --budget has more; 0: no such limit */
+    double share;         /* of --budget, for all cases; 0: all of it */
     const char *gpu_only; /* what is skipped where no GPU can be measured; NULL: `list` sees to it */
     void (*list)(const job_t *job, case_list_t *list);
     void *(*open)(const work_t *work); /* NULL: the state is the case at work itself */

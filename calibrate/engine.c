@@ -414,7 +414,7 @@ static int run_cases(run_t *run, const case_list_t *list) {
 }
 
 static double budget_s(const pto_calibrate_options_t *options, const benchmark_t *benchmark) {
-    return benchmark->most_s > 0.0 ? fmin(benchmark->most_s, options->budget_s) : options->budget_s;
+    return options->budget_s * (benchmark->share > 0.0 ? benchmark->share : 1.0);
 }
 
 int engine_size_count(const pto_calibrate_options_t *options, const case_list_t *list) {

@@ -190,7 +190,7 @@ const benchmark_t bench_library = {
     .rows = "mpi_allreduce, mpi_reduce, mpi_broadcast, mpi_reduce_scatter, mpi_allgather, mpi_allgatherv, "
             "mpi_gather, mpi_scatter, mpi_alltoall, mpi_alltoallv",
     .summary = "the MPI library's own collectives of three sizes, host and GPU buffers",
-    .most_s = 20,
+    .share = 1.0 / 3.0,
     .list = list_cases,
     .open = open_case,
     .trial = trial,

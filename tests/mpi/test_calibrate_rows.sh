@@ -12,7 +12,7 @@ built "$calibrate" "$build/tests/fake_nvml/libnvidia-ml.so.1"
 export PORTOLAN_SEGMENTS=portolan-test$$
 
 # Two sockets of one core, as hwloc is told. NCCL has a test of its own.
-only=ping_pong,ping_pong_strided,exchange,staged,injection,multi_message,copies,remote,reduce,signals,setup,library
+only=ping_pong,ping_pong_strided,exchange,staged,injection,multi_message,copies,remote,reduce,signals,setup
 began=$SECONDS
 run() { # PROCESSES GPUS FROM:TO:FACTOR
     began=$SECONDS
