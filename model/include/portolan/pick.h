@@ -110,7 +110,7 @@ pto_status_t pto_predictions_find_setups(pto_predictions_t *predictions, pto_err
 /* Find where more processes per GPU would take less time, if the scenario leaves their number open and
  * times are compared: only strategies that split work over the processes of a GPU depend on
  * it. The predictions must have been explained. Where the machine lacks what processes lose that share a GPU,
- * nothing is known to take less. Errors: PTO_ERR_MEMORY, PTO_ERR_INTERRUPTED. */
+ * nothing is known to take less. Nothing is found where it is interrupted. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_predictions_find_more_procs(pto_predictions_t *predictions, pto_error_t *err);
 
 const pto_prediction_t *pto_prediction_at(const pto_predictions_t *predictions, int64_t point, int strategy);

@@ -234,12 +234,12 @@ pto_status_t pto_predictions_find_more_procs(pto_predictions_t *predictions, pto
     pto_scenario_t scenario = *predictions->scenario;
     pto_predictions_t split;
     pto_error_t fault = {.status = PTO_OK};
-    const bool asks = scenario.procs_open && predictions->by == PTO_BY_TIME;
+    const bool asks = scenario.procs_open && predictions->by == PTO_BY_TIME && !pto_is_stopped();
     if (!asks || machine->node.gpus == 0 || machine->node.cores / machine->node.gpus < 2)
         return PTO_OK;
     scenario.layout.procs_per_gpu = machine->node.cores / machine->node.gpus;
     pto_status_t status = predict(&scenario, machine, how, &split, &fault);
-    if (status == PTO_ERR_MEMORY || status == PTO_ERR_INTERRUPTED)
+    if (status == PTO_ERR_MEMORY)
         return pto_error_set(err, status, "%s", fault.message);
     if (status != PTO_OK)
         return PTO_OK;
