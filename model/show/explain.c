@@ -353,15 +353,17 @@ static void csv_place(const pto_machine_t *machine, const pto_param_t *param) {
 static void csv_term(const pto_predictions_t *predictions, int64_t cell, const csv_term_t *term) {
     pto_print_csv_cell(stdout, predictions, cell);
     const bool known = term->param;
-    PTO_RECORD(stdout, PTO_FORMAT_CSV, pto_if(known && !term->is_energy, pto_number("seconds", term->value)),
-               pto_text("low_s", NULL), pto_text("high_s", NULL), pto_text("chunks", NULL),
-               pto_if(known && term->is_energy, pto_number("joules", term->value)),
-               pto_text("low_joules", NULL), pto_text("high_joules", NULL), pto_text("part", term->part),
-               pto_text("stage", term->stage), pto_text("parameter", term->key),
-               pto_if(*term->part, pto_rounded("count", term->count, 17)),
-               pto_if(known, pto_number("value", known ? term->param->value : 0)));
+    PTO_RECORD(stdout, PTO_FORMAT_CSV,
+               pto_field_if(known && !term->is_energy, pto_field_number("seconds", term->value)),
+               pto_field_text("low_s", NULL), pto_field_text("high_s", NULL), pto_field_text("chunks", NULL),
+               pto_field_if(known && term->is_energy, pto_field_number("joules", term->value)),
+               pto_field_text("low_joules", NULL), pto_field_text("high_joules", NULL),
+               pto_field_text("part", term->part), pto_field_text("stage", term->stage),
+               pto_field_text("parameter", term->key),
+               pto_field_if(*term->part, pto_field_rounded("count", term->count, 17)),
+               pto_field_if(known, pto_field_number("value", known ? term->param->value : 0)));
     csv_place(predictions->machine, term->param);
-    PTO_RECORD(stdout, PTO_FORMAT_CSV, pto_text("flagged", term->flagged));
+    PTO_RECORD(stdout, PTO_FORMAT_CSV, pto_field_text("flagged", term->flagged));
     pto_print_csv_end(stdout, predictions, cell);
 }
 

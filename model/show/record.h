@@ -56,62 +56,65 @@ static inline pto_field_t pto_field_set(pto_field_t field, pto_field_state_t jso
 
 /* In JSON alone, in CSV alone, or in CSV and under a condition in JSON; only if it is known, or null if not.
  */
-static inline pto_field_t pto_in_json(pto_field_t field) {
+static inline pto_field_t pto_field_in_json(pto_field_t field) {
     return pto_field_set(field, field.state[PTO_FORMAT_JSON], PTO_RECORD_NONE);
 }
 
-static inline pto_field_t pto_in_csv(pto_field_t field) {
+static inline pto_field_t pto_field_in_csv(pto_field_t field) {
     return pto_field_set(field, PTO_RECORD_NONE, field.state[PTO_FORMAT_CSV]);
 }
 
-static inline pto_field_t pto_json_if(bool shown, pto_field_t field) {
-    return shown ? field : pto_in_csv(field);
+static inline pto_field_t pto_field_json_if(bool shown, pto_field_t field) {
+    return shown ? field : pto_field_in_csv(field);
 }
 
-static inline pto_field_t pto_if(bool known, pto_field_t field) {
+static inline pto_field_t pto_field_if(bool known, pto_field_t field) {
     return known ? field : pto_field_set(field, PTO_RECORD_LEFT_OUT, PTO_RECORD_LEFT_OUT);
 }
 
-static inline pto_field_t pto_or_null(bool known, pto_field_t field) {
+static inline pto_field_t pto_field_or_null(bool known, pto_field_t field) {
     return known ? field : pto_field_set(field, PTO_RECORD_UNKNOWN, PTO_RECORD_LEFT_OUT);
 }
 
 /* NULL: it is not known. */
-static inline pto_field_t pto_text(const char *name, const char *text) {
-    return pto_or_null(text, (pto_field_t){.name = name, .kind = PTO_RECORD_TEXT, .text = text});
+static inline pto_field_t pto_field_text(const char *name, const char *text) {
+    return pto_field_or_null(text, (pto_field_t){.name = name, .kind = PTO_RECORD_TEXT, .text = text});
 }
 
-static inline pto_field_t pto_count(const char *name, int64_t count) {
+static inline pto_field_t pto_field_count(const char *name, int64_t count) {
     return (pto_field_t){.name = name, .kind = PTO_RECORD_WHOLE, .count = count};
 }
 
-static inline pto_field_t pto_rounded(const char *name, double number, int digits) {
+static inline pto_field_t pto_field_rounded(const char *name, double number, int digits) {
     return (pto_field_t){.name = name, .kind = PTO_RECORD_NUMBER, .number = number, .digits = digits};
 }
 
-static inline pto_field_t pto_number(const char *name, double number) { return pto_rounded(name, number, 9); }
+static inline pto_field_t pto_field_number(const char *name, double number) {
+    return pto_field_rounded(name, number, 9);
+}
 
 /* In CSV, 0 or 1. */
-static inline pto_field_t pto_truth(const char *name, bool truth) {
+static inline pto_field_t pto_field_truth(const char *name, bool truth) {
     return (pto_field_t){.name = name, .kind = PTO_RECORD_TRUTH, .count = truth};
 }
 
-static inline pto_field_t pto_names(const char *name, const char *const *names, int count) {
+static inline pto_field_t pto_field_names(const char *name, const char *const *names, int count) {
     return (pto_field_t){.name = name, .kind = PTO_RECORD_NAMES, .names = names, .count = count};
 }
 
 /* Of caveats: the parameters that are not priced, the same only if there are any (in JSON), and what is
  * extrapolated from if anything is. */
-static inline pto_field_t pto_unpriced(const char *name, const pto_caveats_t *caveats) {
-    return pto_names(name, caveats->key, caveats->count);
+static inline pto_field_t pto_field_unpriced(const char *name, const pto_caveats_t *caveats) {
+    return pto_field_names(name, caveats->key, caveats->count);
 }
 
-static inline pto_field_t pto_unpriced_if_any(const pto_caveats_t *caveats) {
-    return pto_in_json(pto_if(caveats->count > 0, pto_unpriced("unpriced", caveats)));
+static inline pto_field_t pto_field_unpriced_if_any(const pto_caveats_t *caveats) {
+    return pto_field_in_json(pto_field_if(caveats->count > 0, pto_field_unpriced("unpriced", caveats)));
 }
 
-static inline pto_field_t pto_extrapolated(const pto_caveats_t *caveats) {
-    return pto_if(caveats->extrapolated_from[0], pto_text("extrapolated_from", caveats->extrapolated_from));
+static inline pto_field_t pto_field_extrapolated(const pto_caveats_t *caveats) {
+    return pto_field_if(caveats->extrapolated_from[0],
+                        pto_field_text("extrapolated_from", caveats->extrapolated_from));
 }
 
 #endif

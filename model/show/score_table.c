@@ -128,23 +128,26 @@ static void print_record(const score_row_t *row, pto_format_t format) {
     const bool one = filter->collective != PTO_COLLECTIVE_COUNT, of_model = row->picker == PTO_PICKER_MODEL;
     PTO_RECORD(
         stdout, format,
-        pto_json_if(one, pto_text("collective", one ? pto_collective_name(filter->collective) : "all")),
-        pto_json_if(
-            one, pto_text("implementation", one ? pto_implementation_name(filter->implementation) : "all")),
-        pto_if(filter->nodes > 0, pto_count("nodes", filter->nodes)),
-        pto_text("picker", pto_picker_name(row->picker)),
-        pto_if(row->strategy, pto_text("strategy", row->strategy ? row->strategy->name : NULL)),
-        pto_count("cells", summary->cells), pto_number("right", summary->right),
-        pto_count("clear_cells", summary->clear_cells), pto_number("clear_right", summary->clear_right),
-        pto_count("near_ties", summary->near_ties), pto_number("regret_mean", summary->regret_mean),
-        pto_number("regret_95", summary->regret_95), pto_number("regret_max", summary->regret_max),
-        pto_count("pairs", summary->pairs),
-        pto_if(summary->pairs > 0, pto_number("error_median", summary->error_median)),
-        pto_if(summary->pairs > 0, pto_number("error_90", summary->error_90)),
-        pto_json_if(of_model, pto_count("intervals", summary->intervals)),
-        pto_json_if(of_model, pto_count("held", summary->held)),
-        pto_json_if(of_model, pto_count("close_ties", summary->close_ties)),
-        pto_json_if(of_model, pto_count("right_no_ties", summary->right_no_ties)));
+        pto_field_json_if(
+            one, pto_field_text("collective", one ? pto_collective_name(filter->collective) : "all")),
+        pto_field_json_if(one, pto_field_text("implementation",
+                                              one ? pto_implementation_name(filter->implementation) : "all")),
+        pto_field_if(filter->nodes > 0, pto_field_count("nodes", filter->nodes)),
+        pto_field_text("picker", pto_picker_name(row->picker)),
+        pto_field_if(row->strategy, pto_field_text("strategy", row->strategy ? row->strategy->name : NULL)),
+        pto_field_count("cells", summary->cells), pto_field_number("right", summary->right),
+        pto_field_count("clear_cells", summary->clear_cells),
+        pto_field_number("clear_right", summary->clear_right),
+        pto_field_count("near_ties", summary->near_ties),
+        pto_field_number("regret_mean", summary->regret_mean),
+        pto_field_number("regret_95", summary->regret_95),
+        pto_field_number("regret_max", summary->regret_max), pto_field_count("pairs", summary->pairs),
+        pto_field_if(summary->pairs > 0, pto_field_number("error_median", summary->error_median)),
+        pto_field_if(summary->pairs > 0, pto_field_number("error_90", summary->error_90)),
+        pto_field_json_if(of_model, pto_field_count("intervals", summary->intervals)),
+        pto_field_json_if(of_model, pto_field_count("held", summary->held)),
+        pto_field_json_if(of_model, pto_field_count("close_ties", summary->close_ties)),
+        pto_field_json_if(of_model, pto_field_count("right_no_ties", summary->right_no_ties)));
 }
 
 static void print_csv_row(const score_row_t *row, const pto_machine_t *machine) {
@@ -257,14 +260,14 @@ static const char *space_name(bool host) { return pto_space_name(host ? PTO_SPAC
 
 /* What tells cells apart. In CSV, the columns of groups are empty. */
 static void print_cell(const pto_score_cell_t *cell, const char *strategy, pto_format_t format) {
-    PTO_RECORD(stdout, format, pto_text("collective", pto_collective_name(cell->collective)),
-               pto_text("implementation", pto_implementation_name(cell->implementation)),
-               pto_count("nodes", cell->nodes), pto_in_csv(pto_text("picker", "")),
-               pto_in_csv(pto_text("strategy", strategy)));
+    PTO_RECORD(stdout, format, pto_field_text("collective", pto_collective_name(cell->collective)),
+               pto_field_text("implementation", pto_implementation_name(cell->implementation)),
+               pto_field_count("nodes", cell->nodes), pto_field_in_csv(pto_field_text("picker", "")),
+               pto_field_in_csv(pto_field_text("strategy", strategy)));
     fputs(format == PTO_FORMAT_CSV ? ",,,,,,,,,,,,,,," : ", ", stdout);
-    PTO_RECORD(stdout, format, pto_count("gpus_per_node", cell->gpus_per_node),
-               pto_count("owners_per_gpu", cell->owners_per_gpu),
-               pto_count("procs_per_gpu", cell->procs_per_gpu), pto_count("bytes", cell->bytes));
+    PTO_RECORD(stdout, format, pto_field_count("gpus_per_node", cell->gpus_per_node),
+               pto_field_count("owners_per_gpu", cell->owners_per_gpu),
+               pto_field_count("procs_per_gpu", cell->procs_per_gpu), pto_field_count("bytes", cell->bytes));
 }
 
 static void print_csv_cell(const pto_score_cell_t *cell, int index) {
@@ -275,22 +278,23 @@ static void print_csv_cell(const pto_score_cell_t *cell, int index) {
     char grid[PTO_HALO_TEXT_MAX];
     const bool picked = index == cell->picked, stages = candidate->strategy->stages && applies;
     print_cell(cell, candidate->strategy->name, PTO_FORMAT_CSV);
-    PTO_RECORD(stdout, PTO_FORMAT_CSV, pto_text("algorithm", applies ? prediction->algorithm->name : NULL),
-               pto_number("measured_s", candidate->measured_s),
-               pto_if(applies, pto_number("predicted_s", prediction->price.seconds)),
-               pto_truth("best", index == cell->best), pto_truth("picked", picked),
-               pto_truth("near_tie", picked && cell->near_tie),
-               pto_number("regret", pto_score_regret(cell, index)),
-               pto_text("distance", is_pair ? pto_level_name(cell->distance) : NULL),
-               pto_text("from_space", is_pair ? space_name(cell->ends.from_host) : NULL),
-               pto_text("to_space", is_pair ? space_name(cell->ends.to_host) : NULL),
-               pto_text("both_ways", !is_pair               ? NULL
-                                     : cell->ends.both_ways ? "yes"
-                                                            : "no"),
-               pto_text("grid", is_halo ? pto_halo_text(&cell->halo, grid) : NULL),
-               pto_if(candidate->chunks > 0, pto_count("chunks", candidate->chunks)),
-               pto_if(stages, pto_count("staged_in", prediction->staged_members.in)),
-               pto_if(stages, pto_count("staged_out", prediction->staged_members.out)));
+    PTO_RECORD(stdout, PTO_FORMAT_CSV,
+               pto_field_text("algorithm", applies ? prediction->algorithm->name : NULL),
+               pto_field_number("measured_s", candidate->measured_s),
+               pto_field_if(applies, pto_field_number("predicted_s", prediction->price.seconds)),
+               pto_field_truth("best", index == cell->best), pto_field_truth("picked", picked),
+               pto_field_truth("near_tie", picked && cell->near_tie),
+               pto_field_number("regret", pto_score_regret(cell, index)),
+               pto_field_text("distance", is_pair ? pto_level_name(cell->distance) : NULL),
+               pto_field_text("from_space", is_pair ? space_name(cell->ends.from_host) : NULL),
+               pto_field_text("to_space", is_pair ? space_name(cell->ends.to_host) : NULL),
+               pto_field_text("both_ways", !is_pair               ? NULL
+                                           : cell->ends.both_ways ? "yes"
+                                                                  : "no"),
+               pto_field_text("grid", is_halo ? pto_halo_text(&cell->halo, grid) : NULL),
+               pto_field_if(candidate->chunks > 0, pto_field_count("chunks", candidate->chunks)),
+               pto_field_if(stages, pto_field_count("staged_in", prediction->staged_members.in)),
+               pto_field_if(stages, pto_field_count("staged_out", prediction->staged_members.out)));
 }
 
 static void print_csv_cells(const printer_t *printer) {
@@ -307,14 +311,15 @@ static void print_json_candidate(const pto_score_cell_t *cell, int index) {
     const pto_prediction_t *prediction = &cell->prediction[index];
     const bool applies = prediction->applicable, stages = candidate->strategy->stages && applies;
     fputs(index ? ", {" : "{", stdout);
-    PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_text("strategy", candidate->strategy->name),
-               pto_number("measured_s", candidate->measured_s),
-               pto_if(candidate->chunks > 0, pto_count("chunks", candidate->chunks)),
-               pto_if(applies, pto_text("algorithm", applies ? prediction->algorithm->name : NULL)),
-               pto_if(applies, pto_number("predicted_s", prediction->price.seconds)),
-               pto_if(stages, pto_count("staged_in", prediction->staged_members.in)),
-               pto_if(stages, pto_count("staged_out", prediction->staged_members.out)),
-               pto_if(!applies, pto_text("reason", prediction->reason)));
+    PTO_RECORD(
+        stdout, PTO_FORMAT_JSON, pto_field_text("strategy", candidate->strategy->name),
+        pto_field_number("measured_s", candidate->measured_s),
+        pto_field_if(candidate->chunks > 0, pto_field_count("chunks", candidate->chunks)),
+        pto_field_if(applies, pto_field_text("algorithm", applies ? prediction->algorithm->name : NULL)),
+        pto_field_if(applies, pto_field_number("predicted_s", prediction->price.seconds)),
+        pto_field_if(stages, pto_field_count("staged_in", prediction->staged_members.in)),
+        pto_field_if(stages, pto_field_count("staged_out", prediction->staged_members.out)),
+        pto_field_if(!applies, pto_field_text("reason", prediction->reason)));
     putchar('}');
 }
 
@@ -325,15 +330,18 @@ static void print_json_cell(const pto_score_cell_t *cell) {
     char grid[PTO_HALO_TEXT_MAX];
     print_cell(cell, NULL, PTO_FORMAT_JSON);
     fputs(", ", stdout);
-    PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_if(is_pair, pto_text("distance", pto_level_name(cell->distance))),
-               pto_if(is_pair, pto_names("spaces", spaces, 2)),
-               pto_if(is_pair, pto_truth("both_ways", cell->ends.both_ways)),
-               pto_if(is_halo, pto_text("grid", is_halo ? pto_halo_text(&cell->halo, grid) : NULL)),
-               pto_text("best", cell->candidate[cell->best].strategy->name),
-               pto_if(is_picked,
-                      pto_text("picked", is_picked ? cell->candidate[cell->picked].strategy->name : NULL)),
-               pto_if(is_picked, pto_number("regret", cell->regret)),
-               pto_if(is_picked, pto_truth("near_tie", cell->near_tie)));
+    PTO_RECORD(
+        stdout, PTO_FORMAT_JSON,
+        pto_field_if(is_pair, pto_field_text("distance", pto_level_name(cell->distance))),
+        pto_field_if(is_pair, pto_field_names("spaces", spaces, 2)),
+        pto_field_if(is_pair, pto_field_truth("both_ways", cell->ends.both_ways)),
+        pto_field_if(is_halo, pto_field_text("grid", is_halo ? pto_halo_text(&cell->halo, grid) : NULL)),
+        pto_field_text("best", cell->candidate[cell->best].strategy->name),
+        pto_field_if(
+            is_picked,
+            pto_field_text("picked", is_picked ? cell->candidate[cell->picked].strategy->name : NULL)),
+        pto_field_if(is_picked, pto_field_number("regret", cell->regret)),
+        pto_field_if(is_picked, pto_field_truth("near_tie", cell->near_tie)));
     fputs(", \"strategies\": [", stdout);
     for (int c = 0; c < cell->candidate_count; c++)
         print_json_candidate(cell, c);

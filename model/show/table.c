@@ -214,20 +214,20 @@ void pto_print_list(FILE *stream, const char *before, const char *const *name, i
 void pto_print_json_layout(FILE *stream, const pto_layout_t *layout, bool with_nodes) {
     fputs(", \"layout\": {", stream);
     const bool in_host = layout->in_host;
-    PTO_RECORD(stream, PTO_FORMAT_JSON, pto_if(with_nodes, pto_count("nodes", layout->nodes)),
-               pto_count(in_host ? "procs_per_node" : "gpus_per_node", layout->gpus_per_node),
-               pto_if(in_host, pto_text("memory", "host")),
-               pto_if(!in_host, pto_count("procs_per_gpu", layout->procs_per_gpu)),
-               pto_if(!in_host, pto_count("owners_per_gpu", layout->owners_per_gpu)));
+    PTO_RECORD(stream, PTO_FORMAT_JSON, pto_field_if(with_nodes, pto_field_count("nodes", layout->nodes)),
+               pto_field_count(in_host ? "procs_per_node" : "gpus_per_node", layout->gpus_per_node),
+               pto_field_if(in_host, pto_field_text("memory", "host")),
+               pto_field_if(!in_host, pto_field_count("procs_per_gpu", layout->procs_per_gpu)),
+               pto_field_if(!in_host, pto_field_count("owners_per_gpu", layout->owners_per_gpu)));
     fputc('}', stream);
 }
 
 void pto_print_json_question(FILE *stream, const pto_predictions_t *predictions) {
     pto_caveats_t caveats = {.count = 0};
     pto_caveats_add_all(&caveats, predictions);
-    PTO_MORE(stream, pto_text("collective", pto_collective_name(predictions->scenario->collective)));
+    PTO_MORE(stream, pto_field_text("collective", pto_collective_name(predictions->scenario->collective)));
     pto_print_json_layout(stream, &predictions->scenario->layout, predictions->sweep != PTO_SWEEP_NODES);
-    PTO_MORE(stream, pto_unpriced("not_priced", &caveats));
+    PTO_MORE(stream, pto_field_unpriced("not_priced", &caveats));
     pto_print_json_more_procs(stream, predictions);
 }
 
@@ -367,11 +367,12 @@ const char *pto_sweep_heading(pto_sweep_kind_t sweep) {
 void pto_print_json_strategy(FILE *stream, const pto_predictions_t *predictions, int64_t cell) {
     const pto_prediction_t *prediction = &predictions->prediction[cell];
     const bool applies = prediction->applicable;
-    PTO_RECORD(stream, PTO_FORMAT_JSON,
-               pto_text("strategy", predictions->strategy[cell % predictions->strategy_count]->name),
-               pto_if(!applies, pto_text("reason", prediction->reason)),
-               pto_if(applies, pto_text("algorithm", applies ? prediction->algorithm->name : NULL)),
-               pto_if(applies, pto_number("seconds", prediction->price.seconds)));
+    PTO_RECORD(
+        stream, PTO_FORMAT_JSON,
+        pto_field_text("strategy", predictions->strategy[cell % predictions->strategy_count]->name),
+        pto_field_if(!applies, pto_field_text("reason", prediction->reason)),
+        pto_field_if(applies, pto_field_text("algorithm", applies ? prediction->algorithm->name : NULL)),
+        pto_field_if(applies, pto_field_number("seconds", prediction->price.seconds)));
 }
 
 void pto_print_json_price(FILE *stream, const pto_predictions_t *predictions, int64_t cell) {
@@ -382,12 +383,12 @@ void pto_print_json_price(FILE *stream, const pto_predictions_t *predictions, in
     pto_caveats_add(&caveats, prediction);
     if (!prediction->applicable)
         return;
-    PTO_MORE(stream, pto_if(prediction->chunks > 0, pto_count("chunks", prediction->chunks)),
-             pto_if(stages, pto_count("staged_in", prediction->staged_members.in)),
-             pto_if(stages, pto_count("staged_out", prediction->staged_members.out)),
-             pto_if(has_interval, pto_number("low_s", prediction->price.low_s)),
-             pto_if(has_interval, pto_number("high_s", prediction->price.high_s)),
-             pto_unpriced_if_any(&caveats), pto_extrapolated(&caveats));
+    PTO_MORE(stream, pto_field_if(prediction->chunks > 0, pto_field_count("chunks", prediction->chunks)),
+             pto_field_if(stages, pto_field_count("staged_in", prediction->staged_members.in)),
+             pto_field_if(stages, pto_field_count("staged_out", prediction->staged_members.out)),
+             pto_field_if(has_interval, pto_field_number("low_s", prediction->price.low_s)),
+             pto_field_if(has_interval, pto_field_number("high_s", prediction->price.high_s)),
+             pto_field_unpriced_if_any(&caveats), pto_field_extrapolated(&caveats));
 }
 
 void pto_print_json_cells(FILE *stream, const char *name, const pto_predictions_t *predictions,
@@ -414,9 +415,9 @@ void pto_print_csv_heading(FILE *stream, const char *columns) {
 void pto_print_csv_point(FILE *stream, const pto_predictions_t *predictions, int64_t point) {
     const pto_request_t request =
         pto_scenario_request(predictions->scenario, point, predictions->strategy[0], NULL);
-    PTO_RECORD(stream, PTO_FORMAT_CSV, pto_count("bytes", request.bytes),
-               pto_count("nodes", request.layout.nodes),
-               pto_if(request.messages > 0, pto_count("messages", request.messages)));
+    PTO_RECORD(stream, PTO_FORMAT_CSV, pto_field_count("bytes", request.bytes),
+               pto_field_count("nodes", request.layout.nodes),
+               pto_field_if(request.messages > 0, pto_field_count("messages", request.messages)));
 }
 
 void pto_print_csv_cell(FILE *stream, const pto_predictions_t *predictions, int64_t cell) {
@@ -440,7 +441,8 @@ void pto_print_csv_end(FILE *stream, const pto_predictions_t *predictions, int64
     const pto_prediction_t *prediction = &predictions->prediction[cell];
     pto_caveats_t caveats = {.count = 0};
     pto_caveats_add(&caveats, prediction);
-    PTO_RECORD(stream, PTO_FORMAT_CSV, pto_unpriced("not_priced", &caveats), pto_extrapolated(&caveats));
+    PTO_RECORD(stream, PTO_FORMAT_CSV, pto_field_unpriced("not_priced", &caveats),
+               pto_field_extrapolated(&caveats));
     pto_print_csv_changes(stream, predictions->machine);
     fputc('\n', stream);
 }

@@ -215,8 +215,9 @@ static void print_csv_fixed(const pto_predictions_t *predictions, const pto_rang
                              [PTO_SWEEP_NODES] = request.layout.nodes,
                              [PTO_SWEEP_MESSAGES] = request.messages};
     for (int i = 0; i < PTO_SWEEP_COUNT; i++)
-        PTO_RECORD(stdout, PTO_FORMAT_CSV,
-                   pto_if(i != (int)predictions->sweep && fixed[i] > 0, pto_count("fixed", fixed[i])));
+        PTO_RECORD(
+            stdout, PTO_FORMAT_CSV,
+            pto_field_if(i != (int)predictions->sweep && fixed[i] > 0, pto_field_count("fixed", fixed[i])));
 }
 
 static void print_csv_heading(void) {
@@ -235,19 +236,22 @@ static void print_record(const picks_t *picks, const pto_range_t *range, pto_for
     for (int i = 0; tied && i < predictions->strategy_count; i++)
         if (pto_range_is_tied(predictions, range, i))
             tied[count++] = strategy_name(predictions, i);
-    PTO_RECORD(
-        stdout, format, pto_count("from", range->from), pto_or_null(ends, pto_count("below", range->below)),
-        pto_in_csv(pto_if(ends, pto_count("crossing", end_of(picks, range)))),
-        pto_text("winner", name_or_null(predictions, range->winner)),
-        pto_text("runner_up", name_or_null(predictions, range->runner_up)),
-        pto_rounded("margin_low", range->margin_low, 6), pto_rounded("margin_high", range->margin_high, 6),
-        pto_truth("near_tie", range->near_tie), pto_truth("overlap", range->overlap),
-        pto_names("tied", tied, count), pto_text("unpriced", range->unpriced),
-        pto_in_json(pto_if(is_extrapolated(predictions, range), pto_truth("extrapolated", true))),
-        pto_rounded("regret", range->regret, 6), pto_text("settle", range->settle.key),
-        pto_text("benchmark", range->settle.benchmark),
-        bytes > 0 ? pto_count("benchmark_bytes", bytes)
-                  : pto_field_set(pto_count("benchmark_bytes", 0), PTO_RECORD_SHOWN, PTO_RECORD_LEFT_OUT));
+    PTO_RECORD(stdout, format, pto_field_count("from", range->from),
+               pto_field_or_null(ends, pto_field_count("below", range->below)),
+               pto_field_in_csv(pto_field_if(ends, pto_field_count("crossing", end_of(picks, range)))),
+               pto_field_text("winner", name_or_null(predictions, range->winner)),
+               pto_field_text("runner_up", name_or_null(predictions, range->runner_up)),
+               pto_field_rounded("margin_low", range->margin_low, 6),
+               pto_field_rounded("margin_high", range->margin_high, 6),
+               pto_field_truth("near_tie", range->near_tie), pto_field_truth("overlap", range->overlap),
+               pto_field_names("tied", tied, count), pto_field_text("unpriced", range->unpriced),
+               pto_field_in_json(
+                   pto_field_if(is_extrapolated(predictions, range), pto_field_truth("extrapolated", true))),
+               pto_field_rounded("regret", range->regret, 6), pto_field_text("settle", range->settle.key),
+               pto_field_text("benchmark", range->settle.benchmark),
+               bytes > 0 ? pto_field_count("benchmark_bytes", bytes)
+                         : pto_field_set(pto_field_count("benchmark_bytes", 0), PTO_RECORD_SHOWN,
+                                         PTO_RECORD_LEFT_OUT));
     free(tied);
 }
 
@@ -272,9 +276,9 @@ static void print_json_crossings(const picks_t *picks) {
     for (int64_t i = 0; i < picks->crossing_count; i++) {
         const pto_crossing_t *crossing = &picks->crossing[i];
         fputs(i ? ", {" : "{", stdout);
-        PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_count("at", crossing->at),
-                   pto_text("winner", name_or_null(picks->predictions, crossing->winner)),
-                   pto_count("after", picks->predictions->point[crossing->gap]));
+        PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_field_count("at", crossing->at),
+                   pto_field_text("winner", name_or_null(picks->predictions, crossing->winner)),
+                   pto_field_count("after", picks->predictions->point[crossing->gap]));
         putchar('}');
     }
     printf("]}\n");
@@ -286,8 +290,8 @@ static void print_json(const picks_t *picks) {
     pto_print_json_start(stdout, predictions->machine);
     pto_print_json_question(stdout, predictions);
     fputs(", ", stdout);
-    PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_text("swept", pto_sweep_kind_name(predictions->sweep)),
-               pto_if(!by_time, pto_text("by", pto_by_name(predictions->by))));
+    PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_field_text("swept", pto_sweep_kind_name(predictions->sweep)),
+               pto_field_if(!by_time, pto_field_text("by", pto_by_name(predictions->by))));
     printf(", \"ranges\": [");
     for (int64_t i = 0; i < picks->count; i++) {
         fputs(i ? ",\n  {" : "\n  {", stdout);

@@ -72,13 +72,15 @@ static void print_csv_prices(const pto_predictions_t *predictions) {
         bool applies = prediction->applicable;
         bool spends = applies && prediction->has_energy && predictions->by == PTO_BY_ENERGY;
         pto_print_csv_cell(stdout, predictions, cell);
-        PTO_RECORD(stdout, PTO_FORMAT_CSV, pto_if(applies, pto_number("seconds", price->seconds)),
-                   pto_if(applies && price->has_interval, pto_number("low_s", price->low_s)),
-                   pto_if(applies && price->has_interval, pto_number("high_s", price->high_s)),
-                   pto_if(applies && prediction->chunks > 0, pto_count("chunks", prediction->chunks)),
-                   pto_if(spends, pto_number("joules", energy->joules)),
-                   pto_if(spends && energy->has_interval, pto_number("low_joules", energy->low_joules)),
-                   pto_if(spends && energy->has_interval, pto_number("high_joules", energy->high_joules)));
+        PTO_RECORD(
+            stdout, PTO_FORMAT_CSV, pto_field_if(applies, pto_field_number("seconds", price->seconds)),
+            pto_field_if(applies && price->has_interval, pto_field_number("low_s", price->low_s)),
+            pto_field_if(applies && price->has_interval, pto_field_number("high_s", price->high_s)),
+            pto_field_if(applies && prediction->chunks > 0, pto_field_count("chunks", prediction->chunks)),
+            pto_field_if(spends, pto_field_number("joules", energy->joules)),
+            pto_field_if(spends && energy->has_interval, pto_field_number("low_joules", energy->low_joules)),
+            pto_field_if(spends && energy->has_interval,
+                         pto_field_number("high_joules", energy->high_joules)));
         fputs(",,,,,,,", stdout);
         pto_print_csv_end(stdout, predictions, cell);
     }
@@ -98,12 +100,13 @@ static void print_json_terms(const pto_flags_t *flags, const pto_term_t *terms, 
         const pto_param_t *param = term->param;
         const char *flagged = pto_flag_of(flags, param);
         fputs(t ? ", {" : "{", stdout);
-        PTO_RECORD(
-            stdout, PTO_FORMAT_JSON, pto_text("stage", term->stage), pto_text("parameter", term->key),
-            pto_rounded("count", term->count, 17),
-            pto_or_null(param, pto_number("value", param ? param->value : 0)),
-            pto_or_null(param && param->line != PTO_LINE_WHAT_IF, pto_count("line", param ? param->line : 0)),
-            pto_number("seconds", param ? term->seconds : 0), pto_if(flagged, pto_text("flagged", flagged)));
+        PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_field_text("stage", term->stage),
+                   pto_field_text("parameter", term->key), pto_field_rounded("count", term->count, 17),
+                   pto_field_or_null(param, pto_field_number("value", param ? param->value : 0)),
+                   pto_field_or_null(param && param->line != PTO_LINE_WHAT_IF,
+                                     pto_field_count("line", param ? param->line : 0)),
+                   pto_field_number("seconds", param ? term->seconds : 0),
+                   pto_field_if(flagged, pto_field_text("flagged", flagged)));
         putchar('}');
     }
     putchar(']');
@@ -118,15 +121,15 @@ static void print_json_setup(const pto_predictions_t *predictions, const pto_fla
     double calls;
     printf(", \"setup\": {");
     PTO_RECORD(stdout, PTO_FORMAT_JSON,
-               pto_or_null(own->setup->known, pto_number("seconds", own->setup->seconds)));
+               pto_field_or_null(own->setup->known, pto_field_number("seconds", own->setup->seconds)));
     print_json_terms(flags, own->setup->term, own->setup->term_count);
     printf(", \"paid_back\": [");
     for (int i = 0; i < predictions->strategy_count; i++) {
         if (!pto_payback(own, pto_prediction_at(predictions, point, i), &calls))
             continue;
         printf("%s{", between);
-        PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_text("against", predictions->strategy[i]->name),
-                   pto_or_null(!isinf(calls), pto_number("calls", calls)));
+        PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_field_text("against", predictions->strategy[i]->name),
+                   pto_field_or_null(!isinf(calls), pto_field_number("calls", calls)));
         putchar('}');
         between = ", ";
     }
@@ -145,9 +148,9 @@ static void print_json_cell(int64_t cell, const void *context) {
     const pto_energy_t *energy = &prediction->energy;
     pto_print_json_price(stdout, printed->predictions, cell);
     if (printed->predictions->by == PTO_BY_ENERGY && prediction->has_energy)
-        PTO_MORE(stdout, pto_number("joules", energy->joules),
-                 pto_if(energy->has_interval, pto_number("low_joules", energy->low_joules)),
-                 pto_if(energy->has_interval, pto_number("high_joules", energy->high_joules)));
+        PTO_MORE(stdout, pto_field_number("joules", energy->joules),
+                 pto_field_if(energy->has_interval, pto_field_number("low_joules", energy->low_joules)),
+                 pto_field_if(energy->has_interval, pto_field_number("high_joules", energy->high_joules)));
     if (printed->flags) {
         print_json_terms(printed->flags, prediction->explanation.term, prediction->explanation.count);
         print_json_setup(printed->predictions, printed->flags, cell);

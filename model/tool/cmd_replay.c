@@ -145,22 +145,27 @@ static void print_call(const pto_replayed_t *replayed, int i, pto_format_t forma
     if (is_priced)
         cheapest = pto_replayed_cheapest(replayed, i, &strategy);
     PTO_RECORD(
-        stdout, format, pto_text("collective", pto_collective_name(call->collective)),
-        pto_count("bytes", call->bytes), pto_count("nodes", call->nodes),
-        pto_count("gpus_per_node", call->gpus_per_node), pto_count("times", call->times),
-        pto_text("route", call->route),
-        pto_if(call->collective == PTO_COLLECTIVE_PAIR, pto_in_json(pto_text("distance", distance))),
-        pto_if(call->measured_s > 0, pto_number("measured_s", call->measured_s / (double)call->times)),
-        pto_in_json(
-            pto_if(!is_priced, pto_text("reason", is_priced ? NULL : pto_replayed_reason(replayed, i)))),
-        pto_if(taken, pto_json_if(is_priced, pto_number("predicted_s", taken ? taken->price.seconds : 0))),
-        pto_if(is_priced, pto_text("cheapest", strategy ? strategy->name : NULL)),
-        pto_if(is_priced, pto_number("cheapest_s", cheapest ? cheapest->price.seconds : 0)),
-        pto_in_csv(pto_text("distance", distance)),
-        pto_if(call->compared > 0, pto_number("transfer_s", call->transfer_s / (double)call->compared)),
-        pto_if(is_priced, pto_text("unpriced", is_priced ? pto_step_unsure(&replayed->step, i) : NULL)),
-        pto_json_if(is_priced, pto_unpriced("not_priced", &caveats)),
-        pto_json_if(is_priced, pto_extrapolated(&caveats)));
+        stdout, format, pto_field_text("collective", pto_collective_name(call->collective)),
+        pto_field_count("bytes", call->bytes), pto_field_count("nodes", call->nodes),
+        pto_field_count("gpus_per_node", call->gpus_per_node), pto_field_count("times", call->times),
+        pto_field_text("route", call->route),
+        pto_field_if(call->collective == PTO_COLLECTIVE_PAIR,
+                     pto_field_in_json(pto_field_text("distance", distance))),
+        pto_field_if(call->measured_s > 0,
+                     pto_field_number("measured_s", call->measured_s / (double)call->times)),
+        pto_field_in_json(pto_field_if(
+            !is_priced, pto_field_text("reason", is_priced ? NULL : pto_replayed_reason(replayed, i)))),
+        pto_field_if(taken, pto_field_json_if(is_priced, pto_field_number("predicted_s",
+                                                                          taken ? taken->price.seconds : 0))),
+        pto_field_if(is_priced, pto_field_text("cheapest", strategy ? strategy->name : NULL)),
+        pto_field_if(is_priced, pto_field_number("cheapest_s", cheapest ? cheapest->price.seconds : 0)),
+        pto_field_in_csv(pto_field_text("distance", distance)),
+        pto_field_if(call->compared > 0,
+                     pto_field_number("transfer_s", call->transfer_s / (double)call->compared)),
+        pto_field_if(is_priced,
+                     pto_field_text("unpriced", is_priced ? pto_step_unsure(&replayed->step, i) : NULL)),
+        pto_field_json_if(is_priced, pto_field_unpriced("not_priced", &caveats)),
+        pto_field_json_if(is_priced, pto_field_extrapolated(&caveats)));
 }
 
 static void print_csv_call(const pto_replayed_t *replayed, int i) {
@@ -188,11 +193,12 @@ static void print_json_total(const pto_replayed_t *replayed, const pto_step_rout
     pto_step_caveats_add(&replayed->step, route->strategy, &caveats);
     printf("%s\n  {", between);
     PTO_RECORD(stdout, PTO_FORMAT_JSON,
-               pto_text("strategy", route->strategy ? route->strategy->name : "cheapest"),
-               pto_number("seconds", route->communication_s),
-               pto_if(route->has_interval, pto_number("low_s", route->low.communication_s)),
-               pto_if(route->has_interval, pto_number("high_s", route->high.communication_s)),
-               pto_if(caveats.count > 0, pto_unpriced("unpriced", &caveats)), pto_extrapolated(&caveats));
+               pto_field_text("strategy", route->strategy ? route->strategy->name : "cheapest"),
+               pto_field_number("seconds", route->communication_s),
+               pto_field_if(route->has_interval, pto_field_number("low_s", route->low.communication_s)),
+               pto_field_if(route->has_interval, pto_field_number("high_s", route->high.communication_s)),
+               pto_field_if(caveats.count > 0, pto_field_unpriced("unpriced", &caveats)),
+               pto_field_extrapolated(&caveats));
     putchar('}');
 }
 
@@ -221,11 +227,11 @@ static void print_json(const pto_replayed_t *replayed) {
     const pto_recording_t *trace = &replayed->trace;
     pto_caveats_t caveats = {.count = 0};
     pto_print_json_start(stdout, replayed->replay->options.machine);
-    PTO_MORE(stdout, pto_text("format", pto_recording_format_name(trace->format)),
-             pto_if(trace->gpu[0], pto_text("recorded_on", trace->gpu)));
+    PTO_MORE(stdout, pto_field_text("format", pto_recording_format_name(trace->format)),
+             pto_field_if(trace->gpu[0], pto_field_text("recorded_on", trace->gpu)));
     pto_print_json_layout(stdout, &replayed->replay->layout, false);
     pto_step_caveats_add_all(&replayed->step, &caveats);
-    PTO_MORE(stdout, pto_unpriced("not_priced", &caveats));
+    PTO_MORE(stdout, pto_field_unpriced("not_priced", &caveats));
     pto_print_json_step_more_procs(stdout, &replayed->step);
     printf(", \"calls\": [");
     for (int i = 0; i < trace->count; i++)

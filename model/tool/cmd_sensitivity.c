@@ -132,12 +132,13 @@ static void print_table(const answer_t *answer) {
 static void print_item(const answer_t *answer, const pto_sensitivity_t *item, pto_format_t format) {
     const double value = item->param.param->value;
     const bool changes = item->becomes >= 0;
-    PTO_RECORD(stdout, format, pto_text("parameter", item->param.key), pto_number("value", value),
-               pto_rounded("elasticity", item->elasticity, 6),
-               pto_or_null(changes, pto_rounded("factor", item->factor, 6)),
-               pto_if(changes, pto_number("changed_value", item->factor * value)),
-               pto_if(changes, pto_text("becomes", changes ? name_of(answer, item->becomes) : NULL)),
-               pto_if(changes, pto_truth("inside_interval", item->inside_interval)));
+    PTO_RECORD(
+        stdout, format, pto_field_text("parameter", item->param.key), pto_field_number("value", value),
+        pto_field_rounded("elasticity", item->elasticity, 6),
+        pto_field_or_null(changes, pto_field_rounded("factor", item->factor, 6)),
+        pto_field_if(changes, pto_field_number("changed_value", item->factor * value)),
+        pto_field_if(changes, pto_field_text("becomes", changes ? name_of(answer, item->becomes) : NULL)),
+        pto_field_if(changes, pto_field_truth("inside_interval", item->inside_interval)));
 }
 
 static void print_csv(const answer_t *answer) {
@@ -153,10 +154,10 @@ static void print_csv(const answer_t *answer) {
 static void print_json(const answer_t *answer) {
     const pto_sensitivities_t *found = answer->found;
     fputs(answer->point > 0 ? ",\n  {" : "\n  {", stdout);
-    PTO_RECORD(
-        stdout, PTO_FORMAT_JSON,
-        pto_count(pto_sweep_kind_name(answer->predictions->sweep), answer->predictions->point[answer->point]),
-        pto_text("winner", found->winner < 0 ? NULL : name_of(answer, found->winner)));
+    PTO_RECORD(stdout, PTO_FORMAT_JSON,
+               pto_field_count(pto_sweep_kind_name(answer->predictions->sweep),
+                               answer->predictions->point[answer->point]),
+               pto_field_text("winner", found->winner < 0 ? NULL : name_of(answer, found->winner)));
     printf(", \"parameters\": [");
     for (int i = 0; i < found->count; i++) {
         fputs(i > 0 ? ",\n    {" : "\n    {", stdout);

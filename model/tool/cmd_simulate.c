@@ -154,25 +154,27 @@ static void print_csv(const pto_predictions_t *predictions, const pto_simulation
     for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++) {
         bool applies = predictions->prediction[cell].applicable;
         pto_print_csv_cell(stdout, predictions, cell);
-        PTO_RECORD(stdout, PTO_FORMAT_CSV,
-                   pto_if(applies, pto_number("seconds", predictions->prediction[cell].price.seconds)),
-                   pto_if(applies, pto_count("simulated_messages", simulation[cell].messages)));
+        PTO_RECORD(
+            stdout, PTO_FORMAT_CSV,
+            pto_field_if(applies, pto_field_number("seconds", predictions->prediction[cell].price.seconds)),
+            pto_field_if(applies, pto_field_count("simulated_messages", simulation[cell].messages)));
         for (int i = 0; i < PTO_RESOURCE_COUNT; i++)
-            PTO_RECORD(stdout, PTO_FORMAT_CSV,
-                       pto_if(applies, pto_number("busy_s", simulation[cell].use[i].most_busy_s)),
-                       pto_if(applies, pto_number("waiting_s", simulation[cell].use[i].most_waiting_s)));
+            PTO_RECORD(
+                stdout, PTO_FORMAT_CSV,
+                pto_field_if(applies, pto_field_number("busy_s", simulation[cell].use[i].most_busy_s)),
+                pto_field_if(applies, pto_field_number("waiting_s", simulation[cell].use[i].most_waiting_s)));
         pto_print_csv_end(stdout, predictions, cell);
     }
 }
 
 static void print_json_use(pto_resource_t resource, const pto_resource_use_t *use) {
     fputs("\n    {", stdout);
-    PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_text("resource", pto_resource_name(resource)),
-               pto_text("of", pto_resource_owner(resource)), pto_count("count", use->count),
-               pto_number("busy_s", use->busy_s), pto_number("waiting_s", use->waiting_s),
-               pto_number("most_busy_s", use->most_busy_s), pto_count("busiest", use->busiest),
-               pto_number("most_waiting_s", use->most_waiting_s),
-               pto_count("most_waiting", use->most_waiting));
+    PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_field_text("resource", pto_resource_name(resource)),
+               pto_field_text("of", pto_resource_owner(resource)), pto_field_count("count", use->count),
+               pto_field_number("busy_s", use->busy_s), pto_field_number("waiting_s", use->waiting_s),
+               pto_field_number("most_busy_s", use->most_busy_s), pto_field_count("busiest", use->busiest),
+               pto_field_number("most_waiting_s", use->most_waiting_s),
+               pto_field_count("most_waiting", use->most_waiting));
     putchar('}');
 }
 
@@ -186,9 +188,10 @@ static void print_json_cell(int64_t cell, const void *context) {
     const pto_simulation_t *simulation = &simulated->simulation[cell];
     pto_caveats_t caveats = {.count = 0};
     pto_caveats_add(&caveats, &simulated->predictions->prediction[cell]);
-    PTO_MORE(stdout, pto_unpriced_if_any(&caveats), pto_extrapolated(&caveats),
-             pto_count("slowest_rank", simulation->slowest_rank), pto_count("messages", simulation->messages),
-             pto_count("most_in_flight", simulation->most_in_flight));
+    PTO_MORE(stdout, pto_field_unpriced_if_any(&caveats), pto_field_extrapolated(&caveats),
+             pto_field_count("slowest_rank", simulation->slowest_rank),
+             pto_field_count("messages", simulation->messages),
+             pto_field_count("most_in_flight", simulation->most_in_flight));
     printf(", \"resources\": [");
     for (int i = 0, printed = 0; i < PTO_RESOURCE_COUNT; i++) {
         if (simulation->use[i].busy_s <= 0)

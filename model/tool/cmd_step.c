@@ -135,19 +135,19 @@ static void print_csv_route(const pto_step_prediction_t *step, const pto_options
     char along[PTO_WORKLOAD_ALONG_MAX];
     pto_caveats_t caveats = {.count = 0};
     pto_caveats_add(&caveats, prediction);
-    PTO_RECORD(stdout, PTO_FORMAT_CSV, pto_text("call", pto_workload_call_name(call)),
-               pto_text("along", pto_workload_along_text(step->workload, call->along, along)),
-               pto_count("communicators", call->communicators.count),
-               pto_count("nodes", call->scenario.layout.nodes),
-               pto_count("gpus_per_node", call->scenario.layout.gpus_per_node),
-               pto_count("bytes", call->scenario.bytes.value[0]), pto_count("times", call->times),
-               pto_text("strategy", predictions->strategy[s]->name),
-               pto_text("algorithm", applies ? prediction->algorithm->name : NULL),
-               pto_if(applies, pto_number("seconds", prediction->price.seconds)),
-               pto_if(has_interval, pto_number("low_s", prediction->price.low_s)),
-               pto_if(has_interval, pto_number("high_s", prediction->price.high_s)),
-               pto_truth("picked", s == step->call[i].best), pto_text("unpriced", unsure),
-               pto_unpriced("not_priced", &caveats), pto_extrapolated(&caveats));
+    PTO_RECORD(stdout, PTO_FORMAT_CSV, pto_field_text("call", pto_workload_call_name(call)),
+               pto_field_text("along", pto_workload_along_text(step->workload, call->along, along)),
+               pto_field_count("communicators", call->communicators.count),
+               pto_field_count("nodes", call->scenario.layout.nodes),
+               pto_field_count("gpus_per_node", call->scenario.layout.gpus_per_node),
+               pto_field_count("bytes", call->scenario.bytes.value[0]), pto_field_count("times", call->times),
+               pto_field_text("strategy", predictions->strategy[s]->name),
+               pto_field_text("algorithm", applies ? prediction->algorithm->name : NULL),
+               pto_field_if(applies, pto_field_number("seconds", prediction->price.seconds)),
+               pto_field_if(has_interval, pto_field_number("low_s", prediction->price.low_s)),
+               pto_field_if(has_interval, pto_field_number("high_s", prediction->price.high_s)),
+               pto_field_truth("picked", s == step->call[i].best), pto_field_text("unpriced", unsure),
+               pto_field_unpriced("not_priced", &caveats), pto_field_extrapolated(&caveats));
     print_csv_end(step, options);
 }
 
@@ -165,10 +165,12 @@ static void print_csv_time(const pto_step_prediction_t *step, const pto_options_
     fputs(time->kind, stdout);
     pto_print_csv_text(stdout, time->name);
     printf(",,,,,,,%s,,", time->strategy ? time->strategy->name : "cheapest");
-    PTO_RECORD(stdout, PTO_FORMAT_CSV, pto_if(time->is_known, pto_number("seconds", time->seconds)),
-               pto_if(time->has_interval, pto_number("low_s", time->low_s)),
-               pto_if(time->has_interval, pto_number("high_s", time->high_s)), pto_text("picked", NULL),
-               pto_text("unpriced", NULL), pto_unpriced("not_priced", caveats), pto_extrapolated(caveats));
+    PTO_RECORD(stdout, PTO_FORMAT_CSV,
+               pto_field_if(time->is_known, pto_field_number("seconds", time->seconds)),
+               pto_field_if(time->has_interval, pto_field_number("low_s", time->low_s)),
+               pto_field_if(time->has_interval, pto_field_number("high_s", time->high_s)),
+               pto_field_text("picked", NULL), pto_field_text("unpriced", NULL),
+               pto_field_unpriced("not_priced", caveats), pto_field_extrapolated(caveats));
     print_csv_end(step, options);
 }
 
@@ -297,7 +299,7 @@ static void print_json_total(const pto_step_prediction_t *step, const pto_step_r
             print_json_end("high", &route->high);
         }
         pto_step_caveats_add(step, route->strategy, &caveats);
-        PTO_MORE(stdout, pto_unpriced_if_any(&caveats), pto_extrapolated(&caveats));
+        PTO_MORE(stdout, pto_field_unpriced_if_any(&caveats), pto_field_extrapolated(&caveats));
     }
     putchar('}');
 }
@@ -327,7 +329,7 @@ static void print_json(const pto_step_prediction_t *step, const pto_options_t *o
     pto_print_json_string(stdout, step->workload->name);
     pto_print_json_layout(stdout, &step->workload->layout, true);
     pto_step_caveats_add_all(step, &caveats);
-    PTO_MORE(stdout, pto_unpriced("not_priced", &caveats));
+    PTO_MORE(stdout, pto_field_unpriced("not_priced", &caveats));
     pto_print_json_step_more_procs(stdout, step);
     pto_print_json_computation(stdout, step, options);
     printf(", \"calls\": [");

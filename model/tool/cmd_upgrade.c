@@ -314,23 +314,26 @@ static void print_table(const pto_outcome_t *outcome, int count) {
 /* In JSON, the cost comes first. */
 static void print_outcome(const pto_outcome_t *own, const char *reason, pto_format_t format) {
     const bool applies = own->applies, step = applies && own->of_workload, has_cost = own->cost > 0;
-    const pto_field_t cost = pto_if(has_cost, pto_number("cost", own->cost));
+    const pto_field_t cost = pto_field_if(has_cost, pto_field_number("cost", own->cost));
     const double communication_s = step ? own->step.mix.communication_s : 0,
                  exposed_s = step ? own->step.mix.exposed_s : 0;
     pto_caveats_t caveats = {.count = 0};
     add_caveats(own, &caveats);
     PTO_RECORD(
-        stdout, format, pto_text("upgrade", own->name), pto_in_json(cost),
-        pto_if(applies, pto_number(step && format == PTO_FORMAT_JSON ? "step_s" : "seconds", own->seconds)),
-        pto_if(step && !own->unchanged, pto_number("communication_s", communication_s)),
-        pto_if(step, pto_number("exposed_s", exposed_s)),
-        pto_if(applies, pto_number("saved_s", own->saved_s)), pto_in_csv(cost),
-        pto_in_csv(pto_if(applies && has_cost,
-                          pto_number("saved_s_per_cost", applies && has_cost ? pto_outcome_worth(own) : 0))),
-        pto_if(reason[0], pto_text("reason", reason)),
-        pto_json_if(caveats.count > 0,
-                    pto_unpriced(format == PTO_FORMAT_JSON ? "unpriced" : "not_priced", &caveats)),
-        pto_extrapolated(&caveats));
+        stdout, format, pto_field_text("upgrade", own->name), pto_field_in_json(cost),
+        pto_field_if(applies, pto_field_number(step && format == PTO_FORMAT_JSON ? "step_s" : "seconds",
+                                               own->seconds)),
+        pto_field_if(step && !own->unchanged, pto_field_number("communication_s", communication_s)),
+        pto_field_if(step, pto_field_number("exposed_s", exposed_s)),
+        pto_field_if(applies, pto_field_number("saved_s", own->saved_s)), pto_field_in_csv(cost),
+        pto_field_in_csv(pto_field_if(
+            applies && has_cost,
+            pto_field_number("saved_s_per_cost", applies && has_cost ? pto_outcome_worth(own) : 0))),
+        pto_field_if(reason[0], pto_field_text("reason", reason)),
+        pto_field_json_if(
+            caveats.count > 0,
+            pto_field_unpriced(format == PTO_FORMAT_JSON ? "unpriced" : "not_priced", &caveats)),
+        pto_field_extrapolated(&caveats));
 }
 
 static void print_csv(const pto_outcome_t *outcome, int count) {
@@ -361,7 +364,7 @@ static void print_json(const pto_outcome_t *outcome, int count) {
         pto_print_json_string(stdout, outcome[0].workload.name);
         pto_print_json_layout(stdout, &outcome[0].workload.layout, true);
         add_all_caveats(&outcome[0], &caveats);
-        PTO_MORE(stdout, pto_unpriced("not_priced", &caveats));
+        PTO_MORE(stdout, pto_field_unpriced("not_priced", &caveats));
         pto_print_json_computation(stdout, &outcome[0].step, &outcome[0].options);
     } else {
         pto_print_json_question(stdout, &outcome[0].predictions);
