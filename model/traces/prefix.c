@@ -78,18 +78,36 @@ static void join_row(const char *prefix, char *row) {
     }
 }
 
-char *pto_prefix_skip(const pto_prefix_t *prefix, char *line) {
+/* Remember the text of a prefix. What follows a run of digits or a word directly may be a part of it. */
+static void keep_text(pto_prefix_t *prefix, const char *line, size_t length, int blanks) {
+    const char end = prefix->form[strlen(prefix->form) - 1];
+    const bool is_apart = blanks > 0 || (end != DIGITS && end != WORD && end != ' ');
+    prefix->last_length = 0;
+    if (blanks < prefix->blanks || !is_apart || length >= sizeof prefix->last)
+        return;
+    memcpy(prefix->last, line, length);
+    prefix->last[length] = '\0';
+    prefix->last_length = length;
+}
+
+char *pto_prefix_skip(pto_prefix_t *prefix, char *line) {
     if (!prefix->form[0])
         return line;
+    if (prefix->last_length > 0 && strncmp(line, prefix->last, prefix->last_length) == 0) {
+        join_row(line, line + prefix->last_length);
+        return line + prefix->last_length;
+    }
     const char *at = line;
+    int blanks = 0;
     while (*at == ' ' || *at == '\t')
         at++;
     for (const char *form = prefix->form; *form; form++)
         if (*at == '\0' || take_run(&at, NULL) != *form)
             return line;
-    for (int i = 0; i < prefix->blanks && (*at == ' ' || *at == '\t'); i++)
+    for (; blanks < prefix->blanks && (*at == ' ' || *at == '\t'); blanks++)
         at++;
     char *row = line + (at - line);
+    keep_text(prefix, line, (size_t)(row - line), blanks);
     join_row(line, row);
     return row;
 }

@@ -25,6 +25,8 @@ enum { PTO_RECORDING_COLUMNS_MAX = 24 };
 typedef struct {
     char form[128];
     int blanks; /* that follow */
+    size_t last_length;
+    char last[256]; /* the text of the last one, which often comes again */
 } pto_prefix_t;
 
 /* The processes that a benchmark lists, by host. */
@@ -237,7 +239,7 @@ pto_status_t pto_bench_end(pto_recording_reader_t *reader);
 /* Learn the form of the first `length` bytes of a line; false: they are no prefix. */
 bool pto_prefix_learn(pto_prefix_t *prefix, const char *line, size_t length);
 /* What follows the prefix; the line itself, if it does not have it. */
-char *pto_prefix_skip(const pto_prefix_t *prefix, char *line);
+char *pto_prefix_skip(pto_prefix_t *prefix, char *line);
 
 pto_status_t pto_allprof_line(pto_recording_reader_t *reader, char *line);
 pto_status_t pto_goal_line(pto_recording_reader_t *reader, char *line);
