@@ -83,26 +83,9 @@ static bool is_same(const tap_cell_t *a, const tap_cell_t *b) {
 /* --- choosing --------------------------------------------------------------------------------------------
  */
 
-/* Whether no process accesses another one's user buffers. */
-static bool is_private(const pto_plan_t *plan) {
-    for (int n = 0; n < pto_plan_node_count(plan); n++) {
-        const pto_node_t *node = pto_plan_node(plan, n);
-        const pto_stage_t *stage = node->kind == PTO_NODE_STAGE ? pto_plan_stage(plan, node->stage) : NULL;
-        for (int i = 0; stage && i < stage->step_count; i++) {
-            const pto_step_t *step = pto_plan_step(plan, stage->step_first + i);
-            const pto_slice_t *slice[] = {pto_step_source(step), pto_step_target(step)};
-            for (int j = 0; j < 2; j++)
-                if (slice[j] && slice[j]->holder != PTO_HOLDER_SELF &&
-                    pto_plan_buffer(plan, slice[j]->buffer)->role != PTO_ROLE_TEMPORARY)
-                    return false;
-        }
-    }
-    return true;
-}
-
 /* What may be taken. A vector may be in place on some processes, so its plan must allow for that. */
 static bool is_candidate(const pto_plan_t *plan) {
-    return pto_plan_is_one_launch(plan) && !pto_plan_uses_nccl(plan) && is_private(plan) &&
+    return pto_plan_is_one_launch(plan) && !pto_plan_uses_nccl(plan) && pto_plan_is_private(plan) &&
            (!pto_collective_is_vector(pto_plan_request(plan)->collective) || pto_plan_may_be_in_place(plan));
 }
 

@@ -80,7 +80,9 @@ bool preload_call_rows_are_open(void) { return report.rows.file >= 0; }
 
 /* Empty: unknown. */
 static void seconds_text(double seconds, char text[32]) {
-    snprintf(text, 32, seconds > 0 ? "%.9g" : "", seconds);
+    *text = '\0';
+    if (seconds > 0)
+        snprintf(text, 32, "%.9g", seconds);
 }
 
 void preload_call_row(const preload_call_row_t *row) {

@@ -77,6 +77,10 @@ const char *pto_option_library_at(int i) {
     return i <= pto_algorithm_count() ? pto_algorithm_at(i - 1)->name : NULL;
 }
 
+const char *pto_option_server_at(int i) {
+    static const char *const names[] = {"none", "vllm", "sglang"};
+    return i < (int)(sizeof names / sizeof *names) ? names[i] : NULL;
+}
 const char *pto_option_metric_at(int i) {
     return i < PTO_METRIC_COUNT ? pto_metric_name((pto_metric_t)i) : NULL;
 }

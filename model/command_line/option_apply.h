@@ -20,6 +20,7 @@ const char *pto_option_memory_at(int i);
 const char *pto_option_library_at(int i);
 const char *pto_option_mapper_at(int i);
 const char *pto_option_metric_at(int i);
+const char *pto_option_server_at(int i);
 const char *pto_option_model_at(int i);
 const char *pto_option_phase_at(int i);
 const char *pto_option_spaces_at(int i);

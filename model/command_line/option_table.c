@@ -152,6 +152,14 @@ const pto_option_t pto_predict_options[] = {
 const pto_option_t pto_pick_options[] = {
     {"by", "time|energy|product", "what to minimise: time, energy, or product (energy x time)",
      STORE(WORD, by), .what = "measure", .standard = "time", .word_at = pto_option_by_at},
+    {"for", "none|vllm|sglang",
+     "the routes that this program has for the allreduces of a tensor-parallel group, which is the fastest, "
+     "and its settings",
+     STORE(WORD, server), .what = "program", .standard = "none", .word_at = pto_option_server_at},
+    {"layers", "N", "layers of the model of --for, with two allreduces each", STORE(COUNT, layers),
+     .standard = "32"},
+    {"measured", "FILE.csv", "with --for: times of PyTorch's symmetric memory (tests/bench/peer_torch.py)",
+     STORE(TEXT, measured)},
     COMPARE,
     {.name = NULL}};
 

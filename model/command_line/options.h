@@ -38,6 +38,8 @@ struct pto_options {
     pto_bandwidth_t bandwidth;     /* of tables */
     int what_if_count;
     int metric, seeds; /* map */
+    int server;        /* pick: of those that pto_option_server_at names; 0: none */
+    int64_t layers;
     bool force;
     bool by_option;      /* what failed is wrong usage of an option: see pto_options_fail */
     bool has_strategies; /* --strategy has replaced the scenario's */

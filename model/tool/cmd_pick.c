@@ -5,6 +5,7 @@
 #include "command.h"
 #include "command_line/options.h"
 #include "command_line/terminal.h"
+#include "pick_serving.h"
 #include "show/crossings.h"
 #include "show/record.h"
 #include "show/sweeps_table.h"
@@ -31,7 +32,12 @@ static const char usage[] =
     "  portolan pick alltoall-summit --nodes 2:1024\n"
     "  portolan pick alltoall-summit --what-if 'injection.*=/1:/8'\n"
     "\n"
-    "csv: one row per range, always with the same columns (docs/formats.md).\n";
+    "csv: one row per range, always with the same columns (docs/formats.md).\n"
+    "\n"
+    "--for prints instead how a program that serves language models should add the parts of a layer:\n"
+    "\n"
+    "  portolan pick --for vllm --machine h200-x2-graph --collective allreduce --nodes 1 --procs-per-gpu 1 "
+    "--datatype bfloat16 --bytes 1KiB:64MiB:4 --measured validate/results/h200-x2/torch.csv\n";
 
 static const pto_option_set_t option_sets[] = {
     {"options", pto_format_options}, {NULL, pto_pick_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
@@ -321,16 +327,19 @@ static pto_status_t pick(const pto_predictions_t *predictions, pto_format_t form
 static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     pto_predictions_t predictions;
     pto_status_t status = options->by == PTO_BY_TIME ? PTO_OK : pto_need_powers(options->machine, err);
+    if (options->measured && options->server == 0)
+        return pto_error_set(err, PTO_ERR_RANGE, "--measured goes with --for");
     if (status == PTO_OK)
         status = pto_predict(&options->scenario, options->machine, true, &predictions, err);
     if (status != PTO_OK)
         return status;
     predictions.by = options->by;
     status = pto_predictions_find_more_procs(&predictions, err);
-    if (status == PTO_OK && options->format == PTO_FORMAT_CSV)
+    if (status == PTO_OK && options->server == 0 && options->format == PTO_FORMAT_CSV)
         print_csv_heading();
     if (status == PTO_OK)
-        status = pick(&predictions, options->format, err);
+        status = options->server > 0 ? pto_print_serving(options, &predictions, err)
+                                     : pick(&predictions, options->format, err);
     pto_predictions_fini(&predictions);
     return status;
 }

@@ -613,6 +613,8 @@ pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err);
  * the input aside. `check` proves the order of accesses for one buffer, then. */
 bool pto_plan_may_be_in_place(const pto_plan_t *plan);
 
+/* Whether no process accesses the user's buffers of another one, so that they may be any memory. */
+bool pto_plan_is_private(const pto_plan_t *plan);
 /* Whether a run is one kernel on each GPU or one call of NCCL, and nothing else. */
 bool pto_plan_is_one_launch(const pto_plan_t *plan);
 

@@ -89,6 +89,21 @@ bool pto_plan_may_be_in_place(const pto_plan_t *plan) {
     return pto_collective_is_vector(plan->request.collective) && !keeps_reading(plan);
 }
 
+static bool is_of_another_user(const pto_plan_t *plan, const pto_slice_t *slice) {
+    return slice && slice->holder != PTO_HOLDER_SELF &&
+           pto_plan_buffer(plan, slice->buffer)->role != PTO_ROLE_TEMPORARY;
+}
+
+bool pto_plan_is_private(const pto_plan_t *plan) {
+    bool is_private = true;
+    for (int i = 0; i < plan->steps.count && is_private; i++) {
+        const pto_step_t *step = pto_plan_step(plan, i);
+        is_private = !is_of_another_user(plan, pto_step_source(step)) &&
+                     !is_of_another_user(plan, pto_step_target(step));
+    }
+    return is_private;
+}
+
 bool pto_plan_is_one_launch(const pto_plan_t *plan) {
     const pto_node_t *first = pto_plan_node_count(plan) > 0 ? pto_plan_node(plan, 0) : NULL;
     bool launches = first && (first->kind == PTO_NODE_KERNEL ||

@@ -1,0 +1,203 @@
+/* Allreduces of a tensor-parallel group of vLLM or SGLang: which of their routes takes a size by default, and
+ * which is the fastest of those that have a price. The machine file prices NCCL and kernels of portolan's;
+ * PyTorch's symmetric memory has the times of a file (tests/bench/peer_torch.py). The programs' own kernels
+ * have no price, and none is guessed.
+ *
+ * Their limits are those of vLLM's and SGLang's sources of 2026 (custom_all_reduce.py, all_reduce_utils.py;
+ * one shot or two: csrc/custom_all_reduce.cuh). */
+#include "pick_serving.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text_file.h"
+#include "command_line/option_apply.h"
+#include "command_line/terminal.h"
+#include "portolan/units.h"
+#include "show/table.h"
+
+#define KIB INT64_C(1024)
+#define MIB (KIB * 1024)
+
+static const int64_t measured_limit_bytes = 64 * MIB;
+
+enum { NOTES_MAX = 4 };
+
+static const struct {
+    bool shares_limit; /* its kernels end earlier where symmetric memory goes on */
+    const char *note[NOTES_MAX];
+} servers[] =
+    {/* in the order of pto_option_server_at */
+     {.shares_limit = false},
+     {true,
+      {"--disable-custom-all-reduce leaves its own kernels out",
+       "VLLM_ALLREDUCE_USE_SYMM_MEM=0 (default 1) leaves PyTorch's symmetric memory out, which takes "
+       "bfloat16 "
+       "alone; VLLM_USE_NCCL_SYMM_MEM=1 gives NCCL windows, on 4 GPUs and more",
+       "with both left out and VLLM_DISABLE_PYNCCL=1, calls go through PyTorch, and portolan run --machine "
+       "NAME -- vllm serve ... puts libportolan-nccl.so in front of them (not tried)"}},
+     {false,
+      {"--disable-custom-all-reduce leaves its own kernels out",
+       "--enable-torch-symm-mem: PyTorch's symmetric memory, on 4, 6 and 8 GPUs of compute capability 9.0; "
+       "--enable-symm-mem: NCCL with windows",
+       "libportolan-nccl.so is in front of its calls through PyTorch, not of those that it makes to NCCL "
+       "itself in graphs"}}};
+
+/* Of the program's own kernels; 0: it has none for as many GPUs. */
+static int64_t own_limit_bytes(bool shares_limit, const char *gpu, int64_t gpus) {
+    const bool is_blackwell = gpu && strstr(gpu, "B200");
+    const int64_t most = 8 * MIB;
+    if (gpus != 2 && gpus != 4 && gpus != 6 && gpus != 8)
+        return 0;
+    if (!shares_limit || !gpu)
+        return most;
+    if (is_blackwell)
+        return gpus <= 4 ? 2 * MIB : MIB;
+    return gpus <= 4 ? most : gpus == 6 ? 512 * KIB : 256 * KIB;
+}
+
+/* Of PyTorch's symmetric memory in vLLM, for bfloat16. */
+static int64_t symmetric_limit_bytes(const char *gpu, int64_t gpus) {
+    const bool is_blackwell = gpu && strstr(gpu, "B200");
+    if (gpus != 2 && gpus != 4 && gpus != 6 && gpus != 8)
+        return 0;
+    if (is_blackwell)
+        return (gpus == 2 ? 8 : gpus == 4 ? 32 : 128) * MIB;
+    return gpus == 4 ? 32 * MIB : 64 * MIB;
+}
+
+static const char *default_route(const pto_options_t *options, const pto_predictions_t *all, int64_t bytes) {
+    const int64_t gpus = all->scenario->layout.gpus_per_node;
+    const char *gpu = pto_machine_gpu(all->machine);
+    const bool is_vllm = servers[options->server].shares_limit;
+    const bool one_shot = gpus == 2 || (gpus <= 4 ? bytes < 512 * KIB : bytes < 256 * KIB);
+    if (bytes < own_limit_bytes(is_vllm, gpu, gpus))
+        return one_shot ? "own one-shot" : "own two-shot";
+    return is_vllm && all->scenario->datatype == PTO_DATATYPE_BFLOAT16 &&
+                   bytes < symmetric_limit_bytes(gpu, gpus)
+               ? "symmetric"
+               : "NCCL";
+}
+
+/* --- prices ----------------------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    const char *name;
+    double seconds; /* infinite: it has no price */
+} route_t;
+
+enum { NCCL, KERNEL, ONE_SHOT, TWO_SHOT, ROUTES };
+
+/* The time of a row of peer_torch.py's table: torch,WAY,DATATYPE,BYTES,RUNS,MICROSECONDS. */
+static double measured_s(const char *table, const char *way, const char *datatype, int64_t bytes) {
+    char begin[96];
+    double microseconds = 0;
+    snprintf(begin, sizeof begin, "\ntorch,%s,%s,%lld,", way, datatype, (long long)bytes);
+    const char *row = table ? strstr(table, begin) : NULL;
+    const char *value = row ? strchr(row + strlen(begin), ',') : NULL;
+    bool found = value && sscanf(value + 1, "%lf", &microseconds) == 1 && microseconds > 0;
+    return found ? microseconds * 1e-6 : INFINITY;
+}
+
+/* A 16th of PORTOLAN_MEMORY's default: what one kernel may take. */
+static const int64_t kernel_bytes_max = 32 * MIB;
+
+static bool fits(const pto_plan_t *plan) {
+    int64_t bytes = 0;
+    for (int b = 0; b < pto_plan_buffer_count(plan); b++)
+        bytes += (pto_plan_buffer(plan, b)->double_buffered ? 2 : 1) *
+                 (pto_buffer_is_users(plan, b, 0) ? 0 : pto_buffer_bytes(plan, b, 0));
+    return bytes <= kernel_bytes_max;
+}
+
+/* Whether libportolan-nccl.so takes the strategy's plan. */
+static bool is_taken(const pto_predictions_t *all, int64_t point, int strategy) {
+    pto_plan_t *plan = NULL;
+    pto_price_t price;
+    bool is = pto_plan_choose(all->scenario, all->machine, point, all->strategy[strategy], &plan, &price,
+                              NULL, NULL) == PTO_OK &&
+              pto_plan_is_one_launch(plan) && pto_plan_is_private(plan) && pto_plan_may_be_in_place(plan) &&
+              fits(plan);
+    pto_plan_destroy(plan);
+    return is;
+}
+
+static void find_routes(const pto_predictions_t *all, int64_t point, const char *table,
+                        route_t route[ROUTES]) {
+    const char *datatype = pto_datatype_name(all->scenario->datatype);
+    const int64_t bytes = all->point[point];
+    route[NCCL] = (route_t){"NCCL", INFINITY};
+    route[KERNEL] = (route_t){"portolan", INFINITY};
+    for (int i = 0; i < all->strategy_count; i++) {
+        const pto_prediction_t *one = pto_prediction_at(all, point, i);
+        const bool is_nccl = strcmp(all->strategy[i]->name, "nccl") == 0;
+        route_t *of = is_nccl ? &route[NCCL] : &route[KERNEL];
+        if (one->applicable && one->price.seconds < of->seconds && (is_nccl || is_taken(all, point, i)))
+            of->seconds = one->price.seconds;
+    }
+    route[ONE_SHOT] = (route_t){"torch one-shot", measured_s(table, "one_shot", datatype, bytes)};
+    route[TWO_SHOT] = (route_t){"torch two-shot", measured_s(table, "two_shot", datatype, bytes)};
+}
+
+static void print_us(double seconds) {
+    if (isfinite(seconds))
+        printf(" %7.*f", seconds < 1e-3 ? 2 : 0, seconds * 1e6);
+    else
+        printf(" %7s", "-");
+}
+
+static void print_point(const pto_options_t *options, const pto_predictions_t *all, int64_t point,
+                        const char *table) {
+    const int64_t bytes = all->point[point];
+    char size[PTO_BYTES_TEXT_MAX];
+    route_t route[ROUTES];
+    int best = NCCL;
+    find_routes(all, point, table, route);
+    printf("%-8s", pto_size_text(bytes, size));
+    for (int i = 0; i < ROUTES; i++) {
+        print_us(route[i].seconds);
+        best = route[i].seconds < route[best].seconds ? i : best;
+    }
+    printf("  %-14s", isfinite(route[best].seconds) ? route[best].name : "-");
+    print_us(isfinite(route[NCCL].seconds)
+                 ? (double)(2 * options->layers) * (route[NCCL].seconds - route[best].seconds)
+                 : INFINITY);
+    printf("  %s\n", default_route(options, all, bytes));
+}
+
+pto_status_t pto_print_serving(const pto_options_t *options, const pto_predictions_t *predictions,
+                               pto_error_t *err) {
+    const pto_scenario_t *scenario = predictions->scenario;
+    char *table = NULL;
+    size_t size = 0;
+    if (options->format != PTO_FORMAT_TABLE)
+        return pto_error_set(err, PTO_ERR_RANGE, "--for prints a table");
+    if (scenario->collective != PTO_COLLECTIVE_ALLREDUCE || predictions->sweep != PTO_SWEEP_BYTES ||
+        scenario->layout.nodes != 1)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "--for is about allreduces of a node: --collective allreduce --nodes 1");
+    pto_status_t status =
+        options->measured ? pto_text_read(options->measured, (size_t)measured_limit_bytes, &table, &size, err)
+                          : PTO_OK;
+    if (status != PTO_OK)
+        return status;
+    pto_print_header(stdout, "pick", predictions);
+    printf("# routes of %s, us a call; Token: what the fastest saves of NCCL's time in\n"
+           "# %lld layers of two allreduces; 1-shot, 2-shot: PyTorch's symmetric memory\n"
+           "# Bytes     NCCL portolan  1-shot  2-shot  Fastest          Token  By default\n",
+           pto_option_server_at(options->server), (long long)options->layers);
+    for (int64_t i = 0; i < predictions->point_count; i++)
+        print_point(options, predictions, i, table);
+    pto_print_note(stdout, "no price: its own kernels, and NCCL with windows");
+    if (!options->measured)
+        pto_print_note(stdout, "no price: PyTorch's symmetric memory; --measured takes what "
+                               "tests/bench/peer_torch.py prints");
+    for (int i = 0; i < NOTES_MAX && servers[options->server].note[i]; i++)
+        pto_print_note(stdout, "%s", servers[options->server].note[i]);
+    pto_print_note(stdout, "NCCL_GRAPH_MIXING_SUPPORT=0: NCCL's calls in a graph take less; it forbids "
+                           "captured and other calls of a communicator at the same time");
+    free(table);
+    return PTO_OK;
+}
