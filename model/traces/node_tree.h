@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "portolan/topology.h"
 
-enum { PTO_TREE_GPUS_MAX = 64, PTO_TREE_NICS_MAX = 64 };
+enum { PTO_TREE_GPUS_MAX = 64, PTO_TREE_NICS_MAX = 64, PTO_TREE_SOCKETS_MAX = 64 };
 
 typedef enum { PTO_TREE_OTHER, PTO_TREE_SOCKET, PTO_TREE_SWITCH, PTO_TREE_GPU, PTO_TREE_NIC } pto_tree_role_t;
 

@@ -18,10 +18,17 @@
 const char pto_topology_source_nccl[] = "NCCL or RCCL; NUMA nodes are taken for sockets";
 
 typedef struct {
+    const char *gp_index;
+    int element;
+} numbered_t;
+
+typedef struct {
     const char *path;
     pto_xml_t xml;
     pto_node_tree_t tree;
     int gpu[PTO_TREE_GPUS_MAX]; /* elements, by number */
+    numbered_t *object;         /* of hwloc, in the order of their indexes */
+    size_t objects;
     pto_error_t *err;
 } import_t;
 
@@ -64,9 +71,12 @@ static pto_status_t add_device(import_t *import, int element, pto_tree_role_t ro
     return PTO_OK;
 }
 
-static void add_socket(import_t *import, int element) {
+static pto_status_t add_socket(import_t *import, int element) {
+    if (import->tree.sockets == PTO_TREE_SOCKETS_MAX)
+        return fail(import, element, "more sockets than a node has", "");
     import->tree.place[element].role = PTO_TREE_SOCKET;
     import->tree.place[element].number = import->tree.sockets++;
+    return PTO_OK;
 }
 
 /* --- hwloc ---------------------------------------------------------------------------------------------- */
@@ -75,7 +85,7 @@ static pto_status_t see_object(import_t *import, int element) {
     pto_tree_place_t *place = &import->tree.place[element];
     pto_pci_t pci = {.gb_per_s = atof(attribute(import, element, "pci_link_speed"))};
     if (is_type(import, element, "Package"))
-        add_socket(import, element);
+        return add_socket(import, element);
     if (is_type(import, element, "Bridge") && strcmp(attribute(import, element, "bridge_type"), "1-1") == 0) {
         place->role = PTO_TREE_SWITCH;
         place->gb_per_s = pci.gb_per_s;
@@ -90,14 +100,29 @@ static pto_status_t see_object(import_t *import, int element) {
     return pto_pci_is_nic(&pci) ? add_device(import, element, PTO_TREE_NIC, bus) : PTO_OK;
 }
 
+static int by_index(const void *a, const void *b) {
+    const numbered_t *left = a, *right = b;
+    return strcmp(left->gp_index, right->gp_index);
+}
+
+static pto_status_t number_objects(import_t *import) {
+    import->object = calloc((size_t)import->xml.count + 1, sizeof *import->object);
+    if (!import->object)
+        return pto_error_set(import->err, PTO_ERR_MEMORY, "out of memory");
+    for (int i = 0; i < import->xml.count; i++)
+        if (is(import, i, "object"))
+            import->object[import->objects++] = (numbered_t){attribute(import, i, "gp_index"), i};
+    qsort(import->object, import->objects, sizeof *import->object, by_index);
+    return PTO_OK;
+}
+
 /* An object of a matrix by its gp_index; -1: there is none. A GPU's is one of its OS devices. */
 static int find_object(const import_t *import, const char *word) {
-    const char *index = strchr(word, ':');
-    index = index ? index + 1 : word;
-    for (int i = 0; i < import->xml.count; i++)
-        if (is(import, i, "object") && strcmp(attribute(import, i, "gp_index"), index) == 0)
-            return i;
-    return -1;
+    const char *colon = strchr(word, ':');
+    const numbered_t asked = {.gp_index = colon ? colon + 1 : word};
+    const numbered_t *found =
+        bsearch(&asked, import->object, import->objects, sizeof *import->object, by_index);
+    return found ? found->element : -1;
 }
 
 enum { MATRIX_MAX = 2 * PTO_TREE_GPUS_MAX };
@@ -150,7 +175,7 @@ static void read_matrix(import_t *import, int matrix) {
 }
 
 static pto_status_t import_hwloc(import_t *import) {
-    pto_status_t status = PTO_OK;
+    pto_status_t status = number_objects(import);
     for (int i = 0; i < import->xml.count && status == PTO_OK; i++)
         status = see_object(import, i);
     for (int i = 0; i < import->xml.count && status == PTO_OK; i++) {
@@ -220,10 +245,8 @@ static pto_status_t see_gpu_link(import_t *import, int element) {
 static pto_status_t see_nccl_element(import_t *import, int element) {
     pto_tree_place_t *places = import->tree.place, *place = &places[element];
     const int parent = place->parent;
-    if (is(import, element, "cpu")) {
-        add_socket(import, element);
-        return PTO_OK;
-    }
+    if (is(import, element, "cpu"))
+        return add_socket(import, element);
     if (is(import, element, "pci")) {
         place->gb_per_s = pci_rate(import, element);
         place->role = PTO_TREE_SWITCH;
@@ -310,6 +333,7 @@ pto_status_t pto_topology_read_xml(const char *path, pto_topology_t **topology, 
         status = import->tree.place ? import_tree(import, topology)
                                     : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     }
+    free(import->object);
     free(import->tree.place);
     pto_xml_fini(&import->xml);
     free(import);

@@ -19,6 +19,8 @@ bad 's/<system /<html /' tests/fixtures/nccl.xml
 bad '$d' tests/fixtures/nccl.xml
 bad '1i<!DOCTYPE a [<!ENTITY b "c">]>' tests/fixtures/nccl.xml
 try "$dir/nowhere.xml" | sed "s|$dir/||"
+{ echo '<topology version="2.0">'; printf '<object type="Package" gp_index="%d"/>\n' {1..65}; echo '</topology>'; } >"$dir/bad.xml"
+try "$dir/bad.xml" | sed "s|$dir/||"
 # A machine file from a topology, and what is to be given besides.
 new() { local status=0; portolan machine new --name from-xml --force --out "$dir/new.yaml" "$@" 2>&1 || status=$?; echo "  exit $status"; }
 new --from tests/fixtures/nccl.xml
