@@ -81,13 +81,27 @@ static void no_hint_where_the_number_is_given_or_no_strategy_splits(void **state
 
 static void no_hint_where_it_is_unknown_what_sharing_a_gpu_costs(void **state) {
     (void)state;
-    assert_int_equal(hinted("dgx-h100", ALLTOALL BYTES "strategies: [three_step, dup_devptr]\n", NULL), 0);
+    asked_t asked;
+    ask(&asked, "summit-spectrum-refit", ALLTOALL BYTES, NULL);
+    assert_int_equal(asked.predictions.more_procs.procs_per_gpu, 6);
+    pto_predictions_fini(&asked.predictions);
+    assert_int_equal(pto_machine_restrict(asked.machine, "published", NULL), PTO_OK); /* no copies.shared */
+    assert_int_equal(pto_predict(&asked.scenario, asked.machine, true, &asked.predictions, NULL), PTO_OK);
+    assert_int_equal(pto_predictions_find_more_procs(&asked.predictions, NULL), PTO_OK);
+    assert_int_equal(asked.predictions.more_procs.procs_per_gpu, 0);
+    drop(&asked);
 }
 
 static void no_hint_within_the_intervals(void **state) {
     (void)state;
-    /* At 4 KiB the split strategies cost about as much as the others. */
-    assert_int_equal(hinted("summit-spectrum-refit", ALLTOALL "}\nbytes: 4096\n", NULL), 0);
+    asked_t one, six;
+    ask(&one, "summit-spectrum-refit", ALLTOALL "}\nbytes: 256\n", NULL);
+    ask(&six, "summit-spectrum-refit", ALLTOALL ", procs_per_gpu: 6}\nbytes: 256\n", NULL);
+    assert_int_equal(one.predictions.more_procs.procs_per_gpu, 0);
+    assert_true(pto_prediction_at(&six.predictions, 0, pto_pick_at(&six.predictions, 0))->price.seconds <
+                pto_prediction_at(&one.predictions, 0, pto_pick_at(&one.predictions, 0))->price.seconds);
+    drop(&one);
+    drop(&six);
 }
 
 static void calls_of_a_step_have_their_own_hints(void **state) {
