@@ -42,8 +42,8 @@ DEPS_LDFLAGS := $(if $(DEPS),-L$(DEPS_LIBDIR) -Wl$(comma)-rpath$(comma)$(DEPS_LI
 # What is installed is in include; what our own programs and tests use besides is in internal.
 MODEL_INCLUDES := -Imodel/include -Imodel/internal
 LIB_INCLUDES := $(MODEL_INCLUDES) -Imodel/src
-# The rooms of the tool: what every program's command line shares, tables and plots, exports, the report, the commands.
-ROOMS := command_line show export report tool
+# The rooms of the tool: what every command line shares, tables and plots, exports, the report, upgrades, the commands.
+ROOMS := command_line show export report upgrade tool
 EXEC_INCLUDES := $(LIB_INCLUDES) -Iimpl/include -Iimpl/internal -Iimpl -Iimpl/mpi
 TEST_INCLUDES := $(EXEC_INCLUDES) -Imodel -Imodel/tool -Ivalidate -Iparallel -Ipreload -Iprofile -Idropin -Inccl_dropin -Ituner -Itests \
 	-Imodel/traces -isystem $(PLAIN)/gen

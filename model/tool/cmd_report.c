@@ -8,7 +8,7 @@
 #include "report/report.h"
 #include "show/step_table.h"
 #include "show/table.h"
-#include "workload_options.h"
+#include "command_line/workload_options.h"
 
 static const char usage[] =
     "usage: portolan report [SCENARIO.yaml | WORKLOAD.yaml] --out REPORT.html [OPTIONS]\n"

@@ -12,7 +12,7 @@
 #include "show/step_table.h"
 #include "show/table.h"
 #include "step_numbers.h"
-#include "workload_options.h"
+#include "command_line/workload_options.h"
 
 static const char usage[] =
     "usage: portolan step WORKLOAD.yaml [OPTIONS]\n"

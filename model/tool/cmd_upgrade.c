@@ -11,8 +11,8 @@
 #include "show/step_table.h"
 #include "show/sweeps_table.h"
 #include "show/table.h"
-#include "upgrade_outcome.h"
-#include "workload_options.h"
+#include "upgrade/upgrade_outcome.h"
+#include "command_line/workload_options.h"
 
 static const char usage[] =
     "usage: portolan upgrade [WORKLOAD.yaml | SCENARIO.yaml] [OPTIONS]\n"

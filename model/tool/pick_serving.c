@@ -3,8 +3,9 @@
  * PyTorch's symmetric memory has the times of a file (tests/bench/peer_torch.py). The programs' own kernels
  * have no price, and none is guessed.
  *
- * Their limits are those of vLLM's and SGLang's sources of 2026 (custom_all_reduce.py, all_reduce_utils.py;
- * one shot or two: csrc/custom_all_reduce.cuh). */
+ * Their limits and order are those of their sources of 2026: vLLM's custom_all_reduce.py,
+ * all_reduce_utils.py, cuda_communicator.py and, for one shot or two, csrc/custom_all_reduce.cuh; SGLang's
+ * custom_all_reduce.py. */
 #include "pick_serving.h"
 
 #include <math.h>
@@ -32,9 +33,8 @@ static const struct {
      {.shares_limit = false},
      {true,
       {"--disable-custom-all-reduce leaves its own kernels out",
-       "VLLM_ALLREDUCE_USE_SYMM_MEM=0 (default 1) leaves PyTorch's symmetric memory out, which takes "
-       "bfloat16 "
-       "alone; VLLM_USE_NCCL_SYMM_MEM=1 gives NCCL windows, on 4 GPUs and more",
+       "VLLM_ALLREDUCE_USE_SYMM_MEM=0 (default 1) leaves PyTorch's symmetric memory out, "
+       "which takes bfloat16 alone; VLLM_USE_NCCL_SYMM_MEM=1 gives NCCL windows, on 4 GPUs and more",
        "with both left out and VLLM_DISABLE_PYNCCL=1, calls go through PyTorch, and portolan run --machine "
        "NAME -- vllm serve ... puts libportolan-nccl.so in front of them (not tried)"}},
      {false,
@@ -80,8 +80,7 @@ static const char *default_route(const pto_options_t *options, const pto_predict
                : "NCCL";
 }
 
-/* --- prices ----------------------------------------------------------------------------------------------
- */
+/* --- prices --------------------------------------------------------------------------------------------- */
 
 typedef struct {
     const char *name;
@@ -190,7 +189,7 @@ pto_status_t pto_print_serving(const pto_options_t *options, const pto_predictio
            pto_option_server_at(options->server), (long long)options->layers);
     for (int64_t i = 0; i < predictions->point_count; i++)
         print_point(options, predictions, i, table);
-    pto_print_note(stdout, "no price: its own kernels, and NCCL with windows");
+    pto_print_note(stdout, "no price: its own kernels, FlashInfer's and NCCL with windows");
     if (!options->measured)
         pto_print_note(stdout, "no price: PyTorch's symmetric memory; --measured takes what "
                                "tests/bench/peer_torch.py prints");

@@ -1,5 +1,5 @@
 /* Faster links, and the messages that cross them. */
-#include "upgrade_links.h"
+#include "upgrade/upgrade_links.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Upgrades from a file, and the standard ones. */
-#include "upgrades.h"
+#include "upgrade/upgrades.h"
 
 #include <ctype.h>
 #include <stddef.h>

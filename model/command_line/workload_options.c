@@ -1,5 +1,5 @@
 /* Workloads from the command line: the machine, and what options change. */
-#include "workload_options.h"
+#include "command_line/workload_options.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "command_line/options.h"
 #include "portolan/workload.h"
-#include "upgrades.h"
+#include "upgrade/upgrades.h"
 
 /* Of a scenario, the seconds are the sum of the cheapest at each point; of a workload, those of its step. */
 typedef struct {

@@ -1,6 +1,6 @@
 /* Outcomes of upgrades: the machine is changed before the layout is bound to it, and all routes are chosen
  * anew. */
-#include "upgrade_outcome.h"
+#include "upgrade/upgrade_outcome.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,13 +8,13 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "command_line/workload_options.h"
 #include "portolan/scenario.h"
 #include "show/step_table.h"
 #include "show/sweeps_table.h"
 #include "show/table.h"
-#include "upgrade_gpudirect.h"
-#include "upgrade_links.h"
-#include "workload_options.h"
+#include "upgrade/upgrade_gpudirect.h"
+#include "upgrade/upgrade_links.h"
 
 /* --- what upgrades change ------------------------------------------------------------------------------- */
 

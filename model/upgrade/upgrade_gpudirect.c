@@ -1,5 +1,5 @@
 /* GPUDirect: whether a machine has it, and what its messages to other nodes would cost. */
-#include "upgrade_gpudirect.h"
+#include "upgrade/upgrade_gpudirect.h"
 
 #include <math.h>
 #include <stdio.h>
