@@ -2,7 +2,8 @@
 # One would guess that between two GPUs an alltoall takes at least as long as an allgather that sends as many bytes over the
 # links: both send one half each way and copy the other, and NCCL's sends and receives are said to be the slower path.
 # From 64 MiB on it takes 0.85 to 0.9 of the time in three runs on two days.
-# NCCL 2.28.9, PyTorch 2.11, CUDA 13.0, two NVIDIA H200 (two GPUs and PyTorch are needed; times are ratios within this run).
+# NCCL 2.28.9, PyTorch 2.11, CUDA 13.0, driver 580.159, two NVIDIA H200 (needed: two GPUs and PyTorch;
+# times are ratios within this run).
 . "$(dirname "$0")/packages.sh"
 needs_gpus_and_torch 2
 cat >"$work/halves.py" <<'END_PY'

@@ -4,7 +4,8 @@
 # day in 17), and with an addition after each, which takes 1.3 us alone, in 7 to 8. With NCCL_GRAPH_MIXING_SUPPORT=0 it is 5
 # and 6, as guessed: by default NCCL adds event nodes to the graph, so that captured and other calls of a communicator may mix,
 # and next to each other they cost more than between other kernels.
-# NCCL 2.28.9, PyTorch 2.11, CUDA 13.0, two NVIDIA H200 (two GPUs and PyTorch are needed; times are ratios within this run).
+# NCCL 2.28.9, PyTorch 2.11, CUDA 13.0, driver 580.159, two NVIDIA H200 (needed: two GPUs and PyTorch;
+# times are ratios within this run).
 . "$(dirname "$0")/packages.sh"
 needs_gpus_and_torch 2
 cat >"$work/chain.py" <<'END_PY'
