@@ -32,6 +32,7 @@ typedef struct {
     int64_t most_bytes;                      /* larger ones would need too much memory */
     int64_t factor; /* between sizes, all of which are measured and no others; 0: that of --bytes */
     pto_space_t buffers;
+    bool from_other;               /* messages come from the other memory */
     int detail[CASE_DETAIL_COUNT]; /* the benchmark's own */
     int member_count;              /* the processes that take part; the first leads */
     int *member;                   /* their ranks */

@@ -3,6 +3,7 @@
 
 #define BENCHMARKS(ROW)                                                                                      \
     ROW(ping_pong)                                                                                           \
+    ROW(ping_pong_to)                                                                                        \
     ROW(ping_pong_strided)                                                                                   \
     ROW(exchange)                                                                                            \
     ROW(staged)                                                                                              \

@@ -1,6 +1,8 @@
 /* Ping-pong: a message to a partner and one of the same size back, half of which is one way. Every level of
  * the job, host and GPU buffers.
  *
+ * Ping-pong to host or GPU memory: both messages come from the other memory.
+ *
  * Exchange: the same two messages at once. It takes as long as one of them where the two directions share
  * nothing, and twice as long where, within a node, each process's CPU copies what it sends and what it
  * receives, or, between nodes, the answer that one message waits for stands behind the data of the other. */
@@ -44,6 +46,24 @@ static void list_cases(const job_t *job, case_list_t *list) {
     list_levels(job, "ping_pong", PTO_LEVEL_OFF_NODE, list);
 }
 
+/* Where GPUs are; both processes have one. */
+static void list_mixed(const job_t *job, case_list_t *list) {
+    const char *why = job_no_messages(job, PTO_SPACE_GPU);
+    if (why != NULL)
+        case_missing(list, why, "ping_pong_to");
+    for (pto_level_t level = 0; why == NULL && level < PTO_LEVEL_COUNT; level++) {
+        pair_t pairs[PAIRS_MAX];
+        int count = pairs_find(job, PTO_SPACE_GPU, level, pairs);
+        for (int i = 0; i < PTO_SPACE_COUNT * count; i++) {
+            case_t *added = pairs_case(list, "ping_pong_to", &pairs[i / PTO_SPACE_COUNT]);
+            added->buffers = (pto_space_t)(i % PTO_SPACE_COUNT);
+            added->from_other = true;
+            added->space = pto_space_name(added->buffers);
+            added->level = pto_level_name(level);
+        }
+    }
+}
+
 static void list_exchanges(const job_t *job, case_list_t *list) {
     list_levels(job, "exchange", PTO_LEVEL_OFF_NODE, list);
 }
@@ -71,6 +91,17 @@ const benchmark_t bench_ping_pong = {
     .rows = "ping_pong",
     .summary = "a message there and back between two processes, each level, host and GPU buffers",
     .list = list_cases,
+    .open = there_and_back_open,
+    .trial = trial,
+    .close = there_and_back_close,
+};
+
+const benchmark_t bench_ping_pong_to = {
+    .name = "ping_pong_to",
+    .group = "ping_pong_to",
+    .rows = "ping_pong_to",
+    .summary = "the same between host and GPU memory, from the other to this one",
+    .list = list_mixed,
     .open = there_and_back_open,
     .trial = trial,
     .close = there_and_back_close,

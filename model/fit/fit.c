@@ -55,6 +55,8 @@ static pto_status_t fit_levels(fit_work_t *work, pto_space_t space) {
     pto_status_t status = PTO_OK;
     for (int level = 0; status == PTO_OK && level < PTO_LEVEL_COUNT; level++)
         status = fit_messages(work, space, (pto_level_t)level);
+    for (int level = 0; status == PTO_OK && level < PTO_LEVEL_COUNT; level++)
+        status = fit_mixed_messages(work, space, (pto_level_t)level);
     return status;
 }
 

@@ -55,6 +55,21 @@ static pto_status_t fit_any_pieces(fit_work_t *work, const fit_points_t *points,
     return status;
 }
 
+/* Messages within one memory need a cost; those between two have that of the host without. */
+pto_status_t fit_mixed_messages(fit_work_t *work, pto_space_t to, pto_level_t level) {
+    fit_points_t points;
+    fit_breaks_t breaks;
+    const fit_filter_t filter = {PTO_BENCHMARK_PING_PONG_TO, fit_where_of_space[to], place_of_level[level], 1,
+                                 0};
+    pto_status_t status = fit_select(work, &filter, &points);
+    if (points.count > 0 && status == PTO_OK)
+        status = fit_find_breaks(&points, PTO_PROTOCOL_COUNT, &breaks, work->err);
+    if (points.count > 0 && status == PTO_OK)
+        status = fit_pieces(work, &points, &breaks, &work->fit->machine->mixed_messages[to][level]);
+    free(points.point);
+    return status;
+}
+
 pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level) {
     fit_points_t points;
     pto_status_t status = select_alone(work, space, level, &points);

@@ -7,6 +7,7 @@
 
 /* The parts of a machine. Each adds its entries; an absent one if there are too few data. */
 pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level);
+pto_status_t fit_mixed_messages(fit_work_t *work, pto_space_t to, pto_level_t level);
 pto_status_t fit_injection(fit_work_t *work, pto_space_t space);
 pto_status_t fit_message_rate(fit_work_t *work, pto_space_t space);
 pto_status_t fit_copies(fit_work_t *work);

@@ -328,14 +328,28 @@ static void print_empty(FILE *stream, const pto_predictions_t *predictions) {
         pto_print_note(stream, "0 B: a collective without data sends nothing, and is priced at 0 s");
 }
 
-/* No benchmark has messages between unlike spaces. */
+static bool has_mixed_messages(const pto_predictions_t *predictions) {
+    const pto_scenario_t *scenario = predictions->scenario;
+    char key[PTO_PARAM_KEY_MAX];
+    double value;
+    snprintf(key, sizeof key, "messages.to.%s.%s.rendezvous.alpha_s",
+             pto_space_name(scenario->ends.to_host ? PTO_SPACE_CPU : PTO_SPACE_GPU),
+             pto_level_name(scenario->distance));
+    return pto_machine_get(predictions->machine, key, &value, NULL) == PTO_OK;
+}
+
 static void print_unlike_ends(FILE *stream, const pto_predictions_t *predictions) {
     const pto_pair_ends_t *ends = &predictions->scenario->ends;
-    for (int i = 0; i < predictions->strategy_count && ends->from_host != ends->to_host; i++)
+    for (int i = 0; i < predictions->strategy_count && ends->from_host != ends->to_host &&
+                    !has_mixed_messages(predictions);
+         i++)
         if (strcmp(predictions->strategy[i]->name, "cuda_aware") == 0 && !reason_to_hide(predictions, i))
-            pto_print_note(
-                stream, "cuda_aware: a message between host and GPU memory is priced as one within either, "
-                        "whichever costs more");
+            pto_print_note(stream,
+                           predictions->scenario->distance == PTO_LEVEL_OFF_NODE
+                               ? "cuda_aware: without messages.to, a message between host and GPU memory is "
+                                 "priced as one within either, whichever costs more"
+                               : "cuda_aware: without messages.to, a message between host and GPU memory is "
+                                 "priced as a copy and one within host memory");
 }
 
 void pto_print_footer(FILE *stream, const pto_predictions_t *predictions) {

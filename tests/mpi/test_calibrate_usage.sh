@@ -10,12 +10,12 @@ built "$calibrate"
 # --- command line
 
 check "--list is printed" quietly "$calibrate" --list
-for name in ping_pong ping_pong_strided exchange staged memcpy memcpy_shared memcpy_peer memcpy_mixed memcpy_queued memcpy_strided memcpy_h2h \
+for name in ping_pong ping_pong_to ping_pong_strided exchange staged memcpy memcpy_shared memcpy_peer memcpy_mixed memcpy_queued memcpy_strided memcpy_h2h \
     memcpy_method remote remote_all injection multi_message reduce reduce_many signal_flag signal_device kernel_launch kernel_queued \
     graph_launch run_launch run_lines event setup nccl library; do
     check "--list names $name" has "^$name " "$work/stdout"
 done
-check "and what each writes" awk '(NR % 2 == 0) != /^ +writes [a-z_]+/ { bad = 1 } END { exit bad || NR != 2 * 29 }' "$work/stdout"
+check "and what each writes" awk '(NR % 2 == 0) != /^ +writes [a-z_]+/ { bad = 1 } END { exit bad || NR != 2 * 30 }' "$work/stdout"
 check "--help is printed" quietly "$calibrate" --help
 check "and shows how it is used" has "^usage: mpirun .* portolan-calibrate" "$work/stdout"
 check "--version is printed" quietly "$calibrate" --version

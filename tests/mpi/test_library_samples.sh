@@ -11,7 +11,7 @@ portolan=$build/portolan
 built "$calibrate" "$portolan"
 export PORTOLAN_EMULATED_GPUS=2
 
-check "the library's collectives are measured" run 2 --only ping_pong,memcpy,reduce,library --bytes 256:1MiB \
+check "the library's collectives are measured" run 2 --only ping_pong,ping_pong_to,memcpy,reduce,library --bytes 256:1MiB \
     --budget 6000 --repeats 5 --out "$work/samples.csv"
 # rows SPACE: the collectives, with their sizes
 rows() {
@@ -43,6 +43,11 @@ check "whose rows are certain or say why not" awk '
     on && /algorithm:/ { rows++; if (/flagged:/ && !/flagged: "(its times of [0-9]+ bytes (do not tell which: |are a factor of )|[a-z_]+ up to a size from )/) bad = 1 }
     END { exit bad || rows < 20 }' "$work/unknown.yaml"
 check "and the file tells of how many samples" has "^# library.allreduce.gpu: inferred from [0-9]* times of the library's own call among up to 2 processes" "$work/unknown.yaml"
+for to in cpu gpu; do
+    check "messages to $to memory from the other are measured" awk -F, -v to=$to '$1 == "ping_pong_to" && $2 == to { n++ } END { exit !n }' "$work/samples.csv"
+    check "and fitted" quietly "$portolan" predict --machine "$work/unknown.yaml" --collective allreduce --nodes 1 --bytes 1KiB \
+        --what-if "messages.to.$to.on_socket.rendezvous.alpha_s=1"
+done
 check "the file loads" quietly "$portolan" predict --machine "$work/unknown.yaml" --collective allreduce --nodes 1 --bytes 1KiB:1MiB:32
 check "a known library keeps its tables" fitted known "Open MPI v4.1.4"
 check "which the file names" has "^mpi_library: open-mpi-4.1$" "$work/known.yaml"

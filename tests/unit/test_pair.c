@@ -81,6 +81,40 @@ static void what_a_pair_cannot_have_is_refused(void **state) {
     refused_for("bytes: 8\nchunks: 0\n", "chunks");
 }
 
+/* cuda_aware's price of 1 MiB from GPU to host memory. */
+static double to_host_s(const pto_machine_t *of) {
+    pto_scenario_t scenario;
+    pto_predictions_t priced;
+    double seconds = 0;
+    assert_int_equal(bound("bytes: 1MiB\nspaces: [gpu, cpu]\nstrategies: [cuda_aware]\n", &scenario, NULL),
+                     PTO_OK);
+    assert_int_equal(pto_predict(&scenario, of, false, &priced, NULL), PTO_OK);
+    seconds = priced.prediction[0].price.seconds;
+    pto_predictions_fini(&priced);
+    pto_scenario_fini(&scenario);
+    return seconds;
+}
+
+/* Without, they are copied at the GPU and sent as the host's, which no GPU can map. */
+static void messages_between_memories_have_a_cost_of_their_own(void **state) {
+    (void)state;
+    static const double bytes = 1 << 20;
+    const pto_postal_t *host =
+        &pto_machine_message(&machine, PTO_SPACE_CPU, PTO_LEVEL_ON_SOCKET, 1 << 20)->postal;
+    const pto_postal_t *copy = pto_machine_copy(&machine, PTO_COPY_D2H, PTO_REACH_ON_SOCKET, true);
+    const double expected = host->alpha_s.value + copy->alpha_s.value +
+                            (host->beta_s_per_byte.value + copy->beta_s_per_byte.value) * bytes;
+    assert_true(fabs(to_host_s(&machine) - expected) < 1e-9 * expected);
+    pto_cost_table_t *own = &machine.mixed_messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET];
+    pto_cost_row_t *row = pto_cost_add(own);
+    assert_non_null(row);
+    row->protocol = PTO_PROTOCOL_RENDEZVOUS;
+    row->postal.alpha_s = (pto_param_t){.value = 2e-5, .low = 2e-5, .high = 2e-5, .line = 1};
+    row->postal.beta_s_per_byte = (pto_param_t){.value = 1e-10, .low = 1e-10, .high = 1e-10, .line = 1};
+    assert_true(fabs(to_host_s(&machine) - (2e-5 + 1e-10 * bytes)) < 1e-9);
+    pto_cost_fini(own);
+}
+
 /* Nothing contends in a pair. */
 static void prices_are_simulated_times(void **state) {
     (void)state;
@@ -254,6 +288,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_distance_gives_the_layout),
         cmocka_unit_test(what_a_pair_cannot_have_is_refused),
+        cmocka_unit_test(messages_between_memories_have_a_cost_of_their_own),
         cmocka_unit_test(prices_are_simulated_times),
         cmocka_unit_test(the_unit_is_near_that_of_the_closed_formula),
         cmocka_unit_test(chunks_that_are_asked_for_are_taken),

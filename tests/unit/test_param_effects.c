@@ -13,7 +13,7 @@
 #include "portolan/pick.h"
 #include "sample.h"
 
-enum { REQUESTS = 50 };
+enum { REQUESTS = 80 };
 
 typedef struct {
     pto_scenario_t scenario;
@@ -69,9 +69,16 @@ static void add_requests(void) {
     add_request("allgatherv", layout[3], "strategies: [nccl]\n");
     add_request("reduce", layout[3], "library: linear\nstrategies: [three_step, cuda_aware]\n");
     add_request("alltoall", layout[3], "library: [{algorithm: pairwise, staged: true}]\n");
+    add_request("alltoall", layout[2], "library: linear\nstrategies: [cuda_aware]\n");
     add_request("alltoall", "nodes: 4, gpus_per_node: 1, procs_per_gpu: 4, owners_per_gpu: 4", "");
     add_request("pair", "", "distance: on_node\n");
-    add_request("pair", "", "distance: on_node\nspaces: [cpu, gpu]\n");
+    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
+        for (int to = 0; to < PTO_SPACE_COUNT; to++) {
+            char rest[64];
+            snprintf(rest, sizeof rest, "distance: %s\nspaces: [%s]\n", pto_level_name((pto_level_t)level),
+                     to == PTO_SPACE_CPU ? "gpu, cpu" : "cpu, gpu");
+            add_request("pair", "", rest);
+        }
     add_request("halo", layout[0], "dims: [4, 1]\nwrap: [1, 1]\nextent: [3, 5]\n");
     add_request("halo", layout[0], "dims: [1, 4]\nwrap: [1, 1]\nextent: [3, 5]\n");
     add_request("messages", "nodes: 2, gpus_per_node: 4, procs_per_gpu: 4", "messages: 20\n");

@@ -13,6 +13,7 @@
 static const char *const benchmark_names[PTO_BENCHMARK_COUNT] = {
     [PTO_BENCHMARK_PING_PONG] = "ping_pong",
     [PTO_BENCHMARK_PING_PONG_STRIDED] = "ping_pong_strided",
+    [PTO_BENCHMARK_PING_PONG_TO] = "ping_pong_to",
     [PTO_BENCHMARK_EXCHANGE] = "exchange",
     [PTO_BENCHMARK_STAGED] = "staged",
     [PTO_BENCHMARK_INJECTION] = "injection",

@@ -23,6 +23,11 @@ const pto_cost_row_t *pto_machine_message(const pto_machine_t *machine, pto_spac
     return row_for(cost, bytes);
 }
 
+const pto_cost_row_t *pto_machine_mixed(const pto_machine_t *machine, pto_space_t to, pto_level_t level,
+                                        int64_t bytes) {
+    return row_for(&machine->mixed_messages[to][level], bytes);
+}
+
 const pto_cost_table_t *pto_machine_gap(const pto_machine_t *machine, pto_space_t space, pto_level_t level) {
     bool falls_back = level == PTO_LEVEL_ON_GPU && machine->messages[space][level].count == 0;
     const pto_cost_table_t *cost = &machine->gap[space][falls_back ? PTO_LEVEL_ON_SOCKET : level];
@@ -230,10 +235,12 @@ pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clon
         .basis = machine->basis, .mps = machine->mps, .runs = machine->runs, .fabric = machine->fabric};
     bool complete =
         pto_text_copy_any(machine->name, &made.name) && pto_text_copy_any(machine->source, &made.source) &&
-        pto_text_copy_any(machine->gpu, &made.gpu) && pto_text_copy_any(machine->mpi_library, &made.mpi_library) &&
+        pto_text_copy_any(machine->gpu, &made.gpu) &&
+        pto_text_copy_any(machine->mpi_library, &made.mpi_library) &&
         pto_text_copy_any(machine->inherits, &made.inherits) && copy_files(&machine->files, &made.files) &&
-        pto_text_copy_any(machine->model, &made.model) && pto_text_copy_any(machine->what_if, &made.what_if) &&
-        copy_cells(machine, &made) && copy_topology(machine->topology, &made.topology) &&
+        pto_text_copy_any(machine->model, &made.model) &&
+        pto_text_copy_any(machine->what_if, &made.what_if) && copy_cells(machine, &made) &&
+        copy_topology(machine->topology, &made.topology) &&
         pto_library_tables_copy(machine->library, machine->library_count, &made.library) &&
         pto_library_tables_copy(machine->tuning, machine->tuning_count, &made.tuning) &&
         pto_fitted_to_copy(machine->fitted_to, machine->fitted_to_count, &made.fitted_to) &&

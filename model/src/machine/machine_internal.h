@@ -126,6 +126,11 @@ void pto_machine_fini(pto_machine_t *machine);
 /* Make a copy that shares nothing with the machine. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clone, pto_error_t *err);
 
+/* The row for a message of `bytes` between GPU and host memory that ends in `to`; NULL: it has no cost of its
+ * own. */
+const pto_cost_row_t *pto_machine_mixed(const pto_machine_t *machine, pto_space_t to, pto_level_t level,
+                                        int64_t bytes);
+
 /* The row for a message of `bytes`, with the on_gpu fallback; NULL if the machine has no cost for such
  * messages. */
 const pto_cost_row_t *pto_machine_message(const pto_machine_t *machine, pto_space_t space, pto_level_t level,

@@ -22,6 +22,10 @@
     MEMBER(COST, messages, [PTO_SPACE_COUNT][PTO_LEVEL_COUNT],                                               \
            .key = "!messages.*.*", .dim = {PTO_ALL(SPACE), PTO_ALL(LEVEL)}, .by = PTO_ROWS_BY_PROTOCOL,      \
            .power = PTO_POWER_GPU_COPY, .what = "a message, by the memory of its buffers and their distance") \
+    MEMBER(COST, mixed_messages, [PTO_SPACE_COUNT][PTO_LEVEL_COUNT],                                         \
+           .key = "messages.to.*.*", .dim = {PTO_ALL(SPACE), PTO_ALL(LEVEL)}, .by = PTO_ROWS_BY_PROTOCOL,    \
+           .term = "messages.to", .power = PTO_POWER_GPU_COPY,                                               \
+           .what = "a message from the other memory, host or GPU, to this one")                              \
     MEMBER(VALUE, message_row_s, [PTO_SPACE_COUNT],                                                          \
            .key = "messages.strided.*", .dim = {PTO_ALL(SPACE)}, .unit = PTO_UNIT_S,                         \
            .term = "messages.strided", .power = PTO_POWER_GPU_COPY,                                          \

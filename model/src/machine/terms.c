@@ -17,6 +17,7 @@ static const pto_model_term_t terms[] = {
     {"copies.shared", "copies that several processes make from or to one GPU at once"},
     {"messages.latency", "what passes between the ends of a message and occupies neither"},
     {"messages.both_ways", "messages within a node that a process sends and receives at once"},
+    {"messages.to", "messages between host and GPU memory"},
     {"messages.staged", "messages within a node between the copies of a pipeline"},
     {"messages.strided", "the rows of messages that are not contiguous, as of a halo's columns"},
     {"copies.strided", "the rows of copies that are not contiguous, as of a halo's columns"},

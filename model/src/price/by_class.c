@@ -402,7 +402,7 @@ static pto_status_t charge_again(const pto_asked_t *asked, const pto_charged_t *
 static pto_status_t charge_traffic(pto_pricing_t *pricing, const pto_traffic_t *traffic, pto_space_t space,
                                    int64_t bytes, pto_charge_t *charge) {
     const pto_mix_t *costliest;
-    bool fresh = is_fresh(charge);
+    bool fresh = is_fresh(charge) && !charge->mixed; /* whose copies are not kept */
     const pto_charged_t *charged =
         fresh ? find_charged(&pricing->of_class, traffic, space, bytes, charge->at_once) : NULL;
     if (charged)
@@ -470,6 +470,7 @@ static pto_time_t measure_messages(pto_pricing_t *pricing, pto_action_t action) 
     pto_charge_t alone;
     pto_charge_begin(&alone, "", NULL);
     alone.at_once = pricing->at.stage->order == PTO_ORDER_AT_ONCE;
+    pto_charge_mixed(&alone, pricing->asked.plan);
     if (charge_all(pricing, &action, &alone) != PTO_OK) /* the step itself will say why */
         return (pto_time_t){.s = INFINITY};
     return pto_charge_time(&alone, pricing->asked.machine, pricing->shared.outflow);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "portolan/strategy.h"
 #include "price/traffic.h"
 
 /* --- one stage of one actor ----------------------------------------------------------------------------- */
@@ -111,8 +112,49 @@ static void charge_postal_of(pto_charge_t *charge, const pto_cost_table_t *cost,
                                 postal, count, total_bytes);
 }
 
+bool pto_messages_are_mixed(const pto_plan_t *plan) {
+    const pto_request_t *request = pto_plan_request(plan);
+    return request->collective == PTO_COLLECTIVE_PAIR && request->ends.from_host != request->ends.to_host &&
+           request->strategy->collective_space == PTO_SPACE_GPU && !request->strategy->direct;
+}
+
+void pto_charge_mixed(pto_charge_t *charge, const pto_plan_t *plan) {
+    charge->mixed = pto_messages_are_mixed(plan);
+    charge->to = pto_plan_request(plan)->ends.to_host ? PTO_SPACE_CPU : PTO_SPACE_GPU;
+}
+
+/* No GPU maps another process's host memory: a library copies such a message at the GPU's end, and moves it
+ * as the host's. */
+static void charge_by_host(pto_charge_t *charge, const pto_machine_t *machine, pto_level_t level,
+                           const pto_postal_t *host, int64_t bytes, int64_t count) {
+    pto_copy_kind_t kind = charge->to == PTO_SPACE_CPU ? PTO_COPY_D2H : PTO_COPY_H2D;
+    const pto_postal_t *copy = pto_machine_copy(machine, kind, PTO_REACH_ON_SOCKET, true);
+    charge_postal_of(charge, &machine->messages[PTO_SPACE_CPU][level], host, PTO_SPACE_CPU, false, bytes,
+                     (double)count);
+    pto_charge_postal(charge, copy, copy, PTO_SPACE_GPU, (double)count, (double)count * (double)bytes);
+}
+
+/* Whether messages between GPU and host memory have been charged: at a cost of their own, or, within the
+ * node, by host memory. */
+static bool charge_between(pto_charge_t *charge, const pto_machine_t *machine, pto_level_t level,
+                           int64_t bytes, int64_t count) {
+    const pto_cost_row_t *row = pto_machine_mixed(machine, charge->to, level, bytes);
+    const pto_cost_row_t *host = pto_machine_message(machine, PTO_SPACE_CPU, level, bytes);
+    if (row)
+        charge_postal_of(charge, &machine->mixed_messages[charge->to][level], &row->postal, PTO_SPACE_GPU,
+                         level == PTO_LEVEL_OFF_NODE, bytes, (double)count);
+    else if (host && level != PTO_LEVEL_OFF_NODE)
+        charge_by_host(charge, machine, level, &host->postal, bytes, count);
+    else
+        return false;
+    charge->moved[level] = true;
+    return true;
+}
+
 pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
                                  pto_level_t level, int64_t bytes, int64_t count, pto_error_t *err) {
+    if (charge->mixed && charge_between(charge, machine, level, bytes, count))
+        return PTO_OK;
     const pto_cost_row_t *row = pto_machine_message(machine, space, level, bytes);
     if (!row)
         return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,

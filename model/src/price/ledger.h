@@ -32,6 +32,8 @@ typedef struct {
     pto_ledger_t *terms; /* the addends; NULL: no explanation is wanted */
     bool out_of_memory;  /* an addend could not be kept */
     bool at_once;        /* whether messages are in flight together; not at first */
+    bool mixed;          /* whether messages have one end in host and one in GPU memory; not at first */
+    pto_space_t to;      /* where they end, then */
     pto_time_t alpha;
     pto_time_t off_node_alpha; /* of these, the off-node messages' */
     pto_time_t on_node;
@@ -117,6 +119,13 @@ void pto_charge_entry(pto_charge_t *charge, pto_entry_t entry);
 void pto_charge_param(pto_charge_t *charge, const pto_param_t *param, pto_space_t space, double count);
 /* The same for a count that depends on parameters itself. */
 void pto_charge_share(pto_charge_t *charge, const pto_param_t *param, pto_space_t space, pto_time_t count);
+
+/* Whether the plan's messages have one end in host and one in GPU memory: those of a pair, unless its
+ * strategy sends them from host memory. */
+bool pto_messages_are_mixed(const pto_plan_t *plan);
+
+/* Set the charge's `mixed` and `to`. */
+void pto_charge_mixed(pto_charge_t *charge, const pto_plan_t *plan);
 
 /* `count` messages of `bytes` at a level. Errors: PTO_ERR_NOT_APPLICABLE where the machine has none such. */
 pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,

@@ -12,6 +12,7 @@ bool pto_messages_are_apart(const pto_machine_t *machine, const pto_layout_t *la
 
 bool pto_messages_are_plain(const pto_pricing_t *pricing) {
     return pricing->actors.kind == PTO_ACTORS_RANKS && !pricing->lanes.active && !pto_tape_recording &&
+           !pto_messages_are_mixed(pricing->asked.plan) &&
            pto_messages_are_apart(pricing->asked.machine, &pto_plan_request(pricing->asked.plan)->layout);
 }
 

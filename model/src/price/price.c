@@ -241,8 +241,10 @@ static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, co
         pto_price_visits += pto_step_peer_count(pricing->asked.plan, action);
     switch (action->step->kind) {
     case PTO_STEP_SEND:
+        pto_charge_mixed(&costs->out, pricing->asked.plan);
         return pricing->messages->charge(pricing, action, &costs->out, &costs->out_link);
     case PTO_STEP_RECV:
+        pto_charge_mixed(&costs->in, pricing->asked.plan);
         return pricing->messages->charge(pricing, action, &costs->in, &costs->in_link);
     case PTO_STEP_COPY:
         return charge_copies(pricing, action, costs);

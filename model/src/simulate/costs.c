@@ -36,6 +36,7 @@ static pto_sim_cost_t cost_of(pto_sim_t *sim, const pto_passage_t *at, const cos
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
     charge.at_once = at->walk.stage->order == PTO_ORDER_AT_ONCE;
+    pto_charge_mixed(&charge, sim->plan);
     for (int level = 0; level < PTO_LEVEL_COUNT; level++)
         charge.moved[level] = key->moved & 1u << level;
     pto_status_t status =
