@@ -258,6 +258,18 @@ static bool is_field(const mutation_t *mutation, const char *const *field, size_
     return false;
 }
 
+/* In a broadcast by gas_allgather the others answer the root with what nothing uses: they may answer one more
+ * member, and where the root puts the answers does not matter. */
+static bool is_of_answers(const pto_plan_t *plan, const pto_step_t *step, bool one_more) {
+    const pto_buffer_t *from = pto_plan_buffer(plan, step->source.buffer);
+    const pto_buffer_t *to = pto_plan_buffer(plan, step->target.buffer);
+    if (strcmp(plan->request.strategy->name, "gas_allgather") != 0 ||
+        plan->request.collective != PTO_COLLECTIVE_BROADCAST)
+        return false;
+    return step->target.holder == PTO_HOLDER_PEER ? from->role == PTO_ROLE_OUT && one_more
+                                                  : to->role == PTO_ROLE_TEMPORARY && !to->double_buffered;
+}
+
 /* Copies in kernels that nobody reads, or in whose place the same or the result follows: in a reduce by
  * gas_split, the other members' outputs are only room for their own share. In gas_tree, a leaf does not read
  * its output, and a result that arrives early arrives again; of three members, the last one has room for a
@@ -272,6 +284,8 @@ static bool is_stored_in_vain(const pto_plan_t *plan, int index, const mutation_
     bool to_output = pto_plan_buffer(plan, step->target.buffer)->role == PTO_ROLE_OUT;
     bool one_more = is_field(mutation, more_peers, 2) && mutation->delta == 1;
     bool one_before = strcmp(mutation->field, "peers.first.constant") == 0 && mutation->delta == -1;
+    if (is_of_answers(plan, step, one_more))
+        return true;
     if (strcmp(request->strategy->name, "gas_split") == 0)
         return request->collective == PTO_COLLECTIVE_REDUCE && to_peers && to_output && one_more;
     if (strcmp(request->strategy->name, "gas_tree") != 0)
@@ -283,15 +297,28 @@ static bool is_stored_in_vain(const pto_plan_t *plan, int index, const mutation_
     return request->collective == PTO_COLLECTIVE_ALLREDUCE && (one_before || one_more);
 }
 
-/* In gas_tree, the root of a broadcast has in its output what is in its input, and so has the last of three
- * members in a reduction, as it has no children. They may send from either. */
+/* In gas_tree and gas_allgather, the root of a broadcast has in its output what is in its input, and so has,
+ * in gas_tree, the last of three members in a reduction, as it has no children. They may send from either. */
 static bool is_from_its_input(const pto_plan_t *plan, int index, const mutation_t *mutation) {
     const pto_request_t *request = &plan->request;
     const pto_step_t *step = pto_plan_step(plan, index);
-    bool alone = request->collective == PTO_COLLECTIVE_BROADCAST || request->layout.gpus_per_node == 3;
-    return strcmp(request->strategy->name, "gas_tree") == 0 && alone && step->kind == PTO_STEP_COPY &&
-           step->target.holder == PTO_HOLDER_PEER && strcmp(mutation->field, "source.buffer") == 0 &&
-           pto_plan_buffer(plan, step->source.buffer)->role == PTO_ROLE_IN;
+    const pto_role_t from = pto_plan_buffer(plan, step->source.buffer)->role;
+    const bool broadcasts = request->collective == PTO_COLLECTIVE_BROADCAST;
+    if (step->kind != PTO_STEP_COPY || step->target.holder != PTO_HOLDER_PEER ||
+        strcmp(mutation->field, "source.buffer") != 0)
+        return false;
+    if (strcmp(request->strategy->name, "gas_allgather") == 0)
+        return broadcasts && from == PTO_ROLE_OUT;
+    return strcmp(request->strategy->name, "gas_tree") == 0 && from == PTO_ROLE_IN &&
+           (broadcasts || request->layout.gpus_per_node == 3);
+}
+
+/* In a reduce by gas_allgather all reduce, for the sake of hearing from the others, and the root's result
+ * counts. */
+static bool is_reduced_in_vain(const pto_plan_t *plan, int index, const mutation_t *mutation) {
+    return strcmp(plan->request.strategy->name, "gas_allgather") == 0 &&
+           plan->request.collective == PTO_COLLECTIVE_REDUCE &&
+           pto_plan_step(plan, index)->kind == PTO_STEP_REDUCE && strncmp(mutation->field, "who_", 4) == 0;
 }
 
 /* Each block of a reduce-scatter is combined by one process, which may do so in any order. */
@@ -315,7 +342,7 @@ static bool is_known_twin(const pto_plan_t *plan, int index, const mutation_t *m
         return strcmp(mutation->field, "source.buffer") == 0 || is_packed_otherwise(plan, index, mutation);
     if (is_sent_from_device(plan, index, mutation) || is_got_back(plan, index, mutation) ||
         is_stored_in_vain(plan, index, mutation) || is_from_its_input(plan, index, mutation) ||
-        is_alone_in_its_order(plan, index, mutation))
+        is_reduced_in_vain(plan, index, mutation) || is_alone_in_its_order(plan, index, mutation))
         return true;
     bool begins_too_early = is_ring(plan) && strcmp(mutation->field, "from") == 0 && mutation->delta == -1;
     bool sends_subtree_again = request->collective == PTO_COLLECTIVE_GATHER && is_inside(plan, "binomial") &&
