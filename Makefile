@@ -45,7 +45,7 @@ LIB_INCLUDES := $(MODEL_INCLUDES) -Imodel/src
 # The rooms of the tool: what every command line shares, tables and plots, exports, the report, upgrades, the commands.
 ROOMS := command_line show export report upgrade tool
 EXEC_INCLUDES := $(LIB_INCLUDES) -Iimpl/include -Iimpl/internal -Iimpl -Iimpl/mpi
-TEST_INCLUDES := $(EXEC_INCLUDES) -Imodel -Imodel/tool -Ivalidate -Iparallel -Ipreload -Iprofile -Idropin -Inccl_dropin -Ituner -Itests \
+TEST_INCLUDES := $(EXEC_INCLUDES) -Imodel -Imodel/tool -Icalibrate -Ivalidate -Iparallel -Ipreload -Iprofile -Idropin -Inccl_dropin -Ituner -Itests \
 	-Imodel/traces -isystem $(PLAIN)/gen
 includes_for = $(strip $(if $(filter model/src/% model/strategies/% model/algorithms/% model/fit/% model/scotch/%,$(1)),$(LIB_INCLUDES), \
 	$(if $(filter $(ROOMS:%=model/%/%),$(1)),$(LIB_INCLUDES) -Imodel -Ituner, \

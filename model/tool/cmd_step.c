@@ -59,7 +59,7 @@ static const char usage[] =
     "the\n"
     "four that are the cheapest by price:\n"
     "\n"
-    "  portolan step fsdp --nodes 8 --simulate --strategy split_ring\n"
+    "  portolan step fsdp --nodes 8 --procs-per-gpu 10 --simulate --strategy split_ring\n"
     "\n"
     "csv: one row per call and strategy, then the totals of the step per strategy, with `cheapest` for the\n"
     "cheapest mix: `call,along,communicators,nodes,gpus_per_node,bytes,times,strategy,algorithm,\n"

@@ -133,7 +133,7 @@ example() {
 }
 machines=$(pkg-config --variable=machinesdir portolan)
 cd "$work"
-example predict portolan "${CC:-cc}" 1 '^dup_devptr: 358.7 us$' 1 "$machines/summit-spectrum.yaml"
+example predict portolan "${CC:-cc}" 1 '^cuda_aware: 570.5 us$' 1 "$machines/summit-spectrum.yaml"
 example forked portolan-exec "${CC:-cc}" 1 ': 10$' 4
 example allreduce portolan-exec-mpi "$MPICC" 3 ': 6$' 3
 example execute portolan-exec-mpi "$MPICC" 3 ': 6$' 3 "$machines/h200-x4.yaml"

@@ -232,7 +232,7 @@ pto_status_t pto_predictions_find_more_procs(pto_predictions_t *predictions, pto
     const pto_machine_t *machine = predictions->machine;
     const how_t how = {.explain = true, .has_work = true, .split_only = true};
     pto_scenario_t scenario = *predictions->scenario;
-    pto_predictions_t split;
+    pto_predictions_t split = {.point_count = 0};
     pto_error_t fault = {.status = PTO_OK};
     const bool asks = scenario.procs_open && predictions->by == PTO_BY_TIME && !pto_is_stopped();
     if (!asks || machine->node.gpus == 0 || machine->node.cores / machine->node.gpus < 2)
