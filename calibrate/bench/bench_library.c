@@ -78,21 +78,21 @@ static void alltoallv(const state_t *state, int bytes) {
 }
 
 static const struct {
-    pto_benchmark_t rows;
     void (*call)(const state_t *state, int bytes);
+    pto_benchmark_t rows;
     bool reduces;
     bool by_member; /* `bytes` is one member's block, not the whole buffer */
 } collectives[] = {
-    {PTO_BENCHMARK_MPI_ALLREDUCE, allreduce, true, false},
-    {PTO_BENCHMARK_MPI_REDUCE, reduce, true, false},
-    {PTO_BENCHMARK_MPI_BROADCAST, broadcast, false, false},
-    {PTO_BENCHMARK_MPI_REDUCE_SCATTER, reduce_scatter, true, true},
-    {PTO_BENCHMARK_MPI_ALLGATHER, allgather, false, true},
-    {PTO_BENCHMARK_MPI_ALLGATHERV, allgatherv, false, true},
-    {PTO_BENCHMARK_MPI_GATHER, gather, false, true},
-    {PTO_BENCHMARK_MPI_SCATTER, scatter, false, true},
-    {PTO_BENCHMARK_MPI_ALLTOALL, alltoall, false, true},
-    {PTO_BENCHMARK_MPI_ALLTOALLV, alltoallv, false, true},
+    {allreduce, PTO_BENCHMARK_MPI_ALLREDUCE, true, false},
+    {reduce, PTO_BENCHMARK_MPI_REDUCE, true, false},
+    {broadcast, PTO_BENCHMARK_MPI_BROADCAST, false, false},
+    {reduce_scatter, PTO_BENCHMARK_MPI_REDUCE_SCATTER, true, true},
+    {allgather, PTO_BENCHMARK_MPI_ALLGATHER, false, true},
+    {allgatherv, PTO_BENCHMARK_MPI_ALLGATHERV, false, true},
+    {gather, PTO_BENCHMARK_MPI_GATHER, false, true},
+    {scatter, PTO_BENCHMARK_MPI_SCATTER, false, true},
+    {alltoall, PTO_BENCHMARK_MPI_ALLTOALL, false, true},
+    {alltoallv, PTO_BENCHMARK_MPI_ALLTOALLV, false, true},
 };
 enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
 
