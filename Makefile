@@ -581,7 +581,7 @@ CHECKED := profile traces map tuner
 .PHONY: $(PACKAGES) $(CHECKED:%=check-%)
 $(foreach package,$(PACKAGES),$(eval $(package): $(BUILDS_$(package))))
 $(foreach package,$(CHECKED),$(eval check-$(package): $(package) $(filter $(BUILD)/%,$(CHECKS_$(package)))))
-check-profile: $(TOOL) $(BUILD)/tests/test_profile
+check-profile: $(TOOL) $(addprefix $(BUILD)/tests/,test_profile example_particles fake_cuda/libcuda.so.1)
 $(CHECKED:%=check-%): check-%:
 	@tools/each.sh $* $(JOBS) 'BUILD=$(BUILD) "$$1" || [ $$? = 77 ]' $(CHECKS_$*)
 
