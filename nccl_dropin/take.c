@@ -88,6 +88,8 @@ static tap_call_t part_of(const tap_call_t *call, sizes_t sizes) {
 /* Buffers of which the executor can tell the addresses apart, or those of a vector in place. */
 static bool is_apart(const tap_call_t *call, sizes_t sizes) {
     const char *in = call->in, *out = call->out;
+    if (sizes.in_bytes == 0 || sizes.out_bytes == 0)
+        return true;
     return in >= out + sizes.out_bytes || out >= in + sizes.in_bytes;
 }
 
@@ -100,8 +102,7 @@ static pto_status_t copy(void *to, const void *from, int64_t bytes, void *stream
     return tap_settings()->device->copy(&move, stream, err);
 }
 
-/* --- executors -------------------------------------------------------------------------------------------
- */
+/* --- executors ------------------------------------------------------------------------------------------ */
 
 /* Longer than any job: aborting the communicator ends kernels that wait. */
 static const double patience_s = 30.0 * 24 * 3600;
