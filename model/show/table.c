@@ -6,8 +6,8 @@
 
 #include "command_line/terminal.h"
 #include "layout_text.h"
-#include "portolan/api.h"
 #include "more_procs.h"
+#include "portolan/api.h"
 #include "portolan/printable.h"
 #include "portolan/strategy.h"
 #include "portolan/units.h"

@@ -4,11 +4,11 @@
 
 #include "command.h"
 #include "command_line/option_apply.h"
+#include "command_line/workload_options.h"
 #include "portolan/api.h"
 #include "report/report.h"
 #include "show/step_table.h"
 #include "show/table.h"
-#include "command_line/workload_options.h"
 
 static const char usage[] =
     "usage: portolan report [SCENARIO.yaml | WORKLOAD.yaml] --out REPORT.html [OPTIONS]\n"

@@ -5,6 +5,7 @@
 #include "command.h"
 #include "command_line/progress.h"
 #include "command_line/terminal.h"
+#include "command_line/workload_options.h"
 #include "machine/machine_internal.h"
 #include "portolan/workload.h"
 #include "show/more_procs.h"
@@ -12,7 +13,6 @@
 #include "show/step_table.h"
 #include "show/table.h"
 #include "step_numbers.h"
-#include "command_line/workload_options.h"
 
 static const char usage[] =
     "usage: portolan step WORKLOAD.yaml [OPTIONS]\n"

@@ -6,13 +6,13 @@
 
 #include "command.h"
 #include "command_line/terminal.h"
+#include "command_line/workload_options.h"
 #include "portolan/progress.h"
 #include "show/record.h"
 #include "show/step_table.h"
 #include "show/sweeps_table.h"
 #include "show/table.h"
 #include "upgrade/upgrade_outcome.h"
-#include "command_line/workload_options.h"
 
 static const char usage[] =
     "usage: portolan upgrade [WORKLOAD.yaml | SCENARIO.yaml] [OPTIONS]\n"

@@ -43,11 +43,14 @@ static const char *const field_name[FIELD_COUNT] = {
     "rank", "begin_s", "end_s", "routine", "communicator", "procs", "bytes", "space", "route", "peer", "tag"};
 
 #define ROUTINE_MPI(id, routine, data, properties)                                                           \
-    {"MPI_" routine, PTO_COLLECTIVE_##id,                                                                    \
+    {"MPI_" routine,                                                                                         \
+     PTO_COLLECTIVE_##id,                                                                                    \
      (properties)&PTO_FROM_ROOT ? PTO_TIMED_FROM_ROOT                                                        \
      : (properties)&PTO_TO_ROOT ? PTO_TIMED_TO_ROOT                                                          \
                                 : PTO_TIMED_BY_ALL,                                                          \
-     PTO_RECORDED_BY_BLOCK(data), false, false},
+     PTO_RECORDED_BY_BLOCK(data),                                                                            \
+     false,                                                                                                  \
+     false},
 #define ROUTINE_NEIGHBORS(id, routine, data, properties)
 #define ROUTINE_NONE(id, routine, data, properties)
 #define ROUTINE(id, name, in, routine, data, nccl, properties) ROUTINE_##in(id, routine, data, properties)

@@ -196,7 +196,8 @@ static void flagged_rows_are_written_and_read(void **state) {
     add_times(fit.machine, &exchange, PTO_SPACE_CPU, two_of_one, 1, 0.03, &samples);
     infer(&samples, &fit);
     assert_int_equal(pto_machine_format(fit.machine, "", &text, NULL), PTO_OK);
-    assert_int_equal(pto_machine_create(text, strlen(text), "scenarios/machines/a.yaml", &read, NULL), PTO_OK);
+    assert_int_equal(pto_machine_create(text, strlen(text), "scenarios/machines/a.yaml", &read, NULL),
+                     PTO_OK);
     pto_fit_t again = {.machine = read};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         assert_string_equal(rule_at(&again, &exchange, PTO_SPACE_CPU, 2, sizes[s])->flagged,

@@ -40,7 +40,7 @@ typedef struct {
 typedef enum {
     PTO_BENCHMARK_PING_PONG,
     PTO_BENCHMARK_PING_PONG_STRIDED, /* messages: bytes of a row */
-    PTO_BENCHMARK_PING_PONG_TO, /* from the other memory, host or GPU */
+    PTO_BENCHMARK_PING_PONG_TO,      /* from the other memory, host or GPU */
     PTO_BENCHMARK_EXCHANGE,
     PTO_BENCHMARK_STAGED,
     PTO_BENCHMARK_INJECTION,
