@@ -210,7 +210,6 @@ static void a_broadcast_is_answered_and_no_answer_is_its_result(void **state) {
     drop_flag(plan, "answered");
     refused_for(plan, "unordered");
     plan = made(PTO_COLLECTIVE_BROADCAST, "gas_allgather", four);
-    plan = made(PTO_COLLECTIVE_BROADCAST, "gas_allgather", four);
     pto_step_t *others = step_in(plan, "copy out", PTO_STEP_COPY) + 1;
     others->core_count = 0;
     refused_for(plan, "the end: bytes 0..999 of 'out' hold owner 1's bytes from 0 on, not owner 0's");
