@@ -11,27 +11,11 @@
 . "$(dirname "$0")/openmpi.sh"
 cat >"$work/eager.c" <<'END_C'
 #define _DEFAULT_SOURCE
-#include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-static void make(const char *folder, const char *name) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    close(open(path, O_CREAT | O_WRONLY, 0600));
-}
-
-/* Looks for the file for up to so many hundredths of a second, outside MPI. */
-static int is_made(const char *folder, const char *name, int tries) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    while (access(path, F_OK) != 0 && tries-- > 0)
-        usleep(10000);
-    return access(path, F_OK) == 0;
-}
+#include "signs.h"
 
 /* eager send|bcast BYTES FOLDER: once rank 1 is outside MPI, rank 0 calls, and says so when it returns. Rank 1 waits
  * for that for up to two seconds before it enters MPI. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 static void move_to_front(pto_kept_price_t *price, int from) {
     const pto_kept_tape_t tape = price->kept[from];
     memmove(&price->kept[1], &price->kept[0], (size_t)from * sizeof tape);
@@ -22,21 +24,10 @@ bool pto_kept_price_find(pto_kept_price_t *price, unsigned known, const double *
     return false;
 }
 
-static bool make_room(pto_kept_scratch_t *scratch, const pto_short_tape_t *tape) {
-    const size_t count = pto_short_tape_places(tape);
-    if (count <= scratch->count)
-        return true;
-    double *place = realloc(scratch->place, count * sizeof *place);
-    if (!place)
-        return false;
-    *scratch = (pto_kept_scratch_t){place, count};
-    return true;
-}
-
 void pto_kept_price_add(pto_kept_price_t *price, unsigned known, const pto_tape_t *tape,
                         const pto_param_t *const *param, int count, pto_kept_scratch_t *scratch) {
     pto_short_tape_t *made = pto_tape_shorten(tape, param, count);
-    if (!made || !make_room(scratch, made)) {
+    if (!made || !PTO_RESERVE(scratch->place, scratch->count, pto_short_tape_places(made))) {
         pto_short_tape_destroy(made);
         return;
     }

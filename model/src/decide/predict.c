@@ -235,9 +235,10 @@ pto_status_t pto_predictions_find_more_procs(pto_predictions_t *predictions, pto
     pto_predictions_t split = {.point_count = 0};
     pto_error_t fault = {.status = PTO_OK};
     const bool asks = scenario.procs_open && predictions->by == PTO_BY_TIME && !pto_is_stopped();
-    if (!asks || machine->node.gpus == 0 || machine->node.cores / machine->node.gpus < 2)
+    const int64_t share = machine->node.gpus == 0 ? 0 : machine->node.cores / machine->node.gpus;
+    if (!asks || share < 2)
         return PTO_OK;
-    scenario.layout.procs_per_gpu = machine->node.cores / machine->node.gpus;
+    scenario.layout.procs_per_gpu = share;
     pto_status_t status = predict(&scenario, machine, how, &split, &fault);
     if (status == PTO_ERR_MEMORY)
         return pto_error_set(err, status, "%s", fault.message);
