@@ -156,7 +156,7 @@ static void algorithms_and_staging_are_found(void **state) {
     assert_false(rule_at(&fit, &exchange, PTO_SPACE_GPU, 12, 16384)->staged);
     assert_certain(&fit, &from_root, PTO_SPACE_CPU, 80, 256);
     assert_certain(&fit, &from_root, PTO_SPACE_CPU, 80, 1048576);
-    const pto_fit_entry_t *entry = find_entry(&fit, "library.broadcast.cpu");
+    const pto_fit_entry_t *entry = entry_named(&fit, "library.broadcast.cpu");
     assert_string_equal(entry->note, "inferred from 45 times of the library's own call among up to 80 "
                                      "processes; certain for 2 of 3 sizes");
     free_both(&samples, &fit);
@@ -236,7 +236,7 @@ static void a_known_table_stays_and_what_contradicts_it_is_told(void **state) {
     const pto_library_rule_t *rule = rule_at(&fit, &from_root, PTO_SPACE_CPU, 80, 1048576);
     assert_string_equal(rule->algorithm, "scatter_allgather");
     assert_null(rule->flagged);
-    assert_non_null(strstr(find_entry(&fit, "library.broadcast.cpu")->note, "linear would take that long"));
+    assert_non_null(strstr(entry_named(&fit, "library.broadcast.cpu")->note, "linear would take that long"));
     free_both(&samples, &fit);
 }
 
@@ -248,20 +248,21 @@ static void more_processes_than_cores_tell_nothing(void **state) {
     fit.machine->node.cores = 20;
     infer(&samples, &fit);
     assert_int_equal(fit.machine->library_count, 0);
-    assert_non_null(strstr(find_entry(&fit, "library.broadcast.cpu")->note, "nothing is inferred"));
+    assert_non_null(strstr(entry_named(&fit, "library.broadcast.cpu")->note, "nothing is inferred"));
     free_both(&samples, &fit);
 }
 
 /* Mean |ln(predicted / true)| at sizes that were not measured. */
 static double miss_between(const pto_fit_t *fit, const habit_t *habit, members_t members) {
-    static const int64_t between[] = {1024, 4096, 65536, 262144};
+    enum { SIZES = 4 };
+    static const int64_t between[SIZES] = {1024, 4096, 65536, 262144};
     double sum = 0;
-    for (size_t s = 0; s < sizeof between / sizeof *between; s++)
+    for (int s = 0; s < SIZES; s++)
         sum += fabs(
             log(time_of(fit->machine, habit->collective, PTO_SPACE_CPU, members, between[s], NULL, false) /
                 time_of(fit->machine, habit->collective, PTO_SPACE_CPU, members, between[s], habit->small,
                         false)));
-    return sum / (double)(sizeof between / sizeof *between);
+    return sum / SIZES;
 }
 
 /* A made-up library in each of the shipped machines: what is certain is always true, and other
