@@ -289,8 +289,8 @@ $(BUILD)/obj/%.cu.o: %.cu Makefile $(NVCC_STAMP)
 	$(Q)$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 
 # Uses the executor's device, so that calibration measures the code that runs plans.
-$(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC) $(PARALLEL_SRC)) $(COMMAND_LINE_LIB) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(MPICC),-lhwloc $(MPI_LDLIBS))
+$(BUILD)/portolan-calibrate: $(call object,$(CALIBRATE_SRC) $(PARALLEL_SRC)) $(COMMAND_LINE_LIB) $(TRACES_LIB) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
+	$(call link,$(MPICC),-lhwloc -lexpat $(MPI_LDLIBS))
 
 $(call object,impl/device/devices.c): DEFINES += $(CUDA_DEFINE)
 EXEC_OBJECTS := $(call object,$(IMPL_SRC) $(PROGRAM_SRC)) $(call cuda_object,impl)
@@ -369,7 +369,7 @@ $(call object,$(MPI_TEST_SRC) $(MADE_SRC)): VISIBILITY := -fvisibility=default
 # What a test of tests/mpi is linked with besides these libraries (PARTS_test_x), and the functions that it takes the
 # place of in these parts (WRAP_test_x).
 IN_PARALLEL := $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC))
-CALIBRATION := $(filter-out calibrate/calibrate.c,$(CALIBRATE_SRC)) $(IN_PARALLEL)
+CALIBRATION := $(filter-out calibrate/calibrate.c calibrate/node_topology.c,$(CALIBRATE_SRC)) $(IN_PARALLEL)
 # The drop-in without the functions that it takes.
 DROPIN_PARTS := tests/mpi/profile_memory.c $(filter-out dropin/intercept.c,$(DROPIN_SRC)) $(PRELOAD_SRC)
 CASE_PARTS := tests/mpi/exec_case.c tests/mpi/exec_strategies.c validate/reference.c

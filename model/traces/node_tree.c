@@ -11,14 +11,19 @@ static bool is_device(const pto_tree_place_t *place) {
 }
 
 /* Switches with one branch, or none, that leads to a device are passed over. */
-static void number_switches(pto_node_tree_t *tree, int *branches) {
+pto_status_t pto_node_tree_number_switches(pto_node_tree_t *tree, pto_error_t *err) {
     int switches = 0;
+    int *branches = calloc((size_t)tree->count + 1, sizeof *branches);
+    if (!branches)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     for (int i = tree->count - 1; i >= 0; i--) /* children first */
         if ((is_device(&tree->place[i]) || branches[i] > 0) && tree->place[i].parent >= 0)
             branches[tree->place[i].parent]++;
     for (int i = 0; i < tree->count; i++)
         if (tree->place[i].role == PTO_TREE_SWITCH)
             tree->place[i].number = branches[i] > 1 ? switches++ : -1;
+    free(branches);
+    return PTO_OK;
 }
 
 static void put_link(pto_text_t *text, const char *from, int from_number, const char *to, int to_number,
@@ -52,10 +57,10 @@ static double fastest_pci(const pto_node_tree_t *tree) {
     return fastest > 0 ? fastest : 16;
 }
 
-static int socket_of(const pto_node_tree_t *tree, const pto_tree_place_t *place) {
-    while (place->role != PTO_TREE_SOCKET && place->parent >= 0)
-        place = &tree->place[place->parent];
-    return place->role == PTO_TREE_SOCKET ? place->number : 0;
+int pto_node_tree_socket(const pto_node_tree_t *tree, int place) {
+    while (tree->place[place].role != PTO_TREE_SOCKET && tree->place[place].parent >= 0)
+        place = tree->place[place].parent;
+    return tree->place[place].role == PTO_TREE_SOCKET ? tree->place[place].number : 0;
 }
 
 static void put_pci_link(const pto_node_tree_t *tree, const pto_tree_place_t *place, double fallback,
@@ -66,11 +71,11 @@ static void put_pci_link(const pto_node_tree_t *tree, const pto_tree_place_t *pl
     const pto_tree_place_t *to = above(tree, place, &gb_per_s);
     const bool known = isfinite(gb_per_s), on_socket = !to || to->role == PTO_TREE_SOCKET;
     if (place->role == PTO_TREE_GPU && tree->to_cpu[place->number] > 0)
-        put_link(text, "gpu", place->number, "socket", socket_of(tree, place), tree->to_cpu[place->number],
-                 tree->link_name);
+        put_link(text, "gpu", place->number, "socket", pto_node_tree_socket(tree, tree->gpu[place->number]),
+                 tree->to_cpu[place->number], tree->link_name);
     else
         put_link(text, kind[place->role], place->number, on_socket ? "socket" : "switch", to ? to->number : 0,
-                 known ? gb_per_s : fallback, known ? "PCIe" : "PCIe, inferred: the file has no rate");
+                 known ? gb_per_s : fallback, known ? "PCIe" : "PCIe, inferred: its rate is not known");
 }
 
 static void put_gpu_links(const pto_node_tree_t *tree, pto_text_t *text) {
@@ -85,20 +90,20 @@ static void put_gpu_links(const pto_node_tree_t *tree, pto_text_t *text) {
     }
 }
 
-void pto_node_tree_write(pto_node_tree_t *tree, const char *name, const char *source, pto_text_t *text) {
-    int *branches = calloc((size_t)tree->count + 1, sizeof *branches);
-    if (!branches) {
-        text->out_of_memory = true;
-        return;
-    }
-    number_switches(tree, branches);
-    free(branches);
+static void put_comment(const pto_tree_place_t *place, pto_text_t *text) {
+    if (is_device(place))
+        pto_text_add(text, "# %s.%d: %s\n", place->role == PTO_TREE_GPU ? "gpu" : "nic", place->number,
+                     place->comment);
+    else if (place->comment[0])
+        pto_text_add(text, "# left out: network device %s\n", place->comment);
+}
+
+void pto_node_tree_write(const pto_node_tree_t *tree, const char *name, const char *source,
+                         pto_text_t *text) {
     const double fallback = fastest_pci(tree);
     pto_text_add(text, "topology: \"%s\"\nsource: \"%s\"\n", name, source);
     for (int i = 0; i < tree->count; i++)
-        if (is_device(&tree->place[i]))
-            pto_text_add(text, "# %s.%d: %s\n", tree->place[i].role == PTO_TREE_GPU ? "gpu" : "nic",
-                         tree->place[i].number, tree->place[i].comment);
+        put_comment(&tree->place[i], text);
     pto_text_add(text, "devices: {gpus: %d, sockets: %d, nics: %d}\nlinks:\n", tree->gpus,
                  tree->sockets > 0 ? tree->sockets : 1, tree->nics);
     put_gpu_links(tree, text);
@@ -109,4 +114,10 @@ void pto_node_tree_write(pto_node_tree_t *tree, const char *name, const char *so
     for (int i = 0; i < tree->sockets; i++)
         for (int j = i + 1; j < tree->sockets; j++)
             put_link(text, "socket", i, "socket", j, fallback, "inferred: as fast as PCIe; to be measured");
+}
+
+void pto_node_tree_destroy(pto_node_tree_t *tree) {
+    if (tree)
+        free(tree->place);
+    free(tree);
 }

@@ -7,13 +7,20 @@
 
 enum { PTO_TREE_GPUS_MAX = 64, PTO_TREE_NICS_MAX = 64, PTO_TREE_SOCKETS_MAX = 64 };
 
-typedef enum { PTO_TREE_OTHER, PTO_TREE_SOCKET, PTO_TREE_SWITCH, PTO_TREE_GPU, PTO_TREE_NIC } pto_tree_role_t;
+typedef enum {
+    PTO_TREE_OTHER,
+    PTO_TREE_SOCKET,
+    PTO_TREE_HOST_BRIDGE,
+    PTO_TREE_SWITCH,
+    PTO_TREE_GPU,
+    PTO_TREE_NIC
+} pto_tree_role_t;
 
 typedef struct {
     int parent; /* -1: none */
     pto_tree_role_t role;
     double gb_per_s;   /* of the link to the parent; 0: not known */
-    char comment[128]; /* of GPUs and NICs: what the file calls it */
+    char comment[128]; /* of GPUs and NICs: what the file calls it; of others: a network device left out */
     int number;        /* among those of its role; switches in which branches do not meet: -1 */
 } pto_tree_place_t;
 
@@ -21,12 +28,22 @@ typedef struct {
     pto_tree_place_t *place; /* parents come first */
     int count;
     int gpus, nics, sockets;
-    const char *link_name; /* NVLink, xGMI */
+    int gpu[PTO_TREE_GPUS_MAX]; /* places, by number */
+    const char *source;         /* hwloc or NCCL */
+    const char *link_name;      /* NVLink, xGMI */
     double between[PTO_TREE_GPUS_MAX][PTO_TREE_GPUS_MAX];
     double to_switch[PTO_TREE_GPUS_MAX], to_cpu[PTO_TREE_GPUS_MAX];
 } pto_node_tree_t;
 
-/* The text of a topology file. Places without a socket are on the first. */
-void pto_node_tree_write(pto_node_tree_t *tree, const char *name, const char *source, pto_text_t *text);
+/* Number the switches in which branches meet, once all devices have their roles. */
+pto_status_t pto_node_tree_number_switches(pto_node_tree_t *tree, pto_error_t *err);
+
+/* The socket of a place; the first where it has none. */
+int pto_node_tree_socket(const pto_node_tree_t *tree, int place);
+
+/* The text of a topology file. */
+void pto_node_tree_write(const pto_node_tree_t *tree, const char *name, const char *source, pto_text_t *text);
+
+void pto_node_tree_destroy(pto_node_tree_t *tree);
 
 #endif

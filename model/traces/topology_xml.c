@@ -12,8 +12,6 @@
 #include <strings.h>
 
 #include "machine/pci.h"
-#include "node_tree.h"
-#include "xml.h"
 
 const char pto_topology_source_nccl[] = "NCCL or RCCL; NUMA nodes are taken for sockets";
 
@@ -24,20 +22,19 @@ typedef struct {
 
 typedef struct {
     const char *path;
-    pto_xml_t xml;
-    pto_node_tree_t tree;
-    int gpu[PTO_TREE_GPUS_MAX]; /* elements, by number */
-    numbered_t *object;         /* of hwloc, in the order of their indexes */
+    pto_xml_t *xml;
+    pto_node_tree_t *tree;
+    numbered_t *object; /* of hwloc, in the order of their indexes */
     size_t objects;
     pto_error_t *err;
 } import_t;
 
 static const char *attribute(const import_t *import, int element, const char *name) {
-    return pto_xml_attribute(&import->xml, element, name);
+    return pto_xml_attribute(import->xml, element, name);
 }
 
 static bool is(const import_t *import, int element, const char *name) {
-    return strcmp(import->xml.element[element].name, name) == 0;
+    return strcmp(import->xml->element[element].name, name) == 0;
 }
 
 static bool is_type(const import_t *import, int element, const char *type) {
@@ -46,25 +43,25 @@ static bool is_type(const import_t *import, int element, const char *type) {
 
 static pto_status_t fail(const import_t *import, int element, const char *what, const char *text) {
     return pto_error_set_at(import->err, PTO_ERR_NOT_APPLICABLE, import->path,
-                            import->xml.element[element].line, 1, "%s%.40s", what, text);
+                            import->xml->element[element].line, 1, "%s%.40s", what, text);
 }
 
-/* Copies the characters of a name that a comment may hold. */
+/* Copies the characters of a name that a comment, and a text in quotes, may hold. */
 static void copy_word(const char *from, char *to, size_t size) {
     size_t length = 0;
     for (; *from && length + 1 < size; from++)
-        if (isalnum((unsigned char)*from) || strchr(":._-", *from))
+        if (isalnum((unsigned char)*from) || strchr(" :._-", *from))
             to[length++] = *from;
     to[length] = '\0';
 }
 
 static pto_status_t add_device(import_t *import, int element, pto_tree_role_t role, const char *comment) {
-    pto_tree_place_t *place = &import->tree.place[element];
-    int *count = role == PTO_TREE_GPU ? &import->tree.gpus : &import->tree.nics;
+    pto_tree_place_t *place = &import->tree->place[element];
+    int *count = role == PTO_TREE_GPU ? &import->tree->gpus : &import->tree->nics;
     if (*count == (role == PTO_TREE_GPU ? PTO_TREE_GPUS_MAX : PTO_TREE_NICS_MAX))
         return fail(import, element, "more GPUs or NICs than a node has: ", comment);
     if (role == PTO_TREE_GPU)
-        import->gpu[*count] = element;
+        import->tree->gpu[*count] = element;
     place->role = role;
     place->number = (*count)++;
     copy_word(comment, place->comment, sizeof place->comment);
@@ -72,32 +69,39 @@ static pto_status_t add_device(import_t *import, int element, pto_tree_role_t ro
 }
 
 static pto_status_t add_socket(import_t *import, int element) {
-    if (import->tree.sockets == PTO_TREE_SOCKETS_MAX)
+    if (import->tree->sockets == PTO_TREE_SOCKETS_MAX)
         return fail(import, element, "more sockets than a node has", "");
-    import->tree.place[element].role = PTO_TREE_SOCKET;
-    import->tree.place[element].number = import->tree.sockets++;
+    import->tree->place[element].role = PTO_TREE_SOCKET;
+    import->tree->place[element].number = import->tree->sockets++;
     return PTO_OK;
 }
 
 /* --- hwloc ---------------------------------------------------------------------------------------------- */
 
 static pto_status_t see_object(import_t *import, int element) {
-    pto_tree_place_t *place = &import->tree.place[element];
+    pto_tree_place_t *place = &import->tree->place[element];
     pto_pci_t pci = {.gb_per_s = atof(attribute(import, element, "pci_link_speed"))};
     if (is_type(import, element, "Package"))
         return add_socket(import, element);
-    if (is_type(import, element, "Bridge") && strcmp(attribute(import, element, "bridge_type"), "1-1") == 0) {
-        place->role = PTO_TREE_SWITCH;
-        place->gb_per_s = pci.gb_per_s;
+    if (is_type(import, element, "Bridge")) {
+        const bool pci_bridge = strcmp(attribute(import, element, "bridge_type"), "1-1") == 0;
+        place->role = pci_bridge ? PTO_TREE_SWITCH : PTO_TREE_HOST_BRIDGE;
+        place->gb_per_s = pci_bridge ? pci.gb_per_s : 0;
     }
     if (!is_type(import, element, "PCIDev") || sscanf(attribute(import, element, "pci_type"), "%4x [%4x:%4x]",
                                                       &pci.class_id, &pci.vendor_id, &pci.device_id) != 3)
         return PTO_OK;
     place->gb_per_s = pci.gb_per_s;
-    const char *bus = attribute(import, element, "pci_busid");
-    if (pto_pci_is_gpu(&pci))
-        return add_device(import, element, PTO_TREE_GPU, bus);
-    return pto_pci_is_nic(&pci) ? add_device(import, element, PTO_TREE_NIC, bus) : PTO_OK;
+    const bool gpu = pto_pci_is_gpu(&pci);
+    const char *bus = attribute(import, element, "pci_busid"), *name = attribute(import, element, "name");
+    char comment[sizeof place->comment];
+    snprintf(comment, sizeof comment, "%s%s%s", bus, name[0] ? " " : "", name);
+    if (gpu || pto_pci_is_nic(&pci))
+        return add_device(import, element, gpu ? PTO_TREE_GPU : PTO_TREE_NIC, comment);
+    if (pto_pci_is_network(&pci))
+        snprintf(place->comment, sizeof place->comment, "%.32s [%04x:%04x]", bus, pci.vendor_id,
+                 pci.device_id);
+    return PTO_OK;
 }
 
 static int by_index(const void *a, const void *b) {
@@ -106,10 +110,10 @@ static int by_index(const void *a, const void *b) {
 }
 
 static pto_status_t number_objects(import_t *import) {
-    import->object = calloc((size_t)import->xml.count + 1, sizeof *import->object);
+    import->object = calloc((size_t)import->xml->count + 1, sizeof *import->object);
     if (!import->object)
         return pto_error_set(import->err, PTO_ERR_MEMORY, "out of memory");
-    for (int i = 0; i < import->xml.count; i++)
+    for (int i = 0; i < import->xml->count; i++)
         if (is(import, i, "object"))
             import->object[import->objects++] = (numbered_t){attribute(import, i, "gp_index"), i};
     qsort(import->object, import->objects, sizeof *import->object, by_index);
@@ -129,8 +133,8 @@ enum { MATRIX_MAX = 2 * PTO_TREE_GPUS_MAX };
 
 /* The role of the row's or column's object: that of the device which has it. */
 static pto_tree_role_t role_of(const import_t *import, int element, int *number) {
-    for (; element >= 0; element = import->tree.place[element].parent) {
-        const pto_tree_place_t *place = &import->tree.place[element];
+    for (; element >= 0; element = import->tree->place[element].parent) {
+        const pto_tree_place_t *place = &import->tree->place[element];
         *number = place->number;
         if (place->role == PTO_TREE_GPU || is_type(import, element, "Package"))
             return place->role;
@@ -147,9 +151,9 @@ static void keep_value(import_t *import, const int *object, int64_t index, int64
     if (from_role != PTO_TREE_GPU || index / count == index % count || gb_per_s <= 0)
         return;
     if (to_role == PTO_TREE_GPU)
-        import->tree.between[from][to] = gb_per_s;
+        import->tree->between[from][to] = gb_per_s;
     else
-        *(to_role == PTO_TREE_SOCKET ? &import->tree.to_cpu[from] : &import->tree.to_switch[from]) +=
+        *(to_role == PTO_TREE_SOCKET ? &import->tree->to_cpu[from] : &import->tree->to_switch[from]) +=
             gb_per_s;
 }
 
@@ -157,12 +161,12 @@ static void keep_value(import_t *import, const int *object, int64_t index, int64
 static void read_matrix(import_t *import, int matrix) {
     int object[MATRIX_MAX];
     int64_t objects = 0, values = 0;
-    for (int i = matrix + 1; i < import->xml.count && import->xml.element[i].parent == matrix; i++) {
+    for (int i = matrix + 1; i < import->xml->count && import->xml->element[i].parent == matrix; i++) {
         char *rest = NULL;
         const bool indexes = is(import, i, "indexes");
         if (!indexes && !is(import, i, "u64values"))
             continue;
-        for (char *word = strtok_r(import->xml.element[i].text, " \t\r\n", &rest); word;
+        for (char *word = strtok_r(import->xml->element[i].text, " \t\r\n", &rest); word;
              word = strtok_r(NULL, " \t\r\n", &rest)) {
             if (indexes && objects < MATRIX_MAX)
                 object[objects++] = find_object(import, word);
@@ -176,14 +180,14 @@ static void read_matrix(import_t *import, int matrix) {
 
 static pto_status_t import_hwloc(import_t *import) {
     pto_status_t status = number_objects(import);
-    for (int i = 0; i < import->xml.count && status == PTO_OK; i++)
+    for (int i = 0; i < import->xml->count && status == PTO_OK; i++)
         status = see_object(import, i);
-    for (int i = 0; i < import->xml.count && status == PTO_OK; i++) {
+    for (int i = 0; i < import->xml->count && status == PTO_OK; i++) {
         const char *name = attribute(import, i, "name");
         const bool nvlink = strcmp(name, "NVLinkBandwidth") == 0, xgmi = strcmp(name, "XGMIBandwidth") == 0;
-        if (strncmp(import->xml.element[i].name, "distances2", 10) != 0 || (!nvlink && !xgmi))
+        if (strncmp(import->xml->element[i].name, "distances2", 10) != 0 || (!nvlink && !xgmi))
             continue;
-        import->tree.link_name = nvlink ? "NVLink" : "xGMI";
+        import->tree->link_name = nvlink ? "NVLink" : "xGMI";
         read_matrix(import, i);
     }
     return status;
@@ -219,8 +223,8 @@ static double gpu_link_rate(const import_t *import, int gpu, bool xgmi) {
 
 static pto_status_t see_gpu_link(import_t *import, int element) {
     const bool xgmi = is(import, element, "xgmi");
-    const int gpu = import->xml.element[element].parent;
-    const int from = gpu >= 0 ? import->tree.place[import->xml.element[gpu].parent].number : -1;
+    const int gpu = import->xml->element[element].parent;
+    const int from = gpu >= 0 ? import->tree->place[import->xml->element[gpu].parent].number : -1;
     const int links = atoi(attribute(import, element, "count"));
     const char *target = attribute(import, element, "target");
     const unsigned long class_id = strtoul(attribute(import, element, "tclass"), NULL, 16) >> 8;
@@ -230,20 +234,20 @@ static pto_status_t see_gpu_link(import_t *import, int element) {
     if (gb_per_s <= 0)
         return fail(import, element, "no rate is known for the links of a GPU of ",
                     attribute(import, gpu, xgmi ? "gcn" : "sm"));
-    import->tree.link_name = xgmi ? "xGMI" : "NVLink";
+    import->tree->link_name = xgmi ? "xGMI" : "NVLink";
     if (class_id == 0x0680) { /* bridges: NVSwitches, or a CPU of IBM */
         const bool cpu = (strtoul(attribute(import, element, "tclass"), NULL, 16) & 0xff) == 1;
-        *(cpu ? &import->tree.to_cpu[from] : &import->tree.to_switch[from]) += gb_per_s;
+        *(cpu ? &import->tree->to_cpu[from] : &import->tree->to_switch[from]) += gb_per_s;
         return PTO_OK;
     }
-    for (int to = 0; to < import->tree.gpus; to++)
-        if (to != from && strcasecmp(attribute(import, import->gpu[to], "busid"), target) == 0)
-            import->tree.between[from][to] += gb_per_s;
+    for (int to = 0; to < import->tree->gpus; to++)
+        if (to != from && strcasecmp(attribute(import, import->tree->gpu[to], "busid"), target) == 0)
+            import->tree->between[from][to] += gb_per_s;
     return PTO_OK; /* the others are GPUs that the job does not use */
 }
 
 static pto_status_t see_nccl_element(import_t *import, int element) {
-    pto_tree_place_t *places = import->tree.place, *place = &places[element];
+    pto_tree_place_t *places = import->tree->place, *place = &places[element];
     const int parent = place->parent;
     if (is(import, element, "cpu"))
         return add_socket(import, element);
@@ -263,7 +267,7 @@ static pto_status_t see_nccl_element(import_t *import, int element) {
     const int at = parent >= 0 && places[parent].role == PTO_TREE_SWITCH ? parent : element;
     const char *name = "";
     double gb_per_s = 0;
-    for (int i = element + 1; i < import->xml.count && import->xml.element[i].parent == element; i++)
+    for (int i = element + 1; i < import->xml->count && import->xml->element[i].parent == element; i++)
         if (is(import, i, "net")) {
             gb_per_s += atof(attribute(import, i, "speed")) / 8e3; /* Mbit/s */
             name = name[0] ? name : attribute(import, i, "name");
@@ -278,64 +282,78 @@ static pto_status_t see_nccl_element(import_t *import, int element) {
 static pto_status_t import_nccl(import_t *import) {
     pto_status_t status = PTO_OK;
     const char *host = NULL;
-    for (int i = 0; i < import->xml.count && status == PTO_OK; i++) {
+    for (int i = 0; i < import->xml->count && status == PTO_OK; i++) {
         const char *own = attribute(import, i, "host_hash");
         if (own[0] && host && strcmp(own, host) != 0)
             return fail(import, i, "a topology of several hosts: ", own);
         host = own[0] ? own : host;
         status = see_nccl_element(import, i);
     }
-    for (int i = 0; i < import->xml.count && status == PTO_OK; i++)
-        if ((is(import, i, "nvlink") || is(import, i, "xgmi")) && import->xml.element[i].parent >= 0 &&
-            is(import, import->xml.element[i].parent, "gpu"))
+    for (int i = 0; i < import->xml->count && status == PTO_OK; i++)
+        if ((is(import, i, "nvlink") || is(import, i, "xgmi")) && import->xml->element[i].parent >= 0 &&
+            is(import, import->xml->element[i].parent, "gpu"))
             status = see_gpu_link(import, i);
     return status;
 }
 
 /* --- all of it ------------------------------------------------------------------------------------------ */
 
-static pto_status_t import_tree(import_t *import, pto_topology_t **topology) {
+static pto_status_t import_all(import_t *import) {
     const bool nccl = is(import, 0, "system");
-    pto_text_t text = {0};
     if (!nccl && !is(import, 0, "topology"))
         return fail(import, 0, "neither hwloc's nor NCCL's topology, but an element ",
-                    import->xml.element[0].name);
+                    import->xml->element[0].name);
+    import->tree->source = nccl ? pto_topology_source_nccl : "hwloc";
     pto_status_t status = nccl ? import_nccl(import) : import_hwloc(import);
-    if (status == PTO_OK && import->tree.gpus == 0)
+    if (status == PTO_OK && import->tree->gpus == 0)
         status = fail(import, 0, "no GPU in it", "");
-    if (status != PTO_OK)
-        return status;
+    return status == PTO_OK ? pto_node_tree_number_switches(import->tree, import->err) : status;
+}
+
+pto_status_t pto_node_tree_create(pto_xml_t *xml, const char *path, pto_node_tree_t **tree,
+                                  pto_error_t *err) {
+    pto_node_tree_t *made = calloc(1, sizeof *made);
+    import_t import = {.path = path, .xml = xml, .tree = made, .err = err};
+    if (!made || !(made->place = calloc((size_t)xml->count, sizeof *made->place))) {
+        pto_node_tree_destroy(made);
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    }
+    made->count = xml->count;
+    made->link_name = "NVLink";
+    for (int i = 0; i < xml->count; i++)
+        made->place[i].parent = xml->element[i].parent;
+    pto_status_t status = import_all(&import);
+    free(import.object);
+    if (status == PTO_OK)
+        *tree = made;
+    else
+        pto_node_tree_destroy(made);
+    return status;
+}
+
+static pto_status_t make_topology(const pto_node_tree_t *tree, const char *path, pto_topology_t **topology,
+                                  pto_error_t *err) {
     char name[64];
-    const char *last = strrchr(import->path, '/');
-    copy_word(last ? last + 1 : import->path, name, sizeof name);
-    pto_node_tree_write(&import->tree, name[0] ? name : "node", nccl ? pto_topology_source_nccl : "hwloc",
-                        &text);
-    status = text.out_of_memory
-                 ? pto_error_set(import->err, PTO_ERR_MEMORY, "out of memory")
-                 : pto_topology_create(text.text, text.length, import->path, topology, import->err);
+    pto_text_t text = {0};
+    const char *last = strrchr(path, '/');
+    copy_word(last ? last + 1 : path, name, sizeof name);
+    pto_node_tree_write(tree, name[0] ? name : "node", tree->source, &text);
+    pto_status_t status = text.out_of_memory
+                              ? pto_error_set(err, PTO_ERR_MEMORY, "out of memory")
+                              : pto_topology_create(text.text, text.length, path, topology, err);
     free(text.text);
     return status;
 }
 
 pto_status_t pto_topology_read_xml(const char *path, pto_topology_t **topology, pto_error_t *err) {
-    import_t *import = calloc(1, sizeof *import);
-    if (!import)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    import->path = path;
-    import->err = err;
-    pto_status_t status = pto_xml_read(path, &import->xml, err);
-    if (status == PTO_OK) {
-        import->tree.place = calloc((size_t)import->xml.count, sizeof *import->tree.place);
-        import->tree.count = import->xml.count;
-        import->tree.link_name = "NVLink";
-        for (int i = 0; import->tree.place && i < import->xml.count; i++)
-            import->tree.place[i].parent = import->xml.element[i].parent;
-        status = import->tree.place ? import_tree(import, topology)
-                                    : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    }
-    free(import->object);
-    free(import->tree.place);
-    pto_xml_fini(&import->xml);
-    free(import);
+    pto_xml_t xml = {0};
+    pto_node_tree_t *tree = NULL;
+    pto_status_t status = pto_xml_read(path, &xml, err);
+    if (status == PTO_OK)
+        status = pto_node_tree_create(&xml, path, &tree, err);
+    if (status == PTO_OK)
+        status = make_topology(tree, path, topology, err);
+    pto_node_tree_destroy(tree);
+    pto_xml_fini(&xml);
     return status;
 }

@@ -2,11 +2,16 @@
 #ifndef PTO_TRACES_TOPOLOGY_XML_H
 #define PTO_TRACES_TOPOLOGY_XML_H
 
+#include "node_tree.h"
 #include "portolan/topology.h"
+#include "xml.h"
 
 /* Errors: those of reading the file; PTO_ERR_NOT_APPLICABLE where it is another kind of XML, has no GPU, GPUs
  * of several hosts, or links without a known rate. */
 pto_status_t pto_topology_read_xml(const char *path, pto_topology_t **topology, pto_error_t *err);
+
+/* The tree alone, of a file that was read from `path`; `xml` is taken apart. Errors: as above. */
+pto_status_t pto_node_tree_create(pto_xml_t *xml, const char *path, pto_node_tree_t **tree, pto_error_t *err);
 
 /* The source of those of NCCL, in which the link of a NIC has the network's rate, if that is less than
  * PCIe's. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/text_file.h"
 
 enum { FILE_BYTES_MAX = 16 << 20, ELEMENTS_MAX = 1 << 17, DEPTH_MAX = 256 };
@@ -15,7 +16,7 @@ typedef struct {
     XML_Parser parser;
     int open[DEPTH_MAX];
     int depth;
-    int capacity;
+    size_t capacity;
     pto_status_t status;
 } parsing_t;
 
@@ -39,18 +40,6 @@ static char **copy_attributes(const char **given) {
     return copied;
 }
 
-static bool make_room(parsing_t *parsing) {
-    if (parsing->xml->count < parsing->capacity)
-        return true;
-    int capacity = parsing->capacity > 0 ? 2 * parsing->capacity : 256;
-    pto_xml_element_t *grown = realloc(parsing->xml->element, (size_t)capacity * sizeof *grown);
-    if (!grown)
-        return false;
-    parsing->xml->element = grown;
-    parsing->capacity = capacity;
-    return true;
-}
-
 static void XMLCALL begin(void *context, const char *name, const char **attribute) {
     parsing_t *parsing = context;
     pto_xml_t *xml = parsing->xml;
@@ -58,7 +47,7 @@ static void XMLCALL begin(void *context, const char *name, const char **attribut
         stop(parsing, PTO_ERR_TOO_LARGE);
         return;
     }
-    if (!make_room(parsing)) {
+    if (!PTO_RESERVE(xml->element, parsing->capacity, xml->count + 1)) {
         stop(parsing, PTO_ERR_MEMORY);
         return;
     }
@@ -112,8 +101,10 @@ static void XMLCALL refuse_entity(void *context, const char *name, int is_parame
     stop(context, PTO_ERR_SYNTAX);
 }
 
-static pto_status_t parse(const char *text, size_t size, const char *path, pto_xml_t *xml, pto_error_t *err) {
-    parsing_t parsing = {.xml = xml, .parser = XML_ParserCreate(NULL), .status = PTO_OK};
+pto_status_t pto_xml_parse(const char *text, size_t size, const char *path, pto_xml_t *xml,
+                           pto_error_t *err) {
+    pto_xml_t made = {0};
+    parsing_t parsing = {.xml = &made, .parser = XML_ParserCreate(NULL), .status = PTO_OK};
     if (!parsing.parser)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
     XML_SetUserData(parsing.parser, &parsing);
@@ -137,21 +128,20 @@ static pto_status_t parse(const char *text, size_t size, const char *path, pto_x
                                                           : "it declares entities");
     }
     XML_ParserFree(parsing.parser);
+    if (status == PTO_OK)
+        *xml = made;
+    else
+        pto_xml_fini(&made);
     return status;
 }
 
 pto_status_t pto_xml_read(const char *path, pto_xml_t *xml, pto_error_t *err) {
     char *text = NULL;
     size_t size = 0;
-    pto_xml_t made = {0};
     pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
     if (status == PTO_OK)
-        status = parse(text, size, path, &made, err);
+        status = pto_xml_parse(text, size, path, xml, err);
     free(text);
-    if (status == PTO_OK)
-        *xml = made;
-    else
-        pto_xml_fini(&made);
     return status;
 }
 

@@ -13,6 +13,8 @@ route() {
         awk -F, -v from="$2" -v to="$3" '$1 == from && $2 == to { printf "%.3g %d %s\n", 1e-9 / $4, $3, $5 }'
 }
 
+same_links() { diff <(grep between: "$1") <(grep between: "$2"); }
+
 # --- a PCI tree
 
 check "a recorded node is read" recorded tests/fixtures/node.xml "$work/node.yaml"
@@ -49,8 +51,10 @@ sed 's/\(\[10de:.*\)pci_link_speed="[0-9.]*"/\1pci_link_speed="2.0"/' tests/fixt
 check "a node of idle GPUs is read" recorded "$work/idle.xml" "$work/idle.yaml"
 check "its sockets are joined as fast as its NIC" test "$(route "$work/idle.yaml" socket.0 socket.1)" = "7.87 1 "
 sed 's/topology version="2.0"/topology version="3.0"/' tests/fixtures/node.xml >"$work/three.xml"
-check "a file of hwloc 3" exits 1 recorded "$work/three.xml" "$work/none.yaml"
-check "is refused by name" has "hwloc 3"
+check "a file of hwloc 3 is read" recorded "$work/three.xml" "$work/three.yaml"
+check "as one of hwloc 2 is" same_links "$work/three.yaml" "$work/node.yaml"
+check "so is NCCL's" recorded tests/fixtures/nccl.xml "$work/nccl.yaml"
+check "whose source it names" has '^source: "NCCL or RCCL' "$work/nccl.yaml"
 
 check "so are random trees" python3 -B tests/mpi/topology_trees.py "$calibrate" "$build/tests/fake_nvml" "$work"
 
@@ -84,11 +88,12 @@ fi
 
 # --- what is refused
 
-check "a file that is none" exits 1 recorded /dev/null "$work/none.yaml"
-check "is named" has "/dev/null:1:1: hwloc can't read it as a topology"
+: >"$work/empty.xml"
+check "a file that is none" exits 1 recorded "$work/empty.xml" "$work/none.yaml"
+check "is named" has "empty.xml:1:1: malformed XML"
 sed 's/10de:1db8/102b:0522/' tests/fixtures/node.xml >"$work/no-gpu.xml"
 check "a node without GPUs" exits 1 recorded "$work/no-gpu.xml" "$work/none.yaml"
-check "is said to have none" has "hwloc sees no GPU"
+check "is said to have none" has "no-gpu.xml:.*no GPU in it"
 check "a file that exists" exits 1 "$calibrate" --topology --from tests/fixtures/node.xml --out "$work/node.yaml" 2>/dev/null
 check "--from without --topology" exits 2 "$calibrate" --from tests/fixtures/node.xml 2>/dev/null
 check "nothing is left behind" fails test -e "$work/none.yaml"

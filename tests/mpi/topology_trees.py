@@ -88,14 +88,15 @@ def matrix_xml(matrix):
 
 
 def add_nvlinks(links, names, matrix, socket_of):
-    """Of a pair as its first GPU sees it. A GPU with an NVLink to a CPU has no PCIe link."""
+    """Of a pair, the faster direction. A GPU with an NVLink to a CPU has no PCIe link."""
     gpus = [item for item in names if item.kind == "gpu"]
     for a in gpus:
         to_cpu = sum(rate for (one, end), rate in matrix.items() if one is a and isinstance(end, int))
         to_switch = sum(rate for (one, end), rate in matrix.items() if one is a and not isinstance(end, int) and end.kind == "other")
         for b in gpus[gpus.index(a) + 1:]:
-            if matrix.get((a, b), 0) > 0:
-                links[names[a], names[b]] = matrix[a, b] / 1000
+            rate = max(matrix.get((a, b), 0), matrix.get((b, a), 0))
+            if rate > 0:
+                links[names[a], names[b]] = rate / 1000
         if to_switch > 0:
             links[names[a], "nvswitch.0"] = to_switch / 1000
         if to_cpu > 0:
