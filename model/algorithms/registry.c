@@ -42,10 +42,12 @@ const pto_algorithm_t *pto_algorithm_at(int index) {
     return index < OWN_COUNT ? algorithms[index] : registered[index - OWN_COUNT];
 }
 
-static const char *name_at(int index) { return pto_algorithm_at(index)->name; }
+static const char *name_at(int index) {
+    return index < pto_algorithm_count() ? pto_algorithm_at(index)->name : NULL;
+}
 
 pto_status_t pto_algorithm_register(const pto_algorithm_t *algorithm, pto_error_t *err) {
-    pto_status_t status = pto_name_new(err, "algorithm", algorithm->name, pto_algorithm_count(), name_at);
+    pto_status_t status = pto_name_new(algorithm->name, "algorithm", name_at, err);
     if (status != PTO_OK)
         return status;
     if (!algorithm->build || !algorithm->collectives)
@@ -60,9 +62,10 @@ pto_status_t pto_algorithm_register(const pto_algorithm_t *algorithm, pto_error_
 
 pto_status_t pto_algorithm_find(const char *name, pto_collective_t collective,
                                 const pto_algorithm_t **algorithm, pto_error_t *err) {
-    int found = pto_name_find(name, pto_algorithm_count(), name_at);
-    if (found < 0)
-        return pto_name_unknown(err, "algorithm", name, pto_algorithm_count(), name_at);
+    int found = 0;
+    pto_status_t status = pto_name_find(name, "algorithm", name_at, &found, err);
+    if (status != PTO_OK)
+        return status;
     if (!(pto_algorithm_at(found)->collectives & 1u << collective))
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "algorithm %s is not for %s", name,
                              pto_collective_name(collective));

@@ -13,6 +13,7 @@
 #include "portolan/units.h"
 #include "progress.h"
 #include "scenario/check.h"
+#include "scenario/words.h"
 
 static pto_status_t replace_text(char **target, const char *text, pto_error_t *err) {
     char *copy = strdup(text);
@@ -25,33 +26,10 @@ static pto_status_t replace_text(char **target, const char *text, pto_error_t *e
 
 /* --- the words that options know: NULL behind the last one --------------------------------------------- */
 
-const char *pto_option_collective_at(int i) {
-    return i < PTO_COLLECTIVE_COUNT ? pto_collective_name((pto_collective_t)i) : NULL;
-}
-
-const char *pto_option_implementation_at(int i) {
-    return i < PTO_IMPLEMENTATION_COUNT ? pto_implementation_name((pto_implementation_t)i) : NULL;
-}
-
-const char *pto_option_split_at(int i) { return i < PTO_SPLIT_COUNT ? pto_split_name((pto_split_t)i) : NULL; }
-
-const char *pto_option_datatype_at(int i) {
-    return i < PTO_DATATYPE_COUNT ? pto_datatype_name((pto_datatype_t)i) : NULL;
-}
-
-const char *pto_option_memory_at(int i) {
-    return i < PTO_MEMORY_COUNT ? pto_data_memory_name((pto_data_memory_t)i) : NULL;
-}
 const char *pto_option_plan_format_at(int i) {
     static const char *const name[] = {[PTO_PLAN_TEXT] = "text", [PTO_PLAN_GOAL] = "goal"};
     return i < PTO_PLAN_FORMAT_COUNT ? name[i] : NULL;
 }
-const char *pto_option_level_at(int i) { return i < PTO_LEVEL_COUNT ? pto_level_name((pto_level_t)i) : NULL; }
-
-const char *pto_option_corners_at(int i) {
-    return i < PTO_CORNERS_COUNT ? pto_corners_name((pto_corners_t)i) : NULL;
-}
-
 const char *pto_option_spaces_at(int i) {
     static const char *const spaces[] = {"gpu,gpu", "gpu,cpu", "cpu,gpu", "cpu,cpu"};
     return i < (int)(sizeof spaces / sizeof *spaces) ? spaces[i] : NULL;
@@ -170,7 +148,7 @@ static void change_collective(pto_scenario_t *scenario, pto_collective_t collect
 pto_status_t pto_option_apply_collective(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     int found = 0;
-    pto_status_t status = pto_word_parse(text, "collective", pto_option_collective_at, &found, err);
+    pto_status_t status = pto_word_parse(text, "collective", pto_collective_at, &found, err);
     if (status == PTO_OK && options->scenario.collective != (pto_collective_t)found)
         change_collective(&options->scenario, (pto_collective_t)found);
     return status;
@@ -179,7 +157,7 @@ pto_status_t pto_option_apply_collective(void *target, const char *text, pto_err
 pto_status_t pto_option_apply_split(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
     int found = 0;
-    pto_status_t status = pto_word_parse(text, "split", pto_option_split_at, &found, err);
+    pto_status_t status = pto_word_parse(text, "split", pto_split_at, &found, err);
     options->scenario.split = (pto_split_t)found;
     options->scenario.has_split = true;
     return status;

@@ -9,14 +9,8 @@ pto_status_t pto_nodes_parse(const char *text, pto_series_t *nodes, pto_error_t 
 
 /* The words that an option knows; NULL behind the last one. */
 const char *pto_option_by_at(int i);
-const char *pto_option_collective_at(int i);
-const char *pto_option_corners_at(int i);
-const char *pto_option_datatype_at(int i);
 const char *pto_option_format_at(int i);
-const char *pto_option_implementation_at(int i);
-const char *pto_option_level_at(int i);
 const char *pto_option_plan_format_at(int i);
-const char *pto_option_memory_at(int i);
 const char *pto_option_library_at(int i);
 const char *pto_option_mapper_at(int i);
 const char *pto_option_metric_at(int i);
@@ -24,7 +18,6 @@ const char *pto_option_server_at(int i);
 const char *pto_option_model_at(int i);
 const char *pto_option_phase_at(int i);
 const char *pto_option_spaces_at(int i);
-const char *pto_option_split_at(int i);
 const char *pto_option_strategy_at(int i);
 
 /* Apply an option's text to a pto_options_t. */

@@ -3,7 +3,7 @@
 
 #include "option_apply.h"
 #include "options.h"
-#include "scenario/check.h"
+#include "scenario/words.h"
 
 /* --- the tables ---------------------------------------------------------------------------------------- */
 
@@ -14,7 +14,7 @@
 #define MEMORY_OPTIONS                                                                                       \
     {"memory", "auto|gpu|host",                                                                              \
      "where the data are; auto (default): in GPU memory if the machine has GPUs, else in host memory",       \
-     STORE(WORD, scenario.memory), .word_at = pto_option_memory_at, OVERRIDES(MEMORY)},                      \
+     STORE(WORD, scenario.memory), .word_at = pto_data_memory_at, OVERRIDES(MEMORY)},                        \
     {"procs-per-node", "N", "host memory: processes per node (default: the machine's cores)",                \
      STORE(COUNT, scenario.procs_per_node), OVERRIDES(LAYOUT)}
 /* clang-format on */
@@ -27,11 +27,10 @@ const pto_option_t pto_machine_options[] = {
 #define LISTED(id, name, ...) name ", "
 const pto_option_t pto_scenario_options[] = {
     {"collective", "NAME", "one of " PTO_COLLECTIVE_TABLE(LISTED) "as `portolan list` shows",
-     .apply = pto_option_apply_collective, .word_at = pto_option_collective_at, OVERRIDES(COLLECTIVE)},
+     .apply = pto_option_apply_collective, .word_at = pto_collective_at, OVERRIDES(COLLECTIVE)},
     {"implementation", "NAME",
      "alltoall(v), allgather(v), gather, scatter, halo: library (MPI's own) or isend_irecv",
-     STORE(WORD, scenario.implementation), .word_at = pto_option_implementation_at,
-     OVERRIDES(IMPLEMENTATION)},
+     STORE(WORD, scenario.implementation), .word_at = pto_implementation_at, OVERRIDES(IMPLEMENTATION)},
     {"nodes", "N|FROM:TO", "nodes; a range is swept by factors of 2 (FROM:TO:FACTOR for others)",
      .apply = pto_option_apply_nodes, OVERRIDES(NODES)},
     {"gpus-per-node", "N", "GPUs used per node (default: all of the machine's)",
@@ -54,7 +53,7 @@ const pto_option_t pto_scenario_options[] = {
     {"placement-file", "FILE.csv", "alltoallv: the node, GPU and core of each process",
      .apply = pto_option_apply_placement, OVERRIDES(PLACEMENT)},
     {"distance", "LEVEL", "pair: on_gpu, on_socket (default), on_node or off_node",
-     STORE(WORD, scenario.distance), .word_at = pto_option_level_at, OVERRIDES(DISTANCE)},
+     STORE(WORD, scenario.distance), .word_at = pto_level_at, OVERRIDES(DISTANCE)},
     {"spaces", "FROM,TO", "pair: gpu,gpu (default), cpu,gpu, gpu,cpu or cpu,cpu",
      .apply = pto_option_apply_spaces, .word_at = pto_option_spaces_at, OVERRIDES(SPACES)},
     {"both-ways", NULL, "pair: a message each way, at once", STORE(FLAG, scenario.ends.both_ways),
@@ -70,13 +69,13 @@ const pto_option_t pto_scenario_options[] = {
      .apply = pto_option_apply_extent, OVERRIDES(HALO)},
     {"halo", "N", "halo: its width in cells (default 1)", STORE(COUNT, scenario.halo.width), OVERRIDES(HALO)},
     {"corners", "NAME", "halo: two_phase (default), diagonal or none", STORE(WORD, scenario.halo.corners),
-     .word_at = pto_option_corners_at, OVERRIDES(HALO)},
+     .word_at = pto_corners_at, OVERRIDES(HALO)},
     {"datatype", "NAME",
      "float (default), double, half, bfloat16, int8 to int64, uint8 to uint64, float_complex, double_complex "
      "or byte",
-     STORE(WORD, scenario.datatype), .word_at = pto_option_datatype_at, OVERRIDES(DATATYPE)},
+     STORE(WORD, scenario.datatype), .word_at = pto_datatype_at, OVERRIDES(DATATYPE)},
     {"split", "bytes|destinations", "what split strategies divide among a GPU's processes",
-     .apply = pto_option_apply_split, .word_at = pto_option_split_at, OVERRIDES(SPLIT)},
+     .apply = pto_option_apply_split, .word_at = pto_split_at, OVERRIDES(SPLIT)},
     {"chunks", "N",
      "chunked strategies: pieces that the data are cut into (default: as many as are cheapest)",
      STORE(COUNT, scenario.chunks), OVERRIDES(CHUNKS)},
@@ -180,7 +179,7 @@ const pto_option_t pto_traffic_options[] = {
 
 const pto_option_t pto_tune_options[] = {
     {"collective", "NAME", "allreduce or allgather (default: both)", .apply = pto_option_apply_collective,
-     .word_at = pto_option_collective_at},
+     .word_at = pto_collective_at},
     {"bytes", "N|FROM:TO", "bytes of the vector or of allgather's blocks (default 4:64MiB:4)",
      .apply = pto_option_apply_bytes},
     {"gpus-per-node", "N", "GPUs whose processes take part", STORE(COUNT, scenario.layout.gpus_per_node),
@@ -191,7 +190,7 @@ const pto_option_t pto_tune_options[] = {
 
 const pto_option_t pto_export_options[] = {
     {"collective", "NAME", "only this one (default: all that the target can be told about)",
-     .apply = pto_option_apply_collective, .word_at = pto_option_collective_at},
+     .apply = pto_option_apply_collective, .word_at = pto_collective_at},
     {"nodes", "N|FROM:TO", "nodes, by factors of 2: a communicator of all their GPUs each",
      .apply = pto_option_apply_nodes},
     {"gpus-per-node", "N", "GPUs used per node, one process each (default: all of the machine's)",

@@ -58,10 +58,12 @@ const pto_strategy_t *pto_strategy_at(int index) {
     return index < OWN_COUNT ? strategies[index] : registered[index - OWN_COUNT];
 }
 
-static const char *name_at(int index) { return pto_strategy_at(index)->name; }
+static const char *name_at(int index) {
+    return index < pto_strategy_count() ? pto_strategy_at(index)->name : NULL;
+}
 
 pto_status_t pto_strategy_register(const pto_strategy_t *strategy, pto_error_t *err) {
-    pto_status_t status = pto_name_new(err, "strategy", strategy->name, pto_strategy_count(), name_at);
+    pto_status_t status = pto_name_new(strategy->name, "strategy", name_at, err);
     if (status != PTO_OK)
         return status;
     if (!strategy->build || !strategy->collectives)
@@ -75,9 +77,10 @@ pto_status_t pto_strategy_register(const pto_strategy_t *strategy, pto_error_t *
 }
 
 pto_status_t pto_strategy_find(const char *name, const pto_strategy_t **strategy, pto_error_t *err) {
-    int found = pto_name_find(name, pto_strategy_count(), name_at);
-    if (found < 0)
-        return pto_name_unknown(err, "strategy", name, pto_strategy_count(), name_at);
+    int found = 0;
+    pto_status_t status = pto_name_find(name, "strategy", name_at, &found, err);
+    if (status != PTO_OK)
+        return status;
     *strategy = pto_strategy_at(found);
     return PTO_OK;
 }

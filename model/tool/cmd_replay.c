@@ -9,6 +9,7 @@
 #include "portolan/progress.h"
 #include "portolan/recording.h"
 #include "portolan/workload.h"
+#include "scenario/words.h"
 #include "show/more_procs.h"
 #include "show/record.h"
 #include "show/replayed.h"
@@ -62,10 +63,6 @@ static const char usage[] =
     "cannot be priced, distance for all but a pair, and transfer_s (after the last process came) if it is "
     "unknown. docs/formats.md has the others.\n";
 
-static const char *collective_at(int i) {
-    return i < PTO_COLLECTIVE_COUNT ? pto_collective_name((pto_collective_t)i) : NULL;
-}
-
 static const char *format_at(int i) {
     return i + 1 < PTO_RECORDING_COUNT ? pto_recording_format_word((pto_recording_format_t)(i + 1)) : NULL;
 }
@@ -91,10 +88,10 @@ static const pto_option_t replay_options[] = {
      "processes on each node, one for each GPU (default: all of the machine's GPUs; nccl-tests: as listed)",
      STORE(COUNT, trace.gpus_per_node)},
     {"collective", "NAME", "benchmarks whose output does not name it: the collective",
-     STORE(WORD, trace.collective), .word_at = collective_at},
+     STORE(WORD, trace.collective), .word_at = pto_collective_at},
     {"as-gpu", NULL, "take calls on host buffers for calls on GPU buffers", STORE(FLAG, trace.as_gpu)},
     {"memory", "gpu|host", "host: all calls are on host buffers (default: host if the machine has no GPUs)",
-     STORE(WORD, options.scenario.memory), .word_at = pto_option_memory_at},
+     STORE(WORD, options.scenario.memory), .word_at = pto_data_memory_at},
     {"limit", "BYTES",
      "refuse a file of more than BYTES, unpacked, with 16 for each line or event (default: 2 GiB, which "
      "takes "

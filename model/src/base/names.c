@@ -26,30 +26,29 @@ pto_status_t pto_name_check(const char *name, size_t bytes_max, pto_error_t *err
                : pto_error_set(err, PTO_ERR_TOO_LARGE, "'%.20s...' has more than %zu bytes", name, bytes_max);
 }
 
-int pto_name_find(const char *name, int count, pto_name_at_t name_at) {
-    for (int i = 0; i < count; i++)
-        if (strcmp(name, name_at(i)) == 0)
-            return i;
-    return -1;
-}
-
-pto_status_t pto_name_unknown(pto_error_t *err, const char *what, const char *name, int count,
-                              pto_name_at_t name_at) {
+pto_status_t pto_name_find(const char *name, const char *what, pto_name_at_t name_at, int *index,
+                           pto_error_t *err) {
     const char *names[NAMES_MAX] = {0};
-    int listed = count < NAMES_MAX ? count : NAMES_MAX;
-    for (int i = 0; i < listed; i++)
-        names[i] = name_at(i);
-    const char *near = pto_suggest(name, names, listed);
+    int count = 0;
+    for (; name_at(count); count++) {
+        if (strcmp(name, name_at(count)) == 0) {
+            *index = count;
+            return PTO_OK;
+        }
+        if (count < NAMES_MAX)
+            names[count] = name_at(count);
+    }
+    const char *near = pto_suggest(name, names, count < NAMES_MAX ? count : NAMES_MAX);
     if (near)
         return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown %s '%s'; did you mean '%s'?", what, name, near);
     return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown %s '%s'; `portolan list` shows all", what, name);
 }
 
-pto_status_t pto_name_new(pto_error_t *err, const char *what, const char *name, int count,
-                          pto_name_at_t name_at) {
+pto_status_t pto_name_new(const char *name, const char *what, pto_name_at_t name_at, pto_error_t *err) {
+    int index;
     if (!name || !*name)
         return pto_error_set(err, PTO_ERR_RANGE, "the %s has no name", what);
-    if (pto_name_find(name, count, name_at) >= 0)
+    if (pto_name_find(name, what, name_at, &index, NULL) == PTO_OK)
         return pto_error_set(err, PTO_ERR_RANGE, "the name '%s' is another %s's", name, what);
     return PTO_OK;
 }

@@ -21,6 +21,13 @@
     }                                                                                                        \
     _Static_assert((count) > 0, "there is something to name")
 
+/* Define `function`, a pto_name_at_t of the names that `name_of` gives the enumerators from `first` on. */
+#define PTO_NAME_LIST(function, type, first, count, name_of)                                                 \
+    const char *function(int index) {                                                                        \
+        return index + (int)(first) < (int)(count) ? name_of((type)(index + (int)(first))) : NULL;           \
+    }                                                                                                        \
+    _Static_assert((first) < (count), "there is something to list")
+
 /* Letters, digits and ._+- that do not look like an option: what a shell may complete and no line is broken
  * by. */
 bool pto_name_is_word(const char *name);
@@ -32,18 +39,15 @@ enum { PTO_NAME_BYTES_MAX = 200, PTO_TEXT_BYTES_MAX = 4096 };
  * message of the error quotes it. PTO_ERR_RANGE. */
 pto_status_t pto_name_check(const char *name, size_t bytes_max, pto_error_t *err);
 
+/* The names of a list; NULL after the last. */
 typedef const char *(*pto_name_at_t)(int index);
 
-/* Index of `name` among `count` names, or -1. */
-int pto_name_find(const char *name, int count, pto_name_at_t name_at);
+/* Index of `name` in a list. PTO_ERR_NOT_FOUND: "unknown <what> 'name'; did you mean 'x'?" or, if none is
+ * near, a reference to `portolan list`. */
+pto_status_t pto_name_find(const char *name, const char *what, pto_name_at_t name_at, int *index,
+                           pto_error_t *err);
 
-/* PTO_ERR_NOT_FOUND: "unknown <what> 'name'; did you mean 'x'?" or, if none is near, a reference to the list
- * of names. */
-pto_status_t pto_name_unknown(pto_error_t *err, const char *what, const char *name, int count,
-                              pto_name_at_t name_at);
-
-/* PTO_ERR_RANGE if the name is missing or already known. */
-pto_status_t pto_name_new(pto_error_t *err, const char *what, const char *name, int count,
-                          pto_name_at_t name_at);
+/* PTO_ERR_RANGE if the name is missing or already in the list. */
+pto_status_t pto_name_new(const char *name, const char *what, pto_name_at_t name_at, pto_error_t *err);
 
 #endif

@@ -4,28 +4,25 @@
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 #include "scenario/check.h"
-
-static const char *collective_at(int index) { return pto_collective_name((pto_collective_t)index); }
-static const char *datatype_at(int index) { return pto_datatype_name((pto_datatype_t)index); }
+#include "scenario/words.h"
 
 pto_status_t pto_bind_cell(const pto_ask_t *cell, const pto_machine_t *machine, pto_scenario_t *scenario,
                            pto_error_t *err) {
     const char *collective = cell->collective ? cell->collective : "";
     const char *datatype = cell->datatype ? cell->datatype : pto_datatype_name(scenario->datatype);
-    int found = pto_name_find(collective, PTO_COLLECTIVE_COUNT, collective_at);
-    int type = pto_name_find(datatype, PTO_DATATYPE_COUNT, datatype_at);
-    if (found < 0)
-        return pto_name_unknown(err, "collective", collective, PTO_COLLECTIVE_COUNT, collective_at);
-    if (type < 0)
-        return pto_name_unknown(err, "datatype", datatype, PTO_DATATYPE_COUNT, datatype_at);
+    int found = 0, type = 0;
+    pto_status_t status = pto_name_find(collective, "collective", pto_collective_at, &found, err);
+    if (status == PTO_OK)
+        status = pto_name_find(datatype, "datatype", pto_datatype_at, &type, err);
+    if (status != PTO_OK)
+        return status;
     scenario->collective = (pto_collective_t)found;
     scenario->datatype = (pto_datatype_t)type;
     scenario->layout.gpus_per_node = cell->gpus_per_node;
     scenario->layout.procs_per_gpu = cell->procs_per_gpu;
     scenario->procs_per_node = cell->procs_per_node;
     scenario->memory = cell->procs_per_node > 0 ? PTO_MEMORY_HOST : PTO_MEMORY_AUTO;
-    pto_status_t status =
-        scenario->counts.matrix ? PTO_OK : pto_series_one(cell->bytes, &scenario->bytes, err);
+    status = scenario->counts.matrix ? PTO_OK : pto_series_one(cell->bytes, &scenario->bytes, err);
     if (status == PTO_OK)
         status = pto_series_one(cell->nodes ? cell->nodes : 1, &scenario->nodes, err);
     if (status == PTO_OK)

@@ -146,18 +146,28 @@ static pto_status_t check_keys(const pto_reader_t *reader, const pto_yaml_node_t
     return PTO_OK;
 }
 
+pto_status_t pto_read_field(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                            const pto_yaml_field_t *field, void *target) {
+    void *slot = (char *)target + field->offset;
+    if (field->table)
+        return pto_read_mapping(reader, node, field->table, slot);
+    if (!field->name_at)
+        return field->read(reader, node, slot, field->argument);
+    int index = 0;
+    pto_status_t status = pto_read_name(reader, node, field->name_at, &index);
+    if (status == PTO_OK)
+        *(int *)slot = field->argument + index;
+    return status;
+}
+
 pto_status_t pto_read_mapping(const pto_reader_t *reader, const pto_yaml_node_t *node,
                               const pto_yaml_table_t *table, void *target) {
     if (node->kind != PTO_YAML_MAPPING)
         return pto_read_fail(reader, node, PTO_ERR_TYPE, "%s must be a mapping of keys to values",
                              table->what);
     pto_status_t status = check_keys(reader, node, table);
-    for (const pto_yaml_node_t *value = node->child; value && status == PTO_OK; value = value->next) {
-        const pto_yaml_field_t *field = find_field(table, value->key);
-        void *slot = (char *)target + field->offset;
-        status = field->table ? pto_read_mapping(reader, value, field->table, slot)
-                              : field->read(reader, value, slot, field->argument);
-    }
+    for (const pto_yaml_node_t *value = node->child; value && status == PTO_OK; value = value->next)
+        status = pto_read_field(reader, value, find_field(table, value->key), target);
     if (status == PTO_OK && table->finish)
         status = table->finish(reader, node, target);
     return status;
@@ -263,16 +273,17 @@ pto_status_t pto_read_number(const pto_reader_t *reader, const pto_yaml_node_t *
     return PTO_OK;
 }
 
-pto_status_t pto_read_name(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                           const char *(*name_at)(int), int count, int *index) {
+pto_status_t pto_read_name(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_name_at_t name_at,
+                           int *index) {
     pto_status_t status = pto_read_expect(reader, node, PTO_YAML_SCALAR, "a name");
     if (status != PTO_OK)
         return status;
     const char *names[PTO_YAML_FIELDS_MAX];
-    for (int i = 0; i < count && i < PTO_YAML_FIELDS_MAX; i++) {
-        names[i] = name_at(i);
-        if (strcmp(node->text, names[i]) == 0) {
-            *index = i;
+    int count = 0;
+    for (; count < PTO_YAML_FIELDS_MAX && name_at(count); count++) {
+        names[count] = name_at(count);
+        if (strcmp(node->text, names[count]) == 0) {
+            *index = count;
             return PTO_OK;
         }
     }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/names.h"
 #include "formats/yaml_tree.h"
 #include "portolan/api.h"
 
@@ -35,6 +36,7 @@ typedef struct {
     bool required;
     bool reserved;                 /* refused as not supported yet */
     const pto_yaml_table_t *table; /* instead of `read`: a nested mapping, whose target is the slot */
+    pto_name_at_t name_at;         /* instead of `read`: an enum or int, `argument` + the index of the name */
 } pto_yaml_field_t;
 
 enum { PTO_YAML_FIELDS_MAX = 32 };
@@ -53,6 +55,10 @@ struct pto_yaml_table {
  * caller frees. */
 pto_status_t pto_read_mapping(const pto_reader_t *reader, const pto_yaml_node_t *node,
                               const pto_yaml_table_t *table, void *target);
+
+/* Read the value of one of its fields. */
+pto_status_t pto_read_field(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                            const pto_yaml_field_t *field, void *target);
 
 pto_status_t pto_read_fail(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_status_t status,
                            const char *format, ...) PTO_PRINTF_LIKE(4, 5);
@@ -82,9 +88,8 @@ pto_status_t pto_read_bytes(const pto_reader_t *reader, const pto_yaml_node_t *n
 pto_status_t pto_read_number(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                              int argument);
 
-/* The index of a name among name_at(0) .. name_at(count - 1). Errors: PTO_ERR_NOT_FOUND, with the nearest
- * name. */
-pto_status_t pto_read_name(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                           const char *(*name_at)(int), int count, int *index);
+/* The index of a name among those of the list. Errors: PTO_ERR_NOT_FOUND, with the nearest name. */
+pto_status_t pto_read_name(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_name_at_t name_at,
+                           int *index);
 
 #endif

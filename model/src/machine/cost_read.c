@@ -110,17 +110,7 @@ static const pto_yaml_table_t postal_table = {.what = "a cost",
 
 /* --- rows ----------------------------------------------------------------------------------------------- */
 
-static const char *protocol_at(int index) { return pto_protocol_name((pto_protocol_t)index); }
-
-static pto_status_t read_protocol(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
-                                  int argument) {
-    (void)argument;
-    int index = 0;
-    pto_status_t status = pto_read_name(reader, node, protocol_at, PTO_PROTOCOL_COUNT, &index);
-    if (status == PTO_OK)
-        *(pto_protocol_t *)slot = (pto_protocol_t)index;
-    return status;
-}
+static PTO_NAME_LIST(protocol_at, pto_protocol_t, 0, PTO_PROTOCOL_COUNT, pto_protocol_name);
 
 static pto_status_t finish_row(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
     pto_cost_row_t *row = target;
@@ -149,7 +139,7 @@ static pto_status_t finish_gpus_row(const pto_reader_t *reader, const pto_yaml_n
 #define ROW_FIELDS BELOW_FIELD, POSTAL_FIELDS(offsetof(pto_cost_row_t, postal))
 
 static const pto_yaml_field_t protocol_fields[] = {
-    {.key = "protocol", .read = read_protocol, AT(protocol), .required = true}, ROW_FIELDS};
+    {.key = "protocol", .name_at = protocol_at, AT(protocol), .required = true}, ROW_FIELDS};
 static const pto_yaml_field_t bytes_fields[] = {
     ROW_FIELDS,
     {.key = "extra_input_s_per_byte", .read = read_param, AT(extra_input_s_per_byte), .argument = PTO_UNIT_S_PER_BYTE | ABOVE_ZERO},

@@ -7,6 +7,7 @@
 
 #include "base/grow.h"
 #include "base/text_file.h"
+#include "machine/machine_internal.h"
 
 #define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
 
@@ -144,12 +145,7 @@ static const pto_yaml_field_t error_fields[] = {
     {.key = "tie", .read = pto_read_number, .offset = offsetof(pto_model_error_t, tie)},
     {.key = "strategies", .read = read_rows, .required = true},
 };
-static const pto_yaml_table_t error_table = {.what = "'model_error'", FIELDS(error_fields)};
-
-pto_status_t pto_read_model_error(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                                  pto_model_error_t *error) {
-    return pto_read_mapping(reader, node, &error_table, error);
-}
+const pto_yaml_table_t pto_model_error_table = {.what = "'model_error'", FIELDS(error_fields)};
 
 static pto_status_t read_nodes(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                                int argument) {
@@ -170,15 +166,18 @@ static const pto_yaml_field_t fitted_fields[] = {
 };
 static const pto_yaml_table_t fitted_table = {.what = "a row of 'fitted_to'", FIELDS(fitted_fields)};
 
-pto_status_t pto_read_fitted_to(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                                pto_fitted_to_t **fitted, int *count) {
+pto_status_t pto_read_fitted_to(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                int argument) {
+    (void)argument;
+    pto_machine_t *machine = slot;
     pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "a list of files");
     if (status != PTO_OK)
         return status;
-    *fitted = calloc((size_t)node->child_count + 1, sizeof **fitted);
-    if (!*fitted)
+    machine->fitted_to = calloc((size_t)node->child_count + 1, sizeof *machine->fitted_to);
+    if (!machine->fitted_to)
         return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
     for (const pto_yaml_node_t *row = node->child; row && status == PTO_OK; row = row->next)
-        status = pto_read_mapping(reader, row, &fitted_table, &(*fitted)[(*count)++]);
+        status =
+            pto_read_mapping(reader, row, &fitted_table, &machine->fitted_to[machine->fitted_to_count++]);
     return status;
 }

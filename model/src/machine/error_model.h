@@ -58,10 +58,11 @@ bool pto_fitted_to_copy(const pto_fitted_to_t *from, int count, pto_fitted_to_t 
 void pto_model_error_fini(pto_model_error_t *error);
 void pto_fitted_to_free(pto_fitted_to_t *fitted, int count);
 
-/* Read the keys `model_error` and `fitted_to` of a machine file. */
-pto_status_t pto_read_model_error(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                                  pto_model_error_t *error);
-pto_status_t pto_read_fitted_to(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                                pto_fitted_to_t **fitted, int *count);
+/* The key `model_error` of a machine file: pto_model_error_t. */
+extern const pto_yaml_table_t pto_model_error_table;
+
+/* Read the key `fitted_to` into a pto_machine_t. */
+pto_status_t pto_read_fitted_to(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                int argument);
 
 #endif

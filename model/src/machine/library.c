@@ -87,12 +87,7 @@ static pto_status_t read_library_collective(const pto_reader_t *reader, const pt
 #define FIELD_NONE(name)
 #define FIELD(id, name, in, ...) FIELD_##in(name)
 static const pto_yaml_field_t library_fields[] = {PTO_COLLECTIVE_TABLE(FIELD)};
-static const pto_yaml_table_t library_table = {.what = "'library'", FIELDS(library_fields), .nonempty = true};
-
-pto_status_t pto_read_library(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                              pto_machine_t *machine) {
-    return pto_read_mapping(reader, node, &library_table, machine);
-}
+const pto_yaml_table_t pto_library_table = {.what = "'library'", FIELDS(library_fields), .nonempty = true};
 
 /* --- files ---------------------------------------------------------------------------------------------- */
 
@@ -112,17 +107,11 @@ static void library_file_fini(library_file_t *file) {
     pto_library_tables_free(file->tables.library, file->tables.library_count);
 }
 
-static pto_status_t read_tables(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
-                                int argument) {
-    (void)argument;
-    return pto_read_library(reader, node, slot);
-}
-
 static const pto_yaml_field_t file_fields[] = {
     {.key = "mpi_library", .read = pto_read_text, .offset = offsetof(library_file_t, name), .required = true},
     {.key = "source", .read = pto_read_remark, .offset = offsetof(library_file_t, source), .required = true},
     {.key = "inherits", .read = pto_read_text, .offset = offsetof(library_file_t, inherits)},
-    {.key = "library", .read = read_tables, .offset = offsetof(library_file_t, tables)},
+    {.key = "library", .table = &pto_library_table, .offset = offsetof(library_file_t, tables)},
 };
 static const pto_yaml_table_t file_table = {.what = "the file of an MPI library", FIELDS(file_fields)};
 

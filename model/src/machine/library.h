@@ -10,9 +10,8 @@
 pto_status_t pto_find_named(pto_machine_find_t find, const char *folder, const char *name, const char *beside,
                             char **path, pto_error_t *err);
 
-/* A mapping of collectives to tables, into a machine that has none. */
-pto_status_t pto_read_library(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                              pto_machine_t *machine);
+/* The key `library`, tables of collectives: a pto_machine_t that has none. */
+extern const pto_yaml_table_t pto_library_table;
 
 /* Add the tables of the library's file that the machine lacks. `beside` is the path of the machine's file.
  * Errors: those of finding and reading the file. */

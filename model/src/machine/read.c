@@ -21,18 +21,20 @@ static pto_machine_find_t find_by_name;
 void pto_topology_find_by(pto_machine_find_t find) { find_by_name = find; }
 
 /* The topology itself, or the name or the path of the file that has it. */
-static pto_status_t read_topology(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                                  pto_machine_t *machine) {
+static pto_status_t read_topology(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                                  int argument) {
+    (void)argument;
+    pto_topology_t **topology = slot;
     const pto_reader_t own = {
         .path = pto_reader_path(reader, node), .err = reader->err, .file = reader->file};
     if (node->kind != PTO_YAML_SCALAR)
-        return pto_read_topology(&own, node, &machine->topology);
+        return pto_read_topology(&own, node, topology);
     char *path = NULL;
     pto_error_t fault = {.status = PTO_OK};
     pto_status_t status = pto_find_named(find_by_name, "topologies", node->text, own.path, &path, &fault);
     if (status != PTO_OK)
         return pto_read_fail_as(reader, node, &fault);
-    status = pto_topology_open(path, &machine->topology, &fault);
+    status = pto_topology_open(path, topology, &fault);
     if (status == PTO_ERR_IO)
         pto_read_fail(reader, node, status, "topology: %s: %s", path, fault.message);
     else if (status != PTO_OK && reader->err)
@@ -139,101 +141,31 @@ static pto_status_t read_interval(const pto_reader_t *reader, const pto_yaml_nod
 }
 
 /* A file that does not know leaves the key out. */
-static const char *mps_at(int index) { return pto_mps_name((pto_mps_t)(index + PTO_MPS_NO)); }
-
-static pto_status_t read_mps(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                             pto_machine_t *machine) {
-    int index = 0;
-    pto_status_t status = pto_read_name(reader, node, mps_at, PTO_MPS_COUNT - PTO_MPS_NO, &index);
-    if (status == PTO_OK)
-        machine->mps = (pto_mps_t)(index + PTO_MPS_NO);
-    return status;
-}
-
-static const char *basis_at(int index) { return pto_basis_name((pto_basis_t)(index + PTO_BASIS_MEASURED)); }
-
-static pto_status_t read_basis(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                               pto_machine_t *machine) {
-    int index = 0;
-    pto_status_t status = pto_read_name(reader, node, basis_at, PTO_BASIS_COUNT - PTO_BASIS_MEASURED, &index);
-    if (status == PTO_OK)
-        machine->basis = (pto_basis_t)(index + PTO_BASIS_MEASURED);
-    return status;
-}
-
-static pto_status_t read_gpu(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                             pto_machine_t *machine) {
-    return pto_read_text(reader, node, &machine->gpu, 0);
-}
-
-static const char *runs_at(int index) { return pto_runs_name((pto_runs_t)index); }
-
-static pto_status_t read_runs(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                              pto_machine_t *machine) {
-    int index = 0;
-    pto_status_t status = pto_read_name(reader, node, runs_at, PTO_RUNS_COUNT, &index);
-    if (status == PTO_OK)
-        machine->runs = (pto_runs_t)index;
-    return status;
-}
-
-static pto_status_t read_name(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                              pto_machine_t *machine) {
-    return pto_read_text(reader, node, &machine->name, 0);
-}
-
-static pto_status_t read_source(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                                pto_machine_t *machine) {
-    return pto_read_remark(reader, node, &machine->source, 0);
-}
-
-static pto_status_t read_mpi_library(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                                     pto_machine_t *machine) {
-    return pto_read_text(reader, node, &machine->mpi_library, 0);
-}
-
-static pto_status_t read_tuning(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                                pto_machine_t *machine) {
-    return pto_read_mapping(reader, node, &tuning_table, machine);
-}
-
-static pto_status_t read_fitted_to(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                                   pto_machine_t *machine) {
-    return pto_read_fitted_to(reader, node, &machine->fitted_to, &machine->fitted_to_count);
-}
-
-static pto_status_t read_model_error(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                                     pto_machine_t *machine) {
-    return pto_read_model_error(reader, node, &machine->model_error);
-}
-
-static pto_status_t read_fabric(const pto_reader_t *reader, const pto_yaml_node_t *node,
-                                pto_machine_t *machine) {
-    return pto_read_fabric(reader, node, &machine->fabric);
-}
+static PTO_NAME_LIST(mps_at, pto_mps_t, PTO_MPS_NO, PTO_MPS_COUNT, pto_mps_name);
+static PTO_NAME_LIST(basis_at, pto_basis_t, PTO_BASIS_MEASURED, PTO_BASIS_COUNT, pto_basis_name);
+static PTO_NAME_LIST(runs_at, pto_runs_t, 0, PTO_RUNS_COUNT, pto_runs_name);
 
 /* The first keys of a file, before the parameters. */
-static const struct {
-    const char *text;
-    bool required;
-    pto_status_t (*read)(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_machine_t *machine);
-} top[] = {{"machine", true, read_name},
-           {"source", true, read_source},
-           {"gpu", false, read_gpu},
-           {"basis", false, read_basis},
-           {"mpi_library", false, read_mpi_library},
-           {"library", false, pto_read_library},
-           {"topology", false, read_topology},
-           {"tuning", false, read_tuning},
-           {"fitted_to", false, read_fitted_to},
-           {"model_error", false, read_model_error},
-           {"fabric", false, read_fabric},
-           {"mps", false, read_mps},
-           {"runs", false, read_runs}};
+#define AT(member) .offset = offsetof(pto_machine_t, member)
+static const pto_yaml_field_t top[] = {
+    {.key = "machine", .read = pto_read_text, AT(name), .required = true},
+    {.key = "source", .read = pto_read_remark, AT(source), .required = true},
+    {.key = "gpu", .read = pto_read_text, AT(gpu)},
+    {.key = "basis", .name_at = basis_at, .argument = PTO_BASIS_MEASURED, AT(basis)},
+    {.key = "mpi_library", .read = pto_read_text, AT(mpi_library)},
+    {.key = "library", .table = &pto_library_table},
+    {.key = "topology", .read = read_topology, AT(topology)},
+    {.key = "tuning", .table = &tuning_table},
+    {.key = "fitted_to", .read = pto_read_fitted_to},
+    {.key = "model_error", .table = &pto_model_error_table, AT(model_error)},
+    {.key = "fabric", .read = pto_read_fabric, AT(fabric)},
+    {.key = "mps", .name_at = mps_at, .argument = PTO_MPS_NO, AT(mps)},
+    {.key = "runs", .name_at = runs_at, AT(runs)},
+};
 
 static pto_status_t read_top(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                              int argument) {
-    return top[argument].read(reader, node, ((const section_t *)slot)->machine);
+    return pto_read_field(reader, node, &top[argument], ((const section_t *)slot)->machine);
 }
 
 static void add_key(keys_t *keys, const pto_word_t *word, const char *suffix, pto_yaml_read_t read) {
@@ -310,7 +242,7 @@ static pto_status_t finish_section(const pto_reader_t *reader, const pto_yaml_no
 static void list_top(keys_t *keys) {
     for (int i = 0; i < (int)(sizeof top / sizeof *top); i++) {
         const pto_word_t word = {
-            .text = top[i].text, .length = strlen(top[i].text), .required = top[i].required};
+            .text = top[i].key, .length = strlen(top[i].key), .required = top[i].required};
         add_key(keys, &word, "", read_top);
     }
 }

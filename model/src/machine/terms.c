@@ -74,10 +74,13 @@ int pto_model_term_count(void) { return TERM_COUNT; }
 
 const pto_model_term_t *pto_model_term_at(int index) { return &terms[index]; }
 
-static const char *term_name(int index) { return terms[index].name; }
+static const char *term_name(int index) { return index < TERM_COUNT ? terms[index].name : NULL; }
 
 /* Names that a model may begin with; "full" takes no terms after it. */
-static const char *model_name(int index) { return index == 0 ? "full" : "published"; }
+static const char *model_name(int index) {
+    static const char *const names[] = {"full", "published", NULL};
+    return names[index];
+}
 
 static pto_status_t keep_terms(const char *list, bool keep[TERM_COUNT], pto_error_t *err) {
     while (*list == '+') {
@@ -87,9 +90,10 @@ static pto_status_t keep_terms(const char *list, bool keep[TERM_COUNT], pto_erro
             return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown term '%.40s...'", list);
         memcpy(name, list, length);
         name[length] = '\0';
-        int found = pto_name_find(name, TERM_COUNT, term_name);
-        if (found < 0)
-            return pto_name_unknown(err, "model term", name, TERM_COUNT, term_name);
+        int found = 0;
+        pto_status_t status = pto_name_find(name, "model term", term_name, &found, err);
+        if (status != PTO_OK)
+            return status;
         keep[found] = true;
         list += length;
     }
@@ -102,7 +106,7 @@ pto_status_t pto_machine_restrict(pto_machine_t *machine, const char *model, pto
     if (strcmp(model, "full") == 0)
         return PTO_OK;
     if (head != strlen("published") || strncmp(model, "published", head) != 0)
-        return pto_name_unknown(err, "model", model, 2, model_name);
+        return pto_name_find(model, "model", model_name, &(int){0}, err);
     pto_status_t status = keep_terms(model + head, keep, err);
     if (status != PTO_OK)
         return status;

@@ -44,7 +44,8 @@ pto_status_t pto_read_topology(const pto_reader_t *reader, const pto_yaml_node_t
                                pto_topology_t **topology);
 
 /* Read the levels of a machine's `fabric`. */
-pto_status_t pto_read_fabric(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_fabric_t *fabric);
+pto_status_t pto_read_fabric(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                             int argument);
 
 /* NULL when out of memory. */
 pto_topology_t *pto_topology_copy(const pto_topology_t *topology);

@@ -374,7 +374,10 @@ static const pto_yaml_table_t level_table = {.what = "a level of 'fabric'",
                                              .field = level_fields,
                                              .field_count = sizeof level_fields / sizeof *level_fields};
 
-pto_status_t pto_read_fabric(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_fabric_t *fabric) {
+pto_status_t pto_read_fabric(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                             int argument) {
+    (void)argument;
+    pto_fabric_t *fabric = slot;
     pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "a list of levels");
     int64_t below = 0;
     if (status == PTO_OK && !node->child)

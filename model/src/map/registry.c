@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/suggest.h"
+#include "base/names.h"
 #include "map/map_internal.h"
 
 static const pto_mapper_t *const built_in[] = {
@@ -19,19 +19,16 @@ const pto_mapper_t *pto_mapper_at(int index) {
     return index < BUILT_IN_COUNT ? built_in[index] : registered[index - BUILT_IN_COUNT];
 }
 
+static const char *name_at(int index) {
+    return index < pto_mapper_count() ? pto_mapper_at(index)->name : NULL;
+}
+
 pto_status_t pto_mapper_find(const char *name, const pto_mapper_t **mapper, pto_error_t *err) {
-    const char *known[BUILT_IN_COUNT + PTO_MAPPERS_MAX];
-    for (int i = 0; i < pto_mapper_count(); i++) {
-        known[i] = pto_mapper_at(i)->name;
-        if (strcmp(known[i], name) == 0) {
-            *mapper = pto_mapper_at(i);
-            return PTO_OK;
-        }
-    }
-    const char *near = pto_suggest(name, known, pto_mapper_count());
-    if (near)
-        return pto_error_set(err, PTO_ERR_NOT_FOUND, "no mapper '%.40s'; did you mean '%s'?", name, near);
-    return pto_error_set(err, PTO_ERR_NOT_FOUND, "no mapper '%.40s'; `portolan list` shows them", name);
+    int found = 0;
+    pto_status_t status = pto_name_find(name, "mapper", name_at, &found, err);
+    if (status == PTO_OK)
+        *mapper = pto_mapper_at(found);
+    return status;
 }
 
 pto_status_t pto_mapper_register(const pto_mapper_t *mapper, pto_error_t *err) {

@@ -11,6 +11,7 @@
 #include "scenario/check.h"
 #include "scenario/read_call.h"
 #include "scenario/read_counts.h"
+#include "scenario/words.h"
 
 enum { FILE_BYTES_MAX = 4 << 20, STRATEGIES_MAX = 256, QUOTE_MAX = 40 };
 
@@ -92,41 +93,7 @@ static pto_status_t read_series(const pto_reader_t *reader, const pto_yaml_node_
     return pto_series_one(value, series, reader->err);
 }
 
-/* --- names ---------------------------------------------------------------------------------------------- */
-
-static const char *collective_at(int i) { return pto_collective_name((pto_collective_t)i); }
-static const char *implementation_at(int i) { return pto_implementation_name((pto_implementation_t)i); }
-static const char *split_at(int i) { return pto_split_name((pto_split_t)i); }
-static const char *datatype_at(int i) { return pto_datatype_name((pto_datatype_t)i); }
-static const char *level_at(int i) { return pto_level_name((pto_level_t)i); }
-static const char *corners_at(int i) { return pto_corners_name((pto_corners_t)i); }
-static const char *memory_at(int i) { return pto_data_memory_name((pto_data_memory_t)i); }
-static const char *space_at(int i) { return pto_space_name((pto_space_t)i); }
-
-/* The kinds of names. */
-static const struct {
-    const char *(*name_at)(int);
-    int count;
-} name_kind[] = {
-    {collective_at, PTO_COLLECTIVE_COUNT}, {implementation_at, PTO_IMPLEMENTATION_COUNT},
-    {split_at, PTO_SPLIT_COUNT},           {datatype_at, PTO_DATATYPE_COUNT},
-    {level_at, PTO_LEVEL_COUNT},           {corners_at, PTO_CORNERS_COUNT},
-    {memory_at, PTO_MEMORY_COUNT},
-};
-enum {
-    NAMES_COLLECTIVE,
-    NAMES_IMPLEMENTATION,
-    NAMES_SPLIT,
-    NAMES_DATATYPE,
-    NAMES_LEVEL,
-    NAMES_CORNERS,
-    NAMES_MEMORY
-};
-
-/* An enum, by the names of a kind. */
-static pto_status_t read_enum(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot, int kind) {
-    return pto_read_name(reader, node, name_kind[kind].name_at, name_kind[kind].count, slot);
-}
+/* --- pairs and grids ------------------------------------------------------------------------------------ */
 
 /* [from, to] */
 static pto_status_t read_spaces(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
@@ -138,9 +105,9 @@ static pto_status_t read_spaces(const pto_reader_t *reader, const pto_yaml_node_
         return pto_read_fail(reader, node, PTO_ERR_RANGE, "spaces: expected 2 names, not %d",
                              node->child_count);
     if (status == PTO_OK)
-        status = pto_read_name(reader, node->child, space_at, PTO_SPACE_COUNT, &from);
+        status = pto_read_name(reader, node->child, pto_space_at, &from);
     if (status == PTO_OK)
-        status = pto_read_name(reader, node->child->next, space_at, PTO_SPACE_COUNT, &to);
+        status = pto_read_name(reader, node->child->next, pto_space_at, &to);
     ends->from_host = status == PTO_OK && from == PTO_SPACE_CPU;
     ends->to_host = status == PTO_OK && to == PTO_SPACE_CPU;
     return status;
@@ -281,10 +248,10 @@ static const pto_yaml_table_t layout_table = {.what = "'layout'", FIELDS(layout_
 
 /* What a call needs, be it the only one or one of a workload. */
 static const pto_yaml_field_t call_fields[] = {
-    {.key = "collective", .read = read_enum, AT(collective), .argument = NAMES_COLLECTIVE, .required = true},
-    {.key = "implementation", .read = read_enum, AT(implementation), .argument = NAMES_IMPLEMENTATION},
-    {.key = "split", .read = read_enum, AT(split), .argument = NAMES_SPLIT},
-    {.key = "datatype", .read = read_enum, AT(datatype), .argument = NAMES_DATATYPE},
+    {.key = "collective", .name_at = pto_collective_at, AT(collective), .required = true},
+    {.key = "implementation", .name_at = pto_implementation_at, AT(implementation)},
+    {.key = "split", .name_at = pto_split_at, AT(split)},
+    {.key = "datatype", .name_at = pto_datatype_at, AT(datatype)},
     {.key = "bytes", .read = read_series, AT(bytes), .argument = SERIES_BYTES},
     {.key = "messages", .read = read_series, AT(messages), .argument = SERIES_COUNTS},
     {.key = "unique_bytes", .read = pto_read_bytes, AT(unique_bytes), .argument = 1},
@@ -294,7 +261,7 @@ static const pto_yaml_field_t call_fields[] = {
     {.key = "wrap", .read = read_grid, AT(halo), .argument = GRID_WRAP},
     {.key = "extent", .read = read_grid, AT(halo), .argument = GRID_EXTENT},
     {.key = "halo", .read = pto_read_count, AT(halo.width), .argument = 1},
-    {.key = "corners", .read = read_enum, AT(halo.corners), .argument = NAMES_CORNERS},
+    {.key = "corners", .name_at = pto_corners_at, AT(halo.corners)},
     {.key = "chunks", .read = pto_read_count, AT(chunks), .argument = 1},
     {.key = "staged_in", .read = pto_read_count, AT(staged_members.in)},
     {.key = "staged_out", .read = pto_read_count, AT(staged_members.out)},
@@ -309,9 +276,9 @@ static const pto_yaml_field_t scenario_fields[] = {
     {.key = "scenario", .read = pto_read_text, AT(name), .required = true},
     {.key = "machine", .read = pto_read_path, AT(machine_path), .required = true},
     {.key = "layout", .table = &layout_table},
-    {.key = "memory", .read = read_enum, AT(memory), .argument = NAMES_MEMORY},
+    {.key = "memory", .name_at = pto_data_memory_at, AT(memory)},
     {.key = "placement", .read = read_placement, AT(mapping)},
-    {.key = "distance", .read = read_enum, AT(distance), .argument = NAMES_LEVEL},
+    {.key = "distance", .name_at = pto_level_at, AT(distance)},
     {.key = "spaces", .read = read_spaces, AT(ends)},
     {.key = "both_ways", .read = pto_read_bool, AT(ends.both_ways)},
 };

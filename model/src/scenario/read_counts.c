@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "base/text_file.h"
 #include "scenario/check.h"
+#include "scenario/words.h"
 
 enum { QUOTE_MAX = 40 };
 
@@ -92,19 +93,9 @@ static pto_status_t read_list(const pto_reader_t *reader, const pto_yaml_node_t 
     return status;
 }
 
-static const char *pattern_at(int i) { return i == 0 ? "stencil" : "groups"; }
-static const char *space_at(int i) { return pto_space_name((pto_space_t)i); }
-
-static pto_status_t read_pattern(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
-                                 int argument) {
-    (void)argument;
-    return pto_read_name(reader, node, pattern_at, 2, slot);
-}
-
-static pto_status_t read_space(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
-                               int argument) {
-    (void)argument;
-    return pto_read_name(reader, node, space_at, PTO_SPACE_COUNT, slot);
+static const char *pattern_at(int index) {
+    static const char *const names[] = {"stencil", "groups", NULL};
+    return names[index];
 }
 
 static pto_status_t read_numbers(const pto_reader_t *reader, const pto_yaml_node_t *list, void *slot,
@@ -180,8 +171,8 @@ static const pto_yaml_field_t counts_fields[] = {
     {.key = "seed", .read = pto_read_count, .offset = offsetof(counts_slot_t, seed)},
     {.key = "matrix", .read = pto_read_path, .offset = offsetof(counts_slot_t, matrix_path)},
     {.key = "list", .read = read_list, .offset = offsetof(counts_slot_t, list)},
-    {.key = "space", .read = read_space, .offset = offsetof(counts_slot_t, space)},
-    {.key = "pattern", .read = read_pattern, .offset = offsetof(counts_slot_t, pattern)},
+    {.key = "space", .name_at = pto_space_at, .offset = offsetof(counts_slot_t, space)},
+    {.key = "pattern", .name_at = pattern_at, .offset = offsetof(counts_slot_t, pattern)},
     {.key = "dims", .read = read_numbers, .offset = offsetof(counts_slot_t, dims), .argument = 1},
     {.key = "wrap", .read = read_numbers, .offset = offsetof(counts_slot_t, wrap)},
     {.key = "weights", .read = read_numbers, .offset = offsetof(counts_slot_t, weights)},

@@ -9,6 +9,7 @@
 #include "portolan/workload.h"
 #include "scenario/read_call.h"
 #include "scenario/read_counts.h"
+#include "scenario/words.h"
 
 enum { FILE_BYTES_MAX = 4 << 20, QUOTE_MAX = 40 };
 
@@ -46,17 +47,6 @@ static pto_status_t read_dimension(const pto_reader_t *reader, const pto_yaml_no
         return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
     workload->dim_count++;
     return PTO_OK;
-}
-
-static const char *memory_at(int i) { return pto_data_memory_name((pto_data_memory_t)i); }
-
-static pto_status_t read_memory(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
-                                int argument) {
-    (void)argument;
-    int found = PTO_MEMORY_AUTO;
-    pto_status_t status = pto_read_name(reader, node, memory_at, PTO_MEMORY_COUNT, &found);
-    ((pto_workload_t *)slot)->memory = (pto_data_memory_t)found;
-    return status;
 }
 
 /* {name: size, ...}, the fastest last. */
@@ -242,7 +232,7 @@ static const pto_yaml_field_t workload_fields[] = {
     {.key = "workload", .read = pto_read_text, AT(name), .required = true},
     {.key = "machine", .read = pto_read_path, AT(machine_path)},
     {.key = "layout", .table = &layout_table, .required = true},
-    {.key = "memory", .read = read_memory},
+    {.key = "memory", .name_at = pto_data_memory_at, .offset = offsetof(pto_workload_t, memory)},
     {.key = "grid", .read = read_grid},
     {.key = "step", .read = expect_step, .required = true},
 };
