@@ -81,9 +81,8 @@ const pto_option_t pto_scenario_options[] = {
      STORE(COUNT, scenario.chunks), OVERRIDES(CHUNKS)},
     {"staged", "IN[,OUT]|all|cross",
      "mix: members that stage their input through host memory, and that take the result from there (one "
-     "number: "
-     "both; default: the machine file's `tuning`, else as many as are cheapest). all, cross: the cheapest; "
-     "portolan-validate runs every pair of numbers, or all that differ from the cheapest in one",
+     "number: both; default: the machine file's `tuning`, else as many as are cheapest). all, cross: the "
+     "cheapest; portolan-validate runs every pair of numbers, or all that differ from the cheapest in one",
      .apply = pto_option_apply_staged, OVERRIDES(STAGED_MEMBERS)},
     {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", .apply = pto_option_apply_strategy,
      .word_at = pto_option_strategy_at, OVERRIDES(STRATEGIES)},
@@ -99,8 +98,8 @@ const pto_option_t pto_change_options[] = {
      "use only the papers' terms, plus the TERMs added (see `portolan list`)", STORE(TEXT, model),
      .word_at = pto_option_model_at},
     {"what-if", "PARAMETER=VALUE",
-     "change a parameter, or all that match a * (repeatable); *2 and /10 are relative. predict and pick "
-     "take several values: A,B or FROM:TO[:FACTOR], as in /1:/8",
+     "change a parameter, or all that match a * (repeatable); *2 and /10 are relative. predict and pick take "
+     "several values: A,B or FROM:TO[:FACTOR], as in /1:/8",
      .apply = pto_option_apply_what_if},
     {.name = NULL}};
 

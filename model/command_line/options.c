@@ -152,12 +152,11 @@ bool pto_what_if_is_range(const char *what_if) {
 
 /* Where several values can be asked about, each run has been given one of them. */
 static pto_status_t refuse_range(const char *what_if, pto_error_t *err) {
-    return pto_what_if_is_range(what_if)
-               ? pto_error_set(err, PTO_ERR_RANGE,
-                               "--what-if: %s names several values, which predict and pick take for a "
-                               "scenario; give one",
-                               what_if)
-               : PTO_OK;
+    return pto_what_if_is_range(what_if) ? pto_error_set(err, PTO_ERR_RANGE,
+                                                         "--what-if: %s names several values, which predict "
+                                                         "and pick take for a scenario; give one",
+                                                         what_if)
+                                         : PTO_OK;
 }
 
 static pto_status_t change(pto_options_t *options, pto_error_t *err) {
@@ -338,11 +337,12 @@ int pto_options_one_strategy(const pto_options_t *options, const pto_syntax_t *s
     if (pto_scenario_strategies(&options->scenario, &strategy, &count, &err) != PTO_OK)
         return pto_report_error(&err);
     free(strategy);
-    return count == 1 ? -1
-                      : pto_usage_error(syntax,
-                                        "%s is that of one strategy, and this scenario has %d; "
-                                        "--strategy NAME selects one",
-                                        what, count);
+    return count == 1
+               ? -1
+               : pto_usage_error(
+                     syntax,
+                     "%s is that of one strategy, and this scenario has %d; --strategy NAME selects one",
+                     what, count);
 }
 
 void pto_options_fini(pto_options_t *options) {

@@ -4,9 +4,8 @@
 static const char usage[] =
     "usage: mpirun ... portolan-validate [SCENARIO.yaml] [OPTIONS]\n"
     "\n"
-    "Runs every strategy of a scenario at every point: first its results are compared with a reference, "
-    "then\n"
-    "it is timed and set beside its prediction. The job must have the layout's number of processes.\n"
+    "Runs every strategy of a scenario at every point: first its results are compared with a reference,\n"
+    "then it is timed and set beside its prediction. The job must have the layout's number of processes.\n"
     "\n"
     "  mpirun -n 8 --map-by ppr:8:socket --bind-to core portolan-validate alltoall-summit --nodes 1 "
     "--gpus-per-node 2 --procs-per-gpu 4 --bytes 4:64KiB --out collectives.csv\n";
@@ -62,15 +61,13 @@ static const pto_option_t own_options[] = {
      STORE(WORD, shared.bandwidth), .what = "bandwidth", .standard = "none", .word_at = pto_bandwidth_name},
     {"nccl-windows", NULL,
      "run each plan by nccl a second time, as nccl_windows: on buffers of ncclMemAlloc, registered as "
-     "symmetric "
-     "windows (NCCL 2.27); these have no prediction",
+     "symmetric windows (NCCL 2.27); these have no prediction",
      STORE(FLAG, nccl_windows)},
     {"version", NULL, "print the version", STORE(FLAG, version)},
     {"check-only", NULL, "compare results, time nothing", STORE(FLAG, check_only)},
     {"pattern", "collective|global_sum|stencil2d",
      "an application's kernel before each exchange: a sum on each GPU before an allreduce of one double, or "
-     "a "
-     "nine-point stencil before a halo exchange of doubles",
+     "a nine-point stencil before a halo exchange of doubles",
      STORE(WORD, pattern), .what = "pattern", .standard = "collective", .word_at = pattern_at},
     {"local", "BYTES", "of a global sum: the numbers on each GPU", STORE(BYTES, local_bytes),
      .standard = "4KiB"},

@@ -137,14 +137,13 @@ static pto_status_t write_notes(const pto_export_t *export, FILE *stream, const 
     bool known;
     find_threshold(export, &known);
     (void)err;
-    fprintf(
-        stream,
-        "%suse: these lines as environment variables, for all communicators\n"
-        "%sthe threshold: a kernel instead of two copies and the CPU; the block: what its message's start "
-        "costs is within the tolerance\n"
-        "%snot expressed:\n"
-        "%salgorithms: Cray MPICH has no file for them\n",
-        prefix, prefix, prefix, prefix);
+    fprintf(stream,
+            "%suse: these lines as environment variables, for all communicators\n"
+            "%sthe threshold: a kernel instead of two copies and the CPU; the block: what its message's "
+            "start costs is within the tolerance\n"
+            "%snot expressed:\n"
+            "%salgorithms: Cray MPICH has no file for them\n",
+            prefix, prefix, prefix, prefix);
     if (!known)
         fprintf(stream, "%sthe threshold: the machine file lacks reduce.gpu, reduce.cpu or copies\n", prefix);
     if (find_block(export) == 0)

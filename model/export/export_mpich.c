@@ -317,11 +317,11 @@ static void write_rules(const pto_export_table_t *table, FILE *stream, const cha
 
 static pto_status_t write_notes(const pto_export_t *export, FILE *stream, const char *prefix,
                                 pto_error_t *err) {
-    fprintf(stream,
-            "%suse: mpirun -genv MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE FILE, a whole path\n"
-            "%sfor MPICH 4.0; communicators of the same number of ranks on other nodes take these "
-            "rules too\n",
-            prefix, prefix);
+    fprintf(
+        stream,
+        "%suse: mpirun -genv MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE FILE, a whole path\n"
+        "%sfor MPICH 4.0; communicators of the same number of ranks on other nodes take these rules too\n",
+        prefix, prefix);
     bool any = false, split = false;
     for (int i = 0; i < export->table_count; i++) {
         any = any || has_rules(&export->table[i]);

@@ -143,11 +143,10 @@ static pto_status_t write_limits(const pto_export_t *export, const char *but, FI
             "%ssegments: all rules send a vector, or a part of one, as a whole\n",
             prefix, prefix, prefix, prefix);
     if (!export->options.commutative)
-        fprintf(
-            stream,
-            "%sallreduce by ring: a file selects it for operations that are not commutative too, with wrong "
-            "results (--commutative allows it)\n",
-            prefix);
+        fprintf(stream,
+                "%sallreduce by ring: a file selects it for operations that are not commutative too, with "
+                "wrong results (--commutative allows it)\n",
+                prefix);
     return pto_export_write_missed(export, but, stream, prefix, err);
 }
 

@@ -37,12 +37,12 @@ static pto_status_t check_cores(const pto_placement_export_t *placement, pto_err
     for (int64_t process = 0; process < placement->mapping->count; process++) {
         pto_rank_t at = placement->mapping->at[process].place;
         if (core_of_socket(layout, at) >= placement->cores_per_socket)
-            return pto_error_set(
-                err, PTO_ERR_RANGE,
-                "--rankfile: process %lld would be on core %lld of socket %lld, which has %lld "
-                "(--procs-per-gpu)",
-                (long long)process, (long long)core_of_socket(layout, at),
-                (long long)(at.gpu / layout->gpus_per_socket), (long long)placement->cores_per_socket);
+            return pto_error_set(err, PTO_ERR_RANGE,
+                                 "--rankfile: process %lld would be on core %lld of socket %lld, which has "
+                                 "%lld (--procs-per-gpu)",
+                                 (long long)process, (long long)core_of_socket(layout, at),
+                                 (long long)(at.gpu / layout->gpus_per_socket),
+                                 (long long)placement->cores_per_socket);
     }
     return PTO_OK;
 }

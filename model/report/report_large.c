@@ -46,11 +46,10 @@ static pto_status_t ask_for_rest(pto_options_t *options, const pto_strategy_t **
             pto_text_add(&dropped, "%s%s (%lld)",
                          dropped.length > 0 ? ", " : "Left out as too large: ", strategy[i]->name,
                          (long long)(-1 - work[i]));
-    pto_text_add(
-        &dropped,
-        ". In parentheses: the messages or copies that pricing takes one by one, %lld times; the limit "
-        "is %lld for all (--limit).",
-        (long long)times, (long long)pto_scenario_work_limit(&options->scenario));
+    pto_text_add(&dropped,
+                 ". In parentheses: the messages or copies that pricing takes one by one, %lld times; the "
+                 "limit is %lld for all (--limit).",
+                 (long long)times, (long long)pto_scenario_work_limit(&options->scenario));
     pto_status_t status = kept.out_of_memory || dropped.out_of_memory
                               ? pto_error_set(err, PTO_ERR_MEMORY, "out of memory")
                               : PTO_OK;

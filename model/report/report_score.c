@@ -224,8 +224,7 @@ void pto_report_fitted(FILE *stream, const pto_machine_t *machine, const pto_col
         fitted = pto_machine_fitted_to(machine, digest, &nodes) > 0;
     }
     if (fitted)
-        fputs(
-            ",\n\"notes\":[\"Some of the machine's terms were fitted to these measurements, so how near the "
-            "predictions are says little about other ones.\"]",
-            stream);
+        fputs(",\n\"notes\":[\"Some of the machine's terms were fitted to these measurements, so how near "
+              "the predictions are says little about other ones.\"]",
+              stream);
 }

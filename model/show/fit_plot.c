@@ -146,8 +146,8 @@ static void write_panel(FILE *script, const panel_t *panel, int index) {
     fprintf(script, "set title '%s'\nplot ", panel->title);
     for (int s = 0; s < panel->count; s++) {
         fprintf(script,
-                "%s$data_%d_%d using 1:2 with points pt 7 ps 0.4 lc %d notitle, "
-                "$data_%d_%d using 1:3 with lines lc %d title '%s'",
+                "%s$data_%d_%d using 1:2 with points pt 7 ps 0.4 lc %d notitle, $data_%d_%d using 1:3 with "
+                "lines lc %d title '%s'",
                 s > 0 ? ", " : "", index, s, s + 1, index, s, s + 1, panel->series[s].title);
     }
     fputs("\n", script);

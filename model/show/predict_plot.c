@@ -220,8 +220,8 @@ static void write_strategy(FILE *script, const pto_predict_plot_t *drawn, int st
     const char *colour = colour_of(drawn, strategy);
     if (has_interval(predictions, strategy))
         fprintf(script,
-                ", \\\n  $predicted_%d using 1:3:4 with filledcurves fs transparent solid 0.2 noborder "
-                "lc rgb '%s' notitle",
+                ", \\\n  $predicted_%d using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc "
+                "rgb '%s' notitle",
                 strategy, colour);
     fprintf(script, ", \\\n  $predicted_%d using 1:2 with ", strategy);
     write_style(script, drawn, strategy);
@@ -385,8 +385,8 @@ static void write_ranges(FILE *script, const pto_predict_plot_t *drawn) {
         double from = range->from > 0 ? (double)range->from : 1.0;
         double to = range->below == INT64_MAX ? last : (double)range->below;
         fprintf(script,
-                "set object %d rectangle from first %.9g, graph 0 to first %.9g, graph 1 "
-                "fc rgb '%s' fs solid %s noborder\n",
+                "set object %d rectangle from first %.9g, graph 0 to first %.9g, graph 1 fc rgb '%s' fs "
+                "solid %s noborder\n",
                 (int)i + 1, from, to, colour_of(drawn, range->winner), is_doubtful(range) ? "0.35" : "1.0");
         write_label(script, drawn, range, from, to);
     }

@@ -109,23 +109,20 @@ static void print_assumed(const pto_replayed_t *replayed) {
     const pto_recording_t *trace = &replayed->trace;
     const int64_t for_host = pto_replayed_for_host(replayed);
     if (trace->listed_nodes > 0 && trace->count > 0 && trace->call[0].nodes != trace->listed_nodes)
-        pto_print_note(stdout,
-                       "the file lists its processes on %lld node%s, of which its times are; they are "
-                       "replayed on %lld",
-                       (long long)trace->listed_nodes, plural(trace->listed_nodes),
-                       (long long)trace->call[0].nodes);
+        pto_print_note(
+            stdout,
+            "the file lists its processes on %lld node%s, of which its times are; they are replayed on %lld",
+            (long long)trace->listed_nodes, plural(trace->listed_nodes), (long long)trace->call[0].nodes);
     if (trace->sizes_assumed > 0)
-        pto_print_note(
-            stdout,
-            "%lld call%s: the file does not show (by coll_algobw_gbs) whether a size is that of one "
-            "block, which is assumed, or of all",
-            (long long)trace->sizes_assumed, plural(trace->sizes_assumed));
+        pto_print_note(stdout,
+                       "%lld call%s: the file does not show (by coll_algobw_gbs) whether a size is that of "
+                       "one block, which is assumed, or of all",
+                       (long long)trace->sizes_assumed, plural(trace->sizes_assumed));
     if (trace->groups_assumed > 0)
-        pto_print_note(
-            stdout,
-            "%lld call%s of symmetric memory: the file does not name the processes, which are taken "
-            "to be all of a node (--gpus-per-node)",
-            (long long)trace->groups_assumed, plural(trace->groups_assumed));
+        pto_print_note(stdout,
+                       "%lld call%s of symmetric memory: the file does not name the processes, which are "
+                       "taken to be all of a node (--gpus-per-node)",
+                       (long long)trace->groups_assumed, plural(trace->groups_assumed));
     if (trace->non_blocking)
         pto_print_note(stdout, "%s", pto_recording_non_blocking);
     if (for_host > 0)
@@ -194,8 +191,9 @@ static void print_delays(const pto_replayed_t *replayed) {
     char transfer[PTO_SECONDS_TEXT_MAX];
     if (delays->calls == 0) {
         if (replayed->trace.rank >= 0 && has_measured(replayed))
-            pto_print_note(stdout, "measured times include waiting for the last process; files of all "
-                                   "processes tell it apart");
+            pto_print_note(
+                stdout,
+                "measured times include waiting for the last process; files of all processes tell it apart");
         return;
     }
     pto_print_head(stdout, "compared", "%lld call%s of %lld processes%s%s", (long long)delays->calls,

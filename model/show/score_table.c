@@ -58,9 +58,8 @@ static void print_header(const printer_t *printer) {
     if (printer->how->leave_one_out)
         pto_print_note(stdout, "each number of nodes is predicted by what was fitted to the others");
     if (printer->how->in_sample)
-        pto_print_note(stdout,
-                       "in sample: terms were fitted to these cells, so that errors are those of a fit, "
-                       "not of predictions");
+        pto_print_note(stdout, "in sample: terms were fitted to these cells, so that errors are those of a "
+                               "fit, not of predictions");
     if (!pto_machine_error_source(printer->machine))
         printf("# intervals  of parameters alone; the machine file has no model_error\n");
     if (pto_recording_caveat(printer->collectives))
@@ -116,11 +115,9 @@ static void print_unpriced(const pto_score_t *score) {
 /* One heading for groups of cells and for cells (--cells), which leave the other's columns empty. */
 static const char csv_heading[] =
     "collective,implementation,nodes,picker,strategy,cells,right,clear_cells,clear_right,near_ties,regret_"
-    "mean,"
-    "regret_95,regret_max,pairs,error_median,error_90,intervals,held,close_ties,right_no_ties,gpus_per_node,"
-    "owners_per_gpu,procs_per_gpu,bytes,algorithm,measured_s,predicted_s,best,picked,near_tie,regret,"
-    "distance,"
-    "from_space,to_space,both_ways,grid,chunks,staged_in,staged_out,model,what_if\n";
+    "mean,regret_95,regret_max,pairs,error_median,error_90,intervals,held,close_ties,right_no_ties,gpus_per_"
+    "node,owners_per_gpu,procs_per_gpu,bytes,algorithm,measured_s,predicted_s,best,picked,near_tie,regret,"
+    "distance,from_space,to_space,both_ways,grid,chunks,staged_in,staged_out,model,what_if\n";
 
 static void print_record(const score_row_t *row, pto_format_t format) {
     const pto_score_summary_t *summary = &row->summary;

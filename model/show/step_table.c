@@ -451,7 +451,7 @@ void pto_print_step_simulations(FILE *stream, const pto_step_prediction_t *step,
     fputs("#\n", stream);
     for (int i = 0; i < count; i++)
         print_simulation(stream, step, &simulation[i]);
-    pto_print_note(stream,
-                   "predicted: each call as if alone with its kind; simulated: while the other calls of "
-                   "its entry run");
+    pto_print_note(
+        stream,
+        "predicted: each call as if alone with its kind; simulated: while the other calls of its entry run");
 }

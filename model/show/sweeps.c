@@ -163,8 +163,7 @@ static pto_status_t make_compare(pto_axis_t *axis, pto_error_t *err) {
 static pto_status_t too_many(pto_error_t *err) {
     return pto_error_set(
         err, PTO_ERR_RANGE,
-        "more than two sweeps: of bytes, nodes, messages, ranges of --what-if and --compare, "
-        "two may vary");
+        "more than two sweeps: of bytes, nodes, messages, ranges of --what-if and --compare, two may vary");
 }
 
 /* A number of nodes given by a what-if would replace those that the scenario sweeps. */

@@ -344,12 +344,11 @@ static void print_unlike_ends(FILE *stream, const pto_predictions_t *predictions
                     !has_mixed_messages(predictions);
          i++)
         if (strcmp(predictions->strategy[i]->name, "cuda_aware") == 0 && !reason_to_hide(predictions, i))
-            pto_print_note(stream,
-                           predictions->scenario->distance == PTO_LEVEL_OFF_NODE
-                               ? "cuda_aware: without messages.to, a message between host and GPU memory is "
-                                 "priced as one within either, whichever costs more"
-                               : "cuda_aware: without messages.to, a message between host and GPU memory is "
-                                 "priced as a copy and one within host memory");
+            pto_print_note(stream, predictions->scenario->distance == PTO_LEVEL_OFF_NODE
+                                       ? "cuda_aware: without messages.to, a message between host and GPU "
+                                         "memory is priced as one within either, whichever costs more"
+                                       : "cuda_aware: without messages.to, a message between host and GPU "
+                                         "memory is priced as a copy and one within host memory");
 }
 
 void pto_print_footer(FILE *stream, const pto_predictions_t *predictions) {

@@ -64,10 +64,10 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
 static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
     const pto_layout_t *layout = &request->layout;
     if (layout->owners_per_gpu != 1)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "NCCL takes one process per GPU, and the layout has %lld that hold data "
-                             "(owners_per_gpu)",
-                             (long long)layout->owners_per_gpu);
+        return pto_error_set(
+            err, PTO_ERR_NOT_APPLICABLE,
+            "NCCL takes one process per GPU, and the layout has %lld that hold data (owners_per_gpu)",
+            (long long)layout->owners_per_gpu);
     if (pto_layout_owner_count(layout) == 1)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s is for several GPUs, and there is only one",
                              request->strategy->name);

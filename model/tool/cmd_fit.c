@@ -23,18 +23,16 @@
 static const char usage[] =
     "usage: portolan fit SAMPLES.csv [MORE.csv ...] --name NAME --out MACHINE.yaml [OPTIONS]\n"
     "\n"
-    "Fits a machine's parameters to samples measured by portolan-calibrate (docs/fitting.md). Each "
-    "parameter\n"
-    "has a 95 percent confidence interval, the number of its samples and the median of their relative\n"
-    "residuals. Protocol limits are found from the data.\n"
+    "Fits a machine's parameters to samples measured by portolan-calibrate (docs/fitting.md). Each\n"
+    "parameter has a 95 percent confidence interval, the number of its samples and the median of their\n"
+    "relative residuals. Protocol limits are found from the data.\n"
     "\n"
     "  portolan fit samples.csv --name mycluster --out mycluster.yaml --report\n"
     "  portolan fit samples.csv --collectives collectives.csv --name mycluster --out mycluster.yaml\n"
     "  portolan fit samples.csv --collectives osu.txt:4x8 --name mycluster --out mycluster.yaml\n"
     "\n"
-    "Collectives are those of portolan-validate, or an output of OSU's benchmarks or nccl-tests with the "
-    "nodes and\n"
-    "processes per node that it was measured on.\n";
+    "Collectives are those of portolan-validate, or an output of OSU's benchmarks or nccl-tests with the\n"
+    "nodes and processes per node that it was measured on.\n";
 
 enum { COLLECTIVES_MAX = 16 };
 

@@ -204,7 +204,7 @@ static int list(const pto_arguments_t *arguments) {
 
 const pto_command_t pto_command_list = {
     .name = "list",
-    .summary = "list collectives, strategies, algorithms, mappers, model "
-               "terms, parameters, machines, topologies, libraries, scenarios, workloads",
+    .summary = "list collectives, strategies, algorithms, mappers, model terms, parameters, machines, "
+               "topologies, libraries, scenarios, workloads",
     .syntax = &syntax,
     .run = list};

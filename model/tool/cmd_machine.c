@@ -13,27 +13,21 @@
 static const char usage[] =
     "usage: portolan machine new --name NAME --cores N [--gpus N --host-link LINK] [OPTIONS]\n"
     "\n"
-    "Writes a machine file from what datasheets say. Rates are those of the links, of which programs reach "
-    "70\n"
-    "to 97 percent; starts are those of machines that were measured, and their intervals span these. Every\n"
-    "number has its source beside it. What no datasheet says is left out, so that it is reported as not\n"
-    "priced. portolan-calibrate replaces the guesses by measurements.\n"
+    "Writes a machine file from what datasheets say. Rates are those of the links, of which programs reach\n"
+    "70 to 97 percent; starts are those of machines that were measured, and their intervals span these.\n"
+    "Every number has its source beside it. What no datasheet says is left out, so that it is reported as\n"
+    "not priced. portolan-calibrate replaces the guesses by measurements.\n"
     "\n"
     "  portolan machine new --name my-cluster --sockets 2 --cores 112 --gpus 8 --gpu-link nvlink4 "
-    "--host-link "
-    "pcie5 --nics 8 --nic '400 Gbit/s' --gpu-memory 80GiB --out my-cluster.yaml\n"
+    "--host-link pcie5 --nics 8 --nic '400 Gbit/s' --gpu-memory 80GiB --out my-cluster.yaml\n"
     "  portolan predict --machine my-cluster.yaml --collective allreduce --nodes 16 --bytes 1KiB:1GiB\n"
     "  portolan machine new --name ours --cores 112 --from nccl.xml --out ours.yaml\n"
     "  portolan machine new --name cpus --sockets 2 --cores 128 --nic '200 Gbit/s' --out cpus.yaml\n"
     "\n"
-    "LINK is pcie3 to pcie6 (16 lanes), nvlink2 to nvlink5 (all links of a GPU), nvlink-c2c,\n"
-    "xgmi (of a pair of GPUs), or a rate in each direction (50 GB/s). Memory is as datasheets of CPUs name "
-    "it, '8xDDR5-4800' (channels of 8 bytes), "
-    "or\n"
-    "a rate ('307 GB/s'). Without it, processes that use host memory at once do not slow each other down; "
-    "the "
-    "file\n"
-    "says so.\n";
+    "LINK is pcie3 to pcie6 (16 lanes), nvlink2 to nvlink5 (all links of a GPU), nvlink-c2c, xgmi (of a\n"
+    "pair of GPUs), or a rate in each direction (50 GB/s). Memory is as datasheets of CPUs name it,\n"
+    "'8xDDR5-4800' (channels of 8 bytes), or a rate ('307 GB/s'). Without it, processes that use host\n"
+    "memory at once do not slow each other down; the file says so.\n";
 
 typedef struct {
     const char *name;
@@ -358,22 +352,20 @@ static void write_memory(FILE *stream, const machine_t *machine) {
               stream);
     if (machine->links.gpus > 0)
         fputs("# Not priced: copies.shared (portolan-calibrate --only memcpy_shared). Copies by several "
-              "processes "
-              "of a\n"
+              "processes of a\n"
               "# GPU share its link and lose no time besides; picks that rest on this are marked unsure.\n",
               stream);
 }
 
 /* What the intervals of parameters leave out: nothing is known of this machine's collectives. */
 static void write_model_error(FILE *stream, bool of_gpus) {
-    fprintf(
-        stream,
-        "\nmodel_error: # of ln(measured / predicted), beside the parameters' own\n"
-        "  source: \"Summit predicted from its samples alone: 158 times on 2 nodes that nothing was fitted "
-        "to; doubling: 158 on 8%s\"\n"
-        "  nodes: [2, 2]\n  procs_per_node: [6, 36]\n  bytes: [64, 2097152]\n  doubling: 0.262\n"
-        "  tie: 0.32\n  strategies:\n    - {strategy: all, log_95: 0.462, samples: 158}\n",
-        of_gpus ? "; nccl: of h200-x2" : "");
+    fprintf(stream,
+            "\nmodel_error: # of ln(measured / predicted), beside the parameters' own\n"
+            "  source: \"Summit predicted from its samples alone: 158 times on 2 nodes that nothing was "
+            "fitted to; doubling: 158 on 8%s\"\n"
+            "  nodes: [2, 2]\n  procs_per_node: [6, 36]\n  bytes: [64, 2097152]\n  doubling: 0.262\n"
+            "  tie: 0.32\n  strategies:\n    - {strategy: all, log_95: 0.462, samples: 158}\n",
+            of_gpus ? "; nccl: of h200-x2" : "");
     if (of_gpus)
         fputs("    - {strategy: cuda_aware, log_95: 0.48, samples: 44}\n"
               "    - {strategy: three_step, log_95: 0.38, samples: 44}\n"

@@ -67,8 +67,8 @@ static pto_status_t find_mapper(const char *name, pto_error_t *err) {
     pto_status_t status = pto_mapper_find(name, &found, err);
     if (status != PTO_OK && strcmp(name, "scotch") == 0)
         return pto_error_set(err, status,
-                             "the mapper scotch needs libportolan-map.so, which is not installed; "
-                             "`make` builds it where libscotch-dev is");
+                             "the mapper scotch needs libportolan-map.so, which is not installed; `make` "
+                             "builds it where libscotch-dev is");
     return status;
 }
 

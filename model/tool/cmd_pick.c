@@ -14,19 +14,14 @@
 static const char usage[] =
     "usage: portolan pick [SCENARIO.yaml] [OPTIONS]\n"
     "\n"
-    "Prints, for half-open ranges [from, below) of the scenario's sizes (or nodes, or messages), the "
-    "strategy\n"
-    "that is predicted to be the cheapest, the runner-up, and how much longer the runner-up takes (with "
-    "--by:\n"
-    "how much more energy, or energy times time, it needs). Strategies with the same price tie: the first "
-    "of\n"
-    "them is the winner, the others are listed after it, and the runner-up is the next that costs more.\n"
-    "regret: what a wrong pick is expected to cost, by the intervals (the most in the range). Under the "
-    "table:\n"
-    "the measurement that would settle each near-tie (prices that are close) and each unsure pick (prices "
-    "that\n"
-    "are not, but are not known well enough). Ranges end where bisection between two sizes of the sweep\n"
-    "finds another pick. With two sweeps, a line for each value of the first:\n"
+    "Prints, for half-open ranges [from, below) of the scenario's sizes (or nodes, or messages), the\n"
+    "strategy that is predicted to be the cheapest, the runner-up, and how much longer the runner-up takes\n"
+    "(with --by: how much more energy, or energy times time, it needs). Strategies with the same price tie:\n"
+    "the first of them is the winner, the others are listed after it, and the runner-up is the next that\n"
+    "costs more. regret: what a wrong pick is expected to cost, by the intervals (the most in the range).\n"
+    "Under the table: the measurement that would settle each near-tie (prices that are close) and each\n"
+    "unsure pick (prices that are not, but are not known well enough). Ranges end where bisection between\n"
+    "two sizes of the sweep finds another pick. With two sweeps, a line for each value of the first:\n"
     "\n"
     "  portolan pick alltoall-summit\n"
     "  portolan pick alltoall-summit --nodes 2:1024\n"
@@ -227,9 +222,8 @@ static void print_csv_fixed(const pto_predictions_t *predictions, const pto_rang
 }
 
 static void print_csv_heading(void) {
-    printf(
-        "bytes,nodes,messages,by,swept,from,below,crossing,winner,runner_up,margin_low,margin_high,near_tie,"
-        "overlap,tied,unpriced,regret,settle,benchmark,benchmark_bytes,model,what_if\n");
+    printf("bytes,nodes,messages,by,swept,from,below,crossing,winner,runner_up,margin_low,margin_high,near_"
+           "tie,overlap,tied,unpriced,regret,settle,benchmark,benchmark_bytes,model,what_if\n");
 }
 
 /* From its beginning to the strategies, and what is known of the pick. */

@@ -22,8 +22,7 @@ static const char usage[] =
     "\n"
     "  portolan predict alltoall-summit\n"
     "  portolan predict --machine summit-spectrum --collective allreduce --nodes 32 --bytes 4:1MiB\n"
-    "  portolan predict alltoall-summit --bytes 64KiB --strategy three_step "
-    "--explain\n"
+    "  portolan predict alltoall-summit --bytes 64KiB --strategy three_step --explain\n"
     "\n"
     "--plot draws each strategy as a line with its interval, the measurements of a collectives.csv with the\n"
     "scenario's layout (--measured) as points, and the picks as a band below:\n"
@@ -34,18 +33,15 @@ static const char usage[] =
     "least energy. csv and json output add the columns `joules,low_joules,high_joules`, and --explain shows\n"
     "what the energy is spent on.\n"
     "\n"
-    "Two sweeps at once make a table of the cheapest strategies. --compare shows the changed machine beside "
-    "the\n"
-    "original one:\n"
+    "Two sweeps at once make a table of the cheapest strategies. --compare shows the changed machine beside\n"
+    "the original one:\n"
     "\n"
     "  portolan predict alltoall-summit --nodes 2:64\n"
-    "  portolan predict alltoall-summit --bytes 64KiB --what-if "
-    "'injection.*=/1:/8'\n"
+    "  portolan predict alltoall-summit --bytes 64KiB --what-if 'injection.*=/1:/8'\n"
     "  portolan predict alltoall-summit --what-if 'injection.*=/2' --compare\n"
     "\n"
-    "csv: one row per strategy and point, always with the same columns (docs/formats.md). Values that are "
-    "unknown\n"
-    "or do not apply are empty. With --explain one row per term.\n";
+    "csv: one row per strategy and point, always with the same columns (docs/formats.md). Values that are\n"
+    "unknown or do not apply are empty. With --explain one row per term.\n";
 
 static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
                                                {NULL, pto_predict_options},
@@ -188,9 +184,8 @@ static int check_options(const pto_options_t *options) {
         return pto_usage_error(&syntax, "--measured is drawn by --plot, which is not given");
     if (options->two_sweeps && options->format == PTO_FORMAT_TABLE &&
         (options->explain || options->ci || options->bandwidth))
-        return pto_usage_error(
-            &syntax, "--explain, --ci and --bandwidth are for tables of one sweep; csv and json have "
-                     "the intervals and terms of two");
+        return pto_usage_error(&syntax, "--explain, --ci and --bandwidth are for tables of one sweep; csv "
+                                        "and json have the intervals and terms of two");
     int code = pto_check_bandwidth(&syntax, options);
     if (code >= 0)
         return code;

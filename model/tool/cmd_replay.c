@@ -40,28 +40,25 @@ static const char usage[] =
     "  portolan replay osu_allreduce.txt --machine h200-x2 --nodes 1 --gpus-per-node 2\n"
     "  portolan replay trace.json.gz --machine dgx-h100\n"
     "\n"
-    "With the calls of all processes (calls.csv, or a file of each process: drop-in, kineto, "
-    "nccl-inspector)\n"
-    "it tells waiting from transfer: it names processes and nodes that come late, and nodes and links that\n"
-    "are slower than others. The calls of the first file are replayed.\n"
+    "With the calls of all processes (calls.csv, or a file of each process: drop-in, kineto,\n"
+    "nccl-inspector) it tells waiting from transfer: it names processes and nodes that come late, and nodes\n"
+    "and links that are slower than others. The calls of the first file are replayed.\n"
     "\n"
     "Benchmarks' outputs may have a launcher's prefix before each line (srun --label, mpirun --tag-output,\n"
     "time stamps, names of pods), come as a table alone, and hold several programs.\n"
     "\n"
-    "The calls of one process are replayed. Processes are placed node by node, one for each GPU. If the "
-    "file\n"
-    "shows all processes of a communicator, its shape is known from them; otherwise its processes are taken\n"
-    "to follow each other. Calls of MPI are priced as cuda_aware, and messages as `pair`, one after "
-    "another.\n"
-    "Calls that the machine cannot price are in no total, and are listed with their number and the reason.\n"
+    "The calls of one process are replayed. Processes are placed node by node, one for each GPU. If the\n"
+    "file shows all processes of a communicator, its shape is known from them; otherwise its processes are\n"
+    "taken to follow each other. Calls of MPI are priced as cuda_aware, and messages as `pair`, one after\n"
+    "another. Calls that the machine cannot price are in no total, and are listed with their number and the\n"
+    "reason.\n"
     "\n"
-    "csv: one row per kind of call, "
+    "csv: one row per kind of call,\n"
     "`collective,bytes,nodes,gpus_per_node,times,route,measured_s,predicted_s,\n"
-    "cheapest,cheapest_s,distance,transfer_s,unpriced,not_priced,extrapolated_from`. Times are those of one "
-    "call;\n"
-    "measured_s is empty if it is unknown, predicted_s if the route does not apply, cheapest if the call\n"
-    "cannot be priced, distance for all but a pair, and transfer_s (after the last process came) if it is "
-    "unknown. docs/formats.md has the others.\n";
+    "cheapest,cheapest_s,distance,transfer_s,unpriced,not_priced,extrapolated_from`. Times are those of one\n"
+    "call; measured_s is empty if it is unknown, predicted_s if the route does not apply, cheapest if the\n"
+    "call cannot be priced, distance for all but a pair, and transfer_s (after the last process came) if it\n"
+    "is unknown. docs/formats.md has the others.\n";
 
 static const char *format_at(int i) {
     return i + 1 < PTO_RECORDING_COUNT ? pto_recording_format_word((pto_recording_format_t)(i + 1)) : NULL;
@@ -94,8 +91,7 @@ static const pto_option_t replay_options[] = {
      STORE(WORD, options.scenario.memory), .word_at = pto_data_memory_at},
     {"limit", "BYTES",
      "refuse a file of more than BYTES, unpacked, with 16 for each line or event (default: 2 GiB, which "
-     "takes "
-     "about a minute, and gzip files that unpack to 500 times their size)",
+     "takes about a minute, and gzip files that unpack to 500 times their size)",
      STORE(BYTES, trace.limit_bytes)},
     {"progress", NULL, "show progress even if standard error is not a terminal",
      .apply = pto_option_apply_progress},
@@ -103,8 +99,7 @@ static const pto_option_t replay_options[] = {
      STORE(FLAG, options.ci)},
     {"bandwidth", "algorithm|bus|both",
      "GB/s of kinds of calls instead of their times, as nccl-tests defines them; both: algbw and busbw "
-     "beside "
-     "times",
+     "beside times",
      STORE(WORD, options.bandwidth), .what = "bandwidth", .standard = "none", .word_at = pto_bandwidth_name},
     {"top", "N", "kinds of calls in the table", STORE(COUNT, top), .standard = "10"},
     {.name = NULL}};

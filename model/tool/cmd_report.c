@@ -22,9 +22,8 @@ static const char usage[] =
     "  portolan report alltoall-summit-measured --out report.html\n"
     "  portolan report --machine h200-x4 --collective allreduce --nodes 1 --bytes 1KiB:64MiB --out a.html\n"
     "\n"
-    "With measured collectives instead of a scenario, each collective and layout in them is a part of the "
-    "page\n"
-    "that has the measurements beside the predictions:\n"
+    "With measured collectives instead of a scenario, each collective and layout in them is a part of the\n"
+    "page that has the measurements beside the predictions:\n"
     "\n"
     "  portolan report --machine h200-x4 validate/results/h200-x4/collectives.csv --out measured.html\n"
     "\n"
@@ -32,7 +31,7 @@ static const char usage[] =
     "\n"
     "  portolan report llm-training --out step.html\n"
     "\n"
-    "--rows names the numbers of nodes to compare; by default a quarter to four times those of the "
+    "--rows names the numbers of nodes to compare; by default a quarter to four times those of the\n"
     "scenario.\n";
 
 /* First, because the options shared by all commands are applied to it. */

@@ -20,9 +20,8 @@ static const char usage[] =
     "Runs a command with the library libportolan-mpi.so under its MPI program: each collective on GPU\n"
     "buffers, and with PORTOLAN_HOST=1 on host buffers, takes the route that is predicted to be the\n"
     "cheapest on the machine, or stays with MPI. With a machine file of runs that are enqueued or captured\n"
-    "in graphs, it is libportolan-nccl.so that does so for NCCL's collectives, as of PyTorch. The program "
-    "is\n"
-    "unchanged. The exit code is that of the command.\n"
+    "in graphs, it is libportolan-nccl.so that does so for NCCL's collectives, as of PyTorch. The program\n"
+    "is unchanged. The exit code is that of the command.\n"
     "\n"
     "  portolan run --machine h200-x2 --summary -- mpirun -n 2 --map-by ppr:2:socket --bind-to core "
     "./program\n"
@@ -122,8 +121,8 @@ static pto_status_t choose_library(pto_runs_t runs, const char *launcher, char *
         find_library(runs == PTO_RUNS_WAITED ? "libportolan-mpi.so" : "libportolan-nccl.so", path, err);
     if (status == PTO_OK && runs != PTO_RUNS_WAITED)
         fprintf(stderr,
-                "portolan: libportolan-nccl.so is in front of NCCL, as the machine file has the costs "
-                "of runs that are %s\n",
+                "portolan: libportolan-nccl.so is in front of NCCL, as the machine file has the costs of "
+                "runs that are %s\n",
                 pto_runs_text(runs));
     return status;
 }
@@ -245,9 +244,8 @@ static int check_calibration(const run_t *run, char **command) {
     if (!run->calibrate)
         return -1;
     if (pto_run_separator(command) < 0)
-        return pto_usage_error(&syntax,
-                               "--calibrate needs a -- between launcher and program: -- mpirun ... -- "
-                               "PROGRAM ...");
+        return pto_usage_error(
+            &syntax, "--calibrate needs a -- between launcher and program: -- mpirun ... -- PROGRAM ...");
     if (lacks_machine(run->machine) && (length <= 5 || strcmp(run->machine + length - 5, ".yaml") != 0))
         return pto_usage_error(
             &syntax,

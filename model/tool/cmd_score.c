@@ -25,13 +25,11 @@ static const char usage[] =
     "\n"
     "  portolan score --machine h200-x2 osu.txt:1x2 nccl-tests.txt:1x2\n"
     "\n"
-    "Outputs of OSU's benchmarks (cuda_aware) and nccl-tests (nccl) are read with the nodes and processes "
-    "per node\n"
-    "that they were measured on.\n"
+    "Outputs of OSU's benchmarks (cuda_aware) and nccl-tests (nccl) are read with the nodes and processes\n"
+    "per node that they were measured on.\n"
     "\n"
-    "floor: the score of one run's fastest strategies on the same cells; no model can be expected to do "
-    "better.\n"
-    "always S: a user without a model who always takes S; its errors are those of S's predictions.\n";
+    "floor: the score of one run's fastest strategies on the same cells; no model can be expected to do\n"
+    "better. always S: a user without a model who always takes S; its errors are those of S's predictions.\n";
 
 enum { TRAIN_FILES_MAX = 16 };
 
@@ -146,8 +144,7 @@ static const pto_option_t score_options_table[] = {
      STORE(FLAG, print.in_sample)},
     {"model-error", NULL,
      "print only the model's error on these cells, as `model_error` of a machine file that knows none of "
-     "them "
-     "(docs/fitting.md); those that are not --train's show what more nodes add",
+     "them (docs/fitting.md); those that are not --train's show what more nodes add",
      STORE(FLAG, print.model_error)},
     {"cells", NULL, "every cell instead: each strategy's time, measured and predicted",
      STORE(FLAG, print.cells)},

@@ -14,19 +14,16 @@ static const char usage[] =
     "usage: portolan sensitivity SCENARIO.yaml [OPTIONS]\n"
     "\n"
     "Prints for each point of the scenario's sweep which machine parameters would change the pick, by which\n"
-    "factor they would have to change (between 1/16 and 16, nearest first), and which strategy would then "
-    "be\n"
-    "the cheapest. Every answer is a new prediction, not a linearisation. The elasticity is the increase of\n"
-    "the picked strategy's price in percent if the parameter rises by one percent. `!` marks a change "
-    "within\n"
-    "the parameter's own 95 percent interval: the pick is uncertain.\n"
+    "factor they would have to change (between 1/16 and 16, nearest first), and which strategy would then\n"
+    "be the cheapest. Every answer is a new prediction, not a linearisation. The elasticity is the increase\n"
+    "of the picked strategy's price in percent if the parameter rises by one percent. `!` marks a change\n"
+    "within the parameter's own 95 percent interval: the pick is uncertain.\n"
     "\n"
     "  portolan sensitivity alltoall-summit --bytes 1024\n"
     "  portolan sensitivity alltoall-summit --format csv\n"
     "\n"
-    "csv: one row per point and parameter, always with the same columns (docs/formats.md). The factor and "
-    "what\n"
-    "follows from it are empty if none from 1/16 to 16 changes the pick.\n";
+    "csv: one row per point and parameter, always with the same columns (docs/formats.md). The factor and\n"
+    "what follows from it are empty if none from 1/16 to 16 changes the pick.\n";
 
 static const pto_option_set_t option_sets[] = {
     {"options", pto_format_options}, {NULL, pto_table_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
@@ -192,8 +189,8 @@ static widths_t find_widths(const pto_predictions_t *predictions, const pto_sens
 static void print_table_start(const pto_predictions_t *predictions, const widths_t *widths) {
     pto_print_header(stdout, "sensitivity", predictions);
     pto_print_note(stdout,
-                   "Factor: by which a parameter changes the pick (1/%d to %d, nearest first); "
-                   "! inside the parameter's own 95%% interval",
+                   "Factor: by which a parameter changes the pick (1/%d to %d, nearest first); ! inside the "
+                   "parameter's own 95%% interval",
                    PTO_SENSITIVITY_FACTOR_MAX, PTO_SENSITIVITY_FACTOR_MAX);
     pto_print_note(stdout,
                    "Elast.: by how many percent the picked price rises where the parameter rises by one");
@@ -211,8 +208,8 @@ static void print_start(const pto_predictions_t *predictions, pto_format_t forma
     if (format == PTO_FORMAT_TABLE) {
         print_table_start(predictions, widths);
     } else if (format == PTO_FORMAT_CSV) {
-        puts("bytes,nodes,messages,winner,parameter,value,elasticity,factor,changed_value,becomes,"
-             "inside_interval,model,what_if");
+        puts("bytes,nodes,messages,winner,parameter,value,elasticity,factor,changed_value,becomes,inside_"
+             "interval,model,what_if");
     } else {
         pto_print_json_start(stdout, predictions->machine);
         pto_print_json_question(stdout, predictions);

@@ -21,14 +21,11 @@ static const char usage[] =
     "  portolan simulate --machine summit-spectrum --collective alltoall --nodes 4 --bytes 1KiB --strategy "
     "three_step --trace trace.json\n"
     "\n"
-    "A trace holds one simulation, for chrome://tracing and ui.perfetto.dev: a process for each node, with "
-    "a\n"
-    "thread for each side of a rank and for each shared resource.\n"
+    "A trace holds one simulation, for chrome://tracing and ui.perfetto.dev: a process for each node, with\n"
+    "a thread for each side of a rank and for each shared resource.\n"
     "\n"
-    "csv: columns as of predict, and for each kind of resource two times in seconds: the largest busy time "
-    "of "
-    "one\n"
-    "resource, and the largest waiting time of one resource.\n";
+    "csv: columns as of predict, and for each kind of resource two times in seconds: the largest busy time\n"
+    "of one resource, and the largest waiting time of one resource.\n";
 
 static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
                                                {NULL, pto_simulate_options},
@@ -131,8 +128,8 @@ static void print_where(const pto_predictions_t *predictions, const pto_simulati
     fputs("#\n", stdout);
     pto_print_note(stdout,
                    "Where the time went, in percent of it: the busiest of a kind was busy / the one that "
-                   "waited longest waited. send, receive, local: of a rank; inject, eject, rate, "
-                   "routes: of a node; fabric: of the machine; the others: of a %s.",
+                   "waited longest waited. send, receive, local: of a rank; inject, eject, rate, routes: of "
+                   "a node; fabric: of the machine; the others: of a %s.",
                    in_host ? "process" : "GPU");
     find_widths(predictions, simulation, width);
     for (part_t part = {.with_messages = false}; !part.with_messages;) {

@@ -17,24 +17,21 @@
 static const char usage[] =
     "usage: portolan upgrade [WORKLOAD.yaml | SCENARIO.yaml] [OPTIONS]\n"
     "\n"
-    "Predicts a step of an application (see `portolan step`), or a collective as `portolan predict` does, "
-    "on\n"
-    "its machine, and again with each of several upgrades: those of a file, or twice the NICs of each node,\n"
-    "a network, PCIe or GPU links with twice the rate, and GPUDirect (GPU messages to other nodes that cost\n"
-    "what the host's do, at PCIe's rate if that is less).\n"
-    "The route of each call is chosen anew. The upgrade that saves most time is first,\n"
-    "or that which saves most for its cost where costs are given. An upgrade is not priced where the routes\n"
-    "need a parameter that it would change by an unknown factor; of NICs and networks, what they save at\n"
-    "least is priced, and the table says so "
+    "Predicts a step of an application (see `portolan step`), or a collective as `portolan predict` does,\n"
+    "on its machine, and again with each of several upgrades: those of a file, or twice the NICs of each\n"
+    "node, a network, PCIe or GPU links with twice the rate, and GPUDirect (GPU messages to other nodes\n"
+    "that cost what the host's do, at PCIe's rate if that is less). The route of each call is chosen anew.\n"
+    "The upgrade that saves most time is first, or that which saves most for its cost where costs are\n"
+    "given. An upgrade is not priced where the routes need a parameter that it would change by an unknown\n"
+    "factor; of NICs and networks, what they save at least is priced, and the table says so\n"
     "(docs/how-to/which-nic.md).\n"
     "\n"
     "  portolan upgrade fft-3d\n"
     "  portolan upgrade llm-training --upgrades offers.yaml\n"
     "  portolan upgrade --machine summit-spectrum-refit --collective alltoall --nodes 8 --bytes 1KiB:1MiB:4\n"
     "\n"
-    "A scenario's time is that of one call of each size. A single upgrade, such as one that --only names, "
-    "is\n"
-    "shown beside the machine as it is, for every size or call. What would a second NIC buy?\n"
+    "A scenario's time is that of one call of each size. A single upgrade, such as one that --only names,\n"
+    "is shown beside the machine as it is, for every size or call. What would a second NIC buy?\n"
     "\n"
     "  portolan upgrade fft-3d --only NIC\n"
     "\n"
@@ -44,9 +41,8 @@ static const char usage[] =
     "    - {name: 400G instead of 200G, what_if: [\"injection.*=/2\"], cost: 1.5}\n"
     "    - {name: GPUs that start copies faster, what_if: [\"copies.*.alpha_s=/2\"]}\n"
     "\n"
-    "csv: one row per upgrade, always with the same columns (docs/formats.md). The first row, `as it is`, "
-    "is\n"
-    "the machine without any; an upgrade that cannot be applied has only a reason.\n";
+    "csv: one row per upgrade, always with the same columns (docs/formats.md). The first row, `as it is`,\n"
+    "is the machine without any; an upgrade that cannot be applied has only a reason.\n";
 
 static const pto_option_t upgrade_options[] = {
     {"upgrades", "FILE.yaml", "the upgrades (default: the ones named above)",
@@ -390,8 +386,7 @@ static pto_status_t check_points(const pto_outcome_t *as_it_is, const pto_outcom
     if (!pto_outcome_compares(as_it_is, own))
         return pto_error_set(
             err, PTO_ERR_NOT_APPLICABLE,
-            "with it, other points have a strategy (%lld of %lld), so that sums over them do "
-            "not compare",
+            "with it, other points have a strategy (%lld of %lld), so that sums over them do not compare",
             (long long)own->priced_points, (long long)own->predictions.point_count);
     return PTO_OK;
 }

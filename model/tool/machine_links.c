@@ -101,11 +101,11 @@ static pto_status_t join_peers(pto_node_links_t *links, pto_error_t *err) {
     int64_t each = links->links_per_peer > 0 ? links->links_per_peer : gpu->per_peer;
     each = each > 0 ? each : gpu->links / peers;
     if (each == 0 || (gpu->links > 1 && each * peers > gpu->links))
-        return pto_error_set(
-            err, PTO_ERR_RANGE,
-            "a GPU with %lld links of %s has too few for a mesh of %lld GPUs with %lld between "
-            "each two; --gpu-topology switch",
-            (long long)gpu->links, gpu->name, (long long)links->gpus, (long long)(each > 0 ? each : 1));
+        return pto_error_set(err, PTO_ERR_RANGE,
+                             "a GPU with %lld links of %s has too few for a mesh of %lld GPUs with %lld "
+                             "between each two; --gpu-topology switch",
+                             (long long)gpu->links, gpu->name, (long long)links->gpus,
+                             (long long)(each > 0 ? each : 1));
     links->links_per_peer = each;
     links->pair_s_per_byte = gpu->s_per_byte * (double)gpu->links / (double)each;
     gpu->s_per_byte = links->pair_s_per_byte / (double)peers;

@@ -28,21 +28,20 @@ enum { NOTES_MAX = 4 };
 static const struct {
     bool shares_limit; /* its kernels end earlier where symmetric memory goes on */
     const char *note[NOTES_MAX];
-} servers[] =
-    {/* in the order of pto_option_server_at */
-     {.shares_limit = false},
-     {true,
-      {"--disable-custom-all-reduce leaves its own kernels out",
-       "VLLM_ALLREDUCE_USE_SYMM_MEM=0 (default 1) leaves PyTorch's symmetric memory out, "
-       "which takes bfloat16 alone; VLLM_USE_NCCL_SYMM_MEM=1 gives NCCL windows, on 4 GPUs and more",
-       "with both left out and VLLM_DISABLE_PYNCCL=1, calls go through PyTorch, and portolan run --machine "
-       "NAME -- vllm serve ... puts libportolan-nccl.so in front of them (not tried)"}},
-     {false,
-      {"--disable-custom-all-reduce leaves its own kernels out",
-       "--enable-torch-symm-mem: PyTorch's symmetric memory, on 4, 6 and 8 GPUs of compute capability 9.0; "
-       "--enable-symm-mem: NCCL with windows",
-       "libportolan-nccl.so is in front of its calls through PyTorch, not of those that it makes to NCCL "
-       "itself in graphs"}}};
+} servers[] = {/* in the order of pto_option_server_at */
+               {.shares_limit = false},
+               {true,
+                {"--disable-custom-all-reduce leaves its own kernels out",
+                 "VLLM_ALLREDUCE_USE_SYMM_MEM=0 (default 1) leaves PyTorch's symmetric memory out, which "
+                 "takes bfloat16 alone; VLLM_USE_NCCL_SYMM_MEM=1 gives NCCL windows, on 4 GPUs and more",
+                 "with both left out and VLLM_DISABLE_PYNCCL=1, calls go through PyTorch, and portolan run "
+                 "--machine NAME -- vllm serve ... puts libportolan-nccl.so in front of them (not tried)"}},
+               {false,
+                {"--disable-custom-all-reduce leaves its own kernels out",
+                 "--enable-torch-symm-mem: PyTorch's symmetric memory, on 4, 6 and 8 GPUs of compute "
+                 "capability 9.0; --enable-symm-mem: NCCL with windows",
+                 "libportolan-nccl.so is in front of its calls through PyTorch, not of those that it makes "
+                 "to NCCL itself in graphs"}}};
 
 /* Of the program's own kernels; 0: it has none for as many GPUs. */
 static int64_t own_limit_bytes(bool shares_limit, const char *gpu, int64_t gpus) {
@@ -191,8 +190,9 @@ pto_status_t pto_print_serving(const pto_options_t *options, const pto_predictio
         print_point(options, predictions, i, table);
     pto_print_note(stdout, "no price: its own kernels, FlashInfer's and NCCL with windows");
     if (!options->measured)
-        pto_print_note(stdout, "no price: PyTorch's symmetric memory; --measured takes what "
-                               "tests/bench/peer_torch.py prints");
+        pto_print_note(
+            stdout,
+            "no price: PyTorch's symmetric memory; --measured takes what tests/bench/peer_torch.py prints");
     for (int i = 0; i < NOTES_MAX && servers[options->server].note[i]; i++)
         pto_print_note(stdout, "%s", servers[options->server].note[i]);
     pto_print_note(stdout, "NCCL_GRAPH_MIXING_SUPPORT=0: NCCL's calls in a graph take less; it forbids "

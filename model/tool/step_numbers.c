@@ -152,10 +152,11 @@ static void write_gradients(FILE *stream, const pto_step_numbers_t *numbers, dou
     const double dense = share * (layer_params(numbers) - expert_params(numbers)) + of_vocabulary;
     if (numbers->dp == 1)
         return;
-    fprintf(stream,
-            "  - at_once:\n    - {call: gradients, on: %s, collective: allreduce, datatype: half, bytes: "
-            "%" PRId64 "}\n",
-            numbers->ep > 1 ? "[data, expert]" : "data", gradient_bytes(dense));
+    fprintf(
+        stream,
+        "  - at_once:\n    - {call: gradients, on: %s, collective: allreduce, datatype: half, bytes: %" PRId64
+        "}\n",
+        numbers->ep > 1 ? "[data, expert]" : "data", gradient_bytes(dense));
     if (numbers->ep > 1 && numbers->dp > numbers->ep)
         fprintf(stream,
                 "    - {call: experts' gradients, on: data, collective: allreduce, datatype: half, bytes: "

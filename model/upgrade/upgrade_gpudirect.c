@@ -32,12 +32,11 @@ static void name_staged(const pto_machine_t *machine, char *text, size_t text_si
 static pto_status_t refuse_owned(const pto_machine_t *machine, pto_error_t *err) {
     char staged[PTO_ERROR_MESSAGE_MAX / 4];
     name_staged(machine, staged, sizeof staged);
-    return pto_error_set(
-        err, PTO_ERR_NOT_APPLICABLE,
-        "the machine has it: a GPU's message to another node starts sooner than a copy to the host and the "
-        "host's message%s%s%s",
-        staged[0] ? ". Its MPI library stages GPU buffers nevertheless (" : "", staged,
-        staged[0] ? "); routes that send from GPU memory are priced beside it" : "");
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                         "the machine has it: a GPU's message to another node starts sooner than a copy to "
+                         "the host and the host's message%s%s%s",
+                         staged[0] ? ". Its MPI library stages GPU buffers nevertheless (" : "", staged,
+                         staged[0] ? "); routes that send from GPU memory are priced beside it" : "");
 }
 
 /* A message that starts sooner than the host's behind a copy to the host did not come through the host. */
@@ -47,10 +46,10 @@ static pto_status_t check_lacking(const pto_machine_t *machine, pto_error_t *err
     if (machine->node.gpus < 1)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "the nodes have no GPUs");
     if (cpu->count == 0)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "not priced: the machine file has no messages to other nodes "
-                             "(messages.cpu.off_node), whose costs GPUDirect's would be: measure two nodes, "
-                             "or give it a network (docs/formats.md)");
+        return pto_error_set(
+            err, PTO_ERR_NOT_APPLICABLE,
+            "not priced: the machine file has no messages to other nodes (messages.cpu.off_node), whose "
+            "costs GPUDirect's would be: measure two nodes, or give it a network (docs/formats.md)");
     if (gpu->count == 0)
         return PTO_OK;
     if (pto_machine_get(machine, "copies.d2h.on_socket.alpha_s", &copy_s, NULL) != PTO_OK)

@@ -151,9 +151,8 @@ pto_status_t pto_upgrades_read(const char *path, pto_upgrades_t *upgrades, pto_e
 
 /* --- the standard ones ---------------------------------------------------------------------------------- */
 
-static const char one_nic[] =
-    "a process's message is priced at the rate of one NIC; where MPI divides it among both, at most what a "
-    "network twice as fast saves";
+static const char one_nic[] = "a process's message is priced at the rate of one NIC; where MPI divides it "
+                              "among both, at most what a network twice as fast saves";
 static const char measured_nics[] = "NCCL was measured with the NICs as they are";
 static const char not_known_to_cross[] =
     "the machine file does not say whether what GPUs of a node send each other crosses PCIe";

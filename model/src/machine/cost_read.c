@@ -192,10 +192,10 @@ static void refer(pto_rows_by_t by, const pto_cost_row_t *row, const char *other
 static pto_status_t check_order(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_rows_by_t by,
                                 const pto_cost_row_t *before, const pto_cost_row_t *row) {
     if (by == PTO_ROWS_BY_PROTOCOL && before->protocol >= row->protocol)
-        return pto_read_fail(reader, pto_yaml_find(node, "protocol"), PTO_ERR_RANGE,
-                             "'%s' cannot follow '%s': each protocol appears once, in the order short, "
-                             "eager, rendezvous",
-                             pto_protocol_name(row->protocol), pto_protocol_name(before->protocol));
+        return pto_read_fail(
+            reader, pto_yaml_find(node, "protocol"), PTO_ERR_RANGE,
+            "'%s' cannot follow '%s': each protocol appears once, in the order short, eager, rendezvous",
+            pto_protocol_name(row->protocol), pto_protocol_name(before->protocol));
     if (by == PTO_ROWS_BY_PROCS && before->strided && !row->strided)
         return pto_read_fail(reader, pto_yaml_find(node, "procs"), PTO_ERR_RANGE,
                              "strided rows come after the others");
@@ -234,10 +234,10 @@ static pto_status_t check_not_last(const pto_reader_t *reader, const pto_yaml_no
     describe(by, row, whose);
     return pto_yaml_find(node, "below_bytes")
                ? PTO_OK
-               : pto_read_fail(reader, node, PTO_ERR_RANGE,
-                               "ranges overlap: without below_bytes %s holds for every size%s, and more rows "
-                               "follow",
-                               word, whose);
+               : pto_read_fail(
+                     reader, node, PTO_ERR_RANGE,
+                     "ranges overlap: without below_bytes %s holds for every size%s, and more rows follow",
+                     word, whose);
 }
 
 /* Append a row to the one before it, read from `before_node`, which is NULL for the first row. */

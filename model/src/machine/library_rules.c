@@ -73,19 +73,19 @@ static pto_status_t check_row(const pto_reader_t *reader, const pto_yaml_node_t 
     int before = row_before(rule, index);
     const pto_yaml_node_t *below = pto_yaml_find(node, "below_bytes");
     if (before >= 0 && rule[before].below_bytes == INT64_MAX)
-        return pto_read_fail(reader, node, PTO_ERR_RANGE,
-                             "ranges overlap: the row on line %d has no below_bytes, so already holds for "
-                             "every size",
-                             rule[before].line);
+        return pto_read_fail(
+            reader, node, PTO_ERR_RANGE,
+            "ranges overlap: the row on line %d has no below_bytes, so already holds for every size",
+            rule[before].line);
     if (before >= 0 && rule[index].below_bytes <= rule[before].below_bytes)
         return pto_read_fail(reader, below, PTO_ERR_RANGE,
                              "ranges overlap: below_bytes must rise above the %lld of line %d",
                              (long long)rule[before].below_bytes, rule[before].line);
     if (rule[index].below_bytes != INT64_MAX && is_last_of_its_procs(rule, count, index))
-        return pto_read_fail(reader, below, PTO_ERR_RANGE,
-                             "ranges leave a gap: no row holds from %lld bytes up; leave below_bytes out of "
-                             "the last row",
-                             (long long)rule[index].below_bytes);
+        return pto_read_fail(
+            reader, below, PTO_ERR_RANGE,
+            "ranges leave a gap: no row holds from %lld bytes up; leave below_bytes out of the last row",
+            (long long)rule[index].below_bytes);
     return PTO_OK;
 }
 

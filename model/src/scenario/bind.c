@@ -36,9 +36,9 @@ pto_status_t pto_layout_complete(pto_layout_t *layout, pto_data_memory_t memory,
                              "gpus_per_node, procs_per_gpu or owners_per_gpu",
                              machine->node.gpus == 0 ? " (the nodes have no GPUs)" : "");
     if (!in_host && procs_per_node > 0)
-        return pto_error_set(err, PTO_ERR_RANGE,
-                             "procs_per_node is for data in host memory: give memory: host (--memory host) "
-                             "as well");
+        return pto_error_set(
+            err, PTO_ERR_RANGE,
+            "procs_per_node is for data in host memory: give memory: host (--memory host) as well");
     layout->in_host = in_host;
     fill_layout(layout, procs_per_node, machine);
     return PTO_OK;
@@ -97,8 +97,7 @@ static pto_status_t place_pair(const pto_scenario_t *scenario, const pto_machine
         differs(given.procs_per_gpu, pair.procs_per_gpu))
         return pto_scenario_refuse(scenario, PTO_FIELD_LAYOUT, PTO_ERR_RANGE, err,
                                    "layout: a pair %s has nodes: %lld, %s: %lld and procs_per_gpu: %lld by "
-                                   "itself; leave these out, or "
-                                   "name another distance (--distance)",
+                                   "itself; leave these out, or name another distance (--distance)",
                                    pto_level_name(scenario->distance), (long long)pair.nodes,
                                    layout->in_host ? "procs_per_node" : "gpus_per_node",
                                    (long long)pair.gpus_per_node, (long long)pair.procs_per_gpu);

@@ -76,8 +76,7 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
          !pto_collective_is_in_mpi(scenario->collective)))
         return pto_scenario_refuse(scenario, PTO_FIELD_IMPLEMENTATION, PTO_ERR_KEY, err,
                                    "implementation is for alltoall, alltoallv, allgather, allgatherv, "
-                                   "gather, scatter and halo only, not "
-                                   "for %s",
+                                   "gather, scatter and halo only, not for %s",
                                    pto_collective_name(scenario->collective));
     if (!pto_collective_is_addressed(scenario->collective) && pto_scenario_split(scenario) != PTO_SPLIT_BYTES)
         return pto_scenario_refuse(scenario, PTO_FIELD_SPLIT, PTO_ERR_KEY, err,
@@ -129,10 +128,10 @@ pto_status_t pto_scenario_check_one_sweep(const pto_scenario_t *scenario, pto_er
         if (use[i].series->count <= 1)
             continue;
         if (swept)
-            return pto_scenario_refuse(scenario, use[i].field, PTO_ERR_RANGE, err,
-                                       "%s and %s both have several values: only one can be swept "
-                                       "(predict and pick take two)",
-                                       swept->name, use[i].name);
+            return pto_scenario_refuse(
+                scenario, use[i].field, PTO_ERR_RANGE, err,
+                "%s and %s both have several values: only one can be swept (predict and pick take two)",
+                swept->name, use[i].name);
         swept = &use[i];
     }
     return PTO_OK;
@@ -200,8 +199,7 @@ static pto_status_t check_counts(const pto_scenario_t *scenario, pto_error_t *er
     if (counts->kind == PTO_COUNTS_LIST && !pto_collective_is_by_owner(scenario->collective))
         return pto_scenario_refuse(
             scenario, PTO_FIELD_COUNTS, PTO_ERR_KEY, err,
-            "counts: a list has the bytes of each owner, and an alltoallv has bytes for "
-            "each pair of them");
+            "counts: a list has the bytes of each owner, and an alltoallv has bytes for each pair of them");
     bool of_pairs = counts->host || (counts->kind != PTO_COUNTS_EQUAL && counts->kind != PTO_COUNTS_SKEW &&
                                      counts->kind != PTO_COUNTS_LIST);
     if (of_pairs && pto_collective_is_by_owner(scenario->collective))
@@ -209,9 +207,9 @@ static pto_status_t check_counts(const pto_scenario_t *scenario, pto_error_t *er
                                    "counts: an %s has bytes of each owner: give equal, skew or a list",
                                    pto_collective_name(scenario->collective));
     if (counts->host && scenario->implementation != PTO_IMPLEMENTATION_ISEND_IRECV)
-        return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, PTO_ERR_KEY, err,
-                                   "counts: MPI has no call for two patterns at once: give "
-                                   "implementation: isend_irecv");
+        return pto_scenario_refuse(
+            scenario, PTO_FIELD_COUNTS, PTO_ERR_KEY, err,
+            "counts: MPI has no call for two patterns at once: give implementation: isend_irecv");
     if (pto_counts_scale(counts))
         return PTO_OK;
     const pto_series_t *bytes = &scenario->bytes;
