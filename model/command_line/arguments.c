@@ -107,7 +107,7 @@ static pto_status_t parse_bytes(const char *text, double least, int64_t *bytes, 
     int64_t parsed = 0;
     pto_status_t status = pto_bytes_parse(text, &parsed, err);
     if (status == PTO_OK && (double)parsed < least) {
-        pto_bytes_format((int64_t)least, least_text, sizeof least_text);
+        pto_bytes_text((int64_t)least, least_text);
         if (parsed > 0 && text[strspn(text, "0123456789")] == '\0')
             return pto_error_set(err, PTO_ERR_RANGE, "%s bytes is less than %s; did you mean %s%s?", text,
                                  least_text, text, parsed < GIB_MOST ? "GiB" : "MiB");

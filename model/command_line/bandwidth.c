@@ -50,7 +50,7 @@ const char *pto_bandwidth_or_time(pto_bandwidth_t bandwidth, const pto_moved_t *
     if (pto_bandwidth_replaces_times(bandwidth) && seconds > 0)
         format_rate(gb_per_s(bandwidth, moved, seconds), " GB/s", text);
     else
-        pto_seconds_format(seconds, text, PTO_SECONDS_TEXT_MAX);
+        pto_seconds_text(seconds, text);
     return text;
 }
 

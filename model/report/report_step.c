@@ -102,12 +102,12 @@ static pto_status_t print_call(pto_report_t *report, const pto_step_prediction_t
 
 static void print_name(FILE *stream, const pto_step_prediction_t *step, int i) {
     const pto_workload_call_t *call = &step->workload->call[i];
-    char along[PTO_WORKLOAD_ALONG_MAX], size[PTO_BYTES_TEXT_MAX], text[PTO_WORKLOAD_ALONG_MAX + 256];
+    char along[PTO_WORKLOAD_ALONG_MAX], text[PTO_WORKLOAD_ALONG_MAX + 256];
     const char *name = pto_workload_call_name(call),
                *collective = pto_collective_name(call->scenario.collective);
     bool named = strcmp(name, collective) != 0;
     snprintf(text, sizeof text, "%.160s%s%s %s on %s, %lld x", named ? name : "", named ? ": " : "",
-             collective, pto_size_text(call->scenario.bytes.value[0], size),
+             collective, PTO_SIZE_TEXT(call->scenario.bytes.value[0]),
              pto_workload_along_text(step->workload, call->along, along), (long long)call->times);
     pto_print_json_string(stream, text);
 }

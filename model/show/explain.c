@@ -94,14 +94,12 @@ enum { VALUE_TEXT_MAX = 64 };
 static const char *value_text(const char *key, double value, char text[VALUE_TEXT_MAX]) {
     static const char per[] = "s_per_";
     const char *each = strstr(key, per);
-    char seconds[PTO_SECONDS_TEXT_MAX];
-    pto_seconds_format(value, seconds, sizeof seconds);
     if (ends_in(key, "s_per_byte"))
         snprintf(text, VALUE_TEXT_MAX, "%.3g ps/B", 1e12 * value);
     else if (each)
-        snprintf(text, VALUE_TEXT_MAX, "%s/%.24s", seconds, each + sizeof per - 1);
+        snprintf(text, VALUE_TEXT_MAX, "%s/%.24s", PTO_SECONDS_TEXT(value), each + sizeof per - 1);
     else if (ends_in(key, "_s"))
-        snprintf(text, VALUE_TEXT_MAX, "%s", seconds);
+        pto_seconds_text(value, text);
     else
         snprintf(text, VALUE_TEXT_MAX, ends_in(key, "_w") ? "%.4g W" : "%.4g", value);
     return text;
@@ -130,8 +128,7 @@ static void print_row(double share, const char *amount, double count, const char
 /* A stage's name precedes its first row. */
 static void explain_term(const explained_t *explained, const pto_term_t *term, const char *stage_before,
                          double total_s) {
-    char rest[PTO_PARAM_KEY_MAX + 512], place[PTO_ERROR_FILE_MAX], value[VALUE_TEXT_MAX],
-        seconds[PTO_SECONDS_TEXT_MAX];
+    char rest[PTO_PARAM_KEY_MAX + 512], place[PTO_ERROR_FILE_MAX], value[VALUE_TEXT_MAX];
     /* A count of 0: rows of shares that others of the process's GPU determine. */
     if (term->param && (term->count == 0 || term->seconds == 0))
         return;
@@ -146,8 +143,7 @@ static void explain_term(const explained_t *explained, const pto_term_t *term, c
                sizeof place);
     snprintf(rest, sizeof rest, "%s = %s %s%s", term->key, value_text(term->key, term->param->value, value),
              place, pto_flag_of(explained->flags, term->param) ? " flagged" : "");
-    pto_seconds_format(term->seconds, seconds, sizeof seconds);
-    print_row(term->seconds / total_s, seconds, term->count, rest);
+    print_row(term->seconds / total_s, PTO_SECONDS_TEXT(term->seconds), term->count, rest);
 }
 
 static void explain_terms(const explained_t *explained, const pto_term_t *term, int count, double total_s) {
@@ -167,8 +163,7 @@ static void explain_energy(const explained_t *explained, const pto_prediction_t 
         pto_print_note(stdout, "energy not known: %s", prediction->reason);
         return;
     }
-    pto_joules_format(energy->joules, text, sizeof text);
-    printf("energy %s: device seconds x power\n", text);
+    printf("energy %s: device seconds x power\n", pto_joules_text(energy->joules, text));
     for (int power = 0; power < PTO_POWER_COUNT; power++) {
         const pto_energy_part_t *part = &energy->part[power];
         if (part->device_s == 0)
@@ -181,8 +176,7 @@ static void explain_energy(const explained_t *explained, const pto_prediction_t 
         place_text(explained, part->param, file_of(explained, part->param), place, sizeof place);
         snprintf(rest, sizeof rest, "%s = %s %s", part->key, value_text(part->key, part->param->value, value),
                  place);
-        pto_joules_format(part->joules, text, sizeof text);
-        print_row(part->joules / energy->joules, text, part->device_s, rest);
+        print_row(part->joules / energy->joules, pto_joules_text(part->joules, text), part->device_s, rest);
     }
 }
 
@@ -231,9 +225,7 @@ static void explain_setup(const explained_t *explained, int64_t point, int strat
         printf("setup none\n");
         return;
     }
-    char seconds[PTO_SECONDS_TEXT_MAX];
-    pto_seconds_format(setup->seconds, seconds, sizeof seconds);
-    printf("setup %s, once\n", seconds);
+    printf("setup %s, once\n", PTO_SECONDS_TEXT(setup->seconds));
     explain_terms(explained, setup->term, setup->term_count, setup->seconds);
     explain_payback(predictions, point, own);
 }
@@ -292,18 +284,17 @@ static void explain_chunks(const explained_t *explained, int64_t point, int stra
 static void explain_cell(const explained_t *explained, int64_t point, int strategy) {
     const pto_predictions_t *predictions = explained->predictions;
     const pto_prediction_t *prediction = pto_prediction_at(predictions, point, strategy);
-    char at[PTO_BYTES_TEXT_MAX];
-    const char *title = pto_point_title(predictions, predictions->point[point], at);
+    const char *title = PTO_POINT_TITLE(predictions, predictions->point[point]);
     const char *name = predictions->strategy[strategy]->name;
     putchar('\n');
     if (!prediction->applicable) {
         pto_print_text(stdout, "%s: %s does not apply: %s", title, name, prediction->reason);
         return;
     }
-    char choice[PTO_CHOICE_TEXT_MAX], seconds[PTO_SECONDS_TEXT_MAX];
-    pto_seconds_format(prediction->price.seconds, seconds, sizeof seconds);
+    char choice[PTO_CHOICE_TEXT_MAX];
     pto_choice_text(predictions->strategy[strategy], prediction->chunks, prediction->staged_members, choice);
-    pto_print_text(stdout, "%s: %s (%s%s), %s", title, name, prediction->algorithm->name, choice, seconds);
+    pto_print_text(stdout, "%s: %s (%s%s), %s", title, name, prediction->algorithm->name, choice,
+                   PTO_SECONDS_TEXT(prediction->price.seconds));
     char from[PTO_EXTRAPOLATED_MAX];
     if (pto_extrapolated_text(&prediction->price, from))
         pto_print_text(stdout, "extrapolated from %s", from);

@@ -7,16 +7,15 @@
 
 const char *pto_more_procs_text(const pto_predictions_t *predictions, char text[PTO_MORE_PROCS_TEXT_MAX]) {
     const pto_more_procs_t *more = &predictions->more_procs;
-    char at[PTO_BYTES_TEXT_MAX], seconds[PTO_SECONDS_TEXT_MAX], pick[PTO_SECONDS_TEXT_MAX];
+    char at[PTO_BYTES_TEXT_MAX];
     if (more->procs_per_gpu == 0)
         return NULL;
-    pto_seconds_format(more->seconds, seconds, sizeof seconds);
-    pto_seconds_format(more->pick_s, pick, sizeof pick);
     snprintf(text, PTO_MORE_PROCS_TEXT_MAX,
              "hint: with --procs-per-gpu %lld, %s at %s takes %s instead of the pick's %s%s%s%s",
              (long long)more->procs_per_gpu, more->strategy->name,
-             pto_point_title(predictions, predictions->point[more->point], at), seconds, pick,
-             *more->unpriced ? " (" : "", more->unpriced, *more->unpriced ? " is not priced)" : "");
+             pto_point_title(predictions, predictions->point[more->point], at),
+             PTO_SECONDS_TEXT(more->seconds), PTO_SECONDS_TEXT(more->pick_s), *more->unpriced ? " (" : "",
+             more->unpriced, *more->unpriced ? " is not priced)" : "");
     return text;
 }
 
@@ -60,16 +59,14 @@ static saving_t saving_of(const pto_step_prediction_t *step) {
 const char *pto_step_more_procs_text(const pto_step_prediction_t *step, char text[PTO_MORE_PROCS_TEXT_MAX]) {
     const saving_t saving = saving_of(step);
     const pto_more_procs_t *more = &step->call[saving.call].predictions.more_procs;
-    char saved[PTO_SECONDS_TEXT_MAX];
     if (saving.procs_per_gpu == 0)
         return NULL;
-    pto_seconds_format(saving.saved_s, saved, sizeof saved);
     snprintf(
         text, PTO_MORE_PROCS_TEXT_MAX,
         "hint: with --procs-per-gpu %lld, communication takes up to %s less, most of it in %s by %s%s%s%s",
-        (long long)saving.procs_per_gpu, saved, pto_workload_call_name(&step->workload->call[saving.call]),
-        more->strategy->name, *more->unpriced ? " (" : "", more->unpriced,
-        *more->unpriced ? " is not priced)" : "");
+        (long long)saving.procs_per_gpu, PTO_SECONDS_TEXT(saving.saved_s),
+        pto_workload_call_name(&step->workload->call[saving.call]), more->strategy->name,
+        *more->unpriced ? " (" : "", more->unpriced, *more->unpriced ? " is not priced)" : "");
     return text;
 }
 

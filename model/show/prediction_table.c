@@ -191,10 +191,9 @@ static pto_moved_t moved_at(const columns_t *columns, int64_t point) {
 static const char *cost_text(const columns_t *columns, int64_t point, double value,
                              char text[PTO_SECONDS_TEXT_MAX]) {
     const pto_moved_t moved = moved_at(columns, point);
-    if (columns->predictions->by != PTO_BY_ENERGY)
-        return pto_bandwidth_or_time(columns->options->bandwidth, &moved, value, text);
-    pto_joules_format(value, text, PTO_SECONDS_TEXT_MAX);
-    return text;
+    return columns->predictions->by == PTO_BY_ENERGY
+               ? pto_joules_text(value, text)
+               : pto_bandwidth_or_time(columns->options->bandwidth, &moved, value, text);
 }
 
 /* A dash without an interval. */

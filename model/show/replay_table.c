@@ -87,7 +87,6 @@ static void print_left_out(const pto_replayed_t *replayed) {
         const pto_recording_call_t *call = &replayed->trace.call[i];
         int64_t calls = 0;
         double bytes = 0;
-        char size[PTO_BYTES_TEXT_MAX];
         if (!is_first_of_reason(replayed, i))
             continue;
         for (int j = i; j < replayed->trace.count; j++) {
@@ -100,7 +99,7 @@ static void print_left_out(const pto_replayed_t *replayed) {
         }
         pto_print_note(stdout, "not priced, and in no total: %lld call%s of %s, %s in all: %s",
                        (long long)calls, plural(calls), pto_collective_name(call->collective),
-                       bytes < 9e18 ? pto_size_text((int64_t)bytes, size) : "many bytes",
+                       bytes < 9e18 ? PTO_SIZE_TEXT((int64_t)bytes) : "many bytes",
                        pto_replayed_reason(replayed, i));
     }
 }
@@ -152,14 +151,13 @@ static void name_places(const pto_delay_t *delay, char *text, size_t size) {
 }
 
 static void print_delay(const pto_delay_t *delay) {
-    char places[PTO_DELAY_PLACES_MAX * 24 + 64], late[PTO_SECONDS_TEXT_MAX], noise[PTO_SECONDS_TEXT_MAX];
+    char places[PTO_DELAY_PLACES_MAX * 24 + 64];
     name_places(delay, places, sizeof places);
-    pto_seconds_format(delay->late_s, late, sizeof late);
-    pto_seconds_format(delay->noise_s, noise, sizeof noise);
     if (delay->cause == PTO_DELAY_LATE)
         pto_print_head(stdout, "late",
                        "%s: %s behind the others (median; noise %s), last in %lld of %lld calls", places,
-                       late, noise, (long long)delay->last, (long long)delay->calls);
+                       PTO_SECONDS_TEXT(delay->late_s), PTO_SECONDS_TEXT(delay->noise_s),
+                       (long long)delay->last, (long long)delay->calls);
     else
         pto_print_head(stdout, "slow",
                        "%s: transfers take %.2f times as long as equal ones elsewhere (%lld calls)", places,
@@ -188,7 +186,6 @@ static bool has_measured(const pto_replayed_t *replayed) {
 static void print_delays(const pto_replayed_t *replayed) {
     const pto_delays_t *delays = &replayed->delays;
     pto_transfers_t transfers;
-    char transfer[PTO_SECONDS_TEXT_MAX];
     if (delays->calls == 0) {
         if (replayed->trace.rank >= 0 && has_measured(replayed))
             pto_print_note(
@@ -203,10 +200,9 @@ static void print_delays(const pto_replayed_t *replayed) {
         print_delay(&delays->delay[i]);
     if (!pto_replayed_transfers(replayed, &transfers))
         return;
-    pto_seconds_format(transfers.transfer_s, transfer, sizeof transfer);
     pto_print_head(stdout, "transfer",
                    "%s after the last arrival, %.2f of what is predicted; %.0f%% of the time is waiting",
-                   transfer, transfers.transfer_s / transfers.predicted_s,
+                   PTO_SECONDS_TEXT(transfers.transfer_s), transfers.transfer_s / transfers.predicted_s,
                    100 * fmax(0, 1 - transfers.transfer_s / transfers.measured_s));
 }
 
@@ -274,22 +270,19 @@ static void print_header(const pto_replayed_t *replayed) {
 }
 
 static void print_total(const char *name, double seconds, double cheapest_s) {
-    char text[PTO_SECONDS_TEXT_MAX];
-    pto_seconds_format(seconds, text, sizeof text);
-    printf("%-16s  %9s  %6.2f\n", name, text, seconds / cheapest_s);
+    printf("%-16s  %9s  %6.2f\n", name, PTO_SECONDS_TEXT(seconds), seconds / cheapest_s);
 }
 
 /* With --ci, and its interval if the prices of all its calls have one. */
 static void print_route_total(const pto_replayed_t *replayed, const pto_step_route_t *route) {
-    char low[PTO_SECONDS_TEXT_MAX], high[PTO_SECONDS_TEXT_MAX], text[PTO_INTERVAL_TEXT_MAX] = "-";
+    char text[PTO_INTERVAL_TEXT_MAX] = "-";
     print_total(route->strategy ? route->strategy->name : "the cheapest", route->communication_s,
                 replayed->step.mix.communication_s);
     if (!replayed->replay->options.ci)
         return;
-    pto_seconds_format(route->low.communication_s, low, sizeof low);
-    pto_seconds_format(route->high.communication_s, high, sizeof high);
     if (route->has_interval)
-        pto_interval_text(low, high, text);
+        pto_interval_text(PTO_SECONDS_TEXT(route->low.communication_s),
+                          PTO_SECONDS_TEXT(route->high.communication_s), text);
     printf("%-11s  %14s\n", "#   95%", text);
 }
 
@@ -411,7 +404,7 @@ static bool shows_taken(const pto_replayed_t *replayed) {
 
 static void print_kind(const pto_replayed_t *replayed, const char *only_route, int width, int i) {
     const pto_recording_call_t *call = &replayed->trace.call[i];
-    char name[NAME_MAX], shape[48], size[PTO_BYTES_TEXT_MAX], route[64];
+    char name[NAME_MAX], shape[48], route[64];
     char measured[PTO_SECONDS_TEXT_MAX] = "-", taken[PTO_SECONDS_TEXT_MAX + 1];
     char cheapest[PTO_SECONDS_TEXT_MAX], bandwidths[PTO_BANDWIDTH_COLUMNS_MAX];
     const pto_strategy_t *strategy;
@@ -422,8 +415,8 @@ static void print_kind(const pto_replayed_t *replayed, const char *only_route, i
     cost_text(replayed, call, best->price.seconds, cheapest);
     const int wider = wider_costs(replayed);
     int used = printf("%-*s %5s %8s %5lld %*s%s ", width, kind_name(call, name), shape,
-                      pto_size_text(call->bytes, size), (long long)call->times, measured_width(replayed),
-                      measured, bandwidth_text(replayed, i, bandwidths));
+                      PTO_SIZE_TEXT(call->bytes), (long long)call->times, measured_width(replayed), measured,
+                      bandwidth_text(replayed, i, bandwidths));
     if (shows_taken(replayed))
         used += printf("%*s", 8 + wider, taken_text(replayed, i, taken));
     used += printf("%*s ", 7 + wider, cheapest);

@@ -139,17 +139,16 @@ static void print_name(FILE *stream, const pto_step_prediction_t *step, int call
 static void print_call(FILE *stream, const pto_step_prediction_t *step, int i, double all_s) {
     const pto_workload_call_t *call = &step->workload->call[i];
     const pto_layout_t *layout = &call->scenario.layout;
-    char along[PTO_WORKLOAD_ALONG_MAX], shape[48], size[PTO_BYTES_TEXT_MAX + 8], time[PTO_SECONDS_TEXT_MAX];
+    char along[PTO_WORKLOAD_ALONG_MAX], shape[48], size[PTO_BYTES_TEXT_MAX + 8];
     char bytes[PTO_BYTES_TEXT_MAX];
     const pto_strategy_t *strategy;
     double seconds = pto_step_best(step, i, &strategy)->price.seconds;
     snprintf(shape, sizeof shape, "%lldx%lld", (long long)layout->nodes, (long long)layout->gpus_per_node);
     snprintf(size, sizeof size, "%s%s", pto_size_text(call->scenario.bytes.value[0], bytes),
              call->scenario.collective == PTO_COLLECTIVE_HALO ? "/cell" : "");
-    pto_seconds_format(seconds, time, sizeof time);
     fprintf(stream, "  %-*s  %*s %*s %5lld %*s  %4.0f%%  ", along_width(step->workload),
             pto_workload_along_text(step->workload, call->along, along), SHAPE_WIDTH, shape, BYTES_WIDTH,
-            size, (long long)call->times, TIME_WIDTH, time,
+            size, (long long)call->times, TIME_WIDTH, PTO_SECONDS_TEXT(seconds),
             all_s > 0 ? 100 * (double)call->times * seconds / all_s : 0);
 }
 
@@ -171,9 +170,9 @@ static void print_calls(FILE *stream, const pto_step_prediction_t *step, bool de
             fprintf(stream, "%s\n", route_text(step, i, details, text));
             continue;
         }
-        pto_seconds_format(workload->call[i].compute_s, text, sizeof text);
         fprintf(stream, "  %-*s  %*s %*s %5lld %*s\n", alongs, "", SHAPE_WIDTH, "", BYTES_WIDTH, "",
-                (long long)workload->call[i].times, TIME_WIDTH, text);
+                (long long)workload->call[i].times, TIME_WIDTH,
+                PTO_SECONDS_TEXT(workload->call[i].compute_s));
     }
 }
 
@@ -203,18 +202,13 @@ static int column_width(const columns_t *columns, int r) {
 }
 
 static void print_cell(FILE *stream, const columns_t *columns, int r, bool known, double seconds) {
-    char text[PTO_SECONDS_TEXT_MAX] = "-";
-    if (known)
-        pto_seconds_format(seconds, text, sizeof text);
-    fprintf(stream, "  %*s", column_width(columns, r), text);
+    fprintf(stream, "  %*s", column_width(columns, r), known ? PTO_SECONDS_TEXT(seconds) : "-");
 }
 
 static void print_interval(FILE *stream, const columns_t *columns, int r, double low_s, double high_s) {
-    char low[PTO_SECONDS_TEXT_MAX], high[PTO_SECONDS_TEXT_MAX], text[PTO_INTERVAL_TEXT_MAX] = "-";
-    pto_seconds_format(low_s, low, sizeof low);
-    pto_seconds_format(high_s, high, sizeof high);
+    char text[PTO_INTERVAL_TEXT_MAX] = "-";
     if (low_s < high_s)
-        pto_interval_text(low, high, text);
+        pto_interval_text(PTO_SECONDS_TEXT(low_s), PTO_SECONDS_TEXT(high_s), text);
     fprintf(stream, "  %*s", column_width(columns, r), text);
 }
 
@@ -413,10 +407,7 @@ static const pto_step_route_t *predicted_route(const pto_step_prediction_t *step
 }
 
 static void print_pair(FILE *stream, double predicted_s, double simulated_s) {
-    char predicted[PTO_SECONDS_TEXT_MAX], simulated[PTO_SECONDS_TEXT_MAX];
-    pto_seconds_format(predicted_s, predicted, sizeof predicted);
-    pto_seconds_format(simulated_s, simulated, sizeof simulated);
-    fprintf(stream, "  %9s  %9s", predicted, simulated);
+    fprintf(stream, "  %9s  %9s", PTO_SECONDS_TEXT(predicted_s), PTO_SECONDS_TEXT(simulated_s));
     if (predicted_s > 0)
         fprintf(stream, "  %5.2f", simulated_s / predicted_s);
     fputc('\n', stream);

@@ -73,11 +73,9 @@ static char letter_of(legend_t *legend, int strategy) {
     return legend->letter[strategy];
 }
 
-static void cost_text(const pto_predictions_t *predictions, double value, char text[PTO_SECONDS_TEXT_MAX]) {
-    if (predictions->by == PTO_BY_ENERGY)
-        pto_joules_format(value, text, PTO_SECONDS_TEXT_MAX);
-    else
-        pto_seconds_format(value, text, PTO_SECONDS_TEXT_MAX);
+static const char *cost_text(const pto_predictions_t *predictions, double value,
+                             char text[PTO_SECONDS_TEXT_MAX]) {
+    return predictions->by == PTO_BY_ENERGY ? pto_joules_text(value, text) : pto_seconds_text(value, text);
 }
 
 /* The cost of the cheapest strategy; false if none applies. */

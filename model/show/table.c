@@ -31,9 +31,8 @@ static void print_library(FILE *stream, const pto_scenario_t *scenario) {
 
 const char *pto_size_text(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]) {
     if (bytes != 0 && bytes % 1024 == 0)
-        pto_bytes_format(bytes, text, PTO_BYTES_TEXT_MAX);
-    else
-        snprintf(text, PTO_BYTES_TEXT_MAX, "%lld B", (long long)bytes);
+        return pto_bytes_text(bytes, text);
+    snprintf(text, PTO_BYTES_TEXT_MAX, "%lld B", (long long)bytes);
     return text;
 }
 
@@ -233,7 +232,7 @@ void pto_print_json_question(FILE *stream, const pto_predictions_t *predictions)
 
 void pto_print_extrapolated(FILE *stream, const pto_predictions_t *predictions) {
     for (int i = 0; i < predictions->strategy_count; i++) {
-        char said[PTO_EXTRAPOLATED_MAX] = "", text[PTO_EXTRAPOLATED_MAX], at[PTO_BYTES_TEXT_MAX];
+        char said[PTO_EXTRAPOLATED_MAX] = "", text[PTO_EXTRAPOLATED_MAX];
         for (int64_t point = 0; point < predictions->point_count; point++) {
             const pto_prediction_t *prediction = pto_prediction_at(predictions, point, i);
             if (!prediction->applicable || !pto_extrapolated_text(&prediction->price, text)) {
@@ -242,7 +241,7 @@ void pto_print_extrapolated(FILE *stream, const pto_predictions_t *predictions) 
             }
             if (strcmp(text, said) != 0)
                 pto_print_note(stream, "from %s: %s is extrapolated from %s",
-                               pto_point_title(predictions, predictions->point[point], at),
+                               PTO_POINT_TITLE(predictions, predictions->point[point]),
                                predictions->strategy[i]->name, text);
             memcpy(said, text, sizeof said);
         }

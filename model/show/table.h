@@ -85,6 +85,15 @@ const char *pto_point_text(const pto_predictions_t *predictions, int64_t value,
 const char *pto_point_title(const pto_predictions_t *predictions, int64_t value,
                             char text[PTO_BYTES_TEXT_MAX]);
 
+/* The same texts, which last until the end of the block. */
+#define PTO_SIZE_TEXT(bytes) pto_size_text(bytes, (char[PTO_BYTES_TEXT_MAX]){""})
+#define PTO_SIZE_SHORT(bytes) pto_size_short(bytes, (char[PTO_BYTES_TEXT_MAX]){""})
+#define PTO_POINT_TEXT(predictions, value) pto_point_text(predictions, value, (char[PTO_BYTES_TEXT_MAX]){""})
+#define PTO_POINT_TITLE(predictions, value)                                                                  \
+    pto_point_title(predictions, value, (char[PTO_BYTES_TEXT_MAX]){""})
+#define PTO_POINT_SHORT(predictions, value)                                                                  \
+    pto_point_short(predictions, value, (char[PTO_BYTES_TEXT_MAX]){""})
+
 /* A note with names between two texts, the last of which may be empty; nothing if there are no names. */
 void pto_print_list(FILE *stream, const char *before, const char *const *name, int count, const char *after);
 

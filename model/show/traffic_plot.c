@@ -69,8 +69,7 @@ static void write_byte_tics(FILE *script, const pto_traffic_map_t *map) {
         step *= 2;
     fprintf(script, "set cbrange [0:%.9g]\nset cbtics ('0 B' 0", most > 0 ? most : 1);
     for (int64_t bytes = step; (double)bytes <= most; bytes += step) {
-        char text[PTO_BYTES_TEXT_MAX];
-        fprintf(script, ", '%s' %lld", pto_size_text(bytes, text), (long long)bytes);
+        fprintf(script, ", '%s' %lld", PTO_SIZE_TEXT(bytes), (long long)bytes);
     }
     fputs(")\n", script);
 }

@@ -65,7 +65,7 @@ static void note_reason(run_t *run, const pto_error_t *reason) {
 /* What is special about a plan stands behind it where the line has room, else below it. */
 static void print_proved(const pto_request_t *request, const pto_check_report_t *report) {
     bool staged = request->staged && request->strategy->collective_space == PTO_SPACE_GPU;
-    char more[64] = "", bytes[PTO_BYTES_TEXT_MAX], moved[PTO_BYTES_TEXT_MAX];
+    char more[64] = "", bytes[PTO_BYTES_TEXT_MAX];
     const char *before = staged ? "  staged" : "";
     if (request->chunks > 1)
         snprintf(more, sizeof more, "%s  %lld chunks", before, (long long)request->chunks);
@@ -76,7 +76,7 @@ static void print_proved(const pto_request_t *request, const pto_check_report_t 
     int used = printf("%-8s %-13s %-18s %5lld %6lld %8lld %8s %6lld", pto_size_text(request->bytes, bytes),
                       request->strategy->name, request->algorithm->name, (long long)report->ranks,
                       (long long)report->stages, (long long)report->messages,
-                      pto_size_short(report->moved_bytes, moved), (long long)report->accesses);
+                      PTO_SIZE_SHORT(report->moved_bytes), (long long)report->accesses);
     bool fits = used + (int)strlen(more) <= pto_terminal_width(stdout);
     printf("%s%s\n", fits || !*more ? "" : "\n#       ", more);
 }

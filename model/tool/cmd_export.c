@@ -256,8 +256,7 @@ static pto_status_t check_size(const pto_export_t *export, const pto_export_tabl
     const pto_export_rule_t *rule = pto_export_rule_at(table, bytes);
     const pto_export_algorithm_t *best;
     double own_s = INFINITY, best_s;
-    char text[PTO_BYTES_TEXT_MAX], own[PTO_SECONDS_TEXT_MAX], least[PTO_SECONDS_TEXT_MAX],
-        unpriced[PTO_ESCAPED_MAX * sizeof rule->unpriced];
+    char unpriced[PTO_ESCAPED_MAX * sizeof rule->unpriced];
     pto_status_t status = pto_export_best(export, table, bytes, &best, &best_s, err);
     if (status == PTO_OK && rule->algorithm)
         status = pto_export_price(export, table, rule->algorithm, bytes, &own_s, err);
@@ -265,21 +264,17 @@ static pto_status_t check_size(const pto_export_t *export, const pto_export_tabl
     if (status != PTO_OK || (!best && !rule->algorithm))
         return status;
     bool priced = rule->algorithm && isfinite(own_s);
-    if (best)
-        pto_seconds_format(best_s, least, sizeof least);
-    if (priced)
-        pto_seconds_format(own_s, own, sizeof own);
     const char *rules = rule->algorithm   ? rule->algorithm->name
                         : *rule->unpriced ? pto_escape_text(rule->unpriced, unpriced, sizeof unpriced)
                                           : "the library decides";
-    printf("%-8s ", pto_size_text(bytes, text));
+    printf("%-8s ", PTO_SIZE_TEXT(bytes));
     if (priced)
-        printf("%-*s %*s", RULE_WIDTH, rules, TIME_WIDTH, own);
+        printf("%-*s %*s", RULE_WIDTH, rules, TIME_WIDTH, PTO_SECONDS_TEXT(own_s));
     else
         printf("%-*s", best ? RULE_WIDTH + 1 + TIME_WIDTH : 0, rules);
     if (best)
         printf("  %-*s %*s", BEST_WIDTH, best == rule->algorithm ? "the same" : best->name, TIME_WIDTH,
-               least);
+               PTO_SECONDS_TEXT(best_s));
     if (priced) {
         double loss = own_s / best_s - 1;
         bool wrong = rule->algorithm->commutative && !export->options.commutative;

@@ -104,9 +104,9 @@ static pto_status_t read_request(pto_options_t *options, const pto_mapper_t **ma
 
 static void print_head(const pto_options_t *options, const pto_map_result_t *result) {
     const pto_scenario_t *scenario = &options->scenario;
-    char text[256], bytes[PTO_BYTES_TEXT_MAX];
-    pto_bytes_format(scenario->bytes.value[0], bytes, sizeof bytes);
-    printf("# portolan map: %s of %s\n", pto_collective_name(scenario->collective), bytes);
+    char text[256];
+    printf("# portolan map: %s of %s\n", pto_collective_name(scenario->collective),
+           PTO_BYTES_TEXT(scenario->bytes.value[0]));
     if (*pto_counts_describe(&scenario->counts, text, sizeof text))
         pto_print_head(stdout, "counts", "%s", text);
     printf("# machine    %s\n# layout     %lld nodes x %lld GPUs x %lld owners\n",
@@ -121,12 +121,10 @@ static void print_candidates(const pto_map_result_t *result) {
     printf("# %-27s %8s %8s %12s  %s\n", "Mapping", "Time", "Gain", "Sum", "Strategy");
     for (int i = 0; i < result->count; i++) {
         const pto_map_candidate_t *candidate = &result->candidate[i];
-        char time[PTO_SECONDS_TEXT_MAX];
         if (!candidate->place)
             continue;
-        pto_seconds_format(candidate->seconds, time, sizeof time);
         double gain = default_s > 0 ? 100 * (1 - candidate->seconds / default_s) : 0;
-        printf("%-29s %8s %7.1f%% %12.6g  %s%s\n", candidate->name, time,
+        printf("%-29s %8s %7.1f%% %12.6g  %s%s\n", candidate->name, PTO_SECONDS_TEXT(candidate->seconds),
                gain > -0.05 && gain < 0.05 ? 0 : gain, candidate->sum, candidate->strategy->name,
                i == result->best ? " *" : "");
     }
@@ -140,10 +138,8 @@ static void print_candidates(const pto_map_result_t *result) {
 }
 
 static void print_link(const char *name, const char *other, double before_bytes, double after_bytes) {
-    char before[PTO_BYTES_TEXT_MAX], after[PTO_BYTES_TEXT_MAX];
-    pto_bytes_format((int64_t)before_bytes, before, sizeof before);
-    pto_bytes_format((int64_t)after_bytes, after, sizeof after);
-    printf("%-12s -> %-12s %15s %15s\n", name, other, before, after);
+    printf("%-12s -> %-12s %15s %15s\n", name, other, PTO_BYTES_TEXT((int64_t)before_bytes),
+           PTO_BYTES_TEXT((int64_t)after_bytes));
 }
 
 /* The bytes on each link of a node and on the network, on the node where they are most. */

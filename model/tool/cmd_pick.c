@@ -83,7 +83,6 @@ static bool is_extrapolated(const pto_predictions_t *predictions, const pto_rang
 
 /* What makes picks unsure, each parameter once. */
 static void print_unsure(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
-    char at[PTO_BYTES_TEXT_MAX];
     for (int64_t i = 0; i < count; i++) {
         int64_t first = 0;
         while (first < i && !(range[first].unpriced && range[i].unpriced &&
@@ -91,7 +90,7 @@ static void print_unsure(const pto_predictions_t *predictions, const pto_range_t
             first++;
         if (range[i].unpriced && first == i)
             pto_print_note(stdout, "unsure from %s: %s is not %s",
-                           pto_point_title(predictions, range[i].from, at), range[i].unpriced,
+                           PTO_POINT_TITLE(predictions, range[i].from), range[i].unpriced,
                            pto_is_library_key(range[i].unpriced) ? "known" : "priced");
     }
 }
@@ -137,23 +136,23 @@ static int64_t end_of(const picks_t *picks, const pto_range_t *range) {
 
 /* Strategies that win between two points of the sweep only. */
 static void print_between(const picks_t *picks) {
-    char from[PTO_BYTES_TEXT_MAX], below[PTO_BYTES_TEXT_MAX];
+    char from[PTO_BYTES_TEXT_MAX];
     for (int64_t i = 0; i + 1 < picks->crossing_count; i++)
         if (picks->crossing[i].gap == picks->crossing[i + 1].gap)
             pto_print_note(stdout, "from %s to %s: %s",
                            pto_point_short(picks->predictions, picks->crossing[i].at, from),
-                           pto_point_short(picks->predictions, picks->crossing[i + 1].at, below),
+                           PTO_POINT_SHORT(picks->predictions, picks->crossing[i + 1].at),
                            strategy_name(picks->predictions, picks->crossing[i].winner));
 }
 
 static void print_range(const picks_t *picks, const pto_range_t *range, int name_width) {
     const pto_predictions_t *predictions = picks->predictions;
-    char from[PTO_BYTES_TEXT_MAX], below[PTO_BYTES_TEXT_MAX] = "...", margin[32];
+    char below[PTO_BYTES_TEXT_MAX] = "...", margin[32];
     int64_t end = end_of(picks, range);
     if (end != INT64_MAX)
         pto_point_short(predictions, end, below);
-    printf("%-8s  %-8s  %s%-*s%s  %-*s  %12s", pto_point_short(predictions, begin_of(picks, range), from),
-           below, pto_terminal_bold(stdout), name_width, strategy_name(predictions, range->winner),
+    printf("%-8s  %-8s  %s%-*s%s  %-*s  %12s", PTO_POINT_SHORT(predictions, begin_of(picks, range)), below,
+           pto_terminal_bold(stdout), name_width, strategy_name(predictions, range->winner),
            pto_terminal_plain(stdout), name_width, strategy_name(predictions, range->runner_up),
            margin_text(range, margin, sizeof margin));
     if (pto_machine_error_source(predictions->machine))

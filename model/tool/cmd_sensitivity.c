@@ -71,16 +71,13 @@ static void print_tied(FILE *stream, const answer_t *answer, double best_s) {
 
 static void print_pick(FILE *stream, const answer_t *answer) {
     const pto_sensitivities_t *found = answer->found;
-    char at[PTO_BYTES_TEXT_MAX], best[PTO_SECONDS_TEXT_MAX];
-    fprintf(stream,
-            "%s: ", pto_point_title(answer->predictions, answer->predictions->point[answer->point], at));
+    fprintf(stream, "%s: ", PTO_POINT_TITLE(answer->predictions, answer->predictions->point[answer->point]));
     if (found->winner < 0) {
         fprintf(stream, "no strategy applies");
         return;
     }
     double best_s = seconds_of(answer, found->winner);
-    pto_seconds_format(best_s, best, sizeof best);
-    fprintf(stream, "%s, %s", name_of(answer, found->winner), best);
+    fprintf(stream, "%s, %s", name_of(answer, found->winner), PTO_SECONDS_TEXT(best_s));
     print_tied(stream, answer, best_s);
     if (found->runner_up < 0)
         fprintf(stream, "; nothing else applies");

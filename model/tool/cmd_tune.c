@@ -98,13 +98,9 @@ static void print_rows(int64_t procs, const cell_t *cell, int64_t count) {
     for (int64_t first = 0, end; first < count; first = end) {
         for (end = first + 1; end < count && is_same(cell[end].staged, cell[first].staged);)
             end++;
-        char size[PTO_BYTES_TEXT_MAX], best[PTO_SECONDS_TEXT_MAX], none[PTO_SECONDS_TEXT_MAX],
-            all[PTO_SECONDS_TEXT_MAX];
-        pto_seconds_format(cell[first].seconds, best, sizeof best);
-        pto_seconds_format(cell[first].none_s, none, sizeof none);
-        pto_seconds_format(cell[first].all_s, all, sizeof all);
         printf("    # from %s: %s, none staged %s, all %s\n    - {procs: %lld, ",
-               pto_size_text(cell[first].bytes, size), best, none, all, (long long)procs);
+               PTO_SIZE_TEXT(cell[first].bytes), PTO_SECONDS_TEXT(cell[first].seconds),
+               PTO_SECONDS_TEXT(cell[first].none_s), PTO_SECONDS_TEXT(cell[first].all_s), (long long)procs);
         if (end < count)
             printf("below_bytes: %lld, ", (long long)cell[end].bytes);
         printf("staged_in: %lld, staged_out: %lld}\n", (long long)cell[first].staged.in,

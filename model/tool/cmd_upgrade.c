@@ -154,25 +154,19 @@ static void print_shares(const pto_outcome_t *as_it_is, const pto_outcome_t *out
 
 static void print_row(const pto_outcome_t *as_it_is, const pto_outcome_t *outcome, bool costs,
                       const shown_t *shown) {
-    char text[PTO_SECONDS_TEXT_MAX];
     const char *minus = outcome->saved_s < 0 ? "-" : " ";
-    pto_seconds_format(outcome->seconds, text, sizeof text);
     const bool ends = outcome == as_it_is && !(outcome->of_workload && !costs);
-    printf("%-*s  %8s%-*s", shown->name_width, outcome->name, text, ends ? 0 : shown->marks_width,
-           pto_marks_text(marks_of(outcome)));
-    if (outcome->of_workload && !costs) {
-        pto_seconds_format(outcome->step.mix.exposed_s, text, sizeof text);
-        printf("  %8s", text);
-    }
+    printf("%-*s  %8s%-*s", shown->name_width, outcome->name, PTO_SECONDS_TEXT(outcome->seconds),
+           ends ? 0 : shown->marks_width, pto_marks_text(marks_of(outcome)));
+    if (outcome->of_workload && !costs)
+        printf("  %8s", PTO_SECONDS_TEXT(outcome->step.mix.exposed_s));
     if (outcome != as_it_is) {
-        pto_seconds_format(fabs(outcome->saved_s), text, sizeof text);
-        printf("  %s%8s  %5.1f%%", minus, text, 100 * outcome->saved_s / as_it_is->seconds);
+        printf("  %s%8s  %5.1f%%", minus, PTO_SECONDS_TEXT(fabs(outcome->saved_s)),
+               100 * outcome->saved_s / as_it_is->seconds);
         print_shares(as_it_is, outcome, shown);
     }
-    if (costs && outcome->cost > 0) {
-        pto_seconds_format(fabs(pto_outcome_worth(outcome)), text, sizeof text);
-        printf("  %6g  %s%8s", outcome->cost, minus, text);
-    }
+    if (costs && outcome->cost > 0)
+        printf("  %6g  %s%8s", outcome->cost, minus, PTO_SECONDS_TEXT(fabs(pto_outcome_worth(outcome))));
     putchar('\n');
 }
 
@@ -190,13 +184,12 @@ static void print_header(const pto_outcome_t *as_it_is) {
 }
 
 static void print_heading(const pto_outcome_t *as_it_is, bool costs, const shown_t *shown) {
-    char text[PTO_BYTES_TEXT_MAX];
     printf("# %-*s  %8s%*s%s   %8s   %5s", shown->name_width - 2, "Upgrade",
            as_it_is->of_workload ? "Step" : "Time", shown->marks_width, "",
            as_it_is->of_workload && !costs ? "   Exposed" : "", "Saves", "Share");
     for (int64_t i = 0; i < shown->count; i++)
         printf(" %*s", SHARE_WIDTH - 1,
-               pto_point_text(&as_it_is->predictions, as_it_is->predictions.point[point_of(shown, i)], text));
+               PTO_POINT_TEXT(&as_it_is->predictions, as_it_is->predictions.point[point_of(shown, i)]));
     printf("%s\n", costs ? "    Cost   Per cost" : "");
 }
 
@@ -249,10 +242,9 @@ static widths_t find_widths(const pto_outcome_t *before, const pto_outcome_t *af
 
 static double print_call_route(const pto_step_prediction_t *step, int call, int width) {
     const pto_strategy_t *strategy;
-    char text[PTO_SECONDS_TEXT_MAX], route[ROUTE_MAX];
+    char route[ROUTE_MAX];
     double seconds = pto_step_best(step, call, &strategy)->price.seconds;
-    pto_seconds_format(seconds, text, sizeof text);
-    printf("  %*s  %-*s", COST_WIDTH, text, width, route_text(step, call, route));
+    printf("  %*s  %-*s", COST_WIDTH, PTO_SECONDS_TEXT(seconds), width, route_text(step, call, route));
     return seconds;
 }
 

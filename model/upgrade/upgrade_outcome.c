@@ -210,7 +210,6 @@ static const char *first_reason(const pto_outcome_t *outcome, int64_t *point) {
 
 const char *pto_outcome_left_out(const pto_outcome_t *outcome, char text[PTO_ERROR_MESSAGE_MAX]) {
     const pto_predictions_t *predictions = &outcome->predictions;
-    char point_text[PTO_BYTES_TEXT_MAX];
     int64_t point;
     text[0] = '\0';
     if (outcome->of_workload || !outcome->applies || outcome->priced_points == predictions->point_count)
@@ -219,8 +218,8 @@ const char *pto_outcome_left_out(const pto_outcome_t *outcome, char text[PTO_ERR
     snprintf(text, PTO_ERROR_MESSAGE_MAX,
              "%lld of %lld points are left out, because no strategy serves them; at %s: %.300s",
              (long long)(predictions->point_count - outcome->priced_points),
-             (long long)predictions->point_count,
-             pto_point_text(predictions, predictions->point[point], point_text), reason);
+             (long long)predictions->point_count, PTO_POINT_TEXT(predictions, predictions->point[point]),
+             reason);
     return text;
 }
 

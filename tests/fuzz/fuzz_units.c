@@ -13,7 +13,7 @@ static void check_bytes(const char *text) {
     if (pto_bytes_parse(text, &bytes, NULL) != PTO_OK)
         return;
     char printed[PTO_BYTES_TEXT_MAX];
-    pto_bytes_format(bytes, printed, sizeof printed);
+    pto_bytes_text(bytes, printed);
     if (bytes < 0 || pto_bytes_parse(printed, &again, NULL) != PTO_OK || again != bytes)
         abort();
 }
@@ -23,7 +23,7 @@ static void check_double(const char *text) {
     if (pto_double_parse(text, &value, NULL) != PTO_OK)
         return;
     char printed[PTO_SECONDS_TEXT_MAX];
-    pto_seconds_format(value, printed, sizeof printed);
+    pto_seconds_text(value, printed);
     if (!isfinite(value) || printed[0] == '\0')
         abort();
 }

@@ -213,7 +213,7 @@ static void bytes_print_with_their_largest_exact_suffix(void **state) {
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         char text[PTO_BYTES_TEXT_MAX];
         int64_t again = -1;
-        pto_bytes_format(good[i].bytes, text, sizeof text);
+        pto_bytes_text(good[i].bytes, text);
         assert_string_equal(text, good[i].text);
         assert_int_equal(pto_bytes_parse(text, &again, NULL), PTO_OK);
         assert_true(again == good[i].bytes);
@@ -249,11 +249,11 @@ static void seconds_print_with_three_digits(void **state) {
                 {-2.5e-20, "-2.5e-20 s"}};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         char text[PTO_SECONDS_TEXT_MAX];
-        pto_seconds_format(good[i].seconds, text, sizeof text);
+        pto_seconds_text(good[i].seconds, text);
         assert_string_equal(text, good[i].text);
     }
     char text[PTO_SECONDS_TEXT_MAX];
-    pto_joules_format(0.0123, text, sizeof text);
+    pto_joules_text(0.0123, text);
     assert_string_equal(text, "12.3 mJ");
 }
 

@@ -36,12 +36,17 @@ pto_status_t pto_bytes_parse(const char *text, int64_t *bytes, pto_error_t *err)
 
 enum { PTO_BYTES_TEXT_MAX = 32, PTO_SECONDS_TEXT_MAX = 32 };
 
-/* Format "64 KiB", with the largest exact suffix, else plain digits. pto_bytes_parse reads it back. */
-void pto_bytes_format(int64_t bytes, char *text, size_t text_size);
+/* "64 KiB", with the largest exact suffix, else plain digits. pto_bytes_parse reads it back. Returns `text`.
+ */
+const char *pto_bytes_text(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]);
 
-/* Format with three significant digits and s, ms, us or ns ("12.3 us", "23300 s"); J, mJ, uJ or nJ. */
-void pto_seconds_format(double seconds, char *text, size_t text_size);
-void pto_joules_format(double joules, char *text, size_t text_size);
+/* Three significant digits and s, ms, us or ns ("12.3 us", "23300 s"); J, mJ, uJ or nJ. Returns `text`. */
+const char *pto_seconds_text(double seconds, char text[PTO_SECONDS_TEXT_MAX]);
+const char *pto_joules_text(double joules, char text[PTO_SECONDS_TEXT_MAX]);
+
+/* The same texts, which last until the end of the block. */
+#define PTO_BYTES_TEXT(bytes) pto_bytes_text(bytes, (char[PTO_BYTES_TEXT_MAX]){""})
+#define PTO_SECONDS_TEXT(seconds) pto_seconds_text(seconds, (char[PTO_SECONDS_TEXT_MAX]){""})
 
 PTO_C_END
 

@@ -265,16 +265,17 @@ pto_status_t pto_quantity_parse(const char *text, pto_unit_t unit, double *value
     return parse_with_unit(text, end, known[unit].spelling, known[unit].wanted, value, err);
 }
 
-void pto_bytes_format(int64_t bytes, char *text, size_t text_size) {
+const char *pto_bytes_text(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]) {
     int power = 0;
     while (bytes != 0 && bytes % 1024 == 0) {
         bytes /= 1024;
         power++;
     }
     if (power == 0)
-        snprintf(text, text_size, "%lld", (long long)bytes);
+        snprintf(text, PTO_BYTES_TEXT_MAX, "%lld", (long long)bytes);
     else
-        snprintf(text, text_size, "%lld %ciB", (long long)bytes, suffix_letters[power - 1]);
+        snprintf(text, PTO_BYTES_TEXT_MAX, "%lld %ciB", (long long)bytes, suffix_letters[power - 1]);
+    return text;
 }
 
 /* Print the digits d.dd of a decimal exponent in a unit of 10^unit_exponent, at most 2 below it. */
@@ -323,10 +324,12 @@ static void format_si(double value, char unit, char *text, size_t text_size) {
     print_digits(scientific, exponent + 3 * index, prefix[index], unit, text, text_size);
 }
 
-void pto_seconds_format(double seconds, char *text, size_t text_size) {
-    format_si(seconds, 's', text, text_size);
+const char *pto_seconds_text(double seconds, char text[PTO_SECONDS_TEXT_MAX]) {
+    format_si(seconds, 's', text, PTO_SECONDS_TEXT_MAX);
+    return text;
 }
 
-void pto_joules_format(double joules, char *text, size_t text_size) {
-    format_si(joules, 'J', text, text_size);
+const char *pto_joules_text(double joules, char text[PTO_SECONDS_TEXT_MAX]) {
+    format_si(joules, 'J', text, PTO_SECONDS_TEXT_MAX);
+    return text;
 }

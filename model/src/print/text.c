@@ -8,8 +8,7 @@
 #include "portolan/units.h"
 
 void pto_text_bytes(pto_text_t *text, int64_t bytes) {
-    char size[PTO_BYTES_TEXT_MAX];
-    pto_bytes_format(bytes, size, sizeof size);
+    const char *size = PTO_BYTES_TEXT(bytes);
     pto_text_add(text, strchr(size, 'B') ? "%s" : "%s B", size);
 }
 
