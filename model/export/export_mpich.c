@@ -14,7 +14,6 @@
 #include "command_line/machine_folders.h"
 #include "export.h"
 #include "mpich_tree.h"
-#include "portolan/units.h"
 
 /* The scattered alltoall posts MPIR_CVAR_ALLTOALL_THROTTLE (32) messages at once. Recursive doubling asserts
  * that an allgather has a power of two of ranks. */

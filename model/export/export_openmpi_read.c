@@ -1,6 +1,5 @@
 /* Reading Open MPI's classic rules (export_openmpi.c has their meaning). What Open MPI would silently ignore
  * or misread is an error here. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

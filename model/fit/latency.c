@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "parts.h"
-#include "select.h"
 
 /* Whether a size belongs to both rows. */
 static bool meet(const pto_cost_row_t *a, const pto_cost_row_t *b) {

@@ -12,7 +12,6 @@
 #include <gsl/gsl_statistics_double.h>
 
 #include "library_tables.h"
-#include "parts.h"
 #include "select.h"
 
 /* How far prices miss the collectives of summit-spectrum-refit (its `model_error`): in 95 of 100 cells less

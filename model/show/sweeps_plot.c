@@ -2,11 +2,6 @@
  * of the picks below. */
 #include "sweeps_plot.h"
 
-#include <string.h>
-
-#include "portolan/units.h"
-#include "table.h"
-
 /* In pixels. The legends are to the right of both panels. */
 enum {
     WIDTH_PX = 1016,

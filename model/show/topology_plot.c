@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
 enum { WIDTH_PX = 1000, HEIGHT_PX = 560, ARC_POINTS = 24, UNKNOWN = -1 };
 

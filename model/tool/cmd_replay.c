@@ -1,5 +1,4 @@
 /* portolan replay: what the collectives that a program or benchmark made would take by other routes. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

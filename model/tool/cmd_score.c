@@ -10,7 +10,6 @@
 #include "portolan/machine.h"
 #include "portolan/recording.h"
 #include "portolan/score.h"
-#include "portolan/units.h"
 #include "show/score_table.h"
 
 static const char usage[] =

@@ -3,7 +3,6 @@
  * blocks for all. */
 #include "chakra.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 

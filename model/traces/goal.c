@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "reader.h"
 
 /* The words of a line, one after another. */

@@ -11,7 +11,6 @@
 #include "command_line/workload_options.h"
 #include "portolan/scenario.h"
 #include "show/step_table.h"
-#include "show/sweeps_table.h"
 #include "show/table.h"
 #include "upgrade/upgrade_gpudirect.h"
 #include "upgrade/upgrade_links.h"

@@ -10,7 +10,6 @@
  * sender's place on node 0 sends the same, turned, to the node at the same distance. Memory is shared within
  * a node only, so accesses and clocks of node 0 are all that it needs; orders that lead through other nodes
  * are not known, so some plans are not proved in this way. */
-#include <stdlib.h>
 
 #include "check/check_internal.h"
 #include "plan/plan_internal.h"

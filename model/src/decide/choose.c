@@ -9,7 +9,6 @@
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 #include "price/bounded.h"
-#include "price/table.h"
 #include "scenario/check.h"
 
 /* --- one plan ------------------------------------------------------------------------------------------- */

@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "decide/candidates.h"
 #include "decide/doubt.h"
-#include "machine/error_model.h"
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 #include "portolan/progress.h"

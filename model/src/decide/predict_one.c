@@ -1,9 +1,7 @@
 /* Predicting one cell, from names and numbers instead of a scenario. */
 #include "base/names.h"
 #include "decide/candidates.h"
-#include "plan/plan_internal.h"
 #include "portolan/pick.h"
-#include "scenario/check.h"
 #include "scenario/words.h"
 
 pto_status_t pto_bind_cell(const pto_ask_t *cell, const pto_machine_t *machine, pto_scenario_t *scenario,

@@ -7,7 +7,6 @@
 
 #include "base/names.h"
 #include "base/text_file.h"
-#include "machine/machine_internal.h"
 
 PTO_NAME_FUNCTION(pto_device_kind_name, pto_device_kind_t, PTO_DEVICE_KINDS, "?",
                   {[PTO_DEVICE_GPU] = "gpu", [PTO_DEVICE_SOCKET] = "socket", [PTO_DEVICE_NIC] = "nic"});

@@ -1,6 +1,5 @@
 /* The amount of work in a plan, counted without walking its ranks, so that oversized work is refused before
  * it starts. */
-#include <limits.h>
 
 #include "base/checked.h"
 #include "plan/plan_internal.h"

@@ -2,7 +2,6 @@
  * a stage, and what the busiest of an actor's adds to its own costs. Bytes are counted on every node that has
  * actors; if an actor represents processes of all nodes, on the first node, or on as many as can differ.
  */
-#include <math.h>
 #include <stdlib.h>
 
 #include "price/pricing.h"

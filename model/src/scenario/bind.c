@@ -1,5 +1,4 @@
 /* Binding a scenario to its machine: what its layout leaves open comes from the machine. */
-#include <stdlib.h>
 
 #include "base/checked.h"
 #include "machine/machine_internal.h"

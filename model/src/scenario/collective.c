@@ -1,8 +1,6 @@
 /* Properties of the collectives: one table row each. */
 #include "portolan/scenario.h"
 
-#include "base/names.h"
-
 typedef struct {
     const char *name;
     pto_data_t data;

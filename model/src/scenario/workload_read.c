@@ -5,7 +5,6 @@
 #include "base/text_file.h"
 #include "formats/yaml_read.h"
 #include "formats/yaml_tree.h"
-#include "portolan/units.h"
 #include "portolan/workload.h"
 #include "scenario/read_call.h"
 #include "scenario/read_counts.h"

@@ -1,5 +1,4 @@
 /* Report of a simulation's faults, and of its time: spans as they end, and sums for each kind of resource. */
-#include <string.h>
 
 #include "simulate/simulate_internal.h"
 
