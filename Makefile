@@ -520,7 +520,7 @@ TEST_SAMPLE ?= 13
 test: ## build and run the unit, golden and header tests and compare prices with the oracle's, JOBS at a time
 	@tools/deps.sh check "$(DEPS)" build test
 	@$(MAKE) --no-print-directory build unit-programs
-	@$(TEST) unit golden headers oracle schema
+	@$(TEST) unit golden cases headers oracle schema
 
 test-all: TEST_SAMPLE := 1
 test-all: test ## the same with every case of the exhaustive tests

@@ -9,6 +9,7 @@
 #   schema   what commands print as JSON against docs/portolan.schema.json, the columns that they print as CSV, what is
 #            left of them after Ctrl-C, what interactive shells complete, what is printed of odd names, and what the Python
 #            module says
+#   cases    inputs that portolan once refused or misread (tests/cases.sh)
 #   oracle   the prices of ORACLE_CASES (100) random scenarios against those of tests/oracle, from seed ORACLE_SEED on
 #   exec     the executor under mpirun, and the drop-in for NCCL, on the host device
 #   judges   those programs of tests/mpi/test_judges.sh that JUDGES names: they need no mpirun
@@ -253,6 +254,18 @@ check_schema() {
     fi
 }
 
+# Skipped (77) without the inputs.
+check_cases() {
+    local status=0
+    tests/bin/patiently 300 tests/cases.sh >"$scratch/log" 2>&1 || status=$?
+    case $status in
+    0) pass ;;
+    77) skipped=$((skipped + 1)) ;;
+    *) fail "tests/cases.sh" ;;
+    esac
+    sed -n '/skipped: /p; /^FAIL/,/^[^ ]/s/^/    /p' "$scratch/log"
+}
+
 check_python() { # FILE
     if PYTHONDONTWRITEBYTECODE=1 tests/bin/patiently 600 python3 "$1" "$BUILD/portolan" >"$scratch/log" 2>&1; then
         pass
@@ -304,6 +317,7 @@ for kind in "$@"; do
     golden) run_golden ;;
     golden-update) update_golden ;;
     headers) run_headers ;;
+    cases) queue check_cases ;;
     oracle) queue check_oracle ;;
     schema)
         queue check_schema
