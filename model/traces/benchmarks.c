@@ -226,7 +226,7 @@ pto_status_t pto_bench_name(pto_recording_reader_t *reader, const char *program,
     benchmark->collective = collective;
     benchmark->of_all = test && test->of_all;
     benchmark->is_foreign = false;
-    benchmark->torn[0] = '\0';
+    pto_bench_drop_torn(reader);
     if (collective != PTO_COLLECTIVE_COUNT && asked != PTO_COLLECTIVE_COUNT && asked != collective &&
         !reader->options->shape_unknown)
         return pto_recording_fail(reader, PTO_ERR_NOT_APPLICABLE, "the file is of %s (%s), not of %s",
@@ -315,7 +315,7 @@ static const pto_bench_format_t *const formats[] = {&pto_osu_format, &pto_nccl_t
                                                     &pto_ucc_format, &pto_ucx_format};
 
 /* What headings begin with. */
-static const char first_characters[] = "#Cs|";
+static const char first_characters[] = "#CSs|";
 
 static const pto_bench_format_t *heading_at(const char *line) {
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
@@ -356,6 +356,7 @@ pto_status_t pto_bench_line(pto_recording_reader_t *reader, char *line) {
 pto_status_t pto_bench_end(pto_recording_reader_t *reader) {
     const pto_bench_t *benchmark = &reader->benchmark;
     const pto_recording_skipped_t *skipped = &reader->trace->skipped;
+    pto_bench_drop_torn(reader);
     const bool has_others = reader->kinds.count > 0 || skipped->on_host > 0 || skipped->sizeless > 0;
     if (has_others || !*benchmark->program || benchmark->collective != PTO_COLLECTIVE_COUNT)
         return PTO_OK;

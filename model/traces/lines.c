@@ -221,7 +221,11 @@ static pto_status_t recognize(pto_recording_reader_t *reader, char *line) {
     char *heading;
     const pto_bench_format_t *benchmark = pto_bench_find(line, &heading);
     if (benchmark) {
-        pto_prefix_learn(&reader->prefix, line, (size_t)(heading - line));
+        size_t length = (size_t)(heading - line);
+        if (*heading == 's' || *heading == 'S') /* columns without their #: the blanks are theirs */
+            while (length > 0 && (line[length - 1] == ' ' || line[length - 1] == '\t'))
+                length--;
+        pto_prefix_learn(&reader->prefix, line, length);
         return pto_bench_found(reader, benchmark);
     }
     if (pto_text_begins(line, "rank,begin_s,"))

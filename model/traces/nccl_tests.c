@@ -44,11 +44,16 @@ static pto_status_t name_program(pto_recording_reader_t *reader, const char *tex
 
 static const char starting[] = "# Collective test starting: ";
 
+/* Whether a text begins with a word, and not with a longer one. */
+static bool is_word(const char *text, const char *word) {
+    return pto_text_begins(text, word) && !isalpha((unsigned char)text[strlen(word)]);
+}
+
 /* "#       size         count      type   redop    root     time   algbw ...", also without its #. */
 static bool is_columns(const char *line) {
-    line += strspn(line, "# \t");
-    return pto_text_begins(line, "size") && strstr(line, " count") && strstr(line, " type") &&
-           strstr(line, " time");
+    line += strspn(line, "#" PTO_BENCH_BLANKS);
+    return (is_word(line, "size") || is_word(line, "count")) && strstr(line, "count") &&
+           strstr(line, "size") && strstr(line, "type") && strstr(line, "time");
 }
 
 static bool is_heading(const char *line) {
@@ -67,10 +72,14 @@ static pto_status_t read_rank(pto_recording_reader_t *reader, const char *line) 
 
 static void read_columns(pto_bench_t *benchmark, char *line) {
     char *field[PTO_RECORDING_COLUMNS_MAX];
-    benchmark->columns = pto_recording_split(line + strspn(line, "#"), " \t", true, field);
-    for (int i = benchmark->columns - 1; i > 0; i--)
-        if (strcmp(field[i], "time") == 0)
+    benchmark->columns = pto_recording_split(line + strspn(line, "#"), PTO_BENCH_BLANKS, true, field);
+    benchmark->least = benchmark->columns;
+    benchmark->numbers = 2;
+    for (int i = benchmark->columns - 1; i >= 0; i--)
+        if (is_word(field[i], "time"))
             benchmark->column = i; /* the first, out of place */
+        else if (is_word(field[i], "size"))
+            benchmark->size_column = i;
 }
 
 static pto_status_t read_comment(pto_recording_reader_t *reader, char *line) {
@@ -86,106 +95,32 @@ static pto_status_t read_comment(pto_recording_reader_t *reader, char *line) {
     return PTO_OK;
 }
 
-/* Back past blanks, "[...]" and blanks again; `at` itself, if none is there. */
-static char *before_brackets(char *line, char *at) {
-    char *back = at;
-    while (back > line && back[-1] == ' ')
-        back--;
-    if (back == line || back[-1] != ']')
-        return at;
-    while (back > line && *back != '[')
-        back--;
-    while (back > line && back[-1] == ' ')
-        back--;
-    return back;
-}
-
-/* Where a debug line of NCCL begins, "node-a:71:80 [0] NCCL INFO ...", even within a row; NULL: nowhere. A
- * host that the file does not list is taken to begin with a letter, and the digits before it to be the row's.
- */
-static char *find_debug(const pto_recording_listed_t *listed, char *line) {
-    char *at = strstr(line, " NCCL ");
-    if (!at)
-        return NULL;
-    at = before_brackets(line, at);
-    while (at > line && !isspace((unsigned char)at[-1]))
-        at--;
-    char *time = before_brackets(line, at);
-    if (time < at) /* NCCL_DEBUG_TIMESTAMP_FORMAT */
-        return time + strcspn(time, "[");
-    for (int i = 0; i < listed->host_count; i++) {
-        char *host = *listed->host[i].name ? strstr(at, listed->host[i].name) : NULL;
-        if (host && host[strlen(listed->host[i].name)] == ':')
-            return host;
-    }
-    while (*at && !isalpha((unsigned char)*at))
-        at++;
-    return at;
-}
-
-/* Put a row together that another line interrupted. False: more of it follows, or the line is no part of a
- * row. */
-static bool join_row(pto_recording_reader_t *reader, char *line, char *row, size_t size) {
-    pto_bench_t *benchmark = &reader->benchmark;
-    char copy[sizeof benchmark->torn], *field[PTO_RECORDING_COLUMNS_MAX],
-        *debug = find_debug(&reader->listed, line);
-    int64_t number;
-    if (debug)
-        *debug = '\0';
-    snprintf(row, size, "%s", line);
-    snprintf(copy, sizeof copy, "%s", line);
-    int count = pto_recording_split(copy, " \t\r", true, field);
-    bool begins = count > 0 && pto_recording_whole(field[0], &number) &&
-                  (count == 1 || pto_recording_whole(field[1], &number));
-    bool is_whole = begins && count >= benchmark->columns;
-    if (*benchmark->torn && (is_whole || (begins && count > 2))) {
-        reader->trace->skipped.torn++;
-        benchmark->torn[0] = '\0';
-    }
-    if (is_whole || count == 0)
-        return is_whole;
-    if (*benchmark->torn) {
-        snprintf(row, size, "%s%s", benchmark->torn, line);
-        snprintf(copy, sizeof copy, "%s", row);
-        count = pto_recording_split(copy, " \t\r", true, field);
-        begins = true;
-    }
-    is_whole = begins && count >= benchmark->columns;
-    if (begins && !is_whole)
-        snprintf(benchmark->torn, sizeof benchmark->torn, "%s", row);
-    else
-        benchmark->torn[0] = '\0';
-    return is_whole;
-}
-
 static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
-    char *field[PTO_RECORDING_COLUMNS_MAX], row[sizeof reader->benchmark.torn];
-    const int column = reader->benchmark.column;
+    char *field[PTO_RECORDING_COLUMNS_MAX], row[PTO_BENCH_ROW_MAX];
+    const pto_bench_t *benchmark = &reader->benchmark;
     int64_t bytes;
     double us;
-    if (column == 0 && pto_recording_split(line, " \t", true, field) > 1 &&
+    if (benchmark->column == 0 && pto_recording_split(line, " \t", true, field) > 1 &&
         pto_recording_whole(field[0], &bytes))
         return pto_recording_fail(reader, PTO_ERR_SYNTAX, "no time where the heading has it");
-    if (column == 0 || !join_row(reader, line, row, sizeof row))
+    if (benchmark->column == 0 || !pto_bench_join(reader, line, row))
         return PTO_OK;
-    pto_recording_split(row, " \t\r", true, field);
-    if (!pto_recording_whole(field[0], &bytes))
+    pto_recording_split(row, PTO_BENCH_BLANKS, true, field);
+    if (!pto_recording_whole(field[benchmark->size_column], &bytes) ||
+        !pto_recording_seconds(field[benchmark->column], &us))
         return PTO_OK;
-    if (!pto_recording_seconds(field[column], &us))
-        return pto_recording_fail(reader, PTO_ERR_SYNTAX, "no time where the heading has it");
-    if (!*reader->benchmark.program)
+    if (!*benchmark->program)
         return pto_bench_fail_nameless(reader);
     return pto_bench_row(reader, bytes, us);
 }
 
 static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     if (*line == '#')
-        return read_comment(reader, line);
-    if (is_columns(line)) {
-        read_columns(&reader->benchmark, line);
-        return PTO_OK;
-    }
-    return read_row(reader, line);
+        return read_comment(reader, pto_bench_uninterrupted(reader, line));
+    if (!is_columns(line))
+        return read_row(reader, line);
+    read_columns(&reader->benchmark, line);
+    return PTO_OK;
 }
 
 const pto_bench_format_t pto_nccl_tests_format = {PTO_RECORDING_NCCL_TESTS, tests, TEST_COUNT, is_heading,

@@ -32,13 +32,14 @@ static const pto_bench_test_t pairs[] = {
 
 enum { TEST_COUNT = sizeof tests / sizeof *tests, PAIR_COUNT = sizeof pairs / sizeof *pairs };
 
-/* A title, or the line of columns of a table that was copied without its title. */
-static bool is_heading(const char *line) {
-    if (pto_text_begins(line, "# OSU "))
-        return true;
-    return pto_text_begins(line, "# Size ") && (strstr(line, "Latency") || strstr(line, "MB/s")) &&
-           !strstr(line, "count");
+/* "# Size       Avg Latency(us)", also without its #. */
+static bool is_columns(const char *line) {
+    line += strspn(line, "# ");
+    return pto_text_begins(line, "Size ") && (strstr(line, "(us)") || strstr(line, "MB/s"));
 }
+
+/* A title, or the line of columns of a table that was copied without its title. */
+static bool is_heading(const char *line) { return pto_text_begins(line, "# OSU ") || is_columns(line); }
 
 static pto_status_t read_title(pto_recording_reader_t *reader, const char *line) {
     pto_bench_t *benchmark = &reader->benchmark;
@@ -51,6 +52,9 @@ static pto_status_t read_title(pto_recording_reader_t *reader, const char *line)
     benchmark->messages = 0;
     benchmark->procs = 0;
     benchmark->column = 1;
+    benchmark->columns = 0;
+    benchmark->least = 2;
+    benchmark->numbers = 1;
     benchmark->is_rate = false;
     benchmark->element_bytes = ELEMENT_BYTES;
     benchmark->rounds_down = strstr(title, "Reduce_scatter_block") != NULL;
@@ -68,18 +72,39 @@ static pto_status_t read_title(pto_recording_reader_t *reader, const char *line)
     return pto_bench_name(reader, program, test);
 }
 
+/* Before which column of a heading a text stands; -1: it is not there. A column's name ends with its unit. */
+static int column_of(const char *line, const char *name) {
+    const char *found = strstr(line, name);
+    int column = found ? 1 : -1;
+    for (const char *at = line; found && at < found; at++)
+        column += *at == ')';
+    return column;
+}
+
+static int count_columns(const char *line) {
+    const char *units = strrchr(line, ')'), *words = units ? units + 1 : strstr(line, "Size") + 4;
+    int columns = 1;
+    for (const char *at = line; at < words; at++)
+        columns += *at == ')';
+    for (; *words; words += strcspn(words, " \t\r")) {
+        words += strspn(words, " \t\r");
+        columns += *words != '\0';
+    }
+    return columns;
+}
+
 /* Which column has the time of the call: "Pure Comm.(us)" of a non-blocking one, whose others contain the
- * computation that overlaps with it, else the first. A column's name ends with its unit. */
+ * computation that overlaps with it; else the average, or the first. */
 static void read_columns(pto_recording_reader_t *reader, const char *line) {
     pto_bench_t *benchmark = &reader->benchmark;
-    const char *pure = strstr(line, "Pure Comm.");
-    int column = 1;
-    for (const char *at = line; pure && at < pure; at++)
-        column += *at == ')';
-    benchmark->column = column;
-    if (pure && benchmark->collective != PTO_COLLECTIVE_COUNT)
+    const bool overlaps = strstr(line, "Overall") != NULL;
+    const int column = column_of(line, overlaps ? "Comm." : "Avg ");
+    benchmark->column = column > 0 ? column : 1;
+    benchmark->columns = count_columns(line);
+    benchmark->least = benchmark->column + 1;
+    if (overlaps && benchmark->collective != PTO_COLLECTIVE_COUNT)
         reader->trace->non_blocking = true;
-    benchmark->is_rate = !pure && strstr(line, "MB/s") && !strstr(line, "(us)");
+    benchmark->is_rate = !overlaps && strstr(line, "MB/s") && !strstr(line, "(us)");
 }
 
 /* "# [ pairs: 4 ] [ window size: 64 ]" */
@@ -93,12 +118,14 @@ static void read_pairs(pto_bench_t *benchmark, const char *line) {
 
 /* "1024   38.77   37.98 ...": other lines are of other programs that printed in between. */
 static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
-    char *field[PTO_RECORDING_COLUMNS_MAX];
-    const int column = reader->benchmark.column;
+    char *field[PTO_RECORDING_COLUMNS_MAX], row[PTO_BENCH_ROW_MAX];
     int64_t bytes;
     double value;
-    if (pto_recording_split(line, " \t", true, field) <= column || !pto_recording_whole(field[0], &bytes) ||
-        !pto_recording_seconds(field[column], &value))
+    if (!pto_bench_join(reader, line, row))
+        return PTO_OK;
+    pto_recording_split(row, PTO_BENCH_BLANKS, true, field);
+    if (!pto_recording_whole(field[0], &bytes) ||
+        !pto_recording_seconds(field[reader->benchmark.column], &value))
         return PTO_OK;
     if (!*reader->benchmark.program)
         return pto_bench_fail_nameless(reader);
@@ -108,8 +135,8 @@ static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
 static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     if (pto_text_begins(line, "# OSU "))
         return read_title(reader, line);
-    if (pto_text_begins(line, "# Size"))
-        read_columns(reader, line);
+    if (is_columns(line))
+        read_columns(reader, pto_bench_uninterrupted(reader, line));
     else if (pto_text_begins(line, "# Datatype: "))
         reader->benchmark.element_bytes = strstr(line, "MPI_CHAR") ? 1 : ELEMENT_BYTES;
     else if (pto_text_begins(line, "# ["))

@@ -52,7 +52,7 @@ bool pto_prefix_learn(pto_prefix_t *prefix, const char *line, size_t length) {
         if (used > 0 || kind != ' ')
             made.form[used++] = kind;
     }
-    if (used == 0 || line < end)
+    if ((used == 0 && made.blanks == 0) || line < end)
         return false;
     *prefix = made;
     return true;
@@ -91,8 +91,11 @@ static void keep_text(pto_prefix_t *prefix, const char *line, size_t length, int
 }
 
 char *pto_prefix_skip(pto_prefix_t *prefix, char *line) {
-    if (!prefix->form[0])
+    if (!prefix->form[0]) {
+        for (int i = 0; i < prefix->blanks && (*line == ' ' || *line == '\t'); i++)
+            line++;
         return line;
+    }
     if (prefix->last_length > 0 && strncmp(line, prefix->last, prefix->last_length) == 0) {
         join_row(line, line + prefix->last_length);
         return line + prefix->last_length;

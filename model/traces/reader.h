@@ -19,7 +19,7 @@ typedef struct {
     int number;     /* among the reader's kinds */
 } pto_recording_kind_t;
 
-enum { PTO_RECORDING_COLUMNS_MAX = 24 };
+enum { PTO_RECORDING_COLUMNS_MAX = 24, PTO_BENCH_ROW_MAX = 1024 };
 
 /* The form of what a launcher puts before each line (prefix.c); an empty form: nothing. */
 typedef struct {
@@ -54,14 +54,18 @@ typedef struct {
     bool on_gpus;                /* IMB: the program was told to allocate them on a GPU */
     bool is_foreign;             /* rows of another format than the file's are passed over */
     int column;                  /* of the value in each row; 0: no heading yet */
-    int columns;                 /* nccl-tests: of the heading */
-    bool is_rate;                /* the value is 10^6 bytes a second, else microseconds */
-    int64_t messages;            /* that are in flight at once, where the benchmark sends messages; else 0 */
-    int64_t procs;               /* as the heading says; 0: it does not */
-    int64_t message_bytes;       /* ucx_perftest: of the test; 0: not known */
-    int element_bytes;           /* OSU: what it divides among the processes, where `of_all`; else 0 */
-    bool rounds_down;            /* its blocks leave a remainder out */
-    char torn[1024];             /* the beginning of a row that another line interrupted; "": none */
+    int columns;                 /* of the heading */
+    int least;                   /* columns that a row must have */
+    int numbers;                 /* how many of the first are whole numbers */
+    int size_column;
+    bool is_rate;                 /* the value is 10^6 bytes a second, else microseconds */
+    int64_t messages;             /* that are in flight at once, where the benchmark sends messages; else 0 */
+    int64_t procs;                /* as the heading says; 0: it does not */
+    int64_t message_bytes;        /* ucx_perftest: of the test; 0: not known */
+    int element_bytes;            /* OSU: what it divides among the processes, where `of_all`; else 0 */
+    bool rounds_down;             /* its blocks leave a remainder out */
+    char torn[PTO_BENCH_ROW_MAX]; /* the beginning of a row that another line interrupted; "": none */
+    char debug_host[64];          /* of a debug line; "": there was none */
 } pto_bench_t;
 
 /* What an operator asks of the kernels that it launches. */
@@ -184,6 +188,9 @@ bool pto_recording_seconds(const char *text, double *value);
 
 /* All formats in lines of text. */
 pto_status_t pto_recording_read_lines(pto_recording_reader_t *reader);
+/* Between the columns of tables as they are printed, and as they are copied into others. */
+#define PTO_BENCH_BLANKS " \t\r|,"
+
 /* A test of a benchmark. Sizes are bytes of a vector or of a block, or (`of_all`) of the blocks of all. */
 typedef struct {
     const char *name;
@@ -227,6 +234,13 @@ pto_status_t pto_bench_name(pto_recording_reader_t *reader, const char *program,
                             const pto_bench_test_t *test);
 /* A row: a size, and the value in the benchmark's column. */
 pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double value);
+/* A line without the debug line of NCCL that is within it; the row behind one. */
+char *pto_bench_uninterrupted(pto_recording_reader_t *reader, char *line);
+/* Put a row together that other output has interrupted. False: more of it follows, or the line is no part of
+ * a row. */
+bool pto_bench_join(pto_recording_reader_t *reader, char *line, char row[PTO_BENCH_ROW_MAX]);
+/* Its rest is not there. */
+void pto_bench_drop_torn(pto_recording_reader_t *reader);
 /* The file does not name its collective. */
 pto_status_t pto_bench_fail_nameless(pto_recording_reader_t *reader);
 /* A process that the file lists, on a host whose name has `length` characters; 0: the file does not name it.

@@ -104,6 +104,13 @@ static void prefixes_of_launchers_are_taken_off(void **state) {
         "nccl-worker-0 main ",                   /* stern */
         "worker-1  | ",                          /* docker compose */
         "[pod/nccl-worker-0/main] 2026-11-28T05:05:%Z 0: ",
+        "[1,mpirank:0,algo-1]<stdout>:",         /* SageMaker */
+        "(RayTrainWorker pid=47, ip=10.0.0.5) ", /* Ray */
+        "\x1b[36mworker-1  |\x1b[0m ",           /* docker compose in color */
+        "log.txt:%:",                            /* grep -n */
+        "    ",                                  /* a block of Markdown */
+        "\t",
+        "> ", /* a quotation */
     };
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
         char *nccl = prefixed(prefixes[i], NCCL), *osu = prefixed(prefixes[i], OSU OSU_ROWS);
@@ -135,6 +142,25 @@ static void marks_within_a_row_are_taken_out(void **state) {
     pto_recording_fini(&trace);
 }
 
+/* What follows a torn row's first half keeps its blanks. */
+static void lines_are_indented_as_a_whole(void **state) {
+    (void)state;
+    char *log = prefixed("    ", HEAD RANK("0", "node-a") RANK("1", "node-a") COLUMNS);
+    char text[8192];
+    snprintf(text, sizeof text, "%s%s", log,
+             "      1024   256     float     sum      -1node-a:71:80 [0] NCCL INFO Connected all rings\n"
+             "        11.00    0.09    0.09      0    10.90    0.09    0.09      0\n"
+             "      2048   512   float     sum      -1    12.00    0.17    0.17      0    11.90    0.17    "
+             "0.17      0\n");
+    assert_two(text, PTO_COLLECTIVE_ALLREDUCE);
+    free(log);
+    assert_two(
+        "       size         count      type   redop    root     time   algbw   busbw #wrong     time   "
+        "algbw   busbw #wrong\n  1024   256     float     sum      -1node-a:71:80 [0] NCCL INFO x\n"
+        "    11.00    0.09    0.09      0    10.90    0.09    0.09      0\n" ROW_2,
+        PTO_COLLECTIVE_ALLREDUCE);
+}
+
 /* Lines of other programs have no prefix, or that of another process. */
 static void a_prefix_is_taken_off_where_it_stands(void **state) {
     (void)state;
@@ -162,6 +188,26 @@ static void tables_are_known_by_their_columns(void **state) {
                PTO_COLLECTIVE_ALLREDUCE);
     assert_two("# Size       Avg Latency(us)\n" OSU_ROWS, PTO_COLLECTIVE_ALLREDUCE);
     assert_two("# Size          Latency (us)\n" OSU_ROWS, PTO_COLLECTIVE_ALLREDUCE);
+    assert_two("Size       Avg Latency(us)\n" OSU_ROWS, PTO_COLLECTIVE_ALLREDUCE);
+    assert_two(OSU "# Size  Min Latency(us)  Avg Latency(us)  Max Latency(us)  Iterations\n"
+                   "1024 1.00 11.00 30.00 1000\n2048 2.00 12.00 33.00 1000\n",
+               PTO_COLLECTIVE_ALLREDUCE);
+    assert_two("# Size           Overall(us)       Compute(us)    Pure Comm.(us)        Overlap(%)\n"
+               "1024   42.00  20.00  11.00   4.76\n2048   42.00  20.00  12.00   4.76\n",
+               PTO_COLLECTIVE_ALLREDUCE);
+    /* of other releases, and copied into other tables */
+    assert_two("#  size  count  time  type  redop  algbw\n1024 256 11.00 float sum 0.09\n2048 512 12.00 "
+               "float sum 0.2\n",
+               PTO_COLLECTIVE_ALLREDUCE);
+    assert_two("# count size type redop time(us) algbw\n256 1024 float sum 11.00 0.09\n512 2048 float sum "
+               "12.00 0.2\n",
+               PTO_COLLECTIVE_ALLREDUCE);
+    assert_two(
+        "size,count,type,redop,root,time\r\n1024,256,float,sum,-1,11.00\r\n2048,512,float,sum,-1,12.00\r\n",
+        PTO_COLLECTIVE_ALLREDUCE);
+    assert_two("| size(B) | count | type | time |\n|---|---|---|---|\n| 1024 | 256 | float | 11.00 |\n"
+               "| 2048 | 512 | float | 12.00 |\n",
+               PTO_COLLECTIVE_ALLREDUCE);
     pto_recording_t trace;
     pto_error_t err = {0};
     assert_int_equal(parse(COLUMNS ROW_1, PTO_COLLECTIVE_COUNT, &trace, &err), PTO_ERR_KEY);
@@ -186,6 +232,13 @@ static void torn_rows_are_put_together(void **state) {
         "    0.09    0.09      0    10.90    0.09    0.09      0\n" ROW_2,
         "  1024   256     float     sum      -1[2026-07-09 10:00:00] " INFO
         "    11.00    0.09    0.09      0    10.90    0.09    0.09      0\n" ROW_2,
+        /* within the first number, by a host that an earlier line named, and rows behind other output */
+        "  10" INFO
+        "24   256     float     sum      -1    11.00    0.09    0.09      0    10.90    0.09    0.09 "
+        "    0\n" ROW_2,
+        "ip-10-0-0-5:71:80 [0] NCCL INFO Connected\n  1024   256     floatip-10-0-0-5:71:80 [0] NCCL INFO x\n"
+        "     sum      -1    11.00    0.09    0.09      0    10.90    0.09    0.09      0\n" ROW_2,
+        "node-a:71:80 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P" ROW_1 ROW_2,
     };
     for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
         char text[4096];
@@ -203,6 +256,26 @@ static void a_row_whose_rest_is_lost_is_left_out(void **state) {
     assert_row(&trace, 0, PTO_COLLECTIVE_ALLREDUCE, 2048, 12);
     assert_int_equal(trace.skipped.torn, 1);
     pto_recording_fini(&trace);
+    /* by output that looks like none of NCCL's, and at the end of the file */
+    trace =
+        parsed(COLUMNS "  1024   256   float   sum    -1[17.123] [node-a:71:0] a b c d e UCX INFO ep_cfg[2]\n"
+                       "    11.00    0.09    0.09      0    10.90    0.09    0.09      0\n" ROW_2
+                       "  4096  1024   float   sum    -1   13.00\n",
+               &options);
+    assert_int_equal(trace.count, 1);
+    assert_row(&trace, 0, PTO_COLLECTIVE_ALLREDUCE, 2048, 12);
+    assert_int_equal(trace.skipped.torn, 2);
+    pto_recording_fini(&trace);
+}
+
+static void rows_of_osu_are_put_together(void **state) {
+    (void)state;
+    assert_two(OSU "1024    node-a:71:80 [0] NCCL INFO Connected\n      11.00\n2048   12.00" INFO,
+               PTO_COLLECTIVE_COUNT);
+    assert_two(OSU INFO "1024   11.00\n" INFO "node-a:71:80 [0] NCCL INFO Connected   2048   12.00\n",
+               PTO_COLLECTIVE_COUNT);
+    /* a number alone is no row's beginning */
+    assert_two(OSU "1024   11.00\n4711\n  0.5\n2048   12.00\n", PTO_COLLECTIVE_COUNT);
 }
 
 #define START(program) "# Collective test starting: " program "\n"
@@ -465,11 +538,13 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prefixes_of_launchers_are_taken_off),
         cmocka_unit_test(marks_within_a_row_are_taken_out),
+        cmocka_unit_test(lines_are_indented_as_a_whole),
         cmocka_unit_test(a_prefix_is_taken_off_where_it_stands),
         cmocka_unit_test(json_is_not_taken_for_a_tag),
         cmocka_unit_test(tables_are_known_by_their_columns),
         cmocka_unit_test(torn_rows_are_put_together),
         cmocka_unit_test(a_row_whose_rest_is_lost_is_left_out),
+        cmocka_unit_test(rows_of_osu_are_put_together),
         cmocka_unit_test(unknown_programs_of_a_log_are_counted),
         cmocka_unit_test(runs_of_single_processes_are_no_job),
         cmocka_unit_test(rates_that_no_link_has_are_refused),
