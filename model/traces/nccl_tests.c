@@ -56,9 +56,15 @@ static bool is_columns(const char *line) {
            strstr(line, "size") && strstr(line, "type") && strstr(line, "time");
 }
 
+static bool is_rank(const char *line) {
+    return *line == '#' && pto_text_begins(line + 1 + strspn(line + 1, " "), "Rank ");
+}
+
+/* Any of the lines above the rows: the first ones may be missing. */
 static bool is_heading(const char *line) {
     return pto_text_begins(line, "# nThread") || pto_text_begins(line, "# nccl-tests") ||
-           pto_text_begins(line, starting) || is_columns(line);
+           pto_text_begins(line, starting) || pto_text_begins(line, "# Using devices") ||
+           (is_rank(line) && strstr(line, " Pid ")) || is_columns(line);
 }
 
 /* "#  Rank  0 Group  0 Pid  36987 on       node device  0 [0000:18:00] NVIDIA H200" */
@@ -83,8 +89,7 @@ static void read_columns(pto_bench_t *benchmark, char *line) {
 }
 
 static pto_status_t read_comment(pto_recording_reader_t *reader, char *line) {
-    const char *text = line + 1 + strspn(line + 1, " ");
-    if (pto_text_begins(text, "Rank "))
+    if (is_rank(line))
         return read_rank(reader, line);
     if (strstr(line, "Using devices")) /* of another run */
         pto_bench_forget_processes(reader);
@@ -128,17 +133,21 @@ const pto_bench_format_t pto_nccl_tests_format = {PTO_RECORDING_NCCL_TESTS, test
 
 /* --- JSON ----------------------------------------------------------------------------------------------- */
 
+static pto_status_t name_experiment(pto_recording_reader_t *reader, const char *name) {
+    int i = 0;
+    while (i < TEST_COUNT && strcmp(name, experiments[i]) != 0)
+        i++;
+    return pto_bench_name(reader, i < TEST_COUNT ? tests[i].name : name, i < TEST_COUNT ? &tests[i] : NULL);
+}
+
 static pto_status_t read_result(pto_recording_reader_t *reader, const json_t *result) {
     const json_t *size = json_object_get(result, "size"),
                  *time = json_object_get(json_object_get(result, "out_of_place"), "time");
     const double bytes = json_number_value(size), us = json_number_value(time);
     const char *experiment = json_string_value(json_object_get(result, "experiment_name"));
-    for (int i = 0; i < TEST_COUNT && experiment; i++)
-        if (strcmp(experiment, experiments[i]) == 0) {
-            pto_status_t status = pto_bench_name(reader, tests[i].name, &tests[i]);
-            if (status != PTO_OK)
-                return status;
-        }
+    pto_status_t status = experiment ? name_experiment(reader, experiment) : PTO_OK;
+    if (status != PTO_OK)
+        return status;
     if (!json_is_number(size) || !json_is_number(time) || !(bytes >= 0 && bytes < 0x1p53) ||
         !(us >= 0 && us < 1e12))
         return pto_recording_fail(reader, PTO_ERR_SYNTAX,

@@ -184,6 +184,14 @@ static void json_is_not_taken_for_a_tag(void **state) {
 static void tables_are_known_by_their_columns(void **state) {
     (void)state;
     assert_two(COLUMNS ROW_1 ROW_2, PTO_COLLECTIVE_ALLREDUCE);
+    pto_recording_options_t options = two_gpus;
+    options.nodes = 0;
+    options.places_assumed = true;
+    options.collective = PTO_COLLECTIVE_ALLREDUCE;
+    pto_recording_t listed = parsed(RANK("0", "a") RANK("1", "b") COLUMNS ROW_1, &options);
+    assert_int_equal(listed.count, 1);
+    assert_int_equal(listed.call[0].nodes, 2);
+    pto_recording_fini(&listed);
     assert_two("size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n" ROW_1 ROW_2,
                PTO_COLLECTIVE_ALLREDUCE);
     assert_two("# Size       Avg Latency(us)\n" OSU_ROWS, PTO_COLLECTIVE_ALLREDUCE);
@@ -361,6 +369,14 @@ static void nccl_tests_write_json(void **state) {
                        "0", "a") "," DEVICE("1", "a") "]}}",
                    &two_gpus);
     assert_row(&trace, 0, PTO_COLLECTIVE_ALLGATHER, 2048, 9);
+    pto_recording_fini(&trace);
+    trace =
+        parsed("{\"args\":[\"./all_reduce_perf\"],\"config\":{\"devices\":[" DEVICE("0", "a") "," DEVICE(
+                   "1", "a") "]},\"results\":[" RESULT("1024", "11", "AllReduce") "," RESULT("4096", "9",
+                                                                                             "SendRecv") "]}",
+               &two_gpus);
+    assert_int_equal(trace.count, 1);
+    assert_int_equal(trace.skipped.others, 1);
     pto_recording_fini(&trace);
     assert_parse_fails(
         "{\"config\":{\"devices\":[" DEVICE("0", "a") "," DEVICE("0", "b") "]},\"results\":[]}",
