@@ -25,6 +25,12 @@ static const pto_export_collective_t collectives[] = {
                    ROW(TREE, SIMPLE, "tree,simple")}},
     {.name = NULL}};
 
+/* From datasheets, and from no run on several nodes, follow NCCL's own constants and the links' rates, both of
+ * which NCCL has: a rule that differs from its choice would rest on what the model leaves out. */
+static bool is_known_to_nccl(const pto_export_t *export, const pto_nccl_route_t *route) {
+    return pto_machine_basis(export->options.machine) == PTO_BASIS_DATASHEET && route->base.nodes == 1;
+}
+
 /* Bytes between nodes without a price would make the cheaper of two sums a guess. */
 static bool find_route(const pto_export_t *export, const pto_export_table_t *table,
                        pto_nccl_algorithm_t algorithm, int64_t bytes, pto_nccl_route_t *route) {
@@ -39,7 +45,7 @@ static double price(const pto_export_t *export, const pto_export_table_t *table,
                     const pto_export_algorithm_t *algorithm, int64_t bytes) {
     pto_nccl_route_t route;
     pto_nccl_algorithm_t own = (pto_nccl_algorithm_t)(algorithm->id / PTO_NCCL_PROTOCOL_COUNT);
-    if (!find_route(export, table, own, bytes, &route) ||
+    if (!find_route(export, table, own, bytes, &route) || is_known_to_nccl(export, &route) ||
         (int)route.protocol != algorithm->id % PTO_NCCL_PROTOCOL_COUNT)
         return INFINITY;
     return pto_nccl_route_s(export->options.machine, PTO_NCCL_ALLREDUCE, &route);
@@ -89,6 +95,8 @@ static void write_reason(const pto_export_t *export, const pto_export_table_t *t
         reason = "was measured, with NCCL's own choice";
     else if (!find_route(export, table, PTO_NCCL_ALGORITHM_RING, 1, &route))
         reason = "the machine file has no NCCL allreduce, or no nccl.simple_bytes to extrapolate it by";
+    else if (is_known_to_nccl(export, &route))
+        reason = "no NCCL was measured on several nodes; datasheets say nothing that NCCL does not know";
     if (reason)
         fprintf(stream, "%s%s on %" PRId64 " ranks of %" PRId64 " node%s: %s\n", prefix,
                 table->collective->name, table->ranks, table->nodes, table->nodes > 1 ? "s" : "", reason);

@@ -24,6 +24,9 @@ static const double own_net_hop_s[PTO_NCCL_ALGORITHM_COUNT][PTO_NCCL_PROTOCOL_CO
     {2.7e-6, 4e-6, 14e-6}, {5e-6, 8.5e-6, 14e-6}};
 static const double own_chunk_bytes = 524288;
 
+/* LL between nodes, of more than two: llMaxBws there, 20.4 GB/s with CPUs of Intel, 19 of AMD. */
+static const double own_ll_s_per_byte = 5e-11;
+
 /* As four H200s have it (docs/validation.md). */
 static const double usual_simple_bytes = 2097152;
 static const double usual_doubling = 0.28;
@@ -242,6 +245,7 @@ static void set_own(pto_machine_t *machine, const cells_t *cells, double simple_
         most = fmax(most, (double)cells->cell[i].bytes);
     machine->nccl_peer_s = known(own_hop_s[PTO_NCCL_ALGORITHM_RING][PTO_NCCL_PROTOCOL_LL]);
     machine->nccl_simple_bytes = known(simple_bytes > 0 ? simple_bytes : usual_simple_bytes);
+    machine->nccl_ll_s_per_byte = known(own_ll_s_per_byte);
     machine->nccl_chunk_bytes = known(own_chunk_bytes);
     machine->nccl_sampled_bytes = known(most);
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/names.h"
 #include "command.h"
@@ -164,6 +165,15 @@ static pto_guess_t reached(const pto_sold_link_t *link, int64_t lanes) {
 }
 
 static bool is_mesh(const machine_t *machine) { return machine->links.joined_by == PTO_JOINED_BY_MESH; }
+
+static pto_wired_by_t wired_by(const machine_t *machine) {
+    const char *link = machine->links.gpu.name;
+    if (!link)
+        return PTO_WIRED_BY_PCIE;
+    if (strcmp(link, "xgmi") == 0 || (machine->gpu_name && strncasecmp(machine->gpu_name, "AMD", 3) == 0))
+        return PTO_WIRED_BY_XGMI;
+    return is_mesh(machine) ? PTO_WIRED_BY_MESH : PTO_WIRED_BY_SWITCH;
+}
 
 void pto_guess_write(FILE *stream, const char *key, pto_guess_t guess) {
     fprintf(stream, "%s: %.4g, %s_95: [%.4g, %.4g]", key, guess.value, key, guess.low, guess.high);
@@ -413,9 +423,7 @@ static pto_status_t write_machine(void *context, FILE *stream, pto_error_t *err)
         pto_guess_write_nccl(
             stream, machine->links.gpus,
             (machine->links.gpu.name ? &machine->links.gpu : &machine->links.host)->s_per_byte,
-            !machine->links.gpu.name ? PTO_WIRED_BY_PCIE
-            : is_mesh(machine)       ? PTO_WIRED_BY_MESH
-                                     : PTO_WIRED_BY_SWITCH);
+            wired_by(machine));
     write_memory(stream, machine);
     if (machine->topology)
         pto_topology_write_reached(stream, machine->topology);

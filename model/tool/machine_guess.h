@@ -16,8 +16,9 @@ pto_guess_t pto_guess_reached(double s_per_byte);
 /* "KEY: VALUE, KEY_95: [LOW, HIGH]" */
 void pto_guess_write(FILE *stream, const char *key, pto_guess_t guess);
 
-/* What joins the GPUs of a node. By PCIe: they have no links but those to the host. */
-typedef enum { PTO_WIRED_BY_PCIE, PTO_WIRED_BY_MESH, PTO_WIRED_BY_SWITCH } pto_wired_by_t;
+/* What joins the GPUs of a node. By PCIe: they have no links but those to the host. By xGMI: AMD's, whose
+ * library is RCCL. */
+typedef enum { PTO_WIRED_BY_PCIE, PTO_WIRED_BY_MESH, PTO_WIRED_BY_SWITCH, PTO_WIRED_BY_XGMI } pto_wired_by_t;
 
 /* The block `nccl`, for the GPUs of a node whose links to all others have this cost per byte together. */
 void pto_guess_write_nccl(FILE *stream, int64_t gpus, double link_s_per_byte, pto_wired_by_t wired_by);

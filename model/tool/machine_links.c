@@ -225,13 +225,12 @@ static int count_nics(const pto_topology_t *topology, double *s_per_byte) {
 }
 
 static pto_status_t take_nics(pto_node_links_t *links, const pto_topology_t *topology, pto_error_t *err) {
-    const char *from = pto_topology_source(topology);
     double s_per_byte;
     const int nics = count_nics(topology, &s_per_byte);
     if (nics == 0)
         return PTO_OK;
     links->nics = nics;
-    if (!links->nic.name && from && strcmp(from, pto_topology_source_nccl) == 0)
+    if (!links->nic.name && pto_topology_has_nic_rates(topology))
         links->nic = (pto_sold_link_t){.name = "NIC", .source = taken, .s_per_byte = s_per_byte};
     if (links->nic.name)
         return PTO_OK;
@@ -246,7 +245,9 @@ pto_status_t pto_node_links_take(pto_node_links_t *links, const pto_topology_t *
     links->sockets = pto_topology_device_count(topology, PTO_DEVICE_SOCKET);
     links->host = (pto_sold_link_t){.name = "PCIe", .source = taken, .s_per_byte = to_host(topology, 0)};
     if (bytes_per_s > 0) {
-        links->gpu = (pto_sold_link_t){.name = "links", .source = taken, .s_per_byte = 1 / bytes_per_s};
+        links->gpu = (pto_sold_link_t){.name = pto_topology_has_xgmi(topology) ? "xgmi" : "links",
+                                       .source = taken,
+                                       .s_per_byte = 1 / bytes_per_s};
         links->pair_s_per_byte =
             links->gpus > 1 ? pto_topology_route_s_per_byte(topology, 0, 1) : links->gpu.s_per_byte;
         links->joined_by =

@@ -45,6 +45,10 @@ static const line_t h200[FAMILY_COUNT][LINES] = {
 /* l40s (2.27.3): two GPUs reach 64 percent of PCIe, eight across sockets 1.5. Hops are NCCL's of PCIe. */
 static const line_t pcie[LINES] = {{6, 1, 8, 8}, {10, 2.5, 6, 0}, {20, 5.7, 6, 0}};
 
+/* RCCL's own model of MI300X (ROCm/rccl at 0cbce2a7, src/graph/tuning.cc, model 5), which has no LL128 there.
+ * It takes 48 GB/s of a link of 64, of which LL carries 8 percent. Fitted to no run. */
+static const line_t rccl[LINES] = {{12, 0.8, 64.0 / 48 / 0.08, 0}, {17, 2.1, 64.0 / 48, 0}};
+
 /* The switch adds up (NVLS): an allreduce of eight H200s. NCCL's efficiency of it is 0.85 on Hopper and 0.74
  * on Blackwell. */
 static const line_t nvls_hopper = {74.6, 0, 0.939, 0}, nvls_blackwell = {74.6, 0, 0.939 * 0.85 / 0.74, 0};
@@ -65,6 +69,8 @@ typedef struct {
 } call_t;
 
 static bool by_pcie(const call_t *call) { return call->wired_by == PTO_WIRED_BY_PCIE; }
+
+static bool by_xgmi(const call_t *call) { return call->wired_by == PTO_WIRED_BY_XGMI; }
 
 /* Or later: a link as fast as NVLink 4, but for rounding. */
 static bool is_hopper(double link_s_per_byte) { return link_s_per_byte < 1.01e-9 / HOPPER_GB_PER_S; }
@@ -96,12 +102,15 @@ static postal_t price_line(const call_t *call, const line_t *line) {
 static int price_lines(const call_t *call, postal_t *priced) {
     const bool hopper = is_hopper(call->link_s_per_byte),
                blackwell = call->link_s_per_byte < 0.75e-9 / HOPPER_GB_PER_S;
-    const line_t *line = by_pcie(call) ? pcie
-                         : hopper      ? h200[family_of(call->kind)]
-                                       : a100[family_of(call->kind)];
+    const line_t *line = by_pcie(call)   ? pcie
+                         : by_xgmi(call) ? rccl
+                         : hopper        ? h200[family_of(call->kind)]
+                                         : a100[family_of(call->kind)];
     int count = 0;
-    for (; count < LINES; count++)
+    for (; count < LINES && line[count].start_us > 0; count++)
         priced[count] = price_line(call, &line[count]);
+    if (by_xgmi(call))
+        return count;
     if (is_chain(
             call->kind)) { /* by Simple, the last line: until a channel's chunk is full, and from then on */
         postal_t *filling = &priced[LINES - 1];
@@ -128,18 +137,28 @@ static double crossing(const postal_t *now, const postal_t *later) {
                : INFINITY;
 }
 
-/* The intervals hold 83 percent of an older NCCL's allreduces on other A100s (nodes A of ABCI 2.0). A call
- * that the host waits for has a launch more than one of a row of calls, as nccl-tests has them. */
+/* Of the value: NVLink's hold 83 percent of an older NCCL's allreduces on other A100s (nodes A of ABCI 2.0);
+ * the others are as wide as guesses. */
+static const struct {
+    double alpha_least, alpha_most, beta_least, beta_most;
+} spread[] = {[PTO_WIRED_BY_PCIE] = {0.65, 1.5, 0.25, 11},
+              [PTO_WIRED_BY_MESH] = {0.65, 1.5, 0.65, 2},
+              [PTO_WIRED_BY_SWITCH] = {0.65, 1.5, 0.65, 2},
+              [PTO_WIRED_BY_XGMI] = {0.4, 2.5, 0.4, 2.5}};
+
+/* A call that the host waits for has a launch more than one of a row of calls, as nccl-tests has them. */
 static void write_row(FILE *stream, const call_t *call, const postal_t *line, double below_bytes) {
-    const double launch_s = 8.9e-6, lowest = by_pcie(call) ? 0.25 : 0.65, highest = by_pcie(call) ? 11 : 2;
+    const double launch_s = 8.9e-6;
     fprintf(stream, "    - {gpus: %lld, ", (long long)call->gpus);
     if (isfinite(below_bytes))
         fprintf(stream, "below_bytes: %.0f, ", below_bytes);
     pto_guess_write(stream, "alpha_s",
-                    (pto_guess_t){line->alpha_s, 0.65 * line->alpha_s, 1.5 * line->alpha_s + launch_s});
+                    (pto_guess_t){line->alpha_s, spread[call->wired_by].alpha_least * line->alpha_s,
+                                  spread[call->wired_by].alpha_most * line->alpha_s + launch_s});
     fputs(", ", stream);
     pto_guess_write(stream, "beta_s_per_byte",
-                    (pto_guess_t){line->s_per_byte, lowest * line->s_per_byte, highest * line->s_per_byte});
+                    (pto_guess_t){line->s_per_byte, spread[call->wired_by].beta_least * line->s_per_byte,
+                                  spread[call->wired_by].beta_most * line->s_per_byte});
     fputs("}\n", stream);
 }
 
@@ -164,14 +183,24 @@ static void write_rows(FILE *stream, const call_t *call) {
     }
 }
 
-static void write_structure(FILE *stream) {
-    fputs("  hop: # those of NCCL 2.28.3 to 2.30.7, src/graph/tuning.cc, as net_hop's\n"
-          "    ring: {ll: 6e-07, ll128: 1.9e-06, simple: 3.4e-06}\n"
-          "    tree: {ll: 6e-07, ll128: 1.25e-06, simple: 4e-06}\n"
-          "  net_hop:\n"
-          "    ring: {ll: 2.7e-06, ll128: 4e-06, simple: 1.4e-05}\n"
-          "    tree: {ll: 5e-06, ll128: 8.5e-06, simple: 1.4e-05}\n"
-          "  peer_s: 6e-07\n"
+static void write_structure(FILE *stream, bool by_xgmi) {
+    fputs(by_xgmi ? "  hop: # RCCL's, as net_hop's; its 320 us of a ring's Simple are taken as the tree's\n"
+                    "    ring: {ll: 8e-07, simple: 2.1e-06}\n"
+                    "    tree: {ll: 9e-07, simple: 2.3e-06}\n"
+                    "  net_hop:\n"
+                    "    ring: {ll: 9.5e-06, simple: 2.5e-05}\n"
+                    "    tree: {ll: 1.05e-05, simple: 2.5e-05}\n"
+                    "  peer_s: 8e-07\n"
+                  : "  hop: # those of NCCL 2.28.3 to 2.30.7, src/graph/tuning.cc, as net_hop's\n"
+                    "    ring: {ll: 6e-07, ll128: 1.9e-06, simple: 3.4e-06}\n"
+                    "    tree: {ll: 6e-07, ll128: 1.25e-06, simple: 4e-06}\n"
+                    "  net_hop:\n"
+                    "    ring: {ll: 2.7e-06, ll128: 4e-06, simple: 1.4e-05}\n"
+                    "    tree: {ll: 5e-06, ll128: 8.5e-06, simple: 1.4e-05}\n"
+                    "  peer_s: 6e-07\n",
+          stream);
+    fputs("  ll_s_per_byte: 5e-11 # llMaxBws there: 19 to 45 GB/s, by CPU and nodes\n"
+          "  ll_s_per_byte_95: [2.2e-11, 5.3e-11]\n"
           "  simple_bytes: 2097152 # this and the next three: four H200s\n",
           stream);
     fprintf(stream, "  channels: %.0f\n  chunk_bytes: %.0f\n  channel_s_per_byte: %.5g\n", channels,
@@ -186,7 +215,9 @@ void pto_guess_write_nccl(FILE *stream, int64_t gpus, double link_s_per_byte, pt
             "\nnccl: # %s scaled to the link;\n"
             "  # calls one after the other, as nccl-tests has them; the intervals hold those that are waited "
             "for\n",
-            wired_by == PTO_WIRED_BY_PCIE ? "tables of L40Ss (NCCL 2.27.3),"
+            wired_by == PTO_WIRED_BY_PCIE   ? "tables of L40Ss (NCCL 2.27.3),"
+            : wired_by == PTO_WIRED_BY_XGMI ? "RCCL by its own model of MI300X (ROCm/rccl at 0cbce2a7, "
+                                              "src/graph/tuning.cc), not measured,"
             : is_hopper(link_s_per_byte)
                 ? "tables of H200s (NCCL 2.29.2, ai-dynamo/aiconfigurator at 095f58a5),"
                 : "tables of A100s (NCCL 2.27.3, ai-dynamo/aiconfigurator at 095f58a5),");
@@ -199,5 +230,5 @@ void pto_guess_write_nccl(FILE *stream, int64_t gpus, double link_s_per_byte, pt
         call.gpus = gpus > 2 ? gpus : 2;
         write_rows(stream, &call);
     }
-    write_structure(stream);
+    write_structure(stream, wired_by == PTO_WIRED_BY_XGMI);
 }

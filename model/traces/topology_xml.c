@@ -13,7 +13,19 @@
 
 #include "machine/pci.h"
 
-const char pto_topology_source_nccl[] = "NCCL or RCCL; NUMA nodes are taken for sockets";
+/* By whether the links of GPUs are AMD's. */
+static const char *const nccl_source[] = {"NCCL; NUMA nodes are taken for sockets",
+                                          "RCCL (xGMI); NUMA nodes are taken for sockets"};
+static const char *const hwloc_source[] = {"hwloc", "hwloc (xGMI)"};
+
+static bool source_has(const pto_topology_t *topology, const char *word) {
+    const char *source = pto_topology_source(topology);
+    return source && strstr(source, word);
+}
+
+bool pto_topology_has_nic_rates(const pto_topology_t *topology) { return source_has(topology, "CCL"); }
+
+bool pto_topology_has_xgmi(const pto_topology_t *topology) { return source_has(topology, "(xGMI)"); }
 
 typedef struct {
     const char *gp_index;
@@ -303,10 +315,10 @@ static pto_status_t import_all(import_t *import) {
     if (!nccl && !is(import, 0, "topology"))
         return fail(import, 0, "neither hwloc's nor NCCL's topology, but an element ",
                     import->xml->element[0].name);
-    import->tree->source = nccl ? pto_topology_source_nccl : "hwloc";
     pto_status_t status = nccl ? import_nccl(import) : import_hwloc(import);
     if (status == PTO_OK && import->tree->gpus == 0)
         status = fail(import, 0, "no GPU in it", "");
+    import->tree->source = (nccl ? nccl_source : hwloc_source)[strcmp(import->tree->link_name, "xGMI") == 0];
     return status == PTO_OK ? pto_node_tree_number_switches(import->tree, import->err) : status;
 }
 

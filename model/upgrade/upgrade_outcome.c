@@ -243,6 +243,8 @@ static bool is_untouched(const search_t *search, const char *key) {
         return false;
     if (pto_text_begins(key, "topology."))
         return true;
+    if (search->untouched->when == PTO_BETWEEN_NODES && !strstr(key, ".nodes_"))
+        return false; /* rows of one node hold whatever the NICs are */
     return strstr(key, "s_per_byte") &&
            (pto_machine_get(search->as_it_is, key, &before, NULL) != PTO_OK ||
             pto_machine_get(search->upgraded, key, &after, NULL) != PTO_OK || before == after);

@@ -153,7 +153,7 @@ pto_status_t pto_upgrades_read(const char *path, pto_upgrades_t *upgrades, pto_e
 
 static const char one_nic[] = "a process's message is priced at the rate of one NIC; where MPI divides it "
                               "among both, at most what a network twice as fast saves";
-static const char measured_nics[] = "NCCL was measured with the NICs as they are";
+static const char measured_nics[] = "NCCL's rows hold for the NICs as they are";
 static const char not_known_to_cross[] =
     "the machine file does not say whether what GPUs of a node send each other crosses PCIe";
 static const char of_topology[] = "the topology's links have rates of their own";
@@ -176,7 +176,7 @@ static const struct {
      {{"nccl.", measured_nics, PTO_BETWEEN_NODES, true}}},
     {"PCIe one generation on",
      {"host links", "copies.*h2d*.beta_s_per_byte=/2", "copies.*d2h*.beta_s_per_byte=/2"},
-     {{"nccl.", "NCCL was measured with PCIe as it is", PTO_UNLINKED_GPUS, false},
+     {{"nccl.", "NCCL's rows hold for PCIe as it is", PTO_UNLINKED_GPUS, false},
       {"messages.gpu.on_", not_known_to_cross, PTO_UNLINKED_GPUS, false},
       {"peer.", not_known_to_cross, PTO_UNLINKED_GPUS, false},
       {"remote.", not_known_to_cross, PTO_UNLINKED_GPUS, false},
@@ -184,8 +184,8 @@ static const struct {
     {"GPU links twice as fast",
      {"GPU links", "peer.*.beta_s_per_byte=/2", "peer.all_s_per_byte=/2", "remote.*.beta_s_per_byte=/2",
       "remote.all_s_per_byte=/2"},
-     {{"nccl.", "NCCL was measured with the links as they are", PTO_ALWAYS, false}}},
-    {"GPUDirect", {"gpudirect"}, {{"nccl.", "NCCL was measured as it is", PTO_BETWEEN_NODES, false}}},
+     {{"nccl.", "NCCL's rows hold for the links as they are", PTO_ALWAYS, false}}},
+    {"GPUDirect", {"gpudirect"}, {{"nccl.", "NCCL's rows hold as it is", PTO_BETWEEN_NODES, false}}},
 };
 
 static bool add_text(pto_upgrade_t *upgrade, const char *text) {

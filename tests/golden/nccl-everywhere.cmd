@@ -7,7 +7,11 @@ for bytes in 1MiB 16MiB; do
 done
 portolan predict --machine abci-a --collective allreduce --nodes 16 --procs-per-gpu 1 --bytes 1MiB --strategy nccl --explain
 portolan predict --machine dgx-b200 --collective allreduce --nodes 1 --procs-per-gpu 1 --bytes 512:512MiB:64 --strategy nccl --format csv 2>&1 | cut -d, -f1-8
-for machine in abci-a dgx-h100 dgx-b200; do
+# RCCL by its own model.
+portolan predict --machine mi300x --collective allreduce --nodes 1 --procs-per-gpu 1 --bytes 8:1GiB:512 --strategy nccl --ci
+portolan predict --machine mi300x --collective allreduce --nodes 2 --procs-per-gpu 1 --bytes 64KiB:4MiB:8 --strategy nccl --explain | grep '^[0-9]\|^RCCL\|^NCCL\|nccl'
+portolan pick --machine mi300x --collective allreduce --nodes 2 --procs-per-gpu 1 --bytes 1KiB:64MiB:16
+for machine in abci-a dgx-h100 dgx-b200 mi300x; do
     portolan export --for nccl --machine $machine --nodes 1:8 2>&1 | grep -v '^#'
     echo "exit ${PIPESTATUS[0]}"
 done

@@ -321,6 +321,29 @@ static void other_numbers_follow_from_the_nearest_row(void **state) {
     pto_machine_fini(&m);
 }
 
+/* Between nodes the protocol is the cheapest at any size; LL carries what it can, whatever the network does.
+ */
+static void protocols_between_nodes_go_by_their_cost(void **state) {
+    (void)state;
+    pto_machine_t m = must_parse(BODY ROWS STRUCTURE "  ll_s_per_byte: 2e-9\n");
+    costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 8, 2, 4000), 3e-5 + 8000 * 2e-9 + 4 * 1.2e-5);
+    costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 1, 8, 600), 8e-6 + 700 * 2e-11 + 8 * 1e-6); /* not within one */
+    costs(&m, ask(PTO_COLLECTIVE_ALLTOALL, 2, 4, 3000), 1e-5 + 16 * 3000 * 1e-10 + 4 * 2e-6 + 1e-5);
+    m.nccl_ll_s_per_byte.value = 1e-8;
+    costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 8, 2, 4000), 3e-5 + 4000 * 6e-11 + 4 * 1.7e-5);
+    costs(&m, ask(PTO_COLLECTIVE_BROADCAST, 4, 4, 4000000),
+          6e-6 + 4000000 * (1 + 8.0 / 120) * 1e-10 + 9 * 1.05e-6 + 3 * 1.5e-5);
+    costs(&m, ask(PTO_COLLECTIVE_BROADCAST, 4, 4, 40000000),
+          6e-6 + 40000000 * 1e-10 + 9 * (4e-6 + 65536 * 1e-10) + 3 * 2e-5);
+    /* GPUs without LL128 */
+    for (int a = 0; a < PTO_NCCL_ALGORITHM_COUNT; a++)
+        m.nccl_hop_s[a][PTO_NCCL_PROTOCOL_LL128] = m.nccl_net_hop_s[a][PTO_NCCL_PROTOCOL_LL128] =
+            (pto_param_t){0};
+    costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 8, 2, 4000), 3e-5 + 4000 * 6e-11 + 4 * 2.2e-5);
+    costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 1, 8, 600000), 1.2e-5 + 700000 * 4e-12 + 8 * 1e-6);
+    pto_machine_fini(&m);
+}
+
 static pto_price_t explained(const pto_machine_t *machine, pto_request_t request,
                              pto_explanation_t *explanation) {
     pto_plan_t *plan = made(&request);
@@ -584,6 +607,7 @@ int main(void) {
         cmocka_unit_test(an_allgatherv_costs_the_mean_of_all_blocks),
         cmocka_unit_test(numbers_that_were_not_measured_have_no_price),
         cmocka_unit_test(other_numbers_follow_from_the_nearest_row),
+        cmocka_unit_test(protocols_between_nodes_go_by_their_cost),
         cmocka_unit_test(doublings_widen_the_interval),
         cmocka_unit_test(an_extrapolated_price_names_its_algorithm_protocol_and_hops),
         cmocka_unit_test(a_network_of_unknown_cost_refuses),

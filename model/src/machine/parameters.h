@@ -166,7 +166,10 @@
            .power = PTO_POWER_GPU_KERNEL, .what = "each peer of an alltoall beyond those of the measured GPUs")\
     MEMBER(VALUE, nccl_simple_bytes, ,                                                                      \
            .key = "nccl.simple_bytes", .unit = PTO_UNIT_BYTES, .term = "nccl",                              \
-           .power = PTO_POWER_GPU_KERNEL, .what = "protocol Simple from this size on")                      \
+           .power = PTO_POWER_GPU_KERNEL, .what = "protocol Simple within a node from this size on")                   \
+    MEMBER(VALUE, nccl_ll_s_per_byte, ,                                                                      \
+           .key = "nccl.ll_s_per_byte", .unit = PTO_UNIT_S_PER_BYTE, .term = "nccl",                        \
+           .power = PTO_POWER_GPU_KERNEL, .what = "each byte that a link carries by LL between nodes, at least")\
     MEMBER(VALUE, nccl_channels, ,                                                                          \
            .key = "nccl.channels", .unit = PTO_UNIT_NONE, .term = "nccl",                                   \
            .power = PTO_POWER_GPU_KERNEL, .positive = true, .what = "channels, among which the bytes are split")\

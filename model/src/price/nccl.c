@@ -124,20 +124,37 @@ static shape_t shape_of(pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm, pt
     return shape;
 }
 
-/* Below Simple, NCCL takes what latency and flags together make the cheapest. */
+/* Between nodes, LL carries no more than the parameter says, however fast the network is. */
+static double ll_bytes(pto_nccl_kind_t kind, pto_nccl_job_t job, const shape_t *shape, double bytes) {
+    return job.nodes > 1 && kind != PTO_NCCL_ALLTOALL ? bytes * shape->per_link : 0;
+}
+
+/* NCCL takes the protocol whose hops and bytes together are the cheapest: any between nodes, within a node LL
+ * or LL128 below `simple_bytes`. One without a hop's time is not used on such GPUs. `by_ll`: what LL's bytes
+ * take at least. */
 static pto_nccl_protocol_t protocol_of(const pto_machine_t *machine, pto_nccl_algorithm_t algorithm,
-                                       const shape_t *shape, double bytes, pto_time_t carried) {
-    pto_time_t taken[PTO_NCCL_PROTOCOL_SIMPLE];
-    if (!pto_time_less((pto_time_t){.s = bytes}, pto_time_of(&machine->nccl_simple_bytes, 1)))
+                                       const shape_t *shape, double bytes, pto_time_t carried,
+                                       pto_time_t by_ll) {
+    const pto_param_t *hop = machine->nccl_hop_s[algorithm];
+    const bool in_node = shape->net_hops == 0;
+    if (in_node && !pto_time_less((pto_time_t){.s = bytes}, pto_time_of(&machine->nccl_simple_bytes, 1)))
         return PTO_NCCL_PROTOCOL_SIMPLE;
-    for (int p = 0; p < PTO_NCCL_PROTOCOL_SIMPLE; p++) {
-        pto_time_t hops = pto_time_of(&machine->nccl_hop_s[algorithm][p], shape->hops);
+    int best = in_node && pto_param_known(&hop[PTO_NCCL_PROTOCOL_LL128]) ? PTO_NCCL_PROTOCOL_LL128
+                                                                         : PTO_NCCL_PROTOCOL_SIMPLE;
+    pto_time_t best_s = {0};
+    for (int p = best; p >= 0; p--) {
+        pto_time_t hops = pto_time_of(&hop[p], shape->hops);
         pto_time_t net_hops = pto_time_of(&machine->nccl_net_hop_s[algorithm][p], shape->net_hops);
-        taken[p] = pto_time_add(pto_time_add(hops, net_hops), pto_time_scale(carried, flags_per_byte[p]));
+        pto_time_t moved = pto_time_scale(carried, 1 + flags_per_byte[p]);
+        if (p == PTO_NCCL_PROTOCOL_LL && pto_time_less(moved, by_ll))
+            moved = by_ll;
+        pto_time_t taken = pto_time_add(pto_time_add(hops, net_hops), moved);
+        if (p == best || (pto_param_known(&hop[p]) && !pto_time_less(best_s, taken))) {
+            best = p;
+            best_s = taken;
+        }
     }
-    return pto_time_less(taken[PTO_NCCL_PROTOCOL_LL128], taken[PTO_NCCL_PROTOCOL_LL])
-               ? PTO_NCCL_PROTOCOL_LL128
-               : PTO_NCCL_PROTOCOL_LL;
+    return (pto_nccl_protocol_t)best;
 }
 
 /* A tape holds numbers of bytes as they are: with another value of such a parameter, it must be recorded
@@ -162,7 +179,9 @@ bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl
     pto_time_t carried = pto_time_of(&last->postal.beta_s_per_byte, row_bytes);
     if (byte && pto_time_less(carried, pto_time_of(byte, net_bytes)))
         carried = pto_time_of(byte, net_bytes);
-    pto_nccl_protocol_t protocol = protocol_of(machine, algorithm, &asked, bytes, carried);
+    const double by_ll = ll_bytes(kind, job, &asked, bytes);
+    pto_nccl_protocol_t protocol = protocol_of(machine, algorithm, &asked, bytes, carried,
+                                               pto_time_of(&machine->nccl_ll_s_per_byte, by_ll));
     bool pipelined = is_chain(kind) && protocol == PTO_NCCL_PROTOCOL_SIMPLE;
     *route = (pto_nccl_route_t){
         .base = base,
@@ -173,6 +192,7 @@ bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl
         .hops = fmax(asked.hops - measured.hops, 0),
         .net_hops = fmax(asked.net_hops - measured.net_hops, 0),
         .net_bytes = net_bytes * (kind == PTO_NCCL_ALLTOALL ? 1 : 1 + flags_per_byte[protocol]),
+        .ll_bytes = protocol == PTO_NCCL_PROTOCOL_LL ? by_ll : 0,
     };
     bool split = pto_param_known(&machine->nccl_channels);
     if (pipelined)
@@ -182,20 +202,24 @@ bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl
     return true;
 }
 
-/* The network holds up what a node sends, the links within nodes what each of them carries: the slower of the
- * two counts. */
+/* The network holds up what a node sends, the links within nodes what each of them carries, and LL what it
+ * can carry at all: the slowest of them counts. */
 static void charge_bytes(pto_charge_t *charge, const pto_machine_t *machine, pto_nccl_kind_t kind,
                          const pto_nccl_route_t *route) {
     const pto_cost_row_t *message =
         pto_machine_message(machine, PTO_SPACE_GPU, PTO_LEVEL_OFF_NODE, (int64_t)route->net_bytes);
     const pto_param_t *limit = &machine->injection_s_per_byte[PTO_SPACE_GPU];
     const pto_param_t *byte = net_byte(machine, route->net_bytes);
-    bool net_is_slower =
-        byte && pto_time_less(pto_time_of(&route->row->postal.beta_s_per_byte, route->row_bytes),
-                              pto_time_of(byte, route->net_bytes));
+    pto_time_t in_node = pto_time_of(&route->row->postal.beta_s_per_byte, route->row_bytes);
+    pto_time_t by_net = byte ? pto_time_of(byte, route->net_bytes) : (pto_time_t){0};
+    pto_time_t by_ll = pto_time_of(&machine->nccl_ll_s_per_byte, route->ll_bytes);
+    const bool net_is_slower = byte && pto_time_less(in_node, by_net);
+    const bool ll_is_slower = pto_time_less(net_is_slower ? by_net : in_node, by_ll);
     pto_charge_postal(charge, &machine->nccl[kind], &route->row->postal, PTO_SPACE_GPU, 1,
-                      net_is_slower ? 0 : route->row_bytes);
-    if (route->net_bytes == 0 || (byte && byte->value > 0 && !net_is_slower))
+                      net_is_slower || ll_is_slower ? 0 : route->row_bytes);
+    if (ll_is_slower)
+        pto_charge_param(charge, &machine->nccl_ll_s_per_byte, PTO_SPACE_GPU, route->ll_bytes);
+    if (ll_is_slower || route->net_bytes == 0 || (byte && byte->value > 0 && !net_is_slower))
         return;
     if (pto_param_known(limit) || !message)
         pto_charge_param(charge, limit, PTO_SPACE_GPU, route->net_bytes);

@@ -26,6 +26,7 @@ typedef struct {
     double chunk_bytes; /* that a channel waits for at all hops within nodes together, before it passes them
                            on */
     double net_bytes;   /* that a node sends to others; 0: the row has them */
+    double ll_bytes;    /* that LL carries between nodes; 0: another protocol does */
 } pto_nccl_route_t;
 
 /* Whether bytes of GPUs between nodes have a cost: without one, nothing is known on more nodes than were
