@@ -25,12 +25,6 @@ static const pto_export_collective_t collectives[] = {
                    ROW(TREE, SIMPLE, "tree,simple")}},
     {.name = NULL}};
 
-/* From datasheets, and from no run on several nodes, follow NCCL's own constants and the links' rates, both of
- * which NCCL has: a rule that differs from its choice would rest on what the model leaves out. */
-static bool is_known_to_nccl(const pto_export_t *export, const pto_nccl_route_t *route) {
-    return pto_machine_basis(export->options.machine) == PTO_BASIS_DATASHEET && route->base.nodes == 1;
-}
-
 /* Bytes between nodes without a price would make the cheaper of two sums a guess. */
 static bool find_route(const pto_export_t *export, const pto_export_table_t *table,
                        pto_nccl_algorithm_t algorithm, int64_t bytes, pto_nccl_route_t *route) {
@@ -40,28 +34,38 @@ static bool find_route(const pto_export_t *export, const pto_export_table_t *tab
            pto_nccl_extrapolated(machine, PTO_NCCL_ALLREDUCE, algorithm, job, (double)bytes, route);
 }
 
+/* Without a run on several nodes, prices of a datasheet's machine follow NCCL's own constants and the links'
+ * rates, both of which NCCL has: a rule that differs from its choice would rest on omissions of the model. */
+static bool is_known_to_nccl(const pto_export_t *export, const pto_export_table_t *table) {
+    pto_nccl_route_t route;
+    return pto_machine_basis(export->options.machine) == PTO_BASIS_DATASHEET &&
+           find_route(export, table, PTO_NCCL_ALGORITHM_RING, 1, &route) && route.base.nodes == 1;
+}
+
 /* The protocol goes with the size. */
 static double price(const pto_export_t *export, const pto_export_table_t *table,
                     const pto_export_algorithm_t *algorithm, int64_t bytes) {
     pto_nccl_route_t route;
     pto_nccl_algorithm_t own = (pto_nccl_algorithm_t)(algorithm->id / PTO_NCCL_PROTOCOL_COUNT);
-    if (!find_route(export, table, own, bytes, &route) || is_known_to_nccl(export, &route) ||
+    if (!find_route(export, table, own, bytes, &route) ||
         (int)route.protocol != algorithm->id % PTO_NCCL_PROTOCOL_COUNT)
         return INFINITY;
     return pto_nccl_route_s(export->options.machine, PTO_NCCL_ALLREDUCE, &route);
 }
 
-/* What NCCL would choose is not known. It is taken to be the slower of ring and tree, so that there is only a
- * rule where they differ. */
-static pto_export_rule_t slower(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes) {
+/* NCCL's own choice. Where it has the price's inputs, it chooses the cheaper of ring and tree. Elsewhere its
+ * choice is unknown: the slower one stands for it, so that there is only a rule where they differ. */
+static pto_export_rule_t choice_of_nccl(const pto_export_t *export, const pto_export_table_t *table,
+                                        int64_t bytes) {
     const pto_export_algorithm_t *algorithm = table->collective->algorithm;
+    const bool cheaper = is_known_to_nccl(export, table);
     pto_export_rule_t rule = {.from_bytes = bytes};
-    double most_s = 0;
+    double chosen_s = 0;
     for (; algorithm->name; algorithm++) {
         double seconds = price(export, table, algorithm, bytes);
-        if (isfinite(seconds) && seconds > most_s) {
+        if (isfinite(seconds) && (!rule.algorithm || (seconds < chosen_s) == cheaper)) {
             rule.algorithm = algorithm;
-            most_s = seconds;
+            chosen_s = seconds;
         }
     }
     return rule;
@@ -95,7 +99,7 @@ static void write_reason(const pto_export_t *export, const pto_export_table_t *t
         reason = "was measured, with NCCL's own choice";
     else if (!find_route(export, table, PTO_NCCL_ALGORITHM_RING, 1, &route))
         reason = "the machine file has no NCCL allreduce, or no nccl.simple_bytes to extrapolate it by";
-    else if (is_known_to_nccl(export, &route))
+    else if (is_known_to_nccl(export, table))
         reason = "no NCCL was measured on several nodes; datasheets say nothing that NCCL does not know";
     if (reason)
         fprintf(stream, "%s%s on %" PRId64 " ranks of %" PRId64 " node%s: %s\n", prefix,
@@ -126,7 +130,7 @@ const pto_export_target_t pto_export_nccl = {.name = "nccl",
                                              .collective = collectives,
                                              .gpus_only = true,
                                              .has_comments = true,
-                                             .own = slower,
+                                             .own = choice_of_nccl,
                                              .price = price,
                                              .write = write_rules,
                                              .write_notes = write_notes,

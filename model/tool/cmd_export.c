@@ -244,6 +244,7 @@ static pto_status_t print_file(pto_export_t *export, pto_error_t *err) {
 typedef struct {
     int priced;
     int named;  /* by an algorithm of portolan's, priced or not */
+    int others; /* of which another algorithm, or protocol, is priced */
     double sum; /* of the losses */
     double worst;
     bool wrong; /* some may be */
@@ -284,6 +285,7 @@ static pto_status_t check_size(const pto_export_t *export, const pto_export_tabl
         losses->worst = fmax(losses->worst, loss);
         losses->wrong = losses->wrong || wrong;
     }
+    losses->others += best && rule->algorithm && !priced;
     putchar('\n');
     return PTO_OK;
 }
@@ -303,6 +305,8 @@ static void print_losses(const pto_export_t *export, const losses_t *losses) {
     if (losses->priced > 0)
         printf("# %d size%s priced: the file loses %.1f%% on average, %.1f%% at most\n", losses->priced,
                losses->priced > 1 ? "s" : "", 100 * losses->sum / losses->priced, 100 * losses->worst);
+    else if (losses->others > 0)
+        printf("# nothing to compare: prices are those of other algorithms or protocols\n");
     else if (losses->named > 0)
         pto_print_note(stdout,
                        "nothing to compare: machine %s has no price for the algorithms that the file names%s",
