@@ -8,7 +8,7 @@
 #include "portolan/pick.h"
 #include "portolan/samples.h"
 #include "portolan/workload.h"
-#include "price/formula.h"
+#include "report/formula.h"
 #include "show/more_procs.h"
 #include "show/plot_points.h"
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "decide/cell_formulas.h"
 #include "portolan/sensitivity.h"
 #include "report.h"
+#include "report/cell_formulas.h"
 #include "show/explain.h"
 #include "show/replayed.h"
 #include "show/table.h"

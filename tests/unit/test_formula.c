@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "decide/cell_formulas.h"
 #include "made_machine.h"
+#include "report/cell_formulas.h"
 #include "sample.h"
 
 enum { VARIABLES = 6, TRIALS = 12 };

@@ -1,10 +1,10 @@
 /* A strategy's price at a point as formulas of a few parameters: one or more for each plan that it chooses
  * from, so that the choice can be made again with other values. */
-#ifndef PTO_DECIDE_CELL_FORMULAS_H
-#define PTO_DECIDE_CELL_FORMULAS_H
+#ifndef PTO_REPORT_CELL_FORMULAS_H
+#define PTO_REPORT_CELL_FORMULAS_H
 
 #include "portolan/pick.h"
-#include "price/formula.h"
+#include "report/formula.h"
 
 /* A plan. A formula holds for some values of the parameters only; the first one that holds counts. Where none
  * does, the price is not known. */

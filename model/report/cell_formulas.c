@@ -1,7 +1,7 @@
 /* Formulas for all plans of a cell (cell_formulas.h). A tape holds as long as its comparisons do; where a
  * formula still has some, the plan is priced again with the parameters moved, until the formulas hold there.
  */
-#include "decide/cell_formulas.h"
+#include "report/cell_formulas.h"
 
 #include <math.h>
 #include <stdio.h>

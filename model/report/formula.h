@@ -4,8 +4,8 @@
  * together, and a maximum or a comparison whose result is the same for all values of the variables within
  * their bounds is left out. What remains is small enough to be written into a report, and gives what the tape
  * gives but for rounding. */
-#ifndef PTO_PRICE_FORMULA_H
-#define PTO_PRICE_FORMULA_H
+#ifndef PTO_REPORT_FORMULA_H
+#define PTO_REPORT_FORMULA_H
 
 #include "price/tape.h"
 

@@ -1,5 +1,5 @@
 /* From tapes to formulas of a few parameters (formula.h). */
-#include "price/formula.h"
+#include "report/formula.h"
 
 #include <math.h>
 #include <stdlib.h>
