@@ -11,6 +11,7 @@
 #include "asked.h"
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
+#include "tool/command.h"
 
 static const char simple_machine[] =
     SIMPLE_MACHINE("simple", "", "memory: {gpu_bytes: 1000000000, host_bytes: 100000000000}\n");
@@ -80,6 +81,18 @@ static void a_plan_is_made_once_for_each_price(void **state) {
     pto_predictions_fini(&predictions);
     pto_machine_destroy(machine);
     pto_scenario_fini(&scenario);
+}
+
+/* A prediction makes 72 of them: a second one would exceed the bound. */
+static void the_command_makes_at_most_200_plans(void **state) {
+    (void)state;
+    char name[] = "pick", problem[] = "scenarios/problems/alltoall-summit-measured.yaml";
+    char *argv[] = {name, problem, NULL};
+    const pto_command_t *pick;
+    int64_t before = pto_plans_made;
+    assert_int_equal(pto_command_find(name, &pick, NULL), PTO_OK);
+    assert_int_equal(pto_command_run(pick, 2, argv), 0);
+    assert_in_range(pto_plans_made - before, 60, 200);
 }
 
 static void a_single_pick_has_no_crossing(void **state) {
@@ -201,6 +214,7 @@ int main(void) {
         cmocka_unit_test(sizes_cross_where_the_lines_do),
         cmocka_unit_test(numbers_of_messages_cross_at_a_whole_number),
         cmocka_unit_test(a_plan_is_made_once_for_each_price),
+        cmocka_unit_test(the_command_makes_at_most_200_plans),
         cmocka_unit_test(a_single_pick_has_no_crossing),
         cmocka_unit_test(strategies_that_win_between_two_points_are_found),
         cmocka_unit_test(crossings_of_vectors_are_whole_elements),
