@@ -1,5 +1,6 @@
 /* What must hold for the prices of any machine and scenario: random parameters around those of the machine
  * files, random collectives and layouts, and the same question asked in two ways. */
+#include <glob.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +15,7 @@
 #include "machine/machine_internal.h"
 #include "portolan/pick.h"
 
-enum { CASES = 150, POINTS = 3, PARAMS_PER_CASE = 8, TEXT_MAX = 512 };
+enum { CASES = 150, NETWORK_CASES = 600, POINTS = 3, PARAMS_PER_CASE = 8, TEXT_MAX = 512 };
 
 typedef struct {
     uint64_t state;
@@ -263,6 +264,101 @@ static void slower_parameters_lower_no_price(void **state) {
     hold_for_all(rises_with_parameters);
 }
 
+/* --- faster networks ------------------------------------------------------------------------------------ */
+
+static void open_path(case_t *made, const char *path) {
+    pto_error_t err = {0};
+    if (pto_machine_open(path, &made->machine, &err) != PTO_OK)
+        fail_msg("%s", err.message);
+}
+
+/* A CPU that moves what a process sends and receives within its node. */
+static void share_cpus(case_t *made) {
+    made->machine->both_ways[PTO_SPACE_CPU] = (pto_param_t){.value = factor(made), .line = 1};
+}
+
+/* Rings through host memory, in which some processes send within their nodes. */
+static void write_rings(case_t *made) {
+    static const char *const collective[] = {"allreduce", "allgather", "reduce_scatter"};
+    snprintf(made->text, TEXT_MAX,
+             "scenario: made\nmachine: m.yaml\ncollective: %s\nstrategies: [staged_ring, split_ring]\n"
+             "layout: {nodes: %lld, gpus_per_node: %lld, procs_per_gpu: %lld}\nbytes: [%lld, %lld]\n",
+             collective[below(made, 3)], (long long)(2 + below(made, 3)), (long long)(1 + below(made, 4)),
+             (long long)(1 + below(made, 2)), (long long)(8192 * (1 + below(made, 100))),
+             (long long)(819200 * (1 + below(made, 100))));
+}
+
+static bool is_of_network(const char *key) {
+    return strstr(key, "off_node") || strncmp(key, "injection.", 10) == 0 || strncmp(key, "fabric.", 7) == 0;
+}
+
+static void speed_up_network(case_t *made, double by) {
+    pto_machine_param_t *param;
+    int count = list_params(made, &param);
+    for (int i = 0; i < count; i++)
+        if (is_time(&param[i]) && param[i].unit == PTO_UNIT_S_PER_BYTE && is_of_network(param[i].key))
+            scale(param[i].param, by);
+    free(param);
+}
+
+/* Copies of a GPU's processes wait for each other in the order in which chunks arrive. */
+static bool depends_on_arrival(const case_t *made, const pto_prediction_t *prediction) {
+    return prediction->chunks > 1 && made->machine->shared_copies[PTO_COPY_H2D].count > 0 &&
+           made->scenario.layout.procs_per_gpu > 1;
+}
+
+/* Bandwidths between nodes that are ever higher. */
+static void compare_networks(case_t *made) {
+    const double by[] = {0.9, 0.5, 0.2};
+    for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
+        pto_predictions_t now;
+        bool applies;
+        speed_up_network(made, by[i]);
+        ask(made, &made->scenario, &now, &applies);
+        assert_true(applies);
+        for (int64_t p = 0; p < now.point_count * now.strategy_count; p++) {
+            const pto_prediction_t *before = &made->predictions.prediction[p], *after = &now.prediction[p];
+            if (before->applicable && !depends_on_arrival(made, before) &&
+                after->price.seconds > before->price.seconds * (1 + 1e-12))
+                differ(made, "a faster network", now.strategy[p % now.strategy_count]->name,
+                       before->price.seconds, after->price.seconds);
+        }
+        pto_predictions_fini(&made->predictions);
+        made->predictions = now;
+    }
+}
+
+/* On every machine that ships: cut into the number of chunks that the price finds, or into a given one. */
+static void faster_networks_raise_no_price(void **state) {
+    (void)state;
+    glob_t found;
+    int compared = 0;
+    assert_int_equal(glob("scenarios/machines/*.yaml", 0, NULL, &found), 0);
+    for (uint64_t seed = 0; seed < NETWORK_CASES; seed++) {
+        pto_error_t err = {0};
+        case_t made = {.state = 7000 + seed};
+        open_path(&made, found.gl_pathv[seed % found.gl_pathc]);
+        if (below(&made, 2) == 0)
+            share_cpus(&made);
+        if (below(&made, 2) == 0)
+            write_rings(&made);
+        else
+            write_scenario(&made);
+        if (pto_scenario_parse(made.text, strlen(made.text), "made.yaml", &made.scenario, &err) == PTO_OK) {
+            made.scenario.chunks = below(&made, 2) * (2 + below(&made, 7));
+            if (pto_scenario_bind(&made.scenario, made.machine, &err) == PTO_OK)
+                ask(&made, &made.scenario, &made.predictions, &made.applies);
+        }
+        if (made.applies) {
+            compare_networks(&made);
+            compared++;
+        }
+        free_case(&made);
+    }
+    globfree(&found);
+    assert_true(compared > NETWORK_CASES / 2);
+}
+
 /* One buffer saves the copy to a second one, and nothing else changes. */
 static void is_dearer_with_two_buffers(case_t *made) {
     pto_predictions_t now;
@@ -384,6 +480,7 @@ int main(void) {
         cmocka_unit_test(prices_scale_with_their_unit),
         cmocka_unit_test(simulations_scale_with_their_unit),
         cmocka_unit_test(slower_parameters_lower_no_price),
+        cmocka_unit_test(faster_networks_raise_no_price),
         cmocka_unit_test(one_buffer_raises_no_price),
         cmocka_unit_test(a_broadcast_in_place_has_no_copy),
         cmocka_unit_test(prices_do_not_depend_on_the_other_sizes),

@@ -135,9 +135,36 @@ static const pto_stage_t *stage_of(const pto_plan_t *plan, const pto_action_t *a
     return stage;
 }
 
+static void add_share(pto_time_t *time, const pto_param_t *share, pto_time_t of) {
+    if (pto_param_known(share))
+        *time = pto_time_add(*time, pto_time_multiply(of, pto_time_of(share, 1)));
+}
+
+/* A time of a member's messages so far, with what those within its node will take longer because the member
+ * also receives, and copies. */
+static pto_time_t with_shares(const pto_pricing_t *pricing, const pto_charge_t *charge, pto_time_t time) {
+    const pto_machine_t *machine = pricing->asked.machine;
+    for (int space = 0; space < PTO_SPACE_COUNT && pricing->at.both_ways; space++)
+        add_share(&time, &machine->both_ways[space], charge->within[space]);
+    if (pricing->lanes.active)
+        add_share(&time, &machine->staged_message, charge->within[PTO_SPACE_CPU]);
+    return time;
+}
+
+/* So the most expensive member is the one that ends last, whether its messages leave the node or not. */
+static pto_time_t member_time(const pto_pricing_t *pricing, const pto_charge_t *charge) {
+    return with_shares(pricing, charge,
+                       pto_charge_time(charge, pricing->asked.machine, pricing->shared.outflow));
+}
+
+static pto_time_t cpu_time(const pto_pricing_t *pricing, const pto_charge_t *charge) {
+    return with_shares(pricing, charge, pto_charge_by_cpu(charge));
+}
+
 /* All neighbors of a stage at once: the class costs what its most expensive owner does. */
-static pto_status_t charge_costliest_owner(const pto_asked_t *asked, const pto_shared_t *shared,
-                                           const pto_action_t *action, pto_charge_t *charge) {
+static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const pto_action_t *action,
+                                           pto_charge_t *charge) {
+    const pto_asked_t *asked = &pricing->asked;
     bool first;
     const pto_stage_t *stage = stage_of(asked->plan, action, &first);
     int64_t per_node = pto_group_at(asked->plan, action->step->group)->members_per_node, costliest = 0;
@@ -151,7 +178,7 @@ static pto_status_t charge_costliest_owner(const pto_asked_t *asked, const pto_s
             pto_status_t status = charge_neighbors(asked, stage, owner, action, &tried);
             if (status != PTO_OK)
                 return status;
-            pto_time_t tried_time = pto_charge_time(&tried, asked->machine, shared->outflow);
+            pto_time_t tried_time = member_time(pricing, &tried);
             if (pto_time_less(most, tried_time)) {
                 most = tried_time;
                 costliest = owner;
@@ -330,43 +357,44 @@ static pto_status_t charge_by_peer(const pto_asked_t *asked, pto_action_t *actio
     return PTO_OK;
 }
 
-/* The mix with the most expensive messages, and the most that any has within the node. */
-static pto_status_t find_costliest(const pto_asked_t *asked, const pto_shared_t *shared,
-                                   const pto_traffic_t *traffic, pto_space_t space, int64_t bytes,
-                                   const pto_charge_t *charge, const pto_mix_t **costliest,
-                                   pto_time_t *on_node) {
-    pto_time_t most = {.s = -1};
+/* The mix with the most expensive messages. The most that any has within the node is added to the charge. */
+static pto_status_t find_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
+                                   pto_space_t space, int64_t bytes, pto_charge_t *charge,
+                                   const pto_mix_t **costliest) {
+    pto_time_t most = {.s = -1}, on_node = {0}, by_cpu = {0};
     for (int i = 0; i < traffic->mix_count; i++) {
         pto_charge_t mix = *charge;
         mix.terms = NULL;
-        pto_status_t status = charge_mix(asked, &traffic->mix[i], space, bytes, &mix);
+        pto_status_t status = charge_mix(&pricing->asked, &traffic->mix[i], space, bytes, &mix);
         if (status != PTO_OK)
             return status;
-        *on_node = pto_time_max(*on_node, pto_time_subtract(mix.on_node, charge->on_node));
-        pto_time_t mix_time = pto_charge_time(&mix, asked->machine, shared->outflow);
+        on_node = pto_time_max(on_node, pto_time_subtract(mix.on_node, charge->on_node));
+        by_cpu = pto_time_max(by_cpu, pto_time_subtract(cpu_time(pricing, &mix), cpu_time(pricing, charge)));
+        pto_time_t mix_time = member_time(pricing, &mix);
         if (pto_time_less(most, mix_time)) {
             most = mix_time;
             *costliest = &traffic->mix[i];
         }
     }
+    charge->most_on_node = pto_time_add(charge->most_on_node, on_node);
+    charge->most_by_cpu = pto_time_add(charge->most_by_cpu, by_cpu);
     return PTO_OK;
 }
 
 /* Charge the most expensive mix of the step's members; it is `*costliest` then. */
-static pto_status_t charge_costliest(const pto_asked_t *asked, const pto_shared_t *shared,
-                                     const pto_traffic_t *traffic, pto_space_t space, int64_t bytes,
-                                     pto_charge_t *charge, const pto_mix_t **costliest) {
-    pto_time_t on_node = {0}, before = charge->on_node;
+static pto_status_t charge_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
+                                     pto_space_t space, int64_t bytes, pto_charge_t *charge,
+                                     const pto_mix_t **costliest) {
+    pto_time_t before = charge->on_node;
     pto_status_t status = PTO_OK;
     bool one = traffic->mix_count == 1;
     *costliest = one ? &traffic->mix[0] : NULL;
     if (!one)
-        status = find_costliest(asked, shared, traffic, space, bytes, charge, costliest, &on_node);
+        status = find_costliest(pricing, traffic, space, bytes, charge, costliest);
     if (status == PTO_OK && *costliest)
-        status = charge_mix(asked, *costliest, space, bytes, charge);
+        status = charge_mix(&pricing->asked, *costliest, space, bytes, charge);
     if (one)
-        on_node = pto_time_subtract(charge->on_node, before);
-    charge->most_on_node = pto_time_add(charge->most_on_node, on_node);
+        charge->most_on_node = pto_time_add(charge->most_on_node, pto_time_subtract(charge->on_node, before));
     return status;
 }
 
@@ -407,8 +435,7 @@ static pto_status_t charge_traffic(pto_pricing_t *pricing, const pto_traffic_t *
         fresh ? find_charged(&pricing->of_class, traffic, space, bytes, charge->at_once) : NULL;
     if (charged)
         return charge_again(&pricing->asked, charged, charge);
-    pto_status_t status =
-        charge_costliest(&pricing->asked, &pricing->shared, traffic, space, bytes, charge, &costliest);
+    pto_status_t status = charge_costliest(pricing, traffic, space, bytes, charge, &costliest);
     if (status == PTO_OK && fresh && pricing->of_class.charged_count < PTO_CHARGED_MAX)
         pricing->of_class.charged[pricing->of_class.charged_count++] =
             (pto_charged_t){.traffic = traffic->serial,
@@ -458,7 +485,7 @@ static void follow_senders(pto_pricing_t *pricing, const pto_action_t *action) {
 static pto_status_t charge_all(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {
     pto_space_t space = pto_buffer_at(pricing->asked.plan, pto_message_slice(action->step)->buffer)->space;
     if (action->step->peers.kind == PTO_PEERS_CART)
-        return charge_costliest_owner(&pricing->asked, &pricing->shared, action, charge);
+        return charge_costliest_owner(pricing, action, charge);
     if (differ_by_peer(pricing->asked.plan, action->step))
         return charge_by_peer(&pricing->asked, action, space, charge);
     int64_t bytes;
@@ -473,7 +500,7 @@ static pto_time_t measure_messages(pto_pricing_t *pricing, pto_action_t action) 
     pto_charge_mixed(&alone, pricing->asked.plan);
     if (charge_all(pricing, &action, &alone) != PTO_OK) /* the step itself will say why */
         return (pto_time_t){.s = INFINITY};
-    return pto_charge_time(&alone, pricing->asked.machine, pricing->shared.outflow);
+    return member_time(pricing, &alone);
 }
 
 static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,

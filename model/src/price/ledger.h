@@ -37,7 +37,9 @@ typedef struct {
     pto_time_t alpha;
     pto_time_t off_node_alpha; /* of these, the off-node messages' */
     pto_time_t on_node;
-    pto_time_t most_on_node;            /* of a class, that of the member for which it is most */
+    pto_time_t most_on_node; /* of a class, that of the member for which it is most */
+    pto_time_t most_by_cpu;  /* the same of pto_charge_by_cpu, with what they cost more; 0 where all
+                                members are alike */
     pto_time_t within[PTO_SPACE_COUNT]; /* on_node by the messages' memory */
     pto_time_t off_node;
     bool moved[PTO_LEVEL_COUNT]; /* whether there is any message of that distance */
@@ -93,6 +95,7 @@ static inline void pto_charge_take_messages(pto_charge_t *charge, const pto_char
     charge->off_node_alpha = from->off_node_alpha;
     charge->on_node = from->on_node;
     charge->most_on_node = from->most_on_node;
+    charge->most_by_cpu = from->most_by_cpu;
     charge->off_node = from->off_node;
     for (int space = 0; space < PTO_SPACE_COUNT; space++)
         charge->within[space] = from->within[space];
@@ -134,6 +137,13 @@ pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *mach
 /* Charge both what messages within the node cost more that a process sends and receives in one stage. Returns
  * that. */
 pto_time_t pto_charge_both_ways(pto_charge_t *out, pto_charge_t *in, const pto_machine_t *machine);
+
+/* How long the messages within the node and in host memory take, which a CPU moves. */
+static inline pto_time_t pto_charge_by_cpu(const pto_charge_t *charge) {
+    if (!pto_time_positive(charge->within[PTO_SPACE_CPU]))
+        return (pto_time_t){0};
+    return pto_time_add(pto_time_subtract(charge->alpha, charge->off_node_alpha), charge->on_node);
+}
 
 /* Charge what messages within the node cost more between the copies of a pipeline. Returns that. */
 pto_time_t pto_charge_staged(pto_charge_t *charge, const pto_machine_t *machine);

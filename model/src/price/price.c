@@ -80,8 +80,6 @@ typedef struct {
     pto_busiest_links_t in_link;
     pto_busiest_t copy_link;
     unsigned queued; /* as in pto_copying_t */
-    const pto_stage_t *stage;
-    int64_t k;
 } costs_t;
 
 /* Copies outside lanes that the process does not wait for one by one. A library's it does. */
@@ -139,9 +137,9 @@ static pto_ledger_t *terms_of(pto_clocks_t *clocks, int which) {
 }
 
 /* pto_charge_begin of three charges, whose memory is zeroed once. */
-static void begin_costs(pto_clocks_t *clocks, const pto_stage_t *stage, int64_t k, costs_t *costs) {
+static void begin_costs(pto_clocks_t *clocks, const pto_stage_t *stage, costs_t *costs) {
     pto_charge_t *const charge[] = {&costs->out, &costs->in, &costs->other};
-    *costs = (costs_t){.stage = stage, .k = k};
+    *costs = (costs_t){.queued = 0};
     for (int i = 0; i < 3; i++) {
         charge[i]->stage = stage->name;
         charge[i]->terms = terms_of(clocks, i);
@@ -151,17 +149,46 @@ static void begin_costs(pto_clocks_t *clocks, const pto_stage_t *stage, int64_t 
     costs->in.at_once = costs->out.at_once;
 }
 
-/* In a tree, a class may contain processes that send and others that receive. */
-static bool goes_both_ways(const pto_actors_t *actors, const pto_stage_t *stage, int64_t k) {
-    bool shared = actors->kind == PTO_ACTORS_RANKS;
-    for (int i = 0; i < stage->step_count && !shared; i++) {
-        const pto_step_t *send = pto_step_at(actors->plan, stage->step_first + i);
-        for (int j = 0; j < stage->step_count && !shared && send->kind == PTO_STEP_SEND; j++) {
-            const pto_step_t *recv = pto_step_at(actors->plan, stage->step_first + j);
-            shared = recv->kind == PTO_STEP_RECV && pto_steps_share_members(send, recv, k, 0);
+/* The distance of a step's only peers; 0: it has others. */
+static int64_t only_shift(const pto_plan_t *plan, const pto_step_t *step, int64_t k) {
+    const pto_peers_t *peers = &step->peers;
+    const pto_action_t action = {.step = step, .k = k};
+    bool one =
+        peers->kind == PTO_PEERS_SHIFT && peers->first.core == 0 && pto_step_peer_count(plan, &action) == 1;
+    return one ? peers->sign * pto_expr_at(&peers->first, k, 0, 0) : 0;
+}
+
+/* Whether some process takes part in both steps and both are within its node. In a ring on nodes of two,
+ * there is none: each process has one of its neighbors on another node. */
+static bool meet_within(const pto_plan_t *plan, const pto_step_t *send, const pto_step_t *recv, int64_t k) {
+    const pto_group_t *group = pto_group_at(plan, send->group);
+    int64_t to = only_shift(plan, send, k), from = only_shift(plan, recv, k), members = 0;
+    if (!pto_steps_share_members(send, recv, k, 0))
+        return false;
+    if (to == 0 || from == 0 || send->group != recv->group || group->fold != 0)
+        return true;
+    for (int64_t i = 0; i < group->members_per_node; i++)
+        members += pto_floor_mod(i + to, group->size) < group->members_per_node &&
+                   pto_floor_mod(i + from, group->size) < group->members_per_node;
+    return members > 0;
+}
+
+/* A class may contain processes that send and others that receive. */
+static bool goes_both_ways(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
+    const pto_param_t *both_ways = pricing->asked.machine->both_ways;
+    const pto_plan_t *plan = pricing->asked.plan;
+    if (!pto_param_known(&both_ways[PTO_SPACE_CPU]) && !pto_param_known(&both_ways[PTO_SPACE_GPU]))
+        return false;
+    bool both = pricing->actors.kind == PTO_ACTORS_RANKS;
+    for (int i = stage->step_first; i < stage->step_first + stage->step_count && !both; i++) {
+        const pto_step_t *send = pto_step_at(plan, i);
+        for (int j = stage->step_first; j < stage->step_first + stage->step_count && !both; j++) {
+            const pto_step_t *recv = pto_step_at(plan, j);
+            both = send->kind == PTO_STEP_SEND && recv->kind == PTO_STEP_RECV &&
+                   meet_within(plan, send, recv, k);
         }
     }
-    return shared;
+    return both;
 }
 
 static bool any_link(const costs_t *costs) {
@@ -172,13 +199,10 @@ static bool any_link(const costs_t *costs) {
 
 /* What sending and receiving at once, and the links, take beyond the actor's own bytes. */
 static void charge_sharing(const pto_pricing_t *pricing, costs_t *costs) {
-    const pto_param_t *both_ways = pricing->asked.machine->both_ways;
-    bool both_known =
-        pto_param_known(&both_ways[PTO_SPACE_CPU]) || pto_param_known(&both_ways[PTO_SPACE_GPU]);
-    if (!both_known && !pricing->lanes.active && !any_link(costs))
+    if (!pricing->at.both_ways && !pricing->lanes.active && !any_link(costs))
         return;
     pto_time_t both = {0};
-    if (both_known && goes_both_ways(&pricing->actors, costs->stage, costs->k))
+    if (pricing->at.both_ways)
         both = pto_charge_both_ways(&costs->out, &costs->in, pricing->asked.machine);
     pto_time_t out = pto_time_add(both, costs->out.most_on_node);
     pto_time_t in = pto_time_add(both, costs->in.most_on_node);
@@ -193,21 +217,27 @@ static void charge_sharing(const pto_pricing_t *pricing, costs_t *costs) {
     pto_charge_busiest(&costs->other, &costs->copy_link, costs->copies);
 }
 
-/* In lanes, messages count for both sides of their process, and those within the host's memory for its CPU.
- */
+/* With what the messages cost more; of a class, at the member for which it is most. */
+static pto_time_t time_of_cpu(const pto_charge_t *charge) {
+    pto_time_t by_cpu = pto_charge_by_cpu(charge);
+    if (pto_time_positive(by_cpu))
+        by_cpu = pto_time_add(by_cpu, charge->other);
+    return pto_time_max(by_cpu, charge->most_by_cpu);
+}
+
+/* In lanes, messages count for both sides of their process, and those within the host's memory for its CPU,
+ * whether messages between nodes take longer or not. */
 static void demand_messages(pto_pricing_t *pricing, int64_t actor, costs_t *costs, pto_time_t out,
                             pto_time_t in) {
-    bool in_is_longer = pto_time_less(out, in);
-    const pto_charge_t *longer = in_is_longer ? &costs->in : &costs->out;
     const pto_param_t *both_ways = &pricing->asked.machine->both_ways[PTO_SPACE_CPU];
     pto_lane_demand(&pricing->clocks, &pricing->lanes, actor, PTO_LANE_SEND, &costs->out, out);
     pto_lane_demand(&pricing->clocks, &pricing->lanes, actor, PTO_LANE_RECV, &costs->in, in);
-    if (!pto_param_known(both_ways) || longer->moved[PTO_LEVEL_OFF_NODE] ||
-        !pto_time_positive(longer->within[PTO_SPACE_CPU]))
+    pto_time_t by_cpu = pto_time_max(time_of_cpu(&costs->out), time_of_cpu(&costs->in));
+    if (!pto_param_known(both_ways) || !pto_time_positive(by_cpu))
         return;
     pto_charge_t charge;
-    pto_charge_begin(&charge, longer->stage, terms_of(&pricing->clocks, 3));
-    pto_charge_share(&charge, both_ways, PTO_SPACE_CPU, in_is_longer ? in : out);
+    pto_charge_begin(&charge, costs->out.stage, terms_of(&pricing->clocks, 3));
+    pto_charge_share(&charge, both_ways, PTO_SPACE_CPU, by_cpu);
     pto_lane_demand(&pricing->clocks, &pricing->lanes, actor, PTO_LANE_CPU, &charge, charge.other);
 }
 
@@ -306,7 +336,7 @@ static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage
         if (settles) /* flags are raised and seen after the steps before them */
             settle_costs(pricing, actor, &costs);
         if (settles || !begun)
-            begin_costs(&pricing->clocks, stage, k, &costs);
+            begin_costs(&pricing->clocks, stage, &costs);
         begun = true;
         double before_s = costs.other.other.s;
         status = pricing->lanes.active ? charge_in_lane(pricing, &action, &costs)
@@ -427,6 +457,7 @@ static pto_status_t price_stage(pto_pricing_t *pricing, int node, int64_t k) {
     const pto_stage_t *stage =
         pto_stage_at(pricing->asked.plan, pto_node_at(pricing->asked.plan, node)->stage);
     pricing->at.stage = stage;
+    pricing->at.both_ways = goes_both_ways(pricing, stage, k);
     pto_pricing_remember(&pricing->actors, &pricing->clocks, pricing->clocks.before);
     count_demand(pricing, stage, k);
     pto_occupied_stage(pricing);

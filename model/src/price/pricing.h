@@ -173,6 +173,7 @@ typedef struct {
 /* Where the walk is. */
 typedef struct {
     const pto_stage_t *stage;
+    bool both_ways;  /* whether processes send and receive at once in it, at a cost within their node */
     bool in_library; /* whether the stage is of a collective that the library runs */
     int library_end; /* the last node of the last such one; -1: there was none */
 } pto_at_t;
