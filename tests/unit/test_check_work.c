@@ -61,7 +61,7 @@ static void proofs_by_one_node_grow_with_the_number_of_nodes(void **state) {
         enum { NODES = 32 };
         double blocks, few = visits_of(of[i][0], of[i][1], PTO_PROOF_OF_ONE_NODE, NODES, &blocks);
         double more = visits_of(of[i][0], of[i][1], PTO_PROOF_OF_ONE_NODE, 2 * NODES, &blocks);
-        double all = visits_of(of[i][0], of[i][1], PTO_PROOF_BY_NODE_CLOCKS, NODES, &blocks);
+        double all = visits_of(of[i][0], of[i][1], PTO_PROOF_BY_GROUP_CLOCKS, NODES, &blocks);
         print_message("%s %s: power %.2f, %.1f times less than by all ranks\n", of[i][0], of[i][1],
                       log2(more / few), all / few);
         assert_true(log2(more / few) < 1.2);
@@ -69,10 +69,41 @@ static void proofs_by_one_node_grow_with_the_number_of_nodes(void **state) {
     }
 }
 
+/* Entries of clocks that are joined while an allreduce on one node of `gpus` GPUs is proved. */
+static double clock_visits_of(const char *strategy, int64_t gpus, int64_t procs) {
+    pto_request_t request =
+        request_for(PTO_COLLECTIVE_ALLREDUCE, strategy, "direct", 1, gpus, 1, 4 * gpus * procs);
+    request.layout.procs_per_gpu = procs;
+    pto_plan_t *plan;
+    pto_check_report_t report;
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    int64_t before = pto_clocks_visits;
+    assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
+    pto_plan_destroy(plan);
+    return (double)(pto_clocks_visits - before);
+}
+
+/* A ring makes steps with the square of the processes. Each joins clocks of the lanes that share memory: its
+ * own, or those of its GPU. */
+static void clocks_know_the_processes_that_share_memory(void **state) {
+    (void)state;
+    static const struct {
+        const char *strategy;
+        int64_t procs;
+    } of[] = {{"staged_ring", 1}, {"split_ring", 3}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        double few = clock_visits_of(of[i].strategy, 8, of[i].procs);
+        double more = clock_visits_of(of[i].strategy, 16, of[i].procs);
+        print_message("%s: power %.2f\n", of[i].strategy, log2(more / few));
+        assert_true(log2(more / few) < 2.2);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(proofs_grow_with_the_square_of_the_processes),
         cmocka_unit_test(proofs_by_one_node_grow_with_the_number_of_nodes),
+        cmocka_unit_test(clocks_know_the_processes_that_share_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

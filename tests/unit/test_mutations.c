@@ -359,7 +359,7 @@ static bool is_known_twin(const pto_plan_t *plan, int index, const mutation_t *m
     return other_source || once_more || begins_too_early || is_other_order(plan, index, mutation);
 }
 
-/* Proofs by one node, and by clocks that know their own node only, prove nothing that a walk of all ranks
+/* Proofs by one node, and by clocks of those that share memory only, prove nothing that a walk of all ranks
  * with full clocks does not; a fault has the same description. Of every WAYS_SAMPLEth mutant: it takes twice
  * the time of all else, and test_symmetry compares the ways on random plans. */
 enum { WAYS_SAMPLE = 5 };
@@ -367,8 +367,6 @@ static void assert_every_way_agrees(const pto_plan_t *plan, pto_status_t status,
                                     const pto_check_report_t *report, const char *message) {
     if (pto_plan_either_count(plan, pto_plan_node_count(plan)) > 0)
         return; /* proved for several choices */
-    if (pto_plan_request(plan)->layout.nodes == 1)
-        return; /* clocks by node are full ones */
     pto_check_report_t full;
     pto_error_t err = {0};
     bool unordered;

@@ -1,5 +1,5 @@
-/* The three ways to prove a plan: by one node where all nodes do the same, by clocks that know the ranks of
- * their own node, and in full. The first two must prove nothing that the third does not, and should prove
+/* The three ways to prove a plan: by one node where all nodes do the same, by clocks that know the ranks
+ * that share memory, and in full. The first two must prove nothing that the third does not, and should prove
  * all plans that are registered. test_mutations compares the ways on plans with faults. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ static pto_status_t prove(const pto_plan_t *plan, pto_proof_t proof, pto_check_r
     return pto_check_in_way(plan, proof, NULL, NULL, report, &unordered, NULL);
 }
 
-/* A plan that is right in full is proved by clocks by node and, if all of its nodes do the same, by one; the
+/* A plan that is right in full is proved by clocks by group and, if all of its nodes do the same, by one; the
  * work is that of all nodes. A plan that is not is proved in no way. */
 static void compare_ways(const pto_request_t *request) {
     pto_plan_t *plan = NULL;
@@ -34,7 +34,7 @@ static void compare_ways(const pto_request_t *request) {
         pto_check_report_t full, by_clocks, by_node;
         bool right = prove(plan, PTO_PROOF_IN_FULL, &full) == PTO_OK;
         pto_status_t one_node = prove(plan, PTO_PROOF_OF_ONE_NODE, &by_node);
-        assert_int_equal(prove(plan, PTO_PROOF_BY_NODE_CLOCKS, &by_clocks) == PTO_OK, right);
+        assert_int_equal(prove(plan, PTO_PROOF_BY_GROUP_CLOCKS, &by_clocks) == PTO_OK, right);
         assert_memory_equal(&by_clocks, &full, sizeof full);
         if (one_node != PTO_ERR_NOT_APPLICABLE) {
             assert_int_equal(one_node == PTO_OK, right);

@@ -77,7 +77,7 @@ static void compare_proofs(const pto_plan_t *plan, uint64_t seed) {
     if (pto_plan_either_count(plan, pto_plan_node_count(plan)) > 0)
         return;
     seen.plans++;
-    bool one_node = prove(plan, PTO_PROOF_OF_ONE_NODE), by_clocks = prove(plan, PTO_PROOF_BY_NODE_CLOCKS);
+    bool one_node = prove(plan, PTO_PROOF_OF_ONE_NODE), by_clocks = prove(plan, PTO_PROOF_BY_GROUP_CLOCKS);
     bool right = prove(plan, PTO_PROOF_IN_FULL);
     if ((one_node || by_clocks) && !right)
         fail_by(plan, one_node ? "by one node" : "by clocks", "accepted a wrong plan", seed);
@@ -101,7 +101,7 @@ static void tell_seen(void) {
         "%lld plans: %lld alike, %lld of them compared; %lld proved by one node, %lld by clocks, %lld "
         "in full\n",
         (long long)seen.plans, (long long)seen.alike, (long long)seen.compared,
-        (long long)seen.proved[PTO_PROOF_OF_ONE_NODE], (long long)seen.proved[PTO_PROOF_BY_NODE_CLOCKS],
+        (long long)seen.proved[PTO_PROOF_OF_ONE_NODE], (long long)seen.proved[PTO_PROOF_BY_GROUP_CLOCKS],
         (long long)seen.proved[PTO_PROOF_IN_FULL]);
 }
 

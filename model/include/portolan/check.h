@@ -64,7 +64,7 @@ typedef struct {
 pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, int64_t *touched, pto_error_t *err);
 
 /* Errors: PTO_ERR_INVALID_PLAN with the rank, stage, iteration and cause; PTO_ERR_TOO_LARGE above
- * PTO_CHECK_RANKS_MAX ranks, or if the order has to be proved across nodes for more than PTO_CHECK_CLOCKS_MAX
+ * PTO_CHECK_RANKS_MAX ranks, or if the order has to be proved among all for more than PTO_CHECK_CLOCKS_MAX
  * lanes; PTO_ERR_MEMORY. */
 pto_status_t pto_check(const pto_plan_t *plan, pto_check_report_t *report, pto_error_t *err);
 

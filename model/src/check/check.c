@@ -355,10 +355,10 @@ static bool use_output(pto_checker_t *checker, const pattern_t *pattern) {
 
 static bool no_signals_left(pto_checker_t *checker) {
     for (int64_t rank = 0; rank < checker->walked; rank++)
-        if (checker->signal[rank])
+        if (checker->signal[rank].first)
             return pto_check_fail(checker, rank, "never waits for '%s' that rank %lld signals",
-                                  pto_plan_flag_name(checker->plan, checker->signal[rank]->flag),
-                                  (long long)checker->signal[rank]->from);
+                                  pto_plan_flag_name(checker->plan, checker->signal[rank].first->flag),
+                                  (long long)checker->signal[rank].first->from);
     return true;
 }
 
@@ -377,10 +377,9 @@ static bool allocate(pto_checker_t *checker) {
            checker->progress && checker->tally;
 }
 
-/* The ranks that the clocks of a node know. */
-static int64_t clocks_of_node(const pto_checker_t *checker) {
-    bool by_node = checker->proof == PTO_PROOF_BY_NODE_CLOCKS;
-    return by_node ? checker->ranks / checker->request->layout.nodes : checker->walked;
+/* The ranks that a clock knows. */
+static int64_t ranks_of_clock(const pto_checker_t *checker) {
+    return checker->proof == PTO_PROOF_IN_FULL ? checker->walked : pto_check_sharing_ranks(checker->plan);
 }
 
 static bool lay_out(pto_checker_t *checker) {
@@ -392,7 +391,7 @@ static bool lay_out(pto_checker_t *checker) {
     }
     if (!allocate(checker))
         return pto_check_out_of_memory(checker);
-    pto_clocks_init(&checker->clocks, checker->walked, checker->lanes, clocks_of_node(checker), any_shared);
+    pto_clocks_init(&checker->clocks, checker->walked, checker->lanes, ranks_of_clock(checker), any_shared);
     for (int64_t rank = 0; rank < checker->walked; rank++)
         for (int buffer = 0; buffer < checker->buffers; buffer++) {
             int64_t place = rank * checker->buffers + buffer;
@@ -528,7 +527,7 @@ static void checker_fini(pto_checker_t *checker) {
     for (int64_t place = 0; place < 2 * places && checker->trace; place++)
         pto_trace_fini(&checker->trace[place]);
     for (int64_t rank = 0; rank < checker->walked && checker->signal; rank++)
-        free_signals(checker->signal[rank]);
+        free_signals(checker->signal[rank].first);
     pto_check_forget_pieces(checker);
     pto_check_leave_lanes(checker);
     void *const owned[] = {checker->contents,      checker->inside,       checker->trace,
@@ -582,6 +581,6 @@ pto_status_t pto_check_in_way(const pto_plan_t *plan, pto_proof_t proof, pto_ass
         count_all_nodes(&checker);
         *report = checker.report;
     }
-    *unordered = checker.unordered;
+    *unordered = checker.unordered && checker.clocks.group_ranks < checker.ranks;
     return checker.status;
 }

@@ -42,7 +42,7 @@ typedef struct {
     size_t capacity;
 } pto_ends_t;
 
-/* A pending signal. The signals to one rank form a list, oldest first. */
+/* A pending signal. */
 typedef struct pto_signal {
     struct pto_signal *next;
     int64_t from;
@@ -50,6 +50,12 @@ typedef struct pto_signal {
     int flag;
     uint32_t *clock;
 } pto_signal_t;
+
+/* Those to one rank, oldest first. */
+typedef struct {
+    pto_signal_t *first;
+    pto_signal_t *last;
+} pto_signals_t;
 
 /* A piece into which a kernel's steps cut a buffer; see kernel.c. */
 typedef struct pto_piece_use pto_piece_use_t;
@@ -64,9 +70,9 @@ typedef bool (*pto_assign_t)(const void *context, int run, int either, int64_t k
 
 /* How a plan is proved. The first two ways prove right plans only; where they fail, the next one decides. */
 typedef enum {
-    PTO_PROOF_OF_ONE_NODE,    /* all nodes do the same (symmetry.c), and clocks are by node */
-    PTO_PROOF_BY_NODE_CLOCKS, /* all ranks are walked */
-    PTO_PROOF_IN_FULL,        /* every clock knows of every rank */
+    PTO_PROOF_OF_ONE_NODE,     /* all nodes do the same (symmetry.c), and clocks are as in the next way */
+    PTO_PROOF_BY_GROUP_CLOCKS, /* all ranks are walked, with clocks of those that share memory */
+    PTO_PROOF_IN_FULL,         /* every clock knows of every rank */
     PTO_PROOF_COUNT
 } pto_proof_t;
 
@@ -100,7 +106,7 @@ typedef struct {
     int in, out;           /* of a plan that may run in place: the user's buffers, which may be one; or -1 */
     int uncounted;         /* that of these two which is shared in place only; or -1 */
     bool *shared;          /* buffers used by other ranks than their holders, or by lanes */
-    pto_signal_t **signal; /* by the rank that waits */
+    pto_signals_t *signal; /* by the rank that waits */
     pto_progress_t *progress;
     int64_t *tally; /* ranks + 1, for sorting */
     pto_sets_t sets;
@@ -131,6 +137,10 @@ bool pto_check_out_of_memory(pto_checker_t *checker);
 
 /* Checks that need no walk: everything a step names exists, and its arithmetic cannot fail. */
 bool pto_check_parts(pto_checker_t *checker);
+
+/* How many ranks, numbered one after another, may use each other's memory: all of a node, those of a GPU, or
+ * one. */
+int64_t pto_check_sharing_ranks(const pto_plan_t *plan);
 
 /* The same for values that depend on the iteration and the rank: before asking whether a rank acts in a step,
  * for each peer in its set, and before walking a slice. */

@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "check/memory.h"
 
 /* --- clocks --------------------------------------------------------------------------------------------- */
 
-/* Reads of a span are a list; nodes never change, so spans that were split share their tails. */
+/* A read, or the last write. Earlier reads are a list; its nodes never change, so spans that were split share
+ * their tails. */
 struct pto_trace_read {
-    int32_t rank;
+    int32_t rank; /* -1: none yet */
     uint32_t time;
     int32_t next; /* 0: none */
     const pto_stage_t *stage;
@@ -19,17 +21,15 @@ struct pto_trace_read {
 struct pto_trace_span {
     int64_t begin;
     int64_t end;
-    int32_t writer; /* -1: none yet */
-    uint32_t time;
-    int32_t reads;
-    const pto_stage_t *stage; /* of the write */
+    struct pto_trace_read write;
+    struct pto_trace_read read; /* the last one since */
 };
 
-void pto_clocks_init(pto_clocks_t *clocks, int64_t ranks, int lanes, int64_t node_ranks, bool needed) {
+void pto_clocks_init(pto_clocks_t *clocks, int64_t ranks, int lanes, int64_t group_ranks, bool needed) {
     *clocks = (pto_clocks_t){.ranks = ranks,
                              .rows = ranks * lanes,
-                             .node_ranks = node_ranks,
-                             .width = node_ranks * lanes,
+                             .group_ranks = group_ranks,
+                             .width = group_ranks * lanes,
                              .read_count = 1,
                              .read_capacity = 64};
     if (!needed)
@@ -38,7 +38,7 @@ void pto_clocks_init(pto_clocks_t *clocks, int64_t ranks, int lanes, int64_t nod
     clocks->now = calloc(rows * width, sizeof *clocks->now);
     clocks->next = calloc(rows * width, sizeof *clocks->next);
     clocks->joined = calloc(rows, sizeof *clocks->joined);
-    clocks->gathered = calloc((size_t)(ranks / node_ranks) * width, sizeof *clocks->gathered);
+    clocks->gathered = calloc((size_t)(ranks / group_ranks) * width, sizeof *clocks->gathered);
     clocks->read = calloc(clocks->read_capacity, sizeof *clocks->read);
     clocks->out_of_memory =
         !clocks->now || !clocks->next || !clocks->joined || !clocks->gathered || !clocks->read;
@@ -54,17 +54,17 @@ void pto_clocks_fini(pto_clocks_t *clocks) {
 
 static bool idle(const pto_clocks_t *clocks) { return !clocks->now || clocks->out_of_memory; }
 
-static bool by_node(const pto_clocks_t *clocks) { return clocks->node_ranks < clocks->ranks; }
+static bool by_group(const pto_clocks_t *clocks) { return clocks->group_ranks < clocks->ranks; }
 
-static int64_t node_of(const pto_clocks_t *clocks, int64_t rank) {
-    return by_node(clocks) ? rank % clocks->ranks / clocks->node_ranks : 0;
+static int64_t group_of(const pto_clocks_t *clocks, int64_t rank) {
+    return by_group(clocks) ? rank % clocks->ranks / clocks->group_ranks : 0;
 }
 
-/* The place of a rank in the clocks of its node. */
+/* The place of a rank in the clocks of its group. */
 static int64_t entry_of(const pto_clocks_t *clocks, int64_t rank) {
-    if (!by_node(clocks))
+    if (!by_group(clocks))
         return rank;
-    return rank / clocks->ranks * clocks->node_ranks + rank % clocks->ranks % clocks->node_ranks;
+    return rank / clocks->ranks * clocks->group_ranks + rank % clocks->ranks % clocks->group_ranks;
 }
 
 static uint32_t *row_of(const pto_clocks_t *clocks, int64_t rank) {
@@ -76,7 +76,10 @@ void pto_clocks_release(pto_clocks_t *clocks, int64_t rank) {
         row_of(clocks, rank)[entry_of(clocks, rank)]++;
 }
 
+_Thread_local int64_t pto_clocks_visits;
+
 static void join_row(uint32_t *row, const uint32_t *other, int64_t width) {
+    pto_clocks_visits += width;
     for (int64_t i = 0; i < width; i++)
         row[i] = row[i] > other[i] ? row[i] : other[i];
 }
@@ -90,22 +93,22 @@ static void join_next(pto_clocks_t *clocks, int64_t to, const uint32_t *row) {
 }
 
 void pto_clocks_deliver(pto_clocks_t *clocks, int64_t from, int64_t to) {
-    if (!idle(clocks) && node_of(clocks, from) == node_of(clocks, to))
+    if (!idle(clocks) && group_of(clocks, from) == group_of(clocks, to))
         join_next(clocks, to, row_of(clocks, from));
 }
 
 void pto_clocks_gather(pto_clocks_t *clocks, int64_t from, bool first) {
     if (idle(clocks))
         return;
-    size_t nodes = (size_t)(clocks->ranks / clocks->node_ranks);
+    size_t groups = (size_t)(clocks->ranks / clocks->group_ranks);
     if (first)
-        memset(clocks->gathered, 0, nodes * (size_t)clocks->width * sizeof *clocks->gathered);
-    join_row(clocks->gathered + node_of(clocks, from) * clocks->width, row_of(clocks, from), clocks->width);
+        memset(clocks->gathered, 0, groups * (size_t)clocks->width * sizeof *clocks->gathered);
+    join_row(clocks->gathered + group_of(clocks, from) * clocks->width, row_of(clocks, from), clocks->width);
 }
 
 void pto_clocks_deliver_gathered(pto_clocks_t *clocks, int64_t to) {
     if (!idle(clocks))
-        join_next(clocks, to, clocks->gathered + node_of(clocks, to) * clocks->width);
+        join_next(clocks, to, clocks->gathered + group_of(clocks, to) * clocks->width);
 }
 
 void pto_clocks_settle(pto_clocks_t *clocks) {
@@ -131,9 +134,9 @@ uint32_t *pto_clocks_snapshot(pto_clocks_t *clocks, int64_t rank) {
     return copy;
 }
 
-void pto_clocks_join(pto_clocks_t *clocks, int64_t rank, const uint32_t *snapshot) {
-    if (!idle(clocks) && snapshot)
-        join_row(row_of(clocks, rank), snapshot, clocks->width);
+void pto_clocks_join(pto_clocks_t *clocks, int64_t from, const uint32_t *snapshot, int64_t to) {
+    if (!idle(clocks) && snapshot && group_of(clocks, from) == group_of(clocks, to))
+        join_row(row_of(clocks, to), snapshot, clocks->width);
 }
 
 void pto_clocks_order(pto_clocks_t *clocks, int64_t from, int64_t to) {
@@ -178,7 +181,7 @@ void pto_trace_init(pto_trace_t *trace, int64_t bytes, pto_clocks_t *clocks) {
     *trace = (pto_trace_t){0};
     if (bytes <= 0 || !grow(trace, clocks))
         return;
-    trace->span[0] = (struct pto_trace_span){.end = bytes, .writer = -1};
+    trace->span[0] = (struct pto_trace_span){.end = bytes, .write.rank = -1, .read.rank = -1};
     trace->count = trace->gap_at = 1;
 }
 
@@ -188,15 +191,18 @@ void pto_trace_fini(pto_trace_t *trace) { free(trace->span); }
  * past the last. */
 static int cut_at(pto_trace_t *trace, int64_t offset, pto_clocks_t *clocks) {
     int low = 0, high = trace->count;
-    for (int middle = trace->gap_at; low < high; middle = low + (high - low) / 2) {
-        if (middle >= high) /* the first guess */
-            middle = high - 1;
-        const struct pto_trace_span *span = span_at(trace, middle);
-        if (span->end <= offset)
-            low = middle + 1;
-        else
-            high = span->begin <= offset ? low = middle : middle;
+    for (int at = trace->last_at, step = 1; low < high; step *= 2) {
+        at = pto_search_within(low, high, at);
+        const struct pto_trace_span *span = span_at(trace, at);
+        if (span->end <= offset) {
+            low = at + 1;
+            at += step;
+        } else {
+            high = span->begin <= offset ? low = at : at;
+            at -= step;
+        }
     }
+    trace->last_at = low;
     if (low == trace->count || span_at(trace, low)->begin == offset ||
         (trace->count == trace->capacity && !grow(trace, clocks)))
         return low;
@@ -213,33 +219,37 @@ static bool seen(const pto_clocks_t *clocks, int64_t rank, int64_t other, uint32
     return rank == other || time <= row_of(clocks, rank)[entry_of(clocks, other)];
 }
 
+static bool follows(const pto_clocks_t *clocks, int64_t rank, const struct pto_trace_read *access) {
+    return access->rank < 0 || seen(clocks, rank, access->rank, access->time);
+}
+
 /* Find the earlier access to the span that is unordered with this one; false if there is none. */
 static bool find_conflict(const struct pto_trace_span *span, const pto_clocks_t *clocks, int64_t rank,
                           bool write, pto_conflict_t *conflict) {
-    *conflict = (pto_conflict_t){span->writer, span->begin, span->end, true, span->stage};
-    if (span->writer >= 0 && !seen(clocks, rank, span->writer, span->time))
-        return true;
-    conflict->wrote = false;
-    for (int32_t i = write ? span->reads : 0; i; i = clocks->read[i].next) {
-        conflict->rank = clocks->read[i].rank;
-        conflict->stage = clocks->read[i].stage;
-        if (!seen(clocks, rank, clocks->read[i].rank, clocks->read[i].time))
-            return true;
-    }
-    return false;
+    const struct pto_trace_read *found = follows(clocks, rank, &span->write) ? NULL : &span->write;
+    for (const struct pto_trace_read *read = &span->read; write && !found && read;
+         read = read->next ? &clocks->read[read->next] : NULL)
+        found = follows(clocks, rank, read) ? NULL : read;
+    if (found)
+        *conflict =
+            (pto_conflict_t){found->rank, span->begin, span->end, found == &span->write, found->stage};
+    return found != NULL;
 }
 
+/* What follows the last read also follows those that the last read follows: they are forgotten. */
 static void note_read(struct pto_trace_span *span, pto_clocks_t *clocks, int64_t rank, uint32_t time) {
-    const struct pto_trace_read *last = &clocks->read[span->reads];
-    if (span->reads && last->rank == rank && last->time == time)
-        return;
-    if (!PTO_RESERVE(clocks->read, clocks->read_capacity, clocks->read_count + 1)) {
-        clocks->out_of_memory = true;
-        return;
+    int32_t earlier = 0;
+    if (!follows(clocks, rank, &span->read)) {
+        if (!PTO_RESERVE(clocks->read, clocks->read_capacity, clocks->read_count + 1)) {
+            clocks->out_of_memory = true;
+            return;
+        }
+        earlier = clocks->read_count++;
+        clocks->read[earlier] = span->read;
+    } else {
+        earlier = span->read.next;
     }
-    clocks->read[clocks->read_count] = (struct pto_trace_read){
-        .rank = (int32_t)rank, .time = time, .next = span->reads, .stage = clocks->stage};
-    span->reads = clocks->read_count++;
+    span->read = (struct pto_trace_read){(int32_t)rank, time, earlier, clocks->stage};
 }
 
 bool pto_trace_access(pto_trace_t *trace, pto_clocks_t *clocks, int64_t rank, int64_t begin, int64_t end,
@@ -258,10 +268,8 @@ bool pto_trace_access(pto_trace_t *trace, pto_clocks_t *clocks, int64_t rank, in
             note_read(span, clocks, rank, time);
             continue;
         }
-        span->writer = (int32_t)rank;
-        span->time = time;
-        span->reads = 0;
-        span->stage = clocks->stage;
+        span->write = (struct pto_trace_read){(int32_t)rank, time, 0, clocks->stage};
+        span->read = (struct pto_trace_read){.rank = -1};
     }
     return true;
 }

@@ -2,9 +2,9 @@
  * of all ranks, which are ranks here: lane l of rank r is r + l * ranks), and traces of the last accesses to
  * the bytes of a shared buffer. Internal to libportolan.
  *
- * Memory is shared within a node. Clocks by node therefore know the ranks of their own node alone, and orders
- * that lead through other nodes are ignored: accesses that are ordered for them are ordered, but not the
- * other way round.
+ * Memory is shared within a node, and in many plans within a GPU only. Clocks by group therefore know the
+ * ranks that share their rank's memory alone, and orders that lead through others are ignored: accesses that
+ * are ordered for them are ordered, but not the other way round.
  *
  * A rank's own entry counts its releases (what it sent or signalled). An access carries the number of the
  * release that will follow it, so another rank is ordered after the access once it has seen that release. */
@@ -19,12 +19,12 @@
 typedef struct {
     int64_t ranks;            /* without lanes */
     int64_t rows;             /* with them */
-    int64_t node_ranks;       /* of clocks by node: the ranks of a node; else all */
-    int64_t width;            /* entries of a row: of the lanes of a node's ranks */
+    int64_t group_ranks;      /* of clocks by group: the ranks of a group; else all */
+    int64_t width;            /* entries of a row: of the lanes of a group's ranks */
     uint32_t *now;            /* rows x width */
     uint32_t *next;           /* their values once the stage's messages have been delivered */
     bool *joined;             /* ranks whose row of `next` differs */
-    uint32_t *gathered;       /* nodes x width */
+    uint32_t *gathered;       /* groups x width */
     const pto_stage_t *stage; /* the current one, for reports; NULL: the user's */
     struct pto_trace_read *read;
     int32_t read_count;
@@ -32,9 +32,14 @@ typedef struct {
     bool out_of_memory;
 } pto_clocks_t;
 
-/* Clocks by node, if a node has fewer than all ranks. If `needed` is false, nothing is shared, and every call
- * is a no-op. */
-void pto_clocks_init(pto_clocks_t *clocks, int64_t ranks, int lanes, int64_t node_ranks, bool needed);
+/* Work: entries of clocks that were joined in this thread. Tests compare it with the order that it may grow
+ * by.
+ */
+extern _Thread_local int64_t pto_clocks_visits;
+
+/* Clocks by group, if a group has fewer than all ranks. If `needed` is false, nothing is shared, and every
+ * call is a no-op. */
+void pto_clocks_init(pto_clocks_t *clocks, int64_t ranks, int lanes, int64_t group_ranks, bool needed);
 void pto_clocks_fini(pto_clocks_t *clocks);
 
 void pto_clocks_release(pto_clocks_t *clocks, int64_t rank);
@@ -51,7 +56,7 @@ void pto_clocks_settle(pto_clocks_t *clocks);
 /* A copy of the rank's clock, for others to join later; free it with free(). NULL if clocks are not
  * needed. */
 uint32_t *pto_clocks_snapshot(pto_clocks_t *clocks, int64_t rank);
-void pto_clocks_join(pto_clocks_t *clocks, int64_t rank, const uint32_t *snapshot);
+void pto_clocks_join(pto_clocks_t *clocks, int64_t from, const uint32_t *snapshot, int64_t to);
 /* What one lane of a rank has done so far comes before what another one will do. */
 void pto_clocks_order(pto_clocks_t *clocks, int64_t from, int64_t to);
 
@@ -62,6 +67,7 @@ typedef struct {
     int count;
     int capacity;
     int gap_at;
+    int last_at; /* the span that was found last: the next access is mostly close by */
 } pto_trace_t;
 
 typedef struct {

@@ -114,7 +114,7 @@ static bool begin_order(pto_checker_t *checker) {
     checker->outer_clocks = checker->clocks;
     checker->outer_trace = checker->trace;
     checker->inside_ordered = true;
-    pto_clocks_init(&checker->clocks, checker->walked, checker->lanes, checker->outer_clocks.node_ranks,
+    pto_clocks_init(&checker->clocks, checker->walked, checker->lanes, checker->outer_clocks.group_ranks,
                     true);
     checker->trace = calloc(2 * (size_t)places, sizeof *checker->trace);
     if (!checker->trace)

@@ -115,7 +115,7 @@ bool pto_check_begin_lanes(pto_checker_t *checker) {
             pto_clocks_order(&checker->clocks, in_lane(checker, rank, walk->lane - 1),
                              in_lane(checker, rank, walk->lane));
         if (after.slot >= 0)
-            pto_clocks_join(&checker->clocks, rank, slots(checker)[rank]);
+            pto_clocks_join(&checker->clocks, rank, slots(checker)[rank], rank);
     }
     return true;
 }

@@ -175,16 +175,16 @@ void pto_contents_fini(pto_spans_t *contents) { free(contents->span); }
 /* The span that contains the byte at `offset`, which must be in the buffer; `guess` is tried first. */
 static int find(const pto_spans_t *contents, int64_t offset, int guess) {
     int low = 0, high = contents->count - 1;
-    for (int middle = guess; low < high; middle = low + (high - low) / 2) {
-        if (middle >= high) /* the guess */
-            middle = high - 1;
-        const pto_content_t *span = pto_contents_at(contents, middle);
-        if (span->end <= offset)
-            low = middle + 1;
-        else if (span->begin <= offset)
-            return middle;
-        else
-            high = middle;
+    for (int at = guess, step = 1; low < high; step *= 2) {
+        at = pto_search_within(low, high, at);
+        const pto_content_t *span = pto_contents_at(contents, at);
+        if (span->end <= offset) {
+            low = at + 1;
+            at += step;
+        } else {
+            high = span->begin <= offset ? low = at : at;
+            at -= step;
+        }
     }
     return low;
 }

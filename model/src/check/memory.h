@@ -61,6 +61,11 @@ typedef struct {
     int read_at; /* behind the span that a read began at: reads often go on there */
 } pto_spans_t;
 
+/* Where a search that began close by goes on: where it would, in ever larger steps, or else in the middle. */
+static inline int pto_search_within(int low, int high, int at) {
+    return at >= low && at < high ? at : low + (high - low) / 2;
+}
+
 /* Make room in a list without a gap. */
 bool pto_spans_reserve(pto_spans_t *spans, int count, pto_sets_t *sets);
 

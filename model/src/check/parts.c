@@ -125,6 +125,28 @@ bool pto_check_parts(pto_checker_t *checker) {
     return right;
 }
 
+/* Of those whose memory a slice is in, and the rank that uses it. */
+static int64_t sharing_by(const pto_plan_t *plan, const pto_step_t *step, const pto_slice_t *slice) {
+    const pto_layout_t *layout = &plan->request.layout;
+    if (!slice || slice->holder == PTO_HOLDER_SELF)
+        return 1;
+    bool on_gpu =
+        slice->holder == PTO_HOLDER_OWNER || pto_group_is_on_gpu(pto_plan_group(plan, step->group)->kind);
+    return layout->procs_per_gpu * (on_gpu ? 1 : layout->gpus_per_node);
+}
+
+int64_t pto_check_sharing_ranks(const pto_plan_t *plan) {
+    int64_t most = 1;
+    for (int i = 0; i < plan->steps.count; i++) {
+        const pto_step_t *step = pto_plan_step(plan, i);
+        int64_t source = sharing_by(plan, step, pto_step_source(step));
+        int64_t target = sharing_by(plan, step, pto_step_target(step));
+        most = source > most ? source : most;
+        most = target > most ? target : most;
+    }
+    return most;
+}
+
 /* --- for each rank and iteration ------------------------------------------------------------------------ */
 
 /* Whether each of these has a value: powers of two exist for k of 0 to 62. */

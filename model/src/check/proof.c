@@ -2,18 +2,18 @@
  * not all: what they prove is right, and where they fail the next one decides and says what is wrong. */
 #include "check/check_internal.h"
 
-/* With more orders, the same fault is found; on one node there are none. */
-static bool is_final(pto_proof_t proof, pto_status_t status, bool unordered, int64_t nodes) {
+/* With more orders, the same fault is found. */
+static bool is_final(pto_proof_t proof, pto_status_t status, bool unordered) {
     if (status == PTO_OK || status == PTO_ERR_MEMORY || proof == PTO_PROOF_IN_FULL)
         return true;
-    return proof == PTO_PROOF_BY_NODE_CLOCKS && (!unordered || nodes == 1);
+    return proof == PTO_PROOF_BY_GROUP_CLOCKS && !unordered;
 }
 
 /* Of `found`, the cause; the full proof would decide whether it is one. */
 static pto_status_t too_many_clocks(const pto_error_t *found, int64_t ranks, pto_error_t *err) {
     return pto_error_set(
         err, PTO_ERR_TOO_LARGE,
-        "the order of accesses would have to be proved across nodes, which check does for at "
+        "the order of accesses would have to be proved among all processes, which check does for at "
         "most %d lanes of processes; this layout has %lld processes (%.300s)",
         PTO_CHECK_CLOCKS_MAX, (long long)ranks, found->message);
 }
@@ -33,7 +33,7 @@ pto_status_t pto_check_assigned(const pto_plan_t *plan, pto_assign_t takes_b, co
         if (proof == PTO_PROOF_IN_FULL && ranks * pto_plan_lane_count(plan) > PTO_CHECK_CLOCKS_MAX)
             return too_many_clocks(&found, ranks, err);
         status = pto_check_in_way(plan, (pto_proof_t)proof, takes_b, context, report, &unordered, &found);
-        final = is_final((pto_proof_t)proof, status, unordered, pto_plan_request(plan)->layout.nodes);
+        final = is_final((pto_proof_t)proof, status, unordered);
     }
     if (status != PTO_OK && err)
         *err = found;

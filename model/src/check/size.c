@@ -1,7 +1,7 @@
 /* The work and memory that checking a plan takes, counted in advance. Work is counted in touches: one for
  * each stage that a rank passes, one for each block that a copy, a reduction or a message moves, three for a
- * message and, if memory is shared, one for each 200 ranks whose clocks it carries: those of a node. A touch
- * takes about half a microsecond. Of plans in which all nodes do the same, one node is walked. */
+ * message and, if memory is shared, one for each 200 ranks whose clocks it carries: those that share memory.
+ * A touch takes about half a microsecond. Of plans in which all nodes do the same, one node is walked. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ typedef struct {
     const pto_plan_t *plan;
     int64_t ranks;
     int64_t walked; /* of these, as many are walked for all */
-    int64_t clocks; /* of each lane of each rank of a node */
+    int64_t clocks; /* of each lane of each rank that shares a rank's memory */
     bool shared;
     int64_t touches;
     int64_t kept; /* spans of contents and traces, ends of messages, clocks: about 45 bytes each */
@@ -123,7 +123,7 @@ pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, int64_t *touc
     int64_t before = touched ? *touched : 0;
     size_count_t count = {.plan = plan, .ranks = pto_layout_rank_count(&plan->request.layout)};
     int64_t runs = 1;
-    count.clocks = product(count.ranks / plan->request.layout.nodes, pto_plan_lane_count(plan));
+    count.clocks = product(pto_check_sharing_ranks(plan), pto_plan_lane_count(plan));
     count.walked = ranks_to_walk(plan, count.ranks);
     if (limit <= 0)
         limit = PTO_CHECK_LIMIT;

@@ -207,10 +207,9 @@ static bool do_signal(pto_checker_t *checker, const pto_action_t *action) {
     signal->instance = checker->walk.instance;
     signal->flag = action->step->flag;
     signal->clock = pto_clocks_snapshot(&checker->clocks, pto_check_clock(checker, action->rank));
-    pto_signal_t **last = &checker->signal[action->peer_rank];
-    while (*last)
-        last = &(*last)->next;
-    *last = signal;
+    pto_signals_t *signals = &checker->signal[action->peer_rank];
+    *(signals->first ? &signals->last->next : &signals->first) = signal;
+    signals->last = signal;
     return true;
 }
 
@@ -236,14 +235,18 @@ static bool is_priced(pto_checker_t *checker, const pto_action_t *action, const 
 
 /* Take the oldest signal that the action waits for; false if there is none yet. */
 static bool take_signal(pto_checker_t *checker, const pto_action_t *action) {
-    pto_signal_t **place = &checker->signal[action->rank];
-    while (*place && ((*place)->from != action->peer_rank || (*place)->flag != action->step->flag))
-        place = &(*place)->next;
-    pto_signal_t *signal = *place;
+    pto_signals_t *signals = &checker->signal[action->rank];
+    pto_signal_t *before = NULL, *signal = signals->first;
+    while (signal && (signal->from != action->peer_rank || signal->flag != action->step->flag)) {
+        before = signal;
+        signal = signal->next;
+    }
     if (!signal || !is_priced(checker, action, signal))
         return false;
-    *place = signal->next;
-    pto_clocks_join(&checker->clocks, pto_check_clock(checker, action->rank), signal->clock);
+    *(before ? &before->next : &signals->first) = signal->next;
+    signals->last = signal->next ? signals->last : before;
+    pto_clocks_join(&checker->clocks, pto_check_clock(checker, signal->from), signal->clock,
+                    pto_check_clock(checker, action->rank));
     free(signal->clock);
     free(signal);
     return true;
