@@ -58,24 +58,26 @@ typedef struct {
     int me;        /* place among them */
     int64_t most_bytes;
     together_t *together; /* starts the members of this node at one moment */
+    void *state;          /* the benchmark's own */
 } work_t;
 
 typedef struct {
     const char *name;
-    const char *group; /* also understood by --only; may equal the name */
-    const char *rows;  /* what it writes into the column `benchmark` */
+    const char *group; /* also understood by --only; NULL: the name */
+    const char *rows;  /* what it writes into the column `benchmark`; NULL: the name */
     const char *summary;
     unsigned runs;        /* bits 1 << pto_runs_t: the ones of --runs that it is for; 0: those waited for */
     double share;         /* of --budget, for all cases; 0: all of it */
     const char *gpu_only; /* what is skipped where no GPU can be measured; NULL: `list` sees to it */
+    size_t state_bytes;   /* of work_t's state, all 0 before `open` */
     void (*list)(const job_t *job, case_list_t *list);
-    void *(*open)(const work_t *work); /* NULL: the state is the case at work itself */
+    void (*open)(const work_t *work); /* NULL: nothing is to be prepared */
     /* Do it `iterations` times; the seconds of this process for all of them, 0 for one that only helps. */
-    double (*trial)(void *state, int64_t bytes, int iterations);
+    double (*trial)(const work_t *work, int64_t bytes, int iterations);
     /* NULL for cases without parts. The seconds of the last trial by part; leaves alone those of parts that
      * this process is not in. */
-    void (*parts)(const void *state, double seconds[CASE_PART_MAX]);
-    void (*close)(void *state); /* NULL: nothing is left to free */
+    void (*parts)(const work_t *work, double seconds[CASE_PART_MAX]);
+    void (*close)(const work_t *work); /* NULL: nothing is left to free */
 } benchmark_t;
 
 extern const benchmark_t *const benchmark_registry[];
@@ -89,6 +91,10 @@ void case_list_fini(case_list_t *list);
 /* Note what can't be measured, formatted, and why. */
 void case_missing(case_list_t *list, const char *reason, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Before the first trial of a case, and after the last. */
+void work_open(work_t *work, const benchmark_t *benchmark);
+void work_close(work_t *work, const benchmark_t *benchmark);
 
 /* 1, 2, 3, 4, 6, 8, 12, ... and `most`: the counts of processes or messages that are worth a case. Returns
  * the next after `count`, or 0 after `most`. */

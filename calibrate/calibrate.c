@@ -24,9 +24,13 @@ static bool among(const char *names, const char *name) {
     return false;
 }
 
+static const char *group_of(const benchmark_t *benchmark) {
+    return benchmark->group != NULL ? benchmark->group : benchmark->name;
+}
+
 static bool is_known(const char *name, size_t length) {
     for (int i = 0; i < benchmark_count; i++) {
-        const char *known[] = {benchmark_registry[i]->name, benchmark_registry[i]->group};
+        const char *known[] = {benchmark_registry[i]->name, group_of(benchmark_registry[i])};
         for (int j = 0; j < 2; j++)
             if (strlen(known[j]) == length && memcmp(known[j], name, length) == 0)
                 return true;
@@ -36,7 +40,7 @@ static bool is_known(const char *name, size_t length) {
 
 static bool is_wanted(const pto_calibrate_options_t *options, const benchmark_t *benchmark) {
     return options->only == NULL || among(options->only, benchmark->name) ||
-           among(options->only, benchmark->group);
+           among(options->only, group_of(benchmark));
 }
 
 static bool is_of_runs(const benchmark_t *benchmark, pto_runs_t runs) {
@@ -84,8 +88,8 @@ static int read_options(int argc, char **argv, pto_calibrate_options_t *options,
 static void print_list(void) {
     for (int i = 0; i < benchmark_count; i++) {
         const benchmark_t *benchmark = benchmark_registry[i];
-        printf("%-14s %-14s %s\n%-14s %-14s writes %s\n", benchmark->name, benchmark->group,
-               benchmark->summary, "", "", benchmark->rows);
+        printf("%-14s %-14s %s\n%-14s %-14s writes %s\n", benchmark->name, group_of(benchmark),
+               benchmark->summary, "", "", benchmark->rows != NULL ? benchmark->rows : benchmark->name);
     }
 }
 

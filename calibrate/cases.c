@@ -48,6 +48,19 @@ void case_list_fini(case_list_t *list) {
     memset(list, 0, sizeof *list);
 }
 
+void work_open(work_t *work, const benchmark_t *benchmark) {
+    work->state = benchmark->state_bytes > 0 ? must_allocate(1, benchmark->state_bytes) : NULL;
+    if (benchmark->open != NULL)
+        benchmark->open(work);
+}
+
+void work_close(work_t *work, const benchmark_t *benchmark) {
+    if (benchmark->close != NULL)
+        benchmark->close(work);
+    free(work->state);
+    work->state = NULL;
+}
+
 int next_count(int count, int most) {
     if (count >= most)
         return 0;

@@ -37,8 +37,7 @@ typedef struct {
     const benchmark_t *benchmark;
     samples_t *samples; /* rank 0's */
     work_t work;        /* .what is the current case, even on processes that take no part in it */
-    void *state;
-    sizes_t *sizes; /* of the current case; its lead's */
+    sizes_t *sizes;     /* of the current case; its lead's */
     visit_t visit;
     bool estimates;         /* instead of measuring */
     double case_estimate_s; /* for the current case beside its set-up; rank 0's and its lead's */
@@ -113,9 +112,9 @@ static double repeat(run_t *run, int64_t bytes, int iterations, int index) {
     guard_tick(repetition_limit_s(run));
     MPI_DO(MPI_Barrier(run->work.comm));
     together_wait(run->work.together);
-    double own[SERIES_COUNT] = {run->benchmark->trial(run->state, bytes, iterations)};
+    double own[SERIES_COUNT] = {run->benchmark->trial(&run->work, bytes, iterations)};
     if (run->benchmark->parts != NULL)
-        run->benchmark->parts(run->state, own + 1);
+        run->benchmark->parts(&run->work, own + 1);
     double slowest[SERIES_COUNT] = {0.0};
     MPI_DO(MPI_Reduce(own, slowest, SERIES_COUNT, MPI_DOUBLE, MPI_MAX, 0, run->work.comm));
     for (int series = 1; series < SERIES_COUNT; series++)
@@ -379,7 +378,7 @@ static int run_case(run_t *run, int point_count) {
     if (place >= 0) {
         MPI_DO(MPI_Comm_set_errhandler(work->comm, MPI_ERRORS_RETURN));
         work->together = together_create(work->comm);
-        run->state = run->benchmark->open != NULL ? run->benchmark->open(work) : work;
+        work_open(work, run->benchmark);
     }
     int left_out = 0;
     if (run->estimates)
@@ -390,8 +389,7 @@ static int run_case(run_t *run, int point_count) {
         sizes_destroy(run->sizes);
     if (place >= 0) {
         guard_step(set_up_limit_s(), "closing a case");
-        if (run->benchmark->close != NULL)
-            run->benchmark->close(run->state);
+        work_close(work, run->benchmark);
         together_destroy(work->together);
         MPI_DO(MPI_Comm_free(&work->comm));
     }

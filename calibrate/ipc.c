@@ -26,6 +26,17 @@ int exchange_pairs(const job_t *job, pto_reach_t reach, pair_t pairs[PAIRS_MAX],
     return count;
 }
 
+int exchange_cases(const job_t *job, const char *benchmark, case_list_t *list) {
+    int first = list->case_count;
+    for (pto_reach_t reach = PTO_REACH_ON_SOCKET; reach <= PTO_REACH_OFF_SOCKET; reach++) {
+        pair_t pairs[PAIRS_MAX];
+        int count = exchange_pairs(job, reach, pairs, benchmark, list);
+        for (int i = 0; i < count; i++)
+            pairs_case(list, benchmark, &pairs[i])->level = pto_reach_name(reach);
+    }
+    return first;
+}
+
 void exchange_open(const work_t *work, void *own, void **opened) {
     int count = work->what->member_count;
     pto_memory_handle_t mine;

@@ -42,17 +42,14 @@ static pto_space_t space_of_outgoing(const work_t *work) {
     return work->what->from_other ? other : work->what->buffers;
 }
 
-void *there_and_back_open(const work_t *work) {
-    there_and_back_t *state = must_allocate(1, sizeof *state);
-    state->work = work;
+void there_and_back_open(const work_t *work) {
+    there_and_back_t *state = work->state;
     state->outgoing = buffer_allocate(space_of_outgoing(work), work->most_bytes);
     state->incoming = buffer_allocate(work->what->buffers, work->most_bytes);
-    return state;
 }
 
-void there_and_back_close(void *opaque) {
-    there_and_back_t *state = opaque;
-    buffer_free(space_of_outgoing(state->work), state->outgoing);
-    buffer_free(state->work->what->buffers, state->incoming);
-    free(state);
+void there_and_back_close(const work_t *work) {
+    there_and_back_t *state = work->state;
+    buffer_free(space_of_outgoing(work), state->outgoing);
+    buffer_free(work->what->buffers, state->incoming);
 }

@@ -14,12 +14,11 @@ void buffer_free(pto_space_t space, void *buffer);
 
 /* What a benchmark of messages there and back needs: its `open` and `close`, and their state. */
 typedef struct {
-    const work_t *work;
     void *outgoing;
     void *incoming;
 } there_and_back_t;
 
-void *there_and_back_open(const work_t *work);
-void there_and_back_close(void *opaque);
+void there_and_back_open(const work_t *work);
+void there_and_back_close(const work_t *work);
 
 #endif

@@ -49,6 +49,17 @@ const char *pairs_missing(pto_level_t level) {
     }
 }
 
+int pairs_cases(const job_t *job, pto_space_t space, pto_level_t level, const char *benchmark,
+                const char *missing, case_list_t *list) {
+    pair_t pairs[PAIRS_MAX];
+    int first = list->case_count, count = pairs_find(job, space, level, pairs);
+    if (count == 0)
+        case_missing(list, pairs_missing(level), "%s_%s", missing, pto_level_name(level));
+    for (int i = 0; i < count; i++)
+        pairs_case(list, benchmark, &pairs[i])->level = pto_level_name(level);
+    return first;
+}
+
 static bool same_gpu(const job_t *job, int a, int b) {
     return job->process[a].node == job->process[b].node &&
            strcmp(job->process[a].bus, job->process[b].bus) == 0;

@@ -20,6 +20,11 @@ case_t *pairs_case(case_list_t *list, const char *benchmark, const pair_t *pair)
 /* Why there is none. */
 const char *pairs_missing(pto_level_t level);
 
+/* A case of each pair at a level; where there is none, `missing`_LEVEL is noted. Returns the first one's
+ * place in the list. */
+int pairs_cases(const job_t *job, pto_space_t space, pto_level_t level, const char *benchmark,
+                const char *missing, case_list_t *list);
+
 /* The processes at a level to `rank`, rising, `rank` itself not among them. `found` has room for all of the
  * job; returns how many. On gpu no two of them drive the same GPU. */
 int pairs_partners(const job_t *job, pto_space_t space, pto_level_t level, int rank, int *found);

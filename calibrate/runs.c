@@ -11,20 +11,20 @@ static int runs_of(int64_t bytes) {
     return runs < RUNS_LEAST ? RUNS_LEAST : runs > RUNS_MOST ? RUNS_MOST : (int)runs;
 }
 
-void runs_open(runs_t *runs, const work_t *work, void (*enqueue)(void *what, int64_t bytes), void *what) {
-    *runs = (runs_t){.work = work, .enqueue = enqueue, .what = what, .bytes = -1};
+void runs_open(runs_t *runs, const work_t *work, void (*enqueue)(const work_t *work, int64_t bytes)) {
+    *runs = (runs_t){.work = work, .enqueue = enqueue, .bytes = -1};
 }
 
 static void enqueue_each(const runs_t *runs) {
     for (int i = 0; i < runs->each; i++)
-        runs->enqueue(runs->what, runs->bytes);
+        runs->enqueue(runs->work, runs->bytes);
 }
 
 static void prepare(runs_t *runs, int64_t bytes) {
     runs_close(runs);
     runs->bytes = bytes;
     runs->each = runs_of(bytes);
-    runs->enqueue(runs->what, bytes);
+    runs->enqueue(runs->work, bytes);
     GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
     if (runs->work->job->runs != PTO_RUNS_GRAPH)
         return;

@@ -7,14 +7,13 @@
 
 typedef struct {
     const work_t *work;
-    void (*enqueue)(void *what, int64_t bytes); /* one run, into gpu.stream */
-    void *what;
-    int64_t bytes; /* of the runs that are prepared; -1: none are */
-    int each;      /* runs of a graph; fewer are not timed */
-    void *graph;   /* NULL: they are enqueued one by one */
+    void (*enqueue)(const work_t *work, int64_t bytes); /* one run, into gpu.stream */
+    int64_t bytes;                                      /* of the runs that are prepared; -1: none are */
+    int each;                                           /* runs of a graph; fewer are not timed */
+    void *graph;                                        /* NULL: they are enqueued one by one */
 } runs_t;
 
-void runs_open(runs_t *runs, const work_t *work, void (*enqueue)(void *what, int64_t bytes), void *what);
+void runs_open(runs_t *runs, const work_t *work, void (*enqueue)(const work_t *work, int64_t bytes));
 
 /* All members of the case: the seconds of `iterations` runs of `bytes`. The first call with other bytes makes
  * a run that is not timed, in which NCCL connects its members, and the graph. */

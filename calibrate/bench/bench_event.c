@@ -1,7 +1,5 @@
 /* Events: the call that records one, the call that asks for one that has happened, and both together until
  * the host sees it (signal_event), which is what a wait for the GPU costs when the GPU is done. */
-#include <stdlib.h>
-
 #include "benchmark.h"
 #include "fatal.h"
 
@@ -26,13 +24,12 @@ static void list_cases(const job_t *job, case_list_t *list) {
     }
 }
 
-static void *open_case(const work_t *work) {
-    state_t *state = must_allocate(1, sizeof *state);
+static void open_case(const work_t *work) {
+    state_t *state = work->state;
     state->kind = (kind_t)work->what->detail[0];
     GPU_DO(gpu.device->event_create(&state->event, &gpu_error));
     GPU_DO(gpu.device->event_record(state->event, gpu.stream, &gpu_error));
     GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
-    return state;
 }
 
 static void once(const state_t *state) {
@@ -43,9 +40,9 @@ static void once(const state_t *state) {
         GPU_DO(gpu.device->event_poll(state->event, &happened, &gpu_error));
 }
 
-static double trial(void *opaque, int64_t bytes, int iterations) {
+static double trial(const work_t *work, int64_t bytes, int iterations) {
     (void)bytes;
-    const state_t *state = opaque;
+    const state_t *state = work->state;
     double start = now_s();
     for (int i = 0; i < iterations; i++)
         once(state);
@@ -54,10 +51,9 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
     return elapsed;
 }
 
-static void close_case(void *opaque) {
-    state_t *state = opaque;
+static void close_case(const work_t *work) {
+    state_t *state = work->state;
     GPU_DO(gpu.device->event_destroy(state->event, &gpu_error));
-    free(state);
 }
 
 const benchmark_t bench_event = {
@@ -66,6 +62,7 @@ const benchmark_t bench_event = {
     .rows = "event_record, event_query, signal_event",
     .summary = "recording an event, asking for it, and both until the host sees it",
     .gpu_only = "event",
+    .state_bytes = sizeof(state_t),
     .list = list_cases,
     .open = open_case,
     .trial = trial,

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "benchmark.h"
 #include "fatal.h"
 #include "memory.h"
 #include "pairs.h"
@@ -44,8 +43,8 @@ static void list_cases(const job_t *job, case_list_t *list) {
     }
 }
 
-static double send_first(there_and_back_t *state, int count, int partner, int iterations) {
-    const work_t *work = state->work;
+static double send_first(const work_t *work, int count, int partner, int iterations) {
+    there_and_back_t *state = work->state;
     double start = now_s();
     for (int i = 0; i < iterations; i++) {
         together_wait(work->together);
@@ -55,13 +54,12 @@ static double send_first(there_and_back_t *state, int count, int partner, int it
     return (now_s() - start) / 2.0;
 }
 
-static double trial(void *opaque, int64_t bytes, int iterations) {
-    there_and_back_t *state = opaque;
-    const work_t *work = state->work;
+static double trial(const work_t *work, int64_t bytes, int iterations) {
+    there_and_back_t *state = work->state;
     int procs = work->what->procs;
     int count = (int)bytes;
     if (work->me < procs)
-        return send_first(state, count, work->me + procs, iterations);
+        return send_first(work, count, work->me + procs, iterations);
     int partner = work->me - procs;
     for (int i = 0; i < iterations; i++) {
         MPI_DO(MPI_Recv(state->incoming, count, MPI_BYTE, partner, 0, work->comm, MPI_STATUS_IGNORE));
@@ -73,9 +71,8 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
 
 const benchmark_t bench_injection = {
     .name = "injection",
-    .group = "injection",
-    .rows = "injection",
     .summary = "1 .. ppn processes of a node sending to their partners on another at once",
+    .state_bytes = sizeof(there_and_back_t),
     .list = list_cases,
     .open = there_and_back_open,
     .trial = trial,

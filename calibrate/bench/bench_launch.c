@@ -51,9 +51,8 @@ static pto_status_t launch_empty(void *nothing, void *stream, pto_error_t *err) 
     return gpu.bench->launch_empty(stream, err);
 }
 
-static double trial_kernel(void *opaque, int64_t bytes, int iterations) {
+static double trial_kernel(const work_t *work, int64_t bytes, int iterations) {
     (void)bytes;
-    const work_t *work = opaque;
     if (work->what->detail[0] == LAUNCH)
         return launching_s(launch_empty, NULL, iterations);
     double start = now_s();
@@ -70,8 +69,8 @@ static void list_queued(const job_t *job, case_list_t *list) {
 }
 
 /* Whatever the iterations: a thousand are long enough for the clock. */
-static double trial_queued(void *opaque, int64_t bytes, int iterations) {
-    (void)opaque;
+static double trial_queued(const work_t *work, int64_t bytes, int iterations) {
+    (void)work;
     (void)bytes;
     GPU_DO(gpu.bench->launch_empty(gpu.stream, &gpu_error));
     double start = now_s();
@@ -88,21 +87,23 @@ static void list_graph(const job_t *job, case_list_t *list) {
     add_case(list, "graph_launch");
 }
 
-static void *open_graph(const work_t *work) {
-    (void)work;
-    void *graph = NULL;
+static void open_graph(const work_t *work) {
+    void **graph = work->state;
     GPU_DO(gpu.bench->graph_begin(gpu.stream, &gpu_error));
     GPU_DO(gpu.bench->launch_empty(gpu.stream, &gpu_error));
-    GPU_DO(gpu.bench->graph_end(gpu.stream, &graph, &gpu_error));
-    return graph;
+    GPU_DO(gpu.bench->graph_end(gpu.stream, graph, &gpu_error));
 }
 
-static double trial_graph(void *graph, int64_t bytes, int iterations) {
+static double trial_graph(const work_t *work, int64_t bytes, int iterations) {
+    void *const *graph = work->state;
     (void)bytes;
-    return launching_s(gpu.bench->graph_launch, graph, iterations);
+    return launching_s(gpu.bench->graph_launch, *graph, iterations);
 }
 
-static void close_graph(void *graph) { GPU_DO(gpu.bench->graph_destroy(graph, &gpu_error)); }
+static void close_graph(const work_t *work) {
+    void *const *graph = work->state;
+    GPU_DO(gpu.bench->graph_destroy(*graph, &gpu_error));
+}
 
 /* --- descriptors ---------------------------------------------------------------------------------------- */
 
@@ -119,7 +120,6 @@ const benchmark_t bench_kernel_launch = {
 const benchmark_t bench_kernel_queued = {
     .name = "kernel_queued",
     .group = "signals",
-    .rows = "kernel_queued",
     .summary = "each of a thousand empty kernels that are queued and waited for once",
     .gpu_only = "kernel_queued",
     .list = list_queued,
@@ -129,9 +129,9 @@ const benchmark_t bench_kernel_queued = {
 const benchmark_t bench_graph_launch = {
     .name = "graph_launch",
     .group = "signals",
-    .rows = "graph_launch",
     .summary = "a captured graph of one empty kernel until its end",
     .gpu_only = "graph_launch",
+    .state_bytes = sizeof(void *),
     .list = list_graph,
     .open = open_graph,
     .trial = trial_graph,

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "benchmark.h"
 #include "fatal.h"
 #include "memory.h"
 #include "pairs.h"
@@ -24,7 +23,7 @@ static const int64_t factor = 64;
 static const int64_t buffer_bytes_max = INT64_C(1) << 28;
 
 typedef struct {
-    const work_t *work;
+    MPI_Comm comm;
     void *in;
     void *out;
     int *counts; /* of the blocks of each member, in bytes */
@@ -34,47 +33,47 @@ typedef struct {
 /* --- the collectives ------------------------------------------------------------------------------------ */
 
 static void allreduce(const state_t *state, int bytes) {
-    MPI_DO(MPI_Allreduce(state->in, state->out, bytes / FLOAT_BYTES, MPI_FLOAT, MPI_SUM, state->work->comm));
+    MPI_DO(MPI_Allreduce(state->in, state->out, bytes / FLOAT_BYTES, MPI_FLOAT, MPI_SUM, state->comm));
 }
 
 static void reduce(const state_t *state, int bytes) {
-    MPI_DO(MPI_Reduce(state->in, state->out, bytes / FLOAT_BYTES, MPI_FLOAT, MPI_SUM, 0, state->work->comm));
+    MPI_DO(MPI_Reduce(state->in, state->out, bytes / FLOAT_BYTES, MPI_FLOAT, MPI_SUM, 0, state->comm));
 }
 
 static void broadcast(const state_t *state, int bytes) {
-    MPI_DO(MPI_Bcast(state->out, bytes, MPI_BYTE, 0, state->work->comm));
+    MPI_DO(MPI_Bcast(state->out, bytes, MPI_BYTE, 0, state->comm));
 }
 
 static void reduce_scatter(const state_t *state, int bytes) {
     MPI_DO(MPI_Reduce_scatter_block(state->in, state->out, bytes / FLOAT_BYTES, MPI_FLOAT, MPI_SUM,
-                                    state->work->comm));
+                                    state->comm));
 }
 
 static void allgather(const state_t *state, int bytes) {
-    MPI_DO(MPI_Allgather(state->in, bytes, MPI_BYTE, state->out, bytes, MPI_BYTE, state->work->comm));
+    MPI_DO(MPI_Allgather(state->in, bytes, MPI_BYTE, state->out, bytes, MPI_BYTE, state->comm));
 }
 
 static void allgatherv(const state_t *state, int bytes) {
     MPI_DO(MPI_Allgatherv(state->in, bytes, MPI_BYTE, state->out, state->counts, state->places, MPI_BYTE,
-                          state->work->comm));
+                          state->comm));
 }
 
 static void gather(const state_t *state, int bytes) {
-    MPI_DO(MPI_Gather(state->in, bytes, MPI_BYTE, state->out, bytes, MPI_BYTE, 0, state->work->comm));
+    MPI_DO(MPI_Gather(state->in, bytes, MPI_BYTE, state->out, bytes, MPI_BYTE, 0, state->comm));
 }
 
 static void scatter(const state_t *state, int bytes) {
-    MPI_DO(MPI_Scatter(state->in, bytes, MPI_BYTE, state->out, bytes, MPI_BYTE, 0, state->work->comm));
+    MPI_DO(MPI_Scatter(state->in, bytes, MPI_BYTE, state->out, bytes, MPI_BYTE, 0, state->comm));
 }
 
 static void alltoall(const state_t *state, int bytes) {
-    MPI_DO(MPI_Alltoall(state->in, bytes, MPI_BYTE, state->out, bytes, MPI_BYTE, state->work->comm));
+    MPI_DO(MPI_Alltoall(state->in, bytes, MPI_BYTE, state->out, bytes, MPI_BYTE, state->comm));
 }
 
 static void alltoallv(const state_t *state, int bytes) {
     (void)bytes;
     MPI_DO(MPI_Alltoallv(state->in, state->counts, state->places, MPI_BYTE, state->out, state->counts,
-                         state->places, MPI_BYTE, state->work->comm));
+                         state->places, MPI_BYTE, state->comm));
 }
 
 static const struct {
@@ -145,52 +144,50 @@ static void list_cases(const job_t *job, case_list_t *list) {
 
 /* --- measuring ------------------------------------------------------------------------------------------ */
 
-static void *open_case(const work_t *work) {
-    state_t *state = must_allocate(1, sizeof *state);
+static void open_case(const work_t *work) {
+    state_t *state = work->state;
     int members = work->what->member_count;
     bool by_member = collectives[work->what->detail[DETAIL_COLLECTIVE]].by_member;
     int64_t bytes = work->most_bytes * (by_member ? members : 1);
-    *state = (state_t){.work = work,
+    *state = (state_t){.comm = work->comm,
                        .in = buffer_zeroed(work->what->buffers, bytes),
                        .out = buffer_zeroed(work->what->buffers, bytes),
                        .counts = must_allocate((size_t)members, sizeof *state->counts),
                        .places = must_allocate((size_t)members, sizeof *state->places)};
-    return state;
 }
 
-static double trial(void *opaque, int64_t bytes, int iterations) {
-    const state_t *state = opaque;
+static double trial(const work_t *work, int64_t bytes, int iterations) {
+    const state_t *state = work->state;
     double seconds = 0.0;
-    for (int i = 0; i < state->work->what->member_count; i++) {
+    for (int i = 0; i < work->what->member_count; i++) {
         state->counts[i] = (int)bytes;
         state->places[i] = i * (int)bytes;
     }
     for (int i = 0; i < iterations; i++) {
-        runs_meet(state->work);
+        runs_meet(work);
         seconds -= now_s();
-        collectives[state->work->what->detail[DETAIL_COLLECTIVE]].call(state, (int)bytes);
-        together_wait(state->work->together);
+        collectives[work->what->detail[DETAIL_COLLECTIVE]].call(state, (int)bytes);
+        together_wait(work->together);
         seconds += now_s();
     }
     return seconds;
 }
 
-static void close_case(void *opaque) {
-    state_t *state = opaque;
-    buffer_free(state->work->what->buffers, state->in);
-    buffer_free(state->work->what->buffers, state->out);
+static void close_case(const work_t *work) {
+    state_t *state = work->state;
+    buffer_free(work->what->buffers, state->in);
+    buffer_free(work->what->buffers, state->out);
     free(state->counts);
     free(state->places);
-    free(state);
 }
 
 const benchmark_t bench_library = {
     .name = "library",
-    .group = "library",
     .rows = "mpi_allreduce, mpi_reduce, mpi_broadcast, mpi_reduce_scatter, mpi_allgather, mpi_allgatherv, "
             "mpi_gather, mpi_scatter, mpi_alltoall, mpi_alltoallv",
     .summary = "the MPI library's own collectives of three sizes, host and GPU buffers",
     .share = 1.0 / 3.0,
+    .state_bytes = sizeof(state_t),
     .list = list_cases,
     .open = open_case,
     .trial = trial,

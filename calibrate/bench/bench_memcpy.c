@@ -3,24 +3,10 @@
  * process:GPU-GPU. */
 #include <stdio.h>
 
-#include "benchmark.h"
-#include "fatal.h"
 #include "memcpy_common.h"
 #include "pairs.h"
 
 enum { DETAIL_KIND, DETAIL_DEVICE, DETAIL_PEER_OR_PAGEABLE };
-
-static case_t *add_case(case_list_t *list, const char *prefix, pto_copy_kind_t kind, int rank,
-                        bool on_socket) {
-    char name[CASE_NAME_MAX];
-    snprintf(name, sizeof name, "%s_%s", prefix, pto_copy_kind_name(kind));
-    case_t *added = case_add(list, name, 1);
-    added->level = pto_reach_name(on_socket ? PTO_REACH_ON_SOCKET : PTO_REACH_OFF_SOCKET);
-    added->buffers = PTO_SPACE_GPU;
-    added->detail[DETAIL_KIND] = (int)kind;
-    added->member[0] = rank;
-    return added;
-}
 
 /* The process that drives the device, where it is as near as wanted, or the first of node 0 that is; -1:
  * none.
@@ -45,7 +31,7 @@ static void list_host(const job_t *job, pto_copy_kind_t kind, bool pageable, boo
         int rank = process_for(job, device, on_socket);
         if (rank < 0)
             continue;
-        case_t *added = add_case(list, pageable ? "memcpy_pageable" : "memcpy", kind, rank, on_socket);
+        case_t *added = copying_case(list, pageable ? "memcpy_pageable" : "memcpy", kind, rank, on_socket);
         added->detail[DETAIL_DEVICE] = device;
         added->detail[DETAIL_PEER_OR_PAGEABLE] = pageable;
         snprintf(added->pair, sizeof added->pair, "%d-%d", rank, device);
@@ -67,7 +53,7 @@ static void list_device(const job_t *job, bool on_socket, case_list_t *list) {
                 continue;
             int rank = process_for(job, device, true);
             rank = rank >= 0 ? rank : 0;
-            case_t *added = add_case(list, "memcpy", PTO_COPY_D2D, rank, on_socket);
+            case_t *added = copying_case(list, "memcpy", PTO_COPY_D2D, rank, on_socket);
             added->detail[DETAIL_DEVICE] = device;
             added->detail[DETAIL_PEER_OR_PAGEABLE] = peer;
             snprintf(added->pair, sizeof added->pair, "%d:%d-%d", rank, device, peer);
@@ -98,8 +84,8 @@ static void list_cases(const job_t *job, case_list_t *list) {
     }
 }
 
-static void *open_case(const work_t *work) {
-    copying_t *copying = must_allocate(1, sizeof *copying);
+static void open_case(const work_t *work) {
+    copying_t *copying = work->state;
     const int *detail = work->what->detail;
     copying->kind = (pto_copy_kind_t)detail[DETAIL_KIND];
     copying->device = detail[DETAIL_DEVICE];
@@ -107,7 +93,6 @@ static void *open_case(const work_t *work) {
     copying->pageable = copying->kind != PTO_COPY_D2D && detail[DETAIL_PEER_OR_PAGEABLE] != 0;
     copying->home = work->job->process[work->job->rank].device;
     copying_open(copying, work->most_bytes);
-    return copying;
 }
 
 const benchmark_t bench_memcpy = {
@@ -116,6 +101,7 @@ const benchmark_t bench_memcpy = {
     .rows = "memcpy_h2d, memcpy_d2h, memcpy_d2d, memcpy_pageable_h2d, memcpy_pageable_d2h",
     .summary = "one process copying between host and GPU, or between two GPUs",
     .gpu_only = "memcpy",
+    .state_bytes = sizeof(copying_t),
     .list = list_cases,
     .open = open_case,
     .trial = copying_trial,

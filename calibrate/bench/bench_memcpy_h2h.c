@@ -3,10 +3,8 @@
  * `procs` counts the processes that copy. They meet before and after every copy, so that all n share the
  * memory's bandwidth. Every copy is at another place, because a plan's copies are not of data in the CPU's
  * caches either. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "benchmark.h"
 #include "fatal.h"
 #include "memory.h"
 #include "shm.h"
@@ -69,7 +67,6 @@ static void list_cases(const job_t *job, case_list_t *list) {
 }
 
 typedef struct {
-    const work_t *work;
     bool on_socket;
     bool copies;
     void *source; /* off the socket, a shared segment, which the process that does not copy made */
@@ -80,8 +77,8 @@ typedef struct {
 } state_t;
 
 /* The member that copies opens the segment of its partner. */
-static void share_segment(state_t *state) {
-    const work_t *work = state->work;
+static void share_segment(const work_t *work) {
+    state_t *state = work->state;
     pto_error_t err = {0};
     pto_status_t status = PTO_OK;
     int procs = work->what->procs, size = (int)sizeof state->segment;
@@ -100,9 +97,8 @@ static void share_segment(state_t *state) {
         die("%s", err.message);
 }
 
-static void *open_case(const work_t *work) {
-    state_t *state = must_allocate(1, sizeof *state);
-    state->work = work;
+static void open_case(const work_t *work) {
+    state_t *state = work->state;
     state->on_socket = work->what->member_count == work->what->procs;
     state->copies = work->me < work->what->procs;
     state->bytes = work->most_bytes > region_bytes ? work->most_bytes : region_bytes;
@@ -111,8 +107,7 @@ static void *open_case(const work_t *work) {
     if (state->on_socket)
         state->source = buffer_allocate(PTO_SPACE_CPU, state->bytes);
     else
-        share_segment(state);
-    return state;
+        share_segment(work);
 }
 
 static void copy_one(state_t *state, int64_t bytes) {
@@ -122,39 +117,38 @@ static void copy_one(state_t *state, int64_t bytes) {
 }
 
 /* A process that copies alone need not meet its partner, who only lends memory. */
-static double trial(void *opaque, int64_t bytes, int iterations) {
-    state_t *state = opaque;
-    bool meets = state->work->what->procs > 1;
+static double trial(const work_t *work, int64_t bytes, int iterations) {
+    state_t *state = work->state;
+    bool meets = work->what->procs > 1;
     double start = now_s();
     for (int i = 0; i < iterations; i++) {
         if (meets)
-            together_wait(state->work->together);
+            together_wait(work->together);
         if (state->copies)
             copy_one(state, bytes);
         if (meets)
-            together_wait(state->work->together);
+            together_wait(work->together);
     }
     return state->copies ? now_s() - start : 0;
 }
 
-static void close_case(void *opaque) {
-    state_t *state = opaque;
+static void close_case(const work_t *work) {
+    state_t *state = work->state;
     if (state->on_socket)
         buffer_free(PTO_SPACE_CPU, state->source);
     else if (state->copies)
         pto_shared_close(state->source, &state->segment);
-    MPI_DO(MPI_Barrier(state->work->comm));
+    MPI_DO(MPI_Barrier(work->comm));
     if (!state->copies)
         pto_shared_destroy(state->source, &state->segment);
     buffer_free(PTO_SPACE_CPU, state->target);
-    free(state);
 }
 
 const benchmark_t bench_memcpy_h2h = {
     .name = "memcpy_h2h",
     .group = "copies",
-    .rows = "memcpy_h2h",
     .summary = "1 .. n processes of a socket copying within host memory at once",
+    .state_bytes = sizeof(state_t),
     .list = list_cases,
     .open = open_case,
     .trial = trial,

@@ -2,18 +2,17 @@
  * kind, and the explicit kind after asking the driver about the GPU's address. Within host memory (Figure 5):
  * memcpy, non-temporal stores, and cudaMemcpyDefault. The calls are synchronous; host memory is pinned. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 
-#include "benchmark.h"
 #include "fatal.h"
+#include "memcpy_common.h"
 #include "memory.h"
 
-enum { DETAIL_KIND, DETAIL_METHOD };
+enum { DETAIL_KIND, DETAIL_METHOD }; /* copying_own_case sets the kind */
 
 /* The first are those of the device. */
 typedef enum {
@@ -32,15 +31,10 @@ static const char *const method_names[METHOD_COUNT] = {[METHOD_DEFAULT] = "defau
                                                        [METHOD_STREAM] = "stream"};
 
 static void add_case(const job_t *job, pto_copy_kind_t kind, method_t method, case_list_t *list) {
-    char name[CASE_NAME_MAX];
-    snprintf(name, sizeof name, "memcpy_method_%s_%s", method_names[method], pto_copy_kind_name(kind));
-    case_t *added = case_add(list, name, 1);
-    added->level = pto_reach_name(job_on_socket(job, 0, job->process[0].device) ? PTO_REACH_ON_SOCKET
-                                                                                : PTO_REACH_OFF_SOCKET);
-    added->buffers = PTO_SPACE_GPU;
-    added->detail[DETAIL_KIND] = (int)kind;
+    char prefix[CASE_NAME_MAX];
+    snprintf(prefix, sizeof prefix, "memcpy_method_%s", method_names[method]);
+    case_t *added = copying_own_case(job, prefix, kind, list);
     added->detail[DETAIL_METHOD] = (int)method;
-    added->member[0] = 0;
 }
 
 static void list_cases(const job_t *job, case_list_t *list) {
@@ -79,13 +73,12 @@ static void release(bool on_gpu, void *memory) {
         GPU_DO(gpu.device->release_staging(memory, &gpu_error));
 }
 
-static void *open_case(const work_t *work) {
-    state_t *state = must_allocate(1, sizeof *state);
+static void open_case(const work_t *work) {
+    state_t *state = work->state;
     state->kind = (pto_copy_kind_t)work->what->detail[DETAIL_KIND];
     state->method = (method_t)work->what->detail[DETAIL_METHOD];
     state->source = allocate(state->kind == PTO_COPY_D2H, work->most_bytes);
     state->target = allocate(state->kind == PTO_COPY_H2D, work->most_bytes);
-    return state;
 }
 
 #if defined(__SSE2__)
@@ -102,8 +95,8 @@ static void copy_past_cache(void *target, const void *source, size_t bytes) {
 static void copy_past_cache(void *target, const void *source, size_t bytes) { memcpy(target, source, bytes); }
 #endif
 
-static double trial(void *opaque, int64_t bytes, int iterations) {
-    const state_t *state = opaque;
+static double trial(const work_t *work, int64_t bytes, int iterations) {
+    const state_t *state = work->state;
     size_t size = (size_t)bytes;
     double start = now_s();
     for (int i = 0; i < iterations; i++) {
@@ -119,11 +112,10 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
     return now_s() - start;
 }
 
-static void close_case(void *opaque) {
-    state_t *state = opaque;
+static void close_case(const work_t *work) {
+    state_t *state = work->state;
     release(state->kind == PTO_COPY_D2H, state->source);
     release(state->kind == PTO_COPY_H2D, state->target);
-    free(state);
 }
 
 const benchmark_t bench_memcpy_method = {
@@ -133,6 +125,7 @@ const benchmark_t bench_memcpy_method = {
             "memcpy_method_query_{h2d,d2h}, memcpy_method_{memcpy,stream}_h2h",
     .summary = "ways to tell a copy where its memory is, and to copy within host memory",
     .gpu_only = "memcpy_method",
+    .state_bytes = sizeof(state_t),
     .list = list_cases,
     .open = open_case,
     .trial = trial,

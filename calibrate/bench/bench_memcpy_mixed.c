@@ -3,9 +3,7 @@
  * n, and the pair names k. All meet before and after every copy, as in memcpy_shared. The rows of a part are
  * the time of the slowest process that copies that way. */
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "benchmark.h"
 #include "fatal.h"
 #include "memory.h"
 
@@ -52,7 +50,6 @@ static void list_cases(const job_t *job, case_list_t *list) {
 }
 
 typedef struct {
-    const work_t *work;
     bool by_ipc;
     together_t *part; /* the members that copy the same way */
     double part_s;
@@ -62,8 +59,8 @@ typedef struct {
 } mixed_t;
 
 /* All members take part; those that copy by IPC get the buffer of member 0. */
-static void share_buffer(mixed_t *mixed) {
-    const work_t *work = mixed->work;
+static void share_buffer(const work_t *work) {
+    mixed_t *mixed = work->state;
     pto_memory_handle_t handle;
     if (work->me == 0) {
         mixed->shared = buffer_allocate(PTO_SPACE_GPU, work->what->member_count * work->most_bytes);
@@ -74,10 +71,9 @@ static void share_buffer(mixed_t *mixed) {
         GPU_DO(gpu.device->open_memory(&handle, &mixed->shared, &gpu_error));
 }
 
-static void *open_case(const work_t *work) {
-    mixed_t *mixed = must_allocate(1, sizeof *mixed);
+static void open_case(const work_t *work) {
+    mixed_t *mixed = work->state;
     MPI_Comm part = MPI_COMM_NULL;
-    mixed->work = work;
     mixed->by_ipc = work->me >= work->what->member_count - work->what->detail[DETAIL_BY_IPC];
     MPI_DO(MPI_Comm_split(work->comm, mixed->by_ipc, work->me, &part));
     mixed->part = together_create(part);
@@ -85,12 +81,11 @@ static void *open_case(const work_t *work) {
     mixed->own = buffer_allocate(PTO_SPACE_GPU, work->most_bytes);
     if (!mixed->by_ipc)
         GPU_DO(gpu.device->allocate_staging((size_t)work->most_bytes, &mixed->host, &gpu_error));
-    share_buffer(mixed);
-    return mixed;
+    share_buffer(work);
 }
 
-static pto_move_t move_of(const mixed_t *mixed, int64_t bytes) {
-    const work_t *work = mixed->work;
+static pto_move_t move_of(const work_t *work, int64_t bytes) {
+    const mixed_t *mixed = work->state;
     size_t size = (size_t)bytes;
     bool to_gpu = work->what->detail[DETAIL_KIND] == PTO_COPY_H2D;
     pto_move_t move = {.bytes = size, .rows = 1, .target_pitch_bytes = size, .source_pitch_bytes = size};
@@ -104,32 +99,31 @@ static pto_move_t move_of(const mixed_t *mixed, int64_t bytes) {
     return move;
 }
 
-static double trial(void *opaque, int64_t bytes, int iterations) {
-    mixed_t *mixed = opaque;
-    const pto_move_t move = move_of(mixed, bytes);
+static double trial(const work_t *work, int64_t bytes, int iterations) {
+    mixed_t *mixed = work->state;
+    const pto_move_t move = move_of(work, bytes);
     double seconds = 0;
     mixed->part_s = 0;
     for (int i = 0; i < iterations; i++) {
-        together_wait(mixed->work->together);
+        together_wait(work->together);
         double start = now_s();
         GPU_DO(gpu.device->copy(&move, gpu.stream, &gpu_error));
         GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
         together_wait(mixed->part);
         mixed->part_s += now_s() - start;
-        together_wait(mixed->work->together);
+        together_wait(work->together);
         seconds += now_s() - start;
     }
     return seconds;
 }
 
-static void parts(const void *opaque, double seconds[CASE_PART_MAX]) {
-    const mixed_t *mixed = opaque;
+static void parts(const work_t *work, double seconds[CASE_PART_MAX]) {
+    const mixed_t *mixed = work->state;
     seconds[mixed->by_ipc ? PART_IPC : PART_STAGED] = mixed->part_s;
 }
 
-static void close_case(void *opaque) {
-    mixed_t *mixed = opaque;
-    const work_t *work = mixed->work;
+static void close_case(const work_t *work) {
+    mixed_t *mixed = work->state;
     if (work->me > 0 && mixed->by_ipc)
         GPU_DO(gpu.device->close_memory(mixed->shared, &gpu_error));
     MPI_DO(MPI_Barrier(work->comm));
@@ -139,7 +133,6 @@ static void close_case(void *opaque) {
     if (mixed->host != NULL)
         GPU_DO(gpu.device->release_staging(mixed->host, &gpu_error));
     together_destroy(mixed->part);
-    free(mixed);
 }
 
 const benchmark_t bench_memcpy_mixed = {
@@ -148,6 +141,7 @@ const benchmark_t bench_memcpy_mixed = {
     .rows = "memcpy_mixed_h2d, memcpy_mixed_d2h, and of each _ipc and _staged",
     .summary = "processes of one GPU copying at once, some by CUDA IPC and some to or from the host",
     .gpu_only = "memcpy_mixed",
+    .state_bytes = sizeof(mixed_t),
     .list = list_cases,
     .open = open_case,
     .trial = trial,

@@ -6,10 +6,7 @@
  * the GPU and have rows of their own. In duplex, every second process of a GPU, and every second GPU, copies
  * to the host while the others copy from it. */
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "benchmark.h"
-#include "fatal.h"
 #include "memcpy_common.h"
 
 enum { STRIDED_LEAST_BYTES = 8 };
@@ -65,45 +62,27 @@ static void list_cases(const job_t *job, case_list_t *list) {
         case_missing(list, "the job has one process for each GPU", "memcpy_shared_more");
 }
 
-typedef struct {
-    copying_t *copying;
-    together_t *together;
-} shared_t;
-
-static void *open_case(const work_t *work) {
-    copying_t *copying = must_allocate(1, sizeof *copying);
+static void open_case(const work_t *work) {
+    copying_t *copying = work->state;
     const int *detail = work->what->detail;
     int devices = work->job->device_count;
-    copying->kind = (pto_copy_kind_t)detail[DETAIL_KIND];
+    *copying = copying_own(work, (pto_copy_kind_t)detail[DETAIL_KIND]);
     if (detail[DETAIL_WAY] == DUPLEX && (work->me / devices + work->me % devices) % 2 != 0)
         copying->kind = PTO_COPY_D2H;
     copying->strided = detail[DETAIL_WAY] == STRIDED;
-    copying->device = work->job->process[work->job->rank].device;
-    copying->peer = copying->device;
-    copying->home = copying->device;
     copying_open(copying, work->most_bytes);
-    shared_t *shared = must_allocate(1, sizeof *shared);
-    *shared = (shared_t){copying, work->together};
-    return shared;
 }
 
-static double trial(void *state, int64_t bytes, int iterations) {
-    const shared_t *shared = state;
+static double trial(const work_t *work, int64_t bytes, int iterations) {
     double seconds = 0;
     for (int i = 0; i < iterations; i++) {
-        together_wait(shared->together);
+        together_wait(work->together);
         seconds -= now_s();
-        copying_trial(shared->copying, bytes, 1);
-        together_wait(shared->together);
+        copying_trial(work, bytes, 1);
+        together_wait(work->together);
         seconds += now_s();
     }
     return seconds;
-}
-
-static void close_case(void *state) {
-    shared_t *shared = state;
-    copying_close(shared->copying);
-    free(shared);
 }
 
 const benchmark_t bench_memcpy_shared = {
@@ -113,8 +92,9 @@ const benchmark_t bench_memcpy_shared = {
             "memcpy_shared_strided_d2h, memcpy_shared_duplex",
     .summary = "1 .. n processes of each GPU of a node copying at once",
     .gpu_only = "memcpy_shared",
+    .state_bytes = sizeof(copying_t),
     .list = list_cases,
     .open = open_case,
     .trial = trial,
-    .close = close_case,
+    .close = copying_close,
 };

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "benchmark.h"
 #include "fatal.h"
 #include "memory.h"
 #include "pairs.h"
@@ -22,7 +21,6 @@ static const char *const kind_names[] = {[TO_MANY] = "multi_message",
                                          [TO_ONE_REVERSED] = "multi_message_one_reversed"};
 
 typedef struct {
-    const work_t *work;
     char *outgoing;
     char *incoming;
     int messages; /* at this process */
@@ -80,64 +78,66 @@ static void list_cases(const job_t *job, case_list_t *list) {
 
 /* --- one case ------------------------------------------------------------------------------------------- */
 
-static kind_t kind_of(const state_t *state) { return (kind_t)state->work->what->detail[0]; }
+static kind_t kind_of(const work_t *work) { return (kind_t)work->what->detail[0]; }
 
-static void *open_case(const work_t *work) {
-    state_t *state = must_allocate(1, sizeof *state);
-    state->work = work;
-    state->messages = work->me > 0 && work->what->detail[0] == TO_MANY ? 1 : work->what->messages;
+static void open_case(const work_t *work) {
+    state_t *state = work->state;
+    state->messages = work->me > 0 && kind_of(work) == TO_MANY ? 1 : work->what->messages;
     state->outgoing = buffer_allocate(work->what->buffers, state->messages * work->most_bytes);
     state->incoming = buffer_allocate(work->what->buffers, state->messages * work->most_bytes);
     state->requests = must_allocate((size_t)state->messages * 2, sizeof *state->requests);
     MPI_DO(MPI_Comm_split(work->comm, work->me == 0, work->me, &state->side));
     MPI_DO(MPI_Comm_set_errhandler(state->side, MPI_ERRORS_RETURN));
     state->answering = together_create(state->side);
-    return state;
 }
 
 /* Message i of the sender goes to, and comes from, this member. */
-static int partner_of(const state_t *state, int i) {
-    if (state->work->me > 0)
+static int partner_of(const work_t *work, int i) {
+    if (work->me > 0)
         return 0;
-    return kind_of(state) == TO_MANY ? 1 + i : 1;
+    return kind_of(work) == TO_MANY ? 1 + i : 1;
 }
 
-static void post_receives(state_t *state, int count) {
-    bool reversed = kind_of(state) == TO_ONE_REVERSED;
+static void post_receives(const work_t *work, int count) {
+    state_t *state = work->state;
+    bool reversed = kind_of(work) == TO_ONE_REVERSED;
     for (int i = 0; i < state->messages; i++) {
         int tag = reversed ? state->messages - 1 - i : i;
-        int from = partner_of(state, tag);
+        int from = partner_of(work, tag);
         MPI_DO(MPI_Irecv(state->incoming + (int64_t)tag * count, count, MPI_BYTE, from,
-                         kind_of(state) == TO_MANY ? 0 : tag, state->work->comm, &state->requests[i]));
+                         kind_of(work) == TO_MANY ? 0 : tag, work->comm, &state->requests[i]));
     }
 }
 
-static void start_sends(state_t *state, int count) {
+static void start_sends(const work_t *work, int count) {
+    state_t *state = work->state;
     for (int i = 0; i < state->messages; i++) {
-        MPI_DO(MPI_Isend(state->outgoing + (int64_t)i * count, count, MPI_BYTE, partner_of(state, i),
-                         kind_of(state) == TO_MANY ? 0 : i, state->work->comm,
+        MPI_DO(MPI_Isend(state->outgoing + (int64_t)i * count, count, MPI_BYTE, partner_of(work, i),
+                         kind_of(work) == TO_MANY ? 0 : i, work->comm,
                          &state->requests[state->messages + i]));
     }
 }
 
-static double send_first(state_t *state, int count, int iterations) {
+static double send_first(const work_t *work, int count, int iterations) {
+    state_t *state = work->state;
     double start = now_s();
     for (int i = 0; i < iterations; i++) {
-        post_receives(state, count);
-        start_sends(state, count);
+        post_receives(work, count);
+        start_sends(work, count);
         MPI_DO(MPI_Waitall(2 * state->messages, state->requests, MPI_STATUSES_IGNORE));
     }
     return (now_s() - start) / 2.0;
 }
 
 /* The receives of a round are posted before the answers of the one before, thus before its messages come. */
-static void answer(state_t *state, int count, int iterations) {
+static void answer(const work_t *work, int count, int iterations) {
+    state_t *state = work->state;
     for (int i = 0; i < iterations; i++) {
         MPI_DO(MPI_Waitall(state->messages, state->requests, MPI_STATUSES_IGNORE));
         together_wait(state->answering); /* no process answers while others still receive */
         if (i + 1 < iterations)
-            post_receives(state, count);
-        start_sends(state, count);
+            post_receives(work, count);
+        start_sends(work, count);
         MPI_DO(MPI_Waitall(state->messages, state->requests + state->messages, MPI_STATUSES_IGNORE));
     }
 }
@@ -149,33 +149,31 @@ static void await_ready(const work_t *work) {
         MPI_DO(MPI_Recv(NULL, 0, MPI_BYTE, i, TAG_READY, work->comm, MPI_STATUS_IGNORE));
 }
 
-static double trial(void *opaque, int64_t bytes, int iterations) {
-    state_t *state = opaque;
-    if (state->work->me == 0) {
-        await_ready(state->work);
-        return send_first(state, (int)bytes, iterations);
+static double trial(const work_t *work, int64_t bytes, int iterations) {
+    if (work->me == 0) {
+        await_ready(work);
+        return send_first(work, (int)bytes, iterations);
     }
-    post_receives(state, (int)bytes);
-    tell_ready(state->work);
-    answer(state, (int)bytes, iterations);
+    post_receives(work, (int)bytes);
+    tell_ready(work);
+    answer(work, (int)bytes, iterations);
     return 0.0;
 }
 
-static void close_case(void *opaque) {
-    state_t *state = opaque;
+static void close_case(const work_t *work) {
+    state_t *state = work->state;
     together_destroy(state->answering);
     MPI_DO(MPI_Comm_free(&state->side));
-    buffer_free(state->work->what->buffers, state->outgoing);
-    buffer_free(state->work->what->buffers, state->incoming);
+    buffer_free(work->what->buffers, state->outgoing);
+    buffer_free(work->what->buffers, state->incoming);
     free(state->requests);
-    free(state);
 }
 
 const benchmark_t bench_multi_message = {
     .name = "multi_message",
-    .group = "multi_message",
     .rows = "multi_message, multi_message_one, multi_message_one_reversed",
     .summary = "one process with n messages in flight, to n partners and to one",
+    .state_bytes = sizeof(state_t),
     .list = list_cases,
     .open = open_case,
     .trial = trial,

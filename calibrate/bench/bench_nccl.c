@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "benchmark.h"
 #include "fatal.h"
 #include "memory.h"
 #include "nccl/nccl_dl.h"
@@ -22,7 +21,7 @@ static const int64_t buffer_bytes_max = INT64_C(1) << 30;
 
 /* What open_case sets up and close_case frees, outside the timed calls. */
 typedef struct {
-    const work_t *work;
+    int members;
     runs_t runs;
     const pto_nccl_library_t *library;
     void *comm;
@@ -76,7 +75,7 @@ static void reduce_scatter(const state_t *state, size_t bytes) {
 
 static void all_to_all(const state_t *state, size_t bytes) {
     check_nccl(state, state->library->group_start(), "ncclGroupStart");
-    for (int peer = 0; peer < state->work->what->member_count; peer++) {
+    for (int peer = 0; peer < state->members; peer++) {
         size_t place = (size_t)peer * bytes;
         check_nccl(state,
                    state->library->send((const char *)state->in + place, bytes, PTO_NCCL_INT8, peer,
@@ -92,7 +91,7 @@ static void all_to_all(const state_t *state, size_t bytes) {
 
 static void all_gather_v(const state_t *state, size_t bytes) {
     check_nccl(state, state->library->group_start(), "ncclGroupStart");
-    for (int root = 0; root < state->work->what->member_count; root++)
+    for (int root = 0; root < state->members; root++)
         check_nccl(state,
                    state->library->broadcast(state->in, (char *)state->out + (size_t)root * bytes, bytes,
                                              PTO_NCCL_INT8, root, state->comm, state->stream),
@@ -174,20 +173,20 @@ static void list_cases(const job_t *job, case_list_t *list) {
 
 /* --- measuring ------------------------------------------------------------------------------------------ */
 
-static void enqueue(void *opaque, int64_t bytes) {
-    const state_t *state = opaque;
-    collectives[state->work->what->detail[DETAIL_COLLECTIVE]].call(state, (size_t)bytes);
+static void enqueue(const work_t *work, int64_t bytes) {
+    const state_t *state = work->state;
+    collectives[work->what->detail[DETAIL_COLLECTIVE]].call(state, (size_t)bytes);
 }
 
-static void *open_case(const work_t *work) {
-    state_t *state = must_allocate(1, sizeof *state);
-    *state = (state_t){.work = work};
-    runs_open(&state->runs, work, enqueue, state);
+static void open_case(const work_t *work) {
+    state_t *state = work->state;
+    state->members = work->what->member_count;
+    runs_open(&state->runs, work, enqueue);
     pto_error_t err;
     if (pto_nccl_library(&state->library, &err) != PTO_OK)
         die("%s", err.message);
     bool by_member = collectives[work->what->detail[DETAIL_COLLECTIVE]].by_member;
-    int64_t bytes = work->most_bytes * (by_member ? work->what->member_count : 1);
+    int64_t bytes = work->most_bytes * (by_member ? state->members : 1);
     state->in = buffer_allocate(PTO_SPACE_GPU, bytes);
     state->out = buffer_allocate(PTO_SPACE_GPU, bytes);
     state->stream = gpu.stream;
@@ -195,43 +194,41 @@ static void *open_case(const work_t *work) {
     if (work->me == 0)
         check_nccl(state, state->library->get_unique_id(&id), "ncclGetUniqueId");
     MPI_DO(MPI_Bcast(&id, (int)sizeof id, MPI_BYTE, 0, work->comm));
-    check_nccl(state, state->library->comm_init_rank(&state->comm, work->what->member_count, id, work->me),
+    check_nccl(state, state->library->comm_init_rank(&state->comm, state->members, id, work->me),
                "ncclCommInitRank");
-    return state;
 }
 
-static double trial(void *opaque, int64_t bytes, int iterations) {
-    state_t *state = opaque;
+static double trial(const work_t *work, int64_t bytes, int iterations) {
+    state_t *state = work->state;
     double seconds = 0.0;
-    if (state->work->job->runs != PTO_RUNS_WAITED)
+    if (work->job->runs != PTO_RUNS_WAITED)
         return runs_s(&state->runs, bytes, iterations);
     for (int i = 0; i < iterations; i++) {
-        runs_meet(state->work);
+        runs_meet(work);
         seconds -= now_s();
-        enqueue(state, bytes);
+        enqueue(work, bytes);
         GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
-        together_wait(state->work->together);
+        together_wait(work->together);
         seconds += now_s();
     }
     return seconds;
 }
 
-static void close_case(void *opaque) {
-    state_t *state = opaque;
+static void close_case(const work_t *work) {
+    state_t *state = work->state;
     runs_close(&state->runs);
     check_nccl(state, state->library->comm_destroy(state->comm), "ncclCommDestroy");
     buffer_free(PTO_SPACE_GPU, state->in);
     buffer_free(PTO_SPACE_GPU, state->out);
-    free(state);
 }
 
 const benchmark_t bench_nccl = {
     .name = "nccl",
-    .group = "nccl",
     .rows = "nccl_allreduce, nccl_reduce, nccl_broadcast, nccl_alltoall, nccl_allgather, "
             "nccl_reduce_scatter, nccl_allgatherv",
     .summary = "NCCL's own collectives among GPUs of one node and of several",
     .runs = 1u << PTO_RUNS_WAITED | 1u << PTO_RUNS_ENQUEUED | 1u << PTO_RUNS_GRAPH,
+    .state_bytes = sizeof(state_t),
     .list = list_cases,
     .open = open_case,
     .trial = trial,

@@ -6,29 +6,23 @@
  * Exchange: the same two messages at once. It takes as long as one of them where the two directions share
  * nothing, and twice as long where, within a node, each process's CPU copies what it sends and what it
  * receives, or, between nodes, the answer that one message waits for stands behind the data of the other. */
+#include <stdio.h>
 
-#include "benchmark.h"
 #include "fatal.h"
 #include "memory.h"
 #include "pairs.h"
 
 static void list_level(const job_t *job, const char *benchmark, pto_space_t space, pto_level_t level,
                        case_list_t *list) {
-    pair_t pairs[PAIRS_MAX];
-    int count = pairs_find(job, space, level, pairs);
-    if (count == 0) {
-        case_missing(list, pairs_missing(level), "%s_%s_%s", benchmark, pto_space_name(space),
-                     pto_level_name(level));
-    }
-    for (int i = 0; i < count; i++) {
-        case_t *added = pairs_case(list, benchmark, &pairs[i]);
-        added->space = pto_space_name(space);
-        added->level = pto_level_name(level);
-        added->buffers = space;
+    char missing[CASE_NAME_MAX];
+    snprintf(missing, sizeof missing, "%s_%s", benchmark, pto_space_name(space));
+    for (int i = pairs_cases(job, space, level, benchmark, missing, list); i < list->case_count; i++) {
+        list->cases[i].space = pto_space_name(space);
+        list->cases[i].buffers = space;
     }
 }
 
-static void list_levels(const job_t *job, const char *benchmark, pto_level_t last, case_list_t *list) {
+static void list_levels(const job_t *job, const char *benchmark, case_list_t *list) {
     for (pto_space_t space = 0; space < PTO_SPACE_COUNT; space++) {
         const char *why = job_no_messages(job, space);
         if (why != NULL) {
@@ -37,14 +31,12 @@ static void list_levels(const job_t *job, const char *benchmark, pto_level_t las
         }
         /* For host memory it doesn't matter which process drives which GPU. */
         pto_level_t first = space == PTO_SPACE_GPU ? PTO_LEVEL_ON_GPU : PTO_LEVEL_ON_SOCKET;
-        for (pto_level_t level = first; level <= last; level++)
+        for (pto_level_t level = first; level < PTO_LEVEL_COUNT; level++)
             list_level(job, benchmark, space, level, list);
     }
 }
 
-static void list_cases(const job_t *job, case_list_t *list) {
-    list_levels(job, "ping_pong", PTO_LEVEL_OFF_NODE, list);
-}
+static void list_cases(const job_t *job, case_list_t *list) { list_levels(job, "ping_pong", list); }
 
 /* Where GPUs are; both processes have one. */
 static void list_mixed(const job_t *job, case_list_t *list) {
@@ -64,17 +56,15 @@ static void list_mixed(const job_t *job, case_list_t *list) {
     }
 }
 
-static void list_exchanges(const job_t *job, case_list_t *list) {
-    list_levels(job, "exchange", PTO_LEVEL_OFF_NODE, list);
-}
+static void list_exchanges(const job_t *job, case_list_t *list) { list_levels(job, "exchange", list); }
 
-static double trial(void *opaque, int64_t bytes, int iterations) {
-    there_and_back_t *state = opaque;
-    MPI_Comm comm = state->work->comm;
+static double trial(const work_t *work, int64_t bytes, int iterations) {
+    there_and_back_t *state = work->state;
+    MPI_Comm comm = work->comm;
     int count = (int)bytes;
     double start = now_s();
     for (int i = 0; i < iterations; i++) {
-        if (state->work->me == 0) {
+        if (work->me == 0) {
             MPI_DO(MPI_Send(state->outgoing, count, MPI_BYTE, 1, 0, comm));
             MPI_DO(MPI_Recv(state->incoming, count, MPI_BYTE, 1, 0, comm, MPI_STATUS_IGNORE));
         } else {
@@ -82,14 +72,13 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
             MPI_DO(MPI_Send(state->outgoing, count, MPI_BYTE, 0, 0, comm));
         }
     }
-    return state->work->me == 0 ? (now_s() - start) / 2.0 : 0.0;
+    return work->me == 0 ? (now_s() - start) / 2.0 : 0.0;
 }
 
 const benchmark_t bench_ping_pong = {
     .name = "ping_pong",
-    .group = "ping_pong",
-    .rows = "ping_pong",
     .summary = "a message there and back between two processes, each level, host and GPU buffers",
+    .state_bytes = sizeof(there_and_back_t),
     .list = list_cases,
     .open = there_and_back_open,
     .trial = trial,
@@ -98,19 +87,18 @@ const benchmark_t bench_ping_pong = {
 
 const benchmark_t bench_ping_pong_to = {
     .name = "ping_pong_to",
-    .group = "ping_pong_to",
-    .rows = "ping_pong_to",
     .summary = "the same between host and GPU memory, from the other to this one",
+    .state_bytes = sizeof(there_and_back_t),
     .list = list_mixed,
     .open = there_and_back_open,
     .trial = trial,
     .close = there_and_back_close,
 };
 
-static double exchange(void *opaque, int64_t bytes, int iterations) {
-    there_and_back_t *state = opaque;
-    MPI_Comm comm = state->work->comm;
-    int count = (int)bytes, other = 1 - state->work->me;
+static double exchange(const work_t *work, int64_t bytes, int iterations) {
+    there_and_back_t *state = work->state;
+    MPI_Comm comm = work->comm;
+    int count = (int)bytes, other = 1 - work->me;
     double start = now_s();
     for (int i = 0; i < iterations; i++) {
         MPI_Request request[2];
@@ -123,9 +111,8 @@ static double exchange(void *opaque, int64_t bytes, int iterations) {
 
 const benchmark_t bench_exchange = {
     .name = "exchange",
-    .group = "exchange",
-    .rows = "exchange",
     .summary = "a message each way at once between two processes, each level, host and GPU buffers",
+    .state_bytes = sizeof(there_and_back_t),
     .list = list_exchanges,
     .open = there_and_back_open,
     .trial = exchange,

@@ -4,7 +4,6 @@
  * on the level. */
 #include <stdlib.h>
 
-#include "benchmark.h"
 #include "fatal.h"
 #include "memory.h"
 #include "pairs.h"
@@ -42,13 +41,11 @@ static void list_cases(const job_t *job, case_list_t *list) {
         list_space(job, space, list);
 }
 
-static void *open_case(const work_t *work) {
-    there_and_back_t *state = must_allocate(1, sizeof *state);
+static void open_case(const work_t *work) {
+    there_and_back_t *state = work->state;
     int64_t bytes = work->most_bytes / work->what->messages * PITCH_BYTES;
-    state->work = work;
     state->outgoing = buffer_allocate(work->what->buffers, bytes);
     state->incoming = buffer_allocate(work->what->buffers, bytes);
-    return state;
 }
 
 /* The same kind of type that the executor makes, which may be costlier than a vector. */
@@ -67,15 +64,15 @@ static MPI_Datatype type_of(int rows, int bytes) {
     return type;
 }
 
-static double trial(void *opaque, int64_t bytes, int iterations) {
-    there_and_back_t *state = opaque;
-    MPI_Comm comm = state->work->comm;
-    int row = (int)state->work->what->messages;
+static double trial(const work_t *work, int64_t bytes, int iterations) {
+    there_and_back_t *state = work->state;
+    MPI_Comm comm = work->comm;
+    int row = (int)work->what->messages;
     MPI_Datatype type = type_of((int)(bytes / row), row);
     MPI_DO(MPI_Barrier(comm));
     double start = now_s();
     for (int i = 0; i < iterations; i++) {
-        if (state->work->me == 0) {
+        if (work->me == 0) {
             MPI_DO(MPI_Send(state->outgoing, 1, type, 1, 0, comm));
             MPI_DO(MPI_Recv(state->incoming, 1, type, 1, 0, comm, MPI_STATUS_IGNORE));
         } else {
@@ -85,14 +82,14 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
     }
     double elapsed_s = now_s() - start;
     MPI_DO(MPI_Type_free(&type));
-    return state->work->me == 0 ? elapsed_s / 2.0 : 0.0;
+    return work->me == 0 ? elapsed_s / 2.0 : 0.0;
 }
 
 const benchmark_t bench_ping_pong_strided = {
     .name = "ping_pong_strided",
     .group = "ping_pong",
-    .rows = "ping_pong_strided",
     .summary = "rows that are apart, in one message there and back, host and GPU buffers",
+    .state_bytes = sizeof(there_and_back_t),
     .list = list_cases,
     .open = open_case,
     .trial = trial,

@@ -2,15 +2,12 @@
  * (MPI_Reduce_local), on a GPU by the executor's kernel, its launch and its end included. The column `pair`
  * names the operation and the type; bytes are of one input. */
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "benchmark.h"
 #include "fatal.h"
 #include "memory.h"
 #include "part.h"
 
 typedef struct {
-    const work_t *work;
     pto_datatype_t datatype;
     pto_op_t op;
     pto_mpi_reduction_t by;
@@ -48,24 +45,22 @@ static void list_cases(const job_t *job, case_list_t *list) {
         list_space(PTO_SPACE_GPU, list);
 }
 
-static void *open_case(const work_t *work) {
-    state_t *state = must_allocate(1, sizeof *state);
-    state->work = work;
+static void open_case(const work_t *work) {
+    state_t *state = work->state;
     state->datatype = (pto_datatype_t)work->what->detail[0];
     state->op = (pto_op_t)work->what->detail[1];
     if (pto_mpi_reduction(state->datatype, state->op, &state->by, NULL) != PTO_OK)
         die("no operation of MPI for a reduction");
     state->source = buffer_zeroed(work->what->buffers, work->most_bytes);
     state->target = buffer_zeroed(work->what->buffers, work->most_bytes);
-    return state;
 }
 
-static double trial(void *opaque, int64_t bytes, int iterations) {
-    state_t *state = opaque;
+static double trial(const work_t *work, int64_t bytes, int iterations) {
+    state_t *state = work->state;
     int64_t count = bytes / pto_datatype_bytes(state->datatype);
     double start = now_s();
     for (int i = 0; i < iterations; i++) {
-        if (state->work->what->buffers == PTO_SPACE_GPU) {
+        if (work->what->buffers == PTO_SPACE_GPU) {
             GPU_DO(gpu.device->reduce(state->target, state->source, (size_t)count, state->datatype, state->op,
                                       gpu.stream, &gpu_error));
             GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
@@ -76,19 +71,17 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
     return now_s() - start;
 }
 
-static void close_case(void *opaque) {
-    state_t *state = opaque;
-    buffer_free(state->work->what->buffers, state->source);
-    buffer_free(state->work->what->buffers, state->target);
+static void close_case(const work_t *work) {
+    state_t *state = work->state;
+    buffer_free(work->what->buffers, state->source);
+    buffer_free(work->what->buffers, state->target);
     pto_mpi_reduction_free(&state->by);
-    free(state);
 }
 
 const benchmark_t bench_reduce = {
     .name = "reduce",
-    .group = "reduce",
-    .rows = "reduce",
     .summary = "element-wise reduction on a core and in a GPU kernel, per operation and type",
+    .state_bytes = sizeof(state_t),
     .list = list_cases,
     .open = open_case,
     .trial = trial,

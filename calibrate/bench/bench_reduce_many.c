@@ -2,9 +2,7 @@
  * writes once, its launch and its end included; bytes are of one input. Two inputs are among the cases, so
  * that the fit can tell this kernel from that of `reduce`. */
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "benchmark.h"
 #include "fatal.h"
 #include "memory.h"
 
@@ -14,7 +12,6 @@ enum { INPUTS_MAX = 16, ELEMENT_BYTES = 4 };
 static const int64_t room_bytes = INT64_C(4) << 30;
 
 typedef struct {
-    const work_t *work;
     void *target;
     void *input[INPUTS_MAX];
 } state_t;
@@ -33,41 +30,38 @@ static void list_cases(const job_t *job, case_list_t *list) {
     }
 }
 
-static void *open_case(const work_t *work) {
-    state_t *state = must_allocate(1, sizeof *state);
-    state->work = work;
+static void open_case(const work_t *work) {
+    state_t *state = work->state;
     state->target = buffer_zeroed(PTO_SPACE_GPU, work->most_bytes);
     for (int i = 0; i < work->what->messages; i++)
         state->input[i] = buffer_zeroed(PTO_SPACE_GPU, work->most_bytes);
-    return state;
 }
 
-static double trial(void *opaque, int64_t bytes, int iterations) {
-    const state_t *state = opaque;
+static double trial(const work_t *work, int64_t bytes, int iterations) {
+    const state_t *state = work->state;
     double start = now_s();
     for (int i = 0; i < iterations; i++) {
         GPU_DO(gpu.device->reduce_many(state->target, true, (const void *const *)state->input,
-                                       state->work->what->messages, (size_t)bytes / ELEMENT_BYTES,
+                                       work->what->messages, (size_t)bytes / ELEMENT_BYTES,
                                        PTO_DATATYPE_FLOAT, PTO_OP_SUM, gpu.stream, &gpu_error));
         GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
     }
     return now_s() - start;
 }
 
-static void close_case(void *opaque) {
-    state_t *state = opaque;
+static void close_case(const work_t *work) {
+    state_t *state = work->state;
     buffer_free(PTO_SPACE_GPU, state->target);
-    for (int i = 0; i < state->work->what->messages; i++)
+    for (int i = 0; i < work->what->messages; i++)
         buffer_free(PTO_SPACE_GPU, state->input[i]);
-    free(state);
 }
 
 const benchmark_t bench_reduce_many = {
     .name = "reduce_many",
     .group = "reduce",
-    .rows = "reduce_many",
     .summary = "element-wise reduction of many inputs in one GPU kernel, the executor's own",
     .gpu_only = "reduce_many",
+    .state_bytes = sizeof(state_t),
     .list = list_cases,
     .open = open_case,
     .trial = trial,

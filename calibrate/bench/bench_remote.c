@@ -5,7 +5,6 @@
  * same kernel for nothing: what it takes beyond that is what the access costs. The kernel's launch and end
  * are in all. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "fatal.h"
 #include "ipc.h"
@@ -15,7 +14,6 @@ enum { DETAIL_STORES, DETAIL_WIDTH, DETAIL_STRIDE };
 enum { LEAST_BYTES = 16, WIDEST = 16, STRIDED_WIDTH = 4 };
 
 typedef struct {
-    const work_t *work;
     void *source; /* its own; what is loaded is the other's target */
     void *target;
     void *opened[2]; /* the members' targets */
@@ -68,19 +66,17 @@ static void list_cases(const job_t *job, case_list_t *list) {
     list_reach(job, PTO_REACH_OFF_SOCKET, list);
 }
 
-static void *open_case(const work_t *work) {
-    state_t *state = must_allocate(1, sizeof *state);
-    state->work = work;
+static void open_case(const work_t *work) {
+    state_t *state = work->state;
     state->source = buffer_allocate(PTO_SPACE_GPU, work->most_bytes);
     state->target = buffer_allocate(PTO_SPACE_GPU, work->most_bytes * work->what->detail[DETAIL_STRIDE]);
     exchange_open(work, state->target, state->opened);
-    return state;
 }
 
-static double trial(void *opaque, int64_t bytes, int iterations) {
-    const state_t *state = opaque;
-    const int *detail = state->work->what->detail;
-    if (state->work->me != 0)
+static double trial(const work_t *work, int64_t bytes, int iterations) {
+    const state_t *state = work->state;
+    const int *detail = work->what->detail;
+    if (work->me != 0)
         return 0.0;
     void *target = detail[DETAIL_STORES] ? state->opened[1] : state->target;
     const void *source = detail[DETAIL_STORES] ? state->source : state->opened[1];
@@ -88,26 +84,25 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
     double start = now_s();
     for (int i = 0; i < iterations; i++) {
         GPU_DO(gpu.bench->move(target, source, count, detail[DETAIL_WIDTH], detail[DETAIL_STRIDE],
-                               state->work->what->procs, gpu.stream, &gpu_error));
+                               work->what->procs, gpu.stream, &gpu_error));
         GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
     }
     return now_s() - start;
 }
 
-static void close_case(void *opaque) {
-    state_t *state = opaque;
-    exchange_close(state->work, state->opened);
+static void close_case(const work_t *work) {
+    state_t *state = work->state;
+    exchange_close(work, state->opened);
     buffer_free(PTO_SPACE_GPU, state->source);
     buffer_free(PTO_SPACE_GPU, state->target);
-    free(state);
 }
 
 const benchmark_t bench_remote = {
     .name = "remote",
-    .group = "remote",
     .rows = "remote_load_4, _8, _16, remote_store_4, _8, _16, remote_store_strided",
     .summary = "a kernel loading from or storing to another GPU's memory, by width and thread blocks",
     .gpu_only = "remote",
+    .state_bytes = sizeof(state_t),
     .list = list_cases,
     .open = open_case,
     .trial = trial,

@@ -1,8 +1,6 @@
 /* Remote memory of all: every GPU of a node stores to all others at once, bytes of its own to each of them,
  * in one kernel. `procs` counts the GPUs, `bytes` are of one destination. The processes meet before and after
  * every kernel, so that all are at work together. */
-#include <stdlib.h>
-
 #include "fatal.h"
 #include "ipc.h"
 #include "memory.h"
@@ -10,7 +8,6 @@
 enum { LEAST_BYTES = 16 };
 
 typedef struct {
-    const work_t *work;
     int count;
     void *source;
     void *area;                  /* a block for each member that stores here */
@@ -54,47 +51,45 @@ static void list_cases(const job_t *job, case_list_t *list) {
         add_case(job, gpus, list);
 }
 
-static void *open_case(const work_t *work) {
-    state_t *state = must_allocate(1, sizeof *state);
-    state->work = work;
+static void open_case(const work_t *work) {
+    state_t *state = work->state;
     state->count = work->what->member_count;
     state->source = buffer_allocate(PTO_SPACE_GPU, (state->count - 1) * work->most_bytes);
     state->area = buffer_allocate(PTO_SPACE_GPU, state->count * work->most_bytes);
     exchange_open(work, state->area, state->opened);
-    return state;
 }
 
 /* Each begins with the one after it, so that not all store to the same at once. */
-static void find_targets(const state_t *state, int64_t bytes, void *target[PTO_BENCH_TARGETS_MAX]) {
+static void find_targets(const work_t *work, int64_t bytes, void *target[PTO_BENCH_TARGETS_MAX]) {
+    const state_t *state = work->state;
     for (int i = 1; i < state->count; i++) {
-        int other = (state->work->me + i) % state->count;
-        target[i - 1] = (char *)state->opened[other] + state->work->me * bytes;
+        int other = (work->me + i) % state->count;
+        target[i - 1] = (char *)state->opened[other] + work->me * bytes;
     }
 }
 
-static double trial(void *opaque, int64_t bytes, int iterations) {
-    const state_t *state = opaque;
+static double trial(const work_t *work, int64_t bytes, int iterations) {
+    const state_t *state = work->state;
     void *target[PTO_BENCH_TARGETS_MAX] = {NULL};
     double seconds = 0;
-    find_targets(state, bytes, target);
+    find_targets(work, bytes, target);
     for (int i = 0; i < iterations; i++) {
-        together_wait(state->work->together);
+        together_wait(work->together);
         seconds -= now_s();
         GPU_DO(gpu.bench->store_all(target, state->count - 1, state->source, (size_t)bytes,
-                                    state->work->job->gpu_blocks, gpu.stream, &gpu_error));
+                                    work->job->gpu_blocks, gpu.stream, &gpu_error));
         GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
-        together_wait(state->work->together);
+        together_wait(work->together);
         seconds += now_s();
     }
     return seconds;
 }
 
-static void close_case(void *opaque) {
-    state_t *state = opaque;
-    exchange_close(state->work, state->opened);
+static void close_case(const work_t *work) {
+    state_t *state = work->state;
+    exchange_close(work, state->opened);
     buffer_free(PTO_SPACE_GPU, state->source);
     buffer_free(PTO_SPACE_GPU, state->area);
-    free(state);
 }
 
 const benchmark_t bench_remote_all = {
@@ -103,6 +98,7 @@ const benchmark_t bench_remote_all = {
     .rows = "remote_store_all",
     .summary = "every GPU of a node storing to all others at once",
     .gpu_only = "remote_store_all",
+    .state_bytes = sizeof(state_t),
     .list = list_cases,
     .open = open_case,
     .trial = trial,

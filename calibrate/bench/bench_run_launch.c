@@ -2,8 +2,6 @@
  * CPU takes for all launches, and behind it 1 to 4 of the executor's kernels, which copy a few bytes.
  * `messages` counts the kernels, the seconds are of all of them: what each additional one takes is its
  * launch. */
-#include <stdlib.h>
-
 #include "fatal.h"
 #include "memory.h"
 #include "portolan/kernel.h"
@@ -35,8 +33,8 @@ static void list_cases(const job_t *job, case_list_t *list) {
     }
 }
 
-static void enqueue(void *opaque, int64_t bytes) {
-    const state_t *state = opaque;
+static void enqueue(const work_t *work, int64_t bytes) {
+    const state_t *state = work->state;
     (void)bytes;
     GPU_DO(gpu.bench->move(state->to, state->from, (size_t)(busy_bytes / BUSY_WIDTH), BUSY_WIDTH, 1, 1,
                            gpu.stream, &gpu_error));
@@ -60,37 +58,35 @@ static void make_kernel(state_t *state) {
     GPU_DO(gpu.device->kernels->create(&program, &state->kernel, &gpu_error));
 }
 
-static void *open_case(const work_t *work) {
-    state_t *state = must_allocate(1, sizeof *state);
+static void open_case(const work_t *work) {
+    state_t *state = work->state;
     state->from = buffer_allocate(PTO_SPACE_GPU, busy_bytes);
     state->to = buffer_allocate(PTO_SPACE_GPU, busy_bytes);
     make_kernel(state);
     state->kernels = work->what->messages;
-    runs_open(&state->runs, work, enqueue, state);
-    return state;
+    runs_open(&state->runs, work, enqueue);
 }
 
-static double trial(void *opaque, int64_t bytes, int iterations) {
-    state_t *state = opaque;
+static double trial(const work_t *work, int64_t bytes, int iterations) {
+    state_t *state = work->state;
     return runs_s(&state->runs, bytes, iterations);
 }
 
-static void close_case(void *opaque) {
-    state_t *state = opaque;
+static void close_case(const work_t *work) {
+    state_t *state = work->state;
     runs_close(&state->runs);
     gpu.device->kernels->destroy(state->kernel);
     buffer_free(PTO_SPACE_GPU, state->from);
     buffer_free(PTO_SPACE_GPU, state->to);
-    free(state);
 }
 
 const benchmark_t bench_run_launch = {
     .name = "run_launch",
     .group = "signals",
-    .rows = "run_launch",
     .summary = "kernels behind one that keeps the GPU at work: their launches",
     .gpu_only = "run_launch",
     .runs = 1u << PTO_RUNS_ENQUEUED | 1u << PTO_RUNS_GRAPH,
+    .state_bytes = sizeof(state_t),
     .list = list_cases,
     .open = open_case,
     .trial = trial,

@@ -12,7 +12,6 @@
 #include "runs.h"
 
 typedef struct {
-    const work_t *work;
     runs_t runs;
     void *in;
     void *out;
@@ -38,19 +37,18 @@ static void list_cases(const job_t *job, case_list_t *list) {
     free(ranks);
 }
 
-static void enqueue(void *opaque, int64_t bytes) {
-    const state_t *state = opaque;
+static void enqueue(const work_t *work, int64_t bytes) {
+    const state_t *state = work->state;
     (void)bytes;
     GPU_DO(pto_exec_enqueue(state->exec, gpu.stream, &gpu_error));
 }
 
-static void *open_case(const work_t *work) {
-    state_t *state = must_allocate(1, sizeof *state);
-    *state = (state_t){.work = work, .bytes = -1};
+static void open_case(const work_t *work) {
+    state_t *state = work->state;
+    state->bytes = -1;
     state->in = buffer_allocate(PTO_SPACE_GPU, work->most_bytes);
     state->out = buffer_allocate(PTO_SPACE_GPU, work->most_bytes * work->what->member_count);
-    runs_open(&state->runs, work, enqueue, state);
-    return state;
+    runs_open(&state->runs, work, enqueue);
 }
 
 static void forget_plan(state_t *state) {
@@ -61,8 +59,9 @@ static void forget_plan(state_t *state) {
     state->plan = NULL;
 }
 
-static void make_plan(state_t *state, int64_t bytes) {
-    int gpus = state->work->what->member_count;
+static void make_plan(const work_t *work, int64_t bytes) {
+    state_t *state = work->state;
+    int gpus = work->what->member_count;
     pto_request_t request = {
         .layout = {.nodes = 1,
                    .gpus_per_node = gpus,
@@ -76,35 +75,34 @@ static void make_plan(state_t *state, int64_t bytes) {
     GPU_DO(pto_strategy_find("gas_allgather", &request.strategy, &gpu_error));
     GPU_DO(pto_algorithm_find("direct", request.collective, &request.algorithm, &gpu_error));
     GPU_DO(pto_plan_create(&request, &state->plan, &gpu_error));
-    GPU_DO(pto_exec_create(state->plan, state->work->comm, gpu.device, state->in, state->out, PTO_OP_SUM,
-                           NULL, &state->exec, &gpu_error));
+    GPU_DO(pto_exec_create(state->plan, work->comm, gpu.device, state->in, state->out, PTO_OP_SUM, NULL,
+                           &state->exec, &gpu_error));
     state->bytes = bytes;
 }
 
-static double trial(void *opaque, int64_t bytes, int iterations) {
-    state_t *state = opaque;
+static double trial(const work_t *work, int64_t bytes, int iterations) {
+    state_t *state = work->state;
     if (state->bytes != bytes) {
         forget_plan(state);
-        make_plan(state, bytes);
+        make_plan(work, bytes);
     }
     return runs_s(&state->runs, bytes, iterations);
 }
 
-static void close_case(void *opaque) {
-    state_t *state = opaque;
+static void close_case(const work_t *work) {
+    state_t *state = work->state;
     forget_plan(state);
     buffer_free(PTO_SPACE_GPU, state->in);
     buffer_free(PTO_SPACE_GPU, state->out);
-    free(state);
 }
 
 const benchmark_t bench_run_lines = {
     .name = "run_lines",
     .group = "remote",
-    .rows = "run_lines",
     .summary = "whole runs of a kernel whose data carry their flags",
     .gpu_only = "run_lines",
     .runs = 1u << PTO_RUNS_ENQUEUED | 1u << PTO_RUNS_GRAPH,
+    .state_bytes = sizeof(state_t),
     .list = list_cases,
     .open = open_case,
     .trial = trial,

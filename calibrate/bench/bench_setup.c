@@ -157,8 +157,7 @@ static double share_segment(const work_t *work, int iterations) {
     return elapsed;
 }
 
-static double trial(void *opaque, int64_t bytes, int iterations) {
-    const work_t *work = opaque;
+static double trial(const work_t *work, int64_t bytes, int iterations) {
     switch ((kind_t)work->what->detail[0]) {
     case OPEN:
         return open_memory(work, bytes, iterations);
@@ -172,7 +171,6 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
 
 const benchmark_t bench_setup = {
     .name = "setup",
-    .group = "setup",
     .rows = "setup_open, setup_allocate, setup_segment",
     .summary =
         "once before a plan's first run: opening others' GPU memory, allocating, shared memory for flags",

@@ -3,8 +3,6 @@
  * it is what a flag costs with all that makes it safe to act upon. There and back a thousand times, by the
  * GPU's own clock; half of a round is one way. The first round, in which the kernels find each other, is not
  * timed. */
-#include <stdlib.h>
-
 #include "fatal.h"
 #include "ipc.h"
 #include "memory.h"
@@ -15,49 +13,37 @@ enum { ROUNDS = 1000 };
 static const double limit_s = 5.0;
 
 typedef struct {
-    const work_t *work;
     void *handed;    /* its own memory, in which the other stores */
     void *opened[2]; /* the members' */
     pto_bench_rounds_t *result;
     uint32_t value; /* that both flags have come to */
 } state_t;
 
-static void list_reach(const job_t *job, pto_reach_t reach, case_list_t *list) {
-    pair_t pairs[PAIRS_MAX];
-    int count = exchange_pairs(job, reach, pairs, "signal_device", list);
-    for (int i = 0; i < count; i++) {
-        case_t *added = pairs_case(list, "signal_device", &pairs[i]);
-        added->space = pto_space_name(PTO_SPACE_GPU);
-        added->level = pto_reach_name(reach);
-        added->sized = false;
+static void list_cases(const job_t *job, case_list_t *list) {
+    for (int i = exchange_cases(job, "signal_device", list); i < list->case_count; i++) {
+        list->cases[i].space = pto_space_name(PTO_SPACE_GPU);
+        list->cases[i].sized = false;
     }
 }
 
-static void list_cases(const job_t *job, case_list_t *list) {
-    list_reach(job, PTO_REACH_ON_SOCKET, list);
-    list_reach(job, PTO_REACH_OFF_SOCKET, list);
-}
-
 /* All is 0 before anybody opens it. */
-static void *open_case(const work_t *work) {
-    state_t *state = must_allocate(1, sizeof *state);
+static void open_case(const work_t *work) {
+    state_t *state = work->state;
     void *result = NULL;
-    state->work = work;
     state->handed = buffer_allocate(PTO_SPACE_GPU, PTO_BENCH_PING_PONG_BYTES);
     GPU_DO(gpu.bench->fill(state->handed, 0, PTO_BENCH_PING_PONG_BYTES, &gpu_error));
     GPU_DO(gpu.device->allocate_staging(sizeof *state->result, &result, &gpu_error));
     state->result = result;
     exchange_open(work, state->handed, state->opened);
-    return state;
 }
 
-static double trial(void *opaque, int64_t bytes, int iterations) {
+static double trial(const work_t *work, int64_t bytes, int iterations) {
     (void)bytes;
-    state_t *state = opaque;
-    int other = 1 - state->work->me;
+    state_t *state = work->state;
+    int other = 1 - work->me;
     const pto_bench_ping_pong_t side = {.own = state->handed,
                                         .others = state->opened[other],
-                                        .first = state->work->me == 0,
+                                        .first = work->me == 0,
                                         .from = state->value,
                                         .rounds = ROUNDS,
                                         .limit_s = limit_s,
@@ -68,32 +54,30 @@ static double trial(void *opaque, int64_t bytes, int iterations) {
         die("signal_device: the flag of process %d did not reach process %d within %.0f s, in round %u of "
             "%d; "
             "leave the benchmark out by --only",
-            state->work->what->member[other], state->work->job->rank, limit_s,
-            (unsigned)state->result->failed_round, 1 + ROUNDS);
+            work->what->member[other], work->job->rank, limit_s, (unsigned)state->result->failed_round,
+            1 + ROUNDS);
     }
     if (state->result->stale) {
-        die("signal_device: process %d was told of data by a flag that were not there",
-            state->work->job->rank);
+        die("signal_device: process %d was told of data by a flag that were not there", work->job->rank);
     }
     state->value += 1 + ROUNDS;
     double one_way_s = 1e-9 * (double)state->result->elapsed_ns / (2 * ROUNDS);
-    return state->work->me == 0 ? one_way_s * iterations : 0.0;
+    return work->me == 0 ? one_way_s * iterations : 0.0;
 }
 
-static void close_case(void *opaque) {
-    state_t *state = opaque;
-    exchange_close(state->work, state->opened);
+static void close_case(const work_t *work) {
+    state_t *state = work->state;
+    exchange_close(work, state->opened);
     buffer_free(PTO_SPACE_GPU, state->handed);
     GPU_DO(gpu.device->release_staging(state->result, &gpu_error));
-    free(state);
 }
 
 const benchmark_t bench_signal_device = {
     .name = "signal_device",
     .group = "signals",
-    .rows = "signal_device",
     .summary = "from stores of a kernel to another GPU's memory until one there loads them, told by a flag",
     .gpu_only = "signal_device",
+    .state_bytes = sizeof(state_t),
     .list = list_cases,
     .open = open_case,
     .trial = trial,

@@ -157,19 +157,17 @@ double made_true_s(int index, int64_t bytes) { return true_s(&made[index], bytes
 static int64_t asked[4096];
 static int asked_count;
 
-static void *open_case(const work_t *work) { return (void *)&made[work->what->detail[0]]; }
-
-static double trial(void *state, int64_t bytes, int iterations) {
+static double trial(const work_t *current, int64_t bytes, int iterations) {
     if (asked_count < (int)(sizeof asked / sizeof *asked))
         asked[asked_count++] = bytes;
     double began_s = made_clock_s();
-    work(iterations * shaken(true_s(state, bytes)));
+    work(iterations * shaken(true_s(&made[current->what->detail[0]], bytes)));
     double seconds = made_clock_s() - began_s;
     work(meeting_s);
     return seconds;
 }
 
-const benchmark_t made_benchmark = {.name = "made", .open = open_case, .trial = trial};
+const benchmark_t made_benchmark = {.name = "made", .trial = trial};
 
 void made_add_case(case_list_t *list, int index) {
     const made_t *what = &made[index];

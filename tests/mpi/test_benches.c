@@ -424,10 +424,10 @@ static int iteration_copies_in(const case_t *what) {
 
 /* Of four chunks in turn one is sent that was copied in the iteration before, while the next is copied; what
  * was received is copied on. */
-static void check_staged(const benchmark_t *benchmark, void *state, int64_t bytes) {
+static void check_staged(const benchmark_t *benchmark, const work_t *work, int64_t bytes) {
     enum { CHUNKS = 4, ITERATIONS = 3 * CHUNKS };
     copied.count = passed.count = 0;
-    double got = benchmark->trial(state, bytes, ITERATIONS);
+    double got = benchmark->trial(work, bytes, ITERATIONS);
     assert_true(fabs(got - ITERATIONS * (COPY + 1 + FINISH) - FINISH) < 1e-3);
     assert_int_equal(copied.count, ITERATIONS);
     assert_int_equal(passed.count, ITERATIONS);
@@ -440,14 +440,15 @@ static void check_staged(const benchmark_t *benchmark, void *state, int64_t byte
     }
 }
 
-static void check_trials(const benchmark_t *benchmark, const case_t *what, void *state, int64_t bytes) {
+static void check_trials(const benchmark_t *benchmark, const work_t *work, int64_t bytes) {
+    const case_t *what = work->what;
     for (int iterations = 1; iterations <= 4; iterations++) {
         double expected = iterations * iteration_s(what, bytes);
         moved_bytes = 0;
         copies_in = pageable_copies = 0;
         passed.count = 0;
         here_bytes = begins(what->benchmark, "memcpy_h2h") ? (size_t)bytes : 0;
-        double got = benchmark->trial(state, bytes, iterations);
+        double got = benchmark->trial(work, bytes, iterations);
         here_bytes = 0;
         if (fabs(got - expected) > 1e-3)
             fail_msg("%s: %d iterations take %.9g, not %.9g", what->benchmark, iterations, got, expected);
@@ -469,13 +470,12 @@ static void check_case(const benchmark_t *benchmark, const job_t *job, const cas
     MPI_Comm_split(what->member_count > 1 ? MPI_COMM_WORLD : MPI_COMM_SELF, 0, me, &comm);
     work_t work = {.job = job, .what = what, .comm = comm, .me = me, .most_bytes = bytes};
     work.together = together_create(two_nodes ? MPI_COMM_SELF : comm);
-    void *state = benchmark->open ? benchmark->open(&work) : &work;
+    work_open(&work, benchmark);
     if (strcmp(what->benchmark, "staged") == 0)
-        check_staged(benchmark, state, bytes);
+        check_staged(benchmark, &work, bytes);
     else
-        check_trials(benchmark, what, state, bytes);
-    if (benchmark->close)
-        benchmark->close(state);
+        check_trials(benchmark, &work, bytes);
+    work_close(&work, benchmark);
     together_destroy(work.together);
     MPI_Comm_free(&comm);
     assert_int_equal(piece_count, 0); /* it leaves nothing */
@@ -563,10 +563,10 @@ static void counts_grow_by_halves_and_thirds(void **state) {
 
 static int enqueued;
 
-static void enqueue_run(void *seconds, int64_t bytes) {
+static void enqueue_run(const work_t *work, int64_t bytes) {
     assert_true(bytes > 0);
     enqueued++;
-    clock_s += *(const double *)seconds;
+    clock_s += *(const double *)work->state;
 }
 
 /* Whole graphs, or as many runs one by one, are timed with one wait; the first run of a size is not. */
@@ -586,9 +586,9 @@ static void runs_are_timed_behind_each_other(void **state) {
             make_job(1, &job);
             job.runs = how;
             const case_t what = {.member_count = 1, .member = &member};
-            work_t work = {.job = &job, .what = &what, .comm = MPI_COMM_SELF};
+            work_t work = {.job = &job, .what = &what, .comm = MPI_COMM_SELF, .state = &run_s};
             work.together = together_create(MPI_COMM_SELF);
-            runs_open(&runs, &work, enqueue_run, &run_s);
+            runs_open(&runs, &work, enqueue_run);
             for (int call = 0; call < 2; call++) {
                 double launch_s = how == PTO_RUNS_GRAPH ? GRAPH : each * run_s;
                 enqueued = 0;

@@ -80,20 +80,19 @@ static struct {
     double part_s;
 } own;
 
-static void *open_case(const work_t *work) {
+static void open_case(const work_t *work) {
     open_count++;
     opened_count++;
     own.work = work;
-    return &own;
 }
 
-static void close_case(void *state) {
-    (void)state;
+static void close_case(const work_t *work) {
+    (void)work;
     open_count--;
 }
 
-static double trial(void *state, int64_t bytes, int iterations) {
-    (void)state;
+static double trial(const work_t *work, int64_t bytes, int iterations) {
+    assert_ptr_equal(work, own.work);
     int which = own.work->what->detail[0];
     assert_int_equal(made[which].member[own.work->me], rank);
     assert_true(trial_count[which] < TRIALS_MAX);
@@ -104,8 +103,8 @@ static double trial(void *state, int64_t bytes, int iterations) {
     return seconds;
 }
 
-static void parts(const void *state, double seconds[CASE_PART_MAX]) {
-    (void)state;
+static void parts(const work_t *work, double seconds[CASE_PART_MAX]) {
+    assert_ptr_equal(work, own.work);
     seconds[part_of(own.work->me)] = own.part_s;
 }
 

@@ -793,8 +793,7 @@ static void check_nccl(const case_t *what, int iterations) {
     assert_int_equal(nccl.barriers, one_node ? 0 : iterations);
 }
 
-static void check_trial(const benchmark_t *benchmark, const work_t *work, void *state, int64_t bytes,
-                        int iterations) {
+static void check_trial(const benchmark_t *benchmark, const work_t *work, int64_t bytes, int iterations) {
     const case_t *what = work->what;
     int place = work->me;
     meetings = copies = copies_in = here_copies = 0;
@@ -808,7 +807,7 @@ static void check_trial(const benchmark_t *benchmark, const work_t *work, void *
     here_bytes = is(what, "memcpy_h2h") ? (size_t)bytes : 0;
     MPI_Allreduce(MPI_IN_PLACE, &clock_s, 1, MPI_DOUBLE, MPI_MAX, work->comm);
     in_trial = true;
-    double seconds = benchmark->trial(state, bytes, iterations);
+    double seconds = benchmark->trial(work, bytes, iterations);
     in_trial = false;
     here_bytes = 0;
     must_take(what, what->benchmark, seconds,
@@ -833,7 +832,7 @@ static void check_trial(const benchmark_t *benchmark, const work_t *work, void *
     if (benchmark->parts != NULL) {
         double part_s[CASE_PART_MAX] = {-1, -1};
         int own = is_by_ipc(what, place) ? 0 : 1;
-        benchmark->parts(state, part_s);
+        benchmark->parts(work, part_s);
         must_take(what, what->part[own], part_s[own],
                   iterations * (COPY * slowest(what, place, true) + FINISH));
         assert_true(part_s[1 - own] < 0);
@@ -859,11 +858,10 @@ static void check_case(const benchmark_t *benchmark, const job_t *job, const cas
     flag_value = 0;
     work_t work = {.job = job, .what = what, .comm = comm, .me = place, .most_bytes = bytes};
     work.together = together_create(node);
-    void *state = benchmark->open != NULL ? benchmark->open(&work) : &work;
-    check_trial(benchmark, &work, state, bytes, ITERATIONS);
-    check_trial(benchmark, &work, state, bytes / 2, 1);
-    if (benchmark->close != NULL)
-        benchmark->close(state);
+    work_open(&work, benchmark);
+    check_trial(benchmark, &work, bytes, ITERATIONS);
+    check_trial(benchmark, &work, bytes / 2, 1);
+    work_close(&work, benchmark);
     together_destroy(work.together);
     assert_int_equal(allocated_count, 0);
     assert_int_equal(open_count, 0);

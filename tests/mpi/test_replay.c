@@ -125,10 +125,8 @@ static void read_records(const char *path, samples_t *samples) {
     fclose(file);
 }
 
-static void *open_record(const work_t *work) { return &records[work->what->detail[0]]; }
-
-static double trial(void *state, int64_t bytes, int iterations) {
-    record_t *record = state;
+static double trial(const work_t *work, int64_t bytes, int iterations) {
+    record_t *record = &records[work->what->detail[0]];
     size_record_t *size = record->size;
     while (size + 1 < record->size + record->size_count && size[1].bytes <= bytes)
         size++;
@@ -151,7 +149,7 @@ static int64_t least_factor(void) {
 
 int main(int argc, char **argv) {
     static process_t process;
-    const benchmark_t benchmark = {.name = "replay", .open = open_record, .trial = trial};
+    const benchmark_t benchmark = {.name = "replay", .trial = trial};
     pto_calibrate_options_t options = {.from_bytes = 1, .to_bytes = 1 << 30, .budget_s = 1e6, .repeats = 20};
     MPI_Init(&argc, &argv);
     if (argc < 3)
