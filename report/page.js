@@ -2,8 +2,6 @@
  * from files of anybody. */
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = id => document.getElementById(id);
-const PATTERNS = [[], [6, 4], [2, 3], [8, 3, 2, 3]];
-const COLORS = 8;
 const RANGE = data.range;
 const SLIDER_STEPS = 64; /* from 1/RANGE to 1, and from 1 to RANGE */
 
@@ -78,19 +76,17 @@ const isChanged = () => state.factors.some(factor => factor !== 1);
 /* The value that the program has with --what-if KEY=*FACTOR. */
 const variables = () => sliderParams.map((param, i) => param.value * state.factors[i]);
 
-/* Strategies by how often they are the cheapest, so that the first colors go to those that matter. */
+/* Strategies by how often they are the cheapest, so that the first letters go to those that matter. */
 const order = (() => {
   const wins = data.strategies.map(() => 0);
   for (const panel of data.panels)
     for (const row of panel.rows) for (const pick of row.picks || []) if (pick >= 0) wins[pick]++;
   return data.strategies.map((_, i) => i).sort((a, b) => wins[b] - wins[a] || a - b);
 })();
-const placeOf = strategy => order.indexOf(strategy);
-const letterOf = strategy => letters[placeOf(strategy) % letters.length];
-const colorName = strategy => `--s${placeOf(strategy) % COLORS}`;
-const paint = strategy => `background:var(${colorName(strategy)});color:var(${colorName(strategy).replace("s", "i")})`;
+const letterOf = strategy => letters[order.indexOf(strategy) % letters.length];
 const nameOf = strategy => data.strategies[strategy].name;
-const colorOf = strategy => getComputedStyle(document.documentElement).getPropertyValue(colorName(strategy)).trim();
+const colorOf = strategy => data.strategies[strategy].color;
+const paint = strategy => `background:${colorOf(strategy)};color:${data.strategies[strategy].ink}`;
 
 function xText(panel, column) {
   const value = panel.values[column];
@@ -281,9 +277,9 @@ function chartOptions(width, values) {
   const axis = {stroke: ink("--soft"), grid, ticks: grid, font: "12px system-ui, sans-serif"};
   const series = [{}], bands = [];
   chartStrategies.forEach(strategy => {
-    const color = colorOf(strategy), place = placeOf(strategy);
+    const color = colorOf(strategy);
     const line = {label: nameOf(strategy), stroke: color, width: strategy === chosenStrategy() ? 3 : 1.75,
-      dash: PATTERNS[Math.floor(place / COLORS) % PATTERNS.length], points: {show: values.length < 40, size: 5, fill: color}, spanGaps: false};
+      points: {show: values.length < 40, size: 5, fill: color}, spanGaps: false};
     const bound = {stroke: "transparent", width: 0, points: {show: false}};
     bands.push({series: [series.length + 2, series.length + 1], fill: color + "26"});
     series.push(line, {...bound, label: "low"}, {...bound, label: "high"});

@@ -8,6 +8,7 @@
 #include "report.h"
 #include "report/cell_formulas.h"
 #include "show/explain.h"
+#include "show/plot.h"
 #include "show/replayed.h"
 #include "show/table.h"
 
@@ -518,7 +519,8 @@ pto_status_t pto_report_tables(pto_report_t *report, pto_error_t *err) {
         pto_print_json_string(stream, report->strategy[i]->name);
         fputs(",\"what\":", stream);
         pto_print_json_string(stream, report->strategy[i]->summary);
-        fputc('}', stream);
+        fprintf(stream, ",\"color\":\"%s\",\"ink\":\"%s\"}", pto_strategy_colour(report->strategy[i]),
+                pto_strategy_ink(report->strategy[i]));
     }
     fputc(']', stream);
     pto_flags_fini(&flags);

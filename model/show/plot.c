@@ -2,7 +2,9 @@
 #include "plot.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -11,16 +13,40 @@
 
 enum { NOT_FOUND = 127 };
 
-/* Colours that the colour-blind can distinguish (Okabe and Ito 2008), and the colours of text on them. */
-static const struct {
-    const char *colour;
-    const char *ink;
-} palette[PTO_PLOT_COLOURS] = {{"#0072B2", "white"}, {"#D55E00", "white"}, {"#009E73", "white"},
-                               {"#CC79A7", "black"}, {"#E69F00", "black"}, {"#56B4E9", "black"},
-                               {"#000000", "white"}, {"#999999", "black"}};
+/* Colours that the colour-blind can distinguish (Okabe and Ito 2008). */
+static const char *const palette[PTO_PLOT_COLOURS] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                                      "#E69F00", "#56B4E9", "#000000", "#999999"};
 
-const char *pto_plot_colour(int i) { return palette[i % PTO_PLOT_COLOURS].colour; }
-const char *pto_plot_ink(int i) { return palette[i % PTO_PLOT_COLOURS].ink; }
+const char *pto_plot_colour(int i) { return palette[i % PTO_PLOT_COLOURS]; }
+
+/* In the registry's order. Those that are drawn most, cuda_aware, three_step, dup_devptr, gas_allgather,
+ * gas_tree and nccl, have Okabe's and Ito's; each other one is as far as possible from all before it, also as
+ * the colour-blind see it, and neither too light for white paper nor too dark for black. */
+static const char *const strategy_colours[] = {
+    "#0072B2", "#D55E00", "#4B78FF", "#CC79A7", "#693CC3", "#F0005A", "#C300A5", "#1ED22D", "#8700E1",
+    "#A52D5A", "#C31EE1", "#A5B44B", "#9687C3", "#87785A", "#694B96", "#C39669", "#966987", "#C3B469",
+    "#4B693C", "#009E73", "#6900FF", "#56B4E9", "#5AA5FF", "#C30000", "#694BFF", "#B40F2D", "#C3783C",
+    "#87C396", "#E69F00", "#3CC3D2", "#96B4A5", "#A569D2", "#A51E78", "#8A8A8A",
+};
+enum { STRATEGY_COLOURS = sizeof strategy_colours / sizeof *strategy_colours };
+
+const char *pto_strategy_colour(const pto_strategy_t *strategy) {
+    int i = 0;
+    while (i < pto_strategy_count() && pto_strategy_at(i) != strategy)
+        i++;
+    return strategy_colours[i % STRATEGY_COLOURS];
+}
+
+/* Black or white, whichever has more contrast: WCAG's relative luminance, with a power in place of its curve.
+ */
+const char *pto_strategy_ink(const pto_strategy_t *strategy) {
+    static const double part[] = {0.0722, 0.7152, 0.2126};
+    unsigned long colour = strtoul(pto_strategy_colour(strategy) + 1, NULL, 16);
+    double luminance = 0;
+    for (int i = 0; i < 3; i++, colour >>= 8)
+        luminance += part[i] * pow((double)(colour & 0xff) / 255, 2.2);
+    return luminance > 0.18 ? "black" : "white";
+}
 
 void pto_plot_quote(FILE *script, const char *text) {
     char escaped[PTO_ESCAPED_MAX];

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "portolan/api.h"
+#include "portolan/strategy.h"
 
 /* Writes the specific part of the script; the terminal and the output are already set. */
 typedef void (*pto_plot_write_t)(FILE *script, const void *context);
@@ -28,10 +28,14 @@ pto_status_t pto_plot_check_name(const char *path, pto_error_t *err);
  * PTO_ERR_TYPE. */
 pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, FILE *script, pto_error_t *err);
 
-/* The colour of the i-th of several things, and that of text on it; the colours repeat. */
+/* The colour of the i-th of several things; the colours repeat. */
 enum { PTO_PLOT_COLOURS = 8 };
 const char *pto_plot_colour(int i);
-const char *pto_plot_ink(int i);
+
+/* A strategy's colour, the same in all drawings and pages, and that of text on it. Those of strategies that
+ * programs register repeat. */
+const char *pto_strategy_colour(const pto_strategy_t *strategy);
+const char *pto_strategy_ink(const pto_strategy_t *strategy);
 
 /* Write a text in gnuplot's quotes. */
 void pto_plot_quote(FILE *script, const char *text);

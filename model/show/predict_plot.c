@@ -28,19 +28,11 @@ enum {
     CHARACTER_PX = 7,
     KEY_CHARACTER_PX = 9, /* the widest of the terminals' fonts */
     KEY_SAMPLE_PX = 56,
-    LINES_MAX = PTO_PLOT_COLOURS, /* unless the scenario names its strategies, or more are picked */
+    LINES_MAX = 8, /* unless the scenario names its strategies, or more are picked */
     TITLE_MAX = 512,
     LABEL_MAX = 256,
     TICS_MAX = 9
 };
-
-/* Whether an earlier range has the same winner. */
-static bool has_won_before(const pto_predict_plot_t *drawn, int64_t range) {
-    for (int64_t i = 0; i < range; i++)
-        if (drawn->range[i].winner == drawn->range[range].winner)
-            return true;
-    return false;
-}
 
 static bool is_picked(const pto_predict_plot_t *drawn, int strategy) {
     for (int64_t i = 0; i < drawn->range_count; i++)
@@ -112,22 +104,8 @@ static void choose_lines(pto_predict_plot_t *drawn) {
         drawn->left_out += !is_drawn(drawn, i) && isfinite(distance_of(predictions, i));
 }
 
-/* A strategy's index among those drawn. Picked strategies come first, so that they have distinct colours.
- * After the last colour, the colours repeat with other dashes. */
-static int order_of(const pto_predict_plot_t *drawn, int strategy) {
-    int order = 0;
-    for (int64_t i = 0; i < drawn->range_count; i++) {
-        if (drawn->range[i].winner == strategy)
-            return order;
-        order += drawn->range[i].winner >= 0 && !has_won_before(drawn, i);
-    }
-    for (int i = 0; i < strategy; i++)
-        order += is_drawn(drawn, i) && !is_picked(drawn, i);
-    return order;
-}
-
 static const char *colour_of(const pto_predict_plot_t *drawn, int strategy) {
-    return pto_plot_colour(order_of(drawn, strategy));
+    return pto_strategy_colour(drawn->predictions->strategy[strategy]);
 }
 
 /* --- data ---------------------------------------------------------------------------------------------- */
@@ -207,12 +185,9 @@ static bool has_interval(const pto_predictions_t *predictions, int strategy) {
 
 /* A line needs two points. */
 static void write_style(FILE *script, const pto_predict_plot_t *drawn, int strategy) {
-    int round = order_of(drawn, strategy) / PTO_PLOT_COLOURS;
-    if (drawn->predictions->point_count > 1)
-        fprintf(script, "lines lw 2 dt %d", round + 1);
-    else
-        fprintf(script, "points pt %d ps 1.5", round + 2);
-    fprintf(script, " lc rgb '%s'", colour_of(drawn, strategy));
+    fprintf(script, "%s lc rgb '%s'",
+            drawn->predictions->point_count > 1 ? "lines lw 2" : "points pt 2 ps 1.5",
+            colour_of(drawn, strategy));
 }
 
 static void write_strategy(FILE *script, const pto_predict_plot_t *drawn, int strategy) {
@@ -371,7 +346,7 @@ static void write_label(FILE *script, const pto_predict_plot_t *drawn, const pto
     pto_plot_quote(script, text);
     fprintf(script, " at first %.9g, graph 0.5 center%s font ',10' front tc rgb '%s'\n", sqrt(from * to),
             level ? "" : " rotate by 90",
-            is_doubtful(range) ? "black" : pto_plot_ink(order_of(drawn, range->winner)));
+            is_doubtful(range) ? "black" : pto_strategy_ink(drawn->predictions->strategy[range->winner]));
 }
 
 /* From the point at which a strategy becomes the pick to the next pick; doubtful picks are paler. */

@@ -32,21 +32,12 @@ static int pick_at(const pto_sweeps_t *sweeps, int row, int64_t column) {
     return predictions ? pto_pick_at(predictions, point) : -1;
 }
 
-/* A strategy's colour: the order in which picks are met, row by row; -1 if it is picked nowhere. */
-static int order_of(const pto_sweeps_t *sweeps, int strategy) {
-    bool met[64] = {false};
-    int count = 0;
+static bool is_picked(const pto_sweeps_t *sweeps, int strategy) {
     for (int row = 0; row < sweeps->row.count; row++)
-        for (int64_t column = 0; column < pto_sweeps_columns(sweeps); column++) {
-            int winner = pick_at(sweeps, row, column);
-            if (winner == strategy)
-                return count;
-            if (winner >= 0 && winner < 64 && !met[winner]) {
-                met[winner] = true;
-                count++;
-            }
-        }
-    return -1;
+        for (int64_t column = 0; column < pto_sweeps_columns(sweeps); column++)
+            if (pick_at(sweeps, row, column) == strategy)
+                return true;
+    return false;
 }
 
 static void write_data(FILE *script, const pto_sweeps_t *sweeps) {
@@ -160,15 +151,15 @@ static void write_map(FILE *script, const pto_sweeps_t *sweeps) {
                 fprintf(
                     script,
                     "set object %d rectangle center %lld, %d size 1, 0.92 fc rgb '%s' fs solid noborder\n",
-                    ++object, (long long)column, row, pto_plot_colour(order_of(sweeps, winner)));
+                    ++object, (long long)column, row, pto_strategy_colour(any->strategy[winner]));
         }
     fputs("plot NaN notitle", script);
     for (int i = 0; i < any->strategy_count; i++)
-        for (int s = 0; s < any->strategy_count; s++)
-            if (order_of(sweeps, s) == i) {
-                fprintf(script, ", \\\n  NaN with points pt 5 ps 1.5 lc rgb '%s' title ", pto_plot_colour(i));
-                pto_plot_quote(script, any->strategy[s]->name);
-            }
+        if (is_picked(sweeps, i)) {
+            fprintf(script, ", \\\n  NaN with points pt 5 ps 1.5 lc rgb '%s' title ",
+                    pto_strategy_colour(any->strategy[i]));
+            pto_plot_quote(script, any->strategy[i]->name);
+        }
     fputc('\n', script);
 }
 

@@ -105,7 +105,7 @@ static void picks_are_bands_below(void **state) {
     free(script);
 }
 
-static void bands_are_labelled_and_the_picks_have_the_first_colours(void **state) {
+static void bands_are_labelled_and_have_their_strategies_colours(void **state) {
     const drawn_t *asked = *state;
     char *script = script_of(asked, NULL, 0), wanted[128];
     for (int64_t i = 0; i < asked->range_count; i++) {
@@ -113,15 +113,17 @@ static void bands_are_labelled_and_the_picks_have_the_first_colours(void **state
         snprintf(wanted, sizeof wanted, "set label '%s", name);
         if (asked->range[i].below > 1)
             assert_non_null(strstr(script, wanted));
+        const char *colour = pto_strategy_colour(asked->of.predictions.strategy[asked->range[i].winner]);
+        snprintf(wanted, sizeof wanted, "$predicted_%d using 1:2 with lines lw 2 lc rgb '%s'",
+                 asked->range[i].winner, colour);
+        assert_non_null(strstr(script, wanted));
+        snprintf(wanted, sizeof wanted, "fc rgb '%s'", colour);
+        assert_non_null(strstr(script, wanted));
     }
-    snprintf(wanted, sizeof wanted, "$predicted_%d using 1:2 with lines lw 2 dt 1 lc rgb '#0072B2'",
-             asked->range[0].winner);
-    assert_non_null(strstr(script, wanted));
     free(script);
 }
 
-/* Nine strategies: the ninth has the first one's colour and other dashes. What does not apply at any point
- * has neither a curve nor a line of the legend. */
+/* What does not apply at any point has neither a curve nor a line of the legend. */
 static void no_two_curves_look_alike_and_the_legend_has_only_curves(void **state) {
     drawn_t *asked = *state;
     enum { COUNT = 10, NOT_APPLICABLE = 4 };
@@ -143,10 +145,10 @@ static void no_two_curves_look_alike_and_the_legend_has_only_curves(void **state
     many.prediction = prediction;
     const drawn_t crowd = {.of.predictions = many};
     char *script = script_of(&crowd, NULL, 0), title[64];
-    assert_int_equal(occurrences(script, " dt 1 lc rgb"), 8);
-    assert_int_equal(occurrences(script, " dt 2 lc rgb"), 1);
-    assert_int_equal(occurrences(script, " dt 1 lc rgb '#000000'"), 1);
-    assert_non_null(strstr(script, "$predicted_9 using 1:2 with lines lw 2 dt 2 lc rgb '#0072B2'"));
+    for (int i = 0; i < pto_strategy_count(); i++)
+        for (int k = 0; k < i; k++)
+            assert_string_not_equal(pto_strategy_colour(pto_strategy_at(i)),
+                                    pto_strategy_colour(pto_strategy_at(k)));
     for (int i = 0; i < COUNT; i++) {
         snprintf(title, sizeof title, "title '%s'", strategy[i]->name);
         assert_int_equal(occurrences(script, title), i != NOT_APPLICABLE);
@@ -302,7 +304,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         CASE(each_strategy_is_a_line_and_intervals_are_bands),
         CASE(picks_are_bands_below),
-        CASE(bands_are_labelled_and_the_picks_have_the_first_colours),
+        CASE(bands_are_labelled_and_have_their_strategies_colours),
         CASE(no_two_curves_look_alike_and_the_legend_has_only_curves),
         CASE(zero_is_left_out),
         CASE(measurements_are_points_once_where_they_coincide),
