@@ -135,9 +135,11 @@ static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
 static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     if (pto_text_begins(line, "# OSU "))
         return read_title(reader, line);
-    if (is_columns(line))
-        read_columns(reader, pto_bench_uninterrupted(reader, line));
-    else if (pto_text_begins(line, "# Datatype: "))
+    if (is_columns(line)) {
+        line = pto_bench_uninterrupted(reader, line);
+        if (is_columns(line))
+            read_columns(reader, line);
+    } else if (pto_text_begins(line, "# Datatype: "))
         reader->benchmark.element_bytes = strstr(line, "MPI_CHAR") ? 1 : ELEMENT_BYTES;
     else if (pto_text_begins(line, "# ["))
         read_pairs(&reader->benchmark, line);

@@ -282,6 +282,8 @@ static void rows_of_osu_are_put_together(void **state) {
                PTO_COLLECTIVE_COUNT);
     assert_two(OSU INFO "1024   11.00\n" INFO "node-a:71:80 [0] NCCL INFO Connected   2048   12.00\n",
                PTO_COLLECTIVE_COUNT);
+    /* columns without a time: those of before hold */
+    assert_two(OSU "# Size NCCL  x MB/s\n" OSU_ROWS, PTO_COLLECTIVE_COUNT);
     /* a number alone is no row's beginning */
     assert_two(OSU "1024   11.00\n4711\n  0.5\n2048   12.00\n", PTO_COLLECTIVE_COUNT);
 }
