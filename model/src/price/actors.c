@@ -177,7 +177,7 @@ bool pto_latency_known(const pto_machine_t *machine) {
            pto_param_known(&machine->latency_s[PTO_SPACE_GPU]);
 }
 
-void pto_pricing_begin_early(pto_pricing_t *pricing, int64_t actor, pto_space_t space) {
+static void take_off_latency(pto_pricing_t *pricing, int64_t actor, pto_space_t space) {
     const pto_param_t *latency = &pricing->asked.machine->latency_s[space];
     pto_charge_t early;
     if (!pto_param_known(latency))
@@ -187,4 +187,28 @@ void pto_pricing_begin_early(pto_pricing_t *pricing, int64_t actor, pto_space_t 
     pto_charge_param(&early, latency, space, -1);
     if (!pto_ledger_add(&pricing->clocks.ledger[actor], &early, early.other))
         pricing->clocks.out_of_memory = true;
+}
+
+/* Lanes share their sides of messages, so that what one of them leaves free is not known: their messages keep
+ * their latency. */
+bool pto_pricing_begin_early(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
+    int64_t sends = 0, messages = 0;
+    pto_space_t space = PTO_SPACE_CPU;
+    if (pricing->lanes.active || !pricing->messages->off_node || !pto_latency_known(pricing->asked.machine))
+        return false;
+    for (int i = 0; i < stage->step_count && sends < 2; i++) {
+        const pto_step_t *step = pto_step_at(pricing->asked.plan, stage->step_first + i);
+        pto_action_t action;
+        if (!pto_step_is_message(step) || !pto_actor_acts(&pricing->actors, step, actor, k, &action))
+            continue;
+        int64_t count = pricing->messages->off_node(pricing, action);
+        if (messages == 0 && count > 0)
+            space = pto_plan_buffer(pricing->asked.plan, pto_message_slice(step)->buffer)->space;
+        messages += count;
+        sends += step->kind == PTO_STEP_SEND ? count : 0;
+    }
+    bool early = messages > 0 && sends < 2;
+    if (early)
+        take_off_latency(pricing, actor, space);
+    return early;
 }

@@ -1,12 +1,26 @@
 /* Stages in which all processes exchange a table with all others, a process's messages all in flight at once:
- * those within its node are charged one by one, those between nodes by what sums over the table say
- * (table.h). Their costs are added class by class instead of message by message, so a price can differ in its
- * last digits from the one that price.c computes. */
+ * those within its node are charged one by one, those between nodes by sums over the table (table.h). Their
+ * costs are added class by class instead of message by message, so a price can differ in its last digits from
+ * that of by_rank.c. */
 #include <stdlib.h>
 
 #include "price/messages.h"
 
 enum { ALL_PARTS = -1 };
+
+/* Of the members of a group, the one that was last to end the stages before. */
+typedef struct {
+    bool known;
+    bool alone; /* no other one was as late */
+    int64_t rank;
+} latest_t;
+
+/* The current stage. */
+struct pto_summed {
+    pto_messages_t *messages; /* of each step */
+    latest_t *latest;         /* of each core */
+    int64_t follower;         /* the process that has followed its senders last */
+};
 
 /* --- whether messages can be charged by sums ------------------------------------------------------------ */
 
@@ -169,28 +183,38 @@ static void charge_class(const pto_messages_t *messages, int64_t from_bytes, int
         charge_sum(messages, from_bytes, sum, charge);
 }
 
-/* Returns what is charged. The first message pays its whole cost, the others a gap where there is one. */
-static pto_sum_t charge_off_node(const pto_messages_t *messages, const pto_action_t *action,
-                                 pto_charge_t *charge) {
+/* Whether a class's messages are sent: those without bytes need not be. */
+static bool is_class_sent(const pto_messages_t *messages, int class) {
+    return messages->sums->classes.from_bytes[class] > 0 || messages->step->send_empty;
+}
+
+/* A process's messages between nodes in a step. */
+static pto_sum_t sum_off_node(const pto_messages_t *messages, const pto_action_t *action) {
+    pto_sum_t all = {empty_messages(messages, action->me, action->core), 0};
+    for (int c = 0; c < messages->sums->classes.count; c++) {
+        pto_sum_t sum = class_sum(messages, action->me, action->core, c);
+        all.messages += is_class_sent(messages, c) ? sum.messages : 0;
+        all.bytes += sum.bytes;
+    }
+    return all;
+}
+
+/* The first message pays its whole cost, the others a gap where there is one. */
+static void charge_off_node(const pto_messages_t *messages, const pto_action_t *action,
+                            pto_charge_t *charge) {
     const pto_classes_t *classes = &messages->sums->classes;
     int64_t charged_bytes = -1, empty = empty_messages(messages, action->me, action->core);
-    pto_sum_t all = {empty, 0};
     if (messages->gap[PTO_LEVEL_OFF_NODE] && !charge->moved[PTO_LEVEL_OFF_NODE])
         charged_bytes = first_bytes(messages, *action);
     if (charged_bytes >= 0)
         charge_sum(messages, charged_bytes, (pto_sum_t){1, charged_bytes}, charge);
     charge_class(messages, 0, 1, (pto_sum_t){empty, 0}, &charged_bytes, charge);
     for (int c = 0; c < classes->count; c++) {
-        int64_t from_bytes = classes->from_bytes[c];
         int64_t until_bytes = c + 1 < classes->count ? classes->from_bytes[c + 1] : INT64_MAX;
-        pto_sum_t sum = class_sum(messages, action->me, action->core, c);
-        if (from_bytes == 0 && !messages->step->send_empty)
-            continue;
-        charge_class(messages, from_bytes, until_bytes, sum, &charged_bytes, charge);
-        all.messages += sum.messages;
-        all.bytes += sum.bytes;
+        if (is_class_sent(messages, c))
+            charge_class(messages, classes->from_bytes[c], until_bytes,
+                         class_sum(messages, action->me, action->core, c), &charged_bytes, charge);
     }
-    return all;
 }
 
 /* --- messages within a node ----------------------------------------------------------------------------- */
@@ -204,65 +228,30 @@ static int64_t value_of(const pto_messages_t *messages, int64_t me, int64_t peer
     return messages->part == ALL_PARTS || value % messages->peer_stride == messages->part ? value : -1;
 }
 
-/* Charge the messages to the peers whose value lies from `from` to `last`: all are on the process's node. */
-static void charge_values(const pto_asked_t *asked, const pto_actors_t *actors,
-                          const pto_messages_t *messages, pto_action_t *action, int64_t from, int64_t last,
-                          pto_charge_t *charge) {
+/* In the order of the step's peers: that of their indices, or around the node from the process on. */
+static void charge_on_node(const pto_asked_t *asked, const pto_actors_t *actors,
+                           const pto_messages_t *messages, pto_action_t action, pto_charge_t *charge) {
     const pto_layout_t *layout = &pto_plan_request(messages->plan)->layout;
-    int64_t first_rank = action->rank - action->me * messages->per_index, stride = messages->peer_stride;
-    int64_t value = messages->peer_first;
-    if (value < from)
-        value += (from - value + stride - 1) / stride * stride;
-    for (; value <= last; value += stride) {
-        if (!pto_messages_to_peer(messages, value, first_rank, action))
+    const pto_peers_t *peers = &messages->step->peers;
+    int64_t first_rank = action.rank - action.me * messages->per_index;
+    int64_t per_node = messages->group->members_per_node, place = action.me % per_node;
+    int64_t node_first = action.me - place;
+    for (int64_t i = 0; i < per_node; i++) {
+        int64_t other =
+            peers->kind == PTO_PEERS_INDEX ? i : pto_messages_wrap(place + peers->sign * i, per_node);
+        int64_t value = value_of(messages, action.me, node_first + other);
+        if (value < messages->peer_first || !pto_messages_to_peer(messages, value, first_rank, &action))
             continue;
-        int64_t bytes = pto_messages_pair_bytes(messages, action);
-        pto_level_t level = pto_layout_level(layout, actors->actor[action->rank].place,
-                                             actors->actor[action->peer_rank].place);
+        int64_t bytes = pto_messages_pair_bytes(messages, &action);
+        pto_level_t level =
+            pto_layout_level(layout, actors->actor[action.rank].place, actors->actor[action.peer_rank].place);
         pto_price_visits++;
         if (is_sent(messages, bytes)) /* the machine has a cost */
             pto_charge_messages(charge, asked->machine, messages->space, level, bytes, 1, NULL);
     }
 }
 
-/* In the order of the step's peers. */
-static void charge_on_node(const pto_asked_t *asked, const pto_actors_t *actors,
-                           const pto_messages_t *messages, pto_action_t action, pto_charge_t *charge) {
-    int64_t per_node = messages->group->members_per_node, size = messages->group->size;
-    int64_t behind = action.me % per_node, ahead = per_node - 1 - behind;
-    const pto_peers_t *peers = &messages->step->peers;
-    if (peers->kind == PTO_PEERS_INDEX) {
-        charge_values(asked, actors, messages, &action, action.me - behind, action.me + ahead, charge);
-        return;
-    }
-    int64_t first = peers->sign > 0 ? ahead : behind, second = peers->sign > 0 ? behind : ahead;
-    charge_values(asked, actors, messages, &action, 0, first, charge);
-    charge_values(asked, actors, messages, &action, size - second, size - 1, charge);
-}
-
-/* Charge a process's messages of one step; those between nodes are also added to `outflow`, unless it is
- * NULL. Returns their number. */
-static int64_t charge_step(const pto_asked_t *asked, const pto_actors_t *actors,
-                           const pto_messages_t *messages, const pto_action_t *action, pto_charge_t *charge,
-                           pto_outflow_t *outflow) {
-    pto_price_visits += messages->sums->classes.count;
-    charge_on_node(asked, actors, messages, *action, charge);
-    pto_sum_t sent = charge_off_node(messages, action, charge);
-    if (outflow && sent.messages > 0)
-        pto_outflow_add_sum(outflow, messages->space, messages->step->peers.kind, messages->in_one_order,
-                            pto_plan_request(messages->plan)->layout.nodes, (double)sent.messages,
-                            (double)sent.bytes);
-    return sent.messages;
-}
-
 /* --- the latest sender ---------------------------------------------------------------------------------- */
-
-/* Of the members of a group, the one that was last to end the stages before. */
-typedef struct {
-    bool known;
-    bool alone; /* no other one was as late */
-    int64_t rank;
-} latest_t;
 
 static latest_t latest_member(const pto_clocks_t *clocks, const pto_messages_t *messages,
                               int64_t first_rank) {
@@ -321,176 +310,107 @@ static void see_latest(const pto_asked_t *asked, const pto_clocks_t *clocks, con
 
 /* --- the stage ------------------------------------------------------------------------------------------ */
 
-/* What one process sends. */
-typedef struct {
-    pto_charge_t out;
-    int64_t out_count; /* messages between nodes */
-} ends_t;
-
-typedef struct {
-    const char *name;
-    pto_messages_t *messages; /* of each step */
-    int step_count;
-    int64_t k;
-    int64_t per_node; /* processes */
-    ends_t *ends;     /* of each process of the current node */
-    latest_t *latest; /* of each core */
-} stage_t;
-
-/* pto_step_acts for a process whose place is known. */
-static bool acts(const pto_actors_t *actors, const pto_messages_t *messages, int64_t actor, int64_t k,
-                 pto_action_t *action) {
-    const pto_step_t *step = messages->step;
-    pto_rank_t place = actors->actor[actor].place;
-    if (place.core < step->core_first || place.core >= step->core_first + step->core_count)
-        return false;
-    int64_t me = pto_group_index_at(&pto_plan_request(actors->plan)->layout, messages->group, place);
-    if (me < messages->who_first || me >= messages->who_until ||
-        (messages->who_stride != 1 && (me - messages->who_first) % messages->who_stride != 0))
-        return false;
-    *action = (pto_action_t){
-        .step = step, .rank = actor, .core = place.core, .me = me, .k = k, .peer = -1, .peer_rank = -1};
-    return me >= 0;
-}
-
-/* Whether a process's part in a step is of this kind, and what it is. */
-static bool takes_part(const pto_actors_t *actors, const stage_t *stage, pto_messages_t *messages,
-                       int64_t actor, pto_step_kind_t kind, pto_action_t *action) {
-    if (messages->step->kind != kind)
-        return false;
+static pto_messages_t *messages_of(const pto_pricing_t *pricing, const pto_action_t *action) {
+    const pto_step_t *first = pto_step_at(pricing->asked.plan, pricing->at.stage->step_first);
+    pto_messages_t *messages = &pricing->summed->messages[action->step - first];
     if (messages->by_core) {
-        pto_messages_find_members(messages, stage->k, actors->actor[actor].place.core);
-        messages->part = actors->actor[actor].place.core;
+        pto_messages_find_members(messages, action->k, action->core);
+        messages->part = action->core;
     }
-    return acts(actors, messages, actor, stage->k, action);
+    return messages;
 }
 
-/* The latest that a process receives from, or NULL if that is sure not to be later than itself. */
-static const pto_ledger_t *latest_sender(const pto_pricing_t *pricing, const stage_t *stage, int64_t actor) {
+/* The latest that a process receives from in any step, or NULL if that is sure not to be later than itself.
+ * It is known without a look at each, or it is not. */
+static const pto_ledger_t *latest_sender(const pto_pricing_t *pricing, int64_t actor, int64_t k) {
+    const pto_stage_t *stage = pricing->at.stage;
     const pto_ledger_t *last = NULL;
     bool found = false;
-    for (int pass = 0; pass < 2 && !found; pass++) /* it is known without a look at each, or it is not */
+    for (int pass = 0; pass < 2 && !found; pass++)
         for (int i = 0; i < stage->step_count && !found; i++) {
-            pto_messages_t *messages = &stage->messages[i];
+            const pto_step_t *step = pto_step_at(pricing->asked.plan, stage->step_first + i);
             pto_action_t action;
-            if (!takes_part(&pricing->actors, stage, messages, actor, PTO_STEP_RECV, &action))
+            if (step->kind != PTO_STEP_RECV || !pto_actor_acts(&pricing->actors, step, actor, k, &action))
                 continue;
+            const pto_messages_t *messages = messages_of(pricing, &action);
             if (pass == 0)
-                found =
-                    find_latest(&pricing->asked, &pricing->clocks, messages, &action, stage->latest, &last);
+                found = find_latest(&pricing->asked, &pricing->clocks, messages, &action,
+                                    pricing->summed->latest, &last);
             else
                 see_latest(&pricing->asked, &pricing->clocks, messages, &action, &last);
         }
     return last;
 }
 
-/* Charge a process's sends, or its receives. Returns the number of messages between nodes. */
-static int64_t charge_steps(const pto_pricing_t *pricing, const stage_t *stage, int64_t actor,
-                            pto_step_kind_t kind, pto_charge_t *charge, pto_outflow_t *outflow) {
-    int64_t count = 0;
-    charge->at_once = true;
-    for (int i = 0; i < stage->step_count; i++) {
-        pto_action_t action;
-        if (takes_part(&pricing->actors, stage, &stage->messages[i], actor, kind, &action))
-            count +=
-                charge_step(&pricing->asked, &pricing->actors, &stage->messages[i], &action, charge, outflow);
-    }
-    return count;
-}
-
-static void count_sends(pto_pricing_t *pricing, const stage_t *stage, int64_t actor) {
-    ends_t *ends = &stage->ends[actor % stage->per_node];
-    pto_charge_begin(&ends->out, stage->name, NULL);
-    ends->out_count = charge_steps(pricing, stage, actor, PTO_STEP_SEND, &ends->out,
-                                   &pricing->shared.outflow[pricing->actors.actor[actor].place.node]);
-}
-
-static bool takes_any_part(const pto_actors_t *actors, const stage_t *stage, int64_t actor) {
-    pto_action_t action;
-    for (int i = 0; i < stage->step_count; i++)
-        if (takes_part(actors, stage, &stage->messages[i], actor, stage->messages[i].step->kind, &action))
-            return true;
-    return false;
-}
-
-/* Once it is known what its node sends, which may limit all of its messages. An explanation keeps none of the
- * sends that were counted, so it takes them again. */
-static void price_process(pto_pricing_t *pricing, const stage_t *stage, int64_t actor) {
-    pto_clocks_t *clocks = &pricing->clocks;
-    const pto_machine_t *machine = pricing->asked.machine;
-    pto_outflow_t *outflow = &pricing->shared.outflow[pricing->actors.actor[actor].place.node];
-    ends_t *ends = &stage->ends[actor % stage->per_node];
-    pto_charge_t *out = &ends->out, in;
-    if (!takes_any_part(&pricing->actors, stage, actor))
-        return;
-    clocks->behind[actor] = PTO_BEHIND_NOTHING;
-    pto_charge_begin(&in, stage->name, clocks->explain ? &clocks->terms[1] : NULL);
-    if (clocks->explain) {
-        pto_charge_begin(out, stage->name, &clocks->terms[0]);
-        charge_steps(pricing, stage, actor, PTO_STEP_SEND, out, NULL);
-    }
-    int64_t in_count = charge_steps(pricing, stage, actor, PTO_STEP_RECV, &in, NULL);
-    const pto_ledger_t *last = latest_sender(pricing, stage, actor);
-    bool early = ends->out_count < 2 && ends->out_count + in_count > 0 && pto_latency_known(machine);
-    if (early)
-        pto_pricing_begin_early(pricing, actor, stage->messages[0].space);
+static void follow_latest(pto_pricing_t *pricing, const pto_action_t *action) {
+    pto_summed_t *summed = pricing->summed;
+    const pto_ledger_t *last =
+        summed->follower != action->rank ? latest_sender(pricing, action->rank, action->k) : NULL;
     if (last)
-        pto_pricing_follow(clocks, &clocks->ledger[actor], last);
-    pto_time_t out_time = pto_charge_time(out, machine, outflow);
-    pto_time_t in_time = pto_charge_time(&in, machine, outflow);
-    pto_charge_t *longer = in_time.s > out_time.s ? &in : out;
-    pto_charge_settle(longer, machine, outflow);
-    pto_occupied_messages(&pricing->outcome, actor, out_time, in_time);
-    if (!pto_ledger_add(&clocks->ledger[actor], longer, pto_time_max(out_time, in_time)))
-        clocks->out_of_memory = true;
-    if (early)
-        pto_pricing_follow(clocks, &clocks->ledger[actor], &clocks->before[actor]);
+        pto_pricing_follow(&pricing->clocks, &pricing->clocks.ledger[action->rank], last);
+    summed->follower = action->rank;
 }
 
-static void price_node(pto_pricing_t *pricing, const stage_t *stage, int64_t node) {
-    int64_t first = node * stage->per_node, until = first + stage->per_node;
-    pricing->shared.outflow[node] = (pto_outflow_t){0};
-    for (int64_t actor = first; actor < until; actor++)
-        count_sends(pricing, stage, actor);
-    for (int64_t actor = first; actor < until; actor++)
-        price_process(pricing, stage, actor);
+static void count_sends(pto_pricing_t *pricing, pto_action_t *action) {
+    const pto_messages_t *messages = messages_of(pricing, action);
+    pto_sum_t sent = sum_off_node(messages, action);
+    if (sent.messages > 0)
+        pto_outflow_add_sum(&pricing->shared.outflow[pricing->actors.actor[action->rank].place.node],
+                            messages->space, messages->step->peers.kind, messages->in_one_order,
+                            pricing->actors.node_count, (double)sent.messages, (double)sent.bytes);
 }
 
-static bool sum_tables(const pto_pricing_t *pricing, const pto_stage_t *from, stage_t *stage) {
-    bool summed = true;
-    for (int i = 0; i < stage->step_count && summed; i++) {
-        pto_messages_t *messages = &stage->messages[i];
-        *messages = pto_messages_of(&pricing->asked, pto_step_at(pricing->asked.plan, from->step_first + i),
-                                    stage->k);
-        can_be_summed(messages);
-        messages->sums =
-            pto_tables_sum(pricing->asked.tables, pto_plan_request(messages->plan), pricing->asked.machine,
-                           messages->parts, messages->buffer->blocks == PTO_BLOCKS_ROW);
-        summed = messages->sums != NULL;
+static int64_t messages_off_node(const pto_pricing_t *pricing, pto_action_t action) {
+    return sum_off_node(messages_of(pricing, &action), &action).messages;
+}
+
+static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
+                                    pto_busiest_links_t *busiest) {
+    const pto_messages_t *messages = messages_of(pricing, action);
+    (void)busiest;
+    pto_price_visits += messages->sums->classes.count;
+    charge_on_node(&pricing->asked, &pricing->actors, messages, *action, charge);
+    charge_off_node(messages, action, charge);
+    charge->most_on_node = charge->on_node;
+    if (action->step->kind == PTO_STEP_RECV)
+        follow_latest(pricing, action);
+    return PTO_OK;
+}
+
+static const pto_message_rules_t by_sums = {
+    .count = count_sends, .off_node = messages_off_node, .charge = charge_messages};
+
+static bool sum_tables(const pto_asked_t *asked, const pto_stage_t *stage, int64_t k,
+                       pto_messages_t *messages) {
+    for (int i = 0; i < stage->step_count; i++) {
+        messages[i] = pto_messages_of(asked, pto_step_at(asked->plan, stage->step_first + i), k);
+        can_be_summed(&messages[i]);
+        messages[i].sums = pto_tables_sum(asked->tables, pto_plan_request(asked->plan), asked->machine,
+                                          messages[i].parts, messages[i].buffer->blocks == PTO_BLOCKS_ROW);
+        if (!messages[i].sums)
+            return false;
     }
-    return summed;
+    return true;
 }
 
 pto_status_t pto_at_once_price(pto_pricing_t *pricing, int node, int64_t k) {
-    const pto_stage_t *from =
+    const pto_stage_t *stage =
         pto_stage_at(pricing->asked.plan, pto_node_at(pricing->asked.plan, node)->stage);
-    stage_t stage = {.name = from->name,
-                     .messages = malloc((size_t)from->step_count * sizeof *stage.messages),
-                     .step_count = from->step_count,
-                     .k = k,
-                     .per_node = pricing->actors.count / pricing->actors.node_count};
-    pricing->at.stage = from;
-    pto_pricing_remember(&pricing->actors, &pricing->clocks, pricing->clocks.before);
-    stage.ends = malloc((size_t)stage.per_node * sizeof *stage.ends);
-    stage.latest = calloc((size_t)pricing->actors.per_gpu, sizeof *stage.latest);
-    if (!stage.messages || !stage.ends || !stage.latest || !sum_tables(pricing, from, &stage))
+    const pto_message_rules_t *by_rank = pricing->messages;
+    pto_summed_t summed = {.messages = malloc((size_t)stage->step_count * sizeof *summed.messages),
+                           .latest = calloc((size_t)pricing->actors.per_gpu, sizeof *summed.latest),
+                           .follower = -1};
+    pto_status_t status = PTO_OK;
+    if (summed.messages && summed.latest && sum_tables(&pricing->asked, stage, k, summed.messages)) {
+        pricing->messages = &by_sums;
+        pricing->summed = &summed;
+        status = pto_stage_price(pricing, node, k);
+        pricing->messages = by_rank;
+        pricing->summed = NULL;
+    } else {
         pricing->clocks.out_of_memory = true;
-    for (int64_t n = 0; n < pricing->actors.node_count && !pricing->clocks.out_of_memory; n++)
-        price_node(pricing, &stage, n);
-    if (!pricing->clocks.out_of_memory)
-        pto_occupied_stage(pricing);
-    free(stage.messages);
-    free(stage.ends);
-    free(stage.latest);
-    return PTO_OK;
+    }
+    free(summed.messages);
+    free(summed.latest);
+    return status;
 }

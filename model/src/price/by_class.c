@@ -516,13 +516,5 @@ static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action
     return status;
 }
 
-/* A class has processes that begin early and others that do not. */
-static bool begin_early(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
-    (void)pricing, (void)stage, (void)actor, (void)k;
-    return false;
-}
-
-const pto_message_rules_t pto_messages_by_class = {.count_step = pto_links_count_step,
-                                                   .count = count_sends,
-                                                   .begin_early = begin_early,
-                                                   .charge = charge_messages};
+const pto_message_rules_t pto_messages_by_class = {
+    .count_step = pto_links_count_step, .count = count_sends, .charge = charge_messages};

@@ -71,38 +71,16 @@ static int64_t message_bytes(const pto_asked_t *asked, messages_t *messages, con
 }
 
 /* The messages between nodes that a process sends or receives in a step. */
-static int64_t messages_off_node(const pto_asked_t *asked, const pto_actors_t *actors, pto_action_t action) {
-    int64_t node = actors->actor[action.rank].place.node;
-    int64_t count = 0;
+static int64_t messages_off_node(const pto_pricing_t *pricing, pto_action_t action) {
+    const pto_asked_t *asked = &pricing->asked;
+    const pto_actor_t *actor = pricing->actors.actor;
+    int64_t node = actor[action.rank].place.node, count = 0;
     messages_t messages = messages_of(asked, &action);
     for (int64_t next = 0; next_peer(asked, &messages, &next, &action);)
-        if (actors->actor[action.peer_rank].place.node != node &&
+        if (actor[action.peer_rank].place.node != node &&
             (action.step->send_empty || message_bytes(asked, &messages, &action) > 0))
             count++;
     return count;
-}
-
-/* Lanes share their sides of messages, so that what one of them leaves free is not known: their messages keep
- * their latency. */
-static bool begin_early(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
-    if (pricing->lanes.active || !pto_latency_known(pricing->asked.machine))
-        return false;
-    int64_t sends = 0, messages = 0;
-    pto_space_t space = PTO_SPACE_CPU;
-    for (int i = 0; i < stage->step_count && sends < 2; i++) {
-        const pto_step_t *step = pto_plan_step(pricing->asked.plan, stage->step_first + i);
-        pto_action_t action;
-        if (!pto_step_is_message(step) || !pto_actor_acts(&pricing->actors, step, actor, k, &action))
-            continue;
-        int64_t count = messages_off_node(&pricing->asked, &pricing->actors, action);
-        if (messages == 0 && count > 0)
-            space = pto_plan_buffer(pricing->asked.plan, pto_message_slice(step)->buffer)->space;
-        messages += count;
-        sends += step->kind == PTO_STEP_SEND ? count : 0;
-    }
-    if (messages > 0 && sends < 2)
-        pto_pricing_begin_early(pricing, actor, space);
-    return messages > 0 && sends < 2;
 }
 
 static void count_sends(pto_pricing_t *pricing, pto_action_t *action) {
@@ -148,4 +126,4 @@ static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action
 }
 
 const pto_message_rules_t pto_messages_by_rank = {
-    .count = count_sends, .begin_early = begin_early, .charge = charge_messages};
+    .count = count_sends, .off_node = messages_off_node, .charge = charge_messages};

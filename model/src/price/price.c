@@ -321,7 +321,7 @@ static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action,
 /* A stage of leaders or roots costs the other actors, which are most, nothing. */
 static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     costs_t costs;
-    bool begun = false, early = pricing->messages->begin_early(pricing, stage, actor, k);
+    bool begun = false, early = pto_pricing_begin_early(pricing, stage, actor, k);
     pto_price_visits++;
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_step_at(pricing->asked.plan, stage->step_first + i);
@@ -453,7 +453,7 @@ static void demand_memory(pto_pricing_t *pricing, const pto_stage_t *stage) {
 }
 
 /* Actors that only signal go first, so that those that wait find the flag raised. */
-static pto_status_t price_stage(pto_pricing_t *pricing, int node, int64_t k) {
+pto_status_t pto_stage_price(pto_pricing_t *pricing, int node, int64_t k) {
     const pto_stage_t *stage =
         pto_stage_at(pricing->asked.plan, pto_node_at(pricing->asked.plan, node)->stage);
     pricing->at.stage = stage;
@@ -503,7 +503,7 @@ static const pto_pricer_t pricers[] = {
     {pto_pairs_apply, pto_pairs_price},       /* rounds of all pairs of a table: in arrays */
     {pto_loops_apply, pto_loops_price},       /* rounds that repeat: once */
     {pto_at_once_applies, pto_at_once_price}, /* an exchange of a table: by its sums */
-    {is_stage, price_stage},
+    {is_stage, pto_stage_price},
 };
 
 static const pto_pricer_t *find_pricer(const pto_pricing_t *pricing, int node) {

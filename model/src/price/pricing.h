@@ -195,10 +195,12 @@ typedef struct {
 } pto_outcome_t;
 
 typedef struct pto_message_rules pto_message_rules_t;
+typedef struct pto_summed pto_summed_t;
 
 typedef struct {
     pto_asked_t asked;
     const pto_message_rules_t *messages;
+    pto_summed_t *summed; /* the stage that at_once.c prices */
     pto_actors_t actors;
     pto_clocks_t clocks;
     pto_flags_t flags;
@@ -236,6 +238,7 @@ bool pto_loops_apply(const pto_pricing_t *pricing, int node);
 pto_status_t pto_loops_price(pto_pricing_t *pricing, int node, int64_t k);
 bool pto_at_once_applies(const pto_pricing_t *pricing, int node);
 pto_status_t pto_at_once_price(pto_pricing_t *pricing, int node, int64_t k);
+pto_status_t pto_stage_price(pto_pricing_t *pricing, int node, int64_t k);
 
 /* Price nodes [first, first + count) in iteration k. Errors: those of pto_price. */
 pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64_t k);
@@ -371,9 +374,10 @@ static inline void pto_pricing_follow(pto_clocks_t *clocks, pto_ledger_t *ledger
  * one at most, is as far as if it had begun one latency earlier, and no earlier than the processes that it
  * receives from did. A message then takes its whole cost from when its sender began, and occupies its ends
  * without the latency. An actor that sends several does not begin earlier: its last message arrives when it
- * has paid for all of them. Call this before the actor follows anyone; when the stage has been added, let the
- * actor follow its own ledger of before, since the latency may be longer than the stage. */
-void pto_pricing_begin_early(pto_pricing_t *pricing, int64_t actor, pto_space_t space);
+ * has paid for all of them. Call this before the actor follows anyone. Where it returns true, let the actor
+ * follow its own ledger of before when the stage has been added, since the latency may be longer than the
+ * stage. */
+bool pto_pricing_begin_early(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k);
 bool pto_latency_known(const pto_machine_t *machine);
 
 /* Copy the current ledgers. */
@@ -443,8 +447,8 @@ struct pto_message_rules {
     void (*count_step)(const pto_asked_t *asked, pto_shared_t *shared, const pto_step_t *step, int64_t k);
     /* Add what an actor sends to its node's outflow. */
     void (*count)(pto_pricing_t *pricing, pto_action_t *action);
-    /* pto_pricing_begin_early, where an actor's messages of a stage allow it; whether they do. */
-    bool (*begin_early)(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k);
+    /* An actor's messages between nodes in a step; NULL: its processes do not have equally many. */
+    int64_t (*off_node)(const pto_pricing_t *pricing, pto_action_t action);
     /* Charge what an actor sends or receives; a receive also waits for its senders. Errors: those of
      * pto_charge_messages. */
     pto_status_t (*charge)(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
