@@ -393,7 +393,7 @@ WRAP_test_register := malloc calloc realloc free
 PARTS_test_benches := $(CALIBRATION) impl/device/device_host.c
 WRAP_test_benches := now_s memcpy
 # With clocks that go on together, and with what its processes allocate.
-PARTS_test_members := $(CALIBRATION) impl/device/device_host.c
+PARTS_test_members := $(CALIBRATION) impl/device/device_host.c impl/nccl/nccl_cuda.c
 WRAP_test_members := now_s memcpy aligned_alloc pto_nccl_library $(addprefix together_,create destroy wait await) \
 	$(addprefix pto_shared_,create open close destroy)
 # With clocks that go on where the test says so, and what the engine tells meanwhile.

@@ -10,8 +10,10 @@
 
 #include "fatal.h"
 #include "memory.h"
+#include "mpi_team.h"
 #include "nccl/nccl_dl.h"
 #include "pairs.h"
+#include "portolan/nccl.h"
 #include "runs.h"
 
 enum { DETAIL_COLLECTIVE, FLOAT_BYTES = 4 };
@@ -21,94 +23,22 @@ static const int64_t buffer_bytes_max = INT64_C(1) << 30;
 
 /* What open_case sets up and close_case frees, outside the timed calls. */
 typedef struct {
-    int members;
     runs_t runs;
-    const pto_nccl_library_t *library;
-    void *comm;
-    void *stream;
-    void *in;
-    void *out;
+    pto_comms_t comms; /* of the members */
+    void *group;       /* NCCL's communicator */
+    pto_nccl_call_t call;
+    pto_nccl_block_t *block; /* by member */
 } state_t;
 
-static void check_nccl(const state_t *state, int result, const char *call) {
-    pto_error_t err;
-    if (pto_nccl_check(state->library, result, call, &err) != PTO_OK)
-        die("%s", err.message);
-}
-
-/* --- the collectives ------------------------------------------------------------------------------------ */
-
-static void all_reduce(const state_t *state, size_t bytes) {
-    check_nccl(state,
-               state->library->all_reduce(state->in, state->out, bytes / FLOAT_BYTES, PTO_NCCL_FLOAT32,
-                                          PTO_NCCL_SUM, state->comm, state->stream),
-               "ncclAllReduce");
-}
-
-static void reduce(const state_t *state, size_t bytes) {
-    check_nccl(state,
-               state->library->reduce(state->in, state->out, bytes / FLOAT_BYTES, PTO_NCCL_FLOAT32,
-                                      PTO_NCCL_SUM, 0, state->comm, state->stream),
-               "ncclReduce");
-}
-
-static void broadcast(const state_t *state, size_t bytes) {
-    check_nccl(
-        state,
-        state->library->broadcast(state->in, state->out, bytes, PTO_NCCL_INT8, 0, state->comm, state->stream),
-        "ncclBroadcast");
-}
-
-static void all_gather(const state_t *state, size_t bytes) {
-    check_nccl(
-        state,
-        state->library->all_gather(state->in, state->out, bytes, PTO_NCCL_INT8, state->comm, state->stream),
-        "ncclAllGather");
-}
-
-static void reduce_scatter(const state_t *state, size_t bytes) {
-    check_nccl(state,
-               state->library->reduce_scatter(state->in, state->out, bytes / FLOAT_BYTES, PTO_NCCL_FLOAT32,
-                                              PTO_NCCL_SUM, state->comm, state->stream),
-               "ncclReduceScatter");
-}
-
-static void all_to_all(const state_t *state, size_t bytes) {
-    check_nccl(state, state->library->group_start(), "ncclGroupStart");
-    for (int peer = 0; peer < state->members; peer++) {
-        size_t place = (size_t)peer * bytes;
-        check_nccl(state,
-                   state->library->send((const char *)state->in + place, bytes, PTO_NCCL_INT8, peer,
-                                        state->comm, state->stream),
-                   "ncclSend");
-        check_nccl(state,
-                   state->library->recv((char *)state->out + place, bytes, PTO_NCCL_INT8, peer, state->comm,
-                                        state->stream),
-                   "ncclRecv");
-    }
-    check_nccl(state, state->library->group_end(), "ncclGroupEnd");
-}
-
-static void all_gather_v(const state_t *state, size_t bytes) {
-    check_nccl(state, state->library->group_start(), "ncclGroupStart");
-    for (int root = 0; root < state->members; root++)
-        check_nccl(state,
-                   state->library->broadcast(state->in, (char *)state->out + (size_t)root * bytes, bytes,
-                                             PTO_NCCL_INT8, root, state->comm, state->stream),
-                   "ncclBroadcast");
-    check_nccl(state, state->library->group_end(), "ncclGroupEnd");
-}
-
+/* `nccl_` and its name are the column `benchmark`. */
 static const struct {
-    const char *name; /* the column `benchmark` */
-    void (*call)(const state_t *state, size_t bytes);
-    bool reduces;
+    pto_collective_t collective;
     bool by_member; /* `bytes` is one member's block, not the whole buffer */
 } collectives[] = {
-    {"nccl_allreduce", all_reduce, true, false},    {"nccl_reduce", reduce, true, false},
-    {"nccl_broadcast", broadcast, false, false},    {"nccl_alltoall", all_to_all, false, true},
-    {"nccl_allgather", all_gather, false, true},    {"nccl_reduce_scatter", reduce_scatter, true, true},
-    {"nccl_allgatherv", all_gather_v, false, true},
+    {PTO_COLLECTIVE_ALLREDUCE, false}, {PTO_COLLECTIVE_REDUCE, false},
+    {PTO_COLLECTIVE_BROADCAST, false}, {PTO_COLLECTIVE_ALLTOALL, true},
+    {PTO_COLLECTIVE_ALLGATHER, true},  {PTO_COLLECTIVE_REDUCE_SCATTER, true},
+    {PTO_COLLECTIVE_ALLGATHERV, true},
 };
 enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
 
@@ -116,14 +46,16 @@ enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
 
 static void add_case(const job_t *job, int collective, int nodes, int gpus_per_node, case_list_t *list) {
     int *ranks = must_allocate((size_t)job->size, sizeof *ranks);
-    case_t *added = case_add(list, collectives[collective].name, nodes * gpus_per_node);
+    char name[CASE_NAME_MAX];
+    snprintf(name, sizeof name, "nccl_%s", pto_collective_name(collectives[collective].collective));
+    case_t *added = case_add(list, name, nodes * gpus_per_node);
     added->space = pto_space_name(PTO_SPACE_GPU);
     added->buffers = PTO_SPACE_GPU;
     added->procs = added->member_count;
     added->messages = nodes;
     added->detail[DETAIL_COLLECTIVE] = collective;
     added->every_size = true;
-    added->least_bytes = collectives[collective].reduces ? FLOAT_BYTES : 1;
+    added->least_bytes = pto_collective_reduces(collectives[collective].collective) ? FLOAT_BYTES : 1;
     added->most_bytes =
         collectives[collective].by_member ? buffer_bytes_max / added->member_count : buffer_bytes_max;
     for (int node = 0; node < nodes; node++) {
@@ -173,29 +105,34 @@ static void list_cases(const job_t *job, case_list_t *list) {
 
 /* --- measuring ------------------------------------------------------------------------------------------ */
 
+/* The executor's own call. */
 static void enqueue(const work_t *work, int64_t bytes) {
-    const state_t *state = work->state;
-    collectives[work->what->detail[DETAIL_COLLECTIVE]].call(state, (size_t)bytes);
+    state_t *state = work->state;
+    pto_nccl_call_t *call = &state->call;
+    call->count = bytes / pto_datatype_bytes(call->datatype);
+    for (int i = 0; i < call->members; i++)
+        state->block[i] = (pto_nccl_block_t){.offset_bytes = i * bytes, .bytes = bytes};
+    GPU_DO(pto_nccl_cuda.run(state->group, call, gpu.stream, &gpu_error));
 }
 
 static void open_case(const work_t *work) {
     state_t *state = work->state;
-    state->members = work->what->member_count;
+    int members = work->what->member_count, which = work->what->detail[DETAIL_COLLECTIVE];
+    int64_t bytes = work->most_bytes * (collectives[which].by_member ? members : 1);
+    pto_collective_t collective = collectives[which].collective;
+    bool reduces = pto_collective_reduces(collective);
     runs_open(&state->runs, work, enqueue);
-    pto_error_t err;
-    if (pto_nccl_library(&state->library, &err) != PTO_OK)
-        die("%s", err.message);
-    bool by_member = collectives[work->what->detail[DETAIL_COLLECTIVE]].by_member;
-    int64_t bytes = work->most_bytes * (by_member ? state->members : 1);
-    state->in = buffer_allocate(PTO_SPACE_GPU, bytes);
-    state->out = buffer_allocate(PTO_SPACE_GPU, bytes);
-    state->stream = gpu.stream;
-    pto_nccl_id_t id = {{0}};
-    if (work->me == 0)
-        check_nccl(state, state->library->get_unique_id(&id), "ncclGetUniqueId");
-    MPI_DO(MPI_Bcast(&id, (int)sizeof id, MPI_BYTE, 0, work->comm));
-    check_nccl(state, state->library->comm_init_rank(&state->comm, state->members, id, work->me),
-               "ncclCommInitRank");
+    state->block = must_allocate((size_t)members, sizeof *state->block);
+    state->call = (pto_nccl_call_t){.collective = collective,
+                                    .datatype = reduces ? PTO_DATATYPE_FLOAT : PTO_DATATYPE_BYTE,
+                                    .op = PTO_OP_SUM,
+                                    .members = members,
+                                    .send = state->block,
+                                    .receive = state->block};
+    state->call.in = buffer_allocate(PTO_SPACE_GPU, bytes);
+    state->call.out = buffer_allocate(PTO_SPACE_GPU, bytes);
+    GPU_DO(pto_comms_create(work->comm, &state->comms, &gpu_error));
+    GPU_DO(pto_nccl_cuda.create(&state->comms.team, &state->group, &gpu_error));
 }
 
 static double trial(const work_t *work, int64_t bytes, int iterations) {
@@ -217,9 +154,11 @@ static double trial(const work_t *work, int64_t bytes, int iterations) {
 static void close_case(const work_t *work) {
     state_t *state = work->state;
     runs_close(&state->runs);
-    check_nccl(state, state->library->comm_destroy(state->comm), "ncclCommDestroy");
-    buffer_free(PTO_SPACE_GPU, state->in);
-    buffer_free(PTO_SPACE_GPU, state->out);
+    pto_nccl_cuda.destroy(state->group, false);
+    pto_comms_free(&state->comms);
+    buffer_free(PTO_SPACE_GPU, (void *)state->call.in);
+    buffer_free(PTO_SPACE_GPU, state->call.out);
+    free(state->block);
 }
 
 const benchmark_t bench_nccl = {

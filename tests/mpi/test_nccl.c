@@ -23,7 +23,6 @@
 #include "portolan/nccl.h"
 #include "portolan/strategy.h"
 
-extern const pto_nccl_t pto_nccl_cuda;
 
 /* On a GPU, NCCL works in the stream, after what was enqueued before. The library in its place works at once,
  * and the host device's streams are late. */

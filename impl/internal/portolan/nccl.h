@@ -54,6 +54,9 @@ struct pto_nccl {
     pto_status_t (*window_destroy)(void *group, void *window, pto_error_t *err);
 };
 
+/* NCCL itself, with streams of CUDA. */
+extern const pto_nccl_t pto_nccl_cuda;
+
 PTO_C_END
 
 #endif
