@@ -1,10 +1,6 @@
 /* Any bytes as a tuning file of each library: rules from 0 bytes on, in order, or refused with a reason. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "export/export.h"
+#include "fuzz_file.h"
 
 enum { TABLES_MAX = 32 };
 
@@ -51,19 +47,13 @@ static void read_as(pto_export_t *export, const char *path) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static int file = -1;
-    static char path[32];
     static pto_export_t export;
-    if (file < 0) {
-        FILE *stream = tmpfile();
-        file = stream ? fileno(stream) : -1;
-        snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    const char *path = fuzz_file(data, size);
+    if (!export.table) {
         export.table = calloc(TABLES_MAX, sizeof *export.table);
-        if (pto_series_one(1 << 26, &export.bytes, NULL) != PTO_OK)
+        if (!export.table || pto_series_one(1 << 26, &export.bytes, NULL) != PTO_OK)
             abort();
     }
-    if (file < 0 || !export.table || ftruncate(file, 0) != 0 || pwrite(file, data, size, 0) != (ssize_t)size)
-        abort();
     for (int i = 0; pto_export_target_at(i); i++) {
         export.target = pto_export_target_at(i);
         read_as(&export, path);
