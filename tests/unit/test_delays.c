@@ -241,6 +241,55 @@ static void few_calls_tell_nothing(void **state) {
     pto_delays_fini(&many);
 }
 
+/* A process's calls of two kinds in turn, the larger one first, which takes ten times as long. */
+static char *alternating_calls(int rank, int calls) {
+    made_text_t text = {.used = 0};
+    made_print(&text, "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space\n");
+    for (int i = 0; i < calls; i++)
+        made_print(&text, "%d,%.6f,%.6f,MPI_Allreduce,a,2,,,%d,gpu\n", rank, 1e-3 * i,
+                   1e-3 * i + (i % 2 ? 1e-5 : 1e-4), i % 2 ? 8 : 1024);
+    return text.text;
+}
+
+/* A timeline that is full keeps the first calls of each process: each with its kind, also of earlier files.
+ */
+static void calls_that_are_kept_keep_their_kinds(void **state) {
+    (void)state;
+    enum { FEW = 1000, MANY = 270000 };
+    for (int calls = FEW; calls <= MANY; calls += MANY - FEW) {
+        pto_recording_options_t options = {.rank = -1,
+                                           .gpus_per_node = 2,
+                                           .collective = PTO_COLLECTIVE_COUNT,
+                                           .timeline = pto_timeline_create()};
+        pto_recording_t trace;
+        pto_delays_t delays;
+        assert_non_null(options.timeline);
+        for (int rank = 1; rank >= 0; rank--) {
+            char *text = alternating_calls(rank, calls);
+            options.times_only = rank > 0;
+            assert_int_equal(pto_recording_parse(text, strlen(text), "calls.csv", &options, &trace, NULL),
+                             PTO_OK);
+            free(text);
+            if (rank > 0)
+                pto_recording_fini(&trace);
+        }
+        assert_int_equal(pto_delays_find(options.timeline, &options, &trace, &delays, NULL), PTO_OK);
+        assert_int_equal(trace.count, 2);
+        for (int i = 0; i < 2; i++) {
+            const pto_recording_call_t *call = &trace.call[i];
+            assert_int_equal(call->bytes, i ? 1024 : 8);
+            assert_int_equal(call->times, calls / 2);
+            assert_in_range(call->compared, FEW / 2 - 10, calls == FEW ? FEW / 2 : MANY / 4);
+            const double each_s = call->transfer_s / (double)call->compared;
+            if (!(fabs(each_s - (i ? 1e-4 : 1e-5)) < 1e-7))
+                fail_msg("%d calls: %g s, not %g", calls, each_s, i ? 1e-4 : 1e-5);
+        }
+        pto_delays_fini(&delays);
+        pto_recording_fini(&trace);
+        pto_timeline_destroy(options.timeline);
+    }
+}
+
 /* --- sends that return before their messages have left -------------------------------------------------- */
 
 enum { PROCS = 4, STEPS = 20 };
@@ -338,6 +387,7 @@ int main(void) {
         cmocka_unit_test(traces_that_begin_at_different_calls_match_by_number),
         cmocka_unit_test(lines_of_different_processes_may_alternate),
         cmocka_unit_test(few_calls_tell_nothing),
+        cmocka_unit_test(calls_that_are_kept_keep_their_kinds),
         cmocka_unit_test(messages_behind_others_of_their_sender_are_no_slow_link),
         cmocka_unit_test(a_late_process_is_named_besides_a_slow_node),
     };
