@@ -121,12 +121,13 @@ EXEC_CASE_SRC := $(wildcard tests/mpi/exec_*.c)
 MADE_SRC := $(wildcard tests/mpi/made_*.c)
 PROFILE_HELP_SRC := $(wildcard tests/mpi/profile_*.c)
 DROPIN_HELP_SRC := $(wildcard tests/mpi/dropin_*.c)
+NCCL_HELP_SRC := $(wildcard tests/mpi/nccl_*.c)
 FAKE_SRC := $(wildcard tests/mpi/fake_*.c)
 CLUSTER_SRC := $(wildcard tests/cluster/*.c)
 EXAMPLE_SRC := $(wildcard docs/examples/*.c)
 
 MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_MPI_SRC) $(VALIDATE_SRC) $(filter-out $(PRELOAD_ROWS_SRC),$(PRELOAD_SRC)) $(PROFILE_SRC) $(DROPIN_SRC) \
-	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(MADE_SRC) $(PROFILE_HELP_SRC) $(DROPIN_HELP_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
+	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(MADE_SRC) $(PROFILE_HELP_SRC) $(DROPIN_HELP_SRC) $(NCCL_HELP_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
 PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(TRACES_SRC) $(SCOTCH_SRC) $(TUNER_SRC) $(METER_SRC) $(PROGRAM_SRC) $(IMPL_SRC) $(NCCL_DROPIN_SRC) $(PRELOAD_ROWS_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
 	$(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(CLUSTER_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
@@ -441,7 +442,7 @@ $(BUILD)/tests/example_forked: $(BUILD)/obj/docs/examples/forked.o $(KERNEL_LIB)
 $(BUILD)/tests/test_teams: $(BUILD)/obj/tests/mpi/test_teams.o $(KERNEL_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(CC),$(MPI_LDLIBS))
 # The drop-in for NCCL in front of a small NCCL of the test's own.
-$(BUILD)/tests/test_nccl_dropin: $(BUILD)/obj/tests/mpi/test_nccl_dropin.o $(call object,$(NCCL_DROPIN_PARTS)) \
+$(BUILD)/tests/test_nccl_dropin: $(BUILD)/obj/tests/mpi/test_nccl_dropin.o $(call object,$(NCCL_HELP_SRC) $(NCCL_DROPIN_PARTS)) \
 		$(COMMAND_LINE_LIB) $(KERNEL_LIB) $(LIB) $(BUILD)/tests/fake_forked/libnccl.so.2 $(LINK_STAMP)
 	$(call link,$(CC) $(IN_FRONT_LTO) -rdynamic -Wl$(comma)-rpath$(comma)'$$ORIGIN/fake_forked',$(MPI_LDLIBS))
 $(BUILD)/tests/fake_forked/libnccl.so.2: $(call object,tests/mpi/fake_nccl_forked.c) $(KERNEL_LIB) $(LIB) $(LINK_STAMP)

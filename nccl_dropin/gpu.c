@@ -101,7 +101,7 @@ bool tap_gpu_capture(void *stream, uint64_t *capture) {
     unsigned long long id = 0;
     *capture = 0;
     if (is_host()) {
-        *capture = pto_host_stream_is_captured(stream) ? 1 : 0;
+        *capture = pto_host_stream_capture(stream);
         return true;
     }
     if (!has_driver() || driver.capture_info(stream, &status, &id, NULL, NULL, NULL) != 0)

@@ -300,7 +300,7 @@ run_exec() {
     queue check_exec 3 lanes 1 1
     queue check_exec 2 different
     queue check_with_mpi test_nccl_dropin env PORTOLAN_DEVICE=host PORTOLAN_MACHINE=h200-x2-graph \
-        PORTOLAN_GRAPHS=1 "$BUILD/tests/test_nccl_dropin" 60 1 2
+        EXPECT_TAKEN=1 "$BUILD/tests/test_nccl_dropin" 140 1 2
 }
 
 run_judges() {

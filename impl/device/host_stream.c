@@ -6,6 +6,7 @@
 #include "host_stream.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,11 +51,12 @@ struct stream {
     uint64_t in_graph;    /* items that the graph has captured of it */
     uint64_t followed;    /* those that another stream of the graph follows */
     bool lacks_stream;    /* of a graph: a stream was destroyed while it was captured */
+    uint64_t capture;     /* of a graph: its number */
     bool stepping;        /* in the list of streams that hold steps */
     stream_t *next_stepping;
 };
 
-static stream_t *first_stepping;
+static _Thread_local stream_t *first_stepping;
 
 pto_status_t pto_host_stream_create(void **stream, pto_error_t *err) {
     *stream = calloc(1, sizeof(stream_t));
@@ -312,18 +314,25 @@ pto_status_t pto_host_event_follow(void *event, void *stream, pto_error_t *err) 
 
 /* --- graphs -------------------------------------------------------------------------------------------- */
 
+static atomic_uint_fast64_t captures;
+
 pto_status_t pto_host_graph_begin(void *stream, pto_error_t *err) {
     stream_t *captured = stream;
     if (captured->graph)
         return pto_error_set(err, PTO_ERR_RANGE, "the stream is being captured");
     void *graph = NULL;
     pto_status_t status = pto_host_stream_create(&graph, err);
-    if (status == PTO_OK)
-        join_graph(graph, captured);
-    return status;
+    if (status != PTO_OK)
+        return status;
+    ((stream_t *)graph)->capture = atomic_fetch_add(&captures, 1) + 1;
+    join_graph(graph, captured);
+    return PTO_OK;
 }
 
-bool pto_host_stream_is_captured(const void *stream) { return stream && ((const stream_t *)stream)->graph; }
+uint64_t pto_host_stream_capture(const void *stream) {
+    const stream_t *graph = stream ? ((const stream_t *)stream)->graph : NULL;
+    return graph ? graph->capture : 0;
+}
 
 pto_status_t pto_host_graph_end(void *stream, void **graph, pto_error_t *err) {
     stream_t *first = stream, *ended = first->graph;

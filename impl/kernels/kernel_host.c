@@ -476,7 +476,7 @@ static bool do_enqueued(void *bound, bool *begun) {
 
 static pto_status_t host_kernel_enqueue(void *kernel, void *stream, pto_error_t *err) {
     binding_t *binding = ((host_kernel_t *)kernel)->binding;
-    if (pto_host_stream_is_captured(stream))
+    if (pto_host_stream_capture(stream) != 0)
         binding->in_graph = true;
     binding->enqueued++;
     pto_status_t status = pto_host_stream_step(do_enqueued, binding, stream, err);

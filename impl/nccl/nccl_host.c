@@ -184,7 +184,7 @@ static pto_status_t exchange(const pto_team_t *team, const pto_nccl_call_t *call
 
 static pto_status_t host_run(void *group, const pto_nccl_call_t *call, void *stream, pto_error_t *err) {
     const pto_team_t *team = ((const group_t *)group)->team;
-    if (pto_host_stream_is_captured(stream))
+    if (pto_host_stream_capture(stream) != 0)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "NCCL is emulated here, and cannot be captured into a graph");
     pto_host_stream_finish(stream, NULL);

@@ -1,7 +1,12 @@
-/* A small NCCL for processes that fork() started, on host memory: what tests/mpi/test_nccl_dropin.c has
- * behind the drop-in. Calls run at once, after the stream has been drained by `fake_finish`, and are counted.
- */
+/* A small NCCL on host memory for processes that share a node: what tests have behind the drop-in. As with
+ * NCCL, a call is queued in its stream, so a capture holds it and each launch runs it again; the calls of a
+ * communicator run in their order, whatever their streams, and those of a group are queued at its end.
+ * Streams are of the host device of the program, which sets `fake_host`; without it, and in the stream NULL,
+ * calls run at once. */
+#include "fake_nccl_forked.h"
+
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,46 +14,62 @@
 #include <unistd.h>
 
 #include "device/reduce.h"
-#include "portolan/exec.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { ID_BYTES = 128, SUCCESS = 0, SYSTEM_ERROR = 2 };
+enum { SUCCESS = 0, SYSTEM_ERROR = 2, INVALID_ARGUMENT = 4, INVALID_USAGE = 5, IN_PROGRESS = 7 };
+enum { ID_BYTES = 128, SIZE_MOST = 64, AREA_BYTES = 2 << 20, GROUP_MOST = 64 };
+enum { AVERAGE = 4, OWN_OPS = 5, OPS_MOST = 16 }; /* operations from OWN_OPS on are the program's */
 
 typedef struct {
     char byte[ID_BYTES];
 } id_t_;
 
+typedef struct call call_t;
+
 typedef struct {
-    pto_team_t *team;
-    void *memory;
+    pto_team_t *meeting; /* on the host */
+    pto_team_t *rounds;  /* of calls that run */
+    char *areas;         /* two for each process, used in turn */
+    uint64_t round;
+    const void *running; /* the call that has begun */
+    call_t *kept;        /* those that graphs hold */
+    void *last;          /* event: the last call outside graphs */
 } comm_t;
 
-EXPORT void (*fake_finish)(void *stream);
-EXPORT int fake_calls, fake_groups;
+typedef enum { ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL, BROADCAST, REDUCE, MESSAGES } kind_t;
+
+typedef struct {
+    const void *in; /* NULL: received */
+    void *out;
+    size_t bytes;
+    int peer;
+} message_t;
+
+struct call {
+    kind_t kind;
+    const void *in;
+    void *out;
+    size_t count;
+    int type;
+    int op;
+    int root;
+    comm_t *comm;
+    void *stream;
+    message_t *message;
+    int messages;
+    float factor; /* of the program's operation; 0: none */
+    bool stays;   /* a graph holds it */
+    call_t *next;
+};
+
+EXPORT fake_host_t fake_host;
+EXPORT atomic_int fake_calls, fake_groups;
+
+/* --- communicators ---------------------------------------------------------------------------------------
+ */
 
 EXPORT int ncclGetUniqueId(id_t_ *id);
-EXPORT int ncclCommInitRank(comm_t **comm, int size, id_t_ id, int rank);
-EXPORT int ncclCommInitRankConfig(comm_t **comm, int size, id_t_ id, int rank, void *config);
-EXPORT int ncclCommSplit(comm_t *comm, int color, int key, comm_t **made, void *config);
-EXPORT int ncclCommCount(comm_t *comm, int *size);
-EXPORT int ncclCommUserRank(comm_t *comm, int *rank);
-EXPORT int ncclCommDestroy(comm_t *comm);
-EXPORT int ncclCommAbort(comm_t *comm);
-EXPORT int ncclGroupStart(void);
-EXPORT int ncclGroupEnd(void);
-EXPORT int ncclAllReduce(const void *in, void *out, size_t count, int type, int op, comm_t *comm,
-                         void *stream);
-EXPORT int ncclAllGather(const void *in, void *out, size_t count, int type, comm_t *comm, void *stream);
-EXPORT int ncclReduceScatter(const void *in, void *out, size_t count, int type, int op, comm_t *comm,
-                             void *stream);
-EXPORT int ncclAlltoAll(const void *in, void *out, size_t count, int type, comm_t *comm, void *stream);
-EXPORT int ncclBroadcast(const void *in, void *out, size_t count, int type, int root, comm_t *comm,
-                         void *stream);
-EXPORT int ncclBcast(void *data, size_t count, int type, int root, comm_t *comm, void *stream);
-EXPORT int ncclReduce(const void *in, void *out, size_t count, int type, int op, int root, comm_t *comm,
-                      void *stream);
-
 int ncclGetUniqueId(id_t_ *id) {
     FILE *random = fopen("/dev/urandom", "r");
     size_t had = random ? fread(id->byte, 1, sizeof id->byte, random) : 0;
@@ -57,159 +78,393 @@ int ncclGetUniqueId(id_t_ *id) {
     return had == sizeof id->byte ? SUCCESS : SYSTEM_ERROR;
 }
 
+EXPORT int ncclCommInitRank(comm_t **comm, int size, id_t_ id, int rank);
 int ncclCommInitRank(comm_t **comm, int size, id_t_ id, int rank) {
     char name[64];
     unsigned long long number = 0;
+    const size_t team_bytes = pto_team_shared_bytes(size);
+    const size_t bytes = 2 * team_bytes + 2 * (size_t)size * AREA_BYTES;
     comm_t *made = calloc(1, sizeof *made);
     memcpy(&number, id.byte, sizeof number);
     snprintf(name, sizeof name, "/fake-nccl-%llx", number);
     int file = shm_open(name, O_CREAT | O_RDWR, 0600);
-    size_t bytes = pto_team_shared_bytes(size);
-    if (!made || file < 0 || ftruncate(file, (off_t)bytes) != 0) {
+    if (!made || size > SIZE_MOST || file < 0 || ftruncate(file, (off_t)bytes) != 0) {
         free(made);
         return SYSTEM_ERROR;
     }
-    made->memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     close(file);
-    int64_t all[64], mine = 0;
-    if (pto_team_shared_create(made->memory, rank, size, 60, &made->team, NULL) != PTO_OK ||
-        made->team->allgather(made->team->context, &mine, sizeof mine, all, NULL) != PTO_OK)
+    made->areas = memory + 2 * team_bytes;
+    int64_t all[SIZE_MOST], mine = 0;
+    if (pto_team_shared_create(memory, rank, size, 60, &made->meeting, NULL) != PTO_OK ||
+        pto_team_shared_create(memory + team_bytes, rank, size, 60, &made->rounds, NULL) != PTO_OK ||
+        made->meeting->allgather(made->meeting->context, &mine, sizeof mine, all, NULL) != PTO_OK ||
+        (fake_host.device && fake_host.device->event_create(&made->last, NULL) != PTO_OK))
         return SYSTEM_ERROR;
     shm_unlink(name);
     *comm = made;
     return SUCCESS;
 }
 
-int ncclCommInitRankConfig(comm_t **comm, int size, id_t_ id, int rank, void *config) {
-    (void)config;
-    return ncclCommInitRank(comm, size, id, rank);
+/* The beginning of ncclConfig_t. */
+typedef struct {
+    size_t size;
+    unsigned magic;
+    unsigned version;
+    int blocking;
+} config_t;
+
+static int in_progress(const config_t *config, int result) {
+    return result == SUCCESS && config && config->blocking == 0 ? IN_PROGRESS : result;
+}
+
+EXPORT int ncclCommInitRankConfig(comm_t **comm, int size, id_t_ id, int rank, config_t *config);
+int ncclCommInitRankConfig(comm_t **comm, int size, id_t_ id, int rank, config_t *config) {
+    return in_progress(config, ncclCommInitRank(comm, size, id, rank));
 }
 
 typedef struct {
     id_t_ id;
     int color;
+    int key;
 } member_t;
 
-int ncclCommSplit(comm_t *comm, int color, int key, comm_t **made, void *config) {
-    member_t mine, all[64];
+/* Those of one color, in the order of their keys; a negative color has none. */
+static int divide(const comm_t *comm, int color, int key, comm_t **made) {
+    member_t mine, all[SIZE_MOST];
     int size = 0, rank = 0, first = -1;
-    (void)key;
-    (void)config;
     memset(&mine, 0, sizeof mine);
     mine.color = color;
+    mine.key = key;
     ncclGetUniqueId(&mine.id);
-    comm->team->allgather(comm->team->context, &mine, sizeof mine, all, NULL);
-    for (int i = 0; i < comm->team->size; i++) {
+    comm->meeting->allgather(comm->meeting->context, &mine, sizeof mine, all, NULL);
+    for (int i = 0; i < comm->meeting->size; i++) {
         if (all[i].color != color)
             continue;
         first = first < 0 ? i : first;
-        rank += i < comm->team->rank;
+        rank += all[i].key < key || (all[i].key == key && i < comm->meeting->rank);
         size++;
     }
     *made = NULL;
     return color < 0 ? SUCCESS : ncclCommInitRank(made, size, all[first].id, rank);
 }
 
+EXPORT int ncclCommSplit(comm_t *comm, int color, int key, comm_t **made, config_t *config);
+int ncclCommSplit(comm_t *comm, int color, int key, comm_t **made, config_t *config) {
+    return in_progress(config, divide(comm, color, key, made));
+}
+
+/* Here, those that are left out call it as well. */
+EXPORT int ncclCommShrink(comm_t *comm, int *without, int count, comm_t **made, config_t *config, int flags);
+int ncclCommShrink(comm_t *comm, int *without, int count, comm_t **made, config_t *config, int flags) {
+    int color = 0;
+    (void)flags;
+    for (int i = 0; i < count; i++)
+        color = without[i] == comm->meeting->rank ? -1 : color;
+    return in_progress(config, divide(comm, color, comm->meeting->rank, made));
+}
+
+EXPORT int ncclCommCount(comm_t *comm, int *size);
 int ncclCommCount(comm_t *comm, int *size) {
-    *size = comm->team->size;
+    *size = comm->meeting->size;
     return SUCCESS;
 }
 
+EXPORT int ncclCommUserRank(comm_t *comm, int *rank);
 int ncclCommUserRank(comm_t *comm, int *rank) {
-    *rank = comm->team->rank;
+    *rank = comm->meeting->rank;
     return SUCCESS;
 }
 
+EXPORT int ncclCommFinalize(comm_t *comm);
+int ncclCommFinalize(comm_t *comm) { return comm ? SUCCESS : INVALID_ARGUMENT; }
+
+static void release(call_t *call) {
+    free(call->message);
+    free(call);
+}
+
+EXPORT int ncclCommDestroy(comm_t *comm);
 int ncclCommDestroy(comm_t *comm) {
-    pto_team_shared_destroy(comm->team);
+    for (call_t *call = comm->kept, *next; call; call = next) {
+        next = call->next;
+        release(call);
+    }
+    if (comm->last)
+        fake_host.device->event_destroy(comm->last, NULL);
+    pto_team_shared_destroy(comm->meeting);
+    pto_team_shared_destroy(comm->rounds);
     free(comm);
     return SUCCESS;
 }
 
+EXPORT int ncclCommAbort(comm_t *comm);
 int ncclCommAbort(comm_t *comm) { return ncclCommDestroy(comm); }
 
-int ncclGroupStart(void) {
-    fake_groups++;
-    return SUCCESS;
-}
-
-int ncclGroupEnd(void) { return SUCCESS; }
-
-/* --- collectives -----------------------------------------------------------------------------------------
+/* --- calls that run --------------------------------------------------------------------------------------
  */
 
 static const pto_datatype_t datatype[] = {
     PTO_DATATYPE_INT8,   PTO_DATATYPE_UINT8, PTO_DATATYPE_INT32, PTO_DATATYPE_UINT32, PTO_DATATYPE_INT64,
     PTO_DATATYPE_UINT64, PTO_DATATYPE_HALF,  PTO_DATATYPE_FLOAT, PTO_DATATYPE_DOUBLE, PTO_DATATYPE_BFLOAT16};
-static const pto_op_t operation[] = {PTO_OP_SUM, PTO_OP_PROD, PTO_OP_MAX, PTO_OP_MIN};
-
-/* The whole input of each process; the caller frees it. */
-static char *gather(comm_t *comm, const void *in, size_t bytes, void *stream) {
-    char *all = malloc(bytes * (size_t)comm->team->size + 1);
-    fake_calls++;
-    fake_finish(stream);
-    comm->team->allgather(comm->team->context, in, bytes, all, NULL);
-    return all;
-}
+enum { TYPES = (int)(sizeof datatype / sizeof *datatype) };
+static const pto_op_t operation[OPS_MOST] = {PTO_OP_SUM, PTO_OP_PROD, PTO_OP_MAX, PTO_OP_MIN}; /* else sum */
+static float factor[OPS_MOST];
 
 static size_t bytes_of(size_t count, int type) { return count * (size_t)pto_datatype_bytes(datatype[type]); }
 
-static void reduce(const comm_t *comm, const char *all, size_t pitch, void *out, size_t count, int type,
-                   int op) {
-    const void *source[64];
-    for (int i = 0; i < comm->team->size; i++)
-        source[i] = all + (size_t)i * pitch;
-    pto_reduce_many_host(out, true, source, comm->team->size, count, datatype[type], operation[op]);
+/* Of a process, in this round. */
+static char *area_of(const comm_t *comm, int rank) {
+    return comm->areas + (2 * (size_t)rank + comm->round % 2) * AREA_BYTES;
 }
 
-int ncclAllReduce(const void *in, void *out, size_t count, int type, int op, comm_t *comm, void *stream) {
-    char *all = gather(comm, in, bytes_of(count, type), stream);
-    reduce(comm, all, bytes_of(count, type), out, count, type, op);
-    free(all);
+static size_t in_bytes(const call_t *call) {
+    const bool has_blocks = call->kind == REDUCE_SCATTER || call->kind == ALL_TO_ALL;
+    return bytes_of(call->count, call->type) * (has_blocks ? (size_t)call->comm->rounds->size : 1);
+}
+
+/* One after another: the peer, the bytes, and what is sent; a peer of -1 ends them. */
+static void give_messages(const call_t *call, char *area) {
+    static const int end = -1;
+    for (int i = 0; i < call->messages; i++) {
+        const message_t *one = &call->message[i];
+        if (!one->in)
+            continue;
+        memcpy(area, &one->peer, sizeof one->peer);
+        memcpy(area += sizeof one->peer, &one->bytes, sizeof one->bytes);
+        memcpy(area += sizeof one->bytes, one->in, one->bytes);
+        area += one->bytes;
+    }
+    memcpy(area, &end, sizeof end);
+}
+
+static void scale(float *value, size_t count, float by) {
+    for (size_t i = 0; i < count; i++)
+        value[i] *= by;
+}
+
+static void give(const call_t *call) {
+    const pto_team_t *team = call->comm->rounds;
+    char *area = area_of(call->comm, team->rank);
+    if (call->kind == MESSAGES)
+        give_messages(call, area);
+    else if (call->kind != BROADCAST || team->rank == call->root)
+        memcpy(area, call->in, in_bytes(call));
+    if (call->factor != 0)
+        scale((float *)(void *)area, in_bytes(call) / sizeof(float), call->factor);
+}
+
+/* Messages between two processes are received in the order in which they are sent. */
+static void take_messages(const call_t *call) {
+    size_t taken[SIZE_MOST] = {0}, bytes;
+    for (int i = 0; i < call->messages; i++) {
+        const message_t *one = &call->message[i];
+        if (one->in)
+            continue;
+        for (int peer = 0;;) {
+            const char *at = area_of(call->comm, one->peer) + taken[one->peer];
+            memcpy(&peer, at, sizeof peer);
+            if (peer < 0)
+                abort(); /* nothing was sent */
+            memcpy(&bytes, at + sizeof peer, sizeof bytes);
+            taken[one->peer] += sizeof peer + sizeof bytes + bytes;
+            if (peer != call->comm->rounds->rank)
+                continue;
+            if (bytes != one->bytes)
+                abort();
+            memcpy(one->out, at + sizeof peer + sizeof bytes, bytes);
+            break;
+        }
+    }
+}
+
+static void reduce(const call_t *call, size_t offset) {
+    const void *source[SIZE_MOST];
+    const int size = call->comm->rounds->size;
+    for (int i = 0; i < size; i++)
+        source[i] = area_of(call->comm, i) + offset;
+    pto_reduce_many_host(call->out, true, source, size, call->count, datatype[call->type],
+                         operation[call->op]);
+    if (call->op == AVERAGE)
+        pto_divide_host(call->out, call->out, call->count, datatype[call->type], size);
+}
+
+static void take(const call_t *call) {
+    const comm_t *comm = call->comm;
+    const size_t own = bytes_of(call->count, call->type), rank = (size_t)comm->rounds->rank;
+    if (call->kind == ALL_REDUCE || call->kind == REDUCE_SCATTER ||
+        (call->kind == REDUCE && comm->rounds->rank == call->root))
+        reduce(call, call->kind == REDUCE_SCATTER ? rank * own : 0);
+    for (int i = 0; i < comm->rounds->size && (call->kind == ALL_GATHER || call->kind == ALL_TO_ALL); i++)
+        memcpy((char *)call->out + (size_t)i * own,
+               area_of(comm, i) + (call->kind == ALL_TO_ALL ? rank * own : 0), own);
+    if (call->kind == BROADCAST)
+        memcpy(call->out, area_of(comm, call->root), own);
+    if (call->kind == MESSAGES)
+        take_messages(call);
+}
+
+static bool step(void *what, bool *begun) {
+    call_t *call = what;
+    comm_t *comm = call->comm;
+    bool all = false;
+    if (!*begun && comm->running)
+        return false;
+    if (!*begun) {
+        comm->running = call;
+        comm->round++;
+        give(call);
+        comm->rounds->enter(comm->rounds->context, NULL);
+        *begun = true;
+    }
+    comm->rounds->entered(comm->rounds->context, &all, NULL);
+    if (!all)
+        return false;
+    take(call);
+    comm->running = NULL;
+    if (!call->stays)
+        release(call);
+    return true;
+}
+
+/* --- calls that are queued -------------------------------------------------------------------------------
+ */
+
+static _Thread_local int depth, held_count;
+static _Thread_local call_t *held[GROUP_MOST];
+
+static int queue(call_t *call) {
+    const fake_host_t *host = &fake_host;
+    comm_t *comm = call->comm;
+    if (!host->device) {
+        for (bool begun = false; !step(call, &begun);)
+            sched_yield();
+        return SUCCESS;
+    }
+    call->stays = host->capture(call->stream) != 0;
+    if (call->stays) {
+        call->next = comm->kept;
+        comm->kept = call;
+    } else
+        host->device->event_follow(comm->last, call->stream, NULL);
+    if (host->step(step, call, call->stream, NULL) != PTO_OK)
+        return SYSTEM_ERROR;
+    return call->stays || host->device->event_record(comm->last, call->stream, NULL) == PTO_OK ? SUCCESS
+                                                                                               : SYSTEM_ERROR;
+}
+
+static bool is_right(const call_t *call) {
+    return call->comm && call->type >= 0 && call->type < TYPES && call->op >= 0 && call->op < OPS_MOST &&
+           (call->op < OWN_OPS || factor[call->op] != 0) && call->root >= 0 &&
+           call->root < call->comm->rounds->size && in_bytes(call) <= AREA_BYTES && held_count < GROUP_MOST;
+}
+
+static int collective(call_t call) {
+    call_t *made = is_right(&call) ? malloc(sizeof *made) : NULL;
+    if (!made)
+        return INVALID_ARGUMENT;
+    fake_calls++;
+    *made = call;
+    made->factor = factor[call.op];
+    if (depth == 0)
+        return queue(made);
+    held[held_count++] = made;
     return SUCCESS;
 }
 
-int ncclReduce(const void *in, void *out, size_t count, int type, int op, int root, comm_t *comm,
-               void *stream) {
-    char *all = gather(comm, in, bytes_of(count, type), stream);
-    if (comm->team->rank == root)
-        reduce(comm, all, bytes_of(count, type), out, count, type, op);
-    free(all);
+/* Those of a communicator in the group are one call. */
+static int message(comm_t *comm, void *stream, message_t one) {
+    call_t *call = NULL;
+    for (int i = 0; i < held_count; i++)
+        if (held[i]->kind == MESSAGES && held[i]->comm == comm)
+            call = held[i];
+    if (depth == 0)
+        return INVALID_USAGE;
+    if (!call) {
+        int result = collective((call_t){.kind = MESSAGES, .comm = comm, .stream = stream});
+        if (result != SUCCESS)
+            return result;
+        call = held[held_count - 1];
+        call->message = calloc(GROUP_MOST, sizeof *call->message);
+    }
+    if (!call->message || call->messages == GROUP_MOST)
+        return SYSTEM_ERROR;
+    call->message[call->messages++] = one;
     return SUCCESS;
 }
 
-int ncclReduceScatter(const void *in, void *out, size_t count, int type, int op, comm_t *comm, void *stream) {
-    size_t own = bytes_of(count, type), whole = own * (size_t)comm->team->size;
-    char *all = gather(comm, in, whole, stream);
-    reduce(comm, all + (size_t)comm->team->rank * own, whole, out, count, type, op);
-    free(all);
+EXPORT int ncclGroupStart(void);
+int ncclGroupStart(void) {
+    fake_groups++;
+    depth++;
     return SUCCESS;
 }
 
-int ncclAllGather(const void *in, void *out, size_t count, int type, comm_t *comm, void *stream) {
-    char *all = gather(comm, in, bytes_of(count, type), stream);
-    memcpy(out, all, bytes_of(count, type) * (size_t)comm->team->size);
-    free(all);
-    return SUCCESS;
+EXPORT int ncclGroupEnd(void);
+int ncclGroupEnd(void) {
+    int result = SUCCESS;
+    if (depth == 0)
+        return INVALID_USAGE;
+    if (--depth > 0)
+        return SUCCESS;
+    for (int i = 0; i < held_count; i++) {
+        int queued = queue(held[i]);
+        result = result == SUCCESS ? queued : result;
+    }
+    held_count = 0;
+    return result;
 }
 
-int ncclAlltoAll(const void *in, void *out, size_t count, int type, comm_t *comm, void *stream) {
-    size_t own = bytes_of(count, type), whole = own * (size_t)comm->team->size;
-    char *all = gather(comm, in, whole, stream);
-    for (int i = 0; i < comm->team->size; i++)
-        memcpy((char *)out + (size_t)i * own, all + (size_t)i * whole + (size_t)comm->team->rank * own, own);
-    free(all);
-    return SUCCESS;
+/* --- collectives -----------------------------------------------------------------------------------------
+ */
+
+#define CALL(name, params, ...)                                                                              \
+    EXPORT int name params;                                                                                  \
+    int name params { return collective((call_t){__VA_ARGS__, .message = NULL}); }
+
+CALL(ncclAllReduce, (const void *in, void *out, size_t count, int type, int op, comm_t *comm, void *stream),
+     ALL_REDUCE, in, out, count, type, op, 0, comm, stream)
+CALL(ncclAllGather, (const void *in, void *out, size_t count, int type, comm_t *comm, void *stream),
+     ALL_GATHER, in, out, count, type, 0, 0, comm, stream)
+CALL(ncclReduceScatter,
+     (const void *in, void *out, size_t count, int type, int op, comm_t *comm, void *stream), REDUCE_SCATTER,
+     in, out, count, type, op, 0, comm, stream)
+CALL(ncclAlltoAll, (const void *in, void *out, size_t count, int type, comm_t *comm, void *stream),
+     ALL_TO_ALL, in, out, count, type, 0, 0, comm, stream)
+CALL(ncclBroadcast, (const void *in, void *out, size_t count, int type, int root, comm_t *comm, void *stream),
+     BROADCAST, in, out, count, type, 0, root, comm, stream)
+CALL(ncclBcast, (void *data, size_t count, int type, int root, comm_t *comm, void *stream), BROADCAST, data,
+     data, count, type, 0, root, comm, stream)
+CALL(ncclReduce,
+     (const void *in, void *out, size_t count, int type, int op, int root, comm_t *comm, void *stream),
+     REDUCE, in, out, count, type, op, root, comm, stream)
+
+EXPORT int ncclSend(const void *in, size_t count, int type, int peer, comm_t *comm, void *stream);
+int ncclSend(const void *in, size_t count, int type, int peer, comm_t *comm, void *stream) {
+    return message(comm, stream, (message_t){in, NULL, bytes_of(count, type), peer});
 }
 
-int ncclBroadcast(const void *in, void *out, size_t count, int type, int root, comm_t *comm, void *stream) {
-    size_t bytes = bytes_of(count, type);
-    char *all = gather(comm, comm->team->rank == root ? in : out, bytes, stream);
-    memcpy(out, all + (size_t)root * bytes, bytes);
-    free(all);
-    return SUCCESS;
+EXPORT int ncclRecv(void *out, size_t count, int type, int peer, comm_t *comm, void *stream);
+int ncclRecv(void *out, size_t count, int type, int peer, comm_t *comm, void *stream) {
+    return message(comm, stream, (message_t){NULL, out, bytes_of(count, type), peer});
 }
 
-int ncclBcast(void *data, size_t count, int type, int root, comm_t *comm, void *stream) {
-    return ncclBroadcast(data, data, count, type, root, comm, stream);
+/* Of one float on the host alone. */
+EXPORT int ncclRedOpCreatePreMulSum(int *op, void *scalar, int type, int residence, comm_t *comm);
+int ncclRedOpCreatePreMulSum(int *op, void *scalar, int type, int residence, comm_t *comm) {
+    (void)comm;
+    for (int i = OWN_OPS; i < OPS_MOST && datatype[type] == PTO_DATATYPE_FLOAT && residence == 1; i++)
+        if (factor[i] == 0) {
+            memcpy(&factor[i], scalar, sizeof factor[i]);
+            *op = i;
+            return SUCCESS;
+        }
+    return INVALID_ARGUMENT;
+}
+
+EXPORT int ncclRedOpDestroy(int op, comm_t *comm);
+int ncclRedOpDestroy(int op, comm_t *comm) {
+    (void)comm;
+    factor[op] = 0;
+    return SUCCESS;
 }

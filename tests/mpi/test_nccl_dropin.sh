@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The drop-in for NCCL on the host device, in front of a small NCCL: random calls with known results.
 # BUILD: where the programs were built (default build). SEED: of the random calls (default: the time).
-# CALLS: how many (default 300).
+# CALLS: how many (default 700). NCCL_CALLS: of them once, on the machine file of two GPUs (default CALLS).
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
 program=$build/tests/test_nccl_dropin
@@ -9,15 +9,17 @@ built "$program"
 export PORTOLAN_DEVICE=host
 seed=${SEED:-$(date +%s)}
 echo "     seed $seed"
-calls() { env PORTOLAN_PLANS=4096 "${@:2}" timeout 300 "$program" "${CALLS:-300}" "$seed" "$1"; }
-few() { CALLS=100 calls "$@"; }
+calls() { env PORTOLAN_PLANS=4096 PORTOLAN_MEMORY=64MiB "${@:2}" timeout "${limit:-300}" "$program" "${CALLS:-700}" "$seed" "$1"; }
+few() { CALLS=200 calls "$@"; }
+many() { CALLS=${NCCL_CALLS:-} limit=${NCCL_CALLS:+0} calls "$@"; }
 says() { calls "${@:2}" 2>&1 | grep "$1" >/dev/null; }
 links_no_mpi() { ! ldd "$build/libportolan-nccl.so" | grep -i 'libmpi'; }
 check "the library links no MPI" links_no_mpi
 check "processes go through a door together or not at all" tests/bin/patiently 60 "$program" 0
 for n in 2 4; do check "without a machine file all calls of $n processes are NCCL's" calls "$n"; done
 export PORTOLAN_MACHINE=h200-x2-graph
-check "random calls are right" calls 2 PORTOLAN_GRAPHS=1
+check "random calls are right" many 2 EXPECT_TAKEN=1
+check "and where the machine file prices none of three processes" calls 3
 two_alone() {
     local taken
     taken=$(calls 2 PORTOLAN_TAKE=allreduce,broadcast PORTOLAN_EXPLAIN=1 2>&1) &&
@@ -42,7 +44,7 @@ inherits: h200-x2-graph
 runs: graph
 node: {sockets: 1, gpus: 4, cores: 32}
 END
-check "calls of four processes are right, too" few 4 PORTOLAN_MACHINE="$four" PORTOLAN_GRAPHS=1 \
+check "calls of four processes are right, too" few 4 PORTOLAN_MACHINE="$four" EXPECT_TAKEN=1 \
     PORTOLAN_STRATEGY=gas_allgather
 for strategy in gas_gather gas_tree gas_split; do
     check "and of three, by $strategy where it applies" few 3 PORTOLAN_MACHINE="$four" \
