@@ -431,7 +431,7 @@ PARTS_test_parallel := $(IN_PARALLEL)
 
 # These link no MPI.
 WITHOUT_MPI := $(addprefix $(BUILD)/tests/,test_teams test_nccl_dropin example_forked)
-MPI_TEST_PROGRAMS := $(filter-out $(WITHOUT_MPI),$(patsubst tests/mpi/%.c,$(BUILD)/tests/%,$(MPI_TEST_SRC)))
+MPI_TEST_PROGRAMS := $(filter-out $(WITHOUT_MPI) $(BUILD)/tests/test_both,$(patsubst tests/mpi/%.c,$(BUILD)/tests/%,$(MPI_TEST_SRC)))
 $(foreach test,$(notdir $(MPI_TEST_PROGRAMS)),$(eval $(BUILD)/tests/$(test): $(call object,$(PARTS_$(test)))))
 $(MPI_TEST_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(LINK_STAMP) | $(INTERNAL_EXEC_LIB)
 	$(call link_test,$(MPICC) $(OPENMP) $(WRAP_$*:%=-Wl$(comma)--wrap=%),$(INTERNAL_EXEC_LIB) $(INTERNAL_LIB) -lcmocka -lhwloc $(MPI_LDLIBS))
@@ -445,6 +445,9 @@ $(BUILD)/tests/test_teams: $(BUILD)/obj/tests/mpi/test_teams.o $(KERNEL_LIB) $(L
 $(BUILD)/tests/test_nccl_dropin: $(BUILD)/obj/tests/mpi/test_nccl_dropin.o $(call object,$(NCCL_HELP_SRC) $(NCCL_DROPIN_PARTS)) \
 		$(COMMAND_LINE_LIB) $(KERNEL_LIB) $(LIB) $(BUILD)/tests/fake_forked/libnccl.so.2 $(LINK_STAMP)
 	$(call link,$(CC) $(IN_FRONT_LTO) -rdynamic -Wl$(comma)-rpath$(comma)'$$ORIGIN/fake_forked',$(MPI_LDLIBS))
+# With neither, so that both may be preloaded.
+$(BUILD)/tests/test_both: $(call object,tests/mpi/test_both.c $(NCCL_HELP_SRC)) $(BUILD)/tests/fake_forked/libnccl.so.2 $(LINK_STAMP)
+	$(call link,$(MPICC) -Wl$(comma)-rpath$(comma)'$$ORIGIN/fake_forked',$(MPI_LDLIBS))
 $(BUILD)/tests/fake_forked/libnccl.so.2: $(call object,tests/mpi/fake_nccl_forked.c) $(KERNEL_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(CC) -shared -Wl$(comma)-soname$(comma)$(@F) -Wl$(comma)--exclude-libs$(comma)ALL,$(MPI_LDLIBS))
 

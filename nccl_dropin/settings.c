@@ -54,7 +54,7 @@ static int rank_of(void) {
 }
 
 static pto_status_t open_machine(pto_error_t *err) {
-    const char *name = text_of("PORTOLAN_MACHINE");
+    const char *own = text_of("PORTOLAN_NCCL_MACHINE"), *name = own ? own : text_of("PORTOLAN_MACHINE");
     char *path = NULL;
     if (!name)
         return pto_error_set(err, PTO_ERR_NOT_FOUND,

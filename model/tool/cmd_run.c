@@ -150,9 +150,10 @@ static pto_status_t set_preload(const char *library, pto_error_t *err) {
  * list that the user has set stays. */
 static pto_status_t pass_on(pto_error_t *err) {
     static const char *const names[] = {
-        "LD_PRELOAD",      "PORTOLAN_MACHINE", "PORTOLAN_STRATEGY", "PORTOLAN_REPORT", "PORTOLAN_EXPLAIN",
-        "PORTOLAN_DEVICE", "PORTOLAN_ASSUME",  "PORTOLAN_THREADS",  "PORTOLAN_HOST",   "PORTOLAN_PLANS",
-        "PORTOLAN_MEMORY", "PORTOLAN_DROPIN",  "PORTOLAN_REPEATS",  "PORTOLAN_TRIALS"};
+        "LD_PRELOAD",        "PORTOLAN_NCCL_MACHINE", "PORTOLAN_TAKE",    "PORTOLAN_MACHINE",
+        "PORTOLAN_STRATEGY", "PORTOLAN_REPORT",       "PORTOLAN_EXPLAIN", "PORTOLAN_DEVICE",
+        "PORTOLAN_ASSUME",   "PORTOLAN_THREADS",      "PORTOLAN_HOST",    "PORTOLAN_PLANS",
+        "PORTOLAN_MEMORY",   "PORTOLAN_DROPIN",       "PORTOLAN_REPEATS", "PORTOLAN_TRIALS"};
     static const char listing[] = "OMPI_MCA_mca_base_env_list";
     char list[512] = "";
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
