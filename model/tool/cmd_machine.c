@@ -9,6 +9,7 @@
 #include "command_line/find_machine.h"
 #include "machine_guess.h"
 #include "machine_links.h"
+#include "traces/topology_text.h"
 #include "traces/topology_xml.h"
 
 static const char usage[] =
@@ -115,8 +116,10 @@ static const char *new_at(int i) { return i == 0 ? "new" : NULL; }
 
 static const pto_option_t machine_options[] = {
     {"name", "NAME", "the machine's name", STORE(TEXT, name)},
-    {"from", "FILE.xml",
-     "GPUs, sockets, NICs and links of hwloc's or NCCL's XML (portolan topology), in place of their options",
+    {"from", "FILE",
+     "GPUs, sockets, NICs and links of hwloc's or NCCL's XML (.xml), or of what nvidia-smi topo -m or "
+     "rocm-smi "
+     "--showtopo print (.txt), in place of their options",
      STORE(TEXT, from)},
     {"gpus", "N", "GPUs of a node (default: none)", STORE(COUNT, links.gpus)},
     {"sockets", "N", "CPU sockets of a node", STORE(COUNT, links.sockets), .standard = "1"},
@@ -480,17 +483,37 @@ static int check(const machine_t *machine) {
     return check_shares(machine);
 }
 
+static double gb_per_s(const pto_sold_link_t *link) {
+    return link->name ? 1e-9 / (link->s_per_byte * (double)link->links) : 0;
+}
+
+/* XML has rates. What other tools print has none: --gpu-link says whose links they are. */
+static int read_topology(machine_t *machine) {
+    const char *dot = strrchr(machine->from, '.');
+    const pto_sold_link_t *gpu = &machine->links.gpu, *host = &machine->links.host;
+    const bool text = dot && strcmp(dot, ".txt") == 0;
+    pto_error_t err = {0};
+    if (!text && (gpu->name || host->name))
+        return pto_usage_error(&syntax, "--from has the rates of links; leave out what gives them");
+    if (text && !host->name)
+        return pto_usage_error(&syntax, "--from FILE.txt has no rates: --host-link gives that of PCIe");
+    pto_status_t status =
+        text ? pto_topology_read_text(machine->from, (pto_link_rates_t){gb_per_s(gpu), gb_per_s(host)},
+                                      &machine->topology, &err)
+             : pto_topology_read_xml(machine->from, &machine->topology, &err);
+    return status == PTO_OK ? -1 : pto_report_error(&err);
+}
+
 /* -1, or the exit status. */
 static int take_topology(machine_t *machine) {
     pto_error_t err = {0};
-    if (machine->links.gpus > 0 || machine->links.gpu.name || machine->links.host.name ||
-        machine->links.joined_by != PTO_JOINED_BY_DEFAULT || machine->links.links_per_peer > 0)
+    if (machine->links.gpus > 0 || machine->links.joined_by != PTO_JOINED_BY_DEFAULT ||
+        machine->links.links_per_peer > 0)
         return pto_usage_error(&syntax, "--from has the GPUs and their links; leave out what gives them");
-    if (pto_topology_read_xml(machine->from, &machine->topology, &err) != PTO_OK)
-        return pto_report_error(&err);
-    if (pto_node_links_take(&machine->links, machine->topology, &err) != PTO_OK)
-        return pto_usage_error(&syntax, "--from: %s", err.message);
-    return -1;
+    int code = read_topology(machine);
+    if (code < 0 && pto_node_links_take(&machine->links, machine->topology, &err) != PTO_OK)
+        code = pto_usage_error(&syntax, "--from: %s", err.message);
+    return code;
 }
 
 static int run(const pto_arguments_t *given) {

@@ -12,15 +12,17 @@
 #include "portolan/topology.h"
 #include "show/plot.h"
 #include "show/topology_plot.h"
+#include "traces/topology_text.h"
 #include "traces/topology_xml.h"
 
 static const char usage[] =
-    "usage: portolan topology [NAME|FILE.yaml|FILE.xml] [OPTIONS]\n"
+    "usage: portolan topology [NAME|FILE.yaml|FILE.xml|FILE.txt] [OPTIONS]\n"
     "\n"
     "Prints the links of a node and the routes between its devices: of a recorded topology (`portolan list\n"
-    "topologies` shows them), of a file, of a machine, or of the XML of hwloc (`lstopo node.xml`) or NCCL\n"
-    "and RCCL (NCCL_TOPO_DUMP_FILE=node.xml). In the table of routes, a pair has the rate of its slowest\n"
-    "link in GB/s, for bytes that have it to themselves, and the number of its links.\n"
+    "topologies` shows them), of a file, of a machine, of the XML of hwloc (`lstopo node.xml`) or NCCL and\n"
+    "RCCL (NCCL_TOPO_DUMP_FILE=node.xml), or of what `nvidia-smi topo -m` or `rocm-smi --showtopo` print\n"
+    "(node.txt), which has no rates. In the table of routes, a pair has the rate of its slowest link in\n"
+    "GB/s, for bytes that have it to themselves, and the number of its links.\n"
     "\n"
     "  portolan topology dgx-1\n"
     "  portolan topology node.xml --format yaml > node.yaml\n"
@@ -65,6 +67,8 @@ static pto_status_t open_named(const char *name, pto_topology_t **topology, pto_
     const char *dot = strrchr(name, '.');
     if (dot && strcmp(dot, ".xml") == 0)
         return pto_topology_read_xml(name, topology, err);
+    if (dot && strcmp(dot, ".txt") == 0)
+        return pto_topology_read_text(name, (pto_link_rates_t){0}, topology, err);
     char *path = NULL;
     pto_status_t status = pto_find_topology(name, NULL, &path, err);
     if (status == PTO_OK)

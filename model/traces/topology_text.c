@@ -1,0 +1,357 @@
+/* `nvidia-smi topo -m` has a matrix of devices, with how two of them are joined; behind it, of each GPU, its
+ * CPUs and NUMA node; below it the names of NICs. `rocm-smi --showtopo` has matrices of GPUs (links of one
+ * hop are direct), and the NUMA node of each. Neither has a rate. */
+#include "topology_text.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text_file.h"
+#include "node_tree.h"
+
+enum {
+    FILE_BYTES_MAX = 4 << 20,
+    DEVICES_MAX = PTO_TREE_GPUS_MAX + PTO_TREE_NICS_MAX,
+    WORDS_MAX = DEVICES_MAX + 16,
+    NAME_MAX_BYTES = 32,
+    NVLINKS_MAX = 18 /* of a GPU; more to all others together go through switches */
+};
+
+/* From near to far. On_switch and nearer: without crossing a CPU. */
+typedef enum { ON_BRIDGE, ON_SWITCH, ON_HOST_BRIDGE, ON_SOCKET, ON_NODE, NEARNESS_COUNT } nearness_t;
+
+typedef struct {
+    char name[NAME_MAX_BYTES];
+    bool is_gpu;
+    char node[NAME_MAX_BYTES]; /* of NUMA, or its CPUs; "": not said */
+    char comment[NAME_MAX_BYTES];
+    int number; /* among GPUs, or NICs */
+    int socket; /* -1: not known yet */
+    int group;  /* the first device of those that share a switch */
+} device_t;
+
+typedef struct {
+    const char *path;
+    int line;
+    device_t device[DEVICES_MAX];
+    int devices;
+    unsigned char nearness[DEVICES_MAX][DEVICES_MAX];
+    int links[PTO_TREE_GPUS_MAX][PTO_TREE_GPUS_MAX];
+    bool xgmi;
+    pto_error_t *err;
+} import_t;
+
+static pto_status_t fail(const import_t *import, pto_status_t status, const char *what, const char *word) {
+    return pto_error_set_at(import->err, status, import->path, import->line, 1, "%s%.40s", what, word);
+}
+
+/* --- words ---------------------------------------------------------------------------------------------- */
+
+/* Terminals are sent the head of the matrix underlined. */
+static void drop_escapes(char *text) {
+    char *to = text;
+    for (const char *from = text; *from; from++) {
+        if (from[0] == '\033' && from[1] == '[') {
+            from += 2;
+            while (*from && !isalpha((unsigned char)*from))
+                from++;
+            if (!*from)
+                break;
+            continue;
+        }
+        *to++ = *from;
+    }
+    *to = '\0';
+}
+
+static int split(char *line, char **word) {
+    char *rest = NULL;
+    int count = 0;
+    for (char *at = strtok_r(line, " \t\r", &rest); at && count < WORDS_MAX;
+         at = strtok_r(NULL, " \t\r", &rest))
+        word[count++] = at;
+    return count;
+}
+
+static void copy_name(const char *from, char to[NAME_MAX_BYTES]) {
+    size_t length = 0;
+    for (; *from && length + 1 < NAME_MAX_BYTES; from++)
+        if (isalnum((unsigned char)*from) || strchr(":._-,", *from))
+            to[length++] = *from;
+    to[length] = '\0';
+}
+
+static bool is_gpu_name(const char *word) {
+    return strncmp(word, "GPU", 3) == 0 && isdigit((unsigned char)word[3]);
+}
+
+static int find_device(const import_t *import, const char *name) {
+    for (int i = 0; i < import->devices; i++)
+        if (strcmp(import->device[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* --- nvidia-smi ----------------------------------------------------------------------------------------- */
+
+/* The columns, up to "CPU Affinity". */
+static pto_status_t add_devices(import_t *import, char **word, int words) {
+    int gpus = 0, nics = 0;
+    for (int i = 0; i < words && strcmp(word[i], "CPU") != 0; i++) {
+        const bool is_gpu = is_gpu_name(word[i]);
+        int *number = is_gpu ? &gpus : &nics;
+        if (*number == (is_gpu ? PTO_TREE_GPUS_MAX : PTO_TREE_NICS_MAX))
+            return fail(import, PTO_ERR_NOT_APPLICABLE, "more GPUs or NICs than a node has: ", word[i]);
+        device_t *device = &import->device[import->devices++];
+        *device = (device_t){.is_gpu = is_gpu, .number = (*number)++, .socket = -1};
+        copy_name(word[i], device->name);
+        copy_name(word[i], device->comment);
+    }
+    return PTO_OK;
+}
+
+/* "NV4": four links, which say nothing of PCIe. */
+static pto_status_t read_cell(import_t *import, int from, int to, const char *word) {
+    static const char *const name[NEARNESS_COUNT] = {"PIX", "PXB", "PHB", "NODE", "SYS"};
+    const int links = strncmp(word, "NV", 2) == 0 ? atoi(word + 2) : 0;
+    import->nearness[from][to] = ON_NODE;
+    if (links > 0 && links <= NVLINKS_MAX && import->device[from].is_gpu && import->device[to].is_gpu) {
+        import->links[import->device[from].number][import->device[to].number] = links;
+        return PTO_OK;
+    }
+    for (int i = 0; i < NEARNESS_COUNT; i++)
+        if (strcmp(word, name[i]) == 0) {
+            import->nearness[from][to] = (unsigned char)i;
+            return PTO_OK;
+        }
+    if (strcmp(word, "X") == 0 || strcmp(word, "SOC") == 0) /* SYS, as it was called */
+        return PTO_OK;
+    return fail(import, PTO_ERR_SYNTAX, "unknown connection of two devices: ", word);
+}
+
+/* Behind the matrix are CPUs and NUMA node; either may be blank, or N/A. */
+static pto_status_t read_row(import_t *import, int from, char **word, int words) {
+    pto_status_t status = PTO_OK;
+    if (words < 1 + import->devices)
+        return fail(import, PTO_ERR_SYNTAX, "fewer connections than devices for ", word[0]);
+    for (int to = 0; to < import->devices && status == PTO_OK; to++)
+        status = read_cell(import, from, to, word[1 + to]);
+    const int cpus = 1 + import->devices, node = cpus + 1;
+    const bool has_node = words > node && isdigit((unsigned char)word[node][0]);
+    if (import->device[from].is_gpu && words > cpus && strcmp(word[cpus], "N/A") != 0)
+        copy_name(word[has_node ? node : cpus], import->device[from].node);
+    return status;
+}
+
+static pto_status_t read_nvidia_line(import_t *import, char **word, int words) {
+    const int from = find_device(import, word[0]);
+    if (import->devices == 0 && is_gpu_name(word[0]))
+        return add_devices(import, word, words);
+    if (from >= 0)
+        return read_row(import, from, word, words);
+    char *colon = strchr(word[0], ':'); /* "NIC0: mlx5_0" */
+    if (colon && words == 2) {
+        *colon = '\0';
+        const int nic = find_device(import, word[0]);
+        if (nic >= 0)
+            copy_name(word[1], import->device[nic].comment);
+    }
+    return PTO_OK;
+}
+
+/* --- rocm-smi ------------------------------------------------------------------------------------------- */
+
+typedef enum { OTHER, HOPS, KINDS } section_t;
+
+/* Links of more hops than one pass through another GPU. */
+static pto_status_t read_rocm_row(import_t *import, section_t section, char **word, int words) {
+    const int from = find_device(import, word[0]);
+    if (from < 0 || section == OTHER)
+        return PTO_OK;
+    if (words != 1 + import->devices)
+        return fail(import, PTO_ERR_SYNTAX, "a row of another length than that of the GPUs: ", word[0]);
+    for (int to = 0; to < import->devices; to++) {
+        int *links = &import->links[from][to];
+        *links =
+            section == HOPS ? strcmp(word[1 + to], "1") == 0 : *links && strcmp(word[1 + to], "XGMI") == 0;
+    }
+    return PTO_OK;
+}
+
+static pto_status_t read_rocm_line(import_t *import, section_t *section, const char *line, char **word,
+                                   int words) {
+    int gpu, node;
+    if (line[0] == '=') {
+        *section = strstr(line, "Hops") ? HOPS : strstr(line, "Link Type") ? KINDS : OTHER;
+        return PTO_OK;
+    }
+    if (sscanf(line, "GPU[%9d] : (Topology) Numa Node: %9d", &gpu, &node) == 2) {
+        char name[NAME_MAX_BYTES];
+        snprintf(name, sizeof name, "GPU%d", gpu);
+        const int device = find_device(import, name);
+        if (device >= 0)
+            snprintf(import->device[device].node, sizeof import->device[device].node, "%d", node);
+        return PTO_OK;
+    }
+    if (words > 1 && is_gpu_name(word[0]) && is_gpu_name(word[1]))
+        return import->devices == 0 ? add_devices(import, word, words) : PTO_OK;
+    return words > 0 ? read_rocm_row(import, *section, word, words) : PTO_OK;
+}
+
+/* --- the tree ------------------------------------------------------------------------------------------- */
+
+static nearness_t nearness(const import_t *import, int a, int b) {
+    const unsigned char there = import->nearness[a][b], back = import->nearness[b][a];
+    return (nearness_t)(there < back ? there : back);
+}
+
+/* GPUs by the NUMA nodes that are named, NICs by the nearest device that has a socket. */
+static int find_sockets(import_t *import) {
+    int sockets = 0;
+    for (int i = 0; i < import->devices; i++)
+        for (int j = 0; j <= i && import->device[i].is_gpu && import->device[i].socket < 0; j++)
+            if (i == j ||
+                (import->device[j].is_gpu && strcmp(import->device[i].node, import->device[j].node) == 0))
+                import->device[i].socket = i == j ? sockets++ : import->device[j].socket;
+    for (int near = ON_BRIDGE; near < NEARNESS_COUNT; near++)
+        for (int i = 0; i < import->devices; i++)
+            for (int j = 0; j < import->devices && import->device[i].socket < 0; j++)
+                if (import->device[j].socket >= 0 && (int)nearness(import, i, j) <= near)
+                    import->device[i].socket = import->device[j].socket;
+    return sockets;
+}
+
+static void find_groups(import_t *import) {
+    for (int i = 0; i < import->devices; i++)
+        import->device[i].group = i;
+    for (int i = 0; i < import->devices; i++)
+        for (int j = 0; j < i; j++) {
+            const int from = import->device[i].group, to = import->device[j].group;
+            if (from != to && import->device[i].socket == import->device[j].socket &&
+                nearness(import, i, j) <= ON_SWITCH)
+                for (int k = 0; k < import->devices; k++)
+                    if (import->device[k].group == from || import->device[k].group == to)
+                        import->device[k].group = from < to ? from : to;
+        }
+}
+
+/* Sockets, then a switch for each device, of which those of several devices are kept, then devices. */
+static void plant(const import_t *import, double pcie_gb_per_s, pto_node_tree_t *tree) {
+    const int switches = tree->sockets, devices = switches + import->devices;
+    for (int i = 0; i < tree->sockets; i++)
+        tree->place[i] = (pto_tree_place_t){.parent = -1, .role = PTO_TREE_SOCKET, .number = i};
+    for (int i = 0; i < import->devices; i++) {
+        const device_t *device = &import->device[i];
+        pto_tree_place_t *place = &tree->place[devices + i];
+        tree->place[switches + i] =
+            (pto_tree_place_t){.parent = device->socket, .role = PTO_TREE_SWITCH, .gb_per_s = pcie_gb_per_s};
+        *place = (pto_tree_place_t){.parent = switches + device->group,
+                                    .role = device->is_gpu ? PTO_TREE_GPU : PTO_TREE_NIC,
+                                    .gb_per_s = pcie_gb_per_s,
+                                    .number = device->number};
+        snprintf(place->comment, sizeof place->comment, "%s", device->comment);
+        *(device->is_gpu ? &tree->gpus : &tree->nics) += 1;
+    }
+    tree->count = devices + import->devices;
+}
+
+/* More links to all others than a GPU has go through switches, which have all that it has to one. */
+static void join_gpus(const import_t *import, double gb_per_s, pto_node_tree_t *tree) {
+    for (int i = 0; i < tree->gpus; i++) {
+        int most = 0, all = 0;
+        for (int j = 0; j < tree->gpus; j++) {
+            all += import->links[i][j];
+            most = import->links[i][j] > most ? import->links[i][j] : most;
+        }
+        if (all > NVLINKS_MAX)
+            tree->to_switch[i] = most * gb_per_s;
+        for (int j = 0; j < tree->gpus && all <= NVLINKS_MAX; j++)
+            tree->between[i][j] = import->links[i][j] * gb_per_s;
+    }
+}
+
+static pto_status_t write_tree(import_t *import, pto_link_rates_t rates, pto_text_t *text) {
+    static const char *const source[] = {"nvidia-smi topo -m", "rocm-smi --showtopo (xGMI)"};
+    static const char *const guessed[] = {"nvidia-smi topo -m; rates are inferred",
+                                          "rocm-smi --showtopo (xGMI); rates are inferred"};
+    static const char *const inferred[] = {"NVLink, inferred: 25 GB/s each", "xGMI, inferred: 64 GB/s each"};
+    static const char *const link_name[] = {"NVLink", "xGMI"};
+    static const double usual_gb_per_s[] = {25, 64};
+    pto_node_tree_t tree = {.sockets = find_sockets(import)};
+    find_groups(import);
+    tree.place = calloc(3 * (size_t)DEVICES_MAX, sizeof *tree.place);
+    if (!tree.place)
+        return pto_error_set(import->err, PTO_ERR_MEMORY, "out of memory");
+    const bool known = rates.gpu_link_gb_per_s > 0;
+    const bool all_known = known && rates.pcie_gb_per_s > 0;
+    tree.link_name = (known ? link_name : inferred)[import->xgmi];
+    plant(import, rates.pcie_gb_per_s, &tree);
+    join_gpus(import, known ? rates.gpu_link_gb_per_s : usual_gb_per_s[import->xgmi], &tree);
+    char name[NAME_MAX_BYTES];
+    const char *last = strrchr(import->path, '/');
+    copy_name(last ? last + 1 : import->path, name);
+    pto_node_tree_write(&tree, name[0] ? name : "node", (all_known ? source : guessed)[import->xgmi], text);
+    free(tree.place);
+    return text->out_of_memory ? pto_error_set(import->err, PTO_ERR_MEMORY, "out of memory") : PTO_OK;
+}
+
+/* --- all of it ------------------------------------------------------------------------------------------ */
+
+static pto_status_t read_lines(import_t *import, char *text) {
+    pto_status_t status = PTO_OK;
+    section_t section = OTHER;
+    char *rest = NULL;
+    for (char *line = text; line && status == PTO_OK; line = rest) {
+        char *word[WORDS_MAX], *end = strchr(line, '\n');
+        rest = end ? end + 1 : NULL;
+        if (end)
+            *end = '\0';
+        import->line++;
+        drop_escapes(line);
+        import->xgmi = import->xgmi || strstr(line, "ROCm System Management");
+        char *words = pto_text_copy(line);
+        if (!words)
+            return pto_error_set(import->err, PTO_ERR_MEMORY, "out of memory");
+        const int count = split(words, word);
+        if (import->xgmi)
+            status = read_rocm_line(import, &section, line, word, count);
+        else if (count > 0)
+            status = read_nvidia_line(import, word, count);
+        free(words);
+    }
+    bool gpus = false;
+    for (int i = 0; i < import->devices; i++)
+        gpus = gpus || import->device[i].is_gpu;
+    if (status == PTO_OK && !gpus)
+        status =
+            fail(import, PTO_ERR_NOT_APPLICABLE,
+                 "neither what nvidia-smi topo -m nor what rocm-smi --showtopo prints: no GPU in it", "");
+    return status;
+}
+
+pto_status_t pto_topology_read_text(const char *path, pto_link_rates_t rates, pto_topology_t **topology,
+                                    pto_error_t *err) {
+    char *text = NULL;
+    size_t size;
+    pto_text_t made = {0};
+    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
+    import_t *import = status == PTO_OK ? calloc(1, sizeof *import) : NULL;
+    if (status == PTO_OK && !import)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    if (status == PTO_OK) {
+        import->path = path;
+        import->err = err;
+        memset(import->nearness, ON_NODE, sizeof import->nearness);
+        status = read_lines(import, text);
+    }
+    if (status == PTO_OK)
+        status = write_tree(import, rates, &made);
+    if (status == PTO_OK)
+        status = pto_topology_create(made.text, made.length, path, topology, err);
+    free(made.text);
+    free(import);
+    free(text);
+    return status;
+}
