@@ -292,9 +292,12 @@ static pto_status_t write_tree(import_t *import, pto_link_rates_t rates, pto_tex
     char name[NAME_MAX_BYTES];
     const char *last = strrchr(import->path, '/');
     copy_name(last ? last + 1 : import->path, name);
-    pto_node_tree_write(&tree, name[0] ? name : "node", (all_known ? source : guessed)[import->xgmi], text);
+    pto_status_t status = pto_node_tree_number_switches(&tree, import->err);
+    if (status == PTO_OK)
+        pto_node_tree_write(&tree, name[0] ? name : "node", (all_known ? source : guessed)[import->xgmi],
+                            text);
     free(tree.place);
-    return text->out_of_memory ? pto_error_set(import->err, PTO_ERR_MEMORY, "out of memory") : PTO_OK;
+    return text->out_of_memory ? pto_error_set(import->err, PTO_ERR_MEMORY, "out of memory") : status;
 }
 
 /* --- all of it ------------------------------------------------------------------------------------------ */
