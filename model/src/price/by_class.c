@@ -195,55 +195,15 @@ static bool differ_by_peer(const pto_plan_t *plan, const pto_step_t *step) {
     return step->peers.kind == PTO_PEERS_INDEX && pto_group_is_on_gpu(pto_group_at(plan, step->group)->kind);
 }
 
-/* Whether the messages of a step may cross other levels from another core. */
-static bool crosses_by_core(const pto_step_t *step) {
-    const pto_peers_t *peers = &step->peers;
-    return peers->kind == PTO_PEERS_INDEX || peers->first.core || peers->stride.core || peers->until.core ||
-           step->who_first.core || step->who_stride.core || step->who_until.core;
-}
-
-bool pto_class_allocate(pto_pricing_t *pricing) {
-    if (pricing->actors.kind == PTO_ACTORS_RANKS)
-        return true;
-    size_t steps = (size_t)pricing->asked.plan->steps.count;
-    size_t cores = (size_t)pricing->asked.plan->request.layout.procs_per_gpu;
-    pricing->of_class.moving = calloc(steps * cores + 1, sizeof *pricing->of_class.moving);
-    pricing->of_class.traffic = pto_price_cache_traffic(pricing->asked.cache);
-    return pricing->of_class.moving && pricing->of_class.traffic;
-}
-
-void pto_class_release(pto_pricing_t *pricing) { free(pricing->of_class.moving); }
-
-static bool is_of_round(const pto_moving_t *flow, int64_t k) {
-    return flow->known && flow->k == k && (!flow->traffic || flow->traffic->serial == flow->serial);
-}
-
-static pto_moving_t find_flow(const pto_asked_t *asked, const pto_of_class_t *of_class, pto_action_t *action,
-                              const pto_moving_t *of_first_core) {
+/* The bytes of each message of the step, and the levels that the messages cross, which are in the cache until
+ * others are asked for; NULL where there are none. */
+static const pto_traffic_t *traffic_of(const pto_asked_t *asked, pto_action_t *action, int64_t *bytes) {
     const pto_step_t *step = action->step;
-    pto_moving_t flow = {.known = true, .k = action->k};
     action->ordinal = pto_expr_at(&step->peers.first, action->k, action->core, 0);
-    flow.bytes = pto_class_slice_bytes(asked->plan, pto_message_slice(step), action);
-    if (flow.bytes == 0 && !step->send_empty)
-        return flow;
-    bool same = is_of_round(of_first_core, action->k) && of_first_core->traffic && !crosses_by_core(step);
-    flow.traffic = same ? of_first_core->traffic
-                        : pto_traffic_count(asked->plan, step, action->k, action->core, of_class->traffic);
-    flow.serial = flow.traffic->serial;
-    return flow;
-}
-
-/* The bytes of each message of the step, and the levels that the messages cross; NULL where there are none.
- * A stage asks for them when it counts what nodes send, and when it charges each side. */
-static const pto_traffic_t *traffic_of(const pto_asked_t *asked, pto_of_class_t *of_class,
-                                       pto_action_t *action, int64_t *bytes) {
-    int64_t index = action->step - pto_step_at(asked->plan, 0);
-    pto_moving_t *of_step = &of_class->moving[index * asked->plan->request.layout.procs_per_gpu];
-    pto_moving_t *flow = &of_step[action->core];
-    if (!is_of_round(flow, action->k))
-        *flow = find_flow(asked, of_class, action, &of_step[action->step->core_first]);
-    *bytes = flow->bytes;
-    return flow->traffic;
+    *bytes = pto_class_slice_bytes(asked->plan, pto_message_slice(step), action);
+    return *bytes == 0 && !step->send_empty
+               ? NULL
+               : pto_traffic_count(asked->plan, step, action->k, action->core, asked->cache->traffic);
 }
 
 /* How many groups of a step's partition on one node an actor counts for: each group counts once, for the
@@ -292,7 +252,7 @@ static const pto_step_t *largest_beside(pto_pricing_t *pricing, const pto_action
 /* Bytes that leave the busiest node. */
 static pto_time_t measure_sends(pto_pricing_t *pricing, pto_action_t action) {
     int64_t bytes;
-    const pto_traffic_t *traffic = traffic_of(&pricing->asked, &pricing->of_class, &action, &bytes);
+    const pto_traffic_t *traffic = traffic_of(&pricing->asked, &action, &bytes);
     return (pto_time_t){.s = traffic ? (double)(traffic->off_per_node * bytes) : 0};
 }
 
@@ -318,7 +278,7 @@ static void count_sends(pto_pricing_t *pricing, pto_action_t *action) {
         return;
     }
     int64_t bytes;
-    const pto_traffic_t *traffic = traffic_of(&pricing->asked, &pricing->of_class, action, &bytes);
+    const pto_traffic_t *traffic = traffic_of(&pricing->asked, action, &bytes);
     if (traffic)
         pto_outflow_add(pricing->shared.outflow, pricing->asked.plan, action->step,
                         (double)(traffic->off_per_node * groups_per_node(&pricing->actors, action)),
@@ -381,69 +341,19 @@ static pto_status_t find_costliest(const pto_pricing_t *pricing, const pto_traff
     return PTO_OK;
 }
 
-/* Charge the most expensive mix of the step's members; it is `*costliest` then. */
+/* Charge the most expensive mix of the step's members. */
 static pto_status_t charge_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
-                                     pto_space_t space, int64_t bytes, pto_charge_t *charge,
-                                     const pto_mix_t **costliest) {
+                                     pto_space_t space, int64_t bytes, pto_charge_t *charge) {
     pto_time_t before = charge->on_node;
     pto_status_t status = PTO_OK;
     bool one = traffic->mix_count == 1;
-    *costliest = one ? &traffic->mix[0] : NULL;
+    const pto_mix_t *costliest = one ? &traffic->mix[0] : NULL;
     if (!one)
-        status = find_costliest(pricing, traffic, space, bytes, charge, costliest);
-    if (status == PTO_OK && *costliest)
-        status = charge_mix(&pricing->asked, *costliest, space, bytes, charge);
+        status = find_costliest(pricing, traffic, space, bytes, charge, &costliest);
+    if (status == PTO_OK && costliest)
+        status = charge_mix(&pricing->asked, costliest, space, bytes, charge);
     if (one)
         charge->most_on_node = pto_time_add(charge->most_on_node, pto_time_subtract(charge->on_node, before));
-    return status;
-}
-
-/* Whether nothing has been charged yet. */
-static bool is_fresh(const pto_charge_t *charge) {
-    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
-        if (charge->moved[level])
-            return false;
-    return charge->other.s == 0 && charge->other.node == 0;
-}
-
-static const pto_charged_t *find_charged(const pto_of_class_t *of_class, const pto_traffic_t *traffic,
-                                         pto_space_t space, int64_t bytes, bool at_once) {
-    for (int i = 0; i < of_class->charged_count; i++) {
-        const pto_charged_t *charged = &of_class->charged[i];
-        if (charged->traffic == traffic->serial && charged->bytes == bytes && charged->space == space &&
-            charged->at_once == at_once)
-            return charged;
-    }
-    return NULL;
-}
-
-/* Charge the same again, with its addends if they are wanted. */
-static pto_status_t charge_again(const pto_asked_t *asked, const pto_charged_t *charged,
-                                 pto_charge_t *charge) {
-    pto_status_t status = PTO_OK;
-    if (charge->terms && charged->costliest)
-        status = charge_mix(asked, charged->costliest, charged->space, charged->bytes, charge);
-    pto_charge_take_messages(charge, &charged->charge);
-    return status;
-}
-
-static pto_status_t charge_traffic(pto_pricing_t *pricing, const pto_traffic_t *traffic, pto_space_t space,
-                                   int64_t bytes, pto_charge_t *charge) {
-    const pto_mix_t *costliest;
-    bool fresh = is_fresh(charge) && !charge->mixed; /* whose copies are not kept */
-    const pto_charged_t *charged =
-        fresh ? find_charged(&pricing->of_class, traffic, space, bytes, charge->at_once) : NULL;
-    if (charged)
-        return charge_again(&pricing->asked, charged, charge);
-    pto_status_t status = charge_costliest(pricing, traffic, space, bytes, charge, &costliest);
-    if (status == PTO_OK && fresh && pricing->of_class.charged_count < PTO_CHARGED_MAX)
-        pricing->of_class.charged[pricing->of_class.charged_count++] =
-            (pto_charged_t){.traffic = traffic->serial,
-                            .bytes = bytes,
-                            .space = space,
-                            .at_once = charge->at_once,
-                            .costliest = costliest,
-                            .charge = *charge};
     return status;
 }
 
@@ -489,8 +399,8 @@ static pto_status_t charge_all(pto_pricing_t *pricing, pto_action_t *action, pto
     if (differ_by_peer(pricing->asked.plan, action->step))
         return charge_by_peer(&pricing->asked, action, space, charge);
     int64_t bytes;
-    const pto_traffic_t *traffic = traffic_of(&pricing->asked, &pricing->of_class, action, &bytes);
-    return traffic ? charge_traffic(pricing, traffic, space, bytes, charge) : PTO_OK;
+    const pto_traffic_t *traffic = traffic_of(&pricing->asked, action, &bytes);
+    return traffic ? charge_costliest(pricing, traffic, space, bytes, charge) : PTO_OK;
 }
 
 static pto_time_t measure_messages(pto_pricing_t *pricing, pto_action_t action) {

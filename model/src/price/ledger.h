@@ -89,20 +89,6 @@ double pto_outflow_seconds(const pto_outflow_t *outflow, const pto_machine_t *ma
 /* `terms` is emptied, and must outlive the charge; NULL: no explanation is wanted. */
 void pto_charge_begin(pto_charge_t *charge, const char *stage, pto_ledger_t *terms);
 
-/* Set the times of a charge's messages to those of another one. */
-static inline void pto_charge_take_messages(pto_charge_t *charge, const pto_charge_t *from) {
-    charge->alpha = from->alpha;
-    charge->off_node_alpha = from->off_node_alpha;
-    charge->on_node = from->on_node;
-    charge->most_on_node = from->most_on_node;
-    charge->most_by_cpu = from->most_by_cpu;
-    charge->off_node = from->off_node;
-    for (int space = 0; space < PTO_SPACE_COUNT; space++)
-        charge->within[space] = from->within[space];
-    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
-        charge->moved[level] = from->moved[level];
-}
-
 /* Add to an addend's count, if an explanation is wanted. */
 void pto_charge_enter(pto_charge_t *charge, pto_entry_t entry);
 

@@ -43,7 +43,6 @@ static void count_demand(pto_pricing_t *pricing, const pto_stage_t *stage, int64
         pricing->shared.outflow[node] = (pto_outflow_t){0};
     for (int64_t i = 0; i < pricing->actors.walked_count; i += pricing->actors.per_gpu)
         pto_copies_begin(engine_of(&pricing->actors, &pricing->shared, pricing->actors.walked[i]));
-    pricing->of_class.charged_count = 0;
     pto_links_begin(&pricing->asked, &pricing->shared);
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_step_at(pricing->asked.plan, stage->step_first + i);

@@ -74,28 +74,6 @@ typedef struct {
     bool unsorted; /* not in the order of the actors that raised them */
 } pto_raises_t;
 
-/* The messages of a step that a core last sent or received. */
-typedef struct {
-    bool known;
-    int64_t k;
-    int64_t bytes;
-    const pto_traffic_t *traffic; /* lies in the cache; NULL: there are no messages */
-    uint64_t serial;              /* the traffic's, then */
-} pto_moving_t;
-
-/* What messages cost an actor that has no others in its stage. Both sides of an exchange, and classes that do
- * the same, are charged once. */
-typedef struct {
-    uint64_t traffic; /* the serial of the count */
-    int64_t bytes;
-    pto_space_t space;
-    bool at_once;
-    const pto_mix_t *costliest; /* lies in the cache; NULL: there are no messages */
-    pto_charge_t charge;
-} pto_charged_t;
-
-enum { PTO_CHARGED_MAX = 4 };
-
 /* What is asked; it does not change while the plan is priced. */
 typedef struct {
     const pto_plan_t *plan;
@@ -178,14 +156,6 @@ typedef struct {
     int library_end; /* the last node of the last such one; -1: there was none */
 } pto_at_t;
 
-/* What is known of the messages of classes; where actors are exact, nothing. */
-typedef struct {
-    pto_traffic_cache_t *traffic;           /* the cache's */
-    pto_moving_t *moving;                   /* [step][core] */
-    pto_charged_t charged[PTO_CHARGED_MAX]; /* the current stage's messages so far */
-    int charged_count;
-} pto_of_class_t;
-
 /* What comes of it, besides the ledgers. */
 typedef struct {
     double *occupied_s; /* what the plan occupies (occupied.c), and what it did before a loop's measured
@@ -207,7 +177,6 @@ typedef struct {
     pto_lanes_t lanes;
     pto_shared_t shared;
     pto_at_t at;
-    pto_of_class_t of_class;
     pto_outcome_t outcome;
 } pto_pricing_t;
 
@@ -458,9 +427,6 @@ struct pto_message_rules {
 extern const pto_message_rules_t pto_messages_by_rank, pto_messages_by_class;
 
 bool pto_step_is_of_one_member(const pto_plan_t *plan, const pto_step_t *step);
-/* Where all actors are processes, there is nothing to allocate. Returns false when out of memory. */
-bool pto_class_allocate(pto_pricing_t *pricing);
-void pto_class_release(pto_pricing_t *pricing);
 
 /* pto_slice_bytes for an actor that represents several processes: the maximum over them. */
 int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action);

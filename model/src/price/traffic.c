@@ -467,7 +467,6 @@ const pto_traffic_t *pto_traffic_count(const pto_plan_t *plan, const pto_step_t 
     cache->known[place] = true;
     cache->key[place] = key;
     count(plan, step, &key, core, &cache->traffic[place]);
-    cache->traffic[place].serial = ++cache->serial;
     return &cache->traffic[place];
 }
 
@@ -475,7 +474,6 @@ const pto_traffic_t *pto_traffic_count(const pto_plan_t *plan, const pto_step_t 
 
 void pto_traffic_cache_init(pto_traffic_cache_t *cache) {
     cache->layout = (pto_layout_t){0};
-    cache->serial = 0;
     memset(cache->known, 0, sizeof cache->known);
 }
 

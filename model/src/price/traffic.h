@@ -14,7 +14,6 @@ typedef struct {
 /* The different mixes that a step's acting ranks have (beyond PTO_MIX_MAX the largest of each level), and the
  * messages that leave the busiest node, of one group. */
 typedef struct {
-    uint64_t serial; /* of the count: no two of a cache have the same */
     int mix_count;
     pto_mix_t mix[PTO_MIX_MAX];
     int64_t off_per_node;
@@ -35,7 +34,6 @@ typedef struct {
  * pto_traffic_cache_init. */
 typedef struct {
     pto_layout_t layout; /* of all counts */
-    uint64_t serial;     /* of the last one */
     bool known[PTO_TRAFFIC_CACHED];
     pto_traffic_key_t key[PTO_TRAFFIC_CACHED];
     pto_traffic_t traffic[PTO_TRAFFIC_CACHED];

@@ -36,7 +36,9 @@ static size_t ledger_count(const pto_actors_t *actors, int lanes) {
 
 static bool allocate(pto_pricing_t *pricing) {
     if (!pto_actors_find_parts(&pricing->actors) || !pto_links_allocate(pricing) || !pto_gpus_find(pricing) ||
-        !pto_occupied_allocate(pricing) || !pto_class_allocate(pricing))
+        !pto_occupied_allocate(pricing))
+        return false;
+    if (pricing->actors.kind != PTO_ACTORS_RANKS && !pto_price_cache_traffic(pricing->asked.cache))
         return false;
     if (pto_plan_has_tables(pricing->asked.plan) &&
         !(pricing->asked.tables = pto_price_cache_tables(pricing->asked.cache)))
@@ -82,7 +84,6 @@ static void release(pto_pricing_t *pricing) {
     free(pricing->actors.takes_part);
     free(pricing->actors.walked);
     free(pricing->actors.like);
-    pto_class_release(pricing);
     free(pricing->clocks.order);
     free(pricing->clocks.lane);
     free(pricing->lanes.askers);
