@@ -196,7 +196,7 @@ MPI_LDLIBS := $(EXEC_LDLIBS) $(LDLIBS)
 # supports OpenMP.
 OPENMP := $(shell echo 'int main(void) { return 0; }' | $(CC) -fopenmp -xc - -o /dev/null 2>/dev/null && echo -fopenmp)
 # Prices are most of what commands take. Flags of the command line are left as they are.
-$(call object,$(wildcard model/src/price/*.c model/src/plan/*.c)): CFLAGS := $(CFLAGS:-O2=-O3)
+$(call object,$(wildcard model/src/tape/*.c model/src/price/*.c model/src/plan/*.c)): CFLAGS := $(CFLAGS:-O2=-O3)
 $(call object,validate/reference.c validate/stencil2d.c model/src/decide/simulate_all.c): ALL_CFLAGS += $(if $(OPENMP),$(OPENMP),-Wno-unknown-pragmas)
 
 NVCC_FLAGS = -std=c++17 -O3 $(MODEL_INCLUDES) -Iimpl/include -Iimpl/internal -Iimpl \

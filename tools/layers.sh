@@ -4,7 +4,7 @@
 set -euo pipefail
 
 # A folder of model may use those before it.
-order="base formats machine scenario plan algorithms strategies check print price traffic simulate decide map fit traces"
+order="base formats machine tape scenario plan algorithms strategies check print price traffic simulate decide map fit traces"
 
 status=0
 objects=()

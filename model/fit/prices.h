@@ -1,5 +1,5 @@
 /* Prices of measured collectives, asked for again and again while a fit changes a few numbers of the machine.
- * Each is priced once; then its short tape (price/tape.h) is replayed with other values. */
+ * Each is priced once; then its short tape (tape/tape.h) is replayed with other values. */
 #ifndef PORTOLAN_FIT_PRICES_H
 #define PORTOLAN_FIT_PRICES_H
 

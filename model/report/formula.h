@@ -7,7 +7,7 @@
 #ifndef PTO_REPORT_FORMULA_H
 #define PTO_REPORT_FORMULA_H
 
-#include "price/tape.h"
+#include "tape/tape.h"
 
 /* A parameter that varies, between two values. */
 typedef struct {

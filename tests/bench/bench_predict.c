@@ -13,7 +13,7 @@
 
 #include "bench.h"
 #include "portolan/pick.h"
-#include "price/tape.h"
+#include "tape/tape.h"
 
 enum { RUNS = 15, REPEATS = 2000, SMALL_NODES = 32, LARGE_NODES = 174763 };
 

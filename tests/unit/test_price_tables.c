@@ -13,9 +13,9 @@
 #include "portolan/strategy.h"
 #include "price/bounded.h"
 #include "price/table.h"
-#include "price/tape.h"
 #include "sample.h"
 #include "scenario/skew.h"
+#include "tape/tape.h"
 
 static pto_machine_t summit;
 

@@ -14,7 +14,7 @@
 #include "portolan/plan.h"
 #include "portolan/price.h"
 #include "portolan/strategy.h"
-#include "price/tape.h"
+#include "tape/tape.h"
 
 static const pto_layout_t layouts[] = {
     {.nodes = 1, .gpus_per_node = 4, .owners_per_gpu = 2, .procs_per_gpu = 4, .gpus_per_socket = 2},

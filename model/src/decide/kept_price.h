@@ -1,9 +1,9 @@
 /* A price that is asked for again and again with other values of a few parameters, kept as short tapes
- * (price/tape.h): with other values, other comparisons may hold. Internal to libportolan. */
+ * (tape/tape.h): with other values, other comparisons may hold. Internal to libportolan. */
 #ifndef PTO_DECIDE_KEPT_PRICE_H
 #define PTO_DECIDE_KEPT_PRICE_H
 
-#include "price/tape.h"
+#include "tape/tape.h"
 
 enum { PTO_KEPT_TAPES_MAX = 16 };
 

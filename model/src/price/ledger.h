@@ -5,7 +5,7 @@
 
 #include "machine/registry.h"
 #include "portolan/price.h"
-#include "price/tape.h"
+#include "tape/tape.h"
 
 /* An addend: a number of the machine, and how often it counts. */
 typedef struct {

@@ -1,7 +1,7 @@
 /* Sums over the rows and columns of a table of byte counts, each entry looked at once for either. */
 #include "price/table.h"
 #include "price/bounded.h"
-#include "price/tape.h"
+#include "tape/tape.h"
 
 #include <assert.h>
 #include <stdlib.h>

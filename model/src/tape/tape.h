@@ -4,8 +4,8 @@
  * records, every one of them is kept, each once however often it recurs. Replayed with other values of the
  * same parameters, the same operations in the same order give the same price to the last bit, in a fraction
  * of the time, as long as every comparison has the same result; otherwise the plan must be priced again. */
-#ifndef PTO_PRICE_TAPE_H
-#define PTO_PRICE_TAPE_H
+#ifndef PTO_TAPE_TAPE_H
+#define PTO_TAPE_TAPE_H
 
 #include "machine/machine_internal.h"
 

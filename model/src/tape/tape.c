@@ -1,5 +1,5 @@
 /* Recording and replaying the operations of a price (tape.h). */
-#include "price/tape.h"
+#include "tape/tape.h"
 
 #include <math.h>
 #include <stdlib.h>
