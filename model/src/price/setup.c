@@ -4,32 +4,8 @@
 
 #include <stdlib.h>
 
-#include "base/grow.h"
 #include "plan/plan_internal.h"
 #include "price/ledger.h"
-
-/* An allocation: the GPU temporaries of a process are one, each buffer of the user's is one. */
-enum { TEMPORARIES = -1 };
-
-typedef struct {
-    int64_t rank; /* the owner of the buffer */
-    int buffer;   /* the user's own, or TEMPORARIES */
-    int64_t bytes;
-} opening_t;
-
-typedef enum { NOT_KNOWN, EMPTY, NOT_EMPTY } emptiness_t;
-
-/* Those of one process. */
-typedef struct {
-    opening_t *item;
-    int count;
-    size_t capacity;
-    int64_t process;        /* counted from 1 */
-    int64_t ranks;          /* those below can be opened: memory is shared within a node */
-    int64_t *opened_by;     /* per rank and allocation: the last process that opened it; 0: none */
-    int64_t *opened_bytes;  /* the same: its bytes, if any has opened it */
-    emptiness_t *emptiness; /* per rank and buffer */
-} openings_t;
 
 /* A plan, and which of its buffers are its own: what only stages of the library's collective touch, the
  * library has. */
@@ -64,110 +40,6 @@ static void temporary_bytes(const survey_t *survey, int64_t rank, int64_t bytes[
             bytes[buffer->space] +=
                 pto_buffer_temporary_bytes(survey->plan, b, rank) * (buffer->double_buffered ? 2 : 1);
     }
-}
-
-static opening_t opening_of(const survey_t *survey, int buffer, int64_t holder) {
-    if (pto_buffer_is_users(survey->plan, buffer, holder))
-        return (opening_t){holder, buffer, pto_buffer_bytes(survey->plan, buffer, holder)};
-    int64_t bytes[PTO_SPACE_COUNT];
-    temporary_bytes(survey, holder, bytes);
-    return (opening_t){holder, TEMPORARIES, bytes[pto_plan_buffer(survey->plan, buffer)->space]};
-}
-
-/* Whether a buffer is, which for a table is a sum over its blocks. */
-static bool is_empty(const survey_t *survey, int buffer, int64_t holder, emptiness_t *known) {
-    if (*known == NOT_KNOWN)
-        *known = pto_buffer_bytes(survey->plan, buffer, holder) == 0 ? EMPTY : NOT_EMPTY;
-    return *known == EMPTY;
-}
-
-/* Note what a slice makes its process open; an allocation is opened once, and an empty one never. Host
- * buffers of others are in the node's segment, which every process maps. */
-static pto_status_t note_opening(const survey_t *survey, const pto_slice_t *slice, const pto_action_t *action,
-                                 openings_t *openings, pto_error_t *err) {
-    int64_t holder = pto_slice_holder(survey->plan, slice, action);
-    if (holder == action->rank || pto_plan_buffer(survey->plan, slice->buffer)->space != PTO_SPACE_GPU ||
-        holder >= openings->ranks)
-        return PTO_OK;
-    bool is_users = pto_buffer_is_users(survey->plan, slice->buffer, holder);
-    int64_t allocation = is_users ? slice->buffer + 1 : 0; /* the first is of the temporaries */
-    int64_t first = holder * (pto_plan_buffer_count(survey->plan) + 1), place = first + allocation;
-    if (is_empty(survey, slice->buffer, holder, &openings->emptiness[first + slice->buffer]) ||
-        openings->opened_by[place] == openings->process)
-        return PTO_OK;
-    if (openings->opened_by[place] == 0)
-        openings->opened_bytes[place] = opening_of(survey, slice->buffer, holder).bytes;
-    openings->opened_by[place] = openings->process;
-    opening_t opening = {holder, is_users ? slice->buffer : TEMPORARIES, openings->opened_bytes[place]};
-    if (!PTO_RESERVE(openings->item, openings->capacity, openings->count + 1))
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan's setup");
-    openings->item[openings->count++] = opening;
-    return PTO_OK;
-}
-
-static bool reaches_others(const pto_step_t *step) {
-    return step->source.holder != PTO_HOLDER_SELF || step->target.holder != PTO_HOLDER_SELF;
-}
-
-static pto_status_t note_step(const survey_t *survey, const pto_step_t *step, int64_t rank, int64_t k,
-                              openings_t *openings, pto_error_t *err) {
-    const pto_plan_t *plan = survey->plan;
-    pto_action_t action;
-    pto_status_t status = PTO_OK;
-    if (!reaches_others(step) || !pto_step_acts(plan, step, rank, k, &action))
-        return PTO_OK;
-    for (int64_t next = 0; status == PTO_OK && pto_step_next(plan, &next, &action);) {
-        status = note_opening(survey, &step->source, &action, openings, err);
-        if (status == PTO_OK)
-            status = note_opening(survey, &step->target, &action, openings, err);
-    }
-    return status;
-}
-
-static bool stage_reaches_others(const pto_plan_t *plan, const pto_stage_t *stage) {
-    for (int i = 0; i < stage->step_count; i++)
-        if (reaches_others(pto_plan_step(plan, stage->step_first + i)))
-            return true;
-    return false;
-}
-
-/* Without peers, a step reaches the owner's memory in every round. */
-static bool stage_has_peers(const pto_plan_t *plan, const pto_stage_t *stage) {
-    for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++)
-        if (pto_plan_step(plan, i)->peers.kind != PTO_PEERS_NONE)
-            return true;
-    return false;
-}
-
-/* Rounds of a loop are looked at only where memory is shared with peers in it: that is within a node, so they
- * are few. */
-static pto_status_t find_openings(const survey_t *survey, int64_t rank, openings_t *openings,
-                                  pto_error_t *err) {
-    const pto_plan_t *plan = survey->plan;
-    pto_status_t status = PTO_OK;
-    int64_t from = 0, to = 1;
-    int loop_end = 0;
-    openings->count = 0;
-    for (int n = 0; n < pto_plan_node_count(plan) && status == PTO_OK; n++) {
-        const pto_node_t *node = pto_plan_node(plan, n);
-        if (node->kind == PTO_NODE_LOOP || node->kind == PTO_NODE_PIPELINE || node->kind == PTO_NODE_EITHER) {
-            loop_end = n + 1 + node->span;
-            from = node->from;
-            to = node->to;
-        } else if (n >= loop_end) {
-            from = 0;
-            to = 1;
-        }
-        if (node->kind != PTO_NODE_STAGE || !stage_reaches_others(plan, pto_plan_stage(plan, node->stage)))
-            continue;
-        const pto_stage_t *stage = pto_plan_stage(plan, node->stage);
-        int64_t until = stage_has_peers(plan, stage) || to <= from ? to : from + 1;
-        for (int64_t k = from; k < until && status == PTO_OK; k++)
-            for (int i = 0; i < stage->step_count && status == PTO_OK; i++)
-                status =
-                    note_step(survey, pto_plan_step(plan, stage->step_first + i), rank, k, openings, err);
-    }
-    return status;
 }
 
 /* --- what that costs ------------------------------------------------------------------------------------ */
@@ -226,13 +98,6 @@ static void begin_bill(bill_t *bill, bool known) {
     bill->count = 0;
 }
 
-static void copy_bill(bill_t *bill, const bill_t *from) {
-    begin_bill(bill, from->known);
-    bill->seconds = from->seconds;
-    for (; bill->count < from->count; bill->count++)
-        bill->item[bill->count] = from->item[bill->count];
-}
-
 static void add_cost(bill_t *bill, const pto_cost_table_t *cost, const char *stage, int64_t bytes) {
     const pto_postal_t *postal = pto_cost_at(cost, bytes);
     pto_entry_t entry = {.stage = stage, .place = cost, .count = 1};
@@ -256,12 +121,6 @@ static void price_allocations(const pto_machine_t *machine, const int64_t *bytes
             add_cost(bill, &machine->setup_allocate[space], allocation_stage[space], bytes[space]);
 }
 
-static void price_openings(const pto_machine_t *machine, const openings_t *openings, bill_t *bill) {
-    begin_bill(bill, true);
-    for (int i = 0; i < openings->count; i++)
-        add_cost(bill, &machine->setup_open, "open GPU memory", openings->item[i].bytes);
-}
-
 /* All items of a part, or only those that the machine file lacks. */
 static void add_items(const bill_t *part, bool lacking, bill_t *whole) {
     for (int i = 0; i < part->count; i++)
@@ -276,25 +135,10 @@ static void keep_costlier(const bill_t *one, bill_t *costliest) {
         begin_bill(&lacking, false);
         add_items(costliest, true, &lacking);
         add_items(one, true, &lacking);
-        copy_bill(costliest, &lacking);
+        *costliest = lacking;
     } else if (one->seconds > costliest->seconds) {
-        copy_bill(costliest, one);
+        *costliest = *one;
     }
-}
-
-/* Whether a buffer has the same size on all GPUs, or on all but the first, for each of their processes. */
-static bool is_alike(const pto_buffer_t *buffer) {
-    return buffer->blocks == PTO_BLOCKS_EQUAL && buffer->cyclic == PTO_CYCLIC_NONE &&
-           buffer->held_stride <= 1 && buffer->user_stride <= 1;
-}
-
-/* The ranks among which there is one of every kind. */
-static int64_t ranks_that_differ(const survey_t *survey, int64_t ranks) {
-    int64_t of_two_gpus = 2 * survey->plan->request.layout.procs_per_gpu;
-    for (int b = 0; b < pto_plan_buffer_count(survey->plan); b++)
-        if (survey->is_own[b] && !is_alike(pto_plan_buffer(survey->plan, b)))
-            return ranks;
-    return ranks < of_two_gpus ? ranks : of_two_gpus;
 }
 
 /* Those of the busiest process. Most allocate as much as the one before them. */
@@ -302,8 +146,8 @@ static void survey_allocations(const survey_t *survey, const pto_machine_t *mach
                                bill_t *bill) {
     bill_t own, allocated;
     begin_bill(&allocated, true);
-    int64_t last[PTO_SPACE_COUNT] = {0}, until = ranks_that_differ(survey, ranks);
-    for (int64_t rank = 0; rank < until; rank++) {
+    int64_t last[PTO_SPACE_COUNT] = {0};
+    for (int64_t rank = 0; rank < ranks; rank++) {
         int64_t bytes[PTO_SPACE_COUNT];
         temporary_bytes(survey, rank, bytes);
         bool differs = false;
@@ -319,41 +163,145 @@ static void survey_allocations(const survey_t *survey, const pto_machine_t *mach
     add_items(&allocated, false, bill);
 }
 
-/* The same of openings, of which most plans have none. */
+/* --- memory of others ----------------------------------------------------------------------------------- */
+
+/* The GPU temporaries of a process are one allocation, then each buffer of the user's is one. */
+enum { TEMPORARIES, FIRST_BUFFER };
+
+/* What a process opens: an allocation once, an empty one never. */
+typedef struct {
+    const pto_machine_t *machine;
+    int64_t ranks;      /* those below can be opened: memory is shared within a node */
+    int64_t process;    /* counted from 1 */
+    int64_t *opened_by; /* per rank and allocation: the last process that opened it; 0: none */
+    int64_t *bytes;     /* per rank and allocation; -1: not known */
+    bill_t bill;        /* the process's */
+} openings_t;
+
+static int64_t place_of(const survey_t *survey, int64_t rank, int allocation) {
+    return rank * (FIRST_BUFFER + pto_plan_buffer_count(survey->plan)) + allocation;
+}
+
+static int64_t bytes_of(const survey_t *survey, openings_t *openings, int64_t rank, int allocation) {
+    int64_t *known = &openings->bytes[place_of(survey, rank, allocation)], bytes[PTO_SPACE_COUNT];
+    if (*known < 0 && allocation == TEMPORARIES) {
+        temporary_bytes(survey, rank, bytes);
+        *known = bytes[PTO_SPACE_GPU];
+    } else if (*known < 0) {
+        *known = pto_buffer_bytes(survey->plan, allocation - FIRST_BUFFER, rank);
+    }
+    return *known;
+}
+
+/* Host buffers of others are in the node's segment, which every process maps. */
+static void open_for_slice(const survey_t *survey, const pto_slice_t *slice, const pto_action_t *action,
+                           openings_t *openings) {
+    int64_t holder = pto_slice_holder(survey->plan, slice, action);
+    int buffer = FIRST_BUFFER + slice->buffer;
+    if (holder == action->rank || pto_plan_buffer(survey->plan, slice->buffer)->space != PTO_SPACE_GPU ||
+        holder >= openings->ranks)
+        return;
+    int allocation = pto_buffer_is_users(survey->plan, slice->buffer, holder) ? buffer : TEMPORARIES;
+    int64_t *opened_by = &openings->opened_by[place_of(survey, holder, allocation)];
+    if (*opened_by == openings->process || bytes_of(survey, openings, holder, buffer) == 0)
+        return;
+    *opened_by = openings->process;
+    add_cost(&openings->bill, &openings->machine->setup_open, "open GPU memory",
+             bytes_of(survey, openings, holder, allocation));
+}
+
+static bool reaches_others(const pto_step_t *step) {
+    return step->source.holder != PTO_HOLDER_SELF || step->target.holder != PTO_HOLDER_SELF;
+}
+
+static void open_for_step(const survey_t *survey, const pto_step_t *step, int64_t rank, int64_t k,
+                          openings_t *openings) {
+    pto_action_t action;
+    if (!reaches_others(step) || !pto_step_acts(survey->plan, step, rank, k, &action))
+        return;
+    for (int64_t next = 0; pto_step_next(survey->plan, &next, &action);) {
+        open_for_slice(survey, &step->source, &action, openings);
+        open_for_slice(survey, &step->target, &action, openings);
+    }
+}
+
+static bool stage_reaches_others(const pto_plan_t *plan, const pto_stage_t *stage) {
+    for (int i = 0; i < stage->step_count; i++)
+        if (reaches_others(pto_plan_step(plan, stage->step_first + i)))
+            return true;
+    return false;
+}
+
+/* Without peers, a step reaches the owner's memory in every round. */
+static bool stage_has_peers(const pto_plan_t *plan, const pto_stage_t *stage) {
+    for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++)
+        if (pto_plan_step(plan, i)->peers.kind != PTO_PEERS_NONE)
+            return true;
+    return false;
+}
+
+/* Rounds of a loop are looked at only where memory is shared with peers in it: that is within a node, so they
+ * are few. */
+static void open_for_rank(const survey_t *survey, int64_t rank, openings_t *openings) {
+    const pto_plan_t *plan = survey->plan;
+    int64_t from = 0, to = 1;
+    int loop_end = 0;
+    openings->process = rank + 1;
+    begin_bill(&openings->bill, true);
+    for (int n = 0; n < pto_plan_node_count(plan); n++) {
+        const pto_node_t *node = pto_plan_node(plan, n);
+        if (node->kind == PTO_NODE_LOOP || node->kind == PTO_NODE_PIPELINE || node->kind == PTO_NODE_EITHER) {
+            loop_end = n + 1 + node->span;
+            from = node->from;
+            to = node->to;
+        } else if (n >= loop_end) {
+            from = 0;
+            to = 1;
+        }
+        if (node->kind != PTO_NODE_STAGE || !stage_reaches_others(plan, pto_plan_stage(plan, node->stage)))
+            continue;
+        const pto_stage_t *stage = pto_plan_stage(plan, node->stage);
+        int64_t until = stage_has_peers(plan, stage) || to <= from ? to : from + 1;
+        for (int64_t k = from; k < until; k++)
+            for (int i = 0; i < stage->step_count; i++)
+                open_for_step(survey, pto_plan_step(plan, stage->step_first + i), rank, k, openings);
+    }
+}
+
+static bool opens_anything(const pto_plan_t *plan) {
+    for (int stage = 0; stage < plan->stages.count; stage++)
+        if (stage_reaches_others(plan, pto_plan_stage(plan, stage)))
+            return true;
+    return false;
+}
+
+/* Openings of the busiest process. Most plans have none. */
 static pto_status_t survey_openings(const survey_t *survey, const pto_machine_t *machine, int64_t ranks,
                                     bill_t *bill, pto_error_t *err) {
-    bill_t own, opened;
+    bill_t opened;
     begin_bill(&opened, true);
-    int stage = 0;
-    while (stage < survey->plan->stages.count &&
-           !stage_reaches_others(survey->plan, pto_plan_stage(survey->plan, stage)))
-        stage++;
-    if (stage == survey->plan->stages.count)
+    if (!opens_anything(survey->plan))
         return PTO_OK;
-    size_t allocations_each = (size_t)pto_plan_buffer_count(survey->plan) + 1;
-    size_t places = (size_t)ranks * allocations_each;
-    openings_t openings = {.ranks = ranks,
+    size_t places = (size_t)place_of(survey, ranks, 0);
+    openings_t openings = {.machine = machine,
+                           .ranks = ranks,
                            .opened_by = calloc(places, sizeof *openings.opened_by),
-                           .opened_bytes = calloc(places, sizeof *openings.opened_bytes),
-                           .emptiness = calloc(places, sizeof *openings.emptiness)};
-    pto_status_t status = PTO_OK;
-    if (!openings.opened_by || !openings.opened_bytes || !openings.emptiness)
-        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan's setup");
-    for (int64_t rank = 0; rank < ranks && status == PTO_OK; rank++) {
-        openings.process = rank + 1;
-        status = find_openings(survey, rank, &openings, err);
-        if (openings.count == 0)
-            continue;
-        price_openings(machine, &openings, &own);
-        keep_costlier(&own, &opened);
+                           .bytes = malloc(places * sizeof *openings.bytes)};
+    bool ready = openings.opened_by && openings.bytes;
+    for (size_t i = 0; ready && i < places; i++)
+        openings.bytes[i] = -1;
+    for (int64_t rank = 0; ready && rank < ranks; rank++) {
+        open_for_rank(survey, rank, &openings);
+        if (openings.bill.count > 0)
+            keep_costlier(&openings.bill, &opened);
     }
-    free(openings.item);
     free(openings.opened_by);
-    free(openings.opened_bytes);
-    free(openings.emptiness);
+    free(openings.bytes);
     add_items(&opened, false, bill);
-    return status;
+    return ready ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan's setup");
 }
+
+/* --- the setup ------------------------------------------------------------------------------------------ */
 
 pto_status_t pto_setup(const pto_plan_t *plan, const pto_machine_t *machine, pto_setup_t *setup,
                        pto_error_t *err) {
