@@ -15,7 +15,7 @@ enum { RANKS_MAX = 64, BUFFERS_MAX = 64 };
 /* The view of one node: ranks and blocks as node 0 would name them. */
 typedef struct {
     const pto_plan_t *plan;
-    const int64_t *turn;
+    const pto_turn_t *turn;
     int64_t node;
     int64_t per_node; /* ranks */
     int64_t ranks;
@@ -31,15 +31,16 @@ static int64_t seen_rank(const view_t *view, int64_t rank) {
     return (rank - view->node * view->per_node + view->ranks) % view->ranks;
 }
 
-/* Where the byte of a rank's buffer is on node 0, if blocks turn. */
+/* Where the byte of a rank's buffer is on node 0, if pieces turn. */
 static int64_t seen_byte(const view_t *view, int buffer, int64_t holder, int64_t byte) {
     const pto_buffer_t *what = pto_plan_buffer(view->plan, buffer);
-    int64_t slots = what->chunks > 0 ? what->slots : 1;
-    int64_t slot_bytes = pto_buffer_bytes(view->plan, buffer, holder) / slots;
-    int64_t block_bytes = slot_bytes / what->block_count, in_slot = byte % slot_bytes;
-    int64_t block = in_slot / block_bytes - view->node * view->turn[buffer];
-    block = (block % what->block_count + what->block_count) % what->block_count;
-    return byte - in_slot + block * block_bytes + in_slot % block_bytes;
+    const pto_turn_t *turn = &view->turn[buffer];
+    int64_t rounds = what->chunks > 0 ? what->slots : turn->rounds;
+    int64_t round_bytes = pto_buffer_bytes(view->plan, buffer, holder) / rounds;
+    int64_t piece_bytes = round_bytes / turn->pieces, in_round = byte % round_bytes;
+    int64_t piece = in_round / piece_bytes - view->node * turn->by;
+    piece = (piece % turn->pieces + turn->pieces) % turn->pieces;
+    return byte - in_round + piece * piece_bytes + in_round % piece_bytes;
 }
 
 /* The bytes that a slice names, in order. */

@@ -85,7 +85,7 @@ static inline pto_step_t some_step(pto_builder_t *builder, int groups, int buffe
     int group = (int)below(groups);
     int64_t size = pto_builder_group(builder, group)->size;
     pto_step_t step = {.kind = (pto_step_kind_t)ONE_OF(PTO_STEP_COPY, PTO_STEP_COPY, PTO_STEP_COPY,
-                                                       PTO_STEP_SIGNAL, PTO_STEP_WAIT),
+                                                       PTO_STEP_REDUCE, PTO_STEP_SIGNAL, PTO_STEP_WAIT),
                        .group = group,
                        .who_stride = pto_constant(1),
                        .who_until = pto_constant(size),
@@ -93,7 +93,8 @@ static inline pto_step_t some_step(pto_builder_t *builder, int groups, int buffe
     step.core_count = one_in(3) ? 1 : request->layout.procs_per_gpu;
     if (one_in(6))
         step.who_first = pto_constant(below(2)), step.who_until = pto_constant(below(size + 1));
-    if (step.kind != PTO_STEP_COPY || one_in(2))
+    step.fresh = step.kind == PTO_STEP_REDUCE && one_in(2);
+    if (!pto_step_is_local(&step) || one_in(2))
         step.peers = some_peers(size);
     step.source = some_slice(builder, buffers);
     step.target = some_slice(builder, buffers);
@@ -151,11 +152,12 @@ static inline pto_buffer_t some_buffer(const pto_request_t *request, pto_role_t 
                            .core_count =
                                is_user ? request->layout.owners_per_gpu : request->layout.procs_per_gpu,
                            .group = is_user ? PTO_GROUP_OWNERS : (pto_group_kind_t)below(PTO_GROUP_COUNT),
-                           .block_count = is_user ? owners : some_count(request, owners),
+                           .block_count = is_user ? 1 : some_count(request, owners),
                            .block_bytes = request->bytes,
                            .granularity_bytes = 1};
-    if (role == PTO_ROLE_IN && pto_collective_is_allgather(request->collective))
-        buffer.block_count = 1;
+    if (is_user)
+        buffer.block_count = role == PTO_ROLE_IN ? pto_collective_blocks_in(request->collective, owners)
+                                                 : pto_collective_blocks_out(request->collective, owners);
     if (is_user)
         return buffer;
     if (one_in(4))
@@ -204,9 +206,9 @@ static inline pto_layout_t some_layout(void) {
 
 /* Of those whose nodes may all do the same. */
 static inline pto_collective_t some_collective(void) {
-    return (pto_collective_t)ONE_OF(PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALL,
-                                    PTO_COLLECTIVE_ALLGATHER, PTO_COLLECTIVE_ALLTOALLV,
-                                    PTO_COLLECTIVE_ALLGATHERV);
+    return (pto_collective_t)ONE_OF(
+        PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLGATHER, PTO_COLLECTIVE_ALLTOALLV,
+        PTO_COLLECTIVE_ALLGATHERV, PTO_COLLECTIVE_REDUCE_SCATTER, PTO_COLLECTIVE_ALLREDUCE);
 }
 
 /* --- registered plans, changed in a few places ---------------------------------------------------------- */

@@ -141,6 +141,33 @@ static void contents_are_those_of_each_byte(void **state) {
     pto_sets_fini(&sets);
 }
 
+static int32_t set_of(pto_sets_t *sets, uint64_t owners) {
+    int32_t set = PTO_SET_NONE;
+    for (int32_t owner = 0; owner < OWNERS; owner++)
+        if (owners >> owner & 1u)
+            set = pto_sets_unite(sets, set, pto_sets_run(sets, owner, owner + 1));
+    return set;
+}
+
+static void sets_turn_with_their_owners(void **state) {
+    (void)state;
+    pto_sets_t sets;
+    chance_state = 7;
+    pto_sets_init(&sets);
+    for (int i = 0; i < 500; i++) {
+        int32_t by = (int32_t)below(OWNERS);
+        uint64_t owners = 0, turned = 0;
+        for (int32_t owner = 0; owner < OWNERS; owner++)
+            if (one_in(i % 2 ? 2 : 8)) {
+                owners |= (uint64_t)1 << owner;
+                turned |= (uint64_t)1 << (owner + by) % OWNERS;
+            }
+        assert_int_equal(pto_sets_turn(&sets, set_of(&sets, owners), by, OWNERS), set_of(&sets, turned));
+    }
+    assert_false(sets.out_of_memory);
+    pto_sets_fini(&sets);
+}
+
 /* --- order ------------------------------------------------------------------------------------------------
  */
 
@@ -375,6 +402,7 @@ static void clocks_that_are_not_needed_order_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sets_are_those_of_their_owners),
+        cmocka_unit_test(sets_turn_with_their_owners),
         cmocka_unit_test(contents_are_those_of_each_byte),
         cmocka_unit_test(accesses_are_ordered_by_what_was_released),
         cmocka_unit_test(reads_that_another_one_follows_are_forgotten),

@@ -82,7 +82,7 @@ static void all_ways_prove_the_same_plans(void **state) {
     assert_true(proved.by_one_node > 4000);
 }
 
-/* Partners at an exclusive or, trees, reductions and tables have no such symmetry. */
+/* Partners at an exclusive or, trees, and tables have no such symmetry. */
 static void only_plans_whose_nodes_do_the_same_are_proved_by_one(void **state) {
     (void)state;
     static const struct {
@@ -99,6 +99,10 @@ static void only_plans_whose_nodes_do_the_same_are_proved_by_one(void **state) {
         {PTO_COLLECTIVE_ALLGATHER, PTO_ERR_NOT_APPLICABLE, "cuda_aware", "recursive_doubling"},
         {PTO_COLLECTIVE_ALLREDUCE, PTO_ERR_NOT_APPLICABLE, "cuda_aware", "ring"},
         {PTO_COLLECTIVE_BROADCAST, PTO_ERR_NOT_APPLICABLE, "cuda_aware", "binomial"},
+        {PTO_COLLECTIVE_ALLREDUCE, PTO_OK, "staged_ring", "direct"},
+        {PTO_COLLECTIVE_ALLREDUCE, PTO_OK, "split_ring", "direct"},
+        {PTO_COLLECTIVE_REDUCE_SCATTER, PTO_OK, "split_ring", "direct"},
+        {PTO_COLLECTIVE_ALLGATHER, PTO_OK, "staged_ring", "direct"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pto_request_t request =
@@ -111,12 +115,28 @@ static void only_plans_whose_nodes_do_the_same_are_proved_by_one(void **state) {
     }
 }
 
+/* Empty parts are not sent, so nodes do not send as many messages. */
+static void vectors_with_empty_parts_are_walked_on_all_nodes(void **state) {
+    (void)state;
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "staged_ring", "direct", 4, 2, 1, 0);
+    for (request.bytes = 4 * 7; request.bytes <= 4 * 8; request.bytes += 4) {
+        pto_plan_t *plan;
+        pto_check_report_t report;
+        bool has_empty_part = request.bytes < 4 * 8;
+        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+        assert_int_equal(prove(plan, PTO_PROOF_OF_ONE_NODE, &report),
+                         has_empty_part ? PTO_ERR_NOT_APPLICABLE : PTO_OK);
+        assert_int_equal(prove(plan, PTO_PROOF_IN_FULL, &report), PTO_OK);
+        pto_plan_destroy(plan);
+    }
+}
+
 /* Turned by less than a piece, pieces are not at pieces' places. */
 static void buffers_turn_by_whole_pieces(void **state) {
     (void)state;
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "node_aware", "pairwise", 4, 2, 1, 64);
     pto_plan_t *plan;
-    int64_t turn[16];
+    pto_turn_t turn[16];
     assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
     assert_true(pto_check_nodes_alike(plan, turn));
     for (int i = 0; i < plan->steps.count; i++) {
@@ -134,7 +154,7 @@ static void plans_that_name_what_does_not_exist_are_not_alike(void **state) {
     (void)state;
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 4, 2, 1, 64);
     pto_plan_t *plan;
-    int64_t turn[16];
+    pto_turn_t turn[16];
     assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
     for (int i = 0; i < plan->steps.count; i++) {
         pto_step_t *step = (pto_step_t *)plan->steps.item + i;
@@ -189,6 +209,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_ways_prove_the_same_plans),
         cmocka_unit_test(only_plans_whose_nodes_do_the_same_are_proved_by_one),
+        cmocka_unit_test(vectors_with_empty_parts_are_walked_on_all_nodes),
         cmocka_unit_test(buffers_turn_by_whole_pieces),
         cmocka_unit_test(plans_that_name_what_does_not_exist_are_not_alike),
         cmocka_unit_test(messages_between_nodes_order_nothing_in_clocks_by_node),

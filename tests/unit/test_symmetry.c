@@ -3,7 +3,8 @@
  * node 0 does. This code shares nothing with the conditions of check. And a plan that a short proof accepts
  * must be accepted by the full one.
  *
- * SYMMETRY_PLANS and SYMMETRY_CHANGES say how many seeds of each kind are tried, SYMMETRY_SEED the first. */
+ * SYMMETRY_PLANS, SYMMETRY_CHANGES and SYMMETRY_RINGS say how many seeds of each kind are tried,
+ * SYMMETRY_SEED the first. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,14 +52,18 @@ static bool has_parts(const pto_plan_t *plan) {
 
 /* Whether all nodes do the same, if check says so. */
 static void compare_nodes(const pto_plan_t *plan, uint64_t seed) {
-    int64_t turn[BUFFERS_MAX];
-    view_t view = {.plan = plan, .turn = turn, .ranks = pto_layout_rank_count(&plan->request.layout)};
-    view.per_node = view.ranks / plan->request.layout.nodes;
-    view.right = true;
+    pto_turn_t turn[BUFFERS_MAX];
+    pto_checker_t checker = {
+        .plan = plan, .request = &plan->request, .buffers = pto_plan_buffer_count(plan), .turn = turn};
     if (!has_parts(plan) || !pto_check_nodes_alike(plan, turn))
         return;
+    assert_true(pto_check_make_even(&checker));
+    view_t view = {.plan = checker.plan, .turn = turn, .ranks = pto_layout_rank_count(&plan->request.layout)};
+    view.per_node = view.ranks / plan->request.layout.nodes;
+    view.right = true;
     seen.alike++;
     const char *where = difference(&view);
+    free(checker.even);
     seen.compared += view.right;
     if (where && view.right)
         fail_by(plan, "not all nodes do the same", where, seed);
@@ -120,7 +125,8 @@ static void try_random_plan(uint64_t seed) {
                              .datatype = PTO_DATATYPE_BYTE,
                              .bytes = ONE_OF(1, 2, 6),
                              .strategy = &strategy};
-    assert_int_equal(pto_algorithm_find("linear", request.collective, &request.algorithm, NULL), PTO_OK);
+    const char *algorithm = pto_collective_reduces(request.collective) ? "ring" : "linear";
+    assert_int_equal(pto_algorithm_find(algorithm, request.collective, &request.algorithm, NULL), PTO_OK);
     if (pto_plan_create(&request, &plan, NULL) != PTO_OK)
         return;
     compare_nodes(plan, seed);
@@ -141,12 +147,22 @@ static void random_plans_whose_nodes_are_alike_are(void **state) {
     assert_true(20 * seen.compared >= seen.plans);
 }
 
+static void try_changed_plan(const pto_request_t *request, uint64_t seed) {
+    pto_plan_t *plan = NULL;
+    if (pto_plan_create(request, &plan, NULL) != PTO_OK)
+        return;
+    for (int64_t changes = 1 + below(3); changes > 0; changes--)
+        change(plan);
+    compare_nodes(plan, seed);
+    compare_proofs(plan, seed);
+    pto_plan_destroy(plan);
+}
+
 static void plans_changed_at_random_are_not_believed(void **state) {
     (void)state;
     memset(&seen, 0, sizeof seen);
     const attempts_t attempts = attempts_of("SYMMETRY_CHANGES", 60000);
     for (uint64_t seed = attempts.first; seed < attempts.until; seed++) {
-        pto_plan_t *plan = NULL;
         chance_state = seed * 55555555555u;
         pto_request_t request = {.layout = some_layout(),
                                  .collective = some_collective(),
@@ -158,16 +174,33 @@ static void plans_changed_at_random_are_not_believed(void **state) {
                                  .strategy = pto_strategy_at((int)below(pto_strategy_count())),
                                  .algorithm = pto_algorithm_at((int)below(pto_algorithm_count()))};
         request.staged = request.by_library && one_in(3);
-        if (pto_plan_create(&request, &plan, NULL) != PTO_OK)
-            continue;
-        for (int64_t changes = 1 + below(3); changes > 0; changes--)
-            change(plan);
-        compare_nodes(plan, seed);
-        compare_proofs(plan, seed);
-        pto_plan_destroy(plan);
+        try_changed_plan(&request, seed);
     }
     tell_seen();
     assert_true(20 * seen.compared >= seen.plans);
+}
+
+/* Parts of vectors turn, and sums with them. */
+static void rings_changed_at_random_are_not_believed(void **state) {
+    (void)state;
+    memset(&seen, 0, sizeof seen);
+    const attempts_t attempts = attempts_of("SYMMETRY_RINGS", 4000);
+    for (uint64_t seed = attempts.first; seed < attempts.until; seed++) {
+        chance_state = seed * 33333333333u;
+        pto_request_t request = {
+            .layout = some_layout(),
+            .collective = (pto_collective_t)ONE_OF(PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_ALLREDUCE,
+                                                   PTO_COLLECTIVE_REDUCE_SCATTER, PTO_COLLECTIVE_ALLGATHER),
+            .datatype = PTO_DATATYPE_BYTE,
+            .bytes = ONE_OF(9, 70, 97),
+            .chunks = one_in(3) ? 1 + below(3) : 0};
+        assert_int_equal(pto_strategy_find(one_in(2) ? "staged_ring" : "split_ring", &request.strategy, NULL),
+                         PTO_OK);
+        assert_int_equal(pto_algorithm_find("direct", request.collective, &request.algorithm, NULL), PTO_OK);
+        try_changed_plan(&request, seed);
+    }
+    tell_seen();
+    assert_true(4 * seen.proved[PTO_PROOF_OF_ONE_NODE] >= seen.plans);
 }
 
 /* --- wrong plans that were believed --------------------------------------------------------------------- */
@@ -220,24 +253,83 @@ static void build_own_of_bundle(pto_builder_t *builder, const pto_exchange_t *wh
     pto_build_end(builder);
 }
 
+/* Through a part of a temporary block that is longest on node 0. */
+static void build_own_in_parts(pto_builder_t *builder, const pto_exchange_t *who) {
+    pto_buffer_t another = *pto_builder_buffer(builder, who->in);
+    another.role = PTO_ROLE_TEMPORARY;
+    another.block_count = 1;
+    int temporary = pto_build_buffer(builder, another);
+    pto_step_t step = pto_step_of(PTO_STEP_COPY, who);
+    pto_slice_t own = pto_slice_part(who->in, who->n, PTO_ANCHOR_ME, pto_constant(0));
+    own.anchor_step = who->n;
+    pto_build_stage(builder, "own block", PTO_ORDER_SEQUENCE);
+    step.source = own;
+    step.target = pto_slice_part(temporary, who->n, PTO_ANCHOR_ME, pto_constant(0));
+    pto_build_step(builder, step);
+    step.source = step.target;
+    step.target = own;
+    step.target.buffer = who->out;
+    pto_build_step(builder, step);
+    own.offset = pto_constant(1);
+    own.run = own.until = own.stride = pto_constant(who->n - 1);
+    step.source = step.target = own;
+    step.target.buffer = who->out;
+    pto_build_step(builder, step);
+}
+
+static void build_own_part_by_part(pto_builder_t *builder, const pto_request_t *request) {
+    build_alltoall(builder, request, build_own_in_parts);
+}
+
 static void build_chunk_of_bundle(pto_builder_t *builder, const pto_request_t *request) {
     build_alltoall(builder, request, build_own_of_bundle);
 }
 
-static pto_plan_t *alltoall_by(void (*build)(pto_builder_t *, const pto_request_t *), int64_t nodes) {
+/* An allreduce of three processes: each adds the vectors of the two before it to its own. */
+static void build_sums_from_oneself(pto_builder_t *builder, const pto_request_t *request) {
+    pto_exchange_t who = {.in = pto_build_buffer(builder, some_buffer(request, PTO_ROLE_IN)),
+                          .out = pto_build_buffer(builder, some_buffer(request, PTO_ROLE_OUT)),
+                          .group = pto_build_group(builder, PTO_GROUP_OWNERS, 0),
+                          .n = pto_layout_owner_count(&request->layout),
+                          .core_count = 1};
+    pto_buffer_t another = some_buffer(request, PTO_ROLE_IN);
+    another.role = PTO_ROLE_TEMPORARY;
+    int arrived = pto_build_buffer(builder, another);
+    build_copy(builder, &who, pto_slice_all(builder, who.in));
+    for (int64_t distance = 1; distance < who.n; distance++) {
+        pto_step_t step = pto_step_of(PTO_STEP_SEND, &who);
+        step.source = pto_slice_all(builder, who.in);
+        step.target = pto_slice_all(builder, arrived);
+        step.peers = pto_peers_at(pto_constant(distance), 1);
+        pto_build_stage(builder, "pass", PTO_ORDER_AT_ONCE);
+        pto_build_step(builder, step);
+        step.kind = PTO_STEP_RECV;
+        step.peers.sign = -1;
+        pto_build_step(builder, step);
+        step = pto_step_of(PTO_STEP_REDUCE, &who);
+        step.source = pto_slice_all(builder, arrived);
+        step.target = pto_slice_all(builder, who.out);
+        pto_build_stage(builder, "add", PTO_ORDER_SEQUENCE);
+        pto_build_step(builder, step);
+    }
+}
+
+static pto_plan_t *made_by(pto_collective_t collective, void (*build)(pto_builder_t *, const pto_request_t *),
+                           int64_t nodes) {
     static pto_strategy_t strategy;
     strategy = (pto_strategy_t){.name = "made here",
                                 .summary = "",
-                                .collectives = 1u << PTO_COLLECTIVE_ALLTOALL,
+                                .collectives = 1u << collective,
                                 .collective_space = PTO_SPACE_GPU,
                                 .build = build};
     pto_request_t request = {.layout = {nodes, 1, 1, 1, 1, false},
-                             .collective = PTO_COLLECTIVE_ALLTOALL,
+                             .collective = collective,
                              .datatype = PTO_DATATYPE_BYTE,
                              .bytes = 64, /* of which chunks have a multiple */
                              .strategy = &strategy};
     pto_plan_t *plan = NULL;
-    assert_int_equal(pto_algorithm_find("linear", request.collective, &request.algorithm, NULL), PTO_OK);
+    const char *algorithm = pto_collective_reduces(collective) ? "ring" : "linear";
+    assert_int_equal(pto_algorithm_find(algorithm, request.collective, &request.algorithm, NULL), PTO_OK);
     assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
     return plan;
 }
@@ -254,16 +346,54 @@ static void assert_refused_on_node_1(pto_plan_t *plan) {
 
 static void a_block_of_no_peer_is_the_same_on_all_nodes(void **state) {
     (void)state;
-    assert_refused_on_node_1(alltoall_by(build_block_of_no_peer, 3));
+    assert_refused_on_node_1(made_by(PTO_COLLECTIVE_ALLTOALL, build_block_of_no_peer, 3));
+}
+
+static void a_part_of_a_block_is_as_long_on_all_nodes(void **state) {
+    (void)state;
+    assert_refused_on_node_1(made_by(PTO_COLLECTIVE_ALLTOALL, build_own_part_by_part, 3));
 }
 
 /* All processes copy the first half of a bundle of both blocks, which is block 0. The builder makes chunks in
  * pipelines of all of them only. */
 static void a_chunk_of_a_bundle_is_the_same_on_all_nodes(void **state) {
     (void)state;
-    pto_plan_t *plan = alltoall_by(build_chunk_of_bundle, 2);
+    pto_plan_t *plan = made_by(PTO_COLLECTIVE_ALLTOALL, build_chunk_of_bundle, 2);
     pto_step_t *own = plan->steps.item;
     own->source.chunks = own->target.chunks = 2;
+    assert_refused_on_node_1(plan);
+}
+
+/* Parts of a vector pass through the places of others, whose sizes differ. */
+static void parts_keep_their_places(void **state) {
+    (void)state;
+    pto_request_t request = {.layout = {3, 1, 1, 1, 1, false},
+                             .collective = PTO_COLLECTIVE_ALLREDUCE,
+                             .datatype = PTO_DATATYPE_BYTE};
+    assert_int_equal(pto_strategy_find("staged_ring", &request.strategy, NULL), PTO_OK);
+    assert_int_equal(pto_algorithm_find("direct", request.collective, &request.algorithm, NULL), PTO_OK);
+    for (request.bytes = 63; request.bytes <= 64; request.bytes++) {
+        pto_plan_t *plan = NULL;
+        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+        for (int i = 0; i < plan->steps.count; i++) {
+            pto_step_t *step = (pto_step_t *)plan->steps.item + i;
+            pto_slice_t *slice[] = {&step->source, &step->target};
+            for (int j = 0; j < 2; j++)
+                slice[j]->offset.constant +=
+                    strcmp(pto_plan_buffer(plan, slice[j]->buffer)->name, "received") == 0;
+        }
+        assert_false(prove(plan, PTO_PROOF_OF_ONE_NODE));
+        assert_int_equal(prove(plan, PTO_PROOF_IN_FULL), request.bytes == 63);
+        pto_plan_destroy(plan);
+    }
+}
+
+/* On each node alone there is only one order. */
+static void sums_are_combined_in_the_same_order_on_all_nodes(void **state) {
+    (void)state;
+    pto_turn_t turn[3];
+    pto_plan_t *plan = made_by(PTO_COLLECTIVE_ALLREDUCE, build_sums_from_oneself, 3);
+    assert_true(pto_check_nodes_alike(plan, turn));
     assert_refused_on_node_1(plan);
 }
 
@@ -271,8 +401,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_of_no_peer_is_the_same_on_all_nodes),
         cmocka_unit_test(a_chunk_of_a_bundle_is_the_same_on_all_nodes),
+        cmocka_unit_test(a_part_of_a_block_is_as_long_on_all_nodes),
+        cmocka_unit_test(parts_keep_their_places),
+        cmocka_unit_test(sums_are_combined_in_the_same_order_on_all_nodes),
         cmocka_unit_test(random_plans_whose_nodes_are_alike_are),
         cmocka_unit_test(plans_changed_at_random_are_not_believed),
+        cmocka_unit_test(rings_changed_at_random_are_not_believed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,7 @@ static bool sized(pto_checker_t *checker, int64_t rank, int buffer, int64_t byte
 static bool expect_vector(pto_checker_t *checker, int out, int64_t owners) {
     pto_collective_t collective = checker->request->collective;
     int64_t sources = pto_collective_is_from_root(collective) ? 1 : owners;
-    int64_t takers = pto_collective_is_to_root(collective) ? 1 : owners;
+    int64_t takers = pto_collective_is_to_root(collective) ? 1 : walked_owners(checker);
     int32_t all = pto_sets_run(&checker->sets, 0, (int32_t)sources);
     for (int64_t owner = 0; owner < takers; owner++) {
         int64_t rank = owner_rank(checker->request, owner), offset = 0;
@@ -84,7 +84,7 @@ static bool expect_vector(pto_checker_t *checker, int out, int64_t owners) {
             !pto_check_same_order(checker, checker->contents, &first, &vector))
             return false;
     }
-    return true;
+    return !checker->even || pto_check_next_node_order(checker, owner_rank(checker->request, 0), out);
 }
 
 /* Block i of owner j's output is block j of owner i's input, or its only one. `origin` is the offset of that
@@ -330,7 +330,7 @@ static bool write_input(pto_checker_t *checker, const pattern_t *pattern) {
         pto_content_t span = {.end = bytes,
                               .delta = first_position(checker->request, pattern, owner, owners),
                               .set = pto_sets_run(&checker->sets, (int32_t)owner, (int32_t)owner + 1),
-                              .order = pto_order_of((int32_t)owner)};
+                              .base = (int32_t)owner};
         pto_contents_write(pto_check_contents(checker, rank, buffer), span, &checker->sets);
     }
     return true;
@@ -495,7 +495,7 @@ static bool choose_ranks(pto_checker_t *checker) {
     checker->walked = checker->ranks / checker->request->layout.nodes;
     if (!pto_check_nodes_alike(checker->plan, checker->turn))
         checker->status = PTO_ERR_NOT_APPLICABLE;
-    return checker->status == PTO_OK;
+    return checker->status == PTO_OK && pto_check_make_even(checker);
 }
 
 static void check(pto_checker_t *checker) {
@@ -530,26 +530,29 @@ static void checker_fini(pto_checker_t *checker) {
         free_signals(checker->signal[rank].first);
     pto_check_forget_pieces(checker);
     pto_check_leave_lanes(checker);
-    void *const owned[] = {checker->contents,      checker->inside,       checker->trace,
-                           checker->bytes,         checker->signal,       checker->progress,
-                           checker->tally,         checker->shared,       checker->piece,
-                           checker->source.item,   checker->target.item,  checker->touched.item,
-                           checker->moved.span,    checker->present.span, checker->sends.item,
-                           checker->receives.item, checker->sorted.item,  checker->turn};
+    void *const owned[] = {
+        checker->contents,    checker->inside,       checker->trace,       checker->bytes,
+        checker->signal,      checker->progress,     checker->tally,       checker->shared,
+        checker->piece,       checker->source.item,  checker->target.item, checker->touched.item,
+        checker->moved.span,  checker->present.span, checker->sends.item,  checker->receives.item,
+        checker->sorted.item, checker->turn,         checker->even};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     pto_sets_fini(&checker->sets);
     pto_clocks_fini(&checker->clocks);
 }
 
-/* Each node has as much work as node 0. */
-static void count_all_nodes(pto_checker_t *checker) {
+/* Each node has as much work as node 0, and moves whole vectors together with the others. */
+static void count_all_nodes(pto_checker_t *checker, int64_t vector_bytes) {
     int64_t nodes = checker->ranks / checker->walked;
     int64_t *const counts[] = {&checker->report.messages, &checker->report.moved_bytes,
                                &checker->report.accesses};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         if (!pto_multiply(*counts[i], nodes, counts[i]))
             *counts[i] = INT64_MAX;
+    if (checker->even && !pto_multiply(checker->report.moved_bytes / checker->request->bytes, vector_bytes,
+                                       &checker->report.moved_bytes))
+        checker->report.moved_bytes = INT64_MAX;
 }
 
 pto_status_t pto_check_in_way(const pto_plan_t *plan, pto_proof_t proof, pto_assign_t takes_b,
@@ -576,11 +579,11 @@ pto_status_t pto_check_in_way(const pto_plan_t *plan, pto_proof_t proof, pto_ass
         check(&checker);
     else
         pto_check_out_of_memory(&checker);
-    checker_fini(&checker);
     if (checker.status == PTO_OK) {
-        count_all_nodes(&checker);
+        count_all_nodes(&checker, request->bytes);
         *report = checker.report;
     }
+    checker_fini(&checker);
     *unordered = checker.unordered && checker.clocks.group_ranks < checker.ranks;
     return checker.status;
 }

@@ -76,6 +76,13 @@ typedef enum {
     PTO_PROOF_COUNT
 } pto_proof_t;
 
+/* How the contents of a buffer turn from one node to the next. */
+typedef struct {
+    int64_t by;     /* pieces, */
+    int64_t pieces; /* of as many in a round: its blocks, or the parts of its only one */
+    int64_t rounds; /* 1, or the shares of such a block */
+} pto_turn_t;
+
 typedef struct {
     const pto_plan_t *plan;
     const pto_request_t *request;
@@ -85,7 +92,8 @@ typedef struct {
                                          -1 */
     int64_t ranks;
     int64_t walked;   /* the ranks that are walked: all, or those of node 0 */
-    int64_t *turn;    /* if only node 0 is walked, by buffer: see pto_check_nodes_alike; else NULL */
+    pto_turn_t *turn; /* if only node 0 is walked, by buffer: see pto_check_nodes_alike; else NULL */
+    pto_plan_t *even; /* if parts of vectors turn: the plan with parts of one element each; else NULL */
     int64_t nodes_on; /* what is moved now comes from node 0, in place of a node so many on */
     int lanes;        /* of each rank */
     int buffers;
@@ -168,13 +176,19 @@ static inline int64_t pto_check_clock(const pto_checker_t *checker, int64_t rank
     return rank + checker->walk.lane * checker->walked;
 }
 
-/* Proofs of all nodes by node 0 (symmetry.c). Whether all nodes do the same. If so, sets by how many blocks
- * the contents of each buffer turn from one node to the next. */
-bool pto_check_nodes_alike(const pto_plan_t *plan, int64_t *turn);
+/* Proofs of all nodes by node 0 (symmetry.c). Whether all nodes do the same. If so, sets how the contents
+ * of each buffer turn from one node to the next. Of a vector, walk parts of one element each. */
+bool pto_check_nodes_alike(const pto_plan_t *plan, pto_turn_t *turn);
+bool pto_check_make_even(pto_checker_t *checker);
+/* Whether a part of such a vector is where it was in the input, since the plan's parts differ in size. */
+bool pto_check_keeps_place(const pto_checker_t *checker, const pto_touch_t *target,
+                           const pto_content_t *span);
 /* Turn what node 0 has in checker->moved into what the node checker->nodes_on further on has there. */
 bool pto_check_turn_moved(pto_checker_t *checker, int64_t holder);
 /* Where a range of a buffer, from `begin` on, is on a node so many further on; -1 if it is not one range. */
 int64_t pto_check_turned(const pto_checker_t *checker, const pto_touch_t *range, int64_t nodes_on);
+/* Whether a vector of the next node is combined in the same order as that of a rank of node 0. */
+bool pto_check_next_node_order(pto_checker_t *checker, int64_t rank, int buffer);
 
 static inline bool pto_check_is_walked(const pto_checker_t *checker, int64_t rank) {
     return rank < checker->walked;

@@ -162,7 +162,7 @@ bool pto_check_enter_collective(pto_checker_t *checker, int at) {
             continue;
         pto_content_t symbol = {.end = checker->bytes[place],
                                 .set = pto_sets_run(&checker->sets, (int32_t)member, (int32_t)member + 1),
-                                .order = pto_order_of((int32_t)member)};
+                                .base = (int32_t)member};
         pto_contents_write(&checker->inside[place], symbol, &checker->sets);
     }
     return !shares_or_has_lanes(checker->plan, at) || begin_order(checker);

@@ -54,7 +54,7 @@ static bool is_same(pto_checker_t *checker, pto_spans_t *input, const pto_conten
     for (int i = 0; i < checker->moved.count; i++) {
         const pto_content_t *held = &checker->moved.span[i];
         same = same && held->set == written->set && held->delta == written->delta &&
-               held->order == written->order;
+               pto_contents_same_order(held, written);
     }
     return same;
 }

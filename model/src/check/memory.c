@@ -141,6 +141,18 @@ int32_t pto_sets_unite(pto_sets_t *sets, int32_t a, int32_t b) {
     return intern(sets, run_count);
 }
 
+int32_t pto_sets_turn(pto_sets_t *sets, int32_t set, int32_t by, int32_t count) {
+    int32_t turned = by == 0 ? set : PTO_SET_NONE;
+    for (int32_t i = 0; by != 0 && i < sets->set[set].run_count; i++) {
+        const int32_t *run = bounds_of(sets, set) + 2 * i;
+        int32_t first = (run[0] + by) % count, until = first + run[1] - run[0];
+        turned = pto_sets_unite(sets, turned, pto_sets_run(sets, first, until < count ? until : count));
+        if (until > count)
+            turned = pto_sets_unite(sets, turned, pto_sets_run(sets, 0, until - count));
+    }
+    return turned;
+}
+
 int32_t pto_sets_size(const pto_sets_t *sets, int32_t set) { return sets->set[set].size; }
 
 int32_t pto_sets_first(const pto_sets_t *sets, int32_t set) { return bounds_of(sets, set)[0]; }
@@ -210,7 +222,7 @@ void pto_contents_read(pto_spans_t *contents, int64_t begin, int64_t end, pto_sp
 }
 
 static bool alike(const pto_content_t *a, const pto_content_t *b) {
-    return a->set == b->set && a->delta == b->delta && a->order == b->order;
+    return a->set == b->set && a->delta == b->delta && pto_contents_same_order(a, b);
 }
 
 /* Make the gap at least `count` spans large, and move it before the span numbered `to`. */

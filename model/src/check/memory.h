@@ -33,6 +33,9 @@ void pto_sets_fini(pto_sets_t *sets);
 int32_t pto_sets_run(pto_sets_t *sets, int32_t first, int32_t until);
 int32_t pto_sets_unite(pto_sets_t *sets, int32_t a, int32_t b);
 
+/* The same with each owner `by` further on, modulo their count. */
+int32_t pto_sets_turn(pto_sets_t *sets, int32_t set, int32_t by, int32_t count);
+
 int32_t pto_sets_size(const pto_sets_t *sets, int32_t set);
 int32_t pto_sets_first(const pto_sets_t *sets, int32_t set);
 /* The smallest owner in both sets; -1 if they are disjoint. */
@@ -41,15 +44,21 @@ int32_t pto_sets_common(const pto_sets_t *sets, int32_t a, int32_t b);
 /* --- contents ------------------------------------------------------------------------------------------- */
 
 /* The byte at `offset` of the buffer comes from the byte at offset + delta of each contributor's input.
- * `order` says how the contributions were combined: equal numbers mean the same operations on the same
- * operands, up to a op b = b op a (64 bits of a hash, so in practice). */
+ * `order` and `base` say how the contributions were combined: equal numbers mean the same operations on the
+ * same operands, up to a op b = b op a (64 bits of a hash, so in practice). What owners so many further on
+ * combine in the same way has the same order, and another base. */
 typedef struct {
     int64_t begin;
     int64_t end;
     int64_t delta;
     uint64_t order;
     int32_t set;
+    int32_t base; /* an owner */
 } pto_content_t;
+
+static inline bool pto_contents_same_order(const pto_content_t *a, const pto_content_t *b) {
+    return a->order == b->order && a->base == b->base;
+}
 
 /* A list of spans. In a buffer's contents the unused room is a gap where spans were last replaced, since the
  * next ones are mostly close by: use pto_contents_at. */
@@ -76,9 +85,6 @@ static inline pto_content_t *pto_contents_at(const pto_spans_t *contents, int i)
 /* Work: spans of contents that were read, written or moved in this thread. Tests compare it with the order
  * that it may grow by. */
 extern _Thread_local int64_t pto_contents_visits;
-
-/* The order of a contribution from a single owner. */
-uint64_t pto_order_of(int32_t owner);
 
 /* Spans cover a buffer from 0 to its end without gaps. */
 void pto_contents_init(pto_spans_t *contents, int64_t bytes, pto_sets_t *sets);

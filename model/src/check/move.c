@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "base/hash.h"
 #include "check/check_internal.h"
+#include "plan/plan_internal.h"
 
 /* --- accesses to shared memory -------------------------------------------------------------------------- */
 
@@ -68,13 +69,30 @@ static bool access_all(pto_checker_t *checker, int64_t rank, const pto_touches_t
 
 /* --- the order of combination --------------------------------------------------------------------------- */
 
-/* Far from associative, so that each way to combine has its own number. */
-static uint64_t mix(uint64_t value) { return pto_mix(value + PTO_GOLDEN_GAMMA); }
-
-uint64_t pto_order_of(int32_t owner) { return mix((uint64_t)owner + 1); }
-
-/* Equal for a op b and b op a, which have the same bits. */
-static uint64_t combined_order(uint64_t a, uint64_t b) { return mix(a + b); }
+/* Combine what has arrived with what is present. The result is the same for a op b and b op a, which have the
+ * same bits, and otherwise has a number of its own. Of two that are alike, the base is the one whose next is
+ * the other by fewer owners. */
+static void combine_orders(const pto_checker_t *checker, pto_content_t *present,
+                           const pto_content_t *arrived) {
+    int64_t owners =
+        checker->collective >= 0
+            ? pto_plan_group(checker->plan, pto_plan_node(checker->plan, checker->collective)->group)->size
+            : pto_layout_owner_count(&checker->request->layout);
+    const pto_content_t *first = present, *second = arrived;
+    int64_t apart = pto_floor_mod(second->base - first->base, owners);
+    bool swaps = first->order == second->order ? 2 * apart > owners : first->order > second->order;
+    if (2 * apart == owners && first->order == second->order)
+        swaps = first->base > second->base;
+    if (swaps) {
+        first = arrived;
+        second = present;
+        apart = pto_floor_mod(-apart, owners);
+    }
+    uint64_t order = pto_mix(pto_mix(first->order + PTO_GOLDEN_GAMMA) + second->order);
+    int32_t base = first->base;
+    present->order = pto_mix(order + (uint64_t)apart * PTO_GOLDEN_GAMMA);
+    present->base = base;
+}
 
 /* --- elements ------------------------------------------------------------------------------------------- */
 
@@ -145,7 +163,7 @@ static bool combine(pto_checker_t *checker, int64_t rank, pto_spans_t *contents,
                               checker->collective >= 0 ? "member" : "owner", (int)common,
                               (long long)present.begin, (long long)present.end - 1, name);
     present.set = pto_sets_unite(&checker->sets, present.set, arrived.set);
-    present.order = combined_order(present.order, arrived.order);
+    combine_orders(checker, &present, &arrived);
     pto_contents_write(contents, present, &checker->sets);
     return true;
 }
@@ -210,6 +228,8 @@ static bool move_piece(pto_checker_t *checker, int64_t reader, int64_t writer, c
         pto_content_t span = shifted(checker->moved.span[i], target->begin - source->begin);
         if (span.set == PTO_SET_NONE)
             continue; /* not data of the plan's */
+        if (checker->even && !pto_check_keeps_place(checker, target, &span))
+            return pto_check_fail(checker, writer, "moves a part of a vector to the place of another");
         if (how == MOVE_REDUCE ? !combine_all(checker, writer, contents, name, span)
                                : !put(checker, writer, target, span))
             return false;
@@ -341,7 +361,7 @@ bool pto_check_same_order(pto_checker_t *checker, pto_spans_t *contents, const p
                       &checker->moved, &checker->sets);
     for (int i = 0, j = 0; i < a->count && j < b->count;) {
         int64_t end = a->span[i].end - one->begin, other_end = b->span[j].end - other->begin;
-        if (a->span[i].order != b->span[j].order)
+        if (!pto_contents_same_order(&a->span[i], &b->span[j]))
             return pto_check_fail(checker, other->holder,
                                   "byte %lld of '%s' is combined in another order than rank %lld's, so "
                                   "their last bits may differ",
