@@ -91,8 +91,7 @@ pto_status_t pto_job_place(const pto_layout_t *layout, const pto_exec_options_t 
     return status;
 }
 
-/* --- the whole -------------------------------------------------------------------------------------------
- */
+/* --- the whole ------------------------------------------------------------------------------------------ */
 
 void pto_job_init(const pto_team_t *team, pto_wait_t wait, pto_job_t *job) {
     const pto_team_t *node = pto_team_node(team);

@@ -39,8 +39,7 @@ double tap_now_s(void) {
 
 void tap_nap(void) { nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL); }
 
-/* --- meeting ---------------------------------------------------------------------------------------------
- */
+/* --- meeting -------------------------------------------------------------------------------------------- */
 
 /* The memory stays while it is mapped. */
 static bool meet(tap_comm_t *comm, pto_error_t *err) {
@@ -62,8 +61,7 @@ static bool meet(tap_comm_t *comm, pto_error_t *err) {
     return all;
 }
 
-/* --- making ----------------------------------------------------------------------------------------------
- */
+/* --- making --------------------------------------------------------------------------------------------- */
 
 /* One GPU for each process. */
 static pto_status_t share_gpus(const tap_comm_t *comm, pto_error_t *err) {
@@ -165,8 +163,7 @@ void tap_comm_begin_split(tap_comm_t *parent, uint64_t split, int color, void *h
     begin(handle, key, size, rank);
 }
 
-/* --- ending ----------------------------------------------------------------------------------------------
- */
+/* --- ending --------------------------------------------------------------------------------------------- */
 
 static tap_comm_t *take_out(void *handle) {
     pthread_mutex_lock(&comms_lock);

@@ -37,8 +37,7 @@ void tap_next(const char *name, void *function, size_t size) {
     if (!next)                                                                                               \
     return TAP_INVALID_USAGE
 
-/* --- the next functions ----------------------------------------------------------------------------------
- */
+/* --- the next functions --------------------------------------------------------------------------------- */
 
 #define PASS(label, name, params, ...)                                                                       \
     case label: {                                                                                            \
@@ -70,8 +69,7 @@ int tap_pass(const tap_call_t *c) {
     return TAP_INVALID_USAGE;
 }
 
-/* --- groups ----------------------------------------------------------------------------------------------
- */
+/* --- groups --------------------------------------------------------------------------------------------- */
 
 /* The group that this thread has open. Its first call is held back if it can be run here; a second call makes
  * both NCCL's. */
@@ -147,8 +145,7 @@ EXPORT int ncclGroupEnd(void) {
     return holds && result == TAP_SUCCESS ? tap_do(&group.held) : result;
 }
 
-/* --- collectives -----------------------------------------------------------------------------------------
- */
+/* --- collectives ---------------------------------------------------------------------------------------- */
 
 #define TAKE(name, params, ...)                                                                              \
     EXPORT int name params;                                                                                  \
@@ -174,8 +171,7 @@ TAKE(ncclSend, (const void *in, size_t count, int type, int peer, void *comm, vo
 TAKE(ncclRecv, (void *out, size_t count, int type, int peer, void *comm, void *stream), TAP_RECV, NULL, out,
      count, type, 0, peer, comm, stream)
 
-/* --- communicators ---------------------------------------------------------------------------------------
- */
+/* --- communicators -------------------------------------------------------------------------------------- */
 
 /* The beginning of ncclConfig_t, as of NCCL 2.14. */
 typedef struct {

@@ -9,8 +9,7 @@
 #include "portolan/pick.h"
 #include "tap.h"
 
-/* --- NCCL's numbers --------------------------------------------------------------------------------------
- */
+/* --- NCCL's numbers ------------------------------------------------------------------------------------- */
 
 enum { NCCL_FLOAT8_FIRST = 10, NCCL_FLOAT8_LAST = 11 };
 
@@ -80,8 +79,7 @@ static bool is_same(const tap_cell_t *a, const tap_cell_t *b) {
            a->root == b->root && a->bytes == b->bytes;
 }
 
-/* --- choosing --------------------------------------------------------------------------------------------
- */
+/* --- choosing ------------------------------------------------------------------------------------------- */
 
 /* What may be taken. A vector may be in place on some processes, so its plan must allow for that. */
 static bool is_candidate(const pto_plan_t *plan) {

@@ -51,8 +51,7 @@ static pto_status_t blocks_max(pto_datatype_t datatype, pto_op_t op, int *blocks
     return status;
 }
 
-/* --- a team that exchanges nothing -----------------------------------------------------------------------
- */
+/* --- a team that exchanges nothing ---------------------------------------------------------------------- */
 
 static pto_status_t no_allgather(void *context, const void *mine, size_t bytes, void *all, pto_error_t *err) {
     (void)context;
@@ -97,8 +96,7 @@ static void *reach(void *context, int rank, const void *memory) {
     return in->at[rank] + ((const char *)memory - in->own);
 }
 
-/* --- making it -------------------------------------------------------------------------------------------
- */
+/* --- making it ------------------------------------------------------------------------------------------ */
 
 static pto_status_t clear(const tap_symmetric_t *made, pto_error_t *err) {
     void *zeros = calloc(1, ZEROS_BYTES);

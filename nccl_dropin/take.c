@@ -5,8 +5,7 @@
 #include "base/hash.h"
 #include "tap.h"
 
-/* --- the communicator's order ----------------------------------------------------------------------------
- */
+/* --- the communicator's order --------------------------------------------------------------------------- */
 
 /* NCCL orders all calls of a communicator, in whatever streams they are. Its own calls and those that run
  * here do not know of each other, so calls that follow in another stream wait for the last one. What a
@@ -50,8 +49,7 @@ void tap_before_pass(const tap_call_t *call) { in_order(call, follow_passed); }
 
 void tap_after_pass(const tap_call_t *call) { in_order(call, note); }
 
-/* --- buffers ---------------------------------------------------------------------------------------------
- */
+/* --- buffers -------------------------------------------------------------------------------------------- */
 
 typedef struct {
     int64_t in_bytes;
@@ -202,8 +200,7 @@ static pto_status_t enqueue(const tap_comm_t *comm, const tap_pick_t *pick, tap_
     return status == PTO_OK ? pto_exec_enqueue_on(run->exec, in, call->out, call->stream, err) : status;
 }
 
-/* --- calls -----------------------------------------------------------------------------------------------
- */
+/* --- calls ---------------------------------------------------------------------------------------------- */
 
 bool tap_takes(const tap_call_t *call) {
     tap_comm_t *comm = tap_comm_of(call->comm);

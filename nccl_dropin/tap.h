@@ -27,8 +27,7 @@
 #include "portolan/machine.h"
 #include "portolan/scenario.h"
 
-/* --- settings.c ------------------------------------------------------------------------------------------
- */
+/* --- settings.c ----------------------------------------------------------------------------------------- */
 
 typedef struct {
     bool on;
@@ -49,8 +48,7 @@ const tap_settings_t *tap_settings(void);
 /* To standard error, by the process of rank 0. */
 void tap_say(int rank, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* --- calls -----------------------------------------------------------------------------------------------
- */
+/* --- calls ---------------------------------------------------------------------------------------------- */
 
 typedef enum {
     TAP_ALL_REDUCE,
@@ -77,8 +75,7 @@ typedef struct {
     void *stream;
 } tap_call_t;
 
-/* --- intercept.c -----------------------------------------------------------------------------------------
- */
+/* --- intercept.c ---------------------------------------------------------------------------------------- */
 
 /* NCCL's own function for the call. */
 int tap_pass(const tap_call_t *call);
@@ -87,8 +84,7 @@ void tap_next(const char *name, void *function, size_t size);
 /* NCCL's results. */
 enum { TAP_SUCCESS = 0, TAP_SYSTEM_ERROR = 2, TAP_INVALID_USAGE = 5 };
 
-/* --- symmetric.c -----------------------------------------------------------------------------------------
- */
+/* --- symmetric.c ---------------------------------------------------------------------------------------- */
 
 enum { TAP_SIZE_MAX = 8 };
 
@@ -115,8 +111,7 @@ void tap_symmetric_free(tap_symmetric_t *made);
 void tap_symmetric_enter(tap_symmetric_t *entered);
 void tap_symmetric_leave(void);
 
-/* --- pick.c ----------------------------------------------------------------------------------------------
- */
+/* --- pick.c --------------------------------------------------------------------------------------------- */
 
 typedef struct {
     pto_collective_t collective;
@@ -159,8 +154,7 @@ tap_pick_t *tap_pick_known(const tap_comm_t *comm, const tap_call_t *call);
 void tap_picks_free(tap_comm_t *comm);
 int64_t tap_element_bytes(int number);
 
-/* --- doors.c ---------------------------------------------------------------------------------------------
- */
+/* --- doors.c -------------------------------------------------------------------------------------------- */
 
 enum { TAP_DOORS = 4096 }; /* of a communicator: executors that can be made */
 typedef struct tap_door tap_door_t;
@@ -172,8 +166,7 @@ bool tap_door_pass(tap_comm_t *comm, uint64_t digest, double patience_s);
 double tap_now_s(void);
 void tap_nap(void);
 
-/* --- comm.c ----------------------------------------------------------------------------------------------
- */
+/* --- comm.c --------------------------------------------------------------------------------------------- */
 
 struct tap_comm {
     tap_comm_t *next;
@@ -215,8 +208,7 @@ void tap_comm_end(void *handle);
 /* Ends kernels that wait, and leaves the memory as it is. */
 void tap_comm_abort(void *handle);
 
-/* --- gpu.c -----------------------------------------------------------------------------------------------
- */
+/* --- gpu.c ---------------------------------------------------------------------------------------------- */
 
 /* The current context; NULL: none. */
 void *tap_gpu_context(void);
@@ -231,8 +223,7 @@ void tap_gpu_settle(void *stream);
 /* The number of the capture that the stream is in; 0: none. False: unknown. */
 bool tap_gpu_capture(void *stream, uint64_t *capture);
 
-/* --- take.c ----------------------------------------------------------------------------------------------
- */
+/* --- take.c --------------------------------------------------------------------------------------------- */
 
 /* Whether the call will be run here, as all processes decide alike. */
 bool tap_takes(const tap_call_t *call);
@@ -242,8 +233,7 @@ int tap_do(const tap_call_t *call);
 void tap_before_pass(const tap_call_t *call);
 void tap_after_pass(const tap_call_t *call);
 
-/* --- report.c --------------------------------------------------------------------------------------------
- */
+/* --- report.c ------------------------------------------------------------------------------------------- */
 
 /* Whether there is a report. The first call opens it, of a process whose launcher does not say its rank by
  * that in the communicator. */

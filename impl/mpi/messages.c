@@ -88,8 +88,7 @@ pto_status_t pto_mpi_message(pto_schedule_t *builder, bool sends, const pto_byte
     return status == PTO_OK ? add_request(builder, sends, ranges->base, 1, type, peer) : status;
 }
 
-/* --- sending and receiving -------------------------------------------------------------------------------
- */
+/* --- sending and receiving ------------------------------------------------------------------------------ */
 
 static pto_status_t message_error(const pto_exec_t *exec, const pto_task_t *task, int code,
                                   pto_error_t *err) {
@@ -143,8 +142,7 @@ pto_status_t pto_mpi_post(pto_exec_t *exec, const pto_task_t *task, pto_error_t 
     return status;
 }
 
-/* --- rebinding -------------------------------------------------------------------------------------------
- */
+/* --- rebinding ------------------------------------------------------------------------------------------ */
 
 static void move_calls(pto_exec_t *exec, const pto_moves_t *moves) {
     pto_library_call_t *call = exec->calls.item;

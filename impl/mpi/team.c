@@ -15,8 +15,7 @@ pto_status_t pto_mpi(int code, const char *call, pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_IO, "%.*s: %s", name, call, text);
 }
 
-/* --- the functions of a team -----------------------------------------------------------------------------
- */
+/* --- the functions of a team ---------------------------------------------------------------------------- */
 
 static pto_status_t gather(MPI_Comm comm, const void *mine, size_t bytes, void *all, pto_error_t *err) {
     if (bytes > INT_MAX)
@@ -75,8 +74,7 @@ static void abandon(void *context) { ((pto_comms_t *)context)->abandoned = true;
 
 static void end(void *context) { MPI_Abort(((const pto_comms_t *)context)->comm, 1); }
 
-/* --- teams of some of the processes ----------------------------------------------------------------------
- */
+/* --- teams of some of the processes --------------------------------------------------------------------- */
 
 /* Groups are told apart by the rank of their first member. */
 pto_status_t pto_mpi_members_comm(const pto_exec_t *exec, const pto_membership_t *member, MPI_Comm *comm,
@@ -129,8 +127,7 @@ static const struct pto_mpi_part mpi_part = {.prepare = pto_mpi_prepare,
                                              .members_free = pto_team_mpi_destroy,
                                              .free = free_calls_and_messages};
 
-/* --- making them -----------------------------------------------------------------------------------------
- */
+/* --- making them ---------------------------------------------------------------------------------------- */
 
 /* The lowest rank on this process's node. */
 static pto_status_t first_on_node(const pto_comms_t *comms, int *first, pto_error_t *err) {
@@ -236,8 +233,7 @@ void pto_team_mpi_destroy(pto_team_t *team) {
     free(comms);
 }
 
-/* --- agreement -------------------------------------------------------------------------------------------
- */
+/* --- agreement ------------------------------------------------------------------------------------------ */
 
 /* On a communicator that has no team: such a one for the call. */
 static pto_status_t agree(MPI_Comm comm, pto_status_t status, int64_t *number, int count, pto_error_t *err) {

@@ -170,8 +170,7 @@ static pto_status_t predict(const pto_arguments_t *given, variant_t variant, pto
     return status;
 }
 
-/* --- what is saved -----------------------------------------------------------------------------------------
- */
+/* --- what is saved -------------------------------------------------------------------------------------- */
 
 /* What communication takes longer than the computation that hides it is all that a step can save. */
 static double most_saved(const pto_outcome_t *as_it_is) {

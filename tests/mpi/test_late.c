@@ -184,8 +184,7 @@ static void an_absent_process_is_waited_for(const char *strategy, const char *al
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* --- a process that fails alone --------------------------------------------------------------------------
- */
+/* --- a process that fails alone ------------------------------------------------------------------------- */
 
 /* The rank that fails; -1: none. */
 static int starved = -1; /* its kernels have no room for other addresses */

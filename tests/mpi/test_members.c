@@ -421,8 +421,7 @@ static pto_status_t ping_pong(const pto_bench_ping_pong_t *side, void *stream, p
     return PTO_OK;
 }
 
-/* --- NCCL: what its buffers hold is not looked at, only where they are -----------------------------------
- */
+/* --- NCCL: what its buffers hold is not looked at, only where they are ---------------------------------- */
 
 static struct {
     bool in_group, has_comm;

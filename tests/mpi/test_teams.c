@@ -22,8 +22,7 @@ static void expect(bool right, const char *what, const char *found) {
     failures += !right;
 }
 
-/* --- processes -------------------------------------------------------------------------------------------
- */
+/* --- processes ------------------------------------------------------------------------------------------ */
 
 typedef void (*body_t)(pto_team_t *team, int argument);
 
@@ -50,8 +49,7 @@ static void together(int size, int started, double timeout_s, body_t body, int a
     munmap(memory, pto_team_shared_bytes(size));
 }
 
-/* --- exchanges -------------------------------------------------------------------------------------------
- */
+/* --- exchanges ------------------------------------------------------------------------------------------ */
 
 static unsigned char given(int rank, size_t i) { return (unsigned char)(rank * 31 + (int)(i % 251)); }
 
@@ -97,8 +95,7 @@ static void times_out(pto_team_t *team, int unused) {
     expect(strstr(err.message, "for rank 2 of its team") != NULL, "the missing rank", err.message);
 }
 
-/* --- executors -------------------------------------------------------------------------------------------
- */
+/* --- executors ------------------------------------------------------------------------------------------ */
 
 enum { COUNT = 3000, TIMEOUT_S = 60 };
 

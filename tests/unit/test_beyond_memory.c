@@ -25,8 +25,7 @@
 #include "portolan/traffic.h"
 #include "refused_memory.h"
 
-/* --- results as text --------------------------------------------------------------------------------------
- */
+/* --- results as text ------------------------------------------------------------------------------------ */
 
 enum { TEXT_MAX = 1 << 16 };
 
@@ -51,8 +50,7 @@ static void add_bytes(void *context, const pto_traffic_pair_t *pair) {
     *(double *)context += (double)(pair->bytes * (pair->source + 2 * pair->destination + 3 * pair->kind));
 }
 
-/* --- plans ------------------------------------------------------------------------------------------------
- */
+/* --- plans ---------------------------------------------------------------------------------------------- */
 
 static const pto_request_t *asked;
 static const pto_machine_t *machine;
@@ -162,8 +160,7 @@ static void plans_stay_within_their_memory(void **state) {
     pto_machine_fini(&made);
 }
 
-/* --- files, and what is predicted from them ---------------------------------------------------------------
- */
+/* --- files, and what is predicted from them ------------------------------------------------------------- */
 
 static const char *path;
 

@@ -208,8 +208,7 @@ static void each_field_changes_the_digest_in_a_way_of_its_own(void **state) {
     }
 }
 
-/* --- what a request has for some collectives alone --------------------------------------------------------
- */
+/* --- what a request has for some collectives alone ------------------------------------------------------ */
 
 static void halos_and_pairs_have_digests_of_their_own(void **state) {
     (void)state;
@@ -238,8 +237,7 @@ static void halos_and_pairs_have_digests_of_their_own(void **state) {
     pto_plan_destroy(plan);
 }
 
-/* --- byte counts ------------------------------------------------------------------------------------------
- */
+/* --- byte counts ---------------------------------------------------------------------------------------- */
 
 static void change_counts(pto_plan_t *plan, pto_counts_t *counts, bool by_form) {
     uint64_t form = pto_plan_digest_of_form(plan);

@@ -144,8 +144,7 @@ static void the_limit_of_small_shared_copies_is_between_two_sizes(void **unused)
     pto_samples_fini(&samples);
 }
 
-/* --- which parameter a benchmark sets ---------------------------------------------------------------------
- */
+/* --- which parameter a benchmark sets ------------------------------------------------------------------- */
 
 /* What its samples are like: a line over bytes; one time; a line for each of two sizes of a row or a message;
  * or rows for a number of processes or GPUs. */

@@ -21,8 +21,7 @@ static const pto_map_candidate_t *candidate_named(const pto_map_result_t *result
     return NULL;
 }
 
-/* --- which mappings are tried ----------------------------------------------------------------------------
- */
+/* --- which mappings are tried --------------------------------------------------------------------------- */
 
 static void assert_names(const question_t *question, const pto_map_options_t *options,
                          const char *const *name) {
@@ -146,8 +145,7 @@ static void a_mapping_costs_what_its_cheapest_strategy_does(void **state) {
     drop(&question);
 }
 
-/* --- swaps ------------------------------------------------------------------------------------------------
- */
+/* --- swaps ---------------------------------------------------------------------------------------------- */
 
 static double priced_at(question_t *question, const int64_t *place) {
     pto_predictions_t predictions;
@@ -218,8 +216,7 @@ static void swaps_take_as_many_prices_as_they_may(void **state) {
     drop(&question);
 }
 
-/* --- costs of places --------------------------------------------------------------------------------------
- */
+/* --- costs of places ------------------------------------------------------------------------------------ */
 
 /* Of a message between GPUs that are this far apart, without a topology. */
 static double message_of(const pto_machine_t *machine, pto_level_t level, int64_t bytes) {

@@ -331,8 +331,7 @@ static void greedy_divides_what_another_mapper_cannot(void **state) {
     pto_places_fini(&places);
 }
 
-/* --- searches that need not find the optimum --------------------------------------------------------------
- */
+/* --- searches that need not find the optimum ------------------------------------------------------------ */
 
 static void greedy_ends_where_no_swap_helps(void **state) {
     (void)state;

@@ -407,8 +407,7 @@ static void what_is_no_permutation_is_refused(void **state) {
     pto_flows_fini(&flows);
 }
 
-/* --- work ------------------------------------------------------------------------------------------------
- */
+/* --- work ----------------------------------------------------------------------------------------------- */
 
 /* What greedy looks at for a stencil of side^3 processes on nodes of four GPUs, alone or in phases. */
 static int64_t visits_of(int side, bool in_phases) {

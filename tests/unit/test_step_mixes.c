@@ -192,8 +192,7 @@ static void what_computation_hides_is_not_simulated(void **state) {
     pto_machine_fini(&made.machine);
 }
 
-/* --- which mixes are simulated ----------------------------------------------------------------------------
- */
+/* --- which mixes are simulated -------------------------------------------------------------------------- */
 
 enum { CALLS_MAX = 7, CANDIDATES_MAX = 512 };
 
