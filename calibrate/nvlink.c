@@ -4,7 +4,6 @@
 
 #include <dlfcn.h>
 #include <stddef.h>
-#include <string.h>
 
 enum { LINKS_MAX = 18, VENDOR_IBM = 0x1014 };
 

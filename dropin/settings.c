@@ -1,5 +1,4 @@
 /* The start: what the environment asks for, and the agreement of all processes on whether to be on. */
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,4 @@
 /* A call from beginning to end. */
-#include <string.h>
 
 #include "base/hash.h"
 #include "dropin.h"

@@ -2,7 +2,6 @@
  * digest. Each serves once, and all come to them in the same order. A process that has waited too long closes
  * the door for all, so a program that ends with NCCL also ends here. */
 #include <stdatomic.h>
-#include <time.h>
 
 #include "tap.h"
 

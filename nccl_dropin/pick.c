@@ -1,7 +1,6 @@
 /* Which strategy has a kind of call. Every process prices the same candidates on the same machine file, so
  * all choose alike without a word. Candidates are strategies of one kernel that leave the program's buffers
  * to the process that owns them: others never open memory that the program may free at any time. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
  * then on executors are made without any exchange: all processes make the same ones in the same order, so
  * that a piece is at the same place in each process's memory. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "tap.h"
 #include "team.h"

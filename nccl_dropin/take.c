@@ -1,6 +1,5 @@
 /* A call that is taken: its place in the communicator's order, its executor, and the run. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "tap.h"

@@ -2,7 +2,6 @@
 #include "intercept.h"
 
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
 

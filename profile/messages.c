@@ -1,7 +1,6 @@
 /* Messages: sends, receives, probes, and requests until they complete. */
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "intercept.h"
 

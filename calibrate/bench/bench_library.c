@@ -3,7 +3,6 @@
  * one process for each GPU on GPU buffers and on host buffers, whose times differ by the staging alone. All
  * members start at one moment; a sample is the time until the last member has returned. In the samples,
  * `procs` is the number of members on all nodes and `messages` the number of nodes. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

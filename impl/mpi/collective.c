@@ -2,7 +2,6 @@
  * communicator of the members that the plan's node names, with that node's buffers. */
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "device/reduce.h"
 #include "members.h"

@@ -3,7 +3,6 @@
  * was measured, the times are those of NCCL's own choice, so that nothing is known to beat it. */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "export.h"
 #include "machine/machine_internal.h"

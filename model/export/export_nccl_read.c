@@ -2,7 +2,6 @@
  * applies. A call is a single one on buffers that are not registered. Whether NCCL can run an algorithm, and
  * prefers one that the file keeps (#keep), is known to NCCL alone. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/text_file.h"
 #include "export.h"

@@ -2,7 +2,6 @@
  * coll_tuned_dynamic_file.c, main): of each list the first entry applies whose range holds the communicator
  * or the message, ends included. What is missing is no limit. What Open MPI would ignore, a part of the file
  * or all of it, is an error here. */
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,6 @@
  *
  * UCC skips empty parts. It ignores a setting without a score and an algorithm, and ranges that are empty or
  * overlap, where they are not the last ones; these are errors here. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

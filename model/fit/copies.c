@@ -1,7 +1,6 @@
 /* Fits copies, alone and shared, and the costs that are a single time. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "parts.h"
 #include "select.h"

@@ -4,7 +4,6 @@
 #include "report/cell_formulas.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

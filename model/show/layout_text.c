@@ -2,7 +2,6 @@
 #include "layout_text.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static const char *plural(int64_t count, const char *ending) { return count == 1 ? "" : ending; }
 

@@ -1,7 +1,6 @@
 /* portolan predict: the price of every strategy at every point. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "command.h"
 #include "command_line/options.h"

@@ -1,6 +1,5 @@
 /* portolan replay: what the collectives that a program or benchmark made would take by other routes. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "command.h"
 #include "command_line/option_apply.h"

@@ -1,7 +1,6 @@
 /* portolan tune: how many members of a collective should stage their data, by size and number of processes.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/checked.h"
 #include "command.h"

@@ -1,7 +1,6 @@
 /* What the Intel MPI Benchmarks print: "# Benchmarking Allreduce", "# #processes = 4", then
  * "#bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]". */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"

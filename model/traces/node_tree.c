@@ -3,7 +3,6 @@
 #include "node_tree.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 static bool is_device(const pto_tree_place_t *place) {

@@ -252,6 +252,8 @@ static void plant(const import_t *import, double pcie_gb_per_s, pto_node_tree_t 
                                     .gb_per_s = pcie_gb_per_s,
                                     .number = device->number};
         snprintf(place->comment, sizeof place->comment, "%s", device->comment);
+        if (device->is_gpu)
+            tree->gpu[device->number] = devices + i;
         *(device->is_gpu ? &tree->gpus : &tree->nics) += 1;
     }
     tree->count = devices + import->devices;
@@ -289,15 +291,17 @@ static pto_status_t write_tree(import_t *import, pto_link_rates_t rates, pto_tex
     tree.link_name = (known ? link_name : inferred)[import->xgmi];
     plant(import, rates.pcie_gb_per_s, &tree);
     join_gpus(import, known ? rates.gpu_link_gb_per_s : usual_gb_per_s[import->xgmi], &tree);
+    pto_status_t status = pto_node_tree_number_switches(&tree, import->err);
     char name[NAME_MAX_BYTES];
     const char *last = strrchr(import->path, '/');
     copy_name(last ? last + 1 : import->path, name);
-    pto_status_t status = pto_node_tree_number_switches(&tree, import->err);
     if (status == PTO_OK)
         pto_node_tree_write(&tree, name[0] ? name : "node", (all_known ? source : guessed)[import->xgmi],
                             text);
     free(tree.place);
-    return text->out_of_memory ? pto_error_set(import->err, PTO_ERR_MEMORY, "out of memory") : status;
+    return status == PTO_OK && text->out_of_memory
+               ? pto_error_set(import->err, PTO_ERR_MEMORY, "out of memory")
+               : status;
 }
 
 /* --- all of it ------------------------------------------------------------------------------------------ */

@@ -2,7 +2,6 @@
  * "Count  Size  Time, us" above rows of the average, minimum and maximum. It does not print the number of
  * processes. */
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"

@@ -1,6 +1,5 @@
 /* What portolan-calibrate makes of NVML's and hwloc's answers: the rates of NVLinks and what they lead to,
  * the sockets of GPUs and of a process. By made-up libraries and machines. Needs no mpirun. */
-#include <dlfcn.h>
 #include <hwloc.h>
 #include <setjmp.h>
 #include <stdarg.h>

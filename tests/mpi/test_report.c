@@ -1,7 +1,6 @@
 /* What portolan-validate's table and file say of cells that are made up, under random options: as many fields
  * as there are columns, each with the value that its column names; energies of the counters that can be read;
  * the numbers of staged members that runs chose; and who was picked and won. */
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

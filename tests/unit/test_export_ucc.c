@@ -1,5 +1,4 @@
 /* UCC's variables: what is written is what is read, for any rules. */
-#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

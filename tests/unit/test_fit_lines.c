@@ -7,7 +7,6 @@
 #include <cmocka.h>
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "../../model/fit/regress.h"
 #include "../../model/fit/segments.h"

@@ -7,9 +7,7 @@
 
 #include <cmocka.h>
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "made_collectives.h"
 #include "made_samples.h"

@@ -6,8 +6,6 @@
 
 #include <cmocka.h>
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

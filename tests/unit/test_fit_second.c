@@ -1,6 +1,5 @@
 /* A second opinion on lines and their pieces: random samples, fitted again by other code from the
  * documentation of the method (model/fit/regress.c and segments.c), with GSL's regressions as they are. */
-#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,4 @@
 /* Reading ends: what is not a regular file is refused, and recordings have limits, of work as well. */
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

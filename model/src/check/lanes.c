@@ -6,7 +6,6 @@
  * same follows: bytes are used in one order, messages match within a stage, and only one lane of a node
  * raises or awaits a flag. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "check/check_internal.h"
 

@@ -1,6 +1,5 @@
 /* Reading machine files (docs/formats.md): mappings within mappings down to the registry's keys. */
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "portolan/price.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "machine/registry.h"
 #include "plan/plan_internal.h"

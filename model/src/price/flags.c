@@ -1,7 +1,6 @@
 /* Flags: when each was raised, and by whom. A process may be several raises behind the one that raises, as in
  * a ring of several slots, so each wait takes the oldest raise of its peer that it has not taken yet. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/grow.h"
 #include "price/pricing.h"

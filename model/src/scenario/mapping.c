@@ -1,7 +1,6 @@
 /* Placements: which process of the application is at which place. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/grow.h"
 #include "base/text_file.h"
