@@ -49,6 +49,7 @@ COMMANDS = [
     ["upgrade", *LACKING, "--collective", "allreduce", "--bytes", "1MiB"],
     ["replay", "tests/fixtures/osu-h200-x2.txt", *LACKING],
     ["upgrade", "scenarios/workloads/fsdp.yaml", "--only", "GPU links"],
+    ["pick", "--for", "vllm", "--machine", "h200-x2-graph", "--collective", "allreduce", "--nodes", "1", "--bytes", "1KiB"],
 ]
 LACKED = {"copies.shared.d2h", "copies.shared.h2d"}
 LACKED_BY_CALLS = {"library.allreduce.gpu"}
@@ -69,6 +70,7 @@ FAULTS = [
     ("a scenario's upgrade without a saving", 12, lambda made: made["upgrades"][0].pop("saved_s")),
     ("an upgrade with a reason and no time", 23, lambda made: made["upgrades"][0].pop("seconds")),
     ("an upgrade whose communication is unknown, without a reason", 30, lambda made: made["upgrades"][1].pop("reason")),
+    ("a route without its default", 31, lambda made: made["routes"][0].pop("by_default")),
     ("no digest", 0, lambda made: made.pop("machine_digest")),
     ("a pick without crossings", 5, lambda made: made.pop("crossings")),
     ("no runs", 13, lambda made: made.update(runs=[])),

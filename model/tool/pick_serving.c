@@ -16,6 +16,7 @@
 #include "command_line/option_apply.h"
 #include "command_line/terminal.h"
 #include "portolan/units.h"
+#include "show/record.h"
 #include "show/table.h"
 
 #define KIB INT64_C(1024)
@@ -122,8 +123,9 @@ static bool is_taken(const pto_predictions_t *all, int64_t point, int strategy) 
     return is;
 }
 
-static void find_routes(const pto_predictions_t *all, int64_t point, const char *table,
-                        route_t route[ROUTES]) {
+/* Returns the fastest one, or NCCL if none has a price. */
+static const route_t *find_routes(const pto_predictions_t *all, int64_t point, const char *table,
+                                  route_t route[ROUTES]) {
     const char *datatype = pto_datatype_name(all->scenario->datatype);
     const int64_t bytes = all->point[point];
     route[NCCL] = (route_t){"NCCL", INFINITY};
@@ -137,6 +139,16 @@ static void find_routes(const pto_predictions_t *all, int64_t point, const char 
     }
     route[ONE_SHOT] = (route_t){"torch one-shot", measured_s(table, "one_shot", datatype, bytes)};
     route[TWO_SHOT] = (route_t){"torch two-shot", measured_s(table, "two_shot", datatype, bytes)};
+    const route_t *best = &route[NCCL];
+    for (int i = 0; i < ROUTES; i++)
+        best = route[i].seconds < best->seconds ? &route[i] : best;
+    return best;
+}
+
+/* What a token gains: two allreduces in each layer. Infinite: NCCL has no price. */
+static double saved_s(const pto_options_t *options, const route_t *nccl, const route_t *best) {
+    return isfinite(nccl->seconds) ? (double)(2 * options->layers) * (nccl->seconds - best->seconds)
+                                   : INFINITY;
 }
 
 static void print_us(double seconds) {
@@ -151,36 +163,17 @@ static void print_point(const pto_options_t *options, const pto_predictions_t *a
     const int64_t bytes = all->point[point];
     char size[PTO_BYTES_TEXT_MAX];
     route_t route[ROUTES];
-    int best = NCCL;
-    find_routes(all, point, table, route);
+    const route_t *best = find_routes(all, point, table, route);
     printf("%-8s", pto_size_text(bytes, size));
-    for (int i = 0; i < ROUTES; i++) {
+    for (int i = 0; i < ROUTES; i++)
         print_us(route[i].seconds);
-        best = route[i].seconds < route[best].seconds ? i : best;
-    }
-    printf("  %-14s", isfinite(route[best].seconds) ? route[best].name : "-");
-    print_us(isfinite(route[NCCL].seconds)
-                 ? (double)(2 * options->layers) * (route[NCCL].seconds - route[best].seconds)
-                 : INFINITY);
+    printf("  %-14s", isfinite(best->seconds) ? best->name : "-");
+    print_us(saved_s(options, &route[NCCL], best));
     printf("  %s\n", default_route(options, all, bytes));
 }
 
-pto_status_t pto_print_serving(const pto_options_t *options, const pto_predictions_t *predictions,
-                               pto_error_t *err) {
-    const pto_scenario_t *scenario = predictions->scenario;
-    char *table = NULL;
-    size_t size = 0;
-    if (options->format != PTO_FORMAT_TABLE)
-        return pto_error_set(err, PTO_ERR_RANGE, "--for prints a table");
-    if (scenario->collective != PTO_COLLECTIVE_ALLREDUCE || predictions->sweep != PTO_SWEEP_BYTES ||
-        scenario->layout.nodes != 1)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "--for is about allreduces of a node: --collective allreduce --nodes 1");
-    pto_status_t status =
-        options->measured ? pto_text_read(options->measured, (size_t)measured_limit_bytes, &table, &size, err)
-                          : PTO_OK;
-    if (status != PTO_OK)
-        return status;
+static void print_table(const pto_options_t *options, const pto_predictions_t *predictions,
+                        const char *table) {
     pto_print_header(stdout, "pick", predictions);
     printf("# routes of %s, us a call; Token: what the fastest saves of NCCL's time in\n"
            "# %lld layers of two allreduces; 1-shot, 2-shot: PyTorch's symmetric memory\n"
@@ -197,6 +190,67 @@ pto_status_t pto_print_serving(const pto_options_t *options, const pto_predictio
         pto_print_note(stdout, "%s", servers[options->server].note[i]);
     pto_print_note(stdout, "NCCL_GRAPH_MIXING_SUPPORT=0: NCCL's calls in a graph take less; it forbids "
                            "captured and other calls of a communicator at the same time");
+}
+
+/* --- csv and json --------------------------------------------------------------------------------------- */
+
+static pto_field_t time_field(const char *name, double seconds) {
+    return pto_field_or_null(isfinite(seconds), pto_field_number(name, seconds));
+}
+
+static void print_record(const pto_options_t *options, const pto_predictions_t *all, int64_t point,
+                         const char *table) {
+    route_t route[ROUTES];
+    const route_t *best = find_routes(all, point, table, route);
+    PTO_RECORD(stdout, options->format, pto_field_count("bytes", all->point[point]),
+               time_field("nccl_s", route[NCCL].seconds), time_field("portolan_s", route[KERNEL].seconds),
+               time_field("one_shot_s", route[ONE_SHOT].seconds),
+               time_field("two_shot_s", route[TWO_SHOT].seconds),
+               pto_field_text("fastest", isfinite(best->seconds) ? best->name : NULL),
+               time_field("token_saved_s", saved_s(options, &route[NCCL], best)),
+               pto_field_text("by_default", default_route(options, all, all->point[point])));
+}
+
+static void print_csv(const pto_options_t *options, const pto_predictions_t *all, const char *table) {
+    puts("bytes,nccl_s,portolan_s,one_shot_s,two_shot_s,fastest,token_saved_s,by_default,model,what_if");
+    for (int64_t i = 0; i < all->point_count; i++) {
+        print_record(options, all, i, table);
+        pto_print_csv_changes(stdout, all->machine);
+        putchar('\n');
+    }
+}
+
+static void print_json(const pto_options_t *options, const pto_predictions_t *all, const char *table) {
+    pto_print_json_start(stdout, all->machine);
+    pto_print_json_question(stdout, all);
+    PTO_MORE(stdout, pto_field_text("for", pto_option_server_at(options->server)),
+             pto_field_count("layers", options->layers));
+    printf(", \"routes\": [");
+    for (int64_t i = 0; i < all->point_count; i++) {
+        fputs(i ? ",\n  {" : "\n  {", stdout);
+        print_record(options, all, i, table);
+        putchar('}');
+    }
+    printf("\n]}\n");
+}
+
+pto_status_t pto_print_serving(const pto_options_t *options, const pto_predictions_t *predictions,
+                               pto_error_t *err) {
+    static void (*const print_as[])(const pto_options_t *, const pto_predictions_t *, const char *) = {
+        [PTO_FORMAT_TABLE] = print_table, [PTO_FORMAT_CSV] = print_csv, [PTO_FORMAT_JSON] = print_json};
+    const pto_scenario_t *scenario = predictions->scenario;
+    char *table = NULL;
+    size_t size = 0;
+    if (scenario->collective != PTO_COLLECTIVE_ALLREDUCE || predictions->sweep != PTO_SWEEP_BYTES ||
+        scenario->layout.nodes != 1)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "--for is about allreduces of a node: --collective allreduce --nodes 1");
+    pto_status_t status =
+        options->measured ? pto_text_read(options->measured, (size_t)measured_limit_bytes, &table, &size, err)
+                          : PTO_OK;
+    if (status != PTO_OK)
+        return status;
+    print_as[options->format](options, predictions, table);
     free(table);
     return PTO_OK;
 }
