@@ -21,6 +21,7 @@ static void open_library(void) {
 
 void tap_next(const char *name, void *function, size_t size) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    tap_settings(); /* before NCCL reads the environment */
     void *found = dlsym(RTLD_NEXT, name);
     if (!found)
         pthread_once(&once, open_library);

@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/hash.h"
 #include "command_line/find_machine.h"
+#include "command_line/machine_folders.h"
 #include "portolan/api.h"
 #include "portolan/strategy.h"
 #include "portolan/units.h"
@@ -108,6 +110,17 @@ static unsigned takes_of(const char *list) {
     return takes;
 }
 
+/* Where there are rules for the tuner plugin and no other plugin is named, NCCL opens the one beside this
+ * library. */
+static void name_tuner(void) {
+    char folder[PTO_FOLDER_MAX], path[PTO_FOLDER_MAX + 64];
+    if (!text_of("NCCL_TUNER_CONFIG_FILE") || !pto_program_folder(folder))
+        return;
+    snprintf(path, sizeof path, "%s/libportolan-nccl-tuner.so", folder);
+    if (access(path, R_OK) == 0)
+        setenv("NCCL_TUNER_PLUGIN", path, 0);
+}
+
 static void read_environment(void) {
     const char *off = text_of("PORTOLAN_DROPIN"), *device = text_of("PORTOLAN_DEVICE");
     const char *debug = text_of("NCCL_DEBUG"), *explain = text_of("PORTOLAN_EXPLAIN");
@@ -116,6 +129,7 @@ static void read_environment(void) {
     settings.rank = rank_of();
     if (off && strcmp(off, "0") == 0)
         return;
+    name_tuner();
     settings.explains = explain && strcmp(explain, "0") != 0;
     settings.takes = takes_of(take ? take : "all");
     settings.informs = debug && (strcmp(debug, "INFO") == 0 || strcmp(debug, "TRACE") == 0);

@@ -5,6 +5,7 @@
  * calls run at once. */
 #include "fake_nccl_forked.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
@@ -78,6 +79,13 @@ int ncclGetUniqueId(id_t_ *id) {
     return had == sizeof id->byte ? SUCCESS : SYSTEM_ERROR;
 }
 
+static void open_tuner(int rank) {
+    const char *name = getenv("NCCL_TUNER_PLUGIN");
+    void *library = name ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (library && dlsym(library, "ncclTunerPlugin_v4") && rank == 0)
+        fprintf(stderr, "NCCL's tuner is %s\n", name);
+}
+
 EXPORT int ncclCommInitRank(comm_t **comm, int size, id_t_ id, int rank);
 int ncclCommInitRank(comm_t **comm, int size, id_t_ id, int rank) {
     char name[64];
@@ -102,6 +110,7 @@ int ncclCommInitRank(comm_t **comm, int size, id_t_ id, int rank) {
         (fake_host.device && fake_host.device->event_create(&made->last, NULL) != PTO_OK))
         return SYSTEM_ERROR;
     shm_unlink(name);
+    open_tuner(rank);
     *comm = made;
     return SUCCESS;
 }

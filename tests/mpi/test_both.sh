@@ -25,4 +25,12 @@ without() { # REPORT COMMAND...
 }
 check "with MPI's machine file alone, NCCL does its own" without "$report.nccl" mixed "$library:$nccl" PORTOLAN_NCCL_MACHINE=
 check "and it says why" has "the costs of machine h200-x2 are those of runs that are waited for, and NCCL's are"
+tuner=$build/libportolan-nccl-tuner.so
+check "NCCL opens the tuner plugin where there are rules for it" mixed "$nccl" NCCL_TUNER_CONFIG_FILE=rules.csv
+check "the one beside the library" has "^NCCL's tuner is $tuner$"
+cp "$tuner" "$work/own.so"
+check "but one that is named stays" mixed "$nccl" NCCL_TUNER_CONFIG_FILE=rules.csv NCCL_TUNER_PLUGIN="$work/own.so"
+check "as it is" has "^NCCL's tuner is $work/own.so$"
+check "without rules there is none" mixed "$nccl"
+check "of portolan's" lacks "NCCL's tuner"
 finish

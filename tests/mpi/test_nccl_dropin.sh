@@ -36,6 +36,17 @@ summary() {
     done
 }
 check "the summary tells that all collectives are taken" summary
+# NCCL_DEBUG=INFO: what was chosen for each kind of call, and why it is NCCL's.
+informs() {
+    local price='predicted [0-9.]* us, NCCL.s [0-9.]* us'
+    calls 2 NCCL_DEBUG=INFO >"$work/stdout" 2>"$work/stderr" || return
+    grep -q "^portolan: INFO allreduce of [0-9]* bytes, float, on 2 GPUs: gas_[a-z]*, $price$" "$work/stderr" &&
+        grep -q "^portolan: INFO alltoall of [0-9]* bytes, byte, on 2 GPUs: gas_[a-z]*, $price$" "$work/stderr" || return
+    calls 2 NCCL_DEBUG=INFO PORTOLAN_STRATEGY=gas_tree >"$work/stdout" 2>"$work/stderr" || return
+    grep -q "^portolan: INFO broadcast of [0-9]* bytes, byte, on 2 GPUs: NCCL, $price: no kernel applies$" "$work/stderr"
+}
+check "each choice is told with its price, and with the reason if it is NCCL" informs
+check "without NCCL_DEBUG=INFO none is" test -z "$(calls 2 2>&1 >/dev/null)"
 four=$work/four.yaml
 cat >"$four" <<'END'
 machine: four
