@@ -15,6 +15,8 @@
  * a node only, so accesses and clocks of node 0 are all that it needs; orders that lead through other nodes
  * are not known, so some plans are not proved in this way. */
 
+#include <stdlib.h>
+
 #include "check/check_internal.h"
 #include "plan/plan_internal.h"
 
