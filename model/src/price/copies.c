@@ -64,36 +64,24 @@ void pto_copies_begin(pto_copies_t *engine) {
     engine->out_bytes = 0;
 }
 
-static void count_one(const pto_plan_t *plan, const pto_machine_t *machine, pto_tables_t *tables,
-                      const pto_action_t *action, pto_copies_t *engine) {
+void pto_copy_count(const pto_plan_t *plan, const pto_machine_t *machine, pto_tables_t *tables,
+                    const pto_action_t *action, int64_t only_gpu, pto_copies_t *engine) {
     copy_t copy = copy_of(plan, machine, tables, action);
-    if (!copy.between_gpus) {
+    bool all = only_gpu == PTO_COPIES_OF_ALL;
+    if (!copy.between_gpus && (all || copy.gpu == only_gpu))
         engine[copy.gpu].bytes[copy.kind] += copy.bytes;
-        return;
-    }
-    engine[copy.source_gpu].out_bytes += copy.bytes;
-    engine[copy.target_gpu].in_bytes += copy.bytes;
-}
-
-void pto_copy_count_at(const pto_plan_t *plan, const pto_action_t *action, int64_t gpu,
-                       pto_copies_t *engine) {
-    copy_t copy = copy_of(plan, NULL, NULL, action); /* GPUs that do the same have no table */
-    if (copy.kind == PTO_COPY_H2H)
-        return;
-    if (!copy.between_gpus && copy.gpu == gpu)
-        engine->bytes[copy.kind] += copy.bytes;
-    if (copy.between_gpus && copy.source_gpu == gpu)
-        engine->out_bytes += copy.bytes;
-    if (copy.between_gpus && copy.target_gpu == gpu)
-        engine->in_bytes += copy.bytes;
+    if (copy.between_gpus && (all || copy.source_gpu == only_gpu))
+        engine[copy.source_gpu].out_bytes += copy.bytes;
+    if (copy.between_gpus && (all || copy.target_gpu == only_gpu))
+        engine[copy.target_gpu].in_bytes += copy.bytes;
 }
 
 void pto_copies_count(const pto_plan_t *plan, const pto_machine_t *machine, pto_tables_t *tables,
-                      pto_action_t *action, pto_copies_t *engine) {
+                      pto_action_t *action, int64_t only_gpu, pto_copies_t *engine) {
     if (pto_step_copy_kind(plan, action->step) == PTO_COPY_H2H) /* no engine carries it */
         return;
     for (int64_t next = 0; pto_step_next(plan, &next, action);)
-        count_one(plan, machine, tables, action, engine);
+        pto_copy_count(plan, machine, tables, action, only_gpu, engine);
 }
 
 /* What a process copies between GPUs in one step. */

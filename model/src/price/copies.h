@@ -18,13 +18,14 @@ typedef struct {
 /* Begin a stage: forget all but the queues. */
 void pto_copies_begin(pto_copies_t *engine);
 
-/* Count the copies of one rank's step, for each of its peers where it has any. `engine` is of the GPU
- * numbered 0 in the layout and those that follow. `tables`: NULL where there are none. */
+/* Count the copies of one rank's step, for each of its peers where it has any; the copy with the action's
+ * peer. `engine` is of the GPU numbered 0 in the layout and those that follow, `only_gpu` the one whose
+ * engine counts, or PTO_COPIES_OF_ALL. `tables`: NULL where there are none. */
+enum { PTO_COPIES_OF_ALL = -1 };
 void pto_copies_count(const pto_plan_t *plan, const pto_machine_t *machine, pto_tables_t *tables,
-                      pto_action_t *action, pto_copies_t *engine);
-
-/* Count what one copy, with the action's peer, asks of one GPU, whose engine is `engine`. */
-void pto_copy_count_at(const pto_plan_t *plan, const pto_action_t *action, int64_t gpu, pto_copies_t *engine);
+                      pto_action_t *action, int64_t only_gpu, pto_copies_t *engine);
+void pto_copy_count(const pto_plan_t *plan, const pto_machine_t *machine, pto_tables_t *tables,
+                    const pto_action_t *action, int64_t only_gpu, pto_copies_t *engine);
 
 /* What copies are charged with and to. */
 typedef struct {

@@ -270,21 +270,17 @@ bool pto_gpus_find(pto_pricing_t *pricing) {
 
 /* --- their copies --------------------------------------------------------------------------------------- */
 
-void pto_gpus_count_own_copies(pto_pricing_t *pricing, pto_action_t *action) {
-    int64_t gpu = action->rank / pricing->actors.per_gpu;
-    for (int64_t next = 0; pto_step_next(pricing->asked.plan, &next, action);)
-        pto_copy_count_at(pricing->asked.plan, action, gpu, &pricing->shared.engine[gpu]);
-}
-
 void pto_gpus_count_copies_with_peers(pto_pricing_t *pricing, const pto_step_t *step, int64_t k) {
-    if (!pto_actors_are_exact(&pricing->actors, step))
+    const pto_plan_t *plan = pricing->asked.plan;
+    int64_t per_gpu = pricing->actors.per_gpu;
+    if (!pto_actors_are_exact(&pricing->actors, step) || pto_step_copy_kind(plan, step) == PTO_COPY_H2H)
         return;
     for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
         pto_action_t other;
-        int64_t gpu = pricing->actors.walked[i] / pricing->actors.per_gpu, next = 0;
-        while (pto_step_next_reaching(pricing->asked.plan, step, pricing->actors.walked[i], k, &next, &other))
-            if (other.rank / pricing->actors.per_gpu != gpu)
-                pto_copy_count_at(pricing->asked.plan, &other, gpu, &pricing->shared.engine[gpu]);
+        int64_t actor = pricing->actors.walked[i], next = 0;
+        while (pto_step_next_reaching(plan, step, actor, k, &next, &other))
+            if (other.rank / per_gpu != actor / per_gpu)
+                pto_copy_count(plan, NULL, NULL, &other, actor / per_gpu, pricing->shared.engine);
         pto_price_visits += next;
     }
 }

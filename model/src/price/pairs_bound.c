@@ -65,38 +65,11 @@ static void advance_node(pto_pairs_t *pairs, int64_t from, int64_t to, int64_t n
     pto_price_visits += (to - from) * pairs->per_node * pairs->groups;
 }
 
-/* --- which node ----------------------------------------------------------------------------------------- */
-
-static int64_t sent_off_node(const pto_pairs_t *pairs, const pto_table_sums_t *rows, int64_t node) {
-    int64_t bytes = 0;
-    for (int64_t line = node * pairs->per_node; line < (node + 1) * pairs->per_node; line++)
-        for (int64_t part = 0; part < rows->parts.count; part++)
-            for (int class = 0; class < rows->classes.count; class ++)
-                bytes += pto_table_off_node(rows, line, part)[class].bytes;
-    return bytes;
-}
-
-static int64_t busiest_node(const pto_pairs_t *pairs, const pto_table_sums_t *rows) {
-    int64_t busiest = 0, most = -1;
-    for (int64_t node = 0; node < pairs->pricing->actors.node_count; node++) {
-        int64_t bytes = sent_off_node(pairs, rows, node);
-        busiest = bytes > most ? node : busiest;
-        most = bytes > most ? bytes : most;
-    }
-    return busiest;
-}
-
-/* That of the last process in the price that made the bound, as its messages are the same in another order;
- * if it is not known, the one that sends most. -1: out of memory. */
-static int64_t choose_node(pto_pairs_t *pairs) {
-    pto_pricing_t *pricing = pairs->pricing;
-    int64_t node = pto_tables_latest_node(pricing->asked.tables);
-    if (node >= 0 && node < pricing->actors.node_count)
-        return node;
-    const pto_table_sums_t *rows =
-        pto_tables_sum(pricing->asked.tables, pto_plan_request(pricing->asked.plan), pricing->asked.machine,
-                       pairs->parts, true);
-    return rows ? busiest_node(pairs, rows) : -1;
+/* Any node will do. That of the last process in the price that made the bound is likely to be the last here,
+ * too: its messages are the same in another order. */
+static int64_t choose_node(const pto_pricing_t *pricing) {
+    int64_t latest = pto_tables_latest_node(pricing->asked.tables);
+    return latest >= 0 && latest < pricing->actors.node_count ? latest : 0;
 }
 
 /* --- what follows the rounds ---------------------------------------------------------------------------- */
@@ -172,12 +145,7 @@ bool pto_pairs_exceed(pto_pairs_t *pairs, int loop, int64_t from) {
     pto_pricing_t *pricing = pairs->pricing;
     if (isinf(pricing->asked.most_s))
         return false;
-    int64_t node = choose_node(pairs);
-    if (node < 0) {
-        pricing->clocks.out_of_memory = true;
-        return false;
-    }
     memcpy(pairs->next_s, pairs->time_s, (size_t)(pairs->groups * pairs->size) * sizeof *pairs->next_s);
-    advance_node(pairs, from, pto_node_at(pricing->asked.plan, loop)->to, node);
+    advance_node(pairs, from, pto_node_at(pricing->asked.plan, loop)->to, choose_node(pricing));
     return any_exceeds(pairs) || (ends_plainly(pricing, loop) && rest_exceeds(pairs, loop));
 }

@@ -23,11 +23,9 @@ static pto_copies_t *engine_of(const pto_actors_t *actors, const pto_shared_t *s
 static void count_copies(pto_pricing_t *pricing, pto_action_t *action) {
     const pto_step_t *step = action->step;
     if (pto_actors_are_exact(&pricing->actors, step)) {
-        if (pricing->actors.like)
-            pto_gpus_count_own_copies(pricing, action);
-        else
-            pto_copies_count(pricing->asked.plan, pricing->asked.machine, pricing->asked.tables, action,
-                             pricing->shared.engine);
+        int64_t only_gpu = pricing->actors.like ? action->rank / pricing->actors.per_gpu : PTO_COPIES_OF_ALL;
+        pto_copies_count(pricing->asked.plan, pricing->asked.machine, pricing->asked.tables, action, only_gpu,
+                         pricing->shared.engine);
         pto_links_count_copies(pricing, action);
         return;
     }
