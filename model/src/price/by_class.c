@@ -426,5 +426,47 @@ static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action
     return status;
 }
 
-const pto_message_rules_t pto_messages_by_class = {
-    .count_step = pto_links_count_step, .count = count_sends, .charge = charge_messages};
+/* --- both ways ------------------------------------------------------------------------------------------ */
+
+/* The distance of a step's only peers; 0: it has others. */
+static int64_t only_shift(const pto_plan_t *plan, const pto_step_t *step, int64_t k) {
+    const pto_peers_t *peers = &step->peers;
+    const pto_action_t action = {.step = step, .k = k};
+    bool one =
+        peers->kind == PTO_PEERS_SHIFT && peers->first.core == 0 && pto_step_peer_count(plan, &action) == 1;
+    return one ? peers->sign * pto_expr_at(&peers->first, k, 0, 0) : 0;
+}
+
+/* Whether some process takes part in both steps and both are within its node. In a ring on nodes of two,
+ * there is none: each process has one of its neighbors on another node. */
+static bool meet_within(const pto_plan_t *plan, const pto_step_t *send, const pto_step_t *recv, int64_t k) {
+    const pto_group_t *group = pto_group_at(plan, send->group);
+    int64_t to = only_shift(plan, send, k), from = only_shift(plan, recv, k), members = 0;
+    if (!pto_steps_share_members(send, recv, k, 0))
+        return false;
+    if (to == 0 || from == 0 || send->group != recv->group || group->fold != 0)
+        return true;
+    for (int64_t i = 0; i < group->members_per_node; i++)
+        members += pto_floor_mod(i + to, group->size) < group->members_per_node &&
+                   pto_floor_mod(i + from, group->size) < group->members_per_node;
+    return members > 0;
+}
+
+/* A class may contain processes that send and others that receive. */
+static bool both_ways(const pto_plan_t *plan, const pto_stage_t *stage, int64_t k) {
+    for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++) {
+        const pto_step_t *send = pto_step_at(plan, i);
+        for (int j = stage->step_first; j < stage->step_first + stage->step_count; j++) {
+            const pto_step_t *recv = pto_step_at(plan, j);
+            if (send->kind == PTO_STEP_SEND && recv->kind == PTO_STEP_RECV &&
+                meet_within(plan, send, recv, k))
+                return true;
+        }
+    }
+    return false;
+}
+
+const pto_message_rules_t pto_messages_by_class = {.count_step = pto_links_count_step,
+                                                   .both_ways = both_ways,
+                                                   .count = count_sends,
+                                                   .charge = charge_messages};

@@ -84,37 +84,41 @@ static bool streams(const pto_pricing_t *pricing, const pto_step_t *step) {
     return !pricing->lanes.active && !pricing->at.in_library && pto_step_streams(pricing->asked.plan, step);
 }
 
+/* Kernels whose actors stand for others copy within their own GPU. */
+static bool is_in_own_memory(const pto_actors_t *actors, const pto_step_t *step) {
+    return step->in_kernel && !pto_actors_are_exact(actors, step);
+}
+
+static pto_copying_t copying_of(const pto_pricing_t *pricing, const pto_action_t *action, costs_t *costs) {
+    return (pto_copying_t){.plan = pricing->asked.plan,
+                           .machine = pricing->asked.machine,
+                           .tables = pricing->asked.tables,
+                           .engine = pricing->shared.engine,
+                           .like = pricing->actors.like,
+                           .mine = &pricing->clocks.ledger[action->rank],
+                           .charge = &costs->other,
+                           .behind = pricing->clocks.behind[action->rank],
+                           .streams = streams(pricing, action->step),
+                           .queued = costs->queued,
+                           .err = pricing->asked.err};
+}
+
 static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
-    const pto_plan_t *plan = pricing->asked.plan;
-    pto_copying_t to = {.plan = plan,
-                        .machine = pricing->asked.machine,
-                        .tables = pricing->asked.tables,
-                        .engine = pricing->shared.engine,
-                        .like = pricing->actors.like,
-                        .mine = &pricing->clocks.ledger[action->rank],
-                        .charge = &costs->other,
-                        .behind = pricing->clocks.behind[action->rank],
-                        .streams = streams(pricing, action->step),
-                        .queued = costs->queued,
-                        .err = pricing->asked.err};
+    pto_copying_t to = copying_of(pricing, action, costs);
     pto_time_t before = costs->other.other;
-    bool exact = pto_actors_are_exact(&pricing->actors, action->step);
-    if (action->step->in_kernel && !exact) { /* its own memory */
-        pto_charge_kernel_bytes(&costs->other, pricing->asked.machine, pto_class_copy_bytes(plan, action));
-        return PTO_OK;
+    pto_status_t status;
+    if (pto_actors_are_exact(&pricing->actors, action->step)) {
+        status = pto_copies_charge(&to, action);
+        pto_links_see_copies(pricing, action, &costs->copy_link);
+    } else {
+        status = pto_copy_charge(&to, action, PTO_REACH_ON_SOCKET, action->rank / pricing->actors.per_gpu,
+                                 pto_class_copy_bytes(pricing->asked.plan, action));
+        pto_links_see_all(&pricing->shared, PTO_LOAD_COPIES, false, &costs->copy_link);
     }
-    pto_status_t status =
-        exact ? pto_copies_charge(&to, action)
-              : pto_copy_charge(&to, action, PTO_REACH_ON_SOCKET, action->rank / pricing->actors.per_gpu,
-                                pto_class_copy_bytes(plan, action));
     costs->queued = to.queued;
     costs->copies = pto_time_add(costs->copies, pto_time_subtract(costs->other.other, before));
     if (to.streams && pto_time_less(before, costs->other.other))
         pricing->clocks.behind[action->rank] = PTO_BEHIND_COPY;
-    if (exact)
-        pto_links_see_copies(pricing, action, &costs->copy_link);
-    else
-        pto_links_see_all(&pricing->shared, PTO_LOAD_COPIES, false, &costs->copy_link);
     return status;
 }
 
@@ -146,46 +150,11 @@ static void begin_costs(pto_clocks_t *clocks, const pto_stage_t *stage, costs_t 
     costs->in.at_once = costs->out.at_once;
 }
 
-/* The distance of a step's only peers; 0: it has others. */
-static int64_t only_shift(const pto_plan_t *plan, const pto_step_t *step, int64_t k) {
-    const pto_peers_t *peers = &step->peers;
-    const pto_action_t action = {.step = step, .k = k};
-    bool one =
-        peers->kind == PTO_PEERS_SHIFT && peers->first.core == 0 && pto_step_peer_count(plan, &action) == 1;
-    return one ? peers->sign * pto_expr_at(&peers->first, k, 0, 0) : 0;
-}
-
-/* Whether some process takes part in both steps and both are within its node. In a ring on nodes of two,
- * there is none: each process has one of its neighbors on another node. */
-static bool meet_within(const pto_plan_t *plan, const pto_step_t *send, const pto_step_t *recv, int64_t k) {
-    const pto_group_t *group = pto_group_at(plan, send->group);
-    int64_t to = only_shift(plan, send, k), from = only_shift(plan, recv, k), members = 0;
-    if (!pto_steps_share_members(send, recv, k, 0))
-        return false;
-    if (to == 0 || from == 0 || send->group != recv->group || group->fold != 0)
-        return true;
-    for (int64_t i = 0; i < group->members_per_node; i++)
-        members += pto_floor_mod(i + to, group->size) < group->members_per_node &&
-                   pto_floor_mod(i + from, group->size) < group->members_per_node;
-    return members > 0;
-}
-
-/* A class may contain processes that send and others that receive. */
 static bool goes_both_ways(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
     const pto_param_t *both_ways = pricing->asked.machine->both_ways;
-    const pto_plan_t *plan = pricing->asked.plan;
-    if (!pto_param_known(&both_ways[PTO_SPACE_CPU]) && !pto_param_known(&both_ways[PTO_SPACE_GPU]))
-        return false;
-    bool both = pricing->actors.kind == PTO_ACTORS_RANKS;
-    for (int i = stage->step_first; i < stage->step_first + stage->step_count && !both; i++) {
-        const pto_step_t *send = pto_step_at(plan, i);
-        for (int j = stage->step_first; j < stage->step_first + stage->step_count && !both; j++) {
-            const pto_step_t *recv = pto_step_at(plan, j);
-            both = send->kind == PTO_STEP_SEND && recv->kind == PTO_STEP_RECV &&
-                   meet_within(plan, send, recv, k);
-        }
-    }
-    return both;
+    const pto_message_rules_t *rules = pricing->messages;
+    return (pto_param_known(&both_ways[PTO_SPACE_CPU]) || pto_param_known(&both_ways[PTO_SPACE_GPU])) &&
+           (!rules->both_ways || rules->both_ways(pricing->asked.plan, stage, k));
 }
 
 static bool any_link(const costs_t *costs) {
@@ -274,7 +243,11 @@ static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, co
         pto_charge_mixed(&costs->in, pricing->asked.plan);
         return pricing->messages->charge(pricing, action, &costs->in, &costs->in_link);
     case PTO_STEP_COPY:
-        return charge_copies(pricing, action, costs);
+        if (!is_in_own_memory(&pricing->actors, action->step))
+            return charge_copies(pricing, action, costs);
+        pto_charge_kernel_bytes(&costs->other, pricing->asked.machine,
+                                pto_class_copy_bytes(pricing->asked.plan, action));
+        break;
     case PTO_STEP_REDUCE:
         charge_reductions(&pricing->asked, &pricing->actors, action, &costs->other);
         break;
@@ -315,33 +288,44 @@ static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action,
     return status;
 }
 
+static pto_status_t charge_action(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
+    double before_s = costs->other.other.s;
+    pto_status_t status =
+        pricing->lanes.active ? charge_in_lane(pricing, action, costs) : charge_step(pricing, action, costs);
+    pto_occupied_step(&pricing->asked, &pricing->outcome, action, costs->other.other.s - before_s);
+    return status;
+}
+
+/* Flags are raised and seen after the steps before them. */
+static bool is_after_costs(const pto_stage_t *stage, const pto_step_t *step, const costs_t *costs) {
+    return pto_step_is_signal(step) && stage->order == PTO_ORDER_SEQUENCE &&
+           pto_time_positive(costs->other.other);
+}
+
 /* A stage of leaders or roots costs the other actors, which are most, nothing. */
 static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     costs_t costs;
     bool begun = false, early = pto_pricing_begin_early(pricing, stage, actor, k);
+    pto_status_t status = PTO_OK;
     pto_price_visits++;
-    for (int i = 0; i < stage->step_count; i++) {
+    for (int i = 0; i < stage->step_count && status == PTO_OK; i++) {
         const pto_step_t *step = pto_step_at(pricing->asked.plan, stage->step_first + i);
         pto_action_t action;
-        pto_status_t status = PTO_OK;
         if (!pto_actor_acts(&pricing->actors, step, actor, k, &action))
             continue;
         if (!pricing->lanes.active && !streams(pricing, step))
             pricing->clocks.behind[actor] = PTO_BEHIND_NOTHING;
-        bool settles = begun && pto_step_is_signal(step) && stage->order == PTO_ORDER_SEQUENCE &&
-                       pto_time_positive(costs.other.other);
-        if (settles) /* flags are raised and seen after the steps before them */
+        if (begun && is_after_costs(stage, step, &costs)) {
             settle_costs(pricing, actor, &costs);
-        if (settles || !begun)
+            begun = false;
+        }
+        if (!begun)
             begin_costs(&pricing->clocks, stage, &costs);
         begun = true;
-        double before_s = costs.other.other.s;
-        status = pricing->lanes.active ? charge_in_lane(pricing, &action, &costs)
-                                       : charge_step(pricing, &action, &costs);
-        pto_occupied_step(&pricing->asked, &pricing->outcome, &action, costs.other.other.s - before_s);
-        if (status != PTO_OK)
-            return status;
+        status = charge_action(pricing, &action, &costs);
     }
+    if (status != PTO_OK)
+        return status;
     if (begun)
         settle_costs(pricing, actor, &costs);
     else

@@ -413,6 +413,8 @@ struct pto_message_rules {
     /* What a step asks of links, counted for all actors; NULL: what each asks is counted with its messages.
      */
     void (*count_step)(const pto_asked_t *asked, pto_shared_t *shared, const pto_step_t *step, int64_t k);
+    /* Whether a process sends within its node and receives within it in one stage; NULL: each may. */
+    bool (*both_ways)(const pto_plan_t *plan, const pto_stage_t *stage, int64_t k);
     /* Add what an actor sends to its node's outflow. */
     void (*count)(pto_pricing_t *pricing, pto_action_t *action);
     /* An actor's messages between nodes in a step; NULL: its processes do not have equally many. */
