@@ -248,11 +248,11 @@ typedef struct {
     int64_t bytes;
     pto_layout_t layout;
     pto_parts_t parts;
-} key_t;
+} table_key_t;
 
 typedef struct {
     bool known;
-    key_t key;
+    table_key_t key;
     pto_table_sums_t sums;
 } kept_sums_t;
 
@@ -266,7 +266,7 @@ typedef struct {
 struct pto_tables {
     kept_sums_t kept[2][2]; /* [kind of parts][by row] */
     bool entries_known;
-    key_t entries_key;
+    table_key_t entries_key;
     entries_t entries[2]; /* [by row] */
     int64_t latest_node;  /* -1: unknown */
 };
@@ -276,7 +276,7 @@ static bool same_layout(const pto_layout_t *a, const pto_layout_t *b) {
            a->owners_per_gpu == b->owners_per_gpu && a->procs_per_gpu == b->procs_per_gpu;
 }
 
-static bool same_key(const key_t *a, const key_t *b) {
+static bool same_key(const table_key_t *a, const table_key_t *b) {
     return a->machine == b->machine && a->counts == b->counts && a->mapping == b->mapping &&
            a->bytes == b->bytes && same_layout(&a->layout, &b->layout) && a->parts.count == b->parts.count &&
            a->parts.granularity_bytes == b->parts.granularity_bytes;
@@ -290,7 +290,7 @@ static void forget(kept_sums_t *kept) {
 }
 
 /* False: out of memory. */
-static bool sum_table(const key_t *key, const pto_request_t *request, bool by_row, pto_table_sums_t *sums) {
+static bool sum_table(const table_key_t *key, const pto_request_t *request, bool by_row, pto_table_sums_t *sums) {
     pto_table_t table;
     bool in_shares = key->parts.kind == PTO_PARTS_SHARES;
     bool ready =
@@ -320,7 +320,7 @@ static bool sum_table(const key_t *key, const pto_request_t *request, bool by_ro
 const pto_table_sums_t *pto_tables_sum(pto_tables_t *tables, const pto_request_t *request,
                                        const pto_machine_t *machine, pto_parts_t parts, bool by_row) {
     kept_sums_t *kept = &tables->kept[parts.kind][by_row];
-    key_t key = {.machine = machine,
+    table_key_t key = {.machine = machine,
                  .counts = request->counts,
                  .mapping = request->mapping,
                  .bytes = request->bytes,
@@ -381,7 +381,7 @@ static entries_t list_entries(const pto_request_t *request, bool by_row) {
     return entries;
 }
 
-static void find_entries(pto_tables_t *tables, const pto_request_t *request, const key_t *key) {
+static void find_entries(pto_tables_t *tables, const pto_request_t *request, const table_key_t *key) {
     for (int by_row = 0; by_row < 2; by_row++) {
         free_entries(&tables->entries[by_row]);
         tables->entries[by_row] = list_entries(request, by_row);
@@ -399,7 +399,7 @@ bool pto_tables_partners(pto_tables_t *tables, const pto_held_t *held, const int
         held->index < 0 || !pto_collective_is_by_pair(request->collective) ||
         pto_role_is_host(buffer->role) || buffer->block_count != pto_layout_owner_count(&request->layout))
         return false;
-    key_t key = {.counts = request->counts,
+    table_key_t key = {.counts = request->counts,
                  .mapping = request->mapping,
                  .bytes = request->bytes,
                  .layout = request->layout};
