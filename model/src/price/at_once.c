@@ -268,40 +268,42 @@ static latest_t latest_member(const pto_clocks_t *clocks, const pto_messages_t *
 }
 
 /* Whether it is sure who is the latest of those that a process receives from: `**last`, or nobody who is
- * later than the process itself. `latest`: of each core. */
-static bool find_latest(const pto_asked_t *asked, const pto_clocks_t *clocks, const pto_messages_t *messages,
-                        const pto_action_t *action, latest_t *latest, const pto_ledger_t **last) {
+ * later than the process itself. */
+static bool find_latest(const pto_pricing_t *pricing, const pto_messages_t *messages,
+                        const pto_action_t *action, const pto_ledger_t **last) {
+    const pto_ledger_t *before = pricing->clocks.before;
     int64_t first_rank = action->rank - action->me * messages->per_index;
-    latest_t *of_core = &latest[action->core];
-    if (!of_core->known)
-        *of_core = latest_member(clocks, messages, first_rank);
-    const pto_ledger_t *ledger = &clocks->before[of_core->rank];
-    if (ledger->time.s <= clocks->before[action->rank].time.s && !pto_latency_known(asked->machine))
+    latest_t *latest = &pricing->summed->latest[action->core];
+    if (!latest->known)
+        *latest = latest_member(&pricing->clocks, messages, first_rank);
+    if (before[latest->rank].time.s <= before[action->rank].time.s &&
+        !pto_latency_known(pricing->asked.machine))
         return true;
     pto_action_t from = *action;
-    int64_t value = value_of(messages, action->me, (of_core->rank - first_rank) / messages->per_index);
-    if (!of_core->alone || value < 0 || !pto_messages_to_peer(messages, value, first_rank, &from) ||
+    int64_t value = value_of(messages, action->me, (latest->rank - first_rank) / messages->per_index);
+    if (!latest->alone || value < 0 || !pto_messages_to_peer(messages, value, first_rank, &from) ||
         !is_sent(messages, pto_messages_pair_bytes(messages, &from)))
         return false;
-    *last = ledger;
+    *last = &before[latest->rank];
     return true;
 }
 
 /* Look at all that it receives from; of a sparse table, at its partners. */
-static void see_latest(const pto_asked_t *asked, const pto_clocks_t *clocks, const pto_messages_t *messages,
+static void see_latest(const pto_pricing_t *pricing, const pto_messages_t *messages,
                        const pto_action_t *action, const pto_ledger_t **last) {
     pto_action_t from = *action;
     pto_held_t held = pto_held_by(messages->plan, messages->slice->buffer, action->rank);
     const int64_t *partner = NULL;
     int64_t first_rank = action->rank - action->me * messages->per_index, count = messages->peer_count;
-    bool sparse = !messages->step->send_empty && pto_tables_partners(asked->tables, &held, &partner, &count);
+    bool sparse =
+        !messages->step->send_empty && pto_tables_partners(pricing->asked.tables, &held, &partner, &count);
     pto_price_visits += count;
     for (int64_t j = 0; j < count; j++) {
         int64_t value = sparse ? value_of(messages, action->me, partner[j])
                                : messages->peer_first + j * messages->peer_stride;
         if (value < 0 || !pto_messages_to_peer(messages, value, first_rank, &from))
             continue;
-        const pto_ledger_t *ledger = &clocks->before[from.peer_rank];
+        const pto_ledger_t *ledger = &pricing->clocks.before[from.peer_rank];
         if ((!*last || ledger->time.s > (*last)->time.s) &&
             is_sent(messages, pto_messages_pair_bytes(messages, &from)))
             *last = ledger;
@@ -334,10 +336,9 @@ static const pto_ledger_t *latest_sender(const pto_pricing_t *pricing, int64_t a
                 continue;
             const pto_messages_t *messages = messages_of(pricing, &action);
             if (pass == 0)
-                found = find_latest(&pricing->asked, &pricing->clocks, messages, &action,
-                                    pricing->summed->latest, &last);
+                found = find_latest(pricing, messages, &action, &last);
             else
-                see_latest(&pricing->asked, &pricing->clocks, messages, &action, &last);
+                see_latest(pricing, messages, &action, &last);
         }
     return last;
 }

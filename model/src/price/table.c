@@ -290,7 +290,8 @@ static void forget(kept_sums_t *kept) {
 }
 
 /* False: out of memory. */
-static bool sum_table(const table_key_t *key, const pto_request_t *request, bool by_row, pto_table_sums_t *sums) {
+static bool sum_table(const table_key_t *key, const pto_request_t *request, bool by_row,
+                      pto_table_sums_t *sums) {
     pto_table_t table;
     bool in_shares = key->parts.kind == PTO_PARTS_SHARES;
     bool ready =
@@ -321,11 +322,11 @@ const pto_table_sums_t *pto_tables_sum(pto_tables_t *tables, const pto_request_t
                                        const pto_machine_t *machine, pto_parts_t parts, bool by_row) {
     kept_sums_t *kept = &tables->kept[parts.kind][by_row];
     table_key_t key = {.machine = machine,
-                 .counts = request->counts,
-                 .mapping = request->mapping,
-                 .bytes = request->bytes,
-                 .layout = request->layout,
-                 .parts = parts};
+                       .counts = request->counts,
+                       .mapping = request->mapping,
+                       .bytes = request->bytes,
+                       .layout = request->layout,
+                       .parts = parts};
     if (kept->known && same_key(&kept->key, &key))
         return &kept->sums;
     forget(kept);
@@ -400,9 +401,9 @@ bool pto_tables_partners(pto_tables_t *tables, const pto_held_t *held, const int
         pto_role_is_host(buffer->role) || buffer->block_count != pto_layout_owner_count(&request->layout))
         return false;
     table_key_t key = {.counts = request->counts,
-                 .mapping = request->mapping,
-                 .bytes = request->bytes,
-                 .layout = request->layout};
+                       .mapping = request->mapping,
+                       .bytes = request->bytes,
+                       .layout = request->layout};
     if (!tables->entries_known || !same_key(&tables->entries_key, &key))
         find_entries(tables, request, &key);
     const entries_t *entries = &tables->entries[row];
