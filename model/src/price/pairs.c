@@ -128,6 +128,18 @@ const int64_t *pto_pairs_bytes(const pto_pairs_t *pairs, int64_t group, int64_t 
     return pairs->own_bytes;
 }
 
+pto_pairs_end_t pto_pairs_end(const pto_pairs_t *pairs, int64_t sender, int64_t distance, int64_t bytes,
+                              double node_bytes_s, double node_rate_s) {
+    pto_pairs_end_t end = {.level = pto_pairs_level(pairs, sender, distance), .bytes = bytes};
+    end.postal = pto_messages_postal(pairs->out.cost[end.level], bytes);
+    end.alpha_s = end.postal->alpha_s.value;
+    end.bytes_s = (double)bytes * end.postal->beta_s_per_byte.value;
+    end.time_s = end.level == PTO_LEVEL_OFF_NODE
+                     ? pto_off_node_s(end.alpha_s, end.bytes_s, node_bytes_s, node_rate_s)
+                     : end.alpha_s + end.bytes_s;
+    return end;
+}
+
 /* What the messages of a group cost but for limits, and what nodes send off themselves, added to `sent`. */
 static void find_costs(const pto_pairs_t *pairs, int64_t group, int64_t distance, pto_sum_t *sent) {
     const int64_t *bytes = pto_pairs_bytes(pairs, group, distance);

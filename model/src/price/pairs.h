@@ -47,6 +47,18 @@ pto_level_t pto_pairs_level(const pto_pairs_t *pairs, int64_t sender, int64_t di
  * none. */
 const int64_t *pto_pairs_bytes(const pto_pairs_t *pairs, int64_t group, int64_t distance);
 
+/* A message as seen from one of its ends, where the limits of the node are these. */
+typedef struct {
+    pto_level_t level;
+    const pto_postal_t *postal;
+    int64_t bytes;
+    double alpha_s;
+    double bytes_s;
+    double time_s;
+} pto_pairs_end_t;
+pto_pairs_end_t pto_pairs_end(const pto_pairs_t *pairs, int64_t sender, int64_t distance, int64_t bytes,
+                              double node_bytes_s, double node_rate_s);
+
 /* What a node sends off in this round. */
 pto_outflow_t pto_pairs_outflow(const pto_pairs_t *pairs, int64_t node);
 

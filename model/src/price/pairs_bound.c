@@ -36,16 +36,12 @@ static pto_outflow_t limits_of(pto_pairs_t *pairs, int64_t node, int64_t distanc
     return outflow;
 }
 
-/* What the message of a sender costs where a node's limits are these. */
+/* How long the message of a sender takes where a node's limits are these. */
 static double message_s(const pto_pairs_t *pairs, int64_t group, int64_t sender, int64_t distance,
                         const pto_outflow_t *outflow) {
-    int64_t bytes = own_bytes(pairs, group, sender, distance);
-    pto_level_t level = pto_pairs_level(pairs, sender, distance);
-    const pto_postal_t *postal = pto_messages_postal(pairs->out.cost[level], bytes);
-    double alpha_s = postal->alpha_s.value, bytes_s = (double)bytes * postal->beta_s_per_byte.value;
-    return level == PTO_LEVEL_OFF_NODE
-               ? pto_off_node_s(alpha_s, bytes_s, outflow->bytes_limit.s, outflow->rate_limit.s)
-               : alpha_s + bytes_s;
+    return pto_pairs_end(pairs, sender, distance, own_bytes(pairs, group, sender, distance),
+                         outflow->bytes_limit.s, outflow->rate_limit.s)
+        .time_s;
 }
 
 /* Advance the processes of a node in pairs->next_s by rounds [from, to), as if none ever waited. */

@@ -54,38 +54,20 @@ void pto_pairs_terms_release(pto_pairs_t *pairs) {
 
 /* --- a round -------------------------------------------------------------------------------------------- */
 
-/* One message, as seen from one of its ends. */
-typedef struct {
-    pto_level_t level;
-    int row;
-    int64_t bytes;
-    double alpha_s;
-    double bytes_s;
-    double time_s;
-} end_t;
-
-/* `member`: whose node's limits hold. */
-static end_t end_of(const pto_pairs_t *pairs, const int64_t *bytes, int64_t sender, int64_t distance,
-                    int64_t member) {
-    end_t end = {.level = pto_pairs_level(pairs, sender, distance), .bytes = bytes ? bytes[sender] : 0};
-    const pto_cost_table_t *cost = pairs->out.cost[end.level];
-    const pto_postal_t *postal = pto_messages_postal(cost, end.bytes);
-    while (&cost->row[end.row].postal != postal)
-        end.row++;
-    end.alpha_s = postal->alpha_s.value;
-    end.bytes_s = (double)end.bytes * postal->beta_s_per_byte.value;
-    end.time_s = end.level == PTO_LEVEL_OFF_NODE
-                     ? pto_off_node_s(end.alpha_s, end.bytes_s, pairs->node_bytes_s[member],
-                                      pairs->node_rate_s[member])
-                     : end.alpha_s + end.bytes_s;
-    return end;
+static pto_pairs_end_t end_of(const pto_pairs_t *pairs, const int64_t *bytes, int64_t sender,
+                              int64_t distance, int64_t member) {
+    return pto_pairs_end(pairs, sender, distance, bytes ? bytes[sender] : 0, pairs->node_bytes_s[member],
+                         pairs->node_rate_s[member]);
 }
 
 /* pto_charge_settle. */
-static void count_end(const pto_pairs_t *pairs, const end_t *end, int64_t member, double *number) {
+static void count_end(const pto_pairs_t *pairs, const pto_pairs_end_t *end, int64_t member, double *number) {
     const pto_pairs_terms_t *terms = pairs->terms;
     const pto_outflow_t *outflow = &pairs->pricing->shared.outflow[member / pairs->per_node];
-    double *own = number + 2 * (terms->first_row[end->level] + end->row);
+    int row = 0;
+    while (&pairs->out.cost[end->level]->row[row].postal != end->postal)
+        row++;
+    double *own = number + 2 * (terms->first_row[end->level] + row);
     double *limited = number + 2 * terms->rows, node_bytes_s = pairs->node_bytes_s[member];
     bool off_node = end->level == PTO_LEVEL_OFF_NODE;
     bool by_bytes = off_node && end->bytes_s < node_bytes_s;
@@ -111,8 +93,8 @@ static void count_member(const pto_pairs_t *pairs, const int64_t *bytes, int64_t
     double *number = terms->next + own * terms->width;
     memcpy(number, terms->number + from * terms->width, terms->width * sizeof *number);
     terms->next_origin[own] = terms->origin[from];
-    end_t out = end_of(pairs, bytes, member, distance, member);
-    end_t in = end_of(pairs, bytes, sender, distance, member);
+    pto_pairs_end_t out = end_of(pairs, bytes, member, distance, member);
+    pto_pairs_end_t in = end_of(pairs, bytes, sender, distance, member);
     count_end(pairs, in.time_s > out.time_s ? &in : &out, member, number);
     int64_t actor = pairs->first_core + group + member * pairs->out.per_index;
     pto_time_t sent = {.s = out.time_s}, received = {.s = in.time_s};
