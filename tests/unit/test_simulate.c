@@ -403,6 +403,23 @@ static void one_node_stands_for_all_where_they_act_alike(void **state) {
         }
 }
 
+/* A ring makes 2 (n - 1) rounds of messages; unequal parts are measured for each of them. */
+static void equal_parts_are_measured_once_a_round(void **state) {
+    (void)state;
+    enum { RANKS = 64 };
+    int64_t measured[2];
+    for (int unequal = 0; unequal < 2; unequal++) {
+        pto_request_t request =
+            ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", RANKS, 1, 1, 64 * RANKS + 4 * unequal);
+        pto_plan_t *plan = made(&request);
+        int64_t before = pto_blocks_summed;
+        assert_int_equal(simulated(plan, &summit).messages, 2 * (RANKS - 1) * RANKS);
+        measured[unequal] = pto_blocks_summed - before;
+        pto_plan_destroy(plan);
+    }
+    assert_true(measured[false] <= 8 * RANKS && measured[true] > RANKS * RANKS);
+}
+
 /* Each has a first process, a partner by index or unequal blocks, so none can stand for the others. */
 static void nodes_that_act_unlike_are_all_simulated(void **state) {
     (void)state;
@@ -582,6 +599,7 @@ int main(void) {
         cmocka_unit_test(a_signal_that_never_comes_is_named),
         cmocka_unit_test(what_would_take_too_long_is_refused),
         cmocka_unit_test(one_node_stands_for_all_where_they_act_alike),
+        cmocka_unit_test(equal_parts_are_measured_once_a_round),
         cmocka_unit_test(nodes_that_act_unlike_are_all_simulated),
         cmocka_unit_test(nodes_of_which_some_do_not_act_are_all_simulated),
         cmocka_unit_test(a_machine_without_the_messages_is_named),

@@ -34,12 +34,14 @@ static bool is_of_all(const pto_sim_t *sim, const pto_step_t *step) {
            sim->layout->procs_per_gpu == 1 && step->core_first == 0 && step->core_count > 0;
 }
 
-/* Whether a slice has as many bytes for all ranks and peers. */
+/* Whether a slice has as many bytes for all ranks and peers: whole blocks, or parts of equal size. */
 static bool is_alike(const pto_sim_t *sim, const pto_slice_t *slice) {
     const pto_buffer_t *buffer = pto_plan_buffer(sim->plan, slice->buffer);
+    int64_t parts = slice->parts > 0 ? slice->parts : 1;
     const pto_expr_t *blocks[] = {&slice->first, &slice->run, &slice->stride, &slice->until};
     return same_for_all(blocks, 4) && buffer->blocks == PTO_BLOCKS_EQUAL &&
-           buffer->cyclic == PTO_CYCLIC_NONE && buffer->split <= 1 && slice->parts == 0 &&
+           buffer->cyclic == PTO_CYCLIC_NONE && buffer->split <= 1 &&
+           (parts == 1 || buffer->block_bytes % (parts * buffer->granularity_bytes) == 0) &&
            slice->share == PTO_SHARE_ALL && slice->chunks <= 1 && slice->fold == 0;
 }
 
