@@ -190,6 +190,7 @@ static bool allocate_shared(pto_sims_t *all, pto_sim_t *sim, pto_agenda_t *agend
     sim->first_gpu_slot = sim->first_link_slot + (uint32_t)links;
     all->proc = zeroed_lines(all->procs, sizeof *all->proc, &all->memory[0]);
     all->local = zeroed_lines(all->procs, sizeof *all->local, &all->memory[1]);
+    all->brief = calloc(all->procs + (size_t)1, sizeof *all->brief);
     sim->link_size = sizeof(pto_link_t) + (size_t)ranks_per_node * all->lanes * sizeof(pto_engine_job_t);
     sim->links = calloc(links + 1, sim->link_size);
     place_engines(all);
@@ -200,8 +201,8 @@ static bool allocate_shared(pto_sims_t *all, pto_sim_t *sim, pto_agenda_t *agend
     size_t processes = all->engines ? (size_t)(ranks_per_node * sim->nodes) : 0;
     all->copy_held_s = calloc(processes * PTO_COPY_RESOURCE_COUNT + 1, sizeof *all->copy_held_s);
     return pto_agenda_init(agenda, sim->first_gpu_slot + (uint32_t)sim->gpus) && all->proc && all->local &&
-           sim->links && sim->engine && sim->in_use && sim->line_s && sim->routes && all->copy_held_s &&
-           find_capacities(sim);
+           all->brief && sim->links && sim->engine && sim->in_use && sim->line_s && sim->routes &&
+           all->copy_held_s && find_capacities(sim);
 }
 
 /* All of it, and each plan's share in what the first one has. */
@@ -227,6 +228,7 @@ bool pto_sims_allocate(pto_sims_t *all, pto_agenda_t *agenda) {
         sim->first_proc = procs;
         sim->proc = all->proc + procs;
         sim->local = all->local + procs;
+        sim->brief = all->brief + procs;
         procs += sim->ranks * sim->lanes;
         place_ranks(sim);
         pto_passages_begin(sim, sim->ranks * sim->lanes);
@@ -249,6 +251,7 @@ void pto_sims_release(pto_sims_t *all, pto_agenda_t *agenda) {
     for (int i = 0; i < 3; i++)
         free(all->memory[i]);
     free(all->copy_held_s);
+    free(all->brief);
     free(first->links);
     free(first->in_use);
     free(first->line_s);

@@ -46,6 +46,13 @@ typedef struct {
     double stage_busy_s;
 } pto_side_use_t;
 
+/* What all copies and reductions of a rank need. Where they are alone in their stages (pto_passage_t), the
+ * rank never touches pto_local_t. */
+typedef struct {
+    double busy_s;
+    double end_s; /* of a copy that is alone */
+} pto_brief_t;
+
 /* A rank's copies, reductions and lanes. Ranks that only send and receive never touch it. The first cache
  * line is its step, the second its copy; the others are used where copies queue, and by lanes. */
 typedef struct {
@@ -53,17 +60,16 @@ typedef struct {
     uint32_t copy_next; /* in its engine's list, as its first */
     int64_t local_peer; /* of a copy or reduction done for each peer: the next peer's number */
     int local_step;
-    pto_behind_t behind; /* what its current copy follows; in lanes, those of the stage */
-    double copy_left;    /* remaining fraction of its copy, from 1 to 0 */
-    double copy_end_s;   /* when it ends, if that is known and its event is another; else 0 */
-    double busy_s;
-    int copy_flows;      /* those that have not ended */
-    uint8_t holds;       /* 1 + the pto_lane_resource_t that it uses now; 0: none */
-    uint8_t wants;       /* the same for one that it waits for */
-    bool in_branch;      /* of an either node, whose current stage it passes */
-    bool copy_waits;     /* only for its flows */
-    pto_sim_copy_t copy; /* its current one */
-    double wants_s;      /* since when it waits for what it wants */
+    pto_behind_t behind;              /* what its current copy follows; in lanes, those of the stage */
+    double copy_left;                 /* remaining fraction of its copy, from 1 to 0 */
+    double copy_end_s;                /* when it ends, if that is known and its event is another; else 0 */
+    int copy_flows;                   /* those that have not ended */
+    uint8_t holds;                    /* 1 + the pto_lane_resource_t that it uses now; 0: none */
+    uint8_t wants;                    /* the same for one that it waits for */
+    bool in_branch;                   /* of an either node, whose current stage it passes */
+    bool copy_waits;                  /* only for its flows */
+    _Alignas(64) pto_sim_copy_t copy; /* its current one */
+    double wants_s;                   /* since when it waits for what it wants */
     double waiting_s;
     pto_path_t copy_path; /* what its copy shares once its turn has come */
 } pto_local_t;

@@ -71,7 +71,7 @@ static void report_rank(const pto_sims_t *all, int64_t rank, pto_simulation_t *s
         const pto_sim_lane_t at = pto_sim_lane_at(all->sim, rank, lane);
         const pto_proc_t *proc = &at.sim->proc[at.rank];
         const pto_local_t *local = &at.sim->local[at.rank];
-        const double busy[] = {proc->sending.busy_s, proc->receiving.busy_s, local->busy_s};
+        const double busy[] = {proc->sending.busy_s, proc->receiving.busy_s, at.sim->brief[at.rank].busy_s};
         const double waiting[] = {proc->sending.waiting_s, proc->receiving.waiting_s, local->waiting_s};
         for (int i = 0; i < 3; i++) {
             busy_s[i] += busy[i];

@@ -360,7 +360,7 @@ PTO_SIM_HOT bool begin_alone(pto_sim_t *sim, uint32_t rank, pto_move_t *move) {
         return false;
     double end_s = sim->now_s + move->copy.alone_s;
     if (move->joins)
-        sim->local[rank].copy_end_s = end_s;
+        sim->brief[rank].end_s = end_s;
     proc->state = move->joins ? PTO_PROC_JOINS : PTO_PROC_LEAVES;
     pto_sim_set(sim, rank, PTO_SLOT_RUN, move->joins ? sim->now_s : end_s);
     return true;
@@ -369,17 +369,16 @@ PTO_SIM_HOT bool begin_alone(pto_sim_t *sim, uint32_t rank, pto_move_t *move) {
 /* Take the next turn of such a step. Returns whether it has ended. */
 PTO_SIM_HOT bool alone_event(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
-    pto_local_t *local = &sim->local[rank];
+    pto_brief_t *brief = &sim->brief[rank];
     if (proc->state != PTO_PROC_LEAVES) {
-        bool begins = proc->state == PTO_PROC_JOINS && pto_sim_before(sim->now_s, local->copy_end_s);
+        bool begins = proc->state == PTO_PROC_JOINS && pto_sim_before(sim->now_s, brief->end_s);
         proc->state = begins ? PTO_PROC_COPIES : PTO_PROC_LEAVES;
-        pto_sim_set(sim, rank, PTO_SLOT_RUN, begins ? local->copy_end_s : sim->now_s);
+        pto_sim_set(sim, rank, PTO_SLOT_RUN, begins ? brief->end_s : sim->now_s);
         return false;
     }
     const pto_move_t *move = proc->at->alone;
     double busy_s = sim->now_s - proc->stage_s;
-    local->busy_s += busy_s;
-    local->copy_end_s = 0;
+    brief->busy_s += busy_s;
     if (move->copy.bytes > 0)
         pto_engine_at(sim, pto_sim_place(sim, proc->rank), move->copy.engine)->busy_s += busy_s;
     proc->state = PTO_PROC_BETWEEN;

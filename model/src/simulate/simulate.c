@@ -313,7 +313,7 @@ static bool end_local(pto_sim_t *sim, uint32_t rank) {
     bool waits = local->copy_end_s != 0 && pto_engine_begin_turn(sim, rank);
     if (waits || (local->copy_flows > 0 && !pto_copy_is_through(sim, rank)))
         return false;
-    local->busy_s += sim->now_s - proc->stage_s;
+    sim->brief[rank].busy_s += sim->now_s - proc->stage_s;
     if (sim->options->visit && sim->now_s > proc->stage_s)
         pto_sim_span(sim, PTO_RESOURCE_LOCAL, rank, -1, local->copy.bytes, proc->stage_s);
     if (local->copy.bytes > 0)

@@ -67,6 +67,7 @@ typedef struct {
     uint32_t procs; /* of all plans */
     pto_proc_t *proc;
     pto_local_t *local;  /* one per process */
+    pto_brief_t *brief;  /* the same */
     double *copy_held_s; /* of each process of the job at each pto_copy_resource_t: see engines.c */
     void *memory[3];     /* of both, and of engines */
     uint32_t *owner;     /* of each process, the number of its sim; NULL if there is only one */
@@ -124,6 +125,7 @@ typedef struct pto_sim {
     int32_t *raised;          /* pending signals: [flag][rank][place in node of the sender] */
     pto_sim_either_t *either; /* one per either node */
     pto_local_t *local;       /* one per rank and lane */
+    pto_brief_t *brief;       /* the same */
     pto_fabric_path_t *fabric_path; /* of the message that each process sends, then receives */
     pto_passages_t passages;
     pto_known_cost_t cost[1 << PTO_KNOWN_COSTS_BITS];
