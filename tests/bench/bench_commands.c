@@ -25,6 +25,7 @@ typedef struct {
 #define GPUS_576 "--machine tests/fixtures/gpus-576.yaml --bytes 1MiB "
 #define STENCIL                                                                                              \
     "alltoallv --implementation isend_irecv --strategy three_step --counts {\"pattern\":stencil,\"dims\":"
+#define ONE_A_NODE "--gpus-per-node 1 --procs-per-gpu 1 --strategy cuda_aware --library "
 #define SAMPLES "%s/data/summit-spectrum/"
 #define TRACE "TRACE"
 
@@ -56,23 +57,47 @@ static const command_t commands[] = {
      "2"},
     {"check alltoall of all plans, 256 nodes", 60, "check " SUMMIT "1KiB --collective alltoall --nodes 256",
      "3"},
-    {"simulate pairwise alltoall, 1024 ranks", 0.105, /* 10 million messages a second */
-     "simulate " SUMMIT
-     "1KiB --collective alltoall --gpus-per-node 1 --procs-per-gpu 1 --strategy cuda_aware "
-     "--library pairwise --limit 10000000 --nodes 1024",
-     "4"},
-    {"simulate allreduce by all plans, 64 nodes", 0.5,
-     "simulate " SUMMIT "1MiB --collective allreduce --nodes 64", "2"},
-    {"simulate alltoall by all plans, 128 nodes", 0.3,
-     "simulate " SUMMIT "1KiB --collective alltoall --nodes 128", "2"},
-    {"simulate rabenseifner, 16384 ranks", 0.06, /* 8 million messages a second */
-     "simulate " SUMMIT
-     "1MiB --collective allreduce --gpus-per-node 1 --procs-per-gpu 1 --strategy cuda_aware "
-     "--library rabenseifner --nodes 16384",
-     "4"},
-    {"step llm-training, simulated", 3, "step llm-training --simulate", ""},
     {"check allreduce of all plans, 16 nodes", 0.3, "check " SUMMIT "1MiB --collective allreduce --nodes 16",
      "2"},
+    {"check allreduce of all plans, 32 nodes", 0.6, "check " SUMMIT "1MiB --collective allreduce --nodes 32",
+     "2"},
+    {"check allreduce of all plans, 64 nodes", 2, "check " SUMMIT "1MiB --collective allreduce --nodes 64",
+     "2"},
+    {"check allreduce, 6 a GPU, 64 nodes", 2,
+     "check " SUMMIT "1MiB --collective allreduce --procs-per-gpu 6 --nodes 64", "2"},
+    {"check allreduce, 144 GPUs in a node", 0.3,
+     "check " GPUS_576 "--collective allreduce --gpus-per-node 144 --nodes 1", ""},
+    {"simulate allreduce by all plans, 64 nodes", 0.5,
+     "simulate " SUMMIT "1MiB --collective allreduce --nodes 64", "2"},
+    {"simulate allreduce by all plans, 128 nodes", 1,
+     "simulate " SUMMIT "1MiB --collective allreduce --nodes 128", "2"},
+    {"simulate allreduce by all plans, 256 nodes", 3,
+     "simulate " SUMMIT "1MiB --collective allreduce --nodes 256", "2"},
+    {"simulate allreduce, 6 a GPU, 64 nodes", 0.5,
+     "simulate " SUMMIT "1MiB --collective allreduce --procs-per-gpu 6 --nodes 64", "2"},
+    {"simulate alltoall by all plans, 64 nodes", 0.1,
+     "simulate " SUMMIT "1KiB --collective alltoall --procs-per-gpu 6 --nodes 64", "2"},
+    {"simulate alltoall by all plans, 128 nodes", 0.3,
+     "simulate " SUMMIT "1KiB --collective alltoall --procs-per-gpu 6 --nodes 128", "2"},
+    {"simulate alltoall by all plans, 256 nodes", 1,
+     "simulate " SUMMIT "1KiB --collective alltoall --procs-per-gpu 6 --nodes 256", "2"},
+    {"simulate pairwise alltoall, 1024 ranks", 0.105, /* 10 million messages a second */
+     "simulate " SUMMIT "1KiB --collective alltoall " ONE_A_NODE "pairwise --nodes 1024", "4"},
+    {"simulate rabenseifner, 16384 ranks", 0.06, /* 8 million messages a second, as in the next two */
+     "simulate " SUMMIT "1MiB --collective allreduce " ONE_A_NODE "rabenseifner --nodes 16384", "4"},
+    {"simulate a ring allreduce, 1024 ranks", 0.26,
+     "simulate " SUMMIT "1MiB --collective allreduce " ONE_A_NODE "ring --nodes 1024", "4"},
+    {"simulate where injection binds, 1024 ranks", 0.13,
+     "simulate " SUMMIT
+     "1MiB --collective alltoall --gpus-per-node 4 --strategy cuda_aware --library pairwise --nodes 256",
+     "2"},
+    {"simulate unequal counts, 1024 ranks", 0.26, /* 4 million */
+     "simulate " SUMMIT "1KiB --collective alltoallv --counts skew:0.5:1 " ONE_A_NODE "pairwise --nodes 1024",
+     "4"},
+    {"simulate recursive doubling, 1 M ranks", 7, /* 3 million; 256 bytes a rank */
+     "simulate " SUMMIT "1KiB --collective allreduce " ONE_A_NODE "recursive_doubling --nodes 1048576", "4"},
+    {"step llm-training, simulated", 3, "step llm-training --simulate", ""},
+    {"step llm-training, 6 processes, simulated", 3, "step llm-training --procs-per-gpu 6 --simulate", ""},
     {"map a stencil of 512, cuda_aware", 0.3,
      "map " SUMMIT "64KiB --gpus-per-node 4 --collective alltoallv --implementation isend_irecv --strategy "
      "cuda_aware --counts {\"pattern\":stencil,\"dims\":[8,8,8]} --nodes 128",
