@@ -375,27 +375,26 @@ static pto_status_t messages_reach(const pto_exec_t *exec, pto_error_t *err) {
 
 static pto_status_t applicable(const pto_exec_t *exec, pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(exec->plan);
-    int64_t element = pto_datatype_bytes(request->datatype);
+    const bool reduces = pto_collective_reduces(request->collective);
     pto_status_t status = pto_plan_runnable(exec->plan, err);
-    if (status == PTO_OK && exec->options.nccl_windows && !pto_nccl_does_all(exec->plan))
-        status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                               "symmetric windows are for plans of NCCL's alone, and %s is none",
-                               request->strategy->name);
-    if (status == PTO_OK && exec->options.own_algorithms && request->layout.in_host &&
-        request->algorithm->shares_host)
-        status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                               "%s shares host memory, and the data are in each process's own",
-                               request->algorithm->name);
-    if (status == PTO_OK && exec->divisor != 0 && request->layout.in_host)
-        status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                               "a GPU divides sums to averages, and the data are in host memory");
     if (status != PTO_OK)
         return status;
-    if (pto_collective_reduces(request->collective))
+    if (exec->options.nccl_windows && !pto_nccl_does_all(exec->plan))
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "symmetric windows are for plans of NCCL's alone, and %s is none",
+                             request->strategy->name);
+    if (exec->options.own_algorithms && request->layout.in_host && request->algorithm->shares_host)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "%s shares host memory, and the data are in each process's own",
+                             request->algorithm->name);
+    if (exec->divisor != 0 && request->layout.in_host)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "a GPU divides sums to averages, and the data are in host memory");
+    if (reduces)
         status = pto_op_takes(exec->divisor != 0 ? PTO_OP_AVG : exec->op, request->datatype, err);
     if (status != PTO_OK)
         return status;
-    if (pto_collective_reduces(request->collective) && request->bytes % element)
+    if (reduces && request->bytes % pto_datatype_bytes(request->datatype))
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "%s: %lld bytes are not a whole number of %s elements",
                              pto_collective_name(request->collective), (long long)request->bytes,
@@ -416,33 +415,6 @@ static uint64_t digest(const pto_exec_t *exec) {
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         all = pto_hash_add(all, more[i] + 1);
     return all;
-}
-
-static int by_counter(const void *one, const void *other) {
-    const pto_exec_signal_t *const *a = one, *const *b = other;
-    if ((*a)->counter != (*b)->counter)
-        return (*a)->counter < (*b)->counter ? -1 : 1;
-    return (*a > *b) - (*a < *b);
-}
-
-/* Waits on one counter take its signals in turn: the i-th of m waits per run takes signals i, i + m, ... */
-static pto_status_t number_waits(pto_exec_t *exec, pto_error_t *err) {
-    pto_exec_signal_t *signal = exec->signals.item;
-    int count = exec->signals.count;
-    pto_exec_signal_t **sorted = calloc((size_t)count + 1, sizeof *sorted);
-    if (!sorted)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for signals");
-    for (int i = 0; i < count; i++)
-        sorted[i] = &signal[i];
-    qsort(sorted, (size_t)count, sizeof(pto_exec_signal_t *), by_counter);
-    for (int first = 0, until; first < count; first = until) {
-        for (until = first; until < count && sorted[until]->counter == sorted[first]->counter; until++)
-            sorted[until]->seen += (uint64_t)(until - first);
-        for (int i = first; i < until; i++)
-            sorted[i]->stride = (uint64_t)(until - first);
-    }
-    free(sorted);
-    return PTO_OK;
 }
 
 /* The lanes of an either node share a stream, so that what a stage marked `once` puts there precedes what the
@@ -471,11 +443,6 @@ static void set_op(pto_exec_t *exec, pto_op_t op) {
     exec->divisor = divides ? pto_layout_owner_count(&request->layout) : 0;
 }
 
-static pto_status_t build(pto_exec_t *exec, pto_error_t *err) {
-    pto_status_t status = pto_schedule_build(exec, err);
-    return status == PTO_OK ? number_waits(exec, err) : status;
-}
-
 /* What needs no other process. */
 static pto_status_t prepare_alone(pto_exec_t *exec, pto_error_t *err) {
     pto_status_t status = pto_watchdog_begin(exec, err);
@@ -498,7 +465,7 @@ static pto_status_t make_together(pto_exec_t *exec, const void *in, void *out, p
         status = exec->job.team->mpi->prepare(exec, status, err);
     status = pto_nccl_prepare(exec, status, err);
     if (status == PTO_OK && !exec->peer_failed)
-        status = build(exec, err);
+        status = pto_schedule_build(exec, err);
     pto_offsets_destroy(exec->offsets);
     exec->offsets = NULL;
     if (status == PTO_OK && !exec->peer_failed)

@@ -349,6 +349,33 @@ static pto_status_t create_events(pto_exec_t *exec, pto_error_t *err) {
     return status;
 }
 
+static int by_counter(const void *one, const void *other) {
+    const pto_exec_signal_t *const *a = one, *const *b = other;
+    if ((*a)->counter != (*b)->counter)
+        return (*a)->counter < (*b)->counter ? -1 : 1;
+    return (*a > *b) - (*a < *b);
+}
+
+/* Waits on one counter take its signals in turn: the i-th of m waits per run takes signals i, i + m, ... */
+static pto_status_t number_waits(pto_exec_t *exec, pto_error_t *err) {
+    pto_exec_signal_t *signal = exec->signals.item;
+    int count = exec->signals.count;
+    pto_exec_signal_t **sorted = calloc((size_t)count + 1, sizeof *sorted);
+    if (!sorted)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for signals");
+    for (int i = 0; i < count; i++)
+        sorted[i] = &signal[i];
+    qsort(sorted, (size_t)count, sizeof(pto_exec_signal_t *), by_counter);
+    for (int first = 0, until; first < count; first = until) {
+        for (until = first; until < count && sorted[until]->counter == sorted[first]->counter; until++)
+            sorted[until]->seen += (uint64_t)(until - first);
+        for (int i = first; i < until; i++)
+            sorted[i]->stride = (uint64_t)(until - first);
+    }
+    free(sorted);
+    return PTO_OK;
+}
+
 pto_status_t pto_schedule_build(pto_exec_t *exec, pto_error_t *err) {
     pto_schedule_t builder = {.exec = exec, .err = err, .collective = -1, .lanes = -1};
     pto_walk_t walk;
@@ -373,7 +400,7 @@ pto_status_t pto_schedule_build(pto_exec_t *exec, pto_error_t *err) {
     free(builder.ends.item);
     if (status == PTO_OK)
         status = create_events(exec, err);
-    return status;
+    return status == PTO_OK ? number_waits(exec, err) : status;
 }
 
 void pto_schedule_free(pto_exec_t *exec) {

@@ -96,20 +96,6 @@ static void free_user(const settings_t *settings, const pto_plan_t *plan, user_t
     work_free(&user->work);
 }
 
-static pto_status_t copy(const settings_t *settings, void *target, const void *source, int64_t bytes,
-                         pto_error_t *err) {
-    pto_move_t move = {target, source, (size_t)bytes, 1, (size_t)bytes, (size_t)bytes};
-    void *stream = NULL;
-    pto_status_t status = bytes > 0 ? settings->device->stream_create(&stream, err) : PTO_OK;
-    if (status != PTO_OK || bytes == 0)
-        return status;
-    status = settings->device->copy(&move, stream, err);
-    if (status == PTO_OK)
-        status = settings->device->finish(stream, err);
-    settings->device->stream_destroy(stream, NULL);
-    return status;
-}
-
 /* Fresh input, poisoned output. */
 static pto_status_t refresh(const settings_t *settings, const pto_plan_t *plan, const user_t *user,
                             uint64_t seed, pto_error_t *err) {
@@ -121,11 +107,14 @@ static pto_status_t refresh(const settings_t *settings, const pto_plan_t *plan, 
         reference_fill(request, settings->op, seed, user->owner, user->host, user->out_bytes);
     else
         memset(user->host, POISON, (size_t)user->out_bytes);
-    pto_status_t status = copy(settings, user->out, user->host, user->out_bytes, err);
+    pto_status_t status =
+        pto_device_copy(settings->device, user->out, user->host, (size_t)user->out_bytes, err);
     if (user->work.pattern)
         return status == PTO_OK ? user->work.pattern->fill(&user->work, seed, err) : status;
     reference_fill(request, settings->op, seed, user->owner, user->host, user->in_bytes);
-    return status == PTO_OK ? copy(settings, user->in, user->host, user->in_bytes, err) : status;
+    return status == PTO_OK
+               ? pto_device_copy(settings->device, user->in, user->host, (size_t)user->in_bytes, err)
+               : status;
 }
 
 static pto_status_t look(const settings_t *settings, const pto_plan_t *plan, const user_t *user,
@@ -134,7 +123,8 @@ static pto_status_t look(const settings_t *settings, const pto_plan_t *plan, con
         return PTO_OK;
     if (user->work.pattern)
         return user->work.pattern->compare(&user->work, seed, err);
-    pto_status_t status = copy(settings, user->host, user->out, user->out_bytes, err);
+    pto_status_t status =
+        pto_device_copy(settings->device, user->host, user->out, (size_t)user->out_bytes, err);
     if (status == PTO_OK)
         status = reference_host_compare(pto_plan_request(plan), seed, user->owner, &user->second, err);
     if (status != PTO_OK)
