@@ -26,3 +26,16 @@ int pto_plan_flag_count(const pto_plan_t *plan) { return plan->flags.count; }
 const char *pto_plan_flag_name(const pto_plan_t *plan, int flag) {
     return ((const char *const *)plan->flags.item)[flag];
 }
+
+bool pto_plan_has_tables(const pto_plan_t *plan) {
+    return plan->request.counts && pto_counts_differ(plan->request.counts);
+}
+
+bool pto_plan_uses_peers_memory(const pto_plan_t *plan) {
+    for (int i = 0; i < plan->steps.count; i++) {
+        const pto_step_t *step = pto_plan_step(plan, i);
+        if (step->source.holder == PTO_HOLDER_PEER || step->target.holder == PTO_HOLDER_PEER)
+            return true;
+    }
+    return false;
+}
