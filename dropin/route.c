@@ -165,28 +165,33 @@ static bool is_permuted(const drop_comm_t *comm, const drop_cell_t *cell, int si
     return blocks > 1 && !drop_layout_for(comm, cell)->in_order;
 }
 
+/* The plan, its buffers, and the logical rank of each process, which the caller frees in any case. */
+static pto_status_t make_plan(const drop_comm_t *comm, drop_route_t *route, const pto_strategy_t *strategy,
+                              int64_t **table, pto_error_t *err) {
+    pto_price_t price;
+    *table = calloc((size_t)comm->size, sizeof **table);
+    if (!*table)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    pto_status_t status =
+        pto_plan_choose(&route->scenario, drop.machine, 0, strategy, &route->plan, &price, NULL, err);
+    if (status != PTO_OK)
+        return status;
+    route->held_bytes = most_bytes(route->plan, -1);
+    if (route->held_bytes > drop.bytes_max)
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "its buffers are larger than PORTOLAN_MEMORY");
+    drop_comm_table(comm, drop_layout_for(comm, &route->cell), route->cell.root, *table);
+    return allocate(route, (*table)[comm->rank], err);
+}
+
 /* Collective. Errors: PTO_ERR_NOT_APPLICABLE and others, on all processes. */
 static pto_status_t make(drop_comm_t *comm, const drop_call_t *call, drop_route_t *route,
                          const pto_strategy_t *strategy, pto_error_t *err) {
     pto_exec_options_t options = {.placement = PTO_PLACEMENT_TABLE, .timeout_s = -1};
-    int64_t *table = calloc((size_t)comm->size, sizeof *table);
-    pto_price_t price;
-    pto_status_t status = table ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    int64_t *table = NULL;
     route->way = way_of(strategy, route->cell.collective);
     for (int side = 0; side < 2; side++)
         route->permuted[side] = is_permuted(comm, &route->cell, side) && route->way == DROP_BY_PLAN;
-    if (status == PTO_OK)
-        status =
-            pto_plan_choose(&route->scenario, drop.machine, 0, strategy, &route->plan, &price, NULL, err);
-    if (status == PTO_OK)
-        route->held_bytes = most_bytes(route->plan, -1);
-    if (status == PTO_OK && route->held_bytes > drop.bytes_max)
-        status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "its buffers are larger than PORTOLAN_MEMORY");
-    if (status == PTO_OK && table) {
-        drop_comm_table(comm, drop_layout_for(comm, &route->cell), route->cell.root, table);
-        status = allocate(route, table[comm->rank], err);
-    }
-    status = pto_mpi_agree(comm->comm, status, err);
+    pto_status_t status = pto_mpi_agree(comm->comm, make_plan(comm, route, strategy, &table, err), err);
     options.table = table;
     if (status == PTO_OK && route->way == DROP_BY_PLAN)
         status = drop_comm_open(comm, err);
@@ -333,8 +338,21 @@ static bool fits_order(const drop_comm_t *comm, const drop_cell_t *cell) {
     return drop_layout_for(comm, cell)->in_order || !by_rank || (!cell->in_host && cell->counts == 0);
 }
 
-drop_route_t *drop_route_create(drop_comm_t *comm, const drop_call_t *call, const drop_cell_t *cell) {
+/* All calls are MPI's until something else is made. NULL: out of memory. */
+static drop_route_t *new_route(const drop_cell_t *cell) {
     drop_route_t *made = calloc(1, sizeof *made);
+    if (!made)
+        return NULL;
+    made->cell = *cell;
+    made->device = cell->in_host ? drop.host_device : drop.device;
+    made->context = cell->in_host ? NULL : drop_gpu_context();
+    leave_to_mpi(made);
+    pto_scenario_init(&made->scenario);
+    return made;
+}
+
+drop_route_t *drop_route_create(drop_comm_t *comm, const drop_call_t *call, const drop_cell_t *cell) {
+    drop_route_t *made = new_route(cell);
     pto_predictions_t predictions = {0};
     pto_error_t err;
     bool valid = true;
@@ -344,11 +362,6 @@ drop_route_t *drop_route_create(drop_comm_t *comm, const drop_call_t *call, cons
         free(made);
         return NULL;
     }
-    made->cell = *cell;
-    made->device = cell->in_host ? drop.host_device : drop.device;
-    made->context = cell->in_host ? NULL : drop_gpu_context();
-    leave_to_mpi(made);
-    pto_scenario_init(&made->scenario);
     if (!fits_order(comm, cell))
         return made;
     if (cell->collective == PTO_COLLECTIVE_ALLTOALLV)
@@ -372,41 +385,23 @@ drop_route_t *drop_route_create(drop_comm_t *comm, const drop_call_t *call, cons
 
 static pto_status_t make_staged(const drop_comm_t *comm, drop_route_t *route, pto_error_t *err) {
     const pto_strategy_t *strategy;
-    int64_t *table = calloc((size_t)comm->size, sizeof *table);
-    pto_price_t price;
-    pto_status_t status = table ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    int64_t *table = NULL;
+    pto_status_t status = pto_strategy_find("three_step", &strategy, err);
+    if (status != PTO_OK)
+        return status;
     route->way = DROP_STAGED;
-    if (status == PTO_OK)
-        status = pto_strategy_find("three_step", &strategy, err);
-    if (status == PTO_OK)
-        status =
-            pto_plan_choose(&route->scenario, drop.machine, 0, strategy, &route->plan, &price, NULL, err);
-    if (status == PTO_OK && table) {
-        route->name = strategy->name;
-        route->held_bytes = most_bytes(route->plan, -1);
-        if (route->held_bytes > drop.bytes_max)
-            status =
-                pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "its buffers are larger than PORTOLAN_MEMORY");
-        drop_comm_table(comm, &comm->gpus, route->cell.root, table);
-    }
-    if (status == PTO_OK && table)
-        status = allocate(route, table[comm->rank], err);
+    route->name = strategy->name;
+    status = make_plan(comm, route, strategy, &table, err);
     free(table);
     return status;
 }
 
 drop_route_t *drop_route_create_alone(const drop_comm_t *comm, const drop_cell_t *cell) {
-    drop_route_t *made = calloc(1, sizeof *made);
+    drop_route_t *made = new_route(cell);
     pto_predictions_t predictions = {0};
     pto_error_t err;
     if (!made)
         return NULL;
-    made->cell = *cell;
-    made->device = drop.device;
-    made->context = drop_gpu_context();
-    leave_to_mpi(made);
-    made->predicted_s = 0;
-    pto_scenario_init(&made->scenario);
     pto_status_t status = drop_fill_scenario(&comm->gpus, cell, &made->scenario, &err);
     if (status == PTO_OK)
         status = pto_predict(&made->scenario, drop.machine, false, &predictions, &err);

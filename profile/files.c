@@ -82,6 +82,16 @@ static void put_field(int64_t number) {
     put_number(number);
 }
 
+static void put_word(const char *word) {
+    put(",");
+    put(word);
+}
+
+static void put_time(int64_t ticks) {
+    put(",");
+    put_seconds(ticks);
+}
+
 /* A line ends here; there is always room for another one. */
 static void end_line(void) {
     put("\n");
@@ -91,10 +101,8 @@ static void end_line(void) {
 
 /* The last two fields of a line: the ticks inside the call, and those of them spent waiting. */
 static void end_line_with(int64_t inside, int64_t waiting) {
-    put(",");
-    put_seconds(inside);
-    put(",");
-    put_seconds(waiting);
+    put_time(inside);
+    put_time(waiting);
     end_line();
 }
 
@@ -134,14 +142,11 @@ static void write_cells(const own_t *own) {
         bool reads = key->kind == PROF_READ;
         put_number(reads ? key->peer : prof.rank);
         put_field(reads ? prof.rank : key->peer);
-        put(",");
-        put(space_names[reads ? key->peer_space : key->space]);
-        put(",");
-        put(space_names[reads ? key->space : key->peer_space]);
+        put_word(space_names[reads ? key->peer_space : key->space]);
+        put_word(space_names[reads ? key->space : key->peer_space]);
         put(",");
         put_kind(key->kind);
-        put(",");
-        put(routine_names[key->routine]);
+        put_word(routine_names[key->routine]);
         put_field(cell->messages);
         put_field(cell->bytes);
         end_line_with(cell->inside, cell->waiting);
@@ -156,10 +161,8 @@ static void write_times(const own_t *own) {
             if (time->calls == 0 && time->waiting == 0)
                 continue;
             put_number(prof.rank);
-            put(",");
-            put(routine_names[routine]);
-            put(",");
-            put(space_names[space]);
+            put_word(routine_names[routine]);
+            put_word(space_names[space]);
             put_field(time->calls);
             end_line_with(time->inside, time->waiting);
         }
@@ -174,10 +177,8 @@ static void write_sizes(const own_t *own) {
                 if (size->messages == 0)
                     continue;
                 put_number(prof.rank);
-                put(",");
-                put(routine_names[routine]);
-                put(",");
-                put(space_names[space]);
+                put_word(routine_names[routine]);
+                put_word(space_names[space]);
                 put_field(class > 0 ? (int64_t)1 << (class - 1) : 0);
                 put_field((int64_t)1 << class);
                 put_field(size->messages);
@@ -192,14 +193,10 @@ static void write_lines(const own_t *own) {
         const prof_line_t *line = &prof.chunk[i / PROF_LINES_PER_CHUNK][i % PROF_LINES_PER_CHUNK];
         char room[24];
         put_number(prof.rank);
-        put(",");
-        put_seconds(line->begin - prof.origin);
-        put(",");
-        put_seconds(line->end - prof.origin);
-        put(",");
-        put(routine_names[line->routine]);
-        put(",");
-        put(line->group ? digits_of(line->group->id, 16, 16, room) : "");
+        put_time(line->begin - prof.origin);
+        put_time(line->end - prof.origin);
+        put_word(routine_names[line->routine]);
+        put_word(line->group ? digits_of(line->group->id, 16, 16, room) : "");
         put_field(line->group ? line->group->size : 0);
         put(",");
         if (line->peer >= 0)
@@ -208,8 +205,7 @@ static void write_lines(const own_t *own) {
         if (line->tag >= 0)
             put_number(line->tag);
         put_field(line->bytes);
-        put(",");
-        put(space_names[line->space]);
+        put_word(space_names[line->space]);
         end_line();
     }
 }
