@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
 #include "benchmark.h"
 #include "fatal.h"
@@ -72,11 +73,7 @@ int next_count(int count, int most) {
     return next < most ? next : most;
 }
 
-double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
+double now_s(void) { return pto_now_s(); }
 
 void rest(double seconds) {
     const struct timespec time = {(time_t)seconds, (long)((seconds - floor(seconds)) * 1e9)};

@@ -62,8 +62,6 @@ extern drop_settings_t drop;
 /* Collective over MPI_COMM_WORLD: read the environment and agree on whether to be on. */
 void drop_begin(void);
 
-double drop_now_s(void);
-
 /* Whether a variable is 1, yes, on or true, not 0, no, off or false; process 0 reports other values. */
 bool drop_is_on(const char *name, bool otherwise);
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "dropin.h"
 
@@ -199,14 +200,14 @@ static int calls_left(const drop_comm_t *comm, double gain_s, double pricing_s) 
 
 static answer_t find_answer(const drop_comm_t *comm, pto_collective_t collective, int class) {
     int64_t first = (int64_t)1 << class, last = first + (first - 1);
-    double began_s = drop_now_s(), gain_s, last_gain_s;
+    double began_s = pto_now_s(), gain_s, last_gain_s;
     answer_t answer = price(comm, collective, first, &gain_s);
     if (answer == PAYS)
         answer = price(comm, collective, last, &last_gain_s);
     if (answer != PAYS)
         return answer;
     gain_s = fmin(gain_s, last_gain_s);
-    return (answer_t)(PAYS + calls_left(comm, gain_s, drop_now_s() - began_s));
+    return (answer_t)(PAYS + calls_left(comm, gain_s, pto_now_s() - began_s));
 }
 
 /* --- process 0 answers ---------------------------------------------------------------------------------- */

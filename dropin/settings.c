@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "command_line/find_machine.h"
 #include "dropin.h"
@@ -20,12 +20,6 @@ enum { PLANS_DEFAULT = 64, REPEATS_TO_PAY = -1, TRIALS_DEFAULT = 4, TRIALS_MAX =
 static const int64_t memory_default_bytes = (int64_t)1 << 30;
 
 drop_settings_t drop;
-
-double drop_now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 void drop_say(const char *format, ...) {
     va_list arguments;
@@ -299,7 +293,7 @@ void drop_begin(void) {
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &drop.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &drop.size);
-    drop.began_s = drop_now_s();
+    drop.began_s = pto_now_s();
     pto_status_t status = read_settings(&has_gpu, &err);
     status = pto_mpi_agree_same(MPI_COMM_WORLD, status, settings_digest(), &err);
     if (status == PTO_OK)

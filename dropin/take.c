@@ -1,5 +1,6 @@
 /* A call from beginning to end. */
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "dropin.h"
 
@@ -435,7 +436,7 @@ void drop_take(drop_taken_t *taken) {
     uint64_t gpu = 0;
     drop_comm_t *comm = drop_comm_of(taken->given.comm);
     taken->comm = comm;
-    taken->began_s = drop_reports ? drop_now_s() : 0;
+    taken->began_s = drop_reports ? pto_now_s() : 0;
     if (!comm || comm->why) {
         taken->call = taken->given;
         taken->why = comm ? comm->why : "no communicator";
@@ -492,6 +493,6 @@ int drop_finish(drop_taken_t *taken, int code) {
     if (taken->turn != DROP_NO_TRIAL && code == MPI_SUCCESS)
         drop_trial_end(taken->comm, taken->route);
     if (drop_reports)
-        drop_report(taken, drop_now_s());
+        drop_report(taken, pto_now_s());
     return code;
 }

@@ -6,6 +6,7 @@
  * Reductions have no trial: their last bits would depend on its outcome, and so on the machine's noise. */
 #include <math.h>
 
+#include "base/clock.h"
 #include "dropin.h"
 #include "mpi_team.h"
 
@@ -25,7 +26,7 @@ bool drop_trial_is_on(const drop_route_t *route) {
 
 drop_turn_t drop_trial_begin(const drop_comm_t *comm, drop_route_t *route) {
     MPI_Barrier(comm->comm);
-    route->trial.began_s = drop_now_s();
+    route->trial.began_s = pto_now_s();
     return route->trial.calls < calls_each() ? DROP_TURN_PLAN : DROP_TURN_MPI;
 }
 
@@ -40,7 +41,7 @@ static bool is_no_slower(const drop_comm_t *comm, const drop_trial_t *trial) {
 
 void drop_trial_end(const drop_comm_t *comm, drop_route_t *route) {
     drop_trial_t *trial = &route->trial;
-    double seconds = drop_now_s() - trial->began_s;
+    double seconds = pto_now_s() - trial->began_s;
     int each = calls_each(), way = trial->calls / each, number = trial->calls % each;
     if (number <= UNTIMED)
         trial->least_s[way] = seconds;

@@ -1,5 +1,6 @@
 /* Unnamed shared memory: shm_open followed at once by shm_unlink; other processes open /proc/PID/fd. */
 #include "shm.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +10,6 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { POISON = 0xa5, POISONED_BYTES = 65536, NAME_MAX_BYTES = 128, ATTEMPTS_MAX = 100 };
@@ -34,9 +34,7 @@ static void make_name(char name[NAME_MAX_BYTES]) {
     if (!prefix || !*prefix || strchr(prefix, '/'))
         prefix = "portolan";
     if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        random[0] = (uint64_t)now.tv_nsec;
+        random[0] = (uint64_t)pto_now_ns();
         random[1] = (uint64_t)getpid();
     }
     snprintf(name, NAME_MAX_BYTES, "/%.64s-%016llx%016llx", prefix, (unsigned long long)random[0],

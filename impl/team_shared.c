@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "portolan/exec.h"
 
 enum { BOX_BYTES = 4032, SPINS = 1000, YIELDS = 10000, NAP_NS = 100000 };
@@ -41,20 +42,14 @@ static bool has_given(const shared_team_t *shared, int rank) {
     return atomic_load_explicit(&box_of(shared, rank)->number, memory_order_acquire) == shared->number;
 }
 
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static pto_status_t await(const shared_team_t *shared, int rank, pto_error_t *err) {
     double began_s = 0;
     for (int spins = 0; !has_given(shared, rank); spins++) {
         if (spins < SPINS)
             continue;
         if (spins == SPINS)
-            began_s = now_s();
-        if (shared->timeout_s >= 0 && now_s() - began_s > shared->timeout_s)
+            began_s = pto_now_s();
+        if (shared->timeout_s >= 0 && pto_now_s() - began_s > shared->timeout_s)
             return pto_error_set(err, PTO_ERR_TIMEOUT, "rank %d waited %g s for rank %d of its team",
                                  shared->team.rank, shared->timeout_s, rank);
         if (spins < YIELDS)

@@ -11,12 +11,6 @@
 
 enum { ABORT_GRACE_S = 5, DEFAULT_TIMEOUT_S = 20 };
 
-int64_t pto_now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static const char *doing(const pto_exec_t *exec, const pto_task_t *task) {
     static const char *const text[] = {
         [PTO_TASK_POST] = "starting messages",

@@ -2,9 +2,8 @@
 #ifndef PTO_WATCHDOG_H
 #define PTO_WATCHDOG_H
 
+#include "base/clock.h"
 #include "executor.h"
-
-int64_t pto_now_ns(void);
 
 /* With PTO_TIMEOUT_ABORT: from now on, a run (or create, or destroy) that exceeds the time-out ends the job.
  */

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "call_rows.h"
 #include "tap.h"
@@ -29,12 +30,6 @@ tap_comm_t *tap_comm_of(void *handle) {
         comm = comm->next;
     pthread_mutex_unlock(&comms_lock);
     return comm;
-}
-
-double tap_now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 void tap_nap(void) { nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL); }
@@ -191,11 +186,11 @@ static void summarize(const tap_comm_t *comm) {
 
 /* Whether all processes have come here. Those that have not may still use this one's memory. */
 static bool all_end(tap_comm_t *comm) {
-    const double began_s = tap_now_s();
+    const double began_s = pto_now_s();
     bool all = false;
     if (comm->team->enter(comm->team->context, NULL) != PTO_OK)
         return false;
-    while (!all && tap_now_s() - began_s < end_s) {
+    while (!all && pto_now_s() - began_s < end_s) {
         comm->team->entered(comm->team->context, &all, NULL);
         tap_nap();
     }

@@ -3,6 +3,7 @@
  * the door for all, so a program that ends with NCCL also ends here. */
 #include <stdatomic.h>
 
+#include "base/clock.h"
 #include "tap.h"
 
 enum { SPINS = 2000 };
@@ -23,11 +24,11 @@ static void set_state(tap_door_t *door, int state) {
 
 /* Whether all came. */
 static bool wait(tap_door_t *door, double patience_s, const atomic_bool *gives_up) {
-    const double began_s = tap_now_s();
+    const double began_s = pto_now_s();
     for (int spins = 0; atomic_load(&door->state) == DOOR_OPEN; spins++) {
         if (spins < SPINS)
             continue;
-        if (tap_now_s() - began_s > patience_s || atomic_load(gives_up))
+        if (pto_now_s() - began_s > patience_s || atomic_load(gives_up))
             set_state(door, DOOR_CLOSED);
         tap_nap();
     }

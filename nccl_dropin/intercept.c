@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
 #include "tap.h"
 
@@ -96,7 +97,7 @@ static int pass_in_group(const tap_call_t *call) {
         return TAP_SYSTEM_ERROR;
     const bool is_first = !is_among_passed(call, group.passed_count);
     group.passed[group.passed_count++] = *call;
-    const double began_s = tap_now_s();
+    const double began_s = pto_now_s();
     if (is_first)
         tap_before_pass(call);
     int result = tap_pass(call);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "call_rows.h"
 #include "tap.h"
 
@@ -19,7 +20,7 @@ static void open_file(int rank) {
     const char *name = getenv("PORTOLAN_REPORT");
     const size_t size = name ? strlen(name) + sizeof ".nccl" : 0;
     char *own = name && *name ? malloc(size) : NULL;
-    opened_s = tap_now_s();
+    opened_s = pto_now_s();
     if (own) {
         snprintf(own, size, "%s%s", name, shares_the_name() ? ".nccl" : "");
         preload_call_rows_open(own, rank);
@@ -60,7 +61,7 @@ void tap_report(tap_comm_t *comm, const tap_call_t *call, const tap_pick_t *pick
     const int64_t bytes = (int64_t)call->count * tap_element_bytes(call->datatype);
     preload_call_row(&(preload_call_row_t){
         .begin_s = began_s > opened_s ? began_s - opened_s : 0,
-        .end_s = tap_now_s() - opened_s,
+        .end_s = pto_now_s() - opened_s,
         .routine = routine[call->function],
         .communicator = comm->key,
         .procs = comm->size,

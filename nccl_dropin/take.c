@@ -1,6 +1,7 @@
 /* A call that is taken: its place in the communicator's order, its executor, and the run. */
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "tap.h"
 
@@ -215,7 +216,7 @@ bool tap_takes(const tap_call_t *call) {
 static bool do_here(tap_comm_t *comm, const tap_call_t *call, int *result) {
     pto_error_t err = {0};
     uint64_t capture = 0;
-    const double began_s = tap_reports(comm) ? tap_now_s() : 0;
+    const double began_s = tap_reports(comm) ? pto_now_s() : 0;
     tap_pick_t *pick = tap_pick_of(comm, call);
     if (!pick || !tap_gpu_capture(call->stream, &capture))
         return false;
@@ -250,7 +251,7 @@ int tap_do(const tap_call_t *call) {
     pthread_mutex_unlock(&comm->lock);
     if (done)
         return result;
-    const double began_s = tap_now_s();
+    const double began_s = pto_now_s();
     tap_before_pass(call);
     result = tap_pass(call);
     tap_after_pass(call);

@@ -163,7 +163,6 @@ size_t tap_doors_bytes(void);
 /* Collective, at the communicator's next door: whether all processes come to it within `patience_s` with the
  * same digest, which is not 0. The same on all of them, however late they come. */
 bool tap_door_pass(tap_comm_t *comm, uint64_t digest, double patience_s);
-double tap_now_s(void);
 void tap_nap(void);
 
 /* --- comm.c --------------------------------------------------------------------------------------------- */

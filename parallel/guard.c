@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "shm.h"
 
@@ -165,12 +166,6 @@ static void end_job(double stuck_s, bool stuck) {
 
 /* --- watching ------------------------------------------------------------------------------------------- */
 
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* The lock is held before and after, but not meanwhile. Returns how long it was, as far as that counts. */
 static double nap(double *woke_s) {
     struct timespec until;
@@ -180,7 +175,7 @@ static double nap(double *woke_s) {
     until.tv_nsec = ns % 1000000000;
     pthread_cond_timedwait(&guard.wake, &guard.lock, &until);
     double before_s = *woke_s;
-    *woke_s = now_s();
+    *woke_s = pto_now_s();
     return fmin(*woke_s - before_s, 2 * guard.nap_s);
 }
 
@@ -207,7 +202,7 @@ static double listen_to_others(double slept_s) {
 
 static void *watch(void *ignored) {
     uint64_t progress = 0;
-    double stuck_s = 0, woke_s = now_s();
+    double stuck_s = 0, woke_s = pto_now_s();
     pthread_mutex_lock(&guard.lock);
     while (!guard.stop) {
         double slept_s = nap(&woke_s), most_silent_s = 0;

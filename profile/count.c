@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "base/hash.h"
 #include "profile.h"
@@ -11,12 +10,6 @@
 prof_t prof;
 
 enum { FIRST_CELLS = 256 };
-
-int64_t prof_now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 bool prof_count_begin(void) {
     prof.cell = calloc(FIRST_CELLS, sizeof *prof.cell);

@@ -66,7 +66,7 @@ static double ns_per_tick;
 
 static void find_tick(void) {
     int64_t ticks = prof_ticks() - prof.origin;
-    ns_per_tick = ticks > 0 ? (double)(prof_now_ns() - prof.origin_ns) / (double)ticks : 1;
+    ns_per_tick = ticks > 0 ? (double)(pto_now_ns() - prof.origin_ns) / (double)ticks : 1;
 }
 
 static void put_seconds(int64_t ticks) {

@@ -35,7 +35,7 @@ static void begin(int code) {
     if (prof.running)
         prof_files_begin();
     PMPI_Barrier(MPI_COMM_WORLD);
-    prof.origin_ns = prof_now_ns();
+    prof.origin_ns = pto_now_ns();
     prof.origin = prof_ticks();
     prof_depth--;
 }

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "portolan/api.h"
 #include "routines.h"
 #include "spaces.h"
@@ -20,8 +21,6 @@
 enum { PROF_MESSAGE, PROF_WRITE, PROF_READ, PROF_EXACT, PROF_BY_PLAN, PROF_KIND_MAX = 255 };
 
 /* --- time ---------------------------------------------------------------------------------------------- */
-
-int64_t prof_now_ns(void);
 
 /* Times are ticks of a counter that costs less to read than a clock; what one takes follows from both in the
  * end. */
@@ -34,7 +33,7 @@ static inline int64_t prof_ticks(void) {
     return ticks;
 }
 #else
-static inline int64_t prof_ticks(void) { return prof_now_ns(); }
+static inline int64_t prof_ticks(void) { return pto_now_ns(); }
 #endif
 
 /* --- communicators (groups.c) --------------------------------------------------------------------------- */

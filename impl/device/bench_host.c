@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "host_stream.h"
 #include "portolan/bench.h"
 
@@ -105,12 +105,6 @@ typedef struct {
 
 _Static_assert(sizeof(handed_t) <= PTO_BENCH_PING_PONG_BYTES, "a side must fit into its memory");
 
-static uint64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 static void hand_over(handed_t *others, uint32_t value) {
     others->word = value;
     atomic_store_explicit(&others->flag, value, memory_order_release);
@@ -118,9 +112,9 @@ static void hand_over(handed_t *others, uint32_t value) {
 
 /* Whether the flag reached `value` (values wrap around) in time. */
 static bool await(const handed_t *own, uint32_t value, double limit_s) {
-    uint64_t begin_ns = now_ns();
+    int64_t begin_ns = pto_now_ns();
     while ((int32_t)(atomic_load_explicit(&own->flag, memory_order_acquire) - value) < 0) {
-        if ((double)(now_ns() - begin_ns) > 1e9 * limit_s)
+        if ((double)(pto_now_ns() - begin_ns) > 1e9 * limit_s)
             return false;
         sched_yield();
     }
@@ -130,7 +124,7 @@ static bool await(const handed_t *own, uint32_t value, double limit_s) {
 static pto_status_t host_ping_pong(const pto_bench_ping_pong_t *side, void *stream, pto_error_t *err) {
     handed_t *own = side->own, *others = side->others;
     pto_bench_rounds_t *result = side->result;
-    uint64_t begin_ns = 0;
+    int64_t begin_ns = 0;
     *result = (pto_bench_rounds_t){0};
     pto_status_t status = pto_host_stream_finish(stream, err);
     for (int round = 1; round <= 1 + side->rounds && status == PTO_OK; round++) {
@@ -145,9 +139,9 @@ static pto_status_t host_ping_pong(const pto_bench_ping_pong_t *side, void *stre
         if (!side->first)
             hand_over(others, value);
         if (round == 1)
-            begin_ns = now_ns();
+            begin_ns = pto_now_ns();
     }
-    result->elapsed_ns = now_ns() - begin_ns;
+    result->elapsed_ns = (uint64_t)(pto_now_ns() - begin_ns);
     return status;
 }
 

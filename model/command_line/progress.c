@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "portolan/progress.h"
 
 /* Before anything is shown, and between two lines. */
@@ -17,12 +18,6 @@ enum { LOOK_NS = 200 * 1000 * 1000, TEXT_MAX = 128 };
 static pthread_mutex_t line_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool line_is_shown;
 static _Atomic(const char *) strategy_now, algorithm_now;
-
-static double now_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* By what is done; before anything is, by what usually takes a second. */
 static double estimate_left_s(const pto_progress_t *progress, double seconds) {
@@ -68,17 +63,17 @@ static void clear(void) {
 static void *watch(void *unused) {
     const struct timespec pause = {.tv_nsec = LOOK_NS};
     const char *before = NULL;
-    double begun_s = now_s();
+    double begun_s = pto_now_s();
     (void)unused;
     for (;;) {
         pto_progress_t progress;
         nanosleep(&pause, NULL);
         bool busy = pto_progress_read(&progress);
         if (!busy || progress.what != before)
-            begun_s = now_s();
+            begun_s = pto_now_s();
         before = busy ? progress.what : NULL;
-        if (busy && now_s() - begun_s >= QUIET_S)
-            show(&progress, now_s() - begun_s);
+        if (busy && pto_now_s() - begun_s >= QUIET_S)
+            show(&progress, pto_now_s() - begun_s);
     }
     return NULL;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "bench.h"
 #include "dropin.h"
 #include "one_of_many.h"
@@ -53,10 +54,10 @@ typedef struct {
 
 static double predict_s(const drop_route_t *route) {
     pto_predictions_t predictions;
-    double began_s = drop_now_s();
+    double began_s = pto_now_s();
     if (pto_predict(&route->scenario, drop.machine, false, &predictions, NULL) != PTO_OK)
         fail("no prediction");
-    double seconds = drop_now_s() - began_s;
+    double seconds = pto_now_s() - began_s;
     pto_predictions_fini(&predictions);
     return seconds;
 }
@@ -70,12 +71,12 @@ static result_t first_call(pto_collective_t collective, int64_t bytes) {
     const drop_call_t call = {.collective = collective, .comm = MPI_COMM_SELF};
     drop_comm_t *comm = make_comm();
     many.collectives = many.messages = 0;
-    double began_s = drop_now_s();
+    double began_s = pto_now_s();
     drop_comm_find_gpus(comm, (uint64_t)(many.rank % NODE_SIZE) + 1);
     drop_route_t *route = comm->gpus.why ? NULL : drop_route_create(comm, &call, &cell);
     if (!route)
         fail(comm->gpus.why ? comm->gpus.why : "no route");
-    result_t result = {.seconds = drop_now_s() - began_s};
+    result_t result = {.seconds = pto_now_s() - began_s};
     result.collectives = many.collectives;
     result.messages = many.messages;
     result.predict_s = predict_s(route);
@@ -104,11 +105,11 @@ static double answer_s(pto_collective_t collective, int64_t bytes) {
         drop_comm_t *comm = make_comm();
         comm->kinds = DROP_KIND_HOST;
         many.collectives = many.messages = 0;
-        double began_s = drop_now_s();
+        double began_s = pto_now_s();
         if (!drop_host_attach(comm))
             fail("out of memory");
         drop_host_why_not(comm, &call);
-        least_s = fmin(least_s, drop_now_s() - began_s);
+        least_s = fmin(least_s, pto_now_s() - began_s);
         free_comm(comm);
     }
     return least_s;
@@ -136,10 +137,10 @@ static double guess_s(void) {
         drop_comm_t *comm = make_comm();
         for (int rank = 0; rank < many.size; rank++)
             comm->node[rank] = rank % (many.size / NODE_SIZE);
-        double began_s = drop_now_s();
+        double began_s = pto_now_s();
         if (!drop_comm_guess_gpus(comm, 1) || comm->gpus.why)
             fail("no guess");
-        least_s = fmin(least_s, drop_now_s() - began_s);
+        least_s = fmin(least_s, pto_now_s() - began_s);
         free_comm(comm);
     }
     return least_s;
