@@ -12,6 +12,7 @@ typedef struct {
     double transfer_s;    /* after it; negative: clocks are unknown */
     double low_s, high_s; /* the same, as far as clocks are known */
     bool is_crowded;      /* a message that shares its time with one that its sender sent before */
+    bool tells;           /* who is late */
 } pto_matched_t;
 
 /* The clock of a process, as a straight line beside the others'. */

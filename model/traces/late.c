@@ -139,11 +139,22 @@ static size_t summarize(pto_item_t *item, size_t count, process_t *process) {
     return procs;
 }
 
-/* The median time from the collective before to the end of these. */
+/* The median of what the processes were outside of all calls before this one; NaN: it is not known of each.
+ */
+static double median_outside(const pto_matched_t *matched, double *scratch) {
+    for (int k = 0; k < matched->procs; k++) {
+        scratch[k] = matched->timed[k].outside_s;
+        if (!isfinite(scratch[k]))
+            return NAN;
+    }
+    return gsl_stats_median(scratch, 1, (size_t)matched->procs);
+}
+
+/* The median time from the collective before to the end of the calls that tell. */
 static double find_period(const pto_matched_t *matched, size_t calls, double *scratch) {
     size_t count = 0;
     for (size_t i = 0; i < calls; i++)
-        for (int k = 0; k < matched[i].procs; k++) {
+        for (int k = 0; k < matched[i].procs && matched[i].tells; k++) {
             const pto_timed_t *timed = &matched[i].timed[k];
             scratch[count++] =
                 timed->end_s - timed->begin_s + (isfinite(timed->outside_s) ? timed->outside_s : 0);
@@ -156,6 +167,29 @@ static double find_transfer(const pto_matched_t *matched, size_t calls, double *
     for (size_t i = 0; i < calls; i++)
         scratch[i] = matched[i].transfer_s;
     return gsl_stats_median(scratch, 1, calls);
+}
+
+/* Half of what processes were outside of calls before one, on average. */
+static double find_outside_min(const pto_matched_t *matched, size_t calls, double *scratch) {
+    double sum_s = 0;
+    size_t known = 0;
+    for (size_t i = 0; i < calls; i++) {
+        const double outside_s = median_outside(&matched[i], scratch);
+        sum_s += isfinite(outside_s) ? outside_s : 0;
+        known += isfinite(outside_s);
+    }
+    return known > 0 ? sum_s / 2 / (double)known : 0;
+}
+
+/* Which calls of a group tell who is late. One that follows another at once, as that of the second bucket of
+ * a step's gradients does, finds all processes together. */
+static void choose(pto_matched_t *matched, size_t calls, double *scratch) {
+    const bool is_bare = matched->timed->is_bare;
+    const double transfer_s = is_bare ? find_transfer(matched, calls, scratch) : HUGE_VAL;
+    const double least_s = is_bare ? 0 : find_outside_min(matched, calls, scratch);
+    for (size_t i = 0; i < calls; i++)
+        matched[i].tells = matched[i].transfer_s >= 0 && matched[i].transfer_s <= transfer_s &&
+                           (is_bare || median_outside(&matched[i], scratch) >= least_s);
 }
 
 /* --- who is named --------------------------------------------------------------------------------------- */
@@ -204,12 +238,12 @@ static void judge(search_t *search, size_t procs, double noise_s, double least_s
             search->has_waited[search->process[i].rank] = true;
 }
 
-static void judge_group(search_t *search, const pto_matched_t *matched, size_t calls) {
+static void judge_group(search_t *search, pto_matched_t *matched, size_t calls) {
     const bool is_bare = matched->timed->is_bare;
-    const double transfer_s = is_bare ? find_transfer(matched, calls, search->scratch) : HUGE_VAL;
     size_t count = 0;
+    choose(matched, calls, search->scratch);
     for (size_t i = 0; i < calls; i++)
-        if (matched[i].transfer_s >= 0 && matched[i].transfer_s <= transfer_s)
+        if (matched[i].tells)
             count += add_call(search->comparison, &matched[i], search->scratch, search->item + count);
     if (count == 0)
         return;
@@ -303,7 +337,7 @@ static void find_outside(search_t *search) {
 }
 
 bool pto_find_late(pto_comparison_t *comparison) {
-    const pto_matched_t *matched = comparison->matched;
+    pto_matched_t *matched = comparison->matched;
     size_t timed = 1;
     for (size_t i = 0; i < comparison->count; i++)
         timed += (size_t)matched[i].procs;

@@ -31,6 +31,7 @@ typedef struct {
     int procs, node_procs, rows, columns;
     made_fault_t fault;
     int bad, other; /* process or node; the link's other node */
+    int buckets;    /* of gradients, which all processes add one after another; 0: other steps */
     double factor;  /* by which it is slower */
     double compute_s, alpha_s, s_per_byte, noise;
     double now_s[MADE_PROCS_MAX]; /* true time */
@@ -194,6 +195,10 @@ static inline void made_step(made_job_t *job) {
     for (int r = 0; r < job->procs; r++)
         all[r] = r;
     made_compute(job);
+    for (int bucket = 0; bucket < job->buckets; bucket++)
+        made_collective(job, "MPI_Allreduce", 'a', 0, all, job->procs, bytes);
+    if (job->buckets > 0)
+        return;
     made_halo(job, 131072);
     made_compute(job);
     made_lines(job, false, "MPI_Alltoall", bytes);

@@ -96,7 +96,8 @@ static void print_wrong(const made_job_t *job, uint64_t seed, const pto_delays_t
 
 /* Runs `count` made jobs with consecutive seeds, of `procs` processes (0: of any number). Returns how many
  * were judged wrongly. */
-static int run_jobs_in(made_format_t format, made_fault_t fault, uint64_t seed, int count, int procs) {
+static int run_steps_in(made_format_t format, made_fault_t fault, uint64_t seed, int count, int procs,
+                        int buckets) {
     int wrong = 0;
     for (int done = 0; done < count; seed++) {
         made_job_t job;
@@ -104,6 +105,7 @@ static int run_jobs_in(made_format_t format, made_fault_t fault, uint64_t seed, 
         made_job_init(&job, seed, fault);
         if (!is_possible(&job) || (procs > 0 && job.procs != procs))
             continue;
+        job.buckets = buckets;
         made_job_run(&job, 40);
         pto_delays_t delays = find_in_files(&job, format, seed % 2 == 0, -1, 0, &trace);
         if (!is_right(&job, &delays)) {
@@ -116,6 +118,10 @@ static int run_jobs_in(made_format_t format, made_fault_t fault, uint64_t seed, 
         done++;
     }
     return wrong;
+}
+
+static int run_jobs_in(made_format_t format, made_fault_t fault, uint64_t seed, int count, int procs) {
+    return run_steps_in(format, fault, seed, count, procs, 0);
 }
 
 static int run_jobs(made_fault_t fault, uint64_t seed, int count, int procs) {
@@ -165,6 +171,17 @@ static void verbose_dumps_of_the_inspector_name_faults_and_nothing_else(void **s
 static void short_dumps_of_the_inspector_name_faults_and_nothing_else(void **state) {
     (void)state;
     assert_int_equal(run_sixty(MADE_INSPECTOR), 0);
+}
+
+/* Only the first call of a step finds a process late. */
+static void who_is_late_to_the_first_of_several_calls_is_named(void **state) {
+    (void)state;
+    for (made_format_t format = MADE_CALLS; format <= MADE_KINETO; format++)
+        for (int buckets = 2; buckets <= 4; buckets++)
+            assert_int_equal(run_steps_in(format, MADE_HEALTHY, 7000, 6, 0, buckets) +
+                                 run_steps_in(format, MADE_LATE_PROCESS, 7100, 6, 0, buckets) +
+                                 run_steps_in(format, MADE_LATE_NODE, 7200, 3, 0, buckets),
+                             0);
 }
 
 /* By the numbers of calls, the same is found as in whole traces. Without them, groups of calls are left out
@@ -384,6 +401,7 @@ int main(void) {
         cmocka_unit_test(traces_of_pytorch_name_faults_and_nothing_else),
         cmocka_unit_test(verbose_dumps_of_the_inspector_name_faults_and_nothing_else),
         cmocka_unit_test(short_dumps_of_the_inspector_name_faults_and_nothing_else),
+        cmocka_unit_test(who_is_late_to_the_first_of_several_calls_is_named),
         cmocka_unit_test(traces_that_begin_at_different_calls_match_by_number),
         cmocka_unit_test(lines_of_different_processes_may_alternate),
         cmocka_unit_test(few_calls_tell_nothing),
