@@ -430,7 +430,7 @@ PARTS_test_guard := $(addprefix parallel/,fatal.c guard.c)
 PARTS_test_parallel := $(IN_PARALLEL)
 
 # These link no MPI.
-WITHOUT_MPI := $(addprefix $(BUILD)/tests/,test_teams test_nccl_dropin example_forked)
+WITHOUT_MPI := $(addprefix $(BUILD)/tests/,test_teams test_nccl_dropin test_nccl_comms example_forked)
 MPI_TEST_PROGRAMS := $(filter-out $(WITHOUT_MPI) $(BUILD)/tests/test_both,$(patsubst tests/mpi/%.c,$(BUILD)/tests/%,$(MPI_TEST_SRC)))
 $(foreach test,$(notdir $(MPI_TEST_PROGRAMS)),$(eval $(BUILD)/tests/$(test): $(call object,$(PARTS_$(test)))))
 $(MPI_TEST_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(LINK_STAMP) | $(INTERNAL_EXEC_LIB)
@@ -442,7 +442,7 @@ $(BUILD)/tests/example_forked: $(BUILD)/obj/docs/examples/forked.o $(KERNEL_LIB)
 $(BUILD)/tests/test_teams: $(BUILD)/obj/tests/mpi/test_teams.o $(KERNEL_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(CC),$(MPI_LDLIBS))
 # The drop-in for NCCL in front of a small NCCL of the test's own.
-$(BUILD)/tests/test_nccl_dropin: $(BUILD)/obj/tests/mpi/test_nccl_dropin.o $(call object,$(NCCL_HELP_SRC) $(NCCL_DROPIN_PARTS)) \
+$(addprefix $(BUILD)/tests/,test_nccl_dropin test_nccl_comms): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(call object,$(NCCL_HELP_SRC) $(NCCL_DROPIN_PARTS)) \
 		$(COMMAND_LINE_LIB) $(KERNEL_LIB) $(LIB) $(BUILD)/tests/fake_forked/libnccl.so.2 $(LINK_STAMP)
 	$(call link,$(CC) $(IN_FRONT_LTO) -rdynamic -Wl$(comma)-rpath$(comma)'$$ORIGIN/fake_forked',$(MPI_LDLIBS))
 # With neither, so that both may be preloaded.

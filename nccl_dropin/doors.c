@@ -30,6 +30,7 @@ static bool wait(tap_door_t *door, double patience_s, const atomic_bool *gives_u
             continue;
         if (pto_now_s() - began_s > patience_s || atomic_load(gives_up))
             set_state(door, DOOR_CLOSED);
+        tap_gpu_advance();
         tap_nap();
     }
     return atomic_load(&door->state) == DOOR_ALL_IN;

@@ -45,7 +45,10 @@ static bool has_driver(void) {
     return driver.found;
 }
 
-static bool is_host(void) { return strcmp(tap_settings()->device->name, "host") == 0; }
+static bool is_host(void) {
+    const pto_device_t *device = tap_settings()->device;
+    return device && strcmp(device->name, "host") == 0;
+}
 
 static const char host_context;
 
@@ -91,9 +94,9 @@ void tap_gpu_leave(void) {
     driver.pop(&context);
 }
 
-void tap_gpu_settle(void *stream) {
+void tap_gpu_advance(void) {
     if (is_host())
-        tap_settings()->device->finish(stream, NULL);
+        pto_host_streams_advance();
 }
 
 bool tap_gpu_capture(void *stream, uint64_t *capture) {

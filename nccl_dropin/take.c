@@ -144,8 +144,6 @@ static void create_with_all(tap_comm_t *comm, const tap_pick_t *pick, tap_run_t 
     pto_error_t err = {0};
     const size_t used = comm->symmetric.used;
     const bool made = create(comm, pick, run, call, &err) == PTO_OK;
-    if (comm->last[0].is_recorded)
-        tap_gpu_settle(comm->last[0].stream);
     if (tap_door_pass(comm, made ? digest_of(comm, pick) : 0, meeting_s))
         return;
     if (tap_settings()->explains || tap_settings()->informs)

@@ -216,9 +216,8 @@ uint64_t tap_gpu_id(void);
 /* Make the context current, and calls legal that a capture of the program's would forbid, until left. */
 bool tap_gpu_enter(void *context);
 void tap_gpu_leave(void);
-/* Before this process waits for others on the host: finish what the stream holds if nothing else would, as
- * the host device works only while its process waits for it. */
-void tap_gpu_settle(void *stream);
+/* While this process waits for others on the host: the host device, unlike a GPU, would not go on. */
+void tap_gpu_advance(void);
 /* The number of the capture that the stream is in; 0: none. False: unknown. */
 bool tap_gpu_capture(void *stream, uint64_t *capture);
 

@@ -86,8 +86,8 @@ static void open_tuner(int rank) {
         fprintf(stderr, "NCCL's tuner is %s\n", name);
 }
 
-EXPORT int ncclCommInitRank(comm_t **comm, int size, id_t_ id, int rank);
-int ncclCommInitRank(comm_t **comm, int size, id_t_ id, int rank) {
+/* What NCCL calls itself must not go through the functions that a library in front of it has, too. */
+static int make(comm_t **comm, int size, id_t_ id, int rank) {
     char name[64];
     unsigned long long number = 0;
     const size_t team_bytes = pto_team_shared_bytes(size);
@@ -115,6 +115,9 @@ int ncclCommInitRank(comm_t **comm, int size, id_t_ id, int rank) {
     return SUCCESS;
 }
 
+EXPORT int ncclCommInitRank(comm_t **comm, int size, id_t_ id, int rank);
+int ncclCommInitRank(comm_t **comm, int size, id_t_ id, int rank) { return make(comm, size, id, rank); }
+
 /* The beginning of ncclConfig_t. */
 typedef struct {
     size_t size;
@@ -129,7 +132,7 @@ static int in_progress(const config_t *config, int result) {
 
 EXPORT int ncclCommInitRankConfig(comm_t **comm, int size, id_t_ id, int rank, config_t *config);
 int ncclCommInitRankConfig(comm_t **comm, int size, id_t_ id, int rank, config_t *config) {
-    return in_progress(config, ncclCommInitRank(comm, size, id, rank));
+    return in_progress(config, make(comm, size, id, rank));
 }
 
 typedef struct {
@@ -155,7 +158,7 @@ static int divide(const comm_t *comm, int color, int key, comm_t **made) {
         size++;
     }
     *made = NULL;
-    return color < 0 ? SUCCESS : ncclCommInitRank(made, size, all[first].id, rank);
+    return color < 0 ? SUCCESS : make(made, size, all[first].id, rank);
 }
 
 EXPORT int ncclCommSplit(comm_t *comm, int color, int key, comm_t **made, config_t *config);
@@ -193,8 +196,7 @@ static void release(call_t *call) {
     free(call);
 }
 
-EXPORT int ncclCommDestroy(comm_t *comm);
-int ncclCommDestroy(comm_t *comm) {
+static void destroy(comm_t *comm) {
     for (call_t *call = comm->kept, *next; call; call = next) {
         next = call->next;
         release(call);
@@ -204,11 +206,19 @@ int ncclCommDestroy(comm_t *comm) {
     pto_team_shared_destroy(comm->meeting);
     pto_team_shared_destroy(comm->rounds);
     free(comm);
+}
+
+EXPORT int ncclCommDestroy(comm_t *comm);
+int ncclCommDestroy(comm_t *comm) {
+    destroy(comm);
     return SUCCESS;
 }
 
 EXPORT int ncclCommAbort(comm_t *comm);
-int ncclCommAbort(comm_t *comm) { return ncclCommDestroy(comm); }
+int ncclCommAbort(comm_t *comm) {
+    destroy(comm);
+    return SUCCESS;
+}
 
 /* --- calls that run --------------------------------------------------------------------------------------
  */

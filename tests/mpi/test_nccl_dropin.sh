@@ -5,7 +5,8 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
 program=$build/tests/test_nccl_dropin
-built "$program"
+comms=$build/tests/test_nccl_comms
+built "$program" "$comms"
 export PORTOLAN_DEVICE=host
 seed=${SEED:-$(date +%s)}
 echo "     seed $seed"
@@ -61,6 +62,10 @@ for strategy in gas_gather gas_tree gas_split; do
     check "and of three, by $strategy where it applies" few 3 PORTOLAN_MACHINE="$four" \
         PORTOLAN_STRATEGY="$strategy"
 done
+of_all_kinds() {
+    PORTOLAN_MACHINE=$four PORTOLAN_STRATEGY=gas_allgather PORTOLAN_MEMORY=32MiB timeout 300 "$comms" "$1"
+}
+for n in 2 3 4; do check "communicators of $n processes, groups, threads, and what is NCCL's" of_all_kinds $n; done
 # Of all calls, by process 0: a line each, with the route that the summary says; replay reads them.
 report() {
     local rows=$work/report.csv taken
