@@ -326,6 +326,7 @@ for kind in "$@"; do
         queue check_python tests/completion.py
         queue check_python tests/hostile_names.py
         queue check_python tests/python.py
+        queue check_python tests/gpu_pytorch.py
         ;;
     exec) run_exec ;;
     judges) run_judges ;;

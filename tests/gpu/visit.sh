@@ -54,6 +54,11 @@
 #            types         every datatype by every operation, executed on the GPUs; allreduces of float, half,
 #                          bfloat16 and int8 by kernels and by NCCL, 4 KiB to 64 MiB (a minute)
 #            tuner         NCCL takes the algorithm and the protocol that the tuner plugin's rules name (a minute)
+#            torch-decode  a transformer's decode step in a graph, by NCCL as it is, without event nodes, and with
+#                          libportolan-nccl.so in front (two minutes); this and the next parts need PyTorch
+#            torch-losses  losses of DDP, FSDP2 and a pipeline with the drop-in and without (two minutes)
+#            torch-tests   PyTorch's tests of its NCCL process group: which end otherwise with the drop-in
+#                          (TORCH_LIMIT seconds, twice)
 #            tree          what mapping gains on namespace nodes below a tree of switches and on 4 nodes, on the CPUs
 #                          alone; needs root (as many pairs of patterns as fit into three minutes)
 # Environment: AT, where to unpack (default /opt); BUILD (default AT/build-visit); LIMIT (default 500); LARGE, a
@@ -67,12 +72,13 @@
 # (default "1MiB 64KiB 16MiB") and DYNAMIC_REPEATS (default 100); HALO_LIMIT (default 75);
 # LARGE_LIMIT (default 150); RUNS_LIMIT (default 420); GRAPHS_LIMIT (default 300) and GRAPH_RUNS (default 10000); CHUNK_GPUS (default:
 # two if there are) and CHUNK_REPEATS (default 20); TREE_RATE, Mbit/s of the tree's slowest link (default 400),
-# and TREE_REPEATS (default 5). DEVICE=host GPUS=4 makes a dry run.
+# and TREE_REPEATS (default 5); TORCH_MACHINE (default h200-x2-graph), TORCH_LIMIT (default 200) and TORCH_TESTS, a
+# folder with PyTorch's test_c10d_nccl.py (default: fetched, and not kept). DEVICE=host GPUS=4 makes a dry run.
 #
 # Leaves under OUT: log.txt; profile.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
 # energy-x4.csv; samples-nodes.csv, collectives-nodes-tcp.csv; fits.txt, samples-*.csv; copies-*.csv; host-nodes/
 # (samples*.csv, collectives.csv, score.txt); staged.csv, staged-mps.csv, score-staged.txt; dynamic.csv, dynamic.txt; halo.csv,
-# halo.txt; dropin.txt, dropin-paired-PROCESSES.csv; types.txt; tuner.txt; tree.csv, sum-LOCAL.csv; graphs.csv, graphs.txt, windows.txt, runs.txt, torch.csv; large.csv; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
+# halo.txt; dropin.txt, dropin-paired-PROCESSES.csv; types.txt; tuner.txt; torch-decode.csv, torch-losses.txt, torch-tests.txt; tree.csv, sum-LOCAL.csv; graphs.csv, graphs.txt, windows.txt, runs.txt, torch.csv; large.csv; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
 set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
 start=$PWD
@@ -81,6 +87,7 @@ cd "$(dirname "$self")/../.." || exit 1
 : "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}" "${COPIERS:=32}" "${STAGED_LIMIT:=90}" "${HALO_LIMIT:=75}" "${NODES_LIMIT:=150}" "${HOSTS_LIMIT:=190}"
 : "${LARGE_LIMIT:=150}" "${RUNS_LIMIT:=420}" "${GRAPHS_LIMIT:=300}" "${GRAPH_RUNS:=10000}"
 : "${DYNAMIC_LIMIT:=55}" "${DYNAMIC_BYTES:=1MiB 64KiB 16MiB}" "${DYNAMIC_REPEATS:=100}"
+: "${TORCH_MACHINE:=h200-x2-graph}" "${TORCH_LIMIT:=200}" "${TORCH_TESTS:=}"
 : "${STAGED_FIRST:=4MiB}" "${STAGED_BYTES:=4:1MiB:16 64KiB:16MiB:16}" "${CHUNK_REPEATS:=20}"
 export AT BUILD LIMIT BUDGET DEPS
 . tests/gpu/environment.sh
@@ -532,6 +539,43 @@ tuner() {
     tuned 4KiB && grep -q "portolan: off, as $rules:1: unknown algorithm" "$log"
 }
 
+# --- PyTorch, with the drop-in for NCCL and without
+
+torch_way() { # nccl|nomix|portolan COMMAND...
+    local variables=(PORTOLAN_DROPIN=0)
+    case $1 in
+    nomix) variables=(NCCL_GRAPH_MIXING_SUPPORT=0) ;;
+    portolan) variables=(LD_PRELOAD="$BUILD/libportolan-nccl.so" PORTOLAN_MACHINE="$TORCH_MACHINE" PORTOLAN_EXPLAIN=1) ;;
+    esac
+    env "${variables[@]}" "${@:2}"
+}
+
+torch_run() { # WAY PART ARGUMENT
+    torch_way "$1" python3 -m torch.distributed.run --standalone --nproc-per-node "$GPUS" tests/gpu/pytorch.py "${@:2}"
+}
+
+torch_decode() { torch_run "$1" decode "$1" >>"$OUT/torch-decode.csv"; }
+
+torch_losses() {
+    rm -rf "$BUILD/losses"
+    torch_run nccl losses "$BUILD/losses/nccl" && torch_run portolan losses "$BUILD/losses/portolan" || return
+    python3 tests/gpu/pytorch.py same "$BUILD"/losses/{nccl,portolan} >"$OUT/torch-losses.txt"
+}
+
+torch_fetch() {
+    local version
+    version=$(python3 -c 'import torch; print(torch.__version__.split("+")[0])') || return
+    git clone --quiet --depth 1 --filter blob:none --sparse --branch "v$version" https://github.com/pytorch/pytorch "$BUILD/pytorch" &&
+        git -C "$BUILD/pytorch" sparse-checkout set test/distributed
+}
+
+# Some of them fail anyhow.
+torch_test() { torch_way "$1" python3 "$TORCH_TESTS/test_c10d_nccl.py" -v >"$BUILD/torch-tests-$1.log" 2>&1 || :; }
+
+torch_tests_compared() {
+    python3 tests/gpu/pytorch.py tests "$BUILD"/torch-tests-{nccl,portolan}.log >"$OUT/torch-tests.txt"
+}
+
 fit() { # NAME SAMPLES...
     local name=$1 status=0
     shift
@@ -550,16 +594,21 @@ fi
 
 # --- the visit
 
+usage() { sed -n '/^# Usage/,/^# Leaves/s/^# \{0,1\}//p' "$self"; }
 wrong_usage() {
     echo "visit.sh: $*" >&2
-    sed -n '/^# Usage/,/^# Leaves/s/^# \{0,1\}//p' "$self" >&2
+    usage >&2
     exit 2
 }
+if [ "${1:-}" = --help ]; then
+    usage
+    exit
+fi
 [ $# -ge 3 ] && [ -n "${OUT:-}" ] || wrong_usage "OUT, DEPS, OPENMPI and a part are needed"
 for part in "${@:3}"; do
     case $part in
     look | build | check | bench | validate-x4 | validate-2x2 | nodes | host-nodes | energy | calibrate | copies | staged | dynamic | halo | kernels | graphs | \
-        large | runs | chunks | profile | dropin | dropin-mps | types | tuner | tree) ;;
+        large | runs | chunks | profile | dropin | dropin-mps | types | tuner | torch-decode | torch-losses | torch-tests | tree) ;;
     *) wrong_usage "no such part: $part" ;;
     esac
 done
@@ -577,7 +626,7 @@ export OUT LARGE REPEATS CHUNK_REPEATS DYNAMIC_REPEATS HOSTS_LIMIT
 [ "$DEVICE" = cuda ] || export PORTOLAN_EMULATED_GPUS=${GPUS:-4}
 : "${CHUNK_GPUS:=${PORTOLAN_EMULATED_GPUS:-$(nvidia-smi -L | wc -l)}}"
 NODES_GPUS=${PORTOLAN_EMULATED_GPUS:-$(nvidia-smi -L | wc -l)}
-export CHUNK_GPUS NAME
+export CHUNK_GPUS NAME TORCH_MACHINE TORCH_TESTS
 export CUDA_MPS_PIPE_DIRECTORY=$BUILD/mps CUDA_MPS_LOG_DIRECTORY=$BUILD/mps
 
 # A daemon that a cut-short step left behind, and nodes.
@@ -876,6 +925,30 @@ part_types() {
     for type in float half bfloat16 int8; do step 20 types_times $type; done
 }
 
+part_torch_decode() {
+    local way
+    on_all_gpus
+    echo "way,batch,bytes,us,us_without" >"$OUT/torch-decode.csv"
+    for way in nccl nomix portolan; do step 60 torch_decode $way; done
+}
+
+part_torch_losses() {
+    on_all_gpus
+    step 150 torch_losses
+}
+
+# What the time limit cuts short ends in the same place or not: its rows tell.
+part_torch_tests() {
+    local way
+    if [ -z "$TORCH_TESTS" ]; then
+        step 60 torch_fetch || return
+        TORCH_TESTS=$BUILD/pytorch/test/distributed
+    fi
+    for way in nccl portolan; do as_far_as "$TORCH_LIMIT" torch_test $way; done
+    step 10 torch_tests_compared
+    rm -rf "$BUILD/pytorch"
+}
+
 for part in "${@:3}"; do
     case $part in
     look) step 30 look ;;
@@ -903,6 +976,9 @@ for part in "${@:3}"; do
     dropin-mps) part_dropin_mps ;;
     types) part_types ;;
     tuner) step 60 tuner ;;
+    torch-decode) part_torch_decode ;;
+    torch-losses) part_torch_losses ;;
+    torch-tests) part_torch_tests ;;
     tree) as_far_as 195 placed ;;
     esac
 done

@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+"""What a visit to GPUs does with PyTorch, with libportolan-nccl.so in front of NCCL and without, and what compares the two.
+
+  torchrun ... pytorch.py decode WAY     a decode step of a transformer in tensor parallel, captured in a graph: rows
+                                         way,batch,bytes,us,us_without: medians, without the allreduces, too
+  torchrun ... pytorch.py losses FOLDER  trains a small model by DDP, FSDP2 and pipeline: each rank's losses in files
+  pytorch.py same FOLDER FOLDER          whether the losses agree: within rounding, and exactly on all ranks of DDP
+  pytorch.py tests LOG LOG               whether what `test_c10d_nccl.py -v` printed fails in the same tests
+"""
+import argparse
+import math
+import os
+import re
+import statistics
+import sys
+
+HIDDEN, LAYERS, HEADS, CONTEXT, BATCHES = 4096, 32, 32, 1024, (1, 2, 4, 8)
+STEPS, LAUNCHES = 20, 20
+ROUNDING = 1e-3  # of losses in single precision, after STEPS steps
+
+
+# --- on GPUs
+
+
+def begin():
+    import torch
+    import torch.distributed as dist
+    local = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local)
+    dist.init_process_group("nccl", device_id=torch.device("cuda", local))
+    return torch, dist, torch.device("cuda", local)
+
+
+def layer_of(torch, size, device):
+    """One layer's part of a rank: attention over a full cache, and two products, each with an allreduce behind it."""
+    width, made = HIDDEN // size, {}
+    shapes = {"qkv": (3 * width, HIDDEN), "out": (HIDDEN, width), "up": (4 * width, HIDDEN), "down": (HIDDEN, 4 * width)}
+    for name, (rows, columns) in shapes.items():
+        made[name] = torch.nn.Linear(columns, rows, bias=False, device=device, dtype=torch.bfloat16)
+    made["norms"] = [torch.nn.RMSNorm(HIDDEN, device=device, dtype=torch.bfloat16) for _ in range(2)]
+    return made
+
+
+def decode_step(torch, layers, caches, hidden, add):
+    functional = torch.nn.functional
+    for layer, (keys, values) in zip(layers, caches):
+        query, key, value = layer["qkv"](layer["norms"][0](hidden)).view(hidden.shape[0], 3, keys.shape[1], -1).unbind(1)
+        keys[:, :, -1] = key
+        values[:, :, -1] = value
+        attended = functional.scaled_dot_product_attention(query.unsqueeze(2), keys, values)
+        hidden = hidden + add(layer["out"](attended.flatten(1)))
+        hidden = hidden + add(layer["down"](functional.silu(layer["up"](layer["norms"][1](hidden)))))
+    return hidden
+
+
+def time_us(torch, dist, step):
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        step()
+        step()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        result = step()
+    taken = []
+    for _ in range(LAUNCHES):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        dist.barrier()
+        with torch.cuda.stream(stream):
+            graph.replay()  # all ranks begin the next one together
+            start.record(stream)
+            graph.replay()
+            end.record(stream)
+        torch.cuda.synchronize()
+        taken.append(start.elapsed_time(end) * 1e3)
+    return statistics.median(taken), result
+
+
+def decode(way):
+    torch, dist, device = begin()
+    rank, size = dist.get_rank(), dist.get_world_size()
+    torch.manual_seed(rank)
+
+    def add(tensor):
+        dist.all_reduce(tensor)
+        return tensor
+
+    with torch.no_grad():
+        layers = [layer_of(torch, size, device) for _ in range(LAYERS)]
+        for batch in BATCHES:
+            heads = (batch, HEADS // size, CONTEXT, HIDDEN // HEADS)
+            caches = [[torch.randn(heads, device=device, dtype=torch.bfloat16) for _ in range(2)] for _ in layers]
+            first = torch.ones(batch, HIDDEN, device=device, dtype=torch.bfloat16)
+            with_us, result = time_us(torch, dist, lambda: decode_step(torch, layers, caches, first, add))
+            without_us, _ = time_us(torch, dist, lambda: decode_step(torch, layers, caches, first, lambda one: one))
+            others = [torch.empty_like(result) for _ in range(size)]
+            dist.all_gather(others, result)
+            if not all(torch.equal(other, result) for other in others) or not torch.isfinite(result).all():
+                sys.exit("pytorch.py: the ranks have different results, or no numbers")
+            if rank == 0:
+                print(f"{way},{batch},{batch * HIDDEN * 2},{with_us:.1f},{without_us:.1f}", flush=True)
+    dist.destroy_process_group()
+
+
+def model_of(torch, device):
+    torch.manual_seed(0)
+    blocks = [torch.nn.TransformerEncoderLayer(256, 4, 512, dropout=0, batch_first=True) for _ in range(4)]
+    return torch.nn.Sequential(*blocks).to(device)
+
+
+def train(torch, dist, kind, device):
+    """The losses of STEPS steps."""
+    model, rank, size = model_of(torch, device), dist.get_rank(), dist.get_world_size()
+    whole = model
+    if kind == "ddp":
+        model = torch.nn.parallel.DistributedDataParallel(model, device_ids=[device.index])
+    elif kind == "fsdp2":
+        from torch.distributed.fsdp import fully_shard
+        for block in model:
+            fully_shard(block)
+        fully_shard(model)
+    else:
+        from torch.distributed.pipelining import PipelineStage, ScheduleGPipe
+        blocks = list(whole)[rank * len(whole) // size:(rank + 1) * len(whole) // size]
+        model = torch.nn.Sequential(*blocks)
+        schedule = ScheduleGPipe(PipelineStage(model, rank, size, device), n_microbatches=size,
+                                 loss_fn=torch.nn.functional.mse_loss)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    losses = []
+    for step in range(STEPS):
+        torch.manual_seed(1000 * step + (0 if kind == "pipeline" else rank))
+        given, wanted = torch.randn(2, 4 * size, 32, 256, device=device).unbind(0)
+        optimizer.zero_grad()
+        if kind == "pipeline":
+            parts = []
+            schedule.step(*([given] if rank == 0 else []), **({"target": wanted, "losses": parts} if rank == size - 1 else {}))
+            loss = torch.stack(parts).mean() if parts else torch.zeros((), device=device)
+        else:
+            loss = torch.nn.functional.mse_loss(model(given), wanted)
+            loss.backward()
+        optimizer.step()
+        mean = loss.detach().clone()
+        dist.all_reduce(mean)  # the same on all ranks
+        losses.append((loss.item(), mean.item()))
+    return losses
+
+
+def losses(folder):
+    torch, dist, device = begin()
+    os.makedirs(folder, exist_ok=True)
+    for kind in ("ddp", "fsdp2", "pipeline"):
+        with open(os.path.join(folder, f"{kind}-{dist.get_rank()}.txt"), "w", encoding="ascii") as file:
+            for own, mean in train(torch, dist, kind, device):
+                file.write(f"{own.hex()} {mean.hex()}\n")
+    dist.destroy_process_group()
+
+
+# --- comparisons
+
+
+def read_losses(folder):
+    found = {}
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), encoding="ascii") as file:
+            found[name] = [tuple(float.fromhex(word) for word in line.split()) for line in file]
+    return found
+
+
+def differences(one, other):
+    """What is wrong with the losses of two runs, by file."""
+    wrong = [f"{name} is of one run alone" for name in sorted(one.keys() ^ other.keys())]
+    for run in (one, other):
+        means = {}
+        for name, rows in run.items():
+            if not rows or not all(math.isfinite(value) for row in rows for value in row):
+                wrong.append(f"{name} has no losses, or not all are numbers")
+            if means.setdefault(name.split("-")[0], [row[1] for row in rows]) != [row[1] for row in rows]:
+                wrong.append(f"{name} has another mean than the first rank")
+    for name in sorted(one.keys() & other.keys()):
+        pairs = [pair for rows in zip(one[name], other[name]) for pair in zip(*rows)]
+        if len(one[name]) != len(other[name]):
+            wrong.append(f"{name} has {len(one[name])} and {len(other[name])} steps")
+        elif not all(math.isclose(*pair, rel_tol=ROUNDING) for pair in pairs):
+            wrong.append(f"{name} differs by more than rounding")
+    return wrong or ([] if one else ["no losses"])
+
+
+def outcomes(text):
+    """By the name of a test, what became of it: its last word. A test's own output may be between the two."""
+    found = {}
+    for part in re.split(r"^(?=test\w* \()", text, flags=re.M)[1:]:
+        word = re.search(r"(?:\.\.\. |^)(ok|FAIL|ERROR|skipped|expected failure)\b", part, flags=re.M)
+        found[" ".join(part.split()[:2])] = word.group(1) if word else "ended"
+    return found
+
+
+def changes(without, with_it):
+    """Tests that end otherwise, of all that either log has."""
+    ends = [outcomes(without), outcomes(with_it)]
+    names = sorted(ends[0].keys() | ends[1].keys())
+    wrong = [f"{name}: {ends[0].get(name, 'not run')}, in front of NCCL {ends[1].get(name, 'not run')}"
+             for name in names if ends[0].get(name) != ends[1].get(name)]
+    return wrong or ([] if names else ["no tests"])
+
+
+def read(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parts = parser.add_subparsers(dest="part", required=True, metavar="PART")
+    for name, words in {"decode": ["way"], "losses": ["folder"], "same": ["one", "other"], "tests": ["one", "other"]}.items():
+        part = parts.add_parser(name)
+        for word in words:
+            part.add_argument(word)
+    asked = parser.parse_args()
+    if asked.part in ("decode", "losses"):
+        return decode(asked.way) if asked.part == "decode" else losses(asked.folder)
+    read_one, compare = (read_losses, differences) if asked.part == "same" else (read, changes)
+    wrong = compare(read_one(asked.one), read_one(asked.other))
+    print("\n".join(wrong) or f"{asked.part}: no difference")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
