@@ -33,12 +33,12 @@ static bool find_route(const pto_export_t *export, const pto_export_table_t *tab
            pto_nccl_extrapolated(machine, PTO_NCCL_ALLREDUCE, algorithm, job, (double)bytes, route);
 }
 
-/* Without a run on several nodes, prices of a datasheet's machine follow NCCL's own constants and the links'
- * rates, both of which NCCL has: a rule that differs from its choice would rest on omissions of the model. */
+/* Without a run, prices follow NCCL's own constants and the links' rates, both of which NCCL has: a rule that
+ * differs from its choice would rest on omissions of the model. */
 static bool is_known_to_nccl(const pto_export_t *export, const pto_export_table_t *table) {
     pto_nccl_route_t route;
-    return pto_machine_basis(export->options.machine) == PTO_BASIS_DATASHEET &&
-           find_route(export, table, PTO_NCCL_ALGORITHM_RING, 1, &route) && route.base.nodes == 1;
+    return find_route(export, table, PTO_NCCL_ALGORITHM_RING, 1, &route) && route.base.nodes == 1 &&
+           route.row->postal.sample_count == 0;
 }
 
 /* The protocol goes with the size. */
@@ -99,7 +99,7 @@ static void write_reason(const pto_export_t *export, const pto_export_table_t *t
     else if (!find_route(export, table, PTO_NCCL_ALGORITHM_RING, 1, &route))
         reason = "the machine file has no NCCL allreduce, or no nccl.simple_bytes to extrapolate it by";
     else if (is_known_to_nccl(export, table))
-        reason = "no NCCL was measured on several nodes; datasheets say nothing that NCCL does not know";
+        reason = "NCCL was not measured, so prices are by what NCCL knows itself";
     if (reason)
         fprintf(stream, "%s%s on %" PRId64 " ranks of %" PRId64 " node%s: %s\n", prefix,
                 table->collective->name, table->ranks, table->nodes, table->nodes > 1 ? "s" : "", reason);

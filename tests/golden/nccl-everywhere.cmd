@@ -11,7 +11,11 @@ portolan predict --machine dgx-b200 --collective allreduce --nodes 1 --procs-per
 portolan predict --machine mi300x --collective allreduce --nodes 1 --procs-per-gpu 1 --bytes 8:1GiB:512 --strategy nccl --ci
 portolan predict --machine mi300x --collective allreduce --nodes 2 --procs-per-gpu 1 --bytes 64KiB:4MiB:8 --strategy nccl --explain | grep '^[0-9]\|^RCCL\|^NCCL\|nccl'
 portolan pick --machine mi300x --collective allreduce --nodes 2 --procs-per-gpu 1 --bytes 1KiB:64MiB:16
-for machine in abci-a dgx-h100 dgx-b200 mi300x; do
+# Summit and Lassen, of which no run of NCCL is known: constants of A100s, and a wide interval.
+for machine in summit-nccl lassen-nccl; do
+    portolan predict --machine $machine --collective allreduce --nodes 8 --procs-per-gpu 1 --bytes 1KiB:16MiB:128 --strategy nccl,three_step,cuda_aware --ci
+done
+for machine in abci-a dgx-h100 dgx-b200 mi300x summit-nccl; do
     portolan export --for nccl --machine $machine --nodes 1:8 2>&1 | grep -v '^#'
     echo "exit ${PIPESTATUS[0]}"
 done
