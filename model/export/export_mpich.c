@@ -17,42 +17,29 @@
 
 /* The scattered alltoall posts MPIR_CVAR_ALLTOALL_THROTTLE (32) messages at once. Recursive doubling asserts
  * that an allgather has a power of two of ranks. */
+/* clang-format off */
+#define ALGORITHM(algorithm_, name_) {.algorithm = (algorithm_), .name = (name_)}
+#define COLLECTIVE(collective_, name_, strategy_, total_, ...) \
+    {.collective = PTO_COLLECTIVE_##collective_, .name = (name_), .strategy = (strategy_), .total = (total_), \
+     .algorithm = {__VA_ARGS__}}
+/* clang-format on */
+#define GATHERING                                                                                            \
+    ALGORITHM("bruck", "brucks"),                                                                            \
+        {.algorithm = "recursive_doubling", .name = "recursive_doubling", .powers = true},                   \
+        ALGORITHM("ring", "ring")
 static const pto_export_collective_t collectives[] = {
-    {.collective = PTO_COLLECTIVE_ALLGATHER,
-     .name = "allgather",
-     .strategy = "cuda_aware",
-     .total = true,
-     .algorithm = {{.algorithm = "bruck", .name = "brucks"},
-                   {.algorithm = "recursive_doubling", .name = "recursive_doubling", .powers = true},
-                   {.algorithm = "ring", .name = "ring"}}},
-    {.collective = PTO_COLLECTIVE_ALLGATHERV,
-     .name = "allgatherv",
-     .strategy = "cuda_aware",
-     .total = true,
-     .algorithm = {{.algorithm = "bruck", .name = "brucks"},
-                   {.algorithm = "recursive_doubling", .name = "recursive_doubling", .powers = true},
-                   {.algorithm = "ring", .name = "ring"}}},
-    {.collective = PTO_COLLECTIVE_ALLREDUCE,
-     .name = "allreduce",
-     .strategy = "three_step",
-     .algorithm = {{.algorithm = "recursive_doubling", .name = "recursive_doubling"},
-                   {.algorithm = "rabenseifner", .name = "reduce_scatter_allgather"}}},
-    {.collective = PTO_COLLECTIVE_ALLTOALL,
-     .name = "alltoall",
-     .strategy = "cuda_aware",
-     .algorithm = {{.algorithm = "bruck", .name = "brucks"},
-                   {.algorithm = "linear", .name = "scattered", .ranks_most = 32},
-                   {.algorithm = "pairwise", .name = "pairwise"}}},
-    {.collective = PTO_COLLECTIVE_BROADCAST,
-     .name = "bcast",
-     .strategy = "cuda_aware",
-     .algorithm = {{.algorithm = "binomial", .name = "binomial"},
-                   {.algorithm = "scatter_allgather", .name = "scatter_ring_allgather"}}},
-    {.collective = PTO_COLLECTIVE_REDUCE,
-     .name = "reduce",
-     .strategy = "three_step",
-     .algorithm = {{.algorithm = "binomial", .name = "binomial"},
-                   {.algorithm = "rabenseifner", .name = "reduce_scatter_gather"}}},
+    COLLECTIVE(ALLGATHER, "allgather", "cuda_aware", true, GATHERING),
+    COLLECTIVE(ALLGATHERV, "allgatherv", "cuda_aware", true, GATHERING),
+    COLLECTIVE(ALLREDUCE, "allreduce", "three_step", false,
+               ALGORITHM("recursive_doubling", "recursive_doubling"),
+               ALGORITHM("rabenseifner", "reduce_scatter_allgather")),
+    COLLECTIVE(ALLTOALL, "alltoall", "cuda_aware", false, ALGORITHM("bruck", "brucks"),
+               {.algorithm = "linear", .name = "scattered", .ranks_most = 32},
+               ALGORITHM("pairwise", "pairwise")),
+    COLLECTIVE(BROADCAST, "bcast", "cuda_aware", false, ALGORITHM("binomial", "binomial"),
+               ALGORITHM("scatter_allgather", "scatter_ring_allgather")),
+    COLLECTIVE(REDUCE, "reduce", "three_step", false, ALGORITHM("binomial", "binomial"),
+               ALGORITHM("rabenseifner", "reduce_scatter_gather")),
     {.name = NULL}};
 
 /* MPICH's name of the algorithms behind this is MPIR_Allreduce_intra_NAME. */

@@ -16,56 +16,31 @@
  * that of the ranks whatever the operation: only Open MPI's own choice asks whether it is commutative. The
  * linear allgathers are not named: they gather to process 0 and broadcast. A pipeline is named without
  * segments: its whole vector goes from process to process. */
+
+/* clang-format off */
+#define ALGORITHM(algorithm_, id_, name_) {.algorithm = (algorithm_), .id = (id_), .name = (name_)}
+#define COLLECTIVE(collective_, id_, name_, strategy_, total_, ...) \
+    {.collective = PTO_COLLECTIVE_##collective_, .id = (id_), .name = (name_), .strategy = (strategy_), .total = (total_), \
+     .algorithm = {__VA_ARGS__}}
+/* clang-format on */
 const pto_export_collective_t pto_openmpi_collectives[] = {
     /* Not in JSON, whose list begins behind it. 4.1 looks up the mean of the blocks. */
-    {.collective = PTO_COLLECTIVE_ALLGATHERV,
-     .id = 1,
-     .name = "allgatherv",
-     .strategy = "cuda_aware",
-     .algorithm = {{.algorithm = "bruck", .id = 2, .name = "bruck"},
-                   {.algorithm = "ring", .id = 3, .name = "ring"}}},
-    {.collective = PTO_COLLECTIVE_ALLGATHER,
-     .id = 0,
-     .name = "allgather",
-     .strategy = "cuda_aware",
-     .total = true,
-     .algorithm = {{.algorithm = "bruck", .id = 2, .name = "bruck"},
-                   {.algorithm = "recursive_doubling", .id = 3, .name = "recursive_doubling"},
-                   {.algorithm = "ring", .id = 4, .name = "ring"}}},
-    {.collective = PTO_COLLECTIVE_ALLREDUCE,
-     .id = 2,
-     .name = "allreduce",
-     .strategy = "three_step",
-     .total = false,
-     .algorithm = {{.algorithm = "recursive_doubling", .id = 3, .name = "recursive_doubling"},
-                   {.algorithm = "ring", .id = 4, .name = "ring", .commutative = true},
-                   {.algorithm = "rabenseifner", .id = 6, .name = "rabenseifner"}}},
-    {.collective = PTO_COLLECTIVE_ALLTOALL,
-     .id = 3,
-     .name = "alltoall",
-     .strategy = "cuda_aware",
-     .total = true,
-     .algorithm = {{.algorithm = "linear", .id = 1, .name = "linear"},
-                   {.algorithm = "pairwise", .id = 2, .name = "pairwise"},
-                   {.algorithm = "bruck", .id = 3, .name = "modified_bruck"}}},
-    {.collective = PTO_COLLECTIVE_BROADCAST,
-     .id = 7,
-     .name = "bcast",
-     .strategy = "cuda_aware",
-     .total = false,
-     .algorithm = {{.algorithm = "linear", .id = 1, .name = "basic_linear"},
-                   {.algorithm = "chain", .id = 3, .name = "pipeline"},
-                   {.algorithm = "binomial_near_first", .id = 6, .name = "binomial"},
-                   {.algorithm = "scatter_allgather", .id = 9, .name = "scatter_allgather_ring"}}},
-    {.collective = PTO_COLLECTIVE_REDUCE,
-     .id = 11,
-     .name = "reduce",
-     .strategy = "three_step",
-     .total = false,
-     .algorithm = {{.algorithm = "linear", .id = 1, .name = "linear"},
-                   {.algorithm = "chain", .id = 3, .name = "pipeline"},
-                   {.algorithm = "binomial", .id = 5, .name = "binomial"},
-                   {.algorithm = "rabenseifner", .id = 7, .name = "rabenseifner"}}},
+    COLLECTIVE(ALLGATHERV, 1, "allgatherv", "cuda_aware", false, ALGORITHM("bruck", 2, "bruck"),
+               ALGORITHM("ring", 3, "ring")),
+    COLLECTIVE(ALLGATHER, 0, "allgather", "cuda_aware", true, ALGORITHM("bruck", 2, "bruck"),
+               ALGORITHM("recursive_doubling", 3, "recursive_doubling"), ALGORITHM("ring", 4, "ring")),
+    COLLECTIVE(ALLREDUCE, 2, "allreduce", "three_step", false,
+               ALGORITHM("recursive_doubling", 3, "recursive_doubling"),
+               {.algorithm = "ring", .id = 4, .name = "ring", .commutative = true},
+               ALGORITHM("rabenseifner", 6, "rabenseifner")),
+    COLLECTIVE(ALLTOALL, 3, "alltoall", "cuda_aware", true, ALGORITHM("linear", 1, "linear"),
+               ALGORITHM("pairwise", 2, "pairwise"), ALGORITHM("bruck", 3, "modified_bruck")),
+    COLLECTIVE(BROADCAST, 7, "bcast", "cuda_aware", false, ALGORITHM("linear", 1, "basic_linear"),
+               ALGORITHM("chain", 3, "pipeline"), ALGORITHM("binomial_near_first", 6, "binomial"),
+               ALGORITHM("scatter_allgather", 9, "scatter_allgather_ring")),
+    COLLECTIVE(REDUCE, 11, "reduce", "three_step", false, ALGORITHM("linear", 1, "linear"),
+               ALGORITHM("chain", 3, "pipeline"), ALGORITHM("binomial", 5, "binomial"),
+               ALGORITHM("rabenseifner", 7, "rabenseifner")),
     {.name = NULL}};
 
 /* The tables of one collective: [first, returned value). */

@@ -11,29 +11,13 @@
 
 enum { FILE_BYTES_MAX = 16 << 20, VERSION = 3, WHERE_MAX = 96 };
 
-static const char *const collectives[] = {"allgather",
-                                          "allgatherv",
-                                          "allreduce",
-                                          "alltoall",
-                                          "alltoallv",
-                                          "alltoallw",
-                                          "barrier",
-                                          "bcast",
-                                          "exscan",
-                                          "gather",
-                                          "gatherv",
-                                          "reduce",
-                                          "reduce_scatter",
-                                          "reduce_scatter_block",
-                                          "scan",
-                                          "scatter",
-                                          "scatterv",
-                                          "neighbor_allgather",
-                                          "neighbor_allgatherv",
-                                          "neighbor_alltoall",
-                                          "neighbor_alltoallv",
-                                          "neighbor_alltoallw",
-                                          NULL};
+/* clang-format off */
+static const char *const collectives[] = {
+    "allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "alltoallw", "barrier", "bcast",
+    "exscan", "gather", "gatherv", "reduce", "reduce_scatter", "reduce_scatter_block", "scan", "scatter",
+    "scatterv", "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv",
+    "neighbor_alltoallw", NULL};
+/* clang-format on */
 
 static const char *const comm_keys[] = {"comm_size_min", "comm_size_max", "comm_rank_distribution", "rules",
                                         NULL};

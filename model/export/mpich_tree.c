@@ -16,50 +16,16 @@ enum { FILE_BYTES_MAX = 16 << 20, PATH_BYTES_MAX = 512, DEPTH_MAX = 24, NUMBER_D
 
 static const char leaf[] = "algorithm=";
 
-static const char *const collectives[] = {"bcast",
-                                          "allreduce",
-                                          "allgather",
-                                          "allgatherv",
-                                          "reduce",
-                                          "reduce_scatter",
-                                          "gather",
-                                          "scatter",
-                                          "gatherv",
-                                          "scatterv",
-                                          "scan",
-                                          "exscan",
-                                          "barrier",
-                                          "reduce_scatter_block",
-                                          "alltoall",
-                                          "alltoallv",
-                                          "alltoallw",
-                                          "neighbor_allgather",
-                                          "neighbor_allgatherv",
-                                          "neighbor_alltoall",
-                                          "neighbor_alltoallv",
-                                          "neighbor_alltoallw",
-                                          "ibarrier",
-                                          "iallreduce",
-                                          "iallgather",
-                                          "iallgatherv",
-                                          "ibcast",
-                                          "ireduce",
-                                          "ireduce_scatter",
-                                          "igather",
-                                          "iscatter",
-                                          "igatherv",
-                                          "iscatterv",
-                                          "iexscan",
-                                          "ialltoall",
-                                          "ialltoallv",
-                                          "ialltoallw",
-                                          "ireduce_scatter_block",
-                                          "iscan",
-                                          "ineighbor_allgather",
-                                          "ineighbor_allgatherv",
-                                          "ineighbor_alltoall",
-                                          "ineighbor_alltoallv",
-                                          "ineighbor_alltoallw"};
+/* clang-format off */
+static const char *const collectives[] = {
+    "bcast", "allreduce", "allgather", "allgatherv", "reduce", "reduce_scatter", "gather", "scatter",
+    "gatherv", "scatterv", "scan", "exscan", "barrier", "reduce_scatter_block", "alltoall", "alltoallv",
+    "alltoallw", "neighbor_allgather", "neighbor_allgatherv", "neighbor_alltoall", "neighbor_alltoallv",
+    "neighbor_alltoallw", "ibarrier", "iallreduce", "iallgather", "iallgatherv", "ibcast", "ireduce",
+    "ireduce_scatter", "igather", "iscatter", "igatherv", "iscatterv", "iexscan", "ialltoall", "ialltoallv",
+    "ialltoallw", "ireduce_scatter_block", "iscan", "ineighbor_allgather", "ineighbor_allgatherv",
+    "ineighbor_alltoall", "ineighbor_alltoallv", "ineighbor_alltoallw"};
+/* clang-format on */
 
 /* What a condition is about: the values behind `=`, and whether there are numbers behind `<` and `<=`. The
  * first two words exclude each other and leave nothing out if `any` is not among them. */

@@ -35,65 +35,71 @@ typedef struct {
     X(ALLTOALL, "alltoall")                                                                                  \
     X(ALLTOALLV, "alltoallv")
 
+/* The benchmarks of their own names: name, name in files. */
+#define PTO_BENCHMARK_TABLE(X)                                                                               \
+    X(PING_PONG, "ping_pong")                                                                                \
+    X(PING_PONG_STRIDED, "ping_pong_strided") /* messages: bytes of a row */                                 \
+    X(PING_PONG_TO, "ping_pong_to")           /* from the other memory, host or GPU */                       \
+    X(EXCHANGE, "exchange")                                                                                  \
+    X(STAGED, "staged")                                                                                      \
+    X(INJECTION, "injection")                                                                                \
+    X(MULTI_MESSAGE, "multi_message")                                                                        \
+    X(MULTI_MESSAGE_ONE, "multi_message_one")                                                                \
+    X(MEMCPY_H2D, "memcpy_h2d")                                                                              \
+    X(MEMCPY_D2H, "memcpy_d2h")                                                                              \
+    X(MEMCPY_D2D, "memcpy_d2d")                                                                              \
+    X(MEMCPY_SHARED_H2D, "memcpy_shared_h2d")                                                                \
+    X(MEMCPY_SHARED_D2H, "memcpy_shared_d2h")                                                                \
+    X(MEMCPY_SHARED_D2D, "memcpy_shared_d2d")                                                                \
+    X(MEMCPY_SHARED_STRIDED_H2D, "memcpy_shared_strided_h2d")                                                \
+    X(MEMCPY_SHARED_STRIDED_D2H, "memcpy_shared_strided_d2h")                                                \
+    X(MEMCPY_PAGEABLE_H2D, "memcpy_pageable_h2d")                                                            \
+    X(MEMCPY_PAGEABLE_D2H, "memcpy_pageable_d2h")                                                            \
+    X(MEMCPY_PEER, "memcpy_peer")                                                                            \
+    X(MEMCPY_H2H, "memcpy_h2h")                                                                              \
+    X(MEMCPY_QUEUED_H2D, "memcpy_queued_h2d") /* of all copies together; messages: copies */                 \
+    X(MEMCPY_QUEUED_D2H, "memcpy_queued_d2h")                                                                \
+    X(MEMCPY_QUEUED_D2D, "memcpy_queued_d2d")                                                                \
+    X(MEMCPY_STRIDED_H2D, "memcpy_strided_h2d") /* messages: bytes of a row */                               \
+    X(MEMCPY_STRIDED_D2H, "memcpy_strided_d2h")                                                              \
+    X(MEMCPY_STRIDED_D2D, "memcpy_strided_d2d")                                                              \
+    X(REDUCE, "reduce")                                                                                      \
+    X(SIGNAL_FLAG, "signal_flag")                                                                            \
+    X(SIGNAL_EVENT, "signal_event")                                                                          \
+    X(KERNEL_LAUNCH, "kernel_launch")                                                                        \
+    X(REDUCE_MANY, "reduce_many")                                                                            \
+    X(REMOTE_LOAD_4, "remote_load_4") /* 4, 8 or 16 bytes per thread; procs are thread blocks */             \
+    X(REMOTE_LOAD_8, "remote_load_8")                                                                        \
+    X(REMOTE_LOAD_16, "remote_load_16")                                                                      \
+    X(REMOTE_STORE_4, "remote_store_4")                                                                      \
+    X(REMOTE_STORE_8, "remote_store_8")                                                                      \
+    X(REMOTE_STORE_16, "remote_store_16")                                                                    \
+    X(REMOTE_STORE_STRIDED, "remote_store_strided")                                                          \
+    X(REMOTE_STORE_ALL, "remote_store_all")                                                                  \
+    X(SIGNAL_DEVICE, "signal_device")                                                                        \
+    X(GRAPH_LAUNCH, "graph_launch")                                                                          \
+    X(KERNEL_QUEUED, "kernel_queued")                                                                        \
+    X(RUN_LAUNCH, "run_launch") /* of all kernels together; messages: kernels */                             \
+    X(RUN_LINES, "run_lines")   /* procs: GPUs of the node; bytes: to each of the others */                  \
+    X(SETUP_OPEN, "setup_open")                                                                              \
+    X(SETUP_ALLOCATE, "setup_allocate")                                                                      \
+    X(SETUP_SEGMENT, "setup_segment")
+
 /* What was timed. PTO_BENCHMARK_OTHER: an unknown name; its rows are kept and counted, but nothing is fitted
  * from them. */
 typedef enum {
-    PTO_BENCHMARK_PING_PONG,
-    PTO_BENCHMARK_PING_PONG_STRIDED, /* messages: bytes of a row */
-    PTO_BENCHMARK_PING_PONG_TO,      /* from the other memory, host or GPU */
-    PTO_BENCHMARK_EXCHANGE,
-    PTO_BENCHMARK_STAGED,
-    PTO_BENCHMARK_INJECTION,
-    PTO_BENCHMARK_MULTI_MESSAGE,
-    PTO_BENCHMARK_MULTI_MESSAGE_ONE,
-    PTO_BENCHMARK_MEMCPY_H2D,
-    PTO_BENCHMARK_MEMCPY_D2H,
-    PTO_BENCHMARK_MEMCPY_D2D,
-    PTO_BENCHMARK_MEMCPY_SHARED_H2D,
-    PTO_BENCHMARK_MEMCPY_SHARED_D2H,
-    PTO_BENCHMARK_MEMCPY_SHARED_D2D,
-    PTO_BENCHMARK_MEMCPY_SHARED_STRIDED_H2D,
-    PTO_BENCHMARK_MEMCPY_SHARED_STRIDED_D2H,
-    PTO_BENCHMARK_MEMCPY_PAGEABLE_H2D,
-    PTO_BENCHMARK_MEMCPY_PAGEABLE_D2H,
-    PTO_BENCHMARK_MEMCPY_PEER,
-    PTO_BENCHMARK_MEMCPY_H2H,
-    PTO_BENCHMARK_MEMCPY_QUEUED_H2D, /* of all copies together; messages: copies */
-    PTO_BENCHMARK_MEMCPY_QUEUED_D2H,
-    PTO_BENCHMARK_MEMCPY_QUEUED_D2D,
-    PTO_BENCHMARK_MEMCPY_STRIDED_H2D, /* messages: bytes of a row */
-    PTO_BENCHMARK_MEMCPY_STRIDED_D2H,
-    PTO_BENCHMARK_MEMCPY_STRIDED_D2D,
-    PTO_BENCHMARK_REDUCE,
-    PTO_BENCHMARK_SIGNAL_FLAG,
-    PTO_BENCHMARK_SIGNAL_EVENT,
-    PTO_BENCHMARK_KERNEL_LAUNCH,
-    PTO_BENCHMARK_REDUCE_MANY,
-    PTO_BENCHMARK_REMOTE_LOAD_4, /* 4, 8 or 16 bytes per thread; procs are thread blocks */
-    PTO_BENCHMARK_REMOTE_LOAD_8,
-    PTO_BENCHMARK_REMOTE_LOAD_16,
-    PTO_BENCHMARK_REMOTE_STORE_4,
-    PTO_BENCHMARK_REMOTE_STORE_8,
-    PTO_BENCHMARK_REMOTE_STORE_16,
-    PTO_BENCHMARK_REMOTE_STORE_STRIDED,
-    PTO_BENCHMARK_REMOTE_STORE_ALL,
-    PTO_BENCHMARK_SIGNAL_DEVICE,
-    PTO_BENCHMARK_GRAPH_LAUNCH,
-    PTO_BENCHMARK_KERNEL_QUEUED,
-    PTO_BENCHMARK_RUN_LAUNCH, /* of all kernels together; messages: kernels */
-    PTO_BENCHMARK_RUN_LINES,  /* procs: GPUs of the node; bytes: to each of the others */
-    PTO_BENCHMARK_SETUP_OPEN,
-    PTO_BENCHMARK_SETUP_ALLOCATE,
-    PTO_BENCHMARK_SETUP_SEGMENT,
+#define PTO_BENCHMARK_ENUM(name, text) PTO_BENCHMARK_##name,
+    PTO_BENCHMARK_TABLE(PTO_BENCHMARK_ENUM)
+#undef PTO_BENCHMARK_ENUM
 /* In the order of PTO_MPI_TABLE; procs: members on all nodes; messages: nodes */
 #define PTO_BENCHMARK_MPI_ENUM(name, text) PTO_BENCHMARK_MPI_##name,
-    PTO_MPI_TABLE(PTO_BENCHMARK_MPI_ENUM)
+        PTO_MPI_TABLE(PTO_BENCHMARK_MPI_ENUM)
 #undef PTO_BENCHMARK_MPI_ENUM
 /* NCCL's collectives, in the order of pto_nccl_kind_t; procs: GPUs of all nodes; messages: nodes */
 #define PTO_BENCHMARK_NCCL_ENUM(name, text) PTO_BENCHMARK_NCCL_##name,
-        PTO_NCCL_TABLE(PTO_BENCHMARK_NCCL_ENUM)
+            PTO_NCCL_TABLE(PTO_BENCHMARK_NCCL_ENUM)
 #undef PTO_BENCHMARK_NCCL_ENUM
-            PTO_BENCHMARK_OTHER,
+                PTO_BENCHMARK_OTHER,
     PTO_BENCHMARK_COUNT
 } pto_benchmark_t;
 

@@ -394,30 +394,36 @@ typedef struct {
     int column;
 } pto_place_t;
 
+/* The fields that have a place, and their keys in files; of several keys, the one that is named. */
+#define PTO_SCENARIO_FIELD_TABLE(X)                                                                          \
+    X(MACHINE, "machine")                                                                                    \
+    X(COLLECTIVE, "collective")                                                                              \
+    X(IMPLEMENTATION, "implementation")                                                                      \
+    X(SPLIT, "split")                                                                                        \
+    X(DATATYPE, "datatype")                                                                                  \
+    X(LAYOUT, "layout")                                                                                      \
+    X(MEMORY, "memory")                                                                                      \
+    X(BYTES, "bytes")                                                                                        \
+    X(NODES, "nodes")                                                                                        \
+    X(MESSAGES, "messages")                                                                                  \
+    X(UNIQUE_BYTES, "unique_bytes")                                                                          \
+    X(COUNTS, "counts")                                                                                      \
+    X(PLACEMENT, "placement")                                                                                \
+    X(DISTANCE, "distance")                                                                                  \
+    X(SPACES, "spaces")                                                                                      \
+    X(BOTH_WAYS, "both_ways")                                                                                \
+    X(IN_PLACE, "in_place")                                                                                  \
+    X(CHUNKS, "chunks")                                                                                      \
+    X(STAGED_MEMBERS, "staged_in")                                                                           \
+    X(HALO, "extent")                                                                                        \
+    X(STRATEGIES, "strategies")                                                                              \
+    X(LIBRARY, "library")
+
 typedef enum {
-    PTO_FIELD_MACHINE,
-    PTO_FIELD_COLLECTIVE,
-    PTO_FIELD_IMPLEMENTATION,
-    PTO_FIELD_SPLIT,
-    PTO_FIELD_DATATYPE,
-    PTO_FIELD_LAYOUT,
-    PTO_FIELD_MEMORY,
-    PTO_FIELD_BYTES,
-    PTO_FIELD_NODES,
-    PTO_FIELD_MESSAGES,
-    PTO_FIELD_UNIQUE_BYTES,
-    PTO_FIELD_COUNTS,
-    PTO_FIELD_PLACEMENT,
-    PTO_FIELD_DISTANCE,
-    PTO_FIELD_SPACES,
-    PTO_FIELD_BOTH_WAYS,
-    PTO_FIELD_IN_PLACE,
-    PTO_FIELD_CHUNKS,
-    PTO_FIELD_STAGED_MEMBERS,
-    PTO_FIELD_HALO,
-    PTO_FIELD_STRATEGIES,
-    PTO_FIELD_LIBRARY,
-    PTO_FIELD_COUNT
+#define PTO_SCENARIO_FIELD_ENUM(id, key) PTO_FIELD_##id,
+    PTO_SCENARIO_FIELD_TABLE(PTO_SCENARIO_FIELD_ENUM)
+#undef PTO_SCENARIO_FIELD_ENUM
+        PTO_FIELD_COUNT
 } pto_scenario_field_t;
 
 typedef struct {

@@ -11,60 +11,16 @@
 #include "formats/csv_table.h"
 
 static const char *const benchmark_names[PTO_BENCHMARK_COUNT] = {
-    [PTO_BENCHMARK_PING_PONG] = "ping_pong",
-    [PTO_BENCHMARK_PING_PONG_STRIDED] = "ping_pong_strided",
-    [PTO_BENCHMARK_PING_PONG_TO] = "ping_pong_to",
-    [PTO_BENCHMARK_EXCHANGE] = "exchange",
-    [PTO_BENCHMARK_STAGED] = "staged",
-    [PTO_BENCHMARK_INJECTION] = "injection",
-    [PTO_BENCHMARK_MULTI_MESSAGE] = "multi_message",
-    [PTO_BENCHMARK_MULTI_MESSAGE_ONE] = "multi_message_one",
-    [PTO_BENCHMARK_MEMCPY_H2D] = "memcpy_h2d",
-    [PTO_BENCHMARK_MEMCPY_D2H] = "memcpy_d2h",
-    [PTO_BENCHMARK_MEMCPY_D2D] = "memcpy_d2d",
-    [PTO_BENCHMARK_MEMCPY_SHARED_H2D] = "memcpy_shared_h2d",
-    [PTO_BENCHMARK_MEMCPY_SHARED_D2H] = "memcpy_shared_d2h",
-    [PTO_BENCHMARK_MEMCPY_SHARED_D2D] = "memcpy_shared_d2d",
-    [PTO_BENCHMARK_MEMCPY_SHARED_STRIDED_H2D] = "memcpy_shared_strided_h2d",
-    [PTO_BENCHMARK_MEMCPY_SHARED_STRIDED_D2H] = "memcpy_shared_strided_d2h",
-    [PTO_BENCHMARK_MEMCPY_PAGEABLE_H2D] = "memcpy_pageable_h2d",
-    [PTO_BENCHMARK_MEMCPY_PAGEABLE_D2H] = "memcpy_pageable_d2h",
-    [PTO_BENCHMARK_MEMCPY_PEER] = "memcpy_peer",
-    [PTO_BENCHMARK_MEMCPY_H2H] = "memcpy_h2h",
-    [PTO_BENCHMARK_MEMCPY_QUEUED_H2D] = "memcpy_queued_h2d",
-    [PTO_BENCHMARK_MEMCPY_QUEUED_D2H] = "memcpy_queued_d2h",
-    [PTO_BENCHMARK_MEMCPY_QUEUED_D2D] = "memcpy_queued_d2d",
-    [PTO_BENCHMARK_MEMCPY_STRIDED_H2D] = "memcpy_strided_h2d",
-    [PTO_BENCHMARK_MEMCPY_STRIDED_D2H] = "memcpy_strided_d2h",
-    [PTO_BENCHMARK_MEMCPY_STRIDED_D2D] = "memcpy_strided_d2d",
-    [PTO_BENCHMARK_REDUCE] = "reduce",
-    [PTO_BENCHMARK_SIGNAL_FLAG] = "signal_flag",
-    [PTO_BENCHMARK_SIGNAL_EVENT] = "signal_event",
-    [PTO_BENCHMARK_KERNEL_LAUNCH] = "kernel_launch",
-    [PTO_BENCHMARK_REDUCE_MANY] = "reduce_many",
-    [PTO_BENCHMARK_REMOTE_LOAD_4] = "remote_load_4",
-    [PTO_BENCHMARK_REMOTE_LOAD_8] = "remote_load_8",
-    [PTO_BENCHMARK_REMOTE_LOAD_16] = "remote_load_16",
-    [PTO_BENCHMARK_REMOTE_STORE_4] = "remote_store_4",
-    [PTO_BENCHMARK_REMOTE_STORE_8] = "remote_store_8",
-    [PTO_BENCHMARK_REMOTE_STORE_16] = "remote_store_16",
-    [PTO_BENCHMARK_REMOTE_STORE_STRIDED] = "remote_store_strided",
-    [PTO_BENCHMARK_REMOTE_STORE_ALL] = "remote_store_all",
-    [PTO_BENCHMARK_SIGNAL_DEVICE] = "signal_device",
-    [PTO_BENCHMARK_GRAPH_LAUNCH] = "graph_launch",
-    [PTO_BENCHMARK_KERNEL_QUEUED] = "kernel_queued",
-    [PTO_BENCHMARK_RUN_LAUNCH] = "run_launch",
-    [PTO_BENCHMARK_RUN_LINES] = "run_lines",
-    [PTO_BENCHMARK_SETUP_OPEN] = "setup_open",
-    [PTO_BENCHMARK_SETUP_ALLOCATE] = "setup_allocate",
-    [PTO_BENCHMARK_SETUP_SEGMENT] = "setup_segment",
+#define NAME(name, text) [PTO_BENCHMARK_##name] = (text),
+    PTO_BENCHMARK_TABLE(NAME)
+#undef NAME
 #define MPI_NAME(name, text) [PTO_BENCHMARK_MPI_##name] = ("mpi_" text),
-    PTO_MPI_TABLE(MPI_NAME)
+        PTO_MPI_TABLE(MPI_NAME)
 #undef MPI_NAME
 #define NCCL_NAME(name, text) [PTO_BENCHMARK_NCCL_##name] = ("nccl_" text),
-        PTO_NCCL_TABLE(NCCL_NAME)
+            PTO_NCCL_TABLE(NCCL_NAME)
 #undef NCCL_NAME
-            [PTO_BENCHMARK_OTHER] = "other",
+                [PTO_BENCHMARK_OTHER] = "other",
 };
 
 static const char *const place_names[PTO_AT_COUNT] = {

@@ -288,30 +288,9 @@ static const pto_yaml_table_t scenario_table = {.what = "a scenario file",
                                                 .finish = finish_scenario};
 
 static void note_places(const pto_yaml_node_t *root, pto_place_t place[PTO_FIELD_COUNT]) {
-    static const char *const key[PTO_FIELD_COUNT] = {
-        [PTO_FIELD_MACHINE] = "machine",
-        [PTO_FIELD_COLLECTIVE] = "collective",
-        [PTO_FIELD_SPLIT] = "split",
-        [PTO_FIELD_IMPLEMENTATION] = "implementation",
-        [PTO_FIELD_DATATYPE] = "datatype",
-        [PTO_FIELD_LAYOUT] = "layout",
-        [PTO_FIELD_MEMORY] = "memory",
-        [PTO_FIELD_BYTES] = "bytes",
-        [PTO_FIELD_NODES] = "nodes",
-        [PTO_FIELD_MESSAGES] = "messages",
-        [PTO_FIELD_UNIQUE_BYTES] = "unique_bytes",
-        [PTO_FIELD_COUNTS] = "counts",
-        [PTO_FIELD_STRATEGIES] = "strategies",
-        [PTO_FIELD_DISTANCE] = "distance",
-        [PTO_FIELD_SPACES] = "spaces",
-        [PTO_FIELD_BOTH_WAYS] = "both_ways",
-        [PTO_FIELD_CHUNKS] = "chunks",
-        [PTO_FIELD_LIBRARY] = "library",
-        [PTO_FIELD_PLACEMENT] = "placement",
-        [PTO_FIELD_IN_PLACE] = "in_place",
-        [PTO_FIELD_HALO] = "extent",
-        [PTO_FIELD_STAGED_MEMBERS] = "staged_in",
-    };
+#define KEY(id, key) [PTO_FIELD_##id] = (key),
+    static const char *const key[PTO_FIELD_COUNT] = {PTO_SCENARIO_FIELD_TABLE(KEY)};
+#undef KEY
     const pto_yaml_node_t *layout = pto_yaml_find(root, "layout");
     for (int i = 0; i < PTO_FIELD_COUNT; i++) {
         const pto_yaml_node_t *within = i == PTO_FIELD_NODES ? layout : root;
