@@ -205,29 +205,18 @@ static pto_status_t tune_all(const pto_options_t *options, bool all, pto_error_t
 /* One GPU of a node and many sizes, unless the options say otherwise. */
 static pto_status_t standard_scenario(pto_scenario_t *scenario, pto_error_t *err) {
     pto_scenario_init(scenario);
+    scenario->memory = PTO_MEMORY_GPU;
     scenario->layout.nodes = scenario->layout.gpus_per_node = 1;
     pto_status_t status = pto_series_one(1, &scenario->nodes, err);
     return status == PTO_OK ? pto_series_range(4, 64 << 20, 4, &scenario->bytes, err) : status;
 }
 
-/* Without --procs-per-gpu, a GPU has its equal share of the cores. Of a machine without GPUs, nothing is
- * staged. */
-static pto_status_t share_cores(pto_scenario_t *scenario, pto_error_t *err) {
-    pto_machine_t *machine = NULL;
-    double gpus = 0, cores = 0;
-    pto_status_t status = pto_machine_open(scenario->machine_path, &machine, err);
-    if (status != PTO_OK)
-        return status;
+/* Without --procs-per-gpu, a GPU has its equal share of the cores. */
+static int64_t share_of_cores(const pto_machine_t *machine) {
+    double gpus = 1, cores = 0;
     pto_machine_get(machine, "node.gpus", &gpus, NULL);
     pto_machine_get(machine, "node.cores", &cores, NULL);
-    if (gpus < 1)
-        status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                               "nodes of %s have no GPUs, so that no process stages data",
-                               pto_machine_name(machine));
-    else if (scenario->layout.procs_per_gpu == 0)
-        scenario->layout.procs_per_gpu = (int64_t)(cores / gpus);
-    pto_machine_destroy(machine);
-    return status;
+    return (int64_t)(cores / gpus);
 }
 
 static int apply(const pto_arguments_t *given, pto_options_t *options, bool *all) {
@@ -251,9 +240,10 @@ static int apply(const pto_arguments_t *given, pto_options_t *options, bool *all
                                pto_collective_name(scenario->collective));
     if (scenario->layout.procs_per_gpu == 1)
         return pto_usage_error(&syntax, "--procs-per-gpu: mix is for 2 or more processes of a GPU");
-    if (share_cores(scenario, &err) != PTO_OK)
-        return pto_report_error(&err);
+    const bool is_open = scenario->layout.procs_per_gpu == 0;
     code = pto_options_bind(options);
+    if (code < 0 && is_open)
+        scenario->layout.procs_per_gpu = share_of_cores(options->machine);
     if (code >= 0 || scenario->layout.procs_per_gpu > 1)
         return code;
     pto_error_set(&err, PTO_ERR_NOT_APPLICABLE,

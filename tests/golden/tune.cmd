@@ -5,3 +5,4 @@ for wrong in "--machine h200-x2 --collective alltoall" "--bytes 4"; do portolan 
 portolan predict --machine h200-x2 --collective allgather --nodes 1 --gpus-per-node 1 --owners-per-gpu 8 --procs-per-gpu 8 --bytes 4MiB --strategy gsb,mix
 portolan predict --machine h200-x2 --collective allgather --nodes 1 --gpus-per-node 1 --owners-per-gpu 8 --procs-per-gpu 8 --bytes 4MiB --strategy mix --staged 6,2 --format json
 portolan tune --machine cpu-2x64-200g 2>&1 || echo "exit $?"
+portolan tune --machine h200-x2 --collective allreduce --bytes 64KiB --what-if node.cores=8
