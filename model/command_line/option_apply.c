@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/names.h"
 #include "find_machine.h"
 #include "options.h"
 #include "portolan/map.h"
@@ -26,24 +27,14 @@ static pto_status_t replace_text(char **target, const char *text, pto_error_t *e
 
 /* --- the words that options know: NULL behind the last one --------------------------------------------- */
 
-const char *pto_option_plan_format_at(int i) {
-    static const char *const name[] = {[PTO_PLAN_TEXT] = "text", [PTO_PLAN_GOAL] = "goal"};
-    return i < PTO_PLAN_FORMAT_COUNT ? name[i] : NULL;
-}
-const char *pto_option_spaces_at(int i) {
-    static const char *const spaces[] = {"gpu,gpu", "gpu,cpu", "cpu,gpu", "cpu,cpu"};
-    return i < (int)(sizeof spaces / sizeof *spaces) ? spaces[i] : NULL;
-}
-
-const char *pto_option_format_at(int i) {
-    static const char *const names[] = {[PTO_FORMAT_TABLE] = "table",
-                                        [PTO_FORMAT_CSV] = "csv",
-                                        [PTO_FORMAT_JSON] = "json",
-                                        [PTO_FORMAT_COUNT] = NULL};
-    return names[i];
-}
-
-const char *pto_option_by_at(int i) { return i < PTO_BY_COUNT ? pto_by_name((pto_by_t)i) : NULL; }
+PTO_WORD_LIST(pto_option_plan_format_at, "text", "goal");
+PTO_WORD_LIST(pto_option_spaces_at, "gpu,gpu", "gpu,cpu", "cpu,gpu", "cpu,cpu");
+PTO_WORD_LIST(pto_option_format_at, "table", "csv", "json");
+PTO_WORD_LIST(pto_option_server_at, "none", "vllm", "sglang");
+PTO_WORD_LIST(pto_option_model_at, "full", "published");
+PTO_NAME_LIST(pto_option_metric_at, pto_metric_t, 0, PTO_METRIC_COUNT, pto_metric_name);
+PTO_NAME_LIST(pto_option_phase_at, pto_phase_t, 0, PTO_PHASE_COUNT, pto_phase_name);
+PTO_NAME_LIST(pto_option_by_at, pto_by_t, 0, PTO_BY_COUNT, pto_by_name);
 
 const char *pto_option_strategy_at(int i) {
     return i < pto_strategy_count() ? pto_strategy_at(i)->name : NULL;
@@ -55,22 +46,7 @@ const char *pto_option_library_at(int i) {
     return i <= pto_algorithm_count() ? pto_algorithm_at(i - 1)->name : NULL;
 }
 
-const char *pto_option_server_at(int i) {
-    static const char *const names[] = {"none", "vllm", "sglang"};
-    return i < (int)(sizeof names / sizeof *names) ? names[i] : NULL;
-}
-const char *pto_option_metric_at(int i) {
-    return i < PTO_METRIC_COUNT ? pto_metric_name((pto_metric_t)i) : NULL;
-}
-
-const char *pto_option_phase_at(int i) { return i < PTO_PHASE_COUNT ? pto_phase_name((pto_phase_t)i) : NULL; }
-
 const char *pto_option_mapper_at(int i) { return i < pto_mapper_count() ? pto_mapper_at(i)->name : NULL; }
-
-const char *pto_option_model_at(int i) {
-    static const char *const names[] = {"full", "published", NULL};
-    return names[i];
-}
 
 /* --- what they do -------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,6 @@
 /* portolan-validate's own options. */
 #include "validate_options.h"
+#include "base/names.h"
 
 static const char usage[] =
     "usage: mpirun ... portolan-validate [SCENARIO.yaml] [OPTIONS]\n"
@@ -12,31 +13,15 @@ static const char usage[] =
 
 /* --- the words that options know: NULL behind the last one ---------------------------------------------- */
 
-static const char *device_at(int i) {
-    static const char *const names[] = {"host", "cuda", NULL};
-    return names[i];
-}
+static PTO_WORD_LIST(device_at, "host", "cuda");
 
-static const char *op_at(int i) {
-    static const char *const names[] = {"sum", "prod", "min",  "max", "avg",  "land",
-                                        "lor", "lxor", "band", "bor", "bxor", NULL};
-    return names[i];
-}
+static PTO_WORD_LIST(op_at, "sum", "prod", "min", "max", "avg", "land", "lor", "lxor", "band", "bor", "bxor");
 
-static const char *wait_at(int i) {
-    static const char *const names[] = {"yield", "spin", "sleep", NULL};
-    return names[i];
-}
+static PTO_WORD_LIST(wait_at, "yield", "spin", "sleep");
 
-static const char *pattern_at(int i) {
-    static const char *const names[] = {"collective", "global_sum", "stencil2d", NULL};
-    return names[i];
-}
+static PTO_WORD_LIST(pattern_at, "collective", "global_sum", "stencil2d");
 
-static const char *placement_at(int i) {
-    static const char *const names[] = {"nodes", "identity", NULL};
-    return names[i];
-}
+static PTO_WORD_LIST(placement_at, "nodes", "identity");
 
 /* --- the table ------------------------------------------------------------------------------------------ */
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "command.h"
 #include "command_line/machine_folders.h"
 #include "command_line/options.h"
@@ -376,10 +377,7 @@ enum { MAN = 5 };
 static void (*const print_script[MAN])(void) = {print_bash, print_zsh, print_machines, print_scenarios,
                                                 print_workloads};
 
-static const char *kind_at(int i) {
-    static const char *const names[] = {"bash", "zsh", "machines", "scenarios", "workloads", "man", NULL};
-    return names[i];
-}
+static PTO_WORD_LIST(kind_at, "bash", "zsh", "machines", "scenarios", "workloads", "man");
 
 static const pto_option_set_t option_sets[] = {{"options", pto_no_options}, {NULL, NULL}};
 

@@ -60,10 +60,7 @@ static pto_status_t apply_nic(void *target, const char *text, pto_error_t *err) 
 }
 
 /* In the order of pto_joined_by_t, behind the default. */
-static const char *joined_by_at(int i) {
-    static const char *const name[] = {"switch", "mesh"};
-    return i < (int)(sizeof name / sizeof *name) ? name[i] : NULL;
-}
+static PTO_WORD_LIST(joined_by_at, "switch", "mesh");
 
 static pto_status_t apply_joined_by(void *target, const char *text, pto_error_t *err) {
     pto_joined_by_t *joined_by = &((machine_t *)target)->links.joined_by;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/text_file.h"
 #include "command.h"
 #include "command_line/find_machine.h"
@@ -30,10 +31,7 @@ static const char usage[] =
 
 typedef enum { FORMAT_TEXT, FORMAT_CSV, FORMAT_YAML } format_t;
 
-static const char *format_at(int i) {
-    static const char *const name[] = {"text", "csv", "yaml"};
-    return i < (int)(sizeof name / sizeof *name) ? name[i] : NULL;
-}
+static PTO_WORD_LIST(format_at, "text", "csv", "yaml");
 
 typedef struct {
     const char *machine;

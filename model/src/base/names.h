@@ -28,6 +28,14 @@
     }                                                                                                        \
     _Static_assert((first) < (count), "there is something to list")
 
+/* Define `function`, a pto_name_at_t of these texts. */
+#define PTO_WORD_LIST(function, ...)                                                                         \
+    const char *function(int index) {                                                                        \
+        static const char *const word[] = {__VA_ARGS__, NULL};                                               \
+        return word[index];                                                                                  \
+    }                                                                                                        \
+    _Static_assert(sizeof((const char *const[]){__VA_ARGS__}) > 0, "there is something to list")
+
 /* Letters, digits and ._+- that do not look like an option: what a shell may complete and no line is broken
  * by. */
 bool pto_name_is_word(const char *name);

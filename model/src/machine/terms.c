@@ -77,10 +77,7 @@ const pto_model_term_t *pto_model_term_at(int index) { return &terms[index]; }
 static const char *term_name(int index) { return index < TERM_COUNT ? terms[index].name : NULL; }
 
 /* Names that a model may begin with; "full" takes no terms after it. */
-static const char *model_name(int index) {
-    static const char *const names[] = {"full", "published", NULL};
-    return names[index];
-}
+static PTO_WORD_LIST(model_name, "full", "published");
 
 static pto_status_t keep_terms(const char *list, bool keep[TERM_COUNT], pto_error_t *err) {
     while (*list == '+') {

@@ -93,10 +93,7 @@ static pto_status_t read_list(const pto_reader_t *reader, const pto_yaml_node_t 
     return status;
 }
 
-static const char *pattern_at(int index) {
-    static const char *const names[] = {"stencil", "groups", NULL};
-    return names[index];
-}
+static PTO_WORD_LIST(pattern_at, "stencil", "groups");
 
 static pto_status_t read_numbers(const pto_reader_t *reader, const pto_yaml_node_t *list, void *slot,
                                  int argument) {
