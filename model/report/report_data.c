@@ -9,6 +9,7 @@
 #include "report/cell_formulas.h"
 #include "show/explain.h"
 #include "show/plot.h"
+#include "show/record.h"
 #include "show/replayed.h"
 #include "show/table.h"
 
@@ -463,32 +464,20 @@ static const pto_machine_param_t *find_param(const pto_flags_t *flags, const pto
     return NULL;
 }
 
-static void print_param(pto_report_t *report, const pto_report_param_t *named, const pto_flags_t *flags) {
-    FILE *stream = report->stream;
-    fputs("{\"key\":", stream);
-    pto_print_json_string(stream, named->key);
-    if (named->param) {
-        const char *flagged = pto_flag_of(flags, named->param);
-        fputs(",\"value\":", stream);
-        pto_report_number(stream, named->param->value);
-        if (named->param->line != PTO_LINE_WHAT_IF)
-            fprintf(stream, ",\"line\":%d", named->param->line);
-        if (named->param->has_interval) {
-            fputs(",\"low\":", stream);
-            pto_report_number(stream, named->param->low);
-            fputs(",\"high\":", stream);
-            pto_report_number(stream, named->param->high);
-        }
-        if (named->file) {
-            fputs(",\"file\":", stream);
-            pto_print_json_string(stream, pto_file_name(named->file));
-        }
-        if (flagged) {
-            fputs(",\"flagged\":", stream);
-            pto_print_json_string(stream, flagged);
-        }
-    }
-    fputc('}', stream);
+static void print_param(const pto_report_t *report, const pto_report_param_t *named, const char *before,
+                        const pto_flags_t *flags) {
+    const pto_param_t *param = named->param;
+    const char *flagged = param ? pto_flag_of(flags, param) : NULL;
+    const bool has_interval = param && param->has_interval;
+    PTO_OBJECT(report->stream, before, pto_field_text("key", named->key),
+               pto_field_if(param, pto_field_rounded("value", param ? param->value : 0, 17)),
+               pto_field_if(param && param->line != PTO_LINE_WHAT_IF,
+                            pto_field_count("line", param ? param->line : 0)),
+               pto_field_if(has_interval, pto_field_rounded("low", has_interval ? param->low : 0, 17)),
+               pto_field_if(has_interval, pto_field_rounded("high", has_interval ? param->high : 0, 17)),
+               pto_field_if(param && named->file,
+                            pto_field_text("file", named->file ? pto_file_name(named->file) : NULL)),
+               pto_field_if(flagged, pto_field_text("flagged", flagged)));
 }
 
 pto_status_t pto_report_tables(pto_report_t *report, pto_error_t *err) {
@@ -504,24 +493,19 @@ pto_status_t pto_report_tables(pto_report_t *report, pto_error_t *err) {
                 param_index(report, report->slider[i].param, param ? param->key : "", NULL));
     }
     fprintf(stream, "],\"range\":%d,\n\"params\":[", PTO_REPORT_RANGE);
-    for (int i = 0; i < report->param_count; i++) {
-        fputs(i > 0 ? ",\n" : "", stream);
-        print_param(report, &report->param[i], &flags);
-    }
+    for (int i = 0; i < report->param_count; i++)
+        print_param(report, &report->param[i], i > 0 ? ",\n" : "", &flags);
     fputs("],\n\"stages\":[", stream);
     for (int i = 0; i < report->stage_count; i++) {
         fputs(i > 0 ? "," : "", stream);
         pto_print_json_string(stream, report->stage[i]);
     }
     fputs("],\n\"strategies\":[", stream);
-    for (int i = 0; i < report->strategy_count; i++) {
-        fputs(i > 0 ? ",\n{\"name\":" : "{\"name\":", stream);
-        pto_print_json_string(stream, report->strategy[i]->name);
-        fputs(",\"what\":", stream);
-        pto_print_json_string(stream, report->strategy[i]->summary);
-        fprintf(stream, ",\"color\":\"%s\",\"ink\":\"%s\"}", pto_strategy_colour(report->strategy[i]),
-                pto_strategy_ink(report->strategy[i]));
-    }
+    for (int i = 0; i < report->strategy_count; i++)
+        PTO_OBJECT(stream, i > 0 ? ",\n" : "", pto_field_text("name", report->strategy[i]->name),
+                   pto_field_text("what", report->strategy[i]->summary),
+                   pto_field_text("color", pto_strategy_colour(report->strategy[i])),
+                   pto_field_text("ink", pto_strategy_ink(report->strategy[i])));
     fputc(']', stream);
     pto_flags_fini(&flags);
     return report->status == PTO_OK ? PTO_OK : pto_error_set(err, report->status, "out of memory");

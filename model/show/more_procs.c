@@ -23,13 +23,11 @@ void pto_print_json_more_procs(FILE *stream, const pto_predictions_t *prediction
     const pto_more_procs_t *more = &predictions->more_procs;
     if (more->procs_per_gpu == 0)
         return;
-    fputs(", \"more_procs\": {", stream);
-    PTO_RECORD(stream, PTO_FORMAT_JSON, pto_field_count("procs_per_gpu", more->procs_per_gpu),
+    PTO_OBJECT(stream, ", \"more_procs\": ", pto_field_count("procs_per_gpu", more->procs_per_gpu),
                pto_field_count(pto_sweep_kind_name(predictions->sweep), predictions->point[more->point]),
                pto_field_text("strategy", more->strategy->name), pto_field_number("seconds", more->seconds),
                pto_field_number("pick_s", more->pick_s),
                pto_field_if(*more->unpriced, pto_field_text("unpriced", more->unpriced)));
-    fputc('}', stream);
 }
 
 /* Of a step: the call that saves the most, and what all save. */
@@ -74,10 +72,8 @@ void pto_print_json_step_more_procs(FILE *stream, const pto_step_prediction_t *s
     const saving_t saving = saving_of(step);
     if (saving.procs_per_gpu == 0)
         return;
-    fputs(", \"more_procs\": {", stream);
-    PTO_RECORD(stream, PTO_FORMAT_JSON, pto_field_count("procs_per_gpu", saving.procs_per_gpu),
+    PTO_OBJECT(stream, ", \"more_procs\": ", pto_field_count("procs_per_gpu", saving.procs_per_gpu),
                pto_field_number("saved_s", saving.saved_s),
                pto_field_text("call", pto_workload_call_name(&step->workload->call[saving.call])),
                pto_field_text("strategy", step->call[saving.call].predictions.more_procs.strategy->name));
-    fputc('}', stream);
 }

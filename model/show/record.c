@@ -59,3 +59,9 @@ void pto_print_record(FILE *stream, pto_format_t format, const char *between, co
         between = ", ";
     }
 }
+
+void pto_print_object(FILE *stream, const char *before, const pto_field_t *field, size_t count) {
+    fprintf(stream, "%s{", before);
+    pto_print_record(stream, PTO_FORMAT_JSON, "", field, count);
+    fputc('}', stream);
+}

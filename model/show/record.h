@@ -41,6 +41,11 @@ typedef struct {
 #define PTO_MORE(stream, ...)                                                                                \
     pto_print_record(stream, PTO_FORMAT_JSON, ", ", (const pto_field_t[]){__VA_ARGS__},                      \
                      sizeof(const pto_field_t[]){__VA_ARGS__} / sizeof(pto_field_t))
+/* In JSON, an object with these members, after the text `before`. */
+#define PTO_OBJECT(stream, before, ...)                                                                      \
+    pto_print_object(stream, before, (const pto_field_t[]){__VA_ARGS__},                                     \
+                     sizeof(const pto_field_t[]){__VA_ARGS__} / sizeof(pto_field_t))
+void pto_print_object(FILE *stream, const char *before, const pto_field_t *field, size_t count);
 /* `between`: before the first member of JSON. */
 void pto_print_record(FILE *stream, pto_format_t format, const char *between, const pto_field_t *field,
                       size_t count);

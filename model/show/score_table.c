@@ -307,9 +307,8 @@ static void print_json_candidate(const pto_score_cell_t *cell, int index) {
     const pto_score_candidate_t *candidate = &cell->candidate[index];
     const pto_prediction_t *prediction = &cell->prediction[index];
     const bool applies = prediction->applicable, stages = candidate->strategy->stages && applies;
-    fputs(index ? ", {" : "{", stdout);
-    PTO_RECORD(
-        stdout, PTO_FORMAT_JSON, pto_field_text("strategy", candidate->strategy->name),
+    PTO_OBJECT(
+        stdout, index ? ", " : "", pto_field_text("strategy", candidate->strategy->name),
         pto_field_number("measured_s", candidate->measured_s),
         pto_field_if(candidate->chunks > 0, pto_field_count("chunks", candidate->chunks)),
         pto_field_if(applies, pto_field_text("algorithm", applies ? prediction->algorithm->name : NULL)),
@@ -317,7 +316,6 @@ static void print_json_candidate(const pto_score_cell_t *cell, int index) {
         pto_field_if(stages, pto_field_count("staged_in", prediction->staged_members.in)),
         pto_field_if(stages, pto_field_count("staged_out", prediction->staged_members.out)),
         pto_field_if(!applies, pto_field_text("reason", prediction->reason)));
-    putchar('}');
 }
 
 static void print_json_cell(const pto_score_cell_t *cell) {
@@ -326,19 +324,16 @@ static void print_json_cell(const pto_score_cell_t *cell) {
     const char *spaces[] = {space_name(cell->ends.from_host), space_name(cell->ends.to_host)};
     char grid[PTO_HALO_TEXT_MAX];
     print_cell(cell, NULL, PTO_FORMAT_JSON);
-    fputs(", ", stdout);
-    PTO_RECORD(
-        stdout, PTO_FORMAT_JSON,
-        pto_field_if(is_pair, pto_field_text("distance", pto_level_name(cell->distance))),
-        pto_field_if(is_pair, pto_field_names("spaces", spaces, 2)),
-        pto_field_if(is_pair, pto_field_truth("both_ways", cell->ends.both_ways)),
-        pto_field_if(is_halo, pto_field_text("grid", is_halo ? pto_halo_text(&cell->halo, grid) : NULL)),
-        pto_field_text("best", cell->candidate[cell->best].strategy->name),
-        pto_field_if(
-            is_picked,
-            pto_field_text("picked", is_picked ? cell->candidate[cell->picked].strategy->name : NULL)),
-        pto_field_if(is_picked, pto_field_number("regret", cell->regret)),
-        pto_field_if(is_picked, pto_field_truth("near_tie", cell->near_tie)));
+    PTO_MORE(stdout, pto_field_if(is_pair, pto_field_text("distance", pto_level_name(cell->distance))),
+             pto_field_if(is_pair, pto_field_names("spaces", spaces, 2)),
+             pto_field_if(is_pair, pto_field_truth("both_ways", cell->ends.both_ways)),
+             pto_field_if(is_halo, pto_field_text("grid", is_halo ? pto_halo_text(&cell->halo, grid) : NULL)),
+             pto_field_text("best", cell->candidate[cell->best].strategy->name),
+             pto_field_if(
+                 is_picked,
+                 pto_field_text("picked", is_picked ? cell->candidate[cell->picked].strategy->name : NULL)),
+             pto_field_if(is_picked, pto_field_number("regret", cell->regret)),
+             pto_field_if(is_picked, pto_field_truth("near_tie", cell->near_tie)));
     fputs(", \"strategies\": [", stdout);
     for (int c = 0; c < cell->candidate_count; c++)
         print_json_candidate(cell, c);
@@ -380,13 +375,12 @@ static pto_status_t print_json(printer_t *printer) {
     const pto_score_t *score = printer->score;
     pto_status_t status = PTO_OK;
     pto_print_json_start(stdout, printer->machine);
-    printf(", \"statistic\": \"%s\", \"min_bytes\": %lld, \"left_out\": [",
-           pto_statistic_name(score->options.statistic), (long long)score->options.min_bytes);
-    for (int i = 0; i < score->note_count; i++) {
-        printf("%s\n  {\"count\": %lld, \"what\": ", i ? "," : "", (long long)score->note[i].count);
-        pto_print_json_string(stdout, score->note[i].text);
-        putchar('}');
-    }
+    PTO_MORE(stdout, pto_field_text("statistic", pto_statistic_name(score->options.statistic)),
+             pto_field_count("min_bytes", score->options.min_bytes));
+    printf(", \"left_out\": [");
+    for (int i = 0; i < score->note_count; i++)
+        PTO_OBJECT(stdout, i ? ",\n  " : "\n  ", pto_field_count("count", score->note[i].count),
+                   pto_field_text("what", score->note[i].text));
     printf("], \"not_priced\": [");
     for (int i = 0; i < score->unpriced_count; i++)
         printf("%s\"%s\"", i ? ", " : "", score->unpriced[i]);

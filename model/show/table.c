@@ -211,14 +211,12 @@ void pto_print_list(FILE *stream, const char *before, const char *const *name, i
 }
 
 void pto_print_json_layout(FILE *stream, const pto_layout_t *layout, bool with_nodes) {
-    fputs(", \"layout\": {", stream);
     const bool in_host = layout->in_host;
-    PTO_RECORD(stream, PTO_FORMAT_JSON, pto_field_if(with_nodes, pto_field_count("nodes", layout->nodes)),
+    PTO_OBJECT(stream, ", \"layout\": ", pto_field_if(with_nodes, pto_field_count("nodes", layout->nodes)),
                pto_field_count(in_host ? "procs_per_node" : "gpus_per_node", layout->gpus_per_node),
                pto_field_if(in_host, pto_field_text("memory", "host")),
                pto_field_if(!in_host, pto_field_count("procs_per_gpu", layout->procs_per_gpu)),
                pto_field_if(!in_host, pto_field_count("owners_per_gpu", layout->owners_per_gpu)));
-    fputc('}', stream);
 }
 
 void pto_print_json_question(FILE *stream, const pto_predictions_t *predictions) {

@@ -274,11 +274,9 @@ static void print_json_crossings(const picks_t *picks) {
     printf("\n], \"crossings\": [");
     for (int64_t i = 0; i < picks->crossing_count; i++) {
         const pto_crossing_t *crossing = &picks->crossing[i];
-        fputs(i ? ", {" : "{", stdout);
-        PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_field_count("at", crossing->at),
+        PTO_OBJECT(stdout, i ? ", " : "", pto_field_count("at", crossing->at),
                    pto_field_text("winner", name_or_null(picks->predictions, crossing->winner)),
                    pto_field_count("after", picks->predictions->point[crossing->gap]));
-        putchar('}');
     }
     printf("]}\n");
 }
@@ -288,9 +286,8 @@ static void print_json(const picks_t *picks) {
     const bool by_time = predictions->by == PTO_BY_TIME;
     pto_print_json_start(stdout, predictions->machine);
     pto_print_json_question(stdout, predictions);
-    fputs(", ", stdout);
-    PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_field_text("swept", pto_sweep_kind_name(predictions->sweep)),
-               pto_field_if(!by_time, pto_field_text("by", pto_by_name(predictions->by))));
+    PTO_MORE(stdout, pto_field_text("swept", pto_sweep_kind_name(predictions->sweep)),
+             pto_field_if(!by_time, pto_field_text("by", pto_by_name(predictions->by))));
     printf(", \"ranges\": [");
     for (int64_t i = 0; i < picks->count; i++) {
         fputs(i ? ",\n  {" : "\n  {", stdout);

@@ -94,15 +94,13 @@ static void print_json_terms(const pto_flags_t *flags, const pto_term_t *terms, 
         const pto_term_t *term = &terms[t];
         const pto_param_t *param = term->param;
         const char *flagged = pto_flag_of(flags, param);
-        fputs(t ? ", {" : "{", stdout);
-        PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_field_text("stage", term->stage),
+        PTO_OBJECT(stdout, t ? ", " : "", pto_field_text("stage", term->stage),
                    pto_field_text("parameter", term->key), pto_field_rounded("count", term->count, 17),
                    pto_field_or_null(param, pto_field_number("value", param ? param->value : 0)),
                    pto_field_or_null(param && param->line != PTO_LINE_WHAT_IF,
                                      pto_field_count("line", param ? param->line : 0)),
                    pto_field_number("seconds", param ? term->seconds : 0),
                    pto_field_if(flagged, pto_field_text("flagged", flagged)));
-        putchar('}');
     }
     putchar(']');
 }
@@ -122,10 +120,8 @@ static void print_json_setup(const pto_predictions_t *predictions, const pto_fla
     for (int i = 0; i < predictions->strategy_count; i++) {
         if (!pto_payback(own, pto_prediction_at(predictions, point, i), &calls))
             continue;
-        printf("%s{", between);
-        PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_field_text("against", predictions->strategy[i]->name),
+        PTO_OBJECT(stdout, between, pto_field_text("against", predictions->strategy[i]->name),
                    pto_field_or_null(!isinf(calls), pto_field_number("calls", calls)));
-        putchar('}');
         between = ", ";
     }
     printf("]}");

@@ -181,15 +181,13 @@ static void print_json_total(const pto_replayed_t *replayed, const pto_step_rout
                              const char *between) {
     pto_caveats_t caveats = {.count = 0};
     pto_step_caveats_add(&replayed->step, route->strategy, &caveats);
-    printf("%s\n  {", between);
-    PTO_RECORD(stdout, PTO_FORMAT_JSON,
+    PTO_OBJECT(stdout, between,
                pto_field_text("strategy", route->strategy ? route->strategy->name : "cheapest"),
                pto_field_number("seconds", route->communication_s),
                pto_field_if(route->has_interval, pto_field_number("low_s", route->low.communication_s)),
                pto_field_if(route->has_interval, pto_field_number("high_s", route->high.communication_s)),
                pto_field_if(caveats.count > 0, pto_field_unpriced("unpriced", &caveats)),
                pto_field_extrapolated(&caveats));
-    putchar('}');
 }
 
 /* Who makes others wait. */
@@ -230,10 +228,10 @@ static void print_json(const pto_replayed_t *replayed) {
            (long long)pto_replayed_for_host(replayed));
     print_json_delays(&replayed->delays);
     printf(", \"totals\": [");
-    print_json_total(replayed, &replayed->step.mix, "");
+    print_json_total(replayed, &replayed->step.mix, "\n  ");
     for (int r = 0; r < replayed->step.route_count; r++)
         if (replayed->step.route[r].applicable)
-            print_json_total(replayed, &replayed->step.route[r], ",");
+            print_json_total(replayed, &replayed->step.route[r], ",\n  ");
     printf("\n]}\n");
 }
 

@@ -164,15 +164,13 @@ static void print_csv(const pto_predictions_t *predictions, const pto_simulation
     }
 }
 
-static void print_json_use(pto_resource_t resource, const pto_resource_use_t *use) {
-    fputs("\n    {", stdout);
-    PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_field_text("resource", pto_resource_name(resource)),
+static void print_json_use(pto_resource_t resource, const pto_resource_use_t *use, const char *before) {
+    PTO_OBJECT(stdout, before, pto_field_text("resource", pto_resource_name(resource)),
                pto_field_text("of", pto_resource_owner(resource)), pto_field_count("count", use->count),
                pto_field_number("busy_s", use->busy_s), pto_field_number("waiting_s", use->waiting_s),
                pto_field_number("most_busy_s", use->most_busy_s), pto_field_count("busiest", use->busiest),
                pto_field_number("most_waiting_s", use->most_waiting_s),
                pto_field_count("most_waiting", use->most_waiting));
-    putchar('}');
 }
 
 typedef struct {
@@ -190,12 +188,9 @@ static void print_json_cell(int64_t cell, const void *context) {
              pto_field_count("messages", simulation->messages),
              pto_field_count("most_in_flight", simulation->most_in_flight));
     printf(", \"resources\": [");
-    for (int i = 0, printed = 0; i < PTO_RESOURCE_COUNT; i++) {
-        if (simulation->use[i].busy_s <= 0)
-            continue;
-        printf("%s", printed++ ? "," : "");
-        print_json_use((pto_resource_t)i, &simulation->use[i]);
-    }
+    for (int i = 0, printed = 0; i < PTO_RESOURCE_COUNT; i++)
+        if (simulation->use[i].busy_s > 0)
+            print_json_use((pto_resource_t)i, &simulation->use[i], printed++ ? ",\n    " : "\n    ");
     putchar(']');
 }
 

@@ -108,6 +108,10 @@ typedef struct {
         *made; /* of the cheapest mix, then of the strategies named that apply to all calls */
 } simulations_t;
 
+static const char *route_name(const pto_strategy_t *strategy) {
+    return strategy ? strategy->name : "cheapest";
+}
+
 /* --- csv ------------------------------------------------------------------------------------------------ */
 
 /* What the machine and the computation of the step are. */
@@ -158,7 +162,7 @@ static void print_csv_time(const pto_step_prediction_t *step, const pto_options_
                            const csv_time_t *time, const pto_caveats_t *caveats) {
     fputs(time->kind, stdout);
     pto_print_csv_text(stdout, time->name);
-    printf(",,,,,,,%s,,", time->strategy ? time->strategy->name : "cheapest");
+    printf(",,,,,,,%s,,", route_name(time->strategy));
     PTO_RECORD(stdout, PTO_FORMAT_CSV,
                pto_field_if(time->is_known, pto_field_number("seconds", time->seconds)),
                pto_field_if(time->has_interval, pto_field_number("low_s", time->low_s)),
@@ -245,73 +249,68 @@ static void print_json_predictions(const pto_predictions_t *predictions) {
 static void print_json_picked(const pto_step_prediction_t *step, int i) {
     const pto_strategy_t *strategy;
     const pto_price_t *price = &pto_step_best(step, i, &strategy)->price;
-    const char *unsure = pto_step_unsure(step, i);
-    printf(", \"cheapest\": \"%s\", \"seconds\": %.9g, \"unpriced\": ", strategy->name, price->seconds);
-    printf(unsure ? "\"%s\"" : "null", unsure);
-    if (price->extrapolated.gpus > 0)
-        printf(", \"extrapolated\": true");
-    if (pto_step_is_chosen_together(step, i))
-        printf(", \"chosen_together\": true");
+    PTO_MORE(stdout, pto_field_text("cheapest", strategy->name), pto_field_number("seconds", price->seconds),
+             pto_field_text("unpriced", pto_step_unsure(step, i)),
+             pto_field_if(price->extrapolated.gpus > 0, pto_field_truth("extrapolated", true)),
+             pto_field_if(pto_step_is_chosen_together(step, i), pto_field_truth("chosen_together", true)));
 }
 
 static void print_json_call(const pto_step_prediction_t *step, int i) {
     const pto_workload_call_t *call = &step->workload->call[i];
     char along[PTO_WORKLOAD_ALONG_MAX];
-    printf("%s\n  {\"call\": ", i ? "," : "");
-    pto_print_json_string(stdout, pto_workload_call_name(call));
-    printf(", \"entry\": %d, \"times\": %lld", call->entry, (long long)call->times);
-    if (!pto_workload_is_call(&step->workload->call[i])) {
-        printf(", \"compute_s\": %.9g}", call->compute_s);
-        return;
+    const bool is_call = pto_workload_is_call(call);
+    printf("%s\n  {", i ? "," : "");
+    PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_field_text("call", pto_workload_call_name(call)),
+               pto_field_count("entry", call->entry), pto_field_count("times", call->times),
+               pto_field_if(!is_call, pto_field_number("compute_s", call->compute_s)));
+    if (is_call) {
+        PTO_MORE(stdout, pto_field_text("collective", pto_collective_name(call->scenario.collective)),
+                 pto_field_count("bytes", call->scenario.bytes.value[0]),
+                 pto_field_text("along", pto_workload_along_text(step->workload, call->along, along)),
+                 pto_field_count("communicators", call->communicators.count),
+                 pto_field_count("nodes", call->scenario.layout.nodes),
+                 pto_field_count(call->scenario.layout.in_host ? "procs_per_node" : "gpus_per_node",
+                                 call->scenario.layout.gpus_per_node));
+        print_json_picked(step, i);
+        print_json_predictions(&step->call[i].predictions);
     }
-    printf(", \"collective\": \"%s\", \"bytes\": %lld, \"along\": \"%s\", \"communicators\": %lld, "
-           "\"nodes\": %lld, \"%s\": %lld",
-           pto_collective_name(call->scenario.collective), (long long)call->scenario.bytes.value[0],
-           pto_workload_along_text(step->workload, call->along, along), (long long)call->communicators.count,
-           (long long)call->scenario.layout.nodes,
-           call->scenario.layout.in_host ? "procs_per_node" : "gpus_per_node",
-           (long long)call->scenario.layout.gpus_per_node);
-    print_json_picked(step, i);
-    print_json_predictions(&step->call[i].predictions);
     putchar('}');
-}
-
-static void print_json_end(const char *end, const pto_step_end_t *at) {
-    printf(", \"communication_%s_s\": %.9g, \"exposed_%s_s\": %.9g, \"step_%s_s\": %.9g", end,
-           at->communication_s, end, at->exposed_s, end, at->step_s);
 }
 
 static void print_json_total(const pto_step_prediction_t *step, const pto_step_route_t *route,
-                             const char *between) {
+                             const char *before) {
+    const bool applies = route->applicable, has_interval = applies && route->has_interval;
+    const pto_step_end_t *low = &route->low, *high = &route->high;
     pto_caveats_t caveats = {.count = 0};
-    printf("%s\n  {\"strategy\": \"%s\"", between, route->strategy ? route->strategy->name : "cheapest");
-    if (route->applicable) {
-        printf(", \"communication_s\": %.9g, \"exposed_s\": %.9g, \"step_s\": %.9g", route->communication_s,
-               route->exposed_s, route->seconds);
-        if (route->has_interval) {
-            print_json_end("low", &route->low);
-            print_json_end("high", &route->high);
-        }
+    if (applies)
         pto_step_caveats_add(step, route->strategy, &caveats);
-        PTO_MORE(stdout, pto_field_unpriced_if_any(&caveats), pto_field_extrapolated(&caveats));
-    }
-    putchar('}');
+    PTO_OBJECT(stdout, before, pto_field_text("strategy", route_name(route->strategy)),
+               pto_field_if(applies, pto_field_number("communication_s", route->communication_s)),
+               pto_field_if(applies, pto_field_number("exposed_s", route->exposed_s)),
+               pto_field_if(applies, pto_field_number("step_s", route->seconds)),
+               pto_field_if(has_interval, pto_field_number("communication_low_s", low->communication_s)),
+               pto_field_if(has_interval, pto_field_number("exposed_low_s", low->exposed_s)),
+               pto_field_if(has_interval, pto_field_number("step_low_s", low->step_s)),
+               pto_field_if(has_interval, pto_field_number("communication_high_s", high->communication_s)),
+               pto_field_if(has_interval, pto_field_number("exposed_high_s", high->exposed_s)),
+               pto_field_if(has_interval, pto_field_number("step_high_s", high->step_s)),
+               pto_field_unpriced_if_any(&caveats), pto_field_extrapolated(&caveats));
 }
 
 static void print_json_simulation(const pto_step_prediction_t *step, const pto_step_simulation_t *simulation,
-                                  const char *between) {
-    printf("%s\n  {\"strategy\": \"%s\", \"communication_s\": %.9g, \"exposed_s\": %.9g, \"step_s\": %.9g, "
-           "\"messages\": %lld, \"calls\": [",
-           between, simulation->strategy ? simulation->strategy->name : "cheapest",
-           simulation->communication_s, simulation->exposed_s, simulation->seconds,
-           (long long)simulation->messages);
-    for (int i = 0, printed = 0; i < step->workload->call_count; i++) {
-        if (!pto_workload_is_call(&step->workload->call[i]))
-            continue;
-        printf("%s{\"call\": ", printed++ ? ", " : "");
-        pto_print_json_string(stdout, pto_workload_call_name(&step->workload->call[i]));
-        printf(", \"seconds\": %.9g}", simulation->call_s[i]);
-    }
+                                  const char *before) {
+    printf("%s{", before);
+    PTO_RECORD(stdout, PTO_FORMAT_JSON, pto_field_text("strategy", route_name(simulation->strategy)),
+               pto_field_number("communication_s", simulation->communication_s),
+               pto_field_number("exposed_s", simulation->exposed_s),
+               pto_field_number("step_s", simulation->seconds),
+               pto_field_count("messages", simulation->messages));
+    printf(", \"calls\": [");
+    for (int i = 0, printed = 0; i < step->workload->call_count; i++)
+        if (pto_workload_is_call(&step->workload->call[i]))
+            PTO_OBJECT(stdout, printed++ ? ", " : "",
+                       pto_field_text("call", pto_workload_call_name(&step->workload->call[i])),
+                       pto_field_number("seconds", simulation->call_s[i]));
     printf("]}");
 }
 
@@ -330,12 +329,12 @@ static void print_json(const pto_step_prediction_t *step, const pto_options_t *o
     for (int i = 0; i < step->workload->call_count; i++)
         print_json_call(step, i);
     printf("\n], \"totals\": [");
-    print_json_total(step, &step->mix, "");
+    print_json_total(step, &step->mix, "\n  ");
     for (int r = 0; r < step->route_count; r++)
-        print_json_total(step, &step->route[r], ",");
+        print_json_total(step, &step->route[r], ",\n  ");
     for (int i = 0; i < simulations->count; i++) {
         printf("%s", i ? "" : "\n], \"simulations\": [");
-        print_json_simulation(step, &simulations->made[i], i ? "," : "");
+        print_json_simulation(step, &simulations->made[i], i ? ",\n  " : "\n  ");
     }
     printf("\n]}\n");
 }

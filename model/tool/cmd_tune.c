@@ -6,6 +6,7 @@
 #include "command.h"
 #include "command_line/options.h"
 #include "portolan/strategy.h"
+#include "show/record.h"
 #include "show/table.h"
 
 static const char usage[] =
@@ -107,30 +108,24 @@ static void print_rows(int64_t procs, const cell_t *cell, int64_t count) {
     }
 }
 
-static void print_csv_cell(const pto_options_t *options, pto_collective_t collective, int64_t procs,
-                           const cell_t *cell) {
-    printf("%s,%lld,%lld,%lld,%lld,%.9g,%.9g,%.9g,", pto_collective_name(collective), (long long)procs,
-           (long long)cell->bytes, (long long)cell->staged.in, (long long)cell->staged.out, cell->seconds,
-           cell->none_s, cell->all_s);
-    pto_print_csv_changes(stdout, options->machine);
-    putchar('\n');
-}
-
-static void print_json_cell(pto_collective_t collective, int64_t procs, const cell_t *cell,
-                            const char *between) {
-    printf("%s\n  {\"collective\": \"%s\", \"procs\": %lld, \"bytes\": %lld, \"staged_in\": %lld, "
-           "\"staged_out\": %lld, \"seconds\": %.9g, \"none_s\": %.9g, \"all_s\": %.9g}",
-           between, pto_collective_name(collective), (long long)procs, (long long)cell->bytes,
-           (long long)cell->staged.in, (long long)cell->staged.out, cell->seconds, cell->none_s, cell->all_s);
+static void print_cell(pto_collective_t collective, int64_t procs, const cell_t *cell, pto_format_t format) {
+    PTO_RECORD(stdout, format, pto_field_text("collective", pto_collective_name(collective)),
+               pto_field_count("procs", procs), pto_field_count("bytes", cell->bytes),
+               pto_field_count("staged_in", cell->staged.in), pto_field_count("staged_out", cell->staged.out),
+               pto_field_number("seconds", cell->seconds), pto_field_number("none_s", cell->none_s),
+               pto_field_number("all_s", cell->all_s));
 }
 
 static void print_cells(const pto_options_t *options, pto_collective_t collective, int64_t procs,
                         const cell_t *cell, int64_t count, bool *first) {
-    for (int64_t i = 0; i < count; i++, *first = false)
-        if (options->format == PTO_FORMAT_CSV)
-            print_csv_cell(options, collective, procs, &cell[i]);
-        else
-            print_json_cell(collective, procs, &cell[i], *first ? "" : ",");
+    const bool json = options->format == PTO_FORMAT_JSON;
+    for (int64_t i = 0; i < count; i++, *first = false) {
+        fputs(!json ? "" : *first ? "\n  {" : ",\n  {", stdout);
+        print_cell(collective, procs, &cell[i], options->format);
+        if (!json)
+            pto_print_csv_changes(stdout, options->machine);
+        fputs(json ? "}" : "\n", stdout);
+    }
 }
 
 static void print_head(const pto_options_t *options) {
