@@ -176,7 +176,7 @@ static double find_outside_min(const pto_matched_t *matched, size_t calls, doubl
     for (size_t i = 0; i < calls; i++) {
         const double outside_s = median_outside(&matched[i], scratch);
         sum_s += isfinite(outside_s) ? outside_s : 0;
-        known += isfinite(outside_s);
+        known += isfinite(outside_s) ? 1 : 0;
     }
     return known > 0 ? sum_s / 2 / (double)known : 0;
 }

@@ -13,7 +13,7 @@ portolan report $here --nodes 1 --out "$dir/a.html"
 portolan report $here --nodes 1 --strategy gas_split,nccl --out "$dir/b.html"
 {
     sed -n "s/.* lc rgb '\(#[0-9A-F]*\)' title '\([a-z][a-z_]*\)'.*/\2 \1/p" "$dir/scripts"
-    cat "$dir"/*.html | grep -o '"name":"[a-z_]*","what":"[^"]*","color":"#[0-9A-F]*"' | sed 's/"name":"\([a-z_]*\)".*"color":"\(.*\)"/\1 \2/'
+    cat "$dir"/*.html | grep -o '"name": "[a-z_]*", "what": "[^"]*", "color": "#[0-9A-F]*"' | sed 's/"name": "\([a-z_]*\)".*"color": "\(.*\)"/\1 \2/'
 } | sort >"$dir/all"
 uniq -c "$dir/all" | awk '{ print ($1 > 1 ? "several times" : "once"), $2, $3 }'
 echo "two colours:" $(sort -u "$dir/all" | cut -d ' ' -f 1 | uniq -d)
