@@ -104,11 +104,33 @@ static void clocks_know_the_processes_that_share_memory(void **state) {
     }
 }
 
+/* Pieces that are looked at while an allreduce by a kernel on one node of `gpus` GPUs is proved. */
+static double piece_visits_of(int64_t gpus) {
+    pto_request_t request =
+        request_for(PTO_COLLECTIVE_ALLREDUCE, "gas_split", "direct", 1, gpus, 1, 64 * gpus);
+    pto_plan_t *plan;
+    pto_check_report_t report;
+    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    int64_t before = pto_pieces_visits;
+    assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
+    pto_plan_destroy(plan);
+    return (double)(pto_pieces_visits - before);
+}
+
+/* Each process uses a piece of every other one's buffers. */
+static void pieces_are_compared_with_those_close_by(void **state) {
+    (void)state;
+    double few = piece_visits_of(8), more = piece_visits_of(16);
+    print_message("power %.2f\n", log2(more / few));
+    assert_true(log2(more / few) < 2.2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(proofs_grow_with_the_square_of_the_processes),
         cmocka_unit_test(proofs_by_one_node_grow_with_the_number_of_nodes),
         cmocka_unit_test(clocks_know_the_processes_that_share_memory),
+        cmocka_unit_test(pieces_are_compared_with_those_close_by),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

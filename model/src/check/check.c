@@ -368,7 +368,7 @@ static bool allocate(pto_checker_t *checker) {
     size_t places = (size_t)checker->walked * (size_t)checker->buffers;
     checker->contents = calloc(places, sizeof *checker->contents);
     checker->trace = calloc(2 * places, sizeof *checker->trace);
-    checker->piece = calloc(places, sizeof(pto_piece_use_t *));
+    checker->piece = calloc(places, sizeof *checker->piece);
     checker->bytes = calloc(places, sizeof *checker->bytes);
     checker->signal = calloc((size_t)checker->walked, sizeof *checker->signal);
     checker->progress = calloc((size_t)checker->walked, sizeof *checker->progress);

@@ -57,8 +57,17 @@ typedef struct {
     pto_signal_t *last;
 } pto_signals_t;
 
-/* A piece into which a kernel's steps cut a buffer; see kernel.c. */
+/* The pieces into which a kernel's steps cut a buffer, in the order of their first bytes; see kernel.c. */
 typedef struct pto_piece_use pto_piece_use_t;
+typedef struct {
+    pto_piece_use_t *item;
+    int count;
+    size_t capacity;
+    int64_t longest; /* bytes from the first to the last of a piece */
+} pto_piece_uses_t;
+
+/* Work: pieces that were looked at in this thread. */
+extern _Thread_local int64_t pto_pieces_visits;
 
 typedef struct {
     int step; /* next step of the stage */
@@ -109,7 +118,7 @@ typedef struct {
     bool unordered;          /* two accesses were found unordered */
     int64_t *bytes;          /* ranks x buffers; -1 if the rank holds none */
     pto_trace_t *trace;      /* ranks x buffers, twice: the second half is for the alternate copies */
-    pto_piece_use_t **piece; /* ranks x buffers, for the current kernel */
+    pto_piece_uses_t *piece; /* ranks x buffers, for the current kernel */
     int kernel;              /* the node of `piece` */
     int in, out;           /* of a plan that may run in place: the user's buffers, which may be one; or -1 */
     int uncounted;         /* that of these two which is shared in place only; or -1 */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "check/check_internal.h"
 #include "portolan/rows.h"
 
@@ -110,46 +111,60 @@ bool pto_check_kernels(pto_checker_t *checker) {
 
 /* --- pieces --------------------------------------------------------------------------------------------- */
 
-/* The pieces into which one kernel's steps cut one rank's buffer. */
+/* A piece into which a kernel's steps cut a rank's buffer. */
 struct pto_piece_use {
-    struct pto_piece_use *next;
     int64_t begin;
     pto_rows_t rows;
     bool written;
 };
 
-static void free_uses(pto_piece_use_t *use) {
-    while (use) {
-        pto_piece_use_t *next = use->next;
-        free(use);
-        use = next;
-    }
-}
-
 void pto_check_forget_pieces(pto_checker_t *checker) {
     for (int64_t place = 0; checker->piece && place < checker->walked * checker->buffers; place++) {
-        free_uses(checker->piece[place]);
-        checker->piece[place] = NULL;
+        free(checker->piece[place].item);
+        checker->piece[place] = (pto_piece_uses_t){0};
     }
 }
 
-static bool add_use(pto_checker_t *checker, pto_piece_use_t **first, int64_t begin, pto_rows_t rows,
-                    bool written) {
-    pto_piece_use_t *made = malloc(sizeof *made);
-    if (!made)
+/* The first piece that begins at `begin` or behind it. */
+static int first_from(const pto_piece_uses_t *uses, int64_t begin) {
+    int low = 0;
+    for (int high = uses->count; low < high;) {
+        int middle = low + (high - low) / 2;
+        if (uses->item[middle].begin < begin)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool add_use(pto_checker_t *checker, pto_piece_uses_t *uses, pto_piece_use_t made) {
+    if (!PTO_RESERVE(uses->item, uses->capacity, uses->count + 1))
         return pto_check_out_of_memory(checker);
-    *made = (pto_piece_use_t){*first, begin, rows, written};
-    *first = made;
+    pto_piece_use_t *at = uses->item + first_from(uses, made.begin);
+    memmove(at + 1, at, (size_t)(uses->item + uses->count - at) * sizeof *at);
+    *at = made;
+    uses->count++;
+    if (pto_rows_span(&made.rows) > uses->longest)
+        uses->longest = pto_rows_span(&made.rows);
     return true;
 }
+
+_Thread_local int64_t pto_pieces_visits;
 
 /* Pieces that are only read may overlap. So the first write to a known piece is compared with all others. */
 static bool use_piece(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch, int64_t begin,
                       pto_rows_t rows) {
-    int64_t place = touch->holder * checker->buffers + pto_check_memory(checker, touch);
-    pto_piece_use_t **first = &checker->piece[place], *same = NULL;
+    pto_piece_uses_t *uses =
+        &checker->piece[touch->holder * checker->buffers + pto_check_memory(checker, touch)];
+    pto_piece_use_t *same = NULL;
     rows = pto_rows_joined(rows);
-    for (pto_piece_use_t *use = *first; use; use = use->next) {
+    int64_t end = begin + pto_rows_span(&rows);
+    for (int i = first_from(uses, begin - uses->longest); i < uses->count; i++) {
+        pto_piece_use_t *use = &uses->item[i];
+        pto_pieces_visits++;
+        if (use->begin >= end)
+            break;
         if (use->begin == begin && memcmp(&use->rows, &rows, sizeof rows) == 0) {
             same = use;
             if (use->written || !touch->write)
@@ -161,13 +176,13 @@ static bool use_piece(pto_checker_t *checker, int64_t rank, const pto_touch_t *t
         return pto_check_fail(checker, rank,
                               "a kernel uses bytes %lld..%lld of '%s' of rank %lld in one piece and "
                               "%lld..%lld in another",
-                              (long long)begin, (long long)(begin + pto_rows_span(&rows)) - 1,
+                              (long long)begin, (long long)end - 1,
                               pto_plan_buffer(checker->plan, touch->buffer)->name, (long long)touch->holder,
                               (long long)use->begin, (long long)(use->begin + pto_rows_span(&use->rows)) - 1);
     }
     if (same)
         same->written = true;
-    return same || add_use(checker, first, begin, rows, touch->write);
+    return same || add_use(checker, uses, (pto_piece_use_t){begin, rows, touch->write});
 }
 
 /* One side of a copy or reduction: the touch and the byte in it that come next, and the rows so far. */
