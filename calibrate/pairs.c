@@ -89,6 +89,22 @@ int pairs_on_node(const job_t *job, pto_space_t space, int node, int *found) {
     return count;
 }
 
+case_t *pairs_nodes_case(const job_t *job, const char *benchmark, pto_space_t members, pto_space_t buffers,
+                         int nodes, int per_node, case_list_t *list) {
+    int *ranks = must_allocate((size_t)job->size, sizeof *ranks);
+    case_t *added = case_add(list, benchmark, nodes * per_node);
+    added->space = pto_space_name(buffers);
+    added->buffers = buffers;
+    added->procs = added->member_count;
+    added->messages = nodes;
+    for (int node = 0; node < nodes; node++) {
+        pairs_on_node(job, members, node, ranks);
+        memcpy(added->member + (size_t)node * (size_t)per_node, ranks, (size_t)per_node * sizeof *ranks);
+    }
+    free(ranks);
+    return added;
+}
+
 int pairs_fewest(const job_t *job, pto_space_t space) {
     int *ranks = must_allocate((size_t)job->size, sizeof *ranks);
     int fewest = job->size;

@@ -17,6 +17,11 @@ int pairs_find(const job_t *job, pto_space_t space, pto_level_t level, pair_t pa
 /* A case of the pair, which its column `pair` names. */
 case_t *pairs_case(case_list_t *list, const char *benchmark, const pair_t *pair);
 
+/* A case of `per_node` processes of each of the first nodes, as pairs_on_node orders them; its `procs` are
+ * all of them, and `messages` the nodes. */
+case_t *pairs_nodes_case(const job_t *job, const char *benchmark, pto_space_t members, pto_space_t buffers,
+                         int nodes, int per_node, case_list_t *list);
+
 /* Why there is none. */
 const char *pairs_missing(pto_level_t level);
 

@@ -57,6 +57,19 @@ double runs_s(runs_t *runs, int64_t bytes, int iterations) {
     return (now_s() - start) / launches / runs->each * iterations;
 }
 
+double runs_waited_s(const work_t *work, void (*call)(const work_t *work, int64_t bytes), int64_t bytes,
+                     int iterations) {
+    double seconds = 0.0;
+    for (int i = 0; i < iterations; i++) {
+        runs_meet(work);
+        seconds -= now_s();
+        call(work, bytes);
+        together_wait(work->together);
+        seconds += now_s();
+    }
+    return seconds;
+}
+
 void runs_close(runs_t *runs) {
     if (runs->graph != NULL)
         GPU_DO(gpu.bench->graph_destroy(runs->graph, &gpu_error));

@@ -4,11 +4,11 @@
  * members start at one moment; a sample is the time until the last member has returned. In the samples,
  * `procs` is the number of members on all nodes and `messages` the number of nodes. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "fatal.h"
 #include "memory.h"
 #include "pairs.h"
+#include "part.h"
 #include "portolan/samples.h"
 #include "runs.h"
 
@@ -21,101 +21,41 @@ static const int64_t factor = 64;
 /* Limit of the input buffer and of the output buffer of each member. */
 static const int64_t buffer_bytes_max = INT64_C(1) << 28;
 
-typedef struct {
-    MPI_Comm comm;
-    void *in;
-    void *out;
-    int *counts; /* of the blocks of each member, in bytes */
-    int *places;
-} state_t;
-
-/* --- the collectives ------------------------------------------------------------------------------------ */
-
-static void allreduce(const state_t *state, int bytes) {
-    MPI_DO(MPI_Allreduce(state->in, state->out, bytes / FLOAT_BYTES, MPI_FLOAT, MPI_SUM, state->comm));
-}
-
-static void reduce(const state_t *state, int bytes) {
-    MPI_DO(MPI_Reduce(state->in, state->out, bytes / FLOAT_BYTES, MPI_FLOAT, MPI_SUM, 0, state->comm));
-}
-
-static void broadcast(const state_t *state, int bytes) {
-    MPI_DO(MPI_Bcast(state->out, bytes, MPI_BYTE, 0, state->comm));
-}
-
-static void reduce_scatter(const state_t *state, int bytes) {
-    MPI_DO(MPI_Reduce_scatter_block(state->in, state->out, bytes / FLOAT_BYTES, MPI_FLOAT, MPI_SUM,
-                                    state->comm));
-}
-
-static void allgather(const state_t *state, int bytes) {
-    MPI_DO(MPI_Allgather(state->in, bytes, MPI_BYTE, state->out, bytes, MPI_BYTE, state->comm));
-}
-
-static void allgatherv(const state_t *state, int bytes) {
-    MPI_DO(MPI_Allgatherv(state->in, bytes, MPI_BYTE, state->out, state->counts, state->places, MPI_BYTE,
-                          state->comm));
-}
-
-static void gather(const state_t *state, int bytes) {
-    MPI_DO(MPI_Gather(state->in, bytes, MPI_BYTE, state->out, bytes, MPI_BYTE, 0, state->comm));
-}
-
-static void scatter(const state_t *state, int bytes) {
-    MPI_DO(MPI_Scatter(state->in, bytes, MPI_BYTE, state->out, bytes, MPI_BYTE, 0, state->comm));
-}
-
-static void alltoall(const state_t *state, int bytes) {
-    MPI_DO(MPI_Alltoall(state->in, bytes, MPI_BYTE, state->out, bytes, MPI_BYTE, state->comm));
-}
-
-static void alltoallv(const state_t *state, int bytes) {
-    (void)bytes;
-    MPI_DO(MPI_Alltoallv(state->in, state->counts, state->places, MPI_BYTE, state->out, state->counts,
-                         state->places, MPI_BYTE, state->comm));
-}
-
 static const struct {
-    void (*call)(const state_t *state, int bytes);
+    pto_collective_t collective;
     pto_benchmark_t rows;
-    bool reduces;
     bool by_member; /* `bytes` is one member's block, not the whole buffer */
 } collectives[] = {
-    {allreduce, PTO_BENCHMARK_MPI_ALLREDUCE, true, false},
-    {reduce, PTO_BENCHMARK_MPI_REDUCE, true, false},
-    {broadcast, PTO_BENCHMARK_MPI_BROADCAST, false, false},
-    {reduce_scatter, PTO_BENCHMARK_MPI_REDUCE_SCATTER, true, true},
-    {allgather, PTO_BENCHMARK_MPI_ALLGATHER, false, true},
-    {allgatherv, PTO_BENCHMARK_MPI_ALLGATHERV, false, true},
-    {gather, PTO_BENCHMARK_MPI_GATHER, false, true},
-    {scatter, PTO_BENCHMARK_MPI_SCATTER, false, true},
-    {alltoall, PTO_BENCHMARK_MPI_ALLTOALL, false, true},
-    {alltoallv, PTO_BENCHMARK_MPI_ALLTOALLV, false, true},
+    {PTO_COLLECTIVE_ALLREDUCE, PTO_BENCHMARK_MPI_ALLREDUCE, false},
+    {PTO_COLLECTIVE_REDUCE, PTO_BENCHMARK_MPI_REDUCE, false},
+    {PTO_COLLECTIVE_BROADCAST, PTO_BENCHMARK_MPI_BROADCAST, false},
+    {PTO_COLLECTIVE_REDUCE_SCATTER, PTO_BENCHMARK_MPI_REDUCE_SCATTER, true},
+    {PTO_COLLECTIVE_ALLGATHER, PTO_BENCHMARK_MPI_ALLGATHER, true},
+    {PTO_COLLECTIVE_ALLGATHERV, PTO_BENCHMARK_MPI_ALLGATHERV, true},
+    {PTO_COLLECTIVE_GATHER, PTO_BENCHMARK_MPI_GATHER, true},
+    {PTO_COLLECTIVE_SCATTER, PTO_BENCHMARK_MPI_SCATTER, true},
+    {PTO_COLLECTIVE_ALLTOALL, PTO_BENCHMARK_MPI_ALLTOALL, true},
+    {PTO_COLLECTIVE_ALLTOALLV, PTO_BENCHMARK_MPI_ALLTOALLV, true},
 };
 enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
+
+typedef struct {
+    void *in;
+    pto_library_call_t call;
+} state_t;
 
 /* --- cases ---------------------------------------------------------------------------------------------- */
 
 static void add_case(const job_t *job, int collective, pto_space_t members, int per_node, pto_space_t buffers,
                      case_list_t *list) {
-    int *ranks = must_allocate((size_t)job->size, sizeof *ranks);
-    case_t *added =
-        case_add(list, pto_benchmark_name(collectives[collective].rows), job->node_count * per_node);
+    const char *name = pto_benchmark_name(collectives[collective].rows);
+    case_t *added = pairs_nodes_case(job, name, members, buffers, job->node_count, per_node, list);
     int64_t room =
         collectives[collective].by_member ? buffer_bytes_max / added->member_count : buffer_bytes_max;
-    added->space = pto_space_name(buffers);
-    added->buffers = buffers;
-    added->procs = added->member_count;
-    added->messages = job->node_count;
     added->detail[DETAIL_COLLECTIVE] = collective;
     added->least_bytes = least_bytes;
     added->most_bytes = room < most_bytes ? room : most_bytes;
     added->factor = factor;
-    for (int node = 0; node < job->node_count; node++) {
-        pairs_on_node(job, members, node, ranks);
-        memcpy(added->member + (size_t)node * (size_t)per_node, ranks, (size_t)per_node * sizeof *ranks);
-    }
-    free(ranks);
 }
 
 static void list_space(const job_t *job, pto_space_t members, pto_space_t buffers, case_list_t *list) {
@@ -145,39 +85,49 @@ static void list_cases(const job_t *job, case_list_t *list) {
 
 static void open_case(const work_t *work) {
     state_t *state = work->state;
-    int members = work->what->member_count;
-    bool by_member = collectives[work->what->detail[DETAIL_COLLECTIVE]].by_member;
-    int64_t bytes = work->most_bytes * (by_member ? members : 1);
-    *state = (state_t){.comm = work->comm,
-                       .in = buffer_zeroed(work->what->buffers, bytes),
-                       .out = buffer_zeroed(work->what->buffers, bytes),
-                       .counts = must_allocate((size_t)members, sizeof *state->counts),
-                       .places = must_allocate((size_t)members, sizeof *state->places)};
+    size_t members = (size_t)work->what->member_count;
+    int which = work->what->detail[DETAIL_COLLECTIVE];
+    pto_collective_t collective = collectives[which].collective;
+    int64_t bytes = work->most_bytes * (collectives[which].by_member ? work->what->member_count : 1);
+    int *counts = must_allocate(2 * members, sizeof *counts);
+    state->in = buffer_zeroed(work->what->buffers, bytes);
+    state->call = (pto_library_call_t){.comm = work->comm,
+                                       .collective = collective,
+                                       .equal = collective == PTO_COLLECTIVE_ALLTOALL,
+                                       .in = state->in,
+                                       .out = buffer_zeroed(work->what->buffers, bytes),
+                                       .send_counts = counts,
+                                       .send_places = counts + members,
+                                       .receive_counts = counts,
+                                       .receive_places = counts + members};
+    if (pto_collective_reduces(collective))
+        GPU_DO(pto_mpi_reduction(PTO_DATATYPE_FLOAT, PTO_OP_SUM, &state->call.reduction, &gpu_error));
+}
+
+/* As the executor makes it. */
+static void call(const work_t *work, int64_t bytes) {
+    const state_t *state = work->state;
+    GPU_DO(pto_library_call(&state->call, &gpu_error));
+    (void)bytes;
 }
 
 static double trial(const work_t *work, int64_t bytes, int iterations) {
-    const state_t *state = work->state;
-    double seconds = 0.0;
+    state_t *state = work->state;
+    bool reduces = pto_collective_reduces(state->call.collective);
+    state->call.count = (int)(bytes / (reduces ? FLOAT_BYTES : 1));
     for (int i = 0; i < work->what->member_count; i++) {
-        state->counts[i] = (int)bytes;
-        state->places[i] = i * (int)bytes;
+        state->call.send_counts[i] = (int)bytes;
+        state->call.send_places[i] = i * (int)bytes;
     }
-    for (int i = 0; i < iterations; i++) {
-        runs_meet(work);
-        seconds -= now_s();
-        collectives[work->what->detail[DETAIL_COLLECTIVE]].call(state, (int)bytes);
-        together_wait(work->together);
-        seconds += now_s();
-    }
-    return seconds;
+    return runs_waited_s(work, call, bytes, iterations);
 }
 
 static void close_case(const work_t *work) {
     state_t *state = work->state;
     buffer_free(work->what->buffers, state->in);
-    buffer_free(work->what->buffers, state->out);
-    free(state->counts);
-    free(state->places);
+    buffer_free(work->what->buffers, state->call.out);
+    pto_mpi_reduction_free(&state->call.reduction);
+    free(state->call.send_counts);
 }
 
 const benchmark_t bench_library = {

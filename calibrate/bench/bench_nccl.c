@@ -6,7 +6,6 @@
  * one group of broadcasts, one from each process. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "fatal.h"
 #include "memory.h"
@@ -45,25 +44,15 @@ enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
 /* --- cases ---------------------------------------------------------------------------------------------- */
 
 static void add_case(const job_t *job, int collective, int nodes, int gpus_per_node, case_list_t *list) {
-    int *ranks = must_allocate((size_t)job->size, sizeof *ranks);
     char name[CASE_NAME_MAX];
-    snprintf(name, sizeof name, "nccl_%s", pto_collective_name(collectives[collective].collective));
-    case_t *added = case_add(list, name, nodes * gpus_per_node);
-    added->space = pto_space_name(PTO_SPACE_GPU);
-    added->buffers = PTO_SPACE_GPU;
-    added->procs = added->member_count;
-    added->messages = nodes;
+    pto_collective_t which = collectives[collective].collective;
+    snprintf(name, sizeof name, "nccl_%s", pto_collective_name(which));
+    case_t *added = pairs_nodes_case(job, name, PTO_SPACE_GPU, PTO_SPACE_GPU, nodes, gpus_per_node, list);
     added->detail[DETAIL_COLLECTIVE] = collective;
     added->every_size = true;
-    added->least_bytes = pto_collective_reduces(collectives[collective].collective) ? FLOAT_BYTES : 1;
+    added->least_bytes = pto_collective_reduces(which) ? FLOAT_BYTES : 1;
     added->most_bytes =
         collectives[collective].by_member ? buffer_bytes_max / added->member_count : buffer_bytes_max;
-    for (int node = 0; node < nodes; node++) {
-        pairs_on_node(job, PTO_SPACE_GPU, node, ranks);
-        memcpy(added->member + (size_t)node * (size_t)gpus_per_node, ranks,
-               (size_t)gpus_per_node * sizeof *ranks);
-    }
-    free(ranks);
 }
 
 /* On one node, every count that next_count selects, from 2 GPUs. On several nodes, only 1 GPU per node and
@@ -135,20 +124,15 @@ static void open_case(const work_t *work) {
     GPU_DO(pto_nccl_cuda.create(&state->comms.team, &state->group, &gpu_error));
 }
 
+static void call(const work_t *work, int64_t bytes) {
+    enqueue(work, bytes);
+    GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
+}
+
 static double trial(const work_t *work, int64_t bytes, int iterations) {
     state_t *state = work->state;
-    double seconds = 0.0;
-    if (work->job->runs != PTO_RUNS_WAITED)
-        return runs_s(&state->runs, bytes, iterations);
-    for (int i = 0; i < iterations; i++) {
-        runs_meet(work);
-        seconds -= now_s();
-        enqueue(work, bytes);
-        GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
-        together_wait(work->together);
-        seconds += now_s();
-    }
-    return seconds;
+    return work->job->runs == PTO_RUNS_WAITED ? runs_waited_s(work, call, bytes, iterations)
+                                              : runs_s(&state->runs, bytes, iterations);
 }
 
 static void close_case(const work_t *work) {

@@ -293,7 +293,7 @@ static pto_status_t call_neighbors(const pto_library_call_t *call, pto_error_t *
                    err);
 }
 
-static pto_status_t call_library(const pto_library_call_t *call, pto_error_t *err) {
+pto_status_t pto_library_call(const pto_library_call_t *call, pto_error_t *err) {
     switch (call->collective) {
     case PTO_COLLECTIVE_REDUCE:
         return call_reduce(call, err);
@@ -345,7 +345,7 @@ bool pto_mpi_takes_part(const pto_exec_t *exec, int index) {
 }
 
 pto_status_t pto_mpi_call(pto_exec_t *exec, int index, pto_error_t *err) {
-    return call_library((const pto_library_call_t *)exec->calls.item + index, err);
+    return pto_library_call((const pto_library_call_t *)exec->calls.item + index, err);
 }
 
 void pto_mpi_calls_free(pto_exec_t *exec) {

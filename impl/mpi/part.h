@@ -55,6 +55,9 @@ typedef struct {
         *neighbors; /* of a halo exchange: to whom this process sends, and from whom it receives */
 } pto_library_call_t;
 
+/* Make the call, as a member. */
+pto_status_t pto_library_call(const pto_library_call_t *call, pto_error_t *err);
+
 /* A committed datatype for ranges, relative to their `base`. */
 pto_status_t pto_ranges_type(const pto_byte_ranges_t *ranges, MPI_Datatype *type, pto_error_t *err);
 
