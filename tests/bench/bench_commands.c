@@ -1,7 +1,7 @@
 /* CPU time and memory of whole commands whose work grows fast: predictions of a million GPUs, of tables of
- * byte counts and of many GPUs in a node, proofs, simulations, mappings, a trace of 100 MB, and a fit to
- * collectives (its samples are in ../shared, or in the folder PORTOLAN_SHARED). Each is beside its aim, which
- * not all of them reach. Exits 1 if a command fails. */
+ * byte counts and of many GPUs in a node, proofs, simulations, mappings, a trace and logs of 100 MB, and a
+ * fit to collectives (its samples are in ../shared, or in the folder PORTOLAN_SHARED). Each is beside its
+ * aim, which not all of them reach. Exits 1 if a command fails. */
 #define _DEFAULT_SOURCE /* wait4 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,8 @@ enum { WORDS_MAX = 24 };
 typedef struct {
     const char *what;
     double aim_s;
-    const char *words;      /* %s: the folder of the samples; TRACE: a trace that is written first */
+    const char
+        *words; /* %s: the folder of the samples; TRACE, LOG, PREFIXED: an input that is written first */
     const char *short_form; /* nodes, instead of those after --nodes; "": it has none */
 } command_t;
 
@@ -28,6 +29,9 @@ typedef struct {
 #define ONE_A_NODE "--gpus-per-node 1 --procs-per-gpu 1 --strategy cuda_aware --library "
 #define SAMPLES "%s/data/summit-spectrum/"
 #define TRACE "TRACE"
+#define LOG "LOG"
+#define PREFIXED "PREFIXED"
+#define OF_LOG " --machine h200-x2 --collective allreduce --nodes 1 --gpus-per-node 2"
 
 static const command_t commands[] = {
     {"predict alltoall, 32 nodes", 5e-3, "predict " SUMMIT "1:4096 --collective alltoall --nodes 32", "4"},
@@ -106,21 +110,19 @@ static const command_t commands[] = {
     {"sensitivity of an allreduce, 16 sizes", 0.2, "sensitivity allreduce-summit", ""},
     {"report of a workload", 0.6, "report llm-training --out /dev/null --force", ""},
     {"replay a Kineto trace of 100 MB", 0.5, "replay " TRACE " --machine h200-x4", ""},
+    {"replay a log of 100 MB", 1, "replay " LOG OF_LOG, ""},
+    {"the same with mpirun's tags and times", 1.2, "replay " PREFIXED OF_LOG, ""},
     {"fit to Summit's collectives", 1,
      "fit " SAMPLES "samples.csv --node cores=40 --name s --out /dev/null --force --collectives " SAMPLES
      "collectives.csv",
      ""},
 };
 
-static char trace_path[] = "/tmp/portolan-bench-XXXXXX";
+static char input_path[] = "/tmp/portolan-bench-XXXXXX";
 
 /* As a profiler's, where one event in 100 is a collective. */
-static void write_trace(void) {
+static void write_trace(FILE *file) {
     enum { EVENTS = 500000 };
-    int descriptor = mkstemp(trace_path);
-    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
-    if (!file)
-        return; /* measure fails */
     fputs("{\"distributedInfo\": {\"rank\": 0, \"world_size\": 4}, \"traceEvents\": [\n", file);
     for (int i = 0; i < EVENTS; i++) {
         const char *what = i % 100 ? "\"External id\": 7, \"Input Dims\": [[4096, 4096], [4096, 1]]"
@@ -132,20 +134,61 @@ static void write_trace(void) {
                 i, what);
     }
     fputs("  {}]}\n", file);
+}
+
+/* What nccl-tests print, with another time stamp before each line. */
+static void write_log(FILE *file, bool is_prefixed) {
+    enum { ROWS = 850000 };
+    for (int i = 0; i < ROWS; i++) {
+        if (is_prefixed)
+            fprintf(file, "Sat Nov 28 %02d:%02d:%02d 2026[1,0]<stdout>:", i / 3600 % 24, i / 60 % 60, i % 60);
+        if (i == 0)
+            fputs("#  size  count  type  redop  root  time  algbw  busbw #wrong  time  algbw  busbw #wrong\n",
+                  file);
+        else
+            fprintf(
+                file,
+                "%12d %13d     float     sum      -1 %8.2f    0.09    0.09      0 %8.2f    0.09    0.09      "
+                "0\n",
+                1024 << i % 8, 256 << i % 8, 11 + i % 90 * 0.01, 10.9);
+    }
+}
+
+/* NULL: the command reads none. */
+static const char *input_of(const command_t *command) {
+    static const char *const inputs[] = {TRACE, LOG, PREFIXED};
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+        if (strstr(command->words, inputs[i]))
+            return inputs[i];
+    return NULL;
+}
+
+static void write_input(const char *input) {
+    static int descriptor = -1;
+    if (descriptor < 0)
+        descriptor = mkstemp(input_path);
+    FILE *file = fopen(input_path, "w");
+    if (!file)
+        return; /* measure fails */
+    if (strcmp(input, TRACE) == 0)
+        write_trace(file);
+    else
+        write_log(file, strcmp(input, PREFIXED) == 0);
     fclose(file);
 }
 
 static void run_child(const char *program, const command_t *command, const char *folder) {
     char text[4096], *argument[WORDS_MAX + 1] = {NULL}, *rest = text;
     char name[] = "portolan";
+    const char *input = input_of(command);
     int count = 0;
     snprintf(text, sizeof text, command->words, folder, folder);
     argument[count++] = name;
     for (char *word; count < WORDS_MAX && (word = strtok_r(rest, " ", &rest)) != NULL;) {
         bool nodes = strcmp(argument[count - 1], "--nodes") == 0 && bench_is_short();
-        argument[count++] = nodes                      ? strdup(command->short_form)
-                            : strcmp(word, TRACE) == 0 ? trace_path
-                                                       : word;
+        argument[count++] = nodes                               ? strdup(command->short_form)
+                            : input && strcmp(word, input) == 0 ? input_path
+                                                                : word;
     }
     if (!freopen("/dev/null", "w", stdout))
         _exit(127);
@@ -184,10 +227,10 @@ int main(void) {
             printf("%-42s left out: no %s\n", commands[i].what, no_short_form ? "short form" : path);
             continue;
         }
-        if (strstr(commands[i].words, TRACE))
-            write_trace();
+        if (input_of(&commands[i]))
+            write_input(input_of(&commands[i]));
         right = measure(program ? program : "build/portolan", &commands[i], folder) && right;
     }
-    unlink(trace_path);
+    unlink(input_path);
     return right ? 0 : 1;
 }
