@@ -110,7 +110,8 @@ static char *after_rank(char *line) {
 }
 
 bool pto_variables_is_script(const char *text) {
-    static const char *const words[] = {"export ", "declare -x ", "setenv ", "PE "};
+    static const char *const words[] = {"export ", "declare -x ", "setenv ", "PE ",
+                                        "srun ",   "mpirun ",     "mpiexec "};
     if (strncmp(text, "#!", 2) == 0)
         return true;
     for (const char *line = text; line; line = strchr(line, '\n')) {
@@ -127,10 +128,11 @@ static pto_status_t read_value(pto_variables_t *variables, const char *line, cha
                                pto_variable_t *variable) {
     const char quote = *value == '"' || *value == '\'' ? *value : '\0';
     char *begin = value + (quote != '\0'), *end = begin;
-    while (*end && (quote ? *end != quote : !strchr(" \t;&|", *end)))
+    while (*end && (quote ? *end != quote : !strchr(" \t;&|", *end) && !(variables->in_list && *end == ',')))
         end++;
     if (quote && !*end)
         return fault(variables, (int)(value - line) + 1, "a quoted value without its end");
+    variables->in_list = variables->in_list && *end == ',';
     variables->rest = *end ? end + 1 : NULL;
     *end = '\0';
     if (quote != '\'' && strpbrk(begin, "$`\\"))
@@ -141,18 +143,47 @@ static pto_status_t read_value(pto_variables_t *variables, const char *line, cha
     return PTO_OK;
 }
 
+/* Past the next option of a launcher that sets a variable, "-x NAME=VALUE", "-genv NAME VALUE" or
+ * "--export=ALL,NAME=VALUE,..."; NULL: the line has none. */
+static char *after_option(pto_variables_t *variables, char *line) {
+    static const char *const options[] = {"-x", "--env", "-env", "-genv", "--genv"};
+    static const char list[] = "--export=";
+    for (char *at = line; *at; at += strcspn(at, blanks), at += strspn(at, blanks)) {
+        for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+            if (after_word(at, options[i]))
+                return after_word(at, options[i]);
+        if (strncmp(at, list, strlen(list)) != 0)
+            continue;
+        at += strlen(list);
+        while (at[strcspn(at, ",= \t")] == ',') /* ALL, or a name alone */
+            at += strcspn(at, ",") + 1;
+        variables->in_list = true;
+        return at;
+    }
+    return NULL;
+}
+
 /* The first assignment of a line; no name: there is none. */
 static pto_status_t read_assignment(pto_variables_t *variables, char *line, pto_variable_t *variable) {
     static const char *const words[] = {"export", "declare -x", "env"};
     char *at = after_rank(line), *after;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         at = (after = after_word(at, words[i])) ? after : at;
-    char *setenv = after_word(at, "setenv");
-    at = setenv ? setenv : at;
+    bool setenv = after_word(at, "setenv") != NULL;
+    at = setenv ? after_word(at, "setenv") : at;
     size_t name = strspn(at, name_characters);
+    if (!setenv && (name == 0 || at[name + strspn(at + name, blanks)] != '=')) {
+        at = after_option(variables, at);
+        if (!at)
+            return PTO_OK;
+        name = strspn(at, name_characters);
+        setenv = at[name] != '=';
+    }
     char *equals = at + name + strspn(at + name, blanks);
-    if (name == 0 || (!setenv && *equals != '=') || (setenv && equals == at + name))
+    if (name == 0 || (setenv && (equals == at + name || !*equals || *equals == '-'))) {
+        variables->rest = *equals ? equals : NULL; /* behind a name alone, whose value is the environment's */
         return PTO_OK;
+    }
     char *value = setenv ? equals : equals + 1;
     if (!setenv && equals > at + name) /* as MPICH_ENV_DISPLAY prints it */
         value += strspn(value, blanks);
@@ -167,6 +198,7 @@ static pto_status_t next_assignment(pto_variables_t *variables, pto_variable_t *
     while (variables->rest || variables->next) {
         char *line = variables->rest;
         pto_status_t status = line ? PTO_OK : take_line(variables, &line);
+        variables->in_list = variables->in_list && variables->rest;
         variables->rest = NULL;
         if (status != PTO_OK)
             return status;

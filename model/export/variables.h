@@ -14,7 +14,9 @@ typedef enum {
     PTO_VARIABLES_ENVIRONMENT,
     PTO_VARIABLES_SECTIONS,
     /* The environment's variables as a shell script sets them (`export`, `declare -x`, `setenv`, NAME=VALUE),
-     * or as MPICH_ENV_DISPLAY prints them ("PE 0:   NAME = VALUE"). Other lines are passed over. */
+     * as launchers' options do (`srun --export`, `mpirun -x`, `mpiexec -env`), or as MPICH_ENV_DISPLAY prints
+     * them
+     * ("PE 0:   NAME = VALUE"). Other lines are passed over. */
     PTO_VARIABLES_SCRIPT
 } pto_variables_form_t;
 
@@ -25,6 +27,7 @@ typedef struct {
     size_t line_bytes_max; /* 0: any */
     char *next;            /* NULL behind the last line */
     char *rest;            /* further assignments of a script's line; NULL: none */
+    bool in_list;          /* the rest is one of `--export=NAME=VALUE,...` */
     int line;
     const char *section; /* NULL before the first one */
     int section_line;
