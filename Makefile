@@ -83,9 +83,9 @@ TOOL_SRC := $(wildcard $(ROOMS:%=model/%/*.c))
 FIT_SRC := $(wildcard model/fit/*.c)
 # Readers of recordings: jansson, protobuf-c and zlib, so a library of their own.
 TRACES_SRC := $(wildcard model/traces/*.c)
-# The mapper of SCOTCH: a library of its own, opened at run time, built if libscotch-dev is installed.
-HAVE_SCOTCH := $(shell printf '$(hash)include <stdio.h>\n$(hash)include <stdint.h>\n$(hash)include <scotch/scotch.h>\n' | \
-	$(CC) $(DEPS_CPPFLAGS) -E - >/dev/null 2>&1 && echo yes)
+# The mapper of SCOTCH: a library of its own, opened at run time, built if libscotch-dev (7 or later) is installed.
+HAVE_SCOTCH := $(shell printf '$(hash)include <stdio.h>\n$(hash)include <stdint.h>\n$(hash)include <scotch/scotch.h>\nSCOTCH_Context context;\n' | \
+	$(CC) $(DEPS_CPPFLAGS) -fsyntax-only -xc - >/dev/null 2>&1 && echo yes)
 SCOTCH_SRC := $(if $(HAVE_SCOTCH),$(wildcard model/scotch/*.c))
 CALIBRATE_SRC := $(wildcard calibrate/*.c calibrate/bench/*.c)
 # Shared by the MPI programs; files of rows do not depend on MPI.

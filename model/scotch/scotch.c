@@ -86,37 +86,59 @@ static void fill_places(const pto_places_t *places, int64_t count, edges_t *edge
     }
 }
 
-static bool build(SCOTCH_Graph *graph, int64_t count, const edges_t *edges) {
-    return SCOTCH_graphBuild(graph, 0, (SCOTCH_Num)count, edges->first, edges->first + 1, NULL, NULL,
-                             edges->first[count], edges->peer, edges->weight) == 0;
+/* A graph, and the same bound to a context. */
+typedef struct {
+    SCOTCH_Graph own, bound;
+} graph_t;
+
+static bool init(graph_t *graph) {
+    return SCOTCH_graphInit(&graph->own) == 0 && SCOTCH_graphInit(&graph->bound) == 0;
+}
+
+static bool build(SCOTCH_Context *context, graph_t *graph, int64_t count, const edges_t *edges) {
+    return SCOTCH_graphBuild(&graph->own, 0, (SCOTCH_Num)count, edges->first, edges->first + 1, NULL, NULL,
+                             edges->first[count], edges->peer, edges->weight) == 0 &&
+           SCOTCH_contextBindGraph(context, &graph->own, &graph->bound) == 0;
+}
+
+static void destroy(graph_t *graph) {
+    SCOTCH_graphExit(&graph->bound);
+    SCOTCH_graphExit(&graph->own);
 }
 
 /* --- mapping -------------------------------------------------------------------------------------------- */
 
 /* Room for everything that SCOTCH fills. */
 typedef struct {
-    SCOTCH_Graph processes, places;
+    SCOTCH_Context context;
+    graph_t processes, places;
     SCOTCH_Arch target;
     SCOTCH_Strat strategy;
 } scotch_t;
 
+/* In one thread: starting several takes longer than mapping the processes of a node. */
 static bool run(scotch_t *scotch, int64_t count, const edges_t *flows, const edges_t *places, uint64_t seed,
                 SCOTCH_Num *part) {
-    bool mapped = SCOTCH_graphInit(&scotch->processes) == 0 && SCOTCH_graphInit(&scotch->places) == 0 &&
-                  SCOTCH_archInit(&scotch->target) == 0 && SCOTCH_stratInit(&scotch->strategy) == 0;
+    bool mapped = SCOTCH_contextInit(&scotch->context) == 0 &&
+                  SCOTCH_contextThreadSpawn(&scotch->context, 1, NULL) == 0 && init(&scotch->processes) &&
+                  init(&scotch->places) && SCOTCH_archInit(&scotch->target) == 0 &&
+                  SCOTCH_stratInit(&scotch->strategy) == 0;
     if (!mapped)
         return false;
     SCOTCH_randomSeed((SCOTCH_Num)(seed % INT32_MAX));
     SCOTCH_randomReset();
-    mapped = build(&scotch->processes, count, flows) && build(&scotch->places, count, places) &&
-             SCOTCH_archBuild(&scotch->target, &scotch->places, 0, NULL, &scotch->strategy) == 0;
+    mapped = build(&scotch->context, &scotch->processes, count, flows) &&
+             build(&scotch->context, &scotch->places, count, places) &&
+             SCOTCH_archBuild(&scotch->target, &scotch->places.bound, 0, NULL, &scotch->strategy) == 0;
     SCOTCH_stratExit(&scotch->strategy); /* the target's strategy bisects, the mapping's maps */
     SCOTCH_stratInit(&scotch->strategy);
-    mapped = mapped && SCOTCH_graphMap(&scotch->processes, &scotch->target, &scotch->strategy, part) == 0;
+    mapped =
+        mapped && SCOTCH_graphMap(&scotch->processes.bound, &scotch->target, &scotch->strategy, part) == 0;
     SCOTCH_stratExit(&scotch->strategy);
     SCOTCH_archExit(&scotch->target);
-    SCOTCH_graphExit(&scotch->places);
-    SCOTCH_graphExit(&scotch->processes);
+    destroy(&scotch->places);
+    destroy(&scotch->processes);
+    SCOTCH_contextExit(&scotch->context);
     return mapped;
 }
 

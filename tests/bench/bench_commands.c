@@ -27,6 +27,9 @@ typedef struct {
 #define STENCIL                                                                                              \
     "alltoallv --implementation isend_irecv --strategy three_step --counts {\"pattern\":stencil,\"dims\":"
 #define ONE_A_NODE "--gpus-per-node 1 --procs-per-gpu 1 --strategy cuda_aware --library "
+#define CUDA_AWARE_STENCIL                                                                                   \
+    "64KiB --gpus-per-node 4 --collective alltoallv --implementation isend_irecv --strategy cuda_aware "     \
+    "--counts {\"pattern\":stencil,\"dims\":"
 #define SAMPLES "%s/data/summit-spectrum/"
 #define TRACE "TRACE"
 #define LOG "LOG"
@@ -102,10 +105,11 @@ static const command_t commands[] = {
      "simulate " SUMMIT "1KiB --collective allreduce " ONE_A_NODE "recursive_doubling --nodes 1048576", "4"},
     {"step llm-training, simulated", 3, "step llm-training --simulate", ""},
     {"step llm-training, 6 processes, simulated", 3, "step llm-training --procs-per-gpu 6 --simulate", ""},
-    {"map a stencil of 512, cuda_aware", 0.3,
-     "map " SUMMIT "64KiB --gpus-per-node 4 --collective alltoallv --implementation isend_irecv --strategy "
-     "cuda_aware --counts {\"pattern\":stencil,\"dims\":[8,8,8]} --nodes 128",
-     "128"},
+    {"map a stencil of 64, three_step", 0.05,
+     "map " SUMMIT "64KiB --gpus-per-node 4 --collective " STENCIL "[4,4,4]} --nodes 16", "16"},
+    {"map a stencil of 512, cuda_aware", 0.3, "map " SUMMIT CUDA_AWARE_STENCIL "[8,8,8]} --nodes 128", "128"},
+    {"map a stencil of 4096, cuda_aware", 2, "map " SUMMIT CUDA_AWARE_STENCIL "[16,16,16]} --nodes 1024",
+     "1024"},
     {"sensitivity of a skewed alltoallv, 48 GPUs", 0.5, "sensitivity alltoallv-skewed-summit", ""},
     {"sensitivity of an allreduce, 16 sizes", 0.2, "sensitivity allreduce-summit", ""},
     {"report of a workload", 0.6, "report llm-training --out /dev/null --force", ""},

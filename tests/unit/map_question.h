@@ -16,17 +16,22 @@ typedef struct {
     pto_scenario_t scenario;
 } question_t;
 
-static inline void ask(const char *machine, const char *layout, const char *counts, question_t *question) {
+static inline void ask_by(const char *strategy, const char *machine, const char *layout, const char *counts,
+                          question_t *question) {
     char text[640];
     pto_error_t err = {0};
     snprintf(text, sizeof text,
              "scenario: s\nmachine: m.yaml\ncollective: alltoallv\nimplementation: isend_irecv\n"
-             "layout: %s\nbytes: 1MiB\ncounts: %s\nstrategies: [cuda_aware]\n",
-             layout, counts);
+             "layout: %s\nbytes: 1MiB\ncounts: %s\nstrategies: [%s]\n",
+             layout, counts, strategy);
     if (pto_machine_read(machine, &question->machine, &err) != PTO_OK ||
         pto_scenario_parse(text, strlen(text), "s.yaml", &question->scenario, &err) != PTO_OK ||
         pto_scenario_bind(&question->scenario, &question->machine, &err) != PTO_OK)
         fail_msg("%s:%d: %s", err.file, err.line, err.message);
+}
+
+static inline void ask(const char *machine, const char *layout, const char *counts, question_t *question) {
+    ask_by("cuda_aware", machine, layout, counts, question);
 }
 
 static inline void drop(question_t *question) {

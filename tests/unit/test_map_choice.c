@@ -12,6 +12,7 @@
 #include "map/map_internal.h"
 #include "map_question.h"
 #include "portolan/pick.h"
+#include "price/pricing.h"
 
 static const pto_map_candidate_t *candidate_named(const pto_map_result_t *result, const char *name) {
     for (int i = 0; i < result->count; i++)
@@ -216,6 +217,68 @@ static void swaps_take_as_many_prices_as_they_may(void **state) {
     drop(&question);
 }
 
+/* From 64 processes on, the swaps of more processes are no more work in all. */
+static void swaps_of_many_processes_are_few(void **state) {
+    (void)state;
+    enum { SWAPS_MAX = 1000, WORK_MAX = PTO_WORK_LIMIT / 256 };
+    static const char *const asked[][2] = {
+        {"{nodes: 16, gpus_per_node: 4, procs_per_gpu: 1}", "{pattern: stencil, dims: [4, 4, 4]}"},
+        {"{nodes: 256, gpus_per_node: 4, procs_per_gpu: 1}", "{pattern: stencil, dims: [16, 8, 8]}"}};
+    for (int i = 0; i < 2; i++) {
+        const pto_map_options_t options = {.refine = -1};
+        question_t question;
+        pto_map_result_t result;
+        pto_error_t err = {0};
+        ask(SUMMIT, asked[i][0], asked[i][1], &question);
+        int64_t work = pto_cell_work(&question.scenario, &question.machine, 0, pto_strategy_at(0));
+        assert_int_equal(pto_map(&question.scenario, &question.machine, &options, &result, &err), PTO_OK);
+        int64_t swaps = result.priced - result.count;
+        assert_in_range(swaps, 1, SWAPS_MAX);
+        assert_in_range(work * swaps, work, WORK_MAX);
+        pto_map_result_fini(&result);
+        drop(&question);
+    }
+}
+
+/* Process 6 has messages for two others of node 0, and shares node 3 with one that has none. */
+static void swaps_begin_on_the_last_node(void **state) {
+    (void)state;
+    static const char rows[] = "source,destination,bytes\n6,0,1000000\n6,1,1000000\n# ranks=8\n";
+    const pto_map_options_t options = {.refine = 2};
+    question_t question;
+    pto_map_result_t result;
+    pto_error_t err = {0};
+    ask(SUMMIT, "{nodes: 4, gpus_per_node: 2, procs_per_gpu: 1}", "{pattern: groups, dims: [4, 2]}",
+        &question);
+    pto_counts_fini(&question.scenario.counts);
+    assert_int_equal(pto_counts_parse_matrix(rows, strlen(rows), "x", &question.scenario.counts, &err),
+                     PTO_OK);
+    assert_int_equal(pto_map(&question.scenario, &question.machine, &options, &result, &err), PTO_OK);
+    assert_string_equal(result.candidate[result.best].name, "default, refined");
+    pto_map_result_fini(&result);
+    drop(&question);
+}
+
+/* The default is priced in many numbers of chunks, and what the swaps have found is; the swaps are not. */
+static void swaps_are_priced_in_the_default_s_number_of_chunks(void **state) {
+    (void)state;
+    enum { SWAPS = 16 };
+    int64_t visits[2] = {0};
+    question_t question;
+    ask_by("three_step", SUMMIT, FOUR_BY_FOUR, "{pattern: stencil, dims: [4, 4]}", &question);
+    for (int swapped = 0; swapped < 2; swapped++) {
+        const pto_map_options_t options = {.refine = swapped ? SWAPS : 0};
+        pto_map_result_t result;
+        pto_error_t err = {0};
+        int64_t before = pto_price_visits;
+        assert_int_equal(pto_map(&question.scenario, &question.machine, &options, &result, &err), PTO_OK);
+        visits[swapped] = pto_price_visits - before;
+        pto_map_result_fini(&result);
+    }
+    assert_in_range(visits[1] - visits[0], 1, visits[0] * (1 + SWAPS / 2));
+    drop(&question);
+}
+
 /* --- costs of places ------------------------------------------------------------------------------------ */
 
 /* Of a message between GPUs that are this far apart, without a topology. */
@@ -326,6 +389,9 @@ int main(void) {
         cmocka_unit_test(a_mapping_costs_what_its_cheapest_strategy_does),
         cmocka_unit_test(swaps_end_where_none_helps),
         cmocka_unit_test(swaps_take_as_many_prices_as_they_may),
+        cmocka_unit_test(swaps_begin_on_the_last_node),
+        cmocka_unit_test(swaps_of_many_processes_are_few),
+        cmocka_unit_test(swaps_are_priced_in_the_default_s_number_of_chunks),
         cmocka_unit_test(metrics_are_costs_of_messages),
         cmocka_unit_test(distances_are_links_on_the_way),
         cmocka_unit_test(messages_without_a_cost_cannot_be_mapped),

@@ -159,6 +159,8 @@ typedef struct {
     double sum;     /* volume times cost */
     double seconds; /* the least price over the strategies */
     const pto_strategy_t *strategy;
+    int64_t chunks;    /* pto_request_t's */
+    int64_t last_node; /* where its last process ends; -1: unknown */
     char reason[PTO_ERROR_MESSAGE_MAX];
 } pto_map_candidate_t;
 

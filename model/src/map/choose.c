@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decide/candidates.h"
 #include "map/map_internal.h"
 #include "portolan/pick.h"
 #include "portolan/progress.h"
@@ -27,24 +28,35 @@ typedef struct {
 
 /* --- prices --------------------------------------------------------------------------------------------- */
 
-/* The least price of the strategies from `first` to before `until`. */
-static pto_status_t price(choice_t *choice, const int64_t *place, int first, int until, double *seconds,
-                          int *strategy) {
+/* What the cheapest strategy takes. `last_node`: where its last process ends; -1: unknown. */
+typedef struct {
+    double seconds;
+    const pto_strategy_t *strategy;
+    int64_t chunks, last_node;
+} priced_t;
+
+/* Price a mapping by one strategy (NULL: the cheapest), in `chunks` (0: as the scenario has it). */
+static pto_status_t price(choice_t *choice, const int64_t *place, const pto_strategy_t *only, int64_t chunks,
+                          priced_t *priced) {
     pto_scenario_t placed = *choice->scenario; /* borrows everything but the mapping */
+    pto_price_cache_t cache = {0};
     pto_error_t reason = {.status = PTO_ERR_NOT_APPLICABLE};
     pto_status_t status = pto_mapping_make(&choice->layout, place, &placed.mapping, choice->err);
-    *strategy = -1;
-    for (int s = first; s < until && status == PTO_OK; s++) {
+    *priced = (priced_t){.strategy = NULL};
+    placed.chunks = chunks > 0 ? chunks : placed.chunks;
+    for (int s = 0; s < choice->strategy_count && status == PTO_OK; s++) {
         pto_plan_t *plan = NULL;
         pto_price_t cost = {0};
         pto_error_t fault = {.status = PTO_OK};
-        status =
-            pto_plan_choose(&placed, choice->machine, 0, choice->strategy[s], &plan, &cost, NULL, &fault);
+        if (only && choice->strategy[s] != only)
+            continue;
+        pto_scenario_cell_t cell = pto_scenario_cell(&placed, choice->machine, 0, choice->strategy[s]);
+        cell.cache = &cache;
+        status = pto_scenario_cell_choose(&cell, NULL, &plan, &cost, NULL, &fault);
+        if (status == PTO_OK && (!priced->strategy || cost.seconds < priced->seconds))
+            *priced = (priced_t){cost.seconds, choice->strategy[s], pto_plan_request(plan)->chunks,
+                                 cache.tables ? pto_tables_latest_node(cache.tables) : -1};
         pto_plan_destroy(plan);
-        if (status == PTO_OK && (*strategy < 0 || cost.seconds < *seconds)) {
-            *seconds = cost.seconds;
-            *strategy = s;
-        }
         if (status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_TOO_LARGE) {
             reason = fault;
             status = PTO_OK;
@@ -52,9 +64,10 @@ static pto_status_t price(choice_t *choice, const int64_t *place, int first, int
             *choice->err = fault;
         }
     }
+    pto_price_cache_fini(&cache);
     pto_mapping_fini(&placed.mapping);
     choice->result->priced++;
-    if (status == PTO_OK && *strategy < 0)
+    if (status == PTO_OK && !priced->strategy)
         status =
             pto_error_set(choice->err, reason.status, "no strategy can be priced: %.400s", reason.message);
     return status;
@@ -94,7 +107,7 @@ static void add_progress(const choice_t *choice) {
 static pto_status_t finish(choice_t *choice, pto_map_candidate_t *candidate, pto_status_t status,
                            const pto_error_t *fault) {
     pto_map_result_t *result = choice->result;
-    int strategy;
+    priced_t priced;
     add_progress(choice);
     if (status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_RANGE) {
         free(candidate->place);
@@ -112,13 +125,18 @@ static pto_status_t finish(choice_t *choice, pto_map_candidate_t *candidate, pto
         candidate->sum = same->sum;
         candidate->seconds = same->seconds;
         candidate->strategy = same->strategy;
+        candidate->chunks = same->chunks;
+        candidate->last_node = same->last_node;
         return PTO_OK;
     }
     candidate->sum = pto_map_judge(&result->flows, &result->places, PTO_AIM_SUM, candidate->place);
-    status = price(choice, candidate->place, 0, choice->strategy_count, &candidate->seconds, &strategy);
+    status = price(choice, candidate->place, NULL, 0, &priced);
     if (status != PTO_OK)
         return status;
-    candidate->strategy = choice->strategy[strategy];
+    candidate->seconds = priced.seconds;
+    candidate->strategy = priced.strategy;
+    candidate->chunks = priced.chunks;
+    candidate->last_node = priced.last_node;
     const pto_map_candidate_t *best = &result->candidate[result->best];
     if (candidate->seconds < best->seconds && !pto_cost_is_same(candidate->seconds, best->seconds))
         result->best = (int)(candidate - result->candidate);
@@ -209,52 +227,57 @@ static void swap(int64_t *place, int64_t i, int64_t j) {
     place[j] = kept;
 }
 
+/* The processes on the candidate's last node, whose swaps are the likeliest to lower the price, then the
+ * others. */
+static void order_processes(const pto_map_result_t *result, const pto_map_candidate_t *candidate,
+                            int64_t *order) {
+    const int64_t per_node = result->places.gpus * result->places.cores;
+    int64_t used = 0;
+    for (int on_last = 1; on_last >= 0; on_last--)
+        for (int64_t i = 0; i < result->flows.count; i++)
+            if ((candidate->place[i] / per_node == candidate->last_node) == on_last)
+                order[used++] = i;
+}
+
 /* Swap pairs as long as the price falls, or stays and the sum falls; at most `budget` prices. */
-static pto_status_t refine(choice_t *choice, pto_map_candidate_t *candidate, int strategy, int64_t budget) {
+static pto_status_t refine(choice_t *choice, pto_map_candidate_t *candidate, int64_t *order, int64_t budget) {
     const pto_map_result_t *result = choice->result;
-    int64_t count = result->flows.count, cores = result->places.cores, last = -1;
-    bool better = true;
-    while (better) {
-        better = false;
-        for (int64_t n = 0; n < count * count; n++) {
-            int64_t i = n / count, j = n % count;
-            if (n == last) /* as many pairs as there are have been tried since the last good one */
-                return PTO_OK;
-            if (i >= j || candidate->place[i] / cores == candidate->place[j] / cores)
-                continue;
-            if (budget-- <= 0 || pto_is_stopped())
-                return PTO_OK;
-            double seconds = 0;
-            int chosen;
+    const int64_t count = result->flows.count, cores = result->places.cores;
+    pto_status_t status = PTO_OK;
+    order_processes(result, candidate, order);
+    for (int64_t n = 0, failed = 0; failed < count * count && status == PTO_OK; n++, failed++) {
+        int64_t first = n / count % count, second = n % count, i = order[first], j = order[second];
+        priced_t priced;
+        if (first >= second || candidate->place[i] / cores == candidate->place[j] / cores)
+            continue;
+        if (budget-- <= 0 || pto_is_stopped())
+            break;
+        swap(candidate->place, i, j);
+        status = price(choice, candidate->place, candidate->strategy, candidate->chunks, &priced);
+        add_progress(choice);
+        double sum = pto_map_judge(&result->flows, &result->places, PTO_AIM_SUM, candidate->place);
+        if (status == PTO_OK && is_better(priced.seconds, sum, candidate)) {
+            bool fell = !pto_cost_is_same(priced.seconds, candidate->seconds);
+            candidate->seconds = priced.seconds;
+            candidate->sum = sum;
+            candidate->last_node = priced.last_node;
+            failed = 0;
+            if (fell)
+                order_processes(result, candidate, order);
+            n = fell ? 0 : n;
+        } else {
             swap(candidate->place, i, j);
-            pto_status_t status = price(choice, candidate->place, strategy, strategy + 1, &seconds, &chosen);
-            add_progress(choice);
-            double sum = pto_map_judge(&result->flows, &result->places, PTO_AIM_SUM, candidate->place);
-            if (status == PTO_OK && is_better(seconds, sum, candidate)) {
-                candidate->seconds = seconds;
-                candidate->sum = sum;
-                better = true;
-                last = n;
-                continue;
-            }
-            swap(candidate->place, i, j);
-            if (status != PTO_OK)
-                return status;
         }
     }
-    return PTO_OK;
+    return status;
 }
 
-/* How often `work` fits into a quarter of what the candidates leave of the limit: swaps gain little. */
-static int64_t fitting(const choice_t *choice, int64_t work) {
-    int64_t left = pto_scenario_work_limit(choice->scenario) - choice->candidates_work;
-    return left / 4 / (work > 0 ? work : 1);
-}
-
-static int64_t budget_of(const choice_t *choice, int strategy) {
-    enum { PRICES_MAX = 2000 };
-    int64_t prices =
-        fitting(choice, pto_cell_work(choice->scenario, choice->machine, 0, choice->strategy[strategy]));
+/* Swaps gain little, so their prices are few where each is much work. */
+static int64_t budget_of(const choice_t *choice, const pto_strategy_t *strategy) {
+    enum { PRICES_MAX = 1000, SHARE_OF_LIMIT = 256 };
+    const int64_t work = pto_cell_work(choice->scenario, choice->machine, 0, strategy);
+    const int64_t left = pto_scenario_work_limit(choice->scenario) - choice->candidates_work;
+    const int64_t prices = left / SHARE_OF_LIMIT / (work > 0 ? work : 1);
     if (choice->options->refine >= 0)
         return choice->options->refine;
     return prices < PRICES_MAX ? prices : PRICES_MAX;
@@ -268,23 +291,26 @@ static void end_progress(choice_t *choice) {
 
 static pto_status_t refine_best(choice_t *choice) {
     pto_map_result_t *result = choice->result;
-    int from = result->best, strategy = 0;
-    const pto_map_candidate_t *best = &result->candidate[from];
-    while (choice->strategy[strategy] != best->strategy)
-        strategy++;
-    int64_t budget = budget_of(choice, strategy);
+    const pto_map_candidate_t *best = &result->candidate[result->best];
+    const size_t size = (size_t)result->flows.count * sizeof *best->place;
+    int64_t budget = budget_of(choice, best->strategy), *place, *order;
     if (budget == 0)
         return PTO_OK;
     pto_map_candidate_t *candidate = add_candidate(choice);
     if (!candidate)
         return PTO_ERR_MEMORY;
-    memcpy(candidate->place, best->place, (size_t)result->flows.count * sizeof *candidate->place);
-    snprintf(candidate->name, sizeof candidate->name, "%.50s, refined", from == 0 ? "default" : best->name);
-    candidate->seconds = best->seconds;
-    candidate->sum = best->sum;
+    place = candidate->place;
+    *candidate = *best;
+    candidate->place = memcpy(place, best->place, size);
+    snprintf(candidate->name, sizeof candidate->name, "%.50s, refined",
+             result->best == 0 ? "default" : best->name);
+    order = malloc(size);
+    if (!order)
+        return pto_error_set(choice->err, PTO_ERR_MEMORY, "out of memory for a mapping");
     choice->shown = pto_progress_begin("refining the mapping", budget, 0);
-    pto_status_t status = refine(choice, candidate, strategy, budget);
+    pto_status_t status = refine(choice, candidate, order, budget);
     end_progress(choice);
+    free(order);
     if (status == PTO_OK && !is_better(candidate->seconds, candidate->sum, best)) { /* nothing was found */
         free(candidate->place);
         result->count--;
