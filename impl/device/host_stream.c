@@ -50,9 +50,9 @@ struct stream {
     stream_t *captured;   /* of a graph, the stream that joined it last; of that stream, the one before */
     uint64_t in_graph;    /* items that the graph has captured of it */
     uint64_t followed;    /* those that another stream of the graph follows */
-    bool lacks_stream;    /* of a graph: a stream was destroyed while it was captured */
-    uint64_t capture;     /* of a graph: its number */
-    bool stepping;        /* in the list of streams that hold steps */
+    bool is_lost; /* of a graph: a stream was destroyed while it was captured, or followed what it may not */
+    uint64_t capture; /* of a graph: its number */
+    bool stepping;    /* in the list of streams that hold steps */
     stream_t *next_stepping;
 };
 
@@ -155,7 +155,7 @@ static void leave_graph(stream_t *stream) {
     while (*link != stream)
         link = &(*link)->captured;
     *link = stream->captured;
-    stream->graph->lacks_stream = true;
+    stream->graph->is_lost = true;
 }
 
 pto_status_t pto_host_stream_destroy(void *stream, pto_error_t *err) {
@@ -276,11 +276,18 @@ static void join_graph(stream_t *graph, stream_t *stream) {
     graph->captured = stream;
 }
 
+/* A capture that asks for this is lost. */
+static pto_status_t refuse(const stream_t *stream, const char *why, pto_error_t *err) {
+    if (stream && stream->graph)
+        stream->graph->is_lost = true;
+    return pto_error_set(err, PTO_ERR_RANGE, "%s", why);
+}
+
 /* What follows a captured event is captured, too. The graph's order is the one of capturing, so nothing is
  * left to follow. */
 static pto_status_t follow_in_graph(const event_t *after, stream_t *stream, pto_error_t *err) {
     if (!stream || (stream->graph && stream->graph != after->graph) || after->stream->graph != after->graph)
-        return pto_error_set(err, PTO_ERR_RANGE, "a stream outside a graph can't follow its event");
+        return refuse(stream, "a stream outside a graph can't follow its event", err);
     if (!stream->graph)
         join_graph(after->graph, stream);
     if (stream != after->stream && after->stream->followed < after->items)
@@ -304,7 +311,7 @@ pto_status_t pto_host_event_follow(void *event, void *stream, pto_error_t *err) 
     if (after->graph)
         return follow_in_graph(after, stream, err);
     if (follower && follower->graph && after->stream)
-        return pto_error_set(err, PTO_ERR_RANGE, "a graph can't follow an event from outside");
+        return refuse(follower, "a graph can't follow an event from outside", err);
     if (stream && !has_happened(after))
         return enqueue(stream, (work_t){.after = *after}, no_source, err);
     while (!has_happened(after))
@@ -338,7 +345,7 @@ pto_status_t pto_host_graph_end(void *stream, void **graph, pto_error_t *err) {
     stream_t *first = stream, *ended = first->graph;
     if (!ended)
         return pto_error_set(err, PTO_ERR_RANGE, "the stream is not being captured");
-    bool joined = !ended->lacks_stream;
+    bool joined = !ended->is_lost;
     for (stream_t *one = ended->captured, *next; one; one = next) {
         next = one->captured;
         joined = joined && (one == first || one->followed == one->in_graph);

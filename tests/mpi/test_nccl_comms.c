@@ -242,6 +242,21 @@ static void expect_float(const members_t *of, int op, float right, const char *w
     expect(out[0] == right && out[COUNT - 1] == right, what);
 }
 
+static void roots(const pto_nccl_id_t *id) {
+    const members_t all = begin(id[0]);
+    for (int root = 0; root < size; root++) {
+        int32_t in[COUNT] = {rank + 1}, copied[COUNT] = {0}, sum[COUNT] = {0};
+        const int before = fake_calls;
+        ncclBroadcast(in, copied, COUNT, PTO_NCCL_INT32, root, all.handle, stream[0]);
+        ncclReduce(in, sum, COUNT, PTO_NCCL_INT32, PTO_NCCL_SUM, root, all.handle, stream[1]);
+        finish(stream[1]);
+        expect(fake_calls == before, "a call is NCCL's");
+        expect(copied[0] == root + 1, "another broadcast");
+        expect(sum[0] == (rank == root ? size * (size + 1) / 2 : 0), "another reduction");
+    }
+    ncclCommDestroy(all.handle);
+}
+
 static void own_operations(const pto_nccl_id_t *id) {
     const members_t all = begin(id[0]);
     const float sum = (float)(size * (size + 1) / 2);
@@ -366,6 +381,7 @@ static const struct {
              {"a communicator that is made in a group", begins_in_a_group},
              {"two communicators in turns", alternate},
              {"threads", threads},
+             {"roots", roots},
              {"operations of the program", own_operations},
              {"groups", groups},
              {"calls that are wrong", wrong_calls},

@@ -94,9 +94,22 @@ static void several(int number, const members_t *of) {
         check(&c[i]);
 }
 
+/* A call that is captured, and never runs. */
+static void capture_in_vain(int number, const members_t *of) {
+    void *graph = NULL;
+    call_t c = make(number, of);
+    c.stream = stream[0];
+    pto_host_graph_begin(c.stream, NULL);
+    issue(&c);
+    pto_host_graph_end(c.stream, &graph, NULL);
+    device->stream_destroy(graph, NULL);
+    calls_release(&c);
+}
+
 /* Each call reduces what the one before gave, from one buffer to the next, in streams that nothing but the
  * communicator's order orders. The greatest is the same whether the bits of these numbers are taken as whole
- * numbers, whose greatest may be found here, or as floating-point numbers, whose greatest is NCCL's. */
+ * numbers, whose greatest may be found here, or as floating-point numbers, whose greatest is NCCL's. What is
+ * captured meanwhile is no part of that order. */
 static void chained(int number, const members_t *of) {
     enum { COUNT = 100 };
     int32_t buffer[SEVERAL + 1][COUNT];
@@ -110,6 +123,8 @@ static void chained(int number, const members_t *of) {
         if (ncclAllReduce(buffer[i], buffer[i + 1], COUNT, pick(2) ? PTO_NCCL_INT32 : PTO_NCCL_FLOAT32,
                           PTO_NCCL_MAX, of->handle, last) != 0)
             fail("an error of an allreduce", number);
+        if (pick(8) == 0)
+            capture_in_vain(number, of);
     }
     finish(last);
     for (int i = 0; i < COUNT; i++)
