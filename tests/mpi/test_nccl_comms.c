@@ -14,6 +14,7 @@
 
 #include "nccl_calls.h"
 #include "portolan/exec.h"
+#include "tap.h"
 
 enum { IDS = 8, STREAMS = 3, COUNT = 100, THREADS = 3, THREAD_CALLS = 40 };
 enum { SUCCESS = 0, INVALID_ARGUMENT = 4, INVALID_USAGE = 5, IN_PROGRESS = 7, AVERAGE = 4, ON_HOST = 1 };
@@ -91,6 +92,7 @@ static void splits(const pto_nccl_id_t *id) {
                "a split");
         expect(!pair[i].handle == is_odd_one, "who has a part");
     }
+    expect(is_odd_one || tap_comm_of(pair[0].handle)->key != tap_comm_of(pair[1].handle)->key, "two names");
     for (int i = 0; i < 4 && !is_odd_one; i++)
         expect_sum(&pair[i % 2], TAKEN);
     expect_sum(&all, TAKEN);
@@ -320,6 +322,28 @@ static void groups(const pto_nccl_id_t *id) {
     ncclCommDestroy(all.handle);
 }
 
+/* The second call of a group has what a taken call gave in another stream, and another taken call has what it
+ * gave. */
+static void ordered_groups(const pto_nccl_id_t *id) {
+    const members_t all = begin(id[0]);
+    sum_t other;
+    int32_t give[COUNT] = {0}, first[COUNT] = {0}, second[COUNT] = {0}, third[COUNT] = {0};
+    give[0] = rank == 0 ? 7 : 0;
+    ncclBroadcast(give, first, COUNT, PTO_NCCL_INT32, 0, all.handle, stream[1]);
+    const int before = fake_calls;
+    ncclGroupStart();
+    issue_sum(&all, &other, 1, stream[0]);
+    ncclBroadcast(first, second, COUNT, PTO_NCCL_INT32, size - 1, all.handle, stream[2]);
+    ncclGroupEnd();
+    expect(fake_calls == before + 2, "a group of two is taken");
+    ncclBroadcast(second, third, COUNT, PTO_NCCL_INT32, 0, all.handle, stream[1]);
+    finish(stream[1]);
+    expect(third[0] == 7, "calls in other streams overtake those of a group");
+    for (int i = 0; i < STREAMS; i++)
+        finish(stream[i]);
+    ncclCommDestroy(all.handle);
+}
+
 /* What is wrong is NCCL's, with its error. */
 static void wrong_calls(const pto_nccl_id_t *id) {
     const members_t all = begin(id[0]);
@@ -384,6 +408,7 @@ static const struct {
              {"roots", roots},
              {"operations of the program", own_operations},
              {"groups", groups},
+             {"groups in the order of calls", ordered_groups},
              {"calls that are wrong", wrong_calls},
              {"buffers that are mapped again", remapped_buffers}};
 enum { CASES = (int)(sizeof cases / sizeof *cases) };
