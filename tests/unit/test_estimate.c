@@ -90,6 +90,37 @@ static void between_sizes_an_estimate_is_near_the_price(void **state) {
     }
 }
 
+/* Lines of three strategies, of which the second is the lowest at neither power of two. */
+static void a_third_strategy_between_two_sizes_is_found(void **state) {
+    static const char text[] =
+        "machine: m\nsource: made up\nnode: {sockets: 1, gpus: 1, cores: 1}\nmessages:\n"
+        "  cpu: {off_node: [{protocol: eager, alpha_s: 1.4e-6, beta_s_per_byte: 2e-9}]}\n"
+        "  gpu: {off_node: [{protocol: eager, alpha_s: 1e-6, beta_s_per_byte: 1e-8}]}\n"
+        "copies:\n  h2d: {on_socket: {alpha_s: 3e-6, beta_s_per_byte: 5e-10}}\n"
+        "  d2h: {on_socket: {alpha_s: 3e-6, beta_s_per_byte: 5e-10}}\n"
+        "nccl: {alltoall: [{gpus: 2, nodes: 2, alpha_s: 1.55e-5, beta_s_per_byte: 0}]}\n";
+    static const struct {
+        int64_t bytes;
+        const char *strategy;
+    } wanted[] = {{1024, "cuda_aware"}, {1536, "three_step"}, {2048, "nccl"}};
+    const pto_ask_t cell = {.collective = "alltoall", .nodes = 2, .procs_per_gpu = 1, .bytes = 4096};
+    pto_machine_t *machine;
+    pto_estimates_t *estimates;
+    (void)state;
+    assert_int_equal(pto_machine_create(text, strlen(text), "m.yaml", &machine, NULL), PTO_OK);
+    assert_int_equal(pto_estimates_create(machine, &cell, &estimates, NULL), PTO_OK);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        const pto_strategy_t *strategy;
+        const char *name;
+        double seconds = predicted(machine, &cell, wanted[i].bytes, &name);
+        assert_string_equal(name, wanted[i].strategy);
+        assert_true(pto_estimate(estimates, wanted[i].bytes, &strategy) == seconds);
+        assert_string_equal(strategy->name, name);
+    }
+    pto_estimates_destroy(estimates);
+    pto_machine_destroy(machine);
+}
+
 static void outside_of_the_table_there_is_none(void **state) {
     const pto_strategy_t *strategy;
     pto_estimates_t *estimates;
@@ -143,6 +174,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_size_of_the_table_has_its_own_price),
         cmocka_unit_test(between_sizes_an_estimate_is_near_the_price),
+        cmocka_unit_test(a_third_strategy_between_two_sizes_is_found),
         cmocka_unit_test(outside_of_the_table_there_is_none),
         cmocka_unit_test(the_table_ends_where_memory_does),
         cmocka_unit_test(errors_are_those_of_one_prediction),

@@ -45,19 +45,6 @@ static pto_status_t price_at(table_t *table, int64_t bytes, const char *strategy
     return status;
 }
 
-/* Of the strategies of two sizes, the one that is cheaper between them, or that applies there. */
-static pto_status_t price_between(table_t *table, const priced_t *a, const priced_t *b, int64_t bytes,
-                                  priced_t *priced, pto_error_t *err) {
-    priced_t other;
-    pto_status_t status = price_at(table, bytes, a->strategy->name, priced, err);
-    if (b->strategy == a->strategy || (status != PTO_OK && status != PTO_ERR_NOT_APPLICABLE))
-        return status;
-    const pto_status_t others = price_at(table, bytes, b->strategy->name, &other, err);
-    if (others == PTO_OK && (status != PTO_OK || other.seconds < priced->seconds))
-        *priced = other;
-    return others == PTO_ERR_NOT_APPLICABLE && status == PTO_OK ? PTO_OK : others;
-}
-
 static pto_status_t append(table_t *table, const priced_t *priced, pto_error_t *err) {
     pto_estimates_t *made = table->made;
     if (!PTO_RESERVE(made->priced, made->capacity, made->count + 1))
@@ -77,21 +64,26 @@ static bool is_straight(const priced_t *a, const priced_t *middle, const priced_
            fabs(line_s - middle->seconds) <= PTO_ESTIMATE_TOLERANCE * middle->seconds;
 }
 
-/* Append the sizes that it takes between two, which are appended elsewhere. */
-static pto_status_t divide(table_t *table, const priced_t *a, const priced_t *b, pto_error_t *err) {
+/* Append the sizes that it takes between two, which are appended elsewhere. All strategies are asked for in
+ * the middle of two powers of two, and where those of both ends differ: a third one may be the cheapest
+ * there. */
+static pto_status_t divide(table_t *table, const priced_t *a, const priced_t *b, bool powers,
+                           pto_error_t *err) {
     int64_t half = (b->bytes - a->bytes) / 2 / table->element_bytes * table->element_bytes;
+    const bool any = powers || a->strategy != b->strategy;
     priced_t middle;
     if (half == 0 || b->bytes - a->bytes <= a->bytes / FINEST)
         return PTO_OK;
-    pto_status_t status = price_between(table, a, b, a->bytes + half, &middle, err);
+    pto_status_t status =
+        price_at(table, a->bytes + half, any ? table->strategy : a->strategy->name, &middle, err);
     if (status != PTO_OK)
         return status;
     bool straight = is_straight(a, &middle, b);
     if (!straight)
-        status = divide(table, a, &middle, err);
+        status = divide(table, a, &middle, false, err);
     if (status == PTO_OK)
         status = append(table, &middle, err);
-    return status == PTO_OK && !straight ? divide(table, &middle, b, err) : status;
+    return status == PTO_OK && !straight ? divide(table, &middle, b, false, err) : status;
 }
 
 /* As predicting a sweep of the powers of two, whose work is counted at its first size. */
@@ -120,7 +112,7 @@ static pto_status_t fill(table_t *table, int64_t largest, pto_error_t *err) {
         if (status != PTO_OK && err)
             *err = reason;
         if (status == PTO_OK)
-            status = divide(table, &before, &next, err);
+            status = divide(table, &before, &next, true, err);
         if (status == PTO_OK)
             status = append(table, &next, err);
         before = next;
