@@ -1,5 +1,5 @@
-/* What a benchmark is: a descriptor that lists its cases and measures one of them. A case is a series of
- * points that differ in their bytes only; all processes make the same list. */
+/* A benchmark is a descriptor that lists its cases and measures one of them. A case is a series of points
+ * that differ in their bytes only; all processes make the same list. */
 #ifndef PORTOLAN_CALIBRATE_BENCHMARK_H
 #define PORTOLAN_CALIBRATE_BENCHMARK_H
 

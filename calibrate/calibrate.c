@@ -93,7 +93,7 @@ static void print_list(void) {
     }
 }
 
-/* What needs no other processes, and so no launcher. */
+/* Answer options that need no other processes, and so no launcher. */
 static bool print_asked(int code, const pto_calibrate_options_t *options) {
     if (code == PTO_EXIT_OK)
         pto_print_help(&pto_calibrate_syntax, stdout);

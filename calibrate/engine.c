@@ -24,7 +24,7 @@ static const double nap_s = 300e-6;
 /* After a slow warm-up: longer than processes that share a core take turns. */
 static const double first_rest_s = 0.01;
 
-/* What a lead tells rank 0 after each visit of a size. */
+/* The lead's message to rank 0 after each visit of a size. */
 typedef struct {
     int64_t bytes;
     int had;      /* samples of earlier visits */
@@ -227,7 +227,7 @@ static int points_of(const pto_calibrate_options_t *options, const case_t *what)
     return sizes_ladder_count(&ladder);
 }
 
-/* What the lead wants to visit next, and has time for: once to warm up and once to measure. */
+/* Choose the visit that the lead wants next and has time for: once to warm up and once to measure. */
 static bool choose_visit(run_t *run, visit_t *visit) {
     while (sizes_next(run->sizes, visit)) {
         if (now_s() + 2.0 * visit->bound_s + visit->reserve_s < run->case_end_s)

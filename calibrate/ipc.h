@@ -1,6 +1,6 @@
 /* GPU memory of a case's other members, opened by CUDA IPC, and the pairs that can have it. */
-#ifndef PORTOLAN_CALIBRATE_EXCHANGE_H
-#define PORTOLAN_CALIBRATE_EXCHANGE_H
+#ifndef PORTOLAN_CALIBRATE_IPC_H
+#define PORTOLAN_CALIBRATE_IPC_H
 
 #include "benchmark.h"
 #include "pairs.h"

@@ -71,7 +71,7 @@ static void find_gpu(job_t *job, process_t *own, const topology_t *topology) {
     gpu_select(own->device);
 }
 
-/* What rank 0 sees counts for all, so that every process makes the same list of cases; a process without a
+/* Give all processes rank 0's view of the job, so that each makes the same list of cases; a process without a
  * GPU keeps all from GPU benchmarks. */
 static void agree(job_t *job, const process_t *own) {
     job_t seen = *job;

@@ -27,7 +27,7 @@ typedef struct {
     process_t *process; /* by rank */
     int node_count;
 
-    /* What rank 0 sees of its own node, told to all. */
+    /* Rank 0's own node, as told to all processes. */
     int sockets;
     int cores;
     int device_count;

@@ -1,6 +1,7 @@
-/* What the copy benchmarks share: a host and a device buffer of one process and the copy between them. */
-#ifndef PORTOLAN_CALIBRATE_COPYING_H
-#define PORTOLAN_CALIBRATE_COPYING_H
+/* The buffers that all copy benchmarks use: one of the host and one of the device, of one process, and the
+ * copy between them. */
+#ifndef PORTOLAN_CALIBRATE_MEMCPY_COMMON_H
+#define PORTOLAN_CALIBRATE_MEMCPY_COMMON_H
 
 #include "benchmark.h"
 

@@ -12,7 +12,7 @@ void *buffer_zeroed(pto_space_t space, int64_t bytes);
 
 void buffer_free(pto_space_t space, void *buffer);
 
-/* What a benchmark of messages there and back needs: its `open` and `close`, and their state. */
+/* The `open` and `close` of ping-pong benchmarks, and their state. */
 typedef struct {
     void *outgoing;
     void *incoming;

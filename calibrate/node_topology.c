@@ -130,7 +130,7 @@ static void put_node(pto_node_tree_t *tree, const pto_calibrate_options_t *optio
     pto_node_tree_write(tree, options->machine != NULL ? options->machine : "node", source, text);
 }
 
-/* What is written is read first: it may have devices without a route. */
+/* Read the text before writing it: it may have devices without a route. */
 static pto_status_t keep(const pto_text_t *text, const pto_calibrate_options_t *options, pto_error_t *err) {
     pto_topology_t *topology = NULL;
     pto_output_t *output = NULL;

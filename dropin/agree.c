@@ -15,7 +15,7 @@
 
 enum { CALLS_KEPT = 32, LINE_BYTES = 64, SPINS = 1000 };
 
-/* What one process writes. */
+/* The message of one process. */
 typedef struct {
     _Alignas(LINE_BYTES) atomic_uint_fast64_t offered; /* calls of which the offer is written */
     _Alignas(LINE_BYTES) atomic_uint_fast64_t done; /* calls of which others' offers are no longer needed */

@@ -1,5 +1,5 @@
-/* What a process can tell of a call by itself. Arguments that MPI ignores are not looked at, and wrong ones
- * are MPI's to report. */
+/* Describe a call as far as one process can by itself. Arguments that MPI ignores are not looked at, and
+ * wrong ones are MPI's to report. */
 #include "base/hash.h"
 #include "dropin.h"
 #include "spaces.h"

@@ -167,7 +167,7 @@ static unsigned kind_of(const char *text, size_t length) {
     return DROP_KIND_ANY;
 }
 
-/* What this process has asserted; the library may have forgotten it. */
+/* The assertions that this process has made; the library may have forgotten them. */
 static unsigned asserted_kinds(MPI_Comm comm) {
     char text[MPI_MAX_INFO_VAL + 1] = "";
     MPI_Info info;
@@ -204,7 +204,7 @@ bool drop_comm_needs_board(drop_comm_t *comm) {
     return !comm->why;
 }
 
-/* What a communicator is; the reason if it is left to MPI. */
+/* Examine a communicator; returns the reason if it is left to MPI. */
 static const char *look_at(drop_comm_t *comm) {
     int is_inter = 0;
     MPI_Comm_test_inter(comm->comm, &is_inter);

@@ -98,7 +98,7 @@ typedef struct {
                                  host buffers is worth taking */
 } drop_call_t;
 
-/* What decides the plan, the same on all processes of a call that is taken. */
+/* The key of a plan, the same on all processes of a call that is taken. */
 typedef struct {
     pto_collective_t collective;
     pto_datatype_t datatype;
@@ -138,7 +138,7 @@ typedef struct drop_board drop_board_t;
 pto_status_t drop_board_create(MPI_Comm comm, drop_board_t **board, pto_error_t *err);
 void drop_board_destroy(drop_board_t *board);
 
-/* What a process says of a call: a digest of its cell, 0 if it cannot take the call, and the number of the
+/* One process's vote on a call: a digest of its cell, 0 if it cannot take the call, and the number of the
  * plan that it has for it, 0 if none. */
 typedef struct {
     uint64_t cell;
@@ -288,7 +288,7 @@ bool drop_comms_begin(void);
  * algorithms the MPI library uses for them. */
 bool drop_host_begin(void);
 
-/* What a communicator needs for host buffers. Not collective. False: out of memory. */
+/* Prepare a communicator for host buffers. Not collective. False: out of memory. */
 bool drop_host_attach(drop_comm_t *comm);
 void drop_host_detach(drop_comm_t *comm);
 
@@ -297,8 +297,8 @@ void drop_host_detach(drop_comm_t *comm);
  * first calls of the same bytes and root, until a plan is likely to pay. */
 const char *drop_host_why_not(drop_comm_t *comm, const drop_call_t *call);
 
-/* What all processes then found together. Messages said whether all can take the call: if not, the next ones
- * of its kind are left to MPI, at first few of them and then more. */
+/* Note the common result of all votes. Messages said whether all can take the call: if not, the next ones of
+ * its kind are left to MPI, at first few of them and then more. */
 void drop_host_note_agreement(const drop_comm_t *comm, const drop_call_t *call, bool agreed);
 /* Whether one more plan may be made. If not, all calls of the kind are left to MPI. */
 bool drop_host_may_plan(const drop_comm_t *comm, const drop_call_t *call);

@@ -30,8 +30,8 @@ typedef struct {
     unsigned char of[PTO_COLLECTIVE_COUNT][CLASSES];
 } answers_t;
 
-/* What process 0 has found for communicators of one shape. Kept until the process ends: a program may make
- * and free communicators all the time. */
+/* Process 0's results for communicators of one shape. Kept until the process ends: a program may make and
+ * free communicators all the time. */
 typedef struct shape shape_t;
 struct shape {
     shape_t *next;
@@ -87,7 +87,7 @@ bool drop_host_begin(void) {
     return false;
 }
 
-/* What needs no price. */
+/* Reasons that need no price. */
 static const char *why_never(const drop_comm_t *comm, pto_collective_t collective) {
     if (comm->host.why)
         return comm->host.why;
@@ -153,7 +153,7 @@ static bool cost_of(const pto_predictions_t *predictions, const char *name, pto_
     return false;
 }
 
-/* What a call gains at least, by one of portolan's algorithms; negative: it may lose. */
+/* The least gain of a call by one of portolan's algorithms; negative: it may lose. */
 static double least_gain_s(const drop_comm_t *comm, const pto_predictions_t *predictions) {
     pto_cost_t own, library;
     bool has_library = cost_of(predictions, "mpi", &library);

@@ -1,4 +1,4 @@
-/* What was done with each call: a line for each (PORTOLAN_REPORT), and a summary (PORTOLAN_EXPLAIN). */
+/* Report each call in a line (PORTOLAN_REPORT), and all in a summary (PORTOLAN_EXPLAIN). */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ void drop_report_begin(void) {
     drop_reports = drop.explains || preload_call_rows_are_open();
 }
 
-/* What this process contributes. */
+/* Bytes that this process contributes. */
 static int64_t bytes_of(const drop_call_t *call, int procs, int rank) {
     bool in_place = call->in == MPI_IN_PLACE;
     MPI_Datatype type = in_place ? call->out_type : call->in_type;
@@ -127,7 +127,7 @@ static int by_time(const void *one, const void *other) {
     return (a->seconds < b->seconds) - (a->seconds > b->seconds);
 }
 
-/* What the routes gain, if the predictions are right. */
+/* The gain of the routes, if the predictions are right. */
 static void print_gain(void) {
     double gained_s = 0, by_library_s = 0;
     int64_t calls = 0, unpriced = 0;

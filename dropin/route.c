@@ -1,7 +1,7 @@
-/* What is done with a cell: every strategy is priced on the communicator's layout, and the cheapest one that
- * can be made here is kept. Other processes never open the program's memory, which it may free at any time: a
- * buffer that they access is the executor's own, and each call copies the program's data in or out. These
- * copies are priced too. */
+/* Choose the route of a cell: every strategy is priced on the communicator's layout, and the cheapest one
+ * that can be made here is kept. Other processes never open the program's memory, which it may free at any
+ * time: a buffer that they access is the executor's own, and each call copies the program's data in or out.
+ * These copies are priced too. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -267,7 +267,8 @@ static int choose(const drop_comm_t *comm, const drop_route_t *route, const pto_
     return best;
 }
 
-/* What the MPI library and copies in host memory take; false: one has no price, or the copies take longer. */
+/* Compare the MPI library with staging: its own price against the price in host memory plus copies; false:
+ * one has no price, or staging takes longer. */
 static bool prefers_staging(drop_route_t *route, const pto_predictions_t *predictions) {
     for (int i = 0; i < predictions->strategy_count; i++) {
         const pto_prediction_t *prediction = pto_prediction_at(predictions, 0, i);

@@ -96,7 +96,7 @@ static bool is_own_mpi(void) {
 #endif
 }
 
-/* What is known of the running MPI library stands in for what the machine file lacks. */
+/* Fill gaps of the machine file with the known tables of the running MPI library. */
 static void use_own_library(pto_machine_t *machine) {
     static char version[VERSION_MAX];
     char name[PTO_LIBRARY_NAME_MAX], *path = NULL;
@@ -215,7 +215,7 @@ static pto_status_t read_settings(bool *has_gpu, pto_error_t *err) {
     return status;
 }
 
-/* What must be equal on all processes. */
+/* A digest of the settings that must be equal on all processes. */
 static uint64_t settings_digest(void) {
     char machine[PTO_MACHINE_DIGEST_MAX] = "";
     const char *text[] = {getenv("PORTOLAN_MACHINE"), drop.strategy, getenv("PORTOLAN_DEVICE"),

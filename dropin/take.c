@@ -218,8 +218,8 @@ static bool is_root_of_bcast(const drop_call_t *call, const drop_comm_t *comm) {
     return call->collective == PTO_COLLECTIVE_BROADCAST && call->root == comm->rank;
 }
 
-/* What the executor reads and writes: the program's buffers where it can, and else its own. In place, blocks
- * must be read before they are overwritten. */
+/* Choose the buffers that the executor reads and writes: the program's where possible, and its own elsewhere.
+ * In place, blocks must be read before they are overwritten. */
 static void choose_buffers(const drop_call_t *call, const drop_comm_t *comm, const drop_route_t *route,
                            const void **in, void **out) {
     bool one_buffer = route->own[0] && route->own[0] == route->own[1];
@@ -343,7 +343,7 @@ static bool enter_gpu(const drop_taken_t *taken, uint64_t *gpu) {
     return false;
 }
 
-/* What this process alone knows of the call. */
+/* Whether this process, by itself, can take the call. */
 static bool can_take(drop_taken_t *taken, drop_cell_t *cell) {
     drop_comm_t *comm = taken->comm;
     if (!drop_call_cell(comm, &taken->given, cell, &taken->why))
@@ -400,7 +400,7 @@ static void take_alone(drop_taken_t *taken) {
     drop_gpu_leave();
 }
 
-/* What a call by a plan pays before it runs is done once more where it is timed. */
+/* Time the route, including the preparation that each call by a plan pays before it runs. */
 static void try_route(drop_taken_t *taken, const drop_cell_t *cell) {
     drop_route_t *route = taken->route;
     const char *why;

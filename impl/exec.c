@@ -204,7 +204,7 @@ static pto_queue_t queue_of(const pto_exec_t *exec) {
     return exec->shadow_in || exec->shadow_out ? PTO_QUEUE_STANDS_IN : PTO_QUEUE_YES;
 }
 
-/* What this process's runs need beside the device, and in which stage; NULL: nothing. */
+/* Name the part of this process's runs that needs more than the device, and its stage; NULL: none does. */
 static const char *needs_beside(const pto_exec_t *exec, const char **stage) {
     *stage = NULL;
     for (int lane = 0; lane < exec->lane_count; lane++) {
@@ -350,7 +350,7 @@ static bool sends_messages(const pto_plan_t *plan, const pto_stage_t *stage, boo
     return false;
 }
 
-/* What MPI does in a plan must be possible here. */
+/* Check that MPI can do here what the plan asks of it. */
 static pto_status_t messages_reach(const pto_exec_t *exec, pto_error_t *err) {
     const char *name = pto_plan_request(exec->plan)->strategy->name;
     const bool by_mpi = exec->job.team->mpi != NULL, reaches = by_mpi && exec->device->mpi_reaches();
@@ -443,7 +443,7 @@ static void set_op(pto_exec_t *exec, pto_op_t op) {
     exec->divisor = divides ? pto_layout_owner_count(&request->layout) : 0;
 }
 
-/* What needs no other process. */
+/* Prepare the parts that need no other process. */
 static pto_status_t prepare_alone(pto_exec_t *exec, pto_error_t *err) {
     pto_status_t status = pto_watchdog_begin(exec, err);
     atomic_store(&exec->watchdog.began_ns, pto_now_ns());

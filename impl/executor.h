@@ -157,7 +157,7 @@ typedef struct {
     void *start;
 } pto_opened_t;
 
-/* What a process has of the user's buffers of one side (register.h); it never changes. */
+/* A process's view of the user's buffers of one side (register.h); it never changes. */
 typedef struct {
     int64_t bytes;
     bool holds;      /* it has one, however small */

@@ -5,7 +5,7 @@
 #include "portolan/exec.h"
 #include "team.h"
 
-/* What each process reports about itself. */
+/* A process's report about itself. */
 typedef struct {
     int64_t logical;   /* if the caller places processes */
     int node;          /* lowest rank on its node */

@@ -59,7 +59,7 @@ static int64_t pieces(int64_t bytes, int64_t piece_bytes, int64_t most) {
     return wanted < 1 ? 1 : wanted < most ? wanted : most;
 }
 
-/* What a rank's kernels ask of all ranks' kernels; the least of each number decides. */
+/* Numbers that the kernels of all ranks must agree on; the least of each decides. */
 enum { ASK_BYTES, ASK_LINES, ASK_NO_OTHER_LINES, ASK_COUNT };
 
 static void ask(const pto_exec_t *exec, int64_t rank, int64_t least[ASK_COUNT]) {

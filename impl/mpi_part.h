@@ -1,5 +1,5 @@
-/* What plans with messages and MPI's own collectives need of MPI. The executor reaches it through its team,
- * so that it links no MPI; impl/mpi has the functions. */
+/* The functions of MPI that plans with messages and MPI's own collectives need. The executor reaches it
+ * through its team, so that it links no MPI; impl/mpi has the functions. */
 #ifndef PTO_MPI_PART_H
 #define PTO_MPI_PART_H
 

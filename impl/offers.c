@@ -1,4 +1,4 @@
-/* What the processes of a node offer each other: GPU buffers that others access, by the device's handles,
+/* Exchange access among the processes of a node: GPU buffers that others access, by the device's handles,
  * host buffers by their place in the node's segment, and the flags of kernels. */
 #include "offers.h"
 

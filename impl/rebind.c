@@ -20,7 +20,7 @@
 #include "schedule_items.h"
 #include "watchdog.h"
 
-/* What a process tells the others. */
+/* A process's message to the others. */
 typedef struct {
     pto_memory_handle_t handle[PTO_SIDES];
     int status;

@@ -12,7 +12,7 @@
 #include "buffers.h"
 #include "watchdog.h"
 
-/* What a process tells the others of its allocation, and what they keep of it. */
+/* A process's message about its allocation, and the others' record of it. */
 typedef struct {
     pto_memory_handle_t handle;
     int64_t bytes;         /* 0: it has none */

@@ -22,7 +22,7 @@ pto_registered_t pto_register_place(const pto_exec_t *exec, const void *memory, 
 pto_status_t pto_register_reach(const pto_exec_t *exec, const pto_registered_t *place, int64_t rank, int side,
                                 int64_t bytes, pto_peer_memory_t *reach, pto_error_t *err);
 
-/* What the processes tell each other in a rebinding: by side, the place of a buffer that others access. */
+/* A message of a rebinding: by side, the place of a buffer that others access. */
 typedef struct {
     pto_status_t status;
     bool unknown[PTO_SIDES]; /* the buffer is not in registered memory */

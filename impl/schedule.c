@@ -215,7 +215,7 @@ static pto_status_t fork_lanes(pto_schedule_t *builder) {
     return status;
 }
 
-/* What a stage in a lane waits for at this process (pto_walk_after). */
+/* Begin a stage in a lane: it waits for the stages of pto_walk_after at this process. */
 static pto_status_t begin_in_lane(pto_schedule_t *builder) {
     const pto_walk_t *walk = builder->walk;
     pto_walk_after_t after = pto_walk_after(walk);

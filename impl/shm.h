@@ -1,6 +1,6 @@
 /* Memory shared by the processes of a node: unnamed POSIX shared memory. */
-#ifndef PTO_SHARED_H
-#define PTO_SHARED_H
+#ifndef PTO_SHM_H
+#define PTO_SHM_H
 
 #include <stddef.h>
 #include <stdint.h>

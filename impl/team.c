@@ -1,4 +1,4 @@
-/* What teams of any kind do with the few exchanges that they have, and how processes agree on errors. */
+/* Operations of teams of any kind on their few exchanges, among them agreement on errors. */
 #include "team.h"
 
 #include <assert.h>

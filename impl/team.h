@@ -1,6 +1,6 @@
-/* What all teams can do, whatever their table offers. */
-#ifndef PTO_TEAM_INTERNAL_H
-#define PTO_TEAM_INTERNAL_H
+/* Operations of all teams, whatever their table offers. */
+#ifndef PTO_IMPL_TEAM_H
+#define PTO_IMPL_TEAM_H
 
 #include "portolan/exec.h"
 

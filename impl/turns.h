@@ -6,7 +6,7 @@
 
 #include "anywhere.h"
 
-/* What a block does in a turn: of slice `slice`, the ops from `first` to before `end`. No such slice:
+/* A block's work in a turn: of slice `slice`, the ops from `first` to before `end`. No such slice:
  * nothing. */
 typedef struct {
     unsigned slice;

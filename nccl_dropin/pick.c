@@ -80,7 +80,8 @@ static bool is_same(const tap_cell_t *a, const tap_cell_t *b) {
 
 /* --- choosing ------------------------------------------------------------------------------------------- */
 
-/* What may be taken. A vector may be in place on some processes, so its plan must allow for that. */
+/* Whether a plan may be taken. A vector may be in place on some processes, so its plan must allow for
+ * that. */
 static bool is_candidate(const pto_plan_t *plan) {
     return pto_plan_is_one_launch(plan) && !pto_plan_uses_nccl(plan) && pto_plan_is_private(plan) &&
            (!pto_collective_is_vector(pto_plan_request(plan)->collective) || pto_plan_may_be_in_place(plan));

@@ -1,5 +1,5 @@
-/* What was done with each call: a row for each (PORTOLAN_REPORT), as in the drop-in for MPI. Times are those
- * in which the host has enqueued the call. */
+/* Report each call in a row (PORTOLAN_REPORT), as in the drop-in for MPI. Times are those in which the host
+ * has enqueued the call. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What the environment asks for. It must be the same on all processes, which compare digests of it. */
+/* Settings from the environment. It must be the same on all processes, which compare digests of it. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -132,7 +132,7 @@ static pto_status_t create(tap_comm_t *comm, const tap_pick_t *pick, tap_run_t *
 /* How long a process waits for the others' first call of a kind. */
 static const double meeting_s = 20;
 
-/* What must be the same on all processes: the plan, and where the executor's pieces are. */
+/* A digest that must be the same on all processes: the plan, and where the executor's pieces are. */
 static uint64_t digest_of(const tap_comm_t *comm, const tap_pick_t *pick) {
     return pto_hash_add(pto_plan_digest(pick->plan), comm->symmetric.used) | 1;
 }

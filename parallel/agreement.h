@@ -1,5 +1,5 @@
-/* What the processes of an MPI job must agree on before they go on together: whether all have succeeded, and
- * their command lines, of which each may have its own (mpirun's `:`). */
+/* Agreements that the processes of an MPI job need before they go on together: whether all have succeeded,
+ * and their command lines, of which each may have its own (mpirun's `:`). */
 #ifndef PTO_AGREEMENT_H
 #define PTO_AGREEMENT_H
 
@@ -9,7 +9,7 @@
 
 enum { SETTING_MAX = 256 };
 
-/* What all processes must have alike. */
+/* Settings that must be alike on all processes. */
 typedef struct {
     const char *name;
     char value[SETTING_MAX];

@@ -56,7 +56,7 @@ typedef struct {
     seat_t seat[];
 } board_t;
 
-/* What the watching thread knows of a seat. */
+/* The watching thread's view of a seat. */
 typedef struct {
     uint64_t beats;
     double silent_s;

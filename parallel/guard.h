@@ -24,11 +24,11 @@ void guard_meet(MPI_Comm comm);
 void guard_part(void);
 void guard_end(void);
 
-/* What was given to guard_begin. */
+/* The program's name, as given to guard_begin. */
 const char *guard_program(void);
 double guard_timeout_s(void);
 
-/* What the following steps are about, for messages: "allreduce of 64 bytes by gsb". May be empty. */
+/* Describe the following steps, for messages: "allreduce of 64 bytes by gsb". May be empty. */
 void guard_about(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Begin a step. It may go on for `limit_s` without progress; 0: the time-out; INFINITY: for ever, because

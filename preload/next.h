@@ -7,10 +7,10 @@
 #include <mpi.h>
 #include <stddef.h>
 
-/* What the MPI library lacks must not be exported: programs that run with several libraries, such as mpi4py,
- * ask the linker for a function and call it if there is one. Open MPI 5 says that it is MPI 3.1, but has most
- * functions of MPI 4; those with large counts (MPI_Send_c) are not among them. Open MPI 4 has persistent
- * collectives with a prefix of its own. */
+/* A function that the MPI library lacks must not be exported: programs that run with several libraries, such
+ * as mpi4py, ask the linker for a function and call it if there is one. Open MPI 5 says that it is MPI 3.1,
+ * but has most functions of MPI 4; those with large counts (MPI_Send_c) are not among them. Open MPI 4 has
+ * persistent collectives with a prefix of its own. */
 #define PRELOAD_HAS_LARGE (MPI_VERSION >= 4)
 #ifdef OMPI_MAJOR_VERSION
 #define PRELOAD_HAS_MPI4 (MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5)

@@ -127,7 +127,7 @@ static void put_kind(int kind) {
         put(prof_plan_name(kind));
 }
 
-/* What is written of one process. */
+/* The files of one process. */
 typedef struct {
     const prof_cell_t *cell;
     size_t cell_count;
@@ -226,7 +226,7 @@ static const table_t tables[] = {
 };
 enum { TABLES = sizeof tables / sizeof *tables };
 
-/* What is missing of this process's counts. */
+/* Report the missing counts of this process. */
 static void write_lost(const char *table) {
     int64_t lost = strcmp(table, "calls") == 0     ? prof.lines_lost
                    : strcmp(table, "traffic") == 0 ? prof.messages_lost

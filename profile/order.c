@@ -97,7 +97,7 @@ static run_t *new_run(stream_t *stream) {
     return &stream->run[stream->count++];
 }
 
-/* What is not recorded must not be followed by what is. */
+/* Stop recording after the first event that is not recorded: later ones must not follow it. */
 static void stop_recording(void) { prof.ordered = false; }
 
 void prof_order_sent(const prof_cell_t *cell, uint64_t group, int tag, int64_t messages, int64_t bytes_each) {
@@ -154,8 +154,8 @@ typedef struct {
     int32_t space;
 } told_t;
 
-/* What this process was told: the runs of process i are told[first[i]] to before told[first[i + 1]], sorted
- * by group and tag. */
+/* The runs that this process was told of: those of process i are told[first[i]] to before told[first[i + 1]],
+ * sorted by group and tag. */
 typedef struct {
     uint8_t *spaces; /* by process: a bit for each space in which it received */
     told_t *told;

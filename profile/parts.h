@@ -1,5 +1,5 @@
-/* What a collective call sends and receives, pair by pair. Each function is called after the call has
- * returned, with its arguments. */
+/* The bytes that a collective call sends and receives, pair by pair. Each function is called after the call
+ * has returned, with its arguments. */
 #ifndef PROF_PARTS_H
 #define PROF_PARTS_H
 

@@ -12,7 +12,7 @@
 
 enum { PLANS_KEPT = 1024 };
 
-/* What was decomposed, by its arguments. */
+/* A decomposed collective, by its arguments. */
 typedef struct {
     int64_t bytes;
     int64_t element_bytes;

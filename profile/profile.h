@@ -72,7 +72,7 @@ typedef struct {
     uint8_t peer_space; /* of messages and parts: unknown until prof_order_resolve */
 } prof_key_t;
 
-/* What a process sent to another, or read from it. */
+/* A process's traffic to another, or its reads from it. */
 typedef struct {
     prof_key_t key;
     int64_t messages;
@@ -188,7 +188,7 @@ typedef struct prof_kept prof_kept_t;
 void prof_count_kept(const prof_kept_t *parts, prof_routine_t routine);
 void prof_kept_free(prof_kept_t *parts);
 
-/* What to do when a request starts and completes. */
+/* Actions at the start and the completion of a request. */
 typedef struct {
     prof_key_t key; /* of the cell of what it sends */
     uint8_t routine;
@@ -240,8 +240,8 @@ typedef enum {
     PROF_PLAN_COUNT
 } prof_plan_t;
 
-/* What one of portolan's algorithms sends and receives for member `me` of n, the root being member 0. NULL if
- * there is none. Valid until the next call. */
+/* The messages of one of portolan's algorithms for member `me` of n, the root being member 0. NULL if there
+ * is none. Valid until the next call. */
 const prof_parts_t *prof_plan_parts(prof_plan_t plan, int n, int me, int64_t bytes, int64_t element_bytes,
                                     preload_space_t space);
 void prof_plans_begin(void);

@@ -20,7 +20,7 @@ static const char *const algorithms_known[] = {
     "tree", "ring", "collnet_direct", "collnet_chain", "nvls", "nvls_tree", "pat", NULL};
 static const char *const protocols_known[] = {"ll", "ll128", "simple", NULL};
 
-/* What NCCL can run at all: a bit for each algorithm. */
+/* The algorithms that NCCL can run at all: a bit for each. */
 static const unsigned possible[NCCL_FUNCTIONS] = {1u << RING, 1u << RING, 0x56, 0x56, 0x3f};
 
 typedef struct {

@@ -30,7 +30,7 @@ typedef struct {
     unsigned kept; /* bits of algorithms: a call that NCCL would run by one of them is left alone */
 } tuner_rules_t;
 
-/* What is wrong, in which line. */
+/* The fault, and its line. */
 typedef struct {
     int line;
     char message[160];

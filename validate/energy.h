@@ -1,7 +1,7 @@
 /* The energy of a whole job: every counter of every host that its processes run on, each read by one of them.
  */
-#ifndef PTO_ENERGY_JOB_H
-#define PTO_ENERGY_JOB_H
+#ifndef PTO_ENERGY_H
+#define PTO_ENERGY_H
 
 #include <mpi.h>
 #include <stdbool.h>

@@ -351,7 +351,7 @@ static pto_status_t measure_energy(const settings_t *settings, const user_t *use
     return energy_add_up(job, status, used, cell->joules, err);
 }
 
-/* What policies chose since `earlier`, as far as this process knows it. */
+/* The choices of policies since `earlier`, as far as this process knows them. */
 static int choices_since(const pto_exec_t *exec, const pto_exec_choices_t *earlier,
                          pto_exec_choices_t *chosen) {
     int count = 0;

@@ -7,7 +7,7 @@
 
 enum { METER_ID_MAX = 128 };
 
-/* What one process would read. */
+/* The readings that one process takes. */
 typedef struct {
     int gpu;              /* its number on the node, modulo those there are; -1: the process has none */
     const char *powercap; /* where the kernel shows RAPL */
@@ -35,7 +35,7 @@ void meter_host_id(const char *suffix, char *id);
 
 /* --- NVML ----------------------------------------------------------------------------------------------- */
 
-/* What meter_nvml calls; all but `text` return 0 where they succeed. */
+/* The functions of NVML that meter_nvml calls; all but `text` return 0 where they succeed. */
 typedef struct {
     int (*cuda_init)(unsigned flags);
     int (*cuda_count)(int *count);
@@ -47,7 +47,8 @@ typedef struct {
     const char *(*text)(int result);
 } meter_nvml_calls_t;
 
-/* What `meter_nvml.open` does with the calls of the installed driver. `calls` must outlive the meter. */
+/* Open a meter with the calls of the installed driver, as `meter_nvml.open` does. `calls` must outlive the
+ * meter. */
 pto_status_t meter_nvml_open(const meter_nvml_calls_t *calls, const meter_place_t *place, void **meter,
                              pto_error_t *err);
 

@@ -1,4 +1,4 @@
-/* What all patterns share. */
+/* Functions for all patterns. */
 #include "pattern.h"
 
 const pattern_t *pattern_of(const settings_t *settings) {

@@ -7,7 +7,7 @@
 
 typedef struct pattern pattern_t;
 
-/* What a process has for a pattern, on the device unless said. */
+/* A process's state of a pattern, on the device unless said. */
 typedef struct {
     const pattern_t *pattern; /* NULL: no pattern, or this process is no owner */
     const pto_device_t *device;

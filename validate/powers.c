@@ -23,7 +23,7 @@ typedef struct {
     double half_w[ENERGY_COUNT]; /* of the 95 percent interval */
 } power_t;
 
-/* What a GPU works on. */
+/* The data that a GPU works on. */
 typedef struct {
     const pto_device_t *device;
     void *stream;

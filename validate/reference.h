@@ -1,5 +1,5 @@
-/* What a collective must give, by other code than any plan: every process makes all inputs anew from a seed
- * with plain loops and combines them itself. */
+/* Compute the result of a collective by other code than any plan: every process makes all inputs anew from a
+ * seed with plain loops and combines them itself. */
 #ifndef PTO_REFERENCE_H
 #define PTO_REFERENCE_H
 

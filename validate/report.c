@@ -320,7 +320,7 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
             options->scenario.staged_members.in != PTO_STAGED_TUNED ? ",staged_in,staged_out" : "");
 }
 
-/* What a row has after its time. */
+/* The columns of a row after its time. */
 static void print_rest(FILE *file, const settings_t *settings, const pto_scenario_t *scenario,
                        const cell_t *cell, bool posted) {
     char grid[PTO_HALO_TEXT_MAX];

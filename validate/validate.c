@@ -12,7 +12,7 @@
 
 /* --- options -------------------------------------------------------------------------------------------- */
 
-/* What is watched before the other options are applied. */
+/* Read the time-out before the other options are applied. */
 static double timeout_s(const pto_arguments_t *arguments, int code) {
     double seconds = GUARD_TIMEOUT_DEFAULT_S;
     if (code < 0)

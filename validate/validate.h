@@ -1,4 +1,5 @@
-/* What portolan-validate's files share: its options, one cell of its table, and how these are shown. */
+/* Declarations shared by portolan-validate's files: its options, one cell of its table, and how these are
+ * shown. */
 #ifndef PTO_VALIDATE_H
 #define PTO_VALIDATE_H
 

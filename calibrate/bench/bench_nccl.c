@@ -20,7 +20,7 @@ enum { DETAIL_COLLECTIVE, FLOAT_BYTES = 4 };
 /* Limit of the input buffer and of the output buffer; every GPU must have room for both. */
 static const int64_t buffer_bytes_max = INT64_C(1) << 30;
 
-/* What open_case sets up and close_case frees, outside the timed calls. */
+/* The part of a case that open_case sets up and close_case frees, outside the timed calls. */
 typedef struct {
     runs_t runs;
     pto_comms_t comms; /* of the members */

@@ -1,6 +1,6 @@
-/* What a molecular dynamics program sends: in each step, the particles that leave a box move to a neighboring
- * one, and all processes sum the energy. Boxes are in two rows; particles drift across them, so how many
- * move, and to whom, changes. */
+/* The messages of a molecular dynamics program: in each step, the particles that leave a box move to a
+ * neighboring one, and all processes sum the energy. Boxes are in two rows; particles drift across them, so
+ * how many move, and to whom, changes. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

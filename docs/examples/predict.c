@@ -1,4 +1,4 @@
-/* What an allreduce of 1 MiB costs on 32 nodes of a machine, and by which strategy. */
+/* Predict the cost of an allreduce of 1 MiB on 32 nodes of a machine, and its cheapest strategy. */
 #include <portolan/pick.h>
 #include <portolan/strategy.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* What benchmarks ask of the host device (portolan/bench.h), so that all of portolan-calibrate runs where
- * there is no GPU. Timings are not GPU timings. The calling process does everything at once, after what its
- * stream holds. */
+/* The host device's part of the benchmark interface (portolan/bench.h), so that all of portolan-calibrate
+ * runs where there is no GPU. Timings are not GPU timings. The calling process does everything at once, after
+ * what its stream holds. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -113,7 +113,7 @@ static pto_status_t cuda_event_follow(void *event, void *stream, pto_error_t *er
 
 static_assert(sizeof(cudaIpcMemHandle_t) <= PTO_HANDLE_BYTES, "an allocation must fit into a handle");
 
-/* What was opened here: where the caller's place lies, and where its allocation begins. */
+/* An opened piece of memory: the address of the caller's place, and the start of its allocation. */
 typedef struct opened {
     struct opened *next;
     void *place;
@@ -279,7 +279,7 @@ static bool all_aligned(const void *target, const sources &source) {
     return all % sizeof(uint4) == 0;
 }
 
-/* What one reduction combines. */
+/* The operands of one reduction. */
 struct reduction {
     void *target;
     bool fresh;

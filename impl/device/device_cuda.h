@@ -1,4 +1,4 @@
-/* What the files of the CUDA device share: error checking. */
+/* Error checking for the files of the CUDA device. */
 #ifndef PTO_DEVICE_CUDA_H
 #define PTO_DEVICE_CUDA_H
 

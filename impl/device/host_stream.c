@@ -283,8 +283,8 @@ static pto_status_t refuse(const stream_t *stream, const char *why, pto_error_t 
     return pto_error_set(err, PTO_ERR_RANGE, "%s", why);
 }
 
-/* What follows a captured event is captured, too. The graph's order is the one of capturing, so nothing is
- * left to follow. */
+/* Capture everything that follows a captured event, too. The graph's order is the one of capturing, so
+ * nothing is left to follow. */
 static pto_status_t follow_in_graph(const event_t *after, stream_t *stream, pto_error_t *err) {
     if (!stream || (stream->graph && stream->graph != after->graph) || after->stream->graph != after->graph)
         return refuse(stream, "a stream outside a graph can't follow its event", err);

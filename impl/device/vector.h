@@ -1,6 +1,6 @@
 /* Lists that grow while a schedule is built. */
-#ifndef PTO_GROWING_H
-#define PTO_GROWING_H
+#ifndef PTO_VECTOR_H
+#define PTO_VECTOR_H
 
 #include <stdbool.h>
 #include <stddef.h>

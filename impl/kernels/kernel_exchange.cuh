@@ -43,7 +43,8 @@ static __device__ uint4 summand(const exchange<PEERS> &all, int j, const uint4 &
     return j < PEERS && j < all.own_at ? arrived.of[j % PEERS] : arrived.of[j > 0 ? j - 1 : 0];
 }
 
-/* What becomes of the units that have arrived. */
+/* The end of an exchange for one unit: the units that arrived from all peers are summed, or (below)
+ * copied. */
 template <typename T, typename Op> struct sum_of_all {
     template <int PEERS>
     static __device__ void finish(const exchange<PEERS> &all, unsigned i, const uint4 &own,
@@ -73,7 +74,7 @@ struct copies_of_all {
     }
 };
 
-/* What is sent to all is loaded once. */
+/* Load once a unit that is sent to all. */
 template <int PEERS>
 static __device__ void load_units(const exchange<PEERS> &all, unsigned i, some_units<PEERS> &sent,
                                   uint4 &own) {

@@ -34,7 +34,7 @@ static __device__ line_operand line_operand_of(const operand &whole, unsigned pa
     return {whole.at, tags, whole.apart_bytes, whole.each, whole.more, whole.lacking_bytes};
 }
 
-/* What the threads of a block have in common in a run. */
+/* State that the threads of a block share in a run. */
 struct lines_run {
     const line_operand *operands;
     uint64_t run;

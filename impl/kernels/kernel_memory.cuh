@@ -15,7 +15,7 @@ static __device__ uint64_t load_acquire(const uint64_t *at) {
     return value;
 }
 
-/* What a block leaves for its next run. */
+/* State that a block leaves for its next run. */
 struct alignas(16) block_state {
     uint64_t last_run;
     uint64_t gave_up_in; /* the run in which it gave up waiting; 0: none; STOPPED: a kernel before did */

@@ -51,14 +51,14 @@ enum { MOVE_ROWS = PTO_KERNEL_KIND_COUNT }; /* a MOVE with operands in rows */
 /* Parameters are copied at each launch: 4 KiB take 0.7 us longer than 1 KiB, and 8 bytes more 0.02 us. */
 enum { OPS_MAX = 24, OPERANDS_NEAR = 33, OPERANDS_MAX = 256 };
 
-/* What the blocks of a kernel have in common, in device memory. */
+/* State that the blocks of a kernel share, in device memory. */
 struct common_state {
     unsigned through;    /* blocks that have completed this run; 0 between runs */
     block_state *states; /* by block */
     common_state *after; /* of the kernel after this one in each run, with as many blocks; nullptr: none */
 };
 
-/* What each launch is told about its run, and where runs leave what the next one and the host ask for. */
+/* Each launch's record of its run, with the results that the next run and the host read. */
 struct ledger {
     uint64_t run;         /* 0: one more than each block's last run, so that a graph can be replayed */
     block_state *states;  /* by block */
@@ -83,8 +83,7 @@ struct program : ledger {
 
 static_assert(sizeof(program) <= 1024, "measured at 1 KiB");
 
-/* What an exchange (kernel_exchange.cuh) sends to one GPU, and what it gets from one, not necessarily the
- * same. */
+/* The two directions of an exchange (kernel_exchange.cuh) with one GPU, which may differ. */
 struct exchange_peer {
     const char *sent;
     char *to;     /* lines of the other GPU */

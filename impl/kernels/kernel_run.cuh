@@ -1,4 +1,4 @@
-/* What a launch does on each block: begin a run, execute the program for the block's parts, end the run.
+/* The work of a launch on each block: begin a run, execute the program for the block's parts, end the run.
  * kernel_cuda.cu launches it; the unit tests compile it for the host. */
 #ifndef PTO_KERNEL_RUN_CUH
 #define PTO_KERNEL_RUN_CUH
@@ -14,7 +14,7 @@ static __device__ void end(const ledger &all, uint64_t run) {
         store_release(all.ended, run);
 }
 
-/* What a launch without a number (all.run is 0) finds: the run's number, and whether this block does nothing,
+/* For a launch without a number (all.run is 0), find the run's number, and whether this block does nothing,
  * because it gave up in an earlier run, or a kernel before it in this one. These have stored the state,
  * however they were launched, so it must not be read earlier. All threads of a block find the same: the
  * number is only stored at the end of a run, after a barrier, and a thread that gives up in this run stores

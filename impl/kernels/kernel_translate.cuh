@@ -112,13 +112,13 @@ static unsigned width_of(const pto_kernel_program_t *program, const pto_kernel_o
 
 /* --- exchanges ------------------------------------------------------------------------------------------ */
 
-/* What goes into lines, or comes out of some, with the op's number; of a sum, `data` is NULL. */
+/* A vector that goes into lines, or comes out of some, with the op's number; of a sum, `data` is NULL. */
 struct lines_use {
     const pto_operand_t *lines, *data;
     int op;
 };
 
-/* What a program does, if it is an exchange. */
+/* The parts of a program that is an exchange. */
 struct exchange_parts {
     lines_use to[EXCHANGE_PEERS_MAX], from[EXCHANGE_PEERS_MAX];
     int to_count, from_count;
@@ -136,7 +136,8 @@ static void add_use(lines_use *uses, int &count, const lines_use &use, exchange_
         parts.others = true;
 }
 
-/* What would be set a second time is something else, and so is a copy between lines. */
+/* Add a copy; one that sets a part a second time, or goes between lines, makes the program something else
+ * than an exchange. */
 static void add_copy(int op, const pto_operand_t *source, const pto_operand_t *target,
                      exchange_parts &parts) {
     if (target->spot.lines && !source->spot.lines)

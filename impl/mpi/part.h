@@ -1,6 +1,6 @@
 /* Plans with messages and MPI's own collectives: what their schedules keep of MPI. */
-#ifndef PTO_MPI_INTERNAL_H
-#define PTO_MPI_INTERNAL_H
+#ifndef PTO_IMPL_MPI_PART_H
+#define PTO_IMPL_MPI_PART_H
 
 #include "mpi_part.h"
 #include "mpi_team.h"
@@ -61,8 +61,8 @@ pto_status_t pto_library_call(const pto_library_call_t *call, pto_error_t *err);
 /* A committed datatype for ranges, relative to their `base`. */
 pto_status_t pto_ranges_type(const pto_byte_ranges_t *ranges, MPI_Datatype *type, pto_error_t *err);
 
-/* What MPI's reductions take for a datatype and an operation; for an average, those of the sum. Free it
- * before MPI_Finalize. */
+/* MPI's datatype and operation for a reduction; for an average, those of the sum. Free it before
+ * MPI_Finalize. */
 pto_status_t pto_mpi_reduction(pto_datatype_t datatype, pto_op_t op, pto_mpi_reduction_t *reduction,
                                pto_error_t *err);
 void pto_mpi_reduction_free(pto_mpi_reduction_t *reduction);

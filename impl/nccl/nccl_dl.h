@@ -2,8 +2,8 @@
  * need it. The declarations follow NCCL's documented binary interface, which has been stable since 2.7:
  * "NVIDIA Collective Communication Library (NCCL) Documentation", chapter "NCCL API". This file needs
  * neither MPI nor CUDA, so portolan-calibrate uses it too. */
-#ifndef PTO_NCCL_LIBRARY_H
-#define PTO_NCCL_LIBRARY_H
+#ifndef PTO_NCCL_DL_H
+#define PTO_NCCL_DL_H
 
 #include <stddef.h>
 

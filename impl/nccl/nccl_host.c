@@ -125,7 +125,7 @@ static pto_status_t with_count(const pto_team_t *team, const pto_nccl_call_t *ca
     return status;
 }
 
-/* What a member sends: from the first byte of its blocks to the last. */
+/* The input of a member, from the first byte of its blocks to the last. */
 typedef struct {
     int64_t from;
     int64_t until;

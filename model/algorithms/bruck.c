@@ -57,7 +57,7 @@ static void build_alltoall(pto_builder_t *builder, const pto_exchange_t *exchang
     pto_build_step(builder, back);
 }
 
-/* What arrives in round k: blocks 2^k, 2^k + 1, ... below 2^(k+1) and n. */
+/* Blocks that arrive in round k: 2^k, 2^k + 1, ... below 2^(k+1) and n. */
 static pto_slice_t arriving(int buffer, int64_t n) {
     pto_slice_t slice = blocks_with_bit(buffer, n);
     slice.stride = pto_constant(n);

@@ -51,7 +51,7 @@ typedef struct {
 
 enum { PTO_NAMES_SCENARIOS = 1, PTO_NAMES_WORKLOADS = 2 };
 
-/* What a command takes. */
+/* The options and operands of a command. */
 typedef struct {
     const char *program;              /* "portolan predict": prefix of its messages */
     const char *usage;                /* text above the options in --help */

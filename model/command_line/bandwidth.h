@@ -9,7 +9,7 @@
 #include "portolan/scenario.h"
 #include "portolan/units.h"
 
-/* What a table shows: times alone, one of the bandwidths in place of times, or both beside times. */
+/* Columns of a table: times alone, one of the bandwidths in place of times, or both beside times. */
 typedef enum {
     PTO_BANDWIDTH_NONE,
     PTO_BANDWIDTH_ALGORITHM,

@@ -29,7 +29,7 @@ static bool is_path(const char *name) {
 
 typedef bool (*folder_at_t)(int index, char folder[PTO_FOLDER_MAX]);
 
-/* What a file describes, and where such files are. */
+/* A file's description of its machine, and the folders of such files. */
 typedef struct {
     const char *what;
     const char *list; /* what `portolan list` calls them */

@@ -13,7 +13,7 @@
 /* The installation folder, if the program cannot find its own path. */
 #define DEFAULT_FOLDER "/usr/local/share/portolan/machines"
 
-/* What a candidate is relative to. */
+/* The base of a candidate's path. */
 typedef enum { FROM_ENVIRONMENT, FROM_PROGRAM, FROM_HERE } origin_t;
 
 static const struct {

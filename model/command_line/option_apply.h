@@ -1,4 +1,4 @@
-/* What the rows of option_table.c name: the words of options, and functions that apply them. */
+/* Words and functions of the rows of option_table.c. */
 #ifndef PTO_OPTION_APPLY_H
 #define PTO_OPTION_APPLY_H
 

@@ -113,7 +113,8 @@ static pto_status_t name_overrides(const pto_arguments_t *arguments, pto_scenari
     return PTO_OK;
 }
 
-/* What must be given if there is no scenario file. Faults that no number of messages mends come before it. */
+/* Check for options that are required without a scenario file. Faults that no number of messages mends come
+ * before it. */
 static pto_status_t check_complete(const pto_scenario_t *scenario, pto_error_t *err) {
     const char *missing = NULL;
     if (!scenario->machine_path)
@@ -138,7 +139,8 @@ static pto_status_t check_complete(const pto_scenario_t *scenario, pto_error_t *
     return pto_error_set(err, PTO_ERR_KEY, "without a scenario file, %s is needed", missing);
 }
 
-/* What options name, such as a machine file, may be unreadable; that is no wrong usage. */
+/* Exit status of a failure: a file that an option names, such as a machine file, may be unreadable, which is
+ * not wrong usage. */
 int pto_options_fail(const pto_options_t *options, const pto_error_t *err) {
     pto_report_error(err);
     bool by_file = err->line > 0 || err->status == PTO_ERR_IO || err->status == PTO_ERR_MEMORY;

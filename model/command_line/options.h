@@ -11,7 +11,7 @@ typedef enum { PTO_FORMAT_TABLE, PTO_FORMAT_CSV, PTO_FORMAT_JSON, PTO_FORMAT_COU
 
 typedef struct pto_options pto_options_t;
 
-/* What makes a run one of several that a command compares, besides the arguments. Either may be NULL. */
+/* The differences between runs that a command compares, besides the arguments. Either may be NULL. */
 typedef struct {
     /* Once the arguments have been applied: other sweeps, other what-ifs. */
     pto_status_t (*ask)(void *context, pto_options_t *options, pto_error_t *err);

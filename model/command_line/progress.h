@@ -1,6 +1,6 @@
 /* Progress of what takes long: a line on standard error that the next one overwrites. */
-#ifndef PTO_PROGRESS_TOOL_H
-#define PTO_PROGRESS_TOOL_H
+#ifndef PTO_COMMAND_LINE_PROGRESS_H
+#define PTO_COMMAND_LINE_PROGRESS_H
 
 #include "portolan/simulate.h"
 

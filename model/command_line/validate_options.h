@@ -5,7 +5,7 @@
 
 #include "options.h"
 
-/* What is timed: the collective alone, or an application's kernel with it. */
+/* The timed part: the collective alone, or an application's kernel with it. */
 typedef enum {
     PTO_PATTERN_COLLECTIVE,
     PTO_PATTERN_GLOBAL_SUM,

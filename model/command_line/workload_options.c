@@ -95,7 +95,7 @@ static pto_status_t change_grid(const char *text, pto_workload_t *workload, pto_
     return status;
 }
 
-/* What options change besides the layout. */
+/* Apply options that change more of a workload than its layout. */
 static pto_status_t change_workload(pto_options_t *options, pto_workload_t *workload, pto_error_t *err) {
     pto_error_t fault = {.status = PTO_OK};
     for (int i = 0; i < workload->call_count && options->compute_scale > 0; i++)

@@ -1,4 +1,4 @@
-/* What another library is told: which of its algorithms to run, by communicator and size. A target is a
+/* Rules that tell another library which of its algorithms to run, by communicator and size. A target is a
  * library and the format that it reads; a table is one collective on one communicator. */
 #ifndef PTO_EXPORT_H
 #define PTO_EXPORT_H
@@ -9,7 +9,7 @@
 
 enum { PTO_EXPORT_ALGORITHMS_MAX = 15, PTO_EXPORT_RULES_MAX = 128 };
 
-/* What a library can be told to run and portolan can price. */
+/* An algorithm of a library that rules can name and portolan can price. */
 typedef struct {
     const char *algorithm; /* portolan's name; NULL: the strategy's cheapest */
     int id;                /* the library's number */
@@ -48,7 +48,7 @@ typedef struct {
 
 struct pto_export_target;
 
-/* What the command line asks for, and the tables by collective, then by ranks. */
+/* The command line's request, and the tables by collective, then by ranks. */
 typedef struct {
     const struct pto_export_target *target;
     struct json_t *own;    /* what the library chooses by itself, of a target with `own` */
@@ -66,7 +66,7 @@ typedef struct pto_export_target {
     const char *priced;                        /* whose times a check prints; NULL: the library's calls */
     bool gpus_only;                            /* it chooses among routes of data in GPU memory */
     bool has_comments; /* notes go into the file, behind `# `; else to standard error */
-    /* What the library runs if it is told nothing, after `read_own` has put that into `export->own`: then
+    /* The library's own choice where it has no rules, after `read_own` has put that into `export->own`: then
      * rules are only made where another algorithm is better. NULL: unknown. */
     pto_export_rule_t (*own)(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes);
     pto_status_t (*read_own)(pto_export_t *export, pto_error_t *err);

@@ -160,7 +160,7 @@ static pto_status_t stays(const pto_export_t *export, const pto_export_table_t *
     return status;
 }
 
-/* What a library that says what it runs by itself should run: NULL, unless another is sure to be better. */
+/* Choose a rule for a library whose own choice is known: NULL, unless another is sure to be better. */
 static pto_status_t prefer_own(const pto_export_t *export, const pto_export_table_t *table, int64_t bytes,
                                const pto_export_algorithm_t **best, double best_s, pto_error_t *err) {
     if (!export->target->own || !*best)

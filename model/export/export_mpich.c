@@ -246,8 +246,8 @@ static pto_status_t patch(const pto_export_t *export, const pto_export_collectiv
     return PTO_OK;
 }
 
-/* What the tree says for the calls that were priced must be the rules, and MPICH's own choice elsewhere: its
- * own branches, moved, could read `comm_size<` differently. */
+/* Check the tree against the rules for the calls that were priced, and against MPICH's own choice elsewhere:
+ * its own branches, moved, could read `comm_size<` differently. */
 static pto_status_t verify(const pto_export_t *export, const pto_export_table_t *table, const json_t *tree,
                            pto_error_t *err) {
     for (int64_t i = 0; i < export->bytes.count; i++) {

@@ -73,7 +73,7 @@ static int64_t next_limit(const reader_t *reader, int64_t bytes) {
 
 /* --- which layer runs a call ---------------------------------------------------------------------------- */
 
-/* What is known of all layers from a size on. */
+/* The settings of all layers from a size on. */
 typedef struct {
     const pto_ucc_setting_t *setting[PTO_UCC_LAYER_COUNT];
     bool named;          /* by a setting of any owner */
@@ -110,7 +110,7 @@ static int64_t score_of(const reader_t *reader, const standing_t *standing, int 
     return setting && setting->score >= 0 ? setting->score : own_scores[layer];
 }
 
-/* What a layer runs with, among the collective's algorithms. */
+/* Name the algorithm that a layer runs, among the collective's. */
 static void name_layer(const reader_t *reader, const standing_t *standing, int layer,
                        pto_export_rule_t *rule) {
     const pto_ucc_setting_t *setting = standing->setting[layer];

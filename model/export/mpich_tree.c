@@ -27,7 +27,7 @@ static const char *const collectives[] = {
     "ineighbor_alltoall", "ineighbor_alltoallv", "ineighbor_alltoallw"};
 /* clang-format on */
 
-/* What a condition is about: the values behind `=`, and whether there are numbers behind `<` and `<=`. The
+/* The subject of a condition: the values behind `=`, and whether there are numbers behind `<` and `<=`. The
  * first two words exclude each other and leave nothing out if `any` is not among them. */
 typedef struct {
     const char *name;
@@ -245,7 +245,7 @@ static bool is_so(const pto_mpich_call_t *call, const condition_t *condition) {
     return strcmp(value, condition->subject->word[0]) == 0;
 }
 
-/* What MPICH decides once for a communicator, up to the first condition that is about the call. */
+/* Whether MPICH decides this once for a communicator: conditions up to the first that is about the call. */
 static bool is_of_communicator(const subject_t *subject) {
     return strncmp(subject->name, "comm_", 5) == 0 || strcmp(subject->name, "is_node_consecutive") == 0;
 }

@@ -8,8 +8,8 @@
 
 #include "portolan/api.h"
 
-/* What a configuration file may also contain: sections, comments that begin with `;`, and blanks around
- * names and values. */
+/* Other lines of a configuration file: sections, comments that begin with `;`, and blanks around names and
+ * values. */
 typedef enum {
     PTO_VARIABLES_ENVIRONMENT,
     PTO_VARIABLES_SECTIONS,

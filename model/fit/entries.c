@@ -1,4 +1,4 @@
-/* What a fit reports about each parameter: its line, its interval, and why to doubt it. */
+/* The report of a fit on each parameter: its line, its interval, and reasons to doubt it. */
 #include "entries.h"
 
 #include <math.h>

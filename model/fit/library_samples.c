@@ -1,7 +1,7 @@
-/* What the times of an MPI library's own collectives tell of it: which algorithm it uses at each size, and
- * whether it stages GPU buffers through the host. Every algorithm is priced with the machine as fitted. The
- * one whose price is nearest is taken; where others are nearly as near, or none is near, the row is flagged,
- * and picks that rest on it are unsure. */
+/* Infer from the times of an MPI library's own collectives which algorithm it uses at each size, and whether
+ * it stages GPU buffers through the host. Every algorithm is priced with the machine as fitted. The one whose
+ * price is nearest is taken; where others are nearly as near, or none is near, the row is flagged, and picks
+ * that rest on it are unsure. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ typedef struct {
     size_t sample_count;
 } timing_t;
 
-/* What the library may do. */
+/* A hypothesis about the library. */
 typedef struct {
     library_variant_t variant;
     bool staged;
@@ -45,7 +45,7 @@ typedef struct {
     double miss[SIZES_MAX];
 } guess_t;
 
-/* What its times tell of one size. */
+/* The hypotheses that fit the library's times at one size. */
 typedef struct {
     int64_t bytes;      /* of the samples */
     int64_t call_bytes; /* by which the library picks */
@@ -156,7 +156,7 @@ static pto_status_t read_timings(study_t *study, pto_benchmark_t benchmark) {
 
 /* --- prices --------------------------------------------------------------------------------------------- */
 
-/* What the call costs where the library follows the guess, or with NULL the machine's table; 0: no price. */
+/* The price of the call if the library follows the guess, or with NULL the machine's table; 0: no price. */
 static pto_status_t price_of(const study_t *study, pto_space_t space, const timing_t *timing,
                              const guess_t *guess, int64_t *call_bytes, double *seconds) {
     pto_score_candidate_t candidate = {.measured_s = timing->seconds,

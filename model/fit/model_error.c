@@ -233,7 +233,7 @@ pto_status_t pto_fit_model_error(pto_machine_t *machine, const pto_collectives_t
     return status;
 }
 
-/* What a machine does not know of its own error is another's. */
+/* Borrow a machine's unknown model errors from another. */
 pto_status_t pto_fit_borrow_error(pto_machine_t *machine, const pto_machine_t *lender, pto_error_t *err) {
     pto_model_error_t *own = &machine->model_error;
     const pto_model_error_t *other = &lender->model_error;

@@ -1,5 +1,5 @@
-/* What NCCL's prices are extrapolated by (docs/model.md, 'NCCL's own collectives'): hops, peers and channels,
- * from how the measured numbers of GPUs differ. What the samples do not tell is NCCL's own. */
+/* Extrapolate NCCL's prices (docs/model.md, 'NCCL's own collectives') over hops, peers and channels, from the
+ * differences between the measured numbers of GPUs. What the samples do not tell is NCCL's own. */
 #include <math.h>
 #include <stdlib.h>
 

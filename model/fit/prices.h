@@ -10,7 +10,7 @@
 /* The parameters that a fit to collectives changes; all others keep their values. */
 enum { FIT_PRICE_PARAMS = 6 };
 
-/* What is priced. */
+/* A call to price. */
 typedef struct {
     const pto_score_cell_t *cell;
     int candidate;

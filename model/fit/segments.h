@@ -1,6 +1,6 @@
 /* Where a cost that is linear by pieces changes its line. */
-#ifndef PORTOLAN_FIT_BREAKS_H
-#define PORTOLAN_FIT_BREAKS_H
+#ifndef PORTOLAN_SEGMENTS_H
+#define PORTOLAN_SEGMENTS_H
 
 #include "points.h"
 

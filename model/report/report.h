@@ -59,10 +59,9 @@ pto_status_t pto_report_choose_sliders(pto_report_t *report, const pto_predictio
 pto_status_t pto_report_row(pto_report_t *report, const pto_predictions_t *predictions,
                             const pto_plot_point_t *point, size_t point_count, pto_error_t *err);
 
-/* What is to be said about the picks of consecutive columns, the first of which is `first`, separated by
- * commas: [column, number of columns, near-tie, regret, the parameter that would have to be known or null,
- * null or the parameter that makes intervals overlap ("": the model's own error)].
- * Errors: those of pto_pick. */
+/* Remarks on the picks of consecutive columns, the first of which is `first`, separated by commas: [column,
+ * number of columns, near-tie, regret, the parameter that would have to be known or null, null or the
+ * parameter that makes intervals overlap ( Errors: those of pto_pick. */
 pto_status_t pto_report_ranges(pto_report_t *report, const pto_predictions_t *predictions, int64_t first,
                                pto_error_t *err);
 
@@ -80,7 +79,7 @@ typedef struct {
     const char *title;
     const pto_series_t *rows; /* these */
     int sliders;              /* how many to choose, if none are chosen yet */
-    /* What was measured; NULL: nothing. The caller frees `*point`. PTO_ERR_NOT_FOUND: nothing in this row. */
+    /* Measured points; NULL: none. The caller frees `*point`. PTO_ERR_NOT_FOUND: nothing in this row. */
     pto_status_t (*points)(void *context, const pto_predictions_t *predictions, pto_plot_point_t **point,
                            size_t *point_count, pto_error_t *err);
     void *context;
@@ -101,7 +100,7 @@ pto_status_t pto_report_score(pto_report_t *report, const pto_collectives_t *col
 /* The calls of a step, which must outlive the report. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_report_step(pto_report_t *report, const pto_step_prediction_t *step, int sliders,
                              pto_error_t *err);
-/* What the step takes as a whole, and what its entries consist of. */
+/* The time of the step as a whole, and the parts of its entries. */
 void pto_report_step_total(FILE *stream, const pto_step_prediction_t *step);
 
 /* A note on which of them the machine's terms were fitted to, if any were. */

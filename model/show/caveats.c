@@ -1,4 +1,4 @@
-/* What prices leave out or extrapolate, said in the same way by all commands. */
+/* Print the omissions and extrapolations of prices, in the same way by all commands. */
 #include "caveats.h"
 
 #include <string.h>

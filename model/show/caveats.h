@@ -1,5 +1,6 @@
-/* What prices rest on without having it: parameters that the machine file lacks, and measurements from which
- * they are extrapolated. The same words for people and the same members for programs in all commands. */
+/* Inputs that prices need and do not have: parameters that the machine file lacks, and measurements from
+ * which they are extrapolated. The same words for people and the same members for programs in all
+ * commands. */
 #ifndef PTO_CAVEATS_H
 #define PTO_CAVEATS_H
 

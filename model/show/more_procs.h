@@ -6,7 +6,7 @@
 
 #include "portolan/workload.h"
 
-/* What pto_predictions_find_more_procs found, in words; NULL: nothing. Returns `text`. */
+/* The result of pto_predictions_find_more_procs, in words; NULL: none. Returns `text`. */
 enum { PTO_MORE_PROCS_TEXT_MAX = 256 };
 const char *pto_more_procs_text(const pto_predictions_t *predictions, char text[PTO_MORE_PROCS_TEXT_MAX]);
 const char *pto_step_more_procs_text(const pto_step_prediction_t *step, char text[PTO_MORE_PROCS_TEXT_MAX]);

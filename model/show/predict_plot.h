@@ -16,7 +16,7 @@ typedef struct {
     double seconds;
 } pto_plot_point_t;
 
-/* What is drawn. All of it is borrowed. */
+/* The contents of a plot. All of it is borrowed. */
 typedef struct {
     const pto_predictions_t *predictions;
     const pto_range_t *range;

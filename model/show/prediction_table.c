@@ -259,7 +259,7 @@ static void print_heading(FILE *stream, const columns_t *columns) {
             "");
 }
 
-/* What the marks behind a choice mean. */
+/* Explain the marks behind a choice. */
 static void print_marks(FILE *stream, const pto_predictions_t *predictions) {
     pto_marks_t marks = {.unsure = false};
     for (int64_t point = 0; point < predictions->point_count; point++)

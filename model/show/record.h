@@ -17,7 +17,7 @@ typedef enum {
     PTO_RECORD_NAMES
 } pto_field_kind_t;
 
-/* What a format shows of a field: its value; nothing, which in CSV is an empty field; null, or an empty
+/* A format's treatment of a field: its value; nothing, which in CSV is an empty field; null, or an empty
  * field; or it has no such field. */
 typedef enum { PTO_RECORD_SHOWN, PTO_RECORD_LEFT_OUT, PTO_RECORD_UNKNOWN, PTO_RECORD_NONE } pto_field_state_t;
 

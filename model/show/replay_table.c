@@ -1,4 +1,4 @@
-/* What recorded calls would take by other routes, for people. */
+/* The times of recorded calls by other routes, for people. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static double cheapest_seconds(const pto_replayed_t *replayed, int i) {
     return pto_replayed_cheapest(replayed, i, &strategy)->price.seconds;
 }
 
-/* What all calls of a kind would save. */
+/* The saving of all calls of a kind. */
 static double saving_of(const pto_replayed_t *replayed, int i) {
     const pto_prediction_t *taken = pto_replayed_taken(replayed, i);
     if (!taken)
@@ -164,7 +164,7 @@ static void print_delay(const pto_delay_t *delay) {
                        delay->ratio, (long long)delay->calls);
 }
 
-/* What the comparison says of which nothing is named. */
+/* The comparison's verdict where nothing is named. */
 static const char *verdict(const pto_delays_t *delays) {
     if (delays->count > 0)
         return "";
@@ -437,7 +437,7 @@ static bool is_extrapolated(const pto_replayed_t *replayed, int i) {
            pto_replayed_cheapest(replayed, i, &strategy)->price.extrapolated.gpus > 0;
 }
 
-/* What orders the kinds: what they would save, or, if no route that was taken is priced, what they take. */
+/* The sort key of the kinds: their saving, or, if no route that was taken is priced, their time. */
 static double weight_of(const pto_replayed_t *replayed, int i, bool by_saving) {
     if (!pto_replayed_is_priced(replayed, i))
         return 0;

@@ -255,7 +255,7 @@ static void print_footer(const printer_t *printer) {
 
 static const char *space_name(bool host) { return pto_space_name(host ? PTO_SPACE_CPU : PTO_SPACE_GPU); }
 
-/* What tells cells apart. In CSV, the columns of groups are empty. */
+/* The columns that tell cells apart. In CSV, the columns of groups are empty. */
 static void print_cell(const pto_score_cell_t *cell, const char *strategy, pto_format_t format) {
     PTO_RECORD(stdout, format, pto_field_text("collective", pto_collective_name(cell->collective)),
                pto_field_text("implementation", pto_implementation_name(cell->implementation)),

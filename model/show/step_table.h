@@ -37,7 +37,7 @@ void pto_print_json_computation(FILE *stream, const pto_step_prediction_t *step,
 const pto_prediction_t *pto_step_best(const pto_step_prediction_t *step, int call,
                                       const pto_strategy_t **strategy);
 
-/* What makes the route of a call unsure, as pto_choice_unpriced says; else NULL. */
+/* The reason why the route of a call is unsure, as in pto_choice_unpriced; else NULL. */
 const char *pto_step_unsure(const pto_step_prediction_t *step, int call);
 /* Whether the route of a call was chosen together with those of others that run at the same time. */
 bool pto_step_is_chosen_together(const pto_step_prediction_t *step, int call);

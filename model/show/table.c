@@ -1,4 +1,4 @@
-/* What the tables of predict and pick share. */
+/* Columns and notes common to the tables of predict and pick. */
 #include "table.h"
 
 #include <stdlib.h>

@@ -48,7 +48,7 @@ const pto_strategy_t pto_strategy_mpi = {
     .build = build,
 };
 
-/* What MPI has no collective for is sent by hand in any case. */
+/* A collective that MPI does not have is sent by hand in any case. */
 const pto_strategy_t pto_strategy_own_algorithm = {
     .name = "own_algorithm",
     .summary = "host buffers, exchanged by the cheapest algorithm, message by message",

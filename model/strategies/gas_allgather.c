@@ -59,7 +59,8 @@ static void build_blocks(pto_builder_t *builder, const pto_exchange_t *who, cons
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user_in_place(builder, request);
     pto_exchange_t who = pto_gas_members(request, &user);
-    /* What others store has the sizes of their blocks for this process, which an alltoallv's output has. */
+    /* The memory that others store to has the sizes of their blocks for this process, which an alltoallv's
+     * output has. */
     bool addressed = pto_collective_is_addressed(request->collective);
     int gathered = pto_gas_gathered(builder, &who, addressed ? user.out : user.in,
                                     (pto_gas_gathered_t){.double_buffered = true});

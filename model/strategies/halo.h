@@ -1,7 +1,7 @@
 /* Shared by the strategies for halo exchanges that pack borders into contiguous memory: the steps of one
  * phase, side by side. */
-#ifndef PTO_HALO_ROUTE_H
-#define PTO_HALO_ROUTE_H
+#ifndef PTO_STRATEGIES_HALO_H
+#define PTO_STRATEGIES_HALO_H
 
 #include "portolan/strategy.h"
 

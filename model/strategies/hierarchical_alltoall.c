@@ -100,8 +100,8 @@ static void copy_with_leader(const between_t *between, const char *name, pto_sli
     pto_build_step(between->builder, others);
 }
 
-/* What the leaders exchange, and the parts of it that belong to one process: where it copies its input, and
- * where it finds its output. */
+/* The leaders' exchange, and the parts of it that belong to one process: where it copies its input, and where
+ * it finds its output. */
 typedef struct {
     int gathered;
     int arrived;

@@ -1,7 +1,7 @@
 /* The operations of gsb and btb among processes of one node that share memory. Hierarchical strategies use
  * them level by level. */
-#ifndef PTO_INSIDE_H
-#define PTO_INSIDE_H
+#ifndef PTO_INTRANODE_H
+#define PTO_INTRANODE_H
 
 #include "staging.h"
 

@@ -1,7 +1,7 @@
 /* Shared by the strategies: user buffers, copies between GPU and host, and the inner collective. Each file of
  * this folder defines one or more descriptors, listed in registry.c. */
-#ifndef PTO_ROUTE_H
-#define PTO_ROUTE_H
+#ifndef PTO_STAGING_H
+#define PTO_STAGING_H
 
 #include "portolan/strategy.h"
 

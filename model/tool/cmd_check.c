@@ -62,7 +62,7 @@ static void note_reason(run_t *run, const pto_error_t *reason) {
         run->reason = *reason;
 }
 
-/* What is special about a plan stands behind it where the line has room, else below it. */
+/* Append a plan's special properties where the line has room, else in the next line. */
 static void print_proved(const pto_request_t *request, const pto_check_report_t *report) {
     bool staged = request->staged && request->strategy->collective_space == PTO_SPACE_GPU;
     char more[64] = "", bytes[PTO_BYTES_TEXT_MAX];

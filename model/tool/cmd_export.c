@@ -223,7 +223,8 @@ static pto_status_t write_file(void *context, FILE *stream, pto_error_t *err) {
     return status == PTO_OK ? export->target->write(export, stream, err) : status;
 }
 
-/* What fails, or is interrupted, leaves no half of it on standard output either. */
+/* Print the file only if it is whole: a failure or an interrupt leaves no half of it on standard output
+ * either. */
 static pto_status_t print_file(pto_export_t *export, pto_error_t *err) {
     char *text = NULL;
     size_t size = 0;

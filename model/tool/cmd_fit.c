@@ -230,7 +230,7 @@ static void print_report(const pto_fit_t *fit, bool all) {
         print_entry(&fit->entry[i], &widths);
 }
 
-/* What was measured and has no cost all the same. The report has these notes, too. */
+/* List the measurements that gave no cost. The report has these notes, too. */
 static void print_left_out(const pto_fit_t *fit) {
     for (int i = 0; i < fit->entry_count; i++)
         if (fit->entry[i].left_out)

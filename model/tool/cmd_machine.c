@@ -271,7 +271,7 @@ static void write_gpu_messages(FILE *stream, const machine_t *machine) {
         write_injection(stream, machine, gpudirect);
 }
 
-/* What an MPI library copies to when it stages GPU buffers itself: never faster than the link. */
+/* The rate at which an MPI library copies GPU buffers that it stages itself: never faster than the link. */
 static void write_pageable(FILE *stream, pto_guess_t link) {
     const pto_guess_t start = {1e-5, 6e-6, 3.5e-5};
     pto_guess_t byte = {8e-11, 6e-11, 2.5e-10};
@@ -367,7 +367,7 @@ static void write_memory(FILE *stream, const machine_t *machine) {
               stream);
 }
 
-/* What the intervals of parameters leave out: nothing is known of this machine's collectives. */
+/* The error that intervals of parameters leave out: nothing is known of this machine's collectives. */
 static void write_model_error(FILE *stream, bool of_gpus) {
     fprintf(stream,
             "\nmodel_error: # of ln(measured / predicted), beside the parameters' own\n"

@@ -55,7 +55,7 @@ static const char *by_text(pto_by_t by) {
     return by == PTO_BY_PRODUCT ? "energy times time" : pto_by_name(by);
 }
 
-/* What would tell the strategies of a doubtful pick apart. */
+/* Print the measurement that would settle a doubtful pick. */
 static void print_settle(const pto_predictions_t *predictions, const pto_range_t *range) {
     const pto_settle_t *settle = &range->settle;
     bool known = *settle->key || pto_machine_error_source(predictions->machine);
@@ -81,7 +81,7 @@ static bool is_extrapolated(const pto_predictions_t *predictions, const pto_rang
     return any;
 }
 
-/* What makes picks unsure, each parameter once. */
+/* Print the parameters that make picks unsure, each once. */
 static void print_unsure(const pto_predictions_t *predictions, const pto_range_t *range, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
         int64_t first = 0;

@@ -40,7 +40,7 @@ typedef struct {
     pto_series_t rows; /* numbers of nodes; none: some around the scenario's */
     int sliders;
     const pto_arguments_t *given;
-    /* What the page is of; both NULL: the scenario. */
+    /* The recorded collectives of the page; both NULL: the scenario's. */
     const pto_collectives_t *collectives;
     const pto_step_prediction_t *step;
     char *note; /* strategies that are left out; NULL: none */

@@ -218,7 +218,7 @@ static pto_status_t no_cells(const pto_score_t *score, pto_error_t *err) {
                          score->note_count > 0 ? score->note[0].text : "");
 }
 
-/* What of a file's node counts the machine's terms were fitted to. */
+/* The node counts of a file that the machine's terms were fitted to. */
 static pto_node_counts_t fitted_nodes(const pto_machine_t *machine, const pto_collectives_t *collectives) {
     pto_node_counts_t found = {0};
     for (int i = 0; i < collectives->file_count; i++) {

@@ -114,7 +114,7 @@ static const char *route_name(const pto_strategy_t *strategy) {
 
 /* --- csv ------------------------------------------------------------------------------------------------ */
 
-/* What the machine and the computation of the step are. */
+/* Print the machine, and the origin of the step's computation. */
 static void print_csv_end(const pto_step_prediction_t *step, const pto_options_t *options) {
     const char *of = pto_step_compute_of(step, options);
     pto_print_csv_changes(stdout, options->machine);

@@ -1,4 +1,4 @@
-/* What `portolan machine new` writes: guesses, each with its 95 percent interval. */
+/* Guesses of `portolan machine new`, each with its 95 percent interval. */
 #ifndef PTO_TOOL_MACHINE_GUESS_H
 #define PTO_TOOL_MACHINE_GUESS_H
 
@@ -9,8 +9,8 @@ typedef struct {
     double value, low, high;
 } pto_guess_t;
 
-/* What programs reach of a link's rate: on Summit 95 percent of two NICs, on H200s 80 percent of PCIe 5 and
- * 84 of NVLink 4. */
+/* The share of a link's rate that programs reach: on Summit 95 percent of two NICs, on H200s 80 percent of
+ * PCIe 5 and 84 of NVLink 4. */
 pto_guess_t pto_guess_reached(double s_per_byte);
 
 /* "KEY: VALUE, KEY_95: [LOW, HIGH]" */

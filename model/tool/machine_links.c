@@ -65,7 +65,7 @@ pto_status_t pto_link_read_named(const char *text, pto_sold_link_t *link, pto_er
     return pto_error_set(err, status, "%s, or a rate in each direction, such as '50 GB/s'", unknown.message);
 }
 
-/* What a NIC is sold as: the generation of its InfiniBand, or "400G". NULL: neither. */
+/* The commercial name of a NIC's rate: the generation of its InfiniBand, or "400G". NULL: neither. */
 static const char *nic_rate(const char *text, char *rate, size_t rate_size) {
     static const char *const generations[][2] = {{"FDR", "56"},     {"EDR", "100"}, {"HDR", "200"},
                                                  {"HDR100", "100"}, {"NDR", "400"}, {"NDR200", "200"},
@@ -184,7 +184,7 @@ void pto_node_links_write(FILE *stream, const pto_node_links_t *links) {
 
 static const char taken[] = "of the topology's first";
 
-/* What a GPU has to others and to NVSwitches; 0: nothing. */
+/* The rate of a GPU's links to others and to NVSwitches; 0: none. */
 static double gpu_links_rate(const pto_topology_t *topology) {
     double bytes_per_s = 0;
     for (int i = 0; i < pto_topology_link_count(topology); i++) {

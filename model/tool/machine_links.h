@@ -31,7 +31,7 @@ pto_status_t pto_link_read_nic(const char *text, pto_sold_link_t *link, pto_erro
 
 typedef enum { PTO_JOINED_BY_DEFAULT, PTO_JOINED_BY_SWITCH, PTO_JOINED_BY_MESH } pto_joined_by_t;
 
-/* What a topology is made of: devices are divided among sockets in order. */
+/* The parts of a topology: devices are divided among sockets in order. */
 typedef struct {
     int64_t sockets, gpus, nics;
     int64_t links_per_peer; /* 0: as many as such GPUs have */

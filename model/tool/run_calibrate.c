@@ -35,7 +35,7 @@ static void pass_on(int number) {
 static const int passed[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 enum { PASSED = sizeof passed / sizeof *passed };
 
-/* What signals did, for the child. */
+/* The effect of signals, for the child. */
 typedef struct {
     struct sigaction passed[PASSED];
     struct sigaction child; /* where it is ignored, waitpid finds no exit code */

@@ -84,7 +84,7 @@ static double expert_params(const pto_step_numbers_t *numbers) {
     return numbers->ep > 1 ? 8 * (double)numbers->width * (double)numbers->width : 0;
 }
 
-/* What a GPU computes in a step: its equation 3. */
+/* The computation of a GPU in a step: its equation 3. */
 static double compute_s(const pto_step_numbers_t *numbers) {
     const double layers = (double)numbers->layers, width = (double)numbers->width,
                  sequence = (double)numbers->sequence;
@@ -120,7 +120,7 @@ static void write_head(FILE *stream, const pto_step_numbers_t *numbers) {
     fprintf(stream, ", tensor: %" PRId64 "}\nstep:\n", numbers->tp);
 }
 
-/* What a stage of the pipeline does with all microbatches. Each layer communicates twice forwards, when it is
+/* The work of a pipeline stage on all microbatches. Each layer communicates twice forwards, when it is
  * computed again, and backwards. */
 static void write_microbatches(FILE *stream, const pto_step_numbers_t *numbers) {
     const int64_t microbatches = numbers->batch / numbers->microbatch;

@@ -1,4 +1,4 @@
-/* What `portolan help TOPIC` prints that is no command. */
+/* Topics that `portolan help TOPIC` prints and that are not commands. */
 #ifndef PTO_TOPICS_H
 #define PTO_TOPICS_H
 

@@ -1,4 +1,4 @@
-/* What the outputs of benchmarks have in common: who took part, what a row means, and several programs in one
+/* Common parts of the outputs of benchmarks: who took part, the meaning of a row, and several programs in one
  * log. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,7 +154,7 @@ static pto_status_t find_processes(const pto_recording_reader_t *reader, pto_rec
 
 /* --- rates ---------------------------------------------------------------------------------------------- */
 
-/* What a GPU can send at most, in one direction: NVLink's rates from NVIDIA's data sheets. Others, and host
+/* The most that a GPU can send, in one direction: NVLink's rates from NVIDIA's data sheets. Others, and host
  * memory, send less than the fastest link sold. */
 static double fastest_link(const char *gpu) {
     static const struct {
@@ -314,7 +314,7 @@ pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double
 static const pto_bench_format_t *const formats[] = {&pto_osu_format, &pto_nccl_tests_format, &pto_imb_format,
                                                     &pto_ucc_format, &pto_ucx_format};
 
-/* What headings begin with. */
+/* The first characters of headings. */
 static const char first_characters[] = "#CSs|";
 
 static const pto_bench_format_t *heading_at(const char *line) {

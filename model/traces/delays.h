@@ -1,4 +1,4 @@
-/* What late.c and slow.c work on: calls whose processes have all been found, by one clock. */
+/* Calls whose processes have all been found, by one clock: the input of late.c and slow.c. */
 #ifndef PTO_TRACES_DELAYS_H
 #define PTO_TRACES_DELAYS_H
 

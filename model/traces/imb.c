@@ -1,5 +1,5 @@
-/* What the Intel MPI Benchmarks print: "# Benchmarking Allreduce", "# #processes = 4", then
- * "#bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]". */
+/* Read the Intel MPI Benchmarks: "# Benchmarking Allreduce", "# #processes = 4", then "#bytes #repetitions
+ * t_min[usec] t_max[usec] t_avg[usec]". */
 #include <stdio.h>
 #include <string.h>
 

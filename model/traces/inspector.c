@@ -1,4 +1,4 @@
-/* What NCCL's inspector plugin writes (plugins/profiler/inspector, NCCL 2.28 and later): an object for each
+/* Read NCCL's inspector plugin (plugins/profiler/inspector, NCCL 2.28 and later): an object for each
  * collective or message of one process.
  *
  * The plugin has no specification but its source, and no public dump of it was found. Whether
@@ -7,7 +7,7 @@
  * is the algorithm bandwidth as NVIDIA defines it in doc/PERFORMANCE.md of nccl-tests: the bytes of all
  * blocks by the time, here `coll_exec_time_us`. Records without it are taken to have one block's size, and
  * are counted.
- */
+ * */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -225,7 +225,7 @@ static const struct {
     {"nodes", PTO_RECORDING_PYTORCH_ET, pto_pytorch_node, NULL},
 };
 
-/* What Kineto says of the GPUs that a process sees, of which the first names all. */
+/* Read Kineto's list of the GPUs that a process sees, of which the first names all. */
 static pto_status_t note_device(pto_recording_reader_t *reader, const json_t *device) {
     const char *name = json_string_value(json_object_get(device, "name"));
     if (name)
@@ -282,7 +282,7 @@ static pto_status_t read_member(pto_recording_reader_t *reader, const char *key,
     return first == '{' ? read_object(reader, skip_value, NULL) : skip_value(reader, key, NULL);
 }
 
-/* What a document has besides arrays of events. */
+/* Read the objects of a document that are not in arrays of events. */
 static pto_status_t take_record(pto_recording_reader_t *reader, const json_t *record) {
     if (json_object_get(record, "results") && json_object_get(record, "config"))
         return pto_nccl_tests_record(reader, record);

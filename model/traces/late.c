@@ -37,7 +37,7 @@ typedef struct {
 
 /* --- the calls of each process -------------------------------------------------------------------------- */
 
-/* What all but one have in `sorted`, which has that one at `left_out`. */
+/* Element `i` of all values but one: `sorted` without the element at `left_out`. */
 static double other(const double *sorted, size_t left_out, size_t i) {
     return sorted[i < left_out ? i : i + 1];
 }
@@ -310,7 +310,8 @@ static bool name_late(pto_comparison_t *comparison, const process_t *late) {
     return able;
 }
 
-/* What a process was in calls for less, it was outside for longer; 0 where it does not stand out. */
+/* Find the time that a process spent outside calls, which is the time that it spent less in them; 0 where it
+ * does not stand out. */
 static void find_outside(search_t *search) {
     const pto_comparison_t *comparison = search->comparison;
     const size_t procs = (size_t)comparison->procs;

@@ -1,5 +1,5 @@
-/* What operators ask of kernels, by the id that both have: a trace has all operators before the first kernel.
- */
+/* The kernels that operators launch, found by the id that both have: a trace has all operators before the
+ * first kernel. */
 #include <stdlib.h>
 
 #include "base/hash.h"

@@ -216,7 +216,7 @@ static pto_status_t read_call(pto_recording_reader_t *reader, char *line) {
 
 /* --- any ------------------------------------------------------------------------------------------------ */
 
-/* What the first line that belongs to a format looks like; others before it are passed over. */
+/* Recognize the first line that belongs to a format; others before it are passed over. */
 static pto_status_t recognize(pto_recording_reader_t *reader, char *line) {
     char *heading;
     const pto_bench_format_t *benchmark = pto_bench_find(line, &heading);

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "reader.h"
 
-/* What stands behind a path. */
+/* The suffix of a path. */
 typedef struct {
     char path[4096];
     int64_t nodes, gpus_per_node;

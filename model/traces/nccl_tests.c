@@ -1,4 +1,4 @@
-/* What nccl-tests and rccl-tests print, as a table and (-J) as JSON. */
+/* Read nccl-tests and rccl-tests, as a table and (-J) as JSON. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What OSU's micro-benchmarks print: "# OSU MPI-CUDA Allreduce Latency Test v7.4", then "# Size  Avg
+/* Read OSU's micro-benchmarks: "# OSU MPI-CUDA Allreduce Latency Test v7.4", then "# Size  Avg
  * Latency(us)". */
 #include <stdio.h>
 #include <stdlib.h>

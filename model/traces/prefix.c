@@ -1,7 +1,7 @@
-/* What launchers put before each line: `srun --label` ("0: "), `mpirun --tag-output` ("[1,0]<stdout>:") and
- * --timestamp-output, Hydra's -prepend-rank ("[0] "), kubectl's and Docker's names, and time stamps. The text
- * before a benchmark's own first line is the sample; other lines lose what has the same form. Launchers that
- * mark what they read at once, and not whole lines, put their mark into the middle of a row as well. */
+/* Remove the launcher's prefix of each line: `srun --label` ("0: "), `mpirun --tag-output` ("[1,0]<stdout>:")
+ * and --timestamp-output, Hydra's -prepend-rank ("[0] "), kubectl's and Docker's names, and time stamps. The
+ * text before a benchmark's own first line is the sample; other lines lose what has the same form. Launchers
+ * that mark what they read at once, and not whole lines, put their mark into the middle of a row as well. */
 #include <ctype.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* What the readers of the formats share: counting calls, communicators, errors with their place. */
+/* Shared functions of the readers of the formats: counting calls, communicators, errors with their place. */
 #ifndef PTO_TRACES_READER_H
 #define PTO_TRACES_READER_H
 
@@ -68,7 +68,7 @@ typedef struct {
     char debug_host[64];          /* of a debug line; "": there was none */
 } pto_bench_t;
 
-/* What an operator asks of the kernels that it launches. */
+/* An operator's request to the kernels that it launches. */
 typedef struct {
     int64_t id; /* 1 and up; 0: none */
     pto_collective_t collective;
@@ -139,7 +139,7 @@ int pto_recording_known_communicator(const pto_recording_reader_t *reader, const
 pto_status_t pto_recording_communicator(pto_recording_reader_t *reader, const char *id, int64_t rank,
                                         int *number);
 
-/* What a trace says of one call of one process. */
+/* A trace's record of one call of one process. */
 typedef struct {
     pto_collective_t collective; /* PTO_COLLECTIVE_COUNT: none of portolan's */
     double input_bytes;          /* of the process; negative: unknown */
@@ -252,7 +252,7 @@ pto_status_t pto_bench_end(pto_recording_reader_t *reader);
 
 /* Learn the form of the first `length` bytes of a line; false: they are no prefix. */
 bool pto_prefix_learn(pto_prefix_t *prefix, const char *line, size_t length);
-/* What follows the prefix; the line itself, if it does not have it. */
+/* The text after the prefix; the whole line if it has none. */
 char *pto_prefix_skip(pto_prefix_t *prefix, char *line);
 
 pto_status_t pto_allprof_line(pto_recording_reader_t *reader, char *line);

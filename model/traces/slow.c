@@ -22,7 +22,7 @@ static const double node_margin = 1.3, process_margin = 1.5;
 /* Standard errors of medians. */
 static const double error_factor = 4;
 
-/* What calls use. */
+/* The resources of calls. */
 typedef struct {
     bool is_node;
     int count;

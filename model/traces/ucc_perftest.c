@@ -1,6 +1,5 @@
-/* What ucc_perftest prints: "Collective:             Allreduce", "Memory type:            cuda", then
- * "Count  Size  Time, us" above rows of the average, minimum and maximum. It does not print the number of
- * processes. */
+/* Read ucc_perftest: "Collective:             Allreduce", "Memory type:            cuda", then "Count  Size
+ * Time, us" above rows of the average, minimum and maximum. It does not print the number of processes. */
 #include <ctype.h>
 #include <string.h>
 

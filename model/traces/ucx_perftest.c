@@ -1,7 +1,7 @@
-/* What ucx_perftest prints of messages between two processes: a frame with "| Test: ...", "| Message size:
- * ..." and "| Window size: ...", rows while it measures ("[thread 0] ..."), and the row that counts, "Final:
- * ...". Its MB/s are 2^20 bytes. A batch has rows of several tests (-b), of which it prints no sizes: they
- * are not read. */
+/* Read ucx_perftest's messages between two processes: a frame with "| Test: ...", "| Message size: ..." and
+ * "| Window size: ...", rows while it measures ("[thread 0] ..."), and the row that counts, "Final: ...". Its
+ * MB/s are 2^20 bytes. A batch has rows of several tests (-b), of which it prints no sizes: they are not
+ * read. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -49,7 +49,7 @@ bool pto_host_links_limit_injection(const pto_machine_t *machine) {
 
 /* --- messages ------------------------------------------------------------------------------------------- */
 
-/* What a message's byte takes once the link is faster; the same, if it does not cross the link. */
+/* The cost of a message's byte on the faster link; the same, if it does not cross the link. */
 typedef double (*faster_t)(const pto_machine_t *machine, const char *key, double s_per_byte);
 
 static bool is_bytes_of(const char *key, const char *prefix) {

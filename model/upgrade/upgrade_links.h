@@ -1,5 +1,5 @@
-/* What a faster link changes besides its own rate: GPU messages, of whose time per byte it is a part, and
- * what the GPUs of a node send at once. */
+/* Effects of a faster link besides its own rate: on GPU messages, of whose time per byte it is a part, and on
+ * the bytes that the GPUs of a node send at once. */
 #ifndef PTO_UPGRADE_LINKS_H
 #define PTO_UPGRADE_LINKS_H
 

@@ -172,7 +172,7 @@ static pto_status_t predict(const pto_arguments_t *given, variant_t variant, pto
 
 /* --- what is saved -------------------------------------------------------------------------------------- */
 
-/* What communication takes longer than the computation that hides it is all that a step can save. */
+/* The most that a step can save: the time by which communication exceeds the computation that hides it. */
 static double most_saved(const pto_outcome_t *as_it_is) {
     return as_it_is->of_workload ? as_it_is->step.mix.exposed_s : as_it_is->seconds;
 }
@@ -229,7 +229,8 @@ bool pto_outcome_compares(const pto_outcome_t *as_it_is, const pto_outcome_t *ow
     return true;
 }
 
-/* What one price on the machine as it is has of the parameters of `untouched`, if the upgrade leaves them. */
+/* The share of one price on the machine as it is that the parameters of `untouched` determine, if the upgrade
+ * leaves them. */
 typedef struct {
     const pto_untouched_t *untouched;
     const pto_machine_t *as_it_is;

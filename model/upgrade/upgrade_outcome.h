@@ -1,4 +1,4 @@
-/* What an upgrade brings: a scenario or a workload predicted with it. */
+/* The outcome of an upgrade: a scenario or a workload predicted with it. */
 #ifndef PTO_UPGRADE_OUTCOME_H
 #define PTO_UPGRADE_OUTCOME_H
 
@@ -41,7 +41,7 @@ bool pto_outcome_compares(const pto_outcome_t *as_it_is, const pto_outcome_t *ow
  * cannot, with the reason; one that saves something says so. Else its reason is what it assumes. */
 void pto_outcome_doubt(const pto_outcome_t *as_it_is, const pto_upgrade_t *upgrade, pto_outcome_t *own);
 
-/* What an upgrade saves of what it costs; without costs, what it saves. */
+/* The saving of an upgrade, divided by its cost; without costs, the saving. */
 double pto_outcome_worth(const pto_outcome_t *outcome);
 
 /* The seconds of the cheapest strategy at a point of a scenario; false if none applies. */

@@ -68,18 +68,18 @@ typedef struct {
 
 enum { PTO_HANDLE_BYTES = 96 };
 
-/* What another process of the node needs to reach a piece of device memory: an allocation, always as the same
- * bytes, and a place in it. */
+/* A handle by which another process of the node reaches a piece of device memory: an allocation, always as
+ * the same bytes, and a place in it. */
 typedef struct {
     unsigned char byte[PTO_HANDLE_BYTES];
     uint64_t offset_bytes;
 } pto_memory_handle_t;
 
-/* What a device has to run kernels (kernel.h). */
+/* A device's means to run kernels (kernel.h). */
 typedef struct pto_kernels pto_kernels_t;
 /* NCCL's own collectives (nccl.h). */
 typedef struct pto_nccl pto_nccl_t;
-/* What only benchmarks need (bench.h). */
+/* A device's functions for benchmarks only (bench.h). */
 typedef struct pto_device_bench pto_device_bench_t;
 
 /* All functions but these two return PTO_ERR_IO with the call and its cause where the device fails. */
@@ -98,7 +98,7 @@ typedef struct {
      * to it as to its staging memory. Every process does so for its own mapping. NULL: not needed. */
     pto_status_t (*pin)(void *memory, size_t bytes, pto_error_t *err);
     pto_status_t (*unpin)(void *memory, pto_error_t *err);
-    /* What is queued in a stream happens in order, and has happened once `finish` returns. */
+    /* Operations queued in a stream happen in order, and are complete once `finish` returns. */
     pto_status_t (*stream_create)(void **stream, pto_error_t *err);
     pto_status_t (*stream_destroy)(void *stream, pto_error_t *err);
     /* Queued: a move; target[i] = target[i] `op` source[i] for `count` elements. `op` is not an average; it
@@ -182,7 +182,7 @@ struct pto_team {
     void (*abandon)(void *context);
     /* End the processes (PTO_TIMEOUT_ABORT). NULL: abort(). */
     void (*end)(void *context);
-    /* What plans with messages need; set by the library's own teams of MPI. */
+    /* MPI's part, for plans with messages; set by the library's own teams of MPI. */
     const struct pto_mpi_part *mpi;
 };
 
@@ -208,7 +208,7 @@ typedef enum {
     PTO_PLACEMENT_COUNT
 } pto_placement_t;
 
-/* What happens to a run that exceeds the time-out.
+/* The end of a run that exceeds the time-out.
  *
  * PTO_TIMEOUT_RETURN: pto_exec_wait and pto_exec_run return PTO_ERR_TIMEOUT with the rank, the stage and
  * what the process was waiting for. Messages, kernels and other processes may still use the buffers
@@ -224,7 +224,7 @@ typedef enum {
  * the process if that does not return. */
 typedef enum { PTO_TIMEOUT_RETURN, PTO_TIMEOUT_ABORT, PTO_TIMEOUT_COUNT } pto_timeout_t;
 
-/* What a process does between two looks at what it waits for: messages, flags, its stream and its kernels.
+/* How a process waits for messages, flags, its stream and its kernels.
  *
  * PTO_WAIT_YIELD: it yields its core to other processes. Where nothing limits the wait, MPI and the device
  * wait in their own way.
@@ -403,7 +403,7 @@ pto_status_t pto_register(pto_exec_t *exec, void *memory, size_t bytes, int *reg
  * are in it). */
 pto_status_t pto_unregister(pto_exec_t *exec, int registration, pto_error_t *err);
 
-/* What the policy of an either node has chosen so far, as member 0 of the node's group knows it. */
+/* The choices of an either node's policy so far, as known to member 0 of the node's group. */
 typedef struct {
     int members;                              /* that take one of the two branches */
     int last;                                 /* how many of them took branch B in the last run */

@@ -1,5 +1,6 @@
-/* What benchmarks ask of a device beyond what plans need: which GPUs there are, kernels that each isolate one
- * cost, and graphs. A table that a device may have; portolan-calibrate measures devices that have one.
+/* A device's functions for benchmarks, beyond those for plans: which GPUs there are, kernels that each
+ * isolate one cost, and graphs. A table that a device may have; portolan-calibrate measures devices that have
+ * one.
  *
  * GPUs are numbered from 0 as the process sees them; `select` of exec.h chooses one. What takes a stream is
  * enqueued there and returns at once. Errors are those of exec.h. */
@@ -36,7 +37,7 @@ enum { PTO_BENCH_TARGETS_MAX = 15 };
 /* Memory of each side of `ping_pong`; zero before the first one. */
 enum { PTO_BENCH_PING_PONG_BYTES = 256 + 16 * 512 };
 
-/* What one side of a ping-pong saw. */
+/* The times measured on one side of a ping-pong. */
 typedef struct {
     uint64_t elapsed_ns;   /* of all rounds but the first, in which the two find each other */
     uint32_t failed_round; /* the round in which the other side's flag did not arrive in time; 0: none */
@@ -83,7 +84,7 @@ struct pto_device_bench {
     /* A kernel of one block that stores a word of each thread in the other side's memory, raises a flag
      * there, waits for its own flag and loads the words that it announces. */
     pto_status_t (*ping_pong)(const pto_bench_ping_pong_t *side, void *stream, pto_error_t *err);
-    /* What is enqueued in the stream between these two becomes a graph instead. `graph_end` must be called
+    /* Operations enqueued in the stream between these two become a graph instead. `graph_end` must be called
      * even if something in between has failed; the graph is then NULL. */
     pto_status_t (*graph_begin)(void *stream, pto_error_t *err);
     pto_status_t (*graph_end)(void *stream, void **graph, pto_error_t *err);

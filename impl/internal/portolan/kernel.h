@@ -46,7 +46,7 @@ static inline int64_t pto_spot_bytes(bool lines, int64_t bytes) {
     return lines ? (count + pto_line_count(count)) * PTO_LINE_BYTES : bytes;
 }
 
-/* What an op does with its operands. The copies or reductions of one op are independent: none writes what
+/* The action of an op on its operands. The copies or reductions of one op are independent: none writes what
  * another one reads or writes, so all of them can be done concurrently. */
 typedef enum {
     PTO_KERNEL_MOVE,   /* pairs of (source, target), of which at most one is in line format */

@@ -16,7 +16,7 @@
 
 PTO_API_BEGIN
 
-/* What a number measures. */
+/* The quantity that a number measures. */
 typedef enum {
     PTO_UNIT_NONE,
     PTO_UNIT_S,
@@ -54,7 +54,7 @@ typedef enum { PTO_REACH_ON_SOCKET, PTO_REACH_OFF_SOCKET, PTO_REACH_COUNT } pto_
 /* A kernel's access to memory of another GPU of its node. */
 typedef enum { PTO_REMOTE_LOAD, PTO_REMOTE_STORE, PTO_REMOTE_COUNT } pto_remote_t;
 
-/* What a machine's parameters rest on. */
+/* The origin of a machine's parameters. */
 typedef enum { PTO_BASIS_UNKNOWN, PTO_BASIS_MEASURED, PTO_BASIS_DATASHEET, PTO_BASIS_COUNT } pto_basis_t;
 
 /* Whether the processes of a GPU use it through MPS, and not in time slices. */

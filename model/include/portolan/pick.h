@@ -48,7 +48,7 @@ typedef struct {
 /* False if the strategy does not apply, or if its energy is needed and unknown. */
 bool pto_prediction_cost(const pto_prediction_t *prediction, pto_by_t by, pto_cost_t *cost);
 
-/* What as many processes per GPU as its equal share of the node's cores would save. */
+/* The time that as many processes per GPU as its equal share of the node's cores would save. */
 typedef struct {
     int64_t procs_per_gpu; /* 0: nothing, or no more than the intervals tell apart */
     int64_t point;         /* where they save the most, as a share of the pick's time */
@@ -73,10 +73,10 @@ typedef struct {
     pto_more_procs_t more_procs;  /* none before pto_predictions_find_more_procs */
 } pto_predictions_t;
 
-/* What prices walk one by one (pto_price_work) for one strategy at one point, without an explanation; several
- * messages of a table that share no links count as one, as docs/reliability.md says ("Bounds on work"). The
- * limit of all that a command asks for is the scenario's work_limit, or PTO_WORK_LIMIT, which takes about a
- * minute. */
+/* Limit of the messages that prices walk one by one (pto_price_work) for one strategy at one point, without
+ * an explanation; several messages of a table that share no links count as one, as docs/reliability.md says
+ * ("Bounds on work"). The limit of all that a command asks for is the scenario's work_limit, or
+ * PTO_WORK_LIMIT, which takes about a minute. */
 enum { PTO_WORK_LIMIT = 1 << 26, PTO_WORK_PER_SECOND = 1 << 20 };
 int64_t pto_cell_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
                       const pto_strategy_t *strategy);

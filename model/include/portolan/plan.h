@@ -360,7 +360,7 @@ typedef struct {
     int call; /* the index of its slices: pto_plan_call */
 } pto_node_t;
 
-/* What a collective node's call reads and writes. */
+/* The input and output of a collective node's call. */
 typedef struct {
     pto_slice_t in;
     pto_slice_t out;
@@ -399,7 +399,7 @@ typedef struct {
 /* Bytes that owner `source` sends to owner `destination`: those that the processes at their places send. In
  * an allgatherv, the same to all. */
 int64_t pto_request_bytes(const pto_request_t *request, int64_t source, int64_t destination);
-/* What owners send each other among buffers in host memory at the same time; NULL: nothing. */
+/* Bytes between owners among buffers in host memory at the same time; NULL: none. */
 const pto_counts_t *pto_request_host_counts(const pto_request_t *request);
 int64_t pto_request_host_bytes(const pto_request_t *request, int64_t source, int64_t destination);
 /* The most bytes that one process has for another. */

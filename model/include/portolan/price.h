@@ -28,7 +28,7 @@ typedef struct {
     const char *file; /* where the parameter is, if not in the machine file; else NULL */
 } pto_term_t;
 
-/* What a process or its node has one of, so that plans that run at once share it. */
+/* A resource that a process or its node has one of, so that plans that run at once share it. */
 typedef enum {
     PTO_OCCUPIED_OUT,    /* a GPU's copies to the host */
     PTO_OCCUPIED_IN,     /* from the host */
@@ -52,7 +52,7 @@ typedef struct {
 
 void pto_explanation_fini(pto_explanation_t *explanation);
 
-/* What a price was extrapolated from: NCCL's, measured on these GPUs and nodes. */
+/* The source of an extrapolated price: NCCL's, measured on these GPUs and nodes. */
 typedef struct {
     int64_t gpus; /* of all nodes; 0: nothing was extrapolated */
     int64_t nodes;

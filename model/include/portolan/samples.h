@@ -85,8 +85,8 @@ typedef struct {
     X(SETUP_ALLOCATE, "setup_allocate")                                                                      \
     X(SETUP_SEGMENT, "setup_segment")
 
-/* What was timed. PTO_BENCHMARK_OTHER: an unknown name; its rows are kept and counted, but nothing is fitted
- * from them. */
+/* The kind of a timed operation. PTO_BENCHMARK_OTHER: an unknown name; its rows are kept and counted, but
+ * nothing is fitted from them. */
 typedef enum {
 #define PTO_BENCHMARK_ENUM(name, text) PTO_BENCHMARK_##name,
     PTO_BENCHMARK_TABLE(PTO_BENCHMARK_ENUM)

@@ -99,7 +99,7 @@ typedef enum {
     PTO_IMPLEMENTATION_COUNT
 } pto_implementation_t;
 
-/* What a split strategy divides among the processes of a GPU: the bytes of every message, or the
+/* The quantity that a split strategy divides among the processes of a GPU: the bytes of every message, or the
  * destinations. */
 typedef enum { PTO_SPLIT_BYTES, PTO_SPLIT_DESTINATIONS, PTO_SPLIT_COUNT } pto_split_t;
 
@@ -495,7 +495,7 @@ pto_sweep_kind_t pto_scenario_sweep(const pto_scenario_t *scenario);
 
 /* --- what if ------------------------------------------------------------------------------------------ */
 
-/* What if: change one parameter of a machine, or of a scenario's layout, for one run. */
+/* Change one parameter of a machine, or of a scenario's layout, for one run ("what if"). */
 
 /* Apply the change in `text`: PARAMETER=VALUE, or PARAMETER=*FACTOR or PARAMETER=/FACTOR for a relative
  * change. A parameter is a key or a group of pto_machine_params, or nodes, gpus_per_node, procs_per_gpu or

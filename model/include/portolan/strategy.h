@@ -13,7 +13,7 @@ PTO_API_BEGIN
 
 typedef struct pto_builder pto_builder_t;
 
-/* What an algorithm works on: a group of n members, each of which runs it on buffers of its own. Algorithms
+/* The group that an algorithm works on: n members, each of which runs it on buffers of its own. Algorithms
  * see only the index (PTO_ANCHOR_ME) and n, so they can run in any group. Block numbers count modulo the
  * number of blocks, so the one block of an allgather's input or of a reduce_scatter's output is its block j
  * for every j. */
@@ -134,7 +134,7 @@ int pto_build_mirror(pto_builder_t *builder, int buffer, const char *name, pto_s
 pto_exchange_t pto_build_within_nodes(pto_builder_t *builder, const pto_exchange_t *exchange);
 pto_exchange_t pto_build_node_leaders(pto_builder_t *builder, const pto_exchange_t *exchange);
 
-/* What has been built so far: valid until the next call that builds one. */
+/* A buffer built so far: valid until the next call that builds one. */
 const pto_buffer_t *pto_builder_buffer(const pto_builder_t *builder, int buffer);
 const pto_group_t *pto_builder_group(const pto_builder_t *builder, int group);
 

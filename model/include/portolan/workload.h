@@ -22,7 +22,8 @@ typedef struct {
     int64_t size; /* 0: as many as fill the layout */
 } pto_dimension_t;
 
-/* What the communicators of a call share. Each GPU is in one of them, and all make the call at once. */
+/* The shape that all communicators of a call have. Each GPU is in one of them, and all make the call at
+ * once. */
 typedef struct {
     int64_t count;    /* communicators in the job */
     int64_t per_node; /* with members on one node */
@@ -155,8 +156,8 @@ const pto_prediction_t *pto_step_call_prediction(const pto_step_prediction_t *st
 bool pto_step_call_seconds(const pto_step_prediction_t *step, int call, const pto_strategy_t *strategy,
                            double *seconds);
 
-/* What the calls of an entry take, which run at once: at least the longest of them, and at least what they
- * ask of any resource of a process or node together. */
+/* The time of an entry's calls, which run at once: at least the longest of them, and at least their total
+ * demand on any resource of a process or node. */
 bool pto_step_entry_seconds(const pto_step_prediction_t *step, int entry, const pto_strategy_t *strategy,
                             double *seconds);
 

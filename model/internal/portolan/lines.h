@@ -22,7 +22,7 @@ enum { PTO_LINES_BYTES_MAX = 1 << 22 };
  * PTO_LINES_ANY, and at least one an index; its kernels then need no flags. */
 int pto_lines(const pto_plan_t *plan, int64_t rank, int64_t bytes_max);
 
-/* What all ranks together use: the buffer's index, or PTO_LINES_NONE. */
+/* The buffer for lines of all ranks together: its index, or PTO_LINES_NONE. */
 int pto_plan_lines(const pto_plan_t *plan, int64_t bytes_max);
 
 PTO_API_END

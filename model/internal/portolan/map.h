@@ -16,7 +16,7 @@ PTO_C_BEGIN
 
 /* --- who sends whom how much ---------------------------------------------------------------------------- */
 
-/* What one process sends to a peer and receives from it. */
+/* One process's traffic with a peer, in each direction. */
 typedef struct {
     int64_t peer;
     double out;
@@ -71,7 +71,7 @@ void pto_places_fini(pto_places_t *places);
 
 /* --- mappings ------------------------------------------------------------------------------------------- */
 
-/* What a mapping is judged by; place[i] is that of process i. */
+/* The objective of a mapping; place[i] is that of process i. */
 typedef enum {
     PTO_AIM_SUM,     /* volume times cost, summed over all flows */
     PTO_AIM_IN_TURN, /* the slowest process, if each sends its messages one after another */
@@ -113,8 +113,8 @@ pto_status_t pto_mapper_run(const pto_mapper_t *mapper, const pto_map_problem_t 
 
 /* --- the places of a layout ----------------------------------------------------------------------------- */
 
-/* What a unit costs between two places. The first three are the metrics of Faraji's thesis (6.3.1), as costs:
- * SCOTCH and every mapper here minimise volume times cost. */
+/* The cost of a unit between two places. The first three are the metrics of Faraji's thesis (6.3.1), as
+ * costs: SCOTCH and every mapper here minimise volume times cost. */
 typedef enum {
     PTO_METRIC_LATENCY,   /* the mean time of messages of up to 2 KiB */
     PTO_METRIC_BANDWIDTH, /* seconds a byte of large messages */
@@ -130,9 +130,10 @@ const char *pto_metric_name(pto_metric_t value);
 pto_status_t pto_places_make(const pto_machine_t *machine, const pto_layout_t *layout, pto_metric_t metric,
                              int64_t bytes, pto_places_t *places, pto_error_t *err);
 
-/* What crosses each directed link of the node's topology under a mapping, on the node where that is most, and
- * behind these what leaves a node for the network and what enters one; then the same for the groups of nodes
- * of each higher level of the machine's fabric. `load` has room for pto_map_link_count(machine) volumes. */
+/* The load of each directed link of the node's topology under a mapping, on the node where that is most, and
+ * behind these the load that leaves a node for the network and the load that enters one; then the same for
+ * the groups of nodes of each higher level of the machine's fabric. `load` has room for
+ * pto_map_link_count(machine) volumes. */
 int pto_map_link_count(const pto_machine_t *machine);
 void pto_map_loads(const pto_flows_t *flows, const pto_machine_t *machine, const pto_places_t *places,
                    const int64_t *place, double *load);

@@ -16,7 +16,7 @@ enum { PTO_ESCAPED_MAX = 8 };
  * the direction of text, a byte-order mark nor a noncharacter. */
 size_t pto_printable(const char *text);
 
-/* What to print for the character at `text`, which is not the end of the text: the character itself, or
+/* The printable form of the character at `text`, which is not the end of the text: the character itself, or
  * \uXXXX, which is its escape in JSON and in YAML's double quotes. A byte that is part of no character is
  * escaped as the character of that code. Returns the number of bytes at `text` that it stands for. */
 size_t pto_escape(const char *text, char escaped[PTO_ESCAPED_MAX]);

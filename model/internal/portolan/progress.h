@@ -10,9 +10,8 @@
 
 PTO_C_BEGIN
 
-/* What is under way. `done` and `total` count work in a unit of the call's own: messages priced, parts of a
- * file.
- */
+/* A long operation's state. `done` and `total` count work in a unit of the call's own: messages priced, parts
+ * of a file. */
 typedef struct {
     const char *what; /* "pricing", "simulating", ...; static */
     int64_t done;

@@ -180,7 +180,7 @@ const char *pto_delay_cause_name(pto_delay_cause_t cause);
  * shape; PTO_ERR_SYNTAX for other recordings, and for times of host and of GPU buffers in one file. */
 pto_status_t pto_recording_collectives(const char *path, pto_collectives_t *collectives, pto_error_t *err);
 
-/* What to say of times of non-blocking collectives, which are compared with the prices of blocking ones. */
+/* A remark on times of non-blocking collectives, which are compared with the prices of blocking ones. */
 extern const char pto_recording_non_blocking[];
 /* The same if a file that was read by pto_recording_collectives has such times, else NULL. */
 const char *pto_recording_caveat(const pto_collectives_t *collectives);

@@ -69,7 +69,7 @@ enum { PTO_BASELINE_COUNT = (int)PTO_PICKER_COUNT - (int)PTO_BASELINE_FIRST };
 
 const char *pto_picker_name(pto_picker_t value);
 
-/* What a baseline expects of a cell. */
+/* A baseline's expectation of a cell. */
 typedef struct {
     int picked;      /* -1: it has learned nothing about this cell */
     double *seconds; /* of each candidate; 0: no expectation. NULL where it only picks. Owned */
@@ -136,7 +136,7 @@ void pto_score_cut(pto_score_t *score, int64_t cell_count);
 void pto_score_cut_nodes(pto_score_t *score, int64_t nodes);
 void pto_score_fini(pto_score_t *score);
 
-/* What predicting all cells once takes, in messages that a price walks one by one (pto_cell_work). */
+/* The work of predicting all cells once, in messages that a price walks one by one (pto_cell_work). */
 int64_t pto_score_work(const pto_score_t *score, const pto_machine_t *machine);
 
 /* Predict the cells with `nodes` nodes (0: all) and pick from each. If a candidate cannot be predicted, its

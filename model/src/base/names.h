@@ -43,8 +43,8 @@ bool pto_name_is_word(const char *name);
 /* Maximum sizes in bytes of what files call things, and of their remarks. */
 enum { PTO_NAME_BYTES_MAX = 200, PTO_TEXT_BYTES_MAX = 4096 };
 
-/* What a file or an option calls something: one line of 1 to `bytes_max` bytes that can be printed. The
- * message of the error quotes it. PTO_ERR_RANGE. */
+/* Check a name in a file or an option: one line of 1 to `bytes_max` printable bytes. The message of the error
+ * quotes it. PTO_ERR_RANGE. */
 pto_status_t pto_name_check(const char *name, size_t bytes_max, pto_error_t *err);
 
 /* The names of a list; NULL after the last. */

@@ -108,7 +108,7 @@ static bool expect_column(pto_checker_t *checker, const pattern_t *pattern, int6
     return true;
 }
 
-/* What an owner gives in all; `pattern` is the one of its buffers. */
+/* The bytes of an owner's whole input; `pattern` is the one of its buffers. */
 static int64_t input_bytes(const pto_request_t *request, const pattern_t *pattern, int64_t owner,
                            int64_t owners) {
     if (request->collective == PTO_COLLECTIVE_HALO)

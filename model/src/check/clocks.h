@@ -57,7 +57,7 @@ void pto_clocks_settle(pto_clocks_t *clocks);
  * needed. */
 uint32_t *pto_clocks_snapshot(pto_clocks_t *clocks, int64_t rank);
 void pto_clocks_join(pto_clocks_t *clocks, int64_t from, const uint32_t *snapshot, int64_t to);
-/* What one lane of a rank has done so far comes before what another one will do. */
+/* Order the past of one lane of a rank before the future of another. */
 void pto_clocks_order(pto_clocks_t *clocks, int64_t from, int64_t to);
 
 /* The accesses to a shared buffer's bytes: the last write, and the reads since. Unused room is a gap where a

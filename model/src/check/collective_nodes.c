@@ -52,7 +52,7 @@ static bool call_right(pto_checker_t *checker, const pto_node_t *node) {
     return pto_check_slice_named(checker, &call->in) && pto_check_slice_named(checker, &call->out);
 }
 
-/* What the stages of a node may use: its input and output, and temporaries that belong to it. */
+/* Limit the stages of a node to its input and output, and temporaries that belong to it. */
 static bool slice_inside(pto_checker_t *checker, int at, const pto_slice_t *slice, bool write) {
     const pto_call_slices_t *call = pto_plan_call(checker->plan, pto_plan_node(checker->plan, at)->call);
     const char *name = pto_plan_buffer(checker->plan, slice->buffer)->name;

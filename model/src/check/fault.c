@@ -1,4 +1,4 @@
-/* What is wrong with a plan, and where. */
+/* A plan's fault, and its place. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -344,7 +344,7 @@ static bool add_end(pto_checker_t *checker, pto_ends_t *ends, pto_end_t end) {
     return true;
 }
 
-/* What node 0 sends to a node n further on is what a node n before it sends to node 0. */
+/* Map a message of node 0 to a node n further on to the same message of a node n before it, to node 0. */
 static void turn_back(const pto_checker_t *checker, pto_end_t *end) {
     int64_t nodes = end->to / checker->walked, ranks = nodes * checker->walked;
     end->nodes_off = (int32_t)nodes;

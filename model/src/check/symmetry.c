@@ -391,7 +391,7 @@ bool pto_check_nodes_alike(const pto_plan_t *plan, pto_turn_t *turn) {
 
 /* --- turning contents ----------------------------------------------------------------------------------- */
 
-/* What an owner's number, or a member's, stands for: an input that turns. */
+/* The meaning of an owner's or a member's number in an input that turns. */
 typedef struct {
     int64_t count;       /* of the owners or members, */
     int64_t per_node;    /* and on a node; 0: the same numbers on all nodes */

@@ -24,7 +24,7 @@ struct pto_estimates {
     priced_t *priced;
 };
 
-/* What prices are asked for with. */
+/* The arguments of a request for prices. */
 typedef struct {
     const pto_machine_t *machine;
     const char *strategy; /* NULL: the cheapest */

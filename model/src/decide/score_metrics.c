@@ -100,7 +100,7 @@ static void add_picks(const pto_score_cell_t *cell, const int *pick, int count, 
     tally->regret_sum += regret_sum / count;
 }
 
-/* What a picker expects of a candidate; 0: nothing. */
+/* A picker's expectation of a candidate; 0: none. */
 static double expected_s(const pto_score_cell_t *cell, pto_picker_t picker, int candidate) {
     if (picker >= PTO_BASELINE_FIRST) {
         const double *seconds = cell->baseline[picker - PTO_BASELINE_FIRST].seconds;

@@ -14,7 +14,7 @@
 
 /* --- what calls at once share --------------------------------------------------------------------------- */
 
-/* What a GPU's processes have one of, by the terms of a price that occupy it. */
+/* The resources that the processes of a GPU share, by the terms of a price that occupy them. */
 typedef enum {
     RESOURCE_OUT,
     RESOURCE_IN,
@@ -25,7 +25,7 @@ typedef enum {
     RESOURCE_COUNT
 } resource_t;
 
-/* What is asked on longest paths, by resource, and what is occupied whether a path waits for it or not. */
+/* Demand on longest paths, by resource, and occupation whether a path waits for it or not. */
 typedef struct {
     double seconds[RESOURCE_COUNT];
     double occupied_s[PTO_OCCUPIED_COUNT];
@@ -266,9 +266,8 @@ static void restore_choice(pto_step_prediction_t *step, int entry, const int *ch
         step->call[i].best = chosen[i];
 }
 
-/* What is cheapest alone may not be so at once with others: descend from there and from each strategy for
- * all.
- */
+/* Choose strategies for calls that run at once, since the cheapest alone may not be the cheapest together:
+ * descend from there and from each strategy for all. */
 static void choose_mix(pto_step_prediction_t *step, int entry, int *chosen) {
     double best_s = improve(step, entry);
     keep_choice(step, entry, chosen);

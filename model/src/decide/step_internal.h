@@ -1,4 +1,4 @@
-/* What the files of a step share. */
+/* Declarations shared by the files of a step. */
 #ifndef PORTOLAN_STEP_INTERNAL_H
 #define PORTOLAN_STEP_INTERNAL_H
 

@@ -137,7 +137,7 @@ static void find_cheapest(settling_t *settling) {
 
 /* --- the fastest by simulation -------------------------------------------------------------------------- */
 
-/* What cannot be simulated, or takes long, is not a candidate. */
+/* Simulate a candidate; one that cannot be simulated, or takes long, is dropped. */
 static pto_status_t simulate(settling_t *settling, const pto_machine_t *machine, int64_t limit, int at,
                              double *seconds, pto_error_t *err) {
     const pto_simulate_options_t options = {.limit = limit};

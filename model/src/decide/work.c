@@ -1,5 +1,5 @@
-/* What pricing a scenario takes, counted before it begins: prices by class take next to nothing, those rank
- * by rank a microsecond for each message. */
+/* Count the work of pricing a scenario before it begins: prices by class take next to nothing, those rank by
+ * rank a microsecond for each message. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -69,7 +69,7 @@ static int64_t plan_work(const pto_request_t *request, const pto_machine_t *mach
     return work;
 }
 
-/* What is known of the plans of a strategy, by algorithm and by whether the library stages. */
+/* Known properties of a strategy's plans, by algorithm and by whether the library stages. */
 typedef struct {
     int64_t *work; /* NOT_COUNTED at first; NULL: nothing is kept */
     bool

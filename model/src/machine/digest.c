@@ -21,7 +21,8 @@ static void add_param(uint64_t *hash, const pto_param_t *param) {
         add(hash, value, sizeof value);
 }
 
-/* What the machine has, so that a new parameter of the program leaves the digest of old files as it was. */
+/* Add only the parameters that the machine has, so that a new parameter of the program leaves the digest of
+ * old files as it was. */
 static void add_parameters(uint64_t *hash, const pto_machine_t *machine) {
     pto_machine_param_t *param;
     int count;

@@ -1,4 +1,4 @@
-/* What a machine file says of its own predictions: which collectives its terms were fitted to, and how far
+/* A machine file's record of its own predictions: which collectives its terms were fitted to, and how far
  * predictions miss beyond their parameters' errors. */
 #ifndef PORTOLAN_ERROR_MODEL_H
 #define PORTOLAN_ERROR_MODEL_H

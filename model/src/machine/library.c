@@ -1,5 +1,5 @@
-/* What is known of MPI libraries: tables of algorithms in a machine file, or in a file of a library of its
- * own (docs/formats.md, 'MPI libraries') that machine files name. */
+/* Tables of the algorithms of MPI libraries, in a machine file or in a file of a library of its own
+ * (docs/formats.md, 'MPI libraries') that machine files name. */
 #include "machine/library.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What a machine knows, and looking it up. Reading it is read.c's. */
+/* Machines, and lookups in them. Reading it is read.c's. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -62,8 +62,8 @@ typedef struct {
     pto_library_rule_t *rule;
 } pto_library_table_t;
 
-/* What connects the nodes, as a tree: each `nodes` of them that follow each other share one link upwards, and
- * one downwards. A group of one level is made of groups of the level below. */
+/* The network as a tree: each `nodes` of them that follow each other share one link upwards, and one
+ * downwards. A group of one level is made of groups of the level below. */
 enum { PTO_FABRIC_LEVELS_MAX = 8 };
 
 typedef struct {

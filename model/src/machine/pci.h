@@ -1,4 +1,4 @@
-/* What PCI devices are, by the numbers of the PCI ID Repository. */
+/* Kinds of PCI devices, by the numbers of the PCI ID Repository. */
 #ifndef PTO_MACHINE_PCI_H
 #define PTO_MACHINE_PCI_H
 

@@ -10,7 +10,7 @@
 
 typedef enum { PTO_FORM_WHOLE, PTO_FORM_VALUE, PTO_FORM_POSTAL, PTO_FORM_COST } pto_form_t;
 
-/* What tells the rows of a cost apart, besides ranges of bytes. */
+/* The key of the rows of a cost, besides ranges of bytes. */
 typedef enum {
     PTO_ROWS_BY_PROTOCOL,  /* and their order is the order of the ranges */
     PTO_ROWS_BY_BYTES,     /* nothing; a single row is written as a mapping */

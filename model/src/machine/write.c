@@ -78,7 +78,7 @@ static void put_below(pto_text_t *writer, int64_t below_bytes) {
         pto_text_add(writer, "below_bytes: %" PRId64 ", ", below_bytes);
 }
 
-/* What tells a row apart from others. */
+/* Write the key of a row. */
 static void put_row_key(pto_text_t *writer, pto_rows_by_t by, const pto_cost_row_t *row) {
     if (by == PTO_ROWS_BY_PROTOCOL) {
         pto_text_add(writer, "protocol: %s, ", pto_protocol_name(row->protocol));

@@ -16,7 +16,7 @@ typedef struct {
     bool any;
 } search_t;
 
-/* What the processes placed so far cost. */
+/* The cost of the processes placed so far. */
 typedef struct {
     double sum;
     double largest;

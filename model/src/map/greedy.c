@@ -32,7 +32,7 @@ static double cost(const swaps_t *swaps, int64_t from, int64_t to) {
                : pto_places_off_node(swaps->places, swaps->node[from], swaps->node[to]);
 }
 
-/* What process i costs more at place `to` than now. Its flow to the process `except` is left out. */
+/* The change of cost if process i moves to place `to`. Its flow to the process `except` is left out. */
 static double move_cost(const swaps_t *swaps, int64_t i, int64_t to, int64_t except) {
     double more = 0;
     int64_t from = swaps->place[i];
@@ -46,7 +46,7 @@ static double move_cost(const swaps_t *swaps, int64_t i, int64_t to, int64_t exc
     return more;
 }
 
-/* What the two processes' own flow costs more, where the directions of a pair differ in cost. */
+/* The change of cost of the two processes' own flow, where the directions of a pair differ in cost. */
 static double turn_cost(const swaps_t *swaps, int64_t i, int64_t j) {
     double turned =
         cost(swaps, swaps->place[j], swaps->place[i]) - cost(swaps, swaps->place[i], swaps->place[j]);

@@ -1,4 +1,4 @@
-/* What mappings cost, and the simple mappers: by slot, by node, at random. */
+/* The cost of mappings, and the simple mappers: by slot, by node, at random. */
 #include <stdlib.h>
 
 #include "map/map_internal.h"

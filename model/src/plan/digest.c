@@ -236,7 +236,8 @@ static uint64_t weighed(const pto_request_t *request, bool host, int64_t source,
     return (uint64_t)bytes * weight;
 }
 
-/* What the users see of the rows and columns, less what the owner sees of its row, as often as others do. */
+/* A digest of rows and columns as the users see them, less the owner's view of its row, as often as others
+ * have it. */
 static uint64_t sum_of_matrix(const pto_plan_t *plan, bool host, int64_t rank) {
     const pto_request_t *request = &plan->request;
     const pto_layout_t *layout = &request->layout;

@@ -1,4 +1,4 @@
-/* What a halo exchange asks of plans: its phases, and the slices of borders and halos. */
+/* The phases of a halo exchange, and the slices of borders and halos. */
 #include "plan/plan_internal.h"
 #include "portolan/strategy.h"
 

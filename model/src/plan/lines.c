@@ -26,7 +26,7 @@
 #include "base/grow.h"
 #include "plan/plan_internal.h"
 
-/* What is known about a rank as a peer. EMPTY: a store to it has no bytes. */
+/* Properties of a rank as a peer. EMPTY: a store to it has no bytes. */
 enum { STORED_TO = 1, SIGNALLED = 2, WAITED_FOR = 4, EMPTY = 8 };
 enum { ALL = STORED_TO | SIGNALLED | WAITED_FOR, NO_BYTES = EMPTY | SIGNALLED | WAITED_FOR };
 
@@ -253,7 +253,7 @@ static void sort(ranges_t *ranges) {
         qsort(ranges->item, (size_t)ranges->count, sizeof *ranges->item, by_begin);
 }
 
-/* What is written to and read from one rank's buffer in a run. */
+/* Writes to and reads from one rank's buffer in a run. */
 typedef struct {
     const pto_plan_t *plan;
     int64_t rank;

@@ -202,8 +202,8 @@ typedef int64_t (*pto_bytes_of_buffer_t)(void *context, const pto_plan_t *plan, 
 void pto_plan_memory_by(const pto_plan_t *plan, pto_bytes_of_buffer_t bytes_of, void *context,
                         int64_t *gpu_bytes, int64_t *host_bytes);
 
-/* What the plan's buffers cannot exceed on a GPU, and in a node's memory: pto_plan_memory without a look at
- * the ranks. */
+/* Upper bounds of the plan's buffers on a GPU, and in a node's memory: pto_plan_memory without a look at the
+ * ranks. */
 void pto_plan_memory_bound(const pto_plan_t *plan, double *gpu_bytes, double *host_bytes);
 
 /* Upper bound of the messages, copies, ... of a step on all ranks: one per peer, or one if the step has no

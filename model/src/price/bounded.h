@@ -6,7 +6,7 @@
 #include "price/table.h"
 #include "price/traffic.h"
 
-/* What prices share: counts of messages, and sums over tables of byte counts. As long as it is used, no
+/* Data that prices share: counts of messages, and sums over tables of byte counts. As long as it is used, no
  * request may change what its counts and its mapping point at. Zeroed: empty. */
 typedef struct {
     pto_traffic_cache_t *traffic; /* NULL: not needed yet, as the other */

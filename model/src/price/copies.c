@@ -84,7 +84,7 @@ void pto_copies_count(const pto_plan_t *plan, const pto_machine_t *machine, pto_
         pto_copy_count(plan, machine, tables, action, only_gpu, engine);
 }
 
-/* What a process copies between GPUs in one step. */
+/* The copies of a process between GPUs in one step. */
 typedef struct {
     int64_t bytes;
     int64_t link_bytes; /* of the busiest link that it uses, with what others copy there */

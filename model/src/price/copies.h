@@ -1,4 +1,4 @@
-/* What the copies of one stage ask of GPUs: of their copy engines and of the links between them. Pricing
+/* The demand of one stage's copies on GPUs: on their copy engines and on the links between them. Pricing
  * counts the copies of all actors first, then charges each. */
 #ifndef PTO_PRICE_COPIES_H
 #define PTO_PRICE_COPIES_H
@@ -27,7 +27,7 @@ void pto_copies_count(const pto_plan_t *plan, const pto_machine_t *machine, pto_
 void pto_copy_count(const pto_plan_t *plan, const pto_machine_t *machine, pto_tables_t *tables,
                     const pto_action_t *action, int64_t only_gpu, pto_copies_t *engine);
 
-/* What copies are charged with and to. */
+/* The charge of copies, and the resources that they are charged to. */
 typedef struct {
     const pto_plan_t *plan;
     const pto_machine_t *machine;
@@ -42,7 +42,7 @@ typedef struct {
     pto_error_t *err;
 } pto_copying_t;
 
-/* What a stage asks of a GPU. */
+/* The demand of a stage on a GPU. */
 static inline const pto_copies_t *pto_copying_engine(const pto_copying_t *to, int64_t gpu) {
     return &to->engine[to->like ? to->like[gpu] : gpu];
 }
@@ -80,7 +80,7 @@ void pto_reduction_charge(const pto_plan_t *plan, const pto_machine_t *machine, 
 void pto_step_charge_reduce(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step,
                             int64_t target_bytes, int64_t source_bytes, pto_charge_t *charge);
 
-/* What the copies of a kernel's step come to: over links, and in the GPU's own memory. */
+/* The totals of the copies of a kernel's step: over links, and in the GPU's own memory. */
 typedef struct {
     pto_remote_access_t access; /* but for link_bytes */
     int64_t remote_bytes;       /* of all other GPUs */

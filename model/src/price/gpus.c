@@ -58,8 +58,8 @@ static bool adds_up_peers(const pto_step_t *step) {
     return step->kind == PTO_STEP_REDUCE || (step->kind == PTO_STEP_COPY && !step->in_kernel);
 }
 
-/* What a member waits for is found by its peers' numbers, and the peers do nothing for it. So these may
- * change from round to round if no other member waits for them, which could be one of them. */
+/* Whether a step is the wait of a single member for peers that are found by number, which do nothing for it.
+ * So these may change from round to round if no other member waits for them, which could be one of them. */
 static bool waits_alone(const pto_step_t *step) {
     return step->kind == PTO_STEP_WAIT && step->peers.kind == PTO_PEERS_INDEX &&
            pto_expr_is_constant(&step->who_first) && pto_expr_is_constant(&step->who_until) &&

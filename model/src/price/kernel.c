@@ -1,5 +1,5 @@
-/* What the steps of a kernel cost (docs/model.md, 'Kernels'): loads and stores of other GPUs' memory, bytes
- * of its own GPU's, flags between GPUs. The launch is paid once, at the beginning. */
+/* The cost of a kernel's steps (docs/model.md, 'Kernels'): loads and stores of other GPUs' memory, bytes of
+ * its own GPU's, flags between GPUs. The launch is paid once, at the beginning. */
 #include "plan/plan_internal.h"
 #include "price/copies.h"
 

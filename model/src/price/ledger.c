@@ -445,7 +445,7 @@ void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_s
                         pto_plan_request(plan)->layout.nodes, messages, messages * bytes_each);
 }
 
-/* What a node's messages need by its bytes, and by its message rate; a limit that the machine does not know
+/* The time of a node's messages by its bytes, and by its message rate; a limit that the machine does not know
  * is 0. All actors of the node ask for it. */
 void pto_outflow_find_limits(pto_outflow_t *outflow, const pto_machine_t *machine) {
     pto_time_t bytes = {0}, contended = {0}, messages = {0};
@@ -472,7 +472,8 @@ double pto_outflow_seconds(const pto_outflow_t *outflow, const pto_machine_t *ma
     return seconds;
 }
 
-/* What bounds the off-node messages of one actor: its own, its node's bytes, or its node's message rate. */
+/* The binding limit of one actor's off-node messages: its own, its node's bytes, or its node's message
+ * rate. */
 typedef enum { BOUND_OWN, BOUND_BYTES, BOUND_RATE } bound_t;
 
 /* A tape need not keep which bound it is: the time is the largest of the three. */

@@ -26,7 +26,7 @@ typedef struct {
     pto_entry_t *entry;
 } pto_ledger_t;
 
-/* What one stage costs one actor. */
+/* The cost of one stage for one actor. */
 typedef struct {
     const char *stage;
     pto_ledger_t *terms; /* the addends; NULL: no explanation is wanted */
@@ -46,16 +46,16 @@ typedef struct {
     pto_time_t other;
 } pto_charge_t;
 
-/* What a node sends off itself in one stage, by space: messages, their bytes, and how many of these go where
- * other nodes' bytes may be going too: of n nodes that send to all others, (n - 2) / (n - 1). Where all nodes
- * post their messages in one order, `waited` has these, too: the last node receives nothing before all others
- * have sent to those before it. */
+/* The off-node traffic of a node in one stage, by space: messages, their bytes, and how many of these go
+ * where other nodes' bytes may be going too: of n nodes that send to all others, (n - 2) / (n - 1). Where all
+ * nodes post their messages in one order, `waited` has these, too: the last node receives nothing before all
+ * others have sent to those before it. */
 typedef struct {
     double messages[PTO_SPACE_COUNT];
     double bytes[PTO_SPACE_COUNT];
     double contended[PTO_SPACE_COUNT];
     double waited[PTO_SPACE_COUNT];
-    /* What its limits make of these, once it has been asked for. */
+    /* The limits' times of these, once they have been asked for. */
     bool limits_known;
     pto_time_t bytes_limit;
     pto_time_t rate_limit;
@@ -137,11 +137,11 @@ pto_time_t pto_charge_staged(pto_charge_t *charge, const pto_machine_t *machine)
 /* Whether it matters to any copy what it follows. */
 bool pto_queued_copies_cost(const pto_machine_t *machine);
 
-/* What a queued copy asks of its process's CPU: to put it into the queue, and to see its end. Nothing where
+/* The CPU time of a queued copy in its process: to put it into the queue, and to see its end. Nothing where
  * the machine does not know that messages ask for it too. */
 void pto_charge_queueing(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind);
 
-/* What a copy follows. Behind another copy it is in the stream when that ends, so that it costs
+/* The operation that a copy follows. Behind another copy it is in the stream when that ends, so that it costs
  * `copies.queued`, if that is known, instead of a start. */
 typedef enum {
     PTO_BEHIND_NOTHING,
@@ -163,9 +163,9 @@ typedef struct {
 pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_one_copy_t copy,
                                  pto_error_t *err);
 
-/* What the rows of a strided copy cost besides its bytes; `rows` of 1 cost nothing. */
+/* The cost of the rows of a strided copy besides its bytes; `rows` of 1 cost nothing. */
 void pto_charge_rows(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind, int64_t rows);
-/* What a message of a derived type costs more than a contiguous one. */
+/* The additional cost of a message of a derived type over a contiguous one. */
 void pto_charge_message_rows(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
                              int64_t rows);
 
@@ -180,8 +180,8 @@ typedef struct {
     pto_behind_t behind; /* the same */
 } pto_queued_copy_t;
 
-/* What one more copy adds while `waiting` others have not ended: the difference between the measured times of
- * waiting + 1 and of waiting copies at once. */
+/* The additional time of one more copy while `waiting` others have not ended: the difference between the
+ * measured times of waiting + 1 and of waiting copies at once. */
 void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
                        int64_t waiting);
 
@@ -189,7 +189,7 @@ void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_q
  * processes take turns on the GPU, and a turn lasts whether it is used or not. */
 pto_time_t pto_copy_hold(const pto_machine_t *machine, pto_queued_copy_t copy);
 
-/* What the copies of a GPU's processes wait for. Copies that wait for different ones overlap. */
+/* The event that the copies of a GPU's processes wait for. Copies that wait for different ones overlap. */
 typedef enum {
     PTO_COPY_OUT,    /* the engine to the host */
     PTO_COPY_IN,     /* the engine from the host */
@@ -265,7 +265,7 @@ static inline bool pto_charge_has_messages(const pto_charge_t *charge) {
     return false;
 }
 
-/* What the charge takes under the node's injection limit. */
+/* The time of the charge under the node's injection limit. */
 pto_time_t pto_charge_time_with_messages(const pto_charge_t *charge, const pto_machine_t *machine,
                                          pto_outflow_t *outflow);
 static inline pto_time_t pto_charge_time(const pto_charge_t *charge, const pto_machine_t *machine,

@@ -1,6 +1,5 @@
-/* What pricing one by one takes on: counted first, so that a plan that would take too long is refused at
- * once.
- */
+/* Limits on the work of pricing one by one, which is counted first, so that a plan that would take too long
+ * is refused at once. */
 #include "plan/plan_internal.h"
 #include "portolan/price.h"
 #include "portolan/strategy.h"

@@ -1,7 +1,7 @@
-/* What the processes of a node share, in the price: what each link, and the memory of each socket, carries in
- * a stage, and what the busiest of an actor's adds to its own costs. Bytes are counted on every node that has
- * actors; if an actor represents processes of all nodes, on the first node, or on as many as can differ.
- */
+/* Resources that the processes of a node share, in the price: the bytes that each link, and the memory of
+ * each socket, carries in a stage, and the time that the busiest of an actor's adds to its own costs. Bytes
+ * are counted on every node that has actors; if an actor represents processes of all nodes, on the first
+ * node, or on as many as can differ. */
 #include <stdlib.h>
 
 #include "price/pricing.h"

@@ -122,7 +122,7 @@ void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, c
                 pricing->clocks.out_of_memory = true;
 }
 
-/* What is still to be waited for: raised flags, and copies in the queues of GPUs. */
+/* Repeat the pending waits: raised flags, and copies in the queues of GPUs. */
 static void repeat_pending(pto_pricing_t *pricing, int64_t period, double times) {
     pto_raises_repeat(pricing, period, times);
     pto_pricing_shift_queues(pricing, pricing->clocks.ledger, pricing->clocks.snapshot, times);

@@ -1,4 +1,4 @@
-/* What NCCL's own collective costs (docs/model.md, 'NCCL's own collectives'): alpha + beta s of the row for
+/* The cost of NCCL's own collective (docs/model.md, 'NCCL's own collectives'): alpha + beta s of the row for
  * as many GPUs on as many nodes. For other numbers, the nearest measured row is extrapolated by NCCL's own
  * structure (its src/graph/tuning.cc, 2.28.3): the hops of rings and trees, by protocol, and the bytes that
  * links and nodes carry. */
@@ -74,7 +74,7 @@ static pto_status_t refuse(const pto_machine_t *machine, pto_nccl_kind_t kind, i
                             machine->name, measured);
 }
 
-/* What a byte between nodes costs: a machine without injection.gpu has the cost of one process's message.
+/* The cost of a byte between nodes: a machine without injection.gpu has the cost of one process's message.
  * NULL: it has neither. */
 static const pto_param_t *net_byte(const pto_machine_t *machine, double bytes) {
     const pto_param_t *limit = &machine->injection_s_per_byte[PTO_SPACE_GPU];
@@ -91,7 +91,7 @@ bool pto_nccl_has_network(const pto_machine_t *machine) { return net_byte(machin
 static const double flags_per_byte[PTO_NCCL_PROTOCOL_COUNT] = {
     [PTO_NCCL_PROTOCOL_LL] = 1, [PTO_NCCL_PROTOCOL_LL128] = 8.0 / 120};
 
-/* What the bytes of one call pass, one after the other, and what links and nodes carry of each byte. */
+/* The path of one call's bytes, hop by hop, and the share of each byte that links and nodes carry. */
 typedef struct {
     double hops; /* alltoall: peers */
     double net_hops;

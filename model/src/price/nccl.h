@@ -1,11 +1,11 @@
-/* What NCCL's own collective costs: a row of the machine file, whatever stages stand for it. */
+/* The cost of NCCL's own collective: a row of the machine file, whatever stages stand for it. */
 #ifndef PTO_PRICE_NCCL_H
 #define PTO_PRICE_NCCL_H
 
 #include "price/bounded.h"
 #include "price/ledger.h"
 
-/* What its stage is called where a price is explained or a simulation traced. */
+/* The name of its stage where a price is explained or a simulation traced. */
 extern const char pto_nccl_stage[];
 
 /* GPUs of all nodes, equally many on each. */
@@ -41,7 +41,7 @@ bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl
 bool pto_nccl_extrapolated(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm,
                            pto_nccl_job_t job, double bytes, pto_nccl_route_t *route);
 
-/* What the call takes by this route. */
+/* The time of the call by this route. */
 double pto_nccl_route_s(const pto_machine_t *machine, pto_nccl_kind_t kind, const pto_nccl_route_t *route);
 
 /* The collective of a node that NCCL runs, and from what it is extrapolated. Errors: PTO_ERR_NOT_APPLICABLE

@@ -140,7 +140,7 @@ pto_pairs_end_t pto_pairs_end(const pto_pairs_t *pairs, int64_t sender, int64_t 
     return end;
 }
 
-/* What the messages of a group cost but for limits, and what nodes send off themselves, added to `sent`. */
+/* The cost of a group's messages before limits, and the off-node traffic of nodes, added to `sent`. */
 static void find_costs(const pto_pairs_t *pairs, int64_t group, int64_t distance, pto_sum_t *sent) {
     const int64_t *bytes = pto_pairs_bytes(pairs, group, distance);
     double *alpha_s = pairs->alpha_s + group * pairs->size, *bytes_s = pairs->bytes_s + group * pairs->size;

@@ -59,7 +59,7 @@ typedef struct {
 pto_pairs_end_t pto_pairs_end(const pto_pairs_t *pairs, int64_t sender, int64_t distance, int64_t bytes,
                               double node_bytes_s, double node_rate_s);
 
-/* What a node sends off in this round. */
+/* The off-node traffic of a node in this round. */
 pto_outflow_t pto_pairs_outflow(const pto_pairs_t *pairs, int64_t node);
 
 /* --- pairs_bound.c -------------------------------------------------------------------------------------- */

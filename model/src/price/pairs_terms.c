@@ -1,11 +1,11 @@
-/* What the rounds of pairs.c cost by term: each process has a number for every row of a cost that its longest
- * path may have paid, and takes over those of the process that it has waited for. */
+/* The cost of the rounds of pairs.c by term: each process has a number for every row of a cost that its
+ * longest path may have paid, and takes over those of the process that it has waited for. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "price/pairs.h"
 
-/* What limits of nodes replaced, behind the numbers of messages and bytes of each row. */
+/* Amounts that limits of nodes replaced, behind the numbers of messages and bytes of each row. */
 typedef enum { LIMITED_BYTES, LIMITED_WAITED, LIMITED_CONTENDED, LIMITED_MESSAGES, LIMITED_COUNT } limited_t;
 
 struct pto_pairs_terms {

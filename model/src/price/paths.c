@@ -1,4 +1,4 @@
-/* What the processes of a node share, and what of it messages and copies occupy. */
+/* Resources that the processes of a node share, and which of them messages and copies occupy. */
 #include "price/paths.h"
 
 #include "machine/machine_internal.h"

@@ -1,5 +1,5 @@
-/* What the processes of a node share: the links of its topology and the memory of its sockets. Which of them
- * a message or a copy occupies, and which of its ends counts them.
+/* Resources that the processes of a node share: the links of its topology and the memory of its sockets.
+ * Which of them a message or a copy occupies, and which of its ends counts them.
  *
  * A link between a GPU and anything but a GPU is that GPU's port. A sender occupies its port while it sends;
  * a receiver occupies its own and all links between. The engines of the GPUs (copies.h) stand for the ports
@@ -8,7 +8,7 @@
  *
  * The memory of a socket is one more link. It carries each byte that is read from it and each that is written
  * to it: twice for a message or a copy within host memory. A sender counts its reads, a receiver its writes.
- */
+ * */
 #ifndef PTO_PRICE_PATHS_H
 #define PTO_PRICE_PATHS_H
 

@@ -66,7 +66,7 @@ static void count_demand(pto_pricing_t *pricing, const pto_stage_t *stage, int64
 
 /* --- one actor's stage -------------------------------------------------------------------------------- */
 
-/* What a stage costs one actor while its steps are looked at. */
+/* The costs of a stage for one actor while its steps are looked at. */
 typedef struct {
     pto_charge_t out;
     pto_charge_t in;
@@ -163,7 +163,8 @@ static bool any_link(const costs_t *costs) {
            costs->copy_link.s_per_byte;
 }
 
-/* What sending and receiving at once, and the links, take beyond the actor's own bytes. */
+/* Charge the additional time of sending and receiving at once, and of the links, beyond the actor's own
+ * bytes. */
 static void charge_sharing(const pto_pricing_t *pricing, costs_t *costs) {
     if (!pricing->at.both_ways && !pricing->lanes.active && !any_link(costs))
         return;

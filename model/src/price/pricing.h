@@ -12,7 +12,7 @@
 #include "price/table.h"
 #include "price/traffic.h"
 
-/* What an actor represents. */
+/* The processes that an actor represents. */
 typedef enum {
     PTO_ACTORS_CLASSES, /* a range of cores, of every GPU, that all steps and splits treat alike */
     PTO_ACTORS_PLACES,  /* a process of the first node and its counterparts on all others */
@@ -25,7 +25,7 @@ typedef struct {
     int64_t gpus;     /* of one node that it represents, from that of `place` on */
 } pto_actor_t;
 
-/* What an actor has only one of, so that its lanes share it. */
+/* A resource that an actor has only one of, so that its lanes share it. */
 typedef enum {
     PTO_LANE_OUT,  /* its GPU's copies to the host */
     PTO_LANE_IN,   /* from the host */
@@ -37,8 +37,8 @@ typedef enum {
     PTO_LANE_RESOURCE_COUNT
 } pto_lane_resource_t;
 
-/* What the links of nodes carry in a stage: a node's messages and its copies (with reductions by CPUs), which
- * follow each other. */
+/* The load of the links of nodes in a stage: a node's messages and its copies (with reductions by CPUs),
+ * which follow each other. */
 typedef enum { PTO_LOAD_MESSAGES, PTO_LOAD_COPIES, PTO_LOAD_KINDS } pto_load_kind_t;
 
 typedef struct {
@@ -74,7 +74,7 @@ typedef struct {
     bool unsorted; /* not in the order of the actors that raised them */
 } pto_raises_t;
 
-/* What is asked; it does not change while the plan is priced. */
+/* The request; it does not change while the plan is priced. */
 typedef struct {
     const pto_plan_t *plan;
     const pto_machine_t *machine;
@@ -126,7 +126,7 @@ typedef struct {
     int64_t lag;          /* most rounds between a raise and its wait, since it was last set to 0 */
 } pto_flags_t;
 
-/* What lanes ask of the resources that they share. */
+/* The lanes' demand on the resources that they share. */
 typedef struct {
     bool active;
     bool in_branches;            /* of a parallel node */
@@ -141,7 +141,7 @@ typedef struct {
     bool *asks;              /* per resource and actor: the current stage does */
 } pto_lanes_t;
 
-/* What a stage asks of GPUs and nodes. */
+/* The demand of a stage on GPUs and nodes. */
 typedef struct {
     pto_copies_t *engine;   /* one per GPU that has actors */
     pto_outflow_t *outflow; /* one per node that has actors */
@@ -156,7 +156,7 @@ typedef struct {
     int library_end; /* the last node of the last such one; -1: there was none */
 } pto_at_t;
 
-/* What comes of it, besides the ledgers. */
+/* The results, besides the ledgers. */
 typedef struct {
     double *occupied_s; /* what the plan occupies (occupied.c), and what it did before a loop's measured
                            iterations; NULL: no explanation is wanted */
@@ -234,7 +234,7 @@ void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, c
 
 /* --- lanes.c -------------------------------------------------------------------------------------------- */
 
-/* What branches need; false: out of memory. */
+/* Allocate the lanes of branches; false: out of memory. */
 bool pto_lanes_allocate(pto_pricing_t *pricing, int lanes);
 void pto_lanes_release(pto_lanes_t *lanes);
 /* Copy `demand`; add `times` what it has grown by since. */
@@ -296,7 +296,7 @@ void pto_gpus_count_copies_with_peers(pto_pricing_t *pricing, const pto_step_t *
 
 /* --- actors.c ------------------------------------------------------------------------------------------ */
 
-/* What the actors of a plan have to be. */
+/* The kind of actors that a plan requires. */
 pto_actor_kind_t pto_actors_of(const pto_plan_t *plan);
 
 /* Whether processes differ in what the latency of messages means to them, and are few enough to be priced one
@@ -410,8 +410,8 @@ void pto_charge_busiest(pto_charge_t *charge, const pto_busiest_t *busiest, pto_
 
 /* How the messages of actors are counted and charged. */
 struct pto_message_rules {
-    /* What a step asks of links, counted for all actors; NULL: what each asks is counted with its messages.
-     */
+    /* Count the demand of a step on links, for all actors; NULL: the demand of each is counted with its
+     * messages. */
     void (*count_step)(const pto_asked_t *asked, pto_shared_t *shared, const pto_step_t *step, int64_t k);
     /* Whether a process sends within its node and receives within it in one stage; NULL: each may. */
     bool (*both_ways)(const pto_plan_t *plan, const pto_stage_t *stage, int64_t k);

@@ -1,4 +1,4 @@
-/* What the addends along the longest path are called, what they come to, and how sure that is. */
+/* The addends along the longest path: names, values and intervals. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

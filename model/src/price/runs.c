@@ -1,6 +1,6 @@
-/* What depends on how runs begin and end (docs/model.md, 'Runs in streams and graphs'): which plans have a
- * price where the host does not wait for each, and the runs of kernels by lines, which are charged as a
- * whole. */
+/* Prices that depend on how runs begin and end (docs/model.md, 'Runs in streams and graphs'): which plans
+ * have a price where the host does not wait for each, and the runs of kernels by lines, which are charged as
+ * a whole. */
 #include "portolan/lines.h"
 #include "portolan/strategy.h"
 #include "price/pricing.h"

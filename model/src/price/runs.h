@@ -1,4 +1,4 @@
-/* What depends on how runs begin and end, for prices and for simulations. */
+/* Costs that depend on how runs begin and end, for prices and for simulations. */
 #ifndef PTO_PRICE_RUNS_H
 #define PTO_PRICE_RUNS_H
 

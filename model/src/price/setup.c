@@ -1,4 +1,4 @@
-/* What a plan's setup costs (portolan/price.h): the allocations and openings that impl/buffers.c makes for
+/* The cost of a plan's setup (portolan/price.h): the allocations and openings that impl/buffers.c makes for
  * it, found in the plan's buffers and slices. */
 #include "portolan/price.h"
 

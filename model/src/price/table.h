@@ -30,7 +30,7 @@ static inline int64_t pto_table_entry(const pto_table_t *table, int64_t source, 
                             : pto_request_bytes(table->request, source, destination);
 }
 
-/* What each owner has for the one `distance` owners further, by owner. From 0 to their number. */
+/* Each owner's bytes for the owner `distance` further, by owner. From 0 to their number. */
 void pto_table_read_distance(const pto_table_t *table, int64_t distance, int64_t *bytes);
 
 /* --- sums ----------------------------------------------------------------------------------------------- */

@@ -180,7 +180,8 @@ static pto_status_t price_as(pto_actor_kind_t kind, const pto_plan_t *plan, cons
     return status;
 }
 
-/* What a plan's actors have to be on a machine. `sized`: whether the plan has passed pto_price_check_size. */
+/* Find the kind of actors that a plan requires on a machine. `sized`: whether the plan has passed
+ * pto_price_check_size. */
 static pto_status_t find_kind(const pto_plan_t *plan, const pto_machine_t *machine, bool sized,
                               pto_actor_kind_t *kind, pto_error_t *err) {
     *kind = pto_actors_of(plan);

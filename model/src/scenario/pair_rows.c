@@ -19,7 +19,7 @@ typedef enum {
     COLUMN_SPACE = COLUMN_REQUIRED
 } column_t;
 
-/* What a row says beyond these is not needed here. */
+/* The columns that are read; others are ignored. */
 static const char *const column_names[] = {
     "source",   "destination", "bytes",   "source_space", "destination_space",
     "messages", "kind",        "routine", "seconds",      "waiting_s"};

@@ -246,7 +246,7 @@ static const pto_yaml_field_t layout_fields[] = {
 };
 static const pto_yaml_table_t layout_table = {.what = "'layout'", FIELDS(layout_fields)};
 
-/* What a call needs, be it the only one or one of a workload. */
+/* The keys of a call, whether it is the only one or one of a workload. */
 static const pto_yaml_field_t call_fields[] = {
     {.key = "collective", .name_at = pto_collective_at, AT(collective), .required = true},
     {.key = "implementation", .name_at = pto_implementation_at, AT(implementation)},

@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "portolan/scenario.h"
 
-/* What all pairs have in common. */
+/* Properties of all pairs. */
 typedef struct {
     int64_t least_bytes;
     uint64_t width; /* how many different numbers of bytes there are */
@@ -21,7 +21,7 @@ static inline pto_skew_t pto_skew_of(const pto_counts_t *counts, int64_t bytes) 
     return (pto_skew_t){bytes - spread, 2 * (uint64_t)spread + 1, pto_mix(counts->seed + PTO_GOLDEN_GAMMA)};
 }
 
-/* What all pairs of a source have in common. */
+/* Properties of all pairs of a source. */
 static inline uint64_t pto_skew_source(const pto_skew_t *skew, int64_t source) {
     return pto_mix(skew->hash + (uint64_t)source + PTO_GOLDEN_GAMMA);
 }

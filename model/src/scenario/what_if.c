@@ -208,7 +208,7 @@ static void strip_unit(const char *key, char stripped[PTO_PARAM_KEY_MAX]) {
         }
 }
 
-/* What a machine made of others takes of its `network`. */
+/* Whether a key belongs to the `network` that a machine made of others takes over. */
 static bool is_of_network(const char *key) {
     static const char *const of_network[] = {"messages.*.off_node.*", "gap.[cg]pu.*", "injection.*",
                                              "network.*"};

@@ -71,7 +71,7 @@ static pto_status_t read_grid(const pto_reader_t *reader, const pto_yaml_node_t 
 
 /* --- one entry ------------------------------------------------------------------------------------------ */
 
-/* What is being read; a call begins with its scenario, to which the keys of a scenario apply. */
+/* The state of reading; a call begins with its scenario, to which the keys of a scenario apply. */
 typedef struct {
     pto_workload_call_t call;
     const pto_workload_t *workload;

@@ -29,7 +29,7 @@ pto_sim_t pto_sim_of(const pto_plan_t *plan, const pto_machine_t *machine, const
                        .err = err};
 }
 
-/* What is allocated for pto_sims_t, and each plan's GPUs by the job's numbers. */
+/* The allocations of pto_sims_t, and each plan's GPUs by the job's numbers. */
 typedef struct {
     pto_sims_t all;
     int64_t *gpu;

@@ -17,7 +17,7 @@ pto_level_t pto_sim_level_within(const pto_sim_t *sim, const pto_proc_t *proc, i
 
 /* --- messages ------------------------------------------------------------------------------------------- */
 
-/* What the cost of a message at one of its ends depends on; the step determines its stage. */
+/* The inputs to the cost of a message at one of its ends; the step determines its stage. */
 typedef struct {
     int64_t bytes;
     uint32_t step;
@@ -25,7 +25,7 @@ typedef struct {
     uint8_t moved; /* by the side, earlier in its stage: see pto_side_t */
 } cost_key_t;
 
-/* What a message needs of the link of its sender's or receiver's node. */
+/* The time of a message on the link of its sender's or receiver's node. */
 static double link_s(const pto_sim_t *sim, const cost_key_t *key, pto_space_t space, bool sends) {
     double s_per_byte = sends ? sim->view[key->step].injection_s_per_byte : sim->ejection_s_per_byte[space];
     return key->level == PTO_LEVEL_OFF_NODE ? (double)key->bytes * s_per_byte : 0;
@@ -52,7 +52,7 @@ static pto_sim_cost_t cost_of(pto_sim_t *sim, const pto_passage_t *at, const cos
     return cost;
 }
 
-/* What a message costs that nothing else delays; INFINITY where the machine has no such messages. */
+/* The cost of a message that is not delayed; INFINITY where the machine has no such messages. */
 static double alone_s(const pto_sim_t *sim, pto_space_t space, pto_level_t level, int64_t bytes) {
     const pto_cost_row_t *row = pto_machine_message(sim->machine, space, level, bytes);
     return row ? row->postal.alpha_s.value + row->postal.beta_s_per_byte.value * (double)bytes : INFINITY;

@@ -1,5 +1,5 @@
-/* What delays a message of the simulator: links of its sender and its receiver, and what a process moves the
- * other way meanwhile. */
+/* Delays of a message of the simulator: links of its sender and its receiver, and bytes that a process moves
+ * the other way meanwhile. */
 #include <math.h>
 
 #include "simulate/simulate_internal.h"

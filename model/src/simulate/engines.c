@@ -170,7 +170,7 @@ bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action) {
     return true;
 }
 
-/* What a copy of a rank is, and costs alone. */
+/* Find the kind of a rank's copy, and its cost alone. */
 static void find_copy(pto_sim_t *sim, const pto_action_t *action, int64_t bytes, pto_local_t *local) {
     const pto_step_t *step = action->step;
     find_engine(sim, action, local);

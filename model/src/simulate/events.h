@@ -54,8 +54,8 @@ typedef struct {
 bool pto_agenda_init(pto_agenda_t *agenda, uint32_t slots);
 void pto_agenda_fini(pto_agenda_t *agenda);
 
-/* What the two functions below leave to events.c: put a slot into a bucket that is full, or another than the
- * last one; remove the first bucket, whose slots have all been taken; false if none is left. */
+/* The parts of the two functions below in events.c: put a slot into a bucket that is full, or another than
+ * the last one; remove the first bucket, whose slots have all been taken; false if none is left. */
 void pto_agenda_put(pto_agenda_t *agenda, uint32_t slot, double time_s, bool late);
 bool pto_agenda_drop_first(pto_agenda_t *agenda);
 

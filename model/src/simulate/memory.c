@@ -1,5 +1,5 @@
-/* What simulations keep: the memory of each plan and of what all plans share, and the places of their ranks.
- */
+/* The memory of simulations: that of each plan and that of all plans together, and the places of their
+ * ranks. */
 #include <stdlib.h>
 
 #include "simulate/simulate_internal.h"
@@ -130,7 +130,7 @@ static void view_plan(pto_sim_t *sim) {
         sim->is_plain && sim->layout->procs_per_gpu == 1 && !(sim->all->engines >> PTO_ENGINE_IN);
 }
 
-/* What is shared in a node, and the links of a fabric. */
+/* The shared resources of a node, and the links of a fabric. */
 static bool find_capacities(pto_sim_t *sim) {
     const pto_fabric_t *fabric = &sim->machine->fabric;
     int64_t nodes = sim->layout->nodes, between = pto_fabric_link_count(fabric, nodes);
@@ -146,7 +146,7 @@ static bool find_capacities(pto_sim_t *sim) {
     return true;
 }
 
-/* What is of one plan alone, and what it needs of the rest. */
+/* Allocate the state of one plan, and its part of the shared state. */
 static bool allocate(pto_sim_t *sim) {
     size_t flags = (size_t)pto_plan_flag_count(sim->plan) * sim->ranks * sim->ranks_per_node;
     sim->view = calloc((size_t)sim->plan->steps.count + 1, sizeof *sim->view);
@@ -179,7 +179,7 @@ static void place_engines(pto_sims_t *all) {
             all->engine_place[engine] = all->engines_per_gpu++;
 }
 
-/* What all plans share, first in the one given. */
+/* Allocate the state that all plans share, first in the one given. */
 static bool allocate_shared(pto_sims_t *all, pto_sim_t *sim, pto_agenda_t *agenda) {
     size_t nodes = (size_t)sim->nodes;
     size_t links = all->has_links ? nodes * PTO_LINKS_PER_NODE : 0;

@@ -1,4 +1,5 @@
-/* What ranks share: links of nodes and between them (links.c, routes.c), and engines of GPUs (engines.c). */
+/* Resources that ranks share: links of nodes and between them (links.c, routes.c), and engines of GPUs
+ * (engines.c). */
 #ifndef PTO_SIMULATE_RESOURCES_H
 #define PTO_SIMULATE_RESOURCES_H
 

@@ -245,7 +245,7 @@ void pto_sim_prepare_locals(pto_sim_t *sim, uint32_t rank, bool follows);
 bool pto_sim_run_local(pto_sim_t *sim, uint32_t rank);
 /* Find what the stage's only local step is, and costs behind what it follows; keep it in its move. */
 void pto_sim_find_alone(pto_sim_t *sim, uint32_t rank, pto_behind_t behind, pto_move_t *move);
-/* What a copy of a process follows, outside of lanes. */
+/* The operation that a copy of a process follows, outside of lanes. */
 static inline pto_behind_t pto_sim_behind(const pto_proc_t *proc, const pto_move_t *move) {
     return move->streams && proc->streams ? PTO_BEHIND_COPY : PTO_BEHIND_NOTHING;
 }
@@ -322,7 +322,7 @@ bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind);
 pto_copy_resource_t pto_sim_copy_resource(const pto_sim_t *sim, const pto_local_t *local);
 double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_local_t *local);
 double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_local_t *local, int64_t waiting);
-/* What a queued copy takes of its rank's CPU. */
+/* The CPU time of a queued copy in its rank. */
 double pto_sim_queueing_s(const pto_sim_t *sim, pto_copy_kind_t kind);
 double pto_sim_reduce_s(const pto_sim_t *sim, const pto_action_t *action);
 /* The time of a kernel's copies within its GPU's memory. */
@@ -332,8 +332,9 @@ double pto_sim_signal_s(const pto_sim_t *sim, const pto_step_t *step);
 
 /* --- delays.c ------------------------------------------------------------------------------------------- */
 
-/* What passes between the ends of a message occupies neither: its sender is done earlier, and of its receiver
- * only what has not passed since the message left. Later messages in flight pay their gap, without it. */
+/* The time between the ends of a message, which occupies neither: its sender is done earlier, and of its
+ * receiver only the part that has not passed since the message left. Later messages in flight pay their gap,
+ * without it. */
 double pto_sim_latency_apart_s(const pto_sim_t *sim, const pto_proc_t *proc, const pto_side_t *side,
                                const pto_message_t *message, double alpha_s);
 /* A process that sends and receives at once does both slower: each waits for a part of what the other does

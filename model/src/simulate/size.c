@@ -43,7 +43,7 @@ static bool ranks_fit(const pto_plan_t *plan, const extent_t *extent, int64_t li
     return extent->ranks <= most_ranks(limit) / pto_plan_lane_count(plan);
 }
 
-/* What is within the limit is simulated as a whole: where messages of several nodes arrive at one moment, the
+/* Simulate a plan within the limit as a whole: where messages of several nodes arrive at one moment, the
  * first rank's is received first, so that nodes which act alike can be served unlike. */
 static extent_t extent_of(const pto_plan_t *plan, const pto_machine_t *machine,
                           const pto_simulate_options_t *options) {
