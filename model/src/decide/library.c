@@ -46,16 +46,28 @@ bool pto_library_has_rules(const pto_request_t *request) {
            pto_collective_is_in_mpi(request->collective);
 }
 
+/* Whether the machine lacks costs that the rule's call needs besides its messages: copies through pageable
+ * memory, or within host memory. Without them the call would look cheap. */
+static bool lacks_costs(const pto_machine_t *machine, pto_collective_t collective,
+                        const pto_library_rule_t *rule) {
+    const pto_algorithm_t *algorithm;
+    return (rule->staged && !pto_postal_known(&machine->pageable[PTO_COPY_D2H])) ||
+           (pto_algorithm_find(rule->algorithm, collective, &algorithm, NULL) == PTO_OK &&
+            algorithm->shares_host && !pto_postal_known(&machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET]));
+}
+
 const pto_library_rule_t *pto_library_rule(const pto_scenario_t *scenario, const pto_machine_t *machine,
                                            const pto_request_t *request) {
     const pto_library_choice_t *library = &scenario->library;
     if (library->name || library->best || (library->rule_count == 0 && machine->library_count == 0))
         return NULL;
     const pto_call_t call = pto_request_call(request);
-    return library->rule_count > 0
-               ? scenario_rule(library, call.procs, call.bytes)
-               : pto_machine_library(machine, pto_collective_name(request->collective),
-                                     request->strategy->collective_space, call.procs, call.bytes);
+    if (library->rule_count > 0)
+        return scenario_rule(library, call.procs, call.bytes);
+    const pto_library_rule_t *rule =
+        pto_machine_library(machine, pto_collective_name(request->collective),
+                            request->strategy->collective_space, call.procs, call.bytes);
+    return rule && lacks_costs(machine, request->collective, rule) ? NULL : rule;
 }
 
 static bool is_flagged(const pto_scenario_t *scenario, const pto_machine_t *machine,
@@ -74,10 +86,13 @@ bool pto_library_is_unknown(const pto_scenario_t *scenario, const pto_machine_t 
         request->strategy->collective_space == PTO_SPACE_GPU || request->strategy->in_host;
     if (!by_library || !pto_library_has_rules(request) || machine->model)
         return false;
-    return is_flagged(scenario, machine, request) ||
-           (!given && !machine->mpi_library && request->collective != PTO_COLLECTIVE_HALO &&
-            !pto_machine_has_library(machine, pto_collective_name(request->collective),
-                                     request->strategy->collective_space));
+    if (given || request->collective == PTO_COLLECTIVE_HALO)
+        return is_flagged(scenario, machine, request);
+    const pto_library_rule_t *rule = pto_library_rule(scenario, machine, request);
+    if (rule)
+        return rule->flagged != NULL;
+    return !machine->mpi_library || pto_machine_has_library(machine, pto_collective_name(request->collective),
+                                                            request->strategy->collective_space);
 }
 
 pto_status_t pto_library_explain_unknown(const pto_scenario_t *scenario, const pto_machine_t *machine,
