@@ -246,7 +246,7 @@ static inline void made_job_init(made_job_t *job, uint64_t seed, made_fault_t fa
 }
 
 static inline void made_job_run(made_job_t *job, int steps) {
-    job->call = malloc(MADE_CALLS_MAX * sizeof *job->call);
+    job->call = calloc(MADE_CALLS_MAX, sizeof *job->call);
     for (int step = 0; step < steps; step++)
         made_step(job);
 }

@@ -171,9 +171,9 @@ static void a_prefix_that_comes_again_is_taken_off_as_any_other(void **state) {
             fresh.last_length = 0;
             if (i == 0 || draw(&random, 3) == 0)
                 draw_text(&random, 7, begin);
-            strcpy(line, draw(&random, 2) ? first : begin);
+            snprintf(line, sizeof line, "%s", draw(&random, 2) ? first : begin);
             draw_text(&random, LENGTH, line + strlen(line));
-            strcpy(same, line);
+            memcpy(same, line, strlen(line) + 1);
             again +=
                 remembering.last_length > 0 && strncmp(line, remembering.last, remembering.last_length) == 0;
             const char *left = pto_prefix_skip(&remembering, line), *wanted = pto_prefix_skip(&fresh, same);
