@@ -28,21 +28,14 @@ typedef struct {
 
 /* --- prices --------------------------------------------------------------------------------------------- */
 
-/* What the cheapest strategy takes. `last_node`: where its last process ends; -1: unknown. */
-typedef struct {
-    double seconds;
-    const pto_strategy_t *strategy;
-    int64_t chunks, last_node;
-} priced_t;
-
-/* Price a mapping by one strategy (NULL: the cheapest), in `chunks` (0: as the scenario has it). */
-static pto_status_t price(choice_t *choice, const int64_t *place, const pto_strategy_t *only, int64_t chunks,
-                          priced_t *priced) {
+/* Price a candidate by one strategy (NULL: the cheapest), in `chunks` (0: as the scenario has it). */
+static pto_status_t price(choice_t *choice, const pto_strategy_t *only, int64_t chunks,
+                          pto_map_candidate_t *priced) {
     pto_scenario_t placed = *choice->scenario; /* borrows everything but the mapping */
     pto_price_cache_t cache = {0};
     pto_error_t reason = {.status = PTO_ERR_NOT_APPLICABLE};
-    pto_status_t status = pto_mapping_make(&choice->layout, place, &placed.mapping, choice->err);
-    *priced = (priced_t){.strategy = NULL};
+    pto_status_t status = pto_mapping_make(&choice->layout, priced->place, &placed.mapping, choice->err);
+    priced->strategy = NULL;
     placed.chunks = chunks > 0 ? chunks : placed.chunks;
     for (int s = 0; s < choice->strategy_count && status == PTO_OK; s++) {
         pto_plan_t *plan = NULL;
@@ -53,9 +46,12 @@ static pto_status_t price(choice_t *choice, const int64_t *place, const pto_stra
         pto_scenario_cell_t cell = pto_scenario_cell(&placed, choice->machine, 0, choice->strategy[s]);
         cell.cache = &cache;
         status = pto_scenario_cell_choose(&cell, NULL, &plan, &cost, NULL, &fault);
-        if (status == PTO_OK && (!priced->strategy || cost.seconds < priced->seconds))
-            *priced = (priced_t){cost.seconds, choice->strategy[s], pto_plan_request(plan)->chunks,
-                                 cache.tables ? pto_tables_latest_node(cache.tables) : -1};
+        if (status == PTO_OK && (!priced->strategy || cost.seconds < priced->seconds)) {
+            priced->seconds = cost.seconds;
+            priced->strategy = choice->strategy[s];
+            priced->chunks = pto_plan_request(plan)->chunks;
+            priced->last_node = cache.tables ? pto_tables_latest_node(cache.tables) : -1;
+        }
         pto_plan_destroy(plan);
         if (status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_TOO_LARGE) {
             reason = fault;
@@ -107,7 +103,6 @@ static void add_progress(const choice_t *choice) {
 static pto_status_t finish(choice_t *choice, pto_map_candidate_t *candidate, pto_status_t status,
                            const pto_error_t *fault) {
     pto_map_result_t *result = choice->result;
-    priced_t priced;
     add_progress(choice);
     if (status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_RANGE) {
         free(candidate->place);
@@ -130,13 +125,9 @@ static pto_status_t finish(choice_t *choice, pto_map_candidate_t *candidate, pto
         return PTO_OK;
     }
     candidate->sum = pto_map_judge(&result->flows, &result->places, PTO_AIM_SUM, candidate->place);
-    status = price(choice, candidate->place, NULL, 0, &priced);
+    status = price(choice, NULL, 0, candidate);
     if (status != PTO_OK)
         return status;
-    candidate->seconds = priced.seconds;
-    candidate->strategy = priced.strategy;
-    candidate->chunks = priced.chunks;
-    candidate->last_node = priced.last_node;
     const pto_map_candidate_t *best = &result->candidate[result->best];
     if (candidate->seconds < best->seconds && !pto_cost_is_same(candidate->seconds, best->seconds))
         result->best = (int)(candidate - result->candidate);
@@ -215,10 +206,10 @@ static pto_status_t try_phases(choice_t *choice, const pto_mapper_t *mapper) {
 
 /* --- refinement ----------------------------------------------------------------------------------------- */
 
-static bool is_better(double seconds, double sum, const pto_map_candidate_t *than) {
-    if (!pto_cost_is_same(seconds, than->seconds))
-        return seconds < than->seconds;
-    return sum < than->sum * (1 - 1e-12);
+static bool is_better(const pto_map_candidate_t *one, const pto_map_candidate_t *than) {
+    if (!pto_cost_is_same(one->seconds, than->seconds))
+        return one->seconds < than->seconds;
+    return one->sum < than->sum * (1 - 1e-12);
 }
 
 static void swap(int64_t *place, int64_t i, int64_t j) {
@@ -247,20 +238,18 @@ static pto_status_t refine(choice_t *choice, pto_map_candidate_t *candidate, int
     order_processes(result, candidate, order);
     for (int64_t n = 0, failed = 0; failed < count * count && status == PTO_OK; n++, failed++) {
         int64_t first = n / count % count, second = n % count, i = order[first], j = order[second];
-        priced_t priced;
+        pto_map_candidate_t swapped = *candidate;
         if (first >= second || candidate->place[i] / cores == candidate->place[j] / cores)
             continue;
         if (budget-- <= 0 || pto_is_stopped())
             break;
         swap(candidate->place, i, j);
-        status = price(choice, candidate->place, candidate->strategy, candidate->chunks, &priced);
+        status = price(choice, candidate->strategy, candidate->chunks, &swapped);
         add_progress(choice);
-        double sum = pto_map_judge(&result->flows, &result->places, PTO_AIM_SUM, candidate->place);
-        if (status == PTO_OK && is_better(priced.seconds, sum, candidate)) {
-            bool fell = !pto_cost_is_same(priced.seconds, candidate->seconds);
-            candidate->seconds = priced.seconds;
-            candidate->sum = sum;
-            candidate->last_node = priced.last_node;
+        swapped.sum = pto_map_judge(&result->flows, &result->places, PTO_AIM_SUM, candidate->place);
+        if (status == PTO_OK && is_better(&swapped, candidate)) {
+            bool fell = !pto_cost_is_same(swapped.seconds, candidate->seconds);
+            *candidate = swapped;
             failed = 0;
             if (fell)
                 order_processes(result, candidate, order);
@@ -311,7 +300,7 @@ static pto_status_t refine_best(choice_t *choice) {
     pto_status_t status = refine(choice, candidate, order, budget);
     end_progress(choice);
     free(order);
-    if (status == PTO_OK && !is_better(candidate->seconds, candidate->sum, best)) { /* nothing was found */
+    if (status == PTO_OK && !is_better(candidate, best)) { /* nothing was found */
         free(candidate->place);
         result->count--;
         return PTO_OK;
