@@ -375,7 +375,8 @@ static int queue(call_t *call) {
 static bool is_right(const call_t *call) {
     return call->comm && call->type >= 0 && call->type < TYPES && call->op >= 0 && call->op < OPS_MOST &&
            (call->op < OWN_OPS || factor[call->op] != 0) && call->root >= 0 &&
-           call->root < call->comm->rounds->size && in_bytes(call) <= AREA_BYTES && held_count < GROUP_MOST;
+           call->root < call->comm->rounds->size && call->count <= AREA_BYTES &&
+           in_bytes(call) <= AREA_BYTES && held_count < GROUP_MOST;
 }
 
 static int collective(call_t call) {

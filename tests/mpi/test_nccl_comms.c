@@ -259,6 +259,29 @@ static void roots(const pto_nccl_id_t *id) {
     ncclCommDestroy(all.handle);
 }
 
+/* Graphs may overlap, so that each capture has an executor of its own. */
+static void captures(const pto_nccl_id_t *id) {
+    const members_t all = begin(id[0]);
+    void *graph[2] = {NULL, NULL};
+    sum_t sum[2];
+    int made = 0;
+    for (int i = 0; i < 2; i++) {
+        pto_host_graph_begin(stream[i], NULL);
+        issue_sum(&all, &sum[i], i, stream[i]);
+        pto_host_graph_end(stream[i], &graph[i], NULL);
+        pto_host_graph_launch(graph[i], stream[i], NULL);
+    }
+    for (int i = 1; i >= 0; i--) {
+        finish(stream[i]);
+        check_sum(&all, &sum[i]);
+        device->stream_destroy(graph[i], NULL);
+    }
+    for (const tap_run_t *run = tap_comm_of(all.handle)->picks->runs; run; run = run->next)
+        made += run->exec != NULL;
+    expect(made == 2, "two captures share an executor");
+    ncclCommDestroy(all.handle);
+}
+
 static void own_operations(const pto_nccl_id_t *id) {
     const members_t all = begin(id[0]);
     const float sum = (float)(size * (size + 1) / 2);
@@ -315,6 +338,17 @@ static void groups(const pto_nccl_id_t *id) {
     expect(fake_calls == before, "a call that is alone in nested groups is NCCL's");
     finish(stream[0]);
     check_sum(&all, &sum[0]);
+    before = fake_calls;
+    ncclGroupStart();
+    ncclGroupStart();
+    issue_sum(&all, &sum[0], 5, stream[0]);
+    ncclGroupEnd();
+    issue_sum(&all, &sum[1], 6, stream[0]);
+    ncclGroupEnd();
+    expect(fake_calls == before + 2, "a call of nested groups of two is taken");
+    finish(stream[0]);
+    check_sum(&all, &sum[0]);
+    check_sum(&all, &sum[1]);
     ncclGroupStart();
     expect(ncclGroupEnd() == SUCCESS, "an empty group");
     expect(ncclGroupEnd() == INVALID_USAGE, "the end of no group");
@@ -359,9 +393,9 @@ static void wrong_calls(const pto_nccl_id_t *id) {
     expect(ncclAllReduce(data, data, COUNT, 99, PTO_NCCL_SUM, comm, in) == INVALID_ARGUMENT, "a datatype");
     expect(ncclAllReduce(data, data, COUNT, PTO_NCCL_INT32, 12, comm, in) == INVALID_ARGUMENT,
            "an operation");
-    expect(ncclAllReduce(data, data, SIZE_MAX / 4, PTO_NCCL_INT32, PTO_NCCL_SUM, comm, in) ==
+    expect(ncclAllReduce(data, data, SIZE_MAX / 4 + 1 + COUNT, PTO_NCCL_INT32, PTO_NCCL_SUM, comm, in) ==
                INVALID_ARGUMENT,
-           "a count beyond all memory");
+           "a count whose bytes are more than 64 bits hold");
     expect(ncclAllReduce(data, data, COUNT, PTO_NCCL_INT32, PTO_NCCL_SUM, NULL, in) == INVALID_ARGUMENT,
            "no communicator");
     expect(ncclSend(data, 1, PTO_NCCL_INT32, 0, comm, in) == INVALID_USAGE, "a message outside of groups");
@@ -406,6 +440,7 @@ static const struct {
              {"two communicators in turns", alternate},
              {"threads", threads},
              {"roots", roots},
+             {"captures", captures},
              {"operations of the program", own_operations},
              {"groups", groups},
              {"groups in the order of calls", ordered_groups},
