@@ -2,7 +2,8 @@
  * the host device: communicators of all kinds, groups, threads, and what is NCCL's alone. Each case says
  * whether its calls are taken.
  *
- *   test_nccl_comms [SIZE] */
+ *   test_nccl_comms [SIZE]
+ *   test_nccl_comms SIZE unlike      process 1 has other settings, so all calls are NCCL's */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
@@ -448,14 +449,25 @@ static const struct {
              {"buffers that are mapped again", remapped_buffers}};
 enum { CASES = (int)(sizeof cases / sizeof *cases) };
 
-static int run(const pto_nccl_id_t *id) {
+static void is_unlike(const pto_nccl_id_t *id) {
+    const members_t all = begin(id[0]);
+    expect_sum(&all, BY_NCCL);
+    ncclCommDestroy(all.handle);
+}
+
+static int run(const pto_nccl_id_t *id, bool unlike) {
     if (pto_device_find("host", &device, NULL) != PTO_OK)
         return 1;
     fake_host = (fake_host_t){device, pto_host_stream_step, pto_host_stream_capture};
     for (int i = 0; i < STREAMS; i++)
         if (device->stream_create(&stream[i], NULL) != PTO_OK)
             return 1;
-    for (int i = 0; i < CASES; i++) {
+    name = "other settings";
+    if (unlike && rank == 1)
+        setenv("PORTOLAN_PLANS", "7", 1);
+    if (unlike)
+        is_unlike(id);
+    for (int i = 0; i < CASES && !unlike; i++) {
         name = cases[i].name;
         cases[i].run(id + i * IDS);
     }
@@ -470,7 +482,7 @@ int main(int argc, char **argv) {
         ncclGetUniqueId(&id[i]);
     for (rank = 0; rank < size; rank++)
         if (fork() == 0)
-            _exit(run(id));
+            _exit(run(id, argc > 2 && strcmp(argv[2], "unlike") == 0));
     while (wait(&ended) > 0)
         failed |= ended != 0;
     return failed;

@@ -291,6 +291,8 @@ static void one_fails(id_type id) {
     tap->symmetric.used = rank == 1 ? tap->symmetric.bytes : used;
     for (int i = 0; i < 20; i++)
         plain(i, &all);
+    if (rank != 1 && tap->symmetric.used != used)
+        fail("what not all could make is kept", 20);
     tap->symmetric.used = used;
     const int before = fake_calls;
     for (size_t i = 0; i < 77; i++)

@@ -63,9 +63,10 @@ for strategy in gas_gather gas_tree gas_split; do
         PORTOLAN_STRATEGY="$strategy"
 done
 of_all_kinds() {
-    PORTOLAN_MACHINE=$four PORTOLAN_STRATEGY=gas_allgather PORTOLAN_MEMORY=32MiB timeout 300 "$comms" "$1"
+    PORTOLAN_MACHINE=$four PORTOLAN_STRATEGY=gas_allgather PORTOLAN_MEMORY=32MiB timeout 300 "$comms" "$@"
 }
 for n in 2 3 4; do check "communicators of $n processes, groups, threads, and what is NCCL's" of_all_kinds $n; done
+check "where a process has other settings, all calls are NCCL's" of_all_kinds 2 unlike
 # Of all calls, by process 0: a line each, with the route that the summary says; replay reads them.
 report() {
     local rows=$work/report.csv taken
