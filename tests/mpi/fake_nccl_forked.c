@@ -352,24 +352,26 @@ static bool step(void *what, bool *begun) {
 static _Thread_local int depth, held_count;
 static _Thread_local call_t *held[GROUP_MOST];
 
+/* In the stream NULL the call has run, and is released, at once. */
 static int queue(call_t *call) {
     const fake_host_t *host = &fake_host;
     comm_t *comm = call->comm;
+    void *stream = call->stream;
     if (!host->device) {
         for (bool begun = false; !step(call, &begun);)
             sched_yield();
         return SUCCESS;
     }
-    call->stays = host->capture(call->stream) != 0;
-    if (call->stays) {
+    const bool stays = host->capture(stream) != 0;
+    call->stays = stays;
+    if (stays) {
         call->next = comm->kept;
         comm->kept = call;
     } else
-        host->device->event_follow(comm->last, call->stream, NULL);
-    if (host->step(step, call, call->stream, NULL) != PTO_OK)
+        host->device->event_follow(comm->last, stream, NULL);
+    if (host->step(step, call, stream, NULL) != PTO_OK)
         return SYSTEM_ERROR;
-    return call->stays || host->device->event_record(comm->last, call->stream, NULL) == PTO_OK ? SUCCESS
-                                                                                               : SYSTEM_ERROR;
+    return stays || host->device->event_record(comm->last, stream, NULL) == PTO_OK ? SUCCESS : SYSTEM_ERROR;
 }
 
 static bool is_right(const call_t *call) {
