@@ -673,7 +673,7 @@ sanitize: ## run the unit tests, the executor on the host device and what judges
 
 JUDGES := reference patterns cases statistics benches sizes measure powers nvml host_device
 check-sanitized: TEST_SAMPLE := $(SANITIZE_SAMPLE)
-check-sanitized: $(UNIT) $(UNIT_CXX) $(if $(HAVE_MPI),$(BUILD)/tests/test_exec $(BUILD)/tests/test_nccl_dropin $(JUDGES:%=$(BUILD)/tests/test_%))
+check-sanitized: $(UNIT) $(UNIT_CXX) $(if $(HAVE_MPI),$(BUILD)/tests/test_exec $(BUILD)/tests/test_nccl_dropin $(BUILD)/tests/test_nccl_comms $(JUDGES:%=$(BUILD)/tests/test_%))
 	@JUDGES="$(JUDGES)" $(TEST) unit $(if $(HAVE_MPI),exec judges)
 
 .PHONY: fuzz fuzz-run fuzz-commands

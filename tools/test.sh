@@ -301,6 +301,8 @@ run_exec() {
     queue check_exec 2 different
     queue check_with_mpi test_nccl_dropin env PORTOLAN_DEVICE=host PORTOLAN_MACHINE=h200-x2-graph \
         EXPECT_TAKEN=1 "$BUILD/tests/test_nccl_dropin" 140 1 2
+    queue check_with_mpi test_nccl_comms env PORTOLAN_DEVICE=host PORTOLAN_MACHINE=h200-x2-graph PORTOLAN_MEMORY=32MiB \
+        "$BUILD/tests/test_nccl_comms" 2
 }
 
 run_judges() {
