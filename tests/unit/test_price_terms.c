@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "decide/candidates.h"
 #include "made_machine.h"
 #include "plan/plan_internal.h"
 #include "plan_request.h"
@@ -485,6 +486,34 @@ static void the_machine_says_that_its_library_stages(void **state) {
     pto_machine_fini(&machine);
 }
 
+/* A library's table whose copies have no cost is not used: its calls would look cheap. Picks that rest on it
+ * are unsure. */
+static void a_table_without_its_copies_costs_is_not_used(void **state) {
+    (void)state;
+    pto_machine_t machine = machine_with("", "");
+    assert_int_equal(pto_machine_use_library(&machine, "scenarios/libraries/spectrum-mpi.yaml", NULL),
+                     PTO_OK);
+    pto_scenario_t scenario;
+    pto_scenario_init(&scenario);
+    scenario.collective = PTO_COLLECTIVE_ALLREDUCE;
+    scenario.layout = (pto_layout_t){.nodes = 2, .gpus_per_node = 2, .owners_per_gpu = 1, .procs_per_gpu = 1};
+    pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "three_step", "ring", 2, 2, 1, 1000);
+    for (int large = 0; large < 2; large++) {
+        request.bytes = large ? 1 << 20 : 64;
+        assert_int_equal(pto_strategy_find("three_step", &request.strategy, NULL), PTO_OK);
+        const pto_library_rule_t *staged_by_us = pto_library_rule(&scenario, &machine, &request);
+        assert_int_equal(staged_by_us != NULL, !large); /* in two levels, within host memory */
+        assert_int_equal(pto_strategy_find("cuda_aware", &request.strategy, NULL), PTO_OK);
+        assert_null(pto_library_rule(&scenario, &machine, &request)); /* through pageable memory */
+        assert_true(pto_library_is_unknown(&scenario, &machine, &request));
+    }
+    machine.pageable[PTO_COPY_D2H] = machine.copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET];
+    machine.copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET] = machine.pageable[PTO_COPY_D2H];
+    assert_string_equal(pto_library_rule(&scenario, &machine, &request)->algorithm, "hierarchical");
+    assert_false(pto_library_is_unknown(&scenario, &machine, &request));
+    pto_machine_fini(&machine);
+}
+
 /* Data that lie where the results go are set aside first: one copy in host memory more. */
 static void in_place_sets_the_data_aside(void **state) {
     (void)state;
@@ -551,6 +580,7 @@ int main(void) {
         cmocka_unit_test(a_staging_library_copies_the_output_of_an_alltoallv_to_the_host_too),
         cmocka_unit_test(a_staging_library_copies_no_input_within_the_gpu),
         cmocka_unit_test(the_machine_says_that_its_library_stages),
+        cmocka_unit_test(a_table_without_its_copies_costs_is_not_used),
         cmocka_unit_test(in_place_sets_the_data_aside),
         cmocka_unit_test(a_stage_explains_any_number_of_addends),
     };

@@ -4,6 +4,7 @@
 
 #include "base/grow.h"
 #include "decide/candidates.h"
+#include "machine/library_rules.h"
 #include "machine/machine_internal.h"
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
@@ -46,13 +47,19 @@ bool pto_library_has_rules(const pto_request_t *request) {
            pto_collective_is_in_mpi(request->collective);
 }
 
-/* Whether the machine lacks costs that the rule's call needs besides its messages: copies through pageable
- * memory, or within host memory. Without them the call would look cheap. */
-static bool lacks_costs(const pto_machine_t *machine, pto_collective_t collective,
+/* Whether a table is that of `mpi_library`, and the machine lacks costs that the rule's call needs besides
+ * its messages: copies through pageable memory, or within host memory. Without them the call would look
+ * cheap. */
+static bool lacks_costs(const pto_machine_t *machine, const pto_request_t *request,
                         const pto_library_rule_t *rule) {
+    const pto_library_table_t *table =
+        pto_library_table_find(machine->library, machine->library_count,
+                               pto_collective_name(request->collective), request->strategy->collective_space);
     const pto_algorithm_t *algorithm;
+    if (!table->of_library)
+        return false;
     return (rule->staged && !pto_postal_known(&machine->pageable[PTO_COPY_D2H])) ||
-           (pto_algorithm_find(rule->algorithm, collective, &algorithm, NULL) == PTO_OK &&
+           (pto_algorithm_find(rule->algorithm, request->collective, &algorithm, NULL) == PTO_OK &&
             algorithm->shares_host && !pto_postal_known(&machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET]));
 }
 
@@ -67,7 +74,7 @@ const pto_library_rule_t *pto_library_rule(const pto_scenario_t *scenario, const
     const pto_library_rule_t *rule =
         pto_machine_library(machine, pto_collective_name(request->collective),
                             request->strategy->collective_space, call.procs, call.bytes);
-    return rule && lacks_costs(machine, request->collective, rule) ? NULL : rule;
+    return rule && lacks_costs(machine, request, rule) ? NULL : rule;
 }
 
 static bool is_flagged(const pto_scenario_t *scenario, const pto_machine_t *machine,
