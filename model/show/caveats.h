@@ -11,9 +11,9 @@
 enum { PTO_UNPRICED_MAX = 128, PTO_EXTRAPOLATED_MAX = 96, PTO_CAVEATS_TEXT_MAX = 4 * PTO_EXTRAPOLATED_MAX };
 
 #define PTO_LIBRARY_UNKNOWN                                                                                  \
-    "the MPI library is not known: its collectives are taken to be the cheapest, and to stage reductions "   \
-    "of "                                                                                                    \
-    "GPU buffers if copies.pageable is known; --mpi NAME (portolan list libraries) says which it is"
+    "the MPI library, or the cost of its copies, is not known: its collectives are taken to be the "         \
+    "cheapest, and to stage reductions of GPU buffers if copies.pageable is known; --mpi NAME (portolan "    \
+    "list libraries) names it"
 
 typedef struct {
     int count;
