@@ -154,7 +154,7 @@ static int divide(const comm_t *comm, int color, int key, comm_t **made) {
         if (all[i].color != color)
             continue;
         first = first < 0 ? i : first;
-        rank += all[i].key < key || (all[i].key == key && i < comm->meeting->rank);
+        rank += i < comm->meeting->rank ? all[i].key <= key : all[i].key < key;
         size++;
     }
     *made = NULL;

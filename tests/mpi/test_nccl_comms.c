@@ -285,7 +285,7 @@ static void captures(const pto_nccl_id_t *id) {
 
 static void own_operations(const pto_nccl_id_t *id) {
     const members_t all = begin(id[0]);
-    const float sum = (float)(size * (size + 1) / 2);
+    const float sum = 0.5F * (float)size * (float)(size + 1);
     float by = 3;
     int op = 0;
     expect(ncclRedOpCreatePreMulSum(&op, &by, PTO_NCCL_FLOAT32, ON_HOST, all.handle) == SUCCESS,
@@ -421,7 +421,8 @@ static void remapped_buffers(const pto_nccl_id_t *id) {
         finish(stream[i % STREAMS]);
         check_sum(&all, sum);
         expect(fake_calls == before, "it is NCCL's");
-        mmap(place, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        if (mmap(place, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != place)
+            exit(1);
     }
     munmap(place, bytes);
     ncclCommDestroy(all.handle);

@@ -293,7 +293,7 @@ static pto_status_t refine_best(choice_t *choice) {
     candidate->place = memcpy(place, best->place, size);
     snprintf(candidate->name, sizeof candidate->name, "%.50s, refined",
              result->best == 0 ? "default" : best->name);
-    order = malloc(size);
+    order = calloc(1, size);
     if (!order)
         return pto_error_set(choice->err, PTO_ERR_MEMORY, "out of memory for a mapping");
     choice->shown = pto_progress_begin("refining the mapping", budget, 0);
