@@ -23,7 +23,6 @@
 #include "portolan/nccl.h"
 #include "portolan/strategy.h"
 
-
 /* On a GPU, NCCL works in the stream, after what was enqueued before. The library in its place works at once,
  * and the host device's streams are late. */
 static pto_status_t run_after_stream(void *group, const pto_nccl_call_t *call, void *stream,
