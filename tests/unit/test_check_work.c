@@ -74,18 +74,23 @@ static void proofs_by_one_node_grow_with_the_number_of_nodes(void **state) {
     }
 }
 
+/* The increase of a counter while a plan is proved. */
+static double gained_by_proof(const pto_request_t *request, const int64_t *counter) {
+    pto_plan_t *plan;
+    pto_check_report_t report;
+    assert_int_equal(pto_plan_create(request, &plan, NULL), PTO_OK);
+    int64_t before = *counter;
+    assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
+    pto_plan_destroy(plan);
+    return (double)(*counter - before);
+}
+
 /* Entries of clocks that are joined while an allreduce on one node of `gpus` GPUs is proved. */
 static double clock_visits_of(const char *strategy, int64_t gpus, int64_t procs) {
     pto_request_t request =
         request_for(PTO_COLLECTIVE_ALLREDUCE, strategy, "direct", 1, gpus, 1, 4 * gpus * procs);
     request.layout.procs_per_gpu = procs;
-    pto_plan_t *plan;
-    pto_check_report_t report;
-    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
-    int64_t before = pto_clocks_visits;
-    assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
-    pto_plan_destroy(plan);
-    return (double)(pto_clocks_visits - before);
+    return gained_by_proof(&request, &pto_clocks_visits);
 }
 
 /* A ring makes steps with the square of the processes. Each joins clocks of the lanes that share memory: its
@@ -108,13 +113,7 @@ static void clocks_know_the_processes_that_share_memory(void **state) {
 static double piece_visits_of(int64_t gpus) {
     pto_request_t request =
         request_for(PTO_COLLECTIVE_ALLREDUCE, "gas_split", "direct", 1, gpus, 1, 64 * gpus);
-    pto_plan_t *plan;
-    pto_check_report_t report;
-    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
-    int64_t before = pto_pieces_visits;
-    assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
-    pto_plan_destroy(plan);
-    return (double)(pto_pieces_visits - before);
+    return gained_by_proof(&request, &pto_pieces_visits);
 }
 
 /* Each process uses a piece of every other one's buffers. */

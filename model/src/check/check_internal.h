@@ -192,9 +192,9 @@ bool pto_check_make_even(pto_checker_t *checker);
 /* Whether a part of such a vector is where it was in the input, since the plan's parts differ in size. */
 bool pto_check_keeps_place(const pto_checker_t *checker, const pto_touch_t *target,
                            const pto_content_t *span);
-/* Turn what node 0 has in checker->moved into what the node checker->nodes_on further on has there. */
+/* Turn the contents of node 0 in checker->moved into those of node checker->nodes_on. */
 bool pto_check_turn_moved(pto_checker_t *checker, int64_t holder);
-/* Where a range of a buffer, from `begin` on, is on a node so many further on; -1 if it is not one range. */
+/* The start, on the node `nodes_on` after node 0, of a range of node 0; -1 if it is not one range there. */
 int64_t pto_check_turned(const pto_checker_t *checker, const pto_touch_t *range, int64_t nodes_on);
 /* Whether a vector of the next node is combined in the same order as that of a rank of node 0. */
 bool pto_check_next_node_order(pto_checker_t *checker, int64_t rank, int buffer);

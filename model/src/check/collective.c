@@ -184,7 +184,7 @@ static bool access_block(pto_checker_t *checker, const pto_touch_t *block) {
     return bytes_of(block) == 0 || pto_check_access(checker, block->holder, block);
 }
 
-/* The member that does on its node what this one does on a node so many further on. */
+/* The member that acts on its node as this one does on the node at the given distance. */
 static member_t turned_back(const pto_checker_t *checker, const call_t *call, member_t member,
                             int64_t nodes_on) {
     if (nodes_on == 0)

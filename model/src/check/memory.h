@@ -33,7 +33,7 @@ void pto_sets_fini(pto_sets_t *sets);
 int32_t pto_sets_run(pto_sets_t *sets, int32_t first, int32_t until);
 int32_t pto_sets_unite(pto_sets_t *sets, int32_t a, int32_t b);
 
-/* The same with each owner `by` further on, modulo their count. */
+/* The same set with `by` added to each owner, modulo the number of owners. */
 int32_t pto_sets_turn(pto_sets_t *sets, int32_t set, int32_t by, int32_t count);
 
 int32_t pto_sets_size(const pto_sets_t *sets, int32_t set);
@@ -45,8 +45,8 @@ int32_t pto_sets_common(const pto_sets_t *sets, int32_t a, int32_t b);
 
 /* The byte at `offset` of the buffer comes from the byte at offset + delta of each contributor's input.
  * `order` and `base` say how the contributions were combined: equal numbers mean the same operations on the
- * same operands, up to a op b = b op a (64 bits of a hash, so in practice). What owners so many further on
- * combine in the same way has the same order, and another base. */
+ * same operands, up to a op b = b op a (64 bits of a hash, so in practice). Results of other
+ * owners that are combined in the same way have the same order, and another base. */
 typedef struct {
     int64_t begin;
     int64_t end;

@@ -344,7 +344,7 @@ static bool add_end(pto_checker_t *checker, pto_ends_t *ends, pto_end_t end) {
     return true;
 }
 
-/* Map a message of node 0 to a node n further on to the same message of a node n before it, to node 0. */
+/* Shift a message from node 0 to node n by -n nodes, so that it arrives at node 0. */
 static void turn_back(const pto_checker_t *checker, pto_end_t *end) {
     int64_t nodes = end->to / checker->walked, ranks = nodes * checker->walked;
     end->nodes_off = (int32_t)nodes;

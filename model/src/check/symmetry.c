@@ -396,10 +396,10 @@ typedef struct {
     int64_t count;       /* of the owners or members, */
     int64_t per_node;    /* and on a node; 0: the same numbers on all nodes */
     int64_t round_bytes; /* of an input */
-    int64_t turn_bytes;  /* of node 0's, to become that of the node checker->nodes_on further on */
+    int64_t turn_bytes;  /* from node 0's contents to those of node checker->nodes_on */
 } inputs_t;
 
-/* By how many bytes a round of a buffer turns over so many nodes. */
+/* Bytes by which a round of a buffer turns over this number of nodes. */
 static int64_t bytes_over(const pto_checker_t *checker, int buffer, int64_t round_bytes, int64_t nodes_on) {
     const pto_turn_t *turn = &checker->turn[buffer];
     return round_bytes / turn->pieces * (nodes_on * turn->by % turn->pieces);

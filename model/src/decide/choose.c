@@ -129,7 +129,7 @@ static choice_t choose_staged(const pto_scenario_t *scenario, const pto_machine_
     return choice;
 }
 
-/* The choices that the scenario leaves open. The machine file's tuning may fill it in. */
+/* The choices that the scenario leaves open. The machine file's tuning may make them. */
 static choice_t open_choice(const pto_scenario_t *scenario, const pto_machine_t *machine,
                             pto_request_t *request) {
     if (pto_request_cuts_inside(request))

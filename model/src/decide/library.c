@@ -47,20 +47,20 @@ bool pto_library_has_rules(const pto_request_t *request) {
            pto_collective_is_in_mpi(request->collective);
 }
 
-/* Whether a table is that of `mpi_library`, and the machine lacks costs that the rule's call needs besides
- * its messages: copies through pageable memory, or within host memory. Without them the call would look
- * cheap. */
+/* Whether a rule is of the table of `mpi_library`, and the machine lacks costs that its call needs besides
+ * messages: copies through pageable memory, or within host memory. Without them the call would look cheap. */
 static bool lacks_costs(const pto_machine_t *machine, const pto_request_t *request,
                         const pto_library_rule_t *rule) {
-    const pto_library_table_t *table =
-        pto_library_table_find(machine->library, machine->library_count,
-                               pto_collective_name(request->collective), request->strategy->collective_space);
     const pto_algorithm_t *algorithm;
-    if (!table->of_library)
-        return false;
-    return (rule->staged && !pto_postal_known(&machine->pageable[PTO_COPY_D2H])) ||
-           (pto_algorithm_find(rule->algorithm, request->collective, &algorithm, NULL) == PTO_OK &&
-            algorithm->shares_host && !pto_postal_known(&machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET]));
+    const bool staging = rule->staged && !pto_postal_known(&machine->pageable[PTO_COPY_D2H]);
+    const bool sharing =
+        !pto_postal_known(&machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET]) &&
+        pto_algorithm_find(rule->algorithm, request->collective, &algorithm, NULL) == PTO_OK &&
+        algorithm->shares_host;
+    return (staging || sharing) && pto_library_table_find(machine->library, machine->library_count,
+                                                          pto_collective_name(request->collective),
+                                                          request->strategy->collective_space)
+                                       ->of_library;
 }
 
 const pto_library_rule_t *pto_library_rule(const pto_scenario_t *scenario, const pto_machine_t *machine,
@@ -93,13 +93,13 @@ bool pto_library_is_unknown(const pto_scenario_t *scenario, const pto_machine_t 
         request->strategy->collective_space == PTO_SPACE_GPU || request->strategy->in_host;
     if (!by_library || !pto_library_has_rules(request) || machine->model)
         return false;
-    if (given || request->collective == PTO_COLLECTIVE_HALO)
-        return is_flagged(scenario, machine, request);
     const pto_library_rule_t *rule = pto_library_rule(scenario, machine, request);
     if (rule)
         return rule->flagged != NULL;
-    return !machine->mpi_library || pto_machine_has_library(machine, pto_collective_name(request->collective),
-                                                            request->strategy->collective_space);
+    return !given && request->collective != PTO_COLLECTIVE_HALO &&
+           (!machine->mpi_library ||
+            pto_machine_has_library(machine, pto_collective_name(request->collective),
+                                    request->strategy->collective_space));
 }
 
 pto_status_t pto_library_explain_unknown(const pto_scenario_t *scenario, const pto_machine_t *machine,

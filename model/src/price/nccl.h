@@ -1,4 +1,4 @@
-/* The cost of NCCL's own collective: a row of the machine file, whatever stages stand for it. */
+/* The cost of NCCL's own collective: from the rows of the machine file, not from the plan's stages. */
 #ifndef PTO_PRICE_NCCL_H
 #define PTO_PRICE_NCCL_H
 

@@ -84,7 +84,7 @@ static bool streams(const pto_pricing_t *pricing, const pto_step_t *step) {
     return !pricing->lanes.active && !pricing->at.in_library && pto_step_streams(pricing->asked.plan, step);
 }
 
-/* Kernels whose actors stand for others copy within their own GPU. */
+/* Whether a kernel's copies are within the actor's own GPU: so they are where an actor represents others. */
 static bool is_in_own_memory(const pto_actors_t *actors, const pto_step_t *step) {
     return step->in_kernel && !pto_actors_are_exact(actors, step);
 }

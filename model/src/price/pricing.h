@@ -290,8 +290,8 @@ static inline int64_t pto_actor_priced(const pto_actors_t *actors, int64_t actor
     return actors->like ? actors->like[actor / cores] * cores + actor % cores : actor;
 }
 
-/* Where GPUs stand for others: what copies of other GPUs' processes to and from it ask of each that is
- * priced. Such GPUs have no tables. */
+/* Where GPUs represent others, count the demand that copies by other GPUs' processes make on each priced GPU.
+ * Such GPUs have no tables. */
 void pto_gpus_count_copies_with_peers(pto_pricing_t *pricing, const pto_step_t *step, int64_t k);
 
 /* --- actors.c ------------------------------------------------------------------------------------------ */
