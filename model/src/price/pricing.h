@@ -198,7 +198,7 @@ typedef struct {
 bool pto_lines_apply(const pto_pricing_t *pricing, int node);
 pto_status_t pto_lines_price(pto_pricing_t *pricing, int node, int64_t k);
 bool pto_nccl_applies(const pto_pricing_t *pricing, int node);
-pto_status_t pto_nccl_price(pto_pricing_t *pricing, int node, int64_t k);
+pto_status_t pto_nccl_price(pto_pricing_t *pricing, int index, int64_t k);
 bool pto_lanes_apply(const pto_pricing_t *pricing, int node);
 pto_status_t pto_lanes_price(pto_pricing_t *pricing, int node, int64_t k);
 bool pto_pairs_apply(const pto_pricing_t *pricing, int node);
