@@ -46,7 +46,8 @@ class Pytorch(unittest.TestCase):
         self.assertEqual([asked(*wrong)[0] for wrong in ([], ["other"], ["same", "one"], ["decode"])], [2] * 4)
 
     def test_losses_agree_within_rounding(self):
-        self.assertEqual(asked("same", self.losses("a"), self.losses("b", means=(1.5, 1.2501))), (0, "same: no difference\n"))
+        self.assertEqual(asked("same", self.losses("a"), self.losses("b", means=(1.5, 1.2501))),
+                         (0, "same: no difference: 6 of 8 losses are equal in every bit\n"))
 
     def test_losses_that_differ(self):
         first = self.losses("a")
@@ -62,7 +63,17 @@ class Pytorch(unittest.TestCase):
         self.assertEqual(asked("same", self.path("none"), self.path("none")), (1, "no losses\n"))
 
     def test_tests_that_fail_in_both_are_no_difference(self):
-        self.assertEqual(asked("tests", self.written("log", LOG), self.path("log")), (0, "tests: no difference\n"))
+        self.assertEqual(asked("tests", self.written("log", LOG), self.path("log")),
+                         (0, "tests: no difference: 1 FAIL, 2 ok, 1 skipped\n"))
+
+    def test_of_a_log_that_is_cut_short_the_tests_that_ended_count(self):
+        first = self.written("log", LOG)
+        begun = LOG[:LOG.index("... FAIL")] + "...\ncut short\n"
+        self.assertEqual(asked("tests", first, self.written("begun", begun)), (0, "tests: no difference: 2 ok\n"))
+        self.assertEqual(asked("tests", self.path("begun"), first), (0, "tests: no difference: 2 ok\n"))
+        wrong = self.written("wrong", begun.replace("allreduce) ... ok", "allreduce) ... FAIL"))
+        self.assertEqual(asked("tests", first, wrong)[0], 1)
+        self.assertEqual(asked("tests", first, self.written("none", "cut short\n")), (1, "no tests\n"))
 
     def test_tests_that_end_otherwise(self):
         first = self.written("log", LOG)

@@ -4,8 +4,10 @@
   torchrun ... pytorch.py decode WAY     a decode step of a transformer in tensor parallel, captured in a graph: rows
                                          way,batch,bytes,us,us_without: medians, without the allreduces, too
   torchrun ... pytorch.py losses FOLDER  trains a small model by DDP, FSDP2 and pipeline: each rank's losses in files
-  pytorch.py same FOLDER FOLDER          whether the losses agree: within rounding, and exactly on all ranks of DDP
-  pytorch.py tests LOG LOG               whether what `test_c10d_nccl.py -v` printed fails in the same tests
+  pytorch.py same FOLDER FOLDER          whether the losses agree: within rounding, and exactly on all ranks; how many
+                                         are equal in every bit
+  pytorch.py tests LOG LOG               whether what `test_c10d_nccl.py -v` printed fails in the same tests; of a log
+                                         that ends in "cut short", the tests that ended
 """
 import argparse
 import math
@@ -55,6 +57,7 @@ def decode_step(torch, layers, caches, hidden, add):
 
 def time_us(torch, dist, step):
     stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())  # which makes the tensors
     with torch.cuda.stream(stream):
         step()
         step()
@@ -145,8 +148,18 @@ def train(torch, dist, kind, device):
     return losses
 
 
+def make_repeatable(torch):
+    """Two runs must differ by their allreduces alone. The kernels of attention that are faster sum in any order."""
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.backends.cuda.enable_flash_sdp(False)
+    torch.backends.cuda.enable_mem_efficient_sdp(False)
+    torch.backends.cuda.enable_cudnn_sdp(False)
+
+
 def losses(folder):
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # sums of products in one order
     torch, dist, device = begin()
+    make_repeatable(torch)
     os.makedirs(folder, exist_ok=True)
     for kind in ("ddp", "fsdp2", "pipeline"):
         with open(os.path.join(folder, f"{kind}-{dist.get_rank()}.txt"), "w", encoding="ascii") as file:
@@ -185,6 +198,12 @@ def differences(one, other):
     return wrong or ([] if one else ["no losses"])
 
 
+def equal_losses(one, other):
+    """How many losses there are, and how many are equal in every bit."""
+    pairs = [pair for name in one for rows in zip(one[name], other[name]) for pair in zip(*rows)]
+    return f"{sum(a == b for a, b in pairs)} of {len(pairs)} losses are equal in every bit"
+
+
 def outcomes(text):
     """By the name of a test, what became of it: its last word. A test's own output may be between the two."""
     found = {}
@@ -194,13 +213,30 @@ def outcomes(text):
     return found
 
 
+def is_cut_short(text):
+    return text.rstrip().endswith("cut short")
+
+
+def ends_of(without, with_it):
+    """By the name of a test, how it ended in each log. Tests that a log was cut short before or in are left out."""
+    both = [outcomes(without), outcomes(with_it)]
+    names = both[0].keys() | both[1].keys()
+    for text, found in zip((without, with_it), both):
+        if is_cut_short(text):
+            names = {name for name in names if found.get(name, "ended") != "ended"}
+    return {name: [found.get(name, "not run") for found in both] for name in sorted(names)}
+
+
 def changes(without, with_it):
-    """Tests that end otherwise, of all that either log has."""
-    ends = [outcomes(without), outcomes(with_it)]
-    names = sorted(ends[0].keys() | ends[1].keys())
-    wrong = [f"{name}: {ends[0].get(name, 'not run')}, in front of NCCL {ends[1].get(name, 'not run')}"
-             for name in names if ends[0].get(name) != ends[1].get(name)]
-    return wrong or ([] if names else ["no tests"])
+    """Tests that end otherwise, of all that both logs should have."""
+    ends = ends_of(without, with_it)
+    wrong = [f"{name}: {end[0]}, in front of NCCL {end[1]}" for name, end in ends.items() if end[0] != end[1]]
+    return wrong or ([] if ends else ["no tests"])
+
+
+def equal_tests(without, with_it):
+    ends = [end[0] for end in ends_of(without, with_it).values()]
+    return ", ".join(f"{ends.count(end)} {end}" for end in sorted(set(ends)))
 
 
 def read(path):
@@ -218,9 +254,10 @@ def main():
     asked = parser.parse_args()
     if asked.part in ("decode", "losses"):
         return decode(asked.way) if asked.part == "decode" else losses(asked.folder)
-    read_one, compare = (read_losses, differences) if asked.part == "same" else (read, changes)
-    wrong = compare(read_one(asked.one), read_one(asked.other))
-    print("\n".join(wrong) or f"{asked.part}: no difference")
+    read_one, compare, count = (read_losses, differences, equal_losses) if asked.part == "same" else (read, changes, equal_tests)
+    both = read_one(asked.one), read_one(asked.other)
+    wrong = compare(*both)
+    print("\n".join(wrong) or f"{asked.part}: no difference: {count(*both)}")
     return 1 if wrong else 0
 
 

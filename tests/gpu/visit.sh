@@ -72,8 +72,9 @@
 # (default "1MiB 64KiB 16MiB") and DYNAMIC_REPEATS (default 100); HALO_LIMIT (default 75);
 # LARGE_LIMIT (default 150); RUNS_LIMIT (default 420); GRAPHS_LIMIT (default 300) and GRAPH_RUNS (default 10000); CHUNK_GPUS (default:
 # two if there are) and CHUNK_REPEATS (default 20); TREE_RATE, Mbit/s of the tree's slowest link (default 400),
-# and TREE_REPEATS (default 5); TORCH_MACHINE (default h200-x2-graph), TORCH_LIMIT (default 200) and TORCH_TESTS, a
-# folder with PyTorch's test_c10d_nccl.py (default: fetched, and not kept). DEVICE=host GPUS=4 makes a dry run.
+# and TREE_REPEATS (default 5); TORCH_MACHINE (default h200-x2-graph), TORCH_LIMIT (default 200), TORCH_TESTS, a
+# folder with PyTorch's test_c10d_nccl.py (default: fetched, and not kept), which needs NumPy and expecttest, and TORCH_ONLY, a
+# pattern of its tests' names (default: all). DEVICE=host GPUS=4 makes a dry run.
 #
 # Leaves under OUT: log.txt; profile.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
 # energy-x4.csv; samples-nodes.csv, collectives-nodes-tcp.csv; fits.txt, samples-*.csv; copies-*.csv; host-nodes/
@@ -87,7 +88,7 @@ cd "$(dirname "$self")/../.." || exit 1
 : "${LARGE:=128MiB:256MiB:2}" "${REPEATS:=7}" "${COPIERS:=32}" "${STAGED_LIMIT:=90}" "${HALO_LIMIT:=75}" "${NODES_LIMIT:=150}" "${HOSTS_LIMIT:=190}"
 : "${LARGE_LIMIT:=150}" "${RUNS_LIMIT:=420}" "${GRAPHS_LIMIT:=300}" "${GRAPH_RUNS:=10000}"
 : "${DYNAMIC_LIMIT:=55}" "${DYNAMIC_BYTES:=1MiB 64KiB 16MiB}" "${DYNAMIC_REPEATS:=100}"
-: "${TORCH_MACHINE:=h200-x2-graph}" "${TORCH_LIMIT:=200}" "${TORCH_TESTS:=}"
+: "${TORCH_MACHINE:=h200-x2-graph}" "${TORCH_LIMIT:=200}" "${TORCH_TESTS:=}" "${TORCH_ONLY:=}"
 : "${STAGED_FIRST:=4MiB}" "${STAGED_BYTES:=4:1MiB:16 64KiB:16MiB:16}" "${CHUNK_REPEATS:=20}"
 export AT BUILD LIMIT BUDGET DEPS
 . tests/gpu/environment.sh
@@ -554,7 +555,13 @@ torch_run() { # WAY PART ARGUMENT
     torch_way "$1" python3 -m torch.distributed.run --standalone --nproc-per-node "$GPUS" tests/gpu/pytorch.py "${@:2}"
 }
 
-torch_decode() { torch_run "$1" decode "$1" >>"$OUT/torch-decode.csv"; }
+# With the drop-in, it must have run allreduces.
+torch_decode() { # WAY
+    local status=0
+    torch_run "$1" decode "$1" >>"$OUT/torch-decode.csv" 2>"$BUILD/torch-decode-$1.log" || status=$?
+    cat "$BUILD/torch-decode-$1.log" >&2
+    [ $status -eq 0 ] && { [ "$1" != portolan ] || grep -q ' x allreduce .* bytes: [^N]' "$BUILD/torch-decode-$1.log"; }
+}
 
 torch_losses() {
     rm -rf "$BUILD/losses"
@@ -570,7 +577,13 @@ torch_fetch() {
 }
 
 # Some of them fail anyhow.
-torch_test() { torch_way "$1" python3 "$TORCH_TESTS/test_c10d_nccl.py" -v >"$BUILD/torch-tests-$1.log" 2>&1 || :; }
+torch_test() { # WAY
+    local status=0
+    torch_way "$1" timeout -k 5 "$TORCH_LIMIT" python3 "$TORCH_TESTS/test_c10d_nccl.py" -v "${@:2}" \
+        >"$BUILD/torch-tests-$1.log" 2>&1 || status=$?
+    [ $status -ne 124 ] && [ $status -ne 137 ] || echo "cut short" >>"$BUILD/torch-tests-$1.log"
+    tail -n 5 "$BUILD/torch-tests-$1.log"
+}
 
 torch_tests_compared() {
     python3 tests/gpu/pytorch.py tests "$BUILD"/torch-tests-{nccl,portolan}.log >"$OUT/torch-tests.txt"
@@ -626,7 +639,7 @@ export OUT LARGE REPEATS CHUNK_REPEATS DYNAMIC_REPEATS HOSTS_LIMIT
 [ "$DEVICE" = cuda ] || export PORTOLAN_EMULATED_GPUS=${GPUS:-4}
 : "${CHUNK_GPUS:=${PORTOLAN_EMULATED_GPUS:-$(nvidia-smi -L | wc -l)}}"
 NODES_GPUS=${PORTOLAN_EMULATED_GPUS:-$(nvidia-smi -L | wc -l)}
-export CHUNK_GPUS NAME TORCH_MACHINE TORCH_TESTS
+export CHUNK_GPUS NAME TORCH_MACHINE TORCH_LIMIT TORCH_TESTS
 export CUDA_MPS_PIPE_DIRECTORY=$BUILD/mps CUDA_MPS_LOG_DIRECTORY=$BUILD/mps
 
 # A daemon that a cut-short step left behind, and nodes.
@@ -937,14 +950,14 @@ part_torch_losses() {
     step 150 torch_losses
 }
 
-# What the time limit cuts short ends in the same place or not: its rows tell.
 part_torch_tests() {
-    local way
+    local way only=()
+    [ -z "$TORCH_ONLY" ] || only=(-k "$TORCH_ONLY")
     if [ -z "$TORCH_TESTS" ]; then
         step 60 torch_fetch || return
         TORCH_TESTS=$BUILD/pytorch/test/distributed
     fi
-    for way in nccl portolan; do as_far_as "$TORCH_LIMIT" torch_test $way; done
+    for way in nccl portolan; do step $((TORCH_LIMIT + 10)) torch_test $way "${only[@]}"; done
     step 10 torch_tests_compared
     rm -rf "$BUILD/pytorch"
 }
