@@ -2,7 +2,7 @@
 """What a visit to GPUs does with PyTorch, with libportolan-nccl.so in front of NCCL and without, and what compares the two.
 
   torchrun ... pytorch.py decode WAY     a decode step of a transformer in tensor parallel, captured in a graph: rows
-                                         way,batch,bytes,us,us_without: medians, without the allreduces, too
+                                         way,hidden,batch,bytes,us,us_without: medians, without the allreduces, too
   torchrun ... pytorch.py losses FOLDER  trains a small model by DDP, FSDP2 and pipeline: each rank's losses in files
   pytorch.py same FOLDER FOLDER          whether the losses agree: within rounding, and exactly on all ranks; how many
                                          are equal in every bit
@@ -16,7 +16,8 @@ import re
 import statistics
 import sys
 
-HIDDEN, LAYERS, HEADS, CONTEXT, BATCHES = 4096, 32, 32, 1024, (1, 2, 4, 8)
+SHAPES = ((4096, 32, 32), (3072, 28, 24))  # of models: hidden size, layers, heads
+CONTEXT, BATCHES = 1024, (1, 2, 4, 8)
 STEPS, LAUNCHES = 20, 20
 ROUNDING = 1e-3  # of losses in single precision, after STEPS steps
 
@@ -33,13 +34,13 @@ def begin():
     return torch, dist, torch.device("cuda", local)
 
 
-def layer_of(torch, size, device):
+def layer_of(torch, hidden, size, device):
     """One layer's part of a rank: attention over a full cache, and two products, each with an allreduce behind it."""
-    width, made = HIDDEN // size, {}
-    shapes = {"qkv": (3 * width, HIDDEN), "out": (HIDDEN, width), "up": (4 * width, HIDDEN), "down": (HIDDEN, 4 * width)}
+    width, made = hidden // size, {}
+    shapes = {"qkv": (3 * width, hidden), "out": (hidden, width), "up": (4 * width, hidden), "down": (hidden, 4 * width)}
     for name, (rows, columns) in shapes.items():
         made[name] = torch.nn.Linear(columns, rows, bias=False, device=device, dtype=torch.bfloat16)
-    made["norms"] = [torch.nn.RMSNorm(HIDDEN, device=device, dtype=torch.bfloat16) for _ in range(2)]
+    made["norms"] = [torch.nn.RMSNorm(hidden, device=device, dtype=torch.bfloat16) for _ in range(2)]
     return made
 
 
@@ -89,19 +90,20 @@ def decode(way):
         return tensor
 
     with torch.no_grad():
-        layers = [layer_of(torch, size, device) for _ in range(LAYERS)]
-        for batch in BATCHES:
-            heads = (batch, HEADS // size, CONTEXT, HIDDEN // HEADS)
-            caches = [[torch.randn(heads, device=device, dtype=torch.bfloat16) for _ in range(2)] for _ in layers]
-            first = torch.ones(batch, HIDDEN, device=device, dtype=torch.bfloat16)
-            with_us, result = time_us(torch, dist, lambda: decode_step(torch, layers, caches, first, add))
-            without_us, _ = time_us(torch, dist, lambda: decode_step(torch, layers, caches, first, lambda one: one))
-            others = [torch.empty_like(result) for _ in range(size)]
-            dist.all_gather(others, result)
-            if not all(torch.equal(other, result) for other in others) or not torch.isfinite(result).all():
-                sys.exit("pytorch.py: the ranks have different results, or no numbers")
-            if rank == 0:
-                print(f"{way},{batch},{batch * HIDDEN * 2},{with_us:.1f},{without_us:.1f}", flush=True)
+        for hidden, layer_count, heads in SHAPES:
+            layers = [layer_of(torch, hidden, size, device) for _ in range(layer_count)]
+            for batch in BATCHES:
+                shape = (batch, heads // size, CONTEXT, hidden // heads)
+                caches = [[torch.randn(shape, device=device, dtype=torch.bfloat16) for _ in range(2)] for _ in layers]
+                first = torch.ones(batch, hidden, device=device, dtype=torch.bfloat16)
+                with_us, result = time_us(torch, dist, lambda: decode_step(torch, layers, caches, first, add))
+                without_us, _ = time_us(torch, dist, lambda: decode_step(torch, layers, caches, first, lambda one: one))
+                others = [torch.empty_like(result) for _ in range(size)]
+                dist.all_gather(others, result)
+                if not all(torch.equal(other, result) for other in others) or not torch.isfinite(result).all():
+                    sys.exit("pytorch.py: the ranks have different results, or no numbers")
+                if rank == 0:
+                    print(f"{way},{hidden},{batch},{batch * hidden * 2},{with_us:.1f},{without_us:.1f}", flush=True)
     dist.destroy_process_group()
 
 

@@ -941,7 +941,7 @@ part_types() {
 part_torch_decode() {
     local way
     on_all_gpus
-    echo "way,batch,bytes,us,us_without" >"$OUT/torch-decode.csv"
+    echo "way,hidden,batch,bytes,us,us_without" >"$OUT/torch-decode.csv"
     for way in nccl nomix portolan; do step 60 torch_decode $way; done
 }
 
