@@ -34,6 +34,8 @@ say = $(if $(V),,@echo "  $(1)  $@")
 # --- flags ---------------------------------------------------------------------------------------------------
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
+# A test's functions have the parameters that cmocka or the function that they take the place of has.
+TEST_WARNINGS = $(if $(filter tests/%,$<),-Wno-unused-parameter)
 DEPS_CPPFLAGS := $(if $(DEPS),-isystem $(DEPS)/usr/include)
 DEPS_LIBDIR := $(DEPS)/usr/lib/$(if $(DEPS),$(shell $(CC) -print-multiarch 2>/dev/null))
 DEPS_LDFLAGS := $(if $(DEPS),-L$(DEPS_LIBDIR) -Wl$(comma)-rpath$(comma)$(DEPS_LIBDIR))
@@ -59,7 +61,7 @@ DEFINES := -D_POSIX_C_SOURCE=200809L
 CFLAGS ?= -O2 -g
 # The shared libraries export the functions that public headers mark (portolan/api.h).
 VISIBILITY := -fvisibility=hidden
-ALL_CFLAGS = -std=c11 $(DEFINES) $(call includes_for,$<) $(DEPS_CPPFLAGS) $(WARNINGS) -fPIC $(VISIBILITY) $(CFLAGS) $(EXTRA)
+ALL_CFLAGS = -std=c11 $(DEFINES) $(call includes_for,$<) $(DEPS_CPPFLAGS) $(WARNINGS) $(TEST_WARNINGS) -fPIC $(VISIBILITY) $(CFLAGS) $(EXTRA)
 LINK_FLAGS = $(EXTRA) $(DEPS_LDFLAGS) $(LDFLAGS)
 # Open MPI's and MPICH's wrappers both know -show. GCC takes MPICH's MPI_STATUSES_IGNORE for a real array.
 MPI_SHOW := $(shell $(MPICC) -show 2>/dev/null)
@@ -361,7 +363,7 @@ $(UNIT): $(BUILD)/tests/%: $(PLAIN)/obj/tests/unit/%.o $(LINK_STAMP) | $(INTERNA
 # The code of the kernels, compiled for the host.
 $(UNIT_CXX): $(BUILD)/tests/%: tests/unit/%.cc $(wildcard impl/*/*.cuh impl/*.h impl/*/*.h) Makefile $(CXX_STAMP) $(LINK_STAMP) | $(INTERNAL_LIB)
 	$(call say,CXX)
-	$(Q)$(CXX) -std=c++17 -fPIC $(TEST_INCLUDES) $(DEPS_CPPFLAGS) -Wall -Wextra -Wno-unknown-pragmas $(CFLAGS) $(EXTRA) \
+	$(Q)$(CXX) -std=c++17 -fPIC $(TEST_INCLUDES) $(DEPS_CPPFLAGS) -Wall -Wextra -Wno-unknown-pragmas $(TEST_WARNINGS) $(CFLAGS) $(EXTRA) \
 		$(DEPS_LDFLAGS) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' $< $(INTERNAL_LIB) -lcmocka $(LDLIBS) -o $@
 
 # GNU's linker wants functions in place of others (__wrap_x) visible if a shared library calls the others.

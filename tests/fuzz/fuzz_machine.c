@@ -9,7 +9,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Machines that the bytes inherit are two of the seeds, whatever they are called. */
 static pto_status_t find_seed(const char *name, const char *beside, char **path, pto_error_t *err) {
-    (void)beside;
     *path = strdup(name[0] == 'e' ? "tests/fuzz/corpus/machine/everything.yaml"
                                   : "tests/fuzz/corpus/machine/smallest.yaml");
     return *path ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");

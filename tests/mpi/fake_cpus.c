@@ -6,13 +6,11 @@
 static hwloc_bitmap_t asked; /* NULL: the process is free */
 
 int hwloc_set_cpubind(hwloc_topology_t topology, hwloc_const_cpuset_t set, int flags) {
-    (void)topology, (void)flags;
     hwloc_bitmap_free(asked);
     asked = hwloc_bitmap_dup(set);
     return asked ? 0 : -1;
 }
 
 int hwloc_get_cpubind(hwloc_topology_t topology, hwloc_cpuset_t set, int flags) {
-    (void)flags;
     return hwloc_bitmap_copy(set, asked ? asked : hwloc_topology_get_complete_cpuset(topology));
 }

@@ -170,7 +170,6 @@ int ncclCommSplit(comm_t *comm, int color, int key, comm_t **made, config_t *con
 EXPORT int ncclCommShrink(comm_t *comm, int *without, int count, comm_t **made, config_t *config, int flags);
 int ncclCommShrink(comm_t *comm, int *without, int count, comm_t **made, config_t *config, int flags) {
     int color = 0;
-    (void)flags;
     for (int i = 0; i < count; i++)
         color = without[i] == comm->meeting->rank ? -1 : color;
     return in_progress(config, divide(comm, color, comm->meeting->rank, made));
@@ -474,7 +473,6 @@ int ncclRecv(void *out, size_t count, int type, int peer, comm_t *comm, void *st
 /* Of one float on the host alone. */
 EXPORT int ncclRedOpCreatePreMulSum(int *op, void *scalar, int type, int residence, comm_t *comm);
 int ncclRedOpCreatePreMulSum(int *op, void *scalar, int type, int residence, comm_t *comm) {
-    (void)comm;
     for (int i = OWN_OPS; i < OPS_MOST && datatype[type] == PTO_DATATYPE_FLOAT && residence == 1; i++)
         if (factor[i] == 0) {
             memcpy(&factor[i], scalar, sizeof factor[i]);
@@ -486,7 +484,6 @@ int ncclRedOpCreatePreMulSum(int *op, void *scalar, int type, int residence, com
 
 EXPORT int ncclRedOpDestroy(int op, comm_t *comm);
 int ncclRedOpDestroy(int op, comm_t *comm) {
-    (void)comm;
     factor[op] = 0;
     return SUCCESS;
 }

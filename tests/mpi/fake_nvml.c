@@ -96,7 +96,6 @@ int nvmlDeviceGetNvLinkState(void *device, unsigned link, unsigned *active) {
 }
 
 int nvmlDeviceGetNvLinkVersion(void *device, unsigned link, unsigned *version) {
-    (void)link;
     *version = number_of(device) < 2 ? 2 : 6; /* 2.0, 4.0 */
     return 0;
 }
@@ -107,7 +106,6 @@ int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *device, unsigned link, void *pci) 
     long number = number_of(device);
     memcpy((char *)pci + 28, &nvswitch, sizeof nvswitch);
     snprintf((char *)pci + 36, sizeof gpu[0], "%s", number < 2 ? gpu[1 - number] : "0000:c1:00.0");
-    (void)link;
     return 0;
 }
 

@@ -400,7 +400,6 @@ static void run_mpi4(int64_t count) {
         large(&call, next, previous);
     }
 #else
-    (void)count;
 #endif
 }
 

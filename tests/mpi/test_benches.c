@@ -147,7 +147,6 @@ static bool is_known(const char *at) {
 }
 
 static pto_status_t fill(void *memory, int byte, size_t bytes, pto_error_t *err) {
-    (void)err;
     memset(memory, byte, bytes);
     return PTO_OK;
 }
@@ -189,8 +188,6 @@ int MPI_Recv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_Co
 }
 
 static pto_status_t copy(const pto_move_t *move, void *stream, pto_error_t *err) {
-    (void)stream;
-    (void)err;
     bool to = must_hold(move->target, move->bytes, move->rows, move->target_pitch_bytes, false);
     bool from = must_hold(move->source, move->bytes, move->rows, move->source_pitch_bytes, false);
     copies_in += to && !from;
@@ -205,8 +202,6 @@ static pto_status_t copy(const pto_move_t *move, void *stream, pto_error_t *err)
 }
 
 static pto_status_t finish(void *stream, pto_error_t *err) {
-    (void)stream;
-    (void)err;
     polls = 2;
     clock_s += FINISH;
     return PTO_OK;
@@ -214,9 +209,6 @@ static pto_status_t finish(void *stream, pto_error_t *err) {
 
 static pto_status_t reduce(void *target, const void *source, size_t count, pto_datatype_t datatype,
                            pto_op_t op, void *stream, pto_error_t *err) {
-    (void)op;
-    (void)stream;
-    (void)err;
     size_t bytes = count * (size_t)pto_datatype_bytes(datatype);
     must_hold(target, bytes, 1, 0, true);
     must_hold(source, bytes, 1, 0, true);
@@ -240,8 +232,6 @@ static pto_status_t reduce_many(void *target, bool fresh, const void *const *sou
 
 static pto_status_t copy_by(pto_bench_copy_t how, pto_copy_kind_t kind, void *target, const void *source,
                             size_t bytes, pto_error_t *err) {
-    (void)how;
-    (void)err;
     must_hold(target, bytes, 1, 0, true);
     must_hold(source, bytes, 1, 0, true);
     assert_true(kind <= PTO_COPY_H2H);
@@ -251,8 +241,6 @@ static pto_status_t copy_by(pto_bench_copy_t how, pto_copy_kind_t kind, void *ta
 }
 
 static pto_status_t launch_empty(void *stream, pto_error_t *err) {
-    (void)stream;
-    (void)err;
     clock_s += LAUNCH;
     return PTO_OK;
 }
@@ -260,8 +248,6 @@ static pto_status_t launch_empty(void *stream, pto_error_t *err) {
 /* One of the two is the other process's. */
 static pto_status_t move_by_kernel(void *target, const void *source, size_t count, int width, int stride,
                                    int blocks, void *stream, pto_error_t *err) {
-    (void)stream;
-    (void)err;
     bool to = must_hold(target, count * (size_t)(width * stride), 1, 0, false);
     bool from = must_hold(source, count * (size_t)width, 1, 0, false);
     assert_true(to != from && blocks > 0);
@@ -271,17 +257,12 @@ static pto_status_t move_by_kernel(void *target, const void *source, size_t coun
 }
 
 static pto_status_t graph_launch(void *graph, void *stream, pto_error_t *err) {
-    (void)stream;
-    (void)err;
     assert_non_null(graph);
     clock_s += GRAPH;
     return PTO_OK;
 }
 
 static pto_status_t event_record(void *event, void *stream, pto_error_t *err) {
-    (void)event;
-    (void)stream;
-    (void)err;
     polls = 0;
     clock_s += RECORD;
     return PTO_OK;
@@ -289,8 +270,6 @@ static pto_status_t event_record(void *event, void *stream, pto_error_t *err) {
 
 /* The second question is answered by yes. */
 static pto_status_t event_poll(void *event, bool *finished, pto_error_t *err) {
-    (void)event;
-    (void)err;
     clock_s += POLL;
     *finished = ++polls >= 2;
     return PTO_OK;
@@ -507,7 +486,6 @@ static int check_benchmark(const char *name, int devices) {
 }
 
 static void a_trial_takes_its_iterations_calls(void **state) {
-    (void)state;
     static const struct {
         const char *name;
         int devices, cases;
@@ -523,7 +501,6 @@ static void a_trial_takes_its_iterations_calls(void **state) {
 }
 
 static void a_trial_of_two_processes_takes_its_calls(void **state) {
-    (void)state;
     static const struct {
         const char *name;
         int cases;
@@ -538,7 +515,6 @@ static void a_trial_of_two_processes_takes_its_calls(void **state) {
 
 /* Between nodes: the one that sends first has the time of a message, the other one answers. */
 static void a_trial_between_nodes_takes_its_messages(void **state) {
-    (void)state;
     two_nodes = true;
     assert_int_equal(check_benchmark("ping_pong", 2), 1);
     assert_int_equal(check_benchmark("injection", 2), 1);
@@ -546,13 +522,11 @@ static void a_trial_between_nodes_takes_its_messages(void **state) {
 }
 
 static void reductions_of_many_inputs_take_one_call(void **state) {
-    (void)state;
     assert_true(check_benchmark("reduce_many", 1) >= 4);
 }
 
 /* The counts that are worth a case: powers of two, these times one and a half, and all. */
 static void counts_grow_by_halves_and_thirds(void **state) {
-    (void)state;
     const int to_24[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 0}, to_7[] = {1, 2, 3, 4, 6, 7, 0};
     for (int i = 0; to_24[i] > 0; i++)
         assert_int_equal(next_count(to_24[i], 24), to_24[i + 1]);
@@ -571,7 +545,6 @@ static void enqueue_run(const work_t *work, int64_t bytes) {
 
 /* Whole graphs, or as many runs one by one, are timed with one wait; the first run of a size is not. */
 static void runs_are_timed_behind_each_other(void **state) {
-    (void)state;
     static const struct {
         int64_t bytes;
         int each, iterations, launches;

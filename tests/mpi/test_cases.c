@@ -128,7 +128,6 @@ static void check_pairs(const case_list_t *list, const char *name, const char *s
 }
 
 static void messages_go_between_pairs_of_their_level(void **state) {
-    (void)state;
     static const char *const levels[] = {"on_gpu", "on_socket", "on_node", "off_node"};
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         make_job(seed);
@@ -151,7 +150,6 @@ static void messages_go_between_pairs_of_their_level(void **state) {
 
 /* Two GPUs of a node, each of which reaches the other's memory. */
 static void processes_reach_each_others_gpus(void **state) {
-    (void)state;
     static const char *const names[] = {"memcpy_peer", "signal_device", "remote"};
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         make_job(seed);
@@ -195,7 +193,6 @@ static int member_of(const case_list_t *list, const char *name, const char *leve
 }
 
 static void copies_are_by_a_process_of_the_node(void **state) {
-    (void)state;
     static const char *const names[] = {"memcpy_h2d", "memcpy_d2h", "memcpy_pageable_h2d",
                                         "memcpy_pageable_d2h"};
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
@@ -219,7 +216,6 @@ static void copies_are_by_a_process_of_the_node(void **state) {
 
 /* Every two GPUs of the node, by their sockets. */
 static void copies_between_gpus_are_of_all_pairs(void **state) {
-    (void)state;
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         make_job(seed);
         case_list_t list = cases_of("memcpy");
@@ -244,7 +240,6 @@ static void copies_between_gpus_are_of_all_pairs(void **state) {
 
 /* Numbers of processes for each GPU that all have; of them, each GPU's. */
 static void processes_share_every_gpu_of_the_node(void **state) {
-    (void)state;
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         make_job(seed);
         int on_device[GPU_COUNT_MAX] = {0}, most = PROCESSES_MAX, counts[COUNTS_MAX], count = 0;
@@ -276,7 +271,6 @@ static void processes_share_every_gpu_of_the_node(void **state) {
 
 /* Of the processes of rank 0's node that reach its GPU. */
 static void memory_is_opened_by_those_that_reach_it(void **state) {
-    (void)state;
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         make_job(seed);
         int owner = job.size, reaching = 0, beside = 0, counts[COUNTS_MAX], count = 0;
@@ -307,7 +301,6 @@ static void memory_is_opened_by_those_that_reach_it(void **state) {
 
 /* As many senders as both nodes have; in GPU memory, each with a GPU of its own. */
 static void a_node_sends_to_the_next(void **state) {
-    (void)state;
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         make_job(seed);
         int per_node = job.size / job.node_count,
@@ -334,7 +327,6 @@ static void a_node_sends_to_the_next(void **state) {
 
 /* From rank 0 to distinct processes of a level; in GPU memory, to distinct GPUs. */
 static void messages_go_to_many_of_a_level(void **state) {
-    (void)state;
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         make_job(seed);
         case_list_t list = cases_of("multi_message");
@@ -363,7 +355,6 @@ static void messages_go_to_many_of_a_level(void **state) {
 
 /* Within a socket, or each from a process of the other. */
 static void host_memory_is_copied_on_a_socket_and_between_two(void **state) {
-    (void)state;
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         make_job(seed);
         int on_socket[2] = {0}, here = process[0].socket, counts[2][COUNTS_MAX], count[2] = {0};
@@ -389,7 +380,6 @@ static void host_memory_is_copied_on_a_socket_and_between_two(void **state) {
 
 /* The first GPUs that all have a process and reach each other. */
 static void gpus_store_to_all_that_reach_each_other(void **state) {
-    (void)state;
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         make_job(seed);
         int most = 0;
@@ -423,7 +413,6 @@ static void gpus_store_to_all_that_reach_each_other(void **state) {
 pto_status_t __wrap_pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *err);
 pto_status_t __wrap_pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *err) {
     static const pto_nccl_library_t made = {.version = "1.2.3"};
-    (void)err;
     *library = &made;
     return PTO_OK;
 }
@@ -431,7 +420,6 @@ pto_status_t __wrap_pto_nccl_library(const pto_nccl_library_t **library, pto_err
 
 /* Of a job without other processes. */
 int MPI_Allreduce(const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-    (void)type, (void)op, (void)comm;
     memcpy(all, mine, (size_t)count * sizeof(int));
     return MPI_SUCCESS;
 }
@@ -452,7 +440,6 @@ static void check_nccl_case(const case_t *what, int nodes, int gpus) {
 
 /* On one node, two GPUs and more; on several, one of each or all that each of the job's nodes uses. */
 static void nccl_is_of_as_many_gpus_on_each_node(void **state) {
-    (void)state;
     enum { COLLECTIVES = 7 };
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         make_job(seed);
@@ -503,7 +490,6 @@ static void must_say(const char *format, ...) {
 
 /* Of which the last rank may be missing, so that nodes have different numbers. */
 static void a_samples_file_tells_the_job(void **state) {
-    (void)state;
     static char *argv[] = {"/some/where/portolan-calibrate", "--budget", "3"};
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         pto_calibrate_options_t options = {.budget_s = 2.5, .repeats = 17, .exhaustive = draw(2) == 1};

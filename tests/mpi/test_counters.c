@@ -23,7 +23,6 @@ static bool opens = true;
 static int open_count; /* counters that have not been closed */
 
 static pto_status_t counter_open(const meter_place_t *place, void **meter, pto_error_t *err) {
-    (void)place;
     if (!opens && rank == failing_rank)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "rank %d has no counter", rank);
     counter_t *counter = calloc(1, sizeof *counter);
@@ -57,8 +56,6 @@ static const meter_source_t working_too = {"working",    "CPUs",     counter_ope
                                            counter_read, counter_id, counter_close};
 
 static pto_status_t no_counter(const meter_place_t *place, void **meter, pto_error_t *err) {
-    (void)place;
-    (void)meter;
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "there is none");
 }
 

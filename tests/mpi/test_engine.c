@@ -86,10 +86,7 @@ static void open_case(const work_t *work) {
     own.work = work;
 }
 
-static void close_case(const work_t *work) {
-    (void)work;
-    open_count--;
-}
+static void close_case(const work_t *work) { open_count--; }
 
 static double trial(const work_t *work, int64_t bytes, int iterations) {
     assert_ptr_equal(work, own.work);
@@ -146,10 +143,7 @@ double __wrap_guard_timeout_s(void);
 double __wrap_guard_timeout_s(void) { return timeout_s; }
 
 void __wrap_guard_step(double limit_s, const char *format, ...);
-void __wrap_guard_step(double limit_s, const char *format, ...) {
-    (void)format;
-    begin_step(limit_s);
-}
+void __wrap_guard_step(double limit_s, const char *format, ...) { begin_step(limit_s); }
 
 void __wrap_guard_tick(double limit_s);
 void __wrap_guard_tick(double limit_s) { begin_step(limit_s); }
@@ -297,7 +291,6 @@ static int check_samples(const char *name, int64_t bytes, double seconds) {
 }
 
 static void rows_are_of_the_slowest_member_whoever_leads(void **state) {
-    (void)state;
     for (int exhaustive = 0; exhaustive < 2; exhaustive++) {
         pto_calibrate_options_t options = options_of(exhaustive == 1);
         int left_out;
@@ -322,7 +315,6 @@ static void rows_are_of_the_slowest_member_whoever_leads(void **state) {
 
 /* And those that do not, make none. */
 static void members_make_the_same_trials(void **state) {
-    (void)state;
     pto_calibrate_options_t options = options_of(false);
     int left_out;
     measure(&options, 0, SLOW, &left_out);
@@ -343,7 +335,6 @@ static void members_make_the_same_trials(void **state) {
 
 /* But for the first, in which code is loaded, and those by which the iterations are found. */
 static void repetitions_last_as_long_as_the_file_says(void **state) {
-    (void)state;
     pto_calibrate_options_t options = options_of(true);
     int left_out;
     measure(&options, 0, SLOW, &left_out);
@@ -363,7 +354,6 @@ static void repetitions_last_as_long_as_the_file_says(void **state) {
 
 /* A size takes up to 2 us a byte. Of 40 s, 2^24 bytes would take as much for one visit. */
 static void a_budget_ends_a_case_that_another_leads(void **state) {
-    (void)state;
     for (int exhaustive = 0; exhaustive < 2; exhaustive++) {
         pto_calibrate_options_t options = options_of(exhaustive == 1);
         int left_out;
@@ -386,7 +376,6 @@ static void a_budget_ends_a_case_that_another_leads(void **state) {
 
 /* One of the time for all, and each of its own. */
 static void an_estimate_is_of_all_cases(void **state) {
-    (void)state;
     for (int first = 0; first <= SLOW; first++)
         for (int exhaustive = 0; exhaustive < 2; exhaustive++) {
             pto_calibrate_options_t options = options_of(exhaustive == 1);
@@ -404,7 +393,6 @@ static void an_estimate_is_of_all_cases(void **state) {
 
 /* It takes minutes, while rank 0 waits. The last step must not be over its limit either. */
 static void an_estimate_may_take_long(void **state) {
-    (void)state;
     pto_calibrate_options_t options = options_of(false);
     case_list_t list = list_of(SLOW, CASES);
     options.to_bytes = 1 << 26;
@@ -420,7 +408,6 @@ static void an_estimate_may_take_long(void **state) {
 
 /* All of a few; else six, or as many as stand for two or more each. */
 static void few_cases_stand_for_an_estimate(void **state) {
-    (void)state;
     for (int cases = 1; cases <= 24; cases++) {
         pto_calibrate_options_t options = options_of(false);
         case_list_t list = {0};

@@ -322,10 +322,7 @@ static void run_repeats(const job_t *job) {
     pto_plan_destroy(plan);
 }
 
-static void kill_itself(int ignored) {
-    (void)ignored;
-    raise(SIGKILL);
-}
+static void kill_itself(int ignored) { raise(SIGKILL); }
 
 /* Once all have run, one process is killed, wherever it is then. */
 static void run_killed(const job_t *job) {

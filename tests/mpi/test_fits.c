@@ -133,7 +133,6 @@ static bool finds_limit(const pto_fit_t *fit) {
 }
 
 static void the_same_machine_is_found_in_a_third_of_the_time(void **state) {
-    (void)state;
     int agreeing = 0, all = 0;
     double full_sum_s = 0.0, adaptive_sum_s = 0.0;
     for (int seed = 1; seed <= SEEDS; seed++) {
@@ -165,7 +164,6 @@ static void the_same_machine_is_found_in_a_third_of_the_time(void **state) {
 
 /* A third of the time is slow where the gap is 0.1 s. A fit that is refused fails in fit_of. */
 static void a_machine_that_is_slow_at_times_is_found_too(void **state) {
-    (void)state;
     static const double gap_s[] = {1, 0.3, 0.1};
     for (size_t g = 0; g < sizeof gap_s / sizeof *gap_s; g++) {
         int right[2] = {0}, sizes[2] = {0};

@@ -19,10 +19,7 @@
 
 static const pto_device_t *device;
 
-static int find_device(void **state) {
-    (void)state;
-    return pto_device_find("host", &device, NULL);
-}
+static int find_device(void **state) { return pto_device_find("host", &device, NULL); }
 
 /* --- ping-pong ------------------------------------------------------------------------------------------ */
 
@@ -74,7 +71,6 @@ static double now_s(void) {
 /* The second trial begins where the flags of the first have ended. The first round, in which a side waits for
  * the late one, is not timed. */
 static void two_sides_hand_over_in_each_round(void **state) {
-    (void)state;
     side_t side[2];
     void *memory[2];
     make_sides(side, memory, 0, 50, 20);
@@ -116,7 +112,6 @@ static void *answer_slowly(void *what) {
 }
 
 static void all_rounds_but_the_first_are_timed(void **state) {
-    (void)state;
     enum { ROUNDS = 20 };
     side_t side[2];
     void *memory[2];
@@ -134,7 +129,6 @@ static void all_rounds_but_the_first_are_timed(void **state) {
 }
 
 static void a_side_alone_gives_up_in_time(void **state) {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         side_t side[2];
         void *memory[2];
@@ -151,7 +145,6 @@ static void a_side_alone_gives_up_in_time(void **state) {
 
 /* Flags that were raised before are seen at once. Their word must be the round's. */
 static void a_flag_before_its_data_is_stale(void **state) {
-    (void)state;
     for (int first = 0; first < 2; first++)
         for (int rounds = 0; rounds < 3; rounds++)
             for (uint32_t of_round = 0; of_round < 4; of_round++) {
@@ -179,7 +172,6 @@ enum { GUARD_BYTES = 64 };
 static unsigned char some_byte(size_t i) { return (unsigned char)(i * 37 + i / 251 + 11); }
 
 static void elements_are_moved_by_their_stride(void **state) {
-    (void)state;
     enum { COUNT = 9, MOST = COUNT * 16 * 3 };
     for (int width = 4; width <= 16; width *= 2)
         for (int stride = 1; stride <= 3; stride++)
@@ -199,7 +191,6 @@ static void elements_are_moved_by_their_stride(void **state) {
 }
 
 static void every_target_gets_its_part(void **state) {
-    (void)state;
     enum { TARGETS = 5, MOST = 48 };
     for (int targets = 1; targets <= TARGETS; targets++)
         for (size_t bytes = 16; bytes <= MOST; bytes += 16) {
@@ -223,7 +214,6 @@ static void every_target_gets_its_part(void **state) {
 }
 
 static void a_sum_is_of_all_values(void **state) {
-    (void)state;
     double source[9], target = -1, wanted = 0;
     for (int count = 0; count <= 8; count++) {
         for (int i = 0; i < 9; i++)
@@ -236,7 +226,6 @@ static void a_sum_is_of_all_values(void **state) {
 
 /* Each cell of a halo stays, and of the others each has its weight in exactly nine sums. */
 static void a_stencil_weighs_nine_cells(void **state) {
-    (void)state;
     enum { MOST = 5, CELLS = (MOST + 2) * (MOST + 2) };
     static const double weight[3][3] = {{0.05, 0.15, 0.05}, {0.15, 0.25, 0.15}, {0.05, 0.15, 0.05}};
     for (size_t rows = 1; rows <= MOST; rows++)
@@ -259,7 +248,6 @@ static void a_stencil_weighs_nine_cells(void **state) {
 }
 
 static void as_many_gpus_are_emulated_as_are_asked_for(void **state) {
-    (void)state;
     static const struct {
         const char *said;
         int gpus; /* 0: an error */
@@ -313,7 +301,6 @@ static bool work_on(void *what, bool *begun) {
 
 /* Those in streams go on meanwhile. */
 static void a_step_without_a_stream_is_repeated_until_it_is_done(void **state) {
-    (void)state;
     void *stream = NULL;
     work_t queued = {.needed = 5};
     work_t called = {.needed = 3, .awaited = &queued.calls, .awaited_calls = 4};
@@ -354,7 +341,6 @@ static void move_by_lines(void *from, void *lines, void *to, int64_t bytes) {
 
 /* The page behind the source can't be read. */
 static void a_last_line_that_is_not_full_reads_no_more_than_the_source(void **state) {
-    (void)state;
     enum { BYTES = 21 };
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     void *pages = NULL;

@@ -55,7 +55,6 @@ static bool sees_gpus(int process) { return made.without_gpu != PROCESSES && mad
 
 int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *node) {
     assert_int_equal(type, MPI_COMM_TYPE_SHARED);
-    (void)info;
     return PMPI_Comm_split(comm, made.node[rank], key, node);
 }
 
@@ -70,7 +69,6 @@ static void name_bus(char bus[PTO_GPU_BUS_MAX], int process, int device) {
 }
 
 static pto_status_t describe(int device, pto_gpu_info_t *info, pto_error_t *err) {
-    (void)err;
     *info = (pto_gpu_info_t){.blocks = 10 * (device + 1), .mps = device == 0 ? PTO_MPS_YES : PTO_MPS_NO};
     snprintf(info->name, sizeof info->name, "GPU %d", device);
     name_bus(info->bus, rank, device);
@@ -78,14 +76,12 @@ static pto_status_t describe(int device, pto_gpu_info_t *info, pto_error_t *err)
 }
 
 static pto_status_t can_reach(int device, int peer, bool *reaches, pto_error_t *err) {
-    (void)err;
     assert_int_not_equal(device, peer);
     *reaches = made.reach[device][peer];
     return PTO_OK;
 }
 
 static pto_status_t versions(char cuda[PTO_GPU_TEXT_MAX], pto_error_t *err) {
-    (void)err;
     snprintf(cuda, PTO_GPU_TEXT_MAX, "CUDA of %d", rank);
     return PTO_OK;
 }
@@ -111,20 +107,13 @@ void __wrap_topology_destroy(topology_t *topology) {
 }
 
 int __wrap_topology_sockets(const topology_t *topology);
-int __wrap_topology_sockets(const topology_t *topology) {
-    (void)topology;
-    return made.sockets;
-}
+int __wrap_topology_sockets(const topology_t *topology) { return made.sockets; }
 
 int __wrap_topology_cores(const topology_t *topology);
-int __wrap_topology_cores(const topology_t *topology) {
-    (void)topology;
-    return of_rank(8);
-}
+int __wrap_topology_cores(const topology_t *topology) { return of_rank(8); }
 
 void __wrap_topology_cpu_name(const topology_t *topology, char *name, size_t name_size);
 void __wrap_topology_cpu_name(const topology_t *topology, char *name, size_t name_size) {
-    (void)topology;
     snprintf(name, name_size, "CPU of %d", rank);
 }
 
@@ -217,7 +206,6 @@ static void check_devices(const job_t *job) {
 }
 
 static void all_processes_know_where_each_is(void **state) {
-    (void)state;
     for (uint64_t seed = 1; seed <= MACHINES; seed++) {
         job_t job;
         int same = 0, nodes = 0, bound = 0;
@@ -259,7 +247,6 @@ static int first_of(bool (*fits)(const job_t *job, int process, int a, int b), c
 }
 
 static bool is_at(const job_t *job, int process, int node, int node_rank) {
-    (void)job;
     return node_of(process) == node && beside(process, process) == node_rank;
 }
 
@@ -282,7 +269,6 @@ static pto_level_t level_of(const job_t *job, pto_space_t space, int a, int b) {
 }
 
 static void places_are_found_and_compared(void **state) {
-    (void)state;
     for (uint64_t seed = 1; seed <= MACHINES; seed++) {
         job_t job;
         make_machine(seed);
@@ -312,7 +298,6 @@ static void places_are_found_and_compared(void **state) {
 }
 
 static void messages_need_two_processes_and_an_mpi_that_reaches_them(void **state) {
-    (void)state;
     for (int size = 1; size <= 3; size++)
         for (int aware = 0; aware < 2; aware++)
             for (int has_gpu = 0; has_gpu < 2; has_gpu++) {

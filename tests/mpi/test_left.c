@@ -76,7 +76,6 @@ static pto_status_t pin_counted(void *memory, size_t bytes, pto_error_t *err) {
 }
 
 static pto_status_t unpin_counted(void *memory, pto_error_t *err) {
-    (void)err;
     pinned -= memory != NULL;
     return PTO_OK;
 }

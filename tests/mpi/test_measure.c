@@ -96,7 +96,6 @@ pto_status_t __wrap_pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const
 pto_status_t __wrap_pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const pto_device_t *device,
                                     const void *in, void *out, pto_op_t op, const pto_exec_options_t *options,
                                     pto_exec_t **exec, pto_error_t *err) {
-    (void)plan, (void)comm, (void)device, (void)op, (void)options, (void)err;
     made.in = in;
     made.out = out;
     made.created++;
@@ -120,7 +119,6 @@ pto_status_t __wrap_pto_exec_run(pto_exec_t *exec, pto_error_t *err) {
 pto_status_t __wrap_pto_exec_queue(pto_exec_t *exec, pto_error_t *err);
 pto_status_t __wrap_pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
     assert_ptr_equal(exec, &made);
-    (void)err;
     clock_s += QUEUE;
     made.pending++;
     return PTO_OK;
@@ -142,7 +140,6 @@ pto_status_t __wrap_pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t
 pto_status_t __wrap_pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t *err) {
     assert_ptr_equal(exec, &made);
     assert_non_null(stream);
-    (void)err;
     clock_s += ENQUEUE;
     made.pending += !made.captures;
     made.captured += made.captures;
@@ -174,21 +171,18 @@ static pto_status_t finish(void *stream, pto_error_t *err) {
 }
 
 static pto_status_t graph_begin(void *stream, pto_error_t *err) {
-    (void)stream, (void)err;
     assert_int_equal(made.pending, 0);
     made.captures = true;
     return PTO_OK;
 }
 
 static pto_status_t graph_end(void *stream, void **graph, pto_error_t *err) {
-    (void)stream, (void)err;
     made.captures = false;
     *graph = &made;
     return PTO_OK;
 }
 
 static pto_status_t graph_launch(void *graph, void *stream, pto_error_t *err) {
-    (void)stream, (void)err;
     assert_ptr_equal(graph, &made);
     clock_s += LAUNCH;
     made.pending += made.captured;
@@ -196,7 +190,6 @@ static pto_status_t graph_launch(void *graph, void *stream, pto_error_t *err) {
 }
 
 static pto_status_t graph_destroy(void *graph, pto_error_t *err) {
-    (void)err;
     assert_ptr_equal(graph, &made);
     assert_int_equal(made.destroyed, 0); /* before the executor */
     return PTO_OK;
@@ -205,23 +198,18 @@ static pto_status_t graph_destroy(void *graph, pto_error_t *err) {
 /* --- the counter ---------------------------------------------------------------------------------------- */
 
 static pto_status_t open_meter(const meter_place_t *place, void **meter, pto_error_t *err) {
-    (void)place, (void)err;
     *meter = &clock_s;
     return PTO_OK;
 }
 
 static pto_status_t read_meter(void *meter, double *joules, pto_error_t *err) {
-    (void)err;
     *joules = WATTS * *(double *)meter;
     return PTO_OK;
 }
 
-static const char *id_of_meter(const void *meter) {
-    (void)meter;
-    return self == 0 ? "first" : "second";
-}
+static const char *id_of_meter(const void *meter) { return self == 0 ? "first" : "second"; }
 
-static void close_meter(void *meter) { (void)meter; }
+static void close_meter(void *meter) {}
 
 static const meter_source_t fake_meter = {"fake", "test", open_meter, read_meter, id_of_meter, close_meter};
 
@@ -230,7 +218,6 @@ static const meter_source_t fake_meter = {"fake", "test", open_meter, read_meter
 /* The result is the input, which differs from seed to seed. */
 void reference_fill(const pto_request_t *request, pto_op_t op, uint64_t seed, int64_t owner, void *in,
                     int64_t bytes) {
-    (void)request, (void)op;
     assert_int_equal(owner, self);
     made.bytes = bytes;
     memset(in, (int)(seed * 2 + 1) & 0x7f, (size_t)bytes);
@@ -238,7 +225,6 @@ void reference_fill(const pto_request_t *request, pto_op_t op, uint64_t seed, in
 
 pto_status_t reference_compare(const pto_request_t *request, pto_op_t op, uint64_t seed, int64_t owner,
                                const void *out, int64_t bytes, pto_error_t *err) {
-    (void)request, (void)op;
     assert_int_equal(owner, self);
     assert_int_equal(bytes, made.bytes);
     for (int64_t i = 0; i < bytes; i++)
@@ -249,26 +235,21 @@ pto_status_t reference_compare(const pto_request_t *request, pto_op_t op, uint64
 
 pto_status_t reference_host_make(const pto_plan_t *plan, const pto_device_t *device, int64_t rank,
                                  reference_host_t *host, pto_error_t *err) {
-    (void)plan, (void)device, (void)rank, (void)host, (void)err;
     return PTO_OK;
 }
 
-void reference_host_free(const pto_device_t *device, reference_host_t *host) { (void)device, (void)host; }
+void reference_host_free(const pto_device_t *device, reference_host_t *host) {}
 
-void reference_host_fill(uint64_t seed, int64_t owner, const reference_host_t *host) {
-    (void)seed, (void)owner, (void)host;
-}
+void reference_host_fill(uint64_t seed, int64_t owner, const reference_host_t *host) {}
 
 pto_status_t reference_host_compare(const pto_request_t *request, uint64_t seed, int64_t owner,
                                     const reference_host_t *host, pto_error_t *err) {
-    (void)request, (void)seed, (void)owner, (void)host, (void)err;
     return PTO_OK;
 }
 
 /* --- the pattern: steps of a kernel and a run ----------------------------------------------------------- */
 
 static pto_status_t fill_input(const work_t *work, uint64_t seed, pto_error_t *err) {
-    (void)err;
     made.bytes = 64;
     memset(work->in, (int)seed & 0x7f, 64);
     return PTO_OK;
@@ -287,21 +268,18 @@ const pattern_t *pattern_of(const settings_t *settings) {
 }
 
 pto_status_t pattern_allowed(const settings_t *settings, const pto_request_t *request, pto_error_t *err) {
-    (void)settings, (void)request, (void)err;
     return PTO_OK;
 }
 
 pto_status_t work_create(const settings_t *settings, const pto_request_t *request, int64_t owner, void *in,
                          void *out, int64_t user_bytes, work_t *work, pto_error_t *err) {
-    (void)request, (void)user_bytes, (void)err;
     *work = (work_t){.pattern = pattern_of(settings), .owner = owner, .in = in, .out = out};
     return PTO_OK;
 }
 
-void work_free(work_t *work) { (void)work; }
+void work_free(work_t *work) {}
 
 pto_status_t work_steps(const settings_t *settings, const work_t *work, pto_exec_t *exec, pto_error_t *err) {
-    (void)settings, (void)work;
     clock_s += STEPS * KERNEL * (self + 1);
     return exec ? do_runs(STEPS, err) : PTO_OK;
 }
@@ -359,7 +337,6 @@ static double mean_s(int first, int count) {
 }
 
 static void a_sample_is_one_run_of_the_slowest_process(void **state) {
-    (void)state;
     settings_t settings = settings_of(25);
     cell_t cell;
     measure_right(&settings, &cell);
@@ -374,7 +351,6 @@ static void a_sample_is_one_run_of_the_slowest_process(void **state) {
 }
 
 static void a_repeat_for_which_a_process_came_late_is_made_again(void **state) {
-    (void)state;
     settings_t settings = settings_of(7);
     cell_t cell;
     made.late_every = 3;
@@ -389,7 +365,6 @@ static void a_repeat_for_which_a_process_came_late_is_made_again(void **state) {
 }
 
 static void repeats_end_where_a_process_always_comes_late(void **state) {
-    (void)state;
     settings_t settings = settings_of(7);
     cell_t cell;
     made.late_every = 1;
@@ -402,7 +377,6 @@ static void repeats_end_where_a_process_always_comes_late(void **state) {
 
 /* For 25 values, tables of the sign test name the 8th and the 18th. */
 static void the_median_has_its_interval(void **state) {
-    (void)state;
     settings_t settings = settings_of(25);
     cell_t cell;
     measure_right(&settings, &cell);
@@ -419,7 +393,6 @@ static void the_median_has_its_interval(void **state) {
 }
 
 static void queued_runs_share_a_sample(void **state) {
-    (void)state;
     settings_t settings = settings_of(5);
     cell_t cell;
     settings.options.queued = 4;
@@ -431,7 +404,6 @@ static void queued_runs_share_a_sample(void **state) {
 }
 
 static void enqueued_runs_have_the_time_of_a_call(void **state) {
-    (void)state;
     settings_t settings = settings_of(5);
     cell_t cell;
     settings.options.queued = 4;
@@ -446,7 +418,6 @@ static void enqueued_runs_have_the_time_of_a_call(void **state) {
 
 /* Three launches of three runs for seven. The first run of all, outside the graph, is not among them. */
 static void graphs_round_runs_up(void **state) {
-    (void)state;
     settings_t settings = settings_of(5);
     cell_t cell;
     settings.options.queued = 7;
@@ -461,7 +432,6 @@ static void graphs_round_runs_up(void **state) {
 }
 
 static void a_device_without_graphs_is_refused(void **state) {
-    (void)state;
     settings_t settings = settings_of(5);
     cell_t cell;
     pto_error_t err = {.message = ""};
@@ -472,7 +442,6 @@ static void a_device_without_graphs_is_refused(void **state) {
 }
 
 static void a_wrong_result_ends_the_cell(void **state) {
-    (void)state;
     for (int queued = 0; queued <= 2; queued++)
         for (int run = 0; run < CHECKED; run++) {
             settings_t settings = settings_of(5);
@@ -489,7 +458,6 @@ static void a_wrong_result_ends_the_cell(void **state) {
 }
 
 static void a_run_that_fails_ends_the_cell(void **state) {
-    (void)state;
     for (int queued = 0; queued <= 2; queued += 2)
         for (int run = 0; run < CHECKED; run++) {
             settings_t settings = settings_of(5);
@@ -505,7 +473,6 @@ static void a_run_that_fails_ends_the_cell(void **state) {
 }
 
 static void checks_alone_time_nothing(void **state) {
-    (void)state;
     settings_t settings = settings_of(5);
     cell_t cell;
     settings.options.check_only = true;
@@ -517,7 +484,6 @@ static void checks_alone_time_nothing(void **state) {
 
 /* Runs 3 to 12, of which every second has taken branch B. */
 static void choices_are_those_of_the_timed_runs(void **state) {
-    (void)state;
     settings_t settings = settings_of(7);
     cell_t cell;
     measure_right(&settings, &cell);
@@ -529,7 +495,6 @@ static void choices_are_those_of_the_timed_runs(void **state) {
 }
 
 static void the_kernel_is_taken_out_of_a_pattern(void **state) {
-    (void)state;
     settings_t settings = settings_of(6);
     cell_t cell;
     settings.options.pattern = PTO_PATTERN_GLOBAL_SUM;
@@ -544,7 +509,6 @@ static void the_kernel_is_taken_out_of_a_pattern(void **state) {
 
 /* Repeats at most triple until the window is full: 1, 3, 9, and then those that are left. */
 static void energy_is_that_of_a_full_window(void **state) {
-    (void)state;
     const meter_source_t *sources[ENERGY_COUNT] = {&fake_meter, &fake_meter};
     const meter_place_t place = {.gpu = 0};
     for (int queued = 0; queued <= 2; queued += 2) {

@@ -369,7 +369,6 @@ static pto_status_t close_memory(void *memory, pto_error_t *err) {
 static int mark_of(int process) { return 1 + process; }
 
 static pto_status_t fill(void *memory, int byte, size_t bytes, pto_error_t *err) {
-    (void)err;
     memset(memory, byte != 0 ? mark_of(rank) : 0, bytes);
     return PTO_OK;
 }
@@ -409,7 +408,6 @@ static pto_status_t store_all(void *const *target, int target_count, const void 
 
 static pto_status_t ping_pong(const pto_bench_ping_pong_t *side, void *stream, pto_error_t *err) {
     static const char zero[PTO_BENCH_PING_PONG_BYTES];
-    (void)stream, (void)err;
     must_hold(side->own, PTO_BENCH_PING_PONG_BYTES, true);
     assert_memory_equal(side->own, zero, sizeof zero);
     assert_ptr_not_equal(side->own, side->others);
@@ -559,7 +557,6 @@ pto_status_t __wrap_pto_nccl_library(const pto_nccl_library_t **library, pto_err
                                             .recv = recv,
                                             .group_start = group_start,
                                             .group_end = group_end};
-    (void)err;
     *library = &made;
     return PTO_OK;
 }
@@ -879,7 +876,6 @@ static const benchmark_t *find_benchmark(const char *name) {
 }
 
 static void members_do_what_their_case_says(void **state) {
-    (void)state;
     static const char *const names[] = {"ping_pong", "ping_pong_strided", "exchange",      "staged",
                                         "injection", "multi_message",     "memcpy_peer",   "memcpy_shared",
                                         "remote",    "memcpy_mixed",      "memcpy_h2h",    "remote_all",

@@ -174,13 +174,11 @@ int __wrap_dlclose(void *library) {
 
 /* In the place of hwloc's. */
 int hwloc_get_cpubind(hwloc_topology_t topology, hwloc_cpuset_t set, int flags) {
-    (void)topology;
     assert_int_equal(flags, HWLOC_CPUBIND_PROCESS);
     return bound == NULL ? -1 : hwloc_bitmap_copy(set, bound);
 }
 
 int hwloc_set_cpubind(hwloc_topology_t topology, hwloc_const_cpuset_t set, int flags) {
-    (void)topology;
     assert_int_equal(flags, HWLOC_CPUBIND_PROCESS);
     hwloc_bitmap_copy(asked, set);
     return may_bind ? 0 : -1;
@@ -245,7 +243,6 @@ static bool read_links(nvlink_t *links, int ancestors[][NVLINK_GPUS_MAX]) {
 }
 
 static void nvlinks_add_up_by_what_they_lead_to(void **state) {
-    (void)state;
     static nvlink_t links;
     static int ancestors[NVLINK_GPUS_MAX][NVLINK_GPUS_MAX];
     for (uint64_t seed = 1; seed <= MACHINES; seed++) {
@@ -257,7 +254,6 @@ static void nvlinks_add_up_by_what_they_lead_to(void **state) {
 }
 
 static void without_all_of_nvml_there_are_no_nvlinks(void **state) {
-    (void)state;
     static nvlink_t links;
     static int ancestors[NVLINK_GPUS_MAX][NVLINK_GPUS_MAX];
     char bus[NVLINK_GPUS_MAX][16] = {"0000:10:00.0", "0000:ff:00.0"};
@@ -303,7 +299,6 @@ static unsigned long some_cpus(int sockets) {
 }
 
 static void a_gpu_is_on_the_socket_of_its_cpus(void **state) {
-    (void)state;
     for (uint64_t seed = 1; seed <= MACHINES; seed++) {
         make_nvml(seed);
         int sockets = 1 + draw(SOCKETS_MAX), gpu = draw(made.gpus);
@@ -334,7 +329,6 @@ static void a_gpu_is_on_the_socket_of_its_cpus(void **state) {
 
 /* One that may run on several is bound to the preferred one, where there is such a socket. */
 static void a_process_is_on_the_socket_that_it_is_bound_to(void **state) {
-    (void)state;
     for (uint64_t seed = 1; seed <= MACHINES; seed++) {
         make_nvml(seed);
         int sockets = 1 + draw(SOCKETS_MAX), preferred = draw(sockets + 1);
@@ -359,7 +353,6 @@ static void a_process_is_on_the_socket_that_it_is_bound_to(void **state) {
 }
 
 static void a_machine_has_a_socket_and_a_core_at_least(void **state) {
-    (void)state;
     static const struct {
         const char *machine;
         int sockets, cores;

@@ -29,7 +29,6 @@ static const struct timespec late = {.tv_nsec = 50000000};
 
 /* Each process counts itself before the barrier, and nobody goes on to the next round behind it. */
 static void a_barrier_waits_for_all_in_every_round(void **state) {
-    (void)state;
     together_t *together = together_create(MPI_COMM_WORLD);
     atomic_int *count = together_flag(together, 0);
     together_wait(together);
@@ -45,7 +44,6 @@ static void a_barrier_waits_for_all_in_every_round(void **state) {
 }
 
 static void flags_are_zero_at_first_and_lie_apart(void **state) {
-    (void)state;
     together_t *together = together_create(MPI_COMM_WORLD);
     uintptr_t place[TOGETHER_FLAG_COUNT] = {0};
     for (int i = 0; i < TOGETHER_FLAG_COUNT; i++) {
@@ -60,7 +58,6 @@ static void flags_are_zero_at_first_and_lie_apart(void **state) {
 
 /* Process 0 sets the two flags late, one by one; the others wait for it. */
 static void a_flag_is_awaited_until_it_has_the_value(void **state) {
-    (void)state;
     together_t *together = together_create(MPI_COMM_WORLD);
     for (int value = 1; value <= 2; value++) {
         for (int i = 0; i < TOGETHER_FLAG_COUNT; i++) {
@@ -78,7 +75,6 @@ static void a_flag_is_awaited_until_it_has_the_value(void **state) {
 }
 
 static void a_process_alone_waits_for_none(void **state) {
-    (void)state;
     together_t *together = together_create(MPI_COMM_SELF);
     for (int round = 0; round < ROUNDS; round++)
         together_wait(together);
@@ -108,13 +104,11 @@ static void check_status(unsigned failing) {
 }
 
 static void all_have_the_error_of_the_first_that_failed(void **state) {
-    (void)state;
     for (unsigned failing = 0; failing < 1u << size; failing++)
         check_status(failing);
 }
 
 static void the_first_process_that_differs_is_named(void **state) {
-    (void)state;
     for (int odd = 0; odd <= size; odd++)
         for (int at = 0; at < 2; at++) {
             setting_t setting[] = {{"--first", "64"}, {"--second", "ring"}};
@@ -133,7 +127,6 @@ static void the_first_process_that_differs_is_named(void **state) {
 }
 
 static void all_go_on_or_end_with_one_exit_code(void **state) {
-    (void)state;
     pto_error_t err = {.message = "(an error that a test has made)"};
     assert_int_equal(agree_on_arguments(NULL, -1, &err), -1);
     for (int first = 0; first < size; first++)
@@ -143,7 +136,6 @@ static void all_go_on_or_end_with_one_exit_code(void **state) {
 /* --- what must not fail --------------------------------------------------------------------------------- */
 
 static void memory_that_is_needed_is_zero_and_never_null(void **state) {
-    (void)state;
     char *some = must_allocate(3, 5), *none = must_allocate(0, 8);
     assert_memory_equal(some, (char[15]){0}, 15);
     assert_non_null(none);

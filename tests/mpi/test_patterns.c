@@ -101,7 +101,6 @@ static pto_status_t compare(parts_t *parts, int owner, pto_error_t *err) {
 }
 
 static void owners_begin_with_parts_of_one_field(void **state) {
-    (void)state;
     static parts_t parts;
     begin(&parts);
     for (int owner = 0; owner < OWNERS; owner++)
@@ -126,7 +125,6 @@ static void begin_done(parts_t *parts) {
 }
 
 static void a_stencil_over_the_whole_field_is_right(void **state) {
-    (void)state;
     static parts_t parts;
     begin_done(&parts);
     for (int owner = 0; owner < OWNERS; owner++) {
@@ -140,7 +138,6 @@ static void a_stencil_over_the_whole_field_is_right(void **state) {
 /* One owner whose field wraps in both dimensions: no cell stays as it is, so the comparison computes all that
  * its neighbors let it, and sanitizers see if it reads any more. */
 static void a_stencil_that_wraps_in_both_dimensions_is_right(void **state) {
-    (void)state;
     settings_t settings = settings_of(PTO_PATTERN_STENCIL2D);
     pto_request_t request = stencil_request();
     request.layout = (pto_layout_t){1, 1, 1, 1, 1, false};
@@ -170,7 +167,6 @@ static void a_stencil_that_wraps_in_both_dimensions_is_right(void **state) {
 
 /* A difference that rounding does not explain is an error, in every cell and halo; NaN is one. */
 static void a_wrong_cell_is_named(void **state) {
-    (void)state;
     static parts_t parts;
     begin_done(&parts);
     for (int at = 0; at < CELLS; at++) {
@@ -194,7 +190,6 @@ static void a_wrong_cell_is_named(void **state) {
 
 /* The device's kernel leaves the halo to the exchange. */
 static void the_kernel_makes_the_steps_of_the_field(void **state) {
-    (void)state;
     static parts_t parts;
     begin(&parts);
     for (int step = 0; step < 3; step++) {
@@ -218,7 +213,6 @@ static void the_kernel_makes_the_steps_of_the_field(void **state) {
 
 /* The kernels of a repeat, without an exchange, are its steps. */
 static void the_steps_of_a_repeat_can_be_run_alone(void **state) {
-    (void)state;
     static parts_t parts, one_by_one;
     begin(&parts);
     begin(&one_by_one);
@@ -241,7 +235,6 @@ static pto_request_t sum_request(void) {
 }
 
 static void a_global_sum_is_that_of_all_owners_numbers(void **state) {
-    (void)state;
     settings_t settings = settings_of(PTO_PATTERN_GLOBAL_SUM);
     pto_request_t request = sum_request();
     const pattern_t *pattern = pattern_of(&settings);
@@ -279,7 +272,6 @@ static pto_status_t allowed(const settings_t *settings, const pto_request_t *req
 }
 
 static void a_stencil_exchanges_halos_of_doubles(void **state) {
-    (void)state;
     settings_t settings = settings_of(PTO_PATTERN_STENCIL2D);
     pto_request_t right = stencil_request(), request = right;
     assert_int_equal(allowed(&settings, &request), PTO_OK);
@@ -302,7 +294,6 @@ static void a_stencil_exchanges_halos_of_doubles(void **state) {
 }
 
 static void a_global_sum_is_an_allreduce_of_one_double(void **state) {
-    (void)state;
     settings_t settings = settings_of(PTO_PATTERN_GLOBAL_SUM);
     pto_request_t right = sum_request(), request = right;
     assert_int_equal(allowed(&settings, &request), PTO_OK);
@@ -319,7 +310,6 @@ static void a_global_sum_is_an_allreduce_of_one_double(void **state) {
 }
 
 static void patterns_are_timed_without_other_ways_to_run(void **state) {
-    (void)state;
     pto_request_t request = stencil_request();
     for (int way = 0; way < 5; way++) {
         settings_t settings = settings_of(PTO_PATTERN_STENCIL2D);
@@ -340,7 +330,6 @@ static void patterns_are_timed_without_other_ways_to_run(void **state) {
 }
 
 static void helpers_have_no_work(void **state) {
-    (void)state;
     settings_t settings = settings_of(PTO_PATTERN_STENCIL2D);
     pto_request_t request = stencil_request();
     work_t work;
@@ -371,25 +360,17 @@ static pto_status_t call(char which) {
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): names of the linker's --wrap */
 pto_status_t __wrap_pto_exec_follow(pto_exec_t *exec, void *stream, pto_error_t *err);
 pto_status_t __wrap_pto_exec_follow(pto_exec_t *exec, void *stream, pto_error_t *err) {
-    (void)exec, (void)err;
     assert_ptr_equal(stream, own_stream);
     return call('f');
 }
 
 pto_status_t __wrap_pto_exec_run(pto_exec_t *exec, pto_error_t *err);
-pto_status_t __wrap_pto_exec_run(pto_exec_t *exec, pto_error_t *err) {
-    (void)exec, (void)err;
-    return call('r');
-}
+pto_status_t __wrap_pto_exec_run(pto_exec_t *exec, pto_error_t *err) { return call('r'); }
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 
-static pto_status_t noted_kernel(const work_t *work, pto_error_t *err) {
-    (void)work, (void)err;
-    return call('k');
-}
+static pto_status_t noted_kernel(const work_t *work, pto_error_t *err) { return call('k'); }
 
 static pto_status_t noted_finish(void *stream, pto_error_t *err) {
-    (void)err;
     assert_ptr_equal(stream, own_stream);
     return call('w');
 }
@@ -397,7 +378,6 @@ static pto_status_t noted_finish(void *stream, pto_error_t *err) {
 /* Each run follows its step's kernel, and the last one is waited for. What fails is the last call. Without an
  * executor there are kernels alone; a helper has runs alone, and nothing to wait for. */
 static void a_step_is_a_kernel_and_a_run_that_follows_it(void **state) {
-    (void)state;
     static int stream, exec;
     settings_t settings = settings_of(PTO_PATTERN_STENCIL2D);
     pattern_t pattern = *pattern_of(&settings);

@@ -57,7 +57,6 @@ double __wrap_MPI_Wtime(void) { return clock_s; }
 
 int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
 int __wrap_nanosleep(const struct timespec *time, struct timespec *left) {
-    (void)left;
     double seconds = (double)time->tv_sec + 1e-9 * (double)time->tv_nsec;
     slept_least_s = fmin(slept_least_s, seconds);
     slept_most_s = fmax(slept_most_s, seconds);
@@ -67,7 +66,6 @@ int __wrap_nanosleep(const struct timespec *time, struct timespec *left) {
 
 int __wrap_MPI_Iprobe(int source, int tag, MPI_Comm comm, int *there, MPI_Status *status);
 int __wrap_MPI_Iprobe(int source, int tag, MPI_Comm comm, int *there, MPI_Status *status) {
-    (void)source, (void)tag, (void)comm, (void)status;
     *there = 0;
     pass(0.01, POLLING);
     return MPI_SUCCESS;
@@ -82,7 +80,6 @@ static void queue(state_t what) {
 }
 
 static pto_status_t copy(const pto_move_t *move, void *stream, pto_error_t *err) {
-    (void)err;
     assert_non_null(stream);
     memset(move->target, 0, move->bytes); /* it is there in full */
     assert_non_null(move->source);
@@ -92,7 +89,6 @@ static pto_status_t copy(const pto_move_t *move, void *stream, pto_error_t *err)
 
 static pto_status_t reduce(void *target, const void *source, size_t count, pto_datatype_t datatype,
                            pto_op_t op, void *stream, pto_error_t *err) {
-    (void)op, (void)err;
     assert_non_null(stream);
     memset(target, 0, count * (size_t)pto_datatype_bytes(datatype));
     assert_ptr_not_equal(target, source);
@@ -101,7 +97,6 @@ static pto_status_t reduce(void *target, const void *source, size_t count, pto_d
 }
 
 static pto_status_t finish(void *stream, pto_error_t *err) {
-    (void)stream, (void)err;
     assert_true(queued_count > 0);
     pass(0.5 * queued_count, queued_what);
     queued_count = 0;
@@ -111,7 +106,6 @@ static pto_status_t finish(void *stream, pto_error_t *err) {
 /* --- counters ------------------------------------------------------------------------------------------- */
 
 static pto_status_t read_counter(void *meter, double *joules, pto_error_t *err) {
-    (void)err;
     counter_t *counter = meter;
     *joules = counter->joules;
     counter->reads++;
@@ -191,7 +185,6 @@ static const char *line_of(const char *text, const char *what) {
 
 /* A GPU for each process, and one host. */
 static void powers_are_those_of_one_gpu_and_one_host(void **state) {
-    (void)state;
     char text[2000];
     measure(size, gpu_w, 1, rank == 0 ? cpu_w : NULL, text, sizeof text);
     assert_true(slept_least_s == 0.5 * WINDOW_S && slept_most_s == 0.5 * WINDOW_S);
@@ -209,7 +202,6 @@ static void powers_are_those_of_one_gpu_and_one_host(void **state) {
 
 /* Only the first process has counters: another sleeps while it works, and longer. */
 static void processes_without_counters_sleep(void **state) {
-    (void)state;
     char text[2000];
     measure(1, rank == 0 ? gpu_w : NULL, 0, NULL, text, sizeof text);
     if (rank != 0) {
@@ -223,7 +215,6 @@ static void processes_without_counters_sleep(void **state) {
 
 /* A copy that takes less than rest is noise; so is a core that takes less than none. */
 static void no_power_is_below_idle(void **state) {
-    (void)state;
     static const double low_gpu_w[STATE_COUNT] = {60, 60, 40, 59};
     static const double low_cpu_w[STATE_COUNT] = {4, 3, 3, 3};
     char text[2000];
@@ -237,7 +228,6 @@ static void no_power_is_below_idle(void **state) {
 }
 
 static void without_gpus_nothing_is_copied(void **state) {
-    (void)state;
     char text[2000];
     measure(0, NULL, 1, rank == 0 ? cpu_w : NULL, text, sizeof text);
     assert_int_equal(counters[ENERGY_CPUS].reads, rank == 0 ? 2 * 2 * WINDOWS : 0); /* two states */

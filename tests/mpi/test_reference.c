@@ -122,7 +122,6 @@ static void check_refusal(const whole_t *type, const pto_request_t *request, pto
 }
 
 static void whole_numbers_are_combined_as_by_c(void **state) {
-    (void)state;
     for (size_t t = 0; t < sizeof whole_types / sizeof *whole_types; t++)
         for (pto_op_t op = 0; op < PTO_OP_COUNT; op++) {
             const whole_t *type = &whole_types[t];
@@ -169,7 +168,6 @@ static void shares(pto_datatype_t datatype, pto_op_t op, double *zeros, double *
 
 /* A result that is always the same would hide an error. */
 static void every_operation_shows_something(void **state) {
-    (void)state;
     double zeros, negative;
     for (pto_op_t op = PTO_OP_LAND; op <= PTO_OP_LXOR; op++) {
         shares(PTO_DATATYPE_INT32, op, &zeros, &negative);
@@ -187,7 +185,6 @@ static void every_operation_shows_something(void **state) {
 
 /* C's int and longer must not overflow, whatever the order. */
 static void signed_sums_and_products_stay_in_range(void **state) {
-    (void)state;
     pto_request_t request = request_of(PTO_COLLECTIVE_ALLREDUCE, PTO_DATATYPE_INT32, COUNT * 4);
     int counts[5] = {0};
     int32_t *factor = inputs_of(&request, PTO_OP_PROD, SEED, request.bytes);
@@ -260,7 +257,6 @@ static void check_edges(const real_t *type, const pto_request_t *request, pto_op
 }
 
 static void real_results_may_be_as_far_off_as_rounding_makes_them(void **state) {
-    (void)state;
     for (size_t t = 0; t < real_type_count; t++)
         for (pto_op_t op = PTO_OP_SUM; op <= PTO_OP_AVG; op++) {
             const real_t *type = &real_types[t];
@@ -287,7 +283,6 @@ static void real_results_may_be_as_far_off_as_rounding_makes_them(void **state) 
 
 /* Complex products, as C multiplies: a product has sqrt(2) gamma_2 (Higham 2002, lemma 3.5). */
 static void complex_products_are_those_of_c(void **state) {
-    (void)state;
     enum { PAIRS = 600 };
     pto_request_t request =
         request_of(PTO_COLLECTIVE_ALLREDUCE, PTO_DATATYPE_DOUBLE_COMPLEX, PAIRS * 2 * sizeof(double));
@@ -317,7 +312,6 @@ static void complex_products_are_those_of_c(void **state) {
 }
 
 static void real_values_fill_their_range(void **state) {
-    (void)state;
     for (size_t t = 0; t < real_type_count; t++)
         for (pto_op_t op = PTO_OP_SUM; op <= PTO_OP_PROD; op++) {
             const real_t *type = &real_types[t];
@@ -338,7 +332,6 @@ static void real_values_fill_their_range(void **state) {
 /* --- where the values go -------------------------------------------------------------------------------- */
 
 static void owners_seeds_and_places_have_different_values(void **state) {
-    (void)state;
     pto_request_t request = request_of(PTO_COLLECTIVE_ALLTOALL, PTO_DATATYPE_BYTE, COUNT);
     unsigned char *in = inputs_of(&request, PTO_OP_SUM, SEED, COUNT);
     unsigned char *other = inputs_of(&request, PTO_OP_SUM, SEED + 1, COUNT);
@@ -354,7 +347,6 @@ static void owners_seeds_and_places_have_different_values(void **state) {
 }
 
 static void a_block_of_a_reduced_vector_goes_to_each_owner(void **state) {
-    (void)state;
     enum { BLOCK = 700 };
     pto_request_t request = request_of(PTO_COLLECTIVE_REDUCE_SCATTER, PTO_DATATYPE_INT32, BLOCK * 4);
     int32_t *in = inputs_of(&request, PTO_OP_MAX, SEED, OWNERS * BLOCK * 4), out[BLOCK];
@@ -437,7 +429,6 @@ static void check_pieces(const pto_request_t *request, int64_t owner) {
 }
 
 static void blocks_are_where_the_collective_puts_them(void **state) {
-    (void)state;
     const pto_counts_t skewed = {.kind = PTO_COUNTS_SKEW, .skew = 1, .seed = 3};
     const pto_collective_t collective[] = {PTO_COLLECTIVE_ALLTOALL,  PTO_COLLECTIVE_ALLTOALLV,
                                            PTO_COLLECTIVE_ALLGATHER, PTO_COLLECTIVE_ALLGATHERV,
@@ -462,7 +453,6 @@ static void blocks_are_where_the_collective_puts_them(void **state) {
 }
 
 static void messages_come_from_the_node_before(void **state) {
-    (void)state;
     for (int64_t owner = 0; owner < 4; owner++) {
         pto_request_t request = request_of(PTO_COLLECTIVE_MESSAGES, PTO_DATATYPE_BYTE, 300);
         request.layout = (pto_layout_t){2, 2, 1, 1, 2, false};
@@ -498,7 +488,6 @@ static bool origin(pto_corners_t corners, int64_t owner, int64_t row, int64_t co
 }
 
 static void a_halo_holds_the_neighbors_cells(void **state) {
-    (void)state;
     static int32_t in[6][CELLS], out[CELLS];
     for (pto_corners_t corners = 0; corners < PTO_CORNERS_COUNT; corners++) {
         pto_request_t request = {.layout = {1, 6, 1, 1, 6, false},

@@ -210,7 +210,6 @@ static void check_row(const cell_t *cell, int run) {
 }
 
 static void rows_have_what_their_columns_name(void **state) {
-    (void)state;
     static const char *const strategies[] = {"three_step", "mix", "own_algorithm", "dup_devptr", "nccl"};
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         make_settings(seed);
@@ -238,7 +237,6 @@ static void rows_have_what_their_columns_name(void **state) {
 }
 
 static void a_file_tells_how_it_was_measured(void **state) {
-    (void)state;
     char wanted[128];
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         make_settings(seed);
@@ -306,7 +304,6 @@ static void check_line(const cell_t *cell) {
 }
 
 static void a_line_has_what_its_heading_names(void **state) {
-    (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         make_settings(seed);
         cell_t cell = make_cell("three_step");
@@ -334,7 +331,6 @@ static void a_line_has_what_its_heading_names(void **state) {
 }
 
 static void checks_alone_are_told_as_right(void **state) {
-    (void)state;
     make_settings(1);
     settings.options.check_only = true;
     cell_t cell = make_cell("three_step");
@@ -347,7 +343,6 @@ static void checks_alone_are_told_as_right(void **state) {
 /* As `portolan score` has it: the least prediction is picked, the least median won. What does not apply and
  * NCCL's windows, which have no price, are none of these. */
 static void the_pick_is_of_all_that_were_priced_and_timed(void **state) {
-    (void)state;
     static const char *const strategies[] = {"three_step", "dup_devptr", "cuda_aware", "nccl"};
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         make_settings(seed);
@@ -386,7 +381,6 @@ static void the_pick_is_of_all_that_were_priced_and_timed(void **state) {
 
 /* The median, the least and the most of the runs' numbers, by counting. */
 static void staged_members_are_those_of_the_runs(void **state) {
-    (void)state;
     enum { MEMBERS = 7 };
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         make_settings(seed);
@@ -418,7 +412,6 @@ static void staged_members_are_those_of_the_runs(void **state) {
 }
 
 static int load_machine(void **state) {
-    (void)state;
     static char machine[1 << 20];
     FILE *file = fopen("scenarios/machines/h200-x4.yaml", "r");
     assert_non_null(file);
@@ -430,7 +423,6 @@ static int load_machine(void **state) {
 }
 
 static int drop_machine(void **state) {
-    (void)state;
     free(text);
     pto_machine_destroy(options.machine);
     return 0;

@@ -44,7 +44,6 @@ static int size_count(const pto_samples_t *samples) {
 /* --- the plan ------------------------------------------------------------------------------------------ */
 
 static void a_line_needs_every_second_power_of_two_and_few_samples(void **state) {
-    (void)state;
     made_begin(1, 0);
     pto_calibrate_options_t options = made_options(false);
     pto_samples_t samples = samples_of(&options, made_index("memcpy_h2d", "on_socket", 1));
@@ -64,7 +63,6 @@ static int visits_of(int64_t bytes) {
 }
 
 static void no_size_has_all_its_samples_in_one_visit(void **state) {
-    (void)state;
     made_begin(2, 0.02);
     pto_calibrate_options_t options = made_options(false);
     pto_samples_t samples = samples_of(&options, made_index("memcpy_h2d", "on_socket", 1));
@@ -74,7 +72,6 @@ static void no_size_has_all_its_samples_in_one_visit(void **state) {
 }
 
 static void an_exhaustive_plan_measures_all_sizes(void **state) {
-    (void)state;
     made_begin(1, 0);
     pto_calibrate_options_t options = made_options(true);
     pto_samples_t samples = samples_of(&options, made_index("memcpy_h2d", "on_socket", 1));
@@ -101,7 +98,6 @@ static bool encloses(const pto_samples_t *samples, int64_t limit_bytes) {
 }
 
 static void limits_are_bisected_to_an_eighth(void **state) {
-    (void)state;
     for (int seed = 1; seed <= 20; seed++) {
         made_begin(seed, 0.02);
         pto_calibrate_options_t options = made_options(false);
@@ -119,7 +115,6 @@ static void limits_are_bisected_to_an_eighth(void **state) {
 }
 
 static void sizes_between_powers_of_two_are_of_whole_elements(void **state) {
-    (void)state;
     made_begin(3, 0.02);
     pto_calibrate_options_t options = made_options(false);
     int left_out, index = MADE_OF_ELEMENTS, between = 0;
@@ -134,7 +129,6 @@ static void sizes_between_powers_of_two_are_of_whole_elements(void **state) {
 }
 
 static void the_half_of_the_largest_size_is_not_measured(void **state) {
-    (void)state;
     made_begin(1, 0);
     for (int64_t from_bytes = 1; from_bytes <= 8; from_bytes *= 2) {
         pto_calibrate_options_t options = made_options(false);
@@ -148,7 +142,6 @@ static void the_half_of_the_largest_size_is_not_measured(void **state) {
 }
 
 static void noise_alone_is_no_limit(void **state) {
-    (void)state;
     int sizes = 0;
     for (int seed = 1; seed <= 20; seed++) {
         made_begin(seed, 0.15);
@@ -164,7 +157,6 @@ static void noise_alone_is_no_limit(void **state) {
 }
 
 static void some_cases_need_every_size(void **state) {
-    (void)state;
     visit_t visit;
     int count = 0;
     sizes_t *sizes = sizes_create(&(sizes_options_t){.from_bytes = 1,
@@ -342,7 +334,6 @@ static bool is_coarse(int step, int count) {
 }
 
 static void the_first_pass_goes_up_to_the_largest_size(void **state) {
-    (void)state;
     for (int count = 1; count <= 30; count++) {
         visit_t visit;
         sizes_t *sizes = sizes_create(&(sizes_options_t){.from_bytes = 8,
@@ -366,7 +357,6 @@ static void the_first_pass_goes_up_to_the_largest_size(void **state) {
 
 /* Steps of 8 and 64 are no smaller for a first pass. */
 static void wide_steps_are_all_of_the_first_pass(void **state) {
-    (void)state;
     for (int64_t factor = 4; factor <= 64; factor *= 2) {
         visit_t visit;
         int64_t bytes = 1;
@@ -383,7 +373,6 @@ static void wide_steps_are_all_of_the_first_pass(void **state) {
 }
 
 static void a_ladder_has_the_sizes_from_the_first_to_the_last(void **state) {
-    (void)state;
     for (int64_t factor = 2; factor <= 16; factor *= 2)
         for (int64_t from_bytes = 1; from_bytes <= 12; from_bytes++)
             for (int64_t to_bytes = 1; to_bytes <= 300; to_bytes++) {
@@ -398,7 +387,6 @@ static void a_ladder_has_the_sizes_from_the_first_to_the_last(void **state) {
 
 /* 200 us or more, of at most 1000 iterations. */
 static void a_repetition_has_iterations_enough(void **state) {
-    (void)state;
     for (int i = 0; i < 145; i++) {
         double once_s = 1e-8 * pow(1.1, i);
         int count = sizes_iterations(once_s);
@@ -411,7 +399,6 @@ static void a_repetition_has_iterations_enough(void **state) {
 
 /* What is too large is never asked for again, and of the smaller sizes the largest is found. */
 static void the_largest_size_that_there_is_time_for_is_found(void **state) {
-    (void)state;
     enum { STEPS = 21 };
     for (int exhaustive = 0; exhaustive < 2; exhaustive++)
         for (int largest = -1; largest < STEPS; largest++) {
@@ -446,7 +433,6 @@ static void the_largest_size_that_there_is_time_for_is_found(void **state) {
 /* Of a line, all visits of the first pass and as many of the second; and half as many as in a pass, later a
  * quarter, for what may be found meanwhile, and one at least. */
 static void what_is_left_is_what_is_still_visited(void **state) {
-    (void)state;
     for (int count = 2; count <= 30; count++)
         for (int exhaustive = 0; exhaustive < 2; exhaustive++) {
             visit_t visit;
@@ -486,7 +472,6 @@ static double bumps_at_one_size(int64_t bytes, int visit) {
 /* A size that is off the line of its neighbours by more than 15 percent has the intervals beside it halved.
  */
 static void sizes_are_off_a_line_by_more_than_fifteen_percent(void **state) {
-    (void)state;
     static const double by[] = {0.83, 0.87, 1.13, 1.17};
     for (int k = 0; k < 4; k++)
         for (int slope = 0; slope < 3; slope++)
@@ -506,7 +491,6 @@ static double takes_a_millisecond(int64_t bytes, int visit) { return bytes > 0 &
 
 /* Of 6 to 9 sizes, two or three, if their repetitions are of one iteration. */
 static void the_largest_third_has_fewer_samples(void **state) {
-    (void)state;
     played_t played;
     for (int count = 6; count <= 9; count++)
         for (int iterations = 1; iterations <= 2; iterations++) {
@@ -528,7 +512,6 @@ static double jumps_at_three_limits(int64_t bytes, int visit) {
 
 /* As many as a fit finds. */
 static void three_limits_are_bisected(void **state) {
-    (void)state;
     played_t played;
     play(jumps_at_three_limits, &played);
     for (int k = 0; k < 3; k++) {
@@ -550,7 +533,6 @@ static double jumps_at_the_wide_limit(int64_t bytes, int visit) {
 
 /* Two sizes find the octave of four, and three more its eighth. */
 static void wide_steps_are_halved_by_octaves_first(void **state) {
-    (void)state;
     for (wide_limit = 4100; wide_limit < 65536; wide_limit += wide_limit / 7) {
         played_t played;
         int between = 0;
@@ -573,7 +555,6 @@ static double slow_at_second(int64_t bytes, int visit) { return bytes == 256 && 
 
 /* The quartiles of a median must be of samples that are not slow. */
 static void slow_visits_are_outvoted(void **state) {
-    (void)state;
     played_t played;
     play(slow_at_first, &played);
     assert_int_equal(last_visit(&played, 256)->most, 2 + 7); /* two slow ones of nine */
@@ -595,7 +576,6 @@ static double scatters_and_then_is_slow(int64_t bytes, int visit) {
 
 /* A visit ends with a slow sample. After four of nine, one more would leave no majority of others. */
 static void a_size_is_left_before_half_of_its_samples_are_slow(void **state) {
-    (void)state;
     played_t played;
     play(scatters_and_then_is_slow, &played);
     assert_int_equal(visits_before(&played, 256), 2 + 4);
@@ -609,7 +589,6 @@ static double is_slow_at_every_second_sample(int64_t bytes, int visit) {
 }
 
 static void a_size_whose_samples_are_slow_by_half_is_measured_on(void **state) {
-    (void)state;
     played_t played;
     play(is_slow_at_every_second_sample, &played);
     assert_true(visits_before(&played, 256) > 2);
@@ -629,7 +608,6 @@ static double takes_ten_times_as_long(int64_t bytes, int visit) {
 /* Of five samples only the last is slow, so that the size is not left; or none is, so that the next visit
  * waits where it must. */
 static void a_sample_is_slow_that_takes_longer_than_ten_times(void **state) {
-    (void)state;
     for (int first = 0; first < 2; first++) {
         played_t played;
         begins_exact = first == 1;
@@ -659,7 +637,6 @@ static double one_of_three_scatters(int64_t bytes, int visit) {
  * That is clear: the first is known to 30 percent, of which 0.8 count, or the third to 112 percent, of which
  * 0.2 do, or it is itself known to 15. So it is confirmed before others are measured on. */
 static void errors_of_a_lines_ends_count_by_their_share(void **state) {
-    (void)state;
     for (scattering = 0; scattering < 3; scattering++) {
         played_t played;
         play_by(4, 16, 20, one_of_three_scatters, &played);
@@ -678,7 +655,6 @@ static double hides_at_first(int64_t bytes, int visit) {
 }
 
 static void what_chance_had_hidden_is_split(void **state) {
-    (void)state;
     played_t played;
     play(hides_at_first, &played);
     assert_true(visits_before(&played, 128) > 0 && visits_before(&played, 512) > 0);
@@ -693,7 +669,6 @@ static double scatters_at_first(int64_t bytes, int visit) {
 }
 
 static void any_size_that_scatters_is_measured_on(void **state) {
-    (void)state;
     for (scattering_bytes = 1; scattering_bytes <= 1 << 20; scattering_bytes *= 4) {
         played_t played;
         play(scatters_at_first, &played);
@@ -704,7 +679,6 @@ static void any_size_that_scatters_is_measured_on(void **state) {
 
 /* Once the first pass is over, there is no time for any. */
 static void a_later_visit_that_is_refused_ends_the_plan(void **state) {
-    (void)state;
     enum { FIRST_PASS = 11 };
     for (int refused = FIRST_PASS; refused < 3 * FIRST_PASS; refused++) {
         visit_t visit;
@@ -737,7 +711,6 @@ static double scatters_at_two_sizes(int64_t bytes, int visit) {
 /* Visits of a size in a row would not lie apart in time. The last visit may follow one of the same size, when
  * the other one is known. */
 static void sizes_that_are_not_known_take_turns(void **state) {
-    (void)state;
     played_t played;
     play(scatters_at_two_sizes, &played);
     assert_true(visits_before(&played, 64) > 3 && visits_before(&played, 4096) > 3);
@@ -753,7 +726,6 @@ static double slow_at_a_limit(int64_t bytes, int visit) {
 
 /* It waits once, and again after a visit that was not slow. */
 static void limits_are_found_in_spite_of_slow_visits(void **state) {
-    (void)state;
     const int rests[] = {4, 0, 0, 0, 4}; /* the fifth outvotes the slow ones */
     int visits = 0;
     int64_t low = 0, high = INT64_MAX;
@@ -783,7 +755,6 @@ static int slow_samples(const pto_samples_t *samples, int index) {
 /* The second pass waits 10, 20, 40 and 80 ms, which is longer than the spell. The sample that it begins in is
  * slow. */
 static void a_spell_is_waited_for(void **state) {
-    (void)state;
     pto_calibrate_options_t options = made_options(false);
     int left_out, index = made_index("memcpy_h2d", "on_socket", 1);
     made_begin(1, 0);
@@ -819,7 +790,6 @@ static int samples_of_a_line(double noise, int64_t to_bytes) {
  * settled before by quartiles that are close by chance, so that a size has more than half of 20 on average.
  */
 static void noise_is_measured_away_as_far_as_a_line_needs(void **state) {
-    (void)state;
     assert_true(samples_of_a_line(0.06, 1 << 26) <= 14 * 5 + 4 * 5);
     assert_true(samples_of_a_line(0.12, 2) > 2 * 20 / 2);
     assert_true(samples_of_a_line(0.25, 1 << 26) > 14 * 20 / 2);
@@ -834,7 +804,6 @@ static void noise_is_measured_away_as_far_as_a_line_needs(void **state) {
  * 5 percent noise give 5.5; by their quartiles it is more than 7.5 for a quarter of the sizes, which two more
  * visits settle. Alone, each size would need 4 percent. */
 static void sizes_beside_a_limit_share_a_line(void **state) {
-    (void)state;
     int count = 0;
     enum { RUNS = 20 };
     for (int seed = 1; seed <= RUNS; seed++) {
@@ -849,7 +818,6 @@ static void sizes_beside_a_limit_share_a_line(void **state) {
 }
 
 static void each_sample_is_written_once(void **state) {
-    (void)state;
     made_begin(9, 0.25);
     pto_calibrate_options_t options = made_options(false);
     pto_samples_t samples = samples_of(&options, made_index("memcpy_peer", "on_socket", 1));
@@ -868,7 +836,6 @@ static void each_sample_is_written_once(void **state) {
  * repetitions where six samples settle. So three to six sizes are left out, and a quarter of the time is
  * used. */
 static void what_there_is_no_time_for_is_left_out_from_above(void **state) {
-    (void)state;
     made_begin(1, 0);
     for (int exhaustive = 0; exhaustive < 2; exhaustive++) {
         pto_calibrate_options_t options = made_options(exhaustive == 1);
@@ -888,7 +855,6 @@ static void what_there_is_no_time_for_is_left_out_from_above(void **state) {
 
 /* With this noise, to know its median to 2 percent would take (2.45 * 50 / 2)^2 samples of 200 us: 0.75 s. */
 static void a_size_alone_has_the_whole_budget(void **state) {
-    (void)state;
     pto_calibrate_options_t options = made_options(true);
     int left_out, index = made_index("signal_flag", "on_socket", 1);
     options.repeats = 10000;
@@ -900,7 +866,6 @@ static void a_size_alone_has_the_whole_budget(void **state) {
 
 /* Two visits of each have three samples at least. */
 static void no_size_is_begun_that_there_is_no_time_to_visit_twice(void **state) {
-    (void)state;
     made_begin(1, 0);
     for (int budget_s = 2; budget_s <= 100; budget_s++) {
         pto_calibrate_options_t options = made_options(false);
@@ -918,7 +883,6 @@ static void no_size_is_begun_that_there_is_no_time_to_visit_twice(void **state) 
 
 /* What fits in a run of its own also is a plan: of few sizes, none is left out. */
 static void short_ladders_are_measured_whole(void **state) {
-    (void)state;
     made_begin(1, 0);
     pto_calibrate_options_t options = made_options(false);
     options.from_bytes = 8;
@@ -938,7 +902,6 @@ static void short_ladders_are_measured_whole(void **state) {
 /* As docs/calibrating.md promises. Probing takes five repetitions of five sizes of five cases, and the plan
  * at least six of 14 sizes of twelve cases: an eighth of these is probed. */
 static void the_estimate_is_within_a_factor_of_two(void **state) {
-    (void)state;
     for (int exhaustive = 0; exhaustive < 2; exhaustive++)
         for (int level = 0; level < 3; level++) {
             pto_calibrate_options_t options = made_options(exhaustive == 1);
@@ -961,7 +924,6 @@ static void the_estimate_is_within_a_factor_of_two(void **state) {
 }
 
 static void an_estimate_never_exceeds_the_budget(void **state) {
-    (void)state;
     pto_calibrate_options_t options = made_options(true);
     case_list_t list = {0};
     made_add_case(&list, 0);
@@ -973,7 +935,6 @@ static void an_estimate_never_exceeds_the_budget(void **state) {
 
 /* A size is tried if it takes a fortieth of the budget at most, five times; those before take 1/256 of it. */
 static void an_estimate_takes_little_of_the_budget(void **state) {
-    (void)state;
     for (int budget_s = 1; budget_s <= 4096; budget_s *= 2) {
         pto_calibrate_options_t options = made_options(false);
         case_list_t list = {0};
@@ -989,7 +950,6 @@ static void an_estimate_takes_little_of_the_budget(void **state) {
 
 /* Three normal values of deviation 1 are 1.69 apart, in the mean. */
 static void a_probe_is_the_middle_time_and_the_range_of_all(void **state) {
-    (void)state;
     static const int order[][PROBE_SAMPLES] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
                                                {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
     const double time_s[] = {0.9e-2, 1e-2, 1.2e-2};
@@ -1007,7 +967,6 @@ static void a_probe_is_the_middle_time_and_the_range_of_all(void **state) {
 /* Of a size alone, which has its five samples in one visit: with an iteration that is not kept, and a
  * repetition more where iterations are tried. Limits and bends make it 1.3 times as long. */
 static void an_estimate_is_the_sum_of_its_repetitions(void **state) {
-    (void)state;
     const sizes_options_t options = {
         .from_bytes = 64, .to_bytes = 64, .factor = 2, .unit_bytes = 1, .repeats = 5};
     const double meeting_s = 3e-5;
@@ -1033,7 +992,6 @@ static double between_probes_s(int64_t bytes) {
 
 /* The median of the scatters tells how many samples settle a size: six, and (2.45 scatter / 2 percent)^2. */
 static void an_exhaustive_estimate_is_of_every_size(void **state) {
-    (void)state;
     static const struct {
         double scatter[3];
         int samples;

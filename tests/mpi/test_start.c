@@ -49,7 +49,6 @@ int __wrap_sched_yield(void) {
 
 int __wrap_MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *node);
 int __wrap_MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *node) {
-    (void)info;
     assert_int_equal(type, MPI_COMM_TYPE_SHARED);
     return MPI_Comm_split(comm, one_node ? 0 : rank, key, node);
 }
@@ -111,7 +110,6 @@ static void check_moment(void) {
 }
 
 static void a_moment_is_the_same_on_all_clocks(void **state) {
-    (void)state;
     offset_s = 3600.0 * rank * rank;
     check_moment();
     assert_true(asked > 0);
@@ -124,7 +122,6 @@ static void a_moment_is_the_same_on_all_clocks(void **state) {
 /* Fifteen seconds pass, in which one clock runs slow by two. They are more than 20 times what a comparison
  * takes. */
 static void clocks_that_drift_are_compared_again(void **state) {
-    (void)state;
     asked = 0;
     true_s += 15;
     offset_s -= rank == 1 ? 2 : 0;
@@ -134,7 +131,6 @@ static void clocks_that_drift_are_compared_again(void **state) {
 
 /* One process comes last. */
 static void a_moment_waits_for_the_last_process(void **state) {
-    (void)state;
     double began_s = greatest(true_s);
     true_s = began_s + (rank == 2 ? 0.2 : 0);
     double moment_s = start_together() - offset_s;
@@ -153,7 +149,6 @@ static double missed_by_s(double late_s) {
 
 /* The margin grows to what it lacked, at most twofold each time, and shrinks when it is no longer needed. */
 static void the_moment_after_a_missed_one_is_further_ahead(void **state) {
-    (void)state;
     double late_s = 1, missed_s = missed_by_s(late_s), before_s;
     assert_true(missed_s > 0.8 && missed_s <= late_s);
     int missed = 1;
@@ -169,7 +164,6 @@ static void the_moment_after_a_missed_one_is_further_ahead(void **state) {
 
 /* After the last arrival, with nothing to agree on and no moment to wait for. */
 static void processes_of_a_node_begin_behind_a_barrier(void **state) {
-    (void)state;
     start_together();
     for (int last = 0; last < size; last++) {
         struct timespec behind = {.tv_nsec = 100000000};

@@ -13,7 +13,6 @@ static pto_machine_t summit;
 static pto_machine_t refit; /* with copies.shared and gap */
 
 static inline int read_machines(void **state) {
-    (void)state;
     pto_error_t err;
     if (pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, &err) != PTO_OK)
         return -1;
@@ -21,7 +20,6 @@ static inline int read_machines(void **state) {
 }
 
 static inline int free_machines(void **state) {
-    (void)state;
     pto_machine_fini(&summit);
     pto_machine_fini(&refit);
     return 0;

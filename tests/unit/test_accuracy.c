@@ -106,7 +106,6 @@ static void assert_held(const scored_t *scored, double share) {
 /* Fitted to 8 nodes, scored on 2: 97 percent of clear cells, 0.5 percent, better than every baseline, and 90
  * percent of the times in their intervals. */
 static void summit_is_predicted_from_its_larger_runs(void **state) {
-    (void)state;
     static const pto_node_counts_t train = {.count = 1, .value = {8}};
     char collectives[512], samples[512];
     scored_t scored = {0};
@@ -132,7 +131,6 @@ static void summit_is_predicted_from_its_larger_runs(void **state) {
 
 /* Nothing fitted to any collective: 90 percent of clear cells, 4 percent. */
 static void samples_alone_predict_summit(void **state) {
-    (void)state;
     char collectives[512], samples[512];
     scored_t scored = {0};
     pto_error_t err = {0};
@@ -149,7 +147,6 @@ static void samples_alone_predict_summit(void **state) {
 /* Two H200s from their samples, with the error that was measured on four: 95 percent of clear cells, 1.5
  * percent, and 95 percent of picks that are no near-ties. */
 static void two_h200s_are_predicted_from_their_samples(void **state) {
-    (void)state;
     scored_t scored = {0};
     pto_error_t err = {0};
     pto_machine_t *machine = NULL;
@@ -185,7 +182,6 @@ static void assert_errors(const pto_score_summary_t *summary) {
 
 /* On another host than the samples': also 95 percent of clear cells, 1.5 percent. */
 static void runs_in_graphs_are_predicted_on_another_host(void **state) {
-    (void)state;
     scored_t scored = {0};
     pto_score_summary_t summary = score_runs(&scored, "scenarios/machines/h200-x2-graph.yaml",
                                              "validate/results/h200-x2/collectives-runs-graph-2.csv");
@@ -197,7 +193,6 @@ static void runs_in_graphs_are_predicted_on_another_host(void **state) {
 
 /* On the samples' host, whose runs did not lend the machine file its error. */
 static void intervals_hold_runs_in_graphs(void **state) {
-    (void)state;
     scored_t scored = {0};
     score_runs(&scored, "scenarios/machines/h200-x2-graph.yaml",
                "validate/results/h200-x2/collectives-runs-graph.csv");
@@ -208,7 +203,6 @@ static void intervals_hold_runs_in_graphs(void **state) {
 
 /* The bars of picks are missed (docs/validation.md). */
 static void errors_of_enqueued_runs_are_predicted(void **state) {
-    (void)state;
     static const char *const runs[] = {"validate/results/h200-x2/collectives-runs-enqueued.csv",
                                        "validate/results/h200-x2/collectives-runs-enqueued-bound.csv"};
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {

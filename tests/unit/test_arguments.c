@@ -36,7 +36,6 @@ static pto_status_t apply_text(void *target, const char *text, pto_error_t *err)
 
 static pto_status_t apply_flag(void *target, const char *text, pto_error_t *err) {
     taken_t *taken = target;
-    (void)err;
     assert_null(text);
     taken->flags++;
     taken->order[taken->count++] = 2;
@@ -62,7 +61,6 @@ static int parse(char **argv, pto_arguments_t *arguments) {
 }
 
 static void values_are_the_next_word_or_follow_an_equals_sign(void **state) {
-    (void)state;
     pto_arguments_t arguments;
     taken_t taken = {0};
     assert_int_equal(PARSE(&arguments, WORD("--flag"), WORD("a"), WORD("--text"), WORD("-1"),
@@ -86,7 +84,6 @@ static void a_command_keeps_the_options_behind_it(void **state) {
     pto_arguments_t arguments;
     pto_error_t err = {0};
     char *argv[] = {"program", "--flag", "mpirun", "-n", "2", "--", "--flag"};
-    (void)state;
     assert_int_equal(pto_arguments_read(&runs, 7, argv, &arguments, &err), PTO_EXIT_USAGE);
     runs.runs_command = true;
     assert_int_equal(pto_arguments_read(&runs, 7, argv, &arguments, &err), -1);
@@ -98,7 +95,6 @@ static void a_command_keeps_the_options_behind_it(void **state) {
 }
 
 static void standard_values_come_before_what_is_given(void **state) {
-    (void)state;
     pto_arguments_t arguments;
     taken_t taken = {0};
     assert_int_equal(PARSE(&arguments, WORD("--flag")), -1);
@@ -109,7 +105,6 @@ static void standard_values_come_before_what_is_given(void **state) {
 }
 
 static void unambiguous_beginnings_are_names(void **state) {
-    (void)state;
     pto_arguments_t arguments;
     assert_int_equal(PARSE(&arguments, WORD("--te=x"), WORD("--flag")), -1);
     assert_ptr_equal(arguments.given[0].option, &options[0]);
@@ -118,7 +113,6 @@ static void unambiguous_beginnings_are_names(void **state) {
 }
 
 static void out_has_a_short_form(void **state) {
-    (void)state;
     pto_arguments_t arguments;
     taken_t taken = {0};
     pto_error_t err = {0};
@@ -135,7 +129,6 @@ static void out_has_a_short_form(void **state) {
 }
 
 static void an_empty_value_is_refused(void **state) {
-    (void)state;
     pto_arguments_t arguments;
     pto_error_t err = {0};
     char *next[] = {WORD("program"), WORD("--text"), WORD(""), NULL},
@@ -163,7 +156,6 @@ static const char *size_fault(const char *text, pto_error_t *err) {
 }
 
 static void a_size_without_its_unit_is_refused_with_the_one_that_was_meant(void **state) {
-    (void)state;
     pto_error_t err;
     assert_string_equal(size_fault("1MiB", &err), "");
     assert_string_equal(size_fault("80", &err), "--size: 80 bytes is less than 1 MiB; did you mean 80GiB?");
@@ -174,7 +166,6 @@ static void a_size_without_its_unit_is_refused_with_the_one_that_was_meant(void 
 }
 
 static void an_invalid_value_names_its_option(void **state) {
-    (void)state;
     pto_arguments_t arguments;
     taken_t taken = {0};
     pto_error_t err = {0};
@@ -206,7 +197,6 @@ static const char *said(char *text, int code, char **argv) {
 #define SAID(text, ...) said((text), PTO_EXIT_USAGE, (char *[]){(char[]){"program"}, __VA_ARGS__, NULL})
 
 static void misspelled_options_are_rejected_with_a_suggestion(void **state) {
-    (void)state;
     char text[SAID_MAX];
     assert_string_equal(SAID(text, WORD("--tetx=1")),
                         "program: unknown option '--tetx'; did you mean '--text'?\n");
@@ -222,7 +212,6 @@ static void misspelled_options_are_rejected_with_a_suggestion(void **state) {
 }
 
 static void an_error_can_be_read_without_being_printed(void **state) {
-    (void)state;
     pto_arguments_t arguments;
     pto_error_t err = {0};
     char *wrong[] = {(char[]){"program"}, (char[]){"--flag=1"}, NULL};
@@ -233,7 +222,6 @@ static void an_error_can_be_read_without_being_printed(void **state) {
 }
 
 static void the_text_of_an_option_is_the_last_given_or_the_standard_one(void **state) {
-    (void)state;
     pto_arguments_t arguments;
     assert_int_equal(PARSE(&arguments, WORD("--flag")), -1);
     assert_string_equal(pto_arguments_text(&arguments, "text"), "usual");
@@ -264,7 +252,6 @@ static void check_options(const pto_syntax_t *of) {
 }
 
 static void every_option_is_complete_and_unique_in_its_command(void **state) {
-    (void)state;
     const pto_command_t *command;
     for (int c = 0; (command = pto_command_at(c)); c++) {
         check_options(command->syntax);
@@ -279,7 +266,6 @@ static void every_option_is_complete_and_unique_in_its_command(void **state) {
 
 /* The executor's own words, which the command line cannot see. */
 static void the_operations_are_the_executors(void **state) {
-    (void)state;
     for (int c = 0; pto_program_at(c); c++) {
         const pto_option_t *option;
         for (int i = 0; (option = pto_syntax_option(pto_program_at(c)->syntax, i)); i++) {
@@ -318,7 +304,6 @@ static void assert_page_has(const char *page, const pto_syntax_t *of, const char
 }
 
 static void the_man_pages_have_every_command_and_option(void **state) {
-    (void)state;
     char *page = read_file("docs/man/portolan.1");
     const pto_command_t *command;
     for (int c = 0; (command = pto_command_at(c)); c++) {

@@ -56,7 +56,6 @@ static const char growing[] = HEADER "alltoall,library,cuda_aware,2,1,1,64,1,2\n
                                      "alltoall,library,three_step,16,1,1,64,1,9\n";
 
 static void nearest_takes_the_winner_of_the_nearest_node_count(void **state) {
-    (void)state;
     trained_t made = split(growing, 16);
     assert_int_equal(pto_score_learn(&made.score, &made.train, 0, NULL), PTO_OK);
     const pto_score_baseline_t *nearest = baseline_of(&made, 0, PTO_PICKER_NEAREST);
@@ -67,7 +66,6 @@ static void nearest_takes_the_winner_of_the_nearest_node_count(void **state) {
 }
 
 static void interpolation_follows_each_strategy_over_nodes(void **state) {
-    (void)state;
     trained_t made = split(growing, 16);
     assert_int_equal(pto_score_learn(&made.score, &made.train, 0, NULL), PTO_OK);
     const pto_score_baseline_t *affine = baseline_of(&made, 0, PTO_PICKER_AFFINE);
@@ -82,7 +80,6 @@ static void interpolation_follows_each_strategy_over_nodes(void **state) {
 
 /* What was predicted until Ctrl-C. */
 static void a_part_teaches_nothing(void **state) {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         trained_t made = split(growing, 16);
         if (i == 0)
@@ -99,7 +96,6 @@ static void a_part_teaches_nothing(void **state) {
 
 /* The line through 4 and 16 nodes falls below 0 at 2 nodes in log N. */
 static void a_line_below_zero_gives_the_least_time(void **state) {
-    (void)state;
     trained_t made = split(growing, 2);
     assert_int_equal(pto_score_learn(&made.score, &made.train, 0, NULL), PTO_OK);
     assert_near(baseline_of(&made, 0, PTO_PICKER_LOG)->seconds[0], 4);
@@ -108,7 +104,6 @@ static void a_line_below_zero_gives_the_least_time(void **state) {
 }
 
 static void neighbors_vote_for_the_winner(void **state) {
-    (void)state;
     trained_t made = split(HEADER "alltoall,library,cuda_aware,2,1,1,64,1,1\n"
                                   "alltoall,library,three_step,2,1,1,64,1,2\n"
                                   "alltoall,library,cuda_aware,2,1,1,128,1,2\n"
@@ -131,7 +126,6 @@ static void neighbors_vote_for_the_winner(void **state) {
 }
 
 static void residual_scales_the_prediction(void **state) {
-    (void)state;
     trained_t made = split(growing, 16);
     for (int c = 0; c < 2; c++) {
         made.train.cell[1].prediction[c] = (pto_prediction_t){.applicable = true, .price = {.seconds = 2}};
@@ -148,7 +142,6 @@ static void residual_scales_the_prediction(void **state) {
 
 /* Regret and errors of a baseline enter the summary as the model's do. */
 static void a_baseline_is_summarised(void **state) {
-    (void)state;
     static const pto_score_filter_t all = {PTO_COLLECTIVE_COUNT, PTO_IMPLEMENTATION_COUNT, 0};
     trained_t made = split(growing, 16);
     made.score.cell[0].picked = 1; /* summaries are over cells in which the model picks */
@@ -165,7 +158,6 @@ static void a_baseline_is_summarised(void **state) {
 }
 
 static void node_counts_are_parsed(void **state) {
-    (void)state;
     static const char *const bad[] = {"2", "nodes=", "nodes=2,", "nodes=0", "nodes=2;8", "nodes=a"};
     pto_node_counts_t counts;
     pto_error_t err;

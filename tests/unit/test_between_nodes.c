@@ -66,7 +66,6 @@ static int64_t sent(const pto_plan_t *plan, int64_t rank, int64_t *bytes) {
 
 /* Three nodes of two GPUs, each with two owners and a helper: four owners a node. */
 static void few_messages_leave_a_node_and_each_is_large(void **state) {
-    (void)state;
     pto_request_t request = ask("node_leaders", "pairwise", (pto_layout_t){3, 2, 2, 3, 2, false});
     int64_t bytes;
     pto_plan_t *plan = made(&request);
@@ -85,7 +84,6 @@ static void few_messages_leave_a_node_and_each_is_large(void **state) {
 }
 
 static void the_arguments_of_a_library_call_come_from_its_node(void **state) {
-    (void)state;
     pto_request_t request = ask("node_leaders", "pairwise", (pto_layout_t){3, 2, 2, 3, 2, false});
     assert_int_equal(pto_request_call(&request).bytes, 16 * 100);
     assert_int_equal(pto_request_call(&request).procs, 3);
@@ -105,7 +103,6 @@ static pto_request_t ask_uneven(const char *strategy, const pto_counts_t *counts
 }
 
 static void buffers_fit_what_their_ranks_send(void **state) {
-    (void)state;
     int64_t matrix[16];
     memcpy(matrix, uneven, sizeof matrix);
     pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .matrix = matrix, .order = 4};
@@ -146,7 +143,6 @@ static bool note(void *context, int64_t offset_bytes, int64_t bytes) {
 
 /* Bundles of two among six blocks: from the second on, and round the end of the buffer. */
 static void bundles_are_blocks_that_follow_each_other(void **state) {
-    (void)state;
     pto_request_t request = ask("node_aware", "pairwise", (pto_layout_t){3, 2, 1, 1, 2, false});
     pto_plan_t *plan = made(&request);
     const pto_expr_t one = {.constant = 1}, two = {.constant = 2};
@@ -170,7 +166,6 @@ static void bundles_are_blocks_that_follow_each_other(void **state) {
 /* --- what is found wrong -------------------------------------------------------------------------------- */
 
 static void every_flag_is_needed(void **state) {
-    (void)state;
     const pto_layout_t layout = {2, 2, 1, 1, 2, false};
     static const struct {
         const char *strategy;
@@ -199,7 +194,6 @@ static void every_flag_is_needed(void **state) {
 }
 
 static void bundles_that_do_not_fit_are_refused(void **state) {
-    (void)state;
     pto_request_t request = ask("node_leaders", "pairwise", (pto_layout_t){2, 2, 1, 1, 2, false});
     pto_plan_t *plan = made(&request);
     step_in(plan, "round", PTO_STEP_SEND)->source.bundle = 3;
@@ -223,7 +217,6 @@ static void proved(const pto_request_t *request) {
 
 /* A library that copies GPU buffers to memory of its own does so with bundles, equal or not. */
 static void bundles_go_through_a_library_that_stages(void **state) {
-    (void)state;
     static const char *const strategy[] = {"node_leaders", "node_aware"};
     static const char *const algorithm[] = {"pairwise", "linear", "pairwise_in_place", "bruck"};
     int64_t matrix[16];
@@ -251,7 +244,6 @@ static void refused_because(const char *strategy, pto_layout_t layout, const cha
 }
 
 static void what_does_not_apply_says_why(void **state) {
-    (void)state;
     const pto_layout_t one_each = {8, 1, 1, 4, 1, false}, one_node = {1, 4, 1, 1, 4, false};
     refused_because("node_leaders", one_each,
                     "node_leaders combines what the processes of a node send, and each node has only one "
@@ -294,14 +286,12 @@ static const double within_s = 1e-6, within_s_per_byte = 1e-10, peer_s = 2e-6, p
 static pto_machine_t machine;
 
 static int read_machine(void **state) {
-    (void)state;
     return pto_machine_parse(machine_text, strlen(machine_text), "simple.yaml", &machine, NULL) == PTO_OK
                ? 0
                : -1;
 }
 
 static int free_machine(void **state) {
-    (void)state;
     pto_machine_fini(&machine);
     return 0;
 }
@@ -332,7 +322,6 @@ static void costs(const pto_request_t *request, double wanted_s) {
  * passes one link; nodes exchange m^2 blocks in N - 1 rounds.
  */
 static void leaders_cost_their_link_twice_and_few_rounds(void **state) {
-    (void)state;
     const double s = 100;
     for (int64_t nodes = 1; nodes < 6; nodes++)
         for (int64_t gpus = 2; gpus < 5; gpus++) {
@@ -354,7 +343,6 @@ static void leaders_cost_their_link_twice_and_few_rounds(void **state) {
 
 /* All send at once, m blocks in each of N - 1 rounds, after m - 1 rounds of N blocks within the node. */
 static void counterparts_cost_a_transpose_and_few_rounds(void **state) {
-    (void)state;
     const double s = 100;
     for (int64_t nodes = 1; nodes < 6; nodes++)
         for (int64_t gpus = 2; gpus < 5; gpus++) {
@@ -376,7 +364,6 @@ static void counterparts_cost_a_transpose_and_few_rounds(void **state) {
 /* The m blocks of each node go around a ring of N leaders, or one block around each ring of counterparts;
  * then all copy all blocks from the leader, or N from each of the others. */
 static void gathering_costs_its_link_and_few_rounds(void **state) {
-    (void)state;
     const double s = 100;
     for (int64_t nodes = 2; nodes < 6; nodes++)
         for (int64_t gpus = 2; gpus < 5; gpus++) {
@@ -403,7 +390,6 @@ static void gathering_costs_its_link_and_few_rounds(void **state) {
 
 /* One owner sends 50 bytes to the last one of the other node; the empty messages of the round cost less. */
 static void uneven_counts_cost_what_they_move(void **state) {
-    (void)state;
     const double s = 50;
     int64_t matrix[16] = {0, 0, 0, 50};
     pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .matrix = matrix, .order = 4};
@@ -421,7 +407,6 @@ static void uneven_counts_cost_what_they_move(void **state) {
 /* Owners of a GPU share its engine and links, and all of a node its injection: 4 times 2 blocks of 100 B each
  * to the other node at 50 ns a byte. */
 static void injection_is_shared_by_all_places(void **state) {
-    (void)state;
     pto_machine_t with = machine;
     with.injection_s_per_byte[PTO_SPACE_GPU] = (pto_param_t){.value = 5e-8, .line = 1};
     pto_request_t request = ask("node_aware", "pairwise", (pto_layout_t){2, 2, 2, 2, 2, false});

@@ -134,7 +134,6 @@ static void guard_ways(pto_request_t request) {
 }
 
 static void plans_stay_within_their_memory(void **state) {
-    (void)state;
     skip_where_nothing_is_refused();
     const pto_counts_t skewed = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 7};
     pto_machine_t made = made_machine();
@@ -260,7 +259,6 @@ static void guard_files(const char *pattern, call_t call) {
 }
 
 static void files_are_read_and_predicted_within_their_memory(void **state) {
-    (void)state;
     skip_where_nothing_is_refused();
     guard_files("scenarios/machines/*.yaml", read_machine);
     guard_files("scenarios/topologies/*.yaml", read_topology);

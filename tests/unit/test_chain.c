@@ -60,7 +60,6 @@ static double copy_s(int64_t bytes) {
 /* n - 2 + s rounds of a segment, behind the copy of a reduction's input; more or fewer segments than links,
  * in chunks or by `segment_bytes`. */
 static void a_chain_takes_a_round_for_each_link_and_segment(void **state) {
-    (void)state;
     const int64_t nodes[] = {2, 3, 8, 17, 100}, segments[] = {1, 2, 7, 16, 99, 256};
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
         for (size_t s = 0; s < sizeof segments / sizeof *segments; s++) {
@@ -80,7 +79,6 @@ static void a_chain_takes_a_round_for_each_link_and_segment(void **state) {
 
 /* The library cuts by its own segments only. */
 static void chunks_are_not_for_the_library(void **state) {
-    (void)state;
     pto_request_t request = on_hosts(PTO_COLLECTIVE_BROADCAST, "chain", 4, 1, 64000);
     request.chunks = 10;
     assert_true(pto_request_may_be_cut(&request));
@@ -112,7 +110,6 @@ static double rounds_s(const pto_request_t *request, int64_t segments, int64_t b
 /* With several processes a node, only some rounds have links between nodes: those that price repeats must be
  * like those that it leaves out. */
 static void rounds_that_are_repeated_are_like_the_others(void **state) {
-    (void)state;
     const int64_t segments[] = {1, 3, 5, 8, 40};
     for (int64_t nodes = 1; nodes <= 9; nodes += 2)
         for (int64_t procs = 1; procs <= 6; procs++)
@@ -131,7 +128,6 @@ static void rounds_that_are_repeated_are_like_the_others(void **state) {
 
 /* Edges of n/2, n/4 ... parts, n - 1 rounds of one part, and the copy of one. */
 static void a_scatter_and_an_allgather_take_the_vector_twice(void **state) {
-    (void)state;
     for (int64_t nodes = 2; nodes <= 64; nodes *= 2)
         for (int64_t part = 64; part <= 1 << 20; part *= 32) {
             pto_request_t request =

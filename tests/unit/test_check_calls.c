@@ -51,7 +51,6 @@ static pto_call_slices_t *slices_of(const pto_plan_t *plan) {
 /* --- which collective, of whom, on what ----------------------------------------------------------------- */
 
 static void a_node_names_its_collective(void **state) {
-    (void)state;
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "node_leaders", "pairwise", two_nodes);
     const pto_node_t *call = call_of(plan);
     const pto_call_slices_t *slices = slices_of(plan);
@@ -77,7 +76,6 @@ static void a_node_names_its_collective(void **state) {
 
 /* The executor makes its communicator from the node's group, not from that of the stages. */
 static void a_collective_of_another_group_is_refused(void **state) {
-    (void)state;
     static const struct {
         const char *strategy, *algorithm;
         pto_collective_t collective;
@@ -97,7 +95,6 @@ static void a_collective_of_another_group_is_refused(void **state) {
 }
 
 static void another_collective_is_refused(void **state) {
-    (void)state;
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "three_step", "ring", two_nodes);
     call_of(plan)->collective = PTO_COLLECTIVE_REDUCE;
     refused_for(plan, "stage 'copy to device': reads bytes 0..115 of 'host in', which were never written");
@@ -117,7 +114,6 @@ static void another_collective_is_refused(void **state) {
 
 /* What a library is given must be there, also where it writes its result to the same place. */
 static void a_vector_that_was_never_written_is_refused(void **state) {
-    (void)state;
     static const struct {
         pto_collective_t collective;
         const char *algorithm;
@@ -135,7 +131,6 @@ static void a_vector_that_was_never_written_is_refused(void **state) {
 }
 
 static void other_blocks_than_the_stages_move_are_refused(void **state) {
-    (void)state;
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", two_nodes);
     slices_of(plan)->in.offset.constant = 1;
     refused_for(plan,
@@ -148,7 +143,6 @@ static void other_blocks_than_the_stages_move_are_refused(void **state) {
 
 /* With one process less the library's call would not return. */
 static void cores_that_do_not_fit_are_refused(void **state) {
-    (void)state;
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "ring", two_nodes);
     call_of(plan)->core_count--;
     refused_for(plan, "a collective's stage acts on cores outside of the collective");
@@ -173,7 +167,6 @@ static pto_plan_t *with_a_copy_inside(pto_collective_t collective, const char *a
 }
 
 static void copies_inside_a_collective_are_refused(void **state) {
-    (void)state;
     static const struct {
         pto_collective_t collective;
         const char *algorithm;
@@ -211,7 +204,6 @@ static void build_giving_back(pto_builder_t *builder, const pto_exchange_t *exch
 }
 
 static void a_collective_that_writes_its_input_is_refused(void **state) {
-    (void)state;
     static const pto_algorithm_t algorithm = {
         .name = "giving_back", .collectives = 1u << PTO_COLLECTIVE_ALLTOALL, .build = build_giving_back};
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", two_nodes);
@@ -222,7 +214,6 @@ static void a_collective_that_writes_its_input_is_refused(void **state) {
 }
 
 static void a_collective_in_a_loop_is_refused(void **state) {
-    (void)state;
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", two_nodes);
     pto_node_t *before = call_of(plan) - 1;
     *before = (pto_node_t){.kind = PTO_NODE_LOOP, .span = 1 + call_of(plan)->span, .to = 2};
@@ -230,7 +221,6 @@ static void a_collective_in_a_loop_is_refused(void **state) {
 }
 
 static void a_call_that_the_plan_does_not_have_is_refused(void **state) {
-    (void)state;
     for (int call = -1; call <= 1; call += 2) {
         pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", two_nodes);
         call_of(plan)->call = call;
@@ -281,7 +271,6 @@ static void build_note(pto_builder_t *builder, const pto_request_t *request) {
 
 /* In a binomial tree process 3 sends to process 2. MPI_Reduce says nothing of these two. */
 static void order_that_only_the_stages_give_does_not_count(void **state) {
-    (void)state;
     static const pto_strategy_t strategy = {
         .name = "note", .collectives = 1u << PTO_COLLECTIVE_REDUCE, .build = build_note};
     pto_request_t request =
@@ -310,7 +299,6 @@ static pto_plan_t *with_grain(const char *strategy, const char *algorithm, pto_l
 }
 
 static void elements_that_are_cut_in_two_are_refused(void **state) {
-    (void)state;
     static const struct {
         const char *strategy, *algorithm;
     } cases[] = {{"cuda_aware", "ring"},
@@ -331,7 +319,6 @@ static void elements_that_are_cut_in_two_are_refused(void **state) {
 
 /* gsb whose root reduces into its output, from which the others copy: the user may write it meanwhile. */
 static void reading_anothers_output_after_its_run_is_refused(void **state) {
-    (void)state;
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", (pto_layout_t){1, 2, 1, 1, 2, false});
     int out = buffer_named(plan, "out");
     step_in(plan, "reduce", PTO_STEP_REDUCE)->target = pto_slice_block(out, PTO_ANCHOR_ABSOLUTE);
@@ -348,7 +335,6 @@ static pto_buffer_t *buffer_in(const pto_plan_t *plan, const char *name) {
 }
 
 static void plans_that_no_executor_can_run_are_rejected(void **state) {
-    (void)state;
     static const char *const names[] = {"gathered", "result"};
     for (int i = 0; i < 2; i++) {
         pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", four_gpus);
@@ -366,7 +352,6 @@ static void plans_that_no_executor_can_run_are_rejected(void **state) {
 
 /* Which memory processes share makes no difference to what they compute. */
 static void plans_whose_processes_share_host_memory_are_proved(void **state) {
-    (void)state;
     static const char *const strategies[] = {"gsb", "btb"};
     for (int i = 0; i < 2; i++) {
         pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, strategies[i], "direct", four_gpus);
@@ -383,7 +368,6 @@ static void plans_whose_processes_share_host_memory_are_proved(void **state) {
 /* --- the order of combination --------------------------------------------------------------------------- */
 
 static void sums_in_another_order_are_refused(void **state) {
-    (void)state;
     static const char *const strategies[] = {"gas_read", "gas_allgather"};
     for (int i = 0; i < 2; i++) {
         pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, strategies[i], "direct", four_gpus);
@@ -394,7 +378,6 @@ static void sums_in_another_order_are_refused(void **state) {
 
 /* Of two operands the order does not matter, so two GPUs may each begin with their own. */
 static void a_plus_b_is_b_plus_a(void **state) {
-    (void)state;
     pto_plan_t *plan =
         good(PTO_COLLECTIVE_ALLREDUCE, "gas_read", "direct", (pto_layout_t){1, 2, 1, 1, 2, false});
     step_in(plan, "reduce", PTO_STEP_REDUCE)->source.anchor = PTO_ANCHOR_ME;
@@ -406,7 +389,6 @@ static void a_plus_b_is_b_plus_a(void **state) {
 /* --- staging -------------------------------------------------------------------------------------------- */
 
 static void staged_plans_are_right(void **state) {
-    (void)state;
     static const pto_layout_t layouts[] = {
         {1, 1, 1, 1, 1, false}, {2, 2, 1, 1, 2, false}, {3, 1, 1, 1, 1, false}, {1, 5, 2, 2, 5, false}};
     int proved = 0;
@@ -479,7 +461,6 @@ static void build_overheard(pto_builder_t *builder, const pto_request_t *request
 
 /* A receiver is ordered after those that sent it something, and only after them. */
 static void a_silent_sender_orders_nothing(void **state) {
-    (void)state;
     static const pto_strategy_t strategy = {.name = "overheard",
                                             .summary = "",
                                             .collectives = 1u << PTO_COLLECTIVE_ALLTOALLV,

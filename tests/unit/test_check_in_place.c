@@ -96,7 +96,6 @@ static void assert_refused(void (*build)(pto_builder_t *, const pto_request_t *)
 
 /* Each loads the other's vector. It tells so before it writes its result, or behind it. */
 static void build_loads(pto_builder_t *builder, const pto_request_t *request) {
-    (void)request;
     build_parts(builder);
     pto_flag_barrier(builder, "ready", &parts.who);
     build_stage("load");
@@ -111,7 +110,6 @@ static void build_loads(pto_builder_t *builder, const pto_request_t *request) {
 }
 
 static void results_in_place_wait_for_those_who_read_the_input(void **state) {
-    (void)state;
     assert_refused(build_loads,
                    "stage 'reduce': writes bytes 0..127 of 'out' of rank 0, unordered with rank 1's read");
 }
@@ -120,7 +118,6 @@ static void results_in_place_wait_for_those_who_read_the_input(void **state) {
 
 /* A stage begins its result with the other's vector, and adds its own input to it. */
 static void build_order(pto_builder_t *builder, const pto_request_t *request) {
-    (void)request;
     build_parts(builder);
     int first = is_right ? parts.who.in : parts.theirs, second = is_right ? parts.theirs : parts.who.in;
     pto_flag_barrier(builder, "ready", &parts.who);
@@ -133,14 +130,12 @@ static void build_order(pto_builder_t *builder, const pto_request_t *request) {
 }
 
 static void an_input_is_not_read_behind_the_result(void **state) {
-    (void)state;
     assert_refused(build_order,
                    "stage 'reduce': reads bytes 0..127 of 'in', which were overwritten in place");
 }
 
 /* Both send what they receive into. */
 static void build_messages(pto_builder_t *builder, const pto_request_t *request) {
-    (void)request;
     build_parts(builder);
     int place = is_right ? parts.theirs : parts.who.out;
     build_stage("note");
@@ -159,7 +154,6 @@ static void build_messages(pto_builder_t *builder, const pto_request_t *request)
 }
 
 static void an_input_is_not_sent_from_where_the_result_arrives(void **state) {
-    (void)state;
     assert_refused(build_messages,
                    "stage 'exchange': uses bytes 0..127 of 'out' twice at once and writes them");
 }
@@ -169,7 +163,6 @@ static void an_input_is_not_sent_from_where_the_result_arrives(void **state) {
 /* The members note their inputs, and combine both vectors by halves. A thread block has a part of the note
  * and a part of each half, which are not the same bytes: a note may be of what another block has combined. */
 static void build_halves(pto_builder_t *builder, const pto_request_t *request) {
-    (void)request;
     build_parts(builder);
     pto_build_kernel(builder, &parts.who);
     build_stage("note");
@@ -191,7 +184,6 @@ static void build_halves(pto_builder_t *builder, const pto_request_t *request) {
 }
 
 static void kernels_cut_an_input_as_they_cut_the_result(void **state) {
-    (void)state;
     assert_refused(build_halves, "in one piece and");
 }
 

@@ -81,7 +81,6 @@ static void build_alltoall(pto_builder_t *builder, const pto_request_t *request)
 }
 
 static void loads_inside_a_collective_need_flags(void **state) {
-    (void)state;
     static const pto_algorithm_t loads = {
         .name = "loads", .collectives = 1u << PTO_COLLECTIVE_ALLTOALL, .build = build_loads};
     has_flags = true;
@@ -124,7 +123,6 @@ static void build_overlooked(pto_builder_t *builder, const pto_request_t *reques
 }
 
 static void a_reduction_in_place_writes_all_vectors(void **state) {
-    (void)state;
     is_read_before = true;
     assert_right(plan_by(PTO_COLLECTIVE_REDUCE, build_overlooked, NULL));
     is_read_before = false;
@@ -157,7 +155,6 @@ static void build_gather(pto_builder_t *builder, const pto_request_t *request) {
 }
 
 static void stages_write_nothing_that_the_call_does_not(void **state) {
-    (void)state;
     static const pto_algorithm_t algorithm = {
         .name = "scribbles", .collectives = 1u << PTO_COLLECTIVE_GATHER, .build = build_scribbles};
     scribbles_from = MEMBERS; /* none does */

@@ -84,7 +84,6 @@ static void build_shift(const kernels_t *kernels, pto_expr_t distance) {
 }
 
 static void build_shifts(pto_builder_t *builder, const pto_request_t *request) {
-    (void)request;
     kernels_t kernels = build_members(builder, 1);
     build_own_block(&kernels);
     if (in_loop)
@@ -97,7 +96,6 @@ static void build_shifts(pto_builder_t *builder, const pto_request_t *request) {
 
 /* In the second iteration the flags already have the number of the run. */
 static void a_kernel_with_flags_in_a_loop_is_refused(void **state) {
-    (void)state;
     in_loop = false;
     assert_right(plan_by(build_shifts));
     in_loop = true;
@@ -106,7 +104,6 @@ static void a_kernel_with_flags_in_a_loop_is_refused(void **state) {
 
 /* After a loop kernels are as anywhere. */
 static void build_after_loop(pto_builder_t *builder, const pto_request_t *request) {
-    (void)request;
     kernels_t kernels = build_members(builder, 1);
     pto_build_loop(builder, 0, 1, false);
     build_own_block(&kernels);
@@ -115,10 +112,7 @@ static void build_after_loop(pto_builder_t *builder, const pto_request_t *reques
         build_shift(&kernels, pto_constant(k));
 }
 
-static void kernels_after_a_loop_may_have_flags(void **state) {
-    (void)state;
-    assert_right(plan_by(build_after_loop));
-}
+static void kernels_after_a_loop_may_have_flags(void **state) { assert_right(plan_by(build_after_loop)); }
 
 /* --- flags between kernels ------------------------------------------------------------------------------ */
 
@@ -134,7 +128,6 @@ static void build_wait(const kernels_t *kernels, int flag) {
 /* Each stores its whole input to all others, who take their block of it: of all of it at once, a part is more
  * than a part of the block. */
 static void build_two_kernels(pto_builder_t *builder, const pto_request_t *request) {
-    (void)request;
     kernels_t kernels = build_members(builder, MEMBERS * MEMBERS);
     const pto_exchange_t *who = &kernels.who;
     pto_step_t store = pto_step_of_all(PTO_STEP_COPY, who), signal = pto_step_of_all(PTO_STEP_SIGNAL, who);
@@ -161,7 +154,6 @@ static void build_two_kernels(pto_builder_t *builder, const pto_request_t *reque
 
 /* A block of the second kernel knows only that the same block of the first one has ended its part. */
 static void a_flag_is_raised_and_awaited_in_one_kernel(void **state) {
-    (void)state;
     in_one_kernel = true;
     assert_right(plan_by(build_two_kernels));
     in_one_kernel = false;
@@ -169,7 +161,6 @@ static void a_flag_is_raised_and_awaited_in_one_kernel(void **state) {
 }
 
 static void a_wait_alone_in_a_kernel_is_named(void **state) {
-    (void)state;
     in_one_kernel = false;
     pto_plan_t *plan = plan_by(build_two_kernels);
     step_in(plan, "store", PTO_STEP_SIGNAL)->kind = PTO_STEP_WAIT;

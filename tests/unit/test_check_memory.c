@@ -43,7 +43,6 @@ static int32_t lowest(uint64_t owners) {
 }
 
 static void sets_are_those_of_their_owners(void **state) {
-    (void)state;
     pto_sets_t sets;
     int32_t count = 1;
     chance_state = 1;
@@ -102,7 +101,6 @@ static int runs_of(const pto_content_t *of_byte) {
 }
 
 static void contents_are_those_of_each_byte(void **state) {
-    (void)state;
     pto_sets_t sets;
     pto_sets_init(&sets);
     for (uint64_t seed = 0; seed < 40; seed++) {
@@ -150,7 +148,6 @@ static int32_t set_of(pto_sets_t *sets, uint64_t owners) {
 }
 
 static void sets_turn_with_their_owners(void **state) {
-    (void)state;
     pto_sets_t sets;
     chance_state = 7;
     pto_sets_init(&sets);
@@ -330,7 +327,6 @@ static void begin_order(uint64_t seed) {
 }
 
 static void accesses_are_ordered_by_what_was_released(void **state) {
-    (void)state;
     static const pto_stage_t stage[STAGES];
     int conflicts[2] = {0, 0}, most = 0;
     for (uint64_t seed = 0; seed < 3000; seed++) {
@@ -362,7 +358,6 @@ static void accesses_are_ordered_by_what_was_released(void **state) {
 
 /* Lanes that read in turn, each ordered after the one before: only the last read is kept. */
 static void reads_that_another_one_follows_are_forgotten(void **state) {
-    (void)state;
     pto_clocks_t clocks;
     pto_trace_t trace;
     pto_conflict_t conflict;
@@ -379,7 +374,6 @@ static void reads_that_another_one_follows_are_forgotten(void **state) {
 }
 
 static void clocks_that_are_not_needed_order_nothing(void **state) {
-    (void)state;
     pto_clocks_t clocks;
     pto_trace_t trace;
     pto_conflict_t conflict;

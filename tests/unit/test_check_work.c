@@ -38,7 +38,6 @@ static double visits_of(const char *strategy, const char *algorithm, pto_proof_t
 /* Each block is staged, sent, received, copied and compared, in the stages and in the meaning of their
  * collective, with a few visits each. Plans that share memory are walked three times. */
 static void proofs_grow_with_the_square_of_the_processes(void **state) {
-    (void)state;
     static const char *const of[][2] = {{"cuda_aware", "pairwise"}, {"cuda_aware", "linear"},
                                         {"three_step", "pairwise"}, {"three_step", "linear"},
                                         {"dup_devptr", "pairwise"}, {"dup_devptr", "linear"},
@@ -57,7 +56,6 @@ static void proofs_grow_with_the_square_of_the_processes(void **state) {
 /* The first way to prove a plan that pto_check tries. In a split ring the processes of a GPU write the shares
  * of one buffer in turn, so the gap in its contents moves by a share each time. */
 static void proofs_by_one_node_grow_with_the_number_of_nodes(void **state) {
-    (void)state;
     static const char *const of[][2] = {{"cuda_aware", "pairwise"}, {"three_step", "linear"},
                                         {"dup_devptr", "pairwise"}, {"extra_message", "bruck"},
                                         {"node_leaders", "linear"}, {"node_aware", "pairwise"},
@@ -96,7 +94,6 @@ static double clock_visits_of(const char *strategy, int64_t gpus, int64_t procs)
 /* A ring makes steps with the square of the processes. Each joins clocks of the lanes that share memory: its
  * own, or those of its GPU. */
 static void clocks_know_the_processes_that_share_memory(void **state) {
-    (void)state;
     static const struct {
         const char *strategy;
         int64_t procs;
@@ -118,7 +115,6 @@ static double piece_visits_of(int64_t gpus) {
 
 /* Each process uses a piece of every other one's buffers. */
 static void pieces_are_compared_with_those_close_by(void **state) {
-    (void)state;
     double few = piece_visits_of(8), more = piece_visits_of(16);
     print_message("power %.2f\n", log2(more / few));
     assert_true(log2(more / few) < 2.2);

@@ -18,7 +18,6 @@ static pto_status_t parse(const char *text, const char *path, pto_collectives_t 
 }
 
 static void rows_and_provenance_are_read(void **unused) {
-    (void)unused;
     pto_collectives_t collectives = {0};
     pto_error_t err;
     assert_int_equal(parse("# machine=x\n# datatype=double\n" HEADER ROW
@@ -43,7 +42,6 @@ static void rows_and_provenance_are_read(void **unused) {
 }
 
 static void quoted_fields_and_a_byte_order_mark_are_read(void **unused) {
-    (void)unused;
     pto_collectives_t collectives = {0};
     assert_int_equal(parse("\xEF\xBB\xBF" HEADER
                            "\"alltoall\",library,\"three_step\",2,4,1,\"1024\",1,5.1e-05\n",
@@ -56,7 +54,6 @@ static void quoted_fields_and_a_byte_order_mark_are_read(void **unused) {
 }
 
 static void joules_can_follow_seconds(void **unused) {
-    (void)unused;
     const char *text = "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,"
                        "seconds,joules\n"
                        "alltoall,library,three_step,2,4,1,8,1,1e-5,0.25\n"
@@ -75,7 +72,6 @@ static void joules_can_follow_seconds(void **unused) {
 }
 
 static void further_columns_say_owners_and_algorithm(void **unused) {
-    (void)unused;
     pto_collectives_t collectives = {0};
     const char *text = "algorithm,collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,"
                        "owners_per_gpu,bytes,run,seconds\n"
@@ -90,7 +86,6 @@ static void further_columns_say_owners_and_algorithm(void **unused) {
 }
 
 static void bad_input_is_rejected_at_its_position_and_adds_nothing(void **unused) {
-    (void)unused;
     static const bad_input_t bad[] = {
         {"", PTO_ERR_SYNTAX, 1, 1, {"column names"}},
         {"collective,implementation\n", PTO_ERR_KEY, 1, 1, {"strategy", "missing"}},
@@ -120,7 +115,6 @@ static void bad_input_is_rejected_at_its_position_and_adds_nothing(void **unused
 }
 
 static void files_of_one_machine_add_up_and_others_are_refused(void **unused) {
-    (void)unused;
     pto_collectives_t collectives = {0};
     pto_error_t err;
     assert_int_equal(parse("# machine=A\n" HEADER ROW, "1.csv", &collectives, &err), PTO_OK);
@@ -137,7 +131,6 @@ static void files_of_one_machine_add_up_and_others_are_refused(void **unused) {
 }
 
 static void too_many_names_are_refused(void **unused) {
-    (void)unused;
     pto_collectives_t collectives = {0};
     pto_error_t err = {0};
     pto_status_t status = PTO_OK;
@@ -153,7 +146,6 @@ static void too_many_names_are_refused(void **unused) {
 }
 
 static void a_file_that_is_not_there_is_an_error_with_its_name(void **unused) {
-    (void)unused;
     pto_collectives_t collectives = {0};
     pto_error_t err;
     assert_int_equal(pto_collectives_read("tests/fixtures/no-such.csv", &collectives, &err), PTO_ERR_IO);

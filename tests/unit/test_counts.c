@@ -12,13 +12,11 @@
 #include "portolan/scenario.h"
 
 static void equal_counts_are_the_size(void **state) {
-    (void)state;
     const pto_counts_t counts = {.kind = PTO_COUNTS_EQUAL};
     assert_int_equal(pto_counts_bytes(&counts, 12345, 3, 4), 12345);
 }
 
 static void skewed_counts_stay_within_their_bounds_and_reach_them(void **state) {
-    (void)state;
     const pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.3, .seed = 5};
     int seen[21] = {0};
     for (int64_t i = 0; i < 40; i++)
@@ -32,7 +30,6 @@ static void skewed_counts_stay_within_their_bounds_and_reach_them(void **state) 
 }
 
 static void skewed_counts_are_the_same_everywhere(void **state) {
-    (void)state;
     const pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 42};
     assert_int_equal(pto_counts_bytes(&counts, 1000000, 0, 0), 1220450);
     assert_int_equal(pto_counts_bytes(&counts, 1000000, 0, 1), 883626);
@@ -41,7 +38,6 @@ static void skewed_counts_are_the_same_everywhere(void **state) {
 }
 
 static void the_seed_and_the_direction_matter(void **state) {
-    (void)state;
     const pto_counts_t one = {.kind = PTO_COUNTS_SKEW, .skew = 1, .seed = 1};
     const pto_counts_t two = {.kind = PTO_COUNTS_SKEW, .skew = 1, .seed = 2};
     int same_seed = 0, same_direction = 0;
@@ -54,7 +50,6 @@ static void the_seed_and_the_direction_matter(void **state) {
 }
 
 static void no_skew_and_no_bytes_leave_nothing_to_chance(void **state) {
-    (void)state;
     const pto_counts_t none = {.kind = PTO_COUNTS_SKEW, .skew = 0, .seed = 1};
     const pto_counts_t full = {.kind = PTO_COUNTS_SKEW, .skew = 1, .seed = 1};
     for (int64_t i = 0; i < 50; i++) {
@@ -65,7 +60,6 @@ static void no_skew_and_no_bytes_leave_nothing_to_chance(void **state) {
 }
 
 static void a_square_matrix_is_read_row_by_row(void **state) {
-    (void)state;
     const char text[] = "# bytes from row to column\n\n1, 2,3\r\n 4,5,\t6\n# more\n7,8,0";
     pto_counts_t counts;
     assert_int_equal(pto_counts_parse_matrix(text, sizeof text - 1, "m.csv", &counts, NULL), PTO_OK);
@@ -80,7 +74,6 @@ static void a_square_matrix_is_read_row_by_row(void **state) {
 }
 
 static void a_large_matrix_is_read_whole(void **state) {
-    (void)state;
     enum { ORDER = 100, ROW_BYTES = 2 * ORDER };
     char *text = malloc(ORDER * ROW_BYTES);
     assert_non_null(text);
@@ -97,7 +90,6 @@ static void a_large_matrix_is_read_whole(void **state) {
 }
 
 static void quoted_numbers_and_a_byte_order_mark_are_read(void **state) {
-    (void)state;
     static const char text[] = "\xEF\xBB\xBF\"0\",\"17\"\r\n \"2\" ,3\r\n";
     pto_counts_t counts = {.order = 0};
     assert_int_equal(pto_counts_parse_matrix(text, sizeof text - 1, "m.csv", &counts, NULL), PTO_OK);
@@ -108,7 +100,6 @@ static void quoted_numbers_and_a_byte_order_mark_are_read(void **state) {
 }
 
 static void rows_of_pairs_are_added_up(void **state) {
-    (void)state;
     static const char text[] =
         "# ranks=4\nsource,destination,source_space,bytes\n0,1,cpu,5\n0,1,gpu,7\n2,0,gpu,1\n"
         "# another file\nsource,destination,source_space,bytes\n2,0,gpu,2\n";
@@ -125,7 +116,6 @@ static void rows_of_pairs_are_added_up(void **state) {
 }
 
 static void bad_matrices_are_refused_where_they_are_bad(void **state) {
-    (void)state;
     const bad_input_t bad[] = {
         {"", PTO_ERR_SYNTAX, 1, 1, {"no numbers"}},
         {"# nothing\n\n", PTO_ERR_SYNTAX, 1, 1, {"no numbers"}},
@@ -181,7 +171,6 @@ static void bad_matrices_are_refused_where_they_are_bad(void **state) {
 }
 
 static void a_nul_in_a_matrix_is_refused(void **state) {
-    (void)state;
     const char text[] = "1\0\n";
     pto_counts_t counts;
     pto_error_t err;
@@ -190,7 +179,6 @@ static void a_nul_in_a_matrix_is_refused(void **state) {
 }
 
 static void a_matrix_file_is_read(void **state) {
-    (void)state;
     pto_counts_t counts;
     pto_error_t err;
     assert_int_equal(pto_counts_read_matrix("tests/fixtures/square.csv", &counts, &err), PTO_OK);

@@ -25,7 +25,6 @@ static pto_crossing_t *cross(const asked_t *asked, int64_t *count) {
 }
 
 static void sizes_cross_where_the_lines_do(void **state) {
-    (void)state;
     asked_t asked;
     int64_t count;
     ask(&asked, simple_machine,
@@ -43,7 +42,6 @@ static void sizes_cross_where_the_lines_do(void **state) {
 }
 
 static void numbers_of_messages_cross_at_a_whole_number(void **state) {
-    (void)state;
     asked_t asked;
     int64_t count;
     ask(&asked, simple_machine,
@@ -60,7 +58,6 @@ static void numbers_of_messages_cross_at_a_whole_number(void **state) {
 /* 15 sizes and the steps of bisection, each by 4 strategies with the library's algorithm, and one plan of
  * each strategy for its work with each algorithm that the library takes. */
 static void a_plan_is_made_once_for_each_price(void **state) {
-    (void)state;
     pto_scenario_t scenario;
     pto_machine_t *machine = NULL;
     pto_predictions_t predictions;
@@ -85,7 +82,6 @@ static void a_plan_is_made_once_for_each_price(void **state) {
 
 /* A prediction makes 72 of them: a second one would exceed the bound. */
 static void the_command_makes_at_most_200_plans(void **state) {
-    (void)state;
     char name[] = "pick", problem[] = "scenarios/problems/alltoall-summit-measured.yaml";
     char *argv[] = {name, problem, NULL};
     const pto_command_t *pick;
@@ -96,7 +92,6 @@ static void the_command_makes_at_most_200_plans(void **state) {
 }
 
 static void a_single_pick_has_no_crossing(void **state) {
-    (void)state;
     asked_t asked;
     int64_t count;
     ask(&asked, simple_machine,
@@ -148,7 +143,6 @@ static const char *name_at(const char *format, int64_t value) {
 
 /* From 64 bytes to 4 KiB there are three picks, and the sweep has the first and the last. */
 static void strategies_that_win_between_two_points_are_found(void **state) {
-    (void)state;
     measured_t swept;
     int64_t count = 0;
     pto_crossing_t *crossing = NULL;
@@ -173,7 +167,6 @@ static void strategies_that_win_between_two_points_are_found(void **state) {
 
 /* Half an element cannot be reduced. */
 static void crossings_of_vectors_are_whole_elements(void **state) {
-    (void)state;
     measured_t swept;
     int64_t count = 0;
     pto_crossing_t *crossing = NULL;
@@ -188,7 +181,6 @@ static void crossings_of_vectors_are_whole_elements(void **state) {
 }
 
 static void more_prices_than_the_limit_are_refused(void **state) {
-    (void)state;
     asked_t asked;
     int64_t count = -1;
     pto_crossing_t *crossing = NULL;

@@ -129,22 +129,18 @@ static int run_jobs(made_fault_t fault, uint64_t seed, int count, int procs) {
 }
 
 static void nothing_is_named_in_healthy_jobs(void **state) {
-    (void)state;
     assert_int_equal(run_jobs(MADE_HEALTHY, 1000, 20, 0), 0);
 }
 
 static void late_processes_and_nodes_are_named_and_nothing_else(void **state) {
-    (void)state;
     assert_int_equal(run_jobs(MADE_LATE_PROCESS, 2000, 14, 0) + run_jobs(MADE_LATE_NODE, 3000, 6, 0), 0);
 }
 
 static void slow_nodes_and_links_are_named_and_nothing_else(void **state) {
-    (void)state;
     assert_int_equal(run_jobs(MADE_SLOW_NODE, 4000, 10, 0) + run_jobs(MADE_SLOW_LINK, 5000, 10, 0), 0);
 }
 
 static void faults_of_four_processes_are_named_and_nothing_else(void **state) {
-    (void)state;
     for (int fault = MADE_HEALTHY; fault <= MADE_SLOW_LINK; fault++)
         assert_int_equal(run_jobs((made_fault_t)fault, 6000, 6, 4), 0);
 }
@@ -159,23 +155,19 @@ static int run_sixty(made_format_t format) {
 }
 
 static void traces_of_pytorch_name_faults_and_nothing_else(void **state) {
-    (void)state;
     assert_int_equal(run_sixty(MADE_KINETO), 0);
 }
 
 static void verbose_dumps_of_the_inspector_name_faults_and_nothing_else(void **state) {
-    (void)state;
     assert_int_equal(run_sixty(MADE_INSPECTOR_VERBOSE), 0);
 }
 
 static void short_dumps_of_the_inspector_name_faults_and_nothing_else(void **state) {
-    (void)state;
     assert_int_equal(run_sixty(MADE_INSPECTOR), 0);
 }
 
 /* Only the first call of a step finds a process late. */
 static void who_is_late_to_the_first_of_several_calls_is_named(void **state) {
-    (void)state;
     for (made_format_t format = MADE_CALLS; format <= MADE_KINETO; format++)
         for (int buckets = 2; buckets <= 4; buckets++)
             assert_int_equal(run_steps_in(format, MADE_HEALTHY, 7000, 6, 0, buckets) +
@@ -187,7 +179,6 @@ static void who_is_late_to_the_first_of_several_calls_is_named(void **state) {
 /* By the numbers of calls, the same is found as in whole traces. Without them, groups of calls are left out
  * in which a process has fewer. */
 static void traces_that_begin_at_different_calls_match_by_number(void **state) {
-    (void)state;
     made_job_t job;
     pto_recording_t trace;
     made_job_init(&job, 2000, MADE_LATE_PROCESS);
@@ -214,7 +205,6 @@ static int compare_begins(const void *left, const void *right) {
 }
 
 static void lines_of_different_processes_may_alternate(void **state) {
-    (void)state;
     made_job_t job;
     pto_recording_t trace;
     made_job_init(&job, 2000, MADE_LATE_PROCESS);
@@ -247,7 +237,6 @@ static pto_delays_t find_in_healthy(int steps) {
 }
 
 static void few_calls_tell_nothing(void **state) {
-    (void)state;
     pto_delays_t few = find_in_healthy(1), many = find_in_healthy(30);
     assert_true(few.calls > 0);
     assert_false(few.late_told);
@@ -271,7 +260,6 @@ static char *alternating_calls(int rank, int calls) {
 /* A timeline that is full keeps the first calls of each process: each with its kind, also of earlier files.
  */
 static void calls_that_are_kept_keep_their_kinds(void **state) {
-    (void)state;
     enum { FEW = 1000, MANY = 270000 };
     for (int calls = FEW; calls <= MANY; calls += MANY - FEW) {
         pto_recording_options_t options = {.rank = -1,
@@ -371,7 +359,6 @@ static pto_delays_t find_in_steps(int late, int slow, pto_recording_t *trace) {
 }
 
 static void messages_behind_others_of_their_sender_are_no_slow_link(void **state) {
-    (void)state;
     pto_recording_t trace;
     pto_delays_t delays = find_in_steps(-1, -1, &trace);
     assert_int_equal(delays.count, 0);
@@ -380,7 +367,6 @@ static void messages_behind_others_of_their_sender_are_no_slow_link(void **state
 }
 
 static void a_late_process_is_named_besides_a_slow_node(void **state) {
-    (void)state;
     pto_recording_t trace;
     pto_delays_t delays = find_in_steps(1, 2, &trace);
     assert_int_equal(delays.count, 2);

@@ -188,7 +188,6 @@ static pto_plan_t *made(const pto_request_t *request) {
 }
 
 static void each_field_changes_the_digest_in_a_way_of_its_own(void **state) {
-    (void)state;
     const struct {
         pto_collective_t collective;
         const char *strategy, *algorithm;
@@ -211,7 +210,6 @@ static void each_field_changes_the_digest_in_a_way_of_its_own(void **state) {
 /* --- what a request has for some collectives alone ------------------------------------------------------ */
 
 static void halos_and_pairs_have_digests_of_their_own(void **state) {
-    (void)state;
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "three_step", "ring", 2, 2, 1, 64);
     pto_plan_t *plan = made(&request);
     digest_count = 0;
@@ -260,7 +258,6 @@ static void change_counts(pto_plan_t *plan, pto_counts_t *counts, bool by_form) 
 }
 
 static void every_byte_count_changes_the_digest(void **state) {
-    (void)state;
     int64_t number[16];
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, "three_step", "pairwise", 2, 2, 1, 64);
     for (int i = 0; i < 16; i++)
@@ -280,7 +277,6 @@ static void every_byte_count_changes_the_digest(void **state) {
 }
 
 static void patterns_have_digests_of_their_own(void **state) {
-    (void)state;
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, "three_step", "pairwise", 2, 2, 1, 64);
     pto_plan_t *plan = made(&request);
     pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 3}, host = {.kind = PTO_COUNTS_SKEW};

@@ -112,22 +112,18 @@ static void check_counts(const char *text, size_t text_size) {
 }
 
 static void the_machine_example_parses(void **state) {
-    (void)state;
     assert_int_equal(for_each_example("```yaml machine\n", check_machine), 1);
 }
 
 static void every_scenario_example_parses_and_fits_its_machine(void **state) {
-    (void)state;
     assert_int_equal(for_each_example("```yaml scenario\n", check_scenario), 5);
 }
 
 static void the_workload_example_parses_and_fits_its_machine(void **state) {
-    (void)state;
     assert_int_equal(for_each_example("```yaml workload\n", check_workload), 1);
 }
 
 static void the_counts_example_parses(void **state) {
-    (void)state;
     assert_int_equal(for_each_example("```csv counts\n", check_counts), 3);
 }
 
@@ -142,7 +138,6 @@ static void check_placement(const char *text, size_t text_size) {
 }
 
 static void the_placement_example_parses(void **state) {
-    (void)state;
     assert_int_equal(for_each_example("```csv placement\n", check_placement), 1);
 }
 
@@ -152,7 +147,6 @@ static void require_files(const char *pattern, size_t least, glob_t *found) {
 }
 
 static void every_shipped_machine_reads(void **state) {
-    (void)state;
     glob_t found;
     require_files("scenarios/machines/*.yaml", 2, &found);
     for (size_t i = 0; i < found.gl_pathc; i++) {
@@ -165,7 +159,6 @@ static void every_shipped_machine_reads(void **state) {
 }
 
 static void every_shipped_scenario_reads_and_fits_its_machine(void **state) {
-    (void)state;
     glob_t found;
     require_files("scenarios/problems/*.yaml", 13, &found);
     for (size_t i = 0; i < found.gl_pathc; i++) {

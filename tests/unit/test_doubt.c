@@ -81,7 +81,6 @@ static const pto_price_t *price_of(const asked_t *asked, int strategy) {
 }
 
 static void the_model_error_is_added_in_log_time(void **state) {
-    (void)state;
     asked_t asked;
     ask(&asked, MACHINE("", ", alpha_s_95: [1.0e-6, 3.0e-6]", ERROR("0", "0.1")), "2", "64");
     assert_near(price_of(&asked, 0)->high_s, 2e-6 * exp(hypot(log(1.5), 0.5)));
@@ -92,7 +91,6 @@ static void the_model_error_is_added_in_log_time(void **state) {
 
 /* From 2 to 8 nodes 2 doublings, from 1 to 4 KiB 2 more; fewer nodes and bytes add nothing. */
 static void each_doubling_beyond_the_cells_widens_the_error(void **state) {
-    (void)state;
     static const struct {
         const char *nodes, *bytes;
         double factor;
@@ -109,7 +107,6 @@ static void each_doubling_beyond_the_cells_widens_the_error(void **state) {
 /* Both strategies with the same uncertain message, 20 percent apart through a copy: no tie. Their intervals
  * alone overlap widely. */
 static void terms_that_two_strategies_share_cancel(void **state) {
-    (void)state;
     static const char machine[] =
         "machine: m\nsource: made up\nnode: {sockets: 1, gpus: 2, cores: 8}\nmessages:\n"
         "  cpu: {off_node: [{protocol: eager, alpha_s: 2.0e-6, alpha_s_95: [1.0e-6, 3.0e-6], "
@@ -142,7 +139,6 @@ static void terms_that_two_strategies_share_cancel(void **state) {
 /* 2.0 against 2.2 us: ln 0.0953. The other is cheaper with a probability of 1/3 from a deviation of 0.2213.
  */
 static void a_near_tie_is_one_time_in_three_the_other(void **state) {
-    (void)state;
     asked_t asked;
     ask(&asked, MACHINE("", "", ERROR("0", "0.22")), "2", "64");
     assert_false(asked.range[0].near_tie);
@@ -159,7 +155,6 @@ static void a_near_tie_is_one_time_in_three_the_other(void **state) {
 /* The margin is 10 percent. The model's own error of 0.1 tells such prices apart, the copy's interval does
  * not. */
 static void a_wide_interval_is_unsure_and_no_near_tie(void **state) {
-    (void)state;
     asked_t asked;
     ask(&asked, MACHINE("", ", alpha_s_95: [1.0e-6, 3.0e-6]", ERROR("0", "0.1")), "2", "64");
     assert_false(asked.range[0].near_tie);
@@ -174,7 +169,6 @@ static void a_wide_interval_is_unsure_and_no_near_tie(void **state) {
 }
 
 static void a_near_tie_names_what_to_measure(void **state) {
-    (void)state;
     asked_t asked;
     ask(&asked, MACHINE("", ", alpha_s_95: [1.0e-6, 3.0e-6]", ""), "2", "64");
     assert_true(asked.range[0].near_tie);
@@ -191,7 +185,6 @@ static void a_near_tie_names_what_to_measure(void **state) {
 }
 
 static void the_keys_of_a_model_error_are_written_and_read_back(void **state) {
-    (void)state;
     static const char text[] =
         MACHINE("", "", ERROR("0.25", "0.1") "fitted_to: [{file: c.csv, digest: \"0123\", nodes: [2, 8]}]\n");
     pto_machine_t *machine = NULL, *copy = NULL, *again = NULL;
@@ -217,7 +210,6 @@ static void the_keys_of_a_model_error_are_written_and_read_back(void **state) {
 }
 
 static void a_model_error_that_cannot_be_is_refused(void **state) {
-    (void)state;
     static const struct {
         const char *text, *message;
     } bad[] = {{"model_error: {source: x}\n", "strategies"},

@@ -28,7 +28,6 @@ static pto_plan_t *either_plan(pto_collective_t collective, const char *strategy
 /* --- the walk ------------------------------------------------------------------------------------------- */
 
 static void the_walk_visits_both_branches_for_each_member(void **state) {
-    (void)state;
     static const struct {
         const char *stage;
         int lane;
@@ -72,7 +71,6 @@ static bool is_right(const pto_plan_t *plan, uint64_t bits, int64_t members) {
 }
 
 static void every_choice_is_right(void **state) {
-    (void)state;
     for (int c = 0; c < 2; c++)
         for (int64_t members = 1; members <= 3; members++) {
             pto_plan_t *plan = either_plan(collectives[c], "mix_learning", 1 + members);
@@ -84,7 +82,6 @@ static void every_choice_is_right(void **state) {
 }
 
 static void check_walks_all_pairs_of_choices(void **state) {
-    (void)state;
     static const struct {
         int64_t procs;
         int choices;
@@ -105,7 +102,6 @@ static void check_walks_all_pairs_of_choices(void **state) {
 }
 
 static void every_flag_is_needed(void **state) {
-    (void)state;
     static const struct {
         pto_collective_t collective;
         const char *flag;
@@ -141,7 +137,6 @@ static pto_stage_t *stage_named(const pto_plan_t *plan, const char *name) {
 }
 
 static void every_slot_is_needed(void **state) {
-    (void)state;
     for (int c = 0; c < 2; c++) {
         pto_plan_t *plan = either_plan(collectives[c], "mix_doubling", 4);
         pto_buffer_t *buffer = plan->buffers.item;
@@ -155,7 +150,6 @@ static void every_slot_is_needed(void **state) {
 
 /* A fault that only one of all pairs of choices shows. */
 static void a_fault_of_one_pair_is_found(void **state) {
-    (void)state;
     for (int64_t offset = -2; offset <= 2;
          offset += 4) { /* member 1 or 3 stages where another one copies to */
         pto_plan_t *plan = either_plan(PTO_COLLECTIVE_ALLREDUCE, "mix_doubling", 4);
@@ -167,7 +161,6 @@ static void a_fault_of_one_pair_is_found(void **state) {
 }
 
 static void branches_are_between_two_members_with_flags_of_their_own(void **state) {
-    (void)state;
     pto_plan_t *plan = either_plan(PTO_COLLECTIVE_ALLREDUCE, "mix_doubling", 4);
     step_in(plan, "staged", PTO_STEP_SIGNAL)->flag = step_in(plan, "copied", PTO_STEP_SIGNAL)->flag;
     step_in(plan, "staged", PTO_STEP_WAIT)->flag = step_in(plan, "copied", PTO_STEP_WAIT)->flag;
@@ -184,7 +177,6 @@ static void branches_are_between_two_members_with_flags_of_their_own(void **stat
 }
 
 static void three_branches_of_stages_are_needed(void **state) {
-    (void)state;
     pto_error_t err = {0};
     pto_plan_t *plan = either_plan(PTO_COLLECTIVE_ALLREDUCE, "mix_doubling", 4);
     pto_node_t *node = plan->nodes.item;
@@ -220,7 +212,6 @@ static void chooses(pto_policy_t *policy, const char *events, const char *wanted
 }
 
 static void doubling_follows_the_thesis(void **state) {
-    (void)state;
     pto_policy_t policy;
     pto_policy_init(&policy, PTO_POLICY_DOUBLING, 9, 0);
     chooses(&policy, "3", "");       /* the first waits for the second */
@@ -239,7 +230,6 @@ static void doubling_follows_the_thesis(void **state) {
 
 /* However members arrive and complete, all are told. */
 static void doubling_never_stops(void **state) {
-    (void)state;
     uint64_t random = 1;
     for (int round = 0; round < 2000; round++) {
         int members = 1 + round % 20, arrived = 0, told = 0, pending[2] = {0, 0}, member;
@@ -275,7 +265,6 @@ static int next_number(pto_policy_t *policy) {
 }
 
 static void learning_finds_the_fastest_number(void **state) {
-    (void)state;
     for (int best = 0; best <= 7; best++) {
         pto_policy_t policy;
         int by_number[8] = {0};
@@ -294,7 +283,6 @@ static void learning_finds_the_fastest_number(void **state) {
 
 /* What was fastest may become slow; and one slow run does not rule a number out. */
 static void learning_changes_its_mind(void **state) {
-    (void)state;
     pto_policy_t policy;
     int last = -1;
     pto_policy_init(&policy, PTO_POLICY_LEARNING, 3, 0);
@@ -312,7 +300,6 @@ static void learning_changes_its_mind(void **state) {
 }
 
 static void learning_tries_near_numbers_first(void **state) {
-    (void)state;
     static const int wanted[] = {2, 3, 1, 4, 0};
     pto_policy_t policy;
     pto_policy_init(&policy, PTO_POLICY_LEARNING, 4, 2);
@@ -329,7 +316,6 @@ static void learning_tries_near_numbers_first(void **state) {
 static pto_machine_t machine;
 
 static int load(void **state) {
-    (void)state;
     pto_error_t err = {0};
     return pto_machine_read("scenarios/machines/h200-x2.yaml", &machine, &err) == PTO_OK ? 0 : -1;
 }
@@ -371,7 +357,6 @@ static int64_t traffic_of(pto_request_t request) {
 }
 
 static void price_and_traffic_are_those_of_fixed_numbers(void **state) {
-    (void)state;
     for (int c = 0; c < 2; c++)
         for (int s = 0; s < 2; s++)
             for (int64_t in = 0; in < 8; in += 3) {
@@ -385,7 +370,6 @@ static void price_and_traffic_are_those_of_fixed_numbers(void **state) {
 /* Learning begins with the request's numbers. A root copies its own data in a lane of its own, and waits for
  * one flag more from each member. In an allgather it stages the blocks again that were staged. */
 static void a_simulated_policy_takes_as_long_as_the_numbers_it_chooses(void **state) {
-    (void)state;
     for (int c = 0; c < 2; c++)
         for (int64_t in = 0; in < 8; in++)
             for (int64_t bytes = 64; bytes <= 1 << 24; bytes *= 512) {
@@ -399,7 +383,6 @@ static void a_simulated_policy_takes_as_long_as_the_numbers_it_chooses(void **st
 
 /* Of two members one takes each branch. */
 static void a_simulated_policy_runs(void **state) {
-    (void)state;
     for (int c = 0; c < 2; c++) {
         pto_request_t doubling = staging(collectives[c], "mix_doubling", 1 << 20, 0, 0);
         assert_true(simulated(doubling) == simulated(doubling));

@@ -54,7 +54,6 @@ static void expect_energy(const asked_t *asked, int strategy, const double *devi
 }
 
 static void a_message_from_a_gpu_keeps_both_gpus_busy_while_its_bytes_move(void **state) {
-    (void)state;
     asked_t asked;
     ask(&asked, COSTS POWERS, ONE_MESSAGE("10000"));
     /* 2 us of start and 10 us of bytes: 2 GPUs x (2 x 100 + 10 x 150) + 2 nodes x 12 x (200 + 5). */
@@ -63,7 +62,6 @@ static void a_message_from_a_gpu_keeps_both_gpus_busy_while_its_bytes_move(void 
 }
 
 static void staging_keeps_a_gpu_busy_only_for_the_copies_bytes(void **state) {
-    (void)state;
     asked_t asked;
     ask(&asked, COSTS POWERS, ONE_MESSAGE("10000"));
     /* 6 us out, 2 us message, 6 us in, of which 1 us each way are a copy's bytes. */
@@ -72,7 +70,6 @@ static void staging_keeps_a_gpu_busy_only_for_the_copies_bytes(void **state) {
 }
 
 static void reductions_count_where_they_are_made(void **state) {
-    (void)state;
     asked_t asked;
     ask(&asked, COSTS POWERS,
         "scenario: two GPUs\nmachine: m.yaml\ncollective: allreduce\nlibrary: recursive_doubling\n"
@@ -87,7 +84,6 @@ static void reductions_count_where_they_are_made(void **state) {
 }
 
 static void every_process_that_takes_part_polls_and_no_other(void **state) {
-    (void)state;
     asked_t asked;
     ask(&asked, COSTS POWERS,
         "scenario: helpers\nmachine: m.yaml\ncollective: allreduce\nlibrary: recursive_doubling\n"
@@ -101,7 +97,6 @@ static void every_process_that_takes_part_polls_and_no_other(void **state) {
 }
 
 static void time_energy_and_their_product_may_pick_differently(void **state) {
-    (void)state;
     asked_t asked;
     /* At 11000 bytes: 13 us and 9030 uJ against 14.3 us and 8943.5 uJ; at 12000: 14 and 9740, 14.6 and 9146.
      */
@@ -121,7 +116,6 @@ static void time_energy_and_their_product_may_pick_differently(void **state) {
 }
 
 static void intervals_of_powers_and_times_add_as_independent(void **state) {
-    (void)state;
     asked_t asked;
     /* 20 GPU microseconds of copies x +-10 W, +-0.5 us of 12 at the mean of 8320 uJ / 12 us. */
     ask(&asked,
@@ -141,7 +135,6 @@ static void intervals_of_powers_and_times_add_as_independent(void **state) {
 }
 
 static void without_powers_no_energy_is_known_and_none_is_guessed(void **state) {
-    (void)state;
     asked_t asked;
     ask(&asked, COSTS, ONE_MESSAGE("10000"));
     const pto_prediction_t *prediction = pto_prediction_at(&asked.predictions, 0, 0);
@@ -155,7 +148,6 @@ static void without_powers_no_energy_is_known_and_none_is_guessed(void **state) 
 }
 
 static void a_power_that_the_plan_needs_not_is_not_asked_for(void **state) {
-    (void)state;
     asked_t asked;
     ask(&asked, COSTS "energy: {gpu: {idle_w: 100, copy_w: 150}}\n",
         "scenario: two GPUs\nmachine: m.yaml\ncollective: allreduce\nlibrary: recursive_doubling\n"
@@ -173,7 +165,6 @@ static void a_power_that_the_plan_needs_not_is_not_asked_for(void **state) {
 /* --- the machine file ----------------------------------------------------------------------------------- */
 
 static void powers_survive_writing_and_reading(void **state) {
-    (void)state;
     const char *const energy[] = {
         "energy:\n  gpu: {idle_w: 100.5, idle_w_95: [99, 102], copy_w: 150, kernel_w: 300}\n"
         "  cpu: {idle_w: 200, core_w: 5, core_w_95: [4, 6]}\n",
@@ -200,7 +191,6 @@ static void powers_survive_writing_and_reading(void **state) {
 }
 
 static void bad_powers_are_rejected_at_their_position(void **state) {
-    (void)state;
     const bad_input_t bad[] = {
         {COSTS "energy: {gpu: {copy_w: 1}}\n", PTO_ERR_KEY, 13, 15, {"missing key 'idle_w'"}},
         {COSTS "energy: {gpu: {idle_w: 0}}\n", PTO_ERR_RANGE, 13, 24, {"idle_w"}},
@@ -235,7 +225,6 @@ static void bad_powers_are_rejected_at_their_position(void **state) {
 
 /* Outputs hold numbers that JSON knows. */
 static void an_energy_beyond_all_numbers_is_not_known(void **state) {
-    (void)state;
     asked_t asked;
     ask(&asked,
         COSTS

@@ -106,7 +106,6 @@ static void a_third_strategy_between_two_sizes_is_found(void **state) {
     const pto_ask_t cell = {.collective = "alltoall", .nodes = 2, .procs_per_gpu = 1, .bytes = 4096};
     pto_machine_t *machine;
     pto_estimates_t *estimates;
-    (void)state;
     assert_int_equal(pto_machine_create(text, strlen(text), "m.yaml", &machine, NULL), PTO_OK);
     assert_int_equal(pto_estimates_create(machine, &cell, &estimates, NULL), PTO_OK);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
@@ -162,7 +161,6 @@ static void errors_are_those_of_one_prediction(void **state) {
 }
 
 static void sizes_of_structs_are_told(void **state) {
-    (void)state;
     size_t found = 0;
     for (const pto_struct_size_t *size = pto_struct_sizes(); size->name; size++)
         if (strcmp(size->name, "pto_price_t") == 0)

@@ -19,7 +19,6 @@ static char path[] = "/tmp/test_export_ucc.XXXXXX";
 static pto_export_table_t *written, *back;
 
 static int make_room(void **state) {
-    (void)state;
     int file = mkstemp(path);
     written = calloc(TABLES_MAX, sizeof *written);
     back = calloc(TABLES_MAX, sizeof *back);
@@ -27,7 +26,6 @@ static int make_room(void **state) {
 }
 
 static int free_room(void **state) {
-    (void)state;
     free(written);
     free(back);
     return unlink(path);
@@ -100,7 +98,6 @@ static void compare(const pto_export_table_t *table, const pto_export_table_t *r
 }
 
 static void rules_are_read_as_they_were_written(void **state) {
-    (void)state;
     pto_export_t export = {.target = &pto_export_ucc};
     pto_error_t err = {0};
     srand(1);
@@ -118,7 +115,6 @@ static void rules_are_read_as_they_were_written(void **state) {
 
 /* UCC reads the rest of a longer line as another one. */
 static void a_line_that_ucc_would_cut_is_not_written(void **state) {
-    (void)state;
     pto_export_t export = {.target = &pto_export_ucc};
     pto_error_t err = {0};
     srand(2);
@@ -128,7 +124,6 @@ static void a_line_that_ucc_would_cut_is_not_written(void **state) {
 }
 
 static void a_line_of_the_greatest_length_is_read(void **state) {
-    (void)state;
     pto_export_t export = {.target = &pto_export_ucc};
     pto_error_t err = {0};
     make_tables(&export, 2, 1);
@@ -182,7 +177,6 @@ static const struct {
 };
 
 static void layers_are_chosen_as_ucc_does(void **state) {
-    (void)state;
     pto_export_t export = {.target = &pto_export_ucc, .table = back, .table_count = 1};
     pto_error_t err = {0};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -202,7 +196,6 @@ static void layers_are_chosen_as_ucc_does(void **state) {
 }
 
 static void a_semicolon_without_a_blank_is_part_of_a_value(void **state) {
-    (void)state;
     pto_export_t export = {.target = &pto_export_ucc, .table = back};
     pto_error_t err = {0};
     write_text("UCC_TL_NCCL_TUNE=bcast:inf;#reduce:inf");
@@ -213,7 +206,6 @@ static void a_semicolon_without_a_blank_is_part_of_a_value(void **state) {
 
 /* Also where all of them are below one byte of each of many ranks. */
 static void more_ranges_than_rules_are_refused(void **state) {
-    (void)state;
     pto_export_t export = {.target = &pto_export_ucc, .table = back, .table_count = 1};
     pto_error_t err = {0};
     char text[4096] = "UCC_TL_NCCL_TUNE=allgather:inf:0-1";

@@ -115,7 +115,6 @@ static void add_line(pto_samples_t *samples, pto_sample_t like, double alpha_s, 
 /* --- known truth ---------------------------------------------------------------------------------------- */
 
 static void true_parameters_are_found_despite_noise_and_outliers(void **unused) {
-    (void)unused;
     uint64_t state = 1;
     pto_samples_t samples = {0};
     add_messages(&samples, TRUTH_REPEATS, &state);
@@ -162,7 +161,6 @@ static void count_held(const pto_machine_t *machine, int held[COVERED]) {
 }
 
 static void intervals_hold_the_truth_as_often_as_they_say(void **unused) {
-    (void)unused;
     int held[COVERED] = {0};
     for (int trial = 0; trial < COVERAGE_TRIALS; trial++) {
         uint64_t state = 1000 + (uint64_t)trial;
@@ -184,7 +182,6 @@ static void intervals_hold_the_truth_as_often_as_they_say(void **unused) {
 }
 
 static void a_limit_that_no_process_count_reaches_is_absent(void **unused) {
-    (void)unused;
     uint64_t state = 2;
     pto_samples_t samples = {0};
     add_messages(&samples, 20, &state);
@@ -199,7 +196,6 @@ static void a_limit_that_no_process_count_reaches_is_absent(void **unused) {
 }
 
 static void a_limit_that_one_process_reaches_is_fitted_as_such(void **unused) {
-    (void)unused;
     uint64_t state = 3;
     pto_samples_t samples = {0};
     add_messages(&samples, 20, &state);
@@ -212,7 +208,6 @@ static void a_limit_that_one_process_reaches_is_fitted_as_such(void **unused) {
 }
 
 static void injection_rows_of_one_process_replace_ping_pong(void **unused) {
-    (void)unused;
     uint64_t state = 4;
     pto_samples_t samples = {0};
     add_injection(&samples, 40, truth_limit, &state);
@@ -227,7 +222,6 @@ static void injection_rows_of_one_process_replace_ping_pong(void **unused) {
 }
 
 static void without_large_injection_rows_the_protocol_before_serves(void **unused) {
-    (void)unused;
     uint64_t state = 13;
     pto_samples_t samples = {0};
     pto_fit_options_t options = any_node;
@@ -242,7 +236,6 @@ static void without_large_injection_rows_the_protocol_before_serves(void **unuse
 }
 
 static void limits_are_found_among_a_hundred_thousand_different_sizes(void **unused) {
-    (void)unused;
     uint64_t state = 5;
     pto_samples_t samples = {0};
     for (int i = 0; i < 100000; i++) {
@@ -265,7 +258,6 @@ static void limits_are_found_among_a_hundred_thousand_different_sizes(void **unu
 }
 
 static void samples_without_noise_yield_the_exact_parameters(void **unused) {
-    (void)unused;
     pto_samples_t samples = {0};
     for (int64_t bytes = 1; bytes <= 1 << 26; bytes *= 2) {
         pto_sample_t sample = ping_pong_row;
@@ -288,7 +280,6 @@ static void samples_without_noise_yield_the_exact_parameters(void **unused) {
 }
 
 static void coefficients_are_never_negative(void **unused) {
-    (void)unused;
     pto_samples_t samples = {0};
     for (int i = 0; i < 8; i++) {
         pto_sample_t sample = ping_pong_row;
@@ -310,7 +301,6 @@ static void coefficients_are_never_negative(void **unused) {
 /* --- other parameters ----------------------------------------------------------------------------------- */
 
 static void a_slow_job_is_left_out_entirely(void **unused) {
-    (void)unused;
     uint64_t state = 6;
     pto_samples_t samples = {0};
     add_messages(&samples, 30, &state);
@@ -326,7 +316,6 @@ static void a_slow_job_is_left_out_entirely(void **unused) {
 }
 
 static void copies_reductions_and_times_are_fitted(void **unused) {
-    (void)unused;
     uint64_t state = 7;
     pto_samples_t samples = {0};
     pto_sample_t shared = {
@@ -368,7 +357,6 @@ static void copies_reductions_and_times_are_fitted(void **unused) {
 
 /* Eight processes copy at once, each reading and writing; a process sends and receives at once. */
 static void what_processes_of_a_node_share_is_fitted(void **unused) {
-    (void)unused;
     static const double ratios[] = {0.9, 0.3, 0};
     for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) {
         uint64_t state = 11;
@@ -402,7 +390,6 @@ static void what_processes_of_a_node_share_is_fitted(void **unused) {
 
 /* Two processes of a socket of 64 cores slow each other down, but do not fill its memory. */
 static void too_few_processes_do_not_show_the_memory(void **unused) {
-    (void)unused;
     for (int cores = 4; cores <= 64; cores *= 16) {
         uint64_t state = 12;
         pto_samples_t samples = {0};
@@ -472,7 +459,6 @@ static void assert_latency(const pto_machine_t *machine) {
 
 /* Off the node from messages to several partners; within it from a GPU's to one partner. */
 static void gaps_between_messages_are_found(void **unused) {
-    (void)unused;
     uint64_t state = 8;
     pto_samples_t samples = {0};
     pto_sample_t to_many = ping_pong_row, to_one = ping_pong_row;
@@ -499,7 +485,6 @@ static void gaps_between_messages_are_found(void **unused) {
 
 /* The gap of long messages is larger, and says nothing about the start of short ones. */
 static void a_latency_is_of_rows_for_the_same_sizes(void **unused) {
-    (void)unused;
     uint64_t state = 8;
     pto_samples_t samples = {0};
     pto_sample_t to_many = ping_pong_row;
@@ -524,7 +509,6 @@ static void a_latency_is_of_rows_for_the_same_sizes(void **unused) {
 /* A message's and a gap's row meet if they have a size in common, not if one begins where the other ends: of
  * small sizes and of large ones, the difference of these would be the least. */
 static void rows_that_only_touch_tell_no_latency(void **unused) {
-    (void)unused;
     enum { BELOW_BYTES = 1024 };
     for (int falling = 0; falling < 2; falling++) {
         pto_samples_t samples = {0};
@@ -555,7 +539,6 @@ static void rows_that_only_touch_tell_no_latency(void **unused) {
 
 /* Nothing of a start is left for the network: the latency is not known, rather than 0. */
 static void a_gap_as_long_as_a_start_leaves_no_latency(void **unused) {
-    (void)unused;
     uint64_t state = 8;
     pto_samples_t samples = {0};
     pto_sample_t to_many = ping_pong_row;
@@ -571,7 +554,6 @@ static void a_gap_as_long_as_a_start_leaves_no_latency(void **unused) {
 
 /* 64 processes of small messages take 64 times 60 ns and what their bytes take at the limit. */
 static void a_message_rate_is_found_where_many_processes_are_slower(void **unused) {
-    (void)unused;
     const double limit = 4e-10; /* so that small messages feel it too */
     uint64_t state = 9;
     pto_samples_t samples = {0};
@@ -603,7 +585,6 @@ static void a_message_rate_is_found_where_many_processes_are_slower(void **unuse
 /* --- what cannot be fitted ------------------------------------------------------------------------------ */
 
 static void too_little_data_leave_one_parameter_out(void **unused) {
-    (void)unused;
     uint64_t state = 9;
     pto_samples_t samples = {0};
     add_messages(&samples, 5, &state);
@@ -620,7 +601,6 @@ static void too_little_data_leave_one_parameter_out(void **unused) {
 }
 
 static void useless_data_leave_one_parameter_out(void **unused) {
-    (void)unused;
     uint64_t state = 10;
     pto_samples_t samples = {0};
     add_messages(&samples, 5, &state);
@@ -640,7 +620,6 @@ static void useless_data_leave_one_parameter_out(void **unused) {
 
 /* As on a loaded host, of which a file that inherits messages needs none. */
 static void useless_messages_are_kept_with_a_note(void **unused) {
-    (void)unused;
     uint64_t state = 10;
     pto_samples_t samples = {0};
     for (int i = 0; i < 200; i++) {
@@ -663,7 +642,6 @@ static void useless_messages_are_kept_with_a_note(void **unused) {
 }
 
 static void no_messages_and_no_node_shape_are_errors(void **unused) {
-    (void)unused;
     uint64_t state = 11;
     pto_samples_t samples = {0};
     pto_error_t err;
@@ -681,7 +659,6 @@ static void no_messages_and_no_node_shape_are_errors(void **unused) {
 }
 
 static void forced_limits_that_leave_a_piece_empty_are_an_error(void **unused) {
-    (void)unused;
     uint64_t state = 12;
     pto_samples_t samples = {0};
     pto_error_t err;
@@ -696,7 +673,6 @@ static void forced_limits_that_leave_a_piece_empty_are_an_error(void **unused) {
 
 /* It is the first parameter that is looked at. */
 static void messages_of_one_size_are_an_error_that_names_the_parameter(void **unused) {
-    (void)unused;
     pto_samples_t samples = {0};
     pto_error_t err;
     pto_fit_t fit;
@@ -707,7 +683,6 @@ static void messages_of_one_size_are_an_error_that_names_the_parameter(void **un
 }
 
 static void options_are_read_and_nonsense_is_refused(void **unused) {
-    (void)unused;
     pto_fit_options_t options = {0};
     assert_int_equal(pto_fit_breaks_parse("cpu.off_node=256,16384", &options, NULL), PTO_OK);
     assert_int_equal(options.breaks[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count, 2);

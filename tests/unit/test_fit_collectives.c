@@ -26,7 +26,6 @@ static void assert_within(double got, double expected, double fraction) {
 }
 
 static void what_was_hidden_is_found(void **state) {
-    (void)state;
     const int nodes[] = {2, 4, 8};
     pto_machine_t truth = parse("", hidden), machine = parse("", "");
     pto_collectives_t collectives = collectives_of(&truth, nodes, 3);
@@ -58,7 +57,6 @@ static void what_was_hidden_is_found(void **state) {
 /* Small blocks on 2 nodes, medium ones on 4 and large ones on 8: the copies of the in-place exchange on 8
  * nodes then look like more contention of another one. */
 static void contention_does_not_stand_for_an_algorithm(void **state) {
-    (void)state;
     const int nodes[] = {2, 4, 8};
     pto_machine_t truth = parse("", hidden), machine = parse("", "");
     pto_collectives_t collectives = collectives_of(&truth, nodes, 3);
@@ -83,7 +81,6 @@ static void contention_does_not_stand_for_an_algorithm(void **state) {
 
 /* Two nodes alone know nothing of contention: a fit without the others leaves it out. */
 static void what_is_left_out_is_not_looked_at(void **state) {
-    (void)state;
     const int nodes[] = {2, 8};
     pto_machine_t truth = parse("", hidden), machine = parse("", "");
     pto_collectives_t collectives = collectives_of(&truth, nodes, 2);
@@ -106,7 +103,6 @@ static void what_is_left_out_is_not_looked_at(void **state) {
 
 /* What samples measured stays as it is, what an earlier fit to collectives found does not. */
 static void measured_numbers_are_not_fitted(void **state) {
-    (void)state;
     const int nodes[] = {2, 8};
     pto_machine_t truth = parse("", hidden);
     pto_machine_t machine = parse(", s_per_message: 1e-9, s_per_message_95: [1e-9, 1e-9]",
@@ -134,7 +130,6 @@ static const char hidden_reduction[] =
     "          {algorithm: rabenseifner, staged: true}]\n";
 
 static void the_cost_of_reductions_and_their_algorithms_are_found(void **state) {
-    (void)state;
     const int nodes[] = {2, 4, 8};
     const pto_collective_t allreduce = PTO_COLLECTIVE_ALLREDUCE;
     char more[1024];
@@ -191,7 +186,6 @@ static const char hidden_direct[] =
     "    gpu: [{algorithm: binomial}]\n";
 
 static void gpu_buffers_that_are_not_staged_say_nothing_about_host_buffers(void **state) {
-    (void)state;
     const int nodes[] = {2, 4, 8};
     const pto_collective_t allreduce = PTO_COLLECTIVE_ALLREDUCE;
     pto_machine_t truth = parse("", hidden_direct), machine = parse("", "");
@@ -215,7 +209,6 @@ static void gpu_buffers_that_are_not_staged_say_nothing_about_host_buffers(void 
 
 /* What one machine does not know is taken from another; what was measured here stays. */
 static void terms_are_borrowed_where_they_are_not_measured(void **state) {
-    (void)state;
     pto_machine_t lender = parse(", s_per_message: 3e-9", hidden);
     pto_machine_t machine =
         parse("", "  h2h: {on_socket: {alpha_s: 0, beta_s_per_byte: 7e-10, samples: 9}}\n");
@@ -247,7 +240,6 @@ static void terms_are_borrowed_where_they_are_not_measured(void **state) {
 
 /* Fits of two machines to several node counts, with prices in common and without. */
 static void prices_that_fits_share_change_nothing(void **state) {
-    (void)state;
     const int nodes[] = {2, 4, 8};
     pto_machine_t truth = parse("", hidden), machine[2] = {parse("", ""), parse("", "")};
     pto_collectives_t collectives = collectives_of(&truth, nodes, 3);
@@ -279,7 +271,6 @@ static void prices_that_fits_share_change_nothing(void **state) {
 /* Of 56 times that take 1.1 times as long as predicted, and 28 that take 1.21 times on twice the nodes that
  * the terms know: the first are the error, and a doubling adds as much again. */
 static void a_models_error_is_what_its_predictions_miss(void **state) {
-    (void)state;
     const int nodes[] = {2, 4, 8};
     const double factor[] = {1.1, 1.1, 1.21};
     const pto_collective_t both[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV};
@@ -315,7 +306,6 @@ static void a_models_error_is_what_its_predictions_miss(void **state) {
 
 /* 19 times tell of 95 percent; here are 14. */
 static void an_error_needs_nineteen_times(void **state) {
-    (void)state;
     const int nodes[] = {2};
     const double factor[] = {1.1};
     const pto_collective_t alltoall = PTO_COLLECTIVE_ALLTOALL;
@@ -369,7 +359,6 @@ static void assert_doubling(int left_out, double expected) {
 
 /* Two for each size. The worst of 19 to 28 is within 95 percent of one more. */
 static void nineteen_times_of_more_nodes_tell_of_a_doubling(void **state) {
-    (void)state;
     assert_doubling(18, 0);
     for (int left_out = 20; left_out <= 28; left_out += 4)
         assert_doubling(left_out, (0.2 + 0.01 * left_out) / 0.095 - 1); /* ln 1.1 */
@@ -378,7 +367,6 @@ static void nineteen_times_of_more_nodes_tell_of_a_doubling(void **state) {
 /* Two collectives tell of 2 nodes and of 8. Of 4 nodes, which are one doubling from 8, a single cell
  * tells, the first of all or the last. */
 static void a_single_cell_tells_how_far_a_doubling_is(void **state) {
-    (void)state;
     const int nodes[] = {2, 4, 8};
     const double factor[] = {1.1, 1.1, 1.21};
     const pto_collective_t all[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV,
@@ -409,7 +397,6 @@ static void a_single_cell_tells_how_far_a_doubling_is(void **state) {
 /* Of 28 times of 8 nodes, twice as many as are known, the worst is within 95 percent of one more: whichever
  * it is, of the first collective or the last. */
 static void any_time_may_tell_of_a_doubling(void **state) {
-    (void)state;
     const int nodes[] = {2, 4, 8};
     const double factor[] = {1.1, 1.1, 1.21};
     const pto_collective_t both[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV};
@@ -436,7 +423,6 @@ static void any_time_may_tell_of_a_doubling(void **state) {
 
 /* Of 28 ties one deviation holds 68 percent, the least 20: all of them are 0 until 9 are not. */
 static void a_tie_is_one_deviation_of_all_pairs(void **state) {
-    (void)state;
     for (int odd = 7; odd <= 10; odd++) {
         pto_model_error_t error = error_of(odd, 0);
         assert_true(error.tie == (odd < 9 ? 0 : 0.182)); /* ln 1.2 */
@@ -445,7 +431,6 @@ static void a_tie_is_one_deviation_of_all_pairs(void **state) {
 }
 
 static void an_error_is_borrowed_where_there_is_none(void **state) {
-    (void)state;
     static const char error[] = "model_error:\n"
                                 "  source: \"%s\"\n"
                                 "  nodes: [2, 8]\n"
@@ -506,7 +491,6 @@ static double priced(const pto_machine_t *machine, const pto_collectives_t *coll
 /* 14 cells of an alltoall by hand, 6 of an alltoallv by hand and 10 of the library's, whose algorithm is
  * known, with misses of their own that no parameter explains, since all are measured. */
 static void collectives_and_implementations_weigh_the_same(void **state) {
-    (void)state;
     static const double miss[] = {0.3, 0.15, 0.03};
     static const int kept[] = {28, 12, 20}; /* two strategies each */
     const int nodes[] = {2, 4};
@@ -544,7 +528,6 @@ static void collectives_and_implementations_weigh_the_same(void **state) {
 }
 
 static void nothing_to_fit_to_is_an_error(void **state) {
-    (void)state;
     const int nodes[] = {2};
     pto_machine_t machine = parse("", hidden);
     pto_collectives_t collectives = collectives_of(&machine, nodes, 1);
@@ -569,7 +552,6 @@ static void assert_kept(const pto_fit_collectives_t *fit, const char *name, doub
 
 /* A stop lasts, so this is last. */
 static void a_stopped_fit_keeps_what_it_found(void **state) {
-    (void)state;
     const int nodes[] = {2, 4, 8};
     pto_machine_t truth = parse("", hidden), machine = parse("", "");
     pto_collectives_t collectives = collectives_of(&truth, nodes, 3);

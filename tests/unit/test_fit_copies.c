@@ -26,7 +26,6 @@ static void parse_shared(const char *provenance, const char *benchmark, pto_samp
 }
 
 static void mps_is_that_of_the_files_in_which_processes_share_a_gpu(void **unused) {
-    (void)unused;
     static const struct {
         const char *first, *second;
         pto_mps_t mps;
@@ -51,7 +50,6 @@ static void mps_is_that_of_the_files_in_which_processes_share_a_gpu(void **unuse
 
 /* One row of sharing alone, the first of all, in a file that says something else. */
 static void mps_is_that_of_the_first_row_too(void **unused) {
-    (void)unused;
     static const char first[] = "# mps=no\nbenchmark,space,level,pair,procs,messages,bytes,run,seconds\n"
                                 "memcpy_shared_d2h,-,on_socket,-,3,1,8,1,3e-5\n";
     pto_samples_t samples = {0}, messages = new_samples();
@@ -67,7 +65,6 @@ static void mps_is_that_of_the_first_row_too(void **unused) {
 
 /* 8 us and 2 us for each copy more, and 20 ps a byte. */
 static void additional_copies_of_a_stream_are_fitted(void **unused) {
-    (void)unused;
     uint64_t state = 21;
     pto_samples_t samples = new_samples();
     for (int32_t copies = 1; copies <= 64; copies *= 2) {
@@ -94,7 +91,6 @@ static void additional_copies_of_a_stream_are_fitted(void **unused) {
 
 /* 6 us and 15 us for each row more, and 3 ps a byte, for GPU memory alone. */
 static void rows_of_messages_are_fitted(void **unused) {
-    (void)unused;
     uint64_t state = 23;
     pto_samples_t samples = new_samples();
     for (int64_t rows = 1; rows <= 1024; rows *= 4)
@@ -120,7 +116,6 @@ static void rows_of_messages_are_fitted(void **unused) {
 
 /* Copies that take turns up to 16 KiB, and none from 32 KiB on: the limit is between the two. */
 static void the_limit_of_small_shared_copies_is_between_two_sizes(void **unused) {
-    (void)unused;
     uint64_t state = 22;
     pto_samples_t samples = new_samples();
     for (int64_t bytes = 4; bytes <= 1 << 20; bytes *= 2)
@@ -248,7 +243,6 @@ static double value_of(const pto_machine_t *machine, int which) {
 }
 
 static void each_benchmark_sets_its_own_parameter(void **unused) {
-    (void)unused;
     for (int which = 0; which < PARAMETER_COUNT; which++) {
         const shape_t shape = parameters[which].shape;
         pto_samples_t samples = new_samples();
@@ -269,7 +263,6 @@ static void each_benchmark_sets_its_own_parameter(void **unused) {
 
 /* Two, four and eight processes, each with a cost per byte of its own. */
 static void each_number_of_sharing_processes_has_its_row(void **unused) {
-    (void)unused;
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {
         .benchmark = PTO_BENCHMARK_MEMCPY_SHARED_D2H, .place = PTO_AT_ON_SOCKET, .messages = 1};
@@ -289,7 +282,6 @@ static void each_number_of_sharing_processes_has_its_row(void **unused) {
 /* Messages of one space at one level, alone or several in flight, which GPU memory has at all levels and host
  * memory between nodes. */
 static void each_space_and_level_has_messages_of_its_own(void **unused) {
-    (void)unused;
     static const pto_sample_level_t places[] = {PTO_AT_ON_GPU, PTO_AT_ON_SOCKET, PTO_AT_ON_NODE,
                                                 PTO_AT_OFF_NODE};
     for (int i = 0; i < PTO_SPACE_COUNT * PTO_LEVEL_COUNT; i++) {

@@ -49,7 +49,6 @@ static bool is_left_out(int sizes, int slow_sizes, double slower) {
 }
 
 static void a_job_is_slow_by_15_percent_in_three_quarters_of_its_cells(void **unused) {
-    (void)unused;
     assert_true(is_left_out(12, 12, 1.2));
     assert_false(is_left_out(12, 12, 1.14));
     assert_true(is_left_out(12, 10, 1.5));
@@ -57,14 +56,12 @@ static void a_job_is_slow_by_15_percent_in_three_quarters_of_its_cells(void **un
 }
 
 static void eight_cells_tell_about_a_job_and_seven_do_not(void **unused) {
-    (void)unused;
     assert_true(is_left_out(8, 8, 1.5));
     assert_false(is_left_out(7, 7, 1.5));
 }
 
 /* Jobs of different benchmarks, spaces and files share no cell, so nothing is known about either. */
 static void jobs_are_compared_with_those_of_their_kind_alone(void **unused) {
-    (void)unused;
     pto_samples_t samples = {0};
     pto_sample_t sample = message_row;
     for (int i = 0; i < 10; i++) {
@@ -88,7 +85,6 @@ static void jobs_are_compared_with_those_of_their_kind_alone(void **unused) {
 
 /* Of two jobs the faster is the reference; the slow one may be in another file. */
 static void of_two_jobs_the_slower_is_left_out(void **unused) {
-    (void)unused;
     pto_samples_t samples = {0};
     pto_sample_t sample = message_row;
     for (int file = 0; file < 2; file++)
@@ -110,7 +106,6 @@ static void of_two_jobs_the_slower_is_left_out(void **unused) {
 /* Cells that differ in one column each, with times of their own: the second job takes 1.4 times as long in
  * all of them, and the third a little longer than the first, in whatever order the samples come. */
 static void jobs_are_compared_cell_by_cell_in_any_order(void **unused) {
-    (void)unused;
     enum { CELLS = 48, JOBS = 3, EACH = 3, COUNT = CELLS * JOBS * EACH };
     static const double factor[JOBS] = {1, 1.4, 1.05};
     static pto_sample_t row[COUNT];
@@ -185,7 +180,6 @@ static const char *note_of_copies(int sizes, int samples_each, int odd_size, dou
 /* The size of 16 KiB takes longer or shorter than its line; with four samples each, that may be an outlier.
  */
 static void a_size_that_its_line_misses_is_told(void **unused) {
-    (void)unused;
     assert_non_null(
         strstr(note_of_copies(16, 5, 6, 1.5), "misses its samples of 16384 bytes, which took 1.5"));
     assert_non_null(
@@ -212,21 +206,18 @@ static bool is_told_below_the_grain(double odd) {
 
 /* A clock may show 20 ns instead of 13, but not 65. */
 static void times_below_the_grain_are_not_missed(void **unused) {
-    (void)unused;
     assert_false(is_told_below_the_grain(1.6));
     assert_false(is_told_below_the_grain(3.5));
     assert_true(is_told_below_the_grain(5));
 }
 
 static void a_line_of_two_sizes_is_doubtful_and_of_three_is_not(void **unused) {
-    (void)unused;
     assert_string_equal(note_of_copies(2, 5, -1, 1), "rests on 2 sizes");
     assert_string_equal(note_of_copies(3, 5, -1, 1), "");
 }
 
 /* Every second sample of a size takes 1.6 times as long: no line is within 15 percent of most. */
 static void a_line_far_from_its_samples_tells_how_far(void **unused) {
-    (void)unused;
     pto_samples_t samples = new_samples();
     pto_sample_t sample = copy_row;
     for (int i = 0; i < 12; i++)
@@ -246,7 +237,6 @@ static void a_line_far_from_its_samples_tells_how_far(void **unused) {
 
 /* Cost nothing by the byte, or take no time to start. */
 static void what_is_held_at_zero_is_named(void **unused) {
-    (void)unused;
     pto_samples_t samples = new_samples();
     pto_sample_t sample = copy_row;
     for (int i = 0; i < 8; i++) {
@@ -266,7 +256,6 @@ static void what_is_held_at_zero_is_named(void **unused) {
 
 /* Three sizes of one process, of which a plot of two has room for two. */
 static void medians_for_a_plot_are_by_size(void **unused) {
-    (void)unused;
     pto_samples_t samples = new_samples();
     pto_sample_t sample = copy_row;
     int64_t bytes[3] = {-1, -1, -1};
@@ -300,7 +289,6 @@ static void medians_for_a_plot_are_by_size(void **unused) {
 
 /* Times between 1 us and 1 ms, at random: nothing of this kind is fitted, and the parameter is named. */
 static void samples_far_from_any_line_are_left_out(void **unused) {
-    (void)unused;
     static const struct {
         const char *name;
         uint8_t benchmark, space;
@@ -352,7 +340,6 @@ static void samples_far_from_any_line_are_left_out(void **unused) {
 /* --- what is absent ------------------------------------------------------------------------------------- */
 
 static void reductions_of_one_size_are_left_out_or_an_error(void **unused) {
-    (void)unused;
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REDUCE, .where = PTO_IN_CPU, .procs = 1, .messages = 1};
     static const char *const pairs[] = {"sum-float", "max-int64"};
@@ -371,7 +358,6 @@ static void reductions_of_one_size_are_left_out_or_an_error(void **unused) {
 
 /* A file of messages that says nothing of MPS does not matter for the copies of another file. */
 static void mps_is_not_that_of_files_of_other_samples(void **unused) {
-    (void)unused;
     static const char head[] = "benchmark,space,level,pair,procs,messages,bytes,run,seconds\n";
     char text[4096];
     pto_samples_t samples = {0};
@@ -393,7 +379,6 @@ static void mps_is_not_that_of_files_of_other_samples(void **unused) {
 /* --- options -------------------------------------------------------------------------------------------- */
 
 static void the_smallest_limit_is_one_byte(void **unused) {
-    (void)unused;
     pto_fit_options_t options = {0};
     assert_int_equal(pto_fit_breaks_parse("1", &options, NULL), PTO_OK);
     for (int space = 0; space < PTO_SPACE_COUNT; space++)
@@ -407,7 +392,6 @@ static void the_smallest_limit_is_one_byte(void **unused) {
 }
 
 static void a_scope_is_a_space_or_one_of_its_levels(void **unused) {
-    (void)unused;
     pto_fit_options_t options = {0};
     assert_int_equal(pto_fit_breaks_parse("gpu.on_node=7", &options, NULL), PTO_OK);
     for (int space = 0; space < PTO_SPACE_COUNT; space++)
@@ -423,7 +407,6 @@ static void a_scope_is_a_space_or_one_of_its_levels(void **unused) {
 }
 
 static void a_nodes_shape_is_read_whole_or_not_at_all(void **unused) {
-    (void)unused;
     pto_fit_options_t options = {0};
     pto_error_t err = {0};
     assert_int_equal(pto_fit_node_parse("gpus=6,sockets=2,cores=44", &options, NULL), PTO_OK);
@@ -443,7 +426,6 @@ static void a_nodes_shape_is_read_whole_or_not_at_all(void **unused) {
 
 /* In the words of provenance, in any order; what is given goes before it. */
 static void a_nodes_shape_is_that_of_the_samples_unless_given(void **unused) {
-    (void)unused;
     static const char text[] = "# node=96 cores, 2 sockets, 8 GPUs of 80 GB\n"
                                "benchmark,space,level,pair,procs,messages,bytes,run,seconds\n"
                                "ping_pong,cpu,off_node,0-1,1,1,8,1,1e-6\n"
@@ -464,7 +446,6 @@ static void a_nodes_shape_is_that_of_the_samples_unless_given(void **unused) {
 
 /* Eight digits are a number of cores, nine are something else. */
 static void a_nodes_shape_has_up_to_eight_digits(void **unused) {
-    (void)unused;
     static const char *const cores[] = {"90123456", "901234567"};
     for (int i = 0; i < 2; i++) {
         char text[256];

@@ -90,7 +90,6 @@ static void add_many(pto_samples_t *samples, double factor, uint64_t *state) {
 }
 
 static void each_piece_has_its_own_cost_of_additional_inputs(void **unused) {
-    (void)unused;
     uint64_t state = 1;
     pto_samples_t samples = new_samples();
     add_reductions(&samples, &state);
@@ -111,7 +110,6 @@ static void each_piece_has_its_own_cost_of_additional_inputs(void **unused) {
 
 /* The kernel of many takes 1.4 times as long for two; gamma is not blamed for it. */
 static void a_kernel_that_differs_for_two_inputs_is_reported(void **unused) {
-    (void)unused;
     uint64_t state = 2;
     pto_samples_t samples = new_samples();
     add_reductions(&samples, &state);
@@ -130,7 +128,6 @@ static void a_kernel_that_differs_for_two_inputs_is_reported(void **unused) {
 }
 
 static void additional_inputs_that_cost_nothing_are_absent(void **unused) {
-    (void)unused;
     uint64_t state = 3;
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REDUCE, .where = PTO_IN_GPU, .procs = 1, .messages = 1};
@@ -152,7 +149,6 @@ static void additional_inputs_that_cost_nothing_are_absent(void **unused) {
 }
 
 static void additional_inputs_need_the_cost_of_two(void **unused) {
-    (void)unused;
     uint64_t state = 4;
     pto_samples_t samples = new_samples();
     add_many(&samples, 1, &state);
@@ -182,7 +178,6 @@ static void add_way(pto_samples_t *samples, pto_benchmark_t benchmark, int32_t b
 /* The launch, five times as long as alpha, is in neither coefficient; narrow accesses and few blocks are told
  * of and not fitted. */
 static void stores_cost_the_time_beyond_an_empty_kernel(void **unused) {
-    (void)unused;
     uint64_t state = 5;
     pto_samples_t samples = new_samples();
     add_way(&samples, PTO_BENCHMARK_REMOTE_STORE_4, ALL_BLOCKS, 2 * store_beta, &state);
@@ -211,7 +206,6 @@ static void stores_cost_the_time_beyond_an_empty_kernel(void **unused) {
 
 /* The samples of eight bytes a thread take what the launch does, and say nothing of a rate. */
 static void a_rate_that_the_launch_hides_is_not_told(void **unused) {
-    (void)unused;
     uint64_t state = 11;
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REMOTE_STORE_8,
@@ -232,7 +226,6 @@ static void a_rate_that_the_launch_hides_is_not_told(void **unused) {
 }
 
 static void loads_have_their_own(void **unused) {
-    (void)unused;
     uint64_t state = 6;
     pto_samples_t samples = new_samples();
     add_way(&samples, PTO_BENCHMARK_REMOTE_LOAD_16, ALL_BLOCKS, 4e-12, &state);
@@ -246,7 +239,6 @@ static void loads_have_their_own(void **unused) {
 }
 
 static void an_empty_kernel_must_be_among_the_samples(void **unused) {
-    (void)unused;
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REMOTE_STORE_16,
                            .place = PTO_AT_ON_SOCKET,
@@ -282,7 +274,6 @@ static void an_empty_kernel_must_be_among_the_samples(void **unused) {
 
 /* Four GPUs: three destinations. Rows of two GPUs, which are faster, do not count. */
 static void all_at_once_have_a_rate_of_their_own(void **unused) {
-    (void)unused;
     uint64_t state = 7;
     pto_samples_t samples = new_samples();
     add_way(&samples, PTO_BENCHMARK_REMOTE_STORE_16, ALL_BLOCKS, store_beta, &state);
@@ -307,7 +298,6 @@ static void all_at_once_have_a_rate_of_their_own(void **unused) {
 
 /* One GPU stores to none, one size tells no rate, and a time that falls is none of bytes. */
 static void a_rate_of_all_needs_two_gpus_two_sizes_and_a_slope(void **unused) {
-    (void)unused;
     static const struct {
         int32_t gpus;
         int sizes;
@@ -345,7 +335,6 @@ static void a_rate_of_all_needs_two_gpus_two_sizes_and_a_slope(void **unused) {
 /* --- times ---------------------------------------------------------------------------------------------- */
 
 static void times_of_flags_graphs_and_queues_are_their_middle(void **unused) {
-    (void)unused;
     uint64_t state = 8;
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {.where = PTO_IN_GPU, .procs = 1, .messages = 1};

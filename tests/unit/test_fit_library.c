@@ -139,7 +139,6 @@ static bool flags(const pto_library_rule_t *rule, const char *text) {
 }
 
 static void algorithms_and_staging_are_found(void **state) {
-    (void)state;
     pto_fit_t fit = open_fit("summit-spectrum-refit");
     pto_samples_t samples = {0};
     add_times(fit.machine, &reductions, PTO_SPACE_CPU, forty_of_two, 1, 0.03, &samples);
@@ -163,7 +162,6 @@ static void algorithms_and_staging_are_found(void **state) {
 }
 
 static void what_cannot_be_told_apart_is_flagged(void **state) {
-    (void)state;
     pto_fit_t fit = open_fit("summit-spectrum-refit");
     pto_samples_t samples = {0};
     add_times(fit.machine, &exchange, PTO_SPACE_CPU, two_of_one, 1, 0.03, &samples);
@@ -177,7 +175,6 @@ static void what_cannot_be_told_apart_is_flagged(void **state) {
 }
 
 static void times_of_no_algorithm_are_flagged(void **state) {
-    (void)state;
     pto_fit_t fit = open_fit("summit-spectrum-refit");
     pto_samples_t samples = {0};
     add_times(fit.machine, &from_root, PTO_SPACE_CPU, forty_of_two, 5, 0.03, &samples);
@@ -188,7 +185,6 @@ static void times_of_no_algorithm_are_flagged(void **state) {
 }
 
 static void flagged_rows_are_written_and_read(void **state) {
-    (void)state;
     pto_fit_t fit = open_fit("summit-spectrum-refit");
     pto_samples_t samples = {0};
     pto_machine_t *read = NULL;
@@ -209,7 +205,6 @@ static void flagged_rows_are_written_and_read(void **state) {
 
 /* Where one algorithm ends and another begins is not measured. */
 static void a_limit_between_two_sizes_is_flagged(void **state) {
-    (void)state;
     pto_fit_t fit = open_fit("summit-spectrum-refit");
     pto_samples_t samples = {0};
     add_times(fit.machine, &pieces, PTO_SPACE_CPU, forty_of_two, 1, 0.01, &samples);
@@ -227,7 +222,6 @@ static void a_limit_between_two_sizes_is_flagged(void **state) {
 }
 
 static void a_known_table_stays_and_what_contradicts_it_is_told(void **state) {
-    (void)state;
     pto_fit_t fit = open_fit("summit-spectrum-refit");
     pto_samples_t samples = {0};
     add_times(fit.machine, &from_root, PTO_SPACE_CPU, forty_of_two, 1, 0.03, &samples);
@@ -241,7 +235,6 @@ static void a_known_table_stays_and_what_contradicts_it_is_told(void **state) {
 }
 
 static void more_processes_than_cores_tell_nothing(void **state) {
-    (void)state;
     pto_fit_t fit = open_fit("summit-spectrum-refit");
     pto_samples_t samples = {0};
     add_times(fit.machine, &from_root, PTO_SPACE_CPU, forty_of_two, 1, 0.03, &samples);
@@ -268,7 +261,6 @@ static double miss_between(const pto_fit_t *fit, const habit_t *habit, members_t
 /* A made-up library in each of the shipped machines: what is certain is always true, and other
  * sizes are predicted better than by the cheapest algorithm. */
 static void what_is_certain_is_true(void **state) {
-    (void)state;
     static const char *const machines[] = {"summit-spectrum-refit", "h200-x4", "cpu-2x64-200g",
                                            "lassen-spectrum-refit"};
     double inferred = 0, cheapest = 0;

@@ -41,7 +41,6 @@ static void assert_near(double value, double expected, double relative) {
 /* --- medians and slices --------------------------------------------------------------------------------- */
 
 static void a_median_is_the_middle_or_between_two(void **unused) {
-    (void)unused;
     double odd[] = {5, 1, 3}, even[] = {4, 1, 2, 8}, one[] = {7};
     assert_true(fit_median(odd, 3) == 3);
     assert_true(odd[0] == 1 && odd[2] == 5); /* sorted */
@@ -51,7 +50,6 @@ static void a_median_is_the_middle_or_between_two(void **unused) {
 }
 
 static void a_median_of_one_size_is_that_of_its_processes(void **unused) {
-    (void)unused;
     double scratch[8];
     begin();
     put(1, 8, 1);
@@ -67,7 +65,6 @@ static void a_median_of_one_size_is_that_of_its_processes(void **unused) {
 }
 
 static void a_slice_has_its_first_size_and_not_its_limit(void **unused) {
-    (void)unused;
     begin();
     for (int64_t bytes = 8; bytes <= 64; bytes *= 2)
         for (int i = 0; i < 2; i++)
@@ -85,7 +82,6 @@ static void a_slice_has_its_first_size_and_not_its_limit(void **unused) {
 }
 
 static void the_most_processes_are_the_last_points(void **unused) {
-    (void)unused;
     begin();
     assert_int_equal(fit_most_procs(&made.points), 0);
     assert_int_equal(fit_of_most_procs(&made.points).count, 0);
@@ -106,7 +102,6 @@ static const double student_4 = 2.7764451052;
 
 /* Compared with the formulas of a textbook. */
 static void a_plain_line_is_least_squares_with_students_interval(void **unused) {
-    (void)unused;
     static const double off[] = {0.1, -0.2, 0.15, 0.05, -0.25, 0.15};
     enum { N = sizeof off / sizeof *off };
     double x_sum = 0, y_sum = 0, xx = 0, xy = 0, errors = 0;
@@ -146,7 +141,6 @@ static void a_plain_line_is_least_squares_with_students_interval(void **unused) 
 }
 
 static void two_points_make_a_line_without_an_interval_and_one_makes_none(void **unused) {
-    (void)unused;
     fit_regression_t line;
     pto_error_t err = {0};
     begin();
@@ -168,7 +162,6 @@ static void two_points_make_a_line_without_an_interval_and_one_makes_none(void *
 
 /* Either coefficient would be negative; the other is fitted without it. */
 static void a_negative_coefficient_is_held_at_zero(void **unused) {
-    (void)unused;
     fit_regression_t line;
     begin();
     for (int i = 1; i <= 5; i++)
@@ -197,7 +190,6 @@ static bool fill_three(const fit_point_t *point, const void *context, fit_row_t 
 }
 
 static void one_of_three_columns_is_held_at_zero(void **unused) {
-    (void)unused;
     for (int falling = 0; falling < 3; falling++) {
         fit_regression_t result, line;
         begin();
@@ -222,7 +214,6 @@ static bool fill_multiples(const fit_point_t *point, const void *context, fit_ro
 
 /* As samples of one size are of a cost per message and one per byte: any division of the cost would do. */
 static void columns_that_are_multiples_are_not_told_apart(void **unused) {
-    (void)unused;
     static const double same = 0, apart = 1e5;
     for (int i = 0; i < 4; i++) {
         bool plain = i % 2 == 1;
@@ -243,7 +234,6 @@ static void columns_that_are_multiples_are_not_told_apart(void **unused) {
 
 /* Residuals of 0, and times that are all the same, still have weights, coefficients and intervals. */
 static void samples_without_noise_yield_their_line(void **unused) {
-    (void)unused;
     static const double alpha_s[] = {1e-5, 1e-5, 1e-3}, beta_s_per_byte[] = {1e-9, 0, 0};
     for (int i = 0; i < 3; i++) {
         fit_regression_t line;
@@ -260,7 +250,6 @@ static void samples_without_noise_yield_their_line(void **unused) {
 }
 
 static bool fill_slope_first(const fit_point_t *point, const void *context, fit_row_t *row) {
-    (void)context;
     row->column[0] = (double)point->bytes;
     row->column[1] = 1;
     return true;
@@ -268,7 +257,6 @@ static bool fill_slope_first(const fit_point_t *point, const void *context, fit_
 
 /* Most are on the line to the last digit, the others a digit off. */
 static void samples_on_a_line_to_the_last_digit_have_an_interval(void **unused) {
-    (void)unused;
     for (int procs = 2; procs <= 64; procs *= 2) {
         fit_regression_t line;
         begin();
@@ -286,7 +274,6 @@ static void samples_on_a_line_to_the_last_digit_have_an_interval(void **unused) 
 
 /* Of seven samples of a size, two take three times as long: they are dropped, and the line is exact. */
 static void outliers_of_a_full_row_are_dropped(void **unused) {
-    (void)unused;
     fit_regression_t line;
     begin();
     for (int64_t bytes = 1000; bytes <= 16000; bytes *= 2)
@@ -301,7 +288,6 @@ static void outliers_of_a_full_row_are_dropped(void **unused) {
 
 /* The same scatter, about a line and about a curve: the test for the lack of fit widens the curve's. */
 static void a_line_that_misses_its_rows_has_a_wider_interval(void **unused) {
-    (void)unused;
     fit_regression_t straight, bent;
     for (int curve = 0; curve < 2; curve++) {
         begin();
@@ -329,7 +315,6 @@ static fit_breaks_t breaks_of(int most) {
 }
 
 static void a_piece_of_two_sizes_is_found_at_either_end_and_between(void **unused) {
-    (void)unused;
     for (int at = 0; at < 3; at++) {
         begin();
         /* 3, 2 or 3 sizes, of which two make the short piece. */
@@ -349,7 +334,6 @@ static void a_piece_of_two_sizes_is_found_at_either_end_and_between(void **unuse
 }
 
 static void four_sizes_are_two_pieces_and_three_are_one(void **unused) {
-    (void)unused;
     begin();
     put_line(64, 1e-6, 1e-10);
     put_line(128, 1e-6, 1e-10);
@@ -362,7 +346,6 @@ static void four_sizes_are_two_pieces_and_three_are_one(void **unused) {
 }
 
 static void one_line_has_no_breaks_however_many_are_allowed(void **unused) {
-    (void)unused;
     begin();
     for (int64_t bytes = 1; bytes <= 1 << 20; bytes *= 2)
         put_line(bytes, 2e-6, 1e-10);
@@ -371,7 +354,6 @@ static void one_line_has_no_breaks_however_many_are_allowed(void **unused) {
 
 /* Two of the sizes take less than the grain, which leaves three. */
 static void sizes_below_the_grain_make_no_piece(void **unused) {
-    (void)unused;
     begin();
     for (int64_t bytes = 1; bytes <= 4; bytes *= 2)
         put_line(bytes, 1e-8 * (double)bytes, 0);
@@ -382,7 +364,6 @@ static void sizes_below_the_grain_make_no_piece(void **unused) {
 
 /* More sizes than a search takes: each break is at the size at which the line changes all the same. */
 static void breaks_among_many_sizes_are_exact(void **unused) {
-    (void)unused;
     for (int sizes = 95; sizes <= 1500; sizes = sizes < 98 ? sizes + 1 : 3 * sizes) {
         int first = sizes / 3 + 1, second = 2 * sizes / 3 + 2;
         begin();
@@ -401,7 +382,6 @@ static void breaks_among_many_sizes_are_exact(void **unused) {
 /* Also where the search sees only two sizes of a piece at either end: the first two, or the last and the
  * third last. */
 static void a_short_piece_among_many_sizes_stays_short(void **unused) {
-    (void)unused;
     enum { SIZES = 120 };
     for (int shortest = 2; shortest <= 4; shortest++)
         for (int at_end = 0; at_end < 2; at_end++) {
@@ -417,7 +397,6 @@ static void a_short_piece_among_many_sizes_stays_short(void **unused) {
 
 /* A line has two coefficients: whatever the noise, a piece has two sizes, and breaks rise. */
 static void pieces_of_noise_have_two_sizes(void **unused) {
-    (void)unused;
     uint64_t state = 11;
     int found = 0;
     for (int i = 0; i < 20; i++) {

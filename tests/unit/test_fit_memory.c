@@ -48,7 +48,6 @@ static pto_status_t fit_samples(char **text, pto_error_t *err) {
 }
 
 static void a_fit_to_samples(void **state) {
-    (void)state;
     skip_where_nothing_is_refused();
     samples = all_samples();
     refuse_each_and_guard_all(fit_samples);
@@ -79,7 +78,6 @@ static pto_status_t fit_collectives(char **text, pto_error_t *err) {
 }
 
 static void a_fit_to_collectives_and_its_error(void **state) {
-    (void)state;
     skip_where_nothing_is_refused();
     const int nodes[] = {2, 4};
     const pto_collective_t alltoall = PTO_COLLECTIVE_ALLTOALL;

@@ -37,7 +37,6 @@ static void add_job(pto_samples_t *samples, pto_benchmark_t benchmark, int32_t g
 }
 
 static void pieces_and_parameters_are_recovered(void **state) {
-    (void)state;
     pto_samples_t samples = new_samples();
     add_job(&samples, PTO_BENCHMARK_NCCL_ALLREDUCE, 4, 1);
     pto_fit_t fit = must_fit(&samples, &any_node);
@@ -58,7 +57,6 @@ static void pieces_and_parameters_are_recovered(void **state) {
 
 /* The samples come in any order; the file that is written of them must be one that can be read. */
 static void rows_are_in_the_order_of_a_machine_file(void **state) {
-    (void)state;
     static const int32_t job[][2] = {{8, 2}, {4, 1}, {4, 2}, {2, 1}, {8, 4}};
     pto_samples_t samples = new_samples();
     for (size_t i = 0; i < sizeof job / sizeof *job; i++)
@@ -84,7 +82,6 @@ static void rows_are_in_the_order_of_a_machine_file(void **state) {
 }
 
 static void unequal_nodes_are_left_out(void **state) {
-    (void)state;
     pto_samples_t samples = new_samples();
     add_job(&samples, PTO_BENCHMARK_NCCL_REDUCE, 3, 2);
     add_job(&samples, PTO_BENCHMARK_NCCL_REDUCE, 4, 2);
@@ -108,7 +105,6 @@ static double structured_s(bool chain, double gpus, double bytes, double simple_
 }
 
 static void the_structure_is_recovered_from_the_numbers_of_gpus(void **state) {
-    (void)state;
     pto_samples_t samples = new_samples();
     uint64_t random = 1;
     for (int chain = 0; chain < 2; chain++)
@@ -142,7 +138,6 @@ static void the_structure_is_recovered_from_the_numbers_of_gpus(void **state) {
 
 /* Three sizes are the least that show a jump. */
 static void three_sizes_show_where_simple_begins(void **state) {
-    (void)state;
     static const double seconds[] = {1e-4, 3e-4, 3.2e-4};
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {
@@ -159,7 +154,6 @@ static void three_sizes_show_where_simple_begins(void **state) {
 
 /* A hop by Simple would take less than NCCL's own by LL128, which the samples do not show. */
 static void no_hop_is_faster_than_by_a_protocol_of_lower_latency(void **state) {
-    (void)state;
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_NCCL_ALLREDUCE, .where = PTO_IN_GPU, .messages = 1};
     for (sample.procs = 2; sample.procs <= 5; sample.procs++)
@@ -176,7 +170,6 @@ static void no_hop_is_faster_than_by_a_protocol_of_lower_latency(void **state) {
 /* 16 chunks of 512 KiB are 8 MiB, where two lines meet: the one before costs 20 ps a byte more, on 4 GPUs
  * that is 3 hops. */
 static void a_chain_of_two_lines_shows_its_channels(void **state) {
-    (void)state;
     for (int kind = PTO_BENCHMARK_NCCL_REDUCE; kind <= PTO_BENCHMARK_NCCL_BROADCAST; kind++) {
         pto_samples_t samples = new_samples();
         pto_sample_t sample = {
@@ -224,14 +217,12 @@ static bool doubling_is_usual(int sizes, int samples_of_two) {
 /* Nineteen sizes of four GPUs are as many errors of what two GPUs predict, which is enough to tell of them.
  */
 static void nineteen_errors_tell_what_a_doubling_adds(void **state) {
-    (void)state;
     assert_true(doubling_is_usual(18, 5));
     assert_false(doubling_is_usual(19, 5));
 }
 
 /* Four samples of a size are too few to compare its time, but two GPUs have a price all the same. */
 static void errors_are_those_of_sizes_with_enough_samples(void **state) {
-    (void)state;
     assert_true(doubling_is_usual(18, 4));
     assert_false(doubling_is_usual(19, 4));
 }
@@ -239,7 +230,6 @@ static void errors_are_those_of_sizes_with_enough_samples(void **state) {
 /* Four GPUs take as long for all sizes as two and a hop more, except for one size, which takes 1.5 times as
  * long: the worst of 38 is within 95 percent of one more, that of 39 is not. */
 static void a_doubling_adds_the_error_of_all_but_five_percent(void **state) {
-    (void)state;
     for (int sizes = 37; sizes <= 40; sizes++) {
         pto_samples_t samples = new_samples();
         pto_sample_t sample = {.benchmark = PTO_BENCHMARK_NCCL_ALLREDUCE, .where = PTO_IN_GPU, .messages = 1};

@@ -167,15 +167,9 @@ static void assert_tables_come_out(const paper_t *paper) {
     pto_samples_fini(&samples);
 }
 
-static void summits_tables_are_reproduced_from_its_samples(void **unused) {
-    (void)unused;
-    assert_tables_come_out(&summit);
-}
+static void summits_tables_are_reproduced_from_its_samples(void **unused) { assert_tables_come_out(&summit); }
 
-static void lassens_tables_are_reproduced_from_its_samples(void **unused) {
-    (void)unused;
-    assert_tables_come_out(&lassen);
-}
+static void lassens_tables_are_reproduced_from_its_samples(void **unused) { assert_tables_come_out(&lassen); }
 
 static int by_value(const void *a, const void *b) {
     double left = *(const double *)a;
@@ -233,12 +227,10 @@ static void assert_fit_is_nearer_than_the_paper(const paper_t *paper) {
 }
 
 static void summits_samples_are_nearer_to_the_fit_than_to_the_paper(void **unused) {
-    (void)unused;
     assert_fit_is_nearer_than_the_paper(&summit);
 }
 
 static void lassens_samples_are_nearer_to_the_fit_than_to_the_paper(void **unused) {
-    (void)unused;
     assert_fit_is_nearer_than_the_paper(&lassen);
 }
 

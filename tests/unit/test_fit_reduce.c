@@ -62,7 +62,6 @@ static void assert_truth(const pto_cost_table_t *cost, double tolerance) {
 }
 
 static void pieces_end_where_the_caches_do(void **unused) {
-    (void)unused;
     uint64_t state = 1;
     pto_samples_t samples = new_samples();
     add_reductions(&samples, "sum-float", 1, &state);
@@ -76,7 +75,6 @@ static void pieces_end_where_the_caches_do(void **unused) {
 }
 
 static void operations_that_hardly_differ_are_pooled(void **unused) {
-    (void)unused;
     uint64_t state = 2;
     pto_samples_t samples = new_samples();
     add_reductions(&samples, "sum-int32", 0.95, &state);
@@ -94,7 +92,6 @@ static void operations_that_hardly_differ_are_pooled(void **unused) {
 
 /* The same times, to the last digit: neither is slower. */
 static void of_equal_operations_the_first_is_named(void **unused) {
-    (void)unused;
     static const char *const pairs[] = {"max-int64", "prod-double", "sum-float"};
     pto_samples_t samples = new_samples();
     for (int i = 0; i < 3; i++) {
@@ -108,7 +105,6 @@ static void of_equal_operations_the_first_is_named(void **unused) {
 }
 
 static void operations_that_differ_much_leave_the_usual_one(void **unused) {
-    (void)unused;
     uint64_t state = 3;
     pto_samples_t samples = new_samples();
     add_reductions(&samples, "sum-float", 1, &state);
@@ -123,7 +119,6 @@ static void operations_that_differ_much_leave_the_usual_one(void **unused) {
 
 /* Times of a few ns that are three times what they should be make no piece of their own and move no line. */
 static void times_below_the_grain_do_not_steer(void **unused) {
-    (void)unused;
     uint64_t state = 4;
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REDUCE, .where = PTO_IN_CPU, .procs = 1, .messages = 1};

@@ -40,7 +40,6 @@ static void add_runs(pto_samples_t *samples) {
 }
 
 static void launches_and_lines_are_recovered(void **unused) {
-    (void)unused;
     pto_samples_t samples = new_samples();
     add_runs(&samples);
     pto_fit_t fit = must_fit(&samples, &any_node);
@@ -59,7 +58,6 @@ static void launches_and_lines_are_recovered(void **unused) {
 
 /* Three numbers of launches leave one to doubt the line by. */
 static void launches_off_the_line_widen_its_interval(void **unused) {
-    (void)unused;
     static const double seconds[] = {[2] = 27.2e-6, [3] = 29.7e-6, [5] = 34.1e-6};
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_RUN_LAUNCH, .where = PTO_IN_GPU, .procs = 1};
@@ -100,7 +98,6 @@ static pto_status_t runs_of(const char *first, const char *of_first, const char 
 }
 
 static void runs_are_those_of_the_files_with_launches_and_collectives(void **unused) {
-    (void)unused;
     pto_runs_t runs = PTO_RUNS_COUNT;
     pto_error_t err = {0};
     static const char *const dependent[] = {"run_lines", "nccl_allreduce", "nccl_allgatherv"};
@@ -126,7 +123,6 @@ static void runs_are_those_of_the_files_with_launches_and_collectives(void **unu
 
 /* The first of all. */
 static void one_row_tells_the_runs_of_its_file(void **unused) {
-    (void)unused;
     static const char one[] = "# runs=graph\nbenchmark,space,level,pair,procs,messages,bytes,run,seconds\n"
                               "nccl_reduce,gpu,-,-,2,1,8,1,2e-6\n";
     pto_samples_t samples = {0};
@@ -141,7 +137,6 @@ static void one_row_tells_the_runs_of_its_file(void **unused) {
 }
 
 static void a_file_that_inherits_needs_no_messages(void **unused) {
-    (void)unused;
     pto_samples_t samples = {0};
     pto_fit_options_t options = any_node;
     pto_fit_t fit;

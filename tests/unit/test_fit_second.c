@@ -200,7 +200,6 @@ static void check_line(made_t *made, bool cleans) {
 }
 
 static void noisy_lines_are_those_of_a_second_fit(void **state) {
-    (void)state;
     static made_t made;
     gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(random, 5);
@@ -217,7 +216,6 @@ static void noisy_lines_are_those_of_a_second_fit(void **state) {
 
 /* Rows are full if most samples are in rows of five and more: of 2 times 5 and n times 1, for n below 10. */
 static void half_of_the_samples_in_full_rows_are_not_most(void **state) {
-    (void)state;
     static made_t made;
     gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
     for (int singles = 8; singles <= 11; singles++) {
@@ -366,7 +364,6 @@ static void check_pieces(made_t *made, int most) {
 
 /* Three pieces at random places, with noise of which some hides them. */
 static void the_best_pieces_are_those_of_all_divisions(void **state) {
-    (void)state;
     static made_t made;
     gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
     int found[4] = {0};

@@ -38,7 +38,6 @@ static pto_fit_t fitted(pto_samples_t *samples) {
 }
 
 static void allocations_have_pieces(void **state) {
-    (void)state;
     uint64_t random = 1;
     pto_samples_t samples = new_samples();
     add_sized(&samples, PTO_BENCHMARK_SETUP_ALLOCATE, PTO_IN_GPU, 1, small_is_cheap, &random);
@@ -59,7 +58,6 @@ static void allocations_have_pieces(void **state) {
 
 /* As a plan's processes do it: all at once. */
 static void the_largest_number_of_processes_is_used(void **state) {
-    (void)state;
     uint64_t random = 2;
     pto_samples_t samples = new_samples();
     for (int procs = 1; procs <= 3; procs++)
@@ -72,7 +70,6 @@ static void the_largest_number_of_processes_is_used(void **state) {
 }
 
 static void a_segment_is_a_time(void **state) {
-    (void)state;
     uint64_t random = 3;
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {
@@ -88,7 +85,6 @@ static void a_segment_is_a_time(void **state) {
 }
 
 static void unmeasured_parameters_are_absent(void **state) {
-    (void)state;
     pto_samples_t samples = new_samples();
     pto_fit_t fit = fitted(&samples);
     assert_int_equal(fit.machine->setup_open.count, 0);

@@ -81,7 +81,6 @@ static const char three[] =
     "          {algorithm: pairwise_in_place, staged: true}]\n";
 
 static void a_table_has_as_many_rows_as_there_is_room_for(void **state) {
-    (void)state;
     for (int room = 0; room <= 3; room++) {
         chosen_t chosen;
         choose(three, NULL, 3, &alltoall, 1, room, &chosen);
@@ -109,7 +108,6 @@ static void a_table_has_as_many_rows_as_there_is_room_for(void **state) {
 
 /* The host's algorithm stages nothing, and another is the GPU's for all sizes. */
 static void a_library_that_stages_nothing_has_its_own_algorithm_on_gpus(void **state) {
-    (void)state;
     chosen_t chosen;
     choose("  alltoall: {cpu: [{algorithm: pairwise_in_place}], gpu: [{algorithm: linear}]}\n", NULL, 3,
            &alltoall, 1, 7, &chosen);
@@ -121,7 +119,6 @@ static void a_library_that_stages_nothing_has_its_own_algorithm_on_gpus(void **s
 /* Times of one algorithm for all sizes scatter by more than another one of small blocks differs from it: the
  * pair that libraries usually have is kept, with its switch where it does least harm. */
 static void a_usual_pair_is_kept_unless_another_is_clearly_better(void **state) {
-    (void)state;
     static const double little[] = {1, 1.01, 1}, much[] = {0.7, 1.4, 0.7};
     static const char one[] = "  alltoall:\n"
                               "    cpu: [{algorithm: pairwise_in_place}]\n"
@@ -141,7 +138,6 @@ static void a_usual_pair_is_kept_unless_another_is_clearly_better(void **state) 
 
 /* No library is known to do this. On one number of nodes, one cell tells of the first size. */
 static void a_switch_may_be_at_the_second_size(void **state) {
-    (void)state;
     for (int node_counts = 1; node_counts <= 3; node_counts += 2) {
         chosen_t chosen;
         choose("  alltoall:\n"
@@ -158,7 +154,6 @@ static void a_switch_may_be_at_the_second_size(void **state) {
 
 /* Collectives share the room. */
 static void each_collective_has_tables_of_its_own(void **state) {
-    (void)state;
     static const char both[] =
         "  alltoall:\n"
         "    cpu: [{below_bytes: 4096, algorithm: bruck}, {algorithm: pairwise_in_place}]\n"
@@ -194,7 +189,6 @@ static const char host_and_gpus[] =
 
 /* Host buffers first, in a library that stages nothing, so that they alone tell of the host's table. */
 static void the_first_candidate_may_be_one_of_host_buffers(void **state) {
-    (void)state;
     chosen_t chosen;
     choose(host_and_gpus, NULL, 3, &alltoall, 1, 7, &chosen);
     for (int64_t i = 0; i < chosen.fit.score.cell_count; i++) {
@@ -218,7 +212,6 @@ static void the_first_candidate_may_be_one_of_host_buffers(void **state) {
 
 /* Nothing is known of GPU buffers where no strategy hands them to the library. */
 static void host_buffers_alone_have_one_table(void **state) {
-    (void)state;
     chosen_t chosen;
     choose(host_and_gpus, NULL, 3, &alltoall, 1, 7, &chosen);
     assert_int_equal(chosen.fit.machine->library_count, 2);
@@ -240,7 +233,6 @@ static void host_buffers_alone_have_one_table(void **state) {
 
 /* Cells are sorted, but their sizes may come in any order: those of the calls that strategies make differ. */
 static void the_order_of_cells_does_not_matter(void **state) {
-    (void)state;
     chosen_t chosen;
     choose(three, NULL, 3, &alltoall, 1, 7, &chosen);
     pto_score_t *score = &chosen.fit.score;
@@ -302,7 +294,6 @@ static int algorithms_of_alltoall(const char **name, int room) {
 
 /* Whichever algorithm is first and whichever is second. */
 static void any_pair_of_algorithms_is_found(void **state) {
-    (void)state;
     static const int64_t from_bytes[] = {0, 4096};
     const char *name[16];
     int count = algorithms_of_alltoall(name, 16);
@@ -320,7 +311,6 @@ static void any_pair_of_algorithms_is_found(void **state) {
 
 /* The same for GPU buffers that the library does not stage. */
 static void any_algorithm_of_gpu_buffers_is_found(void **state) {
-    (void)state;
     const char *name[16];
     int count = algorithms_of_alltoall(name, 16);
     for (int i = 0; i < count; i++) {
@@ -337,7 +327,6 @@ static void any_algorithm_of_gpu_buffers_is_found(void **state) {
 /* Rows that are found one after another are in order, also where a limit that was found first is not that of
  * the best table. */
 static void the_limits_of_a_table_rise(void **state) {
-    (void)state;
     const char *name[16];
     int count = algorithms_of_alltoall(name, 16);
     for (int i = 0; i < count * count * count; i++) {
@@ -376,7 +365,6 @@ static bool is_chosen(const char *algorithm, const char *segment, const int *nod
 }
 
 static void too_few_processes_tell_of_no_chain_and_no_scatter(void **state) {
-    (void)state;
     static const int of_two[] = {2}, of_three[] = {3}, of_seven[] = {7}, of_eight[] = {8}, both[] = {8, 2};
     assert_false(is_chosen("chain", ", segment_bytes: 32768", of_two, 1));
     assert_true(is_chosen("chain", ", segment_bytes: 32768", of_three, 1));
@@ -389,7 +377,6 @@ static void too_few_processes_tell_of_no_chain_and_no_scatter(void **state) {
 
 /* Each number of a cell, of its candidate and of the rule tells prices apart; the same have one price. */
 static void a_price_is_found_by_all_that_it_depends_on(void **state) {
-    (void)state;
     enum { VARIANTS = 18 };
     pto_machine_t machine = parse("", numbers);
     pto_fit_prices_t *prices = pto_fit_prices_create();
@@ -437,7 +424,6 @@ static void a_price_is_found_by_all_that_it_depends_on(void **state) {
 
 /* More than there was room for at first. */
 static void thousands_of_prices_are_found_again(void **state) {
-    (void)state;
     enum { PRICES = 5000 };
     static fit_price_t *found[PRICES];
     pto_machine_t machine = parse("", numbers);
@@ -468,7 +454,6 @@ static void thousands_of_prices_are_found_again(void **state) {
 /* Twice too long, half and exact: the mean of the logarithms; and the regret of the one that is predicted
  * least. */
 static void badness_is_the_mean_miss_and_the_regret_of_the_pick(void **state) {
-    (void)state;
     pto_score_candidate_t candidate[3] = {{.measured_s = 2}, {.measured_s = 4}, {.measured_s = 3}};
     pto_score_cell_t cell = {.candidate_count = 3, .candidate = candidate};
     const double miss[] = {log(2), -log(2), 0}; /* predicted: 4, 2, 3 */

@@ -306,7 +306,6 @@ static bool next_line(FILE *stream, char line[LINE_MAX_CHARS]) {
 }
 
 static void fits_are_what_they_were(void **state) {
-    (void)state;
     FILE *now = tmpfile(), *before = fopen(fixture_path, "r");
     char expected[LINE_MAX_CHARS], got[LINE_MAX_CHARS], set[LINE_MAX_CHARS] = "";
     int changed = 0;

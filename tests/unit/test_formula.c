@@ -150,7 +150,6 @@ static void check_machine(work_t *work) {
 }
 
 static void formulas_are_prices_where_every_term_counts(void **state) {
-    (void)state;
     pto_machine_t machine = made_machine();
     work_t work = {.machine = &machine, .random = 1};
     check_machine(&work);
@@ -162,7 +161,6 @@ static void formulas_are_prices_where_every_term_counts(void **state) {
 }
 
 static void formulas_are_prices_on_machines(void **state) {
-    (void)state;
     static const char *const paths[] = {"scenarios/machines/summit-spectrum-refit.yaml",
                                         "scenarios/machines/h200-x4.yaml",
                                         "scenarios/machines/lassen-spectrum-refit.yaml"};

@@ -31,7 +31,6 @@ static pto_plan_t *made_of_pairs(const char *strategy) { return made_of(&by_pair
 /* --- what orders kernels -------------------------------------------------------------------------------- */
 
 static void reducing_before_all_have_stored_is_found(void **state) {
-    (void)state;
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four);
     drop_flag(plan, "stored");
     refused_for(plan, "stage 'reduce': reads bytes");
@@ -54,7 +53,6 @@ static void reducing_before_all_have_stored_is_found(void **state) {
 
 /* The user may use a buffer again as soon as its own process's run has ended. */
 static void ending_before_others_have_stored_or_loaded_is_found(void **state) {
-    (void)state;
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_split", four);
     drop_flag(plan, "results stored");
     refused_for(plan, "the end: reads bytes");
@@ -93,7 +91,6 @@ static void ending_before_others_have_stored_or_loaded_is_found(void **state) {
 /* What makes a second flag needless in gas_allgather, and in a reduce or reduce-scatter by gas_split.
  */
 static void one_buffer_for_all_runs_is_found_by_the_second(void **state) {
-    (void)state;
     static const struct {
         pto_collective_t collective;
         const char *strategy;
@@ -110,7 +107,6 @@ static void one_buffer_for_all_runs_is_found_by_the_second(void **state) {
 }
 
 static void outputs_are_not_written_before_their_owner_is_there(void **state) {
-    (void)state;
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLTOALL, "gas_split", four);
     drop_flag(plan, "ready");
     refused_for(plan, "second run: writes bytes");
@@ -127,7 +123,6 @@ static void outputs_are_not_written_before_their_owner_is_there(void **state) {
 
 /* Each level of a tree has flags of its own. */
 static void every_flag_of_a_tree_is_needed(void **state) {
-    (void)state;
     static const pto_collective_t collectives[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_REDUCE,
                                                    PTO_COLLECTIVE_BROADCAST};
     for (int64_t gpus = 2; gpus <= 9; gpus++)
@@ -166,7 +161,6 @@ static pto_request_t halo(pto_corners_t corners, bool wraps, bool in_a_row) {
 }
 
 static void a_halo_needs_both_flags_and_every_store(void **state) {
-    (void)state;
     for (int corners = 0; corners < PTO_CORNERS_COUNT; corners++)
         for (int wraps = 0; wraps < 2; wraps++) {
             pto_request_t request = halo((pto_corners_t)corners, wraps, true);
@@ -194,7 +188,6 @@ static void a_halo_needs_both_flags_and_every_store(void **state) {
 
 /* Each thread block signals for its own part of a piece: another cut needs parts that it hasn't heard of. */
 static void pieces_that_are_cut_otherwise_are_found(void **state) {
-    (void)state;
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLTOALL, "gas_allgather", four);
     pto_step_t *out = step_in(plan, "copy out", PTO_STEP_COPY);
     out->peers = (pto_peers_t){0};
@@ -205,7 +198,6 @@ static void pieces_that_are_cut_otherwise_are_found(void **state) {
 
 /* Without the answers the root would overwrite what the others still read; the answers are no data. */
 static void a_broadcast_is_answered_and_no_answer_is_its_result(void **state) {
-    (void)state;
     pto_plan_t *plan = made(PTO_COLLECTIVE_BROADCAST, "gas_allgather", four);
     drop_flag(plan, "answered");
     refused_for(plan, "unordered");
@@ -268,7 +260,6 @@ static void build_reads_and_a_write(pto_builder_t *builder, const pto_request_t 
 
 /* The other cut may have been read before or after the one that is written later. */
 static void a_first_write_is_compared_with_all_pieces_that_were_read(void **state) {
-    (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "gas_split", four);
     pto_strategy_t strategy = *request.strategy;
     strategy.build = build_reads_and_a_write;
@@ -287,7 +278,6 @@ static void a_first_write_is_compared_with_all_pieces_that_were_read(void **stat
 }
 
 static void a_kernels_flag_has_one_step_that_raises_it(void **state) {
-    (void)state;
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_split", four);
     step_in(plan, "results stored", PTO_STEP_SIGNAL)->flag =
         step_in(plan, "shares stored", PTO_STEP_SIGNAL)->flag;
@@ -295,7 +285,6 @@ static void a_kernels_flag_has_one_step_that_raises_it(void **state) {
 }
 
 static void kernels_access_only_gpu_memory(void **state) {
-    (void)state;
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_split", four);
     pto_buffer_t *buffer = plan->buffers.item;
     buffer[buffer_named(plan, "gathered")].space = PTO_SPACE_CPU;
@@ -308,7 +297,6 @@ static void kernels_access_only_gpu_memory(void **state) {
 /* --- shapes --------------------------------------------------------------------------------------------- */
 
 static void alternating_buffers_take_their_bytes_twice(void **state) {
-    (void)state;
     int64_t gpu_bytes, host_bytes;
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four);
     pto_plan_memory(plan, &gpu_bytes, &host_bytes);
@@ -321,7 +309,6 @@ static void alternating_buffers_take_their_bytes_twice(void **state) {
  * and the rest; each holds as many from all. So all but the rest begins where threads load 16 bytes at a
  * time. */
 static void shares_of_the_vector_are_gathered(void **state) {
-    (void)state;
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_split", four);
     int gathered = buffer_named(plan, "gathered");
     for (int64_t rank = 0; rank < 4; rank++)
@@ -331,7 +318,6 @@ static void shares_of_the_vector_are_gathered(void **state) {
 
 /* A process's place for what others store to it has the sizes of its output. */
 static void blocks_of_pairs_are_gathered_as_large_as_they_are(void **state) {
-    (void)state;
     static const int64_t received[] = {8 + 16 + 3, 700 + 300, 2000 + 500, 4 + 1 + 12};
     pto_plan_t *plan = made_of_pairs("gas_allgather");
     int gathered = buffer_named(plan, "gathered");
@@ -341,7 +327,6 @@ static void blocks_of_pairs_are_gathered_as_large_as_they_are(void **state) {
 }
 
 static void what_does_not_apply_says_why(void **state) {
-    (void)state;
     pto_error_t err;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gas_split", (pto_layout_t){1, 4, 2, 2, 4, false});
     assert_int_equal(pto_strategy_applicable(&request, &err), PTO_ERR_NOT_APPLICABLE);
@@ -398,7 +383,6 @@ static void assert_price(const pto_machine_t *machine, pto_collective_t collecti
 
 /* Where it is known what a graph of one kernel takes, that is what the executor launches. */
 static void a_graph_launch_is_used_instead_of_a_kernel_launch(void **state) {
-    (void)state;
     const double graph_s = 4e-6, all_s = s * own_s_per_byte + store_s + 3 * s * store_s_per_byte + flag_s +
                                          3 * s * own_s_per_byte;
     pto_machine_t machine = machine_for_kernels();
@@ -411,7 +395,6 @@ static void a_graph_launch_is_used_instead_of_a_kernel_launch(void **state) {
 
 /* A kernel starts once, whatever it does; its reductions have no start of their own. */
 static void kernels_cost_their_launch_links_and_flags(void **state) {
-    (void)state;
     const double part = 16 * 16; /* the larger shares count */
     const double store_all_s = store_s + 3 * s * store_s_per_byte,
                  load_all_s = load_s + 3 * s * load_s_per_byte;
@@ -457,7 +440,6 @@ static void kernels_cost_their_launch_links_and_flags(void **state) {
 /* A GPU's engine copies to others while another one copies its own block, however long that takes; both
  * follow a kernel, and another kernel follows both. */
 static void engines_copy_to_others_and_within_at_once(void **state) {
-    (void)state;
     const double engine_s = 5e-6, engine_s_per_byte = 2.2e-9, within_s = 3e-6, part = 16 * 16;
     const double others_s = 3 * (engine_s + s * engine_s_per_byte); /* one after the other */
     pto_machine_t machine = machine_for_kernels();
@@ -488,7 +470,6 @@ static void engines_copy_to_others_and_within_at_once(void **state) {
 }
 
 static void engines_copy_only_what_and_where_they_may(void **state) {
-    (void)state;
     static const pto_collective_t of_blocks[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV,
                                                  PTO_COLLECTIVE_ALLGATHER, PTO_COLLECTIVE_GATHER,
                                                  PTO_COLLECTIVE_SCATTER};
@@ -511,7 +492,6 @@ static void engines_copy_only_what_and_where_they_may(void **state) {
 /* 2,500 bytes come into the third GPU, more than leave any. With stores, all that store to it wait for its
  * link; with loads, it waits for its own. Loaded are at most 2,017 bytes from one GPU. */
 static void the_busiest_link_of_an_alltoallv_holds_up_the_others(void **state) {
-    (void)state;
     const double most = 2500, own_s = 12 * own_s_per_byte,
                  stores_s = own_s + store_s + most * store_s_per_byte;
     pto_machine_t machine = machine_for_kernels();
@@ -540,7 +520,6 @@ static void the_busiest_link_of_an_alltoallv_holds_up_the_others(void **state) {
 /* The busiest link carries a row of 16 cells, a column of 8 and a corner. At an edge that does not wrap the
  * borders of two phases are a cell longer. */
 static void a_halo_costs_two_flags_and_its_borders(void **state) {
-    (void)state;
     static const struct {
         pto_corners_t corners;
         bool wraps;
@@ -566,7 +545,6 @@ static void a_halo_costs_two_flags_and_its_borders(void **state) {
 
 /* Of four inputs that one pass reads two cost what a reduction costs, and each byte of the others less. */
 static void additional_inputs_in_a_kernel_cost_the_same_as_elsewhere(void **state) {
-    (void)state;
     pto_machine_t machine = machine_for_kernels();
     machine.reduce[PTO_SPACE_GPU].row[0].extra_input_s_per_byte = known(own_s_per_byte / 3);
     double own_s = s * own_s_per_byte;
@@ -576,7 +554,6 @@ static void additional_inputs_in_a_kernel_cost_the_same_as_elsewhere(void **stat
 
 /* One pair alone is faster than all at once: the slower of the two holds. */
 static void concurrent_stores_of_all_gpus_are_limited(void **state) {
-    (void)state;
     pto_machine_t machine = machine_for_kernels();
     machine.remote_all_s_per_byte = known(all_s_per_byte);
     double own_s = s * own_s_per_byte;
@@ -588,7 +565,6 @@ static void concurrent_stores_of_all_gpus_are_limited(void **state) {
 }
 
 static void remote_access_must_be_known(void **state) {
-    (void)state;
     pto_machine_t machine = machine_for_kernels();
     machine.remote[PTO_REMOTE_LOAD][PTO_REACH_ON_SOCKET] = (pto_postal_t){0};
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLTOALL, "gas_read", four);

@@ -46,7 +46,6 @@ static double at(const pto_postal_t *postal, double bytes) {
 
 /* Messages and their bytes: one per leader and round. */
 static void one_message_a_node_and_round(void **state) {
-    (void)state;
     pto_request_t request = ask_for(8, 6, 1200, 0);
     pto_plan_t *plan = made(&request);
     assert_int_equal(pto_plan_size(plan).messages, 8 * 3);
@@ -55,7 +54,6 @@ static void one_message_a_node_and_round(void **state) {
 
 /* The parts of a node's vectors, then log2 n whole vectors (docs/model.md). */
 static void it_costs_parts_and_log_n_vectors(void **state) {
-    (void)state;
     for (int64_t nodes = 1; nodes <= 16; nodes *= 2)
         for (int64_t gpus = 2; gpus <= 6; gpus += 2) {
             double bytes = 1200000, m = (double)gpus, rounds = log2((double)nodes);
@@ -78,7 +76,6 @@ static void it_costs_parts_and_log_n_vectors(void **state) {
 
 /* In segments, messages and copies travel while processes reduce. */
 static void segments_hide_messages_behind_reductions(void **state) {
-    (void)state;
     const double bytes = 64e6, m = 6, rounds = 3;
     pto_request_t request = ask_for(8, 6, 64000000, 256000);
     pto_plan_t *plan = made(&request);
@@ -94,7 +91,6 @@ static void segments_hide_messages_behind_reductions(void **state) {
 
 /* Without the last flag, the leader's memory could be written while others still copy from it. */
 static void a_leader_that_does_not_wait_is_refused(void **state) {
-    (void)state;
     pto_request_t request = ask_for(2, 3, 1200, 400);
     pto_plan_t *plan = made(&request);
     for (int i = 0; i < plan->steps.count; i++) {

@@ -76,7 +76,6 @@ static double seconds_of(const char *machine, const char *more, const char *stra
 }
 
 static void nodes_without_gpus_have_a_process_on_each_core(void **state) {
-    (void)state;
     asked_t asked;
     assert_string_equal(ask(NO_GPUS, "collective: allreduce\nlayout: {nodes: 3}\nbytes: 8\n", &asked), "");
     const pto_layout_t *layout = &asked.scenario.layout;
@@ -88,7 +87,6 @@ static void nodes_without_gpus_have_a_process_on_each_core(void **state) {
 
 /* Three processes on two sockets are two and one. */
 static void processes_are_spread_over_the_sockets(void **state) {
-    (void)state;
     asked_t asked;
     assert_string_equal(
         ask(NO_GPUS, "collective: alltoall\nlayout: {nodes: 1, procs_per_node: 3}\nbytes: 8\n", &asked), "");
@@ -100,7 +98,6 @@ static void processes_are_spread_over_the_sockets(void **state) {
 }
 
 static void binding_again_changes_nothing(void **state) {
-    (void)state;
     asked_t asked;
     assert_string_equal(
         ask(NO_GPUS, "collective: allreduce\nlayout: {nodes: 2, procs_per_node: 6}\nbytes: 8\n", &asked), "");
@@ -115,7 +112,6 @@ static void binding_again_changes_nothing(void **state) {
 }
 
 static void what_needs_gpus_is_refused_with_the_reason(void **state) {
-    (void)state;
     static const struct {
         const char *more, *message;
     } wrong[] = {
@@ -139,7 +135,6 @@ static void what_needs_gpus_is_refused_with_the_reason(void **state) {
 
 /* On a machine that has GPUs, nothing tells host memory but `memory`. */
 static void gpus_are_the_default_where_there_are_some(void **state) {
-    (void)state;
     char machine[2048] = NO_GPUS;
     asked_t asked;
     memcpy(strstr(machine, "gpus: 0"), "gpus: 2", 7);
@@ -160,7 +155,6 @@ static void gpus_are_the_default_where_there_are_some(void **state) {
 }
 
 static void strategies_are_those_of_the_memory(void **state) {
-    (void)state;
     asked_t asked;
     const pto_strategy_t **list = NULL;
     int count = 0;
@@ -188,7 +182,6 @@ static void strategies_are_those_of_the_memory(void **state) {
 }
 
 static void a_pair_of_host_data_has_no_end_on_a_gpu(void **state) {
-    (void)state;
     pto_request_t request = {.layout = {2, 1, 1, 1, 1, true}, .collective = PTO_COLLECTIVE_PAIR, .bytes = 8};
     assert_int_equal(pto_strategy_find("mpi", &request.strategy, NULL), PTO_OK);
     assert_int_equal(pto_algorithm_find("point_to_point", PTO_COLLECTIVE_PAIR, &request.algorithm, NULL),
@@ -206,7 +199,6 @@ static void a_pair_of_host_data_has_no_end_on_a_gpu(void **state) {
 /* 1 us and 1000 B at 0.1 ns/B, twice that on another socket, and four times off the node. A broadcast's root
  * also copies its input to the vector. */
 static void messages_cost_what_host_messages_cost(void **state) {
-    (void)state;
     static const char *const pairs[] = {"on_socket", "on_node", "off_node"};
     for (int i = 0; i < 3; i++) {
         char more[128];
@@ -222,7 +214,6 @@ static void messages_cost_what_host_messages_cost(void **state) {
 
 /* The library's table is the library's: our own algorithm is the cheapest one. */
 static void our_own_algorithm_follows_no_table(void **state) {
-    (void)state;
     const char *more = "collective: allreduce\nlayout: {nodes: 2, procs_per_node: 8}\nbytes: 8\n";
     double ring_s = seconds_of(NO_GPUS LIBRARY, more, "mpi", "ring");
     double own_s = seconds_of(NO_GPUS LIBRARY, more, "own_algorithm", "recursive_doubling");
@@ -230,7 +221,6 @@ static void our_own_algorithm_follows_no_table(void **state) {
 }
 
 static void a_table_is_of_one_collective_and_memory(void **state) {
-    (void)state;
     pto_machine_t *machine;
     assert_int_equal(pto_machine_create(NO_GPUS LIBRARY, sizeof(NO_GPUS LIBRARY) - 1, "m", &machine, NULL),
                      PTO_OK);
@@ -241,7 +231,6 @@ static void a_table_is_of_one_collective_and_memory(void **state) {
 }
 
 static void no_gpu_draws_power(void **state) {
-    (void)state;
     asked_t asked;
     pto_predictions_t made;
     assert_string_equal(
@@ -257,7 +246,6 @@ static void no_gpu_draws_power(void **state) {
 
 /* The rows of 8 processes in two communicators of 4 each: one on every node. */
 static void a_workload_has_processes_instead_of_gpus(void **state) {
-    (void)state;
     static const char text[] =
         "workload: w\nlayout: {nodes: 2, procs_per_node: 4}\ngrid: {rows: 2, columns: 4}\n"
         "step:\n  - {collective: alltoall, on: columns, bytes: 8}\n";
@@ -278,7 +266,6 @@ static void a_workload_has_processes_instead_of_gpus(void **state) {
 }
 
 static void one_cell_is_asked_by_its_processes(void **state) {
-    (void)state;
     pto_machine_t *machine = NULL;
     pto_plan_t *plan = NULL;
     pto_price_t price;
@@ -295,7 +282,6 @@ static void one_cell_is_asked_by_its_processes(void **state) {
 /* Measured: the library's allreduce, ours without a name (the cheapest), and two of ours. Ring is the
  * library's. */
 static void measured_algorithms_of_ours_compete_with_the_library(void **state) {
-    (void)state;
     static const char rows[] =
         "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,seconds,algorithm\n"
         "allreduce,library,own_algorithm,4,1,1,64,1,4e-4,ring\n"

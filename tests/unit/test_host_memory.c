@@ -97,7 +97,6 @@ enum { MIB = 1 << 20 };
 /* Four GPUs copy four blocks each out and in, each byte once. Twelve messages and each process's copy of its
  * own block read and write. */
 static void staging_messages_and_copies_take_their_shares_of_the_memory(void **state) {
-    (void)state;
     pto_machine_t machine =
         machine_of((costs_t){1e-17, 1e-17, 1e-17, 1e-17}, "memory: {host_s_per_byte: 1e-11}\n");
     pto_request_t request = on_one_socket(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", 4, 1, MIB);
@@ -107,7 +106,6 @@ static void staging_messages_and_copies_take_their_shares_of_the_memory(void **s
 
 /* Two sockets have two memories: what each of them reads and writes counts there. */
 static void each_socket_has_a_memory_of_its_own(void **state) {
-    (void)state;
     pto_machine_t machine =
         machine_of((costs_t){1e-17, 1e-17, 1e-17, 1e-17}, "memory: {host_s_per_byte: 1e-11}\n");
     pto_request_t request =
@@ -122,7 +120,6 @@ static void each_socket_has_a_memory_of_its_own(void **state) {
 
 /* A reduction into a target reads two vectors and writes one, unless it is of a piece of small vectors. */
 static void reductions_read_and_write(void **state) {
-    (void)state;
     costs_t costs = {1e-17, 1e-17, 1e-17, 1e-17};
     pto_machine_t machine = machine_of(costs, "memory: {host_s_per_byte: 1e-11}\n");
     pto_cost_row_t *piece = &machine.reduce[PTO_SPACE_CPU].row[0];
@@ -137,7 +134,6 @@ static void reductions_read_and_write(void **state) {
 
 /* A lone process takes what it took when it was measured. */
 static void one_process_alone_shares_nothing(void **state) {
-    (void)state;
     costs_t costs = {1e-10, 2e-11, 1e-10, 1e-12};
     pto_machine_t without = machine_of(costs, ""),
                   with = machine_of(costs, "memory: {host_s_per_byte: 1e-11}\n");
@@ -150,7 +146,6 @@ static void one_process_alone_shares_nothing(void **state) {
 
 /* Chunks of eight GPUs: while messages take their CPUs' time, the memory is what limits. */
 static void a_pipeline_takes_at_least_the_memorys_time(void **state) {
-    (void)state;
     pto_machine_t machine =
         machine_of((costs_t){1e-12, 1e-12, 1e-12, 1e-12}, "memory: {host_s_per_byte: 1e-11}\n");
     pto_request_t request = on_one_socket(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", 2, 1, 16 * MIB);
@@ -163,7 +158,6 @@ static void a_pipeline_takes_at_least_the_memorys_time(void **state) {
 /* --- both ways ------------------------------------------------------------------------------------------ */
 
 static void a_process_that_sends_and_receives_at_once_does_both_slower(void **state) {
-    (void)state;
     pto_machine_t machine = machine_of((costs_t){1e-10, 2e-11, 1e-10, 1e-10}, "");
     pto_request_t one_way = host_pair(false, MIB), both_ways = host_pair(true, MIB);
     const double alone_s = 1e-7 + 1e-10 * MIB;
@@ -179,7 +173,6 @@ static void a_process_that_sends_and_receives_at_once_does_both_slower(void **st
 
 /* In a tree, a class contains processes that send and others that receive. */
 static void nobody_in_a_tree_does_both(void **state) {
-    (void)state;
     pto_machine_t machine = machine_of((costs_t){1e-10, 2e-11, 1e-10, 1e-10}, "");
     pto_request_t request = on_one_socket(PTO_COLLECTIVE_BROADCAST, "three_step", "binomial", 8, 1, MIB);
     double alone_s = times_of(&request, &machine).price_s;
@@ -190,7 +183,6 @@ static void nobody_in_a_tree_does_both(void **state) {
 
 /* In a pipeline, the CPU moves the messages and queues the copies; the data are not in its caches. */
 static void a_pipelines_messages_and_copies_share_the_cpu(void **state) {
-    (void)state;
     enum { CHUNKS = 64 };
     pto_machine_t machine = machine_of((costs_t){1e-10, 2e-11, 1e-10, 1e-10}, "signals: {event_s: 2e-7}\n");
     remember(&machine.both_ways[PTO_SPACE_CPU], 1);
@@ -213,7 +205,6 @@ static double uniform(unsigned *seed, double from, double to) {
 
 /* Plans in which all processes of a node do the same at the same time. */
 static void price_and_simulate_agree_where_processes_act_alike(void **state) {
-    (void)state;
     static const struct {
         pto_collective_t collective;
         const char *strategy, *algorithm;

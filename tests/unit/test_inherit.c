@@ -83,7 +83,6 @@ static bool has(const pto_machine_t *machine, const char *key) {
 #define SECOND NODE("second", "4") "injection:\n  cpu: {s_per_byte: 7.0e-11}\nnetwork: {contention: 0.5}\n"
 
 static int write_files(void **state) {
-    (void)state;
     if (!mkdtemp(folder))
         return -1;
     write_file("first.yaml", FIRST);
@@ -93,13 +92,11 @@ static int write_files(void **state) {
 
 static int remove_files(void **state) {
     char command[128];
-    (void)state;
     snprintf(command, sizeof command, "rm -r %s", folder);
     return system(command); /* NOLINT(cert-env33-c): our own folder */
 }
 
 static void what_a_file_lacks_is_inherited_and_keeps_its_place(void **state) {
-    (void)state;
     pto_machine_t *machine = machine_of("machine: own\nsource: test\ninherits: first.yaml\n"
                                         "network: {contention: 0.25}\n");
     assert_string_equal(pto_machine_name(machine), "own");
@@ -115,7 +112,6 @@ static void what_a_file_lacks_is_inherited_and_keeps_its_place(void **state) {
 }
 
 static void an_own_number_drops_what_was_said_of_the_inherited_one(void **state) {
-    (void)state;
     pto_machine_t *machine = machine_of(
         "machine: own\nsource: test\ninherits: first.yaml\ninjection:\n  cpu: {s_per_byte: 1.0e-11}\n"
         "copies:\n  h2d:\n    on_socket: {alpha_s: 5.0e-05}\n");
@@ -134,14 +130,12 @@ static void an_own_number_drops_what_was_said_of_the_inherited_one(void **state)
 }
 
 static void errors_of_predictions_of_the_whole_are_not_inherited(void **state) {
-    (void)state;
     pto_machine_t *machine = machine_of("machine: own\nsource: test\ninherits: first.yaml\n");
     assert_null(pto_machine_error_source(machine));
     pto_machine_destroy(machine);
 }
 
 static void a_node_and_a_network_make_a_machine(void **state) {
-    (void)state;
     pto_machine_t *machine =
         machine_of("machine: own\nsource: test\nnode: first.yaml\nnetwork: second.yaml\n");
     assert_true(value_of(machine, "node.gpus") == 2);
@@ -157,7 +151,6 @@ static void a_node_and_a_network_make_a_machine(void **state) {
 
 static void the_digest_follows_inherited_numbers_and_not_comments(void **state) {
     char before[PTO_MACHINE_DIGEST_MAX], after[PTO_MACHINE_DIGEST_MAX];
-    (void)state;
     pto_machine_t *machine = machine_of("machine: own\nsource: test\ninherits: first.yaml\n");
     pto_machine_digest(machine, before);
     pto_machine_destroy(machine);
@@ -178,7 +171,6 @@ static void the_digest_follows_inherited_numbers_and_not_comments(void **state) 
 /* As a new parameter of the program, which no file has yet. */
 static void the_digest_leaves_out_what_the_machine_lacks(void **state) {
     char before[PTO_MACHINE_DIGEST_MAX], after[PTO_MACHINE_DIGEST_MAX];
-    (void)state;
     pto_machine_t *machine = machine_of("machine: own\nsource: test\ninherits: first.yaml\n");
     pto_machine_param_t *param;
     int few, more;
@@ -204,7 +196,6 @@ static void the_digest_follows_intervals_and_the_model_error(void **state) {
         NODE("own", "2") MODEL_ERROR("0.3", "0.1", "[1, 4]")};
     enum { FILES = sizeof files / sizeof *files };
     char digest[FILES][PTO_MACHINE_DIGEST_MAX];
-    (void)state;
     for (int i = 0; i < FILES; i++) {
         pto_machine_t *machine = machine_of(files[i]);
         pto_machine_digest(machine, digest[i]);
@@ -215,7 +206,6 @@ static void the_digest_follows_intervals_and_the_model_error(void **state) {
 }
 
 static void what_cannot_be_inherited_is_refused_with_its_place(void **state) {
-    (void)state;
     write_file("a.yaml", "machine: a\ninherits: b.yaml\n");
     write_file("b.yaml", "machine: b\nnode: ./a.yaml\n");
     write_file("bad.yaml", FIRST "network: {contention: -1}\n");
@@ -233,7 +223,6 @@ static void what_cannot_be_inherited_is_refused_with_its_place(void **state) {
 }
 
 static void long_chains_are_refused(void **state) {
-    (void)state;
     for (int i = 0; i < 12; i++) {
         char name[32], text[96];
         snprintf(name, sizeof name, "link%d.yaml", i);

@@ -86,7 +86,6 @@ static void print_met(void) {
 
 /* Every registered plan of kernels, on so many GPUs, by several schedules. */
 static void blocks_do_what_registered_plans_say(void **state) {
-    (void)state;
     static const int64_t gpus[] = {2, 3, 4, 8};
     memset(&met, 0, sizeof met);
     chance_state = 1;
@@ -171,7 +170,6 @@ static void change_kernel(pto_plan_t *plan) {
 }
 
 static void blocks_do_what_changed_plans_say(void **state) {
-    (void)state;
     memset(&met, 0, sizeof met);
     const char *more = getenv("BLOCKS_CHANGES");
     uint64_t count = more ? strtoull(more, NULL, 10) : 40000 / (uint64_t)test_sample();
@@ -356,7 +354,6 @@ static void build_kernels_at_random(pto_builder_t *builder, const pto_request_t 
 }
 
 static void blocks_do_what_random_kernels_say(void **state) {
-    (void)state;
     static const pto_strategy_t strategy = {.name = "random",
                                             .summary = "",
                                             .collectives = ~0u,

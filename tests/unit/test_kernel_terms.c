@@ -34,7 +34,6 @@ static pto_machine_t must_parse(const char *text) {
 }
 
 static void costs_of_kernels_are_read(void **state) {
-    (void)state;
     pto_machine_t m = must_parse(BODY "remote:\n"
                                       "  load: {on_socket: {alpha_s: 1.2e-6, beta_s_per_byte: 4e-12}}\n"
                                       "  store: {on_socket: {alpha_s: 0, beta_s_per_byte: 3e-12},\n"
@@ -53,7 +52,6 @@ static void costs_of_kernels_are_read(void **state) {
 }
 
 static void another_socket_falls_back_to_ones_own(void **state) {
-    (void)state;
     pto_machine_t m = must_parse(BODY "remote: {load: {on_socket: {" COST "}}}\n");
     assert_ptr_equal(pto_machine_remote(&m, PTO_REMOTE_LOAD, PTO_REACH_OFF_SOCKET),
                      &m.remote[PTO_REMOTE_LOAD][PTO_REACH_ON_SOCKET]);
@@ -65,7 +63,6 @@ static void another_socket_falls_back_to_ones_own(void **state) {
 }
 
 static void additional_inputs_use_the_piece_of_one_inputs_size(void **state) {
-    (void)state;
     pto_machine_t m = must_parse(BODY "reduce:\n  gpu:\n"
                                       "    - {below_bytes: 1KiB, " COST ", extra_input_s_per_byte: 1e-13}\n"
                                       "    - {below_bytes: 1MiB, " COST "}\n"
@@ -82,7 +79,6 @@ static void additional_inputs_use_the_piece_of_one_inputs_size(void **state) {
 }
 
 static void invalid_costs_are_rejected(void **state) {
-    (void)state;
     static const bad_input_t bad[] = {
         {BODY "remote: {}\n", PTO_ERR_KEY, 5, 9, {"'remote' is empty"}},
         {BODY "remote: {laod: {on_socket: {" COST "}}}\n", PTO_ERR_KEY, 5, 10, {"did you mean 'load'?"}},
@@ -172,7 +168,6 @@ static const pto_term_t *term_of(const asked_t *asked, const char *key) {
 
 /* Four inputs of a million bytes: two of them are further ones. */
 static void explanations_name_additional_inputs(void **state) {
-    (void)state;
     asked_t asked;
     ask(NULL, &asked);
     const pto_term_t *further = term_of(&asked, "reduce.gpu.extra_input_s_per_byte");
@@ -186,7 +181,6 @@ static void explanations_name_additional_inputs(void **state) {
 }
 
 static void their_interval_is_carried(void **state) {
-    (void)state;
     asked_t asked;
     ask(NULL, &asked);
     const pto_price_t *price = &asked.predictions.prediction[0].price;
@@ -197,7 +191,6 @@ static void their_interval_is_carried(void **state) {
 }
 
 static void a_kernel_works_while_it_reads_them(void **state) {
-    (void)state;
     asked_t asked;
     pto_energy_t energy;
     pto_plan_t *plan = NULL;
@@ -215,7 +208,6 @@ static void a_kernel_works_while_it_reads_them(void **state) {
 }
 
 static void a_what_if_changes_them(void **state) {
-    (void)state;
     asked_t as_is, doubled;
     ask(NULL, &as_is);
     ask("reduce.gpu.extra_input_s_per_byte=*2", &doubled);
@@ -228,7 +220,6 @@ static void a_what_if_changes_them(void **state) {
 
 /* Small data may have no cost of further inputs; a factor for all rows is then one for those that have. */
 static void a_factor_skips_rows_without_additional_inputs(void **state) {
-    (void)state;
     pto_machine_t m =
         must_parse(BODY "reduce: {gpu: [{below_bytes: 1KiB, " COST "},\n"
                         "               {below_bytes: 1MiB, " COST ", extra_input_s_per_byte: 1e-13},\n"
@@ -248,7 +239,6 @@ static void a_factor_skips_rows_without_additional_inputs(void **state) {
 
 /* Also where the machine has none: what-ifs give them. */
 static void every_cost_of_a_kernel_has_its_key(void **state) {
-    (void)state;
     static const char *const changes[] = {"remote.store.on_socket.beta_s_per_byte=3e-12",
                                           "remote.load.off_socket.alpha_s=1e-6",
                                           "remote.all_s_per_byte=2e-12",

@@ -21,7 +21,6 @@
 /* --- plans ---------------------------------------------------------------------------------------------- */
 
 static void a_walk_takes_a_pipeline_chunk_by_chunk(void **state) {
-    (void)state;
     pto_plan_t *plan = pipeline_plan(2, 4, 64);
     assert_int_equal(pto_plan_lane_count(plan), 3);
     pto_walk_t walk;
@@ -42,7 +41,6 @@ static void a_walk_takes_a_pipeline_chunk_by_chunk(void **state) {
 }
 
 static void a_walk_takes_branch_after_branch(void **state) {
-    (void)state;
     pto_plan_t *plan = plan_of(build_branches, PTO_COLLECTIVE_BROADCAST, 1, 64);
     static const struct {
         const char *stage;
@@ -68,7 +66,6 @@ static void a_walk_takes_branch_after_branch(void **state) {
 }
 
 static void the_depth_of_a_pipeline_is_in_the_digest(void **state) {
-    (void)state;
     pto_plan_t *two = pipeline_plan(2, 4, 64), *four = pipeline_plan(4, 4, 64);
     assert_true(pto_plan_digest(two) != pto_plan_digest(four));
     pto_plan_destroy(two);
@@ -76,7 +73,6 @@ static void the_depth_of_a_pipeline_is_in_the_digest(void **state) {
 }
 
 static void a_plan_with_lanes_is_printed(void **state) {
-    (void)state;
     pto_plan_t *plan = pipeline_plan(2, 4, 64);
     char *text;
     assert_int_equal(pto_print(plan, 0, false, &text, NULL), PTO_OK);
@@ -137,7 +133,6 @@ static void build_many_branches(pto_builder_t *builder, const pto_request_t *req
 }
 
 static void a_node_in_the_wrong_place_is_refused(void **state) {
-    (void)state;
     static const struct {
         void (*build)(pto_builder_t *, const pto_request_t *);
         const char *message;
@@ -167,7 +162,6 @@ static double longest(const double *stage_s, int count) {
 
 /* c chunks through stages t_i: sum t_i + (c - 1) max t_i. */
 static void a_pipeline_costs_its_closed_formula(void **state) {
-    (void)state;
     static const int64_t chunks[] = {1, 2, 8, 64}, slots[] = {3, 4, 64};
     for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++)
         for (size_t d = 0; d < sizeof slots / sizeof *slots; d++) {
@@ -183,7 +177,6 @@ static void a_pipeline_costs_its_closed_formula(void **state) {
 
 /* Chunks that cost the same are one product: as if they were priced one by one. */
 static void many_chunks_cost_what_each_of_them_does(void **state) {
-    (void)state;
     static const int64_t slots[] = {1, 2, 3, 5, 400};
     pto_param_t *beta = &machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET].beta_s_per_byte;
     const double before = beta->value;
@@ -212,7 +205,6 @@ static pto_plan_t *across_plan(int64_t slots, int64_t nodes, int64_t bytes) {
 }
 
 static void a_pipeline_across_destinations_is_proved_and_priced(void **state) {
-    (void)state;
     static const int64_t slots[] = {1, 2, 4};
     for (size_t s = 0; s < sizeof slots / sizeof *slots; s++) {
         assert_proved(across_plan(slots[s], 3, 1000));
@@ -225,7 +217,6 @@ static void a_pipeline_across_destinations_is_proved_and_priced(void **state) {
 
 /* The chunks of 100,000 nodes are not priced one by one: the price grows in proportion to them. */
 static void a_price_does_not_walk_the_nodes(void **state) {
-    (void)state;
     pto_price_t price[2];
     for (int i = 0; i < 2; i++) {
         pto_plan_t *plan = across_plan(3, i ? 100000 : 100, 100000);
@@ -255,7 +246,6 @@ static void note_span(void *context, const pto_span_t *span) {
 }
 
 static void only_lanes_of_a_rank_overlap(void **state) {
-    (void)state;
     spans_t spans = {0};
     pto_simulate_options_t options = {.visit = note_span, .context = &spans};
     pto_simulation_t simulation;
@@ -267,7 +257,6 @@ static void only_lanes_of_a_rank_overlap(void **state) {
 
 /* With fewer slots than stages, chunks wait for slots. */
 static void a_pipeline_of_one_slot_does_not_overlap(void **state) {
-    (void)state;
     double bytes = RING_BYTES / 8.0;
     double whole_s = 8 * (2 * (6e-6 + 2e-11 * bytes) + 2e-6 + 4e-11 * bytes);
     pto_plan_t *one = pipeline_plan(1, 8, RING_BYTES);
@@ -277,7 +266,6 @@ static void a_pipeline_of_one_slot_does_not_overlap(void **state) {
 
 /* The message of 16 MiB in chunks of 2 MiB between two of Summit's nodes. */
 static void summits_message_takes_what_its_closed_formula_says(void **state) {
-    (void)state;
     pto_machine_t summit, before = machine;
     pto_error_t err;
     assert_int_equal(pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, &err), PTO_OK);
@@ -292,7 +280,6 @@ static void summits_message_takes_what_its_closed_formula_says(void **state) {
 }
 
 static void a_pipeline_is_proved(void **state) {
-    (void)state;
     static const int64_t slots[] = {1, 2, 3, 8}, chunks[] = {1, 2, 3, 16};
     for (size_t d = 0; d < sizeof slots / sizeof *slots; d++)
         for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++)
@@ -300,7 +287,6 @@ static void a_pipeline_is_proved(void **state) {
 }
 
 static void a_slot_that_is_used_again_too_early_is_refused(void **state) {
-    (void)state;
     shape.one_slot_less = true;
     refused(
         pipeline_plan(3, 16, 6400),
@@ -326,7 +312,6 @@ static void asks_for(const pto_plan_t *plan, pto_step_kind_t kind, int source, i
 static void build_mixed(pto_builder_t *builder, const pto_request_t *request);
 
 static void steps_ask_for_the_resource_that_they_use(void **state) {
-    (void)state;
     enum { GPU, OTHER_GPU, HOST, OTHER_HOST };
     pto_plan_t *plan = plan_of(build_mixed, PTO_COLLECTIVE_MESSAGES, 2, 1 << 21);
     asks_for(plan, PTO_STEP_COPY, GPU, OTHER_GPU, PTO_LANE_GPU);
@@ -401,7 +386,6 @@ static void build_mixed(pto_builder_t *builder, const pto_request_t *request) {
 }
 
 static void random_nodes_cost_what_they_take(void **state) {
-    (void)state;
     static const int ends[5][2] = {{0, 1}, {0, 2}, {2, 0}, {2, 3}, {3, 2}};
     pto_machine_t before = machine;
     machine.copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET] = machine.copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET];
@@ -436,7 +420,6 @@ static void random_nodes_cost_what_they_take(void **state) {
 
 /* Branches cost the longer of both if they use different things, and the sum if they use the same. */
 static void branches_overlap_where_they_use_different_things(void **state) {
-    (void)state;
     const double bytes = RING_BYTES, copy_s = 6e-6 + 2e-11 * bytes, send_s = 2e-6 + 4e-11 * bytes;
     static const pto_copy_kind_t out = PTO_COPY_D2H, in = PTO_COPY_H2D, message = PTO_COPY_H2H;
     const struct {
@@ -456,7 +439,6 @@ static void branches_overlap_where_they_use_different_things(void **state) {
 }
 
 static void a_broadcast_in_two_branches_takes_the_longer_one(void **state) {
-    (void)state;
     const double half = RING_BYTES / 2.0, staged_s = 2 * (6e-6 + 2e-11 * half);
     pto_postal_t *peer = &machine.peer[PTO_REACH_ON_SOCKET];
     pto_plan_t *plan = plan_of(build_branches, PTO_COLLECTIVE_BROADCAST, 1, RING_BYTES);
@@ -471,13 +453,9 @@ static void a_broadcast_in_two_branches_takes_the_longer_one(void **state) {
 
 static pto_plan_t *branches_plan(void) { return plan_of(build_branches, PTO_COLLECTIVE_BROADCAST, 1, 6400); }
 
-static void branches_are_proved(void **state) {
-    (void)state;
-    assert_proved(branches_plan());
-}
+static void branches_are_proved(void **state) { assert_proved(branches_plan()); }
 
 static void a_branch_that_races_another_is_refused(void **state) {
-    (void)state;
     shape.steals = true;
     refused(branches_plan(),
             "rank 0, stage 'push': lane 1 reads bytes 0..3199 of 'host' of rank 1, unordered "
@@ -486,7 +464,6 @@ static void a_branch_that_races_another_is_refused(void **state) {
 }
 
 static void a_flag_of_two_lanes_is_refused(void **state) {
-    (void)state;
     shape.same_flag = true;
     refused(branches_plan(),
             "flag 'ready' is raised in lane 0 (stage 'copy to host') and in lane 1 (stage 'push')");

@@ -78,7 +78,6 @@ static double reduce_s(int64_t bytes) {
 
 /* The root sends the next segment while the one before is still on its way. */
 static void a_chain_pays_the_latency_once_a_link(void **state) {
-    (void)state;
     const int64_t nodes[] = {2, 3, 8, 17}, segments[] = {1, 2, 7, 64};
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
         for (size_t s = 0; s < sizeof segments / sizeof *segments; s++) {
@@ -93,7 +92,6 @@ static void a_chain_pays_the_latency_once_a_link(void **state) {
 
 /* A binomial tree: the second of three gets its message when the root has sent the first one's. */
 static void a_root_sends_its_next_message_one_latency_earlier(void **state) {
-    (void)state;
     pto_request_t request = on_hosts(PTO_COLLECTIVE_BROADCAST, "binomial", 3, 400);
     assert_near(priced(&request), 2 * message_s(400) - latency_s, 1e-9, "broadcast");
     assert_near(simulated_s(&request, &machine), priced(&request), 1e-9, "simulated broadcast");
@@ -103,7 +101,6 @@ static void a_root_sends_its_next_message_one_latency_earlier(void **state) {
 
 /* The first two fold while the third's message is on its way. */
 static void a_message_that_has_arrived_is_received_without_its_latency(void **state) {
-    (void)state;
     pto_request_t request = on_hosts(PTO_COLLECTIVE_ALLREDUCE, "recursive_doubling", 3, 400);
     assert_near(priced(&request), without_latency(&request) - latency_s, 1e-9, "allreduce");
     assert_near(without_latency(&request), 3 * message_s(400) + 2 * reduce_s(400), 0.02, "three messages");
@@ -111,7 +108,6 @@ static void a_message_that_has_arrived_is_received_without_its_latency(void **st
 }
 
 static void processes_in_step_pay_it_in_each_round(void **state) {
-    (void)state;
     const struct {
         pto_collective_t collective;
         const char *algorithm;
@@ -130,13 +126,11 @@ static void processes_in_step_pay_it_in_each_round(void **state) {
 
 /* A root that posts all its messages at once is done when the last has arrived. */
 static void several_messages_of_one_stage_keep_it(void **state) {
-    (void)state;
     pto_request_t request = on_hosts(PTO_COLLECTIVE_SCATTER, "linear", 5, 400);
     assert_near(priced(&request), without_latency(&request), 1e-9, "scatter");
 }
 
 static void a_latency_longer_than_its_message_is_no_gain_of_time(void **state) {
-    (void)state;
     machine.latency_s[PTO_SPACE_CPU].value = 1;
     pto_request_t request = on_hosts(PTO_COLLECTIVE_BROADCAST, "chain", 4, 400);
     assert_true(priced(&request) >= message_s(400));
@@ -145,7 +139,6 @@ static void a_latency_longer_than_its_message_is_no_gain_of_time(void **state) {
 
 /* By class, a price is an upper bound. */
 static void many_processes_are_priced_as_without_it(void **state) {
-    (void)state;
     pto_request_t request = on_hosts(PTO_COLLECTIVE_BROADCAST, "binomial", 513, 400);
     assert_near(priced(&request), without_latency(&request), 0, "513 nodes");
     request.layout.nodes = 511;
@@ -156,7 +149,6 @@ static void many_processes_are_priced_as_without_it(void **state) {
 
 /* The last node receives nothing until all others have sent to those before it. */
 static void a_node_that_is_sent_to_last_waits_for_the_others(void **state) {
-    (void)state;
     pto_machine_t limited = machine;
     limited.latency_s[PTO_SPACE_CPU] = (pto_param_t){0};
     limited.injection_s_per_byte[PTO_SPACE_CPU] = (pto_param_t){.value = 1e-9, .line = 1};
@@ -174,7 +166,6 @@ static void a_node_that_is_sent_to_last_waits_for_the_others(void **state) {
 
 /* With several processes a node, what crosses the network is counted as for `linear`. */
 static void the_order_changes_no_messages(void **state) {
-    (void)state;
     pto_request_t at_once = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", 2, 3, 4, 4096);
     pto_request_t by_rank = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear_by_rank", 2, 3, 4, 4096);
     assert_near(priced_on(&by_rank, &refit), priced_on(&at_once, &refit), 1e-9, "two nodes");

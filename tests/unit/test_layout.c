@@ -35,10 +35,7 @@ static void check_round_trip(const pto_layout_t *layout) {
     }
 }
 
-static void numbers_and_ranks_are_each_others_inverse(void **state) {
-    (void)state;
-    for_small_layouts(check_round_trip);
-}
+static void numbers_and_ranks_are_each_others_inverse(void **state) { for_small_layouts(check_round_trip); }
 
 static void check_levels(const pto_layout_t *layout) {
     int64_t count = pto_layout_rank_count(layout);
@@ -55,13 +52,9 @@ static void check_levels(const pto_layout_t *layout) {
     }
 }
 
-static void levels_are_symmetric(void **state) {
-    (void)state;
-    for_small_layouts(check_levels);
-}
+static void levels_are_symmetric(void **state) { for_small_layouts(check_levels); }
 
 static void sockets_hold_consecutive_gpus(void **state) {
-    (void)state;
     const pto_layout_t layout = {1, 6, 1, 1, 3, false};
     const pto_rank_t first = {0, 0, 0};
     assert_int_equal(pto_layout_level(&layout, first, (pto_rank_t){0, 2, 0}), PTO_LEVEL_ON_SOCKET);
@@ -71,7 +64,6 @@ static void sockets_hold_consecutive_gpus(void **state) {
 }
 
 static void ranks_are_numbered_node_by_node(void **state) {
-    (void)state;
     const pto_layout_t layout = {4, 3, 1, 2, 2, false};
     const pto_rank_t rank = pto_layout_rank(&layout, 6 + 2 * 2 + 1);
     assert_int_equal(rank.node, 1);
@@ -82,7 +74,6 @@ static void ranks_are_numbered_node_by_node(void **state) {
 }
 
 static void impossible_layouts_are_refused(void **state) {
-    (void)state;
     const struct {
         pto_layout_t layout;
         const char *words;
@@ -106,7 +97,6 @@ static void impossible_layouts_are_refused(void **state) {
 }
 
 static void a_million_gpus_can_be_priced(void **state) {
-    (void)state;
     const pto_layout_t layout = {174763, 6, 1, 6, 3, false};
     assert_int_equal(pto_layout_check(&layout, NULL), PTO_OK);
     int64_t last = pto_layout_rank_count(&layout) - 1;

@@ -44,7 +44,6 @@ static const pto_library_rule_t *rule_of(const char *library, const char *collec
 }
 
 static void versions_name_files(void **state) {
-    (void)state;
     static const char *const cases[][2] = {
         {"Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4", "open-mpi-4.1"},
         {"Open MPI v5.0.0rc12, package", "open-mpi-5.0"},
@@ -66,7 +65,6 @@ static void versions_name_files(void **state) {
 
 /* Literal winners, read in the sources that the files name. */
 static void libraries_choose_as_their_sources_do(void **state) {
-    (void)state;
     static const struct {
         const char *library, *collective;
         int64_t procs, bytes;
@@ -109,7 +107,6 @@ static void libraries_choose_as_their_sources_do(void **state) {
 }
 
 static void the_file_s_own_tables_come_first_and_alone_are_written(void **state) {
-    (void)state;
     pto_error_t err = {0};
     pto_machine_t *machine = machine_of("mpi_library: open-mpi-4.1\n"
                                         "library: {allreduce: {cpu: [{algorithm: ring}]}}\n",
@@ -131,7 +128,6 @@ static void the_file_s_own_tables_come_first_and_alone_are_written(void **state)
 }
 
 static void faults_have_their_place(void **state) {
-    (void)state;
     pto_error_t err = {0};
     assert_null(machine_of("mpi_library: no-such\n", &err));
     assert_int_equal(err.line, 5);

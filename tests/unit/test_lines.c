@@ -31,7 +31,6 @@ static int lines_of(pto_plan_t *plan) {
 }
 
 static void stores_from_all_to_all_can_be_lines(void **state) {
-    (void)state;
     static const pto_collective_t collective[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_ALLTOALL,
                                                   PTO_COLLECTIVE_ALLTOALLV, PTO_COLLECTIVE_ALLGATHER,
                                                   PTO_COLLECTIVE_REDUCE,    PTO_COLLECTIVE_BROADCAST};
@@ -59,7 +58,6 @@ static pto_plan_t *made_of_pairs(const int64_t *bytes) {
 }
 
 static void blocks_of_different_sizes_can_be_lines(void **state) {
-    (void)state;
     static const int64_t all[] = {0, 1, 2, 3, 4, 0, 5, 6, 7, 8, 9, 10, 11, 12, 13, BYTES_MAX},
                          some[] = {0, 1, 0, 3, 4, 0, 5, 0, 0, 8, 9, 0, 11, 0, 0, 99},
                          large[] = {0, 1, 2, 3, 4, 0, 5, 6, 7, 8, 9, 10, 11, BYTES_MAX + 1, 13, 14};
@@ -72,7 +70,6 @@ static void blocks_of_different_sizes_can_be_lines(void **state) {
 
 /* The first would overwrite what the other still reads, without lines from there that tell otherwise. */
 static void flags_stay_where_a_pair_sends_in_one_direction(void **state) {
-    (void)state;
     for (int64_t i = 0; i < 16; i++) {
         int64_t bytes[16];
         for (int64_t j = 0; j < 16; j++)
@@ -85,7 +82,6 @@ static void flags_stay_where_a_pair_sends_in_one_direction(void **state) {
 
 /* Their lines are not told apart. */
 static void several_blocks_of_different_sizes_at_once_are_rejected(void **state) {
-    (void)state;
     static const int64_t bytes[] = {9, 1, 2, 3, 4, 9, 5, 6, 7, 8, 9, 10, 11, 12, 13, 9};
     pto_plan_t *plan = made_of_pairs(bytes);
     pto_step_t *out = step_in(plan, "copy out", PTO_STEP_COPY);
@@ -96,7 +92,6 @@ static void several_blocks_of_different_sizes_at_once_are_rejected(void **state)
 }
 
 static void processes_without_a_part_do_not_matter(void **state) {
-    (void)state;
     pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two_each, 64);
     int gathered = buffer_named(plan, "gathered");
     assert_int_equal(pto_lines(plan, 1, BYTES_MAX), PTO_LINES_ANY);
@@ -104,7 +99,6 @@ static void processes_without_a_part_do_not_matter(void **state) {
 }
 
 static void any_size_up_to_a_limit_can_be_lines(void **state) {
-    (void)state;
     static const int64_t bytes[] = {4, 12, 1004, BYTES_MAX};
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
         assert_int_not_equal(lines_of(made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, bytes[i])),
@@ -115,7 +109,6 @@ static void any_size_up_to_a_limit_can_be_lines(void **state) {
 
 /* Which copy of it a kernel loads from depends on the run's number. */
 static void other_double_buffered_memory_is_rejected(void **state) {
-    (void)state;
     pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, 1000);
     pto_buffer_t *buffer = plan->buffers.item;
     for (int i = 0; i < plan->buffers.count; i++)
@@ -126,7 +119,6 @@ static void other_double_buffered_memory_is_rejected(void **state) {
 
 /* A copy of the first half of a block. */
 static void pieces_of_blocks_are_rejected(void **state) {
-    (void)state;
     pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, 1000);
     int gathered = buffer_named(plan, "gathered"), changed = 0;
     for (int s = 0; s < plan->steps.count; s++) {
@@ -143,7 +135,6 @@ static void pieces_of_blocks_are_rejected(void **state) {
 /* Without stores to others, a rank leaves the choice to them, but not if it uses a buffer in pieces itself.
  */
 static void a_rank_that_does_not_mind_must_use_whole_blocks_too(void **state) {
-    (void)state;
     for (int parts = 0; parts <= 2; parts += 2) {
         pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, 1000);
         int gathered = buffer_named(plan, "gathered"), own = 0;
@@ -164,7 +155,6 @@ static void a_rank_that_does_not_mind_must_use_whole_blocks_too(void **state) {
 
 /* Flags of these say more: that a buffer is free, that a process has begun or that a result is there. */
 static void flags_that_order_more_than_lines_stay(void **state) {
-    (void)state;
     static const struct {
         pto_collective_t collective;
         const char *strategy;
@@ -192,7 +182,6 @@ static void flags_that_order_more_than_lines_stay(void **state) {
 
 /* With one copy for all runs a second flag would have to say that it is free. */
 static void single_buffers_are_rejected(void **state) {
-    (void)state;
     pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, 1000);
     pto_buffer_t *buffer = plan->buffers.item;
     buffer[buffer_named(plan, "gathered")].double_buffered = false;
@@ -201,7 +190,6 @@ static void single_buffers_are_rejected(void **state) {
 
 /* Whoever signals others than it stores to, or waits for others, is refused. */
 static void stores_and_flags_of_different_peers_are_refused(void **state) {
-    (void)state;
     static const pto_step_kind_t kind[] = {PTO_STEP_COPY, PTO_STEP_SIGNAL, PTO_STEP_WAIT};
     for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
         pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, 1000);
@@ -220,7 +208,6 @@ static void stores_and_flags_of_different_peers_are_refused(void **state) {
 
 /* Two that did so in turn could wait for each other. */
 static void stores_after_a_wait_are_refused(void **state) {
-    (void)state;
     pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, 1000);
     pto_stage_t *stage = plan->stages.item;
     int stores = 0, waits = 0;
@@ -266,7 +253,6 @@ static void build_copy(pto_builder_t *builder, pto_step_t copy, pto_slice_t sour
 /* An alltoall by one kernel, as gas_allgather's, and a place more than it needs, for the process after the
  * next one. */
 static void build_alltoall(pto_builder_t *builder, const pto_request_t *request) {
-    (void)request;
     pto_exchange_t who = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = 4, .core_count = 1};
     int in = build_blocks(builder, "in", PTO_ROLE_IN, 4), out = build_blocks(builder, "out", PTO_ROLE_OUT, 4);
     int gathered = build_blocks(builder, "gathered", PTO_ROLE_TEMPORARY, 5);
@@ -301,7 +287,6 @@ static void build_alltoall(pto_builder_t *builder, const pto_request_t *request)
 
 /* All store to all, and the root alone reads. */
 static void build_reduce(pto_builder_t *builder, const pto_request_t *request) {
-    (void)request;
     pto_exchange_t who = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0), .n = 4, .core_count = 1};
     int in = build_blocks(builder, "in", PTO_ROLE_IN, 1), out = build_blocks(builder, "out", PTO_ROLE_OUT, 1);
     int gathered = build_blocks(builder, "gathered", PTO_ROLE_TEMPORARY, 4);
@@ -336,7 +321,6 @@ static void are_lines(pto_collective_t collective, fate_t what, bool wanted) {
 
 /* With flags, these plans are right. Lines say in which run they were stored, and no more. */
 static void what_is_stored_twice_in_a_run_needs_flags(void **state) {
-    (void)state;
     are_lines(PTO_COLLECTIVE_ALLTOALL, STORED_AND_READ, true);
     are_lines(PTO_COLLECTIVE_ALLTOALL, STORED_TWICE, false);
     are_lines(PTO_COLLECTIVE_ALLTOALL, WRITTEN_AFTERWARDS, false);
@@ -344,7 +328,6 @@ static void what_is_stored_twice_in_a_run_needs_flags(void **state) {
 
 /* A process that does not read another one's lines could be two runs ahead of it. */
 static void what_is_stored_and_not_read_needs_flags(void **state) {
-    (void)state;
     are_lines(PTO_COLLECTIVE_REDUCE, STORED_AND_READ, true);
     are_lines(PTO_COLLECTIVE_REDUCE, READ_BY_ROOT, false);
 }

@@ -86,7 +86,6 @@ static char *prefixed(const char *prefix, const char *text) {
 }
 
 static void prefixes_of_launchers_are_taken_off(void **state) {
-    (void)state;
     static const char *const prefixes[] = {
         "0: ",                                   /* srun --label, jsrun */
         " 0: ",                                  /* of 10 and more processes */
@@ -123,7 +122,6 @@ static void prefixes_of_launchers_are_taken_off(void **state) {
 }
 
 static void marks_within_a_row_are_taken_out(void **state) {
-    (void)state;
     assert_two("[0] " OSU "[0] 10[0] 24   11.00\n[0]   [0] 2048 [0] 12.[0] 00\n", PTO_COLLECTIVE_COUNT);
     assert_two("[1,0]<stdout>:" OSU "[1,0]<stdout>:1024   1[1,0]<stdout>:1.00\n[1,0]<stdout>:2048 12.00\n",
                PTO_COLLECTIVE_COUNT);
@@ -155,7 +153,6 @@ static void draw_text(uint64_t *random, size_t below, char *text) {
 
 /* A prefix that is the last one's text is not parsed again; what is left of a line is the same. */
 static void a_prefix_that_comes_again_is_taken_off_as_any_other(void **state) {
-    (void)state;
     enum { LOGS = 20000, LINES = 8, LENGTH = 24 };
     uint64_t random = 7;
     int learned = 0, again = 0;
@@ -187,7 +184,6 @@ static void a_prefix_that_comes_again_is_taken_off_as_any_other(void **state) {
 
 /* What follows a torn row's first half keeps its blanks. */
 static void lines_are_indented_as_a_whole(void **state) {
-    (void)state;
     char *log = prefixed("    ", HEAD RANK("0", "node-a") RANK("1", "node-a") COLUMNS);
     char text[8192];
     snprintf(text, sizeof text, "%s%s", log,
@@ -206,14 +202,12 @@ static void lines_are_indented_as_a_whole(void **state) {
 
 /* Lines of other programs have no prefix, or that of another process. */
 static void a_prefix_is_taken_off_where_it_stands(void **state) {
-    (void)state;
     assert_two("srun: job 7 started\n0: " OSU
                "1: a warning\n0: 1024 11.00\nslurmstepd: hello\n0: 2048 12.00\n",
                PTO_COLLECTIVE_COUNT);
 }
 
 static void json_is_not_taken_for_a_tag(void **state) {
-    (void)state;
     pto_recording_t trace;
     pto_error_t err = {0};
     assert_int_equal(parse("[1,0]<stdout>: hello\n", PTO_COLLECTIVE_COUNT, &trace, &err), PTO_ERR_SYNTAX);
@@ -225,7 +219,6 @@ static void json_is_not_taken_for_a_tag(void **state) {
 }
 
 static void tables_are_known_by_their_columns(void **state) {
-    (void)state;
     assert_two(COLUMNS ROW_1 ROW_2, PTO_COLLECTIVE_ALLREDUCE);
     pto_recording_options_t options = two_gpus;
     options.nodes = 0;
@@ -269,7 +262,6 @@ static void tables_are_known_by_their_columns(void **state) {
 #define INFO "node-a:71:80 [0] NCCL INFO Connected all rings\n"
 
 static void torn_rows_are_put_together(void **state) {
-    (void)state;
     static const char *const logs[] = {
         INFO ROW_1 INFO ROW_2,
         /* between columns, within a number, at the end, and twice */
@@ -299,7 +291,6 @@ static void torn_rows_are_put_together(void **state) {
 }
 
 static void a_row_whose_rest_is_lost_is_left_out(void **state) {
-    (void)state;
     pto_recording_options_t options = two_gpus;
     options.collective = PTO_COLLECTIVE_ALLREDUCE;
     pto_recording_t trace = parsed(COLUMNS "  1024   256     float     sum      -1" INFO ROW_2, &options);
@@ -320,7 +311,6 @@ static void a_row_whose_rest_is_lost_is_left_out(void **state) {
 }
 
 static void rows_of_osu_are_put_together(void **state) {
-    (void)state;
     assert_two(OSU "1024    node-a:71:80 [0] NCCL INFO Connected\n      11.00\n2048   12.00" INFO,
                PTO_COLLECTIVE_COUNT);
     assert_two(OSU INFO "1024   11.00\n" INFO "node-a:71:80 [0] NCCL INFO Connected   2048   12.00\n",
@@ -334,7 +324,6 @@ static void rows_of_osu_are_put_together(void **state) {
 #define START(program) "# Collective test starting: " program "\n"
 
 static void unknown_programs_of_a_log_are_counted(void **state) {
-    (void)state;
     pto_recording_t trace = parsed(START("all_reduce_perf") NCCL START("sendrecv_perf")
                                        NCCL START("/opt/tests/build/alltoall_perf") NCCL,
                                    &two_gpus);
@@ -360,7 +349,6 @@ static void assert_parse_fails(const char *text, pto_status_t status, int line, 
 }
 
 static void runs_of_single_processes_are_no_job(void **state) {
-    (void)state;
     assert_parse_fails(HEAD HEAD RANK("0", "a") RANK("0", "b") COLUMNS ROW_1, PTO_ERR_RANGE, 6, "MPI=1");
     assert_parse_fails(HEAD RANK("0", "a") RANK("2", "a") COLUMNS ROW_1, PTO_ERR_RANGE, 7, "not process 1");
     pto_recording_options_t options = two_gpus;
@@ -374,7 +362,6 @@ static void runs_of_single_processes_are_no_job(void **state) {
 }
 
 static void rates_that_no_link_has_are_refused(void **state) {
-    (void)state;
 #define BIG(us)                                                                                              \
     "    67108864      16777216     float     sum      -1    " us                                            \
     "  1118.48    0.00      0     4.00  16777.2    0.00      0\n"
@@ -392,7 +379,6 @@ static void rates_that_no_link_has_are_refused(void **state) {
     "{\"size\":" bytes ",\"out_of_place\":{\"time\":" us "},\"experiment_name\":\"" name "\"}"
 
 static void nccl_tests_write_json(void **state) {
-    (void)state;
     pto_recording_options_t options = two_gpus;
     options.nodes = 0;
     options.places_assumed = true;
@@ -431,7 +417,6 @@ static void nccl_tests_write_json(void **state) {
 
 /* The other columns of a non-blocking call contain the computation that overlaps with it. */
 static void non_blocking_calls_take_what_communication_alone_takes(void **state) {
-    (void)state;
     pto_recording_t trace = parsed(
         "# OSU MPI-CUDA Non-blocking Allreduce Latency Test v7.4\n"
         "# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait\n\n"
@@ -458,7 +443,6 @@ static void non_blocking_calls_take_what_communication_alone_takes(void **state)
 }
 
 static void messages_of_osu_are_pairs_and_windows(void **state) {
-    (void)state;
     pto_recording_options_t options = two_gpus;
     options.nodes = 2;
     options.gpus_per_node = 1;
@@ -492,7 +476,6 @@ static void messages_of_osu_are_pairs_and_windows(void **state) {
 /* A row of 4,096 bytes on 4 processes: OSU reduces a vector of 4,096, IMB one of 16,384, UCC's prints the
  * vector. */
 static void bytes_of_a_reduce_scatter_are_what_its_benchmark_means(void **state) {
-    (void)state;
     static const struct {
         const char *text;
         int64_t block;
@@ -521,7 +504,6 @@ static void bytes_of_a_reduce_scatter_are_what_its_benchmark_means(void **state)
 }
 
 static void imb_says_how_many_processes_there_were(void **state) {
-    (void)state;
     static const char text[] =
         "#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part\n"
         "# Benchmarking Allreduce \n# #processes = 2 \n"
@@ -572,7 +554,6 @@ static void imb_says_how_many_processes_there_were(void **state) {
     "Final:       1000   1.000  2.000 50.000  10.00 20000.00   9   9\n"
 
 static void ucx_perftest_prints_mebibytes(void **state) {
-    (void)state;
     const pto_recording_options_t options = {
         .rank = -1, .gpus_per_node = 2, .collective = PTO_COLLECTIVE_COUNT};
     pto_recording_t trace =

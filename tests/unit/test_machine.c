@@ -40,7 +40,6 @@ static void assert_all_refused(const bad_input_t *bad, size_t count) {
 /* --- what is read --------------------------------------------------------------------------------------- */
 
 static void a_whole_machine_is_read(void **state) {
-    (void)state;
     pto_machine_t m;
     pto_error_t err = {.status = PTO_OK};
     pto_status_t status = pto_machine_read("tests/fixtures/machine.yaml", &m, &err);
@@ -87,7 +86,6 @@ static void a_whole_machine_is_read(void **state) {
 }
 
 static void pieces_join_without_gaps(void **state) {
-    (void)state;
     pto_machine_t m;
     assert_int_equal(pto_machine_read("tests/fixtures/machine.yaml", &m, NULL), PTO_OK);
     const pto_cost_table_t *cost = &m.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET];
@@ -101,7 +99,6 @@ static void pieces_join_without_gaps(void **state) {
 }
 
 static void a_parameter_knows_its_line_and_interval(void **state) {
-    (void)state;
     pto_machine_t m;
     assert_int_equal(pto_machine_read("tests/fixtures/machine.yaml", &m, NULL), PTO_OK);
     const pto_postal_t *eager = &m.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].row[1].postal;
@@ -119,7 +116,6 @@ static void a_parameter_knows_its_line_and_interval(void **state) {
 }
 
 static void messages_go_by_the_piece_of_their_size(void **state) {
-    (void)state;
     pto_machine_t m;
     assert_int_equal(pto_machine_read("tests/fixtures/machine.yaml", &m, NULL), PTO_OK);
     const struct {
@@ -142,7 +138,6 @@ static void messages_go_by_the_piece_of_their_size(void **state) {
 }
 
 static void the_library_rows_go_by_processes_then_bytes(void **state) {
-    (void)state;
     pto_machine_t m;
     assert_int_equal(pto_machine_read("tests/fixtures/machine.yaml", &m, NULL), PTO_OK);
     const struct {
@@ -165,7 +160,6 @@ static void the_library_rows_go_by_processes_then_bytes(void **state) {
 }
 
 static void each_collective_of_mpi_can_have_a_library_table(void **state) {
-    (void)state;
     for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++) {
         const char *name = pto_collective_name((pto_collective_t)c);
         char text[512];
@@ -181,7 +175,6 @@ static void each_collective_of_mpi_can_have_a_library_table(void **state) {
 }
 
 static void the_recorded_machines_are_read(void **state) {
-    (void)state;
     static const char *const path[] = {"scenarios/machines/summit-spectrum.yaml",
                                        "scenarios/machines/lassen-mvapich2.yaml"};
     for (size_t i = 0; i < sizeof path / sizeof *path; i++) {
@@ -201,7 +194,6 @@ static void the_recorded_machines_are_read(void **state) {
 /* --- what is refused ------------------------------------------------------------------------------------ */
 
 static void malformed_yaml_is_refused(void **state) {
-    (void)state;
     const bad_input_t bad[] = {
         {"", PTO_ERR_SYNTAX, 1, 1, {"empty"}},
         {"# only a remark\n", PTO_ERR_SYNTAX, 2, 1, {"empty"}},
@@ -224,7 +216,6 @@ static void malformed_yaml_is_refused(void **state) {
 }
 
 static void bad_keys_are_refused(void **state) {
-    (void)state;
     const bad_input_t bad[] = {
         {BODY "machne: x\n", PTO_ERR_KEY, 5, 1, {"unknown key 'machne'", "did you mean 'machine'?"}},
         {BODY "lunch: {kernel_s: 1}\n", PTO_ERR_KEY, 5, 1, {"did you mean 'launch'?"}},
@@ -292,7 +283,6 @@ static void bad_keys_are_refused(void **state) {
 }
 
 static void wrong_types_are_refused(void **state) {
-    (void)state;
     const bad_input_t bad[] = {
         {"machine: [m]\nsource: s\nnode: {sockets: 1, gpus: 1, cores: 1}\n" MESSAGES,
          PTO_ERR_TYPE,
@@ -360,7 +350,6 @@ static void wrong_types_are_refused(void **state) {
 }
 
 static void impossible_numbers_are_refused(void **state) {
-    (void)state;
     const bad_input_t bad[] = {
         {"machine: m\nsource: s\nnode: {sockets: 0, gpus: 1, cores: 1}\n" MESSAGES,
          PTO_ERR_RANGE,
@@ -489,7 +478,6 @@ static void impossible_numbers_are_refused(void **state) {
 #define LIBRARY(rows) BODY "library:\n  alltoall:\n    cpu:\n" rows
 
 static void ranges_that_overlap_or_leave_a_gap_are_refused(void **state) {
-    (void)state;
     const bad_input_t bad[] = {
         {ROWS("      []\n"), PTO_ERR_RANGE, 7, 7, {"off_node: expected 1 to 3 rows, not 0"}},
         {ROWS(EAGER(", below_bytes: 9")), PTO_ERR_RANGE, 7, 79, {"leave a gap", "from 9 bytes up"}},
@@ -539,7 +527,6 @@ static void ranges_that_overlap_or_leave_a_gap_are_refused(void **state) {
 }
 
 static void a_missing_file_is_refused(void **state) {
-    (void)state;
     pto_machine_t machine;
     pto_error_t err;
     char text[256];
@@ -550,7 +537,6 @@ static void a_missing_file_is_refused(void **state) {
 }
 
 static void an_endless_file_is_refused(void **state) {
-    (void)state;
     pto_machine_t machine;
     pto_error_t err;
     assert_int_equal(pto_machine_read("/dev/zero", &machine, &err), PTO_ERR_IO);
@@ -559,7 +545,6 @@ static void an_endless_file_is_refused(void **state) {
 }
 
 static void every_beginning_of_a_file_is_read_or_refused(void **state) {
-    (void)state;
     static const char text[] = BODY "injection: {cpu: {s_per_byte: 2, s_per_byte_95: [1, 3]}}\n"
                                     "copies: {shared: {h2d: [{procs: 2, flagged: f, " COST "}]}}\n"
                                     "library: {alltoall: {cpu: [{algorithm: bruck}]}}\n";

@@ -37,7 +37,6 @@ static pto_machine_t must_parse(const char *text) {
 }
 
 static void a_reduction_takes_the_piece_of_its_bytes(void **state) {
-    (void)state;
     pto_machine_t m = must_parse(BODY CACHES);
     assert_int_equal(m.reduce[PTO_SPACE_CPU].count, 3);
     assert_true(pto_machine_reduce(&m, PTO_SPACE_CPU, 0)->beta_s_per_byte.value == 1e-11);
@@ -50,7 +49,6 @@ static void a_reduction_takes_the_piece_of_its_bytes(void **state) {
 }
 
 static void one_cost_holds_for_every_size(void **state) {
-    (void)state;
     pto_machine_t m = must_parse(BODY "reduce: {gpu: {" COST "}}\n");
     assert_int_equal(m.reduce[PTO_SPACE_GPU].count, 1);
     assert_true(pto_machine_reduce(&m, PTO_SPACE_GPU, 0) == pto_machine_reduce(&m, PTO_SPACE_GPU, INT64_MAX));
@@ -81,7 +79,6 @@ static double price_s(const pto_machine_t *machine, int64_t bytes) {
 }
 
 static void a_price_takes_the_piece_of_one_inputs_bytes(void **state) {
-    (void)state;
     pto_machine_t with = must_parse(BODY CACHES);
     pto_machine_t without = must_parse(BODY CACHES);
     without.reduce[PTO_SPACE_CPU].count = 0;
@@ -98,7 +95,6 @@ static void a_price_takes_the_piece_of_one_inputs_bytes(void **state) {
 }
 
 static void costs_of_additional_messages_are_read(void **state) {
-    (void)state;
     pto_machine_t m =
         must_parse(BODY "gap:\n"
                         "  gpu:\n"
@@ -117,7 +113,6 @@ static void costs_of_additional_messages_are_read(void **state) {
 }
 
 static void limits_beyond_bytes_are_read(void **state) {
-    (void)state;
     pto_machine_t m = must_parse(
         BODY "injection: {gpu: {s_per_byte: 1e-11, s_per_message: 4e-8, s_per_message_95: [3e-8, 5e-8]}}\n"
              "network: {contention: 0}\n"
@@ -131,7 +126,6 @@ static void limits_beyond_bytes_are_read(void **state) {
 }
 
 static void invalid_costs_are_rejected(void **state) {
-    (void)state;
     static const bad_input_t bad[] = {
         {BODY "reduce: {}\n", PTO_ERR_KEY, 5, 9, {"'reduce' is empty"}},
         {BODY "reduce: {cpu: 1}\n", PTO_ERR_TYPE, 5, 15, {"cpu: expected a cost or a list of rows"}},

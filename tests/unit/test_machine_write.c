@@ -155,7 +155,6 @@ static void assert_same_rest(const pto_machine_t *a, const pto_machine_t *b) {
 }
 
 static void every_machine_survives_writing_and_reading(void **unused) {
-    (void)unused;
     static const char *const paths[] = {"tests/fixtures/machine.yaml",
                                         "scenarios/machines/summit-spectrum.yaml",
                                         "scenarios/machines/lassen-mvapich2.yaml"};
@@ -193,7 +192,6 @@ static pto_machine_t small_machine(double alpha_s) {
 }
 
 static void numbers_and_names_survive_exactly(void **unused) {
-    (void)unused;
     pto_machine_t machine = small_machine(0.1 + 0.2);
     char *text = format(&machine, "# of a comment\n");
     pto_machine_t again = parse(text);
@@ -210,7 +208,6 @@ static void numbers_and_names_survive_exactly(void **unused) {
 }
 
 static void invalid_text_does_not_corrupt_the_file(void **unused) {
-    (void)unused;
     static const char *const odd[] = {"\xff",     "a\xc3",        "\xed\xa0\x80",
                                       "\xc2\x85", "\xef\xbf\xbe", "\xf5\x80\x80\x80",
                                       "\xe2\x82", "\x7f\r"};
@@ -236,13 +233,11 @@ static void invalid_text_does_not_corrupt_the_file(void **unused) {
 static char folder[64];
 
 static int make_folder(void **unused) {
-    (void)unused;
     snprintf(folder, sizeof folder, "/tmp/portolan-test-XXXXXX");
     return mkdtemp(folder) != NULL ? 0 : -1;
 }
 
 static int remove_folder(void **unused) {
-    (void)unused;
     char path[96];
     snprintf(path, sizeof path, "%s/m.yaml", folder);
     unlink(path);
@@ -260,7 +255,6 @@ static int count_files(void) {
 }
 
 static void a_file_is_replaced_whole_and_only_by_force(void **unused) {
-    (void)unused;
     char path[96];
     pto_error_t err;
     pto_machine_t before = small_machine(1e-6);
@@ -283,7 +277,6 @@ static void a_file_is_replaced_whole_and_only_by_force(void **unused) {
 }
 
 static void a_folder_that_is_not_there_is_an_error(void **unused) {
-    (void)unused;
     char path[96];
     pto_error_t err;
     pto_machine_t machine = small_machine(1e-6);
@@ -295,7 +288,6 @@ static void a_folder_that_is_not_there_is_an_error(void **unused) {
 
 /* Without it, intervals hold the parameters' error alone: a fifth of what is measured. */
 static void every_shipped_machine_knows_its_models_error(void **unused) {
-    (void)unused;
     glob_t found;
     assert_int_equal(glob("scenarios/machines/*.yaml", 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {

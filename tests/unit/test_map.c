@@ -46,7 +46,6 @@ static const pto_map_candidate_t *candidate_named(const pto_map_result_t *result
 
 /* The thesis's COL-COL: sub-communicators that the default spreads over all nodes. */
 static void groups_across_nodes_are_kept_inside_them(void **state) {
-    (void)state;
     question_t question;
     ask(SUMMIT, FOUR_BY_FOUR, "{pattern: groups, dims: [4, 4], along: 0}", &question);
     pto_map_result_t result = map(&question, PTO_METRIC_PRICE, 0);
@@ -64,7 +63,6 @@ static void groups_across_nodes_are_kept_inside_them(void **state) {
 
 /* A candidate's price is that of the scenario with the candidate as its placement. */
 static void candidates_are_priced_as_placed(void **state) {
-    (void)state;
     question_t question;
     ask(SUMMIT, FOUR_BY_FOUR, "{pattern: stencil, dims: [4, 4], weights: [3, 1]}", &question);
     pto_map_result_t result = map(&question, PTO_METRIC_BANDWIDTH, 50);
@@ -102,7 +100,6 @@ static void progress_ends_at_all_candidates(void **state) {
     static const char *const layout[] = {"{nodes: 2, gpus_per_node: 3, procs_per_gpu: 1}", FOUR_BY_FOUR};
     static const char *const counts[] = {"{pattern: groups, dims: [2, 3], along: 0}",
                                          "{pattern: groups, dims: [4, 4], along: 0}"};
-    (void)state;
     pto_progress_on_end(keep_first_progress);
     for (int i = 0; i < 2; i++) { /* with and without all permutations */
         question_t question;
@@ -118,7 +115,6 @@ static void progress_ends_at_all_candidates(void **state) {
 }
 
 static void the_default_stays_where_nothing_is_gained(void **state) {
-    (void)state;
     const char *const counts[] = {"{pattern: groups, dims: [4, 4], along: 1}",
                                   "{pattern: stencil, dims: [16], wrap: [1]}"};
     for (int i = 0; i < 2; i++) {
@@ -136,7 +132,6 @@ static void the_default_stays_where_nothing_is_gained(void **state) {
 }
 
 static void swaps_improve_what_the_mappers_propose(void **state) {
-    (void)state;
     question_t question;
     const pto_mapper_t *random;
     pto_map_result_t result[2];
@@ -172,7 +167,6 @@ static double load_between(const pto_machine_t *machine, const double *load, con
 
 /* The thesis's 1600 to 264, on the recorded topology: 24 to 4 on the link between the sockets. */
 static void loads_of_a_recorded_topology_are_the_thesis_s(void **state) {
-    (void)state;
     static const char *const level[][2] = {
         {"gpu", "switch"}, {"switch", "bridge"}, {"bridge", "socket"}, {"socket", "socket"}};
     const double before[] = {6, 9, 16, 24}, after[] = {6, 6, 6, 4};
@@ -197,7 +191,6 @@ static void loads_of_a_recorded_topology_are_the_thesis_s(void **state) {
 
 /* The same between nodes: the links above groups of 1, 2, 4 and 8 nodes, up and down. */
 static void loads_of_a_fabric_are_those_of_the_tree_in_a_node(void **state) {
-    (void)state;
     const double before[] = {6, 9, 16, 24}, after[] = {6, 6, 6, 4};
     question_t question;
     ask("tests/fixtures/k80-fabric.yaml", "{nodes: 16, gpus_per_node: 1, procs_per_gpu: 1}",
@@ -218,7 +211,6 @@ static void loads_of_a_fabric_are_those_of_the_tree_in_a_node(void **state) {
 /* Gains as in the tests of the mappers: of the busiest link's time, which large messages take. It makes no
  * difference whether the tree is inside a node or between nodes. */
 static void predicted_gains_on_the_k80_tree_are_the_recorded_ones(void **state) {
-    (void)state;
     static const char *const tree[][2] = {
         {"tests/fixtures/k80.yaml", "{nodes: 1}"},
         {"tests/fixtures/k80-fabric.yaml", "{nodes: 16, gpus_per_node: 1, procs_per_gpu: 1}"}};
@@ -257,7 +249,6 @@ static void predicted_gains_on_the_k80_tree_are_the_recorded_ones(void **state) 
 
 /* GPUs that are all alike: the negative control. */
 static void nothing_is_gained_between_gpus_on_a_switch(void **state) {
-    (void)state;
     static const char *const counts[] = {"{pattern: stencil, dims: [2, 2], weights: [3, 1]}",
                                          "{pattern: groups, dims: [2, 2], along: 0}",
                                          "{pattern: stencil, dims: [4], wrap: [1]}"};
@@ -315,7 +306,6 @@ static void compare_on(const char *path, const pto_places_t *places, int first, 
 }
 
 static void greedy_is_near_the_optimum_on_every_recorded_topology(void **state) {
-    (void)state;
     glob_t found;
     int compared = 0;
     assert_int_equal(glob("scenarios/topologies/*.yaml", 0, NULL, &found), 0);
@@ -335,7 +325,6 @@ static void greedy_is_near_the_optimum_on_every_recorded_topology(void **state) 
 }
 
 static void metrics_order_the_pairs_alike(void **state) {
-    (void)state;
     question_t question;
     ask("tests/fixtures/k80.yaml", "{nodes: 2}", "{pattern: stencil, dims: [32]}", &question);
     for (int metric = 0; metric < PTO_METRIC_COUNT; metric++) {
@@ -354,7 +343,6 @@ static void metrics_order_the_pairs_alike(void **state) {
 }
 
 static void equal_counts_are_refused(void **state) {
-    (void)state;
     question_t question;
     const pto_map_options_t options = {.refine = 0};
     pto_map_result_t result;

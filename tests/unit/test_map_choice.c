@@ -41,7 +41,6 @@ static void assert_names(const question_t *question, const pto_map_options_t *op
 }
 
 static void each_mapper_is_tried_with_its_seeds_aims_and_phases(void **state) {
-    (void)state;
     static const char *const found[] = {"slot", "node", "random", "greedy", "exact"};
     static const char *const of_eight[] = {
         "default (slot)", "node",  "random, seed 7",          "random, seed 8",          "greedy, seed 7",
@@ -78,7 +77,6 @@ static void each_mapper_is_tried_with_its_seeds_aims_and_phases(void **state) {
 
 /* The sizes of parts: a node's, a socket's and a GPU's processes. */
 static void phases_divide_by_node_socket_and_gpu(void **state) {
-    (void)state;
     const int64_t size[PTO_PHASE_COUNT] = {6, 3, 1};
     const pto_mapper_t *greedy;
     question_t question;
@@ -111,7 +109,6 @@ static void phases_divide_by_node_socket_and_gpu(void **state) {
 
 /* Whichever of two is named first. */
 static void a_mapping_costs_what_its_cheapest_strategy_does(void **state) {
-    (void)state;
     static char cuda_aware[] = "cuda_aware", three_step[] = "three_step";
     char *strategy[2][2] = {{cuda_aware, three_step}, {three_step, cuda_aware}};
     question_t question;
@@ -162,7 +159,6 @@ static double priced_at(question_t *question, const int64_t *place) {
 
 /* Of random mappings, until no swap of two processes lowers the price, or the sum at the same price. */
 static void swaps_end_where_none_helps(void **state) {
-    (void)state;
     const pto_mapper_t *random;
     question_t question;
     pto_error_t err = {0};
@@ -199,7 +195,6 @@ static void swaps_end_where_none_helps(void **state) {
 
 /* The 28 pairs of 8 processes are tried in turn, so the first few prices are never enough. */
 static void swaps_take_as_many_prices_as_they_may(void **state) {
-    (void)state;
     question_t question;
     pto_error_t err = {0};
     ask(SUMMIT, "{nodes: 2, gpus_per_node: 4, procs_per_gpu: 1}",
@@ -219,7 +214,6 @@ static void swaps_take_as_many_prices_as_they_may(void **state) {
 
 /* From 64 processes on, the swaps of more processes are no more work in all. */
 static void swaps_of_many_processes_are_few(void **state) {
-    (void)state;
     enum { SWAPS_MAX = 1000, WORK_MAX = PTO_WORK_LIMIT / 256 };
     static const char *const asked[][2] = {
         {"{nodes: 16, gpus_per_node: 4, procs_per_gpu: 1}", "{pattern: stencil, dims: [4, 4, 4]}"},
@@ -242,7 +236,6 @@ static void swaps_of_many_processes_are_few(void **state) {
 
 /* Process 6 has messages for two others of node 0, and shares node 3 with one that has none. */
 static void swaps_begin_on_the_last_node(void **state) {
-    (void)state;
     static const char rows[] = "source,destination,bytes\n6,0,1000000\n6,1,1000000\n# ranks=8\n";
     const pto_map_options_t options = {.refine = 2};
     question_t question;
@@ -261,7 +254,6 @@ static void swaps_begin_on_the_last_node(void **state) {
 
 /* The default is priced in many numbers of chunks, and what the swaps have found is; the swaps are not. */
 static void swaps_are_priced_in_the_default_s_number_of_chunks(void **state) {
-    (void)state;
     enum { SWAPS = 16 };
     int64_t visits[2] = {0};
     question_t question;
@@ -306,7 +298,6 @@ static double metric_of(const pto_machine_t *machine, pto_level_t level, pto_met
 }
 
 static void metrics_are_costs_of_messages(void **state) {
-    (void)state;
     question_t question;
     pto_error_t err = {0};
     ask(SUMMIT, "{nodes: 2, gpus_per_node: 6, procs_per_gpu: 1}", "{pattern: stencil, dims: [12]}",
@@ -334,7 +325,6 @@ static void metrics_are_costs_of_messages(void **state) {
 
 /* On the K80 node, pairs of GPUs share a switch, pairs of switches a bridge, pairs of bridges a socket. */
 static void distances_are_links_on_the_way(void **state) {
-    (void)state;
     static const struct {
         int a, b;
         double links;
@@ -354,7 +344,6 @@ static void distances_are_links_on_the_way(void **state) {
 }
 
 static void messages_without_a_cost_cannot_be_mapped(void **state) {
-    (void)state;
     question_t question;
     pto_places_t places;
     pto_error_t err = {0};

@@ -118,7 +118,6 @@ static bool is_permutation(const int64_t *place) {
 }
 
 static void exact_is_the_best_of_all_permutations(void **state) {
-    (void)state;
     static const int64_t shape[][3] = {{1, 1, 1}, {1, 2, 1}, {3, 1, 1}, {1, 4, 1},
                                        {2, 1, 2}, {5, 1, 1}, {1, 3, 2}, {3, 2, 1}};
     for (uint64_t seed = 0; seed < 64; seed++) {
@@ -189,7 +188,6 @@ static double busiest_link(const branches_t *tree, const int64_t *place) {
 }
 
 static void trees_are_divided_best(void **state) {
-    (void)state;
     static const branches_t shape[] = {{{1, 2, 4, 8}, {0, 1, 2, 4}, {0}}, {{1, 4, 4, 8}, {0, 2, 2, 3}, {0}},
                                        {{1, 2, 2, 8}, {0, 1, 1, 5}, {0}}, {{1, 3, 3, 6}, {0, 2, 2, 4}, {0}},
                                        {{1, 2, 6, 6}, {0, 1, 3, 3}, {0}}, {{1, 1, 1, 5}, {0, 2, 2, 2}, {0}},
@@ -240,7 +238,6 @@ static void assert_no_tree(int64_t count, const double *cost) {
 }
 
 static void places_that_form_no_tree_are_refused(void **state) {
-    (void)state;
     const double line[] = {0, 1, 2, 1, 0,
                            1, 2, 1, 0}; /* its ends are apart, though both are near the middle */
     const double unequal[] = {0, 1, 2, 1, 0, 2, 2, 2, 0}; /* a branch of two and one of one */
@@ -289,7 +286,6 @@ static bool is_divided_best(const pto_places_t *places, const int64_t *place, in
 }
 
 static void each_phase_divides_what_the_one_before_has_left(void **state) {
-    (void)state;
     static const int64_t sizes[][3] = {{4, 2, 2}, {4, 4, 4}, {2, 2, 2}, {8, 3, 2}};
     static const int count[] = {2, 1, 1, 3};
     for (uint64_t seed = 0; seed < 8; seed++) {
@@ -315,7 +311,6 @@ static void each_phase_divides_what_the_one_before_has_left(void **state) {
 }
 
 static void greedy_divides_what_another_mapper_cannot(void **state) {
-    (void)state;
     const int64_t size[] = {1};
     chance_state = 3;
     pto_places_t places = places_at_random(1, 12, 1);
@@ -334,7 +329,6 @@ static void greedy_divides_what_another_mapper_cannot(void **state) {
 /* --- searches that need not find the optimum ------------------------------------------------------------ */
 
 static void greedy_ends_where_no_swap_helps(void **state) {
-    (void)state;
     static const int64_t shape[][3] = {{1, 2, 1}, {4, 3, 2}, {1, 9, 1}, {3, 1, 4}, {2, 10, 1}};
     for (uint64_t seed = 0; seed < 20; seed++) {
         chance_state = seed;
@@ -392,7 +386,6 @@ static void groups_stay_together(int64_t nodes, int64_t gpus, int64_t cores, boo
 }
 
 static void bisection_finds_groups_that_fill_nodes(void **state) {
-    (void)state;
     chance_state = 1;
     groups_stay_together(2, 2, 1, false);
     groups_stay_together(2, 3, 3, false);
@@ -404,7 +397,6 @@ static void bisection_finds_groups_that_fill_nodes(void **state) {
 
 /* Of more than 256 processes, one start is improved alone. */
 static void greedy_finds_groups_of_many_processes(void **state) {
-    (void)state;
     chance_state = 2;
     groups_stay_together(4, 3, 2, true);
     groups_stay_together(20, 13, 1, true);
@@ -412,7 +404,6 @@ static void greedy_finds_groups_of_many_processes(void **state) {
 
 /* Of 8 processes on two nodes, all 70 divisions are compared. */
 static void bisection_of_few_processes_cuts_least(void **state) {
-    (void)state;
     for (uint64_t seed = 0; seed < 40; seed++) {
         chance_state = seed;
         pto_places_t places = places_at_random(2, 4, 1);
@@ -431,7 +422,6 @@ static void bisection_of_few_processes_cuts_least(void **state) {
 /* What mappings of processes with few peers cost in all, as recorded: a change that means to find others
  * records their costs. Whole numbers, so that sums are exact. */
 static void mappings_cost_what_was_recorded(void **state) {
-    (void)state;
     static const struct {
         int64_t nodes, gpus, cores;
         double bisected, greedy;

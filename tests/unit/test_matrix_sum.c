@@ -44,7 +44,6 @@ static void note(int64_t value) {
 }
 
 static bool note_range(void *context, int64_t offset_bytes, int64_t bytes) {
-    (void)context;
     note(offset_bytes);
     note(bytes);
     return true;
@@ -148,7 +147,6 @@ static void change_all(const pto_strategy_t *strategy, const pto_algorithm_t *al
 }
 
 static void numbers_that_a_process_uses_are_compared(void **state) {
-    (void)state;
     for (int s = 0; s < pto_strategy_count(); s++)
         for (int a = 0; a < pto_algorithm_count(); a++)
             for (int variant = 0; variant < 4; variant++)
@@ -158,7 +156,6 @@ static void numbers_that_a_process_uses_are_compared(void **state) {
 }
 
 static void plans_of_one_form_have_one_digest(void **state) {
-    (void)state;
     int64_t matrix[PAIRS], other[PAIRS];
     pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .order = OWNERS, .matrix = matrix};
     pto_counts_t changed = {.kind = PTO_COUNTS_MATRIX, .order = OWNERS, .matrix = other};

@@ -200,10 +200,7 @@ static void scales_with_time(case_t *made) {
     pto_predictions_fini(&now);
 }
 
-static void prices_scale_with_their_unit(void **state) {
-    (void)state;
-    hold_for_all(scales_with_time);
-}
+static void prices_scale_with_their_unit(void **state) { hold_for_all(scales_with_time); }
 
 static void simulation_scales(case_t *made) {
     static const pto_simulate_options_t options = {.limit = 20000};
@@ -225,10 +222,7 @@ static void simulation_scales(case_t *made) {
     free(again);
 }
 
-static void simulations_scale_with_their_unit(void **state) {
-    (void)state;
-    hold_for_all(simulation_scales);
-}
+static void simulations_scale_with_their_unit(void **state) { hold_for_all(simulation_scales); }
 
 static void check_not_cheaper(const case_t *made, const pto_predictions_t *now, const char *key) {
     for (int64_t i = 0; i < now->point_count * now->strategy_count; i++) {
@@ -259,10 +253,7 @@ static void rises_with_parameters(case_t *made) {
     free(param);
 }
 
-static void slower_parameters_lower_no_price(void **state) {
-    (void)state;
-    hold_for_all(rises_with_parameters);
-}
+static void slower_parameters_lower_no_price(void **state) { hold_for_all(rises_with_parameters); }
 
 /* --- faster networks ------------------------------------------------------------------------------------ */
 
@@ -330,7 +321,6 @@ static void compare_networks(case_t *made) {
 
 /* On every machine that ships: cut into the number of chunks that the price finds, or into a given one. */
 static void faster_networks_raise_no_price(void **state) {
-    (void)state;
     glob_t found;
     int compared = 0;
     assert_int_equal(glob("scenarios/machines/*.yaml", 0, NULL, &found), 0);
@@ -372,10 +362,7 @@ static void is_dearer_with_two_buffers(case_t *made) {
     pto_predictions_fini(&now);
 }
 
-static void one_buffer_raises_no_price(void **state) {
-    (void)state;
-    hold_for_all(is_dearer_with_two_buffers);
-}
+static void one_buffer_raises_no_price(void **state) { hold_for_all(is_dearer_with_two_buffers); }
 
 static double broadcast_s(int owners, bool in_place) {
     case_t made = {0};
@@ -398,7 +385,6 @@ static double broadcast_s(int owners, bool in_place) {
 
 /* The root's copy from one buffer to the other, as the machine file prices it. */
 static void a_broadcast_in_place_has_no_copy(void **state) {
-    (void)state;
     case_t made = {0};
     pto_error_t err = {0};
     double alpha, beta;
@@ -436,10 +422,7 @@ static void stands_alone(case_t *made) {
     scenario->bytes = series;
 }
 
-static void prices_do_not_depend_on_the_other_sizes(void **state) {
-    (void)state;
-    hold_for_all(stands_alone);
-}
+static void prices_do_not_depend_on_the_other_sizes(void **state) { hold_for_all(stands_alone); }
 
 static int winner_in_ranges(const pto_range_t *range, int64_t count, int64_t point) {
     for (int64_t i = 0; i < count; i++)
@@ -470,10 +453,7 @@ static void picks_the_cheapest(case_t *made) {
     free(range);
 }
 
-static void picks_agree_with_predictions(void **state) {
-    (void)state;
-    hold_for_all(picks_the_cheapest);
-}
+static void picks_agree_with_predictions(void **state) { hold_for_all(picks_the_cheapest); }
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -156,7 +156,6 @@ static const meter_nvml_calls_t fake_calls = {fake_init,      fake_count,  fake_
                                               fake_nvml_init, fake_by_bus, fake_energy, fake_text};
 
 static void nvml_reads_the_gpu_that_cuda_means(void **state) {
-    (void)state;
     const meter_place_t place = {.gpu = 5, .powercap = ""};
     void *meter = NULL;
     memset(&fake, 0, sizeof fake);
@@ -175,7 +174,6 @@ static void nvml_reads_the_gpu_that_cuda_means(void **state) {
 }
 
 static void nvml_that_can_not_be_read_is_the_reason(void **state) {
-    (void)state;
     const meter_place_t place = {.gpu = 0, .powercap = ""}, none = {.gpu = -1, .powercap = ""};
     void *meter = NULL;
     pto_error_t err = {0};
@@ -195,7 +193,6 @@ static void nvml_that_can_not_be_read_is_the_reason(void **state) {
 
 /* tests/mpi/test_energy.sh puts tests/mpi/fake_cuda.c and fake_nvml.c in the place of the driver and NVML. */
 static void nvml_is_loaded_from_the_machine(void **state) {
-    (void)state;
     const char *gpus = getenv("FAKE_GPUS");
     if (!gpus) {
         skip();

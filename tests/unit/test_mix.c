@@ -33,7 +33,6 @@ static pto_plan_t *mix_of(pto_collective_t collective, int64_t in, int64_t out) 
 /* --- what the plan needs -------------------------------------------------------------------------------- */
 
 static void every_flag_is_needed(void **state) {
-    (void)state;
     static const struct {
         pto_collective_t collective;
         const char *flag;
@@ -69,7 +68,6 @@ static void every_flag_is_needed(void **state) {
 }
 
 static void every_slot_is_needed(void **state) {
-    (void)state;
     pto_plan_t *plan = mix_of(PTO_COLLECTIVE_ALLREDUCE, 2, 2);
     pto_buffer_t *buffer = plan->buffers.item;
     buffer[buffer_named(plan, "staged")].block_count--;
@@ -78,7 +76,6 @@ static void every_slot_is_needed(void **state) {
 }
 
 static void without_staged_members_it_is_gsb(void **state) {
-    (void)state;
     static const pto_collective_t collective[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_ALLGATHER};
     for (int c = 0; c < 2; c++) {
         pto_plan_t *plan = mix_of(collective[c], 0, 0), *gsb = made(collective[c], "gsb", four_of_a_gpu);
@@ -99,7 +96,6 @@ static void without_staged_members_it_is_gsb(void **state) {
 }
 
 static void only_others_than_the_root_can_stage(void **state) {
-    (void)state;
     for (int out = 0; out < 2; out++) {
         pto_request_t request = mixed(PTO_COLLECTIVE_ALLREDUCE, 4 - out, 3 + out);
         pto_plan_t *plan = NULL;
@@ -153,7 +149,6 @@ static void assert_costs(pto_request_t request, const pto_machine_t *machine, do
 /* Staging is the longer lane in both directions: a copy out, a flag, and the root's copies in one after
  * another; then a copy out, a flag, and the members' copies in at once. */
 static void it_costs_the_longer_of_its_lanes(void **state) {
-    (void)state;
     const double s = 1e6, flag_s = 5e-7, reduce_s = 3e-6 + 3 * s * 2e-10;
     const pto_machine_t machine = parsed(simple);
     for (int64_t pair = 0; pair < 9; pair++) {
@@ -169,7 +164,6 @@ static void it_costs_the_longer_of_its_lanes(void **state) {
 }
 
 static void prices_are_near_simulated_times_on_a_gpu(void **state) {
-    (void)state;
     static const char *const path[] = {"scenarios/machines/h200-x2.yaml",
                                        "scenarios/machines/h200-x2-mps.yaml"};
     static const int64_t bytes[] = {64, 65536, 1 << 20, 4 << 20, 16 << 20};
@@ -199,7 +193,6 @@ static void prices_are_near_simulated_times_on_a_gpu(void **state) {
 
 /* With two GPUs, each GPU's leader stages for its own members. */
 static void several_gpus_stage_at_once(void **state) {
-    (void)state;
     const double s = 1e6, flag_s = 5e-7, reduce_s = 3e-6 + s * 2e-10, peer_s = 2e-6 + s * 1e-9;
     char text[2048];
     snprintf(text, sizeof text, "%speer: {on_socket: {alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}}\n", simple);
@@ -215,7 +208,6 @@ static void several_gpus_stage_at_once(void **state) {
 
 /* The root of gsb's broadcast copies twice within one time slice: the other process waits for one. */
 static void a_process_counts_once_however_many_copies_it_has(void **state) {
-    (void)state;
     pto_machine_t machine;
     pto_price_t price;
     pto_simulation_t simulation;
@@ -252,7 +244,6 @@ static const pto_prediction_t *mix_at(const pto_predictions_t *predictions, int6
 /* The thesis's findings (section 5.4.2), without MPS: the best numbers fall with the bytes, and in a middle
  * range a mix is faster than either way alone. No other pair is much cheaper than the one found. */
 static void the_cheapest_numbers_fall_with_the_bytes(void **state) {
-    (void)state;
     pto_machine_t machine;
     assert_int_equal(pto_machine_read("scenarios/machines/h200-x2.yaml", &machine, NULL), PTO_OK);
     pto_scenario_t scenario = eight_of_a_gpu(&machine, "bytes: [64KiB, 1MiB, 4MiB, 16MiB, 256MiB]\n");
@@ -293,7 +284,6 @@ static void assert_staged(const pto_machine_t *machine, const char *rest, int64_
 
 /* Copies within the simple machine's GPU are the cheapest. */
 static void a_machine_file_may_say_how_many(void **state) {
-    (void)state;
     char text[2048];
     snprintf(
         text, sizeof text,
@@ -323,7 +313,6 @@ static void a_machine_file_may_say_how_many(void **state) {
 }
 
 static void tuning_that_is_no_table_is_refused(void **state) {
-    (void)state;
     static const struct {
         const char *rows;
         const char *why;
@@ -351,7 +340,6 @@ static void tuning_that_is_no_table_is_refused(void **state) {
 
 /* Each number is a candidate of its own; the regret is that of the number that is predicted. */
 static void a_sweep_tells_the_regret_of_the_predicted_number(void **state) {
-    (void)state;
     static const char sweep[] =
         "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,owners_per_gpu,bytes,run,"
         "seconds,staged_in,staged_out\n"

@@ -33,7 +33,6 @@ static char *text_under(const char *model) {
 }
 
 static void full_drops_nothing(void **state) {
-    (void)state;
     pto_machine_t machine;
     read_machine(&machine);
     assert_int_equal(pto_machine_restrict(&machine, "full", NULL), PTO_OK);
@@ -44,7 +43,6 @@ static void full_drops_nothing(void **state) {
 }
 
 static void published_keeps_messages_injection_and_copies(void **state) {
-    (void)state;
     pto_machine_t machine;
     read_machine(&machine);
     assert_int_equal(pto_machine_restrict(&machine, "published", NULL), PTO_OK);
@@ -67,7 +65,6 @@ static void published_keeps_messages_injection_and_copies(void **state) {
 }
 
 static void each_term_adds_what_it_names(void **state) {
-    (void)state;
     char model[512] = "published";
     char *published = text_under(model);
     for (int i = 0; i < pto_model_term_count(); i++) {
@@ -88,7 +85,6 @@ static void each_term_adds_what_it_names(void **state) {
 }
 
 static void terms_are_added_one_by_one(void **state) {
-    (void)state;
     pto_machine_t machine;
     read_machine(&machine);
     assert_int_equal(pto_machine_restrict(&machine, "published+copies.shared+signals", NULL), PTO_OK);
@@ -98,7 +94,6 @@ static void terms_are_added_one_by_one(void **state) {
 }
 
 static void additional_inputs_are_a_separate_term(void **state) {
-    (void)state;
     pto_machine_t machine;
     read_machine(&machine);
     assert_int_equal(pto_machine_restrict(&machine, "published+reduce", NULL), PTO_OK);
@@ -112,7 +107,6 @@ static void additional_inputs_are_a_separate_term(void **state) {
 }
 
 static void unknown_names_are_refused_with_the_nearest(void **state) {
-    (void)state;
     static const bad_input_t bad[] = {
         {"publishd", PTO_ERR_NOT_FOUND, 0, 0, {"publishd", "'published'"}},
         {"fulll", PTO_ERR_NOT_FOUND, 0, 0, {"'full'"}},

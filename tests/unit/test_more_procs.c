@@ -51,7 +51,6 @@ static int64_t hinted(const char *machine, const char *text, const char *change)
 #define BYTES "}\nbytes: [64, 32768, 1048576]\n"
 
 static void the_hint_is_the_price_with_these_processes(void **state) {
-    (void)state;
     asked_t asked, given;
     ask(&asked, "summit-spectrum-refit", ALLTOALL BYTES, NULL);
     ask(&given, "summit-spectrum-refit", ALLTOALL ", procs_per_gpu: 6" BYTES, NULL);
@@ -69,7 +68,6 @@ static void the_hint_is_the_price_with_these_processes(void **state) {
 }
 
 static void no_hint_where_the_number_is_given_or_no_strategy_splits(void **state) {
-    (void)state;
     assert_int_equal(hinted("summit-spectrum-refit", ALLTOALL ", procs_per_gpu: 1" BYTES, NULL), 0);
     assert_int_equal(hinted("summit-spectrum-refit", ALLTOALL BYTES, "procs_per_gpu=1"), 0);
     assert_int_equal(hinted("summit-spectrum-refit", ALLTOALL BYTES, "node.cores=6"), 0);
@@ -80,7 +78,6 @@ static void no_hint_where_the_number_is_given_or_no_strategy_splits(void **state
 }
 
 static void no_hint_where_it_is_unknown_what_sharing_a_gpu_costs(void **state) {
-    (void)state;
     asked_t asked;
     ask(&asked, "summit-spectrum-refit", ALLTOALL BYTES, NULL);
     assert_int_equal(asked.predictions.more_procs.procs_per_gpu, 6);
@@ -93,7 +90,6 @@ static void no_hint_where_it_is_unknown_what_sharing_a_gpu_costs(void **state) {
 }
 
 static void no_hint_within_the_intervals(void **state) {
-    (void)state;
     asked_t one, six;
     ask(&one, "summit-spectrum-refit", ALLTOALL "}\nbytes: 256\n", NULL);
     ask(&six, "summit-spectrum-refit", ALLTOALL ", procs_per_gpu: 6}\nbytes: 256\n", NULL);
@@ -105,7 +101,6 @@ static void no_hint_within_the_intervals(void **state) {
 }
 
 static void calls_of_a_step_have_their_own_hints(void **state) {
-    (void)state;
     static const char text[] = "workload: w\nlayout: {nodes: 4}\nstep:\n"
                                "  - {collective: alltoall, bytes: 32768}\n"
                                "  - {collective: alltoall, bytes: 4096}\n";

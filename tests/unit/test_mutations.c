@@ -513,7 +513,6 @@ static void mutate_kernels(pto_request_t request, const pto_counts_t *counts) {
 }
 
 static void every_mutation_is_caught_or_changes_nothing(void **state) {
-    (void)state;
     const pto_counts_t skewed = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 7};
     campaign.sample = test_sample();
     for (int s = 0; s < pto_strategy_count(); s++)
@@ -561,7 +560,6 @@ static void every_mutation_is_caught_or_changes_nothing(void **state) {
 
 /* Six chunks, so that a ring of four slots goes round. */
 static void every_mutation_of_a_pair_is_caught_or_changes_nothing(void **state) {
-    (void)state;
     memset(&campaign, 0, sizeof campaign);
     campaign.sample = test_sample();
     for (int s = 0; s < pto_strategy_count(); s++)

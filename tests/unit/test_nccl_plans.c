@@ -72,7 +72,6 @@ enum { COLLECTIVES = sizeof collectives / sizeof *collectives };
 /* --- plans ---------------------------------------------------------------------------------------------- */
 
 static void the_stages_that_describe_it_are_correct(void **state) {
-    (void)state;
     static const int64_t shape[][3] = {{1, 2, 1}, {2, 1, 3}, {1, 5, 2}, {3, 2, 1}, {2, 4, 1}};
     pto_counts_t skewed = {.kind = PTO_COUNTS_SKEW, .skew = 0.9, .seed = 3};
     for (int c = 0; c < COLLECTIVES; c++)
@@ -91,7 +90,6 @@ static void the_stages_that_describe_it_are_correct(void **state) {
 
 /* Everything lies inside one collective that is NCCL's. */
 static void a_plan_is_one_call(void **state) {
-    (void)state;
     for (int c = 0; c < COLLECTIVES; c++) {
         pto_request_t request = ask(collectives[c], 2, 2, 64);
         pto_plan_t *plan = made(&request);
@@ -110,7 +108,6 @@ static void a_plan_is_one_call(void **state) {
 }
 
 static void other_plans_have_none(void **state) {
-    (void)state;
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", 2, 2, 1, 64);
     pto_plan_t *plan = made(&request);
     assert_false(pto_plan_uses_nccl(plan));
@@ -121,7 +118,6 @@ static void other_plans_have_none(void **state) {
 
 /* NCCL's own memory is not the plan's: input and output alone count. */
 static void no_temporary_is_allocated(void **state) {
-    (void)state;
     static const int64_t vectors[COLLECTIVES] = {2, 2, 2, 8, 8};
     for (int c = 0; c < COLLECTIVES; c++) {
         pto_request_t request = ask(collectives[c], 1, 4, 1000);
@@ -143,7 +139,6 @@ static void refused_because(const pto_request_t *request, const char *why) {
 }
 
 static void unsupported_nccl_requests_are_rejected(void **state) {
-    (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 1, 64);
     refused_because(&request, "nccl is for several GPUs, and there is only one");
     request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 64);
@@ -195,7 +190,6 @@ static void costs(const pto_machine_t *machine, pto_request_t request, double se
 }
 
 static void the_price_is_the_row_of_its_gpus_nodes_and_bytes(void **state) {
-    (void)state;
     pto_machine_t m = must_parse(BODY ROWS);
     costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 1, 2, 4096), 5e-6 + 4096 * 3e-12);
     costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 65532), 8e-6 + 65532 * 2e-11);
@@ -212,7 +206,6 @@ static void the_price_is_the_row_of_its_gpus_nodes_and_bytes(void **state) {
 /* Counts that differ are priced as the busiest GPU's, which here is the third: it gets 400 + 4000 + 0 + 396.
  */
 static void unequal_counts_cost_the_busiest(void **state) {
-    (void)state;
     static int64_t matrix[] = {1, 2, 400, 4, 5, 6, 4000, 8, 9, 10, 0, 12, 13, 14, 396, 16};
     pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .order = 4, .matrix = matrix};
     pto_machine_t m = must_parse(BODY ROWS);
@@ -225,7 +218,6 @@ static void unequal_counts_cost_the_busiest(void **state) {
 
 /* Each GPU gets the bytes of all, which the diagonal tells. */
 static void an_allgatherv_costs_the_mean_of_all_blocks(void **state) {
-    (void)state;
     static int64_t matrix[] = {400, 9, 9, 9, 9, 4000, 9, 9, 9, 9, 0, 9, 9, 9, 9, 396};
     const pto_counts_t given[] = {{.kind = PTO_COUNTS_MATRIX, .order = 4, .matrix = matrix},
                                   {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 3}};
@@ -244,7 +236,6 @@ static void an_allgatherv_costs_the_mean_of_all_blocks(void **state) {
 }
 
 static void numbers_that_were_not_measured_have_no_price(void **state) {
-    (void)state;
     static const struct {
         pto_collective_t collective;
         int64_t nodes, gpus;
@@ -289,7 +280,6 @@ static void numbers_that_were_not_measured_have_no_price(void **state) {
 
 /* From 4 GPUs on one node or on two. Messages between nodes take 1e-10 s/byte. */
 static void other_numbers_follow_from_the_nearest_row(void **state) {
-    (void)state;
     const struct {
         pto_collective_t collective;
         int64_t nodes, gpus, bytes;
@@ -324,7 +314,6 @@ static void other_numbers_follow_from_the_nearest_row(void **state) {
 /* Between nodes the protocol is the cheapest at any size; LL carries what it can, whatever the network does.
  */
 static void protocols_between_nodes_go_by_their_cost(void **state) {
-    (void)state;
     pto_machine_t m = must_parse(BODY ROWS STRUCTURE "  ll_s_per_byte: 2e-9\n");
     costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 8, 2, 4000), 3e-5 + 8000 * 2e-9 + 4 * 1.2e-5);
     costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 1, 8, 600), 8e-6 + 700 * 2e-11 + 8 * 1e-6); /* not within one */
@@ -357,7 +346,6 @@ static pto_price_t explained(const pto_machine_t *machine, pto_request_t request
 
 /* Above the 4 MiB that were sampled the row still holds, but is extrapolated too. */
 static void doublings_widen_the_interval(void **state) {
-    (void)state;
     static const struct {
         int64_t gpus, bytes, from_gpus, from_bytes;
         double doublings;
@@ -383,7 +371,6 @@ static void doublings_widen_the_interval(void **state) {
 }
 
 static void an_extrapolated_price_names_its_algorithm_protocol_and_hops(void **state) {
-    (void)state;
     static const struct {
         const char *key;
         double count;
@@ -411,7 +398,6 @@ static void an_extrapolated_price_names_its_algorithm_protocol_and_hops(void **s
 }
 
 static void a_network_of_unknown_cost_refuses(void **state) {
-    (void)state;
     pto_machine_t m = must_parse(BODY ROWS STRUCTURE);
     pto_request_t on_several = ask(PTO_COLLECTIVE_BROADCAST, 4, 4, 4000);
     pto_request_t on_one = ask(PTO_COLLECTIVE_BROADCAST, 1, 8, 4000);
@@ -432,7 +418,6 @@ static void a_network_of_unknown_cost_refuses(void **state) {
 }
 
 static void a_price_is_traced_to_its_lines(void **state) {
-    (void)state;
     pto_machine_t m = must_parse(BODY ROWS);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 1000);
     pto_plan_t *plan = made(&request);
@@ -455,7 +440,6 @@ static void a_price_is_traced_to_its_lines(void **state) {
 
 /* While NCCL's kernel moves bytes a GPU draws what a kernel draws; while it starts, what it draws idle. */
 static void its_bytes_draw_a_kernels_power(void **state) {
-    (void)state;
     pto_machine_t m = must_parse(BODY ROWS "energy: {gpu: {idle_w: 50, copy_w: 80, kernel_w: 200}}\n");
     pto_request_t request = ask(PTO_COLLECTIVE_REDUCE, 1, 4, 1000000);
     pto_plan_t *plan = made(&request);
@@ -473,7 +457,6 @@ static void its_bytes_draw_a_kernels_power(void **state) {
 /* --- the machine file ----------------------------------------------------------------------------------- */
 
 static void rows_are_found_by_their_numbers(void **state) {
-    (void)state;
     pto_machine_t m = must_parse(BODY ROWS);
     assert_int_equal(m.nccl[PTO_NCCL_ALLREDUCE].count, 4);
     assert_int_equal(m.nccl[PTO_NCCL_ALLTOALL].count, 2);
@@ -486,7 +469,6 @@ static void rows_are_found_by_their_numbers(void **state) {
 }
 
 static void what_is_written_reads_back(void **state) {
-    (void)state;
     pto_machine_t m = must_parse(BODY ROWS);
     char *first = NULL, *second = NULL;
     assert_int_equal(pto_machine_format(&m, NULL, &first, NULL), PTO_OK);
@@ -505,7 +487,6 @@ static void what_is_written_reads_back(void **state) {
 }
 
 static void errors_are_reported_at_their_position(void **state) {
-    (void)state;
     static const bad_input_t bad[] = {
         {BODY "nccl: {}\n", PTO_ERR_KEY, 5, 7, {"'nccl' is empty"}},
         {BODY "nccl: {scatter: []}\n", PTO_ERR_KEY, 5, 8, {"unknown key 'scatter'"}},
@@ -566,7 +547,6 @@ static void errors_are_reported_at_their_position(void **state) {
 
 /* Every key that a price is explained with is one that can be changed. */
 static void a_what_if_changes_it(void **state) {
-    (void)state;
     pto_machine_t m = must_parse(BODY ROWS);
     pto_scenario_t scenario = {0};
     pto_error_t err = {0};
@@ -585,7 +565,6 @@ static void a_what_if_changes_it(void **state) {
 }
 
 static void the_published_model_has_none(void **state) {
-    (void)state;
     pto_machine_t m = must_parse(BODY ROWS);
     assert_int_equal(pto_machine_restrict(&m, "published+nccl", NULL), PTO_OK);
     assert_int_equal(m.nccl[PTO_NCCL_ALLREDUCE].count, 4);

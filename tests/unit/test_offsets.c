@@ -71,7 +71,6 @@ static void compare_plan(const pto_plan_t *plan, int64_t of_rank, int64_t *compa
 }
 
 static void summed_offsets_are_those_of_visits(void **state) {
-    (void)state;
     static int64_t matrix[12 * 12];
     int64_t compared = 0, plans = 0;
     for (int i = 0; i < 12 * 12; i++)

@@ -46,7 +46,6 @@ static pto_status_t read_machine(char **text, pto_error_t *err) {
 }
 
 static void machine_files(void **state) {
-    (void)state;
     skip_where_nothing_is_refused();
     static const char *const paths[] = {"scenarios/machines/h200-x4.yaml",
                                         "scenarios/machines/h200-x2-graph.yaml",
@@ -68,7 +67,6 @@ static pto_status_t read_topology(char **text, pto_error_t *err) {
 }
 
 static void topology_files(void **state) {
-    (void)state;
     skip_where_nothing_is_refused();
     refuse_each_and_guard_all(read_topology);
 }
@@ -86,7 +84,6 @@ static pto_status_t read_rows(char **text, pto_error_t *err) {
 }
 
 static void files_of_rows(void **state) {
-    (void)state;
     skip_where_nothing_is_refused();
     refuse_each_and_guard_all(read_rows);
 }
@@ -152,7 +149,6 @@ static pto_status_t predict(char **text, pto_error_t *err) {
     "64}\n" more
 
 static void predictions_of_scenarios(void **state) {
-    (void)state;
     skip_where_nothing_is_refused();
     static const char *const questions[] = {SCENARIO("alltoall", ""), SCENARIO("allreduce", ""),
                                             SCENARIO("alltoallv", "counts: {skew: 0.5, seed: 1}\n"),
@@ -198,7 +194,6 @@ static pto_status_t walk_plan(char **text, pto_error_t *err) {
 
 /* Of all collectives, as floats. */
 static void plans_are_proved_priced_and_simulated(void **state) {
-    (void)state;
     skip_where_nothing_is_refused();
     static const struct {
         pto_collective_t collective;
@@ -290,7 +285,6 @@ static pto_status_t map_processes(char **text, pto_error_t *err) {
 }
 
 static void steps_and_mappings(void **state) {
-    (void)state;
     skip_where_nothing_is_refused();
     pto_machine_t *machine;
     assert_int_equal(pto_machine_open("scenarios/machines/lassen-spectrum-refit.yaml", &machine, NULL),

@@ -27,13 +27,11 @@ static const char *in_folder(const char *name) {
 }
 
 static int enter_folder(void **state) {
-    (void)state;
     snprintf(folder, sizeof folder, "/tmp/portolan-test-XXXXXX");
     return mkdtemp(folder) ? 0 : -1;
 }
 
 static int leave_folder(void **state) {
-    (void)state;
     const char *const name[] = {"file", "link", "other", "fifo", "null", "full"};
     for (size_t i = 0; i < sizeof name / sizeof *name; i++)
         unlink(in_folder(name[i]));
@@ -65,7 +63,6 @@ static mode_t mode_of(const char *path) {
 }
 
 static void a_file_is_replaced_by_force_alone(void **state) {
-    (void)state;
     pto_error_t err;
     const char *file = in_folder("file");
     assert_int_equal(write_file(file, "first", false, &err), PTO_OK);
@@ -79,7 +76,6 @@ static void a_file_is_replaced_by_force_alone(void **state) {
 }
 
 static void what_is_dropped_leaves_the_old_file(void **state) {
-    (void)state;
     pto_error_t err;
     pto_output_t *output = NULL;
     const char *file = in_folder("file");
@@ -91,7 +87,6 @@ static void what_is_dropped_leaves_the_old_file(void **state) {
 }
 
 static void a_link_stays_and_its_target_is_replaced(void **state) {
-    (void)state;
     pto_error_t err;
     const char *file = in_folder("file"), *link = in_folder("link");
     assert_int_equal(write_file(file, "first", false, &err), PTO_OK);
@@ -103,7 +98,6 @@ static void a_link_stays_and_its_target_is_replaced(void **state) {
 }
 
 static void a_link_to_nothing_makes_its_target(void **state) {
-    (void)state;
     pto_error_t err;
     const char *link = in_folder("link");
     assert_int_equal(symlink("other", link), 0);
@@ -113,7 +107,6 @@ static void a_link_to_nothing_makes_its_target(void **state) {
 }
 
 static void links_in_a_circle_are_an_error(void **state) {
-    (void)state;
     pto_error_t err;
     assert_int_equal(symlink("other", in_folder("link")), 0);
     assert_int_equal(symlink("link", in_folder("other")), 0);
@@ -121,7 +114,6 @@ static void links_in_a_circle_are_an_error(void **state) {
 }
 
 static void a_fifo_is_written_and_stays(void **state) {
-    (void)state;
     pto_error_t err;
     const char *fifo = in_folder("fifo");
     assert_int_equal(mkfifo(fifo, 0600), 0);
@@ -137,7 +129,6 @@ static void a_fifo_is_written_and_stays(void **state) {
 
 /* As root alone; elsewhere there is no device that could be lost. */
 static void a_device_is_written_and_stays(void **state) {
-    (void)state;
     pto_error_t err;
     const char *null = in_folder("null"), *full = in_folder("full");
     if (mknod(null, S_IFCHR | 0600, makedev(1, 3)) != 0 || mknod(full, S_IFCHR | 0600, makedev(1, 7)) != 0)
@@ -154,7 +145,6 @@ static void a_device_is_written_and_stays(void **state) {
 
 /* Where nothing has the file's name, its name is not in the way. */
 static void what_was_removed_under_way_is_missing(void **state) {
-    (void)state;
     pto_output_t *output = NULL;
     pto_error_t err;
     assert_int_equal(pto_output_open(in_folder("file"), false, &output, &err), PTO_OK);
@@ -166,7 +156,6 @@ static void what_was_removed_under_way_is_missing(void **state) {
 
 /* As the handler of a signal does. */
 static void an_interrupted_output_leaves_no_file(void **state) {
-    (void)state;
     pto_output_t *output = NULL, *other = NULL;
     char beside[128];
     assert_int_equal(pto_output_open(in_folder("file"), false, &output, NULL), PTO_OK);

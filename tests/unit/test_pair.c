@@ -18,12 +18,10 @@
 static pto_machine_t machine;
 
 static int read_machine(void **state) {
-    (void)state;
     return pto_machine_read("scenarios/machines/h200-x2-mps.yaml", &machine, NULL) != PTO_OK;
 }
 
 static int free_machine(void **state) {
-    (void)state;
     pto_machine_fini(&machine);
     return 0;
 }
@@ -49,7 +47,6 @@ static void refused_for(const char *rest, const char *why) {
 }
 
 static void the_distance_gives_the_layout(void **state) {
-    (void)state;
     static const struct {
         const char *distance;
         pto_layout_t layout;
@@ -71,7 +68,6 @@ static void the_distance_gives_the_layout(void **state) {
 }
 
 static void what_a_pair_cannot_have_is_refused(void **state) {
-    (void)state;
     refused_for("bytes: 8\ndistance: on_node\n", "has no two GPUs that are on_node");
     refused_for("bytes: 8\nlayout: {nodes: 2}\n",
                 "a pair on_socket has nodes: 1, gpus_per_node: 2 and procs_per_gpu: 1");
@@ -97,7 +93,6 @@ static double to_host_s(const pto_machine_t *of) {
 
 /* Without, they are copied at the GPU and sent as the host's, which no GPU can map. */
 static void messages_between_memories_have_a_cost_of_their_own(void **state) {
-    (void)state;
     static const double bytes = 1 << 20;
     const pto_postal_t *host =
         &pto_machine_message(&machine, PTO_SPACE_CPU, PTO_LEVEL_ON_SOCKET, 1 << 20)->postal;
@@ -117,7 +112,6 @@ static void messages_between_memories_have_a_cost_of_their_own(void **state) {
 
 /* Nothing contends in a pair. */
 static void prices_are_simulated_times(void **state) {
-    (void)state;
     static const char *const ends[] = {"",
                                        "spaces: [gpu, cpu]\n",
                                        "spaces: [cpu, gpu]\n",
@@ -172,7 +166,6 @@ static const pto_prediction_t *ring(const pto_predictions_t *predictions, int64_
 /* Two equal stages of alpha + beta u are fastest with units of sqrt(s alpha / beta); the number of chunks is
  * a power of two, and a ring has flags too. The message in one piece is the eager cell. */
 static void the_unit_is_near_that_of_the_closed_formula(void **state) {
-    (void)state;
     const pto_postal_t *copy = pto_machine_copy(&machine, PTO_COPY_D2H, PTO_REACH_ON_SOCKET, false);
     pto_scenario_t scenario;
     pto_predictions_t predictions;
@@ -192,7 +185,6 @@ static void the_unit_is_near_that_of_the_closed_formula(void **state) {
 }
 
 static void chunks_that_are_asked_for_are_taken(void **state) {
-    (void)state;
     pto_scenario_t scenario;
     pto_predictions_t predictions;
     assert_int_equal(bound("bytes: 1MiB\nchunks: 7\n", &scenario, NULL), PTO_OK);
@@ -239,7 +231,6 @@ static void assert_candidate(const pto_score_cell_t *cell, int index, const char
 
 /* Pairs with other ends, at another distance or both ways are other decisions; chunks are candidates. */
 static void measured_pairs_are_scored_as_they_are_predicted(void **state) {
-    (void)state;
     static const char text[] = COLUMNS ROW("shm_ring", "on_socket,gpu,cpu,no,4")
         ROW("shm_ring", "on_socket,gpu,cpu,no,2") ROW("cuda_aware", "on_socket,gpu,cpu,no,")
             ROW("three_step", "on_socket,gpu,gpu,yes,") ROW("shm_ring", "on_socket,gpu,gpu,yes,");
@@ -265,7 +256,6 @@ static void measured_pairs_are_scored_as_they_are_predicted(void **state) {
 }
 
 static void wrong_words_for_a_pair_are_refused(void **state) {
-    (void)state;
     static const struct {
         const char *row, *why;
     } bad[] = {{ROW("shm_ring", "near,gpu,cpu,no,1"), "'near' is not on_gpu, on_socket, on_node or off_node"},

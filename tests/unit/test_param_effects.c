@@ -87,7 +87,6 @@ static void add_requests(void) {
 }
 
 static int make_machine(void **state) {
-    (void)state;
     machine = made_machine();
     add_requests();
     return 0;
@@ -102,7 +101,6 @@ static void drop_requests(void) {
 }
 
 static int free_machine(void **state) {
-    (void)state;
     drop_requests();
     pto_machine_fini(&machine);
     return 0;
@@ -170,15 +168,9 @@ static void check_effects(bool marked, const char *only) {
     assert_true(checked > 0);
 }
 
-static void every_parameter_has_an_effect(void **state) {
-    (void)state;
-    check_effects(false, NULL);
-}
+static void every_parameter_has_an_effect(void **state) { check_effects(false, NULL); }
 
-static void parameters_that_are_measured_only_have_no_effect(void **state) {
-    (void)state;
-    check_effects(true, NULL);
-}
+static void parameters_that_are_measured_only_have_no_effect(void **state) { check_effects(true, NULL); }
 
 static void check_effect_without(pto_param_t *launch, const char *other) {
     *launch = (pto_param_t){0};
@@ -190,7 +182,6 @@ static void check_effect_without(pto_param_t *launch, const char *other) {
 /* Where the host waits, kernels are launched as graphs; a plain launch is priced where these were not
  * measured. */
 static void a_known_launch_replaces_unknown_ones(void **state) {
-    (void)state;
     check_effect_without(&machine.run_launch_s, "launch.graph_s");
     check_effect_without(&machine.graph_launch_s, "launch.kernel_s");
 }

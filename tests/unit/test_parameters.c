@@ -32,7 +32,6 @@ static double value_of(const pto_machine_param_t *param) {
 }
 
 static void a_file_holds_every_parameter(void **state) {
-    (void)state;
     pto_machine_t machine = made_machine(), again;
     pto_error_t err = {0};
     char *text = NULL;
@@ -57,7 +56,6 @@ static void a_file_holds_every_parameter(void **state) {
 
 /* Of a file that has a library's tables and remarks too. */
 static void a_clone_shares_nothing(void **state) {
-    (void)state;
     pto_machine_t machine, clone;
     char *before = NULL, *after = NULL;
     assert_int_equal(pto_machine_read("tests/fixtures/machine.yaml", &machine, NULL), PTO_OK);
@@ -73,7 +71,6 @@ static void a_clone_shares_nothing(void **state) {
 
 /* Whatever else the same key's group names stays as it was. Each is changed back, as limits are in keys. */
 static void a_what_if_changes_a_single_number(void **state) {
-    (void)state;
     pto_machine_t machine = made_machine();
     pto_scenario_t scenario = {0};
     numbers_t numbers = numbers_of(&machine);
@@ -96,7 +93,6 @@ static void a_what_if_changes_a_single_number(void **state) {
 }
 
 static void missing_machine_values_can_be_given(void **state) {
-    (void)state;
     pto_machine_t machine = {.name = NULL}; /* but for rows, whose keys only rows have */
     pto_scenario_t scenario = {0};
     numbers_t numbers = numbers_of(&machine);
@@ -122,7 +118,6 @@ static void missing_machine_values_can_be_given(void **state) {
 }
 
 static void the_published_model_has_the_parameters_without_a_term(void **state) {
-    (void)state;
     pto_machine_t machine = made_machine();
     assert_int_equal(pto_machine_restrict(&machine, "published", NULL), PTO_OK);
     for (pto_cell_t cell = {0}; pto_cell_next(&machine, &cell);)
@@ -132,7 +127,6 @@ static void the_published_model_has_the_parameters_without_a_term(void **state) 
 }
 
 static void a_term_brings_what_names_it(void **state) {
-    (void)state;
     for (int i = 0; i < pto_model_term_count(); i++) {
         const char *term = pto_model_term_at(i)->name;
         char model[64];
@@ -168,7 +162,6 @@ static bool is_among_words(const pto_machine_t *machine, const pto_cell_t *cell)
 }
 
 static void every_cell_is_found_by_its_place_and_its_key(void **state) {
-    (void)state;
     pto_machine_t machine = {.name = NULL};
     int count = 0;
     for (pto_cell_t cell = {0}; pto_cell_next(&machine, &cell); count++) {
@@ -184,7 +177,6 @@ static void every_cell_is_found_by_its_place_and_its_key(void **state) {
 
 /* Nor does what is longer than a key. */
 static void a_path_that_ends_within_a_word_leads_nowhere(void **state) {
-    (void)state;
     pto_machine_t machine = {.name = NULL};
     char path[PTO_PARAM_KEY_MAX + 4], key[PTO_PARAM_KEY_MAX];
     int count = 0;
@@ -209,7 +201,6 @@ static void a_path_that_ends_within_a_word_leads_nowhere(void **state) {
 /* --- documents ------------------------------------------------------------------------------------------ */
 
 static void the_documents_list_every_parameter(void **state) {
-    (void)state;
     char *text = NULL;
     size_t size = 0;
     assert_int_equal(pto_text_read("docs/formats.md", 1 << 20, &text, &size, NULL), PTO_OK);

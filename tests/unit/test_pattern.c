@@ -51,7 +51,6 @@ static void add_groups(const pto_grid_t *grid, int64_t n, int64_t *matrix) {
 }
 
 static void patterns_match_their_neighbors_by_coordinates(void **state) {
-    (void)state;
     srand(11);
     for (int trial = 0; trial < 300; trial++) {
         pto_counts_t counts = {.kind = trial % 2 ? PTO_COUNTS_STENCIL : PTO_COUNTS_GROUPS};
@@ -79,7 +78,6 @@ static void patterns_match_their_neighbors_by_coordinates(void **state) {
 }
 
 static void wrapping_a_dimension_of_two_doubles_the_bytes(void **state) {
-    (void)state;
     pto_counts_t counts = parsed("{pattern: stencil, dims: [2, 3], wrap: [1, 1], weights: [3, 1]}");
     char text[160];
     assert_int_equal(pto_counts_bytes(&counts, 8, 0, 3), 48);
@@ -115,7 +113,6 @@ static const char *const eight[] = {
 enum { EIGHT_COUNT = sizeof eight / sizeof *eight };
 
 static void plans_of_patterns_are_proved_right(void **state) {
-    (void)state;
     const char *const strategy[] = {"cuda_aware", "three_step", "extra_message", "dup_devptr"};
     for (int i = 0; i < EIGHT_COUNT; i++)
         for (int s = 0; s < 4; s++) {
@@ -130,7 +127,6 @@ static void plans_of_patterns_are_proved_right(void **state) {
 }
 
 static void plans_of_different_patterns_have_different_digests(void **state) {
-    (void)state;
     uint64_t digest[EIGHT_COUNT];
     for (int i = 0; i < EIGHT_COUNT; i++) {
         pto_counts_t counts = parsed(eight[i]);
@@ -143,7 +139,6 @@ static void plans_of_different_patterns_have_different_digests(void **state) {
 }
 
 static void bad_patterns_are_refused(void **state) {
-    (void)state;
     const struct {
         const char *text, *message;
     } bad[] = {

@@ -38,7 +38,6 @@ static void expect_ranges(const asked_t *asked, const expected_t *expected, int6
 }
 
 static void the_winner_changes_where_the_lines_cross(void **state) {
-    (void)state;
     asked_t asked;
     ask(&asked, simple_machine,
         "scenario: one message\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"
@@ -52,7 +51,6 @@ static void the_winner_changes_where_the_lines_cross(void **state) {
 }
 
 static void many_messages_share_one_copy(void **state) {
-    (void)state;
     asked_t asked;
     ask(&asked, simple_machine,
         "scenario: many messages\nmachine: m.yaml\ncollective: messages\nmessages: [1, 8, 12, 20]\n"
@@ -76,7 +74,6 @@ static void many_messages_share_one_copy(void **state) {
 
 /* One element has one share, so dup_devptr does what three_step does. */
 static void equal_prices_tie_and_the_runner_up_is_the_next(void **state) {
-    (void)state;
     asked_t asked;
     ask(&asked, simple_machine,
         "scenario: one element has one share\nmachine: m.yaml\ncollective: alltoall\nsplit: bytes\n"
@@ -100,7 +97,6 @@ static void equal_prices_tie_and_the_runner_up_is_the_next(void **state) {
 }
 
 static void buffers_too_large_for_a_node_are_the_reason(void **state) {
-    (void)state;
     asked_t asked;
     char machine[sizeof simple_machine + 32];
     snprintf(machine, sizeof machine, "%s", simple_machine);
@@ -120,7 +116,6 @@ static void buffers_too_large_for_a_node_are_the_reason(void **state) {
 
 /* Of the rows that hold for at most as many processes as there are, the one for the most counts. */
 static void a_library_row_for_more_processes_has_priority(void **state) {
-    (void)state;
     static const struct {
         int nodes;
         const char *algorithm;
@@ -142,7 +137,6 @@ static void a_library_row_for_more_processes_has_priority(void **state) {
 }
 
 static void buffers_too_large_for_a_gpu_are_the_reason(void **state) {
-    (void)state;
     asked_t asked;
     ask(&asked, simple_machine,
         "scenario: memory\nmachine: m.yaml\ncollective: allreduce\n"
@@ -162,7 +156,6 @@ static void buffers_too_large_for_a_gpu_are_the_reason(void **state) {
 }
 
 static void best_takes_the_cheapest_algorithm(void **state) {
-    (void)state;
     const char *const library[] = {"best", "pairwise", "bruck", "linear"};
     double seconds[4][2];
     for (int i = 0; i < 4; i++) {
@@ -187,7 +180,6 @@ static void best_takes_the_cheapest_algorithm(void **state) {
 }
 
 static void a_table_of_byte_ranges_names_the_algorithm(void **state) {
-    (void)state;
     asked_t asked;
     ask(&asked, simple_machine,
         "scenario: table\nmachine: m.yaml\ncollective: alltoall\n"
@@ -203,7 +195,6 @@ static void a_table_of_byte_ranges_names_the_algorithm(void **state) {
 
 /* What a machine file says of its library holds unless the scenario asks for the best. */
 static void the_machines_library_table_is_followed(void **state) {
-    (void)state;
     char machine[4096];
     snprintf(machine, sizeof machine, "%s%s", simple_machine,
              "library:\n  alltoall:\n    cpu: [{algorithm: linear}]\n    gpu: [{algorithm: pairwise}]\n");
@@ -219,7 +210,6 @@ static void the_machines_library_table_is_followed(void **state) {
 
 /* Two prices 10 percent apart: a near-tie once the interval of their difference reaches that far. */
 static void a_margin_inside_the_intervals_is_a_toss_up(void **state) {
-    (void)state;
     const char *const wide[] = {"alpha_s_95: [1.99e-6, 2.01e-6]", "alpha_s_95: [1.0e-6, 3.0e-6]"};
     for (int i = 0; i < 2; i++) {
         char machine[2048];
@@ -245,7 +235,6 @@ static void a_margin_inside_the_intervals_is_a_toss_up(void **state) {
 }
 
 static void an_unknown_strategy_suggests_the_nearest(void **state) {
-    (void)state;
     const pto_strategy_t *strategy;
     pto_error_t err;
     assert_int_equal(pto_strategy_find("three_stpe", &strategy, &err), PTO_ERR_NOT_FOUND);
@@ -262,7 +251,6 @@ static const char four_processes[] = "scenario: shared\nmachine: m.yaml\ncollect
                                      "bytes: [1000]\nstrategies: [three_step, dup_devptr]\n";
 
 static void sharing_that_is_not_known_makes_a_pick_unsure(void **state) {
-    (void)state;
     asked_t asked;
     pto_range_t *range = NULL;
     int64_t count = 0;
@@ -276,7 +264,6 @@ static void sharing_that_is_not_known_makes_a_pick_unsure(void **state) {
 }
 
 static void sharing_that_was_measured_leaves_no_doubt(void **state) {
-    (void)state;
     char machine[2048];
     const char *memory = strstr(simple_machine, "memory:");
     snprintf(machine, sizeof machine,
@@ -294,7 +281,6 @@ static void sharing_that_was_measured_leaves_no_doubt(void **state) {
 
 /* What the loser would have to pay as well takes nothing away from the pick. */
 static void parameters_that_the_pick_does_not_need_can_be_unknown(void **state) {
-    (void)state;
     asked_t asked;
     ask(&asked, simple_machine,
         "scenario: shared\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"

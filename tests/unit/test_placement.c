@@ -25,7 +25,6 @@ static pto_status_t parse(const char *text, pto_mapping_t *mapping, pto_error_t 
 }
 
 static void a_placement_is_read_written_and_read_again(void **state) {
-    (void)state;
     pto_mapping_t mapping, again;
     pto_error_t err = {0};
     const char *text = "# machine=none\nnode,gpu,process\n0,1,3\n1,1,1\n0,0,0\n1,0,2\n";
@@ -47,7 +46,6 @@ static void a_placement_is_read_written_and_read_again(void **state) {
 }
 
 static void bad_placements_are_refused_with_their_line(void **state) {
-    (void)state;
     const struct {
         const char *text;
         int line;
@@ -129,7 +127,6 @@ static result_t results(const pto_request_t *request, const pto_machine_t *machi
 }
 
 static void a_placed_pattern_costs_what_its_permuted_matrix_costs(void **state) {
-    (void)state;
     const char *const strategy[] = {"cuda_aware", "three_step", "dup_devptr", "extra_message"};
     pto_machine_t known, machine;
     assert_int_equal(pto_machine_read("scenarios/machines/summit-spectrum.yaml", &known, NULL), PTO_OK);
@@ -152,7 +149,6 @@ static void a_placed_pattern_costs_what_its_permuted_matrix_costs(void **state) 
 
 /* Neighbors on a ring of two nodes' GPUs: alternating between the nodes sends everything over the network. */
 static void a_bad_placement_costs_more(void **state) {
-    (void)state;
     pto_counts_t ring;
     pto_mapping_t mapping;
     pto_machine_t known, machine;
@@ -175,7 +171,6 @@ static void a_bad_placement_costs_more(void **state) {
 }
 
 static void a_scenario_places_processes(void **state) {
-    (void)state;
     static const char head[] = "scenario: s\nmachine: m.yaml\ncollective: alltoallv\n"
                                "layout: {nodes: 2, gpus_per_node: 2}\nbytes: 8\n"
                                "counts: {pattern: stencil, dims: [4]}\n";

@@ -192,13 +192,11 @@ static void allreduce_sizes(pto_request_t request) {
 }
 
 static void allreduce_is_right_on_every_small_layout(void **state) {
-    (void)state;
     pto_request_t request = {.collective = PTO_COLLECTIVE_ALLREDUCE, .datatype = PTO_DATATYPE_FLOAT};
     with_every_layout(request, allreduce_sizes);
 }
 
 static void reduce_and_broadcast_are_right_on_every_small_layout(void **state) {
-    (void)state;
     pto_request_t request = {.collective = PTO_COLLECTIVE_REDUCE, .datatype = PTO_DATATYPE_FLOAT};
     with_every_layout(request, allreduce_sizes);
     request.collective = PTO_COLLECTIVE_BROADCAST;
@@ -211,25 +209,21 @@ static void alltoall_sizes(pto_request_t request) {
 }
 
 static void alltoall_is_right_on_every_small_layout(void **state) {
-    (void)state;
     pto_request_t request = {.collective = PTO_COLLECTIVE_ALLTOALL, .datatype = PTO_DATATYPE_FLOAT};
     with_every_layout(request, alltoall_sizes);
 }
 
 static void allgather_is_right_on_every_small_layout(void **state) {
-    (void)state;
     pto_request_t request = {.collective = PTO_COLLECTIVE_ALLGATHER, .datatype = PTO_DATATYPE_FLOAT};
     with_every_layout(request, alltoall_sizes);
 }
 
 static void reduce_scatter_is_right_on_every_small_layout(void **state) {
-    (void)state;
     pto_request_t request = {.collective = PTO_COLLECTIVE_REDUCE_SCATTER, .datatype = PTO_DATATYPE_FLOAT};
     with_every_layout(request, allreduce_sizes);
 }
 
 static void gather_and_scatter_are_right_on_every_small_layout(void **state) {
-    (void)state;
     pto_request_t request = {.collective = PTO_COLLECTIVE_GATHER, .datatype = PTO_DATATYPE_FLOAT};
     with_every_layout(request, alltoall_sizes);
     request.collective = PTO_COLLECTIVE_SCATTER;
@@ -242,7 +236,6 @@ static void alltoallv_sizes(pto_request_t request) {
 }
 
 static void alltoallv_is_right_with_equal_counts(void **state) {
-    (void)state;
     pto_counts_t counts = {.kind = PTO_COUNTS_EQUAL};
     pto_request_t request = {
         .collective = PTO_COLLECTIVE_ALLTOALLV, .datatype = PTO_DATATYPE_DOUBLE, .counts = &counts};
@@ -254,7 +247,6 @@ static void alltoallv_is_right_with_equal_counts(void **state) {
 }
 
 static void alltoallv_is_right_with_skewed_counts(void **state) {
-    (void)state;
     pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 1.0, .seed = 20240229};
     pto_request_t request = {
         .collective = PTO_COLLECTIVE_ALLTOALLV, .datatype = PTO_DATATYPE_BYTE, .counts = &counts};
@@ -267,7 +259,6 @@ static void alltoallv_is_right_with_skewed_counts(void **state) {
 
 /* Many pairs say nothing, some a lot. */
 static void alltoallv_is_right_with_a_sparse_matrix(void **state) {
-    (void)state;
     int64_t matrix[144];
     for (int64_t i = 0; i < 144; i++)
         matrix[i] = i % 5 == 0 ? 1 + i * i % 89 : 0;
@@ -282,7 +273,6 @@ static void alltoallv_is_right_with_a_sparse_matrix(void **state) {
 }
 
 static void allgatherv_is_right_with_equal_and_with_skewed_counts(void **state) {
-    (void)state;
     pto_counts_t counts = {.kind = PTO_COUNTS_EQUAL};
     pto_request_t request = {
         .collective = PTO_COLLECTIVE_ALLGATHERV, .datatype = PTO_DATATYPE_FLOAT, .counts = &counts};
@@ -298,7 +288,6 @@ static void allgatherv_is_right_with_equal_and_with_skewed_counts(void **state) 
 
 /* One process has nearly everything, many nothing; whole nodes and all of them have nothing. */
 static void allgatherv_is_right_with_lists(void **state) {
-    (void)state;
     static const pto_layout_t layout[] = {{3, 4, 1, 1, 2, false},
                                           {4, 3, 1, 4, 1, false},
                                           {2, 6, 1, 3, 3, false},
@@ -326,7 +315,6 @@ static void message_sizes(pto_request_t request) {
 }
 
 static void messages_are_right_on_every_small_layout(void **state) {
-    (void)state;
     pto_request_t request = {.collective = PTO_COLLECTIVE_MESSAGES};
     static const int64_t unique_bytes[] = {0, 1, 10};
     for (size_t i = 0; i < sizeof unique_bytes / sizeof *unique_bytes; i++) {
@@ -345,7 +333,6 @@ static void pair_chunks(pto_request_t request) {
 
 /* Two owners: on two nodes, on two GPUs, on one; with helpers too. */
 static void pairs_are_right_at_every_distance_and_between_all_spaces(void **state) {
-    (void)state;
     static const pto_layout_t layout[] = {{2, 1, 1, 1, 1, false},
                                           {1, 2, 1, 1, 1, false},
                                           {1, 2, 1, 3, 2, false},
@@ -375,7 +362,6 @@ static void halo_corners(pto_request_t request) {
 }
 
 static void halos_are_right_on_every_small_layout(void **state) {
-    (void)state;
     pto_request_t request = {.collective = PTO_COLLECTIVE_HALO,
                              .bytes = 4,
                              .halo = {.dim_count = 2, .extent = {3, 5}, .width = 2}};
@@ -383,7 +369,6 @@ static void halos_are_right_on_every_small_layout(void **state) {
 }
 
 static void larger_and_prime_groups_are_right(void **state) {
-    (void)state;
     pto_request_t request = {.datatype = PTO_DATATYPE_DOUBLE,
                              .bytes = 8 * 101,
                              .halo = {.dim_count = 3, .wrap = {true}, .extent = {3, 1, 2}, .width = 1}};
@@ -400,7 +385,6 @@ static void larger_and_prime_groups_are_right(void **state) {
 }
 
 static void conformance_covers_every_strategy_and_algorithm(void **state) {
-    (void)state;
     print_message("%lld plans proved right\n", (long long)proved_count);
     for (int s = 0; s < pto_strategy_count(); s++)
         for (int a = 0; a < pto_algorithm_count(); a++)
@@ -430,7 +414,6 @@ static pto_plan_t *plan_of(pto_collective_t collective, const char *strategy, co
 }
 
 static void shares_cover_every_byte_once(void **state) {
-    (void)state;
     for (int64_t bytes = 0; bytes < 70; bytes++)
         for (int64_t shares = 1; shares < 9; shares++)
             for (int64_t grain = 1; grain <= 8; grain *= 2) {
@@ -448,7 +431,6 @@ static void shares_cover_every_byte_once(void **state) {
 }
 
 static void group_indices_and_ranks_are_inverse(void **state) {
-    (void)state;
     pto_layout_t layout = {3, 2, 2, 3, 2, false};
     pto_plan_t *plan = plan_of(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", layout);
     for (int kind = 0; kind < PTO_GROUP_COUNT; kind++)
@@ -470,7 +452,6 @@ static void group_indices_and_ranks_are_inverse(void **state) {
 
 /* Two ranks see the same first member exactly where the one finds the other at its index. */
 static void ranks_with_one_first_member_are_one_group(void **state) {
-    (void)state;
     pto_layout_t layout = {3, 2, 2, 3, 2, false};
     pto_plan_t *plan = plan_of(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", layout);
     int64_t ranks = pto_layout_rank_count(&layout);
@@ -494,7 +475,6 @@ static void ranks_with_one_first_member_are_one_group(void **state) {
 
 /* A row left out of the middle of a table would be all zeros. */
 static void every_kind_of_group_and_step_has_a_row(void **state) {
-    (void)state;
     for (int kind = 0; kind < PTO_GROUP_COUNT; kind++)
         assert_true(pto_group_traits[kind].member[0] && pto_group_traits[kind].index);
     for (int kind = 0; kind < PTO_STEP_COUNT; kind++) {
@@ -508,7 +488,6 @@ static void every_kind_of_group_and_step_has_a_row(void **state) {
 }
 
 static void a_walk_meets_every_iteration_in_order(void **state) {
-    (void)state;
     pto_plan_t *plan =
         plan_of(PTO_COLLECTIVE_ALLREDUCE, "three_step", "ring", (pto_layout_t){1, 3, 1, 1, 3, false});
     static const struct {
@@ -532,7 +511,6 @@ static void a_walk_meets_every_iteration_in_order(void **state) {
 }
 
 static void digests_tell_plans_apart(void **state) {
-    (void)state;
     pto_layout_t layout = {2, 2, 1, 3, 2, false};
     static const char *const strategy[] = {"cuda_aware", "three_step", "extra_message", "dup_devptr"};
     static const char *const algorithm[] = {"pairwise", "linear", "bruck"};
@@ -550,7 +528,6 @@ static void digests_tell_plans_apart(void **state) {
 }
 
 static void a_plan_of_a_million_gpus_is_as_small_as_any(void **state) {
-    (void)state;
     pto_plan_t *small =
         plan_of(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "bruck", (pto_layout_t){2, 6, 1, 6, 3, false});
     pto_plan_t *large =
@@ -562,7 +539,6 @@ static void a_plan_of_a_million_gpus_is_as_small_as_any(void **state) {
 }
 
 static void buffers_need_the_memory_that_they_hold(void **state) {
-    (void)state;
     int64_t gpu_bytes, host_bytes;
     pto_plan_t *plan =
         plan_of(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", (pto_layout_t){2, 3, 1, 1, 3, false});
@@ -573,7 +549,6 @@ static void buffers_need_the_memory_that_they_hold(void **state) {
 }
 
 static void routes_that_do_not_apply_say_why(void **state) {
-    (void)state;
     pto_request_t request = {
         .layout = {2, 2, 1, 1, 2, false}, .collective = PTO_COLLECTIVE_ALLTOALL, .bytes = 8};
     pto_plan_t *plan = NULL;
@@ -605,7 +580,6 @@ static void routes_that_do_not_apply_say_why(void **state) {
 
 /* Shared data leaves the GPU once, so it can't leave with each destination. */
 static void messages_are_split_by_destination_unless_they_share_data(void **state) {
-    (void)state;
     pto_request_t request = {.layout = {2, 2, 1, 2, 2, false},
                              .collective = PTO_COLLECTIVE_MESSAGES,
                              .bytes = 8,

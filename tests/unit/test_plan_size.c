@@ -59,7 +59,6 @@ static void build_growing(pto_builder_t *builder, const pto_request_t *request) 
 }
 
 static void iterations_with_other_numbers_of_peers_are_counted_by_themselves(void **state) {
-    (void)state;
     const int64_t gpus = 6;
     shape.gpus = gpus;
     pto_plan_t *plan = plan_of(build_growing, PTO_COLLECTIVE_ALLGATHER, 1, 64);
@@ -82,7 +81,6 @@ static void compare_as_nccls(pto_plan_t *plan) {
 
 /* Iterations that are alike are counted once, so counting is quick where rounds are as many as processes. */
 static void the_size_of_a_plan_is_that_of_its_stages_one_by_one(void **state) {
-    (void)state;
     int64_t plans = 0, actions = 0, messages = 0;
     for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
         for (int s = 0; s < pto_strategy_count(); s++)

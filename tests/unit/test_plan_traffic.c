@@ -85,7 +85,6 @@ static void expect(int64_t source, int64_t destination, pto_space_t space, pto_t
 static const pto_layout_t eight = {2, 4, 1, 1, 4, false};
 
 static void pairwise_alltoall_is_one_message_a_pair(void **state) {
-    (void)state;
     count_request(request_on(eight, PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 100));
     for (int64_t i = 0; i < 8; i++)
         for (int64_t j = 0; j < 8; j++)
@@ -94,7 +93,6 @@ static void pairwise_alltoall_is_one_message_a_pair(void **state) {
 }
 
 static void staged_messages_are_between_host_buffers(void **state) {
-    (void)state;
     count_request(request_on(eight, PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 100));
     expect(3, 5, PTO_SPACE_CPU, PTO_TRAFFIC_MESSAGE, 1, 100);
     assert_int_equal(matrix.pairs, 8 * 7);
@@ -102,7 +100,6 @@ static void staged_messages_are_between_host_buffers(void **state) {
 
 /* 2 (n - 1) messages of s / n bytes to the next process. */
 static void a_ring_sends_to_its_neighbor_alone(void **state) {
-    (void)state;
     count_request(request_on(eight, PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", 8 * 64));
     for (int64_t i = 0; i < 8; i++)
         expect(i, (i + 1) % 8, PTO_SPACE_GPU, PTO_TRAFFIC_MESSAGE, 14, 14 * 64);
@@ -110,7 +107,6 @@ static void a_ring_sends_to_its_neighbor_alone(void **state) {
 }
 
 static void recursive_doubling_sends_the_vector_to_every_power_of_two(void **state) {
-    (void)state;
     count_request(request_on(eight, PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling", 400));
     for (int64_t i = 0; i < 8; i++)
         for (int64_t bit = 1; bit < 8; bit *= 2)
@@ -120,7 +116,6 @@ static void recursive_doubling_sends_the_vector_to_every_power_of_two(void **sta
 
 /* Folding: rank 0 gives its vector to rank 1 and gets the result. */
 static void a_folded_process_exchanges_with_its_partner_alone(void **state) {
-    (void)state;
     pto_layout_t five = {1, 5, 1, 1, 5, false};
     count_request(request_on(five, PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling", 400));
     expect(0, 1, PTO_SPACE_GPU, PTO_TRAFFIC_MESSAGE, 1, 400);
@@ -130,7 +125,6 @@ static void a_folded_process_exchanges_with_its_partner_alone(void **state) {
 
 /* Of 6 processes 0 and 2 are folded away, so that 1 and 3 halve two blocks each, and 4 and 5 one. */
 static void a_folded_reduce_scatter_halves_blocks_of_two(void **state) {
-    (void)state;
     static const int64_t blocks[6][6] = {{0, 6, 0, 0, 0, 0}, {1, 0, 0, 2, 2, 0}, {0, 0, 0, 6, 0, 0},
                                          {0, 2, 1, 0, 0, 2}, {0, 4, 0, 0, 0, 1}, {0, 0, 0, 4, 1, 0}};
     count_request(request_on((pto_layout_t){6, 1, 1, 1, 1, false}, PTO_COLLECTIVE_REDUCE_SCATTER,
@@ -141,7 +135,6 @@ static void a_folded_reduce_scatter_halves_blocks_of_two(void **state) {
 }
 
 static void a_binomial_broadcast_gives_every_process_the_vector_once(void **state) {
-    (void)state;
     count_request(request_on(eight, PTO_COLLECTIVE_BROADCAST, "cuda_aware", "binomial", 400));
     for (int64_t j = 1; j < 8; j++)
         expect(j & (j - 1), j, PTO_SPACE_GPU, PTO_TRAFFIC_MESSAGE, 1, 400);
@@ -149,7 +142,6 @@ static void a_binomial_broadcast_gives_every_process_the_vector_once(void **stat
 }
 
 static void a_matrix_of_counts_is_its_own_traffic(void **state) {
-    (void)state;
     int64_t bytes[] = {9, 1, 0, 2, 9, 3, 40, 0, 9};
     const pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .order = 3, .matrix = bytes};
     pto_request_t request = request_on((pto_layout_t){1, 3, 1, 1, 3, false}, PTO_COLLECTIVE_ALLTOALLV,
@@ -165,7 +157,6 @@ static void a_matrix_of_counts_is_its_own_traffic(void **state) {
 
 /* The root reads all vectors, and the others copy its result. */
 static void reading_a_peers_memory_is_traffic_from_that_peer(void **state) {
-    (void)state;
     count_request(
         request_on((pto_layout_t){1, 4, 1, 1, 4, false}, PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", 400));
     for (int64_t i = 1; i < 4; i++) {
@@ -176,7 +167,6 @@ static void reading_a_peers_memory_is_traffic_from_that_peer(void **state) {
 }
 
 static void what_nccl_replaces_is_marked(void **state) {
-    (void)state;
     count_request(request_on(eight, PTO_COLLECTIVE_ALLGATHER, "nccl", "nccl", 400));
     assert_true(matrix.pairs > 0);
     for (int64_t i = 0; i < 8; i++)
@@ -204,7 +194,6 @@ static void build_crossed(pto_builder_t *builder, const pto_request_t *request) 
 }
 
 static void messages_of_a_pair_match_in_their_order(void **state) {
-    (void)state;
     pto_plan_t *plan = plan_of(build_crossed, PTO_COLLECTIVE_BROADCAST, 1, 30);
     count(plan);
     assert_int_equal(matrix.bytes[0][1][PTO_SPACE_CPU][PTO_SPACE_GPU][PTO_TRAFFIC_MESSAGE], 30);
@@ -261,7 +250,6 @@ static void compare_plan(const pto_plan_t *plan) {
 }
 
 static void sends_and_receives_of_every_plan_agree(void **state) {
-    (void)state;
     static const pto_layout_t layouts[] = {
         {1, 4, 1, 1, 2, false}, {3, 2, 1, 3, 2, false}, {2, 3, 2, 4, 3, false}};
     static const pto_counts_t skew = {.kind = PTO_COUNTS_SKEW, .skew = 1, .seed = 5};
@@ -289,7 +277,6 @@ static void sends_and_receives_of_every_plan_agree(void **state) {
 }
 
 static void too_many_ranks_or_messages_are_refused(void **state) {
-    (void)state;
     pto_error_t err = {0};
     pto_request_t request = request_on((pto_layout_t){16385, 4, 1, 1, 4, false}, PTO_COLLECTIVE_BROADCAST,
                                        "cuda_aware", "binomial", 8);

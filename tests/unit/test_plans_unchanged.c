@@ -126,7 +126,6 @@ static void write_lines(FILE *out) {
 }
 
 static void plans_are_what_they_were(void **state) {
-    (void)state;
     assert_all_written("tests/fixtures/plans.txt", write_lines);
 }
 

@@ -19,7 +19,6 @@ static pto_machine_t lassen;
 static pto_machine_t refit; /* of all terms that the model has */
 
 static int read_machines(void **state) {
-    (void)state;
     pto_error_t err;
     if (pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, &err) != PTO_OK)
         return -1;
@@ -29,7 +28,6 @@ static int read_machines(void **state) {
 }
 
 static int free_machines(void **state) {
-    (void)state;
     pto_machine_fini(&summit);
     pto_machine_fini(&lassen);
     pto_machine_fini(&refit);
@@ -90,7 +88,6 @@ static double copies_s(const pto_machine_t *machine, double out_bytes, double in
 /* --- the paper's formulas ------------------------------------------------------------------------------- */
 
 static void one_gpu_message_costs_the_postal_model(void **state) {
-    (void)state;
     for (int64_t bytes = 1; bytes <= 16777216; bytes *= 2) {
         const pto_postal_t *gpu =
             &pto_machine_message(&summit, PTO_SPACE_GPU, PTO_LEVEL_OFF_NODE, bytes)->postal;
@@ -99,7 +96,6 @@ static void one_gpu_message_costs_the_postal_model(void **state) {
 }
 
 static void many_messages_cost_the_max_rate_model(void **state) {
-    (void)state;
     for (int64_t n = 1; n <= 100; n += 33)
         for (int64_t gpus = 1; gpus <= 6; gpus++)
             for (int64_t bytes = 4; bytes <= 1048576; bytes *= 8) {
@@ -113,7 +109,6 @@ static void many_messages_cost_the_max_rate_model(void **state) {
 }
 
 static void duplicate_data_is_copied_out_once(void **state) {
-    (void)state;
     int64_t bytes = 4096;
     assert_close(messages_s(&summit, "three_step", 1, 1, 10, bytes, 3 * bytes),
                  max_rate_s(&summit, PTO_SPACE_CPU, 10, bytes, 1) +
@@ -125,7 +120,6 @@ static void duplicate_data_is_copied_out_once(void **state) {
 
 /* Pairwise off the node: n - 1 rounds; with one GPU a node no round stays near. */
 static void pairwise_costs_a_message_a_round(void **state) {
-    (void)state;
     for (int64_t bytes = 4; bytes <= 131072; bytes *= 4) {
         double round_s = max_rate_s(&summit, PTO_SPACE_CPU, 1, bytes, 1);
         assert_close(seconds(&summit, PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 12, 1, 1, bytes),
@@ -136,7 +130,6 @@ static void pairwise_costs_a_message_a_round(void **state) {
 /* T = log2 n (alpha + beta s), Thakur, Rabenseifner, Gropp 2005, without the reduction, which is not in the
  * tables. */
 static void recursive_doubling_costs_log_n_messages(void **state) {
-    (void)state;
     double message_s =
         postal_s(&pto_machine_message(&summit, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE, 8192)->postal, 8192);
     assert_close(
@@ -146,7 +139,6 @@ static void recursive_doubling_costs_log_n_messages(void **state) {
 
 /* 2 log2 n alpha + 2 (n-1)/n beta s where one protocol holds; here each round by its own. */
 static void rabenseifner_halves_and_doubles(void **state) {
-    (void)state;
     double expected = copies_s(&summit, 1048576, 1048576);
     for (int64_t part = 524288; part >= 1048576 / 16; part /= 2)
         expected += 2 * max_rate_s(&summit, PTO_SPACE_CPU, 1, part, 1);
@@ -158,7 +150,6 @@ static void rabenseifner_halves_and_doubles(void **state) {
 
 /* Process 0 is folded away before and gets the whole vector afterwards. */
 static void a_reduce_of_other_counts_costs_two_messages_more(void **state) {
-    (void)state;
     double folds_s = 2 * max_rate_s(&summit, PTO_SPACE_CPU, 1, 1048576, 1);
     assert_close(seconds(&summit, PTO_COLLECTIVE_REDUCE, "three_step", "rabenseifner", 23, 1, 1, 1048576),
                  seconds(&summit, PTO_COLLECTIVE_REDUCE, "three_step", "rabenseifner", 16, 1, 1, 1048576) +
@@ -170,7 +161,6 @@ static void a_reduce_of_other_counts_costs_two_messages_more(void **state) {
 /* Allgather, Thakur, Rabenseifner, Gropp 2005, section 4.1: (n-1) s bytes each way, in n - 1 rounds or in
  * log2 n of doubling size. Bruck's last round is cut off, and all blocks are rotated within the host. */
 static void allgather_costs_the_rounds_of_its_algorithm(void **state) {
-    (void)state;
     const int64_t s = 4096;
     const struct {
         const char *algorithm;
@@ -196,7 +186,6 @@ static void allgather_costs_the_rounds_of_its_algorithm(void **state) {
 /* Section 4.3: (n-1) s bytes each way, in n - 1 rounds or in log2 n of halving size; of 12 processes, 4 are
  * folded away, and the 4 that do their part have two blocks each. */
 static void reduce_scatter_costs_the_rounds_of_its_algorithm(void **state) {
-    (void)state;
     const int64_t s = 4096;
     static const char *const algorithms[] = {"pairwise", "ring", "recursive_halving"};
     for (int i = 0; i < 2; i++) {
@@ -220,7 +209,6 @@ static void reduce_scatter_costs_the_rounds_of_its_algorithm(void **state) {
 
 /* Section 4.2: a subtree's blocks travel together, so the root sends (n-1) s bytes in log2 n messages. */
 static void gather_and_scatter_move_subtrees(void **state) {
-    (void)state;
     const int64_t s = 4096;
     const struct {
         int64_t nodes;
@@ -240,14 +228,12 @@ static void gather_and_scatter_move_subtrees(void **state) {
 }
 
 static void ring_sends_an_nth_each_round(void **state) {
-    (void)state;
     double round_s = max_rate_s(&summit, PTO_SPACE_CPU, 1, 120000, 1);
     assert_close(seconds(&summit, PTO_COLLECTIVE_ALLREDUCE, "three_step", "ring", 10, 1, 1, 1200000),
                  18 * round_s + copies_s(&summit, 1200000, 1200000));
 }
 
 static void binomial_goes_up_and_down_the_tree(void **state) {
-    (void)state;
     double message_s = max_rate_s(&summit, PTO_SPACE_CPU, 1, 65536, 1);
     assert_close(seconds(&summit, PTO_COLLECTIVE_ALLREDUCE, "three_step", "binomial", 32, 1, 1, 65536),
                  10 * message_s + copies_s(&summit, 65536, 65536));
@@ -255,7 +241,6 @@ static void binomial_goes_up_and_down_the_tree(void **state) {
 
 /* Bruck: round k moves the blocks whose number has bit k set; of 12 those are 6, 6, 4 and 4. */
 static void bruck_moves_the_blocks_of_each_bit(void **state) {
-    (void)state;
     double expected = copies_s(&summit, 12 * 64, 12 * 64);
     const int64_t blocks[] = {6, 6, 4, 4};
     for (int k = 0; k < 4; k++)
@@ -266,7 +251,6 @@ static void bruck_moves_the_blocks_of_each_bit(void **state) {
 /* dup_devptr: one latency each way and the bytes of all shares; the network carries shares from every
  * process. */
 static void shares_split_the_message_and_sum_the_copies(void **state) {
-    (void)state;
     for (int64_t cores = 2; cores <= 40; cores++) {
         int64_t bytes = 4 * 40 * 27720; /* divisible by any count of cores */
         int64_t share = pto_share_bytes(bytes, 4, cores, 0);
@@ -290,7 +274,6 @@ static void shares_split_the_message_and_sum_the_copies(void **state) {
 /* --- the paper's conclusions, as its printed numbers give them ------------------------------------------ */
 
 static void one_gpudirect_message_beats_three_step_below_640_kb(void **state) {
-    (void)state;
     for (int64_t bytes = 1; bytes <= 640000;
          bytes = bytes * 2 < 640000 || bytes == 640000 ? bytes * 2 : 640000)
         assert_true(messages_s(&summit, "cuda_aware", 1, 1, 1, bytes, 0) <
@@ -303,7 +286,6 @@ static void one_gpudirect_message_beats_three_step_below_640_kb(void **state) {
 }
 
 static void ten_messages_favour_three_step_but_at_8_to_64_kib(void **state) {
-    (void)state;
     for (int64_t bytes = 1; bytes <= 1 << 24; bytes *= 2) {
         bool direct_wins = bytes >= 8192 && bytes <= 65536;
         bool direct_cheaper = messages_s(&summit, "cuda_aware", 1, 1, 10, bytes, 0) <
@@ -313,7 +295,6 @@ static void ten_messages_favour_three_step_but_at_8_to_64_kib(void **state) {
 }
 
 static void lassen_needs_47_tiny_messages(void **state) {
-    (void)state;
     for (int64_t n = 1; n <= 100; n++) {
         bool staged_cheaper = messages_s(&lassen, "three_step", 1, 1, n, 1, 0) <
                               messages_s(&lassen, "cuda_aware", 1, 1, n, 1, 0);
@@ -322,7 +303,6 @@ static void lassen_needs_47_tiny_messages(void **state) {
 }
 
 static void lassen_never_stages_from_8_kib_up(void **state) {
-    (void)state;
     for (int64_t bytes = 8192; bytes <= 1 << 24; bytes *= 2)
         for (int64_t n = 1; n <= 1000; n *= 10)
             assert_true(messages_s(&lassen, "cuda_aware", 1, 1, n, bytes, 0) <
@@ -337,7 +317,6 @@ static double network_s(int64_t cores, int64_t bytes) {
 }
 
 static void splitting_1_mib_over_cores_pays_and_never_hurts(void **state) {
-    (void)state;
     double before_s = network_s(1, 1048576);
     for (int64_t cores = 2; cores <= 40; cores++) {
         double now_s = network_s(cores, 1048576);
@@ -432,7 +411,6 @@ static void bound_on(const pto_machine_t *machine) {
 }
 
 static void the_price_by_class_bounds_the_price_rank_by_rank(void **state) {
-    (void)state;
     bound_on(&summit);
     bound_on(&refit);
 }
@@ -466,7 +444,6 @@ static void expect_exact(const pto_request_t *request) {
 
 /* Where all members of a node are alike and counts are powers of two, no class hides a difference. */
 static void symmetric_layouts_are_priced_exactly(void **state) {
-    (void)state;
     compared_on = completed(&summit);
     const shape_t shapes[] = {{4, 1, 4, 4096}, {8, 2, 2, 65536}, {2, 4, 4, 1024}, {16, 4, 1, 262144}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
@@ -474,7 +451,6 @@ static void symmetric_layouts_are_priced_exactly(void **state) {
 }
 
 static void more_nodes_never_cost_less(void **state) {
-    (void)state;
     const char *const algorithm[] = {"pairwise", "bruck", "linear"};
     for (size_t a = 0; a < 3; a++) {
         double before_s = 0;
@@ -488,7 +464,6 @@ static void more_nodes_never_cost_less(void **state) {
 }
 
 static void an_explanation_adds_up_to_its_price(void **state) {
-    (void)state;
     pto_request_t request =
         request_for(PTO_COLLECTIVE_ALLTOALL, "extra_message", "pairwise", 1000, 6, 6, 65536);
     pto_plan_t *plan = NULL;
@@ -506,7 +481,6 @@ static void an_explanation_adds_up_to_its_price(void **state) {
 }
 
 static void intervals_are_carried_into_the_price(void **state) {
-    (void)state;
     pto_machine_t machine = summit;
     machine.model_error = (pto_model_error_t){0};
     pto_cost_row_t *piece = &machine.messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].row[0];
@@ -530,7 +504,6 @@ static void intervals_are_carried_into_the_price(void **state) {
 
 /* A parameter is off in the same way wherever it is used: its uses add up, not their squares. */
 static void uses_of_one_parameter_are_off_together(void **state) {
-    (void)state;
     pto_machine_t machine = summit;
     machine.model_error = (pto_model_error_t){0};
     pto_param_t *alpha = &machine.messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].row[0].postal.alpha_s;
@@ -559,7 +532,6 @@ static void uses_of_one_parameter_are_off_together(void **state) {
 }
 
 static void a_machine_without_gpu_messages_says_so(void **state) {
-    (void)state;
     pto_machine_t machine = summit;
     for (int level = 0; level < PTO_LEVEL_COUNT; level++)
         machine.messages[PTO_SPACE_GPU][level].count = 0;
@@ -574,7 +546,6 @@ static void a_machine_without_gpu_messages_says_so(void **state) {
 }
 
 static void tables_above_65536_ranks_are_refused(void **state) {
-    (void)state;
     pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 1};
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, "three_step", "pairwise", 10923, 6, 1, 64);
     request.counts = &counts;
@@ -589,7 +560,6 @@ static void tables_above_65536_ranks_are_refused(void **state) {
 
 /* A table of equal counts must cost what equal counts cost. */
 static void a_flat_table_costs_what_equal_counts_cost(void **state) {
-    (void)state;
     pto_counts_t flat = {.kind = PTO_COUNTS_SKEW, .skew = 0, .seed = 7};
     const char *const strategy[] = {"cuda_aware", "three_step", "extra_message", "dup_devptr"};
     for (size_t s = 0; s < 4; s++) {

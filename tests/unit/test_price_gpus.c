@@ -151,7 +151,6 @@ static pto_machine_t with_one_reach(const pto_machine_t *known) {
 }
 
 static void one_gpu_costs_what_each_would(void **state) {
-    (void)state;
     pto_machine_t summit, dgx, h200;
     pto_cost_row_t row;
     assert_int_equal(pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, NULL), PTO_OK);
@@ -461,7 +460,6 @@ static void compare_made_up(int seed, const pto_machine_t *const *machines, size
 }
 
 static void any_steps_of_one_gpu_cost_what_those_of_each_would(void **state) {
-    (void)state;
     enum { MACHINES = 5, PLANS = 8000 };
     pto_machine_t summit, h200, k80;
     pto_cost_row_t row;
@@ -519,7 +517,6 @@ static int64_t compare_pairs(const pto_plan_t *plan, const pto_step_t *step, int
 }
 
 static void the_ranks_that_reach_one_are_those_that_have_it_as_a_peer(void **state) {
-    (void)state;
     pto_request_t request = {.collective = PTO_COLLECTIVE_ALLREDUCE,
                              .datatype = PTO_DATATYPE_FLOAT,
                              .bytes = 4096,

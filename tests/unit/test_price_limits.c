@@ -16,19 +16,16 @@
 static pto_machine_t summit;
 
 static int read_machine(void **state) {
-    (void)state;
     return pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, NULL);
 }
 
 static int free_machine(void **state) {
-    (void)state;
     pto_machine_fini(&summit);
     return 0;
 }
 
 /* Counted, not begun: a walk over 1.6 million GPUs a node would not end, nor a sum over their table. */
 static void what_would_take_too_long_is_refused_before_any_work(void **state) {
-    (void)state;
     pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 1};
     pto_machine_t shared = summit; /* messages of both directions, so that they are priced one by one */
     shared.both_ways[PTO_SPACE_CPU] = (pto_param_t){.value = 0.5, .line = 1};
@@ -66,7 +63,6 @@ static void what_would_take_too_long_is_refused_before_any_work(void **state) {
 
 /* Where messages share nothing, they take a hundredth of the time. */
 static void a_table_of_65536_processes_is_within_the_limits(void **state) {
-    (void)state;
     pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 1};
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, "three_step", "pairwise", 8192, 8, 1, 1024);
     pto_machine_t shared = summit;
@@ -84,7 +80,6 @@ static void a_table_of_65536_processes_is_within_the_limits(void **state) {
  * priced.
  */
 static void a_strategy_that_takes_too_long_is_left_out_of_a_prediction(void **state) {
-    (void)state;
     pto_scenario_t scenario;
     pto_scenario_init(&scenario);
     scenario.collective = PTO_COLLECTIVE_ALLTOALL;
@@ -118,7 +113,6 @@ static void a_strategy_that_takes_too_long_is_left_out_of_a_prediction(void **st
 /* No rank meets the dearest message in every round where most rounds have nothing to send: the one element
  * travels along the ring, near and far in turn. */
 static void empty_parts_cost_the_most_expensive_message_of_each_round(void **state) {
-    (void)state;
     const struct {
         const char *strategy;
         int64_t nodes, gpus, cores, bytes;
@@ -147,7 +141,6 @@ static void empty_parts_cost_the_most_expensive_message_of_each_round(void **sta
 /* Copies of both reaches share a GPU's link, and a far one is charged with all their bytes at its own rate.
  * By simulation the near ones cost next to nothing here: of 7 copies the 4 far ones remain. */
 static void copies_of_both_reaches_on_one_link_are_priced_as_if_all_were_far(void **state) {
-    (void)state;
     const int64_t gpus = 8, per_socket = 4;
     pto_machine_t machine = completed(&summit);
     pto_postal_t *near = &machine.peer[PTO_REACH_ON_SOCKET], *far = &machine.peer[PTO_REACH_OFF_SOCKET];

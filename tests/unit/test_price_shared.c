@@ -30,13 +30,11 @@ static pto_machine_t base;
 static pto_cost_row_t rows[PTO_COPY_COUNT][ROWS_MAX];
 
 static int read_base(void **state) {
-    (void)state;
     pto_error_t err;
     return pto_machine_read("scenarios/machines/lassen-spectrum-refit.yaml", &base, &err) == PTO_OK ? 0 : -1;
 }
 
 static int free_base(void **state) {
-    (void)state;
     pto_machine_fini(&base);
     return 0;
 }
@@ -143,14 +141,10 @@ static void explained(pricer_t *pricer, const pto_plan_t *plan, pto_machine_t *m
     assert_explained(pricer, plan, machine, seed);
 }
 
-static void explanations_sum_to_their_price(void **state) {
-    (void)state;
-    for_random_plans(explained);
-}
+static void explanations_sum_to_their_price(void **state) { for_random_plans(explained); }
 
 /* A stage may hold other work, and copies may differ. */
 static void a_copy_never_lowers_what_its_stage_costs(void **state) {
-    (void)state;
     for (uint64_t seed = 1; seed <= MACHINES; seed++) {
         pto_machine_t machine = random_machine(seed);
         pto_charge_t charge;
@@ -273,7 +267,6 @@ static void assert_mixes(const char *path, const mix_case_t *cases, size_t count
 /* Staging and copies by CUDA IPC, as a mixed gather has them, wait for different things. Small copies to the
  * device wait for turns as copies within it do: together they take as long as if all were of one kind. */
 static void copies_of_two_kinds_overlap_unless_they_wait_for_the_same(void **state) {
-    (void)state;
     static const mix_case_t cases[] = {
         {PTO_COPY_D2H, PTO_COPY_D2D, 1 << 22, true}, {PTO_COPY_D2H, PTO_COPY_D2D, 1024, true},
         {PTO_COPY_H2D, PTO_COPY_D2D, 1 << 22, true}, {PTO_COPY_H2D, PTO_COPY_D2D, 1024, false},
@@ -284,7 +277,6 @@ static void copies_of_two_kinds_overlap_unless_they_wait_for_the_same(void **sta
 
 /* At 64 MiB two fitted copies at once take a little more than twice one, which is no turn. */
 static void under_mps_no_copies_take_turns(void **state) {
-    (void)state;
     static const mix_case_t cases[] = {
         {PTO_COPY_D2H, PTO_COPY_D2D, 1024, true},
         {PTO_COPY_H2D, PTO_COPY_D2D, 1 << 20, true},

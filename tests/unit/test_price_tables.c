@@ -20,12 +20,10 @@
 static pto_machine_t summit;
 
 static int read_machine(void **state) {
-    (void)state;
     return pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, NULL);
 }
 
 static int free_machine(void **state) {
-    (void)state;
     pto_machine_fini(&summit);
     return 0;
 }
@@ -211,7 +209,6 @@ static int compare_tables(const pto_machine_t *machine, bool grids) {
 }
 
 static void sums_of_messages_are_those_of_messages_one_by_one(void **state) {
-    (void)state;
     pto_machine_t machine = completed(&summit);
     assert_true(compare_tables(&machine, false) > 3000);
 }
@@ -273,7 +270,6 @@ static const pto_strategy_t bystanders = {.name = "bystanders",
 
 /* What follows the rounds is priced once beforehand. */
 static void the_bound_leaves_processes_outside_of_the_rounds_as_they_were(void **state) {
-    (void)state;
     pto_machine_t machine = completed(&summit);
     const pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 1};
     pto_request_t request = {.layout = layouts[0],
@@ -296,7 +292,6 @@ static void the_bound_leaves_processes_outside_of_the_rounds_as_they_were(void *
 
 /* Messages behind the first one cost less, and their cost has limits of its own. */
 static void gaps_begin_behind_the_first_message(void **state) {
-    (void)state;
     pto_machine_t machine = completed(&summit);
     pto_cost_row_t row[PTO_SPACE_COUNT][2];
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
@@ -312,13 +307,11 @@ static void gaps_begin_behind_the_first_message(void **state) {
 }
 
 static void grids_are_summed_by_their_partners(void **state) {
-    (void)state;
     pto_machine_t machine = completed(&summit);
     assert_true(compare_tables(&machine, true) > 3000);
 }
 
 static void limits_of_nodes_hold_for_sums(void **state) {
-    (void)state;
     pto_machine_t machine = completed(&summit);
     for (int space = 0; space < PTO_SPACE_COUNT; space++)
         machine.injection_s_per_message[space] = (pto_param_t){.value = 2e-7, .line = 1};
@@ -327,7 +320,6 @@ static void limits_of_nodes_hold_for_sums(void **state) {
 }
 
 static void messages_with_a_latency_are_summed(void **state) {
-    (void)state;
     pto_machine_t machine = completed(&summit);
     for (int space = 0; space < PTO_SPACE_COUNT; space++)
         machine.latency_s[space] = (pto_param_t){.value = 8e-7, .line = 1};
@@ -336,7 +328,6 @@ static void messages_with_a_latency_are_summed(void **state) {
 
 /* Sums that are kept from one price to the next are those of the request. */
 static void kept_sums_are_found_anew_for_other_tables(void **state) {
-    (void)state;
     pto_machine_t machine = completed(&summit);
     pto_price_cache_t cache = {0};
     shared = &cache;
@@ -414,7 +405,6 @@ static int compare_sparse(const pto_machine_t *machine) {
 }
 
 static void sparse_tables_cost_what_they_do_entry_by_entry(void **state) {
-    (void)state;
     pto_machine_t machine = completed(&summit);
     for (int both_ways = 0; both_ways < 2; both_ways++) {
         for (int space = 0; space < PTO_SPACE_COUNT; space++)

@@ -74,7 +74,6 @@ static double seconds_of(const pto_request_t *request, const pto_machine_t *mach
 /* --- gaps ----------------------------------------------------------------------------------------------- */
 
 static void messages_in_flight_cost_a_start_and_gaps(void **state) {
-    (void)state;
     pto_machine_t machine =
         machine_with("gap:\n"
                      "  cpu:\n"
@@ -96,7 +95,6 @@ static void messages_in_flight_cost_a_start_and_gaps(void **state) {
 
 /* The first message of each distance costs a whole start. Host messages within the node have no gap. */
 static void gpu_messages_within_the_node_have_gaps_by_distance(void **state) {
-    (void)state;
     pto_machine_t machine =
         machine_with("gap:\n"
                      "  within:\n"
@@ -117,7 +115,6 @@ static void gpu_messages_within_the_node_have_gaps_by_distance(void **state) {
 
 /* Processes of one GPU have the gap of their messages' cost. */
 static void a_gap_on_the_gpu_falls_back_with_the_message(void **state) {
-    (void)state;
     static const char gap[] =
         "gap: {within: {gpu: {on_socket: [{protocol: eager, alpha_s: 5e-6, beta_s_per_byte: 0}]}}}\n";
     pto_machine_t machine = machine_with(gap, "");
@@ -131,7 +128,6 @@ static void a_gap_on_the_gpu_falls_back_with_the_message(void **state) {
 
 /* Rounds wait for each other, so that none of their messages is a further one. */
 static void rounds_know_no_gaps(void **state) {
-    (void)state;
     pto_machine_t with =
         machine_with("gap: {cpu: [{protocol: eager, alpha_s: 1e-7, beta_s_per_byte: 0}]}\n", "");
     pto_machine_t without = machine_with("", "");
@@ -144,7 +140,6 @@ static void rounds_know_no_gaps(void **state) {
 /* Destinations are dealt out over 2 processes: by hand each sends to every other one only, a library's
  * alltoallv also posts the empty ones. */
 static void a_library_posts_empty_messages_too(void **state) {
-    (void)state;
     pto_machine_t machine = machine_with("", "");
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, "dup_devptr", "linear", 5, 1, 2, 1000);
     double by_library = seconds_of(&request, &machine);
@@ -159,7 +154,6 @@ static void a_library_posts_empty_messages_too(void **state) {
 /* A halo's two sides are copied to the host and, after their messages, back: the second copy of each stage is
  * in the stream when the first one ends. */
 static void a_copy_behind_another_costs_its_place_in_the_stream(void **state) {
-    (void)state;
     pto_machine_t with = machine_with("  queued: {h2d: 3e-6, d2h: 2e-6}\n", "");
     pto_machine_t without = machine_with("", "");
     pto_request_t halo = request_for(PTO_COLLECTIVE_HALO, "three_step", "neighbors", 1, 2, 1, 4);
@@ -172,7 +166,6 @@ static void a_copy_behind_another_costs_its_place_in_the_stream(void **state) {
 
 /* Messages come between the copies of cut blocks by hand; the library waits for each of its copies. */
 static void copies_that_are_waited_for_have_no_place_in_the_stream(void **state) {
-    (void)state;
     pto_machine_t with = machine_with("  d2d: {on_socket: {alpha_s: 1e-5, beta_s_per_byte: 1e-12}}\n"
                                       "  queued: {h2d: 3e-6, d2h: 2e-6, d2d: 4e-6}\n",
                                       "");
@@ -190,7 +183,6 @@ static void copies_that_are_waited_for_have_no_place_in_the_stream(void **state)
 /* Four processes of a GPU whose library stages an allreduce: the first one's copies cost what pageable memory
  * does, the others wait in its queues as with pinned memory. R(4) - R(1) is 22 us, and s to the host. */
 static void pageable_copies_wait_for_each_other(void **state) {
-    (void)state;
     static const char pageable[] = "  pageable: {h2d: {alpha_s: 2e-5, beta_s_per_byte: 1e-9}, "
                                    "d2h: {alpha_s: 2e-5, beta_s_per_byte: 1e-9}}\n";
     pto_machine_t with = machine_with(pageable, sharing), without = machine_with(pageable, "");
@@ -224,7 +216,6 @@ static double copy_after(pto_copy_queue_t *queue, const pto_machine_t *machine, 
 }
 
 static void copies_at_once_end_as_their_number_was_measured(void **state) {
-    (void)state;
     pto_machine_t machine = machine_with(sharing, "");
     pto_copy_queue_t queue = {0};
     /* 10 alone; 16 and 32 of two and four; 24 in between; from four on 8 more for each. */
@@ -237,7 +228,6 @@ static void copies_at_once_end_as_their_number_was_measured(void **state) {
 
 /* The benchmark's own time of one process, with all GPUs of the node at work, stands for one alone. */
 static void one_process_may_have_a_row(void **state) {
-    (void)state;
     pto_machine_t machine = machine_with("  shared:\n"
                                          "    h2d:\n"
                                          "      - {procs: 1, alpha_s: 12e-6, beta_s_per_byte: 1e-9}\n"
@@ -252,7 +242,6 @@ static void one_process_may_have_a_row(void **state) {
 }
 
 static void later_copies_wait_for_fewer_others(void **state) {
-    (void)state;
     pto_machine_t machine = machine_with(sharing, "");
     pto_copy_queue_t queue = {0};
     assert_close(copy_after(&queue, &machine, PTO_COPY_H2D, 0, 0), 10e-6);
@@ -266,7 +255,6 @@ static void later_copies_wait_for_fewer_others(void **state) {
 /* Where a second copy takes longer than one alone, turns are taken: one that comes 30 us after the first has
  * ended still waits, until 90 us after that, but not for a copy of its own. */
 static void a_turn_lasts_whether_it_is_used_or_not(void **state) {
-    (void)state;
     pto_machine_t machine = machine_with(sharing, "");
     pto_copy_queue_t queue = {0};
     assert_close(copy_after(&queue, &machine, PTO_COPY_D2H, 0, 0), 10e-6);
@@ -284,7 +272,6 @@ static void a_turn_lasts_whether_it_is_used_or_not(void **state) {
 
 /* The other direction's copies are waited for as well, and small ones may have a row of their own. */
 static void both_directions_share_the_queue(void **state) {
-    (void)state;
     pto_machine_t machine = machine_with(sharing, "");
     pto_copy_queue_t queue = {0};
     assert_close(copy_after(&queue, &machine, PTO_COPY_H2D, 0, 2000), 12e-6);
@@ -296,7 +283,6 @@ static void both_directions_share_the_queue(void **state) {
 
 /* Shares of several blocks lie apart on the GPU, those of one block don't. */
 static void strided_copies_have_rows_of_their_own(void **state) {
-    (void)state;
     const char *rows = "  shared:\n"
                        "    h2d:\n"
                        "      - {procs: 2, alpha_s: 500e-6, beta_s_per_byte: 0}\n"
@@ -318,7 +304,6 @@ static void strided_copies_have_rows_of_their_own(void **state) {
 /* Two processes of a GPU: the second's copy out ends 6 us after the first's, its allreduce takes as long, and
  * when it comes back the engine is free. */
 static void a_queue_overlaps_with_the_collective(void **state) {
-    (void)state;
     pto_machine_t machine = machine_with("  shared:\n"
                                          "    h2d: [{procs: 2, alpha_s: 16e-6, beta_s_per_byte: 1e-9}]\n"
                                          "    d2h: [{procs: 2, alpha_s: 16e-6, beta_s_per_byte: 1e-9}]\n",
@@ -333,7 +318,6 @@ static void a_queue_overlaps_with_the_collective(void **state) {
 /* --- limits of a node ----------------------------------------------------------------------------------- */
 
 static void receivers_are_contended_for_from_three_nodes_on(void **state) {
-    (void)state;
     pto_machine_t plain = machine_with("injection: {cpu: {s_per_byte: 1e-9}}\n", "");
     pto_machine_t contended =
         machine_with("injection: {cpu: {s_per_byte: 1e-9}}\n", "network: {contention: 0.5}\n");
@@ -349,7 +333,6 @@ static void receivers_are_contended_for_from_three_nodes_on(void **state) {
 }
 
 static void pairs_of_partners_do_not_contend(void **state) {
-    (void)state;
     pto_machine_t plain = machine_with("injection: {cpu: {s_per_byte: 1e-9}}\n", "");
     pto_machine_t contended =
         machine_with("injection: {cpu: {s_per_byte: 1e-9}}\n", "network: {contention: 0.5}\n");
@@ -362,7 +345,6 @@ static void pairs_of_partners_do_not_contend(void **state) {
 
 /* 8 GPUs of a node send 8 messages each: 64 at 5 us are more than any process's own 8 at 10 us. */
 static void a_nodes_message_rate_is_limited(void **state) {
-    (void)state;
     pto_machine_t machine = machine_with("injection: {cpu: {s_per_byte: 1e-10, s_per_message: 5e-6}}\n", "");
     pto_request_t request =
         request_for(PTO_COLLECTIVE_MESSAGES, "three_step", "point_to_point", 2, 8, 1, 1000);
@@ -377,7 +359,6 @@ static void a_nodes_message_rate_is_limited(void **state) {
 /* A step that names a peer's memory has each process of the first node priced by itself. Together they send
  * what the node sends, though its groups span all of them. */
 static void processes_priced_one_by_one_share_their_nodes_limit(void **state) {
-    (void)state;
     static const struct {
         const char *strategy;
         const char *algorithm;
@@ -411,7 +392,6 @@ static void processes_priced_one_by_one_share_their_nodes_limit(void **state) {
 
 /* A library that stages GPU buffers is three_step inside: dearer by its pageable memory only. */
 static void a_staging_library_is_three_step_with_pageable_memory(void **state) {
-    (void)state;
     pto_machine_t pinned = machine_with("", "");
     pto_machine_t pageable = machine_with("  pageable:\n"
                                           "    h2d: {alpha_s: 15e-6, beta_s_per_byte: 3e-9}\n"
@@ -432,7 +412,6 @@ static void a_staging_library_is_three_step_with_pageable_memory(void **state) {
 
 /* The blocks of an alltoallv may leave gaps in the output, which the copy back must not overwrite. */
 static void a_staging_library_copies_the_output_of_an_alltoallv_to_the_host_too(void **state) {
-    (void)state;
     pto_machine_t machine = machine_with("", "");
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 2, 2, 1, 100);
     request.by_library = request.staged = true;
@@ -444,7 +423,6 @@ static void a_staging_library_copies_the_output_of_an_alltoallv_to_the_host_too(
 
 /* It reads the input where it is; our algorithm on GPU buffers works in place, on a copy of it. */
 static void a_staging_library_copies_no_input_within_the_gpu(void **state) {
-    (void)state;
     pto_machine_t machine = machine_with("  d2d: {on_socket: {alpha_s: 7e-6, beta_s_per_byte: 1e-9}}\n", "");
     pto_request_t library = request_for(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", 2, 2, 1, 400);
     pto_request_t by_hand = request_for(PTO_COLLECTIVE_ALLREDUCE, "three_step", "ring", 2, 2, 1, 400);
@@ -462,7 +440,6 @@ static void a_staging_library_copies_no_input_within_the_gpu(void **state) {
 
 /* The machine's table says who stages; a scenario that asks for `best` overrides it. */
 static void the_machine_says_that_its_library_stages(void **state) {
-    (void)state;
     pto_machine_t machine = machine_with(
         "", "library: {alltoall: {gpu: [{algorithm: linear, staged: true}], cpu: [{algorithm: linear}]}}\n");
     int64_t nodes = 2, bytes = 64;
@@ -489,7 +466,6 @@ static void the_machine_says_that_its_library_stages(void **state) {
 /* A library's table whose copies have no cost is not used: its calls would look cheap. Picks that rest on it
  * are unsure. */
 static void a_table_without_its_copies_costs_is_not_used(void **state) {
-    (void)state;
     pto_machine_t machine = machine_with("", "");
     assert_int_equal(pto_machine_use_library(&machine, "scenarios/libraries/spectrum-mpi.yaml", NULL),
                      PTO_OK);
@@ -516,7 +492,6 @@ static void a_table_without_its_copies_costs_is_not_used(void **state) {
 
 /* Data that lie where the results go are set aside first: one copy in host memory more. */
 static void in_place_sets_the_data_aside(void **state) {
-    (void)state;
     pto_machine_t machine = machine_with("  h2h: {on_socket: {alpha_s: 0, beta_s_per_byte: 2e-10}}\n", "");
     pto_request_t plain = request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 2, 2, 1, 1000);
     pto_request_t in_place =
@@ -528,7 +503,6 @@ static void in_place_sets_the_data_aside(void **state) {
 /* --- explanations --------------------------------------------------------------------------------------- */
 
 static void a_stage_explains_any_number_of_addends(void **state) {
-    (void)state;
     pto_machine_t machine = made_machine();
     pto_machine_param_t *param = NULL;
     int count = 0;

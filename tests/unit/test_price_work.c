@@ -29,12 +29,10 @@
 static pto_machine_t summit;
 
 static int read_machine(void **state) {
-    (void)state;
     return pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, NULL);
 }
 
 static int free_machine(void **state) {
-    (void)state;
     pto_machine_fini(&summit);
     return 0;
 }
@@ -89,7 +87,6 @@ static int64_t compare_growth(const pto_request_t *request, by_t by, const pto_m
 }
 
 static void prices_grow_no_faster_than_their_order(void **state) {
-    (void)state;
     pto_machine_t machine = completed(&summit);
     const pto_counts_t skewed = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 1};
     int64_t compared[BY_COUNT] = {0};
@@ -141,7 +138,6 @@ static int64_t visits_in_node(const char *strategy, const char *algorithm, pto_c
 
 /* Each GPU meets all others, but one of each kind is priced. */
 static void prices_grow_with_the_gpus_of_a_node_not_with_their_pairs(void **state) {
-    (void)state;
     const struct {
         const char *strategy;
         const char *algorithm;
@@ -189,7 +185,6 @@ static int64_t visits_of_staged(int64_t gpus) {
 }
 
 static void prices_grow_with_the_members_that_stage_not_with_their_pairs(void **state) {
-    (void)state;
     int64_t few = visits_of_staged(72), many = visits_of_staged(576);
     if (many > 8 * few + few / 2)
         fail_msg("%lld visits on 72 GPUs and %lld on 576", (long long)few, (long long)many);
@@ -271,14 +266,12 @@ static void compare_work(const pto_plan_t *plan, bool first) {
 
 /* Therefore the plans of the first size tell which algorithms have no work to be counted. */
 static void plans_have_work_with_all_sizes_or_with_none(void **state) {
-    (void)state;
     assert_true(visit_layouts(compare_work) > 1000);
 }
 
 static int64_t bounds_met;
 
 static void compare_memory(const pto_plan_t *plan, bool first) {
-    (void)first;
     double gpu_bound, host_bound;
     int64_t gpu_bytes, host_bytes;
     pto_plan_memory_bound(plan, &gpu_bound, &host_bound);
@@ -295,7 +288,6 @@ static void compare_memory(const pto_plan_t *plan, bool first) {
 }
 
 static void no_plan_needs_more_memory_than_its_bound(void **state) {
-    (void)state;
     assert_true(visit_layouts(compare_memory) > 1000);
     assert_true(bounds_met > 1000);
 }
@@ -326,7 +318,6 @@ static int64_t visit_table(const char *route, const char *algorithm, int64_t nod
 }
 
 static void a_table_is_summed_once_by_rows_and_once_by_columns(void **state) {
-    (void)state;
     int64_t owners = 8 * 6, before = pto_blocks_summed;
     pto_price_t price;
     pto_price_cache_t cache = {0};
@@ -340,7 +331,6 @@ static void a_table_is_summed_once_by_rows_and_once_by_columns(void **state) {
 
 /* A process on a grid has a few partners, of however many. */
 static void a_grid_is_summed_by_its_partners(void **state) {
-    (void)state;
     const pto_counts_t stencil = {.kind = PTO_COUNTS_STENCIL,
                                   .grid = {.dim_count = 3, .dim = {8, 8, 6}, .weight = {1, 1, 1}}};
     const int64_t owners = 8 * 8 * 6;
@@ -359,7 +349,6 @@ static void a_grid_is_summed_by_its_partners(void **state) {
 
 /* The entries are in the sums. */
 static void an_exchange_at_once_is_priced_process_by_process(void **state) {
-    (void)state;
     pto_price_t price;
     for (int i = 0; i < ROUTES; i++) {
         int64_t few = visit_table(routes[i], "linear", 16, NULL, INFINITY, &price);
@@ -371,7 +360,6 @@ static void an_exchange_at_once_is_priced_process_by_process(void **state) {
 
 /* The bound that rounds compete with. No round is looked at, or few if they hardly cost more. */
 static void rounds_that_cost_more_than_messages_at_once_are_not_walked(void **state) {
-    (void)state;
     const int64_t sizes_bytes[] = {64, 1024, 16384, 1 << 20};
     for (size_t i = 0; i < sizeof sizes_bytes / sizeof *sizes_bytes; i++) {
         pto_scenario_t scenario;
@@ -425,7 +413,6 @@ static int64_t visit_stencil(const char *route, int64_t nodes, int64_t chunks) {
 }
 
 static void chunks_of_a_sparse_table_are_priced_by_its_entries(void **state) {
-    (void)state;
     const char *const cut[] = {"three_step", "dup_devptr"};
     for (int i = 0; i < 2; i++) {
         int64_t few = visit_stencil(cut[i], 16, 32), many = visit_stencil(cut[i], 64, 32);
@@ -465,7 +452,6 @@ static int64_t counted_work(const char *route, const char *algorithm, const pto_
 }
 
 static void the_work_of_a_table_is_that_of_its_sums_its_rounds_or_what_is_gathered(void **state) {
-    (void)state;
     const pto_machine_t known = completed(&summit);
     pto_machine_t shared = summit;
     shared.both_ways[PTO_SPACE_CPU] = (pto_param_t){.value = 0.5, .line = 1};
@@ -488,7 +474,6 @@ static void the_work_of_a_table_is_that_of_its_sums_its_rounds_or_what_is_gather
 
 /* As `portolan map` asks for it, with all of its mappers. */
 static void prices_of_18_mappings_of_4096_processes_are_within_the_limit(void **state) {
-    (void)state;
     pto_scenario_t scenario;
     int64_t work;
     pto_scenario_init(&scenario);
@@ -505,7 +490,6 @@ static void prices_of_18_mappings_of_4096_processes_are_within_the_limit(void **
 }
 
 static void one_process_tells_that_rounds_cost_too_much(void **state) {
-    (void)state;
     for (int i = 0; i < ROUTES; i++) {
         pto_price_t price, bounded;
         int64_t rounds = 16 * 6 - 1, ranks = 16 * 6 * 6;

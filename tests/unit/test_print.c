@@ -57,7 +57,6 @@ static void mentions(pto_request_t request, int64_t rank, bool unroll, const cha
 /* --- whole texts ---------------------------------------------------------------------------------------- */
 
 static void loops_are_printed_once_as_arithmetic(void **state) {
-    (void)state;
     prints(ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise"), 4, false,
            "alltoall by three_step, with pairwise\n"
            "  layout    2 nodes x 3 GPUs x 1 processes = 6 ranks, 6 of them owners\n"
@@ -84,7 +83,6 @@ static void loops_are_printed_once_as_arithmetic(void **state) {
 }
 
 static void unrolled_loops_show_ranks_places_and_bytes(void **state) {
-    (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise");
     request.layout = (pto_layout_t){3, 1, 1, 1, 1, false};
     request.bytes = 10;
@@ -112,7 +110,6 @@ static void unrolled_loops_show_ranks_places_and_bytes(void **state) {
 }
 
 static void a_helper_sees_its_share_and_its_signals(void **state) {
-    (void)state;
     prints(ask(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "linear"), 4, false,
            "alltoall by dup_devptr, with linear\n"
            "  layout    2 nodes x 3 GPUs x 3 processes = 18 ranks, 6 of them owners\n"
@@ -143,7 +140,6 @@ static void a_helper_sees_its_share_and_its_signals(void **state) {
 /* --- phrases -------------------------------------------------------------------------------------------- */
 
 static void steps_of_some_iterations_say_which(void **state) {
-    (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "binomial");
     mentions(request, 2, false, "send   4 KiB        out[all] -> owner (me - 2^k) mod 6   only k = 1\n");
     mentions(request, 2, false, "recv   4 KiB        out[all] <- owner (me - 4/2^k) mod 6   only k = 1\n");
@@ -151,7 +147,6 @@ static void steps_of_some_iterations_say_which(void **state) {
 }
 
 static void rotations_runs_and_parts_are_named(void **state) {
-    (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "bruck");
     mentions(request, 1, false, "in[6 blocks from me] -> travelling[all]");
     mentions(request, 1, false,
@@ -168,7 +163,6 @@ static void rotations_runs_and_parts_are_named(void **state) {
 }
 
 static void bundles_places_and_their_memory_are_named(void **state) {
-    (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "node_leaders", "pairwise");
     mentions(request, 4, false, "  me            owner 4 of 6, place 1 of 3\n");
     mentions(request, 4, false,
@@ -184,7 +178,6 @@ static void bundles_places_and_their_memory_are_named(void **state) {
 }
 
 static void dealt_destinations_and_messages_are_named(void **state) {
-    (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "extra_message", "linear");
     request.split = PTO_SPLIT_DESTINATIONS;
     mentions(request, 3, false, "host in[blocks from holder + peer, one every 3] -> cores 1 .. 2");
@@ -205,7 +198,6 @@ static void dealt_destinations_and_messages_are_named(void **state) {
 }
 
 static void skewed_counts_show_their_range(void **state) {
-    (void)state;
     pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 7};
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALLV, "cuda_aware", "linear");
     request.counts = &counts;
@@ -217,7 +209,6 @@ static void skewed_counts_show_their_range(void **state) {
 /* --- bounds --------------------------------------------------------------------------------------------- */
 
 static void a_million_gpus_make_a_short_text(void **state) {
-    (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
     request.layout.nodes = 333334;
     mentions(request, 7, true, "      ... and 999995 more\n");
@@ -232,13 +223,11 @@ static void a_million_gpus_make_a_short_text(void **state) {
 }
 
 static void many_byte_ranges_are_cut(void **state) {
-    (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "linear");
     mentions(request, 4, true, "the owner's in[1368..2731, 5464..6827, 9560..10923, ... and 3 more ranges]");
 }
 
 static void a_rank_that_is_not_there_is_refused(void **state) {
-    (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
     pto_plan_t *plan = NULL;
     pto_error_t err;
@@ -253,7 +242,6 @@ static void a_rank_that_is_not_there_is_refused(void **state) {
 
 /* Each message once as a send and once as a receive, and what a statement requires comes before it. */
 static void a_goal_schedule_has_every_message_once(void **state) {
-    (void)state;
     static const char *const algorithms[] = {"pairwise", "bruck", "linear"};
     for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
         pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", algorithms[i]);

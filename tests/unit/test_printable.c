@@ -42,14 +42,12 @@ static const struct {
 };
 
 static void what_a_terminal_would_obey_is_escaped(void **state) {
-    (void)state;
     char escaped[64];
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
         assert_string_equal(pto_escape_text(odd[i].text, escaped, sizeof escaped), odd[i].escaped);
 }
 
 static void letters_of_any_script_stay(void **state) {
-    (void)state;
     static const char text[] = "H200 \xc3\xa9\xce\xb1\xe6\x97\xa5\xf0\x9f\x9a\x80 $(\\)'\"";
     char escaped[64];
     assert_string_equal(pto_escape_text(text, escaped, sizeof escaped), text);
@@ -57,7 +55,6 @@ static void letters_of_any_script_stay(void **state) {
 }
 
 static void every_byte_alone_is_printed_safely(void **state) {
-    (void)state;
     for (int byte = 1; byte < 256; byte++) {
         char text[] = {(char)byte, '\0'}, escaped[PTO_ESCAPED_MAX];
         assert_int_equal(pto_escape(text, escaped), 1);
@@ -68,7 +65,6 @@ static void every_byte_alone_is_printed_safely(void **state) {
 }
 
 static void a_text_is_cut_between_characters(void **state) {
-    (void)state;
     char escaped[8];
     assert_string_equal(pto_escape_text("abcd\nef", escaped, sizeof escaped), "abcd");
     assert_string_equal(pto_escape_text("a\nb", escaped, sizeof escaped), "a\\u000a");
@@ -76,7 +72,6 @@ static void a_text_is_cut_between_characters(void **state) {
 }
 
 static void a_name_is_one_line_of_characters_that_can_be_printed(void **state) {
-    (void)state;
     pto_error_t err;
     char name[PTO_NAME_BYTES_MAX + 2];
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
@@ -91,7 +86,6 @@ static void a_name_is_one_line_of_characters_that_can_be_printed(void **state) {
 }
 
 static void a_word_is_nothing_that_a_shell_interprets(void **state) {
-    (void)state;
     static const char *const refused[] = {"",    "-x",       "a b", "$(a)", "`a`", "a;b",
                                           "a/b", "\xc3\xa9", "a\n", "~",    "*"};
     assert_true(pto_name_is_word("h200-x4_b.c+d"));

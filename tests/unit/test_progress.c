@@ -14,7 +14,6 @@ static int ends;
 static void count_end(void) { ends++; }
 
 static void the_outermost_call_is_shown(void **state) {
-    (void)state;
     pto_progress_t progress;
     assert_false(pto_progress_read(&progress));
     pto_progress_on_end(count_end);
@@ -38,7 +37,6 @@ static void the_outermost_call_is_shown(void **state) {
 }
 
 static void parts_of_one_kind_count_together(void **state) {
-    (void)state;
     pto_progress_t progress;
     int ended = ends;
     assert_true(pto_progress_begin_parts("pricing", 10, 3));
@@ -97,7 +95,6 @@ static int64_t total_seen;
 /* Stops after the eighth simulation has begun: cells are taken in their order. */
 static void look_and_stop(const pto_simulate_progress_t *simulation) {
     pto_progress_t progress;
-    (void)simulation;
     simulations_seen += pto_progress_read(&progress) && strcmp(progress.what, "simulating") == 0;
     total_seen = progress.total;
     if (++begun == 8)

@@ -59,7 +59,6 @@ static void compare_variants(pto_request_t request) {
 }
 
 static void all_ways_prove_the_same_plans(void **state) {
-    (void)state;
     static const pto_layout_t layouts[] = {
         {3, 2, 1, 2, 2, false}, {2, 2, 2, 2, 2, false}, {4, 3, 1, 2, 3, false}, {5, 1, 1, 3, 1, false},
         {6, 4, 1, 1, 2, false}, {1, 4, 1, 2, 2, false}, {2, 1, 3, 3, 1, false},
@@ -84,7 +83,6 @@ static void all_ways_prove_the_same_plans(void **state) {
 
 /* Partners at an exclusive or, trees, and tables have no such symmetry. */
 static void only_plans_whose_nodes_do_the_same_are_proved_by_one(void **state) {
-    (void)state;
     static const struct {
         pto_collective_t collective;
         pto_status_t status;
@@ -117,7 +115,6 @@ static void only_plans_whose_nodes_do_the_same_are_proved_by_one(void **state) {
 
 /* Empty parts are not sent, so nodes do not send as many messages. */
 static void vectors_with_empty_parts_are_walked_on_all_nodes(void **state) {
-    (void)state;
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "staged_ring", "direct", 4, 2, 1, 0);
     for (request.bytes = 4 * 7; request.bytes <= 4 * 8; request.bytes += 4) {
         pto_plan_t *plan;
@@ -133,7 +130,6 @@ static void vectors_with_empty_parts_are_walked_on_all_nodes(void **state) {
 
 /* Turned by less than a piece, pieces are not at pieces' places. */
 static void buffers_turn_by_whole_pieces(void **state) {
-    (void)state;
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "node_aware", "pairwise", 4, 2, 1, 64);
     pto_plan_t *plan;
     pto_turn_t turn[16];
@@ -151,7 +147,6 @@ static void buffers_turn_by_whole_pieces(void **state) {
 
 /* The work of a plan is counted before its faults are known. */
 static void plans_that_name_what_does_not_exist_are_not_alike(void **state) {
-    (void)state;
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 4, 2, 1, 64);
     pto_plan_t *plan;
     pto_turn_t turn[16];
@@ -197,7 +192,6 @@ static void send_from(int64_t from, int64_t writer, int64_t reader, bool gathere
 }
 
 static void messages_between_nodes_order_nothing_in_clocks_by_node(void **state) {
-    (void)state;
     for (int64_t node_ranks = 2; node_ranks <= 4; node_ranks += 2)
         for (int gathered = 0; gathered < 2; gathered++) {
             send_from(0, 2, 3, gathered, node_ranks);

@@ -42,7 +42,6 @@ static void assert_no_recording(const char *file, const pto_recording_options_t 
 
 /* No process ever opens the other end of this pipe. */
 static void a_named_pipe_is_refused_by_every_reader(void **state) {
-    (void)state;
     const char *pipe_path = path_of("pipe");
     pto_machine_t *machine = NULL;
     pto_error_t err = {0};
@@ -57,7 +56,6 @@ static void a_named_pipe_is_refused_by_every_reader(void **state) {
 }
 
 static void a_device_is_refused(void **state) {
-    (void)state;
     char *text;
     size_t size;
     assert_int_equal(pto_text_read("/dev/zero", MEBIBYTE, &text, &size, NULL), PTO_ERR_IO);
@@ -66,7 +64,6 @@ static void a_device_is_refused(void **state) {
 }
 
 static void a_pipe_that_is_open_is_read(void **state) {
-    (void)state;
     static const char said[] = "# OSU MPI Broadcast Latency Test\n8 3.1\n";
     int end[2];
     char *text;
@@ -89,7 +86,6 @@ static void a_pipe_that_is_open_is_read(void **state) {
 }
 
 static void a_file_of_just_the_limit_is_read(void **state) {
-    (void)state;
     const char *file_path = path_of("text");
     char *text;
     size_t size;
@@ -124,12 +120,10 @@ static const char *pack(const char *start, int byte, int mebibytes) {
 }
 
 static void zeros_are_no_trace(void **state) {
-    (void)state;
     assert_no_recording(pack("", 0, 2), &four_a_node, PTO_ERR_SYNTAX, "a node without content");
 }
 
 static void a_gzip_file_that_unpacks_to_too_many_times_its_size_is_refused(void **state) {
-    (void)state;
     const pto_recording_options_t all = {
         .rank = -1, .gpus_per_node = 4, .collective = PTO_COLLECTIVE_COUNT, .limit_bytes = (int64_t)1 << 40};
     assert_no_recording(pack("{", ' ', 80), &four_a_node, PTO_ERR_TOO_LARGE, "500 times its size");
@@ -138,7 +132,6 @@ static void a_gzip_file_that_unpacks_to_too_many_times_its_size_is_refused(void 
 
 /* Short lines, values and messages take time as well. */
 static void the_limit_counts_items_and_says_how_much_is_left(void **state) {
-    (void)state;
     static const struct {
         const char *start, *item;
     } file[] = {{"num_ranks 2\n", "\n"},
@@ -161,7 +154,6 @@ static void the_limit_counts_items_and_says_how_much_is_left(void **state) {
 
 /* Its shape is the same for all of them, and takes a walk over 2^24 processes to find. */
 static void many_kinds_of_calls_on_one_wide_communicator_are_read(void **state) {
-    (void)state;
     enum { KINDS = 60000 };
     pto_text_t text = {NULL, 0, 0, false};
     pto_recording_t trace;
@@ -206,7 +198,6 @@ static int64_t calls_of(const pto_text_t *text) {
 
 /* Nearly all events of a profiler's trace. Early ones have `inf`, which is not JSON (Kineto's issue 105). */
 static void kineto_events_without_effect_are_not_parsed(void **state) {
-    (void)state;
     static const char call[] =
         "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel\",\"dur\":9,\"args\":{%s\"%s name\":"
         "\"allreduce\",\"In msg nelems\":256,\"Group size\":8,\"dtype\":\"Float\"}}";
@@ -235,13 +226,9 @@ static void kineto_events_without_effect_are_not_parsed(void **state) {
     assert_true(few > 100 && values == few);
 }
 
-static int make_folder(void **state) {
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
+static int make_folder(void **state) { return mkdtemp(folder) ? 0 : -1; }
 
 static int remove_folder(void **state) {
-    (void)state;
     static const char *const names[] = {"pipe", "text", "packed.gz", "items"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         unlink(path_of(names[i]));

@@ -39,7 +39,6 @@ static void assert_call(const pto_recording_t *trace, int i, const pto_recording
 
 /* Rows of four share a node; columns of two have a member on each of two nodes, four to a node. */
 static void a_report_shows_the_shapes_of_its_communicators(void **state) {
-    (void)state;
     pto_recording_t trace = read_file("tests/fixtures/report.csv", &four_a_node);
     const pto_recording_call_t expected[] = {
         {PTO_COLLECTIVE_ALLREDUCE, 0, 1048576, 2, 4, 1, 3, 2850e-6, "mpi", 0, 0, 0},
@@ -57,7 +56,6 @@ static void a_report_shows_the_shapes_of_its_communicators(void **state) {
 }
 
 static void host_buffers_can_be_taken_for_those_of_gpus(void **state) {
-    (void)state;
     pto_recording_options_t options = four_a_node;
     options.as_gpu = true;
     options.rank = 5;
@@ -69,7 +67,6 @@ static void host_buffers_can_be_taken_for_those_of_gpus(void **state) {
 }
 
 static void one_process_alone_is_taken_to_have_neighbours(void **state) {
-    (void)state;
     static const char text[] = "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space\r\n"
                                "3,1,1.5,MPI_Allreduce,c,8,,,64,gpu\r\n"
                                "3,2,2.5,MPI_Allreduce,d,6,,,64,gpu\r\n";
@@ -83,7 +80,6 @@ static void one_process_alone_is_taken_to_have_neighbours(void **state) {
 }
 
 static void benchmarks_are_read_between_what_others_print(void **state) {
-    (void)state;
     pto_recording_options_t options = four_a_node;
     options.nodes = 2;
     pto_recording_t trace = read_file("tests/fixtures/osu.txt", &options);
@@ -128,7 +124,6 @@ static void assert_shape(const pto_recording_t *trace, int64_t nodes, int64_t gp
 
 /* Unless the options say otherwise, processes are on the hosts that nccl-tests name. */
 static void listed_processes_are_on_their_hosts(void **state) {
-    (void)state;
     static const char even[] =
         "# nThread 1\n# Using devices\n" RANK("0", "a") RANK("1", "a") RANK("2", "b") RANK("3", "b") ROWS;
     static const char uneven[] =
@@ -159,7 +154,6 @@ static void listed_processes_are_on_their_hosts(void **state) {
 }
 
 static void shapes_that_the_listed_processes_contradict_are_refused(void **state) {
-    (void)state;
     static const char text[] = "# nThread 1\n# Using devices\n" RANK("0", "a") RANK("1", "a") ROWS;
     const struct {
         int64_t nodes, gpus_per_node;
@@ -183,7 +177,6 @@ static void shapes_that_the_listed_processes_contradict_are_refused(void **state
 
 /* The outputs of two runs in one file: the second lists its own processes. */
 static void another_run_lists_its_own_processes(void **state) {
-    (void)state;
     static const char text[] = "# nThread 1\n# Using devices\n" RANK("0", "a") RANK("1", "a") ROWS
         "# nThread 1\n# Using devices\n" RANK("0", "a") RANK("1", "a") ROWS;
     pto_recording_t trace;
@@ -195,7 +188,6 @@ static void another_run_lists_its_own_processes(void **state) {
 
 /* all_gather_perf prints the bytes of all blocks, and older versions have fewer columns. */
 static void sizes_of_blocks_are_divided_among_the_processes(void **state) {
-    (void)state;
     static const char text[] = "# nThread 1 nGpus 4\n# Rank 0 Pid 1\n# Rank 1\n#  Rank  2\n# Rank 3\n"
                                "#       size         count      type     time   algbw   busbw\n"
                                "        4096           256     float     9.00    0.16    0.08\n";
@@ -215,7 +207,6 @@ static void sizes_of_blocks_are_divided_among_the_processes(void **state) {
 #define NCCL "# nThread 1\n# size count type time\n"
 
 static void bad_traces_are_refused_with_their_line(void **state) {
-    (void)state;
     static const bad_input_t bad[] = {
         {"", PTO_ERR_SYNTAX, 1, 1, {"neither"}},
         {"hello\nworld\n", PTO_ERR_SYNTAX, 2, 1, {"neither"}},
@@ -249,7 +240,6 @@ static void bad_traces_are_refused_with_their_line(void **state) {
 
 /* OSU gives MPI_Reduce_scatter elements by elements, and MPI_Reduce_scatter_block the same to all. */
 static void reduce_scatters_of_fewer_elements_than_processes_move_no_blocks(void **state) {
-    (void)state;
     static const struct {
         const char *head;
         int64_t sizeless, last_bytes;

@@ -46,7 +46,6 @@ static void assert_refused(const pto_request_t *request, const char *says) {
 /* --- requests ------------------------------------------------------------------------------------------- */
 
 static void negative_sizes_are_refused(void **state) {
-    (void)state;
     pto_request_t request = small_request();
     request.bytes = -5;
     assert_refused(&request, "bytes must be 0 or more, not -5");
@@ -59,7 +58,6 @@ static void negative_sizes_are_refused(void **state) {
 }
 
 static void a_request_names_its_strategy_and_algorithm(void **state) {
-    (void)state;
     pto_request_t request = small_request();
     request.algorithm = NULL;
     assert_refused(&request, "no algorithm");
@@ -69,7 +67,6 @@ static void a_request_names_its_strategy_and_algorithm(void **state) {
 }
 
 static void values_outside_an_enum_are_rejected(void **state) {
-    (void)state;
     pto_request_t request = small_request();
     request.collective = PTO_COLLECTIVE_COUNT;
     assert_refused(&request, "collective");
@@ -85,7 +82,6 @@ static void values_outside_an_enum_are_rejected(void **state) {
 }
 
 static void a_matrix_of_another_order_is_refused(void **state) {
-    (void)state;
     int64_t matrix[9] = {0};
     pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .order = 3, .matrix = matrix};
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, "cuda_aware", "pairwise", 2, 2, 2, 8);
@@ -94,7 +90,6 @@ static void a_matrix_of_another_order_is_refused(void **state) {
 }
 
 static void more_bytes_than_can_be_counted_are_refused(void **state) {
-    (void)state;
     const pto_collective_t collective[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_ALLTOALL};
     const char *algorithm[] = {"ring", "pairwise"};
     for (int i = 0; i < 2; i++) {
@@ -144,7 +139,6 @@ static void interpret_at_most_bytes(pto_request_t request, const pto_machine_t *
 }
 
 static void every_plan_at_its_most_bytes_is_priced_and_proved(void **state) {
-    (void)state;
     pto_machine_t machine[] = {read_machine(node_path), read_machine(cluster_path)};
     int met = 0;
     for (int s = 0; s < pto_strategy_count(); s++)
@@ -184,7 +178,6 @@ static const pto_strategy_t own = {.name = "own",
                                    .build = build_like_cuda_aware};
 
 static void registered_strategies_and_algorithms_are_found_and_priced(void **state) {
-    (void)state;
     static pto_algorithm_t also_pairwise;
     const pto_algorithm_t *pairwise = NULL;
     assert_int_equal(pto_algorithm_find("pairwise", PTO_COLLECTIVE_ALLTOALL, &pairwise, NULL), PTO_OK);
@@ -211,7 +204,6 @@ static void registered_strategies_and_algorithms_are_found_and_priced(void **sta
 }
 
 static void unusable_strategies_are_not_registered(void **state) {
-    (void)state;
     pto_error_t err;
     int strategies = pto_strategy_count();
     pto_strategy_t bad = own;
@@ -229,7 +221,6 @@ static void unusable_strategies_are_not_registered(void **state) {
 static const pto_request_t *misused; /* in which way: its bytes */
 
 static void build_wrongly(pto_builder_t *builder, const pto_request_t *request) {
-    (void)request;
     if (misused->bytes == 0)
         pto_build_step(builder, (pto_step_t){.kind = PTO_STEP_COPY});
     for (int64_t i = 0; i < misused->bytes / 2; i++)
@@ -239,7 +230,6 @@ static void build_wrongly(pto_builder_t *builder, const pto_request_t *request) 
 }
 
 static void strategies_that_misuse_the_builder_are_refused(void **state) {
-    (void)state;
     static const struct {
         int64_t bytes;
         const char *cause;
@@ -265,7 +255,6 @@ static void strategies_that_misuse_the_builder_are_refused(void **state) {
 /* --- one cell ------------------------------------------------------------------------------------------- */
 
 static void one_cell_costs_what_the_strategy_costs_in_a_scenario(void **state) {
-    (void)state;
     pto_machine_t machine = read_machine(node_path);
     pto_ask_t cell = {.collective = "allreduce", .bytes = 65536};
     pto_plan_t *plan = NULL, *again = NULL;
@@ -288,7 +277,6 @@ static void one_cell_costs_what_the_strategy_costs_in_a_scenario(void **state) {
 }
 
 static void a_cell_that_cannot_be_priced_says_why(void **state) {
-    (void)state;
     pto_machine_t machine = read_machine(node_path);
     pto_error_t err;
     pto_plan_t *plan = NULL;
@@ -305,7 +293,6 @@ static void a_cell_that_cannot_be_priced_says_why(void **state) {
 }
 
 static void the_version_is_that_of_the_header(void **state) {
-    (void)state;
     char text[32];
     snprintf(text, sizeof text, "%d.%d.%d", PTO_VERSION_MAJOR, PTO_VERSION_MINOR, PTO_VERSION_PATCH);
     assert_string_equal(pto_version(), text);
@@ -314,7 +301,6 @@ static void the_version_is_that_of_the_header(void **state) {
 
 /* Of a million processes' inputs of a million blocks each, in one buffer. */
 static void a_buffer_for_all_inputs_of_a_reduce_scatter_can_be_too_large(void **state) {
-    (void)state;
     pto_request_t request =
         request_for(PTO_COLLECTIVE_REDUCE_SCATTER, "three_step", "linear", 1000000, 1, 1, 1 << 30);
     pto_plan_t *plan = NULL;

@@ -11,7 +11,6 @@
 #include "lanes_plan.h"
 
 static void a_ring_costs_what_it_takes(void **state) {
-    (void)state;
     static const int64_t slots[] = {1, 2, 4, 8, 16}, chunks[] = {1, 16, 61, 64};
     for (size_t s = 0; s < sizeof slots / sizeof *slots; s++)
         for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
@@ -27,7 +26,6 @@ static void a_ring_costs_what_it_takes(void **state) {
 
 /* The two sides of a ring differ: the slower one decides, after the other has filled the ring. */
 static void a_ring_costs_what_its_slower_side_takes(void **state) {
-    (void)state;
     static const int64_t slots[] = {1, 2, 3, 8};
     pto_param_t *beta = &machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET].beta_s_per_byte;
     const double before = beta->value;
@@ -44,7 +42,6 @@ static void a_ring_costs_what_its_slower_side_takes(void **state) {
 
 /* Both copies of a slot are in the queue of one GPU, which the closed sum over the rounds moves on, too. */
 static void a_ring_inside_a_gpu_has_a_closed_sum(void **state) {
-    (void)state;
     pto_cost_row_t row = {.procs = 2, .below_bytes = INT64_MAX};
     row.postal = machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET];
     row.postal.beta_s_per_byte.value *= 1.7;
@@ -66,7 +63,6 @@ static void a_ring_inside_a_gpu_has_a_closed_sum(void **state) {
 
 /* The ring is in the receiver's memory, which is on another socket than the sender. */
 static void a_ring_between_sockets_pays_for_the_distance(void **state) {
-    (void)state;
     pto_postal_t *far = &machine.copies[PTO_COPY_D2H][PTO_REACH_OFF_SOCKET];
     const double bytes = RING_BYTES / 64.0, near_s = 6e-6 + 2e-11 * bytes, far_s = 9e-6 + 5e-11 * bytes;
     pto_plan_t *plan[2];
@@ -86,14 +82,12 @@ static void a_ring_between_sockets_pays_for_the_distance(void **state) {
 }
 
 static void the_explanation_of_a_ring_sums_to_its_price(void **state) {
-    (void)state;
     pto_plan_t *plan = ring_plan(4, 512, RING_BYTES);
     assert_explained(plan);
     pto_plan_destroy(plan);
 }
 
 static void a_ring_is_proved(void **state) {
-    (void)state;
     static const int64_t slots[] = {1, 2, 4, 8, 16}, chunks[] = {1, 16, 64};
     for (size_t s = 0; s < sizeof slots / sizeof *slots; s++)
         for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++)
@@ -101,7 +95,6 @@ static void a_ring_is_proved(void **state) {
 }
 
 static void a_ring_without_credits_is_refused(void **state) {
-    (void)state;
     shape.no_credits = true;
     refused(ring_plan(4, 16, 6400), "writes bytes 0..399 of 'ring' of rank 1, unordered with rank 1's read");
     shape.no_credits = false;

@@ -66,7 +66,6 @@ static void put(row_file_t *file, const char *text) {
 }
 
 static void a_file_that_exists_is_kept_without_force(void **state) {
-    (void)state;
     row_file_t *file = NULL;
     pto_error_t err = {0};
     write_text("rows", "old\n");
@@ -77,7 +76,6 @@ static void a_file_that_exists_is_kept_without_force(void **state) {
 }
 
 static void the_old_file_stays_until_the_new_one_is_closed(void **state) {
-    (void)state;
     write_text("rows", "old\n");
     assert_int_equal(chmod("rows", 0640), 0);
     row_file_t *file = open_rows("rows", true);
@@ -92,7 +90,6 @@ static void the_old_file_stays_until_the_new_one_is_closed(void **state) {
 }
 
 static void rows_that_cannot_take_their_place_stay_beside_it(void **state) {
-    (void)state;
     char beside[PATH_MAX_HERE];
     row_file_t *file = open_rows("rows", true);
     put(file, "new\n");
@@ -105,7 +102,6 @@ static void rows_that_cannot_take_their_place_stay_beside_it(void **state) {
 
 /* A new file can be followed while it grows, and what a program that dies leaves is all of it. */
 static void a_new_file_has_its_name_from_the_start(void **state) {
-    (void)state;
     row_file_t *file = open_rows("rows", false);
     put(file, "row\n");
     assert_string_equal(row_file_path(file), "rows");
@@ -116,7 +112,6 @@ static void a_new_file_has_its_name_from_the_start(void **state) {
 
 /* pwrite(2) appends there, wherever it is told to write. */
 static void what_is_appended_to_is_not_rewritten(void **state) {
-    (void)state;
     write_text("log", "old\n");
     fflush(stdout);
     int before = dup(STDOUT_FILENO), log = open("log", O_WRONLY | O_APPEND);
@@ -133,7 +128,6 @@ static void what_is_appended_to_is_not_rewritten(void **state) {
 }
 
 static void two_writers_at_once_leave_one_whole_file(void **state) {
-    (void)state;
     row_file_t *one = open_rows("rows", true), *other = open_rows("rows", true);
     put(one, "one 1\n");
     put(other, "other 1\n");
@@ -145,7 +139,6 @@ static void two_writers_at_once_leave_one_whole_file(void **state) {
 }
 
 static void a_symbolic_link_is_followed_and_kept(void **state) {
-    (void)state;
     write_text("target", "old\n");
     assert_int_equal(symlink("target", "link"), 0);
     row_file_t *file = open_rows("link", true);
@@ -158,7 +151,6 @@ static void a_symbolic_link_is_followed_and_kept(void **state) {
 }
 
 static void a_device_is_written_and_not_replaced(void **state) {
-    (void)state;
     for (int force = 0; force < 2; force++) {
         pto_error_t err = {0};
         row_file_t *file = open_rows("/dev/full", force);
@@ -174,7 +166,6 @@ static void a_device_is_written_and_not_replaced(void **state) {
 
 /* A limit on file sizes stands for a full disk: here too the first part of a row still fits. */
 static void rows_that_do_not_fit_leave_no_part(void **state) {
-    (void)state;
     struct rlimit before, limit;
     pto_error_t err = {0};
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -193,7 +184,6 @@ static void rows_that_do_not_fit_leave_no_part(void **state) {
 }
 
 static void a_line_can_be_rewritten(void **state) {
-    (void)state;
     row_file_t *file = open_rows("rows", false);
     put(file, "head\n");
     int64_t place = row_file_place(file);

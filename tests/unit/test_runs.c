@@ -62,7 +62,6 @@ static double seconds_of(pto_plan_t *plan, const pto_machine_t *machine) {
 }
 
 static void a_run_by_lines_is_charged_as_a_whole(void **state) {
-    (void)state;
     pto_machine_t machine = machine_of(GRAPH);
     static const struct {
         pto_collective_t collective;
@@ -82,7 +81,6 @@ static void a_run_by_lines_is_charged_as_a_whole(void **state) {
 }
 
 static void a_run_by_lines_costs_the_same_beside_idle_processes(void **state) {
-    (void)state;
     pto_machine_t machine = machine_of(GRAPH);
     assert_close(seconds_of(plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two_each, 1024), &machine),
                  1e-6 + 1024 * 2e-10);
@@ -100,7 +98,6 @@ static pto_plan_t *plan_of_pairs(const pto_counts_t *counts) {
 /* Process 2 sends 600 bytes to the three others, which is more than anyone receives; or it receives 900.
  * Where only one process of a pair sends, flags remain. */
 static void an_alltoallv_by_lines_takes_the_bytes_of_its_busiest_gpu(void **state) {
-    (void)state;
     static int64_t sends[] = {5000, 20, 40, 7, 30, 0, 60, 8, 100, 200, 9, 300, 10, 50, 70, 6000},
                    receives[] = {5000, 20, 400, 7, 30, 0, 200, 8, 100, 200, 9, 300, 10, 50, 300, 6000},
                    one_way[] = {5000, 20, 40, 7, 30, 0, 60, 8, 0, 200, 9, 300, 10, 50, 70, 6000};
@@ -121,7 +118,6 @@ static void an_alltoallv_by_lines_takes_the_bytes_of_its_busiest_gpu(void **stat
 }
 
 static void its_explanation_names_the_row(void **state) {
-    (void)state;
     pto_machine_t machine = machine_of(GRAPH);
     pto_plan_t *plan = plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two, 1024);
     pto_price_t price;
@@ -139,7 +135,6 @@ static void its_explanation_names_the_row(void **state) {
 
 /* Launch, stores, flags and reductions one by one. */
 static void other_runs_are_charged_by_their_steps(void **state) {
-    (void)state;
     pto_machine_t machine = machine_of(GRAPH), waited = machine_of(BODY SIGNALS LAUNCH);
     static const struct {
         const char *strategy;
@@ -162,7 +157,6 @@ static void other_runs_are_charged_by_their_steps(void **state) {
 }
 
 static void lines_count_whatever_begins_the_runs(void **state) {
-    (void)state;
     pto_machine_t machine = machine_of(BODY LINES SIGNALS LAUNCH);
     assert_int_equal(machine.runs, PTO_RUNS_WAITED);
     assert_close(seconds_of(plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two, 1024), &machine),
@@ -171,7 +165,6 @@ static void lines_count_whatever_begins_the_runs(void **state) {
 }
 
 static void runs_that_need_the_host_have_no_price(void **state) {
-    (void)state;
     pto_machine_t machine = machine_of(GRAPH), waited = machine_of(BODY SIGNALS LAUNCH);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", two);
     pto_plan_t *plan = plan_of(request);
@@ -195,7 +188,6 @@ static void runs_that_need_the_host_have_no_price(void **state) {
 }
 
 static void one_launch_is_one_kernel_or_one_call_of_nccl(void **state) {
-    (void)state;
     static const struct {
         const char *strategy;
         bool is;
@@ -224,7 +216,6 @@ static void one_launch_is_one_kernel_or_one_call_of_nccl(void **state) {
 }
 
 static void all_ranks_agree_on_lines(void **state) {
-    (void)state;
     pto_plan_t *plan = plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two_each, 64);
     assert_int_equal(pto_plan_lines(plan, 64), buffer_named(plan, "gathered"));
     assert_int_equal(pto_plan_lines(plan, 63), PTO_LINES_NONE);
@@ -241,7 +232,6 @@ static void all_ranks_agree_on_lines(void **state) {
 /* --- machine files -------------------------------------------------------------------------------------- */
 
 static void the_digest_tells_runs_apart(void **state) {
-    (void)state;
     pto_machine_t graph = machine_of(GRAPH), enqueued = machine_of(GRAPH);
     char one[PTO_MACHINE_DIGEST_MAX], other[PTO_MACHINE_DIGEST_MAX];
     enqueued.runs = PTO_RUNS_ENQUEUED;
@@ -253,7 +243,6 @@ static void the_digest_tells_runs_apart(void **state) {
 }
 
 static void a_file_says_how_its_runs_begin(void **state) {
-    (void)state;
     static const struct {
         const char *line;
         pto_runs_t runs;

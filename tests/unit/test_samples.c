@@ -19,7 +19,6 @@ static pto_status_t parse(const char *text, const char *path, pto_samples_t *sam
 }
 
 static void rows_and_provenance_are_read(void **unused) {
-    (void)unused;
     pto_samples_t samples = {0};
     pto_error_t err;
     const char *text = "# machine = Summit (Oak Ridge) \n# a remark\n#empty=\n" HEADER ROW
@@ -47,7 +46,6 @@ static void rows_and_provenance_are_read(void **unused) {
 }
 
 static void columns_can_be_in_any_order_and_lines_can_end_in_crlf(void **unused) {
-    (void)unused;
     pto_samples_t samples = {0};
     const char *text = "seconds,run,bytes,messages,procs,pair,level,space,benchmark\r\n"
                        "3e-06, 2 ,16,1,4,-,off_node,gpu,injection\r\n";
@@ -61,7 +59,6 @@ static void columns_can_be_in_any_order_and_lines_can_end_in_crlf(void **unused)
 }
 
 static void quoted_fields_and_a_byte_order_mark_are_read(void **unused) {
-    (void)unused;
     pto_samples_t samples = {0};
     const char *text = "\xEF\xBB\xBF\"# machine=a, b\",,\r\n# mpi=c\r\n"
                        "\"benchmark\",\"space\",level,pair,procs,messages,bytes,\"run\",seconds\r\n"
@@ -78,7 +75,6 @@ static void quoted_fields_and_a_byte_order_mark_are_read(void **unused) {
 }
 
 static void bad_input_is_rejected_at_its_position_and_adds_nothing(void **unused) {
-    (void)unused;
     static const bad_input_t bad[] = {
         {"", PTO_ERR_SYNTAX, 1, 1, {"column names"}},
         {"# machine=x\n", PTO_ERR_SYNTAX, 1, 1, {"column names"}},
@@ -128,7 +124,6 @@ static void bad_input_is_rejected_at_its_position_and_adds_nothing(void **unused
 }
 
 static void a_zero_byte_is_refused(void **unused) {
-    (void)unused;
     static const char text[] = HEADER "ping_pong,c\0u,off_node,0-4,1,1,1,1,1\n";
     pto_samples_t samples = {0};
     pto_error_t err;
@@ -139,7 +134,6 @@ static void a_zero_byte_is_refused(void **unused) {
 }
 
 static void files_of_one_machine_add_up_and_others_are_refused(void **unused) {
-    (void)unused;
     pto_samples_t samples = {0};
     pto_error_t err;
     assert_int_equal(parse("# machine=A\n# mpi=M\n" HEADER ROW, "1.csv", &samples, &err), PTO_OK);
@@ -160,7 +154,6 @@ static void files_of_one_machine_add_up_and_others_are_refused(void **unused) {
 }
 
 static void a_file_that_is_not_there_is_an_error_with_its_name(void **unused) {
-    (void)unused;
     pto_samples_t samples = {0};
     pto_error_t err;
     assert_int_equal(pto_samples_read("tests/fixtures/no-such.csv", &samples, &err), PTO_ERR_IO);

@@ -54,7 +54,6 @@ static const pto_machine_t six_gpus = {.name = "six", .node = {.sockets = 2, .gp
 /* --- what is read --------------------------------------------------------------------------------------- */
 
 static void a_whole_scenario_is_read(void **state) {
-    (void)state;
     pto_scenario_t s;
     assert_int_equal(pto_scenario_read("tests/fixtures/scenario.yaml", &s, NULL), PTO_OK);
     assert_string_equal(s.name, "everything");
@@ -89,7 +88,6 @@ static void a_whole_scenario_is_read(void **state) {
 }
 
 static void a_byte_order_mark_is_ignored(void **state) {
-    (void)state;
     pto_scenario_t s;
     must_parse("\xEF\xBB\xBF" ALLTOALL REST, &s);
     assert_int_equal(s.collective, PTO_COLLECTIVE_ALLTOALL);
@@ -99,7 +97,6 @@ static void a_byte_order_mark_is_ignored(void **state) {
 }
 
 static void omitted_scenario_fields_have_defaults(void **state) {
-    (void)state;
     pto_scenario_t s;
     must_parse(ALLTOALL REST, &s);
     assert_int_equal(s.implementation, PTO_IMPLEMENTATION_LIBRARY);
@@ -130,7 +127,6 @@ static void assert_bytes(const char *text, int64_t count, int64_t first, int64_t
 }
 
 static void sizes_come_alone_in_ranges_and_in_lists(void **state) {
-    (void)state;
     assert_bytes("0", 1, 0, 0);
     assert_bytes("64KiB", 1, 65536, 65536);
     assert_bytes("[0, 1, 1KiB]", 3, 0, 1024);
@@ -140,7 +136,6 @@ static void sizes_come_alone_in_ranges_and_in_lists(void **state) {
 }
 
 static void a_range_ends_where_numbers_do(void **state) {
-    (void)state;
     pto_series_t series;
     assert_int_equal(pto_series_range(1, INT64_MAX, 2, &series, NULL), PTO_OK);
     assert_int_equal(series.count, 64);
@@ -163,7 +158,6 @@ static void a_range_ends_where_numbers_do(void **state) {
 }
 
 static void the_library_is_best_a_name_or_a_table(void **state) {
-    (void)state;
     pto_scenario_t s;
     must_parse(ALLTOALL REST "library: best\n", &s);
     assert_true(s.library.best && !s.library.name && s.library.rule_count == 0);
@@ -175,7 +169,6 @@ static void the_library_is_best_a_name_or_a_table(void **state) {
 }
 
 static void nodes_and_messages_can_be_swept(void **state) {
-    (void)state;
     pto_scenario_t s;
     must_parse(ALLTOALL "layout: {nodes: {from: 2, to: 32}}\nbytes: 8\n", &s);
     assert_int_equal(pto_scenario_sweep(&s), PTO_SWEEP_NODES);
@@ -203,7 +196,6 @@ static void nodes_and_messages_can_be_swept(void **state) {
 }
 
 static void a_matrix_gives_the_size(void **state) {
-    (void)state;
     pto_scenario_t s;
     assert_int_equal(pto_scenario_read("tests/fixtures/scenario_matrix.yaml", &s, NULL), PTO_OK);
     assert_int_equal(s.counts.kind, PTO_COUNTS_MATRIX);
@@ -215,7 +207,6 @@ static void a_matrix_gives_the_size(void **state) {
 }
 
 static void the_recorded_problems_are_read_and_fit_their_machines(void **state) {
-    (void)state;
     static const char *const name[] = {"allreduce-summit", "alltoall-lassen", "alltoallv-summit",
                                        "messages-one-summit"};
     for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
@@ -235,7 +226,6 @@ static void the_recorded_problems_are_read_and_fit_their_machines(void **state) 
 /* --- what is refused ------------------------------------------------------------------------------------ */
 
 static void bad_keys_are_refused(void **state) {
-    (void)state;
     const bad_input_t bad[] = {
         {ALLTOALL REST "stratgies: [a]\n", PTO_ERR_KEY, 6, 1, {"'stratgies'", "did you mean 'strategies'?"}},
         {ALLTOALL REST "byets: 1\n", PTO_ERR_KEY, 6, 1, {"did you mean 'bytes'?"}},
@@ -279,7 +269,6 @@ static void bad_keys_are_refused(void **state) {
 }
 
 static void fields_that_the_collective_does_not_use_are_refused(void **state) {
-    (void)state;
     const bad_input_t bad[] = {
         {ALLREDUCE REST "implementation: isend_irecv\n",
          PTO_ERR_KEY,
@@ -339,7 +328,6 @@ static void fields_that_the_collective_does_not_use_are_refused(void **state) {
 }
 
 static void wrong_types_and_names_are_refused(void **state) {
-    (void)state;
     const bad_input_t bad[] = {
         {"- s\n", PTO_ERR_TYPE, 1, 1, {"a scenario file must be a mapping"}},
         {"scenario: [\n", PTO_ERR_SYNTAX, 2, 1, {"malformed YAML"}},
@@ -377,7 +365,6 @@ static void wrong_types_and_names_are_refused(void **state) {
 }
 
 static void impossible_numbers_are_refused(void **state) {
-    (void)state;
     const bad_input_t bad[] = {
         {ALLTOALL "layout: {nodes: 0}\nbytes: 1\n",
          PTO_ERR_RANGE,
@@ -477,7 +464,6 @@ static void impossible_numbers_are_refused(void **state) {
 }
 
 static void a_matrix_file_that_is_missing_is_reported_where_it_is_named(void **state) {
-    (void)state;
     const bad_input_t bad[] = {
         {ALLTOALLV "layout: {nodes: 2}\ncounts: {matrix: none.csv}\n",
          PTO_ERR_IO,
@@ -489,7 +475,6 @@ static void a_matrix_file_that_is_missing_is_reported_where_it_is_named(void **s
 }
 
 static void a_matrix_that_is_not_square_is_reported_in_its_own_file(void **state) {
-    (void)state;
     pto_scenario_t s;
     pto_error_t err;
     char text[256];
@@ -500,7 +485,6 @@ static void a_matrix_that_is_not_square_is_reported_in_its_own_file(void **state
 }
 
 static void a_missing_scenario_is_refused(void **state) {
-    (void)state;
     pto_scenario_t s;
     pto_error_t err;
     assert_int_equal(pto_scenario_read("tests/fixtures/none.yaml", &s, &err), PTO_ERR_IO);
@@ -509,7 +493,6 @@ static void a_missing_scenario_is_refused(void **state) {
 }
 
 static void a_missing_machine_is_reported_where_it_is_named(void **state) {
-    (void)state;
     pto_scenario_t s;
     pto_machine_t *machine;
     pto_error_t err;
@@ -524,7 +507,6 @@ static void a_missing_machine_is_reported_where_it_is_named(void **state) {
 }
 
 static void every_beginning_of_a_file_is_read_or_refused(void **state) {
-    (void)state;
     static const char text[] = ALLTOALLV REST "counts: {skew: 0.5, seed: 3}\nsplit: bytes\n"
                                               "strategies: [three_step, cuda_aware]\n"
                                               "library: [{below_bytes: 4, algorithm: a}, {algorithm: b}]\n";
@@ -545,7 +527,6 @@ static void every_beginning_of_a_file_is_read_or_refused(void **state) {
 
 /* A row left out of the middle of the table would be all zeros. */
 static void every_collective_has_a_row(void **state) {
-    (void)state;
     for (int i = 0; i < PTO_COLLECTIVE_COUNT; i++) {
         pto_collective_t collective = (pto_collective_t)i;
         assert_non_null(pto_collective_name(collective));

@@ -36,7 +36,6 @@ static const pto_machine_t six_gpus = {.name = "six", .node = {.sockets = 2, .gp
 /* --- binding -------------------------------------------------------------------------------------------- */
 
 static void binding_fills_what_a_layout_leaves_open(void **state) {
-    (void)state;
     pto_scenario_t s;
     must_parse(ALLTOALL REST, &s);
     assert_int_equal(pto_scenario_bind(&s, &six_gpus, NULL), PTO_OK);
@@ -62,7 +61,6 @@ static void binding_fills_what_a_layout_leaves_open(void **state) {
 }
 
 static void a_node_count_is_never_limited(void **state) {
-    (void)state;
     pto_scenario_t s;
     must_parse(ALLTOALL "layout: {nodes: 174763}\nbytes: 1MiB\n", &s);
     assert_int_equal(pto_scenario_bind(&s, &six_gpus, NULL), PTO_OK);
@@ -70,7 +68,6 @@ static void a_node_count_is_never_limited(void **state) {
 }
 
 static void asking_more_than_a_node_has_is_refused(void **state) {
-    (void)state;
     const struct {
         const char *text;
         pto_machine_t machine;
@@ -120,7 +117,6 @@ static void asking_more_than_a_node_has_is_refused(void **state) {
 /* --- from flags ----------------------------------------------------------------------------------------- */
 
 static void a_scenario_from_flags_is_checked_without_a_place(void **state) {
-    (void)state;
     pto_scenario_t s;
     pto_error_t err;
     pto_scenario_init(&s);
@@ -146,7 +142,6 @@ static void a_scenario_from_flags_is_checked_without_a_place(void **state) {
 }
 
 static void flags_cannot_resize_a_matrix(void **state) {
-    (void)state;
     pto_scenario_t s;
     pto_error_t err;
     assert_int_equal(pto_scenario_read("tests/fixtures/scenario_matrix.yaml", &s, NULL), PTO_OK);
@@ -157,7 +152,6 @@ static void flags_cannot_resize_a_matrix(void **state) {
 }
 
 static void a_matrix_from_flags_gives_the_size_when_bound(void **state) {
-    (void)state;
     pto_scenario_t s;
     pto_scenario_init(&s);
     s.collective = PTO_COLLECTIVE_ALLTOALLV;

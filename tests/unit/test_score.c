@@ -71,7 +71,6 @@ static pto_score_summary_t summary_of(const pto_score_t *score, pto_picker_t pic
 /* --- cells ---------------------------------------------------------------------------------------------- */
 
 static void each_number_of_processes_makes_a_cell_with_the_unsplit_in_it(void **state) {
-    (void)state;
     scored_t scored;
     collect(&scored,
             HEADER "alltoall,library,dup_devptr,2,2,4,64,1,3\n"
@@ -103,7 +102,6 @@ static void each_number_of_processes_makes_a_cell_with_the_unsplit_in_it(void **
 }
 
 static void datatypes_owners_and_own_algorithms_keep_cells_apart(void **state) {
-    (void)state;
     scored_t scored;
     collect(&scored,
             "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,owners_per_gpu,bytes,run,"
@@ -138,7 +136,6 @@ static void datatypes_owners_and_own_algorithms_keep_cells_apart(void **state) {
            "alltoall,library,three_step,2,2,1,64,2,2\nalltoall,library,three_step,2,2,1,64,3,2\n"
 
 static void a_time_is_the_minimum_of_jobs_and_the_median_of_repeats(void **state) {
-    (void)state;
     scored_t scored;
     collect(&scored, THREE_RUNS, NULL);
     assert_int_equal(scored.score.options.statistic, PTO_STATISTIC_MIN);
@@ -172,7 +169,6 @@ static void assert_notes(const pto_score_t *score, const expected_note_t *expect
 }
 
 static void rows_that_compare_nothing_are_left_out_and_reported(void **state) {
-    (void)state;
     const pto_score_skip_t skip = {PTO_IMPLEMENTATION_LIBRARY, strategy("cuda_aware")};
     const pto_score_options_t options = {.min_bytes = 0, .clear_margin = 0.1, .skip_count = 1, .skip = &skip};
     scored_t scored;
@@ -203,7 +199,6 @@ static void rows_that_compare_nothing_are_left_out_and_reported(void **state) {
 }
 
 static void a_caveat_applies_only_to_its_own_file(void **state) {
-    (void)state;
     static const char rows[] = HEADER "alltoallv,isend_irecv,three_step,2,2,1,64,1,1\n"
                                       "alltoallv,isend_irecv,extra_message,2,2,4,64,1,2\n";
     static const char caveat[] = "# caveat_isend_irecv_split=no all-to-all\n" HEADER
@@ -238,7 +233,6 @@ static void collect_five(scored_t *scored) {
 }
 
 static void picks_and_errors_are_summed_up(void **state) {
-    (void)state;
     scored_t scored;
     collect_five(&scored);
     pto_score_summary_t summary = summary_of(&scored.score, PTO_PICKER_MODEL, NULL);
@@ -259,7 +253,6 @@ static void picks_and_errors_are_summed_up(void **state) {
 }
 
 static void always_one_strategy_needs_no_model(void **state) {
-    (void)state;
     scored_t scored;
     collect_five(&scored);
     pto_score_summary_t summary = summary_of(&scored.score, PTO_PICKER_ALWAYS, "three_step");
@@ -276,7 +269,6 @@ static void always_one_strategy_needs_no_model(void **state) {
 }
 
 static void a_measured_tie_is_right_either_way(void **state) {
-    (void)state;
     static const double predicted[] = {2, 1};
     scored_t scored;
     collect(&scored, HEADER TWO("64", "3", "3"), NULL);
@@ -288,7 +280,6 @@ static void a_measured_tie_is_right_either_way(void **state) {
 }
 
 static void clear_begins_where_the_second_takes_a_tenth_longer(void **state) {
-    (void)state;
     scored_t scored;
     collect(&scored, HEADER TWO("64", "10", "11") TWO("128", "10.99", "10"), NULL);
     assert_true(scored.score.cell[0].clear);
@@ -298,7 +289,6 @@ static void clear_begins_where_the_second_takes_a_tenth_longer(void **state) {
 }
 
 static void an_unpredicted_strategy_cannot_be_picked_but_counts(void **state) {
-    (void)state;
     static const double predicted[] = {-1, 5};
     scored_t scored;
     collect(&scored, HEADER TWO("64", "1", "4"), NULL);
@@ -312,7 +302,6 @@ static void an_unpredicted_strategy_cannot_be_picked_but_counts(void **state) {
 }
 
 static void a_margin_inside_the_intervals_is_a_toss_up(void **state) {
-    (void)state;
     static const double predicted[] = {1.0, 1.2};
     scored_t scored;
     collect(&scored, HEADER TWO("64", "1", "4") TWO("128", "1", "4"), NULL);
@@ -332,7 +321,6 @@ static void a_margin_inside_the_intervals_is_a_toss_up(void **state) {
 /* Minima 1 and 2. Run 1 picks cuda_aware (3 against 4), run 2 too (1 against 2), run 3 three_step: its regret
  * is 1. In the other cell run 2 lacks a strategy, which leaves two runs: right and a regret of 1. */
 static void the_floor_is_what_single_runs_would_have_picked(void **state) {
-    (void)state;
     static const double predicted[] = {1, 2};
     scored_t scored;
     collect(&scored,
@@ -356,7 +344,6 @@ static void the_floor_is_what_single_runs_would_have_picked(void **state) {
 }
 
 static void the_same_run_of_joined_files_is_one(void **state) {
-    (void)state;
     scored_t scored = {0};
     collect(&scored,
             "# portolan=1\n" HEADER
@@ -373,7 +360,6 @@ static void the_same_run_of_joined_files_is_one(void **state) {
 }
 
 static void filters_choose_cells(void **state) {
-    (void)state;
     static const double predicted[] = {1, 2};
     scored_t scored;
     collect(&scored,
@@ -400,7 +386,6 @@ static void filters_choose_cells(void **state) {
 }
 
 static void quantiles_are_linear_between_values(void **state) {
-    (void)state;
     double value[] = {4, 1, 3, 2};
     assert_near(pto_quantile(value, 4, 0), 1);
     assert_near(pto_quantile(value, 4, 0.5), 2.5);
@@ -431,7 +416,6 @@ static pto_machine_t machine_of(const char *text) {
 
 /* On two nodes with one GPU each an alltoall is one message each way. */
 static void cells_are_predicted_as_predict_does(void **state) {
-    (void)state;
     pto_machine_t machine = machine_of(MACHINE("2.0e-6"));
     scored_t scored;
     collect(&scored,
@@ -467,7 +451,6 @@ static void cells_are_predicted_as_predict_does(void **state) {
 }
 
 static void a_layout_the_machine_lacks_is_a_reason(void **state) {
-    (void)state;
     pto_machine_t machine = machine_of(MACHINE("2.0e-6"));
     scored_t scored;
     collect(
@@ -491,7 +474,6 @@ static void a_layout_the_machine_lacks_is_a_reason(void **state) {
 }
 
 static void missing_machine_values_are_listed(void **state) {
-    (void)state;
     pto_machine_t machine = machine_of(MACHINE("2.0e-6"));
     scored_t scored;
     collect(&scored,
@@ -524,7 +506,6 @@ static const char two_node_counts[] =
            "alltoall,library,cuda_aware,4,1,1,64,1,1\nalltoall,library,three_step,4,1,1,64,1,1\n";
 
 static void each_node_count_is_scored_by_a_fit_without_it(void **state) {
-    (void)state;
     pto_machine_t machine = machine_of(MACHINE("2.0e-6"));
     scored_t scored;
     int64_t calls[3] = {0};
@@ -557,7 +538,6 @@ static pto_status_t refit_until(const pto_machine_t *machine, const pto_collecti
 }
 
 static void what_was_scored_before_a_stop_is_kept(void **state) {
-    (void)state;
     pto_machine_t machine = machine_of(MACHINE("2.0e-6"));
     for (int64_t fits = 0; fits <= 2; fits++) {
         int64_t left = fits;
@@ -576,7 +556,6 @@ static void what_was_scored_before_a_stop_is_kept(void **state) {
 
 /* What needs no model is known of the measurements of Summit. */
 static void summit_has_its_known_cells_and_floor(void **state) {
-    (void)state;
     scored_t scored = {0};
     pto_machine_t machine;
     char path[512];

@@ -14,7 +14,6 @@
 static const pto_mapper_t *scotch;
 
 static int open_library(void **state) {
-    (void)state;
     const char *build = getenv("BUILD");
     char path[256];
     snprintf(path, sizeof path, "%s/libportolan-map.so", build && *build ? build : "build");
@@ -54,7 +53,6 @@ static void require_flows(const char *text, pto_counts_t *counts, pto_flows_t *f
 /* With costs SCOTCH comes near the optimum; with the thesis's strengths it would be worse than the default.
  */
 static void scotch_comes_near_the_optimum_of_the_k80_node(void **state) {
-    (void)state;
     static const char *const shape[] = {"{pattern: stencil, dims: [4, 4]}",
                                         "{pattern: stencil, dims: [4, 4], weights: [3, 1]}",
                                         "{pattern: stencil, dims: [2, 2, 4], wrap: [1, 1, 1]}",
@@ -86,7 +84,6 @@ static void scotch_comes_near_the_optimum_of_the_k80_node(void **state) {
 }
 
 static void scotch_keeps_groups_inside_nodes(void **state) {
-    (void)state;
     pto_counts_t counts;
     pto_flows_t flows;
     pto_places_t places = k80(4, 4);
@@ -105,7 +102,6 @@ static void scotch_keeps_groups_inside_nodes(void **state) {
 
 /* SCOTCH itself gives some of these places to two processes, and as many to none. */
 static void scotch_gives_each_process_a_place_of_its_own(void **state) {
-    (void)state;
     pto_counts_t counts;
     pto_flows_t flows;
     double cost[4 * 4];

@@ -41,7 +41,6 @@ static const pto_sensitivity_t *find(const pto_sensitivities_t *found, const cha
 }
 
 static void factors_are_those_worked_out_by_hand(void **state) {
-    (void)state;
     static const struct {
         const char *key;
         double factor; /* 0: none */
@@ -74,7 +73,6 @@ static void factors_are_those_worked_out_by_hand(void **state) {
 }
 
 static void the_nearest_comes_first_and_those_without_a_change_last(void **state) {
-    (void)state;
     asked_t asked;
     pto_sensitivities_t found;
     ask(&asked, machine_text, scenario_text);
@@ -94,7 +92,6 @@ static void the_nearest_comes_first_and_those_without_a_change_last(void **state
 }
 
 static void the_machine_is_left_as_it_was(void **state) {
-    (void)state;
     asked_t asked;
     pto_sensitivities_t found;
     ask(&asked, machine_text, scenario_text);
@@ -156,7 +153,6 @@ static int try_changes(asked_t *asked, int64_t point) {
 /* On machines with protocols, injection limits and several algorithms; with numbers of chunks, two numbers of
  * staged members, and tables of byte counts. */
 static void the_pick_changes_at_the_factor_and_not_before(void **state) {
-    (void)state;
     static const struct {
         const char *path;
         int64_t apart; /* the points */
@@ -182,7 +178,6 @@ static void the_pick_changes_at_the_factor_and_not_before(void **state) {
 
 /* Of GPUs with two owners, `mix` stages some of the blocks in and some out. */
 static void two_open_numbers_are_searched_as_for_a_pick(void **state) {
-    (void)state;
     asked_t asked;
     int changes = 0;
     read_scenario(&asked, "scenarios/problems/allgather-h200-x2.yaml");
@@ -196,7 +191,6 @@ static void two_open_numbers_are_searched_as_for_a_pick(void **state) {
 
 /* Each plan is priced as a whole a few times, however many parameters there are. */
 static void plans_are_not_priced_for_each_parameter(void **state) {
-    (void)state;
     static const char *const paths[] = {"scenarios/problems/allreduce-summit.yaml",
                                         "scenarios/problems/alltoallv-skewed-summit.yaml"};
     for (size_t t = 0; t < sizeof paths / sizeof *paths; t++) {
@@ -215,7 +209,6 @@ static void plans_are_not_priced_for_each_parameter(void **state) {
 }
 
 static void where_nothing_applies_nothing_is_sensitive(void **state) {
-    (void)state;
     asked_t asked;
     pto_sensitivities_t found;
     ask(&asked, machine_text, scenario_text);

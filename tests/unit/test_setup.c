@@ -20,13 +20,9 @@
 
 static pto_machine_t machine;
 
-static int read_fixture(void **state) {
-    (void)state;
-    return pto_machine_read(FIXTURE, &machine, NULL) == PTO_OK ? 0 : -1;
-}
+static int read_fixture(void **state) { return pto_machine_read(FIXTURE, &machine, NULL) == PTO_OK ? 0 : -1; }
 
 static int drop_fixture(void **state) {
-    (void)state;
     pto_machine_fini(&machine);
     return 0;
 }
@@ -57,7 +53,6 @@ static const double segment_s = 5e-5;
 
 /* The root allocates n inputs and the result in one piece; each other process opens that piece, once. */
 static void gsb_opens_the_roots_buffer_whatever_the_number_of_processes(void **state) {
-    (void)state;
     static const int64_t bytes[] = {1024, 1048576, 67108864};
     for (int64_t n = 2; n <= 16; n++)
         for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
@@ -72,7 +67,6 @@ static void gsb_opens_the_roots_buffer_whatever_the_number_of_processes(void **s
 /* Even processes have two places of the tree and one to pass on; each opens its parent's and nobody else's.
  */
 static void btb_opens_one_buffer_of_the_tree(void **state) {
-    (void)state;
     for (int64_t n = 4; n <= 16; n *= 2) {
         pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "btb", "direct", 1, n, 1, 1048576);
         pto_setup_t setup = setup_of(&request, &machine);
@@ -83,7 +77,6 @@ static void btb_opens_one_buffer_of_the_tree(void **state) {
 /* Helpers open the owner's input and output, which are the user's allocations, and stage their share; nobody
  * allocates on the GPU. */
 static void dup_devptr_opens_both_of_the_owners_buffers(void **state) {
-    (void)state;
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise", 1, 4, 4, 65536);
     pto_setup_t setup = setup_of(&request, &machine);
     double share_bytes = 65536; /* a quarter of what goes to four GPUs */
@@ -92,7 +85,6 @@ static void dup_devptr_opens_both_of_the_owners_buffers(void **state) {
 }
 
 static void staging_allocates_pinned_memory_and_no_more(void **state) {
-    (void)state;
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 2, 4, 1, 65536);
     pto_setup_t setup = setup_of(&request, &machine);
     assert_near(setup.seconds, allocate_cpu_s(2 * 8 * 65536));
@@ -100,7 +92,6 @@ static void staging_allocates_pinned_memory_and_no_more(void **state) {
 
 /* Four inputs, in two copies that runs use in turn; each process opens the other three's. */
 static void double_buffered_memory_is_allocated_and_opened_twice(void **state) {
-    (void)state;
     pto_request_t request =
         request_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", "direct", 1, 4, 1, 1048576);
     pto_setup_t setup = setup_of(&request, &machine);
@@ -117,7 +108,6 @@ static void forget_setup(pto_machine_t *bare) {
 }
 
 static void a_plan_without_buffers_of_its_own_needs_no_setup(void **state) {
-    (void)state;
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 2, 4, 1, 65536);
     pto_machine_t bare = machine;
     forget_setup(&bare);
@@ -129,7 +119,6 @@ static void a_plan_without_buffers_of_its_own_needs_no_setup(void **state) {
 
 /* Rabenseifner's scratch is the library's where the library runs it, and the plan's where we do. */
 static void the_librarys_own_buffers_cost_nothing(void **state) {
-    (void)state;
     pto_request_t request =
         request_for(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "rabenseifner", 1, 4, 1, 1048576);
     pto_setup_t by_library = setup_of(&request, &machine);
@@ -140,7 +129,6 @@ static void the_librarys_own_buffers_cost_nothing(void **state) {
 }
 
 static void many_nodes_cost_no_more_than_one(void **state) {
-    (void)state;
     pto_request_t few =
         request_for(PTO_COLLECTIVE_ALLREDUCE, "gsb_gsb", "recursive_doubling", 2, 4, 1, 65536);
     pto_request_t many =
@@ -153,7 +141,6 @@ static void many_nodes_cost_no_more_than_one(void **state) {
 /* --- terms ---------------------------------------------------------------------------------------------- */
 
 static void terms_add_up_and_point_into_the_machine(void **state) {
-    (void)state;
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", 1, 4, 1, 1048576);
     pto_setup_t setup = setup_of(&request, &machine);
     double sum_s = 0;
@@ -176,7 +163,6 @@ static bool lacks(const pto_setup_t *setup, const char *key) {
 }
 
 static void every_cost_that_is_missing_is_named(void **state) {
-    (void)state;
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise", 1, 4, 4, 65536);
     pto_machine_t bare = machine;
     forget_setup(&bare);
@@ -209,7 +195,6 @@ static double counted(double setup_a, double t_a, double setup_b, double t_b) {
 }
 
 static void calls_to_pay_back_are_those_that_counting_finds(void **state) {
-    (void)state;
     static const double t_b[] = {1.0625, 1.5, 3, 40, 2000};
     pto_setup_t setup[2];
     for (size_t i = 0; i < sizeof t_b / sizeof *t_b; i++)
@@ -224,7 +209,6 @@ static void calls_to_pay_back_are_those_that_counting_finds(void **state) {
 
 /* 0.3 / 0.1 is a little below 3, 0.6 / 0.2 and 1.2 / 0.4 are a little below or above: all are three calls. */
 static void whole_quotients_stay_whole(void **state) {
-    (void)state;
     static const double gain_s[] = {0.1, 0.2, 0.3, 0.4, 0.7, 1.1};
     pto_setup_t setup[2];
     for (size_t i = 0; i < sizeof gain_s / sizeof *gain_s; i++)
@@ -238,7 +222,6 @@ static void whole_quotients_stay_whole(void **state) {
 }
 
 static void more_expensive_calls_never_pay_off_a_setup(void **state) {
-    (void)state;
     pto_setup_t setup[2], lacking = {.known = false};
     pto_prediction_t a = prediction(&setup[0], 1e-3, 2e-6), b = prediction(&setup[1], 0, 2e-6), unknown = b;
     double calls = 0;
@@ -262,7 +245,6 @@ static void more_expensive_calls_never_pay_off_a_setup(void **state) {
     "messages: {cpu: {off_node: [{protocol: eager, alpha_s: 1e-6, beta_s_per_byte: 0}]}}\n"
 
 static void bad_setups_are_rejected_at_their_position(void **state) {
-    (void)state;
     static const bad_input_t cases[] = {
         {BODY "setup: {}\n", PTO_ERR_KEY, 5, 8, {"'setup'"}},
         {BODY "setup: {close: {}}\n", PTO_ERR_KEY, 5, 9, {"close", "open"}},
@@ -322,7 +304,6 @@ static int compare_predicted_setups(const pto_machine_t *on, pto_collective_t co
 
 /* Summit's library stages some of its calls; rings are cut into chunks. */
 static void setups_of_predictions_are_those_of_their_plans(void **state) {
-    (void)state;
     pto_machine_t summit;
     assert_int_equal(pto_machine_read("scenarios/machines/summit-spectrum-refit.yaml", &summit, NULL),
                      PTO_OK);
@@ -351,7 +332,6 @@ static void build_on_last_gpu(pto_builder_t *builder, const pto_request_t *reque
 }
 
 static void the_busiest_process_may_be_on_any_gpu(void **state) {
-    (void)state;
     static const pto_strategy_t last = {.name = "last",
                                         .summary = "a buffer on the last GPU",
                                         .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE,

@@ -60,7 +60,6 @@ static const pto_strategy_t same_order = {.name = "same_order",
                                           .build = build_same_order};
 
 static void a_receiver_of_all_messages_receives_them_one_by_one(void **state) {
-    (void)state;
     pto_machine_t machine = unlimited(&summit);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 9, 1, 1, 65536);
     request.strategy = &incast;
@@ -80,7 +79,6 @@ static void a_receiver_of_all_messages_receives_them_one_by_one(void **state) {
 /* All messages meet at one rank after the other: the last one's begin to come when the first one's are done.
  */
 static void an_exchange_that_starts_at_the_same_rank_takes_almost_twice_as_long(void **state) {
-    (void)state;
     enum { RANKS = 64 };
     pto_machine_t machine = unlimited(&summit);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", RANKS, 1, 1, 1024);
@@ -97,7 +95,6 @@ static void an_exchange_that_starts_at_the_same_rank_takes_almost_twice_as_long(
 }
 
 static void messages_that_meet_at_a_node_share_its_ejection(void **state) {
-    (void)state;
     int64_t bytes = 4194304;
     pto_request_t request = ask(PTO_COLLECTIVE_MESSAGES, "cuda_aware", "point_to_point", 2, 4, 1, bytes);
     request.messages = 1;
@@ -150,7 +147,6 @@ static const pto_strategy_t two_senders = {.name = "two_senders",
  * but for a gap. Its receiver, which has had no other message, still takes a start: it must know when the
  * last byte left, although the sender has gone. Without the injection, the bytes would take less time. */
 static void a_receiver_knows_the_injection_of_a_sender_that_has_gone(void **state) {
-    (void)state;
     enum { BYTES = 50000 };
     const double alpha_s = 1e-5, gap_s = 1e-7, byte_s = 1.9e-9, injection_s = 1e-9;
     pto_machine_t machine = unlimited(&summit);
@@ -174,7 +170,6 @@ static void a_receiver_knows_the_injection_of_a_sender_that_has_gone(void **stat
 }
 
 static void a_receiver_waits_for_a_late_sender(void **state) {
-    (void)state;
     pto_machine_t machine = unlimited(&summit);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "extra_message", "ring", 2, 1, 4, 1048576);
     pto_plan_t *plan = made(&request);
@@ -188,7 +183,6 @@ static void a_receiver_waits_for_a_late_sender(void **state) {
 /* --- the simulation itself ----------------------------------------------------------------------------- */
 
 static void every_message_is_sent_once(void **state) {
-    (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 4, 3, 1, 64);
     pto_plan_t *plan = made(&request);
     pto_plan_size_t size = pto_plan_size(plan);
@@ -202,7 +196,6 @@ static void every_message_is_sent_once(void **state) {
 }
 
 static void a_linear_exchange_does_not_store_its_messages(void **state) {
-    (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 64, 1, 1, 65536);
     pto_plan_t *plan = made(&request);
     pto_simulation_t simulation = simulated(plan, &summit);
@@ -213,7 +206,6 @@ static void a_linear_exchange_does_not_store_its_messages(void **state) {
 
 /* A message of many parts of a vector is a range of it, or two. */
 static void the_bytes_of_a_message_are_no_sum_over_its_parts(void **state) {
-    (void)state;
     for (int64_t ranks = 64; ranks <= 512; ranks *= 8) {
         pto_request_t request =
             ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "rabenseifner", ranks, 1, 1, 1000004);
@@ -226,7 +218,6 @@ static void the_bytes_of_a_message_are_no_sum_over_its_parts(void **state) {
 }
 
 static void the_same_plan_takes_the_same_time(void **state) {
-    (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALLV, "dup_devptr", "linear", 3, 3, 4, 65536);
     pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.9, .seed = 7};
     request.split = PTO_SPLIT_DESTINATIONS;
@@ -241,7 +232,6 @@ static void the_same_plan_takes_the_same_time(void **state) {
 }
 
 static void more_bytes_never_take_less_time_on_one_protocol(void **state) {
-    (void)state;
     double before_s = 0;
     for (int64_t bytes = 16384; bytes <= 4194304; bytes *= 4) {
         pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", 3, 4, 1, bytes);
@@ -275,7 +265,6 @@ static void see(void *context, const pto_span_t *span) {
 }
 
 static void spans_add_up_to_the_busy_times(void **state) {
-    (void)state;
     seen_t seen = {0};
     pto_simulate_options_t options = {.visit = see, .context = &seen};
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise", 2, 3, 4, 262144);
@@ -308,7 +297,6 @@ static pto_step_t *step_of_kind(const pto_plan_t *plan, pto_step_kind_t kind) {
 }
 
 static void a_receive_without_a_send_is_a_named_deadlock(void **state) {
-    (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 2, 2, 1, 32);
     pto_plan_t *plan = made(&request);
     step_of_kind(plan, PTO_STEP_SEND)->core_count = 0;
@@ -317,7 +305,6 @@ static void a_receive_without_a_send_is_a_named_deadlock(void **state) {
 }
 
 static void a_send_without_a_receive_is_named(void **state) {
-    (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 2, 2, 1, 32);
     pto_plan_t *plan = made(&request);
     step_of_kind(plan, PTO_STEP_RECV)->core_count = 0;
@@ -326,7 +313,6 @@ static void a_send_without_a_receive_is_named(void **state) {
 }
 
 static void a_message_from_another_rank_is_named(void **state) {
-    (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", 2, 2, 1, 32);
     pto_plan_t *plan = made(&request);
     step_of_kind(plan, PTO_STEP_SEND)->peers = pto_peers_at(pto_constant(2), 1);
@@ -335,7 +321,6 @@ static void a_message_from_another_rank_is_named(void **state) {
 }
 
 static void a_signal_that_never_comes_is_named(void **state) {
-    (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise", 2, 1, 2, 32);
     pto_plan_t *plan = made(&request);
     step_of_kind(plan, PTO_STEP_SIGNAL)->core_count = 0;
@@ -343,14 +328,10 @@ static void a_signal_that_never_comes_is_named(void **state) {
     pto_plan_destroy(plan);
 }
 
-static void ignore(void *context, const pto_span_t *span) {
-    (void)context;
-    (void)span;
-}
+static void ignore(void *context, const pto_span_t *span) {}
 
 /* A trace shows all nodes. */
 static void what_would_take_too_long_is_refused(void **state) {
-    (void)state;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", 16, 4, 1, 32);
     pto_plan_t *plan = made(&request);
     pto_simulate_options_t options = {.limit = 4031, .visit = ignore};
@@ -373,7 +354,6 @@ static void near(double a, double b) { assert_true(fabs(a - b) <= 1e-12 * fabs(a
 
 /* Below the limit all nodes are simulated, above it one. */
 static void one_node_stands_for_all_where_they_act_alike(void **state) {
-    (void)state;
     static const char *const asked[][2] = {
         {"cuda_aware", "pairwise"}, {"cuda_aware", "bruck"},    {"three_step", "pairwise"},
         {"cuda_aware", "linear"},   {"node_aware", "pairwise"}, {"staged_leaders", "bruck"},
@@ -405,7 +385,6 @@ static void one_node_stands_for_all_where_they_act_alike(void **state) {
 
 /* A ring makes 2 (n - 1) rounds of messages; unequal parts are measured for each of them. */
 static void equal_parts_are_measured_once_a_round(void **state) {
-    (void)state;
     enum { RANKS = 64 };
     int64_t measured[2];
     for (int unequal = 0; unequal < 2; unequal++) {
@@ -422,7 +401,6 @@ static void equal_parts_are_measured_once_a_round(void **state) {
 
 /* Each has a first process, a partner by index or unequal blocks, so none can stand for the others. */
 static void nodes_that_act_unlike_are_all_simulated(void **state) {
-    (void)state;
     const pto_request_t requests[] = {
         ask(PTO_COLLECTIVE_BROADCAST, "cuda_aware", "binomial", 4, 2, 1, 64),
         ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling", 4, 2, 1, 64),
@@ -472,7 +450,6 @@ static const pto_strategy_t part_of_a_ring = {.name = "part_of_a_ring",
                                               .build = build_part_of_a_ring};
 
 static void nodes_of_which_some_do_not_act_are_all_simulated(void **state) {
-    (void)state;
     for (int64_t left_out = 0; left_out <= 3; left_out++) { /* none, the first, every second, the last */
         pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 4, 1, 1, left_out);
         request.strategy = &part_of_a_ring;
@@ -486,7 +463,6 @@ static void nodes_of_which_some_do_not_act_are_all_simulated(void **state) {
 }
 
 static void a_machine_without_the_messages_is_named(void **state) {
-    (void)state;
     pto_machine_t machine = summit;
     pto_error_t err = {0};
     pto_simulation_t simulation;
@@ -512,7 +488,6 @@ static void note_begun(const pto_simulate_progress_t *progress) {
 
 /* Of 48 processes each GPU's six share the work in two strategies: 336 messages. In the others, 8 send 56. */
 static void a_cell_above_the_limit_is_left_out_before_any_of_it_is_simulated(void **state) {
-    (void)state;
     pto_scenario_t scenario;
     pto_scenario_init(&scenario);
     scenario.collective = PTO_COLLECTIVE_ALLTOALL;
@@ -548,7 +523,6 @@ static void a_cell_above_the_limit_is_left_out_before_any_of_it_is_simulated(voi
 }
 
 static void a_scenario_is_simulated_by_the_fastest_algorithm(void **state) {
-    (void)state;
     pto_scenario_t scenario;
     pto_scenario_init(&scenario);
     scenario.collective = PTO_COLLECTIVE_ALLTOALL;

@@ -10,7 +10,6 @@
 #include "simulate/events.h"
 
 static void events_fire_in_the_order_of_their_times(void **state) {
-    (void)state;
     enum { SLOTS = 1000 };
     pto_agenda_t agenda;
     assert_true(pto_agenda_init(&agenda, SLOTS));
@@ -33,7 +32,6 @@ static void events_fire_in_the_order_of_their_times(void **state) {
 }
 
 static void equal_times_fire_in_insertion_order_and_late_events_last(void **state) {
-    (void)state;
     pto_agenda_t agenda;
     assert_true(pto_agenda_init(&agenda, 8));
     pto_agenda_set(&agenda, 0, 1, true);
@@ -55,7 +53,6 @@ static void equal_times_fire_in_insertion_order_and_late_events_last(void **stat
 
 /* A number of a list of events may have been that of one for the same time, whose events were not late. */
 static void events_set_while_late_ones_are_handled_come_first(void **state) {
-    (void)state;
     pto_agenda_t agenda;
     uint32_t slot = 0;
     double time_s;
@@ -79,7 +76,6 @@ static void events_set_while_late_ones_are_handled_come_first(void **state) {
 
 /* A list of events that has been taken to its end is not found again by its time. */
 static void a_time_can_be_set_again_when_its_events_are_over(void **state) {
-    (void)state;
     pto_agenda_t agenda;
     uint32_t slot = 0;
     double time_s;

@@ -150,7 +150,6 @@ static pto_machine_t with_streams(pto_machine_t machine) {
 }
 
 static void what_does_not_contend_takes_its_price(void **state) {
-    (void)state;
     pto_machine_t machine = unlimited(&summit);
     visited = 0;
     visit_all(&machine, PTO_SPLIT_BYTES, agrees);
@@ -163,7 +162,6 @@ static void what_does_not_contend_takes_its_price(void **state) {
 
 /* Each of a node's GPUs has messages to all others in flight. */
 static void gpu_messages_in_flight_agree(void **state) {
-    (void)state;
     pto_machine_t machine;
     assert_int_equal(pto_machine_read("scenarios/machines/h200-x4.yaml", &machine, NULL), PTO_OK);
     assert_true(machine.gap[PTO_SPACE_GPU][PTO_LEVEL_ON_SOCKET].count > 0);
@@ -191,7 +189,6 @@ static void starts_late(const pto_plan_t *plan, const pto_machine_t *machine, do
 }
 
 static void what_comes_from_one_takes_a_start_more_at_most(void **state) {
-    (void)state;
     const pto_machine_t machines[] = {unlimited(&summit), unlimited(&refit)};
     visited = 0;
     for (int m = 0; m < 2; m++)
@@ -229,7 +226,6 @@ static void sharing_agrees(const pto_plan_t *plan, const pto_machine_t *machine,
 }
 
 static void shared_memory_takes_its_price_where_no_link_is_shared(void **state) {
-    (void)state;
     const pto_machine_t machines[] = {unlimited(&summit), unlimited(&refit), with_streams(unlimited(&summit)),
                                       with_streams(unlimited(&refit))};
     visited = 0;
@@ -242,7 +238,6 @@ static double lowest, highest;
 
 static void note_ratio(const pto_plan_t *plan, const pto_machine_t *machine, double price_s,
                        const char *what) {
-    (void)what;
     if (!pto_plan_uses_peers_memory(plan))
         return;
     double ratio = simulated(plan, machine).seconds / price_s;
@@ -254,7 +249,6 @@ static void note_ratio(const pto_plan_t *plan, const pto_machine_t *machine, dou
  * stage. The first is too much where some end sooner, the second too little where a parent serves two levels
  * of a tree at once. */
 static void shared_links_tell_the_price_from_the_simulation(void **state) {
-    (void)state;
     lowest = highest = 1;
     const pto_machine_t machine = completed(&summit);
     visit_sharing(&machine, note_ratio);
@@ -298,7 +292,6 @@ static void bounded(const pto_plan_t *plan, const pto_machine_t *machine, double
 }
 
 static void a_mixed_stage_waits_at_most_for_its_most_expensive_messages(void **state) {
-    (void)state;
     pto_machine_t machine = unlimited(&summit);
     visited = 0;
     visit_all(&machine, PTO_SPLIT_BYTES, bounded);
@@ -306,7 +299,6 @@ static void a_mixed_stage_waits_at_most_for_its_most_expensive_messages(void **s
 }
 
 static void unequal_shares_take_their_price_at_most(void **state) {
-    (void)state;
     pto_machine_t machine = unlimited(&summit);
     visited = 0;
     visit_all(&machine, PTO_SPLIT_DESTINATIONS, no_more);
@@ -315,7 +307,6 @@ static void unequal_shares_take_their_price_at_most(void **state) {
 
 /* Where all processes of the nodes send off them at once, the max-rate model holds in both. */
 static void symmetric_stages_obey_the_injection_limit(void **state) {
-    (void)state;
     const pto_machine_t *machines[] = {&summit, &refit};
     for (int m = 0; m < 2; m++)
         for (int64_t gpus = 1; gpus <= 6; gpus++)
@@ -332,7 +323,6 @@ static void symmetric_stages_obey_the_injection_limit(void **state) {
 }
 
 static void processes_of_a_gpu_share_injection_as_priced(void **state) {
-    (void)state;
     for (int64_t cores = 2; cores <= 8; cores *= 2)
         for (int64_t bytes = 1024; bytes <= 4194304; bytes *= 16) {
             pto_request_t request =

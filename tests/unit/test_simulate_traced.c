@@ -82,7 +82,6 @@ static void compare_all(const pto_machine_t *machine, pto_layout_t layout, int64
 }
 
 static void a_trace_changes_no_time(void **state) {
-    (void)state;
     const pto_layout_t layouts[] = {
         {5, 1, 1, 1, 2, false}, {8, 1, 1, 1, 2, false}, {3, 3, 1, 1, 2, false}, {4, 2, 1, 2, 2, false}};
     const int64_t sizes[] = {256, 65536}; /* eager and rendezvous */
@@ -131,7 +130,6 @@ static const pto_strategy_t both_neighbors = {.name = "both_neighbors",
                                               .build = build_both_neighbors};
 
 static void a_stage_may_send_in_several_steps(void **state) {
-    (void)state;
     pto_machine_t machine = unlimited(&summit);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 9, 1, 1, 65536);
     request.strategy = &both_neighbors;
@@ -202,7 +200,6 @@ static const pto_strategy_t copies = {.name = "copies",
 /* A copy behind another of its process costs less than the first, so processes that did not make the copy
  * before pay more for the one that all make. */
 static void a_trace_changes_no_copy(void **state) {
-    (void)state;
     pto_machine_t behind = unlimited(&summit), queued = unlimited(&refit);
     behind.queued_copy_s[PTO_COPY_D2D] = (pto_param_t){.value = 1e-7, .line = 1};
     const pto_machine_t *const machines[] = {&behind, &queued};

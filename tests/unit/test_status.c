@@ -11,7 +11,6 @@
 #include "portolan/api.h"
 
 static void every_status_has_its_own_text(void **state) {
-    (void)state;
     for (int a = 0; a >= PTO_ERR_TIMEOUT; a--) {
         assert_true(strlen(pto_status_text((pto_status_t)a)) > 0);
         for (int b = a - 1; b >= PTO_ERR_TIMEOUT; b--)
@@ -21,13 +20,11 @@ static void every_status_has_its_own_text(void **state) {
 }
 
 static void an_error_may_be_dropped(void **state) {
-    (void)state;
     assert_int_equal(pto_error_set(NULL, PTO_ERR_IO, "%d", 1), PTO_ERR_IO);
     assert_int_equal(pto_error_set_at(NULL, PTO_ERR_KEY, "f", 1, 2, "x"), PTO_ERR_KEY);
 }
 
 static void an_error_with_a_place_prints_it(void **state) {
-    (void)state;
     pto_error_t err;
     char text[64];
     pto_error_set_at(&err, PTO_ERR_TYPE, "a.yaml", 3, 7, "no %s", "good");
@@ -42,7 +39,6 @@ static void an_error_with_a_place_prints_it(void **state) {
 }
 
 static void setting_an_error_forgets_the_place_of_the_last(void **state) {
-    (void)state;
     pto_error_t err;
     pto_error_set_at(&err, PTO_ERR_TYPE, "a.yaml", 3, 7, "old");
     pto_error_set(&err, PTO_ERR_RANGE, "new");
@@ -53,7 +49,6 @@ static void setting_an_error_forgets_the_place_of_the_last(void **state) {
 }
 
 static void an_error_can_be_built_from_itself(void **state) {
-    (void)state;
     pto_error_t err;
     pto_error_set_at(&err, PTO_ERR_TYPE, "a.yaml", 3, 7, "inner");
     pto_error_set_at(&err, PTO_ERR_TYPE, err.file, err.line, err.column, "outer: %s", err.message);
@@ -62,7 +57,6 @@ static void an_error_can_be_built_from_itself(void **state) {
 }
 
 static void a_message_is_one_printable_line(void **state) {
-    (void)state;
     pto_error_t err;
     pto_error_set_at(&err, PTO_ERR_KEY, "x\ny", 1, 1, "a\nb\x1b[31mc\x7f\xe9");
     assert_string_equal(err.message, "a\\u000ab\\u001b[31mc\\u007f\\u00e9");
@@ -70,7 +64,6 @@ static void a_message_is_one_printable_line(void **state) {
 }
 
 static void long_messages_and_files_are_cut(void **state) {
-    (void)state;
     char name[1000];
     pto_error_t err;
     memset(name, 'x', sizeof name);
@@ -83,7 +76,6 @@ static void long_messages_and_files_are_cut(void **state) {
 }
 
 static void formatting_never_writes_past_the_end(void **state) {
-    (void)state;
     pto_error_t err;
     char text[8] = "1234567";
     pto_error_set(&err, PTO_ERR_IO, "longer than that");

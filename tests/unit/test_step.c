@@ -68,7 +68,6 @@ static void assert_near(double value, double expected, double tolerance) {
 #define TOP "workload: w\nlayout: {nodes: 8, gpus_per_node: 4}\ngrid: {a: 8, b: 4}\n"
 
 static void a_whole_workload_is_read(void **state) {
-    (void)state;
     const char *text = TOP
         "machine: m.yaml\nstep:\n- {call: one, on: b, collective: allreduce, bytes: 1MiB, datatype: double, "
         "times: 3}\n- {compute: 2 ms, times: 4}\n- at_once:\n  - {collective: alltoall, bytes: 64}\n  - {on: "
@@ -95,7 +94,6 @@ static void a_whole_workload_is_read(void **state) {
 }
 
 static void bad_workloads_are_refused_at_their_place(void **state) {
-    (void)state;
     static const bad_input_t bad[] = {
         {"workload: w\nstep: []\n", PTO_ERR_KEY, 1, 1, {"missing key 'layout' in a workload file"}},
         {TOP "step: []\n", PTO_ERR_RANGE, 4, 7, {"the list is empty"}},
@@ -143,7 +141,6 @@ static void bad_workloads_are_refused_at_their_place(void **state) {
 }
 
 static void every_beginning_of_a_workload_is_read_or_refused(void **state) {
-    (void)state;
     const char *text = TOP "step:\n- at_once: [{on: b, collective: allreduce, bytes: 8}, {compute: 1 s}]\n";
     for (size_t size = 0; size <= strlen(text); size++) {
         pto_workload_t w;
@@ -159,7 +156,6 @@ static void every_beginning_of_a_workload_is_read_or_refused(void **state) {
 /* --- communicators -------------------------------------------------------------------------------------- */
 
 static void a_grid_gives_each_communicator_its_layout(void **state) {
-    (void)state;
     static const struct {
         const char *grid, *on;
         int64_t gpus_per_node, nodes, gpus, gpus_per_socket, count, per_node, per_socket;
@@ -201,7 +197,6 @@ static void a_grid_gives_each_communicator_its_layout(void **state) {
 }
 
 static void grids_that_do_not_fit_are_refused(void **state) {
-    (void)state;
 #define STEP "\nstep: [{on: a, collective: alltoall, bytes: 8}]\n"
     static const bad_input_t bad[] = {
         {"workload: w\nlayout: {nodes: 4}\ngrid: {a: 4}" STEP,
@@ -268,7 +263,6 @@ static double pattern_seconds(const pto_machine_t *machine, const char *along, c
 
 /* Both ways lead to the same injected bytes: those of all communicators of a node. */
 static void communicators_at_once_cost_what_the_whole_job_does(void **state) {
-    (void)state;
     static const char *const name[] = {"cuda_aware", "three_step"}, *const size[] = {"512", "64KiB", "4MiB"};
     for (int s = 0; s < 3; s++) {
         char text[512];
@@ -291,7 +285,6 @@ static void communicators_at_once_cost_what_the_whole_job_does(void **state) {
 }
 
 static void the_world_has_the_machine_to_itself(void **state) {
-    (void)state;
     made_t made;
     pto_predictions_t alone;
     predict_step(&made, SUMMIT,
@@ -305,7 +298,6 @@ static void the_world_has_the_machine_to_itself(void **state) {
 }
 
 static void what_communicators_share_takes_as_many_times_as_long(void **state) {
-    (void)state;
     static const char *const path[] = {"scenarios/machines/h200-nodes-tcp.yaml", "tests/fixtures/k80.yaml",
                                        "tests/fixtures/machine.yaml"};
     int scaled[8] = {0};
@@ -343,7 +335,6 @@ static void what_communicators_share_takes_as_many_times_as_long(void **state) {
 }
 
 static void shared_links_are_those_between_other_devices_than_gpus(void **state) {
-    (void)state;
     static const char *const path[] = {"tests/fixtures/k80.yaml", "tests/fixtures/k80-fabric.yaml"};
     pto_machine_t machine[2], *shared[2];
     for (int m = 0; m < 2; m++) {
@@ -376,7 +367,6 @@ static void shared_links_are_those_between_other_devices_than_gpus(void **state)
 
 /* The levels of a fabric count nodes that follow each other. */
 static void communicators_with_gaps_are_refused_on_a_fabric(void **state) {
-    (void)state;
     static const char *const on[] = {"a", "b"};
     for (int i = 0; i < 2; i++) {
         char text[256];
@@ -398,7 +388,6 @@ static void communicators_with_gaps_are_refused_on_a_fabric(void **state) {
 /* --- the step ------------------------------------------------------------------------------------------- */
 
 static void calls_in_order_add_up(void **state) {
-    (void)state;
     made_t made;
     predict_step(
         &made, SUMMIT,
@@ -420,7 +409,6 @@ static void calls_in_order_add_up(void **state) {
 
 /* An alltoall and a broadcast, of which the second, or both, were found wrong before. */
 static void calls_that_cannot_be_priced_are_left_out(void **state) {
-    (void)state;
     const char *text = "workload: w\nlayout: {nodes: 8}\nstep:\n- {collective: alltoall, bytes: 64KiB}\n- "
                        "{collective: broadcast, bytes: 8}\n";
     made_t made;
@@ -456,7 +444,6 @@ static void calls_that_cannot_be_priced_are_left_out(void **state) {
 }
 
 static void computation_hides_what_runs_at_once(void **state) {
-    (void)state;
     for (int longer = 0; longer < 2; longer++) {
         char text[256];
         made_t made;
@@ -474,7 +461,6 @@ static void computation_hides_what_runs_at_once(void **state) {
 
 /* Messages share the process and its NICs; a call of copies alone has neither. */
 static void calls_at_once_are_between_the_longest_and_the_sum(void **state) {
-    (void)state;
     made_t made;
     double together, first, second;
     predict_step(
@@ -497,7 +483,6 @@ static void calls_at_once_are_between_the_longest_and_the_sum(void **state) {
 
 /* A call with itself asks twice as much of everything, so the busiest resource is occupied twice as long. */
 static void equal_calls_at_once_take_as_long_as_one_after_the_other_where_one_resource_is_all(void **state) {
-    (void)state;
     made_t made;
     double once, together;
     predict_step(&made, SUMMIT,
@@ -516,7 +501,6 @@ static void equal_calls_at_once_take_as_long_as_one_after_the_other_where_one_re
 /* A ring over the GPUs of all nodes sends n - 1 blocks out of each node. Chunks of split_ring wait for their
  * copies, not for the NICs, so that no longest path of a single call has the NICs' work in it. */
 static void the_nics_have_the_bytes_of_all_calls_at_once(void **state) {
-    (void)state;
     const double bytes = 6324224, s_per_byte = 2.353e-11, blocks = 4 * 8 - 1;
     made_t made;
     double together;
@@ -536,7 +520,6 @@ static void the_nics_have_the_bytes_of_all_calls_at_once(void **state) {
 
 /* Also where the rounds of a loop, or the chunks of a pipeline, are priced once for many. */
 static void what_a_ring_occupies_is_its_bytes_on_each_resource(void **state) {
-    (void)state;
     const double bytes = 4 << 20, blocks = 16 * 4 - 1;
     made_t made;
     double per_byte;
@@ -562,7 +545,6 @@ static void what_a_ring_occupies_is_its_bytes_on_each_resource(void **state) {
 
 /* Calls in order: the sums of their ends. */
 static void totals_have_the_sum_of_the_intervals_of_their_calls(void **state) {
-    (void)state;
     made_t made;
     predict_step(&made, "scenarios/machines/lassen-spectrum-refit.yaml",
                  "workload: w\nlayout: {nodes: 8, gpus_per_node: 4}\nstep:\n"
@@ -586,7 +568,6 @@ static void totals_have_the_sum_of_the_intervals_of_their_calls(void **state) {
 
 /* At once they share resources, at each end as in between. */
 static void intervals_of_calls_at_once_hold_the_price(void **state) {
-    (void)state;
     made_t made;
     predict_step(&made, "scenarios/machines/lassen-spectrum-refit.yaml",
                  "workload: w\nlayout: {nodes: 16, gpus_per_node: 4}\nstep:\n- at_once:\n"
@@ -607,7 +588,6 @@ static void intervals_of_calls_at_once_hold_the_price(void **state) {
 }
 
 static void no_strategy_for_all_calls_beats_the_mix(void **state) {
-    (void)state;
     static const char *const name[] = {"fsdp", "fft-3d", "gnn", "llm-training", "stencil-cg"};
     for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
         char path[64];

@@ -165,7 +165,6 @@ static void run_set(const cells_t *cells, regret_t *sum) {
 
 static void settled_mixes_are_nearly_the_best_of_all(void **state) {
     regret_t sum = {0};
-    (void)state;
     for (size_t s = 0; s < sizeof sets / sizeof *sets; s++)
         run_set(&sets[s], &sum);
     assert_true(sum.settled < 0.01 * sum.cells);
@@ -179,7 +178,6 @@ static void what_computation_hides_is_not_simulated(void **state) {
                                "    - {compute: 1 s}\n";
     made_t made = {.step = {.call = NULL}};
     bool changed = true;
-    (void)state;
     assert_int_equal(pto_machine_read("scenarios/machines/lassen-mvapich2-refit.yaml", &made.machine, NULL),
                      PTO_OK);
     assert_int_equal(pto_workload_parse(text, sizeof text - 1, "w.yaml", &made.workload, NULL), PTO_OK);
@@ -297,7 +295,6 @@ static int settle_workload(const char *machine, const char *calls, bool all) {
 #define CALL(what) "    - {collective: " what ", " STRATEGIES "}\n"
 
 static void the_fastest_of_the_four_cheapest_mixes_is_chosen(void **state) {
-    (void)state;
     static const char *const machine[] = {"lassen-mvapich2-refit", "summit-spectrum-refit", "dgx-h100",
                                           "abci-a"};
     static const char *const few[] = {

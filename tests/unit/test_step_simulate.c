@@ -83,7 +83,6 @@ static double simulated(const char *machine, const char *text, double *predicted
 
 static void communicators_of_a_call_share_the_nics_of_their_nodes(void **state) {
     double predicted_s;
-    (void)state;
     double both_s = simulated(SUMMIT, SIMULATED("  - {" OF_FAR "}\n"), &predicted_s, NULL);
     assert_near(both_s, predicted_s, 0.02);
     double one_s =
@@ -105,7 +104,6 @@ static void a_call_of_the_world_is_simulated_as_a_scenario(void **state) {
     const char text[] = "scenario: x\nmachine: x\ncollective: alltoall\nlayout: {nodes: 4, gpus_per_node: 6, "
                         "procs_per_gpu: 1}\n"
                         "bytes: 64KiB\nlibrary: linear\nstrategies: [three_step]\n";
-    (void)state;
     assert_int_equal(pto_scenario_parse(text, sizeof text - 1, "s.yaml", &scenario, &err), PTO_OK);
     assert_int_equal(pto_machine_read(SUMMIT, &machine, &err), PTO_OK);
     assert_int_equal(pto_scenario_bind(&scenario, &machine, &err), PTO_OK);
@@ -142,14 +140,12 @@ static int64_t messages_simulated(const char *text) {
     "4KiB}\n"
 
 static void communicators_that_are_linked_through_others_are_simulated(void **state) {
-    (void)state;
     assert_int_equal(messages_simulated(PAIRS("4", "4")), 2 * 2);
     assert_int_equal(messages_simulated(PAIRS("5", "5")), 2 * 5);
 }
 
 static void calls_at_once_take_at_least_the_longest_and_at_most_their_sum(void **state) {
     double predicted_s, call_s[2] = {0};
-    (void)state;
     double far_s = simulated(SUMMIT, SIMULATED("  - {" OF_FAR "}\n"), &predicted_s, NULL);
     double near_s = simulated(SUMMIT, SIMULATED("  - {" OF_NEAR "}\n"), &predicted_s, NULL);
     double both_s = simulated(SUMMIT, SIMULATED("  - at_once:\n    - {" OF_FAR "}\n    - {" OF_NEAR "}\n"),
@@ -161,7 +157,6 @@ static void calls_at_once_take_at_least_the_longest_and_at_most_their_sum(void *
 
 static void a_call_that_is_repeated_at_once_takes_as_long_as_its_repetitions(void **state) {
     double predicted_s;
-    (void)state;
     double once_s = simulated(SUMMIT, SIMULATED("  - {" OF_NEAR "}\n"), &predicted_s, NULL);
     double four_s = simulated(SUMMIT,
                               SIMULATED("  - at_once:\n    - {" OF_NEAR ", times: 4}\n"
@@ -180,7 +175,6 @@ static void ranks_outside_of_communicators_are_refused(void **state) {
     pto_simulation_t simulation;
     pto_error_t err = {0};
     const int64_t twice[] = {0, 2, 4, 6, 0, 2, 4, 6}, some[] = {0, 2, 4, 6};
-    (void)state;
     predict_step(&made, SUMMIT, SIMULATED("  - {" OF_FAR "}\n"));
     assert_int_equal(pto_plan_choose(&made.workload.call[0].scenario, &made.machine, 0,
                                      strategy("three_step"), &plan, &price, NULL, &err),

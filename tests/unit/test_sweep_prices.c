@@ -22,12 +22,10 @@
 static pto_machine_t summit;
 
 static int read_machine(void **state) {
-    (void)state;
     return pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, NULL);
 }
 
 static int free_machine(void **state) {
-    (void)state;
     pto_machine_fini(&summit);
     return 0;
 }
@@ -124,7 +122,6 @@ static int64_t compare_sweep(const pto_machine_t *machine, pto_collective_t coll
 }
 
 static void a_sweep_predicts_what_its_points_alone_do(void **state) {
-    (void)state;
     const range_t bytes = {4, 1 << 22};
     glob_t found;
     int64_t compared = 0;
@@ -150,7 +147,6 @@ static void a_sweep_predicts_what_its_points_alone_do(void **state) {
 
 /* Of the largest sizes none fits into memory, and each algorithm has its own reason. */
 static void a_sweep_has_the_reasons_of_its_points(void **state) {
-    (void)state;
     const range_t bytes = {1 << 24, (int64_t)1 << 36};
     assert_true(compare_sweep(&summit, PTO_COLLECTIVE_BROADCAST, 0, (range_t){5, 5}, bytes) > 0);
 }
@@ -160,8 +156,6 @@ static void a_sweep_has_the_reasons_of_its_points(void **state) {
 /* Of all plans that may be chosen, each to its end. */
 static pto_status_t price_whole(pto_plan_t **plan, bool in_chunks, void *context, pto_error_t *err) {
     pto_price_t price;
-    (void)in_chunks;
-    (void)context;
     return pto_price(*plan, &summit, &price, NULL, err);
 }
 
@@ -174,7 +168,6 @@ static bool priced_or_left_out(const pto_scenario_t *scenario, int64_t point,
 
 /* With the explanations of the winners, for which each was once priced twice. */
 static void algorithms_that_lose_are_not_priced_to_their_end(void **state) {
-    (void)state;
     const int64_t nodes[] = {32, 174763};
     for (size_t i = 0; i < 2; i++) {
         pto_scenario_t scenario;
@@ -222,7 +215,6 @@ static void bound_price(const pto_plan_t *plan, const pto_machine_t *machine) {
 }
 
 static void a_bounded_price_is_the_price_or_known_to_be_more(void **state) {
-    (void)state;
     pto_machine_t machine = completed(&summit);
     for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
         for (int s = 0; s < pto_strategy_count(); s++)
@@ -254,7 +246,6 @@ static void a_bounded_price_is_the_price_or_known_to_be_more(void **state) {
 
 /* A tape that has seen a price given up is not that of the other one. */
 static void no_tape_is_made_of_a_contest(void **state) {
-    (void)state;
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", 32, 6, 1, 4096);
     pto_plan_t *plan = NULL;
     pto_price_t whole, price;
@@ -333,7 +324,6 @@ static const pto_strategy_t shifts = {.name = "shifts",
  * one leaves it, and those off it where two or four do. The second of two shifts is most expensive on the
  * node for a process whose first one leaves it. */
 static void what_is_charged_once_is_charged_anew_where_it_costs_something_else(void **state) {
-    (void)state;
     static const char text[] =
         "machine: made\n"
         "source: made up\n"
@@ -396,7 +386,6 @@ static void compare_work(const pto_machine_t *machine, pto_collective_t collecti
 
 /* Among them are machines whose libraries stage some sizes, and cut some into segments. */
 static void the_work_of_a_sweep_is_that_of_its_cells(void **state) {
-    (void)state;
     glob_t found;
     int64_t all = 0;
     assert_int_equal(glob("scenarios/machines/*.yaml", 0, NULL, &found), 0);
@@ -424,7 +413,6 @@ static void compare_actions(const pto_plan_t *plan, const pto_step_t *step) {
 }
 
 static void the_actions_of_a_step_are_those_of_its_cores(void **state) {
-    (void)state;
     int64_t steps = 0;
     for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
         for (int s = 0; s < pto_strategy_count(); s++)

@@ -134,7 +134,6 @@ static void try_random_plan(uint64_t seed) {
 }
 
 static void random_plans_whose_nodes_are_alike_are(void **state) {
-    (void)state;
     static const uint64_t once_believed[] = {4940131}; /* bundles in slots */
     memset(&seen, 0, sizeof seen);
     const attempts_t attempts = attempts_of("SYMMETRY_PLANS", 20000);
@@ -158,7 +157,6 @@ static void try_changed_plan(const pto_request_t *request, uint64_t seed) {
 }
 
 static void plans_changed_at_random_are_not_believed(void **state) {
-    (void)state;
     memset(&seen, 0, sizeof seen);
     const attempts_t attempts = attempts_of("SYMMETRY_CHANGES", 60000);
     for (uint64_t seed = attempts.first; seed < attempts.until; seed++) {
@@ -181,7 +179,6 @@ static void plans_changed_at_random_are_not_believed(void **state) {
 
 /* Parts of vectors turn, and sums with them. */
 static void rings_changed_at_random_are_not_believed(void **state) {
-    (void)state;
     memset(&seen, 0, sizeof seen);
     const attempts_t attempts = attempts_of("SYMMETRY_RINGS", 4000);
     for (uint64_t seed = attempts.first; seed < attempts.until; seed++) {
@@ -344,19 +341,16 @@ static void assert_refused_on_node_1(pto_plan_t *plan) {
 }
 
 static void a_block_of_no_peer_is_the_same_on_all_nodes(void **state) {
-    (void)state;
     assert_refused_on_node_1(made_by(PTO_COLLECTIVE_ALLTOALL, build_block_of_no_peer, 3));
 }
 
 static void a_part_of_a_block_is_as_long_on_all_nodes(void **state) {
-    (void)state;
     assert_refused_on_node_1(made_by(PTO_COLLECTIVE_ALLTOALL, build_own_part_by_part, 3));
 }
 
 /* All processes copy the first half of a bundle of both blocks, which is block 0. The builder makes chunks in
  * pipelines of all of them only. */
 static void a_chunk_of_a_bundle_is_the_same_on_all_nodes(void **state) {
-    (void)state;
     pto_plan_t *plan = made_by(PTO_COLLECTIVE_ALLTOALL, build_chunk_of_bundle, 2);
     pto_step_t *own = plan->steps.item;
     own->source.chunks = own->target.chunks = 2;
@@ -365,7 +359,6 @@ static void a_chunk_of_a_bundle_is_the_same_on_all_nodes(void **state) {
 
 /* Parts of a vector pass through the places of others, whose sizes differ. */
 static void parts_keep_their_places(void **state) {
-    (void)state;
     pto_request_t request = {.layout = {3, 1, 1, 1, 1, false},
                              .collective = PTO_COLLECTIVE_ALLREDUCE,
                              .datatype = PTO_DATATYPE_BYTE};
@@ -389,7 +382,6 @@ static void parts_keep_their_places(void **state) {
 
 /* On each node alone there is only one order. */
 static void sums_are_combined_in_the_same_order_on_all_nodes(void **state) {
-    (void)state;
     pto_turn_t turn[3];
     pto_plan_t *plan = made_by(PTO_COLLECTIVE_ALLREDUCE, build_sums_from_oneself, 3);
     assert_true(pto_check_nodes_alike(plan, turn));

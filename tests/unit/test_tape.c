@@ -159,7 +159,6 @@ static void check_machine(pto_machine_t *machine, work_t *work) {
 
 /* Every parameter is known, so every term is on a tape, and every comparison. */
 static void replays_are_prices_where_every_term_counts(void **state) {
-    (void)state;
     work_t work;
     pto_machine_t machine = made_machine();
     check_machine(&machine, &work);
@@ -171,7 +170,6 @@ static void replays_are_prices_where_every_term_counts(void **state) {
 }
 
 static void replays_are_prices_on_summit(void **state) {
-    (void)state;
     work_t work;
     pto_machine_t *machine = NULL;
     assert_int_equal(pto_machine_open("scenarios/machines/summit-spectrum-refit.yaml", &machine, NULL),
@@ -184,7 +182,6 @@ static void replays_are_prices_on_summit(void **state) {
 
 /* Two plans, or a choice between them, are not one function of the parameters. */
 static void a_tape_holds_one_price(void **state) {
-    (void)state;
     pto_tape_t *tape = pto_tape_begin();
     assert_non_null(tape);
     pto_tape_result((pto_time_t){.s = 1});
@@ -212,7 +209,6 @@ static int count_maxima(const pto_tape_t *tape, int *deepest) {
 
 /* Of 64 ends, each of which one to three processes have, any can be the last with other parameters. */
 static void the_last_end_is_found_among_winners(void **state) {
-    (void)state;
     enum { ENDS = 64, DOUBLINGS = 6 };
     pto_param_t param[ENDS] = {{0}};
     pto_time_t end[3 * ENDS];

@@ -55,7 +55,6 @@ static const char *path_of(const pto_topology_t *topology, int from, int to) {
 /* --- routes --------------------------------------------------------------------------------------------- */
 
 static void a_route_climbs_the_tree_no_higher_than_it_must(void **state) {
-    (void)state;
     pto_topology_t *k80 = recorded("k80-2-2-2-2");
     assert_string_equal(path_of(k80, gpu(k80, 0), gpu(k80, 1)), "gpu.0 switch.0 gpu.1");
     assert_string_equal(path_of(k80, gpu(k80, 0), gpu(k80, 2)), "gpu.0 switch.0 bridge.0 switch.1 gpu.2");
@@ -82,7 +81,6 @@ static const char ring[] = "devices: {gpus: 3, sockets: 1}\n"
                            "  - {between: [gpu.0-2, socket.0], s_per_byte: 1e-10, back_s_per_byte: 2e-10}\n";
 
 static void gpus_pass_nothing_on(void **state) {
-    (void)state;
     pto_topology_t *topology = made(ring);
     assert_string_equal(path_of(topology, 0, 1), "gpu.0 gpu.1");
     assert_string_equal(path_of(topology, 0, 2), "gpu.0 socket.0 gpu.2");
@@ -90,7 +88,6 @@ static void gpus_pass_nothing_on(void **state) {
 }
 
 static void a_file_may_give_other_routes(void **state) {
-    (void)state;
     char text[sizeof ring + 128];
     snprintf(text, sizeof text, "%s%s", ring, "routes: [{between: [gpu.2, gpu.0], through: [gpu.1]}]\n");
     pto_topology_t *topology = made(text);
@@ -100,7 +97,6 @@ static void a_file_may_give_other_routes(void **state) {
 }
 
 static void each_direction_has_its_own_rate(void **state) {
-    (void)state;
     pto_topology_t *topology = made(ring);
     int socket = pto_topology_device(topology, PTO_DEVICE_SOCKET, 0);
     assert_true(pto_topology_route_s_per_byte(topology, 2, socket) < 1.5e-10);
@@ -111,7 +107,6 @@ static void each_direction_has_its_own_rate(void **state) {
 /* --- recorded nodes ------------------------------------------------------------------------------------- */
 
 static void a_rate_may_have_an_interval(void **state) {
-    (void)state;
     pto_topology_t *topology =
         made("devices: {gpus: 2, sockets: 1}\nlinks:\n"
              "  - {between: [gpu.0, gpu.1], s_per_byte: 2e-11, s_per_byte_95: [1e-11, 4e-11]}\n"
@@ -126,7 +121,6 @@ static void a_rate_may_have_an_interval(void **state) {
 }
 
 static void recorded_topologies_are_of_known_source(void **state) {
-    (void)state;
     DIR *folder = opendir("scenarios/topologies");
     int count = 0;
     assert_non_null(folder);
@@ -148,7 +142,6 @@ static void recorded_topologies_are_of_known_source(void **state) {
 
 /* NVLink where it is direct; otherwise PCIe, although both GPUs have an NVLink to a third one. */
 static void the_cube_mesh_falls_back_to_pcie(void **state) {
-    (void)state;
     pto_topology_t *dgx_1 = recorded("dgx-1");
     assert_string_equal(path_of(dgx_1, 0, 4), "gpu.0 gpu.4");
     assert_string_equal(path_of(dgx_1, 0, 5), "gpu.0 switch.0 socket.0 socket.1 switch.2 gpu.5");
@@ -184,7 +177,6 @@ static sends_t grid_sends(const pto_topology_t *topology, int rows, int columns,
 }
 
 static void small_nodes_have_the_pair_rates_of_their_tables(void **state) {
-    (void)state;
     const struct {
         const char *name;
         int rows;
@@ -207,7 +199,6 @@ static void small_nodes_have_the_pair_rates_of_their_tables(void **state) {
 
 /* On NVSwitches all pairs are alike: a mapping has nothing to gain. */
 static void nvswitches_make_all_pairs_alike(void **state) {
-    (void)state;
     static const char *const name[] = {"dgx-2", "h200-x4"};
     for (int i = 0; i < 2; i++) {
         pto_topology_t *topology = recorded(name[i]);
@@ -224,7 +215,6 @@ static void nvswitches_make_all_pairs_alike(void **state) {
 /* --- files ---------------------------------------------------------------------------------------------- */
 
 static void faults_are_reported_at_their_place(void **state) {
-    (void)state;
 #define HEAD "devices: {gpus: 2, sockets: 1}\nlinks:\n"
 #define LINK "  - {between: [gpu.0-1, switch.0], s_per_byte: 1e-11}\n"
 #define HOST "  - {between: [switch.0, socket.0], s_per_byte: 1e-11}\n"
@@ -327,7 +317,6 @@ static void faults_are_reported_at_their_place(void **state) {
 }
 
 static void names_are_a_word_and_numbers(void **state) {
-    (void)state;
     static const struct {
         const char *name;
         bool right;
@@ -369,7 +358,6 @@ static void names_are_a_word_and_numbers(void **state) {
 
 /* The first of one range is linked to the first of the other, and so on. */
 static void ranges_are_linked_one_by_one(void **state) {
-    (void)state;
     pto_topology_t *topology = made("devices: {gpus: 3, sockets: 2}\n"
                                     "links:\n"
                                     "  - {between: [gpu.1-2, switch.5-6], s_per_byte: 1e-11}\n"
@@ -402,7 +390,6 @@ static pto_status_t of_size(int gpus, int switches, int more, pto_error_t *err) 
 }
 
 static void limits_are_reached_and_not_exceeded(void **state) {
-    (void)state;
     pto_error_t err;
     assert_int_equal(of_size(PTO_TOPOLOGY_DEVICES_MAX - 1, 0, 0, &err), PTO_OK);
     assert_int_equal(of_size(PTO_TOPOLOGY_DEVICES_MAX, 0, 0, &err), PTO_ERR_TOO_LARGE);
@@ -416,7 +403,6 @@ static void limits_are_reached_and_not_exceeded(void **state) {
 }
 
 static void what_is_written_reads_back(void **state) {
-    (void)state;
     char text[sizeof ring + 128], *first = NULL, *second = NULL;
     snprintf(text, sizeof text, "%s%s", ring,
              "routes: [{between: [gpu.2, gpu.0], through: [gpu.1]}]\nsource: \"a \\\"b\\\"\"\n");
@@ -449,7 +435,6 @@ static const char in_machine[] = "topology:\n"
                                  "    - {between: [gpu.0-2, socket.0], s_per_byte: 1e-10}\n";
 
 static void a_machine_holds_its_fabric(void **state) {
-    (void)state;
     pto_machine_t *machine = NULL, *again = NULL;
     char *first = NULL, *second = NULL;
     pto_error_t err = {0};
@@ -472,7 +457,6 @@ static void a_machine_holds_its_fabric(void **state) {
 }
 
 static void bad_fabrics_are_refused(void **state) {
-    (void)state;
     static const struct {
         const char *text, *reason;
     } bad[] = {
@@ -507,7 +491,6 @@ static void bad_fabrics_are_refused(void **state) {
 }
 
 static void a_machine_holds_its_topology(void **state) {
-    (void)state;
     pto_machine_t *machine = NULL, *copy = NULL, *again = NULL;
     char *text = NULL;
     assert_int_equal(machine_with(in_machine, &machine, NULL), PTO_OK);
@@ -525,7 +508,6 @@ static void a_machine_holds_its_topology(void **state) {
 }
 
 static void a_machine_may_name_a_file_with_its_topology(void **state) {
-    (void)state;
     pto_machine_t *machine = NULL;
     pto_error_t err = {0};
     pto_status_t status =

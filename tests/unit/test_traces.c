@@ -60,7 +60,6 @@ static const pto_recording_call_t kineto[] = {
 };
 
 static void kineto_shows_kernels_with_their_process_groups(void **state) {
-    (void)state;
     pto_recording_t trace = read_with("tests/fixtures/traces/kineto.json", &four_a_node);
     assert_int_equal(trace.format, PTO_RECORDING_KINETO);
     assert_int_equal(trace.rank, 5);
@@ -71,7 +70,6 @@ static void kineto_shows_kernels_with_their_process_groups(void **state) {
 }
 
 static void gzip_is_unpacked(void **state) {
-    (void)state;
     char path[] = "/tmp/portolan-trace-XXXXXX", buffer[256];
     int descriptor = mkstemp(path);
     assert_true(descriptor >= 0);
@@ -103,7 +101,6 @@ static void gzip_is_unpacked(void **state) {
 
 /* Of a CPU-only trace the launches are all there is. */
 static void launches_count_where_there_are_no_kernels(void **state) {
-    (void)state;
     static const char text[] =
         "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"record_param_comms\",\"dur\":1,\"args\":{"
         "\"Collective name\":\"wait\",\"In msg nelems\":0,\"Group size\":1,\"dtype\":\"Byte\"}},"
@@ -121,7 +118,6 @@ static void launches_count_where_there_are_no_kernels(void **state) {
 
 /* PyTorch shortens long lists of ranks. */
 static void a_group_is_known_by_its_first_rank_and_stride(void **state) {
-    (void)state;
     static const char text[] = "[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"nccl\",\"dur\":5,\"args\":{"
                                "\"Collective name\":\"allgather\","
                                "\"In msg nelems\":8,\"Group size\":3,\"dtype\":\"Long\",\"Process Group "
@@ -137,7 +133,6 @@ static void a_group_is_known_by_its_first_rank_and_stride(void **state) {
 }
 
 static void the_inspector_shows_one_process(void **state) {
-    (void)state;
     static const pto_recording_call_t expected[] = {
         {PTO_COLLECTIVE_ALLREDUCE, 0, 1048576, 2, 4, 1, 2, 120e-6, "nccl", 0, 0, 0},
         {PTO_COLLECTIVE_ALLGATHER, 0, 4096, 1, 4, 1, 1, 12e-6, "nccl", 0, 0, 0},
@@ -152,7 +147,6 @@ static void the_inspector_shows_one_process(void **state) {
 
 /* Four nodes of two: the header says so, whatever the machine has. */
 static void the_inspector_says_how_many_nodes_there_are(void **state) {
-    (void)state;
     static const char text[] = "{\"header\":{\"rank\":0,\"n_ranks\":8,\"nnodes\":4},\"coll_perf\":{\"coll\":"
                                "\"AlltoAll\",\"coll_msg_size_bytes\":64,\"coll_exec_time_us\":5}}\n";
     static const pto_recording_call_t expected[] = {
@@ -166,7 +160,6 @@ static void the_inspector_says_how_many_nodes_there_are(void **state) {
 
 /* 4,000 bytes in 10 us are 0.4 GB/s, and 32,000 bytes 3.2 GB/s. */
 static void the_inspectors_bandwidth_tells_whose_bytes_a_call_has(void **state) {
-    (void)state;
     static const struct {
         const char *bandwidth;
         int64_t bytes, assumed;
@@ -189,7 +182,6 @@ static void the_inspectors_bandwidth_tells_whose_bytes_a_call_has(void **state) 
 }
 
 static void chakra_is_read_from_protobuf_and_from_json(void **state) {
-    (void)state;
     pto_recording_options_t options = four_a_node;
     static const pto_recording_call_t protobuf[] = {
         {PTO_COLLECTIVE_ALLREDUCE, 0, 1048576, 2, 4, 1, 1, 57e-6, "nccl", 0, 0, 0},
@@ -219,7 +211,6 @@ static void chakra_is_read_from_protobuf_and_from_json(void **state) {
 }
 
 static void pytorch_execution_traces_of_both_schemas_are_read(void **state) {
-    (void)state;
     static const pto_recording_call_t expected[] = {
         {PTO_COLLECTIVE_ALLREDUCE, 0, 512, 2, 4, 1, 1, 0, "nccl", 0, 0, 0},
         {PTO_COLLECTIVE_REDUCE_SCATTER, 0, 4096, 1, 4, 1, 1, 0, "nccl", 0, 0, 0},
@@ -231,7 +222,6 @@ static void pytorch_execution_traces_of_both_schemas_are_read(void **state) {
 }
 
 static void liballprof_shows_calls_with_the_arguments_of_mpi(void **state) {
-    (void)state;
     static const pto_recording_call_t expected[] = {
         {PTO_COLLECTIVE_ALLREDUCE, 0, 4, 2, 4, 1, 1, 30e-6, "mpi", 0, 0, 0},
         {PTO_COLLECTIVE_ALLTOALL, 0, 128, 2, 4, 1, 1, 90e-6, "mpi", 0, 0, 0},
@@ -250,7 +240,6 @@ static void liballprof_shows_calls_with_the_arguments_of_mpi(void **state) {
 
 /* Each routine has its arguments at places of their own; other numbers stand at all others. */
 static void liballprof_finds_the_arguments_of_each_routine(void **state) {
-    (void)state;
     static const char text[] = "MPI_Bcast:1:91:3:7,8,8:92:5,0,8:2\n"
                                "MPI_Allreduce:1:91:92:3:7,8,8:93:5,0,8:2\n"
                                "MPI_Reduce:1:91:92:3:7,8,8:93:94:5,0,8:2\n"
@@ -284,7 +273,6 @@ static void liballprof_finds_the_arguments_of_each_routine(void **state) {
 }
 
 static void goal_shows_the_messages_of_one_rank(void **state) {
-    (void)state;
     static const pto_recording_call_t of_0[] = {
         {PTO_COLLECTIVE_PAIR, PTO_LEVEL_ON_SOCKET, 1024, 1, 2, 1, 1, 0, "mpi", 0, 0, 0},
         {PTO_COLLECTIVE_PAIR, PTO_LEVEL_ON_NODE, 4096, 1, 2, 1, 2, 0, "mpi", 0, 0, 0},
@@ -306,7 +294,6 @@ static void goal_shows_the_messages_of_one_rank(void **state) {
 /* --- as measured collectives ---------------------------------------------------------------------------- */
 
 static void outputs_of_benchmarks_are_collectives_where_they_ran(void **state) {
-    (void)state;
     static const char text[] = "# OSU MPI-CUDA Allreduce Latency Test\n8 3.0\n8 5.0\n64 10.0\n";
     char path[64] = "/tmp/portolan-osu-XXXXXX";
     pto_collectives_t collectives = {0};
@@ -337,7 +324,6 @@ static void outputs_of_benchmarks_are_collectives_where_they_ran(void **state) {
 /* --- what is refused ------------------------------------------------------------------------------------ */
 
 static void bad_text_is_refused_with_its_place(void **state) {
-    (void)state;
     static const bad_input_t bad[] = {
         {"{", PTO_ERR_SYNTAX, 1, 2, {"ends before a key"}},
         {"{}", PTO_ERR_SYNTAX, 1, 1, {"neither"}},
@@ -401,7 +387,6 @@ static void bad_text_is_refused_with_its_place(void **state) {
 }
 
 static void a_rank_that_goal_does_not_have_is_refused(void **state) {
-    (void)state;
     static const char text[] = "num_ranks 2\nrank 0 {\n}\n";
     pto_recording_options_t options = four_a_node;
     pto_recording_t trace;
@@ -414,7 +399,6 @@ static void a_rank_that_goal_does_not_have_is_refused(void **state) {
 
 /* The number of nodes makes the job, of which communicators are parts that share the NICs of their nodes. */
 static void nodes_are_those_of_the_job(void **state) {
-    (void)state;
     pto_recording_options_t options = four_a_node;
     pto_recording_t trace;
     pto_error_t err = {0};
@@ -438,7 +422,6 @@ static void nodes_are_those_of_the_job(void **state) {
 }
 
 static void kineto_names_its_gpus(void **state) {
-    (void)state;
     pto_recording_t trace = read_with("tests/fixtures/traces/kineto.json", &four_a_node);
     assert_string_equal(trace.gpu, "a GPU with } and ] and \" in its name");
     pto_recording_fini(&trace);
@@ -451,7 +434,6 @@ static void kineto_names_its_gpus(void **state) {
 }
 
 static void an_event_of_several_mebibytes_is_refused(void **state) {
-    (void)state;
     enum { SIZE = 5 << 20 };
     char *text = malloc(SIZE);
     pto_recording_t trace;
@@ -466,7 +448,6 @@ static void an_event_of_several_mebibytes_is_refused(void **state) {
 
 /* Each cut is refused, or is where a message ends. */
 static void protobuf_that_ends_early_is_refused_with_its_byte(void **state) {
-    (void)state;
     unsigned char bytes[4096];
     FILE *file = fopen("tests/fixtures/traces/chakra.2.et", "rb");
     assert_non_null(file);
@@ -492,7 +473,6 @@ static void protobuf_that_ends_early_is_refused_with_its_byte(void **state) {
 }
 
 static void hostile_protobuf_is_refused(void **state) {
-    (void)state;
     static const struct {
         const char *bytes;
         size_t size;
@@ -516,7 +496,6 @@ static void hostile_protobuf_is_refused(void **state) {
 }
 
 static void another_format_than_asked_for_is_refused(void **state) {
-    (void)state;
     static const struct {
         const char *file;
         pto_recording_format_t asked;
@@ -548,7 +527,6 @@ static void another_format_than_asked_for_is_refused(void **state) {
 
 /* What the formats' own projects have as samples, and the calls that their tools count in them. */
 static void real_traces_are_read(void **state) {
-    (void)state;
     static const struct {
         const char *command; /* prints one */
         pto_recording_format_t format;

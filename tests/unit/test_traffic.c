@@ -126,7 +126,6 @@ static void compare_layout(int64_t nodes, int64_t gpus, int64_t owners, int64_t 
 }
 
 static void counting_equals_walking(void **state) {
-    (void)state;
     for (int64_t nodes = 1; nodes <= 6; nodes++)
         for (int64_t gpus = 1; gpus <= 6; gpus++) {
             compare_layout(nodes, gpus, 1, 1, 2, PTO_SPLIT_BYTES);
@@ -138,7 +137,6 @@ static void counting_equals_walking(void **state) {
 
 /* Beyond the size that is counted member by member: windows must find all that walking finds. */
 static void large_groups_are_counted_by_windows(void **state) {
-    (void)state;
     /* nodes, GPUs of a node, and owners of a GPU */
     const int64_t shape[][3] = {{51, 6, 1},  {300, 1, 1}, {67, 5, 1}, {100, 3, 1}, {43, 7, 1},
                                 {33, 12, 1}, {128, 4, 1}, {87, 6, 1}, {44, 3, 2},  {29, 3, 3}};
@@ -203,7 +201,6 @@ static pto_step_t step_at_random(const pto_plan_t *plan, int group) {
 
 /* Other steps than those of the strategies: of each group of a plan whose members are not folded. */
 static void steps_at_random_are_counted_as_walked(void **state) {
-    (void)state;
     static const char *const route[][2] = {{"cuda_aware", "pairwise"},
                                            {"dup_devptr", "pairwise"},
                                            {"three_step", "node_aware"},
@@ -239,7 +236,6 @@ static void steps_at_random_are_counted_as_walked(void **state) {
 
 /* A node of a million GPUs: what looks at them two by two, or at each in each round, does not end. */
 static void counting_needs_no_walk_over_pairs_of_gpus(void **state) {
-    (void)state;
     const char *const algorithm[] = {"linear", "pairwise"};
     const int64_t gpus = 1 << 20;
     for (size_t i = 0; i < 2; i++) {

@@ -25,7 +25,6 @@ static const nccl_tuner_v6_t *v6;
 static char path[] = "/tmp/test_tuner.XXXXXX";
 
 static int open_plugin(void **state) {
-    (void)state;
     const char *build = getenv("BUILD");
     char name[256];
     snprintf(name, sizeof name, "%s/libportolan-nccl-tuner.so", build && *build ? build : "build");
@@ -40,10 +39,7 @@ static int open_plugin(void **state) {
     return v4 && v5 && v6 ? setenv("NCCL_TUNER_CONFIG_FILE", path, 1) : -1;
 }
 
-static int close_plugin(void **state) {
-    (void)state;
-    return unlink(path);
-}
+static int close_plugin(void **state) { return unlink(path); }
 
 static char logged[512];
 static int logged_level;
@@ -126,7 +122,6 @@ static void assert_chosen(const table_t *table, int algorithm, int protocol, int
     "allgather,0,1000,nvls,simple,-1,-1,-1\nallgather,0,1000,ring,ll128,-1,-1,-1,2,1\n"
 
 static void a_rule_applies_within_its_bytes_ranks_and_nodes(void **state) {
-    (void)state;
     void *context = begin(RULES, 16, 2), *others[] = {begin(RULES, 16, 4), begin(RULES, 8, 2)};
     assert_non_null(context);
     assert_int_equal(logged_level, NCCL_LOG_INFO);
@@ -150,7 +145,6 @@ static void a_rule_applies_within_its_bytes_ranks_and_nodes(void **state) {
 }
 
 static void what_nccl_cannot_run_falls_to_the_next_rule(void **state) {
-    (void)state;
     void *context = begin(RULES, 4, 1);
     table_t table = ask_registered(context, ALL_GATHER, 10, 2, 1, estimates());
     assert_chosen(&table, RING, LL128, 0);
@@ -171,7 +165,6 @@ static void what_nccl_cannot_run_falls_to_the_next_rule(void **state) {
 }
 
 static void calls_that_nccl_runs_by_a_kept_algorithm_are_left_alone(void **state) {
-    (void)state;
     void *context = begin("#keep nvls,nvls_tree\nallreduce,0,99,ring,ll,0,-1,-1\n", 8, 1);
     table_t table = ask(context, ALL_REDUCE, 10), nvls = estimates();
     assert_chosen(&table, RING, LL, 0);
@@ -183,7 +176,6 @@ static void calls_that_nccl_runs_by_a_kept_algorithm_are_left_alone(void **state
 
 /* Version 4 has other arguments, version 6 one function more, which NCCL does without. */
 static void all_versions_take_the_same_rules(void **state) {
-    (void)state;
     void *context = NULL;
     table_t table = estimates();
     write_file(RULES);
@@ -208,7 +200,6 @@ static void all_versions_take_the_same_rules(void **state) {
 
 /* An NCCL that knows fewer algorithms. */
 static void smaller_tables_are_not_overrun(void **state) {
-    (void)state;
     void *context = begin("allgather,0,99,pat,simple,0,-1,-1\nallgather,0,99,ring,simple,0,-1,-1\n", 2, 2);
     float cost[2 * 2] = {5, 6, 7, 8};
     int channels = 0;
@@ -241,7 +232,6 @@ static void a_line_that_is_not_right_switches_it_off_with_a_warning(void **state
         {"allreduce,0,1,nvls,ll,0,1,2\n", ":1: NCCL runs nvls with protocol simple only"},
         {"#keep nvls,all\n", ":1: unknown algorithm 'all'"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         void *context = begin(wrong[i].text, 2, 1);
         table_t table = ask(context, ALL_REDUCE, 1);
@@ -255,7 +245,6 @@ static void a_line_that_is_not_right_switches_it_off_with_a_warning(void **state
 }
 
 static void a_long_line_and_a_missing_file_switch_it_off_too(void **state) {
-    (void)state;
     char line[400];
     memset(line, ' ', sizeof line);
     memcpy(line, "allreduce,0,1,ring,ll,0,1,2", strlen("allreduce,0,1,ring,ll,0,1,2"));
@@ -285,7 +274,6 @@ static void a_long_line_and_a_missing_file_switch_it_off_too(void **state) {
 
 /* The first of its outputs. */
 static void it_reads_what_portolan_exports(void **state) {
-    (void)state;
     FILE *golden = fopen("tests/golden/export-nccl.out", "r");
     char text[4096] = "", line[256], wanted[64];
     int rules = 0;

@@ -39,7 +39,6 @@ enum { PAIRS = sizeof pairs / sizeof *pairs };
 static const char *const joining[] = {"cuda_aware", "three_step", "extra_message", "dup_devptr"};
 
 static void plans_are_proved_right_on_any_placement(void **state) {
-    (void)state;
     int64_t process[] = {5, 0, 3, 7, 6, 1, 4, 2};
     const pto_mapping_t mapping = {.count = 8, .process = process};
     for (int i = 0; i < PAIRS; i++)
@@ -59,7 +58,6 @@ static void plans_are_proved_right_on_any_placement(void **state) {
 }
 
 static void several_owners_of_a_gpu_have_both_patterns(void **state) {
-    (void)state;
     pto_counts_t counts =
         parsed("{gpu: {pattern: stencil, dims: [12]}, cpu: {pattern: groups, dims: [3, 4]}}");
     for (int s = 0; s < 2; s++) {
@@ -88,7 +86,6 @@ static void sum_pair(void *context, const pto_traffic_pair_t *pair) {
 
 /* Each process at the place that the placement gives it. */
 static void traffic_is_that_of_each_pattern_in_its_memory(void **state) {
-    (void)state;
     int64_t process[] = {5, 0, 3, 7, 6, 1, 4, 2};
     const pto_mapping_t mapping = {.count = 8, .process = process};
     for (int i = 0; i < PAIRS; i++) {
@@ -112,7 +109,6 @@ static void traffic_is_that_of_each_pattern_in_its_memory(void **state) {
 }
 
 static void the_second_pattern_changes_the_digest(void **state) {
-    (void)state;
     static const char *const text[] = {
         "{pattern: stencil, dims: [8]}",
         "{gpu: {pattern: stencil, dims: [8]}, cpu: equal}",
@@ -137,7 +133,6 @@ static void the_second_pattern_changes_the_digest(void **state) {
 }
 
 static void memory_holds_the_buffers_of_both(void **state) {
-    (void)state;
     pto_counts_t counts =
         parsed("{gpu: {pattern: stencil, dims: [4]}, cpu: {pattern: groups, dims: [2, 2]}}");
     pto_request_t request = exchange(&counts, "cuda_aware", 1, 4, 1, 1000);
@@ -213,7 +208,6 @@ static const pto_algorithm_t faulty = {
 
 /* Equal sizes, so that only where bytes come from tells the patterns apart. */
 static void bytes_of_one_pattern_are_not_the_other_s(void **state) {
-    (void)state;
     static const char *const reason[FAULTS] = {
         NULL,
         "hold owner 1's bytes from 128 on, not owner 1's bytes from 0 on",
@@ -248,7 +242,6 @@ static void refuse(const pto_request_t *request, const char *reason) {
 }
 
 static void what_cannot_join_is_refused_with_the_reason(void **state) {
-    (void)state;
     pto_counts_t counts = parsed(pairs[0]);
     pto_request_t request = exchange(&counts, "cuda_aware", 2, 4, 1, 64);
     request.by_library = true;
@@ -315,7 +308,6 @@ static double cost_s(both_t sent, const char *strategy, int64_t nodes, const pto
 /* Process 0 sends from GPU memory and process 1, of the same node, from host memory: neither alone waits for
  * the node, and together they do. The price is less than the sum of both, and not that of one memory. */
 static void injection_is_shared(void **state) {
-    (void)state;
     pto_machine_t machine = machine_with("injection: {cpu: {s_per_byte: 9e-11}, gpu: {s_per_byte: 8e-11}}\n");
     both_t gpu = {.gpu = {[2] = MIB}}, cpu = {.cpu = {[7] = MIB}}, both = gpu, added = gpu;
     both.cpu[7] = MIB;
@@ -337,7 +329,6 @@ static void injection_is_shared(void **state) {
 
 /* One process that sends both pays both starts and the bytes of both. */
 static void a_process_sends_both(void **state) {
-    (void)state;
     pto_machine_t machine = machine_with("");
     both_t both = {.gpu = {[2] = MIB}, .cpu = {[2] = 2 * MIB}};
     double ignored;
@@ -347,7 +338,6 @@ static void a_process_sends_both(void **state) {
 
 /* Equal counts by their kind, or as a table that happens to be equal. */
 static void equal_counts_beside_others_are_priced_rank_by_rank(void **state) {
-    (void)state;
     pto_machine_t machine = machine_with("");
     double seconds[2];
     for (int table = 0; table < 2; table++) {
@@ -369,7 +359,6 @@ static void equal_counts_beside_others_are_priced_rank_by_rank(void **state) {
 }
 
 static void bytes_of_both_are_counted(void **state) {
-    (void)state;
     pto_counts_t both = parsed("{gpu: equal, cpu: equal}"), one = {.kind = PTO_COUNTS_EQUAL};
     pto_request_t request = exchange(&one, "cuda_aware", 1, 4, 1, INT64_C(1) << 52);
     pto_plan_t *plan = made(&request);
@@ -387,7 +376,6 @@ static void bytes_of_both_are_counted(void **state) {
 
 /* A staged pattern and one in host memory use the memory of the same socket. */
 static void host_memory_is_shared(void **state) {
-    (void)state;
     pto_machine_t machine = machine_with("memory: {host_s_per_byte: 4e-11}\n");
     both_t gpu = {.gpu = {[1] = MIB}}, cpu = {.cpu = {[11] = MIB}}, both = gpu;
     both.cpu[11] = MIB;
@@ -406,7 +394,6 @@ static void host_memory_is_shared(void **state) {
 /* Messages in host memory pass between the sockets of their GPUs: here over the link of the GPUs' messages.
  */
 static void links_are_shared(void **state) {
-    (void)state;
     pto_machine_t machine = machine_with("fabric: [{nodes: 1, s_per_byte: 8e-11}]\n");
     both_t gpu = {.gpu = {[2] = MIB}}, both = {.gpu = {[2] = MIB}, .cpu = {[7] = MIB}};
     double simulated_own_s, simulated_both_s;
@@ -424,7 +411,6 @@ static const char scenario[] = "scenario: x\nmachine: m.yaml\ncollective: alltoa
                                "bytes: 64\ncounts: %s\n";
 
 static void bad_input_is_refused_with_its_place(void **state) {
-    (void)state;
     static const struct {
         const char *counts;
         const char *message;
@@ -463,7 +449,6 @@ static void bad_input_is_refused_with_its_place(void **state) {
 
 /* A program's profile has both patterns: rows go by the memory that their bytes leave. */
 static void rows_of_a_profile_are_taken_by_space(void **state) {
-    (void)state;
     pto_counts_t counts = parsed("{gpu: {matrix: tests/fixtures/spaces.csv, space: gpu}, "
                                  "cpu: {matrix: tests/fixtures/spaces.csv, space: cpu}}");
     const int64_t gpu[16] = {[1] = 1000, [11] = 200}, cpu[16] = {[1] = 30, [6] = 500};
@@ -488,7 +473,6 @@ static void rows_of_a_profile_are_taken_by_space(void **state) {
 
 /* Only two matrices say all that there is to send. */
 static void a_pattern_beside_a_matrix_needs_bytes(void **state) {
-    (void)state;
     char text[512];
     pto_scenario_t read;
     pto_error_t err = {0};
@@ -510,7 +494,6 @@ static void a_pattern_beside_a_matrix_needs_bytes(void **state) {
 }
 
 static void the_library_has_no_call_for_two_patterns(void **state) {
-    (void)state;
     char text[512];
     pto_scenario_t read;
     pto_error_t err = {0};
@@ -522,7 +505,6 @@ static void the_library_has_no_call_for_two_patterns(void **state) {
 }
 
 static void descriptions_name_both(void **state) {
-    (void)state;
     pto_counts_t counts = parsed("{gpu: {pattern: stencil, dims: [2, 4]}, cpu: {skew: 0.5, seed: 3}}");
     char text[200];
     assert_string_equal(pto_counts_describe(&counts, text, sizeof text),

@@ -28,7 +28,6 @@ static void assert_says(const refused_t *expected, pto_status_t status, const pt
 }
 
 static void whole_numbers_are_read(void **state) {
-    (void)state;
     const struct {
         const char *text;
         int64_t value;
@@ -47,7 +46,6 @@ static void whole_numbers_are_read(void **state) {
 }
 
 static void text_that_is_not_an_integer_is_rejected(void **state) {
-    (void)state;
     const refused_t bad[] = {
         {"", PTO_ERR_TYPE, "the value is empty"},
         {"-", PTO_ERR_TYPE, "not a whole number"},
@@ -85,7 +83,6 @@ static void text_that_is_not_an_integer_is_rejected(void **state) {
 }
 
 static void numbers_are_read(void **state) {
-    (void)state;
     const struct {
         const char *text;
         double value;
@@ -100,7 +97,6 @@ static void numbers_are_read(void **state) {
 }
 
 static void text_that_is_not_a_number_is_rejected(void **state) {
-    (void)state;
     const refused_t bad[] = {
         {"", PTO_ERR_TYPE, "the value is empty"}, {".", PTO_ERR_TYPE, "not a number"},
         {"e5", PTO_ERR_TYPE, "not a number"},     {"1e", PTO_ERR_TYPE, "not a number"},
@@ -122,7 +118,6 @@ static void text_that_is_not_a_number_is_rejected(void **state) {
 }
 
 static void numbers_do_not_follow_the_locale(void **state) {
-    (void)state;
     if (!setlocale(LC_NUMERIC, "de_DE.UTF-8") && !setlocale(LC_NUMERIC, "fr_FR.UTF-8")) {
         print_message("no locale with a decimal comma is installed\n");
         skip();
@@ -135,7 +130,6 @@ static void numbers_do_not_follow_the_locale(void **state) {
 }
 
 static void bytes_take_binary_suffixes(void **state) {
-    (void)state;
     const struct {
         const char *text;
         int64_t bytes;
@@ -165,7 +159,6 @@ static void bytes_take_binary_suffixes(void **state) {
 }
 
 static void text_that_is_not_a_byte_count_is_rejected(void **state) {
-    (void)state;
     const refused_t bad[] = {
         {"", PTO_ERR_TYPE, "the value is empty"},
         {"KiB", PTO_ERR_TYPE, "not a number of bytes"},
@@ -195,7 +188,6 @@ static void text_that_is_not_a_byte_count_is_rejected(void **state) {
 }
 
 static void bytes_print_with_their_largest_exact_suffix(void **state) {
-    (void)state;
     const struct {
         int64_t bytes;
         const char *text;
@@ -221,7 +213,6 @@ static void bytes_print_with_their_largest_exact_suffix(void **state) {
 }
 
 static void seconds_print_with_three_digits(void **state) {
-    (void)state;
     const struct {
         double seconds;
         const char *text;
@@ -258,7 +249,6 @@ static void seconds_print_with_three_digits(void **state) {
 }
 
 static void quantities_take_their_units(void **state) {
-    (void)state;
     static const struct {
         const char *text;
         pto_unit_t unit;
@@ -285,7 +275,6 @@ static void quantities_take_their_units(void **state) {
 }
 
 static void quantities_of_other_units_are_rejected(void **state) {
-    (void)state;
     static const struct {
         const char *text;
         pto_unit_t unit;
