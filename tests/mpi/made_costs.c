@@ -1,12 +1,8 @@
 #include "made_costs.h"
+#include "test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* --- noise and slow spells ------------------------------------------------------------------------------ */
 

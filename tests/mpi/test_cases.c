@@ -1,21 +1,17 @@
 /* Which cases portolan-calibrate's benchmarks have in random made-up jobs, whose ranks lie anywhere: every
  * list is compared with what its documentation says of the places of processes and GPUs. And what a samples
  * file says of the job. Needs no mpirun. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "../../calibrate/benchmark.h"
 #include "../../calibrate/pairs.h"
 #include "../../calibrate/provenance.h"
 #include "../chance.h"
 #include "nccl/nccl_dl.h"
+#include "test.h"
 
 enum { PROCESSES_MAX = 18, JOBS = 300, COUNTS_MAX = 32 };
 
@@ -127,7 +123,7 @@ static void check_pairs(const case_list_t *list, const char *name, const char *s
             assert_true(used[a] || used[b] || strcmp(level_of(space, a, b), level) != 0);
 }
 
-static void messages_go_between_pairs_of_their_level(void **state) {
+TEST(messages_go_between_pairs_of_their_level) {
     static const char *const levels[] = {"on_gpu", "on_socket", "on_node", "off_node"};
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         make_job(seed);
@@ -149,7 +145,7 @@ static void messages_go_between_pairs_of_their_level(void **state) {
 }
 
 /* Two GPUs of a node, each of which reaches the other's memory. */
-static void processes_reach_each_others_gpus(void **state) {
+TEST(processes_reach_each_others_gpus) {
     static const char *const names[] = {"memcpy_peer", "signal_device", "remote"};
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         make_job(seed);
@@ -192,7 +188,7 @@ static int member_of(const case_list_t *list, const char *name, const char *leve
     return -1;
 }
 
-static void copies_are_by_a_process_of_the_node(void **state) {
+TEST(copies_are_by_a_process_of_the_node) {
     static const char *const names[] = {"memcpy_h2d", "memcpy_d2h", "memcpy_pageable_h2d",
                                         "memcpy_pageable_d2h"};
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
@@ -215,7 +211,7 @@ static void copies_are_by_a_process_of_the_node(void **state) {
 }
 
 /* Every two GPUs of the node, by their sockets. */
-static void copies_between_gpus_are_of_all_pairs(void **state) {
+TEST(copies_between_gpus_are_of_all_pairs) {
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         make_job(seed);
         case_list_t list = cases_of("memcpy");
@@ -239,7 +235,7 @@ static void copies_between_gpus_are_of_all_pairs(void **state) {
 }
 
 /* Numbers of processes for each GPU that all have; of them, each GPU's. */
-static void processes_share_every_gpu_of_the_node(void **state) {
+TEST(processes_share_every_gpu_of_the_node) {
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         make_job(seed);
         int on_device[GPU_COUNT_MAX] = {0}, most = PROCESSES_MAX, counts[COUNTS_MAX], count = 0;
@@ -270,7 +266,7 @@ static void processes_share_every_gpu_of_the_node(void **state) {
 }
 
 /* Of the processes of rank 0's node that reach its GPU. */
-static void memory_is_opened_by_those_that_reach_it(void **state) {
+TEST(memory_is_opened_by_those_that_reach_it) {
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         make_job(seed);
         int owner = job.size, reaching = 0, beside = 0, counts[COUNTS_MAX], count = 0;
@@ -300,7 +296,7 @@ static void memory_is_opened_by_those_that_reach_it(void **state) {
 }
 
 /* As many senders as both nodes have; in GPU memory, each with a GPU of its own. */
-static void a_node_sends_to_the_next(void **state) {
+TEST(a_node_sends_to_the_next) {
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         make_job(seed);
         int per_node = job.size / job.node_count,
@@ -326,7 +322,7 @@ static void a_node_sends_to_the_next(void **state) {
 }
 
 /* From rank 0 to distinct processes of a level; in GPU memory, to distinct GPUs. */
-static void messages_go_to_many_of_a_level(void **state) {
+TEST(messages_go_to_many_of_a_level) {
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         make_job(seed);
         case_list_t list = cases_of("multi_message");
@@ -354,7 +350,7 @@ static void messages_go_to_many_of_a_level(void **state) {
 }
 
 /* Within a socket, or each from a process of the other. */
-static void host_memory_is_copied_on_a_socket_and_between_two(void **state) {
+TEST(host_memory_is_copied_on_a_socket_and_between_two) {
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         make_job(seed);
         int on_socket[2] = {0}, here = process[0].socket, counts[2][COUNTS_MAX], count[2] = {0};
@@ -379,7 +375,7 @@ static void host_memory_is_copied_on_a_socket_and_between_two(void **state) {
 }
 
 /* The first GPUs that all have a process and reach each other. */
-static void gpus_store_to_all_that_reach_each_other(void **state) {
+TEST(gpus_store_to_all_that_reach_each_other) {
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         make_job(seed);
         int most = 0;
@@ -439,7 +435,7 @@ static void check_nccl_case(const case_t *what, int nodes, int gpus) {
 }
 
 /* On one node, two GPUs and more; on several, one of each or all that each of the job's nodes uses. */
-static void nccl_is_of_as_many_gpus_on_each_node(void **state) {
+TEST(nccl_is_of_as_many_gpus_on_each_node) {
     enum { COLLECTIVES = 7 };
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         make_job(seed);
@@ -489,7 +485,7 @@ static void must_say(const char *format, ...) {
 }
 
 /* Of which the last rank may be missing, so that nodes have different numbers. */
-static void a_samples_file_tells_the_job(void **state) {
+TEST(a_samples_file_tells_the_job) {
     static char *argv[] = {"/some/where/portolan-calibrate", "--budget", "3"};
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         pto_calibrate_options_t options = {.budget_s = 2.5, .repeats = 17, .exhaustive = draw(2) == 1};
@@ -551,20 +547,4 @@ static void a_samples_file_tells_the_job(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_go_between_pairs_of_their_level),
-        cmocka_unit_test(processes_reach_each_others_gpus),
-        cmocka_unit_test(copies_are_by_a_process_of_the_node),
-        cmocka_unit_test(copies_between_gpus_are_of_all_pairs),
-        cmocka_unit_test(processes_share_every_gpu_of_the_node),
-        cmocka_unit_test(memory_is_opened_by_those_that_reach_it),
-        cmocka_unit_test(a_node_sends_to_the_next),
-        cmocka_unit_test(messages_go_to_many_of_a_level),
-        cmocka_unit_test(host_memory_is_copied_on_a_socket_and_between_two),
-        cmocka_unit_test(gpus_store_to_all_that_reach_each_other),
-        cmocka_unit_test(nccl_is_of_as_many_gpus_on_each_node),
-        cmocka_unit_test(a_samples_file_tells_the_job),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,17 +1,13 @@
 /* What is fitted to the samples that portolan-calibrate takes of a made-up machine: the same as to all
  * samples, in a third of the time, and also where the machine is slow at times. Needs no mpirun. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "made_costs.h"
 #include "portolan/fit.h"
+#include "test.h"
 
 enum { SEEDS = 40, SPELL_SEEDS = 20 };
 
@@ -132,7 +128,7 @@ static bool finds_limit(const pto_fit_t *fit) {
     return eager != NULL && eager->below_bytes >= 12000 && eager->below_bytes <= 12000 * 9 / 8;
 }
 
-static void the_same_machine_is_found_in_a_third_of_the_time(void **state) {
+TEST(the_same_machine_is_found_in_a_third_of_the_time) {
     int agreeing = 0, all = 0;
     double full_sum_s = 0.0, adaptive_sum_s = 0.0;
     for (int seed = 1; seed <= SEEDS; seed++) {
@@ -163,7 +159,7 @@ static void the_same_machine_is_found_in_a_third_of_the_time(void **state) {
 }
 
 /* A third of the time is slow where the gap is 0.1 s. A fit that is refused fails in fit_of. */
-static void a_machine_that_is_slow_at_times_is_found_too(void **state) {
+TEST(a_machine_that_is_slow_at_times_is_found_too) {
     static const double gap_s[] = {1, 0.3, 0.1};
     for (size_t g = 0; g < sizeof gap_s / sizeof *gap_s; g++) {
         int right[2] = {0}, sizes[2] = {0};
@@ -186,11 +182,7 @@ static void a_machine_that_is_slow_at_times_is_found_too(void **state) {
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     snprintf(path, sizeof path, "/tmp/test_fits-%d.csv", (int)getpid());
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_machine_is_found_in_a_third_of_the_time),
-        cmocka_unit_test(a_machine_that_is_slow_at_times_is_found_too),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = run_all_tests(NULL, NULL);
     unlink(path);
     MPI_Finalize();
     return failed;

@@ -1,21 +1,17 @@
 /* What the host device does for benchmarks and for steps of runs, where no other process is needed: a
  * ping-pong of two threads, what kernels compute, and a step that waits in a call. Needs no mpirun. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "../../impl/device/host_stream.h"
 #include "portolan/bench.h"
 #include "portolan/kernel.h"
+#include "test.h"
 
 static const pto_device_t *device;
 
@@ -70,7 +66,7 @@ static double now_s(void) {
 
 /* The second trial begins where the flags of the first have ended. The first round, in which a side waits for
  * the late one, is not timed. */
-static void two_sides_hand_over_in_each_round(void **state) {
+TEST(two_sides_hand_over_in_each_round) {
     side_t side[2];
     void *memory[2];
     make_sides(side, memory, 0, 50, 20);
@@ -111,7 +107,7 @@ static void *answer_slowly(void *what) {
     return NULL;
 }
 
-static void all_rounds_but_the_first_are_timed(void **state) {
+TEST(all_rounds_but_the_first_are_timed) {
     enum { ROUNDS = 20 };
     side_t side[2];
     void *memory[2];
@@ -128,7 +124,7 @@ static void all_rounds_but_the_first_are_timed(void **state) {
     free_sides(memory);
 }
 
-static void a_side_alone_gives_up_in_time(void **state) {
+TEST(a_side_alone_gives_up_in_time) {
     for (int i = 0; i < 2; i++) {
         side_t side[2];
         void *memory[2];
@@ -144,7 +140,7 @@ static void a_side_alone_gives_up_in_time(void **state) {
 }
 
 /* Flags that were raised before are seen at once. Their word must be the round's. */
-static void a_flag_before_its_data_is_stale(void **state) {
+TEST(a_flag_before_its_data_is_stale) {
     for (int first = 0; first < 2; first++)
         for (int rounds = 0; rounds < 3; rounds++)
             for (uint32_t of_round = 0; of_round < 4; of_round++) {
@@ -171,7 +167,7 @@ enum { GUARD_BYTES = 64 };
 
 static unsigned char some_byte(size_t i) { return (unsigned char)(i * 37 + i / 251 + 11); }
 
-static void elements_are_moved_by_their_stride(void **state) {
+TEST(elements_are_moved_by_their_stride) {
     enum { COUNT = 9, MOST = COUNT * 16 * 3 };
     for (int width = 4; width <= 16; width *= 2)
         for (int stride = 1; stride <= 3; stride++)
@@ -190,7 +186,7 @@ static void elements_are_moved_by_their_stride(void **state) {
             }
 }
 
-static void every_target_gets_its_part(void **state) {
+TEST(every_target_gets_its_part) {
     enum { TARGETS = 5, MOST = 48 };
     for (int targets = 1; targets <= TARGETS; targets++)
         for (size_t bytes = 16; bytes <= MOST; bytes += 16) {
@@ -213,7 +209,7 @@ static void every_target_gets_its_part(void **state) {
         }
 }
 
-static void a_sum_is_of_all_values(void **state) {
+TEST(a_sum_is_of_all_values) {
     double source[9], target = -1, wanted = 0;
     for (int count = 0; count <= 8; count++) {
         for (int i = 0; i < 9; i++)
@@ -225,7 +221,7 @@ static void a_sum_is_of_all_values(void **state) {
 }
 
 /* Each cell of a halo stays, and of the others each has its weight in exactly nine sums. */
-static void a_stencil_weighs_nine_cells(void **state) {
+TEST(a_stencil_weighs_nine_cells) {
     enum { MOST = 5, CELLS = (MOST + 2) * (MOST + 2) };
     static const double weight[3][3] = {{0.05, 0.15, 0.05}, {0.15, 0.25, 0.15}, {0.05, 0.15, 0.05}};
     for (size_t rows = 1; rows <= MOST; rows++)
@@ -247,7 +243,7 @@ static void a_stencil_weighs_nine_cells(void **state) {
         }
 }
 
-static void as_many_gpus_are_emulated_as_are_asked_for(void **state) {
+TEST(as_many_gpus_are_emulated_as_are_asked_for) {
     static const struct {
         const char *said;
         int gpus; /* 0: an error */
@@ -300,7 +296,7 @@ static bool work_on(void *what, bool *begun) {
 }
 
 /* Those in streams go on meanwhile. */
-static void a_step_without_a_stream_is_repeated_until_it_is_done(void **state) {
+TEST(a_step_without_a_stream_is_repeated_until_it_is_done) {
     void *stream = NULL;
     work_t queued = {.needed = 5};
     work_t called = {.needed = 3, .awaited = &queued.calls, .awaited_calls = 4};
@@ -340,7 +336,7 @@ static void move_by_lines(void *from, void *lines, void *to, int64_t bytes) {
 }
 
 /* The page behind the source can't be read. */
-static void a_last_line_that_is_not_full_reads_no_more_than_the_source(void **state) {
+TEST(a_last_line_that_is_not_full_reads_no_more_than_the_source) {
     enum { BYTES = 21 };
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     void *pages = NULL;
@@ -357,19 +353,4 @@ static void a_last_line_that_is_not_full_reads_no_more_than_the_source(void **st
     free(pages);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_sides_hand_over_in_each_round),
-        cmocka_unit_test(all_rounds_but_the_first_are_timed),
-        cmocka_unit_test(a_side_alone_gives_up_in_time),
-        cmocka_unit_test(a_flag_before_its_data_is_stale),
-        cmocka_unit_test(elements_are_moved_by_their_stride),
-        cmocka_unit_test(every_target_gets_its_part),
-        cmocka_unit_test(a_sum_is_of_all_values),
-        cmocka_unit_test(a_stencil_weighs_nine_cells),
-        cmocka_unit_test(as_many_gpus_are_emulated_as_are_asked_for),
-        cmocka_unit_test(a_step_without_a_stream_is_repeated_until_it_is_done),
-        cmocka_unit_test(a_last_line_that_is_not_full_reads_no_more_than_the_source),
-    };
-    return cmocka_run_group_tests(tests, find_device, NULL);
-}
+int main(void) { return run_all_tests(find_device, NULL); }

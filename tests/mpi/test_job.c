@@ -2,17 +2,12 @@
  * machines whose nodes hold any of the processes.
  *
  *   mpirun -n 5 test_job */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "../../calibrate/job.h"
 #include "../../calibrate/topology.h"
 #include "../chance.h"
+#include "test.h"
 
 enum { PROCESSES = 5, MACHINES = 60, DEVICES_MAX = 4 };
 
@@ -205,7 +200,7 @@ static void check_devices(const job_t *job) {
     assert_string_equal(job->gpu, last);
 }
 
-static void all_processes_know_where_each_is(void **state) {
+TEST(all_processes_know_where_each_is) {
     for (uint64_t seed = 1; seed <= MACHINES; seed++) {
         job_t job;
         int same = 0, nodes = 0, bound = 0;
@@ -268,7 +263,7 @@ static pto_level_t level_of(const job_t *job, pto_space_t space, int a, int b) {
     return near ? PTO_LEVEL_ON_SOCKET : PTO_LEVEL_ON_NODE;
 }
 
-static void places_are_found_and_compared(void **state) {
+TEST(places_are_found_and_compared) {
     for (uint64_t seed = 1; seed <= MACHINES; seed++) {
         job_t job;
         make_machine(seed);
@@ -297,7 +292,7 @@ static void places_are_found_and_compared(void **state) {
     }
 }
 
-static void messages_need_two_processes_and_an_mpi_that_reaches_them(void **state) {
+TEST(messages_need_two_processes_and_an_mpi_that_reaches_them) {
     for (int size = 1; size <= 3; size++)
         for (int aware = 0; aware < 2; aware++)
             for (int has_gpu = 0; has_gpu < 2; has_gpu++) {
@@ -317,15 +312,10 @@ static void messages_need_two_processes_and_an_mpi_that_reaches_them(void **stat
 
 int main(int argc, char **argv) {
     int size, failed;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_processes_know_where_each_is),
-        cmocka_unit_test(places_are_found_and_compared),
-        cmocka_unit_test(messages_need_two_processes_and_an_mpi_that_reaches_them),
-    };
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    failed = size == PROCESSES ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
+    failed = size == PROCESSES ? run_all_tests(NULL, NULL) : 1;
     if (failed)
         MPI_Abort(MPI_COMM_WORLD, 1);
     MPI_Finalize();

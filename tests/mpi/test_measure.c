@@ -4,19 +4,15 @@
  *   test_measure               one process
  *   mpirun -n 2 test_measure   two, of which the second is the slower */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "../../validate/pattern.h"
 #include "../../validate/reference.h"
 #include "../../validate/validate.h"
 #include "../unit/plan_request.h"
 #include "portolan/bench.h"
+#include "test.h"
 
 /* Seconds of each call, and watts of the counter. CHECKED runs precede WARM repeats, which are not counted.
  */
@@ -336,7 +332,7 @@ static double mean_s(int first, int count) {
     return sum / count;
 }
 
-static void a_sample_is_one_run_of_the_slowest_process(void **state) {
+TEST(a_sample_is_one_run_of_the_slowest_process) {
     settings_t settings = settings_of(25);
     cell_t cell;
     measure_right(&settings, &cell);
@@ -350,7 +346,7 @@ static void a_sample_is_one_run_of_the_slowest_process(void **state) {
     free(cell.sample_s);
 }
 
-static void a_repeat_for_which_a_process_came_late_is_made_again(void **state) {
+TEST(a_repeat_for_which_a_process_came_late_is_made_again) {
     settings_t settings = settings_of(7);
     cell_t cell;
     made.late_every = 3;
@@ -364,7 +360,7 @@ static void a_repeat_for_which_a_process_came_late_is_made_again(void **state) {
     free(cell.sample_s);
 }
 
-static void repeats_end_where_a_process_always_comes_late(void **state) {
+TEST(repeats_end_where_a_process_always_comes_late) {
     settings_t settings = settings_of(7);
     cell_t cell;
     made.late_every = 1;
@@ -376,7 +372,7 @@ static void repeats_end_where_a_process_always_comes_late(void **state) {
 }
 
 /* For 25 values, tables of the sign test name the 8th and the 18th. */
-static void the_median_has_its_interval(void **state) {
+TEST(the_median_has_its_interval) {
     settings_t settings = settings_of(25);
     cell_t cell;
     measure_right(&settings, &cell);
@@ -392,7 +388,7 @@ static void the_median_has_its_interval(void **state) {
     free(cell.sample_s);
 }
 
-static void queued_runs_share_a_sample(void **state) {
+TEST(queued_runs_share_a_sample) {
     settings_t settings = settings_of(5);
     cell_t cell;
     settings.options.queued = 4;
@@ -403,7 +399,7 @@ static void queued_runs_share_a_sample(void **state) {
     free(cell.sample_s);
 }
 
-static void enqueued_runs_have_the_time_of_a_call(void **state) {
+TEST(enqueued_runs_have_the_time_of_a_call) {
     settings_t settings = settings_of(5);
     cell_t cell;
     settings.options.queued = 4;
@@ -417,7 +413,7 @@ static void enqueued_runs_have_the_time_of_a_call(void **state) {
 }
 
 /* Three launches of three runs for seven. The first run of all, outside the graph, is not among them. */
-static void graphs_round_runs_up(void **state) {
+TEST(graphs_round_runs_up) {
     settings_t settings = settings_of(5);
     cell_t cell;
     settings.options.queued = 7;
@@ -431,7 +427,7 @@ static void graphs_round_runs_up(void **state) {
     free(cell.sample_s);
 }
 
-static void a_device_without_graphs_is_refused(void **state) {
+TEST(a_device_without_graphs_is_refused) {
     settings_t settings = settings_of(5);
     cell_t cell;
     pto_error_t err = {.message = ""};
@@ -441,7 +437,7 @@ static void a_device_without_graphs_is_refused(void **state) {
     assert_int_equal(made.runs, 0);
 }
 
-static void a_wrong_result_ends_the_cell(void **state) {
+TEST(a_wrong_result_ends_the_cell) {
     for (int queued = 0; queued <= 2; queued++)
         for (int run = 0; run < CHECKED; run++) {
             settings_t settings = settings_of(5);
@@ -457,7 +453,7 @@ static void a_wrong_result_ends_the_cell(void **state) {
         }
 }
 
-static void a_run_that_fails_ends_the_cell(void **state) {
+TEST(a_run_that_fails_ends_the_cell) {
     for (int queued = 0; queued <= 2; queued += 2)
         for (int run = 0; run < CHECKED; run++) {
             settings_t settings = settings_of(5);
@@ -472,7 +468,7 @@ static void a_run_that_fails_ends_the_cell(void **state) {
         }
 }
 
-static void checks_alone_time_nothing(void **state) {
+TEST(checks_alone_time_nothing) {
     settings_t settings = settings_of(5);
     cell_t cell;
     settings.options.check_only = true;
@@ -483,7 +479,7 @@ static void checks_alone_time_nothing(void **state) {
 }
 
 /* Runs 3 to 12, of which every second has taken branch B. */
-static void choices_are_those_of_the_timed_runs(void **state) {
+TEST(choices_are_those_of_the_timed_runs) {
     settings_t settings = settings_of(7);
     cell_t cell;
     measure_right(&settings, &cell);
@@ -494,7 +490,7 @@ static void choices_are_those_of_the_timed_runs(void **state) {
     free(cell.sample_s);
 }
 
-static void the_kernel_is_taken_out_of_a_pattern(void **state) {
+TEST(the_kernel_is_taken_out_of_a_pattern) {
     settings_t settings = settings_of(6);
     cell_t cell;
     settings.options.pattern = PTO_PATTERN_GLOBAL_SUM;
@@ -508,7 +504,7 @@ static void the_kernel_is_taken_out_of_a_pattern(void **state) {
 }
 
 /* Repeats at most triple until the window is full: 1, 3, 9, and then those that are left. */
-static void energy_is_that_of_a_full_window(void **state) {
+TEST(energy_is_that_of_a_full_window) {
     const meter_source_t *sources[ENERGY_COUNT] = {&fake_meter, &fake_meter};
     const meter_place_t place = {.gpu = 0};
     for (int queued = 0; queued <= 2; queued += 2) {
@@ -537,26 +533,10 @@ static void energy_is_that_of_a_full_window(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sample_is_one_run_of_the_slowest_process),
-        cmocka_unit_test(a_repeat_for_which_a_process_came_late_is_made_again),
-        cmocka_unit_test(repeats_end_where_a_process_always_comes_late),
-        cmocka_unit_test(the_median_has_its_interval),
-        cmocka_unit_test(queued_runs_share_a_sample),
-        cmocka_unit_test(enqueued_runs_have_the_time_of_a_call),
-        cmocka_unit_test(graphs_round_runs_up),
-        cmocka_unit_test(a_device_without_graphs_is_refused),
-        cmocka_unit_test(a_wrong_result_ends_the_cell),
-        cmocka_unit_test(a_run_that_fails_ends_the_cell),
-        cmocka_unit_test(checks_alone_time_nothing),
-        cmocka_unit_test(choices_are_those_of_the_timed_runs),
-        cmocka_unit_test(the_kernel_is_taken_out_of_a_pattern),
-        cmocka_unit_test(energy_is_that_of_a_full_window),
-    };
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &self);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = run_all_tests(NULL, NULL);
     if (failed)
         MPI_Abort(MPI_COMM_WORLD, 1);
     MPI_Finalize();

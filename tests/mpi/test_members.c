@@ -5,19 +5,15 @@
  *
  *   mpirun -n 4 test_members */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "../../calibrate/benchmark.h"
 #include "barrier.h"
 #include "nccl/nccl_dl.h"
 #include "shm.h"
+#include "test.h"
 
 /* A page, so that buffers have no room beyond it. */
 enum { BYTES = 4096 };
@@ -875,7 +871,7 @@ static const benchmark_t *find_benchmark(const char *name) {
     return NULL;
 }
 
-static void members_do_what_their_case_says(void **state) {
+TEST(members_do_what_their_case_says) {
     static const char *const names[] = {"ping_pong", "ping_pong_strided", "exchange",      "staged",
                                         "injection", "multi_message",     "memcpy_peer",   "memcpy_shared",
                                         "remote",    "memcpy_mixed",      "memcpy_h2h",    "remote_all",
@@ -900,11 +896,10 @@ static void members_do_what_their_case_says(void **state) {
 
 int main(int argc, char **argv) {
     int size, failed;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(members_do_what_their_case_says)};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    failed = size == PROCESSES ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
+    failed = size == PROCESSES ? run_all_tests(NULL, NULL) : 1;
     if (failed)
         MPI_Abort(MPI_COMM_WORLD, 1);
     MPI_Finalize();

@@ -1,19 +1,14 @@
 /* What portolan-calibrate makes of NVML's and hwloc's answers: the rates of NVLinks and what they lead to,
  * the sockets of GPUs and of a process. By made-up libraries and machines. Needs no mpirun. */
 #include <hwloc.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../../calibrate/nvlink.h"
 #include "../../calibrate/topology.h"
 #include "../chance.h"
+#include "test.h"
 
 enum { MACHINES = 100, GPUS_MAX = 6, LINKS = 18, CPUS_PER_SOCKET = 4, SOCKETS_MAX = 3 };
 
@@ -242,7 +237,7 @@ static bool read_links(nvlink_t *links, int ancestors[][NVLINK_GPUS_MAX]) {
     return nvlink_read(made.gpus, bus, links, ancestors);
 }
 
-static void nvlinks_add_up_by_what_they_lead_to(void **state) {
+TEST(nvlinks_add_up_by_what_they_lead_to) {
     static nvlink_t links;
     static int ancestors[NVLINK_GPUS_MAX][NVLINK_GPUS_MAX];
     for (uint64_t seed = 1; seed <= MACHINES; seed++) {
@@ -253,7 +248,7 @@ static void nvlinks_add_up_by_what_they_lead_to(void **state) {
     }
 }
 
-static void without_all_of_nvml_there_are_no_nvlinks(void **state) {
+TEST(without_all_of_nvml_there_are_no_nvlinks) {
     static nvlink_t links;
     static int ancestors[NVLINK_GPUS_MAX][NVLINK_GPUS_MAX];
     char bus[NVLINK_GPUS_MAX][16] = {"0000:10:00.0", "0000:ff:00.0"};
@@ -298,7 +293,7 @@ static unsigned long some_cpus(int sockets) {
     return draw(2) > 0 ? of_one : (unsigned long)draw(1 << CPUS_PER_SOCKET * sockets);
 }
 
-static void a_gpu_is_on_the_socket_of_its_cpus(void **state) {
+TEST(a_gpu_is_on_the_socket_of_its_cpus) {
     for (uint64_t seed = 1; seed <= MACHINES; seed++) {
         make_nvml(seed);
         int sockets = 1 + draw(SOCKETS_MAX), gpu = draw(made.gpus);
@@ -328,7 +323,7 @@ static void a_gpu_is_on_the_socket_of_its_cpus(void **state) {
 }
 
 /* One that may run on several is bound to the preferred one, where there is such a socket. */
-static void a_process_is_on_the_socket_that_it_is_bound_to(void **state) {
+TEST(a_process_is_on_the_socket_that_it_is_bound_to) {
     for (uint64_t seed = 1; seed <= MACHINES; seed++) {
         make_nvml(seed);
         int sockets = 1 + draw(SOCKETS_MAX), preferred = draw(sockets + 1);
@@ -352,7 +347,7 @@ static void a_process_is_on_the_socket_that_it_is_bound_to(void **state) {
     }
 }
 
-static void a_machine_has_a_socket_and_a_core_at_least(void **state) {
+TEST(a_machine_has_a_socket_and_a_core_at_least) {
     static const struct {
         const char *machine;
         int sockets, cores;
@@ -373,13 +368,4 @@ static void a_machine_has_a_socket_and_a_core_at_least(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nvlinks_add_up_by_what_they_lead_to),
-        cmocka_unit_test(without_all_of_nvml_there_are_no_nvlinks),
-        cmocka_unit_test(a_gpu_is_on_the_socket_of_its_cpus),
-        cmocka_unit_test(a_process_is_on_the_socket_that_it_is_bound_to),
-        cmocka_unit_test(a_machine_has_a_socket_and_a_core_at_least),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -2,23 +2,19 @@
  * and what all agree on, with each process as the one that fails or differs.
  *
  *   mpirun -n 3 test_parallel */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
 #include <mpi.h>
 
 #include "agreement.h"
 #include "barrier.h"
 #include "fatal.h"
 #include "guard.h"
+#include "test.h"
 
 enum { ROUNDS = 50, APART_BYTES = 128 };
 
@@ -28,7 +24,7 @@ static const struct timespec late = {.tv_nsec = 50000000};
 /* --- a node --------------------------------------------------------------------------------------------- */
 
 /* Each process counts itself before the barrier, and nobody goes on to the next round behind it. */
-static void a_barrier_waits_for_all_in_every_round(void **state) {
+TEST(a_barrier_waits_for_all_in_every_round) {
     together_t *together = together_create(MPI_COMM_WORLD);
     atomic_int *count = together_flag(together, 0);
     together_wait(together);
@@ -43,7 +39,7 @@ static void a_barrier_waits_for_all_in_every_round(void **state) {
     together_destroy(together);
 }
 
-static void flags_are_zero_at_first_and_lie_apart(void **state) {
+TEST(flags_are_zero_at_first_and_lie_apart) {
     together_t *together = together_create(MPI_COMM_WORLD);
     uintptr_t place[TOGETHER_FLAG_COUNT] = {0};
     for (int i = 0; i < TOGETHER_FLAG_COUNT; i++) {
@@ -57,7 +53,7 @@ static void flags_are_zero_at_first_and_lie_apart(void **state) {
 }
 
 /* Process 0 sets the two flags late, one by one; the others wait for it. */
-static void a_flag_is_awaited_until_it_has_the_value(void **state) {
+TEST(a_flag_is_awaited_until_it_has_the_value) {
     together_t *together = together_create(MPI_COMM_WORLD);
     for (int value = 1; value <= 2; value++) {
         for (int i = 0; i < TOGETHER_FLAG_COUNT; i++) {
@@ -74,7 +70,7 @@ static void a_flag_is_awaited_until_it_has_the_value(void **state) {
     together_destroy(together);
 }
 
-static void a_process_alone_waits_for_none(void **state) {
+TEST(a_process_alone_waits_for_none) {
     together_t *together = together_create(MPI_COMM_SELF);
     for (int round = 0; round < ROUNDS; round++)
         together_wait(together);
@@ -103,12 +99,12 @@ static void check_status(unsigned failing) {
     assert_string_equal(err.message, wanted);
 }
 
-static void all_have_the_error_of_the_first_that_failed(void **state) {
+TEST(all_have_the_error_of_the_first_that_failed) {
     for (unsigned failing = 0; failing < 1u << size; failing++)
         check_status(failing);
 }
 
-static void the_first_process_that_differs_is_named(void **state) {
+TEST(the_first_process_that_differs_is_named) {
     for (int odd = 0; odd <= size; odd++)
         for (int at = 0; at < 2; at++) {
             setting_t setting[] = {{"--first", "64"}, {"--second", "ring"}};
@@ -126,7 +122,7 @@ static void the_first_process_that_differs_is_named(void **state) {
         }
 }
 
-static void all_go_on_or_end_with_one_exit_code(void **state) {
+TEST(all_go_on_or_end_with_one_exit_code) {
     pto_error_t err = {.message = "(an error that a test has made)"};
     assert_int_equal(agree_on_arguments(NULL, -1, &err), -1);
     for (int first = 0; first < size; first++)
@@ -135,7 +131,7 @@ static void all_go_on_or_end_with_one_exit_code(void **state) {
 
 /* --- what must not fail --------------------------------------------------------------------------------- */
 
-static void memory_that_is_needed_is_zero_and_never_null(void **state) {
+TEST(memory_that_is_needed_is_zero_and_never_null) {
     char *some = must_allocate(3, 5), *none = must_allocate(0, 8);
     assert_memory_equal(some, (char[15]){0}, 15);
     assert_non_null(none);
@@ -153,17 +149,7 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     guard_meet(MPI_COMM_WORLD);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_barrier_waits_for_all_in_every_round),
-        cmocka_unit_test(flags_are_zero_at_first_and_lie_apart),
-        cmocka_unit_test(a_flag_is_awaited_until_it_has_the_value),
-        cmocka_unit_test(a_process_alone_waits_for_none),
-        cmocka_unit_test(all_have_the_error_of_the_first_that_failed),
-        cmocka_unit_test(the_first_process_that_differs_is_named),
-        cmocka_unit_test(all_go_on_or_end_with_one_exit_code),
-        cmocka_unit_test(memory_that_is_needed_is_zero_and_never_null),
-    };
-    if (size != 3 || cmocka_run_group_tests(tests, NULL, NULL) != 0)
+    if (size != 3 || run_all_tests(NULL, NULL) != 0)
         MPI_Abort(MPI_COMM_WORLD, 1);
     guard_part();
     MPI_Finalize();

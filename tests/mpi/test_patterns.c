@@ -1,16 +1,12 @@
 /* The applications' patterns of portolan-validate, on the host device: their kernels and their comparisons,
  * against a stencil over one field of all owners and a sum in one loop. Needs no mpirun. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../../validate/pattern.h"
+#include "test.h"
 
 static settings_t settings_of(pto_pattern_t pattern) {
     settings_t settings = {.op = PTO_OP_SUM};
@@ -100,7 +96,7 @@ static pto_status_t compare(parts_t *parts, int owner, pto_error_t *err) {
     return pattern_of(&parts->settings)->compare(&parts->work[owner], SEED, err);
 }
 
-static void owners_begin_with_parts_of_one_field(void **state) {
+TEST(owners_begin_with_parts_of_one_field) {
     static parts_t parts;
     begin(&parts);
     for (int owner = 0; owner < OWNERS; owner++)
@@ -124,7 +120,7 @@ static void begin_done(parts_t *parts) {
     take_parts(parts);
 }
 
-static void a_stencil_over_the_whole_field_is_right(void **state) {
+TEST(a_stencil_over_the_whole_field_is_right) {
     static parts_t parts;
     begin_done(&parts);
     for (int owner = 0; owner < OWNERS; owner++) {
@@ -137,7 +133,7 @@ static void a_stencil_over_the_whole_field_is_right(void **state) {
 
 /* One owner whose field wraps in both dimensions: no cell stays as it is, so the comparison computes all that
  * its neighbors let it, and sanitizers see if it reads any more. */
-static void a_stencil_that_wraps_in_both_dimensions_is_right(void **state) {
+TEST(a_stencil_that_wraps_in_both_dimensions_is_right) {
     settings_t settings = settings_of(PTO_PATTERN_STENCIL2D);
     pto_request_t request = stencil_request();
     request.layout = (pto_layout_t){1, 1, 1, 1, 1, false};
@@ -166,7 +162,7 @@ static void a_stencil_that_wraps_in_both_dimensions_is_right(void **state) {
 }
 
 /* A difference that rounding does not explain is an error, in every cell and halo; NaN is one. */
-static void a_wrong_cell_is_named(void **state) {
+TEST(a_wrong_cell_is_named) {
     static parts_t parts;
     begin_done(&parts);
     for (int at = 0; at < CELLS; at++) {
@@ -189,7 +185,7 @@ static void a_wrong_cell_is_named(void **state) {
 }
 
 /* The device's kernel leaves the halo to the exchange. */
-static void the_kernel_makes_the_steps_of_the_field(void **state) {
+TEST(the_kernel_makes_the_steps_of_the_field) {
     static parts_t parts;
     begin(&parts);
     for (int step = 0; step < 3; step++) {
@@ -212,7 +208,7 @@ static void the_kernel_makes_the_steps_of_the_field(void **state) {
 }
 
 /* The kernels of a repeat, without an exchange, are its steps. */
-static void the_steps_of_a_repeat_can_be_run_alone(void **state) {
+TEST(the_steps_of_a_repeat_can_be_run_alone) {
     static parts_t parts, one_by_one;
     begin(&parts);
     begin(&one_by_one);
@@ -234,7 +230,7 @@ static pto_request_t sum_request(void) {
                            .bytes = sizeof(double)};
 }
 
-static void a_global_sum_is_that_of_all_owners_numbers(void **state) {
+TEST(a_global_sum_is_that_of_all_owners_numbers) {
     settings_t settings = settings_of(PTO_PATTERN_GLOBAL_SUM);
     pto_request_t request = sum_request();
     const pattern_t *pattern = pattern_of(&settings);
@@ -271,7 +267,7 @@ static pto_status_t allowed(const settings_t *settings, const pto_request_t *req
     return pattern_allowed(settings, request, NULL);
 }
 
-static void a_stencil_exchanges_halos_of_doubles(void **state) {
+TEST(a_stencil_exchanges_halos_of_doubles) {
     settings_t settings = settings_of(PTO_PATTERN_STENCIL2D);
     pto_request_t right = stencil_request(), request = right;
     assert_int_equal(allowed(&settings, &request), PTO_OK);
@@ -293,7 +289,7 @@ static void a_stencil_exchanges_halos_of_doubles(void **state) {
     assert_int_equal(allowed(&settings, &request), PTO_ERR_RANGE);
 }
 
-static void a_global_sum_is_an_allreduce_of_one_double(void **state) {
+TEST(a_global_sum_is_an_allreduce_of_one_double) {
     settings_t settings = settings_of(PTO_PATTERN_GLOBAL_SUM);
     pto_request_t right = sum_request(), request = right;
     assert_int_equal(allowed(&settings, &request), PTO_OK);
@@ -309,7 +305,7 @@ static void a_global_sum_is_an_allreduce_of_one_double(void **state) {
     assert_int_equal(allowed(&settings, &right), PTO_ERR_RANGE);
 }
 
-static void patterns_are_timed_without_other_ways_to_run(void **state) {
+TEST(patterns_are_timed_without_other_ways_to_run) {
     pto_request_t request = stencil_request();
     for (int way = 0; way < 5; way++) {
         settings_t settings = settings_of(PTO_PATTERN_STENCIL2D);
@@ -329,7 +325,7 @@ static void patterns_are_timed_without_other_ways_to_run(void **state) {
     assert_int_equal(allowed(&settings, &request), PTO_ERR_NOT_APPLICABLE);
 }
 
-static void helpers_have_no_work(void **state) {
+TEST(helpers_have_no_work) {
     settings_t settings = settings_of(PTO_PATTERN_STENCIL2D);
     pto_request_t request = stencil_request();
     work_t work;
@@ -377,7 +373,7 @@ static pto_status_t noted_finish(void *stream, pto_error_t *err) {
 
 /* Each run follows its step's kernel, and the last one is waited for. What fails is the last call. Without an
  * executor there are kernels alone; a helper has runs alone, and nothing to wait for. */
-static void a_step_is_a_kernel_and_a_run_that_follows_it(void **state) {
+TEST(a_step_is_a_kernel_and_a_run_that_follows_it) {
     static int stream, exec;
     settings_t settings = settings_of(PTO_PATTERN_STENCIL2D);
     pattern_t pattern = *pattern_of(&settings);
@@ -406,20 +402,4 @@ static void a_step_is_a_kernel_and_a_run_that_follows_it(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(owners_begin_with_parts_of_one_field),
-        cmocka_unit_test(a_stencil_over_the_whole_field_is_right),
-        cmocka_unit_test(a_stencil_that_wraps_in_both_dimensions_is_right),
-        cmocka_unit_test(a_wrong_cell_is_named),
-        cmocka_unit_test(the_kernel_makes_the_steps_of_the_field),
-        cmocka_unit_test(the_steps_of_a_repeat_can_be_run_alone),
-        cmocka_unit_test(a_global_sum_is_that_of_all_owners_numbers),
-        cmocka_unit_test(a_stencil_exchanges_halos_of_doubles),
-        cmocka_unit_test(a_global_sum_is_an_allreduce_of_one_double),
-        cmocka_unit_test(patterns_are_timed_without_other_ways_to_run),
-        cmocka_unit_test(helpers_have_no_work),
-        cmocka_unit_test(a_step_is_a_kernel_and_a_run_that_follows_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -4,17 +4,13 @@
  *   test_powers               one process
  *   mpirun -n 2 test_powers   two: of two GPUs, or of one */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "../../validate/validate.h"
+#include "test.h"
 
 typedef enum { RESTING, POLLING, COPYING, REDUCING, STATE_COUNT } state_t;
 
@@ -184,7 +180,7 @@ static const char *line_of(const char *text, const char *what) {
 }
 
 /* A GPU for each process, and one host. */
-static void powers_are_those_of_one_gpu_and_one_host(void **state) {
+TEST(powers_are_those_of_one_gpu_and_one_host) {
     char text[2000];
     measure(size, gpu_w, 1, rank == 0 ? cpu_w : NULL, text, sizeof text);
     assert_true(slept_least_s == 0.5 * WINDOW_S && slept_most_s == 0.5 * WINDOW_S);
@@ -201,7 +197,7 @@ static void powers_are_those_of_one_gpu_and_one_host(void **state) {
 }
 
 /* Only the first process has counters: another sleeps while it works, and longer. */
-static void processes_without_counters_sleep(void **state) {
+TEST(processes_without_counters_sleep) {
     char text[2000];
     measure(1, rank == 0 ? gpu_w : NULL, 0, NULL, text, sizeof text);
     if (rank != 0) {
@@ -214,7 +210,7 @@ static void processes_without_counters_sleep(void **state) {
 }
 
 /* A copy that takes less than rest is noise; so is a core that takes less than none. */
-static void no_power_is_below_idle(void **state) {
+TEST(no_power_is_below_idle) {
     static const double low_gpu_w[STATE_COUNT] = {60, 60, 40, 59};
     static const double low_cpu_w[STATE_COUNT] = {4, 3, 3, 3};
     char text[2000];
@@ -227,7 +223,7 @@ static void no_power_is_below_idle(void **state) {
     has_power(text, "core_w", 0, hypot(half_w, half_w) / size);
 }
 
-static void without_gpus_nothing_is_copied(void **state) {
+TEST(without_gpus_nothing_is_copied) {
     char text[2000];
     measure(0, NULL, 1, rank == 0 ? cpu_w : NULL, text, sizeof text);
     assert_int_equal(counters[ENERGY_CPUS].reads, rank == 0 ? 2 * 2 * WINDOWS : 0); /* two states */
@@ -237,16 +233,10 @@ static void without_gpus_nothing_is_copied(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(powers_are_those_of_one_gpu_and_one_host),
-        cmocka_unit_test(processes_without_counters_sleep),
-        cmocka_unit_test(no_power_is_below_idle),
-        cmocka_unit_test(without_gpus_nothing_is_copied),
-    };
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = run_all_tests(NULL, NULL);
     if (failed)
         MPI_Abort(MPI_COMM_WORLD, 1);
     MPI_Finalize();

@@ -2,17 +2,13 @@
  * to the last number that may be, and refuses everything else. Needs no mpirun. */
 #include <complex.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../../validate/reference.h"
 #include "made_reals.h"
+#include "test.h"
 
 /* More values than are generated at a time. */
 enum { OWNERS = 5, COUNT = 1200, SEED = 77 };
@@ -121,7 +117,7 @@ static void check_refusal(const whole_t *type, const pto_request_t *request, pto
     place[type->bytes - 1] ^= 1;
 }
 
-static void whole_numbers_are_combined_as_by_c(void **state) {
+TEST(whole_numbers_are_combined_as_by_c) {
     for (size_t t = 0; t < sizeof whole_types / sizeof *whole_types; t++)
         for (pto_op_t op = 0; op < PTO_OP_COUNT; op++) {
             const whole_t *type = &whole_types[t];
@@ -167,7 +163,7 @@ static void shares(pto_datatype_t datatype, pto_op_t op, double *zeros, double *
 }
 
 /* A result that is always the same would hide an error. */
-static void every_operation_shows_something(void **state) {
+TEST(every_operation_shows_something) {
     double zeros, negative;
     for (pto_op_t op = PTO_OP_LAND; op <= PTO_OP_LXOR; op++) {
         shares(PTO_DATATYPE_INT32, op, &zeros, &negative);
@@ -184,7 +180,7 @@ static void every_operation_shows_something(void **state) {
 }
 
 /* C's int and longer must not overflow, whatever the order. */
-static void signed_sums_and_products_stay_in_range(void **state) {
+TEST(signed_sums_and_products_stay_in_range) {
     pto_request_t request = request_of(PTO_COLLECTIVE_ALLREDUCE, PTO_DATATYPE_INT32, COUNT * 4);
     int counts[5] = {0};
     int32_t *factor = inputs_of(&request, PTO_OP_PROD, SEED, request.bytes);
@@ -256,7 +252,7 @@ static void check_edges(const real_t *type, const pto_request_t *request, pto_op
     memcpy(place, kept, (size_t)type->bytes);
 }
 
-static void real_results_may_be_as_far_off_as_rounding_makes_them(void **state) {
+TEST(real_results_may_be_as_far_off_as_rounding_makes_them) {
     for (size_t t = 0; t < real_type_count; t++)
         for (pto_op_t op = PTO_OP_SUM; op <= PTO_OP_AVG; op++) {
             const real_t *type = &real_types[t];
@@ -282,7 +278,7 @@ static void real_results_may_be_as_far_off_as_rounding_makes_them(void **state) 
 }
 
 /* Complex products, as C multiplies: a product has sqrt(2) gamma_2 (Higham 2002, lemma 3.5). */
-static void complex_products_are_those_of_c(void **state) {
+TEST(complex_products_are_those_of_c) {
     enum { PAIRS = 600 };
     pto_request_t request =
         request_of(PTO_COLLECTIVE_ALLREDUCE, PTO_DATATYPE_DOUBLE_COMPLEX, PAIRS * 2 * sizeof(double));
@@ -311,7 +307,7 @@ static void complex_products_are_those_of_c(void **state) {
     free(in);
 }
 
-static void real_values_fill_their_range(void **state) {
+TEST(real_values_fill_their_range) {
     for (size_t t = 0; t < real_type_count; t++)
         for (pto_op_t op = PTO_OP_SUM; op <= PTO_OP_PROD; op++) {
             const real_t *type = &real_types[t];
@@ -331,7 +327,7 @@ static void real_values_fill_their_range(void **state) {
 
 /* --- where the values go -------------------------------------------------------------------------------- */
 
-static void owners_seeds_and_places_have_different_values(void **state) {
+TEST(owners_seeds_and_places_have_different_values) {
     pto_request_t request = request_of(PTO_COLLECTIVE_ALLTOALL, PTO_DATATYPE_BYTE, COUNT);
     unsigned char *in = inputs_of(&request, PTO_OP_SUM, SEED, COUNT);
     unsigned char *other = inputs_of(&request, PTO_OP_SUM, SEED + 1, COUNT);
@@ -346,7 +342,7 @@ static void owners_seeds_and_places_have_different_values(void **state) {
     free(other);
 }
 
-static void a_block_of_a_reduced_vector_goes_to_each_owner(void **state) {
+TEST(a_block_of_a_reduced_vector_goes_to_each_owner) {
     enum { BLOCK = 700 };
     pto_request_t request = request_of(PTO_COLLECTIVE_REDUCE_SCATTER, PTO_DATATYPE_INT32, BLOCK * 4);
     int32_t *in = inputs_of(&request, PTO_OP_MAX, SEED, OWNERS * BLOCK * 4), out[BLOCK];
@@ -428,7 +424,7 @@ static void check_pieces(const pto_request_t *request, int64_t owner) {
         }
 }
 
-static void blocks_are_where_the_collective_puts_them(void **state) {
+TEST(blocks_are_where_the_collective_puts_them) {
     const pto_counts_t skewed = {.kind = PTO_COUNTS_SKEW, .skew = 1, .seed = 3};
     const pto_collective_t collective[] = {PTO_COLLECTIVE_ALLTOALL,  PTO_COLLECTIVE_ALLTOALLV,
                                            PTO_COLLECTIVE_ALLGATHER, PTO_COLLECTIVE_ALLGATHERV,
@@ -452,7 +448,7 @@ static void blocks_are_where_the_collective_puts_them(void **state) {
     }
 }
 
-static void messages_come_from_the_node_before(void **state) {
+TEST(messages_come_from_the_node_before) {
     for (int64_t owner = 0; owner < 4; owner++) {
         pto_request_t request = request_of(PTO_COLLECTIVE_MESSAGES, PTO_DATATYPE_BYTE, 300);
         request.layout = (pto_layout_t){2, 2, 1, 1, 2, false};
@@ -487,7 +483,7 @@ static bool origin(pto_corners_t corners, int64_t owner, int64_t row, int64_t co
     return corners == PTO_CORNERS_TWO_PHASE || (corners == PTO_CORNERS_DIAGONAL && !beyond);
 }
 
-static void a_halo_holds_the_neighbors_cells(void **state) {
+TEST(a_halo_holds_the_neighbors_cells) {
     static int32_t in[6][CELLS], out[CELLS];
     for (pto_corners_t corners = 0; corners < PTO_CORNERS_COUNT; corners++) {
         pto_request_t request = {.layout = {1, 6, 1, 1, 6, false},
@@ -515,19 +511,4 @@ static void a_halo_holds_the_neighbors_cells(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whole_numbers_are_combined_as_by_c),
-        cmocka_unit_test(every_operation_shows_something),
-        cmocka_unit_test(signed_sums_and_products_stay_in_range),
-        cmocka_unit_test(real_results_may_be_as_far_off_as_rounding_makes_them),
-        cmocka_unit_test(complex_products_are_those_of_c),
-        cmocka_unit_test(real_values_fill_their_range),
-        cmocka_unit_test(owners_seeds_and_places_have_different_values),
-        cmocka_unit_test(a_block_of_a_reduced_vector_goes_to_each_owner),
-        cmocka_unit_test(blocks_are_where_the_collective_puts_them),
-        cmocka_unit_test(messages_come_from_the_node_before),
-        cmocka_unit_test(a_halo_holds_the_neighbors_cells),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,19 +1,15 @@
 /* What portolan-validate's table and file say of cells that are made up, under random options: as many fields
  * as there are columns, each with the value that its column names; energies of the counters that can be read;
  * the numbers of staged members that runs chose; and who was picked and won. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "../../validate/pattern.h"
 #include "../../validate/validate.h"
 #include "../chance.h"
 #include "../unit/plan_request.h"
+#include "test.h"
 
 enum { SEEDS = 400, FIELDS_MAX = 32, SAMPLES = 3 };
 
@@ -209,7 +205,7 @@ static void check_row(const cell_t *cell, int run) {
     must_be("staged_out", !stages ? NULL : told ? "1" : "");
 }
 
-static void rows_have_what_their_columns_name(void **state) {
+TEST(rows_have_what_their_columns_name) {
     static const char *const strategies[] = {"three_step", "mix", "own_algorithm", "dup_devptr", "nccl"};
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         make_settings(seed);
@@ -236,7 +232,7 @@ static void rows_have_what_their_columns_name(void **state) {
     }
 }
 
-static void a_file_tells_how_it_was_measured(void **state) {
+TEST(a_file_tells_how_it_was_measured) {
     char wanted[128];
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         make_settings(seed);
@@ -303,7 +299,7 @@ static void check_line(const cell_t *cell) {
     assert_null(have);
 }
 
-static void a_line_has_what_its_heading_names(void **state) {
+TEST(a_line_has_what_its_heading_names) {
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         make_settings(seed);
         cell_t cell = make_cell("three_step");
@@ -330,7 +326,7 @@ static void a_line_has_what_its_heading_names(void **state) {
     }
 }
 
-static void checks_alone_are_told_as_right(void **state) {
+TEST(checks_alone_are_told_as_right) {
     make_settings(1);
     settings.options.check_only = true;
     cell_t cell = make_cell("three_step");
@@ -342,7 +338,7 @@ static void checks_alone_are_told_as_right(void **state) {
 
 /* As `portolan score` has it: the least prediction is picked, the least median won. What does not apply and
  * NCCL's windows, which have no price, are none of these. */
-static void the_pick_is_of_all_that_were_priced_and_timed(void **state) {
+TEST(the_pick_is_of_all_that_were_priced_and_timed) {
     static const char *const strategies[] = {"three_step", "dup_devptr", "cuda_aware", "nccl"};
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         make_settings(seed);
@@ -380,7 +376,7 @@ static void the_pick_is_of_all_that_were_priced_and_timed(void **state) {
 }
 
 /* The median, the least and the most of the runs' numbers, by counting. */
-static void staged_members_are_those_of_the_runs(void **state) {
+TEST(staged_members_are_those_of_the_runs) {
     enum { MEMBERS = 7 };
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         make_settings(seed);
@@ -429,16 +425,8 @@ static int drop_machine(void **state) {
 }
 
 int main(int argc, char **argv_of_main) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_have_what_their_columns_name),
-        cmocka_unit_test(a_file_tells_how_it_was_measured),
-        cmocka_unit_test(a_line_has_what_its_heading_names),
-        cmocka_unit_test(checks_alone_are_told_as_right),
-        cmocka_unit_test(the_pick_is_of_all_that_were_priced_and_timed),
-        cmocka_unit_test(staged_members_are_those_of_the_runs),
-    };
     MPI_Init(&argc, &argv_of_main);
-    int failed = cmocka_run_group_tests(tests, load_machine, drop_machine);
+    int failed = run_all_tests(load_machine, drop_machine);
     MPI_Finalize();
     return failed;
 }

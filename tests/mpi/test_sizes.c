@@ -1,19 +1,15 @@
 /* Which sizes portolan-calibrate measures, and how often, on a made-up machine; and what it estimates. Needs
  * no mpirun. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "../../calibrate/estimate.h"
 #include "../../calibrate/sizes.h"
 #include "made_costs.h"
 #include "portolan/samples.h"
+#include "test.h"
 
 static char path[64];
 
@@ -43,7 +39,7 @@ static int size_count(const pto_samples_t *samples) {
 
 /* --- the plan ------------------------------------------------------------------------------------------ */
 
-static void a_line_needs_every_second_power_of_two_and_few_samples(void **state) {
+TEST(a_line_needs_every_second_power_of_two_and_few_samples) {
     made_begin(1, 0);
     pto_calibrate_options_t options = made_options(false);
     pto_samples_t samples = samples_of(&options, made_index("memcpy_h2d", "on_socket", 1));
@@ -62,7 +58,7 @@ static int visits_of(int64_t bytes) {
     return visits;
 }
 
-static void no_size_has_all_its_samples_in_one_visit(void **state) {
+TEST(no_size_has_all_its_samples_in_one_visit) {
     made_begin(2, 0.02);
     pto_calibrate_options_t options = made_options(false);
     pto_samples_t samples = samples_of(&options, made_index("memcpy_h2d", "on_socket", 1));
@@ -71,7 +67,7 @@ static void no_size_has_all_its_samples_in_one_visit(void **state) {
     pto_samples_fini(&samples);
 }
 
-static void an_exhaustive_plan_measures_all_sizes(void **state) {
+TEST(an_exhaustive_plan_measures_all_sizes) {
     made_begin(1, 0);
     pto_calibrate_options_t options = made_options(true);
     pto_samples_t samples = samples_of(&options, made_index("memcpy_h2d", "on_socket", 1));
@@ -97,7 +93,7 @@ static bool encloses(const pto_samples_t *samples, int64_t limit_bytes) {
     return (high - low) * 8 <= low;
 }
 
-static void limits_are_bisected_to_an_eighth(void **state) {
+TEST(limits_are_bisected_to_an_eighth) {
     for (int seed = 1; seed <= 20; seed++) {
         made_begin(seed, 0.02);
         pto_calibrate_options_t options = made_options(false);
@@ -114,7 +110,7 @@ static void limits_are_bisected_to_an_eighth(void **state) {
     }
 }
 
-static void sizes_between_powers_of_two_are_of_whole_elements(void **state) {
+TEST(sizes_between_powers_of_two_are_of_whole_elements) {
     made_begin(3, 0.02);
     pto_calibrate_options_t options = made_options(false);
     int left_out, index = MADE_OF_ELEMENTS, between = 0;
@@ -128,7 +124,7 @@ static void sizes_between_powers_of_two_are_of_whole_elements(void **state) {
     assert_true(between > 0);
 }
 
-static void the_half_of_the_largest_size_is_not_measured(void **state) {
+TEST(the_half_of_the_largest_size_is_not_measured) {
     made_begin(1, 0);
     for (int64_t from_bytes = 1; from_bytes <= 8; from_bytes *= 2) {
         pto_calibrate_options_t options = made_options(false);
@@ -141,7 +137,7 @@ static void the_half_of_the_largest_size_is_not_measured(void **state) {
     }
 }
 
-static void noise_alone_is_no_limit(void **state) {
+TEST(noise_alone_is_no_limit) {
     int sizes = 0;
     for (int seed = 1; seed <= 20; seed++) {
         made_begin(seed, 0.15);
@@ -156,7 +152,7 @@ static void noise_alone_is_no_limit(void **state) {
     assert_true(sizes <= 20 * 12 * 2 / 20);
 }
 
-static void some_cases_need_every_size(void **state) {
+TEST(some_cases_need_every_size) {
     visit_t visit;
     int count = 0;
     sizes_t *sizes = sizes_create(&(sizes_options_t){.from_bytes = 1,
@@ -333,7 +329,7 @@ static bool is_coarse(int step, int count) {
     return step == 0 || !every_second || (count - 1 - step) % 2 == 0;
 }
 
-static void the_first_pass_goes_up_to_the_largest_size(void **state) {
+TEST(the_first_pass_goes_up_to_the_largest_size) {
     for (int count = 1; count <= 30; count++) {
         visit_t visit;
         sizes_t *sizes = sizes_create(&(sizes_options_t){.from_bytes = 8,
@@ -356,7 +352,7 @@ static void the_first_pass_goes_up_to_the_largest_size(void **state) {
 }
 
 /* Steps of 8 and 64 are no smaller for a first pass. */
-static void wide_steps_are_all_of_the_first_pass(void **state) {
+TEST(wide_steps_are_all_of_the_first_pass) {
     for (int64_t factor = 4; factor <= 64; factor *= 2) {
         visit_t visit;
         int64_t bytes = 1;
@@ -372,7 +368,7 @@ static void wide_steps_are_all_of_the_first_pass(void **state) {
     }
 }
 
-static void a_ladder_has_the_sizes_from_the_first_to_the_last(void **state) {
+TEST(a_ladder_has_the_sizes_from_the_first_to_the_last) {
     for (int64_t factor = 2; factor <= 16; factor *= 2)
         for (int64_t from_bytes = 1; from_bytes <= 12; from_bytes++)
             for (int64_t to_bytes = 1; to_bytes <= 300; to_bytes++) {
@@ -386,7 +382,7 @@ static void a_ladder_has_the_sizes_from_the_first_to_the_last(void **state) {
 }
 
 /* 200 us or more, of at most 1000 iterations. */
-static void a_repetition_has_iterations_enough(void **state) {
+TEST(a_repetition_has_iterations_enough) {
     for (int i = 0; i < 145; i++) {
         double once_s = 1e-8 * pow(1.1, i);
         int count = sizes_iterations(once_s);
@@ -398,7 +394,7 @@ static void a_repetition_has_iterations_enough(void **state) {
 }
 
 /* What is too large is never asked for again, and of the smaller sizes the largest is found. */
-static void the_largest_size_that_there_is_time_for_is_found(void **state) {
+TEST(the_largest_size_that_there_is_time_for_is_found) {
     enum { STEPS = 21 };
     for (int exhaustive = 0; exhaustive < 2; exhaustive++)
         for (int largest = -1; largest < STEPS; largest++) {
@@ -432,7 +428,7 @@ static void the_largest_size_that_there_is_time_for_is_found(void **state) {
 
 /* Of a line, all visits of the first pass and as many of the second; and half as many as in a pass, later a
  * quarter, for what may be found meanwhile, and one at least. */
-static void what_is_left_is_what_is_still_visited(void **state) {
+TEST(what_is_left_is_what_is_still_visited) {
     for (int count = 2; count <= 30; count++)
         for (int exhaustive = 0; exhaustive < 2; exhaustive++) {
             visit_t visit;
@@ -471,7 +467,7 @@ static double bumps_at_one_size(int64_t bytes, int visit) {
 
 /* A size that is off the line of its neighbours by more than 15 percent has the intervals beside it halved.
  */
-static void sizes_are_off_a_line_by_more_than_fifteen_percent(void **state) {
+TEST(sizes_are_off_a_line_by_more_than_fifteen_percent) {
     static const double by[] = {0.83, 0.87, 1.13, 1.17};
     for (int k = 0; k < 4; k++)
         for (int slope = 0; slope < 3; slope++)
@@ -490,7 +486,7 @@ static void sizes_are_off_a_line_by_more_than_fifteen_percent(void **state) {
 static double takes_a_millisecond(int64_t bytes, int visit) { return bytes > 0 && visit >= 0 ? 1e-3 : 0; }
 
 /* Of 6 to 9 sizes, two or three, if their repetitions are of one iteration. */
-static void the_largest_third_has_fewer_samples(void **state) {
+TEST(the_largest_third_has_fewer_samples) {
     played_t played;
     for (int count = 6; count <= 9; count++)
         for (int iterations = 1; iterations <= 2; iterations++) {
@@ -511,7 +507,7 @@ static double jumps_at_three_limits(int64_t bytes, int visit) {
 }
 
 /* As many as a fit finds. */
-static void three_limits_are_bisected(void **state) {
+TEST(three_limits_are_bisected) {
     played_t played;
     play(jumps_at_three_limits, &played);
     for (int k = 0; k < 3; k++) {
@@ -532,7 +528,7 @@ static double jumps_at_the_wide_limit(int64_t bytes, int visit) {
 }
 
 /* Two sizes find the octave of four, and three more its eighth. */
-static void wide_steps_are_halved_by_octaves_first(void **state) {
+TEST(wide_steps_are_halved_by_octaves_first) {
     for (wide_limit = 4100; wide_limit < 65536; wide_limit += wide_limit / 7) {
         played_t played;
         int between = 0;
@@ -554,7 +550,7 @@ static double slow_at_first(int64_t bytes, int visit) { return bytes == 256 && v
 static double slow_at_second(int64_t bytes, int visit) { return bytes == 256 && visit == 1 ? 5e-4 : 1e-5; }
 
 /* The quartiles of a median must be of samples that are not slow. */
-static void slow_visits_are_outvoted(void **state) {
+TEST(slow_visits_are_outvoted) {
     played_t played;
     play(slow_at_first, &played);
     assert_int_equal(last_visit(&played, 256)->most, 2 + 7); /* two slow ones of nine */
@@ -575,7 +571,7 @@ static double scatters_and_then_is_slow(int64_t bytes, int visit) {
 }
 
 /* A visit ends with a slow sample. After four of nine, one more would leave no majority of others. */
-static void a_size_is_left_before_half_of_its_samples_are_slow(void **state) {
+TEST(a_size_is_left_before_half_of_its_samples_are_slow) {
     played_t played;
     play(scatters_and_then_is_slow, &played);
     assert_int_equal(visits_before(&played, 256), 2 + 4);
@@ -588,7 +584,7 @@ static double is_slow_at_every_second_sample(int64_t bytes, int visit) {
     return bytes == 256 && visit < 2 && count++ % 2 == 1 ? 5e-4 : 1e-5;
 }
 
-static void a_size_whose_samples_are_slow_by_half_is_measured_on(void **state) {
+TEST(a_size_whose_samples_are_slow_by_half_is_measured_on) {
     played_t played;
     play(is_slow_at_every_second_sample, &played);
     assert_true(visits_before(&played, 256) > 2);
@@ -607,7 +603,7 @@ static double takes_ten_times_as_long(int64_t bytes, int visit) {
 
 /* Of five samples only the last is slow, so that the size is not left; or none is, so that the next visit
  * waits where it must. */
-static void a_sample_is_slow_that_takes_longer_than_ten_times(void **state) {
+TEST(a_sample_is_slow_that_takes_longer_than_ten_times) {
     for (int first = 0; first < 2; first++) {
         played_t played;
         begins_exact = first == 1;
@@ -636,7 +632,7 @@ static double one_of_three_scatters(int64_t bytes, int visit) {
 /* Of 1, 4 and 16 bytes, the second lies a fifth of the way between the others, and 30 percent off their line.
  * That is clear: the first is known to 30 percent, of which 0.8 count, or the third to 112 percent, of which
  * 0.2 do, or it is itself known to 15. So it is confirmed before others are measured on. */
-static void errors_of_a_lines_ends_count_by_their_share(void **state) {
+TEST(errors_of_a_lines_ends_count_by_their_share) {
     for (scattering = 0; scattering < 3; scattering++) {
         played_t played;
         play_by(4, 16, 20, one_of_three_scatters, &played);
@@ -654,7 +650,7 @@ static double hides_at_first(int64_t bytes, int visit) {
     return 1.3e-5 * (visit < 2 ? (const double[]){0.7, 0.8, 1, 1.2, 1.3}[count++ % 5] : 1);
 }
 
-static void what_chance_had_hidden_is_split(void **state) {
+TEST(what_chance_had_hidden_is_split) {
     played_t played;
     play(hides_at_first, &played);
     assert_true(visits_before(&played, 128) > 0 && visits_before(&played, 512) > 0);
@@ -668,7 +664,7 @@ static double scatters_at_first(int64_t bytes, int visit) {
                                                   : 1e-5;
 }
 
-static void any_size_that_scatters_is_measured_on(void **state) {
+TEST(any_size_that_scatters_is_measured_on) {
     for (scattering_bytes = 1; scattering_bytes <= 1 << 20; scattering_bytes *= 4) {
         played_t played;
         play(scatters_at_first, &played);
@@ -678,7 +674,7 @@ static void any_size_that_scatters_is_measured_on(void **state) {
 }
 
 /* Once the first pass is over, there is no time for any. */
-static void a_later_visit_that_is_refused_ends_the_plan(void **state) {
+TEST(a_later_visit_that_is_refused_ends_the_plan) {
     enum { FIRST_PASS = 11 };
     for (int refused = FIRST_PASS; refused < 3 * FIRST_PASS; refused++) {
         visit_t visit;
@@ -710,7 +706,7 @@ static double scatters_at_two_sizes(int64_t bytes, int visit) {
 
 /* Visits of a size in a row would not lie apart in time. The last visit may follow one of the same size, when
  * the other one is known. */
-static void sizes_that_are_not_known_take_turns(void **state) {
+TEST(sizes_that_are_not_known_take_turns) {
     played_t played;
     play(scatters_at_two_sizes, &played);
     assert_true(visits_before(&played, 64) > 3 && visits_before(&played, 4096) > 3);
@@ -725,7 +721,7 @@ static double slow_at_a_limit(int64_t bytes, int visit) {
 }
 
 /* It waits once, and again after a visit that was not slow. */
-static void limits_are_found_in_spite_of_slow_visits(void **state) {
+TEST(limits_are_found_in_spite_of_slow_visits) {
     const int rests[] = {4, 0, 0, 0, 4}; /* the fifth outvotes the slow ones */
     int visits = 0;
     int64_t low = 0, high = INT64_MAX;
@@ -754,7 +750,7 @@ static int slow_samples(const pto_samples_t *samples, int index) {
 
 /* The second pass waits 10, 20, 40 and 80 ms, which is longer than the spell. The sample that it begins in is
  * slow. */
-static void a_spell_is_waited_for(void **state) {
+TEST(a_spell_is_waited_for) {
     pto_calibrate_options_t options = made_options(false);
     int left_out, index = made_index("memcpy_h2d", "on_socket", 1);
     made_begin(1, 0);
@@ -789,7 +785,7 @@ static int samples_of_a_line(double noise, int64_t to_bytes) {
  * For 12 percent noise and two sizes, and for 25, even 20 samples are too few: 6.6 and 13.7. Few sizes are
  * settled before by quartiles that are close by chance, so that a size has more than half of 20 on average.
  */
-static void noise_is_measured_away_as_far_as_a_line_needs(void **state) {
+TEST(noise_is_measured_away_as_far_as_a_line_needs) {
     assert_true(samples_of_a_line(0.06, 1 << 26) <= 14 * 5 + 4 * 5);
     assert_true(samples_of_a_line(0.12, 2) > 2 * 20 / 2);
     assert_true(samples_of_a_line(0.25, 1 << 26) > 14 * 20 / 2);
@@ -803,7 +799,7 @@ static void noise_is_measured_away_as_far_as_a_line_needs(void **state) {
 /* Seven sizes on each side of a limit make a line each, and need 4 sqrt(7 / 2) = 7.5 percent. Five samples of
  * 5 percent noise give 5.5; by their quartiles it is more than 7.5 for a quarter of the sizes, which two more
  * visits settle. Alone, each size would need 4 percent. */
-static void sizes_beside_a_limit_share_a_line(void **state) {
+TEST(sizes_beside_a_limit_share_a_line) {
     int count = 0;
     enum { RUNS = 20 };
     for (int seed = 1; seed <= RUNS; seed++) {
@@ -817,7 +813,7 @@ static void sizes_beside_a_limit_share_a_line(void **state) {
     assert_true(count <= RUNS * (14 * 5 + 14 / 4 * 2 * 5));
 }
 
-static void each_sample_is_written_once(void **state) {
+TEST(each_sample_is_written_once) {
     made_begin(9, 0.25);
     pto_calibrate_options_t options = made_options(false);
     pto_samples_t samples = samples_of(&options, made_index("memcpy_peer", "on_socket", 1));
@@ -835,7 +831,7 @@ static void each_sample_is_written_once(void **state) {
  * all smaller sizes take 5 * 4 / 3 * 1.05 = 7 s by the plan, and with all sizes 7 * 2 * 1.05 = 14.7: seven
  * repetitions where six samples settle. So three to six sizes are left out, and a quarter of the time is
  * used. */
-static void what_there_is_no_time_for_is_left_out_from_above(void **state) {
+TEST(what_there_is_no_time_for_is_left_out_from_above) {
     made_begin(1, 0);
     for (int exhaustive = 0; exhaustive < 2; exhaustive++) {
         pto_calibrate_options_t options = made_options(exhaustive == 1);
@@ -854,7 +850,7 @@ static void what_there_is_no_time_for_is_left_out_from_above(void **state) {
 }
 
 /* With this noise, to know its median to 2 percent would take (2.45 * 50 / 2)^2 samples of 200 us: 0.75 s. */
-static void a_size_alone_has_the_whole_budget(void **state) {
+TEST(a_size_alone_has_the_whole_budget) {
     pto_calibrate_options_t options = made_options(true);
     int left_out, index = made_index("signal_flag", "on_socket", 1);
     options.repeats = 10000;
@@ -865,7 +861,7 @@ static void a_size_alone_has_the_whole_budget(void **state) {
 }
 
 /* Two visits of each have three samples at least. */
-static void no_size_is_begun_that_there_is_no_time_to_visit_twice(void **state) {
+TEST(no_size_is_begun_that_there_is_no_time_to_visit_twice) {
     made_begin(1, 0);
     for (int budget_s = 2; budget_s <= 100; budget_s++) {
         pto_calibrate_options_t options = made_options(false);
@@ -882,7 +878,7 @@ static void no_size_is_begun_that_there_is_no_time_to_visit_twice(void **state) 
 }
 
 /* What fits in a run of its own also is a plan: of few sizes, none is left out. */
-static void short_ladders_are_measured_whole(void **state) {
+TEST(short_ladders_are_measured_whole) {
     made_begin(1, 0);
     pto_calibrate_options_t options = made_options(false);
     options.from_bytes = 8;
@@ -901,7 +897,7 @@ static void short_ladders_are_measured_whole(void **state) {
 
 /* As docs/calibrating.md promises. Probing takes five repetitions of five sizes of five cases, and the plan
  * at least six of 14 sizes of twelve cases: an eighth of these is probed. */
-static void the_estimate_is_within_a_factor_of_two(void **state) {
+TEST(the_estimate_is_within_a_factor_of_two) {
     for (int exhaustive = 0; exhaustive < 2; exhaustive++)
         for (int level = 0; level < 3; level++) {
             pto_calibrate_options_t options = made_options(exhaustive == 1);
@@ -923,7 +919,7 @@ static void the_estimate_is_within_a_factor_of_two(void **state) {
         }
 }
 
-static void an_estimate_never_exceeds_the_budget(void **state) {
+TEST(an_estimate_never_exceeds_the_budget) {
     pto_calibrate_options_t options = made_options(true);
     case_list_t list = {0};
     made_add_case(&list, 0);
@@ -934,7 +930,7 @@ static void an_estimate_never_exceeds_the_budget(void **state) {
 }
 
 /* A size is tried if it takes a fortieth of the budget at most, five times; those before take 1/256 of it. */
-static void an_estimate_takes_little_of_the_budget(void **state) {
+TEST(an_estimate_takes_little_of_the_budget) {
     for (int budget_s = 1; budget_s <= 4096; budget_s *= 2) {
         pto_calibrate_options_t options = made_options(false);
         case_list_t list = {0};
@@ -949,7 +945,7 @@ static void an_estimate_takes_little_of_the_budget(void **state) {
 }
 
 /* Three normal values of deviation 1 are 1.69 apart, in the mean. */
-static void a_probe_is_the_middle_time_and_the_range_of_all(void **state) {
+TEST(a_probe_is_the_middle_time_and_the_range_of_all) {
     static const int order[][PROBE_SAMPLES] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
                                                {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
     const double time_s[] = {0.9e-2, 1e-2, 1.2e-2};
@@ -966,7 +962,7 @@ static void a_probe_is_the_middle_time_and_the_range_of_all(void **state) {
 
 /* Of a size alone, which has its five samples in one visit: with an iteration that is not kept, and a
  * repetition more where iterations are tried. Limits and bends make it 1.3 times as long. */
-static void an_estimate_is_the_sum_of_its_repetitions(void **state) {
+TEST(an_estimate_is_the_sum_of_its_repetitions) {
     const sizes_options_t options = {
         .from_bytes = 64, .to_bytes = 64, .factor = 2, .unit_bytes = 1, .repeats = 5};
     const double meeting_s = 3e-5;
@@ -991,7 +987,7 @@ static double between_probes_s(int64_t bytes) {
 }
 
 /* The median of the scatters tells how many samples settle a size: six, and (2.45 scatter / 2 percent)^2. */
-static void an_exhaustive_estimate_is_of_every_size(void **state) {
+TEST(an_exhaustive_estimate_is_of_every_size) {
     static const struct {
         double scatter[3];
         int samples;
@@ -1026,51 +1022,7 @@ static void an_exhaustive_estimate_is_of_every_size(void **state) {
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     snprintf(path, sizeof path, "/tmp/test_sizes-%d.csv", (int)getpid());
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_ladder_has_the_sizes_from_the_first_to_the_last),
-        cmocka_unit_test(a_repetition_has_iterations_enough),
-        cmocka_unit_test(the_first_pass_goes_up_to_the_largest_size),
-        cmocka_unit_test(wide_steps_are_all_of_the_first_pass),
-        cmocka_unit_test(the_largest_size_that_there_is_time_for_is_found),
-        cmocka_unit_test(what_is_left_is_what_is_still_visited),
-        cmocka_unit_test(sizes_are_off_a_line_by_more_than_fifteen_percent),
-        cmocka_unit_test(a_line_needs_every_second_power_of_two_and_few_samples),
-        cmocka_unit_test(the_largest_third_has_fewer_samples),
-        cmocka_unit_test(no_size_has_all_its_samples_in_one_visit),
-        cmocka_unit_test(an_exhaustive_plan_measures_all_sizes),
-        cmocka_unit_test(limits_are_bisected_to_an_eighth),
-        cmocka_unit_test(three_limits_are_bisected),
-        cmocka_unit_test(sizes_between_powers_of_two_are_of_whole_elements),
-        cmocka_unit_test(the_half_of_the_largest_size_is_not_measured),
-        cmocka_unit_test(noise_alone_is_no_limit),
-        cmocka_unit_test(some_cases_need_every_size),
-        cmocka_unit_test(wide_steps_are_halved_by_octaves_first),
-        cmocka_unit_test(slow_visits_are_outvoted),
-        cmocka_unit_test(a_size_whose_samples_are_slow_by_half_is_measured_on),
-        cmocka_unit_test(a_sample_is_slow_that_takes_longer_than_ten_times),
-        cmocka_unit_test(errors_of_a_lines_ends_count_by_their_share),
-        cmocka_unit_test(what_chance_had_hidden_is_split),
-        cmocka_unit_test(any_size_that_scatters_is_measured_on),
-        cmocka_unit_test(a_later_visit_that_is_refused_ends_the_plan),
-        cmocka_unit_test(a_size_is_left_before_half_of_its_samples_are_slow),
-        cmocka_unit_test(sizes_that_are_not_known_take_turns),
-        cmocka_unit_test(a_spell_is_waited_for),
-        cmocka_unit_test(limits_are_found_in_spite_of_slow_visits),
-        cmocka_unit_test(noise_is_measured_away_as_far_as_a_line_needs),
-        cmocka_unit_test(sizes_beside_a_limit_share_a_line),
-        cmocka_unit_test(each_sample_is_written_once),
-        cmocka_unit_test(what_there_is_no_time_for_is_left_out_from_above),
-        cmocka_unit_test(a_size_alone_has_the_whole_budget),
-        cmocka_unit_test(no_size_is_begun_that_there_is_no_time_to_visit_twice),
-        cmocka_unit_test(short_ladders_are_measured_whole),
-        cmocka_unit_test(the_estimate_is_within_a_factor_of_two),
-        cmocka_unit_test(an_estimate_never_exceeds_the_budget),
-        cmocka_unit_test(an_estimate_takes_little_of_the_budget),
-        cmocka_unit_test(a_probe_is_the_middle_time_and_the_range_of_all),
-        cmocka_unit_test(an_estimate_is_the_sum_of_its_repetitions),
-        cmocka_unit_test(an_exhaustive_estimate_is_of_every_size),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = run_all_tests(NULL, NULL);
     unlink(path);
     MPI_Finalize();
     return failed;

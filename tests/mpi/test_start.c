@@ -4,17 +4,14 @@
  *
  *   mpirun -n 3 test_start [one] */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <time.h>
 
-#include <cmocka.h>
 #include <mpi.h>
 
 #include "../../validate/start.h"
 #include "guard.h"
+#include "test.h"
 
 /* Of the eight round trips of a comparison, only the first message is slow, in one direction. */
 static const double message_s = 0.01, slow_message_s = 0.06, collective_s = 0.03;

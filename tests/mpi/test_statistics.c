@@ -1,28 +1,24 @@
 /* The confidence interval that ends a point's repetitions, compared with exact binomial values, the counts
  * that get a case, and the clock. Needs no mpirun. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #include "../../calibrate/benchmark.h"
 #include "../../calibrate/statistics.h"
+#include "test.h"
 
 static void check(bool holds, const char *what) {
     if (!holds)
         fail_msg("fails: %s", what);
 }
 
-static void five_values_have_no_95_percent_interval(void **state) {
+TEST(five_values_have_no_95_percent_interval) {
     double same[5] = {1, 1, 1, 1, 1};
     check(!median_is_settled(same, 5, 0.02), "five equal values are not settled");
 }
 
 /* For 6 values the interval is smallest to largest: 1 - 2 / 64 = 96.9 percent. */
-static void six_values_need_all_within_two_percent(void **state) {
+TEST(six_values_need_all_within_two_percent) {
     double close[6] = {1.00, 1.01, 0.99, 1.019, 1.0, 0.981};
     double wide[6] = {1.00, 1.01, 0.99, 1.03, 1.0, 0.98};
     check(median_is_settled(close, 6, 0.02), "six values within 2 percent are settled");
@@ -30,7 +26,7 @@ static void six_values_need_all_within_two_percent(void **state) {
 }
 
 /* For 9 values it is second smallest to second largest: 1 - 2 * 10 / 512 = 96.1 percent. */
-static void nine_values_bear_one_outlier_on_each_side(void **state) {
+TEST(nine_values_bear_one_outlier_on_each_side) {
     double one[9] = {1, 1, 1, 1, 100, 1, 1, 1, 0.01};
     double two[9] = {1, 1, 1, 1, 100, 1, 1, 100, 1};
     check(median_is_settled(one, 9, 0.02), "one outlier on each side of nine is borne");
@@ -38,7 +34,7 @@ static void nine_values_bear_one_outlier_on_each_side(void **state) {
 }
 
 /* 1 - 2 * 21,700 / 2^20 = 95.9 percent for 20 values, and as computed with whole numbers for 200. */
-static void ranks_are_the_binomials(void **state) {
+TEST(ranks_are_the_binomials) {
     check(median_interval_rank(5) == 0 && median_interval_rank(6) == 1 && median_interval_rank(9) == 2 &&
               median_interval_rank(20) == 6 && median_interval_rank(200) == 86,
           "the ranks of the interval");
@@ -51,7 +47,7 @@ static double log_binomial(int n, int k) {
 
 /* As many values on each side as are together in 2.5 percent of cases at most; by the normal distribution,
  * one more or less. */
-static void ranks_of_many_values_are_the_binomials_too(void **state) {
+TEST(ranks_of_many_values_are_the_binomials_too) {
     for (int n = 6; n <= 3000; n++) {
         int rank = median_interval_rank(n), slack = n > 500;
         double below = 0.0;
@@ -63,7 +59,7 @@ static void ranks_of_many_values_are_the_binomials_too(void **state) {
 }
 
 /* Of many values from one distribution, the interval shrinks until it settles. */
-static void many_noisy_values_settle(void **state) {
+TEST(many_noisy_values_settle) {
     enum { MANY = 4000 };
     static double value[MANY];
     unsigned long random = 1;
@@ -75,13 +71,13 @@ static void many_noisy_values_settle(void **state) {
     check(median_is_settled(value, MANY, 0.02), "4000 are");
 }
 
-static void two_values_tell_no_error(void **state) {
+TEST(two_values_tell_no_error) {
     double two[2] = {1, 1};
     check(median_of(two, 2).error > 1e300, "two values tell no error");
 }
 
 /* By Lord's table, and sqrt(pi / 2) for the median. One outlier counts. */
-static void three_and_four_values_have_an_error_by_their_range(void **state) {
+TEST(three_and_four_values_have_an_error_by_their_range) {
     double three[3] = {4, 1, 2}, four[4] = {1, 5, 3, 2}, slow[3] = {1, 100, 1};
     check(fabs(median_of(three, 3).error - 1.2533 * 1.304 * 3 / 2) < 1e-12, "the error of three");
     check(fabs(median_of(four, 4).error - 1.2533 * 0.717 * 4 / 2.5) < 1e-12, "the error of four");
@@ -90,7 +86,7 @@ static void three_and_four_values_have_an_error_by_their_range(void **state) {
 
 /* Of 8, 9, 10, 11 and an outlier, the quartiles are 9 and 11: 1.96 * 1.2533 * 2 / 1.349 * 5 / 3.65 over
  * sqrt(5) * 10. Two outliers are no chance. */
-static void an_error_is_of_the_quartiles(void **state) {
+TEST(an_error_is_of_the_quartiles) {
     double value[5] = {11, 107, 10, 8, 9}, two[5] = {106, 107, 10, 8, 9};
     median_t median = median_of(value, 5);
     check(fabs(median.value - 10) < 1e-12, "the median of five");
@@ -99,24 +95,24 @@ static void an_error_is_of_the_quartiles(void **state) {
 }
 
 /* 1, ..., 8: the quartiles are 2.75 and 6.25. */
-static void quartiles_lie_between_values(void **state) {
+TEST(quartiles_lie_between_values) {
     double value[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     check(fabs(median_of(value, 8).error - 1.96 * 1.2533 * 3.5 / 1.349 * 8 / 6.65 / sqrt(8) / 4.5) < 1e-12,
           "the error of eight");
 }
 
 /* Below 50 ns, errors are fractions of 50 ns. */
-static void errors_below_the_grain_are_of_the_grain(void **state) {
+TEST(errors_below_the_grain_are_of_the_grain) {
     double value[5] = {11e-9, 107e-9, 10e-9, 8e-9, 9e-9};
     check(fabs(median_of(value, 5).error - 0.22311 / 5) < 1e-4, "an error of the grain");
 }
 
-static void an_even_number_has_a_median_between_two(void **state) {
+TEST(an_even_number_has_a_median_between_two) {
     double value[6] = {6, 1, 2, 3, 4, 5};
     check(fabs(median_of(value, 6).value - 3.5) < 1e-12, "the median of six");
 }
 
-static void counts_rise_and_end_with_the_most(void **state) {
+TEST(counts_rise_and_end_with_the_most) {
     for (int most = 1; most <= 200; most++) {
         int last = 0;
         for (int count = 1; count != 0; count = next_count(count, most)) {
@@ -133,7 +129,7 @@ static double seconds_between(const struct timespec *from, const struct timespec
 }
 
 /* By the system's clock, which is read around what is timed and within. */
-static void a_rest_lasts_as_long_as_was_said(void **state) {
+TEST(a_rest_lasts_as_long_as_was_said) {
     static const double rests_s[] = {0.003, 0.02, 1.01};
     for (int i = 0; i < 3; i++) {
         struct timespec at[4];
@@ -150,22 +146,4 @@ static void a_rest_lasts_as_long_as_was_said(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(five_values_have_no_95_percent_interval),
-        cmocka_unit_test(six_values_need_all_within_two_percent),
-        cmocka_unit_test(nine_values_bear_one_outlier_on_each_side),
-        cmocka_unit_test(ranks_are_the_binomials),
-        cmocka_unit_test(ranks_of_many_values_are_the_binomials_too),
-        cmocka_unit_test(many_noisy_values_settle),
-        cmocka_unit_test(two_values_tell_no_error),
-        cmocka_unit_test(three_and_four_values_have_an_error_by_their_range),
-        cmocka_unit_test(an_error_is_of_the_quartiles),
-        cmocka_unit_test(quartiles_lie_between_values),
-        cmocka_unit_test(errors_below_the_grain_are_of_the_grain),
-        cmocka_unit_test(an_even_number_has_a_median_between_two),
-        cmocka_unit_test(counts_rise_and_end_with_the_most),
-        cmocka_unit_test(a_rest_lasts_as_long_as_was_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

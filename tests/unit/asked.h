@@ -1,4 +1,4 @@
-/* Predictions from machine and scenario texts. Include cmocka.h first. */
+/* Predictions from machine and scenario texts. */
 #ifndef PTO_TEST_ASKED_H
 #define PTO_TEST_ASKED_H
 
@@ -6,6 +6,7 @@
 
 #include "machine/machine_internal.h"
 #include "portolan/pick.h"
+#include "test.h"
 
 /* Prices by hand: a GPU message starts in 2 us and moves 1 GB/s, a CPU message starts in 1 us and moves 10
  * GB/s, a copy starts in 5 us and moves 10 GB/s. One message of s bytes to another node: cuda_aware 2 +

@@ -1,4 +1,4 @@
-/* Tables of bad input with the expected message and position. Include after cmocka.h. */
+/* Tables of bad input with the expected message and position. */
 #ifndef PORTOLAN_TESTS_BAD_INPUT_H
 #define PORTOLAN_TESTS_BAD_INPUT_H
 
@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "portolan/api.h"
+#include "test.h"
 
 typedef struct {
     const char *text;

@@ -1,4 +1,4 @@
-/* Plans, ways to break them, and the fault that check must report. Include cmocka.h first. */
+/* Plans, ways to break them, and the fault that check must report. */
 #ifndef PTO_TEST_BROKEN_PLAN_H
 #define PTO_TEST_BROKEN_PLAN_H
 
@@ -7,6 +7,7 @@
 #include "plan/plan_internal.h"
 #include "portolan/check.h"
 #include "portolan/strategy.h"
+#include "test.h"
 
 /* Of floats; three processes a GPU where the strategy splits. */
 static inline pto_request_t request_on(pto_layout_t layout, pto_collective_t collective, const char *strategy,

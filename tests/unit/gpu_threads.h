@@ -13,6 +13,8 @@
 #include <ucontext.h>
 #include <vector>
 
+#include "test.h"
+
 #define PTO_KERNEL_MEMORY_CUH
 #define __device__
 #define __noinline__

@@ -1,8 +1,9 @@
-/* Plans of strategies inside the node, whole and broken. Include cmocka.h first. */
+/* Plans of strategies inside the node, whole and broken. */
 #ifndef PTO_TEST_INSIDE_PLAN_H
 #define PTO_TEST_INSIDE_PLAN_H
 
 #include "broken_plan.h"
+#include "test.h"
 
 static inline pto_request_t ask(pto_collective_t collective, const char *strategy, pto_layout_t layout) {
     pto_request_t request = {.layout = layout,

@@ -1,6 +1,6 @@
 /* Kernels of a plan, run by thread blocks that keep to nothing but their flags, or lines: every part of every
  * GPU's kernel goes on at its own pace, drawn at random, for several runs. It knows what plan.h and kernel.h
- * say of kernels, and nothing of check. Include cmocka.h and random_plans.h first. */
+ * say of kernels, and nothing of check. Include random_plans.h first. */
 #ifndef PTO_TEST_KERNEL_BLOCKS_H
 #define PTO_TEST_KERNEL_BLOCKS_H
 
@@ -10,6 +10,7 @@
 #include "plan/plan_internal.h"
 #include "portolan/lines.h"
 #include "portolan/rows.h"
+#include "test.h"
 
 enum { GPUS_MAX = 8, PARTS = 3, KERNEL_BUFFERS_MAX = 8, FLAGS_MAX = 40, DEEDS_MAX = 4000 };
 

@@ -1,4 +1,4 @@
-/* A small machine, and what plans cost on it in all ways. Include cmocka.h first. */
+/* A small machine, and what plans cost on it in all ways. */
 #ifndef PTO_TEST_LANES_COST_H
 #define PTO_TEST_LANES_COST_H
 
@@ -9,6 +9,7 @@
 #include "portolan/check.h"
 #include "portolan/price.h"
 #include "portolan/simulate.h"
+#include "test.h"
 
 static const char ring_machine[] =
     "machine: ring\n"

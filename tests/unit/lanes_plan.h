@@ -1,8 +1,9 @@
-/* Plans with lanes and rings, built as a user's strategies are. Include cmocka.h first. */
+/* Plans with lanes and rings, built as a user's strategies are. */
 #ifndef PTO_TEST_LANES_PLAN_H
 #define PTO_TEST_LANES_PLAN_H
 
 #include "portolan/strategy.h"
+#include "test.h"
 
 /* What the strategies below build; the tests change it between plans. */
 static struct {

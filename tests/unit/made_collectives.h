@@ -1,4 +1,4 @@
-/* Collectives timed as a made-up machine prices them. Include cmocka.h first. */
+/* Collectives timed as a made-up machine prices them. */
 #ifndef PTO_TEST_MADE_COLLECTIVES_H
 #define PTO_TEST_MADE_COLLECTIVES_H
 
@@ -8,6 +8,7 @@
 
 #include "machine/machine_internal.h"
 #include "portolan/score.h"
+#include "test.h"
 
 static const char known[] = "machine: made up\n"
                             "source: for these tests\n"

@@ -1,5 +1,4 @@
-/* A machine with a value for every parameter of the registry, made from the registry. Include cmocka.h first.
- */
+/* A machine with a value for every parameter of the registry, made from the registry. */
 #ifndef PTO_TEST_MADE_MACHINE_H
 #define PTO_TEST_MADE_MACHINE_H
 
@@ -8,6 +7,7 @@
 #include "base/text_file.h"
 #include "machine/machine_internal.h"
 #include "machine/registry.h"
+#include "test.h"
 
 /* Every value is another one. */
 static inline pto_param_t made_param(double scale) {

@@ -1,4 +1,4 @@
-/* Synthetic samples with known parameters, and fits of them. Include cmocka.h first. */
+/* Synthetic samples with known parameters, and fits of them. */
 #ifndef PTO_TEST_MADE_SAMPLES_H
 #define PTO_TEST_MADE_SAMPLES_H
 
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "portolan/fit.h"
+#include "test.h"
 
 static const pto_fit_options_t any_node = {.node = {.sockets = 2, .gpus = 4, .cores = 16}};
 

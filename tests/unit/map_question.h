@@ -1,4 +1,4 @@
-/* A question about mappings: a machine, and a scenario of an alltoallv. Include cmocka.h first. */
+/* A question about mappings: a machine, and a scenario of an alltoallv. */
 #ifndef PTO_TEST_MAP_QUESTION_H
 #define PTO_TEST_MAP_QUESTION_H
 
@@ -7,6 +7,7 @@
 
 #include "machine/machine_internal.h"
 #include "portolan/scenario.h"
+#include "test.h"
 
 #define SUMMIT "scenarios/machines/summit-spectrum.yaml"
 #define FOUR_BY_FOUR "{nodes: 4, gpus_per_node: 4, procs_per_gpu: 1}"

@@ -1,5 +1,5 @@
 /* What all ranks of a plan do, as one number for each node, in which ranks and blocks have the names that
- * node 0 would give them. Include cmocka.h first. */
+ * node 0 would give them. */
 #ifndef PTO_TEST_NODES_VIEW_H
 #define PTO_TEST_NODES_VIEW_H
 
@@ -7,6 +7,7 @@
 
 #include "check/check_internal.h"
 #include "plan/plan_internal.h"
+#include "test.h"
 
 /* --- what ranks do, as numbers -------------------------------------------------------------------------- */
 

@@ -1,8 +1,9 @@
-/* The value of a scenario's key `counts`, read. To be included after cmocka.h. */
+/* The value of a scenario's key `counts`, read. */
 #ifndef TESTS_PARSED_COUNTS_H
 #define TESTS_PARSED_COUNTS_H
 
 #include "portolan/scenario.h"
+#include "test.h"
 
 static inline pto_counts_t parsed(const char *text) {
     pto_counts_t counts;

@@ -1,4 +1,4 @@
-/* What a plan does, as one number, to tell plans apart. Include cmocka.h first. */
+/* What a plan does, as one number, to tell plans apart. */
 #ifndef PTO_TEST_PLAN_DEEDS_H
 #define PTO_TEST_PLAN_DEEDS_H
 

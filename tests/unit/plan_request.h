@@ -3,8 +3,9 @@
 #define PTO_TEST_PLAN_REQUEST_H
 
 #include "portolan/strategy.h"
+#include "test.h"
 
-/* One owner a GPU, floats, the library's collective. Include cmocka.h first. */
+/* One owner a GPU, floats, the library's collective. */
 static inline pto_request_t request_for(pto_collective_t collective, const char *strategy,
                                         const char *algorithm, int64_t nodes, int64_t gpus, int64_t cores,
                                         int64_t bytes) {

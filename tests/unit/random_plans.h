@@ -1,4 +1,4 @@
-/* Plans at random, and random changes of plans; most are wrong. Include cmocka.h first. */
+/* Plans at random, and random changes of plans; most are wrong. */
 #ifndef PTO_TEST_RANDOM_PLANS_H
 #define PTO_TEST_RANDOM_PLANS_H
 

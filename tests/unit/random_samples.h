@@ -1,11 +1,12 @@
 /* Random sets of samples, of all benchmarks from which something is fitted. The same seed gives the same set
- * everywhere. Include cmocka.h first. */
+ * everywhere. */
 #ifndef PTO_TEST_RANDOM_SAMPLES_H
 #define PTO_TEST_RANDOM_SAMPLES_H
 
 #include <stdio.h>
 
 #include "made_samples.h"
+#include "test.h"
 
 enum { DRAWN_SIZES_MAX = 144, DRAWN_FILES_MAX = 3 };
 

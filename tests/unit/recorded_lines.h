@@ -1,10 +1,12 @@
-/* Lines of text that a fixture has recorded. Include cmocka.h first. */
+/* Lines of text that a fixture has recorded. */
 #ifndef PTO_TEST_RECORDED_LINES_H
 #define PTO_TEST_RECORDED_LINES_H
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "test.h"
 
 /* Whether one of the next lines is this one. */
 static inline bool comes_next(FILE *lines, const char *expected) {

@@ -5,7 +5,7 @@
  * Beyond memory: an access after the end of an allocation, or after its end of life, is a fault, and what an
  * allocation holds at first does not change the result.
  *
- * Include cmocka.h first, and define _GNU_SOURCE for dladdr. */
+ * Define _GNU_SOURCE first for dladdr. */
 #ifndef PTO_TEST_REFUSED_MEMORY_H
 #define PTO_TEST_REFUSED_MEMORY_H
 
@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "portolan/api.h"
+#include "test.h"
 
 /* The sanitizers have an allocator of their own, and guard what it gives. */
 #ifndef __has_feature

@@ -1,4 +1,4 @@
-/* Shared by the tests of the simulator. Include cmocka.h first. */
+/* Shared by the tests of the simulator. */
 #ifndef PTO_TEST_SIMULATED_H
 #define PTO_TEST_SIMULATED_H
 
@@ -8,6 +8,7 @@
 #include "made_up.h"
 #include "portolan/simulate.h"
 #include "portolan/strategy.h"
+#include "test.h"
 
 static pto_machine_t summit;
 static pto_machine_t refit; /* with copies.shared and gap */

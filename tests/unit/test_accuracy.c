@@ -1,16 +1,11 @@
 /* The bars of docs/accuracy.md that are reached, on measured cells that nothing was fitted to. `make
  * accuracy` prints the whole table. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "portolan/fit.h"
 #include "portolan/score.h"
+#include "test.h"
 
 static const pto_score_filter_t all = {PTO_COLLECTIVE_COUNT, PTO_IMPLEMENTATION_COUNT, 0};
 
@@ -105,7 +100,7 @@ static void assert_held(const scored_t *scored, double share) {
 
 /* Fitted to 8 nodes, scored on 2: 97 percent of clear cells, 0.5 percent, better than every baseline, and 90
  * percent of the times in their intervals. */
-static void summit_is_predicted_from_its_larger_runs(void **state) {
+TEST(summit_is_predicted_from_its_larger_runs) {
     static const pto_node_counts_t train = {.count = 1, .value = {8}};
     char collectives[512], samples[512];
     scored_t scored = {0};
@@ -130,7 +125,7 @@ static void summit_is_predicted_from_its_larger_runs(void **state) {
 }
 
 /* Nothing fitted to any collective: 90 percent of clear cells, 4 percent. */
-static void samples_alone_predict_summit(void **state) {
+TEST(samples_alone_predict_summit) {
     char collectives[512], samples[512];
     scored_t scored = {0};
     pto_error_t err = {0};
@@ -146,7 +141,7 @@ static void samples_alone_predict_summit(void **state) {
 
 /* Two H200s from their samples, with the error that was measured on four: 95 percent of clear cells, 1.5
  * percent, and 95 percent of picks that are no near-ties. */
-static void two_h200s_are_predicted_from_their_samples(void **state) {
+TEST(two_h200s_are_predicted_from_their_samples) {
     scored_t scored = {0};
     pto_error_t err = {0};
     pto_machine_t *machine = NULL;
@@ -181,7 +176,7 @@ static void assert_errors(const pto_score_summary_t *summary) {
 }
 
 /* On another host than the samples': also 95 percent of clear cells, 1.5 percent. */
-static void runs_in_graphs_are_predicted_on_another_host(void **state) {
+TEST(runs_in_graphs_are_predicted_on_another_host) {
     scored_t scored = {0};
     pto_score_summary_t summary = score_runs(&scored, "scenarios/machines/h200-x2-graph.yaml",
                                              "validate/results/h200-x2/collectives-runs-graph-2.csv");
@@ -192,7 +187,7 @@ static void runs_in_graphs_are_predicted_on_another_host(void **state) {
 }
 
 /* On the samples' host, whose runs did not lend the machine file its error. */
-static void intervals_hold_runs_in_graphs(void **state) {
+TEST(intervals_hold_runs_in_graphs) {
     scored_t scored = {0};
     score_runs(&scored, "scenarios/machines/h200-x2-graph.yaml",
                "validate/results/h200-x2/collectives-runs-graph.csv");
@@ -202,7 +197,7 @@ static void intervals_hold_runs_in_graphs(void **state) {
 }
 
 /* The bars of picks are missed (docs/validation.md). */
-static void errors_of_enqueued_runs_are_predicted(void **state) {
+TEST(errors_of_enqueued_runs_are_predicted) {
     static const char *const runs[] = {"validate/results/h200-x2/collectives-runs-enqueued.csv",
                                        "validate/results/h200-x2/collectives-runs-enqueued-bound.csv"};
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
@@ -216,14 +211,4 @@ static void errors_of_enqueued_runs_are_predicted(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(summit_is_predicted_from_its_larger_runs),
-        cmocka_unit_test(samples_alone_predict_summit),
-        cmocka_unit_test(two_h200s_are_predicted_from_their_samples),
-        cmocka_unit_test(runs_in_graphs_are_predicted_on_another_host),
-        cmocka_unit_test(intervals_hold_runs_in_graphs),
-        cmocka_unit_test(errors_of_enqueued_runs_are_predicted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,19 +1,14 @@
 /* Command lines driven by tables: what is accepted, what is rejected, and that the documents list every
  * option. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "command.h"
 #include "portolan/exec.h"
+#include "test.h"
 
 enum { SAID_MAX = 4096, NAMES_MAX = 128 };
 
@@ -60,7 +55,7 @@ static int parse(char **argv, pto_arguments_t *arguments) {
     return pto_arguments_parse(&syntax, argc, argv, arguments);
 }
 
-static void values_are_the_next_word_or_follow_an_equals_sign(void **state) {
+TEST(values_are_the_next_word_or_follow_an_equals_sign) {
     pto_arguments_t arguments;
     taken_t taken = {0};
     assert_int_equal(PARSE(&arguments, WORD("--flag"), WORD("a"), WORD("--text"), WORD("-1"),
@@ -79,7 +74,7 @@ static void values_are_the_next_word_or_follow_an_equals_sign(void **state) {
     pto_arguments_fini(&arguments);
 }
 
-static void a_command_keeps_the_options_behind_it(void **state) {
+TEST(a_command_keeps_the_options_behind_it) {
     pto_syntax_t runs = syntax;
     pto_arguments_t arguments;
     pto_error_t err = {0};
@@ -94,7 +89,7 @@ static void a_command_keeps_the_options_behind_it(void **state) {
     pto_arguments_fini(&arguments);
 }
 
-static void standard_values_come_before_what_is_given(void **state) {
+TEST(standard_values_come_before_what_is_given) {
     pto_arguments_t arguments;
     taken_t taken = {0};
     assert_int_equal(PARSE(&arguments, WORD("--flag")), -1);
@@ -104,7 +99,7 @@ static void standard_values_come_before_what_is_given(void **state) {
     pto_arguments_fini(&arguments);
 }
 
-static void unambiguous_beginnings_are_names(void **state) {
+TEST(unambiguous_beginnings_are_names) {
     pto_arguments_t arguments;
     assert_int_equal(PARSE(&arguments, WORD("--te=x"), WORD("--flag")), -1);
     assert_ptr_equal(arguments.given[0].option, &options[0]);
@@ -112,7 +107,7 @@ static void unambiguous_beginnings_are_names(void **state) {
     pto_arguments_fini(&arguments);
 }
 
-static void out_has_a_short_form(void **state) {
+TEST(out_has_a_short_form) {
     pto_arguments_t arguments;
     taken_t taken = {0};
     pto_error_t err = {0};
@@ -128,7 +123,7 @@ static void out_has_a_short_form(void **state) {
     assert_non_null(strstr(err.message, "--out needs a value"));
 }
 
-static void an_empty_value_is_refused(void **state) {
+TEST(an_empty_value_is_refused) {
     pto_arguments_t arguments;
     pto_error_t err = {0};
     char *next[] = {WORD("program"), WORD("--text"), WORD(""), NULL},
@@ -155,7 +150,7 @@ static const char *size_fault(const char *text, pto_error_t *err) {
     return err->message;
 }
 
-static void a_size_without_its_unit_is_refused_with_the_one_that_was_meant(void **state) {
+TEST(a_size_without_its_unit_is_refused_with_the_one_that_was_meant) {
     pto_error_t err;
     assert_string_equal(size_fault("1MiB", &err), "");
     assert_string_equal(size_fault("80", &err), "--size: 80 bytes is less than 1 MiB; did you mean 80GiB?");
@@ -165,7 +160,7 @@ static void a_size_without_its_unit_is_refused_with_the_one_that_was_meant(void 
     assert_string_equal(size_fault("80KiB", &err), "--size: '80KiB' is less than 1 MiB");
 }
 
-static void an_invalid_value_names_its_option(void **state) {
+TEST(an_invalid_value_names_its_option) {
     pto_arguments_t arguments;
     taken_t taken = {0};
     pto_error_t err = {0};
@@ -196,7 +191,7 @@ static const char *said(char *text, int code, char **argv) {
 
 #define SAID(text, ...) said((text), PTO_EXIT_USAGE, (char *[]){(char[]){"program"}, __VA_ARGS__, NULL})
 
-static void misspelled_options_are_rejected_with_a_suggestion(void **state) {
+TEST(misspelled_options_are_rejected_with_a_suggestion) {
     char text[SAID_MAX];
     assert_string_equal(SAID(text, WORD("--tetx=1")),
                         "program: unknown option '--tetx'; did you mean '--text'?\n");
@@ -211,7 +206,7 @@ static void misspelled_options_are_rejected_with_a_suggestion(void **state) {
                         "program: --flag takes no value; `program --help` explains\n");
 }
 
-static void an_error_can_be_read_without_being_printed(void **state) {
+TEST(an_error_can_be_read_without_being_printed) {
     pto_arguments_t arguments;
     pto_error_t err = {0};
     char *wrong[] = {(char[]){"program"}, (char[]){"--flag=1"}, NULL};
@@ -221,7 +216,7 @@ static void an_error_can_be_read_without_being_printed(void **state) {
     assert_int_equal(pto_arguments_read(&syntax, 2, help, &arguments, &err), PTO_EXIT_OK);
 }
 
-static void the_text_of_an_option_is_the_last_given_or_the_standard_one(void **state) {
+TEST(the_text_of_an_option_is_the_last_given_or_the_standard_one) {
     pto_arguments_t arguments;
     assert_int_equal(PARSE(&arguments, WORD("--flag")), -1);
     assert_string_equal(pto_arguments_text(&arguments, "text"), "usual");
@@ -251,7 +246,7 @@ static void check_options(const pto_syntax_t *of) {
     }
 }
 
-static void every_option_is_complete_and_unique_in_its_command(void **state) {
+TEST(every_option_is_complete_and_unique_in_its_command) {
     const pto_command_t *command;
     for (int c = 0; (command = pto_command_at(c)); c++) {
         check_options(command->syntax);
@@ -265,7 +260,7 @@ static void every_option_is_complete_and_unique_in_its_command(void **state) {
 }
 
 /* The executor's own words, which the command line cannot see. */
-static void the_operations_are_the_executors(void **state) {
+TEST(the_operations_are_the_executors) {
     for (int c = 0; pto_program_at(c); c++) {
         const pto_option_t *option;
         for (int i = 0; (option = pto_syntax_option(pto_program_at(c)->syntax, i)); i++) {
@@ -303,7 +298,7 @@ static void assert_page_has(const char *page, const pto_syntax_t *of, const char
     }
 }
 
-static void the_man_pages_have_every_command_and_option(void **state) {
+TEST(the_man_pages_have_every_command_and_option) {
     char *page = read_file("docs/man/portolan.1");
     const pto_command_t *command;
     for (int c = 0; (command = pto_command_at(c)); c++) {
@@ -323,22 +318,4 @@ static void the_man_pages_have_every_command_and_option(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_the_next_word_or_follow_an_equals_sign),
-        cmocka_unit_test(standard_values_come_before_what_is_given),
-        cmocka_unit_test(unambiguous_beginnings_are_names),
-        cmocka_unit_test(out_has_a_short_form),
-        cmocka_unit_test(an_empty_value_is_refused),
-        cmocka_unit_test(a_size_without_its_unit_is_refused_with_the_one_that_was_meant),
-        cmocka_unit_test(an_invalid_value_names_its_option),
-        cmocka_unit_test(misspelled_options_are_rejected_with_a_suggestion),
-        cmocka_unit_test(an_error_can_be_read_without_being_printed),
-        cmocka_unit_test(a_command_keeps_the_options_behind_it),
-        cmocka_unit_test(the_text_of_an_option_is_the_last_given_or_the_standard_one),
-        cmocka_unit_test(the_operations_are_the_executors),
-        cmocka_unit_test(every_option_is_complete_and_unique_in_its_command),
-        cmocka_unit_test(the_man_pages_have_every_command_and_option),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

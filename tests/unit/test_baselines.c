@@ -1,14 +1,9 @@
 /* Baselines learn from some measured cells and pick in others; expected picks and times by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "portolan/score.h"
+#include "test.h"
 
 #define HEADER "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,seconds\n"
 
@@ -55,7 +50,7 @@ static const char growing[] = HEADER "alltoall,library,cuda_aware,2,1,1,64,1,2\n
                                      "alltoall,library,cuda_aware,16,1,1,64,1,16\n"
                                      "alltoall,library,three_step,16,1,1,64,1,9\n";
 
-static void nearest_takes_the_winner_of_the_nearest_node_count(void **state) {
+TEST(nearest_takes_the_winner_of_the_nearest_node_count) {
     trained_t made = split(growing, 16);
     assert_int_equal(pto_score_learn(&made.score, &made.train, 0, NULL), PTO_OK);
     const pto_score_baseline_t *nearest = baseline_of(&made, 0, PTO_PICKER_NEAREST);
@@ -65,7 +60,7 @@ static void nearest_takes_the_winner_of_the_nearest_node_count(void **state) {
     drop(&made);
 }
 
-static void interpolation_follows_each_strategy_over_nodes(void **state) {
+TEST(interpolation_follows_each_strategy_over_nodes) {
     trained_t made = split(growing, 16);
     assert_int_equal(pto_score_learn(&made.score, &made.train, 0, NULL), PTO_OK);
     const pto_score_baseline_t *affine = baseline_of(&made, 0, PTO_PICKER_AFFINE);
@@ -79,7 +74,7 @@ static void interpolation_follows_each_strategy_over_nodes(void **state) {
 }
 
 /* What was predicted until Ctrl-C. */
-static void a_part_teaches_nothing(void **state) {
+TEST(a_part_teaches_nothing) {
     for (int i = 0; i < 2; i++) {
         trained_t made = split(growing, 16);
         if (i == 0)
@@ -95,7 +90,7 @@ static void a_part_teaches_nothing(void **state) {
 }
 
 /* The line through 4 and 16 nodes falls below 0 at 2 nodes in log N. */
-static void a_line_below_zero_gives_the_least_time(void **state) {
+TEST(a_line_below_zero_gives_the_least_time) {
     trained_t made = split(growing, 2);
     assert_int_equal(pto_score_learn(&made.score, &made.train, 0, NULL), PTO_OK);
     assert_near(baseline_of(&made, 0, PTO_PICKER_LOG)->seconds[0], 4);
@@ -103,7 +98,7 @@ static void a_line_below_zero_gives_the_least_time(void **state) {
     drop(&made);
 }
 
-static void neighbors_vote_for_the_winner(void **state) {
+TEST(neighbors_vote_for_the_winner) {
     trained_t made = split(HEADER "alltoall,library,cuda_aware,2,1,1,64,1,1\n"
                                   "alltoall,library,three_step,2,1,1,64,1,2\n"
                                   "alltoall,library,cuda_aware,2,1,1,128,1,2\n"
@@ -125,7 +120,7 @@ static void neighbors_vote_for_the_winner(void **state) {
     drop(&made);
 }
 
-static void residual_scales_the_prediction(void **state) {
+TEST(residual_scales_the_prediction) {
     trained_t made = split(growing, 16);
     for (int c = 0; c < 2; c++) {
         made.train.cell[1].prediction[c] = (pto_prediction_t){.applicable = true, .price = {.seconds = 2}};
@@ -141,7 +136,7 @@ static void residual_scales_the_prediction(void **state) {
 }
 
 /* Regret and errors of a baseline enter the summary as the model's do. */
-static void a_baseline_is_summarised(void **state) {
+TEST(a_baseline_is_summarised) {
     static const pto_score_filter_t all = {PTO_COLLECTIVE_COUNT, PTO_IMPLEMENTATION_COUNT, 0};
     trained_t made = split(growing, 16);
     made.score.cell[0].picked = 1; /* summaries are over cells in which the model picks */
@@ -157,7 +152,7 @@ static void a_baseline_is_summarised(void **state) {
     drop(&made);
 }
 
-static void node_counts_are_parsed(void **state) {
+TEST(node_counts_are_parsed) {
     static const char *const bad[] = {"2", "nodes=", "nodes=2,", "nodes=0", "nodes=2;8", "nodes=a"};
     pto_node_counts_t counts;
     pto_error_t err;
@@ -173,16 +168,4 @@ static void node_counts_are_parsed(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nearest_takes_the_winner_of_the_nearest_node_count),
-        cmocka_unit_test(interpolation_follows_each_strategy_over_nodes),
-        cmocka_unit_test(a_part_teaches_nothing),
-        cmocka_unit_test(a_line_below_zero_gives_the_least_time),
-        cmocka_unit_test(neighbors_vote_for_the_winner),
-        cmocka_unit_test(residual_scales_the_prediction),
-        cmocka_unit_test(a_baseline_is_summarised),
-        cmocka_unit_test(node_counts_are_parsed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,12 +1,6 @@
 /* Hierarchical alltoall(v) and allgather: what crosses between nodes, what keeps runs apart, and prices that
  * equal the closed formulas of their steps (docs/model.md, 'Between nodes'). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "broken_plan.h"
 #include "machine/machine_internal.h"
@@ -14,6 +8,7 @@
 #include "portolan/price.h"
 #include "portolan/simulate.h"
 #include "portolan/strategy.h"
+#include "test.h"
 
 static pto_request_t ask(const char *strategy, const char *algorithm, pto_layout_t layout) {
     pto_request_t request = {
@@ -65,7 +60,7 @@ static int64_t sent(const pto_plan_t *plan, int64_t rank, int64_t *bytes) {
 }
 
 /* Three nodes of two GPUs, each with two owners and a helper: four owners a node. */
-static void few_messages_leave_a_node_and_each_is_large(void **state) {
+TEST(few_messages_leave_a_node_and_each_is_large) {
     pto_request_t request = ask("node_leaders", "pairwise", (pto_layout_t){3, 2, 2, 3, 2, false});
     int64_t bytes;
     pto_plan_t *plan = made(&request);
@@ -83,7 +78,7 @@ static void few_messages_leave_a_node_and_each_is_large(void **state) {
     pto_plan_destroy(plan);
 }
 
-static void the_arguments_of_a_library_call_come_from_its_node(void **state) {
+TEST(the_arguments_of_a_library_call_come_from_its_node) {
     pto_request_t request = ask("node_leaders", "pairwise", (pto_layout_t){3, 2, 2, 3, 2, false});
     assert_int_equal(pto_request_call(&request).bytes, 16 * 100);
     assert_int_equal(pto_request_call(&request).procs, 3);
@@ -102,7 +97,7 @@ static pto_request_t ask_uneven(const char *strategy, const pto_counts_t *counts
     return request;
 }
 
-static void buffers_fit_what_their_ranks_send(void **state) {
+TEST(buffers_fit_what_their_ranks_send) {
     int64_t matrix[16];
     memcpy(matrix, uneven, sizeof matrix);
     pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .matrix = matrix, .order = 4};
@@ -142,7 +137,7 @@ static bool note(void *context, int64_t offset_bytes, int64_t bytes) {
 }
 
 /* Bundles of two among six blocks: from the second on, and round the end of the buffer. */
-static void bundles_are_blocks_that_follow_each_other(void **state) {
+TEST(bundles_are_blocks_that_follow_each_other) {
     pto_request_t request = ask("node_aware", "pairwise", (pto_layout_t){3, 2, 1, 1, 2, false});
     pto_plan_t *plan = made(&request);
     const pto_expr_t one = {.constant = 1}, two = {.constant = 2};
@@ -165,7 +160,7 @@ static void bundles_are_blocks_that_follow_each_other(void **state) {
 
 /* --- what is found wrong -------------------------------------------------------------------------------- */
 
-static void every_flag_is_needed(void **state) {
+TEST(every_flag_is_needed) {
     const pto_layout_t layout = {2, 2, 1, 1, 2, false};
     static const struct {
         const char *strategy;
@@ -193,7 +188,7 @@ static void every_flag_is_needed(void **state) {
     }
 }
 
-static void bundles_that_do_not_fit_are_refused(void **state) {
+TEST(bundles_that_do_not_fit_are_refused) {
     pto_request_t request = ask("node_leaders", "pairwise", (pto_layout_t){2, 2, 1, 1, 2, false});
     pto_plan_t *plan = made(&request);
     step_in(plan, "round", PTO_STEP_SEND)->source.bundle = 3;
@@ -216,7 +211,7 @@ static void proved(const pto_request_t *request) {
 }
 
 /* A library that copies GPU buffers to memory of its own does so with bundles, equal or not. */
-static void bundles_go_through_a_library_that_stages(void **state) {
+TEST(bundles_go_through_a_library_that_stages) {
     static const char *const strategy[] = {"node_leaders", "node_aware"};
     static const char *const algorithm[] = {"pairwise", "linear", "pairwise_in_place", "bruck"};
     int64_t matrix[16];
@@ -243,7 +238,7 @@ static void refused_because(const char *strategy, pto_layout_t layout, const cha
     assert_string_equal(err.message, reason);
 }
 
-static void what_does_not_apply_says_why(void **state) {
+TEST(what_does_not_apply_says_why) {
     const pto_layout_t one_each = {8, 1, 1, 4, 1, false}, one_node = {1, 4, 1, 1, 4, false};
     refused_because("node_leaders", one_each,
                     "node_leaders combines what the processes of a node send, and each node has only one "
@@ -321,7 +316,7 @@ static void costs(const pto_request_t *request, double wanted_s) {
 /* Copies within host memory have no price on this machine. Into the leader's GPU and out of it everything
  * passes one link; nodes exchange m^2 blocks in N - 1 rounds.
  */
-static void leaders_cost_their_link_twice_and_few_rounds(void **state) {
+TEST(leaders_cost_their_link_twice_and_few_rounds) {
     const double s = 100;
     for (int64_t nodes = 1; nodes < 6; nodes++)
         for (int64_t gpus = 2; gpus < 5; gpus++) {
@@ -342,7 +337,7 @@ static void leaders_cost_their_link_twice_and_few_rounds(void **state) {
 }
 
 /* All send at once, m blocks in each of N - 1 rounds, after m - 1 rounds of N blocks within the node. */
-static void counterparts_cost_a_transpose_and_few_rounds(void **state) {
+TEST(counterparts_cost_a_transpose_and_few_rounds) {
     const double s = 100;
     for (int64_t nodes = 1; nodes < 6; nodes++)
         for (int64_t gpus = 2; gpus < 5; gpus++) {
@@ -363,7 +358,7 @@ static void counterparts_cost_a_transpose_and_few_rounds(void **state) {
 
 /* The m blocks of each node go around a ring of N leaders, or one block around each ring of counterparts;
  * then all copy all blocks from the leader, or N from each of the others. */
-static void gathering_costs_its_link_and_few_rounds(void **state) {
+TEST(gathering_costs_its_link_and_few_rounds) {
     const double s = 100;
     for (int64_t nodes = 2; nodes < 6; nodes++)
         for (int64_t gpus = 2; gpus < 5; gpus++) {
@@ -389,7 +384,7 @@ static void gathering_costs_its_link_and_few_rounds(void **state) {
 }
 
 /* One owner sends 50 bytes to the last one of the other node; the empty messages of the round cost less. */
-static void uneven_counts_cost_what_they_move(void **state) {
+TEST(uneven_counts_cost_what_they_move) {
     const double s = 50;
     int64_t matrix[16] = {0, 0, 0, 50};
     pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .matrix = matrix, .order = 4};
@@ -406,7 +401,7 @@ static void uneven_counts_cost_what_they_move(void **state) {
 
 /* Owners of a GPU share its engine and links, and all of a node its injection: 4 times 2 blocks of 100 B each
  * to the other node at 50 ns a byte. */
-static void injection_is_shared_by_all_places(void **state) {
+TEST(injection_is_shared_by_all_places) {
     pto_machine_t with = machine;
     with.injection_s_per_byte[PTO_SPACE_GPU] = (pto_param_t){.value = 5e-8, .line = 1};
     pto_request_t request = ask("node_aware", "pairwise", (pto_layout_t){2, 2, 2, 2, 2, false});
@@ -421,21 +416,4 @@ static void injection_is_shared_by_all_places(void **state) {
     pto_plan_destroy(plan);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_messages_leave_a_node_and_each_is_large),
-        cmocka_unit_test(the_arguments_of_a_library_call_come_from_its_node),
-        cmocka_unit_test(buffers_fit_what_their_ranks_send),
-        cmocka_unit_test(bundles_are_blocks_that_follow_each_other),
-        cmocka_unit_test(every_flag_is_needed),
-        cmocka_unit_test(bundles_that_do_not_fit_are_refused),
-        cmocka_unit_test(bundles_go_through_a_library_that_stages),
-        cmocka_unit_test(what_does_not_apply_says_why),
-        cmocka_unit_test(leaders_cost_their_link_twice_and_few_rounds),
-        cmocka_unit_test(counterparts_cost_a_transpose_and_few_rounds),
-        cmocka_unit_test(gathering_costs_its_link_and_few_rounds),
-        cmocka_unit_test(uneven_counts_cost_what_they_move),
-        cmocka_unit_test(injection_is_shared_by_all_places),
-    };
-    return cmocka_run_group_tests_name("between nodes", tests, read_machine, free_machine);
-}
+int main(void) { return run_all_tests(read_machine, free_machine); }

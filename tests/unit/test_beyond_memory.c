@@ -1,12 +1,6 @@
 /* All plans, where each allocation ends at a page that may not be accessed, and holds no zeros at first: what
  * is read or written beyond an array is a fault, and what is not set changes a result. */
 #define _GNU_SOURCE /* dladdr. NOLINT(bugprone-reserved-identifier) */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <glob.h>
 #include <stdio.h>
@@ -24,6 +18,7 @@
 #include "portolan/topology.h"
 #include "portolan/traffic.h"
 #include "refused_memory.h"
+#include "test.h"
 
 /* --- results as text ------------------------------------------------------------------------------------ */
 
@@ -133,7 +128,7 @@ static void guard_ways(pto_request_t request) {
         }
 }
 
-static void plans_stay_within_their_memory(void **state) {
+TEST(plans_stay_within_their_memory) {
     skip_where_nothing_is_refused();
     const pto_counts_t skewed = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 7};
     pto_machine_t made = made_machine();
@@ -258,17 +253,11 @@ static void guard_files(const char *pattern, call_t call) {
     globfree(&found);
 }
 
-static void files_are_read_and_predicted_within_their_memory(void **state) {
+TEST(files_are_read_and_predicted_within_their_memory) {
     skip_where_nothing_is_refused();
     guard_files("scenarios/machines/*.yaml", read_machine);
     guard_files("scenarios/topologies/*.yaml", read_topology);
     guard_files("scenarios/problems/*.yaml", predict);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_stay_within_their_memory),
-        cmocka_unit_test(files_are_read_and_predicted_within_their_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,13 +1,8 @@
 /* Broadcasts of large vectors, and reductions along a chain: their prices by formulas of their own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "machine/machine_internal.h"
 #include "simulated.h"
+#include "test.h"
 
 static pto_machine_t machine;
 static pto_cost_row_t reduce_row;
@@ -59,7 +54,7 @@ static double copy_s(int64_t bytes) {
 
 /* n - 2 + s rounds of a segment, behind the copy of a reduction's input; more or fewer segments than links,
  * in chunks or by `segment_bytes`. */
-static void a_chain_takes_a_round_for_each_link_and_segment(void **state) {
+TEST(a_chain_takes_a_round_for_each_link_and_segment) {
     const int64_t nodes[] = {2, 3, 8, 17, 100}, segments[] = {1, 2, 7, 16, 99, 256};
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
         for (size_t s = 0; s < sizeof segments / sizeof *segments; s++) {
@@ -78,7 +73,7 @@ static void a_chain_takes_a_round_for_each_link_and_segment(void **state) {
 }
 
 /* The library cuts by its own segments only. */
-static void chunks_are_not_for_the_library(void **state) {
+TEST(chunks_are_not_for_the_library) {
     pto_request_t request = on_hosts(PTO_COLLECTIVE_BROADCAST, "chain", 4, 1, 64000);
     request.chunks = 10;
     assert_true(pto_request_may_be_cut(&request));
@@ -109,7 +104,7 @@ static double rounds_s(const pto_request_t *request, int64_t segments, int64_t b
 
 /* With several processes a node, only some rounds have links between nodes: those that price repeats must be
  * like those that it leaves out. */
-static void rounds_that_are_repeated_are_like_the_others(void **state) {
+TEST(rounds_that_are_repeated_are_like_the_others) {
     const int64_t segments[] = {1, 3, 5, 8, 40};
     for (int64_t nodes = 1; nodes <= 9; nodes += 2)
         for (int64_t procs = 1; procs <= 6; procs++)
@@ -127,7 +122,7 @@ static void rounds_that_are_repeated_are_like_the_others(void **state) {
 /* --- scatter and allgather ------------------------------------------------------------------------------ */
 
 /* Edges of n/2, n/4 ... parts, n - 1 rounds of one part, and the copy of one. */
-static void a_scatter_and_an_allgather_take_the_vector_twice(void **state) {
+TEST(a_scatter_and_an_allgather_take_the_vector_twice) {
     for (int64_t nodes = 2; nodes <= 64; nodes *= 2)
         for (int64_t part = 64; part <= 1 << 20; part *= 32) {
             pto_request_t request =
@@ -142,12 +137,4 @@ static void a_scatter_and_an_allgather_take_the_vector_twice(void **state) {
         }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_chain_takes_a_round_for_each_link_and_segment),
-        cmocka_unit_test(chunks_are_not_for_the_library),
-        cmocka_unit_test(rounds_that_are_repeated_are_like_the_others),
-        cmocka_unit_test(a_scatter_and_an_allgather_take_the_vector_twice),
-    };
-    return cmocka_run_group_tests(tests, read_machine, free_machines);
-}
+int main(void) { return run_all_tests(read_machine, free_machines); }

@@ -1,16 +1,11 @@
 /* Checking plans: each kind of fault is found and named. test_mutations.c looks for faults that check
  * misses. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "broken_plan.h"
 #include "portolan/strategy.h"
+#include "test.h"
 
 /* --- good plans, and how to break them ------------------------------------------------------------------ */
 
@@ -36,26 +31,26 @@ static pto_stage_t *stage_named(const pto_plan_t *plan, const char *name) {
 
 /* --- faults of messages --------------------------------------------------------------------------------- */
 
-static void a_send_to_the_wrong_peer_is_named(void **state) {
+TEST(a_send_to_the_wrong_peer_is_named) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring");
     step_in(plan, "round", PTO_STEP_SEND)->peers = pto_peers_at(pto_constant(2), 1);
     refused_for(plan, "rank 2, stage 'round', k=0: sends 8 bytes to rank 0, which does not receive them");
 }
 
-static void a_receive_without_a_send_is_named(void **state) {
+TEST(a_receive_without_a_send_is_named) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise");
     step_in(plan, "round", PTO_STEP_SEND)->core_count = 0;
     refused_for(plan, "rank 0, stage 'round', k=1: receives 32 bytes from rank 3, which does not send them");
 }
 
-static void a_receive_that_is_too_small_is_named(void **state) {
+TEST(a_receive_that_is_too_small_is_named) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling");
     pto_step_t *recv = step_in(plan, "exchange", PTO_STEP_RECV);
     recv->target = pto_slice_part(recv->target.buffer, 2, PTO_ANCHOR_ABSOLUTE, pto_constant(0));
     refused_for(plan, "rank 1, stage 'exchange', k=0: sends 32 bytes to rank 0, which receives 16");
 }
 
-static void messages_between_two_ranks_match_in_order(void **state) {
+TEST(messages_between_two_ranks_match_in_order) {
     pto_request_t request = ask(PTO_COLLECTIVE_MESSAGES, "cuda_aware", "point_to_point");
     request.layout.gpus_per_node = 1;
     request.messages = 2;
@@ -66,13 +61,13 @@ static void messages_between_two_ranks_match_in_order(void **state) {
                 "not member 0's bytes from 0 on");
 }
 
-static void messages_in_a_sequence_are_refused(void **state) {
+TEST(messages_in_a_sequence_are_refused) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise");
     stage_named(plan, "round")->order = PTO_ORDER_SEQUENCE;
     refused_for(plan, "stage 'round' has messages in a sequence, where they can block each other");
 }
 
-static void an_empty_message_that_only_one_side_sends_is_named(void **state) {
+TEST(an_empty_message_that_only_one_side_sends_is_named) {
     pto_counts_t counts = {.kind = PTO_COUNTS_EQUAL};
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALLV, "cuda_aware", "pairwise");
     request.bytes = 0;
@@ -85,14 +80,14 @@ static void an_empty_message_that_only_one_side_sends_is_named(void **state) {
     refused_for(plan, "sends 0 bytes to rank 0, which does not receive them");
 }
 
-static void a_peer_outside_the_group_is_named(void **state) {
+TEST(a_peer_outside_the_group_is_named) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling");
     step_in(plan, "exchange", PTO_STEP_SEND)->peers.first = pto_power(4);
     refused_for(plan, "names member 4 of a group of 4");
 }
 
 /* In any of a step's numbers, before an iteration of -1. */
-static void a_power_out_of_range_is_named(void **state) {
+TEST(a_power_out_of_range_is_named) {
     for (int i = 0; i < 2 * 12; i++) {
         pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring");
         pto_step_t *step = step_in(plan, "round", PTO_STEP_SEND);
@@ -111,7 +106,7 @@ static void a_power_out_of_range_is_named(void **state) {
 
 /* --- faults of contents --------------------------------------------------------------------------------- */
 
-static void reducing_a_contribution_twice_is_named(void **state) {
+TEST(reducing_a_contribution_twice_is_named) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling");
     step_in(plan, "exchange", PTO_STEP_SEND)->peers.first = pto_constant(1);
     step_in(plan, "exchange", PTO_STEP_RECV)->peers.first = pto_constant(1);
@@ -119,7 +114,7 @@ static void reducing_a_contribution_twice_is_named(void **state) {
                 "rank 0, stage 'reduce', k=1: reduces member 0's contribution to bytes 0..31 of 'out' twice");
 }
 
-static void reducing_different_places_is_named(void **state) {
+TEST(reducing_different_places_is_named) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling");
     pto_step_t *reduce = step_in(plan, "reduce", PTO_STEP_REDUCE);
     reduce->source = pto_slice_part(reduce->source.buffer, 2, PTO_ANCHOR_ABSOLUTE, pto_constant(1));
@@ -189,7 +184,7 @@ static void build_shifted(pto_builder_t *builder, const pto_request_t *request) 
 }
 
 /* An element is whole by its place in the inputs, not in the buffer that holds it. */
-static void elements_that_are_cut_are_named(void **state) {
+TEST(elements_that_are_cut_are_named) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring");
     request.layout = (pto_layout_t){1, 2, 1, 1, 2, false};
     request.strategy = strategy_made_of(PTO_COLLECTIVE_ALLREDUCE, build_shifted);
@@ -205,7 +200,7 @@ static void elements_that_are_cut_are_named(void **state) {
     }
 }
 
-static void reducing_into_nothing_is_named(void **state) {
+TEST(reducing_into_nothing_is_named) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring");
     step_in(plan, "place input", PTO_STEP_COPY)->core_count = 0;
     refused_for(plan,
@@ -217,7 +212,7 @@ static void reducing_into_nothing_is_named(void **state) {
     refused_for(plan, "reduces into bytes 0..31 of 'result', which were never written");
 }
 
-static void stages_in_the_wrong_order_are_found(void **state) {
+TEST(stages_in_the_wrong_order_are_found) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "extra_message", "linear");
     pto_stage_t *first = stage_named(plan, "copy to host"), *second = stage_named(plan, "scatter shares");
     pto_stage_t swapped = *first;
@@ -226,7 +221,7 @@ static void stages_in_the_wrong_order_are_found(void **state) {
     refused_for(plan, "stage 'scatter shares': reads bytes 12..23 of 'host in', which were never written");
 }
 
-static void a_block_in_the_wrong_place_is_named(void **state) {
+TEST(a_block_in_the_wrong_place_is_named) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
     step_in(plan, "own block", PTO_STEP_COPY)->source.offset.constant = 1;
     refused_for(plan,
@@ -238,13 +233,13 @@ static void a_block_in_the_wrong_place_is_named(void **state) {
                       "bytes from 0 on");
 }
 
-static void writing_output_a_second_time_is_named(void **state) {
+TEST(writing_output_a_second_time_is_named) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
     step_in(plan, "own block", PTO_STEP_COPY)->target.offset.constant = 1;
     refused_for(plan, "rank 0, stage 'all messages': writes bytes 32..63 of 'out' a second time");
 }
 
-static void writing_the_users_input_is_refused(void **state) {
+TEST(writing_the_users_input_is_refused) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear");
     step_in(plan, "copy to device", PTO_STEP_COPY)->target.buffer = buffer_named(plan, "in");
     refused_for(plan, "writes the user's input");
@@ -271,7 +266,7 @@ static void build_spoiled(pto_builder_t *builder, const pto_request_t *request) 
 }
 
 /* Flags and slots of the first run are used in the second one, which would be wrong, too. */
-static void a_wrong_result_is_named_in_the_first_run(void **state) {
+TEST(a_wrong_result_is_named_in_the_first_run) {
     static const struct {
         const char *strategy, *algorithm;
     } cases[] = {{"gsb", "direct"}, {"gas_read", "direct"}, {"cuda_aware", "ring"}};
@@ -286,7 +281,7 @@ static void a_wrong_result_is_named_in_the_first_run(void **state) {
     }
 }
 
-static void an_unfinished_reduction_is_named(void **state) {
+TEST(an_unfinished_reduction_is_named) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling");
     pto_node_t *node = plan->nodes.item;
     for (int i = 0; i < plan->nodes.count; i++)
@@ -297,40 +292,40 @@ static void an_unfinished_reduction_is_named(void **state) {
 
 /* --- faults of slices and buffers ----------------------------------------------------------------------- */
 
-static void writing_while_another_step_reads_is_named(void **state) {
+TEST(writing_while_another_step_reads_is_named) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring");
     pto_step_t *recv = step_in(plan, "round", PTO_STEP_RECV);
     recv->target = step_in(plan, "round", PTO_STEP_SEND)->source;
     refused_for(plan, "rank 0, stage 'round', k=0: uses bytes 0..7 of 'out' twice at once and writes them");
 }
 
-static void receiving_twice_into_the_same_place_is_named(void **state) {
+TEST(receiving_twice_into_the_same_place_is_named) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
     step_in(plan, "all messages", PTO_STEP_RECV)->target.anchor = PTO_ANCHOR_ME;
     refused_for(plan,
                 "rank 0, stage 'all messages': uses bytes 0..31 of 'out' twice at once and writes them");
 }
 
-static void a_copy_onto_itself_is_named(void **state) {
+TEST(a_copy_onto_itself_is_named) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "bruck");
     pto_step_t *unpack = step_in(plan, "unpack", PTO_STEP_COPY);
     unpack->source = unpack->target;
     refused_for(plan, "uses bytes 32..63 of 'travelling' twice at once and writes them");
 }
 
-static void a_copy_between_unequal_slices_is_named(void **state) {
+TEST(a_copy_between_unequal_slices_is_named) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear");
     step_in(plan, "copy to device", PTO_STEP_COPY)->source.until.constant--;
     refused_for(plan, "rank 0, stage 'copy to device': copies 96 bytes of 'host out' into 128 of 'out'");
 }
 
-static void using_a_buffer_that_one_does_not_hold_is_named(void **state) {
+TEST(using_a_buffer_that_one_does_not_hold_is_named) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "extra_message", "linear");
     step_in(plan, "keep own share", PTO_STEP_COPY)->core_count = 2;
     refused_for(plan, "rank 1, stage 'keep own share': uses buffer 'host in', which rank 1 does not hold");
 }
 
-static void leaving_a_buffer_is_named(void **state) {
+TEST(leaving_a_buffer_is_named) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "linear");
     request.split = PTO_SPLIT_DESTINATIONS;
     pto_plan_t *plan = plan_of(request);
@@ -343,7 +338,7 @@ static void leaving_a_buffer_is_named(void **state) {
     refused_for(plan, "rank 3, stage 'copy shares to host': names bytes 32..63 of 'share', which has 32");
 }
 
-static void arithmetic_that_cannot_be_done_is_refused(void **state) {
+TEST(arithmetic_that_cannot_be_done_is_refused) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
     step_in(plan, "all messages", PTO_STEP_SEND)->who_stride = pto_constant(0);
     refused_for(plan, "a step's members are 0 apart");
@@ -372,13 +367,13 @@ static void arithmetic_that_cannot_be_done_is_refused(void **state) {
 
 /* --- faults of signals ---------------------------------------------------------------------------------- */
 
-static void a_dropped_signal_is_a_deadlock(void **state) {
+TEST(a_dropped_signal_is_a_deadlock) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "ring");
     step_in(plan, "input ready", PTO_STEP_SIGNAL)->core_count = 0;
     refused_for(plan, "stage 'input ready': deadlock: waits for 'input ready' of rank 9, which never comes");
 }
 
-static void a_signal_without_a_wait_is_named(void **state) {
+TEST(a_signal_without_a_wait_is_named) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "ring");
     step_in(plan, "output written", PTO_STEP_WAIT)->core_count = 0;
     refused_for(plan, "rank 0, the end: never waits for 'output written' that rank 1 signals");
@@ -392,7 +387,7 @@ static pto_plan_t *without_signals(const char *stage_name) {
     return plan;
 }
 
-static void unordered_accesses_are_named(void **state) {
+TEST(unordered_accesses_are_named) {
     refused_for(without_signals("input ready"),
                 "rank 1, stage 'copy shares to host': reads bytes 12..23 of 'in' "
                 "of rank 0, unordered with rank 0's write");
@@ -473,7 +468,7 @@ static pto_plan_t *with_handshake(handshake_t which) {
     return plan_of(request);
 }
 
-static void processes_that_both_wait_first_are_a_deadlock(void **state) {
+TEST(processes_that_both_wait_first_are_a_deadlock) {
     pto_plan_t *plan = with_handshake(SIGNAL_FIRST);
     pto_check_report_t report;
     assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
@@ -485,24 +480,24 @@ static void processes_that_both_wait_first_are_a_deadlock(void **state) {
 }
 
 /* Price goes through a stage process by process, so it would see none of these flags in time. */
-static void a_circular_wait_within_a_stage_is_rejected(void **state) {
+TEST(a_circular_wait_within_a_stage_is_rejected) {
     refused_for(with_handshake(IN_ONE_STAGE),
                 "stage 'handshake': waits for 'flag' of rank 0, which raises it in the same stage and waits "
                 "there itself");
 }
 
-static void a_signal_serves_one_wait(void **state) {
+TEST(a_signal_serves_one_wait) {
     refused_for(with_handshake(TWICE), "stage 'handshake': deadlock: waits for 'flag'");
 }
 
-static void writes_by_two_processes_are_unordered_without_signals(void **state) {
+TEST(writes_by_two_processes_are_unordered_without_signals) {
     refused_for(with_handshake(BOTH_WRITE),
                 "rank 1, stage 'copy': reads bytes 0..31 of 'in' of rank 0, unordered");
 }
 
 /* --- what is not a fault -------------------------------------------------------------------------------- */
 
-static void the_report_counts_what_was_checked(void **state) {
+TEST(the_report_counts_what_was_checked) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise");
     pto_check_report_t report;
     assert_int_equal(pto_check(plan, &report, NULL), PTO_OK);
@@ -521,7 +516,7 @@ static void the_report_counts_what_was_checked(void **state) {
 
 /* Counted, not begun: 65,536 processes are within the limit of processes. Rings of reductions are walked by
  * all of them, alltoalls by one node. */
-static void what_would_take_long_to_check_is_refused_by_its_work(void **state) {
+TEST(what_would_take_long_to_check_is_refused_by_its_work) {
     const char *const strategy[] = {"cuda_aware", "three_step", "dup_devptr", "extra_message"};
     for (size_t i = 0; i < 4; i++) {
         pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, strategy[i], "ring");
@@ -541,7 +536,7 @@ static void what_would_take_long_to_check_is_refused_by_its_work(void **state) {
 }
 
 /* No less than what a check does: its messages, each of them several touches, and the stages of its ranks. */
-static void a_checks_work_is_counted_before_it_is_done(void **state) {
+TEST(a_checks_work_is_counted_before_it_is_done) {
     const char *const algorithm[] = {"linear", "pairwise", "bruck"};
     for (size_t i = 0; i < 3; i++) {
         pto_plan_t *plan = plan_of(ask(PTO_COLLECTIVE_ALLTOALL, "three_step", algorithm[i]));
@@ -554,7 +549,7 @@ static void a_checks_work_is_counted_before_it_is_done(void **state) {
     }
 }
 
-static void more_processes_than_check_can_walk_are_refused(void **state) {
+TEST(more_processes_than_check_can_walk_are_refused) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise");
     request.layout.nodes = PTO_CHECK_RANKS_MAX / 2 + 1;
     pto_plan_t *plan = plan_of(request);
@@ -565,44 +560,4 @@ static void more_processes_than_check_can_walk_are_refused(void **state) {
     pto_plan_destroy(plan);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_send_to_the_wrong_peer_is_named),
-        cmocka_unit_test(a_receive_without_a_send_is_named),
-        cmocka_unit_test(a_receive_that_is_too_small_is_named),
-        cmocka_unit_test(messages_between_two_ranks_match_in_order),
-        cmocka_unit_test(messages_in_a_sequence_are_refused),
-        cmocka_unit_test(an_empty_message_that_only_one_side_sends_is_named),
-        cmocka_unit_test(a_peer_outside_the_group_is_named),
-        cmocka_unit_test(a_power_out_of_range_is_named),
-        cmocka_unit_test(reducing_a_contribution_twice_is_named),
-        cmocka_unit_test(reducing_different_places_is_named),
-        cmocka_unit_test(elements_that_are_cut_are_named),
-        cmocka_unit_test(reducing_into_nothing_is_named),
-        cmocka_unit_test(stages_in_the_wrong_order_are_found),
-        cmocka_unit_test(a_block_in_the_wrong_place_is_named),
-        cmocka_unit_test(writing_output_a_second_time_is_named),
-        cmocka_unit_test(writing_the_users_input_is_refused),
-        cmocka_unit_test(a_wrong_result_is_named_in_the_first_run),
-        cmocka_unit_test(an_unfinished_reduction_is_named),
-        cmocka_unit_test(writing_while_another_step_reads_is_named),
-        cmocka_unit_test(receiving_twice_into_the_same_place_is_named),
-        cmocka_unit_test(a_copy_onto_itself_is_named),
-        cmocka_unit_test(a_copy_between_unequal_slices_is_named),
-        cmocka_unit_test(using_a_buffer_that_one_does_not_hold_is_named),
-        cmocka_unit_test(leaving_a_buffer_is_named),
-        cmocka_unit_test(arithmetic_that_cannot_be_done_is_refused),
-        cmocka_unit_test(a_dropped_signal_is_a_deadlock),
-        cmocka_unit_test(a_signal_without_a_wait_is_named),
-        cmocka_unit_test(unordered_accesses_are_named),
-        cmocka_unit_test(processes_that_both_wait_first_are_a_deadlock),
-        cmocka_unit_test(a_circular_wait_within_a_stage_is_rejected),
-        cmocka_unit_test(a_signal_serves_one_wait),
-        cmocka_unit_test(writes_by_two_processes_are_unordered_without_signals),
-        cmocka_unit_test(the_report_counts_what_was_checked),
-        cmocka_unit_test(what_would_take_long_to_check_is_refused_by_its_work),
-        cmocka_unit_test(a_checks_work_is_counted_before_it_is_done),
-        cmocka_unit_test(more_processes_than_check_can_walk_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,15 +1,10 @@
 /* Faults that check once accepted: collective nodes that do not match the plan around them, elements cut in
  * two, user data written to the output, plans that no executor can run, and sums that differ in their last
  * bits. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "broken_plan.h"
 #include "portolan/strategy.h"
+#include "test.h"
 
 static const pto_layout_t two_nodes = {2, 2, 1, 1, 2, false}, four_gpus = {1, 4, 1, 1, 4, false};
 
@@ -50,7 +45,7 @@ static pto_call_slices_t *slices_of(const pto_plan_t *plan) {
 
 /* --- which collective, of whom, on what ----------------------------------------------------------------- */
 
-static void a_node_names_its_collective(void **state) {
+TEST(a_node_names_its_collective) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "node_leaders", "pairwise", two_nodes);
     const pto_node_t *call = call_of(plan);
     const pto_call_slices_t *slices = slices_of(plan);
@@ -75,7 +70,7 @@ static void a_node_names_its_collective(void **state) {
 }
 
 /* The executor makes its communicator from the node's group, not from that of the stages. */
-static void a_collective_of_another_group_is_refused(void **state) {
+TEST(a_collective_of_another_group_is_refused) {
     static const struct {
         const char *strategy, *algorithm;
         pto_collective_t collective;
@@ -94,7 +89,7 @@ static void a_collective_of_another_group_is_refused(void **state) {
     }
 }
 
-static void another_collective_is_refused(void **state) {
+TEST(another_collective_is_refused) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "three_step", "ring", two_nodes);
     call_of(plan)->collective = PTO_COLLECTIVE_REDUCE;
     refused_for(plan, "stage 'copy to device': reads bytes 0..115 of 'host in', which were never written");
@@ -113,7 +108,7 @@ static void another_collective_is_refused(void **state) {
 }
 
 /* What a library is given must be there, also where it writes its result to the same place. */
-static void a_vector_that_was_never_written_is_refused(void **state) {
+TEST(a_vector_that_was_never_written_is_refused) {
     static const struct {
         pto_collective_t collective;
         const char *algorithm;
@@ -130,7 +125,7 @@ static void a_vector_that_was_never_written_is_refused(void **state) {
         }
 }
 
-static void other_blocks_than_the_stages_move_are_refused(void **state) {
+TEST(other_blocks_than_the_stages_move_are_refused) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", two_nodes);
     slices_of(plan)->in.offset.constant = 1;
     refused_for(plan,
@@ -142,7 +137,7 @@ static void other_blocks_than_the_stages_move_are_refused(void **state) {
 }
 
 /* With one process less the library's call would not return. */
-static void cores_that_do_not_fit_are_refused(void **state) {
+TEST(cores_that_do_not_fit_are_refused) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "dup_devptr", "ring", two_nodes);
     call_of(plan)->core_count--;
     refused_for(plan, "a collective's stage acts on cores outside of the collective");
@@ -166,7 +161,7 @@ static pto_plan_t *with_a_copy_inside(pto_collective_t collective, const char *a
     return plan;
 }
 
-static void copies_inside_a_collective_are_refused(void **state) {
+TEST(copies_inside_a_collective_are_refused) {
     static const struct {
         pto_collective_t collective;
         const char *algorithm;
@@ -203,7 +198,7 @@ static void build_giving_back(pto_builder_t *builder, const pto_exchange_t *exch
     }
 }
 
-static void a_collective_that_writes_its_input_is_refused(void **state) {
+TEST(a_collective_that_writes_its_input_is_refused) {
     static const pto_algorithm_t algorithm = {
         .name = "giving_back", .collectives = 1u << PTO_COLLECTIVE_ALLTOALL, .build = build_giving_back};
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", two_nodes);
@@ -213,14 +208,14 @@ static void a_collective_that_writes_its_input_is_refused(void **state) {
     refused_for(plan, "stage 'give back': a collective's stage writes 'host in', which is its input");
 }
 
-static void a_collective_in_a_loop_is_refused(void **state) {
+TEST(a_collective_in_a_loop_is_refused) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", two_nodes);
     pto_node_t *before = call_of(plan) - 1;
     *before = (pto_node_t){.kind = PTO_NODE_LOOP, .span = 1 + call_of(plan)->span, .to = 2};
     refused_for(plan, "a collective is inside a loop");
 }
 
-static void a_call_that_the_plan_does_not_have_is_refused(void **state) {
+TEST(a_call_that_the_plan_does_not_have_is_refused) {
     for (int call = -1; call <= 1; call += 2) {
         pto_plan_t *plan = good(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", two_nodes);
         call_of(plan)->call = call;
@@ -270,7 +265,7 @@ static void build_note(pto_builder_t *builder, const pto_request_t *request) {
 }
 
 /* In a binomial tree process 3 sends to process 2. MPI_Reduce says nothing of these two. */
-static void order_that_only_the_stages_give_does_not_count(void **state) {
+TEST(order_that_only_the_stages_give_does_not_count) {
     static const pto_strategy_t strategy = {
         .name = "note", .collectives = 1u << PTO_COLLECTIVE_REDUCE, .build = build_note};
     pto_request_t request =
@@ -298,7 +293,7 @@ static pto_plan_t *with_grain(const char *strategy, const char *algorithm, pto_l
     return plan;
 }
 
-static void elements_that_are_cut_in_two_are_refused(void **state) {
+TEST(elements_that_are_cut_in_two_are_refused) {
     static const struct {
         const char *strategy, *algorithm;
     } cases[] = {{"cuda_aware", "ring"},
@@ -318,7 +313,7 @@ static void elements_that_are_cut_in_two_are_refused(void **state) {
 /* --- the user ------------------------------------------------------------------------------------------- */
 
 /* gsb whose root reduces into its output, from which the others copy: the user may write it meanwhile. */
-static void reading_anothers_output_after_its_run_is_refused(void **state) {
+TEST(reading_anothers_output_after_its_run_is_refused) {
     pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", (pto_layout_t){1, 2, 1, 1, 2, false});
     int out = buffer_named(plan, "out");
     step_in(plan, "reduce", PTO_STEP_REDUCE)->target = pto_slice_block(out, PTO_ANCHOR_ABSOLUTE);
@@ -334,7 +329,7 @@ static pto_buffer_t *buffer_in(const pto_plan_t *plan, const char *name) {
     return (pto_buffer_t *)plan->buffers.item + buffer_named(plan, name);
 }
 
-static void plans_that_no_executor_can_run_are_rejected(void **state) {
+TEST(plans_that_no_executor_can_run_are_rejected) {
     static const char *const names[] = {"gathered", "result"};
     for (int i = 0; i < 2; i++) {
         pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", four_gpus);
@@ -351,7 +346,7 @@ static void plans_that_no_executor_can_run_are_rejected(void **state) {
 }
 
 /* Which memory processes share makes no difference to what they compute. */
-static void plans_whose_processes_share_host_memory_are_proved(void **state) {
+TEST(plans_whose_processes_share_host_memory_are_proved) {
     static const char *const strategies[] = {"gsb", "btb"};
     for (int i = 0; i < 2; i++) {
         pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, strategies[i], "direct", four_gpus);
@@ -367,7 +362,7 @@ static void plans_whose_processes_share_host_memory_are_proved(void **state) {
 
 /* --- the order of combination --------------------------------------------------------------------------- */
 
-static void sums_in_another_order_are_refused(void **state) {
+TEST(sums_in_another_order_are_refused) {
     static const char *const strategies[] = {"gas_read", "gas_allgather"};
     for (int i = 0; i < 2; i++) {
         pto_plan_t *plan = good(PTO_COLLECTIVE_ALLREDUCE, strategies[i], "direct", four_gpus);
@@ -377,7 +372,7 @@ static void sums_in_another_order_are_refused(void **state) {
 }
 
 /* Of two operands the order does not matter, so two GPUs may each begin with their own. */
-static void a_plus_b_is_b_plus_a(void **state) {
+TEST(a_plus_b_is_b_plus_a) {
     pto_plan_t *plan =
         good(PTO_COLLECTIVE_ALLREDUCE, "gas_read", "direct", (pto_layout_t){1, 2, 1, 1, 2, false});
     step_in(plan, "reduce", PTO_STEP_REDUCE)->source.anchor = PTO_ANCHOR_ME;
@@ -388,7 +383,7 @@ static void a_plus_b_is_b_plus_a(void **state) {
 
 /* --- staging -------------------------------------------------------------------------------------------- */
 
-static void staged_plans_are_right(void **state) {
+TEST(staged_plans_are_right) {
     static const pto_layout_t layouts[] = {
         {1, 1, 1, 1, 1, false}, {2, 2, 1, 1, 2, false}, {3, 1, 1, 1, 1, false}, {1, 5, 2, 2, 5, false}};
     int proved = 0;
@@ -460,7 +455,7 @@ static void build_overheard(pto_builder_t *builder, const pto_request_t *request
 }
 
 /* A receiver is ordered after those that sent it something, and only after them. */
-static void a_silent_sender_orders_nothing(void **state) {
+TEST(a_silent_sender_orders_nothing) {
     static const pto_strategy_t strategy = {.name = "overheard",
                                             .summary = "",
                                             .collectives = 1u << PTO_COLLECTIVE_ALLTOALLV,
@@ -483,27 +478,4 @@ static void a_silent_sender_orders_nothing(void **state) {
         }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_node_names_its_collective),
-        cmocka_unit_test(a_collective_of_another_group_is_refused),
-        cmocka_unit_test(another_collective_is_refused),
-        cmocka_unit_test(a_vector_that_was_never_written_is_refused),
-        cmocka_unit_test(other_blocks_than_the_stages_move_are_refused),
-        cmocka_unit_test(cores_that_do_not_fit_are_refused),
-        cmocka_unit_test(copies_inside_a_collective_are_refused),
-        cmocka_unit_test(a_collective_that_writes_its_input_is_refused),
-        cmocka_unit_test(a_collective_in_a_loop_is_refused),
-        cmocka_unit_test(a_call_that_the_plan_does_not_have_is_refused),
-        cmocka_unit_test(order_that_only_the_stages_give_does_not_count),
-        cmocka_unit_test(elements_that_are_cut_in_two_are_refused),
-        cmocka_unit_test(reading_anothers_output_after_its_run_is_refused),
-        cmocka_unit_test(plans_that_no_executor_can_run_are_rejected),
-        cmocka_unit_test(plans_whose_processes_share_host_memory_are_proved),
-        cmocka_unit_test(sums_in_another_order_are_refused),
-        cmocka_unit_test(a_plus_b_is_b_plus_a),
-        cmocka_unit_test(staged_plans_are_right),
-        cmocka_unit_test(a_silent_sender_orders_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

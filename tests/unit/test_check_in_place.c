@@ -1,14 +1,9 @@
 /* Plans that executors run in place if the user's input and output are one buffer. check must refuse those
  * that are right with two buffers only. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "broken_plan.h"
 #include "portolan/strategy.h"
+#include "test.h"
 
 enum { HALF_BYTES = 64 };
 
@@ -109,7 +104,7 @@ static void build_loads(pto_builder_t *builder, const pto_request_t *request) {
         pto_flag_barrier(builder, "loaded", &parts.who);
 }
 
-static void results_in_place_wait_for_those_who_read_the_input(void **state) {
+TEST(results_in_place_wait_for_those_who_read_the_input) {
     assert_refused(build_loads,
                    "stage 'reduce': writes bytes 0..127 of 'out' of rank 0, unordered with rank 1's read");
 }
@@ -129,7 +124,7 @@ static void build_order(pto_builder_t *builder, const pto_request_t *request) {
     build_move(PTO_STEP_REDUCE, all_of(second), all_of(parts.who.out));
 }
 
-static void an_input_is_not_read_behind_the_result(void **state) {
+TEST(an_input_is_not_read_behind_the_result) {
     assert_refused(build_order,
                    "stage 'reduce': reads bytes 0..127 of 'in', which were overwritten in place");
 }
@@ -153,7 +148,7 @@ static void build_messages(pto_builder_t *builder, const pto_request_t *request)
     build_move(PTO_STEP_REDUCE, all_of(parts.note), all_of(parts.who.out));
 }
 
-static void an_input_is_not_sent_from_where_the_result_arrives(void **state) {
+TEST(an_input_is_not_sent_from_where_the_result_arrives) {
     assert_refused(build_messages,
                    "stage 'exchange': uses bytes 0..127 of 'out' twice at once and writes them");
 }
@@ -183,16 +178,6 @@ static void build_halves(pto_builder_t *builder, const pto_request_t *request) {
     pto_build_end(builder);
 }
 
-static void kernels_cut_an_input_as_they_cut_the_result(void **state) {
-    assert_refused(build_halves, "in one piece and");
-}
+TEST(kernels_cut_an_input_as_they_cut_the_result) { assert_refused(build_halves, "in one piece and"); }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_in_place_wait_for_those_who_read_the_input),
-        cmocka_unit_test(an_input_is_not_read_behind_the_result),
-        cmocka_unit_test(an_input_is_not_sent_from_where_the_result_arrives),
-        cmocka_unit_test(kernels_cut_an_input_as_they_cut_the_result),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,14 +1,9 @@
 /* Memory of other processes that the stages of a collective node use, and memory that its call may write:
  * what check must not take for ordered, or for untouched. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "broken_plan.h"
 #include "portolan/strategy.h"
+#include "test.h"
 
 enum { MEMBERS = 4, BLOCK_BYTES = 128 };
 
@@ -80,7 +75,7 @@ static void build_alltoall(pto_builder_t *builder, const pto_request_t *request)
     pto_build_exchange(builder, request, &who);
 }
 
-static void loads_inside_a_collective_need_flags(void **state) {
+TEST(loads_inside_a_collective_need_flags) {
     static const pto_algorithm_t loads = {
         .name = "loads", .collectives = 1u << PTO_COLLECTIVE_ALLTOALL, .build = build_loads};
     has_flags = true;
@@ -122,7 +117,7 @@ static void build_overlooked(pto_builder_t *builder, const pto_request_t *reques
         build_flag(builder, "read", &who, 0, 1);
 }
 
-static void a_reduction_in_place_writes_all_vectors(void **state) {
+TEST(a_reduction_in_place_writes_all_vectors) {
     is_read_before = true;
     assert_right(plan_by(PTO_COLLECTIVE_REDUCE, build_overlooked, NULL));
     is_read_before = false;
@@ -154,7 +149,7 @@ static void build_gather(pto_builder_t *builder, const pto_request_t *request) {
     build_copy(builder, "note", &who, 1, kept, pto_slice_all(builder, note));
 }
 
-static void stages_write_nothing_that_the_call_does_not(void **state) {
+TEST(stages_write_nothing_that_the_call_does_not) {
     static const pto_algorithm_t algorithm = {
         .name = "scribbles", .collectives = 1u << PTO_COLLECTIVE_GATHER, .build = build_scribbles};
     scribbles_from = MEMBERS; /* none does */
@@ -165,11 +160,4 @@ static void stages_write_nothing_that_the_call_does_not(void **state) {
                 "the call writes 0");
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loads_inside_a_collective_need_flags),
-        cmocka_unit_test(a_reduction_in_place_writes_all_vectors),
-        cmocka_unit_test(stages_write_nothing_that_the_call_does_not),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

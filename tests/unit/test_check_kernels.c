@@ -1,14 +1,9 @@
 /* Flags of kernels: a thread block signals the same block of another GPU with the number of the run, so a
  * flag can say less than one of processes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "broken_plan.h"
 #include "portolan/strategy.h"
+#include "test.h"
 
 enum { MEMBERS = 4, BLOCK_BYTES = 4096 };
 
@@ -95,7 +90,7 @@ static void build_shifts(pto_builder_t *builder, const pto_request_t *request) {
 }
 
 /* In the second iteration the flags already have the number of the run. */
-static void a_kernel_with_flags_in_a_loop_is_refused(void **state) {
+TEST(a_kernel_with_flags_in_a_loop_is_refused) {
     in_loop = false;
     assert_right(plan_by(build_shifts));
     in_loop = true;
@@ -112,7 +107,7 @@ static void build_after_loop(pto_builder_t *builder, const pto_request_t *reques
         build_shift(&kernels, pto_constant(k));
 }
 
-static void kernels_after_a_loop_may_have_flags(void **state) { assert_right(plan_by(build_after_loop)); }
+TEST(kernels_after_a_loop_may_have_flags) { assert_right(plan_by(build_after_loop)); }
 
 /* --- flags between kernels ------------------------------------------------------------------------------ */
 
@@ -153,14 +148,14 @@ static void build_two_kernels(pto_builder_t *builder, const pto_request_t *reque
 }
 
 /* A block of the second kernel knows only that the same block of the first one has ended its part. */
-static void a_flag_is_raised_and_awaited_in_one_kernel(void **state) {
+TEST(a_flag_is_raised_and_awaited_in_one_kernel) {
     in_one_kernel = true;
     assert_right(plan_by(build_two_kernels));
     in_one_kernel = false;
     refused_for(plan_by(build_two_kernels), "a kernel's flag 'stored' is awaited outside of the kernel");
 }
 
-static void a_wait_alone_in_a_kernel_is_named(void **state) {
+TEST(a_wait_alone_in_a_kernel_is_named) {
     in_one_kernel = false;
     pto_plan_t *plan = plan_by(build_two_kernels);
     step_in(plan, "store", PTO_STEP_SIGNAL)->kind = PTO_STEP_WAIT;
@@ -168,12 +163,4 @@ static void a_wait_alone_in_a_kernel_is_named(void **state) {
     refused_for(plan, "a kernel's flag 'stored' is raised outside of the kernel");
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kernel_with_flags_in_a_loop_is_refused),
-        cmocka_unit_test(kernels_after_a_loop_may_have_flags),
-        cmocka_unit_test(a_flag_is_raised_and_awaited_in_one_kernel),
-        cmocka_unit_test(a_wait_alone_in_a_kernel_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,17 +1,12 @@
 /* What check remembers, at random and compared with plain arrays: sets of owners, the contents of buffers,
  * and which accesses come before which. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "../chance.h"
 #include "check/clocks.h"
 #include "check/memory.h"
+#include "test.h"
 
 /* --- sets -------------------------------------------------------------------------------------------------
  */
@@ -42,7 +37,7 @@ static int32_t lowest(uint64_t owners) {
     return bit;
 }
 
-static void sets_are_those_of_their_owners(void **state) {
+TEST(sets_are_those_of_their_owners) {
     pto_sets_t sets;
     int32_t count = 1;
     chance_state = 1;
@@ -100,7 +95,7 @@ static int runs_of(const pto_content_t *of_byte) {
     return runs;
 }
 
-static void contents_are_those_of_each_byte(void **state) {
+TEST(contents_are_those_of_each_byte) {
     pto_sets_t sets;
     pto_sets_init(&sets);
     for (uint64_t seed = 0; seed < 40; seed++) {
@@ -147,7 +142,7 @@ static int32_t set_of(pto_sets_t *sets, uint64_t owners) {
     return set;
 }
 
-static void sets_turn_with_their_owners(void **state) {
+TEST(sets_turn_with_their_owners) {
     pto_sets_t sets;
     chance_state = 7;
     pto_sets_init(&sets);
@@ -326,7 +321,7 @@ static void begin_order(uint64_t seed) {
     chance_state = seed;
 }
 
-static void accesses_are_ordered_by_what_was_released(void **state) {
+TEST(accesses_are_ordered_by_what_was_released) {
     static const pto_stage_t stage[STAGES];
     int conflicts[2] = {0, 0}, most = 0;
     for (uint64_t seed = 0; seed < 3000; seed++) {
@@ -357,7 +352,7 @@ static void accesses_are_ordered_by_what_was_released(void **state) {
 }
 
 /* Lanes that read in turn, each ordered after the one before: only the last read is kept. */
-static void reads_that_another_one_follows_are_forgotten(void **state) {
+TEST(reads_that_another_one_follows_are_forgotten) {
     pto_clocks_t clocks;
     pto_trace_t trace;
     pto_conflict_t conflict;
@@ -373,7 +368,7 @@ static void reads_that_another_one_follows_are_forgotten(void **state) {
     pto_clocks_fini(&clocks);
 }
 
-static void clocks_that_are_not_needed_order_nothing(void **state) {
+TEST(clocks_that_are_not_needed_order_nothing) {
     pto_clocks_t clocks;
     pto_trace_t trace;
     pto_conflict_t conflict;
@@ -393,14 +388,4 @@ static void clocks_that_are_not_needed_order_nothing(void **state) {
     pto_clocks_fini(&clocks);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sets_are_those_of_their_owners),
-        cmocka_unit_test(sets_turn_with_their_owners),
-        cmocka_unit_test(contents_are_those_of_each_byte),
-        cmocka_unit_test(accesses_are_ordered_by_what_was_released),
-        cmocka_unit_test(reads_that_another_one_follows_are_forgotten),
-        cmocka_unit_test(clocks_that_are_not_needed_order_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -3,18 +3,13 @@
  * no faster; walks of later runs, which prove the order of accesses alone, may not touch contents again.
  * Where all nodes do the same, the proof has the blocks of one node. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "check/check_internal.h"
 #include "plan_request.h"
 #include "portolan/check.h"
 #include "portolan/plan.h"
+#include "test.h"
 
 /* Spans visited while an alltoall, or an allreduce by a ring, among 4 GPUs on each of `nodes` nodes is
  * proved, and its blocks. */
@@ -37,7 +32,7 @@ static double visits_of(const char *strategy, const char *algorithm, pto_proof_t
 
 /* Each block is staged, sent, received, copied and compared, in the stages and in the meaning of their
  * collective, with a few visits each. Plans that share memory are walked three times. */
-static void proofs_grow_with_the_square_of_the_processes(void **state) {
+TEST(proofs_grow_with_the_square_of_the_processes) {
     static const char *const of[][2] = {{"cuda_aware", "pairwise"}, {"cuda_aware", "linear"},
                                         {"three_step", "pairwise"}, {"three_step", "linear"},
                                         {"dup_devptr", "pairwise"}, {"dup_devptr", "linear"},
@@ -55,7 +50,7 @@ static void proofs_grow_with_the_square_of_the_processes(void **state) {
 
 /* The first way to prove a plan that pto_check tries. In a split ring the processes of a GPU write the shares
  * of one buffer in turn, so the gap in its contents moves by a share each time. */
-static void proofs_by_one_node_grow_with_the_number_of_nodes(void **state) {
+TEST(proofs_by_one_node_grow_with_the_number_of_nodes) {
     static const char *const of[][2] = {{"cuda_aware", "pairwise"}, {"three_step", "linear"},
                                         {"dup_devptr", "pairwise"}, {"extra_message", "bruck"},
                                         {"node_leaders", "linear"}, {"node_aware", "pairwise"},
@@ -93,7 +88,7 @@ static double clock_visits_of(const char *strategy, int64_t gpus, int64_t procs)
 
 /* A ring makes steps with the square of the processes. Each joins clocks of the lanes that share memory: its
  * own, or those of its GPU. */
-static void clocks_know_the_processes_that_share_memory(void **state) {
+TEST(clocks_know_the_processes_that_share_memory) {
     static const struct {
         const char *strategy;
         int64_t procs;
@@ -114,18 +109,10 @@ static double piece_visits_of(int64_t gpus) {
 }
 
 /* Each process uses a piece of every other one's buffers. */
-static void pieces_are_compared_with_those_close_by(void **state) {
+TEST(pieces_are_compared_with_those_close_by) {
     double few = piece_visits_of(8), more = piece_visits_of(16);
     print_message("power %.2f\n", log2(more / few));
     assert_true(log2(more / few) < 2.2);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(proofs_grow_with_the_square_of_the_processes),
-        cmocka_unit_test(proofs_by_one_node_grow_with_the_number_of_nodes),
-        cmocka_unit_test(clocks_know_the_processes_that_share_memory),
-        cmocka_unit_test(pieces_are_compared_with_those_close_by),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,18 +1,12 @@
 /* Staging in chunks: what a pipeline of copies and messages costs, beside closed formulas and simulations. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
 
 #include "lanes_cost.h"
 #include "plan/plan_internal.h"
 #include "plan_request.h"
 #include "portolan/check.h"
 #include "portolan/pick.h"
+#include "test.h"
 
 static pto_plan_t *plan_of(pto_request_t request) {
     pto_plan_t *plan = NULL;
@@ -49,7 +43,7 @@ static double in_all_ways(pto_request_t request) {
 
 /* Of counts that differ, the largest block is cut into as many chunks as are asked for, at most one a byte.
  */
-static void the_largest_block_has_as_many_chunks_as_are_asked_for(void **state) {
+TEST(the_largest_block_has_as_many_chunks_as_are_asked_for) {
     static const int64_t wanted[][2] = {{64, 1}, {128, 2}, {4096, 5}}; /* bytes, chunks */
     int64_t number[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     const pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .order = 4, .matrix = number};
@@ -69,7 +63,7 @@ static void the_largest_block_has_as_many_chunks_as_are_asked_for(void **state) 
     }
 }
 
-static void one_chunk_is_the_plan_without_chunks(void **state) {
+TEST(one_chunk_is_the_plan_without_chunks) {
     pto_request_t requests[] = {message(100003, 0), alltoall(2, 2, 4096, 0)};
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         pto_plan_t *whole = plan_of(requests[i]);
@@ -86,7 +80,7 @@ static void one_chunk_is_the_plan_without_chunks(void **state) {
 }
 
 /* c chunks through three stages: sum t_i + (c - 1) max t_i, also where the last chunk is shorter. */
-static void a_message_costs_its_closed_formula(void **state) {
+TEST(a_message_costs_its_closed_formula) {
     static const int64_t chunks[] = {1, 2, 3, 7, 8, 64, 1000};
     for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
         double bytes = (double)RING_BYTES / (double)chunks[c];
@@ -99,7 +93,7 @@ static void a_message_costs_its_closed_formula(void **state) {
 /* Both ends of a pair are priced process by process: one copies out and sends, the other receives and copies
  * in.
  */
-static void a_pair_costs_its_closed_formula(void **state) {
+TEST(a_pair_costs_its_closed_formula) {
     static const int64_t chunks[] = {1, 2, 8, 64};
     for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
         pto_request_t request =
@@ -118,7 +112,7 @@ static void a_pair_costs_its_closed_formula(void **state) {
 /* Groups of destinations, the last one smaller; all of them alone; and pieces of all blocks. Messages of
  * different cost at once, as with two GPUs a node, wait for each other in ways that a price does not see, in
  * chunks or not. */
-static void an_alltoall_in_chunks_is_priced_as_simulated(void **state) {
+TEST(an_alltoall_in_chunks_is_priced_as_simulated) {
     static const int64_t chunks[] = {2, 3, 4, 5, 8, 11, 12, 24, 100};
     for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
         if (chunks[c] < 12)
@@ -128,7 +122,7 @@ static void an_alltoall_in_chunks_is_priced_as_simulated(void **state) {
 }
 
 /* Blocks for 11 partners in c groups of up to m. */
-static void an_alltoall_across_destinations_costs_its_closed_formula(void **state) {
+TEST(an_alltoall_across_destinations_costs_its_closed_formula) {
     static const int64_t groups[][2] = {{2, 6}, {3, 4}, {4, 3}, {6, 2}, {11, 1}};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         double c = (double)groups[i][0], m = (double)groups[i][1], last = 11 - (c - 1) * m, s = 1 << 20;
@@ -140,7 +134,7 @@ static void an_alltoall_across_destinations_costs_its_closed_formula(void **stat
 
 /* Copies slower than the messages follow each other in their streams, where each costs less than its start.
  */
-static void queued_copies_cost_less_than_their_starts(void **state) {
+TEST(queued_copies_cost_less_than_their_starts) {
     pto_param_t *queued = machine.queued_copy_s;
     double bytes = RING_BYTES / 64.0;
     machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row->postal.beta_s_per_byte.value = 1e-12;
@@ -157,7 +151,7 @@ static void queued_copies_cost_less_than_their_starts(void **state) {
     machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row->postal.beta_s_per_byte.value = 4e-11;
 }
 
-static void summits_message_takes_what_its_closed_formula_says(void **state) {
+TEST(summits_message_takes_what_its_closed_formula_says) {
     static const struct {
         int64_t bytes;
         int64_t chunks;
@@ -177,7 +171,7 @@ static void summits_message_takes_what_its_closed_formula_says(void **state) {
 }
 
 /* The chunks of a million GPUs are not priced one by one. */
-static void a_price_in_chunks_does_not_walk_the_nodes(void **state) {
+TEST(a_price_in_chunks_does_not_walk_the_nodes) {
     for (int64_t chunks = 2; chunks <= 1 << 20; chunks *= 8) {
         pto_price_t price[2];
         for (int i = 0; i < 2; i++) {
@@ -190,7 +184,7 @@ static void a_price_in_chunks_does_not_walk_the_nodes(void **state) {
     }
 }
 
-static void what_has_loops_or_is_the_librarys_is_not_cut(void **state) {
+TEST(what_has_loops_or_is_the_librarys_is_not_cut) {
     pto_request_t request = alltoall(2, 2, 4096, 2);
     pto_plan_t *plan = NULL;
     pto_error_t err = {0};
@@ -216,7 +210,7 @@ static pto_request_t ring(pto_collective_t collective, int64_t nodes, int64_t by
 /* n - 1 rounds of c messages, the first after its copy out; the last chunk's copy in follows the last
  * message.
  */
-static void a_ring_of_blocks_costs_its_closed_formula(void **state) {
+TEST(a_ring_of_blocks_costs_its_closed_formula) {
     static const int64_t chunks[] = {1, 2, 4, 64};
     for (int64_t n = 2; n <= 12; n += 5)
         for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
@@ -231,7 +225,7 @@ static void a_ring_of_blocks_costs_its_closed_formula(void **state) {
 /* Two pipelines of n - 1 rounds of c messages each. In the first one, the last chunk is copied out after the
  * last message, since it waits for a slot, and copied in; or the copies of all n c chunks take longer. A
  * reduce-scatter is the first one alone. */
-static void a_ring_of_partial_sums_costs_its_closed_formula(void **state) {
+TEST(a_ring_of_partial_sums_costs_its_closed_formula) {
     for (int64_t n = 2; n <= 12; n += 5)
         for (int64_t c = 4; c <= 16; c *= 2) {
             double bytes = RING_BYTES / (double)(n * c), rounds = (double)((n - 1) * c);
@@ -245,7 +239,7 @@ static void a_ring_of_partial_sums_costs_its_closed_formula(void **state) {
 }
 
 /* A reduction needs what arrived c chunks before, so no more may be in progress. */
-static void a_ring_has_no_more_in_progress_than_a_part_has_chunks(void **state) {
+TEST(a_ring_has_no_more_in_progress_than_a_part_has_chunks) {
     for (int64_t c = 1; c <= 6; c++) {
         pto_plan_t *plan = plan_of(ring(PTO_COLLECTIVE_ALLREDUCE, 3, 4096, c));
         pto_node_t *first = plan->nodes.item;
@@ -262,7 +256,7 @@ static void a_ring_has_no_more_in_progress_than_a_part_has_chunks(void **state) 
 }
 
 /* Of a million GPUs, rounds are not priced one by one, though shares are unequal. */
-static void a_ring_among_many_nodes_is_priced_at_once(void **state) {
+TEST(a_ring_among_many_nodes_is_priced_at_once) {
     static const char *const strategy[] = {"staged_ring", "split_ring"};
     for (int s = 0; s < 2; s++) {
         double seconds[2];
@@ -302,7 +296,7 @@ static double ring_price(const pto_machine_t *on, pto_collective_t collective, i
     return price.seconds;
 }
 
-static void the_search_ends_behind_the_cheapest_number_of_chunks(void **state) {
+TEST(the_search_ends_behind_the_cheapest_number_of_chunks) {
     static const char *const path[] = {"scenarios/machines/summit-spectrum-refit.yaml",
                                        "scenarios/machines/h200-2x2-tcp.yaml"};
     static const pto_collective_t collective[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_ALLGATHER};
@@ -318,23 +312,4 @@ static void the_search_ends_behind_the_cheapest_number_of_chunks(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_chunk_is_the_plan_without_chunks),
-        cmocka_unit_test(the_largest_block_has_as_many_chunks_as_are_asked_for),
-        cmocka_unit_test(a_message_costs_its_closed_formula),
-        cmocka_unit_test(a_pair_costs_its_closed_formula),
-        cmocka_unit_test(an_alltoall_in_chunks_is_priced_as_simulated),
-        cmocka_unit_test(an_alltoall_across_destinations_costs_its_closed_formula),
-        cmocka_unit_test(queued_copies_cost_less_than_their_starts),
-        cmocka_unit_test(summits_message_takes_what_its_closed_formula_says),
-        cmocka_unit_test(a_price_in_chunks_does_not_walk_the_nodes),
-        cmocka_unit_test(what_has_loops_or_is_the_librarys_is_not_cut),
-        cmocka_unit_test(a_ring_of_blocks_costs_its_closed_formula),
-        cmocka_unit_test(a_ring_of_partial_sums_costs_its_closed_formula),
-        cmocka_unit_test(a_ring_has_no_more_in_progress_than_a_part_has_chunks),
-        cmocka_unit_test(a_ring_among_many_nodes_is_priced_at_once),
-        cmocka_unit_test(the_search_ends_behind_the_cheapest_number_of_chunks),
-    };
-    return cmocka_run_group_tests(tests, read_machine, free_machine);
-}
+int main(void) { return run_all_tests(read_machine, free_machine); }

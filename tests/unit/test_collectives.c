@@ -1,13 +1,8 @@
 /* collectives.csv: what is read, what is rejected, and at which position. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "bad_input.h"
 #include "portolan/samples.h"
+#include "test.h"
 
 #define HEADER "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,seconds\n"
 #define ROW "alltoall,library,three_step,2,4,1,1024,1,5.1e-05\n"
@@ -17,7 +12,7 @@ static pto_status_t parse(const char *text, const char *path, pto_collectives_t 
     return pto_collectives_parse(text, strlen(text), path, collectives, err);
 }
 
-static void rows_and_provenance_are_read(void **unused) {
+TEST(rows_and_provenance_are_read) {
     pto_collectives_t collectives = {0};
     pto_error_t err;
     assert_int_equal(parse("# machine=x\n# datatype=double\n" HEADER ROW
@@ -41,7 +36,7 @@ static void rows_and_provenance_are_read(void **unused) {
     pto_collectives_fini(&collectives);
 }
 
-static void quoted_fields_and_a_byte_order_mark_are_read(void **unused) {
+TEST(quoted_fields_and_a_byte_order_mark_are_read) {
     pto_collectives_t collectives = {0};
     assert_int_equal(parse("\xEF\xBB\xBF" HEADER
                            "\"alltoall\",library,\"three_step\",2,4,1,\"1024\",1,5.1e-05\n",
@@ -53,7 +48,7 @@ static void quoted_fields_and_a_byte_order_mark_are_read(void **unused) {
     pto_collectives_fini(&collectives);
 }
 
-static void joules_can_follow_seconds(void **unused) {
+TEST(joules_can_follow_seconds) {
     const char *text = "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,"
                        "seconds,joules\n"
                        "alltoall,library,three_step,2,4,1,8,1,1e-5,0.25\n"
@@ -71,7 +66,7 @@ static void joules_can_follow_seconds(void **unused) {
     pto_collectives_fini(&collectives);
 }
 
-static void further_columns_say_owners_and_algorithm(void **unused) {
+TEST(further_columns_say_owners_and_algorithm) {
     pto_collectives_t collectives = {0};
     const char *text = "algorithm,collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,"
                        "owners_per_gpu,bytes,run,seconds\n"
@@ -85,7 +80,7 @@ static void further_columns_say_owners_and_algorithm(void **unused) {
     pto_collectives_fini(&collectives);
 }
 
-static void bad_input_is_rejected_at_its_position_and_adds_nothing(void **unused) {
+TEST(bad_input_is_rejected_at_its_position_and_adds_nothing) {
     static const bad_input_t bad[] = {
         {"", PTO_ERR_SYNTAX, 1, 1, {"column names"}},
         {"collective,implementation\n", PTO_ERR_KEY, 1, 1, {"strategy", "missing"}},
@@ -114,7 +109,7 @@ static void bad_input_is_rejected_at_its_position_and_adds_nothing(void **unused
     }
 }
 
-static void files_of_one_machine_add_up_and_others_are_refused(void **unused) {
+TEST(files_of_one_machine_add_up_and_others_are_refused) {
     pto_collectives_t collectives = {0};
     pto_error_t err;
     assert_int_equal(parse("# machine=A\n" HEADER ROW, "1.csv", &collectives, &err), PTO_OK);
@@ -130,7 +125,7 @@ static void files_of_one_machine_add_up_and_others_are_refused(void **unused) {
     pto_collectives_fini(&collectives);
 }
 
-static void too_many_names_are_refused(void **unused) {
+TEST(too_many_names_are_refused) {
     pto_collectives_t collectives = {0};
     pto_error_t err = {0};
     pto_status_t status = PTO_OK;
@@ -145,7 +140,7 @@ static void too_many_names_are_refused(void **unused) {
     pto_collectives_fini(&collectives);
 }
 
-static void a_file_that_is_not_there_is_an_error_with_its_name(void **unused) {
+TEST(a_file_that_is_not_there_is_an_error_with_its_name) {
     pto_collectives_t collectives = {0};
     pto_error_t err;
     assert_int_equal(pto_collectives_read("tests/fixtures/no-such.csv", &collectives, &err), PTO_ERR_IO);
@@ -153,16 +148,4 @@ static void a_file_that_is_not_there_is_an_error_with_its_name(void **unused) {
     pto_collectives_fini(&collectives);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_and_provenance_are_read),
-        cmocka_unit_test(quoted_fields_and_a_byte_order_mark_are_read),
-        cmocka_unit_test(joules_can_follow_seconds),
-        cmocka_unit_test(further_columns_say_owners_and_algorithm),
-        cmocka_unit_test(bad_input_is_rejected_at_its_position_and_adds_nothing),
-        cmocka_unit_test(files_of_one_machine_add_up_and_others_are_refused),
-        cmocka_unit_test(too_many_names_are_refused),
-        cmocka_unit_test(a_file_that_is_not_there_is_an_error_with_its_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

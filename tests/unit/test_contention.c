@@ -1,15 +1,11 @@
 /* The links of a node under load: what price and simulate add where messages and copies share them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "portolan/price.h"
 #include "price/paths.h"
 #include "simulated.h"
+#include "test.h"
 
 /* --- machines ------------------------------------------------------------------------------------------- */
 
@@ -199,7 +195,7 @@ static grid_t with(grid_t grid, bool wrap, int weighted) {
 }
 
 /* Rank i on GPU i: the loads, and the time of the busiest link in units of a byte between the sockets. */
-static void default_loads_and_times_are_those_of_the_thesis_node(void **state) {
+TEST(default_loads_and_times_are_those_of_the_thesis_node) {
     const grid_t wide = {{4, 2, 2}, false, -1};
     const struct {
         const char *name;
@@ -240,7 +236,7 @@ static void default_loads_and_times_are_those_of_the_thesis_node(void **state) {
 
 /* The best mapping turns the heavy first dimension to where the links are fast: the maximum falls from 24 to
  * 6 units, between the sockets from 24 to 4 (the thesis's 1600 to 264). */
-static void a_mapping_moves_the_weighted_dimension_to_the_fast_links(void **state) {
+TEST(a_mapping_moves_the_weighted_dimension_to_the_fast_links) {
     pto_machine_t machine = k80();
     pattern_t weighted = stencil(with(deep, false, 0)), plain = stencil(flat);
     int gpu[RANKS_MAX], square[RANKS_MAX];
@@ -285,7 +281,7 @@ static pattern_t three_messages(int64_t first, int64_t second, int64_t third) {
 }
 
 /* Rates 8, 2 and 2, so that the first message has what the second cannot use. Times in units of 1 GB/s. */
-static void simulate_shares_links_max_min_fairly(void **state) {
+TEST(simulate_shares_links_max_min_fairly) {
     pto_machine_t machine = light_machine(1, 6, two_links);
     const double unit_s = UNIT_BYTES * 1e-9;
     const struct {
@@ -305,7 +301,7 @@ static void simulate_shares_links_max_min_fairly(void **state) {
 }
 
 /* Four GPUs copy over one link to their socket and back; their messages stay on the socket. */
-static void copies_share_the_links_to_the_host(void **state) {
+TEST(copies_share_the_links_to_the_host) {
     pto_machine_t machine = k80();
     pattern_t pattern = {.ranks = 16};
     for (int rank = 0; rank < 16; rank++)
@@ -347,7 +343,7 @@ static void assert_same(const pto_request_t *request, const pto_machine_t *witho
     pto_plan_destroy(plan);
 }
 
-static void one_link_a_gpu_changes_no_digit(void **state) {
+TEST(one_link_a_gpu_changes_no_digit) {
     pto_machine_t without = completed(&summit);
     /* else the links are all that the host's memory costs */
     without.copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET] = without.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET];
@@ -374,7 +370,7 @@ static void one_link_a_gpu_changes_no_digit(void **state) {
 
 /* The links of a node are counted among its own ranks, whatever the size of the machine; the test would take
  * hours otherwise. */
-static void a_price_with_links_needs_no_more_work_for_more_nodes(void **state) {
+TEST(a_price_with_links_needs_no_more_work_for_more_nodes) {
     static const char *const algorithm[] = {"ring", "rabenseifner", "recursive_doubling"};
     pto_machine_t with = completed(&summit), without = with;
     pto_topology_t *topology = NULL;
@@ -394,7 +390,7 @@ static void a_price_with_links_needs_no_more_work_for_more_nodes(void **state) {
 
 /* Each of three GPUs exchanges a block with either other in one kernel. Its own link carries two each way;
  * the one between the switches, of a quarter of the rate, those of GPU 2. */
-static void accesses_of_a_kernel_share_links(void **state) {
+TEST(accesses_of_a_kernel_share_links) {
     static const char kernels[] = "remote: {load: {on_socket: {alpha_s: 0, beta_s_per_byte: 1e-17}},"
                                   " store: {on_socket: {alpha_s: 0, beta_s_per_byte: 1e-17}}}\n"
                                   "signals: {flag_s: 0, device_s: 0}\nlaunch: {kernel_s: 0}\n"
@@ -419,7 +415,7 @@ static void accesses_of_a_kernel_share_links(void **state) {
     }
 }
 
-static void a_layout_must_fit_the_topology(void **state) {
+TEST(a_layout_must_fit_the_topology) {
     pto_machine_t machine = light_machine(1, 6, two_links);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 1, 8, 1, 64);
     request.layout.gpus_per_socket = 8;
@@ -453,7 +449,7 @@ static pto_machine_t connected(const char *limit) {
 
 /* Where a node's link is the only one, a fabric is injection and ejection by another name: for all
  * collectives whose nodes send as much as they receive. */
-static void a_fabric_of_single_nodes_is_their_injection(void **state) {
+TEST(a_fabric_of_single_nodes_is_their_injection) {
     pto_machine_t injection = connected("injection: {gpu: {s_per_byte: 9e-11}}\n");
     pto_machine_t fabric = connected("fabric: [{nodes: 1, s_per_byte: 9e-11}]\n");
     static const char *const algorithm[] = {"linear", "pairwise", "bruck"};
@@ -474,7 +470,7 @@ static void a_fabric_of_single_nodes_is_their_injection(void **state) {
 
 /* Nodes 0 and 1 share a link up, nodes 2 and 3 one down, at half the rate. What crosses neither is not
  * slowed. */
-static void messages_share_the_links_that_they_cross(void **state) {
+TEST(messages_share_the_links_that_they_cross) {
     pto_machine_t machine = connected("fabric:\n  - {nodes: 1, s_per_byte: 1e-10}\n"
                                       "  - {nodes: 2, s_per_byte: 2e-10, back_s_per_byte: 4e-10}\n");
     const double unit_s = UNIT_BYTES * 1e-10, start_s = 2e-6;
@@ -500,7 +496,7 @@ static void messages_share_the_links_that_they_cross(void **state) {
 }
 
 /* 7 nodes in groups of 2, of which 2 are a group: the links of 4 groups, up and down, then those of 2. */
-static void links_of_a_fabric_have_the_rate_of_their_level(void **state) {
+TEST(links_of_a_fabric_have_the_rate_of_their_level) {
     pto_fabric_t fabric = {.levels = 2, .level = {{.nodes = 2}, {.nodes = 4}}};
     assert_int_equal(pto_fabric_link_count(&fabric, 7), 8 + 4);
     for (int64_t link = 0; link < 12; link++)
@@ -508,19 +504,4 @@ static void links_of_a_fabric_have_the_rate_of_their_level(void **state) {
                     &fabric.level[link < 8 ? 0 : 1].s_per_byte[link % 2]);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(links_of_a_fabric_have_the_rate_of_their_level),
-        cmocka_unit_test(default_loads_and_times_are_those_of_the_thesis_node),
-        cmocka_unit_test(a_mapping_moves_the_weighted_dimension_to_the_fast_links),
-        cmocka_unit_test(simulate_shares_links_max_min_fairly),
-        cmocka_unit_test(a_fabric_of_single_nodes_is_their_injection),
-        cmocka_unit_test(messages_share_the_links_that_they_cross),
-        cmocka_unit_test(copies_share_the_links_to_the_host),
-        cmocka_unit_test(one_link_a_gpu_changes_no_digit),
-        cmocka_unit_test(a_price_with_links_needs_no_more_work_for_more_nodes),
-        cmocka_unit_test(accesses_of_a_kernel_share_links),
-        cmocka_unit_test(a_layout_must_fit_the_topology),
-    };
-    return cmocka_run_group_tests(tests, read_machines, free_machines);
-}
+int main(void) { return run_all_tests(read_machines, free_machines); }

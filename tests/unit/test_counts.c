@@ -1,22 +1,17 @@
 /* Byte counts between owners. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 
 #include "bad_input.h"
 #include "portolan/scenario.h"
+#include "test.h"
 
-static void equal_counts_are_the_size(void **state) {
+TEST(equal_counts_are_the_size) {
     const pto_counts_t counts = {.kind = PTO_COUNTS_EQUAL};
     assert_int_equal(pto_counts_bytes(&counts, 12345, 3, 4), 12345);
 }
 
-static void skewed_counts_stay_within_their_bounds_and_reach_them(void **state) {
+TEST(skewed_counts_stay_within_their_bounds_and_reach_them) {
     const pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.3, .seed = 5};
     int seen[21] = {0};
     for (int64_t i = 0; i < 40; i++)
@@ -29,7 +24,7 @@ static void skewed_counts_stay_within_their_bounds_and_reach_them(void **state) 
         assert_in_range(seen[bytes], 159, 299);
 }
 
-static void skewed_counts_are_the_same_everywhere(void **state) {
+TEST(skewed_counts_are_the_same_everywhere) {
     const pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 42};
     assert_int_equal(pto_counts_bytes(&counts, 1000000, 0, 0), 1220450);
     assert_int_equal(pto_counts_bytes(&counts, 1000000, 0, 1), 883626);
@@ -37,7 +32,7 @@ static void skewed_counts_are_the_same_everywhere(void **state) {
     assert_int_equal(pto_counts_bytes(&counts, 1000000, 1048577, 3), 596287);
 }
 
-static void the_seed_and_the_direction_matter(void **state) {
+TEST(the_seed_and_the_direction_matter) {
     const pto_counts_t one = {.kind = PTO_COUNTS_SKEW, .skew = 1, .seed = 1};
     const pto_counts_t two = {.kind = PTO_COUNTS_SKEW, .skew = 1, .seed = 2};
     int same_seed = 0, same_direction = 0;
@@ -49,7 +44,7 @@ static void the_seed_and_the_direction_matter(void **state) {
     assert_true(same_direction <= 1);
 }
 
-static void no_skew_and_no_bytes_leave_nothing_to_chance(void **state) {
+TEST(no_skew_and_no_bytes_leave_nothing_to_chance) {
     const pto_counts_t none = {.kind = PTO_COUNTS_SKEW, .skew = 0, .seed = 1};
     const pto_counts_t full = {.kind = PTO_COUNTS_SKEW, .skew = 1, .seed = 1};
     for (int64_t i = 0; i < 50; i++) {
@@ -59,7 +54,7 @@ static void no_skew_and_no_bytes_leave_nothing_to_chance(void **state) {
     }
 }
 
-static void a_square_matrix_is_read_row_by_row(void **state) {
+TEST(a_square_matrix_is_read_row_by_row) {
     const char text[] = "# bytes from row to column\n\n1, 2,3\r\n 4,5,\t6\n# more\n7,8,0";
     pto_counts_t counts;
     assert_int_equal(pto_counts_parse_matrix(text, sizeof text - 1, "m.csv", &counts, NULL), PTO_OK);
@@ -73,7 +68,7 @@ static void a_square_matrix_is_read_row_by_row(void **state) {
     assert_null(counts.matrix);
 }
 
-static void a_large_matrix_is_read_whole(void **state) {
+TEST(a_large_matrix_is_read_whole) {
     enum { ORDER = 100, ROW_BYTES = 2 * ORDER };
     char *text = malloc(ORDER * ROW_BYTES);
     assert_non_null(text);
@@ -89,7 +84,7 @@ static void a_large_matrix_is_read_whole(void **state) {
     pto_counts_fini(&counts);
 }
 
-static void quoted_numbers_and_a_byte_order_mark_are_read(void **state) {
+TEST(quoted_numbers_and_a_byte_order_mark_are_read) {
     static const char text[] = "\xEF\xBB\xBF\"0\",\"17\"\r\n \"2\" ,3\r\n";
     pto_counts_t counts = {.order = 0};
     assert_int_equal(pto_counts_parse_matrix(text, sizeof text - 1, "m.csv", &counts, NULL), PTO_OK);
@@ -99,7 +94,7 @@ static void quoted_numbers_and_a_byte_order_mark_are_read(void **state) {
     pto_counts_fini(&counts);
 }
 
-static void rows_of_pairs_are_added_up(void **state) {
+TEST(rows_of_pairs_are_added_up) {
     static const char text[] =
         "# ranks=4\nsource,destination,source_space,bytes\n0,1,cpu,5\n0,1,gpu,7\n2,0,gpu,1\n"
         "# another file\nsource,destination,source_space,bytes\n2,0,gpu,2\n";
@@ -115,7 +110,7 @@ static void rows_of_pairs_are_added_up(void **state) {
     pto_counts_fini(&counts);
 }
 
-static void bad_matrices_are_refused_where_they_are_bad(void **state) {
+TEST(bad_matrices_are_refused_where_they_are_bad) {
     const bad_input_t bad[] = {
         {"", PTO_ERR_SYNTAX, 1, 1, {"no numbers"}},
         {"# nothing\n\n", PTO_ERR_SYNTAX, 1, 1, {"no numbers"}},
@@ -170,7 +165,7 @@ static void bad_matrices_are_refused_where_they_are_bad(void **state) {
     }
 }
 
-static void a_nul_in_a_matrix_is_refused(void **state) {
+TEST(a_nul_in_a_matrix_is_refused) {
     const char text[] = "1\0\n";
     pto_counts_t counts;
     pto_error_t err;
@@ -178,7 +173,7 @@ static void a_nul_in_a_matrix_is_refused(void **state) {
     assert_int_equal(err.line, 1);
 }
 
-static void a_matrix_file_is_read(void **state) {
+TEST(a_matrix_file_is_read) {
     pto_counts_t counts;
     pto_error_t err;
     assert_int_equal(pto_counts_read_matrix("tests/fixtures/square.csv", &counts, &err), PTO_OK);
@@ -191,20 +186,4 @@ static void a_matrix_file_is_read(void **state) {
     assert_int_equal(pto_counts_read_matrix("tests/fixtures", &counts, &err), PTO_ERR_IO);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_counts_are_the_size),
-        cmocka_unit_test(skewed_counts_stay_within_their_bounds_and_reach_them),
-        cmocka_unit_test(skewed_counts_are_the_same_everywhere),
-        cmocka_unit_test(the_seed_and_the_direction_matter),
-        cmocka_unit_test(no_skew_and_no_bytes_leave_nothing_to_chance),
-        cmocka_unit_test(a_square_matrix_is_read_row_by_row),
-        cmocka_unit_test(a_large_matrix_is_read_whole),
-        cmocka_unit_test(quoted_numbers_and_a_byte_order_mark_are_read),
-        cmocka_unit_test(rows_of_pairs_are_added_up),
-        cmocka_unit_test(bad_matrices_are_refused_where_they_are_bad),
-        cmocka_unit_test(a_nul_in_a_matrix_is_refused),
-        cmocka_unit_test(a_matrix_file_is_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,16 +1,12 @@
 /* Where picks change between the points of a sweep. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "asked.h"
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
+#include "test.h"
 #include "tool/command.h"
 
 static const char simple_machine[] =
@@ -24,7 +20,7 @@ static pto_crossing_t *cross(const asked_t *asked, int64_t *count) {
     return crossing;
 }
 
-static void sizes_cross_where_the_lines_do(void **state) {
+TEST(sizes_cross_where_the_lines_do) {
     asked_t asked;
     int64_t count;
     ask(&asked, simple_machine,
@@ -41,7 +37,7 @@ static void sizes_cross_where_the_lines_do(void **state) {
     drop(&asked);
 }
 
-static void numbers_of_messages_cross_at_a_whole_number(void **state) {
+TEST(numbers_of_messages_cross_at_a_whole_number) {
     asked_t asked;
     int64_t count;
     ask(&asked, simple_machine,
@@ -57,7 +53,7 @@ static void numbers_of_messages_cross_at_a_whole_number(void **state) {
 
 /* 15 sizes and the steps of bisection, each by 4 strategies with the library's algorithm, and one plan of
  * each strategy for its work with each algorithm that the library takes. */
-static void a_plan_is_made_once_for_each_price(void **state) {
+TEST(a_plan_is_made_once_for_each_price) {
     pto_scenario_t scenario;
     pto_machine_t *machine = NULL;
     pto_predictions_t predictions;
@@ -81,7 +77,7 @@ static void a_plan_is_made_once_for_each_price(void **state) {
 }
 
 /* A prediction makes 72 of them: a second one would exceed the bound. */
-static void the_command_makes_at_most_200_plans(void **state) {
+TEST(the_command_makes_at_most_200_plans) {
     char name[] = "pick", problem[] = "scenarios/problems/alltoall-summit-measured.yaml";
     char *argv[] = {name, problem, NULL};
     const pto_command_t *pick;
@@ -91,7 +87,7 @@ static void the_command_makes_at_most_200_plans(void **state) {
     assert_in_range(pto_plans_made - before, 60, 200);
 }
 
-static void a_single_pick_has_no_crossing(void **state) {
+TEST(a_single_pick_has_no_crossing) {
     asked_t asked;
     int64_t count;
     ask(&asked, simple_machine,
@@ -142,7 +138,7 @@ static const char *name_at(const char *format, int64_t value) {
     "procs_per_gpu: 6}\nbytes: "
 
 /* From 64 bytes to 4 KiB there are three picks, and the sweep has the first and the last. */
-static void strategies_that_win_between_two_points_are_found(void **state) {
+TEST(strategies_that_win_between_two_points_are_found) {
     measured_t swept;
     int64_t count = 0;
     pto_crossing_t *crossing = NULL;
@@ -166,7 +162,7 @@ static void strategies_that_win_between_two_points_are_found(void **state) {
 }
 
 /* Half an element cannot be reduced. */
-static void crossings_of_vectors_are_whole_elements(void **state) {
+TEST(crossings_of_vectors_are_whole_elements) {
     measured_t swept;
     int64_t count = 0;
     pto_crossing_t *crossing = NULL;
@@ -180,7 +176,7 @@ static void crossings_of_vectors_are_whole_elements(void **state) {
     drop_summit(&swept);
 }
 
-static void more_prices_than_the_limit_are_refused(void **state) {
+TEST(more_prices_than_the_limit_are_refused) {
     asked_t asked;
     int64_t count = -1;
     pto_crossing_t *crossing = NULL;
@@ -201,16 +197,4 @@ static void more_prices_than_the_limit_are_refused(void **state) {
     drop(&asked);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_cross_where_the_lines_do),
-        cmocka_unit_test(numbers_of_messages_cross_at_a_whole_number),
-        cmocka_unit_test(a_plan_is_made_once_for_each_price),
-        cmocka_unit_test(the_command_makes_at_most_200_plans),
-        cmocka_unit_test(a_single_pick_has_no_crossing),
-        cmocka_unit_test(strategies_that_win_between_two_points_are_found),
-        cmocka_unit_test(crossings_of_vectors_are_whole_elements),
-        cmocka_unit_test(more_prices_than_the_limit_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

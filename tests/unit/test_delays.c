@@ -1,13 +1,8 @@
 /* Which processes, nodes and links make others wait, in jobs that were made with one bad part, or none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "made_traces.h"
 #include "portolan/recording.h"
+#include "test.h"
 
 static pto_delays_t find_delays(const char *text, int node_procs, pto_recording_t *trace) {
     pto_recording_options_t options = {.rank = -1,
@@ -128,19 +123,17 @@ static int run_jobs(made_fault_t fault, uint64_t seed, int count, int procs) {
     return run_jobs_in(MADE_CALLS, fault, seed, count, procs);
 }
 
-static void nothing_is_named_in_healthy_jobs(void **state) {
-    assert_int_equal(run_jobs(MADE_HEALTHY, 1000, 20, 0), 0);
-}
+TEST(nothing_is_named_in_healthy_jobs) { assert_int_equal(run_jobs(MADE_HEALTHY, 1000, 20, 0), 0); }
 
-static void late_processes_and_nodes_are_named_and_nothing_else(void **state) {
+TEST(late_processes_and_nodes_are_named_and_nothing_else) {
     assert_int_equal(run_jobs(MADE_LATE_PROCESS, 2000, 14, 0) + run_jobs(MADE_LATE_NODE, 3000, 6, 0), 0);
 }
 
-static void slow_nodes_and_links_are_named_and_nothing_else(void **state) {
+TEST(slow_nodes_and_links_are_named_and_nothing_else) {
     assert_int_equal(run_jobs(MADE_SLOW_NODE, 4000, 10, 0) + run_jobs(MADE_SLOW_LINK, 5000, 10, 0), 0);
 }
 
-static void faults_of_four_processes_are_named_and_nothing_else(void **state) {
+TEST(faults_of_four_processes_are_named_and_nothing_else) {
     for (int fault = MADE_HEALTHY; fault <= MADE_SLOW_LINK; fault++)
         assert_int_equal(run_jobs((made_fault_t)fault, 6000, 6, 4), 0);
 }
@@ -154,20 +147,18 @@ static int run_sixty(made_format_t format) {
            run_jobs_in(format, MADE_SLOW_LINK, 5000, 10, 0);
 }
 
-static void traces_of_pytorch_name_faults_and_nothing_else(void **state) {
-    assert_int_equal(run_sixty(MADE_KINETO), 0);
-}
+TEST(traces_of_pytorch_name_faults_and_nothing_else) { assert_int_equal(run_sixty(MADE_KINETO), 0); }
 
-static void verbose_dumps_of_the_inspector_name_faults_and_nothing_else(void **state) {
+TEST(verbose_dumps_of_the_inspector_name_faults_and_nothing_else) {
     assert_int_equal(run_sixty(MADE_INSPECTOR_VERBOSE), 0);
 }
 
-static void short_dumps_of_the_inspector_name_faults_and_nothing_else(void **state) {
+TEST(short_dumps_of_the_inspector_name_faults_and_nothing_else) {
     assert_int_equal(run_sixty(MADE_INSPECTOR), 0);
 }
 
 /* Only the first call of a step finds a process late. */
-static void who_is_late_to_the_first_of_several_calls_is_named(void **state) {
+TEST(who_is_late_to_the_first_of_several_calls_is_named) {
     for (made_format_t format = MADE_CALLS; format <= MADE_KINETO; format++)
         for (int buckets = 2; buckets <= 4; buckets++)
             assert_int_equal(run_steps_in(format, MADE_HEALTHY, 7000, 6, 0, buckets) +
@@ -178,7 +169,7 @@ static void who_is_late_to_the_first_of_several_calls_is_named(void **state) {
 
 /* By the numbers of calls, the same is found as in whole traces. Without them, groups of calls are left out
  * in which a process has fewer. */
-static void traces_that_begin_at_different_calls_match_by_number(void **state) {
+TEST(traces_that_begin_at_different_calls_match_by_number) {
     made_job_t job;
     pto_recording_t trace;
     made_job_init(&job, 2000, MADE_LATE_PROCESS);
@@ -204,7 +195,7 @@ static int compare_begins(const void *left, const void *right) {
     return (a->begin_s > b->begin_s) - (a->begin_s < b->begin_s);
 }
 
-static void lines_of_different_processes_may_alternate(void **state) {
+TEST(lines_of_different_processes_may_alternate) {
     made_job_t job;
     pto_recording_t trace;
     made_job_init(&job, 2000, MADE_LATE_PROCESS);
@@ -236,7 +227,7 @@ static pto_delays_t find_in_healthy(int steps) {
     return delays;
 }
 
-static void few_calls_tell_nothing(void **state) {
+TEST(few_calls_tell_nothing) {
     pto_delays_t few = find_in_healthy(1), many = find_in_healthy(30);
     assert_true(few.calls > 0);
     assert_false(few.late_told);
@@ -259,7 +250,7 @@ static char *alternating_calls(int rank, int calls) {
 
 /* A timeline that is full keeps the first calls of each process: each with its kind, also of earlier files.
  */
-static void calls_that_are_kept_keep_their_kinds(void **state) {
+TEST(calls_that_are_kept_keep_their_kinds) {
     enum { FEW = 1000, MANY = 270000 };
     for (int calls = FEW; calls <= MANY; calls += MANY - FEW) {
         pto_recording_options_t options = {.rank = -1,
@@ -358,7 +349,7 @@ static pto_delays_t find_in_steps(int late, int slow, pto_recording_t *trace) {
     return delays;
 }
 
-static void messages_behind_others_of_their_sender_are_no_slow_link(void **state) {
+TEST(messages_behind_others_of_their_sender_are_no_slow_link) {
     pto_recording_t trace;
     pto_delays_t delays = find_in_steps(-1, -1, &trace);
     assert_int_equal(delays.count, 0);
@@ -366,7 +357,7 @@ static void messages_behind_others_of_their_sender_are_no_slow_link(void **state
     pto_recording_fini(&trace);
 }
 
-static void a_late_process_is_named_besides_a_slow_node(void **state) {
+TEST(a_late_process_is_named_besides_a_slow_node) {
     pto_recording_t trace;
     pto_delays_t delays = find_in_steps(1, 2, &trace);
     assert_int_equal(delays.count, 2);
@@ -378,22 +369,4 @@ static void a_late_process_is_named_besides_a_slow_node(void **state) {
     pto_recording_fini(&trace);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_named_in_healthy_jobs),
-        cmocka_unit_test(late_processes_and_nodes_are_named_and_nothing_else),
-        cmocka_unit_test(slow_nodes_and_links_are_named_and_nothing_else),
-        cmocka_unit_test(faults_of_four_processes_are_named_and_nothing_else),
-        cmocka_unit_test(traces_of_pytorch_name_faults_and_nothing_else),
-        cmocka_unit_test(verbose_dumps_of_the_inspector_name_faults_and_nothing_else),
-        cmocka_unit_test(short_dumps_of_the_inspector_name_faults_and_nothing_else),
-        cmocka_unit_test(who_is_late_to_the_first_of_several_calls_is_named),
-        cmocka_unit_test(traces_that_begin_at_different_calls_match_by_number),
-        cmocka_unit_test(lines_of_different_processes_may_alternate),
-        cmocka_unit_test(few_calls_tell_nothing),
-        cmocka_unit_test(calls_that_are_kept_keep_their_kinds),
-        cmocka_unit_test(messages_behind_others_of_their_sender_are_no_slow_link),
-        cmocka_unit_test(a_late_process_is_named_besides_a_slow_node),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

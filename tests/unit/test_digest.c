@@ -1,15 +1,10 @@
 /* The digest of a plan: whatever a plan is made of changes it, each part in a way of its own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "plan/plan_internal.h"
 #include "plan_request.h"
+#include "test.h"
 
 /* --- changes of one field ------------------------------------------------------------------------------- */
 
@@ -187,7 +182,7 @@ static pto_plan_t *made(const pto_request_t *request) {
     return plan;
 }
 
-static void each_field_changes_the_digest_in_a_way_of_its_own(void **state) {
+TEST(each_field_changes_the_digest_in_a_way_of_its_own) {
     const struct {
         pto_collective_t collective;
         const char *strategy, *algorithm;
@@ -209,7 +204,7 @@ static void each_field_changes_the_digest_in_a_way_of_its_own(void **state) {
 
 /* --- what a request has for some collectives alone ------------------------------------------------------ */
 
-static void halos_and_pairs_have_digests_of_their_own(void **state) {
+TEST(halos_and_pairs_have_digests_of_their_own) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "three_step", "ring", 2, 2, 1, 64);
     pto_plan_t *plan = made(&request);
     digest_count = 0;
@@ -257,7 +252,7 @@ static void change_counts(pto_plan_t *plan, pto_counts_t *counts, bool by_form) 
     }
 }
 
-static void every_byte_count_changes_the_digest(void **state) {
+TEST(every_byte_count_changes_the_digest) {
     int64_t number[16];
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, "three_step", "pairwise", 2, 2, 1, 64);
     for (int i = 0; i < 16; i++)
@@ -276,7 +271,7 @@ static void every_byte_count_changes_the_digest(void **state) {
     pto_plan_destroy(plan);
 }
 
-static void patterns_have_digests_of_their_own(void **state) {
+TEST(patterns_have_digests_of_their_own) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, "three_step", "pairwise", 2, 2, 1, 64);
     pto_plan_t *plan = made(&request);
     pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 3}, host = {.kind = PTO_COUNTS_SKEW};
@@ -324,12 +319,4 @@ static void patterns_have_digests_of_their_own(void **state) {
     pto_plan_destroy(plan);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_field_changes_the_digest_in_a_way_of_its_own),
-        cmocka_unit_test(halos_and_pairs_have_digests_of_their_own),
-        cmocka_unit_test(every_byte_count_changes_the_digest),
-        cmocka_unit_test(patterns_have_digests_of_their_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

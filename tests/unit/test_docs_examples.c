@@ -1,11 +1,4 @@
 /* The examples of docs/formats.md parse, and so does every machine and scenario file of the project. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
 
 #include <glob.h>
 #include <stdio.h>
@@ -15,6 +8,7 @@
 #include "machine/machine_internal.h"
 #include "portolan/scenario.h"
 #include "portolan/workload.h"
+#include "test.h"
 
 static const char document_path[] = "docs/formats.md";
 
@@ -111,21 +105,19 @@ static void check_counts(const char *text, size_t text_size) {
     pto_counts_fini(&counts);
 }
 
-static void the_machine_example_parses(void **state) {
+TEST(the_machine_example_parses) {
     assert_int_equal(for_each_example("```yaml machine\n", check_machine), 1);
 }
 
-static void every_scenario_example_parses_and_fits_its_machine(void **state) {
+TEST(every_scenario_example_parses_and_fits_its_machine) {
     assert_int_equal(for_each_example("```yaml scenario\n", check_scenario), 5);
 }
 
-static void the_workload_example_parses_and_fits_its_machine(void **state) {
+TEST(the_workload_example_parses_and_fits_its_machine) {
     assert_int_equal(for_each_example("```yaml workload\n", check_workload), 1);
 }
 
-static void the_counts_example_parses(void **state) {
-    assert_int_equal(for_each_example("```csv counts\n", check_counts), 3);
-}
+TEST(the_counts_example_parses) { assert_int_equal(for_each_example("```csv counts\n", check_counts), 3); }
 
 static void check_placement(const char *text, size_t text_size) {
     const pto_layout_t layout = {
@@ -137,7 +129,7 @@ static void check_placement(const char *text, size_t text_size) {
     pto_mapping_fini(&mapping);
 }
 
-static void the_placement_example_parses(void **state) {
+TEST(the_placement_example_parses) {
     assert_int_equal(for_each_example("```csv placement\n", check_placement), 1);
 }
 
@@ -146,7 +138,7 @@ static void require_files(const char *pattern, size_t least, glob_t *found) {
     assert_true(found->gl_pathc >= least);
 }
 
-static void every_shipped_machine_reads(void **state) {
+TEST(every_shipped_machine_reads) {
     glob_t found;
     require_files("scenarios/machines/*.yaml", 2, &found);
     for (size_t i = 0; i < found.gl_pathc; i++) {
@@ -158,7 +150,7 @@ static void every_shipped_machine_reads(void **state) {
     globfree(&found);
 }
 
-static void every_shipped_scenario_reads_and_fits_its_machine(void **state) {
+TEST(every_shipped_scenario_reads_and_fits_its_machine) {
     glob_t found;
     require_files("scenarios/problems/*.yaml", 13, &found);
     for (size_t i = 0; i < found.gl_pathc; i++) {
@@ -175,15 +167,4 @@ static void every_shipped_scenario_reads_and_fits_its_machine(void **state) {
     globfree(&found);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_machine_example_parses),
-        cmocka_unit_test(every_scenario_example_parses_and_fits_its_machine),
-        cmocka_unit_test(the_workload_example_parses_and_fits_its_machine),
-        cmocka_unit_test(the_counts_example_parses),
-        cmocka_unit_test(the_placement_example_parses),
-        cmocka_unit_test(every_shipped_machine_reads),
-        cmocka_unit_test(every_shipped_scenario_reads_and_fits_its_machine),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

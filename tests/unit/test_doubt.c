@@ -1,19 +1,14 @@
 /* Intervals that hold the model's own error, and near-ties that are judged on the difference. Expected values
  * by hand. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "machine/machine_internal.h"
 #include "portolan/machine.h"
 #include "portolan/pick.h"
+#include "test.h"
 
 /* cuda_aware is one GPU message; three_step two copies and one CPU message. */
 #define MACHINE(cpu_95, gpu_95, more)                                                                        \
@@ -80,7 +75,7 @@ static const pto_price_t *price_of(const asked_t *asked, int strategy) {
     return &pto_prediction_at(&asked->predictions, 0, strategy)->price;
 }
 
-static void the_model_error_is_added_in_log_time(void **state) {
+TEST(the_model_error_is_added_in_log_time) {
     asked_t asked;
     ask(&asked, MACHINE("", ", alpha_s_95: [1.0e-6, 3.0e-6]", ERROR("0", "0.1")), "2", "64");
     assert_near(price_of(&asked, 0)->high_s, 2e-6 * exp(hypot(log(1.5), 0.5)));
@@ -90,7 +85,7 @@ static void the_model_error_is_added_in_log_time(void **state) {
 }
 
 /* From 2 to 8 nodes 2 doublings, from 1 to 4 KiB 2 more; fewer nodes and bytes add nothing. */
-static void each_doubling_beyond_the_cells_widens_the_error(void **state) {
+TEST(each_doubling_beyond_the_cells_widens_the_error) {
     static const struct {
         const char *nodes, *bytes;
         double factor;
@@ -106,7 +101,7 @@ static void each_doubling_beyond_the_cells_widens_the_error(void **state) {
 
 /* Both strategies with the same uncertain message, 20 percent apart through a copy: no tie. Their intervals
  * alone overlap widely. */
-static void terms_that_two_strategies_share_cancel(void **state) {
+TEST(terms_that_two_strategies_share_cancel) {
     static const char machine[] =
         "machine: m\nsource: made up\nnode: {sockets: 1, gpus: 2, cores: 8}\nmessages:\n"
         "  cpu: {off_node: [{protocol: eager, alpha_s: 2.0e-6, alpha_s_95: [1.0e-6, 3.0e-6], "
@@ -138,7 +133,7 @@ static void terms_that_two_strategies_share_cancel(void **state) {
 
 /* 2.0 against 2.2 us: ln 0.0953. The other is cheaper with a probability of 1/3 from a deviation of 0.2213.
  */
-static void a_near_tie_is_one_time_in_three_the_other(void **state) {
+TEST(a_near_tie_is_one_time_in_three_the_other) {
     asked_t asked;
     ask(&asked, MACHINE("", "", ERROR("0", "0.22")), "2", "64");
     assert_false(asked.range[0].near_tie);
@@ -154,7 +149,7 @@ static void a_near_tie_is_one_time_in_three_the_other(void **state) {
 
 /* The margin is 10 percent. The model's own error of 0.1 tells such prices apart, the copy's interval does
  * not. */
-static void a_wide_interval_is_unsure_and_no_near_tie(void **state) {
+TEST(a_wide_interval_is_unsure_and_no_near_tie) {
     asked_t asked;
     ask(&asked, MACHINE("", ", alpha_s_95: [1.0e-6, 3.0e-6]", ERROR("0", "0.1")), "2", "64");
     assert_false(asked.range[0].near_tie);
@@ -168,7 +163,7 @@ static void a_wide_interval_is_unsure_and_no_near_tie(void **state) {
     drop(&asked);
 }
 
-static void a_near_tie_names_what_to_measure(void **state) {
+TEST(a_near_tie_names_what_to_measure) {
     asked_t asked;
     ask(&asked, MACHINE("", ", alpha_s_95: [1.0e-6, 3.0e-6]", ""), "2", "64");
     assert_true(asked.range[0].near_tie);
@@ -184,7 +179,7 @@ static void a_near_tie_names_what_to_measure(void **state) {
     drop(&asked);
 }
 
-static void the_keys_of_a_model_error_are_written_and_read_back(void **state) {
+TEST(the_keys_of_a_model_error_are_written_and_read_back) {
     static const char text[] =
         MACHINE("", "", ERROR("0.25", "0.1") "fitted_to: [{file: c.csv, digest: \"0123\", nodes: [2, 8]}]\n");
     pto_machine_t *machine = NULL, *copy = NULL, *again = NULL;
@@ -209,7 +204,7 @@ static void the_keys_of_a_model_error_are_written_and_read_back(void **state) {
     pto_machine_destroy(again);
 }
 
-static void a_model_error_that_cannot_be_is_refused(void **state) {
+TEST(a_model_error_that_cannot_be_is_refused) {
     static const struct {
         const char *text, *message;
     } bad[] = {{"model_error: {source: x}\n", "strategies"},
@@ -229,16 +224,4 @@ static void a_model_error_that_cannot_be_is_refused(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_model_error_is_added_in_log_time),
-        cmocka_unit_test(each_doubling_beyond_the_cells_widens_the_error),
-        cmocka_unit_test(terms_that_two_strategies_share_cancel),
-        cmocka_unit_test(a_near_tie_is_one_time_in_three_the_other),
-        cmocka_unit_test(a_wide_interval_is_unsure_and_no_near_tie),
-        cmocka_unit_test(a_near_tie_names_what_to_measure),
-        cmocka_unit_test(the_keys_of_a_model_error_are_written_and_read_back),
-        cmocka_unit_test(a_model_error_that_cannot_be_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

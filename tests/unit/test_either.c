@@ -1,13 +1,7 @@
 /* Either nodes: plans are proved for every choice, every flag and slot is needed, policies choose what their
  * papers or comments say, and the simulator runs them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "check/check_internal.h"
 #include "inside_plan.h"
@@ -17,6 +11,7 @@
 #include "portolan/simulate.h"
 #include "portolan/strategy.h"
 #include "portolan/traffic.h"
+#include "test.h"
 
 static const pto_collective_t collectives[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_ALLGATHER};
 static const char *const strategies[] = {"mix_doubling", "mix_learning"};
@@ -27,7 +22,7 @@ static pto_plan_t *either_plan(pto_collective_t collective, const char *strategy
 
 /* --- the walk ------------------------------------------------------------------------------------------- */
 
-static void the_walk_visits_both_branches_for_each_member(void **state) {
+TEST(the_walk_visits_both_branches_for_each_member) {
     static const struct {
         const char *stage;
         int lane;
@@ -70,7 +65,7 @@ static bool is_right(const pto_plan_t *plan, uint64_t bits, int64_t members) {
     return pto_check_assigned(plan, by_bits, &choice, &report, NULL) == PTO_OK;
 }
 
-static void every_choice_is_right(void **state) {
+TEST(every_choice_is_right) {
     for (int c = 0; c < 2; c++)
         for (int64_t members = 1; members <= 3; members++) {
             pto_plan_t *plan = either_plan(collectives[c], "mix_learning", 1 + members);
@@ -81,7 +76,7 @@ static void every_choice_is_right(void **state) {
         }
 }
 
-static void check_walks_all_pairs_of_choices(void **state) {
+TEST(check_walks_all_pairs_of_choices) {
     static const struct {
         int64_t procs;
         int choices;
@@ -101,7 +96,7 @@ static void check_walks_all_pairs_of_choices(void **state) {
     pto_plan_destroy(plan);
 }
 
-static void every_flag_is_needed(void **state) {
+TEST(every_flag_is_needed) {
     static const struct {
         pto_collective_t collective;
         const char *flag;
@@ -136,7 +131,7 @@ static pto_stage_t *stage_named(const pto_plan_t *plan, const char *name) {
     return stage;
 }
 
-static void every_slot_is_needed(void **state) {
+TEST(every_slot_is_needed) {
     for (int c = 0; c < 2; c++) {
         pto_plan_t *plan = either_plan(collectives[c], "mix_doubling", 4);
         pto_buffer_t *buffer = plan->buffers.item;
@@ -149,7 +144,7 @@ static void every_slot_is_needed(void **state) {
 }
 
 /* A fault that only one of all pairs of choices shows. */
-static void a_fault_of_one_pair_is_found(void **state) {
+TEST(a_fault_of_one_pair_is_found) {
     for (int64_t offset = -2; offset <= 2;
          offset += 4) { /* member 1 or 3 stages where another one copies to */
         pto_plan_t *plan = either_plan(PTO_COLLECTIVE_ALLREDUCE, "mix_doubling", 4);
@@ -160,7 +155,7 @@ static void a_fault_of_one_pair_is_found(void **state) {
     }
 }
 
-static void branches_are_between_two_members_with_flags_of_their_own(void **state) {
+TEST(branches_are_between_two_members_with_flags_of_their_own) {
     pto_plan_t *plan = either_plan(PTO_COLLECTIVE_ALLREDUCE, "mix_doubling", 4);
     step_in(plan, "staged", PTO_STEP_SIGNAL)->flag = step_in(plan, "copied", PTO_STEP_SIGNAL)->flag;
     step_in(plan, "staged", PTO_STEP_WAIT)->flag = step_in(plan, "copied", PTO_STEP_WAIT)->flag;
@@ -176,7 +171,7 @@ static void branches_are_between_two_members_with_flags_of_their_own(void **stat
     refused_for(plan, "acts in member 1's branch of an either node");
 }
 
-static void three_branches_of_stages_are_needed(void **state) {
+TEST(three_branches_of_stages_are_needed) {
     pto_error_t err = {0};
     pto_plan_t *plan = either_plan(PTO_COLLECTIVE_ALLREDUCE, "mix_doubling", 4);
     pto_node_t *node = plan->nodes.item;
@@ -211,7 +206,7 @@ static void chooses(pto_policy_t *policy, const char *events, const char *wanted
     assert_string_equal(chosen, wanted);
 }
 
-static void doubling_follows_the_thesis(void **state) {
+TEST(doubling_follows_the_thesis) {
     pto_policy_t policy;
     pto_policy_init(&policy, PTO_POLICY_DOUBLING, 9, 0);
     chooses(&policy, "3", "");       /* the first waits for the second */
@@ -229,7 +224,7 @@ static void doubling_follows_the_thesis(void **state) {
 }
 
 /* However members arrive and complete, all are told. */
-static void doubling_never_stops(void **state) {
+TEST(doubling_never_stops) {
     uint64_t random = 1;
     for (int round = 0; round < 2000; round++) {
         int members = 1 + round % 20, arrived = 0, told = 0, pending[2] = {0, 0}, member;
@@ -264,7 +259,7 @@ static int next_number(pto_policy_t *policy) {
     return policy->taken[PTO_BRANCH_B];
 }
 
-static void learning_finds_the_fastest_number(void **state) {
+TEST(learning_finds_the_fastest_number) {
     for (int best = 0; best <= 7; best++) {
         pto_policy_t policy;
         int by_number[8] = {0};
@@ -282,7 +277,7 @@ static void learning_finds_the_fastest_number(void **state) {
 }
 
 /* What was fastest may become slow; and one slow run does not rule a number out. */
-static void learning_changes_its_mind(void **state) {
+TEST(learning_changes_its_mind) {
     pto_policy_t policy;
     int last = -1;
     pto_policy_init(&policy, PTO_POLICY_LEARNING, 3, 0);
@@ -299,7 +294,7 @@ static void learning_changes_its_mind(void **state) {
     assert_int_equal(last, 1);
 }
 
-static void learning_tries_near_numbers_first(void **state) {
+TEST(learning_tries_near_numbers_first) {
     static const int wanted[] = {2, 3, 1, 4, 0};
     pto_policy_t policy;
     pto_policy_init(&policy, PTO_POLICY_LEARNING, 4, 2);
@@ -356,7 +351,7 @@ static int64_t traffic_of(pto_request_t request) {
     return bytes;
 }
 
-static void price_and_traffic_are_those_of_fixed_numbers(void **state) {
+TEST(price_and_traffic_are_those_of_fixed_numbers) {
     for (int c = 0; c < 2; c++)
         for (int s = 0; s < 2; s++)
             for (int64_t in = 0; in < 8; in += 3) {
@@ -369,7 +364,7 @@ static void price_and_traffic_are_those_of_fixed_numbers(void **state) {
 
 /* Learning begins with the request's numbers. A root copies its own data in a lane of its own, and waits for
  * one flag more from each member. In an allgather it stages the blocks again that were staged. */
-static void a_simulated_policy_takes_as_long_as_the_numbers_it_chooses(void **state) {
+TEST(a_simulated_policy_takes_as_long_as_the_numbers_it_chooses) {
     for (int c = 0; c < 2; c++)
         for (int64_t in = 0; in < 8; in++)
             for (int64_t bytes = 64; bytes <= 1 << 24; bytes *= 512) {
@@ -382,7 +377,7 @@ static void a_simulated_policy_takes_as_long_as_the_numbers_it_chooses(void **st
 }
 
 /* Of two members one takes each branch. */
-static void a_simulated_policy_runs(void **state) {
+TEST(a_simulated_policy_runs) {
     for (int c = 0; c < 2; c++) {
         pto_request_t doubling = staging(collectives[c], "mix_doubling", 1 << 20, 0, 0);
         assert_true(simulated(doubling) == simulated(doubling));
@@ -398,24 +393,4 @@ static void a_simulated_policy_runs(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_walk_visits_both_branches_for_each_member),
-        cmocka_unit_test(every_choice_is_right),
-        cmocka_unit_test(check_walks_all_pairs_of_choices),
-        cmocka_unit_test(every_flag_is_needed),
-        cmocka_unit_test(every_slot_is_needed),
-        cmocka_unit_test(a_fault_of_one_pair_is_found),
-        cmocka_unit_test(branches_are_between_two_members_with_flags_of_their_own),
-        cmocka_unit_test(three_branches_of_stages_are_needed),
-        cmocka_unit_test(doubling_follows_the_thesis),
-        cmocka_unit_test(doubling_never_stops),
-        cmocka_unit_test(learning_finds_the_fastest_number),
-        cmocka_unit_test(learning_changes_its_mind),
-        cmocka_unit_test(learning_tries_near_numbers_first),
-        cmocka_unit_test(price_and_traffic_are_those_of_fixed_numbers),
-        cmocka_unit_test(a_simulated_policy_takes_as_long_as_the_numbers_it_chooses),
-        cmocka_unit_test(a_simulated_policy_runs),
-    };
-    return cmocka_run_group_tests(tests, load, NULL);
-}
+int main(void) { return run_all_tests(load, NULL); }

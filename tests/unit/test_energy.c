@@ -1,18 +1,14 @@
 /* Energies of plans, computed by hand on a machine of round numbers, and picking by energy. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "asked.h"
 #include "bad_input.h"
 #include "portolan/machine.h"
 #include "portolan/pick.h"
+#include "test.h"
 
 /* A GPU message starts in 2 us and moves 1 GB/s, a CPU message starts in 1 us and moves 10 GB/s, a copy
  * starts in 5 us and moves 10 GB/s, combining two buffers 1 us and 10 GB/s. */
@@ -53,7 +49,7 @@ static void expect_energy(const asked_t *asked, int strategy, const double *devi
     assert_near(prediction->energy.joules * 1e6, microjoules, 1e-6);
 }
 
-static void a_message_from_a_gpu_keeps_both_gpus_busy_while_its_bytes_move(void **state) {
+TEST(a_message_from_a_gpu_keeps_both_gpus_busy_while_its_bytes_move) {
     asked_t asked;
     ask(&asked, COSTS POWERS, ONE_MESSAGE("10000"));
     /* 2 us of start and 10 us of bytes: 2 GPUs x (2 x 100 + 10 x 150) + 2 nodes x 12 x (200 + 5). */
@@ -61,7 +57,7 @@ static void a_message_from_a_gpu_keeps_both_gpus_busy_while_its_bytes_move(void 
     drop(&asked);
 }
 
-static void staging_keeps_a_gpu_busy_only_for_the_copies_bytes(void **state) {
+TEST(staging_keeps_a_gpu_busy_only_for_the_copies_bytes) {
     asked_t asked;
     ask(&asked, COSTS POWERS, ONE_MESSAGE("10000"));
     /* 6 us out, 2 us message, 6 us in, of which 1 us each way are a copy's bytes. */
@@ -69,7 +65,7 @@ static void staging_keeps_a_gpu_busy_only_for_the_copies_bytes(void **state) {
     drop(&asked);
 }
 
-static void reductions_count_where_they_are_made(void **state) {
+TEST(reductions_count_where_they_are_made) {
     asked_t asked;
     ask(&asked, COSTS POWERS,
         "scenario: two GPUs\nmachine: m.yaml\ncollective: allreduce\nlibrary: recursive_doubling\n"
@@ -83,7 +79,7 @@ static void reductions_count_where_they_are_made(void **state) {
     drop(&asked);
 }
 
-static void every_process_that_takes_part_polls_and_no_other(void **state) {
+TEST(every_process_that_takes_part_polls_and_no_other) {
     asked_t asked;
     ask(&asked, COSTS POWERS,
         "scenario: helpers\nmachine: m.yaml\ncollective: allreduce\nlibrary: recursive_doubling\n"
@@ -96,7 +92,7 @@ static void every_process_that_takes_part_polls_and_no_other(void **state) {
     drop(&asked);
 }
 
-static void time_energy_and_their_product_may_pick_differently(void **state) {
+TEST(time_energy_and_their_product_may_pick_differently) {
     asked_t asked;
     /* At 11000 bytes: 13 us and 9030 uJ against 14.3 us and 8943.5 uJ; at 12000: 14 and 9740, 14.6 and 9146.
      */
@@ -115,7 +111,7 @@ static void time_energy_and_their_product_may_pick_differently(void **state) {
     drop(&asked);
 }
 
-static void intervals_of_powers_and_times_add_as_independent(void **state) {
+TEST(intervals_of_powers_and_times_add_as_independent) {
     asked_t asked;
     /* 20 GPU microseconds of copies x +-10 W, +-0.5 us of 12 at the mean of 8320 uJ / 12 us. */
     ask(&asked,
@@ -134,7 +130,7 @@ static void intervals_of_powers_and_times_add_as_independent(void **state) {
     drop(&asked);
 }
 
-static void without_powers_no_energy_is_known_and_none_is_guessed(void **state) {
+TEST(without_powers_no_energy_is_known_and_none_is_guessed) {
     asked_t asked;
     ask(&asked, COSTS, ONE_MESSAGE("10000"));
     const pto_prediction_t *prediction = pto_prediction_at(&asked.predictions, 0, 0);
@@ -147,7 +143,7 @@ static void without_powers_no_energy_is_known_and_none_is_guessed(void **state) 
     drop(&asked);
 }
 
-static void a_power_that_the_plan_needs_not_is_not_asked_for(void **state) {
+TEST(a_power_that_the_plan_needs_not_is_not_asked_for) {
     asked_t asked;
     ask(&asked, COSTS "energy: {gpu: {idle_w: 100, copy_w: 150}}\n",
         "scenario: two GPUs\nmachine: m.yaml\ncollective: allreduce\nlibrary: recursive_doubling\n"
@@ -164,7 +160,7 @@ static void a_power_that_the_plan_needs_not_is_not_asked_for(void **state) {
 
 /* --- the machine file ----------------------------------------------------------------------------------- */
 
-static void powers_survive_writing_and_reading(void **state) {
+TEST(powers_survive_writing_and_reading) {
     const char *const energy[] = {
         "energy:\n  gpu: {idle_w: 100.5, idle_w_95: [99, 102], copy_w: 150, kernel_w: 300}\n"
         "  cpu: {idle_w: 200, core_w: 5, core_w_95: [4, 6]}\n",
@@ -190,7 +186,7 @@ static void powers_survive_writing_and_reading(void **state) {
     }
 }
 
-static void bad_powers_are_rejected_at_their_position(void **state) {
+TEST(bad_powers_are_rejected_at_their_position) {
     const bad_input_t bad[] = {
         {COSTS "energy: {gpu: {copy_w: 1}}\n", PTO_ERR_KEY, 13, 15, {"missing key 'idle_w'"}},
         {COSTS "energy: {gpu: {idle_w: 0}}\n", PTO_ERR_RANGE, 13, 24, {"idle_w"}},
@@ -224,7 +220,7 @@ static void bad_powers_are_rejected_at_their_position(void **state) {
 }
 
 /* Outputs hold numbers that JSON knows. */
-static void an_energy_beyond_all_numbers_is_not_known(void **state) {
+TEST(an_energy_beyond_all_numbers_is_not_known) {
     asked_t asked;
     ask(&asked,
         COSTS
@@ -237,19 +233,4 @@ static void an_energy_beyond_all_numbers_is_not_known(void **state) {
     drop(&asked);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_energy_beyond_all_numbers_is_not_known),
-        cmocka_unit_test(a_message_from_a_gpu_keeps_both_gpus_busy_while_its_bytes_move),
-        cmocka_unit_test(staging_keeps_a_gpu_busy_only_for_the_copies_bytes),
-        cmocka_unit_test(reductions_count_where_they_are_made),
-        cmocka_unit_test(every_process_that_takes_part_polls_and_no_other),
-        cmocka_unit_test(time_energy_and_their_product_may_pick_differently),
-        cmocka_unit_test(intervals_of_powers_and_times_add_as_independent),
-        cmocka_unit_test(without_powers_no_energy_is_known_and_none_is_guessed),
-        cmocka_unit_test(a_power_that_the_plan_needs_not_is_not_asked_for),
-        cmocka_unit_test(powers_survive_writing_and_reading),
-        cmocka_unit_test(bad_powers_are_rejected_at_their_position),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,17 +1,12 @@
 /* Estimates: what the prices are between which they are interpolated, how far off they are in between, and
  * what is outside. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "chance.h"
 #include "portolan/api.h"
 #include "portolan/pick.h"
+#include "test.h"
 
 enum { CELLS = 4, SIZES = 60, LARGEST = 1 << 24 };
 
@@ -48,16 +43,16 @@ static double predicted(const pto_machine_t *machine, const pto_ask_t *cell, int
 
 static bool is_power_of_two(int64_t bytes) { return (bytes & (bytes - 1)) == 0; }
 
-static void a_size_of_the_table_has_its_own_price(void **state) {
+TEST(a_size_of_the_table_has_its_own_price) {
     for (int c = 0; c < CELLS; c++) {
         pto_estimates_t *estimates;
-        assert_int_equal(pto_estimates_create(*state, &cells[c], &estimates, NULL), PTO_OK);
+        assert_int_equal(pto_estimates_create(*test_state, &cells[c], &estimates, NULL), PTO_OK);
         assert_int_equal(pto_estimates_bytes(estimates, pto_estimates_count(estimates) - 1), LARGEST);
         for (int i = 0; i < pto_estimates_count(estimates); i++) {
             const char *name;
             const pto_strategy_t *strategy;
             int64_t bytes = pto_estimates_bytes(estimates, i);
-            double seconds = predicted(*state, &cells[c], bytes, &name);
+            double seconds = predicted(*test_state, &cells[c], bytes, &name);
             double estimate = pto_estimate(estimates, bytes, &strategy);
             assert_true(i == 0 || bytes > pto_estimates_bytes(estimates, i - 1));
             if (is_power_of_two(bytes)) {
@@ -72,15 +67,15 @@ static void a_size_of_the_table_has_its_own_price(void **state) {
 }
 
 /* Twice the tolerance, since the middle is looked at alone; and what a 256th of the size costs. */
-static void between_sizes_an_estimate_is_near_the_price(void **state) {
+TEST(between_sizes_an_estimate_is_near_the_price) {
     const double most = 2 * PTO_ESTIMATE_TOLERANCE + 1.0 / 256;
     for (int c = 0; c < CELLS; c++) {
         pto_estimates_t *estimates;
-        assert_int_equal(pto_estimates_create(*state, &cells[c], &estimates, NULL), PTO_OK);
+        assert_int_equal(pto_estimates_create(*test_state, &cells[c], &estimates, NULL), PTO_OK);
         for (int i = 0; i < SIZES; i++) {
             const char *name;
             int64_t power = INT64_C(1) << (3 + below(21)), bytes = power + below(power / 8) * 8;
-            double seconds = predicted(*state, &cells[c], bytes, &name);
+            double seconds = predicted(*test_state, &cells[c], bytes, &name);
             double estimate = pto_estimate(estimates, bytes, NULL);
             if (!(fabs(estimate - seconds) <= most * seconds))
                 fail_msg("%s of %lld bytes: estimated %g, predicted %g by %s", cells[c].collective,
@@ -91,7 +86,7 @@ static void between_sizes_an_estimate_is_near_the_price(void **state) {
 }
 
 /* Lines of three strategies, of which the second is the lowest at neither power of two. */
-static void a_third_strategy_between_two_sizes_is_found(void **state) {
+TEST(a_third_strategy_between_two_sizes_is_found) {
     static const char text[] =
         "machine: m\nsource: made up\nnode: {sockets: 1, gpus: 1, cores: 1}\nmessages:\n"
         "  cpu: {off_node: [{protocol: eager, alpha_s: 1.4e-6, beta_s_per_byte: 2e-9}]}\n"
@@ -120,12 +115,12 @@ static void a_third_strategy_between_two_sizes_is_found(void **state) {
     pto_machine_destroy(machine);
 }
 
-static void outside_of_the_table_there_is_none(void **state) {
+TEST(outside_of_the_table_there_is_none) {
     const pto_strategy_t *strategy;
     pto_estimates_t *estimates;
     pto_ask_t cell = cells[1];
     cell.bytes = 1000;
-    assert_int_equal(pto_estimates_create(*state, &cell, &estimates, NULL), PTO_OK);
+    assert_int_equal(pto_estimates_create(*test_state, &cell, &estimates, NULL), PTO_OK);
     assert_true(isnan(pto_estimate(estimates, 1001, &strategy)));
     assert_null(strategy);
     assert_true(isnan(pto_estimate(estimates, -1, NULL)));
@@ -137,30 +132,30 @@ static void outside_of_the_table_there_is_none(void **state) {
 }
 
 /* A GPU of 16 GB cannot hold the buffers of the largest sizes. */
-static void the_table_ends_where_memory_does(void **state) {
+TEST(the_table_ends_where_memory_does) {
     pto_estimates_t *estimates = NULL;
     pto_ask_t cell = {.collective = "alltoall", .nodes = 32, .bytes = INT64_C(1) << 40};
     pto_error_t err = {.status = PTO_OK};
-    assert_int_equal(pto_estimates_create(*state, &cell, &estimates, &err), PTO_OK);
+    assert_int_equal(pto_estimates_create(*test_state, &cell, &estimates, &err), PTO_OK);
     int64_t last = pto_estimates_bytes(estimates, pto_estimates_count(estimates) - 1);
     assert_true(last > 1 << 20 && last < INT64_C(1) << 34);
     assert_true(isnan(pto_estimate(estimates, 2 * last, NULL)));
     pto_estimates_destroy(estimates);
 }
 
-static void errors_are_those_of_one_prediction(void **state) {
+TEST(errors_are_those_of_one_prediction) {
     pto_estimates_t *estimates = NULL;
     pto_error_t err;
     pto_ask_t unknown = {.collective = "alltoal"}, negative = {.collective = "alltoall", .bytes = -1},
               missing = {.collective = "alltoall", .strategy = "nccl"};
-    assert_int_equal(pto_estimates_create(*state, &unknown, &estimates, &err), PTO_ERR_NOT_FOUND);
+    assert_int_equal(pto_estimates_create(*test_state, &unknown, &estimates, &err), PTO_ERR_NOT_FOUND);
     assert_non_null(strstr(err.message, "did you mean 'alltoall'?"));
-    assert_int_equal(pto_estimates_create(*state, &negative, &estimates, &err), PTO_ERR_RANGE);
-    assert_int_equal(pto_estimates_create(*state, &missing, &estimates, &err), PTO_ERR_NOT_APPLICABLE);
+    assert_int_equal(pto_estimates_create(*test_state, &negative, &estimates, &err), PTO_ERR_RANGE);
+    assert_int_equal(pto_estimates_create(*test_state, &missing, &estimates, &err), PTO_ERR_NOT_APPLICABLE);
     assert_null(estimates);
 }
 
-static void sizes_of_structs_are_told(void **state) {
+TEST(sizes_of_structs_are_told) {
     size_t found = 0;
     for (const pto_struct_size_t *size = pto_struct_sizes(); size->name; size++)
         if (strcmp(size->name, "pto_price_t") == 0)
@@ -168,15 +163,4 @@ static void sizes_of_structs_are_told(void **state) {
     assert_int_equal(found, sizeof(pto_price_t));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_size_of_the_table_has_its_own_price),
-        cmocka_unit_test(between_sizes_an_estimate_is_near_the_price),
-        cmocka_unit_test(a_third_strategy_between_two_sizes_is_found),
-        cmocka_unit_test(outside_of_the_table_there_is_none),
-        cmocka_unit_test(the_table_ends_where_memory_does),
-        cmocka_unit_test(errors_are_those_of_one_prediction),
-        cmocka_unit_test(sizes_of_structs_are_told),
-    };
-    return cmocka_run_group_tests(tests, open_machine, close_machine);
-}
+int main(void) { return run_all_tests(open_machine, close_machine); }

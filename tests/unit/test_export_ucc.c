@@ -1,17 +1,12 @@
 /* UCC's variables: what is written is what is read, for any rules. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "export/export.h"
 #include "export/ucc_rules.h"
+#include "test.h"
 
 enum { COLLECTIVES = 6, RANKS_MAX = 80, TABLES_MAX = COLLECTIVES * (RANKS_MAX - 1), ROUNDS = 200 };
 
@@ -97,7 +92,7 @@ static void compare(const pto_export_table_t *table, const pto_export_table_t *r
                          pto_export_rule_at(table, bytes)->algorithm);
 }
 
-static void rules_are_read_as_they_were_written(void **state) {
+TEST(rules_are_read_as_they_were_written) {
     pto_export_t export = {.target = &pto_export_ucc};
     pto_error_t err = {0};
     srand(1);
@@ -114,7 +109,7 @@ static void rules_are_read_as_they_were_written(void **state) {
 }
 
 /* UCC reads the rest of a longer line as another one. */
-static void a_line_that_ucc_would_cut_is_not_written(void **state) {
+TEST(a_line_that_ucc_would_cut_is_not_written) {
     pto_export_t export = {.target = &pto_export_ucc};
     pto_error_t err = {0};
     srand(2);
@@ -123,7 +118,7 @@ static void a_line_that_ucc_would_cut_is_not_written(void **state) {
     assert_non_null(strstr(err.message, "8191 bytes"));
 }
 
-static void a_line_of_the_greatest_length_is_read(void **state) {
+TEST(a_line_of_the_greatest_length_is_read) {
     pto_export_t export = {.target = &pto_export_ucc};
     pto_error_t err = {0};
     make_tables(&export, 2, 1);
@@ -176,7 +171,7 @@ static const struct {
     {";UCC_TL_NCCL_TUNE=inf\n#UCC_TL_NCCL_TUNE=inf\n\n", false, 2, "reduce", 8, NULL},
 };
 
-static void layers_are_chosen_as_ucc_does(void **state) {
+TEST(layers_are_chosen_as_ucc_does) {
     pto_export_t export = {.target = &pto_export_ucc, .table = back, .table_count = 1};
     pto_error_t err = {0};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -195,7 +190,7 @@ static void layers_are_chosen_as_ucc_does(void **state) {
     }
 }
 
-static void a_semicolon_without_a_blank_is_part_of_a_value(void **state) {
+TEST(a_semicolon_without_a_blank_is_part_of_a_value) {
     pto_export_t export = {.target = &pto_export_ucc, .table = back};
     pto_error_t err = {0};
     write_text("UCC_TL_NCCL_TUNE=bcast:inf;#reduce:inf");
@@ -205,7 +200,7 @@ static void a_semicolon_without_a_blank_is_part_of_a_value(void **state) {
 }
 
 /* Also where all of them are below one byte of each of many ranks. */
-static void more_ranges_than_rules_are_refused(void **state) {
+TEST(more_ranges_than_rules_are_refused) {
     pto_export_t export = {.target = &pto_export_ucc, .table = back, .table_count = 1};
     pto_error_t err = {0};
     char text[4096] = "UCC_TL_NCCL_TUNE=allgather:inf:0-1";
@@ -219,14 +214,4 @@ static void more_ranges_than_rules_are_refused(void **state) {
     assert_non_null(strstr(err.message, "ranges"));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules_are_read_as_they_were_written),
-        cmocka_unit_test(a_line_that_ucc_would_cut_is_not_written),
-        cmocka_unit_test(a_line_of_the_greatest_length_is_read),
-        cmocka_unit_test(layers_are_chosen_as_ucc_does),
-        cmocka_unit_test(a_semicolon_without_a_blank_is_part_of_a_value),
-        cmocka_unit_test(more_ranges_than_rules_are_refused),
-    };
-    return cmocka_run_group_tests(tests, make_room, free_room);
-}
+int main(void) { return run_all_tests(make_room, free_room); }

@@ -1,10 +1,4 @@
 /* Fits of synthetic samples with known parameters; test_fit_paper.c fits measured samples. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,6 +6,7 @@
 
 #include "machine/machine_internal.h"
 #include "made_samples.h"
+#include "test.h"
 
 /* --- made-up samples ------------------------------------------------------------------------------------ */
 
@@ -114,7 +109,7 @@ static void add_line(pto_samples_t *samples, pto_sample_t like, double alpha_s, 
 
 /* --- known truth ---------------------------------------------------------------------------------------- */
 
-static void true_parameters_are_found_despite_noise_and_outliers(void **unused) {
+TEST(true_parameters_are_found_despite_noise_and_outliers) {
     uint64_t state = 1;
     pto_samples_t samples = {0};
     add_messages(&samples, TRUTH_REPEATS, &state);
@@ -160,7 +155,7 @@ static void count_held(const pto_machine_t *machine, int held[COVERED]) {
     held[9] += holds(&machine->signal_s, flag_s);
 }
 
-static void intervals_hold_the_truth_as_often_as_they_say(void **unused) {
+TEST(intervals_hold_the_truth_as_often_as_they_say) {
     int held[COVERED] = {0};
     for (int trial = 0; trial < COVERAGE_TRIALS; trial++) {
         uint64_t state = 1000 + (uint64_t)trial;
@@ -181,7 +176,7 @@ static void intervals_hold_the_truth_as_often_as_they_say(void **unused) {
     }
 }
 
-static void a_limit_that_no_process_count_reaches_is_absent(void **unused) {
+TEST(a_limit_that_no_process_count_reaches_is_absent) {
     uint64_t state = 2;
     pto_samples_t samples = {0};
     add_messages(&samples, 20, &state);
@@ -195,7 +190,7 @@ static void a_limit_that_no_process_count_reaches_is_absent(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void a_limit_that_one_process_reaches_is_fitted_as_such(void **unused) {
+TEST(a_limit_that_one_process_reaches_is_fitted_as_such) {
     uint64_t state = 3;
     pto_samples_t samples = {0};
     add_messages(&samples, 20, &state);
@@ -207,7 +202,7 @@ static void a_limit_that_one_process_reaches_is_fitted_as_such(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void injection_rows_of_one_process_replace_ping_pong(void **unused) {
+TEST(injection_rows_of_one_process_replace_ping_pong) {
     uint64_t state = 4;
     pto_samples_t samples = {0};
     add_injection(&samples, 40, truth_limit, &state);
@@ -221,7 +216,7 @@ static void injection_rows_of_one_process_replace_ping_pong(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void without_large_injection_rows_the_protocol_before_serves(void **unused) {
+TEST(without_large_injection_rows_the_protocol_before_serves) {
     uint64_t state = 13;
     pto_samples_t samples = {0};
     pto_fit_options_t options = any_node;
@@ -235,7 +230,7 @@ static void without_large_injection_rows_the_protocol_before_serves(void **unuse
     pto_samples_fini(&samples);
 }
 
-static void limits_are_found_among_a_hundred_thousand_different_sizes(void **unused) {
+TEST(limits_are_found_among_a_hundred_thousand_different_sizes) {
     uint64_t state = 5;
     pto_samples_t samples = {0};
     for (int i = 0; i < 100000; i++) {
@@ -257,7 +252,7 @@ static void limits_are_found_among_a_hundred_thousand_different_sizes(void **unu
     pto_samples_fini(&samples);
 }
 
-static void samples_without_noise_yield_the_exact_parameters(void **unused) {
+TEST(samples_without_noise_yield_the_exact_parameters) {
     pto_samples_t samples = {0};
     for (int64_t bytes = 1; bytes <= 1 << 26; bytes *= 2) {
         pto_sample_t sample = ping_pong_row;
@@ -279,7 +274,7 @@ static void samples_without_noise_yield_the_exact_parameters(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void coefficients_are_never_negative(void **unused) {
+TEST(coefficients_are_never_negative) {
     pto_samples_t samples = {0};
     for (int i = 0; i < 8; i++) {
         pto_sample_t sample = ping_pong_row;
@@ -300,7 +295,7 @@ static void coefficients_are_never_negative(void **unused) {
 
 /* --- other parameters ----------------------------------------------------------------------------------- */
 
-static void a_slow_job_is_left_out_entirely(void **unused) {
+TEST(a_slow_job_is_left_out_entirely) {
     uint64_t state = 6;
     pto_samples_t samples = {0};
     add_messages(&samples, 30, &state);
@@ -315,7 +310,7 @@ static void a_slow_job_is_left_out_entirely(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void copies_reductions_and_times_are_fitted(void **unused) {
+TEST(copies_reductions_and_times_are_fitted) {
     uint64_t state = 7;
     pto_samples_t samples = {0};
     pto_sample_t shared = {
@@ -356,7 +351,7 @@ static void copies_reductions_and_times_are_fitted(void **unused) {
 }
 
 /* Eight processes copy at once, each reading and writing; a process sends and receives at once. */
-static void what_processes_of_a_node_share_is_fitted(void **unused) {
+TEST(what_processes_of_a_node_share_is_fitted) {
     static const double ratios[] = {0.9, 0.3, 0};
     for (size_t i = 0; i < sizeof ratios / sizeof *ratios; i++) {
         uint64_t state = 11;
@@ -389,7 +384,7 @@ static void what_processes_of_a_node_share_is_fitted(void **unused) {
 }
 
 /* Two processes of a socket of 64 cores slow each other down, but do not fill its memory. */
-static void too_few_processes_do_not_show_the_memory(void **unused) {
+TEST(too_few_processes_do_not_show_the_memory) {
     for (int cores = 4; cores <= 64; cores *= 16) {
         uint64_t state = 12;
         pto_samples_t samples = {0};
@@ -458,7 +453,7 @@ static void assert_latency(const pto_machine_t *machine) {
 }
 
 /* Off the node from messages to several partners; within it from a GPU's to one partner. */
-static void gaps_between_messages_are_found(void **unused) {
+TEST(gaps_between_messages_are_found) {
     uint64_t state = 8;
     pto_samples_t samples = {0};
     pto_sample_t to_many = ping_pong_row, to_one = ping_pong_row;
@@ -484,7 +479,7 @@ static void gaps_between_messages_are_found(void **unused) {
 }
 
 /* The gap of long messages is larger, and says nothing about the start of short ones. */
-static void a_latency_is_of_rows_for_the_same_sizes(void **unused) {
+TEST(a_latency_is_of_rows_for_the_same_sizes) {
     uint64_t state = 8;
     pto_samples_t samples = {0};
     pto_sample_t to_many = ping_pong_row;
@@ -508,7 +503,7 @@ static void a_latency_is_of_rows_for_the_same_sizes(void **unused) {
 
 /* A message's and a gap's row meet if they have a size in common, not if one begins where the other ends: of
  * small sizes and of large ones, the difference of these would be the least. */
-static void rows_that_only_touch_tell_no_latency(void **unused) {
+TEST(rows_that_only_touch_tell_no_latency) {
     enum { BELOW_BYTES = 1024 };
     for (int falling = 0; falling < 2; falling++) {
         pto_samples_t samples = {0};
@@ -538,7 +533,7 @@ static void rows_that_only_touch_tell_no_latency(void **unused) {
 }
 
 /* Nothing of a start is left for the network: the latency is not known, rather than 0. */
-static void a_gap_as_long_as_a_start_leaves_no_latency(void **unused) {
+TEST(a_gap_as_long_as_a_start_leaves_no_latency) {
     uint64_t state = 8;
     pto_samples_t samples = {0};
     pto_sample_t to_many = ping_pong_row;
@@ -553,7 +548,7 @@ static void a_gap_as_long_as_a_start_leaves_no_latency(void **unused) {
 }
 
 /* 64 processes of small messages take 64 times 60 ns and what their bytes take at the limit. */
-static void a_message_rate_is_found_where_many_processes_are_slower(void **unused) {
+TEST(a_message_rate_is_found_where_many_processes_are_slower) {
     const double limit = 4e-10; /* so that small messages feel it too */
     uint64_t state = 9;
     pto_samples_t samples = {0};
@@ -584,7 +579,7 @@ static void a_message_rate_is_found_where_many_processes_are_slower(void **unuse
 
 /* --- what cannot be fitted ------------------------------------------------------------------------------ */
 
-static void too_little_data_leave_one_parameter_out(void **unused) {
+TEST(too_little_data_leave_one_parameter_out) {
     uint64_t state = 9;
     pto_samples_t samples = {0};
     add_messages(&samples, 5, &state);
@@ -600,7 +595,7 @@ static void too_little_data_leave_one_parameter_out(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void useless_data_leave_one_parameter_out(void **unused) {
+TEST(useless_data_leave_one_parameter_out) {
     uint64_t state = 10;
     pto_samples_t samples = {0};
     add_messages(&samples, 5, &state);
@@ -619,7 +614,7 @@ static void useless_data_leave_one_parameter_out(void **unused) {
 }
 
 /* As on a loaded host, of which a file that inherits messages needs none. */
-static void useless_messages_are_kept_with_a_note(void **unused) {
+TEST(useless_messages_are_kept_with_a_note) {
     uint64_t state = 10;
     pto_samples_t samples = {0};
     for (int i = 0; i < 200; i++) {
@@ -641,7 +636,7 @@ static void useless_messages_are_kept_with_a_note(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void no_messages_and_no_node_shape_are_errors(void **unused) {
+TEST(no_messages_and_no_node_shape_are_errors) {
     uint64_t state = 11;
     pto_samples_t samples = {0};
     pto_error_t err;
@@ -658,7 +653,7 @@ static void no_messages_and_no_node_shape_are_errors(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void forced_limits_that_leave_a_piece_empty_are_an_error(void **unused) {
+TEST(forced_limits_that_leave_a_piece_empty_are_an_error) {
     uint64_t state = 12;
     pto_samples_t samples = {0};
     pto_error_t err;
@@ -672,7 +667,7 @@ static void forced_limits_that_leave_a_piece_empty_are_an_error(void **unused) {
 }
 
 /* It is the first parameter that is looked at. */
-static void messages_of_one_size_are_an_error_that_names_the_parameter(void **unused) {
+TEST(messages_of_one_size_are_an_error_that_names_the_parameter) {
     pto_samples_t samples = {0};
     pto_error_t err;
     pto_fit_t fit;
@@ -682,7 +677,7 @@ static void messages_of_one_size_are_an_error_that_names_the_parameter(void **un
     pto_samples_fini(&samples);
 }
 
-static void options_are_read_and_nonsense_is_refused(void **unused) {
+TEST(options_are_read_and_nonsense_is_refused) {
     pto_fit_options_t options = {0};
     assert_int_equal(pto_fit_breaks_parse("cpu.off_node=256,16384", &options, NULL), PTO_OK);
     assert_int_equal(options.breaks[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count, 2);
@@ -708,33 +703,4 @@ static void options_are_read_and_nonsense_is_refused(void **unused) {
         assert_int_not_equal(pto_fit_node_parse(bad_nodes[i], &options, NULL), PTO_OK);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(true_parameters_are_found_despite_noise_and_outliers),
-        cmocka_unit_test(intervals_hold_the_truth_as_often_as_they_say),
-        cmocka_unit_test(a_limit_that_no_process_count_reaches_is_absent),
-        cmocka_unit_test(a_limit_that_one_process_reaches_is_fitted_as_such),
-        cmocka_unit_test(injection_rows_of_one_process_replace_ping_pong),
-        cmocka_unit_test(without_large_injection_rows_the_protocol_before_serves),
-        cmocka_unit_test(limits_are_found_among_a_hundred_thousand_different_sizes),
-        cmocka_unit_test(samples_without_noise_yield_the_exact_parameters),
-        cmocka_unit_test(coefficients_are_never_negative),
-        cmocka_unit_test(a_slow_job_is_left_out_entirely),
-        cmocka_unit_test(copies_reductions_and_times_are_fitted),
-        cmocka_unit_test(what_processes_of_a_node_share_is_fitted),
-        cmocka_unit_test(too_few_processes_do_not_show_the_memory),
-        cmocka_unit_test(gaps_between_messages_are_found),
-        cmocka_unit_test(a_latency_is_of_rows_for_the_same_sizes),
-        cmocka_unit_test(rows_that_only_touch_tell_no_latency),
-        cmocka_unit_test(a_gap_as_long_as_a_start_leaves_no_latency),
-        cmocka_unit_test(a_message_rate_is_found_where_many_processes_are_slower),
-        cmocka_unit_test(too_little_data_leave_one_parameter_out),
-        cmocka_unit_test(useless_data_leave_one_parameter_out),
-        cmocka_unit_test(useless_messages_are_kept_with_a_note),
-        cmocka_unit_test(no_messages_and_no_node_shape_are_errors),
-        cmocka_unit_test(forced_limits_that_leave_a_piece_empty_are_an_error),
-        cmocka_unit_test(messages_of_one_size_are_an_error_that_names_the_parameter),
-        cmocka_unit_test(options_are_read_and_nonsense_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

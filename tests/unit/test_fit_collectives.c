@@ -1,17 +1,13 @@
 /* Fits to collectives: the parameters behind synthetic collectives must be recovered. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "made_collectives.h"
 #include "portolan/fit.h"
 #include "portolan/progress.h"
+#include "test.h"
 
 static pto_collectives_t collectives_of(const pto_machine_t *machine, const int *nodes, int node_counts) {
     static const pto_collective_t both[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV};
@@ -25,7 +21,7 @@ static void assert_within(double got, double expected, double fraction) {
         fail_msg("got %g, expected %g", got, expected);
 }
 
-static void what_was_hidden_is_found(void **state) {
+TEST(what_was_hidden_is_found) {
     const int nodes[] = {2, 4, 8};
     pto_machine_t truth = parse("", hidden), machine = parse("", "");
     pto_collectives_t collectives = collectives_of(&truth, nodes, 3);
@@ -56,7 +52,7 @@ static void what_was_hidden_is_found(void **state) {
 
 /* Small blocks on 2 nodes, medium ones on 4 and large ones on 8: the copies of the in-place exchange on 8
  * nodes then look like more contention of another one. */
-static void contention_does_not_stand_for_an_algorithm(void **state) {
+TEST(contention_does_not_stand_for_an_algorithm) {
     const int nodes[] = {2, 4, 8};
     pto_machine_t truth = parse("", hidden), machine = parse("", "");
     pto_collectives_t collectives = collectives_of(&truth, nodes, 3);
@@ -80,7 +76,7 @@ static void contention_does_not_stand_for_an_algorithm(void **state) {
 }
 
 /* Two nodes alone know nothing of contention: a fit without the others leaves it out. */
-static void what_is_left_out_is_not_looked_at(void **state) {
+TEST(what_is_left_out_is_not_looked_at) {
     const int nodes[] = {2, 8};
     pto_machine_t truth = parse("", hidden), machine = parse("", "");
     pto_collectives_t collectives = collectives_of(&truth, nodes, 2);
@@ -102,7 +98,7 @@ static void what_is_left_out_is_not_looked_at(void **state) {
 }
 
 /* What samples measured stays as it is, what an earlier fit to collectives found does not. */
-static void measured_numbers_are_not_fitted(void **state) {
+TEST(measured_numbers_are_not_fitted) {
     const int nodes[] = {2, 8};
     pto_machine_t truth = parse("", hidden);
     pto_machine_t machine = parse(", s_per_message: 1e-9, s_per_message_95: [1e-9, 1e-9]",
@@ -129,7 +125,7 @@ static const char hidden_reduction[] =
     "    gpu: [{below_bytes: 16384, algorithm: recursive_doubling, staged: true},\n"
     "          {algorithm: rabenseifner, staged: true}]\n";
 
-static void the_cost_of_reductions_and_their_algorithms_are_found(void **state) {
+TEST(the_cost_of_reductions_and_their_algorithms_are_found) {
     const int nodes[] = {2, 4, 8};
     const pto_collective_t allreduce = PTO_COLLECTIVE_ALLREDUCE;
     char more[1024];
@@ -185,7 +181,7 @@ static const char hidden_direct[] =
     "    cpu: [{below_bytes: 4096, algorithm: recursive_doubling}, {algorithm: ring}]\n"
     "    gpu: [{algorithm: binomial}]\n";
 
-static void gpu_buffers_that_are_not_staged_say_nothing_about_host_buffers(void **state) {
+TEST(gpu_buffers_that_are_not_staged_say_nothing_about_host_buffers) {
     const int nodes[] = {2, 4, 8};
     const pto_collective_t allreduce = PTO_COLLECTIVE_ALLREDUCE;
     pto_machine_t truth = parse("", hidden_direct), machine = parse("", "");
@@ -208,7 +204,7 @@ static void gpu_buffers_that_are_not_staged_say_nothing_about_host_buffers(void 
 }
 
 /* What one machine does not know is taken from another; what was measured here stays. */
-static void terms_are_borrowed_where_they_are_not_measured(void **state) {
+TEST(terms_are_borrowed_where_they_are_not_measured) {
     pto_machine_t lender = parse(", s_per_message: 3e-9", hidden);
     pto_machine_t machine =
         parse("", "  h2h: {on_socket: {alpha_s: 0, beta_s_per_byte: 7e-10, samples: 9}}\n");
@@ -239,7 +235,7 @@ static void terms_are_borrowed_where_they_are_not_measured(void **state) {
 }
 
 /* Fits of two machines to several node counts, with prices in common and without. */
-static void prices_that_fits_share_change_nothing(void **state) {
+TEST(prices_that_fits_share_change_nothing) {
     const int nodes[] = {2, 4, 8};
     pto_machine_t truth = parse("", hidden), machine[2] = {parse("", ""), parse("", "")};
     pto_collectives_t collectives = collectives_of(&truth, nodes, 3);
@@ -270,7 +266,7 @@ static void prices_that_fits_share_change_nothing(void **state) {
 
 /* Of 56 times that take 1.1 times as long as predicted, and 28 that take 1.21 times on twice the nodes that
  * the terms know: the first are the error, and a doubling adds as much again. */
-static void a_models_error_is_what_its_predictions_miss(void **state) {
+TEST(a_models_error_is_what_its_predictions_miss) {
     const int nodes[] = {2, 4, 8};
     const double factor[] = {1.1, 1.1, 1.21};
     const pto_collective_t both[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV};
@@ -305,7 +301,7 @@ static void a_models_error_is_what_its_predictions_miss(void **state) {
 }
 
 /* 19 times tell of 95 percent; here are 14. */
-static void an_error_needs_nineteen_times(void **state) {
+TEST(an_error_needs_nineteen_times) {
     const int nodes[] = {2};
     const double factor[] = {1.1};
     const pto_collective_t alltoall = PTO_COLLECTIVE_ALLTOALL;
@@ -358,7 +354,7 @@ static void assert_doubling(int left_out, double expected) {
 }
 
 /* Two for each size. The worst of 19 to 28 is within 95 percent of one more. */
-static void nineteen_times_of_more_nodes_tell_of_a_doubling(void **state) {
+TEST(nineteen_times_of_more_nodes_tell_of_a_doubling) {
     assert_doubling(18, 0);
     for (int left_out = 20; left_out <= 28; left_out += 4)
         assert_doubling(left_out, (0.2 + 0.01 * left_out) / 0.095 - 1); /* ln 1.1 */
@@ -366,7 +362,7 @@ static void nineteen_times_of_more_nodes_tell_of_a_doubling(void **state) {
 
 /* Two collectives tell of 2 nodes and of 8. Of 4 nodes, which are one doubling from 8, a single cell
  * tells, the first of all or the last. */
-static void a_single_cell_tells_how_far_a_doubling_is(void **state) {
+TEST(a_single_cell_tells_how_far_a_doubling_is) {
     const int nodes[] = {2, 4, 8};
     const double factor[] = {1.1, 1.1, 1.21};
     const pto_collective_t all[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV,
@@ -396,7 +392,7 @@ static void a_single_cell_tells_how_far_a_doubling_is(void **state) {
 
 /* Of 28 times of 8 nodes, twice as many as are known, the worst is within 95 percent of one more: whichever
  * it is, of the first collective or the last. */
-static void any_time_may_tell_of_a_doubling(void **state) {
+TEST(any_time_may_tell_of_a_doubling) {
     const int nodes[] = {2, 4, 8};
     const double factor[] = {1.1, 1.1, 1.21};
     const pto_collective_t both[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV};
@@ -422,7 +418,7 @@ static void any_time_may_tell_of_a_doubling(void **state) {
 }
 
 /* Of 28 ties one deviation holds 68 percent, the least 20: all of them are 0 until 9 are not. */
-static void a_tie_is_one_deviation_of_all_pairs(void **state) {
+TEST(a_tie_is_one_deviation_of_all_pairs) {
     for (int odd = 7; odd <= 10; odd++) {
         pto_model_error_t error = error_of(odd, 0);
         assert_true(error.tie == (odd < 9 ? 0 : 0.182)); /* ln 1.2 */
@@ -430,7 +426,7 @@ static void a_tie_is_one_deviation_of_all_pairs(void **state) {
     }
 }
 
-static void an_error_is_borrowed_where_there_is_none(void **state) {
+TEST(an_error_is_borrowed_where_there_is_none) {
     static const char error[] = "model_error:\n"
                                 "  source: \"%s\"\n"
                                 "  nodes: [2, 8]\n"
@@ -490,7 +486,7 @@ static double priced(const pto_machine_t *machine, const pto_collectives_t *coll
 
 /* 14 cells of an alltoall by hand, 6 of an alltoallv by hand and 10 of the library's, whose algorithm is
  * known, with misses of their own that no parameter explains, since all are measured. */
-static void collectives_and_implementations_weigh_the_same(void **state) {
+TEST(collectives_and_implementations_weigh_the_same) {
     static const double miss[] = {0.3, 0.15, 0.03};
     static const int kept[] = {28, 12, 20}; /* two strategies each */
     const int nodes[] = {2, 4};
@@ -527,7 +523,7 @@ static void collectives_and_implementations_weigh_the_same(void **state) {
     pto_machine_fini(&machine);
 }
 
-static void nothing_to_fit_to_is_an_error(void **state) {
+TEST(nothing_to_fit_to_is_an_error) {
     const int nodes[] = {2};
     pto_machine_t machine = parse("", hidden);
     pto_collectives_t collectives = collectives_of(&machine, nodes, 1);
@@ -551,7 +547,7 @@ static void assert_kept(const pto_fit_collectives_t *fit, const char *name, doub
 }
 
 /* A stop lasts, so this is last. */
-static void a_stopped_fit_keeps_what_it_found(void **state) {
+TEST(a_stopped_fit_keeps_what_it_found) {
     const int nodes[] = {2, 4, 8};
     pto_machine_t truth = parse("", hidden), machine = parse("", "");
     pto_collectives_t collectives = collectives_of(&truth, nodes, 3);
@@ -575,26 +571,4 @@ static void a_stopped_fit_keeps_what_it_found(void **state) {
     pto_machine_fini(&machine);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_hidden_is_found),
-        cmocka_unit_test(contention_does_not_stand_for_an_algorithm),
-        cmocka_unit_test(what_is_left_out_is_not_looked_at),
-        cmocka_unit_test(measured_numbers_are_not_fitted),
-        cmocka_unit_test(the_cost_of_reductions_and_their_algorithms_are_found),
-        cmocka_unit_test(gpu_buffers_that_are_not_staged_say_nothing_about_host_buffers),
-        cmocka_unit_test(terms_are_borrowed_where_they_are_not_measured),
-        cmocka_unit_test(prices_that_fits_share_change_nothing),
-        cmocka_unit_test(a_models_error_is_what_its_predictions_miss),
-        cmocka_unit_test(an_error_needs_nineteen_times),
-        cmocka_unit_test(nineteen_times_of_more_nodes_tell_of_a_doubling),
-        cmocka_unit_test(a_single_cell_tells_how_far_a_doubling_is),
-        cmocka_unit_test(any_time_may_tell_of_a_doubling),
-        cmocka_unit_test(a_tie_is_one_deviation_of_all_pairs),
-        cmocka_unit_test(an_error_is_borrowed_where_there_is_none),
-        cmocka_unit_test(collectives_and_implementations_weigh_the_same),
-        cmocka_unit_test(nothing_to_fit_to_is_an_error),
-        cmocka_unit_test(a_stopped_fit_keeps_what_it_found),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

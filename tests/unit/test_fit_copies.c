@@ -1,15 +1,10 @@
 /* Fits of copies: those of processes that share a GPU, and those queued in one stream. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 
 #include "machine/machine_internal.h"
 #include "made_samples.h"
+#include "test.h"
 
 static const double noise = 0.05;
 
@@ -25,7 +20,7 @@ static void parse_shared(const char *provenance, const char *benchmark, pto_samp
     assert_int_equal(pto_samples_parse(text, (size_t)length, "a file", samples, NULL), PTO_OK);
 }
 
-static void mps_is_that_of_the_files_in_which_processes_share_a_gpu(void **unused) {
+TEST(mps_is_that_of_the_files_in_which_processes_share_a_gpu) {
     static const struct {
         const char *first, *second;
         pto_mps_t mps;
@@ -49,7 +44,7 @@ static void mps_is_that_of_the_files_in_which_processes_share_a_gpu(void **unuse
 }
 
 /* One row of sharing alone, the first of all, in a file that says something else. */
-static void mps_is_that_of_the_first_row_too(void **unused) {
+TEST(mps_is_that_of_the_first_row_too) {
     static const char first[] = "# mps=no\nbenchmark,space,level,pair,procs,messages,bytes,run,seconds\n"
                                 "memcpy_shared_d2h,-,on_socket,-,3,1,8,1,3e-5\n";
     pto_samples_t samples = {0}, messages = new_samples();
@@ -64,7 +59,7 @@ static void mps_is_that_of_the_first_row_too(void **unused) {
 }
 
 /* 8 us and 2 us for each copy more, and 20 ps a byte. */
-static void additional_copies_of_a_stream_are_fitted(void **unused) {
+TEST(additional_copies_of_a_stream_are_fitted) {
     uint64_t state = 21;
     pto_samples_t samples = new_samples();
     for (int32_t copies = 1; copies <= 64; copies *= 2) {
@@ -90,7 +85,7 @@ static void additional_copies_of_a_stream_are_fitted(void **unused) {
 }
 
 /* 6 us and 15 us for each row more, and 3 ps a byte, for GPU memory alone. */
-static void rows_of_messages_are_fitted(void **unused) {
+TEST(rows_of_messages_are_fitted) {
     uint64_t state = 23;
     pto_samples_t samples = new_samples();
     for (int64_t rows = 1; rows <= 1024; rows *= 4)
@@ -115,7 +110,7 @@ static void rows_of_messages_are_fitted(void **unused) {
 }
 
 /* Copies that take turns up to 16 KiB, and none from 32 KiB on: the limit is between the two. */
-static void the_limit_of_small_shared_copies_is_between_two_sizes(void **unused) {
+TEST(the_limit_of_small_shared_copies_is_between_two_sizes) {
     uint64_t state = 22;
     pto_samples_t samples = new_samples();
     for (int64_t bytes = 4; bytes <= 1 << 20; bytes *= 2)
@@ -242,7 +237,7 @@ static double value_of(const pto_machine_t *machine, int which) {
     return value;
 }
 
-static void each_benchmark_sets_its_own_parameter(void **unused) {
+TEST(each_benchmark_sets_its_own_parameter) {
     for (int which = 0; which < PARAMETER_COUNT; which++) {
         const shape_t shape = parameters[which].shape;
         pto_samples_t samples = new_samples();
@@ -262,7 +257,7 @@ static void each_benchmark_sets_its_own_parameter(void **unused) {
 }
 
 /* Two, four and eight processes, each with a cost per byte of its own. */
-static void each_number_of_sharing_processes_has_its_row(void **unused) {
+TEST(each_number_of_sharing_processes_has_its_row) {
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {
         .benchmark = PTO_BENCHMARK_MEMCPY_SHARED_D2H, .place = PTO_AT_ON_SOCKET, .messages = 1};
@@ -281,7 +276,7 @@ static void each_number_of_sharing_processes_has_its_row(void **unused) {
 
 /* Messages of one space at one level, alone or several in flight, which GPU memory has at all levels and host
  * memory between nodes. */
-static void each_space_and_level_has_messages_of_its_own(void **unused) {
+TEST(each_space_and_level_has_messages_of_its_own) {
     static const pto_sample_level_t places[] = {PTO_AT_ON_GPU, PTO_AT_ON_SOCKET, PTO_AT_ON_NODE,
                                                 PTO_AT_OFF_NODE};
     for (int i = 0; i < PTO_SPACE_COUNT * PTO_LEVEL_COUNT; i++) {
@@ -317,16 +312,4 @@ static void each_space_and_level_has_messages_of_its_own(void **unused) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mps_is_that_of_the_files_in_which_processes_share_a_gpu),
-        cmocka_unit_test(mps_is_that_of_the_first_row_too),
-        cmocka_unit_test(the_limit_of_small_shared_copies_is_between_two_sizes),
-        cmocka_unit_test(additional_copies_of_a_stream_are_fitted),
-        cmocka_unit_test(rows_of_messages_are_fitted),
-        cmocka_unit_test(each_number_of_sharing_processes_has_its_row),
-        cmocka_unit_test(each_space_and_level_has_messages_of_its_own),
-        cmocka_unit_test(each_benchmark_sets_its_own_parameter),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

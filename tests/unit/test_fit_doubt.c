@@ -1,10 +1,4 @@
 /* What a fit reports of a parameter: why to doubt it, why it is absent; which jobs count; and its options. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +6,7 @@
 
 #include "machine/machine_internal.h"
 #include "made_samples.h"
+#include "test.h"
 
 static const pto_sample_t copy_row = {
     .benchmark = PTO_BENCHMARK_MEMCPY_H2D, .place = PTO_AT_ON_SOCKET, .procs = 1, .messages = 1};
@@ -48,20 +43,20 @@ static bool is_left_out(int sizes, int slow_sizes, double slower) {
     return left_out;
 }
 
-static void a_job_is_slow_by_15_percent_in_three_quarters_of_its_cells(void **unused) {
+TEST(a_job_is_slow_by_15_percent_in_three_quarters_of_its_cells) {
     assert_true(is_left_out(12, 12, 1.2));
     assert_false(is_left_out(12, 12, 1.14));
     assert_true(is_left_out(12, 10, 1.5));
     assert_false(is_left_out(12, 8, 1.5));
 }
 
-static void eight_cells_tell_about_a_job_and_seven_do_not(void **unused) {
+TEST(eight_cells_tell_about_a_job_and_seven_do_not) {
     assert_true(is_left_out(8, 8, 1.5));
     assert_false(is_left_out(7, 7, 1.5));
 }
 
 /* Jobs of different benchmarks, spaces and files share no cell, so nothing is known about either. */
-static void jobs_are_compared_with_those_of_their_kind_alone(void **unused) {
+TEST(jobs_are_compared_with_those_of_their_kind_alone) {
     pto_samples_t samples = {0};
     pto_sample_t sample = message_row;
     for (int i = 0; i < 10; i++) {
@@ -84,7 +79,7 @@ static void jobs_are_compared_with_those_of_their_kind_alone(void **unused) {
 }
 
 /* Of two jobs the faster is the reference; the slow one may be in another file. */
-static void of_two_jobs_the_slower_is_left_out(void **unused) {
+TEST(of_two_jobs_the_slower_is_left_out) {
     pto_samples_t samples = {0};
     pto_sample_t sample = message_row;
     for (int file = 0; file < 2; file++)
@@ -105,7 +100,7 @@ static void of_two_jobs_the_slower_is_left_out(void **unused) {
 
 /* Cells that differ in one column each, with times of their own: the second job takes 1.4 times as long in
  * all of them, and the third a little longer than the first, in whatever order the samples come. */
-static void jobs_are_compared_cell_by_cell_in_any_order(void **unused) {
+TEST(jobs_are_compared_cell_by_cell_in_any_order) {
     enum { CELLS = 48, JOBS = 3, EACH = 3, COUNT = CELLS * JOBS * EACH };
     static const double factor[JOBS] = {1, 1.4, 1.05};
     static pto_sample_t row[COUNT];
@@ -179,7 +174,7 @@ static const char *note_of_copies(int sizes, int samples_each, int odd_size, dou
 
 /* The size of 16 KiB takes longer or shorter than its line; with four samples each, that may be an outlier.
  */
-static void a_size_that_its_line_misses_is_told(void **unused) {
+TEST(a_size_that_its_line_misses_is_told) {
     assert_non_null(
         strstr(note_of_copies(16, 5, 6, 1.5), "misses its samples of 16384 bytes, which took 1.5"));
     assert_non_null(
@@ -205,19 +200,19 @@ static bool is_told_below_the_grain(double odd) {
 }
 
 /* A clock may show 20 ns instead of 13, but not 65. */
-static void times_below_the_grain_are_not_missed(void **unused) {
+TEST(times_below_the_grain_are_not_missed) {
     assert_false(is_told_below_the_grain(1.6));
     assert_false(is_told_below_the_grain(3.5));
     assert_true(is_told_below_the_grain(5));
 }
 
-static void a_line_of_two_sizes_is_doubtful_and_of_three_is_not(void **unused) {
+TEST(a_line_of_two_sizes_is_doubtful_and_of_three_is_not) {
     assert_string_equal(note_of_copies(2, 5, -1, 1), "rests on 2 sizes");
     assert_string_equal(note_of_copies(3, 5, -1, 1), "");
 }
 
 /* Every second sample of a size takes 1.6 times as long: no line is within 15 percent of most. */
-static void a_line_far_from_its_samples_tells_how_far(void **unused) {
+TEST(a_line_far_from_its_samples_tells_how_far) {
     pto_samples_t samples = new_samples();
     pto_sample_t sample = copy_row;
     for (int i = 0; i < 12; i++)
@@ -236,7 +231,7 @@ static void a_line_far_from_its_samples_tells_how_far(void **unused) {
 }
 
 /* Cost nothing by the byte, or take no time to start. */
-static void what_is_held_at_zero_is_named(void **unused) {
+TEST(what_is_held_at_zero_is_named) {
     pto_samples_t samples = new_samples();
     pto_sample_t sample = copy_row;
     for (int i = 0; i < 8; i++) {
@@ -255,7 +250,7 @@ static void what_is_held_at_zero_is_named(void **unused) {
 }
 
 /* Three sizes of one process, of which a plot of two has room for two. */
-static void medians_for_a_plot_are_by_size(void **unused) {
+TEST(medians_for_a_plot_are_by_size) {
     pto_samples_t samples = new_samples();
     pto_sample_t sample = copy_row;
     int64_t bytes[3] = {-1, -1, -1};
@@ -288,7 +283,7 @@ static void medians_for_a_plot_are_by_size(void **unused) {
 /* --- what is useless ------------------------------------------------------------------------------------ */
 
 /* Times between 1 us and 1 ms, at random: nothing of this kind is fitted, and the parameter is named. */
-static void samples_far_from_any_line_are_left_out(void **unused) {
+TEST(samples_far_from_any_line_are_left_out) {
     static const struct {
         const char *name;
         uint8_t benchmark, space;
@@ -339,7 +334,7 @@ static void samples_far_from_any_line_are_left_out(void **unused) {
 
 /* --- what is absent ------------------------------------------------------------------------------------- */
 
-static void reductions_of_one_size_are_left_out_or_an_error(void **unused) {
+TEST(reductions_of_one_size_are_left_out_or_an_error) {
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REDUCE, .where = PTO_IN_CPU, .procs = 1, .messages = 1};
     static const char *const pairs[] = {"sum-float", "max-int64"};
@@ -357,7 +352,7 @@ static void reductions_of_one_size_are_left_out_or_an_error(void **unused) {
 }
 
 /* A file of messages that says nothing of MPS does not matter for the copies of another file. */
-static void mps_is_not_that_of_files_of_other_samples(void **unused) {
+TEST(mps_is_not_that_of_files_of_other_samples) {
     static const char head[] = "benchmark,space,level,pair,procs,messages,bytes,run,seconds\n";
     char text[4096];
     pto_samples_t samples = {0};
@@ -378,7 +373,7 @@ static void mps_is_not_that_of_files_of_other_samples(void **unused) {
 
 /* --- options -------------------------------------------------------------------------------------------- */
 
-static void the_smallest_limit_is_one_byte(void **unused) {
+TEST(the_smallest_limit_is_one_byte) {
     pto_fit_options_t options = {0};
     assert_int_equal(pto_fit_breaks_parse("1", &options, NULL), PTO_OK);
     for (int space = 0; space < PTO_SPACE_COUNT; space++)
@@ -391,7 +386,7 @@ static void the_smallest_limit_is_one_byte(void **unused) {
     assert_int_equal(pto_fit_breaks_parse("4,5,6", &options, NULL), PTO_ERR_RANGE);
 }
 
-static void a_scope_is_a_space_or_one_of_its_levels(void **unused) {
+TEST(a_scope_is_a_space_or_one_of_its_levels) {
     pto_fit_options_t options = {0};
     assert_int_equal(pto_fit_breaks_parse("gpu.on_node=7", &options, NULL), PTO_OK);
     for (int space = 0; space < PTO_SPACE_COUNT; space++)
@@ -406,7 +401,7 @@ static void a_scope_is_a_space_or_one_of_its_levels(void **unused) {
     }
 }
 
-static void a_nodes_shape_is_read_whole_or_not_at_all(void **unused) {
+TEST(a_nodes_shape_is_read_whole_or_not_at_all) {
     pto_fit_options_t options = {0};
     pto_error_t err = {0};
     assert_int_equal(pto_fit_node_parse("gpus=6,sockets=2,cores=44", &options, NULL), PTO_OK);
@@ -425,7 +420,7 @@ static void a_nodes_shape_is_read_whole_or_not_at_all(void **unused) {
 }
 
 /* In the words of provenance, in any order; what is given goes before it. */
-static void a_nodes_shape_is_that_of_the_samples_unless_given(void **unused) {
+TEST(a_nodes_shape_is_that_of_the_samples_unless_given) {
     static const char text[] = "# node=96 cores, 2 sockets, 8 GPUs of 80 GB\n"
                                "benchmark,space,level,pair,procs,messages,bytes,run,seconds\n"
                                "ping_pong,cpu,off_node,0-1,1,1,8,1,1e-6\n"
@@ -445,7 +440,7 @@ static void a_nodes_shape_is_that_of_the_samples_unless_given(void **unused) {
 }
 
 /* Eight digits are a number of cores, nine are something else. */
-static void a_nodes_shape_has_up_to_eight_digits(void **unused) {
+TEST(a_nodes_shape_has_up_to_eight_digits) {
     static const char *const cores[] = {"90123456", "901234567"};
     for (int i = 0; i < 2; i++) {
         char text[256];
@@ -474,27 +469,4 @@ static void a_nodes_shape_has_up_to_eight_digits(void **unused) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_job_is_slow_by_15_percent_in_three_quarters_of_its_cells),
-        cmocka_unit_test(eight_cells_tell_about_a_job_and_seven_do_not),
-        cmocka_unit_test(jobs_are_compared_with_those_of_their_kind_alone),
-        cmocka_unit_test(of_two_jobs_the_slower_is_left_out),
-        cmocka_unit_test(jobs_are_compared_cell_by_cell_in_any_order),
-        cmocka_unit_test(a_size_that_its_line_misses_is_told),
-        cmocka_unit_test(times_below_the_grain_are_not_missed),
-        cmocka_unit_test(a_line_of_two_sizes_is_doubtful_and_of_three_is_not),
-        cmocka_unit_test(a_line_far_from_its_samples_tells_how_far),
-        cmocka_unit_test(what_is_held_at_zero_is_named),
-        cmocka_unit_test(medians_for_a_plot_are_by_size),
-        cmocka_unit_test(samples_far_from_any_line_are_left_out),
-        cmocka_unit_test(reductions_of_one_size_are_left_out_or_an_error),
-        cmocka_unit_test(mps_is_not_that_of_files_of_other_samples),
-        cmocka_unit_test(the_smallest_limit_is_one_byte),
-        cmocka_unit_test(a_scope_is_a_space_or_one_of_its_levels),
-        cmocka_unit_test(a_nodes_shape_is_read_whole_or_not_at_all),
-        cmocka_unit_test(a_nodes_shape_is_that_of_the_samples_unless_given),
-        cmocka_unit_test(a_nodes_shape_has_up_to_eight_digits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

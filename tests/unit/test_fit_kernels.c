@@ -1,11 +1,5 @@
 /* Fits of kernel costs from synthetic samples with known parameters: additional inputs of a reduction,
  * another GPU's memory, flags between kernels, graphs and queues. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +8,7 @@
 #include "machine/machine_internal.h"
 #include "made_samples.h"
 #include "portolan/machine.h"
+#include "test.h"
 
 enum { REPEATS = 10 };
 
@@ -89,7 +84,7 @@ static void add_many(pto_samples_t *samples, double factor, uint64_t *state) {
     }
 }
 
-static void each_piece_has_its_own_cost_of_additional_inputs(void **unused) {
+TEST(each_piece_has_its_own_cost_of_additional_inputs) {
     uint64_t state = 1;
     pto_samples_t samples = new_samples();
     add_reductions(&samples, &state);
@@ -109,7 +104,7 @@ static void each_piece_has_its_own_cost_of_additional_inputs(void **unused) {
 }
 
 /* The kernel of many takes 1.4 times as long for two; gamma is not blamed for it. */
-static void a_kernel_that_differs_for_two_inputs_is_reported(void **unused) {
+TEST(a_kernel_that_differs_for_two_inputs_is_reported) {
     uint64_t state = 2;
     pto_samples_t samples = new_samples();
     add_reductions(&samples, &state);
@@ -127,7 +122,7 @@ static void a_kernel_that_differs_for_two_inputs_is_reported(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void additional_inputs_that_cost_nothing_are_absent(void **unused) {
+TEST(additional_inputs_that_cost_nothing_are_absent) {
     uint64_t state = 3;
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REDUCE, .where = PTO_IN_GPU, .procs = 1, .messages = 1};
@@ -148,7 +143,7 @@ static void additional_inputs_that_cost_nothing_are_absent(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void additional_inputs_need_the_cost_of_two(void **unused) {
+TEST(additional_inputs_need_the_cost_of_two) {
     uint64_t state = 4;
     pto_samples_t samples = new_samples();
     add_many(&samples, 1, &state);
@@ -177,7 +172,7 @@ static void add_way(pto_samples_t *samples, pto_benchmark_t benchmark, int32_t b
 
 /* The launch, five times as long as alpha, is in neither coefficient; narrow accesses and few blocks are told
  * of and not fitted. */
-static void stores_cost_the_time_beyond_an_empty_kernel(void **unused) {
+TEST(stores_cost_the_time_beyond_an_empty_kernel) {
     uint64_t state = 5;
     pto_samples_t samples = new_samples();
     add_way(&samples, PTO_BENCHMARK_REMOTE_STORE_4, ALL_BLOCKS, 2 * store_beta, &state);
@@ -205,7 +200,7 @@ static void stores_cost_the_time_beyond_an_empty_kernel(void **unused) {
 }
 
 /* The samples of eight bytes a thread take what the launch does, and say nothing of a rate. */
-static void a_rate_that_the_launch_hides_is_not_told(void **unused) {
+TEST(a_rate_that_the_launch_hides_is_not_told) {
     uint64_t state = 11;
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REMOTE_STORE_8,
@@ -225,7 +220,7 @@ static void a_rate_that_the_launch_hides_is_not_told(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void loads_have_their_own(void **unused) {
+TEST(loads_have_their_own) {
     uint64_t state = 6;
     pto_samples_t samples = new_samples();
     add_way(&samples, PTO_BENCHMARK_REMOTE_LOAD_16, ALL_BLOCKS, 4e-12, &state);
@@ -238,7 +233,7 @@ static void loads_have_their_own(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void an_empty_kernel_must_be_among_the_samples(void **unused) {
+TEST(an_empty_kernel_must_be_among_the_samples) {
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REMOTE_STORE_16,
                            .place = PTO_AT_ON_SOCKET,
@@ -273,7 +268,7 @@ static void an_empty_kernel_must_be_among_the_samples(void **unused) {
 }
 
 /* Four GPUs: three destinations. Rows of two GPUs, which are faster, do not count. */
-static void all_at_once_have_a_rate_of_their_own(void **unused) {
+TEST(all_at_once_have_a_rate_of_their_own) {
     uint64_t state = 7;
     pto_samples_t samples = new_samples();
     add_way(&samples, PTO_BENCHMARK_REMOTE_STORE_16, ALL_BLOCKS, store_beta, &state);
@@ -297,7 +292,7 @@ static void all_at_once_have_a_rate_of_their_own(void **unused) {
 }
 
 /* One GPU stores to none, one size tells no rate, and a time that falls is none of bytes. */
-static void a_rate_of_all_needs_two_gpus_two_sizes_and_a_slope(void **unused) {
+TEST(a_rate_of_all_needs_two_gpus_two_sizes_and_a_slope) {
     static const struct {
         int32_t gpus;
         int sizes;
@@ -334,7 +329,7 @@ static void a_rate_of_all_needs_two_gpus_two_sizes_and_a_slope(void **unused) {
 
 /* --- times ---------------------------------------------------------------------------------------------- */
 
-static void times_of_flags_graphs_and_queues_are_their_middle(void **unused) {
+TEST(times_of_flags_graphs_and_queues_are_their_middle) {
     uint64_t state = 8;
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {.where = PTO_IN_GPU, .procs = 1, .messages = 1};
@@ -354,19 +349,4 @@ static void times_of_flags_graphs_and_queues_are_their_middle(void **unused) {
     pto_samples_fini(&samples);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_piece_has_its_own_cost_of_additional_inputs),
-        cmocka_unit_test(a_kernel_that_differs_for_two_inputs_is_reported),
-        cmocka_unit_test(additional_inputs_that_cost_nothing_are_absent),
-        cmocka_unit_test(additional_inputs_need_the_cost_of_two),
-        cmocka_unit_test(stores_cost_the_time_beyond_an_empty_kernel),
-        cmocka_unit_test(a_rate_that_the_launch_hides_is_not_told),
-        cmocka_unit_test(loads_have_their_own),
-        cmocka_unit_test(an_empty_kernel_must_be_among_the_samples),
-        cmocka_unit_test(all_at_once_have_a_rate_of_their_own),
-        cmocka_unit_test(a_rate_of_all_needs_two_gpus_two_sizes_and_a_slope),
-        cmocka_unit_test(times_of_flags_graphs_and_queues_are_their_middle),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

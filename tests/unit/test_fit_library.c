@@ -1,19 +1,15 @@
 /* What is inferred of an MPI library from the times of its collectives, where the truth is known: times are
  * prices of shipped machines under a made-up library, with noise. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "machine/library_rules.h"
 #include "machine/machine_internal.h"
 #include "made_samples.h"
 #include "portolan/score.h"
+#include "test.h"
 
 enum { REPEATS = 15 };
 
@@ -138,7 +134,7 @@ static bool flags(const pto_library_rule_t *rule, const char *text) {
     return rule && rule->flagged && strstr(rule->flagged, text);
 }
 
-static void algorithms_and_staging_are_found(void **state) {
+TEST(algorithms_and_staging_are_found) {
     pto_fit_t fit = open_fit("summit-spectrum-refit");
     pto_samples_t samples = {0};
     add_times(fit.machine, &reductions, PTO_SPACE_CPU, forty_of_two, 1, 0.03, &samples);
@@ -161,7 +157,7 @@ static void algorithms_and_staging_are_found(void **state) {
     free_both(&samples, &fit);
 }
 
-static void what_cannot_be_told_apart_is_flagged(void **state) {
+TEST(what_cannot_be_told_apart_is_flagged) {
     pto_fit_t fit = open_fit("summit-spectrum-refit");
     pto_samples_t samples = {0};
     add_times(fit.machine, &exchange, PTO_SPACE_CPU, two_of_one, 1, 0.03, &samples);
@@ -174,7 +170,7 @@ static void what_cannot_be_told_apart_is_flagged(void **state) {
     free_both(&samples, &fit);
 }
 
-static void times_of_no_algorithm_are_flagged(void **state) {
+TEST(times_of_no_algorithm_are_flagged) {
     pto_fit_t fit = open_fit("summit-spectrum-refit");
     pto_samples_t samples = {0};
     add_times(fit.machine, &from_root, PTO_SPACE_CPU, forty_of_two, 5, 0.03, &samples);
@@ -184,7 +180,7 @@ static void times_of_no_algorithm_are_flagged(void **state) {
     free_both(&samples, &fit);
 }
 
-static void flagged_rows_are_written_and_read(void **state) {
+TEST(flagged_rows_are_written_and_read) {
     pto_fit_t fit = open_fit("summit-spectrum-refit");
     pto_samples_t samples = {0};
     pto_machine_t *read = NULL;
@@ -204,7 +200,7 @@ static void flagged_rows_are_written_and_read(void **state) {
 }
 
 /* Where one algorithm ends and another begins is not measured. */
-static void a_limit_between_two_sizes_is_flagged(void **state) {
+TEST(a_limit_between_two_sizes_is_flagged) {
     pto_fit_t fit = open_fit("summit-spectrum-refit");
     pto_samples_t samples = {0};
     add_times(fit.machine, &pieces, PTO_SPACE_CPU, forty_of_two, 1, 0.01, &samples);
@@ -221,7 +217,7 @@ static void a_limit_between_two_sizes_is_flagged(void **state) {
     free_both(&samples, &fit);
 }
 
-static void a_known_table_stays_and_what_contradicts_it_is_told(void **state) {
+TEST(a_known_table_stays_and_what_contradicts_it_is_told) {
     pto_fit_t fit = open_fit("summit-spectrum-refit");
     pto_samples_t samples = {0};
     add_times(fit.machine, &from_root, PTO_SPACE_CPU, forty_of_two, 1, 0.03, &samples);
@@ -234,7 +230,7 @@ static void a_known_table_stays_and_what_contradicts_it_is_told(void **state) {
     free_both(&samples, &fit);
 }
 
-static void more_processes_than_cores_tell_nothing(void **state) {
+TEST(more_processes_than_cores_tell_nothing) {
     pto_fit_t fit = open_fit("summit-spectrum-refit");
     pto_samples_t samples = {0};
     add_times(fit.machine, &from_root, PTO_SPACE_CPU, forty_of_two, 1, 0.03, &samples);
@@ -260,7 +256,7 @@ static double miss_between(const pto_fit_t *fit, const habit_t *habit, members_t
 
 /* A made-up library in each of the shipped machines: what is certain is always true, and other
  * sizes are predicted better than by the cheapest algorithm. */
-static void what_is_certain_is_true(void **state) {
+TEST(what_is_certain_is_true) {
     static const char *const machines[] = {"summit-spectrum-refit", "h200-x4", "cpu-2x64-200g",
                                            "lassen-spectrum-refit"};
     double inferred = 0, cheapest = 0;
@@ -302,16 +298,4 @@ static void what_is_certain_is_true(void **state) {
     assert_true(inferred < 0.25 * cheapest);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(algorithms_and_staging_are_found),
-        cmocka_unit_test(what_cannot_be_told_apart_is_flagged),
-        cmocka_unit_test(times_of_no_algorithm_are_flagged),
-        cmocka_unit_test(flagged_rows_are_written_and_read),
-        cmocka_unit_test(a_limit_between_two_sizes_is_flagged),
-        cmocka_unit_test(a_known_table_stays_and_what_contradicts_it_is_told),
-        cmocka_unit_test(more_processes_than_cores_tell_nothing),
-        cmocka_unit_test(what_is_certain_is_true),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

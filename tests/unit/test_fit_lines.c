@@ -1,15 +1,10 @@
 /* The mathematics below a fit: lines with their intervals, medians, and where a line changes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 
 #include "../../model/fit/regress.h"
 #include "../../model/fit/segments.h"
+#include "test.h"
 
 enum { POINTS_MAX = 8192 };
 
@@ -40,7 +35,7 @@ static void assert_near(double value, double expected, double relative) {
 
 /* --- medians and slices --------------------------------------------------------------------------------- */
 
-static void a_median_is_the_middle_or_between_two(void **unused) {
+TEST(a_median_is_the_middle_or_between_two) {
     double odd[] = {5, 1, 3}, even[] = {4, 1, 2, 8}, one[] = {7};
     assert_true(fit_median(odd, 3) == 3);
     assert_true(odd[0] == 1 && odd[2] == 5); /* sorted */
@@ -49,7 +44,7 @@ static void a_median_is_the_middle_or_between_two(void **unused) {
     assert_true(fit_median(one, 0) == 0);
 }
 
-static void a_median_of_one_size_is_that_of_its_processes(void **unused) {
+TEST(a_median_of_one_size_is_that_of_its_processes) {
     double scratch[8];
     begin();
     put(1, 8, 1);
@@ -64,7 +59,7 @@ static void a_median_of_one_size_is_that_of_its_processes(void **unused) {
     assert_true(fit_median_at(&made.points, 3, 8, scratch) == 0);
 }
 
-static void a_slice_has_its_first_size_and_not_its_limit(void **unused) {
+TEST(a_slice_has_its_first_size_and_not_its_limit) {
     begin();
     for (int64_t bytes = 8; bytes <= 64; bytes *= 2)
         for (int i = 0; i < 2; i++)
@@ -81,7 +76,7 @@ static void a_slice_has_its_first_size_and_not_its_limit(void **unused) {
     assert_int_equal(fit_size_count(&slice), 0);
 }
 
-static void the_most_processes_are_the_last_points(void **unused) {
+TEST(the_most_processes_are_the_last_points) {
     begin();
     assert_int_equal(fit_most_procs(&made.points), 0);
     assert_int_equal(fit_of_most_procs(&made.points).count, 0);
@@ -101,7 +96,7 @@ static void the_most_processes_are_the_last_points(void **unused) {
 static const double student_4 = 2.7764451052;
 
 /* Compared with the formulas of a textbook. */
-static void a_plain_line_is_least_squares_with_students_interval(void **unused) {
+TEST(a_plain_line_is_least_squares_with_students_interval) {
     static const double off[] = {0.1, -0.2, 0.15, 0.05, -0.25, 0.15};
     enum { N = sizeof off / sizeof *off };
     double x_sum = 0, y_sum = 0, xx = 0, xy = 0, errors = 0;
@@ -140,7 +135,7 @@ static void a_plain_line_is_least_squares_with_students_interval(void **unused) 
     assert_near(line.residual, fit_median(distance, N), 1e-7);
 }
 
-static void two_points_make_a_line_without_an_interval_and_one_makes_none(void **unused) {
+TEST(two_points_make_a_line_without_an_interval_and_one_makes_none) {
     fit_regression_t line;
     pto_error_t err = {0};
     begin();
@@ -161,7 +156,7 @@ static void two_points_make_a_line_without_an_interval_and_one_makes_none(void *
 }
 
 /* Either coefficient would be negative; the other is fitted without it. */
-static void a_negative_coefficient_is_held_at_zero(void **unused) {
+TEST(a_negative_coefficient_is_held_at_zero) {
     fit_regression_t line;
     begin();
     for (int i = 1; i <= 5; i++)
@@ -189,7 +184,7 @@ static bool fill_three(const fit_point_t *point, const void *context, fit_row_t 
     return true;
 }
 
-static void one_of_three_columns_is_held_at_zero(void **unused) {
+TEST(one_of_three_columns_is_held_at_zero) {
     for (int falling = 0; falling < 3; falling++) {
         fit_regression_t result, line;
         begin();
@@ -213,7 +208,7 @@ static bool fill_multiples(const fit_point_t *point, const void *context, fit_ro
 }
 
 /* As samples of one size are of a cost per message and one per byte: any division of the cost would do. */
-static void columns_that_are_multiples_are_not_told_apart(void **unused) {
+TEST(columns_that_are_multiples_are_not_told_apart) {
     static const double same = 0, apart = 1e5;
     for (int i = 0; i < 4; i++) {
         bool plain = i % 2 == 1;
@@ -233,7 +228,7 @@ static void columns_that_are_multiples_are_not_told_apart(void **unused) {
 }
 
 /* Residuals of 0, and times that are all the same, still have weights, coefficients and intervals. */
-static void samples_without_noise_yield_their_line(void **unused) {
+TEST(samples_without_noise_yield_their_line) {
     static const double alpha_s[] = {1e-5, 1e-5, 1e-3}, beta_s_per_byte[] = {1e-9, 0, 0};
     for (int i = 0; i < 3; i++) {
         fit_regression_t line;
@@ -256,7 +251,7 @@ static bool fill_slope_first(const fit_point_t *point, const void *context, fit_
 }
 
 /* Most are on the line to the last digit, the others a digit off. */
-static void samples_on_a_line_to_the_last_digit_have_an_interval(void **unused) {
+TEST(samples_on_a_line_to_the_last_digit_have_an_interval) {
     for (int procs = 2; procs <= 64; procs *= 2) {
         fit_regression_t line;
         begin();
@@ -273,7 +268,7 @@ static void samples_on_a_line_to_the_last_digit_have_an_interval(void **unused) 
 }
 
 /* Of seven samples of a size, two take three times as long: they are dropped, and the line is exact. */
-static void outliers_of_a_full_row_are_dropped(void **unused) {
+TEST(outliers_of_a_full_row_are_dropped) {
     fit_regression_t line;
     begin();
     for (int64_t bytes = 1000; bytes <= 16000; bytes *= 2)
@@ -287,7 +282,7 @@ static void outliers_of_a_full_row_are_dropped(void **unused) {
 }
 
 /* The same scatter, about a line and about a curve: the test for the lack of fit widens the curve's. */
-static void a_line_that_misses_its_rows_has_a_wider_interval(void **unused) {
+TEST(a_line_that_misses_its_rows_has_a_wider_interval) {
     fit_regression_t straight, bent;
     for (int curve = 0; curve < 2; curve++) {
         begin();
@@ -314,7 +309,7 @@ static fit_breaks_t breaks_of(int most) {
     return breaks;
 }
 
-static void a_piece_of_two_sizes_is_found_at_either_end_and_between(void **unused) {
+TEST(a_piece_of_two_sizes_is_found_at_either_end_and_between) {
     for (int at = 0; at < 3; at++) {
         begin();
         /* 3, 2 or 3 sizes, of which two make the short piece. */
@@ -333,7 +328,7 @@ static void a_piece_of_two_sizes_is_found_at_either_end_and_between(void **unuse
     }
 }
 
-static void four_sizes_are_two_pieces_and_three_are_one(void **unused) {
+TEST(four_sizes_are_two_pieces_and_three_are_one) {
     begin();
     put_line(64, 1e-6, 1e-10);
     put_line(128, 1e-6, 1e-10);
@@ -345,7 +340,7 @@ static void four_sizes_are_two_pieces_and_three_are_one(void **unused) {
     assert_int_equal(breaks.below_bytes[0], 256);
 }
 
-static void one_line_has_no_breaks_however_many_are_allowed(void **unused) {
+TEST(one_line_has_no_breaks_however_many_are_allowed) {
     begin();
     for (int64_t bytes = 1; bytes <= 1 << 20; bytes *= 2)
         put_line(bytes, 2e-6, 1e-10);
@@ -353,7 +348,7 @@ static void one_line_has_no_breaks_however_many_are_allowed(void **unused) {
 }
 
 /* Two of the sizes take less than the grain, which leaves three. */
-static void sizes_below_the_grain_make_no_piece(void **unused) {
+TEST(sizes_below_the_grain_make_no_piece) {
     begin();
     for (int64_t bytes = 1; bytes <= 4; bytes *= 2)
         put_line(bytes, 1e-8 * (double)bytes, 0);
@@ -363,7 +358,7 @@ static void sizes_below_the_grain_make_no_piece(void **unused) {
 }
 
 /* More sizes than a search takes: each break is at the size at which the line changes all the same. */
-static void breaks_among_many_sizes_are_exact(void **unused) {
+TEST(breaks_among_many_sizes_are_exact) {
     for (int sizes = 95; sizes <= 1500; sizes = sizes < 98 ? sizes + 1 : 3 * sizes) {
         int first = sizes / 3 + 1, second = 2 * sizes / 3 + 2;
         begin();
@@ -381,7 +376,7 @@ static void breaks_among_many_sizes_are_exact(void **unused) {
 
 /* Also where the search sees only two sizes of a piece at either end: the first two, or the last and the
  * third last. */
-static void a_short_piece_among_many_sizes_stays_short(void **unused) {
+TEST(a_short_piece_among_many_sizes_stays_short) {
     enum { SIZES = 120 };
     for (int shortest = 2; shortest <= 4; shortest++)
         for (int at_end = 0; at_end < 2; at_end++) {
@@ -396,7 +391,7 @@ static void a_short_piece_among_many_sizes_stays_short(void **unused) {
 }
 
 /* A line has two coefficients: whatever the noise, a piece has two sizes, and breaks rise. */
-static void pieces_of_noise_have_two_sizes(void **unused) {
+TEST(pieces_of_noise_have_two_sizes) {
     uint64_t state = 11;
     int found = 0;
     for (int i = 0; i < 20; i++) {
@@ -418,28 +413,4 @@ static void pieces_of_noise_have_two_sizes(void **unused) {
     assert_true(found > 5);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_median_is_the_middle_or_between_two),
-        cmocka_unit_test(a_median_of_one_size_is_that_of_its_processes),
-        cmocka_unit_test(a_slice_has_its_first_size_and_not_its_limit),
-        cmocka_unit_test(the_most_processes_are_the_last_points),
-        cmocka_unit_test(a_plain_line_is_least_squares_with_students_interval),
-        cmocka_unit_test(two_points_make_a_line_without_an_interval_and_one_makes_none),
-        cmocka_unit_test(a_negative_coefficient_is_held_at_zero),
-        cmocka_unit_test(one_of_three_columns_is_held_at_zero),
-        cmocka_unit_test(columns_that_are_multiples_are_not_told_apart),
-        cmocka_unit_test(samples_without_noise_yield_their_line),
-        cmocka_unit_test(samples_on_a_line_to_the_last_digit_have_an_interval),
-        cmocka_unit_test(outliers_of_a_full_row_are_dropped),
-        cmocka_unit_test(a_line_that_misses_its_rows_has_a_wider_interval),
-        cmocka_unit_test(a_piece_of_two_sizes_is_found_at_either_end_and_between),
-        cmocka_unit_test(four_sizes_are_two_pieces_and_three_are_one),
-        cmocka_unit_test(one_line_has_no_breaks_however_many_are_allowed),
-        cmocka_unit_test(sizes_below_the_grain_make_no_piece),
-        cmocka_unit_test(breaks_among_many_sizes_are_exact),
-        cmocka_unit_test(a_short_piece_among_many_sizes_stays_short),
-        cmocka_unit_test(pieces_of_noise_have_two_sizes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

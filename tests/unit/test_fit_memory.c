@@ -1,11 +1,5 @@
 /* Fits without enough memory. */
 #define _GNU_SOURCE /* dladdr. NOLINT(bugprone-reserved-identifier) */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 
@@ -13,6 +7,7 @@
 #include "made_samples.h"
 #include "portolan/machine.h"
 #include "refused_memory.h"
+#include "test.h"
 
 /* Of every benchmark. */
 static pto_samples_t all_samples(void) {
@@ -47,7 +42,7 @@ static pto_status_t fit_samples(char **text, pto_error_t *err) {
     return status;
 }
 
-static void a_fit_to_samples(void **state) {
+TEST(a_fit_to_samples) {
     skip_where_nothing_is_refused();
     samples = all_samples();
     refuse_each_and_guard_all(fit_samples);
@@ -77,7 +72,7 @@ static pto_status_t fit_collectives(char **text, pto_error_t *err) {
     return status;
 }
 
-static void a_fit_to_collectives_and_its_error(void **state) {
+TEST(a_fit_to_collectives_and_its_error) {
     skip_where_nothing_is_refused();
     const int nodes[] = {2, 4};
     const pto_collective_t alltoall = PTO_COLLECTIVE_ALLTOALL;
@@ -95,10 +90,4 @@ static void a_fit_to_collectives_and_its_error(void **state) {
     pto_machine_fini(&lender);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_fit_to_samples),
-        cmocka_unit_test(a_fit_to_collectives_and_its_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,11 +1,5 @@
 /* Fits of NCCL's collectives: pieces by size, and a row for each number of GPUs and nodes, in the order of
  * the file. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +8,7 @@
 #include "machine/machine_internal.h"
 #include "made_samples.h"
 #include "portolan/machine.h"
+#include "test.h"
 
 enum { REPEATS = 12, LIMIT_BYTES = 65536 };
 
@@ -36,7 +31,7 @@ static void add_job(pto_samples_t *samples, pto_benchmark_t benchmark, int32_t g
     }
 }
 
-static void pieces_and_parameters_are_recovered(void **state) {
+TEST(pieces_and_parameters_are_recovered) {
     pto_samples_t samples = new_samples();
     add_job(&samples, PTO_BENCHMARK_NCCL_ALLREDUCE, 4, 1);
     pto_fit_t fit = must_fit(&samples, &any_node);
@@ -56,7 +51,7 @@ static void pieces_and_parameters_are_recovered(void **state) {
 }
 
 /* The samples come in any order; the file that is written of them must be one that can be read. */
-static void rows_are_in_the_order_of_a_machine_file(void **state) {
+TEST(rows_are_in_the_order_of_a_machine_file) {
     static const int32_t job[][2] = {{8, 2}, {4, 1}, {4, 2}, {2, 1}, {8, 4}};
     pto_samples_t samples = new_samples();
     for (size_t i = 0; i < sizeof job / sizeof *job; i++)
@@ -81,7 +76,7 @@ static void rows_are_in_the_order_of_a_machine_file(void **state) {
     pto_samples_fini(&samples);
 }
 
-static void unequal_nodes_are_left_out(void **state) {
+TEST(unequal_nodes_are_left_out) {
     pto_samples_t samples = new_samples();
     add_job(&samples, PTO_BENCHMARK_NCCL_REDUCE, 3, 2);
     add_job(&samples, PTO_BENCHMARK_NCCL_REDUCE, 4, 2);
@@ -104,7 +99,7 @@ static double structured_s(bool chain, double gpus, double bytes, double simple_
            (chain ? steps * fmin(bytes / 32, 524288) * 5e-11 : 0);
 }
 
-static void the_structure_is_recovered_from_the_numbers_of_gpus(void **state) {
+TEST(the_structure_is_recovered_from_the_numbers_of_gpus) {
     pto_samples_t samples = new_samples();
     uint64_t random = 1;
     for (int chain = 0; chain < 2; chain++)
@@ -137,7 +132,7 @@ static void the_structure_is_recovered_from_the_numbers_of_gpus(void **state) {
 }
 
 /* Three sizes are the least that show a jump. */
-static void three_sizes_show_where_simple_begins(void **state) {
+TEST(three_sizes_show_where_simple_begins) {
     static const double seconds[] = {1e-4, 3e-4, 3.2e-4};
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {
@@ -153,7 +148,7 @@ static void three_sizes_show_where_simple_begins(void **state) {
 }
 
 /* A hop by Simple would take less than NCCL's own by LL128, which the samples do not show. */
-static void no_hop_is_faster_than_by_a_protocol_of_lower_latency(void **state) {
+TEST(no_hop_is_faster_than_by_a_protocol_of_lower_latency) {
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_NCCL_ALLREDUCE, .where = PTO_IN_GPU, .messages = 1};
     for (sample.procs = 2; sample.procs <= 5; sample.procs++)
@@ -169,7 +164,7 @@ static void no_hop_is_faster_than_by_a_protocol_of_lower_latency(void **state) {
 
 /* 16 chunks of 512 KiB are 8 MiB, where two lines meet: the one before costs 20 ps a byte more, on 4 GPUs
  * that is 3 hops. */
-static void a_chain_of_two_lines_shows_its_channels(void **state) {
+TEST(a_chain_of_two_lines_shows_its_channels) {
     for (int kind = PTO_BENCHMARK_NCCL_REDUCE; kind <= PTO_BENCHMARK_NCCL_BROADCAST; kind++) {
         pto_samples_t samples = new_samples();
         pto_sample_t sample = {
@@ -216,20 +211,20 @@ static bool doubling_is_usual(int sizes, int samples_of_two) {
 
 /* Nineteen sizes of four GPUs are as many errors of what two GPUs predict, which is enough to tell of them.
  */
-static void nineteen_errors_tell_what_a_doubling_adds(void **state) {
+TEST(nineteen_errors_tell_what_a_doubling_adds) {
     assert_true(doubling_is_usual(18, 5));
     assert_false(doubling_is_usual(19, 5));
 }
 
 /* Four samples of a size are too few to compare its time, but two GPUs have a price all the same. */
-static void errors_are_those_of_sizes_with_enough_samples(void **state) {
+TEST(errors_are_those_of_sizes_with_enough_samples) {
     assert_true(doubling_is_usual(18, 4));
     assert_false(doubling_is_usual(19, 4));
 }
 
 /* Four GPUs take as long for all sizes as two and a hop more, except for one size, which takes 1.5 times as
  * long: the worst of 38 is within 95 percent of one more, that of 39 is not. */
-static void a_doubling_adds_the_error_of_all_but_five_percent(void **state) {
+TEST(a_doubling_adds_the_error_of_all_but_five_percent) {
     for (int sizes = 37; sizes <= 40; sizes++) {
         pto_samples_t samples = new_samples();
         pto_sample_t sample = {.benchmark = PTO_BENCHMARK_NCCL_ALLREDUCE, .where = PTO_IN_GPU, .messages = 1};
@@ -245,18 +240,4 @@ static void a_doubling_adds_the_error_of_all_but_five_percent(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_and_parameters_are_recovered),
-        cmocka_unit_test(rows_are_in_the_order_of_a_machine_file),
-        cmocka_unit_test(unequal_nodes_are_left_out),
-        cmocka_unit_test(the_structure_is_recovered_from_the_numbers_of_gpus),
-        cmocka_unit_test(three_sizes_show_where_simple_begins),
-        cmocka_unit_test(no_hop_is_faster_than_by_a_protocol_of_lower_latency),
-        cmocka_unit_test(a_chain_of_two_lines_shows_its_channels),
-        cmocka_unit_test(nineteen_errors_tell_what_a_doubling_adds),
-        cmocka_unit_test(errors_are_those_of_sizes_with_enough_samples),
-        cmocka_unit_test(a_doubling_adds_the_error_of_all_but_five_percent),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

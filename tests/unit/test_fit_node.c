@@ -1,17 +1,12 @@
 /* Fits of what the processes of a node share or do at once: a node's rates, messages in flight, host memory.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "machine/machine_internal.h"
 #include "made_samples.h"
+#include "test.h"
 
 /* --- the injection limit -------------------------------------------------------------------------------- */
 
@@ -32,7 +27,7 @@ static pto_samples_t injected(double limit) {
 }
 
 /* At 25 ps a byte four processes reach it, so the rows of 4, 8 and 16 are limited, of nine sizes each. */
-static void a_limit_tells_how_many_processes_reach_it(void **unused) {
+TEST(a_limit_tells_how_many_processes_reach_it) {
     pto_samples_t samples = injected(2.5e-11);
     pto_fit_t fit = must_fit(&samples, &any_node);
     const pto_fit_entry_t *entry = entry_named(&fit, "injection.cpu");
@@ -46,7 +41,7 @@ static void a_limit_tells_how_many_processes_reach_it(void **unused) {
 }
 
 /* 16 processes take 1.15 times as long as one, which noise may do, or 1.3 times. */
-static void a_limit_that_is_hardly_reached_is_none(void **unused) {
+TEST(a_limit_that_is_hardly_reached_is_none) {
     pto_samples_t samples = injected(1.15 * beta_s_per_byte / 16);
     pto_fit_t fit = must_fit(&samples, &any_node);
     const pto_fit_entry_t *entry = entry_named(&fit, "injection.cpu");
@@ -63,7 +58,7 @@ static void a_limit_that_is_hardly_reached_is_none(void **unused) {
 }
 
 /* Twice the time of one process in the middle, but the rows differ so much that it may be none. */
-static void a_limit_that_may_be_noise_is_none(void **unused) {
+TEST(a_limit_that_may_be_noise_is_none) {
     static const double factor[] = {0.3, 3, 0.4, 2.6, 0.35, 3.2};
     for (int noisy = 0; noisy < 2; noisy++) {
         pto_samples_t samples = {0};
@@ -85,7 +80,7 @@ static void a_limit_that_may_be_noise_is_none(void **unused) {
 
 /* Four rows of two processes or more are enough, three are not, with rows of one process before them or
  * without. */
-static void a_limit_needs_four_rows_of_several_processes(void **unused) {
+TEST(a_limit_needs_four_rows_of_several_processes) {
     for (int i = 0; i < 4; i++) {
         int rows = 3 + i % 2;
         pto_samples_t samples = new_samples();
@@ -105,7 +100,7 @@ static void a_limit_needs_four_rows_of_several_processes(void **unused) {
 }
 
 /* Twice as slow as one process alone: by a rate, or by a cost of each message. */
-static void rows_of_one_size_and_number_tell_no_limit(void **unused) {
+TEST(rows_of_one_size_and_number_tell_no_limit) {
     pto_samples_t samples = new_samples();
     pto_sample_t sample = message_row;
     sample.benchmark = PTO_BENCHMARK_INJECTION;
@@ -120,7 +115,7 @@ static void rows_of_one_size_and_number_tell_no_limit(void **unused) {
 }
 
 /* The larger, the faster: the cost per byte is held at 0. */
-static void bytes_that_take_no_time_reach_no_limit(void **unused) {
+TEST(bytes_that_take_no_time_reach_no_limit) {
     pto_samples_t samples = {0};
     pto_sample_t sample = message_row;
     for (sample.bytes = 1 << 10; sample.bytes <= 1 << 20; sample.bytes *= 2)
@@ -135,7 +130,7 @@ static void bytes_that_take_no_time_reach_no_limit(void **unused) {
     release(&fit, &samples);
 }
 
-static void a_limit_needs_the_cost_of_one_process(void **unused) {
+TEST(a_limit_needs_the_cost_of_one_process) {
     pto_samples_t samples = {0};
     pto_sample_t sample = message_row;
     sample.place = PTO_AT_ON_NODE;
@@ -154,7 +149,7 @@ static void a_limit_needs_the_cost_of_one_process(void **unused) {
 /* --- minima --------------------------------------------------------------------------------------------- */
 
 /* As on a loaded host: least squares follow the slow sizes, and would price half a microsecond at 20. */
-static void minima_that_a_line_prices_as_nonsense_are_refused(void **unused) {
+TEST(minima_that_a_line_prices_as_nonsense_are_refused) {
     pto_samples_t samples = new_samples();
     pto_sample_t sample = message_row;
     samples.count = 0;
@@ -171,7 +166,7 @@ static void minima_that_a_line_prices_as_nonsense_are_refused(void **unused) {
 }
 
 /* Of several samples the least counts, however far the others are, and the line is that of least squares. */
-static void minima_are_the_least_of_each_size(void **unused) {
+TEST(minima_are_the_least_of_each_size) {
     static const double more[] = {1.7, 1, 3, 1.2};
     pto_samples_t samples = {0};
     pto_sample_t sample = message_row;
@@ -200,7 +195,7 @@ static void minima_are_the_least_of_each_size(void **unused) {
 
 /* As behind the paper's table III: rows of as many processes as GPUs or more, whose bytes together are one of
  * the sizes of one process, in whole floats. All others are twice as slow here. */
-static void minima_of_a_limit_are_of_processes_that_share_a_message(void **unused) {
+TEST(minima_of_a_limit_are_of_processes_that_share_a_message) {
     pto_samples_t samples = {0};
     pto_sample_t sample = message_row;
     pto_fit_options_t options = any_node;
@@ -245,7 +240,7 @@ static pto_fit_kind_t kind_of_minima(double ratio) {
     return kind;
 }
 
-static void minima_that_hardly_reach_a_limit_have_none(void **unused) {
+TEST(minima_that_hardly_reach_a_limit_have_none) {
     assert_int_equal(kind_of_minima(1.15), PTO_FIT_ABSENT);
     assert_int_equal(kind_of_minima(1.3), PTO_FIT_RATE);
 }
@@ -282,7 +277,7 @@ static pto_fit_t fit_rate(int32_t procs, int sizes, double least_s, pto_samples_
 }
 
 /* One protocol for all sizes has no large messages that are left out. */
-static void a_message_rate_is_that_of_a_single_protocol(void **unused) {
+TEST(a_message_rate_is_that_of_a_single_protocol) {
     enum { PROCS = 32 };
     pto_fit_options_t options = any_node;
     pto_samples_t samples = {0};
@@ -303,7 +298,7 @@ static void a_message_rate_is_that_of_a_single_protocol(void **unused) {
 }
 
 /* Order statistics of 16: those 4 from either end hold the median with 95 percent. */
-static void a_message_rate_is_the_median_over_sizes(void **unused) {
+TEST(a_message_rate_is_the_median_over_sizes) {
     pto_samples_t samples;
     pto_fit_t fit = fit_rate(32, 16, 5e-8, &samples);
     const pto_param_t *rate = &fit.machine->injection_s_per_message[PTO_SPACE_CPU];
@@ -318,7 +313,7 @@ static void a_message_rate_is_the_median_over_sizes(void **unused) {
 }
 
 /* So few sizes hold the median only all together. */
-static void a_message_rate_of_three_sizes_is_between_the_least_and_the_most(void **unused) {
+TEST(a_message_rate_of_three_sizes_is_between_the_least_and_the_most) {
     pto_samples_t samples;
     pto_fit_t fit = fit_rate(32, 3, 5e-8, &samples);
     const pto_param_t *rate = &fit.machine->injection_s_per_message[PTO_SPACE_CPU];
@@ -329,7 +324,7 @@ static void a_message_rate_of_three_sizes_is_between_the_least_and_the_most(void
 }
 
 /* Three sizes and eight processes; and clearly slower than one. */
-static void a_message_rate_needs_sizes_processes_and_a_difference(void **unused) {
+TEST(a_message_rate_needs_sizes_processes_and_a_difference) {
     static const struct {
         int32_t procs;
         int sizes;
@@ -363,7 +358,7 @@ static pto_samples_t in_flight(int32_t most) {
     return samples;
 }
 
-static void a_gap_needs_three_numbers_of_messages(void **unused) {
+TEST(a_gap_needs_three_numbers_of_messages) {
     pto_samples_t samples = in_flight(3);
     pto_fit_t fit = must_fit(&samples, &any_node);
     const pto_cost_table_t *gap = &fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
@@ -382,7 +377,7 @@ static void a_gap_needs_three_numbers_of_messages(void **unused) {
 }
 
 /* Of one size there are two numbers of messages, and three of all others. */
-static void numbers_of_messages_of_other_sizes_make_no_gap(void **unused) {
+TEST(numbers_of_messages_of_other_sizes_make_no_gap) {
     pto_samples_t samples = in_flight(3);
     size_t kept = 0;
     for (size_t i = 0; i < samples.count; i++) {
@@ -400,7 +395,7 @@ static void numbers_of_messages_of_other_sizes_make_no_gap(void **unused) {
 }
 
 /* Messages that cost nothing more have no gap; one slow sample of many moves none. */
-static void a_gap_is_the_middle_of_all_slopes(void **unused) {
+TEST(a_gap_is_the_middle_of_all_slopes) {
     pto_samples_t samples = in_flight(5);
     for (size_t i = 0; i < samples.count; i++)
         if (samples.sample[i].benchmark == PTO_BENCHMARK_MULTI_MESSAGE && i % 9 == 0)
@@ -431,7 +426,7 @@ static pto_fit_t fit_memory(int32_t procs, double slower, pto_samples_t *samples
 }
 
 /* A node of two sockets with 8 cores each. */
-static void half_of_a_sockets_cores_show_its_memory(void **unused) {
+TEST(half_of_a_sockets_cores_show_its_memory) {
     pto_samples_t samples;
     pto_fit_t fit = fit_memory(4, 3, &samples);
     const pto_fit_entry_t *entry = entry_named(&fit, "memory.host_s_per_byte");
@@ -459,7 +454,7 @@ static void half_of_a_sockets_cores_show_its_memory(void **unused) {
 
 /* Exchanges of both sockets, where none is within one; of two protocols, each with the cost of its own bytes.
  */
-static void both_ways_are_compared_with_messages_of_their_size(void **unused) {
+TEST(both_ways_are_compared_with_messages_of_their_size) {
     pto_samples_t samples = {0};
     pto_sample_t sample = message_row;
     sample.place = PTO_AT_ON_NODE;
@@ -479,28 +474,4 @@ static void both_ways_are_compared_with_messages_of_their_size(void **unused) {
     release(&fit, &samples);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_limit_tells_how_many_processes_reach_it),
-        cmocka_unit_test(a_limit_that_is_hardly_reached_is_none),
-        cmocka_unit_test(a_limit_that_may_be_noise_is_none),
-        cmocka_unit_test(a_limit_needs_four_rows_of_several_processes),
-        cmocka_unit_test(rows_of_one_size_and_number_tell_no_limit),
-        cmocka_unit_test(bytes_that_take_no_time_reach_no_limit),
-        cmocka_unit_test(a_limit_needs_the_cost_of_one_process),
-        cmocka_unit_test(minima_that_a_line_prices_as_nonsense_are_refused),
-        cmocka_unit_test(minima_are_the_least_of_each_size),
-        cmocka_unit_test(minima_of_a_limit_are_of_processes_that_share_a_message),
-        cmocka_unit_test(minima_that_hardly_reach_a_limit_have_none),
-        cmocka_unit_test(a_message_rate_is_that_of_a_single_protocol),
-        cmocka_unit_test(a_message_rate_is_the_median_over_sizes),
-        cmocka_unit_test(a_message_rate_of_three_sizes_is_between_the_least_and_the_most),
-        cmocka_unit_test(a_message_rate_needs_sizes_processes_and_a_difference),
-        cmocka_unit_test(a_gap_needs_three_numbers_of_messages),
-        cmocka_unit_test(numbers_of_messages_of_other_sizes_make_no_gap),
-        cmocka_unit_test(a_gap_is_the_middle_of_all_slopes),
-        cmocka_unit_test(half_of_a_sockets_cores_show_its_memory),
-        cmocka_unit_test(both_ways_are_compared_with_messages_of_their_size),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

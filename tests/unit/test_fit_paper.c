@@ -2,12 +2,6 @@
  * Heterogeneous Architectures" (arXiv:2010.10378): the fits must reproduce its Tables I to III from its own
  * data, and the default fit must describe those data better. Skipped if the samples (PORTOLAN_SHARED, or
  * ../shared) are absent. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -16,6 +10,7 @@
 
 #include "machine/machine_internal.h"
 #include "portolan/fit.h"
+#include "test.h"
 
 /* Printed values are two or three digits; the issue allows 2 percent. */
 static const double printed_tolerance = 0.02;
@@ -167,9 +162,9 @@ static void assert_tables_come_out(const paper_t *paper) {
     pto_samples_fini(&samples);
 }
 
-static void summits_tables_are_reproduced_from_its_samples(void **unused) { assert_tables_come_out(&summit); }
+TEST(summits_tables_are_reproduced_from_its_samples) { assert_tables_come_out(&summit); }
 
-static void lassens_tables_are_reproduced_from_its_samples(void **unused) { assert_tables_come_out(&lassen); }
+TEST(lassens_tables_are_reproduced_from_its_samples) { assert_tables_come_out(&lassen); }
 
 static int by_value(const void *a, const void *b) {
     double left = *(const double *)a;
@@ -226,20 +221,12 @@ static void assert_fit_is_nearer_than_the_paper(const paper_t *paper) {
     pto_samples_fini(&samples);
 }
 
-static void summits_samples_are_nearer_to_the_fit_than_to_the_paper(void **unused) {
+TEST(summits_samples_are_nearer_to_the_fit_than_to_the_paper) {
     assert_fit_is_nearer_than_the_paper(&summit);
 }
 
-static void lassens_samples_are_nearer_to_the_fit_than_to_the_paper(void **unused) {
+TEST(lassens_samples_are_nearer_to_the_fit_than_to_the_paper) {
     assert_fit_is_nearer_than_the_paper(&lassen);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(summits_tables_are_reproduced_from_its_samples),
-        cmocka_unit_test(lassens_tables_are_reproduced_from_its_samples),
-        cmocka_unit_test(summits_samples_are_nearer_to_the_fit_than_to_the_paper),
-        cmocka_unit_test(lassens_samples_are_nearer_to_the_fit_than_to_the_paper),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

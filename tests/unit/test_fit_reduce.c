@@ -1,16 +1,11 @@
 /* Fits of reductions: pieces at the cache sizes, operations pooled or separate, times below the grain. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "machine/machine_internal.h"
 #include "made_samples.h"
+#include "test.h"
 
 enum { REPEATS = 12 };
 
@@ -61,7 +56,7 @@ static void assert_truth(const pto_cost_table_t *cost, double tolerance) {
     }
 }
 
-static void pieces_end_where_the_caches_do(void **unused) {
+TEST(pieces_end_where_the_caches_do) {
     uint64_t state = 1;
     pto_samples_t samples = new_samples();
     add_reductions(&samples, "sum-float", 1, &state);
@@ -74,7 +69,7 @@ static void pieces_end_where_the_caches_do(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void operations_that_hardly_differ_are_pooled(void **unused) {
+TEST(operations_that_hardly_differ_are_pooled) {
     uint64_t state = 2;
     pto_samples_t samples = new_samples();
     add_reductions(&samples, "sum-int32", 0.95, &state);
@@ -91,7 +86,7 @@ static void operations_that_hardly_differ_are_pooled(void **unused) {
 }
 
 /* The same times, to the last digit: neither is slower. */
-static void of_equal_operations_the_first_is_named(void **unused) {
+TEST(of_equal_operations_the_first_is_named) {
     static const char *const pairs[] = {"max-int64", "prod-double", "sum-float"};
     pto_samples_t samples = new_samples();
     for (int i = 0; i < 3; i++) {
@@ -104,7 +99,7 @@ static void of_equal_operations_the_first_is_named(void **unused) {
     release(&fit, &samples);
 }
 
-static void operations_that_differ_much_leave_the_usual_one(void **unused) {
+TEST(operations_that_differ_much_leave_the_usual_one) {
     uint64_t state = 3;
     pto_samples_t samples = new_samples();
     add_reductions(&samples, "sum-float", 1, &state);
@@ -118,7 +113,7 @@ static void operations_that_differ_much_leave_the_usual_one(void **unused) {
 }
 
 /* Times of a few ns that are three times what they should be make no piece of their own and move no line. */
-static void times_below_the_grain_do_not_steer(void **unused) {
+TEST(times_below_the_grain_do_not_steer) {
     uint64_t state = 4;
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_REDUCE, .where = PTO_IN_CPU, .procs = 1, .messages = 1};
@@ -138,13 +133,4 @@ static void times_below_the_grain_do_not_steer(void **unused) {
     pto_samples_fini(&samples);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_end_where_the_caches_do),
-        cmocka_unit_test(operations_that_hardly_differ_are_pooled),
-        cmocka_unit_test(of_equal_operations_the_first_is_named),
-        cmocka_unit_test(operations_that_differ_much_leave_the_usual_one),
-        cmocka_unit_test(times_below_the_grain_do_not_steer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,17 +1,12 @@
 /* Fits of runs that the host does not wait for: launches behind launches, whole runs by lines, how the runs
  * of the files began, and machine files of these alone. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 
 #include "machine/machine_internal.h"
 #include "made_samples.h"
 #include "portolan/machine.h"
+#include "test.h"
 
 enum { REPEATS = 12, LIMIT_BYTES = 65536 };
 
@@ -39,7 +34,7 @@ static void add_runs(pto_samples_t *samples) {
             }
 }
 
-static void launches_and_lines_are_recovered(void **unused) {
+TEST(launches_and_lines_are_recovered) {
     pto_samples_t samples = new_samples();
     add_runs(&samples);
     pto_fit_t fit = must_fit(&samples, &any_node);
@@ -57,7 +52,7 @@ static void launches_and_lines_are_recovered(void **unused) {
 }
 
 /* Three numbers of launches leave one to doubt the line by. */
-static void launches_off_the_line_widen_its_interval(void **unused) {
+TEST(launches_off_the_line_widen_its_interval) {
     static const double seconds[] = {[2] = 27.2e-6, [3] = 29.7e-6, [5] = 34.1e-6};
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {.benchmark = PTO_BENCHMARK_RUN_LAUNCH, .where = PTO_IN_GPU, .procs = 1};
@@ -97,7 +92,7 @@ static pto_status_t runs_of(const char *first, const char *of_first, const char 
     return status;
 }
 
-static void runs_are_those_of_the_files_with_launches_and_collectives(void **unused) {
+TEST(runs_are_those_of_the_files_with_launches_and_collectives) {
     pto_runs_t runs = PTO_RUNS_COUNT;
     pto_error_t err = {0};
     static const char *const dependent[] = {"run_lines", "nccl_allreduce", "nccl_allgatherv"};
@@ -122,7 +117,7 @@ static void runs_are_those_of_the_files_with_launches_and_collectives(void **unu
 }
 
 /* The first of all. */
-static void one_row_tells_the_runs_of_its_file(void **unused) {
+TEST(one_row_tells_the_runs_of_its_file) {
     static const char one[] = "# runs=graph\nbenchmark,space,level,pair,procs,messages,bytes,run,seconds\n"
                               "nccl_reduce,gpu,-,-,2,1,8,1,2e-6\n";
     pto_samples_t samples = {0};
@@ -136,7 +131,7 @@ static void one_row_tells_the_runs_of_its_file(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void a_file_that_inherits_needs_no_messages(void **unused) {
+TEST(a_file_that_inherits_needs_no_messages) {
     pto_samples_t samples = {0};
     pto_fit_options_t options = any_node;
     pto_fit_t fit;
@@ -159,13 +154,4 @@ static void a_file_that_inherits_needs_no_messages(void **unused) {
     release(&fit, &samples);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(launches_and_lines_are_recovered),
-        cmocka_unit_test(launches_off_the_line_widen_its_interval),
-        cmocka_unit_test(runs_are_those_of_the_files_with_launches_and_collectives),
-        cmocka_unit_test(one_row_tells_the_runs_of_its_file),
-        cmocka_unit_test(a_file_that_inherits_needs_no_messages),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

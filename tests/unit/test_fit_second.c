@@ -1,20 +1,16 @@
 /* A second opinion on lines and their pieces: random samples, fitted again by other code from the
  * documentation of the method (model/fit/regress.c and segments.c), with GSL's regressions as they are. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_multifit.h>
 #include <gsl/gsl_randist.h>
 
 #include "../../model/fit/regress.h"
 #include "../../model/fit/segments.h"
+#include "test.h"
 
 enum { POINTS_MAX = 600, COLUMNS = 2 };
 
@@ -199,7 +195,7 @@ static void check_line(made_t *made, bool cleans) {
     assert_near(got.residual, middle_of(miss, kept), 1e-5, "residual");
 }
 
-static void noisy_lines_are_those_of_a_second_fit(void **state) {
+TEST(noisy_lines_are_those_of_a_second_fit) {
     static made_t made;
     gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(random, 5);
@@ -215,7 +211,7 @@ static void noisy_lines_are_those_of_a_second_fit(void **state) {
 }
 
 /* Rows are full if most samples are in rows of five and more: of 2 times 5 and n times 1, for n below 10. */
-static void half_of_the_samples_in_full_rows_are_not_most(void **state) {
+TEST(half_of_the_samples_in_full_rows_are_not_most) {
     static made_t made;
     gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
     for (int singles = 8; singles <= 11; singles++) {
@@ -363,7 +359,7 @@ static void check_pieces(made_t *made, int most) {
 }
 
 /* Three pieces at random places, with noise of which some hides them. */
-static void the_best_pieces_are_those_of_all_divisions(void **state) {
+TEST(the_best_pieces_are_those_of_all_divisions) {
     static made_t made;
     gsl_rng *random = gsl_rng_alloc(gsl_rng_mt19937);
     int found[4] = {0};
@@ -395,11 +391,4 @@ static void the_best_pieces_are_those_of_all_divisions(void **state) {
     gsl_rng_free(random);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(noisy_lines_are_those_of_a_second_fit),
-        cmocka_unit_test(half_of_the_samples_in_full_rows_are_not_most),
-        cmocka_unit_test(the_best_pieces_are_those_of_all_divisions),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,16 +1,11 @@
 /* Fits of a plan's setup costs: pieces, the largest number of processes, and nothing if nothing was
  * measured. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 
 #include "machine/machine_internal.h"
 #include "made_samples.h"
+#include "test.h"
 
 enum { REPEATS = 12, PAGE_BYTES = 2 << 20 };
 
@@ -37,7 +32,7 @@ static pto_fit_t fitted(pto_samples_t *samples) {
     return fit;
 }
 
-static void allocations_have_pieces(void **state) {
+TEST(allocations_have_pieces) {
     uint64_t random = 1;
     pto_samples_t samples = new_samples();
     add_sized(&samples, PTO_BENCHMARK_SETUP_ALLOCATE, PTO_IN_GPU, 1, small_is_cheap, &random);
@@ -57,7 +52,7 @@ static void allocations_have_pieces(void **state) {
 }
 
 /* As a plan's processes do it: all at once. */
-static void the_largest_number_of_processes_is_used(void **state) {
+TEST(the_largest_number_of_processes_is_used) {
     uint64_t random = 2;
     pto_samples_t samples = new_samples();
     for (int procs = 1; procs <= 3; procs++)
@@ -69,7 +64,7 @@ static void the_largest_number_of_processes_is_used(void **state) {
     pto_fit_fini(&fit);
 }
 
-static void a_segment_is_a_time(void **state) {
+TEST(a_segment_is_a_time) {
     uint64_t random = 3;
     pto_samples_t samples = new_samples();
     pto_sample_t sample = {
@@ -84,7 +79,7 @@ static void a_segment_is_a_time(void **state) {
     pto_fit_fini(&fit);
 }
 
-static void unmeasured_parameters_are_absent(void **state) {
+TEST(unmeasured_parameters_are_absent) {
     pto_samples_t samples = new_samples();
     pto_fit_t fit = fitted(&samples);
     assert_int_equal(fit.machine->setup_open.count, 0);
@@ -94,12 +89,4 @@ static void unmeasured_parameters_are_absent(void **state) {
     pto_fit_fini(&fit);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(allocations_have_pieces),
-        cmocka_unit_test(the_largest_number_of_processes_is_used),
-        cmocka_unit_test(a_segment_is_a_time),
-        cmocka_unit_test(unmeasured_parameters_are_absent),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,13 +1,9 @@
 /* The tables of a library, chosen by how well they predict collectives. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "../../model/fit/library_tables.h"
 #include "made_collectives.h"
+#include "test.h"
 
 static const char numbers[] = "  h2h: {on_socket: {alpha_s: 0, beta_s_per_byte: 4e-10}}\n"
                               "  pageable:\n"
@@ -80,7 +76,7 @@ static const char three[] =
     "          {below_bytes: 16384, algorithm: linear, staged: true},\n"
     "          {algorithm: pairwise_in_place, staged: true}]\n";
 
-static void a_table_has_as_many_rows_as_there_is_room_for(void **state) {
+TEST(a_table_has_as_many_rows_as_there_is_room_for) {
     for (int room = 0; room <= 3; room++) {
         chosen_t chosen;
         choose(three, NULL, 3, &alltoall, 1, room, &chosen);
@@ -107,7 +103,7 @@ static void a_table_has_as_many_rows_as_there_is_room_for(void **state) {
 }
 
 /* The host's algorithm stages nothing, and another is the GPU's for all sizes. */
-static void a_library_that_stages_nothing_has_its_own_algorithm_on_gpus(void **state) {
+TEST(a_library_that_stages_nothing_has_its_own_algorithm_on_gpus) {
     chosen_t chosen;
     choose("  alltoall: {cpu: [{algorithm: pairwise_in_place}], gpu: [{algorithm: linear}]}\n", NULL, 3,
            &alltoall, 1, 7, &chosen);
@@ -118,7 +114,7 @@ static void a_library_that_stages_nothing_has_its_own_algorithm_on_gpus(void **s
 
 /* Times of one algorithm for all sizes scatter by more than another one of small blocks differs from it: the
  * pair that libraries usually have is kept, with its switch where it does least harm. */
-static void a_usual_pair_is_kept_unless_another_is_clearly_better(void **state) {
+TEST(a_usual_pair_is_kept_unless_another_is_clearly_better) {
     static const double little[] = {1, 1.01, 1}, much[] = {0.7, 1.4, 0.7};
     static const char one[] = "  alltoall:\n"
                               "    cpu: [{algorithm: pairwise_in_place}]\n"
@@ -137,7 +133,7 @@ static void a_usual_pair_is_kept_unless_another_is_clearly_better(void **state) 
 }
 
 /* No library is known to do this. On one number of nodes, one cell tells of the first size. */
-static void a_switch_may_be_at_the_second_size(void **state) {
+TEST(a_switch_may_be_at_the_second_size) {
     for (int node_counts = 1; node_counts <= 3; node_counts += 2) {
         chosen_t chosen;
         choose("  alltoall:\n"
@@ -153,7 +149,7 @@ static void a_switch_may_be_at_the_second_size(void **state) {
 }
 
 /* Collectives share the room. */
-static void each_collective_has_tables_of_its_own(void **state) {
+TEST(each_collective_has_tables_of_its_own) {
     static const char both[] =
         "  alltoall:\n"
         "    cpu: [{below_bytes: 4096, algorithm: bruck}, {algorithm: pairwise_in_place}]\n"
@@ -188,7 +184,7 @@ static const char host_and_gpus[] =
     "    gpu: [{algorithm: linear}]\n";
 
 /* Host buffers first, in a library that stages nothing, so that they alone tell of the host's table. */
-static void the_first_candidate_may_be_one_of_host_buffers(void **state) {
+TEST(the_first_candidate_may_be_one_of_host_buffers) {
     chosen_t chosen;
     choose(host_and_gpus, NULL, 3, &alltoall, 1, 7, &chosen);
     for (int64_t i = 0; i < chosen.fit.score.cell_count; i++) {
@@ -211,7 +207,7 @@ static void the_first_candidate_may_be_one_of_host_buffers(void **state) {
 }
 
 /* Nothing is known of GPU buffers where no strategy hands them to the library. */
-static void host_buffers_alone_have_one_table(void **state) {
+TEST(host_buffers_alone_have_one_table) {
     chosen_t chosen;
     choose(host_and_gpus, NULL, 3, &alltoall, 1, 7, &chosen);
     assert_int_equal(chosen.fit.machine->library_count, 2);
@@ -232,7 +228,7 @@ static void host_buffers_alone_have_one_table(void **state) {
 }
 
 /* Cells are sorted, but their sizes may come in any order: those of the calls that strategies make differ. */
-static void the_order_of_cells_does_not_matter(void **state) {
+TEST(the_order_of_cells_does_not_matter) {
     chosen_t chosen;
     choose(three, NULL, 3, &alltoall, 1, 7, &chosen);
     pto_score_t *score = &chosen.fit.score;
@@ -293,7 +289,7 @@ static int algorithms_of_alltoall(const char **name, int room) {
 }
 
 /* Whichever algorithm is first and whichever is second. */
-static void any_pair_of_algorithms_is_found(void **state) {
+TEST(any_pair_of_algorithms_is_found) {
     static const int64_t from_bytes[] = {0, 4096};
     const char *name[16];
     int count = algorithms_of_alltoall(name, 16);
@@ -310,7 +306,7 @@ static void any_pair_of_algorithms_is_found(void **state) {
 }
 
 /* The same for GPU buffers that the library does not stage. */
-static void any_algorithm_of_gpu_buffers_is_found(void **state) {
+TEST(any_algorithm_of_gpu_buffers_is_found) {
     const char *name[16];
     int count = algorithms_of_alltoall(name, 16);
     for (int i = 0; i < count; i++) {
@@ -326,7 +322,7 @@ static void any_algorithm_of_gpu_buffers_is_found(void **state) {
 
 /* Rows that are found one after another are in order, also where a limit that was found first is not that of
  * the best table. */
-static void the_limits_of_a_table_rise(void **state) {
+TEST(the_limits_of_a_table_rise) {
     const char *name[16];
     int count = algorithms_of_alltoall(name, 16);
     for (int i = 0; i < count * count * count; i++) {
@@ -364,7 +360,7 @@ static bool is_chosen(const char *algorithm, const char *segment, const int *nod
     return is;
 }
 
-static void too_few_processes_tell_of_no_chain_and_no_scatter(void **state) {
+TEST(too_few_processes_tell_of_no_chain_and_no_scatter) {
     static const int of_two[] = {2}, of_three[] = {3}, of_seven[] = {7}, of_eight[] = {8}, both[] = {8, 2};
     assert_false(is_chosen("chain", ", segment_bytes: 32768", of_two, 1));
     assert_true(is_chosen("chain", ", segment_bytes: 32768", of_three, 1));
@@ -376,7 +372,7 @@ static void too_few_processes_tell_of_no_chain_and_no_scatter(void **state) {
 /* --- one cell ------------------------------------------------------------------------------------------- */
 
 /* Each number of a cell, of its candidate and of the rule tells prices apart; the same have one price. */
-static void a_price_is_found_by_all_that_it_depends_on(void **state) {
+TEST(a_price_is_found_by_all_that_it_depends_on) {
     enum { VARIANTS = 18 };
     pto_machine_t machine = parse("", numbers);
     pto_fit_prices_t *prices = pto_fit_prices_create();
@@ -423,7 +419,7 @@ static void a_price_is_found_by_all_that_it_depends_on(void **state) {
 }
 
 /* More than there was room for at first. */
-static void thousands_of_prices_are_found_again(void **state) {
+TEST(thousands_of_prices_are_found_again) {
     enum { PRICES = 5000 };
     static fit_price_t *found[PRICES];
     pto_machine_t machine = parse("", numbers);
@@ -453,7 +449,7 @@ static void thousands_of_prices_are_found_again(void **state) {
 
 /* Twice too long, half and exact: the mean of the logarithms; and the regret of the one that is predicted
  * least. */
-static void badness_is_the_mean_miss_and_the_regret_of_the_pick(void **state) {
+TEST(badness_is_the_mean_miss_and_the_regret_of_the_pick) {
     pto_score_candidate_t candidate[3] = {{.measured_s = 2}, {.measured_s = 4}, {.measured_s = 3}};
     pto_score_cell_t cell = {.candidate_count = 3, .candidate = candidate};
     const double miss[] = {log(2), -log(2), 0}; /* predicted: 4, 2, 3 */
@@ -464,23 +460,4 @@ static void badness_is_the_mean_miss_and_the_regret_of_the_pick(void **state) {
     assert_true(fabs(collective_fit_badness(&cell, equal) - (log(2) + log(4.0 / 3)) / 3) < 1e-12);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_table_has_as_many_rows_as_there_is_room_for),
-        cmocka_unit_test(a_library_that_stages_nothing_has_its_own_algorithm_on_gpus),
-        cmocka_unit_test(a_usual_pair_is_kept_unless_another_is_clearly_better),
-        cmocka_unit_test(a_switch_may_be_at_the_second_size),
-        cmocka_unit_test(each_collective_has_tables_of_its_own),
-        cmocka_unit_test(the_first_candidate_may_be_one_of_host_buffers),
-        cmocka_unit_test(host_buffers_alone_have_one_table),
-        cmocka_unit_test(the_order_of_cells_does_not_matter),
-        cmocka_unit_test(any_pair_of_algorithms_is_found),
-        cmocka_unit_test(any_algorithm_of_gpu_buffers_is_found),
-        cmocka_unit_test(the_limits_of_a_table_rise),
-        cmocka_unit_test(too_few_processes_tell_of_no_chain_and_no_scatter),
-        cmocka_unit_test(a_price_is_found_by_all_that_it_depends_on),
-        cmocka_unit_test(thousands_of_prices_are_found_again),
-        cmocka_unit_test(badness_is_the_mean_miss_and_the_regret_of_the_pick),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

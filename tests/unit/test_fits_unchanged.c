@@ -3,12 +3,6 @@
  *
  * A change that intends to change fits rewrites the file and says so in its commit:
  *     build/tests/test_fits_unchanged --print > tests/fixtures/fits.txt */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,6 +13,7 @@
 #include "made_collectives.h"
 #include "portolan/machine.h"
 #include "random_samples.h"
+#include "test.h"
 
 static const char fixture_path[] = "tests/fixtures/fits.txt";
 
@@ -305,7 +300,7 @@ static bool next_line(FILE *stream, char line[LINE_MAX_CHARS]) {
     return fgets(line, LINE_MAX_CHARS, stream) != NULL;
 }
 
-static void fits_are_what_they_were(void **state) {
+TEST(fits_are_what_they_were) {
     FILE *now = tmpfile(), *before = fopen(fixture_path, "r");
     char expected[LINE_MAX_CHARS], got[LINE_MAX_CHARS], set[LINE_MAX_CHARS] = "";
     int changed = 0;
@@ -330,10 +325,9 @@ static void fits_are_what_they_were(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(fits_are_what_they_were)};
     if (argc == 2 && strcmp(argv[1], "--print") == 0) {
         write_fits(stdout);
         return 0;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

@@ -1,19 +1,14 @@
 /* The formulas that a report holds give the prices of the program with other parameters, or say that they
  * don't know. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "made_machine.h"
 #include "report/cell_formulas.h"
 #include "sample.h"
+#include "test.h"
 
 enum { VARIABLES = 6, TRIALS = 12 };
 
@@ -149,7 +144,7 @@ static void check_machine(work_t *work) {
         check_scenario(work, others[i]);
 }
 
-static void formulas_are_prices_where_every_term_counts(void **state) {
+TEST(formulas_are_prices_where_every_term_counts) {
     pto_machine_t machine = made_machine();
     work_t work = {.machine = &machine, .random = 1};
     check_machine(&work);
@@ -160,7 +155,7 @@ static void formulas_are_prices_where_every_term_counts(void **state) {
     pto_machine_fini(&machine);
 }
 
-static void formulas_are_prices_on_machines(void **state) {
+TEST(formulas_are_prices_on_machines) {
     static const char *const paths[] = {"scenarios/machines/summit-spectrum-refit.yaml",
                                         "scenarios/machines/h200-x4.yaml",
                                         "scenarios/machines/lassen-spectrum-refit.yaml"};
@@ -176,10 +171,4 @@ static void formulas_are_prices_on_machines(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formulas_are_prices_where_every_term_counts),
-        cmocka_unit_test(formulas_are_prices_on_machines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

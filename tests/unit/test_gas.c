@@ -1,16 +1,11 @@
 /* Strategies in a global address space: everything that keeps a kernel's runs apart is proved necessary,
  * steps that cannot be in a kernel are found, and prices equal the closed formulas of their steps. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "inside_plan.h"
 #include "machine/machine_internal.h"
 #include "portolan/price.h"
 #include "portolan/strategy.h"
+#include "test.h"
 
 static const pto_layout_t four = {1, 4, 1, 1, 4, false};
 
@@ -30,7 +25,7 @@ static pto_plan_t *made_of_pairs(const char *strategy) { return made_of(&by_pair
 
 /* --- what orders kernels -------------------------------------------------------------------------------- */
 
-static void reducing_before_all_have_stored_is_found(void **state) {
+TEST(reducing_before_all_have_stored_is_found) {
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four);
     drop_flag(plan, "stored");
     refused_for(plan, "stage 'reduce': reads bytes");
@@ -52,7 +47,7 @@ static void reducing_before_all_have_stored_is_found(void **state) {
 }
 
 /* The user may use a buffer again as soon as its own process's run has ended. */
-static void ending_before_others_have_stored_or_loaded_is_found(void **state) {
+TEST(ending_before_others_have_stored_or_loaded_is_found) {
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_split", four);
     drop_flag(plan, "results stored");
     refused_for(plan, "the end: reads bytes");
@@ -90,7 +85,7 @@ static void ending_before_others_have_stored_or_loaded_is_found(void **state) {
 
 /* What makes a second flag needless in gas_allgather, and in a reduce or reduce-scatter by gas_split.
  */
-static void one_buffer_for_all_runs_is_found_by_the_second(void **state) {
+TEST(one_buffer_for_all_runs_is_found_by_the_second) {
     static const struct {
         pto_collective_t collective;
         const char *strategy;
@@ -106,7 +101,7 @@ static void one_buffer_for_all_runs_is_found_by_the_second(void **state) {
     }
 }
 
-static void outputs_are_not_written_before_their_owner_is_there(void **state) {
+TEST(outputs_are_not_written_before_their_owner_is_there) {
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLTOALL, "gas_split", four);
     drop_flag(plan, "ready");
     refused_for(plan, "second run: writes bytes");
@@ -122,7 +117,7 @@ static void outputs_are_not_written_before_their_owner_is_there(void **state) {
 }
 
 /* Each level of a tree has flags of its own. */
-static void every_flag_of_a_tree_is_needed(void **state) {
+TEST(every_flag_of_a_tree_is_needed) {
     static const pto_collective_t collectives[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_REDUCE,
                                                    PTO_COLLECTIVE_BROADCAST};
     for (int64_t gpus = 2; gpus <= 9; gpus++)
@@ -160,7 +155,7 @@ static pto_request_t halo(pto_corners_t corners, bool wraps, bool in_a_row) {
     return request;
 }
 
-static void a_halo_needs_both_flags_and_every_store(void **state) {
+TEST(a_halo_needs_both_flags_and_every_store) {
     for (int corners = 0; corners < PTO_CORNERS_COUNT; corners++)
         for (int wraps = 0; wraps < 2; wraps++) {
             pto_request_t request = halo((pto_corners_t)corners, wraps, true);
@@ -187,7 +182,7 @@ static void a_halo_needs_both_flags_and_every_store(void **state) {
 /* --- what can't stand in a kernel ----------------------------------------------------------------------- */
 
 /* Each thread block signals for its own part of a piece: another cut needs parts that it hasn't heard of. */
-static void pieces_that_are_cut_otherwise_are_found(void **state) {
+TEST(pieces_that_are_cut_otherwise_are_found) {
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLTOALL, "gas_allgather", four);
     pto_step_t *out = step_in(plan, "copy out", PTO_STEP_COPY);
     out->peers = (pto_peers_t){0};
@@ -197,7 +192,7 @@ static void pieces_that_are_cut_otherwise_are_found(void **state) {
 }
 
 /* Without the answers the root would overwrite what the others still read; the answers are no data. */
-static void a_broadcast_is_answered_and_no_answer_is_its_result(void **state) {
+TEST(a_broadcast_is_answered_and_no_answer_is_its_result) {
     pto_plan_t *plan = made(PTO_COLLECTIVE_BROADCAST, "gas_allgather", four);
     drop_flag(plan, "answered");
     refused_for(plan, "unordered");
@@ -259,7 +254,7 @@ static void build_reads_and_a_write(pto_builder_t *builder, const pto_request_t 
 }
 
 /* The other cut may have been read before or after the one that is written later. */
-static void a_first_write_is_compared_with_all_pieces_that_were_read(void **state) {
+TEST(a_first_write_is_compared_with_all_pieces_that_were_read) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "gas_split", four);
     pto_strategy_t strategy = *request.strategy;
     strategy.build = build_reads_and_a_write;
@@ -277,14 +272,14 @@ static void a_first_write_is_compared_with_all_pieces_that_were_read(void **stat
     }
 }
 
-static void a_kernels_flag_has_one_step_that_raises_it(void **state) {
+TEST(a_kernels_flag_has_one_step_that_raises_it) {
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_split", four);
     step_in(plan, "results stored", PTO_STEP_SIGNAL)->flag =
         step_in(plan, "shares stored", PTO_STEP_SIGNAL)->flag;
     refused_for(plan, "a kernel's flag 'shares stored' has two steps that raise it");
 }
 
-static void kernels_access_only_gpu_memory(void **state) {
+TEST(kernels_access_only_gpu_memory) {
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_split", four);
     pto_buffer_t *buffer = plan->buffers.item;
     buffer[buffer_named(plan, "gathered")].space = PTO_SPACE_CPU;
@@ -296,7 +291,7 @@ static void kernels_access_only_gpu_memory(void **state) {
 
 /* --- shapes --------------------------------------------------------------------------------------------- */
 
-static void alternating_buffers_take_their_bytes_twice(void **state) {
+TEST(alternating_buffers_take_their_bytes_twice) {
     int64_t gpu_bytes, host_bytes;
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four);
     pto_plan_memory(plan, &gpu_bytes, &host_bytes);
@@ -308,7 +303,7 @@ static void alternating_buffers_take_their_bytes_twice(void **state) {
 /* 1000 bytes are 62 times 16 and 8 more: for four, two shares of 16 of them, one of 15, and the last of 15
  * and the rest; each holds as many from all. So all but the rest begins where threads load 16 bytes at a
  * time. */
-static void shares_of_the_vector_are_gathered(void **state) {
+TEST(shares_of_the_vector_are_gathered) {
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_split", four);
     int gathered = buffer_named(plan, "gathered");
     for (int64_t rank = 0; rank < 4; rank++)
@@ -317,7 +312,7 @@ static void shares_of_the_vector_are_gathered(void **state) {
 }
 
 /* A process's place for what others store to it has the sizes of its output. */
-static void blocks_of_pairs_are_gathered_as_large_as_they_are(void **state) {
+TEST(blocks_of_pairs_are_gathered_as_large_as_they_are) {
     static const int64_t received[] = {8 + 16 + 3, 700 + 300, 2000 + 500, 4 + 1 + 12};
     pto_plan_t *plan = made_of_pairs("gas_allgather");
     int gathered = buffer_named(plan, "gathered");
@@ -326,7 +321,7 @@ static void blocks_of_pairs_are_gathered_as_large_as_they_are(void **state) {
     pto_plan_destroy(plan);
 }
 
-static void what_does_not_apply_says_why(void **state) {
+TEST(what_does_not_apply_says_why) {
     pto_error_t err;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gas_split", (pto_layout_t){1, 4, 2, 2, 4, false});
     assert_int_equal(pto_strategy_applicable(&request, &err), PTO_ERR_NOT_APPLICABLE);
@@ -382,7 +377,7 @@ static void assert_price(const pto_machine_t *machine, pto_collective_t collecti
 }
 
 /* Where it is known what a graph of one kernel takes, that is what the executor launches. */
-static void a_graph_launch_is_used_instead_of_a_kernel_launch(void **state) {
+TEST(a_graph_launch_is_used_instead_of_a_kernel_launch) {
     const double graph_s = 4e-6, all_s = s * own_s_per_byte + store_s + 3 * s * store_s_per_byte + flag_s +
                                          3 * s * own_s_per_byte;
     pto_machine_t machine = machine_for_kernels();
@@ -394,7 +389,7 @@ static void a_graph_launch_is_used_instead_of_a_kernel_launch(void **state) {
 }
 
 /* A kernel starts once, whatever it does; its reductions have no start of their own. */
-static void kernels_cost_their_launch_links_and_flags(void **state) {
+TEST(kernels_cost_their_launch_links_and_flags) {
     const double part = 16 * 16; /* the larger shares count */
     const double store_all_s = store_s + 3 * s * store_s_per_byte,
                  load_all_s = load_s + 3 * s * load_s_per_byte;
@@ -439,7 +434,7 @@ static void kernels_cost_their_launch_links_and_flags(void **state) {
 
 /* A GPU's engine copies to others while another one copies its own block, however long that takes; both
  * follow a kernel, and another kernel follows both. */
-static void engines_copy_to_others_and_within_at_once(void **state) {
+TEST(engines_copy_to_others_and_within_at_once) {
     const double engine_s = 5e-6, engine_s_per_byte = 2.2e-9, within_s = 3e-6, part = 16 * 16;
     const double others_s = 3 * (engine_s + s * engine_s_per_byte); /* one after the other */
     pto_machine_t machine = machine_for_kernels();
@@ -469,7 +464,7 @@ static void engines_copy_to_others_and_within_at_once(void **state) {
                      flag_s);
 }
 
-static void engines_copy_only_what_and_where_they_may(void **state) {
+TEST(engines_copy_only_what_and_where_they_may) {
     static const pto_collective_t of_blocks[] = {PTO_COLLECTIVE_ALLTOALL, PTO_COLLECTIVE_ALLTOALLV,
                                                  PTO_COLLECTIVE_ALLGATHER, PTO_COLLECTIVE_GATHER,
                                                  PTO_COLLECTIVE_SCATTER};
@@ -491,7 +486,7 @@ static void engines_copy_only_what_and_where_they_may(void **state) {
 
 /* 2,500 bytes come into the third GPU, more than leave any. With stores, all that store to it wait for its
  * link; with loads, it waits for its own. Loaded are at most 2,017 bytes from one GPU. */
-static void the_busiest_link_of_an_alltoallv_holds_up_the_others(void **state) {
+TEST(the_busiest_link_of_an_alltoallv_holds_up_the_others) {
     const double most = 2500, own_s = 12 * own_s_per_byte,
                  stores_s = own_s + store_s + most * store_s_per_byte;
     pto_machine_t machine = machine_for_kernels();
@@ -519,7 +514,7 @@ static void the_busiest_link_of_an_alltoallv_holds_up_the_others(void **state) {
 
 /* The busiest link carries a row of 16 cells, a column of 8 and a corner. At an edge that does not wrap the
  * borders of two phases are a cell longer. */
-static void a_halo_costs_two_flags_and_its_borders(void **state) {
+TEST(a_halo_costs_two_flags_and_its_borders) {
     static const struct {
         pto_corners_t corners;
         bool wraps;
@@ -544,7 +539,7 @@ static void a_halo_costs_two_flags_and_its_borders(void **state) {
 }
 
 /* Of four inputs that one pass reads two cost what a reduction costs, and each byte of the others less. */
-static void additional_inputs_in_a_kernel_cost_the_same_as_elsewhere(void **state) {
+TEST(additional_inputs_in_a_kernel_cost_the_same_as_elsewhere) {
     pto_machine_t machine = machine_for_kernels();
     machine.reduce[PTO_SPACE_GPU].row[0].extra_input_s_per_byte = known(own_s_per_byte / 3);
     double own_s = s * own_s_per_byte;
@@ -553,7 +548,7 @@ static void additional_inputs_in_a_kernel_cost_the_same_as_elsewhere(void **stat
 }
 
 /* One pair alone is faster than all at once: the slower of the two holds. */
-static void concurrent_stores_of_all_gpus_are_limited(void **state) {
+TEST(concurrent_stores_of_all_gpus_are_limited) {
     pto_machine_t machine = machine_for_kernels();
     machine.remote_all_s_per_byte = known(all_s_per_byte);
     double own_s = s * own_s_per_byte;
@@ -564,7 +559,7 @@ static void concurrent_stores_of_all_gpus_are_limited(void **state) {
                  launch_s + flag_s + own_s + store_s + s * store_s_per_byte + flag_s);
 }
 
-static void remote_access_must_be_known(void **state) {
+TEST(remote_access_must_be_known) {
     pto_machine_t machine = machine_for_kernels();
     machine.remote[PTO_REMOTE_LOAD][PTO_REACH_ON_SOCKET] = (pto_postal_t){0};
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLTOALL, "gas_read", four);
@@ -575,32 +570,4 @@ static void remote_access_must_be_known(void **state) {
     pto_plan_destroy(plan);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reducing_before_all_have_stored_is_found),
-        cmocka_unit_test(ending_before_others_have_stored_or_loaded_is_found),
-        cmocka_unit_test(one_buffer_for_all_runs_is_found_by_the_second),
-        cmocka_unit_test(outputs_are_not_written_before_their_owner_is_there),
-        cmocka_unit_test(every_flag_of_a_tree_is_needed),
-        cmocka_unit_test(a_halo_needs_both_flags_and_every_store),
-        cmocka_unit_test(a_broadcast_is_answered_and_no_answer_is_its_result),
-        cmocka_unit_test(pieces_that_are_cut_otherwise_are_found),
-        cmocka_unit_test(a_first_write_is_compared_with_all_pieces_that_were_read),
-        cmocka_unit_test(a_kernels_flag_has_one_step_that_raises_it),
-        cmocka_unit_test(kernels_access_only_gpu_memory),
-        cmocka_unit_test(alternating_buffers_take_their_bytes_twice),
-        cmocka_unit_test(shares_of_the_vector_are_gathered),
-        cmocka_unit_test(blocks_of_pairs_are_gathered_as_large_as_they_are),
-        cmocka_unit_test(what_does_not_apply_says_why),
-        cmocka_unit_test(a_graph_launch_is_used_instead_of_a_kernel_launch),
-        cmocka_unit_test(kernels_cost_their_launch_links_and_flags),
-        cmocka_unit_test(engines_copy_to_others_and_within_at_once),
-        cmocka_unit_test(engines_copy_only_what_and_where_they_may),
-        cmocka_unit_test(the_busiest_link_of_an_alltoallv_holds_up_the_others),
-        cmocka_unit_test(a_halo_costs_two_flags_and_its_borders),
-        cmocka_unit_test(additional_inputs_in_a_kernel_cost_the_same_as_elsewhere),
-        cmocka_unit_test(concurrent_stores_of_all_gpus_are_limited),
-        cmocka_unit_test(remote_access_must_be_known),
-    };
-    return cmocka_run_group_tests_name("gas", tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

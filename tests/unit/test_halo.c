@@ -1,11 +1,5 @@
 /* Halo exchange: every small grid is proved, for every strategy; neighbors, dimensions and faults. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "broken_plan.h"
 #include "machine/machine_internal.h"
@@ -14,6 +8,7 @@
 #include "portolan/simulate.h"
 #include "portolan/strategy.h"
 #include "sample.h"
+#include "test.h"
 
 static int64_t proved;
 
@@ -72,7 +67,7 @@ static void prove_grid(pto_layout_t layout, int dim_count, int64_t rows, int64_t
             }
 }
 
-static void every_small_grid_of_two_dimensions_is_right(void **state) {
+TEST(every_small_grid_of_two_dimensions_is_right) {
     for (int64_t rows = 1; rows <= 4; rows++)
         for (int64_t columns = 1; columns <= 4; columns++) {
             int64_t owners = rows * columns;
@@ -82,7 +77,7 @@ static void every_small_grid_of_two_dimensions_is_right(void **state) {
         }
 }
 
-static void every_small_grid_of_three_dimensions_is_right(void **state) {
+TEST(every_small_grid_of_three_dimensions_is_right) {
     for (int64_t shape = 0; shape < 27; shape += test_sample()) {
         int64_t rows = 1 + shape / 9, columns = 1 + shape / 3 % 3, planes = 1 + shape % 3;
         prove_grid((pto_layout_t){1, rows * columns * planes, 1, 1, 2, false}, 3, rows, columns, planes);
@@ -99,7 +94,7 @@ static pto_request_t ask(const char *strategy, const char *algorithm, pto_halo_t
 
 static const pto_halo_t torus = {.dim_count = 2, .wrap = {true, true}, .extent = {4, 6}, .width = 1};
 
-static void dims_left_open_are_as_even_as_possible(void **state) {
+TEST(dims_left_open_are_as_even_as_possible) {
     static const struct {
         int dim_count;
         int64_t owners, given[3], wanted[3];
@@ -116,7 +111,7 @@ static void dims_left_open_are_as_even_as_possible(void **state) {
 }
 
 /* A fault is explained by the name of a buffer. */
-static void buffers_of_a_ring_name_their_neighbor(void **state) {
+TEST(buffers_of_a_ring_name_their_neighbor) {
     static const char *const names[] = {"last chunk to -1 0 0", "last chunk to 0 -1 0",
                                         "last chunk to 0 0 -1", "last chunk to +1 0 0",
                                         "last chunk to 0 +1 0", "last chunk to 0 0 +1"};
@@ -139,7 +134,7 @@ static void buffers_of_a_ring_name_their_neighbor(void **state) {
     pto_plan_destroy(plan);
 }
 
-static void shapes_that_make_no_grid_are_refused(void **state) {
+TEST(shapes_that_make_no_grid_are_refused) {
     static const struct {
         pto_halo_t grid;
         pto_status_t status;
@@ -178,7 +173,7 @@ static pto_step_t *steps_of(pto_plan_t **plan) {
 }
 
 /* Both neighbors in a dimension of size 2 are the same process: the sends are in the wrong order. */
-static void grids_are_read_as_they_are_written(void **state) {
+TEST(grids_are_read_as_they_are_written) {
     const pto_halo_t grid = {3, {2, 0, 4}, {true, false, true}, {16, 32, 64}, 2, PTO_CORNERS_DIAGONAL};
     pto_halo_t read = {0};
     char text[PTO_HALO_TEXT_MAX];
@@ -193,7 +188,7 @@ static void grids_are_read_as_they_are_written(void **state) {
     assert_int_equal(read.corners, PTO_CORNERS_TWO_PHASE);
 }
 
-static void texts_that_are_no_grid_are_refused(void **state) {
+TEST(texts_that_are_no_grid_are_refused) {
     static const char *const text[] = {
         "",           "dims=2x1",           "extent=4",        "extent=4x4x4x4",
         "extent=4xq", "extent=4x4 halo=5",  "extent=4x4 wrap", "extent=4x4 dims=2x2x2",
@@ -207,7 +202,7 @@ static void texts_that_are_no_grid_are_refused(void **state) {
     }
 }
 
-static void a_message_to_the_wrong_side_is_found(void **state) {
+TEST(a_message_to_the_wrong_side_is_found) {
     pto_plan_t *plan;
     pto_step_t *step = steps_of(&plan), first = step[0];
     step[0] = step[1];
@@ -215,7 +210,7 @@ static void a_message_to_the_wrong_side_is_found(void **state) {
     refused_for(plan, "hold owner");
 }
 
-static void a_border_that_is_not_exchanged_is_found(void **state) {
+TEST(a_border_that_is_not_exchanged_is_found) {
     for (int i = 0; i < 6; i++) {
         pto_plan_t *plan = NULL;
         pto_step_t *step = steps_of(&plan);
@@ -224,7 +219,7 @@ static void a_border_that_is_not_exchanged_is_found(void **state) {
     }
 }
 
-static void a_call_of_other_messages_is_found(void **state) {
+TEST(a_call_of_other_messages_is_found) {
     for (int fault = 0; fault < 4; fault++) {
         pto_request_t request = ask("cuda_aware", "neighbors", torus, (pto_layout_t){1, 2, 1, 1, 1, false});
         request.by_library = true;
@@ -285,7 +280,7 @@ static bool is_promised(const pto_halo_t *grid, int64_t member, int64_t cell) {
            (grid->corners == PTO_CORNERS_DIAGONAL && moved == outside);
 }
 
-static void every_cell_that_is_promised_is_looked_at(void **state) {
+TEST(every_cell_that_is_promised_is_looked_at) {
     for (int how = 0; how < 12; how++) {
         bool wrap = how % 2;
         pto_halo_t grid = {.dim_count = how / 2 % 2 + 2,
@@ -352,7 +347,7 @@ static double copy_s(const pto_machine_t *machine, pto_copy_kind_t kind, int64_t
 
 /* Two borders along each dimension, of all cells of the others, halos included: 2 w (6 x 8) / 6 + 2 w (6 x 8)
  * / 8 cells where w is 1. */
-static void packed_borders_have_room_and_no_more(void **state) {
+TEST(packed_borders_have_room_and_no_more) {
     static const int64_t cells[] = {0, 2 * 8 + 2 * 6, 4 * 10 + 4 * 8, 6 * 12 + 6 * 10};
     for (int64_t width = 1; width <= 3; width++) {
         const pto_halo_t grid = {
@@ -374,7 +369,7 @@ static void packed_borders_have_room_and_no_more(void **state) {
 }
 
 /* docs/model.md, (8i). */
-static void prices_follow_the_formulas(void **state) {
+TEST(prices_follow_the_formulas) {
     pto_machine_t *machine = summit();
     assert_int_equal(pto_machine_set(machine, "copies.strided.d2h", 2e-9, NULL), PTO_OK);
     assert_int_equal(pto_machine_set(machine, "copies.strided.h2d", 3e-9, NULL), PTO_OK);
@@ -399,7 +394,7 @@ static void prices_follow_the_formulas(void **state) {
 }
 
 /* Four copies to the host follow each other, and four back: a process waits for none of them but the last. */
-static void copies_that_follow_each_other_are_queued(void **state) {
+TEST(copies_that_follow_each_other_are_queued) {
     pto_machine_t *machine = summit();
     const pto_halo_t grid = {
         .dim_count = 2, .dims = {3, 4}, .wrap = {true, true}, .extent = {64, 64}, .width = 1};
@@ -423,7 +418,7 @@ static void copies_that_follow_each_other_are_queued(void **state) {
 }
 
 /* Nodes of one owner all do the same; on others, the dearest owner of each stage counts. */
-static void the_price_by_class_is_that_of_the_dearest_owner(void **state) {
+TEST(the_price_by_class_is_that_of_the_dearest_owner) {
     pto_machine_t *machine = summit();
     static const pto_layout_t layout[] = {
         {12, 1, 1, 1, 1, false}, {6, 2, 1, 1, 1, false}, {3, 4, 1, 2, 2, false}, {2, 6, 1, 1, 3, false}};
@@ -448,7 +443,7 @@ static void the_price_by_class_is_that_of_the_dearest_owner(void **state) {
     pto_machine_destroy(machine);
 }
 
-static void the_price_does_not_depend_on_the_number_of_nodes(void **state) {
+TEST(the_price_does_not_depend_on_the_number_of_nodes) {
     pto_machine_t *machine = summit();
     const pto_halo_t grid = {.dim_count = 3, .wrap = {true, true, true}, .extent = {32, 32, 32}, .width = 1};
     static const char *const strategy[] = {"cuda_aware", "three_step", "dup_devptr"};
@@ -461,24 +456,4 @@ static void the_price_does_not_depend_on_the_number_of_nodes(void **state) {
     pto_machine_destroy(machine);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_small_grid_of_two_dimensions_is_right),
-        cmocka_unit_test(every_small_grid_of_three_dimensions_is_right),
-        cmocka_unit_test(dims_left_open_are_as_even_as_possible),
-        cmocka_unit_test(buffers_of_a_ring_name_their_neighbor),
-        cmocka_unit_test(shapes_that_make_no_grid_are_refused),
-        cmocka_unit_test(grids_are_read_as_they_are_written),
-        cmocka_unit_test(texts_that_are_no_grid_are_refused),
-        cmocka_unit_test(a_message_to_the_wrong_side_is_found),
-        cmocka_unit_test(a_border_that_is_not_exchanged_is_found),
-        cmocka_unit_test(a_call_of_other_messages_is_found),
-        cmocka_unit_test(every_cell_that_is_promised_is_looked_at),
-        cmocka_unit_test(packed_borders_have_room_and_no_more),
-        cmocka_unit_test(prices_follow_the_formulas),
-        cmocka_unit_test(copies_that_follow_each_other_are_queued),
-        cmocka_unit_test(the_price_by_class_is_that_of_the_dearest_owner),
-        cmocka_unit_test(the_price_does_not_depend_on_the_number_of_nodes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,11 +1,4 @@
 /* The hierarchical allreduce: what it sends, what it costs, and that it keeps calls apart. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 
@@ -13,6 +6,7 @@
 #include "machine/machine_internal.h"
 #include "plan_request.h"
 #include "simulated.h"
+#include "test.h"
 
 static pto_machine_t machine;
 static const double flag_s = 2e-7, reduce_s_per_byte = 4e-10, copy_s_per_byte = 1e-11;
@@ -45,7 +39,7 @@ static double at(const pto_postal_t *postal, double bytes) {
 }
 
 /* Messages and their bytes: one per leader and round. */
-static void one_message_a_node_and_round(void **state) {
+TEST(one_message_a_node_and_round) {
     pto_request_t request = ask_for(8, 6, 1200, 0);
     pto_plan_t *plan = made(&request);
     assert_int_equal(pto_plan_size(plan).messages, 8 * 3);
@@ -53,7 +47,7 @@ static void one_message_a_node_and_round(void **state) {
 }
 
 /* The parts of a node's vectors, then log2 n whole vectors (docs/model.md). */
-static void it_costs_parts_and_log_n_vectors(void **state) {
+TEST(it_costs_parts_and_log_n_vectors) {
     for (int64_t nodes = 1; nodes <= 16; nodes *= 2)
         for (int64_t gpus = 2; gpus <= 6; gpus += 2) {
             double bytes = 1200000, m = (double)gpus, rounds = log2((double)nodes);
@@ -75,7 +69,7 @@ static void it_costs_parts_and_log_n_vectors(void **state) {
 }
 
 /* In segments, messages and copies travel while processes reduce. */
-static void segments_hide_messages_behind_reductions(void **state) {
+TEST(segments_hide_messages_behind_reductions) {
     const double bytes = 64e6, m = 6, rounds = 3;
     pto_request_t request = ask_for(8, 6, 64000000, 256000);
     pto_plan_t *plan = made(&request);
@@ -90,7 +84,7 @@ static void segments_hide_messages_behind_reductions(void **state) {
 }
 
 /* Without the last flag, the leader's memory could be written while others still copy from it. */
-static void a_leader_that_does_not_wait_is_refused(void **state) {
+TEST(a_leader_that_does_not_wait_is_refused) {
     pto_request_t request = ask_for(2, 3, 1200, 400);
     pto_plan_t *plan = made(&request);
     for (int i = 0; i < plan->steps.count; i++) {
@@ -101,12 +95,4 @@ static void a_leader_that_does_not_wait_is_refused(void **state) {
     refused_for(plan, "unordered with");
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_message_a_node_and_round),
-        cmocka_unit_test(it_costs_parts_and_log_n_vectors),
-        cmocka_unit_test(segments_hide_messages_behind_reductions),
-        cmocka_unit_test(a_leader_that_does_not_wait_is_refused),
-    };
-    return cmocka_run_group_tests(tests, read_machine, free_machines);
-}
+int main(void) { return run_all_tests(read_machine, free_machines); }

@@ -1,13 +1,8 @@
 /* Data in host memory: layouts of processes instead of GPUs, on machines with and without GPUs. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "made_up.h"
 #include "portolan/fit.h"
@@ -16,6 +11,7 @@
 #include "portolan/scenario.h"
 #include "portolan/score.h"
 #include "portolan/workload.h"
+#include "test.h"
 
 #define NO_GPUS                                                                                              \
     "machine: m\nsource: s\nnode: {sockets: 2, gpus: 0, cores: 8}\n"                                         \
@@ -75,7 +71,7 @@ static double seconds_of(const char *machine, const char *more, const char *stra
     return seconds;
 }
 
-static void nodes_without_gpus_have_a_process_on_each_core(void **state) {
+TEST(nodes_without_gpus_have_a_process_on_each_core) {
     asked_t asked;
     assert_string_equal(ask(NO_GPUS, "collective: allreduce\nlayout: {nodes: 3}\nbytes: 8\n", &asked), "");
     const pto_layout_t *layout = &asked.scenario.layout;
@@ -86,7 +82,7 @@ static void nodes_without_gpus_have_a_process_on_each_core(void **state) {
 }
 
 /* Three processes on two sockets are two and one. */
-static void processes_are_spread_over_the_sockets(void **state) {
+TEST(processes_are_spread_over_the_sockets) {
     asked_t asked;
     assert_string_equal(
         ask(NO_GPUS, "collective: alltoall\nlayout: {nodes: 1, procs_per_node: 3}\nbytes: 8\n", &asked), "");
@@ -97,7 +93,7 @@ static void processes_are_spread_over_the_sockets(void **state) {
     forget(&asked);
 }
 
-static void binding_again_changes_nothing(void **state) {
+TEST(binding_again_changes_nothing) {
     asked_t asked;
     assert_string_equal(
         ask(NO_GPUS, "collective: allreduce\nlayout: {nodes: 2, procs_per_node: 6}\nbytes: 8\n", &asked), "");
@@ -111,7 +107,7 @@ static void binding_again_changes_nothing(void **state) {
     forget(&asked);
 }
 
-static void what_needs_gpus_is_refused_with_the_reason(void **state) {
+TEST(what_needs_gpus_is_refused_with_the_reason) {
     static const struct {
         const char *more, *message;
     } wrong[] = {
@@ -134,7 +130,7 @@ static void what_needs_gpus_is_refused_with_the_reason(void **state) {
 }
 
 /* On a machine that has GPUs, nothing tells host memory but `memory`. */
-static void gpus_are_the_default_where_there_are_some(void **state) {
+TEST(gpus_are_the_default_where_there_are_some) {
     char machine[2048] = NO_GPUS;
     asked_t asked;
     memcpy(strstr(machine, "gpus: 0"), "gpus: 2", 7);
@@ -154,7 +150,7 @@ static void gpus_are_the_default_where_there_are_some(void **state) {
     forget(&asked);
 }
 
-static void strategies_are_those_of_the_memory(void **state) {
+TEST(strategies_are_those_of_the_memory) {
     asked_t asked;
     const pto_strategy_t **list = NULL;
     int count = 0;
@@ -181,7 +177,7 @@ static void strategies_are_those_of_the_memory(void **state) {
     forget(&asked);
 }
 
-static void a_pair_of_host_data_has_no_end_on_a_gpu(void **state) {
+TEST(a_pair_of_host_data_has_no_end_on_a_gpu) {
     pto_request_t request = {.layout = {2, 1, 1, 1, 1, true}, .collective = PTO_COLLECTIVE_PAIR, .bytes = 8};
     assert_int_equal(pto_strategy_find("mpi", &request.strategy, NULL), PTO_OK);
     assert_int_equal(pto_algorithm_find("point_to_point", PTO_COLLECTIVE_PAIR, &request.algorithm, NULL),
@@ -198,7 +194,7 @@ static void a_pair_of_host_data_has_no_end_on_a_gpu(void **state) {
 
 /* 1 us and 1000 B at 0.1 ns/B, twice that on another socket, and four times off the node. A broadcast's root
  * also copies its input to the vector. */
-static void messages_cost_what_host_messages_cost(void **state) {
+TEST(messages_cost_what_host_messages_cost) {
     static const char *const pairs[] = {"on_socket", "on_node", "off_node"};
     for (int i = 0; i < 3; i++) {
         char more[128];
@@ -213,14 +209,14 @@ static void messages_cost_what_host_messages_cost(void **state) {
 }
 
 /* The library's table is the library's: our own algorithm is the cheapest one. */
-static void our_own_algorithm_follows_no_table(void **state) {
+TEST(our_own_algorithm_follows_no_table) {
     const char *more = "collective: allreduce\nlayout: {nodes: 2, procs_per_node: 8}\nbytes: 8\n";
     double ring_s = seconds_of(NO_GPUS LIBRARY, more, "mpi", "ring");
     double own_s = seconds_of(NO_GPUS LIBRARY, more, "own_algorithm", "recursive_doubling");
     assert_true(own_s < ring_s / 2);
 }
 
-static void a_table_is_of_one_collective_and_memory(void **state) {
+TEST(a_table_is_of_one_collective_and_memory) {
     pto_machine_t *machine;
     assert_int_equal(pto_machine_create(NO_GPUS LIBRARY, sizeof(NO_GPUS LIBRARY) - 1, "m", &machine, NULL),
                      PTO_OK);
@@ -230,7 +226,7 @@ static void a_table_is_of_one_collective_and_memory(void **state) {
     pto_machine_destroy(machine);
 }
 
-static void no_gpu_draws_power(void **state) {
+TEST(no_gpu_draws_power) {
     asked_t asked;
     pto_predictions_t made;
     assert_string_equal(
@@ -245,7 +241,7 @@ static void no_gpu_draws_power(void **state) {
 }
 
 /* The rows of 8 processes in two communicators of 4 each: one on every node. */
-static void a_workload_has_processes_instead_of_gpus(void **state) {
+TEST(a_workload_has_processes_instead_of_gpus) {
     static const char text[] =
         "workload: w\nlayout: {nodes: 2, procs_per_node: 4}\ngrid: {rows: 2, columns: 4}\n"
         "step:\n  - {collective: alltoall, on: columns, bytes: 8}\n";
@@ -265,7 +261,7 @@ static void a_workload_has_processes_instead_of_gpus(void **state) {
     pto_machine_destroy(machine);
 }
 
-static void one_cell_is_asked_by_its_processes(void **state) {
+TEST(one_cell_is_asked_by_its_processes) {
     pto_machine_t *machine = NULL;
     pto_plan_t *plan = NULL;
     pto_price_t price;
@@ -281,7 +277,7 @@ static void one_cell_is_asked_by_its_processes(void **state) {
 
 /* Measured: the library's allreduce, ours without a name (the cheapest), and two of ours. Ring is the
  * library's. */
-static void measured_algorithms_of_ours_compete_with_the_library(void **state) {
+TEST(measured_algorithms_of_ours_compete_with_the_library) {
     static const char rows[] =
         "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,seconds,algorithm\n"
         "allreduce,library,own_algorithm,4,1,1,64,1,4e-4,ring\n"
@@ -317,22 +313,4 @@ static void measured_algorithms_of_ours_compete_with_the_library(void **state) {
     pto_machine_destroy(machine);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nodes_without_gpus_have_a_process_on_each_core),
-        cmocka_unit_test(processes_are_spread_over_the_sockets),
-        cmocka_unit_test(binding_again_changes_nothing),
-        cmocka_unit_test(what_needs_gpus_is_refused_with_the_reason),
-        cmocka_unit_test(gpus_are_the_default_where_there_are_some),
-        cmocka_unit_test(strategies_are_those_of_the_memory),
-        cmocka_unit_test(a_pair_of_host_data_has_no_end_on_a_gpu),
-        cmocka_unit_test(messages_cost_what_host_messages_cost),
-        cmocka_unit_test(our_own_algorithm_follows_no_table),
-        cmocka_unit_test(a_table_is_of_one_collective_and_memory),
-        cmocka_unit_test(no_gpu_draws_power),
-        cmocka_unit_test(a_workload_has_processes_instead_of_gpus),
-        cmocka_unit_test(one_cell_is_asked_by_its_processes),
-        cmocka_unit_test(measured_algorithms_of_ours_compete_with_the_library),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

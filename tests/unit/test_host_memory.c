@@ -1,16 +1,12 @@
 /* What processes of a node share besides links: the memory of a socket and, of one that sends and receives at
  * once, its CPU. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "plan_request.h"
 #include "portolan/price.h"
 #include "simulated.h"
+#include "test.h"
 
 /* --- machines ------------------------------------------------------------------------------------------- */
 
@@ -96,7 +92,7 @@ enum { MIB = 1 << 20 };
 
 /* Four GPUs copy four blocks each out and in, each byte once. Twelve messages and each process's copy of its
  * own block read and write. */
-static void staging_messages_and_copies_take_their_shares_of_the_memory(void **state) {
+TEST(staging_messages_and_copies_take_their_shares_of_the_memory) {
     pto_machine_t machine =
         machine_of((costs_t){1e-17, 1e-17, 1e-17, 1e-17}, "memory: {host_s_per_byte: 1e-11}\n");
     pto_request_t request = on_one_socket(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", 4, 1, MIB);
@@ -105,7 +101,7 @@ static void staging_messages_and_copies_take_their_shares_of_the_memory(void **s
 }
 
 /* Two sockets have two memories: what each of them reads and writes counts there. */
-static void each_socket_has_a_memory_of_its_own(void **state) {
+TEST(each_socket_has_a_memory_of_its_own) {
     pto_machine_t machine =
         machine_of((costs_t){1e-17, 1e-17, 1e-17, 1e-17}, "memory: {host_s_per_byte: 1e-11}\n");
     pto_request_t request =
@@ -119,7 +115,7 @@ static void each_socket_has_a_memory_of_its_own(void **state) {
 }
 
 /* A reduction into a target reads two vectors and writes one, unless it is of a piece of small vectors. */
-static void reductions_read_and_write(void **state) {
+TEST(reductions_read_and_write) {
     costs_t costs = {1e-17, 1e-17, 1e-17, 1e-17};
     pto_machine_t machine = machine_of(costs, "memory: {host_s_per_byte: 1e-11}\n");
     pto_cost_row_t *piece = &machine.reduce[PTO_SPACE_CPU].row[0];
@@ -133,7 +129,7 @@ static void reductions_read_and_write(void **state) {
 }
 
 /* A lone process takes what it took when it was measured. */
-static void one_process_alone_shares_nothing(void **state) {
+TEST(one_process_alone_shares_nothing) {
     costs_t costs = {1e-10, 2e-11, 1e-10, 1e-12};
     pto_machine_t without = machine_of(costs, ""),
                   with = machine_of(costs, "memory: {host_s_per_byte: 1e-11}\n");
@@ -145,7 +141,7 @@ static void one_process_alone_shares_nothing(void **state) {
 }
 
 /* Chunks of eight GPUs: while messages take their CPUs' time, the memory is what limits. */
-static void a_pipeline_takes_at_least_the_memorys_time(void **state) {
+TEST(a_pipeline_takes_at_least_the_memorys_time) {
     pto_machine_t machine =
         machine_of((costs_t){1e-12, 1e-12, 1e-12, 1e-12}, "memory: {host_s_per_byte: 1e-11}\n");
     pto_request_t request = on_one_socket(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", 2, 1, 16 * MIB);
@@ -157,7 +153,7 @@ static void a_pipeline_takes_at_least_the_memorys_time(void **state) {
 
 /* --- both ways ------------------------------------------------------------------------------------------ */
 
-static void a_process_that_sends_and_receives_at_once_does_both_slower(void **state) {
+TEST(a_process_that_sends_and_receives_at_once_does_both_slower) {
     pto_machine_t machine = machine_of((costs_t){1e-10, 2e-11, 1e-10, 1e-10}, "");
     pto_request_t one_way = host_pair(false, MIB), both_ways = host_pair(true, MIB);
     const double alone_s = 1e-7 + 1e-10 * MIB;
@@ -172,7 +168,7 @@ static void a_process_that_sends_and_receives_at_once_does_both_slower(void **st
 }
 
 /* In a tree, a class contains processes that send and others that receive. */
-static void nobody_in_a_tree_does_both(void **state) {
+TEST(nobody_in_a_tree_does_both) {
     pto_machine_t machine = machine_of((costs_t){1e-10, 2e-11, 1e-10, 1e-10}, "");
     pto_request_t request = on_one_socket(PTO_COLLECTIVE_BROADCAST, "three_step", "binomial", 8, 1, MIB);
     double alone_s = times_of(&request, &machine).price_s;
@@ -182,7 +178,7 @@ static void nobody_in_a_tree_does_both(void **state) {
 }
 
 /* In a pipeline, the CPU moves the messages and queues the copies; the data are not in its caches. */
-static void a_pipelines_messages_and_copies_share_the_cpu(void **state) {
+TEST(a_pipelines_messages_and_copies_share_the_cpu) {
     enum { CHUNKS = 64 };
     pto_machine_t machine = machine_of((costs_t){1e-10, 2e-11, 1e-10, 1e-10}, "signals: {event_s: 2e-7}\n");
     remember(&machine.both_ways[PTO_SPACE_CPU], 1);
@@ -204,7 +200,7 @@ static double uniform(unsigned *seed, double from, double to) {
 }
 
 /* Plans in which all processes of a node do the same at the same time. */
-static void price_and_simulate_agree_where_processes_act_alike(void **state) {
+TEST(price_and_simulate_agree_where_processes_act_alike) {
     static const struct {
         pto_collective_t collective;
         const char *strategy, *algorithm;
@@ -241,17 +237,4 @@ static void price_and_simulate_agree_where_processes_act_alike(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(staging_messages_and_copies_take_their_shares_of_the_memory),
-        cmocka_unit_test(each_socket_has_a_memory_of_its_own),
-        cmocka_unit_test(reductions_read_and_write),
-        cmocka_unit_test(one_process_alone_shares_nothing),
-        cmocka_unit_test(a_pipeline_takes_at_least_the_memorys_time),
-        cmocka_unit_test(a_process_that_sends_and_receives_at_once_does_both_slower),
-        cmocka_unit_test(nobody_in_a_tree_does_both),
-        cmocka_unit_test(a_pipelines_messages_and_copies_share_the_cpu),
-        cmocka_unit_test(price_and_simulate_agree_where_processes_act_alike),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

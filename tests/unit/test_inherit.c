@@ -1,16 +1,11 @@
 /* Machine files made of others: what comes from where, and what is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "machine/machine_internal.h"
 #include "machine/registry.h"
+#include "test.h"
 
 static char folder[] = "/tmp/portolan-inherit-XXXXXX";
 
@@ -96,7 +91,7 @@ static int remove_files(void **state) {
     return system(command); /* NOLINT(cert-env33-c): our own folder */
 }
 
-static void what_a_file_lacks_is_inherited_and_keeps_its_place(void **state) {
+TEST(what_a_file_lacks_is_inherited_and_keeps_its_place) {
     pto_machine_t *machine = machine_of("machine: own\nsource: test\ninherits: first.yaml\n"
                                         "network: {contention: 0.25}\n");
     assert_string_equal(pto_machine_name(machine), "own");
@@ -111,7 +106,7 @@ static void what_a_file_lacks_is_inherited_and_keeps_its_place(void **state) {
     pto_machine_destroy(machine);
 }
 
-static void an_own_number_drops_what_was_said_of_the_inherited_one(void **state) {
+TEST(an_own_number_drops_what_was_said_of_the_inherited_one) {
     pto_machine_t *machine = machine_of(
         "machine: own\nsource: test\ninherits: first.yaml\ninjection:\n  cpu: {s_per_byte: 1.0e-11}\n"
         "copies:\n  h2d:\n    on_socket: {alpha_s: 5.0e-05}\n");
@@ -129,13 +124,13 @@ static void an_own_number_drops_what_was_said_of_the_inherited_one(void **state)
     pto_machine_destroy(machine);
 }
 
-static void errors_of_predictions_of_the_whole_are_not_inherited(void **state) {
+TEST(errors_of_predictions_of_the_whole_are_not_inherited) {
     pto_machine_t *machine = machine_of("machine: own\nsource: test\ninherits: first.yaml\n");
     assert_null(pto_machine_error_source(machine));
     pto_machine_destroy(machine);
 }
 
-static void a_node_and_a_network_make_a_machine(void **state) {
+TEST(a_node_and_a_network_make_a_machine) {
     pto_machine_t *machine =
         machine_of("machine: own\nsource: test\nnode: first.yaml\nnetwork: second.yaml\n");
     assert_true(value_of(machine, "node.gpus") == 2);
@@ -149,7 +144,7 @@ static void a_node_and_a_network_make_a_machine(void **state) {
     pto_machine_destroy(machine);
 }
 
-static void the_digest_follows_inherited_numbers_and_not_comments(void **state) {
+TEST(the_digest_follows_inherited_numbers_and_not_comments) {
     char before[PTO_MACHINE_DIGEST_MAX], after[PTO_MACHINE_DIGEST_MAX];
     pto_machine_t *machine = machine_of("machine: own\nsource: test\ninherits: first.yaml\n");
     pto_machine_digest(machine, before);
@@ -169,7 +164,7 @@ static void the_digest_follows_inherited_numbers_and_not_comments(void **state) 
 }
 
 /* As a new parameter of the program, which no file has yet. */
-static void the_digest_leaves_out_what_the_machine_lacks(void **state) {
+TEST(the_digest_leaves_out_what_the_machine_lacks) {
     char before[PTO_MACHINE_DIGEST_MAX], after[PTO_MACHINE_DIGEST_MAX];
     pto_machine_t *machine = machine_of("machine: own\nsource: test\ninherits: first.yaml\n");
     pto_machine_param_t *param;
@@ -185,7 +180,7 @@ static void the_digest_leaves_out_what_the_machine_lacks(void **state) {
     pto_machine_destroy(machine);
 }
 
-static void the_digest_follows_intervals_and_the_model_error(void **state) {
+TEST(the_digest_follows_intervals_and_the_model_error) {
     static const char *const files[] = {
         NODE("own", "2"),
         NODE("own", "2") "network: {contention: 0.5}\n",
@@ -205,7 +200,7 @@ static void the_digest_follows_intervals_and_the_model_error(void **state) {
     }
 }
 
-static void what_cannot_be_inherited_is_refused_with_its_place(void **state) {
+TEST(what_cannot_be_inherited_is_refused_with_its_place) {
     write_file("a.yaml", "machine: a\ninherits: b.yaml\n");
     write_file("b.yaml", "machine: b\nnode: ./a.yaml\n");
     write_file("bad.yaml", FIRST "network: {contention: -1}\n");
@@ -222,7 +217,7 @@ static void what_cannot_be_inherited_is_refused_with_its_place(void **state) {
     assert_refused("machine: own\nsource: test\nnode: first.yaml\nnode: first.yaml\n", "own.yaml", 4, "node");
 }
 
-static void long_chains_are_refused(void **state) {
+TEST(long_chains_are_refused) {
     for (int i = 0; i < 12; i++) {
         char name[32], text[96];
         snprintf(name, sizeof name, "link%d.yaml", i);
@@ -243,17 +238,4 @@ static void long_chains_are_refused(void **state) {
     assert_refused("machine: own\nsource: test\ninherits: wide0.yaml\n", "wide", 2, "more than 16 files");
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_file_lacks_is_inherited_and_keeps_its_place),
-        cmocka_unit_test(an_own_number_drops_what_was_said_of_the_inherited_one),
-        cmocka_unit_test(errors_of_predictions_of_the_whole_are_not_inherited),
-        cmocka_unit_test(a_node_and_a_network_make_a_machine),
-        cmocka_unit_test(the_digest_follows_inherited_numbers_and_not_comments),
-        cmocka_unit_test(the_digest_leaves_out_what_the_machine_lacks),
-        cmocka_unit_test(the_digest_follows_intervals_and_the_model_error),
-        cmocka_unit_test(what_cannot_be_inherited_is_refused_with_its_place),
-        cmocka_unit_test(long_chains_are_refused),
-    };
-    return cmocka_run_group_tests(tests, write_files, remove_files);
-}
+int main(void) { return run_all_tests(write_files, remove_files); }

@@ -1,25 +1,20 @@
 /* Strategies inside the node: everything that keeps their runs apart is proved necessary, and prices equal
  * the closed formulas of their steps. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "inside_plan.h"
 #include "machine/machine_internal.h"
 #include "portolan/pick.h"
 #include "portolan/price.h"
 #include "portolan/simulate.h"
+#include "test.h"
 
 static const pto_layout_t four_gpus = {1, 4, 1, 1, 4, false}, one_gpu = {1, 1, 4, 4, 1, false},
                           two_by_two = {1, 2, 2, 2, 1, false};
 
 /* --- what orders a run, and what two -------------------------------------------------------------------- */
 
-static void reducing_before_all_have_copied_is_found(void **state) {
+TEST(reducing_before_all_have_copied_is_found) {
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gsb", four_gpus);
     drop_flag(plan, "copied");
     refused_for(plan,
@@ -32,7 +27,7 @@ static void reducing_before_all_have_copied_is_found(void **state) {
                 "rank 1's write");
 }
 
-static void copying_out_before_completion_is_found(void **state) {
+TEST(copying_out_before_completion_is_found) {
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gsb", one_gpu);
     drop_flag(plan, "complete");
     refused_for(plan,
@@ -50,7 +45,7 @@ static void copying_out_before_completion_is_found(void **state) {
 }
 
 /* The very case of the toggling completion flag: a result that lies where the next run's input comes. */
-static void a_result_in_the_place_of_an_input_is_found_by_the_second_run(void **state) {
+TEST(a_result_in_the_place_of_an_input_is_found_by_the_second_run) {
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gsb", four_gpus);
     int gathered = buffer_named(plan, "gathered");
     pto_slice_t first = step_in(plan, "gather", PTO_STEP_COPY)->target;
@@ -70,7 +65,7 @@ static void a_result_in_the_place_of_an_input_is_found_by_the_second_run(void **
                       "unordered with rank 3's read");
 }
 
-static void runs_that_nothing_orders_need_a_flag_before(void **state) {
+TEST(runs_that_nothing_orders_need_a_flag_before) {
     pto_plan_t *plan = made(PTO_COLLECTIVE_REDUCE, "gsb", two_by_two);
     drop_flag(plan, "inputs free");
     refused_for(plan,
@@ -106,7 +101,7 @@ static void runs_that_nothing_orders_need_a_flag_before(void **state) {
                       "unordered with rank 2's write");
 }
 
-static void levels_of_the_tree_need_their_flags(void **state) {
+TEST(levels_of_the_tree_need_their_flags) {
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "btb", four_gpus);
     drop_flag(plan, "at this level");
     refused_for(plan,
@@ -114,7 +109,7 @@ static void levels_of_the_tree_need_their_flags(void **state) {
                 "rank 1's write");
 }
 
-static void memory_and_flags_end_at_the_node(void **state) {
+TEST(memory_and_flags_end_at_the_node) {
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gsb", two_by_two);
     plan->request.layout.nodes = 2;
     plan->request.layout.gpus_per_node = 1;
@@ -128,7 +123,7 @@ static void memory_and_flags_end_at_the_node(void **state) {
     refused_for(plan, "stage 'copied': signals rank 0, which is on another node");
 }
 
-static void a_peers_slice_needs_a_peer(void **state) {
+TEST(a_peers_slice_needs_a_peer) {
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gsb", two_by_two);
     step_in(plan, "gather", PTO_STEP_COPY)->target.holder = PTO_HOLDER_PEER;
     refused_for(plan, "a slice of 'gathered' names a peer's, but the step has none");
@@ -136,7 +131,7 @@ static void a_peers_slice_needs_a_peer(void **state) {
 
 /* --- memory and applicability --------------------------------------------------------------------------- */
 
-static void the_root_holds_the_shared_buffers(void **state) {
+TEST(the_root_holds_the_shared_buffers) {
     int64_t gpu_bytes, host_bytes;
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gsb", four_gpus);
     pto_plan_memory(plan, &gpu_bytes, &host_bytes);
@@ -156,7 +151,7 @@ static void the_root_holds_the_shared_buffers(void **state) {
     pto_plan_destroy(plan);
 }
 
-static void only_the_root_has_a_reductions_output(void **state) {
+TEST(only_the_root_has_a_reductions_output) {
     pto_plan_t *plan = made(PTO_COLLECTIVE_REDUCE, "gsb", four_gpus);
     int out = buffer_named(plan, "out");
     assert_true(pto_buffer_is_users(plan, out, 0));
@@ -176,7 +171,7 @@ static void refused_because(pto_request_t request, const char *reason) {
     assert_string_equal(err.message, reason);
 }
 
-static void what_does_not_apply_says_why(void **state) {
+TEST(what_does_not_apply_says_why) {
     refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "gsb", (pto_layout_t){3, 4, 1, 1, 4, false}),
                     "gsb shares GPU memory, which works only within a node, and the layout has 3 nodes");
     refused_because(ask(PTO_COLLECTIVE_BROADCAST, "btb", (pto_layout_t){1, 1, 1, 4, 1, false}),
@@ -190,7 +185,7 @@ static void what_does_not_apply_says_why(void **state) {
     refused_because(request, "three_step needs an algorithm for its inner collective, not direct");
 }
 
-static void hierarchies_apply_where_their_levels_are(void **state) {
+TEST(hierarchies_apply_where_their_levels_are) {
     refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "gsb_gsb", (pto_layout_t){8, 1, 1, 4, 1, false}),
                     "gsb_gsb shares memory inside nodes, and each node has only one process that holds data");
     refused_because(ask(PTO_COLLECTIVE_ALLREDUCE, "btb_gsb", (pto_layout_t){2, 4, 1, 4, 4, false}),
@@ -206,7 +201,7 @@ static void hierarchies_apply_where_their_levels_are(void **state) {
         pto_plan_destroy(made(PTO_COLLECTIVE_ALLREDUCE, name[i], (pto_layout_t){2, 2, 2, 3, 2, false}));
 }
 
-static void only_the_leaders_of_nodes_send_messages(void **state) {
+TEST(only_the_leaders_of_nodes_send_messages) {
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gsb_btb", (pto_layout_t){3, 2, 2, 3, 2, false});
     int messages = 0;
     for (int i = 0; i < plan->steps.count; i++) {
@@ -290,7 +285,7 @@ static double simulated_s(const pto_request_t *request) {
 }
 
 /* All copies into and out of the root's GPU share its link. */
-static void gsb_costs_two_shared_copies_and_one_reduction(void **state) {
+TEST(gsb_costs_two_shared_copies_and_one_reduction) {
     const double s = 1000, flag_s = 5e-7;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "gsb", four_gpus);
     double copy_s = 2e-6 + 3 * s * 1e-9, reduce_s = 3e-6 + 3 * s * 2e-10;
@@ -312,7 +307,7 @@ static void gsb_costs_two_shared_copies_and_one_reduction(void **state) {
 }
 
 /* One pass over k inputs: the cost of two, and gamma for each byte of the others. */
-static void additional_inputs_have_their_own_cost_if_known(void **state) {
+TEST(additional_inputs_have_their_own_cost_if_known) {
     const double s = 1000, flag_s = 5e-7, gamma = 7e-11;
     pto_param_t *further = &machine.reduce[PTO_SPACE_GPU].row[0].extra_input_s_per_byte, kept = *further;
     for (int64_t gpus = 2; gpus < 6; gpus++) {
@@ -364,7 +359,7 @@ static bool gsb_on_one_gpu(const pto_machine_t *on, const char *key, double *sec
     return named;
 }
 
-static void copies_within_a_gpu_queue_where_that_is_known(void **state) {
+TEST(copies_within_a_gpu_queue_where_that_is_known) {
     const double s = 1000;
     double seconds;
     assert_true(gsb_on_one_gpu(&machine, "copies.shared.d2d", &seconds));
@@ -380,7 +375,7 @@ static void copies_within_a_gpu_queue_where_that_is_known(void **state) {
 
 /* Four members: two levels up, two down, or all at once down. At the first level a flag, at the second one
  * before and one after. */
-static void btb_costs_a_copy_and_a_reduction_a_level(void **state) {
+TEST(btb_costs_a_copy_and_a_reduction_a_level) {
     const double s = 1000, flag_s = 5e-7, copy_s = 2e-6 + s * 1e-9, reduce_s = 3e-6 + s * 2e-10;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "btb", four_gpus);
     double up_s = copy_s + flag_s + reduce_s + flag_s + copy_s + flag_s + reduce_s;
@@ -394,7 +389,7 @@ static void btb_costs_a_copy_and_a_reduction_a_level(void **state) {
 
 /* Two nodes of two GPUs of two: each level as on its own, a ring between the leaders, and one copy more than
  * gsb, as the result comes down over the GPUs' leaders. */
-static void hierarchical_costs_its_levels_one_after_the_other(void **state) {
+TEST(hierarchical_costs_its_levels_one_after_the_other) {
     const double s = 1000, flag_s = 5e-7, reduce_s = 3e-6 + s * 2e-10;
     double inner_s = 1e-6 + 2 * s * 1e-10, outer_s = 2e-6 + s * 1e-9;
     double ring_s = 2 * (7e-6 + s / 2 * 3e-9) + 3e-6 + s / 2 * 2e-10;
@@ -404,13 +399,13 @@ static void hierarchical_costs_its_levels_one_after_the_other(void **state) {
                                                     (flag_s + outer_s) + (flag_s + inner_s));
 }
 
-static void copies_between_sockets_cost_theirs(void **state) {
+TEST(copies_between_sockets_cost_theirs) {
     pto_request_t request = ask(PTO_COLLECTIVE_BROADCAST, "gsb", (pto_layout_t){1, 2, 1, 1, 1, false});
     assert_close(priced_s(&request, pto_price), 5e-7 + (1e-6 + 1000 * 1e-10) + 5e-7 + (4e-6 + 1000 * 1.5e-9));
 }
 
 /* Places of the first node stand for those of all: the price is the one rank by rank. */
-static void pricing_by_place_is_pricing_rank_by_rank(void **state) {
+TEST(pricing_by_place_is_pricing_rank_by_rank) {
     int compared = 0;
     for (int64_t shape = 0; shape < 3 * 5 * 4; shape++) {
         pto_layout_t layout = {1 + shape / 20, 1 + shape / 4 % 5, 1 + shape % 4, 4, 2, false};
@@ -442,7 +437,7 @@ static void pricing_by_place_is_pricing_rank_by_rank(void **state) {
 
 /* With one process a GPU nothing contends across stages; but on btb's way down the root's children read from
  * it at two levels at once, which price, stage by stage, does not see. */
-static void simulated_copies_between_gpus_take_their_price(void **state) {
+TEST(simulated_copies_between_gpus_take_their_price) {
     static const pto_collective_t collective[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_REDUCE,
                                                   PTO_COLLECTIVE_BROADCAST};
     static const char *const strategy[] = {"gsb", "btb"};
@@ -459,7 +454,7 @@ static void simulated_copies_between_gpus_take_their_price(void **state) {
             }
 }
 
-static void simulated_hierarchies_come_near_their_price(void **state) {
+TEST(simulated_hierarchies_come_near_their_price) {
     static const char *const strategy[] = {"gsb_gsb", "gsb_btb", "btb_gsb", "btb_btb"};
     for (int s = 0; s < 4; s++) {
         pto_request_t request =
@@ -470,7 +465,7 @@ static void simulated_hierarchies_come_near_their_price(void **state) {
     }
 }
 
-static void a_machine_without_peer_copies_does_not_price_them(void **state) {
+TEST(a_machine_without_peer_copies_does_not_price_them) {
     pto_machine_t without = machine;
     memset(without.peer, 0, sizeof without.peer);
     pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "btb", four_gpus);
@@ -486,7 +481,7 @@ static void a_machine_without_peer_copies_does_not_price_them(void **state) {
     pto_plan_destroy(plan);
 }
 
-static void a_named_algorithm_is_for_those_that_have_one_inside(void **state) {
+TEST(a_named_algorithm_is_for_those_that_have_one_inside) {
     static const char text[] = "scenario: one\nmachine: simple.yaml\ncollective: allreduce\n"
                                "layout: {nodes: 1, gpus_per_node: 4, procs_per_gpu: 1}\nbytes: 1024\n"
                                "strategies: [cuda_aware, gsb]\nlibrary: ring\n";
@@ -501,31 +496,4 @@ static void a_named_algorithm_is_for_those_that_have_one_inside(void **state) {
     pto_scenario_fini(&scenario);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reducing_before_all_have_copied_is_found),
-        cmocka_unit_test(copying_out_before_completion_is_found),
-        cmocka_unit_test(a_result_in_the_place_of_an_input_is_found_by_the_second_run),
-        cmocka_unit_test(runs_that_nothing_orders_need_a_flag_before),
-        cmocka_unit_test(levels_of_the_tree_need_their_flags),
-        cmocka_unit_test(memory_and_flags_end_at_the_node),
-        cmocka_unit_test(a_peers_slice_needs_a_peer),
-        cmocka_unit_test(the_root_holds_the_shared_buffers),
-        cmocka_unit_test(only_the_root_has_a_reductions_output),
-        cmocka_unit_test(what_does_not_apply_says_why),
-        cmocka_unit_test(hierarchies_apply_where_their_levels_are),
-        cmocka_unit_test(only_the_leaders_of_nodes_send_messages),
-        cmocka_unit_test(hierarchical_costs_its_levels_one_after_the_other),
-        cmocka_unit_test(additional_inputs_have_their_own_cost_if_known),
-        cmocka_unit_test(gsb_costs_two_shared_copies_and_one_reduction),
-        cmocka_unit_test(copies_within_a_gpu_queue_where_that_is_known),
-        cmocka_unit_test(btb_costs_a_copy_and_a_reduction_a_level),
-        cmocka_unit_test(copies_between_sockets_cost_theirs),
-        cmocka_unit_test(pricing_by_place_is_pricing_rank_by_rank),
-        cmocka_unit_test(simulated_copies_between_gpus_take_their_price),
-        cmocka_unit_test(simulated_hierarchies_come_near_their_price),
-        cmocka_unit_test(a_machine_without_peer_copies_does_not_price_them),
-        cmocka_unit_test(a_named_algorithm_is_for_those_that_have_one_inside),
-    };
-    return cmocka_run_group_tests_name("inside", tests, read_machine, free_machine);
-}
+int main(void) { return run_all_tests(read_machine, free_machine); }

@@ -3,15 +3,10 @@
  * that is wrong, or never comes, shows that check or pto_lines believed a wrong plan.
  *
  * BLOCKS_CHANGES and BLOCKS_KERNELS say how many seeds of the last two kinds are tried. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "random_plans.h"
+#include "test.h"
 
 #include "kernel_blocks.h"
 #include "portolan/check.h"
@@ -85,7 +80,7 @@ static void print_met(void) {
 }
 
 /* Every registered plan of kernels, on so many GPUs, by several schedules. */
-static void blocks_do_what_registered_plans_say(void **state) {
+TEST(blocks_do_what_registered_plans_say) {
     static const int64_t gpus[] = {2, 3, 4, 8};
     memset(&met, 0, sizeof met);
     chance_state = 1;
@@ -169,7 +164,7 @@ static void change_kernel(pto_plan_t *plan) {
     }
 }
 
-static void blocks_do_what_changed_plans_say(void **state) {
+TEST(blocks_do_what_changed_plans_say) {
     memset(&met, 0, sizeof met);
     const char *more = getenv("BLOCKS_CHANGES");
     uint64_t count = more ? strtoull(more, NULL, 10) : 40000 / (uint64_t)test_sample();
@@ -353,7 +348,7 @@ static void build_kernels_at_random(pto_builder_t *builder, const pto_request_t 
         pto_build_end(builder);
 }
 
-static void blocks_do_what_random_kernels_say(void **state) {
+TEST(blocks_do_what_random_kernels_say) {
     static const pto_strategy_t strategy = {.name = "random",
                                             .summary = "",
                                             .collectives = ~0u,
@@ -386,11 +381,4 @@ static void blocks_do_what_random_kernels_say(void **state) {
     assert_true(met.ran > 0 && met.in_lines > 0);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_do_what_registered_plans_say),
-        cmocka_unit_test(blocks_do_what_changed_plans_say),
-        cmocka_unit_test(blocks_do_what_random_kernels_say),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,19 +1,14 @@
 /* Costs of kernels that access another GPU's memory, flags between kernels, graphs and queues of kernels,
  * and additional inputs of a reduction: reading, rejecting, lookup, explanations and what-ifs. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "bad_input.h"
 #include "machine/machine_internal.h"
 #include "portolan/pick.h"
 #include "portolan/price.h"
 #include "portolan/scenario.h"
+#include "test.h"
 
 /* Four lines, and what a test adds from the fifth on. */
 #define BODY                                                                                                 \
@@ -33,7 +28,7 @@ static pto_machine_t must_parse(const char *text) {
     return machine;
 }
 
-static void costs_of_kernels_are_read(void **state) {
+TEST(costs_of_kernels_are_read) {
     pto_machine_t m = must_parse(BODY "remote:\n"
                                       "  load: {on_socket: {alpha_s: 1.2e-6, beta_s_per_byte: 4e-12}}\n"
                                       "  store: {on_socket: {alpha_s: 0, beta_s_per_byte: 3e-12},\n"
@@ -51,7 +46,7 @@ static void costs_of_kernels_are_read(void **state) {
     pto_machine_fini(&m);
 }
 
-static void another_socket_falls_back_to_ones_own(void **state) {
+TEST(another_socket_falls_back_to_ones_own) {
     pto_machine_t m = must_parse(BODY "remote: {load: {on_socket: {" COST "}}}\n");
     assert_ptr_equal(pto_machine_remote(&m, PTO_REMOTE_LOAD, PTO_REACH_OFF_SOCKET),
                      &m.remote[PTO_REMOTE_LOAD][PTO_REACH_ON_SOCKET]);
@@ -62,7 +57,7 @@ static void another_socket_falls_back_to_ones_own(void **state) {
     pto_machine_fini(&m);
 }
 
-static void additional_inputs_use_the_piece_of_one_inputs_size(void **state) {
+TEST(additional_inputs_use_the_piece_of_one_inputs_size) {
     pto_machine_t m = must_parse(BODY "reduce:\n  gpu:\n"
                                       "    - {below_bytes: 1KiB, " COST ", extra_input_s_per_byte: 1e-13}\n"
                                       "    - {below_bytes: 1MiB, " COST "}\n"
@@ -78,7 +73,7 @@ static void additional_inputs_use_the_piece_of_one_inputs_size(void **state) {
     pto_machine_fini(&m);
 }
 
-static void invalid_costs_are_rejected(void **state) {
+TEST(invalid_costs_are_rejected) {
     static const bad_input_t bad[] = {
         {BODY "remote: {}\n", PTO_ERR_KEY, 5, 9, {"'remote' is empty"}},
         {BODY "remote: {laod: {on_socket: {" COST "}}}\n", PTO_ERR_KEY, 5, 10, {"did you mean 'load'?"}},
@@ -167,7 +162,7 @@ static const pto_term_t *term_of(const asked_t *asked, const char *key) {
 }
 
 /* Four inputs of a million bytes: two of them are further ones. */
-static void explanations_name_additional_inputs(void **state) {
+TEST(explanations_name_additional_inputs) {
     asked_t asked;
     ask(NULL, &asked);
     const pto_term_t *further = term_of(&asked, "reduce.gpu.extra_input_s_per_byte");
@@ -180,7 +175,7 @@ static void explanations_name_additional_inputs(void **state) {
     drop(&asked);
 }
 
-static void their_interval_is_carried(void **state) {
+TEST(their_interval_is_carried) {
     asked_t asked;
     ask(NULL, &asked);
     const pto_price_t *price = &asked.predictions.prediction[0].price;
@@ -190,7 +185,7 @@ static void their_interval_is_carried(void **state) {
     drop(&asked);
 }
 
-static void a_kernel_works_while_it_reads_them(void **state) {
+TEST(a_kernel_works_while_it_reads_them) {
     asked_t asked;
     pto_energy_t energy;
     pto_plan_t *plan = NULL;
@@ -207,7 +202,7 @@ static void a_kernel_works_while_it_reads_them(void **state) {
     drop(&asked);
 }
 
-static void a_what_if_changes_them(void **state) {
+TEST(a_what_if_changes_them) {
     asked_t as_is, doubled;
     ask(NULL, &as_is);
     ask("reduce.gpu.extra_input_s_per_byte=*2", &doubled);
@@ -219,7 +214,7 @@ static void a_what_if_changes_them(void **state) {
 }
 
 /* Small data may have no cost of further inputs; a factor for all rows is then one for those that have. */
-static void a_factor_skips_rows_without_additional_inputs(void **state) {
+TEST(a_factor_skips_rows_without_additional_inputs) {
     pto_machine_t m =
         must_parse(BODY "reduce: {gpu: [{below_bytes: 1KiB, " COST "},\n"
                         "               {below_bytes: 1MiB, " COST ", extra_input_s_per_byte: 1e-13},\n"
@@ -238,7 +233,7 @@ static void a_factor_skips_rows_without_additional_inputs(void **state) {
 }
 
 /* Also where the machine has none: what-ifs give them. */
-static void every_cost_of_a_kernel_has_its_key(void **state) {
+TEST(every_cost_of_a_kernel_has_its_key) {
     static const char *const changes[] = {"remote.store.on_socket.beta_s_per_byte=3e-12",
                                           "remote.load.off_socket.alpha_s=1e-6",
                                           "remote.all_s_per_byte=2e-12",
@@ -260,18 +255,4 @@ static void every_cost_of_a_kernel_has_its_key(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(costs_of_kernels_are_read),
-        cmocka_unit_test(another_socket_falls_back_to_ones_own),
-        cmocka_unit_test(additional_inputs_use_the_piece_of_one_inputs_size),
-        cmocka_unit_test(invalid_costs_are_rejected),
-        cmocka_unit_test(explanations_name_additional_inputs),
-        cmocka_unit_test(their_interval_is_carried),
-        cmocka_unit_test(a_kernel_works_while_it_reads_them),
-        cmocka_unit_test(a_what_if_changes_them),
-        cmocka_unit_test(a_factor_skips_rows_without_additional_inputs),
-        cmocka_unit_test(every_cost_of_a_kernel_has_its_key),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

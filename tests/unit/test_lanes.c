@@ -1,17 +1,11 @@
 /* Lanes: parallel branches and pipelines in plans. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "price/pricing.h" /* before `machine` is declared */
+#include "test.h"
 
 #include "../chance.h"
 #include "lanes_cost.h"
@@ -20,7 +14,7 @@
 
 /* --- plans ---------------------------------------------------------------------------------------------- */
 
-static void a_walk_takes_a_pipeline_chunk_by_chunk(void **state) {
+TEST(a_walk_takes_a_pipeline_chunk_by_chunk) {
     pto_plan_t *plan = pipeline_plan(2, 4, 64);
     assert_int_equal(pto_plan_lane_count(plan), 3);
     pto_walk_t walk;
@@ -40,7 +34,7 @@ static void a_walk_takes_a_pipeline_chunk_by_chunk(void **state) {
     pto_plan_destroy(plan);
 }
 
-static void a_walk_takes_branch_after_branch(void **state) {
+TEST(a_walk_takes_branch_after_branch) {
     pto_plan_t *plan = plan_of(build_branches, PTO_COLLECTIVE_BROADCAST, 1, 64);
     static const struct {
         const char *stage;
@@ -65,14 +59,14 @@ static void a_walk_takes_branch_after_branch(void **state) {
     pto_plan_destroy(plan);
 }
 
-static void the_depth_of_a_pipeline_is_in_the_digest(void **state) {
+TEST(the_depth_of_a_pipeline_is_in_the_digest) {
     pto_plan_t *two = pipeline_plan(2, 4, 64), *four = pipeline_plan(4, 4, 64);
     assert_true(pto_plan_digest(two) != pto_plan_digest(four));
     pto_plan_destroy(two);
     pto_plan_destroy(four);
 }
 
-static void a_plan_with_lanes_is_printed(void **state) {
+TEST(a_plan_with_lanes_is_printed) {
     pto_plan_t *plan = pipeline_plan(2, 4, 64);
     char *text;
     assert_int_equal(pto_print(plan, 0, false, &text, NULL), PTO_OK);
@@ -132,7 +126,7 @@ static void build_many_branches(pto_builder_t *builder, const pto_request_t *req
     pto_build_end(builder);
 }
 
-static void a_node_in_the_wrong_place_is_refused(void **state) {
+TEST(a_node_in_the_wrong_place_is_refused) {
     static const struct {
         void (*build)(pto_builder_t *, const pto_request_t *);
         const char *message;
@@ -161,7 +155,7 @@ static double longest(const double *stage_s, int count) {
 }
 
 /* c chunks through stages t_i: sum t_i + (c - 1) max t_i. */
-static void a_pipeline_costs_its_closed_formula(void **state) {
+TEST(a_pipeline_costs_its_closed_formula) {
     static const int64_t chunks[] = {1, 2, 8, 64}, slots[] = {3, 4, 64};
     for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++)
         for (size_t d = 0; d < sizeof slots / sizeof *slots; d++) {
@@ -176,7 +170,7 @@ static void a_pipeline_costs_its_closed_formula(void **state) {
 }
 
 /* Chunks that cost the same are one product: as if they were priced one by one. */
-static void many_chunks_cost_what_each_of_them_does(void **state) {
+TEST(many_chunks_cost_what_each_of_them_does) {
     static const int64_t slots[] = {1, 2, 3, 5, 400};
     pto_param_t *beta = &machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET].beta_s_per_byte;
     const double before = beta->value;
@@ -204,7 +198,7 @@ static pto_plan_t *across_plan(int64_t slots, int64_t nodes, int64_t bytes) {
     return plan;
 }
 
-static void a_pipeline_across_destinations_is_proved_and_priced(void **state) {
+TEST(a_pipeline_across_destinations_is_proved_and_priced) {
     static const int64_t slots[] = {1, 2, 4};
     for (size_t s = 0; s < sizeof slots / sizeof *slots; s++) {
         assert_proved(across_plan(slots[s], 3, 1000));
@@ -216,7 +210,7 @@ static void a_pipeline_across_destinations_is_proved_and_priced(void **state) {
 }
 
 /* The chunks of 100,000 nodes are not priced one by one: the price grows in proportion to them. */
-static void a_price_does_not_walk_the_nodes(void **state) {
+TEST(a_price_does_not_walk_the_nodes) {
     pto_price_t price[2];
     for (int i = 0; i < 2; i++) {
         pto_plan_t *plan = across_plan(3, i ? 100000 : 100, 100000);
@@ -245,7 +239,7 @@ static void note_span(void *context, const pto_span_t *span) {
             spans->overlap[span->index] = true;
 }
 
-static void only_lanes_of_a_rank_overlap(void **state) {
+TEST(only_lanes_of_a_rank_overlap) {
     spans_t spans = {0};
     pto_simulate_options_t options = {.visit = note_span, .context = &spans};
     pto_simulation_t simulation;
@@ -256,7 +250,7 @@ static void only_lanes_of_a_rank_overlap(void **state) {
 }
 
 /* With fewer slots than stages, chunks wait for slots. */
-static void a_pipeline_of_one_slot_does_not_overlap(void **state) {
+TEST(a_pipeline_of_one_slot_does_not_overlap) {
     double bytes = RING_BYTES / 8.0;
     double whole_s = 8 * (2 * (6e-6 + 2e-11 * bytes) + 2e-6 + 4e-11 * bytes);
     pto_plan_t *one = pipeline_plan(1, 8, RING_BYTES);
@@ -265,7 +259,7 @@ static void a_pipeline_of_one_slot_does_not_overlap(void **state) {
 }
 
 /* The message of 16 MiB in chunks of 2 MiB between two of Summit's nodes. */
-static void summits_message_takes_what_its_closed_formula_says(void **state) {
+TEST(summits_message_takes_what_its_closed_formula_says) {
     pto_machine_t summit, before = machine;
     pto_error_t err;
     assert_int_equal(pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, &err), PTO_OK);
@@ -279,14 +273,14 @@ static void summits_message_takes_what_its_closed_formula_says(void **state) {
     pto_machine_fini(&summit);
 }
 
-static void a_pipeline_is_proved(void **state) {
+TEST(a_pipeline_is_proved) {
     static const int64_t slots[] = {1, 2, 3, 8}, chunks[] = {1, 2, 3, 16};
     for (size_t d = 0; d < sizeof slots / sizeof *slots; d++)
         for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++)
             assert_proved(pipeline_plan(slots[d], chunks[c], 4800));
 }
 
-static void a_slot_that_is_used_again_too_early_is_refused(void **state) {
+TEST(a_slot_that_is_used_again_too_early_is_refused) {
     shape.one_slot_less = true;
     refused(
         pipeline_plan(3, 16, 6400),
@@ -311,7 +305,7 @@ static void asks_for(const pto_plan_t *plan, pto_step_kind_t kind, int source, i
 
 static void build_mixed(pto_builder_t *builder, const pto_request_t *request);
 
-static void steps_ask_for_the_resource_that_they_use(void **state) {
+TEST(steps_ask_for_the_resource_that_they_use) {
     enum { GPU, OTHER_GPU, HOST, OTHER_HOST };
     pto_plan_t *plan = plan_of(build_mixed, PTO_COLLECTIVE_MESSAGES, 2, 1 << 21);
     asks_for(plan, PTO_STEP_COPY, GPU, OTHER_GPU, PTO_LANE_GPU);
@@ -385,7 +379,7 @@ static void build_mixed(pto_builder_t *builder, const pto_request_t *request) {
     pto_build_end(builder);
 }
 
-static void random_nodes_cost_what_they_take(void **state) {
+TEST(random_nodes_cost_what_they_take) {
     static const int ends[5][2] = {{0, 1}, {0, 2}, {2, 0}, {2, 3}, {3, 2}};
     pto_machine_t before = machine;
     machine.copies[PTO_COPY_D2D][PTO_REACH_ON_SOCKET] = machine.copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET];
@@ -419,7 +413,7 @@ static void random_nodes_cost_what_they_take(void **state) {
 /* --- branches ------------------------------------------------------------------------------------------- */
 
 /* Branches cost the longer of both if they use different things, and the sum if they use the same. */
-static void branches_overlap_where_they_use_different_things(void **state) {
+TEST(branches_overlap_where_they_use_different_things) {
     const double bytes = RING_BYTES, copy_s = 6e-6 + 2e-11 * bytes, send_s = 2e-6 + 4e-11 * bytes;
     static const pto_copy_kind_t out = PTO_COPY_D2H, in = PTO_COPY_H2D, message = PTO_COPY_H2H;
     const struct {
@@ -438,7 +432,7 @@ static void branches_overlap_where_they_use_different_things(void **state) {
     }
 }
 
-static void a_broadcast_in_two_branches_takes_the_longer_one(void **state) {
+TEST(a_broadcast_in_two_branches_takes_the_longer_one) {
     const double half = RING_BYTES / 2.0, staged_s = 2 * (6e-6 + 2e-11 * half);
     pto_postal_t *peer = &machine.peer[PTO_REACH_ON_SOCKET];
     pto_plan_t *plan = plan_of(build_branches, PTO_COLLECTIVE_BROADCAST, 1, RING_BYTES);
@@ -453,9 +447,9 @@ static void a_broadcast_in_two_branches_takes_the_longer_one(void **state) {
 
 static pto_plan_t *branches_plan(void) { return plan_of(build_branches, PTO_COLLECTIVE_BROADCAST, 1, 6400); }
 
-static void branches_are_proved(void **state) { assert_proved(branches_plan()); }
+TEST(branches_are_proved) { assert_proved(branches_plan()); }
 
-static void a_branch_that_races_another_is_refused(void **state) {
+TEST(a_branch_that_races_another_is_refused) {
     shape.steals = true;
     refused(branches_plan(),
             "rank 0, stage 'push': lane 1 reads bytes 0..3199 of 'host' of rank 1, unordered "
@@ -463,36 +457,11 @@ static void a_branch_that_races_another_is_refused(void **state) {
     shape.steals = false;
 }
 
-static void a_flag_of_two_lanes_is_refused(void **state) {
+TEST(a_flag_of_two_lanes_is_refused) {
     shape.same_flag = true;
     refused(branches_plan(),
             "flag 'ready' is raised in lane 0 (stage 'copy to host') and in lane 1 (stage 'push')");
     shape.same_flag = false;
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_walk_takes_a_pipeline_chunk_by_chunk),
-        cmocka_unit_test(a_walk_takes_branch_after_branch),
-        cmocka_unit_test(the_depth_of_a_pipeline_is_in_the_digest),
-        cmocka_unit_test(a_plan_with_lanes_is_printed),
-        cmocka_unit_test(a_node_in_the_wrong_place_is_refused),
-        cmocka_unit_test(a_pipeline_costs_its_closed_formula),
-        cmocka_unit_test(many_chunks_cost_what_each_of_them_does),
-        cmocka_unit_test(a_pipeline_across_destinations_is_proved_and_priced),
-        cmocka_unit_test(a_price_does_not_walk_the_nodes),
-        cmocka_unit_test(only_lanes_of_a_rank_overlap),
-        cmocka_unit_test(a_pipeline_of_one_slot_does_not_overlap),
-        cmocka_unit_test(branches_overlap_where_they_use_different_things),
-        cmocka_unit_test(a_broadcast_in_two_branches_takes_the_longer_one),
-        cmocka_unit_test(steps_ask_for_the_resource_that_they_use),
-        cmocka_unit_test(random_nodes_cost_what_they_take),
-        cmocka_unit_test(a_pipeline_is_proved),
-        cmocka_unit_test(a_slot_that_is_used_again_too_early_is_refused),
-        cmocka_unit_test(branches_are_proved),
-        cmocka_unit_test(a_branch_that_races_another_is_refused),
-        cmocka_unit_test(a_flag_of_two_lanes_is_refused),
-        cmocka_unit_test(summits_message_takes_what_its_closed_formula_says),
-    };
-    return cmocka_run_group_tests(tests, read_machine, free_machine);
-}
+int main(void) { return run_all_tests(read_machine, free_machine); }

@@ -1,14 +1,9 @@
 /* The latency of messages apart from what occupies their ends, and the order in which messages are posted:
  * both by formulas of their own, and as simulated. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "machine/machine_internal.h"
 #include "simulated.h"
+#include "test.h"
 
 static const double latency_s = 1e-6;
 static pto_machine_t machine;
@@ -77,7 +72,7 @@ static double reduce_s(int64_t bytes) {
 /* --- latency -------------------------------------------------------------------------------------------- */
 
 /* The root sends the next segment while the one before is still on its way. */
-static void a_chain_pays_the_latency_once_a_link(void **state) {
+TEST(a_chain_pays_the_latency_once_a_link) {
     const int64_t nodes[] = {2, 3, 8, 17}, segments[] = {1, 2, 7, 64};
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
         for (size_t s = 0; s < sizeof segments / sizeof *segments; s++) {
@@ -91,7 +86,7 @@ static void a_chain_pays_the_latency_once_a_link(void **state) {
 }
 
 /* A binomial tree: the second of three gets its message when the root has sent the first one's. */
-static void a_root_sends_its_next_message_one_latency_earlier(void **state) {
+TEST(a_root_sends_its_next_message_one_latency_earlier) {
     pto_request_t request = on_hosts(PTO_COLLECTIVE_BROADCAST, "binomial", 3, 400);
     assert_near(priced(&request), 2 * message_s(400) - latency_s, 1e-9, "broadcast");
     assert_near(simulated_s(&request, &machine), priced(&request), 1e-9, "simulated broadcast");
@@ -100,14 +95,14 @@ static void a_root_sends_its_next_message_one_latency_earlier(void **state) {
 }
 
 /* The first two fold while the third's message is on its way. */
-static void a_message_that_has_arrived_is_received_without_its_latency(void **state) {
+TEST(a_message_that_has_arrived_is_received_without_its_latency) {
     pto_request_t request = on_hosts(PTO_COLLECTIVE_ALLREDUCE, "recursive_doubling", 3, 400);
     assert_near(priced(&request), without_latency(&request) - latency_s, 1e-9, "allreduce");
     assert_near(without_latency(&request), 3 * message_s(400) + 2 * reduce_s(400), 0.02, "three messages");
     assert_near(simulated_s(&request, &machine), priced(&request), 1e-9, "simulated allreduce");
 }
 
-static void processes_in_step_pay_it_in_each_round(void **state) {
+TEST(processes_in_step_pay_it_in_each_round) {
     const struct {
         pto_collective_t collective;
         const char *algorithm;
@@ -125,12 +120,12 @@ static void processes_in_step_pay_it_in_each_round(void **state) {
 }
 
 /* A root that posts all its messages at once is done when the last has arrived. */
-static void several_messages_of_one_stage_keep_it(void **state) {
+TEST(several_messages_of_one_stage_keep_it) {
     pto_request_t request = on_hosts(PTO_COLLECTIVE_SCATTER, "linear", 5, 400);
     assert_near(priced(&request), without_latency(&request), 1e-9, "scatter");
 }
 
-static void a_latency_longer_than_its_message_is_no_gain_of_time(void **state) {
+TEST(a_latency_longer_than_its_message_is_no_gain_of_time) {
     machine.latency_s[PTO_SPACE_CPU].value = 1;
     pto_request_t request = on_hosts(PTO_COLLECTIVE_BROADCAST, "chain", 4, 400);
     assert_true(priced(&request) >= message_s(400));
@@ -138,7 +133,7 @@ static void a_latency_longer_than_its_message_is_no_gain_of_time(void **state) {
 }
 
 /* By class, a price is an upper bound. */
-static void many_processes_are_priced_as_without_it(void **state) {
+TEST(many_processes_are_priced_as_without_it) {
     pto_request_t request = on_hosts(PTO_COLLECTIVE_BROADCAST, "binomial", 513, 400);
     assert_near(priced(&request), without_latency(&request), 0, "513 nodes");
     request.layout.nodes = 511;
@@ -148,7 +143,7 @@ static void many_processes_are_priced_as_without_it(void **state) {
 /* --- the order of messages ------------------------------------------------------------------------------ */
 
 /* The last node receives nothing until all others have sent to those before it. */
-static void a_node_that_is_sent_to_last_waits_for_the_others(void **state) {
+TEST(a_node_that_is_sent_to_last_waits_for_the_others) {
     pto_machine_t limited = machine;
     limited.latency_s[PTO_SPACE_CPU] = (pto_param_t){0};
     limited.injection_s_per_byte[PTO_SPACE_CPU] = (pto_param_t){.value = 1e-9, .line = 1};
@@ -165,7 +160,7 @@ static void a_node_that_is_sent_to_last_waits_for_the_others(void **state) {
 }
 
 /* With several processes a node, what crosses the network is counted as for `linear`. */
-static void the_order_changes_no_messages(void **state) {
+TEST(the_order_changes_no_messages) {
     pto_request_t at_once = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", 2, 3, 4, 4096);
     pto_request_t by_rank = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear_by_rank", 2, 3, 4, 4096);
     assert_near(priced_on(&by_rank, &refit), priced_on(&at_once, &refit), 1e-9, "two nodes");
@@ -175,17 +170,4 @@ static void the_order_changes_no_messages(void **state) {
     assert_true(priced_on(&by_rank, &refit) >= priced_on(&at_once, &refit));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_chain_pays_the_latency_once_a_link),
-        cmocka_unit_test(a_root_sends_its_next_message_one_latency_earlier),
-        cmocka_unit_test(a_message_that_has_arrived_is_received_without_its_latency),
-        cmocka_unit_test(processes_in_step_pay_it_in_each_round),
-        cmocka_unit_test(several_messages_of_one_stage_keep_it),
-        cmocka_unit_test(a_latency_longer_than_its_message_is_no_gain_of_time),
-        cmocka_unit_test(many_processes_are_priced_as_without_it),
-        cmocka_unit_test(a_node_that_is_sent_to_last_waits_for_the_others),
-        cmocka_unit_test(the_order_changes_no_messages),
-    };
-    return cmocka_run_group_tests(tests, read_machine, free_machines);
-}
+int main(void) { return run_all_tests(read_machine, free_machines); }

@@ -1,14 +1,9 @@
 /* Ranks and their nodes, GPUs and cores. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 
 #include "portolan/scenario.h"
+#include "test.h"
 
 typedef void (*with_layout_t)(const pto_layout_t *layout);
 
@@ -35,7 +30,7 @@ static void check_round_trip(const pto_layout_t *layout) {
     }
 }
 
-static void numbers_and_ranks_are_each_others_inverse(void **state) { for_small_layouts(check_round_trip); }
+TEST(numbers_and_ranks_are_each_others_inverse) { for_small_layouts(check_round_trip); }
 
 static void check_levels(const pto_layout_t *layout) {
     int64_t count = pto_layout_rank_count(layout);
@@ -52,9 +47,9 @@ static void check_levels(const pto_layout_t *layout) {
     }
 }
 
-static void levels_are_symmetric(void **state) { for_small_layouts(check_levels); }
+TEST(levels_are_symmetric) { for_small_layouts(check_levels); }
 
-static void sockets_hold_consecutive_gpus(void **state) {
+TEST(sockets_hold_consecutive_gpus) {
     const pto_layout_t layout = {1, 6, 1, 1, 3, false};
     const pto_rank_t first = {0, 0, 0};
     assert_int_equal(pto_layout_level(&layout, first, (pto_rank_t){0, 2, 0}), PTO_LEVEL_ON_SOCKET);
@@ -63,7 +58,7 @@ static void sockets_hold_consecutive_gpus(void **state) {
                      PTO_LEVEL_ON_SOCKET);
 }
 
-static void ranks_are_numbered_node_by_node(void **state) {
+TEST(ranks_are_numbered_node_by_node) {
     const pto_layout_t layout = {4, 3, 1, 2, 2, false};
     const pto_rank_t rank = pto_layout_rank(&layout, 6 + 2 * 2 + 1);
     assert_int_equal(rank.node, 1);
@@ -73,7 +68,7 @@ static void ranks_are_numbered_node_by_node(void **state) {
     assert_int_equal(pto_layout_owner_count(&layout), 12);
 }
 
-static void impossible_layouts_are_refused(void **state) {
+TEST(impossible_layouts_are_refused) {
     const struct {
         pto_layout_t layout;
         const char *words;
@@ -96,7 +91,7 @@ static void impossible_layouts_are_refused(void **state) {
     }
 }
 
-static void a_million_gpus_can_be_priced(void **state) {
+TEST(a_million_gpus_can_be_priced) {
     const pto_layout_t layout = {174763, 6, 1, 6, 3, false};
     assert_int_equal(pto_layout_check(&layout, NULL), PTO_OK);
     int64_t last = pto_layout_rank_count(&layout) - 1;
@@ -104,14 +99,4 @@ static void a_million_gpus_can_be_priced(void **state) {
     assert_int_equal(pto_layout_owner_count(&layout), 1048578);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_and_ranks_are_each_others_inverse),
-        cmocka_unit_test(levels_are_symmetric),
-        cmocka_unit_test(sockets_hold_consecutive_gpus),
-        cmocka_unit_test(ranks_are_numbered_node_by_node),
-        cmocka_unit_test(impossible_layouts_are_refused),
-        cmocka_unit_test(a_million_gpus_can_be_priced),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

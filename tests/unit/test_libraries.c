@@ -1,16 +1,12 @@
 /* MPI libraries: the names of their files, and the tables that machine files take from them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "machine/machine_internal.h"
 #include "portolan/machine.h"
+#include "test.h"
 
 #define HEAD                                                                                                 \
     "machine: m\nsource: made up\nnode: {sockets: 1, gpus: 1, cores: 1}\nmessages: {cpu: {on_socket: "       \
@@ -43,7 +39,7 @@ static const pto_library_rule_t *rule_of(const char *library, const char *collec
     return &found;
 }
 
-static void versions_name_files(void **state) {
+TEST(versions_name_files) {
     static const char *const cases[][2] = {
         {"Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4", "open-mpi-4.1"},
         {"Open MPI v5.0.0rc12, package", "open-mpi-5.0"},
@@ -64,7 +60,7 @@ static void versions_name_files(void **state) {
 }
 
 /* Literal winners, read in the sources that the files name. */
-static void libraries_choose_as_their_sources_do(void **state) {
+TEST(libraries_choose_as_their_sources_do) {
     static const struct {
         const char *library, *collective;
         int64_t procs, bytes;
@@ -106,7 +102,7 @@ static void libraries_choose_as_their_sources_do(void **state) {
     }
 }
 
-static void the_file_s_own_tables_come_first_and_alone_are_written(void **state) {
+TEST(the_file_s_own_tables_come_first_and_alone_are_written) {
     pto_error_t err = {0};
     pto_machine_t *machine = machine_of("mpi_library: open-mpi-4.1\n"
                                         "library: {allreduce: {cpu: [{algorithm: ring}]}}\n",
@@ -127,7 +123,7 @@ static void the_file_s_own_tables_come_first_and_alone_are_written(void **state)
     pto_machine_destroy(machine);
 }
 
-static void faults_have_their_place(void **state) {
+TEST(faults_have_their_place) {
     pto_error_t err = {0};
     assert_null(machine_of("mpi_library: no-such\n", &err));
     assert_int_equal(err.line, 5);
@@ -137,12 +133,4 @@ static void faults_have_their_place(void **state) {
     assert_non_null(strstr(err.message, "expected a list of rows, as_cpu or staged"));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(versions_name_files),
-        cmocka_unit_test(libraries_choose_as_their_sources_do),
-        cmocka_unit_test(the_file_s_own_tables_come_first_and_alone_are_written),
-        cmocka_unit_test(faults_have_their_place),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,14 +1,9 @@
 /* Which buffers can use the line format: only where lines imply the same order as a plan's flags. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "inside_plan.h"
 #include "portolan/lines.h"
 #include "portolan/strategy.h"
+#include "test.h"
 
 enum { BYTES_MAX = 4096 };
 
@@ -30,7 +25,7 @@ static int lines_of(pto_plan_t *plan) {
     return lines;
 }
 
-static void stores_from_all_to_all_can_be_lines(void **state) {
+TEST(stores_from_all_to_all_can_be_lines) {
     static const pto_collective_t collective[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_ALLTOALL,
                                                   PTO_COLLECTIVE_ALLTOALLV, PTO_COLLECTIVE_ALLGATHER,
                                                   PTO_COLLECTIVE_REDUCE,    PTO_COLLECTIVE_BROADCAST};
@@ -57,7 +52,7 @@ static pto_plan_t *made_of_pairs(const int64_t *bytes) {
     return plan;
 }
 
-static void blocks_of_different_sizes_can_be_lines(void **state) {
+TEST(blocks_of_different_sizes_can_be_lines) {
     static const int64_t all[] = {0, 1, 2, 3, 4, 0, 5, 6, 7, 8, 9, 10, 11, 12, 13, BYTES_MAX},
                          some[] = {0, 1, 0, 3, 4, 0, 5, 0, 0, 8, 9, 0, 11, 0, 0, 99},
                          large[] = {0, 1, 2, 3, 4, 0, 5, 6, 7, 8, 9, 10, 11, BYTES_MAX + 1, 13, 14};
@@ -69,7 +64,7 @@ static void blocks_of_different_sizes_can_be_lines(void **state) {
 }
 
 /* The first would overwrite what the other still reads, without lines from there that tell otherwise. */
-static void flags_stay_where_a_pair_sends_in_one_direction(void **state) {
+TEST(flags_stay_where_a_pair_sends_in_one_direction) {
     for (int64_t i = 0; i < 16; i++) {
         int64_t bytes[16];
         for (int64_t j = 0; j < 16; j++)
@@ -81,7 +76,7 @@ static void flags_stay_where_a_pair_sends_in_one_direction(void **state) {
 }
 
 /* Their lines are not told apart. */
-static void several_blocks_of_different_sizes_at_once_are_rejected(void **state) {
+TEST(several_blocks_of_different_sizes_at_once_are_rejected) {
     static const int64_t bytes[] = {9, 1, 2, 3, 4, 9, 5, 6, 7, 8, 9, 10, 11, 12, 13, 9};
     pto_plan_t *plan = made_of_pairs(bytes);
     pto_step_t *out = step_in(plan, "copy out", PTO_STEP_COPY);
@@ -91,14 +86,14 @@ static void several_blocks_of_different_sizes_at_once_are_rejected(void **state)
     assert_int_equal(lines_of(plan), PTO_LINES_NONE);
 }
 
-static void processes_without_a_part_do_not_matter(void **state) {
+TEST(processes_without_a_part_do_not_matter) {
     pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two_each, 64);
     int gathered = buffer_named(plan, "gathered");
     assert_int_equal(pto_lines(plan, 1, BYTES_MAX), PTO_LINES_ANY);
     assert_int_equal(lines_of(plan), gathered);
 }
 
-static void any_size_up_to_a_limit_can_be_lines(void **state) {
+TEST(any_size_up_to_a_limit_can_be_lines) {
     static const int64_t bytes[] = {4, 12, 1004, BYTES_MAX};
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++)
         assert_int_not_equal(lines_of(made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, bytes[i])),
@@ -108,7 +103,7 @@ static void any_size_up_to_a_limit_can_be_lines(void **state) {
 }
 
 /* Which copy of it a kernel loads from depends on the run's number. */
-static void other_double_buffered_memory_is_rejected(void **state) {
+TEST(other_double_buffered_memory_is_rejected) {
     pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, 1000);
     pto_buffer_t *buffer = plan->buffers.item;
     for (int i = 0; i < plan->buffers.count; i++)
@@ -118,7 +113,7 @@ static void other_double_buffered_memory_is_rejected(void **state) {
 }
 
 /* A copy of the first half of a block. */
-static void pieces_of_blocks_are_rejected(void **state) {
+TEST(pieces_of_blocks_are_rejected) {
     pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, 1000);
     int gathered = buffer_named(plan, "gathered"), changed = 0;
     for (int s = 0; s < plan->steps.count; s++) {
@@ -134,7 +129,7 @@ static void pieces_of_blocks_are_rejected(void **state) {
 
 /* Without stores to others, a rank leaves the choice to them, but not if it uses a buffer in pieces itself.
  */
-static void a_rank_that_does_not_mind_must_use_whole_blocks_too(void **state) {
+TEST(a_rank_that_does_not_mind_must_use_whole_blocks_too) {
     for (int parts = 0; parts <= 2; parts += 2) {
         pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, 1000);
         int gathered = buffer_named(plan, "gathered"), own = 0;
@@ -154,7 +149,7 @@ static void a_rank_that_does_not_mind_must_use_whole_blocks_too(void **state) {
 }
 
 /* Flags of these say more: that a buffer is free, that a process has begun or that a result is there. */
-static void flags_that_order_more_than_lines_stay(void **state) {
+TEST(flags_that_order_more_than_lines_stay) {
     static const struct {
         pto_collective_t collective;
         const char *strategy;
@@ -181,7 +176,7 @@ static void flags_that_order_more_than_lines_stay(void **state) {
 }
 
 /* With one copy for all runs a second flag would have to say that it is free. */
-static void single_buffers_are_rejected(void **state) {
+TEST(single_buffers_are_rejected) {
     pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, 1000);
     pto_buffer_t *buffer = plan->buffers.item;
     buffer[buffer_named(plan, "gathered")].double_buffered = false;
@@ -189,7 +184,7 @@ static void single_buffers_are_rejected(void **state) {
 }
 
 /* Whoever signals others than it stores to, or waits for others, is refused. */
-static void stores_and_flags_of_different_peers_are_refused(void **state) {
+TEST(stores_and_flags_of_different_peers_are_refused) {
     static const pto_step_kind_t kind[] = {PTO_STEP_COPY, PTO_STEP_SIGNAL, PTO_STEP_WAIT};
     for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
         pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, 1000);
@@ -207,7 +202,7 @@ static void stores_and_flags_of_different_peers_are_refused(void **state) {
 }
 
 /* Two that did so in turn could wait for each other. */
-static void stores_after_a_wait_are_refused(void **state) {
+TEST(stores_after_a_wait_are_refused) {
     pto_plan_t *plan = made_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four, 1000);
     pto_stage_t *stage = plan->stages.item;
     int stores = 0, waits = 0;
@@ -320,35 +315,16 @@ static void are_lines(pto_collective_t collective, fate_t what, bool wanted) {
 }
 
 /* With flags, these plans are right. Lines say in which run they were stored, and no more. */
-static void what_is_stored_twice_in_a_run_needs_flags(void **state) {
+TEST(what_is_stored_twice_in_a_run_needs_flags) {
     are_lines(PTO_COLLECTIVE_ALLTOALL, STORED_AND_READ, true);
     are_lines(PTO_COLLECTIVE_ALLTOALL, STORED_TWICE, false);
     are_lines(PTO_COLLECTIVE_ALLTOALL, WRITTEN_AFTERWARDS, false);
 }
 
 /* A process that does not read another one's lines could be two runs ahead of it. */
-static void what_is_stored_and_not_read_needs_flags(void **state) {
+TEST(what_is_stored_and_not_read_needs_flags) {
     are_lines(PTO_COLLECTIVE_REDUCE, STORED_AND_READ, true);
     are_lines(PTO_COLLECTIVE_REDUCE, READ_BY_ROOT, false);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stores_from_all_to_all_can_be_lines),
-        cmocka_unit_test(blocks_of_different_sizes_can_be_lines),
-        cmocka_unit_test(flags_stay_where_a_pair_sends_in_one_direction),
-        cmocka_unit_test(several_blocks_of_different_sizes_at_once_are_rejected),
-        cmocka_unit_test(processes_without_a_part_do_not_matter),
-        cmocka_unit_test(any_size_up_to_a_limit_can_be_lines),
-        cmocka_unit_test(other_double_buffered_memory_is_rejected),
-        cmocka_unit_test(pieces_of_blocks_are_rejected),
-        cmocka_unit_test(a_rank_that_does_not_mind_must_use_whole_blocks_too),
-        cmocka_unit_test(flags_that_order_more_than_lines_stay),
-        cmocka_unit_test(single_buffers_are_rejected),
-        cmocka_unit_test(stores_and_flags_of_different_peers_are_refused),
-        cmocka_unit_test(stores_after_a_wait_are_refused),
-        cmocka_unit_test(what_is_stored_twice_in_a_run_needs_flags),
-        cmocka_unit_test(what_is_stored_and_not_read_needs_flags),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,17 +1,12 @@
 /* The outputs of benchmarks as people keep them: with a launcher's prefix, in part, torn by other output,
  * several programs in one log. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "base/hash.h"
+#include "test.h"
 #include "traces/reader.h"
 
 #define HEAD "# nThread 1 nGpus 1 minBytes 1024 maxBytes 4096 step: 2(factor)\n# Using devices\n"
@@ -85,7 +80,7 @@ static char *prefixed(const char *prefix, const char *text) {
     return made;
 }
 
-static void prefixes_of_launchers_are_taken_off(void **state) {
+TEST(prefixes_of_launchers_are_taken_off) {
     static const char *const prefixes[] = {
         "0: ",                                   /* srun --label, jsrun */
         " 0: ",                                  /* of 10 and more processes */
@@ -121,7 +116,7 @@ static void prefixes_of_launchers_are_taken_off(void **state) {
     }
 }
 
-static void marks_within_a_row_are_taken_out(void **state) {
+TEST(marks_within_a_row_are_taken_out) {
     assert_two("[0] " OSU "[0] 10[0] 24   11.00\n[0]   [0] 2048 [0] 12.[0] 00\n", PTO_COLLECTIVE_COUNT);
     assert_two("[1,0]<stdout>:" OSU "[1,0]<stdout>:1024   1[1,0]<stdout>:1.00\n[1,0]<stdout>:2048 12.00\n",
                PTO_COLLECTIVE_COUNT);
@@ -152,7 +147,7 @@ static void draw_text(uint64_t *random, size_t below, char *text) {
 }
 
 /* A prefix that is the last one's text is not parsed again; what is left of a line is the same. */
-static void a_prefix_that_comes_again_is_taken_off_as_any_other(void **state) {
+TEST(a_prefix_that_comes_again_is_taken_off_as_any_other) {
     enum { LOGS = 20000, LINES = 8, LENGTH = 24 };
     uint64_t random = 7;
     int learned = 0, again = 0;
@@ -183,7 +178,7 @@ static void a_prefix_that_comes_again_is_taken_off_as_any_other(void **state) {
 }
 
 /* What follows a torn row's first half keeps its blanks. */
-static void lines_are_indented_as_a_whole(void **state) {
+TEST(lines_are_indented_as_a_whole) {
     char *log = prefixed("    ", HEAD RANK("0", "node-a") RANK("1", "node-a") COLUMNS);
     char text[8192];
     snprintf(text, sizeof text, "%s%s", log,
@@ -201,13 +196,13 @@ static void lines_are_indented_as_a_whole(void **state) {
 }
 
 /* Lines of other programs have no prefix, or that of another process. */
-static void a_prefix_is_taken_off_where_it_stands(void **state) {
+TEST(a_prefix_is_taken_off_where_it_stands) {
     assert_two("srun: job 7 started\n0: " OSU
                "1: a warning\n0: 1024 11.00\nslurmstepd: hello\n0: 2048 12.00\n",
                PTO_COLLECTIVE_COUNT);
 }
 
-static void json_is_not_taken_for_a_tag(void **state) {
+TEST(json_is_not_taken_for_a_tag) {
     pto_recording_t trace;
     pto_error_t err = {0};
     assert_int_equal(parse("[1,0]<stdout>: hello\n", PTO_COLLECTIVE_COUNT, &trace, &err), PTO_ERR_SYNTAX);
@@ -218,7 +213,7 @@ static void json_is_not_taken_for_a_tag(void **state) {
     pto_recording_fini(&trace);
 }
 
-static void tables_are_known_by_their_columns(void **state) {
+TEST(tables_are_known_by_their_columns) {
     assert_two(COLUMNS ROW_1 ROW_2, PTO_COLLECTIVE_ALLREDUCE);
     pto_recording_options_t options = two_gpus;
     options.nodes = 0;
@@ -261,7 +256,7 @@ static void tables_are_known_by_their_columns(void **state) {
 
 #define INFO "node-a:71:80 [0] NCCL INFO Connected all rings\n"
 
-static void torn_rows_are_put_together(void **state) {
+TEST(torn_rows_are_put_together) {
     static const char *const logs[] = {
         INFO ROW_1 INFO ROW_2,
         /* between columns, within a number, at the end, and twice */
@@ -290,7 +285,7 @@ static void torn_rows_are_put_together(void **state) {
     }
 }
 
-static void a_row_whose_rest_is_lost_is_left_out(void **state) {
+TEST(a_row_whose_rest_is_lost_is_left_out) {
     pto_recording_options_t options = two_gpus;
     options.collective = PTO_COLLECTIVE_ALLREDUCE;
     pto_recording_t trace = parsed(COLUMNS "  1024   256     float     sum      -1" INFO ROW_2, &options);
@@ -310,7 +305,7 @@ static void a_row_whose_rest_is_lost_is_left_out(void **state) {
     pto_recording_fini(&trace);
 }
 
-static void rows_of_osu_are_put_together(void **state) {
+TEST(rows_of_osu_are_put_together) {
     assert_two(OSU "1024    node-a:71:80 [0] NCCL INFO Connected\n      11.00\n2048   12.00" INFO,
                PTO_COLLECTIVE_COUNT);
     assert_two(OSU INFO "1024   11.00\n" INFO "node-a:71:80 [0] NCCL INFO Connected   2048   12.00\n",
@@ -323,7 +318,7 @@ static void rows_of_osu_are_put_together(void **state) {
 
 #define START(program) "# Collective test starting: " program "\n"
 
-static void unknown_programs_of_a_log_are_counted(void **state) {
+TEST(unknown_programs_of_a_log_are_counted) {
     pto_recording_t trace = parsed(START("all_reduce_perf") NCCL START("sendrecv_perf")
                                        NCCL START("/opt/tests/build/alltoall_perf") NCCL,
                                    &two_gpus);
@@ -348,7 +343,7 @@ static void assert_parse_fails(const char *text, pto_status_t status, int line, 
     assert_non_null(strstr(err.message, message));
 }
 
-static void runs_of_single_processes_are_no_job(void **state) {
+TEST(runs_of_single_processes_are_no_job) {
     assert_parse_fails(HEAD HEAD RANK("0", "a") RANK("0", "b") COLUMNS ROW_1, PTO_ERR_RANGE, 6, "MPI=1");
     assert_parse_fails(HEAD RANK("0", "a") RANK("2", "a") COLUMNS ROW_1, PTO_ERR_RANGE, 7, "not process 1");
     pto_recording_options_t options = two_gpus;
@@ -361,7 +356,7 @@ static void runs_of_single_processes_are_no_job(void **state) {
     pto_recording_fini(&trace);
 }
 
-static void rates_that_no_link_has_are_refused(void **state) {
+TEST(rates_that_no_link_has_are_refused) {
 #define BIG(us)                                                                                              \
     "    67108864      16777216     float     sum      -1    " us                                            \
     "  1118.48    0.00      0     4.00  16777.2    0.00      0\n"
@@ -378,7 +373,7 @@ static void rates_that_no_link_has_are_refused(void **state) {
 #define RESULT(bytes, us, name)                                                                              \
     "{\"size\":" bytes ",\"out_of_place\":{\"time\":" us "},\"experiment_name\":\"" name "\"}"
 
-static void nccl_tests_write_json(void **state) {
+TEST(nccl_tests_write_json) {
     pto_recording_options_t options = two_gpus;
     options.nodes = 0;
     options.places_assumed = true;
@@ -416,7 +411,7 @@ static void nccl_tests_write_json(void **state) {
 }
 
 /* The other columns of a non-blocking call contain the computation that overlaps with it. */
-static void non_blocking_calls_take_what_communication_alone_takes(void **state) {
+TEST(non_blocking_calls_take_what_communication_alone_takes) {
     pto_recording_t trace = parsed(
         "# OSU MPI-CUDA Non-blocking Allreduce Latency Test v7.4\n"
         "# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait\n\n"
@@ -442,7 +437,7 @@ static void non_blocking_calls_take_what_communication_alone_takes(void **state)
     pto_recording_fini(&trace);
 }
 
-static void messages_of_osu_are_pairs_and_windows(void **state) {
+TEST(messages_of_osu_are_pairs_and_windows) {
     pto_recording_options_t options = two_gpus;
     options.nodes = 2;
     options.gpus_per_node = 1;
@@ -475,7 +470,7 @@ static void messages_of_osu_are_pairs_and_windows(void **state) {
 
 /* A row of 4,096 bytes on 4 processes: OSU reduces a vector of 4,096, IMB one of 16,384, UCC's prints the
  * vector. */
-static void bytes_of_a_reduce_scatter_are_what_its_benchmark_means(void **state) {
+TEST(bytes_of_a_reduce_scatter_are_what_its_benchmark_means) {
     static const struct {
         const char *text;
         int64_t block;
@@ -503,7 +498,7 @@ static void bytes_of_a_reduce_scatter_are_what_its_benchmark_means(void **state)
     }
 }
 
-static void imb_says_how_many_processes_there_were(void **state) {
+TEST(imb_says_how_many_processes_there_were) {
     static const char text[] =
         "#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part\n"
         "# Benchmarking Allreduce \n# #processes = 2 \n"
@@ -553,7 +548,7 @@ static void imb_says_how_many_processes_there_were(void **state) {
     "[thread 0]    800   1.000  9.000  9.000   9.00   9.00   9   9\n"                                        \
     "Final:       1000   1.000  2.000 50.000  10.00 20000.00   9   9\n"
 
-static void ucx_perftest_prints_mebibytes(void **state) {
+TEST(ucx_perftest_prints_mebibytes) {
     const pto_recording_options_t options = {
         .rank = -1, .gpus_per_node = 2, .collective = PTO_COLLECTIVE_COUNT};
     pto_recording_t trace =
@@ -576,27 +571,4 @@ static void ucx_perftest_prints_mebibytes(void **state) {
     pto_recording_fini(&trace);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prefixes_of_launchers_are_taken_off),
-        cmocka_unit_test(marks_within_a_row_are_taken_out),
-        cmocka_unit_test(a_prefix_that_comes_again_is_taken_off_as_any_other),
-        cmocka_unit_test(lines_are_indented_as_a_whole),
-        cmocka_unit_test(a_prefix_is_taken_off_where_it_stands),
-        cmocka_unit_test(json_is_not_taken_for_a_tag),
-        cmocka_unit_test(tables_are_known_by_their_columns),
-        cmocka_unit_test(torn_rows_are_put_together),
-        cmocka_unit_test(a_row_whose_rest_is_lost_is_left_out),
-        cmocka_unit_test(rows_of_osu_are_put_together),
-        cmocka_unit_test(unknown_programs_of_a_log_are_counted),
-        cmocka_unit_test(runs_of_single_processes_are_no_job),
-        cmocka_unit_test(rates_that_no_link_has_are_refused),
-        cmocka_unit_test(nccl_tests_write_json),
-        cmocka_unit_test(non_blocking_calls_take_what_communication_alone_takes),
-        cmocka_unit_test(messages_of_osu_are_pairs_and_windows),
-        cmocka_unit_test(bytes_of_a_reduce_scatter_are_what_its_benchmark_means),
-        cmocka_unit_test(imb_says_how_many_processes_there_were),
-        cmocka_unit_test(ucx_perftest_prints_mebibytes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

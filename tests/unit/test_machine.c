@@ -1,16 +1,11 @@
 /* Machine files: what is read, and what is rejected. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 
 #include "bad_input.h"
 #include "machine/machine_internal.h"
 #include "portolan/scenario.h"
+#include "test.h"
 
 /* Three lines, a fourth, and what a test adds from the fifth on. */
 #define HEAD "machine: m\nsource: s\nnode: {sockets: 2, gpus: 6, cores: 8}\n"
@@ -39,7 +34,7 @@ static void assert_all_refused(const bad_input_t *bad, size_t count) {
 
 /* --- what is read --------------------------------------------------------------------------------------- */
 
-static void a_whole_machine_is_read(void **state) {
+TEST(a_whole_machine_is_read) {
     pto_machine_t m;
     pto_error_t err = {.status = PTO_OK};
     pto_status_t status = pto_machine_read("tests/fixtures/machine.yaml", &m, &err);
@@ -85,7 +80,7 @@ static void a_whole_machine_is_read(void **state) {
     pto_machine_fini(&m); /* legal on a zeroed machine */
 }
 
-static void pieces_join_without_gaps(void **state) {
+TEST(pieces_join_without_gaps) {
     pto_machine_t m;
     assert_int_equal(pto_machine_read("tests/fixtures/machine.yaml", &m, NULL), PTO_OK);
     const pto_cost_table_t *cost = &m.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET];
@@ -98,7 +93,7 @@ static void pieces_join_without_gaps(void **state) {
     pto_machine_fini(&m);
 }
 
-static void a_parameter_knows_its_line_and_interval(void **state) {
+TEST(a_parameter_knows_its_line_and_interval) {
     pto_machine_t m;
     assert_int_equal(pto_machine_read("tests/fixtures/machine.yaml", &m, NULL), PTO_OK);
     const pto_postal_t *eager = &m.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].row[1].postal;
@@ -115,7 +110,7 @@ static void a_parameter_knows_its_line_and_interval(void **state) {
     pto_machine_fini(&m);
 }
 
-static void messages_go_by_the_piece_of_their_size(void **state) {
+TEST(messages_go_by_the_piece_of_their_size) {
     pto_machine_t m;
     assert_int_equal(pto_machine_read("tests/fixtures/machine.yaml", &m, NULL), PTO_OK);
     const struct {
@@ -137,7 +132,7 @@ static void messages_go_by_the_piece_of_their_size(void **state) {
     pto_machine_fini(&m);
 }
 
-static void the_library_rows_go_by_processes_then_bytes(void **state) {
+TEST(the_library_rows_go_by_processes_then_bytes) {
     pto_machine_t m;
     assert_int_equal(pto_machine_read("tests/fixtures/machine.yaml", &m, NULL), PTO_OK);
     const struct {
@@ -159,7 +154,7 @@ static void the_library_rows_go_by_processes_then_bytes(void **state) {
     pto_machine_fini(&m);
 }
 
-static void each_collective_of_mpi_can_have_a_library_table(void **state) {
+TEST(each_collective_of_mpi_can_have_a_library_table) {
     for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++) {
         const char *name = pto_collective_name((pto_collective_t)c);
         char text[512];
@@ -174,7 +169,7 @@ static void each_collective_of_mpi_can_have_a_library_table(void **state) {
     }
 }
 
-static void the_recorded_machines_are_read(void **state) {
+TEST(the_recorded_machines_are_read) {
     static const char *const path[] = {"scenarios/machines/summit-spectrum.yaml",
                                        "scenarios/machines/lassen-mvapich2.yaml"};
     for (size_t i = 0; i < sizeof path / sizeof *path; i++) {
@@ -193,7 +188,7 @@ static void the_recorded_machines_are_read(void **state) {
 
 /* --- what is refused ------------------------------------------------------------------------------------ */
 
-static void malformed_yaml_is_refused(void **state) {
+TEST(malformed_yaml_is_refused) {
     const bad_input_t bad[] = {
         {"", PTO_ERR_SYNTAX, 1, 1, {"empty"}},
         {"# only a remark\n", PTO_ERR_SYNTAX, 2, 1, {"empty"}},
@@ -215,7 +210,7 @@ static void malformed_yaml_is_refused(void **state) {
     ASSERT_ALL_REFUSED(bad);
 }
 
-static void bad_keys_are_refused(void **state) {
+TEST(bad_keys_are_refused) {
     const bad_input_t bad[] = {
         {BODY "machne: x\n", PTO_ERR_KEY, 5, 1, {"unknown key 'machne'", "did you mean 'machine'?"}},
         {BODY "lunch: {kernel_s: 1}\n", PTO_ERR_KEY, 5, 1, {"did you mean 'launch'?"}},
@@ -282,7 +277,7 @@ static void bad_keys_are_refused(void **state) {
     ASSERT_ALL_REFUSED(bad);
 }
 
-static void wrong_types_are_refused(void **state) {
+TEST(wrong_types_are_refused) {
     const bad_input_t bad[] = {
         {"machine: [m]\nsource: s\nnode: {sockets: 1, gpus: 1, cores: 1}\n" MESSAGES,
          PTO_ERR_TYPE,
@@ -349,7 +344,7 @@ static void wrong_types_are_refused(void **state) {
     ASSERT_ALL_REFUSED(bad);
 }
 
-static void impossible_numbers_are_refused(void **state) {
+TEST(impossible_numbers_are_refused) {
     const bad_input_t bad[] = {
         {"machine: m\nsource: s\nnode: {sockets: 0, gpus: 1, cores: 1}\n" MESSAGES,
          PTO_ERR_RANGE,
@@ -477,7 +472,7 @@ static void impossible_numbers_are_refused(void **state) {
 #define SHORT(more) "      - {protocol: short, " COST more "}\n"
 #define LIBRARY(rows) BODY "library:\n  alltoall:\n    cpu:\n" rows
 
-static void ranges_that_overlap_or_leave_a_gap_are_refused(void **state) {
+TEST(ranges_that_overlap_or_leave_a_gap_are_refused) {
     const bad_input_t bad[] = {
         {ROWS("      []\n"), PTO_ERR_RANGE, 7, 7, {"off_node: expected 1 to 3 rows, not 0"}},
         {ROWS(EAGER(", below_bytes: 9")), PTO_ERR_RANGE, 7, 79, {"leave a gap", "from 9 bytes up"}},
@@ -526,7 +521,7 @@ static void ranges_that_overlap_or_leave_a_gap_are_refused(void **state) {
     ASSERT_ALL_REFUSED(bad);
 }
 
-static void a_missing_file_is_refused(void **state) {
+TEST(a_missing_file_is_refused) {
     pto_machine_t machine;
     pto_error_t err;
     char text[256];
@@ -536,7 +531,7 @@ static void a_missing_file_is_refused(void **state) {
     assert_int_equal(pto_machine_read("tests/fixtures", &machine, &err), PTO_ERR_IO);
 }
 
-static void an_endless_file_is_refused(void **state) {
+TEST(an_endless_file_is_refused) {
     pto_machine_t machine;
     pto_error_t err;
     assert_int_equal(pto_machine_read("/dev/zero", &machine, &err), PTO_ERR_IO);
@@ -544,7 +539,7 @@ static void an_endless_file_is_refused(void **state) {
     assert_non_null(strstr(err.message, "not a regular file"));
 }
 
-static void every_beginning_of_a_file_is_read_or_refused(void **state) {
+TEST(every_beginning_of_a_file_is_read_or_refused) {
     static const char text[] = BODY "injection: {cpu: {s_per_byte: 2, s_per_byte_95: [1, 3]}}\n"
                                     "copies: {shared: {h2d: [{procs: 2, flagged: f, " COST "}]}}\n"
                                     "library: {alltoall: {cpu: [{algorithm: bruck}]}}\n";
@@ -563,23 +558,4 @@ static void every_beginning_of_a_file_is_read_or_refused(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_whole_machine_is_read),
-        cmocka_unit_test(pieces_join_without_gaps),
-        cmocka_unit_test(a_parameter_knows_its_line_and_interval),
-        cmocka_unit_test(messages_go_by_the_piece_of_their_size),
-        cmocka_unit_test(the_library_rows_go_by_processes_then_bytes),
-        cmocka_unit_test(each_collective_of_mpi_can_have_a_library_table),
-        cmocka_unit_test(the_recorded_machines_are_read),
-        cmocka_unit_test(malformed_yaml_is_refused),
-        cmocka_unit_test(bad_keys_are_refused),
-        cmocka_unit_test(wrong_types_are_refused),
-        cmocka_unit_test(impossible_numbers_are_refused),
-        cmocka_unit_test(ranges_that_overlap_or_leave_a_gap_are_refused),
-        cmocka_unit_test(a_missing_file_is_refused),
-        cmocka_unit_test(an_endless_file_is_refused),
-        cmocka_unit_test(every_beginning_of_a_file_is_read_or_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,16 +1,11 @@
 /* Reductions in pieces and the cost of additional messages: read, rejected and priced. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "bad_input.h"
 #include "machine/machine_internal.h"
 #include "portolan/pick.h"
+#include "test.h"
 
 /* Four lines, and what a test adds from the fifth on. */
 #define BODY                                                                                                 \
@@ -36,7 +31,7 @@ static pto_machine_t must_parse(const char *text) {
     return machine;
 }
 
-static void a_reduction_takes_the_piece_of_its_bytes(void **state) {
+TEST(a_reduction_takes_the_piece_of_its_bytes) {
     pto_machine_t m = must_parse(BODY CACHES);
     assert_int_equal(m.reduce[PTO_SPACE_CPU].count, 3);
     assert_true(pto_machine_reduce(&m, PTO_SPACE_CPU, 0)->beta_s_per_byte.value == 1e-11);
@@ -48,7 +43,7 @@ static void a_reduction_takes_the_piece_of_its_bytes(void **state) {
     pto_machine_fini(&m);
 }
 
-static void one_cost_holds_for_every_size(void **state) {
+TEST(one_cost_holds_for_every_size) {
     pto_machine_t m = must_parse(BODY "reduce: {gpu: {" COST "}}\n");
     assert_int_equal(m.reduce[PTO_SPACE_GPU].count, 1);
     assert_true(pto_machine_reduce(&m, PTO_SPACE_GPU, 0) == pto_machine_reduce(&m, PTO_SPACE_GPU, INT64_MAX));
@@ -78,7 +73,7 @@ static double price_s(const pto_machine_t *machine, int64_t bytes) {
     return price.seconds;
 }
 
-static void a_price_takes_the_piece_of_one_inputs_bytes(void **state) {
+TEST(a_price_takes_the_piece_of_one_inputs_bytes) {
     pto_machine_t with = must_parse(BODY CACHES);
     pto_machine_t without = must_parse(BODY CACHES);
     without.reduce[PTO_SPACE_CPU].count = 0;
@@ -94,7 +89,7 @@ static void a_price_takes_the_piece_of_one_inputs_bytes(void **state) {
     pto_machine_fini(&without);
 }
 
-static void costs_of_additional_messages_are_read(void **state) {
+TEST(costs_of_additional_messages_are_read) {
     pto_machine_t m =
         must_parse(BODY "gap:\n"
                         "  gpu:\n"
@@ -112,7 +107,7 @@ static void costs_of_additional_messages_are_read(void **state) {
     pto_machine_fini(&m);
 }
 
-static void limits_beyond_bytes_are_read(void **state) {
+TEST(limits_beyond_bytes_are_read) {
     pto_machine_t m = must_parse(
         BODY "injection: {gpu: {s_per_byte: 1e-11, s_per_message: 4e-8, s_per_message_95: [3e-8, 5e-8]}}\n"
              "network: {contention: 0}\n"
@@ -125,7 +120,7 @@ static void limits_beyond_bytes_are_read(void **state) {
     pto_machine_fini(&m);
 }
 
-static void invalid_costs_are_rejected(void **state) {
+TEST(invalid_costs_are_rejected) {
     static const bad_input_t bad[] = {
         {BODY "reduce: {}\n", PTO_ERR_KEY, 5, 9, {"'reduce' is empty"}},
         {BODY "reduce: {cpu: 1}\n", PTO_ERR_TYPE, 5, 15, {"cpu: expected a cost or a list of rows"}},
@@ -181,14 +176,4 @@ static void invalid_costs_are_rejected(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_reduction_takes_the_piece_of_its_bytes),
-        cmocka_unit_test(one_cost_holds_for_every_size),
-        cmocka_unit_test(a_price_takes_the_piece_of_one_inputs_bytes),
-        cmocka_unit_test(costs_of_additional_messages_are_read),
-        cmocka_unit_test(limits_beyond_bytes_are_read),
-        cmocka_unit_test(invalid_costs_are_rejected),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,17 +1,13 @@
 /* A machine's parameters by key, and what-ifs: changing one of them for a run. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "bad_input.h"
 #include "machine/machine_internal.h"
 #include "portolan/pick.h"
 #include "portolan/scenario.h"
+#include "test.h"
 
 static const char machine_text[] =
     "machine: made\n"
@@ -76,8 +72,8 @@ static void what_if(given_t *given, const char *change) {
 
 /* --- keys ----------------------------------------------------------------------------------------------- */
 
-static void keys_are_unique_and_groups_hold_their_rows(void **state) {
-    given_t *given = *state;
+TEST_WITH(keys_are_unique_and_groups_hold_their_rows, set_up, tear_down) {
+    given_t *given = *test_state;
     pto_machine_param_t *param = NULL;
     int count = 0, rows = 0;
     assert_int_equal(pto_machine_params(&given->machine, &param, &count, NULL), PTO_OK);
@@ -101,8 +97,8 @@ static bool is_named(const pto_machine_param_t *param, int count, const pto_term
     return false;
 }
 
-static void explanations_name_parameters(void **state) {
-    given_t *given = *state;
+TEST_WITH(explanations_name_parameters, set_up, tear_down) {
+    given_t *given = *test_state;
     pto_machine_param_t *param = NULL;
     int count = 0, seen = 0;
     pto_predictions_t predictions;
@@ -130,8 +126,8 @@ static double value_of(const pto_machine_t *machine, const char *key) {
     return value;
 }
 
-static void a_value_is_found_by_its_key(void **state) {
-    const pto_machine_t *machine = &((given_t *)*state)->machine;
+TEST_WITH(a_value_is_found_by_its_key, set_up, tear_down) {
+    const pto_machine_t *machine = &((given_t *)*test_state)->machine;
     assert_true(value_of(machine, "node.gpus") == 2);
     assert_true(value_of(machine, "copies.h2d.on_socket.alpha_s") == 5e-6);
     assert_true(value_of(machine, "copies.shared.h2d.4.alpha_s") == 7e-6);
@@ -140,8 +136,8 @@ static void a_value_is_found_by_its_key(void **state) {
     assert_true(value_of(machine, "messages.cpu.on_gpu.eager.alpha_s") == 2e-6); /* on_socket's */
 }
 
-static void a_value_that_is_not_there_is_not_made_up(void **state) {
-    const pto_machine_t *machine = &((given_t *)*state)->machine;
+TEST_WITH(a_value_that_is_not_there_is_not_made_up, set_up, tear_down) {
+    const pto_machine_t *machine = &((given_t *)*test_state)->machine;
     const struct {
         const char *key;
         pto_status_t status;
@@ -159,8 +155,8 @@ static void a_value_that_is_not_there_is_not_made_up(void **state) {
     }
 }
 
-static void a_value_is_set_by_its_key_in_a_duplicate_alone(void **state) {
-    const pto_machine_t *machine = &((given_t *)*state)->machine;
+TEST_WITH(a_value_is_set_by_its_key_in_a_duplicate_alone, set_up, tear_down) {
+    const pto_machine_t *machine = &((given_t *)*test_state)->machine;
     pto_machine_t *copy = NULL;
     assert_int_equal(pto_machine_duplicate(machine, &copy, NULL), PTO_OK);
     assert_int_equal(pto_machine_set(copy, "copies.h2d.on_socket.alpha_s", 0.1 + 0.2, NULL), PTO_OK);
@@ -186,8 +182,8 @@ static void a_value_is_set_by_its_key_in_a_duplicate_alone(void **state) {
     pto_machine_destroy(NULL);
 }
 
-static void a_value_that_no_machine_has_is_not_set(void **state) {
-    pto_machine_t *machine = &((given_t *)*state)->machine;
+TEST_WITH(a_value_that_no_machine_has_is_not_set, set_up, tear_down) {
+    pto_machine_t *machine = &((given_t *)*test_state)->machine;
     const struct {
         const char *key;
         double value;
@@ -210,8 +206,8 @@ static void a_value_that_no_machine_has_is_not_set(void **state) {
 
 /* --- changes -------------------------------------------------------------------------------------------- */
 
-static void a_value_replaces_the_parameter_and_its_interval(void **state) {
-    given_t *given = *state;
+TEST_WITH(a_value_replaces_the_parameter_and_its_interval, set_up, tear_down) {
+    given_t *given = *test_state;
     const pto_param_t *alpha_s =
         &given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal.alpha_s;
     assert_true(alpha_s->has_interval);
@@ -222,8 +218,8 @@ static void a_value_replaces_the_parameter_and_its_interval(void **state) {
     assert_string_equal(given->machine.what_if, "messages.cpu.off_node.eager.alpha_s=9e-6 (4e-06 before)");
 }
 
-static void a_factor_scales_and_changes_add_up(void **state) {
-    given_t *given = *state;
+TEST_WITH(a_factor_scales_and_changes_add_up, set_up, tear_down) {
+    given_t *given = *test_state;
     const pto_param_t *alpha_s = &given->machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET].alpha_s;
     what_if(given, "copies.h2d.on_socket.alpha_s=*4");
     what_if(given, "copies.h2d.on_socket.alpha_s=/2");
@@ -232,8 +228,8 @@ static void a_factor_scales_and_changes_add_up(void **state) {
                                                 "copies.h2d.on_socket.alpha_s=/2 (2e-05 before)");
 }
 
-static void a_group_changes_all_rows_and_a_key_one(void **state) {
-    given_t *given = *state;
+TEST_WITH(a_group_changes_all_rows_and_a_key_one, set_up, tear_down) {
+    given_t *given = *test_state;
     const pto_cost_row_t *row = given->machine.shared_copies[PTO_COPY_H2D].row;
     what_if(given, "copies.shared.h2d.alpha_s=*2");
     assert_true(row[0].postal.alpha_s.value == 12e-6 && row[1].postal.alpha_s.value == 14e-6);
@@ -243,8 +239,8 @@ static void a_group_changes_all_rows_and_a_key_one(void **state) {
     assert_true(given->machine.reduce[PTO_SPACE_GPU].row[1].postal.beta_s_per_byte.value == 5e-12);
 }
 
-static void a_limit_moves_both_ranges(void **state) {
-    given_t *given = *state;
+TEST_WITH(a_limit_moves_both_ranges, set_up, tear_down) {
+    given_t *given = *test_state;
     const pto_cost_table_t *cost = &given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET];
     what_if(given, "messages.cpu.on_socket.eager.below_bytes=64KiB");
     assert_int_equal(cost->row[1].below_bytes, 65536);
@@ -254,8 +250,8 @@ static void a_limit_moves_both_ranges(void **state) {
         PTO_PROTOCOL_EAGER);
 }
 
-static void what_a_machine_lacks_can_be_put_there(void **state) {
-    given_t *given = *state;
+TEST_WITH(what_a_machine_lacks_can_be_put_there, set_up, tear_down) {
+    given_t *given = *test_state;
     what_if(given, "injection.cpu.s_per_byte=3e-11");
     assert_true(given->machine.injection_s_per_byte[PTO_SPACE_CPU].value == 3e-11);
     what_if(given, "reduce.cpu.beta_s_per_byte=1e-10");
@@ -266,15 +262,15 @@ static void what_a_machine_lacks_can_be_put_there(void **state) {
 }
 
 /* Explanations name the level at which processes are, though on_socket's numbers stand in for it. */
-static void on_gpu_means_on_socket_where_that_stands_in(void **state) {
-    given_t *given = *state;
+TEST_WITH(on_gpu_means_on_socket_where_that_stands_in, set_up, tear_down) {
+    given_t *given = *test_state;
     what_if(given, "messages.cpu.on_gpu.short.alpha_s=*3");
     assert_true(fabs(given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].row[0].postal.alpha_s.value -
                      3e-6) < 1e-18);
 }
 
-static void the_layout_changes_too(void **state) {
-    given_t *given = *state;
+TEST_WITH(the_layout_changes_too, set_up, tear_down) {
+    given_t *given = *test_state;
     what_if(given, "nodes=*8");
     what_if(given, "procs_per_gpu=*2"); /* open in the scenario: 1 */
     what_if(given, "gpus_per_node=1");
@@ -286,7 +282,7 @@ static void the_layout_changes_too(void **state) {
     assert_string_equal(given->machine.what_if, "nodes=*8\nprocs_per_gpu=*2\ngpus_per_node=1");
 }
 
-static void what_cannot_be_meant_is_refused_and_changes_nothing(void **state) {
+TEST_WITH(what_cannot_be_meant_is_refused_and_changes_nothing, set_up, tear_down) {
     static const bad_input_t bad[] = {
         {"alpha", PTO_ERR_TYPE, 0, 0, {"PARAMETER=VALUE"}},
         {"=3", PTO_ERR_TYPE, 0, 0, {"PARAMETER=VALUE"}},
@@ -307,7 +303,7 @@ static void what_cannot_be_meant_is_refused_and_changes_nothing(void **state) {
         {"messages.cpu.on_socket.short.below_bytes=8KiB", PTO_ERR_RANGE, 0, 0, {"rows before and after"}},
         {"messages.cpu.on_socket.eager.below_bytes=64KX", PTO_ERR_TYPE, 0, 0, {"64KX"}},
     };
-    given_t *given = *state;
+    given_t *given = *test_state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pto_error_t err = {0};
         assert_refused(&bad[i], pto_what_if(bad[i].text, &given->scenario, &given->machine, &err), &err);
@@ -318,24 +314,4 @@ static void what_cannot_be_meant_is_refused_and_changes_nothing(void **state) {
     assert_int_equal(given->scenario.nodes.value[0], 4);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        CASE(keys_are_unique_and_groups_hold_their_rows),
-        CASE(explanations_name_parameters),
-        CASE(a_value_is_found_by_its_key),
-        CASE(a_value_that_is_not_there_is_not_made_up),
-        CASE(a_value_is_set_by_its_key_in_a_duplicate_alone),
-        CASE(a_value_that_no_machine_has_is_not_set),
-        CASE(a_value_replaces_the_parameter_and_its_interval),
-        CASE(a_factor_scales_and_changes_add_up),
-        CASE(a_group_changes_all_rows_and_a_key_one),
-        CASE(a_limit_moves_both_ranges),
-        CASE(what_a_machine_lacks_can_be_put_there),
-        CASE(on_gpu_means_on_socket_where_that_stands_in),
-        CASE(the_layout_changes_too),
-        CASE(what_cannot_be_meant_is_refused_and_changes_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,10 +1,4 @@
 /* Machines are written and read back; files are replaced as a whole or not at all. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <dirent.h>
 #include <glob.h>
@@ -15,6 +9,7 @@
 
 #include "machine/machine_internal.h"
 #include "portolan/machine.h"
+#include "test.h"
 
 static pto_machine_t read_machine(const char *path) {
     pto_machine_t machine;
@@ -154,7 +149,7 @@ static void assert_same_rest(const pto_machine_t *a, const pto_machine_t *b) {
     assert_int_equal(a->library_count, b->library_count);
 }
 
-static void every_machine_survives_writing_and_reading(void **unused) {
+TEST(every_machine_survives_writing_and_reading) {
     static const char *const paths[] = {"tests/fixtures/machine.yaml",
                                         "scenarios/machines/summit-spectrum.yaml",
                                         "scenarios/machines/lassen-mvapich2.yaml"};
@@ -191,7 +186,7 @@ static pto_machine_t small_machine(double alpha_s) {
     return machine;
 }
 
-static void numbers_and_names_survive_exactly(void **unused) {
+TEST(numbers_and_names_survive_exactly) {
     pto_machine_t machine = small_machine(0.1 + 0.2);
     char *text = format(&machine, "# of a comment\n");
     pto_machine_t again = parse(text);
@@ -207,7 +202,7 @@ static void numbers_and_names_survive_exactly(void **unused) {
     free(text);
 }
 
-static void invalid_text_does_not_corrupt_the_file(void **unused) {
+TEST(invalid_text_does_not_corrupt_the_file) {
     static const char *const odd[] = {"\xff",     "a\xc3",        "\xed\xa0\x80",
                                       "\xc2\x85", "\xef\xbf\xbe", "\xf5\x80\x80\x80",
                                       "\xe2\x82", "\x7f\r"};
@@ -254,7 +249,7 @@ static int count_files(void) {
     return count;
 }
 
-static void a_file_is_replaced_whole_and_only_by_force(void **unused) {
+TEST(a_file_is_replaced_whole_and_only_by_force) {
     char path[96];
     pto_error_t err;
     pto_machine_t before = small_machine(1e-6);
@@ -276,7 +271,7 @@ static void a_file_is_replaced_whole_and_only_by_force(void **unused) {
     pto_machine_fini(&after);
 }
 
-static void a_folder_that_is_not_there_is_an_error(void **unused) {
+TEST(a_folder_that_is_not_there_is_an_error) {
     char path[96];
     pto_error_t err;
     pto_machine_t machine = small_machine(1e-6);
@@ -287,7 +282,7 @@ static void a_folder_that_is_not_there_is_an_error(void **unused) {
 }
 
 /* Without it, intervals hold the parameters' error alone: a fifth of what is measured. */
-static void every_shipped_machine_knows_its_models_error(void **unused) {
+TEST(every_shipped_machine_knows_its_models_error) {
     glob_t found;
     assert_int_equal(glob("scenarios/machines/*.yaml", 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
@@ -299,14 +294,4 @@ static void every_shipped_machine_knows_its_models_error(void **unused) {
     globfree(&found);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_machine_survives_writing_and_reading),
-        cmocka_unit_test(numbers_and_names_survive_exactly),
-        cmocka_unit_test(invalid_text_does_not_corrupt_the_file),
-        cmocka_unit_test(every_shipped_machine_knows_its_models_error),
-        cmocka_unit_test(a_file_is_replaced_whole_and_only_by_force),
-        cmocka_unit_test(a_folder_that_is_not_there_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+int main(void) { return run_all_tests(make_folder, remove_folder); }

@@ -1,20 +1,15 @@
 /* Choosing a mapping by its price. */
 #include <glob.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "map_question.h"
 #include "portolan/map.h"
 #include "portolan/pick.h"
 #include "portolan/progress.h"
 #include "portolan/topology.h"
+#include "test.h"
 
 enum { MAPPERS = 5 };
 
@@ -45,7 +40,7 @@ static const pto_map_candidate_t *candidate_named(const pto_map_result_t *result
 }
 
 /* The thesis's COL-COL: sub-communicators that the default spreads over all nodes. */
-static void groups_across_nodes_are_kept_inside_them(void **state) {
+TEST(groups_across_nodes_are_kept_inside_them) {
     question_t question;
     ask(SUMMIT, FOUR_BY_FOUR, "{pattern: groups, dims: [4, 4], along: 0}", &question);
     pto_map_result_t result = map(&question, PTO_METRIC_PRICE, 0);
@@ -62,7 +57,7 @@ static void groups_across_nodes_are_kept_inside_them(void **state) {
 }
 
 /* A candidate's price is that of the scenario with the candidate as its placement. */
-static void candidates_are_priced_as_placed(void **state) {
+TEST(candidates_are_priced_as_placed) {
     question_t question;
     ask(SUMMIT, FOUR_BY_FOUR, "{pattern: stencil, dims: [4, 4], weights: [3, 1]}", &question);
     pto_map_result_t result = map(&question, PTO_METRIC_BANDWIDTH, 50);
@@ -96,7 +91,7 @@ static void keep_first_progress(void) {
         pto_progress_read(&first_progress);
 }
 
-static void progress_ends_at_all_candidates(void **state) {
+TEST(progress_ends_at_all_candidates) {
     static const char *const layout[] = {"{nodes: 2, gpus_per_node: 3, procs_per_gpu: 1}", FOUR_BY_FOUR};
     static const char *const counts[] = {"{pattern: groups, dims: [2, 3], along: 0}",
                                          "{pattern: groups, dims: [4, 4], along: 0}"};
@@ -114,7 +109,7 @@ static void progress_ends_at_all_candidates(void **state) {
     pto_progress_on_end(NULL);
 }
 
-static void the_default_stays_where_nothing_is_gained(void **state) {
+TEST(the_default_stays_where_nothing_is_gained) {
     const char *const counts[] = {"{pattern: groups, dims: [4, 4], along: 1}",
                                   "{pattern: stencil, dims: [16], wrap: [1]}"};
     for (int i = 0; i < 2; i++) {
@@ -131,7 +126,7 @@ static void the_default_stays_where_nothing_is_gained(void **state) {
     }
 }
 
-static void swaps_improve_what_the_mappers_propose(void **state) {
+TEST(swaps_improve_what_the_mappers_propose) {
     question_t question;
     const pto_mapper_t *random;
     pto_map_result_t result[2];
@@ -166,7 +161,7 @@ static double load_between(const pto_machine_t *machine, const double *load, con
 }
 
 /* The thesis's 1600 to 264, on the recorded topology: 24 to 4 on the link between the sockets. */
-static void loads_of_a_recorded_topology_are_the_thesis_s(void **state) {
+TEST(loads_of_a_recorded_topology_are_the_thesis_s) {
     static const char *const level[][2] = {
         {"gpu", "switch"}, {"switch", "bridge"}, {"bridge", "socket"}, {"socket", "socket"}};
     const double before[] = {6, 9, 16, 24}, after[] = {6, 6, 6, 4};
@@ -190,7 +185,7 @@ static void loads_of_a_recorded_topology_are_the_thesis_s(void **state) {
 }
 
 /* The same between nodes: the links above groups of 1, 2, 4 and 8 nodes, up and down. */
-static void loads_of_a_fabric_are_those_of_the_tree_in_a_node(void **state) {
+TEST(loads_of_a_fabric_are_those_of_the_tree_in_a_node) {
     const double before[] = {6, 9, 16, 24}, after[] = {6, 6, 6, 4};
     question_t question;
     ask("tests/fixtures/k80-fabric.yaml", "{nodes: 16, gpus_per_node: 1, procs_per_gpu: 1}",
@@ -210,7 +205,7 @@ static void loads_of_a_fabric_are_those_of_the_tree_in_a_node(void **state) {
 
 /* Gains as in the tests of the mappers: of the busiest link's time, which large messages take. It makes no
  * difference whether the tree is inside a node or between nodes. */
-static void predicted_gains_on_the_k80_tree_are_the_recorded_ones(void **state) {
+TEST(predicted_gains_on_the_k80_tree_are_the_recorded_ones) {
     static const char *const tree[][2] = {
         {"tests/fixtures/k80.yaml", "{nodes: 1}"},
         {"tests/fixtures/k80-fabric.yaml", "{nodes: 16, gpus_per_node: 1, procs_per_gpu: 1}"}};
@@ -248,7 +243,7 @@ static void predicted_gains_on_the_k80_tree_are_the_recorded_ones(void **state) 
 }
 
 /* GPUs that are all alike: the negative control. */
-static void nothing_is_gained_between_gpus_on_a_switch(void **state) {
+TEST(nothing_is_gained_between_gpus_on_a_switch) {
     static const char *const counts[] = {"{pattern: stencil, dims: [2, 2], weights: [3, 1]}",
                                          "{pattern: groups, dims: [2, 2], along: 0}",
                                          "{pattern: stencil, dims: [4], wrap: [1]}"};
@@ -305,7 +300,7 @@ static void compare_on(const char *path, const pto_places_t *places, int first, 
     pto_flows_fini(&flows);
 }
 
-static void greedy_is_near_the_optimum_on_every_recorded_topology(void **state) {
+TEST(greedy_is_near_the_optimum_on_every_recorded_topology) {
     glob_t found;
     int compared = 0;
     assert_int_equal(glob("scenarios/topologies/*.yaml", 0, NULL, &found), 0);
@@ -324,7 +319,7 @@ static void greedy_is_near_the_optimum_on_every_recorded_topology(void **state) 
     globfree(&found);
 }
 
-static void metrics_order_the_pairs_alike(void **state) {
+TEST(metrics_order_the_pairs_alike) {
     question_t question;
     ask("tests/fixtures/k80.yaml", "{nodes: 2}", "{pattern: stencil, dims: [32]}", &question);
     for (int metric = 0; metric < PTO_METRIC_COUNT; metric++) {
@@ -342,7 +337,7 @@ static void metrics_order_the_pairs_alike(void **state) {
     drop(&question);
 }
 
-static void equal_counts_are_refused(void **state) {
+TEST(equal_counts_are_refused) {
     question_t question;
     const pto_map_options_t options = {.refine = 0};
     pto_map_result_t result;
@@ -354,20 +349,4 @@ static void equal_counts_are_refused(void **state) {
     drop(&question);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_across_nodes_are_kept_inside_them),
-        cmocka_unit_test(candidates_are_priced_as_placed),
-        cmocka_unit_test(progress_ends_at_all_candidates),
-        cmocka_unit_test(the_default_stays_where_nothing_is_gained),
-        cmocka_unit_test(swaps_improve_what_the_mappers_propose),
-        cmocka_unit_test(loads_of_a_recorded_topology_are_the_thesis_s),
-        cmocka_unit_test(loads_of_a_fabric_are_those_of_the_tree_in_a_node),
-        cmocka_unit_test(predicted_gains_on_the_k80_tree_are_the_recorded_ones),
-        cmocka_unit_test(nothing_is_gained_between_gpus_on_a_switch),
-        cmocka_unit_test(greedy_is_near_the_optimum_on_every_recorded_topology),
-        cmocka_unit_test(metrics_order_the_pairs_alike),
-        cmocka_unit_test(equal_counts_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

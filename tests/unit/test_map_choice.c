@@ -1,18 +1,13 @@
 /* Which mappings are tried, what they cost, and how swaps improve the best. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "map/map_internal.h"
 #include "map_question.h"
 #include "portolan/pick.h"
 #include "price/pricing.h"
+#include "test.h"
 
 static const pto_map_candidate_t *candidate_named(const pto_map_result_t *result, const char *name) {
     for (int i = 0; i < result->count; i++)
@@ -40,7 +35,7 @@ static void assert_names(const question_t *question, const pto_map_options_t *op
     pto_map_result_fini(&result);
 }
 
-static void each_mapper_is_tried_with_its_seeds_aims_and_phases(void **state) {
+TEST(each_mapper_is_tried_with_its_seeds_aims_and_phases) {
     static const char *const found[] = {"slot", "node", "random", "greedy", "exact"};
     static const char *const of_eight[] = {
         "default (slot)", "node",  "random, seed 7",          "random, seed 8",          "greedy, seed 7",
@@ -76,7 +71,7 @@ static void each_mapper_is_tried_with_its_seeds_aims_and_phases(void **state) {
 }
 
 /* The sizes of parts: a node's, a socket's and a GPU's processes. */
-static void phases_divide_by_node_socket_and_gpu(void **state) {
+TEST(phases_divide_by_node_socket_and_gpu) {
     const int64_t size[PTO_PHASE_COUNT] = {6, 3, 1};
     const pto_mapper_t *greedy;
     question_t question;
@@ -108,7 +103,7 @@ static void phases_divide_by_node_socket_and_gpu(void **state) {
 }
 
 /* Whichever of two is named first. */
-static void a_mapping_costs_what_its_cheapest_strategy_does(void **state) {
+TEST(a_mapping_costs_what_its_cheapest_strategy_does) {
     static char cuda_aware[] = "cuda_aware", three_step[] = "three_step";
     char *strategy[2][2] = {{cuda_aware, three_step}, {three_step, cuda_aware}};
     question_t question;
@@ -158,7 +153,7 @@ static double priced_at(question_t *question, const int64_t *place) {
 }
 
 /* Of random mappings, until no swap of two processes lowers the price, or the sum at the same price. */
-static void swaps_end_where_none_helps(void **state) {
+TEST(swaps_end_where_none_helps) {
     const pto_mapper_t *random;
     question_t question;
     pto_error_t err = {0};
@@ -194,7 +189,7 @@ static void swaps_end_where_none_helps(void **state) {
 }
 
 /* The 28 pairs of 8 processes are tried in turn, so the first few prices are never enough. */
-static void swaps_take_as_many_prices_as_they_may(void **state) {
+TEST(swaps_take_as_many_prices_as_they_may) {
     question_t question;
     pto_error_t err = {0};
     ask(SUMMIT, "{nodes: 2, gpus_per_node: 4, procs_per_gpu: 1}",
@@ -213,7 +208,7 @@ static void swaps_take_as_many_prices_as_they_may(void **state) {
 }
 
 /* From 64 processes on, the swaps of more processes are no more work in all. */
-static void swaps_of_many_processes_are_few(void **state) {
+TEST(swaps_of_many_processes_are_few) {
     enum { SWAPS_MAX = 1000, WORK_MAX = PTO_WORK_LIMIT / 256 };
     static const char *const asked[][2] = {
         {"{nodes: 16, gpus_per_node: 4, procs_per_gpu: 1}", "{pattern: stencil, dims: [4, 4, 4]}"},
@@ -235,7 +230,7 @@ static void swaps_of_many_processes_are_few(void **state) {
 }
 
 /* Process 6 has messages for two others of node 0, and shares node 3 with one that has none. */
-static void swaps_begin_on_the_last_node(void **state) {
+TEST(swaps_begin_on_the_last_node) {
     static const char rows[] = "source,destination,bytes\n6,0,1000000\n6,1,1000000\n# ranks=8\n";
     const pto_map_options_t options = {.refine = 2};
     question_t question;
@@ -253,7 +248,7 @@ static void swaps_begin_on_the_last_node(void **state) {
 }
 
 /* The default is priced in many numbers of chunks, and what the swaps have found is; the swaps are not. */
-static void swaps_are_priced_in_the_default_s_number_of_chunks(void **state) {
+TEST(swaps_are_priced_in_the_default_s_number_of_chunks) {
     enum { SWAPS = 16 };
     int64_t visits[2] = {0};
     question_t question;
@@ -297,7 +292,7 @@ static double metric_of(const pto_machine_t *machine, pto_level_t level, pto_met
     return message_of(machine, level, 3000) / 3000;
 }
 
-static void metrics_are_costs_of_messages(void **state) {
+TEST(metrics_are_costs_of_messages) {
     question_t question;
     pto_error_t err = {0};
     ask(SUMMIT, "{nodes: 2, gpus_per_node: 6, procs_per_gpu: 1}", "{pattern: stencil, dims: [12]}",
@@ -324,7 +319,7 @@ static void metrics_are_costs_of_messages(void **state) {
 }
 
 /* On the K80 node, pairs of GPUs share a switch, pairs of switches a bridge, pairs of bridges a socket. */
-static void distances_are_links_on_the_way(void **state) {
+TEST(distances_are_links_on_the_way) {
     static const struct {
         int a, b;
         double links;
@@ -343,7 +338,7 @@ static void distances_are_links_on_the_way(void **state) {
     drop(&question);
 }
 
-static void messages_without_a_cost_cannot_be_mapped(void **state) {
+TEST(messages_without_a_cost_cannot_be_mapped) {
     question_t question;
     pto_places_t places;
     pto_error_t err = {0};
@@ -371,19 +366,4 @@ static void messages_without_a_cost_cannot_be_mapped(void **state) {
     drop(&question);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_mapper_is_tried_with_its_seeds_aims_and_phases),
-        cmocka_unit_test(phases_divide_by_node_socket_and_gpu),
-        cmocka_unit_test(a_mapping_costs_what_its_cheapest_strategy_does),
-        cmocka_unit_test(swaps_end_where_none_helps),
-        cmocka_unit_test(swaps_take_as_many_prices_as_they_may),
-        cmocka_unit_test(swaps_begin_on_the_last_node),
-        cmocka_unit_test(swaps_of_many_processes_are_few),
-        cmocka_unit_test(swaps_are_priced_in_the_default_s_number_of_chunks),
-        cmocka_unit_test(metrics_are_costs_of_messages),
-        cmocka_unit_test(distances_are_links_on_the_way),
-        cmocka_unit_test(messages_without_a_cost_cannot_be_mapped),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

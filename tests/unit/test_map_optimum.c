@@ -1,16 +1,11 @@
 /* Mappers on flows and places at random, compared with all permutations. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../chance.h"
 #include "map/map_internal.h"
+#include "test.h"
 
 enum { MOST = 512 };
 
@@ -117,7 +112,7 @@ static bool is_permutation(const int64_t *place) {
     return true;
 }
 
-static void exact_is_the_best_of_all_permutations(void **state) {
+TEST(exact_is_the_best_of_all_permutations) {
     static const int64_t shape[][3] = {{1, 1, 1}, {1, 2, 1}, {3, 1, 1}, {1, 4, 1},
                                        {2, 1, 2}, {5, 1, 1}, {1, 3, 2}, {3, 2, 1}};
     for (uint64_t seed = 0; seed < 64; seed++) {
@@ -187,7 +182,7 @@ static double busiest_link(const branches_t *tree, const int64_t *place) {
     return busiest;
 }
 
-static void trees_are_divided_best(void **state) {
+TEST(trees_are_divided_best) {
     static const branches_t shape[] = {{{1, 2, 4, 8}, {0, 1, 2, 4}, {0}}, {{1, 4, 4, 8}, {0, 2, 2, 3}, {0}},
                                        {{1, 2, 2, 8}, {0, 1, 1, 5}, {0}}, {{1, 3, 3, 6}, {0, 2, 2, 4}, {0}},
                                        {{1, 2, 6, 6}, {0, 1, 3, 3}, {0}}, {{1, 1, 1, 5}, {0, 2, 2, 2}, {0}},
@@ -237,7 +232,7 @@ static void assert_no_tree(int64_t count, const double *cost) {
     pto_places_fini(&places);
 }
 
-static void places_that_form_no_tree_are_refused(void **state) {
+TEST(places_that_form_no_tree_are_refused) {
     const double line[] = {0, 1, 2, 1, 0,
                            1, 2, 1, 0}; /* its ends are apart, though both are near the middle */
     const double unequal[] = {0, 1, 2, 1, 0, 2, 2, 2, 0}; /* a branch of two and one of one */
@@ -285,7 +280,7 @@ static bool is_divided_best(const pto_places_t *places, const int64_t *place, in
     return between_parts(places, process, now, count, size) == least;
 }
 
-static void each_phase_divides_what_the_one_before_has_left(void **state) {
+TEST(each_phase_divides_what_the_one_before_has_left) {
     static const int64_t sizes[][3] = {{4, 2, 2}, {4, 4, 4}, {2, 2, 2}, {8, 3, 2}};
     static const int count[] = {2, 1, 1, 3};
     for (uint64_t seed = 0; seed < 8; seed++) {
@@ -310,7 +305,7 @@ static void each_phase_divides_what_the_one_before_has_left(void **state) {
     }
 }
 
-static void greedy_divides_what_another_mapper_cannot(void **state) {
+TEST(greedy_divides_what_another_mapper_cannot) {
     const int64_t size[] = {1};
     chance_state = 3;
     pto_places_t places = places_at_random(1, 12, 1);
@@ -328,7 +323,7 @@ static void greedy_divides_what_another_mapper_cannot(void **state) {
 
 /* --- searches that need not find the optimum ------------------------------------------------------------ */
 
-static void greedy_ends_where_no_swap_helps(void **state) {
+TEST(greedy_ends_where_no_swap_helps) {
     static const int64_t shape[][3] = {{1, 2, 1}, {4, 3, 2}, {1, 9, 1}, {3, 1, 4}, {2, 10, 1}};
     for (uint64_t seed = 0; seed < 20; seed++) {
         chance_state = seed;
@@ -385,7 +380,7 @@ static void groups_stay_together(int64_t nodes, int64_t gpus, int64_t cores, boo
     pto_places_fini(&places);
 }
 
-static void bisection_finds_groups_that_fill_nodes(void **state) {
+TEST(bisection_finds_groups_that_fill_nodes) {
     chance_state = 1;
     groups_stay_together(2, 2, 1, false);
     groups_stay_together(2, 3, 3, false);
@@ -396,14 +391,14 @@ static void bisection_finds_groups_that_fill_nodes(void **state) {
 }
 
 /* Of more than 256 processes, one start is improved alone. */
-static void greedy_finds_groups_of_many_processes(void **state) {
+TEST(greedy_finds_groups_of_many_processes) {
     chance_state = 2;
     groups_stay_together(4, 3, 2, true);
     groups_stay_together(20, 13, 1, true);
 }
 
 /* Of 8 processes on two nodes, all 70 divisions are compared. */
-static void bisection_of_few_processes_cuts_least(void **state) {
+TEST(bisection_of_few_processes_cuts_least) {
     for (uint64_t seed = 0; seed < 40; seed++) {
         chance_state = seed;
         pto_places_t places = places_at_random(2, 4, 1);
@@ -421,7 +416,7 @@ static void bisection_of_few_processes_cuts_least(void **state) {
 
 /* What mappings of processes with few peers cost in all, as recorded: a change that means to find others
  * records their costs. Whole numbers, so that sums are exact. */
-static void mappings_cost_what_was_recorded(void **state) {
+TEST(mappings_cost_what_was_recorded) {
     static const struct {
         int64_t nodes, gpus, cores;
         double bisected, greedy;
@@ -457,18 +452,4 @@ static void mappings_cost_what_was_recorded(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exact_is_the_best_of_all_permutations),
-        cmocka_unit_test(trees_are_divided_best),
-        cmocka_unit_test(places_that_form_no_tree_are_refused),
-        cmocka_unit_test(each_phase_divides_what_the_one_before_has_left),
-        cmocka_unit_test(greedy_divides_what_another_mapper_cannot),
-        cmocka_unit_test(greedy_ends_where_no_swap_helps),
-        cmocka_unit_test(bisection_finds_groups_that_fill_nodes),
-        cmocka_unit_test(greedy_finds_groups_of_many_processes),
-        cmocka_unit_test(bisection_of_few_processes_cuts_least),
-        cmocka_unit_test(mappings_cost_what_was_recorded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,18 +1,13 @@
 /* The mappers on the recorded tables of volumes and times (docs/model.md, 'Mapping'). */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "map/map_internal.h"
 #include "parsed_counts.h"
 #include "portolan/map.h"
+#include "test.h"
 
 static pto_flows_t flows_of(const pto_counts_t *counts) {
     pto_flows_t flows;
@@ -135,7 +130,7 @@ static void expect_loads(int row, const double load[K80_LEVELS], const double ex
         fail_msg("%s: time %g, expected %g", k80[row].counts, k80_time(load), time);
 }
 
-static void default_and_optimum_on_the_k80_node_have_the_recorded_loads(void **state) {
+TEST(default_and_optimum_on_the_k80_node_have_the_recorded_loads) {
     double (*const metric[])(int) = {by_bandwidth, by_distance, by_latency};
     for (int m = 0; m < 3; m++)
         for (int row = 0; row < K80_COUNT; row++) {
@@ -163,7 +158,7 @@ static void default_and_optimum_on_the_k80_node_have_the_recorded_loads(void **s
 }
 
 /* 200 mappings scatter; the standard error of the mean of any 200 is below 1.5 percent here. */
-static void random_mappings_of_the_k80_node_cost_what_is_recorded(void **state) {
+TEST(random_mappings_of_the_k80_node_cost_what_is_recorded) {
     for (int row = 0; row < K80_COUNT; row++) {
         pto_counts_t counts = parsed(k80[row].counts);
         pto_flows_t flows = flows_of(&counts);
@@ -226,7 +221,7 @@ static pto_places_t small_places(int gpus, double (*gb_per_s)(int, int)) {
     return places;
 }
 
-static void small_nodes_have_the_recorded_optima(void **state) {
+TEST(small_nodes_have_the_recorded_optima) {
     for (size_t row = 0; row < sizeof small / sizeof *small; row++) {
         pto_counts_t counts = parsed(small[row].counts);
         pto_flows_t flows = flows_of(&counts);
@@ -253,7 +248,7 @@ static void small_nodes_have_the_recorded_optima(void **state) {
 
 /* On Summit's six GPUs, a mapping with the least sum is 4 percent slower than the default, which has the same
  * sum: why candidates are priced. */
-static void the_least_sum_is_not_the_least_time(void **state) {
+TEST(the_least_sum_is_not_the_least_time) {
     pto_counts_t counts = parsed("{pattern: stencil, dims: [2, 3]}");
     pto_flows_t flows = flows_of(&counts);
     pto_places_t places = small_places(6, summit);
@@ -328,7 +323,7 @@ static void compare_volumes(const char *cpu, const char *gpu, const double *expe
 }
 
 /* Both at once, as the key `counts` has them: nine pairs in four forms. */
-static void volumes_between_nodes_are_the_recorded_ones(void **state) {
+TEST(volumes_between_nodes_are_the_recorded_ones) {
     pto_places_t places = {.nodes = 4, .gpus = 16, .cores = 1, .off_node = {1}};
     places.cost = calloc(16 * 16, sizeof *places.cost);
     assert_non_null(places.cost);
@@ -344,7 +339,7 @@ static void volumes_between_nodes_are_the_recorded_ones(void **state) {
 
 /* --- properties ----------------------------------------------------------------------------------------- */
 
-static void mappers_repeat_themselves_and_greedy_is_never_worse_than_the_default(void **state) {
+TEST(mappers_repeat_themselves_and_greedy_is_never_worse_than_the_default) {
     static const char *const shapes[] = {
         "{pattern: stencil, dims: [4, 4, 4]}", "{pattern: stencil, dims: [2, 32], weights: [5, 1]}",
         "{pattern: stencil, dims: [64, 16], wrap: [1, 1]}", "{pattern: groups, dims: [8, 8, 16], along: 0}"};
@@ -376,7 +371,7 @@ static pto_status_t map_all_to_one(const pto_map_problem_t *problem, int64_t *pl
     return PTO_OK;
 }
 
-static void what_is_no_permutation_is_refused(void **state) {
+TEST(what_is_no_permutation_is_refused) {
     static const pto_mapper_t broken = {"broken", "all at one place", map_all_to_one};
     pto_counts_t counts = parsed("{pattern: stencil, dims: [4]}");
     pto_flows_t flows = flows_of(&counts);
@@ -431,7 +426,7 @@ static int64_t visits_of(int side, bool in_phases) {
 }
 
 /* Eight times the processes have eight times the partners, and heaps that are a third deeper. */
-static void greedy_grows_with_the_partners_not_with_all_pairs(void **state) {
+TEST(greedy_grows_with_the_partners_not_with_all_pairs) {
     for (int in_phases = 0; in_phases < 2; in_phases++) {
         int64_t few = visits_of(8, in_phases), many = visits_of(16, in_phases);
         if (few < 1 || many > 16 * few)
@@ -440,16 +435,4 @@ static void greedy_grows_with_the_partners_not_with_all_pairs(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(default_and_optimum_on_the_k80_node_have_the_recorded_loads),
-        cmocka_unit_test(random_mappings_of_the_k80_node_cost_what_is_recorded),
-        cmocka_unit_test(small_nodes_have_the_recorded_optima),
-        cmocka_unit_test(the_least_sum_is_not_the_least_time),
-        cmocka_unit_test(volumes_between_nodes_are_the_recorded_ones),
-        cmocka_unit_test(mappers_repeat_themselves_and_greedy_is_never_worse_than_the_default),
-        cmocka_unit_test(what_is_no_permutation_is_refused),
-        cmocka_unit_test(greedy_grows_with_the_partners_not_with_all_pairs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,15 +1,10 @@
 /* Comparing matrices of byte counts by the parts that processes use: the parts add up to 0 if all have the
  * same, and not if a process has another number that changes what it does. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "base/hash.h"
 #include "portolan/plan.h"
 #include "portolan/strategy.h"
+#include "test.h"
 
 enum { OWNERS = 4, RANKS = 8, PAIRS = OWNERS * OWNERS };
 
@@ -146,7 +141,7 @@ static void change_all(const pto_strategy_t *strategy, const pto_algorithm_t *al
     pto_plan_destroy(plan);
 }
 
-static void numbers_that_a_process_uses_are_compared(void **state) {
+TEST(numbers_that_a_process_uses_are_compared) {
     for (int s = 0; s < pto_strategy_count(); s++)
         for (int a = 0; a < pto_algorithm_count(); a++)
             for (int variant = 0; variant < 4; variant++)
@@ -155,7 +150,7 @@ static void numbers_that_a_process_uses_are_compared(void **state) {
     assert_true(numbers.used > 1000 && numbers.unused > 1000);
 }
 
-static void plans_of_one_form_have_one_digest(void **state) {
+TEST(plans_of_one_form_have_one_digest) {
     int64_t matrix[PAIRS], other[PAIRS];
     pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .order = OWNERS, .matrix = matrix};
     pto_counts_t changed = {.kind = PTO_COUNTS_MATRIX, .order = OWNERS, .matrix = other};
@@ -178,10 +173,4 @@ static void plans_of_one_form_have_one_digest(void **state) {
         pto_plan_destroy(plan[i]);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_that_a_process_uses_are_compared),
-        cmocka_unit_test(plans_of_one_form_have_one_digest),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

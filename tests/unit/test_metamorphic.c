@@ -2,18 +2,13 @@
  * files, random collectives and layouts, and the same question asked in two ways. */
 #include <glob.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "machine/machine_internal.h"
 #include "portolan/pick.h"
+#include "test.h"
 
 enum { CASES = 150, NETWORK_CASES = 600, POINTS = 3, PARAMS_PER_CASE = 8, TEXT_MAX = 512 };
 
@@ -200,7 +195,7 @@ static void scales_with_time(case_t *made) {
     pto_predictions_fini(&now);
 }
 
-static void prices_scale_with_their_unit(void **state) { hold_for_all(scales_with_time); }
+TEST(prices_scale_with_their_unit) { hold_for_all(scales_with_time); }
 
 static void simulation_scales(case_t *made) {
     static const pto_simulate_options_t options = {.limit = 20000};
@@ -222,7 +217,7 @@ static void simulation_scales(case_t *made) {
     free(again);
 }
 
-static void simulations_scale_with_their_unit(void **state) { hold_for_all(simulation_scales); }
+TEST(simulations_scale_with_their_unit) { hold_for_all(simulation_scales); }
 
 static void check_not_cheaper(const case_t *made, const pto_predictions_t *now, const char *key) {
     for (int64_t i = 0; i < now->point_count * now->strategy_count; i++) {
@@ -253,7 +248,7 @@ static void rises_with_parameters(case_t *made) {
     free(param);
 }
 
-static void slower_parameters_lower_no_price(void **state) { hold_for_all(rises_with_parameters); }
+TEST(slower_parameters_lower_no_price) { hold_for_all(rises_with_parameters); }
 
 /* --- faster networks ------------------------------------------------------------------------------------ */
 
@@ -320,7 +315,7 @@ static void compare_networks(case_t *made) {
 }
 
 /* On every machine that ships: cut into the number of chunks that the price finds, or into a given one. */
-static void faster_networks_raise_no_price(void **state) {
+TEST(faster_networks_raise_no_price) {
     glob_t found;
     int compared = 0;
     assert_int_equal(glob("scenarios/machines/*.yaml", 0, NULL, &found), 0);
@@ -362,7 +357,7 @@ static void is_dearer_with_two_buffers(case_t *made) {
     pto_predictions_fini(&now);
 }
 
-static void one_buffer_raises_no_price(void **state) { hold_for_all(is_dearer_with_two_buffers); }
+TEST(one_buffer_raises_no_price) { hold_for_all(is_dearer_with_two_buffers); }
 
 static double broadcast_s(int owners, bool in_place) {
     case_t made = {0};
@@ -384,7 +379,7 @@ static double broadcast_s(int owners, bool in_place) {
 }
 
 /* The root's copy from one buffer to the other, as the machine file prices it. */
-static void a_broadcast_in_place_has_no_copy(void **state) {
+TEST(a_broadcast_in_place_has_no_copy) {
     case_t made = {0};
     pto_error_t err = {0};
     double alpha, beta;
@@ -422,7 +417,7 @@ static void stands_alone(case_t *made) {
     scenario->bytes = series;
 }
 
-static void prices_do_not_depend_on_the_other_sizes(void **state) { hold_for_all(stands_alone); }
+TEST(prices_do_not_depend_on_the_other_sizes) { hold_for_all(stands_alone); }
 
 static int winner_in_ranges(const pto_range_t *range, int64_t count, int64_t point) {
     for (int64_t i = 0; i < count; i++)
@@ -453,18 +448,6 @@ static void picks_the_cheapest(case_t *made) {
     free(range);
 }
 
-static void picks_agree_with_predictions(void **state) { hold_for_all(picks_the_cheapest); }
+TEST(picks_agree_with_predictions) { hold_for_all(picks_the_cheapest); }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prices_scale_with_their_unit),
-        cmocka_unit_test(simulations_scale_with_their_unit),
-        cmocka_unit_test(slower_parameters_lower_no_price),
-        cmocka_unit_test(faster_networks_raise_no_price),
-        cmocka_unit_test(one_buffer_raises_no_price),
-        cmocka_unit_test(a_broadcast_in_place_has_no_copy),
-        cmocka_unit_test(prices_do_not_depend_on_the_other_sizes),
-        cmocka_unit_test(picks_agree_with_predictions),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

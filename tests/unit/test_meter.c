@@ -1,18 +1,14 @@
 /* Energy counters: RAPL from a folder that replaces the kernel's, NVML from functions that replace the
  * library's. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "meter.h"
+#include "test.h"
 
 /* --- RAPL ----------------------------------------------------------------------------------------------- */
 
@@ -66,8 +62,8 @@ static double joules_of(const meter_source_t *source, void *meter) {
 
 static void assert_joules(double joules, double wanted) { assert_true(fabs(joules - wanted) < 1e-9); }
 
-static void rapl_adds_packages_and_memory_and_nothing_twice(void **state) {
-    const char *folder = *state;
+TEST_WITH(rapl_adds_packages_and_memory_and_nothing_twice, make_folder, remove_folder) {
+    const char *folder = *test_state;
     const meter_place_t place = {.gpu = -1, .powercap = folder};
     void *meter = NULL;
     put_zone(folder, "intel-rapl:0", "package-0", "1000000");
@@ -88,23 +84,23 @@ static void rapl_adds_packages_and_memory_and_nothing_twice(void **state) {
     meter_rapl.close(meter);
 }
 
-static void a_counter_that_wraps_round_goes_on(void **state) {
-    const meter_place_t place = {.gpu = -1, .powercap = *state};
+TEST_WITH(a_counter_that_wraps_round_goes_on, make_folder, remove_folder) {
+    const meter_place_t place = {.gpu = -1, .powercap = *test_state};
     void *meter = NULL;
-    put_zone(*state, "intel-rapl:0", "package-0", "999000000");
+    put_zone(*test_state, "intel-rapl:0", "package-0", "999000000");
     assert_int_equal(meter_rapl.open(&place, &meter, NULL), PTO_OK);
-    put_text(*state, "intel-rapl:0", "energy_uj", "500000");
+    put_text(*test_state, "intel-rapl:0", "energy_uj", "500000");
     assert_joules(joules_of(&meter_rapl, meter), 1.5);
     meter_rapl.close(meter);
 }
 
-static void rapl_that_is_not_there_is_the_reason(void **state) {
-    const meter_place_t place = {.gpu = -1, .powercap = *state};
+TEST_WITH(rapl_that_is_not_there_is_the_reason, make_folder, remove_folder) {
+    const meter_place_t place = {.gpu = -1, .powercap = *test_state};
     void *meter = NULL;
     pto_error_t err = {0};
     assert_int_equal(meter_rapl.open(&place, &meter, &err), PTO_ERR_NOT_APPLICABLE);
     assert_non_null(strstr(err.message, "shows no RAPL counters"));
-    put_zone(*state, "intel-rapl:0", "package-0", "none");
+    put_zone(*test_state, "intel-rapl:0", "package-0", "none");
     assert_int_equal(meter_rapl.open(&place, &meter, &err), PTO_ERR_NOT_APPLICABLE);
     assert_non_null(strstr(err.message, "intel-rapl:0/energy_uj can't be read"));
     assert_null(meter);
@@ -155,7 +151,7 @@ static const char *fake_text(int result) { return result == 3 ? "Not Supported" 
 static const meter_nvml_calls_t fake_calls = {fake_init,      fake_count,  fake_get,    fake_bus,
                                               fake_nvml_init, fake_by_bus, fake_energy, fake_text};
 
-static void nvml_reads_the_gpu_that_cuda_means(void **state) {
+TEST(nvml_reads_the_gpu_that_cuda_means) {
     const meter_place_t place = {.gpu = 5, .powercap = ""};
     void *meter = NULL;
     memset(&fake, 0, sizeof fake);
@@ -173,7 +169,7 @@ static void nvml_reads_the_gpu_that_cuda_means(void **state) {
     meter_nvml.close(meter);
 }
 
-static void nvml_that_can_not_be_read_is_the_reason(void **state) {
+TEST(nvml_that_can_not_be_read_is_the_reason) {
     const meter_place_t place = {.gpu = 0, .powercap = ""}, none = {.gpu = -1, .powercap = ""};
     void *meter = NULL;
     pto_error_t err = {0};
@@ -192,7 +188,7 @@ static void nvml_that_can_not_be_read_is_the_reason(void **state) {
 }
 
 /* tests/mpi/test_energy.sh puts tests/mpi/fake_cuda.c and fake_nvml.c in the place of the driver and NVML. */
-static void nvml_is_loaded_from_the_machine(void **state) {
+TEST(nvml_is_loaded_from_the_machine) {
     const char *gpus = getenv("FAKE_GPUS");
     if (!gpus) {
         skip();
@@ -217,15 +213,4 @@ static void nvml_is_loaded_from_the_machine(void **state) {
     meter_nvml.close(same);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(rapl_adds_packages_and_memory_and_nothing_twice, make_folder,
-                                        remove_folder),
-        cmocka_unit_test_setup_teardown(a_counter_that_wraps_round_goes_on, make_folder, remove_folder),
-        cmocka_unit_test_setup_teardown(rapl_that_is_not_there_is_the_reason, make_folder, remove_folder),
-        cmocka_unit_test(nvml_reads_the_gpu_that_cuda_means),
-        cmocka_unit_test(nvml_that_can_not_be_read_is_the_reason),
-        cmocka_unit_test(nvml_is_loaded_from_the_machine),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,14 +1,8 @@
 /* Mixed copies: every flag and slot is needed, prices equal the closed formula and the simulation, and the
  * number of staged members is the cheapest, the machine file's, or the scenario's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "inside_plan.h"
 #include "machine/machine_internal.h"
@@ -17,6 +11,7 @@
 #include "portolan/price.h"
 #include "portolan/score.h"
 #include "portolan/simulate.h"
+#include "test.h"
 
 static const pto_layout_t four_of_a_gpu = {1, 1, 4, 4, 1, false};
 
@@ -32,7 +27,7 @@ static pto_plan_t *mix_of(pto_collective_t collective, int64_t in, int64_t out) 
 
 /* --- what the plan needs -------------------------------------------------------------------------------- */
 
-static void every_flag_is_needed(void **state) {
+TEST(every_flag_is_needed) {
     static const struct {
         pto_collective_t collective;
         const char *flag;
@@ -67,7 +62,7 @@ static void every_flag_is_needed(void **state) {
         "stage 'take up', k=0: reads bytes 0..999 of 'staged' of rank 0, unordered with rank 2's write");
 }
 
-static void every_slot_is_needed(void **state) {
+TEST(every_slot_is_needed) {
     pto_plan_t *plan = mix_of(PTO_COLLECTIVE_ALLREDUCE, 2, 2);
     pto_buffer_t *buffer = plan->buffers.item;
     buffer[buffer_named(plan, "staged")].block_count--;
@@ -75,7 +70,7 @@ static void every_slot_is_needed(void **state) {
                 "stage 'stage': writes bytes 0..999 of 'staged' of rank 0, unordered with rank 2's write");
 }
 
-static void without_staged_members_it_is_gsb(void **state) {
+TEST(without_staged_members_it_is_gsb) {
     static const pto_collective_t collective[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_ALLGATHER};
     for (int c = 0; c < 2; c++) {
         pto_plan_t *plan = mix_of(collective[c], 0, 0), *gsb = made(collective[c], "gsb", four_of_a_gpu);
@@ -95,7 +90,7 @@ static void without_staged_members_it_is_gsb(void **state) {
     }
 }
 
-static void only_others_than_the_root_can_stage(void **state) {
+TEST(only_others_than_the_root_can_stage) {
     for (int out = 0; out < 2; out++) {
         pto_request_t request = mixed(PTO_COLLECTIVE_ALLREDUCE, 4 - out, 3 + out);
         pto_plan_t *plan = NULL;
@@ -148,7 +143,7 @@ static void assert_costs(pto_request_t request, const pto_machine_t *machine, do
 
 /* Staging is the longer lane in both directions: a copy out, a flag, and the root's copies in one after
  * another; then a copy out, a flag, and the members' copies in at once. */
-static void it_costs_the_longer_of_its_lanes(void **state) {
+TEST(it_costs_the_longer_of_its_lanes) {
     const double s = 1e6, flag_s = 5e-7, reduce_s = 3e-6 + 3 * s * 2e-10;
     const pto_machine_t machine = parsed(simple);
     for (int64_t pair = 0; pair < 9; pair++) {
@@ -163,7 +158,7 @@ static void it_costs_the_longer_of_its_lanes(void **state) {
     pto_machine_fini(&given);
 }
 
-static void prices_are_near_simulated_times_on_a_gpu(void **state) {
+TEST(prices_are_near_simulated_times_on_a_gpu) {
     static const char *const path[] = {"scenarios/machines/h200-x2.yaml",
                                        "scenarios/machines/h200-x2-mps.yaml"};
     static const int64_t bytes[] = {64, 65536, 1 << 20, 4 << 20, 16 << 20};
@@ -192,7 +187,7 @@ static void prices_are_near_simulated_times_on_a_gpu(void **state) {
 }
 
 /* With two GPUs, each GPU's leader stages for its own members. */
-static void several_gpus_stage_at_once(void **state) {
+TEST(several_gpus_stage_at_once) {
     const double s = 1e6, flag_s = 5e-7, reduce_s = 3e-6 + s * 2e-10, peer_s = 2e-6 + s * 1e-9;
     char text[2048];
     snprintf(text, sizeof text, "%speer: {on_socket: {alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}}\n", simple);
@@ -207,7 +202,7 @@ static void several_gpus_stage_at_once(void **state) {
 }
 
 /* The root of gsb's broadcast copies twice within one time slice: the other process waits for one. */
-static void a_process_counts_once_however_many_copies_it_has(void **state) {
+TEST(a_process_counts_once_however_many_copies_it_has) {
     pto_machine_t machine;
     pto_price_t price;
     pto_simulation_t simulation;
@@ -243,7 +238,7 @@ static const pto_prediction_t *mix_at(const pto_predictions_t *predictions, int6
 
 /* The thesis's findings (section 5.4.2), without MPS: the best numbers fall with the bytes, and in a middle
  * range a mix is faster than either way alone. No other pair is much cheaper than the one found. */
-static void the_cheapest_numbers_fall_with_the_bytes(void **state) {
+TEST(the_cheapest_numbers_fall_with_the_bytes) {
     pto_machine_t machine;
     assert_int_equal(pto_machine_read("scenarios/machines/h200-x2.yaml", &machine, NULL), PTO_OK);
     pto_scenario_t scenario = eight_of_a_gpu(&machine, "bytes: [64KiB, 1MiB, 4MiB, 16MiB, 256MiB]\n");
@@ -283,7 +278,7 @@ static void assert_staged(const pto_machine_t *machine, const char *rest, int64_
 }
 
 /* Copies within the simple machine's GPU are the cheapest. */
-static void a_machine_file_may_say_how_many(void **state) {
+TEST(a_machine_file_may_say_how_many) {
     char text[2048];
     snprintf(
         text, sizeof text,
@@ -312,7 +307,7 @@ static void a_machine_file_may_say_how_many(void **state) {
     pto_machine_fini(&back);
 }
 
-static void tuning_that_is_no_table_is_refused(void **state) {
+TEST(tuning_that_is_no_table_is_refused) {
     static const struct {
         const char *rows;
         const char *why;
@@ -339,7 +334,7 @@ static void tuning_that_is_no_table_is_refused(void **state) {
 /* --- measured sweeps ------------------------------------------------------------------------------------ */
 
 /* Each number is a candidate of its own; the regret is that of the number that is predicted. */
-static void a_sweep_tells_the_regret_of_the_predicted_number(void **state) {
+TEST(a_sweep_tells_the_regret_of_the_predicted_number) {
     static const char sweep[] =
         "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,owners_per_gpu,bytes,run,"
         "seconds,staged_in,staged_out\n"
@@ -376,20 +371,4 @@ static void a_sweep_tells_the_regret_of_the_predicted_number(void **state) {
     pto_machine_fini(&machine);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_flag_is_needed),
-        cmocka_unit_test(every_slot_is_needed),
-        cmocka_unit_test(without_staged_members_it_is_gsb),
-        cmocka_unit_test(only_others_than_the_root_can_stage),
-        cmocka_unit_test(it_costs_the_longer_of_its_lanes),
-        cmocka_unit_test(prices_are_near_simulated_times_on_a_gpu),
-        cmocka_unit_test(several_gpus_stage_at_once),
-        cmocka_unit_test(a_process_counts_once_however_many_copies_it_has),
-        cmocka_unit_test(the_cheapest_numbers_fall_with_the_bytes),
-        cmocka_unit_test(a_machine_file_may_say_how_many),
-        cmocka_unit_test(tuning_that_is_no_table_is_refused),
-        cmocka_unit_test(a_sweep_tells_the_regret_of_the_predicted_number),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,16 +1,12 @@
 /* Models as subsets of a machine: what the published model keeps, and the terms that can be added to it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "bad_input.h"
 #include "machine/machine_internal.h"
 #include "portolan/machine.h"
+#include "test.h"
 
 /* A machine file with every key. */
 static const char everything[] = "tests/fuzz/corpus/machine/everything.yaml";
@@ -32,7 +28,7 @@ static char *text_under(const char *model) {
     return text;
 }
 
-static void full_drops_nothing(void **state) {
+TEST(full_drops_nothing) {
     pto_machine_t machine;
     read_machine(&machine);
     assert_int_equal(pto_machine_restrict(&machine, "full", NULL), PTO_OK);
@@ -42,7 +38,7 @@ static void full_drops_nothing(void **state) {
     pto_machine_fini(&machine);
 }
 
-static void published_keeps_messages_injection_and_copies(void **state) {
+TEST(published_keeps_messages_injection_and_copies) {
     pto_machine_t machine;
     read_machine(&machine);
     assert_int_equal(pto_machine_restrict(&machine, "published", NULL), PTO_OK);
@@ -64,7 +60,7 @@ static void published_keeps_messages_injection_and_copies(void **state) {
     pto_machine_fini(&machine);
 }
 
-static void each_term_adds_what_it_names(void **state) {
+TEST(each_term_adds_what_it_names) {
     char model[512] = "published";
     char *published = text_under(model);
     for (int i = 0; i < pto_model_term_count(); i++) {
@@ -84,7 +80,7 @@ static void each_term_adds_what_it_names(void **state) {
     free(published);
 }
 
-static void terms_are_added_one_by_one(void **state) {
+TEST(terms_are_added_one_by_one) {
     pto_machine_t machine;
     read_machine(&machine);
     assert_int_equal(pto_machine_restrict(&machine, "published+copies.shared+signals", NULL), PTO_OK);
@@ -93,7 +89,7 @@ static void terms_are_added_one_by_one(void **state) {
     pto_machine_fini(&machine);
 }
 
-static void additional_inputs_are_a_separate_term(void **state) {
+TEST(additional_inputs_are_a_separate_term) {
     pto_machine_t machine;
     read_machine(&machine);
     assert_int_equal(pto_machine_restrict(&machine, "published+reduce", NULL), PTO_OK);
@@ -106,7 +102,7 @@ static void additional_inputs_are_a_separate_term(void **state) {
     pto_machine_fini(&machine);
 }
 
-static void unknown_names_are_refused_with_the_nearest(void **state) {
+TEST(unknown_names_are_refused_with_the_nearest) {
     static const bad_input_t bad[] = {
         {"publishd", PTO_ERR_NOT_FOUND, 0, 0, {"publishd", "'published'"}},
         {"fulll", PTO_ERR_NOT_FOUND, 0, 0, {"'full'"}},
@@ -127,14 +123,4 @@ static void unknown_names_are_refused_with_the_nearest(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(full_drops_nothing),
-        cmocka_unit_test(published_keeps_messages_injection_and_copies),
-        cmocka_unit_test(each_term_adds_what_it_names),
-        cmocka_unit_test(terms_are_added_one_by_one),
-        cmocka_unit_test(additional_inputs_are_a_separate_term),
-        cmocka_unit_test(unknown_names_are_refused_with_the_nearest),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

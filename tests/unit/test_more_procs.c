@@ -1,16 +1,11 @@
 /* The hint that more processes per GPU would pay: only where their number is open, where the difference is
  * larger than the intervals, and where the machine knows what processes lose that share a GPU. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "portolan/pick.h"
 #include "portolan/workload.h"
+#include "test.h"
 
 typedef struct {
     pto_machine_t *machine;
@@ -50,7 +45,7 @@ static int64_t hinted(const char *machine, const char *text, const char *change)
 #define ALLTOALL "scenario: a\nmachine: m\ncollective: alltoall\nlayout: {nodes: 4"
 #define BYTES "}\nbytes: [64, 32768, 1048576]\n"
 
-static void the_hint_is_the_price_with_these_processes(void **state) {
+TEST(the_hint_is_the_price_with_these_processes) {
     asked_t asked, given;
     ask(&asked, "summit-spectrum-refit", ALLTOALL BYTES, NULL);
     ask(&given, "summit-spectrum-refit", ALLTOALL ", procs_per_gpu: 6" BYTES, NULL);
@@ -67,7 +62,7 @@ static void the_hint_is_the_price_with_these_processes(void **state) {
     drop(&given);
 }
 
-static void no_hint_where_the_number_is_given_or_no_strategy_splits(void **state) {
+TEST(no_hint_where_the_number_is_given_or_no_strategy_splits) {
     assert_int_equal(hinted("summit-spectrum-refit", ALLTOALL ", procs_per_gpu: 1" BYTES, NULL), 0);
     assert_int_equal(hinted("summit-spectrum-refit", ALLTOALL BYTES, "procs_per_gpu=1"), 0);
     assert_int_equal(hinted("summit-spectrum-refit", ALLTOALL BYTES, "node.cores=6"), 0);
@@ -77,7 +72,7 @@ static void no_hint_where_the_number_is_given_or_no_strategy_splits(void **state
         hinted("summit-spectrum-refit", ALLTOALL BYTES "strategies: [three_step, dup_devptr]\n", NULL), 6);
 }
 
-static void no_hint_where_it_is_unknown_what_sharing_a_gpu_costs(void **state) {
+TEST(no_hint_where_it_is_unknown_what_sharing_a_gpu_costs) {
     asked_t asked;
     ask(&asked, "summit-spectrum-refit", ALLTOALL BYTES, NULL);
     assert_int_equal(asked.predictions.more_procs.procs_per_gpu, 6);
@@ -89,7 +84,7 @@ static void no_hint_where_it_is_unknown_what_sharing_a_gpu_costs(void **state) {
     drop(&asked);
 }
 
-static void no_hint_within_the_intervals(void **state) {
+TEST(no_hint_within_the_intervals) {
     asked_t one, six;
     ask(&one, "summit-spectrum-refit", ALLTOALL "}\nbytes: 256\n", NULL);
     ask(&six, "summit-spectrum-refit", ALLTOALL ", procs_per_gpu: 6}\nbytes: 256\n", NULL);
@@ -100,7 +95,7 @@ static void no_hint_within_the_intervals(void **state) {
     drop(&six);
 }
 
-static void calls_of_a_step_have_their_own_hints(void **state) {
+TEST(calls_of_a_step_have_their_own_hints) {
     static const char text[] = "workload: w\nlayout: {nodes: 4}\nstep:\n"
                                "  - {collective: alltoall, bytes: 32768}\n"
                                "  - {collective: alltoall, bytes: 4096}\n";
@@ -123,13 +118,4 @@ static void calls_of_a_step_have_their_own_hints(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_hint_is_the_price_with_these_processes),
-        cmocka_unit_test(no_hint_where_the_number_is_given_or_no_strategy_splits),
-        cmocka_unit_test(no_hint_where_it_is_unknown_what_sharing_a_gpu_costs),
-        cmocka_unit_test(no_hint_within_the_intervals),
-        cmocka_unit_test(calls_of_a_step_have_their_own_hints),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

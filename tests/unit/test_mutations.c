@@ -1,12 +1,6 @@
 /* Whether check finds faults: each field of each step is changed slightly, in plans of every strategy and
  * algorithm. The change must be reported, or must not change what the plan does. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "check/check_internal.h"
 #include "plan/plan_internal.h"
@@ -14,6 +8,7 @@
 #include "portolan/check.h"
 #include "portolan/strategy.h"
 #include "sample.h"
+#include "test.h"
 
 /* --- changing one thing --------------------------------------------------------------------------------- */
 
@@ -512,7 +507,7 @@ static void mutate_kernels(pto_request_t request, const pto_counts_t *counts) {
     }
 }
 
-static void every_mutation_is_caught_or_changes_nothing(void **state) {
+TEST(every_mutation_is_caught_or_changes_nothing) {
     const pto_counts_t skewed = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 7};
     campaign.sample = test_sample();
     for (int s = 0; s < pto_strategy_count(); s++)
@@ -559,7 +554,7 @@ static void every_mutation_is_caught_or_changes_nothing(void **state) {
 }
 
 /* Six chunks, so that a ring of four slots goes round. */
-static void every_mutation_of_a_pair_is_caught_or_changes_nothing(void **state) {
+TEST(every_mutation_of_a_pair_is_caught_or_changes_nothing) {
     memset(&campaign, 0, sizeof campaign);
     campaign.sample = test_sample();
     for (int s = 0; s < pto_strategy_count(); s++)
@@ -577,10 +572,4 @@ static void every_mutation_of_a_pair_is_caught_or_changes_nothing(void **state) 
     assert_none_survived(10000);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_mutation_is_caught_or_changes_nothing),
-        cmocka_unit_test(every_mutation_of_a_pair_is_caught_or_changes_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,13 +1,7 @@
 /* NCCL's collectives: their plans are proved by the stages that describe them, and priced from the machine
  * file. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "bad_input.h"
 #include "machine/machine_internal.h"
@@ -18,6 +12,7 @@
 #include "portolan/price.h"
 #include "portolan/scenario.h"
 #include "portolan/simulate.h"
+#include "test.h"
 
 /* Four lines, and what a test adds from the fifth on. */
 #define BODY                                                                                                 \
@@ -71,7 +66,7 @@ enum { COLLECTIVES = sizeof collectives / sizeof *collectives };
 
 /* --- plans ---------------------------------------------------------------------------------------------- */
 
-static void the_stages_that_describe_it_are_correct(void **state) {
+TEST(the_stages_that_describe_it_are_correct) {
     static const int64_t shape[][3] = {{1, 2, 1}, {2, 1, 3}, {1, 5, 2}, {3, 2, 1}, {2, 4, 1}};
     pto_counts_t skewed = {.kind = PTO_COUNTS_SKEW, .skew = 0.9, .seed = 3};
     for (int c = 0; c < COLLECTIVES; c++)
@@ -89,7 +84,7 @@ static void the_stages_that_describe_it_are_correct(void **state) {
 }
 
 /* Everything lies inside one collective that is NCCL's. */
-static void a_plan_is_one_call(void **state) {
+TEST(a_plan_is_one_call) {
     for (int c = 0; c < COLLECTIVES; c++) {
         pto_request_t request = ask(collectives[c], 2, 2, 64);
         pto_plan_t *plan = made(&request);
@@ -107,7 +102,7 @@ static void a_plan_is_one_call(void **state) {
     }
 }
 
-static void other_plans_have_none(void **state) {
+TEST(other_plans_have_none) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", 2, 2, 1, 64);
     pto_plan_t *plan = made(&request);
     assert_false(pto_plan_uses_nccl(plan));
@@ -117,7 +112,7 @@ static void other_plans_have_none(void **state) {
 }
 
 /* NCCL's own memory is not the plan's: input and output alone count. */
-static void no_temporary_is_allocated(void **state) {
+TEST(no_temporary_is_allocated) {
     static const int64_t vectors[COLLECTIVES] = {2, 2, 2, 8, 8};
     for (int c = 0; c < COLLECTIVES; c++) {
         pto_request_t request = ask(collectives[c], 1, 4, 1000);
@@ -138,7 +133,7 @@ static void refused_because(const pto_request_t *request, const char *why) {
         fail_msg("'%s' does not say '%s'", err.message, why);
 }
 
-static void unsupported_nccl_requests_are_rejected(void **state) {
+TEST(unsupported_nccl_requests_are_rejected) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 1, 64);
     refused_because(&request, "nccl is for several GPUs, and there is only one");
     request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 64);
@@ -189,7 +184,7 @@ static void costs(const pto_machine_t *machine, pto_request_t request, double se
     }
 }
 
-static void the_price_is_the_row_of_its_gpus_nodes_and_bytes(void **state) {
+TEST(the_price_is_the_row_of_its_gpus_nodes_and_bytes) {
     pto_machine_t m = must_parse(BODY ROWS);
     costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 1, 2, 4096), 5e-6 + 4096 * 3e-12);
     costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 65532), 8e-6 + 65532 * 2e-11);
@@ -205,7 +200,7 @@ static void the_price_is_the_row_of_its_gpus_nodes_and_bytes(void **state) {
 
 /* Counts that differ are priced as the busiest GPU's, which here is the third: it gets 400 + 4000 + 0 + 396.
  */
-static void unequal_counts_cost_the_busiest(void **state) {
+TEST(unequal_counts_cost_the_busiest) {
     static int64_t matrix[] = {1, 2, 400, 4, 5, 6, 4000, 8, 9, 10, 0, 12, 13, 14, 396, 16};
     pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .order = 4, .matrix = matrix};
     pto_machine_t m = must_parse(BODY ROWS);
@@ -217,7 +212,7 @@ static void unequal_counts_cost_the_busiest(void **state) {
 }
 
 /* Each GPU gets the bytes of all, which the diagonal tells. */
-static void an_allgatherv_costs_the_mean_of_all_blocks(void **state) {
+TEST(an_allgatherv_costs_the_mean_of_all_blocks) {
     static int64_t matrix[] = {400, 9, 9, 9, 9, 4000, 9, 9, 9, 9, 0, 9, 9, 9, 9, 396};
     const pto_counts_t given[] = {{.kind = PTO_COUNTS_MATRIX, .order = 4, .matrix = matrix},
                                   {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 3}};
@@ -235,7 +230,7 @@ static void an_allgatherv_costs_the_mean_of_all_blocks(void **state) {
     pto_machine_fini(&m);
 }
 
-static void numbers_that_were_not_measured_have_no_price(void **state) {
+TEST(numbers_that_were_not_measured_have_no_price) {
     static const struct {
         pto_collective_t collective;
         int64_t nodes, gpus;
@@ -279,7 +274,7 @@ static void numbers_that_were_not_measured_have_no_price(void **state) {
     "  channel_s_per_byte: 1e-10\n  sampled_bytes: 4MiB\n  doubling: 0.25\n"
 
 /* From 4 GPUs on one node or on two. Messages between nodes take 1e-10 s/byte. */
-static void other_numbers_follow_from_the_nearest_row(void **state) {
+TEST(other_numbers_follow_from_the_nearest_row) {
     const struct {
         pto_collective_t collective;
         int64_t nodes, gpus, bytes;
@@ -313,7 +308,7 @@ static void other_numbers_follow_from_the_nearest_row(void **state) {
 
 /* Between nodes the protocol is the cheapest at any size; LL carries what it can, whatever the network does.
  */
-static void protocols_between_nodes_go_by_their_cost(void **state) {
+TEST(protocols_between_nodes_go_by_their_cost) {
     pto_machine_t m = must_parse(BODY ROWS STRUCTURE "  ll_s_per_byte: 2e-9\n");
     costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 8, 2, 4000), 3e-5 + 8000 * 2e-9 + 4 * 1.2e-5);
     costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 1, 8, 600), 8e-6 + 700 * 2e-11 + 8 * 1e-6); /* not within one */
@@ -345,7 +340,7 @@ static pto_price_t explained(const pto_machine_t *machine, pto_request_t request
 }
 
 /* Above the 4 MiB that were sampled the row still holds, but is extrapolated too. */
-static void doublings_widen_the_interval(void **state) {
+TEST(doublings_widen_the_interval) {
     static const struct {
         int64_t gpus, bytes, from_gpus, from_bytes;
         double doublings;
@@ -370,7 +365,7 @@ static void doublings_widen_the_interval(void **state) {
     pto_machine_fini(&m);
 }
 
-static void an_extrapolated_price_names_its_algorithm_protocol_and_hops(void **state) {
+TEST(an_extrapolated_price_names_its_algorithm_protocol_and_hops) {
     static const struct {
         const char *key;
         double count;
@@ -397,7 +392,7 @@ static void an_extrapolated_price_names_its_algorithm_protocol_and_hops(void **s
     pto_machine_fini(&m);
 }
 
-static void a_network_of_unknown_cost_refuses(void **state) {
+TEST(a_network_of_unknown_cost_refuses) {
     pto_machine_t m = must_parse(BODY ROWS STRUCTURE);
     pto_request_t on_several = ask(PTO_COLLECTIVE_BROADCAST, 4, 4, 4000);
     pto_request_t on_one = ask(PTO_COLLECTIVE_BROADCAST, 1, 8, 4000);
@@ -417,7 +412,7 @@ static void a_network_of_unknown_cost_refuses(void **state) {
     pto_machine_fini(&m);
 }
 
-static void a_price_is_traced_to_its_lines(void **state) {
+TEST(a_price_is_traced_to_its_lines) {
     pto_machine_t m = must_parse(BODY ROWS);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 1000);
     pto_plan_t *plan = made(&request);
@@ -439,7 +434,7 @@ static void a_price_is_traced_to_its_lines(void **state) {
 }
 
 /* While NCCL's kernel moves bytes a GPU draws what a kernel draws; while it starts, what it draws idle. */
-static void its_bytes_draw_a_kernels_power(void **state) {
+TEST(its_bytes_draw_a_kernels_power) {
     pto_machine_t m = must_parse(BODY ROWS "energy: {gpu: {idle_w: 50, copy_w: 80, kernel_w: 200}}\n");
     pto_request_t request = ask(PTO_COLLECTIVE_REDUCE, 1, 4, 1000000);
     pto_plan_t *plan = made(&request);
@@ -456,7 +451,7 @@ static void its_bytes_draw_a_kernels_power(void **state) {
 
 /* --- the machine file ----------------------------------------------------------------------------------- */
 
-static void rows_are_found_by_their_numbers(void **state) {
+TEST(rows_are_found_by_their_numbers) {
     pto_machine_t m = must_parse(BODY ROWS);
     assert_int_equal(m.nccl[PTO_NCCL_ALLREDUCE].count, 4);
     assert_int_equal(m.nccl[PTO_NCCL_ALLTOALL].count, 2);
@@ -468,7 +463,7 @@ static void rows_are_found_by_their_numbers(void **state) {
     pto_machine_fini(&m);
 }
 
-static void what_is_written_reads_back(void **state) {
+TEST(what_is_written_reads_back) {
     pto_machine_t m = must_parse(BODY ROWS);
     char *first = NULL, *second = NULL;
     assert_int_equal(pto_machine_format(&m, NULL, &first, NULL), PTO_OK);
@@ -486,7 +481,7 @@ static void what_is_written_reads_back(void **state) {
     pto_machine_fini(&m);
 }
 
-static void errors_are_reported_at_their_position(void **state) {
+TEST(errors_are_reported_at_their_position) {
     static const bad_input_t bad[] = {
         {BODY "nccl: {}\n", PTO_ERR_KEY, 5, 7, {"'nccl' is empty"}},
         {BODY "nccl: {scatter: []}\n", PTO_ERR_KEY, 5, 8, {"unknown key 'scatter'"}},
@@ -546,7 +541,7 @@ static void errors_are_reported_at_their_position(void **state) {
 }
 
 /* Every key that a price is explained with is one that can be changed. */
-static void a_what_if_changes_it(void **state) {
+TEST(a_what_if_changes_it) {
     pto_machine_t m = must_parse(BODY ROWS);
     pto_scenario_t scenario = {0};
     pto_error_t err = {0};
@@ -564,7 +559,7 @@ static void a_what_if_changes_it(void **state) {
     pto_machine_fini(&m);
 }
 
-static void the_published_model_has_none(void **state) {
+TEST(the_published_model_has_none) {
     pto_machine_t m = must_parse(BODY ROWS);
     assert_int_equal(pto_machine_restrict(&m, "published+nccl", NULL), PTO_OK);
     assert_int_equal(m.nccl[PTO_NCCL_ALLREDUCE].count, 4);
@@ -574,29 +569,4 @@ static void the_published_model_has_none(void **state) {
     pto_machine_fini(&m);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_stages_that_describe_it_are_correct),
-        cmocka_unit_test(a_plan_is_one_call),
-        cmocka_unit_test(other_plans_have_none),
-        cmocka_unit_test(no_temporary_is_allocated),
-        cmocka_unit_test(unsupported_nccl_requests_are_rejected),
-        cmocka_unit_test(the_price_is_the_row_of_its_gpus_nodes_and_bytes),
-        cmocka_unit_test(unequal_counts_cost_the_busiest),
-        cmocka_unit_test(an_allgatherv_costs_the_mean_of_all_blocks),
-        cmocka_unit_test(numbers_that_were_not_measured_have_no_price),
-        cmocka_unit_test(other_numbers_follow_from_the_nearest_row),
-        cmocka_unit_test(protocols_between_nodes_go_by_their_cost),
-        cmocka_unit_test(doublings_widen_the_interval),
-        cmocka_unit_test(an_extrapolated_price_names_its_algorithm_protocol_and_hops),
-        cmocka_unit_test(a_network_of_unknown_cost_refuses),
-        cmocka_unit_test(a_price_is_traced_to_its_lines),
-        cmocka_unit_test(its_bytes_draw_a_kernels_power),
-        cmocka_unit_test(rows_are_found_by_their_numbers),
-        cmocka_unit_test(what_is_written_reads_back),
-        cmocka_unit_test(errors_are_reported_at_their_position),
-        cmocka_unit_test(a_what_if_changes_it),
-        cmocka_unit_test(the_published_model_has_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

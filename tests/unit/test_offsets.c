@@ -1,14 +1,9 @@
 /* Offsets that are summed up once (pto_offsets_t) put every block where visits without them do. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "plan/plan_internal.h"
 #include "portolan/strategy.h"
+#include "test.h"
 
 enum { RANGES_MAX = 4096 };
 
@@ -70,7 +65,7 @@ static void compare_plan(const pto_plan_t *plan, int64_t of_rank, int64_t *compa
     pto_offsets_destroy(offsets);
 }
 
-static void summed_offsets_are_those_of_visits(void **state) {
+TEST(summed_offsets_are_those_of_visits) {
     static int64_t matrix[12 * 12];
     int64_t compared = 0, plans = 0;
     for (int i = 0; i < 12 * 12; i++)
@@ -104,9 +99,4 @@ static void summed_offsets_are_those_of_visits(void **state) {
     assert_true(plans > 20 && compared > 100000);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(summed_offsets_are_those_of_visits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,11 +1,5 @@
 /* Files, predictions, plans, steps and mappings without enough memory. */
 #define _GNU_SOURCE /* dladdr. NOLINT(bugprone-reserved-identifier) */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +17,7 @@
 #include "portolan/topology.h"
 #include "portolan/workload.h"
 #include "refused_memory.h"
+#include "test.h"
 
 /* --- files ---------------------------------------------------------------------------------------------- */
 
@@ -45,7 +40,7 @@ static pto_status_t read_machine(char **text, pto_error_t *err) {
     return status;
 }
 
-static void machine_files(void **state) {
+TEST(machine_files) {
     skip_where_nothing_is_refused();
     static const char *const paths[] = {"scenarios/machines/h200-x4.yaml",
                                         "scenarios/machines/h200-x2-graph.yaml",
@@ -66,7 +61,7 @@ static pto_status_t read_topology(char **text, pto_error_t *err) {
     return status;
 }
 
-static void topology_files(void **state) {
+TEST(topology_files) {
     skip_where_nothing_is_refused();
     refuse_each_and_guard_all(read_topology);
 }
@@ -83,7 +78,7 @@ static pto_status_t read_rows(char **text, pto_error_t *err) {
     return status == PTO_OK && !*text ? pto_error_set(err, PTO_ERR_MEMORY, "out of memory") : status;
 }
 
-static void files_of_rows(void **state) {
+TEST(files_of_rows) {
     skip_where_nothing_is_refused();
     refuse_each_and_guard_all(read_rows);
 }
@@ -148,7 +143,7 @@ static pto_status_t predict(char **text, pto_error_t *err) {
     "\nlayout: {nodes: 2, gpus_per_node: 4, procs_per_gpu: 2}\nbytes: {from: 1024, to: 65536, factor: "      \
     "64}\n" more
 
-static void predictions_of_scenarios(void **state) {
+TEST(predictions_of_scenarios) {
     skip_where_nothing_is_refused();
     static const char *const questions[] = {SCENARIO("alltoall", ""), SCENARIO("allreduce", ""),
                                             SCENARIO("alltoallv", "counts: {skew: 0.5, seed: 1}\n"),
@@ -193,7 +188,7 @@ static pto_status_t walk_plan(char **text, pto_error_t *err) {
 }
 
 /* Of all collectives, as floats. */
-static void plans_are_proved_priced_and_simulated(void **state) {
+TEST(plans_are_proved_priced_and_simulated) {
     skip_where_nothing_is_refused();
     static const struct {
         pto_collective_t collective;
@@ -284,7 +279,7 @@ static pto_status_t map_processes(char **text, pto_error_t *err) {
     return status;
 }
 
-static void steps_and_mappings(void **state) {
+TEST(steps_and_mappings) {
     skip_where_nothing_is_refused();
     pto_machine_t *machine;
     assert_int_equal(pto_machine_open("scenarios/machines/lassen-spectrum-refit.yaml", &machine, NULL),
@@ -295,14 +290,4 @@ static void steps_and_mappings(void **state) {
     pto_machine_destroy(machine);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(machine_files),
-        cmocka_unit_test(topology_files),
-        cmocka_unit_test(files_of_rows),
-        cmocka_unit_test(predictions_of_scenarios),
-        cmocka_unit_test(plans_are_proved_priced_and_simulated),
-        cmocka_unit_test(steps_and_mappings),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -2,9 +2,6 @@
  * folder. */
 #define _XOPEN_SOURCE 700 /* mknod */ /* NOLINT(bugprone-reserved-identifier) */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +9,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "portolan/output.h"
+#include "test.h"
 
 static char folder[64];
 
@@ -62,7 +58,7 @@ static mode_t mode_of(const char *path) {
     return status.st_mode;
 }
 
-static void a_file_is_replaced_by_force_alone(void **state) {
+TEST_WITH(a_file_is_replaced_by_force_alone, enter_folder, leave_folder) {
     pto_error_t err;
     const char *file = in_folder("file");
     assert_int_equal(write_file(file, "first", false, &err), PTO_OK);
@@ -75,7 +71,7 @@ static void a_file_is_replaced_by_force_alone(void **state) {
     assert_int_equal(mode_of(file) & 0777, 0640);
 }
 
-static void what_is_dropped_leaves_the_old_file(void **state) {
+TEST_WITH(what_is_dropped_leaves_the_old_file, enter_folder, leave_folder) {
     pto_error_t err;
     pto_output_t *output = NULL;
     const char *file = in_folder("file");
@@ -86,7 +82,7 @@ static void what_is_dropped_leaves_the_old_file(void **state) {
     expect_text(file, "first");
 }
 
-static void a_link_stays_and_its_target_is_replaced(void **state) {
+TEST_WITH(a_link_stays_and_its_target_is_replaced, enter_folder, leave_folder) {
     pto_error_t err;
     const char *file = in_folder("file"), *link = in_folder("link");
     assert_int_equal(write_file(file, "first", false, &err), PTO_OK);
@@ -97,7 +93,7 @@ static void a_link_stays_and_its_target_is_replaced(void **state) {
     expect_text(file, "second");
 }
 
-static void a_link_to_nothing_makes_its_target(void **state) {
+TEST_WITH(a_link_to_nothing_makes_its_target, enter_folder, leave_folder) {
     pto_error_t err;
     const char *link = in_folder("link");
     assert_int_equal(symlink("other", link), 0);
@@ -106,14 +102,14 @@ static void a_link_to_nothing_makes_its_target(void **state) {
     expect_text(in_folder("other"), "text");
 }
 
-static void links_in_a_circle_are_an_error(void **state) {
+TEST_WITH(links_in_a_circle_are_an_error, enter_folder, leave_folder) {
     pto_error_t err;
     assert_int_equal(symlink("other", in_folder("link")), 0);
     assert_int_equal(symlink("link", in_folder("other")), 0);
     assert_int_equal(write_file(in_folder("link"), "text", true, &err), PTO_ERR_IO);
 }
 
-static void a_fifo_is_written_and_stays(void **state) {
+TEST_WITH(a_fifo_is_written_and_stays, enter_folder, leave_folder) {
     pto_error_t err;
     const char *fifo = in_folder("fifo");
     assert_int_equal(mkfifo(fifo, 0600), 0);
@@ -128,7 +124,7 @@ static void a_fifo_is_written_and_stays(void **state) {
 }
 
 /* As root alone; elsewhere there is no device that could be lost. */
-static void a_device_is_written_and_stays(void **state) {
+TEST_WITH(a_device_is_written_and_stays, enter_folder, leave_folder) {
     pto_error_t err;
     const char *null = in_folder("null"), *full = in_folder("full");
     if (mknod(null, S_IFCHR | 0600, makedev(1, 3)) != 0 || mknod(full, S_IFCHR | 0600, makedev(1, 7)) != 0)
@@ -144,7 +140,7 @@ static void a_device_is_written_and_stays(void **state) {
 }
 
 /* Where nothing has the file's name, its name is not in the way. */
-static void what_was_removed_under_way_is_missing(void **state) {
+TEST_WITH(what_was_removed_under_way_is_missing, enter_folder, leave_folder) {
     pto_output_t *output = NULL;
     pto_error_t err;
     assert_int_equal(pto_output_open(in_folder("file"), false, &output, &err), PTO_OK);
@@ -155,7 +151,7 @@ static void what_was_removed_under_way_is_missing(void **state) {
 }
 
 /* As the handler of a signal does. */
-static void an_interrupted_output_leaves_no_file(void **state) {
+TEST_WITH(an_interrupted_output_leaves_no_file, enter_folder, leave_folder) {
     pto_output_t *output = NULL, *other = NULL;
     char beside[128];
     assert_int_equal(pto_output_open(in_folder("file"), false, &output, NULL), PTO_OK);
@@ -169,14 +165,4 @@ static void an_interrupted_output_leaves_no_file(void **state) {
     assert_int_equal(pto_output_close(output, false, NULL), PTO_OK);
 }
 
-int main(void) {
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
-    const struct CMUnitTest tests[] = {
-        IN_FOLDER(a_file_is_replaced_by_force_alone),       IN_FOLDER(what_is_dropped_leaves_the_old_file),
-        IN_FOLDER(a_link_stays_and_its_target_is_replaced), IN_FOLDER(a_link_to_nothing_makes_its_target),
-        IN_FOLDER(links_in_a_circle_are_an_error),          IN_FOLDER(a_fifo_is_written_and_stays),
-        IN_FOLDER(a_device_is_written_and_stays),           IN_FOLDER(what_was_removed_under_way_is_missing),
-        IN_FOLDER(an_interrupted_output_leaves_no_file),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

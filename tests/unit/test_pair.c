@@ -1,19 +1,14 @@
 /* The collective `pair`: its layout, its prices beside simulations, and the chunks that price picks. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "machine/machine_internal.h"
 #include "portolan/pick.h"
 #include "portolan/scenario.h"
 #include "portolan/score.h"
+#include "test.h"
 
 static pto_machine_t machine;
 
@@ -46,7 +41,7 @@ static void refused_for(const char *rest, const char *why) {
         fail_msg("'%s' has no '%s'", err.message, why);
 }
 
-static void the_distance_gives_the_layout(void **state) {
+TEST(the_distance_gives_the_layout) {
     static const struct {
         const char *distance;
         pto_layout_t layout;
@@ -67,7 +62,7 @@ static void the_distance_gives_the_layout(void **state) {
     }
 }
 
-static void what_a_pair_cannot_have_is_refused(void **state) {
+TEST(what_a_pair_cannot_have_is_refused) {
     refused_for("bytes: 8\ndistance: on_node\n", "has no two GPUs that are on_node");
     refused_for("bytes: 8\nlayout: {nodes: 2}\n",
                 "a pair on_socket has nodes: 1, gpus_per_node: 2 and procs_per_gpu: 1");
@@ -92,7 +87,7 @@ static double to_host_s(const pto_machine_t *of) {
 }
 
 /* Without, they are copied at the GPU and sent as the host's, which no GPU can map. */
-static void messages_between_memories_have_a_cost_of_their_own(void **state) {
+TEST(messages_between_memories_have_a_cost_of_their_own) {
     static const double bytes = 1 << 20;
     const pto_postal_t *host =
         &pto_machine_message(&machine, PTO_SPACE_CPU, PTO_LEVEL_ON_SOCKET, 1 << 20)->postal;
@@ -111,7 +106,7 @@ static void messages_between_memories_have_a_cost_of_their_own(void **state) {
 }
 
 /* Nothing contends in a pair. */
-static void prices_are_simulated_times(void **state) {
+TEST(prices_are_simulated_times) {
     static const char *const ends[] = {"",
                                        "spaces: [gpu, cpu]\n",
                                        "spaces: [cpu, gpu]\n",
@@ -165,7 +160,7 @@ static const pto_prediction_t *ring(const pto_predictions_t *predictions, int64_
 
 /* Two equal stages of alpha + beta u are fastest with units of sqrt(s alpha / beta); the number of chunks is
  * a power of two, and a ring has flags too. The message in one piece is the eager cell. */
-static void the_unit_is_near_that_of_the_closed_formula(void **state) {
+TEST(the_unit_is_near_that_of_the_closed_formula) {
     const pto_postal_t *copy = pto_machine_copy(&machine, PTO_COPY_D2H, PTO_REACH_ON_SOCKET, false);
     pto_scenario_t scenario;
     pto_predictions_t predictions;
@@ -184,7 +179,7 @@ static void the_unit_is_near_that_of_the_closed_formula(void **state) {
     pto_scenario_fini(&scenario);
 }
 
-static void chunks_that_are_asked_for_are_taken(void **state) {
+TEST(chunks_that_are_asked_for_are_taken) {
     pto_scenario_t scenario;
     pto_predictions_t predictions;
     assert_int_equal(bound("bytes: 1MiB\nchunks: 7\n", &scenario, NULL), PTO_OK);
@@ -230,7 +225,7 @@ static void assert_candidate(const pto_score_cell_t *cell, int index, const char
 }
 
 /* Pairs with other ends, at another distance or both ways are other decisions; chunks are candidates. */
-static void measured_pairs_are_scored_as_they_are_predicted(void **state) {
+TEST(measured_pairs_are_scored_as_they_are_predicted) {
     static const char text[] = COLUMNS ROW("shm_ring", "on_socket,gpu,cpu,no,4")
         ROW("shm_ring", "on_socket,gpu,cpu,no,2") ROW("cuda_aware", "on_socket,gpu,cpu,no,")
             ROW("three_step", "on_socket,gpu,gpu,yes,") ROW("shm_ring", "on_socket,gpu,gpu,yes,");
@@ -255,7 +250,7 @@ static void measured_pairs_are_scored_as_they_are_predicted(void **state) {
     pto_collectives_fini(&collectives);
 }
 
-static void wrong_words_for_a_pair_are_refused(void **state) {
+TEST(wrong_words_for_a_pair_are_refused) {
     static const struct {
         const char *row, *why;
     } bad[] = {{ROW("shm_ring", "near,gpu,cpu,no,1"), "'near' is not on_gpu, on_socket, on_node or off_node"},
@@ -274,16 +269,4 @@ static void wrong_words_for_a_pair_are_refused(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_distance_gives_the_layout),
-        cmocka_unit_test(what_a_pair_cannot_have_is_refused),
-        cmocka_unit_test(messages_between_memories_have_a_cost_of_their_own),
-        cmocka_unit_test(prices_are_simulated_times),
-        cmocka_unit_test(the_unit_is_near_that_of_the_closed_formula),
-        cmocka_unit_test(chunks_that_are_asked_for_are_taken),
-        cmocka_unit_test(measured_pairs_are_scored_as_they_are_predicted),
-        cmocka_unit_test(wrong_words_for_a_pair_are_refused),
-    };
-    return cmocka_run_group_tests_name("pair", tests, read_machine, free_machine);
-}
+int main(void) { return run_all_tests(read_machine, free_machine); }

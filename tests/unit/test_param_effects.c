@@ -1,17 +1,13 @@
 /* Every parameter of a machine changes some price or its interval, energy, setup time or applicability,
  * unless it is marked as measured only; a parameter so marked changes nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "made_machine.h"
 #include "portolan/pick.h"
 #include "sample.h"
+#include "test.h"
 
 enum { REQUESTS = 80 };
 
@@ -168,9 +164,9 @@ static void check_effects(bool marked, const char *only) {
     assert_true(checked > 0);
 }
 
-static void every_parameter_has_an_effect(void **state) { check_effects(false, NULL); }
+TEST(every_parameter_has_an_effect) { check_effects(false, NULL); }
 
-static void parameters_that_are_measured_only_have_no_effect(void **state) { check_effects(true, NULL); }
+TEST(parameters_that_are_measured_only_have_no_effect) { check_effects(true, NULL); }
 
 static void check_effect_without(pto_param_t *launch, const char *other) {
     *launch = (pto_param_t){0};
@@ -181,16 +177,9 @@ static void check_effect_without(pto_param_t *launch, const char *other) {
 
 /* Where the host waits, kernels are launched as graphs; a plain launch is priced where these were not
  * measured. */
-static void a_known_launch_replaces_unknown_ones(void **state) {
+TEST(a_known_launch_replaces_unknown_ones) {
     check_effect_without(&machine.run_launch_s, "launch.graph_s");
     check_effect_without(&machine.graph_launch_s, "launch.kernel_s");
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_parameter_has_an_effect),
-        cmocka_unit_test(parameters_that_are_measured_only_have_no_effect),
-        cmocka_unit_test(a_known_launch_replaces_unknown_ones),
-    };
-    return cmocka_run_group_tests(tests, make_machine, free_machine);
-}
+int main(void) { return run_all_tests(make_machine, free_machine); }

@@ -1,18 +1,14 @@
 /* The registry of machine parameters: every row of PTO_PARAMETER_TABLE can be written, read, changed,
  * omitted, named and listed, and is documented. test_param_effects.c: it is priced. The tests are generated
  * from the registry, so that a new row needs no new test. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "made_machine.h"
 #include "portolan/machine.h"
 #include "portolan/scenario.h"
+#include "test.h"
 
 /* --- numbers by key ------------------------------------------------------------------------------------- */
 
@@ -31,7 +27,7 @@ static double value_of(const pto_machine_param_t *param) {
     return param->number ? (double)*param->number : param->param->value;
 }
 
-static void a_file_holds_every_parameter(void **state) {
+TEST(a_file_holds_every_parameter) {
     pto_machine_t machine = made_machine(), again;
     pto_error_t err = {0};
     char *text = NULL;
@@ -55,7 +51,7 @@ static void a_file_holds_every_parameter(void **state) {
 }
 
 /* Of a file that has a library's tables and remarks too. */
-static void a_clone_shares_nothing(void **state) {
+TEST(a_clone_shares_nothing) {
     pto_machine_t machine, clone;
     char *before = NULL, *after = NULL;
     assert_int_equal(pto_machine_read("tests/fixtures/machine.yaml", &machine, NULL), PTO_OK);
@@ -70,7 +66,7 @@ static void a_clone_shares_nothing(void **state) {
 }
 
 /* Whatever else the same key's group names stays as it was. Each is changed back, as limits are in keys. */
-static void a_what_if_changes_a_single_number(void **state) {
+TEST(a_what_if_changes_a_single_number) {
     pto_machine_t machine = made_machine();
     pto_scenario_t scenario = {0};
     numbers_t numbers = numbers_of(&machine);
@@ -92,7 +88,7 @@ static void a_what_if_changes_a_single_number(void **state) {
     pto_machine_fini(&machine);
 }
 
-static void missing_machine_values_can_be_given(void **state) {
+TEST(missing_machine_values_can_be_given) {
     pto_machine_t machine = {.name = NULL}; /* but for rows, whose keys only rows have */
     pto_scenario_t scenario = {0};
     numbers_t numbers = numbers_of(&machine);
@@ -117,7 +113,7 @@ static void missing_machine_values_can_be_given(void **state) {
     pto_machine_fini(&machine);
 }
 
-static void the_published_model_has_the_parameters_without_a_term(void **state) {
+TEST(the_published_model_has_the_parameters_without_a_term) {
     pto_machine_t machine = made_machine();
     assert_int_equal(pto_machine_restrict(&machine, "published", NULL), PTO_OK);
     for (pto_cell_t cell = {0}; pto_cell_next(&machine, &cell);)
@@ -126,7 +122,7 @@ static void the_published_model_has_the_parameters_without_a_term(void **state) 
     pto_machine_fini(&machine);
 }
 
-static void a_term_brings_what_names_it(void **state) {
+TEST(a_term_brings_what_names_it) {
     for (int i = 0; i < pto_model_term_count(); i++) {
         const char *term = pto_model_term_at(i)->name;
         char model[64];
@@ -161,7 +157,7 @@ static bool is_among_words(const pto_machine_t *machine, const pto_cell_t *cell)
     return found;
 }
 
-static void every_cell_is_found_by_its_place_and_its_key(void **state) {
+TEST(every_cell_is_found_by_its_place_and_its_key) {
     pto_machine_t machine = {.name = NULL};
     int count = 0;
     for (pto_cell_t cell = {0}; pto_cell_next(&machine, &cell); count++) {
@@ -176,7 +172,7 @@ static void every_cell_is_found_by_its_place_and_its_key(void **state) {
 }
 
 /* Nor does what is longer than a key. */
-static void a_path_that_ends_within_a_word_leads_nowhere(void **state) {
+TEST(a_path_that_ends_within_a_word_leads_nowhere) {
     pto_machine_t machine = {.name = NULL};
     char path[PTO_PARAM_KEY_MAX + 4], key[PTO_PARAM_KEY_MAX];
     int count = 0;
@@ -200,7 +196,7 @@ static void a_path_that_ends_within_a_word_leads_nowhere(void **state) {
 
 /* --- documents ------------------------------------------------------------------------------------------ */
 
-static void the_documents_list_every_parameter(void **state) {
+TEST(the_documents_list_every_parameter) {
     char *text = NULL;
     size_t size = 0;
     assert_int_equal(pto_text_read("docs/formats.md", 1 << 20, &text, &size, NULL), PTO_OK);
@@ -221,17 +217,4 @@ static void the_documents_list_every_parameter(void **state) {
     free(text);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_holds_every_parameter),
-        cmocka_unit_test(a_clone_shares_nothing),
-        cmocka_unit_test(a_what_if_changes_a_single_number),
-        cmocka_unit_test(missing_machine_values_can_be_given),
-        cmocka_unit_test(the_published_model_has_the_parameters_without_a_term),
-        cmocka_unit_test(a_term_brings_what_names_it),
-        cmocka_unit_test(every_cell_is_found_by_its_place_and_its_key),
-        cmocka_unit_test(a_path_that_ends_within_a_word_leads_nowhere),
-        cmocka_unit_test(the_documents_list_every_parameter),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,16 +1,11 @@
 /* Stencils and groups as byte counts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "parsed_counts.h"
 #include "plan_request.h"
 #include "portolan/check.h"
+#include "test.h"
 
 static void locate(const pto_grid_t *grid, int64_t process, int64_t *at) {
     for (int d = grid->dim_count - 1; d >= 0; d--, process /= grid->dim[d + 1])
@@ -50,7 +45,7 @@ static void add_groups(const pto_grid_t *grid, int64_t n, int64_t *matrix) {
         }
 }
 
-static void patterns_match_their_neighbors_by_coordinates(void **state) {
+TEST(patterns_match_their_neighbors_by_coordinates) {
     srand(11);
     for (int trial = 0; trial < 300; trial++) {
         pto_counts_t counts = {.kind = trial % 2 ? PTO_COUNTS_STENCIL : PTO_COUNTS_GROUPS};
@@ -77,7 +72,7 @@ static void patterns_match_their_neighbors_by_coordinates(void **state) {
     }
 }
 
-static void wrapping_a_dimension_of_two_doubles_the_bytes(void **state) {
+TEST(wrapping_a_dimension_of_two_doubles_the_bytes) {
     pto_counts_t counts = parsed("{pattern: stencil, dims: [2, 3], wrap: [1, 1], weights: [3, 1]}");
     char text[160];
     assert_int_equal(pto_counts_bytes(&counts, 8, 0, 3), 48);
@@ -112,7 +107,7 @@ static const char *const eight[] = {
 };
 enum { EIGHT_COUNT = sizeof eight / sizeof *eight };
 
-static void plans_of_patterns_are_proved_right(void **state) {
+TEST(plans_of_patterns_are_proved_right) {
     const char *const strategy[] = {"cuda_aware", "three_step", "extra_message", "dup_devptr"};
     for (int i = 0; i < EIGHT_COUNT; i++)
         for (int s = 0; s < 4; s++) {
@@ -126,7 +121,7 @@ static void plans_of_patterns_are_proved_right(void **state) {
         }
 }
 
-static void plans_of_different_patterns_have_different_digests(void **state) {
+TEST(plans_of_different_patterns_have_different_digests) {
     uint64_t digest[EIGHT_COUNT];
     for (int i = 0; i < EIGHT_COUNT; i++) {
         pto_counts_t counts = parsed(eight[i]);
@@ -138,7 +133,7 @@ static void plans_of_different_patterns_have_different_digests(void **state) {
     }
 }
 
-static void bad_patterns_are_refused(void **state) {
+TEST(bad_patterns_are_refused) {
     const struct {
         const char *text, *message;
     } bad[] = {
@@ -172,13 +167,4 @@ static void bad_patterns_are_refused(void **state) {
     assert_non_null(strstr(err.message, "9 rows, but 8 processes hold data"));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patterns_match_their_neighbors_by_coordinates),
-        cmocka_unit_test(wrapping_a_dimension_of_two_doubles_the_bytes),
-        cmocka_unit_test(plans_of_patterns_are_proved_right),
-        cmocka_unit_test(plans_of_different_patterns_have_different_digests),
-        cmocka_unit_test(bad_patterns_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

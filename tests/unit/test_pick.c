@@ -1,16 +1,12 @@
 /* Predicting and picking on synthetic machines whose winners can be computed by hand. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "asked.h"
 #include "portolan/pick.h"
+#include "test.h"
 
 static const char simple_machine[] =
     SIMPLE_MACHINE("simple", "", "memory: {gpu_bytes: 1000000, host_bytes: 100000000}\n");
@@ -37,7 +33,7 @@ static void expect_ranges(const asked_t *asked, const expected_t *expected, int6
     free(range);
 }
 
-static void the_winner_changes_where_the_lines_cross(void **state) {
+TEST(the_winner_changes_where_the_lines_cross) {
     asked_t asked;
     ask(&asked, simple_machine,
         "scenario: one message\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"
@@ -50,7 +46,7 @@ static void the_winner_changes_where_the_lines_cross(void **state) {
     drop(&asked);
 }
 
-static void many_messages_share_one_copy(void **state) {
+TEST(many_messages_share_one_copy) {
     asked_t asked;
     ask(&asked, simple_machine,
         "scenario: many messages\nmachine: m.yaml\ncollective: messages\nmessages: [1, 8, 12, 20]\n"
@@ -73,7 +69,7 @@ static void many_messages_share_one_copy(void **state) {
 }
 
 /* One element has one share, so dup_devptr does what three_step does. */
-static void equal_prices_tie_and_the_runner_up_is_the_next(void **state) {
+TEST(equal_prices_tie_and_the_runner_up_is_the_next) {
     asked_t asked;
     ask(&asked, simple_machine,
         "scenario: one element has one share\nmachine: m.yaml\ncollective: alltoall\nsplit: bytes\n"
@@ -96,7 +92,7 @@ static void equal_prices_tie_and_the_runner_up_is_the_next(void **state) {
     drop(&asked);
 }
 
-static void buffers_too_large_for_a_node_are_the_reason(void **state) {
+TEST(buffers_too_large_for_a_node_are_the_reason) {
     asked_t asked;
     char machine[sizeof simple_machine + 32];
     snprintf(machine, sizeof machine, "%s", simple_machine);
@@ -115,7 +111,7 @@ static void buffers_too_large_for_a_node_are_the_reason(void **state) {
 }
 
 /* Of the rows that hold for at most as many processes as there are, the one for the most counts. */
-static void a_library_row_for_more_processes_has_priority(void **state) {
+TEST(a_library_row_for_more_processes_has_priority) {
     static const struct {
         int nodes;
         const char *algorithm;
@@ -136,7 +132,7 @@ static void a_library_row_for_more_processes_has_priority(void **state) {
     }
 }
 
-static void buffers_too_large_for_a_gpu_are_the_reason(void **state) {
+TEST(buffers_too_large_for_a_gpu_are_the_reason) {
     asked_t asked;
     ask(&asked, simple_machine,
         "scenario: memory\nmachine: m.yaml\ncollective: allreduce\n"
@@ -155,7 +151,7 @@ static void buffers_too_large_for_a_gpu_are_the_reason(void **state) {
     drop(&asked);
 }
 
-static void best_takes_the_cheapest_algorithm(void **state) {
+TEST(best_takes_the_cheapest_algorithm) {
     const char *const library[] = {"best", "pairwise", "bruck", "linear"};
     double seconds[4][2];
     for (int i = 0; i < 4; i++) {
@@ -179,7 +175,7 @@ static void best_takes_the_cheapest_algorithm(void **state) {
         assert_true(seconds[0][point] == fmin(seconds[1][point], fmin(seconds[2][point], seconds[3][point])));
 }
 
-static void a_table_of_byte_ranges_names_the_algorithm(void **state) {
+TEST(a_table_of_byte_ranges_names_the_algorithm) {
     asked_t asked;
     ask(&asked, simple_machine,
         "scenario: table\nmachine: m.yaml\ncollective: alltoall\n"
@@ -194,7 +190,7 @@ static void a_table_of_byte_ranges_names_the_algorithm(void **state) {
 }
 
 /* What a machine file says of its library holds unless the scenario asks for the best. */
-static void the_machines_library_table_is_followed(void **state) {
+TEST(the_machines_library_table_is_followed) {
     char machine[4096];
     snprintf(machine, sizeof machine, "%s%s", simple_machine,
              "library:\n  alltoall:\n    cpu: [{algorithm: linear}]\n    gpu: [{algorithm: pairwise}]\n");
@@ -209,7 +205,7 @@ static void the_machines_library_table_is_followed(void **state) {
 }
 
 /* Two prices 10 percent apart: a near-tie once the interval of their difference reaches that far. */
-static void a_margin_inside_the_intervals_is_a_toss_up(void **state) {
+TEST(a_margin_inside_the_intervals_is_a_toss_up) {
     const char *const wide[] = {"alpha_s_95: [1.99e-6, 2.01e-6]", "alpha_s_95: [1.0e-6, 3.0e-6]"};
     for (int i = 0; i < 2; i++) {
         char machine[2048];
@@ -234,7 +230,7 @@ static void a_margin_inside_the_intervals_is_a_toss_up(void **state) {
     }
 }
 
-static void an_unknown_strategy_suggests_the_nearest(void **state) {
+TEST(an_unknown_strategy_suggests_the_nearest) {
     const pto_strategy_t *strategy;
     pto_error_t err;
     assert_int_equal(pto_strategy_find("three_stpe", &strategy, &err), PTO_ERR_NOT_FOUND);
@@ -250,7 +246,7 @@ static const char four_processes[] = "scenario: shared\nmachine: m.yaml\ncollect
                                      "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 4}\n"
                                      "bytes: [1000]\nstrategies: [three_step, dup_devptr]\n";
 
-static void sharing_that_is_not_known_makes_a_pick_unsure(void **state) {
+TEST(sharing_that_is_not_known_makes_a_pick_unsure) {
     asked_t asked;
     pto_range_t *range = NULL;
     int64_t count = 0;
@@ -263,7 +259,7 @@ static void sharing_that_is_not_known_makes_a_pick_unsure(void **state) {
     drop(&asked);
 }
 
-static void sharing_that_was_measured_leaves_no_doubt(void **state) {
+TEST(sharing_that_was_measured_leaves_no_doubt) {
     char machine[2048];
     const char *memory = strstr(simple_machine, "memory:");
     snprintf(machine, sizeof machine,
@@ -280,7 +276,7 @@ static void sharing_that_was_measured_leaves_no_doubt(void **state) {
 }
 
 /* What the loser would have to pay as well takes nothing away from the pick. */
-static void parameters_that_the_pick_does_not_need_can_be_unknown(void **state) {
+TEST(parameters_that_the_pick_does_not_need_can_be_unknown) {
     asked_t asked;
     ask(&asked, simple_machine,
         "scenario: shared\nmachine: m.yaml\ncollective: messages\nmessages: 1\n"
@@ -291,22 +287,4 @@ static void parameters_that_the_pick_does_not_need_can_be_unknown(void **state) 
     drop(&asked);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_winner_changes_where_the_lines_cross),
-        cmocka_unit_test(many_messages_share_one_copy),
-        cmocka_unit_test(equal_prices_tie_and_the_runner_up_is_the_next),
-        cmocka_unit_test(buffers_too_large_for_a_gpu_are_the_reason),
-        cmocka_unit_test(buffers_too_large_for_a_node_are_the_reason),
-        cmocka_unit_test(a_library_row_for_more_processes_has_priority),
-        cmocka_unit_test(best_takes_the_cheapest_algorithm),
-        cmocka_unit_test(a_table_of_byte_ranges_names_the_algorithm),
-        cmocka_unit_test(the_machines_library_table_is_followed),
-        cmocka_unit_test(a_margin_inside_the_intervals_is_a_toss_up),
-        cmocka_unit_test(sharing_that_is_not_known_makes_a_pick_unsure),
-        cmocka_unit_test(sharing_that_was_measured_leaves_no_doubt),
-        cmocka_unit_test(parameters_that_the_pick_does_not_need_can_be_unknown),
-        cmocka_unit_test(an_unknown_strategy_suggests_the_nearest),
-    };
-    return cmocka_run_group_tests_name("pick", tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,13 +1,7 @@
 /* Placements: reading them, and what they do to plans and prices. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "made_machine.h"
 #include "made_up.h"
@@ -15,6 +9,7 @@
 #include "portolan/check.h"
 #include "portolan/price.h"
 #include "portolan/simulate.h"
+#include "test.h"
 
 static const pto_layout_t two_by_two = {
     .nodes = 2, .gpus_per_node = 2, .owners_per_gpu = 1, .procs_per_gpu = 2, .gpus_per_socket = 1};
@@ -24,7 +19,7 @@ static pto_status_t parse(const char *text, pto_mapping_t *mapping, pto_error_t 
     return status == PTO_OK ? pto_mapping_bind(mapping, &two_by_two, err) : status;
 }
 
-static void a_placement_is_read_written_and_read_again(void **state) {
+TEST(a_placement_is_read_written_and_read_again) {
     pto_mapping_t mapping, again;
     pto_error_t err = {0};
     const char *text = "# machine=none\nnode,gpu,process\n0,1,3\n1,1,1\n0,0,0\n1,0,2\n";
@@ -45,7 +40,7 @@ static void a_placement_is_read_written_and_read_again(void **state) {
     pto_mapping_fini(&mapping);
 }
 
-static void bad_placements_are_refused_with_their_line(void **state) {
+TEST(bad_placements_are_refused_with_their_line) {
     const struct {
         const char *text;
         int line;
@@ -126,7 +121,7 @@ static result_t results(const pto_request_t *request, const pto_machine_t *machi
     return result;
 }
 
-static void a_placed_pattern_costs_what_its_permuted_matrix_costs(void **state) {
+TEST(a_placed_pattern_costs_what_its_permuted_matrix_costs) {
     const char *const strategy[] = {"cuda_aware", "three_step", "dup_devptr", "extra_message"};
     pto_machine_t known, machine;
     assert_int_equal(pto_machine_read("scenarios/machines/summit-spectrum.yaml", &known, NULL), PTO_OK);
@@ -148,7 +143,7 @@ static void a_placed_pattern_costs_what_its_permuted_matrix_costs(void **state) 
 }
 
 /* Neighbors on a ring of two nodes' GPUs: alternating between the nodes sends everything over the network. */
-static void a_bad_placement_costs_more(void **state) {
+TEST(a_bad_placement_costs_more) {
     pto_counts_t ring;
     pto_mapping_t mapping;
     pto_machine_t known, machine;
@@ -170,7 +165,7 @@ static void a_bad_placement_costs_more(void **state) {
     pto_machine_fini(&known);
 }
 
-static void a_scenario_places_processes(void **state) {
+TEST(a_scenario_places_processes) {
     static const char head[] = "scenario: s\nmachine: m.yaml\ncollective: alltoallv\n"
                                "layout: {nodes: 2, gpus_per_node: 2}\nbytes: 8\n"
                                "counts: {pattern: stencil, dims: [4]}\n";
@@ -206,13 +201,4 @@ static void a_scenario_places_processes(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_placement_is_read_written_and_read_again),
-        cmocka_unit_test(bad_placements_are_refused_with_their_line),
-        cmocka_unit_test(a_placed_pattern_costs_what_its_permuted_matrix_costs),
-        cmocka_unit_test(a_bad_placement_costs_more),
-        cmocka_unit_test(a_scenario_places_processes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,18 +1,13 @@
 /* Plans: every strategy with every algorithm is proved correct on every small layout. Also the arithmetic
  * that all interpreters use. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "plan/plan_internal.h"
 #include "portolan/check.h"
 #include "portolan/plan.h"
 #include "portolan/strategy.h"
 #include "sample.h"
+#include "test.h"
 
 /* How many plans were proved, by strategy, algorithm and collective. */
 enum { KNOWN_MAX = 64 };
@@ -191,12 +186,12 @@ static void allreduce_sizes(pto_request_t request) {
     with_sizes(request, bytes, sizeof bytes / sizeof *bytes, prove_routes);
 }
 
-static void allreduce_is_right_on_every_small_layout(void **state) {
+TEST(allreduce_is_right_on_every_small_layout) {
     pto_request_t request = {.collective = PTO_COLLECTIVE_ALLREDUCE, .datatype = PTO_DATATYPE_FLOAT};
     with_every_layout(request, allreduce_sizes);
 }
 
-static void reduce_and_broadcast_are_right_on_every_small_layout(void **state) {
+TEST(reduce_and_broadcast_are_right_on_every_small_layout) {
     pto_request_t request = {.collective = PTO_COLLECTIVE_REDUCE, .datatype = PTO_DATATYPE_FLOAT};
     with_every_layout(request, allreduce_sizes);
     request.collective = PTO_COLLECTIVE_BROADCAST;
@@ -208,22 +203,22 @@ static void alltoall_sizes(pto_request_t request) {
     with_sizes(request, bytes, sizeof bytes / sizeof *bytes, prove_routes);
 }
 
-static void alltoall_is_right_on_every_small_layout(void **state) {
+TEST(alltoall_is_right_on_every_small_layout) {
     pto_request_t request = {.collective = PTO_COLLECTIVE_ALLTOALL, .datatype = PTO_DATATYPE_FLOAT};
     with_every_layout(request, alltoall_sizes);
 }
 
-static void allgather_is_right_on_every_small_layout(void **state) {
+TEST(allgather_is_right_on_every_small_layout) {
     pto_request_t request = {.collective = PTO_COLLECTIVE_ALLGATHER, .datatype = PTO_DATATYPE_FLOAT};
     with_every_layout(request, alltoall_sizes);
 }
 
-static void reduce_scatter_is_right_on_every_small_layout(void **state) {
+TEST(reduce_scatter_is_right_on_every_small_layout) {
     pto_request_t request = {.collective = PTO_COLLECTIVE_REDUCE_SCATTER, .datatype = PTO_DATATYPE_FLOAT};
     with_every_layout(request, allreduce_sizes);
 }
 
-static void gather_and_scatter_are_right_on_every_small_layout(void **state) {
+TEST(gather_and_scatter_are_right_on_every_small_layout) {
     pto_request_t request = {.collective = PTO_COLLECTIVE_GATHER, .datatype = PTO_DATATYPE_FLOAT};
     with_every_layout(request, alltoall_sizes);
     request.collective = PTO_COLLECTIVE_SCATTER;
@@ -235,7 +230,7 @@ static void alltoallv_sizes(pto_request_t request) {
     with_sizes(request, bytes, sizeof bytes / sizeof *bytes, prove_routes);
 }
 
-static void alltoallv_is_right_with_equal_counts(void **state) {
+TEST(alltoallv_is_right_with_equal_counts) {
     pto_counts_t counts = {.kind = PTO_COUNTS_EQUAL};
     pto_request_t request = {
         .collective = PTO_COLLECTIVE_ALLTOALLV, .datatype = PTO_DATATYPE_DOUBLE, .counts = &counts};
@@ -246,7 +241,7 @@ static void alltoallv_is_right_with_equal_counts(void **state) {
     alltoallv_sizes(request);
 }
 
-static void alltoallv_is_right_with_skewed_counts(void **state) {
+TEST(alltoallv_is_right_with_skewed_counts) {
     pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 1.0, .seed = 20240229};
     pto_request_t request = {
         .collective = PTO_COLLECTIVE_ALLTOALLV, .datatype = PTO_DATATYPE_BYTE, .counts = &counts};
@@ -258,7 +253,7 @@ static void alltoallv_is_right_with_skewed_counts(void **state) {
 }
 
 /* Many pairs say nothing, some a lot. */
-static void alltoallv_is_right_with_a_sparse_matrix(void **state) {
+TEST(alltoallv_is_right_with_a_sparse_matrix) {
     int64_t matrix[144];
     for (int64_t i = 0; i < 144; i++)
         matrix[i] = i % 5 == 0 ? 1 + i * i % 89 : 0;
@@ -272,7 +267,7 @@ static void alltoallv_is_right_with_a_sparse_matrix(void **state) {
     }
 }
 
-static void allgatherv_is_right_with_equal_and_with_skewed_counts(void **state) {
+TEST(allgatherv_is_right_with_equal_and_with_skewed_counts) {
     pto_counts_t counts = {.kind = PTO_COUNTS_EQUAL};
     pto_request_t request = {
         .collective = PTO_COLLECTIVE_ALLGATHERV, .datatype = PTO_DATATYPE_FLOAT, .counts = &counts};
@@ -287,7 +282,7 @@ static void allgatherv_is_right_with_equal_and_with_skewed_counts(void **state) 
 }
 
 /* One process has nearly everything, many nothing; whole nodes and all of them have nothing. */
-static void allgatherv_is_right_with_lists(void **state) {
+TEST(allgatherv_is_right_with_lists) {
     static const pto_layout_t layout[] = {{3, 4, 1, 1, 2, false},
                                           {4, 3, 1, 4, 1, false},
                                           {2, 6, 1, 3, 3, false},
@@ -314,7 +309,7 @@ static void message_sizes(pto_request_t request) {
     }
 }
 
-static void messages_are_right_on_every_small_layout(void **state) {
+TEST(messages_are_right_on_every_small_layout) {
     pto_request_t request = {.collective = PTO_COLLECTIVE_MESSAGES};
     static const int64_t unique_bytes[] = {0, 1, 10};
     for (size_t i = 0; i < sizeof unique_bytes / sizeof *unique_bytes; i++) {
@@ -332,7 +327,7 @@ static void pair_chunks(pto_request_t request) {
 }
 
 /* Two owners: on two nodes, on two GPUs, on one; with helpers too. */
-static void pairs_are_right_at_every_distance_and_between_all_spaces(void **state) {
+TEST(pairs_are_right_at_every_distance_and_between_all_spaces) {
     static const pto_layout_t layout[] = {{2, 1, 1, 1, 1, false},
                                           {1, 2, 1, 1, 1, false},
                                           {1, 2, 1, 3, 2, false},
@@ -361,14 +356,14 @@ static void halo_corners(pto_request_t request) {
         }
 }
 
-static void halos_are_right_on_every_small_layout(void **state) {
+TEST(halos_are_right_on_every_small_layout) {
     pto_request_t request = {.collective = PTO_COLLECTIVE_HALO,
                              .bytes = 4,
                              .halo = {.dim_count = 2, .extent = {3, 5}, .width = 2}};
     with_every_layout(request, halo_corners);
 }
 
-static void larger_and_prime_groups_are_right(void **state) {
+TEST(larger_and_prime_groups_are_right) {
     pto_request_t request = {.datatype = PTO_DATATYPE_DOUBLE,
                              .bytes = 8 * 101,
                              .halo = {.dim_count = 3, .wrap = {true}, .extent = {3, 1, 2}, .width = 1}};
@@ -384,7 +379,7 @@ static void larger_and_prime_groups_are_right(void **state) {
         }
 }
 
-static void conformance_covers_every_strategy_and_algorithm(void **state) {
+TEST(conformance_covers_every_strategy_and_algorithm) {
     print_message("%lld plans proved right\n", (long long)proved_count);
     for (int s = 0; s < pto_strategy_count(); s++)
         for (int a = 0; a < pto_algorithm_count(); a++)
@@ -413,7 +408,7 @@ static pto_plan_t *plan_of(pto_collective_t collective, const char *strategy, co
     return plan;
 }
 
-static void shares_cover_every_byte_once(void **state) {
+TEST(shares_cover_every_byte_once) {
     for (int64_t bytes = 0; bytes < 70; bytes++)
         for (int64_t shares = 1; shares < 9; shares++)
             for (int64_t grain = 1; grain <= 8; grain *= 2) {
@@ -430,7 +425,7 @@ static void shares_cover_every_byte_once(void **state) {
             }
 }
 
-static void group_indices_and_ranks_are_inverse(void **state) {
+TEST(group_indices_and_ranks_are_inverse) {
     pto_layout_t layout = {3, 2, 2, 3, 2, false};
     pto_plan_t *plan = plan_of(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", layout);
     for (int kind = 0; kind < PTO_GROUP_COUNT; kind++)
@@ -451,7 +446,7 @@ static void group_indices_and_ranks_are_inverse(void **state) {
 }
 
 /* Two ranks see the same first member exactly where the one finds the other at its index. */
-static void ranks_with_one_first_member_are_one_group(void **state) {
+TEST(ranks_with_one_first_member_are_one_group) {
     pto_layout_t layout = {3, 2, 2, 3, 2, false};
     pto_plan_t *plan = plan_of(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", layout);
     int64_t ranks = pto_layout_rank_count(&layout);
@@ -474,7 +469,7 @@ static void ranks_with_one_first_member_are_one_group(void **state) {
 }
 
 /* A row left out of the middle of a table would be all zeros. */
-static void every_kind_of_group_and_step_has_a_row(void **state) {
+TEST(every_kind_of_group_and_step_has_a_row) {
     for (int kind = 0; kind < PTO_GROUP_COUNT; kind++)
         assert_true(pto_group_traits[kind].member[0] && pto_group_traits[kind].index);
     for (int kind = 0; kind < PTO_STEP_COUNT; kind++) {
@@ -487,7 +482,7 @@ static void every_kind_of_group_and_step_has_a_row(void **state) {
     }
 }
 
-static void a_walk_meets_every_iteration_in_order(void **state) {
+TEST(a_walk_meets_every_iteration_in_order) {
     pto_plan_t *plan =
         plan_of(PTO_COLLECTIVE_ALLREDUCE, "three_step", "ring", (pto_layout_t){1, 3, 1, 1, 3, false});
     static const struct {
@@ -510,7 +505,7 @@ static void a_walk_meets_every_iteration_in_order(void **state) {
     pto_plan_destroy(plan);
 }
 
-static void digests_tell_plans_apart(void **state) {
+TEST(digests_tell_plans_apart) {
     pto_layout_t layout = {2, 2, 1, 3, 2, false};
     static const char *const strategy[] = {"cuda_aware", "three_step", "extra_message", "dup_devptr"};
     static const char *const algorithm[] = {"pairwise", "linear", "bruck"};
@@ -527,7 +522,7 @@ static void digests_tell_plans_apart(void **state) {
     }
 }
 
-static void a_plan_of_a_million_gpus_is_as_small_as_any(void **state) {
+TEST(a_plan_of_a_million_gpus_is_as_small_as_any) {
     pto_plan_t *small =
         plan_of(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "bruck", (pto_layout_t){2, 6, 1, 6, 3, false});
     pto_plan_t *large =
@@ -538,7 +533,7 @@ static void a_plan_of_a_million_gpus_is_as_small_as_any(void **state) {
     pto_plan_destroy(large);
 }
 
-static void buffers_need_the_memory_that_they_hold(void **state) {
+TEST(buffers_need_the_memory_that_they_hold) {
     int64_t gpu_bytes, host_bytes;
     pto_plan_t *plan =
         plan_of(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", (pto_layout_t){2, 3, 1, 1, 3, false});
@@ -548,7 +543,7 @@ static void buffers_need_the_memory_that_they_hold(void **state) {
     pto_plan_destroy(plan);
 }
 
-static void routes_that_do_not_apply_say_why(void **state) {
+TEST(routes_that_do_not_apply_say_why) {
     pto_request_t request = {
         .layout = {2, 2, 1, 1, 2, false}, .collective = PTO_COLLECTIVE_ALLTOALL, .bytes = 8};
     pto_plan_t *plan = NULL;
@@ -579,7 +574,7 @@ static void routes_that_do_not_apply_say_why(void **state) {
 }
 
 /* Shared data leaves the GPU once, so it can't leave with each destination. */
-static void messages_are_split_by_destination_unless_they_share_data(void **state) {
+TEST(messages_are_split_by_destination_unless_they_share_data) {
     pto_request_t request = {.layout = {2, 2, 1, 2, 2, false},
                              .collective = PTO_COLLECTIVE_MESSAGES,
                              .bytes = 8,
@@ -600,34 +595,4 @@ static void messages_are_split_by_destination_unless_they_share_data(void **stat
                         "split: destinations would copy shared data (unique_bytes) more than once");
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(allreduce_is_right_on_every_small_layout),
-        cmocka_unit_test(reduce_and_broadcast_are_right_on_every_small_layout),
-        cmocka_unit_test(alltoall_is_right_on_every_small_layout),
-        cmocka_unit_test(allgather_is_right_on_every_small_layout),
-        cmocka_unit_test(reduce_scatter_is_right_on_every_small_layout),
-        cmocka_unit_test(gather_and_scatter_are_right_on_every_small_layout),
-        cmocka_unit_test(alltoallv_is_right_with_equal_counts),
-        cmocka_unit_test(alltoallv_is_right_with_skewed_counts),
-        cmocka_unit_test(alltoallv_is_right_with_a_sparse_matrix),
-        cmocka_unit_test(allgatherv_is_right_with_equal_and_with_skewed_counts),
-        cmocka_unit_test(allgatherv_is_right_with_lists),
-        cmocka_unit_test(messages_are_right_on_every_small_layout),
-        cmocka_unit_test(messages_are_split_by_destination_unless_they_share_data),
-        cmocka_unit_test(halos_are_right_on_every_small_layout),
-        cmocka_unit_test(larger_and_prime_groups_are_right),
-        cmocka_unit_test(pairs_are_right_at_every_distance_and_between_all_spaces),
-        cmocka_unit_test(conformance_covers_every_strategy_and_algorithm),
-        cmocka_unit_test(shares_cover_every_byte_once),
-        cmocka_unit_test(group_indices_and_ranks_are_inverse),
-        cmocka_unit_test(ranks_with_one_first_member_are_one_group),
-        cmocka_unit_test(every_kind_of_group_and_step_has_a_row),
-        cmocka_unit_test(a_walk_meets_every_iteration_in_order),
-        cmocka_unit_test(digests_tell_plans_apart),
-        cmocka_unit_test(a_plan_of_a_million_gpus_is_as_small_as_any),
-        cmocka_unit_test(buffers_need_the_memory_that_they_hold),
-        cmocka_unit_test(routes_that_do_not_apply_say_why),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,14 +1,10 @@
 /* The amount of work in a plan, counted without a visit for each iteration, against a walk that visits all.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "lanes_plan.h"
 #include "plan/plan_internal.h"
 #include "portolan/plan.h"
+#include "test.h"
 
 /* Each stage of each iteration by itself. */
 static pto_plan_size_t size_one_by_one(const pto_plan_t *plan) {
@@ -58,7 +54,7 @@ static void build_growing(pto_builder_t *builder, const pto_request_t *request) 
     }
 }
 
-static void iterations_with_other_numbers_of_peers_are_counted_by_themselves(void **state) {
+TEST(iterations_with_other_numbers_of_peers_are_counted_by_themselves) {
     const int64_t gpus = 6;
     shape.gpus = gpus;
     pto_plan_t *plan = plan_of(build_growing, PTO_COLLECTIVE_ALLGATHER, 1, 64);
@@ -80,7 +76,7 @@ static void compare_as_nccls(pto_plan_t *plan) {
 }
 
 /* Iterations that are alike are counted once, so counting is quick where rounds are as many as processes. */
-static void the_size_of_a_plan_is_that_of_its_stages_one_by_one(void **state) {
+TEST(the_size_of_a_plan_is_that_of_its_stages_one_by_one) {
     int64_t plans = 0, actions = 0, messages = 0;
     for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
         for (int s = 0; s < pto_strategy_count(); s++)
@@ -115,10 +111,4 @@ static void the_size_of_a_plan_is_that_of_its_stages_one_by_one(void **state) {
     assert_true(plans > 1000 && actions > plans && messages > plans);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_size_of_a_plan_is_that_of_its_stages_one_by_one),
-        cmocka_unit_test(iterations_with_other_numbers_of_peers_are_counted_by_themselves),
-    };
-    return cmocka_run_group_tests_name("sizes of plans", tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,18 +1,13 @@
 /* The traffic of plans: closed formulas of algorithms, and for every strategy and algorithm what the
  * receiving side of the same plan expects. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "lanes_plan.h"
 #include "plan/plan_internal.h"
 #include "portolan/strategy.h"
 #include "portolan/traffic.h"
+#include "test.h"
 
 enum { RANKS_MAX = 24, SPACES = PTO_SPACE_COUNT };
 
@@ -84,7 +79,7 @@ static void expect(int64_t source, int64_t destination, pto_space_t space, pto_t
 
 static const pto_layout_t eight = {2, 4, 1, 1, 4, false};
 
-static void pairwise_alltoall_is_one_message_a_pair(void **state) {
+TEST(pairwise_alltoall_is_one_message_a_pair) {
     count_request(request_on(eight, PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 100));
     for (int64_t i = 0; i < 8; i++)
         for (int64_t j = 0; j < 8; j++)
@@ -92,21 +87,21 @@ static void pairwise_alltoall_is_one_message_a_pair(void **state) {
     assert_int_equal(matrix.pairs, 8 * 7);
 }
 
-static void staged_messages_are_between_host_buffers(void **state) {
+TEST(staged_messages_are_between_host_buffers) {
     count_request(request_on(eight, PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 100));
     expect(3, 5, PTO_SPACE_CPU, PTO_TRAFFIC_MESSAGE, 1, 100);
     assert_int_equal(matrix.pairs, 8 * 7);
 }
 
 /* 2 (n - 1) messages of s / n bytes to the next process. */
-static void a_ring_sends_to_its_neighbor_alone(void **state) {
+TEST(a_ring_sends_to_its_neighbor_alone) {
     count_request(request_on(eight, PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", 8 * 64));
     for (int64_t i = 0; i < 8; i++)
         expect(i, (i + 1) % 8, PTO_SPACE_GPU, PTO_TRAFFIC_MESSAGE, 14, 14 * 64);
     assert_int_equal(matrix.pairs, 8);
 }
 
-static void recursive_doubling_sends_the_vector_to_every_power_of_two(void **state) {
+TEST(recursive_doubling_sends_the_vector_to_every_power_of_two) {
     count_request(request_on(eight, PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling", 400));
     for (int64_t i = 0; i < 8; i++)
         for (int64_t bit = 1; bit < 8; bit *= 2)
@@ -115,7 +110,7 @@ static void recursive_doubling_sends_the_vector_to_every_power_of_two(void **sta
 }
 
 /* Folding: rank 0 gives its vector to rank 1 and gets the result. */
-static void a_folded_process_exchanges_with_its_partner_alone(void **state) {
+TEST(a_folded_process_exchanges_with_its_partner_alone) {
     pto_layout_t five = {1, 5, 1, 1, 5, false};
     count_request(request_on(five, PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling", 400));
     expect(0, 1, PTO_SPACE_GPU, PTO_TRAFFIC_MESSAGE, 1, 400);
@@ -124,7 +119,7 @@ static void a_folded_process_exchanges_with_its_partner_alone(void **state) {
 }
 
 /* Of 6 processes 0 and 2 are folded away, so that 1 and 3 halve two blocks each, and 4 and 5 one. */
-static void a_folded_reduce_scatter_halves_blocks_of_two(void **state) {
+TEST(a_folded_reduce_scatter_halves_blocks_of_two) {
     static const int64_t blocks[6][6] = {{0, 6, 0, 0, 0, 0}, {1, 0, 0, 2, 2, 0}, {0, 0, 0, 6, 0, 0},
                                          {0, 2, 1, 0, 0, 2}, {0, 4, 0, 0, 0, 1}, {0, 0, 0, 4, 1, 0}};
     count_request(request_on((pto_layout_t){6, 1, 1, 1, 1, false}, PTO_COLLECTIVE_REDUCE_SCATTER,
@@ -134,14 +129,14 @@ static void a_folded_reduce_scatter_halves_blocks_of_two(void **state) {
             expect(i, j, PTO_SPACE_GPU, PTO_TRAFFIC_MESSAGE, blocks[i][j] > 0, 100 * blocks[i][j]);
 }
 
-static void a_binomial_broadcast_gives_every_process_the_vector_once(void **state) {
+TEST(a_binomial_broadcast_gives_every_process_the_vector_once) {
     count_request(request_on(eight, PTO_COLLECTIVE_BROADCAST, "cuda_aware", "binomial", 400));
     for (int64_t j = 1; j < 8; j++)
         expect(j & (j - 1), j, PTO_SPACE_GPU, PTO_TRAFFIC_MESSAGE, 1, 400);
     assert_int_equal(matrix.pairs, 7);
 }
 
-static void a_matrix_of_counts_is_its_own_traffic(void **state) {
+TEST(a_matrix_of_counts_is_its_own_traffic) {
     int64_t bytes[] = {9, 1, 0, 2, 9, 3, 40, 0, 9};
     const pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .order = 3, .matrix = bytes};
     pto_request_t request = request_on((pto_layout_t){1, 3, 1, 1, 3, false}, PTO_COLLECTIVE_ALLTOALLV,
@@ -156,7 +151,7 @@ static void a_matrix_of_counts_is_its_own_traffic(void **state) {
 }
 
 /* The root reads all vectors, and the others copy its result. */
-static void reading_a_peers_memory_is_traffic_from_that_peer(void **state) {
+TEST(reading_a_peers_memory_is_traffic_from_that_peer) {
     count_request(
         request_on((pto_layout_t){1, 4, 1, 1, 4, false}, PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", 400));
     for (int64_t i = 1; i < 4; i++) {
@@ -166,7 +161,7 @@ static void reading_a_peers_memory_is_traffic_from_that_peer(void **state) {
     assert_int_equal(matrix.pairs, 6);
 }
 
-static void what_nccl_replaces_is_marked(void **state) {
+TEST(what_nccl_replaces_is_marked) {
     count_request(request_on(eight, PTO_COLLECTIVE_ALLGATHER, "nccl", "nccl", 400));
     assert_true(matrix.pairs > 0);
     for (int64_t i = 0; i < 8; i++)
@@ -193,7 +188,7 @@ static void build_crossed(pto_builder_t *builder, const pto_request_t *request) 
     }
 }
 
-static void messages_of_a_pair_match_in_their_order(void **state) {
+TEST(messages_of_a_pair_match_in_their_order) {
     pto_plan_t *plan = plan_of(build_crossed, PTO_COLLECTIVE_BROADCAST, 1, 30);
     count(plan);
     assert_int_equal(matrix.bytes[0][1][PTO_SPACE_CPU][PTO_SPACE_GPU][PTO_TRAFFIC_MESSAGE], 30);
@@ -249,7 +244,7 @@ static void compare_plan(const pto_plan_t *plan) {
     compared++;
 }
 
-static void sends_and_receives_of_every_plan_agree(void **state) {
+TEST(sends_and_receives_of_every_plan_agree) {
     static const pto_layout_t layouts[] = {
         {1, 4, 1, 1, 2, false}, {3, 2, 1, 3, 2, false}, {2, 3, 2, 4, 3, false}};
     static const pto_counts_t skew = {.kind = PTO_COUNTS_SKEW, .skew = 1, .seed = 5};
@@ -276,7 +271,7 @@ static void sends_and_receives_of_every_plan_agree(void **state) {
     assert_true(compared > 200);
 }
 
-static void too_many_ranks_or_messages_are_refused(void **state) {
+TEST(too_many_ranks_or_messages_are_refused) {
     pto_error_t err = {0};
     pto_request_t request = request_on((pto_layout_t){16385, 4, 1, 1, 4, false}, PTO_COLLECTIVE_BROADCAST,
                                        "cuda_aware", "binomial", 8);
@@ -294,21 +289,4 @@ static void too_many_ranks_or_messages_are_refused(void **state) {
     pto_plan_destroy(plan);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairwise_alltoall_is_one_message_a_pair),
-        cmocka_unit_test(staged_messages_are_between_host_buffers),
-        cmocka_unit_test(a_ring_sends_to_its_neighbor_alone),
-        cmocka_unit_test(recursive_doubling_sends_the_vector_to_every_power_of_two),
-        cmocka_unit_test(a_folded_process_exchanges_with_its_partner_alone),
-        cmocka_unit_test(a_folded_reduce_scatter_halves_blocks_of_two),
-        cmocka_unit_test(a_binomial_broadcast_gives_every_process_the_vector_once),
-        cmocka_unit_test(a_matrix_of_counts_is_its_own_traffic),
-        cmocka_unit_test(reading_a_peers_memory_is_traffic_from_that_peer),
-        cmocka_unit_test(what_nccl_replaces_is_marked),
-        cmocka_unit_test(messages_of_a_pair_match_in_their_order),
-        cmocka_unit_test(sends_and_receives_of_every_plan_agree),
-        cmocka_unit_test(too_many_ranks_or_messages_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -4,12 +4,6 @@
  *
  * A change that intends to change plans rewrites the file and says so in its commit:
  *     build/tests/test_plans_unchanged --print > tests/fixtures/plans.txt */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,6 +12,7 @@
 #include "base/hash.h"
 #include "portolan/strategy.h"
 #include "recorded_lines.h"
+#include "test.h"
 
 static const pto_layout_t layouts[] = {
     {.nodes = 1, .gpus_per_node = 2, .owners_per_gpu = 1, .procs_per_gpu = 1, .gpus_per_socket = 2},
@@ -125,15 +120,12 @@ static void write_lines(FILE *out) {
             }
 }
 
-static void plans_are_what_they_were(void **state) {
-    assert_all_written("tests/fixtures/plans.txt", write_lines);
-}
+TEST(plans_are_what_they_were) { assert_all_written("tests/fixtures/plans.txt", write_lines); }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(plans_are_what_they_were)};
     if (argc == 2 && strcmp(argv[1], "--print") == 0) {
         write_lines(stdout);
         return 0;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

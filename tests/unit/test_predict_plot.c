@@ -1,17 +1,13 @@
 /* Drawings of predictions: gnuplot scripts, tested without gnuplot, and the choice of measurements. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "asked.h"
 #include "show/plot_points.h"
 #include "show/predict_plot.h"
+#include "test.h"
 
 static const char machine_text[] = SIMPLE_MACHINE("it's made", "alpha_s_95: [1.0e-6, 3.0e-6], ", "");
 
@@ -83,8 +79,8 @@ static int occurrences(const char *text, const char *word) {
     return count;
 }
 
-static void each_strategy_is_a_line_and_intervals_are_bands(void **state) {
-    const drawn_t *asked = *state;
+TEST_WITH(each_strategy_is_a_line_and_intervals_are_bands, set_up, tear_down) {
+    const drawn_t *asked = *test_state;
     char *script = script_of(asked, NULL, 0);
     assert_non_null(strstr(script, "set terminal svg"));
     assert_non_null(strstr(script, "set title 'asked'"));
@@ -96,8 +92,8 @@ static void each_strategy_is_a_line_and_intervals_are_bands(void **state) {
     free(script);
 }
 
-static void picks_are_bands_below(void **state) {
-    const drawn_t *asked = *state;
+TEST_WITH(picks_are_bands_below, set_up, tear_down) {
+    const drawn_t *asked = *test_state;
     char *script = script_of(asked, NULL, 0);
     assert_true(asked->range_count >= 2);
     assert_non_null(strstr(script, "rectangle from first 1, graph 0"));
@@ -105,8 +101,8 @@ static void picks_are_bands_below(void **state) {
     free(script);
 }
 
-static void bands_are_labelled_and_have_their_strategies_colours(void **state) {
-    const drawn_t *asked = *state;
+TEST_WITH(bands_are_labelled_and_have_their_strategies_colours, set_up, tear_down) {
+    const drawn_t *asked = *test_state;
     char *script = script_of(asked, NULL, 0), wanted[128];
     for (int64_t i = 0; i < asked->range_count; i++) {
         const char *name = asked->of.predictions.strategy[asked->range[i].winner]->name;
@@ -124,8 +120,8 @@ static void bands_are_labelled_and_have_their_strategies_colours(void **state) {
 }
 
 /* What does not apply at any point has neither a curve nor a line of the legend. */
-static void no_two_curves_look_alike_and_the_legend_has_only_curves(void **state) {
-    drawn_t *asked = *state;
+TEST_WITH(no_two_curves_look_alike_and_the_legend_has_only_curves, set_up, tear_down) {
+    drawn_t *asked = *test_state;
     enum { COUNT = 10, NOT_APPLICABLE = 4 };
     pto_predictions_t *own = &asked->of.predictions;
     pto_predictions_t many = *own;
@@ -159,8 +155,8 @@ static void no_two_curves_look_alike_and_the_legend_has_only_curves(void **state
 }
 
 /* No logarithm shows 0 bytes. */
-static void zero_is_left_out(void **state) {
-    const drawn_t *asked = *state;
+TEST_WITH(zero_is_left_out, set_up, tear_down) {
+    const drawn_t *asked = *test_state;
     char *script = script_of(asked, NULL, 0);
     assert_int_equal(occurrences(script, "\n0 "), 0);
     assert_int_equal(occurrences(script, "\n16 "), 3);
@@ -170,8 +166,8 @@ static void zero_is_left_out(void **state) {
     free(script);
 }
 
-static void measurements_are_points_once_where_they_coincide(void **state) {
-    const drawn_t *asked = *state;
+TEST_WITH(measurements_are_points_once_where_they_coincide, set_up, tear_down) {
+    const drawn_t *asked = *test_state;
     static const pto_plot_point_t point[] = {
         {0, 16, 1e-5}, {0, 16, 1.0001e-5}, {0, 16, 2e-5}, {2, 16, 1e-5}, {2, 0, 1e-5}};
     char *script = script_of(asked, point, sizeof point / sizeof *point);
@@ -184,8 +180,8 @@ static void measurements_are_points_once_where_they_coincide(void **state) {
     free(script);
 }
 
-static void only_drawings_have_a_terminal(void **state) {
-    const drawn_t *asked = *state;
+TEST_WITH(only_drawings_have_a_terminal, set_up, tear_down) {
+    const drawn_t *asked = *test_state;
     pto_predict_plot_t drawn = {.predictions = &asked->of.predictions};
     pto_plot_t plot = pto_predict_plot(&drawn);
     static const char *const bad[] = {"a.pdf", "svg", "a.svg.gz", ""};
@@ -196,8 +192,8 @@ static void only_drawings_have_a_terminal(void **state) {
     }
 }
 
-static void a_file_that_cannot_be_written_is_named(void **state) {
-    const drawn_t *asked = *state;
+TEST_WITH(a_file_that_cannot_be_written_is_named, set_up, tear_down) {
+    const drawn_t *asked = *test_state;
     pto_predict_plot_t drawn = {.predictions = &asked->of.predictions};
     pto_plot_t plot = pto_predict_plot(&drawn);
     pto_error_t err = {0};
@@ -206,8 +202,8 @@ static void a_file_that_cannot_be_written_is_named(void **state) {
     assert_non_null(strstr(err.message, "No such file"));
 }
 
-static void without_gnuplot_the_package_is_named_and_no_file_is_left(void **state) {
-    const drawn_t *asked = *state;
+TEST_WITH(without_gnuplot_the_package_is_named_and_no_file_is_left, set_up, tear_down) {
+    const drawn_t *asked = *test_state;
     pto_predict_plot_t drawn = {.predictions = &asked->of.predictions};
     pto_plot_t plot = pto_predict_plot(&drawn);
     pto_error_t err = {0};
@@ -226,8 +222,8 @@ static void without_gnuplot_the_package_is_named_and_no_file_is_left(void **stat
 }
 
 /* gnuplot itself ends with 0 there. */
-static void a_drawing_that_the_disk_does_not_hold_is_an_error(void **state) {
-    const drawn_t *asked = *state;
+TEST_WITH(a_drawing_that_the_disk_does_not_hold_is_an_error, set_up, tear_down) {
+    const drawn_t *asked = *test_state;
     pto_plot_point_t none;
     pto_predict_plot_t drawn = {.predictions = &asked->of.predictions,
                                 .range = asked->range,
@@ -264,8 +260,8 @@ static pto_status_t read_points(const drawn_t *asked, const char *text, pto_plot
     return status;
 }
 
-static void only_measurements_of_the_same_question_are_taken(void **state) {
-    const drawn_t *asked = *state;
+TEST_WITH(only_measurements_of_the_same_question_are_taken, set_up, tear_down) {
+    const drawn_t *asked = *test_state;
     pto_plot_point_t *point = NULL;
     size_t count = 0;
     assert_int_equal(read_points(asked, measured_text, &point, &count, NULL), PTO_OK);
@@ -276,8 +272,8 @@ static void only_measurements_of_the_same_question_are_taken(void **state) {
     free(point);
 }
 
-static void split_rows_that_a_file_warns_of_are_left_out(void **state) {
-    const drawn_t *asked = *state;
+TEST_WITH(split_rows_that_a_file_warns_of_are_left_out, set_up, tear_down) {
+    const drawn_t *asked = *test_state;
     char text[sizeof measured_text + 64];
     snprintf(text, sizeof text, "# caveat_library_split=no such collective\n%s", measured_text);
     pto_plot_point_t *point = NULL;
@@ -287,8 +283,8 @@ static void split_rows_that_a_file_warns_of_are_left_out(void **state) {
     free(point);
 }
 
-static void a_file_without_such_measurements_is_an_error(void **state) {
-    drawn_t *asked = *state;
+TEST_WITH(a_file_without_such_measurements_is_an_error, set_up, tear_down) {
+    drawn_t *asked = *test_state;
     pto_plot_point_t *point = NULL;
     size_t count = 0;
     pto_error_t err = {0};
@@ -298,23 +294,4 @@ static void a_file_without_such_measurements_is_an_error(void **state) {
     assert_null(point);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        CASE(each_strategy_is_a_line_and_intervals_are_bands),
-        CASE(picks_are_bands_below),
-        CASE(bands_are_labelled_and_have_their_strategies_colours),
-        CASE(no_two_curves_look_alike_and_the_legend_has_only_curves),
-        CASE(zero_is_left_out),
-        CASE(measurements_are_points_once_where_they_coincide),
-        CASE(only_drawings_have_a_terminal),
-        CASE(a_file_that_cannot_be_written_is_named),
-        CASE(without_gnuplot_the_package_is_named_and_no_file_is_left),
-        CASE(a_drawing_that_the_disk_does_not_hold_is_an_error),
-        CASE(only_measurements_of_the_same_question_are_taken),
-        CASE(split_rows_that_a_file_warns_of_are_left_out),
-        CASE(a_file_without_such_measurements_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

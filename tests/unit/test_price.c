@@ -1,18 +1,14 @@
 /* Prices: the closed formulas and conclusions of "Modeling Data Movement Performance on Heterogeneous
  * Architectures" ("the paper"), and properties that hold for every plan. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "made_up.h"
 #include "plan_request.h"
 #include "portolan/pick.h"
 #include "sample.h"
+#include "test.h"
 
 static pto_machine_t summit;
 static pto_machine_t lassen;
@@ -87,7 +83,7 @@ static double copies_s(const pto_machine_t *machine, double out_bytes, double in
 
 /* --- the paper's formulas ------------------------------------------------------------------------------- */
 
-static void one_gpu_message_costs_the_postal_model(void **state) {
+TEST(one_gpu_message_costs_the_postal_model) {
     for (int64_t bytes = 1; bytes <= 16777216; bytes *= 2) {
         const pto_postal_t *gpu =
             &pto_machine_message(&summit, PTO_SPACE_GPU, PTO_LEVEL_OFF_NODE, bytes)->postal;
@@ -95,7 +91,7 @@ static void one_gpu_message_costs_the_postal_model(void **state) {
     }
 }
 
-static void many_messages_cost_the_max_rate_model(void **state) {
+TEST(many_messages_cost_the_max_rate_model) {
     for (int64_t n = 1; n <= 100; n += 33)
         for (int64_t gpus = 1; gpus <= 6; gpus++)
             for (int64_t bytes = 4; bytes <= 1048576; bytes *= 8) {
@@ -108,7 +104,7 @@ static void many_messages_cost_the_max_rate_model(void **state) {
             }
 }
 
-static void duplicate_data_is_copied_out_once(void **state) {
+TEST(duplicate_data_is_copied_out_once) {
     int64_t bytes = 4096;
     assert_close(messages_s(&summit, "three_step", 1, 1, 10, bytes, 3 * bytes),
                  max_rate_s(&summit, PTO_SPACE_CPU, 10, bytes, 1) +
@@ -119,7 +115,7 @@ static void duplicate_data_is_copied_out_once(void **state) {
 }
 
 /* Pairwise off the node: n - 1 rounds; with one GPU a node no round stays near. */
-static void pairwise_costs_a_message_a_round(void **state) {
+TEST(pairwise_costs_a_message_a_round) {
     for (int64_t bytes = 4; bytes <= 131072; bytes *= 4) {
         double round_s = max_rate_s(&summit, PTO_SPACE_CPU, 1, bytes, 1);
         assert_close(seconds(&summit, PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 12, 1, 1, bytes),
@@ -129,7 +125,7 @@ static void pairwise_costs_a_message_a_round(void **state) {
 
 /* T = log2 n (alpha + beta s), Thakur, Rabenseifner, Gropp 2005, without the reduction, which is not in the
  * tables. */
-static void recursive_doubling_costs_log_n_messages(void **state) {
+TEST(recursive_doubling_costs_log_n_messages) {
     double message_s =
         postal_s(&pto_machine_message(&summit, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE, 8192)->postal, 8192);
     assert_close(
@@ -138,7 +134,7 @@ static void recursive_doubling_costs_log_n_messages(void **state) {
 }
 
 /* 2 log2 n alpha + 2 (n-1)/n beta s where one protocol holds; here each round by its own. */
-static void rabenseifner_halves_and_doubles(void **state) {
+TEST(rabenseifner_halves_and_doubles) {
     double expected = copies_s(&summit, 1048576, 1048576);
     for (int64_t part = 524288; part >= 1048576 / 16; part /= 2)
         expected += 2 * max_rate_s(&summit, PTO_SPACE_CPU, 1, part, 1);
@@ -149,7 +145,7 @@ static void rabenseifner_halves_and_doubles(void **state) {
 }
 
 /* Process 0 is folded away before and gets the whole vector afterwards. */
-static void a_reduce_of_other_counts_costs_two_messages_more(void **state) {
+TEST(a_reduce_of_other_counts_costs_two_messages_more) {
     double folds_s = 2 * max_rate_s(&summit, PTO_SPACE_CPU, 1, 1048576, 1);
     assert_close(seconds(&summit, PTO_COLLECTIVE_REDUCE, "three_step", "rabenseifner", 23, 1, 1, 1048576),
                  seconds(&summit, PTO_COLLECTIVE_REDUCE, "three_step", "rabenseifner", 16, 1, 1, 1048576) +
@@ -160,7 +156,7 @@ static void a_reduce_of_other_counts_costs_two_messages_more(void **state) {
 
 /* Allgather, Thakur, Rabenseifner, Gropp 2005, section 4.1: (n-1) s bytes each way, in n - 1 rounds or in
  * log2 n of doubling size. Bruck's last round is cut off, and all blocks are rotated within the host. */
-static void allgather_costs_the_rounds_of_its_algorithm(void **state) {
+TEST(allgather_costs_the_rounds_of_its_algorithm) {
     const int64_t s = 4096;
     const struct {
         const char *algorithm;
@@ -185,7 +181,7 @@ static void allgather_costs_the_rounds_of_its_algorithm(void **state) {
 
 /* Section 4.3: (n-1) s bytes each way, in n - 1 rounds or in log2 n of halving size; of 12 processes, 4 are
  * folded away, and the 4 that do their part have two blocks each. */
-static void reduce_scatter_costs_the_rounds_of_its_algorithm(void **state) {
+TEST(reduce_scatter_costs_the_rounds_of_its_algorithm) {
     const int64_t s = 4096;
     static const char *const algorithms[] = {"pairwise", "ring", "recursive_halving"};
     for (int i = 0; i < 2; i++) {
@@ -208,7 +204,7 @@ static void reduce_scatter_costs_the_rounds_of_its_algorithm(void **state) {
 }
 
 /* Section 4.2: a subtree's blocks travel together, so the root sends (n-1) s bytes in log2 n messages. */
-static void gather_and_scatter_move_subtrees(void **state) {
+TEST(gather_and_scatter_move_subtrees) {
     const int64_t s = 4096;
     const struct {
         int64_t nodes;
@@ -227,20 +223,20 @@ static void gather_and_scatter_move_subtrees(void **state) {
     }
 }
 
-static void ring_sends_an_nth_each_round(void **state) {
+TEST(ring_sends_an_nth_each_round) {
     double round_s = max_rate_s(&summit, PTO_SPACE_CPU, 1, 120000, 1);
     assert_close(seconds(&summit, PTO_COLLECTIVE_ALLREDUCE, "three_step", "ring", 10, 1, 1, 1200000),
                  18 * round_s + copies_s(&summit, 1200000, 1200000));
 }
 
-static void binomial_goes_up_and_down_the_tree(void **state) {
+TEST(binomial_goes_up_and_down_the_tree) {
     double message_s = max_rate_s(&summit, PTO_SPACE_CPU, 1, 65536, 1);
     assert_close(seconds(&summit, PTO_COLLECTIVE_ALLREDUCE, "three_step", "binomial", 32, 1, 1, 65536),
                  10 * message_s + copies_s(&summit, 65536, 65536));
 }
 
 /* Bruck: round k moves the blocks whose number has bit k set; of 12 those are 6, 6, 4 and 4. */
-static void bruck_moves_the_blocks_of_each_bit(void **state) {
+TEST(bruck_moves_the_blocks_of_each_bit) {
     double expected = copies_s(&summit, 12 * 64, 12 * 64);
     const int64_t blocks[] = {6, 6, 4, 4};
     for (int k = 0; k < 4; k++)
@@ -250,7 +246,7 @@ static void bruck_moves_the_blocks_of_each_bit(void **state) {
 
 /* dup_devptr: one latency each way and the bytes of all shares; the network carries shares from every
  * process. */
-static void shares_split_the_message_and_sum_the_copies(void **state) {
+TEST(shares_split_the_message_and_sum_the_copies) {
     for (int64_t cores = 2; cores <= 40; cores++) {
         int64_t bytes = 4 * 40 * 27720; /* divisible by any count of cores */
         int64_t share = pto_share_bytes(bytes, 4, cores, 0);
@@ -273,7 +269,7 @@ static void shares_split_the_message_and_sum_the_copies(void **state) {
 
 /* --- the paper's conclusions, as its printed numbers give them ------------------------------------------ */
 
-static void one_gpudirect_message_beats_three_step_below_640_kb(void **state) {
+TEST(one_gpudirect_message_beats_three_step_below_640_kb) {
     for (int64_t bytes = 1; bytes <= 640000;
          bytes = bytes * 2 < 640000 || bytes == 640000 ? bytes * 2 : 640000)
         assert_true(messages_s(&summit, "cuda_aware", 1, 1, 1, bytes, 0) <
@@ -285,7 +281,7 @@ static void one_gpudirect_message_beats_three_step_below_640_kb(void **state) {
                     messages_s(&summit, "three_step", 1, 1, 1, bytes, 0));
 }
 
-static void ten_messages_favour_three_step_but_at_8_to_64_kib(void **state) {
+TEST(ten_messages_favour_three_step_but_at_8_to_64_kib) {
     for (int64_t bytes = 1; bytes <= 1 << 24; bytes *= 2) {
         bool direct_wins = bytes >= 8192 && bytes <= 65536;
         bool direct_cheaper = messages_s(&summit, "cuda_aware", 1, 1, 10, bytes, 0) <
@@ -294,7 +290,7 @@ static void ten_messages_favour_three_step_but_at_8_to_64_kib(void **state) {
     }
 }
 
-static void lassen_needs_47_tiny_messages(void **state) {
+TEST(lassen_needs_47_tiny_messages) {
     for (int64_t n = 1; n <= 100; n++) {
         bool staged_cheaper = messages_s(&lassen, "three_step", 1, 1, n, 1, 0) <
                               messages_s(&lassen, "cuda_aware", 1, 1, n, 1, 0);
@@ -302,7 +298,7 @@ static void lassen_needs_47_tiny_messages(void **state) {
     }
 }
 
-static void lassen_never_stages_from_8_kib_up(void **state) {
+TEST(lassen_never_stages_from_8_kib_up) {
     for (int64_t bytes = 8192; bytes <= 1 << 24; bytes *= 2)
         for (int64_t n = 1; n <= 1000; n *= 10)
             assert_true(messages_s(&lassen, "cuda_aware", 1, 1, n, bytes, 0) <
@@ -316,7 +312,7 @@ static double network_s(int64_t cores, int64_t bytes) {
            copies_s(&summit, (double)bytes, (double)bytes);
 }
 
-static void splitting_1_mib_over_cores_pays_and_never_hurts(void **state) {
+TEST(splitting_1_mib_over_cores_pays_and_never_hurts) {
     double before_s = network_s(1, 1048576);
     for (int64_t cores = 2; cores <= 40; cores++) {
         double now_s = network_s(cores, 1048576);
@@ -410,7 +406,7 @@ static void bound_on(const pto_machine_t *machine) {
     assert_true(exact > compared / 2);
 }
 
-static void the_price_by_class_bounds_the_price_rank_by_rank(void **state) {
+TEST(the_price_by_class_bounds_the_price_rank_by_rank) {
     bound_on(&summit);
     bound_on(&refit);
 }
@@ -443,14 +439,14 @@ static void expect_exact(const pto_request_t *request) {
 }
 
 /* Where all members of a node are alike and counts are powers of two, no class hides a difference. */
-static void symmetric_layouts_are_priced_exactly(void **state) {
+TEST(symmetric_layouts_are_priced_exactly) {
     compared_on = completed(&summit);
     const shape_t shapes[] = {{4, 1, 4, 4096}, {8, 2, 2, 65536}, {2, 4, 4, 1024}, {16, 4, 1, 262144}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for_all_plans(shapes[i], expect_exact);
 }
 
-static void more_nodes_never_cost_less(void **state) {
+TEST(more_nodes_never_cost_less) {
     const char *const algorithm[] = {"pairwise", "bruck", "linear"};
     for (size_t a = 0; a < 3; a++) {
         double before_s = 0;
@@ -463,7 +459,7 @@ static void more_nodes_never_cost_less(void **state) {
     }
 }
 
-static void an_explanation_adds_up_to_its_price(void **state) {
+TEST(an_explanation_adds_up_to_its_price) {
     pto_request_t request =
         request_for(PTO_COLLECTIVE_ALLTOALL, "extra_message", "pairwise", 1000, 6, 6, 65536);
     pto_plan_t *plan = NULL;
@@ -480,7 +476,7 @@ static void an_explanation_adds_up_to_its_price(void **state) {
     pto_plan_destroy(plan);
 }
 
-static void intervals_are_carried_into_the_price(void **state) {
+TEST(intervals_are_carried_into_the_price) {
     pto_machine_t machine = summit;
     machine.model_error = (pto_model_error_t){0};
     pto_cost_row_t *piece = &machine.messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].row[0];
@@ -503,7 +499,7 @@ static void intervals_are_carried_into_the_price(void **state) {
 }
 
 /* A parameter is off in the same way wherever it is used: its uses add up, not their squares. */
-static void uses_of_one_parameter_are_off_together(void **state) {
+TEST(uses_of_one_parameter_are_off_together) {
     pto_machine_t machine = summit;
     machine.model_error = (pto_model_error_t){0};
     pto_param_t *alpha = &machine.messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].row[0].postal.alpha_s;
@@ -531,7 +527,7 @@ static void uses_of_one_parameter_are_off_together(void **state) {
     pto_plan_destroy(plan);
 }
 
-static void a_machine_without_gpu_messages_says_so(void **state) {
+TEST(a_machine_without_gpu_messages_says_so) {
     pto_machine_t machine = summit;
     for (int level = 0; level < PTO_LEVEL_COUNT; level++)
         machine.messages[PTO_SPACE_GPU][level].count = 0;
@@ -545,7 +541,7 @@ static void a_machine_without_gpu_messages_says_so(void **state) {
     pto_plan_destroy(plan);
 }
 
-static void tables_above_65536_ranks_are_refused(void **state) {
+TEST(tables_above_65536_ranks_are_refused) {
     pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 1};
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, "three_step", "pairwise", 10923, 6, 1, 64);
     request.counts = &counts;
@@ -559,7 +555,7 @@ static void tables_above_65536_ranks_are_refused(void **state) {
 }
 
 /* A table of equal counts must cost what equal counts cost. */
-static void a_flat_table_costs_what_equal_counts_cost(void **state) {
+TEST(a_flat_table_costs_what_equal_counts_cost) {
     pto_counts_t flat = {.kind = PTO_COUNTS_SKEW, .skew = 0, .seed = 7};
     const char *const strategy[] = {"cuda_aware", "three_step", "extra_message", "dup_devptr"};
     for (size_t s = 0; s < 4; s++) {
@@ -570,36 +566,4 @@ static void a_flat_table_costs_what_equal_counts_cost(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_gpu_message_costs_the_postal_model),
-        cmocka_unit_test(many_messages_cost_the_max_rate_model),
-        cmocka_unit_test(duplicate_data_is_copied_out_once),
-        cmocka_unit_test(pairwise_costs_a_message_a_round),
-        cmocka_unit_test(recursive_doubling_costs_log_n_messages),
-        cmocka_unit_test(rabenseifner_halves_and_doubles),
-        cmocka_unit_test(a_reduce_of_other_counts_costs_two_messages_more),
-        cmocka_unit_test(ring_sends_an_nth_each_round),
-        cmocka_unit_test(allgather_costs_the_rounds_of_its_algorithm),
-        cmocka_unit_test(reduce_scatter_costs_the_rounds_of_its_algorithm),
-        cmocka_unit_test(gather_and_scatter_move_subtrees),
-        cmocka_unit_test(binomial_goes_up_and_down_the_tree),
-        cmocka_unit_test(bruck_moves_the_blocks_of_each_bit),
-        cmocka_unit_test(shares_split_the_message_and_sum_the_copies),
-        cmocka_unit_test(one_gpudirect_message_beats_three_step_below_640_kb),
-        cmocka_unit_test(ten_messages_favour_three_step_but_at_8_to_64_kib),
-        cmocka_unit_test(lassen_needs_47_tiny_messages),
-        cmocka_unit_test(lassen_never_stages_from_8_kib_up),
-        cmocka_unit_test(splitting_1_mib_over_cores_pays_and_never_hurts),
-        cmocka_unit_test(the_price_by_class_bounds_the_price_rank_by_rank),
-        cmocka_unit_test(symmetric_layouts_are_priced_exactly),
-        cmocka_unit_test(more_nodes_never_cost_less),
-        cmocka_unit_test(an_explanation_adds_up_to_its_price),
-        cmocka_unit_test(intervals_are_carried_into_the_price),
-        cmocka_unit_test(uses_of_one_parameter_are_off_together),
-        cmocka_unit_test(a_machine_without_gpu_messages_says_so),
-        cmocka_unit_test(tables_above_65536_ranks_are_refused),
-        cmocka_unit_test(a_flat_table_costs_what_equal_counts_cost),
-    };
-    return cmocka_run_group_tests_name("price", tests, read_machines, free_machines);
-}
+int main(void) { return run_all_tests(read_machines, free_machines); }

@@ -1,10 +1,5 @@
 /* GPUs of a node that do the same are priced once (model/src/price/gpus.c). Prices, their addends, what plans
  * occupy and why plans are refused are the same, to the last bit, as with every GPU priced. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "../chance.h"
 #include "made_up.h"
@@ -13,6 +8,7 @@
 #include "price/pricing.h"
 #include "same_price.h"
 #include "sample.h"
+#include "test.h"
 
 /* --- by one GPU and by all ------------------------------------------------------------------------------ */
 
@@ -150,7 +146,7 @@ static pto_machine_t with_one_reach(const pto_machine_t *known) {
     return machine;
 }
 
-static void one_gpu_costs_what_each_would(void **state) {
+TEST(one_gpu_costs_what_each_would) {
     pto_machine_t summit, dgx, h200;
     pto_cost_row_t row;
     assert_int_equal(pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, NULL), PTO_OK);
@@ -459,7 +455,7 @@ static void compare_made_up(int seed, const pto_machine_t *const *machines, size
     pto_plan_destroy(plan);
 }
 
-static void any_steps_of_one_gpu_cost_what_those_of_each_would(void **state) {
+TEST(any_steps_of_one_gpu_cost_what_those_of_each_would) {
     enum { MACHINES = 5, PLANS = 8000 };
     pto_machine_t summit, h200, k80;
     pto_cost_row_t row;
@@ -516,7 +512,7 @@ static int64_t compare_pairs(const pto_plan_t *plan, const pto_step_t *step, int
     return reached;
 }
 
-static void the_ranks_that_reach_one_are_those_that_have_it_as_a_peer(void **state) {
+TEST(the_ranks_that_reach_one_are_those_that_have_it_as_a_peer) {
     pto_request_t request = {.collective = PTO_COLLECTIVE_ALLREDUCE,
                              .datatype = PTO_DATATYPE_FLOAT,
                              .bytes = 4096,
@@ -537,10 +533,4 @@ static void the_ranks_that_reach_one_are_those_that_have_it_as_a_peer(void **sta
     assert_true(pairs > 10000);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_gpu_costs_what_each_would),
-        cmocka_unit_test(any_steps_of_one_gpu_cost_what_those_of_each_would),
-        cmocka_unit_test(the_ranks_that_reach_one_are_those_that_have_it_as_a_peer)};
-    return cmocka_run_group_tests_name("GPUs that do the same", tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,17 +1,13 @@
 /* Plans that pricing refuses because they would take too long, and the error bound of prices by class. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "made_up.h"
 #include "plan/plan_internal.h"
 #include "plan_request.h"
 #include "portolan/pick.h"
 #include "portolan/simulate.h"
+#include "test.h"
 
 static pto_machine_t summit;
 
@@ -25,7 +21,7 @@ static int free_machine(void **state) {
 }
 
 /* Counted, not begun: a walk over 1.6 million GPUs a node would not end, nor a sum over their table. */
-static void what_would_take_too_long_is_refused_before_any_work(void **state) {
+TEST(what_would_take_too_long_is_refused_before_any_work) {
     pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 1};
     pto_machine_t shared = summit; /* messages of both directions, so that they are priced one by one */
     shared.both_ways[PTO_SPACE_CPU] = (pto_param_t){.value = 0.5, .line = 1};
@@ -62,7 +58,7 @@ static void what_would_take_too_long_is_refused_before_any_work(void **state) {
 }
 
 /* Where messages share nothing, they take a hundredth of the time. */
-static void a_table_of_65536_processes_is_within_the_limits(void **state) {
+TEST(a_table_of_65536_processes_is_within_the_limits) {
     pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 1};
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, "three_step", "pairwise", 8192, 8, 1, 1024);
     pto_machine_t shared = summit;
@@ -79,7 +75,7 @@ static void a_table_of_65536_processes_is_within_the_limits(void **state) {
 /* A prediction sums no table before it has counted the messages, and prints the strategies that can be
  * priced.
  */
-static void a_strategy_that_takes_too_long_is_left_out_of_a_prediction(void **state) {
+TEST(a_strategy_that_takes_too_long_is_left_out_of_a_prediction) {
     pto_scenario_t scenario;
     pto_scenario_init(&scenario);
     scenario.collective = PTO_COLLECTIVE_ALLTOALL;
@@ -112,7 +108,7 @@ static void a_strategy_that_takes_too_long_is_left_out_of_a_prediction(void **st
 
 /* No rank meets the dearest message in every round where most rounds have nothing to send: the one element
  * travels along the ring, near and far in turn. */
-static void empty_parts_cost_the_most_expensive_message_of_each_round(void **state) {
+TEST(empty_parts_cost_the_most_expensive_message_of_each_round) {
     const struct {
         const char *strategy;
         int64_t nodes, gpus, cores, bytes;
@@ -140,7 +136,7 @@ static void empty_parts_cost_the_most_expensive_message_of_each_round(void **sta
 
 /* Copies of both reaches share a GPU's link, and a far one is charged with all their bytes at its own rate.
  * By simulation the near ones cost next to nothing here: of 7 copies the 4 far ones remain. */
-static void copies_of_both_reaches_on_one_link_are_priced_as_if_all_were_far(void **state) {
+TEST(copies_of_both_reaches_on_one_link_are_priced_as_if_all_were_far) {
     const int64_t gpus = 8, per_socket = 4;
     pto_machine_t machine = completed(&summit);
     pto_postal_t *near = &machine.peer[PTO_REACH_ON_SOCKET], *far = &machine.peer[PTO_REACH_OFF_SOCKET];
@@ -162,13 +158,4 @@ static void copies_of_both_reaches_on_one_link_are_priced_as_if_all_were_far(voi
     pto_plan_destroy(plan);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_would_take_too_long_is_refused_before_any_work),
-        cmocka_unit_test(a_table_of_65536_processes_is_within_the_limits),
-        cmocka_unit_test(a_strategy_that_takes_too_long_is_left_out_of_a_prediction),
-        cmocka_unit_test(empty_parts_cost_the_most_expensive_message_of_each_round),
-        cmocka_unit_test(copies_of_both_reaches_on_one_link_are_priced_as_if_all_were_far),
-    };
-    return cmocka_run_group_tests_name("price limits", tests, read_machine, free_machine);
-}
+int main(void) { return run_all_tests(read_machine, free_machine); }

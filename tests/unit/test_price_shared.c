@@ -2,13 +2,7 @@
  * sums to its price, and no copy reduces the cost of others. The rows are random, so that neighbouring rows
  * can cross: three processes may be slower than four. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "../chance.h"
 #include "made_up.h"
@@ -16,6 +10,7 @@
 #include "portolan/simulate.h"
 #include "portolan/strategy.h"
 #include "price/ledger.h"
+#include "test.h"
 
 enum { MACHINES = 200, ROWS_MAX = 12, REQUESTS = 6 };
 
@@ -141,10 +136,10 @@ static void explained(pricer_t *pricer, const pto_plan_t *plan, pto_machine_t *m
     assert_explained(pricer, plan, machine, seed);
 }
 
-static void explanations_sum_to_their_price(void **state) { for_random_plans(explained); }
+TEST(explanations_sum_to_their_price) { for_random_plans(explained); }
 
 /* A stage may hold other work, and copies may differ. */
-static void a_copy_never_lowers_what_its_stage_costs(void **state) {
+TEST(a_copy_never_lowers_what_its_stage_costs) {
     for (uint64_t seed = 1; seed <= MACHINES; seed++) {
         pto_machine_t machine = random_machine(seed);
         pto_charge_t charge;
@@ -266,7 +261,7 @@ static void assert_mixes(const char *path, const mix_case_t *cases, size_t count
 
 /* Staging and copies by CUDA IPC, as a mixed gather has them, wait for different things. Small copies to the
  * device wait for turns as copies within it do: together they take as long as if all were of one kind. */
-static void copies_of_two_kinds_overlap_unless_they_wait_for_the_same(void **state) {
+TEST(copies_of_two_kinds_overlap_unless_they_wait_for_the_same) {
     static const mix_case_t cases[] = {
         {PTO_COPY_D2H, PTO_COPY_D2D, 1 << 22, true}, {PTO_COPY_D2H, PTO_COPY_D2D, 1024, true},
         {PTO_COPY_H2D, PTO_COPY_D2D, 1 << 22, true}, {PTO_COPY_H2D, PTO_COPY_D2D, 1024, false},
@@ -276,7 +271,7 @@ static void copies_of_two_kinds_overlap_unless_they_wait_for_the_same(void **sta
 }
 
 /* At 64 MiB two fitted copies at once take a little more than twice one, which is no turn. */
-static void under_mps_no_copies_take_turns(void **state) {
+TEST(under_mps_no_copies_take_turns) {
     static const mix_case_t cases[] = {
         {PTO_COPY_D2H, PTO_COPY_D2D, 1024, true},
         {PTO_COPY_H2D, PTO_COPY_D2D, 1 << 20, true},
@@ -285,12 +280,4 @@ static void under_mps_no_copies_take_turns(void **state) {
     assert_mixes("scenarios/machines/h200-x2-mps.yaml", cases, sizeof cases / sizeof *cases);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(copies_of_two_kinds_overlap_unless_they_wait_for_the_same),
-        cmocka_unit_test(under_mps_no_copies_take_turns),
-        cmocka_unit_test(explanations_sum_to_their_price),
-        cmocka_unit_test(a_copy_never_lowers_what_its_stage_costs),
-    };
-    return cmocka_run_group_tests(tests, read_base, free_base);
-}
+int main(void) { return run_all_tests(read_base, free_base); }

@@ -1,11 +1,6 @@
 /* Stages of messages alone, of plans with a table of byte counts, cost what they cost message by message. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "made_up.h"
 #include "plan_request.h"
@@ -16,6 +11,7 @@
 #include "sample.h"
 #include "scenario/skew.h"
 #include "tape/tape.h"
+#include "test.h"
 
 static pto_machine_t summit;
 
@@ -208,7 +204,7 @@ static int compare_tables(const pto_machine_t *machine, bool grids) {
     return compared;
 }
 
-static void sums_of_messages_are_those_of_messages_one_by_one(void **state) {
+TEST(sums_of_messages_are_those_of_messages_one_by_one) {
     pto_machine_t machine = completed(&summit);
     assert_true(compare_tables(&machine, false) > 3000);
 }
@@ -269,7 +265,7 @@ static const pto_strategy_t bystanders = {.name = "bystanders",
                                           .build = build_bystanders};
 
 /* What follows the rounds is priced once beforehand. */
-static void the_bound_leaves_processes_outside_of_the_rounds_as_they_were(void **state) {
+TEST(the_bound_leaves_processes_outside_of_the_rounds_as_they_were) {
     pto_machine_t machine = completed(&summit);
     const pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 1};
     pto_request_t request = {.layout = layouts[0],
@@ -291,7 +287,7 @@ static void the_bound_leaves_processes_outside_of_the_rounds_as_they_were(void *
 /* --- other machines ------------------------------------------------------------------------------------- */
 
 /* Messages behind the first one cost less, and their cost has limits of its own. */
-static void gaps_begin_behind_the_first_message(void **state) {
+TEST(gaps_begin_behind_the_first_message) {
     pto_machine_t machine = completed(&summit);
     pto_cost_row_t row[PTO_SPACE_COUNT][2];
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
@@ -306,12 +302,12 @@ static void gaps_begin_behind_the_first_message(void **state) {
     assert_true(compare_tables(&machine, false) > 3000);
 }
 
-static void grids_are_summed_by_their_partners(void **state) {
+TEST(grids_are_summed_by_their_partners) {
     pto_machine_t machine = completed(&summit);
     assert_true(compare_tables(&machine, true) > 3000);
 }
 
-static void limits_of_nodes_hold_for_sums(void **state) {
+TEST(limits_of_nodes_hold_for_sums) {
     pto_machine_t machine = completed(&summit);
     for (int space = 0; space < PTO_SPACE_COUNT; space++)
         machine.injection_s_per_message[space] = (pto_param_t){.value = 2e-7, .line = 1};
@@ -319,7 +315,7 @@ static void limits_of_nodes_hold_for_sums(void **state) {
     assert_true(compare_tables(&machine, false) > 3000);
 }
 
-static void messages_with_a_latency_are_summed(void **state) {
+TEST(messages_with_a_latency_are_summed) {
     pto_machine_t machine = completed(&summit);
     for (int space = 0; space < PTO_SPACE_COUNT; space++)
         machine.latency_s[space] = (pto_param_t){.value = 8e-7, .line = 1};
@@ -327,7 +323,7 @@ static void messages_with_a_latency_are_summed(void **state) {
 }
 
 /* Sums that are kept from one price to the next are those of the request. */
-static void kept_sums_are_found_anew_for_other_tables(void **state) {
+TEST(kept_sums_are_found_anew_for_other_tables) {
     pto_machine_t machine = completed(&summit);
     pto_price_cache_t cache = {0};
     shared = &cache;
@@ -404,7 +400,7 @@ static int compare_sparse(const pto_machine_t *machine) {
     return compared;
 }
 
-static void sparse_tables_cost_what_they_do_entry_by_entry(void **state) {
+TEST(sparse_tables_cost_what_they_do_entry_by_entry) {
     pto_machine_t machine = completed(&summit);
     for (int both_ways = 0; both_ways < 2; both_ways++) {
         for (int space = 0; space < PTO_SPACE_COUNT; space++)
@@ -413,16 +409,4 @@ static void sparse_tables_cost_what_they_do_entry_by_entry(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_of_messages_are_those_of_messages_one_by_one),
-        cmocka_unit_test(the_bound_leaves_processes_outside_of_the_rounds_as_they_were),
-        cmocka_unit_test(gaps_begin_behind_the_first_message),
-        cmocka_unit_test(grids_are_summed_by_their_partners),
-        cmocka_unit_test(limits_of_nodes_hold_for_sums),
-        cmocka_unit_test(messages_with_a_latency_are_summed),
-        cmocka_unit_test(kept_sums_are_found_anew_for_other_tables),
-        cmocka_unit_test(sparse_tables_cost_what_they_do_entry_by_entry),
-    };
-    return cmocka_run_group_tests_name("prices of tables", tests, read_machine, free_machine);
-}
+int main(void) { return run_all_tests(read_machine, free_machine); }

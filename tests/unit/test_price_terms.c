@@ -1,14 +1,9 @@
 /* The terms that the papers' models lack (docs/model.md, 'Additional terms'): gaps between messages in
  * flight, queues at a GPU's copy engine, a node's message rate, contention, staging. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "decide/candidates.h"
 #include "made_machine.h"
@@ -16,6 +11,7 @@
 #include "plan_request.h"
 #include "portolan/pick.h"
 #include "price/ledger.h"
+#include "test.h"
 
 /* Every cost is a round number: a message 10 us + 1 ns/B, a copy 10 us + 1 ns/B; of two at once 16 us, of
  * four 32. */
@@ -73,7 +69,7 @@ static double seconds_of(const pto_request_t *request, const pto_machine_t *mach
 
 /* --- gaps ----------------------------------------------------------------------------------------------- */
 
-static void messages_in_flight_cost_a_start_and_gaps(void **state) {
+TEST(messages_in_flight_cost_a_start_and_gaps) {
     pto_machine_t machine =
         machine_with("gap:\n"
                      "  cpu:\n"
@@ -94,7 +90,7 @@ static void messages_in_flight_cost_a_start_and_gaps(void **state) {
 }
 
 /* The first message of each distance costs a whole start. Host messages within the node have no gap. */
-static void gpu_messages_within_the_node_have_gaps_by_distance(void **state) {
+TEST(gpu_messages_within_the_node_have_gaps_by_distance) {
     pto_machine_t machine =
         machine_with("gap:\n"
                      "  within:\n"
@@ -114,7 +110,7 @@ static void gpu_messages_within_the_node_have_gaps_by_distance(void **state) {
 }
 
 /* Processes of one GPU have the gap of their messages' cost. */
-static void a_gap_on_the_gpu_falls_back_with_the_message(void **state) {
+TEST(a_gap_on_the_gpu_falls_back_with_the_message) {
     static const char gap[] =
         "gap: {within: {gpu: {on_socket: [{protocol: eager, alpha_s: 5e-6, beta_s_per_byte: 0}]}}}\n";
     pto_machine_t machine = machine_with(gap, "");
@@ -127,7 +123,7 @@ static void a_gap_on_the_gpu_falls_back_with_the_message(void **state) {
 }
 
 /* Rounds wait for each other, so that none of their messages is a further one. */
-static void rounds_know_no_gaps(void **state) {
+TEST(rounds_know_no_gaps) {
     pto_machine_t with =
         machine_with("gap: {cpu: [{protocol: eager, alpha_s: 1e-7, beta_s_per_byte: 0}]}\n", "");
     pto_machine_t without = machine_with("", "");
@@ -139,7 +135,7 @@ static void rounds_know_no_gaps(void **state) {
 
 /* Destinations are dealt out over 2 processes: by hand each sends to every other one only, a library's
  * alltoallv also posts the empty ones. */
-static void a_library_posts_empty_messages_too(void **state) {
+TEST(a_library_posts_empty_messages_too) {
     pto_machine_t machine = machine_with("", "");
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, "dup_devptr", "linear", 5, 1, 2, 1000);
     double by_library = seconds_of(&request, &machine);
@@ -153,7 +149,7 @@ static void a_library_posts_empty_messages_too(void **state) {
 
 /* A halo's two sides are copied to the host and, after their messages, back: the second copy of each stage is
  * in the stream when the first one ends. */
-static void a_copy_behind_another_costs_its_place_in_the_stream(void **state) {
+TEST(a_copy_behind_another_costs_its_place_in_the_stream) {
     pto_machine_t with = machine_with("  queued: {h2d: 3e-6, d2h: 2e-6}\n", "");
     pto_machine_t without = machine_with("", "");
     pto_request_t halo = request_for(PTO_COLLECTIVE_HALO, "three_step", "neighbors", 1, 2, 1, 4);
@@ -165,7 +161,7 @@ static void a_copy_behind_another_costs_its_place_in_the_stream(void **state) {
 }
 
 /* Messages come between the copies of cut blocks by hand; the library waits for each of its copies. */
-static void copies_that_are_waited_for_have_no_place_in_the_stream(void **state) {
+TEST(copies_that_are_waited_for_have_no_place_in_the_stream) {
     pto_machine_t with = machine_with("  d2d: {on_socket: {alpha_s: 1e-5, beta_s_per_byte: 1e-12}}\n"
                                       "  queued: {h2d: 3e-6, d2h: 2e-6, d2d: 4e-6}\n",
                                       "");
@@ -182,7 +178,7 @@ static void copies_that_are_waited_for_have_no_place_in_the_stream(void **state)
 
 /* Four processes of a GPU whose library stages an allreduce: the first one's copies cost what pageable memory
  * does, the others wait in its queues as with pinned memory. R(4) - R(1) is 22 us, and s to the host. */
-static void pageable_copies_wait_for_each_other(void **state) {
+TEST(pageable_copies_wait_for_each_other) {
     static const char pageable[] = "  pageable: {h2d: {alpha_s: 2e-5, beta_s_per_byte: 1e-9}, "
                                    "d2h: {alpha_s: 2e-5, beta_s_per_byte: 1e-9}}\n";
     pto_machine_t with = machine_with(pageable, sharing), without = machine_with(pageable, "");
@@ -215,7 +211,7 @@ static double copy_after(pto_copy_queue_t *queue, const pto_machine_t *machine, 
     return end_s;
 }
 
-static void copies_at_once_end_as_their_number_was_measured(void **state) {
+TEST(copies_at_once_end_as_their_number_was_measured) {
     pto_machine_t machine = machine_with(sharing, "");
     pto_copy_queue_t queue = {0};
     /* 10 alone; 16 and 32 of two and four; 24 in between; from four on 8 more for each. */
@@ -227,7 +223,7 @@ static void copies_at_once_end_as_their_number_was_measured(void **state) {
 }
 
 /* The benchmark's own time of one process, with all GPUs of the node at work, stands for one alone. */
-static void one_process_may_have_a_row(void **state) {
+TEST(one_process_may_have_a_row) {
     pto_machine_t machine = machine_with("  shared:\n"
                                          "    h2d:\n"
                                          "      - {procs: 1, alpha_s: 12e-6, beta_s_per_byte: 1e-9}\n"
@@ -241,7 +237,7 @@ static void one_process_may_have_a_row(void **state) {
     pto_machine_fini(&machine);
 }
 
-static void later_copies_wait_for_fewer_others(void **state) {
+TEST(later_copies_wait_for_fewer_others) {
     pto_machine_t machine = machine_with(sharing, "");
     pto_copy_queue_t queue = {0};
     assert_close(copy_after(&queue, &machine, PTO_COPY_H2D, 0, 0), 10e-6);
@@ -254,7 +250,7 @@ static void later_copies_wait_for_fewer_others(void **state) {
 
 /* Where a second copy takes longer than one alone, turns are taken: one that comes 30 us after the first has
  * ended still waits, until 90 us after that, but not for a copy of its own. */
-static void a_turn_lasts_whether_it_is_used_or_not(void **state) {
+TEST(a_turn_lasts_whether_it_is_used_or_not) {
     pto_machine_t machine = machine_with(sharing, "");
     pto_copy_queue_t queue = {0};
     assert_close(copy_after(&queue, &machine, PTO_COPY_D2H, 0, 0), 10e-6);
@@ -271,7 +267,7 @@ static void a_turn_lasts_whether_it_is_used_or_not(void **state) {
 }
 
 /* The other direction's copies are waited for as well, and small ones may have a row of their own. */
-static void both_directions_share_the_queue(void **state) {
+TEST(both_directions_share_the_queue) {
     pto_machine_t machine = machine_with(sharing, "");
     pto_copy_queue_t queue = {0};
     assert_close(copy_after(&queue, &machine, PTO_COPY_H2D, 0, 2000), 12e-6);
@@ -282,7 +278,7 @@ static void both_directions_share_the_queue(void **state) {
 }
 
 /* Shares of several blocks lie apart on the GPU, those of one block don't. */
-static void strided_copies_have_rows_of_their_own(void **state) {
+TEST(strided_copies_have_rows_of_their_own) {
     const char *rows = "  shared:\n"
                        "    h2d:\n"
                        "      - {procs: 2, alpha_s: 500e-6, beta_s_per_byte: 0}\n"
@@ -303,7 +299,7 @@ static void strided_copies_have_rows_of_their_own(void **state) {
 
 /* Two processes of a GPU: the second's copy out ends 6 us after the first's, its allreduce takes as long, and
  * when it comes back the engine is free. */
-static void a_queue_overlaps_with_the_collective(void **state) {
+TEST(a_queue_overlaps_with_the_collective) {
     pto_machine_t machine = machine_with("  shared:\n"
                                          "    h2d: [{procs: 2, alpha_s: 16e-6, beta_s_per_byte: 1e-9}]\n"
                                          "    d2h: [{procs: 2, alpha_s: 16e-6, beta_s_per_byte: 1e-9}]\n",
@@ -317,7 +313,7 @@ static void a_queue_overlaps_with_the_collective(void **state) {
 
 /* --- limits of a node ----------------------------------------------------------------------------------- */
 
-static void receivers_are_contended_for_from_three_nodes_on(void **state) {
+TEST(receivers_are_contended_for_from_three_nodes_on) {
     pto_machine_t plain = machine_with("injection: {cpu: {s_per_byte: 1e-9}}\n", "");
     pto_machine_t contended =
         machine_with("injection: {cpu: {s_per_byte: 1e-9}}\n", "network: {contention: 0.5}\n");
@@ -332,7 +328,7 @@ static void receivers_are_contended_for_from_three_nodes_on(void **state) {
     pto_machine_fini(&contended);
 }
 
-static void pairs_of_partners_do_not_contend(void **state) {
+TEST(pairs_of_partners_do_not_contend) {
     pto_machine_t plain = machine_with("injection: {cpu: {s_per_byte: 1e-9}}\n", "");
     pto_machine_t contended =
         machine_with("injection: {cpu: {s_per_byte: 1e-9}}\n", "network: {contention: 0.5}\n");
@@ -344,7 +340,7 @@ static void pairs_of_partners_do_not_contend(void **state) {
 }
 
 /* 8 GPUs of a node send 8 messages each: 64 at 5 us are more than any process's own 8 at 10 us. */
-static void a_nodes_message_rate_is_limited(void **state) {
+TEST(a_nodes_message_rate_is_limited) {
     pto_machine_t machine = machine_with("injection: {cpu: {s_per_byte: 1e-10, s_per_message: 5e-6}}\n", "");
     pto_request_t request =
         request_for(PTO_COLLECTIVE_MESSAGES, "three_step", "point_to_point", 2, 8, 1, 1000);
@@ -358,7 +354,7 @@ static void a_nodes_message_rate_is_limited(void **state) {
 
 /* A step that names a peer's memory has each process of the first node priced by itself. Together they send
  * what the node sends, though its groups span all of them. */
-static void processes_priced_one_by_one_share_their_nodes_limit(void **state) {
+TEST(processes_priced_one_by_one_share_their_nodes_limit) {
     static const struct {
         const char *strategy;
         const char *algorithm;
@@ -391,7 +387,7 @@ static void processes_priced_one_by_one_share_their_nodes_limit(void **state) {
 /* --- staging -------------------------------------------------------------------------------------------- */
 
 /* A library that stages GPU buffers is three_step inside: dearer by its pageable memory only. */
-static void a_staging_library_is_three_step_with_pageable_memory(void **state) {
+TEST(a_staging_library_is_three_step_with_pageable_memory) {
     pto_machine_t pinned = machine_with("", "");
     pto_machine_t pageable = machine_with("  pageable:\n"
                                           "    h2d: {alpha_s: 15e-6, beta_s_per_byte: 3e-9}\n"
@@ -411,7 +407,7 @@ static void a_staging_library_is_three_step_with_pageable_memory(void **state) {
 }
 
 /* The blocks of an alltoallv may leave gaps in the output, which the copy back must not overwrite. */
-static void a_staging_library_copies_the_output_of_an_alltoallv_to_the_host_too(void **state) {
+TEST(a_staging_library_copies_the_output_of_an_alltoallv_to_the_host_too) {
     pto_machine_t machine = machine_with("", "");
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 2, 2, 1, 100);
     request.by_library = request.staged = true;
@@ -422,7 +418,7 @@ static void a_staging_library_copies_the_output_of_an_alltoallv_to_the_host_too(
 }
 
 /* It reads the input where it is; our algorithm on GPU buffers works in place, on a copy of it. */
-static void a_staging_library_copies_no_input_within_the_gpu(void **state) {
+TEST(a_staging_library_copies_no_input_within_the_gpu) {
     pto_machine_t machine = machine_with("  d2d: {on_socket: {alpha_s: 7e-6, beta_s_per_byte: 1e-9}}\n", "");
     pto_request_t library = request_for(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", 2, 2, 1, 400);
     pto_request_t by_hand = request_for(PTO_COLLECTIVE_ALLREDUCE, "three_step", "ring", 2, 2, 1, 400);
@@ -439,7 +435,7 @@ static void a_staging_library_copies_no_input_within_the_gpu(void **state) {
 }
 
 /* The machine's table says who stages; a scenario that asks for `best` overrides it. */
-static void the_machine_says_that_its_library_stages(void **state) {
+TEST(the_machine_says_that_its_library_stages) {
     pto_machine_t machine = machine_with(
         "", "library: {alltoall: {gpu: [{algorithm: linear, staged: true}], cpu: [{algorithm: linear}]}}\n");
     int64_t nodes = 2, bytes = 64;
@@ -465,7 +461,7 @@ static void the_machine_says_that_its_library_stages(void **state) {
 
 /* A library's table whose copies have no cost is not used: its calls would look cheap. Picks that rest on it
  * are unsure. */
-static void a_table_without_its_copies_costs_is_not_used(void **state) {
+TEST(a_table_without_its_copies_costs_is_not_used) {
     pto_machine_t machine = machine_with("", "");
     assert_int_equal(pto_machine_use_library(&machine, "scenarios/libraries/spectrum-mpi.yaml", NULL),
                      PTO_OK);
@@ -491,7 +487,7 @@ static void a_table_without_its_copies_costs_is_not_used(void **state) {
 }
 
 /* Data that lie where the results go are set aside first: one copy in host memory more. */
-static void in_place_sets_the_data_aside(void **state) {
+TEST(in_place_sets_the_data_aside) {
     pto_machine_t machine = machine_with("  h2h: {on_socket: {alpha_s: 0, beta_s_per_byte: 2e-10}}\n", "");
     pto_request_t plain = request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 2, 2, 1, 1000);
     pto_request_t in_place =
@@ -502,7 +498,7 @@ static void in_place_sets_the_data_aside(void **state) {
 
 /* --- explanations --------------------------------------------------------------------------------------- */
 
-static void a_stage_explains_any_number_of_addends(void **state) {
+TEST(a_stage_explains_any_number_of_addends) {
     pto_machine_t machine = made_machine();
     pto_machine_param_t *param = NULL;
     int count = 0;
@@ -529,34 +525,4 @@ static void a_stage_explains_any_number_of_addends(void **state) {
     pto_machine_fini(&machine);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_in_flight_cost_a_start_and_gaps),
-        cmocka_unit_test(gpu_messages_within_the_node_have_gaps_by_distance),
-        cmocka_unit_test(a_gap_on_the_gpu_falls_back_with_the_message),
-        cmocka_unit_test(a_copy_behind_another_costs_its_place_in_the_stream),
-        cmocka_unit_test(copies_that_are_waited_for_have_no_place_in_the_stream),
-        cmocka_unit_test(pageable_copies_wait_for_each_other),
-        cmocka_unit_test(rounds_know_no_gaps),
-        cmocka_unit_test(a_library_posts_empty_messages_too),
-        cmocka_unit_test(copies_at_once_end_as_their_number_was_measured),
-        cmocka_unit_test(one_process_may_have_a_row),
-        cmocka_unit_test(later_copies_wait_for_fewer_others),
-        cmocka_unit_test(a_turn_lasts_whether_it_is_used_or_not),
-        cmocka_unit_test(both_directions_share_the_queue),
-        cmocka_unit_test(strided_copies_have_rows_of_their_own),
-        cmocka_unit_test(a_queue_overlaps_with_the_collective),
-        cmocka_unit_test(receivers_are_contended_for_from_three_nodes_on),
-        cmocka_unit_test(pairs_of_partners_do_not_contend),
-        cmocka_unit_test(a_nodes_message_rate_is_limited),
-        cmocka_unit_test(processes_priced_one_by_one_share_their_nodes_limit),
-        cmocka_unit_test(a_staging_library_is_three_step_with_pageable_memory),
-        cmocka_unit_test(a_staging_library_copies_the_output_of_an_alltoallv_to_the_host_too),
-        cmocka_unit_test(a_staging_library_copies_no_input_within_the_gpu),
-        cmocka_unit_test(the_machine_says_that_its_library_stages),
-        cmocka_unit_test(a_table_without_its_copies_costs_is_not_used),
-        cmocka_unit_test(in_place_sets_the_data_aside),
-        cmocka_unit_test(a_stage_explains_any_number_of_addends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

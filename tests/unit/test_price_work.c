@@ -11,12 +11,7 @@
  *
  * An algorithm in rounds has a round more for each doubling, which is less than any power. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-
-#include <cmocka.h>
 
 #include "made_up.h"
 #include "plan/plan_internal.h"
@@ -25,6 +20,7 @@
 #include "portolan/price.h"
 #include "price/bounded.h"
 #include "price/pricing.h"
+#include "test.h"
 
 static pto_machine_t summit;
 
@@ -86,7 +82,7 @@ static int64_t compare_growth(const pto_request_t *request, by_t by, const pto_m
     return 1;
 }
 
-static void prices_grow_no_faster_than_their_order(void **state) {
+TEST(prices_grow_no_faster_than_their_order) {
     pto_machine_t machine = completed(&summit);
     const pto_counts_t skewed = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 1};
     int64_t compared[BY_COUNT] = {0};
@@ -137,7 +133,7 @@ static int64_t visits_in_node(const char *strategy, const char *algorithm, pto_c
 }
 
 /* Each GPU meets all others, but one of each kind is priced. */
-static void prices_grow_with_the_gpus_of_a_node_not_with_their_pairs(void **state) {
+TEST(prices_grow_with_the_gpus_of_a_node_not_with_their_pairs) {
     const struct {
         const char *strategy;
         const char *algorithm;
@@ -184,7 +180,7 @@ static int64_t visits_of_staged(int64_t gpus) {
     return pto_price_visits - before;
 }
 
-static void prices_grow_with_the_members_that_stage_not_with_their_pairs(void **state) {
+TEST(prices_grow_with_the_members_that_stage_not_with_their_pairs) {
     int64_t few = visits_of_staged(72), many = visits_of_staged(576);
     if (many > 8 * few + few / 2)
         fail_msg("%lld visits on 72 GPUs and %lld on 576", (long long)few, (long long)many);
@@ -265,9 +261,7 @@ static void compare_work(const pto_plan_t *plan, bool first) {
 }
 
 /* Therefore the plans of the first size tell which algorithms have no work to be counted. */
-static void plans_have_work_with_all_sizes_or_with_none(void **state) {
-    assert_true(visit_layouts(compare_work) > 1000);
-}
+TEST(plans_have_work_with_all_sizes_or_with_none) { assert_true(visit_layouts(compare_work) > 1000); }
 
 static int64_t bounds_met;
 
@@ -287,7 +281,7 @@ static void compare_memory(const pto_plan_t *plan, bool first) {
     bounds_met += gpu_bytes > 0 && gpu_bound <= 8 * (double)gpu_bytes;
 }
 
-static void no_plan_needs_more_memory_than_its_bound(void **state) {
+TEST(no_plan_needs_more_memory_than_its_bound) {
     assert_true(visit_layouts(compare_memory) > 1000);
     assert_true(bounds_met > 1000);
 }
@@ -317,7 +311,7 @@ static int64_t visit_table(const char *route, const char *algorithm, int64_t nod
     return visits;
 }
 
-static void a_table_is_summed_once_by_rows_and_once_by_columns(void **state) {
+TEST(a_table_is_summed_once_by_rows_and_once_by_columns) {
     int64_t owners = 8 * 6, before = pto_blocks_summed;
     pto_price_t price;
     pto_price_cache_t cache = {0};
@@ -330,7 +324,7 @@ static void a_table_is_summed_once_by_rows_and_once_by_columns(void **state) {
 }
 
 /* A process on a grid has a few partners, of however many. */
-static void a_grid_is_summed_by_its_partners(void **state) {
+TEST(a_grid_is_summed_by_its_partners) {
     const pto_counts_t stencil = {.kind = PTO_COUNTS_STENCIL,
                                   .grid = {.dim_count = 3, .dim = {8, 8, 6}, .weight = {1, 1, 1}}};
     const int64_t owners = 8 * 8 * 6;
@@ -348,7 +342,7 @@ static void a_grid_is_summed_by_its_partners(void **state) {
 }
 
 /* The entries are in the sums. */
-static void an_exchange_at_once_is_priced_process_by_process(void **state) {
+TEST(an_exchange_at_once_is_priced_process_by_process) {
     pto_price_t price;
     for (int i = 0; i < ROUTES; i++) {
         int64_t few = visit_table(routes[i], "linear", 16, NULL, INFINITY, &price);
@@ -359,7 +353,7 @@ static void an_exchange_at_once_is_priced_process_by_process(void **state) {
 }
 
 /* The bound that rounds compete with. No round is looked at, or few if they hardly cost more. */
-static void rounds_that_cost_more_than_messages_at_once_are_not_walked(void **state) {
+TEST(rounds_that_cost_more_than_messages_at_once_are_not_walked) {
     const int64_t sizes_bytes[] = {64, 1024, 16384, 1 << 20};
     for (size_t i = 0; i < sizeof sizes_bytes / sizeof *sizes_bytes; i++) {
         pto_scenario_t scenario;
@@ -412,7 +406,7 @@ static int64_t visit_stencil(const char *route, int64_t nodes, int64_t chunks) {
     return visits;
 }
 
-static void chunks_of_a_sparse_table_are_priced_by_its_entries(void **state) {
+TEST(chunks_of_a_sparse_table_are_priced_by_its_entries) {
     const char *const cut[] = {"three_step", "dup_devptr"};
     for (int i = 0; i < 2; i++) {
         int64_t few = visit_stencil(cut[i], 16, 32), many = visit_stencil(cut[i], 64, 32);
@@ -451,7 +445,7 @@ static int64_t counted_work(const char *route, const char *algorithm, const pto_
     return counted_work_of(&skewed, route, algorithm, machine);
 }
 
-static void the_work_of_a_table_is_that_of_its_sums_its_rounds_or_what_is_gathered(void **state) {
+TEST(the_work_of_a_table_is_that_of_its_sums_its_rounds_or_what_is_gathered) {
     const pto_machine_t known = completed(&summit);
     pto_machine_t shared = summit;
     shared.both_ways[PTO_SPACE_CPU] = (pto_param_t){.value = 0.5, .line = 1};
@@ -473,7 +467,7 @@ static void the_work_of_a_table_is_that_of_its_sums_its_rounds_or_what_is_gather
 }
 
 /* As `portolan map` asks for it, with all of its mappers. */
-static void prices_of_18_mappings_of_4096_processes_are_within_the_limit(void **state) {
+TEST(prices_of_18_mappings_of_4096_processes_are_within_the_limit) {
     pto_scenario_t scenario;
     int64_t work;
     pto_scenario_init(&scenario);
@@ -489,7 +483,7 @@ static void prices_of_18_mappings_of_4096_processes_are_within_the_limit(void **
     pto_scenario_fini(&scenario);
 }
 
-static void one_process_tells_that_rounds_cost_too_much(void **state) {
+TEST(one_process_tells_that_rounds_cost_too_much) {
     for (int i = 0; i < ROUTES; i++) {
         pto_price_t price, bounded;
         int64_t rounds = 16 * 6 - 1, ranks = 16 * 6 * 6;
@@ -502,21 +496,4 @@ static void one_process_tells_that_rounds_cost_too_much(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prices_grow_no_faster_than_their_order),
-        cmocka_unit_test(prices_grow_with_the_gpus_of_a_node_not_with_their_pairs),
-        cmocka_unit_test(prices_grow_with_the_members_that_stage_not_with_their_pairs),
-        cmocka_unit_test(plans_have_work_with_all_sizes_or_with_none),
-        cmocka_unit_test(no_plan_needs_more_memory_than_its_bound),
-        cmocka_unit_test(a_table_is_summed_once_by_rows_and_once_by_columns),
-        cmocka_unit_test(a_grid_is_summed_by_its_partners),
-        cmocka_unit_test(an_exchange_at_once_is_priced_process_by_process),
-        cmocka_unit_test(chunks_of_a_sparse_table_are_priced_by_its_entries),
-        cmocka_unit_test(rounds_that_cost_more_than_messages_at_once_are_not_walked),
-        cmocka_unit_test(the_work_of_a_table_is_that_of_its_sums_its_rounds_or_what_is_gathered),
-        cmocka_unit_test(prices_of_18_mappings_of_4096_processes_are_within_the_limit),
-        cmocka_unit_test(one_process_tells_that_rounds_cost_too_much),
-    };
-    return cmocka_run_group_tests_name("work of prices", tests, read_machine, free_machine);
-}
+int main(void) { return run_all_tests(read_machine, free_machine); }

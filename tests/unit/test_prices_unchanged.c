@@ -4,13 +4,6 @@
  * A change that intends to change prices rewrites the file and says so in its commit:
  *     build/tests/test_prices_unchanged --print > tests/fixtures/prices.txt
  * `--cells` prints each price instead, to compare two builds. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
 
 #include <glob.h>
 #include <inttypes.h>
@@ -22,6 +15,7 @@
 #include "portolan/pick.h"
 #include "portolan/scenario.h"
 #include "recorded_lines.h"
+#include "test.h"
 
 static const char fixture_path[] = "tests/fixtures/prices.txt";
 
@@ -184,7 +178,7 @@ static void write_digests(FILE *out) {
 }
 
 /* New strategies and algorithms add lines. */
-static void prices_are_what_they_were(void **state) {
+TEST(prices_are_what_they_were) {
 #ifdef __clang__
     print_message("skipped: the last bit depends on the compiler, and the fixture was made with gcc\n");
     skip();
@@ -193,11 +187,10 @@ static void prices_are_what_they_were(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(prices_are_what_they_were)};
     if (argc == 2 && (strcmp(argv[1], "--print") == 0 || strcmp(argv[1], "--cells") == 0)) {
         print_cells = strcmp(argv[1], "--cells") == 0;
         write_digests(stdout);
         return 0;
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* A rank's plan as text: the arithmetic of loops, the numbers when unrolled, and limits on the output. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "portolan/check.h"
 #include "portolan/strategy.h"
+#include "test.h"
 
 static pto_request_t ask(pto_collective_t collective, const char *strategy, const char *algorithm) {
     pto_request_t request = {.layout = {2, 3, 1, 1, 3, false},
@@ -56,7 +51,7 @@ static void mentions(pto_request_t request, int64_t rank, bool unroll, const cha
 
 /* --- whole texts ---------------------------------------------------------------------------------------- */
 
-static void loops_are_printed_once_as_arithmetic(void **state) {
+TEST(loops_are_printed_once_as_arithmetic) {
     prints(ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise"), 4, false,
            "alltoall by three_step, with pairwise\n"
            "  layout    2 nodes x 3 GPUs x 1 processes = 6 ranks, 6 of them owners\n"
@@ -82,7 +77,7 @@ static void loops_are_printed_once_as_arithmetic(void **state) {
            "    copy   24 KiB       host out[all] -> out[all]\n");
 }
 
-static void unrolled_loops_show_ranks_places_and_bytes(void **state) {
+TEST(unrolled_loops_show_ranks_places_and_bytes) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise");
     request.layout = (pto_layout_t){3, 1, 1, 1, 1, false};
     request.bytes = 10;
@@ -109,7 +104,7 @@ static void unrolled_loops_show_ranks_places_and_bytes(void **state) {
            "        recv   10 B         out[0..9] <- rank 0 (0 0 0)\n");
 }
 
-static void a_helper_sees_its_share_and_its_signals(void **state) {
+TEST(a_helper_sees_its_share_and_its_signals) {
     prints(ask(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "linear"), 4, false,
            "alltoall by dup_devptr, with linear\n"
            "  layout    2 nodes x 3 GPUs x 3 processes = 18 ranks, 6 of them owners\n"
@@ -139,14 +134,14 @@ static void a_helper_sees_its_share_and_its_signals(void **state) {
 
 /* --- phrases -------------------------------------------------------------------------------------------- */
 
-static void steps_of_some_iterations_say_which(void **state) {
+TEST(steps_of_some_iterations_say_which) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "binomial");
     mentions(request, 2, false, "send   4 KiB        out[all] -> owner (me - 2^k) mod 6   only k = 1\n");
     mentions(request, 2, false, "recv   4 KiB        out[all] <- owner (me - 4/2^k) mod 6   only k = 1\n");
     mentions(request, 0, false, "send   4 KiB        out[all] -> owner (me + 4/2^k) mod 6\n");
 }
 
-static void rotations_runs_and_parts_are_named(void **state) {
+TEST(rotations_runs_and_parts_are_named) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "bruck");
     mentions(request, 1, false, "in[6 blocks from me] -> travelling[all]");
     mentions(request, 1, false,
@@ -162,7 +157,7 @@ static void rotations_runs_and_parts_are_named(void **state) {
     mentions(request, 3, false, "the peer's share of 3] -> cores 1 .. 2");
 }
 
-static void bundles_places_and_their_memory_are_named(void **state) {
+TEST(bundles_places_and_their_memory_are_named) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "node_leaders", "pairwise");
     mentions(request, 4, false, "  me            owner 4 of 6, place 1 of 3\n");
     mentions(request, 4, false,
@@ -177,7 +172,7 @@ static void bundles_places_and_their_memory_are_named(void **state) {
     mentions(request, 4, false, "handed over[2 bundles from me, of 3 blocks each] -> travelling[all]");
 }
 
-static void dealt_destinations_and_messages_are_named(void **state) {
+TEST(dealt_destinations_and_messages_are_named) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "extra_message", "linear");
     request.split = PTO_SPLIT_DESTINATIONS;
     mentions(request, 3, false, "host in[blocks from holder + peer, one every 3] -> cores 1 .. 2");
@@ -197,7 +192,7 @@ static void dealt_destinations_and_messages_are_named(void **state) {
     }
 }
 
-static void skewed_counts_show_their_range(void **state) {
+TEST(skewed_counts_show_their_range) {
     pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 7};
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALLV, "cuda_aware", "linear");
     request.counts = &counts;
@@ -208,7 +203,7 @@ static void skewed_counts_show_their_range(void **state) {
 
 /* --- bounds --------------------------------------------------------------------------------------------- */
 
-static void a_million_gpus_make_a_short_text(void **state) {
+TEST(a_million_gpus_make_a_short_text) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
     request.layout.nodes = 333334;
     mentions(request, 7, true, "      ... and 999995 more\n");
@@ -222,12 +217,12 @@ static void a_million_gpus_make_a_short_text(void **state) {
     }
 }
 
-static void many_byte_ranges_are_cut(void **state) {
+TEST(many_byte_ranges_are_cut) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "linear");
     mentions(request, 4, true, "the owner's in[1368..2731, 5464..6827, 9560..10923, ... and 3 more ranges]");
 }
 
-static void a_rank_that_is_not_there_is_refused(void **state) {
+TEST(a_rank_that_is_not_there_is_refused) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
     pto_plan_t *plan = NULL;
     pto_error_t err;
@@ -241,7 +236,7 @@ static void a_rank_that_is_not_there_is_refused(void **state) {
 }
 
 /* Each message once as a send and once as a receive, and what a statement requires comes before it. */
-static void a_goal_schedule_has_every_message_once(void **state) {
+TEST(a_goal_schedule_has_every_message_once) {
     static const char *const algorithms[] = {"pairwise", "bruck", "linear"};
     for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
         pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", algorithms[i]);
@@ -270,20 +265,4 @@ static void a_goal_schedule_has_every_message_once(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loops_are_printed_once_as_arithmetic),
-        cmocka_unit_test(unrolled_loops_show_ranks_places_and_bytes),
-        cmocka_unit_test(a_helper_sees_its_share_and_its_signals),
-        cmocka_unit_test(steps_of_some_iterations_say_which),
-        cmocka_unit_test(rotations_runs_and_parts_are_named),
-        cmocka_unit_test(bundles_places_and_their_memory_are_named),
-        cmocka_unit_test(dealt_destinations_and_messages_are_named),
-        cmocka_unit_test(skewed_counts_show_their_range),
-        cmocka_unit_test(a_million_gpus_make_a_short_text),
-        cmocka_unit_test(many_byte_ranges_are_cut),
-        cmocka_unit_test(a_rank_that_is_not_there_is_refused),
-        cmocka_unit_test(a_goal_schedule_has_every_message_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

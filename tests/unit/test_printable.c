@@ -1,14 +1,9 @@
 /* What is printed of text from outside, and what may be a name. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/names.h"
 #include "portolan/printable.h"
+#include "test.h"
 
 static const struct {
     const char *text;
@@ -41,20 +36,20 @@ static const struct {
     {"\xe2\x82", "\\u00e2\\u0082"}, /* cut */
 };
 
-static void what_a_terminal_would_obey_is_escaped(void **state) {
+TEST(what_a_terminal_would_obey_is_escaped) {
     char escaped[64];
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
         assert_string_equal(pto_escape_text(odd[i].text, escaped, sizeof escaped), odd[i].escaped);
 }
 
-static void letters_of_any_script_stay(void **state) {
+TEST(letters_of_any_script_stay) {
     static const char text[] = "H200 \xc3\xa9\xce\xb1\xe6\x97\xa5\xf0\x9f\x9a\x80 $(\\)'\"";
     char escaped[64];
     assert_string_equal(pto_escape_text(text, escaped, sizeof escaped), text);
     assert_int_equal(pto_name_check(text, PTO_NAME_BYTES_MAX, NULL), PTO_OK);
 }
 
-static void every_byte_alone_is_printed_safely(void **state) {
+TEST(every_byte_alone_is_printed_safely) {
     for (int byte = 1; byte < 256; byte++) {
         char text[] = {(char)byte, '\0'}, escaped[PTO_ESCAPED_MAX];
         assert_int_equal(pto_escape(text, escaped), 1);
@@ -64,14 +59,14 @@ static void every_byte_alone_is_printed_safely(void **state) {
     }
 }
 
-static void a_text_is_cut_between_characters(void **state) {
+TEST(a_text_is_cut_between_characters) {
     char escaped[8];
     assert_string_equal(pto_escape_text("abcd\nef", escaped, sizeof escaped), "abcd");
     assert_string_equal(pto_escape_text("a\nb", escaped, sizeof escaped), "a\\u000a");
     assert_string_equal(pto_escape_text("abcdef\xc3\xa9", escaped, sizeof escaped), "abcdef");
 }
 
-static void a_name_is_one_line_of_characters_that_can_be_printed(void **state) {
+TEST(a_name_is_one_line_of_characters_that_can_be_printed) {
     pto_error_t err;
     char name[PTO_NAME_BYTES_MAX + 2];
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
@@ -85,7 +80,7 @@ static void a_name_is_one_line_of_characters_that_can_be_printed(void **state) {
     assert_int_equal(pto_name_check(name + 1, PTO_NAME_BYTES_MAX, &err), PTO_OK);
 }
 
-static void a_word_is_nothing_that_a_shell_interprets(void **state) {
+TEST(a_word_is_nothing_that_a_shell_interprets) {
     static const char *const refused[] = {"",    "-x",       "a b", "$(a)", "`a`", "a;b",
                                           "a/b", "\xc3\xa9", "a\n", "~",    "*"};
     assert_true(pto_name_is_word("h200-x4_b.c+d"));
@@ -94,14 +89,4 @@ static void a_word_is_nothing_that_a_shell_interprets(void **state) {
         assert_false(pto_name_is_word(refused[i]));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_terminal_would_obey_is_escaped),
-        cmocka_unit_test(letters_of_any_script_stay),
-        cmocka_unit_test(every_byte_alone_is_printed_safely),
-        cmocka_unit_test(a_text_is_cut_between_characters),
-        cmocka_unit_test(a_name_is_one_line_of_characters_that_can_be_printed),
-        cmocka_unit_test(a_word_is_nothing_that_a_shell_interprets),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

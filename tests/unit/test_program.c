@@ -1,12 +1,8 @@
 /* Kernel programs: which copies overlap, and how operands are cut into parts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "kernels/parts.h"
 #include "kernels/program.h"
+#include "test.h"
 
 enum { PEERS = 4, BYTES = 64 };
 
@@ -28,7 +24,7 @@ static const char *operand_at(const pto_program_t *program, int index) {
 
 /* --- merging -------------------------------------------------------------------------------------------- */
 
-static void copies_of_one_source_to_several_targets_load_it_once(void **state) {
+TEST(copies_of_one_source_to_several_targets_load_it_once) {
     pto_program_t program = {0};
     for (int peer = 1; peer < PEERS; peer++)
         assert_true(pto_program_move(&program, at(peer, 0), at(0, 0), BYTES));
@@ -40,7 +36,7 @@ static void copies_of_one_source_to_several_targets_load_it_once(void **state) {
     pto_program_fini(&program);
 }
 
-static void copies_of_different_sources_go_on_together_as_pairs(void **state) {
+TEST(copies_of_different_sources_go_on_together_as_pairs) {
     pto_program_t program = {0};
     for (int peer = 1; peer < PEERS; peer++)
         assert_true(pto_program_move(&program, at(0, peer * BYTES), at(peer, 0), BYTES));
@@ -54,7 +50,7 @@ static void copies_of_different_sources_go_on_together_as_pairs(void **state) {
     pto_program_fini(&program);
 }
 
-static void copies_with_different_sources_or_sizes_are_not_a_spread(void **state) {
+TEST(copies_with_different_sources_or_sizes_are_not_a_spread) {
     pto_program_t program = {0};
     assert_true(pto_program_move(&program, at(1, 0), at(0, 0), BYTES));
     assert_true(pto_program_move(&program, at(2, 0), at(0, 0), BYTES - 4));
@@ -64,7 +60,7 @@ static void copies_with_different_sources_or_sizes_are_not_a_spread(void **state
     pto_program_fini(&program);
 }
 
-static void what_one_run_in_two_has_elsewhere_is_another_source(void **state) {
+TEST(what_one_run_in_two_has_elsewhere_is_another_source) {
     pto_program_t program = {0};
     pto_spot_t alternates = {.at = memory[0], .apart_bytes = BYTES};
     assert_true(pto_program_move(&program, at(1, 0), at(0, 0), BYTES));
@@ -73,7 +69,7 @@ static void what_one_run_in_two_has_elsewhere_is_another_source(void **state) {
     pto_program_fini(&program);
 }
 
-static void a_spread_has_a_single_source(void **state) {
+TEST(a_spread_has_a_single_source) {
     pto_program_t program = {0};
     assert_true(pto_program_move(&program, at(1, 0), at(0, 0), BYTES));
     assert_true(pto_program_move(&program, at(2, 0), at(0, 0), BYTES));
@@ -94,7 +90,7 @@ static int ops_of_two_copies(pto_spot_t target, pto_spot_t source, pto_spot_t la
     return count;
 }
 
-static void copies_that_need_each_other_stay_apart(void **state) {
+TEST(copies_that_need_each_other_stay_apart) {
     int64_t last = BYTES - 1;
     assert_int_equal(ops_of_two_copies(at(1, 0), at(0, 0), at(3, 0), at(2, 0)), 1);
     /* the later one reads what the earlier one wrote, be it one byte of it */
@@ -109,7 +105,7 @@ static void copies_that_need_each_other_stay_apart(void **state) {
     assert_int_equal(ops_of_two_copies(at(1, 0), at(0, 0), at(1, 0), at(0, 0)), 2);
 }
 
-static void a_spreads_targets_are_looked_at_too(void **state) {
+TEST(a_spreads_targets_are_looked_at_too) {
     pto_program_t program = {0};
     for (int peer = 1; peer < PEERS; peer++)
         assert_true(pto_program_move(&program, at(peer, 0), at(0, 0), BYTES));
@@ -119,7 +115,7 @@ static void a_spreads_targets_are_looked_at_too(void **state) {
 }
 
 /* Columns of one array interleave without sharing bytes, so they go on together. */
-static void columns_of_one_array_are_copied_together(void **state) {
+TEST(columns_of_one_array_are_copied_together) {
     enum { PITCH = 32, ROWS = 4 };
     const pto_rows_t column = {8, ROWS, PITCH}, packed = {8, ROWS, 8};
     pto_program_t program = {0};
@@ -137,7 +133,7 @@ static void columns_of_one_array_are_copied_together(void **state) {
     pto_program_fini(&program);
 }
 
-static void rows_of_one_source_are_no_spread(void **state) {
+TEST(rows_of_one_source_are_no_spread) {
     const pto_rows_t column = {8, 4, 32};
     pto_program_t program = {0};
     for (int peer = 1; peer < PEERS; peer++)
@@ -149,7 +145,7 @@ static void rows_of_one_source_are_no_spread(void **state) {
 }
 
 /* Against byte by byte. */
-static void rows_overlap_where_they_share_bytes(void **state) {
+TEST(rows_overlap_where_they_share_bytes) {
     static const pto_rows_t shape[] = {{3, 4, 7}, {2, 3, 7}, {5, 1, 5}, {12, 1, 12}, {7, 2, 7}};
     for (size_t i = 0; i < sizeof shape / sizeof *shape; i++)
         for (size_t j = 0; j < sizeof shape / sizeof *shape; j++)
@@ -164,7 +160,7 @@ static void rows_overlap_where_they_share_bytes(void **state) {
             }
 }
 
-static void lines_take_more_room_than_their_data(void **state) {
+TEST(lines_take_more_room_than_their_data) {
     pto_spot_t lines = at(0, 0);
     lines.lines = true;
     assert_int_equal(ops_of_two_copies(at(1, 0), lines, at(0, pto_spot_bytes(true, BYTES) - 1), at(2, 0)), 2);
@@ -172,7 +168,7 @@ static void lines_take_more_room_than_their_data(void **state) {
 }
 
 /* What is loaded from lines may be there for one of them before the others, so each is waited for. */
-static void lines_are_the_source_of_no_spread(void **state) {
+TEST(lines_are_the_source_of_no_spread) {
     pto_program_t program = {0};
     pto_spot_t lines = at(0, 0);
     lines.lines = true;
@@ -183,7 +179,7 @@ static void lines_are_the_source_of_no_spread(void **state) {
     pto_program_fini(&program);
 }
 
-static void flags_of_one_kind_in_a_row_are_one_op(void **state) {
+TEST(flags_of_one_kind_in_a_row_are_one_op) {
     pto_program_t program = {0};
     for (int peer = 1; peer < PEERS; peer++)
         assert_true(pto_program_flag(&program, PTO_KERNEL_SIGNAL, at(peer, 0)));
@@ -198,7 +194,7 @@ static void flags_of_one_kind_in_a_row_are_one_op(void **state) {
     pto_program_fini(&program);
 }
 
-static void copies_on_both_sides_of_a_wait_stay_apart(void **state) {
+TEST(copies_on_both_sides_of_a_wait_stay_apart) {
     pto_program_t program = {0};
     assert_true(pto_program_move(&program, at(1, 0), at(0, 0), BYTES));
     assert_true(pto_program_flag(&program, PTO_KERNEL_WAIT, at(0, pto_spot_bytes(true, BYTES))));
@@ -207,7 +203,7 @@ static void copies_on_both_sides_of_a_wait_stay_apart(void **state) {
     pto_program_fini(&program);
 }
 
-static void each_reduction_is_an_op_with_its_sources_in_order(void **state) {
+TEST(each_reduction_is_an_op_with_its_sources_in_order) {
     pto_program_t program = {0};
     for (int i = 0; i < 2; i++) {
         assert_true(pto_program_reduce(&program, at(0, i * BYTES), BYTES));
@@ -229,7 +225,7 @@ static void each_reduction_is_an_op_with_its_sources_in_order(void **state) {
 
 enum { UNIT_BYTES = 16 };
 
-static void parts_cover_a_piece_once_in_whole_units(void **state) {
+TEST(parts_cover_a_piece_once_in_whole_units) {
     for (int64_t bytes = 0; bytes < 40 * UNIT_BYTES; bytes++)
         for (int blocks = 1; blocks <= 7; blocks++) {
             int64_t next = 0;
@@ -245,7 +241,7 @@ static void parts_cover_a_piece_once_in_whole_units(void **state) {
         }
 }
 
-static void parts_differ_by_at_most_a_unit_and_what_is_left(void **state) {
+TEST(parts_differ_by_at_most_a_unit_and_what_is_left) {
     for (int blocks = 1; blocks <= 7; blocks++) {
         int64_t bytes = 1000 * UNIT_BYTES - 5;
         int64_t least = pto_part(bytes, UNIT_BYTES, blocks, blocks - 1).bytes + 5;
@@ -257,7 +253,7 @@ static void parts_differ_by_at_most_a_unit_and_what_is_left(void **state) {
     }
 }
 
-static void a_piece_below_a_unit_is_the_first_parts(void **state) {
+TEST(a_piece_below_a_unit_is_the_first_parts) {
     for (int block = 0; block < 3; block++)
         assert_int_equal(pto_part(UNIT_BYTES - 1, UNIT_BYTES, 3, block).bytes,
                          block == 0 ? UNIT_BYTES - 1 : 0);
@@ -284,7 +280,7 @@ static void add_allreduce(pto_program_t *program, pto_spot_t in, pto_spot_t out)
     assert_true(pto_program_source(program, lines_at(2, 0), BYTES));
 }
 
-static void what_a_process_sends_itself_is_forwarded(void **state) {
+TEST(what_a_process_sends_itself_is_forwarded) {
     for (int in_place = 0; in_place < 2; in_place++) {
         pto_program_t program = {0};
         add_allreduce(&program, at(0, 0), at(in_place ? 0 : 1, 0));
@@ -302,7 +298,7 @@ static void what_a_process_sends_itself_is_forwarded(void **state) {
 }
 
 /* Two pairs of an op, of which both, and then the op itself, are left out. */
-static void ops_without_copies_are_left_out(void **state) {
+TEST(ops_without_copies_are_left_out) {
     pto_program_t program = {0};
     for (int64_t i = 0; i < 2; i++)
         assert_true(pto_program_move(&program, lines_at(2, 4 * i * BYTES), at(0, i * BYTES), BYTES));
@@ -325,7 +321,7 @@ static int ops_if_forwarded(pto_program_t *program) {
 }
 
 /* Data that another op has overwritten, lines that two ops read, lines of others, data in rows. */
-static void what_is_read_later_or_twice_stays_in_lines(void **state) {
+TEST(what_is_read_later_or_twice_stays_in_lines) {
     pto_program_t changed = {0}, twice = {0}, others = {0}, partly = {0};
     assert_true(pto_program_move(&changed, lines_at(2, 0), at(0, 0), BYTES));
     assert_true(pto_program_reduce(&changed, at(0, 1), BYTES) &&
@@ -364,7 +360,7 @@ static int ops_if_fused(pto_program_t *program) {
     return ops;
 }
 
-static void a_result_goes_where_it_would_be_copied(void **state) {
+TEST(a_result_goes_where_it_would_be_copied) {
     for (int copies = 1; copies < PEERS - 1; copies++) {
         pto_program_t program = {0};
         add_sum(&program);
@@ -390,7 +386,7 @@ static void a_result_goes_where_it_would_be_copied(void **state) {
 
 /* Other data or a part of the result, to where a source lies, aligned otherwise or beside a copy of something
  * else, in lines, to rows or from rows, after a signal, beside lines elsewhere. */
-static void other_copies_after_a_reduction_stay(void **state) {
+TEST(other_copies_after_a_reduction_stay) {
     const pto_rows_t rows = {BYTES / 2, 2, BYTES};
     for (int i = 0; i < 10; i++) {
         pto_program_t program = {0};
@@ -423,31 +419,4 @@ static void other_copies_after_a_reduction_stay(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_result_goes_where_it_would_be_copied),
-        cmocka_unit_test(other_copies_after_a_reduction_stay),
-        cmocka_unit_test(copies_of_one_source_to_several_targets_load_it_once),
-        cmocka_unit_test(copies_of_different_sources_go_on_together_as_pairs),
-        cmocka_unit_test(copies_with_different_sources_or_sizes_are_not_a_spread),
-        cmocka_unit_test(what_one_run_in_two_has_elsewhere_is_another_source),
-        cmocka_unit_test(a_spread_has_a_single_source),
-        cmocka_unit_test(copies_that_need_each_other_stay_apart),
-        cmocka_unit_test(a_spreads_targets_are_looked_at_too),
-        cmocka_unit_test(columns_of_one_array_are_copied_together),
-        cmocka_unit_test(rows_of_one_source_are_no_spread),
-        cmocka_unit_test(rows_overlap_where_they_share_bytes),
-        cmocka_unit_test(lines_take_more_room_than_their_data),
-        cmocka_unit_test(lines_are_the_source_of_no_spread),
-        cmocka_unit_test(flags_of_one_kind_in_a_row_are_one_op),
-        cmocka_unit_test(copies_on_both_sides_of_a_wait_stay_apart),
-        cmocka_unit_test(each_reduction_is_an_op_with_its_sources_in_order),
-        cmocka_unit_test(parts_cover_a_piece_once_in_whole_units),
-        cmocka_unit_test(parts_differ_by_at_most_a_unit_and_what_is_left),
-        cmocka_unit_test(a_piece_below_a_unit_is_the_first_parts),
-        cmocka_unit_test(what_a_process_sends_itself_is_forwarded),
-        cmocka_unit_test(ops_without_copies_are_left_out),
-        cmocka_unit_test(what_is_read_later_or_twice_stays_in_lines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,19 +1,15 @@
 /* Counters of long calls, and ending them early. A stop lasts, so it is tested last. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "portolan/pick.h"
 #include "portolan/progress.h"
+#include "test.h"
 
 static int ends;
 static void count_end(void) { ends++; }
 
-static void the_outermost_call_is_shown(void **state) {
+TEST(the_outermost_call_is_shown) {
     pto_progress_t progress;
     assert_false(pto_progress_read(&progress));
     pto_progress_on_end(count_end);
@@ -36,7 +32,7 @@ static void the_outermost_call_is_shown(void **state) {
     pto_progress_end();
 }
 
-static void parts_of_one_kind_count_together(void **state) {
+TEST(parts_of_one_kind_count_together) {
     pto_progress_t progress;
     int ended = ends;
     assert_true(pto_progress_begin_parts("pricing", 10, 3));
@@ -101,8 +97,8 @@ static void look_and_stop(const pto_simulate_progress_t *simulation) {
         pto_stop();
 }
 
-static void a_stopped_simulation_keeps_the_points_that_are_done(void **state) {
-    const asked_t *asked = *state;
+TEST(a_stopped_simulation_keeps_the_points_that_are_done) {
+    const asked_t *asked = *test_state;
     pto_predictions_t predictions;
     pto_simulation_t *simulation = NULL;
     const pto_simulate_options_t how = {.begin = look_and_stop};
@@ -127,8 +123,8 @@ static void a_stopped_simulation_keeps_the_points_that_are_done(void **state) {
     pto_predictions_fini(&predictions);
 }
 
-static void what_begins_after_a_stop_is_interrupted(void **state) {
-    const asked_t *asked = *state;
+TEST(what_begins_after_a_stop_is_interrupted) {
+    const asked_t *asked = *test_state;
     pto_predictions_t predictions;
     pto_error_t err = {0};
     assert_true(pto_is_stopped());
@@ -138,12 +134,4 @@ static void what_begins_after_a_stop_is_interrupted(void **state) {
     assert_false(pto_progress_read(&progress));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_outermost_call_is_shown),
-        cmocka_unit_test(parts_of_one_kind_count_together),
-        cmocka_unit_test(a_stopped_simulation_keeps_the_points_that_are_done),
-        cmocka_unit_test(what_begins_after_a_stop_is_interrupted),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
-}
+int main(void) { return run_all_tests(setup, teardown); }

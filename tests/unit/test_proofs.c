@@ -1,17 +1,12 @@
 /* The three ways to prove a plan: by one node where all nodes do the same, by clocks that know the ranks
  * that share memory, and in full. The first two must prove nothing that the third does not, and should prove
  * all plans that are registered. test_mutations compares the ways on plans with faults. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "check/check_internal.h"
 #include "plan/plan_internal.h"
 #include "plan_request.h"
+#include "test.h"
 
 static struct {
     int64_t plans;
@@ -58,7 +53,7 @@ static void compare_variants(pto_request_t request) {
     }
 }
 
-static void all_ways_prove_the_same_plans(void **state) {
+TEST(all_ways_prove_the_same_plans) {
     static const pto_layout_t layouts[] = {
         {3, 2, 1, 2, 2, false}, {2, 2, 2, 2, 2, false}, {4, 3, 1, 2, 3, false}, {5, 1, 1, 3, 1, false},
         {6, 4, 1, 1, 2, false}, {1, 4, 1, 2, 2, false}, {2, 1, 3, 3, 1, false},
@@ -82,7 +77,7 @@ static void all_ways_prove_the_same_plans(void **state) {
 }
 
 /* Partners at an exclusive or, trees, and tables have no such symmetry. */
-static void only_plans_whose_nodes_do_the_same_are_proved_by_one(void **state) {
+TEST(only_plans_whose_nodes_do_the_same_are_proved_by_one) {
     static const struct {
         pto_collective_t collective;
         pto_status_t status;
@@ -114,7 +109,7 @@ static void only_plans_whose_nodes_do_the_same_are_proved_by_one(void **state) {
 }
 
 /* Empty parts are not sent, so nodes do not send as many messages. */
-static void vectors_with_empty_parts_are_walked_on_all_nodes(void **state) {
+TEST(vectors_with_empty_parts_are_walked_on_all_nodes) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "staged_ring", "direct", 4, 2, 1, 0);
     for (request.bytes = 4 * 7; request.bytes <= 4 * 8; request.bytes += 4) {
         pto_plan_t *plan;
@@ -129,7 +124,7 @@ static void vectors_with_empty_parts_are_walked_on_all_nodes(void **state) {
 }
 
 /* Turned by less than a piece, pieces are not at pieces' places. */
-static void buffers_turn_by_whole_pieces(void **state) {
+TEST(buffers_turn_by_whole_pieces) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "node_aware", "pairwise", 4, 2, 1, 64);
     pto_plan_t *plan;
     pto_turn_t turn[16];
@@ -146,7 +141,7 @@ static void buffers_turn_by_whole_pieces(void **state) {
 }
 
 /* The work of a plan is counted before its faults are known. */
-static void plans_that_name_what_does_not_exist_are_not_alike(void **state) {
+TEST(plans_that_name_what_does_not_exist_are_not_alike) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 4, 2, 1, 64);
     pto_plan_t *plan;
     pto_turn_t turn[16];
@@ -191,7 +186,7 @@ static void send_from(int64_t from, int64_t writer, int64_t reader, bool gathere
     pto_clocks_fini(&clocks);
 }
 
-static void messages_between_nodes_order_nothing_in_clocks_by_node(void **state) {
+TEST(messages_between_nodes_order_nothing_in_clocks_by_node) {
     for (int64_t node_ranks = 2; node_ranks <= 4; node_ranks += 2)
         for (int gathered = 0; gathered < 2; gathered++) {
             send_from(0, 2, 3, gathered, node_ranks);
@@ -199,14 +194,4 @@ static void messages_between_nodes_order_nothing_in_clocks_by_node(void **state)
         }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_ways_prove_the_same_plans),
-        cmocka_unit_test(only_plans_whose_nodes_do_the_same_are_proved_by_one),
-        cmocka_unit_test(vectors_with_empty_parts_are_walked_on_all_nodes),
-        cmocka_unit_test(buffers_turn_by_whole_pieces),
-        cmocka_unit_test(plans_that_name_what_does_not_exist_are_not_alike),
-        cmocka_unit_test(messages_between_nodes_order_nothing_in_clocks_by_node),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,15 +1,10 @@
 /* Reading ends: what is not a regular file is refused, and recordings have limits, of work as well. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 #include <zlib.h>
 
@@ -17,6 +12,7 @@
 #include "base/text_file.h"
 #include "portolan/machine.h"
 #include "portolan/recording.h"
+#include "test.h"
 
 enum { MEBIBYTE = 1 << 20 };
 
@@ -41,7 +37,7 @@ static void assert_no_recording(const char *file, const pto_recording_options_t 
 /* --- what may be read ----------------------------------------------------------------------------------- */
 
 /* No process ever opens the other end of this pipe. */
-static void a_named_pipe_is_refused_by_every_reader(void **state) {
+TEST(a_named_pipe_is_refused_by_every_reader) {
     const char *pipe_path = path_of("pipe");
     pto_machine_t *machine = NULL;
     pto_error_t err = {0};
@@ -55,7 +51,7 @@ static void a_named_pipe_is_refused_by_every_reader(void **state) {
     assert_no_recording(pipe_path, &four_a_node, PTO_ERR_IO, "not a regular file");
 }
 
-static void a_device_is_refused(void **state) {
+TEST(a_device_is_refused) {
     char *text;
     size_t size;
     assert_int_equal(pto_text_read("/dev/zero", MEBIBYTE, &text, &size, NULL), PTO_ERR_IO);
@@ -63,7 +59,7 @@ static void a_device_is_refused(void **state) {
     assert_false(pto_file_is_readable("/dev/zero"));
 }
 
-static void a_pipe_that_is_open_is_read(void **state) {
+TEST(a_pipe_that_is_open_is_read) {
     static const char said[] = "# OSU MPI Broadcast Latency Test\n8 3.1\n";
     int end[2];
     char *text;
@@ -85,7 +81,7 @@ static void a_pipe_that_is_open_is_read(void **state) {
     close(end[0]);
 }
 
-static void a_file_of_just_the_limit_is_read(void **state) {
+TEST(a_file_of_just_the_limit_is_read) {
     const char *file_path = path_of("text");
     char *text;
     size_t size;
@@ -119,11 +115,11 @@ static const char *pack(const char *start, int byte, int mebibytes) {
     return name;
 }
 
-static void zeros_are_no_trace(void **state) {
+TEST(zeros_are_no_trace) {
     assert_no_recording(pack("", 0, 2), &four_a_node, PTO_ERR_SYNTAX, "a node without content");
 }
 
-static void a_gzip_file_that_unpacks_to_too_many_times_its_size_is_refused(void **state) {
+TEST(a_gzip_file_that_unpacks_to_too_many_times_its_size_is_refused) {
     const pto_recording_options_t all = {
         .rank = -1, .gpus_per_node = 4, .collective = PTO_COLLECTIVE_COUNT, .limit_bytes = (int64_t)1 << 40};
     assert_no_recording(pack("{", ' ', 80), &four_a_node, PTO_ERR_TOO_LARGE, "500 times its size");
@@ -131,7 +127,7 @@ static void a_gzip_file_that_unpacks_to_too_many_times_its_size_is_refused(void 
 }
 
 /* Short lines, values and messages take time as well. */
-static void the_limit_counts_items_and_says_how_much_is_left(void **state) {
+TEST(the_limit_counts_items_and_says_how_much_is_left) {
     static const struct {
         const char *start, *item;
     } file[] = {{"num_ranks 2\n", "\n"},
@@ -153,7 +149,7 @@ static void the_limit_counts_items_and_says_how_much_is_left(void **state) {
 }
 
 /* Its shape is the same for all of them, and takes a walk over 2^24 processes to find. */
-static void many_kinds_of_calls_on_one_wide_communicator_are_read(void **state) {
+TEST(many_kinds_of_calls_on_one_wide_communicator_are_read) {
     enum { KINDS = 60000 };
     pto_text_t text = {NULL, 0, 0, false};
     pto_recording_t trace;
@@ -197,7 +193,7 @@ static int64_t calls_of(const pto_text_t *text) {
 }
 
 /* Nearly all events of a profiler's trace. Early ones have `inf`, which is not JSON (Kineto's issue 105). */
-static void kineto_events_without_effect_are_not_parsed(void **state) {
+TEST(kineto_events_without_effect_are_not_parsed) {
     static const char call[] =
         "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel\",\"dur\":9,\"args\":{%s\"%s name\":"
         "\"allreduce\",\"In msg nelems\":256,\"Group size\":8,\"dtype\":\"Float\"}}";
@@ -235,17 +231,4 @@ static int remove_folder(void **state) {
     return rmdir(folder);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_named_pipe_is_refused_by_every_reader),
-        cmocka_unit_test(a_device_is_refused),
-        cmocka_unit_test(a_pipe_that_is_open_is_read),
-        cmocka_unit_test(a_file_of_just_the_limit_is_read),
-        cmocka_unit_test(zeros_are_no_trace),
-        cmocka_unit_test(a_gzip_file_that_unpacks_to_too_many_times_its_size_is_refused),
-        cmocka_unit_test(the_limit_counts_items_and_says_how_much_is_left),
-        cmocka_unit_test(kineto_events_without_effect_are_not_parsed),
-        cmocka_unit_test(many_kinds_of_calls_on_one_wide_communicator_are_read),
-    };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+int main(void) { return run_all_tests(make_folder, remove_folder); }

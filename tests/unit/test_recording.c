@@ -1,16 +1,11 @@
 /* Recorded collectives: each format's lines, the shapes of communicators, and what is refused. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "bad_input.h"
 #include "portolan/recording.h"
+#include "test.h"
 
 static const pto_recording_options_t four_a_node = {
     .rank = -1, .gpus_per_node = 4, .collective = PTO_COLLECTIVE_COUNT};
@@ -38,7 +33,7 @@ static void assert_call(const pto_recording_t *trace, int i, const pto_recording
 }
 
 /* Rows of four share a node; columns of two have a member on each of two nodes, four to a node. */
-static void a_report_shows_the_shapes_of_its_communicators(void **state) {
+TEST(a_report_shows_the_shapes_of_its_communicators) {
     pto_recording_t trace = read_file("tests/fixtures/report.csv", &four_a_node);
     const pto_recording_call_t expected[] = {
         {PTO_COLLECTIVE_ALLREDUCE, 0, 1048576, 2, 4, 1, 3, 2850e-6, "mpi", 0, 0, 0},
@@ -55,7 +50,7 @@ static void a_report_shows_the_shapes_of_its_communicators(void **state) {
     pto_recording_fini(&trace);
 }
 
-static void host_buffers_can_be_taken_for_those_of_gpus(void **state) {
+TEST(host_buffers_can_be_taken_for_those_of_gpus) {
     pto_recording_options_t options = four_a_node;
     options.as_gpu = true;
     options.rank = 5;
@@ -66,7 +61,7 @@ static void host_buffers_can_be_taken_for_those_of_gpus(void **state) {
     pto_recording_fini(&trace);
 }
 
-static void one_process_alone_is_taken_to_have_neighbours(void **state) {
+TEST(one_process_alone_is_taken_to_have_neighbours) {
     static const char text[] = "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space\r\n"
                                "3,1,1.5,MPI_Allreduce,c,8,,,64,gpu\r\n"
                                "3,2,2.5,MPI_Allreduce,d,6,,,64,gpu\r\n";
@@ -79,7 +74,7 @@ static void one_process_alone_is_taken_to_have_neighbours(void **state) {
     pto_recording_fini(&trace);
 }
 
-static void benchmarks_are_read_between_what_others_print(void **state) {
+TEST(benchmarks_are_read_between_what_others_print) {
     pto_recording_options_t options = four_a_node;
     options.nodes = 2;
     pto_recording_t trace = read_file("tests/fixtures/osu.txt", &options);
@@ -123,7 +118,7 @@ static void assert_shape(const pto_recording_t *trace, int64_t nodes, int64_t gp
 }
 
 /* Unless the options say otherwise, processes are on the hosts that nccl-tests name. */
-static void listed_processes_are_on_their_hosts(void **state) {
+TEST(listed_processes_are_on_their_hosts) {
     static const char even[] =
         "# nThread 1\n# Using devices\n" RANK("0", "a") RANK("1", "a") RANK("2", "b") RANK("3", "b") ROWS;
     static const char uneven[] =
@@ -153,7 +148,7 @@ static void listed_processes_are_on_their_hosts(void **state) {
     pto_recording_fini(&trace);
 }
 
-static void shapes_that_the_listed_processes_contradict_are_refused(void **state) {
+TEST(shapes_that_the_listed_processes_contradict_are_refused) {
     static const char text[] = "# nThread 1\n# Using devices\n" RANK("0", "a") RANK("1", "a") ROWS;
     const struct {
         int64_t nodes, gpus_per_node;
@@ -176,7 +171,7 @@ static void shapes_that_the_listed_processes_contradict_are_refused(void **state
 }
 
 /* The outputs of two runs in one file: the second lists its own processes. */
-static void another_run_lists_its_own_processes(void **state) {
+TEST(another_run_lists_its_own_processes) {
     static const char text[] = "# nThread 1\n# Using devices\n" RANK("0", "a") RANK("1", "a") ROWS
         "# nThread 1\n# Using devices\n" RANK("0", "a") RANK("1", "a") ROWS;
     pto_recording_t trace;
@@ -187,7 +182,7 @@ static void another_run_lists_its_own_processes(void **state) {
 }
 
 /* all_gather_perf prints the bytes of all blocks, and older versions have fewer columns. */
-static void sizes_of_blocks_are_divided_among_the_processes(void **state) {
+TEST(sizes_of_blocks_are_divided_among_the_processes) {
     static const char text[] = "# nThread 1 nGpus 4\n# Rank 0 Pid 1\n# Rank 1\n#  Rank  2\n# Rank 3\n"
                                "#       size         count      type     time   algbw   busbw\n"
                                "        4096           256     float     9.00    0.16    0.08\n";
@@ -206,7 +201,7 @@ static void sizes_of_blocks_are_divided_among_the_processes(void **state) {
 #define HEAD "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space\n"
 #define NCCL "# nThread 1\n# size count type time\n"
 
-static void bad_traces_are_refused_with_their_line(void **state) {
+TEST(bad_traces_are_refused_with_their_line) {
     static const bad_input_t bad[] = {
         {"", PTO_ERR_SYNTAX, 1, 1, {"neither"}},
         {"hello\nworld\n", PTO_ERR_SYNTAX, 2, 1, {"neither"}},
@@ -239,7 +234,7 @@ static void bad_traces_are_refused_with_their_line(void **state) {
 }
 
 /* OSU gives MPI_Reduce_scatter elements by elements, and MPI_Reduce_scatter_block the same to all. */
-static void reduce_scatters_of_fewer_elements_than_processes_move_no_blocks(void **state) {
+TEST(reduce_scatters_of_fewer_elements_than_processes_move_no_blocks) {
     static const struct {
         const char *head;
         int64_t sizeless, last_bytes;
@@ -266,18 +261,4 @@ static void reduce_scatters_of_fewer_elements_than_processes_move_no_blocks(void
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_report_shows_the_shapes_of_its_communicators),
-        cmocka_unit_test(host_buffers_can_be_taken_for_those_of_gpus),
-        cmocka_unit_test(one_process_alone_is_taken_to_have_neighbours),
-        cmocka_unit_test(benchmarks_are_read_between_what_others_print),
-        cmocka_unit_test(listed_processes_are_on_their_hosts),
-        cmocka_unit_test(shapes_that_the_listed_processes_contradict_are_refused),
-        cmocka_unit_test(another_run_lists_its_own_processes),
-        cmocka_unit_test(sizes_of_blocks_are_divided_among_the_processes),
-        cmocka_unit_test(reduce_scatters_of_fewer_elements_than_processes_move_no_blocks),
-        cmocka_unit_test(bad_traces_are_refused_with_their_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,12 +1,5 @@
 /* Requests that pto_plan_create accepts, registering strategies and algorithms, and the price of a single
  * cell. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +10,7 @@
 #include "portolan/check.h"
 #include "portolan/pick.h"
 #include "portolan/strategy.h"
+#include "test.h"
 
 /* One node's, with kernels; and several nodes'. */
 static const char node_path[] = "scenarios/machines/h200-x4.yaml";
@@ -45,7 +39,7 @@ static void assert_refused(const pto_request_t *request, const char *says) {
 
 /* --- requests ------------------------------------------------------------------------------------------- */
 
-static void negative_sizes_are_refused(void **state) {
+TEST(negative_sizes_are_refused) {
     pto_request_t request = small_request();
     request.bytes = -5;
     assert_refused(&request, "bytes must be 0 or more, not -5");
@@ -57,7 +51,7 @@ static void negative_sizes_are_refused(void **state) {
     assert_refused(&request, "unique_bytes must be 0 or more");
 }
 
-static void a_request_names_its_strategy_and_algorithm(void **state) {
+TEST(a_request_names_its_strategy_and_algorithm) {
     pto_request_t request = small_request();
     request.algorithm = NULL;
     assert_refused(&request, "no algorithm");
@@ -66,7 +60,7 @@ static void a_request_names_its_strategy_and_algorithm(void **state) {
     assert_refused(&request, "no strategy");
 }
 
-static void values_outside_an_enum_are_rejected(void **state) {
+TEST(values_outside_an_enum_are_rejected) {
     pto_request_t request = small_request();
     request.collective = PTO_COLLECTIVE_COUNT;
     assert_refused(&request, "collective");
@@ -81,7 +75,7 @@ static void values_outside_an_enum_are_rejected(void **state) {
     assert_refused(&request, "implementation");
 }
 
-static void a_matrix_of_another_order_is_refused(void **state) {
+TEST(a_matrix_of_another_order_is_refused) {
     int64_t matrix[9] = {0};
     pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .order = 3, .matrix = matrix};
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, "cuda_aware", "pairwise", 2, 2, 2, 8);
@@ -89,7 +83,7 @@ static void a_matrix_of_another_order_is_refused(void **state) {
     assert_refused(&request, "the matrix of bytes has 3 rows, but 4 processes");
 }
 
-static void more_bytes_than_can_be_counted_are_refused(void **state) {
+TEST(more_bytes_than_can_be_counted_are_refused) {
     const pto_collective_t collective[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_ALLTOALL};
     const char *algorithm[] = {"ring", "pairwise"};
     for (int i = 0; i < 2; i++) {
@@ -138,7 +132,7 @@ static void interpret_at_most_bytes(pto_request_t request, const pto_machine_t *
     pto_plan_destroy(plan);
 }
 
-static void every_plan_at_its_most_bytes_is_priced_and_proved(void **state) {
+TEST(every_plan_at_its_most_bytes_is_priced_and_proved) {
     pto_machine_t machine[] = {read_machine(node_path), read_machine(cluster_path)};
     int met = 0;
     for (int s = 0; s < pto_strategy_count(); s++)
@@ -177,7 +171,7 @@ static const pto_strategy_t own = {.name = "own",
                                    .collective_space = PTO_SPACE_GPU,
                                    .build = build_like_cuda_aware};
 
-static void registered_strategies_and_algorithms_are_found_and_priced(void **state) {
+TEST(registered_strategies_and_algorithms_are_found_and_priced) {
     static pto_algorithm_t also_pairwise;
     const pto_algorithm_t *pairwise = NULL;
     assert_int_equal(pto_algorithm_find("pairwise", PTO_COLLECTIVE_ALLTOALL, &pairwise, NULL), PTO_OK);
@@ -203,7 +197,7 @@ static void registered_strategies_and_algorithms_are_found_and_priced(void **sta
     pto_machine_fini(&machine);
 }
 
-static void unusable_strategies_are_not_registered(void **state) {
+TEST(unusable_strategies_are_not_registered) {
     pto_error_t err;
     int strategies = pto_strategy_count();
     pto_strategy_t bad = own;
@@ -229,7 +223,7 @@ static void build_wrongly(pto_builder_t *builder, const pto_request_t *request) 
         pto_build_end(builder);
 }
 
-static void strategies_that_misuse_the_builder_are_refused(void **state) {
+TEST(strategies_that_misuse_the_builder_are_refused) {
     static const struct {
         int64_t bytes;
         const char *cause;
@@ -254,7 +248,7 @@ static void strategies_that_misuse_the_builder_are_refused(void **state) {
 
 /* --- one cell ------------------------------------------------------------------------------------------- */
 
-static void one_cell_costs_what_the_strategy_costs_in_a_scenario(void **state) {
+TEST(one_cell_costs_what_the_strategy_costs_in_a_scenario) {
     pto_machine_t machine = read_machine(node_path);
     pto_ask_t cell = {.collective = "allreduce", .bytes = 65536};
     pto_plan_t *plan = NULL, *again = NULL;
@@ -276,7 +270,7 @@ static void one_cell_costs_what_the_strategy_costs_in_a_scenario(void **state) {
     pto_machine_fini(&machine);
 }
 
-static void a_cell_that_cannot_be_priced_says_why(void **state) {
+TEST(a_cell_that_cannot_be_priced_says_why) {
     pto_machine_t machine = read_machine(node_path);
     pto_error_t err;
     pto_plan_t *plan = NULL;
@@ -292,7 +286,7 @@ static void a_cell_that_cannot_be_priced_says_why(void **state) {
     pto_machine_fini(&machine);
 }
 
-static void the_version_is_that_of_the_header(void **state) {
+TEST(the_version_is_that_of_the_header) {
     char text[32];
     snprintf(text, sizeof text, "%d.%d.%d", PTO_VERSION_MAJOR, PTO_VERSION_MINOR, PTO_VERSION_PATCH);
     assert_string_equal(pto_version(), text);
@@ -300,7 +294,7 @@ static void the_version_is_that_of_the_header(void **state) {
 }
 
 /* Of a million processes' inputs of a million blocks each, in one buffer. */
-static void a_buffer_for_all_inputs_of_a_reduce_scatter_can_be_too_large(void **state) {
+TEST(a_buffer_for_all_inputs_of_a_reduce_scatter_can_be_too_large) {
     pto_request_t request =
         request_for(PTO_COLLECTIVE_REDUCE_SCATTER, "three_step", "linear", 1000000, 1, 1, 1 << 30);
     pto_plan_t *plan = NULL;
@@ -313,21 +307,4 @@ static void a_buffer_for_all_inputs_of_a_reduce_scatter_can_be_too_large(void **
     pto_plan_destroy(plan);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(negative_sizes_are_refused),
-        cmocka_unit_test(a_request_names_its_strategy_and_algorithm),
-        cmocka_unit_test(values_outside_an_enum_are_rejected),
-        cmocka_unit_test(a_matrix_of_another_order_is_refused),
-        cmocka_unit_test(more_bytes_than_can_be_counted_are_refused),
-        cmocka_unit_test(a_buffer_for_all_inputs_of_a_reduce_scatter_can_be_too_large),
-        cmocka_unit_test(every_plan_at_its_most_bytes_is_priced_and_proved),
-        cmocka_unit_test(registered_strategies_and_algorithms_are_found_and_priced),
-        cmocka_unit_test(unusable_strategies_are_not_registered),
-        cmocka_unit_test(strategies_that_misuse_the_builder_are_refused),
-        cmocka_unit_test(one_cell_costs_what_the_strategy_costs_in_a_scenario),
-        cmocka_unit_test(a_cell_that_cannot_be_priced_says_why),
-        cmocka_unit_test(the_version_is_that_of_the_header),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

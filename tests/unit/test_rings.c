@@ -1,16 +1,10 @@
 /* Rings of slots in shared host memory: flags that are raised several times before they are awaited. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
 
 #include "lanes_cost.h"
 #include "lanes_plan.h"
+#include "test.h"
 
-static void a_ring_costs_what_it_takes(void **state) {
+TEST(a_ring_costs_what_it_takes) {
     static const int64_t slots[] = {1, 2, 4, 8, 16}, chunks[] = {1, 16, 61, 64};
     for (size_t s = 0; s < sizeof slots / sizeof *slots; s++)
         for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++) {
@@ -25,7 +19,7 @@ static void a_ring_costs_what_it_takes(void **state) {
 }
 
 /* The two sides of a ring differ: the slower one decides, after the other has filled the ring. */
-static void a_ring_costs_what_its_slower_side_takes(void **state) {
+TEST(a_ring_costs_what_its_slower_side_takes) {
     static const int64_t slots[] = {1, 2, 3, 8};
     pto_param_t *beta = &machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET].beta_s_per_byte;
     const double before = beta->value;
@@ -41,7 +35,7 @@ static void a_ring_costs_what_its_slower_side_takes(void **state) {
 }
 
 /* Both copies of a slot are in the queue of one GPU, which the closed sum over the rounds moves on, too. */
-static void a_ring_inside_a_gpu_has_a_closed_sum(void **state) {
+TEST(a_ring_inside_a_gpu_has_a_closed_sum) {
     pto_cost_row_t row = {.procs = 2, .below_bytes = INT64_MAX};
     row.postal = machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET];
     row.postal.beta_s_per_byte.value *= 1.7;
@@ -62,7 +56,7 @@ static void a_ring_inside_a_gpu_has_a_closed_sum(void **state) {
 }
 
 /* The ring is in the receiver's memory, which is on another socket than the sender. */
-static void a_ring_between_sockets_pays_for_the_distance(void **state) {
+TEST(a_ring_between_sockets_pays_for_the_distance) {
     pto_postal_t *far = &machine.copies[PTO_COPY_D2H][PTO_REACH_OFF_SOCKET];
     const double bytes = RING_BYTES / 64.0, near_s = 6e-6 + 2e-11 * bytes, far_s = 9e-6 + 5e-11 * bytes;
     pto_plan_t *plan[2];
@@ -81,34 +75,23 @@ static void a_ring_between_sockets_pays_for_the_distance(void **state) {
     pto_plan_destroy(plan[1]);
 }
 
-static void the_explanation_of_a_ring_sums_to_its_price(void **state) {
+TEST(the_explanation_of_a_ring_sums_to_its_price) {
     pto_plan_t *plan = ring_plan(4, 512, RING_BYTES);
     assert_explained(plan);
     pto_plan_destroy(plan);
 }
 
-static void a_ring_is_proved(void **state) {
+TEST(a_ring_is_proved) {
     static const int64_t slots[] = {1, 2, 4, 8, 16}, chunks[] = {1, 16, 64};
     for (size_t s = 0; s < sizeof slots / sizeof *slots; s++)
         for (size_t c = 0; c < sizeof chunks / sizeof *chunks; c++)
             assert_proved(ring_plan(slots[s], chunks[c], 6400));
 }
 
-static void a_ring_without_credits_is_refused(void **state) {
+TEST(a_ring_without_credits_is_refused) {
     shape.no_credits = true;
     refused(ring_plan(4, 16, 6400), "writes bytes 0..399 of 'ring' of rank 1, unordered with rank 1's read");
     shape.no_credits = false;
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_ring_costs_what_it_takes),
-        cmocka_unit_test(a_ring_costs_what_its_slower_side_takes),
-        cmocka_unit_test(a_ring_inside_a_gpu_has_a_closed_sum),
-        cmocka_unit_test(a_ring_between_sockets_pays_for_the_distance),
-        cmocka_unit_test(the_explanation_of_a_ring_sums_to_its_price),
-        cmocka_unit_test(a_ring_is_proved),
-        cmocka_unit_test(a_ring_without_credits_is_refused),
-    };
-    return cmocka_run_group_tests(tests, read_machine, free_machine);
-}
+int main(void) { return run_all_tests(read_machine, free_machine); }

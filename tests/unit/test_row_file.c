@@ -1,8 +1,5 @@
 /* Files of rows: their content after a failed write, and what happens to an existing file. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "../../parallel/row_file.h"
+#include "test.h"
 
 enum { PATH_MAX_HERE = 256, TEXT_MAX = 256 };
 
@@ -65,7 +61,7 @@ static void put(row_file_t *file, const char *text) {
         fail_msg("%s", err.message);
 }
 
-static void a_file_that_exists_is_kept_without_force(void **state) {
+TEST_WITH(a_file_that_exists_is_kept_without_force, make_folder, remove_folder) {
     row_file_t *file = NULL;
     pto_error_t err = {0};
     write_text("rows", "old\n");
@@ -75,7 +71,7 @@ static void a_file_that_exists_is_kept_without_force(void **state) {
     assert_holds("rows", "old\n");
 }
 
-static void the_old_file_stays_until_the_new_one_is_closed(void **state) {
+TEST_WITH(the_old_file_stays_until_the_new_one_is_closed, make_folder, remove_folder) {
     write_text("rows", "old\n");
     assert_int_equal(chmod("rows", 0640), 0);
     row_file_t *file = open_rows("rows", true);
@@ -89,7 +85,7 @@ static void the_old_file_stays_until_the_new_one_is_closed(void **state) {
     assert_int_equal(found.st_mode & 0777, 0640);
 }
 
-static void rows_that_cannot_take_their_place_stay_beside_it(void **state) {
+TEST_WITH(rows_that_cannot_take_their_place_stay_beside_it, make_folder, remove_folder) {
     char beside[PATH_MAX_HERE];
     row_file_t *file = open_rows("rows", true);
     put(file, "new\n");
@@ -101,7 +97,7 @@ static void rows_that_cannot_take_their_place_stay_beside_it(void **state) {
 }
 
 /* A new file can be followed while it grows, and what a program that dies leaves is all of it. */
-static void a_new_file_has_its_name_from_the_start(void **state) {
+TEST_WITH(a_new_file_has_its_name_from_the_start, make_folder, remove_folder) {
     row_file_t *file = open_rows("rows", false);
     put(file, "row\n");
     assert_string_equal(row_file_path(file), "rows");
@@ -111,7 +107,7 @@ static void a_new_file_has_its_name_from_the_start(void **state) {
 }
 
 /* pwrite(2) appends there, wherever it is told to write. */
-static void what_is_appended_to_is_not_rewritten(void **state) {
+TEST_WITH(what_is_appended_to_is_not_rewritten, make_folder, remove_folder) {
     write_text("log", "old\n");
     fflush(stdout);
     int before = dup(STDOUT_FILENO), log = open("log", O_WRONLY | O_APPEND);
@@ -127,7 +123,7 @@ static void what_is_appended_to_is_not_rewritten(void **state) {
     assert_holds("log", "old\nrow\n");
 }
 
-static void two_writers_at_once_leave_one_whole_file(void **state) {
+TEST_WITH(two_writers_at_once_leave_one_whole_file, make_folder, remove_folder) {
     row_file_t *one = open_rows("rows", true), *other = open_rows("rows", true);
     put(one, "one 1\n");
     put(other, "other 1\n");
@@ -138,7 +134,7 @@ static void two_writers_at_once_leave_one_whole_file(void **state) {
     assert_holds("rows", "one 1\none 2\n");
 }
 
-static void a_symbolic_link_is_followed_and_kept(void **state) {
+TEST_WITH(a_symbolic_link_is_followed_and_kept, make_folder, remove_folder) {
     write_text("target", "old\n");
     assert_int_equal(symlink("target", "link"), 0);
     row_file_t *file = open_rows("link", true);
@@ -150,7 +146,7 @@ static void a_symbolic_link_is_followed_and_kept(void **state) {
     assert_true(S_ISLNK(found.st_mode));
 }
 
-static void a_device_is_written_and_not_replaced(void **state) {
+TEST_WITH(a_device_is_written_and_not_replaced, make_folder, remove_folder) {
     for (int force = 0; force < 2; force++) {
         pto_error_t err = {0};
         row_file_t *file = open_rows("/dev/full", force);
@@ -165,7 +161,7 @@ static void a_device_is_written_and_not_replaced(void **state) {
 }
 
 /* A limit on file sizes stands for a full disk: here too the first part of a row still fits. */
-static void rows_that_do_not_fit_leave_no_part(void **state) {
+TEST_WITH(rows_that_do_not_fit_leave_no_part, make_folder, remove_folder) {
     struct rlimit before, limit;
     pto_error_t err = {0};
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -183,7 +179,7 @@ static void rows_that_do_not_fit_leave_no_part(void **state) {
     assert_holds("rows", "row 1\nrow 3\n");
 }
 
-static void a_line_can_be_rewritten(void **state) {
+TEST_WITH(a_line_can_be_rewritten, make_folder, remove_folder) {
     row_file_t *file = open_rows("rows", false);
     put(file, "head\n");
     int64_t place = row_file_place(file);
@@ -195,20 +191,4 @@ static void a_line_can_be_rewritten(void **state) {
     assert_holds("rows", "head\nyes\nrow\nend\n");
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        IN_FOLDER(a_file_that_exists_is_kept_without_force),
-        IN_FOLDER(the_old_file_stays_until_the_new_one_is_closed),
-        IN_FOLDER(rows_that_cannot_take_their_place_stay_beside_it),
-        IN_FOLDER(a_new_file_has_its_name_from_the_start),
-        IN_FOLDER(what_is_appended_to_is_not_rewritten),
-        IN_FOLDER(two_writers_at_once_leave_one_whole_file),
-        IN_FOLDER(a_symbolic_link_is_followed_and_kept),
-        IN_FOLDER(a_device_is_written_and_not_replaced),
-        IN_FOLDER(rows_that_do_not_fit_leave_no_part),
-        IN_FOLDER(a_line_can_be_rewritten),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,11 +1,5 @@
 /* Runs that the host does not wait for: machine files of them, which plans they have a price for, and the
  * runs of kernels by lines, which are charged as a whole. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +10,7 @@
 #include "portolan/machine.h"
 #include "portolan/price.h"
 #include "portolan/simulate.h"
+#include "test.h"
 
 #define BODY                                                                                                 \
     "machine: m\nsource: s\nnode: {sockets: 1, gpus: 4, cores: 4}\n"                                         \
@@ -61,7 +56,7 @@ static double seconds_of(pto_plan_t *plan, const pto_machine_t *machine) {
     return price.seconds;
 }
 
-static void a_run_by_lines_is_charged_as_a_whole(void **state) {
+TEST(a_run_by_lines_is_charged_as_a_whole) {
     pto_machine_t machine = machine_of(GRAPH);
     static const struct {
         pto_collective_t collective;
@@ -80,7 +75,7 @@ static void a_run_by_lines_is_charged_as_a_whole(void **state) {
     pto_machine_fini(&machine);
 }
 
-static void a_run_by_lines_costs_the_same_beside_idle_processes(void **state) {
+TEST(a_run_by_lines_costs_the_same_beside_idle_processes) {
     pto_machine_t machine = machine_of(GRAPH);
     assert_close(seconds_of(plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two_each, 1024), &machine),
                  1e-6 + 1024 * 2e-10);
@@ -97,7 +92,7 @@ static pto_plan_t *plan_of_pairs(const pto_counts_t *counts) {
 
 /* Process 2 sends 600 bytes to the three others, which is more than anyone receives; or it receives 900.
  * Where only one process of a pair sends, flags remain. */
-static void an_alltoallv_by_lines_takes_the_bytes_of_its_busiest_gpu(void **state) {
+TEST(an_alltoallv_by_lines_takes_the_bytes_of_its_busiest_gpu) {
     static int64_t sends[] = {5000, 20, 40, 7, 30, 0, 60, 8, 100, 200, 9, 300, 10, 50, 70, 6000},
                    receives[] = {5000, 20, 400, 7, 30, 0, 200, 8, 100, 200, 9, 300, 10, 50, 300, 6000},
                    one_way[] = {5000, 20, 40, 7, 30, 0, 60, 8, 0, 200, 9, 300, 10, 50, 70, 6000};
@@ -117,7 +112,7 @@ static void an_alltoallv_by_lines_takes_the_bytes_of_its_busiest_gpu(void **stat
     pto_machine_fini(&machine);
 }
 
-static void its_explanation_names_the_row(void **state) {
+TEST(its_explanation_names_the_row) {
     pto_machine_t machine = machine_of(GRAPH);
     pto_plan_t *plan = plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two, 1024);
     pto_price_t price;
@@ -134,7 +129,7 @@ static void its_explanation_names_the_row(void **state) {
 }
 
 /* Launch, stores, flags and reductions one by one. */
-static void other_runs_are_charged_by_their_steps(void **state) {
+TEST(other_runs_are_charged_by_their_steps) {
     pto_machine_t machine = machine_of(GRAPH), waited = machine_of(BODY SIGNALS LAUNCH);
     static const struct {
         const char *strategy;
@@ -156,7 +151,7 @@ static void other_runs_are_charged_by_their_steps(void **state) {
     pto_machine_fini(&waited);
 }
 
-static void lines_count_whatever_begins_the_runs(void **state) {
+TEST(lines_count_whatever_begins_the_runs) {
     pto_machine_t machine = machine_of(BODY LINES SIGNALS LAUNCH);
     assert_int_equal(machine.runs, PTO_RUNS_WAITED);
     assert_close(seconds_of(plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two, 1024), &machine),
@@ -164,7 +159,7 @@ static void lines_count_whatever_begins_the_runs(void **state) {
     pto_machine_fini(&machine);
 }
 
-static void runs_that_need_the_host_have_no_price(void **state) {
+TEST(runs_that_need_the_host_have_no_price) {
     pto_machine_t machine = machine_of(GRAPH), waited = machine_of(BODY SIGNALS LAUNCH);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", two);
     pto_plan_t *plan = plan_of(request);
@@ -187,7 +182,7 @@ static void runs_that_need_the_host_have_no_price(void **state) {
     pto_machine_fini(&waited);
 }
 
-static void one_launch_is_one_kernel_or_one_call_of_nccl(void **state) {
+TEST(one_launch_is_one_kernel_or_one_call_of_nccl) {
     static const struct {
         const char *strategy;
         bool is;
@@ -215,7 +210,7 @@ static void one_launch_is_one_kernel_or_one_call_of_nccl(void **state) {
     pto_machine_fini(&graph);
 }
 
-static void all_ranks_agree_on_lines(void **state) {
+TEST(all_ranks_agree_on_lines) {
     pto_plan_t *plan = plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two_each, 64);
     assert_int_equal(pto_plan_lines(plan, 64), buffer_named(plan, "gathered"));
     assert_int_equal(pto_plan_lines(plan, 63), PTO_LINES_NONE);
@@ -231,7 +226,7 @@ static void all_ranks_agree_on_lines(void **state) {
 
 /* --- machine files -------------------------------------------------------------------------------------- */
 
-static void the_digest_tells_runs_apart(void **state) {
+TEST(the_digest_tells_runs_apart) {
     pto_machine_t graph = machine_of(GRAPH), enqueued = machine_of(GRAPH);
     char one[PTO_MACHINE_DIGEST_MAX], other[PTO_MACHINE_DIGEST_MAX];
     enqueued.runs = PTO_RUNS_ENQUEUED;
@@ -242,7 +237,7 @@ static void the_digest_tells_runs_apart(void **state) {
     pto_machine_fini(&enqueued);
 }
 
-static void a_file_says_how_its_runs_begin(void **state) {
+TEST(a_file_says_how_its_runs_begin) {
     static const struct {
         const char *line;
         pto_runs_t runs;
@@ -273,19 +268,4 @@ static void a_file_says_how_its_runs_begin(void **state) {
     assert_int_equal(err.line, 1);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_by_lines_is_charged_as_a_whole),
-        cmocka_unit_test(a_run_by_lines_costs_the_same_beside_idle_processes),
-        cmocka_unit_test(an_alltoallv_by_lines_takes_the_bytes_of_its_busiest_gpu),
-        cmocka_unit_test(its_explanation_names_the_row),
-        cmocka_unit_test(other_runs_are_charged_by_their_steps),
-        cmocka_unit_test(lines_count_whatever_begins_the_runs),
-        cmocka_unit_test(runs_that_need_the_host_have_no_price),
-        cmocka_unit_test(one_launch_is_one_kernel_or_one_call_of_nccl),
-        cmocka_unit_test(all_ranks_agree_on_lines),
-        cmocka_unit_test(the_digest_tells_runs_apart),
-        cmocka_unit_test(a_file_says_how_its_runs_begin),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

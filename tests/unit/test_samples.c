@@ -1,15 +1,10 @@
 /* samples.csv: what is read, what is rejected, and at which position. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 
 #include "bad_input.h"
 #include "portolan/samples.h"
+#include "test.h"
 
 #define HEADER "benchmark,space,level,pair,procs,messages,bytes,run,seconds\n"
 #define ROW "ping_pong,cpu,off_node,0-4,1,1,1024,1,2.5e-06\n"
@@ -18,7 +13,7 @@ static pto_status_t parse(const char *text, const char *path, pto_samples_t *sam
     return pto_samples_parse(text, strlen(text), path, samples, err);
 }
 
-static void rows_and_provenance_are_read(void **unused) {
+TEST(rows_and_provenance_are_read) {
     pto_samples_t samples = {0};
     pto_error_t err;
     const char *text = "# machine = Summit (Oak Ridge) \n# a remark\n#empty=\n" HEADER ROW
@@ -45,7 +40,7 @@ static void rows_and_provenance_are_read(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void columns_can_be_in_any_order_and_lines_can_end_in_crlf(void **unused) {
+TEST(columns_can_be_in_any_order_and_lines_can_end_in_crlf) {
     pto_samples_t samples = {0};
     const char *text = "seconds,run,bytes,messages,procs,pair,level,space,benchmark\r\n"
                        "3e-06, 2 ,16,1,4,-,off_node,gpu,injection\r\n";
@@ -58,7 +53,7 @@ static void columns_can_be_in_any_order_and_lines_can_end_in_crlf(void **unused)
     pto_samples_fini(&samples);
 }
 
-static void quoted_fields_and_a_byte_order_mark_are_read(void **unused) {
+TEST(quoted_fields_and_a_byte_order_mark_are_read) {
     pto_samples_t samples = {0};
     const char *text = "\xEF\xBB\xBF\"# machine=a, b\",,\r\n# mpi=c\r\n"
                        "\"benchmark\",\"space\",level,pair,procs,messages,bytes,\"run\",seconds\r\n"
@@ -74,7 +69,7 @@ static void quoted_fields_and_a_byte_order_mark_are_read(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void bad_input_is_rejected_at_its_position_and_adds_nothing(void **unused) {
+TEST(bad_input_is_rejected_at_its_position_and_adds_nothing) {
     static const bad_input_t bad[] = {
         {"", PTO_ERR_SYNTAX, 1, 1, {"column names"}},
         {"# machine=x\n", PTO_ERR_SYNTAX, 1, 1, {"column names"}},
@@ -123,7 +118,7 @@ static void bad_input_is_rejected_at_its_position_and_adds_nothing(void **unused
     }
 }
 
-static void a_zero_byte_is_refused(void **unused) {
+TEST(a_zero_byte_is_refused) {
     static const char text[] = HEADER "ping_pong,c\0u,off_node,0-4,1,1,1,1,1\n";
     pto_samples_t samples = {0};
     pto_error_t err;
@@ -133,7 +128,7 @@ static void a_zero_byte_is_refused(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void files_of_one_machine_add_up_and_others_are_refused(void **unused) {
+TEST(files_of_one_machine_add_up_and_others_are_refused) {
     pto_samples_t samples = {0};
     pto_error_t err;
     assert_int_equal(parse("# machine=A\n# mpi=M\n" HEADER ROW, "1.csv", &samples, &err), PTO_OK);
@@ -153,7 +148,7 @@ static void files_of_one_machine_add_up_and_others_are_refused(void **unused) {
     pto_samples_fini(&samples);
 }
 
-static void a_file_that_is_not_there_is_an_error_with_its_name(void **unused) {
+TEST(a_file_that_is_not_there_is_an_error_with_its_name) {
     pto_samples_t samples = {0};
     pto_error_t err;
     assert_int_equal(pto_samples_read("tests/fixtures/no-such.csv", &samples, &err), PTO_ERR_IO);
@@ -161,15 +156,4 @@ static void a_file_that_is_not_there_is_an_error_with_its_name(void **unused) {
     pto_samples_fini(&samples);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_and_provenance_are_read),
-        cmocka_unit_test(columns_can_be_in_any_order_and_lines_can_end_in_crlf),
-        cmocka_unit_test(quoted_fields_and_a_byte_order_mark_are_read),
-        cmocka_unit_test(bad_input_is_rejected_at_its_position_and_adds_nothing),
-        cmocka_unit_test(a_zero_byte_is_refused),
-        cmocka_unit_test(files_of_one_machine_add_up_and_others_are_refused),
-        cmocka_unit_test(a_file_that_is_not_there_is_an_error_with_its_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

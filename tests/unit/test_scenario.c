@@ -1,16 +1,11 @@
 /* Scenario files: what is read, and what is rejected. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdlib.h>
 
 #include "bad_input.h"
 #include "machine/machine_internal.h"
 #include "portolan/scenario.h"
+#include "test.h"
 
 /* Lines 1 and 2; the collective is line 3. */
 #define TOP "scenario: s\nmachine: m.yaml\n"
@@ -53,7 +48,7 @@ static const pto_machine_t six_gpus = {.name = "six", .node = {.sockets = 2, .gp
 
 /* --- what is read --------------------------------------------------------------------------------------- */
 
-static void a_whole_scenario_is_read(void **state) {
+TEST(a_whole_scenario_is_read) {
     pto_scenario_t s;
     assert_int_equal(pto_scenario_read("tests/fixtures/scenario.yaml", &s, NULL), PTO_OK);
     assert_string_equal(s.name, "everything");
@@ -87,7 +82,7 @@ static void a_whole_scenario_is_read(void **state) {
     pto_scenario_fini(&s);
 }
 
-static void a_byte_order_mark_is_ignored(void **state) {
+TEST(a_byte_order_mark_is_ignored) {
     pto_scenario_t s;
     must_parse("\xEF\xBB\xBF" ALLTOALL REST, &s);
     assert_int_equal(s.collective, PTO_COLLECTIVE_ALLTOALL);
@@ -96,7 +91,7 @@ static void a_byte_order_mark_is_ignored(void **state) {
     ASSERT_ALL_REFUSED(bad);
 }
 
-static void omitted_scenario_fields_have_defaults(void **state) {
+TEST(omitted_scenario_fields_have_defaults) {
     pto_scenario_t s;
     must_parse(ALLTOALL REST, &s);
     assert_int_equal(s.implementation, PTO_IMPLEMENTATION_LIBRARY);
@@ -126,7 +121,7 @@ static void assert_bytes(const char *text, int64_t count, int64_t first, int64_t
     pto_scenario_fini(&s);
 }
 
-static void sizes_come_alone_in_ranges_and_in_lists(void **state) {
+TEST(sizes_come_alone_in_ranges_and_in_lists) {
     assert_bytes("0", 1, 0, 0);
     assert_bytes("64KiB", 1, 65536, 65536);
     assert_bytes("[0, 1, 1KiB]", 3, 0, 1024);
@@ -135,7 +130,7 @@ static void sizes_come_alone_in_ranges_and_in_lists(void **state) {
     assert_bytes("{from: 5, to: 5}", 1, 5, 5);
 }
 
-static void a_range_ends_where_numbers_do(void **state) {
+TEST(a_range_ends_where_numbers_do) {
     pto_series_t series;
     assert_int_equal(pto_series_range(1, INT64_MAX, 2, &series, NULL), PTO_OK);
     assert_int_equal(series.count, 64);
@@ -157,7 +152,7 @@ static void a_range_ends_where_numbers_do(void **state) {
     assert_non_null(strstr(err.message, "before its start"));
 }
 
-static void the_library_is_best_a_name_or_a_table(void **state) {
+TEST(the_library_is_best_a_name_or_a_table) {
     pto_scenario_t s;
     must_parse(ALLTOALL REST "library: best\n", &s);
     assert_true(s.library.best && !s.library.name && s.library.rule_count == 0);
@@ -168,7 +163,7 @@ static void the_library_is_best_a_name_or_a_table(void **state) {
     pto_scenario_fini(&s);
 }
 
-static void nodes_and_messages_can_be_swept(void **state) {
+TEST(nodes_and_messages_can_be_swept) {
     pto_scenario_t s;
     must_parse(ALLTOALL "layout: {nodes: {from: 2, to: 32}}\nbytes: 8\n", &s);
     assert_int_equal(pto_scenario_sweep(&s), PTO_SWEEP_NODES);
@@ -195,7 +190,7 @@ static void nodes_and_messages_can_be_swept(void **state) {
     pto_scenario_fini(&s);
 }
 
-static void a_matrix_gives_the_size(void **state) {
+TEST(a_matrix_gives_the_size) {
     pto_scenario_t s;
     assert_int_equal(pto_scenario_read("tests/fixtures/scenario_matrix.yaml", &s, NULL), PTO_OK);
     assert_int_equal(s.counts.kind, PTO_COUNTS_MATRIX);
@@ -206,7 +201,7 @@ static void a_matrix_gives_the_size(void **state) {
     pto_scenario_fini(&s);
 }
 
-static void the_recorded_problems_are_read_and_fit_their_machines(void **state) {
+TEST(the_recorded_problems_are_read_and_fit_their_machines) {
     static const char *const name[] = {"allreduce-summit", "alltoall-lassen", "alltoallv-summit",
                                        "messages-one-summit"};
     for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
@@ -225,7 +220,7 @@ static void the_recorded_problems_are_read_and_fit_their_machines(void **state) 
 
 /* --- what is refused ------------------------------------------------------------------------------------ */
 
-static void bad_keys_are_refused(void **state) {
+TEST(bad_keys_are_refused) {
     const bad_input_t bad[] = {
         {ALLTOALL REST "stratgies: [a]\n", PTO_ERR_KEY, 6, 1, {"'stratgies'", "did you mean 'strategies'?"}},
         {ALLTOALL REST "byets: 1\n", PTO_ERR_KEY, 6, 1, {"did you mean 'bytes'?"}},
@@ -268,7 +263,7 @@ static void bad_keys_are_refused(void **state) {
     ASSERT_ALL_REFUSED(bad);
 }
 
-static void fields_that_the_collective_does_not_use_are_refused(void **state) {
+TEST(fields_that_the_collective_does_not_use_are_refused) {
     const bad_input_t bad[] = {
         {ALLREDUCE REST "implementation: isend_irecv\n",
          PTO_ERR_KEY,
@@ -327,7 +322,7 @@ static void fields_that_the_collective_does_not_use_are_refused(void **state) {
     ASSERT_ALL_REFUSED(bad);
 }
 
-static void wrong_types_and_names_are_refused(void **state) {
+TEST(wrong_types_and_names_are_refused) {
     const bad_input_t bad[] = {
         {"- s\n", PTO_ERR_TYPE, 1, 1, {"a scenario file must be a mapping"}},
         {"scenario: [\n", PTO_ERR_SYNTAX, 2, 1, {"malformed YAML"}},
@@ -364,7 +359,7 @@ static void wrong_types_and_names_are_refused(void **state) {
     ASSERT_ALL_REFUSED(bad);
 }
 
-static void impossible_numbers_are_refused(void **state) {
+TEST(impossible_numbers_are_refused) {
     const bad_input_t bad[] = {
         {ALLTOALL "layout: {nodes: 0}\nbytes: 1\n",
          PTO_ERR_RANGE,
@@ -463,7 +458,7 @@ static void impossible_numbers_are_refused(void **state) {
     ASSERT_ALL_REFUSED(bad);
 }
 
-static void a_matrix_file_that_is_missing_is_reported_where_it_is_named(void **state) {
+TEST(a_matrix_file_that_is_missing_is_reported_where_it_is_named) {
     const bad_input_t bad[] = {
         {ALLTOALLV "layout: {nodes: 2}\ncounts: {matrix: none.csv}\n",
          PTO_ERR_IO,
@@ -474,7 +469,7 @@ static void a_matrix_file_that_is_missing_is_reported_where_it_is_named(void **s
     ASSERT_ALL_REFUSED(bad);
 }
 
-static void a_matrix_that_is_not_square_is_reported_in_its_own_file(void **state) {
+TEST(a_matrix_that_is_not_square_is_reported_in_its_own_file) {
     pto_scenario_t s;
     pto_error_t err;
     char text[256];
@@ -484,7 +479,7 @@ static void a_matrix_that_is_not_square_is_reported_in_its_own_file(void **state
                               "columns, the first 2");
 }
 
-static void a_missing_scenario_is_refused(void **state) {
+TEST(a_missing_scenario_is_refused) {
     pto_scenario_t s;
     pto_error_t err;
     assert_int_equal(pto_scenario_read("tests/fixtures/none.yaml", &s, &err), PTO_ERR_IO);
@@ -492,7 +487,7 @@ static void a_missing_scenario_is_refused(void **state) {
     assert_int_equal(err.line, 1);
 }
 
-static void a_missing_machine_is_reported_where_it_is_named(void **state) {
+TEST(a_missing_machine_is_reported_where_it_is_named) {
     pto_scenario_t s;
     pto_machine_t *machine;
     pto_error_t err;
@@ -506,7 +501,7 @@ static void a_missing_machine_is_reported_where_it_is_named(void **state) {
     pto_scenario_fini(&s);
 }
 
-static void every_beginning_of_a_file_is_read_or_refused(void **state) {
+TEST(every_beginning_of_a_file_is_read_or_refused) {
     static const char text[] = ALLTOALLV REST "counts: {skew: 0.5, seed: 3}\nsplit: bytes\n"
                                               "strategies: [three_step, cuda_aware]\n"
                                               "library: [{below_bytes: 4, algorithm: a}, {algorithm: b}]\n";
@@ -526,7 +521,7 @@ static void every_beginning_of_a_file_is_read_or_refused(void **state) {
 }
 
 /* A row left out of the middle of the table would be all zeros. */
-static void every_collective_has_a_row(void **state) {
+TEST(every_collective_has_a_row) {
     for (int i = 0; i < PTO_COLLECTIVE_COUNT; i++) {
         pto_collective_t collective = (pto_collective_t)i;
         assert_non_null(pto_collective_name(collective));
@@ -544,27 +539,4 @@ static void every_collective_has_a_row(void **state) {
     assert_false(pto_collective_is_vector(PTO_COLLECTIVE_COUNT));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_whole_scenario_is_read),
-        cmocka_unit_test(a_byte_order_mark_is_ignored),
-        cmocka_unit_test(omitted_scenario_fields_have_defaults),
-        cmocka_unit_test(sizes_come_alone_in_ranges_and_in_lists),
-        cmocka_unit_test(a_range_ends_where_numbers_do),
-        cmocka_unit_test(the_library_is_best_a_name_or_a_table),
-        cmocka_unit_test(nodes_and_messages_can_be_swept),
-        cmocka_unit_test(a_matrix_gives_the_size),
-        cmocka_unit_test(the_recorded_problems_are_read_and_fit_their_machines),
-        cmocka_unit_test(bad_keys_are_refused),
-        cmocka_unit_test(fields_that_the_collective_does_not_use_are_refused),
-        cmocka_unit_test(wrong_types_and_names_are_refused),
-        cmocka_unit_test(impossible_numbers_are_refused),
-        cmocka_unit_test(a_matrix_file_that_is_missing_is_reported_where_it_is_named),
-        cmocka_unit_test(a_matrix_that_is_not_square_is_reported_in_its_own_file),
-        cmocka_unit_test(a_missing_scenario_is_refused),
-        cmocka_unit_test(a_missing_machine_is_reported_where_it_is_named),
-        cmocka_unit_test(every_beginning_of_a_file_is_read_or_refused),
-        cmocka_unit_test(every_collective_has_a_row),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

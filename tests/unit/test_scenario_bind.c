@@ -1,15 +1,10 @@
 /* Binding scenarios to machines, and scenarios from command-line options. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 
 #include "machine/machine_internal.h"
 #include "portolan/scenario.h"
+#include "test.h"
 
 /* Lines 1 and 2; the collective is line 3. */
 #define TOP "scenario: s\nmachine: m.yaml\n"
@@ -35,7 +30,7 @@ static const pto_machine_t six_gpus = {.name = "six", .node = {.sockets = 2, .gp
 
 /* --- binding -------------------------------------------------------------------------------------------- */
 
-static void binding_fills_what_a_layout_leaves_open(void **state) {
+TEST(binding_fills_what_a_layout_leaves_open) {
     pto_scenario_t s;
     must_parse(ALLTOALL REST, &s);
     assert_int_equal(pto_scenario_bind(&s, &six_gpus, NULL), PTO_OK);
@@ -60,14 +55,14 @@ static void binding_fills_what_a_layout_leaves_open(void **state) {
     pto_scenario_fini(&s);
 }
 
-static void a_node_count_is_never_limited(void **state) {
+TEST(a_node_count_is_never_limited) {
     pto_scenario_t s;
     must_parse(ALLTOALL "layout: {nodes: 174763}\nbytes: 1MiB\n", &s);
     assert_int_equal(pto_scenario_bind(&s, &six_gpus, NULL), PTO_OK);
     pto_scenario_fini(&s);
 }
 
-static void asking_more_than_a_node_has_is_refused(void **state) {
+TEST(asking_more_than_a_node_has_is_refused) {
     const struct {
         const char *text;
         pto_machine_t machine;
@@ -116,7 +111,7 @@ static void asking_more_than_a_node_has_is_refused(void **state) {
 
 /* --- from flags ----------------------------------------------------------------------------------------- */
 
-static void a_scenario_from_flags_is_checked_without_a_place(void **state) {
+TEST(a_scenario_from_flags_is_checked_without_a_place) {
     pto_scenario_t s;
     pto_error_t err;
     pto_scenario_init(&s);
@@ -141,7 +136,7 @@ static void a_scenario_from_flags_is_checked_without_a_place(void **state) {
     pto_scenario_fini(&s);
 }
 
-static void flags_cannot_resize_a_matrix(void **state) {
+TEST(flags_cannot_resize_a_matrix) {
     pto_scenario_t s;
     pto_error_t err;
     assert_int_equal(pto_scenario_read("tests/fixtures/scenario_matrix.yaml", &s, NULL), PTO_OK);
@@ -151,7 +146,7 @@ static void flags_cannot_resize_a_matrix(void **state) {
     pto_scenario_fini(&s);
 }
 
-static void a_matrix_from_flags_gives_the_size_when_bound(void **state) {
+TEST(a_matrix_from_flags_gives_the_size_when_bound) {
     pto_scenario_t s;
     pto_scenario_init(&s);
     s.collective = PTO_COLLECTIVE_ALLTOALLV;
@@ -165,14 +160,4 @@ static void a_matrix_from_flags_gives_the_size_when_bound(void **state) {
     pto_scenario_fini(&s);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(binding_fills_what_a_layout_leaves_open),
-        cmocka_unit_test(a_node_count_is_never_limited),
-        cmocka_unit_test(asking_more_than_a_node_has_is_refused),
-        cmocka_unit_test(a_scenario_from_flags_is_checked_without_a_place),
-        cmocka_unit_test(flags_cannot_resize_a_matrix),
-        cmocka_unit_test(a_matrix_from_flags_gives_the_size_when_bound),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,16 +1,11 @@
 /* Scores of small synthetic measurements, computed by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "machine/machine_internal.h"
 #include "portolan/score.h"
+#include "test.h"
 
 #define HEADER "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,seconds\n"
 
@@ -70,7 +65,7 @@ static pto_score_summary_t summary_of(const pto_score_t *score, pto_picker_t pic
 
 /* --- cells ---------------------------------------------------------------------------------------------- */
 
-static void each_number_of_processes_makes_a_cell_with_the_unsplit_in_it(void **state) {
+TEST(each_number_of_processes_makes_a_cell_with_the_unsplit_in_it) {
     scored_t scored;
     collect(&scored,
             HEADER "alltoall,library,dup_devptr,2,2,4,64,1,3\n"
@@ -101,7 +96,7 @@ static void each_number_of_processes_makes_a_cell_with_the_unsplit_in_it(void **
     drop(&scored);
 }
 
-static void datatypes_owners_and_own_algorithms_keep_cells_apart(void **state) {
+TEST(datatypes_owners_and_own_algorithms_keep_cells_apart) {
     scored_t scored;
     collect(&scored,
             "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,owners_per_gpu,bytes,run,"
@@ -135,7 +130,7 @@ static void datatypes_owners_and_own_algorithms_keep_cells_apart(void **state) {
            "alltoall,library,cuda_aware,2,2,1,64,3,9\nalltoall,library,three_step,2,2,1,64,1,4\n"            \
            "alltoall,library,three_step,2,2,1,64,2,2\nalltoall,library,three_step,2,2,1,64,3,2\n"
 
-static void a_time_is_the_minimum_of_jobs_and_the_median_of_repeats(void **state) {
+TEST(a_time_is_the_minimum_of_jobs_and_the_median_of_repeats) {
     scored_t scored;
     collect(&scored, THREE_RUNS, NULL);
     assert_int_equal(scored.score.options.statistic, PTO_STATISTIC_MIN);
@@ -168,7 +163,7 @@ static void assert_notes(const pto_score_t *score, const expected_note_t *expect
     }
 }
 
-static void rows_that_compare_nothing_are_left_out_and_reported(void **state) {
+TEST(rows_that_compare_nothing_are_left_out_and_reported) {
     const pto_score_skip_t skip = {PTO_IMPLEMENTATION_LIBRARY, strategy("cuda_aware")};
     const pto_score_options_t options = {.min_bytes = 0, .clear_margin = 0.1, .skip_count = 1, .skip = &skip};
     scored_t scored;
@@ -198,7 +193,7 @@ static void rows_that_compare_nothing_are_left_out_and_reported(void **state) {
     drop(&scored);
 }
 
-static void a_caveat_applies_only_to_its_own_file(void **state) {
+TEST(a_caveat_applies_only_to_its_own_file) {
     static const char rows[] = HEADER "alltoallv,isend_irecv,three_step,2,2,1,64,1,1\n"
                                       "alltoallv,isend_irecv,extra_message,2,2,4,64,1,2\n";
     static const char caveat[] = "# caveat_isend_irecv_split=no all-to-all\n" HEADER
@@ -232,7 +227,7 @@ static void collect_five(scored_t *scored) {
         predict(&scored->score.cell[i], predicted[i]);
 }
 
-static void picks_and_errors_are_summed_up(void **state) {
+TEST(picks_and_errors_are_summed_up) {
     scored_t scored;
     collect_five(&scored);
     pto_score_summary_t summary = summary_of(&scored.score, PTO_PICKER_MODEL, NULL);
@@ -252,7 +247,7 @@ static void picks_and_errors_are_summed_up(void **state) {
     drop(&scored);
 }
 
-static void always_one_strategy_needs_no_model(void **state) {
+TEST(always_one_strategy_needs_no_model) {
     scored_t scored;
     collect_five(&scored);
     pto_score_summary_t summary = summary_of(&scored.score, PTO_PICKER_ALWAYS, "three_step");
@@ -268,7 +263,7 @@ static void always_one_strategy_needs_no_model(void **state) {
     drop(&scored);
 }
 
-static void a_measured_tie_is_right_either_way(void **state) {
+TEST(a_measured_tie_is_right_either_way) {
     static const double predicted[] = {2, 1};
     scored_t scored;
     collect(&scored, HEADER TWO("64", "3", "3"), NULL);
@@ -279,7 +274,7 @@ static void a_measured_tie_is_right_either_way(void **state) {
     drop(&scored);
 }
 
-static void clear_begins_where_the_second_takes_a_tenth_longer(void **state) {
+TEST(clear_begins_where_the_second_takes_a_tenth_longer) {
     scored_t scored;
     collect(&scored, HEADER TWO("64", "10", "11") TWO("128", "10.99", "10"), NULL);
     assert_true(scored.score.cell[0].clear);
@@ -288,7 +283,7 @@ static void clear_begins_where_the_second_takes_a_tenth_longer(void **state) {
     drop(&scored);
 }
 
-static void an_unpredicted_strategy_cannot_be_picked_but_counts(void **state) {
+TEST(an_unpredicted_strategy_cannot_be_picked_but_counts) {
     static const double predicted[] = {-1, 5};
     scored_t scored;
     collect(&scored, HEADER TWO("64", "1", "4"), NULL);
@@ -301,7 +296,7 @@ static void an_unpredicted_strategy_cannot_be_picked_but_counts(void **state) {
     drop(&scored);
 }
 
-static void a_margin_inside_the_intervals_is_a_toss_up(void **state) {
+TEST(a_margin_inside_the_intervals_is_a_toss_up) {
     static const double predicted[] = {1.0, 1.2};
     scored_t scored;
     collect(&scored, HEADER TWO("64", "1", "4") TWO("128", "1", "4"), NULL);
@@ -320,7 +315,7 @@ static void a_margin_inside_the_intervals_is_a_toss_up(void **state) {
 
 /* Minima 1 and 2. Run 1 picks cuda_aware (3 against 4), run 2 too (1 against 2), run 3 three_step: its regret
  * is 1. In the other cell run 2 lacks a strategy, which leaves two runs: right and a regret of 1. */
-static void the_floor_is_what_single_runs_would_have_picked(void **state) {
+TEST(the_floor_is_what_single_runs_would_have_picked) {
     static const double predicted[] = {1, 2};
     scored_t scored;
     collect(&scored,
@@ -343,7 +338,7 @@ static void the_floor_is_what_single_runs_would_have_picked(void **state) {
     drop(&scored);
 }
 
-static void the_same_run_of_joined_files_is_one(void **state) {
+TEST(the_same_run_of_joined_files_is_one) {
     scored_t scored = {0};
     collect(&scored,
             "# portolan=1\n" HEADER
@@ -359,7 +354,7 @@ static void the_same_run_of_joined_files_is_one(void **state) {
     drop(&scored);
 }
 
-static void filters_choose_cells(void **state) {
+TEST(filters_choose_cells) {
     static const double predicted[] = {1, 2};
     scored_t scored;
     collect(&scored,
@@ -385,7 +380,7 @@ static void filters_choose_cells(void **state) {
     drop(&scored);
 }
 
-static void quantiles_are_linear_between_values(void **state) {
+TEST(quantiles_are_linear_between_values) {
     double value[] = {4, 1, 3, 2};
     assert_near(pto_quantile(value, 4, 0), 1);
     assert_near(pto_quantile(value, 4, 0.5), 2.5);
@@ -415,7 +410,7 @@ static pto_machine_t machine_of(const char *text) {
 }
 
 /* On two nodes with one GPU each an alltoall is one message each way. */
-static void cells_are_predicted_as_predict_does(void **state) {
+TEST(cells_are_predicted_as_predict_does) {
     pto_machine_t machine = machine_of(MACHINE("2.0e-6"));
     scored_t scored;
     collect(&scored,
@@ -450,7 +445,7 @@ static void cells_are_predicted_as_predict_does(void **state) {
     drop(&scored);
 }
 
-static void a_layout_the_machine_lacks_is_a_reason(void **state) {
+TEST(a_layout_the_machine_lacks_is_a_reason) {
     pto_machine_t machine = machine_of(MACHINE("2.0e-6"));
     scored_t scored;
     collect(
@@ -473,7 +468,7 @@ static void a_layout_the_machine_lacks_is_a_reason(void **state) {
     drop(&scored);
 }
 
-static void missing_machine_values_are_listed(void **state) {
+TEST(missing_machine_values_are_listed) {
     pto_machine_t machine = machine_of(MACHINE("2.0e-6"));
     scored_t scored;
     collect(&scored,
@@ -505,7 +500,7 @@ static const char two_node_counts[] =
     HEADER "alltoall,library,cuda_aware,2,1,1,64,1,1\nalltoall,library,three_step,2,1,1,64,1,1\n"
            "alltoall,library,cuda_aware,4,1,1,64,1,1\nalltoall,library,three_step,4,1,1,64,1,1\n";
 
-static void each_node_count_is_scored_by_a_fit_without_it(void **state) {
+TEST(each_node_count_is_scored_by_a_fit_without_it) {
     pto_machine_t machine = machine_of(MACHINE("2.0e-6"));
     scored_t scored;
     int64_t calls[3] = {0};
@@ -537,7 +532,7 @@ static pto_status_t refit_until(const pto_machine_t *machine, const pto_collecti
     return refit(machine, collectives, train, calls, fitted, err);
 }
 
-static void what_was_scored_before_a_stop_is_kept(void **state) {
+TEST(what_was_scored_before_a_stop_is_kept) {
     pto_machine_t machine = machine_of(MACHINE("2.0e-6"));
     for (int64_t fits = 0; fits <= 2; fits++) {
         int64_t left = fits;
@@ -555,7 +550,7 @@ static void what_was_scored_before_a_stop_is_kept(void **state) {
 }
 
 /* What needs no model is known of the measurements of Summit. */
-static void summit_has_its_known_cells_and_floor(void **state) {
+TEST(summit_has_its_known_cells_and_floor) {
     scored_t scored = {0};
     pto_machine_t machine;
     char path[512];
@@ -581,29 +576,4 @@ static void summit_has_its_known_cells_and_floor(void **state) {
     drop(&scored);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_number_of_processes_makes_a_cell_with_the_unsplit_in_it),
-        cmocka_unit_test(datatypes_owners_and_own_algorithms_keep_cells_apart),
-        cmocka_unit_test(a_time_is_the_minimum_of_jobs_and_the_median_of_repeats),
-        cmocka_unit_test(rows_that_compare_nothing_are_left_out_and_reported),
-        cmocka_unit_test(a_caveat_applies_only_to_its_own_file),
-        cmocka_unit_test(picks_and_errors_are_summed_up),
-        cmocka_unit_test(always_one_strategy_needs_no_model),
-        cmocka_unit_test(a_measured_tie_is_right_either_way),
-        cmocka_unit_test(clear_begins_where_the_second_takes_a_tenth_longer),
-        cmocka_unit_test(an_unpredicted_strategy_cannot_be_picked_but_counts),
-        cmocka_unit_test(a_margin_inside_the_intervals_is_a_toss_up),
-        cmocka_unit_test(the_floor_is_what_single_runs_would_have_picked),
-        cmocka_unit_test(the_same_run_of_joined_files_is_one),
-        cmocka_unit_test(filters_choose_cells),
-        cmocka_unit_test(quantiles_are_linear_between_values),
-        cmocka_unit_test(cells_are_predicted_as_predict_does),
-        cmocka_unit_test(a_layout_the_machine_lacks_is_a_reason),
-        cmocka_unit_test(missing_machine_values_are_listed),
-        cmocka_unit_test(each_node_count_is_scored_by_a_fit_without_it),
-        cmocka_unit_test(what_was_scored_before_a_stop_is_kept),
-        cmocka_unit_test(summit_has_its_known_cells_and_floor),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,15 +1,10 @@
 /* The mapper of libportolan-map, where it is built. */
 #include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "portolan/map.h"
+#include "test.h"
 
 static const pto_mapper_t *scotch;
 
@@ -52,7 +47,7 @@ static void require_flows(const char *text, pto_counts_t *counts, pto_flows_t *f
 
 /* With costs SCOTCH comes near the optimum; with the thesis's strengths it would be worse than the default.
  */
-static void scotch_comes_near_the_optimum_of_the_k80_node(void **state) {
+TEST(scotch_comes_near_the_optimum_of_the_k80_node) {
     static const char *const shape[] = {"{pattern: stencil, dims: [4, 4]}",
                                         "{pattern: stencil, dims: [4, 4], weights: [3, 1]}",
                                         "{pattern: stencil, dims: [2, 2, 4], wrap: [1, 1, 1]}",
@@ -83,7 +78,7 @@ static void scotch_comes_near_the_optimum_of_the_k80_node(void **state) {
     }
 }
 
-static void scotch_keeps_groups_inside_nodes(void **state) {
+TEST(scotch_keeps_groups_inside_nodes) {
     pto_counts_t counts;
     pto_flows_t flows;
     pto_places_t places = k80(4, 4);
@@ -101,7 +96,7 @@ static void scotch_keeps_groups_inside_nodes(void **state) {
 }
 
 /* SCOTCH itself gives some of these places to two processes, and as many to none. */
-static void scotch_gives_each_process_a_place_of_its_own(void **state) {
+TEST(scotch_gives_each_process_a_place_of_its_own) {
     pto_counts_t counts;
     pto_flows_t flows;
     double cost[4 * 4];
@@ -117,11 +112,4 @@ static void scotch_gives_each_process_a_place_of_its_own(void **state) {
     pto_flows_fini(&flows);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scotch_comes_near_the_optimum_of_the_k80_node),
-        cmocka_unit_test(scotch_keeps_groups_inside_nodes),
-        cmocka_unit_test(scotch_gives_each_process_a_place_of_its_own),
-    };
-    return cmocka_run_group_tests(tests, open_library, NULL);
-}
+int main(void) { return run_all_tests(open_library, NULL); }

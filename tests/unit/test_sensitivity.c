@@ -1,17 +1,13 @@
 /* Sensitivity: on a synthetic machine with answers computed by hand, and on Summit by trying each change. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "asked.h"
 #include "plan/plan_internal.h"
 #include "portolan/sensitivity.h"
 #include "price/pricing.h"
+#include "test.h"
 
 /* One message of 10,000 bytes: direct 2 + 10 = 12 us; staged 5 + 1 (to the host) + 1 + 1 (message) + 5 + 1
  * = 14 us. */
@@ -40,7 +36,7 @@ static const pto_sensitivity_t *find(const pto_sensitivities_t *found, const cha
     return NULL;
 }
 
-static void factors_are_those_worked_out_by_hand(void **state) {
+TEST(factors_are_those_worked_out_by_hand) {
     static const struct {
         const char *key;
         double factor; /* 0: none */
@@ -72,7 +68,7 @@ static void factors_are_those_worked_out_by_hand(void **state) {
     drop(&asked);
 }
 
-static void the_nearest_comes_first_and_those_without_a_change_last(void **state) {
+TEST(the_nearest_comes_first_and_those_without_a_change_last) {
     asked_t asked;
     pto_sensitivities_t found;
     ask(&asked, machine_text, scenario_text);
@@ -91,7 +87,7 @@ static void the_nearest_comes_first_and_those_without_a_change_last(void **state
     drop(&asked);
 }
 
-static void the_machine_is_left_as_it_was(void **state) {
+TEST(the_machine_is_left_as_it_was) {
     asked_t asked;
     pto_sensitivities_t found;
     ask(&asked, machine_text, scenario_text);
@@ -152,7 +148,7 @@ static int try_changes(asked_t *asked, int64_t point) {
 
 /* On machines with protocols, injection limits and several algorithms; with numbers of chunks, two numbers of
  * staged members, and tables of byte counts. */
-static void the_pick_changes_at_the_factor_and_not_before(void **state) {
+TEST(the_pick_changes_at_the_factor_and_not_before) {
     static const struct {
         const char *path;
         int64_t apart; /* the points */
@@ -177,7 +173,7 @@ static void the_pick_changes_at_the_factor_and_not_before(void **state) {
 }
 
 /* Of GPUs with two owners, `mix` stages some of the blocks in and some out. */
-static void two_open_numbers_are_searched_as_for_a_pick(void **state) {
+TEST(two_open_numbers_are_searched_as_for_a_pick) {
     asked_t asked;
     int changes = 0;
     read_scenario(&asked, "scenarios/problems/allgather-h200-x2.yaml");
@@ -190,7 +186,7 @@ static void two_open_numbers_are_searched_as_for_a_pick(void **state) {
 }
 
 /* Each plan is priced as a whole a few times, however many parameters there are. */
-static void plans_are_not_priced_for_each_parameter(void **state) {
+TEST(plans_are_not_priced_for_each_parameter) {
     static const char *const paths[] = {"scenarios/problems/allreduce-summit.yaml",
                                         "scenarios/problems/alltoallv-skewed-summit.yaml"};
     for (size_t t = 0; t < sizeof paths / sizeof *paths; t++) {
@@ -208,7 +204,7 @@ static void plans_are_not_priced_for_each_parameter(void **state) {
     }
 }
 
-static void where_nothing_applies_nothing_is_sensitive(void **state) {
+TEST(where_nothing_applies_nothing_is_sensitive) {
     asked_t asked;
     pto_sensitivities_t found;
     ask(&asked, machine_text, scenario_text);
@@ -221,15 +217,4 @@ static void where_nothing_applies_nothing_is_sensitive(void **state) {
     drop(&asked);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(factors_are_those_worked_out_by_hand),
-        cmocka_unit_test(the_nearest_comes_first_and_those_without_a_change_last),
-        cmocka_unit_test(the_machine_is_left_as_it_was),
-        cmocka_unit_test(the_pick_changes_at_the_factor_and_not_before),
-        cmocka_unit_test(two_open_numbers_are_searched_as_for_a_pick),
-        cmocka_unit_test(plans_are_not_priced_for_each_parameter),
-        cmocka_unit_test(where_nothing_applies_nothing_is_sensitive),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,12 +1,6 @@
 /* Setup before the first run: closed formulas for what plans allocate and open, messages about missing
  * costs, and when a more expensive setup has paid off. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 
@@ -15,6 +9,7 @@
 #include "plan_request.h"
 #include "portolan/pick.h"
 #include "portolan/strategy.h"
+#include "test.h"
 
 #define FIXTURE "tests/fixtures/setup.yaml"
 
@@ -52,7 +47,7 @@ static const double segment_s = 5e-5;
 /* --- closed forms --------------------------------------------------------------------------------------- */
 
 /* The root allocates n inputs and the result in one piece; each other process opens that piece, once. */
-static void gsb_opens_the_roots_buffer_whatever_the_number_of_processes(void **state) {
+TEST(gsb_opens_the_roots_buffer_whatever_the_number_of_processes) {
     static const int64_t bytes[] = {1024, 1048576, 67108864};
     for (int64_t n = 2; n <= 16; n++)
         for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
@@ -66,7 +61,7 @@ static void gsb_opens_the_roots_buffer_whatever_the_number_of_processes(void **s
 
 /* Even processes have two places of the tree and one to pass on; each opens its parent's and nobody else's.
  */
-static void btb_opens_one_buffer_of_the_tree(void **state) {
+TEST(btb_opens_one_buffer_of_the_tree) {
     for (int64_t n = 4; n <= 16; n *= 2) {
         pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "btb", "direct", 1, n, 1, 1048576);
         pto_setup_t setup = setup_of(&request, &machine);
@@ -76,7 +71,7 @@ static void btb_opens_one_buffer_of_the_tree(void **state) {
 
 /* Helpers open the owner's input and output, which are the user's allocations, and stage their share; nobody
  * allocates on the GPU. */
-static void dup_devptr_opens_both_of_the_owners_buffers(void **state) {
+TEST(dup_devptr_opens_both_of_the_owners_buffers) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise", 1, 4, 4, 65536);
     pto_setup_t setup = setup_of(&request, &machine);
     double share_bytes = 65536; /* a quarter of what goes to four GPUs */
@@ -84,14 +79,14 @@ static void dup_devptr_opens_both_of_the_owners_buffers(void **state) {
     assert_near(setup.seconds, allocate_cpu_s(2 * share_bytes) + 2 * open_s(4 * 65536) + segment_s);
 }
 
-static void staging_allocates_pinned_memory_and_no_more(void **state) {
+TEST(staging_allocates_pinned_memory_and_no_more) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 2, 4, 1, 65536);
     pto_setup_t setup = setup_of(&request, &machine);
     assert_near(setup.seconds, allocate_cpu_s(2 * 8 * 65536));
 }
 
 /* Four inputs, in two copies that runs use in turn; each process opens the other three's. */
-static void double_buffered_memory_is_allocated_and_opened_twice(void **state) {
+TEST(double_buffered_memory_is_allocated_and_opened_twice) {
     pto_request_t request =
         request_for(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", "direct", 1, 4, 1, 1048576);
     pto_setup_t setup = setup_of(&request, &machine);
@@ -107,7 +102,7 @@ static void forget_setup(pto_machine_t *bare) {
     bare->setup_segment_s = (pto_param_t){0};
 }
 
-static void a_plan_without_buffers_of_its_own_needs_no_setup(void **state) {
+TEST(a_plan_without_buffers_of_its_own_needs_no_setup) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 2, 4, 1, 65536);
     pto_machine_t bare = machine;
     forget_setup(&bare);
@@ -118,7 +113,7 @@ static void a_plan_without_buffers_of_its_own_needs_no_setup(void **state) {
 }
 
 /* Rabenseifner's scratch is the library's where the library runs it, and the plan's where we do. */
-static void the_librarys_own_buffers_cost_nothing(void **state) {
+TEST(the_librarys_own_buffers_cost_nothing) {
     pto_request_t request =
         request_for(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "rabenseifner", 1, 4, 1, 1048576);
     pto_setup_t by_library = setup_of(&request, &machine);
@@ -128,7 +123,7 @@ static void the_librarys_own_buffers_cost_nothing(void **state) {
     assert_true(by_us.seconds > 0);
 }
 
-static void many_nodes_cost_no_more_than_one(void **state) {
+TEST(many_nodes_cost_no_more_than_one) {
     pto_request_t few =
         request_for(PTO_COLLECTIVE_ALLREDUCE, "gsb_gsb", "recursive_doubling", 2, 4, 1, 65536);
     pto_request_t many =
@@ -140,7 +135,7 @@ static void many_nodes_cost_no_more_than_one(void **state) {
 
 /* --- terms ---------------------------------------------------------------------------------------------- */
 
-static void terms_add_up_and_point_into_the_machine(void **state) {
+TEST(terms_add_up_and_point_into_the_machine) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", 1, 4, 1, 1048576);
     pto_setup_t setup = setup_of(&request, &machine);
     double sum_s = 0;
@@ -162,7 +157,7 @@ static bool lacks(const pto_setup_t *setup, const char *key) {
     return false;
 }
 
-static void every_cost_that_is_missing_is_named(void **state) {
+TEST(every_cost_that_is_missing_is_named) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise", 1, 4, 4, 65536);
     pto_machine_t bare = machine;
     forget_setup(&bare);
@@ -194,7 +189,7 @@ static double counted(double setup_a, double t_a, double setup_b, double t_b) {
     return calls;
 }
 
-static void calls_to_pay_back_are_those_that_counting_finds(void **state) {
+TEST(calls_to_pay_back_are_those_that_counting_finds) {
     static const double t_b[] = {1.0625, 1.5, 3, 40, 2000};
     pto_setup_t setup[2];
     for (size_t i = 0; i < sizeof t_b / sizeof *t_b; i++)
@@ -208,7 +203,7 @@ static void calls_to_pay_back_are_those_that_counting_finds(void **state) {
 }
 
 /* 0.3 / 0.1 is a little below 3, 0.6 / 0.2 and 1.2 / 0.4 are a little below or above: all are three calls. */
-static void whole_quotients_stay_whole(void **state) {
+TEST(whole_quotients_stay_whole) {
     static const double gain_s[] = {0.1, 0.2, 0.3, 0.4, 0.7, 1.1};
     pto_setup_t setup[2];
     for (size_t i = 0; i < sizeof gain_s / sizeof *gain_s; i++)
@@ -221,7 +216,7 @@ static void whole_quotients_stay_whole(void **state) {
         }
 }
 
-static void more_expensive_calls_never_pay_off_a_setup(void **state) {
+TEST(more_expensive_calls_never_pay_off_a_setup) {
     pto_setup_t setup[2], lacking = {.known = false};
     pto_prediction_t a = prediction(&setup[0], 1e-3, 2e-6), b = prediction(&setup[1], 0, 2e-6), unknown = b;
     double calls = 0;
@@ -244,7 +239,7 @@ static void more_expensive_calls_never_pay_off_a_setup(void **state) {
     "machine: m\nsource: s\nnode: {sockets: 1, gpus: 1, cores: 1}\n"                                         \
     "messages: {cpu: {off_node: [{protocol: eager, alpha_s: 1e-6, beta_s_per_byte: 0}]}}\n"
 
-static void bad_setups_are_rejected_at_their_position(void **state) {
+TEST(bad_setups_are_rejected_at_their_position) {
     static const bad_input_t cases[] = {
         {BODY "setup: {}\n", PTO_ERR_KEY, 5, 8, {"'setup'"}},
         {BODY "setup: {close: {}}\n", PTO_ERR_KEY, 5, 9, {"close", "open"}},
@@ -303,7 +298,7 @@ static int compare_predicted_setups(const pto_machine_t *on, pto_collective_t co
 }
 
 /* Summit's library stages some of its calls; rings are cut into chunks. */
-static void setups_of_predictions_are_those_of_their_plans(void **state) {
+TEST(setups_of_predictions_are_those_of_their_plans) {
     pto_machine_t summit;
     assert_int_equal(pto_machine_read("scenarios/machines/summit-spectrum-refit.yaml", &summit, NULL),
                      PTO_OK);
@@ -331,7 +326,7 @@ static void build_on_last_gpu(pto_builder_t *builder, const pto_request_t *reque
     pto_build_stage(builder, "nothing", PTO_ORDER_SEQUENCE);
 }
 
-static void the_busiest_process_may_be_on_any_gpu(void **state) {
+TEST(the_busiest_process_may_be_on_any_gpu) {
     static const pto_strategy_t last = {.name = "last",
                                         .summary = "a buffer on the last GPU",
                                         .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE,
@@ -343,24 +338,4 @@ static void the_busiest_process_may_be_on_any_gpu(void **state) {
     assert_near(setup_of(&request, &machine).seconds, allocate_gpu_s(1 << 24));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gsb_opens_the_roots_buffer_whatever_the_number_of_processes),
-        cmocka_unit_test(btb_opens_one_buffer_of_the_tree),
-        cmocka_unit_test(dup_devptr_opens_both_of_the_owners_buffers),
-        cmocka_unit_test(staging_allocates_pinned_memory_and_no_more),
-        cmocka_unit_test(double_buffered_memory_is_allocated_and_opened_twice),
-        cmocka_unit_test(a_plan_without_buffers_of_its_own_needs_no_setup),
-        cmocka_unit_test(the_librarys_own_buffers_cost_nothing),
-        cmocka_unit_test(many_nodes_cost_no_more_than_one),
-        cmocka_unit_test(terms_add_up_and_point_into_the_machine),
-        cmocka_unit_test(every_cost_that_is_missing_is_named),
-        cmocka_unit_test(calls_to_pay_back_are_those_that_counting_finds),
-        cmocka_unit_test(whole_quotients_stay_whole),
-        cmocka_unit_test(more_expensive_calls_never_pay_off_a_setup),
-        cmocka_unit_test(bad_setups_are_rejected_at_their_position),
-        cmocka_unit_test(setups_of_predictions_are_those_of_their_plans),
-        cmocka_unit_test(the_busiest_process_may_be_on_any_gpu),
-    };
-    return cmocka_run_group_tests(tests, read_fixture, drop_fixture);
-}
+int main(void) { return run_all_tests(read_fixture, drop_fixture); }

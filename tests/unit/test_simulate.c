@@ -1,18 +1,14 @@
 /* The simulator: effects that only it shows, and what it refuses. test_simulate_price.c tests agreement with
  * price. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 #include "portolan/strategy.h"
 #include "simulated.h"
+#include "test.h"
 
 /* --- what only a simulation shows ---------------------------------------------------------------------- */
 
@@ -59,7 +55,7 @@ static const pto_strategy_t same_order = {.name = "same_order",
                                           .collectives = 1u << PTO_COLLECTIVE_ALLTOALL,
                                           .build = build_same_order};
 
-static void a_receiver_of_all_messages_receives_them_one_by_one(void **state) {
+TEST(a_receiver_of_all_messages_receives_them_one_by_one) {
     pto_machine_t machine = unlimited(&summit);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 9, 1, 1, 65536);
     request.strategy = &incast;
@@ -78,7 +74,7 @@ static void a_receiver_of_all_messages_receives_them_one_by_one(void **state) {
 
 /* All messages meet at one rank after the other: the last one's begin to come when the first one's are done.
  */
-static void an_exchange_that_starts_at_the_same_rank_takes_almost_twice_as_long(void **state) {
+TEST(an_exchange_that_starts_at_the_same_rank_takes_almost_twice_as_long) {
     enum { RANKS = 64 };
     pto_machine_t machine = unlimited(&summit);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", RANKS, 1, 1, 1024);
@@ -94,7 +90,7 @@ static void an_exchange_that_starts_at_the_same_rank_takes_almost_twice_as_long(
     pto_plan_destroy(plan);
 }
 
-static void messages_that_meet_at_a_node_share_its_ejection(void **state) {
+TEST(messages_that_meet_at_a_node_share_its_ejection) {
     int64_t bytes = 4194304;
     pto_request_t request = ask(PTO_COLLECTIVE_MESSAGES, "cuda_aware", "point_to_point", 2, 4, 1, bytes);
     request.messages = 1;
@@ -146,7 +142,7 @@ static const pto_strategy_t two_senders = {.name = "two_senders",
 /* Two messages share the injection of node 0, and leave it together. After its second one, a sender is done
  * but for a gap. Its receiver, which has had no other message, still takes a start: it must know when the
  * last byte left, although the sender has gone. Without the injection, the bytes would take less time. */
-static void a_receiver_knows_the_injection_of_a_sender_that_has_gone(void **state) {
+TEST(a_receiver_knows_the_injection_of_a_sender_that_has_gone) {
     enum { BYTES = 50000 };
     const double alpha_s = 1e-5, gap_s = 1e-7, byte_s = 1.9e-9, injection_s = 1e-9;
     pto_machine_t machine = unlimited(&summit);
@@ -169,7 +165,7 @@ static void a_receiver_knows_the_injection_of_a_sender_that_has_gone(void **stat
     pto_plan_destroy(plan);
 }
 
-static void a_receiver_waits_for_a_late_sender(void **state) {
+TEST(a_receiver_waits_for_a_late_sender) {
     pto_machine_t machine = unlimited(&summit);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "extra_message", "ring", 2, 1, 4, 1048576);
     pto_plan_t *plan = made(&request);
@@ -182,7 +178,7 @@ static void a_receiver_waits_for_a_late_sender(void **state) {
 
 /* --- the simulation itself ----------------------------------------------------------------------------- */
 
-static void every_message_is_sent_once(void **state) {
+TEST(every_message_is_sent_once) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 4, 3, 1, 64);
     pto_plan_t *plan = made(&request);
     pto_plan_size_t size = pto_plan_size(plan);
@@ -195,7 +191,7 @@ static void every_message_is_sent_once(void **state) {
     pto_plan_destroy(plan);
 }
 
-static void a_linear_exchange_does_not_store_its_messages(void **state) {
+TEST(a_linear_exchange_does_not_store_its_messages) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 64, 1, 1, 65536);
     pto_plan_t *plan = made(&request);
     pto_simulation_t simulation = simulated(plan, &summit);
@@ -205,7 +201,7 @@ static void a_linear_exchange_does_not_store_its_messages(void **state) {
 }
 
 /* A message of many parts of a vector is a range of it, or two. */
-static void the_bytes_of_a_message_are_no_sum_over_its_parts(void **state) {
+TEST(the_bytes_of_a_message_are_no_sum_over_its_parts) {
     for (int64_t ranks = 64; ranks <= 512; ranks *= 8) {
         pto_request_t request =
             ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "rabenseifner", ranks, 1, 1, 1000004);
@@ -217,7 +213,7 @@ static void the_bytes_of_a_message_are_no_sum_over_its_parts(void **state) {
     }
 }
 
-static void the_same_plan_takes_the_same_time(void **state) {
+TEST(the_same_plan_takes_the_same_time) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALLV, "dup_devptr", "linear", 3, 3, 4, 65536);
     pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.9, .seed = 7};
     request.split = PTO_SPLIT_DESTINATIONS;
@@ -231,7 +227,7 @@ static void the_same_plan_takes_the_same_time(void **state) {
     pto_plan_destroy(plan);
 }
 
-static void more_bytes_never_take_less_time_on_one_protocol(void **state) {
+TEST(more_bytes_never_take_less_time_on_one_protocol) {
     double before_s = 0;
     for (int64_t bytes = 16384; bytes <= 4194304; bytes *= 4) {
         pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", 3, 4, 1, bytes);
@@ -264,7 +260,7 @@ static void see(void *context, const pto_span_t *span) {
     assert_true(span->peer_rank >= 0 && span->bytes > 0 && span->name);
 }
 
-static void spans_add_up_to_the_busy_times(void **state) {
+TEST(spans_add_up_to_the_busy_times) {
     seen_t seen = {0};
     pto_simulate_options_t options = {.visit = see, .context = &seen};
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise", 2, 3, 4, 262144);
@@ -296,7 +292,7 @@ static pto_step_t *step_of_kind(const pto_plan_t *plan, pto_step_kind_t kind) {
     return step;
 }
 
-static void a_receive_without_a_send_is_a_named_deadlock(void **state) {
+TEST(a_receive_without_a_send_is_a_named_deadlock) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 2, 2, 1, 32);
     pto_plan_t *plan = made(&request);
     step_of_kind(plan, PTO_STEP_SEND)->core_count = 0;
@@ -304,7 +300,7 @@ static void a_receive_without_a_send_is_a_named_deadlock(void **state) {
     pto_plan_destroy(plan);
 }
 
-static void a_send_without_a_receive_is_named(void **state) {
+TEST(a_send_without_a_receive_is_named) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 2, 2, 1, 32);
     pto_plan_t *plan = made(&request);
     step_of_kind(plan, PTO_STEP_RECV)->core_count = 0;
@@ -312,7 +308,7 @@ static void a_send_without_a_receive_is_named(void **state) {
     pto_plan_destroy(plan);
 }
 
-static void a_message_from_another_rank_is_named(void **state) {
+TEST(a_message_from_another_rank_is_named) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", 2, 2, 1, 32);
     pto_plan_t *plan = made(&request);
     step_of_kind(plan, PTO_STEP_SEND)->peers = pto_peers_at(pto_constant(2), 1);
@@ -320,7 +316,7 @@ static void a_message_from_another_rank_is_named(void **state) {
     pto_plan_destroy(plan);
 }
 
-static void a_signal_that_never_comes_is_named(void **state) {
+TEST(a_signal_that_never_comes_is_named) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise", 2, 1, 2, 32);
     pto_plan_t *plan = made(&request);
     step_of_kind(plan, PTO_STEP_SIGNAL)->core_count = 0;
@@ -331,7 +327,7 @@ static void a_signal_that_never_comes_is_named(void **state) {
 static void ignore(void *context, const pto_span_t *span) {}
 
 /* A trace shows all nodes. */
-static void what_would_take_too_long_is_refused(void **state) {
+TEST(what_would_take_too_long_is_refused) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", 16, 4, 1, 32);
     pto_plan_t *plan = made(&request);
     pto_simulate_options_t options = {.limit = 4031, .visit = ignore};
@@ -353,7 +349,7 @@ static void what_would_take_too_long_is_refused(void **state) {
 static void near(double a, double b) { assert_true(fabs(a - b) <= 1e-12 * fabs(a)); }
 
 /* Below the limit all nodes are simulated, above it one. */
-static void one_node_stands_for_all_where_they_act_alike(void **state) {
+TEST(one_node_stands_for_all_where_they_act_alike) {
     static const char *const asked[][2] = {
         {"cuda_aware", "pairwise"}, {"cuda_aware", "bruck"},    {"three_step", "pairwise"},
         {"cuda_aware", "linear"},   {"node_aware", "pairwise"}, {"staged_leaders", "bruck"},
@@ -384,7 +380,7 @@ static void one_node_stands_for_all_where_they_act_alike(void **state) {
 }
 
 /* A ring makes 2 (n - 1) rounds of messages; unequal parts are measured for each of them. */
-static void equal_parts_are_measured_once_a_round(void **state) {
+TEST(equal_parts_are_measured_once_a_round) {
     enum { RANKS = 64 };
     int64_t measured[2];
     for (int unequal = 0; unequal < 2; unequal++) {
@@ -400,7 +396,7 @@ static void equal_parts_are_measured_once_a_round(void **state) {
 }
 
 /* Each has a first process, a partner by index or unequal blocks, so none can stand for the others. */
-static void nodes_that_act_unlike_are_all_simulated(void **state) {
+TEST(nodes_that_act_unlike_are_all_simulated) {
     const pto_request_t requests[] = {
         ask(PTO_COLLECTIVE_BROADCAST, "cuda_aware", "binomial", 4, 2, 1, 64),
         ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling", 4, 2, 1, 64),
@@ -449,7 +445,7 @@ static const pto_strategy_t part_of_a_ring = {.name = "part_of_a_ring",
                                               .collectives = 1u << PTO_COLLECTIVE_ALLTOALL,
                                               .build = build_part_of_a_ring};
 
-static void nodes_of_which_some_do_not_act_are_all_simulated(void **state) {
+TEST(nodes_of_which_some_do_not_act_are_all_simulated) {
     for (int64_t left_out = 0; left_out <= 3; left_out++) { /* none, the first, every second, the last */
         pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 4, 1, 1, left_out);
         request.strategy = &part_of_a_ring;
@@ -462,7 +458,7 @@ static void nodes_of_which_some_do_not_act_are_all_simulated(void **state) {
     }
 }
 
-static void a_machine_without_the_messages_is_named(void **state) {
+TEST(a_machine_without_the_messages_is_named) {
     pto_machine_t machine = summit;
     pto_error_t err = {0};
     pto_simulation_t simulation;
@@ -487,7 +483,7 @@ static void note_begun(const pto_simulate_progress_t *progress) {
 }
 
 /* Of 48 processes each GPU's six share the work in two strategies: 336 messages. In the others, 8 send 56. */
-static void a_cell_above_the_limit_is_left_out_before_any_of_it_is_simulated(void **state) {
+TEST(a_cell_above_the_limit_is_left_out_before_any_of_it_is_simulated) {
     pto_scenario_t scenario;
     pto_scenario_init(&scenario);
     scenario.collective = PTO_COLLECTIVE_ALLTOALL;
@@ -522,7 +518,7 @@ static void a_cell_above_the_limit_is_left_out_before_any_of_it_is_simulated(voi
     pto_scenario_fini(&scenario);
 }
 
-static void a_scenario_is_simulated_by_the_fastest_algorithm(void **state) {
+TEST(a_scenario_is_simulated_by_the_fastest_algorithm) {
     pto_scenario_t scenario;
     pto_scenario_init(&scenario);
     scenario.collective = PTO_COLLECTIVE_ALLTOALL;
@@ -554,31 +550,4 @@ static void a_scenario_is_simulated_by_the_fastest_algorithm(void **state) {
     pto_scenario_fini(&scenario);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_receiver_of_all_messages_receives_them_one_by_one),
-        cmocka_unit_test(an_exchange_that_starts_at_the_same_rank_takes_almost_twice_as_long),
-        cmocka_unit_test(messages_that_meet_at_a_node_share_its_ejection),
-        cmocka_unit_test(a_receiver_knows_the_injection_of_a_sender_that_has_gone),
-        cmocka_unit_test(a_receiver_waits_for_a_late_sender),
-        cmocka_unit_test(every_message_is_sent_once),
-        cmocka_unit_test(a_linear_exchange_does_not_store_its_messages),
-        cmocka_unit_test(the_bytes_of_a_message_are_no_sum_over_its_parts),
-        cmocka_unit_test(the_same_plan_takes_the_same_time),
-        cmocka_unit_test(more_bytes_never_take_less_time_on_one_protocol),
-        cmocka_unit_test(spans_add_up_to_the_busy_times),
-        cmocka_unit_test(a_receive_without_a_send_is_a_named_deadlock),
-        cmocka_unit_test(a_send_without_a_receive_is_named),
-        cmocka_unit_test(a_message_from_another_rank_is_named),
-        cmocka_unit_test(a_signal_that_never_comes_is_named),
-        cmocka_unit_test(what_would_take_too_long_is_refused),
-        cmocka_unit_test(one_node_stands_for_all_where_they_act_alike),
-        cmocka_unit_test(equal_parts_are_measured_once_a_round),
-        cmocka_unit_test(nodes_that_act_unlike_are_all_simulated),
-        cmocka_unit_test(nodes_of_which_some_do_not_act_are_all_simulated),
-        cmocka_unit_test(a_machine_without_the_messages_is_named),
-        cmocka_unit_test(a_cell_above_the_limit_is_left_out_before_any_of_it_is_simulated),
-        cmocka_unit_test(a_scenario_is_simulated_by_the_fastest_algorithm),
-    };
-    return cmocka_run_group_tests(tests, read_machines, free_machines);
-}
+int main(void) { return run_all_tests(read_machines, free_machines); }

@@ -1,15 +1,10 @@
 /* The simulator's event queue: what fires when, and the order of events at equal times. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "simulate/events.h"
+#include "test.h"
 
-static void events_fire_in_the_order_of_their_times(void **state) {
+TEST(events_fire_in_the_order_of_their_times) {
     enum { SLOTS = 1000 };
     pto_agenda_t agenda;
     assert_true(pto_agenda_init(&agenda, SLOTS));
@@ -31,7 +26,7 @@ static void events_fire_in_the_order_of_their_times(void **state) {
     pto_agenda_fini(&agenda);
 }
 
-static void equal_times_fire_in_insertion_order_and_late_events_last(void **state) {
+TEST(equal_times_fire_in_insertion_order_and_late_events_last) {
     pto_agenda_t agenda;
     assert_true(pto_agenda_init(&agenda, 8));
     pto_agenda_set(&agenda, 0, 1, true);
@@ -52,7 +47,7 @@ static void equal_times_fire_in_insertion_order_and_late_events_last(void **stat
 }
 
 /* A number of a list of events may have been that of one for the same time, whose events were not late. */
-static void events_set_while_late_ones_are_handled_come_first(void **state) {
+TEST(events_set_while_late_ones_are_handled_come_first) {
     pto_agenda_t agenda;
     uint32_t slot = 0;
     double time_s;
@@ -75,7 +70,7 @@ static void events_set_while_late_ones_are_handled_come_first(void **state) {
 }
 
 /* A list of events that has been taken to its end is not found again by its time. */
-static void a_time_can_be_set_again_when_its_events_are_over(void **state) {
+TEST(a_time_can_be_set_again_when_its_events_are_over) {
     pto_agenda_t agenda;
     uint32_t slot = 0;
     double time_s;
@@ -93,12 +88,4 @@ static void a_time_can_be_set_again_when_its_events_are_over(void **state) {
     pto_agenda_fini(&agenda);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(events_fire_in_the_order_of_their_times),
-        cmocka_unit_test(equal_times_fire_in_insertion_order_and_late_events_last),
-        cmocka_unit_test(events_set_while_late_ones_are_handled_come_first),
-        cmocka_unit_test(a_time_can_be_set_again_when_its_events_are_over),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

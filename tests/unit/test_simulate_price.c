@@ -1,17 +1,13 @@
 /* The simulator agrees with price if nothing contends; otherwise, by how much the two differ. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "plan/plan_internal.h"
 #include "sample.h"
 #include "simulated.h"
+#include "test.h"
 
 /* Every plan of a set of layouts: the callback gets it with its price rank by rank. */
 typedef void (*each_plan_t)(const pto_plan_t *plan, const pto_machine_t *machine, double price_s,
@@ -149,7 +145,7 @@ static pto_machine_t with_streams(pto_machine_t machine) {
     return machine;
 }
 
-static void what_does_not_contend_takes_its_price(void **state) {
+TEST(what_does_not_contend_takes_its_price) {
     pto_machine_t machine = unlimited(&summit);
     visited = 0;
     visit_all(&machine, PTO_SPLIT_BYTES, agrees);
@@ -161,7 +157,7 @@ static void what_does_not_contend_takes_its_price(void **state) {
 }
 
 /* Each of a node's GPUs has messages to all others in flight. */
-static void gpu_messages_in_flight_agree(void **state) {
+TEST(gpu_messages_in_flight_agree) {
     pto_machine_t machine;
     assert_int_equal(pto_machine_read("scenarios/machines/h200-x4.yaml", &machine, NULL), PTO_OK);
     assert_true(machine.gap[PTO_SPACE_GPU][PTO_LEVEL_ON_SOCKET].count > 0);
@@ -188,7 +184,7 @@ static void starts_late(const pto_plan_t *plan, const pto_machine_t *machine, do
     visited++;
 }
 
-static void what_comes_from_one_takes_a_start_more_at_most(void **state) {
+TEST(what_comes_from_one_takes_a_start_more_at_most) {
     const pto_machine_t machines[] = {unlimited(&summit), unlimited(&refit)};
     visited = 0;
     for (int m = 0; m < 2; m++)
@@ -225,7 +221,7 @@ static void sharing_agrees(const pto_plan_t *plan, const pto_machine_t *machine,
     visited++;
 }
 
-static void shared_memory_takes_its_price_where_no_link_is_shared(void **state) {
+TEST(shared_memory_takes_its_price_where_no_link_is_shared) {
     const pto_machine_t machines[] = {unlimited(&summit), unlimited(&refit), with_streams(unlimited(&summit)),
                                       with_streams(unlimited(&refit))};
     visited = 0;
@@ -248,7 +244,7 @@ static void note_ratio(const pto_plan_t *plan, const pto_machine_t *machine, dou
 /* Where links are shared, the price has all copies of a stage share them to the end, and none of another
  * stage. The first is too much where some end sooner, the second too little where a parent serves two levels
  * of a tree at once. */
-static void shared_links_tell_the_price_from_the_simulation(void **state) {
+TEST(shared_links_tell_the_price_from_the_simulation) {
     lowest = highest = 1;
     const pto_machine_t machine = completed(&summit);
     visit_sharing(&machine, note_ratio);
@@ -291,14 +287,14 @@ static void bounded(const pto_plan_t *plan, const pto_machine_t *machine, double
     visited++;
 }
 
-static void a_mixed_stage_waits_at_most_for_its_most_expensive_messages(void **state) {
+TEST(a_mixed_stage_waits_at_most_for_its_most_expensive_messages) {
     pto_machine_t machine = unlimited(&summit);
     visited = 0;
     visit_all(&machine, PTO_SPLIT_BYTES, bounded);
     assert_true(visited > 50);
 }
 
-static void unequal_shares_take_their_price_at_most(void **state) {
+TEST(unequal_shares_take_their_price_at_most) {
     pto_machine_t machine = unlimited(&summit);
     visited = 0;
     visit_all(&machine, PTO_SPLIT_DESTINATIONS, no_more);
@@ -306,7 +302,7 @@ static void unequal_shares_take_their_price_at_most(void **state) {
 }
 
 /* Where all processes of the nodes send off them at once, the max-rate model holds in both. */
-static void symmetric_stages_obey_the_injection_limit(void **state) {
+TEST(symmetric_stages_obey_the_injection_limit) {
     const pto_machine_t *machines[] = {&summit, &refit};
     for (int m = 0; m < 2; m++)
         for (int64_t gpus = 1; gpus <= 6; gpus++)
@@ -322,7 +318,7 @@ static void symmetric_stages_obey_the_injection_limit(void **state) {
             }
 }
 
-static void processes_of_a_gpu_share_injection_as_priced(void **state) {
+TEST(processes_of_a_gpu_share_injection_as_priced) {
     for (int64_t cores = 2; cores <= 8; cores *= 2)
         for (int64_t bytes = 1024; bytes <= 4194304; bytes *= 16) {
             pto_request_t request =
@@ -335,17 +331,4 @@ static void processes_of_a_gpu_share_injection_as_priced(void **state) {
         }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_does_not_contend_takes_its_price),
-        cmocka_unit_test(gpu_messages_in_flight_agree),
-        cmocka_unit_test(what_comes_from_one_takes_a_start_more_at_most),
-        cmocka_unit_test(shared_memory_takes_its_price_where_no_link_is_shared),
-        cmocka_unit_test(shared_links_tell_the_price_from_the_simulation),
-        cmocka_unit_test(a_mixed_stage_waits_at_most_for_its_most_expensive_messages),
-        cmocka_unit_test(unequal_shares_take_their_price_at_most),
-        cmocka_unit_test(symmetric_stages_obey_the_injection_limit),
-        cmocka_unit_test(processes_of_a_gpu_share_injection_as_priced),
-    };
-    return cmocka_run_group_tests(tests, read_machines, free_machines);
-}
+int main(void) { return run_all_tests(read_machines, free_machines); }

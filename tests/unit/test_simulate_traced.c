@@ -1,17 +1,13 @@
 /* A simulation with a trace shows all links and passes through the loop for any simulation, one without
  * leaves out what can delay nothing (simulate/run.c). Both take the same time, to the last bit. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "portolan/strategy.h"
 #include "sample.h"
 #include "simulated.h"
+#include "test.h"
 
 static void count(void *context, const pto_span_t *span) {
     *(int64_t *)context += span->resource == PTO_RESOURCE_RECV;
@@ -81,7 +77,7 @@ static void compare_all(const pto_machine_t *machine, pto_layout_t layout, int64
             }
 }
 
-static void a_trace_changes_no_time(void **state) {
+TEST(a_trace_changes_no_time) {
     const pto_layout_t layouts[] = {
         {5, 1, 1, 1, 2, false}, {8, 1, 1, 1, 2, false}, {3, 3, 1, 1, 2, false}, {4, 2, 1, 2, 2, false}};
     const int64_t sizes[] = {256, 65536}; /* eager and rendezvous */
@@ -129,7 +125,7 @@ static const pto_strategy_t both_neighbors = {.name = "both_neighbors",
                                               .collectives = 1u << PTO_COLLECTIVE_ALLTOALL,
                                               .build = build_both_neighbors};
 
-static void a_stage_may_send_in_several_steps(void **state) {
+TEST(a_stage_may_send_in_several_steps) {
     pto_machine_t machine = unlimited(&summit);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 9, 1, 1, 65536);
     request.strategy = &both_neighbors;
@@ -199,7 +195,7 @@ static const pto_strategy_t copies = {.name = "copies",
 
 /* A copy behind another of its process costs less than the first, so processes that did not make the copy
  * before pay more for the one that all make. */
-static void a_trace_changes_no_copy(void **state) {
+TEST(a_trace_changes_no_copy) {
     pto_machine_t behind = unlimited(&summit), queued = unlimited(&refit);
     behind.queued_copy_s[PTO_COPY_D2D] = (pto_param_t){.value = 1e-7, .line = 1};
     const pto_machine_t *const machines[] = {&behind, &queued};
@@ -213,9 +209,4 @@ static void a_trace_changes_no_copy(void **state) {
         }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_trace_changes_no_time),
-                                       cmocka_unit_test(a_trace_changes_no_copy),
-                                       cmocka_unit_test(a_stage_may_send_in_several_steps)};
-    return cmocka_run_group_tests(tests, read_machines, free_machines);
-}
+int main(void) { return run_all_tests(read_machines, free_machines); }

@@ -1,16 +1,11 @@
 /* The error record. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <string.h>
 
 #include "portolan/api.h"
+#include "test.h"
 
-static void every_status_has_its_own_text(void **state) {
+TEST(every_status_has_its_own_text) {
     for (int a = 0; a >= PTO_ERR_TIMEOUT; a--) {
         assert_true(strlen(pto_status_text((pto_status_t)a)) > 0);
         for (int b = a - 1; b >= PTO_ERR_TIMEOUT; b--)
@@ -19,12 +14,12 @@ static void every_status_has_its_own_text(void **state) {
     assert_string_equal(pto_status_text((pto_status_t)-99), "unknown status");
 }
 
-static void an_error_may_be_dropped(void **state) {
+TEST(an_error_may_be_dropped) {
     assert_int_equal(pto_error_set(NULL, PTO_ERR_IO, "%d", 1), PTO_ERR_IO);
     assert_int_equal(pto_error_set_at(NULL, PTO_ERR_KEY, "f", 1, 2, "x"), PTO_ERR_KEY);
 }
 
-static void an_error_with_a_place_prints_it(void **state) {
+TEST(an_error_with_a_place_prints_it) {
     pto_error_t err;
     char text[64];
     pto_error_set_at(&err, PTO_ERR_TYPE, "a.yaml", 3, 7, "no %s", "good");
@@ -38,7 +33,7 @@ static void an_error_with_a_place_prints_it(void **state) {
     assert_string_equal(text, "no good");
 }
 
-static void setting_an_error_forgets_the_place_of_the_last(void **state) {
+TEST(setting_an_error_forgets_the_place_of_the_last) {
     pto_error_t err;
     pto_error_set_at(&err, PTO_ERR_TYPE, "a.yaml", 3, 7, "old");
     pto_error_set(&err, PTO_ERR_RANGE, "new");
@@ -48,7 +43,7 @@ static void setting_an_error_forgets_the_place_of_the_last(void **state) {
     assert_string_equal(err.file, "");
 }
 
-static void an_error_can_be_built_from_itself(void **state) {
+TEST(an_error_can_be_built_from_itself) {
     pto_error_t err;
     pto_error_set_at(&err, PTO_ERR_TYPE, "a.yaml", 3, 7, "inner");
     pto_error_set_at(&err, PTO_ERR_TYPE, err.file, err.line, err.column, "outer: %s", err.message);
@@ -56,14 +51,14 @@ static void an_error_can_be_built_from_itself(void **state) {
     assert_string_equal(err.file, "a.yaml");
 }
 
-static void a_message_is_one_printable_line(void **state) {
+TEST(a_message_is_one_printable_line) {
     pto_error_t err;
     pto_error_set_at(&err, PTO_ERR_KEY, "x\ny", 1, 1, "a\nb\x1b[31mc\x7f\xe9");
     assert_string_equal(err.message, "a\\u000ab\\u001b[31mc\\u007f\\u00e9");
     assert_string_equal(err.file, "x\\u000ay");
 }
 
-static void long_messages_and_files_are_cut(void **state) {
+TEST(long_messages_and_files_are_cut) {
     char name[1000];
     pto_error_t err;
     memset(name, 'x', sizeof name);
@@ -75,7 +70,7 @@ static void long_messages_and_files_are_cut(void **state) {
     assert_string_equal(err.file + PTO_ERROR_FILE_MAX - 6, ".yaml");
 }
 
-static void formatting_never_writes_past_the_end(void **state) {
+TEST(formatting_never_writes_past_the_end) {
     pto_error_t err;
     char text[8] = "1234567";
     pto_error_set(&err, PTO_ERR_IO, "longer than that");
@@ -86,16 +81,4 @@ static void formatting_never_writes_past_the_end(void **state) {
     assert_int_equal(text[0], 'l');
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_status_has_its_own_text),
-        cmocka_unit_test(an_error_may_be_dropped),
-        cmocka_unit_test(an_error_with_a_place_prints_it),
-        cmocka_unit_test(setting_an_error_forgets_the_place_of_the_last),
-        cmocka_unit_test(an_error_can_be_built_from_itself),
-        cmocka_unit_test(a_message_is_one_printable_line),
-        cmocka_unit_test(long_messages_and_files_are_cut),
-        cmocka_unit_test(formatting_never_writes_past_the_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

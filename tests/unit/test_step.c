@@ -1,19 +1,14 @@
 /* Workloads: the reader, the communicators of a grid, and what a step of them is predicted to take. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "bad_input.h"
 #include "machine/share.h"
 #include "portolan/scenario.h"
 #include "portolan/workload.h"
+#include "test.h"
 
 /* Six GPUs on two sockets; nothing but messages and copies. */
 #define SUMMIT "scenarios/machines/summit-spectrum.yaml"
@@ -67,7 +62,7 @@ static void assert_near(double value, double expected, double tolerance) {
 
 #define TOP "workload: w\nlayout: {nodes: 8, gpus_per_node: 4}\ngrid: {a: 8, b: 4}\n"
 
-static void a_whole_workload_is_read(void **state) {
+TEST(a_whole_workload_is_read) {
     const char *text = TOP
         "machine: m.yaml\nstep:\n- {call: one, on: b, collective: allreduce, bytes: 1MiB, datatype: double, "
         "times: 3}\n- {compute: 2 ms, times: 4}\n- at_once:\n  - {collective: alltoall, bytes: 64}\n  - {on: "
@@ -93,7 +88,7 @@ static void a_whole_workload_is_read(void **state) {
     pto_workload_fini(&w);
 }
 
-static void bad_workloads_are_refused_at_their_place(void **state) {
+TEST(bad_workloads_are_refused_at_their_place) {
     static const bad_input_t bad[] = {
         {"workload: w\nstep: []\n", PTO_ERR_KEY, 1, 1, {"missing key 'layout' in a workload file"}},
         {TOP "step: []\n", PTO_ERR_RANGE, 4, 7, {"the list is empty"}},
@@ -140,7 +135,7 @@ static void bad_workloads_are_refused_at_their_place(void **state) {
     }
 }
 
-static void every_beginning_of_a_workload_is_read_or_refused(void **state) {
+TEST(every_beginning_of_a_workload_is_read_or_refused) {
     const char *text = TOP "step:\n- at_once: [{on: b, collective: allreduce, bytes: 8}, {compute: 1 s}]\n";
     for (size_t size = 0; size <= strlen(text); size++) {
         pto_workload_t w;
@@ -155,7 +150,7 @@ static void every_beginning_of_a_workload_is_read_or_refused(void **state) {
 
 /* --- communicators -------------------------------------------------------------------------------------- */
 
-static void a_grid_gives_each_communicator_its_layout(void **state) {
+TEST(a_grid_gives_each_communicator_its_layout) {
     static const struct {
         const char *grid, *on;
         int64_t gpus_per_node, nodes, gpus, gpus_per_socket, count, per_node, per_socket;
@@ -196,7 +191,7 @@ static void a_grid_gives_each_communicator_its_layout(void **state) {
     }
 }
 
-static void grids_that_do_not_fit_are_refused(void **state) {
+TEST(grids_that_do_not_fit_are_refused) {
 #define STEP "\nstep: [{on: a, collective: alltoall, bytes: 8}]\n"
     static const bad_input_t bad[] = {
         {"workload: w\nlayout: {nodes: 4}\ngrid: {a: 4}" STEP,
@@ -262,7 +257,7 @@ static double pattern_seconds(const pto_machine_t *machine, const char *along, c
 }
 
 /* Both ways lead to the same injected bytes: those of all communicators of a node. */
-static void communicators_at_once_cost_what_the_whole_job_does(void **state) {
+TEST(communicators_at_once_cost_what_the_whole_job_does) {
     static const char *const name[] = {"cuda_aware", "three_step"}, *const size[] = {"512", "64KiB", "4MiB"};
     for (int s = 0; s < 3; s++) {
         char text[512];
@@ -284,7 +279,7 @@ static void communicators_at_once_cost_what_the_whole_job_does(void **state) {
     }
 }
 
-static void the_world_has_the_machine_to_itself(void **state) {
+TEST(the_world_has_the_machine_to_itself) {
     made_t made;
     pto_predictions_t alone;
     predict_step(&made, SUMMIT,
@@ -297,7 +292,7 @@ static void the_world_has_the_machine_to_itself(void **state) {
     drop(&made);
 }
 
-static void what_communicators_share_takes_as_many_times_as_long(void **state) {
+TEST(what_communicators_share_takes_as_many_times_as_long) {
     static const char *const path[] = {"scenarios/machines/h200-nodes-tcp.yaml", "tests/fixtures/k80.yaml",
                                        "tests/fixtures/machine.yaml"};
     int scaled[8] = {0};
@@ -334,7 +329,7 @@ static void what_communicators_share_takes_as_many_times_as_long(void **state) {
     assert_true(scaled[3] > 0 && scaled[7] > 0);
 }
 
-static void shared_links_are_those_between_other_devices_than_gpus(void **state) {
+TEST(shared_links_are_those_between_other_devices_than_gpus) {
     static const char *const path[] = {"tests/fixtures/k80.yaml", "tests/fixtures/k80-fabric.yaml"};
     pto_machine_t machine[2], *shared[2];
     for (int m = 0; m < 2; m++) {
@@ -366,7 +361,7 @@ static void shared_links_are_those_between_other_devices_than_gpus(void **state)
 }
 
 /* The levels of a fabric count nodes that follow each other. */
-static void communicators_with_gaps_are_refused_on_a_fabric(void **state) {
+TEST(communicators_with_gaps_are_refused_on_a_fabric) {
     static const char *const on[] = {"a", "b"};
     for (int i = 0; i < 2; i++) {
         char text[256];
@@ -387,7 +382,7 @@ static void communicators_with_gaps_are_refused_on_a_fabric(void **state) {
 
 /* --- the step ------------------------------------------------------------------------------------------- */
 
-static void calls_in_order_add_up(void **state) {
+TEST(calls_in_order_add_up) {
     made_t made;
     predict_step(
         &made, SUMMIT,
@@ -408,7 +403,7 @@ static void calls_in_order_add_up(void **state) {
 }
 
 /* An alltoall and a broadcast, of which the second, or both, were found wrong before. */
-static void calls_that_cannot_be_priced_are_left_out(void **state) {
+TEST(calls_that_cannot_be_priced_are_left_out) {
     const char *text = "workload: w\nlayout: {nodes: 8}\nstep:\n- {collective: alltoall, bytes: 64KiB}\n- "
                        "{collective: broadcast, bytes: 8}\n";
     made_t made;
@@ -443,7 +438,7 @@ static void calls_that_cannot_be_priced_are_left_out(void **state) {
     pto_machine_fini(&made.machine);
 }
 
-static void computation_hides_what_runs_at_once(void **state) {
+TEST(computation_hides_what_runs_at_once) {
     for (int longer = 0; longer < 2; longer++) {
         char text[256];
         made_t made;
@@ -460,7 +455,7 @@ static void computation_hides_what_runs_at_once(void **state) {
 }
 
 /* Messages share the process and its NICs; a call of copies alone has neither. */
-static void calls_at_once_are_between_the_longest_and_the_sum(void **state) {
+TEST(calls_at_once_are_between_the_longest_and_the_sum) {
     made_t made;
     double together, first, second;
     predict_step(
@@ -482,7 +477,7 @@ static void calls_at_once_are_between_the_longest_and_the_sum(void **state) {
 }
 
 /* A call with itself asks twice as much of everything, so the busiest resource is occupied twice as long. */
-static void equal_calls_at_once_take_as_long_as_one_after_the_other_where_one_resource_is_all(void **state) {
+TEST(equal_calls_at_once_take_as_long_as_one_after_the_other_where_one_resource_is_all) {
     made_t made;
     double once, together;
     predict_step(&made, SUMMIT,
@@ -500,7 +495,7 @@ static void equal_calls_at_once_take_as_long_as_one_after_the_other_where_one_re
 /* In fsdp.yaml what is cheapest alone asks for the same resources. */
 /* A ring over the GPUs of all nodes sends n - 1 blocks out of each node. Chunks of split_ring wait for their
  * copies, not for the NICs, so that no longest path of a single call has the NICs' work in it. */
-static void the_nics_have_the_bytes_of_all_calls_at_once(void **state) {
+TEST(the_nics_have_the_bytes_of_all_calls_at_once) {
     const double bytes = 6324224, s_per_byte = 2.353e-11, blocks = 4 * 8 - 1;
     made_t made;
     double together;
@@ -519,7 +514,7 @@ static void the_nics_have_the_bytes_of_all_calls_at_once(void **state) {
 }
 
 /* Also where the rounds of a loop, or the chunks of a pipeline, are priced once for many. */
-static void what_a_ring_occupies_is_its_bytes_on_each_resource(void **state) {
+TEST(what_a_ring_occupies_is_its_bytes_on_each_resource) {
     const double bytes = 4 << 20, blocks = 16 * 4 - 1;
     made_t made;
     double per_byte;
@@ -544,7 +539,7 @@ static void what_a_ring_occupies_is_its_bytes_on_each_resource(void **state) {
 }
 
 /* Calls in order: the sums of their ends. */
-static void totals_have_the_sum_of_the_intervals_of_their_calls(void **state) {
+TEST(totals_have_the_sum_of_the_intervals_of_their_calls) {
     made_t made;
     predict_step(&made, "scenarios/machines/lassen-spectrum-refit.yaml",
                  "workload: w\nlayout: {nodes: 8, gpus_per_node: 4}\nstep:\n"
@@ -567,7 +562,7 @@ static void totals_have_the_sum_of_the_intervals_of_their_calls(void **state) {
 }
 
 /* At once they share resources, at each end as in between. */
-static void intervals_of_calls_at_once_hold_the_price(void **state) {
+TEST(intervals_of_calls_at_once_hold_the_price) {
     made_t made;
     predict_step(&made, "scenarios/machines/lassen-spectrum-refit.yaml",
                  "workload: w\nlayout: {nodes: 16, gpus_per_node: 4}\nstep:\n- at_once:\n"
@@ -587,7 +582,7 @@ static void intervals_of_calls_at_once_hold_the_price(void **state) {
     drop(&made);
 }
 
-static void no_strategy_for_all_calls_beats_the_mix(void **state) {
+TEST(no_strategy_for_all_calls_beats_the_mix) {
     static const char *const name[] = {"fsdp", "fft-3d", "gnn", "llm-training", "stencil-cg"};
     for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
         char path[64];
@@ -609,28 +604,4 @@ static void no_strategy_for_all_calls_beats_the_mix(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_whole_workload_is_read),
-        cmocka_unit_test(bad_workloads_are_refused_at_their_place),
-        cmocka_unit_test(every_beginning_of_a_workload_is_read_or_refused),
-        cmocka_unit_test(a_grid_gives_each_communicator_its_layout),
-        cmocka_unit_test(grids_that_do_not_fit_are_refused),
-        cmocka_unit_test(communicators_at_once_cost_what_the_whole_job_does),
-        cmocka_unit_test(what_communicators_share_takes_as_many_times_as_long),
-        cmocka_unit_test(shared_links_are_those_between_other_devices_than_gpus),
-        cmocka_unit_test(communicators_with_gaps_are_refused_on_a_fabric),
-        cmocka_unit_test(the_world_has_the_machine_to_itself),
-        cmocka_unit_test(calls_in_order_add_up),
-        cmocka_unit_test(calls_that_cannot_be_priced_are_left_out),
-        cmocka_unit_test(computation_hides_what_runs_at_once),
-        cmocka_unit_test(calls_at_once_are_between_the_longest_and_the_sum),
-        cmocka_unit_test(equal_calls_at_once_take_as_long_as_one_after_the_other_where_one_resource_is_all),
-        cmocka_unit_test(the_nics_have_the_bytes_of_all_calls_at_once),
-        cmocka_unit_test(what_a_ring_occupies_is_its_bytes_on_each_resource),
-        cmocka_unit_test(totals_have_the_sum_of_the_intervals_of_their_calls),
-        cmocka_unit_test(intervals_of_calls_at_once_hold_the_price),
-        cmocka_unit_test(no_strategy_for_all_calls_beats_the_mix),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -3,18 +3,13 @@
  * sixteenth cell is run. */
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "machine/machine_internal.h"
 #include "portolan/workload.h"
+#include "test.h"
 
 static int sample = 16;
 
@@ -163,7 +158,7 @@ static void run_set(const cells_t *cells, regret_t *sum) {
     sum->settled += regret.settled;
 }
 
-static void settled_mixes_are_nearly_the_best_of_all(void **state) {
+TEST(settled_mixes_are_nearly_the_best_of_all) {
     regret_t sum = {0};
     for (size_t s = 0; s < sizeof sets / sizeof *sets; s++)
         run_set(&sets[s], &sum);
@@ -171,7 +166,7 @@ static void settled_mixes_are_nearly_the_best_of_all(void **state) {
     assert_true(sum.settled < sum.by_price / 3);
 }
 
-static void what_computation_hides_is_not_simulated(void **state) {
+TEST(what_computation_hides_is_not_simulated) {
     static const char text[] = "workload: w\nlayout: {nodes: 4}\nstep:\n  - at_once:\n"
                                "    - {collective: allgather, bytes: 1536KiB, " STRATEGIES "}\n"
                                "    - {collective: reduce_scatter, bytes: 1536KiB, " STRATEGIES "}\n"
@@ -294,7 +289,7 @@ static int settle_workload(const char *machine, const char *calls, bool all) {
 
 #define CALL(what) "    - {collective: " what ", " STRATEGIES "}\n"
 
-static void the_fastest_of_the_four_cheapest_mixes_is_chosen(void **state) {
+TEST(the_fastest_of_the_four_cheapest_mixes_is_chosen) {
     static const char *const machine[] = {"lassen-mvapich2-refit", "summit-spectrum-refit", "dgx-h100",
                                           "abci-a"};
     static const char *const few[] = {
@@ -318,12 +313,7 @@ static void the_fastest_of_the_four_cheapest_mixes_is_chosen(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(settled_mixes_are_nearly_the_best_of_all),
-        cmocka_unit_test(what_computation_hides_is_not_simulated),
-        cmocka_unit_test(the_fastest_of_the_four_cheapest_mixes_is_chosen),
-    };
     if (argc > 1)
         sample = atoi(argv[1]) > 0 ? atoi(argv[1]) : 1;
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_all_tests(NULL, NULL);
 }

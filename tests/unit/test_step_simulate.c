@@ -1,17 +1,12 @@
 /* Simulated steps: what communicators of a call, and calls at once, take from each other. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "machine/machine_internal.h"
 #include "plan/plan_internal.h"
 #include "portolan/workload.h"
+#include "test.h"
 
 /* Six GPUs on two sockets; nothing but messages and copies. */
 #define SUMMIT "scenarios/machines/summit-spectrum.yaml"
@@ -81,7 +76,7 @@ static double simulated(const char *machine, const char *text, double *predicted
 #define OF_FAR "on: far, collective: alltoall, library: linear, strategies: [three_step], bytes: 256KiB"
 #define OF_NEAR "on: near, collective: alltoall, library: linear, strategies: [three_step], bytes: 256KiB"
 
-static void communicators_of_a_call_share_the_nics_of_their_nodes(void **state) {
+TEST(communicators_of_a_call_share_the_nics_of_their_nodes) {
     double predicted_s;
     double both_s = simulated(SUMMIT, SIMULATED("  - {" OF_FAR "}\n"), &predicted_s, NULL);
     assert_near(both_s, predicted_s, 0.02);
@@ -94,7 +89,7 @@ static void communicators_of_a_call_share_the_nics_of_their_nodes(void **state) 
     assert_true(both_s > 1.2 * one_s);
 }
 
-static void a_call_of_the_world_is_simulated_as_a_scenario(void **state) {
+TEST(a_call_of_the_world_is_simulated_as_a_scenario) {
     double predicted_s;
     pto_scenario_t scenario;
     pto_machine_t machine;
@@ -139,12 +134,12 @@ static int64_t messages_simulated(const char *text) {
     "}\nstep:\n  - {on: far, collective: alltoall, library: linear, strategies: [three_step], bytes: "       \
     "4KiB}\n"
 
-static void communicators_that_are_linked_through_others_are_simulated(void **state) {
+TEST(communicators_that_are_linked_through_others_are_simulated) {
     assert_int_equal(messages_simulated(PAIRS("4", "4")), 2 * 2);
     assert_int_equal(messages_simulated(PAIRS("5", "5")), 2 * 5);
 }
 
-static void calls_at_once_take_at_least_the_longest_and_at_most_their_sum(void **state) {
+TEST(calls_at_once_take_at_least_the_longest_and_at_most_their_sum) {
     double predicted_s, call_s[2] = {0};
     double far_s = simulated(SUMMIT, SIMULATED("  - {" OF_FAR "}\n"), &predicted_s, NULL);
     double near_s = simulated(SUMMIT, SIMULATED("  - {" OF_NEAR "}\n"), &predicted_s, NULL);
@@ -155,7 +150,7 @@ static void calls_at_once_take_at_least_the_longest_and_at_most_their_sum(void *
     assert_true(call_s[1] > near_s && call_s[1] <= both_s);
 }
 
-static void a_call_that_is_repeated_at_once_takes_as_long_as_its_repetitions(void **state) {
+TEST(a_call_that_is_repeated_at_once_takes_as_long_as_its_repetitions) {
     double predicted_s;
     double once_s = simulated(SUMMIT, SIMULATED("  - {" OF_NEAR "}\n"), &predicted_s, NULL);
     double four_s = simulated(SUMMIT,
@@ -168,7 +163,7 @@ static void a_call_that_is_repeated_at_once_takes_as_long_as_its_repetitions(voi
     assert_near(scaled_s, 400 * once_s, 1e-6);
 }
 
-static void ranks_outside_of_communicators_are_refused(void **state) {
+TEST(ranks_outside_of_communicators_are_refused) {
     made_t made;
     pto_plan_t *plan;
     pto_price_t price;
@@ -191,14 +186,4 @@ static void ranks_outside_of_communicators_are_refused(void **state) {
     drop(&made);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(communicators_of_a_call_share_the_nics_of_their_nodes),
-        cmocka_unit_test(a_call_of_the_world_is_simulated_as_a_scenario),
-        cmocka_unit_test(communicators_that_are_linked_through_others_are_simulated),
-        cmocka_unit_test(calls_at_once_take_at_least_the_longest_and_at_most_their_sum),
-        cmocka_unit_test(a_call_that_is_repeated_at_once_takes_as_long_as_its_repetitions),
-        cmocka_unit_test(ranks_outside_of_communicators_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

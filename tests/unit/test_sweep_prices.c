@@ -2,14 +2,9 @@
  * others end where they exceed it, and counts of messages are kept. No prediction may differ. */
 #include <glob.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "decide/candidates.h"
 #include "made_up.h"
@@ -18,6 +13,7 @@
 #include "portolan/strategy.h"
 #include "price/bounded.h"
 #include "price/pricing.h"
+#include "test.h"
 
 static pto_machine_t summit;
 
@@ -121,7 +117,7 @@ static int64_t compare_sweep(const pto_machine_t *machine, pto_collective_t coll
     return compared;
 }
 
-static void a_sweep_predicts_what_its_points_alone_do(void **state) {
+TEST(a_sweep_predicts_what_its_points_alone_do) {
     const range_t bytes = {4, 1 << 22};
     glob_t found;
     int64_t compared = 0;
@@ -146,7 +142,7 @@ static void a_sweep_predicts_what_its_points_alone_do(void **state) {
 }
 
 /* Of the largest sizes none fits into memory, and each algorithm has its own reason. */
-static void a_sweep_has_the_reasons_of_its_points(void **state) {
+TEST(a_sweep_has_the_reasons_of_its_points) {
     const range_t bytes = {1 << 24, (int64_t)1 << 36};
     assert_true(compare_sweep(&summit, PTO_COLLECTIVE_BROADCAST, 0, (range_t){5, 5}, bytes) > 0);
 }
@@ -167,7 +163,7 @@ static bool priced_or_left_out(const pto_scenario_t *scenario, int64_t point,
 }
 
 /* With the explanations of the winners, for which each was once priced twice. */
-static void algorithms_that_lose_are_not_priced_to_their_end(void **state) {
+TEST(algorithms_that_lose_are_not_priced_to_their_end) {
     const int64_t nodes[] = {32, 174763};
     for (size_t i = 0; i < 2; i++) {
         pto_scenario_t scenario;
@@ -214,7 +210,7 @@ static void bound_price(const pto_plan_t *plan, const pto_machine_t *machine) {
     pto_explanation_fini(&explanation);
 }
 
-static void a_bounded_price_is_the_price_or_known_to_be_more(void **state) {
+TEST(a_bounded_price_is_the_price_or_known_to_be_more) {
     pto_machine_t machine = completed(&summit);
     for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
         for (int s = 0; s < pto_strategy_count(); s++)
@@ -245,7 +241,7 @@ static void a_bounded_price_is_the_price_or_known_to_be_more(void **state) {
 }
 
 /* A tape that has seen a price given up is not that of the other one. */
-static void no_tape_is_made_of_a_contest(void **state) {
+TEST(no_tape_is_made_of_a_contest) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", 32, 6, 1, 4096);
     pto_plan_t *plan = NULL;
     pto_price_t whole, price;
@@ -323,7 +319,7 @@ static const pto_strategy_t shifts = {.name = "shifts",
  * one between hosts takes 30 on the node. Of the shift by one, those on the node are the most expensive where
  * one leaves it, and those off it where two or four do. The second of two shifts is most expensive on the
  * node for a process whose first one leaves it. */
-static void what_is_charged_once_is_charged_anew_where_it_costs_something_else(void **state) {
+TEST(what_is_charged_once_is_charged_anew_where_it_costs_something_else) {
     static const char text[] =
         "machine: made\n"
         "source: made up\n"
@@ -385,7 +381,7 @@ static void compare_work(const pto_machine_t *machine, pto_collective_t collecti
 }
 
 /* Among them are machines whose libraries stage some sizes, and cut some into segments. */
-static void the_work_of_a_sweep_is_that_of_its_cells(void **state) {
+TEST(the_work_of_a_sweep_is_that_of_its_cells) {
     glob_t found;
     int64_t all = 0;
     assert_int_equal(glob("scenarios/machines/*.yaml", 0, NULL, &found), 0);
@@ -412,7 +408,7 @@ static void compare_actions(const pto_plan_t *plan, const pto_step_t *step) {
     assert_int_equal(pto_step_actions(plan, step, 1), actions);
 }
 
-static void the_actions_of_a_step_are_those_of_its_cores(void **state) {
+TEST(the_actions_of_a_step_are_those_of_its_cores) {
     int64_t steps = 0;
     for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
         for (int s = 0; s < pto_strategy_count(); s++)
@@ -444,16 +440,4 @@ static void the_actions_of_a_step_are_those_of_its_cores(void **state) {
     assert_true(steps > 1000);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sweep_predicts_what_its_points_alone_do),
-        cmocka_unit_test(a_sweep_has_the_reasons_of_its_points),
-        cmocka_unit_test(algorithms_that_lose_are_not_priced_to_their_end),
-        cmocka_unit_test(a_bounded_price_is_the_price_or_known_to_be_more),
-        cmocka_unit_test(no_tape_is_made_of_a_contest),
-        cmocka_unit_test(what_is_charged_once_is_charged_anew_where_it_costs_something_else),
-        cmocka_unit_test(the_work_of_a_sweep_is_that_of_its_cells),
-        cmocka_unit_test(the_actions_of_a_step_are_those_of_its_cores),
-    };
-    return cmocka_run_group_tests(tests, read_machine, free_machine);
-}
+int main(void) { return run_all_tests(read_machine, free_machine); }

@@ -5,18 +5,13 @@
  *
  * SYMMETRY_PLANS, SYMMETRY_CHANGES and SYMMETRY_RINGS say how many seeds of each kind are tried,
  * SYMMETRY_SEED the first. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "nodes_view.h"
 #include "random_plans.h"
 #include "sample.h"
+#include "test.h"
 
 /* --- what is counted ------------------------------------------------------------------------------------ */
 
@@ -133,7 +128,7 @@ static void try_random_plan(uint64_t seed) {
     pto_plan_destroy(plan);
 }
 
-static void random_plans_whose_nodes_are_alike_are(void **state) {
+TEST(random_plans_whose_nodes_are_alike_are) {
     static const uint64_t once_believed[] = {4940131}; /* bundles in slots */
     memset(&seen, 0, sizeof seen);
     const attempts_t attempts = attempts_of("SYMMETRY_PLANS", 20000);
@@ -156,7 +151,7 @@ static void try_changed_plan(const pto_request_t *request, uint64_t seed) {
     pto_plan_destroy(plan);
 }
 
-static void plans_changed_at_random_are_not_believed(void **state) {
+TEST(plans_changed_at_random_are_not_believed) {
     memset(&seen, 0, sizeof seen);
     const attempts_t attempts = attempts_of("SYMMETRY_CHANGES", 60000);
     for (uint64_t seed = attempts.first; seed < attempts.until; seed++) {
@@ -178,7 +173,7 @@ static void plans_changed_at_random_are_not_believed(void **state) {
 }
 
 /* Parts of vectors turn, and sums with them. */
-static void rings_changed_at_random_are_not_believed(void **state) {
+TEST(rings_changed_at_random_are_not_believed) {
     memset(&seen, 0, sizeof seen);
     const attempts_t attempts = attempts_of("SYMMETRY_RINGS", 4000);
     for (uint64_t seed = attempts.first; seed < attempts.until; seed++) {
@@ -340,17 +335,17 @@ static void assert_refused_on_node_1(pto_plan_t *plan) {
     pto_plan_destroy(plan);
 }
 
-static void a_block_of_no_peer_is_the_same_on_all_nodes(void **state) {
+TEST(a_block_of_no_peer_is_the_same_on_all_nodes) {
     assert_refused_on_node_1(made_by(PTO_COLLECTIVE_ALLTOALL, build_block_of_no_peer, 3));
 }
 
-static void a_part_of_a_block_is_as_long_on_all_nodes(void **state) {
+TEST(a_part_of_a_block_is_as_long_on_all_nodes) {
     assert_refused_on_node_1(made_by(PTO_COLLECTIVE_ALLTOALL, build_own_part_by_part, 3));
 }
 
 /* All processes copy the first half of a bundle of both blocks, which is block 0. The builder makes chunks in
  * pipelines of all of them only. */
-static void a_chunk_of_a_bundle_is_the_same_on_all_nodes(void **state) {
+TEST(a_chunk_of_a_bundle_is_the_same_on_all_nodes) {
     pto_plan_t *plan = made_by(PTO_COLLECTIVE_ALLTOALL, build_chunk_of_bundle, 2);
     pto_step_t *own = plan->steps.item;
     own->source.chunks = own->target.chunks = 2;
@@ -358,7 +353,7 @@ static void a_chunk_of_a_bundle_is_the_same_on_all_nodes(void **state) {
 }
 
 /* Parts of a vector pass through the places of others, whose sizes differ. */
-static void parts_keep_their_places(void **state) {
+TEST(parts_keep_their_places) {
     pto_request_t request = {.layout = {3, 1, 1, 1, 1, false},
                              .collective = PTO_COLLECTIVE_ALLREDUCE,
                              .datatype = PTO_DATATYPE_BYTE};
@@ -381,23 +376,11 @@ static void parts_keep_their_places(void **state) {
 }
 
 /* On each node alone there is only one order. */
-static void sums_are_combined_in_the_same_order_on_all_nodes(void **state) {
+TEST(sums_are_combined_in_the_same_order_on_all_nodes) {
     pto_turn_t turn[3];
     pto_plan_t *plan = made_by(PTO_COLLECTIVE_ALLREDUCE, build_sums_from_oneself, 3);
     assert_true(pto_check_nodes_alike(plan, turn));
     assert_refused_on_node_1(plan);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_block_of_no_peer_is_the_same_on_all_nodes),
-        cmocka_unit_test(a_chunk_of_a_bundle_is_the_same_on_all_nodes),
-        cmocka_unit_test(a_part_of_a_block_is_as_long_on_all_nodes),
-        cmocka_unit_test(parts_keep_their_places),
-        cmocka_unit_test(sums_are_combined_in_the_same_order_on_all_nodes),
-        cmocka_unit_test(random_plans_whose_nodes_are_alike_are),
-        cmocka_unit_test(plans_changed_at_random_are_not_believed),
-        cmocka_unit_test(rings_changed_at_random_are_not_believed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,19 +1,14 @@
 /* A price's tape, replayed with other parameters, gives what the plan costs with them, or says that it can't.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "made_machine.h"
 #include "portolan/plan.h"
 #include "portolan/price.h"
 #include "portolan/strategy.h"
 #include "tape/tape.h"
+#include "test.h"
 
 static const pto_layout_t layouts[] = {
     {.nodes = 1, .gpus_per_node = 4, .owners_per_gpu = 2, .procs_per_gpu = 4, .gpus_per_socket = 2},
@@ -158,7 +153,7 @@ static void check_machine(pto_machine_t *machine, work_t *work) {
 }
 
 /* Every parameter is known, so every term is on a tape, and every comparison. */
-static void replays_are_prices_where_every_term_counts(void **state) {
+TEST(replays_are_prices_where_every_term_counts) {
     work_t work;
     pto_machine_t machine = made_machine();
     check_machine(&machine, &work);
@@ -169,7 +164,7 @@ static void replays_are_prices_where_every_term_counts(void **state) {
     assert_true(work.shortened > work.recorded);
 }
 
-static void replays_are_prices_on_summit(void **state) {
+TEST(replays_are_prices_on_summit) {
     work_t work;
     pto_machine_t *machine = NULL;
     assert_int_equal(pto_machine_open("scenarios/machines/summit-spectrum-refit.yaml", &machine, NULL),
@@ -181,7 +176,7 @@ static void replays_are_prices_on_summit(void **state) {
 }
 
 /* Two plans, or a choice between them, are not one function of the parameters. */
-static void a_tape_holds_one_price(void **state) {
+TEST(a_tape_holds_one_price) {
     pto_tape_t *tape = pto_tape_begin();
     assert_non_null(tape);
     pto_tape_result((pto_time_t){.s = 1});
@@ -208,7 +203,7 @@ static int count_maxima(const pto_tape_t *tape, int *deepest) {
 }
 
 /* Of 64 ends, each of which one to three processes have, any can be the last with other parameters. */
-static void the_last_end_is_found_among_winners(void **state) {
+TEST(the_last_end_is_found_among_winners) {
     enum { ENDS = 64, DOUBLINGS = 6 };
     pto_param_t param[ENDS] = {{0}};
     pto_time_t end[3 * ENDS];
@@ -237,12 +232,4 @@ static void the_last_end_is_found_among_winners(void **state) {
     pto_tape_destroy(tape);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(replays_are_prices_where_every_term_counts),
-        cmocka_unit_test(replays_are_prices_on_summit),
-        cmocka_unit_test(a_tape_holds_one_price),
-        cmocka_unit_test(the_last_end_is_found_among_winners),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

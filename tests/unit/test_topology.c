@@ -1,18 +1,14 @@
 /* Topologies of nodes: reading and writing them, and the routes that follow from the links. */
 #include <dirent.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "bad_input.h"
 #include "portolan/machine.h"
 #include "portolan/topology.h"
+#include "test.h"
 
 static pto_topology_t *made(const char *text) {
     pto_topology_t *topology = NULL;
@@ -54,7 +50,7 @@ static const char *path_of(const pto_topology_t *topology, int from, int to) {
 
 /* --- routes --------------------------------------------------------------------------------------------- */
 
-static void a_route_climbs_the_tree_no_higher_than_it_must(void **state) {
+TEST(a_route_climbs_the_tree_no_higher_than_it_must) {
     pto_topology_t *k80 = recorded("k80-2-2-2-2");
     assert_string_equal(path_of(k80, gpu(k80, 0), gpu(k80, 1)), "gpu.0 switch.0 gpu.1");
     assert_string_equal(path_of(k80, gpu(k80, 0), gpu(k80, 2)), "gpu.0 switch.0 bridge.0 switch.1 gpu.2");
@@ -80,14 +76,14 @@ static const char ring[] = "devices: {gpus: 3, sockets: 1}\n"
                            "  - {between: [gpu.1, gpu.2], s_per_byte: 1e-11}\n"
                            "  - {between: [gpu.0-2, socket.0], s_per_byte: 1e-10, back_s_per_byte: 2e-10}\n";
 
-static void gpus_pass_nothing_on(void **state) {
+TEST(gpus_pass_nothing_on) {
     pto_topology_t *topology = made(ring);
     assert_string_equal(path_of(topology, 0, 1), "gpu.0 gpu.1");
     assert_string_equal(path_of(topology, 0, 2), "gpu.0 socket.0 gpu.2");
     pto_topology_destroy(topology);
 }
 
-static void a_file_may_give_other_routes(void **state) {
+TEST(a_file_may_give_other_routes) {
     char text[sizeof ring + 128];
     snprintf(text, sizeof text, "%s%s", ring, "routes: [{between: [gpu.2, gpu.0], through: [gpu.1]}]\n");
     pto_topology_t *topology = made(text);
@@ -96,7 +92,7 @@ static void a_file_may_give_other_routes(void **state) {
     pto_topology_destroy(topology);
 }
 
-static void each_direction_has_its_own_rate(void **state) {
+TEST(each_direction_has_its_own_rate) {
     pto_topology_t *topology = made(ring);
     int socket = pto_topology_device(topology, PTO_DEVICE_SOCKET, 0);
     assert_true(pto_topology_route_s_per_byte(topology, 2, socket) < 1.5e-10);
@@ -106,7 +102,7 @@ static void each_direction_has_its_own_rate(void **state) {
 
 /* --- recorded nodes ------------------------------------------------------------------------------------- */
 
-static void a_rate_may_have_an_interval(void **state) {
+TEST(a_rate_may_have_an_interval) {
     pto_topology_t *topology =
         made("devices: {gpus: 2, sockets: 1}\nlinks:\n"
              "  - {between: [gpu.0, gpu.1], s_per_byte: 2e-11, s_per_byte_95: [1e-11, 4e-11]}\n"
@@ -120,7 +116,7 @@ static void a_rate_may_have_an_interval(void **state) {
     pto_topology_destroy(topology);
 }
 
-static void recorded_topologies_are_of_known_source(void **state) {
+TEST(recorded_topologies_are_of_known_source) {
     DIR *folder = opendir("scenarios/topologies");
     int count = 0;
     assert_non_null(folder);
@@ -141,7 +137,7 @@ static void recorded_topologies_are_of_known_source(void **state) {
 }
 
 /* NVLink where it is direct; otherwise PCIe, although both GPUs have an NVLink to a third one. */
-static void the_cube_mesh_falls_back_to_pcie(void **state) {
+TEST(the_cube_mesh_falls_back_to_pcie) {
     pto_topology_t *dgx_1 = recorded("dgx-1");
     assert_string_equal(path_of(dgx_1, 0, 4), "gpu.0 gpu.4");
     assert_string_equal(path_of(dgx_1, 0, 5), "gpu.0 switch.0 socket.0 socket.1 switch.2 gpu.5");
@@ -176,7 +172,7 @@ static sends_t grid_sends(const pto_topology_t *topology, int rows, int columns,
     return slowest;
 }
 
-static void small_nodes_have_the_pair_rates_of_their_tables(void **state) {
+TEST(small_nodes_have_the_pair_rates_of_their_tables) {
     const struct {
         const char *name;
         int rows;
@@ -198,7 +194,7 @@ static void small_nodes_have_the_pair_rates_of_their_tables(void **state) {
 }
 
 /* On NVSwitches all pairs are alike: a mapping has nothing to gain. */
-static void nvswitches_make_all_pairs_alike(void **state) {
+TEST(nvswitches_make_all_pairs_alike) {
     static const char *const name[] = {"dgx-2", "h200-x4"};
     for (int i = 0; i < 2; i++) {
         pto_topology_t *topology = recorded(name[i]);
@@ -214,7 +210,7 @@ static void nvswitches_make_all_pairs_alike(void **state) {
 
 /* --- files ---------------------------------------------------------------------------------------------- */
 
-static void faults_are_reported_at_their_place(void **state) {
+TEST(faults_are_reported_at_their_place) {
 #define HEAD "devices: {gpus: 2, sockets: 1}\nlinks:\n"
 #define LINK "  - {between: [gpu.0-1, switch.0], s_per_byte: 1e-11}\n"
 #define HOST "  - {between: [switch.0, socket.0], s_per_byte: 1e-11}\n"
@@ -316,7 +312,7 @@ static void faults_are_reported_at_their_place(void **state) {
     }
 }
 
-static void names_are_a_word_and_numbers(void **state) {
+TEST(names_are_a_word_and_numbers) {
     static const struct {
         const char *name;
         bool right;
@@ -357,7 +353,7 @@ static void names_are_a_word_and_numbers(void **state) {
 }
 
 /* The first of one range is linked to the first of the other, and so on. */
-static void ranges_are_linked_one_by_one(void **state) {
+TEST(ranges_are_linked_one_by_one) {
     pto_topology_t *topology = made("devices: {gpus: 3, sockets: 2}\n"
                                     "links:\n"
                                     "  - {between: [gpu.1-2, switch.5-6], s_per_byte: 1e-11}\n"
@@ -389,7 +385,7 @@ static pto_status_t of_size(int gpus, int switches, int more, pto_error_t *err) 
     return status;
 }
 
-static void limits_are_reached_and_not_exceeded(void **state) {
+TEST(limits_are_reached_and_not_exceeded) {
     pto_error_t err;
     assert_int_equal(of_size(PTO_TOPOLOGY_DEVICES_MAX - 1, 0, 0, &err), PTO_OK);
     assert_int_equal(of_size(PTO_TOPOLOGY_DEVICES_MAX, 0, 0, &err), PTO_ERR_TOO_LARGE);
@@ -402,7 +398,7 @@ static void limits_are_reached_and_not_exceeded(void **state) {
     assert_non_null(strstr(err.message, "more than 512 devices and switches"));
 }
 
-static void what_is_written_reads_back(void **state) {
+TEST(what_is_written_reads_back) {
     char text[sizeof ring + 128], *first = NULL, *second = NULL;
     snprintf(text, sizeof text, "%s%s", ring,
              "routes: [{between: [gpu.2, gpu.0], through: [gpu.1]}]\nsource: \"a \\\"b\\\"\"\n");
@@ -434,7 +430,7 @@ static const char in_machine[] = "topology:\n"
                                  "  links:\n"
                                  "    - {between: [gpu.0-2, socket.0], s_per_byte: 1e-10}\n";
 
-static void a_machine_holds_its_fabric(void **state) {
+TEST(a_machine_holds_its_fabric) {
     pto_machine_t *machine = NULL, *again = NULL;
     char *first = NULL, *second = NULL;
     pto_error_t err = {0};
@@ -456,7 +452,7 @@ static void a_machine_holds_its_fabric(void **state) {
     free(second);
 }
 
-static void bad_fabrics_are_refused(void **state) {
+TEST(bad_fabrics_are_refused) {
     static const struct {
         const char *text, *reason;
     } bad[] = {
@@ -490,7 +486,7 @@ static void bad_fabrics_are_refused(void **state) {
     }
 }
 
-static void a_machine_holds_its_topology(void **state) {
+TEST(a_machine_holds_its_topology) {
     pto_machine_t *machine = NULL, *copy = NULL, *again = NULL;
     char *text = NULL;
     assert_int_equal(machine_with(in_machine, &machine, NULL), PTO_OK);
@@ -507,7 +503,7 @@ static void a_machine_holds_its_topology(void **state) {
     pto_machine_destroy(again);
 }
 
-static void a_machine_may_name_a_file_with_its_topology(void **state) {
+TEST(a_machine_may_name_a_file_with_its_topology) {
     pto_machine_t *machine = NULL;
     pto_error_t err = {0};
     pto_status_t status =
@@ -521,26 +517,4 @@ static void a_machine_may_name_a_file_with_its_topology(void **state) {
     assert_non_null(strstr(err.message, "tests/unit/gone.yaml"));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_route_climbs_the_tree_no_higher_than_it_must),
-        cmocka_unit_test(gpus_pass_nothing_on),
-        cmocka_unit_test(a_file_may_give_other_routes),
-        cmocka_unit_test(each_direction_has_its_own_rate),
-        cmocka_unit_test(a_rate_may_have_an_interval),
-        cmocka_unit_test(recorded_topologies_are_of_known_source),
-        cmocka_unit_test(the_cube_mesh_falls_back_to_pcie),
-        cmocka_unit_test(small_nodes_have_the_pair_rates_of_their_tables),
-        cmocka_unit_test(nvswitches_make_all_pairs_alike),
-        cmocka_unit_test(faults_are_reported_at_their_place),
-        cmocka_unit_test(names_are_a_word_and_numbers),
-        cmocka_unit_test(ranges_are_linked_one_by_one),
-        cmocka_unit_test(limits_are_reached_and_not_exceeded),
-        cmocka_unit_test(what_is_written_reads_back),
-        cmocka_unit_test(a_machine_holds_its_topology),
-        cmocka_unit_test(a_machine_holds_its_fabric),
-        cmocka_unit_test(bad_fabrics_are_refused),
-        cmocka_unit_test(a_machine_may_name_a_file_with_its_topology),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

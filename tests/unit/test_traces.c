@@ -1,19 +1,15 @@
 /* Traces of other tools: what each format says, what is passed over, and what is refused and where. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <zlib.h>
 
 #include "bad_input.h"
 #include "portolan/recording.h"
+#include "test.h"
 
 /* Two sockets of two GPUs. */
 static const pto_recording_options_t four_a_node = {
@@ -59,7 +55,7 @@ static const pto_recording_call_t kineto[] = {
     {PTO_COLLECTIVE_REDUCE_SCATTER, 0, 4000000, 2, 1, 4, 1, 250e-6, "nccl", 0, 0, 0},
 };
 
-static void kineto_shows_kernels_with_their_process_groups(void **state) {
+TEST(kineto_shows_kernels_with_their_process_groups) {
     pto_recording_t trace = read_with("tests/fixtures/traces/kineto.json", &four_a_node);
     assert_int_equal(trace.format, PTO_RECORDING_KINETO);
     assert_int_equal(trace.rank, 5);
@@ -69,7 +65,7 @@ static void kineto_shows_kernels_with_their_process_groups(void **state) {
     pto_recording_fini(&trace);
 }
 
-static void gzip_is_unpacked(void **state) {
+TEST(gzip_is_unpacked) {
     char path[] = "/tmp/portolan-trace-XXXXXX", buffer[256];
     int descriptor = mkstemp(path);
     assert_true(descriptor >= 0);
@@ -100,7 +96,7 @@ static void gzip_is_unpacked(void **state) {
 }
 
 /* Of a CPU-only trace the launches are all there is. */
-static void launches_count_where_there_are_no_kernels(void **state) {
+TEST(launches_count_where_there_are_no_kernels) {
     static const char text[] =
         "[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"record_param_comms\",\"dur\":1,\"args\":{"
         "\"Collective name\":\"wait\",\"In msg nelems\":0,\"Group size\":1,\"dtype\":\"Byte\"}},"
@@ -117,7 +113,7 @@ static void launches_count_where_there_are_no_kernels(void **state) {
 }
 
 /* PyTorch shortens long lists of ranks. */
-static void a_group_is_known_by_its_first_rank_and_stride(void **state) {
+TEST(a_group_is_known_by_its_first_rank_and_stride) {
     static const char text[] = "[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"nccl\",\"dur\":5,\"args\":{"
                                "\"Collective name\":\"allgather\","
                                "\"In msg nelems\":8,\"Group size\":3,\"dtype\":\"Long\",\"Process Group "
@@ -132,7 +128,7 @@ static void a_group_is_known_by_its_first_rank_and_stride(void **state) {
     pto_recording_fini(&trace);
 }
 
-static void the_inspector_shows_one_process(void **state) {
+TEST(the_inspector_shows_one_process) {
     static const pto_recording_call_t expected[] = {
         {PTO_COLLECTIVE_ALLREDUCE, 0, 1048576, 2, 4, 1, 2, 120e-6, "nccl", 0, 0, 0},
         {PTO_COLLECTIVE_ALLGATHER, 0, 4096, 1, 4, 1, 1, 12e-6, "nccl", 0, 0, 0},
@@ -146,7 +142,7 @@ static void the_inspector_shows_one_process(void **state) {
 }
 
 /* Four nodes of two: the header says so, whatever the machine has. */
-static void the_inspector_says_how_many_nodes_there_are(void **state) {
+TEST(the_inspector_says_how_many_nodes_there_are) {
     static const char text[] = "{\"header\":{\"rank\":0,\"n_ranks\":8,\"nnodes\":4},\"coll_perf\":{\"coll\":"
                                "\"AlltoAll\",\"coll_msg_size_bytes\":64,\"coll_exec_time_us\":5}}\n";
     static const pto_recording_call_t expected[] = {
@@ -159,7 +155,7 @@ static void the_inspector_says_how_many_nodes_there_are(void **state) {
 }
 
 /* 4,000 bytes in 10 us are 0.4 GB/s, and 32,000 bytes 3.2 GB/s. */
-static void the_inspectors_bandwidth_tells_whose_bytes_a_call_has(void **state) {
+TEST(the_inspectors_bandwidth_tells_whose_bytes_a_call_has) {
     static const struct {
         const char *bandwidth;
         int64_t bytes, assumed;
@@ -181,7 +177,7 @@ static void the_inspectors_bandwidth_tells_whose_bytes_a_call_has(void **state) 
     }
 }
 
-static void chakra_is_read_from_protobuf_and_from_json(void **state) {
+TEST(chakra_is_read_from_protobuf_and_from_json) {
     pto_recording_options_t options = four_a_node;
     static const pto_recording_call_t protobuf[] = {
         {PTO_COLLECTIVE_ALLREDUCE, 0, 1048576, 2, 4, 1, 1, 57e-6, "nccl", 0, 0, 0},
@@ -210,7 +206,7 @@ static void chakra_is_read_from_protobuf_and_from_json(void **state) {
     pto_recording_fini(&trace);
 }
 
-static void pytorch_execution_traces_of_both_schemas_are_read(void **state) {
+TEST(pytorch_execution_traces_of_both_schemas_are_read) {
     static const pto_recording_call_t expected[] = {
         {PTO_COLLECTIVE_ALLREDUCE, 0, 512, 2, 4, 1, 1, 0, "nccl", 0, 0, 0},
         {PTO_COLLECTIVE_REDUCE_SCATTER, 0, 4096, 1, 4, 1, 1, 0, "nccl", 0, 0, 0},
@@ -221,7 +217,7 @@ static void pytorch_execution_traces_of_both_schemas_are_read(void **state) {
     pto_recording_fini(&trace);
 }
 
-static void liballprof_shows_calls_with_the_arguments_of_mpi(void **state) {
+TEST(liballprof_shows_calls_with_the_arguments_of_mpi) {
     static const pto_recording_call_t expected[] = {
         {PTO_COLLECTIVE_ALLREDUCE, 0, 4, 2, 4, 1, 1, 30e-6, "mpi", 0, 0, 0},
         {PTO_COLLECTIVE_ALLTOALL, 0, 128, 2, 4, 1, 1, 90e-6, "mpi", 0, 0, 0},
@@ -239,7 +235,7 @@ static void liballprof_shows_calls_with_the_arguments_of_mpi(void **state) {
 }
 
 /* Each routine has its arguments at places of their own; other numbers stand at all others. */
-static void liballprof_finds_the_arguments_of_each_routine(void **state) {
+TEST(liballprof_finds_the_arguments_of_each_routine) {
     static const char text[] = "MPI_Bcast:1:91:3:7,8,8:92:5,0,8:2\n"
                                "MPI_Allreduce:1:91:92:3:7,8,8:93:5,0,8:2\n"
                                "MPI_Reduce:1:91:92:3:7,8,8:93:94:5,0,8:2\n"
@@ -272,7 +268,7 @@ static void liballprof_finds_the_arguments_of_each_routine(void **state) {
     pto_recording_fini(&trace);
 }
 
-static void goal_shows_the_messages_of_one_rank(void **state) {
+TEST(goal_shows_the_messages_of_one_rank) {
     static const pto_recording_call_t of_0[] = {
         {PTO_COLLECTIVE_PAIR, PTO_LEVEL_ON_SOCKET, 1024, 1, 2, 1, 1, 0, "mpi", 0, 0, 0},
         {PTO_COLLECTIVE_PAIR, PTO_LEVEL_ON_NODE, 4096, 1, 2, 1, 2, 0, "mpi", 0, 0, 0},
@@ -293,7 +289,7 @@ static void goal_shows_the_messages_of_one_rank(void **state) {
 
 /* --- as measured collectives ---------------------------------------------------------------------------- */
 
-static void outputs_of_benchmarks_are_collectives_where_they_ran(void **state) {
+TEST(outputs_of_benchmarks_are_collectives_where_they_ran) {
     static const char text[] = "# OSU MPI-CUDA Allreduce Latency Test\n8 3.0\n8 5.0\n64 10.0\n";
     char path[64] = "/tmp/portolan-osu-XXXXXX";
     pto_collectives_t collectives = {0};
@@ -323,7 +319,7 @@ static void outputs_of_benchmarks_are_collectives_where_they_ran(void **state) {
 
 /* --- what is refused ------------------------------------------------------------------------------------ */
 
-static void bad_text_is_refused_with_its_place(void **state) {
+TEST(bad_text_is_refused_with_its_place) {
     static const bad_input_t bad[] = {
         {"{", PTO_ERR_SYNTAX, 1, 2, {"ends before a key"}},
         {"{}", PTO_ERR_SYNTAX, 1, 1, {"neither"}},
@@ -386,7 +382,7 @@ static void bad_text_is_refused_with_its_place(void **state) {
     }
 }
 
-static void a_rank_that_goal_does_not_have_is_refused(void **state) {
+TEST(a_rank_that_goal_does_not_have_is_refused) {
     static const char text[] = "num_ranks 2\nrank 0 {\n}\n";
     pto_recording_options_t options = four_a_node;
     pto_recording_t trace;
@@ -398,7 +394,7 @@ static void a_rank_that_goal_does_not_have_is_refused(void **state) {
 }
 
 /* The number of nodes makes the job, of which communicators are parts that share the NICs of their nodes. */
-static void nodes_are_those_of_the_job(void **state) {
+TEST(nodes_are_those_of_the_job) {
     pto_recording_options_t options = four_a_node;
     pto_recording_t trace;
     pto_error_t err = {0};
@@ -421,7 +417,7 @@ static void nodes_are_those_of_the_job(void **state) {
     assert_non_null(strstr(err.message, "5 processes or more")); /* by its messages */
 }
 
-static void kineto_names_its_gpus(void **state) {
+TEST(kineto_names_its_gpus) {
     pto_recording_t trace = read_with("tests/fixtures/traces/kineto.json", &four_a_node);
     assert_string_equal(trace.gpu, "a GPU with } and ] and \" in its name");
     pto_recording_fini(&trace);
@@ -433,7 +429,7 @@ static void kineto_names_its_gpus(void **state) {
     pto_recording_fini(&trace);
 }
 
-static void an_event_of_several_mebibytes_is_refused(void **state) {
+TEST(an_event_of_several_mebibytes_is_refused) {
     enum { SIZE = 5 << 20 };
     char *text = malloc(SIZE);
     pto_recording_t trace;
@@ -447,7 +443,7 @@ static void an_event_of_several_mebibytes_is_refused(void **state) {
 }
 
 /* Each cut is refused, or is where a message ends. */
-static void protobuf_that_ends_early_is_refused_with_its_byte(void **state) {
+TEST(protobuf_that_ends_early_is_refused_with_its_byte) {
     unsigned char bytes[4096];
     FILE *file = fopen("tests/fixtures/traces/chakra.2.et", "rb");
     assert_non_null(file);
@@ -472,7 +468,7 @@ static void protobuf_that_ends_early_is_refused_with_its_byte(void **state) {
     assert_int_equal(ends, 6); /* after the metadata and each node but the last */
 }
 
-static void hostile_protobuf_is_refused(void **state) {
+TEST(hostile_protobuf_is_refused) {
     static const struct {
         const char *bytes;
         size_t size;
@@ -495,7 +491,7 @@ static void hostile_protobuf_is_refused(void **state) {
     }
 }
 
-static void another_format_than_asked_for_is_refused(void **state) {
+TEST(another_format_than_asked_for_is_refused) {
     static const struct {
         const char *file;
         pto_recording_format_t asked;
@@ -526,7 +522,7 @@ static void another_format_than_asked_for_is_refused(void **state) {
     "liballprof-sweep3d.tar.xz liballprof-samples/goal_gen/hpc/Schedgen/liballprof-samples/"
 
 /* What the formats' own projects have as samples, and the calls that their tools count in them. */
-static void real_traces_are_read(void **state) {
+TEST(real_traces_are_read) {
     static const struct {
         const char *command; /* prints one */
         pto_recording_format_t format;
@@ -572,30 +568,4 @@ static void real_traces_are_read(void **state) {
     assert_int_equal(unlink(path), 0);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kineto_shows_kernels_with_their_process_groups),
-        cmocka_unit_test(gzip_is_unpacked),
-        cmocka_unit_test(launches_count_where_there_are_no_kernels),
-        cmocka_unit_test(a_group_is_known_by_its_first_rank_and_stride),
-        cmocka_unit_test(the_inspector_shows_one_process),
-        cmocka_unit_test(the_inspector_says_how_many_nodes_there_are),
-        cmocka_unit_test(the_inspectors_bandwidth_tells_whose_bytes_a_call_has),
-        cmocka_unit_test(chakra_is_read_from_protobuf_and_from_json),
-        cmocka_unit_test(pytorch_execution_traces_of_both_schemas_are_read),
-        cmocka_unit_test(liballprof_shows_calls_with_the_arguments_of_mpi),
-        cmocka_unit_test(liballprof_finds_the_arguments_of_each_routine),
-        cmocka_unit_test(goal_shows_the_messages_of_one_rank),
-        cmocka_unit_test(outputs_of_benchmarks_are_collectives_where_they_ran),
-        cmocka_unit_test(bad_text_is_refused_with_its_place),
-        cmocka_unit_test(a_rank_that_goal_does_not_have_is_refused),
-        cmocka_unit_test(nodes_are_those_of_the_job),
-        cmocka_unit_test(kineto_names_its_gpus),
-        cmocka_unit_test(an_event_of_several_mebibytes_is_refused),
-        cmocka_unit_test(protobuf_that_ends_early_is_refused_with_its_byte),
-        cmocka_unit_test(hostile_protobuf_is_refused),
-        cmocka_unit_test(another_format_than_asked_for_is_refused),
-        cmocka_unit_test(real_traces_are_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

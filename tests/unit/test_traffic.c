@@ -1,15 +1,11 @@
 /* Counting messages per level: the closed-form counts must equal those of walking every rank. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "../chance.h"
 #include "portolan/strategy.h"
 #include "price/traffic.h"
+#include "test.h"
 
 /* What walking finds: the mixes that occur, and the messages of one group that leave the busiest node. */
 static void walk_step(const pto_plan_t *plan, const pto_step_t *step, int64_t k, int64_t core,
@@ -125,7 +121,7 @@ static void compare_layout(int64_t nodes, int64_t gpus, int64_t owners, int64_t 
             }
 }
 
-static void counting_equals_walking(void **state) {
+TEST(counting_equals_walking) {
     for (int64_t nodes = 1; nodes <= 6; nodes++)
         for (int64_t gpus = 1; gpus <= 6; gpus++) {
             compare_layout(nodes, gpus, 1, 1, 2, PTO_SPLIT_BYTES);
@@ -136,7 +132,7 @@ static void counting_equals_walking(void **state) {
 }
 
 /* Beyond the size that is counted member by member: windows must find all that walking finds. */
-static void large_groups_are_counted_by_windows(void **state) {
+TEST(large_groups_are_counted_by_windows) {
     /* nodes, GPUs of a node, and owners of a GPU */
     const int64_t shape[][3] = {{51, 6, 1},  {300, 1, 1}, {67, 5, 1}, {100, 3, 1}, {43, 7, 1},
                                 {33, 12, 1}, {128, 4, 1}, {87, 6, 1}, {44, 3, 2},  {29, 3, 3}};
@@ -200,7 +196,7 @@ static pto_step_t step_at_random(const pto_plan_t *plan, int group) {
 }
 
 /* Other steps than those of the strategies: of each group of a plan whose members are not folded. */
-static void steps_at_random_are_counted_as_walked(void **state) {
+TEST(steps_at_random_are_counted_as_walked) {
     static const char *const route[][2] = {{"cuda_aware", "pairwise"},
                                            {"dup_devptr", "pairwise"},
                                            {"three_step", "node_aware"},
@@ -235,7 +231,7 @@ static void steps_at_random_are_counted_as_walked(void **state) {
 }
 
 /* A node of a million GPUs: what looks at them two by two, or at each in each round, does not end. */
-static void counting_needs_no_walk_over_pairs_of_gpus(void **state) {
+TEST(counting_needs_no_walk_over_pairs_of_gpus) {
     const char *const algorithm[] = {"linear", "pairwise"};
     const int64_t gpus = 1 << 20;
     for (size_t i = 0; i < 2; i++) {
@@ -265,12 +261,4 @@ static void counting_needs_no_walk_over_pairs_of_gpus(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counting_equals_walking),
-        cmocka_unit_test(large_groups_are_counted_by_windows),
-        cmocka_unit_test(steps_at_random_are_counted_as_walked),
-        cmocka_unit_test(counting_needs_no_walk_over_pairs_of_gpus),
-    };
-    return cmocka_run_group_tests_name("traffic", tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

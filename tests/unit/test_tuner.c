@@ -1,18 +1,13 @@
 /* The tuner plugin for NCCL, opened and called as NCCL does it. */
 #include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "nccl_tuner.h"
+#include "test.h"
 
 enum { BROADCAST, REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_REDUCE };
 enum { TREE, RING, COLLNET_DIRECT, COLLNET_CHAIN, NVLS, NVLS_TREE, PAT };
@@ -121,7 +116,7 @@ static void assert_chosen(const table_t *table, int algorithm, int protocol, int
     "allreduce,65537,8589934592,ring,simple,8,2,16,-1,-1 # large\n"                                          \
     "allgather,0,1000,nvls,simple,-1,-1,-1\nallgather,0,1000,ring,ll128,-1,-1,-1,2,1\n"
 
-static void a_rule_applies_within_its_bytes_ranks_and_nodes(void **state) {
+TEST(a_rule_applies_within_its_bytes_ranks_and_nodes) {
     void *context = begin(RULES, 16, 2), *others[] = {begin(RULES, 16, 4), begin(RULES, 8, 2)};
     assert_non_null(context);
     assert_int_equal(logged_level, NCCL_LOG_INFO);
@@ -144,7 +139,7 @@ static void a_rule_applies_within_its_bytes_ranks_and_nodes(void **state) {
     assert_int_equal(v5->finalize(context), 0);
 }
 
-static void what_nccl_cannot_run_falls_to_the_next_rule(void **state) {
+TEST(what_nccl_cannot_run_falls_to_the_next_rule) {
     void *context = begin(RULES, 4, 1);
     table_t table = ask_registered(context, ALL_GATHER, 10, 2, 1, estimates());
     assert_chosen(&table, RING, LL128, 0);
@@ -164,7 +159,7 @@ static void what_nccl_cannot_run_falls_to_the_next_rule(void **state) {
     v5->finalize(context);
 }
 
-static void calls_that_nccl_runs_by_a_kept_algorithm_are_left_alone(void **state) {
+TEST(calls_that_nccl_runs_by_a_kept_algorithm_are_left_alone) {
     void *context = begin("#keep nvls,nvls_tree\nallreduce,0,99,ring,ll,0,-1,-1\n", 8, 1);
     table_t table = ask(context, ALL_REDUCE, 10), nvls = estimates();
     assert_chosen(&table, RING, LL, 0);
@@ -175,7 +170,7 @@ static void calls_that_nccl_runs_by_a_kept_algorithm_are_left_alone(void **state
 }
 
 /* Version 4 has other arguments, version 6 one function more, which NCCL does without. */
-static void all_versions_take_the_same_rules(void **state) {
+TEST(all_versions_take_the_same_rules) {
     void *context = NULL;
     table_t table = estimates();
     write_file(RULES);
@@ -199,7 +194,7 @@ static void all_versions_take_the_same_rules(void **state) {
 }
 
 /* An NCCL that knows fewer algorithms. */
-static void smaller_tables_are_not_overrun(void **state) {
+TEST(smaller_tables_are_not_overrun) {
     void *context = begin("allgather,0,99,pat,simple,0,-1,-1\nallgather,0,99,ring,simple,0,-1,-1\n", 2, 2);
     float cost[2 * 2] = {5, 6, 7, 8};
     int channels = 0;
@@ -209,7 +204,7 @@ static void smaller_tables_are_not_overrun(void **state) {
     v5->finalize(context);
 }
 
-static void a_line_that_is_not_right_switches_it_off_with_a_warning(void **state) {
+TEST(a_line_that_is_not_right_switches_it_off_with_a_warning) {
     static const struct {
         const char *text, *warning;
     } wrong[] = {
@@ -244,7 +239,7 @@ static void a_line_that_is_not_right_switches_it_off_with_a_warning(void **state
     }
 }
 
-static void a_long_line_and_a_missing_file_switch_it_off_too(void **state) {
+TEST(a_long_line_and_a_missing_file_switch_it_off_too) {
     char line[400];
     memset(line, ' ', sizeof line);
     memcpy(line, "allreduce,0,1,ring,ll,0,1,2", strlen("allreduce,0,1,ring,ll,0,1,2"));
@@ -273,7 +268,7 @@ static void a_long_line_and_a_missing_file_switch_it_off_too(void **state) {
 }
 
 /* The first of its outputs. */
-static void it_reads_what_portolan_exports(void **state) {
+TEST(it_reads_what_portolan_exports) {
     FILE *golden = fopen("tests/golden/export-nccl.out", "r");
     char text[4096] = "", line[256], wanted[64];
     int rules = 0;
@@ -298,16 +293,4 @@ static void it_reads_what_portolan_exports(void **state) {
     v5->finalize(context);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_rule_applies_within_its_bytes_ranks_and_nodes),
-        cmocka_unit_test(what_nccl_cannot_run_falls_to_the_next_rule),
-        cmocka_unit_test(calls_that_nccl_runs_by_a_kept_algorithm_are_left_alone),
-        cmocka_unit_test(all_versions_take_the_same_rules),
-        cmocka_unit_test(smaller_tables_are_not_overrun),
-        cmocka_unit_test(a_line_that_is_not_right_switches_it_off_with_a_warning),
-        cmocka_unit_test(it_reads_what_portolan_exports),
-        cmocka_unit_test(a_long_line_and_a_missing_file_switch_it_off_too),
-    };
-    return cmocka_run_group_tests(tests, open_plugin, close_plugin);
-}
+int main(void) { return run_all_tests(open_plugin, close_plugin); }

@@ -1,12 +1,6 @@
 /* Two patterns at once, one among buffers in GPU memory and one in host memory: plans are proved, and price
  * and simulate share injection, links and memory between them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "bad_input.h"
 #include "parsed_counts.h"
@@ -15,6 +9,7 @@
 #include "portolan/strategy.h"
 #include "portolan/traffic.h"
 #include "simulated.h"
+#include "test.h"
 
 static pto_request_t exchange(const pto_counts_t *counts, const char *strategy, int64_t nodes, int64_t gpus,
                               int64_t procs, int64_t bytes) {
@@ -38,7 +33,7 @@ static const char *const pairs[] = {
 enum { PAIRS = sizeof pairs / sizeof *pairs };
 static const char *const joining[] = {"cuda_aware", "three_step", "extra_message", "dup_devptr"};
 
-static void plans_are_proved_right_on_any_placement(void **state) {
+TEST(plans_are_proved_right_on_any_placement) {
     int64_t process[] = {5, 0, 3, 7, 6, 1, 4, 2};
     const pto_mapping_t mapping = {.count = 8, .process = process};
     for (int i = 0; i < PAIRS; i++)
@@ -57,7 +52,7 @@ static void plans_are_proved_right_on_any_placement(void **state) {
         }
 }
 
-static void several_owners_of_a_gpu_have_both_patterns(void **state) {
+TEST(several_owners_of_a_gpu_have_both_patterns) {
     pto_counts_t counts =
         parsed("{gpu: {pattern: stencil, dims: [12]}, cpu: {pattern: groups, dims: [3, 4]}}");
     for (int s = 0; s < 2; s++) {
@@ -85,7 +80,7 @@ static void sum_pair(void *context, const pto_traffic_pair_t *pair) {
 }
 
 /* Each process at the place that the placement gives it. */
-static void traffic_is_that_of_each_pattern_in_its_memory(void **state) {
+TEST(traffic_is_that_of_each_pattern_in_its_memory) {
     int64_t process[] = {5, 0, 3, 7, 6, 1, 4, 2};
     const pto_mapping_t mapping = {.count = 8, .process = process};
     for (int i = 0; i < PAIRS; i++) {
@@ -108,7 +103,7 @@ static void traffic_is_that_of_each_pattern_in_its_memory(void **state) {
     }
 }
 
-static void the_second_pattern_changes_the_digest(void **state) {
+TEST(the_second_pattern_changes_the_digest) {
     static const char *const text[] = {
         "{pattern: stencil, dims: [8]}",
         "{gpu: {pattern: stencil, dims: [8]}, cpu: equal}",
@@ -132,7 +127,7 @@ static void the_second_pattern_changes_the_digest(void **state) {
     }
 }
 
-static void memory_holds_the_buffers_of_both(void **state) {
+TEST(memory_holds_the_buffers_of_both) {
     pto_counts_t counts =
         parsed("{gpu: {pattern: stencil, dims: [4]}, cpu: {pattern: groups, dims: [2, 2]}}");
     pto_request_t request = exchange(&counts, "cuda_aware", 1, 4, 1, 1000);
@@ -207,7 +202,7 @@ static const pto_algorithm_t faulty = {
     .name = "faulty", .collectives = 1u << PTO_COLLECTIVE_ALLTOALLV, .joins = true, .build = build_faulty};
 
 /* Equal sizes, so that only where bytes come from tells the patterns apart. */
-static void bytes_of_one_pattern_are_not_the_other_s(void **state) {
+TEST(bytes_of_one_pattern_are_not_the_other_s) {
     static const char *const reason[FAULTS] = {
         NULL,
         "hold owner 1's bytes from 128 on, not owner 1's bytes from 0 on",
@@ -241,7 +236,7 @@ static void refuse(const pto_request_t *request, const char *reason) {
         fail_msg("'%s' does not contain '%s'", err.message, reason);
 }
 
-static void what_cannot_join_is_refused_with_the_reason(void **state) {
+TEST(what_cannot_join_is_refused_with_the_reason) {
     pto_counts_t counts = parsed(pairs[0]);
     pto_request_t request = exchange(&counts, "cuda_aware", 2, 4, 1, 64);
     request.by_library = true;
@@ -307,7 +302,7 @@ static double cost_s(both_t sent, const char *strategy, int64_t nodes, const pto
 
 /* Process 0 sends from GPU memory and process 1, of the same node, from host memory: neither alone waits for
  * the node, and together they do. The price is less than the sum of both, and not that of one memory. */
-static void injection_is_shared(void **state) {
+TEST(injection_is_shared) {
     pto_machine_t machine = machine_with("injection: {cpu: {s_per_byte: 9e-11}, gpu: {s_per_byte: 8e-11}}\n");
     both_t gpu = {.gpu = {[2] = MIB}}, cpu = {.cpu = {[7] = MIB}}, both = gpu, added = gpu;
     both.cpu[7] = MIB;
@@ -328,7 +323,7 @@ static void injection_is_shared(void **state) {
 }
 
 /* One process that sends both pays both starts and the bytes of both. */
-static void a_process_sends_both(void **state) {
+TEST(a_process_sends_both) {
     pto_machine_t machine = machine_with("");
     both_t both = {.gpu = {[2] = MIB}, .cpu = {[2] = 2 * MIB}};
     double ignored;
@@ -337,7 +332,7 @@ static void a_process_sends_both(void **state) {
 }
 
 /* Equal counts by their kind, or as a table that happens to be equal. */
-static void equal_counts_beside_others_are_priced_rank_by_rank(void **state) {
+TEST(equal_counts_beside_others_are_priced_rank_by_rank) {
     pto_machine_t machine = machine_with("");
     double seconds[2];
     for (int table = 0; table < 2; table++) {
@@ -358,7 +353,7 @@ static void equal_counts_beside_others_are_priced_rank_by_rank(void **state) {
     pto_machine_fini(&machine);
 }
 
-static void bytes_of_both_are_counted(void **state) {
+TEST(bytes_of_both_are_counted) {
     pto_counts_t both = parsed("{gpu: equal, cpu: equal}"), one = {.kind = PTO_COUNTS_EQUAL};
     pto_request_t request = exchange(&one, "cuda_aware", 1, 4, 1, INT64_C(1) << 52);
     pto_plan_t *plan = made(&request);
@@ -375,7 +370,7 @@ static void bytes_of_both_are_counted(void **state) {
 }
 
 /* A staged pattern and one in host memory use the memory of the same socket. */
-static void host_memory_is_shared(void **state) {
+TEST(host_memory_is_shared) {
     pto_machine_t machine = machine_with("memory: {host_s_per_byte: 4e-11}\n");
     both_t gpu = {.gpu = {[1] = MIB}}, cpu = {.cpu = {[11] = MIB}}, both = gpu;
     both.cpu[11] = MIB;
@@ -393,7 +388,7 @@ static void host_memory_is_shared(void **state) {
 
 /* Messages in host memory pass between the sockets of their GPUs: here over the link of the GPUs' messages.
  */
-static void links_are_shared(void **state) {
+TEST(links_are_shared) {
     pto_machine_t machine = machine_with("fabric: [{nodes: 1, s_per_byte: 8e-11}]\n");
     both_t gpu = {.gpu = {[2] = MIB}}, both = {.gpu = {[2] = MIB}, .cpu = {[7] = MIB}};
     double simulated_own_s, simulated_both_s;
@@ -410,7 +405,7 @@ static const char scenario[] = "scenario: x\nmachine: m.yaml\ncollective: alltoa
                                "implementation: isend_irecv\nlayout: {nodes: 2, gpus_per_node: 2}\n"
                                "bytes: 64\ncounts: %s\n";
 
-static void bad_input_is_refused_with_its_place(void **state) {
+TEST(bad_input_is_refused_with_its_place) {
     static const struct {
         const char *counts;
         const char *message;
@@ -448,7 +443,7 @@ static void bad_input_is_refused_with_its_place(void **state) {
 }
 
 /* A program's profile has both patterns: rows go by the memory that their bytes leave. */
-static void rows_of_a_profile_are_taken_by_space(void **state) {
+TEST(rows_of_a_profile_are_taken_by_space) {
     pto_counts_t counts = parsed("{gpu: {matrix: tests/fixtures/spaces.csv, space: gpu}, "
                                  "cpu: {matrix: tests/fixtures/spaces.csv, space: cpu}}");
     const int64_t gpu[16] = {[1] = 1000, [11] = 200}, cpu[16] = {[1] = 30, [6] = 500};
@@ -472,7 +467,7 @@ static void rows_of_a_profile_are_taken_by_space(void **state) {
 }
 
 /* Only two matrices say all that there is to send. */
-static void a_pattern_beside_a_matrix_needs_bytes(void **state) {
+TEST(a_pattern_beside_a_matrix_needs_bytes) {
     char text[512];
     pto_scenario_t read;
     pto_error_t err = {0};
@@ -493,7 +488,7 @@ static void a_pattern_beside_a_matrix_needs_bytes(void **state) {
     pto_scenario_fini(&read);
 }
 
-static void the_library_has_no_call_for_two_patterns(void **state) {
+TEST(the_library_has_no_call_for_two_patterns) {
     char text[512];
     pto_scenario_t read;
     pto_error_t err = {0};
@@ -504,7 +499,7 @@ static void the_library_has_no_call_for_two_patterns(void **state) {
     assert_int_equal(err.line, 7);
 }
 
-static void descriptions_name_both(void **state) {
+TEST(descriptions_name_both) {
     pto_counts_t counts = parsed("{gpu: {pattern: stencil, dims: [2, 4]}, cpu: {skew: 0.5, seed: 3}}");
     char text[200];
     assert_string_equal(pto_counts_describe(&counts, text, sizeof text),
@@ -516,26 +511,4 @@ static void descriptions_name_both(void **state) {
     pto_counts_fini(&counts);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_are_proved_right_on_any_placement),
-        cmocka_unit_test(several_owners_of_a_gpu_have_both_patterns),
-        cmocka_unit_test(traffic_is_that_of_each_pattern_in_its_memory),
-        cmocka_unit_test(the_second_pattern_changes_the_digest),
-        cmocka_unit_test(memory_holds_the_buffers_of_both),
-        cmocka_unit_test(bytes_of_one_pattern_are_not_the_other_s),
-        cmocka_unit_test(what_cannot_join_is_refused_with_the_reason),
-        cmocka_unit_test(injection_is_shared),
-        cmocka_unit_test(a_process_sends_both),
-        cmocka_unit_test(equal_counts_beside_others_are_priced_rank_by_rank),
-        cmocka_unit_test(bytes_of_both_are_counted),
-        cmocka_unit_test(host_memory_is_shared),
-        cmocka_unit_test(links_are_shared),
-        cmocka_unit_test(bad_input_is_refused_with_its_place),
-        cmocka_unit_test(rows_of_a_profile_are_taken_by_space),
-        cmocka_unit_test(a_pattern_beside_a_matrix_needs_bytes),
-        cmocka_unit_test(the_library_has_no_call_for_two_patterns),
-        cmocka_unit_test(descriptions_name_both),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }

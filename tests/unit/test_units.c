@@ -1,16 +1,11 @@
 /* Numbers as people read and write them. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <locale.h>
 #include <string.h>
 
 #include "portolan/units.h"
+#include "test.h"
 
 typedef struct {
     const char *text;
@@ -27,7 +22,7 @@ static void assert_says(const refused_t *expected, pto_status_t status, const pt
     assert_non_null(strstr(err->message, expected->words));
 }
 
-static void whole_numbers_are_read(void **state) {
+TEST(whole_numbers_are_read) {
     const struct {
         const char *text;
         int64_t value;
@@ -45,7 +40,7 @@ static void whole_numbers_are_read(void **state) {
     }
 }
 
-static void text_that_is_not_an_integer_is_rejected(void **state) {
+TEST(text_that_is_not_an_integer_is_rejected) {
     const refused_t bad[] = {
         {"", PTO_ERR_TYPE, "the value is empty"},
         {"-", PTO_ERR_TYPE, "not a whole number"},
@@ -82,7 +77,7 @@ static void text_that_is_not_an_integer_is_rejected(void **state) {
     }
 }
 
-static void numbers_are_read(void **state) {
+TEST(numbers_are_read) {
     const struct {
         const char *text;
         double value;
@@ -96,7 +91,7 @@ static void numbers_are_read(void **state) {
     }
 }
 
-static void text_that_is_not_a_number_is_rejected(void **state) {
+TEST(text_that_is_not_a_number_is_rejected) {
     const refused_t bad[] = {
         {"", PTO_ERR_TYPE, "the value is empty"}, {".", PTO_ERR_TYPE, "not a number"},
         {"e5", PTO_ERR_TYPE, "not a number"},     {"1e", PTO_ERR_TYPE, "not a number"},
@@ -117,7 +112,7 @@ static void text_that_is_not_a_number_is_rejected(void **state) {
     }
 }
 
-static void numbers_do_not_follow_the_locale(void **state) {
+TEST(numbers_do_not_follow_the_locale) {
     if (!setlocale(LC_NUMERIC, "de_DE.UTF-8") && !setlocale(LC_NUMERIC, "fr_FR.UTF-8")) {
         print_message("no locale with a decimal comma is installed\n");
         skip();
@@ -129,7 +124,7 @@ static void numbers_do_not_follow_the_locale(void **state) {
     assert_true(value == 1.5);
 }
 
-static void bytes_take_binary_suffixes(void **state) {
+TEST(bytes_take_binary_suffixes) {
     const struct {
         const char *text;
         int64_t bytes;
@@ -158,7 +153,7 @@ static void bytes_take_binary_suffixes(void **state) {
     }
 }
 
-static void text_that_is_not_a_byte_count_is_rejected(void **state) {
+TEST(text_that_is_not_a_byte_count_is_rejected) {
     const refused_t bad[] = {
         {"", PTO_ERR_TYPE, "the value is empty"},
         {"KiB", PTO_ERR_TYPE, "not a number of bytes"},
@@ -187,7 +182,7 @@ static void text_that_is_not_a_byte_count_is_rejected(void **state) {
     }
 }
 
-static void bytes_print_with_their_largest_exact_suffix(void **state) {
+TEST(bytes_print_with_their_largest_exact_suffix) {
     const struct {
         int64_t bytes;
         const char *text;
@@ -212,7 +207,7 @@ static void bytes_print_with_their_largest_exact_suffix(void **state) {
     }
 }
 
-static void seconds_print_with_three_digits(void **state) {
+TEST(seconds_print_with_three_digits) {
     const struct {
         double seconds;
         const char *text;
@@ -248,7 +243,7 @@ static void seconds_print_with_three_digits(void **state) {
     assert_string_equal(text, "12.3 mJ");
 }
 
-static void quantities_take_their_units(void **state) {
+TEST(quantities_take_their_units) {
     static const struct {
         const char *text;
         pto_unit_t unit;
@@ -274,7 +269,7 @@ static void quantities_take_their_units(void **state) {
     }
 }
 
-static void quantities_of_other_units_are_rejected(void **state) {
+TEST(quantities_of_other_units_are_rejected) {
     static const struct {
         const char *text;
         pto_unit_t unit;
@@ -302,19 +297,4 @@ static void quantities_of_other_units_are_rejected(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantities_take_their_units),
-        cmocka_unit_test(quantities_of_other_units_are_rejected),
-        cmocka_unit_test(whole_numbers_are_read),
-        cmocka_unit_test(text_that_is_not_an_integer_is_rejected),
-        cmocka_unit_test(numbers_are_read),
-        cmocka_unit_test(text_that_is_not_a_number_is_rejected),
-        cmocka_unit_test(numbers_do_not_follow_the_locale),
-        cmocka_unit_test(bytes_take_binary_suffixes),
-        cmocka_unit_test(text_that_is_not_a_byte_count_is_rejected),
-        cmocka_unit_test(bytes_print_with_their_largest_exact_suffix),
-        cmocka_unit_test(seconds_print_with_three_digits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+int main(void) { return run_all_tests(NULL, NULL); }
