@@ -483,8 +483,10 @@ $(BUILD)/tests/wrong/libportolan-mpi.so: $(call object,tests/mpi/fake_results.c 
 		$(COMMAND_LINE_LIB) $(EXEC_LIB) $(LIB) $(LINK_STAMP)
 	$(call link_in_front,$(addprefix -Wl$(comma)--wrap=,$(WRONG)) $(MPI_LDLIBS))
 
+WRAP_fuzz_exports := pto_text_read
+WRAP_fuzz_topology_xml := pto_text_read
 $(FUZZ): $(BUILD)/fuzzers/%: $(PLAIN)/obj/tests/fuzz/%.o $(TOOL_PARTS) $(FIT_LIB) $(TRACES_LIB) $(LIB) $(LINK_STAMP)
-	$(call link,$(CC) $(OPENMP) -fsanitize=fuzzer,$(TOOL_LDLIBS) $(LDLIBS))
+	$(call link,$(CC) $(OPENMP) -fsanitize=fuzzer $(WRAP_$*:%=-Wl$(comma)--wrap=%),$(TOOL_LDLIBS) $(LDLIBS))
 
 $(BENCH): $(BUILD)/bench/%: $(PLAIN)/obj/tests/bench/%.o $(TOOL_PARTS) $(FIT_LIB) $(TRACES_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(CC) $(OPENMP),$(TOOL_LDLIBS) $(LDLIBS))

@@ -1,4 +1,5 @@
-/* Any text as a number: what is accepted is finite, and bytes read back as they were printed. */
+/* Any text as a number, with a unit or without: what is accepted is finite, and bytes read back as they were
+ * printed. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -28,6 +29,13 @@ static void check_double(const char *text) {
         abort();
 }
 
+static void check_quantity(const char *text, pto_unit_t unit) {
+    double value = 0;
+    pto_error_t err = {.status = PTO_OK};
+    if (pto_quantity_parse(text, unit, &value, &err) == PTO_OK ? !isfinite(value) : err.message[0] == '\0')
+        abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char *text = malloc(size + 1);
     if (!text)
@@ -41,6 +49,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         abort();
     check_bytes(text);
     check_double(text);
+    for (pto_unit_t unit = 0; unit < PTO_UNIT_COUNT; unit++)
+        check_quantity(text, unit);
     free(text);
     return 0;
 }

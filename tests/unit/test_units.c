@@ -287,6 +287,10 @@ TEST(quantities_of_other_units_are_rejected) {
                {"5 hours", PTO_UNIT_S, PTO_ERR_TYPE},
                {"0x5 us", PTO_UNIT_S, PTO_ERR_TYPE},
                {"1e999 us", PTO_UNIT_S, PTO_ERR_RANGE},
+               {"1e-320 us", PTO_UNIT_S, PTO_ERR_RANGE},
+               {"1e308 kW", PTO_UNIT_W, PTO_ERR_RANGE},
+               {"1e308 TB/s", PTO_UNIT_S_PER_BYTE, PTO_ERR_RANGE},
+               {"1e-320 B/s", PTO_UNIT_S_PER_BYTE, PTO_ERR_RANGE},
                {"", PTO_UNIT_S, PTO_ERR_TYPE}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         double value = -1;

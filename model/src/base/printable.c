@@ -28,6 +28,7 @@ static bool is_refused(uint32_t code) {
     static const struct {
         uint32_t first, last;
     } refused[] = {
+        /* in order */
         {0, 0x1f},        /* C0 */
         {0x7f, 0x9f},     /* DEL and C1 */
         {0x61c, 0x61c},   /* the direction of text */
@@ -37,8 +38,8 @@ static bool is_refused(uint32_t code) {
         {0xfeff, 0xfeff}, /* byte-order mark */
         {0xfffe, 0xffff}, /* noncharacters, which XML and YAML refuse */
     };
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (code >= refused[i].first && code <= refused[i].last)
+    for (size_t i = 0; i < sizeof refused / sizeof *refused && code >= refused[i].first; i++)
+        if (code <= refused[i].last)
             return true;
     return false;
 }

@@ -237,9 +237,14 @@ static pto_status_t parse_with_unit(const char *text, const char *end, const spe
     pto_status_t status = pto_double_parse(number, &plain, err);
     if (status == PTO_OK && is_rate && !(plain > 0))
         status = pto_error_set(err, PTO_ERR_RANGE, "'%.*s': a rate must be above 0", QUOTE_MAX, text);
-    if (status == PTO_OK)
-        *value = is_rate ? 1 / (plain * factor) : plain * factor;
-    return status;
+    if (status != PTO_OK)
+        return status;
+    const double made = is_rate ? 1 / (plain * factor) : plain * factor;
+    if (!isfinite(made) || (made == 0 && plain != 0))
+        return pto_error_set(err, PTO_ERR_RANGE, "'%.*s' is too %s", QUOTE_MAX, text,
+                             is_rate == (made == 0) ? "large" : "small");
+    *value = made;
+    return PTO_OK;
 }
 
 pto_status_t pto_quantity_parse(const char *text, pto_unit_t unit, double *value, pto_error_t *err) {
