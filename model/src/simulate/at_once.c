@@ -142,6 +142,7 @@ pto_status_t pto_simulate_at_once(const pto_layout_t *job, const pto_simulate_ca
             *sim = pto_sim_of(call[c].plan, machine, job, options, err);
             sim->all = all;
             sim->call = c;
+            sim->first_lane = all->first_lane[c];
             sim->place = call[c].rank + i * (int64_t)sim->ranks;
             sim->shared_links.gpu = made.gpu + gpus;
             sim->follows = call[c].repeats;

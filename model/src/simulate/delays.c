@@ -8,15 +8,9 @@
 
 /* The side of a rank, in whatever lane, that sends or receives a message within its node; NULL: none. */
 static pto_side_t *moving_side(pto_sim_t *sim, uint32_t rank, bool sends, pto_space_t space) {
-    for (uint32_t i = 0; i < sim->all->lanes; i++) {
-        pto_sim_lane_t lane = pto_sim_other_lane(sim, rank, i);
-        pto_proc_t *proc = &lane.sim->proc[lane.rank];
-        pto_side_t *side = sends ? &proc->out : &proc->in;
-        const pto_message_t *message = side->message ? pto_message_at(&lane.sim->pool, side->message) : NULL;
-        if (message && message->level != PTO_LEVEL_OFF_NODE && message->space == (uint8_t)space)
-            return side;
-    }
-    return NULL;
+    pto_side_t *side = pto_sim_busy_side(&sim, rank, sends);
+    const pto_message_t *message = side ? pto_message_at(&sim->pool, side->message) : NULL;
+    return message && message->level != PTO_LEVEL_OFF_NODE && message->space == (uint8_t)space ? side : NULL;
 }
 
 /* A message, at one of its ends, takes longer from now on. It is looked at again when it would have ended. */

@@ -4,27 +4,17 @@
  * time. */
 #include "simulate/simulate_internal.h"
 
-/* The same rank's process in another lane. */
-static uint32_t in_lane(const pto_sim_t *sim, uint32_t rank, uint32_t lane) {
-    return rank % sim->ranks + lane * sim->ranks;
-}
-
-static bool has_ended(const pto_sim_t *sim, uint32_t rank, uint32_t lane, int64_t instance) {
-    const pto_proc_t *proc = &sim->proc[in_lane(sim, rank, lane)];
-    return proc->state == PTO_PROC_ENDED || proc->at->walk.instance > instance;
-}
-
 bool pto_sim_may_start(const pto_sim_t *sim, uint32_t rank) {
     const pto_proc_t *proc = &sim->proc[rank];
-    pto_walk_after_t after = pto_walk_after(&proc->at->walk);
-    for (uint32_t lane = 0; lane < sim->lanes; lane++)
-        if (lane != proc->lane && !has_ended(sim, rank, lane, after.fork - 1))
+    const pto_walk_after_t *after = &proc->at->after;
+    const uint32_t *reached = &sim->reached[proc->rank * sim->lanes];
+    for (uint32_t lane = 0; lane < sim->lanes; lane++) /* its own has come as far */
+        if (reached[lane] <= after->fork)
             return false;
-    if (after.chunk >= 0 && !has_ended(sim, rank, proc->lane - 1, after.chunk))
+    if (after->chunk >= 0 && reached[proc->lane - 1] <= after->chunk + 1)
         return false;
-    return after.slot < 0 ||
-           has_ended(sim, rank, (uint32_t)pto_node_lane_count(sim->plan, proc->at->walk.lanes) - 1,
-                     after.slot);
+    return after->slot < 0 ||
+           reached[pto_node_lane_count(sim->plan, proc->at->walk.lanes) - 1] > after->slot + 1;
 }
 
 bool pto_sim_is_later_chunk(const pto_sim_t *sim, const pto_proc_t *proc) {
@@ -33,9 +23,11 @@ bool pto_sim_is_later_chunk(const pto_sim_t *sim, const pto_proc_t *proc) {
 }
 
 void pto_sim_wake_lanes(pto_sim_t *sim, uint32_t rank, pto_proc_state_t state) {
-    for (uint32_t i = 1; i < sim->all->lanes; i++) {
-        pto_sim_lane_t other = pto_sim_other_lane(sim, rank, i);
-        if (other.sim->proc[other.rank].state == state)
+    pto_lane_set_t set = state == PTO_PROC_LANE ? PTO_LANES_WAIT : PTO_LANES_USE;
+    pto_sim_lane_t other;
+    for (uint32_t i = 1; sim->all->lanes > 1 && pto_sim_next_lane(sim, rank, set, &i, &other);) {
+        const pto_proc_t *proc = &other.sim->proc[other.rank];
+        if (proc->state == state && proc != &sim->proc[rank])
             pto_sim_set(other.sim, other.rank, PTO_SLOT_RUN, sim->now_s);
     }
 }
@@ -58,8 +50,10 @@ bool pto_sim_take_resource(pto_sim_t *sim, uint32_t rank, pto_lane_resource_t re
     if (!local->wants)
         local->wants_s = sim->now_s;
     local->wants = (uint8_t)(resource + 1);
-    for (uint32_t i = 1; i < sim->all->lanes; i++)
-        if (comes_before(pto_sim_other_lane(sim, rank, i), sim, rank))
+    pto_sim_put_lane(sim, &sim->proc[rank], PTO_LANES_USE, true);
+    pto_sim_lane_t other;
+    for (uint32_t i = 1; pto_sim_next_lane(sim, rank, PTO_LANES_USE, &i, &other);)
+        if (&other.sim->local[other.rank] != local && comes_before(other, sim, rank))
             return false;
     local->holds = local->wants;
     local->wants = 0;
@@ -68,6 +62,7 @@ bool pto_sim_take_resource(pto_sim_t *sim, uint32_t rank, pto_lane_resource_t re
 
 void pto_sim_give_resource(pto_sim_t *sim, uint32_t rank) {
     sim->local[rank].holds = 0;
+    pto_sim_put_lane(sim, &sim->proc[rank], PTO_LANES_USE, false);
     pto_sim_wake_lanes(sim, rank, PTO_PROC_RESOURCE);
 }
 

@@ -14,8 +14,10 @@ static void place_ranks(pto_sim_t *sim) {
         proc->out.waits = PTO_LINKS_PER_NODE;
         proc->in.waits = PTO_LINKS_PER_NODE;
         proc->waits_sender = PTO_LINKS_PER_NODE;
-        if (!pto_core_acts(sim->plan, rank % sim->layout->procs_per_gpu))
+        if (!pto_core_acts(sim->plan, rank % sim->layout->procs_per_gpu)) {
             proc->state = PTO_PROC_ENDED;
+            sim->reached[rank * sim->lanes + proc->lane] = UINT32_MAX;
+        }
     }
 }
 
@@ -156,7 +158,8 @@ static bool allocate(pto_sim_t *sim) {
         calloc((size_t)pto_plan_either_count(sim->plan, sim->plan->nodes.count) + 1, sizeof *sim->either);
     bool flows = sim->machine->fabric.levels > 0;
     sim->fabric_path = calloc(flows ? 2 * (size_t)sim->ranks * sim->lanes : 1, sizeof *sim->fabric_path);
-    if (!sim->view || !sim->stage || !sim->raised || !sim->either || !sim->fabric_path)
+    sim->reached = calloc((size_t)sim->ranks * sim->lanes + 1, sizeof *sim->reached);
+    if (!sim->view || !sim->stage || !sim->raised || !sim->either || !sim->fabric_path || !sim->reached)
         return false;
     view_plan(sim);
     sim->all->has_links = sim->all->has_links || !sim->is_free;
@@ -191,6 +194,7 @@ static bool allocate_shared(pto_sims_t *all, pto_sim_t *sim, pto_agenda_t *agend
     all->proc = zeroed_lines(all->procs, sizeof *all->proc, &all->memory[0]);
     all->local = zeroed_lines(all->procs, sizeof *all->local, &all->memory[1]);
     all->brief = calloc(all->procs + (size_t)1, sizeof *all->brief);
+    all->set = calloc(all->lanes > 1 ? (size_t)all->ranks : 1, sizeof *all->set);
     sim->link_size = sizeof(pto_link_t) + (size_t)ranks_per_node * all->lanes * sizeof(pto_engine_job_t);
     sim->links = calloc(links + 1, sim->link_size);
     place_engines(all);
@@ -201,7 +205,7 @@ static bool allocate_shared(pto_sims_t *all, pto_sim_t *sim, pto_agenda_t *agend
     size_t processes = all->engines ? (size_t)(ranks_per_node * sim->nodes) : 0;
     all->copy_held_s = calloc(processes * PTO_COPY_RESOURCE_COUNT + 1, sizeof *all->copy_held_s);
     return pto_agenda_init(agenda, sim->first_gpu_slot + (uint32_t)sim->gpus) && all->proc && all->local &&
-           all->brief && sim->links && sim->engine && sim->in_use && sim->line_s && sim->routes &&
+           all->brief && all->set && sim->links && sim->engine && sim->in_use && sim->line_s && sim->routes &&
            all->copy_held_s && find_capacities(sim);
 }
 
@@ -243,6 +247,7 @@ void pto_sims_release(pto_sims_t *all, pto_agenda_t *agenda) {
         free(all->sim[i].view);
         free(all->sim[i].stage);
         free(all->sim[i].raised);
+        free(all->sim[i].reached);
         free(all->sim[i].either);
         free(all->sim[i].fabric_path);
         pto_passages_fini(&all->sim[i].passages);
@@ -251,6 +256,7 @@ void pto_sims_release(pto_sims_t *all, pto_agenda_t *agenda) {
     for (int i = 0; i < 3; i++)
         free(all->memory[i]);
     free(all->copy_held_s);
+    free(all->set);
     free(all->brief);
     free(first->links);
     free(first->in_use);

@@ -80,6 +80,7 @@ static void make_passage(const pto_sim_t *sim, pto_passage_t *made) {
     const pto_stage_t *stage = made->walk.stage;
     made->view = &sim->stage[stage - pto_plan_stage(sim->plan, 0)];
     made->cost_key = pto_cost_key(made->walk.lanes >= 0);
+    made->after = pto_walk_after(&made->walk);
     made->ends_streams = false;
     made->plain = sim->all->lanes == 1 && made->walk.branch < 0 && !pto_walk_in_nccl(&made->walk);
     for (int i = 0; i < stage->step_count; i++) {
@@ -151,6 +152,8 @@ static void free_passed(pto_sim_t *sim) {
 static void move_to(pto_sim_t *sim, pto_proc_t *proc, const pto_passage_t *to) {
     pto_passage_block_t *left = proc->at->block;
     proc->at = to;
+    if (sim->lanes > 1)
+        sim->reached[proc->rank * sim->lanes + proc->lane] = (uint32_t)to->walk.instance + 1;
     if (to->block == left)
         return;
     to->block->procs++;

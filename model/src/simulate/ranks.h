@@ -21,6 +21,22 @@ typedef enum {
     PTO_PROC_LEAVES  /* and ending it; or making such a copy in a queue, or a reduction */
 } pto_proc_state_t;
 
+/* Sets of a rank's lanes. */
+typedef enum {
+    PTO_LANES_WAIT, /* in PTO_PROC_LANE */
+    PTO_LANES_USE,  /* hold what another lane may want, or want it */
+    PTO_LANES_SEND, /* have a message on that side */
+    PTO_LANES_RECV,
+    PTO_LANES_TO_SEND, /* may have another one for it */
+    PTO_LANES_TO_RECV,
+    PTO_LANE_SETS
+} pto_lane_set_t;
+
+/* A bit for each lane of a rank of the job, by its number over all calls, modulo 64. */
+typedef struct {
+    uint64_t lanes[PTO_LANE_SETS];
+} pto_lane_sets_t;
+
 /* One side, sending or receiving, of a rank: a cache line. */
 typedef struct {
     _Alignas(64) uint32_t message; /* the current message; 0: none */

@@ -47,6 +47,8 @@ PTO_SIM_HOT const pto_known_cost_t *cost_at(pto_sim_t *sim, const pto_proc_t *pr
 PTO_SIM_HOT void start_side(pto_sim_t *sim, const pto_proc_t *proc, pto_side_t *side, uint32_t number,
                             const pto_message_t *message, const pto_sim_cost_t *cost, bool plain) {
     bool sends = side == &proc->out;
+    if (!plain)
+        pto_sim_put_lane(sim, proc, sends ? PTO_LANES_SEND : PTO_LANES_RECV, true);
     side->message = number;
     side->start_s = sim->now_s;
     side->alpha_s = cost->alpha_s;
@@ -78,6 +80,9 @@ PTO_SIM_HOT void end_message(pto_sim_t *sim, uint32_t rank, pto_side_t *side, pt
     else
         message->one_end = true;
     side->message = 0;
+    const pto_proc_t *proc = &sim->proc[rank];
+    if (!plain)
+        pto_sim_put_lane(sim, proc, side == &proc->out ? PTO_LANES_SEND : PTO_LANES_RECV, false);
 }
 
 /* A side's last message of the stage has ended. */
@@ -104,12 +109,20 @@ PTO_SIM_HOT void start_receiving(pto_sim_t *sim, uint32_t rank, uint32_t number,
         set_end(sim, rank, &proc->in, PTO_SLOT_RECV);
 }
 
+static bool side_is_busy(pto_sim_t *sim, uint32_t rank, bool sends) {
+    return pto_sim_busy_side(&sim, rank, sends) != NULL;
+}
+
 PTO_SIM_HOT void arrive(pto_sim_t *sim, uint32_t number, const pto_message_t *message, bool plain) {
     uint32_t rank = message->target;
-    if (plain ? sim->proc[rank].in.message != 0 : pto_sim_side_is_busy(sim, rank, false))
-        pto_queue_add(&sim->pool, &sim->proc[rank].in.queue, number);
-    else
+    pto_proc_t *proc = &sim->proc[rank];
+    if (!(plain ? proc->in.message != 0 : side_is_busy(sim, rank, false))) {
         start_receiving(sim, rank, number, message, plain);
+        return;
+    }
+    pto_queue_add(&sim->pool, &proc->in.queue, number);
+    if (!plain)
+        pto_sim_put_lane(sim, proc, PTO_LANES_TO_RECV, true);
 }
 
 /* Whether a sender's links have let its message through; if not, wait for the first one that has not. */
@@ -136,12 +149,15 @@ PTO_SIM_HOT bool received(pto_sim_t *sim, uint32_t rank, const pto_message_t *me
 
 /* The receiving side is free: the next lane that has a message waiting receives it. */
 PTO_SIM_HOT void receive_next(pto_sim_t *sim, uint32_t rank, bool plain) {
-    uint32_t lanes = plain ? 1 : sim->all->lanes, next = 0;
+    uint32_t next = 0;
     pto_sim_lane_t lane = {sim, rank};
-    for (uint32_t i = 1; i <= lanes && !next; i++) {
-        if (!plain)
-            lane = pto_sim_other_lane(sim, rank, i);
-        next = pto_queue_take(&lane.sim->pool, &lane.sim->proc[lane.rank].in.queue);
+    if (plain)
+        next = pto_queue_take(&sim->pool, &sim->proc[rank].in.queue);
+    for (uint32_t i = 1; !plain && !next && pto_sim_next_lane(sim, rank, PTO_LANES_TO_RECV, &i, &lane);) {
+        pto_proc_t *proc = &lane.sim->proc[lane.rank];
+        next = pto_queue_take(&lane.sim->pool, &proc->in.queue);
+        if (!next)
+            pto_sim_put_lane(lane.sim, proc, PTO_LANES_TO_RECV, false);
     }
     if (next)
         start_receiving(lane.sim, lane.rank, next, pto_message_at(&lane.sim->pool, next), plain);
@@ -228,6 +244,14 @@ PTO_SIM_HOT uint32_t make_message(pto_sim_t *sim, const pto_proc_t *proc, int64_
     return number;
 }
 
+/* A message waits until the sending side of its rank is free, or until its receive is posted. */
+PTO_SIM_HOT void hold_back(pto_sim_t *sim, uint32_t rank, uint32_t number, bool plain) {
+    pto_proc_t *proc = &sim->proc[rank];
+    pto_queue_add(&sim->pool, &proc->out.queue, number);
+    if (!plain)
+        pto_sim_put_lane(sim, proc, PTO_LANES_TO_SEND, true);
+}
+
 /* The message to send next: one that was held back and may now start, else the next of the plan; 0: none.
  * `known` becomes its cost, if that has been found. */
 PTO_SIM_HOT uint32_t take_next(pto_sim_t *sim, pto_proc_t *proc, const pto_known_cost_t **known, bool plain) {
@@ -251,8 +275,8 @@ PTO_SIM_HOT void send_next(pto_sim_t *sim, uint32_t rank, bool second_look, bool
     const pto_known_cost_t *known;
     uint32_t number;
     while ((number = take_next(sim, proc, &known, plain))) {
-        if (!plain && pto_sim_side_is_busy(sim, rank, true)) {
-            pto_queue_add(&sim->pool, &proc->out.queue, number);
+        if (!plain && side_is_busy(sim, rank, true)) {
+            hold_back(sim, rank, number, plain);
             return;
         }
         pto_message_t *message = pto_message_at(&sim->pool, number);
@@ -261,7 +285,7 @@ PTO_SIM_HOT void send_next(pto_sim_t *sim, uint32_t rank, bool second_look, bool
             return;
         }
         if (!second_look) {
-            pto_queue_add(&sim->pool, &proc->out.queue, number);
+            hold_back(sim, rank, number, plain);
             pto_sim_set(sim, rank, PTO_SLOT_LOOK, sim->now_s);
             return;
         }
@@ -283,16 +307,22 @@ PTO_SIM_HOT bool sent(pto_sim_t *sim, uint32_t rank, bool plain) {
     return is_done(sim, rank, PTO_SLOT_SEND, end_s);
 }
 
+/* Whether a rank has messages of its stage to send. */
+PTO_SIM_HOT bool has_more(const pto_proc_t *proc) {
+    return proc->state == PTO_PROC_MESSAGES && (proc->out.queue.first || !proc->sends_made_all);
+}
+
 /* The sending side is free for all lanes. */
 PTO_SIM_HOT void send_more(pto_sim_t *sim, uint32_t rank, bool plain) {
-    uint32_t lanes = plain ? 1 : sim->all->lanes;
     pto_sim_lane_t lane = {sim, rank};
-    for (uint32_t i = 1; i <= lanes; i++) {
-        if (!plain)
-            lane = pto_sim_other_lane(sim, rank, i);
+    if (plain && has_more(&sim->proc[rank]))
+        send_next(sim, rank, false, plain);
+    for (uint32_t i = 1; !plain && pto_sim_next_lane(sim, rank, PTO_LANES_TO_SEND, &i, &lane);) {
         const pto_proc_t *proc = &lane.sim->proc[lane.rank];
-        if (proc->state == PTO_PROC_MESSAGES && (proc->out.queue.first || !proc->sends_made_all))
+        if (has_more(proc))
             send_next(lane.sim, lane.rank, false, plain);
+        else
+            pto_sim_put_lane(lane.sim, proc, PTO_LANES_TO_SEND, false);
     }
 }
 
@@ -325,7 +355,7 @@ static void take_early(pto_sim_t *sim, pto_proc_t *proc, bool plain) {
             arrive(sim, number, message, plain);
             continue;
         }
-        pto_queue_add(&sim->pool, &sim->proc[message->source].out.queue, number);
+        hold_back(sim, message->source, number, plain);
         if (!sim->proc[message->source].out.message)
             send_next(sim, message->source, false, plain);
     }
@@ -338,6 +368,8 @@ PTO_SIM_HOT void post(pto_sim_t *sim, uint32_t rank, bool plain) {
     proc->stage_s = sim->now_s;
     pto_sim_count_receives(sim, proc, plain);
     proc->sends_made_all = !sends;
+    if (sends && !plain)
+        pto_sim_put_lane(sim, proc, PTO_LANES_TO_SEND, true);
     if (sends)
         pto_sim_begin_sends(sim, proc, proc->at->view->send_first);
     if (proc->early)

@@ -253,6 +253,7 @@ static bool may_begin(pto_sim_t *sim, uint32_t rank) {
     else if (proc->at->walk.branch >= 0)
         gate = pto_sim_gate(sim, rank);
     proc->state = gate == PTO_SIM_UNKNOWN ? PTO_PROC_LANE : PTO_PROC_BETWEEN;
+    pto_sim_put_lane(sim, proc, PTO_LANES_WAIT, gate == PTO_SIM_UNKNOWN);
     return gate == PTO_SIM_PASSES;
 }
 
@@ -285,8 +286,10 @@ static void begin_next_plan(pto_sim_t *sim, uint32_t rank) {
 }
 
 void pto_sim_end_rank(pto_sim_t *sim, uint32_t rank) {
-    sim->proc[rank].state = PTO_PROC_ENDED;
-    sim->proc[rank].stage_s = sim->now_s;
+    pto_proc_t *proc = &sim->proc[rank];
+    proc->state = PTO_PROC_ENDED;
+    proc->stage_s = sim->now_s;
+    sim->reached[proc->rank * sim->lanes + proc->lane] = UINT32_MAX;
     pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
     begin_next_plan(sim, rank);
 }

@@ -75,6 +75,7 @@ typedef struct {
     int64_t ranks;        /* of the job that are simulated */
     uint32_t lanes;       /* of a rank of the job, over all calls */
     uint32_t *first_lane; /* of each call, among these */
+    pto_lane_sets_t *set; /* of each rank of the job; NULL: it has one lane */
     uint32_t *member;     /* [call][rank of the job]: the process that is it, in its first lane */
     pto_simulation_t *simulation;
     double *end_s;    /* of each call; NULL: not asked for */
@@ -91,6 +92,7 @@ typedef struct pto_sim {
     pto_sims_t *all;
     int call;
     uint32_t first_proc;         /* its first process's number among all */
+    uint32_t first_lane;         /* its first one among a rank's of the job */
     const int64_t *place;        /* the job's rank of each rank; NULL: the same */
     struct pto_sim *next;        /* each rank begins it when it has ended this one; NULL: none */
     bool follows;                /* another: its ranks do not begin by themselves */
@@ -122,6 +124,7 @@ typedef struct pto_sim {
     double *line_s;           /* when the last copy in a GPU's queue ends; PTO_COPY_RESOURCE_COUNT per GPU */
     pto_step_view_t *view;    /* one per step */
     pto_stage_view_t *stage;  /* one per stage */
+    uint32_t *reached;        /* [rank][lane]: 1 + the instance that a lane has reached; UINT32_MAX: its end */
     int32_t *raised;          /* pending signals: [flag][rank][place in node of the sender] */
     pto_sim_either_t *either; /* one per either node */
     pto_local_t *local;       /* one per rank and lane */
@@ -427,26 +430,56 @@ typedef struct {
 /* One of the lanes, by number, of a rank of the job. */
 pto_sim_lane_t pto_sim_lane_at(const pto_sim_t *sim, int64_t job_rank, uint32_t lane);
 
-/* The one `further` lanes after this one, cyclically over all calls; there are sim->all->lanes. */
-static inline pto_sim_lane_t pto_sim_other_lane(pto_sim_t *sim, uint32_t rank, uint32_t further) {
+/* Add a lane to a set of its rank, or remove it. A lane whose bit is another's, too, stays. */
+static inline void pto_sim_put_lane(const pto_sim_t *sim, const pto_proc_t *proc, pto_lane_set_t set,
+                                    bool in) {
     if (sim->all->lanes == 1)
-        return (pto_sim_lane_t){sim, rank};
-    const pto_proc_t *proc = &sim->proc[rank];
-    uint32_t own = proc->lane + (sim->all->owner ? sim->all->first_lane[sim->call] : 0);
-    return pto_sim_lane_at(sim, pto_sim_place(sim, proc->rank), (own + further) % sim->all->lanes);
+        return;
+    uint64_t *lanes = &sim->all->set[pto_sim_place(sim, proc->rank)].lanes[set];
+    uint64_t own = UINT64_C(1) << (sim->first_lane + proc->lane) % 64;
+    if (in)
+        *lanes |= own;
+    else if (sim->all->lanes <= 64)
+        *lanes &= ~own;
 }
 
-/* Whether any lane of the rank sends, or receives, a message now. */
-static inline bool pto_sim_side_is_busy(pto_sim_t *sim, uint32_t rank, bool sends) {
-    if (sim->all->lanes == 1)
-        return (sends ? sim->proc[rank].out.message : sim->proc[rank].in.message) != 0;
-    for (uint32_t i = 0; i < sim->all->lanes; i++) {
-        pto_sim_lane_t lane = pto_sim_other_lane(sim, rank, i);
-        const pto_proc_t *proc = &lane.sim->proc[lane.rank];
-        if (sends ? proc->out.message : proc->in.message)
-            return true;
+/* Go on to the next lane of a rank that may be in a set, cyclically over all calls, up to the rank's own; the
+ * first one is `*further` = 1 after it. False: there is none. */
+static inline bool pto_sim_next_lane(pto_sim_t *sim, uint32_t rank, pto_lane_set_t set, uint32_t *further,
+                                     pto_sim_lane_t *lane) {
+    uint32_t lanes = sim->all->lanes;
+    if (lanes == 1) {
+        *lane = (pto_sim_lane_t){sim, rank};
+        return (*further)++ == 1;
+    }
+    const pto_proc_t *proc = &sim->proc[rank];
+    int64_t place = pto_sim_place(sim, proc->rank);
+    uint64_t in = sim->all->set[place].lanes[set];
+    for (; in && *further <= lanes; ++*further) {
+        uint32_t number = sim->first_lane + proc->lane + *further;
+        number -= number >= lanes ? lanes : 0;
+        if (!(in >> number % 64 & 1))
+            continue;
+        ++*further;
+        *lane = pto_sim_lane_at(sim, place, number);
+        return true;
     }
     return false;
+}
+
+/* The side of any lane of the rank that sends, or receives, a message now; NULL: none. `*sim` becomes its
+ * simulation. */
+static inline pto_side_t *pto_sim_busy_side(pto_sim_t **sim, uint32_t rank, bool sends) {
+    pto_sim_lane_t lane;
+    for (uint32_t i = 1; pto_sim_next_lane(*sim, rank, sends ? PTO_LANES_SEND : PTO_LANES_RECV, &i, &lane);) {
+        pto_proc_t *proc = &lane.sim->proc[lane.rank];
+        pto_side_t *side = sends ? &proc->out : &proc->in;
+        if (side->message) {
+            *sim = lane.sim;
+            return side;
+        }
+    }
+    return NULL;
 }
 
 /* --- engines.c ------------------------------------------------------------------------------------------ */

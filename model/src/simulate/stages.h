@@ -110,6 +110,7 @@ typedef struct pto_passage {
     bool ends_streams; /* all ranks send or receive there, which ends a stream of copies */
     bool plain;        /* a stage of the only lane, in no branch, and no collective of NCCL */
     pto_walk_t walk;
+    pto_walk_after_t after;
 } pto_passage_t;
 
 /* All that a cost depends on but the bytes, in one number: the stage's part of it, and the whole. What a side
