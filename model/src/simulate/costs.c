@@ -207,11 +207,17 @@ double pto_sim_queueing_s(const pto_sim_t *sim, pto_copy_kind_t kind) {
     return charge.other.s;
 }
 
-double pto_sim_reduce_s(const pto_sim_t *sim, const pto_action_t *action) {
-    pto_charge_t charge;
-    pto_charge_begin(&charge, "", NULL);
-    pto_reduction_charge_one(sim->plan, sim->machine, action, &charge);
-    return charge.other.s;
+double pto_sim_reduce_s(pto_sim_t *sim, const pto_step_t *step, int64_t source_bytes, int64_t target_bytes) {
+    pto_known_copy_t *known =
+        pto_sim_known_copy(sim, step, 0, PTO_BEHIND_NOTHING, source_bytes, target_bytes);
+    if (!known->is_known) {
+        pto_charge_t charge;
+        pto_charge_begin(&charge, "", NULL);
+        pto_step_charge_reduce(sim->plan, sim->machine, step, target_bytes, source_bytes, &charge);
+        known->copy.alone_s = charge.other.s;
+        known->is_known = true;
+    }
+    return known->copy.alone_s;
 }
 
 double pto_sim_kernel_bytes_s(const pto_sim_t *sim, int64_t bytes) {

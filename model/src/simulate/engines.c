@@ -170,8 +170,7 @@ bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action) {
     return true;
 }
 
-/* Find the kind of a rank's copy, and its cost alone. */
-static void find_copy(pto_sim_t *sim, const pto_action_t *action, int64_t bytes, pto_local_t *local) {
+void pto_engine_find_copy(pto_sim_t *sim, const pto_action_t *action, int64_t bytes, pto_local_t *local) {
     const pto_step_t *step = action->step;
     find_engine(sim, action, local);
     local->copy.in_kernel = false;
@@ -186,24 +185,21 @@ static void find_copy(pto_sim_t *sim, const pto_action_t *action, int64_t bytes,
         local->copy.queued ? pto_sim_queued_copy_s(sim, local, 0) : pto_sim_copy_s(sim, local, bytes);
 }
 
-void pto_engine_find_copy(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, int64_t bytes,
-                          pto_move_t *move) {
-    pto_local_t *local = &sim->local[rank];
-    find_copy(sim, action, bytes, local);
-    move->known = move->view->alike;
-    move->behind = local->behind;
-    move->copy = local->copy;
+/* The same, of a copy within a GPU: it is what another one by its core was. */
+static void find_copy_on_gpu(pto_sim_t *sim, const pto_action_t *action, int64_t bytes, pto_local_t *local) {
+    pto_known_copy_t *known = pto_sim_known_copy(sim, action->step, action->core, local->behind, bytes, 0);
+    if (!known->is_known) {
+        pto_engine_find_copy(sim, action, bytes, local);
+        known->copy = local->copy;
+        known->is_known = true;
+    }
+    local->copy = known->copy;
+    local->copy.gpu = (int32_t)pto_sim_gpu(sim, local->rank);
 }
 
-void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, pto_move_t *move,
-                     int64_t bytes) {
+void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, bool on_gpu, int64_t bytes) {
     pto_local_t *local = &sim->local[rank];
-    if (move->known && move->behind == local->behind) {
-        local->copy = move->copy;
-        local->copy.gpu = (int32_t)pto_sim_gpu(sim, local->rank);
-    } else {
-        pto_engine_find_copy(sim, rank, action, bytes, move);
-    }
+    (on_gpu ? find_copy_on_gpu : pto_engine_find_copy)(sim, action, bytes, local);
     if (sim->all->lanes > 1)
         pto_sim_interrupt(sim, rank, pto_sim_queueing_s(sim, local->copy.kind));
     pto_engine_t *engine = engine_of(sim, local);

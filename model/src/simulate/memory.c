@@ -47,20 +47,50 @@ static bool is_alike(const pto_sim_t *sim, const pto_slice_t *slice) {
            slice->share == PTO_SHARE_ALL && slice->chunks <= 1 && slice->fold == 0;
 }
 
+/* Whether the bytes of a slice depend only on its core and on its blocks or parts, and these on its rank. */
+static bool is_by_number(const pto_sim_t *sim, const pto_slice_t *slice) {
+    const pto_buffer_t *buffer = pto_plan_buffer(sim->plan, slice->buffer);
+    const pto_expr_t *blocks[] = {&slice->first, &slice->run,    &slice->stride,
+                                  &slice->until, &slice->offset, &slice->align};
+    bool of_core = buffer->blocks == PTO_BLOCKS_EQUAL ||
+                   (buffer->blocks == PTO_BLOCKS_SHARE && pto_group_is_on_gpu(buffer->group));
+    bool by_rank = slice->anchor == PTO_ANCHOR_ABSOLUTE || slice->anchor == PTO_ANCHOR_ME;
+    return of_core && by_rank && same_for_all(blocks, 6) && buffer->cyclic == PTO_CYCLIC_NONE &&
+           slice->holder != PTO_HOLDER_PEER && slice->share != PTO_SHARE_PEERS &&
+           slice->cells == PTO_CELLS_NONE && slice->align.constant == 0 && slice->align.loop == 0 &&
+           slice->reverse_bits == 0 && slice->chunks <= 1 && slice->fold == 0 && slice->repeat <= 1;
+}
+
+/* A table of the bytes of a slice's parts; none if it is no such slice, out of memory, or large. */
+static void view_slice(const pto_sim_t *sim, const pto_slice_t *slice, int end, pto_step_view_t *view) {
+    view->is_alike[end] = is_alike(sim, slice) && slice->cells == PTO_CELLS_NONE;
+    int64_t parts = slice->parts * pto_plan_buffer(sim->plan, slice->buffer)->block_count;
+    int64_t count = parts * sim->layout->procs_per_gpu;
+    if (view->is_alike[end] || parts == 0 || count > 8 * (int64_t)sim->ranks || !is_by_number(sim, slice))
+        return;
+    view->slice[end] = (pto_slice_view_t){malloc((size_t)count * sizeof(int64_t)), parts};
+    for (int64_t i = 0; view->slice[end].bytes && i < count; i++)
+        view->slice[end].bytes[i] = -1;
+}
+
 static void view_local_step(const pto_sim_t *sim, const pto_step_t *step, pto_step_view_t *view) {
     const pto_slice_t *source = &step->source, *target = &step->target;
+    bool once = !step->in_kernel && step->peers.kind == PTO_PEERS_NONE;
+    view_slice(sim, source, 0, view);
+    view_slice(sim, target, 1, view);
     view->for_each_peer = !step->in_kernel && step->peers.kind != PTO_PEERS_NONE;
-    view->alike = !step->in_kernel && step->peers.kind == PTO_PEERS_NONE && is_alike(sim, source) &&
-                  is_alike(sim, target) && source->holder == PTO_HOLDER_SELF &&
-                  target->holder == PTO_HOLDER_SELF && source->cells == PTO_CELLS_NONE &&
-                  target->cells == PTO_CELLS_NONE && !pto_copy_joins_user_buffers(sim->plan, step);
+    view->joins = pto_copy_joins_user_buffers(sim->plan, step);
+    view->alike = once && view->is_alike[0] && view->is_alike[1] && source->holder == PTO_HOLDER_SELF &&
+                  target->holder == PTO_HOLDER_SELF && !view->joins;
+    view->on_gpu = once && source->holder != PTO_HOLDER_PEER && target->holder != PTO_HOLDER_PEER;
 }
 
 static void view_message_step(pto_sim_t *sim, const pto_step_t *step, pto_step_view_t *view) {
     const pto_expr_t *peers[] = {&step->peers.first, &step->peers.stride, &step->peers.until};
     pto_peers_kind_t kind = step->peers.kind;
-    view->alike = is_alike(sim, pto_message_slice(step)) && same_for_all(peers, 3);
-    view->by_index = view->of_all && (kind == PTO_PEERS_SHIFT || kind == PTO_PEERS_XOR);
+    view->same_peers = same_for_all(peers, 3);
+    view->by_index = view->of_all && view->same_peers && (kind == PTO_PEERS_SHIFT || kind == PTO_PEERS_XOR);
+    view_slice(sim, pto_message_slice(step), step->kind == PTO_STEP_RECV, view);
     if (step->kind != PTO_STEP_SEND)
         return;
     view->injection_s_per_byte = pto_sim_injection_s_per_byte(sim, step);
@@ -244,6 +274,9 @@ void pto_sims_release(pto_sims_t *all, pto_agenda_t *agenda) {
     pto_sim_t *first = all->sim;
     for (uint32_t i = 0; i < all->count; i++) {
         pto_pool_fini(&all->sim[i].pool);
+        for (int j = 0; all->sim[i].view && j < all->sim[i].plan->steps.count; j++)
+            for (int end = 0; end < 2; end++)
+                free(all->sim[i].view[j].slice[end].bytes);
         free(all->sim[i].view);
         free(all->sim[i].stage);
         free(all->sim[i].raised);

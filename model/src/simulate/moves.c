@@ -6,23 +6,26 @@ static bool begin_move(const pto_sim_t *sim, const pto_proc_t *proc, const pto_m
                        pto_action_t *action, int64_t *peers) {
     if (!pto_step_acts(sim->plan, move->step, proc->rank, proc->at->walk.k, action))
         return false;
-    *peers = move->view->alike ? move->peer_count : pto_step_peer_count(sim->plan, action);
+    *peers = move->view->same_peers ? move->peer_count : pto_step_peer_count(sim->plan, action);
     return true;
 }
 
-static int64_t message_bytes(const pto_sim_t *sim, pto_move_t *move, const pto_action_t *action) {
-    if (!move->view->alike)
-        return pto_slice_bytes(sim->plan, pto_message_slice(move->step), action);
-    if (move->bytes < 0)
-        move->bytes = pto_slice_bytes(sim->plan, pto_message_slice(move->step), action);
-    return move->bytes;
+int64_t pto_sim_slice_bytes(const pto_sim_t *sim, const pto_move_t *move, int end,
+                            const pto_action_t *action) {
+    int64_t *known = pto_move_bytes(move, end, action->me, action->core);
+    if (known && *known >= 0)
+        return *known;
+    int64_t bytes = pto_slice_bytes(sim->plan, end ? &move->step->target : &move->step->source, action);
+    if (known)
+        *known = bytes;
+    return bytes;
 }
 
 /* The bytes for a peer; -1 if there is no message. */
-static int64_t bytes_for(const pto_sim_t *sim, pto_move_t *move, int64_t number, pto_action_t *action) {
+static int64_t bytes_for(const pto_sim_t *sim, const pto_move_t *move, int64_t number, pto_action_t *action) {
     if (!pto_step_peer(sim->plan, number, action))
         return -1;
-    int64_t bytes = message_bytes(sim, move, action);
+    int64_t bytes = pto_sim_slice_bytes(sim, move, move->receives, action);
     return bytes > 0 || move->step->send_empty ? bytes : -1;
 }
 

@@ -10,6 +10,9 @@
 bool pto_sim_next_send_of_any(const pto_sim_t *sim, pto_proc_t *proc, int64_t *peer_rank, int64_t *bytes);
 void pto_sim_begin_any_sends(const pto_sim_t *sim, pto_proc_t *proc, const pto_move_t *move);
 void pto_sim_count_any_receives(const pto_sim_t *sim, pto_proc_t *proc, pto_move_t *move);
+/* pto_slice_bytes of the source (0) or target (1) of a step. */
+int64_t pto_sim_slice_bytes(const pto_sim_t *sim, const pto_move_t *move, int end,
+                            const pto_action_t *action);
 
 /* --- the members of a group in the order of their ranks ------------------------------------------------- */
 
@@ -29,8 +32,21 @@ static inline int64_t pto_move_peer(const pto_move_t *move, int64_t rank, int64_
     return peer >= 0 && peer < size ? peer : pto_floor_mod(peer, size);
 }
 
-/* Whether all of a step's messages have the same known size, so that only their peers differ. */
-static inline bool pto_move_is_usual(const pto_move_t *move) { return move->by_index && move->bytes > 0; }
+/* Where the bytes of a step's source (0) or target (1) are for a member of its group: -1 if they have not
+ * been computed; NULL if they depend on more. */
+static inline int64_t *pto_move_bytes(const pto_move_t *move, int end, int64_t me, int64_t core) {
+    const pto_sizes_t *sizes = &move->sizes[end];
+    int64_t number = me * sizes->stride + sizes->first;
+    if (number >= sizes->count || number < 0)
+        number = pto_floor_mod(number, sizes->count);
+    return sizes->bytes ? &sizes->bytes[core * sizes->core_count + number] : NULL;
+}
+
+/* The bytes of a rank's messages in a step, where they are known and only their peers differ; else 0. */
+static inline int64_t pto_move_usual_bytes(const pto_move_t *move, int end, int64_t rank) {
+    const int64_t *known = move->by_index ? pto_move_bytes(move, end, rank, 0) : NULL;
+    return known && *known > 0 ? *known : 0;
+}
 
 /* --- sends ---------------------------------------------------------------------------------------------- */
 
@@ -52,10 +68,11 @@ static inline bool pto_sim_next_send(const pto_sim_t *sim, pto_proc_t *proc, int
     if (proc->sends_made_all)
         return false;
     const pto_move_t *move = &proc->at->move[proc->send_step];
-    if (!pto_move_is_usual(move) || proc->send_next == proc->send_count)
+    int64_t usual = pto_move_usual_bytes(move, 0, proc->rank);
+    if (usual == 0 || proc->send_next == proc->send_count)
         return pto_sim_next_send_of_any(sim, proc, peer_rank, bytes);
     *peer_rank = pto_move_peer(move, proc->rank, proc->send_next++);
-    *bytes = move->bytes;
+    *bytes = usual;
     proc->sends_made_all =
         proc->send_next == proc->send_count && proc->send_step == proc->at->view->send_last;
     return *peer_rank != (int64_t)proc->rank || pto_sim_next_send_of_any(sim, proc, peer_rank, bytes);
@@ -76,14 +93,15 @@ PTO_SIM_HOT void pto_sim_count_receives(const pto_sim_t *sim, pto_proc_t *proc, 
     proc->expected = 0;
     for (int i = at->view->recv_first; i <= at->view->recv_last; i++) {
         pto_move_t *move = &at->move[i];
-        if (!pto_move_is_usual(move)) {
+        int64_t bytes = pto_move_usual_bytes(move, 1, proc->rank);
+        if (bytes == 0) {
             pto_sim_count_any_receives(sim, proc, move);
             continue;
         }
         int64_t count = move->receives && pto_move_acts(move, proc->rank) ? move->peer_count : 0;
         for (int64_t j = 0, peer; j < count; j++)
             if ((peer = pto_move_peer(move, proc->rank, j)) != (int64_t)proc->rank)
-                pto_sim_expect(proc, plain ? peer : pto_sim_stand_in(sim, peer), move->bytes);
+                pto_sim_expect(proc, plain ? peer : pto_sim_stand_in(sim, peer), bytes);
     }
 }
 

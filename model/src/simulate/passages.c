@@ -48,8 +48,27 @@ static pto_move_t made_move(const pto_sim_t *sim, int step_number, int64_t k) {
                         .peer_first = peer_first,
                         .peer_stride = sign * pto_expr_at(&peers->stride, k, 0, 0),
                         .peer_count = pto_step_peer_count(sim->plan, &action),
-                        .bytes = -1,
                         .group_size = size};
+}
+
+/* Where the bytes of a slice are in an iteration. */
+static void find_sizes(pto_move_t *move, int end, int64_t k) {
+    const pto_slice_t *slice = end ? &move->step->target : &move->step->source;
+    const pto_slice_view_t *view = &move->view->slice[end];
+    pto_sizes_t *sizes = &move->sizes[end];
+    int64_t blocks = view->bytes ? pto_slice_block_count(slice, k, 0, 0) : 0;
+    *sizes = (pto_sizes_t){.of_all = view->bytes ? 0 : -1, .count = 1};
+    if (move->view->is_alike[end] || (view->bytes && blocks == 0))
+        sizes->bytes = &sizes->of_all;
+    if (blocks != 1)
+        return;
+    int64_t first = pto_expr_at(&slice->first, k, 0, 0);
+    sizes->bytes = view->bytes;
+    sizes->first = pto_expr_at(&slice->offset, k, 0, 0) + (slice->reversed ? -first : first);
+    sizes->stride = slice->anchor == PTO_ANCHOR_ABSOLUTE ? 0
+                    : slice->anchor_step > 1             ? slice->anchor_step
+                                                         : 1;
+    sizes->count = sizes->core_count = view->count;
 }
 
 static bool all_act(const pto_move_t *move) {
@@ -85,6 +104,8 @@ static void make_passage(const pto_sim_t *sim, pto_passage_t *made) {
     made->plain = sim->all->lanes == 1 && made->walk.branch < 0 && !pto_walk_in_nccl(&made->walk);
     for (int i = 0; i < stage->step_count; i++) {
         made->move[i] = made_move(sim, stage->step_first + i, made->walk.k);
+        find_sizes(&made->move[i], 0, made->walk.k);
+        find_sizes(&made->move[i], 1, made->walk.k);
         made->move[i].all_act = all_act(&made->move[i]);
         made->move[i].streams =
             may_stream(sim, &made->walk) && pto_step_streams(sim->plan, made->move[i].step);

@@ -6,7 +6,7 @@
 #include "portolan/simulate.h"
 
 #include "portolan/strategy.h"
-#include "simulate/simulate_internal.h"
+#include "simulate/moves.h"
 #include "simulate/size.h"
 
 /* --- signals -------------------------------------------------------------------------------------------- */
@@ -95,17 +95,15 @@ static bool begin_use(pto_sim_t *sim, uint32_t rank, const pto_step_t *step) {
 /* Begin a reduction, with the current peer; by the CPU it also occupies the memory of its socket. */
 static bool reduce(pto_sim_t *sim, uint32_t rank, pto_move_t *move, const pto_action_t *action) {
     const pto_step_t *step = action->step;
-    double seconds = move->known ? move->copy.alone_s : pto_sim_reduce_s(sim, action);
-    move->known = move->view->alike;
-    move->copy.alone_s = seconds;
+    int64_t source_bytes = pto_sim_slice_bytes(sim, move, 0, action);
+    int64_t target_bytes = pto_sim_slice_bytes(sim, move, 1, action);
+    double seconds = pto_sim_reduce_s(sim, step, source_bytes, target_bytes);
     if (seconds <= 0)
         return false;
     if (!begin_use(sim, rank, step))
         return true;
     if (sim->shared_links.memory_s_per_byte) {
-        int64_t bytes =
-            pto_reduction_traffic(sim->machine, step, pto_slice_bytes(sim->plan, &step->source, action),
-                                  pto_slice_bytes(sim->plan, &step->target, action));
+        int64_t bytes = pto_reduction_traffic(sim->machine, step, source_bytes, target_bytes);
         pto_path_t path = pto_reduction_path(&sim->shared_links, sim->plan, step, action->rank);
         sim->local[rank].copy_flows +=
             pto_flow_begin(sim, PTO_LINK_ROUTES, PTO_FLOW_COPY, rank, path, bytes, seconds);
@@ -116,13 +114,14 @@ static bool reduce(pto_sim_t *sim, uint32_t rank, pto_move_t *move, const pto_ac
 /* Begin a copy; false if it has nothing to copy. */
 static bool copy(pto_sim_t *sim, uint32_t rank, pto_move_t *move, const pto_action_t *action) {
     pto_proc_t *proc = &sim->proc[rank];
-    int64_t bytes = move->known ? move->copy.bytes : pto_copy_bytes(sim->plan, action);
+    int64_t bytes =
+        move->view->joins ? pto_copy_bytes(sim->plan, action) : pto_sim_slice_bytes(sim, move, 0, action);
     if (bytes > 0 && proc->at->walk.lanes < 0) {
         sim->local[rank].behind = pto_sim_behind(proc, move);
         proc->streams = move->streams;
     }
     if (bytes > 0 && begin_use(sim, rank, action->step))
-        pto_engine_join(sim, rank, action, move, bytes);
+        pto_engine_join(sim, rank, action, move->view->on_gpu, bytes);
     return bytes > 0;
 }
 
@@ -200,10 +199,13 @@ void pto_sim_find_alone(pto_sim_t *sim, uint32_t rank, pto_behind_t behind, pto_
     local->rank = proc->rank;
     local->behind = behind;
     bool copies = move->step->kind == PTO_STEP_COPY;
+    int64_t bytes = pto_sim_slice_bytes(sim, move, 0, &action);
     if (copies)
-        pto_engine_find_copy(sim, rank, &action, pto_copy_bytes(sim->plan, &action), move);
+        pto_engine_find_copy(sim, &action, bytes, local);
     else
-        move->copy = (pto_sim_copy_t){.alone_s = pto_sim_reduce_s(sim, &action)};
+        local->copy = (pto_sim_copy_t){
+            .alone_s = pto_sim_reduce_s(sim, move->step, bytes, pto_sim_slice_bytes(sim, move, 1, &action))};
+    move->copy = local->copy;
     local->copy.bytes = 0; /* it is in no engine's list */
     move->takes_time = copies ? move->copy.bytes > 0 : move->copy.alone_s > 0;
     move->joins = copies && !move->copy.queued;

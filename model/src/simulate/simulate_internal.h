@@ -119,20 +119,21 @@ typedef struct pto_sim {
     pto_routes_t *routes;     /* one per node, then the fabric's */
     pto_capacity_t *capacity; /* one per shared link, then one per directed link of the fabric */
     int first_fabric_link;
-    pto_engine_t *engine;     /* all->engines_per_gpu per GPU */
-    uint8_t *in_use;          /* a bit for each engine that has copies, per GPU */
-    double *line_s;           /* when the last copy in a GPU's queue ends; PTO_COPY_RESOURCE_COUNT per GPU */
-    pto_step_view_t *view;    /* one per step */
-    pto_stage_view_t *stage;  /* one per stage */
-    uint32_t *reached;        /* [rank][lane]: 1 + the instance that a lane has reached; UINT32_MAX: its end */
-    int32_t *raised;          /* pending signals: [flag][rank][place in node of the sender] */
-    pto_sim_either_t *either; /* one per either node */
-    pto_local_t *local;       /* one per rank and lane */
-    pto_brief_t *brief;       /* the same */
+    pto_engine_t *engine;    /* all->engines_per_gpu per GPU */
+    uint8_t *in_use;         /* a bit for each engine that has copies, per GPU */
+    double *line_s;          /* when the last copy in a GPU's queue ends; PTO_COPY_RESOURCE_COUNT per GPU */
+    pto_step_view_t *view;   /* one per step */
+    pto_stage_view_t *stage; /* one per stage */
+    uint32_t *reached;       /* [rank][lane]: 1 + the instance that a lane has reached; UINT32_MAX: its end */
+    int32_t *raised;         /* pending signals: [flag][rank][place in node of the sender] */
+    pto_sim_either_t *either;       /* one per either node */
+    pto_local_t *local;             /* one per rank and lane */
+    pto_brief_t *brief;             /* the same */
     pto_fabric_path_t *fabric_path; /* of the message that each process sends, then receives */
     pto_passages_t passages;
     pto_known_cost_t cost[1 << PTO_KNOWN_COSTS_BITS];
     const pto_known_cost_t *last_cost[PTO_LEVEL_COUNT]; /* of each level; NULL: none yet */
+    pto_known_copy_t copy[1 << PTO_KNOWN_COPIES_BITS];
     bool limited[PTO_LINKS_PER_NODE]; /* whether a link can ever delay a message; if not, it has no jobs */
     double ejection_s_per_byte[PTO_SPACE_COUNT]; /* of each node; 0: not limited */
     bool is_free;                                /* no link can delay a message */
@@ -290,6 +291,20 @@ static inline pto_level_t pto_sim_level(const pto_sim_t *sim, const pto_proc_t *
     return node != proc->node ? PTO_LEVEL_OFF_NODE : pto_sim_level_within(sim, proc, peer_rank);
 }
 
+/* Where a copy within a GPU, or a reduction, is kept by what it depends on. */
+static inline pto_known_copy_t *pto_sim_known_copy(pto_sim_t *sim, const pto_step_t *step, int64_t core,
+                                                   pto_behind_t behind, int64_t source_bytes,
+                                                   int64_t target_bytes) {
+    enum { CORE_BITS = 30, BEHIND_BITS = 2 };
+    uint64_t of_core = (uint64_t)core << BEHIND_BITS | (uint64_t)behind;
+    uint64_t rest = (uint64_t)(step - pto_step_at(sim->plan, 0)) << (CORE_BITS + BEHIND_BITS) | of_core;
+    uint64_t hash = (((uint64_t)source_bytes * PTO_GOLDEN_GAMMA) ^ rest) * PTO_GOLDEN_GAMMA;
+    pto_known_copy_t *place = &sim->copy[hash >> (64 - PTO_KNOWN_COPIES_BITS)];
+    if (place->bytes[0] != source_bytes || place->bytes[1] != target_bytes || place->rest != rest)
+        *place = (pto_known_copy_t){.bytes = {source_bytes, target_bytes}, .rest = rest};
+    return place;
+}
+
 /* Compute a cost, and keep it in its place. A failure sets sim->status. */
 void pto_sim_compute_cost(pto_sim_t *sim, const pto_passage_t *at, uint8_t moved, uint32_t step,
                           pto_level_t level, int64_t bytes, pto_known_cost_t *place);
@@ -327,7 +342,7 @@ double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_local_t *local);
 double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_local_t *local, int64_t waiting);
 /* The CPU time of a queued copy in its rank. */
 double pto_sim_queueing_s(const pto_sim_t *sim, pto_copy_kind_t kind);
-double pto_sim_reduce_s(const pto_sim_t *sim, const pto_action_t *action);
+double pto_sim_reduce_s(pto_sim_t *sim, const pto_step_t *step, int64_t source_bytes, int64_t target_bytes);
 /* The time of a kernel's copies within its GPU's memory. */
 double pto_sim_kernel_bytes_s(const pto_sim_t *sim, int64_t bytes);
 double pto_sim_launch_s(const pto_sim_t *sim);
@@ -484,12 +499,10 @@ static inline pto_side_t *pto_sim_busy_side(pto_sim_t **sim, uint32_t rank, bool
 
 /* --- engines.c ------------------------------------------------------------------------------------------ */
 
-/* Find what a copy of a rank is, and costs alone behind what it follows; keep it in its move. */
-void pto_engine_find_copy(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, int64_t bytes,
-                          pto_move_t *move);
+/* Find what a copy of a rank is, and costs alone behind what it follows. */
+void pto_engine_find_copy(pto_sim_t *sim, const pto_action_t *action, int64_t bytes, pto_local_t *local);
 /* A copy of a rank, with the current peer. */
-void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, pto_move_t *move,
-                     int64_t bytes);
+void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, bool on_gpu, int64_t bytes);
 /* The copies of a kernel's step with all its peers; false if they take no time. */
 bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action);
 /* Whether a rank's copy in a queue has its turn only now; its end is set. */

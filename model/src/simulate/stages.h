@@ -47,13 +47,32 @@ typedef struct {
 
 _Static_assert(sizeof(pto_sim_copy_t) == 64, "a copy is to stay within a cache line");
 
+/* Copies within a GPU and reductions made lately, by a hash of what they depend on. */
+enum { PTO_KNOWN_COPIES_BITS = 6 };
+typedef struct {
+    int64_t bytes[2]; /* of the source, and of a reduction's target */
+    uint64_t rest;    /* see pto_sim_known_copy */
+    bool is_known;
+    pto_sim_copy_t copy; /* of a reduction, only its time */
+} pto_known_copy_t;
+
+/* The bytes of a slice of one block, or part, by its number: they are the same in all iterations. */
+typedef struct {
+    int64_t *bytes; /* [core][number]; -1: not computed yet; NULL: not such a slice, or alike */
+    int64_t count;
+} pto_slice_view_t;
+
 /* Properties of a step, computed before any rank reaches it. */
 typedef struct {
-    bool alike; /* all messages of an iteration have equal bytes, and all ranks equally many; all copies and
-                   reductions of an iteration are the same, within a rank's own memory */
+    bool is_alike[2]; /* its source, its target has as many bytes for all ranks and peers of an iteration */
+    bool same_peers;  /* all ranks have equally many peers in an iteration */
+    bool alike;       /* all copies and reductions of an iteration are the same, within a rank's own memory */
+    bool on_gpu;      /* all copies of equal bytes by one core are the same, within its GPU's memory */
+    bool joins;       /* pto_copy_joins_user_buffers */
     bool for_each_peer; /* copies or reductions, one peer after another; a kernel's threads do all together */
     bool of_all;        /* its group's members are all ranks, in order */
     bool by_index;      /* ranks are the group's members in order, and peers are reached by shift or XOR */
+    pto_slice_view_t slice[2];
     double injection_s_per_byte; /* of an off-node send, on its node's links; 0: not limited */
     double rate_s;
 } pto_step_view_t;
@@ -72,7 +91,18 @@ typedef struct {
 
 /* --- passages ------------------------------------------------------------------------------------------- */
 
-/* A step in one iteration. The numbers are those of all ranks, if its messages are alike. */
+/* Where the bytes of a slice are, in one iteration: at bytes[core_count * core + number], where the number
+ * of member `me` is me * stride + first, modulo count. A slice that is alike has one number. */
+typedef struct {
+    int64_t *bytes; /* -1: not computed yet; NULL: they depend on more */
+    int64_t of_all;
+    int64_t first;
+    int64_t stride;
+    int64_t count;
+    int64_t core_count;
+} pto_sizes_t;
+
+/* A step in one iteration. The numbers are those of all ranks, if all have the same peers. */
 typedef struct {
     const pto_step_t *step;
     const pto_step_view_t *view;
@@ -82,7 +112,7 @@ typedef struct {
     int64_t peer_first; /* as added to a rank, or combined with it by XOR */
     int64_t peer_stride;
     int64_t peer_count;
-    int64_t bytes; /* -1: not computed yet, or not alike */
+    pto_sizes_t sizes[2]; /* of its source, of its target */
     int64_t group_size;
     bool sends;
     bool receives;
@@ -90,11 +120,11 @@ typedef struct {
     bool all_act;        /* its group's members are all ranks, in order, and all of them act */
     bool by_xor;         /* ranks are combined with peer_first */
     bool streams;        /* a copy that a rank may leave in its stream (price's rule) */
-    bool known;          /* all ranks make the same copy or reduction, and one has */
+    bool known;          /* of the only local step of a stage: a rank has made it */
     pto_sim_copy_t copy; /* that copy; of a reduction, only its time */
     pto_behind_t behind; /* what the copy followed */
-    bool takes_time;     /* of the only local step of a stage, once it is known */
-    bool joins;          /* such a copy carried by an engine, not in a queue */
+    bool takes_time;
+    bool joins; /* a copy carried by an engine, not in a queue */
 } pto_move_t;
 
 /* A stage of one iteration. All ranks pass the same ones, each at its own pace. */
