@@ -23,13 +23,13 @@ bool pto_sim_is_later_chunk(const pto_sim_t *sim, const pto_proc_t *proc) {
 }
 
 void pto_sim_wake_lanes(pto_sim_t *sim, uint32_t rank, pto_proc_state_t state) {
-    pto_lane_set_t set = state == PTO_PROC_LANE ? PTO_LANES_WAIT : PTO_LANES_USE;
+    pto_lane_set_t set = state == PTO_PROC_LANE ? PTO_LANES_WAIT : PTO_LANES_QUEUE;
+    bool exact = sim->all->lanes <= 64; /* then without a look at the others, which are far away in memory */
     pto_sim_lane_t other;
-    for (uint32_t i = 1; sim->all->lanes > 1 && pto_sim_next_lane(sim, rank, set, &i, &other);) {
-        const pto_proc_t *proc = &other.sim->proc[other.rank];
-        if (proc->state == state && proc != &sim->proc[rank])
+    for (uint32_t i = 1; sim->all->lanes > 1 && pto_sim_next_lane(sim, rank, set, &i, &other);)
+        if ((exact || other.sim->proc[other.rank].state == state) &&
+            &other.sim->proc[other.rank] != &sim->proc[rank])
             pto_sim_set(other.sim, other.rank, PTO_SLOT_RUN, sim->now_s);
-    }
 }
 
 /* --- what lanes share ----------------------------------------------------------------------------------- */

@@ -23,9 +23,10 @@ typedef enum {
 
 /* Sets of a rank's lanes. */
 typedef enum {
-    PTO_LANES_WAIT, /* in PTO_PROC_LANE */
-    PTO_LANES_USE,  /* hold what another lane may want, or want it */
-    PTO_LANES_SEND, /* have a message on that side */
+    PTO_LANES_WAIT,  /* in PTO_PROC_LANE */
+    PTO_LANES_QUEUE, /* in PTO_PROC_RESOURCE */
+    PTO_LANES_USE,   /* hold what another lane may want, or want it */
+    PTO_LANES_SEND,  /* have a message on that side */
     PTO_LANES_RECV,
     PTO_LANES_TO_SEND, /* may have another one for it */
     PTO_LANES_TO_RECV,
@@ -76,18 +77,18 @@ typedef struct {
     uint32_t copy_next; /* in its engine's list, as its first */
     int64_t local_peer; /* of a copy or reduction done for each peer: the next peer's number */
     int local_step;
-    pto_behind_t behind;              /* what its current copy follows; in lanes, those of the stage */
-    double copy_left;                 /* remaining fraction of its copy, from 1 to 0 */
-    double copy_end_s;                /* when it ends, if that is known and its event is another; else 0 */
-    int copy_flows;                   /* those that have not ended */
-    uint8_t holds;                    /* 1 + the pto_lane_resource_t that it uses now; 0: none */
-    uint8_t wants;                    /* the same for one that it waits for */
-    bool in_branch;                   /* of an either node, whose current stage it passes */
-    bool copy_waits;                  /* only for its flows */
-    _Alignas(64) pto_sim_copy_t copy; /* its current one */
-    double wants_s;                   /* since when it waits for what it wants */
+    pto_behind_t behind; /* what its current copy follows; in lanes, those of the stage */
+    double copy_left;    /* remaining fraction of its copy, from 1 to 0 */
+    double copy_end_s;   /* when it ends, if that is known and its event is another; else 0 */
+    int copy_flows;      /* those that have not ended */
+    uint8_t holds;       /* 1 + the pto_lane_resource_t that it uses now; 0: none */
+    uint8_t wants;       /* the same for one that it waits for */
+    bool in_branch;      /* of an either node, whose current stage it passes */
+    bool copy_waits;     /* only for its flows */
+    double wants_s;      /* since when it waits for what it wants */
     double waiting_s;
-    pto_path_t copy_path; /* what its copy shares once its turn has come */
+    _Alignas(64) pto_sim_copy_t copy; /* its current one */
+    pto_path_t copy_path;             /* what its copy shares once its turn has come */
 } pto_local_t;
 
 /* A rank. The first cache line is its stage, the next two are its sides; an event touches the first one and

@@ -89,6 +89,7 @@ static bool begin_use(pto_sim_t *sim, uint32_t rank, const pto_step_t *step) {
     if (sim->all->lanes == 1 || pto_sim_take_resource(sim, rank, pto_lane_resource(sim->plan, step)))
         return true;
     sim->proc[rank].state = PTO_PROC_RESOURCE;
+    pto_sim_put_lane(sim, &sim->proc[rank], PTO_LANES_QUEUE, true);
     return false;
 }
 
@@ -305,6 +306,7 @@ static void leave_wait(pto_sim_t *sim, uint32_t rank) {
         pto_sim_open_stage(sim, rank, sim->now_s == proc->stage_s);
     } else {
         proc->state = PTO_PROC_LOCAL;
+        pto_sim_put_lane(sim, proc, PTO_LANES_QUEUE, false);
         if (local_move(proc->at, local->local_step)->view->for_each_peer)
             local->local_peer--; /* begin with the same peer again */
     }
