@@ -445,20 +445,13 @@ static bool run(pto_checker_t *checker) {
            for_each_pattern(checker, use_output) && (checker->repeats || expect_outputs(checker));
 }
 
-static bool has_eithers(const pto_plan_t *plan) {
-    for (int n = 0; n < pto_plan_node_count(plan); n++)
-        if (pto_plan_node(plan, n)->kind == PTO_NODE_EITHER)
-            return true;
-    return false;
-}
-
 /* If processes use each other's memory, one of them may be a run ahead. Walk the plan once more, with all
  * buffers empty but with the accesses of the first run remembered. All runs are alike, so an order between
  * two consecutive runs holds between any two. Unless processes choose anew, every run moves the same data, so
  * that only the order of its accesses is new. */
 static bool run_again(pto_checker_t *checker) {
     pto_check_report_t report = checker->report;
-    checker->repeats = !has_eithers(checker->plan);
+    checker->repeats = pto_check_assignments(checker->plan) == 1;
     for (int64_t place = 0; place < checker->walked * checker->buffers && !checker->repeats; place++) {
         pto_contents_fini(&checker->contents[place]);
         pto_contents_init(&checker->contents[place], checker->bytes[place], &checker->sets);

@@ -144,6 +144,9 @@ bool pto_check_eithers(pto_checker_t *checker) {
 
 bool pto_check_is_passed(pto_checker_t *checker) {
     const pto_walk_t *walk = &checker->walk;
+    bool enters = walk->lanes != checker->lanes_node;
+    for (int branch = 0; branch < PTO_BRANCH_COUNT && (enters || walk->branch < 0); branch++)
+        checker->first_lane[branch] = -1;
     if (walk->branch < 0)
         return true;
     int either = pto_plan_either_count(checker->plan, walk->lanes);

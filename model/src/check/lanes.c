@@ -76,8 +76,6 @@ static bool fork(pto_checker_t *checker) {
     int lanes = pto_node_lane_count(checker->plan, checker->walk.lanes);
     for (int lane = 1; lane < lanes; lane++)
         pto_check_order(checker, 0, lane);
-    for (int branch = 0; branch < PTO_BRANCH_COUNT; branch++)
-        checker->first_lane[branch] = -1;
     if (node->kind != PTO_NODE_PIPELINE || node->depth >= node->to - node->from)
         return true;
     checker->slot_count = node->depth * checker->walked;

@@ -133,6 +133,9 @@ static inline int64_t pto_fold_out(int64_t fold, int64_t index) {
 }
 int64_t pto_fold_in(int64_t fold, int64_t base_index);
 
+/* Whether the body of such a node runs for each k in [from, to). */
+bool pto_node_repeats(pto_node_kind_t kind);
+
 /* Check that only those nodes contain lanes, and are in lanes, of which plan.h says so. Errors:
  * PTO_ERR_INVALID_PLAN. */
 pto_status_t pto_lanes_check(const pto_plan_t *plan, pto_error_t *err);

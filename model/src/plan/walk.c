@@ -2,6 +2,35 @@
 #include "plan/plan_internal.h"
 #include "portolan/policy.h"
 
+/* --- kinds of nodes ------------------------------------------------------------------------------------- */
+
+enum {
+    STAGE = 1u << PTO_NODE_STAGE,
+    IN_SEQUENCE = STAGE | 1u << PTO_NODE_LOOP | 1u << PTO_NODE_COLLECTIVE | 1u << PTO_NODE_KERNEL,
+    BRANCH = 1u << PTO_NODE_BRANCH,
+    PIPELINE = 1u << PTO_NODE_PIPELINE,
+};
+
+/* The last row is the plan itself. */
+static const struct {
+    const char *name;
+    unsigned contains; /* kinds, a bit each */
+    bool repeats;      /* its body, for k in [from, to) */
+    bool has_lanes;
+} kinds[PTO_NODE_COUNT + 1] = {
+    [PTO_NODE_STAGE] = {"a stage", 0, false, false},
+    [PTO_NODE_LOOP] = {"a loop", IN_SEQUENCE, true, false},
+    [PTO_NODE_COLLECTIVE] = {"a collective", IN_SEQUENCE | PIPELINE, false, false},
+    [PTO_NODE_KERNEL] = {"a kernel", IN_SEQUENCE, false, false},
+    [PTO_NODE_PARALLEL] = {"a parallel node", BRANCH, false, true},
+    [PTO_NODE_BRANCH] = {"a branch", STAGE | 1u << PTO_NODE_LOOP, false, false},
+    [PTO_NODE_PIPELINE] = {"a pipeline", STAGE, true, true},
+    [PTO_NODE_EITHER] = {"an either node", BRANCH, true, true},
+    [PTO_NODE_COUNT] = {"a plan", ((1u << PTO_NODE_COUNT) - 1) & ~(unsigned)BRANCH, false, false},
+};
+
+bool pto_node_repeats(pto_node_kind_t kind) { return kinds[kind].repeats; }
+
 /* --- the walk ------------------------------------------------------------------------------------------- */
 
 void pto_walk_begin(pto_walk_t *walk, const pto_plan_t *plan) {
@@ -73,8 +102,7 @@ static void enter_lanes(pto_walk_t *walk, int index, int end) {
 
 static void enter_node(pto_walk_t *walk, int index, const pto_node_t *node) {
     int end = index + 1 + node->span;
-    bool repeats =
-        node->kind == PTO_NODE_LOOP || node->kind == PTO_NODE_PIPELINE || node->kind == PTO_NODE_EITHER;
+    bool repeats = pto_node_repeats(node->kind);
     if (repeats && node->from >= node->to) {
         walk->next = end;
         return;
@@ -136,11 +164,6 @@ int pto_node_lane_count(const pto_plan_t *plan, int index) {
     return count;
 }
 
-static bool has_lanes(const pto_node_t *node) {
-    return node->kind == PTO_NODE_PARALLEL || node->kind == PTO_NODE_PIPELINE ||
-           node->kind == PTO_NODE_EITHER;
-}
-
 int pto_plan_either_count(const pto_plan_t *plan, int nodes) {
     int count = 0;
     for (int i = 0; i < nodes; i++)
@@ -151,7 +174,7 @@ int pto_plan_either_count(const pto_plan_t *plan, int nodes) {
 int pto_plan_lane_count(const pto_plan_t *plan) {
     int most = 1;
     for (int i = 0; i < plan->nodes.count; i++) {
-        int count = has_lanes(pto_plan_node(plan, i)) ? pto_node_lane_count(plan, i) : 0;
+        int count = kinds[pto_plan_node(plan, i)->kind].has_lanes ? pto_node_lane_count(plan, i) : 0;
         most = count > most ? count : most;
     }
     return most;
@@ -177,42 +200,6 @@ pto_walk_after_t pto_walk_after(const pto_walk_t *walk) {
 
 /* --- which nodes lanes may contain ---------------------------------------------------------------------- */
 
-static bool may_contain(pto_node_kind_t outer, pto_node_kind_t inner) {
-    switch (outer) {
-    case PTO_NODE_PARALLEL:
-    case PTO_NODE_EITHER:
-        return inner == PTO_NODE_BRANCH;
-    case PTO_NODE_BRANCH:
-        return inner == PTO_NODE_STAGE || inner == PTO_NODE_LOOP;
-    case PTO_NODE_PIPELINE:
-        return inner == PTO_NODE_STAGE;
-    case PTO_NODE_COUNT: /* the plan itself */
-        return inner != PTO_NODE_BRANCH;
-    case PTO_NODE_COLLECTIVE:
-        return inner < PTO_NODE_PARALLEL || inner == PTO_NODE_PIPELINE;
-    case PTO_NODE_LOOP:
-    case PTO_NODE_KERNEL:
-    case PTO_NODE_STAGE:
-        break;
-    }
-    return inner < PTO_NODE_PARALLEL;
-}
-
-static const char *node_name(pto_node_kind_t kind) {
-    static const char *const name[PTO_NODE_COUNT + 1] = {
-        [PTO_NODE_STAGE] = "a stage",
-        [PTO_NODE_LOOP] = "a loop",
-        [PTO_NODE_COLLECTIVE] = "a collective",
-        [PTO_NODE_KERNEL] = "a kernel",
-        [PTO_NODE_PARALLEL] = "a parallel node",
-        [PTO_NODE_BRANCH] = "a branch",
-        [PTO_NODE_PIPELINE] = "a pipeline",
-        [PTO_NODE_EITHER] = "an either node",
-        [PTO_NODE_COUNT] = "a plan",
-    };
-    return name[kind];
-}
-
 /* Three branches, of stages only. */
 static pto_status_t check_either(const pto_plan_t *plan, int index, pto_error_t *err) {
     int branches = 0, end = index + 1 + pto_plan_node(plan, index)->span;
@@ -220,7 +207,7 @@ static pto_status_t check_either(const pto_plan_t *plan, int index, pto_error_t 
         pto_node_kind_t kind = pto_plan_node(plan, i)->kind;
         branches += kind == PTO_NODE_BRANCH;
         if (kind != PTO_NODE_BRANCH && kind != PTO_NODE_STAGE)
-            return pto_error_set(err, PTO_ERR_INVALID_PLAN, "an either node contains %s", node_name(kind));
+            return pto_error_set(err, PTO_ERR_INVALID_PLAN, "an either node contains %s", kinds[kind].name);
     }
     if (branches == 3)
         return PTO_OK;
@@ -234,12 +221,12 @@ static pto_status_t check_body(const pto_plan_t *plan, int first, int until, pto
     pto_status_t status = PTO_OK;
     for (int i = first; i < until && status == PTO_OK; i++) {
         const pto_node_t *node = pto_plan_node(plan, i);
-        if (!may_contain(outer, node->kind))
-            return pto_error_set(err, PTO_ERR_INVALID_PLAN, "%s contains %s", node_name(outer),
-                                 node_name(node->kind));
-        if (has_lanes(node) && pto_node_lane_count(plan, i) > PTO_LANES_MAX)
+        if (!(kinds[outer].contains >> node->kind & 1))
+            return pto_error_set(err, PTO_ERR_INVALID_PLAN, "%s contains %s", kinds[outer].name,
+                                 kinds[node->kind].name);
+        if (kinds[node->kind].has_lanes && pto_node_lane_count(plan, i) > PTO_LANES_MAX)
             return pto_error_set(err, PTO_ERR_INVALID_PLAN, "%s has %d lanes; the maximum is %d",
-                                 node_name(node->kind), pto_node_lane_count(plan, i), PTO_LANES_MAX);
+                                 kinds[node->kind].name, pto_node_lane_count(plan, i), PTO_LANES_MAX);
         if (node->kind == PTO_NODE_PIPELINE && node->depth < 1)
             return pto_error_set(err, PTO_ERR_INVALID_PLAN, "a pipeline has depth %lld; it must be 1 or more",
                                  (long long)node->depth);

@@ -250,7 +250,7 @@ static void open_for_rank(const survey_t *survey, int64_t rank, openings_t *open
     begin_bill(&openings->bill, true);
     for (int n = 0; n < pto_plan_node_count(plan); n++) {
         const pto_node_t *node = pto_plan_node(plan, n);
-        if (node->kind == PTO_NODE_LOOP || node->kind == PTO_NODE_PIPELINE || node->kind == PTO_NODE_EITHER) {
+        if (pto_node_repeats(node->kind)) {
             loop_end = n + 1 + node->span;
             from = node->from;
             to = node->to;

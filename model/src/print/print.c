@@ -428,7 +428,7 @@ static void print_nodes(printer_t *printer, int first, int until) {
             print_stage(printer, pto_plan_stage(printer->plan, node->stage), 0, 1);
             continue;
         }
-        if (node->kind == PTO_NODE_LOOP || node->kind == PTO_NODE_PIPELINE || node->kind == PTO_NODE_EITHER) {
+        if (pto_node_repeats(node->kind)) {
             print_loop(printer, i, node);
             i += node->span;
             continue;
