@@ -528,7 +528,7 @@ TEST_SAMPLE ?= 13
 test: ## build and run the unit, golden and header tests and compare prices with the oracle's, JOBS at a time
 	@tools/deps.sh check "$(DEPS)" build test
 	@$(MAKE) --no-print-directory build unit-programs
-	@$(TEST) unit golden cases headers oracle schema
+	@$(TEST) unit golden cases accuracy headers oracle schema
 
 test-all: TEST_SAMPLE := 1
 test-all: test ## the same with every case of the exhaustive tests
@@ -626,7 +626,7 @@ PASSED_ON := env LD_PRELOAD=$(abspath $(DROPIN_LIB)) PORTOLAN_DEVICE=host PORTOL
 PASSED_ON_HOST := env LD_PRELOAD=$(abspath $(DROPIN_LIB)) PORTOLAN_MACHINE=h200-x2 $(BUILD)/bench/bench_dropin
 PROFILED := env LD_PRELOAD=$(abspath $(PROFILE_LIB)) PORTOLAN_PROFILE=$(BUILD)/bench/ $(BUILD)/bench/bench_profile
 .PHONY: accuracy
-accuracy: $(TOOL) ## print how far predictions hold on cells that nothing was fitted to (docs/accuracy.md); takes a minute
+accuracy: $(TOOL) ## print how far predictions hold on cells that nothing was fitted to (docs/accuracy.md)
 	@BUILD=$(BUILD) tools/accuracy.sh
 
 .PHONY: bench

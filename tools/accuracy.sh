@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # accuracy.sh: print the rows of docs/validation/held-out.csv on cells that nothing was fitted to, with every
-# baseline's regret. Takes a minute: it fits Summit's and Lassen's machines to each of their node counts.
+# baseline's regret. It fits Summit's and Lassen's machines to each of their node counts (9 s in all).
 #
 # PORTOLAN_SHARED has data/ (default: ../shared), BUILD the tool (default: build), KEEP a folder for the machine
 # files (default: a temporary one). Rows whose data are missing are left out.
@@ -100,8 +100,8 @@ if have; then
     fit_all
     for machine in summit lassen; do
         file=${folder[$machine]}/collectives.csv
-        row "${machine^} 2, 8" --machine "$made/$machine-2.yaml" "$file" --train nodes=2 --test nodes=8
-        row "${machine^} 8, 2" --machine "$made/$machine-8.yaml" "$file" --train nodes=8 --test nodes=2
+        row "${machine^} 2 nodes, 8 nodes" --machine "$made/$machine-2.yaml" "$file" --train nodes=2 --test nodes=8
+        row "${machine^} 8 nodes, 2 nodes" --machine "$made/$machine-8.yaml" "$file" --train nodes=8 --test nodes=2
     done
     row "Summit's collectives + Lassen's samples, Lassen" --machine "$made/lassen-borrowed.yaml" \
         "${folder[lassen]}/collectives.csv" --train-file "${folder[summit]}/collectives.csv"
@@ -118,27 +118,30 @@ done
 
 # Runs that are not waited for. Those of the second visit lend runs in graphs the error of the shipped file, so the row that
 # is scored on them borrows it from the first. Enqueued runs borrow it from the first visit's.
-for runs in graph enqueued enqueued-bound graph-1; do
-    machine=h200-x2-${runs%%-*}
-    row "$machine's samples, collectives-runs-$runs" --machine "scenarios/machines/$machine.yaml" \
-        "$results/h200-x2/collectives-runs-$runs.csv"
-done
+runs() { # NAME MACHINE CSV
+    row "$2's samples, $1" --machine "scenarios/machines/$2.yaml" "$results/h200-x2/collectives-runs-$3.csv"
+}
+runs "runs in graphs of the same visit" h200-x2-graph graph
+runs "enqueued runs" h200-x2-enqueued enqueued
+runs "enqueued runs of bound processes" h200-x2-enqueued enqueued-bound
+runs "runs in graphs of 24 November" h200-x2-graph graph-1
 cp scenarios/machines/h200-x2.yaml scenarios/machines/h200-x2-graph.yaml "$made"
 lend h200-x2-graph "$results/h200-x2/collectives-runs-graph-1.csv"
-row "h200-x2-graph's samples, collectives-runs-graph-2" --machine "$made/h200-x2-graph.lent.yaml" \
+row "h200-x2-graph's samples, runs in graphs on another host" --machine "$made/h200-x2-graph.lent.yaml" \
     "$results/h200-x2/collectives-runs-graph-2.csv"
 
 # Samples of two nodes and the library's table; or no table, and the collectives of two nodes.
 host_nodes=$results/host-nodes-tcp
 "$portolan" fit "$host_nodes"/samples*.csv --name host-nodes-2 --node sockets=1 --node cores=2 \
     --collectives "$host_nodes/collectives.csv" --train nodes=2 --out "$made/host-nodes-2.yaml" --force
-for machine in scenarios/machines/host-nodes-tcp.yaml "$made/host-nodes-2.yaml"; do
-    row "$(basename "$machine" .yaml), more nodes" --machine "$machine" "$host_nodes/collectives.csv" --train nodes=2 \
-        --test nodes=4,6,8
-done
+more_nodes=("$host_nodes/collectives.csv" --train nodes=2 --test nodes=4,6,8)
+row "host-nodes-tcp (2 nodes' samples and the library's table), 4 to 8 nodes" \
+    --machine scenarios/machines/host-nodes-tcp.yaml "${more_nodes[@]}"
+row "2 nodes' samples and collectives, 4 to 8 nodes" --machine "$made/host-nodes-2.yaml" "${more_nodes[@]}"
 
 # The same behind slow links, where the host that all nodes share costs little.
 delayed=$results/host-nodes-tcp-delay
 "$portolan" fit "$delayed"/samples*.csv --name host-nodes-delay --node gpus=0 --node sockets=1 --node cores=2 \
     --borrow scenarios/machines/host-nodes-tcp.yaml --out "$made/host-nodes-delay.yaml" --force
-row "host-nodes-delay, more nodes" --machine "$made/host-nodes-delay.yaml" "$delayed/collectives.csv" --train nodes=2 --test nodes=3,4,6,8
+row "host-nodes-tcp-delay (2 nodes' samples and the library's table), 3 to 8 nodes" --machine "$made/host-nodes-delay.yaml" \
+    "$delayed/collectives.csv" --train nodes=2 --test nodes=3,4,6,8

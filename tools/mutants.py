@@ -191,7 +191,7 @@ def all_tests(area):
     tests = [Test(name, [f"build/tests/{name}"], f"build/tests/{name}")
              for name in sorted(os.path.splitext(os.path.basename(path))[0] for path in files_of("tests/unit"))
              if name.startswith("test_")]
-    # test_docs_examples and test_accuracy read more than code; deps-check tells what is installed, mutants-harness tests this,
+    # test_docs_examples reads more than code; deps-check tells what is installed, mutants-harness tests this,
     # and python-* need the shared library.
     names = [os.path.basename(path)[:-4] for path in files_of("tests/golden")
              if path.endswith(".cmd") and not any(word in path for word in ("deps", "mutants", "python-"))]

@@ -10,6 +10,7 @@
 #            left of them after Ctrl-C, what interactive shells complete, what is printed of odd names, and what the Python
 #            module says
 #   cases    inputs that portolan once refused or misread (tests/cases.sh)
+#   accuracy predictions of measured cells that nothing was fitted to (tests/accuracy.py)
 #   oracle   the prices of ORACLE_CASES (100) random scenarios against those of tests/oracle, from seed ORACLE_SEED on
 #   exec     the executor under mpirun, and the drop-in for NCCL, on the host device
 #   judges   those programs of tests/mpi/test_judges.sh that JUDGES names: they need no mpirun
@@ -320,6 +321,7 @@ for kind in "$@"; do
     golden-update) update_golden ;;
     headers) run_headers ;;
     cases) queue check_cases ;;
+    accuracy) queue check_python tests/accuracy.py ;;
     oracle) queue check_oracle ;;
     schema)
         queue check_schema
