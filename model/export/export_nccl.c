@@ -41,15 +41,21 @@ static bool is_known_to_nccl(const pto_export_t *export, const pto_export_table_
            route.row->postal.sample_count == 0;
 }
 
-/* The protocol goes with the size. */
+/* `any`: also by another protocol than the one that NCCL takes for this algorithm and size. */
+static double price_of(const pto_export_t *export, const pto_export_table_t *table,
+                       const pto_export_algorithm_t *algorithm, int64_t bytes, bool any) {
+    pto_nccl_route_t route;
+    const int protocol = algorithm->id % PTO_NCCL_PROTOCOL_COUNT;
+    pto_nccl_algorithm_t own = (pto_nccl_algorithm_t)(algorithm->id / PTO_NCCL_PROTOCOL_COUNT);
+    if (!find_route(export, table, own, bytes, &route) || (!any && (int)route.protocol != protocol))
+        return INFINITY;
+    return pto_nccl_route_s(export->options.machine, PTO_NCCL_ALLREDUCE, &route) + route.more_s[protocol];
+}
+
+/* A file that is written leaves the protocol to NCCL's own comparison; one that is checked may name any. */
 static double price(const pto_export_t *export, const pto_export_table_t *table,
                     const pto_export_algorithm_t *algorithm, int64_t bytes) {
-    pto_nccl_route_t route;
-    pto_nccl_algorithm_t own = (pto_nccl_algorithm_t)(algorithm->id / PTO_NCCL_PROTOCOL_COUNT);
-    if (!find_route(export, table, own, bytes, &route) ||
-        (int)route.protocol != algorithm->id % PTO_NCCL_PROTOCOL_COUNT)
-        return INFINITY;
-    return pto_nccl_route_s(export->options.machine, PTO_NCCL_ALLREDUCE, &route);
+    return price_of(export, table, algorithm, bytes, export->options.check != NULL);
 }
 
 /* NCCL's own choice. Where it has the price's inputs, it chooses the cheaper of ring and tree. Elsewhere its
@@ -61,7 +67,7 @@ static pto_export_rule_t choice_of_nccl(const pto_export_t *export, const pto_ex
     pto_export_rule_t rule = {.from_bytes = bytes};
     double chosen_s = 0;
     for (; algorithm->name; algorithm++) {
-        double seconds = price(export, table, algorithm, bytes);
+        double seconds = price_of(export, table, algorithm, bytes, false);
         if (isfinite(seconds) && (!rule.algorithm || (seconds < chosen_s) == cheaper)) {
             rule.algorithm = algorithm;
             chosen_s = seconds;

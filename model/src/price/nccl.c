@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "price/pricing.h"
 
@@ -131,12 +132,14 @@ static double ll_bytes(pto_nccl_kind_t kind, pto_nccl_job_t job, const shape_t *
 
 /* NCCL takes the protocol whose hops and bytes together are the cheapest: any between nodes, within a node LL
  * or LL128 below `simple_bytes`. One without a hop's time is not used on such GPUs. `by_ll`: what LL's bytes
- * take at least. */
+ * take at least. `more_s`: what the others take beyond it. */
 static pto_nccl_protocol_t protocol_of(const pto_machine_t *machine, pto_nccl_algorithm_t algorithm,
                                        const shape_t *shape, double bytes, pto_time_t carried,
-                                       pto_time_t by_ll) {
+                                       pto_time_t by_ll, double more_s[PTO_NCCL_PROTOCOL_COUNT]) {
     const pto_param_t *hop = machine->nccl_hop_s[algorithm];
     const bool in_node = shape->net_hops == 0;
+    for (int p = 0; p < PTO_NCCL_PROTOCOL_COUNT; p++)
+        more_s[p] = INFINITY;
     if (in_node && !pto_time_less((pto_time_t){.s = bytes}, pto_time_of(&machine->nccl_simple_bytes, 1)))
         return PTO_NCCL_PROTOCOL_SIMPLE;
     int best = in_node && pto_param_known(&hop[PTO_NCCL_PROTOCOL_LL128]) ? PTO_NCCL_PROTOCOL_LL128
@@ -149,11 +152,16 @@ static pto_nccl_protocol_t protocol_of(const pto_machine_t *machine, pto_nccl_al
         if (p == PTO_NCCL_PROTOCOL_LL && pto_time_less(moved, by_ll))
             moved = by_ll;
         pto_time_t taken = pto_time_add(pto_time_add(hops, net_hops), moved);
-        if (p == best || (pto_param_known(&hop[p]) && !pto_time_less(best_s, taken))) {
+        if (p != best && !pto_param_known(&hop[p]))
+            continue;
+        more_s[p] = taken.s;
+        if (p == best || !pto_time_less(best_s, taken)) {
             best = p;
             best_s = taken;
         }
     }
+    for (int p = 0; p < PTO_NCCL_PROTOCOL_COUNT; p++)
+        more_s[p] -= best_s.s;
     return (pto_nccl_protocol_t)best;
 }
 
@@ -180,8 +188,9 @@ bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl
     if (byte && pto_time_less(carried, pto_time_of(byte, net_bytes)))
         carried = pto_time_of(byte, net_bytes);
     const double by_ll = ll_bytes(kind, job, &asked, bytes);
+    double more_s[PTO_NCCL_PROTOCOL_COUNT];
     pto_nccl_protocol_t protocol = protocol_of(machine, algorithm, &asked, bytes, carried,
-                                               pto_time_of(&machine->nccl_ll_s_per_byte, by_ll));
+                                               pto_time_of(&machine->nccl_ll_s_per_byte, by_ll), more_s);
     bool pipelined = is_chain(kind) && protocol == PTO_NCCL_PROTOCOL_SIMPLE;
     *route = (pto_nccl_route_t){
         .base = base,
@@ -194,6 +203,7 @@ bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl
         .net_bytes = net_bytes * (kind == PTO_NCCL_ALLTOALL ? 1 : 1 + flags_per_byte[protocol]),
         .ll_bytes = protocol == PTO_NCCL_PROTOCOL_LL ? by_ll : 0,
     };
+    memcpy(route->more_s, more_s, sizeof more_s);
     bool split = pto_param_known(&machine->nccl_channels);
     if (pipelined)
         route->chunk_bytes = route->hops * (split ? fmin(bytes / fixed_value(&machine->nccl_channels),

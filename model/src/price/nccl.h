@@ -27,6 +27,8 @@ typedef struct {
                            on */
     double net_bytes;   /* that a node sends to others; 0: the row has them */
     double ll_bytes;    /* that LL carries between nodes; 0: another protocol does */
+    double more_s[PTO_NCCL_PROTOCOL_COUNT]; /* that another protocol takes, by the hops and bytes that NCCL
+                                               compares; INFINITY: not used on such GPUs */
 } pto_nccl_route_t;
 
 /* Whether bytes of GPUs between nodes have a cost: without one, nothing is known on more nodes than were
