@@ -41,10 +41,15 @@ static const char gpu_injection[] = "injection.gpu.s_per_byte";
 /* Numbers are written with four digits. */
 static bool is_as_written(double value, double other) { return fabs(value - other) <= 1e-3 * other; }
 
-bool pto_host_links_limit_injection(const pto_machine_t *machine) {
-    double link, node, gpus;
-    return host_link(machine, &link) && value_of(machine, gpu_injection, &node) &&
-           value_of(machine, "node.gpus", &gpus) && is_as_written(node, link / gpus);
+/* Of a node's GPUs together; 0: not known. */
+static double host_links(const pto_machine_t *machine) {
+    double link, gpus;
+    return host_link(machine, &link) && value_of(machine, "node.gpus", &gpus) ? link / gpus : 0;
+}
+
+double pto_gpu_injection_with_twice_the_nics(const pto_machine_t *machine) {
+    double node;
+    return value_of(machine, gpu_injection, &node) ? fmax(node / 2, fmin(node, host_links(machine))) : 0;
 }
 
 /* --- messages ------------------------------------------------------------------------------------------- */
@@ -101,7 +106,7 @@ static double over_gpu_link(const pto_machine_t *machine, const char *key, doubl
 static double over_host_link(const pto_machine_t *machine, const char *key, double s_per_byte) {
     char host[PTO_PARAM_KEY_MAX];
     double link, nic = 0;
-    if (strcmp(key, gpu_injection) == 0 && pto_host_links_limit_injection(machine)) {
+    if (strcmp(key, gpu_injection) == 0 && is_as_written(s_per_byte, host_links(machine))) {
         value_of(machine, "injection.cpu.s_per_byte", &nic);
         return fmax(s_per_byte / 2, nic);
     }

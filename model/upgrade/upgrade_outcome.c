@@ -45,16 +45,15 @@ static bool stays_on_node(const pto_scenario_t *scenario) {
     return stays;
 }
 
-/* NICs do not help where the GPUs' links to the host are slower. */
-static pto_status_t use_twice_the_nics(pto_options_t *options, pto_error_t *err) {
-    const char *key = "injection.gpu.s_per_byte";
-    const bool limited = pto_host_links_limit_injection(options->machine);
+static pto_status_t use_twice_the_nics(pto_options_t *options, char *note, pto_error_t *err) {
     double before = 0;
-    if (limited)
-        pto_machine_get(options->machine, key, &before, NULL);
+    const double of_gpus = pto_gpu_injection_with_twice_the_nics(options->machine);
+    if (pto_machine_get(options->machine, "injection.gpu.s_per_byte", &before, NULL) == PTO_OK &&
+        of_gpus > before / 2)
+        snprintf(note, PTO_ERROR_MESSAGE_MAX, "GPUs send no more than their links to the host carry");
     pto_status_t status = pto_what_if("injection.*=/2", &options->scenario, options->machine, err);
-    if (status == PTO_OK && limited)
-        status = pto_machine_set(options->machine, key, before, err);
+    if (status == PTO_OK && of_gpus > 0)
+        status = pto_machine_set(options->machine, "injection.gpu.s_per_byte", of_gpus, err);
     if (status != PTO_ERR_NOT_FOUND)
         return status;
     return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s",
@@ -71,7 +70,7 @@ static pto_status_t change_one(const char *text, const variant_t *variant, pto_o
     if (gpudirect)
         return pto_add_gpudirect(options->machine, variant->note, err);
     if (strcmp(text, "NICs") == 0)
-        return use_twice_the_nics(options, err);
+        return use_twice_the_nics(options, variant->note, err);
     if (strcmp(text, "network messages") == 0)
         return stays_on_node(&options->scenario)
                    ? pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "no message leaves the node")
