@@ -2,6 +2,7 @@
  * strategies below. */
 #include "predict_plot.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,31 +13,37 @@
 #include "portolan/units.h"
 #include "table.h"
 
-/* Factors: horizontal distance between strategies' points, and relative difference that is invisible. */
+/* The measurements of two strategies at the same size are drawn this factor apart, so that none hides
+ * another.
+ */
 #define ASIDE 1.08
+
+/* Of measurements within this factor of each other, one is drawn. */
 #define ALIKE 1.02
 
-/* The legend is to the right of both panels. In pixels. */
+/* Both panels have the same width; the legend is to their right. The widths of characters are estimates of
+ * the widest among the fonts of gnuplot's terminals. */
 enum {
-    WIDTH_PX = 1016, /* the least */
-    HEIGHT_PX = 600,
+    LEAST_WIDTH_PX = 1016,
+    LEAST_HEIGHT_PX = 600,
+    LEAST_PANELS_PX = 480,
     PANEL_LEFT_PX = 104,
     PANEL_RIGHT_PX = 810,
     BAND_BOTTOM_PX = 64,
     BAND_HEIGHT_PX = 112,
     LEGEND_ROW_PX = 18,
     CHARACTER_PX = 7,
-    KEY_CHARACTER_PX = 9, /* the widest of the terminals' fonts */
+    KEY_CHARACTER_PX = 9,
     KEY_SAMPLE_PX = 56,
-    LINES_MAX = 8, /* unless the scenario names its strategies, or more are picked */
+    USUAL_LINES = 8, /* more if more strategies are picked, or if the scenario names its strategies */
     TITLE_MAX = 512,
     LABEL_MAX = 256,
     TICS_MAX = 9
 };
 
-static bool is_picked(const pto_predict_plot_t *drawn, int strategy) {
-    for (int64_t i = 0; i < drawn->range_count; i++)
-        if (drawn->range[i].winner == strategy)
+static bool is_picked(const pto_predict_plot_t *plot, int strategy) {
+    for (int64_t i = 0; i < plot->range_count; i++)
+        if (plot->range[i].winner == strategy)
             return true;
     return false;
 }
@@ -56,7 +63,8 @@ static double cheapest_s(const pto_predictions_t *predictions, int64_t point) {
     return least_s;
 }
 
-/* The smallest factor to the cheapest price at any point; INFINITY: no price within the axes. */
+/* Returns how many times the cheapest price a strategy costs where it comes nearest to it; INFINITY: it has
+ * no price within the axes. */
 static double distance_of(const pto_predictions_t *predictions, int strategy) {
     double least = INFINITY;
     for (int64_t point = 0; point < predictions->point_count; point++)
@@ -66,21 +74,22 @@ static double distance_of(const pto_predictions_t *predictions, int strategy) {
     return least;
 }
 
-static bool is_drawn(const pto_predict_plot_t *drawn, int strategy) {
-    return drawn->line[strategy / 64] >> strategy % 64 & 1;
+static bool is_drawn(const pto_predict_plot_t *plot, int strategy) {
+    return plot->line[strategy / 64] >> strategy % 64 & 1;
 }
 
-static void draw_line(pto_predict_plot_t *drawn, int strategy) {
-    drawn->line[strategy / 64] |= UINT64_C(1) << strategy % 64;
-    drawn->line_count++;
+static void draw_line(pto_predict_plot_t *plot, int strategy) {
+    assert(strategy / 64 < (int)(sizeof plot->line / sizeof *plot->line));
+    plot->line[strategy / 64] |= UINT64_C(1) << strategy % 64;
+    plot->line_count++;
 }
 
-/* The strategy not yet drawn that comes nearest to the cheapest; -1: none is left. */
-static int nearest_left(const pto_predict_plot_t *drawn) {
+/* Returns the strategy that comes nearest to the cheapest among those not yet drawn; -1: all are drawn. */
+static int nearest_left(const pto_predict_plot_t *plot) {
     int nearest = -1;
     double least = INFINITY;
-    for (int i = 0; i < drawn->predictions->strategy_count; i++) {
-        double distance = is_drawn(drawn, i) ? INFINITY : distance_of(drawn->predictions, i);
+    for (int i = 0; i < plot->predictions->strategy_count; i++) {
+        double distance = is_drawn(plot, i) ? INFINITY : distance_of(plot->predictions, i);
         if (distance < least) {
             least = distance;
             nearest = i;
@@ -89,28 +98,29 @@ static int nearest_left(const pto_predict_plot_t *drawn) {
     return nearest;
 }
 
-/* The picks, then those that come nearest to them. */
-static void choose_lines(pto_predict_plot_t *drawn) {
-    const pto_predictions_t *predictions = drawn->predictions;
+/* Draws each strategy that is picked somewhere, then those that come nearest to the cheapest. */
+static void choose_lines(pto_predict_plot_t *plot) {
+    const pto_predictions_t *predictions = plot->predictions;
     bool all = predictions->scenario->strategy_count > 0;
-    memset(drawn->line, 0, sizeof drawn->line);
-    drawn->line_count = drawn->left_out = 0;
+    memset(plot->line, 0, sizeof plot->line);
+    plot->line_count = plot->left_out = 0;
     for (int i = 0; i < predictions->strategy_count; i++)
-        if (is_picked(drawn, i) && isfinite(distance_of(predictions, i)))
-            draw_line(drawn, i);
-    for (int next; (all || drawn->line_count < LINES_MAX) && (next = nearest_left(drawn)) >= 0;)
-        draw_line(drawn, next);
+        if (is_picked(plot, i) && isfinite(distance_of(predictions, i)))
+            draw_line(plot, i);
+    for (int next; (all || plot->line_count < USUAL_LINES) && (next = nearest_left(plot)) >= 0;)
+        draw_line(plot, next);
     for (int i = 0; i < predictions->strategy_count; i++)
-        drawn->left_out += !is_drawn(drawn, i) && isfinite(distance_of(predictions, i));
+        plot->left_out += !is_drawn(plot, i) && isfinite(distance_of(predictions, i));
 }
 
-static const char *colour_of(const pto_predict_plot_t *drawn, int strategy) {
-    return pto_strategy_colour(drawn->predictions->strategy[strategy]);
+static const char *colour_of(const pto_predict_plot_t *plot, int strategy) {
+    return pto_strategy_colour(plot->predictions->strategy[strategy]);
 }
 
 /* --- data ---------------------------------------------------------------------------------------------- */
 
-/* A price as a row. The lower end of an interval can be 0, which a logarithmic axis cannot show. */
+/* Writes a price and its interval as a row of data. The lower end of an interval can be 0, which a
+ * logarithmic axis cannot show: a hundredth of the price stands for it. */
 static void write_price(FILE *script, int64_t at, const pto_prediction_t *prediction) {
     const pto_price_t *price = &prediction->price;
     if (at < 1)
@@ -126,10 +136,10 @@ static void write_price(FILE *script, int64_t at, const pto_prediction_t *predic
     fprintf(script, "%lld %.6g %.6g %.6g\n", (long long)at, price->seconds, low_s, high_s);
 }
 
-static void write_prices(FILE *script, const pto_predict_plot_t *drawn) {
-    const pto_predictions_t *predictions = drawn->predictions;
+static void write_prices(FILE *script, const pto_predict_plot_t *plot) {
+    const pto_predictions_t *predictions = plot->predictions;
     for (int i = 0; i < predictions->strategy_count; i++) {
-        if (!is_drawn(drawn, i))
+        if (!is_drawn(plot, i))
             continue;
         fprintf(script, "$predicted_%d << EOD\n", i);
         for (int64_t point = 0; point < predictions->point_count; point++)
@@ -138,39 +148,38 @@ static void write_prices(FILE *script, const pto_predict_plot_t *drawn) {
     }
 }
 
-static bool is_shown(const pto_predict_plot_t *drawn, size_t i, int strategy) {
-    const pto_plot_point_t *point = &drawn->point[i];
+static bool is_shown(const pto_predict_plot_t *plot, size_t i, int strategy) {
+    const pto_plot_point_t *point = &plot->point[i];
     return point->strategy == strategy && point->at >= 1 && point->seconds > 0;
 }
 
-static bool is_measured(const pto_predict_plot_t *drawn, int strategy) {
-    for (size_t i = 0; i < drawn->point_count; i++)
-        if (is_shown(drawn, i, strategy))
+static bool is_measured(const pto_predict_plot_t *plot, int strategy) {
+    for (size_t i = 0; i < plot->point_count; i++)
+        if (is_shown(plot, i, strategy))
             return true;
     return false;
 }
 
-/* Whether an earlier point is in the same thin slice: otherwise hundreds of runs would make a drawing of
- * megabytes. */
-static bool is_covered(const pto_predict_plot_t *drawn, size_t i, int strategy) {
-    const pto_plot_point_t *point = &drawn->point[i];
-    long slice = lround(log(point->seconds) / log(ALIKE));
+/* Returns whether an earlier measurement of the strategy at the same size is alike and hides this one.
+ * Drawing hundreds of runs on top of each other would make a file of megabytes. */
+static bool is_covered(const pto_predict_plot_t *plot, size_t i, int strategy) {
+    const pto_plot_point_t *point = &plot->point[i];
+    long slice = lround(log(point->seconds) / log(ALIKE)); /* times in one slice are alike */
     for (size_t k = 0; k < i; k++)
-        if (is_shown(drawn, k, strategy) && drawn->point[k].at == point->at &&
-            lround(log(drawn->point[k].seconds) / log(ALIKE)) == slice)
+        if (is_shown(plot, k, strategy) && plot->point[k].at == point->at &&
+            lround(log(plot->point[k].seconds) / log(ALIKE)) == slice)
             return true;
     return false;
 }
 
-/* Strategies' points are drawn side by side around their size, so that none hides another. */
-static void write_points(FILE *script, const pto_predict_plot_t *drawn, int strategy) {
-    if (!is_drawn(drawn, strategy) || !is_measured(drawn, strategy))
+static void write_points(FILE *script, const pto_predict_plot_t *plot, int strategy) {
+    if (!is_drawn(plot, strategy) || !is_measured(plot, strategy))
         return;
-    double aside = pow(ASIDE, strategy - (drawn->predictions->strategy_count - 1) / 2.0);
+    double aside = pow(ASIDE, strategy - (plot->predictions->strategy_count - 1) / 2.0);
     fprintf(script, "$measured_%d << EOD\n", strategy);
-    for (size_t i = 0; i < drawn->point_count; i++)
-        if (is_shown(drawn, i, strategy) && !is_covered(drawn, i, strategy))
-            fprintf(script, "%.6g %.6g\n", (double)drawn->point[i].at * aside, drawn->point[i].seconds);
+    for (size_t i = 0; i < plot->point_count; i++)
+        if (is_shown(plot, i, strategy) && !is_covered(plot, i, strategy))
+            fprintf(script, "%.6g %.6g\n", (double)plot->point[i].at * aside, plot->point[i].seconds);
     fputs("EOD\n", script);
 }
 
@@ -183,55 +192,55 @@ static bool has_interval(const pto_predictions_t *predictions, int strategy) {
     return false;
 }
 
-/* A line needs two points. */
-static void write_style(FILE *script, const pto_predict_plot_t *drawn, int strategy) {
+/* Writes the style of a strategy's prices: a line, or a cross if there is one point only. */
+static void write_style(FILE *script, const pto_predict_plot_t *plot, int strategy) {
     fprintf(script, "%s lc rgb '%s'",
-            drawn->predictions->point_count > 1 ? "lines lw 2" : "points pt 2 ps 1.5",
-            colour_of(drawn, strategy));
+            plot->predictions->point_count > 1 ? "lines lw 2" : "points pt 2 ps 1.5",
+            colour_of(plot, strategy));
 }
 
-static void write_strategy(FILE *script, const pto_predict_plot_t *drawn, int strategy) {
-    const pto_predictions_t *predictions = drawn->predictions;
-    const char *colour = colour_of(drawn, strategy);
+static void write_strategy(FILE *script, const pto_predict_plot_t *plot, int strategy) {
+    const pto_predictions_t *predictions = plot->predictions;
+    const char *colour = colour_of(plot, strategy);
     if (has_interval(predictions, strategy))
         fprintf(script,
                 ", \\\n  $predicted_%d using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc "
                 "rgb '%s' notitle",
                 strategy, colour);
     fprintf(script, ", \\\n  $predicted_%d using 1:2 with ", strategy);
-    write_style(script, drawn, strategy);
+    write_style(script, plot, strategy);
     fputs(" title ", script);
     pto_plot_quote(script, predictions->strategy[strategy]->name);
-    if (is_measured(drawn, strategy))
+    if (is_measured(plot, strategy))
         fprintf(script, ", \\\n  $measured_%d using 1:2 with points pt 7 ps 0.35 lc rgb '%s' notitle",
                 strategy, colour);
 }
 
-/* "+ 12 slower", or nothing if all are drawn. */
-static const char *left_out_text(const pto_predict_plot_t *drawn, char text[LABEL_MAX]) {
+/* Formats the legend's last line, such as "+ 12 slower"; "" if all strategies are drawn. */
+static const char *left_out_text(const pto_predict_plot_t *plot, char text[LABEL_MAX]) {
     *text = '\0';
-    if (drawn->left_out > 0)
-        snprintf(text, LABEL_MAX, "+ %d slower", drawn->left_out);
+    if (plot->left_out > 0)
+        snprintf(text, LABEL_MAX, "+ %d slower", plot->left_out);
     return text;
 }
 
-/* The picks are the first lines of the legend. */
-static void write_strategies(FILE *script, const pto_predict_plot_t *drawn) {
-    const pto_predictions_t *predictions = drawn->predictions;
+/* Draws the picked strategies first, so that they are the first lines of the legend. */
+static void write_strategies(FILE *script, const pto_predict_plot_t *plot) {
+    const pto_predictions_t *predictions = plot->predictions;
     char text[LABEL_MAX];
     fputs("plot NaN notitle", script);
     for (int picked = 1; picked >= 0; picked--)
         for (int i = 0; i < predictions->strategy_count; i++)
-            if (is_drawn(drawn, i) && is_picked(drawn, i) == picked)
-                write_strategy(script, drawn, i);
-    if (*left_out_text(drawn, text)) {
+            if (is_drawn(plot, i) && is_picked(plot, i) == picked)
+                write_strategy(script, plot, i);
+    if (*left_out_text(plot, text)) {
         fputs(", \\\n  NaN with lines lc rgb 'white' title ", script);
         pto_plot_quote(script, text);
     }
     fputc('\n', script);
 }
 
-/* Prints nothing if there is no text. */
+/* Writes one more line of the title; nothing if `text` is NULL. */
 static void write_title_line(FILE *script, const char *label, const char *text) {
     if (!text)
         return;
@@ -241,7 +250,7 @@ static void write_title_line(FILE *script, const char *label, const char *text) 
     pto_plot_quote(script, text);
 }
 
-/* The layout in use, which a scenario's name need not mention. */
+/* Writes the machine and the layout, which a scenario's name need not mention, as a line of the title. */
 static void write_layout(FILE *script, const pto_predictions_t *predictions) {
     const pto_layout_t *layout = &predictions->scenario->layout;
     char where[PTO_LAYOUT_TEXT_MAX], text[TITLE_MAX];
@@ -251,33 +260,41 @@ static void write_layout(FILE *script, const pto_predictions_t *predictions) {
     write_title_line(script, "machine ", text);
 }
 
-/* Without the names and values in parentheses, for which a title has no room. */
+/* Writes each change by --what-if as a line of the title. A note such as "copies.*=/2 (8 parameters: ...)" is
+ * cut at its colon: the title has no room for names of parameters. */
 static void write_changes(FILE *script, const pto_machine_t *machine) {
-    const char *notes = pto_machine_what_if(machine);
-    char text[TITLE_MAX];
-    size_t length = 0;
-    for (bool named = false; notes && *notes && length + 1 < sizeof text; notes++) {
-        named = (named || (notes[0] == ':' && notes[1] == ' ')) && *notes != ')';
-        if (!named)
-            text[length++] = *notes;
+    const char *note = pto_machine_what_if(machine);
+    int length;
+    for (const char *next; (next = pto_next_note(note, &length)); note = next) {
+        const char *colon = strstr(note, ": ");
+        bool is_cut = colon && colon < note + length;
+        char text[TITLE_MAX];
+        snprintf(text, sizeof text, "%.*s%s", is_cut ? (int)(colon - note) : length, note, is_cut ? ")" : "");
+        write_title_line(script, "what if ", text);
     }
-    text[length] = '\0';
-    write_title_line(script, "what if ", notes ? text : NULL);
 }
 
-static void write_title(FILE *script, const pto_predict_plot_t *drawn) {
-    const pto_scenario_t *scenario = drawn->predictions->scenario;
-    const pto_machine_t *machine = drawn->predictions->machine;
+static int title_lines(const pto_predict_plot_t *plot) {
+    const pto_machine_t *machine = plot->predictions->machine;
+    int count = 2 + (pto_machine_model(machine) != NULL) + (plot->measured != NULL), length;
+    for (const char *note = pto_machine_what_if(machine); (note = pto_next_note(note, &length));)
+        count++;
+    return count;
+}
+
+static void write_title(FILE *script, const pto_predict_plot_t *plot) {
+    const pto_scenario_t *scenario = plot->predictions->scenario;
+    const pto_machine_t *machine = plot->predictions->machine;
     fputs("set title ", script);
     pto_plot_quote(script, scenario->name ? scenario->name : pto_collective_name(scenario->collective));
-    write_layout(script, drawn->predictions);
+    write_layout(script, plot->predictions);
     write_title_line(script, "model ", pto_machine_model(machine));
     write_changes(script, machine);
-    write_title_line(script, "points: ", drawn->measured);
+    write_title_line(script, "points: ", plot->measured);
     fputc('\n', script);
 }
 
-/* Some of the swept values as tics; only the lower panel labels them. */
+/* Writes tics at up to TICS_MAX of the swept values; only the lower panel labels them. */
 static void write_tics(FILE *script, const pto_predictions_t *predictions, bool labelled) {
     int64_t stride = (predictions->point_count + TICS_MAX - 1) / TICS_MAX;
     const char *comma = "set xtics (";
@@ -293,7 +310,8 @@ static void write_tics(FILE *script, const pto_predictions_t *predictions, bool 
     fputs(*comma == ',' ? ")\n" : "unset xtics\n", script);
 }
 
-/* Margins at both ends, so that a single point or range is visible. */
+/* Sets the ends of the horizontal axis: wider than the swept values, so that a single point or range is
+ * visible, and above 0, which a logarithmic axis cannot show. */
 static void find_limits(const pto_predictions_t *predictions, double *from, double *to) {
     int64_t count = predictions->point_count;
     double first = (double)predictions->point[0], last = (double)predictions->point[count - 1];
@@ -314,56 +332,67 @@ static void write_axes(FILE *script, const pto_predictions_t *predictions) {
 
 /* --- the lower panel ----------------------------------------------------------------------------------- */
 
-/* The winner and the strategies that tie with it, or only their number. */
-static void format_names(const pto_predict_plot_t *drawn, const pto_range_t *range, bool counted, char *text,
-                         size_t text_size) {
-    const pto_predictions_t *predictions = drawn->predictions;
-    int end = snprintf(text, text_size, "%s", predictions->strategy[range->winner]->name);
-    if (counted && range->tied > 0)
-        snprintf(text + end, text_size - (size_t)end, " + %d", range->tied);
-    for (int i = 0; !counted && i < predictions->strategy_count && (size_t)end < text_size; i++)
-        if (pto_range_is_tied(predictions, range, i))
-            end += snprintf(text + end, text_size - (size_t)end, " = %s", predictions->strategy[i]->name);
+/* Formats the label of a range, "nccl + 2": its winner, and how many strategies tie with it. */
+static void format_tied_count(const pto_predict_plot_t *plot, const pto_range_t *range,
+                              char text[LABEL_MAX]) {
+    char count[32] = "";
+    if (range->tied > 0)
+        snprintf(count, sizeof count, " + %d", range->tied);
+    snprintf(text, LABEL_MAX, "%s%s", plot->predictions->strategy[range->winner]->name, count);
 }
 
+/* Formats the longer label "nccl = gas_split": the winner and the strategies that tie with it, by name. */
+static void format_tied_names(const pto_predict_plot_t *plot, const pto_range_t *range,
+                              char text[LABEL_MAX]) {
+    const pto_predictions_t *predictions = plot->predictions;
+    int end = snprintf(text, LABEL_MAX, "%s", predictions->strategy[range->winner]->name);
+    for (int i = 0; i < predictions->strategy_count && end < LABEL_MAX; i++)
+        if (pto_range_is_tied(predictions, range, i))
+            end += snprintf(text + end, (size_t)(LABEL_MAX - end), " = %s", predictions->strategy[i]->name);
+}
+
+/* Returns whether another strategy may well be the cheapest in this range: its picks are drawn paler. */
 static bool is_doubtful(const pto_range_t *range) { return range->near_tie || range->overlap; }
 
-/* In the band: horizontal if it fits, otherwise vertical, otherwise no text but the colours. */
-static void write_label(FILE *script, const pto_predict_plot_t *drawn, const pto_range_t *range, double from,
+/* Writes a range's label into its rectangle: horizontally if it fits, otherwise vertically, otherwise not at
+ * all. `from` and `to` are the rectangle's ends on the horizontal axis. */
+static void write_label(FILE *script, const pto_predict_plot_t *plot, const pto_range_t *range, double from,
                         double to) {
     double first, last;
     char text[LABEL_MAX];
-    find_limits(drawn->predictions, &first, &last);
+    find_limits(plot->predictions, &first, &last);
     from = from < first ? first : from;
     double room_px = (PANEL_RIGHT_PX - PANEL_LEFT_PX) * log(to / from) / log(last / first);
-    format_names(drawn, range, false, text, sizeof text);
+    format_tied_names(plot, range, text);
     if (CHARACTER_PX * (double)strlen(text) > room_px)
-        format_names(drawn, range, true, text, sizeof text);
-    bool level = CHARACTER_PX * (double)strlen(text) < room_px;
-    if (!level && (room_px < 2 * CHARACTER_PX || CHARACTER_PX * (double)strlen(text) > BAND_HEIGHT_PX))
+        format_tied_count(plot, range, text);
+    bool is_horizontal = CHARACTER_PX * (double)strlen(text) < room_px;
+    if (!is_horizontal &&
+        (room_px < 2 * CHARACTER_PX || CHARACTER_PX * (double)strlen(text) > BAND_HEIGHT_PX))
         return;
     fputs("set label ", script);
     pto_plot_quote(script, text);
     fprintf(script, " at first %.9g, graph 0.5 center%s font ',10' front tc rgb '%s'\n", sqrt(from * to),
-            level ? "" : " rotate by 90",
-            is_doubtful(range) ? "black" : pto_strategy_ink(drawn->predictions->strategy[range->winner]));
+            is_horizontal ? "" : " rotate by 90",
+            is_doubtful(range) ? "black" : pto_strategy_ink(plot->predictions->strategy[range->winner]));
 }
 
-/* From the point at which a strategy becomes the pick to the next pick; doubtful picks are paler. */
-static void write_ranges(FILE *script, const pto_predict_plot_t *drawn) {
+/* Writes a rectangle for each range of picks, from the point at which its strategy becomes the cheapest to
+ * that at which the next one does. A range that ends at 1 contains only 0, which the axis does not show. */
+static void write_ranges(FILE *script, const pto_predict_plot_t *plot) {
     double first, last;
-    find_limits(drawn->predictions, &first, &last);
-    for (int64_t i = 0; i < drawn->range_count; i++) {
-        const pto_range_t *range = &drawn->range[i];
-        if (range->winner < 0 || range->below < 2)
+    find_limits(plot->predictions, &first, &last);
+    for (int64_t i = 0; i < plot->range_count; i++) {
+        const pto_range_t *range = &plot->range[i];
+        if (range->winner < 0 || range->below <= 1)
             continue;
         double from = range->from > 0 ? (double)range->from : 1.0;
         double to = range->below == INT64_MAX ? last : (double)range->below;
         fprintf(script,
                 "set object %d rectangle from first %.9g, graph 0 to first %.9g, graph 1 fc rgb '%s' fs "
                 "solid %s noborder\n",
-                (int)i + 1, from, to, colour_of(drawn, range->winner), is_doubtful(range) ? "0.35" : "1.0");
-        write_label(script, drawn, range, from, to);
+                (int)i + 1, from, to, colour_of(plot, range->winner), is_doubtful(range) ? "0.35" : "1.0");
+        write_label(script, plot, range, from, to);
     }
 }
 
@@ -382,72 +411,75 @@ static const char *axis_of(const pto_predictions_t *predictions) {
                : pto_sweep_kind_name(predictions->sweep);
 }
 
-static bool has_toss_up(const pto_predict_plot_t *drawn) {
-    for (int64_t i = 0; i < drawn->range_count; i++)
-        if (is_doubtful(&drawn->range[i]))
+static bool has_doubtful_pick(const pto_predict_plot_t *plot) {
+    for (int64_t i = 0; i < plot->range_count; i++)
+        if (is_doubtful(&plot->range[i]))
             return true;
     return false;
 }
 
-static int height_of(const pto_predict_plot_t *drawn) {
-    int needed_px = (drawn->line_count + 5) * LEGEND_ROW_PX;
-    return needed_px > HEIGHT_PX ? needed_px : HEIGHT_PX;
+/* Returns the distance from the upper edge to the upper panel: the title, and half a row on either side. */
+static int title_px(const pto_predict_plot_t *plot) {
+    return LEGEND_ROW_PX * (title_lines(plot) + 1) + LEGEND_ROW_PX / 2;
 }
 
-static int width_of(const pto_predict_plot_t *drawn) {
+/* Returns a height that leaves room below the title for the panels, and beside them for the legend, whose
+ * last row may tell how many strategies are left out. */
+static int height_of(const pto_predict_plot_t *plot) {
+    int legend_px = LEGEND_ROW_PX * (plot->line_count + 1);
+    int needed_px = title_px(plot) + (legend_px > LEAST_PANELS_PX ? legend_px : LEAST_PANELS_PX);
+    return needed_px > LEAST_HEIGHT_PX ? needed_px : LEAST_HEIGHT_PX;
+}
+
+static int width_of(const pto_predict_plot_t *plot) {
     char text[LABEL_MAX];
-    size_t longest = strlen(left_out_text(drawn, text));
-    for (int i = 0; i < drawn->predictions->strategy_count; i++)
-        if (is_drawn(drawn, i) && strlen(drawn->predictions->strategy[i]->name) > longest)
-            longest = strlen(drawn->predictions->strategy[i]->name);
+    size_t longest = strlen(left_out_text(plot, text));
+    for (int i = 0; i < plot->predictions->strategy_count; i++)
+        if (is_drawn(plot, i) && strlen(plot->predictions->strategy[i]->name) > longest)
+            longest = strlen(plot->predictions->strategy[i]->name);
     int needed_px = PANEL_RIGHT_PX + KEY_SAMPLE_PX + KEY_CHARACTER_PX * (int)longest;
-    return needed_px > WIDTH_PX ? needed_px : WIDTH_PX;
+    return needed_px > LEAST_WIDTH_PX ? needed_px : LEAST_WIDTH_PX;
 }
 
-/* A panel's margins, which gnuplot expects as fractions of the whole. */
-static void write_margins(FILE *script, const pto_predict_plot_t *drawn, int bottom_px, int top_px) {
-    double width = width_of(drawn), height = height_of(drawn);
+/* Writes the margins of a panel, which gnuplot expects as fractions of the drawing's width and height. */
+static void write_margins(FILE *script, const pto_predict_plot_t *plot, int bottom_px, int top_px) {
+    double width = width_of(plot), height = height_of(plot);
     fprintf(script,
             "set lmargin at screen %.4f\nset rmargin at screen %.4f\n"
             "set bmargin at screen %.4f\nset tmargin at screen %.4f\n",
             PANEL_LEFT_PX / width, PANEL_RIGHT_PX / width, bottom_px / height, top_px / height);
 }
 
-static void write_band(FILE *script, const pto_predict_plot_t *drawn) {
-    write_margins(script, drawn, BAND_BOTTOM_PX, BAND_BOTTOM_PX + BAND_HEIGHT_PX);
-    write_ranges(script, drawn);
-    write_tics(script, drawn->predictions, true);
+static void write_band(FILE *script, const pto_predict_plot_t *plot) {
+    write_margins(script, plot, BAND_BOTTOM_PX, BAND_BOTTOM_PX + BAND_HEIGHT_PX);
+    write_ranges(script, plot);
+    write_tics(script, plot->predictions, true);
     fprintf(script,
             "unset title\nunset key\nunset logscale y\nset yrange [0:1]\nunset ytics\nunset grid\n"
             "set ylabel 'pick'\nset xlabel '%s%s'\nplot NaN notitle\n",
-            axis_of(drawn->predictions), has_toss_up(drawn) ? " (a pale pick is a near-tie or unsure)" : "");
-}
-
-static int title_lines(const pto_predict_plot_t *drawn) {
-    const pto_machine_t *machine = drawn->predictions->machine;
-    return 2 + (pto_machine_model(machine) != NULL) + (pto_machine_what_if(machine) != NULL) +
-           (drawn->measured != NULL);
+            axis_of(plot->predictions),
+            has_doubtful_pick(plot) ? " (a pale pick is a near-tie or unsure)" : "");
 }
 
 static void write_script(FILE *script, const void *context) {
-    const pto_predict_plot_t *drawn = context;
-    const pto_predictions_t *predictions = drawn->predictions;
-    int top_px = height_of(drawn) - LEGEND_ROW_PX * (title_lines(drawn) + 1) - LEGEND_ROW_PX / 2;
-    write_prices(script, drawn);
+    const pto_predict_plot_t *plot = context;
+    const pto_predictions_t *predictions = plot->predictions;
+    int top_px = height_of(plot) - title_px(plot);
+    write_prices(script, plot);
     for (int i = 0; i < predictions->strategy_count; i++)
-        write_points(script, drawn, i);
+        write_points(script, plot, i);
     fputs("set multiplot\nset logscale y 10\nset format y '%.0s %cs'\nset ylabel 'time'\n", script);
     fprintf(script, "set key at screen %.4f, %.4f left top Left reverse samplen 3 maxcols 1\n",
-            (PANEL_RIGHT_PX + 8.0) / width_of(drawn), top_px / (double)height_of(drawn));
-    write_margins(script, drawn, BAND_BOTTOM_PX + BAND_HEIGHT_PX + LEGEND_ROW_PX, top_px);
-    write_title(script, drawn);
+            (PANEL_RIGHT_PX + 8.0) / width_of(plot), top_px / (double)height_of(plot));
+    write_margins(script, plot, BAND_BOTTOM_PX + BAND_HEIGHT_PX + LEGEND_ROW_PX, top_px);
+    write_title(script, plot);
     write_axes(script, predictions);
-    write_strategies(script, drawn);
-    write_band(script, drawn);
+    write_strategies(script, plot);
+    write_band(script, plot);
     fputs("unset multiplot\n", script);
 }
 
-pto_plot_t pto_predict_plot(pto_predict_plot_t *predict_plot) {
-    choose_lines(predict_plot);
-    return (pto_plot_t){width_of(predict_plot), height_of(predict_plot), write_script, predict_plot};
+pto_plot_t pto_predict_plot(pto_predict_plot_t *plot) {
+    choose_lines(plot);
+    return (pto_plot_t){width_of(plot), height_of(plot), write_script, plot};
 }

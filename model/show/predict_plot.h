@@ -16,24 +16,24 @@ typedef struct {
     double seconds;
 } pto_plot_point_t;
 
-/* The contents of a plot. All of it is borrowed. */
+/* What a plot shows; the caller keeps the ownership of all that is pointed to. */
 typedef struct {
     const pto_predictions_t *predictions;
     const pto_range_t *range;
     int64_t range_count;
     const pto_plot_point_t *point;
     size_t point_count;
-    const char *measured; /* what the points are, for the title; or NULL */
-    /* Chosen by pto_predict_plot: */
+    const char *measured; /* the file of the measurements, for the title; NULL: none */
+    /* Set by pto_predict_plot: */
     uint64_t line[4]; /* a bit for each strategy that is drawn */
     int line_count;
-    int left_out; /* strategies with prices that are not drawn */
+    int left_out; /* number of strategies with prices that are not drawn */
 } pto_predict_plot_t;
 
-/* The drawing of a prediction; `predict_plot` must outlive it. The picks are drawn and the strategies that
- * come nearest to them, at least 8 in all; all of them if the scenario names its strategies. Both axes are
- * logarithmic, so points at 0 are omitted. Measurements are drawn slightly left or right of their size, by
- * strategy. */
-pto_plot_t pto_predict_plot(pto_predict_plot_t *predict_plot);
+/* Returns the drawing of a prediction; `plot` must outlive it. It shows the strategies that are picked
+ * somewhere and, until there are 8, those that come nearest to the cheapest price; if the scenario names its
+ * strategies, it shows all of them. Both axes are logarithmic, so points at 0 are omitted. Measurements are
+ * drawn slightly to the left or right of their size, each strategy's at a place of its own. */
+pto_plot_t pto_predict_plot(pto_predict_plot_t *plot);
 
 #endif

@@ -87,8 +87,7 @@ static void print_size(FILE *stream, const pto_predictions_t *predictions, unsig
                 scenario->layout.in_host ? "process" : "GPU");
 }
 
-/* The next of a machine's notes, of which there is one per line; NULL after the last. */
-static const char *next_note(const char *notes, int *length) {
+const char *pto_next_note(const char *notes, int *length) {
     if (!notes || *notes == '\0')
         return NULL;
     *length = (int)strcspn(notes, "\n");
@@ -100,16 +99,16 @@ void pto_print_changes(FILE *stream, const pto_machine_t *machine) {
     const char *model = pto_machine_model(machine), *notes = pto_machine_what_if(machine);
     if (model)
         fprintf(stream, "# model      %s\n", model);
-    for (const char *next; (next = next_note(notes, &length)); notes = next)
+    for (const char *next; (next = pto_next_note(notes, &length)); notes = next)
         pto_print_head(stream, "what if", "%.*s", length, notes);
 }
 
 bool pto_print_change(FILE *stream, const pto_machine_t *machine, int i) {
     int length;
-    const char *notes = pto_machine_what_if(machine), *next = next_note(notes, &length);
+    const char *notes = pto_machine_what_if(machine), *next = pto_next_note(notes, &length);
     for (; next && i > 0; i--) {
         notes = next;
-        next = next_note(notes, &length);
+        next = pto_next_note(notes, &length);
     }
     if (next)
         pto_print_head(stream, "what if", "%.*s", length, notes);
@@ -129,7 +128,7 @@ void pto_print_json_start(FILE *stream, const pto_machine_t *machine) {
         fputs(", \"model\": ", stream);
         pto_print_json_string(stream, model);
     }
-    for (const char *next; (next = next_note(notes, &length)); notes = next) {
+    for (const char *next; (next = pto_next_note(notes, &length)); notes = next) {
         char text[512];
         snprintf(text, sizeof text, "%.*s", length, notes);
         fputs(notes == what_if ? ", \"what_if\": [" : ", ", stream);

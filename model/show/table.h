@@ -22,9 +22,13 @@ void pto_print_machine(FILE *stream, const pto_machine_t *machine);
 /* The comment line with the numbers of nodes, GPUs and processes. */
 void pto_print_layout(FILE *stream, const pto_layout_t *layout);
 
-/* Comment lines with the model and the what-ifs in use; nothing if the machine is unchanged. */
+/* Walks the changes of pto_machine_what_if, one per line: sets `*length` to that of the first line and returns
+ * the start of the next one, "" after the last line; NULL if `notes` is NULL or "". */
+const char *pto_next_note(const char *notes, int *length);
+
+/* Prints comment lines with the model and the what-ifs in use; nothing if the machine is unchanged. */
 void pto_print_changes(FILE *stream, const pto_machine_t *machine);
-/* The change by one --what-if, counted from 0. False: there is none, and nothing is printed. */
+/* Prints the change by the i-th --what-if, counted from 0. False: there is none, and nothing is printed. */
 bool pto_print_change(FILE *stream, const pto_machine_t *machine, int i);
 
 /* The start of a JSON object: its brace, portolan's version, the machine and its changes.

@@ -92,6 +92,36 @@ TEST_WITH(each_strategy_is_a_line_and_intervals_are_bands, set_up, tear_down) {
     free(script);
 }
 
+/* Returns the number behind the first occurrence of `text`, which the script must have. */
+static double number_after(const char *script, const char *text) {
+    const char *at = strstr(script, text);
+    assert_non_null(at);
+    return strtod(at + strlen(text), NULL);
+}
+
+TEST_WITH(each_change_is_a_line_of_the_title, set_up, tear_down) {
+    drawn_t *asked = *test_state;
+    static const char *const change[] = {"copies.*=/2", "network.contention=0"};
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(pto_what_if(change[i], &asked->of.scenario, &asked->of.machine, NULL), PTO_OK);
+    char *script = script_of(asked, NULL, 0);
+    assert_null(strstr(script, "u000a"));
+    assert_non_null(strstr(script, "'what if '.'copies.*=/2 (4 parameters)'.\"\\n\".'what if '.'network"));
+    assert_true(number_after(script, "tmargin at screen ") == 0.835); /* 600 - 18 * 5.5 px: 4 lines */
+    free(script);
+}
+
+TEST_WITH(a_long_title_leaves_the_panels_their_height, set_up, tear_down) {
+    drawn_t *asked = *test_state;
+    enum { CHANGES = 12, ROW_PX = 18 };
+    for (int i = 0; i < CHANGES; i++)
+        assert_int_equal(pto_what_if("network.contention=0", &asked->of.scenario, &asked->of.machine, NULL),
+                         PTO_OK);
+    char *script = script_of(asked, NULL, 0);
+    assert_true(number_after(script, "size 1016,") > ROW_PX * CHANGES + 480);
+    free(script);
+}
+
 TEST_WITH(picks_are_bands_below, set_up, tear_down) {
     const drawn_t *asked = *test_state;
     char *script = script_of(asked, NULL, 0);
