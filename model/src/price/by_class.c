@@ -421,7 +421,7 @@ static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action
     if (!has_beside(pricing, action) || largest_beside(pricing, action, measure_messages) == action->step)
         status = charge_all(pricing, action, charge);
     if (pto_time_positive(charge->most_on_node))
-        pto_links_see_all(&pricing->shared, PTO_LOAD_MESSAGES, action->step->kind == PTO_STEP_SEND,
+        pto_links_see_all(&pricing->shared, PTO_LOAD_MESSAGES, pto_message_end(action->step),
                           &busiest->on_node);
     return status;
 }

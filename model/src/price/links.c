@@ -76,20 +76,21 @@ static pto_memory_t message_memory(const pto_asked_t *asked, const pto_action_t 
                           .space = pto_plan_buffer(plan, pto_message_slice(action->step)->buffer)->space};
 }
 
-/* The fabric's links on one side of the message to, or from, the action's current peer. */
+/* Returns the links between nodes that one end counts of the message to, or from, the action's current peer.
+ */
 static pto_fabric_path_t fabric_path(const pto_asked_t *asked, const pto_shared_t *shared,
-                                     const pto_action_t *action, bool sender, bool sends) {
+                                     const pto_action_t *action, pto_message_end_t end) {
     const pto_layout_t *layout = &asked->plan->request.layout;
     int64_t ranks = layout->gpus_per_node * layout->procs_per_gpu;
     int64_t own = action->rank / ranks, other = action->peer_rank / ranks;
-    return pto_fabric_path(shared->loads.fabric, layout, sender == sends ? own : other,
-                           sender == sends ? other : own, sender);
+    bool sends = pto_message_end(action->step) == PTO_END_SENDER;
+    return pto_fabric_path(shared->loads.fabric, layout, end, sends ? own : other, sends ? other : own);
 }
 
 static void count_between_nodes(const pto_asked_t *asked, const pto_shared_t *shared,
                                 const pto_action_t *action, int64_t bytes) {
-    for (int up = 0; up < 2; up++) {
-        pto_fabric_path_t path = fabric_path(asked, shared, action, up, true);
+    for (int end = PTO_END_SENDER; end <= PTO_END_RECEIVER; end++) {
+        pto_fabric_path_t path = fabric_path(asked, shared, action, (pto_message_end_t)end);
         for (int i = 0; i < path.count; i++)
             shared->loads.fabric_bytes[path.link[i]] += (double)bytes;
     }
@@ -227,12 +228,12 @@ static void see_path(const pto_shared_t *shared, pto_load_kind_t kind, int64_t n
 }
 
 static void see_between_nodes(const pto_asked_t *asked, const pto_shared_t *shared,
-                              const pto_action_t *action, bool sends, pto_busiest_t *busiest) {
+                              const pto_action_t *action, pto_busiest_t *busiest) {
     const pto_link_loads_t *loads = &shared->loads;
     int64_t nodes = asked->plan->request.layout.nodes;
     if (!loads->fabric)
         return;
-    pto_fabric_path_t path = fabric_path(asked, shared, action, sends, sends);
+    pto_fabric_path_t path = fabric_path(asked, shared, action, pto_message_end(action->step));
     for (int i = 0; i < path.count; i++)
         see_seconds(loads->fabric_bytes[path.link[i]],
                     pto_fabric_s_per_byte(loads->fabric, nodes, path.link[i]), busiest);
@@ -240,19 +241,19 @@ static void see_between_nodes(const pto_asked_t *asked, const pto_shared_t *shar
 
 void pto_links_see_message(const pto_pricing_t *pricing, const pto_action_t *action,
                            pto_busiest_links_t *busiest) {
-    bool sends = action->step->kind == PTO_STEP_SEND;
+    pto_message_end_t end = pto_message_end(action->step);
     int64_t node = pricing->actors.actor[action->rank].place.node;
     pto_memory_t own = message_memory(&pricing->asked, action, action->rank);
     pto_memory_t other = message_memory(&pricing->asked, action, action->peer_rank);
     if (pricing->actors.actor[action->peer_rank].place.node != node) {
-        see_between_nodes(&pricing->asked, &pricing->shared, action, sends, &busiest->off_node);
+        see_between_nodes(&pricing->asked, &pricing->shared, action, &busiest->off_node);
         return;
     }
     if (pricing->shared.loads.links.count > 0)
-        see_path(
-            &pricing->shared, PTO_LOAD_MESSAGES, node,
-            pto_path_of_end(&pricing->shared.loads.links, sends, sends ? own : other, sends ? other : own),
-            &busiest->on_node);
+        see_path(&pricing->shared, PTO_LOAD_MESSAGES, node,
+                 pto_path_of_end(&pricing->shared.loads.links, end, end == PTO_END_SENDER ? own : other,
+                                 end == PTO_END_SENDER ? other : own),
+                 &busiest->on_node);
 }
 
 void pto_links_see_copies(const pto_pricing_t *pricing, pto_action_t *action, pto_busiest_t *busiest) {
@@ -265,12 +266,13 @@ void pto_links_see_copies(const pto_pricing_t *pricing, pto_action_t *action, pt
     }
 }
 
-void pto_links_see_all(const pto_shared_t *shared, pto_load_kind_t kind, bool sends, pto_busiest_t *busiest) {
+void pto_links_see_all(const pto_shared_t *shared, pto_load_kind_t kind, pto_message_end_t end,
+                       pto_busiest_t *busiest) {
     const pto_link_loads_t *loads = &shared->loads;
     int links = kind == PTO_LOAD_COPIES ? loads->links.memory_first : loads->links.count;
     for (int64_t node = 0; node < loads->nodes; node++)
         for (int link = 0; link < links; link++)
-            if (pto_link_is_of_end(&loads->links, sends, link))
+            if (pto_link_is_of_end(&loads->links, end, link))
                 see(loads, kind, node, link, busiest);
 }
 

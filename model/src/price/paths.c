@@ -5,8 +5,8 @@
 
 static int64_t rounded_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-pto_links_t pto_links_of(const pto_machine_t *machine, const pto_layout_t *layout) {
-    pto_links_t links = {.layout = layout, .topology = machine->topology};
+pto_shared_links_t pto_links_of(const pto_machine_t *machine, const pto_layout_t *layout) {
+    pto_shared_links_t links = {.layout = layout, .topology = machine->topology};
     if (links.topology)
         links.count = links.memory_first = pto_topology_link_count(links.topology);
     if (pto_param_known(&machine->host_memory_s_per_byte)) {
@@ -16,24 +16,24 @@ pto_links_t pto_links_of(const pto_machine_t *machine, const pto_layout_t *layou
     return links;
 }
 
-const pto_param_t *pto_link_s_per_byte(const pto_links_t *links, int link) {
+const pto_param_t *pto_link_s_per_byte(const pto_shared_links_t *links, int link) {
     return link < links->memory_first ? &pto_topology_link_at(links->topology, link)->s_per_byte
                                       : links->memory_s_per_byte;
 }
 
-/* A layout may space its GPUs out over sockets (as that of a pair does): a GPU is the node's as far into its
- * socket. */
+/* Returns the topology's number of a GPU of the layout. A layout may use some GPUs of each socket only, as
+ * that of a pair does: a GPU keeps its socket and its number there. */
 static int64_t gpu_of_node(const pto_topology_t *topology, const pto_layout_t *layout, int64_t gpu) {
     int64_t gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU);
     int64_t sockets = pto_topology_device_count(topology, PTO_DEVICE_SOCKET);
     return gpu / layout->gpus_per_socket * rounded_up(gpus, sockets) + gpu % layout->gpus_per_socket;
 }
 
-static int64_t socket_of(const pto_links_t *links, pto_memory_t memory) {
+static int64_t socket_of(const pto_shared_links_t *links, pto_memory_t memory) {
     return memory.gpu % links->layout->gpus_per_node / links->layout->gpus_per_socket;
 }
 
-static int vertex_of(const pto_links_t *links, pto_memory_t memory) {
+static int vertex_of(const pto_shared_links_t *links, pto_memory_t memory) {
     int64_t gpu = memory.gpu % links->layout->gpus_per_node;
     if (memory.space == PTO_SPACE_CPU)
         return pto_topology_device(links->topology, PTO_DEVICE_SOCKET, (int)socket_of(links, memory));
@@ -41,7 +41,7 @@ static int vertex_of(const pto_links_t *links, pto_memory_t memory) {
                                (int)gpu_of_node(links->topology, links->layout, gpu));
 }
 
-pto_status_t pto_links_check(const pto_links_t *links, pto_error_t *err) {
+pto_status_t pto_links_check(const pto_shared_links_t *links, pto_error_t *err) {
     const pto_topology_t *topology = links->topology;
     const pto_layout_t *layout = links->layout;
     int gpus = topology ? pto_topology_device_count(topology, PTO_DEVICE_GPU) : 0;
@@ -59,12 +59,12 @@ pto_status_t pto_links_check(const pto_links_t *links, pto_error_t *err) {
     return PTO_OK;
 }
 
-static void add_memory(const pto_links_t *links, pto_memory_t memory, pto_path_t *path) {
+static void add_memory(const pto_shared_links_t *links, pto_memory_t memory, pto_path_t *path) {
     if (links->memory_s_per_byte && memory.space == PTO_SPACE_CPU)
         path->memory[path->memory_count++] = links->memory_first + (int)socket_of(links, memory);
 }
 
-static pto_path_t route_between(const pto_links_t *links, pto_memory_t from, pto_memory_t to) {
+static pto_path_t route_between(const pto_shared_links_t *links, pto_memory_t from, pto_memory_t to) {
     pto_path_t path = {0};
     if (links->topology)
         path.route_count =
@@ -72,7 +72,7 @@ static pto_path_t route_between(const pto_links_t *links, pto_memory_t from, pto
     return path;
 }
 
-pto_path_t pto_path_between(const pto_links_t *links, pto_memory_t from, pto_memory_t to) {
+pto_path_t pto_path_between(const pto_shared_links_t *links, pto_memory_t from, pto_memory_t to) {
     pto_path_t path = route_between(links, from, to);
     add_memory(links, from, &path);
     add_memory(links, to, &path);
@@ -90,39 +90,41 @@ static bool is_port_outwards(const pto_topology_t *topology, int link) {
     return is_port(topology, link) && pto_topology_link_at(topology, link)->from < gpus;
 }
 
-bool pto_link_is_of_end(const pto_links_t *links, bool sender, int link) {
-    return link >= links->memory_first || is_port_outwards(links->topology, link) == sender;
+bool pto_link_is_of_end(const pto_shared_links_t *links, pto_message_end_t end, int link) {
+    return link >= links->memory_first || is_port_outwards(links->topology, link) == (end == PTO_END_SENDER);
 }
 
-pto_path_t pto_path_of_end(const pto_links_t *links, bool sender, pto_memory_t from, pto_memory_t to) {
+pto_path_t pto_path_of_end(const pto_shared_links_t *links, pto_message_end_t end, pto_memory_t from,
+                           pto_memory_t to) {
     pto_path_t path = route_between(links, from, to);
-    int ports = path.route_count > 0 && is_port_outwards(links->topology, path.route[0]);
-    if (sender) {
-        path.route_count = ports;
-    } else if (ports > 0) {
+    int port_count = path.route_count > 0 && is_port_outwards(links->topology, path.route[0]);
+    if (end == PTO_END_SENDER) {
+        path.route_count = port_count;
+    } else if (port_count > 0) {
         path.route++;
         path.route_count--;
     }
-    add_memory(links, sender ? from : to, &path);
+    add_memory(links, end == PTO_END_SENDER ? from : to, &path);
     return path;
 }
 
-static int64_t gpu_of_rank(const pto_links_t *links, const pto_plan_t *plan, int64_t rank) {
+static int64_t gpu_of_rank(const pto_shared_links_t *links, const pto_plan_t *plan, int64_t rank) {
     int64_t gpu = rank / plan->request.layout.procs_per_gpu;
     return links->gpu ? links->gpu[gpu] : gpu;
 }
 
-static pto_memory_t memory_of(const pto_links_t *links, const pto_plan_t *plan, const pto_slice_t *slice,
-                              const pto_action_t *action) {
+static pto_memory_t memory_of(const pto_shared_links_t *links, const pto_plan_t *plan,
+                              const pto_slice_t *slice, const pto_action_t *action) {
     return (pto_memory_t){.gpu = gpu_of_rank(links, plan, pto_slice_holder(plan, slice, action)),
                           .space = pto_plan_buffer(plan, slice->buffer)->space};
 }
 
-pto_path_t pto_copy_path(const pto_links_t *links, const pto_plan_t *plan, const pto_action_t *action) {
+pto_path_t pto_copy_path(const pto_shared_links_t *links, const pto_plan_t *plan,
+                         const pto_action_t *action) {
     const pto_step_t *step = action->step;
     pto_memory_t from = memory_of(links, plan, &step->source, action);
     pto_memory_t to = memory_of(links, plan, &step->target, action);
-    pto_path_t path = pto_path_of_end(links, false, from, to);
+    pto_path_t path = pto_path_of_end(links, PTO_END_RECEIVER, from, to);
     if (path.route_count > 0 && is_port(links->topology, path.route[path.route_count - 1]))
         path.route_count--;
     path.memory_count = 0;
@@ -131,7 +133,7 @@ pto_path_t pto_copy_path(const pto_links_t *links, const pto_plan_t *plan, const
     return path;
 }
 
-pto_path_t pto_reduction_path(const pto_links_t *links, const pto_plan_t *plan, const pto_step_t *step,
+pto_path_t pto_reduction_path(const pto_shared_links_t *links, const pto_plan_t *plan, const pto_step_t *step,
                               int64_t rank) {
     pto_path_t path = {0};
     pto_memory_t memory = {.gpu = gpu_of_rank(links, plan, rank),
@@ -168,15 +170,16 @@ const pto_param_t *pto_fabric_s_per_byte(const pto_fabric_t *fabric, int64_t nod
     return &fabric->level[level].s_per_byte[link % 2];
 }
 
-pto_fabric_path_t pto_fabric_path(const pto_fabric_t *fabric, const pto_layout_t *layout, int64_t node,
-                                  int64_t other, bool up) {
+pto_fabric_path_t pto_fabric_path(const pto_fabric_t *fabric, const pto_layout_t *layout,
+                                  pto_message_end_t end, int64_t from_node, int64_t to_node) {
     pto_fabric_path_t path = {0};
-    int64_t first = 0;
+    int64_t first = 0, own = end == PTO_END_SENDER ? from_node : to_node;
+    int64_t other = end == PTO_END_SENDER ? to_node : from_node;
     for (int level = 0; level < fabric->levels; level++) {
-        int64_t group = node / fabric->level[level].nodes;
+        int64_t group = own / fabric->level[level].nodes;
         if (group == other / fabric->level[level].nodes)
             break;
-        path.link[path.count++] = (int)(first + 2 * group + !up);
+        path.link[path.count++] = (int)(first + 2 * group + (end == PTO_END_RECEIVER));
         first += links_of_level(fabric, level, layout->nodes);
     }
     return path;

@@ -113,7 +113,7 @@ static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, 
     } else {
         status = pto_copy_charge(&to, action, PTO_REACH_ON_SOCKET, action->rank / pricing->actors.per_gpu,
                                  pto_class_copy_bytes(pricing->asked.plan, action));
-        pto_links_see_all(&pricing->shared, PTO_LOAD_COPIES, false, &costs->copy_link);
+        pto_links_see_all(&pricing->shared, PTO_LOAD_COPIES, PTO_END_RECEIVER, &costs->copy_link);
     }
     costs->queued = to.queued;
     costs->copies = pto_time_add(costs->copies, pto_time_subtract(costs->other.other, before));

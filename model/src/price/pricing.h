@@ -42,7 +42,7 @@ typedef enum {
 typedef enum { PTO_LOAD_MESSAGES, PTO_LOAD_COPIES, PTO_LOAD_KINDS } pto_load_kind_t;
 
 typedef struct {
-    pto_links_t links;
+    pto_shared_links_t links;
     int64_t nodes;
     double *bytes;       /* [kind][node][link] */
     pto_time_t *longest; /* per node: of the stage's copies and reductions */
@@ -397,7 +397,8 @@ typedef struct {
 void pto_links_see_message(const pto_pricing_t *pricing, const pto_action_t *action,
                            pto_busiest_links_t *busiest);
 void pto_links_see_copies(const pto_pricing_t *pricing, pto_action_t *action, pto_busiest_t *busiest);
-void pto_links_see_all(const pto_shared_t *shared, pto_load_kind_t kind, bool sends, pto_busiest_t *busiest);
+void pto_links_see_all(const pto_shared_t *shared, pto_load_kind_t kind, pto_message_end_t end,
+                       pto_busiest_t *busiest);
 
 /* The busiest memory of an actor's node. */
 pto_busiest_t pto_links_busiest_memory(const pto_actors_t *actors, const pto_shared_t *shared,

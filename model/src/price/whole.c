@@ -137,7 +137,7 @@ static pto_status_t give_up(pto_pricing_t *pricing, pto_price_t *price) {
 
 static pto_status_t price_plan(pto_pricing_t *pricing, pto_price_t *price, pto_explanation_t *explanation) {
     const pto_plan_t *plan = pricing->asked.plan;
-    pto_links_t links = pto_links_of(pricing->asked.machine, &plan->request.layout);
+    pto_shared_links_t links = pto_links_of(pricing->asked.machine, &plan->request.layout);
     pto_status_t status = pto_links_check(&links, pricing->asked.err);
     if (status == PTO_OK)
         status = pto_runs_check(plan, pricing->asked.machine, pricing->asked.err);

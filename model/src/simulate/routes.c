@@ -186,7 +186,7 @@ bool pto_copy_is_through(pto_sim_t *sim, uint32_t rank) {
 /* Within a node: the part of the path between the two GPUs, or their sockets, that the side counts. */
 static pto_path_t path_within(const pto_sim_t *sim, bool sends, const pto_message_t *message) {
     pto_space_t space = (pto_space_t)message->space;
-    return pto_path_of_end(&sim->shared_links, sends,
+    return pto_path_of_end(&sim->shared_links, sends ? PTO_END_SENDER : PTO_END_RECEIVER,
                            (pto_memory_t){pto_sim_gpu(sim, sim->proc[message->source].rank), space},
                            (pto_memory_t){pto_sim_gpu(sim, sim->proc[message->target].rank), space});
 }
@@ -194,7 +194,8 @@ static pto_path_t path_within(const pto_sim_t *sim, bool sends, const pto_messag
 static pto_path_t path_between_nodes(const pto_sim_t *sim, bool sends, const pto_message_t *message,
                                      pto_fabric_path_t *kept) {
     int32_t from = sim->proc[message->source].node, to = sim->proc[message->target].node;
-    *kept = pto_fabric_path(&sim->machine->fabric, sim->layout, sends ? from : to, sends ? to : from, sends);
+    *kept = pto_fabric_path(&sim->machine->fabric, sim->layout, sends ? PTO_END_SENDER : PTO_END_RECEIVER,
+                            from, to);
     for (int i = 0; i < kept->count; i++)
         kept->link[i] += sim->first_fabric_link;
     return (pto_path_t){.route_count = kept->count, .route = kept->link};

@@ -115,7 +115,7 @@ typedef struct pto_sim {
     pto_proc_t *proc;
     char *links; /* PTO_LINKS_PER_NODE per node, link_size bytes each */
     size_t link_size;
-    pto_links_t shared_links; /* none: there are no flows within nodes */
+    pto_shared_links_t shared_links; /* none: there are no flows within nodes */
     pto_routes_t *routes;     /* one per node, then the fabric's */
     pto_capacity_t *capacity; /* one per shared link, then one per directed link of the fabric */
     int first_fabric_link;
