@@ -20,7 +20,7 @@ static bool is_folder(const char *path) {
 
 static bool is_odd(const char *path) { return access(path, R_OK) == 0 && !pto_file_is_readable(path); }
 
-enum { CANDIDATES_MAX = 8 };
+enum { CANDIDATES_MAX = 9 };
 
 static bool is_path(const char *name) {
     size_t size = strlen(name);
@@ -34,6 +34,7 @@ typedef struct {
     const char *what;
     const char *list; /* what `portolan list` calls them */
     folder_at_t folder_at;
+    const char *beside; /* the folder of such files beside that of the file which names one, or NULL */
 } file_kind_t;
 
 /* FOLDER/NAMEENDING, or NAMEENDING in the folder of `scenario`. */
@@ -74,7 +75,7 @@ static pto_status_t not_found(const file_kind_t *kind, const char *name, char *c
 }
 
 /* The paths that a name may refer to, in search order; returns their number. */
-static int candidates(folder_at_t folder_at, const char *name, const char *scenario,
+static int candidates(const file_kind_t *kind, const char *name, const char *scenario,
                       char *path[CANDIDATES_MAX]) {
     char folder[PTO_FOLDER_MAX];
     int count = 0;
@@ -82,15 +83,19 @@ static int candidates(folder_at_t folder_at, const char *name, const char *scena
     if (is_path(name))
         return count;
     path[count++] = candidate(scenario, "", name, ".yaml");
-    for (int i = 0; count < CANDIDATES_MAX && folder_at(i, folder); i++)
+    for (int i = 0; count < CANDIDATES_MAX - 1 && kind->folder_at(i, folder); i++)
         path[count++] = candidate(NULL, folder, name, ".yaml");
+    if (kind->beside && scenario) { /* an installation or a source tree that is not this program's */
+        snprintf(folder, sizeof folder, "../%s/%s", kind->beside, name);
+        path[count++] = candidate(scenario, "", folder, ".yaml");
+    }
     return count;
 }
 
 static pto_status_t find_file(const file_kind_t *kind, const char *name, const char *scenario, char **path,
                               pto_error_t *err) {
     char *tried[CANDIDATES_MAX] = {NULL};
-    int count = candidates(kind->folder_at, name, scenario, tried), found = 0;
+    int count = candidates(kind, name, scenario, tried), found = 0;
     pto_status_t status = PTO_OK;
     for (int i = 0; i < count && status == PTO_OK; i++)
         if (!tried[i])
@@ -108,17 +113,17 @@ static pto_status_t find_file(const file_kind_t *kind, const char *name, const c
 }
 
 pto_status_t pto_find_machine(const char *name, const char *scenario, char **path, pto_error_t *err) {
-    static const file_kind_t machine = {"machine", "machines", pto_machine_folder};
+    static const file_kind_t machine = {"machine", "machines", pto_machine_folder, NULL};
     return find_file(&machine, name, scenario, path, err);
 }
 
 pto_status_t pto_find_library(const char *name, const char *machine, char **path, pto_error_t *err) {
-    static const file_kind_t library = {"MPI library", "libraries", pto_library_folder};
+    static const file_kind_t library = {"MPI library", "libraries", pto_library_folder, "libraries"};
     return find_file(&library, name, machine, path, err);
 }
 
 pto_status_t pto_find_topology(const char *name, const char *machine, char **path, pto_error_t *err) {
-    static const file_kind_t topology = {"topology", "topologies", pto_topology_folder};
+    static const file_kind_t topology = {"topology", "topologies", pto_topology_folder, "topologies"};
     return find_file(&topology, name, machine, path, err);
 }
 

@@ -13,3 +13,9 @@ try "$dir/s.yaml" --machine summit-spectrum
 try "$dir/s.yaml" --machine no-such-machine
 scenario ../no/such/machine.yaml
 try "$dir/s.yaml"
+# Its MPI library, where neither this program's folders nor that of the machine have it: in the folder libraries/ beside.
+mkdir "$dir/machines" "$dir/libraries"
+sed 's/^machine:.*/machine: beside\nmpi_library: own-mpi/' scenarios/machines/summit-spectrum.yaml >"$dir/machines/named.yaml"
+try "$dir/s.yaml" --machine "$dir/machines/named.yaml" | head -1
+cp scenarios/libraries/open-mpi-4.1.yaml "$dir/libraries/own-mpi.yaml"
+try "$dir/s.yaml" --machine "$dir/machines/named.yaml" | head -1
