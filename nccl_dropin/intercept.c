@@ -1,6 +1,5 @@
 /* NCCL's functions. Those that make and end communicators are NCCL's own, with something before or after.
- * Collectives are NCCL's or run here. A group of one collective is that collective: PyTorch makes each call a
- * group. All other functions, and groups of several calls, are NCCL's. */
+ * Collectives are NCCL's or run here; PyTorch makes each call a group. All other functions are NCCL's. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -73,12 +72,14 @@ int tap_pass(const tap_call_t *c) {
 
 /* --- groups --------------------------------------------------------------------------------------------- */
 
-/* The group that this thread has open. Its first call is held back if it can be run here; a second call makes
- * both NCCL's. */
+/* The group that this thread has open. All processes have the same collectives of a communicator in it, but
+ * other processes may have other messages. So a collective that is its communicator's only one in the group
+ * is held back if it can be run here, whatever else there is; a second one makes both NCCL's. */
 static _Thread_local struct {
     int depth;
-    bool holds;
-    tap_call_t held;
+    tap_call_t *held;
+    int held_count;
+    size_t held_room;
     tap_call_t *passed; /* to NCCL, which enqueues them at the end */
     int passed_count;
     size_t passed_room;
@@ -88,6 +89,18 @@ static _Thread_local struct {
 static bool is_among_passed(const tap_call_t *call, int count) {
     for (int i = 0; i < count; i++)
         if (group.passed[i].comm == call->comm && group.passed[i].stream == call->stream)
+            return true;
+    return false;
+}
+
+static bool is_message(const tap_call_t *call) {
+    return call->function == TAP_SEND || call->function == TAP_RECV;
+}
+
+/* Of the communicator. */
+static bool has_passed_collective(const void *comm) {
+    for (int i = 0; i < group.passed_count; i++)
+        if (group.passed[i].comm == comm && !is_message(&group.passed[i]))
             return true;
     return false;
 }
@@ -105,23 +118,30 @@ static int pass_in_group(const tap_call_t *call) {
     return result;
 }
 
-static int release_held(void) {
-    if (!group.holds)
+static int release_held(int at) {
+    const tap_call_t call = group.held[at];
+    memmove(&group.held[at], &group.held[at + 1], (size_t)(--group.held_count - at) * sizeof call);
+    return pass_in_group(&call);
+}
+
+static int collective_in_group(const tap_call_t *call) {
+    int at = 0, result = TAP_SUCCESS;
+    while (at < group.held_count && group.held[at].comm != call->comm)
+        at++;
+    if (at < group.held_count)
+        result = release_held(at);
+    else if (!has_passed_collective(call->comm) && tap_takes(call) &&
+             PTO_RESERVE(group.held, group.held_room, group.held_count + 1)) {
+        group.held[group.held_count++] = *call;
         return TAP_SUCCESS;
-    group.holds = false;
-    return pass_in_group(&group.held);
+    }
+    return result == TAP_SUCCESS ? pass_in_group(call) : result;
 }
 
 static int collective(tap_call_t call) {
-    if (group.depth == 0)
-        return tap_do(&call);
-    if (!group.holds && group.passed_count == 0 && tap_takes(&call)) {
-        group.holds = true;
-        group.held = call;
-        return TAP_SUCCESS;
-    }
-    int result = release_held();
-    return result == TAP_SUCCESS ? pass_in_group(&call) : result;
+    return group.depth == 0    ? tap_do(&call)
+           : is_message(&call) ? pass_in_group(&call)
+                               : collective_in_group(&call);
 }
 
 EXPORT int ncclGroupStart(void);
@@ -132,26 +152,47 @@ EXPORT int ncclGroupStart(void) {
     return result;
 }
 
-EXPORT int ncclGroupEnd(void);
-EXPORT int ncclGroupEnd(void) {
-    FIND_NEXT(ncclGroupEnd, (void));
-    int result = next();
-    if (group.depth == 0 || --group.depth > 0)
-        return result;
+/* Run what is held back beside what NCCL will run. What cannot be run here is NCCL's after all. */
+static int begin_aside(void) {
+    int result = TAP_SUCCESS;
+    for (int i = 0; i < group.held_count && result == TAP_SUCCESS; i++)
+        if (!tap_do_aside(&group.held[i], group.passed, group.passed_count, &result))
+            result = release_held(i--);
+    return result;
+}
+
+static void end_group(void) {
     for (int i = 0; i < group.passed_count; i++)
         if (!is_among_passed(&group.passed[i], i))
             tap_after_pass(&group.passed[i]);
-    group.passed_count = 0;
-    const bool holds = group.holds;
-    group.holds = false;
-    return holds && result == TAP_SUCCESS ? tap_do(&group.held) : result;
+    for (int i = 0; i < group.held_count; i++)
+        if (group.held[i].aside)
+            tap_join(&group.held[i], group.passed, group.passed_count);
+    group.held_count = group.passed_count = 0;
+}
+
+EXPORT int ncclGroupEnd(void);
+EXPORT int ncclGroupEnd(void) {
+    FIND_NEXT(ncclGroupEnd, (void));
+    const bool is_last = group.depth == 1, alone = group.held_count == 1 && group.passed_count == 0;
+    const int begun = is_last && !alone ? begin_aside() : TAP_SUCCESS;
+    int result = next();
+    group.depth -= group.depth > 0;
+    if (!is_last)
+        return result;
+    const tap_call_t only = alone ? group.held[0] : (tap_call_t){0};
+    group.held_count -= alone;
+    end_group();
+    if (result == TAP_SUCCESS)
+        result = begun;
+    return alone && result == TAP_SUCCESS ? tap_do(&only) : result;
 }
 
 /* --- collectives ---------------------------------------------------------------------------------------- */
 
 #define TAKE(name, params, ...)                                                                              \
     EXPORT int name params;                                                                                  \
-    EXPORT int name params { return collective((tap_call_t){__VA_ARGS__}); }
+    EXPORT int name params { return collective((tap_call_t){__VA_ARGS__, NULL}); }
 
 TAKE(ncclAllReduce, (const void *in, void *out, size_t count, int type, int op, void *comm, void *stream),
      TAP_ALL_REDUCE, in, out, count, type, op, 0, comm, stream)

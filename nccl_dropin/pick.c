@@ -208,6 +208,8 @@ void tap_picks_free(tap_comm_t *comm) {
             pto_exec_destroy(run->exec);
             if (run->aside)
                 tap_settings()->device->release(run->aside, NULL);
+            if (run->stream)
+                tap_settings()->device->stream_destroy(run->stream, NULL);
             free(run);
         }
         pto_plan_destroy(pick->plan);

@@ -45,6 +45,20 @@ static void follow_passed(tap_comm_t *comm, void *stream, uint64_t capture) {
     follow(comm, stream, capture);
 }
 
+/* What is queued in `stream` from now on happens after what `after` holds. */
+static pto_status_t follow_stream(void *stream, void *after, pto_error_t *err) {
+    const pto_device_t *device = tap_settings()->device;
+    void *event = NULL;
+    pto_status_t status = device->event_create(&event, err);
+    if (status == PTO_OK)
+        status = device->event_record(event, after, err);
+    if (status == PTO_OK)
+        status = device->event_follow(event, stream, err);
+    if (event)
+        device->event_destroy(event, NULL);
+    return status;
+}
+
 void tap_before_pass(const tap_call_t *call) { in_order(call, follow_passed); }
 
 void tap_after_pass(const tap_call_t *call) { in_order(call, note); }
@@ -210,22 +224,41 @@ bool tap_takes(const tap_call_t *call) {
     return takes;
 }
 
-/* False: it is NCCL's. */
-static bool do_here(tap_comm_t *comm, const tap_call_t *call, int *result) {
+/* The call's part in the run's own stream, behind the streams of all of its group's calls of the
+ * communicator: NCCL, too, begins none of a group before what the streams of all hold. */
+static pto_status_t set_aside(tap_run_t *run, tap_call_t *part, const tap_call_t *passed, int passed_count,
+                              pto_error_t *err) {
+    pto_status_t status = run->stream ? PTO_OK : tap_settings()->device->stream_create(&run->stream, err);
+    if (status == PTO_OK)
+        status = follow_stream(run->stream, part->stream, err);
+    for (int i = 0; i < passed_count && status == PTO_OK; i++)
+        if (passed[i].comm == part->comm)
+            status = follow_stream(run->stream, passed[i].stream, err);
+    part->stream = run->stream;
+    return status;
+}
+
+/* False: it is NCCL's. With `aside`, which it sets, it runs beside the calls of a group that are passed. */
+static bool do_here(tap_comm_t *comm, const tap_call_t *call, const tap_call_t *passed, int passed_count,
+                    void **aside, int *result) {
     pto_error_t err = {0};
     uint64_t capture = 0;
     const double began_s = tap_reports(comm) ? pto_now_s() : 0;
     tap_pick_t *pick = tap_pick_of(comm, call);
     if (!pick || !tap_gpu_capture(call->stream, &capture))
         return false;
-    const tap_call_t part = part_of(call, sizes_of(comm, &pick->cell));
+    tap_call_t part = part_of(call, sizes_of(comm, &pick->cell));
     tap_run_t *run = run_of(comm, pick, capture, &part);
     if (!run || !run->exec)
         return false;
-    follow(comm, call->stream, capture);
-    pto_status_t status = enqueue(comm, pick, run, &part, &err);
+    pto_status_t status = aside ? set_aside(run, &part, passed, passed_count, &err) : PTO_OK;
+    if (aside)
+        *aside = part.stream;
+    follow(comm, part.stream, capture);
     if (status == PTO_OK)
-        note(comm, call->stream, capture);
+        status = enqueue(comm, pick, run, &part, &err);
+    if (status == PTO_OK)
+        note(comm, part.stream, capture);
     else
         tap_say(0, "%s on rank %d: %s", pto_collective_name(pick->cell.collective), comm->rank, err.message);
     pick->calls++;
@@ -243,7 +276,7 @@ int tap_do(const tap_call_t *call) {
         return tap_pass(call);
     pthread_mutex_lock(&comm->lock);
     if (tap_gpu_enter(comm->context)) {
-        done = do_here(comm, call, &result);
+        done = do_here(comm, call, NULL, 0, NULL, &result);
         tap_gpu_leave();
     }
     pthread_mutex_unlock(&comm->lock);
@@ -255,4 +288,42 @@ int tap_do(const tap_call_t *call) {
     tap_after_pass(call);
     tap_report_passed(call, began_s);
     return result;
+}
+
+bool tap_do_aside(tap_call_t *call, const tap_call_t *passed, int passed_count, int *result) {
+    tap_comm_t *comm = tap_comm_of(call->comm);
+    bool done = false;
+    if (!comm)
+        return false;
+    pthread_mutex_lock(&comm->lock);
+    if (tap_gpu_enter(comm->context)) {
+        done = do_here(comm, call, passed, passed_count, &call->aside, result);
+        tap_gpu_leave();
+    }
+    pthread_mutex_unlock(&comm->lock);
+    return done;
+}
+
+/* Behind `note` of the calls that were passed, which knows one stream alone. */
+static void join(tap_comm_t *comm, void *stream, uint64_t capture, void *aside) {
+    follow(comm, stream, capture);
+    follow_stream(stream, aside, NULL);
+    note(comm, stream, capture);
+}
+
+void tap_join(const tap_call_t *call, const tap_call_t *passed, int passed_count) {
+    tap_comm_t *comm = tap_comm_of(call->comm);
+    uint64_t capture = 0;
+    if (!comm)
+        return;
+    pthread_mutex_lock(&comm->lock);
+    if (tap_gpu_enter(comm->context)) {
+        if (tap_gpu_capture(call->stream, &capture))
+            join(comm, call->stream, capture, call->aside);
+        for (int i = 0; i < passed_count; i++)
+            if (passed[i].comm == call->comm)
+                follow_stream(passed[i].stream, call->aside, NULL);
+        tap_gpu_leave();
+    }
+    pthread_mutex_unlock(&comm->lock);
 }

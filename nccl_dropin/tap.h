@@ -73,6 +73,7 @@ typedef struct {
     int peer; /* or root */
     void *comm;
     void *stream;
+    void *aside; /* the stream in which it runs beside those of its group; NULL: its own */
 } tap_call_t;
 
 /* --- intercept.c ---------------------------------------------------------------------------------------- */
@@ -128,7 +129,8 @@ typedef struct tap_run {
     uint64_t capture; /* 0: outside graphs */
     pto_exec_t *exec; /* NULL: not all processes could make it */
     bool in_place;
-    void *aside; /* for an input that the executor cannot use where it is; NULL: not needed yet */
+    void *aside;  /* for an input that the executor cannot use where it is; NULL: not needed yet */
+    void *stream; /* for runs beside NCCL's; NULL: not needed yet */
 } tap_run_t;
 
 typedef struct tap_pick {
@@ -227,6 +229,11 @@ bool tap_gpu_capture(void *stream, uint64_t *capture);
 bool tap_takes(const tap_call_t *call);
 /* Run it here, or by NCCL, in the communicator's order. Returns NCCL's result. */
 int tap_do(const tap_call_t *call);
+/* Run a call of a group here, in a stream of its own, so that it waits for none of the group's calls that
+ * NCCL will run; false: it is NCCL's. `passed`: those calls, of all communicators. */
+bool tap_do_aside(tap_call_t *call, const tap_call_t *passed, int passed_count, int *result);
+/* Once NCCL has enqueued them: later work in their streams, and in the call's, follows it. */
+void tap_join(const tap_call_t *call, const tap_call_t *passed, int passed_count);
 /* A call that NCCL runs: what comes before, and, once it is enqueued, after. */
 void tap_before_pass(const tap_call_t *call);
 void tap_after_pass(const tap_call_t *call);

@@ -357,6 +357,41 @@ static void groups(const pto_nccl_id_t *id) {
     ncclCommDestroy(all.handle);
 }
 
+/* Process 0 alone has a sum and messages in one group. Where the others take the sum, it must as well, and
+ * its streams go on behind both. */
+static void unlike_groups(const pto_nccl_id_t *id) {
+    const members_t all = begin(id[0]), twin = begin(id[1]);
+    sum_t sum[2];
+    int get = -1, give = rank;
+    for (int i = 0; i < 3; i++) {
+        const int before = fake_calls;
+        if (rank == 0)
+            ncclGroupStart();
+        issue_sum(&all, &sum[0], i, stream[0]);
+        if (rank > 0)
+            ncclGroupStart();
+        ring(&all, &give, &get);
+        expect(ncclGroupEnd() == SUCCESS, "a group");
+        expect(fake_calls == before + 1, "a sum beside messages is NCCL's");
+        finish(stream[1]);
+        expect(rank > 0 || sum[0].out[0] == size * i + size * (size - 1) / 2, "a stream goes on too early");
+        finish(stream[0]);
+        check_sum(&all, &sum[0]);
+        expect(get == (rank + size - 1) % size, "another message");
+    }
+    const int before = fake_calls;
+    ncclGroupStart();
+    issue_sum(&all, &sum[0], 5, stream[0]);
+    issue_sum(&twin, &sum[1], 6, stream[0]);
+    expect(ncclGroupEnd() == SUCCESS, "a group of two communicators");
+    expect(fake_calls == before, "a sum beside that of another communicator is NCCL's");
+    finish(stream[0]);
+    check_sum(&all, &sum[0]);
+    check_sum(&twin, &sum[1]);
+    ncclCommDestroy(twin.handle);
+    ncclCommDestroy(all.handle);
+}
+
 /* The second call of a group has what a taken call gave in another stream, and another taken call has what it
  * gave. */
 static void ordered_groups(const pto_nccl_id_t *id) {
@@ -445,6 +480,7 @@ static const struct {
              {"captures", captures},
              {"operations of the program", own_operations},
              {"groups", groups},
+             {"groups that differ", unlike_groups},
              {"groups in the order of calls", ordered_groups},
              {"calls that are wrong", wrong_calls},
              {"buffers that are mapped again", remapped_buffers}};
