@@ -432,7 +432,7 @@ PARTS_test_guard := $(addprefix parallel/,fatal.c guard.c)
 PARTS_test_parallel := $(IN_PARALLEL)
 
 # These link no MPI.
-WITHOUT_MPI := $(addprefix $(BUILD)/tests/,test_teams test_nccl_dropin test_nccl_comms example_forked)
+WITHOUT_MPI := $(addprefix $(BUILD)/tests/,test_teams test_nccl_dropin test_nccl_comms test_nccl_messages example_forked)
 MPI_TEST_PROGRAMS := $(filter-out $(WITHOUT_MPI) $(BUILD)/tests/test_both,$(patsubst tests/mpi/%.c,$(BUILD)/tests/%,$(MPI_TEST_SRC)))
 $(foreach test,$(notdir $(MPI_TEST_PROGRAMS)),$(eval $(BUILD)/tests/$(test): $(call object,$(PARTS_$(test)))))
 $(MPI_TEST_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(LINK_STAMP) | $(INTERNAL_EXEC_LIB)
@@ -444,7 +444,7 @@ $(BUILD)/tests/example_forked: $(BUILD)/obj/docs/examples/forked.o $(KERNEL_LIB)
 $(BUILD)/tests/test_teams: $(BUILD)/obj/tests/mpi/test_teams.o $(KERNEL_LIB) $(LIB) $(LINK_STAMP)
 	$(call link,$(CC),$(MPI_LDLIBS))
 # The drop-in for NCCL in front of a small NCCL of the test's own.
-$(addprefix $(BUILD)/tests/,test_nccl_dropin test_nccl_comms): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(call object,$(NCCL_HELP_SRC) $(NCCL_DROPIN_PARTS)) \
+$(addprefix $(BUILD)/tests/,test_nccl_dropin test_nccl_comms test_nccl_messages): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(call object,$(NCCL_HELP_SRC) $(NCCL_DROPIN_PARTS)) \
 		$(COMMAND_LINE_LIB) $(KERNEL_LIB) $(LIB) $(BUILD)/tests/fake_forked/libnccl.so.2 $(LINK_STAMP)
 	$(call link,$(CC) $(IN_FRONT_LTO) -rdynamic -Wl$(comma)-rpath$(comma)'$$ORIGIN/fake_forked',$(MPI_LDLIBS))
 # With neither, so that both may be preloaded.
@@ -677,7 +677,7 @@ sanitize: ## run the unit tests, the executor on the host device and what judges
 
 JUDGES := reference patterns cases statistics benches sizes measure powers nvml host_device
 check-sanitized: TEST_SAMPLE := $(SANITIZE_SAMPLE)
-check-sanitized: $(UNIT) $(UNIT_CXX) $(if $(HAVE_MPI),$(BUILD)/tests/test_exec $(BUILD)/tests/test_nccl_dropin $(BUILD)/tests/test_nccl_comms $(JUDGES:%=$(BUILD)/tests/test_%))
+check-sanitized: $(UNIT) $(UNIT_CXX) $(if $(HAVE_MPI),$(BUILD)/tests/test_exec $(BUILD)/tests/test_nccl_dropin $(BUILD)/tests/test_nccl_comms $(BUILD)/tests/test_nccl_messages $(JUDGES:%=$(BUILD)/tests/test_%))
 	@JUDGES="$(JUDGES)" $(TEST) unit $(if $(HAVE_MPI),exec judges)
 
 .PHONY: fuzz fuzz-run fuzz-commands

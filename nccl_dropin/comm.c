@@ -89,6 +89,8 @@ static pto_status_t set_up(tap_comm_t *comm, pto_error_t *err) {
     if (status == PTO_OK)
         status = tap_symmetric_create(comm->team, settings->device, (size_t)settings->memory_bytes,
                                       &comm->symmetric, err);
+    if (status == PTO_OK)
+        tap_messages_begin(comm);
     if (comm->context)
         tap_gpu_leave();
     return status;
@@ -177,6 +179,8 @@ static void summarize(const tap_comm_t *comm) {
     if (!tap_settings()->explains || comm->rank != 0)
         return;
     tap_say(0, "communicator of %d processes, %lld calls left to NCCL", comm->size, (long long)comm->passed);
+    if (comm->messages.taken > 0)
+        tap_say(0, "%8lld x send or receive: pipes", (long long)comm->messages.taken);
     for (const tap_pick_t *pick = comm->picks; pick; pick = pick->next)
         tap_say(0, "%8lld x %-14s %-9s %10lld bytes: %s%s%s", (long long)pick->calls,
                 pto_collective_name(pick->cell.collective), pto_datatype_name(pick->cell.datatype),
@@ -207,6 +211,7 @@ void tap_comm_end(void *handle) {
         bool all = all_end(comm);
         if (all) {
             tap_picks_free(comm);
+            tap_messages_free(comm);
             tap_symmetric_close(&comm->symmetric);
             all = all_end(comm);
         }
@@ -224,6 +229,8 @@ void tap_comm_abort(void *handle) {
         return;
     atomic_store(&comm->aborts, true);
     pthread_mutex_lock(&comm->lock);
+    if (comm->messages.stop)
+        *(volatile uint64_t *)comm->messages.stop = 1;
     for (const tap_pick_t *pick = comm->picks; pick; pick = pick->next)
         for (const tap_run_t *run = pick->runs; run; run = run->next)
             if (run->exec)

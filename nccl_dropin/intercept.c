@@ -73,76 +73,67 @@ int tap_pass(const tap_call_t *c) {
 /* --- groups --------------------------------------------------------------------------------------------- */
 
 /* The group that this thread has open. All processes have the same collectives of a communicator in it, but
- * other processes may have other messages. So a collective that is its communicator's only one in the group
- * is held back if it can be run here, whatever else there is; a second one makes both NCCL's. */
+ * other processes may have other messages (decision 65). So a collective that is its communicator's only one
+ * in the group is held back if it can be run here, whatever else there is, and so is each message; a second
+ * collective makes both NCCL's. The other calls are passed to NCCL, which enqueues them at the end. */
 static _Thread_local struct {
     int depth;
-    tap_call_t *held;
-    int held_count;
-    size_t held_room;
-    tap_call_t *passed; /* to NCCL, which enqueues them at the end */
-    int passed_count;
-    size_t passed_room;
+    tap_call_t *calls;
+    int count;
+    size_t room;
+    int passed;
 } group;
-
-/* Whether one of the group's first `count` calls is of the same communicator and stream. */
-static bool is_among_passed(const tap_call_t *call, int count) {
-    for (int i = 0; i < count; i++)
-        if (group.passed[i].comm == call->comm && group.passed[i].stream == call->stream)
-            return true;
-    return false;
-}
 
 static bool is_message(const tap_call_t *call) {
     return call->function == TAP_SEND || call->function == TAP_RECV;
 }
 
-/* Of the communicator. */
-static bool has_passed_collective(const void *comm) {
-    for (int i = 0; i < group.passed_count; i++)
-        if (group.passed[i].comm == comm && !is_message(&group.passed[i]))
+/* Whether one of the group's first `count` calls is passed, and of the same communicator and stream. */
+static bool is_among_passed(const tap_call_t *call, int count) {
+    for (int i = 0; i < count; i++)
+        if (!group.calls[i].here && group.calls[i].comm == call->comm &&
+            group.calls[i].stream == call->stream)
             return true;
     return false;
 }
 
-static int pass_in_group(const tap_call_t *call) {
-    if (!PTO_RESERVE(group.passed, group.passed_room, group.passed_count + 1))
-        return TAP_SYSTEM_ERROR;
-    const bool is_first = !is_among_passed(call, group.passed_count);
-    group.passed[group.passed_count++] = *call;
+static int pass_in_group(tap_call_t *call) {
     const double began_s = pto_now_s();
-    if (is_first)
+    call->here = false;
+    group.passed++;
+    if (!is_among_passed(call, (int)(call - group.calls)))
         tap_before_pass(call);
     int result = tap_pass(call);
     tap_report_passed(call, began_s);
     return result;
 }
 
-static int release_held(int at) {
-    const tap_call_t call = group.held[at];
-    memmove(&group.held[at], &group.held[at + 1], (size_t)(--group.held_count - at) * sizeof call);
-    return pass_in_group(&call);
+/* The collectives of the communicator so far. NULL: none. */
+static tap_call_t *collective_of(const void *comm) {
+    for (int i = 0; i < group.count; i++)
+        if (group.calls[i].comm == comm && !is_message(&group.calls[i]))
+            return &group.calls[i];
+    return NULL;
 }
 
-static int collective_in_group(const tap_call_t *call) {
-    int at = 0, result = TAP_SUCCESS;
-    while (at < group.held_count && group.held[at].comm != call->comm)
-        at++;
-    if (at < group.held_count)
-        result = release_held(at);
-    else if (!has_passed_collective(call->comm) && tap_takes(call) &&
-             PTO_RESERVE(group.held, group.held_room, group.held_count + 1)) {
-        group.held[group.held_count++] = *call;
-        return TAP_SUCCESS;
-    }
-    return result == TAP_SUCCESS ? pass_in_group(call) : result;
+static int call_in_group(tap_call_t call) {
+    tap_call_t *other = is_message(&call) ? NULL : collective_of(call.comm);
+    int result = other && other->here ? pass_in_group(other) : TAP_SUCCESS;
+    if (result == TAP_SUCCESS && !PTO_RESERVE(group.calls, group.room, group.count + 1))
+        result = TAP_SYSTEM_ERROR;
+    if (result != TAP_SUCCESS)
+        return result;
+    call.here = !other && (is_message(&call) ? tap_takes_message(&call) : tap_takes(&call));
+    group.calls[group.count++] = call;
+    return call.here ? TAP_SUCCESS : pass_in_group(&group.calls[group.count - 1]);
 }
 
-static int collective(tap_call_t call) {
-    return group.depth == 0    ? tap_do(&call)
-           : is_message(&call) ? pass_in_group(&call)
-                               : collective_in_group(&call);
+static int do_alone(tap_call_t call) {
+    call.here = is_message(&call) && tap_takes_message(&call);
+    return call.here ? tap_do_messages(&call, &call, 1, false) : tap_do(&call);
 }
+
+static int call_or_hold(tap_call_t call) { return group.depth == 0 ? do_alone(call) : call_in_group(call); }
 
 EXPORT int ncclGroupStart(void);
 EXPORT int ncclGroupStart(void) {
@@ -152,47 +143,75 @@ EXPORT int ncclGroupStart(void) {
     return result;
 }
 
-/* Run what is held back beside what NCCL will run. What cannot be run here is NCCL's after all. */
+/* Whether the group's calls are one collective, or messages of one communicator and stream, and run here. */
+static bool is_one(void) {
+    const tap_call_t *first = group.calls;
+    for (int i = 1; i < group.count; i++)
+        if (!is_message(first) || !is_message(&first[i]) || first[i].comm != first->comm ||
+            first[i].stream != first->stream)
+            return false;
+    return group.count > 0 && group.passed == 0;
+}
+
+/* The first of the messages of its communicator that are held back. */
+static bool is_first_message(int at) {
+    for (int i = 0; i < at; i++)
+        if (group.calls[i].here && is_message(&group.calls[i]) && group.calls[i].comm == group.calls[at].comm)
+            return false;
+    return is_message(&group.calls[at]);
+}
+
+/* Run what is held back beside what NCCL will run, messages of a communicator after its collective, as NCCL
+ * does. A collective that cannot be run here is NCCL's after all. */
 static int begin_aside(void) {
     int result = TAP_SUCCESS;
-    for (int i = 0; i < group.held_count && result == TAP_SUCCESS; i++)
-        if (!tap_do_aside(&group.held[i], group.passed, group.passed_count, &result))
-            result = release_held(i--);
+    for (int i = 0; i < group.count && result == TAP_SUCCESS; i++)
+        if (group.calls[i].here && !is_message(&group.calls[i]) &&
+            !tap_do_aside(&group.calls[i], group.calls, group.count, &result))
+            result = pass_in_group(&group.calls[i]);
+    for (int i = 0; i < group.count && result == TAP_SUCCESS; i++)
+        if (group.calls[i].here && is_first_message(i))
+            result = tap_do_messages(&group.calls[i], group.calls, group.count, true);
     return result;
 }
 
 static void end_group(void) {
-    for (int i = 0; i < group.passed_count; i++)
-        if (!is_among_passed(&group.passed[i], i))
-            tap_after_pass(&group.passed[i]);
-    for (int i = 0; i < group.held_count; i++)
-        if (group.held[i].aside)
-            tap_join(&group.held[i], group.passed, group.passed_count);
-    group.held_count = group.passed_count = 0;
+    for (int i = 0; i < group.count; i++)
+        if (!group.calls[i].here && !is_among_passed(&group.calls[i], i))
+            tap_after_pass(&group.calls[i]);
+    for (int i = 0; i < group.count; i++)
+        if (group.calls[i].aside)
+            tap_join(&group.calls[i], group.calls, group.count);
+    group.count = group.passed = 0;
+}
+
+static int do_one(void) {
+    const int count = group.count;
+    group.count = group.passed = 0;
+    return is_message(group.calls) ? tap_do_messages(group.calls, group.calls, count, false)
+                                   : tap_do(group.calls);
 }
 
 EXPORT int ncclGroupEnd(void);
 EXPORT int ncclGroupEnd(void) {
     FIND_NEXT(ncclGroupEnd, (void));
-    const bool is_last = group.depth == 1, alone = group.held_count == 1 && group.passed_count == 0;
-    const int begun = is_last && !alone ? begin_aside() : TAP_SUCCESS;
+    const bool is_last = group.depth == 1, one = is_last && is_one();
+    const int begun = is_last && !one ? begin_aside() : TAP_SUCCESS;
     int result = next();
     group.depth -= group.depth > 0;
     if (!is_last)
         return result;
-    const tap_call_t only = alone ? group.held[0] : (tap_call_t){0};
-    group.held_count -= alone;
+    if (one && result == TAP_SUCCESS)
+        return do_one();
     end_group();
-    if (result == TAP_SUCCESS)
-        result = begun;
-    return alone && result == TAP_SUCCESS ? tap_do(&only) : result;
+    return result == TAP_SUCCESS ? begun : result;
 }
 
 /* --- collectives ---------------------------------------------------------------------------------------- */
 
 #define TAKE(name, params, ...)                                                                              \
     EXPORT int name params;                                                                                  \
-    EXPORT int name params { return collective((tap_call_t){__VA_ARGS__, NULL}); }
+    EXPORT int name params { return call_or_hold((tap_call_t){__VA_ARGS__, NULL, false}); }
 
 TAKE(ncclAllReduce, (const void *in, void *out, size_t count, int type, int op, void *comm, void *stream),
      TAP_ALL_REDUCE, in, out, count, type, op, 0, comm, stream)

@@ -86,7 +86,7 @@ static uint64_t digest(void) {
                           pto_machine_digest(settings.machine, machine)};
     uint64_t all = pto_hash_add(pto_hash_add(PTO_HASH_START, (uint64_t)settings.memory_bytes),
                                 (uint64_t)settings.plans_max);
-    all = pto_hash_add(all, settings.takes);
+    all = pto_hash_add(pto_hash_add(all, settings.takes), (uint64_t)settings.messages_max_bytes);
     for (size_t i = 0; i < sizeof text / sizeof *text; i++)
         all = pto_hash_bytes(all, text[i], strlen(text[i]) + 1);
     return all;
@@ -135,6 +135,7 @@ static void read_environment(void) {
     settings.informs = debug && (strcmp(debug, "INFO") == 0 || strcmp(debug, "TRACE") == 0);
     settings.memory_bytes = number_of("PORTOLAN_MEMORY", INT64_MAX / 2, memory_default_bytes);
     settings.plans_max = (int)number_of("PORTOLAN_PLANS", PLANS_MAX, PLANS_DEFAULT);
+    settings.messages_max_bytes = number_of("PORTOLAN_MESSAGES", INT64_MAX / 2, 0);
     pto_status_t status = open_machine(&err);
     if (status == PTO_OK)
         status = find_strategy(&err);

@@ -10,7 +10,7 @@
 /* NCCL orders all calls of a communicator, in whatever streams they are. Its own calls and those that run
  * here do not know of each other, so calls that follow in another stream wait for the last one. What a
  * capture holds is ordered within it. */
-static void follow(tap_comm_t *comm, void *stream, uint64_t capture) {
+void tap_follow(tap_comm_t *comm, void *stream, uint64_t capture) {
     const bool in_graph = capture != 0;
     if (!comm->last[in_graph].is_recorded || comm->last[in_graph].stream == stream ||
         comm->last[in_graph].capture != capture)
@@ -18,7 +18,7 @@ static void follow(tap_comm_t *comm, void *stream, uint64_t capture) {
     tap_settings()->device->event_follow(comm->last[in_graph].event, stream, NULL);
 }
 
-static void note(tap_comm_t *comm, void *stream, uint64_t capture) {
+void tap_note(tap_comm_t *comm, void *stream, uint64_t capture) {
     const bool in_graph = capture != 0;
     comm->last[in_graph].is_recorded =
         tap_settings()->device->event_record(comm->last[in_graph].event, stream, NULL) == PTO_OK;
@@ -42,7 +42,7 @@ static void in_order(const tap_call_t *call, void (*act)(tap_comm_t *comm, void 
 
 static void follow_passed(tap_comm_t *comm, void *stream, uint64_t capture) {
     comm->passed++;
-    follow(comm, stream, capture);
+    tap_follow(comm, stream, capture);
 }
 
 /* What is queued in `stream` from now on happens after what `after` holds. */
@@ -61,7 +61,7 @@ static pto_status_t follow_stream(void *stream, void *after, pto_error_t *err) {
 
 void tap_before_pass(const tap_call_t *call) { in_order(call, follow_passed); }
 
-void tap_after_pass(const tap_call_t *call) { in_order(call, note); }
+void tap_after_pass(const tap_call_t *call) { in_order(call, tap_note); }
 
 /* --- buffers -------------------------------------------------------------------------------------------- */
 
@@ -224,22 +224,25 @@ bool tap_takes(const tap_call_t *call) {
     return takes;
 }
 
-/* The call's part in the run's own stream, behind the streams of all of its group's calls of the
- * communicator: NCCL, too, begins none of a group before what the streams of all hold. */
-static pto_status_t set_aside(tap_run_t *run, tap_call_t *part, const tap_call_t *passed, int passed_count,
-                              pto_error_t *err) {
-    pto_status_t status = run->stream ? PTO_OK : tap_settings()->device->stream_create(&run->stream, err);
-    if (status == PTO_OK)
-        status = follow_stream(run->stream, part->stream, err);
-    for (int i = 0; i < passed_count && status == PTO_OK; i++)
-        if (passed[i].comm == part->comm)
-            status = follow_stream(run->stream, passed[i].stream, err);
-    part->stream = run->stream;
+/* Whether the i-th call is the first of the communicator in its stream. */
+static bool is_first_in_stream(const tap_call_t *calls, int i, const void *comm) {
+    for (int j = 0; j < i; j++)
+        if (calls[j].comm == comm && calls[j].stream == calls[i].stream)
+            return false;
+    return calls[i].comm == comm;
+}
+
+pto_status_t tap_begin_aside(void **stream, const void *comm, const tap_call_t *calls, int count,
+                             pto_error_t *err) {
+    pto_status_t status = *stream ? PTO_OK : tap_settings()->device->stream_create(stream, err);
+    for (int i = 0; i < count && status == PTO_OK; i++)
+        if (is_first_in_stream(calls, i, comm))
+            status = follow_stream(*stream, calls[i].stream, err);
     return status;
 }
 
-/* False: it is NCCL's. With `aside`, which it sets, it runs beside the calls of a group that are passed. */
-static bool do_here(tap_comm_t *comm, const tap_call_t *call, const tap_call_t *passed, int passed_count,
+/* False: it is NCCL's. With `aside`, which it sets, it runs beside the other calls of a group. */
+static bool do_here(tap_comm_t *comm, const tap_call_t *call, const tap_call_t *calls, int count,
                     void **aside, int *result) {
     pto_error_t err = {0};
     uint64_t capture = 0;
@@ -251,14 +254,14 @@ static bool do_here(tap_comm_t *comm, const tap_call_t *call, const tap_call_t *
     tap_run_t *run = run_of(comm, pick, capture, &part);
     if (!run || !run->exec)
         return false;
-    pto_status_t status = aside ? set_aside(run, &part, passed, passed_count, &err) : PTO_OK;
+    pto_status_t status = aside ? tap_begin_aside(&run->stream, call->comm, calls, count, &err) : PTO_OK;
     if (aside)
-        *aside = part.stream;
-    follow(comm, part.stream, capture);
+        *aside = part.stream = run->stream;
+    tap_follow(comm, part.stream, capture);
     if (status == PTO_OK)
         status = enqueue(comm, pick, run, &part, &err);
     if (status == PTO_OK)
-        note(comm, part.stream, capture);
+        tap_note(comm, part.stream, capture);
     else
         tap_say(0, "%s on rank %d: %s", pto_collective_name(pick->cell.collective), comm->rank, err.message);
     pick->calls++;
@@ -290,28 +293,31 @@ int tap_do(const tap_call_t *call) {
     return result;
 }
 
-bool tap_do_aside(tap_call_t *call, const tap_call_t *passed, int passed_count, int *result) {
+bool tap_do_aside(tap_call_t *call, const tap_call_t *calls, int count, int *result) {
     tap_comm_t *comm = tap_comm_of(call->comm);
     bool done = false;
     if (!comm)
         return false;
     pthread_mutex_lock(&comm->lock);
     if (tap_gpu_enter(comm->context)) {
-        done = do_here(comm, call, passed, passed_count, &call->aside, result);
+        done = do_here(comm, call, calls, count, &call->aside, result);
         tap_gpu_leave();
     }
     pthread_mutex_unlock(&comm->lock);
     return done;
 }
 
-/* Behind `note` of the calls that were passed, which knows one stream alone. */
-static void join(tap_comm_t *comm, void *stream, uint64_t capture, void *aside) {
-    follow(comm, stream, capture);
-    follow_stream(stream, aside, NULL);
-    note(comm, stream, capture);
+/* The order knows one stream alone, so the call's own is behind all others in the end. */
+static void join(tap_comm_t *comm, const tap_call_t *call, const tap_call_t *calls, int count,
+                 uint64_t capture) {
+    for (int i = 0; i < count; i++)
+        if (is_first_in_stream(calls, i, call->comm))
+            follow_stream(calls[i].stream, call->aside, NULL);
+    tap_follow(comm, call->stream, capture);
+    tap_note(comm, call->stream, capture);
 }
 
-void tap_join(const tap_call_t *call, const tap_call_t *passed, int passed_count) {
+void tap_join(const tap_call_t *call, const tap_call_t *calls, int count) {
     tap_comm_t *comm = tap_comm_of(call->comm);
     uint64_t capture = 0;
     if (!comm)
@@ -319,10 +325,7 @@ void tap_join(const tap_call_t *call, const tap_call_t *passed, int passed_count
     pthread_mutex_lock(&comm->lock);
     if (tap_gpu_enter(comm->context)) {
         if (tap_gpu_capture(call->stream, &capture))
-            join(comm, call->stream, capture, call->aside);
-        for (int i = 0; i < passed_count; i++)
-            if (passed[i].comm == call->comm)
-                follow_stream(passed[i].stream, call->aside, NULL);
+            join(comm, call, calls, count, capture);
         tap_gpu_leave();
     }
     pthread_mutex_unlock(&comm->lock);

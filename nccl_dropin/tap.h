@@ -9,6 +9,7 @@
  *   symmetric.c  memory that all processes of a communicator use alike, so that no handles are exchanged
  *   pick.c       which strategy has a kind of call
  *   take.c       the order of calls, captures, and the run
+ *   messages.c   sends and receives
  *   gpu.c        the driver: captures and contexts
  *   report.c     a row for each call
  *   settings.c   the environment, and what is told */
@@ -36,17 +37,20 @@ typedef struct {
     int rank;      /* of the process, as its launcher says; -1: unknown */
     const pto_device_t *device;
     pto_machine_t *machine;
-    const char *strategy; /* PORTOLAN_STRATEGY: the only one; NULL: the cheapest */
-    int64_t memory_bytes; /* PORTOLAN_MEMORY: of a communicator, in each process */
-    unsigned takes;       /* PORTOLAN_TAKE: bits of pto_collective_t */
-    int plans_max;        /* PORTOLAN_PLANS: kinds of calls of a communicator that are priced */
-    uint64_t digest;      /* of all that must be equal on all processes */
+    const char *strategy;       /* PORTOLAN_STRATEGY: the only one; NULL: the cheapest */
+    int64_t memory_bytes;       /* PORTOLAN_MEMORY: of a communicator, in each process */
+    unsigned takes;             /* PORTOLAN_TAKE: bits of pto_collective_t */
+    int plans_max;              /* PORTOLAN_PLANS: kinds of calls of a communicator that are priced */
+    int64_t messages_max_bytes; /* PORTOLAN_MESSAGES: of messages that are taken; 0: none is */
+    uint64_t digest;            /* of all that must be equal on all processes */
 } tap_settings_t;
 
 /* Reads the environment at the first call. Not `on`: all is NCCL's. */
 const tap_settings_t *tap_settings(void);
 /* To standard error, by the process of rank 0. */
 void tap_say(int rank, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+typedef struct tap_comm tap_comm_t;
 
 /* --- calls ---------------------------------------------------------------------------------------------- */
 
@@ -74,6 +78,7 @@ typedef struct {
     void *comm;
     void *stream;
     void *aside; /* the stream in which it runs beside those of its group; NULL: its own */
+    bool here;   /* of a group: held back, to be run here */
 } tap_call_t;
 
 /* --- intercept.c ---------------------------------------------------------------------------------------- */
@@ -146,8 +151,6 @@ typedef struct tap_pick {
     tap_run_t *runs;
 } tap_pick_t;
 
-typedef struct tap_comm tap_comm_t;
-
 /* Of the call; NULL: it is left to NCCL. All processes of the communicator choose alike, and a door makes
  * sure of it when the first executor is made. */
 tap_pick_t *tap_pick_of(tap_comm_t *comm, const tap_call_t *call);
@@ -155,6 +158,38 @@ tap_pick_t *tap_pick_of(tap_comm_t *comm, const tap_call_t *call);
 tap_pick_t *tap_pick_known(const tap_comm_t *comm, const tap_call_t *call);
 void tap_picks_free(tap_comm_t *comm);
 int64_t tap_element_bytes(int number);
+
+/* --- messages.c ----------------------------------------------------------------------------------------- */
+
+/* Graphs, and what is outside of them, that have pipes of their own between two processes. */
+enum { TAP_AREAS = 32 };
+
+/* Pipes of what is outside graphs, or of one capture. */
+typedef struct tap_area {
+    struct tap_area *next;
+    uint64_t capture;
+    int number[2][TAP_SIZE_MAX]; /* of the pipe to each process, and from it; 0: none yet */
+    void *stream;                /* for messages beside other calls; NULL: not needed yet */
+    void *far[32];               /* device memory for long lists, by the logarithm of their lengths */
+} tap_area_t;
+
+typedef struct {
+    char *sources, *targets; /* TAP_AREAS for each process; NULL: messages are NCCL's */
+    uint64_t *stop;
+    int used[2][TAP_SIZE_MAX]; /* pipes to each process, and from it */
+    tap_area_t *areas;
+    int64_t taken;
+} tap_messages_t;
+
+/* Once the communicator's memory is made. */
+void tap_messages_begin(tap_comm_t *comm);
+/* Its messages are complete. */
+void tap_messages_free(tap_comm_t *comm);
+/* Whether the message will be passed here, as its other end decides as well. */
+bool tap_takes_message(const tap_call_t *call);
+/* Pass the messages among a group's calls that are held back and of the communicator of `first`, the first of
+ * them. With `aside`, in a stream of their own. Returns NCCL's result. */
+int tap_do_messages(tap_call_t *first, const tap_call_t *calls, int count, bool aside);
 
 /* --- doors.c -------------------------------------------------------------------------------------------- */
 
@@ -185,6 +220,7 @@ struct tap_comm {
     atomic_bool aborts;
     pto_team_t *team;
     tap_symmetric_t symmetric;
+    tap_messages_t messages;
     int picks_made;
     tap_pick_t *picks;
     int64_t passed; /* calls */
@@ -229,11 +265,18 @@ bool tap_gpu_capture(void *stream, uint64_t *capture);
 bool tap_takes(const tap_call_t *call);
 /* Run it here, or by NCCL, in the communicator's order. Returns NCCL's result. */
 int tap_do(const tap_call_t *call);
-/* Run a call of a group here, in a stream of its own, so that it waits for none of the group's calls that
- * NCCL will run; false: it is NCCL's. `passed`: those calls, of all communicators. */
-bool tap_do_aside(tap_call_t *call, const tap_call_t *passed, int passed_count, int *result);
-/* Once NCCL has enqueued them: later work in their streams, and in the call's, follows it. */
-void tap_join(const tap_call_t *call, const tap_call_t *passed, int passed_count);
+/* Run a call of a group here, in a stream of its own, so that it waits for none of the group's other calls;
+ * false: it is NCCL's. `calls`: the group's, of all communicators. */
+bool tap_do_aside(tap_call_t *call, const tap_call_t *calls, int count, int *result);
+/* Once NCCL has enqueued its part: later work in the streams of its communicator's calls follows the call. */
+void tap_join(const tap_call_t *call, const tap_call_t *calls, int count);
+/* The communicator's calls follow each other in their order, whatever their streams. */
+void tap_follow(tap_comm_t *comm, void *stream, uint64_t capture);
+void tap_note(tap_comm_t *comm, void *stream, uint64_t capture);
+/* Begin `*stream`, which is made where it is NULL, behind the streams of all calls of the communicator: NCCL,
+ * too, begins none of a group before what the streams of all hold. */
+pto_status_t tap_begin_aside(void **stream, const void *comm, const tap_call_t *calls, int count,
+                             pto_error_t *err);
 /* A call that NCCL runs: what comes before, and, once it is enqueued, after. */
 void tap_before_pass(const tap_call_t *call);
 void tap_after_pass(const tap_call_t *call);

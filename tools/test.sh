@@ -304,6 +304,8 @@ run_exec() {
         EXPECT_TAKEN=1 "$BUILD/tests/test_nccl_dropin" 140 1 2
     queue check_with_mpi test_nccl_comms env PORTOLAN_DEVICE=host PORTOLAN_MACHINE=h200-x2-graph PORTOLAN_MEMORY=32MiB \
         "$BUILD/tests/test_nccl_comms" 2
+    queue check_with_mpi test_nccl_messages env PORTOLAN_DEVICE=host PORTOLAN_MACHINE=h200-x2-graph PORTOLAN_MESSAGES=100000 \
+        PORTOLAN_MEMORY=64MiB "$BUILD/tests/test_nccl_messages" 40 1 2
 }
 
 run_judges() {

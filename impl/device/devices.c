@@ -2,10 +2,13 @@
 #include <string.h>
 
 #include "portolan/exec.h"
+#include "portolan/messages.h"
 
 extern const pto_device_t pto_device_host;
+extern const pto_messenger_t pto_messenger_host;
 #ifdef PORTOLAN_CUDA
 extern const pto_device_t pto_device_cuda;
+extern const pto_messenger_t pto_messenger_cuda;
 #endif
 
 static const pto_device_t *const devices[] = {
@@ -28,6 +31,14 @@ pto_status_t pto_device_find(const char *name, const pto_device_t **device, pto_
         strncat(known, devices[i]->name, sizeof known - strlen(known) - 1);
     }
     return pto_error_set(err, PTO_ERR_NOT_FOUND, "unknown device '%s'; this build knows: %s", name, known);
+}
+
+const pto_messenger_t *pto_messenger_of(const pto_device_t *device) {
+#ifdef PORTOLAN_CUDA
+    if (strcmp(device->name, pto_device_cuda.name) == 0)
+        return &pto_messenger_cuda;
+#endif
+    return strcmp(device->name, pto_device_host.name) == 0 ? &pto_messenger_host : NULL;
 }
 
 pto_status_t pto_device_copy(const pto_device_t *device, void *target, const void *source, size_t bytes,

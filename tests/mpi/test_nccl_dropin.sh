@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # The drop-in for NCCL on the host device, in front of a small NCCL: random calls with known results.
 # BUILD: where the programs were built (default build). SEED: of the random calls (default: the time).
-# CALLS: how many (default 700). NCCL_CALLS: of them once, on the machine file of two GPUs (default CALLS).
+# CALLS: how many (default 700). GROUPS_OF: of messages (default 100). NCCL_CALLS: of them once, on the machine file of two GPUs (default CALLS).
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
 program=$build/tests/test_nccl_dropin
 comms=$build/tests/test_nccl_comms
-built "$program" "$comms"
+messages=$build/tests/test_nccl_messages
+built "$program" "$comms" "$messages"
 export PORTOLAN_DEVICE=host
 seed=${SEED:-$(date +%s)}
 echo "     seed $seed"
@@ -66,6 +67,12 @@ of_all_kinds() {
     PORTOLAN_MACHINE=$four PORTOLAN_STRATEGY=gas_allgather PORTOLAN_MEMORY=32MiB timeout 300 "$comms" "$@"
 }
 for n in 2 3 4; do check "communicators of $n processes, groups, threads, and what is NCCL's" of_all_kinds $n; done
+of_messages() {
+    PORTOLAN_MACHINE=$four PORTOLAN_STRATEGY=gas_allgather PORTOLAN_MEMORY=96MiB PORTOLAN_MESSAGES=100000 \
+        timeout 300 "$messages" "${GROUPS_OF:-100}" "$seed" "$@" 2>"$work/stderr" || { cat "$work/stderr"; return 1; }
+}
+for n in 2 3 4; do check "groups of messages of $n processes" of_messages $n; done
+check "what is wrong is told" grep -q '^portolan: messages of rank 0: it does not receive what it sends to itself$' "$work/stderr"
 check "where a process has other settings, all calls are NCCL's" of_all_kinds 2 unlike
 # Of all calls, by process 0: a line each, with the route that the summary says; replay reads them.
 report() {

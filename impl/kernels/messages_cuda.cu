@@ -1,0 +1,126 @@
+/* Messages (portolan/messages.h) on NVIDIA GPUs: a thread block for each lane of each pipe.
+ *
+ * Why the data are right. kernel_cuda.cu's argument holds: the threads that filled a slot meet at a barrier
+ * before one of them releases the count, and the thread that acquires it meets the others at a barrier before
+ * any of them reads the slot. Emptying a slot is ordered in the same way.
+ *
+ * Why it ends where NCCL's would. All blocks are resident: there are no more than PTO_PIPES_MAX times
+ * PTO_PIPE_LANES. A block waits only for the same lane of the same pipe, whose pieces both ends pass in the
+ * same order. So a group's pipes go on at the same time, each as fast as its other end. */
+#include "device/device_cuda.h"
+#include "kernel_memory.cuh"
+#include "portolan/messages.h"
+
+enum { MESSAGE_THREADS = 256, MESSAGES_NEAR = 64, POLLS_PER_STOP = 1024 };
+
+struct near_messages {
+    pto_message_t message[MESSAGES_NEAR];
+};
+
+struct batch {
+    pto_pipe_t pipe[PTO_PIPES_MAX];
+    const pto_message_t *far;
+    const uint64_t *stop;
+    near_messages near;
+};
+
+static __device__ bool reaches(const uint64_t *count, uint64_t least, const uint64_t *stop) {
+    for (unsigned polls = 1; load_acquire(count) < least; polls++)
+        if (polls % POLLS_PER_STOP == 0 && load_host(stop) != 0)
+            return false;
+    return true;
+}
+
+static __device__ void copy_bytes(char *to, const char *from, int64_t bytes) {
+    const bool wide =
+        (reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from)) % sizeof(uint4) == 0;
+    const int64_t words = wide ? bytes / static_cast<int64_t>(sizeof(uint4)) : 0;
+#pragma unroll 4
+    for (int64_t i = threadIdx.x; i < words; i += MESSAGE_THREADS)
+        reinterpret_cast<uint4 *>(to)[i] = reinterpret_cast<const uint4 *>(from)[i];
+    for (int64_t i = words * static_cast<int64_t>(sizeof(uint4)) + threadIdx.x; i < bytes;
+         i += MESSAGE_THREADS)
+        to[i] = from[i];
+}
+
+/* False: stopped. */
+static __device__ bool pass_piece(const pto_pipe_t &pipe, unsigned lane, uint64_t number,
+                                  const pto_message_t &message, int64_t at, int64_t bytes,
+                                  const uint64_t *stop) {
+    char *slot = pipe.target->slot[lane][number % PTO_PIPE_SLOTS];
+    const uint64_t *awaited = pipe.sends ? &pipe.source->emptied[lane] : &pipe.target->filled[lane];
+    const uint64_t least = !pipe.sends               ? number + 1
+                           : number < PTO_PIPE_SLOTS ? 0
+                                                     : number + 1 - PTO_PIPE_SLOTS;
+    if (!__syncthreads_and(threadIdx.x > 0 || reaches(awaited, least, stop)))
+        return false;
+    copy_bytes(pipe.sends ? slot : message.to + at, pipe.sends ? message.from + at : slot, bytes);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        store_release(pipe.sends ? &pipe.target->filled[lane] : &pipe.source->emptied[lane], number + 1);
+    return true;
+}
+
+__global__ void __launch_bounds__(MESSAGE_THREADS) pass_messages(const __grid_constant__ batch all) {
+    const pto_pipe_t pipe = all.pipe[blockIdx.x / PTO_PIPE_LANES];
+    const unsigned lane = blockIdx.x % PTO_PIPE_LANES;
+    const pto_message_t *messages = all.far != nullptr ? all.far : all.near.message;
+    uint64_t *count = pipe.source == nullptr ? nullptr
+                      : pipe.sends           ? &pipe.source->sent[lane]
+                                             : &pipe.target->received[lane];
+    uint64_t number = count != nullptr ? *count : 0;
+    bool goes_on = true;
+    __syncthreads(); /* all have read the count */
+    for (int i = pipe.first; i < pipe.first + pipe.count && goes_on; i++) {
+        const pto_message_t message = messages[i];
+        for (int64_t at = static_cast<int64_t>(lane) * PTO_PIPE_SLOT_BYTES; at < message.bytes && goes_on;
+             at += PTO_PIPE_LANES * PTO_PIPE_SLOT_BYTES) {
+            const int64_t bytes = min(message.bytes - at, static_cast<int64_t>(PTO_PIPE_SLOT_BYTES));
+            if (count == nullptr)
+                copy_bytes(message.to + at, message.from + at, bytes);
+            else
+                goes_on = pass_piece(pipe, lane, number, message, at, bytes, all.stop);
+            number += goes_on ? 1 : 0;
+        }
+    }
+    if (count != nullptr && threadIdx.x == 0)
+        *count = number;
+}
+
+/* Parts of a list that is too long for a parameter. */
+__global__ void write_messages(const __grid_constant__ near_messages some, pto_message_t *far, int count) {
+    if (static_cast<int>(threadIdx.x) < count)
+        far[threadIdx.x] = some.message[threadIdx.x];
+}
+
+static void take_some(const pto_messages_t *messages, int first, near_messages *some, int *count) {
+    *count =
+        messages->message_count - first < MESSAGES_NEAR ? messages->message_count - first : MESSAGES_NEAR;
+    for (int i = 0; i < *count; i++)
+        some->message[i] = messages->message[first + i];
+}
+
+static pto_status_t cuda_pass(const pto_messages_t *messages, pto_message_t *far, void *stream,
+                              pto_error_t *err) {
+    cudaStream_t on = static_cast<cudaStream_t>(stream);
+    const bool is_far = messages->message_count > MESSAGES_NEAR;
+    batch all = {};
+    int count = 0;
+    for (int i = 0; i < messages->pipe_count; i++)
+        all.pipe[i] = messages->pipe[i];
+    all.stop = messages->stop;
+    all.far = is_far ? far : nullptr;
+    for (int first = 0; first < messages->message_count; first += MESSAGES_NEAR) {
+        take_some(messages, first, &all.near, &count);
+        if (is_far)
+            write_messages<<<1, MESSAGES_NEAR, 0, on>>>(all.near, far + first, count);
+    }
+    pass_messages<<<static_cast<unsigned>(messages->pipe_count) * PTO_PIPE_LANES, MESSAGE_THREADS, 0, on>>>(
+        all);
+    return check(cudaGetLastError(), "launch of messages", err);
+}
+
+extern "C" {
+extern const pto_messenger_t pto_messenger_cuda;
+const pto_messenger_t pto_messenger_cuda = {MESSAGES_NEAR, cuda_pass};
+}

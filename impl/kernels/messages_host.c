@@ -1,0 +1,116 @@
+/* Messages (portolan/messages.h) on the host device: the calling process passes what it can of all lanes, one
+ * piece each in turn, until all have arrived. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/host_stream.h"
+#include "portolan/messages.h"
+
+/* Where a lane of a pipe is: its message, and the byte of it that comes next. */
+typedef struct {
+    int message;
+    int64_t at;
+} place_t;
+
+typedef struct batch {
+    struct batch *next;
+    pto_messages_t all;
+    pto_message_t *message;
+    place_t place[PTO_PIPES_MAX][PTO_PIPE_LANES];
+    bool in_graph;
+} batch_t;
+
+static uint64_t load(const uint64_t *count) {
+    return atomic_load_explicit((const _Atomic uint64_t *)count, memory_order_acquire);
+}
+
+static void store(uint64_t *count, uint64_t value) {
+    atomic_store_explicit((_Atomic uint64_t *)count, value, memory_order_release);
+}
+
+/* Whether the piece went through. */
+static bool pass_piece(const pto_pipe_t *pipe, int lane, const pto_message_t *message, int64_t at,
+                       size_t bytes) {
+    if (!pipe->source) {
+        memmove(message->to + at, message->from + at, bytes);
+        return true;
+    }
+    uint64_t *passed = pipe->sends ? &pipe->source->sent[lane] : &pipe->target->received[lane];
+    char *slot = pipe->target->slot[lane][*passed % PTO_PIPE_SLOTS];
+    if (pipe->sends && *passed >= load(&pipe->source->emptied[lane]) + PTO_PIPE_SLOTS)
+        return false;
+    if (!pipe->sends && load(&pipe->target->filled[lane]) <= *passed)
+        return false;
+    if (pipe->sends)
+        memcpy(slot, message->from + at, bytes);
+    else
+        memcpy(message->to + at, slot, bytes);
+    ++*passed;
+    store(pipe->sends ? &pipe->target->filled[lane] : &pipe->source->emptied[lane], *passed);
+    return true;
+}
+
+/* The next piece of a lane; false: all are through. */
+static bool advance(const batch_t *batch, const pto_pipe_t *pipe, int lane, place_t *place) {
+    while (place->message < pipe->count) {
+        const pto_message_t *message = &batch->message[pipe->first + place->message];
+        if (place->at < message->bytes) {
+            const int64_t left = message->bytes - place->at;
+            const int64_t piece = left < PTO_PIPE_SLOT_BYTES ? left : PTO_PIPE_SLOT_BYTES;
+            if (pass_piece(pipe, lane, message, place->at, (size_t)piece))
+                place->at += PTO_PIPE_LANES * PTO_PIPE_SLOT_BYTES;
+            return true;
+        }
+        place->message++;
+        place->at = (int64_t)lane * PTO_PIPE_SLOT_BYTES;
+    }
+    return false;
+}
+
+static void begin(batch_t *batch) {
+    for (int pipe = 0; pipe < PTO_PIPES_MAX; pipe++)
+        for (int lane = 0; lane < PTO_PIPE_LANES; lane++)
+            batch->place[pipe][lane] = (place_t){0, (int64_t)lane * PTO_PIPE_SLOT_BYTES};
+}
+
+static bool step(void *what, bool *begun) {
+    batch_t *batch = what;
+    bool left = false;
+    if (!*begun)
+        begin(batch);
+    *begun = true;
+    for (int pipe = 0; pipe < batch->all.pipe_count; pipe++)
+        for (int lane = 0; lane < PTO_PIPE_LANES; lane++)
+            left = advance(batch, &batch->all.pipe[pipe], lane, &batch->place[pipe][lane]) || left;
+    if (left && load(batch->all.stop) == 0)
+        return false;
+    if (!batch->in_graph)
+        free(batch);
+    return true;
+}
+
+/* What graphs hold may run at any time. */
+static void keep(batch_t *batch) {
+    static _Atomic(batch_t *) kept;
+    batch->next = atomic_load(&kept);
+    while (!atomic_compare_exchange_weak(&kept, &batch->next, batch))
+        continue;
+}
+
+static pto_status_t pass(const pto_messages_t *messages, pto_message_t *far, void *stream, pto_error_t *err) {
+    const size_t bytes = (size_t)messages->message_count * sizeof *messages->message;
+    batch_t *batch = malloc(sizeof *batch + bytes);
+    (void)far;
+    if (!batch)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %d messages", messages->message_count);
+    *batch = (batch_t){.all = *messages, .in_graph = pto_host_stream_capture(stream) != 0};
+    batch->message = (pto_message_t *)(batch + 1);
+    memcpy(batch->message, messages->message, bytes);
+    if (batch->in_graph)
+        keep(batch);
+    return pto_host_stream_step(step, batch, stream, err);
+}
+
+extern const pto_messenger_t pto_messenger_host;
+const pto_messenger_t pto_messenger_host = {.near_max = 64, .pass = pass};
