@@ -111,6 +111,7 @@ DROPIN_SRC := $(wildcard dropin/*.c)
 # In front of NCCL, without MPI.
 NCCL_DROPIN_SRC := $(wildcard nccl_dropin/*.c)
 NCCL_DROPIN_PARTS := $(NCCL_DROPIN_SRC) $(PRELOAD_ROWS_SRC) dropin/library_folder.c
+TEST_LIB_SRC := $(wildcard tests/*.c)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_HELP_SRC := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
@@ -131,7 +132,7 @@ EXAMPLE_SRC := $(wildcard docs/examples/*.c)
 MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_MPI_SRC) $(VALIDATE_SRC) $(filter-out $(PRELOAD_ROWS_SRC),$(PRELOAD_SRC)) $(PROFILE_SRC) $(DROPIN_SRC) \
 	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(MADE_SRC) $(PROFILE_HELP_SRC) $(DROPIN_HELP_SRC) $(NCCL_HELP_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
 PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(TRACES_SRC) $(SCOTCH_SRC) $(TUNER_SRC) $(METER_SRC) $(PROGRAM_SRC) $(IMPL_SRC) $(NCCL_DROPIN_SRC) $(PRELOAD_ROWS_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
-	$(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(CLUSTER_SRC)
+	$(TEST_LIB_SRC) $(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(CLUSTER_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
 FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/src/*/*.h model/include/portolan/*.h model/internal/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \
 	impl/*.h impl/*/*.h impl/*/*.cu impl/*/*.cuh impl/*/portolan/*.h validate/*.h parallel/*.h profile/*.h preload/*.h dropin/*.h nccl_dropin/*.h tuner/*.h)
@@ -357,7 +358,14 @@ $(INTERNAL_EXEC_LIB): $(filter-out $(call object,$(PROGRAM_SRC)),$(EXEC_MPI_OBJE
 # $(call link_test,COMPILER,LIBRARIES): a program beside these libraries. A name that they lack is an error at its start.
 link_test = $(call link,$(1) -Wl$(comma)-z$(comma)now$(comma)-rpath$(comma)'$$ORIGIN',-Wl$(comma)--as-needed $(2))
 
-$(UNIT): $(BUILD)/tests/%: $(PLAIN)/obj/tests/unit/%.o $(LINK_STAMP) | $(INTERNAL_LIB) $(MAP_LIB) $(TUNER_LIB)
+# Has a main for the programs that have none.
+TEST_LIB := $(PLAIN)/tests/libtest.a
+$(TEST_LIB): $(call object,$(TEST_LIB_SRC))
+	@mkdir -p $(@D)
+	$(call say,AR)
+	$(Q)rm -f $@ && $(AR) qcs $@ $^
+
+$(UNIT): $(BUILD)/tests/%: $(PLAIN)/obj/tests/unit/%.o $(TEST_LIB) $(LINK_STAMP) | $(INTERNAL_LIB) $(MAP_LIB) $(TUNER_LIB)
 	$(call link_test,$(CC) $(OPENMP),$(INTERNAL_LIB) -lcmocka $(TOOL_LDLIBS) $(LDLIBS))
 
 # The code of the kernels, compiled for the host.
@@ -435,7 +443,7 @@ PARTS_test_parallel := $(IN_PARALLEL)
 WITHOUT_MPI := $(addprefix $(BUILD)/tests/,test_teams test_nccl_dropin test_nccl_comms test_nccl_messages example_forked)
 MPI_TEST_PROGRAMS := $(filter-out $(WITHOUT_MPI) $(BUILD)/tests/test_both,$(patsubst tests/mpi/%.c,$(BUILD)/tests/%,$(MPI_TEST_SRC)))
 $(foreach test,$(notdir $(MPI_TEST_PROGRAMS)),$(eval $(BUILD)/tests/$(test): $(call object,$(PARTS_$(test)))))
-$(MPI_TEST_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(LINK_STAMP) | $(INTERNAL_EXEC_LIB)
+$(MPI_TEST_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/mpi/%.o $(TEST_LIB) $(LINK_STAMP) | $(INTERNAL_EXEC_LIB)
 	$(call link_test,$(MPICC) $(OPENMP) $(WRAP_$*:%=-Wl$(comma)--wrap=%),$(INTERNAL_EXEC_LIB) $(INTERNAL_LIB) -lcmocka -lhwloc $(MPI_LDLIBS))
 $(BUILD)/tests/test_nccl: | $(BUILD)/tests/fake/libnccl.so.2
 

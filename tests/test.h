@@ -1,38 +1,28 @@
-/* test.h: cmocka, and tests that need no list of their own.
+/* test.h: cmocka, the headers of C that nearly every test needs, and tests that need no list.
  *
  *     TEST(prices_are_positive) { assert_true(price() > 0); }
- *     int main(void) { return run_all_tests(NULL, NULL); }
  *
- * Tests run in the order of their file. `test_state` is cmocka's, as set by the set-up of the group or of the
- * test. */
+ * A program runs the tests of its file in their order, unless it has a main of its own, which calls
+ * run_all_tests. */
 #ifndef TESTS_TEST_H
 #define TESTS_TEST_H
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
-enum { TESTS_MAX = 64 };
+void test_register(struct CMUnitTest test, int line);
 
-static struct CMUnitTest test_table[TESTS_MAX];
-static int test_line[TESTS_MAX];
-static size_t test_count;
-
-/* Compilers do not keep the order of constructors. */
-static inline void test_register(struct CMUnitTest test, int line) {
-    if (test_count == TESTS_MAX)
-        fail_msg("more than %d tests", TESTS_MAX);
-    size_t i = test_count++;
-    for (; i > 0 && test_line[i - 1] > line; i--) {
-        test_table[i] = test_table[i - 1];
-        test_line[i] = test_line[i - 1];
-    }
-    test_table[i] = test;
-    test_line[i] = line;
-}
+/* Run the tests between the set-up and the tear-down of all of them. Returns the number of failures. */
+int run_all_tests(CMFixtureFunction set_up, CMFixtureFunction tear_down);
 
 /* A test with functions that run before and after it. */
 #define TEST_WITH(name, set_up, tear_down)                                                                   \
@@ -43,10 +33,5 @@ static inline void test_register(struct CMUnitTest test, int line) {
     static void name(void **test_state)
 
 #define TEST(name) TEST_WITH(name, NULL, NULL)
-
-/* Run the file's tests between the set-up and the tear-down of the group. Returns the number of failures. */
-static inline int run_all_tests(CMFixtureFunction set_up, CMFixtureFunction tear_down) {
-    return _cmocka_run_group_tests("tests", test_table, test_count, set_up, tear_down);
-}
 
 #endif

@@ -1,9 +1,6 @@
 #include "made_costs.h"
 #include "test.h"
 
-#include <math.h>
-#include <string.h>
-
 /* --- noise and slow spells ------------------------------------------------------------------------------ */
 
 static double noise;

@@ -1,9 +1,6 @@
 /* Which cases portolan-calibrate's benchmarks have in random made-up jobs, whose ranks lie anywhere: every
  * list is compared with what its documentation says of the places of processes and GPUs. And what a samples
  * file says of the job. Needs no mpirun. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "../../calibrate/benchmark.h"
@@ -546,5 +543,3 @@ TEST(a_samples_file_tells_the_job) {
                  options.exhaustive ? "all" : "every second power of two, more at limits and bends");
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,8 +1,5 @@
 /* What is fitted to the samples that portolan-calibrate takes of a made-up machine: the same as to all
  * samples, in a third of the time, and also where the machine is slow at times. Needs no mpirun. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "made_costs.h"

@@ -2,8 +2,6 @@
  * ping-pong of two threads, what kernels compute, and a step that waits in a call. Needs no mpirun. */
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>

@@ -2,8 +2,6 @@
  * machines whose nodes hold any of the processes.
  *
  *   mpirun -n 5 test_job */
-#include <stdio.h>
-
 #include "../../calibrate/job.h"
 #include "../../calibrate/topology.h"
 #include "../chance.h"

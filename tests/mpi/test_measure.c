@@ -3,10 +3,6 @@
  *
  *   test_measure               one process
  *   mpirun -n 2 test_measure   two, of which the second is the slower */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../../validate/pattern.h"
 #include "../../validate/reference.h"
 #include "../../validate/validate.h"

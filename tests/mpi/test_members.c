@@ -4,11 +4,6 @@
  * and so on.
  *
  *   mpirun -n 4 test_members */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../../calibrate/benchmark.h"
 #include "barrier.h"
 #include "nccl/nccl_dl.h"

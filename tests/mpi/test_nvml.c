@@ -1,9 +1,6 @@
 /* What portolan-calibrate makes of NVML's and hwloc's answers: the rates of NVLinks and what they lead to,
  * the sockets of GPUs and of a process. By made-up libraries and machines. Needs no mpirun. */
 #include <hwloc.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../calibrate/nvlink.h"
 #include "../../calibrate/topology.h"
@@ -367,5 +364,3 @@ TEST(a_machine_has_a_socket_and_a_core_at_least) {
         topology_destroy(topology);
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

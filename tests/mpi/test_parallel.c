@@ -2,10 +2,6 @@
  * and what all agree on, with each process as the one that fails or differs.
  *
  *   mpirun -n 3 test_parallel */
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include <mpi.h>

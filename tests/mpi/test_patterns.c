@@ -1,10 +1,5 @@
 /* The applications' patterns of portolan-validate, on the host device: their kernels and their comparisons,
  * against a stencil over one field of all owners and a sum in one loop. Needs no mpirun. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../../validate/pattern.h"
 #include "test.h"
 
@@ -401,5 +396,3 @@ TEST(a_step_is_a_kernel_and_a_run_that_follows_it) {
         }
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -3,10 +3,6 @@
  *
  *   test_powers               one process
  *   mpirun -n 2 test_powers   two: of two GPUs, or of one */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "../../validate/validate.h"

@@ -1,10 +1,6 @@
 /* The comparison of results with what they must be, against C's own arithmetic: it accepts what is right, up
  * to the last number that may be, and refuses everything else. Needs no mpirun. */
 #include <complex.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../validate/reference.h"
 #include "made_reals.h"
@@ -510,5 +506,3 @@ TEST(a_halo_holds_the_neighbors_cells) {
         }
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

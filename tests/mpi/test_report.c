@@ -1,10 +1,6 @@
 /* What portolan-validate's table and file say of cells that are made up, under random options: as many fields
  * as there are columns, each with the value that its column names; energies of the counters that can be read;
  * the numbers of staged members that runs chose; and who was picked and won. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../../validate/pattern.h"
 #include "../../validate/validate.h"
 #include "../chance.h"

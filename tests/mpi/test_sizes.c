@@ -1,8 +1,5 @@
 /* Which sizes portolan-calibrate measures, and how often, on a made-up machine; and what it estimates. Needs
  * no mpirun. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "../../calibrate/estimate.h"

@@ -3,8 +3,6 @@
  * busy the machine is. On one node, behind a barrier.
  *
  *   mpirun -n 3 test_start [one] */
-#include <math.h>
-#include <stdbool.h>
 #include <time.h>
 
 #include <mpi.h>

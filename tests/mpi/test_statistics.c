@@ -1,6 +1,5 @@
 /* The confidence interval that ends a point's repetitions, compared with exact binomial values, the counts
  * that get a case, and the clock. Needs no mpirun. */
-#include <math.h>
 #include <time.h>
 
 #include "../../calibrate/benchmark.h"
@@ -145,5 +144,3 @@ TEST(a_rest_lasts_as_long_as_was_said) {
         check(took_s >= least_s - 1e-6 && took_s <= most_s + 1e-6, "the clock is the system's");
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

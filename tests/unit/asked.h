@@ -2,8 +2,6 @@
 #ifndef PTO_TEST_ASKED_H
 #define PTO_TEST_ASKED_H
 
-#include <string.h>
-
 #include "machine/machine_internal.h"
 #include "portolan/pick.h"
 #include "test.h"

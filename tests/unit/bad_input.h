@@ -2,9 +2,6 @@
 #ifndef PORTOLAN_TESTS_BAD_INPUT_H
 #define PORTOLAN_TESTS_BAD_INPUT_H
 
-#include <stdio.h>
-#include <string.h>
-
 #include "portolan/api.h"
 #include "test.h"
 
@@ -15,6 +12,12 @@ typedef struct {
     int column;
     const char *words[3]; /* all in the message */
 } bad_input_t;
+
+/* A row of such a table: BAD(text, status, line, column, words...). */
+#define BAD(text, status, line, column, ...)                                                                 \
+    {                                                                                                        \
+        text, status, line, column, { __VA_ARGS__ }                                                          \
+    }
 
 static inline void assert_refused(const bad_input_t *expected, pto_status_t status, const pto_error_t *err) {
     if (status != expected->status || err->line != expected->line || err->column != expected->column)

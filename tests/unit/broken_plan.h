@@ -2,8 +2,6 @@
 #ifndef PTO_TEST_BROKEN_PLAN_H
 #define PTO_TEST_BROKEN_PLAN_H
 
-#include <string.h>
-
 #include "plan/plan_internal.h"
 #include "portolan/check.h"
 #include "portolan/strategy.h"

@@ -4,9 +4,6 @@
 #ifndef PTO_TEST_KERNEL_BLOCKS_H
 #define PTO_TEST_KERNEL_BLOCKS_H
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "plan/plan_internal.h"
 #include "portolan/lines.h"
 #include "portolan/rows.h"

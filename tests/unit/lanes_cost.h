@@ -2,9 +2,6 @@
 #ifndef PTO_TEST_LANES_COST_H
 #define PTO_TEST_LANES_COST_H
 
-#include <math.h>
-#include <string.h>
-
 #include "machine/machine_internal.h"
 #include "portolan/check.h"
 #include "portolan/price.h"

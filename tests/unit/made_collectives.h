@@ -2,10 +2,6 @@
 #ifndef PTO_TEST_MADE_COLLECTIVES_H
 #define PTO_TEST_MADE_COLLECTIVES_H
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "machine/machine_internal.h"
 #include "portolan/score.h"
 #include "test.h"

@@ -2,8 +2,6 @@
 #ifndef PTO_TEST_MADE_MACHINE_H
 #define PTO_TEST_MADE_MACHINE_H
 
-#include <string.h>
-
 #include "base/text_file.h"
 #include "machine/machine_internal.h"
 #include "machine/registry.h"

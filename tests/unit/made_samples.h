@@ -2,10 +2,6 @@
 #ifndef PTO_TEST_MADE_SAMPLES_H
 #define PTO_TEST_MADE_SAMPLES_H
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "portolan/fit.h"
 #include "test.h"
 

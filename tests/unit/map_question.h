@@ -2,9 +2,6 @@
 #ifndef PTO_TEST_MAP_QUESTION_H
 #define PTO_TEST_MAP_QUESTION_H
 
-#include <stdio.h>
-#include <string.h>
-
 #include "machine/machine_internal.h"
 #include "portolan/scenario.h"
 #include "test.h"

@@ -3,8 +3,6 @@
 #ifndef PTO_TEST_NODES_VIEW_H
 #define PTO_TEST_NODES_VIEW_H
 
-#include <stdlib.h>
-
 #include "check/check_internal.h"
 #include "plan/plan_internal.h"
 #include "test.h"

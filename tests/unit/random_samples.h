@@ -3,8 +3,6 @@
 #ifndef PTO_TEST_RANDOM_SAMPLES_H
 #define PTO_TEST_RANDOM_SAMPLES_H
 
-#include <stdio.h>
-
 #include "made_samples.h"
 #include "test.h"
 

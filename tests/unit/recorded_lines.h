@@ -2,10 +2,6 @@
 #ifndef PTO_TEST_RECORDED_LINES_H
 #define PTO_TEST_RECORDED_LINES_H
 
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "test.h"
 
 /* Whether one of the next lines is this one. */

@@ -11,10 +11,6 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "portolan/api.h"
 #include "test.h"

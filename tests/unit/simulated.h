@@ -2,9 +2,6 @@
 #ifndef PTO_TEST_SIMULATED_H
 #define PTO_TEST_SIMULATED_H
 
-#include <math.h>
-#include <string.h>
-
 #include "made_up.h"
 #include "portolan/simulate.h"
 #include "portolan/strategy.h"

@@ -1,9 +1,5 @@
 /* Command lines driven by tables: what is accepted, what is rejected, and that the documents list every
  * option. */
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "command.h"
@@ -317,5 +313,3 @@ TEST(the_man_pages_have_every_command_and_option) {
         free(page);
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

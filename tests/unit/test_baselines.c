@@ -1,7 +1,4 @@
 /* Baselines learn from some measured cells and pick in others; expected picks and times by hand. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "portolan/score.h"
 #include "test.h"
 
@@ -167,5 +164,3 @@ TEST(node_counts_are_parsed) {
         assert_non_null(strstr(err.message, bad[i]));
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,7 +1,5 @@
 /* Hierarchical alltoall(v) and allgather: what crosses between nodes, what keeps runs apart, and prices that
  * equal the closed formulas of their steps (docs/model.md, 'Between nodes'). */
-#include <string.h>
-
 #include "broken_plan.h"
 #include "machine/machine_internal.h"
 #include "portolan/pick.h"

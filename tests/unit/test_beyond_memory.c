@@ -1,11 +1,7 @@
 /* All plans, where each allocation ends at a page that may not be accessed, and holds no zeros at first: what
  * is read or written beyond an array is a fault, and what is not set changes a result. */
 #define _GNU_SOURCE /* dladdr. NOLINT(bugprone-reserved-identifier) */
-
 #include <glob.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "made_machine.h"
 #include "plan_request.h"
@@ -259,5 +255,3 @@ TEST(files_are_read_and_predicted_within_their_memory) {
     guard_files("scenarios/topologies/*.yaml", read_topology);
     guard_files("scenarios/problems/*.yaml", predict);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,5 +1,4 @@
 /* Broadcasts of large vectors, and reductions along a chain: their prices by formulas of their own. */
-
 #include "machine/machine_internal.h"
 #include "simulated.h"
 #include "test.h"

@@ -1,8 +1,5 @@
 /* Checking plans: each kind of fault is found and named. test_mutations.c looks for faults that check
  * misses. */
-#include <stdio.h>
-#include <string.h>
-
 #include "broken_plan.h"
 #include "portolan/strategy.h"
 #include "test.h"
@@ -559,5 +556,3 @@ TEST(more_processes_than_check_can_walk_are_refused) {
     assert_non_null(strstr(err.message, "at most 65536"));
     pto_plan_destroy(plan);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

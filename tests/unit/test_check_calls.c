@@ -1,7 +1,6 @@
 /* Faults that check once accepted: collective nodes that do not match the plan around them, elements cut in
  * two, user data written to the output, plans that no executor can run, and sums that differ in their last
  * bits. */
-
 #include "broken_plan.h"
 #include "portolan/strategy.h"
 #include "test.h"
@@ -477,5 +476,3 @@ TEST(a_silent_sender_orders_nothing) {
                 refused_for(plan_of(request), "unordered");
         }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

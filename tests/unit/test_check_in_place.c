@@ -1,6 +1,5 @@
 /* Plans that executors run in place if the user's input and output are one buffer. check must refuse those
  * that are right with two buffers only. */
-
 #include "broken_plan.h"
 #include "portolan/strategy.h"
 #include "test.h"
@@ -179,5 +178,3 @@ static void build_halves(pto_builder_t *builder, const pto_request_t *request) {
 }
 
 TEST(kernels_cut_an_input_as_they_cut_the_result) { assert_refused(build_halves, "in one piece and"); }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,6 +1,5 @@
 /* Memory of other processes that the stages of a collective node use, and memory that its call may write:
  * what check must not take for ordered, or for untouched. */
-
 #include "broken_plan.h"
 #include "portolan/strategy.h"
 #include "test.h"
@@ -159,5 +158,3 @@ TEST(stages_write_nothing_that_the_call_does_not) {
                 "rank 3, the end of the collective: a collective's stages write 128 bytes of 'out', of which "
                 "the call writes 0");
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

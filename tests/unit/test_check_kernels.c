@@ -1,6 +1,5 @@
 /* Flags of kernels: a thread block signals the same block of another GPU with the number of the run, so a
  * flag can say less than one of processes. */
-
 #include "broken_plan.h"
 #include "portolan/strategy.h"
 #include "test.h"
@@ -162,5 +161,3 @@ TEST(a_wait_alone_in_a_kernel_is_named) {
     step_in(plan, "wait", PTO_STEP_WAIT)->kind = PTO_STEP_SIGNAL;
     refused_for(plan, "a kernel's flag 'stored' is raised outside of the kernel");
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

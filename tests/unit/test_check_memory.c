@@ -1,8 +1,5 @@
 /* What check remembers, at random and compared with plain arrays: sets of owners, the contents of buffers,
  * and which accesses come before which. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "../chance.h"
 #include "check/clocks.h"
 #include "check/memory.h"
@@ -387,5 +384,3 @@ TEST(clocks_that_are_not_needed_order_nothing) {
     pto_trace_fini(&trace);
     pto_clocks_fini(&clocks);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -2,9 +2,6 @@
  * exchange has a block for each pair of processes, so its proof may grow with the square of their number and
  * no faster; walks of later runs, which prove the order of accesses alone, may not touch contents again.
  * Where all nodes do the same, the proof has the blocks of one node. */
-#include <math.h>
-#include <string.h>
-
 #include "check/check_internal.h"
 #include "plan_request.h"
 #include "portolan/check.h"
@@ -114,5 +111,3 @@ TEST(pieces_are_compared_with_those_close_by) {
     print_message("power %.2f\n", log2(more / few));
     assert_true(log2(more / few) < 2.2);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,6 +1,4 @@
 /* Staging in chunks: what a pipeline of copies and messages costs, beside closed formulas and simulations. */
-#include <string.h>
-
 #include "lanes_cost.h"
 #include "plan/plan_internal.h"
 #include "plan_request.h"

@@ -1,5 +1,4 @@
 /* collectives.csv: what is read, what is rejected, and at which position. */
-
 #include "bad_input.h"
 #include "portolan/samples.h"
 #include "test.h"
@@ -82,18 +81,18 @@ TEST(further_columns_say_owners_and_algorithm) {
 
 TEST(bad_input_is_rejected_at_its_position_and_adds_nothing) {
     static const bad_input_t bad[] = {
-        {"", PTO_ERR_SYNTAX, 1, 1, {"column names"}},
-        {"collective,implementation\n", PTO_ERR_KEY, 1, 1, {"strategy", "missing"}},
-        {"collective,speed\n", PTO_ERR_KEY, 1, 12, {"unknown column", "speed"}},
-        {HEADER "alltoal,library,three_step,2,4,1,8,1,1\n", PTO_ERR_TYPE, 2, 1, {"collective", "alltoal"}},
-        {HEADER "alltoall,pairwise,three_step,2,4,1,8,1,1\n", PTO_ERR_TYPE, 2, 10, {"isend_irecv"}},
-        {HEADER "alltoall,library,,2,4,1,8,1,1\n", PTO_ERR_TYPE, 2, 18, {"strategy"}},
-        {HEADER "alltoall,library,three_step,0,4,1,8,1,1\n", PTO_ERR_RANGE, 2, 29, {"nodes"}},
-        {HEADER "alltoall,library,three_step,2,4,1,-8,1,1\n", PTO_ERR_RANGE, 2, 35, {"bytes"}},
-        {HEADER ROW "alltoall,library,three_step,2,4,1,8,1,0\n", PTO_ERR_RANGE, 3, 39, {"positive"}},
-        {HEADER "alltoall,library,three_step,2,4,1,8\n", PTO_ERR_SYNTAX, 2, 36, {"ends before", "run"}},
-        {HEADER "alltoall,library,three_step,2,4,1,8,1,1,1\n", PTO_ERR_SYNTAX, 2, 41, {"more than 9"}},
-        {"# datatype=quarter\n" HEADER ROW, PTO_ERR_TYPE, 1, 1, {"datatype", "quarter"}},
+        BAD("", PTO_ERR_SYNTAX, 1, 1, "column names"),
+        BAD("collective,implementation\n", PTO_ERR_KEY, 1, 1, "strategy", "missing"),
+        BAD("collective,speed\n", PTO_ERR_KEY, 1, 12, "unknown column", "speed"),
+        BAD(HEADER "alltoal,library,three_step,2,4,1,8,1,1\n", PTO_ERR_TYPE, 2, 1, "collective", "alltoal"),
+        BAD(HEADER "alltoall,pairwise,three_step,2,4,1,8,1,1\n", PTO_ERR_TYPE, 2, 10, "isend_irecv"),
+        BAD(HEADER "alltoall,library,,2,4,1,8,1,1\n", PTO_ERR_TYPE, 2, 18, "strategy"),
+        BAD(HEADER "alltoall,library,three_step,0,4,1,8,1,1\n", PTO_ERR_RANGE, 2, 29, "nodes"),
+        BAD(HEADER "alltoall,library,three_step,2,4,1,-8,1,1\n", PTO_ERR_RANGE, 2, 35, "bytes"),
+        BAD(HEADER ROW "alltoall,library,three_step,2,4,1,8,1,0\n", PTO_ERR_RANGE, 3, 39, "positive"),
+        BAD(HEADER "alltoall,library,three_step,2,4,1,8\n", PTO_ERR_SYNTAX, 2, 36, "ends before", "run"),
+        BAD(HEADER "alltoall,library,three_step,2,4,1,8,1,1,1\n", PTO_ERR_SYNTAX, 2, 41, "more than 9"),
+        BAD("# datatype=quarter\n" HEADER ROW, PTO_ERR_TYPE, 1, 1, "datatype", "quarter"),
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pto_collectives_t collectives = {0};
@@ -147,5 +146,3 @@ TEST(a_file_that_is_not_there_is_an_error_with_its_name) {
     assert_string_equal(err.file, "tests/fixtures/no-such.csv");
     pto_collectives_fini(&collectives);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

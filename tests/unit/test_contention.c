@@ -1,7 +1,4 @@
 /* The links of a node under load: what price and simulate add where messages and copies share them. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "portolan/price.h"
 #include "price/paths.h"
 #include "simulated.h"

@@ -1,7 +1,4 @@
 /* Byte counts between owners. */
-
-#include <stdlib.h>
-
 #include "bad_input.h"
 #include "portolan/scenario.h"
 #include "test.h"
@@ -112,47 +109,42 @@ TEST(rows_of_pairs_are_added_up) {
 
 TEST(bad_matrices_are_refused_where_they_are_bad) {
     const bad_input_t bad[] = {
-        {"", PTO_ERR_SYNTAX, 1, 1, {"no numbers"}},
-        {"# nothing\n\n", PTO_ERR_SYNTAX, 1, 1, {"no numbers"}},
-        {"1,2\n3,4,5\n", PTO_ERR_SYNTAX, 2, 5, {"not square", "row 2", "at least 3 columns"}},
-        {"1,2,3\n4,5\n", PTO_ERR_SYNTAX, 2, 3, {"not square", "row 2", "only 2 columns"}},
-        {"1,2\n3,4\n5,6\n", PTO_ERR_SYNTAX, 3, 1, {"not square", "2 columns", "3 rows"}},
-        {"1,2\n", PTO_ERR_SYNTAX, 1, 1, {"not square", "2 columns", "only 1 row"}},
-        {"1,2,3\n4,5,6\n# end\n", PTO_ERR_SYNTAX, 3, 1, {"not square", "3 columns", "only 2 rows"}},
-        {"1,2\n3,-4\n", PTO_ERR_RANGE, 2, 3, {"negative"}},
-        {"1,2\n3, four\n", PTO_ERR_TYPE, 2, 4, {"'four'", "not a whole number"}},
-        {"1,2\n3,\n", PTO_ERR_TYPE, 2, 3, {"the value is empty"}},
-        {"1,,2\n", PTO_ERR_TYPE, 1, 3, {"the value is empty"}},
-        {"1.5\n", PTO_ERR_TYPE, 1, 1, {"'1.5'"}},
-        {"1e3\n", PTO_ERR_TYPE, 1, 1, {"'1e3'"}},
-        {"0x10\n", PTO_ERR_TYPE, 1, 1, {"hexadecimal"}},
-        {"nan\n", PTO_ERR_RANGE, 1, 1, {"not finite"}},
-        {"-inf\n", PTO_ERR_RANGE, 1, 1, {"not finite"}},
-        {"9223372036854775808\n", PTO_ERR_RANGE, 1, 1, {"too large"}},
-        {"9223372036854775807,1\n", PTO_ERR_RANGE, 1, 21, {"sums to more"}},
-        {"1,\"2\n", PTO_ERR_SYNTAX, 1, 3, {"not closed"}},
-        {"1,\"2\"3\n", PTO_ERR_SYNTAX, 1, 6, {"after a closing quote"}},
-        {"1,\"2\"\n3,\"-4\"\n", PTO_ERR_RANGE, 2, 3, {"negative"}},
-        {"\xEF\xBB\xBF"
-         "1,x\n",
-         PTO_ERR_TYPE,
-         1,
-         3,
-         {"'x'"}},
-        {"1;2\n", PTO_ERR_TYPE, 1, 1, {"'1;2'"}},
-        {"source,destination\n0,1\n", PTO_ERR_KEY, 1, 1, {"column 'bytes' is missing"}},
-        {"source,destination,bites\n", PTO_ERR_KEY, 1, 20, {"unknown column 'bites'"}},
-        {"source,destination,bytes\n0,x,1\n", PTO_ERR_TYPE, 2, 3, {"destination", "whole number"}},
-        {"source,destination,bytes\n0,1,-1\n", PTO_ERR_RANGE, 2, 5, {"bytes"}},
-        {"source,destination,bytes\n0,11585,1\n", PTO_ERR_TOO_LARGE, 2, 3, {"at most 11585 processes"}},
-        {"source,destination,bytes\n", PTO_ERR_SYNTAX, 1, 1, {"no rows"}},
-        {"# ranks=2\nsource,destination,bytes\n0,2,1\n", PTO_ERR_RANGE, 1, 1, {"not a number from 3"}},
-        {"source,destination,bytes\n0,1,9223372036854775807\n0,1,1\n", PTO_ERR_RANGE, 1, 1, {"sums to more"}},
-        {"1111111111111111111111111111111111111111111111111111111111111111111111\n",
-         PTO_ERR_TYPE,
-         1,
-         1,
-         {"not a whole number"}},
+        BAD("", PTO_ERR_SYNTAX, 1, 1, "no numbers"),
+        BAD("# nothing\n\n", PTO_ERR_SYNTAX, 1, 1, "no numbers"),
+        BAD("1,2\n3,4,5\n", PTO_ERR_SYNTAX, 2, 5, "not square", "row 2", "at least 3 columns"),
+        BAD("1,2,3\n4,5\n", PTO_ERR_SYNTAX, 2, 3, "not square", "row 2", "only 2 columns"),
+        BAD("1,2\n3,4\n5,6\n", PTO_ERR_SYNTAX, 3, 1, "not square", "2 columns", "3 rows"),
+        BAD("1,2\n", PTO_ERR_SYNTAX, 1, 1, "not square", "2 columns", "only 1 row"),
+        BAD("1,2,3\n4,5,6\n# end\n", PTO_ERR_SYNTAX, 3, 1, "not square", "3 columns", "only 2 rows"),
+        BAD("1,2\n3,-4\n", PTO_ERR_RANGE, 2, 3, "negative"),
+        BAD("1,2\n3, four\n", PTO_ERR_TYPE, 2, 4, "'four'", "not a whole number"),
+        BAD("1,2\n3,\n", PTO_ERR_TYPE, 2, 3, "the value is empty"),
+        BAD("1,,2\n", PTO_ERR_TYPE, 1, 3, "the value is empty"),
+        BAD("1.5\n", PTO_ERR_TYPE, 1, 1, "'1.5'"),
+        BAD("1e3\n", PTO_ERR_TYPE, 1, 1, "'1e3'"),
+        BAD("0x10\n", PTO_ERR_TYPE, 1, 1, "hexadecimal"),
+        BAD("nan\n", PTO_ERR_RANGE, 1, 1, "not finite"),
+        BAD("-inf\n", PTO_ERR_RANGE, 1, 1, "not finite"),
+        BAD("9223372036854775808\n", PTO_ERR_RANGE, 1, 1, "too large"),
+        BAD("9223372036854775807,1\n", PTO_ERR_RANGE, 1, 21, "sums to more"),
+        BAD("1,\"2\n", PTO_ERR_SYNTAX, 1, 3, "not closed"),
+        BAD("1,\"2\"3\n", PTO_ERR_SYNTAX, 1, 6, "after a closing quote"),
+        BAD("1,\"2\"\n3,\"-4\"\n", PTO_ERR_RANGE, 2, 3, "negative"),
+        BAD("\xEF\xBB\xBF"
+            "1,x\n",
+            PTO_ERR_TYPE, 1, 3, "'x'"),
+        BAD("1;2\n", PTO_ERR_TYPE, 1, 1, "'1;2'"),
+        BAD("source,destination\n0,1\n", PTO_ERR_KEY, 1, 1, "column 'bytes' is missing"),
+        BAD("source,destination,bites\n", PTO_ERR_KEY, 1, 20, "unknown column 'bites'"),
+        BAD("source,destination,bytes\n0,x,1\n", PTO_ERR_TYPE, 2, 3, "destination", "whole number"),
+        BAD("source,destination,bytes\n0,1,-1\n", PTO_ERR_RANGE, 2, 5, "bytes"),
+        BAD("source,destination,bytes\n0,11585,1\n", PTO_ERR_TOO_LARGE, 2, 3, "at most 11585 processes"),
+        BAD("source,destination,bytes\n", PTO_ERR_SYNTAX, 1, 1, "no rows"),
+        BAD("# ranks=2\nsource,destination,bytes\n0,2,1\n", PTO_ERR_RANGE, 1, 1, "not a number from 3"),
+        BAD("source,destination,bytes\n0,1,9223372036854775807\n0,1,1\n", PTO_ERR_RANGE, 1, 1,
+            "sums to more"),
+        BAD("1111111111111111111111111111111111111111111111111111111111111111111111\n", PTO_ERR_TYPE, 1, 1,
+            "not a whole number"),
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pto_counts_t counts = {.order = 99};
@@ -185,5 +177,3 @@ TEST(a_matrix_file_is_read) {
     assert_non_null(strstr(err.message, "No such file"));
     assert_int_equal(pto_counts_read_matrix("tests/fixtures", &counts, &err), PTO_ERR_IO);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,8 +1,4 @@
 /* Where picks change between the points of a sweep. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asked.h"
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
@@ -196,5 +192,3 @@ TEST(more_prices_than_the_limit_are_refused) {
     assert_true(count > 0);
     drop(&asked);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

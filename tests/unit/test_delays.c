@@ -1,5 +1,4 @@
 /* Which processes, nodes and links make others wait, in jobs that were made with one bad part, or none. */
-
 #include "made_traces.h"
 #include "portolan/recording.h"
 #include "test.h"
@@ -368,5 +367,3 @@ TEST(a_late_process_is_named_besides_a_slow_node) {
     pto_delays_fini(&delays);
     pto_recording_fini(&trace);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,7 +1,4 @@
 /* The digest of a plan: whatever a plan is made of changes it, each part in a way of its own. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "plan/plan_internal.h"
 #include "plan_request.h"
 #include "test.h"
@@ -318,5 +315,3 @@ TEST(patterns_have_digests_of_their_own) {
     plan->request.mapping = NULL;
     pto_plan_destroy(plan);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,9 +1,5 @@
 /* The examples of docs/formats.md parse, and so does every machine and scenario file of the project. */
-
 #include <glob.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "machine/machine_internal.h"
 #include "portolan/scenario.h"
@@ -166,5 +162,3 @@ TEST(every_shipped_scenario_reads_and_fits_its_machine) {
     }
     globfree(&found);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

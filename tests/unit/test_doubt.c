@@ -1,10 +1,5 @@
 /* Intervals that hold the model's own error, and near-ties that are judged on the difference. Expected values
  * by hand. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "machine/machine_internal.h"
 #include "portolan/machine.h"
 #include "portolan/pick.h"
@@ -223,5 +218,3 @@ TEST(a_model_error_that_cannot_be_is_refused) {
             fail_msg("'%s' does not say '%s'", err.message, bad[i].message);
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,8 +1,5 @@
 /* Either nodes: plans are proved for every choice, every flag and slot is needed, policies choose what their
  * papers or comments say, and the simulator runs them. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "check/check_internal.h"
 #include "inside_plan.h"
 #include "machine/machine_internal.h"

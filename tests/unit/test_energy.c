@@ -1,9 +1,4 @@
 /* Energies of plans, computed by hand on a machine of round numbers, and picking by energy. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asked.h"
 #include "bad_input.h"
 #include "portolan/machine.h"
@@ -188,28 +183,16 @@ TEST(powers_survive_writing_and_reading) {
 
 TEST(bad_powers_are_rejected_at_their_position) {
     const bad_input_t bad[] = {
-        {COSTS "energy: {gpu: {copy_w: 1}}\n", PTO_ERR_KEY, 13, 15, {"missing key 'idle_w'"}},
-        {COSTS "energy: {gpu: {idle_w: 0}}\n", PTO_ERR_RANGE, 13, 24, {"idle_w"}},
-        {COSTS "energy: {gpu: {idle_w: 100, copy_w: 50}}\n",
-         PTO_ERR_RANGE,
-         13,
-         37,
-         {"copy_w: 50 is below idle_w, 100", "whole power"}},
-        {COSTS "energy: {gpu: {idle_w: 100, kernel_w_95: [1, 2]}}\n",
-         PTO_ERR_KEY,
-         13,
-         42,
-         {"kernel_w_95 has no value"}},
-        {COSTS "energy: {gpu: {idle_w: 100}, cpu: {idle_w: 10}}\n",
-         PTO_ERR_KEY,
-         13,
-         35,
-         {"missing key 'core_w'"}},
-        {COSTS "energy: {gpu: {idle_w: 100, idle_w_95: [1, 2]}}\n",
-         PTO_ERR_RANGE,
-         13,
-         40,
-         {"does not contain the value 100"}},
+        BAD(COSTS "energy: {gpu: {copy_w: 1}}\n", PTO_ERR_KEY, 13, 15, "missing key 'idle_w'"),
+        BAD(COSTS "energy: {gpu: {idle_w: 0}}\n", PTO_ERR_RANGE, 13, 24, "idle_w"),
+        BAD(COSTS "energy: {gpu: {idle_w: 100, copy_w: 50}}\n", PTO_ERR_RANGE, 13, 37,
+            "copy_w: 50 is below idle_w, 100", "whole power"),
+        BAD(COSTS "energy: {gpu: {idle_w: 100, kernel_w_95: [1, 2]}}\n", PTO_ERR_KEY, 13, 42,
+            "kernel_w_95 has no value"),
+        BAD(COSTS "energy: {gpu: {idle_w: 100}, cpu: {idle_w: 10}}\n", PTO_ERR_KEY, 13, 35,
+            "missing key 'core_w'"),
+        BAD(COSTS "energy: {gpu: {idle_w: 100, idle_w_95: [1, 2]}}\n", PTO_ERR_RANGE, 13, 40,
+            "does not contain the value 100"),
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pto_machine_t machine = {0};
@@ -232,5 +215,3 @@ TEST(an_energy_beyond_all_numbers_is_not_known) {
     assert_non_null(strstr(prediction->reason, "not a finite number of joules"));
     drop(&asked);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,8 +1,5 @@
 /* Estimates: what the prices are between which they are interpolated, how far off they are in between, and
  * what is outside. */
-#include <math.h>
-#include <string.h>
-
 #include "chance.h"
 #include "portolan/api.h"
 #include "portolan/pick.h"

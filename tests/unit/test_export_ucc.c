@@ -1,7 +1,4 @@
 /* UCC's variables: what is written is what is read, for any rules. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "export/export.h"

@@ -1,9 +1,4 @@
 /* Fits of synthetic samples with known parameters; test_fit_paper.c fits measured samples. */
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "machine/machine_internal.h"
 #include "made_samples.h"
 #include "test.h"
@@ -702,5 +697,3 @@ TEST(options_are_read_and_nonsense_is_refused) {
     for (size_t i = 0; i < sizeof bad_nodes / sizeof *bad_nodes; i++)
         assert_int_not_equal(pto_fit_node_parse(bad_nodes[i], &options, NULL), PTO_OK);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

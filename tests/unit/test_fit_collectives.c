@@ -1,9 +1,4 @@
 /* Fits to collectives: the parameters behind synthetic collectives must be recovered. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "made_collectives.h"
 #include "portolan/fit.h"
 #include "portolan/progress.h"
@@ -570,5 +565,3 @@ TEST(a_stopped_fit_keeps_what_it_found) {
     pto_machine_fini(&truth);
     pto_machine_fini(&machine);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,7 +1,4 @@
 /* Fits of copies: those of processes that share a GPU, and those queued in one stream. */
-
-#include <stdio.h>
-
 #include "machine/machine_internal.h"
 #include "made_samples.h"
 #include "test.h"
@@ -311,5 +308,3 @@ TEST(each_space_and_level_has_messages_of_its_own) {
         release(&fit, &samples);
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

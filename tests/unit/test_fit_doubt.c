@@ -1,9 +1,4 @@
 /* What a fit reports of a parameter: why to doubt it, why it is absent; which jobs count; and its options. */
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "machine/machine_internal.h"
 #include "made_samples.h"
 #include "test.h"
@@ -468,5 +463,3 @@ TEST(a_nodes_shape_has_up_to_eight_digits) {
         pto_samples_fini(&samples);
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

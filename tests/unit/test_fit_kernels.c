@@ -1,10 +1,5 @@
 /* Fits of kernel costs from synthetic samples with known parameters: additional inputs of a reduction,
  * another GPU's memory, flags between kernels, graphs and queues. */
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "machine/machine_internal.h"
 #include "made_samples.h"
 #include "portolan/machine.h"
@@ -348,5 +343,3 @@ TEST(times_of_flags_graphs_and_queues_are_their_middle) {
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,10 +1,5 @@
 /* What is inferred of an MPI library from the times of its collectives, where the truth is known: times are
  * prices of shipped machines under a made-up library, with noise. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "machine/library_rules.h"
 #include "machine/machine_internal.h"
 #include "made_samples.h"
@@ -297,5 +292,3 @@ TEST(what_is_certain_is_true) {
     assert_true(3 * certain > habits);
     assert_true(inferred < 0.25 * cheapest);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

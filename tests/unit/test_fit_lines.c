@@ -1,7 +1,4 @@
 /* The mathematics below a fit: lines with their intervals, medians, and where a line changes. */
-
-#include <stdlib.h>
-
 #include "../../model/fit/regress.h"
 #include "../../model/fit/segments.h"
 #include "test.h"
@@ -412,5 +409,3 @@ TEST(pieces_of_noise_have_two_sizes) {
     }
     assert_true(found > 5);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

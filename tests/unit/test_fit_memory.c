@@ -1,8 +1,5 @@
 /* Fits without enough memory. */
 #define _GNU_SOURCE /* dladdr. NOLINT(bugprone-reserved-identifier) */
-
-#include <stdlib.h>
-
 #include "made_collectives.h"
 #include "made_samples.h"
 #include "portolan/machine.h"
@@ -89,5 +86,3 @@ TEST(a_fit_to_collectives_and_its_error) {
     pto_machine_fini(&truth);
     pto_machine_fini(&lender);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

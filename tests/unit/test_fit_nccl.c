@@ -1,10 +1,5 @@
 /* Fits of NCCL's collectives: pieces by size, and a row for each number of GPUs and nodes, in the order of
  * the file. */
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "machine/machine_internal.h"
 #include "made_samples.h"
 #include "portolan/machine.h"
@@ -239,5 +234,3 @@ TEST(a_doubling_adds_the_error_of_all_but_five_percent) {
         release(&fit, &samples);
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

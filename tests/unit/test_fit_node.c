@@ -1,9 +1,5 @@
 /* Fits of what the processes of a node share or do at once: a node's rates, messages in flight, host memory.
  */
-
-#include <stdlib.h>
-#include <string.h>
-
 #include "machine/machine_internal.h"
 #include "made_samples.h"
 #include "test.h"
@@ -473,5 +469,3 @@ TEST(both_ways_are_compared_with_messages_of_their_size) {
                 fit.machine->both_ways[PTO_SPACE_CPU].high >= 0.599);
     release(&fit, &samples);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

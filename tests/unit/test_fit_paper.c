@@ -2,10 +2,6 @@
  * Heterogeneous Architectures" (arXiv:2010.10378): the fits must reproduce its Tables I to III from its own
  * data, and the default fit must describe those data better. Skipped if the samples (PORTOLAN_SHARED, or
  * ../shared) are absent. */
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "machine/machine_internal.h"
@@ -228,5 +224,3 @@ TEST(summits_samples_are_nearer_to_the_fit_than_to_the_paper) {
 TEST(lassens_samples_are_nearer_to_the_fit_than_to_the_paper) {
     assert_fit_is_nearer_than_the_paper(&lassen);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,8 +1,4 @@
 /* Fits of reductions: pieces at the cache sizes, operations pooled or separate, times below the grain. */
-
-#include <stdlib.h>
-#include <string.h>
-
 #include "machine/machine_internal.h"
 #include "made_samples.h"
 #include "test.h"
@@ -132,5 +128,3 @@ TEST(times_below_the_grain_do_not_steer) {
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,8 +1,5 @@
 /* Fits of runs that the host does not wait for: launches behind launches, whole runs by lines, how the runs
  * of the files began, and machine files of these alone. */
-
-#include <stdio.h>
-
 #include "machine/machine_internal.h"
 #include "made_samples.h"
 #include "portolan/machine.h"
@@ -153,5 +150,3 @@ TEST(a_file_that_inherits_needs_no_messages) {
     free(text);
     release(&fit, &samples);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,9 +1,5 @@
 /* A second opinion on lines and their pieces: random samples, fitted again by other code from the
  * documentation of the method (model/fit/regress.c and segments.c), with GSL's regressions as they are. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <gsl/gsl_cdf.h>
 #include <gsl/gsl_multifit.h>
 #include <gsl/gsl_randist.h>
@@ -390,5 +386,3 @@ TEST(the_best_pieces_are_those_of_all_divisions) {
     assert_true(found[0] > 5 && found[1] > 5 && found[2] > 5); /* else little was tried */
     gsl_rng_free(random);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,8 +1,5 @@
 /* Fits of a plan's setup costs: pieces, the largest number of processes, and nothing if nothing was
  * measured. */
-
-#include <stdlib.h>
-
 #include "machine/machine_internal.h"
 #include "made_samples.h"
 #include "test.h"
@@ -88,5 +85,3 @@ TEST(unmeasured_parameters_are_absent) {
     assert_false(pto_param_known(&fit.machine->setup_segment_s));
     pto_fit_fini(&fit);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,6 +1,4 @@
 /* The tables of a library, chosen by how well they predict collectives. */
-#include <math.h>
-
 #include "../../model/fit/library_tables.h"
 #include "made_collectives.h"
 #include "test.h"
@@ -459,5 +457,3 @@ TEST(badness_is_the_mean_miss_and_the_regret_of_the_pick) {
     const double equal[] = {log(2), 0, log(4.0 / 3)}; /* all 4: the first is picked, and is the best */
     assert_true(fabs(collective_fit_badness(&cell, equal) - (log(2) + log(4.0 / 3)) / 3) < 1e-12);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

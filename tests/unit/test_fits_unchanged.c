@@ -3,11 +3,7 @@
  *
  * A change that intends to change fits rewrites the file and says so in its commit:
  *     build/tests/test_fits_unchanged --print > tests/fixtures/fits.txt */
-
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "made_collectives.h"

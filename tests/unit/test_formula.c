@@ -1,10 +1,5 @@
 /* The formulas that a report holds give the prices of the program with other parameters, or say that they
  * don't know. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "made_machine.h"
 #include "report/cell_formulas.h"
 #include "sample.h"
@@ -170,5 +165,3 @@ TEST(formulas_are_prices_on_machines) {
         pto_machine_destroy(work.machine);
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

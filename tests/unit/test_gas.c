@@ -1,6 +1,5 @@
 /* Strategies in a global address space: everything that keeps a kernel's runs apart is proved necessary,
  * steps that cannot be in a kernel are found, and prices equal the closed formulas of their steps. */
-
 #include "inside_plan.h"
 #include "machine/machine_internal.h"
 #include "portolan/price.h"
@@ -569,5 +568,3 @@ TEST(remote_access_must_be_known) {
     assert_string_equal(err.message, "machine simple has no remote.load.on_socket, which the plan needs");
     pto_plan_destroy(plan);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,6 +1,4 @@
 /* Halo exchange: every small grid is proved, for every strategy; neighbors, dimensions and faults. */
-#include <string.h>
-
 #include "broken_plan.h"
 #include "machine/machine_internal.h"
 #include "portolan/price.h"
@@ -455,5 +453,3 @@ TEST(the_price_does_not_depend_on_the_number_of_nodes) {
     }
     pto_machine_destroy(machine);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

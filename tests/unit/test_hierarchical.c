@@ -1,7 +1,4 @@
 /* The hierarchical allreduce: what it sends, what it costs, and that it keeps calls apart. */
-
-#include <math.h>
-
 #include "broken_plan.h"
 #include "machine/machine_internal.h"
 #include "plan_request.h"

@@ -1,9 +1,4 @@
 /* Data in host memory: layouts of processes instead of GPUs, on machines with and without GPUs. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "made_up.h"
 #include "portolan/fit.h"
 #include "portolan/pick.h"
@@ -312,5 +307,3 @@ TEST(measured_algorithms_of_ours_compete_with_the_library) {
     pto_collectives_fini(&collectives);
     pto_machine_destroy(machine);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,8 +1,5 @@
 /* What processes of a node share besides links: the memory of a socket and, of one that sends and receives at
  * once, its CPU. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "plan_request.h"
 #include "portolan/price.h"
 #include "simulated.h"
@@ -236,5 +233,3 @@ TEST(price_and_simulate_agree_where_processes_act_alike) {
         pto_machine_fini(&machine);
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,8 +1,4 @@
 /* Machine files made of others: what comes from where, and what is refused. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "machine/machine_internal.h"
 #include "machine/registry.h"
 #include "test.h"

@@ -1,7 +1,5 @@
 /* Strategies inside the node: everything that keeps their runs apart is proved necessary, and prices equal
  * the closed formulas of their steps. */
-#include <string.h>
-
 #include "inside_plan.h"
 #include "machine/machine_internal.h"
 #include "portolan/pick.h"

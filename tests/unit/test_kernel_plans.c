@@ -3,8 +3,6 @@
  * that is wrong, or never comes, shows that check or pto_lines believed a wrong plan.
  *
  * BLOCKS_CHANGES and BLOCKS_KERNELS say how many seeds of the last two kinds are tried. */
-#include <stdlib.h>
-
 #include "random_plans.h"
 #include "test.h"
 
@@ -380,5 +378,3 @@ TEST(blocks_do_what_random_kernels_say) {
     print_met();
     assert_true(met.ran > 0 && met.in_lines > 0);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

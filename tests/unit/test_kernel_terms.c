@@ -1,8 +1,5 @@
 /* Costs of kernels that access another GPU's memory, flags between kernels, graphs and queues of kernels,
  * and additional inputs of a reduction: reading, rejecting, lookup, explanations and what-ifs. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "bad_input.h"
 #include "machine/machine_internal.h"
 #include "portolan/pick.h"
@@ -75,39 +72,24 @@ TEST(additional_inputs_use_the_piece_of_one_inputs_size) {
 
 TEST(invalid_costs_are_rejected) {
     static const bad_input_t bad[] = {
-        {BODY "remote: {}\n", PTO_ERR_KEY, 5, 9, {"'remote' is empty"}},
-        {BODY "remote: {laod: {on_socket: {" COST "}}}\n", PTO_ERR_KEY, 5, 10, {"did you mean 'load'?"}},
-        {BODY "remote: {load: {on_node: {" COST "}}}\n", PTO_ERR_KEY, 5, 17, {"'on_node'"}},
-        {BODY "remote: {store: {on_socket: {alpha_s: 0, beta_s_per_byte: 0}}}\n",
-         PTO_ERR_RANGE,
-         5,
-         29,
-         {"nothing is free"}},
-        {BODY "remote: {all_s_per_byte: 0}\n", PTO_ERR_RANGE, 5, 26, {"all_s_per_byte"}},
-        {BODY "remote: {all_s_per_byte_95: [1, 2]}\n", PTO_ERR_KEY, 5, 29, {"has no value"}},
-        {BODY "remote: {all_s_per_byte: 3, all_s_per_byte_95: [1, 2]}\n",
-         PTO_ERR_RANGE,
-         5,
-         48,
-         {"all_s_per_byte_95"}},
-        {BODY "launch: {}\n", PTO_ERR_KEY, 5, 9, {"'launch' is empty"}},
-        {BODY "launch: {graph_s: -1}\n", PTO_ERR_RANGE, 5, 19, {"0 or more"}},
-        {BODY "signals: {device_s_95: [1, 2]}\n", PTO_ERR_KEY, 5, 24, {"device_s_95 has no value"}},
-        {BODY "reduce: {gpu: {" COST ", extra_input_s_per_byte: 0}}\n",
-         PTO_ERR_RANGE,
-         5,
-         79,
-         {"extra_input_s_per"}},
-        {BODY "reduce: {gpu: {extra_input_s_per_byte: 1e-13}}\n",
-         PTO_ERR_KEY,
-         5,
-         15,
-         {"missing key 'alpha_s'"}},
-        {BODY "reduce: {gpu: [{" COST ", extra_input_s_per_byte_95: [1, 2]}]}\n",
-         PTO_ERR_KEY,
-         5,
-         83,
-         {"has no value"}},
+        BAD(BODY "remote: {}\n", PTO_ERR_KEY, 5, 9, "'remote' is empty"),
+        BAD(BODY "remote: {laod: {on_socket: {" COST "}}}\n", PTO_ERR_KEY, 5, 10, "did you mean 'load'?"),
+        BAD(BODY "remote: {load: {on_node: {" COST "}}}\n", PTO_ERR_KEY, 5, 17, "'on_node'"),
+        BAD(BODY "remote: {store: {on_socket: {alpha_s: 0, beta_s_per_byte: 0}}}\n", PTO_ERR_RANGE, 5, 29,
+            "nothing is free"),
+        BAD(BODY "remote: {all_s_per_byte: 0}\n", PTO_ERR_RANGE, 5, 26, "all_s_per_byte"),
+        BAD(BODY "remote: {all_s_per_byte_95: [1, 2]}\n", PTO_ERR_KEY, 5, 29, "has no value"),
+        BAD(BODY "remote: {all_s_per_byte: 3, all_s_per_byte_95: [1, 2]}\n", PTO_ERR_RANGE, 5, 48,
+            "all_s_per_byte_95"),
+        BAD(BODY "launch: {}\n", PTO_ERR_KEY, 5, 9, "'launch' is empty"),
+        BAD(BODY "launch: {graph_s: -1}\n", PTO_ERR_RANGE, 5, 19, "0 or more"),
+        BAD(BODY "signals: {device_s_95: [1, 2]}\n", PTO_ERR_KEY, 5, 24, "device_s_95 has no value"),
+        BAD(BODY "reduce: {gpu: {" COST ", extra_input_s_per_byte: 0}}\n", PTO_ERR_RANGE, 5, 79,
+            "extra_input_s_per"),
+        BAD(BODY "reduce: {gpu: {extra_input_s_per_byte: 1e-13}}\n", PTO_ERR_KEY, 5, 15,
+            "missing key 'alpha_s'"),
+        BAD(BODY "reduce: {gpu: [{" COST ", extra_input_s_per_byte_95: [1, 2]}]}\n", PTO_ERR_KEY, 5, 83,
+            "has no value"),
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pto_machine_t machine = {.library_count = 99};
@@ -254,5 +236,3 @@ TEST(every_cost_of_a_kernel_has_its_key) {
         drop(&asked);
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

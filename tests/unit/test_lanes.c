@@ -1,9 +1,4 @@
 /* Lanes: parallel branches and pipelines in plans. */
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "price/pricing.h" /* before `machine` is declared */
 #include "test.h"
 

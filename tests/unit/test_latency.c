@@ -1,6 +1,5 @@
 /* The latency of messages apart from what occupies their ends, and the order in which messages are posted:
  * both by formulas of their own, and as simulated. */
-
 #include "machine/machine_internal.h"
 #include "simulated.h"
 #include "test.h"

@@ -1,7 +1,4 @@
 /* Ranks and their nodes, GPUs and cores. */
-
-#include <string.h>
-
 #include "portolan/scenario.h"
 #include "test.h"
 
@@ -98,5 +95,3 @@ TEST(a_million_gpus_can_be_priced) {
     assert_int_equal(pto_layout_number(&layout, pto_layout_rank(&layout, last)), last);
     assert_int_equal(pto_layout_owner_count(&layout), 1048578);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

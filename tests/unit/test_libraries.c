@@ -1,9 +1,4 @@
 /* MPI libraries: the names of their files, and the tables that machine files take from them. */
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "machine/machine_internal.h"
 #include "portolan/machine.h"
 #include "test.h"
@@ -132,5 +127,3 @@ TEST(faults_have_their_place) {
     assert_null(machine_of("library: {allreduce: {cpu: [{algorithm: ring}], gpu: same}}\n", &err));
     assert_non_null(strstr(err.message, "expected a list of rows, as_cpu or staged"));
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,5 +1,4 @@
 /* Which buffers can use the line format: only where lines imply the same order as a plan's flags. */
-
 #include "inside_plan.h"
 #include "portolan/lines.h"
 #include "portolan/strategy.h"
@@ -326,5 +325,3 @@ TEST(what_is_stored_and_not_read_needs_flags) {
     are_lines(PTO_COLLECTIVE_REDUCE, STORED_AND_READ, true);
     are_lines(PTO_COLLECTIVE_REDUCE, READ_BY_ROOT, false);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,10 +1,5 @@
 /* The outputs of benchmarks as people keep them: with a launcher's prefix, in part, torn by other output,
  * several programs in one log. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/hash.h"
 #include "test.h"
 #include "traces/reader.h"
@@ -570,5 +565,3 @@ TEST(ucx_perftest_prints_mebibytes) {
     assert_int_equal(trace.skipped.others, 1);
     pto_recording_fini(&trace);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,7 +1,4 @@
 /* Reductions in pieces and the cost of additional messages: read, rejected and priced. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "bad_input.h"
 #include "machine/machine_internal.h"
 #include "portolan/pick.h"
@@ -122,50 +119,33 @@ TEST(limits_beyond_bytes_are_read) {
 
 TEST(invalid_costs_are_rejected) {
     static const bad_input_t bad[] = {
-        {BODY "reduce: {}\n", PTO_ERR_KEY, 5, 9, {"'reduce' is empty"}},
-        {BODY "reduce: {cpu: 1}\n", PTO_ERR_TYPE, 5, 15, {"cpu: expected a cost or a list of rows"}},
-        {BODY "reduce: {cpu: []}\n", PTO_ERR_RANGE, 5, 15, {"cpu: expected 1 to 4 rows, not 0"}},
-        {BODY "reduce: {cpu: [1]}\n", PTO_ERR_TYPE, 5, 16, {"a row of costs must be a mapping"}},
-        {BODY "reduce: {cpu: [{below_bytes: 8, " COST "}]}\n",
-         PTO_ERR_RANGE,
-         5,
-         30,
-         {"ranges leave a gap: no row holds from 8 bytes up"}},
-        {BODY "reduce: {cpu: [{" COST "}, {" COST "}]}\n",
-         PTO_ERR_RANGE,
-         5,
-         16,
-         {"ranges overlap: without below_bytes this row holds for every size"}},
-        {BODY "reduce:\n  cpu:\n    - {below_bytes: 8, " COST "}\n    - {below_bytes: 8, " COST
-              "}\n    - {" COST "}\n",
-         PTO_ERR_RANGE,
-         8,
-         21,
-         {"below_bytes must rise above the 8 of the row before"}},
-        {BODY "reduce:\n  cpu:\n    - {below_bytes: 1, " COST "}\n    - {below_bytes: 2, " COST
-              "}\n    - {below_bytes: 3, " COST "}\n    - {below_bytes: 4, " COST "}\n    - {" COST "}\n",
-         PTO_ERR_RANGE,
-         7,
-         5,
-         {"expected 1 to 4 rows, not 5"}},
-        {BODY "reduce: {cpu: {below_bytes: 8, " COST "}}\n", PTO_ERR_KEY, 5, 16, {"'below_bytes' in a cost"}},
-        {BODY "reduce: {cpu: [{protocol: eager, " COST "}]}\n", PTO_ERR_KEY, 5, 17, {"'protocol'"}},
-        {BODY "reduce: {cpu: [{alpha_s: 0, beta_s_per_byte: 0}]}\n",
-         PTO_ERR_RANGE,
-         5,
-         16,
-         {"nothing is free"}},
-        {BODY "gap: 1\n", PTO_ERR_TYPE, 5, 6, {"'gap' must be a mapping"}},
-        {BODY "gap: {}\n", PTO_ERR_KEY, 5, 6, {"'gap' is empty"}},
-        {BODY "gap: {cpu: {alpha_s: 1e-7}}\n", PTO_ERR_TYPE, 5, 12, {"list of rows"}},
-        {BODY "gap: {cpu: [{protocol: eager, alpha_s: 1e-7}]}\n",
-         PTO_ERR_KEY,
-         5,
-         13,
-         {"missing key 'beta_s_per_byte'"}},
-        {BODY "network: {}\n", PTO_ERR_KEY, 5, 10, {"missing key 'contention'"}},
-        {BODY "network: {contention: -1}\n", PTO_ERR_RANGE, 5, 23, {"0 or more"}},
-        {BODY "injection: {cpu: {s_per_message: 1e-8}}\n", PTO_ERR_KEY, 5, 18, {"missing key 's_per_byte'"}},
+        BAD(BODY "reduce: {}\n", PTO_ERR_KEY, 5, 9, "'reduce' is empty"),
+        BAD(BODY "reduce: {cpu: 1}\n", PTO_ERR_TYPE, 5, 15, "cpu: expected a cost or a list of rows"),
+        BAD(BODY "reduce: {cpu: []}\n", PTO_ERR_RANGE, 5, 15, "cpu: expected 1 to 4 rows, not 0"),
+        BAD(BODY "reduce: {cpu: [1]}\n", PTO_ERR_TYPE, 5, 16, "a row of costs must be a mapping"),
+        BAD(BODY "reduce: {cpu: [{below_bytes: 8, " COST "}]}\n", PTO_ERR_RANGE, 5, 30,
+            "ranges leave a gap: no row holds from 8 bytes up"),
+        BAD(BODY "reduce: {cpu: [{" COST "}, {" COST "}]}\n", PTO_ERR_RANGE, 5, 16,
+            "ranges overlap: without below_bytes this row holds for every size"),
+        BAD(BODY "reduce:\n  cpu:\n    - {below_bytes: 8, " COST "}\n    - {below_bytes: 8, " COST
+                 "}\n    - {" COST "}\n",
+            PTO_ERR_RANGE, 8, 21, "below_bytes must rise above the 8 of the row before"),
+        BAD(BODY "reduce:\n  cpu:\n    - {below_bytes: 1, " COST "}\n    - {below_bytes: 2, " COST
+                 "}\n    - {below_bytes: 3, " COST "}\n    - {below_bytes: 4, " COST "}\n    - {" COST "}\n",
+            PTO_ERR_RANGE, 7, 5, "expected 1 to 4 rows, not 5"),
+        BAD(BODY "reduce: {cpu: {below_bytes: 8, " COST "}}\n", PTO_ERR_KEY, 5, 16,
+            "'below_bytes' in a cost"),
+        BAD(BODY "reduce: {cpu: [{protocol: eager, " COST "}]}\n", PTO_ERR_KEY, 5, 17, "'protocol'"),
+        BAD(BODY "reduce: {cpu: [{alpha_s: 0, beta_s_per_byte: 0}]}\n", PTO_ERR_RANGE, 5, 16,
+            "nothing is free"),
+        BAD(BODY "gap: 1\n", PTO_ERR_TYPE, 5, 6, "'gap' must be a mapping"),
+        BAD(BODY "gap: {}\n", PTO_ERR_KEY, 5, 6, "'gap' is empty"),
+        BAD(BODY "gap: {cpu: {alpha_s: 1e-7}}\n", PTO_ERR_TYPE, 5, 12, "list of rows"),
+        BAD(BODY "gap: {cpu: [{protocol: eager, alpha_s: 1e-7}]}\n", PTO_ERR_KEY, 5, 13,
+            "missing key 'beta_s_per_byte'"),
+        BAD(BODY "network: {}\n", PTO_ERR_KEY, 5, 10, "missing key 'contention'"),
+        BAD(BODY "network: {contention: -1}\n", PTO_ERR_RANGE, 5, 23, "0 or more"),
+        BAD(BODY "injection: {cpu: {s_per_message: 1e-8}}\n", PTO_ERR_KEY, 5, 18, "missing key 's_per_byte'"),
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pto_machine_t machine = {.library_count = 99};
@@ -175,5 +155,3 @@ TEST(invalid_costs_are_rejected) {
         assert_int_equal(machine.library_count, 99);
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,8 +1,4 @@
 /* A machine's parameters by key, and what-ifs: changing one of them for a run. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "bad_input.h"
 #include "machine/machine_internal.h"
 #include "portolan/pick.h"
@@ -284,24 +280,24 @@ TEST_WITH(the_layout_changes_too, set_up, tear_down) {
 
 TEST_WITH(what_cannot_be_meant_is_refused_and_changes_nothing, set_up, tear_down) {
     static const bad_input_t bad[] = {
-        {"alpha", PTO_ERR_TYPE, 0, 0, {"PARAMETER=VALUE"}},
-        {"=3", PTO_ERR_TYPE, 0, 0, {"PARAMETER=VALUE"}},
-        {"nodes=", PTO_ERR_TYPE, 0, 0, {"PARAMETER=VALUE"}},
-        {"copies.h2d.on_sokcet.alpha_s=1", PTO_ERR_NOT_FOUND, 0, 0, {"'copies.h2d.on_socket.alpha_s'"}},
-        {"frobnicate=1", PTO_ERR_NOT_FOUND, 0, 0, {"frobnicate", "--explain"}},
-        {"copies.h2d.on_socket.alpha_s=-1e-6", PTO_ERR_RANGE, 0, 0, {"0 or more"}},
-        {"copies.h2d.on_socket.alpha_s=nan", PTO_ERR_RANGE, 0, 0, {"not finite"}},
-        {"copies.h2d.on_socket.alpha_s=inf", PTO_ERR_RANGE, 0, 0, {"not finite"}},
-        {"copies.h2d.on_socket.alpha_s=*-2", PTO_ERR_RANGE, 0, 0, {"factor"}},
-        {"copies.h2d.on_socket.alpha_s=/0", PTO_ERR_RANGE, 0, 0, {"factor"}},
-        {"node.cores=*1e300", PTO_ERR_RANGE, 0, 0, {"8e+300", "whole"}},
-        {"copies.h2d.on_socket.alpha_s=1usec", PTO_ERR_TYPE, 0, 0, {"1us"}},
-        {"signals.flag_s=*2", PTO_ERR_RANGE, 0, 0, {"no signals.flag_s"}},
-        {"nodes=0", PTO_ERR_RANGE, 0, 0, {"1 or more"}},
-        {"nodes=/3", PTO_ERR_RANGE, 0, 0, {"1.33333", "whole"}},
-        {"messages.cpu.on_socket.eager.below_bytes=256", PTO_ERR_RANGE, 0, 0, {"rows before and after"}},
-        {"messages.cpu.on_socket.short.below_bytes=8KiB", PTO_ERR_RANGE, 0, 0, {"rows before and after"}},
-        {"messages.cpu.on_socket.eager.below_bytes=64KX", PTO_ERR_TYPE, 0, 0, {"64KX"}},
+        BAD("alpha", PTO_ERR_TYPE, 0, 0, "PARAMETER=VALUE"),
+        BAD("=3", PTO_ERR_TYPE, 0, 0, "PARAMETER=VALUE"),
+        BAD("nodes=", PTO_ERR_TYPE, 0, 0, "PARAMETER=VALUE"),
+        BAD("copies.h2d.on_sokcet.alpha_s=1", PTO_ERR_NOT_FOUND, 0, 0, "'copies.h2d.on_socket.alpha_s'"),
+        BAD("frobnicate=1", PTO_ERR_NOT_FOUND, 0, 0, "frobnicate", "--explain"),
+        BAD("copies.h2d.on_socket.alpha_s=-1e-6", PTO_ERR_RANGE, 0, 0, "0 or more"),
+        BAD("copies.h2d.on_socket.alpha_s=nan", PTO_ERR_RANGE, 0, 0, "not finite"),
+        BAD("copies.h2d.on_socket.alpha_s=inf", PTO_ERR_RANGE, 0, 0, "not finite"),
+        BAD("copies.h2d.on_socket.alpha_s=*-2", PTO_ERR_RANGE, 0, 0, "factor"),
+        BAD("copies.h2d.on_socket.alpha_s=/0", PTO_ERR_RANGE, 0, 0, "factor"),
+        BAD("node.cores=*1e300", PTO_ERR_RANGE, 0, 0, "8e+300", "whole"),
+        BAD("copies.h2d.on_socket.alpha_s=1usec", PTO_ERR_TYPE, 0, 0, "1us"),
+        BAD("signals.flag_s=*2", PTO_ERR_RANGE, 0, 0, "no signals.flag_s"),
+        BAD("nodes=0", PTO_ERR_RANGE, 0, 0, "1 or more"),
+        BAD("nodes=/3", PTO_ERR_RANGE, 0, 0, "1.33333", "whole"),
+        BAD("messages.cpu.on_socket.eager.below_bytes=256", PTO_ERR_RANGE, 0, 0, "rows before and after"),
+        BAD("messages.cpu.on_socket.short.below_bytes=8KiB", PTO_ERR_RANGE, 0, 0, "rows before and after"),
+        BAD("messages.cpu.on_socket.eager.below_bytes=64KX", PTO_ERR_TYPE, 0, 0, "64KX"),
     };
     given_t *given = *test_state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -313,5 +309,3 @@ TEST_WITH(what_cannot_be_meant_is_refused_and_changes_nothing, set_up, tear_down
     assert_int_equal(given->machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].row[2].from_bytes, 8192);
     assert_int_equal(given->scenario.nodes.value[0], 4);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

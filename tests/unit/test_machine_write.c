@@ -1,10 +1,6 @@
 /* Machines are written and read back; files are replaced as a whole or not at all. */
-
 #include <dirent.h>
 #include <glob.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "machine/machine_internal.h"

@@ -1,8 +1,5 @@
 /* Choosing a mapping by its price. */
 #include <glob.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "map_question.h"
 #include "portolan/map.h"
@@ -348,5 +345,3 @@ TEST(equal_counts_are_refused) {
     assert_non_null(strstr(err.message, "there is nothing to map"));
     drop(&question);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

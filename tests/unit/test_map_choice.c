@@ -1,8 +1,4 @@
 /* Which mappings are tried, what they cost, and how swaps improve the best. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "map/map_internal.h"
 #include "map_question.h"
 #include "portolan/pick.h"
@@ -365,5 +361,3 @@ TEST(messages_without_a_cost_cannot_be_mapped) {
     }
     drop(&question);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,8 +1,4 @@
 /* Mappers on flows and places at random, compared with all permutations. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../chance.h"
 #include "map/map_internal.h"
 #include "test.h"
@@ -451,5 +447,3 @@ TEST(mappings_cost_what_was_recorded) {
                      cases[c].bisected, cases[c].greedy);
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,9 +1,4 @@
 /* The mappers on the recorded tables of volumes and times (docs/model.md, 'Mapping'). */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "map/map_internal.h"
 #include "parsed_counts.h"
 #include "portolan/map.h"
@@ -434,5 +429,3 @@ TEST(greedy_grows_with_the_partners_not_with_all_pairs) {
                      (long long)few, (long long)many);
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

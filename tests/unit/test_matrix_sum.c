@@ -1,6 +1,5 @@
 /* Comparing matrices of byte counts by the parts that processes use: the parts add up to 0 if all have the
  * same, and not if a process has another number that changes what it does. */
-
 #include "base/hash.h"
 #include "portolan/plan.h"
 #include "portolan/strategy.h"
@@ -172,5 +171,3 @@ TEST(plans_of_one_form_have_one_digest) {
     for (int i = 0; i < 3; i++)
         pto_plan_destroy(plan[i]);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

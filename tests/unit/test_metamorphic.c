@@ -1,10 +1,6 @@
 /* What must hold for the prices of any machine and scenario: random parameters around those of the machine
  * files, random collectives and layouts, and the same question asked in two ways. */
 #include <glob.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "machine/machine_internal.h"
 #include "portolan/pick.h"
@@ -449,5 +445,3 @@ static void picks_the_cheapest(case_t *made) {
 }
 
 TEST(picks_agree_with_predictions) { hold_for_all(picks_the_cheapest); }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,9 +1,5 @@
 /* Energy counters: RAPL from a folder that replaces the kernel's, NVML from functions that replace the
  * library's. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -212,5 +208,3 @@ TEST(nvml_is_loaded_from_the_machine) {
     meter_nvml.close(meter);
     meter_nvml.close(same);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,9 +1,5 @@
 /* Mixed copies: every flag and slot is needed, prices equal the closed formula and the simulation, and the
  * number of staged members is the cheapest, the machine file's, or the scenario's. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "inside_plan.h"
 #include "machine/machine_internal.h"
 #include "portolan/machine.h"
@@ -370,5 +366,3 @@ TEST(a_sweep_tells_the_regret_of_the_predicted_number) {
     pto_collectives_fini(&collectives);
     pto_machine_fini(&machine);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

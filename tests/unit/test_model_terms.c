@@ -1,8 +1,4 @@
 /* Models as subsets of a machine: what the published model keeps, and the terms that can be added to it. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "bad_input.h"
 #include "machine/machine_internal.h"
 #include "portolan/machine.h"
@@ -104,13 +100,13 @@ TEST(additional_inputs_are_a_separate_term) {
 
 TEST(unknown_names_are_refused_with_the_nearest) {
     static const bad_input_t bad[] = {
-        {"publishd", PTO_ERR_NOT_FOUND, 0, 0, {"publishd", "'published'"}},
-        {"fulll", PTO_ERR_NOT_FOUND, 0, 0, {"'full'"}},
-        {"full+reduce", PTO_ERR_NOT_FOUND, 0, 0, {"full+reduce"}},
-        {"", PTO_ERR_NOT_FOUND, 0, 0, {"unknown model"}},
-        {"published+", PTO_ERR_NOT_FOUND, 0, 0, {"unknown model term"}},
-        {"published+reduces", PTO_ERR_NOT_FOUND, 0, 0, {"'reduce'"}},
-        {"published+reduce+libary", PTO_ERR_NOT_FOUND, 0, 0, {"'library'"}},
+        BAD("publishd", PTO_ERR_NOT_FOUND, 0, 0, "publishd", "'published'"),
+        BAD("fulll", PTO_ERR_NOT_FOUND, 0, 0, "'full'"),
+        BAD("full+reduce", PTO_ERR_NOT_FOUND, 0, 0, "full+reduce"),
+        BAD("", PTO_ERR_NOT_FOUND, 0, 0, "unknown model"),
+        BAD("published+", PTO_ERR_NOT_FOUND, 0, 0, "unknown model term"),
+        BAD("published+reduces", PTO_ERR_NOT_FOUND, 0, 0, "'reduce'"),
+        BAD("published+reduce+libary", PTO_ERR_NOT_FOUND, 0, 0, "'library'"),
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pto_machine_t machine;
@@ -122,5 +118,3 @@ TEST(unknown_names_are_refused_with_the_nearest) {
         pto_machine_fini(&machine);
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

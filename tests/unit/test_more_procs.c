@@ -1,8 +1,5 @@
 /* The hint that more processes per GPU would pay: only where their number is open, where the difference is
  * larger than the intervals, and where the machine knows what processes lose that share a GPU. */
-#include <stdio.h>
-#include <string.h>
-
 #include "portolan/pick.h"
 #include "portolan/workload.h"
 #include "test.h"
@@ -117,5 +114,3 @@ TEST(calls_of_a_step_have_their_own_hints) {
         pto_machine_destroy(machine);
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

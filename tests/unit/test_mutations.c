@@ -1,7 +1,5 @@
 /* Whether check finds faults: each field of each step is changed slightly, in plans of every strategy and
  * algorithm. The change must be reported, or must not change what the plan does. */
-#include <string.h>
-
 #include "check/check_internal.h"
 #include "plan/plan_internal.h"
 #include "plan_deeds.h"
@@ -571,5 +569,3 @@ TEST(every_mutation_of_a_pair_is_caught_or_changes_nothing) {
         }
     assert_none_survived(10000);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

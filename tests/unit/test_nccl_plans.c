@@ -1,8 +1,5 @@
 /* NCCL's collectives: their plans are proved by the stages that describe them, and priced from the machine
  * file. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "bad_input.h"
 #include "machine/machine_internal.h"
 #include "plan_request.h"
@@ -483,54 +480,31 @@ TEST(what_is_written_reads_back) {
 
 TEST(errors_are_reported_at_their_position) {
     static const bad_input_t bad[] = {
-        {BODY "nccl: {}\n", PTO_ERR_KEY, 5, 7, {"'nccl' is empty"}},
-        {BODY "nccl: {scatter: []}\n", PTO_ERR_KEY, 5, 8, {"unknown key 'scatter'"}},
-        {BODY "nccl: {reduce: []}\n", PTO_ERR_RANGE, 5, 16, {"reduce: expected 1 to 1024 rows, not 0"}},
-        {BODY "nccl: {reduce: {gpus: 4}}\n", PTO_ERR_TYPE, 5, 16, {"a list of rows"}},
-        {BODY "nccl: {reduce: [{" COST "}]}\n", PTO_ERR_KEY, 5, 17, {"'gpus'"}},
-        {BODY "nccl: {reduce: [{gpus: 1, " COST "}]}\n", PTO_ERR_RANGE, 5, 24, {"gpus"}},
-        {BODY "nccl: {reduce: [{gpus: 4, nodes: 0, " COST "}]}\n", PTO_ERR_RANGE, 5, 34, {"nodes"}},
-        {BODY "nccl: {reduce: [{gpus: 4, nodes: 3, " COST "}]}\n",
-         PTO_ERR_RANGE,
-         5,
-         24,
-         {"4 are not equally many on each of 3 nodes"}},
-        {BODY "nccl: {reduce: [{gpus: 4, alpha_s: 0, beta_s_per_byte: 0}]}\n",
-         PTO_ERR_RANGE,
-         5,
-         17,
-         {"nothing is free"}},
-        {BODY "nccl:\n  reduce:\n    - {gpus: 4, " COST "}\n    - {gpus: 2, " COST "}\n",
-         PTO_ERR_RANGE,
-         8,
-         14,
-         {"rows rise in nodes, then in gpus", "{gpus: 2, nodes: 1} comes before {gpus: 4, nodes: 1}"}},
-        {BODY "nccl:\n  reduce:\n    - {gpus: 4, nodes: 2, " COST "}\n    - {gpus: 8, " COST "}\n",
-         PTO_ERR_RANGE,
-         8,
-         14,
-         {"rows rise in nodes"}},
-        {BODY "nccl:\n  reduce:\n    - {gpus: 4, " COST "}\n    - {gpus: 4, " COST "}\n",
-         PTO_ERR_RANGE,
-         7,
-         7,
-         {"ranges overlap", "every size of {gpus: 4, nodes: 1}"}},
-        {BODY "nccl:\n  reduce:\n    - {gpus: 4, below_bytes: 64, " COST "}\n    - {gpus: 8, " COST "}\n",
-         PTO_ERR_RANGE,
-         7,
-         30,
-         {"ranges leave a gap", "no row of {gpus: 4, nodes: 1} holds from 64 bytes up"}},
-        {BODY "nccl:\n  reduce:\n    - {gpus: 4, below_bytes: 64, " COST "}\n"
-              "    - {gpus: 4, below_bytes: 64, " COST "}\n    - {gpus: 4, " COST "}\n",
-         PTO_ERR_RANGE,
-         8,
-         30,
-         {"below_bytes must rise above the 64"}},
-        {BODY "nccl:\n  reduce:\n    - {gpus: 4, below_bytes: 64, " COST "}\n",
-         PTO_ERR_RANGE,
-         7,
-         30,
-         {"leave below_bytes out of the last row"}},
+        BAD(BODY "nccl: {}\n", PTO_ERR_KEY, 5, 7, "'nccl' is empty"),
+        BAD(BODY "nccl: {scatter: []}\n", PTO_ERR_KEY, 5, 8, "unknown key 'scatter'"),
+        BAD(BODY "nccl: {reduce: []}\n", PTO_ERR_RANGE, 5, 16, "reduce: expected 1 to 1024 rows, not 0"),
+        BAD(BODY "nccl: {reduce: {gpus: 4}}\n", PTO_ERR_TYPE, 5, 16, "a list of rows"),
+        BAD(BODY "nccl: {reduce: [{" COST "}]}\n", PTO_ERR_KEY, 5, 17, "'gpus'"),
+        BAD(BODY "nccl: {reduce: [{gpus: 1, " COST "}]}\n", PTO_ERR_RANGE, 5, 24, "gpus"),
+        BAD(BODY "nccl: {reduce: [{gpus: 4, nodes: 0, " COST "}]}\n", PTO_ERR_RANGE, 5, 34, "nodes"),
+        BAD(BODY "nccl: {reduce: [{gpus: 4, nodes: 3, " COST "}]}\n", PTO_ERR_RANGE, 5, 24,
+            "4 are not equally many on each of 3 nodes"),
+        BAD(BODY "nccl: {reduce: [{gpus: 4, alpha_s: 0, beta_s_per_byte: 0}]}\n", PTO_ERR_RANGE, 5, 17,
+            "nothing is free"),
+        BAD(BODY "nccl:\n  reduce:\n    - {gpus: 4, " COST "}\n    - {gpus: 2, " COST "}\n", PTO_ERR_RANGE, 8,
+            14, "rows rise in nodes, then in gpus", "{gpus: 2, nodes: 1} comes before {gpus: 4, nodes: 1}"),
+        BAD(BODY "nccl:\n  reduce:\n    - {gpus: 4, nodes: 2, " COST "}\n    - {gpus: 8, " COST "}\n",
+            PTO_ERR_RANGE, 8, 14, "rows rise in nodes"),
+        BAD(BODY "nccl:\n  reduce:\n    - {gpus: 4, " COST "}\n    - {gpus: 4, " COST "}\n", PTO_ERR_RANGE, 7,
+            7, "ranges overlap", "every size of {gpus: 4, nodes: 1}"),
+        BAD(BODY "nccl:\n  reduce:\n    - {gpus: 4, below_bytes: 64, " COST "}\n    - {gpus: 8, " COST "}\n",
+            PTO_ERR_RANGE, 7, 30, "ranges leave a gap",
+            "no row of {gpus: 4, nodes: 1} holds from 64 bytes up"),
+        BAD(BODY "nccl:\n  reduce:\n    - {gpus: 4, below_bytes: 64, " COST "}\n"
+                 "    - {gpus: 4, below_bytes: 64, " COST "}\n    - {gpus: 4, " COST "}\n",
+            PTO_ERR_RANGE, 8, 30, "below_bytes must rise above the 64"),
+        BAD(BODY "nccl:\n  reduce:\n    - {gpus: 4, below_bytes: 64, " COST "}\n", PTO_ERR_RANGE, 7, 30,
+            "leave below_bytes out of the last row"),
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pto_machine_t machine;
@@ -568,5 +542,3 @@ TEST(the_published_model_has_none) {
         assert_int_equal(m.nccl[kind].count, 0);
     pto_machine_fini(&m);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

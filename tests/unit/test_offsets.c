@@ -1,6 +1,4 @@
 /* Offsets that are summed up once (pto_offsets_t) put every block where visits without them do. */
-#include <stdlib.h>
-
 #include "plan/plan_internal.h"
 #include "portolan/strategy.h"
 #include "test.h"
@@ -98,5 +96,3 @@ TEST(summed_offsets_are_those_of_visits) {
     print_message("%lld plans, %lld ranges\n", (long long)plans, (long long)compared);
     assert_true(plans > 20 && compared > 100000);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,10 +1,5 @@
 /* Files, predictions, plans, steps and mappings without enough memory. */
 #define _GNU_SOURCE /* dladdr. NOLINT(bugprone-reserved-identifier) */
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "made_machine.h"
 #include "plan_request.h"
 #include "portolan/check.h"
@@ -289,5 +284,3 @@ TEST(steps_and_mappings) {
     refuse_each_and_guard_all(map_processes);
     pto_machine_destroy(machine);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -2,9 +2,6 @@
  * folder. */
 #define _XOPEN_SOURCE 700 /* mknod */ /* NOLINT(bugprone-reserved-identifier) */
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -164,5 +161,3 @@ TEST_WITH(an_interrupted_output_leaves_no_file, enter_folder, leave_folder) {
     assert_int_equal(access(in_folder("other"), F_OK), 0);
     assert_int_equal(pto_output_close(output, false, NULL), PTO_OK);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,9 +1,4 @@
 /* The collective `pair`: its layout, its prices beside simulations, and the chunks that price picks. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "machine/machine_internal.h"
 #include "portolan/pick.h"
 #include "portolan/scenario.h"

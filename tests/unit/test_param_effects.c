@@ -1,9 +1,5 @@
 /* Every parameter of a machine changes some price or its interval, energy, setup time or applicability,
  * unless it is marked as measured only; a parameter so marked changes nothing. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "made_machine.h"
 #include "portolan/pick.h"
 #include "sample.h"

@@ -1,10 +1,6 @@
 /* The registry of machine parameters: every row of PTO_PARAMETER_TABLE can be written, read, changed,
  * omitted, named and listed, and is documented. test_param_effects.c: it is priced. The tests are generated
  * from the registry, so that a new row needs no new test. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "made_machine.h"
 #include "portolan/machine.h"
 #include "portolan/scenario.h"
@@ -216,5 +212,3 @@ TEST(the_documents_list_every_parameter) {
     assert_true(*table != '|');
     free(text);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,7 +1,4 @@
 /* Stencils and groups as byte counts. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "parsed_counts.h"
 #include "plan_request.h"
 #include "portolan/check.h"
@@ -166,5 +163,3 @@ TEST(bad_patterns_are_refused) {
     assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_RANGE);
     assert_non_null(strstr(err.message, "9 rows, but 8 processes hold data"));
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,9 +1,4 @@
 /* Predicting and picking on synthetic machines whose winners can be computed by hand. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asked.h"
 #include "portolan/pick.h"
 #include "test.h"
@@ -286,5 +281,3 @@ TEST(parameters_that_the_pick_does_not_need_can_be_unknown) {
     assert_null(pto_pick_unpriced(&asked.predictions, 0));
     drop(&asked);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

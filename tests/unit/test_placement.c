@@ -1,8 +1,4 @@
 /* Placements: reading them, and what they do to plans and prices. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "made_machine.h"
 #include "made_up.h"
 #include "plan_request.h"
@@ -200,5 +196,3 @@ TEST(a_scenario_places_processes) {
             fail_msg("%s: %d: %s", given[i].placement, err.line, err.message);
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

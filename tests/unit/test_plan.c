@@ -1,7 +1,5 @@
 /* Plans: every strategy with every algorithm is proved correct on every small layout. Also the arithmetic
  * that all interpreters use. */
-#include <stdio.h>
-
 #include "plan/plan_internal.h"
 #include "portolan/check.h"
 #include "portolan/plan.h"
@@ -594,5 +592,3 @@ TEST(messages_are_split_by_destination_unless_they_share_data) {
     assert_string_equal(err.message,
                         "split: destinations would copy shared data (unique_bytes) more than once");
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,6 +1,5 @@
 /* The amount of work in a plan, counted without a visit for each iteration, against a walk that visits all.
  */
-
 #include "lanes_plan.h"
 #include "plan/plan_internal.h"
 #include "portolan/plan.h"
@@ -110,5 +109,3 @@ TEST(the_size_of_a_plan_is_that_of_its_stages_one_by_one) {
                 }
     assert_true(plans > 1000 && actions > plans && messages > plans);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

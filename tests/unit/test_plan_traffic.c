@@ -1,8 +1,5 @@
 /* The traffic of plans: closed formulas of algorithms, and for every strategy and algorithm what the
  * receiving side of the same plan expects. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "lanes_plan.h"
 #include "plan/plan_internal.h"
 #include "portolan/strategy.h"
@@ -288,5 +285,3 @@ TEST(too_many_ranks_or_messages_are_refused) {
     assert_non_null(strstr(err.message, "message by message"));
     pto_plan_destroy(plan);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -4,10 +4,7 @@
  *
  * A change that intends to change plans rewrites the file and says so in its commit:
  *     build/tests/test_plans_unchanged --print > tests/fixtures/plans.txt */
-
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "portolan/strategy.h"

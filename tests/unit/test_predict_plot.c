@@ -1,7 +1,4 @@
 /* Drawings of predictions: gnuplot scripts, tested without gnuplot, and the choice of measurements. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "asked.h"
@@ -323,5 +320,3 @@ TEST_WITH(a_file_without_such_measurements_is_an_error, set_up, tear_down) {
     assert_non_null(strstr(err.message, "3 nodes x 1 GPUs"));
     assert_null(point);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

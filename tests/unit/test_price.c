@@ -1,9 +1,5 @@
 /* Prices: the closed formulas and conclusions of "Modeling Data Movement Performance on Heterogeneous
  * Architectures" ("the paper"), and properties that hold for every plan. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "made_up.h"
 #include "plan_request.h"
 #include "portolan/pick.h"

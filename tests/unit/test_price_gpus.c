@@ -1,6 +1,5 @@
 /* GPUs of a node that do the same are priced once (model/src/price/gpus.c). Prices, their addends, what plans
  * occupy and why plans are refused are the same, to the last bit, as with every GPU priced. */
-
 #include "../chance.h"
 #include "made_up.h"
 #include "portolan/price.h"
@@ -532,5 +531,3 @@ TEST(the_ranks_that_reach_one_are_those_that_have_it_as_a_peer) {
     }
     assert_true(pairs > 10000);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,7 +1,4 @@
 /* Plans that pricing refuses because they would take too long, and the error bound of prices by class. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "made_up.h"
 #include "plan/plan_internal.h"
 #include "plan_request.h"

@@ -1,9 +1,6 @@
 /* Copies of several processes that share a GPU: whatever the rows of `copies.shared` are, an explanation
  * sums to its price, and no copy reduces the cost of others. The rows are random, so that neighbouring rows
  * can cross: three processes may be slower than four. */
-#include <math.h>
-#include <stdlib.h>
-
 #include "../chance.h"
 #include "made_up.h"
 #include "plan_request.h"

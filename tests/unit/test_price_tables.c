@@ -1,7 +1,4 @@
 /* Stages of messages alone, of plans with a table of byte counts, cost what they cost message by message. */
-#include <math.h>
-#include <string.h>
-
 #include "made_up.h"
 #include "plan_request.h"
 #include "portolan/price.h"

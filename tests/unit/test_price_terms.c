@@ -1,10 +1,5 @@
 /* The terms that the papers' models lack (docs/model.md, 'Additional terms'): gaps between messages in
  * flight, queues at a GPU's copy engine, a node's message rate, contention, staging. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "decide/candidates.h"
 #include "made_machine.h"
 #include "plan/plan_internal.h"
@@ -524,5 +519,3 @@ TEST(a_stage_explains_any_number_of_addends) {
     free(param);
     pto_machine_fini(&machine);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -10,9 +10,6 @@
  * By place, it is 1 in GPUs a node where they do the same (docs/decisions/0058).
  *
  * An algorithm in rounds has a round more for each doubling, which is less than any power. */
-#include <math.h>
-#include <stdio.h>
-
 #include "made_up.h"
 #include "plan/plan_internal.h"
 #include "plan_request.h"

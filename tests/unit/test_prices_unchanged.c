@@ -4,12 +4,8 @@
  * A change that intends to change prices rewrites the file and says so in its commit:
  *     build/tests/test_prices_unchanged --print > tests/fixtures/prices.txt
  * `--cells` prints each price instead, to compare two builds. */
-
 #include <glob.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "portolan/pick.h"

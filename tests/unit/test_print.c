@@ -1,8 +1,4 @@
 /* A rank's plan as text: the arithmetic of loops, the numbers when unrolled, and limits on the output. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "portolan/check.h"
 #include "portolan/strategy.h"
 #include "test.h"
@@ -264,5 +260,3 @@ TEST(a_goal_schedule_has_every_message_once) {
         pto_plan_destroy(plan);
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

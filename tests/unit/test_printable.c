@@ -1,6 +1,4 @@
 /* What is printed of text from outside, and what may be a name. */
-#include <string.h>
-
 #include "base/names.h"
 #include "portolan/printable.h"
 #include "test.h"
@@ -88,5 +86,3 @@ TEST(a_word_is_nothing_that_a_shell_interprets) {
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         assert_false(pto_name_is_word(refused[i]));
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

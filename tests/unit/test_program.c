@@ -1,5 +1,4 @@
 /* Kernel programs: which copies overlap, and how operands are cut into parts. */
-
 #include "kernels/parts.h"
 #include "kernels/program.h"
 #include "test.h"
@@ -418,5 +417,3 @@ TEST(other_copies_after_a_reduction_stay) {
         assert_int_equal(ops_if_fused(&program), i == 6 || i == 8 ? 3 : 2);
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

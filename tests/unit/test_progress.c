@@ -1,7 +1,4 @@
 /* Counters of long calls, and ending them early. A stop lasts, so it is tested last. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "portolan/pick.h"
 #include "portolan/progress.h"
 #include "test.h"

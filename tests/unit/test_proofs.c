@@ -1,8 +1,6 @@
 /* The three ways to prove a plan: by one node where all nodes do the same, by clocks that know the ranks
  * that share memory, and in full. The first two must prove nothing that the third does not, and should prove
  * all plans that are registered. test_mutations compares the ways on plans with faults. */
-#include <string.h>
-
 #include "check/check_internal.h"
 #include "plan/plan_internal.h"
 #include "plan_request.h"
@@ -193,5 +191,3 @@ TEST(messages_between_nodes_order_nothing_in_clocks_by_node) {
             send_from(2, 0, 1, gathered, node_ranks);
         }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

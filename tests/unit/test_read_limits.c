@@ -1,7 +1,4 @@
 /* Reading ends: what is not a regular file is refused, and recordings have limits, of work as well. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

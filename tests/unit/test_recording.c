@@ -1,8 +1,4 @@
 /* Recorded collectives: each format's lines, the shapes of communicators, and what is refused. */
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "bad_input.h"
 #include "portolan/recording.h"
 #include "test.h"
@@ -203,26 +199,23 @@ TEST(sizes_of_blocks_are_divided_among_the_processes) {
 
 TEST(bad_traces_are_refused_with_their_line) {
     static const bad_input_t bad[] = {
-        {"", PTO_ERR_SYNTAX, 1, 1, {"neither"}},
-        {"hello\nworld\n", PTO_ERR_SYNTAX, 2, 1, {"neither"}},
-        {"rank,begin_s,end_s\n", PTO_ERR_KEY, 1, 1, {"lacks a column"}},
-        {HEAD "0,1,2,MPI_Bcast,c,8\n", PTO_ERR_SYNTAX, 2, 1, {"number of columns"}},
-        {HEAD "x,1,2,MPI_Bcast,c,8,,,64,gpu\n", PTO_ERR_RANGE, 2, 1, {"rank"}},
-        {HEAD "0,1,2,MPI_Bcast,c,0,,,64,gpu\n", PTO_ERR_RANGE, 2, 1, {"procs"}},
-        {HEAD "0,2,1,MPI_Bcast,c,8,,,64,gpu\n", PTO_ERR_RANGE, 2, 1, {"begin_s"}},
-        {HEAD "0,1,nan,MPI_Bcast,c,8,,,64,gpu\n", PTO_ERR_RANGE, 2, 1, {"begin_s"}},
-        {HEAD "99999999,1,2,MPI_Bcast,c,8,,,64,gpu\n", PTO_ERR_TOO_LARGE, 2, 1, {"2^24"}},
-        {HEAD "0,1,2,MPI_Bcast,c,8,,,64,gpu\n99999999,1,2,MPI_Bcast,d,8,,,64,gpu\n",
-         PTO_ERR_TOO_LARGE,
-         3,
-         1,
-         {"2^24"}},
-        {"# OSU MPI Broadcast Latency Test\n8 3.1\n", PTO_ERR_KEY, 2, 1, {"--nodes"}},
-        {NCCL "8 2 float 3.1\n", PTO_ERR_KEY, 3, 1, {"--collective"}},
-        {NCCL "# Collective test starting: sendrecv_perf\n", PTO_ERR_NOT_FOUND, 3, 1, {"sendrecv_perf"}},
-        {NCCL "# Collective test starting: alltoallv_perf\n", PTO_ERR_NOT_FOUND, 3, 1, {"alltoallv_perf"}},
-        {"# Collective test starting: hypercube_perf\n", PTO_ERR_NOT_FOUND, 1, 1, {"hypercube_perf"}},
-        {"# nThread 1\n8 2 float 3.1\n", PTO_ERR_SYNTAX, 2, 1, {"no time"}},
+        BAD("", PTO_ERR_SYNTAX, 1, 1, "neither"),
+        BAD("hello\nworld\n", PTO_ERR_SYNTAX, 2, 1, "neither"),
+        BAD("rank,begin_s,end_s\n", PTO_ERR_KEY, 1, 1, "lacks a column"),
+        BAD(HEAD "0,1,2,MPI_Bcast,c,8\n", PTO_ERR_SYNTAX, 2, 1, "number of columns"),
+        BAD(HEAD "x,1,2,MPI_Bcast,c,8,,,64,gpu\n", PTO_ERR_RANGE, 2, 1, "rank"),
+        BAD(HEAD "0,1,2,MPI_Bcast,c,0,,,64,gpu\n", PTO_ERR_RANGE, 2, 1, "procs"),
+        BAD(HEAD "0,2,1,MPI_Bcast,c,8,,,64,gpu\n", PTO_ERR_RANGE, 2, 1, "begin_s"),
+        BAD(HEAD "0,1,nan,MPI_Bcast,c,8,,,64,gpu\n", PTO_ERR_RANGE, 2, 1, "begin_s"),
+        BAD(HEAD "99999999,1,2,MPI_Bcast,c,8,,,64,gpu\n", PTO_ERR_TOO_LARGE, 2, 1, "2^24"),
+        BAD(HEAD "0,1,2,MPI_Bcast,c,8,,,64,gpu\n99999999,1,2,MPI_Bcast,d,8,,,64,gpu\n", PTO_ERR_TOO_LARGE, 3,
+            1, "2^24"),
+        BAD("# OSU MPI Broadcast Latency Test\n8 3.1\n", PTO_ERR_KEY, 2, 1, "--nodes"),
+        BAD(NCCL "8 2 float 3.1\n", PTO_ERR_KEY, 3, 1, "--collective"),
+        BAD(NCCL "# Collective test starting: sendrecv_perf\n", PTO_ERR_NOT_FOUND, 3, 1, "sendrecv_perf"),
+        BAD(NCCL "# Collective test starting: alltoallv_perf\n", PTO_ERR_NOT_FOUND, 3, 1, "alltoallv_perf"),
+        BAD("# Collective test starting: hypercube_perf\n", PTO_ERR_NOT_FOUND, 1, 1, "hypercube_perf"),
+        BAD("# nThread 1\n8 2 float 3.1\n", PTO_ERR_SYNTAX, 2, 1, "no time"),
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pto_recording_t trace;
@@ -260,5 +253,3 @@ TEST(reduce_scatters_of_fewer_elements_than_processes_move_no_blocks) {
         pto_recording_fini(&trace);
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,9 +1,5 @@
 /* Requests that pto_plan_create accepts, registering strategies and algorithms, and the price of a single
  * cell. */
-
-#include <stdio.h>
-#include <string.h>
-
 #include "machine/machine_internal.h"
 #include "plan_request.h"
 #include "portolan/api.h"
@@ -306,5 +302,3 @@ TEST(a_buffer_for_all_inputs_of_a_reduce_scatter_can_be_too_large) {
     assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_OK);
     pto_plan_destroy(plan);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,5 +1,4 @@
 /* Rings of slots in shared host memory: flags that are raised several times before they are awaited. */
-
 #include "lanes_cost.h"
 #include "lanes_plan.h"
 #include "test.h"

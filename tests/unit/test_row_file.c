@@ -1,8 +1,5 @@
 /* Files of rows: their content after a failed write, and what happens to an existing file. */
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -190,5 +187,3 @@ TEST_WITH(a_line_can_be_rewritten, make_folder, remove_folder) {
     assert_int_equal(row_file_close(file, NULL), PTO_OK);
     assert_holds("rows", "head\nyes\nrow\nend\n");
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,9 +1,5 @@
 /* Runs that the host does not wait for: machine files of them, which plans they have a price for, and the
  * runs of kernels by lines, which are charged as a whole. */
-
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "inside_plan.h"
 #include "machine/machine_internal.h"
 #include "portolan/lines.h"
@@ -267,5 +263,3 @@ TEST(a_file_says_how_its_runs_begin) {
     assert_int_equal(pto_machine_parse(wrong, strlen(wrong), "m.yaml", &machine, &err), PTO_ERR_NOT_FOUND);
     assert_int_equal(err.line, 1);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,7 +1,4 @@
 /* samples.csv: what is read, what is rejected, and at which position. */
-
-#include <stdlib.h>
-
 #include "bad_input.h"
 #include "portolan/samples.h"
 #include "test.h"
@@ -71,39 +68,36 @@ TEST(quoted_fields_and_a_byte_order_mark_are_read) {
 
 TEST(bad_input_is_rejected_at_its_position_and_adds_nothing) {
     static const bad_input_t bad[] = {
-        {"", PTO_ERR_SYNTAX, 1, 1, {"column names"}},
-        {"# machine=x\n", PTO_ERR_SYNTAX, 1, 1, {"column names"}},
-        {"benchmark,space,level,pair,procs,messages,bytes,run\n", PTO_ERR_KEY, 1, 1, {"seconds", "missing"}},
-        {"benchmark,colour\n", PTO_ERR_KEY, 1, 11, {"unknown column", "colour"}},
-        {"benchmark,space,space\n", PTO_ERR_KEY, 1, 17, {"twice", "space"}},
-        {HEADER ROW "ping_pong,cpu,off_node,0-4,1,1,10", PTO_ERR_SYNTAX, 3, 34, {"ends before", "run"}},
-        {HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,2e-6,9\n", PTO_ERR_SYNTAX, 2, 44, {"more than 9"}},
-        {HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,fast\n", PTO_ERR_TYPE, 2, 39, {"seconds", "fast"}},
-        {HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,\n", PTO_ERR_TYPE, 2, 39, {"seconds"}},
-        {HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,-2e-6\n", PTO_ERR_RANGE, 2, 39, {"positive"}},
-        {HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,0\n", PTO_ERR_RANGE, 2, 39, {"positive"}},
-        {HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,1e999\n", PTO_ERR_RANGE, 2, 39, {"finite"}},
-        {HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,nan\n", PTO_ERR_TYPE, 2, 39, {"nan"}},
-        {HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,0x1p-3\n", PTO_ERR_TYPE, 2, 39, {"a number"}},
-        {HEADER "ping_pong,cpu,off_node,0-4,1,1,1k,1,1\n", PTO_ERR_TYPE, 2, 32, {"bytes", "1k"}},
-        {HEADER "ping_pong,cpu,off_node,0-4,1,1,-1,1,1\n", PTO_ERR_RANGE, 2, 32, {"bytes"}},
-        {HEADER "ping_pong,cpu,off_node,0-4,0,1,1,1,1\n", PTO_ERR_RANGE, 2, 28, {"procs"}},
-        {HEADER "ping_pong,cpu,off_node,0-4,1,3000000000,1,1,1\n", PTO_ERR_RANGE, 2, 30, {"messages"}},
-        {HEADER "ping_pong,cpu,off_node,0-4,1,1,9999999999999999999,1,1\n", PTO_ERR_RANGE, 2, 32, {"bytes"}},
-        {HEADER "ping_pong,tpu,off_node,0-4,1,1,1,1,1\n", PTO_ERR_TYPE, 2, 11, {"space", "tpu"}},
-        {HEADER "ping_pong,cpu,far,0-4,1,1,1,1,1\n", PTO_ERR_TYPE, 2, 15, {"level", "far"}},
-        {"\xEF\xBB\xBF"
-         "benchmark,colour\n",
-         PTO_ERR_KEY,
-         1,
-         11,
-         {"unknown column", "colour"}},
-        {"\"benchmark\",\"space\n", PTO_ERR_SYNTAX, 1, 13, {"not closed"}},
-        {"\"# machine=x\n", PTO_ERR_SYNTAX, 1, 1, {"not closed"}},
-        {HEADER "ping_pong,\"cpu\"x,off_node\n", PTO_ERR_SYNTAX, 2, 16, {"after a closing quote"}},
-        {HEADER "ping_pong,cpu,\"off_\nnode\"\n", PTO_ERR_SYNTAX, 2, 15, {"not closed"}},
-        {HEADER "ping_pong,\"tpu\",off_node,0-4,1,1,1,1,1\n", PTO_ERR_TYPE, 2, 11, {"space", "'tpu'"}},
-        {HEADER ",cpu,off_node,0-4,1,1,1,1,1\n", PTO_ERR_TYPE, 2, 1, {"benchmark"}},
+        BAD("", PTO_ERR_SYNTAX, 1, 1, "column names"),
+        BAD("# machine=x\n", PTO_ERR_SYNTAX, 1, 1, "column names"),
+        BAD("benchmark,space,level,pair,procs,messages,bytes,run\n", PTO_ERR_KEY, 1, 1, "seconds", "missing"),
+        BAD("benchmark,colour\n", PTO_ERR_KEY, 1, 11, "unknown column", "colour"),
+        BAD("benchmark,space,space\n", PTO_ERR_KEY, 1, 17, "twice", "space"),
+        BAD(HEADER ROW "ping_pong,cpu,off_node,0-4,1,1,10", PTO_ERR_SYNTAX, 3, 34, "ends before", "run"),
+        BAD(HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,2e-6,9\n", PTO_ERR_SYNTAX, 2, 44, "more than 9"),
+        BAD(HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,fast\n", PTO_ERR_TYPE, 2, 39, "seconds", "fast"),
+        BAD(HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,\n", PTO_ERR_TYPE, 2, 39, "seconds"),
+        BAD(HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,-2e-6\n", PTO_ERR_RANGE, 2, 39, "positive"),
+        BAD(HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,0\n", PTO_ERR_RANGE, 2, 39, "positive"),
+        BAD(HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,1e999\n", PTO_ERR_RANGE, 2, 39, "finite"),
+        BAD(HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,nan\n", PTO_ERR_TYPE, 2, 39, "nan"),
+        BAD(HEADER "ping_pong,cpu,off_node,0-4,1,1,1024,1,0x1p-3\n", PTO_ERR_TYPE, 2, 39, "a number"),
+        BAD(HEADER "ping_pong,cpu,off_node,0-4,1,1,1k,1,1\n", PTO_ERR_TYPE, 2, 32, "bytes", "1k"),
+        BAD(HEADER "ping_pong,cpu,off_node,0-4,1,1,-1,1,1\n", PTO_ERR_RANGE, 2, 32, "bytes"),
+        BAD(HEADER "ping_pong,cpu,off_node,0-4,0,1,1,1,1\n", PTO_ERR_RANGE, 2, 28, "procs"),
+        BAD(HEADER "ping_pong,cpu,off_node,0-4,1,3000000000,1,1,1\n", PTO_ERR_RANGE, 2, 30, "messages"),
+        BAD(HEADER "ping_pong,cpu,off_node,0-4,1,1,9999999999999999999,1,1\n", PTO_ERR_RANGE, 2, 32, "bytes"),
+        BAD(HEADER "ping_pong,tpu,off_node,0-4,1,1,1,1,1\n", PTO_ERR_TYPE, 2, 11, "space", "tpu"),
+        BAD(HEADER "ping_pong,cpu,far,0-4,1,1,1,1,1\n", PTO_ERR_TYPE, 2, 15, "level", "far"),
+        BAD("\xEF\xBB\xBF"
+            "benchmark,colour\n",
+            PTO_ERR_KEY, 1, 11, "unknown column", "colour"),
+        BAD("\"benchmark\",\"space\n", PTO_ERR_SYNTAX, 1, 13, "not closed"),
+        BAD("\"# machine=x\n", PTO_ERR_SYNTAX, 1, 1, "not closed"),
+        BAD(HEADER "ping_pong,\"cpu\"x,off_node\n", PTO_ERR_SYNTAX, 2, 16, "after a closing quote"),
+        BAD(HEADER "ping_pong,cpu,\"off_\nnode\"\n", PTO_ERR_SYNTAX, 2, 15, "not closed"),
+        BAD(HEADER "ping_pong,\"tpu\",off_node,0-4,1,1,1,1,1\n", PTO_ERR_TYPE, 2, 11, "space", "'tpu'"),
+        BAD(HEADER ",cpu,off_node,0-4,1,1,1,1,1\n", PTO_ERR_TYPE, 2, 1, "benchmark"),
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pto_samples_t samples = {0};
@@ -155,5 +149,3 @@ TEST(a_file_that_is_not_there_is_an_error_with_its_name) {
     assert_string_equal(err.file, "tests/fixtures/no-such.csv");
     pto_samples_fini(&samples);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,7 +1,4 @@
 /* Binding scenarios to machines, and scenarios from command-line options. */
-
-#include <string.h>
-
 #include "machine/machine_internal.h"
 #include "portolan/scenario.h"
 #include "test.h"
@@ -159,5 +156,3 @@ TEST(a_matrix_from_flags_gives_the_size_when_bound) {
     assert_int_equal(s.bytes.value[0], 4096);
     pto_scenario_fini(&s);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

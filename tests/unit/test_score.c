@@ -1,8 +1,4 @@
 /* Scores of small synthetic measurements, computed by hand. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "machine/machine_internal.h"
 #include "portolan/score.h"
 #include "test.h"
@@ -575,5 +571,3 @@ TEST(summit_has_its_known_cells_and_floor) {
     pto_machine_fini(&machine);
     drop(&scored);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

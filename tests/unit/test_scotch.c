@@ -1,7 +1,5 @@
 /* The mapper of libportolan-map, where it is built. */
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "portolan/map.h"
 #include "test.h"

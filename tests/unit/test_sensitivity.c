@@ -1,8 +1,4 @@
 /* Sensitivity: on a synthetic machine with answers computed by hand, and on Summit by trying each change. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "asked.h"
 #include "plan/plan_internal.h"
 #include "portolan/sensitivity.h"
@@ -216,5 +212,3 @@ TEST(where_nothing_applies_nothing_is_sensitive) {
     pto_sensitivities_fini(&found);
     drop(&asked);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,9 +1,5 @@
 /* Setup before the first run: closed formulas for what plans allocate and open, messages about missing
  * costs, and when a more expensive setup has paid off. */
-#include <string.h>
-
-#include <math.h>
-
 #include "bad_input.h"
 #include "machine/machine_internal.h"
 #include "plan_request.h"
@@ -241,11 +237,11 @@ TEST(more_expensive_calls_never_pay_off_a_setup) {
 
 TEST(bad_setups_are_rejected_at_their_position) {
     static const bad_input_t cases[] = {
-        {BODY "setup: {}\n", PTO_ERR_KEY, 5, 8, {"'setup'"}},
-        {BODY "setup: {close: {}}\n", PTO_ERR_KEY, 5, 9, {"close", "open"}},
-        {BODY "setup: {segment_s: -1}\n", PTO_ERR_RANGE, 5, 20, {"segment_s"}},
-        {BODY "setup: {allocate: {disk: {}}}\n", PTO_ERR_KEY, 5, 20, {"disk"}},
-        {BODY "setup: {open: [1]}\n", PTO_ERR_TYPE, 5, 16, {"a row of costs must be a mapping"}},
+        BAD(BODY "setup: {}\n", PTO_ERR_KEY, 5, 8, "'setup'"),
+        BAD(BODY "setup: {close: {}}\n", PTO_ERR_KEY, 5, 9, "close", "open"),
+        BAD(BODY "setup: {segment_s: -1}\n", PTO_ERR_RANGE, 5, 20, "segment_s"),
+        BAD(BODY "setup: {allocate: {disk: {}}}\n", PTO_ERR_KEY, 5, 20, "disk"),
+        BAD(BODY "setup: {open: [1]}\n", PTO_ERR_TYPE, 5, 16, "a row of costs must be a mapping"),
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pto_machine_t read = {0};

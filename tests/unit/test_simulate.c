@@ -1,9 +1,5 @@
 /* The simulator: effects that only it shows, and what it refuses. test_simulate_price.c tests agreement with
  * price. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 #include "portolan/strategy.h"

@@ -1,6 +1,4 @@
 /* The simulator's event queue: what fires when, and the order of events at equal times. */
-#include <math.h>
-
 #include "simulate/events.h"
 #include "test.h"
 
@@ -87,5 +85,3 @@ TEST(a_time_can_be_set_again_when_its_events_are_over) {
     assert_false(pto_agenda_take(&agenda, &slot, &time_s));
     pto_agenda_fini(&agenda);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,9 +1,4 @@
 /* The simulator agrees with price if nothing contends; otherwise, by how much the two differ. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "plan/plan_internal.h"
 #include "sample.h"
 #include "simulated.h"

@@ -1,9 +1,5 @@
 /* A simulation with a trace shows all links and passes through the loop for any simulation, one without
  * leaves out what can delay nothing (simulate/run.c). Both take the same time, to the last bit. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "portolan/strategy.h"
 #include "sample.h"
 #include "simulated.h"

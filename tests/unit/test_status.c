@@ -1,7 +1,4 @@
 /* The error record. */
-
-#include <string.h>
-
 #include "portolan/api.h"
 #include "test.h"
 
@@ -80,5 +77,3 @@ TEST(formatting_never_writes_past_the_end) {
     pto_error_format(&err, text, 0);
     assert_int_equal(text[0], 'l');
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,9 +1,4 @@
 /* Workloads: the reader, the communicators of a grid, and what a step of them is predicted to take. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "bad_input.h"
 #include "machine/share.h"
 #include "portolan/scenario.h"
@@ -90,42 +85,30 @@ TEST(a_whole_workload_is_read) {
 
 TEST(bad_workloads_are_refused_at_their_place) {
     static const bad_input_t bad[] = {
-        {"workload: w\nstep: []\n", PTO_ERR_KEY, 1, 1, {"missing key 'layout' in a workload file"}},
-        {TOP "step: []\n", PTO_ERR_RANGE, 4, 7, {"the list is empty"}},
-        {TOP "stpe: []\n", PTO_ERR_KEY, 4, 1, {"did you mean 'step'?"}},
-        {TOP "step: [{colective: alltoall, bytes: 1}]\n", PTO_ERR_KEY, 4, 9, {"did you mean 'collective'?"}},
-        {TOP "step: [{collective: alltoall}]\n", PTO_ERR_KEY, 4, 8, {"missing key 'bytes' in a call"}},
-        {TOP "step: [{call: x}]\n", PTO_ERR_KEY, 4, 8, {"missing key 'collective' in a call"}},
-        {TOP "step: [{collective: alltoall, bytes: [1, 2]}]\n", PTO_ERR_RANGE, 4, 8, {"one size"}},
-        {TOP "step: [{collective: pair, bytes: 1}]\n", PTO_ERR_NOT_APPLICABLE, 4, 8, {"pair"}},
-        {TOP "step: [{on: c, collective: alltoall, bytes: 1}]\n",
-         PTO_ERR_NOT_FOUND,
-         4,
-         13,
-         {"'c' is no dimension of the grid"}},
-        {TOP "step: [{on: [a, a], collective: alltoall, bytes: 1}]\n", PTO_ERR_KEY, 4, 17, {"twice"}},
-        {TOP "step: [{on: [], collective: alltoall, bytes: 1}]\n", PTO_ERR_RANGE, 4, 13, {"empty"}},
-        {TOP "step: [{compute: -1}]\n", PTO_ERR_RANGE, 4, 18, {"0 or more"}},
-        {TOP "step: [{compute: 1, bytes: 8}]\n", PTO_ERR_KEY, 4, 21, {"unknown key 'bytes' in computation"}},
-        {TOP "step: [{at_once: []}]\n", PTO_ERR_RANGE, 4, 18, {"empty"}},
-        {TOP "step: [{at_once: [{compute: 1}], times: 2}]\n", PTO_ERR_KEY, 4, 8, {"no other keys"}},
-        {TOP "step: [{at_once: [{at_once: [{compute: 1}]}]}]\n", PTO_ERR_KEY, 4, 20, {"'at_once'"}},
-        {TOP "step: [8]\n", PTO_ERR_TYPE, 4, 8, {"a call must be a mapping"}},
-        {"workload: w\nlayout: {nodes: 1}\ngrid: {a: 0, b: 0}\nstep: [{compute: 1}]\n",
-         PTO_ERR_RANGE,
-         3,
-         17,
-         {"only one size"}},
-        {"workload: w\nlayout: {nodes: 1}\ngrid: {world: 2}\nstep: [{compute: 1}]\n",
-         PTO_ERR_RANGE,
-         3,
-         15,
-         {"'world' cannot name"}},
-        {"workload: w\nlayout: {nodes: 1}\ngrid: {}\nstep: [{compute: 1}]\n",
-         PTO_ERR_RANGE,
-         3,
-         7,
-         {"1 to 8"}},
+        BAD("workload: w\nstep: []\n", PTO_ERR_KEY, 1, 1, "missing key 'layout' in a workload file"),
+        BAD(TOP "step: []\n", PTO_ERR_RANGE, 4, 7, "the list is empty"),
+        BAD(TOP "stpe: []\n", PTO_ERR_KEY, 4, 1, "did you mean 'step'?"),
+        BAD(TOP "step: [{colective: alltoall, bytes: 1}]\n", PTO_ERR_KEY, 4, 9, "did you mean 'collective'?"),
+        BAD(TOP "step: [{collective: alltoall}]\n", PTO_ERR_KEY, 4, 8, "missing key 'bytes' in a call"),
+        BAD(TOP "step: [{call: x}]\n", PTO_ERR_KEY, 4, 8, "missing key 'collective' in a call"),
+        BAD(TOP "step: [{collective: alltoall, bytes: [1, 2]}]\n", PTO_ERR_RANGE, 4, 8, "one size"),
+        BAD(TOP "step: [{collective: pair, bytes: 1}]\n", PTO_ERR_NOT_APPLICABLE, 4, 8, "pair"),
+        BAD(TOP "step: [{on: c, collective: alltoall, bytes: 1}]\n", PTO_ERR_NOT_FOUND, 4, 13,
+            "'c' is no dimension of the grid"),
+        BAD(TOP "step: [{on: [a, a], collective: alltoall, bytes: 1}]\n", PTO_ERR_KEY, 4, 17, "twice"),
+        BAD(TOP "step: [{on: [], collective: alltoall, bytes: 1}]\n", PTO_ERR_RANGE, 4, 13, "empty"),
+        BAD(TOP "step: [{compute: -1}]\n", PTO_ERR_RANGE, 4, 18, "0 or more"),
+        BAD(TOP "step: [{compute: 1, bytes: 8}]\n", PTO_ERR_KEY, 4, 21, "unknown key 'bytes' in computation"),
+        BAD(TOP "step: [{at_once: []}]\n", PTO_ERR_RANGE, 4, 18, "empty"),
+        BAD(TOP "step: [{at_once: [{compute: 1}], times: 2}]\n", PTO_ERR_KEY, 4, 8, "no other keys"),
+        BAD(TOP "step: [{at_once: [{at_once: [{compute: 1}]}]}]\n", PTO_ERR_KEY, 4, 20, "'at_once'"),
+        BAD(TOP "step: [8]\n", PTO_ERR_TYPE, 4, 8, "a call must be a mapping"),
+        BAD("workload: w\nlayout: {nodes: 1}\ngrid: {a: 0, b: 0}\nstep: [{compute: 1}]\n", PTO_ERR_RANGE, 3,
+            17, "only one size"),
+        BAD("workload: w\nlayout: {nodes: 1}\ngrid: {world: 2}\nstep: [{compute: 1}]\n", PTO_ERR_RANGE, 3, 15,
+            "'world' cannot name"),
+        BAD("workload: w\nlayout: {nodes: 1}\ngrid: {}\nstep: [{compute: 1}]\n", PTO_ERR_RANGE, 3, 7,
+            "1 to 8"),
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pto_workload_t w;
@@ -194,27 +177,15 @@ TEST(a_grid_gives_each_communicator_its_layout) {
 TEST(grids_that_do_not_fit_are_refused) {
 #define STEP "\nstep: [{on: a, collective: alltoall, bytes: 8}]\n"
     static const bad_input_t bad[] = {
-        {"workload: w\nlayout: {nodes: 4}\ngrid: {a: 4}" STEP,
-         PTO_ERR_RANGE,
-         3,
-         7,
-         {"4 processes", "24 GPUs"}},
-        {"workload: w\nlayout: {nodes: 4}\ngrid: {a: 7, b: 0}" STEP, PTO_ERR_RANGE, 3, 7, {"7 processes"}},
-        {"workload: w\nlayout: {nodes: 4}\ngrid: {b: 6, a: 4}" STEP,
-         PTO_ERR_RANGE,
-         4,
-         8,
-         {"along a", "nodes"}},
-        {"workload: w\nlayout: {nodes: 1, gpus_per_node: 7}\ngrid: {a: 7}" STEP,
-         PTO_ERR_RANGE,
-         2,
-         9,
-         {"gpus_per_node 7 is more than the 6"}},
-        {"workload: w\nlayout: {nodes: 2, procs_per_gpu: 9}\ngrid: {a: 12}" STEP,
-         PTO_ERR_RANGE,
-         0,
-         0,
-         {"cores"}},
+        BAD("workload: w\nlayout: {nodes: 4}\ngrid: {a: 4}" STEP, PTO_ERR_RANGE, 3, 7, "4 processes",
+            "24 GPUs"),
+        BAD("workload: w\nlayout: {nodes: 4}\ngrid: {a: 7, b: 0}" STEP, PTO_ERR_RANGE, 3, 7, "7 processes"),
+        BAD("workload: w\nlayout: {nodes: 4}\ngrid: {b: 6, a: 4}" STEP, PTO_ERR_RANGE, 4, 8, "along a",
+            "nodes"),
+        BAD("workload: w\nlayout: {nodes: 1, gpus_per_node: 7}\ngrid: {a: 7}" STEP, PTO_ERR_RANGE, 2, 9,
+            "gpus_per_node 7 is more than the 6"),
+        BAD("workload: w\nlayout: {nodes: 2, procs_per_gpu: 9}\ngrid: {a: 12}" STEP, PTO_ERR_RANGE, 0, 0,
+            "cores"),
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pto_machine_t machine;
@@ -603,5 +574,3 @@ TEST(no_strategy_for_all_calls_beats_the_mix) {
         drop(&made);
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -2,10 +2,6 @@
  * that of the best of all mixes. An argument of 1 runs all cells and prints their means; without one, every
  * sixteenth cell is run. */
 #include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "machine/machine_internal.h"
 #include "portolan/workload.h"

@@ -1,8 +1,4 @@
 /* Simulated steps: what communicators of a call, and calls at once, take from each other. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "machine/machine_internal.h"
 #include "plan/plan_internal.h"
 #include "portolan/workload.h"
@@ -185,5 +181,3 @@ TEST(ranks_outside_of_communicators_are_refused) {
     pto_plan_destroy(plan);
     drop(&made);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,10 +1,6 @@
 /* Sweeps price less than their points one by one: the algorithm of the size before is priced first, the
  * others end where they exceed it, and counts of messages are kept. No prediction may differ. */
 #include <glob.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "decide/candidates.h"
 #include "made_up.h"

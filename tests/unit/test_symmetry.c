@@ -5,9 +5,6 @@
  *
  * SYMMETRY_PLANS, SYMMETRY_CHANGES and SYMMETRY_RINGS say how many seeds of each kind are tried,
  * SYMMETRY_SEED the first. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "nodes_view.h"
 #include "random_plans.h"
 #include "sample.h"
@@ -382,5 +379,3 @@ TEST(sums_are_combined_in_the_same_order_on_all_nodes) {
     assert_true(pto_check_nodes_alike(plan, turn));
     assert_refused_on_node_1(plan);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

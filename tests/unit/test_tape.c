@@ -1,8 +1,5 @@
 /* A price's tape, replayed with other parameters, gives what the plan costs with them, or says that it can't.
  */
-#include <math.h>
-#include <stdlib.h>
-
 #include "made_machine.h"
 #include "portolan/plan.h"
 #include "portolan/price.h"
@@ -231,5 +228,3 @@ TEST(the_last_end_is_found_among_winners) {
     }
     pto_tape_destroy(tape);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

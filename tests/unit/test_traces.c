@@ -1,8 +1,4 @@
 /* Traces of other tools: what each format says, what is passed over, and what is refused and where. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <zlib.h>
@@ -321,57 +317,48 @@ TEST(outputs_of_benchmarks_are_collectives_where_they_ran) {
 
 TEST(bad_text_is_refused_with_its_place) {
     static const bad_input_t bad[] = {
-        {"{", PTO_ERR_SYNTAX, 1, 2, {"ends before a key"}},
-        {"{}", PTO_ERR_SYNTAX, 1, 1, {"neither"}},
-        {"{\"a\": 1}\n", PTO_ERR_SYNTAX, 1, 1, {"neither"}},
-        {"{\"traceEvents\": [\n  {\"ph\": \"X\"}\n", PTO_ERR_SYNTAX, 3, 1, {"ends before"}},
-        {"{\"traceEvents\": [\n  {\"ph\": \"X\"", PTO_ERR_SYNTAX, 2, 13, {"ends within"}},
-        {"{\"traceEvents\": [\n  {\"Collective name\": X}]}", PTO_ERR_SYNTAX, 2, 25, {"not JSON"}},
-        {"{\"traceEvents\": [{}}", PTO_ERR_SYNTAX, 1, 20, {"instead of ',' or ']'"}},
-        {"{\"traceEvents\" [{}]}", PTO_ERR_SYNTAX, 1, 16, {"instead of ':'"}},
-        {"{\"traceEvents\": [{}]} x", PTO_ERR_SYNTAX, 1, 23, {"instead of a JSON object"}},
-        {"{\"traceEvents\": [1]}", PTO_ERR_TYPE, 1, 18, {"not an object"}},
-        {"{\"traceEvents\": [{}], \"nodes\": [{}]}", PTO_ERR_SYNTAX, 1, 32, {"PyTorch", "Kineto"}},
-        {"[{\"ph\":\"X\",\"cat\":\"kernel\",\"dur\":-1,\"args\":{\"Collective name\":\"allreduce\"}}]",
-         PTO_ERR_RANGE,
-         1,
-         2,
-         {"dur"}},
-        {"[{\"ph\":\"X\",\"cat\":\"kernel\",\"args\":{\"Collective name\":\"allreduce\",\"In msg nelems\":8,"
-         "\"dtype\":\"Float\"}}]",
-         PTO_ERR_KEY,
-         1,
-         2,
-         {"how many processes there were"}}, /* without --nodes, which Kineto does not take */
-        {"[{\"ph\":\"X\",\"cat\":\"kernel\",\"args\":{\"Collective name\":\"allreduce\",\"Group "
-         "size\":9e9}}]",
-         PTO_ERR_TOO_LARGE,
-         1,
-         2,
-         {"9000000000 ranks"}},
-        {"{\"coll_perf\":{\"coll\":\"AllReduce\"}}", PTO_ERR_RANGE, 1, 1, {"n_ranks"}},
-        {"\n{\"version\":\"1\"}\n{\"id\":\"1\",\"type\":\"COMM_COLL_NODE\",\"attr\":[{\"name\":\"comm_size\","
-         "\"int64Val\":\"8\"},{\"name\":\"comm_type\",\"int64Val\":\"0\"}]}",
-         PTO_ERR_KEY,
-         3,
-         1,
-         {"--nodes"}},
-        {"MPI_Init:-:1:2\nMPI_Bcast:1:2:3\n", PTO_ERR_SYNTAX, 2, 1, {"too few"}},
-        {"MPI_Init:-:1:2\nhello\n", PTO_ERR_SYNTAX, 2, 1, {"not a call of MPI"}},
-        {"MPI_Bcast:1:0:x:2,4,4:0:0,0,4:2\n", PTO_ERR_SYNTAX, 1, 1, {"count"}},
-        {"MPI_Bcast:1:0:1:2,4:0:0,0,4:2\n", PTO_ERR_SYNTAX, 1, 1, {"type"}},
-        {"MPI_Bcast:x:0:1:2,4,4:0:0,0,4:2\n", PTO_ERR_RANGE, 1, 1, {"times"}},
-        {"MPI_Bcast:3:0:1:2,4,4:0:0,0,4:2\n", PTO_ERR_RANGE, 1, 1, {"order"}},
-        {"MPI_Bcast:1:0:1:2,4,4:0:0,4,4:2\n", PTO_ERR_RANGE, 1, 1, {"bounds"}},
-        {"num_ranks 2\nrank 0 {\nsend 8b to 1\n", PTO_ERR_SYNTAX, 3, 1, {"ends within rank 0"}},
-        {"num_ranks 2\nrank 2 {\n}\n", PTO_ERR_RANGE, 2, 1, {"rank 2 of 2"}},
-        {"num_ranks 2\nrank 0 {\nsend 8b to 2\n}\n", PTO_ERR_RANGE, 3, 1, {"rank 2 of 2"}},
-        {"num_ranks 2\nrank 0 {\nsend 8 to 1\n}\n", PTO_ERR_SYNTAX, 3, 1, {"'8' instead of a size"}},
-        {"num_ranks 2\nrank 0 {\nsend 8b from 1\n}\n", PTO_ERR_SYNTAX, 3, 1, {"'from' instead of 'to'"}},
-        {"num_ranks 2\nrank 0 {\nrank 1 {\n}\n", PTO_ERR_SYNTAX, 3, 1, {"within rank 0"}},
-        {"num_ranks 2\nsend 8b to 1\n", PTO_ERR_SYNTAX, 2, 1, {"outside"}},
-        {"num_ranks 2\nrank 0 {\nl1: jump 5\n}\n", PTO_ERR_SYNTAX, 3, 1, {"'jump'"}},
-        {"num_ranks 2\nrank 0 {\nl1: calc x\n}\n", PTO_ERR_SYNTAX, 3, 1, {"'x' instead of nanoseconds"}},
+        BAD("{", PTO_ERR_SYNTAX, 1, 2, "ends before a key"),
+        BAD("{}", PTO_ERR_SYNTAX, 1, 1, "neither"),
+        BAD("{\"a\": 1}\n", PTO_ERR_SYNTAX, 1, 1, "neither"),
+        BAD("{\"traceEvents\": [\n  {\"ph\": \"X\"}\n", PTO_ERR_SYNTAX, 3, 1, "ends before"),
+        BAD("{\"traceEvents\": [\n  {\"ph\": \"X\"", PTO_ERR_SYNTAX, 2, 13, "ends within"),
+        BAD("{\"traceEvents\": [\n  {\"Collective name\": X}]}", PTO_ERR_SYNTAX, 2, 25, "not JSON"),
+        BAD("{\"traceEvents\": [{}}", PTO_ERR_SYNTAX, 1, 20, "instead of ',' or ']'"),
+        BAD("{\"traceEvents\" [{}]}", PTO_ERR_SYNTAX, 1, 16, "instead of ':'"),
+        BAD("{\"traceEvents\": [{}]} x", PTO_ERR_SYNTAX, 1, 23, "instead of a JSON object"),
+        BAD("{\"traceEvents\": [1]}", PTO_ERR_TYPE, 1, 18, "not an object"),
+        BAD("{\"traceEvents\": [{}], \"nodes\": [{}]}", PTO_ERR_SYNTAX, 1, 32, "PyTorch", "Kineto"),
+        BAD("[{\"ph\":\"X\",\"cat\":\"kernel\",\"dur\":-1,\"args\":{\"Collective name\":\"allreduce\"}}]",
+            PTO_ERR_RANGE, 1, 2, "dur"),
+        BAD("[{\"ph\":\"X\",\"cat\":\"kernel\",\"args\":{\"Collective name\":\"allreduce\",\"In msg "
+            "nelems\":8,"
+            "\"dtype\":\"Float\"}}]",
+            PTO_ERR_KEY, 1, 2,
+            "how many processes there were"), /* without --nodes, which Kineto does not take */
+        BAD("[{\"ph\":\"X\",\"cat\":\"kernel\",\"args\":{\"Collective name\":\"allreduce\",\"Group "
+            "size\":9e9}}]",
+            PTO_ERR_TOO_LARGE, 1, 2, "9000000000 ranks"),
+        BAD("{\"coll_perf\":{\"coll\":\"AllReduce\"}}", PTO_ERR_RANGE, 1, 1, "n_ranks"),
+        BAD("\n{\"version\":\"1\"}\n{\"id\":\"1\",\"type\":\"COMM_COLL_NODE\",\"attr\":[{\"name\":\"comm_"
+            "size\","
+            "\"int64Val\":\"8\"},{\"name\":\"comm_type\",\"int64Val\":\"0\"}]}",
+            PTO_ERR_KEY, 3, 1, "--nodes"),
+        BAD("MPI_Init:-:1:2\nMPI_Bcast:1:2:3\n", PTO_ERR_SYNTAX, 2, 1, "too few"),
+        BAD("MPI_Init:-:1:2\nhello\n", PTO_ERR_SYNTAX, 2, 1, "not a call of MPI"),
+        BAD("MPI_Bcast:1:0:x:2,4,4:0:0,0,4:2\n", PTO_ERR_SYNTAX, 1, 1, "count"),
+        BAD("MPI_Bcast:1:0:1:2,4:0:0,0,4:2\n", PTO_ERR_SYNTAX, 1, 1, "type"),
+        BAD("MPI_Bcast:x:0:1:2,4,4:0:0,0,4:2\n", PTO_ERR_RANGE, 1, 1, "times"),
+        BAD("MPI_Bcast:3:0:1:2,4,4:0:0,0,4:2\n", PTO_ERR_RANGE, 1, 1, "order"),
+        BAD("MPI_Bcast:1:0:1:2,4,4:0:0,4,4:2\n", PTO_ERR_RANGE, 1, 1, "bounds"),
+        BAD("num_ranks 2\nrank 0 {\nsend 8b to 1\n", PTO_ERR_SYNTAX, 3, 1, "ends within rank 0"),
+        BAD("num_ranks 2\nrank 2 {\n}\n", PTO_ERR_RANGE, 2, 1, "rank 2 of 2"),
+        BAD("num_ranks 2\nrank 0 {\nsend 8b to 2\n}\n", PTO_ERR_RANGE, 3, 1, "rank 2 of 2"),
+        BAD("num_ranks 2\nrank 0 {\nsend 8 to 1\n}\n", PTO_ERR_SYNTAX, 3, 1, "'8' instead of a size"),
+        BAD("num_ranks 2\nrank 0 {\nsend 8b from 1\n}\n", PTO_ERR_SYNTAX, 3, 1, "'from' instead of 'to'"),
+        BAD("num_ranks 2\nrank 0 {\nrank 1 {\n}\n", PTO_ERR_SYNTAX, 3, 1, "within rank 0"),
+        BAD("num_ranks 2\nsend 8b to 1\n", PTO_ERR_SYNTAX, 2, 1, "outside"),
+        BAD("num_ranks 2\nrank 0 {\nl1: jump 5\n}\n", PTO_ERR_SYNTAX, 3, 1, "'jump'"),
+        BAD("num_ranks 2\nrank 0 {\nl1: calc x\n}\n", PTO_ERR_SYNTAX, 3, 1, "'x' instead of nanoseconds"),
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pto_recording_t trace;
@@ -567,5 +554,3 @@ TEST(real_traces_are_read) {
     }
     assert_int_equal(unlink(path), 0);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

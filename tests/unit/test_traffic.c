@@ -1,7 +1,4 @@
 /* Counting messages per level: the closed-form counts must equal those of walking every rank. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "../chance.h"
 #include "portolan/strategy.h"
 #include "price/traffic.h"
@@ -260,5 +257,3 @@ TEST(counting_needs_no_walk_over_pairs_of_gpus) {
         pto_plan_destroy(plan);
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,8 +1,5 @@
 /* The tuner plugin for NCCL, opened and called as NCCL does it. */
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

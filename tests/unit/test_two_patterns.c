@@ -1,7 +1,5 @@
 /* Two patterns at once, one among buffers in GPU memory and one in host memory: plans are proved, and price
  * and simulate share injection, links and memory between them. */
-#include <stdlib.h>
-
 #include "bad_input.h"
 #include "parsed_counts.h"
 #include "portolan/check.h"
@@ -510,5 +508,3 @@ TEST(descriptions_name_both) {
                         "gpu: equal; cpu: groups on 4 x 2, along dimension 1");
     pto_counts_fini(&counts);
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }

@@ -1,8 +1,5 @@
 /* Numbers as people read and write them. */
-#include <math.h>
-
 #include <locale.h>
-#include <string.h>
 
 #include "portolan/units.h"
 #include "test.h"
@@ -300,5 +297,3 @@ TEST(quantities_of_other_units_are_rejected) {
         assert_int_not_equal(strlen(err.message), 0);
     }
 }
-
-int main(void) { return run_all_tests(NULL, NULL); }
