@@ -5,8 +5,6 @@
 
 #include "portolan/score.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static void check_cells(const pto_collectives_t *collectives) {
     pto_score_options_t options = pto_score_defaults(collectives);
     pto_score_t score;

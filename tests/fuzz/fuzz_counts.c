@@ -6,8 +6,6 @@
 
 enum { READ_MAX = 512 }; /* rows and columns */
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pto_counts_t counts;
     pto_error_t err = {.status = PTO_OK};

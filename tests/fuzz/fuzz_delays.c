@@ -6,8 +6,6 @@
 
 #include "portolan/recording.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static void check_delay(const pto_delay_t *delay, int64_t procs) {
     if (delay->cause >= PTO_DELAY_CAUSES || delay->place_count < 1 ||
         delay->place_count > PTO_DELAY_PLACES_MAX || delay->last > delay->calls)

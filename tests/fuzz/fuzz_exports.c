@@ -4,8 +4,6 @@
 
 enum { TABLES_MAX = 32 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 /* On one node and on several, of one rank each and of more. */
 static const struct { int64_t nodes, ranks; } communicators[] = {{1, 2}, {4, 4}, {2, 6}};
 

@@ -5,8 +5,6 @@
 
 #include "portolan/machine.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 /* Machines that the bytes inherit are two of the seeds, whatever they are called. */
 static pto_status_t find_seed(const char *name, const char *beside, char **path, pto_error_t *err) {
     *path = strdup(name[0] == 'e' ? "tests/fuzz/corpus/machine/everything.yaml"

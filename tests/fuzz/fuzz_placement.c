@@ -4,8 +4,6 @@
 
 #include "portolan/scenario.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const pto_layout_t layout = {
         .nodes = 2, .gpus_per_node = 2, .owners_per_gpu = 1, .procs_per_gpu = 1, .gpus_per_socket = 1};

@@ -4,8 +4,6 @@
 
 #include "portolan/samples.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pto_samples_t samples = {0};
     pto_error_t err = {.status = PTO_OK};

@@ -4,8 +4,6 @@
 
 #include "portolan/scenario.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pto_scenario_t scenario;
     pto_error_t err = {.status = PTO_OK};

@@ -3,8 +3,6 @@
 #include "traces/topology_text.h"
 #include "traces/topology_xml.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const char *path = fuzz_file(data, size);
     for (int as_text = 0; as_text < 2; as_text++) {

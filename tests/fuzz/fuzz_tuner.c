@@ -3,8 +3,6 @@
 
 #include "rules.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static void ask(const tuner_rules_t *rules, const tuner_rule_t *rule) {
     float costs[NCCL_ALGORITHMS * NCCL_PROTOCOLS];
     for (int i = 0; i < NCCL_ALGORITHMS * NCCL_PROTOCOLS; i++)

@@ -7,8 +7,6 @@
 
 #include "portolan/units.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static void check_bytes(const char *text) {
     int64_t bytes = -1, again = -1;
     if (pto_bytes_parse(text, &bytes, NULL) != PTO_OK)

@@ -4,8 +4,6 @@
 
 #include "portolan/workload.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pto_workload_t workload;
     pto_error_t err = {.status = PTO_OK};

@@ -38,29 +38,7 @@ static _Thread_local void *stack[DEPTH];
 static _Thread_local int depth;
 static _Thread_local int capture_mode; /* cudaStreamCaptureModeGlobal at first */
 
-int cuInit(unsigned flags);
-int cuDeviceGetCount(int *count);
-int cuDeviceGet(int *device, int ordinal);
-int cuDevicePrimaryCtxRetain(void **context, int device);
-int cuCtxSetCurrent(void *context);
-int cuCtxGetCurrent(void **context);
-int cuCtxPushCurrent_v2(void *context);
-int cuCtxPopCurrent_v2(void **context);
-int cuDeviceGetPCIBusId(char *text, int length, int device);
-int cuThreadExchangeStreamCaptureMode(int *mode);
-int cuStreamCreate(void **stream, unsigned flags);
-int cuStreamDestroy_v2(void *stream);
-int cuStreamBeginCapture_v2(void *stream, int mode);
-int cuStreamEndCapture(void *stream, void **graph);
-int cuGraphDestroy(void *graph);
-int cuMemAlloc_v2(address_t *memory, size_t bytes);
-int cuMemAllocManaged(address_t *memory, size_t bytes, unsigned flags);
-int cuMemAllocHost_v2(void **memory, size_t bytes);
-int cuMemFree_v2(address_t memory);
-int cuMemcpy(address_t to, address_t from, size_t bytes);
-int cuPointerGetAttributes(unsigned count, const int *attribute, void **data, address_t pointer);
 /* How often the last one was called, by all threads. */
-int fake_questions(void);
 
 int cuInit(unsigned flags) {
     initialized = 1;

@@ -15,8 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
 enum { SUCCESS = 0, SYSTEM_ERROR = 2, INVALID_ARGUMENT = 4, INVALID_USAGE = 5 };
 enum { ID_BYTES = 128, TAG_NAME = 11, TAG_MEMBERS = 12, CALLS_MAX = 256 };
 
@@ -43,30 +41,8 @@ static window_t windows[WINDOWS_MAX];
 static MPI_Request open_call[CALLS_MAX];
 static int open_calls, group_depth;
 
-int EXPORT ncclGetVersion(int *version);
-int EXPORT ncclGetUniqueId(id_t_ *id);
-int EXPORT ncclCommInitRank(comm_t **comm, int ranks, id_t_ id, int rank);
-int EXPORT ncclCommDestroy(comm_t *comm);
-int EXPORT ncclCommAbort(comm_t *comm);
-const char EXPORT *ncclGetErrorString(int result);
-int EXPORT ncclAllReduce(const void *in, void *out, size_t count, int type, int op, comm_t *comm,
-                         void *stream);
-int EXPORT ncclReduce(const void *in, void *out, size_t count, int type, int op, int root, comm_t *comm,
-                      void *stream);
-int EXPORT ncclBroadcast(const void *in, void *out, size_t count, int type, int root, comm_t *comm,
-                         void *stream);
-int EXPORT ncclAllGather(const void *in, void *out, size_t count, int type, comm_t *comm, void *stream);
-int EXPORT ncclReduceScatter(const void *in, void *out, size_t count, int type, int op, comm_t *comm,
-                             void *stream);
-int EXPORT ncclSend(const void *in, size_t count, int type, int peer, comm_t *comm, void *stream);
-int EXPORT ncclRecv(void *out, size_t count, int type, int peer, comm_t *comm, void *stream);
-int EXPORT ncclGroupStart(void);
-int EXPORT ncclGroupEnd(void);
 #ifndef WITHOUT_WINDOWS
-int EXPORT ncclMemAlloc(void **memory, size_t bytes);
-int EXPORT ncclMemFree(void *memory);
-int EXPORT ncclCommWindowRegister(comm_t *comm, void *memory, size_t bytes, window_t **window, int flags);
-int EXPORT ncclCommWindowDeregister(comm_t *comm, window_t *window);
+int ncclMemAlloc(void **memory, size_t bytes);
 #endif
 
 static int asked_to(const char *what) {

@@ -16,8 +16,6 @@
 
 #include "device/reduce.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
 enum { SUCCESS = 0, SYSTEM_ERROR = 2, INVALID_ARGUMENT = 4, INVALID_USAGE = 5, IN_PROGRESS = 7 };
 enum { ID_BYTES = 128, SIZE_MOST = 64, AREA_BYTES = 2 << 20, GROUP_MOST = 64 };
 enum { AVERAGE = 4, OWN_OPS = 5, OPS_MOST = 16 }; /* operations from OWN_OPS on are the program's */
@@ -64,13 +62,12 @@ struct call {
     call_t *next;
 };
 
-EXPORT fake_host_t fake_host;
-EXPORT atomic_int fake_calls, fake_groups;
+fake_host_t fake_host;
+atomic_int fake_calls, fake_groups;
 
 /* --- communicators ---------------------------------------------------------------------------------------
  */
 
-EXPORT int ncclGetUniqueId(id_t_ *id);
 int ncclGetUniqueId(id_t_ *id) {
     FILE *random = fopen("/dev/urandom", "r");
     size_t had = random ? fread(id->byte, 1, sizeof id->byte, random) : 0;
@@ -115,7 +112,6 @@ static int make(comm_t **comm, int size, id_t_ id, int rank) {
     return SUCCESS;
 }
 
-EXPORT int ncclCommInitRank(comm_t **comm, int size, id_t_ id, int rank);
 int ncclCommInitRank(comm_t **comm, int size, id_t_ id, int rank) { return make(comm, size, id, rank); }
 
 /* The beginning of ncclConfig_t. */
@@ -130,7 +126,6 @@ static int in_progress(const config_t *config, int result) {
     return result == SUCCESS && config && config->blocking == 0 ? IN_PROGRESS : result;
 }
 
-EXPORT int ncclCommInitRankConfig(comm_t **comm, int size, id_t_ id, int rank, config_t *config);
 int ncclCommInitRankConfig(comm_t **comm, int size, id_t_ id, int rank, config_t *config) {
     return in_progress(config, make(comm, size, id, rank));
 }
@@ -161,13 +156,11 @@ static int divide(const comm_t *comm, int color, int key, comm_t **made) {
     return color < 0 ? SUCCESS : make(made, size, all[first].id, rank);
 }
 
-EXPORT int ncclCommSplit(comm_t *comm, int color, int key, comm_t **made, config_t *config);
 int ncclCommSplit(comm_t *comm, int color, int key, comm_t **made, config_t *config) {
     return in_progress(config, divide(comm, color, key, made));
 }
 
 /* Here, those that are left out call it as well. */
-EXPORT int ncclCommShrink(comm_t *comm, int *without, int count, comm_t **made, config_t *config, int flags);
 int ncclCommShrink(comm_t *comm, int *without, int count, comm_t **made, config_t *config, int flags) {
     int color = 0;
     for (int i = 0; i < count; i++)
@@ -175,19 +168,16 @@ int ncclCommShrink(comm_t *comm, int *without, int count, comm_t **made, config_
     return in_progress(config, divide(comm, color, comm->meeting->rank, made));
 }
 
-EXPORT int ncclCommCount(comm_t *comm, int *size);
 int ncclCommCount(comm_t *comm, int *size) {
     *size = comm->meeting->size;
     return SUCCESS;
 }
 
-EXPORT int ncclCommUserRank(comm_t *comm, int *rank);
 int ncclCommUserRank(comm_t *comm, int *rank) {
     *rank = comm->meeting->rank;
     return SUCCESS;
 }
 
-EXPORT int ncclCommFinalize(comm_t *comm);
 int ncclCommFinalize(comm_t *comm) { return comm ? SUCCESS : INVALID_ARGUMENT; }
 
 static void release(call_t *call) {
@@ -207,13 +197,11 @@ static void destroy(comm_t *comm) {
     free(comm);
 }
 
-EXPORT int ncclCommDestroy(comm_t *comm);
 int ncclCommDestroy(comm_t *comm) {
     destroy(comm);
     return SUCCESS;
 }
 
-EXPORT int ncclCommAbort(comm_t *comm);
 int ncclCommAbort(comm_t *comm) {
     destroy(comm);
     return SUCCESS;
@@ -414,14 +402,12 @@ static int message(comm_t *comm, void *stream, message_t one) {
     return SUCCESS;
 }
 
-EXPORT int ncclGroupStart(void);
 int ncclGroupStart(void) {
     fake_groups++;
     depth++;
     return SUCCESS;
 }
 
-EXPORT int ncclGroupEnd(void);
 int ncclGroupEnd(void) {
     int result = SUCCESS;
     if (depth == 0)
@@ -440,7 +426,7 @@ int ncclGroupEnd(void) {
  */
 
 #define CALL(name, params, ...)                                                                              \
-    EXPORT int name params;                                                                                  \
+    int name params;                                                                                         \
     int name params { return collective((call_t){__VA_ARGS__, .message = NULL}); }
 
 CALL(ncclAllReduce, (const void *in, void *out, size_t count, int type, int op, comm_t *comm, void *stream),
@@ -460,18 +446,16 @@ CALL(ncclReduce,
      (const void *in, void *out, size_t count, int type, int op, int root, comm_t *comm, void *stream),
      REDUCE, in, out, count, type, op, root, comm, stream)
 
-EXPORT int ncclSend(const void *in, size_t count, int type, int peer, comm_t *comm, void *stream);
+int ncclSend(const void *in, size_t count, int type, int peer, comm_t *comm, void *stream);
 int ncclSend(const void *in, size_t count, int type, int peer, comm_t *comm, void *stream) {
     return message(comm, stream, (message_t){in, NULL, bytes_of(count, type), peer});
 }
 
-EXPORT int ncclRecv(void *out, size_t count, int type, int peer, comm_t *comm, void *stream);
 int ncclRecv(void *out, size_t count, int type, int peer, comm_t *comm, void *stream) {
     return message(comm, stream, (message_t){NULL, out, bytes_of(count, type), peer});
 }
 
 /* Of one float on the host alone. */
-EXPORT int ncclRedOpCreatePreMulSum(int *op, void *scalar, int type, int residence, comm_t *comm);
 int ncclRedOpCreatePreMulSum(int *op, void *scalar, int type, int residence, comm_t *comm) {
     for (int i = OWN_OPS; i < OPS_MOST && datatype[type] == PTO_DATATYPE_FLOAT && residence == 1; i++)
         if (factor[i] == 0) {
@@ -482,7 +466,6 @@ int ncclRedOpCreatePreMulSum(int *op, void *scalar, int type, int residence, com
     return INVALID_ARGUMENT;
 }
 
-EXPORT int ncclRedOpDestroy(int op, comm_t *comm);
 int ncclRedOpDestroy(int op, comm_t *comm) {
     factor[op] = 0;
     return SUCCESS;

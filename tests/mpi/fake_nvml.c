@@ -17,18 +17,6 @@ enum { GPUS = 4, EMULATED = 3 };
 static char gpu[GPUS + EMULATED][16] = {"0000:03:00.0", "0000:04:00.0", "0000:81:00.0", "0000:82:00.0",
                                         "0000:00:00.0", "0000:01:00.0", "0000:02:00.0"};
 
-int nvmlInit_v2(void);
-int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, void **device);
-int nvmlDeviceGetNvLinkState(void *device, unsigned link, unsigned *active);
-int nvmlDeviceGetNvLinkVersion(void *device, unsigned link, unsigned *version);
-int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *device, unsigned link, void *pci);
-int nvmlDeviceGetTopologyCommonAncestor(void *first, void *second, int *level);
-
-int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *millijoules);
-const char *nvmlErrorString(int result);
-int nvmlSystemGetDriverVersion(char *version, unsigned length);
-int nvmlDeviceGetCpuAffinity(void *device, unsigned words, unsigned long *mask);
-
 enum { OTHERS_MAX = 64 };
 
 static char other[OTHERS_MAX][16];

@@ -42,12 +42,6 @@ pto_status_t __real_pto_exec_create_in(const pto_plan_t *plan, const pto_team_t 
                                        pto_error_t *err);
 pto_status_t __real_pto_exec_rebind_private(pto_exec_t *exec, const void *in, void *out, pto_error_t *err);
 pto_status_t __real_pto_exec_run(pto_exec_t *exec, pto_error_t *err);
-pto_status_t __wrap_pto_exec_create_in(const pto_plan_t *plan, const pto_team_t *team,
-                                       const pto_device_t *device, const void *in, void *out, pto_op_t op,
-                                       const pto_exec_options_t *options, pto_exec_t **exec,
-                                       pto_error_t *err);
-pto_status_t __wrap_pto_exec_rebind_private(pto_exec_t *exec, const void *in, void *out, pto_error_t *err);
-pto_status_t __wrap_pto_exec_run(pto_exec_t *exec, pto_error_t *err);
 
 pto_status_t __wrap_pto_exec_create_in(const pto_plan_t *plan, const pto_team_t *team,
                                        const pto_device_t *device, const void *in, void *out, pto_op_t op,

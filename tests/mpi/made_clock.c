@@ -2,12 +2,10 @@
 
 static double clock_s;
 
-double __wrap_now_s(void);  /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 double __wrap_now_s(void) { /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
     return clock_s;
 }
 
-void __wrap_rest(double seconds);  /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 void __wrap_rest(double seconds) { /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
     clock_s += seconds;
 }

@@ -43,7 +43,6 @@ static double clock_s;
 
 /* Asking for the time takes a little, so that loops that wait for it end. The linker puts it in the place of
  * now_s. */
-double __wrap_now_s(void);  /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 double __wrap_now_s(void) { /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
     return clock_s += 1e-6;
 }
@@ -62,7 +61,6 @@ static size_t here_bytes; /* copies of so many by the CPU take time; 0: none doe
 
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): names of the linker's --wrap */
 void *__real_memcpy(void *target, const void *source, size_t bytes);
-void *__wrap_memcpy(void *target, const void *source, size_t bytes);
 void *__wrap_memcpy(void *target, const void *source, size_t bytes) {
     clock_s += bytes > 0 && bytes == here_bytes ? copy_here_s : 0;
     return __real_memcpy(target, source, bytes);

@@ -403,7 +403,6 @@ TEST(gpus_store_to_all_that_reach_each_other) {
 }
 
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): a name of the linker's --wrap */
-pto_status_t __wrap_pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *err);
 pto_status_t __wrap_pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *err) {
     static const pto_nccl_library_t made = {.version = "1.2.3"};
     *library = &made;

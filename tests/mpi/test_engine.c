@@ -139,18 +139,14 @@ static void begin_step(double limit_s) {
 
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): names of the linker's --wrap */
 
-double __wrap_guard_timeout_s(void);
 double __wrap_guard_timeout_s(void) { return timeout_s; }
 
-void __wrap_guard_step(double limit_s, const char *format, ...);
 void __wrap_guard_step(double limit_s, const char *format, ...) { begin_step(limit_s); }
 
-void __wrap_guard_tick(double limit_s);
 void __wrap_guard_tick(double limit_s) { begin_step(limit_s); }
 
 /* Every visit has a new sample. */
 void __real_sizes_take(sizes_t *sizes, const visit_t *visit, double *seconds, int count);
-void __wrap_sizes_take(sizes_t *sizes, const visit_t *visit, double *seconds, int count);
 void __wrap_sizes_take(sizes_t *sizes, const visit_t *visit, double *seconds, int count) {
     assert_true(count > visit->had && count <= visit->most);
     __real_sizes_take(sizes, visit, seconds, count);
@@ -161,10 +157,8 @@ static struct {
     double left_s;
 } bar;
 
-bool __wrap_progress_wanted(void);
 bool __wrap_progress_wanted(void) { return false; }
 
-void __wrap_progress_show(const char *benchmark, int done, int total, double left_s);
 void __wrap_progress_show(const char *benchmark, int done, int total, double left_s) {
     assert_string_equal(benchmark, "made");
     assert_int_equal(bar.cleared, 0);
@@ -176,7 +170,6 @@ void __wrap_progress_show(const char *benchmark, int done, int total, double lef
     bar.left_s = left_s;
 }
 
-void __wrap_progress_clear(void);
 void __wrap_progress_clear(void) { bar.cleared++; }
 
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */

@@ -87,30 +87,24 @@ static const pto_device_t made_device = {.bench = &made_bench, .mpi_reaches = mp
 
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): names of the linker's --wrap */
 
-topology_t *__wrap_topology_create(void);
 topology_t *__wrap_topology_create(void) {
     topologies++;
     return (topology_t *)&a_topology;
 }
 
-void __wrap_topology_destroy(topology_t *topology);
 void __wrap_topology_destroy(topology_t *topology) {
     assert_ptr_equal(topology, &a_topology);
     topologies--;
 }
 
-int __wrap_topology_sockets(const topology_t *topology);
 int __wrap_topology_sockets(const topology_t *topology) { return made.sockets; }
 
-int __wrap_topology_cores(const topology_t *topology);
 int __wrap_topology_cores(const topology_t *topology) { return of_rank(8); }
 
-void __wrap_topology_cpu_name(const topology_t *topology, char *name, size_t name_size);
 void __wrap_topology_cpu_name(const topology_t *topology, char *name, size_t name_size) {
     snprintf(name, name_size, "CPU of %d", rank);
 }
 
-int __wrap_topology_own_socket(topology_t *topology, int preferred, bool *bound_here);
 int __wrap_topology_own_socket(topology_t *topology, int preferred, bool *bound_here) {
     assert_ptr_equal(topology, &a_topology);
     preferred_socket = preferred;
@@ -118,7 +112,6 @@ int __wrap_topology_own_socket(topology_t *topology, int preferred, bool *bound_
     return preferred;
 }
 
-int __wrap_topology_gpu_socket(const topology_t *topology, const char *bus, char *driver, size_t driver_size);
 int __wrap_topology_gpu_socket(const topology_t *topology, const char *bus, char *driver,
                                size_t driver_size) {
     int node, device;
@@ -128,7 +121,6 @@ int __wrap_topology_gpu_socket(const topology_t *topology, const char *bus, char
     return made.device_socket[device];
 }
 
-pto_status_t __wrap_gpu_find(int *count, pto_error_t *err);
 pto_status_t __wrap_gpu_find(int *count, pto_error_t *err) {
     gpu = (gpu_t){0};
     if (!sees_gpus(rank))
@@ -138,7 +130,6 @@ pto_status_t __wrap_gpu_find(int *count, pto_error_t *err) {
     return PTO_OK;
 }
 
-void __wrap_gpu_select(int index);
 void __wrap_gpu_select(int index) { selected = index; }
 
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */

@@ -37,10 +37,8 @@ static double clock_s = 5000;
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): names of the linker's --wrap */
 
 /* Asking takes a little, so that loops that wait for a time end. */
-double __wrap_MPI_Wtime(void);
 double __wrap_MPI_Wtime(void) { return clock_s += 1e-7; }
 
-int __wrap_sched_yield(void);
 int __wrap_sched_yield(void) {
     clock_s += 1e-3;
     return 0;
@@ -66,7 +64,6 @@ static struct {
 static bool is_late(int run) { return made.late_every > 0 && run % made.late_every == 0; }
 
 /* Of the run that was the last. */
-double __wrap_start_late_s(void);
 double __wrap_start_late_s(void) { return self == 0 && is_late(made.runs - 1) ? 1e-6 : 0; }
 
 static double run_s(int run) { return (RUN + (made.steady ? 0 : run)) * (self + 1); }
@@ -84,9 +81,6 @@ static pto_status_t do_runs(int count, pto_error_t *err) {
 
 pto_status_t __wrap_pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const pto_device_t *device,
                                     const void *in, void *out, pto_op_t op, const pto_exec_options_t *options,
-                                    pto_exec_t **exec, pto_error_t *err);
-pto_status_t __wrap_pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const pto_device_t *device,
-                                    const void *in, void *out, pto_op_t op, const pto_exec_options_t *options,
                                     pto_exec_t **exec, pto_error_t *err) {
     made.in = in;
     made.out = out;
@@ -96,19 +90,16 @@ pto_status_t __wrap_pto_exec_create(const pto_plan_t *plan, MPI_Comm comm, const
     return PTO_OK;
 }
 
-void __wrap_pto_exec_destroy(pto_exec_t *exec);
 void __wrap_pto_exec_destroy(pto_exec_t *exec) {
     assert_int_equal(made.pending, 0);
     made.destroyed += exec != NULL;
 }
 
-pto_status_t __wrap_pto_exec_run(pto_exec_t *exec, pto_error_t *err);
 pto_status_t __wrap_pto_exec_run(pto_exec_t *exec, pto_error_t *err) {
     assert_ptr_equal(exec, &made);
     return do_runs(1, err);
 }
 
-pto_status_t __wrap_pto_exec_queue(pto_exec_t *exec, pto_error_t *err);
 pto_status_t __wrap_pto_exec_queue(pto_exec_t *exec, pto_error_t *err) {
     assert_ptr_equal(exec, &made);
     clock_s += QUEUE;
@@ -122,13 +113,11 @@ static pto_status_t do_pending(pto_error_t *err) {
     return do_runs(count, err);
 }
 
-pto_status_t __wrap_pto_exec_wait(pto_exec_t *exec, pto_error_t *err);
 pto_status_t __wrap_pto_exec_wait(pto_exec_t *exec, pto_error_t *err) {
     assert_ptr_equal(exec, &made);
     return do_pending(err);
 }
 
-pto_status_t __wrap_pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t *err);
 pto_status_t __wrap_pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t *err) {
     assert_ptr_equal(exec, &made);
     assert_non_null(stream);
@@ -139,7 +128,6 @@ pto_status_t __wrap_pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t
 }
 
 /* One either node of one member, which has taken branch B in every second run. */
-bool __wrap_pto_exec_choices(const pto_exec_t *exec, int index, pto_exec_choices_t *choices);
 bool __wrap_pto_exec_choices(const pto_exec_t *exec, int index, pto_exec_choices_t *choices) {
     assert_ptr_equal(exec, &made);
     if (index > 0)

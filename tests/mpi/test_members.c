@@ -46,7 +46,6 @@ static void take(double seconds) { clock_s += seconds * (1 + rank); }
 
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): names of the linker's --wrap */
 
-double __wrap_now_s(void);
 double __wrap_now_s(void) { return clock_s += 1e-6; }
 
 /* --- who waits for whom: clocks go on together ---------------------------------------------------------- */
@@ -59,7 +58,6 @@ static int meetings; /* since the trial began */
 static bool meets;
 
 together_t *__real_together_create(MPI_Comm comm);
-together_t *__wrap_together_create(MPI_Comm comm);
 together_t *__wrap_together_create(MPI_Comm comm) {
     int i = 0;
     while (meeting[i].together != NULL)
@@ -77,7 +75,6 @@ static int index_of(const together_t *together) {
 }
 
 void __real_together_destroy(together_t *together);
-void __wrap_together_destroy(together_t *together);
 void __wrap_together_destroy(together_t *together) {
     int i = index_of(together);
     meeting[i].together = NULL;
@@ -86,7 +83,6 @@ void __wrap_together_destroy(together_t *together) {
 }
 
 void __real_together_wait(together_t *together);
-void __wrap_together_wait(together_t *together);
 void __wrap_together_wait(together_t *together) {
     meetings++;
     meets = true;
@@ -96,7 +92,6 @@ void __wrap_together_wait(together_t *together) {
 }
 
 void __real_together_await(atomic_int *flag, int value);
-void __wrap_together_await(atomic_int *flag, int value);
 void __wrap_together_await(atomic_int *flag, int value) {
     __real_together_await(flag, value);
     clock_s += meets ? 0 : AWAIT_FLAG; /* some linkers wrap calls within a file, too */
@@ -154,7 +149,6 @@ static bool must_hold(const void *at, size_t bytes, bool must) {
 }
 
 void *__real_aligned_alloc(size_t alignment, size_t bytes);
-void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
     void *memory = __real_aligned_alloc(alignment, bytes);
     note_piece(memory, bytes, false);
@@ -162,8 +156,6 @@ void *__wrap_aligned_alloc(size_t alignment, size_t bytes) {
 }
 
 pto_status_t __real_pto_shared_create(size_t bytes, void **memory, pto_shared_handle_t *handle,
-                                      pto_error_t *err);
-pto_status_t __wrap_pto_shared_create(size_t bytes, void **memory, pto_shared_handle_t *handle,
                                       pto_error_t *err);
 pto_status_t __wrap_pto_shared_create(size_t bytes, void **memory, pto_shared_handle_t *handle,
                                       pto_error_t *err) {
@@ -174,7 +166,6 @@ pto_status_t __wrap_pto_shared_create(size_t bytes, void **memory, pto_shared_ha
 }
 
 pto_status_t __real_pto_shared_open(const pto_shared_handle_t *handle, void **memory, pto_error_t *err);
-pto_status_t __wrap_pto_shared_open(const pto_shared_handle_t *handle, void **memory, pto_error_t *err);
 pto_status_t __wrap_pto_shared_open(const pto_shared_handle_t *handle, void **memory, pto_error_t *err) {
     take(OPEN_SEGMENT);
     pto_status_t status = __real_pto_shared_open(handle, memory, err);
@@ -183,14 +174,12 @@ pto_status_t __wrap_pto_shared_open(const pto_shared_handle_t *handle, void **me
 }
 
 void __real_pto_shared_close(void *memory, const pto_shared_handle_t *handle);
-void __wrap_pto_shared_close(void *memory, const pto_shared_handle_t *handle);
 void __wrap_pto_shared_close(void *memory, const pto_shared_handle_t *handle) {
     drop_segment(memory);
     __real_pto_shared_close(memory, handle);
 }
 
 void __real_pto_shared_destroy(void *memory, const pto_shared_handle_t *handle);
-void __wrap_pto_shared_destroy(void *memory, const pto_shared_handle_t *handle);
 void __wrap_pto_shared_destroy(void *memory, const pto_shared_handle_t *handle) {
     drop_segment(memory);
     __real_pto_shared_destroy(memory, handle);
@@ -202,7 +191,6 @@ static int here_copies;
 static const char *here_last;
 
 void *__real_memcpy(void *target, const void *source, size_t bytes);
-void *__wrap_memcpy(void *target, const void *source, size_t bytes);
 void *__wrap_memcpy(void *target, const void *source, size_t bytes) {
     if (bytes > 0 && bytes == here_bytes) {
         const char *at = target;
@@ -534,7 +522,6 @@ static int group_end(void) {
 }
 
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): a name of the linker's --wrap */
-pto_status_t __wrap_pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *err);
 pto_status_t __wrap_pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *err) {
     static const pto_nccl_library_t made = {.get_unique_id = get_unique_id,
                                             .comm_init_rank = comm_init_rank,

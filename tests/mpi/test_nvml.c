@@ -135,7 +135,6 @@ static bool may_bind;
 
 /* Other libraries are asked for by the sanitizers. */
 void *__real_dlopen(const char *name, int flags);
-void *__wrap_dlopen(const char *name, int flags);
 void *__wrap_dlopen(const char *name, int flags) {
     if (name == NULL || strcmp(name, "libnvidia-ml.so.1") != 0)
         return __real_dlopen(name, flags);
@@ -144,7 +143,6 @@ void *__wrap_dlopen(const char *name, int flags) {
 }
 
 void *__real_dlsym(void *library, const char *name);
-void *__wrap_dlsym(void *library, const char *name);
 void *__wrap_dlsym(void *library, const char *name) {
     void *found = NULL;
     if (library != &made)
@@ -155,7 +153,6 @@ void *__wrap_dlsym(void *library, const char *name) {
     return found;
 }
 
-int __wrap_dlclose(void *library);
 int __wrap_dlclose(void *library) {
     assert_ptr_equal(library, &made);
     made.open_count--;

@@ -349,13 +349,11 @@ static pto_status_t call(char which) {
 }
 
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): names of the linker's --wrap */
-pto_status_t __wrap_pto_exec_follow(pto_exec_t *exec, void *stream, pto_error_t *err);
 pto_status_t __wrap_pto_exec_follow(pto_exec_t *exec, void *stream, pto_error_t *err) {
     assert_ptr_equal(stream, own_stream);
     return call('f');
 }
 
-pto_status_t __wrap_pto_exec_run(pto_exec_t *exec, pto_error_t *err);
 pto_status_t __wrap_pto_exec_run(pto_exec_t *exec, pto_error_t *err) { return call('r'); }
 /* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 

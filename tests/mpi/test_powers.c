@@ -44,10 +44,8 @@ static void pass(double seconds, state_t what) {
 
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): names of the linker's --wrap */
 
-double __wrap_MPI_Wtime(void);
 double __wrap_MPI_Wtime(void) { return clock_s; }
 
-int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
 int __wrap_nanosleep(const struct timespec *time, struct timespec *left) {
     double seconds = (double)time->tv_sec + 1e-9 * (double)time->tv_nsec;
     slept_least_s = fmin(slept_least_s, seconds);
@@ -56,7 +54,6 @@ int __wrap_nanosleep(const struct timespec *time, struct timespec *left) {
     return 0;
 }
 
-int __wrap_MPI_Iprobe(int source, int tag, MPI_Comm comm, int *there, MPI_Status *status);
 int __wrap_MPI_Iprobe(int source, int tag, MPI_Comm comm, int *there, MPI_Status *status) {
     *there = 0;
     pass(0.01, POLLING);

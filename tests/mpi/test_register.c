@@ -33,10 +33,6 @@ static bool starved; /* the executor gets no memory */
 /* What the executor and the plan allocate is guarded. */
 void __real_free(void *memory);
 void *__real_realloc(void *memory, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *memory, size_t bytes);
-void __wrap_free(void *memory);
 
 void *__wrap_malloc(size_t bytes) { return guard(bytes); }
 

@@ -33,16 +33,13 @@ static double told_late; /* seconds that the result of an allreduce is on its wa
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): names of the linker's --wrap */
 
 double __real_MPI_Wtime(void);
-double __wrap_MPI_Wtime(void);
 double __wrap_MPI_Wtime(void) { return one_node ? __real_MPI_Wtime() : true_s + offset_s; }
 
-int __wrap_sched_yield(void);
 int __wrap_sched_yield(void) {
     true_s += 1e-4;
     return 0;
 }
 
-int __wrap_MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *node);
 int __wrap_MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *node) {
     assert_int_equal(type, MPI_COMM_TYPE_SHARED);
     return MPI_Comm_split(comm, one_node ? 0 : rank, key, node);
@@ -50,7 +47,6 @@ int __wrap_MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, 
 
 /* A message's arrival follows it. */
 int __real_MPI_Send(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm);
-int __wrap_MPI_Send(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm);
 int __wrap_MPI_Send(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
     double arrival_s = true_s + (rank == 0 && asked == 0 ? slow_message_s : message_s);
     asked++;
@@ -59,8 +55,6 @@ int __wrap_MPI_Send(const void *data, int count, MPI_Datatype type, int to, int 
 }
 
 int __real_MPI_Recv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
-                    MPI_Status *status);
-int __wrap_MPI_Recv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                     MPI_Status *status);
 int __wrap_MPI_Recv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                     MPI_Status *status) {
@@ -77,7 +71,6 @@ static double greatest(double mine) {
     return most;
 }
 
-int __wrap_MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
 int __wrap_MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
     allreduces++;
     true_s = greatest(true_s) + collective_s + told_late;
@@ -85,7 +78,6 @@ int __wrap_MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type
 }
 
 int __real_MPI_Barrier(MPI_Comm comm);
-int __wrap_MPI_Barrier(MPI_Comm comm);
 int __wrap_MPI_Barrier(MPI_Comm comm) {
     true_s = greatest(true_s) + collective_s;
     return __real_MPI_Barrier(comm);
