@@ -114,9 +114,8 @@ static const char *new_at(int i) { return i == 0 ? "new" : NULL; }
 static const pto_option_t machine_options[] = {
     {"name", "NAME", "the machine's name", STORE(TEXT, name)},
     {"from", "FILE",
-     "GPUs, sockets, NICs and links of hwloc's or NCCL's XML (.xml), or of what nvidia-smi topo -m or "
-     "rocm-smi "
-     "--showtopo print (.txt), in place of their options",
+     "GPUs, sockets, NICs and links of hwloc's or NCCL's XML (.xml), of what nvidia-smi topo -m or rocm-smi "
+     "--showtopo print (.txt), or of a topology (portolan list topologies), in place of their options",
      STORE(TEXT, from)},
     {"gpus", "N", "GPUs of a node (default: none)", STORE(COUNT, links.gpus)},
     {"sockets", "N", "CPU sockets of a node", STORE(COUNT, links.sockets), .standard = "1"},
@@ -162,6 +161,13 @@ pto_guess_t pto_guess_reached(double s_per_byte) {
 /* Of a link that `lanes` share. */
 static pto_guess_t reached(const pto_sold_link_t *link, int64_t lanes) {
     return pto_guess_reached(link->s_per_byte / (double)lanes);
+}
+
+/* The slowest pair of GPUs holds up a collective; the interval has all of them. */
+static pto_guess_t reached_pair(const pto_node_links_t *links) {
+    pto_guess_t pair = pto_guess_reached(links->pair_s_per_byte);
+    pair.low = pto_guess_reached(links->fastest_pair_s_per_byte).low;
+    return pair;
 }
 
 static bool is_mesh(const machine_t *machine) { return machine->links.joined_by == PTO_JOINED_BY_MESH; }
@@ -307,7 +313,7 @@ static void write_copies(FILE *stream, const machine_t *machine) {
                (pto_guess_t){1.5e-10, 1e-10, 4.5e-10}, "} # a host of H200s; high: Lassen");
     if (machine->links.gpu.name)
         write_cost(stream, "peer: # start: H200s\n  on_socket: ", (pto_guess_t){7.3e-6, 6e-6, 2e-5},
-                   pto_guess_reached(machine->links.pair_s_per_byte), "");
+                   reached_pair(&machine->links), "");
     write_all(stream, machine);
 }
 
@@ -332,7 +338,7 @@ static void write_kernels(FILE *stream, const machine_t *machine) {
     if (!machine->links.gpu.name)
         return;
     fputs("remote: # kernels that use the memory of other GPUs: those of H200s have no start\n", stream);
-    const pto_guess_t pair = pto_guess_reached(machine->links.pair_s_per_byte);
+    const pto_guess_t pair = reached_pair(&machine->links);
     write_cost(stream, "  load: {on_socket: ", (pto_guess_t){0, 0, 2e-6}, pair, "}");
     write_cost(stream, "  store: {on_socket: ", (pto_guess_t){0, 0, 2e-6}, pair, "}");
     write_all(stream, machine);
@@ -413,7 +419,7 @@ static void write_head(FILE *stream, const machine_t *machine) {
 
 static pto_status_t write_machine(void *context, FILE *stream, pto_error_t *err) {
     const machine_t *machine = context;
-    (void)err;
+    pto_status_t status = PTO_OK;
     write_head(stream, machine);
     write_host_messages(stream, machine);
     write_gpu_messages(stream, machine);
@@ -426,11 +432,11 @@ static pto_status_t write_machine(void *context, FILE *stream, pto_error_t *err)
             wired_by(machine));
     write_memory(stream, machine);
     if (machine->topology)
-        pto_topology_write_reached(stream, machine->topology);
+        status = pto_topology_write_reached(stream, machine->topology, err);
     else if (is_mesh(machine))
         pto_node_links_write(stream, &machine->links);
     write_model_error(stream, machine->links.gpus > 0);
-    return PTO_OK;
+    return status;
 }
 
 /* --- the command ---------------------------------------------------------------------------------------- */
@@ -494,10 +500,8 @@ static int read_topology(machine_t *machine) {
         return pto_usage_error(&syntax, "--from has the rates of links; leave out what gives them");
     if (text && !host->name)
         return pto_usage_error(&syntax, "--from FILE.txt has no rates: --host-link gives that of PCIe");
-    pto_status_t status =
-        text ? pto_topology_read_text(machine->from, (pto_link_rates_t){gb_per_s(gpu), gb_per_s(host)},
-                                      &machine->topology, &err)
-             : pto_topology_read_xml(machine->from, &machine->topology, &err);
+    pto_status_t status = pto_topology_open_any(
+        machine->from, (pto_link_rates_t){gb_per_s(gpu), gb_per_s(host)}, &machine->topology, &err);
     return status == PTO_OK ? -1 : pto_report_error(&err);
 }
 

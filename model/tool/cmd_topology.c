@@ -10,11 +10,10 @@
 #include "command_line/options.h"
 #include "command_line/terminal.h"
 #include "formats/yaml_tree.h"
+#include "machine_links.h"
 #include "portolan/topology.h"
 #include "show/plot.h"
 #include "show/topology_plot.h"
-#include "traces/topology_text.h"
-#include "traces/topology_xml.h"
 
 static const char usage[] =
     "usage: portolan topology [NAME|FILE.yaml|FILE.xml|FILE.txt] [OPTIONS]\n"
@@ -61,20 +60,6 @@ static const pto_syntax_t syntax = {
 
 /* --- finding it ----------------------------------------------------------------------------------------- */
 
-static pto_status_t open_named(const char *name, pto_topology_t **topology, pto_error_t *err) {
-    const char *dot = strrchr(name, '.');
-    if (dot && strcmp(dot, ".xml") == 0)
-        return pto_topology_read_xml(name, topology, err);
-    if (dot && strcmp(dot, ".txt") == 0)
-        return pto_topology_read_text(name, (pto_link_rates_t){0}, topology, err);
-    char *path = NULL;
-    pto_status_t status = pto_find_topology(name, NULL, &path, err);
-    if (status == PTO_OK)
-        status = pto_topology_open(path, topology, err);
-    free(path);
-    return status;
-}
-
 static pto_status_t open_topology_of(const char *name, pto_machine_t **machine, pto_error_t *err) {
     char *path = NULL;
     pto_status_t status = pto_find_machine(name, NULL, &path, err);
@@ -108,7 +93,7 @@ static bool is_machine_file(const char *path) {
 static pto_status_t open_operand(const char *name, pto_topology_t **topology, pto_machine_t **machine,
                                  pto_error_t *err) {
     char *path = NULL;
-    pto_status_t status = open_named(name, topology, err);
+    pto_status_t status = pto_topology_open_any(name, (pto_link_rates_t){0}, topology, err);
     if (status != PTO_OK && pto_find_machine(name, NULL, &path, NULL) == PTO_OK && is_machine_file(path))
         status = open_topology_of(name, machine, err);
     free(path);

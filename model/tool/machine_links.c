@@ -2,10 +2,13 @@
 #include "machine_links.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "command_line/arguments.h"
+#include "command_line/find_machine.h"
+#include "machine/topology_internal.h"
 #include "machine_guess.h"
 #include "portolan/units.h"
 #include "traces/topology_xml.h"
@@ -108,13 +111,14 @@ static pto_status_t join_peers(pto_node_links_t *links, pto_error_t *err) {
                              (long long)(each > 0 ? each : 1));
     links->links_per_peer = each;
     links->pair_s_per_byte = gpu->s_per_byte * (double)gpu->links / (double)each;
+    links->fastest_pair_s_per_byte = links->pair_s_per_byte;
     gpu->s_per_byte = links->pair_s_per_byte / (double)peers;
     return PTO_OK;
 }
 
 pto_status_t pto_node_links_join(pto_node_links_t *links, pto_error_t *err) {
     const bool mesh = links->links_per_peer > 0 || links->gpus <= links->gpu.mesh_gpus_most;
-    links->pair_s_per_byte = links->gpu.s_per_byte;
+    links->pair_s_per_byte = links->fastest_pair_s_per_byte = links->gpu.s_per_byte;
     if (links->joined_by == PTO_JOINED_BY_DEFAULT)
         links->joined_by = mesh ? PTO_JOINED_BY_MESH : PTO_JOINED_BY_SWITCH;
     if (links->joined_by == PTO_JOINED_BY_SWITCH || !links->gpu.name || links->gpus < 2)
@@ -182,19 +186,50 @@ void pto_node_links_write(FILE *stream, const pto_node_links_t *links) {
 
 /* --- a topology that was read --------------------------------------------------------------------------- */
 
-static const char taken[] = "of the topology's first";
+pto_status_t pto_topology_open_any(const char *name, pto_link_rates_t rates, pto_topology_t **topology,
+                                   pto_error_t *err) {
+    const char *dot = strrchr(name, '.');
+    if (dot && strcmp(dot, ".xml") == 0)
+        return pto_topology_read_xml(name, topology, err);
+    if (dot && strcmp(dot, ".txt") == 0)
+        return pto_topology_read_text(name, rates, topology, err);
+    char *path = NULL;
+    pto_status_t status = pto_find_topology(name, NULL, &path, err);
+    if (status == PTO_OK)
+        status = pto_topology_open(path, topology, err);
+    free(path);
+    return status;
+}
 
-/* The rate of a GPU's links to others and to NVSwitches; 0: none. */
+static const char taken[] = "of the topology's slowest";
+
+/* The rate of a GPU's links to others and to NVSwitches, of the GPU with the slowest; 0: it has none. */
 static double gpu_links_rate(const pto_topology_t *topology) {
-    double bytes_per_s = 0;
-    for (int i = 0; i < pto_topology_link_count(topology); i++) {
-        const pto_topology_link_t *link = pto_topology_link_at(topology, i);
-        const bool to_gpu = link->to < pto_topology_device_count(topology, PTO_DEVICE_GPU);
-        if (link->from == 0 &&
-            (to_gpu || strncmp(pto_topology_vertex_name(topology, link->to), "nvswitch.", 9) == 0))
-            bytes_per_s += 1 / link->s_per_byte.value;
+    const int gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU);
+    double least = INFINITY;
+    for (int gpu = 0; gpu < gpus; gpu++) {
+        double bytes_per_s = 0;
+        for (int i = 0; i < pto_topology_link_count(topology); i++) {
+            const pto_topology_link_t *link = pto_topology_link_at(topology, i);
+            const char *to = pto_topology_vertex_name(topology, link->to);
+            if (link->from == gpu && (link->to < gpus || strncmp(to, "nvswitch.", 9) == 0))
+                bytes_per_s += 1 / link->s_per_byte.value;
+        }
+        least = fmin(least, bytes_per_s);
     }
-    return bytes_per_s;
+    return least;
+}
+
+/* Routes between two GPUs: those of a mesh may differ. */
+static void take_pairs(pto_node_links_t *links, const pto_topology_t *topology) {
+    links->pair_s_per_byte = links->fastest_pair_s_per_byte = links->gpu.s_per_byte;
+    for (int from = 0; from < links->gpus; from++)
+        for (int to = 0; to < from; to++) {
+            const double pair = pto_topology_route_s_per_byte(topology, from, to);
+            const bool first = from == 1;
+            links->pair_s_per_byte = first ? pair : fmax(links->pair_s_per_byte, pair);
+            links->fastest_pair_s_per_byte = first ? pair : fmin(links->fastest_pair_s_per_byte, pair);
+        }
 }
 
 /* To the nearest socket: the fewest seconds a byte. */
@@ -243,28 +278,43 @@ pto_status_t pto_node_links_take(pto_node_links_t *links, const pto_topology_t *
     const double bytes_per_s = gpu_links_rate(topology);
     links->gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU);
     links->sockets = pto_topology_device_count(topology, PTO_DEVICE_SOCKET);
-    links->host = (pto_sold_link_t){.name = "PCIe", .source = taken, .s_per_byte = to_host(topology, 0)};
+    links->host = (pto_sold_link_t){.name = "PCIe", .source = taken, .s_per_byte = 0};
+    for (int i = 0; i < links->gpus; i++)
+        links->host.s_per_byte = fmax(links->host.s_per_byte, to_host(topology, i));
     if (bytes_per_s > 0) {
         links->gpu = (pto_sold_link_t){.name = pto_topology_has_xgmi(topology) ? "xgmi" : "links",
                                        .source = taken,
                                        .s_per_byte = 1 / bytes_per_s};
-        links->pair_s_per_byte =
-            links->gpus > 1 ? pto_topology_route_s_per_byte(topology, 0, 1) : links->gpu.s_per_byte;
+        take_pairs(links, topology);
         links->joined_by =
             links->pair_s_per_byte > 1.01 * links->gpu.s_per_byte ? PTO_JOINED_BY_MESH : PTO_JOINED_BY_SWITCH;
     }
     return take_nics(links, topology, err);
 }
 
-void pto_topology_write_reached(FILE *stream, const pto_topology_t *topology) {
-    fprintf(stream, "\ntopology:\n  devices: {gpus: %d, sockets: %d, nics: %d}\n  links:\n",
-            pto_topology_device_count(topology, PTO_DEVICE_GPU),
-            pto_topology_device_count(topology, PTO_DEVICE_SOCKET),
-            pto_topology_device_count(topology, PTO_DEVICE_NIC));
-    for (int i = 0; i < pto_topology_link_count(topology); i += 2) { /* there and back */
-        const pto_topology_link_t *link = pto_topology_link_at(topology, i);
-        fprintf(stream, "    - {between: [%s, %s", pto_topology_vertex_name(topology, link->from),
-                pto_topology_vertex_name(topology, link->to));
-        put_rate(stream, link->s_per_byte.value, "");
+/* As pto_guess_write has it. */
+static double to_four_digits(double value) {
+    char text[32];
+    snprintf(text, sizeof text, "%.4g", value);
+    return strtod(text, NULL);
+}
+
+pto_status_t pto_topology_write_reached(FILE *stream, pto_topology_t *topology, pto_error_t *err) {
+    char *text, *rest = NULL;
+    for (int i = 0; i < topology->link_count; i++) {
+        pto_param_t *rate = &topology->link[i].s_per_byte;
+        const pto_guess_t guess = pto_guess_reached(rate->value);
+        rate->value = to_four_digits(guess.value);
+        rate->low = to_four_digits(guess.low);
+        rate->high = to_four_digits(guess.high);
+        rate->has_interval = true;
     }
+    pto_status_t status = pto_topology_format(topology, &text, err);
+    if (status != PTO_OK)
+        return status;
+    fputs("\ntopology:\n", stream);
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        fprintf(stream, "  %s\n", line);
+    free(text);
+    return PTO_OK;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "portolan/topology.h"
+#include "traces/topology_text.h"
 
 typedef struct {
     const char *name;  /* as given; NULL: no such link */
@@ -37,19 +38,24 @@ typedef struct {
     int64_t links_per_peer; /* 0: as many as such GPUs have */
     pto_joined_by_t joined_by;
     pto_sold_link_t gpu, host, nic;
-    double pair_s_per_byte; /* of the links between two GPUs */
+    double pair_s_per_byte, fastest_pair_s_per_byte; /* of the links between two GPUs; of the slowest pair */
 } pto_node_links_t;
 
 /* Decide between switch and mesh (of more than two GPUs, whose pairs share nothing), and find the rate of a
  * pair. `gpu` becomes all links of a GPU to its peers. Errors: PTO_ERR_RANGE where a GPU has too few. */
 pto_status_t pto_node_links_join(pto_node_links_t *links, pto_error_t *err);
 
-/* Devices and links of a topology, each GPU's as those of the first one. Errors: PTO_ERR_NOT_APPLICABLE where
+/* A topology by name, or of a file: ours, XML (.xml), or what other tools print (.txt), whose rates are
+ * given. */
+pto_status_t pto_topology_open_any(const char *name, pto_link_rates_t rates, pto_topology_t **topology,
+                                   pto_error_t *err);
+
+/* Devices and links of a topology, each GPU's as those of the slowest. Errors: PTO_ERR_NOT_APPLICABLE where
  * it does not have a rate that is not given. */
 pto_status_t pto_node_links_take(pto_node_links_t *links, const pto_topology_t *topology, pto_error_t *err);
 
-/* The block `topology`, of a topology that was read. */
-void pto_topology_write_reached(FILE *stream, const pto_topology_t *topology);
+/* The block `topology`, of a topology that was read, whose rates become those that are reached. */
+pto_status_t pto_topology_write_reached(FILE *stream, pto_topology_t *topology, pto_error_t *err);
 
 /* The block `topology` of a mesh. */
 void pto_node_links_write(FILE *stream, const pto_node_links_t *links);

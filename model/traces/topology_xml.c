@@ -23,7 +23,9 @@ static bool source_has(const pto_topology_t *topology, const char *word) {
     return source && strstr(source, word);
 }
 
-bool pto_topology_has_nic_rates(const pto_topology_t *topology) { return source_has(topology, "CCL"); }
+bool pto_topology_has_nic_rates(const pto_topology_t *topology) {
+    return !source_has(topology, "hwloc") && !source_has(topology, "-smi ");
+}
 
 bool pto_topology_has_xgmi(const pto_topology_t *topology) { return source_has(topology, "(xGMI)"); }
 

@@ -129,7 +129,7 @@ TEST(recorded_topologies_are_of_known_source) {
         count++;
     }
     closedir(folder);
-    assert_int_equal(count, 7);
+    assert_int_equal(count, 8);
 }
 
 /* NVLink where it is direct; otherwise PCIe, although both GPUs have an NVLink to a third one. */
