@@ -81,6 +81,10 @@ TEST(libraries_choose_as_their_sources_do) {
         {"mpich-3", "broadcast", 8, 12289, "scatter_allgather", false},
         {"mvapich2-gdr", "allreduce", 8, 2048, "recursive_doubling", false},
         {"mvapich2-gdr", "allreduce", 8, 2049, "rabenseifner", false},
+        {"mvapich2-gdr", "reduce", 8, 2048, "binomial", false},
+        {"mvapich2-gdr", "reduce_scatter", 8, 2048, "recursive_halving", true},
+        {"mvapich2", "allreduce", 8, 2049, "rabenseifner", true},
+        {"mvapich2", "reduce", 8, 2049, "rabenseifner", true},
         {"cray-mpich", "allreduce", 8, 4096, "rabenseifner", true},
         {"spectrum-mpi", "alltoallv", 8, 4096, "linear", true},
     };
