@@ -312,10 +312,18 @@ TEST(protocols_between_nodes_go_by_their_cost) {
     costs(&m, ask(PTO_COLLECTIVE_ALLTOALL, 2, 4, 3000), 1e-5 + 16 * 3000 * 1e-10 + 4 * 2e-6 + 1e-5);
     m.nccl_ll_s_per_byte.value = 1e-8;
     costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 8, 2, 4000), 3e-5 + 4000 * 6e-11 + 4 * 1.7e-5);
+    /* a chain: the two nodes in its middle wait for a chunk of each of four channels */
     costs(&m, ask(PTO_COLLECTIVE_BROADCAST, 4, 4, 4000000),
-          6e-6 + 4000000 * (1 + 8.0 / 120) * 1e-10 + 9 * 1.05e-6 + 3 * 1.5e-5);
+          6e-6 + 4000000 * (1 + 8.0 / 120) * 1e-10 + 2 * 4 * 65536 * 1e-10 + 9 * 1.05e-6 + 3 * 1.5e-5);
+    costs(&m, ask(PTO_COLLECTIVE_BROADCAST, 2, 4, 4000000),
+          6e-6 + 4000000 * 1e-10 + 3 * (4e-6 + 65536 * 1e-10) + 2e-5);
     costs(&m, ask(PTO_COLLECTIVE_BROADCAST, 4, 4, 40000000),
-          6e-6 + 40000000 * 1e-10 + 9 * (4e-6 + 65536 * 1e-10) + 3 * 2e-5);
+          6e-6 + 40000000 * 1e-10 + 2 * 4 * 65536 * 1e-10 + 9 * (4e-6 + 65536 * 1e-10) + 3 * 2e-5);
+    m.injection_s_per_byte[PTO_SPACE_GPU] =
+        (pto_param_t){.value = 1e-10, .low = 1e-10, .high = 1e-10, .line = 1};
+    costs(&m, ask(PTO_COLLECTIVE_BROADCAST, 4, 4, 40000000), /* one NIC, two channels */
+          6e-6 + 40000000 * 1e-10 + 2 * 2 * 65536 * 1e-10 + 9 * (4e-6 + 65536 * 1e-10) + 3 * 2e-5);
+    m.injection_s_per_byte[PTO_SPACE_GPU] = (pto_param_t){0};
     /* GPUs without LL128 */
     for (int a = 0; a < PTO_NCCL_ALGORITHM_COUNT; a++)
         m.nccl_hop_s[a][PTO_NCCL_PROTOCOL_LL128] = m.nccl_net_hop_s[a][PTO_NCCL_PROTOCOL_LL128] =

@@ -173,6 +173,36 @@ static double fixed_value(const pto_param_t *param) {
     return param->value;
 }
 
+/* The bytes of a call that are under way at once, a chunk of each channel. Between nodes there are two
+ * channels a NIC, because ncclTopoPostset doubles those of the search, but no more than within a node. */
+static double chunks_at_once(const pto_machine_t *machine, pto_nccl_job_t job, double bytes,
+                             double *channels) {
+    const pto_param_t *limit = &machine->injection_s_per_byte[PTO_SPACE_GPU];
+    const pto_cost_row_t *message =
+        pto_machine_message(machine, PTO_SPACE_GPU, PTO_LEVEL_OFF_NODE, (int64_t)bytes);
+    *channels = fixed_value(&machine->nccl_channels);
+    if (job.nodes > 1 && message && pto_param_known(limit) && limit->value > 0) {
+        const double nics = fixed_value(&message->postal.beta_s_per_byte) / fixed_value(limit);
+        *channels = fmin(*channels, 2 * fmax(nics, 1));
+    }
+    return fmin(bytes, *channels * fixed_value(&machine->nccl_chunk_bytes));
+}
+
+/* A chain of nodes passes chunks on when they have arrived whole; the first node has them, and what the last
+ * one waits for are the call's bytes. LL's chunks are small. */
+static void add_waits(const pto_machine_t *machine, pto_nccl_job_t job, double bytes,
+                      pto_nccl_route_t *route) {
+    if (!pto_param_known(&machine->nccl_channels) || route->protocol == PTO_NCCL_PROTOCOL_LL) {
+        route->chunk_bytes = route->protocol == PTO_NCCL_PROTOCOL_SIMPLE ? route->hops * bytes : 0;
+        return;
+    }
+    double channels;
+    const double at_once = chunks_at_once(machine, job, bytes, &channels);
+    if (route->protocol == PTO_NCCL_PROTOCOL_SIMPLE)
+        route->chunk_bytes = route->hops * at_once / channels;
+    route->wait_bytes = at_once * fmax(route->net_hops - (route->base.nodes == 1), 0);
+}
+
 bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm,
                     pto_nccl_job_t base, pto_nccl_job_t job, double bytes, pto_nccl_route_t *route) {
     const pto_cost_row_t *last = pto_machine_nccl(machine, kind, base.gpus, base.nodes, INT64_MAX);
@@ -191,7 +221,6 @@ bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl
     double more_s[PTO_NCCL_PROTOCOL_COUNT];
     pto_nccl_protocol_t protocol = protocol_of(machine, algorithm, &asked, bytes, carried,
                                                pto_time_of(&machine->nccl_ll_s_per_byte, by_ll), more_s);
-    bool pipelined = is_chain(kind) && protocol == PTO_NCCL_PROTOCOL_SIMPLE;
     *route = (pto_nccl_route_t){
         .base = base,
         .algorithm = algorithm,
@@ -204,21 +233,27 @@ bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl
         .ll_bytes = protocol == PTO_NCCL_PROTOCOL_LL ? by_ll : 0,
     };
     memcpy(route->more_s, more_s, sizeof more_s);
-    bool split = pto_param_known(&machine->nccl_channels);
-    if (pipelined)
-        route->chunk_bytes = route->hops * (split ? fmin(bytes / fixed_value(&machine->nccl_channels),
-                                                         fixed_value(&machine->nccl_chunk_bytes))
-                                                  : bytes);
+    if (is_chain(kind))
+        add_waits(machine, job, bytes, route);
     return true;
+}
+
+/* Bytes that a node sends. */
+static void charge_network(pto_charge_t *charge, const pto_machine_t *machine, double bytes) {
+    const pto_cost_row_t *message =
+        pto_machine_message(machine, PTO_SPACE_GPU, PTO_LEVEL_OFF_NODE, (int64_t)bytes);
+    const pto_param_t *limit = &machine->injection_s_per_byte[PTO_SPACE_GPU];
+    if (pto_param_known(limit) || !message)
+        pto_charge_param(charge, limit, PTO_SPACE_GPU, bytes);
+    else
+        pto_charge_postal(charge, &machine->messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE], &message->postal,
+                          PTO_SPACE_GPU, 0, bytes);
 }
 
 /* The network holds up what a node sends, the links within nodes what each of them carries, and LL what it
  * can carry at all: the slowest of them counts. */
 static void charge_bytes(pto_charge_t *charge, const pto_machine_t *machine, pto_nccl_kind_t kind,
                          const pto_nccl_route_t *route) {
-    const pto_cost_row_t *message =
-        pto_machine_message(machine, PTO_SPACE_GPU, PTO_LEVEL_OFF_NODE, (int64_t)route->net_bytes);
-    const pto_param_t *limit = &machine->injection_s_per_byte[PTO_SPACE_GPU];
     const pto_param_t *byte = net_byte(machine, route->net_bytes);
     pto_time_t in_node = pto_time_of(&route->row->postal.beta_s_per_byte, route->row_bytes);
     pto_time_t by_net = byte ? pto_time_of(byte, route->net_bytes) : (pto_time_t){0};
@@ -229,13 +264,10 @@ static void charge_bytes(pto_charge_t *charge, const pto_machine_t *machine, pto
                       net_is_slower || ll_is_slower ? 0 : route->row_bytes);
     if (ll_is_slower)
         pto_charge_param(charge, &machine->nccl_ll_s_per_byte, PTO_SPACE_GPU, route->ll_bytes);
-    if (ll_is_slower || route->net_bytes == 0 || (byte && byte->value > 0 && !net_is_slower))
-        return;
-    if (pto_param_known(limit) || !message)
-        pto_charge_param(charge, limit, PTO_SPACE_GPU, route->net_bytes);
-    else
-        pto_charge_postal(charge, &machine->messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE], &message->postal,
-                          PTO_SPACE_GPU, 0, route->net_bytes);
+    else if (route->net_bytes > 0 && (!byte || byte->value <= 0 || net_is_slower))
+        charge_network(charge, machine, route->net_bytes);
+    if (route->wait_bytes > 0 && pto_nccl_has_network(machine))
+        charge_network(charge, machine, route->wait_bytes);
 }
 
 static void charge_route(pto_charge_t *charge, const pto_machine_t *machine, pto_nccl_kind_t kind,

@@ -26,7 +26,9 @@ typedef struct {
     double chunk_bytes; /* that a channel waits for at all hops within nodes together, before it passes them
                            on */
     double net_bytes;   /* that a node sends to others; 0: the row has them */
-    double ll_bytes;    /* that LL carries between nodes; 0: another protocol does */
+    double
+        wait_bytes;  /* of chunks that the nodes of a chain wait for before they pass them on, all together */
+    double ll_bytes; /* that LL carries between nodes; 0: another protocol does */
     double more_s[PTO_NCCL_PROTOCOL_COUNT]; /* that another protocol takes, by the hops and bytes that NCCL
                                                compares; INFINITY: not used on such GPUs */
 } pto_nccl_route_t;
