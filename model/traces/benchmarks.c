@@ -334,8 +334,18 @@ const pto_bench_format_t *pto_bench_find(char *line, char **heading) {
     return NULL;
 }
 
+/* The heading behind a debug line of NCCL that has not ended; the line itself: there is none. */
+static char *behind_debug(char *line) {
+    char *at = strstr(line, " NCCL ");
+    for (at = at ? strchr(at, '#') : NULL; at; at = strchr(at + 1, '#'))
+        if (heading_at(at))
+            return at;
+    return line;
+}
+
 pto_status_t pto_bench_line(pto_recording_reader_t *reader, char *line) {
     const pto_bench_format_t *own = NULL, *heading = NULL;
+    line = behind_debug(line);
     const char first = line[strspn(line, " \t")];
     if (first && strchr(first_characters, first))
         heading = heading_at(line);

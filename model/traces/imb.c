@@ -1,5 +1,6 @@
 /* Read the Intel MPI Benchmarks: "# Benchmarking Allreduce", "# #processes = 4", then "#bytes #repetitions
- * t_min[usec] t_max[usec] t_avg[usec]". */
+ * t_min[usec] t_max[usec] t_avg[usec]". oneCCL's benchmark prints the same with colons: "# Benchmarking:
+ * allreduce". */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,23 +12,46 @@
 static const pto_bench_test_t tests[] = {
     PTO_COLLECTIVE_TABLE(TEST) /* */
     {"Reduce_scatter_block", PTO_COLLECTIVE_REDUCE_SCATTER, false},
+    {"broadcast", PTO_COLLECTIVE_BROADCAST, false}, /* oneCCL's */
     {"PingPong", PTO_COLLECTIVE_PAIR, false},
 };
 enum { TEST_COUNT = sizeof tests / sizeof *tests };
 
-static const char benchmarking[] = "# Benchmarking ", processes[] = "# #processes = ";
+/* The value that a line has behind a label; NULL: it is another line. */
+static const char *value_of(const char *line, const char *label) {
+    if (!pto_text_begins(line, label))
+        return NULL;
+    const size_t length = strlen(label), between = strspn(line + length, " :=");
+    return between > 0 ? line + length + between : NULL;
+}
+
+static const char benchmarking[] = "# Benchmarking";
 
 static bool is_heading(const char *line) {
-    return pto_text_begins(line, benchmarking) ||
+    return value_of(line, benchmarking) != NULL ||
            (*line == '#' && pto_text_begins(line + 1 + strspn(line + 1, " "), "Intel(R) MPI Benchmarks"));
+}
+
+/* A non-blocking collective, "Iallreduce" or "Iallreduce_pure"; NULL: none of portolan's. */
+static const pto_bench_test_t *find_non_blocking(const char *name) {
+    char own[64];
+    snprintf(own, sizeof own, "%s", *name == 'I' ? name + 1 : "");
+    char *pure = strstr(own, "_pure");
+    if (pure)
+        *pure = '\0';
+    const pto_bench_test_t *test = pto_bench_test(tests, TEST_COUNT, own);
+    return test && test->collective != PTO_COLLECTIVE_PAIR ? test : NULL;
 }
 
 static pto_status_t name_test(pto_recording_reader_t *reader, const char *text) {
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " \t\r"), text);
+    const pto_bench_test_t *test = pto_bench_test(tests, TEST_COUNT, name);
+    if (!test && (test = find_non_blocking(name)) != NULL)
+        reader->trace->non_blocking = true;
     reader->benchmark.column = 0;
     reader->benchmark.procs = 0;
-    return pto_bench_name(reader, name, pto_bench_test(tests, TEST_COUNT, name));
+    return pto_bench_name(reader, name, test);
 }
 
 /* Buffers are in host memory, unless the program was told to allocate them on a GPU. */
@@ -68,10 +92,11 @@ static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     pto_bench_t *benchmark = &reader->benchmark;
     note_memory(reader, line);
     *(benchmark->on_host ? &reader->trace->times_on_host : &reader->trace->times_on_gpu) = true;
-    if (pto_text_begins(line, benchmarking))
-        return name_test(reader, line + strlen(benchmarking));
-    if (pto_text_begins(line, processes))
-        benchmark->procs = atoll(line + strlen(processes));
+    const char *test = value_of(line, benchmarking), *procs = value_of(line, "# #processes");
+    if (test)
+        return name_test(reader, test);
+    if (procs)
+        benchmark->procs = atoll(procs);
     else if (!read_columns(benchmark, line) && *line != '#')
         return read_row(reader, line);
     return PTO_OK;

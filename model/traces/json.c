@@ -310,8 +310,35 @@ static pto_status_t read_document(pto_recording_reader_t *reader) {
     return status;
 }
 
-/* A document, or several one after another. An array is Kineto's events without what it writes around them.
- */
+/* Whether an array is of documents: its first object has a member that only documents have, and is not an
+ * event of Kineto, whose phase would come before. */
+static bool has_documents(pto_source_t *source) {
+    static const char *const members[] = {"\"traceEvents\"", "\"results\"", "\"coll_perf\"", "\"p2p_perf\"",
+                                          "\"workload_graph\""};
+    pto_source_extend(source);
+    char *text = (char *)source->buffer + source->at;
+    text[source->end - source->at] = '\0';
+    const char *phase = strstr(text, "\"ph\"");
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        const char *found = strstr(text, members[i]);
+        if (found && (!phase || found < phase))
+            return true;
+    }
+    return false;
+}
+
+static pto_status_t read_documents(pto_recording_reader_t *reader) {
+    pto_status_t status = PTO_OK;
+    for (bool more = open_bracket(reader->source, ']'); status == PTO_OK && more;) {
+        status = next_byte(reader->source) == '{' ? read_document(reader) : fail_here(reader, "an object");
+        if (status == PTO_OK)
+            status = next_member(reader, ']', &more);
+    }
+    return status;
+}
+
+/* A document, or several one after another or in an array. Another array is Kineto's events without what it
+ * writes around them. */
 pto_status_t pto_recording_read_json(pto_recording_reader_t *reader) {
     static const unsigned char mark[] = {0xef, 0xbb, 0xbf}; /* of UTF-8 */
     pto_source_t *source = reader->source;
@@ -321,6 +348,8 @@ pto_status_t pto_recording_read_json(pto_recording_reader_t *reader) {
     for (int first; status == PTO_OK && (first = next_byte(source)) >= 0;) {
         if (first == '{')
             status = read_document(reader);
+        else if (first == '[' && has_documents(source))
+            status = read_documents(reader);
         else if (first == '[' && !reader->known) {
             set_place(reader);
             status = pto_recording_found(reader, PTO_RECORDING_KINETO);

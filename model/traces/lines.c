@@ -221,7 +221,8 @@ static pto_status_t recognize(pto_recording_reader_t *reader, char *line) {
     char *heading;
     const pto_bench_format_t *benchmark = pto_bench_find(line, &heading);
     if (benchmark) {
-        size_t length = (size_t)(heading - line);
+        const char *debug = pto_bench_debug(reader, line);
+        size_t length = (size_t)((debug && debug < heading ? debug : heading) - line);
         if (*heading == 's' || *heading == 'S') /* columns without their #: the blanks are theirs */
             while (length > 0 && (line[length - 1] == ' ' || line[length - 1] == '\t'))
                 length--;

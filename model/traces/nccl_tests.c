@@ -140,9 +140,11 @@ static pto_status_t name_experiment(pto_recording_reader_t *reader, const char *
     return pto_bench_name(reader, i < TEST_COUNT ? tests[i].name : name, i < TEST_COUNT ? &tests[i] : NULL);
 }
 
+/* A call that is replayed from a trace runs in place alone: `out_of_place` is null. */
 static pto_status_t read_result(pto_recording_reader_t *reader, const json_t *result) {
-    const json_t *size = json_object_get(result, "size"),
-                 *time = json_object_get(json_object_get(result, "out_of_place"), "time");
+    const json_t *size = json_object_get(result, "size"), *runs = json_object_get(result, "out_of_place");
+    const json_t *time =
+        json_object_get(json_is_object(runs) ? runs : json_object_get(result, "in_place"), "time");
     const double bytes = json_number_value(size), us = json_number_value(time);
     const char *experiment = json_string_value(json_object_get(result, "experiment_name"));
     pto_status_t status = experiment ? name_experiment(reader, experiment) : PTO_OK;
@@ -151,7 +153,7 @@ static pto_status_t read_result(pto_recording_reader_t *reader, const json_t *re
     if (!json_is_number(size) || !json_is_number(time) || !(bytes >= 0 && bytes < 0x1p53) ||
         !(us >= 0 && us < 1e12))
         return pto_recording_fail(reader, PTO_ERR_SYNTAX,
-                                  "a result of nccl-tests without its size and out_of_place.time");
+                                  "a result of nccl-tests without its size and a time");
     if (!*reader->benchmark.program)
         return pto_bench_fail_nameless(reader);
     return pto_bench_row(reader, (int64_t)bytes, us);

@@ -234,6 +234,8 @@ pto_status_t pto_bench_name(pto_recording_reader_t *reader, const char *program,
                             const pto_bench_test_t *test);
 /* A row: a size, and the value in the benchmark's column. */
 pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double value);
+/* Where a debug line of NCCL begins, even within a row; NULL: nowhere. */
+char *pto_bench_debug(pto_recording_reader_t *reader, char *line);
 /* A line without the debug line of NCCL that is within it; the row behind one. */
 char *pto_bench_uninterrupted(pto_recording_reader_t *reader, char *line);
 /* Put a row together that other output has interrupted. False: more of it follows, or the line is no part of

@@ -28,9 +28,9 @@ static char *find_host(char *text, const char *host) {
     return found && found[strlen(host)] == ':' ? found : NULL;
 }
 
-/* Where a debug line begins, even within a row; NULL: nowhere. A host that neither the file lists nor an
- * earlier debug line names is taken to begin with a letter, and the digits before it to be the row's. */
-static char *find_debug(pto_recording_reader_t *reader, char *line) {
+/* A host that neither the file lists nor an earlier debug line names is taken to begin with a letter, and the
+ * digits before it to be the row's. */
+char *pto_bench_debug(pto_recording_reader_t *reader, char *line) {
     const pto_recording_listed_t *listed = &reader->listed;
     pto_bench_t *benchmark = &reader->benchmark;
     char *at = strstr(line, " NCCL ");
@@ -96,7 +96,7 @@ void pto_bench_drop_torn(pto_recording_reader_t *reader) {
 }
 
 char *pto_bench_uninterrupted(pto_recording_reader_t *reader, char *line) {
-    char *debug = find_debug(reader, line);
+    char *debug = pto_bench_debug(reader, line);
     if (!debug)
         return line;
     const int columns = reader->benchmark.columns;

@@ -402,7 +402,8 @@ TEST(nccl_tests_write_json) {
     assert_parse_fails(
         "{\"config\":{\"devices\":[" DEVICE("0", "a") "," DEVICE("0", "b") "]},\"results\":[]}",
         PTO_ERR_RANGE, 1, "listed twice");
-    assert_parse_fails("{\"config\":{},\"results\":[{\"size\":8}]}", PTO_ERR_SYNTAX, 1, "out_of_place.time");
+    assert_parse_fails("{\"config\":{},\"results\":[{\"size\":8}]}", PTO_ERR_SYNTAX, 1,
+                       "its size and a time");
 }
 
 /* The other columns of a non-blocking call contain the computation that overlaps with it. */

@@ -109,7 +109,7 @@ typedef struct {
     int64_t on_gpu;     /* calls that are known to be on GPU buffers */
     bool times_on_host; /* OSU: some times are of buffers in host memory */
     bool times_on_gpu;  /* OSU: some times are of buffers in GPU memory; both may be true */
-    bool non_blocking;  /* OSU: some times are of non-blocking collectives */
+    bool non_blocking;  /* OSU, IMB: some times are of non-blocking collectives */
 } pto_recording_t;
 
 /* Read a regular file or an open pipe (/dev/stdin, /dev/fd/N), compressed by gzip or not, in memory that
