@@ -62,22 +62,43 @@ static bool is_by_number(const pto_sim_t *sim, const pto_slice_t *slice) {
 }
 
 /* A table of the bytes of a slice's parts; none if it is no such slice, out of memory, or large. */
-static void view_slice(const pto_sim_t *sim, const pto_slice_t *slice, int end, pto_step_view_t *view) {
-    view->is_alike[end] = is_alike(sim, slice) && slice->cells == PTO_CELLS_NONE;
+static pto_slice_view_t parts_of(const pto_sim_t *sim, const pto_slice_t *slice) {
     int64_t parts = slice->parts * pto_plan_buffer(sim->plan, slice->buffer)->block_count;
     int64_t count = parts * sim->layout->procs_per_gpu;
-    if (view->is_alike[end] || parts == 0 || count > 8 * (int64_t)sim->ranks || !is_by_number(sim, slice))
-        return;
-    view->slice[end] = (pto_slice_view_t){malloc((size_t)count * sizeof(int64_t)), parts};
-    for (int64_t i = 0; view->slice[end].bytes && i < count; i++)
-        view->slice[end].bytes[i] = -1;
+    if (parts == 0 || count > 8 * (int64_t)sim->ranks || !is_by_number(sim, slice))
+        return (pto_slice_view_t){0};
+    pto_slice_view_t view = {.bytes = malloc((size_t)count * sizeof *view.bytes), .count = parts};
+    for (int64_t i = 0; view.bytes && i < count; i++)
+        view.bytes[i] = -1;
+    return view;
 }
 
-static void view_local_step(const pto_sim_t *sim, const pto_step_t *step, pto_step_view_t *view) {
+/* Whether a slice is the random block between members of the step's group. */
+static bool is_random(pto_sim_t *sim, const pto_step_t *step, const pto_slice_t *slice) {
+    const pto_buffer_t *buffer = pto_plan_buffer(sim->plan, slice->buffer);
+    const pto_group_t *group = pto_plan_group(sim->plan, step->group);
+    return pto_slice_is_peers_block(slice) && slice->holder == PTO_HOLDER_SELF &&
+           slice->cells == PTO_CELLS_NONE && buffer->cyclic == PTO_CYCLIC_NONE && buffer->split <= 1 &&
+           buffer->group == group->kind && group->fold == 0 &&
+           pto_buffer_is_skewed(sim->plan, buffer, &sim->skew);
+}
+
+static void view_slice(pto_sim_t *sim, const pto_step_t *step, int end, pto_step_view_t *view) {
+    const pto_slice_t *slice = end ? &step->target : &step->source;
+    pto_blocks_t blocks = pto_plan_buffer(sim->plan, slice->buffer)->blocks;
+    view->is_alike[end] = is_alike(sim, slice) && slice->cells == PTO_CELLS_NONE;
+    if (is_random(sim, step, slice))
+        view->slice[end] =
+            (pto_slice_view_t){.from_peer = blocks == PTO_BLOCKS_COLUMN, .to_peer = blocks == PTO_BLOCKS_ROW};
+    else if (!view->is_alike[end])
+        view->slice[end] = parts_of(sim, slice);
+}
+
+static void view_local_step(pto_sim_t *sim, const pto_step_t *step, pto_step_view_t *view) {
     const pto_slice_t *source = &step->source, *target = &step->target;
     bool once = !step->in_kernel && step->peers.kind == PTO_PEERS_NONE;
-    view_slice(sim, source, 0, view);
-    view_slice(sim, target, 1, view);
+    view_slice(sim, step, 0, view);
+    view_slice(sim, step, 1, view);
     view->for_each_peer = !step->in_kernel && step->peers.kind != PTO_PEERS_NONE;
     view->joins = pto_copy_joins_user_buffers(sim->plan, step);
     view->alike = once && view->is_alike[0] && view->is_alike[1] && source->holder == PTO_HOLDER_SELF &&
@@ -90,7 +111,7 @@ static void view_message_step(pto_sim_t *sim, const pto_step_t *step, pto_step_v
     pto_peers_kind_t kind = step->peers.kind;
     view->same_peers = same_for_all(peers, 3);
     view->by_index = view->of_all && view->same_peers && (kind == PTO_PEERS_SHIFT || kind == PTO_PEERS_XOR);
-    view_slice(sim, pto_message_slice(step), step->kind == PTO_STEP_RECV, view);
+    view_slice(sim, step, step->kind == PTO_STEP_RECV, view);
     if (step->kind != PTO_STEP_SEND)
         return;
     view->injection_s_per_byte = pto_sim_injection_s_per_byte(sim, step);

@@ -97,6 +97,7 @@ typedef struct pto_sim {
     struct pto_sim *next;        /* each rank begins it when it has ended this one; NULL: none */
     bool follows;                /* another: its ranks do not begin by themselves */
     const pto_cost_row_t *lines; /* of pto_runs_by_lines */
+    pto_skew_t skew;             /* of random byte counts, if there are any */
     const pto_simulate_options_t *options;
     double now_s;
     int64_t nodes;  /* that are simulated: all, or one that stands for all */

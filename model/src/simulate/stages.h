@@ -56,8 +56,11 @@ typedef struct {
     pto_sim_copy_t copy; /* of a reduction, only its time */
 } pto_known_copy_t;
 
-/* The bytes of a slice of one block, or part, by its number: they are the same in all iterations. */
+/* The bytes of a slice of one part, by its number, which are the same in all iterations; or of the random
+ * block between a rank and its peer. */
 typedef struct {
+    bool from_peer;
+    bool to_peer;
     int64_t *bytes; /* [core][number]; -1: not computed yet; NULL: not such a slice, or alike */
     int64_t count;
 } pto_slice_view_t;
