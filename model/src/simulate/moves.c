@@ -12,14 +12,11 @@ static bool begin_move(const pto_sim_t *sim, const pto_proc_t *proc, const pto_m
 
 int64_t pto_sim_slice_bytes(const pto_sim_t *sim, const pto_move_t *move, int end,
                             const pto_action_t *action) {
-    const pto_slice_view_t *view = &move->view->slice[end];
-    if (view->from_peer || view->to_peer)
-        return pto_skew_bytes(&sim->skew, view->to_peer ? action->me : action->peer,
-                              view->to_peer ? action->peer : action->me);
+    int64_t bytes = pto_move_bytes_with(sim, move, end, action->me, action->peer, action->core);
+    if (bytes >= 0)
+        return bytes;
     int64_t *known = pto_move_bytes(move, end, action->me, action->core);
-    if (known && *known >= 0)
-        return *known;
-    int64_t bytes = pto_slice_bytes(sim->plan, end ? &move->step->target : &move->step->source, action);
+    bytes = pto_slice_bytes(sim->plan, end ? &move->step->target : &move->step->source, action);
     if (known)
         *known = bytes;
     return bytes;

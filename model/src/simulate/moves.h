@@ -32,8 +32,8 @@ static inline int64_t pto_move_peer(const pto_move_t *move, int64_t rank, int64_
     return peer >= 0 && peer < size ? peer : pto_floor_mod(peer, size);
 }
 
-/* Where the bytes of a step's source (0) or target (1) are for a member of its group: -1 if they have not
- * been computed; NULL if they depend on more. */
+/* Where the bytes of a step's source (0) or target (1) are kept for a member of its group: -1 if they have
+ * not been computed; NULL if they depend on more. */
 static inline int64_t *pto_move_bytes(const pto_move_t *move, int end, int64_t me, int64_t core) {
     const pto_sizes_t *sizes = &move->sizes[end];
     int64_t number = me * sizes->stride + sizes->first;
@@ -42,10 +42,15 @@ static inline int64_t *pto_move_bytes(const pto_move_t *move, int end, int64_t m
     return sizes->bytes ? &sizes->bytes[core * sizes->core_count + number] : NULL;
 }
 
-/* The bytes of a rank's messages in a step, where they are known and only their peers differ; else 0. */
-static inline int64_t pto_move_usual_bytes(const pto_move_t *move, int end, int64_t rank) {
-    const int64_t *known = move->by_index ? pto_move_bytes(move, end, rank, 0) : NULL;
-    return known && *known > 0 ? *known : 0;
+/* The bytes between a member and its peer in a step; -1: not known yet, or depending on more. */
+static inline int64_t pto_move_bytes_with(const pto_sim_t *sim, const pto_move_t *move, int end, int64_t me,
+                                          int64_t peer, int64_t core) {
+    if (move->sizes[end].bytes)
+        return *pto_move_bytes(move, end, me, core);
+    const pto_slice_view_t *view = &move->view->slice[end];
+    return view->to_peer     ? pto_skew_bytes(&sim->skew, me, peer)
+           : view->from_peer ? pto_skew_bytes(&sim->skew, peer, me)
+                             : -1;
 }
 
 /* --- sends ---------------------------------------------------------------------------------------------- */
@@ -68,14 +73,15 @@ static inline bool pto_sim_next_send(const pto_sim_t *sim, pto_proc_t *proc, int
     if (proc->sends_made_all)
         return false;
     const pto_move_t *move = &proc->at->move[proc->send_step];
-    int64_t usual = pto_move_usual_bytes(move, 0, proc->rank);
-    if (usual == 0 || proc->send_next == proc->send_count)
+    if (!move->by_index || proc->send_next == proc->send_count)
         return pto_sim_next_send_of_any(sim, proc, peer_rank, bytes);
-    *peer_rank = pto_move_peer(move, proc->rank, proc->send_next++);
-    *bytes = usual;
+    *peer_rank = pto_move_peer(move, proc->rank, proc->send_next);
+    *bytes = pto_move_bytes_with(sim, move, 0, proc->rank, *peer_rank, 0);
+    if (*bytes <= 0 || *peer_rank == (int64_t)proc->rank)
+        return pto_sim_next_send_of_any(sim, proc, peer_rank, bytes);
     proc->sends_made_all =
-        proc->send_next == proc->send_count && proc->send_step == proc->at->view->send_last;
-    return *peer_rank != (int64_t)proc->rank || pto_sim_next_send_of_any(sim, proc, peer_rank, bytes);
+        ++proc->send_next == proc->send_count && proc->send_step == proc->at->view->send_last;
+    return true;
 }
 
 /* --- receives ------------------------------------------------------------------------------------------- */
@@ -93,15 +99,16 @@ PTO_SIM_HOT void pto_sim_count_receives(const pto_sim_t *sim, pto_proc_t *proc, 
     proc->expected = 0;
     for (int i = at->view->recv_first; i <= at->view->recv_last; i++) {
         pto_move_t *move = &at->move[i];
-        int64_t bytes = pto_move_usual_bytes(move, 1, proc->rank);
-        if (bytes == 0) {
-            pto_sim_count_any_receives(sim, proc, move);
-            continue;
-        }
-        int64_t count = move->receives && pto_move_acts(move, proc->rank) ? move->peer_count : 0;
-        for (int64_t j = 0, peer; j < count; j++)
-            if ((peer = pto_move_peer(move, proc->rank, j)) != (int64_t)proc->rank)
+        int64_t count = move->receives && pto_move_acts(move, proc->rank) ? move->peer_count : 0, bytes = 0;
+        for (int64_t j = 0, peer; move->by_index && j < count && bytes >= 0; j++) {
+            if ((peer = pto_move_peer(move, proc->rank, j)) == (int64_t)proc->rank)
+                continue;
+            bytes = pto_move_bytes_with(sim, move, 1, proc->rank, peer, 0);
+            if (bytes > 0 || (bytes == 0 && move->step->send_empty))
                 pto_sim_expect(proc, plain ? peer : pto_sim_stand_in(sim, peer), bytes);
+        }
+        if (!move->by_index || bytes < 0)
+            pto_sim_count_any_receives(sim, proc, move);
     }
 }
 
