@@ -161,12 +161,25 @@ static pto_status_t charge_copy(const pto_sim_t *sim, const pto_local_t *local, 
                                sim->err);
 }
 
+/* As pto_sim_step_key, of all that charge_copy charges for but a kernel's accesses. */
+static uint64_t copy_key(const pto_local_t *local) {
+    const pto_sim_copy_t *copy = &local->copy;
+    unsigned flags = (unsigned)copy->between_gpus << 1 | copy->pageable;
+    unsigned kinds = (unsigned)copy->kind << 8 | (unsigned)copy->reach << 4 | (unsigned)local->behind;
+    return UINT64_C(1) << 63 | (uint64_t)copy->rows << 16 | kinds << 2 | flags;
+}
+
 double pto_sim_copy_s(pto_sim_t *sim, const pto_local_t *local, int64_t engine_bytes) {
+    pto_known_copy_t *known = pto_sim_known_copy(sim, local->copy.bytes, engine_bytes, copy_key(local));
+    if (known->is_known && !local->copy.in_kernel)
+        return known->copy.alone_s;
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
     pto_status_t status = charge_copy(sim, local, engine_bytes, &charge);
     if (status != PTO_OK)
         sim->status = status;
+    known->is_known = !local->copy.in_kernel;
+    known->copy.alone_s = charge.other.s;
     return charge.other.s;
 }
 
@@ -208,8 +221,8 @@ double pto_sim_queueing_s(const pto_sim_t *sim, pto_copy_kind_t kind) {
 }
 
 double pto_sim_reduce_s(pto_sim_t *sim, const pto_step_t *step, int64_t source_bytes, int64_t target_bytes) {
-    pto_known_copy_t *known =
-        pto_sim_known_copy(sim, step, 0, PTO_BEHIND_NOTHING, source_bytes, target_bytes);
+    pto_known_copy_t *known = pto_sim_known_copy(sim, source_bytes, target_bytes,
+                                                 pto_sim_step_key(sim, step, 0, PTO_BEHIND_NOTHING));
     if (!known->is_known) {
         pto_charge_t charge;
         pto_charge_begin(&charge, "", NULL);

@@ -187,9 +187,11 @@ void pto_engine_find_copy(pto_sim_t *sim, const pto_action_t *action, int64_t by
 
 /* The same, of a copy within a GPU: it is what another one by its core was. */
 static void find_copy_on_gpu(pto_sim_t *sim, const pto_action_t *action, int64_t bytes, pto_local_t *local) {
-    pto_known_copy_t *known = pto_sim_known_copy(sim, action->step, action->core, local->behind, bytes, 0);
+    uint64_t key = pto_sim_step_key(sim, action->step, action->core, local->behind);
+    pto_known_copy_t *known = pto_sim_known_copy(sim, bytes, 0, key);
     if (!known->is_known) {
         pto_engine_find_copy(sim, action, bytes, local);
+        known = pto_sim_known_copy(sim, bytes, 0, key); /* its time alone may have taken the place */
         known->copy = local->copy;
         known->is_known = true;
     }

@@ -117,8 +117,8 @@ typedef struct pto_sim {
     char *links; /* PTO_LINKS_PER_NODE per node, link_size bytes each */
     size_t link_size;
     pto_shared_links_t shared_links; /* none: there are no flows within nodes */
-    pto_routes_t *routes;     /* one per node, then the fabric's */
-    pto_capacity_t *capacity; /* one per shared link, then one per directed link of the fabric */
+    pto_routes_t *routes;            /* one per node, then the fabric's */
+    pto_capacity_t *capacity;        /* one per shared link, then one per directed link of the fabric */
     int first_fabric_link;
     pto_engine_t *engine;    /* all->engines_per_gpu per GPU */
     uint8_t *in_use;         /* a bit for each engine that has copies, per GPU */
@@ -292,17 +292,22 @@ static inline pto_level_t pto_sim_level(const pto_sim_t *sim, const pto_proc_t *
     return node != proc->node ? PTO_LEVEL_OFF_NODE : pto_sim_level_within(sim, proc, peer_rank);
 }
 
-/* Where a copy within a GPU, or a reduction, is kept by what it depends on. */
-static inline pto_known_copy_t *pto_sim_known_copy(pto_sim_t *sim, const pto_step_t *step, int64_t core,
-                                                   pto_behind_t behind, int64_t source_bytes,
-                                                   int64_t target_bytes) {
+/* What a step's copies, by one core, or reductions have in common: see pto_sim_known_copy. */
+static inline uint64_t pto_sim_step_key(const pto_sim_t *sim, const pto_step_t *step, int64_t core,
+                                        pto_behind_t behind) {
     enum { CORE_BITS = 30, BEHIND_BITS = 2 };
-    uint64_t of_core = (uint64_t)core << BEHIND_BITS | (uint64_t)behind;
-    uint64_t rest = (uint64_t)(step - pto_step_at(sim->plan, 0)) << (CORE_BITS + BEHIND_BITS) | of_core;
-    uint64_t hash = (((uint64_t)source_bytes * PTO_GOLDEN_GAMMA) ^ rest) * PTO_GOLDEN_GAMMA;
+    uint64_t number = (uint64_t)(step - pto_step_at(sim->plan, 0));
+    return (number << CORE_BITS | (uint64_t)core) << BEHIND_BITS | (uint64_t)behind;
+}
+
+/* Where a copy is kept by what it depends on: bytes, and the rest. */
+static inline pto_known_copy_t *pto_sim_known_copy(pto_sim_t *sim, int64_t bytes, int64_t other_bytes,
+                                                   uint64_t rest) {
+    uint64_t both = (uint64_t)bytes + 31 * (uint64_t)other_bytes;
+    uint64_t hash = ((both * PTO_GOLDEN_GAMMA) ^ rest) * PTO_GOLDEN_GAMMA;
     pto_known_copy_t *place = &sim->copy[hash >> (64 - PTO_KNOWN_COPIES_BITS)];
-    if (place->bytes[0] != source_bytes || place->bytes[1] != target_bytes || place->rest != rest)
-        *place = (pto_known_copy_t){.bytes = {source_bytes, target_bytes}, .rest = rest};
+    if (place->bytes[0] != bytes || place->bytes[1] != other_bytes || place->rest != rest)
+        *place = (pto_known_copy_t){.bytes = {bytes, other_bytes}, .rest = rest};
     return place;
 }
 

@@ -47,13 +47,14 @@ typedef struct {
 
 _Static_assert(sizeof(pto_sim_copy_t) == 64, "a copy is to stay within a cache line");
 
-/* Copies within a GPU and reductions made lately, by a hash of what they depend on. */
-enum { PTO_KNOWN_COPIES_BITS = 6 };
+/* Copies within a GPU and reductions made lately, and what copies take that share an engine, by a hash of
+ * what they depend on. */
+enum { PTO_KNOWN_COPIES_BITS = 7 };
 typedef struct {
-    int64_t bytes[2]; /* of the source, and of a reduction's target */
+    int64_t bytes[2]; /* its own, and those of a reduction's target, or of all that share the engine */
     uint64_t rest;    /* see pto_sim_known_copy */
     bool is_known;
-    pto_sim_copy_t copy; /* of a reduction, only its time */
+    pto_sim_copy_t copy; /* of a step; else only its time */
 } pto_known_copy_t;
 
 /* The bytes of a slice of one part, by its number, which are the same in all iterations; or of the random
