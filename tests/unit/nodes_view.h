@@ -14,7 +14,7 @@ enum { RANKS_MAX = 64, BUFFERS_MAX = 64 };
 /* The view of one node: ranks and blocks as node 0 would name them. */
 typedef struct {
     const pto_plan_t *plan;
-    const pto_turn_t *turn;
+    const pto_rotation_t *turn;
     int64_t node;
     int64_t per_node; /* ranks */
     int64_t ranks;
@@ -33,7 +33,7 @@ static int64_t seen_rank(const view_t *view, int64_t rank) {
 /* Where the byte of a rank's buffer is on node 0, if pieces turn. */
 static int64_t seen_byte(const view_t *view, int buffer, int64_t holder, int64_t byte) {
     const pto_buffer_t *what = pto_plan_buffer(view->plan, buffer);
-    const pto_turn_t *turn = &view->turn[buffer];
+    const pto_rotation_t *turn = &view->turn[buffer];
     int64_t rounds = what->chunks > 0 ? what->slots : turn->rounds;
     int64_t round_bytes = pto_buffer_bytes(view->plan, buffer, holder) / rounds;
     int64_t piece_bytes = round_bytes / turn->pieces, in_round = byte % round_bytes;

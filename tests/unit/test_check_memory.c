@@ -151,7 +151,7 @@ TEST(sets_turn_with_their_owners) {
                 owners |= (uint64_t)1 << owner;
                 turned |= (uint64_t)1 << (owner + by) % OWNERS;
             }
-        assert_int_equal(pto_sets_turn(&sets, set_of(&sets, owners), by, OWNERS), set_of(&sets, turned));
+        assert_int_equal(pto_sets_rotate(&sets, set_of(&sets, owners), by, OWNERS), set_of(&sets, turned));
     }
     assert_false(sets.out_of_memory);
     pto_sets_fini(&sets);

@@ -125,7 +125,7 @@ TEST(vectors_with_empty_parts_are_walked_on_all_nodes) {
 TEST(buffers_turn_by_whole_pieces) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "node_aware", "pairwise", 4, 2, 1, 64);
     pto_plan_t *plan;
-    pto_turn_t turn[16];
+    pto_rotation_t turn[16];
     assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
     assert_true(pto_check_nodes_alike(plan, turn));
     for (int i = 0; i < plan->steps.count; i++) {
@@ -142,7 +142,7 @@ TEST(buffers_turn_by_whole_pieces) {
 TEST(plans_that_name_what_does_not_exist_are_not_alike) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 4, 2, 1, 64);
     pto_plan_t *plan;
-    pto_turn_t turn[16];
+    pto_rotation_t turn[16];
     assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
     for (int i = 0; i < plan->steps.count; i++) {
         pto_step_t *step = (pto_step_t *)plan->steps.item + i;

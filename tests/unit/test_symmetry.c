@@ -43,9 +43,9 @@ static bool has_parts(const pto_plan_t *plan) {
 
 /* Whether all nodes do the same, if check says so. */
 static void compare_nodes(const pto_plan_t *plan, uint64_t seed) {
-    pto_turn_t turn[BUFFERS_MAX];
+    pto_rotation_t turn[BUFFERS_MAX];
     pto_checker_t checker = {
-        .plan = plan, .request = &plan->request, .buffers = pto_plan_buffer_count(plan), .turn = turn};
+        .plan = plan, .request = &plan->request, .buffers = pto_plan_buffer_count(plan), .rotation = turn};
     if (!has_parts(plan) || !pto_check_nodes_alike(plan, turn))
         return;
     assert_true(pto_check_make_even(&checker));
@@ -374,7 +374,7 @@ TEST(parts_keep_their_places) {
 
 /* On each node alone there is only one order. */
 TEST(sums_are_combined_in_the_same_order_on_all_nodes) {
-    pto_turn_t turn[3];
+    pto_rotation_t turn[3];
     pto_plan_t *plan = made_by(PTO_COLLECTIVE_ALLREDUCE, build_sums_from_oneself, 3);
     assert_true(pto_check_nodes_alike(plan, turn));
     assert_refused_on_node_1(plan);

@@ -482,11 +482,11 @@ static bool choose_ranks(pto_checker_t *checker) {
     checker->walked = checker->ranks;
     if (checker->proof != PTO_PROOF_OF_ONE_NODE)
         return true;
-    checker->turn = calloc((size_t)checker->buffers + 1, sizeof *checker->turn);
-    if (!checker->turn)
+    checker->rotation = calloc((size_t)checker->buffers + 1, sizeof *checker->rotation);
+    if (!checker->rotation)
         return pto_check_out_of_memory(checker);
     checker->walked = checker->ranks / checker->request->layout.nodes;
-    if (!pto_check_nodes_alike(checker->plan, checker->turn))
+    if (!pto_check_nodes_alike(checker->plan, checker->rotation))
         checker->status = PTO_ERR_NOT_APPLICABLE;
     return checker->status == PTO_OK && pto_check_make_even(checker);
 }
@@ -528,7 +528,7 @@ static void checker_fini(pto_checker_t *checker) {
         checker->signal,      checker->progress,     checker->tally,       checker->shared,
         checker->piece,       checker->source.item,  checker->target.item, checker->touched.item,
         checker->moved.span,  checker->present.span, checker->sends.item,  checker->receives.item,
-        checker->sorted.item, checker->turn,         checker->even};
+        checker->sorted.item, checker->rotation,     checker->even};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     pto_sets_fini(&checker->sets);

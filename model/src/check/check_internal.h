@@ -85,12 +85,12 @@ typedef enum {
     PTO_PROOF_COUNT
 } pto_proof_t;
 
-/* How the contents of a buffer turn from one node to the next. */
+/* How the contents of a buffer rotate from one node to the next: by `by` pieces within each round. */
 typedef struct {
-    int64_t by;     /* pieces, */
-    int64_t pieces; /* of as many in a round: its blocks, or the parts of its only one */
-    int64_t rounds; /* 1, or the shares of such a block */
-} pto_turn_t;
+    int64_t by;
+    int64_t pieces; /* in a round: the buffer's blocks, or the parts of its only block */
+    int64_t rounds; /* 1, or the number of shares of the only block */
+} pto_rotation_t;
 
 typedef struct {
     const pto_plan_t *plan;
@@ -100,10 +100,10 @@ typedef struct {
     int first_lane[PTO_BRANCH_COUNT]; /* by branch of the current either node: the first lane that takes it;
                                          -1 */
     int64_t ranks;
-    int64_t walked;   /* the ranks that are walked: all, or those of node 0 */
-    pto_turn_t *turn; /* if only node 0 is walked, by buffer: see pto_check_nodes_alike; else NULL */
-    pto_plan_t *even; /* if parts of vectors turn: the plan with parts of one element each; else NULL */
-    int64_t nodes_on; /* what is moved now comes from node 0, in place of a node so many on */
+    int64_t walked;           /* the ranks that are walked: all, or those of node 0 */
+    pto_rotation_t *rotation; /* by buffer (pto_check_nodes_alike); NULL: all nodes are walked */
+    pto_plan_t *even; /* the plan with parts of one element each, if parts of vectors rotate; or NULL */
+    int64_t nodes_on; /* the data that are moved now are node 0's, in place of those of node `nodes_on` */
     int lanes;        /* of each rank */
     int buffers;
     pto_proof_t proof;
@@ -185,18 +185,20 @@ static inline int64_t pto_check_clock(const pto_checker_t *checker, int64_t rank
     return rank + checker->walk.lane * checker->walked;
 }
 
-/* Proofs of all nodes by node 0 (symmetry.c). Whether all nodes do the same. If so, sets how the contents
- * of each buffer turn from one node to the next. Of a vector, walk parts of one element each. */
-bool pto_check_nodes_alike(const pto_plan_t *plan, pto_turn_t *turn);
+/* Proofs of all nodes by node 0 (symmetry.c). Returns whether all nodes do the same; if so, sets the rotation
+ * of each buffer. */
+bool pto_check_nodes_alike(const pto_plan_t *plan, pto_rotation_t *rotation);
+/* If the plan's collective is on vectors, makes the checker walk a plan with parts of one element each. */
 bool pto_check_make_even(pto_checker_t *checker);
-/* Whether a part of such a vector is where it was in the input, since the plan's parts differ in size. */
+/* Returns whether a span of such a vector is where it was in the input. It must be, since the parts of the
+ * plan itself differ in size. */
 bool pto_check_keeps_place(const pto_checker_t *checker, const pto_touch_t *target,
                            const pto_content_t *span);
-/* Turn the contents of node 0 in checker->moved into those of node checker->nodes_on. */
-bool pto_check_turn_moved(pto_checker_t *checker, int64_t holder);
-/* The start, on the node `nodes_on` after node 0, of a range of node 0; -1 if it is not one range there. */
-int64_t pto_check_turned(const pto_checker_t *checker, const pto_touch_t *range, int64_t nodes_on);
-/* Whether a vector of the next node is combined in the same order as that of a rank of node 0. */
+/* Turns the contents of node 0 in checker->moved into those of node checker->nodes_on. */
+bool pto_check_rotate_moved(pto_checker_t *checker, int64_t holder);
+/* Returns where a range of node 0 begins on the node `nodes_on` after it; -1 if it is not one range there. */
+int64_t pto_check_rotated_begin(const pto_checker_t *checker, const pto_touch_t *range, int64_t nodes_on);
+/* Returns whether the next node combines a vector in the same order as a rank of node 0 does. */
 bool pto_check_next_node_order(pto_checker_t *checker, int64_t rank, int buffer);
 
 static inline bool pto_check_is_walked(const pto_checker_t *checker, int64_t rank) {

@@ -184,9 +184,9 @@ static bool access_block(pto_checker_t *checker, const pto_touch_t *block) {
     return bytes_of(block) == 0 || pto_check_access(checker, block->holder, block);
 }
 
-/* The member that acts on its node as this one does on the node at the given distance. */
-static member_t turned_back(const pto_checker_t *checker, const call_t *call, member_t member,
-                            int64_t nodes_on) {
+/* Returns the member that acts like this one, but on the node `nodes_on` before. */
+static member_t member_before(const pto_checker_t *checker, const call_t *call, member_t member,
+                              int64_t nodes_on) {
     if (nodes_on == 0)
         return member;
     int64_t members = nodes_on * call->group->members_per_node, ranks = nodes_on * checker->walked;
@@ -198,9 +198,9 @@ static member_t turned_back(const pto_checker_t *checker, const call_t *call, me
 static bool do_block(pto_checker_t *checker, const call_t *call, member_t from, member_t to, int64_t ordinal,
                      bool *sent) {
     pto_touch_t source, target;
-    int64_t nodes_on = checker->turn ? from.rank / checker->walked : 0;
-    if (!find_block(checker, call, turned_back(checker, call, from, nodes_on),
-                    turned_back(checker, call, to, nodes_on), ordinal, false, &source) ||
+    int64_t nodes_on = checker->rotation ? from.rank / checker->walked : 0;
+    if (!find_block(checker, call, member_before(checker, call, from, nodes_on),
+                    member_before(checker, call, to, nodes_on), ordinal, false, &source) ||
         !find_block(checker, call, to, from, ordinal, true, &target))
         return false;
     if (bytes_of(&source) != bytes_of(&target))
@@ -214,7 +214,7 @@ static bool do_block(pto_checker_t *checker, const call_t *call, member_t from, 
         int32_t set = pto_sets_run(&checker->sets, (int32_t)from.index, (int32_t)from.index + 1);
         pto_touch_t symbol = source; /* where `from` itself has it */
         int64_t bytes = bytes_of(&source);
-        symbol.begin = pto_check_turned(checker, &source, nodes_on);
+        symbol.begin = pto_check_rotated_begin(checker, &source, nodes_on);
         symbol.end = symbol.begin + bytes;
         checker->nodes_on = nodes_on;
         bool right = symbol.begin >= 0 && did(checker, &symbol, &target, set) &&

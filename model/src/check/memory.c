@@ -141,16 +141,16 @@ int32_t pto_sets_unite(pto_sets_t *sets, int32_t a, int32_t b) {
     return intern(sets, run_count);
 }
 
-int32_t pto_sets_turn(pto_sets_t *sets, int32_t set, int32_t by, int32_t count) {
-    int32_t turned = by == 0 ? set : PTO_SET_NONE;
+int32_t pto_sets_rotate(pto_sets_t *sets, int32_t set, int32_t by, int32_t count) {
+    int32_t rotated = by == 0 ? set : PTO_SET_NONE;
     for (int32_t i = 0; by != 0 && i < sets->set[set].run_count; i++) {
         const int32_t *run = bounds_of(sets, set) + 2 * i;
         int32_t first = (run[0] + by) % count, until = first + run[1] - run[0];
-        turned = pto_sets_unite(sets, turned, pto_sets_run(sets, first, until < count ? until : count));
+        rotated = pto_sets_unite(sets, rotated, pto_sets_run(sets, first, until < count ? until : count));
         if (until > count)
-            turned = pto_sets_unite(sets, turned, pto_sets_run(sets, 0, until - count));
+            rotated = pto_sets_unite(sets, rotated, pto_sets_run(sets, 0, until - count));
     }
-    return turned;
+    return rotated;
 }
 
 int32_t pto_sets_size(const pto_sets_t *sets, int32_t set) { return sets->set[set].size; }

@@ -199,7 +199,7 @@ static bool read_range(pto_checker_t *checker, int64_t rank, const pto_touch_t *
                 range->buffer == checker->in && pto_check_twin(checker, range) >= 0 ? "overwritten in place"
                                                                                     : "never written");
     }
-    return checker->nodes_on == 0 || pto_check_turn_moved(checker, range->holder);
+    return checker->nodes_on == 0 || pto_check_rotate_moved(checker, range->holder);
 }
 
 static pto_content_t shifted(pto_content_t span, int64_t by) {

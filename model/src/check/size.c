@@ -113,9 +113,9 @@ static void count_buffers(size_count_t *count) {
 
 /* The ranks of one node, if all nodes do the same. A faulty plan may take more, until its fault is found. */
 static int64_t ranks_to_walk(const pto_plan_t *plan, int64_t ranks) {
-    pto_turn_t *turn = calloc((size_t)pto_plan_buffer_count(plan) + 1, sizeof *turn);
-    bool alike = turn && pto_check_nodes_alike(plan, turn);
-    free(turn);
+    pto_rotation_t *rotation = calloc((size_t)pto_plan_buffer_count(plan) + 1, sizeof *rotation);
+    bool alike = rotation && pto_check_nodes_alike(plan, rotation);
+    free(rotation);
     return alike ? ranks / plan->request.layout.nodes : ranks;
 }
 

@@ -344,16 +344,16 @@ static bool add_end(pto_checker_t *checker, pto_ends_t *ends, pto_end_t end) {
     return true;
 }
 
-/* Shift a message from node 0 to node n by -n nodes, so that it arrives at node 0. */
-static void turn_back(const pto_checker_t *checker, pto_end_t *end) {
+/* Records a message from node 0 to node n as that from node -n to node 0. */
+static void move_to_node_0(const pto_checker_t *checker, pto_end_t *end) {
     int64_t nodes = end->to / checker->walked, ranks = nodes * checker->walked;
     end->nodes_off = (int32_t)nodes;
     end->from = (int32_t)(end->from + checker->ranks - ranks);
     end->to = (int32_t)(end->to - ranks);
 }
 
-/* The rank that acts at an end of a message, and its peer. */
-static int64_t turned_rank(const pto_checker_t *checker, const pto_end_t *end, int32_t rank) {
+/* Returns the rank that `rank`, as recorded, stands for; see move_to_node_0. */
+static int64_t acting_rank(const pto_checker_t *checker, const pto_end_t *end, int32_t rank) {
     return (rank + end->nodes_off * checker->walked) % checker->ranks;
 }
 
@@ -372,7 +372,7 @@ static bool note_message(pto_checker_t *checker, const pto_action_t *action) {
     if (end.bytes == 0 && !step->send_empty)
         return true;
     if (send && !pto_check_is_walked(checker, end.to))
-        turn_back(checker, &end);
+        move_to_node_0(checker, &end);
     end.is_range = checker->source.count == 1 && checker->source.item[0].holder == action->rank;
     end.begin = end.is_range ? checker->source.item[0].begin : 0;
     return add_end(checker, send ? &checker->sends : &checker->receives, end);
@@ -425,10 +425,10 @@ static bool sort_ends(pto_checker_t *checker, pto_ends_t *ends) {
 static pto_action_t action_of(const pto_checker_t *checker, const pto_end_t *end, bool send) {
     pto_action_t action;
     const pto_step_t *step = stage_step(checker, end->step);
-    pto_step_acts(checker->plan, step, turned_rank(checker, end, send ? end->from : end->to), checker->walk.k,
+    pto_step_acts(checker->plan, step, acting_rank(checker, end, send ? end->from : end->to), checker->walk.k,
                   &action);
     action.ordinal = end->ordinal;
-    action.peer_rank = turned_rank(checker, end, send ? end->to : end->from);
+    action.peer_rank = acting_rank(checker, end, send ? end->to : end->from);
     action.peer =
         pto_group_index(checker->plan, pto_plan_group(checker->plan, step->group), action.peer_rank);
     return action;
@@ -445,7 +445,7 @@ static bool collect_end(pto_checker_t *checker, const pto_end_t *end, bool send,
         *action = action_of(checker, end, send);
         return pto_check_collect(checker, slice, action, !send, touches);
     }
-    *action = (pto_action_t){.step = step, .rank = turned_rank(checker, end, send ? end->from : end->to)};
+    *action = (pto_action_t){.step = step, .rank = acting_rank(checker, end, send ? end->from : end->to)};
     return add_touch(checker, touches,
                      (pto_touch_t){.holder = action->rank,
                                    .buffer = slice->buffer,
