@@ -19,6 +19,8 @@
 
 #include <cmocka.h>
 
+#include "portolan/api.h"
+
 void test_register(struct CMUnitTest test, int line);
 
 /* Run the tests between the set-up and the tear-down of all of them. Returns the number of failures. */
@@ -33,5 +35,29 @@ int run_all_tests(CMFixtureFunction set_up, CMFixtureFunction tear_down);
     static void name(void **test_state)
 
 #define TEST(name) TEST_WITH(name, NULL, NULL)
+
+/* The error says why a call failed. */
+#define assert_ok(call, err) check_ok(call, err, __FILE__, __LINE__)
+
+static inline void check_ok(pto_status_t status, const pto_error_t *err, const char *file, int line) {
+    if (status != PTO_OK) {
+        print_error("%s:%d:%d: %s\n", err->file, err->line, err->column, err->message);
+        _fail(file, line);
+    }
+}
+
+/* Within a fraction of what is expected, or within a difference. */
+#define assert_near(got, expected, fraction) check_near(got, expected, fraction, 0, NULL, __FILE__, __LINE__)
+#define assert_near_for(got, expected, fraction, what)                                                       \
+    check_near(got, expected, fraction, 0, what, __FILE__, __LINE__)
+#define assert_around(got, expected, slack) check_near(got, expected, 0, slack, NULL, __FILE__, __LINE__)
+
+static inline void check_near(double got, double expected, double fraction, double slack, const char *what,
+                              const char *file, int line) {
+    if (!(fabs(got - expected) <= fraction * fabs(expected) + slack)) {
+        print_error("%s%s%.17g is not %.17g\n", what ? what : "", what ? ": " : "", got, expected);
+        _fail(file, line);
+    }
+}
 
 #endif

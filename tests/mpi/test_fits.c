@@ -22,8 +22,7 @@ static double fit_of(bool exhaustive, int seed, double spell_gap_s, pto_fit_t *f
     double took_s = made_measure(&options, 0, MADE_MACHINE_COUNT, path, &left_out);
     assert_int_equal(left_out, 0);
     assert_int_equal(pto_samples_read(path, &samples, &err), PTO_OK);
-    if (pto_fit_samples(&samples, "made-up", "a test", &how, fit, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_fit_samples(&samples, "made-up", "a test", &how, fit, &err), &err);
     pto_samples_fini(&samples);
     return took_s;
 }

@@ -299,13 +299,7 @@ static pto_status_t measure(const settings_t *settings, cell_t *cell, pto_error_
 
 static void measure_right(const settings_t *settings, cell_t *cell) {
     pto_error_t err = {.message = ""};
-    if (measure(settings, cell, &err) != PTO_OK)
-        fail_msg("%s", err.message);
-}
-
-static void assert_near(double got, double expected) {
-    if (!(fabs(got - expected) <= slack_s))
-        fail_msg("%.9g, not %.9g", got, expected);
+    assert_ok(measure(settings, cell, &err), &err);
 }
 
 /* The mean of `count` runs of the slowest process. */
@@ -323,9 +317,9 @@ TEST(a_sample_is_one_run_of_the_slowest_process) {
     assert_int_equal(made.runs, CHECKED + WARM + 25);
     assert_int_equal(cell.sample_count, 25);
     for (int i = 0; i < 25; i++)
-        assert_near(cell.sample_s[i], mean_s(CHECKED + WARM + i, 1));
-    assert_near(cell.setup_s, CREATE * size);
-    assert_near(cell.enqueue_s, 0);
+        assert_around(cell.sample_s[i], mean_s(CHECKED + WARM + i, 1), slack_s);
+    assert_around(cell.setup_s, CREATE * size, slack_s);
+    assert_around(cell.enqueue_s, 0, slack_s);
     assert_int_equal(cell.energy_runs, 0);
     free(cell.sample_s);
 }
@@ -338,7 +332,7 @@ TEST(a_repeat_for_which_a_process_came_late_is_made_again) {
     int run = CHECKED + WARM;
     for (int i = 0; i < 7; i++, run++) {
         run += is_late(run);
-        assert_near(cell.sample_s[i], mean_s(run, 1));
+        assert_around(cell.sample_s[i], mean_s(run, 1), slack_s);
     }
     assert_int_equal(made.runs, run);
     free(cell.sample_s);
@@ -351,7 +345,7 @@ TEST(repeats_end_where_a_process_always_comes_late) {
     measure_right(&settings, &cell);
     assert_int_equal(made.runs, CHECKED + WARM + 2 * 7);
     for (int i = 0; i < 7; i++)
-        assert_near(cell.sample_s[i], mean_s(CHECKED + WARM + 7 + i, 1));
+        assert_around(cell.sample_s[i], mean_s(CHECKED + WARM + 7 + i, 1), slack_s);
     free(cell.sample_s);
 }
 
@@ -360,15 +354,15 @@ TEST(the_median_has_its_interval) {
     settings_t settings = settings_of(25);
     cell_t cell;
     measure_right(&settings, &cell);
-    assert_near(cell.least_s, mean_s(CHECKED + WARM, 1));
-    assert_near(cell.low_s, mean_s(CHECKED + WARM + 7, 1));
-    assert_near(cell.median_s, mean_s(CHECKED + WARM + 12, 1));
-    assert_near(cell.high_s, mean_s(CHECKED + WARM + 17, 1));
+    assert_around(cell.least_s, mean_s(CHECKED + WARM, 1), slack_s);
+    assert_around(cell.low_s, mean_s(CHECKED + WARM + 7, 1), slack_s);
+    assert_around(cell.median_s, mean_s(CHECKED + WARM + 12, 1), slack_s);
+    assert_around(cell.high_s, mean_s(CHECKED + WARM + 17, 1), slack_s);
     free(cell.sample_s);
     settings = settings_of(4); /* too few for one: all of them */
     measure_right(&settings, &cell);
-    assert_near(cell.low_s, mean_s(CHECKED + WARM, 1));
-    assert_near(cell.high_s, mean_s(CHECKED + WARM + 3, 1));
+    assert_around(cell.low_s, mean_s(CHECKED + WARM, 1), slack_s);
+    assert_around(cell.high_s, mean_s(CHECKED + WARM + 3, 1), slack_s);
     free(cell.sample_s);
 }
 
@@ -379,7 +373,7 @@ TEST(queued_runs_share_a_sample) {
     measure_right(&settings, &cell);
     assert_int_equal(made.runs, 4 * (CHECKED + WARM + 5));
     for (int i = 0; i < 5; i++)
-        assert_near(cell.sample_s[i], QUEUE + mean_s(4 * (CHECKED + WARM + i), 4));
+        assert_around(cell.sample_s[i], QUEUE + mean_s(4 * (CHECKED + WARM + i), 4), slack_s);
     free(cell.sample_s);
 }
 
@@ -391,8 +385,8 @@ TEST(enqueued_runs_have_the_time_of_a_call) {
     measure_right(&settings, &cell);
     assert_int_equal(made.runs, 4 * (CHECKED + WARM + 5));
     for (int i = 0; i < 5; i++)
-        assert_near(cell.sample_s[i], ENQUEUE + mean_s(4 * (CHECKED + WARM + i), 4));
-    assert_near(cell.enqueue_s, ENQUEUE);
+        assert_around(cell.sample_s[i], ENQUEUE + mean_s(4 * (CHECKED + WARM + i), 4), slack_s);
+    assert_around(cell.enqueue_s, ENQUEUE, slack_s);
     free(cell.sample_s);
 }
 
@@ -406,8 +400,8 @@ TEST(graphs_round_runs_up) {
     assert_int_equal(made.captured, 3);
     assert_int_equal(made.runs, 1 + 9 * (CHECKED + WARM + 5));
     for (int i = 0; i < 5; i++)
-        assert_near(cell.sample_s[i], LAUNCH / 3.0 + mean_s(1 + 9 * (CHECKED + WARM + i), 9));
-    assert_near(cell.enqueue_s, LAUNCH);
+        assert_around(cell.sample_s[i], LAUNCH / 3.0 + mean_s(1 + 9 * (CHECKED + WARM + i), 9), slack_s);
+    assert_around(cell.enqueue_s, LAUNCH, slack_s);
     free(cell.sample_s);
 }
 
@@ -480,10 +474,10 @@ TEST(the_kernel_is_taken_out_of_a_pattern) {
     settings.options.pattern = PTO_PATTERN_GLOBAL_SUM;
     measure_right(&settings, &cell);
     assert_int_equal(made.runs, STEPS * (CHECKED + WARM + 6));
-    assert_near(cell.kernel_s, KERNEL * size);
+    assert_around(cell.kernel_s, KERNEL * size, slack_s);
     for (int i = 0; i < 6; i++)
-        assert_near(cell.sample_s[i], mean_s(STEPS * (CHECKED + WARM + i), STEPS));
-    assert_near(cell.least_s, cell.sample_s[0]);
+        assert_around(cell.sample_s[i], mean_s(STEPS * (CHECKED + WARM + i), STEPS), slack_s);
+    assert_around(cell.least_s, cell.sample_s[0], slack_s);
     free(cell.sample_s);
 }
 
@@ -507,10 +501,10 @@ TEST(energy_is_that_of_a_full_window) {
         measure_right(&settings, &cell);
         assert_int_equal(cell.energy_runs, 21 * each);
         assert_int_equal(made.runs, (CHECKED + WARM + 5 + 21) * each);
-        assert_near(cell.energy_run_s, run);
+        assert_around(cell.energy_run_s, run, slack_s);
         double joules = WATTS * (RUN * (size == 2 ? 3 : 1) + (queued > 0 ? QUEUE * size : 0));
-        assert_near(cell.joules[ENERGY_GPUS], joules);
-        assert_near(cell.joules[ENERGY_CPUS], joules);
+        assert_around(cell.joules[ENERGY_GPUS], joules, slack_s);
+        assert_around(cell.joules[ENERGY_CPUS], joules, slack_s);
         free(cell.sample_s);
         energy_close(&settings.job);
     }

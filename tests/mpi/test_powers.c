@@ -149,8 +149,7 @@ static void measure(int gpus, const double *gpu, int cpus, const double *cpu, ch
     add_counter(&settings.job, ENERGY_CPUS, cpus, cpu);
     FILE *file = tmpfile();
     assert_non_null(file);
-    if (measure_powers(&settings, &options, file, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(measure_powers(&settings, &options, file, &err), &err);
     rewind(file);
     text[fread(text, 1, text_size - 1, file)] = '\0';
     fclose(file);

@@ -407,8 +407,7 @@ static void check_pieces(const pto_request_t *request, int64_t owner) {
         reference_fill(request, PTO_OP_SUM, SEED, piece[p].from, in, MOST);
         memcpy(out + bytes, in + piece[p].place, (size_t)piece[p].bytes);
     }
-    if (compare(request, PTO_OP_SUM, owner, out, bytes, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(compare(request, PTO_OP_SUM, owner, out, bytes, &err), &err);
     for (int p = 0; p < count; at += piece[p++].bytes)
         for (int end = 0; end < 2 && piece[p].bytes > 0; end++) {
             int64_t i = end == 0 ? 0 : piece[p].bytes - 1;

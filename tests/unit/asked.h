@@ -34,11 +34,10 @@ typedef struct {
 static inline void ask(asked_t *asked, const char *machine, const char *scenario) {
     pto_error_t err = {0};
     memset(asked, 0, sizeof *asked);
-    if (pto_machine_parse(machine, strlen(machine), "machine.yaml", &asked->machine, &err) != PTO_OK ||
-        pto_scenario_parse(scenario, strlen(scenario), "scenario.yaml", &asked->scenario, &err) != PTO_OK ||
-        pto_scenario_bind(&asked->scenario, &asked->machine, &err) != PTO_OK ||
-        pto_predict(&asked->scenario, &asked->machine, true, &asked->predictions, &err) != PTO_OK)
-        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+    assert_ok(pto_machine_parse(machine, strlen(machine), "machine.yaml", &asked->machine, &err), &err);
+    assert_ok(pto_scenario_parse(scenario, strlen(scenario), "scenario.yaml", &asked->scenario, &err), &err);
+    assert_ok(pto_scenario_bind(&asked->scenario, &asked->machine, &err), &err);
+    assert_ok(pto_predict(&asked->scenario, &asked->machine, true, &asked->predictions, &err), &err);
 }
 
 static inline void drop(asked_t *asked) {

@@ -2,6 +2,7 @@
 #ifndef PTO_TEST_BROKEN_PLAN_H
 #define PTO_TEST_BROKEN_PLAN_H
 
+#include "must.h"
 #include "plan/plan_internal.h"
 #include "portolan/check.h"
 #include "portolan/strategy.h"
@@ -12,8 +13,7 @@ static inline pto_request_t request_on(pto_layout_t layout, pto_collective_t col
                                        const char *algorithm, int64_t bytes) {
     pto_request_t request = {
         .layout = layout, .collective = collective, .datatype = PTO_DATATYPE_FLOAT, .bytes = bytes};
-    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
-    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
+    carry_out_by(&request, strategy, algorithm);
     if (request.strategy->splits)
         request.layout.procs_per_gpu = 3;
     return request;
@@ -32,10 +32,7 @@ static inline const pto_strategy_t *strategy_made_of(pto_collective_t collective
 }
 
 static inline pto_plan_t *plan_of(pto_request_t request) {
-    pto_plan_t *plan = NULL;
-    pto_error_t err = {0};
-    if (pto_plan_create(&request, &plan, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    pto_plan_t *plan = must_plan(&request);
     return plan;
 }
 
@@ -80,8 +77,7 @@ static inline pto_step_t step_of_member(pto_step_kind_t kind, const pto_exchange
 static inline void assert_right(pto_plan_t *plan) {
     pto_check_report_t report;
     pto_error_t err = {0};
-    if (pto_check(plan, &report, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_check(plan, &report, &err), &err);
     pto_plan_destroy(plan);
 }
 
@@ -94,6 +90,12 @@ static inline void refused_for(pto_plan_t *plan, const char *cause) {
     if (status != PTO_ERR_INVALID_PLAN || err.status != status || !strstr(err.message, cause))
         fail_msg("wanted '%s', got %d '%s'", cause, (int)status, err.message);
     assert_int_equal(report.ranks, -1);
+}
+
+/* Check that the plan is refused for `cause` without the flag of this stage; destroys it. */
+static inline void needs_flag(pto_plan_t *plan, const char *stage_name, const char *cause) {
+    drop_flag(plan, stage_name);
+    refused_for(plan, cause);
 }
 
 #endif

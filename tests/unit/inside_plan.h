@@ -30,10 +30,4 @@ static inline pto_plan_t *made(pto_collective_t collective, const char *strategy
     return plan_of(ask(collective, strategy, layout));
 }
 
-static inline void assert_close(double got, double wanted) {
-    double difference = got > wanted ? got - wanted : wanted - got;
-    if (difference > 1e-9 * wanted)
-        fail_msg("%.12g, not %.12g", got, wanted);
-}
-
 #endif

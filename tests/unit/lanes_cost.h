@@ -36,22 +36,16 @@ static inline int free_machine(void **state) {
 
 enum { RING_BYTES = 16 << 20 };
 
-static inline void assert_within(double got, double wanted, double fraction) {
-    if (fabs(got - wanted) > fraction * wanted)
-        fail_msg("%.9g us, not %.9g us", got * 1e6, wanted * 1e6);
-}
-
 /* The price by class, rank by rank and simulated; they agree within 1 percent. */
 static inline double price_in_all_ways(const pto_plan_t *plan) {
     pto_price_t price = {0}, walked = {0};
     pto_simulation_t simulation = {0};
     pto_error_t err = {0};
-    if (pto_price(plan, &machine, &price, NULL, &err) != PTO_OK ||
-        pto_price_walk(plan, &machine, &walked, NULL, &err) != PTO_OK ||
-        pto_simulate(plan, &machine, NULL, &simulation, &err) != PTO_OK)
-        fail_msg("%s", err.message);
-    assert_within(price.seconds, simulation.seconds, 0.01);
-    assert_within(walked.seconds, simulation.seconds, 0.01);
+    assert_ok(pto_price(plan, &machine, &price, NULL, &err), &err);
+    assert_ok(pto_price_walk(plan, &machine, &walked, NULL, &err), &err);
+    assert_ok(pto_simulate(plan, &machine, NULL, &simulation, &err), &err);
+    assert_near(price.seconds, simulation.seconds, 0.01);
+    assert_near(walked.seconds, simulation.seconds, 0.01);
     return simulation.seconds;
 }
 
@@ -62,15 +56,14 @@ static inline void assert_explained(const pto_plan_t *plan) {
     double sum = 0;
     for (int i = 0; i < explanation.count; i++)
         sum += explanation.term[i].seconds;
-    assert_within(sum, price.seconds, 1e-9);
+    assert_near(sum, price.seconds, 1e-9);
     pto_explanation_fini(&explanation);
 }
 
 static inline void assert_proved(pto_plan_t *plan) {
     pto_check_report_t report;
     pto_error_t err = {0};
-    if (pto_check(plan, &report, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_check(plan, &report, &err), &err);
     pto_plan_destroy(plan);
 }
 

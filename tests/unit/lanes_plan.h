@@ -300,8 +300,7 @@ static inline pto_plan_t *plan_of(void (*build)(pto_builder_t *, const pto_reque
                                   pto_collective_t collective, int64_t nodes, int64_t bytes) {
     pto_plan_t *plan = NULL;
     pto_error_t err = {0};
-    if (try_plan(build, collective, nodes, bytes, &plan, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(try_plan(build, collective, nodes, bytes, &plan, &err), &err);
     return plan;
 }
 

@@ -3,6 +3,7 @@
 #define PTO_TEST_MADE_COLLECTIVES_H
 
 #include "machine/machine_internal.h"
+#include "must.h"
 #include "portolan/score.h"
 #include "test.h"
 
@@ -38,12 +39,9 @@ static const char hidden[] =
 
 static inline pto_machine_t parse(const char *rate, const char *more) {
     char text[4096];
-    pto_machine_t machine;
-    pto_error_t err;
     const char *at = strchr(known, '@');
     snprintf(text, sizeof text, "%.*s%s%s%s", (int)(at - known), known, rate, at + 1, more);
-    if (pto_machine_parse(text, strlen(text), "made-up.yaml", &machine, &err) != PTO_OK)
-        fail_msg("%d:%d: %s", err.line, err.column, err.message);
+    pto_machine_t machine = must_parse(text);
     return machine;
 }
 

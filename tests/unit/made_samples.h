@@ -48,8 +48,7 @@ static inline pto_samples_t new_samples(void) {
 static inline pto_fit_t must_fit(const pto_samples_t *samples, const pto_fit_options_t *options) {
     pto_fit_t fit;
     pto_error_t err = {0};
-    if (pto_fit_samples(samples, "made-up", "a test", options, &fit, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_fit_samples(samples, "made-up", "a test", options, &fit, &err), &err);
     return fit;
 }
 
@@ -72,11 +71,6 @@ static inline const pto_fit_entry_t *entry_named(const pto_fit_t *fit, const cha
 static inline void release(pto_fit_t *fit, pto_samples_t *samples) {
     pto_fit_fini(fit);
     pto_samples_fini(samples);
-}
-
-static inline void assert_within(double value, double expected, double relative) {
-    if (!(fabs(value / expected - 1) <= relative))
-        fail_msg("%.6g is not within %g percent of %.6g", value, 100 * relative, expected);
 }
 
 #endif

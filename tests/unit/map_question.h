@@ -3,6 +3,7 @@
 #define PTO_TEST_MAP_QUESTION_H
 
 #include "machine/machine_internal.h"
+#include "portolan/map.h"
 #include "portolan/scenario.h"
 #include "test.h"
 
@@ -22,10 +23,9 @@ static inline void ask_by(const char *strategy, const char *machine, const char 
              "scenario: s\nmachine: m.yaml\ncollective: alltoallv\nimplementation: isend_irecv\n"
              "layout: %s\nbytes: 1MiB\ncounts: %s\nstrategies: [%s]\n",
              layout, counts, strategy);
-    if (pto_machine_read(machine, &question->machine, &err) != PTO_OK ||
-        pto_scenario_parse(text, strlen(text), "s.yaml", &question->scenario, &err) != PTO_OK ||
-        pto_scenario_bind(&question->scenario, &question->machine, &err) != PTO_OK)
-        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+    assert_ok(pto_machine_read(machine, &question->machine, &err), &err);
+    assert_ok(pto_scenario_parse(text, strlen(text), "s.yaml", &question->scenario, &err), &err);
+    assert_ok(pto_scenario_bind(&question->scenario, &question->machine, &err), &err);
 }
 
 static inline void ask(const char *machine, const char *layout, const char *counts, question_t *question) {
@@ -35,6 +35,14 @@ static inline void ask(const char *machine, const char *layout, const char *coun
 static inline void drop(question_t *question) {
     pto_scenario_fini(&question->scenario);
     pto_machine_fini(&question->machine);
+}
+
+static inline const pto_map_candidate_t *candidate_named(const pto_map_result_t *result, const char *name) {
+    for (int i = 0; i < result->count; i++)
+        if (strcmp(result->candidate[i].name, name) == 0)
+            return &result->candidate[i];
+    fail_msg("no candidate '%s'", name);
+    return NULL;
 }
 
 #endif

@@ -2,6 +2,7 @@
 #ifndef PTO_TEST_PLAN_REQUEST_H
 #define PTO_TEST_PLAN_REQUEST_H
 
+#include "must.h"
 #include "portolan/strategy.h"
 #include "test.h"
 
@@ -20,8 +21,7 @@ static inline pto_request_t request_for(pto_collective_t collective, const char 
                              .datatype = PTO_DATATYPE_FLOAT,
                              .bytes = bytes,
                              .by_library = true};
-    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
-    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
+    carry_out_by(&request, strategy, algorithm);
     return request;
 }
 

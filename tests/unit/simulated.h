@@ -3,6 +3,7 @@
 #define PTO_TEST_SIMULATED_H
 
 #include "made_up.h"
+#include "must.h"
 #include "portolan/simulate.h"
 #include "portolan/strategy.h"
 #include "test.h"
@@ -54,37 +55,22 @@ static inline pto_request_t ask(pto_collective_t collective, const char *strateg
                              .bytes = bytes,
                              .messages = 5,
                              .by_library = true};
-    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
-    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
+    carry_out_by(&request, strategy, algorithm);
     return request;
-}
-
-static inline pto_plan_t *made(const pto_request_t *request) {
-    pto_plan_t *plan = NULL;
-    pto_error_t err = {0};
-    if (pto_plan_create(request, &plan, &err) != PTO_OK)
-        fail_msg("%s", err.message);
-    return plan;
 }
 
 static inline pto_simulation_t simulated(const pto_plan_t *plan, const pto_machine_t *machine) {
     pto_simulation_t simulation;
     pto_error_t err = {0};
-    if (pto_simulate(plan, machine, NULL, &simulation, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_simulate(plan, machine, NULL, &simulation, &err), &err);
     return simulation;
 }
 
 static inline double simulated_s(const pto_request_t *request, const pto_machine_t *machine) {
-    pto_plan_t *plan = made(request);
+    pto_plan_t *plan = must_plan(request);
     double seconds = simulated(plan, machine).seconds;
     pto_plan_destroy(plan);
     return seconds;
-}
-
-static inline void assert_near(double got, double expected, double tolerance, const char *what) {
-    if (!(fabs(got - expected) <= tolerance * fabs(expected)))
-        fail_msg("%s: got %.9g, expected %.9g", what, got, expected);
 }
 
 #endif

@@ -4,11 +4,6 @@
 
 #define HEADER "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,seconds\n"
 
-static void assert_near(double value, double expected) {
-    if (!(value >= expected - 1e-9 && value <= expected + 1e-9))
-        fail_msg("%.17g is not %.17g", value, expected);
-}
-
 typedef struct {
     pto_collectives_t collectives;
     pto_score_t train;
@@ -19,8 +14,7 @@ typedef struct {
 static trained_t split(const char *text, int64_t test) {
     trained_t made = {0};
     pto_error_t err = {0};
-    if (pto_collectives_parse(text, strlen(text), "c.csv", &made.collectives, &err) != PTO_OK)
-        fail_msg("%d:%d: %s", err.line, err.column, err.message);
+    assert_ok(pto_collectives_parse(text, strlen(text), "c.csv", &made.collectives, &err), &err);
     pto_score_options_t options = pto_score_defaults(&made.collectives);
     options.nodes = (pto_node_counts_t){.count = 1, .value = {test}};
     assert_int_equal(pto_score_collect(&made.collectives, &options, &made.score, NULL), PTO_OK);
@@ -52,8 +46,8 @@ TEST(nearest_takes_the_winner_of_the_nearest_node_count) {
     assert_int_equal(pto_score_learn(&made.score, &made.train, 0, NULL), PTO_OK);
     const pto_score_baseline_t *nearest = baseline_of(&made, 0, PTO_PICKER_NEAREST);
     assert_int_equal(nearest->picked, 0);
-    assert_near(nearest->seconds[0], 4);
-    assert_near(nearest->seconds[1], 5);
+    assert_around(nearest->seconds[0], 4, 1e-9);
+    assert_around(nearest->seconds[1], 5, 1e-9);
     drop(&made);
 }
 
@@ -61,12 +55,12 @@ TEST(interpolation_follows_each_strategy_over_nodes) {
     trained_t made = split(growing, 16);
     assert_int_equal(pto_score_learn(&made.score, &made.train, 0, NULL), PTO_OK);
     const pto_score_baseline_t *affine = baseline_of(&made, 0, PTO_PICKER_AFFINE);
-    assert_near(affine->seconds[0], 16); /* N */
-    assert_near(affine->seconds[1], 17); /* 1 + N */
+    assert_around(affine->seconds[0], 16, 1e-9); /* N */
+    assert_around(affine->seconds[1], 17, 1e-9); /* 1 + N */
     assert_int_equal(affine->picked, 0);
     const pto_score_baseline_t *in_log = baseline_of(&made, 0, PTO_PICKER_LOG);
-    assert_near(in_log->seconds[0], 8); /* 2 log2 N */
-    assert_near(in_log->seconds[1], 9); /* 1 + 2 log2 N */
+    assert_around(in_log->seconds[0], 8, 1e-9); /* 2 log2 N */
+    assert_around(in_log->seconds[1], 9, 1e-9); /* 1 + 2 log2 N */
     drop(&made);
 }
 
@@ -90,8 +84,8 @@ TEST(a_part_teaches_nothing) {
 TEST(a_line_below_zero_gives_the_least_time) {
     trained_t made = split(growing, 2);
     assert_int_equal(pto_score_learn(&made.score, &made.train, 0, NULL), PTO_OK);
-    assert_near(baseline_of(&made, 0, PTO_PICKER_LOG)->seconds[0], 4);
-    assert_near(baseline_of(&made, 0, PTO_PICKER_LOG)->seconds[1], 3);
+    assert_around(baseline_of(&made, 0, PTO_PICKER_LOG)->seconds[0], 4, 1e-9);
+    assert_around(baseline_of(&made, 0, PTO_PICKER_LOG)->seconds[1], 3, 1e-9);
     drop(&made);
 }
 
@@ -126,8 +120,8 @@ TEST(residual_scales_the_prediction) {
     }
     assert_int_equal(pto_score_learn(&made.score, &made.train, 0, NULL), PTO_OK);
     const pto_score_baseline_t *residual = baseline_of(&made, 0, PTO_PICKER_RESIDUAL);
-    assert_near(residual->seconds[0], 3 * 4. / 2);
-    assert_near(residual->seconds[1], 4 * 5. / 2);
+    assert_around(residual->seconds[0], 3 * 4. / 2, 1e-9);
+    assert_around(residual->seconds[1], 4 * 5. / 2, 1e-9);
     assert_int_equal(residual->picked, 0);
     drop(&made);
 }
@@ -142,10 +136,10 @@ TEST(a_baseline_is_summarised) {
     assert_int_equal(pto_score_summarise(&made.score, &all, PTO_PICKER_NEAREST, NULL, &summary, NULL),
                      PTO_OK);
     assert_int_equal(summary.cells, 1);
-    assert_near(summary.clear_right, 0);
-    assert_near(summary.regret_mean, 16. / 9 - 1);
+    assert_around(summary.clear_right, 0, 1e-9);
+    assert_around(summary.regret_mean, 16. / 9 - 1, 1e-9);
     assert_int_equal(summary.pairs, 2);
-    assert_near(summary.error_median, (0.75 + 4. / 9) / 2);
+    assert_around(summary.error_median, (0.75 + 4. / 9) / 2, 1e-9);
     drop(&made);
 }
 

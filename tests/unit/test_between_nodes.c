@@ -2,6 +2,7 @@
  * equal the closed formulas of their steps (docs/model.md, 'Between nodes'). */
 #include "broken_plan.h"
 #include "machine/machine_internal.h"
+#include "must.h"
 #include "portolan/pick.h"
 #include "portolan/price.h"
 #include "portolan/simulate.h"
@@ -11,8 +12,7 @@
 static pto_request_t ask(const char *strategy, const char *algorithm, pto_layout_t layout) {
     pto_request_t request = {
         .layout = layout, .collective = PTO_COLLECTIVE_ALLTOALL, .datatype = PTO_DATATYPE_BYTE, .bytes = 100};
-    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
-    assert_int_equal(pto_algorithm_find(algorithm, request.collective, &request.algorithm, NULL), PTO_OK);
+    carry_out_by(&request, strategy, algorithm);
     return request;
 }
 
@@ -21,14 +21,6 @@ static pto_request_t ask_gathering(const char *strategy, pto_layout_t layout) {
     request.collective = PTO_COLLECTIVE_ALLGATHER;
     assert_int_equal(pto_algorithm_find("ring", request.collective, &request.algorithm, NULL), PTO_OK);
     return request;
-}
-
-static pto_plan_t *made(const pto_request_t *request) {
-    pto_plan_t *plan = NULL;
-    pto_error_t err = {0};
-    if (pto_plan_create(request, &plan, &err) != PTO_OK)
-        fail_msg("%s", err.message);
-    return plan;
 }
 
 /* --- what the plans do ---------------------------------------------------------------------------------- */
@@ -61,14 +53,14 @@ static int64_t sent(const pto_plan_t *plan, int64_t rank, int64_t *bytes) {
 TEST(few_messages_leave_a_node_and_each_is_large) {
     pto_request_t request = ask("node_leaders", "pairwise", (pto_layout_t){3, 2, 2, 3, 2, false});
     int64_t bytes;
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     for (int64_t rank = 0; rank < 18; rank++) {
         assert_int_equal(sent(plan, rank, &bytes), rank % 6 == 0 ? 2 : 0);
         assert_int_equal(bytes, rank % 6 == 0 ? 2 * 16 * 100 : 0);
     }
     pto_plan_destroy(plan);
     request = ask("node_aware", "linear", (pto_layout_t){3, 2, 2, 3, 2, false});
-    plan = made(&request);
+    plan = must_plan(&request);
     for (int64_t rank = 0; rank < 18; rank++) {
         assert_int_equal(sent(plan, rank, &bytes), rank % 3 < 2 ? 2 : 0);
         assert_int_equal(bytes, rank % 3 < 2 ? 2 * 4 * 100 : 0);
@@ -100,7 +92,7 @@ TEST(buffers_fit_what_their_ranks_send) {
     memcpy(matrix, uneven, sizeof matrix);
     pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .matrix = matrix, .order = 4};
     pto_request_t request = ask_uneven("node_leaders", &counts);
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     int gathered = buffer_named(plan, "gathered"), arrived = buffer_named(plan, "arrived");
     static const int64_t sent_by_node[] = {0 + 1 + 2 + 3 + 10 + 11 + 12 + 13, 20 + 21 + 22 + 23},
                          sent_to_node[] = {0 + 1 + 10 + 11 + 20 + 21, 2 + 3 + 12 + 13 + 22 + 23};
@@ -111,7 +103,7 @@ TEST(buffers_fit_what_their_ranks_send) {
     }
     pto_plan_destroy(plan);
     request = ask_uneven("node_aware", &counts);
-    plan = made(&request);
+    plan = must_plan(&request);
     int handed = buffer_named(plan, "handed over");
     static const int64_t of_place[] = {0 + 10 + 2 + 12, 1 + 11 + 3 + 13, 20 + 0 + 22 + 0, 21 + 0 + 23 + 0};
     for (int64_t owner = 0; owner < 4; owner++) {
@@ -137,7 +129,7 @@ static bool note(void *context, int64_t offset_bytes, int64_t bytes) {
 /* Bundles of two among six blocks: from the second on, and round the end of the buffer. */
 TEST(bundles_are_blocks_that_follow_each_other) {
     pto_request_t request = ask("node_aware", "pairwise", (pto_layout_t){3, 2, 1, 1, 2, false});
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     const pto_expr_t one = {.constant = 1}, two = {.constant = 2};
     pto_slice_t slice = {.buffer = 0, .offset = one, .run = one, .stride = one, .until = two, .bundle = 2};
     pto_action_t action = {.rank = 0};
@@ -180,7 +172,7 @@ TEST(every_flag_is_needed) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pto_request_t request = cases[i].gathers ? ask_gathering(cases[i].strategy, layout)
                                                  : ask(cases[i].strategy, "pairwise", layout);
-        pto_plan_t *plan = made(&request);
+        pto_plan_t *plan = must_plan(&request);
         drop_flag(plan, cases[i].flag);
         refused_for(plan, cases[i].cause);
     }
@@ -188,13 +180,13 @@ TEST(every_flag_is_needed) {
 
 TEST(bundles_that_do_not_fit_are_refused) {
     pto_request_t request = ask("node_leaders", "pairwise", (pto_layout_t){2, 2, 1, 1, 2, false});
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     step_in(plan, "round", PTO_STEP_SEND)->source.bundle = 3;
     refused_for(plan, "a slice of 'gathered' has bundles of 3 blocks that don't fit");
-    plan = made(&request);
+    plan = must_plan(&request);
     step_in(plan, "round", PTO_STEP_SEND)->source.bundle = -1;
     refused_for(plan, "a slice of 'gathered' has bundles of -1 blocks");
-    plan = made(&request);
+    plan = must_plan(&request);
     step_in(plan, "gather", PTO_STEP_COPY)->target.bundle = 8;
     refused_for(plan, "a slice of 'gathered' names 2 blocks of 1");
 }
@@ -202,7 +194,7 @@ TEST(bundles_that_do_not_fit_are_refused) {
 static void proved(const pto_request_t *request) {
     pto_error_t err = {0};
     pto_check_report_t report;
-    pto_plan_t *plan = made(request);
+    pto_plan_t *plan = must_plan(request);
     if (pto_check(plan, &report, &err) != PTO_OK)
         fail_msg("%s by %s: %s", request->strategy->name, request->algorithm->name, err.message);
     pto_plan_destroy(plan);
@@ -289,25 +281,18 @@ static int free_machine(void **state) {
     return 0;
 }
 
-static void assert_close(double got, double wanted, const char *what) {
-    double difference = got > wanted ? got - wanted : wanted - got;
-    if (difference > 1e-9 * wanted)
-        fail_msg("%s: %.12g, not %.12g", what, got, wanted);
-}
-
 /* By class or, with tables, by rank; rank by rank; and simulated. */
 static void costs(const pto_request_t *request, double wanted_s) {
-    pto_plan_t *plan = made(request);
+    pto_plan_t *plan = must_plan(request);
     pto_price_t price = {0};
     pto_simulation_t simulation = {0};
     pto_error_t err = {0};
-    if (pto_price(plan, &machine, &price, NULL, &err) != PTO_OK)
-        fail_msg("%s", err.message);
-    assert_close(price.seconds, wanted_s, "price");
+    assert_ok(pto_price(plan, &machine, &price, NULL, &err), &err);
+    assert_near_for(price.seconds, wanted_s, 1e-9, "price");
     assert_int_equal(pto_price_walk(plan, &machine, &price, NULL, &err), PTO_OK);
-    assert_close(price.seconds, wanted_s, "rank by rank");
+    assert_near_for(price.seconds, wanted_s, 1e-9, "rank by rank");
     assert_int_equal(pto_simulate(plan, &machine, NULL, &simulation, &err), PTO_OK);
-    assert_close(simulation.seconds, wanted_s, "simulated");
+    assert_near_for(simulation.seconds, wanted_s, 1e-9, "simulated");
     pto_plan_destroy(plan);
 }
 
@@ -403,14 +388,14 @@ TEST(injection_is_shared_by_all_places) {
     pto_machine_t with = machine;
     with.injection_s_per_byte[PTO_SPACE_GPU] = (pto_param_t){.value = 5e-8, .line = 1};
     pto_request_t request = ask("node_aware", "pairwise", (pto_layout_t){2, 2, 2, 2, 2, false});
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     pto_price_t limited, free_of_it, walked;
     assert_int_equal(pto_price(plan, &with, &limited, NULL, NULL), PTO_OK);
     assert_int_equal(pto_price_walk(plan, &with, &walked, NULL, NULL), PTO_OK);
     assert_int_equal(pto_price(plan, &machine, &free_of_it, NULL, NULL), PTO_OK);
-    assert_close(limited.seconds, walked.seconds, "rank by rank");
-    assert_close(limited.seconds - free_of_it.seconds, 4 * 4 * 100 * 5e-8 - 4 * 100 * message_s_per_byte,
-                 "what injection adds");
+    assert_near_for(limited.seconds, walked.seconds, 1e-9, "rank by rank");
+    assert_near_for(limited.seconds - free_of_it.seconds, 4 * 4 * 100 * 5e-8 - 4 * 100 * message_s_per_byte,
+                    1e-9, "what injection adds");
     pto_plan_destroy(plan);
 }
 

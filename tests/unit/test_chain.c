@@ -1,5 +1,6 @@
 /* Broadcasts of large vectors, and reductions along a chain: their prices by formulas of their own. */
 #include "machine/machine_internal.h"
+#include "must.h"
 #include "simulated.h"
 #include "test.h"
 
@@ -25,7 +26,7 @@ static pto_request_t on_hosts(pto_collective_t collective, const char *algorithm
 }
 
 static double priced(const pto_request_t *request) {
-    pto_plan_t *plan = made(request);
+    pto_plan_t *plan = must_plan(request);
     pto_price_t price;
     assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
     pto_plan_destroy(plan);
@@ -61,13 +62,14 @@ TEST(a_chain_takes_a_round_for_each_link_and_segment) {
                 on_hosts(PTO_COLLECTIVE_BROADCAST, "chain", nodes[i], 1, 6400 * segments[s]);
             double rounds = (double)(nodes[i] - 2 + segments[s]);
             request.segment_bytes = 6400;
-            assert_near(priced(&request), rounds * message_s(6400), 1e-9, "broadcast by segments");
+            assert_near_for(priced(&request), rounds * message_s(6400), 1e-9, "broadcast by segments");
             request.segment_bytes = 0;
             request.chunks = segments[s];
-            assert_near(priced(&request), rounds * message_s(6400), 1e-9, "broadcast in chunks");
+            assert_near_for(priced(&request), rounds * message_s(6400), 1e-9, "broadcast in chunks");
             request.collective = PTO_COLLECTIVE_REDUCE;
-            assert_near(priced(&request), copy_s(request.bytes) + rounds * (message_s(6400) + reduce_s(6400)),
-                        1e-9, "reduce");
+            assert_near_for(priced(&request),
+                            copy_s(request.bytes) + rounds * (message_s(6400) + reduce_s(6400)), 1e-9,
+                            "reduce");
         }
 }
 
@@ -78,7 +80,7 @@ TEST(chunks_are_not_for_the_library) {
     assert_true(pto_request_may_be_cut(&request));
     request.by_library = true;
     assert_false(pto_request_may_be_cut(&request));
-    assert_near(priced(&request), 3 * message_s(64000), 1e-9, "the library's");
+    assert_near_for(priced(&request), 3 * message_s(64000), 1e-9, "the library's");
 }
 
 static double link_s(const pto_layout_t *layout, int64_t from, int64_t bytes) {
@@ -113,7 +115,7 @@ TEST(rounds_that_are_repeated_are_like_the_others) {
                         on_hosts(reduce ? PTO_COLLECTIVE_REDUCE : PTO_COLLECTIVE_BROADCAST, "chain", nodes,
                                  procs, 6400 * segments[s]);
                     request.chunks = segments[s];
-                    assert_near(priced(&request), rounds_s(&request, segments[s], 6400), 1e-9, "chain");
+                    assert_near_for(priced(&request), rounds_s(&request, segments[s], 6400), 1e-9, "chain");
                     assert_true(simulated_s(&request, &machine) <= priced(&request) * 1.001);
                 }
 }
@@ -131,7 +133,7 @@ TEST(a_scatter_and_an_allgather_take_the_vector_twice) {
                 expected += message_s(parts * part);
             if (nodes > 2)
                 expected += copy_s(part);
-            assert_near(priced(&request), expected, 1e-9, "broadcast");
+            assert_near_for(priced(&request), expected, 1e-9, "broadcast");
             assert_true(simulated_s(&request, &machine) <= expected * 1.001);
         }
 }

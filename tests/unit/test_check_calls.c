@@ -2,6 +2,7 @@
  * two, user data written to the output, plans that no executor can run, and sums that differ in their last
  * bits. */
 #include "broken_plan.h"
+#include "must.h"
 #include "portolan/strategy.h"
 #include "test.h"
 
@@ -19,8 +20,7 @@ static pto_plan_t *made(pto_request_t request) {
     pto_plan_t *plan = plan_of(request);
     pto_error_t err = {0};
     pto_check_report_t report;
-    if (pto_check(plan, &report, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_check(plan, &report, &err), &err);
     return plan;
 }
 
@@ -202,8 +202,7 @@ TEST(a_collective_that_writes_its_input_is_refused) {
         .name = "giving_back", .collectives = 1u << PTO_COLLECTIVE_ALLTOALL, .build = build_giving_back};
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", two_nodes);
     request.algorithm = &algorithm;
-    pto_plan_t *plan = NULL;
-    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    pto_plan_t *plan = must_plan(&request);
     refused_for(plan, "stage 'give back': a collective's stage writes 'host in', which is its input");
 }
 
@@ -270,8 +269,7 @@ TEST(order_that_only_the_stages_give_does_not_count) {
     pto_request_t request =
         ask(PTO_COLLECTIVE_REDUCE, "cuda_aware", "binomial", (pto_layout_t){1, 1, 4, 4, 1, false});
     request.strategy = &strategy;
-    pto_plan_t *plan = NULL;
-    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    pto_plan_t *plan = must_plan(&request);
     pto_step_t *leave = step_in(plan, "leave a note", PTO_STEP_COPY);
     leave->peers = pto_peers_at(pto_constant(1), -1);
     leave->target.holder = PTO_HOLDER_PEER;

@@ -76,8 +76,7 @@ static void assert_refused(void (*build)(pto_builder_t *, const pto_request_t *)
     pto_plan_t *plan = plan_by(build);
     pto_check_report_t report;
     pto_error_t err = {0};
-    if (pto_check(plan, &report, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_check(plan, &report, &err), &err);
     assert_true(pto_plan_may_be_in_place(plan));
     pto_plan_destroy(plan);
     is_right = false;

@@ -1,4 +1,5 @@
 /* The links of a node under load: what price and simulate add where messages and copies share them. */
+#include "must.h"
 #include "portolan/price.h"
 #include "price/paths.h"
 #include "simulated.h"
@@ -18,24 +19,13 @@ static const char light[] = "machine: m\nsource: s\nnode: {sockets: %d, gpus: %d
 
 static pto_machine_t light_machine(int sockets, int gpus, const char *topology) {
     char text[4096];
-    pto_machine_t machine = {0};
-    pto_error_t err = {0};
     snprintf(text, sizeof text, light, sockets, gpus, gpus, topology);
-    if (pto_machine_parse(text, strlen(text), "m.yaml", &machine, &err) != PTO_OK)
-        fail_msg("%d: %s", err.line, err.message);
+    pto_machine_t machine = must_parse(text);
     return machine;
 }
 
 static pto_machine_t k80(void) {
     return light_machine(2, 16, "topology: scenarios/topologies/k80-2-2-2-2.yaml\n");
-}
-
-static pto_machine_t read_machine(const char *path) {
-    pto_machine_t machine = {0};
-    pto_error_t err = {0};
-    if (pto_machine_read(path, &machine, &err) != PTO_OK)
-        fail_msg("%s:%d: %s", err.file, err.line, err.message);
-    return machine;
 }
 
 /* --- exchanges ------------------------------------------------------------------------------------------ */
@@ -51,8 +41,7 @@ typedef struct {
 static double price_s(const pto_plan_t *plan, const pto_machine_t *machine) {
     pto_price_t price;
     pto_error_t err = {0};
-    if (pto_price(plan, machine, &price, NULL, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_price(plan, machine, &price, NULL, &err), &err);
     return price.seconds;
 }
 
@@ -72,7 +61,7 @@ static cost_t cost_on(pattern_t pattern, int nodes, const char *strategy, const 
     request.implementation = PTO_IMPLEMENTATION_ISEND_IRECV;
     request.by_library = false;
     request.counts = &counts;
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     cost_t cost = {price_s(plan, machine), simulated(plan, machine).seconds};
     pto_plan_destroy(plan);
     return cost;
@@ -213,17 +202,17 @@ TEST(default_loads_and_times_are_those_of_the_thesis_node) {
         {"3D weighted last", stencil(with(deep, false, 2)), {{8, 7, 8, 8}}, 8},
         {"COLL last", groups(deep, 2), {{3, 4, 0, 0}}, 2.21},
     };
-    pto_machine_t machine = k80(), fabric = read_machine("tests/fixtures/k80-fabric.yaml");
+    pto_machine_t machine = k80(), fabric = must_read("tests/fixtures/k80-fabric.yaml");
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         assert_loads(&row[i].pattern, machine.topology, &row[i].loads, row[i].name);
         cost_t cost = cost_of(row[i].pattern, "cuda_aware", &machine);
-        assert_near(cost.price_s / (UNIT_BYTES * 4e-10), row[i].time, 1e-4, row[i].name);
+        assert_near_for(cost.price_s / (UNIT_BYTES * 4e-10), row[i].time, 1e-4, row[i].name);
         /* Sends and receives of a rank follow each other, so that the links are not always in use. */
         assert_true(cost.simulate_s > cost.price_s * 0.999);
         assert_true(cost.simulate_s < cost.price_s * 1.6);
         /* The same between nodes, where a rank's messages also follow each other on its own link. */
         cost = cost_on(row[i].pattern, 16, "cuda_aware", &fabric);
-        assert_near(cost.price_s / (UNIT_BYTES * 4e-10), row[i].time, 1e-3, row[i].name);
+        assert_near_for(cost.price_s / (UNIT_BYTES * 4e-10), row[i].time, 1e-3, row[i].name);
         assert_true(cost.simulate_s > cost.price_s * 0.999);
         assert_true(cost.simulate_s < cost.price_s * 2);
     }
@@ -245,10 +234,10 @@ TEST(a_mapping_moves_the_weighted_dimension_to_the_fast_links) {
     }
     pattern_t mapped = moved(&weighted, gpu), squares = moved(&plain, square);
     assert_loads(&mapped, machine.topology, &(loads_t){{6, 6, 6, 4}}, "3D weighted, mapped");
-    assert_near(cost_of(mapped, "cuda_aware", &machine).price_s / (UNIT_BYTES * 4e-10), 5.66, 1e-3, "3D");
+    assert_near_for(cost_of(mapped, "cuda_aware", &machine).price_s / (UNIT_BYTES * 4e-10), 5.66, 1e-3, "3D");
     /* 2D: alike except at the links of four GPUs, 8 and 4 units. */
     assert_loads(&squares, machine.topology, &(loads_t){{4, 5, 4, 4}}, "2D, mapped");
-    assert_near(cost_of(squares, "cuda_aware", &machine).price_s / (UNIT_BYTES * 4e-10), 4, 1e-3, "2D");
+    assert_near_for(cost_of(squares, "cuda_aware", &machine).price_s / (UNIT_BYTES * 4e-10), 4, 1e-3, "2D");
     pto_machine_fini(&machine);
 }
 
@@ -291,7 +280,7 @@ TEST(simulate_shares_links_max_min_fairly) {
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         cost_t cost = cost_of(three_messages(row[i].bytes[0], row[i].bytes[1], row[i].bytes[2]), "cuda_aware",
                               &machine);
-        assert_near(cost.simulate_s, row[i].time * unit_s, 1e-6, "max-min");
+        assert_near_for(cost.simulate_s, row[i].time * unit_s, 1e-6, "max-min");
         assert_true(cost.price_s <= cost.simulate_s * 1.000001);
     }
     pto_machine_fini(&machine);
@@ -305,8 +294,8 @@ TEST(copies_share_the_links_to_the_host) {
         pattern.sent[rank * 16 + (rank ^ 1)] = 1;
     cost_t cost = cost_of(pattern, "three_step", &machine);
     double expected_s = 2 * 4 * UNIT_BYTES * 3.77358491e-10;
-    assert_near(cost.price_s, expected_s, 1e-6, "price");
-    assert_near(cost.simulate_s, expected_s, 1e-6, "simulate");
+    assert_near_for(cost.price_s, expected_s, 1e-6, "price");
+    assert_near_for(cost.simulate_s, expected_s, 1e-6, "simulate");
     pto_machine_fini(&machine);
 }
 
@@ -377,7 +366,7 @@ TEST(a_price_with_links_needs_no_more_work_for_more_nodes) {
         pto_request_t request =
             ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", algorithm[i], 1 << 20, 16, 1, INT64_C(1) << 30);
         request.layout.gpus_per_socket = 8;
-        pto_plan_t *plan = made(&request);
+        pto_plan_t *plan = must_plan(&request);
         double slower = price_s(plan, &with) / price_s(plan, &without);
         pto_plan_destroy(plan);
         assert_true(slower > 1.001 && slower < 30);
@@ -407,7 +396,7 @@ TEST(accesses_of_a_kernel_share_links) {
         pto_machine_t machine = light_machine(1, 3, text);
         pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "gas_allgather", "direct", 1, 3, 1, UNIT_BYTES);
         request.layout.gpus_per_socket = 3;
-        assert_near(simulated_s(&request, &machine), row[i].units * UNIT_BYTES * 1e-9, 1e-3, "simulate");
+        assert_near_for(simulated_s(&request, &machine), row[i].units * UNIT_BYTES * 1e-9, 1e-3, "simulate");
         pto_machine_fini(&machine);
     }
 }
@@ -416,7 +405,7 @@ TEST(a_layout_must_fit_the_topology) {
     pto_machine_t machine = light_machine(1, 6, two_links);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 1, 8, 1, 64);
     request.layout.gpus_per_socket = 8;
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     pto_price_t price;
     pto_simulation_t simulation;
     pto_error_t err = {0};
@@ -439,8 +428,7 @@ static pto_machine_t connected(const char *limit) {
              "  gpu: {on_socket: [{protocol: eager, alpha_s: 1e-6, beta_s_per_byte: 1e-11}],"
              " off_node: [{protocol: eager, alpha_s: 2e-6, beta_s_per_byte: 1e-10}]}\n%s",
              limit);
-    if (pto_machine_parse(text, strlen(text), "m.yaml", &machine, &err) != PTO_OK)
-        fail_msg("%d: %s", err.line, err.message);
+    assert_ok(pto_machine_parse(text, strlen(text), "m.yaml", &machine, &err), &err);
     return machine;
 }
 
@@ -454,11 +442,11 @@ TEST(a_fabric_of_single_nodes_is_their_injection) {
         pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", algorithm[i], 5, 2, 1, UNIT_BYTES);
         request.by_library = false;
         request.implementation = i == 0 ? PTO_IMPLEMENTATION_ISEND_IRECV : PTO_IMPLEMENTATION_LIBRARY;
-        pto_plan_t *plan = made(&request);
-        assert_near(price_s(plan, &fabric), price_s(plan, &injection), 1e-9, algorithm[i]);
+        pto_plan_t *plan = must_plan(&request);
+        assert_near_for(price_s(plan, &fabric), price_s(plan, &injection), 1e-9, algorithm[i]);
         /* A flow is never faster than its message alone; a job of the injection is, for a moment. */
-        assert_near(simulated(plan, &fabric).seconds, simulated(plan, &injection).seconds, 1e-2,
-                    algorithm[i]);
+        assert_near_for(simulated(plan, &fabric).seconds, simulated(plan, &injection).seconds, 1e-2,
+                        algorithm[i]);
         pto_plan_destroy(plan);
     }
     pto_machine_fini(&injection);
@@ -486,8 +474,8 @@ TEST(messages_share_the_links_that_they_cross) {
         for (int m = 0; m < 2; m++)
             pattern.sent[row[i].from[m] * 4 + row[i].to[m]] += 1;
         cost_t cost = cost_on(pattern, 4, "cuda_aware", &machine);
-        assert_near(cost.price_s, row[i].units * unit_s + start_s * (i == 4 ? 2 : 1), 1e-6, "price");
-        assert_near(cost.simulate_s, row[i].units * unit_s + start_s, i == 4 ? 1e-2 : 1e-6, "simulate");
+        assert_near_for(cost.price_s, row[i].units * unit_s + start_s * (i == 4 ? 2 : 1), 1e-6, "price");
+        assert_near_for(cost.simulate_s, row[i].units * unit_s + start_s, i == 4 ? 1e-2 : 1e-6, "simulate");
     }
     pto_machine_fini(&machine);
 }

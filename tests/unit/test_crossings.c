@@ -11,8 +11,7 @@ static const char simple_machine[] =
 static pto_crossing_t *cross(const asked_t *asked, int64_t *count) {
     pto_crossing_t *crossing = NULL;
     pto_error_t err = {0};
-    if (pto_crossings(&asked->predictions, &crossing, count, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_crossings(&asked->predictions, &crossing, count, &err), &err);
     return crossing;
 }
 
@@ -105,12 +104,11 @@ typedef struct {
 
 static void ask_summit(measured_t *measured, const char *text) {
     pto_error_t err = {0};
-    if (pto_machine_open("scenarios/machines/summit-spectrum-refit.yaml", &measured->machine, &err) !=
-            PTO_OK ||
-        pto_scenario_parse(text, strlen(text), "s.yaml", &measured->scenario, &err) != PTO_OK ||
-        pto_scenario_bind(&measured->scenario, measured->machine, &err) != PTO_OK ||
-        pto_predict(&measured->scenario, measured->machine, true, &measured->predictions, &err) != PTO_OK)
-        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+    assert_ok(pto_machine_open("scenarios/machines/summit-spectrum-refit.yaml", &measured->machine, &err),
+              &err);
+    assert_ok(pto_scenario_parse(text, strlen(text), "s.yaml", &measured->scenario, &err), &err);
+    assert_ok(pto_scenario_bind(&measured->scenario, measured->machine, &err), &err);
+    assert_ok(pto_predict(&measured->scenario, measured->machine, true, &measured->predictions, &err), &err);
 }
 
 static void drop_summit(measured_t *measured) {

@@ -11,9 +11,8 @@ static pto_delays_t find_delays(const char *text, int node_procs, pto_recording_
     pto_delays_t delays = {.count = 0};
     pto_error_t err = {0};
     assert_non_null(options.timeline);
-    if (pto_recording_parse(text, strlen(text), "calls.csv", &options, trace, &err) != PTO_OK ||
-        pto_delays_find(options.timeline, &options, trace, &delays, &err) != PTO_OK)
-        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+    assert_ok(pto_recording_parse(text, strlen(text), "calls.csv", &options, trace, &err), &err);
+    assert_ok(pto_delays_find(options.timeline, &options, trace, &delays, &err), &err);
     pto_timeline_destroy(options.timeline);
     return delays;
 }
@@ -34,8 +33,7 @@ static pto_delays_t find_in_files(const made_job_t *job, made_format_t format, b
         options.times_only = r > 0;
         pto_status_t status = pto_recording_parse(text, strlen(text), "trace", &options, trace, &err);
         free(text);
-        if (status != PTO_OK)
-            fail_msg("%s:%d: %s", err.file, err.line, err.message);
+        assert_ok(status, &err);
         if (r > 0)
             pto_recording_fini(trace);
     }

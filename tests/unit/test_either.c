@@ -332,8 +332,7 @@ static double simulated(pto_request_t request) {
     pto_simulation_t simulation;
     pto_error_t err = {0};
     pto_plan_t *plan = plan_of(request);
-    if (pto_simulate(plan, &machine, NULL, &simulation, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_simulate(plan, &machine, NULL, &simulation, &err), &err);
     pto_plan_destroy(plan);
     return simulation.seconds;
 }

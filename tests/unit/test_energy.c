@@ -30,18 +30,13 @@
     "layout: {nodes: 2, gpus_per_node: 1, procs_per_gpu: 1}\n"                                               \
     "bytes: " bytes "\nstrategies: [cuda_aware, three_step]\n"
 
-static void assert_near(double value, double wanted, double slack) {
-    if (!(fabs(value - wanted) <= slack))
-        fail_msg("%.12g instead of %.12g", value, wanted);
-}
-
 /* Part by part, in the order of pto_power_t: device microseconds. */
 static void expect_energy(const asked_t *asked, int strategy, const double *device_us, double microjoules) {
     const pto_prediction_t *prediction = pto_prediction_at(&asked->predictions, 0, strategy);
     assert_true(prediction->has_energy);
     for (int i = 0; i < PTO_POWER_COUNT; i++)
-        assert_near(prediction->energy.part[i].device_s * 1e6, device_us[i], 1e-9);
-    assert_near(prediction->energy.joules * 1e6, microjoules, 1e-6);
+        assert_around(prediction->energy.part[i].device_s * 1e6, device_us[i], 1e-9);
+    assert_around(prediction->energy.joules * 1e6, microjoules, 1e-6);
 }
 
 TEST(a_message_from_a_gpu_keeps_both_gpus_busy_while_its_bytes_move) {
@@ -82,8 +77,8 @@ TEST(every_process_that_takes_part_polls_and_no_other) {
         "bytes: 4000\nstrategies: [cuda_aware, dup_devptr]\n");
     const pto_prediction_t *alone = pto_prediction_at(&asked.predictions, 0, 0);
     const pto_prediction_t *helped = pto_prediction_at(&asked.predictions, 0, 1);
-    assert_near(alone->energy.part[PTO_POWER_CPU_CORE].device_s, 2 * alone->price.seconds, 1e-15);
-    assert_near(helped->energy.part[PTO_POWER_CPU_CORE].device_s, 8 * helped->price.seconds, 1e-15);
+    assert_around(alone->energy.part[PTO_POWER_CPU_CORE].device_s, 2 * alone->price.seconds, 1e-15);
+    assert_around(helped->energy.part[PTO_POWER_CPU_CORE].device_s, 8 * helped->price.seconds, 1e-15);
     drop(&asked);
 }
 
@@ -119,9 +114,9 @@ TEST(intervals_of_powers_and_times_add_as_independent) {
     const pto_energy_t *energy = &pto_prediction_at(&asked.predictions, 0, 0)->energy;
     double half = hypot(20 * 10, 0.5 * 8320 / 12);
     assert_true(energy->has_interval);
-    assert_near(energy->joules * 1e6, 8320, 1e-6);
-    assert_near((energy->high_joules - energy->joules) * 1e6, half, 1e-3);
-    assert_near((energy->joules - energy->low_joules) * 1e6, half, 1e-3);
+    assert_around(energy->joules * 1e6, 8320, 1e-6);
+    assert_around((energy->high_joules - energy->joules) * 1e6, half, 1e-3);
+    assert_around((energy->joules - energy->low_joules) * 1e6, half, 1e-3);
     drop(&asked);
 }
 

@@ -116,11 +116,11 @@ TEST(true_parameters_are_found_despite_noise_and_outliers) {
         assert_int_equal(cost->row[k].from_bytes, truth[k].from_bytes);
         assert_int_equal(cost->row[k].below_bytes, truth[k].below_bytes);
         assert_int_equal(cost->row[k].protocol, k);
-        assert_within(cost->row[k].postal.alpha_s.value, truth[k].alpha_s, 0.02);
-        assert_within(cost->row[k].postal.beta_s_per_byte.value, truth[k].beta_s_per_byte, 0.02);
+        assert_near(cost->row[k].postal.alpha_s.value, truth[k].alpha_s, 0.02);
+        assert_near(cost->row[k].postal.beta_s_per_byte.value, truth[k].beta_s_per_byte, 0.02);
         assert_true(cost->row[k].postal.residual < noise);
     }
-    assert_within(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, truth_limit, 0.02);
+    assert_near(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, truth_limit, 0.02);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
 }
@@ -191,7 +191,7 @@ TEST(a_limit_that_one_process_reaches_is_fitted_as_such) {
     add_messages(&samples, 20, &state);
     add_injection(&samples, 20, truth[2].beta_s_per_byte, &state);
     pto_fit_t fit = must_fit(&samples, &any_node);
-    assert_within(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, truth[2].beta_s_per_byte, 0.02);
+    assert_near(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, truth[2].beta_s_per_byte, 0.02);
     assert_string_equal(fit.entry[fit.entry_count - 1].note, "one process reaches the limit");
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
@@ -205,8 +205,8 @@ TEST(injection_rows_of_one_process_replace_ping_pong) {
     const pto_cost_table_t *cost = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
     assert_int_equal(cost->count, 1);
     assert_int_equal(cost->row[0].protocol, PTO_PROTOCOL_RENDEZVOUS);
-    assert_within(cost->row[0].postal.beta_s_per_byte.value, truth[2].beta_s_per_byte, 0.02);
-    assert_within(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, truth_limit, 0.02);
+    assert_near(cost->row[0].postal.beta_s_per_byte.value, truth[2].beta_s_per_byte, 0.02);
+    assert_near(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, truth_limit, 0.02);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
 }
@@ -220,7 +220,7 @@ TEST(without_large_injection_rows_the_protocol_before_serves) {
     /* A last piece that begins above every injection row, on the same line as the one before. */
     assert_int_equal(pto_fit_breaks_parse("cpu.off_node=16384,33554432", &options, NULL), PTO_OK);
     pto_fit_t fit = must_fit(&samples, &options);
-    assert_within(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, truth_limit, 0.02);
+    assert_near(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, truth_limit, 0.02);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
 }
@@ -240,8 +240,8 @@ TEST(limits_are_found_among_a_hundred_thousand_different_sizes) {
     const pto_cost_table_t *cost = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_ON_NODE];
     assert_int_equal(cost->count, 3);
     for (int k = 0; k < 3; k++) {
-        assert_within((double)cost->row[k].below_bytes, (double)truth[k].below_bytes, 0.05);
-        assert_within(cost->row[k].postal.beta_s_per_byte.value, truth[k].beta_s_per_byte, 0.02);
+        assert_near((double)cost->row[k].below_bytes, (double)truth[k].below_bytes, 0.05);
+        assert_near(cost->row[k].postal.beta_s_per_byte.value, truth[k].beta_s_per_byte, 0.02);
     }
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
@@ -262,8 +262,8 @@ TEST(samples_without_noise_yield_the_exact_parameters) {
     assert_int_equal(cost->count, 3);
     for (int k = 0; k < 3; k++) {
         assert_int_equal(cost->row[k].below_bytes, truth[k].below_bytes);
-        assert_within(cost->row[k].postal.alpha_s.value, truth[k].alpha_s, 1e-4);
-        assert_within(cost->row[k].postal.beta_s_per_byte.value, truth[k].beta_s_per_byte, 1e-4);
+        assert_near(cost->row[k].postal.alpha_s.value, truth[k].alpha_s, 1e-4);
+        assert_near(cost->row[k].postal.beta_s_per_byte.value, truth[k].beta_s_per_byte, 1e-4);
     }
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
@@ -282,7 +282,7 @@ TEST(coefficients_are_never_negative) {
     pto_fit_t fit = must_fit(&samples, &options);
     const pto_postal_t *postal = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal;
     assert_true(postal->beta_s_per_byte.value == 0 && postal->beta_s_per_byte.low == 0);
-    assert_within(postal->alpha_s.value, 0.825e-5, 0.05);
+    assert_near(postal->alpha_s.value, 0.825e-5, 0.05);
     assert_non_null(strstr(postal->flagged, "held at 0"));
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
@@ -299,7 +299,7 @@ TEST(a_slow_job_is_left_out_entirely) {
     pto_fit_t fit = must_fit(&samples, &any_node);
     assert_string_equal(fit.entry[0].name, "job ping_pong.cpu.2");
     const pto_cost_table_t *cost = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
-    assert_within(cost->row[2].postal.beta_s_per_byte.value, truth[2].beta_s_per_byte, 0.02);
+    assert_near(cost->row[2].postal.beta_s_per_byte.value, truth[2].beta_s_per_byte, 0.02);
     assert_int_equal(cost->row[0].postal.sample_count, 9 * 20);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
@@ -330,17 +330,17 @@ TEST(copies_reductions_and_times_are_fitted) {
     add_line(&samples, flag_row, flag_s, 0, 200, &state);
     pto_fit_t fit = must_fit(&samples, &any_node);
     const pto_machine_t *machine = fit.machine;
-    assert_within(machine->copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET].alpha_s.value, copy_alpha_s, 0.02);
+    assert_near(machine->copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET].alpha_s.value, copy_alpha_s, 0.02);
     assert_false(pto_postal_known(&machine->copies[PTO_COPY_H2D][PTO_REACH_OFF_SOCKET]));
-    assert_within(machine->copies[PTO_COPY_H2H][PTO_REACH_OFF_SOCKET].beta_s_per_byte.value, 1e-10, 0.02);
+    assert_near(machine->copies[PTO_COPY_H2H][PTO_REACH_OFF_SOCKET].beta_s_per_byte.value, 1e-10, 0.02);
     assert_int_equal(machine->shared_copies[PTO_COPY_D2H].count, 1);
     assert_int_equal(machine->shared_copies[PTO_COPY_D2H].row[0].procs, 3);
-    assert_within(machine->shared_copies[PTO_COPY_D2H].row[0].postal.beta_s_per_byte.value, 1.3e-10, 0.02);
+    assert_near(machine->shared_copies[PTO_COPY_D2H].row[0].postal.beta_s_per_byte.value, 1.3e-10, 0.02);
     assert_int_equal(machine->shared_copies[PTO_COPY_D2D].count, 1);
-    assert_within(machine->shared_copies[PTO_COPY_D2D].row[0].postal.alpha_s.value, 4e-4, 0.02);
-    assert_within(machine->reduce[PTO_SPACE_GPU].row[0].postal.beta_s_per_byte.value, 2e-12, 0.02);
-    assert_within(machine->peer[PTO_REACH_OFF_SOCKET].beta_s_per_byte.value, 5e-12, 0.02);
-    assert_within(machine->signal_s.value, flag_s, 0.02);
+    assert_near(machine->shared_copies[PTO_COPY_D2D].row[0].postal.alpha_s.value, 4e-4, 0.02);
+    assert_near(machine->reduce[PTO_SPACE_GPU].row[0].postal.beta_s_per_byte.value, 2e-12, 0.02);
+    assert_near(machine->peer[PTO_REACH_OFF_SOCKET].beta_s_per_byte.value, 5e-12, 0.02);
+    assert_near(machine->signal_s.value, flag_s, 0.02);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
 }
@@ -372,7 +372,7 @@ TEST(what_processes_of_a_node_share_is_fitted) {
         /* Processes that slow each other down hardly do not show the memory's rate. */
         assert_true(pto_param_known(&fit.machine->host_memory_s_per_byte) == (i < 2));
         if (i < 2)
-            assert_within(fit.machine->host_memory_s_per_byte.value, 4e-10 / (2 * 8), 0.02);
+            assert_near(fit.machine->host_memory_s_per_byte.value, 4e-10 / (2 * 8), 0.02);
         pto_fit_fini(&fit);
         pto_samples_fini(&samples);
     }
@@ -426,8 +426,8 @@ static void add_in_flight(pto_samples_t *samples, pto_sample_t sample, int32_t n
 static void assert_gap(const pto_cost_table_t *gap, double times) {
     for (int64_t bytes = 4; bytes <= 65536; bytes *= 2) {
         const pto_postal_t *postal = pto_cost_at(gap, bytes);
-        assert_within(postal->alpha_s.value + postal->beta_s_per_byte.value * (double)bytes,
-                      times * further_s(bytes), 0.03);
+        assert_near(postal->alpha_s.value + postal->beta_s_per_byte.value * (double)bytes,
+                    times * further_s(bytes), 0.03);
     }
 }
 
@@ -441,7 +441,7 @@ static void assert_latency(const pto_machine_t *machine) {
         least_s =
             fmin(least_s, pto_cost_at(cost, bytes)->alpha_s.value - pto_cost_at(gap, bytes)->alpha_s.value);
     assert_true(least_s > 0);
-    assert_within(latency->value, least_s, 1e-3);
+    assert_near(latency->value, least_s, 1e-3);
     assert_true(latency->has_interval && latency->low > 0 && latency->low < latency->value &&
                 latency->value < latency->high);
     assert_false(pto_param_known(&machine->latency_s[PTO_SPACE_GPU]));
@@ -491,7 +491,7 @@ TEST(a_latency_is_of_rows_for_the_same_sizes) {
         meet = meet || gap->row[i].from_bytes == below_bytes;
     assert_true(meet);
     assert_latency(fit.machine);
-    assert_within(fit.machine->latency_s[PTO_SPACE_CPU].value, truth[0].alpha_s - 4e-7, 0.1);
+    assert_near(fit.machine->latency_s[PTO_SPACE_CPU].value, truth[0].alpha_s - 4e-7, 0.1);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
 }
@@ -521,7 +521,7 @@ TEST(rows_that_only_touch_tell_no_latency) {
         assert_int_equal(gap->count, 2);
         assert_int_equal(cost->row[1].from_bytes, BELOW_BYTES);
         assert_int_equal(gap->row[1].from_bytes, BELOW_BYTES);
-        assert_within(fit.machine->latency_s[PTO_SPACE_CPU].value, 1.7e-6, 1e-3);
+        assert_near(fit.machine->latency_s[PTO_SPACE_CPU].value, 1.7e-6, 1e-3);
         pto_fit_fini(&fit);
         pto_samples_fini(&samples);
     }
@@ -566,7 +566,7 @@ TEST(a_message_rate_is_found_where_many_processes_are_slower) {
     }
     pto_fit_t fit = must_fit(&samples, &any_node);
     const pto_param_t *rate = &fit.machine->injection_s_per_message[PTO_SPACE_CPU];
-    assert_within(rate->value, 6e-8, 0.05);
+    assert_near(rate->value, 6e-8, 0.05);
     assert_true(rate->has_interval && rate->low <= rate->value && rate->value <= rate->high);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);

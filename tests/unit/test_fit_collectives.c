@@ -11,11 +11,6 @@ static pto_collectives_t collectives_of(const pto_machine_t *machine, const int 
 
 #define ALL_BUT(nodes) (&(pto_node_counts_t){.count = 1, .value = {nodes}, .except = true})
 
-static void assert_within(double got, double expected, double fraction) {
-    if (fabs(got - expected) > fraction * fabs(expected))
-        fail_msg("got %g, expected %g", got, expected);
-}
-
 TEST(what_was_hidden_is_found) {
     const int nodes[] = {2, 4, 8};
     pto_machine_t truth = parse("", hidden), machine = parse("", "");
@@ -23,9 +18,9 @@ TEST(what_was_hidden_is_found) {
     pto_fit_collectives_t fit;
     assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
     assert_true(fit.badness < 0.02);
-    assert_within(fit.machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET].beta_s_per_byte.value, 4e-10, 0.05);
-    assert_within(fit.machine->pageable[PTO_COPY_D2H].alpha_s.value, 3e-5, 0.05);
-    assert_within(fit.machine->contention.value, 0.8, 0.05);
+    assert_near(fit.machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET].beta_s_per_byte.value, 4e-10, 0.05);
+    assert_near(fit.machine->pageable[PTO_COPY_D2H].alpha_s.value, 3e-5, 0.05);
+    assert_near(fit.machine->contention.value, 0.8, 0.05);
     assert_false(pto_param_known(&fit.machine->injection_s_per_message[PTO_SPACE_CPU])); /* not put in */
     assert_int_equal(fit.machine->reduce[PTO_SPACE_CPU].count, 0);                       /* nothing reduces */
     const pto_library_rule_t *rule = pto_machine_library(fit.machine, "alltoall", PTO_SPACE_GPU, 8, 1024);
@@ -61,7 +56,7 @@ TEST(contention_does_not_stand_for_an_algorithm) {
     pto_fit_collectives_t fit;
     assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
     assert_true(fit.badness < 0.02);
-    assert_within(fit.machine->contention.value, 0.8, 0.05);
+    assert_near(fit.machine->contention.value, 0.8, 0.05);
     assert_string_equal(pto_machine_library(fit.machine, "alltoall", PTO_SPACE_GPU, 8, 262144)->algorithm,
                         "pairwise_in_place");
     pto_machine_destroy(fit.machine);
@@ -78,14 +73,14 @@ TEST(what_is_left_out_is_not_looked_at) {
     pto_fit_collectives_t fit;
     assert_int_equal(pto_fit_collectives(&machine, &collectives, ALL_BUT(8), NULL, &fit, NULL), PTO_OK);
     assert_false(pto_param_known(&fit.machine->contention));
-    assert_within(fit.machine->pageable[PTO_COPY_D2H].alpha_s.value, 3e-5, 0.05);
+    assert_near(fit.machine->pageable[PTO_COPY_D2H].alpha_s.value, 3e-5, 0.05);
     pto_machine_destroy(fit.machine);
     pto_collectives_fini(&collectives);
     const int more_nodes[] = {2, 4, 8};
     collectives = collectives_of(&truth, more_nodes, 3);
     assert_int_equal(pto_fit_collectives(&machine, &collectives, ALL_BUT(2), NULL, &fit, NULL), PTO_OK);
     /* Tables and numbers are found in turn, which may end near the best place. */
-    assert_within(fit.machine->contention.value, 0.8, 0.1);
+    assert_near(fit.machine->contention.value, 0.8, 0.1);
     pto_machine_destroy(fit.machine);
     pto_collectives_fini(&collectives);
     pto_machine_fini(&truth);
@@ -104,7 +99,7 @@ TEST(measured_numbers_are_not_fitted) {
     assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
     assert_true(fit.machine->copies[PTO_COPY_H2H][PTO_REACH_ON_SOCKET].beta_s_per_byte.value == 4e-10);
     assert_true(fit.machine->injection_s_per_message[PTO_SPACE_CPU].value == 1e-9);
-    assert_within(fit.machine->contention.value, 0.8, 0.05);
+    assert_near(fit.machine->contention.value, 0.8, 0.05);
     pto_machine_destroy(fit.machine);
     pto_collectives_fini(&collectives);
     pto_machine_fini(&truth);
@@ -131,7 +126,7 @@ TEST(the_cost_of_reductions_and_their_algorithms_are_found) {
     assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
     assert_true(fit.badness < 0.01);
     assert_int_equal(fit.machine->reduce[PTO_SPACE_CPU].count, 1);
-    assert_within(fit.machine->reduce[PTO_SPACE_CPU].row[0].postal.beta_s_per_byte.value, 6e-10, 0.05);
+    assert_near(fit.machine->reduce[PTO_SPACE_CPU].row[0].postal.beta_s_per_byte.value, 6e-10, 0.05);
     assert_string_equal(fit.machine->reduce[PTO_SPACE_CPU].row[0].postal.flagged, "fitted to collectives");
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
         const pto_library_rule_t *rule =
@@ -512,7 +507,7 @@ TEST(collectives_and_implementations_weigh_the_same) {
     pto_fit_collectives_t fit;
     assert_int_equal(pto_fit_collectives(&machine, &collectives, NULL, NULL, &fit, NULL), PTO_OK);
     assert_int_equal(fit.parameter_count, 0);
-    assert_within(fit.badness, (miss[0] + miss[1] + miss[2]) / 3, 1e-6);
+    assert_near(fit.badness, (miss[0] + miss[1] + miss[2]) / 3, 1e-6);
     pto_machine_destroy(fit.machine);
     pto_collectives_fini(&collectives);
     pto_machine_fini(&machine);
@@ -535,7 +530,7 @@ TEST(nothing_to_fit_to_is_an_error) {
 static void assert_kept(const pto_fit_collectives_t *fit, const char *name, double value) {
     for (int i = 0; i < fit->parameter_count; i++)
         if (strcmp(fit->parameter[i].name, name) == 0) {
-            assert_within(fit->parameter[i].value, value, 1e-6);
+            assert_near(fit->parameter[i].value, value, 1e-6);
             return;
         }
     fail_msg("%s is left out", name);

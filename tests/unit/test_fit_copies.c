@@ -75,7 +75,7 @@ TEST(additional_copies_of_a_stream_are_fitted) {
         }
     }
     pto_fit_t fit = must_fit(&samples, &any_node);
-    assert_within(fit.machine->queued_copy_s[PTO_COPY_D2H].value, 2e-6, 0.02);
+    assert_near(fit.machine->queued_copy_s[PTO_COPY_D2H].value, 2e-6, 0.02);
     assert_false(pto_param_known(&fit.machine->queued_copy_s[PTO_COPY_H2D]));
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
@@ -100,7 +100,7 @@ TEST(rows_of_messages_are_fitted) {
                 add(&samples, sample);
             }
     pto_fit_t fit = must_fit(&samples, &any_node);
-    assert_within(fit.machine->message_row_s[PTO_SPACE_GPU].value, 15e-6, 0.02);
+    assert_near(fit.machine->message_row_s[PTO_SPACE_GPU].value, 15e-6, 0.02);
     assert_false(pto_param_known(&fit.machine->message_row_s[PTO_SPACE_CPU]));
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
@@ -244,11 +244,11 @@ TEST(each_benchmark_sets_its_own_parameter) {
         for (int other = 0; other < PARAMETER_COUNT; other++)
             if (other != which && value_of(fit.machine, other) != 0)
                 fail_msg("parameter %d is set by the samples of %d", other, which);
-        assert_within(value_of(fit.machine, which),
-                      shape == TIME                         ? 5e-7
-                      : shape == QUEUED || shape == STRIDED ? 2e-6
-                                                            : 1e-11,
-                      1e-3);
+        assert_near(value_of(fit.machine, which),
+                    shape == TIME                         ? 5e-7
+                    : shape == QUEUED || shape == STRIDED ? 2e-6
+                                                          : 1e-11,
+                    1e-3);
         release(&fit, &samples);
     }
 }
@@ -266,7 +266,7 @@ TEST(each_number_of_sharing_processes_has_its_row) {
     assert_int_equal(shared->count, 3);
     for (int row = 0; row < 3; row++) {
         assert_int_equal(shared->row[row].procs, 2 << row);
-        assert_within(shared->row[row].postal.beta_s_per_byte.value, (2 << row) * 1e-10, 1e-3);
+        assert_near(shared->row[row].postal.beta_s_per_byte.value, (2 << row) * 1e-10, 1e-3);
     }
     release(&fit, &samples);
 }
@@ -301,9 +301,9 @@ TEST(each_space_and_level_has_messages_of_its_own) {
             assert_int_equal(messages->count, other == i);
             assert_int_equal(gap->count, other == i && has_gap);
             if (messages->count > 0)
-                assert_within(messages->row[0].postal.alpha_s.value, 4e-6, 1e-3);
+                assert_near(messages->row[0].postal.alpha_s.value, 4e-6, 1e-3);
             if (gap->count > 0)
-                assert_within(gap->row[0].postal.alpha_s.value, 1e-6, 1e-3);
+                assert_near(gap->row[0].postal.alpha_s.value, 1e-6, 1e-3);
         }
         release(&fit, &samples);
     }

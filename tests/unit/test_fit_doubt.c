@@ -68,8 +68,8 @@ TEST(jobs_are_compared_with_those_of_their_kind_alone) {
     pto_fit_t fit = must_fit(&samples, &any_node);
     for (int i = 0; i < fit.entry_count; i++)
         assert_null(strstr(fit.entry[i].name, "job "));
-    assert_within(fit.machine->messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].row[0].postal.alpha_s.value, 9e-6,
-                  1e-3);
+    assert_near(fit.machine->messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].row[0].postal.alpha_s.value, 9e-6,
+                1e-3);
     release(&fit, &samples);
 }
 
@@ -88,8 +88,8 @@ TEST(of_two_jobs_the_slower_is_left_out) {
     assert_string_equal(entry_named(&fit, "job ping_pong.cpu.1")->note,
                         "left out: a slow job, 1.40 times the middle one of its cells");
     assert_int_equal(fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal.sample_count, 30);
-    assert_within(fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal.alpha_s.value, 1e-6,
-                  1e-3);
+    assert_near(fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal.alpha_s.value, 1e-6,
+                1e-3);
     release(&fit, &samples);
 }
 
@@ -267,7 +267,7 @@ TEST(medians_for_a_plot_are_by_size) {
                      3);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(bytes[i], 64 << i);
-        assert_within(seconds[i], (i + 1) * 1.1e-6, 1e-9);
+        assert_near(seconds[i], (i + 1) * 1.1e-6, 1e-9);
     }
     assert_int_equal(pto_fit_medians(&samples, PTO_BENCHMARK_MEMCPY_H2D, PTO_IN_COUNT, PTO_AT_OFF_SOCKET, 1,
                                      3, bytes, seconds),

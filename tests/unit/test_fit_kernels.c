@@ -89,8 +89,8 @@ TEST(each_piece_has_its_own_cost_of_additional_inputs) {
     const pto_param_t *large = pto_machine_extra_input(fit.machine, PTO_SPACE_GPU, CACHE_BYTES);
     assert_non_null(small);
     assert_non_null(large);
-    assert_within(small->value, cached_gamma, 0.03);
-    assert_within(large->value, gamma_true, 0.03);
+    assert_near(small->value, cached_gamma, 0.03);
+    assert_near(large->value, gamma_true, 0.03);
     assert_true(large->has_interval && large->low <= gamma_true && gamma_true <= large->high);
     assert_null(pto_machine_extra_input(fit.machine, PTO_SPACE_CPU, 8));
     assert_readable(&fit);
@@ -105,7 +105,7 @@ TEST(a_kernel_that_differs_for_two_inputs_is_reported) {
     add_reductions(&samples, &state);
     add_many(&samples, 1.4, &state);
     pto_fit_t fit = must_fit(&samples, &any_node);
-    assert_within(pto_machine_extra_input(fit.machine, PTO_SPACE_GPU, CACHE_BYTES)->value, gamma_true, 0.04);
+    assert_near(pto_machine_extra_input(fit.machine, PTO_SPACE_GPU, CACHE_BYTES)->value, gamma_true, 0.04);
     bool told = false;
     for (int i = 0; i < fit.entry_count; i++) {
         told = told || (strstr(fit.entry[i].name, "extra_input_s_per_byte from") != NULL &&
@@ -177,8 +177,8 @@ TEST(stores_cost_the_time_beyond_an_empty_kernel) {
     pto_fit_t fit = must_fit(&samples, &any_node);
     const pto_postal_t *store = pto_machine_remote(fit.machine, PTO_REMOTE_STORE, PTO_REACH_ON_SOCKET);
     assert_non_null(store);
-    assert_within(store->beta_s_per_byte.value, store_beta, 0.02);
-    assert_within(store->alpha_s.value, alpha_true, 0.1);
+    assert_near(store->beta_s_per_byte.value, store_beta, 0.02);
+    assert_near(store->alpha_s.value, alpha_true, 0.1);
     assert_true(store->alpha_s.low <= alpha_true && alpha_true <= store->alpha_s.high);
     assert_null(store->flagged);
     assert_null(pto_machine_remote(fit.machine, PTO_REMOTE_LOAD, PTO_REACH_ON_SOCKET));
@@ -220,9 +220,8 @@ TEST(loads_have_their_own) {
     pto_samples_t samples = new_samples();
     add_way(&samples, PTO_BENCHMARK_REMOTE_LOAD_16, ALL_BLOCKS, 4e-12, &state);
     pto_fit_t fit = must_fit(&samples, &any_node);
-    assert_within(
-        pto_machine_remote(fit.machine, PTO_REMOTE_LOAD, PTO_REACH_OFF_SOCKET)->beta_s_per_byte.value, 4e-12,
-        0.02);
+    assert_near(pto_machine_remote(fit.machine, PTO_REMOTE_LOAD, PTO_REACH_OFF_SOCKET)->beta_s_per_byte.value,
+                4e-12, 0.02);
     assert_null(find_entry(&fit, "remote.load.on_socket by width"));
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);
@@ -277,7 +276,7 @@ TEST(all_at_once_have_a_rate_of_their_own) {
         }
     }
     pto_fit_t fit = must_fit(&samples, &any_node);
-    assert_within(fit.machine->remote_all_s_per_byte.value, all_beta, 0.02);
+    assert_near(fit.machine->remote_all_s_per_byte.value, all_beta, 0.02);
     const char *note = entry_named(&fit, "remote.all_s_per_byte")->note;
     assert_non_null(strstr(note, "one of 4 GPUs"));
     assert_non_null(strstr(note, "0.83 times"));
@@ -314,7 +313,7 @@ TEST(a_rate_of_all_needs_two_gpus_two_sizes_and_a_slope) {
             continue;
         }
         pto_fit_t fit = must_fit(&samples, &any_node);
-        assert_within(fit.machine->remote_all_s_per_byte.value, 1e-11, 1e-3); /* to one other */
+        assert_near(fit.machine->remote_all_s_per_byte.value, 1e-11, 1e-3); /* to one other */
         assert_string_equal(entry_named(&fit, "remote.all_s_per_byte")->note, "that leaves one of 2 GPUs");
         assert_int_equal(entry_named(&fit, "remote.all_s_per_byte")->sample_count, 2);
         pto_fit_fini(&fit);
@@ -335,9 +334,9 @@ TEST(times_of_flags_graphs_and_queues_are_their_middle) {
     sample.benchmark = PTO_BENCHMARK_KERNEL_QUEUED;
     add_shaken(&samples, sample, 2e-6, &state);
     pto_fit_t fit = must_fit(&samples, &any_node);
-    assert_within(fit.machine->device_signal_s.value, 9e-7, 0.03);
-    assert_within(fit.machine->graph_launch_s.value, 7e-6, 0.03);
-    assert_within(fit.machine->queued_launch_s.value, 2e-6, 0.03);
+    assert_near(fit.machine->device_signal_s.value, 9e-7, 0.03);
+    assert_near(fit.machine->graph_launch_s.value, 7e-6, 0.03);
+    assert_near(fit.machine->queued_launch_s.value, 2e-6, 0.03);
     assert_false(pto_param_known(&fit.machine->kernel_launch_s));
     assert_readable(&fit);
     pto_fit_fini(&fit);

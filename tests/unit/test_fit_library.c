@@ -32,8 +32,7 @@ static pto_fit_t open_fit(const char *name) {
     char path[128];
     pto_error_t err = {0};
     snprintf(path, sizeof path, "scenarios/machines/%s.yaml", name);
-    if (pto_machine_open(path, &fit.machine, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_machine_open(path, &fit.machine, &err), &err);
     pto_library_tables_free(fit.machine->library, fit.machine->library_count);
     fit.machine->library = NULL;
     fit.machine->library_count = 0;
@@ -89,8 +88,7 @@ static void add_times(const pto_machine_t *machine, const habit_t *habit, pto_sp
 static void infer(const pto_samples_t *samples, pto_fit_t *fit) {
     static const pto_fit_options_t options = {0};
     pto_error_t err = {0};
-    if (pto_fit_library(samples, &options, fit, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_fit_library(samples, &options, fit, &err), &err);
 }
 
 static const pto_library_rule_t *rule_at(const pto_fit_t *fit, const habit_t *habit, pto_space_t space,

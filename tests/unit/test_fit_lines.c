@@ -25,11 +25,6 @@ static void put_line(int64_t bytes, double alpha_s, double beta_s_per_byte) {
         put(1, bytes, alpha_s + beta_s_per_byte * (double)bytes);
 }
 
-static void assert_near(double value, double expected, double relative) {
-    if (!(fabs(value - expected) <= relative * fabs(expected)))
-        fail_msg("%.9g is not near %.9g", value, expected);
-}
-
 /* --- medians and slices --------------------------------------------------------------------------------- */
 
 TEST(a_median_is_the_middle_or_between_two) {

@@ -2,6 +2,7 @@
  * the file. */
 #include "machine/machine_internal.h"
 #include "made_samples.h"
+#include "must.h"
 #include "portolan/machine.h"
 #include "test.h"
 
@@ -35,10 +36,10 @@ TEST(pieces_and_parameters_are_recovered) {
     assert_int_equal(row[0].below_bytes, LIMIT_BYTES * 2); /* the first size of the next piece: 8 times 4^n */
     assert_int_equal(row[1].from_bytes, LIMIT_BYTES * 2);
     assert_true(row[1].below_bytes == INT64_MAX);
-    assert_within(row[0].postal.alpha_s.value, 16e-6, 0.02);
-    assert_within(row[0].postal.beta_s_per_byte.value, 20e-11, 0.05);
-    assert_within(row[1].postal.alpha_s.value, 36e-6, 0.02);
-    assert_within(row[1].postal.beta_s_per_byte.value, 8e-12, 0.02);
+    assert_near(row[0].postal.alpha_s.value, 16e-6, 0.02);
+    assert_near(row[0].postal.beta_s_per_byte.value, 20e-11, 0.05);
+    assert_near(row[1].postal.alpha_s.value, 36e-6, 0.02);
+    assert_near(row[1].postal.beta_s_per_byte.value, 8e-12, 0.02);
     assert_true(row[0].postal.alpha_s.has_interval);
     assert_int_equal(fit.machine->nccl[PTO_NCCL_ALLTOALL].count, 0);
     pto_fit_fini(&fit);
@@ -53,17 +54,15 @@ TEST(rows_are_in_the_order_of_a_machine_file) {
         add_job(&samples, PTO_BENCHMARK_NCCL_ALLTOALL, job[i][0], job[i][1]);
     pto_fit_t fit = must_fit(&samples, &any_node);
     char *text = NULL;
-    pto_machine_t read;
     pto_error_t err = {0};
     assert_int_equal(pto_machine_format(fit.machine, NULL, &text, &err), PTO_OK);
-    if (pto_machine_parse(text, strlen(text), "written", &read, &err) != PTO_OK)
-        fail_msg("%d:%d: %s", err.line, err.column, err.message);
+    pto_machine_t read = must_parse(text);
     assert_int_equal(read.nccl[PTO_NCCL_ALLTOALL].count, 10);
     for (size_t i = 0; i < sizeof job / sizeof *job; i++) {
         const pto_cost_row_t *row = pto_machine_nccl(&read, PTO_NCCL_ALLTOALL, job[i][0], job[i][1], 1 << 20);
         assert_non_null(row);
-        assert_within(row->postal.alpha_s.value + row->postal.beta_s_per_byte.value * (1 << 20),
-                      true_seconds(job[i][0], 1 << 20), 0.03);
+        assert_near(row->postal.alpha_s.value + row->postal.beta_s_per_byte.value * (1 << 20),
+                    true_seconds(job[i][0], 1 << 20), 0.03);
     }
     free(text);
     pto_machine_fini(&read);
@@ -115,10 +114,10 @@ TEST(the_structure_is_recovered_from_the_numbers_of_gpus) {
     assert_true(machine->nccl_simple_bytes.value == 2097152);
     assert_null(find_entry(&fit, "nccl.simple_bytes")); /* found, and not taken from elsewhere */
     assert_true(machine->nccl_sampled_bytes.value == 1 << 28);
-    assert_within(machine->nccl_channels.value, 32, 0.05);
-    assert_within(machine->nccl_channel_s_per_byte.value, 5e-11, 0.05);
-    assert_within(machine->nccl_hop_s[PTO_NCCL_ALGORITHM_RING][PTO_NCCL_PROTOCOL_LL].value, 4e-7, 0.1);
-    assert_within(machine->nccl_hop_s[PTO_NCCL_ALGORITHM_RING][PTO_NCCL_PROTOCOL_SIMPLE].value, 2e-6, 0.1);
+    assert_near(machine->nccl_channels.value, 32, 0.05);
+    assert_near(machine->nccl_channel_s_per_byte.value, 5e-11, 0.05);
+    assert_near(machine->nccl_hop_s[PTO_NCCL_ALGORITHM_RING][PTO_NCCL_PROTOCOL_LL].value, 4e-7, 0.1);
+    assert_near(machine->nccl_hop_s[PTO_NCCL_ALGORITHM_RING][PTO_NCCL_PROTOCOL_SIMPLE].value, 2e-6, 0.1);
     assert_true(machine->nccl_doubling.value < 0.1);
     /* not to be seen in the samples: NCCL's own */
     assert_true(machine->nccl_net_hop_s[PTO_NCCL_ALGORITHM_TREE][PTO_NCCL_PROTOCOL_LL].value == 5e-6);
@@ -151,7 +150,7 @@ TEST(no_hop_is_faster_than_by_a_protocol_of_lower_latency) {
             add_equal(&samples, sample, structured_s(false, sample.procs, (double)sample.bytes, 1e-6), 5);
     pto_fit_t fit = must_fit(&samples, &any_node);
     const pto_param_t *hop_s = fit.machine->nccl_hop_s[PTO_NCCL_ALGORITHM_RING];
-    assert_within(hop_s[PTO_NCCL_PROTOCOL_LL].value, 4e-7, 0.05);
+    assert_near(hop_s[PTO_NCCL_PROTOCOL_LL].value, 4e-7, 0.05);
     assert_true(hop_s[PTO_NCCL_PROTOCOL_LL128].value == 1.9e-6);
     assert_true(hop_s[PTO_NCCL_PROTOCOL_SIMPLE].value == 1.9e-6);
     release(&fit, &samples);
@@ -180,7 +179,7 @@ TEST(a_chain_of_two_lines_shows_its_channels) {
                              fit.machine->nccl[table].row[1].postal.sample_count,
                          23 * 5);
         assert_true(fit.machine->nccl_channels.value == 16);
-        assert_within(fit.machine->nccl_channel_s_per_byte.value, 2e-11 / 3 * 16, 1e-3);
+        assert_near(fit.machine->nccl_channel_s_per_byte.value, 2e-11 / 3 * 16, 1e-3);
         release(&fit, &samples);
     }
 }

@@ -32,7 +32,7 @@ TEST(a_limit_tells_how_many_processes_reach_it) {
     assert_int_equal(entry->sample_count, 3 * 9);
     assert_int_equal(entry->from_bytes, 1 << 14);
     assert_true(entry->residual < 1e-3);
-    assert_within(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, 2.5e-11, 1e-3);
+    assert_near(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, 2.5e-11, 1e-3);
     release(&fit, &samples);
 }
 
@@ -87,7 +87,7 @@ TEST(a_limit_needs_four_rows_of_several_processes) {
                 add_equal(&samples, sample, 1e-6 + sample.procs * 1e-10 * (double)sample.bytes, 1);
         pto_fit_t fit = must_fit(&samples, &any_node);
         if (rows == 4)
-            assert_within(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, 1e-10, 1e-3);
+            assert_near(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, 1e-10, 1e-3);
         else
             assert_string_equal(entry_named(&fit, "injection.cpu")->note,
                                 "too few rows of two or more processes");
@@ -184,8 +184,8 @@ TEST(minima_are_the_least_of_each_size) {
     const pto_postal_t *postal = &fit.machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].row[0].postal;
     double beta = (xy - x * y) / (xx - x * x);
     assert_int_equal(postal->sample_count, 8);
-    assert_within(postal->beta_s_per_byte.value, beta, 1e-3);
-    assert_within(postal->alpha_s.value, y - beta * x, 1e-3);
+    assert_near(postal->beta_s_per_byte.value, beta, 1e-3);
+    assert_near(postal->alpha_s.value, y - beta * x, 1e-3);
     release(&fit, &samples);
 }
 
@@ -211,7 +211,7 @@ TEST(minima_of_a_limit_are_of_processes_that_share_a_message) {
             }
         }
     pto_fit_t fit = must_fit(&samples, &options);
-    assert_within(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, 5e-11, 1e-3);
+    assert_near(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, 5e-11, 1e-3);
     release(&fit, &samples);
 }
 
@@ -288,8 +288,8 @@ TEST(a_message_rate_is_that_of_a_single_protocol) {
             add_equal(&samples, sample, sample.procs == 1 ? 1e-6 + bytes_s : PROCS * 5e-8 + bytes_s, 2);
         }
     pto_fit_t fit = must_fit(&samples, &options);
-    assert_within(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, node_s_per_byte, 0.02);
-    assert_within(fit.machine->injection_s_per_message[PTO_SPACE_CPU].value, 5e-8, 0.02);
+    assert_near(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, node_s_per_byte, 0.02);
+    assert_near(fit.machine->injection_s_per_message[PTO_SPACE_CPU].value, 5e-8, 0.02);
     release(&fit, &samples);
 }
 
@@ -299,10 +299,10 @@ TEST(a_message_rate_is_the_median_over_sizes) {
     pto_fit_t fit = fit_rate(32, 16, 5e-8, &samples);
     const pto_param_t *rate = &fit.machine->injection_s_per_message[PTO_SPACE_CPU];
     const pto_fit_entry_t *entry = entry_named(&fit, "injection.cpu.s_per_message");
-    assert_within(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, node_s_per_byte, 1e-3);
-    assert_within(rate->value, 57.5e-9, 1e-3);
-    assert_within(rate->low, 54e-9, 1e-3);
-    assert_within(rate->high, 61e-9, 1e-3);
+    assert_near(fit.machine->injection_s_per_byte[PTO_SPACE_CPU].value, node_s_per_byte, 1e-3);
+    assert_near(rate->value, 57.5e-9, 1e-3);
+    assert_near(rate->low, 54e-9, 1e-3);
+    assert_near(rate->high, 61e-9, 1e-3);
     assert_int_equal(entry->sample_count, 16);
     assert_string_equal(entry->note, "median over 16 sizes");
     release(&fit, &samples);
@@ -313,9 +313,9 @@ TEST(a_message_rate_of_three_sizes_is_between_the_least_and_the_most) {
     pto_samples_t samples;
     pto_fit_t fit = fit_rate(32, 3, 5e-8, &samples);
     const pto_param_t *rate = &fit.machine->injection_s_per_message[PTO_SPACE_CPU];
-    assert_within(rate->value, 51e-9, 1e-3);
-    assert_within(rate->low, 50e-9, 1e-3);
-    assert_within(rate->high, 52e-9, 1e-3);
+    assert_near(rate->value, 51e-9, 1e-3);
+    assert_near(rate->low, 50e-9, 1e-3);
+    assert_near(rate->high, 52e-9, 1e-3);
     release(&fit, &samples);
 }
 
@@ -359,8 +359,8 @@ TEST(a_gap_needs_three_numbers_of_messages) {
     pto_fit_t fit = must_fit(&samples, &any_node);
     const pto_cost_table_t *gap = &fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
     assert_int_equal(gap->count, 1);
-    assert_within(gap->row[0].postal.alpha_s.value, 3e-7, 1e-3);
-    assert_within(gap->row[0].postal.beta_s_per_byte.value, 5e-11, 1e-3);
+    assert_near(gap->row[0].postal.alpha_s.value, 3e-7, 1e-3);
+    assert_near(gap->row[0].postal.beta_s_per_byte.value, 5e-11, 1e-3);
     assert_int_equal(gap->row[0].postal.sample_count, 13); /* one for each size */
     assert_int_equal(gap->row[0].protocol, PTO_PROTOCOL_RENDEZVOUS);
     release(&fit, &samples);
@@ -400,8 +400,8 @@ TEST(a_gap_is_the_middle_of_all_slopes) {
     const pto_cost_table_t *gap = &fit.machine->gap[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE];
     for (int64_t bytes = 16; bytes <= 65536; bytes *= 4) {
         const pto_postal_t *postal = pto_cost_at(gap, bytes);
-        assert_within(postal->alpha_s.value + postal->beta_s_per_byte.value * (double)bytes,
-                      3e-7 + 5e-11 * (double)bytes, 0.1);
+        assert_near(postal->alpha_s.value + postal->beta_s_per_byte.value * (double)bytes,
+                    3e-7 + 5e-11 * (double)bytes, 0.1);
     }
     release(&fit, &samples);
 }
@@ -427,7 +427,7 @@ TEST(half_of_a_sockets_cores_show_its_memory) {
     pto_fit_t fit = fit_memory(4, 3, &samples);
     const pto_fit_entry_t *entry = entry_named(&fit, "memory.host_s_per_byte");
     assert_string_equal(entry->note, "4 processes copy at once, for 3.00 times as long as one alone");
-    assert_within(fit.machine->host_memory_s_per_byte.value, 3e-10 / 8, 1e-3);
+    assert_near(fit.machine->host_memory_s_per_byte.value, 3e-10 / 8, 1e-3);
     assert_int_equal(entry->sample_count, 8 * 3);
     release(&fit, &samples);
     fit = fit_memory(3, 3, &samples);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "machine/machine_internal.h"
+#include "must.h"
 #include "portolan/fit.h"
 #include "test.h"
 
@@ -109,8 +110,7 @@ static pto_samples_t measured(const paper_t *paper) {
     }
     pto_samples_t samples = {0};
     pto_error_t err;
-    if (pto_samples_read(path, &samples, &err) != PTO_OK)
-        fail_msg("%s:%d:%d: %s", err.file, err.line, err.column, err.message);
+    assert_ok(pto_samples_read(path, &samples, &err), &err);
     return samples;
 }
 
@@ -121,8 +121,7 @@ static pto_fit_t fit_of(const paper_t *paper, const pto_samples_t *samples, bool
     assert_int_equal(pto_fit_node_parse(paper->node, &options, &err), PTO_OK);
     for (int i = 0; the_papers_way && i < 3; i++)
         assert_int_equal(pto_fit_breaks_parse(paper->breaks[i], &options, &err), PTO_OK);
-    if (pto_fit_samples(samples, "paper", "a test", &options, &fit, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_fit_samples(samples, "paper", "a test", &options, &fit, &err), &err);
     return fit;
 }
 
@@ -196,11 +195,10 @@ static double residual_of(const pto_samples_t *samples, const pto_machine_t *mac
 /* The printed machines themselves, not our repetition of their fit. */
 static void assert_fit_is_nearer_than_the_paper(const paper_t *paper) {
     char path[128];
-    pto_machine_t printed;
     pto_samples_t samples = measured(paper);
     pto_fit_t fit = fit_of(paper, &samples, false);
     snprintf(path, sizeof path, "scenarios/machines/%s.yaml", paper->folder);
-    assert_int_equal(pto_machine_read(path, &printed, NULL), PTO_OK);
+    pto_machine_t printed = must_read(path);
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
         for (int level = PTO_LEVEL_ON_SOCKET; level < PTO_LEVEL_COUNT; level++) {
             double ours = residual_of(&samples, fit.machine, (pto_space_t)space, (pto_level_t)level);

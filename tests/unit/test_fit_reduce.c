@@ -47,8 +47,8 @@ static void assert_truth(const pto_cost_table_t *cost, double tolerance) {
     for (int k = 0; k < TRUTH_COUNT; k++) {
         assert_int_equal(cost->row[k].from_bytes, truth[k].from_bytes);
         assert_int_equal(cost->row[k].below_bytes, truth[k].below_bytes);
-        assert_within(cost->row[k].postal.beta_s_per_byte.value, truth[k].beta_s_per_byte, tolerance);
-        assert_within(cost->row[k].postal.alpha_s.value, truth[k].alpha_s, 3 * tolerance);
+        assert_near(cost->row[k].postal.beta_s_per_byte.value, truth[k].beta_s_per_byte, tolerance);
+        assert_near(cost->row[k].postal.alpha_s.value, truth[k].alpha_s, 3 * tolerance);
     }
 }
 
@@ -123,7 +123,7 @@ TEST(times_below_the_grain_do_not_steer) {
     pto_fit_t fit = must_fit(&samples, &any_node);
     const pto_cost_table_t *cost = &fit.machine->reduce[PTO_SPACE_CPU];
     assert_int_equal(cost->count, 1);
-    assert_within(cost->row[0].postal.beta_s_per_byte.value, 2e-11, 0.02);
+    assert_near(cost->row[0].postal.beta_s_per_byte.value, 2e-11, 0.02);
     assert_true(cost->row[0].postal.alpha_s.value < 1e-8);
     pto_fit_fini(&fit);
     pto_samples_fini(&samples);

@@ -35,14 +35,14 @@ TEST(launches_and_lines_are_recovered) {
     pto_samples_t samples = new_samples();
     add_runs(&samples);
     pto_fit_t fit = must_fit(&samples, &any_node);
-    assert_within(fit.machine->run_launch_s.value, 1.8e-6, 0.03);
+    assert_near(fit.machine->run_launch_s.value, 1.8e-6, 0.03);
     assert_true(fit.machine->run_launch_s.has_interval);
     for (int32_t gpus = 2; gpus <= 4; gpus += 2)
         for (int64_t bytes = 8; bytes <= 1 << 22; bytes *= 4) {
             const pto_cost_row_t *row = pto_machine_lines(fit.machine, gpus, bytes);
             assert_non_null(row);
-            assert_within(row->postal.alpha_s.value + row->postal.beta_s_per_byte.value * (double)bytes,
-                          lines_s(gpus, bytes), 0.03);
+            assert_near(row->postal.alpha_s.value + row->postal.beta_s_per_byte.value * (double)bytes,
+                        lines_s(gpus, bytes), 0.03);
         }
     assert_null(pto_machine_lines(fit.machine, 3, 64));
     release(&fit, &samples);
@@ -56,7 +56,7 @@ TEST(launches_off_the_line_widen_its_interval) {
     for (sample.messages = 2; sample.messages <= 5; sample.messages += sample.messages - 1)
         add_equal(&samples, sample, seconds[sample.messages], REPEATS);
     pto_fit_t fit = must_fit(&samples, &any_node);
-    assert_within(fit.machine->run_launch_s.value, 2.3e-6, 0.03);
+    assert_near(fit.machine->run_launch_s.value, 2.3e-6, 0.03);
     assert_true(fit.machine->run_launch_s.low < 2.2e-6 && fit.machine->run_launch_s.high > 2.5e-6);
     release(&fit, &samples);
 }

@@ -22,11 +22,6 @@ static void put(made_t *made, int64_t bytes, double seconds) {
 
 static fit_points_t points_of(made_t *made) { return (fit_points_t){made->count, made->point}; }
 
-static void assert_near(double value, double expected, double relative, const char *what) {
-    if (!(fabs(value - expected) <= relative * fabs(expected)))
-        fail_msg("%s: %.12g is not near %.12g", what, value, expected);
-}
-
 static int by_value(const void *a, const void *b) {
     const double *left = a, *right = b;
     return (*left > *right) - (*left < *right);
@@ -178,9 +173,9 @@ static void check_line(made_t *made, bool cleans) {
     assert_true(got.has_interval && got.count == made->count);
     assert_true(wanted.value[0] > 0 && wanted.value[1] > 0);
     for (int k = 0; k < COLUMNS; k++) {
-        assert_near(got.value[k], wanted.value[k], 1e-6, k ? "bytes" : "start");
-        assert_near(got.high[k], wanted.value[k] + wanted.half[k], 1e-6, "high");
-        assert_near(got.low[k], fmax(wanted.value[k] - wanted.half[k], 0), 1e-5, "low");
+        assert_near_for(got.value[k], wanted.value[k], 1e-6, k ? "bytes" : "start");
+        assert_near_for(got.high[k], wanted.value[k] + wanted.half[k], 1e-6, "high");
+        assert_near_for(got.low[k], fmax(wanted.value[k] - wanted.half[k], 0), 1e-5, "low");
     }
     static data_t data;
     take(made, cleans, &data);
@@ -188,7 +183,7 @@ static void check_line(made_t *made, bool cleans) {
         double fitted = wanted.value[0] + wanted.value[1] * data.bytes[kept];
         miss[kept] = fabs(fitted - data.seconds[kept]) / grain(data.seconds[kept]);
     }
-    assert_near(got.residual, middle_of(miss, kept), 1e-5, "residual");
+    assert_near_for(got.residual, middle_of(miss, kept), 1e-5, "residual");
 }
 
 TEST(noisy_lines_are_those_of_a_second_fit) {
@@ -221,8 +216,8 @@ TEST(half_of_the_samples_in_full_rows_are_not_most) {
         fit_regression_t got;
         line_t wanted = line_of(&made, singles < 10);
         assert_int_equal(fit_postal(&points, false, &got, NULL), PTO_OK);
-        assert_near(got.value[0], wanted.value[0], 1e-6, "start");
-        assert_near(got.value[1], wanted.value[1], 1e-6, "bytes");
+        assert_near_for(got.value[0], wanted.value[0], 1e-6, "start");
+        assert_near_for(got.value[1], wanted.value[1], 1e-6, "bytes");
     }
     gsl_rng_free(random);
 }

@@ -39,12 +39,12 @@ TEST(allocations_have_pieces) {
     const pto_cost_table_t *cpu = &fit.machine->setup_allocate[PTO_SPACE_CPU];
     assert_int_equal(gpu->count, 2);
     assert_int_equal(gpu->row[0].below_bytes, PAGE_BYTES);
-    assert_within(gpu->row[0].postal.alpha_s.value, 2e-6, noise);
-    assert_within(gpu->row[1].postal.alpha_s.value, 1e-4, noise);
-    assert_within(gpu->row[1].postal.beta_s_per_byte.value, 1e-11, 3 * noise);
+    assert_near(gpu->row[0].postal.alpha_s.value, 2e-6, noise);
+    assert_near(gpu->row[1].postal.alpha_s.value, 1e-4, noise);
+    assert_near(gpu->row[1].postal.beta_s_per_byte.value, 1e-11, 3 * noise);
     assert_int_equal(cpu->count, 1);
-    assert_within(cpu->row[0].postal.alpha_s.value, 2e-5, noise);
-    assert_within(cpu->row[0].postal.beta_s_per_byte.value, 2e-10, noise);
+    assert_near(cpu->row[0].postal.alpha_s.value, 2e-5, noise);
+    assert_near(cpu->row[0].postal.beta_s_per_byte.value, 2e-10, noise);
     pto_fit_fini(&fit);
 }
 
@@ -56,8 +56,8 @@ TEST(the_largest_number_of_processes_is_used) {
         add_sized(&samples, PTO_BENCHMARK_SETUP_OPEN, PTO_IN_GPU, procs, one_line, &random);
     pto_fit_t fit = fitted(&samples);
     assert_int_equal(fit.machine->setup_open.count, 1);
-    assert_within(fit.machine->setup_open.row[0].postal.alpha_s.value, 3 * 2e-5, noise);
-    assert_within(fit.machine->setup_open.row[0].postal.beta_s_per_byte.value, 3 * 2e-10, noise);
+    assert_near(fit.machine->setup_open.row[0].postal.alpha_s.value, 3 * 2e-5, noise);
+    assert_near(fit.machine->setup_open.row[0].postal.beta_s_per_byte.value, 3 * 2e-10, noise);
     pto_fit_fini(&fit);
 }
 
@@ -71,7 +71,7 @@ TEST(a_segment_is_a_time) {
         add(&samples, sample);
     }
     pto_fit_t fit = fitted(&samples);
-    assert_within(fit.machine->setup_segment_s.value, 5e-5, noise);
+    assert_near(fit.machine->setup_segment_s.value, 5e-5, noise);
     assert_true(fit.machine->setup_segment_s.has_interval);
     pto_fit_fini(&fit);
 }

@@ -25,60 +25,35 @@ static pto_plan_t *made_of_pairs(const char *strategy) { return made_of(&by_pair
 /* --- what orders kernels -------------------------------------------------------------------------------- */
 
 TEST(reducing_before_all_have_stored_is_found) {
-    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four);
-    drop_flag(plan, "stored");
-    refused_for(plan, "stage 'reduce': reads bytes");
-    plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_split", four);
-    drop_flag(plan, "shares stored");
-    refused_for(plan, "stage 'reduce': reads bytes");
-    plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_gather", four);
-    drop_flag(plan, "stored");
-    refused_for(plan, "rank 0, stage 'reduce': reads bytes");
-    plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_read", four);
-    drop_flag(plan, "ready");
-    refused_for(plan, "stage 'load from all': reads bytes 0..999 of 'in' of rank");
-    plan = made(PTO_COLLECTIVE_REDUCE_SCATTER, "gas_split", four);
-    drop_flag(plan, "shares stored");
-    refused_for(plan, "stage 'reduce': reads bytes");
-    plan = made(PTO_COLLECTIVE_REDUCE_SCATTER, "gas_read", four);
-    drop_flag(plan, "ready");
-    refused_for(plan, "stage 'load from all': reads bytes");
+    needs_flag(made(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", four), "stored",
+               "stage 'reduce': reads bytes");
+    needs_flag(made(PTO_COLLECTIVE_ALLREDUCE, "gas_split", four), "shares stored",
+               "stage 'reduce': reads bytes");
+    needs_flag(made(PTO_COLLECTIVE_ALLREDUCE, "gas_gather", four), "stored",
+               "rank 0, stage 'reduce': reads bytes");
+    needs_flag(made(PTO_COLLECTIVE_ALLREDUCE, "gas_read", four), "ready",
+               "stage 'load from all': reads bytes 0..999 of 'in' of rank");
+    needs_flag(made(PTO_COLLECTIVE_REDUCE_SCATTER, "gas_split", four), "shares stored",
+               "stage 'reduce': reads bytes");
+    needs_flag(made(PTO_COLLECTIVE_REDUCE_SCATTER, "gas_read", four), "ready",
+               "stage 'load from all': reads bytes");
 }
 
 /* The user may use a buffer again as soon as its own process's run has ended. */
 TEST(ending_before_others_have_stored_or_loaded_is_found) {
-    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_split", four);
-    drop_flag(plan, "results stored");
-    refused_for(plan, "the end: reads bytes");
-    plan = made(PTO_COLLECTIVE_ALLREDUCE, "gas_read", four);
-    drop_flag(plan, "loaded");
-    refused_for(plan, "stage 'reduce': writes bytes 0..999 of 'out' of rank 0, unordered with rank 3's read");
-    plan = made(PTO_COLLECTIVE_REDUCE_SCATTER, "gas_read", four);
-    drop_flag(plan, "loaded");
-    refused_for(plan, "the end: writes bytes");
-    plan = made(PTO_COLLECTIVE_ALLTOALL, "gas_split", four);
-    drop_flag(plan, "stored");
-    refused_for(plan, "the end: reads bytes");
-    plan = made_of_pairs("gas_split");
-    drop_flag(plan, "stored");
-    refused_for(plan, "the end: reads bytes");
-    plan = made_of_pairs("gas_read");
-    drop_flag(plan, "loaded");
-    refused_for(plan, "the end: writes bytes");
+    needs_flag(made(PTO_COLLECTIVE_ALLREDUCE, "gas_split", four), "results stored", "the end: reads bytes");
+    needs_flag(made(PTO_COLLECTIVE_ALLREDUCE, "gas_read", four), "loaded",
+               "stage 'reduce': writes bytes 0..999 of 'out' of rank 0, unordered with rank 3's read");
+    needs_flag(made(PTO_COLLECTIVE_REDUCE_SCATTER, "gas_read", four), "loaded", "the end: writes bytes");
+    needs_flag(made(PTO_COLLECTIVE_ALLTOALL, "gas_split", four), "stored", "the end: reads bytes");
+    needs_flag(made_of_pairs("gas_split"), "stored", "the end: reads bytes");
+    needs_flag(made_of_pairs("gas_read"), "loaded", "the end: writes bytes");
     static const pto_collective_t rooted[] = {PTO_COLLECTIVE_GATHER, PTO_COLLECTIVE_SCATTER};
     for (int i = 0; i < 2; i++) {
-        plan = made(rooted[i], "gas_split", four);
-        drop_flag(plan, "stored");
-        refused_for(plan, "the end: reads bytes");
-        plan = made(rooted[i], "gas_split", four);
-        drop_flag(plan, "ready");
-        refused_for(plan, "second run: writes bytes");
-        plan = made(rooted[i], "gas_read", four);
-        drop_flag(plan, "ready");
-        refused_for(plan, "stage 'load from all': reads bytes");
-        plan = made(rooted[i], "gas_read", four);
-        drop_flag(plan, "loaded");
-        refused_for(plan, "the end: writes bytes");
+        needs_flag(made(rooted[i], "gas_split", four), "stored", "the end: reads bytes");
+        needs_flag(made(rooted[i], "gas_split", four), "ready", "second run: writes bytes");
+        needs_flag(made(rooted[i], "gas_read", four), "ready", "stage 'load from all': reads bytes");
+        needs_flag(made(rooted[i], "gas_read", four), "loaded", "the end: writes bytes");
     }
 }
 
@@ -101,18 +76,10 @@ TEST(one_buffer_for_all_runs_is_found_by_the_second) {
 }
 
 TEST(outputs_are_not_written_before_their_owner_is_there) {
-    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLTOALL, "gas_split", four);
-    drop_flag(plan, "ready");
-    refused_for(plan, "second run: writes bytes");
-    plan = made(PTO_COLLECTIVE_ALLGATHER, "gas_split", four);
-    drop_flag(plan, "ready");
-    refused_for(plan, "second run: writes bytes");
-    plan = made_of_pairs("gas_split");
-    drop_flag(plan, "ready");
-    refused_for(plan, "second run: writes bytes");
-    plan = made(PTO_COLLECTIVE_REDUCE, "gas_gather", four);
-    drop_flag(plan, "free");
-    refused_for(plan, "second run: writes bytes");
+    needs_flag(made(PTO_COLLECTIVE_ALLTOALL, "gas_split", four), "ready", "second run: writes bytes");
+    needs_flag(made(PTO_COLLECTIVE_ALLGATHER, "gas_split", four), "ready", "second run: writes bytes");
+    needs_flag(made_of_pairs("gas_split"), "ready", "second run: writes bytes");
+    needs_flag(made(PTO_COLLECTIVE_REDUCE, "gas_gather", four), "free", "second run: writes bytes");
 }
 
 /* Each level of a tree has flags of its own. */
@@ -362,12 +329,11 @@ static pto_machine_t machine_for_kernels(void) {
 static void assert_plan_price(pto_plan_t *plan, const pto_machine_t *machine, double wanted_s) {
     pto_price_t price = {0}, walked = {0};
     pto_error_t err = {0};
-    if (pto_price(plan, machine, &price, NULL, &err) != PTO_OK ||
-        pto_price_walk(plan, machine, &walked, NULL, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_price(plan, machine, &price, NULL, &err), &err);
+    assert_ok(pto_price_walk(plan, machine, &walked, NULL, &err), &err);
     pto_plan_destroy(plan);
-    assert_close(price.seconds, wanted_s);
-    assert_close(walked.seconds, wanted_s);
+    assert_near(price.seconds, wanted_s, 1e-9);
+    assert_near(walked.seconds, wanted_s, 1e-9);
 }
 
 static void assert_price(const pto_machine_t *machine, pto_collective_t collective, const char *strategy,
@@ -471,16 +437,11 @@ TEST(engines_copy_only_what_and_where_they_may) {
         pto_plan_t *plan = made(of_blocks[i], "copy_engine", four);
         drop_flag(plan, "ready");
         refused_for(plan, "second run: writes bytes");
-        plan = made(of_blocks[i], "copy_engine", four);
-        drop_flag(plan, "copied");
-        refused_for(plan, "the end: reads bytes");
+        needs_flag(made(of_blocks[i], "copy_engine", four), "copied", "the end: reads bytes");
     }
-    pto_plan_t *plan = made(PTO_COLLECTIVE_ALLREDUCE, "copy_engine", four);
-    drop_flag(plan, "shares stored");
-    refused_for(plan, "stage 'reduce': reads bytes");
-    plan = made(PTO_COLLECTIVE_ALLREDUCE, "copy_engine", four);
-    drop_flag(plan, "copied");
-    refused_for(plan, "the end: reads bytes");
+    needs_flag(made(PTO_COLLECTIVE_ALLREDUCE, "copy_engine", four), "shares stored",
+               "stage 'reduce': reads bytes");
+    needs_flag(made(PTO_COLLECTIVE_ALLREDUCE, "copy_engine", four), "copied", "the end: reads bytes");
 }
 
 /* 2,500 bytes come into the third GPU, more than leave any. With stores, all that store to it wait for its
@@ -527,13 +488,12 @@ TEST(a_halo_costs_two_flags_and_its_borders) {
         pto_plan_t *plan = plan_of(halo(cases[i].corners, cases[i].wraps, false));
         pto_price_t price = {0}, walked = {0};
         pto_error_t err = {0};
-        if (pto_price(plan, &machine, &price, NULL, &err) != PTO_OK ||
-            pto_price_walk(plan, &machine, &walked, NULL, &err) != PTO_OK)
-            fail_msg("%s", err.message);
+        assert_ok(pto_price(plan, &machine, &price, NULL, &err), &err);
+        assert_ok(pto_price_walk(plan, &machine, &walked, NULL, &err), &err);
         pto_plan_destroy(plan);
         double bytes = (double)(4 * cases[i].cells);
-        assert_close(price.seconds, launch_s + flag_s + store_s + bytes * store_s_per_byte + flag_s);
-        assert_close(walked.seconds, price.seconds);
+        assert_near(price.seconds, launch_s + flag_s + store_s + bytes * store_s_per_byte + flag_s, 1e-9);
+        assert_near(walked.seconds, price.seconds, 1e-9);
     }
 }
 

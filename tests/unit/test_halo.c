@@ -1,6 +1,7 @@
 /* Halo exchange: every small grid is proved, for every strategy; neighbors, dimensions and faults. */
 #include "broken_plan.h"
 #include "machine/machine_internal.h"
+#include "must.h"
 #include "portolan/price.h"
 #include "portolan/scenario.h"
 #include "portolan/simulate.h"
@@ -85,8 +86,7 @@ TEST(every_small_grid_of_three_dimensions_is_right) {
 
 static pto_request_t ask(const char *strategy, const char *algorithm, pto_halo_t grid, pto_layout_t layout) {
     pto_request_t request = {.layout = layout, .collective = PTO_COLLECTIVE_HALO, .bytes = 4, .halo = grid};
-    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
-    assert_int_equal(pto_algorithm_find(algorithm, PTO_COLLECTIVE_HALO, &request.algorithm, NULL), PTO_OK);
+    carry_out_by(&request, strategy, algorithm);
     return request;
 }
 
@@ -117,9 +117,8 @@ TEST(buffers_of_a_ring_name_their_neighbor) {
     const pto_halo_t grid = {
         .dim_count = 3, .dims = {3, 3, 3}, .wrap = {true, true, true}, .extent = {2, 3, 4}, .width = 1};
     pto_request_t request = ask("shm_ring", "direct", grid, (pto_layout_t){1, 27, 1, 1, 27, false});
-    pto_plan_t *plan = NULL;
     int ways = 0, found[WAYS] = {0};
-    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    pto_plan_t *plan = must_plan(&request);
     for (int i = 0; i < pto_plan_buffer_count(plan); i++) {
         const char *name = pto_plan_buffer(plan, i)->name;
         ways += strncmp(name, "last chunk to ", strlen("last chunk to ")) == 0;
@@ -327,11 +326,6 @@ static double priced_s(const pto_machine_t *machine, pto_request_t request, pric
     return price.seconds;
 }
 
-static void assert_about(double got, double wanted) {
-    if (got > wanted * (1 + 1e-9) || got < wanted * (1 - 1e-9))
-        fail_msg("%.12g, not %.12g", got, wanted);
-}
-
 static double two_messages_s(const pto_machine_t *machine, pto_space_t space, int64_t bytes) {
     const pto_postal_t *postal = &pto_machine_message(machine, space, PTO_LEVEL_OFF_NODE, bytes)->postal;
     return 2 * (postal->alpha_s.value + (double)bytes * postal->beta_s_per_byte.value);
@@ -351,9 +345,8 @@ TEST(packed_borders_have_room_and_no_more) {
         const pto_halo_t grid = {
             .dim_count = 2, .dims = {3, 4}, .wrap = {true, true}, .extent = {4, 6}, .width = width};
         pto_request_t request = ask("pack_kernel", "direct", grid, (pto_layout_t){12, 1, 1, 1, 1, false});
-        pto_plan_t *plan = NULL;
         int packed = 0;
-        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+        pto_plan_t *plan = must_plan(&request);
         for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
             const pto_buffer_t *buffer = pto_plan_buffer(plan, b);
             if (strncmp(buffer->name, "packed", 6) == 0) {
@@ -376,17 +369,19 @@ TEST(prices_follow_the_formulas) {
             .dim_count = 2, .dims = {3, 4}, .wrap = {true, true}, .extent = {extent, 2 * extent}, .width = 1};
         int64_t rows = extent + 2, row_bytes = 4 * (2 * extent + 2), column_bytes = 4 * rows;
         pto_request_t request = ask("cuda_aware", "neighbors", grid, (pto_layout_t){12, 1, 1, 1, 1, false});
-        assert_about(priced_s(machine, request, pto_price),
-                     two_messages_s(machine, PTO_SPACE_GPU, row_bytes) +
-                         two_messages_s(machine, PTO_SPACE_GPU, column_bytes));
+        assert_near(priced_s(machine, request, pto_price),
+                    two_messages_s(machine, PTO_SPACE_GPU, row_bytes) +
+                        two_messages_s(machine, PTO_SPACE_GPU, column_bytes),
+                    1e-9);
         request = ask("three_step", "neighbors", grid, (pto_layout_t){12, 1, 1, 1, 1, false});
-        assert_about(priced_s(machine, request, pto_price),
-                     two_messages_s(machine, PTO_SPACE_CPU, row_bytes) +
-                         two_messages_s(machine, PTO_SPACE_CPU, column_bytes) +
-                         2 * copy_s(machine, PTO_COPY_D2H, row_bytes, 1) +
-                         2 * copy_s(machine, PTO_COPY_D2H, column_bytes, rows) +
-                         2 * copy_s(machine, PTO_COPY_H2D, row_bytes, 1) +
-                         2 * copy_s(machine, PTO_COPY_H2D, column_bytes, rows));
+        assert_near(priced_s(machine, request, pto_price),
+                    two_messages_s(machine, PTO_SPACE_CPU, row_bytes) +
+                        two_messages_s(machine, PTO_SPACE_CPU, column_bytes) +
+                        2 * copy_s(machine, PTO_COPY_D2H, row_bytes, 1) +
+                        2 * copy_s(machine, PTO_COPY_D2H, column_bytes, rows) +
+                        2 * copy_s(machine, PTO_COPY_H2D, row_bytes, 1) +
+                        2 * copy_s(machine, PTO_COPY_H2D, column_bytes, rows),
+                    1e-9);
     }
     pto_machine_destroy(machine);
 }
@@ -405,8 +400,8 @@ TEST(copies_that_follow_each_other_are_queued) {
             3 * (pto_machine_copy(machine, (pto_copy_kind_t)kind, PTO_REACH_ON_SOCKET, false)->alpha_s.value -
                  2e-6);
     }
-    assert_about(priced_s(machine, request, pto_price), waited_s - saved_s);
-    assert_about(priced_s(machine, request, pto_price_walk), waited_s - saved_s);
+    assert_near(priced_s(machine, request, pto_price), waited_s - saved_s, 1e-9);
+    assert_near(priced_s(machine, request, pto_price_walk), waited_s - saved_s, 1e-9);
     pto_plan_t *plan = plan_of(request);
     pto_simulation_t simulation;
     assert_int_equal(pto_simulate(plan, machine, NULL, &simulation, NULL), PTO_OK);
@@ -436,7 +431,7 @@ TEST(the_price_by_class_is_that_of_the_dearest_owner) {
                 double rank_s = priced_s(machine, request, pto_price_walk);
                 assert_true(class_s >= rank_s * (1 - 1e-9) && class_s < 1.15 * rank_s);
                 if (layout[i].gpus_per_node == 1)
-                    assert_about(class_s, rank_s);
+                    assert_near(class_s, rank_s, 1e-9);
             }
     pto_machine_destroy(machine);
 }
@@ -449,7 +444,7 @@ TEST(the_price_does_not_depend_on_the_number_of_nodes) {
         pto_request_t request = ask(strategy[s], "neighbors", grid, (pto_layout_t){512, 1, 1, 4, 1, false});
         double few_s = priced_s(machine, request, pto_price);
         request.layout.nodes = 1 << 20;
-        assert_about(priced_s(machine, request, pto_price), few_s);
+        assert_near(priced_s(machine, request, pto_price), few_s, 1e-9);
     }
     pto_machine_destroy(machine);
 }

@@ -1,6 +1,7 @@
 /* The hierarchical allreduce: what it sends, what it costs, and that it keeps calls apart. */
 #include "broken_plan.h"
 #include "machine/machine_internal.h"
+#include "must.h"
 #include "plan_request.h"
 #include "simulated.h"
 #include "test.h"
@@ -38,7 +39,7 @@ static double at(const pto_postal_t *postal, double bytes) {
 /* Messages and their bytes: one per leader and round. */
 TEST(one_message_a_node_and_round) {
     pto_request_t request = ask_for(8, 6, 1200, 0);
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     assert_int_equal(pto_plan_size(plan).messages, 8 * 3);
     pto_plan_destroy(plan);
 }
@@ -49,7 +50,7 @@ TEST(it_costs_parts_and_log_n_vectors) {
         for (int64_t gpus = 2; gpus <= 6; gpus += 2) {
             double bytes = 1200000, m = (double)gpus, rounds = log2((double)nodes);
             pto_request_t request = ask_for(nodes, gpus, 1200000, 0);
-            pto_plan_t *plan = made(&request);
+            pto_plan_t *plan = must_plan(&request);
             double expected_s =
                 at(&machine.copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET], bytes) + (m - 1) * flag_s +
                 reduce_s_per_byte * bytes * ((m - 1) / m + rounds) + (m - 1) * flag_s +
@@ -60,7 +61,7 @@ TEST(it_costs_parts_and_log_n_vectors) {
                 at(&machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET], bytes);
             pto_price_t price;
             assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
-            assert_near(price.seconds, expected_s, 0.01, "hierarchical");
+            assert_near_for(price.seconds, expected_s, 0.01, "hierarchical");
             pto_plan_destroy(plan);
         }
 }
@@ -69,21 +70,21 @@ TEST(it_costs_parts_and_log_n_vectors) {
 TEST(segments_hide_messages_behind_reductions) {
     const double bytes = 64e6, m = 6, rounds = 3;
     pto_request_t request = ask_for(8, 6, 64000000, 256000);
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     pto_price_t price;
     assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
     double copies_s = at(&machine.copies[PTO_COPY_D2H][PTO_REACH_ON_SOCKET], bytes) +
                       at(&machine.copies[PTO_COPY_H2D][PTO_REACH_ON_SOCKET], bytes);
-    assert_near(price.seconds - copies_s, reduce_s_per_byte * bytes * ((m - 1) / m + rounds), 0.02,
-                "in segments");
-    assert_near(simulated(plan, &machine).seconds, price.seconds, 0.05, "simulated");
+    assert_near_for(price.seconds - copies_s, reduce_s_per_byte * bytes * ((m - 1) / m + rounds), 0.02,
+                    "in segments");
+    assert_near_for(simulated(plan, &machine).seconds, price.seconds, 0.05, "simulated");
     pto_plan_destroy(plan);
 }
 
 /* Without the last flag, the leader's memory could be written while others still copy from it. */
 TEST(a_leader_that_does_not_wait_is_refused) {
     pto_request_t request = ask_for(2, 3, 1200, 400);
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     for (int i = 0; i < plan->steps.count; i++) {
         pto_step_t *step = (pto_step_t *)plan->steps.item + i;
         if (pto_step_is_signal(step) && step->flag == plan->flags.count - 1)

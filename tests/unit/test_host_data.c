@@ -1,5 +1,6 @@
 /* Data in host memory: layouts of processes instead of GPUs, on machines with and without GPUs. */
 #include "made_up.h"
+#include "must.h"
 #include "portolan/fit.h"
 #include "portolan/pick.h"
 #include "portolan/price.h"
@@ -23,11 +24,6 @@ typedef struct {
     pto_machine_t *machine;
     pto_scenario_t scenario;
 } asked_t;
-
-static void assert_near(double value, double expected) {
-    if (!(fabs(value - expected) <= 1e-9 * expected))
-        fail_msg("%.9g is not %.9g", value, expected);
-}
 
 /* `more` has lines of the scenario. Returns the error's message, "" for none. */
 static const char *ask(const char *machine, const char *more, asked_t *asked) {
@@ -174,9 +170,7 @@ TEST(strategies_are_those_of_the_memory) {
 
 TEST(a_pair_of_host_data_has_no_end_on_a_gpu) {
     pto_request_t request = {.layout = {2, 1, 1, 1, 1, true}, .collective = PTO_COLLECTIVE_PAIR, .bytes = 8};
-    assert_int_equal(pto_strategy_find("mpi", &request.strategy, NULL), PTO_OK);
-    assert_int_equal(pto_algorithm_find("point_to_point", PTO_COLLECTIVE_PAIR, &request.algorithm, NULL),
-                     PTO_OK);
+    carry_out_by(&request, "mpi", "point_to_point");
     for (int ends = 0; ends < 4; ends++) {
         pto_error_t err = {0};
         request.ends = (pto_pair_ends_t){.from_host = ends & 1, .to_host = ends & 2};
@@ -195,12 +189,12 @@ TEST(messages_cost_what_host_messages_cost) {
         char more[128];
         snprintf(more, sizeof more, "collective: pair\ndistance: %s\nbytes: 1000\n", pairs[i]);
         double scale = (double)(1 << i);
-        assert_near(seconds_of(NO_GPUS, more, "mpi", "point_to_point"), 1.1e-6 * scale);
+        assert_near(seconds_of(NO_GPUS, more, "mpi", "point_to_point"), 1.1e-6 * scale, 1e-9);
     }
     assert_near(seconds_of(NO_GPUS,
                            "collective: broadcast\nlayout: {nodes: 2, procs_per_node: 1}\nbytes: 1000\n",
                            "own_algorithm", "linear"),
-                4.5e-6);
+                4.5e-6, 1e-9);
 }
 
 /* The library's table is the library's: our own algorithm is the cheapest one. */
@@ -230,7 +224,7 @@ TEST(no_gpu_draws_power) {
     assert_int_equal(pto_predict(&asked.scenario, asked.machine, true, &made, NULL), PTO_OK);
     const pto_prediction_t *at = pto_prediction_at(&made, 0, 0);
     assert_true(at->has_energy);
-    assert_near(at->energy.joules, at->price.seconds * (2 * 100 + 8 * 10));
+    assert_near(at->energy.joules, at->price.seconds * (2 * 100 + 8 * 10), 1e-9);
     pto_predictions_fini(&made);
     forget(&asked);
 }
@@ -300,7 +294,7 @@ TEST(measured_algorithms_of_ours_compete_with_the_library) {
     for (int c = 0; c < 4; c++) { /* as a fit prices them */
         double seconds;
         assert_int_equal(pto_score_price(cell, c, machine, NULL, NULL, &seconds, NULL), PTO_OK);
-        assert_near(seconds, cell->prediction[c].price.seconds);
+        assert_near(seconds, cell->prediction[c].price.seconds, 1e-9);
     }
     assert_true(cell->prediction[0].price.seconds > 1.5 * cell->prediction[1].price.seconds);
     pto_score_fini(&score);

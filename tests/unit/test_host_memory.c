@@ -1,5 +1,6 @@
 /* What processes of a node share besides links: the memory of a socket and, of one that sends and receives at
  * once, its CPU. */
+#include "must.h"
 #include "plan_request.h"
 #include "portolan/price.h"
 #include "simulated.h"
@@ -30,11 +31,8 @@ typedef struct {
 
 static pto_machine_t machine_of(costs_t costs, const char *more) {
     char whole[4096];
-    pto_machine_t machine = {0};
-    pto_error_t err = {0};
     snprintf(whole, sizeof whole, text, costs.message, costs.copy, costs.copy, costs.h2h, costs.reduce, more);
-    if (pto_machine_parse(whole, strlen(whole), "m.yaml", &machine, &err) != PTO_OK)
-        fail_msg("%d: %s", err.line, err.message);
+    pto_machine_t machine = must_parse(whole);
     return machine;
 }
 
@@ -64,12 +62,11 @@ typedef struct {
 } times_t;
 
 static times_t times_of(const pto_request_t *request, const pto_machine_t *machine) {
-    pto_plan_t *plan = made(request);
+    pto_plan_t *plan = must_plan(request);
     pto_price_t price, walk;
     pto_error_t err = {0};
-    if (pto_price(plan, machine, &price, NULL, &err) != PTO_OK ||
-        pto_price_walk(plan, machine, &walk, NULL, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_price(plan, machine, &price, NULL, &err), &err);
+    assert_ok(pto_price_walk(plan, machine, &walk, NULL, &err), &err);
     times_t times = {price.seconds, walk.seconds, simulated(plan, machine).seconds};
     pto_plan_destroy(plan);
     return times;
@@ -78,9 +75,9 @@ static times_t times_of(const pto_request_t *request, const pto_machine_t *machi
 static void assert_times(const pto_request_t *request, const pto_machine_t *machine, double expected_s,
                          double tolerance, const char *what) {
     times_t times = times_of(request, machine);
-    assert_near(times.price_s, expected_s, tolerance, what);
-    assert_near(times.walk_s, expected_s, tolerance, what);
-    assert_near(times.simulate_s, expected_s, tolerance, what);
+    assert_near_for(times.price_s, expected_s, tolerance, what);
+    assert_near_for(times.walk_s, expected_s, tolerance, what);
+    assert_near_for(times.simulate_s, expected_s, tolerance, what);
 }
 
 /* --- the memory ----------------------------------------------------------------------------------------- */
@@ -106,7 +103,7 @@ TEST(each_socket_has_a_memory_of_its_own) {
     double together_s = times_of(&request, &machine).price_s;
     request.layout.gpus_per_socket = 2;
     machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_NODE] = machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET];
-    assert_near(times_of(&request, &machine).price_s, together_s / 2, 0.01, "two sockets");
+    assert_near_for(times_of(&request, &machine).price_s, together_s / 2, 0.01, "two sockets");
     machine.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_NODE] = (pto_cost_table_t){0};
     pto_machine_fini(&machine);
 }
@@ -228,8 +225,8 @@ TEST(price_and_simulate_agree_where_processes_act_alike) {
         snprintf(what, sizeof what, "%d: %s by %s, %s, %lld GPUs, %lld bytes", i,
                  pto_collective_name(row[r].collective), row[r].strategy, row[r].algorithm, (long long)gpus,
                  (long long)request.bytes);
-        assert_near(times.walk_s, times.simulate_s, 0.01, what);
-        assert_near(times.price_s, times.simulate_s, 0.01, what);
+        assert_near_for(times.walk_s, times.simulate_s, 0.01, what);
+        assert_near_for(times.price_s, times.simulate_s, 0.01, what);
         pto_machine_fini(&machine);
     }
 }

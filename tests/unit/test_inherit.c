@@ -24,8 +24,7 @@ static pto_machine_t *machine_of(const char *text) {
     pto_machine_t *machine = NULL;
     pto_error_t err = {0};
     write_file("own.yaml", text);
-    if (open_file("own.yaml", &machine, &err) != PTO_OK)
-        fail_msg("%s:%d:%d: %s", err.file, err.line, err.column, err.message);
+    assert_ok(open_file("own.yaml", &machine, &err), &err);
     return machine;
 }
 

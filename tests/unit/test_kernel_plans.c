@@ -3,6 +3,7 @@
  * that is wrong, or never comes, shows that check or pto_lines believed a wrong plan.
  *
  * BLOCKS_CHANGES and BLOCKS_KERNELS say how many seeds of the last two kinds are tried. */
+#include "must.h"
 #include "random_plans.h"
 #include "test.h"
 
@@ -357,7 +358,6 @@ TEST(blocks_do_what_random_kernels_say) {
     uint64_t count = more ? strtoull(more, NULL, 10) : 6000 / (uint64_t)test_sample();
     for (uint64_t seed = 1; seed <= count; seed++) {
         chance_state = seed * 99999999977u;
-        pto_plan_t *plan = NULL;
         pto_request_t request = {
             .layout = {1, 2 + below(3), 1, 1, 8, false},
             .collective = (pto_collective_t)ONE_OF(PTO_COLLECTIVE_REDUCE, PTO_COLLECTIVE_ALLREDUCE,
@@ -367,7 +367,7 @@ TEST(blocks_do_what_random_kernels_say) {
             .strategy = &strategy};
         const char *any = request.collective == PTO_COLLECTIVE_ALLREDUCE ? "ring" : "linear"; /* unused */
         assert_int_equal(pto_algorithm_find(any, request.collective, &request.algorithm, NULL), PTO_OK);
-        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+        pto_plan_t *plan = must_plan(&request);
         met.plans++;
         if (is_accepted(plan)) {
             met.accepted++;

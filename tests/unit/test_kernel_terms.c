@@ -2,6 +2,7 @@
  * and additional inputs of a reduction: reading, rejecting, lookup, explanations and what-ifs. */
 #include "bad_input.h"
 #include "machine/machine_internal.h"
+#include "must.h"
 #include "portolan/pick.h"
 #include "portolan/price.h"
 #include "portolan/scenario.h"
@@ -15,14 +16,6 @@
 
 static pto_status_t parse(const char *text, pto_machine_t *machine, pto_error_t *err) {
     return pto_machine_parse(text, strlen(text), "m.yaml", machine, err);
-}
-
-static pto_machine_t must_parse(const char *text) {
-    pto_machine_t machine;
-    pto_error_t err;
-    if (parse(text, &machine, &err) != PTO_OK)
-        fail_msg("%d:%d: %s", err.line, err.column, err.message);
-    return machine;
 }
 
 TEST(costs_of_kernels_are_read) {

@@ -1,6 +1,7 @@
 /* The latency of messages apart from what occupies their ends, and the order in which messages are posted:
  * both by formulas of their own, and as simulated. */
 #include "machine/machine_internal.h"
+#include "must.h"
 #include "simulated.h"
 #include "test.h"
 
@@ -34,7 +35,7 @@ static pto_request_t on_hosts(pto_collective_t collective, const char *algorithm
 }
 
 static double priced_on(const pto_request_t *request, const pto_machine_t *on) {
-    pto_plan_t *plan = made(request);
+    pto_plan_t *plan = must_plan(request);
     pto_price_t price;
     pto_explanation_t explanation = {0};
     assert_int_equal(pto_price(plan, on, &price, NULL, NULL), PTO_OK);
@@ -42,8 +43,8 @@ static double priced_on(const pto_request_t *request, const pto_machine_t *on) {
     assert_int_equal(pto_price(plan, on, &price, &explanation, NULL), PTO_OK);
     for (int i = 0; i < explanation.count; i++)
         sum_s += explanation.term[i].seconds;
-    assert_near(price.seconds, alone_s, 0, "explained");
-    assert_near(sum_s, alone_s, 1e-9, "the terms' sum");
+    assert_near_for(price.seconds, alone_s, 0, "explained");
+    assert_near_for(sum_s, alone_s, 1e-9, "the terms' sum");
     pto_explanation_fini(&explanation);
     pto_plan_destroy(plan);
     return alone_s;
@@ -78,17 +79,17 @@ TEST(a_chain_pays_the_latency_once_a_link) {
             pto_request_t request = on_hosts(PTO_COLLECTIVE_BROADCAST, "chain", nodes[i], 448 * segments[s]);
             double rounds = (double)(nodes[i] - 2 + segments[s]), links = (double)(nodes[i] - 1);
             request.chunks = segments[s];
-            assert_near(priced(&request), rounds * (message_s(448) - latency_s) + links * latency_s, 1e-9,
-                        "chain");
-            assert_near(simulated_s(&request, &machine), priced(&request), 1e-9, "simulated chain");
+            assert_near_for(priced(&request), rounds * (message_s(448) - latency_s) + links * latency_s, 1e-9,
+                            "chain");
+            assert_near_for(simulated_s(&request, &machine), priced(&request), 1e-9, "simulated chain");
         }
 }
 
 /* A binomial tree: the second of three gets its message when the root has sent the first one's. */
 TEST(a_root_sends_its_next_message_one_latency_earlier) {
     pto_request_t request = on_hosts(PTO_COLLECTIVE_BROADCAST, "binomial", 3, 400);
-    assert_near(priced(&request), 2 * message_s(400) - latency_s, 1e-9, "broadcast");
-    assert_near(simulated_s(&request, &machine), priced(&request), 1e-9, "simulated broadcast");
+    assert_near_for(priced(&request), 2 * message_s(400) - latency_s, 1e-9, "broadcast");
+    assert_near_for(simulated_s(&request, &machine), priced(&request), 1e-9, "simulated broadcast");
     request = on_hosts(PTO_COLLECTIVE_REDUCE, "binomial", 3, 400);
     assert_true(priced(&request) < without_latency(&request) - 0.9 * latency_s);
 }
@@ -96,9 +97,10 @@ TEST(a_root_sends_its_next_message_one_latency_earlier) {
 /* The first two fold while the third's message is on its way. */
 TEST(a_message_that_has_arrived_is_received_without_its_latency) {
     pto_request_t request = on_hosts(PTO_COLLECTIVE_ALLREDUCE, "recursive_doubling", 3, 400);
-    assert_near(priced(&request), without_latency(&request) - latency_s, 1e-9, "allreduce");
-    assert_near(without_latency(&request), 3 * message_s(400) + 2 * reduce_s(400), 0.02, "three messages");
-    assert_near(simulated_s(&request, &machine), priced(&request), 1e-9, "simulated allreduce");
+    assert_near_for(priced(&request), without_latency(&request) - latency_s, 1e-9, "allreduce");
+    assert_near_for(without_latency(&request), 3 * message_s(400) + 2 * reduce_s(400), 0.02,
+                    "three messages");
+    assert_near_for(simulated_s(&request, &machine), priced(&request), 1e-9, "simulated allreduce");
 }
 
 TEST(processes_in_step_pay_it_in_each_round) {
@@ -113,15 +115,15 @@ TEST(processes_in_step_pay_it_in_each_round) {
         {PTO_COLLECTIVE_BROADCAST, "linear", 6}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pto_request_t request = on_hosts(cases[i].collective, cases[i].algorithm, cases[i].nodes, 512);
-        assert_near(priced(&request), without_latency(&request), 1e-9, cases[i].algorithm);
-        assert_near(simulated_s(&request, &machine), priced(&request), 0.01, cases[i].algorithm);
+        assert_near_for(priced(&request), without_latency(&request), 1e-9, cases[i].algorithm);
+        assert_near_for(simulated_s(&request, &machine), priced(&request), 0.01, cases[i].algorithm);
     }
 }
 
 /* A root that posts all its messages at once is done when the last has arrived. */
 TEST(several_messages_of_one_stage_keep_it) {
     pto_request_t request = on_hosts(PTO_COLLECTIVE_SCATTER, "linear", 5, 400);
-    assert_near(priced(&request), without_latency(&request), 1e-9, "scatter");
+    assert_near_for(priced(&request), without_latency(&request), 1e-9, "scatter");
 }
 
 TEST(a_latency_longer_than_its_message_is_no_gain_of_time) {
@@ -134,7 +136,7 @@ TEST(a_latency_longer_than_its_message_is_no_gain_of_time) {
 /* By class, a price is an upper bound. */
 TEST(many_processes_are_priced_as_without_it) {
     pto_request_t request = on_hosts(PTO_COLLECTIVE_BROADCAST, "binomial", 513, 400);
-    assert_near(priced(&request), without_latency(&request), 0, "513 nodes");
+    assert_near_for(priced(&request), without_latency(&request), 0, "513 nodes");
     request.layout.nodes = 511;
     assert_true(priced(&request) < without_latency(&request));
 }
@@ -152,8 +154,8 @@ TEST(a_node_that_is_sent_to_last_waits_for_the_others) {
         double bytes_s = (double)(nodes - 1) * 65536e-9;
         double waits_s = bytes_s * (double)(nodes - 2) / (double)(nodes - 1);
         double linear_s = priced_on(&at_once, &limited);
-        assert_near(priced_on(&by_rank, &limited), linear_s + waits_s, 1e-9, "by rank");
-        assert_near(simulated_s(&by_rank, &limited), linear_s + waits_s, 0.25, "simulated by rank");
+        assert_near_for(priced_on(&by_rank, &limited), linear_s + waits_s, 1e-9, "by rank");
+        assert_near_for(simulated_s(&by_rank, &limited), linear_s + waits_s, 0.25, "simulated by rank");
         assert_true(simulated_s(&by_rank, &limited) >= simulated_s(&at_once, &limited) * (1 - 1e-9));
     }
 }
@@ -162,10 +164,10 @@ TEST(a_node_that_is_sent_to_last_waits_for_the_others) {
 TEST(the_order_changes_no_messages) {
     pto_request_t at_once = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", 2, 3, 4, 4096);
     pto_request_t by_rank = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear_by_rank", 2, 3, 4, 4096);
-    assert_near(priced_on(&by_rank, &refit), priced_on(&at_once, &refit), 1e-9, "two nodes");
+    assert_near_for(priced_on(&by_rank, &refit), priced_on(&at_once, &refit), 1e-9, "two nodes");
     at_once.layout.nodes = by_rank.layout.nodes = 3;
     pto_machine_t free_nodes = unlimited(&refit);
-    assert_near(priced_on(&by_rank, &free_nodes), priced_on(&at_once, &free_nodes), 1e-9, "no limits");
+    assert_near_for(priced_on(&by_rank, &free_nodes), priced_on(&at_once, &free_nodes), 1e-9, "no limits");
     assert_true(priced_on(&by_rank, &refit) >= priced_on(&at_once, &refit));
 }
 

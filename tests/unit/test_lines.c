@@ -1,5 +1,6 @@
 /* Which buffers can use the line format: only where lines imply the same order as a plan's flags. */
 #include "inside_plan.h"
+#include "must.h"
 #include "portolan/lines.h"
 #include "portolan/strategy.h"
 #include "test.h"
@@ -11,9 +12,8 @@ static const pto_layout_t four = {1, 4, 1, 1, 4, false}, two_each = {1, 2, 1, 2,
 static pto_plan_t *made_for(pto_collective_t collective, const char *strategy, pto_layout_t layout,
                             int64_t bytes) {
     pto_request_t request = ask(collective, strategy, layout);
-    pto_plan_t *plan = NULL;
     request.bytes = bytes;
-    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    pto_plan_t *plan = must_plan(&request);
     return plan;
 }
 
@@ -44,10 +44,9 @@ static pto_plan_t *made_of_pairs(const int64_t *bytes) {
     static pto_counts_t counts;
     counts = (pto_counts_t){.kind = PTO_COUNTS_MATRIX, .order = 4, .matrix = (int64_t *)bytes};
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALLV, "gas_allgather", four);
-    pto_plan_t *plan = NULL;
     request.bytes = 0;
     request.counts = &counts;
-    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    pto_plan_t *plan = must_plan(&request);
     return plan;
 }
 
@@ -161,14 +160,13 @@ TEST(flags_that_order_more_than_lines_stay) {
                  {PTO_COLLECTIVE_ALLREDUCE, "cuda_aware"}, {PTO_COLLECTIVE_ALLREDUCE, "nccl"}};
     for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
         pto_request_t request = ask(plans[i].collective, "gas_read", four);
-        pto_plan_t *plan = NULL;
         assert_int_equal(pto_strategy_find(plans[i].strategy, &request.strategy, NULL), PTO_OK);
         const char *algorithm = request.strategy->nccl     ? "nccl"
                                 : request.strategy->direct ? "direct"
                                                            : "ring";
         assert_int_equal(pto_algorithm_find(algorithm, plans[i].collective, &request.algorithm, NULL),
                          PTO_OK);
-        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+        pto_plan_t *plan = must_plan(&request);
         if (lines_of(plan) != PTO_LINES_NONE)
             fail_msg("%s by %s", pto_collective_name(plans[i].collective), plans[i].strategy);
     }

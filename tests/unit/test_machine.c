@@ -1,6 +1,7 @@
 /* Machine files: what is read, and what is rejected. */
 #include "bad_input.h"
 #include "machine/machine_internal.h"
+#include "must.h"
 #include "portolan/scenario.h"
 #include "test.h"
 
@@ -78,8 +79,7 @@ TEST(a_whole_machine_is_read) {
 }
 
 TEST(pieces_join_without_gaps) {
-    pto_machine_t m;
-    assert_int_equal(pto_machine_read("tests/fixtures/machine.yaml", &m, NULL), PTO_OK);
+    pto_machine_t m = must_read("tests/fixtures/machine.yaml");
     const pto_cost_table_t *cost = &m.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET];
     assert_int_equal(cost->count, 3);
     assert_int_equal(cost->row[0].from_bytes, 0);
@@ -91,8 +91,7 @@ TEST(pieces_join_without_gaps) {
 }
 
 TEST(a_parameter_knows_its_line_and_interval) {
-    pto_machine_t m;
-    assert_int_equal(pto_machine_read("tests/fixtures/machine.yaml", &m, NULL), PTO_OK);
+    pto_machine_t m = must_read("tests/fixtures/machine.yaml");
     const pto_postal_t *eager = &m.messages[PTO_SPACE_CPU][PTO_LEVEL_ON_SOCKET].row[1].postal;
     assert_int_equal(eager->alpha_s.line, 11);
     assert_int_equal(eager->beta_s_per_byte.line, 12);
@@ -108,8 +107,7 @@ TEST(a_parameter_knows_its_line_and_interval) {
 }
 
 TEST(messages_go_by_the_piece_of_their_size) {
-    pto_machine_t m;
-    assert_int_equal(pto_machine_read("tests/fixtures/machine.yaml", &m, NULL), PTO_OK);
+    pto_machine_t m = must_read("tests/fixtures/machine.yaml");
     const struct {
         int64_t bytes;
         pto_protocol_t protocol;
@@ -130,8 +128,7 @@ TEST(messages_go_by_the_piece_of_their_size) {
 }
 
 TEST(the_library_rows_go_by_processes_then_bytes) {
-    pto_machine_t m;
-    assert_int_equal(pto_machine_read("tests/fixtures/machine.yaml", &m, NULL), PTO_OK);
+    pto_machine_t m = must_read("tests/fixtures/machine.yaml");
     const struct {
         int64_t procs;
         int64_t bytes;

@@ -1,6 +1,7 @@
 /* Reductions in pieces and the cost of additional messages: read, rejected and priced. */
 #include "bad_input.h"
 #include "machine/machine_internal.h"
+#include "must.h"
 #include "portolan/pick.h"
 #include "test.h"
 
@@ -18,14 +19,6 @@
 
 static pto_status_t parse(const char *text, pto_machine_t *machine, pto_error_t *err) {
     return pto_machine_parse(text, strlen(text), "m.yaml", machine, err);
-}
-
-static pto_machine_t must_parse(const char *text) {
-    pto_machine_t machine;
-    pto_error_t err;
-    if (parse(text, &machine, &err) != PTO_OK)
-        fail_msg("%d:%d: %s", err.line, err.column, err.message);
-    return machine;
 }
 
 TEST(a_reduction_takes_the_piece_of_its_bytes) {
@@ -59,12 +52,9 @@ static double price_s(const pto_machine_t *machine, int64_t bytes) {
                              .datatype = PTO_DATATYPE_FLOAT,
                              .bytes = bytes,
                              .by_library = true};
-    pto_plan_t *plan = NULL;
     pto_price_t price;
-    assert_int_equal(pto_strategy_find("three_step", &request.strategy, NULL), PTO_OK);
-    assert_int_equal(pto_algorithm_find("recursive_doubling", request.collective, &request.algorithm, NULL),
-                     PTO_OK);
-    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    carry_out_by(&request, "three_step", "recursive_doubling");
+    pto_plan_t *plan = must_plan(&request);
     assert_int_equal(pto_price(plan, machine, &price, NULL, NULL), PTO_OK);
     pto_plan_destroy(plan);
     return price.seconds;

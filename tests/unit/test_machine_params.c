@@ -44,10 +44,10 @@ static int set_up(void **state) {
     given_t *given = calloc(1, sizeof *given);
     pto_error_t err = {0};
     assert_non_null(given);
-    if (pto_machine_parse(machine_text, strlen(machine_text), "made.yaml", &given->machine, &err) != PTO_OK ||
-        pto_scenario_parse(scenario_text, strlen(scenario_text), "asked.yaml", &given->scenario, &err) !=
-            PTO_OK)
-        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+    assert_ok(pto_machine_parse(machine_text, strlen(machine_text), "made.yaml", &given->machine, &err),
+              &err);
+    assert_ok(pto_scenario_parse(scenario_text, strlen(scenario_text), "asked.yaml", &given->scenario, &err),
+              &err);
     *state = given;
     return 0;
 }

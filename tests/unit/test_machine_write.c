@@ -4,16 +4,9 @@
 #include <unistd.h>
 
 #include "machine/machine_internal.h"
+#include "must.h"
 #include "portolan/machine.h"
 #include "test.h"
-
-static pto_machine_t read_machine(const char *path) {
-    pto_machine_t machine;
-    pto_error_t err;
-    if (pto_machine_read(path, &machine, &err) != PTO_OK)
-        fail_msg("%s:%d:%d: %s", err.file, err.line, err.column, err.message);
-    return machine;
-}
 
 static char *format(const pto_machine_t *machine, const char *comment) {
     char *text = NULL;
@@ -150,7 +143,7 @@ TEST(every_machine_survives_writing_and_reading) {
                                         "scenarios/machines/summit-spectrum.yaml",
                                         "scenarios/machines/lassen-mvapich2.yaml"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        pto_machine_t machine = read_machine(paths[i]);
+        pto_machine_t machine = must_read(paths[i]);
         char *text = format(&machine, "made by a test\n\nof two lines");
         pto_machine_t again = parse(text);
         assert_string_equal(machine.name, again.name);
@@ -255,11 +248,11 @@ TEST(a_file_is_replaced_whole_and_only_by_force) {
     assert_int_equal(pto_machine_write(&after, NULL, path, false, &err), PTO_ERR_IO);
     assert_string_equal(err.file, path);
     assert_non_null(strstr(err.message, "--force"));
-    pto_machine_t read = read_machine(path);
+    pto_machine_t read = must_read(path);
     assert_true(read.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_GPU].row[0].postal.alpha_s.value == 1e-6);
     pto_machine_fini(&read);
     assert_int_equal(pto_machine_write(&after, NULL, path, true, &err), PTO_OK);
-    read = read_machine(path);
+    read = must_read(path);
     assert_true(read.messages[PTO_SPACE_GPU][PTO_LEVEL_ON_GPU].row[0].postal.alpha_s.value == 2e-6);
     assert_int_equal(count_files(), 1);
     pto_machine_fini(&read);
@@ -282,7 +275,7 @@ TEST(every_shipped_machine_knows_its_models_error) {
     glob_t found;
     assert_int_equal(glob("scenarios/machines/*.yaml", 0, NULL, &found), 0);
     for (size_t i = 0; i < found.gl_pathc; i++) {
-        pto_machine_t machine = read_machine(found.gl_pathv[i]);
+        pto_machine_t machine = must_read(found.gl_pathv[i]);
         if (machine.model_error.source == NULL || pto_model_error_row(&machine.model_error, "none") == NULL)
             fail_msg("%s has no model_error with a row for all strategies", found.gl_pathv[i]);
         pto_machine_fini(&machine);

@@ -23,17 +23,8 @@ static pto_map_result_t map(const question_t *question, pto_metric_t metric, int
                                        .mapper_count = MAPPERS,
                                        .phase = {true, true, true},
                                        .refine = refine};
-    if (pto_map(&question->scenario, &question->machine, &options, &result, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_map(&question->scenario, &question->machine, &options, &result, &err), &err);
     return result;
-}
-
-static const pto_map_candidate_t *candidate_named(const pto_map_result_t *result, const char *name) {
-    for (int i = 0; i < result->count; i++)
-        if (strcmp(result->candidate[i].name, name) == 0)
-            return &result->candidate[i];
-    fail_msg("no candidate '%s'", name);
-    return NULL;
 }
 
 /* The thesis's COL-COL: sub-communicators that the default spreads over all nodes. */

@@ -5,14 +5,6 @@
 #include "price/pricing.h"
 #include "test.h"
 
-static const pto_map_candidate_t *candidate_named(const pto_map_result_t *result, const char *name) {
-    for (int i = 0; i < result->count; i++)
-        if (strcmp(result->candidate[i].name, name) == 0)
-            return &result->candidate[i];
-    fail_msg("no candidate '%s'", name);
-    return NULL;
-}
-
 /* --- which mappings are tried --------------------------------------------------------------------------- */
 
 static void assert_names(const question_t *question, const pto_map_options_t *options,
@@ -20,8 +12,7 @@ static void assert_names(const question_t *question, const pto_map_options_t *op
     pto_map_result_t result;
     pto_error_t err = {0};
     int count = 0;
-    if (pto_map(&question->scenario, &question->machine, options, &result, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_map(&question->scenario, &question->machine, options, &result, &err), &err);
     for (; name[count]; count++) {
         if (count >= result.count || strcmp(result.candidate[count].name, name[count]) != 0)
             fail_msg("candidate %d is '%s', not '%s'", count,

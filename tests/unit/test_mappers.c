@@ -7,8 +7,7 @@
 static pto_flows_t flows_of(const pto_counts_t *counts) {
     pto_flows_t flows;
     pto_error_t err = {0};
-    if (pto_flows_make(counts, 1, pto_counts_order(counts), &flows, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_flows_make(counts, 1, pto_counts_order(counts), &flows, &err), &err);
     return flows;
 }
 

@@ -59,9 +59,9 @@ static void open_machine(case_t *made) {
                                        "scenarios/machines/summit-spectrum-refit.yaml",
                                        "scenarios/machines/lassen-spectrum-2020-refit.yaml"};
     pto_error_t err = {0};
-    if (pto_machine_open(path[below(made, (int64_t)(sizeof path / sizeof *path))], &made->machine, &err) !=
-        PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(
+        pto_machine_open(path[below(made, (int64_t)(sizeof path / sizeof *path))], &made->machine, &err),
+        &err);
     pto_machine_param_t *param;
     int count = list_params(made, &param);
     double shared = factor(made); /* rows that cross make a later copy a cheaper one (docs/model.md) */
@@ -250,8 +250,7 @@ TEST(slower_parameters_lower_no_price) { hold_for_all(rises_with_parameters); }
 
 static void open_path(case_t *made, const char *path) {
     pto_error_t err = {0};
-    if (pto_machine_open(path, &made->machine, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_machine_open(path, &made->machine, &err), &err);
 }
 
 /* A CPU that moves what a process sends and receives within its node. */

@@ -2,6 +2,7 @@
  * number of staged members is the cheapest, the machine file's, or the scenario's. */
 #include "inside_plan.h"
 #include "machine/machine_internal.h"
+#include "must.h"
 #include "portolan/machine.h"
 #include "portolan/pick.h"
 #include "portolan/price.h"
@@ -116,24 +117,16 @@ static const char simple[] =
     "  gpu: {alpha_s: 3.0e-6, beta_s_per_byte: 2.0e-10}\n"
     "signals: {flag_s: 5.0e-7}\n";
 
-static pto_machine_t parsed(const char *text) {
-    pto_machine_t machine;
-    pto_error_t err = {0};
-    if (pto_machine_parse(text, strlen(text), "m.yaml", &machine, &err) != PTO_OK)
-        fail_msg("%d: %s", err.line, err.message);
-    return machine;
-}
-
 static void assert_costs(pto_request_t request, const pto_machine_t *machine, double seconds) {
     pto_plan_t *plan = plan_of(request);
     pto_price_t price;
     pto_simulation_t simulation;
     assert_int_equal(pto_price(plan, machine, &price, NULL, NULL), PTO_OK);
-    assert_close(price.seconds, seconds);
+    assert_near(price.seconds, seconds, 1e-9);
     assert_int_equal(pto_price_walk(plan, machine, &price, NULL, NULL), PTO_OK);
-    assert_close(price.seconds, seconds);
+    assert_near(price.seconds, seconds, 1e-9);
     assert_int_equal(pto_simulate(plan, machine, NULL, &simulation, NULL), PTO_OK);
-    assert_close(simulation.seconds, seconds);
+    assert_near(simulation.seconds, seconds, 1e-9);
     pto_plan_destroy(plan);
 }
 
@@ -141,7 +134,7 @@ static void assert_costs(pto_request_t request, const pto_machine_t *machine, do
  * another; then a copy out, a flag, and the members' copies in at once. */
 TEST(it_costs_the_longer_of_its_lanes) {
     const double s = 1e6, flag_s = 5e-7, reduce_s = 3e-6 + 3 * s * 2e-10;
-    const pto_machine_t machine = parsed(simple);
+    const pto_machine_t machine = must_parse(simple);
     for (int64_t pair = 0; pair < 9; pair++) {
         int64_t in = 1 + pair / 3, out = 1 + pair % 3;
         double in_s = (6e-6 + (double)in * s * 3e-10) + (double)in * (5e-6 + s * 4e-10 + flag_s);
@@ -159,8 +152,7 @@ TEST(prices_are_near_simulated_times_on_a_gpu) {
                                        "scenarios/machines/h200-x2-mps.yaml"};
     static const int64_t bytes[] = {64, 65536, 1 << 20, 4 << 20, 16 << 20};
     for (int m = 0; m < 2; m++) {
-        pto_machine_t machine;
-        assert_int_equal(pto_machine_read(path[m], &machine, NULL), PTO_OK);
+        pto_machine_t machine = must_read(path[m]);
         for (int i = 0; i < 5 * 8 * 2; i++) {
             pto_collective_t collective = i % 2 ? PTO_COLLECTIVE_ALLGATHER : PTO_COLLECTIVE_ALLREDUCE;
             pto_request_t request = ask(collective, "mix", (pto_layout_t){1, 1, 8, 8, 1, false});
@@ -187,7 +179,7 @@ TEST(several_gpus_stage_at_once) {
     const double s = 1e6, flag_s = 5e-7, reduce_s = 3e-6 + s * 2e-10, peer_s = 2e-6 + s * 1e-9;
     char text[2048];
     snprintf(text, sizeof text, "%speer: {on_socket: {alpha_s: 2.0e-6, beta_s_per_byte: 1.0e-9}}\n", simple);
-    pto_machine_t machine = parsed(text);
+    pto_machine_t machine = must_parse(text);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "mix_gsb", (pto_layout_t){1, 2, 2, 2, 2, false});
     request.staged_members = (pto_staged_t){1, 1};
     request.bytes = (int64_t)s;
@@ -199,14 +191,13 @@ TEST(several_gpus_stage_at_once) {
 
 /* The root of gsb's broadcast copies twice within one time slice: the other process waits for one. */
 TEST(a_process_counts_once_however_many_copies_it_has) {
-    pto_machine_t machine;
     pto_price_t price;
     pto_simulation_t simulation;
-    assert_int_equal(pto_machine_read("scenarios/machines/h200-x2.yaml", &machine, NULL), PTO_OK);
+    pto_machine_t machine = must_read("scenarios/machines/h200-x2.yaml");
     pto_plan_t *plan = made(PTO_COLLECTIVE_BROADCAST, "gsb", (pto_layout_t){1, 1, 2, 2, 1, false});
     assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
     assert_int_equal(pto_simulate(plan, &machine, NULL, &simulation, NULL), PTO_OK);
-    assert_close(price.seconds, simulation.seconds);
+    assert_near(price.seconds, simulation.seconds, 1e-9);
     assert_true(price.seconds > 2.8e-4); /* copies.shared.d2d of two processes */
     pto_plan_destroy(plan);
     pto_machine_fini(&machine);
@@ -222,9 +213,8 @@ static pto_scenario_t eight_of_a_gpu(const pto_machine_t *machine, const char *r
              "scenario: m\nmachine: m.yaml\ncollective: allreduce\nstrategies: [gsb, mix]\n"
              "layout: {nodes: 1, gpus_per_node: 1, owners_per_gpu: 8, procs_per_gpu: 8}\n%s",
              rest);
-    if (pto_scenario_parse(text, strlen(text), "m.yaml", &scenario, &err) != PTO_OK ||
-        pto_scenario_bind(&scenario, machine, &err) != PTO_OK)
-        fail_msg("%d: %s", err.line, err.message);
+    assert_ok(pto_scenario_parse(text, strlen(text), "m.yaml", &scenario, &err), &err);
+    assert_ok(pto_scenario_bind(&scenario, machine, &err), &err);
     return scenario;
 }
 
@@ -235,8 +225,7 @@ static const pto_prediction_t *mix_at(const pto_predictions_t *predictions, int6
 /* The thesis's findings (section 5.4.2), without MPS: the best numbers fall with the bytes, and in a middle
  * range a mix is faster than either way alone. No other pair is much cheaper than the one found. */
 TEST(the_cheapest_numbers_fall_with_the_bytes) {
-    pto_machine_t machine;
-    assert_int_equal(pto_machine_read("scenarios/machines/h200-x2.yaml", &machine, NULL), PTO_OK);
+    pto_machine_t machine = must_read("scenarios/machines/h200-x2.yaml");
     pto_scenario_t scenario = eight_of_a_gpu(&machine, "bytes: [64KiB, 1MiB, 4MiB, 16MiB, 256MiB]\n");
     pto_predictions_t all;
     assert_int_equal(pto_predict(&scenario, &machine, false, &all, NULL), PTO_OK);
@@ -281,7 +270,7 @@ TEST(a_machine_file_may_say_how_many) {
         "%stuning:\n  allreduce:\n    - {procs: 8, below_bytes: 4096, staged_in: 5, staged_out: 2}\n"
         "    - {procs: 8, staged_in: 70, staged_out: 0}\n    - {procs: 16, staged_in: 2, staged_out: 2}\n",
         simple);
-    pto_machine_t machine = parsed(text), none = parsed(simple), clone, back;
+    pto_machine_t machine = must_parse(text), none = must_parse(simple), clone, back;
     assert_staged(&none, "bytes: 64\n", 0, 0);
     assert_staged(&machine, "bytes: 64\n", 5, 2);
     assert_staged(&machine, "bytes: 4096\n", 7, 0); /* as many as there are */
@@ -292,7 +281,7 @@ TEST(a_machine_file_may_say_how_many) {
     assert_staged(&clone, "bytes: 64\n", 5, 2);
     char *written = NULL;
     assert_int_equal(pto_machine_format(&clone, NULL, &written, NULL), PTO_OK);
-    back = parsed(written);
+    back = must_parse(written);
     assert_staged(&back, "bytes: 64\n", 5, 2);
     free(written);
     assert_int_equal(pto_machine_restrict(&clone, "published", NULL), PTO_OK);
@@ -339,13 +328,11 @@ TEST(a_sweep_tells_the_regret_of_the_predicted_number) {
         "allreduce,library,mix,1,1,8,8,4194304,1,0.0012,5,4\n"
         "allreduce,library,mix,1,1,8,8,4194304,1,0.005,7,7\n"
         "allreduce,library,gsb,1,1,8,8,4194304,1,0.004,,\n";
-    pto_machine_t machine;
     pto_collectives_t collectives = {0};
     pto_score_t score;
     pto_error_t err = {0};
-    assert_int_equal(pto_machine_read("scenarios/machines/h200-x2.yaml", &machine, NULL), PTO_OK);
-    if (pto_collectives_parse(sweep, strlen(sweep), "c.csv", &collectives, &err) != PTO_OK)
-        fail_msg("%d:%d: %s", err.line, err.column, err.message);
+    pto_machine_t machine = must_read("scenarios/machines/h200-x2.yaml");
+    assert_ok(pto_collectives_parse(sweep, strlen(sweep), "c.csv", &collectives, &err), &err);
     pto_score_options_t options = pto_score_defaults(&collectives);
     assert_int_equal(pto_score_collect(&collectives, &options, &score, NULL), PTO_OK);
     assert_int_equal(pto_score_predict(&score, &machine, 0, NULL), PTO_OK);
@@ -355,13 +342,13 @@ TEST(a_sweep_tells_the_regret_of_the_predicted_number) {
     assert_int_equal(cell->candidate[cell->best].staged_members.in, 3);
     assert_int_equal(cell->candidate[cell->picked].staged_members.in, 5);
     assert_int_equal(cell->candidate[cell->picked].staged_members.out, 4);
-    assert_close(cell->regret, 0.2);
+    assert_near(cell->regret, 0.2, 1e-9);
     pto_score_summary_t always;
     const pto_score_filter_t everything = {PTO_COLLECTIVE_COUNT, PTO_IMPLEMENTATION_COUNT, 0};
     assert_int_equal(pto_score_summarise(&score, &everything, PTO_PICKER_ALWAYS,
                                          cell->candidate[cell->best].strategy, &always, NULL),
                      PTO_OK);
-    assert_close(always.regret_mean, 0.2);
+    assert_near(always.regret_mean, 0.2, 1e-9);
     pto_score_fini(&score);
     pto_collectives_fini(&collectives);
     pto_machine_fini(&machine);

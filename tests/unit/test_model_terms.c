@@ -9,8 +9,7 @@ static const char everything[] = "tests/fuzz/corpus/machine/everything.yaml";
 
 static void read_machine(pto_machine_t *machine) {
     pto_error_t err = {0};
-    if (pto_machine_read(everything, machine, &err) != PTO_OK)
-        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+    assert_ok(pto_machine_read(everything, machine, &err), &err);
 }
 
 /* The machine file's text under a model; the caller frees it. */

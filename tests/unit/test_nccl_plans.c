@@ -2,6 +2,7 @@
  * file. */
 #include "bad_input.h"
 #include "machine/machine_internal.h"
+#include "must.h"
 #include "plan_request.h"
 #include "portolan/check.h"
 #include "portolan/machine.h"
@@ -31,29 +32,8 @@
     "    - {gpus: 4, below_bytes: 1KiB, alpha_s: 9e-6, beta_s_per_byte: 1e-10}\n"                            \
     "    - {gpus: 4, alpha_s: 1e-5, beta_s_per_byte: 2e-11}\n"
 
-static pto_machine_t must_parse(const char *text) {
-    pto_machine_t machine;
-    pto_error_t err;
-    if (pto_machine_parse(text, strlen(text), "m.yaml", &machine, &err) != PTO_OK)
-        fail_msg("%d:%d: %s", err.line, err.column, err.message);
-    return machine;
-}
-
 static pto_request_t ask(pto_collective_t collective, int64_t nodes, int64_t gpus, int64_t bytes) {
     return request_for(collective, "nccl", "nccl", nodes, gpus, 1, bytes);
-}
-
-static pto_plan_t *made(const pto_request_t *request) {
-    pto_plan_t *plan = NULL;
-    pto_error_t err = {0};
-    if (pto_plan_create(request, &plan, &err) != PTO_OK)
-        fail_msg("%s", err.message);
-    return plan;
-}
-
-static void assert_close(double got, double wanted) {
-    if (!(fabs(got - wanted) <= 1e-12 * fabs(wanted)))
-        fail_msg("%.17g is not %.17g", got, wanted);
 }
 
 static const pto_collective_t collectives[] = {PTO_COLLECTIVE_ALLREDUCE, PTO_COLLECTIVE_REDUCE,
@@ -71,11 +51,10 @@ TEST(the_stages_that_describe_it_are_correct) {
             pto_request_t request = ask(collectives[c], shape[i][0], shape[i][1], 4 * 29);
             request.layout.procs_per_gpu = shape[i][2];
             request.counts = collectives[c] == PTO_COLLECTIVE_ALLTOALLV ? &skewed : NULL;
-            pto_plan_t *plan = made(&request);
+            pto_plan_t *plan = must_plan(&request);
             pto_check_report_t report;
             pto_error_t err = {0};
-            if (pto_check(plan, &report, &err) != PTO_OK)
-                fail_msg("%s", err.message);
+            assert_ok(pto_check(plan, &report, &err), &err);
             pto_plan_destroy(plan);
         }
 }
@@ -84,7 +63,7 @@ TEST(the_stages_that_describe_it_are_correct) {
 TEST(a_plan_is_one_call) {
     for (int c = 0; c < COLLECTIVES; c++) {
         pto_request_t request = ask(collectives[c], 2, 2, 64);
-        pto_plan_t *plan = made(&request);
+        pto_plan_t *plan = must_plan(&request);
         const pto_node_t *node = pto_plan_node(plan, 0);
         assert_int_equal(node->kind, PTO_NODE_COLLECTIVE);
         assert_int_equal(node->by, PTO_DONE_BY_NCCL);
@@ -101,7 +80,7 @@ TEST(a_plan_is_one_call) {
 
 TEST(other_plans_have_none) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", 2, 2, 1, 64);
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     assert_false(pto_plan_uses_nccl(plan));
     for (int b = 0; b < pto_plan_buffer_count(plan); b++)
         assert_false(pto_buffer_stands_in(plan, b));
@@ -113,7 +92,7 @@ TEST(no_temporary_is_allocated) {
     static const int64_t vectors[COLLECTIVES] = {2, 2, 2, 8, 8};
     for (int c = 0; c < COLLECTIVES; c++) {
         pto_request_t request = ask(collectives[c], 1, 4, 1000);
-        pto_plan_t *plan = made(&request);
+        pto_plan_t *plan = must_plan(&request);
         int64_t gpu_bytes, host_bytes;
         pto_plan_memory(plan, &gpu_bytes, &host_bytes);
         assert_int_equal(gpu_bytes, vectors[c] * 1000);
@@ -152,21 +131,19 @@ typedef pto_status_t (*price_t)(const pto_plan_t *, const pto_machine_t *, pto_p
                                 pto_error_t *);
 
 static double priced_s(const pto_request_t *request, const pto_machine_t *machine, price_t how) {
-    pto_plan_t *plan = made(request);
+    pto_plan_t *plan = must_plan(request);
     pto_price_t price = {0};
     pto_error_t err = {0};
-    if (how(plan, machine, &price, NULL, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(how(plan, machine, &price, NULL, &err), &err);
     pto_plan_destroy(plan);
     return price.seconds;
 }
 
 static double simulated_s(const pto_request_t *request, const pto_machine_t *machine) {
-    pto_plan_t *plan = made(request);
+    pto_plan_t *plan = must_plan(request);
     pto_simulation_t simulation = {0};
     pto_error_t err = {0};
-    if (pto_simulate(plan, machine, NULL, &simulation, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_simulate(plan, machine, NULL, &simulation, &err), &err);
     assert_int_equal(simulation.messages, 0);
     pto_plan_destroy(plan);
     return simulation.seconds;
@@ -175,9 +152,9 @@ static double simulated_s(const pto_request_t *request, const pto_machine_t *mac
 static void costs(const pto_machine_t *machine, pto_request_t request, double seconds) {
     for (request.layout.procs_per_gpu = 1; request.layout.procs_per_gpu <= 2;
          request.layout.procs_per_gpu++) {
-        assert_close(priced_s(&request, machine, pto_price), seconds);
-        assert_close(priced_s(&request, machine, pto_price_walk), seconds);
-        assert_close(simulated_s(&request, machine), seconds);
+        assert_near(priced_s(&request, machine, pto_price), seconds, 1e-12);
+        assert_near(priced_s(&request, machine, pto_price_walk), seconds, 1e-12);
+        assert_near(simulated_s(&request, machine), seconds, 1e-12);
     }
 }
 
@@ -203,8 +180,8 @@ TEST(unequal_counts_cost_the_busiest) {
     pto_machine_t m = must_parse(BODY ROWS);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALLV, 1, 4, 0);
     request.counts = &counts;
-    assert_close(priced_s(&request, &m, pto_price), 1e-5 + 4796.0 / 4 * 2e-11);
-    assert_close(simulated_s(&request, &m), 1e-5 + 4796.0 / 4 * 2e-11);
+    assert_near(priced_s(&request, &m, pto_price), 1e-5 + 4796.0 / 4 * 2e-11, 1e-12);
+    assert_near(simulated_s(&request, &m), 1e-5 + 4796.0 / 4 * 2e-11, 1e-12);
     pto_machine_fini(&m);
 }
 
@@ -221,8 +198,8 @@ TEST(an_allgatherv_costs_the_mean_of_all_blocks) {
         double bytes = 0;
         for (int gpu = 0; gpu < 4; gpu++)
             bytes += (double)pto_counts_bytes(&given[i], request.bytes, gpu, gpu);
-        assert_close(priced_s(&request, &m, pto_price), 1e-5 + bytes / 4 * 2e-9);
-        assert_close(simulated_s(&request, &m), 1e-5 + bytes / 4 * 2e-9);
+        assert_near(priced_s(&request, &m, pto_price), 1e-5 + bytes / 4 * 2e-9, 1e-12);
+        assert_near(simulated_s(&request, &m), 1e-5 + bytes / 4 * 2e-9, 1e-12);
     }
     pto_machine_fini(&m);
 }
@@ -244,7 +221,7 @@ TEST(numbers_that_were_not_measured_have_no_price) {
     pto_machine_t m = must_parse(BODY ROWS);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         pto_request_t request = ask(refused[i].collective, refused[i].nodes, refused[i].gpus, 64);
-        pto_plan_t *plan = made(&request);
+        pto_plan_t *plan = must_plan(&request);
         pto_price_t price;
         pto_simulation_t simulation;
         pto_error_t err = {0};
@@ -335,11 +312,10 @@ TEST(protocols_between_nodes_go_by_their_cost) {
 
 static pto_price_t explained(const pto_machine_t *machine, pto_request_t request,
                              pto_explanation_t *explanation) {
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     pto_price_t price;
     pto_error_t err = {0};
-    if (pto_price(plan, machine, &price, explanation, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_price(plan, machine, &price, explanation, &err), &err);
     pto_plan_destroy(plan);
     return price;
 }
@@ -362,9 +338,9 @@ TEST(doublings_widen_the_interval) {
             explained(&m, ask(PTO_COLLECTIVE_REDUCE, 1, asked[i].gpus, asked[i].bytes), &explanation);
         assert_int_equal(price.extrapolated.gpus, asked[i].from_gpus);
         assert_int_equal(price.extrapolated.bytes, asked[i].from_bytes);
-        assert_close(price.extrapolated.doublings, asked[i].doublings);
-        assert_close(log(price.high_s / price.seconds) + 1, 0.25 * asked[i].doublings + 1);
-        assert_close(log(price.seconds / price.low_s) + 1, 0.25 * asked[i].doublings + 1);
+        assert_near(price.extrapolated.doublings, asked[i].doublings, 1e-12);
+        assert_near(log(price.high_s / price.seconds) + 1, 0.25 * asked[i].doublings + 1, 1e-12);
+        assert_near(log(price.seconds / price.low_s) + 1, 0.25 * asked[i].doublings + 1, 1e-12);
     }
     pto_explanation_fini(&explanation);
     pto_machine_fini(&m);
@@ -386,7 +362,7 @@ TEST(an_extrapolated_price_names_its_algorithm_protocol_and_hops) {
     for (int i = 0; i < explanation.count; i++) {
         assert_string_equal(explanation.term[i].stage, "NCCL ring, Simple");
         assert_string_equal(explanation.term[i].key, wanted[i].key);
-        assert_close(explanation.term[i].count, wanted[i].count);
+        assert_near(explanation.term[i].count, wanted[i].count, 1e-12);
         assert_int_equal(explanation.term[i].param->line, wanted[i].line);
     }
     explained(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 8, 2, 64), &explanation);
@@ -401,7 +377,7 @@ TEST(a_network_of_unknown_cost_refuses) {
     pto_machine_t m = must_parse(BODY ROWS STRUCTURE);
     pto_request_t on_several = ask(PTO_COLLECTIVE_BROADCAST, 4, 4, 4000);
     pto_request_t on_one = ask(PTO_COLLECTIVE_BROADCAST, 1, 8, 4000);
-    pto_plan_t *several = made(&on_several), *one = made(&on_one);
+    pto_plan_t *several = must_plan(&on_several), *one = must_plan(&on_one);
     pto_price_t price;
     pto_error_t err;
     assert_int_equal(pto_price(several, &m, &price, NULL, &err), PTO_OK);
@@ -420,7 +396,7 @@ TEST(a_network_of_unknown_cost_refuses) {
 TEST(a_price_is_traced_to_its_lines) {
     pto_machine_t m = must_parse(BODY ROWS);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 1000);
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     pto_price_t price;
     pto_explanation_t explanation = {0};
     assert_int_equal(pto_price(plan, &m, &price, &explanation, NULL), PTO_OK);
@@ -429,10 +405,10 @@ TEST(a_price_is_traced_to_its_lines) {
     assert_string_equal(term[0].key, "nccl.allreduce.4.from_0.alpha_s");
     assert_string_equal(term[1].key, "nccl.allreduce.4.from_0.beta_s_per_byte");
     assert_int_equal(term[0].param->line, 8);
-    assert_close(term[1].count, 1000);
-    assert_close(term[0].seconds + term[1].seconds, price.seconds);
+    assert_near(term[1].count, 1000, 1e-12);
+    assert_near(term[0].seconds + term[1].seconds, price.seconds, 1e-12);
     assert_true(price.has_interval);
-    assert_close(price.seconds - price.low_s, 1e-6);
+    assert_near(price.seconds - price.low_s, 1e-6, 1e-12);
     pto_explanation_fini(&explanation);
     pto_plan_destroy(plan);
     pto_machine_fini(&m);
@@ -442,13 +418,13 @@ TEST(a_price_is_traced_to_its_lines) {
 TEST(its_bytes_draw_a_kernels_power) {
     pto_machine_t m = must_parse(BODY ROWS "energy: {gpu: {idle_w: 50, copy_w: 80, kernel_w: 200}}\n");
     pto_request_t request = ask(PTO_COLLECTIVE_REDUCE, 1, 4, 1000000);
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     pto_price_t price;
     pto_explanation_t explanation = {0};
     pto_energy_t energy;
     assert_int_equal(pto_price(plan, &m, &price, &explanation, NULL), PTO_OK);
     assert_int_equal(pto_energy(plan, &m, &price, &explanation, &energy, NULL), PTO_OK);
-    assert_close(energy.joules, 4 * (50 * 7e-6 + 200 * 5e-6));
+    assert_near(energy.joules, 4 * (50 * 7e-6 + 200 * 5e-6), 1e-12);
     pto_explanation_fini(&explanation);
     pto_plan_destroy(plan);
     pto_machine_fini(&m);
@@ -529,14 +505,14 @@ TEST(a_what_if_changes_it) {
     pto_error_t err = {0};
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 1000);
     assert_int_equal(pto_what_if("nccl.allreduce.4.from_0.alpha_s=1e-6", &scenario, &m, &err), PTO_OK);
-    assert_close(priced_s(&request, &m, pto_price), 1e-6 + 1000 * 2e-11);
+    assert_near(priced_s(&request, &m, pto_price), 1e-6 + 1000 * 2e-11, 1e-12);
     assert_int_equal(pto_what_if("nccl.allreduce.beta_s_per_byte=*2", &scenario, &m, &err), PTO_OK);
-    assert_close(priced_s(&request, &m, pto_price), 1e-6 + 1000 * 4e-11);
+    assert_near(priced_s(&request, &m, pto_price), 1e-6 + 1000 * 4e-11, 1e-12);
     request = ask(PTO_COLLECTIVE_ALLREDUCE, 2, 2, 1000);
-    assert_close(priced_s(&request, &m, pto_price), 3e-5 + 1000 * 1.2e-10);
+    assert_near(priced_s(&request, &m, pto_price), 3e-5 + 1000 * 1.2e-10, 1e-12);
     assert_int_equal(pto_what_if("nccl.allreduce.4.from_0.below_bytes=1000", &scenario, &m, &err), PTO_OK);
     request = ask(PTO_COLLECTIVE_ALLREDUCE, 1, 4, 1000);
-    assert_close(priced_s(&request, &m, pto_price), 1.2e-5 + 1000 * 8e-12);
+    assert_near(priced_s(&request, &m, pto_price), 1.2e-5 + 1000 * 8e-12, 1e-12);
     assert_int_equal(m.nccl[PTO_NCCL_ALLREDUCE].row[2].from_bytes, 1000);
     pto_machine_fini(&m);
 }

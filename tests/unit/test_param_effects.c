@@ -35,9 +35,8 @@ static void add_request(const char *collective, const char *layout, const char *
     snprintf(text, sizeof text,
              "scenario: made\nmachine: m.yaml\ncollective: %s\n%s%s%s\nbytes: [8, 6000, 65536, 4194304]\n%s",
              collective, *layout ? "layout: {" : "", layout, *layout ? "}" : "", more);
-    if (pto_scenario_parse(text, strlen(text), "made.yaml", &made->scenario, &err) != PTO_OK ||
-        pto_scenario_bind(&made->scenario, &machine, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_scenario_parse(text, strlen(text), "made.yaml", &made->scenario, &err), &err);
+    assert_ok(pto_scenario_bind(&made->scenario, &machine, &err), &err);
     predict(&made->scenario, &made->before);
 }
 

@@ -1,5 +1,6 @@
 /* Plans: every strategy with every algorithm is proved correct on every small layout. Also the arithmetic
  * that all interpreters use. */
+#include "must.h"
 #include "plan/plan_internal.h"
 #include "portolan/check.h"
 #include "portolan/plan.h"
@@ -399,10 +400,8 @@ static pto_plan_t *plan_of(pto_collective_t collective, const char *strategy, co
                              .datatype = PTO_DATATYPE_FLOAT,
                              .bytes = 100,
                              .messages = 2};
-    pto_plan_t *plan = NULL;
-    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
-    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
-    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    carry_out_by(&request, strategy, algorithm);
+    pto_plan_t *plan = must_plan(&request);
     return plan;
 }
 
@@ -546,8 +545,7 @@ TEST(routes_that_do_not_apply_say_why) {
         .layout = {2, 2, 1, 1, 2, false}, .collective = PTO_COLLECTIVE_ALLTOALL, .bytes = 8};
     pto_plan_t *plan = NULL;
     pto_error_t err;
-    assert_int_equal(pto_strategy_find("dup_devptr", &request.strategy, NULL), PTO_OK);
-    assert_int_equal(pto_algorithm_find("bruck", PTO_COLLECTIVE_ALLTOALL, &request.algorithm, NULL), PTO_OK);
+    carry_out_by(&request, "dup_devptr", "bruck");
     assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
     assert_string_equal(err.message,
                         "dup_devptr shares the work with other processes of the GPU, but procs_per_gpu is 1");
@@ -563,9 +561,7 @@ TEST(routes_that_do_not_apply_say_why) {
     request.layout = (pto_layout_t){2, 1, 1, 1, 1, false};
     request.ends.from_host = request.ends.to_host = true;
     request.split = PTO_SPLIT_BYTES;
-    assert_int_equal(pto_strategy_find("three_step", &request.strategy, NULL), PTO_OK);
-    assert_int_equal(pto_algorithm_find("point_to_point", PTO_COLLECTIVE_PAIR, &request.algorithm, NULL),
-                     PTO_OK);
+    carry_out_by(&request, "three_step", "point_to_point");
     assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_ERR_NOT_APPLICABLE);
     assert_string_equal(err.message, "neither end is in GPU memory: nothing is staged");
     assert_null(plan);
@@ -578,12 +574,9 @@ TEST(messages_are_split_by_destination_unless_they_share_data) {
                              .bytes = 8,
                              .messages = 2,
                              .split = PTO_SPLIT_DESTINATIONS};
-    pto_plan_t *plan = NULL;
     pto_error_t err;
-    assert_int_equal(pto_strategy_find("dup_devptr", &request.strategy, NULL), PTO_OK);
-    assert_int_equal(pto_algorithm_find("point_to_point", PTO_COLLECTIVE_MESSAGES, &request.algorithm, NULL),
-                     PTO_OK);
-    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_OK);
+    carry_out_by(&request, "dup_devptr", "point_to_point");
+    pto_plan_t *plan = must_plan(&request);
     pto_check_report_t report;
     assert_int_equal(pto_check(plan, &report, &err), PTO_OK);
     pto_plan_destroy(plan);

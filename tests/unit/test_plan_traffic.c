@@ -1,6 +1,7 @@
 /* The traffic of plans: closed formulas of algorithms, and for every strategy and algorithm what the
  * receiving side of the same plan expects. */
 #include "lanes_plan.h"
+#include "must.h"
 #include "plan/plan_internal.h"
 #include "portolan/strategy.h"
 #include "portolan/traffic.h"
@@ -39,24 +40,19 @@ static void note(void *context, const pto_traffic_pair_t *pair) {
 static void count(const pto_plan_t *plan) {
     pto_error_t err = {0};
     memset(&matrix, 0, sizeof matrix);
-    if (pto_plan_traffic(plan, note, &matrix, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_plan_traffic(plan, note, &matrix, &err), &err);
 }
 
 static pto_request_t request_on(pto_layout_t layout, pto_collective_t collective, const char *strategy,
                                 const char *algorithm, int64_t bytes) {
     pto_request_t request = {
         .layout = layout, .collective = collective, .datatype = PTO_DATATYPE_BYTE, .bytes = bytes};
-    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
-    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
+    carry_out_by(&request, strategy, algorithm);
     return request;
 }
 
 static pto_plan_t *made(pto_request_t request) {
-    pto_plan_t *plan = NULL;
-    pto_error_t err = {0};
-    if (pto_plan_create(&request, &plan, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    pto_plan_t *plan = must_plan(&request);
     return plan;
 }
 

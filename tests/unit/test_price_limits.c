@@ -1,21 +1,12 @@
 /* Plans that pricing refuses because they would take too long, and the error bound of prices by class. */
 #include "made_up.h"
+#include "must.h"
 #include "plan/plan_internal.h"
 #include "plan_request.h"
 #include "portolan/pick.h"
 #include "portolan/simulate.h"
+#include "summit.h"
 #include "test.h"
-
-static pto_machine_t summit;
-
-static int read_machine(void **state) {
-    return pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, NULL);
-}
-
-static int free_machine(void **state) {
-    pto_machine_fini(&summit);
-    return 0;
-}
 
 /* Counted, not begun: a walk over 1.6 million GPUs a node would not end, nor a sum over their table. */
 TEST(what_would_take_too_long_is_refused_before_any_work) {
@@ -44,10 +35,9 @@ TEST(what_would_take_too_long_is_refused_before_any_work) {
                         ask[i].gpus, ask[i].cores, 64);
         if (ask[i].collective == PTO_COLLECTIVE_ALLTOALLV)
             request.counts = &counts;
-        pto_plan_t *plan = NULL;
         pto_price_t price;
         pto_error_t err;
-        assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_OK);
+        pto_plan_t *plan = must_plan(&request);
         assert_int_equal(pto_price(plan, &shared, &price, NULL, &err), PTO_ERR_TOO_LARGE);
         assert_non_null(strstr(err.message, ask[i].reason));
         pto_plan_destroy(plan);
@@ -59,10 +49,9 @@ TEST(a_table_of_65536_processes_is_within_the_limits) {
     pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.5, .seed = 1};
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, "three_step", "pairwise", 8192, 8, 1, 1024);
     pto_machine_t shared = summit;
-    pto_plan_t *plan = NULL;
     request.counts = &counts;
     shared.both_ways[PTO_SPACE_CPU] = (pto_param_t){.value = 0.5, .line = 1};
-    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    pto_plan_t *plan = must_plan(&request);
     assert_int_equal(pto_price_check_size(plan, NULL), PTO_OK);
     assert_int_equal(pto_price_walk_check_size(plan, &summit, NULL), PTO_OK);
     assert_int_equal(pto_price_walk_check_size(plan, &shared, NULL), PTO_ERR_TOO_LARGE);
@@ -118,9 +107,8 @@ TEST(empty_parts_cost_the_most_expensive_message_of_each_round) {
     for (size_t i = 0; i < sizeof ask / sizeof *ask; i++) {
         pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, ask[i].strategy, "ring", ask[i].nodes,
                                             ask[i].gpus, ask[i].cores, ask[i].bytes);
-        pto_plan_t *plan = NULL;
         pto_price_t by_class, by_rank;
-        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+        pto_plan_t *plan = must_plan(&request);
         assert_int_equal(pto_price(plan, &summit, &by_class, NULL, NULL), PTO_OK);
         assert_int_equal(pto_price_walk(plan, &summit, &by_rank, NULL, NULL), PTO_OK);
         print_message("%s, %lld B: %.3f\n", ask[i].strategy, (long long)ask[i].bytes,
@@ -142,10 +130,9 @@ TEST(copies_of_both_reaches_on_one_link_are_priced_as_if_all_were_far) {
     far->beta_s_per_byte.value = 1e-9;
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", 1, gpus, 1, 64 << 20);
     request.layout.gpus_per_socket = per_socket;
-    pto_plan_t *plan = NULL;
     pto_price_t price;
     pto_simulation_t simulation;
-    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    pto_plan_t *plan = must_plan(&request);
     assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
     assert_int_equal(pto_simulate(plan, &machine, NULL, &simulation, NULL), PTO_OK);
     double share = (double)(gpus - per_socket) / (double)(gpus - 1);
@@ -155,4 +142,4 @@ TEST(copies_of_both_reaches_on_one_link_are_priced_as_if_all_were_far) {
     pto_plan_destroy(plan);
 }
 
-int main(void) { return run_all_tests(read_machine, free_machine); }
+int main(void) { return run_all_tests(read_summit, free_summit); }

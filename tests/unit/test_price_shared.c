@@ -3,6 +3,7 @@
  * can cross: three processes may be slower than four. */
 #include "../chance.h"
 #include "made_up.h"
+#include "must.h"
 #include "plan_request.h"
 #include "portolan/simulate.h"
 #include "portolan/strategy.h"
@@ -97,8 +98,7 @@ static double seconds_of(pricer_t *pricer, const pto_plan_t *plan, const pto_mac
                          pto_explanation_t *explanation) {
     pto_price_t price;
     pto_error_t err;
-    if (pricer(plan, machine, &price, explanation, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pricer(plan, machine, &price, explanation, &err), &err);
     return price.seconds;
 }
 
@@ -215,12 +215,10 @@ static double mix_s(const pto_machine_t *machine, int64_t bytes, bool first_only
     request.strategy = &mixed;
     mix.first_only = first_only;
     mix.second_only = second_only;
-    pto_plan_t *plan = NULL;
     pto_error_t err = {0};
     pto_simulation_t simulation = {0};
-    if (pto_plan_create(&request, &plan, &err) != PTO_OK ||
-        pto_simulate(plan, machine, NULL, &simulation, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    pto_plan_t *plan = must_plan(&request);
+    assert_ok(pto_simulate(plan, machine, NULL, &simulation, &err), &err);
     double seconds = seconds_of(pto_price, plan, machine, NULL);
     double walked_s = seconds_of(pto_price_walk, plan, machine, NULL);
     pto_plan_destroy(plan);
@@ -236,9 +234,7 @@ typedef struct {
 } mix_case_t;
 
 static void assert_mixes(const char *path, const mix_case_t *cases, size_t count) {
-    pto_machine_t machine;
-    pto_error_t err;
-    assert_int_equal(pto_machine_read(path, &machine, &err), PTO_OK);
+    pto_machine_t machine = must_read(path);
     for (size_t i = 0; i < count; i++)
         for (mix.first_count = 1; mix.first_count < PROCS; mix.first_count++) {
             mix.first = mix.second = cases[i].second;

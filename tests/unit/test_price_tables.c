@@ -1,5 +1,6 @@
 /* Stages of messages alone, of plans with a table of byte counts, cost what they cost message by message. */
 #include "made_up.h"
+#include "must.h"
 #include "plan_request.h"
 #include "portolan/price.h"
 #include "portolan/strategy.h"
@@ -7,19 +8,9 @@
 #include "price/table.h"
 #include "sample.h"
 #include "scenario/skew.h"
+#include "summit.h"
 #include "tape/tape.h"
 #include "test.h"
-
-static pto_machine_t summit;
-
-static int read_machine(void **state) {
-    return pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, NULL);
-}
-
-static int free_machine(void **state) {
-    pto_machine_fini(&summit);
-    return 0;
-}
 
 typedef struct {
     pto_price_t price;
@@ -39,12 +30,6 @@ static priced_t price_of(const pto_plan_t *plan, const pto_machine_t *machine, b
     return priced;
 }
 
-/* Messages in flight at once are summed class by class, in another order than one by one. */
-static void assert_close(double a, double b) {
-    if (fabs(a - b) > 1e-12 * fabs(b))
-        fail_msg("%.17g is not %.17g", a, b);
-}
-
 /* The terms of the same stage and parameter: messages of two distances may have one cost. */
 static pto_term_t terms_like(const pto_explanation_t *explanation, const pto_term_t *term) {
     pto_term_t sum = {.count = 0};
@@ -60,17 +45,17 @@ static pto_term_t terms_like(const pto_explanation_t *explanation, const pto_ter
 }
 
 static void assert_same(const priced_t *a, const priced_t *b) {
-    assert_close(a->price.seconds, b->price.seconds);
-    assert_close(a->price.low_s, b->price.low_s);
+    assert_near(a->price.seconds, b->price.seconds, 1e-12);
+    assert_near(a->price.low_s, b->price.low_s, 1e-12);
     assert_int_equal(a->explanation.count, b->explanation.count);
     for (int i = 0; i < a->explanation.count; i++) {
         const pto_term_t *term = &a->explanation.term[i];
         pto_term_t one = terms_like(&a->explanation, term), other = terms_like(&b->explanation, term);
-        assert_close(one.count, other.count);
-        assert_close(one.seconds, other.seconds);
+        assert_near(one.count, other.count, 1e-12);
+        assert_near(one.seconds, other.seconds, 1e-12);
     }
     for (int what = 0; what < PTO_OCCUPIED_COUNT; what++)
-        assert_close(a->explanation.occupied_s[what], b->explanation.occupied_s[what]);
+        assert_near(a->explanation.occupied_s[what], b->explanation.occupied_s[what], 1e-12);
 }
 
 /* Without an explanation, too: the sends are then taken once. */
@@ -79,7 +64,7 @@ static void compare(const pto_plan_t *plan, const pto_machine_t *machine) {
     pto_price_t alone;
     assert_same(&sums, &one_by_one);
     assert_int_equal(pto_price(plan, machine, &alone, NULL, NULL), PTO_OK);
-    assert_close(alone.seconds, sums.price.seconds);
+    assert_near(alone.seconds, sums.price.seconds, 1e-12);
     pto_explanation_fini(&sums.explanation);
     pto_explanation_fini(&one_by_one.explanation);
 }
@@ -273,8 +258,7 @@ TEST(the_bound_leaves_processes_outside_of_the_rounds_as_they_were) {
     assert_int_equal(pto_algorithm_find("pairwise", PTO_COLLECTIVE_ALLTOALLV, &request.algorithm, NULL),
                      PTO_OK);
     for (request.bytes = 64; request.bytes <= 1 << 20; request.bytes *= 16) {
-        pto_plan_t *plan = NULL;
-        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+        pto_plan_t *plan = must_plan(&request);
         compare(plan, &machine);
         compare_bounded(plan, &machine);
         pto_plan_destroy(plan);
@@ -358,8 +342,7 @@ static int compare_chunks(const case_t *of, bool by_pattern) {
                                  .mapping = of->mapping,
                                  .chunks = chunks[i / 4]};
         pto_plan_t *plan = NULL;
-        assert_int_equal(pto_strategy_find(names[i % 4], &request.strategy, NULL), PTO_OK);
-        assert_int_equal(pto_algorithm_find("linear", request.collective, &request.algorithm, NULL), PTO_OK);
+        carry_out_by(&request, names[i % 4], "linear");
         if (pto_plan_create(&request, &plan, NULL) != PTO_OK)
             continue;
         compare(plan, of->machine);
@@ -406,4 +389,4 @@ TEST(sparse_tables_cost_what_they_do_entry_by_entry) {
     }
 }
 
-int main(void) { return run_all_tests(read_machine, free_machine); }
+int main(void) { return run_all_tests(read_summit, free_summit); }

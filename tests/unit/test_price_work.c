@@ -11,24 +11,15 @@
  *
  * An algorithm in rounds has a round more for each doubling, which is less than any power. */
 #include "made_up.h"
+#include "must.h"
 #include "plan/plan_internal.h"
 #include "plan_request.h"
 #include "portolan/pick.h"
 #include "portolan/price.h"
 #include "price/bounded.h"
 #include "price/pricing.h"
+#include "summit.h"
 #include "test.h"
-
-static pto_machine_t summit;
-
-static int read_machine(void **state) {
-    return pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, NULL);
-}
-
-static int free_machine(void **state) {
-    pto_machine_fini(&summit);
-    return 0;
-}
 
 typedef enum { BY_NODES, BY_GPUS, BY_PROCESSES, BY_BYTES, BY_COUNT } by_t;
 
@@ -117,11 +108,10 @@ static int64_t visits_in_node(const char *strategy, const char *algorithm, pto_c
                               int64_t gpus, int64_t sockets) {
     pto_machine_t machine = completed(&summit);
     pto_request_t request = request_for(collective, strategy, algorithm, 1, gpus, 1, 1 << 20);
-    pto_plan_t *plan = NULL;
     pto_price_t price;
     request.layout.gpus_per_socket = gpus / sockets;
     machine.peer[PTO_REACH_OFF_SOCKET] = (pto_postal_t){0};
-    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    pto_plan_t *plan = must_plan(&request);
     assert_int_equal(pto_actors_of(plan), PTO_ACTORS_PLACES);
     int64_t before = pto_price_visits;
     assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
@@ -166,11 +156,10 @@ TEST(prices_grow_with_the_gpus_of_a_node_not_with_their_pairs) {
 static int64_t visits_of_staged(int64_t gpus) {
     pto_machine_t machine = completed(&summit);
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLGATHER, "mix", "direct", 1, gpus, 1, 1 << 20);
-    pto_plan_t *plan = NULL;
     pto_price_t price;
     request.layout.gpus_per_socket = gpus;
     request.staged_members = (pto_staged_t){gpus / 2, gpus / 4};
-    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    pto_plan_t *plan = must_plan(&request);
     int64_t before = pto_price_visits;
     assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
     pto_plan_destroy(plan);
@@ -295,10 +284,9 @@ static int64_t visit_table(const char *route, const char *algorithm, int64_t nod
                            double most_s, pto_price_t *price) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, route, algorithm, nodes, 6, 6, 1024);
     pto_explanation_t explanation = {0};
-    pto_plan_t *plan = NULL;
     bool explain = isinf(most_s);
     request.counts = &skewed;
-    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    pto_plan_t *plan = must_plan(&request);
     int64_t before = pto_price_visits;
     assert_int_equal(
         pto_price_bounded(plan, &summit, cache, most_s, price, explain ? &explanation : NULL, NULL), PTO_OK);
@@ -327,10 +315,9 @@ TEST(a_grid_is_summed_by_its_partners) {
     const int64_t owners = 8 * 8 * 6;
     for (int i = 0; i < ROUTES; i++) {
         pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, routes[i], "linear", 64, 6, 6, 1024);
-        pto_plan_t *plan = NULL;
         pto_price_t price;
         request.counts = &stencil;
-        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+        pto_plan_t *plan = must_plan(&request);
         int64_t before = pto_blocks_summed;
         assert_int_equal(pto_price(plan, &summit, &price, NULL, NULL), PTO_OK);
         assert_in_range(pto_blocks_summed - before, 1, 4 * 6 * owners);
@@ -493,4 +480,4 @@ TEST(one_process_tells_that_rounds_cost_too_much) {
     }
 }
 
-int main(void) { return run_all_tests(read_machine, free_machine); }
+int main(void) { return run_all_tests(read_summit, free_summit); }

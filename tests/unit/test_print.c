@@ -1,4 +1,5 @@
 /* A rank's plan as text: the arithmetic of loops, the numbers when unrolled, and limits on the output. */
+#include "must.h"
 #include "portolan/check.h"
 #include "portolan/strategy.h"
 #include "test.h"
@@ -10,8 +11,7 @@ static pto_request_t ask(pto_collective_t collective, const char *strategy, cons
                              .bytes = 4096,
                              .messages = 9,
                              .by_library = true};
-    assert_int_equal(pto_strategy_find(strategy, &request.strategy, NULL), PTO_OK);
-    assert_int_equal(pto_algorithm_find(algorithm, collective, &request.algorithm, NULL), PTO_OK);
+    carry_out_by(&request, strategy, algorithm);
     if (request.strategy->splits)
         request.layout.procs_per_gpu = 3;
     return request;
@@ -19,9 +19,8 @@ static pto_request_t ask(pto_collective_t collective, const char *strategy, cons
 
 /* The text of one rank's plan, without the digest's line; the caller's to free(). */
 static char *printed(pto_request_t request, int64_t rank, bool unroll) {
-    pto_plan_t *plan = NULL;
     char *text = NULL;
-    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    pto_plan_t *plan = must_plan(&request);
     assert_int_equal(pto_print(plan, rank, unroll, &text, NULL), PTO_OK);
     char digest[64];
     snprintf(digest, sizeof digest, "  digest    %016llx\n", (unsigned long long)pto_plan_digest(plan));
@@ -220,10 +219,9 @@ TEST(many_byte_ranges_are_cut) {
 
 TEST(a_rank_that_is_not_there_is_refused) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear");
-    pto_plan_t *plan = NULL;
     pto_error_t err;
     char *text = NULL;
-    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    pto_plan_t *plan = must_plan(&request);
     assert_int_equal(pto_print(plan, 6, false, &text, &err), PTO_ERR_RANGE);
     assert_string_equal(err.message, "there is no rank 6, only 0 to 5");
     assert_int_equal(pto_print(plan, -1, false, &text, NULL), PTO_ERR_RANGE);
@@ -236,12 +234,11 @@ TEST(a_goal_schedule_has_every_message_once) {
     static const char *const algorithms[] = {"pairwise", "bruck", "linear"};
     for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
         pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", algorithms[i]);
-        pto_plan_t *plan = NULL;
         char *text = NULL;
         size_t size = 0;
         FILE *stream = open_memstream(&text, &size);
         assert_non_null(stream);
-        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+        pto_plan_t *plan = must_plan(&request);
         assert_int_equal(pto_print_goal(plan, stream, NULL), PTO_OK);
         fclose(stream);
         int64_t sends = 0, receives = 0, ranks = 0;

@@ -103,8 +103,7 @@ TEST(a_stopped_simulation_keeps_the_points_that_are_done) {
     assert_false(pto_is_stopped());
     pto_status_t status =
         pto_simulate_scenario(&asked->scenario, asked->machine, &how, &predictions, &simulation, &err);
-    if (status != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(status, &err);
     assert_true(pto_is_stopped());
     assert_int_equal(begun, 8);
     assert_int_equal(simulations_seen, 8);

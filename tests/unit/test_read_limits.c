@@ -180,8 +180,7 @@ static int64_t calls_of(const pto_text_t *text) {
     assert_false(text->out_of_memory);
     values = 0;
     json_set_alloc_funcs(count_malloc, free);
-    if (pto_recording_parse(text->text, text->length, "t", &four_a_node, &trace, &err) != PTO_OK)
-        fail_msg("%d:%d: %s", err.line, err.column, err.message);
+    assert_ok(pto_recording_parse(text->text, text->length, "t", &four_a_node, &trace, &err), &err);
     json_set_alloc_funcs(malloc, free);
     for (int i = 0; i < trace.count; i++)
         calls += trace.call[i].times;

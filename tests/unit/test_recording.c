@@ -9,8 +9,7 @@ static const pto_recording_options_t four_a_node = {
 static pto_recording_t read_file(const char *path, const pto_recording_options_t *options) {
     pto_recording_t trace = {.count = 0};
     pto_error_t err = {0};
-    if (pto_recording_read(path, options, &trace, &err) != PTO_OK)
-        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+    assert_ok(pto_recording_read(path, options, &trace, &err), &err);
     return trace;
 }
 

@@ -1,6 +1,7 @@
 /* Requests that pto_plan_create accepts, registering strategies and algorithms, and the price of a single
  * cell. */
 #include "machine/machine_internal.h"
+#include "must.h"
 #include "plan_request.h"
 #include "portolan/api.h"
 #include "portolan/check.h"
@@ -11,14 +12,6 @@
 /* One node's, with kernels; and several nodes'. */
 static const char node_path[] = "scenarios/machines/h200-x4.yaml";
 static const char cluster_path[] = "scenarios/machines/summit-spectrum.yaml";
-
-static pto_machine_t read_machine(const char *machine_path) {
-    pto_machine_t machine;
-    pto_error_t err;
-    if (pto_machine_read(machine_path, &machine, &err) != PTO_OK)
-        fail_msg("%s", err.message);
-    return machine;
-}
 
 static pto_request_t small_request(void) {
     return request_for(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 2, 2, 2, 8);
@@ -107,12 +100,11 @@ static int64_t most_bytes(pto_request_t request) {
 
 /* The sanitizers watch the arithmetic. */
 static void interpret_at_most_bytes(pto_request_t request, const pto_machine_t *machine) {
-    pto_plan_t *plan = NULL;
     pto_price_t price = {0}, walked = {0};
     pto_check_report_t report;
     pto_error_t err = {0};
     int64_t gpu_bytes, host_bytes;
-    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_OK);
+    pto_plan_t *plan = must_plan(&request);
     pto_plan_memory(plan, &gpu_bytes, &host_bytes);
     assert_true(gpu_bytes > 0 && host_bytes >= 0);
     pto_status_t status = pto_price(plan, machine, &price, NULL, &err);
@@ -129,7 +121,7 @@ static void interpret_at_most_bytes(pto_request_t request, const pto_machine_t *
 }
 
 TEST(every_plan_at_its_most_bytes_is_priced_and_proved) {
-    pto_machine_t machine[] = {read_machine(node_path), read_machine(cluster_path)};
+    pto_machine_t machine[] = {must_read(node_path), must_read(cluster_path)};
     int met = 0;
     for (int s = 0; s < pto_strategy_count(); s++)
         for (int a = 0; a < pto_algorithm_count(); a++)
@@ -178,13 +170,12 @@ TEST(registered_strategies_and_algorithms_are_found_and_priced) {
     assert_int_equal(pto_algorithm_register(&also_pairwise, NULL), PTO_OK);
     assert_int_equal(pto_strategy_count(), strategies + 1);
     assert_int_equal(pto_algorithm_count(), algorithms + 1);
-    pto_machine_t machine = read_machine(cluster_path);
+    pto_machine_t machine = must_read(cluster_path);
     pto_price_t price[2];
     const char *name[2][2] = {{"cuda_aware", "pairwise"}, {"own", "also_pairwise"}};
     for (int i = 0; i < 2; i++) {
         pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALL, name[i][0], name[i][1], 2, 2, 2, 1024);
-        pto_plan_t *plan = NULL;
-        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+        pto_plan_t *plan = must_plan(&request);
         assert_int_equal(pto_price(plan, &machine, &price[i], NULL, NULL), PTO_OK);
         assert_int_equal(pto_check(plan, &(pto_check_report_t){0}, NULL), PTO_OK);
         pto_plan_destroy(plan);
@@ -245,7 +236,7 @@ TEST(strategies_that_misuse_the_builder_are_refused) {
 /* --- one cell ------------------------------------------------------------------------------------------- */
 
 TEST(one_cell_costs_what_the_strategy_costs_in_a_scenario) {
-    pto_machine_t machine = read_machine(node_path);
+    pto_machine_t machine = must_read(node_path);
     pto_ask_t cell = {.collective = "allreduce", .bytes = 65536};
     pto_plan_t *plan = NULL, *again = NULL;
     pto_price_t price, named;
@@ -267,7 +258,7 @@ TEST(one_cell_costs_what_the_strategy_costs_in_a_scenario) {
 }
 
 TEST(a_cell_that_cannot_be_priced_says_why) {
-    pto_machine_t machine = read_machine(node_path);
+    pto_machine_t machine = must_read(node_path);
     pto_error_t err;
     pto_plan_t *plan = NULL;
     pto_ask_t cell = {.collective = "alreduce", .bytes = 4};

@@ -12,7 +12,7 @@ TEST(a_ring_costs_what_it_takes) {
             double copy_s = 6e-6 + 2e-11 * (double)bytes / (double)chunks[c];
             double c_s = (double)chunks[c] * copy_s;
             double seconds = price_in_all_ways(plan);
-            assert_within(seconds, slots[s] == 1 ? 2 * c_s : copy_s + c_s, 0.015);
+            assert_near(seconds, slots[s] == 1 ? 2 * c_s : copy_s + c_s, 0.015);
             pto_plan_destroy(plan);
         }
 }
@@ -46,7 +46,7 @@ TEST(a_ring_inside_a_gpu_has_a_closed_sum) {
         pto_price_t price, walked;
         assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
         assert_int_equal(pto_price_walk(plan, &machine, &walked, NULL, NULL), PTO_OK);
-        assert_within(price.seconds, walked.seconds, 1e-9);
+        assert_near(price.seconds, walked.seconds, 1e-9);
         price_in_all_ways(plan);
         pto_plan_destroy(plan);
     }
@@ -64,11 +64,11 @@ TEST(a_ring_between_sockets_pays_for_the_distance) {
         plan[sockets - 1] = ring_plan(4, 64, RING_BYTES);
     }
     shape.two_sockets = false;
-    assert_within(price_in_all_ways(plan[1]), 65 * near_s, 0.015); /* without a cost of the distance */
+    assert_near(price_in_all_ways(plan[1]), 65 * near_s, 0.015); /* without a cost of the distance */
     far->alpha_s = (pto_param_t){.value = 9e-6, .line = 1};
     far->beta_s_per_byte = (pto_param_t){.value = 5e-11, .line = 1};
-    assert_within(price_in_all_ways(plan[0]), 65 * near_s, 0.015);
-    assert_within(price_in_all_ways(plan[1]), 64 * far_s + near_s, 0.015);
+    assert_near(price_in_all_ways(plan[0]), 65 * near_s, 0.015);
+    assert_near(price_in_all_ways(plan[1]), 64 * far_s + near_s, 0.015);
     *far = (pto_postal_t){0};
     pto_plan_destroy(plan[0]);
     pto_plan_destroy(plan[1]);

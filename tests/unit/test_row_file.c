@@ -47,15 +47,13 @@ static void assert_holds(const char *path, const char *text) {
 static row_file_t *open_rows(const char *path, bool force) {
     row_file_t *file = NULL;
     pto_error_t err = {0};
-    if (row_file_open(path, force, &file, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(row_file_open(path, force, &file, &err), &err);
     return file;
 }
 
 static void put(row_file_t *file, const char *text) {
     pto_error_t err = {0};
-    if (row_file_put(file, text, strlen(text), &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(row_file_put(file, text, strlen(text), &err), &err);
 }
 
 TEST_WITH(a_file_that_exists_is_kept_without_force, make_folder, remove_folder) {

@@ -2,6 +2,7 @@
  * runs of kernels by lines, which are charged as a whole. */
 #include "inside_plan.h"
 #include "machine/machine_internal.h"
+#include "must.h"
 #include "portolan/lines.h"
 #include "portolan/machine.h"
 #include "portolan/price.h"
@@ -26,14 +27,6 @@
 static const pto_layout_t two = {1, 2, 1, 1, 2, false}, four = {1, 4, 1, 1, 4, false},
                           two_each = {1, 2, 1, 2, 2, false}, two_nodes = {2, 1, 1, 1, 1, false};
 
-static pto_machine_t machine_of(const char *text) {
-    pto_machine_t machine;
-    pto_error_t err;
-    if (pto_machine_parse(text, strlen(text), "m.yaml", &machine, &err) != PTO_OK)
-        fail_msg("%d:%d: %s", err.line, err.column, err.message);
-    return machine;
-}
-
 static pto_plan_t *plan_by(pto_collective_t collective, const char *strategy, pto_layout_t layout,
                            int64_t bytes) {
     pto_request_t request = ask(collective, strategy, layout);
@@ -47,13 +40,13 @@ static double seconds_of(pto_plan_t *plan, const pto_machine_t *machine) {
     pto_simulation_t simulation;
     assert_int_equal(pto_price(plan, machine, &price, NULL, NULL), PTO_OK);
     assert_int_equal(pto_simulate(plan, machine, NULL, &simulation, NULL), PTO_OK);
-    assert_close(simulation.seconds, price.seconds);
+    assert_near(simulation.seconds, price.seconds, 1e-9);
     pto_plan_destroy(plan);
     return price.seconds;
 }
 
 TEST(a_run_by_lines_is_charged_as_a_whole) {
-    pto_machine_t machine = machine_of(GRAPH);
+    pto_machine_t machine = must_parse(GRAPH);
     static const struct {
         pto_collective_t collective;
         const char *strategy;
@@ -63,18 +56,18 @@ TEST(a_run_by_lines_is_charged_as_a_whole) {
                     {PTO_COLLECTIVE_ALLGATHER, "gas_allgather"},
                     {PTO_COLLECTIVE_REDUCE_SCATTER, "gas_split"}};
     for (size_t i = 0; i < sizeof by_lines / sizeof *by_lines; i++) {
-        assert_close(seconds_of(plan_by(by_lines[i].collective, by_lines[i].strategy, two, 1024), &machine),
-                     1e-6 + 1024 * 2e-10);
-        assert_close(seconds_of(plan_by(by_lines[i].collective, by_lines[i].strategy, two, 4096), &machine),
-                     5e-6 + 4096 * 4e-11);
+        assert_near(seconds_of(plan_by(by_lines[i].collective, by_lines[i].strategy, two, 1024), &machine),
+                    1e-6 + 1024 * 2e-10, 1e-9);
+        assert_near(seconds_of(plan_by(by_lines[i].collective, by_lines[i].strategy, two, 4096), &machine),
+                    5e-6 + 4096 * 4e-11, 1e-9);
     }
     pto_machine_fini(&machine);
 }
 
 TEST(a_run_by_lines_costs_the_same_beside_idle_processes) {
-    pto_machine_t machine = machine_of(GRAPH);
-    assert_close(seconds_of(plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two_each, 1024), &machine),
-                 1e-6 + 1024 * 2e-10);
+    pto_machine_t machine = must_parse(GRAPH);
+    assert_near(seconds_of(plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two_each, 1024), &machine),
+                1e-6 + 1024 * 2e-10, 1e-9);
     pto_machine_fini(&machine);
 }
 
@@ -95,11 +88,11 @@ TEST(an_alltoallv_by_lines_takes_the_bytes_of_its_busiest_gpu) {
     const pto_counts_t counts[] = {{.kind = PTO_COUNTS_MATRIX, .order = 4, .matrix = sends},
                                    {.kind = PTO_COUNTS_MATRIX, .order = 4, .matrix = receives},
                                    {.kind = PTO_COUNTS_MATRIX, .order = 4, .matrix = one_way}};
-    pto_machine_t machine = machine_of("runs: graph\n" BODY
+    pto_machine_t machine = must_parse("runs: graph\n" BODY
                                        "  lines: [{gpus: 4, alpha_s: 1e-6, beta_s_per_byte: 2e-10}]\n" SIGNALS
                                        "launch: {kernel_s: 9e-6, graph_s: 7e-6, run_s: 1.5e-6}\n");
-    assert_close(seconds_of(plan_of_pairs(&counts[0]), &machine), 1e-6 + 200 * 2e-10);
-    assert_close(seconds_of(plan_of_pairs(&counts[1]), &machine), 1e-6 + 300 * 2e-10);
+    assert_near(seconds_of(plan_of_pairs(&counts[0]), &machine), 1e-6 + 200 * 2e-10, 1e-9);
+    assert_near(seconds_of(plan_of_pairs(&counts[1]), &machine), 1e-6 + 300 * 2e-10, 1e-9);
     pto_plan_t *plan = plan_of_pairs(&counts[2]);
     pto_price_t price;
     assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
@@ -109,7 +102,7 @@ TEST(an_alltoallv_by_lines_takes_the_bytes_of_its_busiest_gpu) {
 }
 
 TEST(its_explanation_names_the_row) {
-    pto_machine_t machine = machine_of(GRAPH);
+    pto_machine_t machine = must_parse(GRAPH);
     pto_plan_t *plan = plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two, 1024);
     pto_price_t price;
     pto_explanation_t explanation = {0};
@@ -117,8 +110,8 @@ TEST(its_explanation_names_the_row) {
     assert_int_equal(explanation.count, 2);
     assert_string_equal(explanation.term[0].key, "remote.lines.2.from_0.alpha_s");
     assert_string_equal(explanation.term[1].key, "remote.lines.2.from_0.beta_s_per_byte");
-    assert_close(explanation.term[1].count, 1024);
-    assert_close(explanation.occupied_s[PTO_OCCUPIED_GPU], price.seconds);
+    assert_near(explanation.term[1].count, 1024, 1e-9);
+    assert_near(explanation.occupied_s[PTO_OCCUPIED_GPU], price.seconds, 1e-9);
     pto_explanation_fini(&explanation);
     pto_plan_destroy(plan);
     pto_machine_fini(&machine);
@@ -126,7 +119,7 @@ TEST(its_explanation_names_the_row) {
 
 /* Launch, stores, flags and reductions one by one. */
 TEST(other_runs_are_charged_by_their_steps) {
-    pto_machine_t machine = machine_of(GRAPH), waited = machine_of(BODY SIGNALS LAUNCH);
+    pto_machine_t machine = must_parse(GRAPH), waited = must_parse(BODY SIGNALS LAUNCH);
     static const struct {
         const char *strategy;
         pto_layout_t layout;
@@ -141,22 +134,22 @@ TEST(other_runs_are_charged_by_their_steps) {
             plan_by(PTO_COLLECTIVE_ALLREDUCE, steps[i].strategy, steps[i].layout, steps[i].bytes);
         pto_price_t price;
         assert_int_equal(pto_price(plan, &waited, &price, NULL, NULL), PTO_OK);
-        assert_close(seconds_of(plan, &machine), price.seconds - 7e-6 + 1.5e-6);
+        assert_near(seconds_of(plan, &machine), price.seconds - 7e-6 + 1.5e-6, 1e-9);
     }
     pto_machine_fini(&machine);
     pto_machine_fini(&waited);
 }
 
 TEST(lines_count_whatever_begins_the_runs) {
-    pto_machine_t machine = machine_of(BODY LINES SIGNALS LAUNCH);
+    pto_machine_t machine = must_parse(BODY LINES SIGNALS LAUNCH);
     assert_int_equal(machine.runs, PTO_RUNS_WAITED);
-    assert_close(seconds_of(plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two, 1024), &machine),
-                 1e-6 + 1024 * 2e-10);
+    assert_near(seconds_of(plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two, 1024), &machine),
+                1e-6 + 1024 * 2e-10, 1e-9);
     pto_machine_fini(&machine);
 }
 
 TEST(runs_that_need_the_host_have_no_price) {
-    pto_machine_t machine = machine_of(GRAPH), waited = machine_of(BODY SIGNALS LAUNCH);
+    pto_machine_t machine = must_parse(GRAPH), waited = must_parse(BODY SIGNALS LAUNCH);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", two);
     pto_plan_t *plan = plan_of(request);
     pto_price_t price;
@@ -195,7 +188,7 @@ TEST(one_launch_is_one_kernel_or_one_call_of_nccl) {
     }
     pto_plan_t *plan = plan_by(PTO_COLLECTIVE_ALLREDUCE, "gas_allgather", two, 64);
     ((pto_node_t *)plan->nodes.item)->span--; /* something follows */
-    pto_machine_t machine = machine_of(BODY LINES SIGNALS LAUNCH), graph = machine_of(GRAPH);
+    pto_machine_t machine = must_parse(BODY LINES SIGNALS LAUNCH), graph = must_parse(GRAPH);
     pto_price_t price;
     assert_false(pto_plan_is_one_launch(plan));
     assert_int_equal(pto_price(plan, &machine, &price, NULL, NULL), PTO_OK);
@@ -223,7 +216,7 @@ TEST(all_ranks_agree_on_lines) {
 /* --- machine files -------------------------------------------------------------------------------------- */
 
 TEST(the_digest_tells_runs_apart) {
-    pto_machine_t graph = machine_of(GRAPH), enqueued = machine_of(GRAPH);
+    pto_machine_t graph = must_parse(GRAPH), enqueued = must_parse(GRAPH);
     char one[PTO_MACHINE_DIGEST_MAX], other[PTO_MACHINE_DIGEST_MAX];
     enqueued.runs = PTO_RUNS_ENQUEUED;
     assert_string_not_equal(pto_machine_digest(&graph, one), pto_machine_digest(&enqueued, other));
@@ -244,12 +237,12 @@ TEST(a_file_says_how_its_runs_begin) {
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         char text[2048], *written = NULL;
         snprintf(text, sizeof text, "%s" BODY, said[i].line);
-        pto_machine_t machine = machine_of(text), clone, again;
+        pto_machine_t machine = must_parse(text), clone, again;
         assert_int_equal(pto_machine_runs(&machine), said[i].runs);
         assert_int_equal(pto_machine_clone(&machine, &clone, NULL), PTO_OK);
         assert_int_equal(clone.runs, said[i].runs);
         assert_int_equal(pto_machine_format(&machine, "", &written, NULL), PTO_OK);
-        again = machine_of(written);
+        again = must_parse(written);
         assert_int_equal(again.runs, said[i].runs);
         assert_int_equal(strstr(written, "runs:") != NULL, said[i].runs != PTO_RUNS_WAITED);
         free(written);

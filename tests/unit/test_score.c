@@ -1,20 +1,10 @@
 /* Scores of small synthetic measurements, computed by hand. */
 #include "machine/machine_internal.h"
+#include "must.h"
 #include "portolan/score.h"
 #include "test.h"
 
 #define HEADER "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,seconds\n"
-
-static void assert_near(double value, double expected) {
-    if (!(value >= expected - 1e-9 && value <= expected + 1e-9))
-        fail_msg("%.17g is not %.17g", value, expected);
-}
-
-static const pto_strategy_t *strategy(const char *name) {
-    const pto_strategy_t *found = NULL;
-    assert_int_equal(pto_strategy_find(name, &found, NULL), PTO_OK);
-    return found;
-}
 
 typedef struct {
     pto_collectives_t collectives;
@@ -23,8 +13,7 @@ typedef struct {
 
 static void read_text(scored_t *scored, const char *text) {
     pto_error_t err = {0};
-    if (pto_collectives_parse(text, strlen(text), "c.csv", &scored->collectives, &err) != PTO_OK)
-        fail_msg("%d:%d: %s", err.line, err.column, err.message);
+    assert_ok(pto_collectives_parse(text, strlen(text), "c.csv", &scored->collectives, &err), &err);
 }
 
 static void collect(scored_t *scored, const char *text, const pto_score_options_t *options) {
@@ -54,8 +43,8 @@ static void predict(pto_score_cell_t *cell, const double seconds[2]) {
 static pto_score_summary_t summary_of(const pto_score_t *score, pto_picker_t picker, const char *name) {
     static const pto_score_filter_t all = {PTO_COLLECTIVE_COUNT, PTO_IMPLEMENTATION_COUNT, 0};
     pto_score_summary_t summary;
-    assert_int_equal(pto_score_summarise(score, &all, picker, name ? strategy(name) : NULL, &summary, NULL),
-                     PTO_OK);
+    assert_int_equal(
+        pto_score_summarise(score, &all, picker, name ? strategy_named(name) : NULL, &summary, NULL), PTO_OK);
     return summary;
 }
 
@@ -84,8 +73,8 @@ TEST(each_number_of_processes_makes_a_cell_with_the_unsplit_in_it) {
     assert_int_equal(score->cell[2].candidate_count, 2);
     for (int i = 1; i < 3; i++) {
         const pto_score_cell_t *cell = &score->cell[i];
-        assert_ptr_equal(cell->candidate[cell->best].strategy, strategy("three_step"));
-        assert_near(cell->margin, i == 1 ? 1 : 2);
+        assert_ptr_equal(cell->candidate[cell->best].strategy, strategy_named("three_step"));
+        assert_around(cell->margin, i == 1 ? 1 : 2, 1e-9);
         assert_int_equal(cell->floor_count, 0);
         assert_int_equal(cell->picked, -1);
     }
@@ -130,13 +119,13 @@ TEST(a_time_is_the_minimum_of_jobs_and_the_median_of_repeats) {
     scored_t scored;
     collect(&scored, THREE_RUNS, NULL);
     assert_int_equal(scored.score.options.statistic, PTO_STATISTIC_MIN);
-    assert_near(scored.score.cell[0].candidate[0].measured_s, 1);
-    assert_near(scored.score.cell[0].candidate[1].measured_s, 2);
+    assert_around(scored.score.cell[0].candidate[0].measured_s, 1, 1e-9);
+    assert_around(scored.score.cell[0].candidate[1].measured_s, 2, 1e-9);
     drop(&scored);
     collect(&scored, "# portolan=0.1.0\n" THREE_RUNS, NULL);
     assert_int_equal(scored.score.options.statistic, PTO_STATISTIC_MEDIAN);
-    assert_near(scored.score.cell[0].candidate[0].measured_s, 3);
-    assert_near(scored.score.cell[0].candidate[1].measured_s, 2);
+    assert_around(scored.score.cell[0].candidate[0].measured_s, 3, 1e-9);
+    assert_around(scored.score.cell[0].candidate[1].measured_s, 2, 1e-9);
     drop(&scored);
     memset(&scored, 0, sizeof scored);
     read_text(&scored, "# portolan=0.1.0\n" THREE_RUNS);
@@ -160,7 +149,7 @@ static void assert_notes(const pto_score_t *score, const expected_note_t *expect
 }
 
 TEST(rows_that_compare_nothing_are_left_out_and_reported) {
-    const pto_score_skip_t skip = {PTO_IMPLEMENTATION_LIBRARY, strategy("cuda_aware")};
+    const pto_score_skip_t skip = {PTO_IMPLEMENTATION_LIBRARY, strategy_named("cuda_aware")};
     const pto_score_options_t options = {.min_bytes = 0, .clear_margin = 0.1, .skip_count = 1, .skip = &skip};
     scored_t scored;
     collect(&scored,
@@ -201,7 +190,7 @@ TEST(a_caveat_applies_only_to_its_own_file) {
     assert_int_equal(pto_score_collect(&scored.collectives, &options, &scored.score, NULL), PTO_OK);
     assert_int_equal(scored.score.note_count, 1);
     assert_int_equal(scored.score.cell_count, 1);
-    assert_near(scored.score.cell[0].candidate[1].measured_s, 2);
+    assert_around(scored.score.cell[0].candidate[1].measured_s, 2, 1e-9);
     drop(&scored);
 }
 
@@ -228,18 +217,18 @@ TEST(picks_and_errors_are_summed_up) {
     collect_five(&scored);
     pto_score_summary_t summary = summary_of(&scored.score, PTO_PICKER_MODEL, NULL);
     assert_int_equal(summary.cells, 4);
-    assert_near(summary.right, 2);
+    assert_around(summary.right, 2, 1e-9);
     assert_int_equal(summary.clear_cells, 3);
-    assert_near(summary.clear_right, 1);
+    assert_around(summary.clear_right, 1, 1e-9);
     assert_int_equal(summary.near_ties, 0);
-    assert_near(summary.regret_mean, 0.375);
-    assert_near(summary.regret_95, 0.5 + 0.85 * 0.5); /* place 0.95 * 3 = 2.85 of 0, 0, 0.5, 1 */
-    assert_near(summary.regret_max, 1);
+    assert_around(summary.regret_mean, 0.375, 1e-9);
+    assert_around(summary.regret_95, 0.5 + 0.85 * 0.5, 1e-9); /* place 0.95 * 3 = 2.85 of 0, 0, 0.5, 1 */
+    assert_around(summary.regret_max, 1, 1e-9);
     /* Errors 0.2, 12 / 10.5 - 1, 0.5, 0.25, 0.5, 1 / 3, 0.5, 0.25: the middle two are 0.25 and 1 / 3, and the
      * place 0.9 * 7 = 6.3 lies between 0.5 and 0.5. */
     assert_int_equal(summary.pairs, 8);
-    assert_near(summary.error_median, (0.25 + 1.0 / 3) / 2);
-    assert_near(summary.error_90, 0.5);
+    assert_around(summary.error_median, (0.25 + 1.0 / 3) / 2, 1e-9);
+    assert_around(summary.error_90, 0.5, 1e-9);
     drop(&scored);
 }
 
@@ -248,11 +237,11 @@ TEST(always_one_strategy_needs_no_model) {
     collect_five(&scored);
     pto_score_summary_t summary = summary_of(&scored.score, PTO_PICKER_ALWAYS, "three_step");
     assert_int_equal(summary.cells, 4);
-    assert_near(summary.right, 1);
-    assert_near(summary.regret_mean, (0.05 + 1 + 0.5 + 0) / 4);
-    assert_near(summary.regret_max, 1);
+    assert_around(summary.right, 1, 1e-9);
+    assert_around(summary.regret_mean, (0.05 + 1 + 0.5 + 0) / 4, 1e-9);
+    assert_around(summary.regret_max, 1, 1e-9);
     assert_int_equal(summary.pairs, 4);
-    assert_near(summary.error_median, 0.25); /* of 1/7, 1/4, 1/3 and 1/4 */
+    assert_around(summary.error_median, 0.25, 1e-9); /* of 1/7, 1/4, 1/3 and 1/4 */
     summary = summary_of(&scored.score, PTO_PICKER_ALWAYS, "dup_devptr");
     assert_int_equal(summary.cells, 0);
     assert_int_equal(summary.pairs, 0);
@@ -265,7 +254,7 @@ TEST(a_measured_tie_is_right_either_way) {
     collect(&scored, HEADER TWO("64", "3", "3"), NULL);
     predict(&scored.score.cell[0], predicted);
     pto_score_summary_t summary = summary_of(&scored.score, PTO_PICKER_MODEL, NULL);
-    assert_near(summary.right, 1);
+    assert_around(summary.right, 1, 1e-9);
     assert_int_equal(summary.clear_cells, 0);
     drop(&scored);
 }
@@ -285,10 +274,10 @@ TEST(an_unpredicted_strategy_cannot_be_picked_but_counts) {
     collect(&scored, HEADER TWO("64", "1", "4"), NULL);
     predict(&scored.score.cell[0], predicted);
     assert_int_equal(scored.score.cell[0].picked, 1);
-    assert_near(scored.score.cell[0].regret, 3);
+    assert_around(scored.score.cell[0].regret, 3, 1e-9);
     pto_score_summary_t summary = summary_of(&scored.score, PTO_PICKER_MODEL, NULL);
     assert_int_equal(summary.pairs, 1);
-    assert_near(summary.right, 0);
+    assert_around(summary.right, 0, 1e-9);
     drop(&scored);
 }
 
@@ -326,10 +315,10 @@ TEST(the_floor_is_what_single_runs_would_have_picked) {
     assert_int_equal(scored.score.cell[1].floor_count, 2);
     pto_score_summary_t summary = summary_of(&scored.score, PTO_PICKER_FLOOR, NULL);
     assert_int_equal(summary.cells, 2);
-    assert_near(summary.right, 2.0 / 3 + 1.0 / 2);
-    assert_near(summary.clear_right, 2.0 / 3 + 1.0 / 2);
-    assert_near(summary.regret_mean, (1.0 / 3 + 1.0 / 2) / 2);
-    assert_near(summary.regret_max, 1);
+    assert_around(summary.right, 2.0 / 3 + 1.0 / 2, 1e-9);
+    assert_around(summary.clear_right, 2.0 / 3 + 1.0 / 2, 1e-9);
+    assert_around(summary.regret_mean, (1.0 / 3 + 1.0 / 2) / 2, 1e-9);
+    assert_around(summary.regret_max, 1, 1e-9);
     assert_int_equal(summary.pairs, 0);
     drop(&scored);
 }
@@ -343,7 +332,7 @@ TEST(the_same_run_of_joined_files_is_one) {
             "alltoall,library,dup_devptr,2,2,2,64,1,2\nalltoall,library,dup_devptr,2,2,2,64,2,2\n",
             NULL);
     const pto_score_cell_t *cell = &scored.score.cell[0];
-    assert_near(cell->candidate[0].measured_s, 2); /* of 1, 1, 3, 9 */
+    assert_around(cell->candidate[0].measured_s, 2, 1e-9); /* of 1, 1, 3, 9 */
     assert_int_equal(cell->floor_count, 2);
     assert_int_equal(cell->floor_pick[0], 1); /* 3 against 2 */
     assert_int_equal(cell->floor_pick[1], 0);
@@ -378,12 +367,12 @@ TEST(filters_choose_cells) {
 
 TEST(quantiles_are_linear_between_values) {
     double value[] = {4, 1, 3, 2};
-    assert_near(pto_quantile(value, 4, 0), 1);
-    assert_near(pto_quantile(value, 4, 0.5), 2.5);
-    assert_near(pto_quantile(value, 4, 0.9), 3.7);
-    assert_near(pto_quantile(value, 4, 1), 4);
-    assert_near(pto_quantile(value, 1, 0.95), 1);
-    assert_near(pto_quantile(value, 0, 0.95), 0);
+    assert_around(pto_quantile(value, 4, 0), 1, 1e-9);
+    assert_around(pto_quantile(value, 4, 0.5), 2.5, 1e-9);
+    assert_around(pto_quantile(value, 4, 0.9), 3.7, 1e-9);
+    assert_around(pto_quantile(value, 4, 1), 4, 1e-9);
+    assert_around(pto_quantile(value, 1, 0.95), 1, 1e-9);
+    assert_around(pto_quantile(value, 0, 0.95), 0, 1e-9);
 }
 
 /* --- predicting ----------------------------------------------------------------------------------------- */
@@ -397,17 +386,9 @@ TEST(quantiles_are_linear_between_values) {
     "  d2h: {on_socket: {alpha_s: 5.0e-6, beta_s_per_byte: 1.0e-10}}\n"                                      \
     "library: {alltoall: {cpu: [{algorithm: pairwise}], gpu: [{algorithm: pairwise}]}}\n"
 
-static pto_machine_t machine_of(const char *text) {
-    pto_machine_t machine = {0};
-    pto_error_t err = {0};
-    if (pto_machine_parse(text, strlen(text), "m.yaml", &machine, &err) != PTO_OK)
-        fail_msg("%d: %s", err.line, err.message);
-    return machine;
-}
-
 /* On two nodes with one GPU each an alltoall is one message each way. */
 TEST(cells_are_predicted_as_predict_does) {
-    pto_machine_t machine = machine_of(MACHINE("2.0e-6"));
+    pto_machine_t machine = must_parse(MACHINE("2.0e-6"));
     scored_t scored;
     collect(&scored,
             HEADER
@@ -429,12 +410,12 @@ TEST(cells_are_predicted_as_predict_does) {
     for (int c = 0; c < 2; c++)
         for (int i = 0; i < predictions.strategy_count; i++)
             if (predictions.strategy[i] == cell->candidate[c].strategy)
-                assert_near(cell->prediction[c].price.seconds * 1e6,
-                            pto_prediction_at(&predictions, 0, i)->price.seconds * 1e6);
+                assert_around(cell->prediction[c].price.seconds * 1e6,
+                              pto_prediction_at(&predictions, 0, i)->price.seconds * 1e6, 1e-9);
     assert_true(cell->prediction[0].price.seconds > 0);
     assert_string_equal(cell->prediction[0].algorithm->name, "pairwise");
     assert_int_equal(cell->picked, 0);
-    assert_near(cell->regret, 2);
+    assert_around(cell->regret, 2, 1e-9);
     assert_int_equal(scored.score.cell[1].picked, -1); /* not among the nodes asked for */
     pto_predictions_fini(&predictions);
     pto_machine_fini(&machine);
@@ -442,7 +423,7 @@ TEST(cells_are_predicted_as_predict_does) {
 }
 
 TEST(a_layout_the_machine_lacks_is_a_reason) {
-    pto_machine_t machine = machine_of(MACHINE("2.0e-6"));
+    pto_machine_t machine = must_parse(MACHINE("2.0e-6"));
     scored_t scored;
     collect(
         &scored,
@@ -465,7 +446,7 @@ TEST(a_layout_the_machine_lacks_is_a_reason) {
 }
 
 TEST(missing_machine_values_are_listed) {
-    pto_machine_t machine = machine_of(MACHINE("2.0e-6"));
+    pto_machine_t machine = must_parse(MACHINE("2.0e-6"));
     scored_t scored;
     collect(&scored,
             HEADER
@@ -497,7 +478,7 @@ static const char two_node_counts[] =
            "alltoall,library,cuda_aware,4,1,1,64,1,1\nalltoall,library,three_step,4,1,1,64,1,1\n";
 
 TEST(each_node_count_is_scored_by_a_fit_without_it) {
-    pto_machine_t machine = machine_of(MACHINE("2.0e-6"));
+    pto_machine_t machine = must_parse(MACHINE("2.0e-6"));
     scored_t scored;
     int64_t calls[3] = {0};
     collect(&scored, two_node_counts, NULL);
@@ -529,7 +510,7 @@ static pto_status_t refit_until(const pto_machine_t *machine, const pto_collecti
 }
 
 TEST(what_was_scored_before_a_stop_is_kept) {
-    pto_machine_t machine = machine_of(MACHINE("2.0e-6"));
+    pto_machine_t machine = must_parse(MACHINE("2.0e-6"));
     for (int64_t fits = 0; fits <= 2; fits++) {
         int64_t left = fits;
         scored_t scored;
@@ -548,7 +529,6 @@ TEST(what_was_scored_before_a_stop_is_kept) {
 /* What needs no model is known of the measurements of Summit. */
 TEST(summit_has_its_known_cells_and_floor) {
     scored_t scored = {0};
-    pto_machine_t machine;
     char path[512];
     const char *shared = getenv("PORTOLAN_SHARED");
     snprintf(path, sizeof path, "%s/data/summit-spectrum/collectives.csv", shared ? shared : "../shared");
@@ -558,7 +538,7 @@ TEST(summit_has_its_known_cells_and_floor) {
     }
     pto_score_options_t options = pto_score_defaults(&scored.collectives);
     assert_int_equal(pto_score_collect(&scored.collectives, &options, &scored.score, NULL), PTO_OK);
-    assert_int_equal(pto_machine_read("scenarios/machines/summit-spectrum.yaml", &machine, NULL), PTO_OK);
+    pto_machine_t machine = must_read("scenarios/machines/summit-spectrum.yaml");
     assert_int_equal(pto_score_predict(&scored.score, &machine, 0, NULL), PTO_OK);
     assert_int_equal(summary_of(&scored.score, PTO_PICKER_MODEL, NULL).clear_cells, 74);
     pto_score_summary_t floor = summary_of(&scored.score, PTO_PICKER_FLOOR, NULL);

@@ -20,9 +20,8 @@ static const char scenario_text[] = "scenario: asked\n"
 
 static void predict(asked_t *asked) {
     pto_error_t err = {0};
-    if (pto_scenario_bind(&asked->scenario, &asked->machine, &err) != PTO_OK ||
-        pto_predict(&asked->scenario, &asked->machine, true, &asked->predictions, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_scenario_bind(&asked->scenario, &asked->machine, &err), &err);
+    assert_ok(pto_predict(&asked->scenario, &asked->machine, true, &asked->predictions, &err), &err);
 }
 
 static const pto_sensitivity_t *find(const pto_sensitivities_t *found, const char *key) {
@@ -115,9 +114,8 @@ static int winner_now(const asked_t *asked, int64_t point) {
 static void read_scenario(asked_t *asked, const char *path) {
     pto_error_t err = {0};
     *asked = (asked_t){0};
-    if (pto_scenario_read(path, &asked->scenario, &err) != PTO_OK ||
-        pto_machine_read(asked->scenario.machine_path, &asked->machine, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_scenario_read(path, &asked->scenario, &err), &err);
+    assert_ok(pto_machine_read(asked->scenario.machine_path, &asked->machine, &err), &err);
 }
 
 /* Just before the factor the pick stands, at the factor it is what was said. Returns how many there are. */

@@ -1,5 +1,6 @@
 /* The simulator: effects that only it shows, and what it refuses. test_simulate_price.c tests agreement with
  * price. */
+#include "must.h"
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 #include "portolan/strategy.h"
@@ -57,14 +58,14 @@ TEST(a_receiver_of_all_messages_receives_them_one_by_one) {
     request.strategy = &incast;
     const pto_postal_t *postal =
         &pto_machine_message(&machine, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE, 65536)->postal;
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     pto_simulation_t simulation = simulated(plan, &machine);
     double one_s = postal->alpha_s.value + 65536 * postal->beta_s_per_byte.value;
-    assert_near(simulation.seconds, 8 * one_s, 1e-9, "incast");
+    assert_near_for(simulation.seconds, 8 * one_s, 1e-9, "incast");
     assert_int_equal(simulation.use[PTO_RESOURCE_RECV].busiest, 0);
-    assert_near(simulation.use[PTO_RESOURCE_RECV].most_busy_s, 8 * one_s, 1e-9, "receiving");
+    assert_near_for(simulation.use[PTO_RESOURCE_RECV].most_busy_s, 8 * one_s, 1e-9, "receiving");
     /* Senders are done long before. */
-    assert_near(simulation.use[PTO_RESOURCE_SEND].most_busy_s, one_s, 1e-9, "sending");
+    assert_near_for(simulation.use[PTO_RESOURCE_SEND].most_busy_s, one_s, 1e-9, "sending");
     pto_plan_destroy(plan);
 }
 
@@ -78,11 +79,11 @@ TEST(an_exchange_that_starts_at_the_same_rank_takes_almost_twice_as_long) {
     const pto_postal_t *postal =
         &pto_machine_message(&machine, PTO_SPACE_CPU, PTO_LEVEL_OFF_NODE, 1024)->postal;
     double one_s = postal->alpha_s.value + 1024 * postal->beta_s_per_byte.value;
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     pto_price_t price;
     assert_int_equal(pto_price_walk(plan, &machine, &price, NULL, NULL), PTO_OK);
-    assert_near(price.seconds, (RANKS - 1) * one_s, 1e-9, "price");
-    assert_near(simulated(plan, &machine).seconds, (2 * RANKS - 3) * one_s, 0.02, "simulation");
+    assert_near_for(price.seconds, (RANKS - 1) * one_s, 1e-9, "price");
+    assert_near_for(simulated(plan, &machine).seconds, (2 * RANKS - 3) * one_s, 0.02, "simulation");
     pto_plan_destroy(plan);
 }
 
@@ -90,11 +91,11 @@ TEST(messages_that_meet_at_a_node_share_its_ejection) {
     int64_t bytes = 4194304;
     pto_request_t request = ask(PTO_COLLECTIVE_MESSAGES, "cuda_aware", "point_to_point", 2, 4, 1, bytes);
     request.messages = 1;
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     pto_simulation_t simulation = simulated(plan, &summit);
     double node_s = 4 * (double)bytes * summit.injection_s_per_byte[PTO_SPACE_GPU].value;
-    assert_near(simulation.use[PTO_RESOURCE_EJECTION].most_busy_s, node_s, 1e-9, "ejection");
-    assert_near(simulation.use[PTO_RESOURCE_INJECTION].most_busy_s, node_s, 1e-9, "injection");
+    assert_near_for(simulation.use[PTO_RESOURCE_EJECTION].most_busy_s, node_s, 1e-9, "ejection");
+    assert_near_for(simulation.use[PTO_RESOURCE_INJECTION].most_busy_s, node_s, 1e-9, "injection");
     assert_true(simulation.use[PTO_RESOURCE_INJECTION].most_waiting_s > 0);
     pto_plan_destroy(plan);
 }
@@ -156,15 +157,15 @@ TEST(a_receiver_knows_the_injection_of_a_sender_that_has_gone) {
     machine.injection_s_per_byte[PTO_SPACE_CPU] = (pto_param_t){.value = injection_s, .line = 1};
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 3, 2, 1, BYTES);
     request.strategy = &two_senders;
-    pto_plan_t *plan = made(&request);
-    assert_near(simulated(plan, &machine).seconds, 2 * (alpha_s + 2 * BYTES * injection_s), 1e-9, "last");
+    pto_plan_t *plan = must_plan(&request);
+    assert_near_for(simulated(plan, &machine).seconds, 2 * (alpha_s + 2 * BYTES * injection_s), 1e-9, "last");
     pto_plan_destroy(plan);
 }
 
 TEST(a_receiver_waits_for_a_late_sender) {
     pto_machine_t machine = unlimited(&summit);
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "extra_message", "ring", 2, 1, 4, 1048576);
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     pto_simulation_t simulation = simulated(plan, &machine);
     const pto_resource_use_t *receive = &simulation.use[PTO_RESOURCE_RECV];
     assert_true(receive->most_waiting_s > 0);
@@ -176,7 +177,7 @@ TEST(a_receiver_waits_for_a_late_sender) {
 
 TEST(every_message_is_sent_once) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "pairwise", 4, 3, 1, 64);
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     pto_plan_size_t size = pto_plan_size(plan);
     assert_int_equal(size.messages, 12 * 11);
     assert_int_equal(size.stages, 12 * 14); /* two copies, the own block, eleven rounds */
@@ -189,7 +190,7 @@ TEST(every_message_is_sent_once) {
 
 TEST(a_linear_exchange_does_not_store_its_messages) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 64, 1, 1, 65536);
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     pto_simulation_t simulation = simulated(plan, &summit);
     assert_int_equal(simulation.messages, 64 * 63);
     assert_true(simulation.most_in_flight <= 2 * 64);
@@ -201,7 +202,7 @@ TEST(the_bytes_of_a_message_are_no_sum_over_its_parts) {
     for (int64_t ranks = 64; ranks <= 512; ranks *= 8) {
         pto_request_t request =
             ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "rabenseifner", ranks, 1, 1, 1000004);
-        pto_plan_t *plan = made(&request);
+        pto_plan_t *plan = must_plan(&request);
         int64_t before = pto_blocks_summed;
         int64_t messages = simulated(plan, &summit).messages;
         assert_in_range(pto_blocks_summed - before, messages, 8 * messages);
@@ -214,7 +215,7 @@ TEST(the_same_plan_takes_the_same_time) {
     pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.9, .seed = 7};
     request.split = PTO_SPLIT_DESTINATIONS;
     request.counts = &counts;
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     pto_simulation_t first = simulated(plan, &refit);
     pto_simulation_t second = simulated(plan, &refit);
     assert_memory_equal(&first.seconds, &second.seconds, sizeof first.seconds);
@@ -260,13 +261,13 @@ TEST(spans_add_up_to_the_busy_times) {
     seen_t seen = {0};
     pto_simulate_options_t options = {.visit = see, .context = &seen};
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise", 2, 3, 4, 262144);
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     pto_simulation_t simulation;
     assert_int_equal(pto_simulate(plan, &summit, &options, &simulation, NULL), PTO_OK);
     assert_true(seen.spans > 2 * simulation.messages);
     for (int i = 0; i < PTO_RESOURCE_COUNT; i++)
-        assert_near(seen.busy_s[i], simulation.use[i].busy_s, 1e-9, pto_resource_name((pto_resource_t)i));
-    assert_near(seen.last_end_s, simulation.seconds, 1e-9, "the last end");
+        assert_near_for(seen.busy_s[i], simulation.use[i].busy_s, 1e-9, pto_resource_name((pto_resource_t)i));
+    assert_near_for(seen.last_end_s, simulation.seconds, 1e-9, "the last end");
     pto_plan_destroy(plan);
 }
 
@@ -290,7 +291,7 @@ static pto_step_t *step_of_kind(const pto_plan_t *plan, pto_step_kind_t kind) {
 
 TEST(a_receive_without_a_send_is_a_named_deadlock) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 2, 2, 1, 32);
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     step_of_kind(plan, PTO_STEP_SEND)->core_count = 0;
     refused(plan, NULL, PTO_ERR_INVALID_PLAN, "rank 0 waits for a message that never comes (stage 'round'");
     pto_plan_destroy(plan);
@@ -298,7 +299,7 @@ TEST(a_receive_without_a_send_is_a_named_deadlock) {
 
 TEST(a_send_without_a_receive_is_named) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 2, 2, 1, 32);
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     step_of_kind(plan, PTO_STEP_RECV)->core_count = 0;
     refused(plan, NULL, PTO_ERR_INVALID_PLAN, "a message that it does not receive (stage 'round'");
     pto_plan_destroy(plan);
@@ -306,7 +307,7 @@ TEST(a_send_without_a_receive_is_named) {
 
 TEST(a_message_from_another_rank_is_named) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", 2, 2, 1, 32);
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     step_of_kind(plan, PTO_STEP_SEND)->peers = pto_peers_at(pto_constant(2), 1);
     refused(plan, NULL, PTO_ERR_INVALID_PLAN, "is sent messages of other ranks or sizes than it receives");
     pto_plan_destroy(plan);
@@ -314,7 +315,7 @@ TEST(a_message_from_another_rank_is_named) {
 
 TEST(a_signal_that_never_comes_is_named) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise", 2, 1, 2, 32);
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     step_of_kind(plan, PTO_STEP_SIGNAL)->core_count = 0;
     refused(plan, NULL, PTO_ERR_INVALID_PLAN, "rank 1 waits for a signal that never comes");
     pto_plan_destroy(plan);
@@ -325,7 +326,7 @@ static void ignore(void *context, const pto_span_t *span) {}
 /* A trace shows all nodes. */
 TEST(what_would_take_too_long_is_refused) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "three_step", "linear", 16, 4, 1, 32);
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     pto_simulate_options_t options = {.limit = 4031, .visit = ignore};
     refused(plan, &options, PTO_ERR_TOO_LARGE, "sends 4032 messages");
     options.limit = 4032;
@@ -337,7 +338,7 @@ TEST(what_would_take_too_long_is_refused) {
     assert_int_equal(pto_simulate(plan, &summit, &options, &simulation, NULL), PTO_OK);
     pto_plan_destroy(plan);
     request = ask(PTO_COLLECTIVE_BROADCAST, "three_step", "binomial", 1 << 20, 4, 1, 32);
-    plan = made(&request);
+    plan = must_plan(&request);
     refused(plan, NULL, PTO_ERR_TOO_LARGE, "ranks are too many to simulate");
     pto_plan_destroy(plan);
 }
@@ -355,7 +356,7 @@ TEST(one_node_stands_for_all_where_they_act_alike) {
         for (int64_t nodes = 2; nodes <= 9; nodes++) {
             pto_request_t request =
                 ask(PTO_COLLECTIVE_ALLTOALL, asked[i][0], asked[i][1], nodes, 2 + nodes % 3, 1, 512 * nodes);
-            pto_plan_t *plan = made(&request);
+            pto_plan_t *plan = must_plan(&request);
             pto_simulation_t whole = simulated(plan, &machine), one;
             int64_t stages = pto_plan_size(plan).stages;
             pto_simulate_options_t options = {.limit =
@@ -382,7 +383,7 @@ TEST(a_part_is_measured_once_for_all_rounds) {
     for (int unequal = 0; unequal < 2; unequal++) {
         pto_request_t request =
             ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", RANKS, 1, 1, 64 * RANKS + 4 * unequal);
-        pto_plan_t *plan = made(&request);
+        pto_plan_t *plan = must_plan(&request);
         int64_t before = pto_blocks_summed;
         assert_int_equal(simulated(plan, &summit).messages, 2 * (RANKS - 1) * RANKS);
         measured[unequal] = pto_blocks_summed - before;
@@ -398,7 +399,7 @@ TEST(nodes_that_act_unlike_are_all_simulated) {
         ask(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "recursive_doubling", 4, 2, 1, 64),
         ask(PTO_COLLECTIVE_GATHER, "cuda_aware", "linear", 4, 2, 1, 64)};
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
-        pto_plan_t *plan = made(&requests[i]);
+        pto_plan_t *plan = must_plan(&requests[i]);
         pto_simulate_options_t options = {.limit = pto_plan_size(plan).stages - 1};
         pto_simulation_t simulation;
         assert_int_equal(pto_simulate(plan, &summit, &options, &simulation, NULL), PTO_ERR_TOO_LARGE);
@@ -445,7 +446,7 @@ TEST(nodes_of_which_some_do_not_act_are_all_simulated) {
     for (int64_t left_out = 0; left_out <= 3; left_out++) { /* none, the first, every second, the last */
         pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "linear", 4, 1, 1, left_out);
         request.strategy = &part_of_a_ring;
-        pto_plan_t *plan = made(&request);
+        pto_plan_t *plan = must_plan(&request);
         pto_simulate_options_t options = {.limit = pto_plan_size(plan).stages - 1};
         pto_simulation_t simulation;
         assert_int_equal(pto_simulate(plan, &summit, &options, &simulation, NULL),
@@ -460,7 +461,7 @@ TEST(a_machine_without_the_messages_is_named) {
     pto_simulation_t simulation;
     machine.messages[PTO_SPACE_GPU][PTO_LEVEL_OFF_NODE].count = 0;
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALL, "cuda_aware", "pairwise", 2, 2, 1, 32);
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     assert_int_equal(pto_simulate(plan, &machine, NULL, &simulation, &err), PTO_ERR_NOT_APPLICABLE);
     assert_non_null(strstr(err.message, "no messages.gpu.off_node"));
     pto_plan_destroy(plan);

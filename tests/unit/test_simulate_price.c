@@ -1,4 +1,5 @@
 /* The simulator agrees with price if nothing contends; otherwise, by how much the two differ. */
+#include "must.h"
 #include "plan/plan_internal.h"
 #include "sample.h"
 #include "simulated.h"
@@ -109,7 +110,7 @@ static void no_more(const pto_plan_t *plan, const pto_machine_t *machine, double
 
 static void assert_agreement(const pto_plan_t *plan, const pto_machine_t *machine, double price_s,
                              const char *what) {
-    assert_near(simulated(plan, machine).seconds, price_s, 0.01, what);
+    assert_near_for(simulated(plan, machine).seconds, price_s, 0.01, what);
 }
 
 /* Processes that queue for one border's copy after the other: by stages in the price, in any order here. */
@@ -129,7 +130,7 @@ static void agrees(const pto_plan_t *plan, const pto_machine_t *machine, double 
         no_more(plan, machine, price_s, what);
         return;
     }
-    assert_near(simulated(plan, machine).seconds, price_s, queue_again(plan) ? 0.06 : 0.01, what);
+    assert_near_for(simulated(plan, machine).seconds, price_s, queue_again(plan) ? 0.06 : 0.01, what);
     visited++;
 }
 
@@ -153,8 +154,7 @@ TEST(what_does_not_contend_takes_its_price) {
 
 /* Each of a node's GPUs has messages to all others in flight. */
 TEST(gpu_messages_in_flight_agree) {
-    pto_machine_t machine;
-    assert_int_equal(pto_machine_read("scenarios/machines/h200-x4.yaml", &machine, NULL), PTO_OK);
+    pto_machine_t machine = must_read("scenarios/machines/h200-x4.yaml");
     assert_true(machine.gap[PTO_SPACE_GPU][PTO_LEVEL_ON_SOCKET].count > 0);
     for (int64_t gpus = 2; gpus <= 4; gpus++)
         for (int64_t bytes = 64; bytes <= 1 << 24; bytes *= 64) {
@@ -212,7 +212,7 @@ static void sharing_agrees(const pto_plan_t *plan, const pto_machine_t *machine,
     bool staggered = (strcmp(plan->request.algorithm->name, "hierarchical") == 0 &&
                       plan->request.layout.procs_per_gpu > 1) ||
                      copies_in_tree(plan);
-    assert_near(simulated(plan, machine).seconds, price_s, staggered ? 0.01 : in_lanes(plan), what);
+    assert_near_for(simulated(plan, machine).seconds, price_s, staggered ? 0.01 : in_lanes(plan), what);
     visited++;
 }
 
@@ -305,10 +305,10 @@ TEST(symmetric_stages_obey_the_injection_limit) {
                 pto_request_t request = ask(PTO_COLLECTIVE_MESSAGES, m ? "three_step" : "cuda_aware",
                                             "point_to_point", 2, gpus, 1, bytes);
                 request.messages = 1;
-                pto_plan_t *plan = made(&request);
+                pto_plan_t *plan = must_plan(&request);
                 pto_price_t price;
                 assert_int_equal(pto_price(plan, machines[m], &price, NULL, NULL), PTO_OK);
-                assert_near(simulated(plan, machines[m]).seconds, price.seconds, 0.01, "messages");
+                assert_near_for(simulated(plan, machines[m]).seconds, price.seconds, 0.01, "messages");
                 pto_plan_destroy(plan);
             }
 }
@@ -318,10 +318,10 @@ TEST(processes_of_a_gpu_share_injection_as_priced) {
         for (int64_t bytes = 1024; bytes <= 4194304; bytes *= 16) {
             pto_request_t request =
                 ask(PTO_COLLECTIVE_ALLTOALL, "dup_devptr", "pairwise", 4, 1, cores, bytes);
-            pto_plan_t *plan = made(&request);
+            pto_plan_t *plan = must_plan(&request);
             pto_price_t price;
             assert_int_equal(pto_price(plan, &summit, &price, NULL, NULL), PTO_OK);
-            assert_near(simulated(plan, &summit).seconds, price.seconds, 0.01, "dup_devptr");
+            assert_near_for(simulated(plan, &summit).seconds, price.seconds, 0.01, "dup_devptr");
             pto_plan_destroy(plan);
         }
 }

@@ -1,56 +1,16 @@
 /* Workloads: the reader, the communicators of a grid, and what a step of them is predicted to take. */
 #include "bad_input.h"
 #include "machine/share.h"
+#include "made_step.h"
+#include "must.h"
 #include "portolan/scenario.h"
 #include "portolan/workload.h"
 #include "test.h"
 
-/* Six GPUs on two sockets; nothing but messages and copies. */
-#define SUMMIT "scenarios/machines/summit-spectrum.yaml"
-
-typedef struct {
-    pto_machine_t machine;
-    pto_workload_t workload;
-    pto_step_prediction_t step;
-} made_t;
-
-static void read_step(made_t *made, const char *machine, const char *text) {
-    pto_error_t err = {0};
-    memset(made, 0, sizeof *made);
-    if (pto_machine_read(machine, &made->machine, &err) != PTO_OK ||
-        pto_workload_parse(text, strlen(text), "w.yaml", &made->workload, &err) != PTO_OK ||
-        pto_workload_bind(&made->workload, &made->machine, &err) != PTO_OK)
-        fail_msg("%s:%d: %s", err.file, err.line, err.message);
-}
-
-static void predict_step(made_t *made, const char *machine, const char *text) {
-    pto_error_t err = {0};
-    read_step(made, machine, text);
-    if (pto_step_predict(&made->workload, &made->machine, &made->step, &err) != PTO_OK)
-        fail_msg("%s:%d: %s", err.file, err.line, err.message);
-}
-
-static void drop(made_t *made) {
-    pto_step_fini(&made->step);
-    pto_workload_fini(&made->workload);
-    pto_machine_fini(&made->machine);
-}
-
-static const pto_strategy_t *strategy(const char *name) {
-    const pto_strategy_t *found = NULL;
-    assert_int_equal(pto_strategy_find(name, &found, NULL), PTO_OK);
-    return found;
-}
-
 static double call_seconds(const made_t *made, int call, const char *name) {
     double seconds;
-    assert_true(pto_step_call_seconds(&made->step, call, strategy(name), &seconds));
+    assert_true(pto_step_call_seconds(&made->step, call, strategy_named(name), &seconds));
     return seconds;
-}
-
-static void assert_near(double value, double expected, double tolerance) {
-    if (!(fabs(value - expected) <= tolerance))
-        fail_msg("%.12g instead of %.12g", value, expected);
 }
 
 /* --- reading -------------------------------------------------------------------------------------------- */
@@ -73,7 +33,7 @@ TEST(a_whole_workload_is_read) {
     assert_int_equal(w.call[0].scenario.datatype, PTO_DATATYPE_DOUBLE);
     assert_int_equal(w.call[0].times, 3);
     assert_int_equal(w.call[0].along, 1u << 1);
-    assert_near(w.call[1].compute_s, 2e-3, 1e-12);
+    assert_around(w.call[1].compute_s, 2e-3, 1e-12);
     assert_int_equal(w.call[2].along, 3);
     assert_int_equal(w.call[2].entry, w.call[3].entry);
     assert_int_equal(w.call[3].along, 1);
@@ -188,10 +148,9 @@ TEST(grids_that_do_not_fit_are_refused) {
             "cores"),
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        pto_machine_t machine;
         pto_workload_t w;
         pto_error_t err = {0};
-        assert_int_equal(pto_machine_read(SUMMIT, &machine, &err), PTO_OK);
+        pto_machine_t machine = must_read(SUMMIT);
         assert_int_equal(pto_workload_parse(bad[i].text, strlen(bad[i].text), "w.yaml", &w, &err), PTO_OK);
         assert_refused(&bad[i], pto_workload_bind(&w, &machine, &err), &err);
         pto_workload_fini(&w);
@@ -215,12 +174,9 @@ static double pattern_seconds(const pto_machine_t *machine, const char *along, c
         "1\nstrategies: "
         "[%s]\n",
         bytes, along, name);
-    if (pto_scenario_parse(text, strlen(text), "s.yaml", &scenario, &err) != PTO_OK ||
-        pto_scenario_bind(&scenario, machine, &err) != PTO_OK ||
-        pto_predict(&scenario, machine, false, &predictions, &err) != PTO_OK) {
-        fail_msg("%s", err.message);
-        return NAN;
-    }
+    assert_ok(pto_scenario_parse(text, strlen(text), "s.yaml", &scenario, &err), &err);
+    assert_ok(pto_scenario_bind(&scenario, machine, &err), &err);
+    assert_ok(pto_predict(&scenario, machine, false, &predictions, &err), &err);
     double seconds = predictions.prediction[0].price.seconds;
     pto_predictions_fini(&predictions);
     pto_scenario_fini(&scenario);
@@ -243,8 +199,8 @@ TEST(communicators_at_once_cost_what_the_whole_job_does) {
         for (int i = 0; i < 2; i++) {
             double rows = pattern_seconds(&made.machine, "0", name[i], size[s]);
             double columns = pattern_seconds(&made.machine, "1", name[i], size[s]);
-            assert_near(call_seconds(&made, 0, name[i]) / rows, 1, 1e-9);
-            assert_near(call_seconds(&made, 1, name[i]) / columns, 1, 1e-9);
+            assert_around(call_seconds(&made, 0, name[i]) / rows, 1, 1e-9);
+            assert_around(call_seconds(&made, 1, name[i]) / columns, 1, 1e-9);
         }
         drop(&made);
     }
@@ -289,8 +245,8 @@ TEST(what_communicators_share_takes_as_many_times_as_long) {
                 times = 7;
             scaled[(int)times] += before[i].param && before[i].param->value > 0;
             if (before[i].param)
-                assert_near(after[i].param->value, times * before[i].param->value,
-                            1e-12 * before[i].param->value);
+                assert_around(after[i].param->value, times * before[i].param->value,
+                              1e-12 * before[i].param->value);
         }
         free(before);
         free(after);
@@ -315,15 +271,15 @@ TEST(shared_links_are_those_between_other_devices_than_gpus) {
     for (int i = 0; i < pto_topology_link_count(topology); i++) {
         const pto_topology_link_t *link = pto_topology_link_at(topology, i);
         bool others = link->from >= gpus && link->to >= gpus;
-        assert_near(pto_topology_link_at(shared[0]->topology, i)->s_per_byte.value,
-                    (others ? 5 : 1) * link->s_per_byte.value, 1e-20);
+        assert_around(pto_topology_link_at(shared[0]->topology, i)->s_per_byte.value,
+                      (others ? 5 : 1) * link->s_per_byte.value, 1e-20);
         counted[others]++;
     }
     assert_true(counted[0] > 0 && counted[1] > 0);
     for (int level = 0; level < machine[1].fabric.levels; level++)
         for (int way = 0; way < 2; way++)
-            assert_near(shared[1]->fabric.level[level].s_per_byte[way].value,
-                        3 * machine[1].fabric.level[level].s_per_byte[way].value, 1e-20);
+            assert_around(shared[1]->fabric.level[level].s_per_byte[way].value,
+                          3 * machine[1].fabric.level[level].s_per_byte[way].value, 1e-20);
     assert_true(machine[1].fabric.levels > 0);
     for (int m = 0; m < 2; m++) {
         pto_machine_destroy(shared[m]);
@@ -362,14 +318,14 @@ TEST(calls_in_order_add_up) {
     double expected = 3 * call_seconds(&made, 0, "three_step") + call_seconds(&made, 2, "three_step");
     for (int r = 0; r < made.step.route_count; r++) {
         const pto_step_route_t *route = &made.step.route[r];
-        if (route->strategy != strategy("three_step"))
+        if (route->strategy != strategy_named("three_step"))
             continue;
-        assert_near(route->communication_s, expected, 1e-12);
-        assert_near(route->exposed_s, expected, 1e-12);
-        assert_near(route->seconds, expected + 2e-3, 1e-12);
+        assert_around(route->communication_s, expected, 1e-12);
+        assert_around(route->exposed_s, expected, 1e-12);
+        assert_around(route->seconds, expected + 2e-3, 1e-12);
         assert_true(made.step.mix.seconds <= route->seconds);
     }
-    assert_near(made.step.compute_s, 2e-3, 1e-15);
+    assert_around(made.step.compute_s, 2e-3, 1e-15);
     drop(&made);
 }
 
@@ -386,14 +342,14 @@ TEST(calls_that_cannot_be_priced_are_left_out) {
     double first = pto_step_call_prediction(&made.step, 0, NULL)->price.seconds;
     double second = pto_step_call_prediction(&made.step, 1, NULL)->price.seconds;
     assert_true(second > 0);
-    assert_near(made.step.mix.seconds, first + second, 1e-12);
+    assert_around(made.step.mix.seconds, first + second, 1e-12);
     pto_step_fini(&made.step);
     pto_error_set(&left_out[1], PTO_ERR_RANGE, "wrong before");
     assert_int_equal(pto_step_predict_some(&made.workload, &made.machine, left_out, &made.step, &err),
                      PTO_OK);
     assert_false(made.step.call[0].left_out);
     assert_true(made.step.call[1].left_out);
-    assert_near(made.step.mix.seconds, first, 1e-12);
+    assert_around(made.step.mix.seconds, first, 1e-12);
     assert_int_equal(left_out[0].status, PTO_OK);
     pto_step_fini(&made.step);
     pto_error_set(&left_out[1], PTO_ERR_MEMORY, "no memory");
@@ -419,8 +375,8 @@ TEST(computation_hides_what_runs_at_once) {
                  longer ? "10 s" : "1 ms");
         predict_step(&made, SUMMIT, text);
         const pto_step_route_t *mix = &made.step.mix;
-        assert_near(mix->exposed_s, longer ? 0 : mix->communication_s - 1e-3, 1e-12);
-        assert_near(mix->seconds, longer ? 10 : mix->communication_s, 1e-12);
+        assert_around(mix->exposed_s, longer ? 0 : mix->communication_s - 1e-3, 1e-12);
+        assert_around(mix->seconds, longer ? 10 : mix->communication_s, 1e-12);
         drop(&made);
     }
 }
@@ -441,7 +397,7 @@ TEST(calls_at_once_are_between_the_longest_and_the_sum) {
         pto_step_call_seconds(&made.step, 1, by, &second);
         assert_true(together >= (first > second ? first : second));
         assert_true(together <= (first + second) * (1 + 1e-9));
-        if (by == strategy("cuda_aware")) /* both are messages almost alone */
+        if (by == strategy_named("cuda_aware")) /* both are messages almost alone */
             assert_true(together > 0.75 * (first + second));
     }
     drop(&made);
@@ -455,9 +411,9 @@ TEST(equal_calls_at_once_take_as_long_as_one_after_the_other_where_one_resource_
                  "workload: w\nlayout: {nodes: 8, gpus_per_node: 1}\nstep:\n- at_once:\n"
                  "  - {collective: messages, bytes: 1MiB}\n  - {collective: messages, bytes: 1MiB}\n");
     once = call_seconds(&made, 0, "cuda_aware");
-    assert_true(pto_step_entry_seconds(&made.step, 0, strategy("cuda_aware"), &together));
-    assert_near(together, 2 * once, 1e-12);
-    assert_true(pto_step_entry_seconds(&made.step, 0, strategy("three_step"), &together));
+    assert_true(pto_step_entry_seconds(&made.step, 0, strategy_named("cuda_aware"), &together));
+    assert_around(together, 2 * once, 1e-12);
+    assert_true(pto_step_entry_seconds(&made.step, 0, strategy_named("three_step"), &together));
     once = call_seconds(&made, 0, "three_step");
     assert_true(together > once && together < 2 * once); /* copies of one beside messages of the other */
     drop(&made);
@@ -477,7 +433,7 @@ TEST(the_nics_have_the_bytes_of_all_calls_at_once) {
     assert_int_equal(pto_machine_set(&made.machine, "injection.cpu.s_per_byte", s_per_byte, NULL), PTO_OK);
     assert_int_equal(pto_machine_set(&made.machine, "injection.gpu.s_per_byte", s_per_byte, NULL), PTO_OK);
     assert_int_equal(pto_step_predict(&made.workload, &made.machine, &made.step, NULL), PTO_OK);
-    assert_true(pto_step_entry_seconds(&made.step, 0, strategy("split_ring"), &together));
+    assert_true(pto_step_entry_seconds(&made.step, 0, strategy_named("split_ring"), &together));
     double first = call_seconds(&made, 0, "split_ring"), second = call_seconds(&made, 1, "split_ring");
     assert_true(together >= 2 * blocks * bytes * s_per_byte);
     assert_true(together <= first + second);
@@ -497,11 +453,12 @@ TEST(what_a_ring_occupies_is_its_bytes_on_each_resource) {
     for (int i = 0; i < 2; i++) {
         const pto_predictions_t *predictions = &made.step.call[0].predictions;
         int s = 0;
-        while (predictions->strategy[s] != strategy(staged[i]))
+        while (predictions->strategy[s] != strategy_named(staged[i]))
             s++;
         const pto_prediction_t *by = pto_prediction_at(predictions, 0, s);
         const double *occupied_s = by->explanation.occupied_s;
-        assert_near(occupied_s[PTO_OCCUPIED_NICS] / (blocks * bytes * per_byte), 1, 0.01); /* and messages */
+        assert_around(occupied_s[PTO_OCCUPIED_NICS] / (blocks * bytes * per_byte), 1,
+                      0.01); /* and messages */
         for (int what = 0; what < PTO_OCCUPIED_COUNT; what++)
             assert_true(occupied_s[what] <= by->price.seconds);
         assert_true(occupied_s[PTO_OCCUPIED_SEND] > 0 && occupied_s[PTO_OCCUPIED_OUT] > 0);
@@ -524,10 +481,11 @@ TEST(totals_have_the_sum_of_the_intervals_of_their_calls) {
         const pto_price_t *blocks = &pto_step_call_prediction(&made.step, 2, route->strategy)->price;
         double low_s = 3 * sums->low_s + blocks->low_s, high_s = 3 * sums->high_s + blocks->high_s;
         assert_true(route->has_interval);
-        assert_near(route->low.communication_s, low_s, 1e-9 * low_s);
-        assert_near(route->high.communication_s, high_s, 1e-9 * high_s);
-        assert_near(route->low.exposed_s, 3 * sums->low_s + fmax(blocks->low_s - 1e-4, 0), 1e-9 * low_s);
-        assert_near(route->high.step_s, 3 * sums->high_s + 1e-3 + fmax(blocks->high_s, 1e-4), 1e-9 * high_s);
+        assert_around(route->low.communication_s, low_s, 1e-9 * low_s);
+        assert_around(route->high.communication_s, high_s, 1e-9 * high_s);
+        assert_around(route->low.exposed_s, 3 * sums->low_s + fmax(blocks->low_s - 1e-4, 0), 1e-9 * low_s);
+        assert_around(route->high.step_s, 3 * sums->high_s + 1e-3 + fmax(blocks->high_s, 1e-4),
+                      1e-9 * high_s);
     }
     drop(&made);
 }
@@ -560,8 +518,7 @@ TEST(no_strategy_for_all_calls_beats_the_mix) {
         made_t made = {.step = {0}};
         pto_error_t err = {0};
         snprintf(path, sizeof path, "scenarios/workloads/%s.yaml", name[i]);
-        if (pto_workload_read(path, &made.workload, &err) != PTO_OK)
-            fail_msg("%s", err.message);
+        assert_ok(pto_workload_read(path, &made.workload, &err), &err);
         snprintf(path, sizeof path, "scenarios/machines/%s.yaml",
                  strrchr(made.workload.machine_path, '/') + 1);
         if (pto_machine_read(path, &made.machine, &err) != PTO_OK ||

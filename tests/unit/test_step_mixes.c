@@ -4,6 +4,7 @@
 #include <float.h>
 
 #include "machine/machine_internal.h"
+#include "made_step.h"
 #include "portolan/workload.h"
 #include "test.h"
 
@@ -60,12 +61,6 @@ static const cells_t sets[] = {
     {"within and between nodes, others", true, {3}, OTHER_MACHINES, OTHER_PAIRS},
 };
 
-typedef struct {
-    pto_machine_t machine;
-    pto_workload_t workload;
-    pto_step_prediction_t step;
-} made_t;
-
 static void predict_cell(made_t *made, const cells_t *cells, const char *machine, const pair_t *pair,
                          int nodes) {
     char text[800], path[120];
@@ -88,8 +83,7 @@ static void predict_cell(made_t *made, const cells_t *cells, const char *machine
 static double simulate_choice(const made_t *made) {
     pto_step_simulation_t simulation;
     pto_error_t err = {0};
-    if (pto_step_simulate(&made->step, &made->machine, NULL, NULL, &simulation, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_step_simulate(&made->step, &made->machine, NULL, NULL, &simulation, &err), &err);
     double seconds = simulation.communication_s;
     pto_step_simulation_fini(&simulation);
     return seconds;
@@ -143,9 +137,7 @@ static void run_set(const cells_t *cells, regret_t *sum) {
                     continue;
                 predict_cell(&made, cells, cells->machine[m], &cells->pair[p], cells->nodes[n]);
                 run_cell(&made, &regret);
-                pto_step_fini(&made.step);
-                pto_workload_fini(&made.workload);
-                pto_machine_fini(&made.machine);
+                drop(&made);
             }
     printf("%s: %d cells, regret %.2f%% by price, %.2f%% settled\n", cells->name, regret.cells,
            100 * regret.by_price / regret.cells, 100 * regret.settled / regret.cells);
@@ -176,9 +168,7 @@ TEST(what_computation_hides_is_not_simulated) {
     assert_int_equal(pto_step_predict(&made.workload, &made.machine, &made.step, NULL), PTO_OK);
     assert_int_equal(pto_step_settle(&made.step, &made.machine, 0, &changed, NULL), PTO_OK);
     assert_false(changed);
-    pto_step_fini(&made.step);
-    pto_workload_fini(&made.workload);
-    pto_machine_fini(&made.machine);
+    drop(&made);
 }
 
 /* --- which mixes are simulated -------------------------------------------------------------------------- */
@@ -277,9 +267,7 @@ static int settle_workload(const char *machine, const char *calls, bool all) {
     double settled_s = simulate_choice(&made);
     if (fabs(settled_s / fastest_s - 1) > 1e-9)
         fail_msg("%s: %g s, not %g s: %s", machine, settled_s, fastest_s, calls);
-    pto_step_fini(&made.step);
-    pto_workload_fini(&made.workload);
-    pto_machine_fini(&made.machine);
+    drop(&made);
     return changed;
 }
 

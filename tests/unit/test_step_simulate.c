@@ -1,51 +1,10 @@
 /* Simulated steps: what communicators of a call, and calls at once, take from each other. */
 #include "machine/machine_internal.h"
+#include "made_step.h"
+#include "must.h"
 #include "plan/plan_internal.h"
 #include "portolan/workload.h"
 #include "test.h"
-
-/* Six GPUs on two sockets; nothing but messages and copies. */
-#define SUMMIT "scenarios/machines/summit-spectrum.yaml"
-
-typedef struct {
-    pto_machine_t machine;
-    pto_workload_t workload;
-    pto_step_prediction_t step;
-} made_t;
-
-static void read_step(made_t *made, const char *machine, const char *text) {
-    pto_error_t err = {0};
-    memset(made, 0, sizeof *made);
-    if (pto_machine_read(machine, &made->machine, &err) != PTO_OK ||
-        pto_workload_parse(text, strlen(text), "w.yaml", &made->workload, &err) != PTO_OK ||
-        pto_workload_bind(&made->workload, &made->machine, &err) != PTO_OK)
-        fail_msg("%s:%d: %s", err.file, err.line, err.message);
-}
-
-static void predict_step(made_t *made, const char *machine, const char *text) {
-    pto_error_t err = {0};
-    read_step(made, machine, text);
-    if (pto_step_predict(&made->workload, &made->machine, &made->step, &err) != PTO_OK)
-        fail_msg("%s:%d: %s", err.file, err.line, err.message);
-}
-
-static void drop(made_t *made) {
-    pto_step_fini(&made->step);
-    pto_workload_fini(&made->workload);
-    pto_machine_fini(&made->machine);
-}
-
-static const pto_strategy_t *strategy(const char *name) {
-    const pto_strategy_t *found = NULL;
-    assert_int_equal(pto_strategy_find(name, &found, NULL), PTO_OK);
-    return found;
-}
-
-/* `tolerance` is a fraction of the expected value. */
-static void assert_near(double value, double expected, double tolerance) {
-    if (!(fabs(value / expected - 1) <= tolerance))
-        fail_msg("%.12g instead of %.12g", value, expected);
-}
 
 /* Messages and copies in which ranks of one call act alike, so that price and simulation agree. */
 #define SIMULATED(step)                                                                                      \
@@ -58,8 +17,7 @@ static double simulated(const char *machine, const char *text, double *predicted
     pto_error_t err = {0};
     predict_step(&made, machine, text);
     pto_status_t status = pto_step_simulate(&made.step, &made.machine, NULL, NULL, &simulation, &err);
-    if (status != PTO_OK)
-        fail_msg("%s:%d: %s", err.file, err.line, err.message);
+    assert_ok(status, &err);
     double seconds = simulation.communication_s;
     *predicted_s = made.step.mix.communication_s;
     for (int i = 0; call_s && i < made.workload.call_count; i++)
@@ -88,7 +46,6 @@ TEST(communicators_of_a_call_share_the_nics_of_their_nodes) {
 TEST(a_call_of_the_world_is_simulated_as_a_scenario) {
     double predicted_s;
     pto_scenario_t scenario;
-    pto_machine_t machine;
     pto_predictions_t predictions;
     pto_simulation_t *simulation;
     pto_error_t err = {0};
@@ -96,7 +53,7 @@ TEST(a_call_of_the_world_is_simulated_as_a_scenario) {
                         "procs_per_gpu: 1}\n"
                         "bytes: 64KiB\nlibrary: linear\nstrategies: [three_step]\n";
     assert_int_equal(pto_scenario_parse(text, sizeof text - 1, "s.yaml", &scenario, &err), PTO_OK);
-    assert_int_equal(pto_machine_read(SUMMIT, &machine, &err), PTO_OK);
+    pto_machine_t machine = must_read(SUMMIT);
     assert_int_equal(pto_scenario_bind(&scenario, &machine, &err), PTO_OK);
     assert_int_equal(pto_simulate_scenario(&scenario, &machine, NULL, &predictions, &simulation, &err),
                      PTO_OK);
@@ -168,7 +125,7 @@ TEST(ranks_outside_of_communicators_are_refused) {
     const int64_t twice[] = {0, 2, 4, 6, 0, 2, 4, 6}, some[] = {0, 2, 4, 6};
     predict_step(&made, SUMMIT, SIMULATED("  - {" OF_FAR "}\n"));
     assert_int_equal(pto_plan_choose(&made.workload.call[0].scenario, &made.machine, 0,
-                                     strategy("three_step"), &plan, &price, NULL, &err),
+                                     strategy_named("three_step"), &plan, &price, NULL, &err),
                      PTO_OK);
     pto_simulate_call_t call = {.plan = plan, .communicators = 2, .rank = twice};
     assert_int_equal(

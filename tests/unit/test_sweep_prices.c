@@ -4,23 +4,14 @@
 
 #include "decide/candidates.h"
 #include "made_up.h"
+#include "must.h"
 #include "plan_request.h"
 #include "portolan/pick.h"
 #include "portolan/strategy.h"
 #include "price/bounded.h"
 #include "price/pricing.h"
+#include "summit.h"
 #include "test.h"
-
-static pto_machine_t summit;
-
-static int read_machine(void **state) {
-    return pto_machine_read("scenarios/machines/summit-spectrum.yaml", &summit, NULL);
-}
-
-static int free_machine(void **state) {
-    pto_machine_fini(&summit);
-    return 0;
-}
 
 /* --- points alone --------------------------------------------------------------------------------------- */
 
@@ -239,9 +230,8 @@ TEST(a_bounded_price_is_the_price_or_known_to_be_more) {
 /* A tape that has seen a price given up is not that of the other one. */
 TEST(no_tape_is_made_of_a_contest) {
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "cuda_aware", "ring", 32, 6, 1, 4096);
-    pto_plan_t *plan = NULL;
     pto_price_t whole, price;
-    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    pto_plan_t *plan = must_plan(&request);
     pto_tape_t *tape = pto_tape_begin();
     assert_int_equal(pto_price(plan, &summit, &whole, NULL, NULL), PTO_OK);
     tape = pto_tape_end(tape, whole.seconds);
@@ -327,16 +317,13 @@ TEST(what_is_charged_once_is_charged_anew_where_it_costs_something_else) {
         "  gpu:\n"
         "    on_socket: [{protocol: eager, alpha_s: 1.0e-5, beta_s_per_byte: 1.0e-20}]\n"
         "    off_node: [{protocol: eager, alpha_s: 1.0e-6, beta_s_per_byte: 1.0e-20}]\n";
-    pto_machine_t machine;
     pto_price_t price;
-    pto_plan_t *plan = NULL;
     pto_error_t err = {0};
-    if (pto_machine_parse(text, strlen(text), "made.yaml", &machine, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    pto_machine_t machine = must_parse(text);
     machine.injection_s_per_byte[PTO_SPACE_GPU] = (pto_param_t){.value = 5e-6 / 1000, .line = 1};
     pto_request_t request = request_for(PTO_COLLECTIVE_ALLREDUCE, "gsb", "direct", 2, 3, 1, 1000);
     request.strategy = &shifts;
-    assert_int_equal(pto_plan_create(&request, &plan, &err), PTO_OK);
+    pto_plan_t *plan = must_plan(&request);
     assert_int_equal(pto_price(plan, &machine, &price, NULL, &err), PTO_OK);
     double alone_s = 10e-6, beside_s = 2 * 1e-6 + 4 * 5e-6, twice_s = 1e-6 + 2 * 5e-6 + 10e-6,
            to_host_s = 30e-6;
@@ -436,4 +423,4 @@ TEST(the_actions_of_a_step_are_those_of_its_cores) {
     assert_true(steps > 1000);
 }
 
-int main(void) { return run_all_tests(read_machine, free_machine); }
+int main(void) { return run_all_tests(read_summit, free_summit); }

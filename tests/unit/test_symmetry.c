@@ -5,6 +5,7 @@
  *
  * SYMMETRY_PLANS, SYMMETRY_CHANGES and SYMMETRY_RINGS say how many seeds of each kind are tried,
  * SYMMETRY_SEED the first. */
+#include "must.h"
 #include "nodes_view.h"
 #include "random_plans.h"
 #include "sample.h"
@@ -182,9 +183,7 @@ TEST(rings_changed_at_random_are_not_believed) {
             .datatype = PTO_DATATYPE_BYTE,
             .bytes = ONE_OF(9, 70, 97),
             .chunks = one_in(3) ? 1 + below(3) : 0};
-        assert_int_equal(pto_strategy_find(one_in(2) ? "staged_ring" : "split_ring", &request.strategy, NULL),
-                         PTO_OK);
-        assert_int_equal(pto_algorithm_find("direct", request.collective, &request.algorithm, NULL), PTO_OK);
+        carry_out_by(&request, one_in(2) ? "staged_ring" : "split_ring", "direct");
         try_changed_plan(&request, seed);
     }
     tell_seen();
@@ -315,10 +314,9 @@ static pto_plan_t *made_by(pto_collective_t collective, void (*build)(pto_builde
                              .datatype = PTO_DATATYPE_BYTE,
                              .bytes = 64, /* of which chunks have a multiple */
                              .strategy = &strategy};
-    pto_plan_t *plan = NULL;
     const char *algorithm = pto_collective_reduces(collective) ? "ring" : "linear";
     assert_int_equal(pto_algorithm_find(algorithm, request.collective, &request.algorithm, NULL), PTO_OK);
-    assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+    pto_plan_t *plan = must_plan(&request);
     return plan;
 }
 
@@ -354,11 +352,9 @@ TEST(parts_keep_their_places) {
     pto_request_t request = {.layout = {3, 1, 1, 1, 1, false},
                              .collective = PTO_COLLECTIVE_ALLREDUCE,
                              .datatype = PTO_DATATYPE_BYTE};
-    assert_int_equal(pto_strategy_find("staged_ring", &request.strategy, NULL), PTO_OK);
-    assert_int_equal(pto_algorithm_find("direct", request.collective, &request.algorithm, NULL), PTO_OK);
+    carry_out_by(&request, "staged_ring", "direct");
     for (request.bytes = 63; request.bytes <= 64; request.bytes++) {
-        pto_plan_t *plan = NULL;
-        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+        pto_plan_t *plan = must_plan(&request);
         for (int i = 0; i < plan->steps.count; i++) {
             pto_step_t *step = (pto_step_t *)plan->steps.item + i;
             pto_slice_t *slice[] = {&step->source, &step->target};

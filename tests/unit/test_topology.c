@@ -10,8 +10,7 @@ static pto_topology_t *made(const char *text) {
     pto_topology_t *topology = NULL;
     pto_error_t err = {0};
     pto_status_t status = pto_topology_create(text, strlen(text), "node.yaml", &topology, &err);
-    if (status != PTO_OK)
-        fail_msg("%d: %s", err.line, err.message);
+    assert_ok(status, &err);
     return topology;
 }
 

@@ -1,5 +1,6 @@
 /* Counting messages per level: the closed-form counts must equal those of walking every rank. */
 #include "../chance.h"
+#include "must.h"
 #include "portolan/strategy.h"
 #include "price/traffic.h"
 #include "test.h"
@@ -236,11 +237,8 @@ TEST(counting_needs_no_walk_over_pairs_of_gpus) {
                                  .collective = PTO_COLLECTIVE_ALLTOALL,
                                  .datatype = PTO_DATATYPE_FLOAT,
                                  .bytes = 8};
-        assert_int_equal(pto_strategy_find("cuda_aware", &request.strategy, NULL), PTO_OK);
-        assert_int_equal(pto_algorithm_find(algorithm[i], request.collective, &request.algorithm, NULL),
-                         PTO_OK);
-        pto_plan_t *plan = NULL;
-        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+        carry_out_by(&request, "cuda_aware", algorithm[i]);
+        pto_plan_t *plan = must_plan(&request);
         pto_traffic_cache_t cache;
         pto_traffic_cache_init(&cache);
         pto_walk_t walk;

@@ -1,6 +1,7 @@
 /* Two patterns at once, one among buffers in GPU memory and one in host memory: plans are proved, and price
  * and simulate share injection, links and memory between them. */
 #include "bad_input.h"
+#include "must.h"
 #include "parsed_counts.h"
 #include "portolan/check.h"
 #include "portolan/price.h"
@@ -40,7 +41,7 @@ TEST(plans_are_proved_right_on_any_placement) {
             pto_request_t request = exchange(&counts, joining[variant % 4], 2, 4, 2, 64);
             request.mapping = variant & 4 ? &mapping : NULL;
             request.split = variant & 8 ? PTO_SPLIT_BYTES : PTO_SPLIT_DESTINATIONS;
-            pto_plan_t *plan = made(&request);
+            pto_plan_t *plan = must_plan(&request);
             pto_check_report_t report;
             pto_error_t err = {0};
             if (pto_check(plan, &report, &err) != PTO_OK)
@@ -56,7 +57,7 @@ TEST(several_owners_of_a_gpu_have_both_patterns) {
     for (int s = 0; s < 2; s++) {
         pto_request_t request = exchange(&counts, joining[s], 2, 2, 4, 24);
         request.layout.owners_per_gpu = 3;
-        pto_plan_t *plan = made(&request);
+        pto_plan_t *plan = must_plan(&request);
         pto_check_report_t report;
         pto_error_t err = {0};
         if (pto_check(plan, &report, &err) != PTO_OK)
@@ -85,7 +86,7 @@ TEST(traffic_is_that_of_each_pattern_in_its_memory) {
         pto_counts_t counts = parsed(pairs[i]);
         pto_request_t request = exchange(&counts, "cuda_aware", 2, 4, 1, 100);
         request.mapping = &mapping;
-        pto_plan_t *plan = made(&request);
+        pto_plan_t *plan = must_plan(&request);
         sums_t sums = {{{{0}}}};
         pto_error_t err = {0};
         assert_int_equal(pto_plan_traffic(plan, sum_pair, &sums, &err), PTO_OK);
@@ -116,7 +117,7 @@ TEST(the_second_pattern_changes_the_digest) {
     for (int i = 0; i < COUNT; i++) {
         pto_counts_t counts = parsed(text[i]);
         pto_request_t request = exchange(&counts, "cuda_aware", 2, 4, 1, 100);
-        pto_plan_t *plan = made(&request);
+        pto_plan_t *plan = must_plan(&request);
         digest[i] = pto_plan_digest(plan);
         for (int earlier = 0; earlier < i; earlier++)
             assert_true(digest[earlier] != digest[i]);
@@ -130,7 +131,7 @@ TEST(memory_holds_the_buffers_of_both) {
         parsed("{gpu: {pattern: stencil, dims: [4]}, cpu: {pattern: groups, dims: [2, 2]}}");
     pto_request_t request = exchange(&counts, "cuda_aware", 1, 4, 1, 1000);
     int64_t gpu_bytes = 0, host_bytes = 0;
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     pto_plan_memory(plan, &gpu_bytes, &host_bytes);
     assert_int_equal(gpu_bytes, 2 * 2 * 1000);      /* two neighbors, to and from */
     assert_int_equal(host_bytes, 4 * 2 * 2 * 1000); /* of four processes: itself and one more */
@@ -140,7 +141,7 @@ TEST(memory_holds_the_buffers_of_both) {
     pto_counts_t cpu = {.kind = PTO_COUNTS_MATRIX, .order = 2, .matrix = many};
     counts = (pto_counts_t){.kind = PTO_COUNTS_MATRIX, .order = 2, .matrix = few, .host = &cpu};
     request = exchange(&counts, "cuda_aware", 1, 2, 1, 0);
-    plan = made(&request);
+    plan = must_plan(&request);
     pto_plan_memory(plan, &gpu_bytes, &host_bytes);
     assert_int_equal(gpu_bytes, 3 + 4 + 2 + 4);
     assert_int_equal(host_bytes, 2 * 1000);
@@ -213,7 +214,7 @@ TEST(bytes_of_one_pattern_are_not_the_other_s) {
     pto_request_t request = exchange(&counts, "cuda_aware", 1, 2, 1, 64);
     request.algorithm = &faulty;
     for (fault = RIGHT; fault < FAULTS; fault++) {
-        pto_plan_t *plan = made(&request);
+        pto_plan_t *plan = must_plan(&request);
         pto_check_report_t report;
         pto_error_t err = {0};
         pto_status_t status = pto_check(plan, &report, &err);
@@ -247,8 +248,7 @@ TEST(what_cannot_join_is_refused_with_the_reason) {
     refuse(&request, "two patterns at once are not cut into chunks");
     request = exchange(&counts, "node_aware", 2, 4, 1, 64);
     refuse(&request, "node_aware cannot send a second pattern in host memory");
-    assert_int_equal(pto_strategy_find("nccl", &request.strategy, NULL), PTO_OK);
-    assert_int_equal(pto_algorithm_find("nccl", request.collective, &request.algorithm, NULL), PTO_OK);
+    carry_out_by(&request, "nccl", "nccl");
     refuse(&request, "nccl cannot send a second pattern in host memory");
     pto_counts_fini(&counts);
 }
@@ -266,11 +266,8 @@ static const char node[] = "machine: m\nsource: s\nnode: {sockets: 1, gpus: 2, c
 
 static pto_machine_t machine_with(const char *more) {
     char text[2048];
-    pto_machine_t machine = {0};
-    pto_error_t err = {0};
     snprintf(text, sizeof text, node, more);
-    if (pto_machine_parse(text, strlen(text), "m.yaml", &machine, &err) != PTO_OK)
-        fail_msg("%d: %s", err.line, err.message);
+    pto_machine_t machine = must_parse(text);
     return machine;
 }
 
@@ -288,11 +285,10 @@ static double cost_s(both_t sent, const char *strategy, int64_t nodes, const pto
     pto_counts_t counts = {.kind = PTO_COUNTS_MATRIX, .order = 4, .matrix = sent.gpu, .host = &cpu};
     pto_request_t request = exchange(&counts, strategy, nodes, 4 / nodes, 1, MIB);
     request.layout.gpus_per_socket = 4 / nodes;
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     pto_price_t price;
     pto_error_t err = {0};
-    if (pto_price(plan, machine, &price, NULL, &err) != PTO_OK)
-        fail_msg("%s", err.message);
+    assert_ok(pto_price(plan, machine, &price, NULL, &err), &err);
     *simulated_by_s = simulated(plan, machine).seconds;
     pto_plan_destroy(plan);
     return price.seconds;
@@ -309,12 +305,12 @@ TEST(injection_is_shared) {
     own_s[0] = cost_s(gpu, "cuda_aware", 2, &machine, &simulated_own_s[0]);
     own_s[1] = cost_s(cpu, "cuda_aware", 2, &machine, &simulated_own_s[1]);
     double both_s = cost_s(both, "cuda_aware", 2, &machine, &simulated_both_s);
-    assert_near(own_s[0], 7e-6 + 1e-10 * MIB, 1e-12, "GPU alone");
-    assert_near(own_s[1], 3e-6 + 1e-10 * MIB, 1e-12, "CPU alone");
-    assert_near(both_s, 7e-6 + (8e-11 + 9e-11) * MIB, 1e-12, "both");
+    assert_near_for(own_s[0], 7e-6 + 1e-10 * MIB, 1e-12, "GPU alone");
+    assert_near_for(own_s[1], 3e-6 + 1e-10 * MIB, 1e-12, "CPU alone");
+    assert_near_for(both_s, 7e-6 + (8e-11 + 9e-11) * MIB, 1e-12, "both");
     assert_true(both_s > own_s[0] && both_s < own_s[0] + own_s[1]);
-    assert_near(cost_s(added, "cuda_aware", 2, &machine, &ignored), 7e-6 + 2 * 8e-11 * MIB, 1e-12,
-                "added in one memory");
+    assert_near_for(cost_s(added, "cuda_aware", 2, &machine, &ignored), 7e-6 + 2 * 8e-11 * MIB, 1e-12,
+                    "added in one memory");
     assert_true(simulated_both_s > simulated_own_s[0] * 1.3 && simulated_both_s > simulated_own_s[1] * 1.3);
     assert_true(simulated_both_s < simulated_own_s[0] + simulated_own_s[1]);
     pto_machine_fini(&machine);
@@ -325,7 +321,8 @@ TEST(a_process_sends_both) {
     pto_machine_t machine = machine_with("");
     both_t both = {.gpu = {[2] = MIB}, .cpu = {[2] = 2 * MIB}};
     double ignored;
-    assert_near(cost_s(both, "cuda_aware", 2, &machine, &ignored), 3e-6 + 7e-6 + 3e-10 * MIB, 1e-12, "both");
+    assert_near_for(cost_s(both, "cuda_aware", 2, &machine, &ignored), 3e-6 + 7e-6 + 3e-10 * MIB, 1e-12,
+                    "both");
     pto_machine_fini(&machine);
 }
 
@@ -337,7 +334,7 @@ TEST(equal_counts_beside_others_are_priced_rank_by_rank) {
         pto_counts_t counts = parsed(table ? "{gpu: {skew: 0}, cpu: {pattern: stencil, dims: [4]}}"
                                            : "{gpu: equal, cpu: {pattern: stencil, dims: [4]}}");
         pto_request_t request = exchange(&counts, "cuda_aware", 2, 2, 1, MIB);
-        pto_plan_t *plan = made(&request);
+        pto_plan_t *plan = must_plan(&request);
         pto_price_t price;
         pto_error_t err = {0};
         assert_int_equal(pto_price(plan, &machine, &price, NULL, &err), PTO_OK);
@@ -345,8 +342,8 @@ TEST(equal_counts_beside_others_are_priced_rank_by_rank) {
         pto_plan_destroy(plan);
         pto_counts_fini(&counts);
     }
-    assert_near(seconds[0], 2 * (7e-6 + 1e-10 * MIB) + 5e-6 + 2e-10 * MIB + 3e-6 + 2e-6 + 2e-10 * MIB, 1e-12,
-                "the busiest");
+    assert_near_for(seconds[0], 2 * (7e-6 + 1e-10 * MIB) + 5e-6 + 2e-10 * MIB + 3e-6 + 2e-6 + 2e-10 * MIB,
+                    1e-12, "the busiest");
     assert_true(seconds[0] == seconds[1]);
     pto_machine_fini(&machine);
 }
@@ -354,7 +351,7 @@ TEST(equal_counts_beside_others_are_priced_rank_by_rank) {
 TEST(bytes_of_both_are_counted) {
     pto_counts_t both = parsed("{gpu: equal, cpu: equal}"), one = {.kind = PTO_COUNTS_EQUAL};
     pto_request_t request = exchange(&one, "cuda_aware", 1, 4, 1, INT64_C(1) << 52);
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     pto_error_t err = {0};
     pto_plan_destroy(plan);
     request.counts = &both;
@@ -376,9 +373,9 @@ TEST(host_memory_is_shared) {
     double gpu_s = cost_s(gpu, "three_step", 1, &machine, &simulated_own_s[0]);
     double cpu_s = cost_s(cpu, "cuda_aware", 1, &machine, &simulated_own_s[1]);
     double both_s = cost_s(both, "three_step", 1, &machine, &simulated_both_s);
-    assert_near(cpu_s, 2e-6 + 1e-10 * MIB, 1e-12, "CPU alone");
-    assert_near(gpu_s, copies_s + 2e-6 + 1e-10 * MIB, 1e-12, "GPU alone");
-    assert_near(both_s, copies_s + 2e-6 + 4 * 4e-11 * MIB, 1e-12, "both");
+    assert_near_for(cpu_s, 2e-6 + 1e-10 * MIB, 1e-12, "CPU alone");
+    assert_near_for(gpu_s, copies_s + 2e-6 + 1e-10 * MIB, 1e-12, "GPU alone");
+    assert_near_for(both_s, copies_s + 2e-6 + 4 * 4e-11 * MIB, 1e-12, "both");
     assert_true(both_s > gpu_s && both_s < gpu_s + cpu_s);
     assert_true(simulated_both_s > simulated_own_s[0] && simulated_both_s > simulated_own_s[1]);
     pto_machine_fini(&machine);
@@ -390,9 +387,10 @@ TEST(links_are_shared) {
     pto_machine_t machine = machine_with("fabric: [{nodes: 1, s_per_byte: 8e-11}]\n");
     both_t gpu = {.gpu = {[2] = MIB}}, both = {.gpu = {[2] = MIB}, .cpu = {[7] = MIB}};
     double simulated_own_s, simulated_both_s;
-    assert_near(cost_s(gpu, "cuda_aware", 2, &machine, &simulated_own_s), 7e-6 + 1e-10 * MIB, 1e-12, "alone");
-    assert_near(cost_s(both, "cuda_aware", 2, &machine, &simulated_both_s), 7e-6 + 2 * 8e-11 * MIB, 1e-12,
-                "both");
+    assert_near_for(cost_s(gpu, "cuda_aware", 2, &machine, &simulated_own_s), 7e-6 + 1e-10 * MIB, 1e-12,
+                    "alone");
+    assert_near_for(cost_s(both, "cuda_aware", 2, &machine, &simulated_both_s), 7e-6 + 2 * 8e-11 * MIB, 1e-12,
+                    "both");
     assert_true(simulated_both_s > 1.3 * simulated_own_s);
     pto_machine_fini(&machine);
 }
@@ -467,10 +465,9 @@ TEST(rows_of_a_profile_are_taken_by_space) {
 /* Only two matrices say all that there is to send. */
 TEST(a_pattern_beside_a_matrix_needs_bytes) {
     char text[512];
-    pto_scenario_t read;
     pto_error_t err = {0};
     snprintf(text, sizeof text, scenario, "{gpu: {matrix: tests/fixtures/spaces.csv}, cpu: equal}");
-    assert_int_equal(pto_scenario_parse(text, strlen(text), "s.yaml", &read, &err), PTO_OK);
+    pto_scenario_t read = must_ask(text);
     pto_scenario_fini(&read);
     memcpy(strstr(text, "bytes"), "#    ", 5);
     assert_int_equal(pto_scenario_parse(text, strlen(text), "s.yaml", &read, &err), PTO_ERR_KEY);
