@@ -50,4 +50,13 @@ static inline pto_plan_t *must_plan(const pto_request_t *request) {
     return plan;
 }
 
+/* The next of all collectives, strategies and algorithms together; false: no more. *at is 0 at first. */
+static inline bool next_request(pto_request_t *request, int *at) {
+    int algorithms = pto_algorithm_count(), strategies = pto_strategy_count(), i = (*at)++;
+    request->algorithm = pto_algorithm_at(i % algorithms);
+    request->strategy = pto_strategy_at(i / algorithms % strategies);
+    request->collective = (pto_collective_t)(i / algorithms / strategies);
+    return i < PTO_COLLECTIVE_COUNT * strategies * algorithms;
+}
+
 #endif

@@ -1,6 +1,7 @@
 /* The amount of work in a plan, counted without a visit for each iteration, against a walk that visits all.
  */
 #include "lanes_plan.h"
+#include "must.h"
 #include "plan/plan_internal.h"
 #include "portolan/plan.h"
 #include "test.h"
@@ -77,35 +78,25 @@ static void compare_as_nccls(pto_plan_t *plan) {
 /* Iterations that are alike are counted once, so counting is quick where rounds are as many as processes. */
 TEST(the_size_of_a_plan_is_that_of_its_stages_one_by_one) {
     int64_t plans = 0, actions = 0, messages = 0;
-    for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
-        for (int s = 0; s < pto_strategy_count(); s++)
-            for (int a = 0; a < pto_algorithm_count(); a++)
-                for (int i = 0; i < 6; i++) {
-                    pto_request_t request = {.layout = {.nodes = 1 + 2 * (i / 2),
-                                                        .gpus_per_node = 4,
-                                                        .owners_per_gpu = 1,
-                                                        .procs_per_gpu = 3,
-                                                        .gpus_per_socket = 2},
-                                             .collective = (pto_collective_t)c,
-                                             .datatype = PTO_DATATYPE_FLOAT,
-                                             .bytes = 100000,
-                                             .messages = 4,
-                                             .segment_bytes = i % 2 ? 4096 : 0,
-                                             .chunks = i % 2 ? 8 : 0,
-                                             .strategy = pto_strategy_at(s),
-                                             .algorithm = pto_algorithm_at(a),
-                                             .by_library = true};
-                    pto_plan_t *plan = NULL;
-                    if (c == PTO_COLLECTIVE_HALO || !(pto_algorithm_at(a)->collectives & 1u << c) ||
-                        pto_plan_create(&request, &plan, NULL) != PTO_OK)
-                        continue;
-                    const pto_plan_size_t size = pto_plan_size(plan), wanted = size_one_by_one(plan);
-                    assert_memory_equal(&size, &wanted, sizeof size);
-                    compare_as_nccls(plan);
-                    plans++;
-                    actions += wanted.local_actions;
-                    messages += wanted.messages;
-                    pto_plan_destroy(plan);
-                }
+    pto_request_t request = {
+        .datatype = PTO_DATATYPE_FLOAT, .bytes = 100000, .messages = 4, .by_library = true};
+    for (int at = 0; next_request(&request, &at);)
+        for (int i = 0; i < 6; i++) {
+            request.layout = (pto_layout_t){1 + 2 * (i / 2), 4, 1, 3, 2, false};
+            request.segment_bytes = i % 2 ? 4096 : 0;
+            request.chunks = i % 2 ? 8 : 0;
+            pto_plan_t *plan = NULL;
+            if (request.collective == PTO_COLLECTIVE_HALO ||
+                !(request.algorithm->collectives & 1u << request.collective) ||
+                pto_plan_create(&request, &plan, NULL) != PTO_OK)
+                continue;
+            const pto_plan_size_t size = pto_plan_size(plan), wanted = size_one_by_one(plan);
+            assert_memory_equal(&size, &wanted, sizeof size);
+            compare_as_nccls(plan);
+            plans++;
+            actions += wanted.local_actions;
+            messages += wanted.messages;
+            pto_plan_destroy(plan);
+        }
     assert_true(plans > 1000 && actions > plans && messages > plans);
 }

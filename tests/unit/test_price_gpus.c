@@ -2,6 +2,7 @@
  * occupy and why plans are refused are the same, to the last bit, as with every GPU priced. */
 #include "../chance.h"
 #include "made_up.h"
+#include "must.h"
 #include "portolan/price.h"
 #include "portolan/strategy.h"
 #include "price/pricing.h"
@@ -106,18 +107,11 @@ static void compare_requests(pto_request_t request, const pto_machine_t *machine
 
 static compared_t compare_all(const pto_machine_t *machine) {
     compared_t compared = {0};
-    for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
-        for (int s = 0; s < pto_strategy_count(); s++)
-            for (int a = 0; a < pto_algorithm_count(); a++) {
-                pto_request_t request = {.collective = (pto_collective_t)c,
-                                         .datatype = PTO_DATATYPE_FLOAT,
-                                         .messages = 4,
-                                         .strategy = pto_strategy_at(s),
-                                         .algorithm = pto_algorithm_at(a)};
-                if (c != PTO_COLLECTIVE_HALO && request.algorithm->collectives & 1u << c &&
-                    request.strategy->collectives & 1u << c)
-                    compare_requests(request, machine, &compared);
-            }
+    pto_request_t request = {.datatype = PTO_DATATYPE_FLOAT, .messages = 4};
+    for (int at = 0; next_request(&request, &at);)
+        if (request.collective != PTO_COLLECTIVE_HALO &&
+            request.algorithm->collectives & request.strategy->collectives & 1u << request.collective)
+            compare_requests(request, machine, &compared);
     return compared;
 }
 

@@ -2,6 +2,7 @@
  * that share memory, and in full. The first two must prove nothing that the third does not, and should prove
  * all plans that are registered. test_mutations compares the ways on plans with faults. */
 #include "check/check_internal.h"
+#include "must.h"
 #include "plan/plan_internal.h"
 #include "plan_request.h"
 #include "test.h"
@@ -56,19 +57,12 @@ TEST(all_ways_prove_the_same_plans) {
         {3, 2, 1, 2, 2, false}, {2, 2, 2, 2, 2, false}, {4, 3, 1, 2, 3, false}, {5, 1, 1, 3, 1, false},
         {6, 4, 1, 1, 2, false}, {1, 4, 1, 2, 2, false}, {2, 1, 3, 3, 1, false},
     };
-    for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++)
-        for (int s = 0; s < pto_strategy_count(); s++)
-            for (int a = 0; a < pto_algorithm_count(); a++)
-                for (int collective = 0; collective < PTO_COLLECTIVE_COUNT; collective++) {
-                    const pto_request_t request = {.layout = layouts[l],
-                                                   .collective = (pto_collective_t)collective,
-                                                   .datatype = PTO_DATATYPE_FLOAT,
-                                                   .bytes = 116,
-                                                   .messages = 5,
-                                                   .strategy = pto_strategy_at(s),
-                                                   .algorithm = pto_algorithm_at(a)};
-                    compare_variants(request);
-                }
+    pto_request_t request = {.datatype = PTO_DATATYPE_FLOAT, .bytes = 116, .messages = 5};
+    for (int at = 0; next_request(&request, &at);)
+        for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++) {
+            request.layout = layouts[l];
+            compare_variants(request);
+        }
     print_message("%lld plans, %lld of them proved by one node\n", (long long)proved.plans,
                   (long long)proved.by_one_node);
     assert_true(proved.by_one_node > 4000);

@@ -34,27 +34,21 @@ static void visit_layout(const pto_machine_t *machine, pto_layout_t layout, pto_
     static int asked;
     const int64_t sizes[] = {4, 1024, 65536, 1048576};
     const int every = test_sample() > 1 ? 7 : 1;
-    for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
-        for (int s = 0; s < pto_strategy_count(); s++)
-            for (int a = 0; a < pto_algorithm_count(); a++)
-                for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-                    pto_request_t request = {
-                        .layout = layout,
-                        .collective = (pto_collective_t)c,
-                        .split = split,
-                        .datatype = PTO_DATATYPE_FLOAT,
-                        .bytes = sizes[i],
-                        .messages = 5,
-                        /* borders of 12 and 24 cells, which up to 4 processes share out evenly */
-                        .halo = {.dim_count = 2, .wrap = {true, true}, .extent = {10, 22}, .width = 1},
-                        .strategy = pto_strategy_at(s),
-                        .algorithm = pto_algorithm_at(a),
-                        .by_library = true};
-                    /* A policy chooses other numbers than the priced ones: test_either. */
-                    if (request.strategy->fixed || is_in_one_order(request.algorithm) || asked++ % every != 0)
-                        continue;
-                    visit_request(&request, machine, visit);
-                }
+    pto_request_t request = {.layout = layout,
+                             .split = split,
+                             .datatype = PTO_DATATYPE_FLOAT,
+                             .messages = 5,
+                             /* borders of 12 and 24 cells, which up to 4 processes share out evenly */
+                             .halo = {.dim_count = 2, .wrap = {true, true}, .extent = {10, 22}, .width = 1},
+                             .by_library = true};
+    for (int at = 0; next_request(&request, &at);)
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            request.bytes = sizes[i];
+            /* A policy chooses other numbers than the priced ones: test_either. */
+            if (request.strategy->fixed || is_in_one_order(request.algorithm) || asked++ % every != 0)
+                continue;
+            visit_request(&request, machine, visit);
+        }
 }
 
 static void visit_all(const pto_machine_t *machine, pto_split_t split, each_plan_t visit) {

@@ -56,22 +56,15 @@ static void compare(const pto_request_t *request, const pto_machine_t *machine) 
 static void compare_all(const pto_machine_t *machine, pto_layout_t layout, int64_t bytes) {
     static int asked;
     const int every = test_sample() > 1 ? 7 : 1;
-    for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
-        for (int s = 0; s < pto_strategy_count(); s++)
-            for (int a = 0; a < pto_algorithm_count(); a++) {
-                pto_request_t request = {
-                    .layout = layout,
-                    .collective = (pto_collective_t)c,
-                    .datatype = PTO_DATATYPE_FLOAT,
-                    .bytes = bytes,
-                    .messages = 5,
-                    .halo = {.dim_count = 2, .wrap = {true, true}, .extent = {10, 22}, .width = 1},
-                    .strategy = pto_strategy_at(s),
-                    .algorithm = pto_algorithm_at(a),
-                    .by_library = true};
-                if (asked++ % every == 0)
-                    compare(&request, machine);
-            }
+    pto_request_t request = {.layout = layout,
+                             .datatype = PTO_DATATYPE_FLOAT,
+                             .bytes = bytes,
+                             .messages = 5,
+                             .halo = {.dim_count = 2, .wrap = {true, true}, .extent = {10, 22}, .width = 1},
+                             .by_library = true};
+    for (int at = 0; next_request(&request, &at);)
+        if (asked++ % every == 0)
+            compare(&request, machine);
 }
 
 TEST(a_trace_changes_no_time) {

@@ -199,30 +199,20 @@ static void bound_price(const pto_plan_t *plan, const pto_machine_t *machine) {
 
 TEST(a_bounded_price_is_the_price_or_known_to_be_more) {
     pto_machine_t machine = completed(&summit);
-    for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
-        for (int s = 0; s < pto_strategy_count(); s++)
-            for (int a = 0; a < pto_algorithm_count(); a++)
-                for (int i = 0; i < 4; i++) {
-                    pto_request_t request = {.layout = {.nodes = i % 2 ? 5 : 1,
-                                                        .gpus_per_node = 4,
-                                                        .owners_per_gpu = 1,
-                                                        .procs_per_gpu = 3,
-                                                        .gpus_per_socket = 2},
-                                             .collective = (pto_collective_t)c,
-                                             .datatype = PTO_DATATYPE_FLOAT,
-                                             .bytes = 100000,
-                                             .messages = 4,
-                                             .chunks = i / 2 ? 8 : 0,
-                                             .strategy = pto_strategy_at(s),
-                                             .algorithm = pto_algorithm_at(a),
-                                             .by_library = true};
-                    pto_plan_t *plan = NULL;
-                    if (c == PTO_COLLECTIVE_HALO || !(pto_algorithm_at(a)->collectives & 1u << c) ||
-                        pto_plan_create(&request, &plan, NULL) != PTO_OK)
-                        continue;
-                    bound_price(plan, &machine);
-                    pto_plan_destroy(plan);
-                }
+    pto_request_t request = {
+        .datatype = PTO_DATATYPE_FLOAT, .bytes = 100000, .messages = 4, .by_library = true};
+    for (int at = 0; next_request(&request, &at);)
+        for (int i = 0; i < 4; i++) {
+            request.layout = (pto_layout_t){i % 2 ? 5 : 1, 4, 1, 3, 2, false};
+            request.chunks = i / 2 ? 8 : 0;
+            pto_plan_t *plan = NULL;
+            if (request.collective == PTO_COLLECTIVE_HALO ||
+                !(request.algorithm->collectives & 1u << request.collective) ||
+                pto_plan_create(&request, &plan, NULL) != PTO_OK)
+                continue;
+            bound_price(plan, &machine);
+            pto_plan_destroy(plan);
+        }
     print_message("%lld of %lld ended early\n", (long long)ended_early, (long long)bounded);
     assert_true(bounded > 3000 && ended_early > bounded / 3);
 }
@@ -393,33 +383,22 @@ static void compare_actions(const pto_plan_t *plan, const pto_step_t *step) {
 
 TEST(the_actions_of_a_step_are_those_of_its_cores) {
     int64_t steps = 0;
-    for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++)
-        for (int s = 0; s < pto_strategy_count(); s++)
-            for (int a = 0; a < pto_algorithm_count(); a++) {
-                pto_request_t request = {.layout = {.nodes = 3,
-                                                    .gpus_per_node = 4,
-                                                    .owners_per_gpu = s % 3 == 2 ? 2 : 1,
-                                                    .procs_per_gpu = 5,
-                                                    .gpus_per_socket = 2},
-                                         .collective = (pto_collective_t)c,
-                                         .datatype = PTO_DATATYPE_FLOAT,
-                                         .bytes = 1000,
-                                         .messages = 4,
-                                         .strategy = pto_strategy_at(s),
-                                         .algorithm = pto_algorithm_at(a)};
-                pto_plan_t *plan = NULL;
-                if (c == PTO_COLLECTIVE_HALO || pto_plan_create(&request, &plan, NULL) != PTO_OK)
-                    continue;
-                for (int i = 0; i < plan->steps.count; i++, steps++) {
-                    pto_step_t step = *pto_plan_step(plan, i);
-                    compare_actions(plan, &step);
-                    step.who_until.core++; /* a member more for each core, and a peer more */
-                    compare_actions(plan, &step);
-                    step.peers.until.core++;
-                    compare_actions(plan, &step);
-                }
-                pto_plan_destroy(plan);
-            }
+    pto_request_t request = {.datatype = PTO_DATATYPE_FLOAT, .bytes = 1000, .messages = 4};
+    for (int at = 0; next_request(&request, &at);) {
+        request.layout = (pto_layout_t){3, 4, at % 3 == 2 ? 2 : 1, 5, 2, false};
+        pto_plan_t *plan = NULL;
+        if (request.collective == PTO_COLLECTIVE_HALO || pto_plan_create(&request, &plan, NULL) != PTO_OK)
+            continue;
+        for (int i = 0; i < plan->steps.count; i++, steps++) {
+            pto_step_t step = *pto_plan_step(plan, i);
+            compare_actions(plan, &step);
+            step.who_until.core++; /* a member more for each core, and a peer more */
+            compare_actions(plan, &step);
+            step.peers.until.core++;
+            compare_actions(plan, &step);
+        }
+        pto_plan_destroy(plan);
+    }
     assert_true(steps > 1000);
 }
 

@@ -103,20 +103,14 @@ static void compare_plan(const pto_request_t *request) {
 
 static void compare_layout(int64_t nodes, int64_t gpus, int64_t owners, int64_t cores,
                            int64_t gpus_per_socket, pto_split_t split) {
-    for (int s = 0; s < pto_strategy_count(); s++)
-        for (int a = 0; a < pto_algorithm_count(); a++)
-            for (int c = 0; c < PTO_COLLECTIVE_COUNT; c++) {
-                pto_request_t request = {.layout = {nodes, gpus, owners, cores, gpus_per_socket, false},
-                                         .collective = (pto_collective_t)c,
-                                         .split = split,
-                                         .datatype = PTO_DATATYPE_FLOAT,
-                                         .bytes = 4096,
-                                         .messages = 5,
-                                         .strategy = pto_strategy_at(s),
-                                         .algorithm = pto_algorithm_at(a)};
-                if (pto_strategy_applicable(&request, NULL) == PTO_OK)
-                    compare_plan(&request);
-            }
+    pto_request_t request = {.layout = {nodes, gpus, owners, cores, gpus_per_socket, false},
+                             .split = split,
+                             .datatype = PTO_DATATYPE_FLOAT,
+                             .bytes = 4096,
+                             .messages = 5};
+    for (int at = 0; next_request(&request, &at);)
+        if (pto_strategy_applicable(&request, NULL) == PTO_OK)
+            compare_plan(&request);
 }
 
 TEST(counting_equals_walking) {
