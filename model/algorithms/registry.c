@@ -1,5 +1,5 @@
 /* The built-in algorithms, one line each, and those that programs register. */
-#include "base/names.h"
+#include "base/registry.h"
 #include "portolan/strategy.h"
 
 #define ALGORITHMS(ROW)                                                                                      \
@@ -30,21 +30,7 @@ ALGORITHMS(DECLARE)
 static const pto_algorithm_t *const algorithms[] = {ALGORITHMS(ENTRY)};
 #undef ENTRY
 
-enum { OWN_COUNT = (int)(sizeof algorithms / sizeof *algorithms) };
-
-/* Algorithms registered by programs. */
-static const pto_algorithm_t *registered[PTO_REGISTERED_MAX];
-static int registered_count;
-
-int pto_algorithm_count(void) { return OWN_COUNT + registered_count; }
-
-const pto_algorithm_t *pto_algorithm_at(int index) {
-    return index < OWN_COUNT ? algorithms[index] : registered[index - OWN_COUNT];
-}
-
-static const char *name_at(int index) {
-    return index < pto_algorithm_count() ? pto_algorithm_at(index)->name : NULL;
-}
+PTO_REGISTRY(pto_algorithm, pto_algorithm_t, algorithms, PTO_REGISTERED_MAX);
 
 pto_status_t pto_algorithm_register(const pto_algorithm_t *algorithm, pto_error_t *err) {
     pto_status_t status = pto_name_new(algorithm->name, "algorithm", name_at, err);
@@ -53,10 +39,10 @@ pto_status_t pto_algorithm_register(const pto_algorithm_t *algorithm, pto_error_
     if (!algorithm->build || !algorithm->collectives)
         return pto_error_set(err, PTO_ERR_RANGE, "algorithm '%s' has no build function or no collective",
                              algorithm->name);
-    if (registered_count == PTO_REGISTERED_MAX)
+    if (is_full())
         return pto_error_set(err, PTO_ERR_TOO_LARGE, "more than %d registered algorithms",
                              PTO_REGISTERED_MAX);
-    registered[registered_count++] = algorithm;
+    keep(algorithm);
     return PTO_OK;
 }
 

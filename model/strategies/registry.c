@@ -1,5 +1,5 @@
 /* The built-in strategies, one line each, and those that programs register. */
-#include "base/names.h"
+#include "base/registry.h"
 #include "portolan/strategy.h"
 
 #define STRATEGIES(ROW)                                                                                      \
@@ -46,21 +46,7 @@ STRATEGIES(DECLARE)
 static const pto_strategy_t *const strategies[] = {STRATEGIES(ENTRY)};
 #undef ENTRY
 
-enum { OWN_COUNT = (int)(sizeof strategies / sizeof *strategies) };
-
-/* Strategies registered by programs. */
-static const pto_strategy_t *registered[PTO_REGISTERED_MAX];
-static int registered_count;
-
-int pto_strategy_count(void) { return OWN_COUNT + registered_count; }
-
-const pto_strategy_t *pto_strategy_at(int index) {
-    return index < OWN_COUNT ? strategies[index] : registered[index - OWN_COUNT];
-}
-
-static const char *name_at(int index) {
-    return index < pto_strategy_count() ? pto_strategy_at(index)->name : NULL;
-}
+PTO_REGISTRY(pto_strategy, pto_strategy_t, strategies, PTO_REGISTERED_MAX);
 
 pto_status_t pto_strategy_register(const pto_strategy_t *strategy, pto_error_t *err) {
     pto_status_t status = pto_name_new(strategy->name, "strategy", name_at, err);
@@ -69,10 +55,10 @@ pto_status_t pto_strategy_register(const pto_strategy_t *strategy, pto_error_t *
     if (!strategy->build || !strategy->collectives)
         return pto_error_set(err, PTO_ERR_RANGE, "strategy '%s' has no build function or no collective",
                              strategy->name);
-    if (registered_count == PTO_REGISTERED_MAX)
+    if (is_full())
         return pto_error_set(err, PTO_ERR_TOO_LARGE, "more than %d registered strategies",
                              PTO_REGISTERED_MAX);
-    registered[registered_count++] = strategy;
+    keep(strategy);
     return PTO_OK;
 }
 

@@ -2,26 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/names.h"
+#include "base/registry.h"
 #include "map/map_internal.h"
 
 static const pto_mapper_t *const built_in[] = {
     &pto_mapper_slot, &pto_mapper_node, &pto_mapper_random, &pto_mapper_greedy, &pto_mapper_exact,
 };
-enum { BUILT_IN_COUNT = sizeof built_in / sizeof *built_in };
 
-static const pto_mapper_t *registered[PTO_MAPPERS_MAX];
-static int registered_count;
-
-int pto_mapper_count(void) { return BUILT_IN_COUNT + registered_count; }
-
-const pto_mapper_t *pto_mapper_at(int index) {
-    return index < BUILT_IN_COUNT ? built_in[index] : registered[index - BUILT_IN_COUNT];
-}
-
-static const char *name_at(int index) {
-    return index < pto_mapper_count() ? pto_mapper_at(index)->name : NULL;
-}
+PTO_REGISTRY(pto_mapper, pto_mapper_t, built_in, PTO_MAPPERS_MAX);
 
 pto_status_t pto_mapper_find(const char *name, const pto_mapper_t **mapper, pto_error_t *err) {
     int found = 0;
@@ -37,9 +25,9 @@ pto_status_t pto_mapper_register(const pto_mapper_t *mapper, pto_error_t *err) {
         return pto_error_set(err, PTO_ERR_RANGE, "a mapper needs a name and a function");
     if (pto_mapper_find(mapper->name, &found, NULL) == PTO_OK)
         return pto_error_set(err, PTO_ERR_RANGE, "there is already a mapper '%s'", mapper->name);
-    if (registered_count == PTO_MAPPERS_MAX)
+    if (is_full())
         return pto_error_set(err, PTO_ERR_TOO_LARGE, "at most %d mappers can be registered", PTO_MAPPERS_MAX);
-    registered[registered_count++] = mapper;
+    keep(mapper);
     return PTO_OK;
 }
 
