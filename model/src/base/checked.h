@@ -19,6 +19,17 @@ static inline bool pto_add(int64_t a, int64_t b, int64_t *sum) {
     return true;
 }
 
+/* The same, or INT64_MAX. */
+static inline int64_t pto_saturating_product(int64_t a, int64_t b) {
+    int64_t product;
+    return pto_multiply(a, b, &product) ? product : INT64_MAX;
+}
+
+static inline int64_t pto_saturating_sum(int64_t a, int64_t b) {
+    int64_t sum;
+    return pto_add(a, b, &sum) ? sum : INT64_MAX;
+}
+
 /* Whether the bytes that the `processes` of a node hold or send can be counted: `bytes` for each of `peers`,
  * for each process. Sums over a node's processes and over an algorithm's rounds must fit in an int64_t too;
  * an algorithm has at most 64 rounds for any number of processes. */

@@ -541,11 +541,10 @@ static void count_all_nodes(pto_checker_t *checker, int64_t vector_bytes) {
     int64_t *const counts[] = {&checker->report.messages, &checker->report.moved_bytes,
                                &checker->report.accesses};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        if (!pto_multiply(*counts[i], nodes, counts[i]))
-            *counts[i] = INT64_MAX;
-    if (checker->even && !pto_multiply(checker->report.moved_bytes / checker->request->bytes, vector_bytes,
-                                       &checker->report.moved_bytes))
-        checker->report.moved_bytes = INT64_MAX;
+        *counts[i] = pto_saturating_product(*counts[i], nodes);
+    if (checker->even)
+        checker->report.moved_bytes =
+            pto_saturating_product(checker->report.moved_bytes / checker->request->bytes, vector_bytes);
 }
 
 pto_status_t pto_check_in_way(const pto_plan_t *plan, pto_proof_t proof, pto_assign_t takes_b,

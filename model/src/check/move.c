@@ -254,8 +254,8 @@ int64_t pto_check_touched_bytes(const pto_touches_t *touches) {
 
 bool pto_check_move_touched(pto_checker_t *checker, const pto_action_t *reader, const pto_action_t *writer) {
     const pto_touches_t *source = &checker->source, *target = &checker->target;
-    if (!pto_add(checker->report.moved_bytes, pto_check_touched_bytes(source), &checker->report.moved_bytes))
-        checker->report.moved_bytes = INT64_MAX;
+    checker->report.moved_bytes =
+        pto_saturating_sum(checker->report.moved_bytes, pto_check_touched_bytes(source));
     int s = checker->repeats ? source->count : 0, t = 0; /* the first run has moved the same */
     int64_t read = 0, written = 0;
     bool reduces = writer->step->kind == PTO_STEP_REDUCE, first = writer->step->fresh;

@@ -22,15 +22,7 @@ typedef struct {
     int64_t kept; /* spans of contents and traces, ends of messages, clocks: about 45 bytes each */
 } size_count_t;
 
-static int64_t product(int64_t a, int64_t b) {
-    int64_t result;
-    return pto_multiply(a, b, &result) ? result : INT64_MAX;
-}
-
-static void add(int64_t *total, int64_t count) {
-    if (!pto_add(*total, count, total))
-        *total = INT64_MAX;
-}
+static void add(int64_t *total, int64_t count) { *total = pto_saturating_sum(*total, count); }
 
 /* The part of all ranks' work or memory that the ranks that are walked have. */
 static int64_t part_of(const size_count_t *count, int64_t all) {
@@ -52,17 +44,19 @@ static bool is_shared(const pto_plan_t *plan, int buffer) {
 
 static int64_t blocks_of(const pto_slice_t *slice, int64_t k, int64_t core) {
     int64_t each = slice->fold > 0 ? 2 : slice->bundle > 1 ? slice->bundle : 1;
-    return product(pto_slice_block_count(slice, k, core, 0), each);
+    return pto_saturating_product(pto_slice_block_count(slice, k, core, 0), each);
 }
 
 static void count_step(size_count_t *count, const pto_step_t *step, int64_t k, int64_t *messages) {
     int64_t actions = part_of(count, pto_step_actions(count->plan, step, k));
     if (step->kind == PTO_STEP_SEND) {
         int64_t each = MESSAGE_TOUCHES + blocks_of(&step->source, k, step->core_first);
-        add(&count->touches, product(actions, each + (count->shared ? count->clocks / CLOCKS_A_TOUCH : 0)));
+        add(&count->touches,
+            pto_saturating_product(actions, each + (count->shared ? count->clocks / CLOCKS_A_TOUCH : 0)));
         add(messages, actions);
     } else if (pto_step_is_local(step)) {
-        add(&count->touches, product(actions, 1 + blocks_of(&step->source, k, step->core_first)));
+        add(&count->touches,
+            pto_saturating_product(actions, 1 + blocks_of(&step->source, k, step->core_first)));
     } else if (step->kind != PTO_STEP_RECV) {
         add(&count->touches, actions);
     }
@@ -76,7 +70,7 @@ static void count_stages(size_count_t *count) {
         int64_t messages = 0;
         add(&count->touches, count->walked);
         if (walk.lanes >= 0)
-            add(&count->touches, product(count->walked, count->clocks / CLOCKS_A_TOUCH));
+            add(&count->touches, pto_saturating_product(count->walked, count->clocks / CLOCKS_A_TOUCH));
         for (int i = 0; i < walk.stage->step_count; i++)
             count_step(count, pto_plan_step(count->plan, walk.stage->step_first + i), walk.k, &messages);
         most_messages = messages > most_messages ? messages : most_messages;
@@ -91,23 +85,27 @@ static void count_buffers(size_count_t *count) {
         const pto_buffer_t *buffer = pto_plan_buffer(count->plan, b);
         bool leaders = buffer->group == PTO_GROUP_LEADERS;
         int64_t held =
-            leaders ? layout->nodes : product(layout->nodes * layout->gpus_per_node, buffer->core_count);
+            leaders ? layout->nodes
+                    : pto_saturating_product(layout->nodes * layout->gpus_per_node, buffer->core_count);
         int64_t stride = buffer->held_stride > 1 ? buffer->held_stride : 1;
         int64_t deal = buffer->cyclic != PTO_CYCLIC_NONE ? buffer->cyclic_count : 1;
-        int64_t spans =
-            part_of(count, product((held + stride - 1) / stride, (buffer->block_count + deal - 1) / deal));
+        int64_t spans = part_of(count, pto_saturating_product((held + stride - 1) / stride,
+                                                              (buffer->block_count + deal - 1) / deal));
         if (!pto_role_is_input(buffer->role))
             add(&count->kept, spans);
         if (is_shared(count->plan, b))
-            add(&count->kept, product(SHARED_ITEMS, spans));
+            add(&count->kept, pto_saturating_product(SHARED_ITEMS, spans));
     }
     if (count->shared)
         add(&count->kept,
-            product(product(count->walked, pto_plan_lane_count(count->plan)), count->clocks) / 8);
+            pto_saturating_product(pto_saturating_product(count->walked, pto_plan_lane_count(count->plan)),
+                                   count->clocks) /
+                8);
     for (int n = 0; n < count->plan->nodes.count; n++) {
         const pto_node_t *node = pto_plan_node(count->plan, n);
         if (node->kind == PTO_NODE_PIPELINE && node->depth < node->to - node->from)
-            add(&count->kept, product(node->depth, product(count->walked, count->clocks) / 16));
+            add(&count->kept, pto_saturating_product(
+                                  node->depth, pto_saturating_product(count->walked, count->clocks) / 16));
     }
 }
 
@@ -123,7 +121,7 @@ pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, int64_t *touc
     int64_t before = touched ? *touched : 0;
     size_count_t count = {.plan = plan, .ranks = pto_layout_rank_count(&plan->request.layout)};
     int64_t runs = 1;
-    count.clocks = product(pto_check_sharing_ranks(plan), pto_plan_lane_count(plan));
+    count.clocks = pto_saturating_product(pto_check_sharing_ranks(plan), pto_plan_lane_count(plan));
     count.walked = ranks_to_walk(plan, count.ranks);
     if (limit <= 0)
         limit = PTO_CHECK_LIMIT;
@@ -139,7 +137,8 @@ pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, int64_t *touc
     }
     count_stages(&count);
     count_buffers(&count);
-    int64_t touches = product(product(runs, pto_check_assignments(plan)), count.touches);
+    int64_t touches =
+        pto_saturating_product(pto_saturating_product(runs, pto_check_assignments(plan)), count.touches);
     if (touches <= limit - before && count.kept <= limit / TOUCHES_A_KEPT_ITEM) {
         if (touched)
             *touched += touches;

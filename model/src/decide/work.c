@@ -95,18 +95,14 @@ static int64_t plan_work_once(const pto_scenario_cell_t *cell, known_work_t know
 /* Numbers of chunks are not counted: the search for one ends early. */
 static int64_t cell_work(const pto_scenario_cell_t *cell, known_work_t known) {
     pto_request_t request = cell->request;
-    int64_t work = 0;
-    int64_t prices = request.strategy->stages ? 2 * request.strategy->stages(&request) : 1;
+    int64_t work = 0, prices = request.strategy->stages ? 2 * request.strategy->stages(&request) : 1;
     for (int i = 0; i < pto_algorithm_count(); i++) {
-        int64_t more;
         request.algorithm = pto_algorithm_at(i);
         if (!pto_scenario_cell_tries(cell, request.algorithm))
             continue;
         int64_t once = plan_work_once(cell, known, &request, i);
-        if (once == REFUSED)
-            continue;
-        if (!pto_multiply(prices, once, &more) || !pto_add(work, more, &work))
-            return INT64_MAX;
+        if (once != REFUSED)
+            work = pto_saturating_sum(work, pto_saturating_product(prices, once));
     }
     return work;
 }
@@ -132,8 +128,7 @@ int64_t pto_each_work(pto_scenario_cell_t *cell, int64_t point_count, int strate
     for (int64_t i = 0; i < point_count * strategy_count; i++, cell++) {
         known_work_t own = {known ? known + (size_t)(i % strategy_count) * places : NULL, !cut};
         cell->work = cell_work(cell, own);
-        if (!pto_add(work, cell->work, &work))
-            work = INT64_MAX;
+        work = pto_saturating_sum(work, cell->work);
     }
     free(known);
     return work;
@@ -147,8 +142,7 @@ static pto_status_t point_work(const pto_scenario_t *scenario, const pto_machine
     pto_status_t status = pto_scenario_strategies(scenario, &strategy, &count, err);
     *work = 0;
     for (int i = 0; i < count && status == PTO_OK; i++)
-        if (!pto_add(*work, pto_cell_work(scenario, machine, point, strategy[i]), work))
-            *work = INT64_MAX;
+        *work = pto_saturating_sum(*work, pto_cell_work(scenario, machine, point, strategy[i]));
     free(strategy);
     return status;
 }
@@ -156,8 +150,8 @@ static pto_status_t point_work(const pto_scenario_t *scenario, const pto_machine
 static int64_t scenario_work(const pto_scenario_t *scenario, const pto_machine_t *machine) {
     int64_t work = 0, more;
     for (int64_t point = 0; point < pto_scenario_points(scenario); point++)
-        if (point_work(scenario, machine, point, &more, NULL) == PTO_OK && !pto_add(work, more, &work))
-            return INT64_MAX;
+        if (point_work(scenario, machine, point, &more, NULL) == PTO_OK)
+            work = pto_saturating_sum(work, more);
     return work;
 }
 

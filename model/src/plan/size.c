@@ -6,9 +6,7 @@
 
 /* Counts that overflow saturate, so they exceed every limit. */
 static void add_product(int64_t *total, int64_t a, int64_t b) {
-    int64_t product;
-    if (!pto_multiply(a, b, &product) || !pto_add(*total, product, total))
-        *total = INT64_MAX;
+    *total = pto_saturating_sum(*total, pto_saturating_product(a, b));
 }
 
 /* Members of one group of a step's partition that act, as seen from a core. */

@@ -114,7 +114,7 @@ static int64_t largest_of_one(const pto_counts_t *counts, int64_t bytes) {
     int64_t times = counts->kind == PTO_COUNTS_SKEW      ? 2
                     : counts->kind == PTO_COUNTS_STENCIL ? most_messages(&counts->grid)
                                                          : 1;
-    return pto_multiply(largest, times, &largest) ? largest : INT64_MAX;
+    return pto_saturating_product(largest, times);
 }
 
 int64_t pto_counts_largest(const pto_counts_t *counts, int64_t bytes) {

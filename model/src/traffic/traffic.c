@@ -21,11 +21,6 @@ typedef struct {
     size_t capacity;
 } table_t;
 
-static int64_t saturated(int64_t a, int64_t b) {
-    int64_t sum;
-    return pto_add(a, b, &sum) ? sum : INT64_MAX;
-}
-
 static int compare(const void *one, const void *other) {
     const pto_traffic_pair_t *a = one, *b = other;
     const int64_t difference[] = {a->source - b->source, a->destination - b->destination,
@@ -39,8 +34,8 @@ static int compare(const void *one, const void *other) {
 }
 
 static void add_to(pto_traffic_pair_t *sum, const pto_traffic_pair_t *pair) {
-    sum->messages = saturated(sum->messages, pair->messages);
-    sum->bytes = saturated(sum->bytes, pair->bytes);
+    sum->messages = pto_saturating_sum(sum->messages, pair->messages);
+    sum->bytes = pto_saturating_sum(sum->bytes, pair->bytes);
 }
 
 /* Sort the table and sum equal pairs. */
