@@ -333,12 +333,15 @@ pto_status_t pto_option_apply_energy(void *target, const char *text, pto_error_t
     return PTO_OK;
 }
 
+/* `what`: before the number in the message, with a blank. */
+static pto_status_t apply_natural(const char *what, const char *text, int64_t *value, pto_error_t *err) {
+    pto_status_t status = pto_int64_parse(text, value, err);
+    return status == PTO_OK && *value < 0 ? pto_error_set(err, PTO_ERR_RANGE, "%s%s is negative", what, text)
+                                          : status;
+}
+
 pto_status_t pto_option_apply_seed(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    pto_status_t status = pto_int64_parse(text, &options->seed, err);
-    return status == PTO_OK && options->seed < 0
-               ? pto_error_set(err, PTO_ERR_RANGE, "seed %s is negative", text)
-               : status;
+    return apply_natural("seed ", text, &((pto_options_t *)target)->seed, err);
 }
 
 /* auto, or a number of prices. */
@@ -347,17 +350,11 @@ pto_status_t pto_option_apply_refine(void *target, const char *text, pto_error_t
     options->refine = -1;
     if (strcmp(text, "auto") == 0)
         return PTO_OK;
-    pto_status_t status = pto_int64_parse(text, &options->refine, err);
-    return status == PTO_OK && options->refine < 0 ? pto_error_set(err, PTO_ERR_RANGE, "%s is negative", text)
-                                                   : status;
+    return apply_natural("", text, &options->refine, err);
 }
 
 pto_status_t pto_option_apply_rank(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    pto_status_t status = pto_int64_parse(text, &options->rank, err);
-    return status == PTO_OK && options->rank < 0
-               ? pto_error_set(err, PTO_ERR_RANGE, "rank %s is negative", text)
-               : status;
+    return apply_natural("rank ", text, &((pto_options_t *)target)->rank, err);
 }
 
 /* Not stored: it shows at once. */

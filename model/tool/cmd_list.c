@@ -109,7 +109,7 @@ static pto_status_t list_topology(const char *path, pto_error_t *err) {
 /* A file that cannot be read is named on standard error, and the others are listed. */
 static bool any_unreadable;
 
-static void list_files(const char *folder, pto_status_t (*list_file)(const char *, pto_error_t *)) {
+static void list_folder(const char *folder, pto_status_t (*list_file)(const char *, pto_error_t *)) {
     glob_t found;
     char pattern[PTO_FOLDER_MAX + 16];
     pto_error_t err;
@@ -124,17 +124,16 @@ static void list_files(const char *folder, pto_status_t (*list_file)(const char 
     globfree(&found);
 }
 
-static void list_machines(void) {
+static void list_files(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX]),
+                       pto_status_t (*list_file)(const char *, pto_error_t *)) {
     char folder[PTO_FOLDER_MAX];
-    for (int i = 0; pto_machine_folder(i, folder); i++)
-        list_files(folder, list_machine);
+    for (int i = 0; folder_at(i, folder); i++)
+        list_folder(folder, list_file);
 }
 
-static void list_topologies(void) {
-    char folder[PTO_FOLDER_MAX];
-    for (int i = 0; pto_topology_folder(i, folder); i++)
-        list_files(folder, list_topology);
-}
+static void list_machines(void) { list_files(pto_machine_folder, list_machine); }
+
+static void list_topologies(void) { list_files(pto_topology_folder, list_topology); }
 
 static pto_status_t list_library(const char *path, pto_error_t *err) {
     (void)err;
@@ -145,11 +144,7 @@ static pto_status_t list_library(const char *path, pto_error_t *err) {
     return PTO_OK;
 }
 
-static void list_libraries(void) {
-    char folder[PTO_FOLDER_MAX];
-    for (int i = 0; pto_library_folder(i, folder); i++)
-        list_files(folder, list_library);
-}
+static void list_libraries(void) { list_files(pto_library_folder, list_library); }
 
 /* Names as they are typed; what is in the files is not read. */
 static void list_names(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX])) {

@@ -158,6 +158,9 @@ pto_status_t pto_score_price(const pto_score_cell_t *cell, int candidate, const 
 const pto_library_rule_t *pto_score_rule(const pto_score_cell_t *cell, int candidate,
                                          const pto_machine_t *machine, const pto_library_rule_t *rule);
 
+/* The smallest node count above `above`; 0 if there is none. */
+int64_t pto_score_next_nodes(const pto_score_t *score, int64_t above);
+
 /* Let the baselines learn from the cells of `train` and pick in those cells of `score` that have `nodes`
  * nodes (0: all). Both must have been predicted with the same machine. A `train` that was cut teaches
  * nothing. Errors: PTO_ERR_MEMORY. */

@@ -77,19 +77,12 @@ static double nearest_s(const pto_score_t *train, const pto_score_cell_t *cell, 
     return example.cell ? measured_s(example) : 0;
 }
 
-static int64_t next_nodes(const pto_score_t *train, int64_t above) {
-    int64_t next = 0;
-    for (int64_t i = 0; i < train->cell_count; i++)
-        if (train->cell[i].nodes > above && (next == 0 || train->cell[i].nodes < next))
-            next = train->cell[i].nodes;
-    return next;
-}
-
 /* Least squares through one time for each node count; a constant where there is one. A line that has come
  * down to 0 says nothing, so the least time is taken instead. */
 static double line_s(const pto_score_t *train, const pto_score_cell_t *cell, int candidate, bool in_log) {
     double n = 0, x_sum = 0, y_sum = 0, xx = 0, xy = 0, least = INFINITY;
-    for (int64_t nodes = next_nodes(train, 0); nodes > 0; nodes = next_nodes(train, nodes)) {
+    for (int64_t nodes = pto_score_next_nodes(train, 0); nodes > 0;
+         nodes = pto_score_next_nodes(train, nodes)) {
         example_t example = nearest(train, cell, &cell->candidate[candidate], nodes);
         if (!example.cell)
             continue;

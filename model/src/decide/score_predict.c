@@ -253,8 +253,7 @@ const pto_library_rule_t *pto_score_rule(const pto_score_cell_t *cell, int candi
 
 /* --- leaving a node count out --------------------------------------------------------------------------- */
 
-/* The smallest node count above `above`; 0 if there is none. */
-static int64_t next_nodes(const pto_score_t *score, int64_t above) {
+int64_t pto_score_next_nodes(const pto_score_t *score, int64_t above) {
     int64_t next = 0;
     for (int64_t i = 0; i < score->cell_count; i++)
         if (score->cell[i].nodes > above && (next == 0 || score->cell[i].nodes < next))
@@ -265,7 +264,8 @@ static int64_t next_nodes(const pto_score_t *score, int64_t above) {
 /* The node counts of a score other than one. */
 static pto_node_counts_t all_but(const pto_score_t *score, int64_t left_out) {
     pto_node_counts_t others = {0};
-    for (int64_t nodes = next_nodes(score, 0); nodes > 0; nodes = next_nodes(score, nodes))
+    for (int64_t nodes = pto_score_next_nodes(score, 0); nodes > 0;
+         nodes = pto_score_next_nodes(score, nodes))
         if (nodes != left_out && others.count < PTO_NODE_COUNTS_MAX)
             others.value[others.count++] = nodes;
     return others;
@@ -298,14 +298,14 @@ static pto_status_t leave_out(pto_score_t *score, const pto_collectives_t *colle
 pto_status_t pto_score_leave_one_out(pto_score_t *score, const pto_collectives_t *collectives,
                                      const pto_machine_t *machine, pto_score_refit_t refit, void *context,
                                      pto_error_t *err) {
-    int64_t nodes = next_nodes(score, 0);
-    if (next_nodes(score, nodes) == 0)
+    int64_t nodes = pto_score_next_nodes(score, 0);
+    if (pto_score_next_nodes(score, nodes) == 0)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "only one node count was measured, so there is none to leave out");
     pto_status_t status = PTO_OK;
     int done = 0;
     const bool shown = pto_progress_begin("leaving node counts out", all_but(score, 0).count, 0);
-    for (; nodes > 0; nodes = next_nodes(score, nodes), done++) {
+    for (; nodes > 0; nodes = pto_score_next_nodes(score, nodes), done++) {
         status = leave_out(score, collectives, machine, refit, context, nodes, err);
         if (status != PTO_OK)
             break;
