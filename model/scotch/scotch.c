@@ -13,7 +13,8 @@
 
 #include "portolan/map.h"
 
-enum { PLACES_MAX = 512, COST_MAX = 1000 };
+/* SCOTCH takes the cube of the places to build its target; of more, the others' mappings cost no more. */
+enum { PLACES_MAX = 256, COST_MAX = 1000 };
 static const double volume_sum_max = 1e6; /* times COST_MAX it fits in SCOTCH's 32-bit numbers */
 
 static pto_status_t fail(pto_error_t *err, pto_status_t status, const char *message) {
@@ -169,7 +170,7 @@ static pto_status_t map(const pto_map_problem_t *problem, int64_t *place, pto_er
     scotch_t scotch;
     if (count > PLACES_MAX)
         return fail(err, PTO_ERR_NOT_APPLICABLE,
-                    "more than 512 places for SCOTCH's target graph of all pairs");
+                    "more than 256 places for SCOTCH's target graph of all pairs");
     SCOTCH_Num *part = calloc((size_t)count + 1, sizeof *part);
     bool room = part && allocate(count, problem->flows->first[count], &flows) &&
                 allocate(count, count * count, &places);

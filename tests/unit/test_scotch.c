@@ -98,15 +98,30 @@ TEST(scotch_gives_each_process_a_place_of_its_own) {
     pto_counts_t counts;
     pto_flows_t flows;
     double cost[4 * 4];
-    pto_places_t places = {.nodes = 128, .gpus = 4, .cores = 1, .cost = cost, .off_node = {1}};
-    int64_t place[512];
+    pto_places_t places = {.nodes = 64, .gpus = 4, .cores = 1, .cost = cost, .off_node = {1}};
+    int64_t place[256];
     if (!scotch)
         skip();
     for (int i = 0; i < 4 * 4; i++)
         cost[i] = i / 4 / 3 == i % 4 / 3 ? 1.1 : 1.4;
-    require_flows("{pattern: stencil, dims: [8, 8, 8]}", &counts, &flows);
+    require_flows("{pattern: stencil, dims: [8, 8, 4]}", &counts, &flows);
     pto_map_problem_t problem = {.flows = &flows, .places = &places};
     sum_by(scotch, &problem, place); /* checks that it is a permutation */
+    pto_flows_fini(&flows);
+}
+
+/* Its target graph has all pairs of places, and takes their cube. */
+TEST(scotch_refuses_more_than_256_places) {
+    double cost[4 * 4] = {0};
+    pto_places_t places = {.nodes = 65, .gpus = 4, .cores = 1, .cost = cost, .off_node = {1}};
+    pto_counts_t counts;
+    pto_flows_t flows;
+    int64_t place[260];
+    if (!scotch)
+        skip();
+    require_flows("{pattern: stencil, dims: [260]}", &counts, &flows);
+    pto_map_problem_t problem = {.flows = &flows, .places = &places};
+    assert_int_equal(pto_mapper_run(scotch, &problem, place, NULL), PTO_ERR_NOT_APPLICABLE);
     pto_flows_fini(&flows);
 }
 
