@@ -516,6 +516,8 @@ int64_t pto_tables_slice_bytes(pto_tables_t *tables, const pto_plan_t *plan, con
                                const pto_slice_t *slice, const pto_action_t *action) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
     pto_parts_t parts;
+    if (pto_slice_block_count(slice, action->k, action->core, action->peer) <= 1) /* needs no table */
+        return pto_slice_bytes(plan, slice, action);
     if (!is_of_whole_blocks(slice) || !pto_buffer_parts(plan, buffer, &parts))
         return sparse_slice_bytes(tables, plan, slice, action);
     const pto_layout_t *layout = &plan->request.layout;
