@@ -218,42 +218,44 @@ static void swap(int64_t *place, int64_t i, int64_t j) {
     place[j] = kept;
 }
 
-/* The processes on the candidate's last node, whose swaps are the likeliest to lower the price, then the
- * others. */
+/* The processes on a node, then the others. */
 static void order_processes(const pto_map_result_t *result, const pto_map_candidate_t *candidate,
-                            int64_t *order) {
+                            int64_t node, int64_t *order) {
     const int64_t per_node = result->places.gpus * result->places.cores;
     int64_t used = 0;
-    for (int on_last = 1; on_last >= 0; on_last--)
+    for (int on_node = 1; on_node >= 0; on_node--)
         for (int64_t i = 0; i < result->flows.count; i++)
-            if ((candidate->place[i] / per_node == candidate->last_node) == on_last)
+            if ((candidate->place[i] / per_node == node) == on_node)
                 order[used++] = i;
 }
 
-/* Swap pairs as long as the price falls, or stays and the sum falls; at most `budget` prices. */
-static pto_status_t refine(choice_t *choice, pto_map_candidate_t *candidate, int64_t *order, int64_t budget) {
+/* Swap pairs as long as the price falls, or stays and the sum falls; at most `*budget` prices. `last_first`:
+ * those of the last node first, whose swaps are the likeliest to lower the price. */
+static pto_status_t refine(choice_t *choice, pto_map_candidate_t *candidate, bool last_first, int64_t *order,
+                           int64_t *budget) {
     const pto_map_result_t *result = choice->result;
     const int64_t count = result->flows.count, cores = result->places.cores;
     pto_status_t status = PTO_OK;
-    order_processes(result, candidate, order);
+    order_processes(result, candidate, last_first ? candidate->last_node : -1, order);
     for (int64_t n = 0, failed = 0; failed < count * count && status == PTO_OK; n++, failed++) {
         int64_t first = n / count % count, second = n % count, i = order[first], j = order[second];
         pto_map_candidate_t swapped = *candidate;
         if (first >= second || candidate->place[i] / cores == candidate->place[j] / cores)
             continue;
-        if (budget-- <= 0 || pto_is_stopped())
+        if (*budget <= 0 || pto_is_stopped())
             break;
+        --*budget;
         swap(candidate->place, i, j);
         status = price(choice, candidate->strategy, candidate->chunks, &swapped);
         add_progress(choice);
         swapped.sum = pto_map_judge(&result->flows, &result->places, PTO_AIM_SUM, candidate->place);
         if (status == PTO_OK && is_better(&swapped, candidate)) {
-            bool fell = !pto_cost_is_same(swapped.seconds, candidate->seconds);
+            bool reorder = last_first && !pto_cost_is_same(swapped.seconds, candidate->seconds);
             *candidate = swapped;
             failed = 0;
-            if (fell)
-                order_processes(result, candidate, order);
-            n = fell ? 0 : n;
+            if (reorder)
+                order_processes(result, candidate, candidate->last_node, order);
+            n = reorder ? 0 : n;
         } else {
             swap(candidate->place, i, j);
         }
@@ -261,15 +263,17 @@ static pto_status_t refine(choice_t *choice, pto_map_candidate_t *candidate, int
     return status;
 }
 
-/* Swaps gain little, so their prices are few where each is much work. */
+/* Swaps gain little, so their prices are few where each is much work. Those of few processes are cheap. */
 static int64_t budget_of(const choice_t *choice, const pto_strategy_t *strategy) {
-    enum { PRICES_MAX = 1000, SHARE_OF_LIMIT = 256 };
+    enum { PRICES_MAX = 1000, FEW = 64, SHARE_OF_LIMIT = 256 };
     const int64_t work = pto_cell_work(choice->scenario, choice->machine, 0, strategy);
     const int64_t left = pto_scenario_work_limit(choice->scenario) - choice->candidates_work;
     const int64_t prices = left / SHARE_OF_LIMIT / (work > 0 ? work : 1);
     if (choice->options->refine >= 0)
         return choice->options->refine;
-    return prices < PRICES_MAX ? prices : PRICES_MAX;
+    const int64_t count = choice->result->flows.count;
+    const int64_t most = count < FEW ? PRICES_MAX * FEW / count : PRICES_MAX;
+    return prices < most ? prices : most;
 }
 
 static void end_progress(choice_t *choice) {
@@ -278,11 +282,29 @@ static void end_progress(choice_t *choice) {
     choice->shown = false;
 }
 
+/* Refine one in both orders, which often end at different prices. `scratch` has room for two mappings. */
+static pto_status_t refine_in_turn(choice_t *choice, const pto_map_candidate_t *best, int64_t budget,
+                                   int64_t *scratch, pto_map_candidate_t *candidate) {
+    const int64_t count = choice->result->flows.count;
+    pto_status_t status = PTO_OK;
+    for (int last_first = 1; last_first >= 0 && status == PTO_OK; last_first--) {
+        pto_map_candidate_t refined = *best;
+        refined.place = memcpy(scratch + count, best->place, (size_t)count * sizeof *scratch);
+        status = refine(choice, &refined, last_first, scratch, &budget);
+        if (status != PTO_OK || !is_better(&refined, candidate))
+            continue;
+        memcpy(candidate->place, refined.place, (size_t)count * sizeof *scratch);
+        refined.place = candidate->place;
+        *candidate = refined;
+    }
+    return status;
+}
+
 static pto_status_t refine_best(choice_t *choice) {
     pto_map_result_t *result = choice->result;
     const pto_map_candidate_t *best = &result->candidate[result->best];
     const size_t size = (size_t)result->flows.count * sizeof *best->place;
-    int64_t budget = budget_of(choice, best->strategy), *place, *order;
+    int64_t budget = budget_of(choice, best->strategy), *place, *scratch;
     if (budget == 0)
         return PTO_OK;
     pto_map_candidate_t *candidate = add_candidate(choice);
@@ -291,15 +313,15 @@ static pto_status_t refine_best(choice_t *choice) {
     place = candidate->place;
     *candidate = *best;
     candidate->place = memcpy(place, best->place, size);
-    snprintf(candidate->name, sizeof candidate->name, "%.50s, refined",
-             result->best == 0 ? "default" : best->name);
-    order = calloc(1, size);
-    if (!order)
+    scratch = calloc(2, size);
+    if (!scratch)
         return pto_error_set(choice->err, PTO_ERR_MEMORY, "out of memory for a mapping");
     choice->shown = pto_progress_begin("refining the mapping", budget, 0);
-    pto_status_t status = refine(choice, candidate, order, budget);
+    pto_status_t status = refine_in_turn(choice, best, budget, scratch, candidate);
     end_progress(choice);
-    free(order);
+    free(scratch);
+    snprintf(candidate->name, sizeof candidate->name, "%.50s, refined",
+             result->best == 0 ? "default" : best->name);
     if (status == PTO_OK && !is_better(candidate, best)) { /* nothing was found */
         free(candidate->place);
         result->count--;
