@@ -299,6 +299,22 @@ TEST(a_table_is_summed_once_by_rows_and_once_by_columns) {
     assert_int_equal(pto_blocks_summed - before, 4 * owners * owners);
 }
 
+/* Summit has no cost for copies between processes of a node. */
+TEST(plans_whose_copies_lack_a_cost_are_refused_before_any_is_priced) {
+    static const char *const refused[] = {"node_aware", "node_leaders", "staged_aware", "staged_leaders"};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        pto_request_t request = request_for(PTO_COLLECTIVE_ALLTOALLV, refused[i], "linear", 64, 6, 1, 1024);
+        pto_plan_t *plan = NULL;
+        pto_price_t price;
+        request.counts = &skewed;
+        assert_int_equal(pto_plan_create(&request, &plan, NULL), PTO_OK);
+        int64_t before = pto_price_visits + pto_blocks_summed;
+        assert_int_equal(pto_price(plan, &summit, &price, NULL, NULL), PTO_ERR_NOT_APPLICABLE);
+        assert_in_range(pto_price_visits + pto_blocks_summed - before, 0, 2 * 64 * 6); /* lines of one */
+        pto_plan_destroy(plan);
+    }
+}
+
 /* A process on a grid has a few partners, of however many. They are looked at once for the sums, and again
  * for copies, but for those of one block. */
 TEST(a_grid_is_summed_by_its_partners) {

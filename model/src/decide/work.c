@@ -63,7 +63,7 @@ static int64_t plan_work(const pto_request_t *request, const pto_machine_t *mach
     if (pto_plan_create(request, &plan, NULL) != PTO_OK)
         return REFUSED;
     int64_t work = REFUSED;
-    if (pto_price_check_size(plan, NULL) == PTO_OK && !pto_price_lacks_copies(plan, machine))
+    if (pto_price_check_size(plan, NULL) == PTO_OK && pto_price_check_copies(plan, machine, NULL) == PTO_OK)
         work = pto_plan_has_tables(plan) ? table_work(plan, machine, explained) : pto_price_work(plan);
     pto_plan_destroy(plan);
     return work;

@@ -226,9 +226,9 @@ pto_status_t pto_price_walk_check_size(const pto_plan_t *plan, const pto_machine
                                        pto_error_t *err);
 pto_status_t pto_price_check_size(const pto_plan_t *plan, pto_error_t *err);
 
-/* Whether some process copies from or to a peer where the machine has no cost for it. The first process of a
- * step and the first iteration of a loop stand for all. */
-bool pto_price_lacks_copies(const pto_plan_t *plan, const pto_machine_t *machine);
+/* Check that the machine has costs for the copies from and to peers, before any is priced. The first process
+ * of a step and the first iteration of a loop stand for all. Errors: PTO_ERR_NOT_APPLICABLE. */
+pto_status_t pto_price_check_copies(const pto_plan_t *plan, const pto_machine_t *machine, pto_error_t *err);
 
 /* Whether a machine's messages share nothing but their node's injection, so that those of tables are priced
  * by sums alone. */

@@ -176,14 +176,17 @@ static pto_status_t charge_one(pto_copying_t *to, const pto_action_t *action, be
     return status == PTO_OK ? pto_copy_charge(to, action, copy.reach, copy.gpu, copy.bytes) : status;
 }
 
-bool pto_copies_have_costs(const pto_plan_t *plan, const pto_machine_t *machine, pto_action_t *action) {
+pto_status_t pto_copies_check(const pto_plan_t *plan, const pto_machine_t *machine, pto_action_t *action,
+                              pto_error_t *err) {
     pto_status_t status = PTO_OK;
     for (int64_t next = 0; status == PTO_OK && pto_step_next(plan, &next, action);) {
         copy_t copy = ends_of(plan, action);
-        status = copy.between_gpus ? pto_find_peer_copy(machine, &copy.reach, NULL)
-                                   : check_shared(machine, action->step, copy.kind, NULL);
+        status = copy.between_gpus ? pto_find_peer_copy(machine, &copy.reach, err)
+                                   : check_shared(machine, action->step, copy.kind, err);
+        if (status != PTO_OK && pto_copy_bytes(plan, action) == 0)
+            status = PTO_OK;
     }
-    return status == PTO_OK;
+    return status;
 }
 
 pto_status_t pto_copies_charge(pto_copying_t *to, pto_action_t *action) {

@@ -55,8 +55,10 @@ bool pto_step_streams(const pto_plan_t *plan, const pto_step_t *step);
  * PTO_ERR_NOT_APPLICABLE where the machine has no cost, PTO_ERR_MEMORY. */
 pto_status_t pto_copies_charge(pto_copying_t *to, pto_action_t *action);
 
-/* Whether the machine has costs for the copies of one rank's step outside kernels, if they have bytes. */
-bool pto_copies_have_costs(const pto_plan_t *plan, const pto_machine_t *machine, pto_action_t *action);
+/* Check that the machine has costs for the copies of one rank's step outside kernels that have bytes. Errors:
+ * PTO_ERR_NOT_APPLICABLE. */
+pto_status_t pto_copies_check(const pto_plan_t *plan, const pto_machine_t *machine, pto_action_t *action,
+                              pto_error_t *err);
 
 /* Charge one copy of `bytes` by the engine of a GPU. Errors: as above. */
 pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, pto_reach_t reach, int64_t gpu,

@@ -57,26 +57,27 @@ pto_status_t pto_price_check_size(const pto_plan_t *plan, pto_error_t *err) {
 
 /* --- copies without a cost ------------------------------------------------------------------------------ */
 
-/* Whether the first process that takes part in a step makes copies that the machine has no cost for. */
-static bool lacks_copies(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step,
-                         int64_t k) {
+/* Those of the first process that takes part in a step. */
+static pto_status_t check_copies(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step,
+                                 int64_t k, pto_error_t *err) {
     const pto_layout_t *layout = &plan->request.layout;
     bool between = step->source.holder != PTO_HOLDER_SELF || step->target.holder != PTO_HOLDER_SELF;
     if (step->kind != PTO_STEP_COPY || step->in_kernel || !between)
-        return false;
+        return PTO_OK;
     for (int64_t rank = 0; rank < layout->gpus_per_node * layout->procs_per_gpu; rank++) {
         pto_action_t action;
         if (pto_step_acts(plan, step, rank, k, &action))
-            return !pto_copies_have_costs(plan, machine, &action);
+            return pto_copies_check(plan, machine, &action, err);
     }
-    return false;
+    return PTO_OK;
 }
 
 /* Of a loop, the first iteration. */
-bool pto_price_lacks_copies(const pto_plan_t *plan, const pto_machine_t *machine) {
+pto_status_t pto_price_check_copies(const pto_plan_t *plan, const pto_machine_t *machine, pto_error_t *err) {
+    pto_status_t status = PTO_OK;
     int64_t k = 0;
     int loop_end = -1;
-    for (int i = 0; i < pto_plan_node_count(plan); i++) {
+    for (int i = 0; i < pto_plan_node_count(plan) && status == PTO_OK; i++) {
         const pto_node_t *node = pto_node_at(plan, i);
         if (i > loop_end)
             k = 0;
@@ -88,12 +89,11 @@ bool pto_price_lacks_copies(const pto_plan_t *plan, const pto_machine_t *machine
             i += node->from < node->to ? 0 : node->span;
         } else if (node->kind == PTO_NODE_STAGE) {
             const pto_stage_t *stage = pto_stage_at(plan, node->stage);
-            for (int s = stage->step_first; s < stage->step_first + stage->step_count; s++)
-                if (lacks_copies(plan, machine, pto_step_at(plan, s), k))
-                    return true;
+            for (int s = 0; s < stage->step_count && status == PTO_OK; s++)
+                status = check_copies(plan, machine, pto_step_at(plan, stage->step_first + s), k, err);
         }
     }
-    return false;
+    return status;
 }
 
 /* --- what it takes -------------------------------------------------------------------------------------- */

@@ -141,6 +141,8 @@ static pto_status_t price_plan(pto_pricing_t *pricing, pto_price_t *price, pto_e
     pto_status_t status = pto_links_check(&links, pricing->asked.err);
     if (status == PTO_OK)
         status = pto_runs_check(plan, pricing->asked.machine, pricing->asked.err);
+    if (status == PTO_OK)
+        status = pto_price_check_copies(plan, pricing->asked.machine, pricing->asked.err);
     if (status != PTO_OK)
         return status;
     pricing->clocks.out_of_memory = !pto_actors_find(&pricing->asked, &pricing->actors) || !allocate(pricing);
