@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "portolan/progress.h"
+#include "simulate/ahead.h"
 #include "simulate/moves.h"
 
 PTO_SIM_HOT bool messages_ended(const pto_proc_t *proc) {
@@ -543,6 +544,8 @@ PTO_SIM_HOT void run(pto_sims_t *all, pto_agenda_t *agenda, bool plain) {
                 break;
             }
         }
+        if (plain && first->ranks >= PTO_RANKS_TO_PREFETCH)
+            pto_sim_prefetch(first, agenda);
         sim = handle(first, slot, plain);
     }
     first->events += EVENTS_PER_LOOK - look;

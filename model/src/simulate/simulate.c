@@ -292,7 +292,8 @@ void pto_sim_end_rank(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     proc->state = PTO_PROC_ENDED;
     proc->stage_s = sim->now_s;
-    sim->reached[proc->rank * sim->lanes + proc->lane] = UINT32_MAX;
+    if (sim->lanes > 1)
+        sim->reached[proc->rank * sim->lanes + proc->lane] = UINT32_MAX;
     pto_sim_wake_lanes(sim, rank, PTO_PROC_LANE);
     begin_next_plan(sim, rank);
 }
