@@ -164,15 +164,18 @@ static void print_delay(const pto_delay_t *delay) {
                        delay->ratio, (long long)delay->calls);
 }
 
-/* The comparison's verdict where nothing is named. */
+/* The comparison's verdict: where nothing is named, and of what cannot be told. */
 static const char *verdict(const pto_delays_t *delays) {
-    if (delays->count > 0)
-        return "";
+    const bool is_named = delays->count > 0;
+    if (delays->late_told && delays->slow_told)
+        return is_named ? "" : ": none is late, and no node or link slower than others";
     if (delays->late_told)
-        return delays->slow_told ? ": none is late, and no node or link slower than others"
-                                 : ": none is late; too few equal calls to tell which node or link is slow";
-    return delays->slow_told ? ": no node or link is slower than others; too few calls to tell who is late"
-                             : ": too few calls to tell who is late or slow";
+        return is_named ? "; too few equal calls to tell which node or link is slow"
+                        : ": none is late; too few equal calls to tell which node or link is slow";
+    if (delays->slow_told)
+        return is_named ? "; who is late cannot be told"
+                        : ": no node or link is slower than others; too few calls to tell who is late";
+    return ": too few calls to tell who is late or slow";
 }
 
 static bool has_measured(const pto_replayed_t *replayed) {

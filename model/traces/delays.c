@@ -12,6 +12,7 @@
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/grow.h"
 
@@ -341,6 +342,29 @@ static bool waits(const pto_timed_t *timed) {
            (timed->way == PTO_TIMED_TO_ROOT && timed->rank == timed->peer);
 }
 
+/* A message takes at least the shorter of its two calls. Where most of those from one process to another seem
+ * to take less, their clocks are further apart than processes were assumed to leave a call together. */
+static void widen_leaving(pto_comparison_t *comparison, double *scratch) {
+    enum { CALLS_MIN = 5 };
+    for (size_t first = 0, end; first < comparison->count; first = end) {
+        const pto_timed_t *timed = comparison->matched[first].timed;
+        const bool tells = is_message(timed) && has_same_clock(comparison, timed, timed + 1);
+        for (end = first; end < comparison->count && compare_keys(timed, comparison->matched[end].timed) == 0;
+             end++) {
+            if (!tells)
+                continue;
+            const pto_timed_t *send = comparison->matched[end].timed, *receive = send + 1;
+            scratch[end - first] = shortest(&comparison->matched[end]) -
+                                   pto_comparison_time(comparison, receive, receive->end_s) +
+                                   fmax(pto_comparison_time(comparison, send, send->begin_s),
+                                        pto_comparison_time(comparison, receive, receive->begin_s));
+        }
+        if (tells && end - first >= CALLS_MIN)
+            comparison->leaving_s =
+                fmax(comparison->leaving_s, gsl_stats_median(scratch, 1, end - first) / 2);
+    }
+}
+
 /* When the last process that others wait for came; false: their clocks cannot be compared. */
 static bool find_arrival(const pto_comparison_t *comparison, pto_matched_t *matched, double *clock_s) {
     const pto_timed_way_t way = matched->timed->way;
@@ -440,6 +464,27 @@ static void add_to_recording(const pto_comparison_t *comparison, pto_recording_t
 
 /* --- the whole ------------------------------------------------------------------------------------------ */
 
+/* Without the times between calls, who comes late because of messages that the files don't show, over a slow
+ * link, looks as who computes longer: beside slow places, none is named late. */
+static void drop_ambiguous(const pto_comparison_t *comparison, int late) {
+    pto_delays_t *found = comparison->found;
+    if (comparison->count == 0 || !comparison->matched->timed->is_bare || found->count == late)
+        return;
+    found->late_told = false;
+    found->count -= late;
+    memmove(found->delay, found->delay + late, (size_t)found->count * sizeof *found->delay);
+}
+
+static bool find_delays(pto_comparison_t *comparison) {
+    if (!pto_find_late(comparison))
+        return false;
+    const int late = comparison->found->count;
+    if (!pto_find_slow(comparison))
+        return false;
+    drop_ambiguous(comparison, late);
+    return true;
+}
+
 static bool compare(pto_comparison_t *comparison, size_t timed) {
     bool *is_chosen = calloc(comparison->count + 1, sizeof *is_chosen);
     pto_item_t *item = malloc((timed + 1) * sizeof *item);
@@ -447,6 +492,8 @@ static bool compare(pto_comparison_t *comparison, size_t timed) {
     bool able = is_chosen && item && scratch;
     if (able)
         bring_clocks_together(comparison, is_chosen, item, scratch);
+    if (able)
+        widen_leaving(comparison, scratch);
     for (size_t i = 0; i < comparison->count && able; i++)
         time_transfer(comparison, &comparison->matched[i]);
     if (able)
@@ -454,7 +501,7 @@ static bool compare(pto_comparison_t *comparison, size_t timed) {
     free(is_chosen);
     free(item);
     free(scratch);
-    return able && pto_find_late(comparison) && pto_find_slow(comparison);
+    return able && find_delays(comparison);
 }
 
 pto_status_t pto_delays_find(pto_timeline_t *timeline, const pto_recording_options_t *options,

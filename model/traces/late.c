@@ -123,19 +123,22 @@ static size_t add_call(const pto_comparison_t *comparison, const pto_matched_t *
     return added;
 }
 
-/* The processes of a group of calls. Their items become the distances from their medians. */
-static size_t summarize(pto_item_t *item, size_t count, process_t *process) {
-    size_t procs = 0;
-    for (size_t first = 0, end; first < count; first = end) {
+/* The processes of a group of calls. Their items become the distances from their medians, of the calls that
+ * show a process early or late at all: the others would hide the noise. */
+static size_t summarize(pto_item_t *item, size_t *count, process_t *process) {
+    size_t procs = 0, kept = 0;
+    for (size_t first = 0, end; first < *count; first = end) {
         process_t *own = &process[procs++];
         *own = (process_t){.rank = item[first].place};
-        for (end = first; end < count && item[end].place == item[first].place; end++)
+        for (end = first; end < *count && item[end].place == item[first].place; end++)
             own->last += item[end].at > 0;
         own->calls = (int64_t)(end - first);
         own->late_s = pto_item_median(item + first, end - first);
         for (size_t i = first; i < end; i++)
-            item[i].value -= own->late_s;
+            if (fabs(item[i].value) > 0)
+                item[kept++].value = item[i].value - own->late_s;
     }
+    *count = kept;
     return procs;
 }
 
@@ -248,7 +251,7 @@ static void judge_group(search_t *search, pto_matched_t *matched, size_t calls) 
     if (count == 0)
         return;
     qsort(search->item, count, sizeof *search->item, pto_item_compare);
-    const size_t procs = summarize(search->item, count, search->process);
+    const size_t procs = summarize(search->item, &count, search->process);
     const double noise_s = pto_item_spread(search->item, count, 0, search->scratch);
     const double period_s =
         is_bare ? search->inside_s / (double)calls : find_period(matched, calls, search->scratch);

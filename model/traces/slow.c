@@ -28,15 +28,17 @@ typedef struct {
     int count;
     int64_t place[PLACES_MAX]; /* in order */
     int64_t calls;
-    double low_s, high_s, usual_s; /* of calls of kinds that other sets have, too */
-    double variance;               /* of low_s */
-    bool is_slow, is_fine;         /* neither: within the noise */
+    double low_s, usual_s;              /* of calls of kinds that other sets have, too */
+    double apart_high_s, apart_usual_s; /* the same, of calls that are not crowded */
+    double variance;                    /* of low_s */
+    bool is_slow, is_fine;              /* neither: within the noise */
     bool is_explained;
 } set_t;
 
 /* The calls of one kind that use one set. */
 typedef struct {
     int kind, set;
+    bool is_crowded;
     int64_t calls;
     double low_s, high_s; /* medians of what a call took at least and at most */
     double error_s;
@@ -120,7 +122,7 @@ static int cell_number(sets_t *sets, const pto_matched_t *matched, const set_t *
     const int before = sets->cell_names.count,
               number = kind >= 0 ? pto_text_index_add(&sets->cell_names, name) : -1;
     if (number == before)
-        sets->cell[number] = (cell_t){.kind = kind, .set = set_at};
+        sets->cell[number] = (cell_t){.kind = kind, .set = set_at, .is_crowded = matched->is_crowded};
     return number;
 }
 
@@ -207,8 +209,9 @@ static void compare_cells(sets_t *sets) {
                 continue;
             set->calls += cell->calls;
             set->low_s += calls * cell->low_s;
-            set->high_s += calls * cell->high_s;
             set->usual_s += calls * usual_s;
+            set->apart_high_s += cell->is_crowded ? 0 : calls * cell->high_s;
+            set->apart_usual_s += cell->is_crowded ? 0 : calls * usual_s;
             set->variance += calls * cell->error_s * calls * cell->error_s;
         }
     }
@@ -220,7 +223,8 @@ static void judge(sets_t *sets) {
         const double margin = set->is_node ? node_margin : process_margin;
         set->is_slow = set->usual_s > 0 && set->low_s > margin * set->usual_s &&
                        set->low_s - set->usual_s > error_factor * sqrt(set->variance);
-        set->is_fine = set->usual_s > 0 && set->high_s <= margin * set->usual_s;
+        set->is_fine =
+            !set->is_slow && set->apart_usual_s > 0 && set->apart_high_s <= margin * set->apart_usual_s;
     }
 }
 

@@ -154,6 +154,27 @@ TEST(short_dumps_of_the_inspector_name_faults_and_nothing_else) {
     assert_int_equal(run_sixty(MADE_INSPECTOR), 0);
 }
 
+/* Each once named a healthy process or another link besides. */
+TEST(slow_parts_make_no_healthy_process_late_and_no_other_link_slow) {
+    static const struct {
+        made_format_t format;
+        made_fault_t fault;
+        uint64_t seed;
+    } job[] = {
+        {MADE_CALLS, MADE_SLOW_NODE, 3600113},     /* messages that seem to be behind others */
+        {MADE_CALLS, MADE_SLOW_NODE, 8000578},     /* */
+        {MADE_CALLS, MADE_SLOW_NODE, 1223061},     /* clocks further apart than calls last */
+        {MADE_CALLS, MADE_SLOW_NODE, 8000547},     /* little noise, for most calls show none early or late */
+        {MADE_CALLS, MADE_SLOW_LINK, 8100804},     /* */
+        {MADE_INSPECTOR, MADE_SLOW_NODE, 3600054}, /* messages that the file does not show */
+        {MADE_INSPECTOR, MADE_SLOW_NODE, 3600186},
+    };
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof job / sizeof *job; i++)
+        wrong += run_jobs_in(job[i].format, job[i].fault, job[i].seed, 1, 0);
+    assert_int_equal(wrong, 0);
+}
+
 /* Only the first call of a step finds a process late. */
 TEST(who_is_late_to_the_first_of_several_calls_is_named) {
     for (made_format_t format = MADE_CALLS; format <= MADE_KINETO; format++)

@@ -157,8 +157,8 @@ typedef struct {
     int64_t procs;
     int64_t calls; /* that all their processes show */
     bool is_cut;   /* later calls were left out */
-    /* Whether there were enough calls to tell which process is late, and enough equal ones of different nodes
-     * or links to tell which of these is slow. */
+    /* Whether there were enough calls to tell which process is late (and, of durations alone, no slow place),
+     * and enough equal ones of different nodes or links to tell which of these is slow. */
     bool late_told, slow_told;
     int count;
     pto_delay_t *delay;
