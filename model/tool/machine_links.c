@@ -41,8 +41,8 @@ const char *pto_sold_link_at(int i) { return i < SOLD_COUNT ? sold[i].name : NUL
 pto_status_t pto_link_read(const char *text, pto_sold_link_t *link, pto_error_t *err) {
     *link = (pto_sold_link_t){.name = text, .source = "as given", .links = 1, .per_peer = 1};
     for (int i = 0; i < SOLD_COUNT; i++)
-        if (strcmp(text, sold[i].name) == 0) {
-            *link = (pto_sold_link_t){text,
+        if (strcasecmp(text, sold[i].name) == 0) {
+            *link = (pto_sold_link_t){sold[i].name,
                                       1e-9 / (sold[i].gb_per_s * sold[i].links),
                                       sold[i].source,
                                       sold[i].links,
@@ -73,7 +73,7 @@ static const char *nic_rate(const char *text, char *rate, size_t rate_size) {
     static const char *const generations[][2] = {{"FDR", "56"},     {"EDR", "100"}, {"HDR", "200"},
                                                  {"HDR100", "100"}, {"NDR", "400"}, {"NDR200", "200"},
                                                  {"XDR", "800"}};
-    static const char *const spellings[] = {"G", "GE", "GbE", "Gb", "Gbps", "Gb/s", "Gbit"};
+    static const char *const spellings[] = {"G", "GE", "GbE", "Gb", "Gbit"};
     size_t digits = strspn(text, "0123456789");
     const char *unit = text + digits + (text[digits] == ' ');
     for (size_t i = 0; i < sizeof generations / sizeof *generations; i++)

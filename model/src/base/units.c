@@ -193,6 +193,10 @@ static const prefix_t small_prefixes[] = {{"", 1},     {"m", 1e-3},  {"u", 1e-6}
 static const prefix_t large_prefixes[] = {{"", 1},        {"k", 1e3},     {"K", 1e3},     {"M", 1e6},
                                           {"G", 1e9},     {"T", 1e12},    {"Ki", 0x1p10}, {"Mi", 0x1p20},
                                           {"Gi", 0x1p30}, {"Ti", 0x1p40}, {NULL, 0}};
+/* Nobody means millibits: "400gbps" is as common as "400Gbps". */
+static const prefix_t bit_prefixes[] = {
+    {"", 1},     {"k", 1e3},  {"K", 1e3},     {"m", 1e6},     {"M", 1e6},     {"g", 1e9},     {"G", 1e9},
+    {"t", 1e12}, {"T", 1e12}, {"Ki", 0x1p10}, {"Mi", 0x1p20}, {"Gi", 0x1p30}, {"Ti", 0x1p40}, {NULL, 0}};
 static const prefix_t power_prefixes[] = {{"", 1}, {"m", 1e-3}, {"k", 1e3}, {NULL, 0}};
 
 /* One way to write a unit: a prefix and these letters. */
@@ -204,10 +208,11 @@ typedef struct {
 } spelling_t;
 
 static const spelling_t time_spellings[] = {{"s", small_prefixes, false, 1}, {NULL, NULL, false, 0}};
-static const spelling_t rate_spellings[] = {{"s/B", small_prefixes, false, 1},
-                                            {"B/s", large_prefixes, true, 1},
-                                            {"bit/s", large_prefixes, true, 8},
-                                            {NULL, NULL, false, 0}};
+static const spelling_t rate_spellings[] = {
+    {"s/B", small_prefixes, false, 1}, {"B/s", large_prefixes, true, 1},
+    {"Bps", large_prefixes, true, 1},  {"bit/s", bit_prefixes, true, 8},
+    {"bits/s", bit_prefixes, true, 8}, {"b/s", bit_prefixes, true, 8},
+    {"bps", bit_prefixes, true, 8},    {NULL, NULL, false, 0}};
 static const spelling_t power_spellings[] = {{"W", power_prefixes, false, 1}, {NULL, NULL, false, 0}};
 
 /* The factor of a unit's text, and whether its reciprocal is meant; 0: it is none of these. */

@@ -1,0 +1,5 @@
+# Units as people write them: of NICs, of links, of bytes and of sizes. A number alone, and bytes in lower case, are refused.
+for rate in "400 Gbit/s" 400Gbit/s 400gbit/s "400 Gbits/s" 400Gb/s "400 Gb/s" 400Gbps 400gbps 400G 400GE 400GbE 400Gb "400 Gbit" NDR ndr "50 GB/s" 50GB/s 50GBps NDR200 HDR HDR100 EDR XDR 12GiB/s 400 50gB/s; do portolan machine new --name box --cores 8 --nic "$rate" 2>&1 | sed -n '/of a NIC\|is not/{s/;.*//;p}'; done
+for link in xgmi XGMI nvlink5 NVLink4 nvlink-c2c PCIe5 "900 GB/s" nvlink9; do portolan machine new --name box --cores 8 --gpus 8 --gpu-link "$link" --host-link pcie5 --nic NDR 2>&1 | sed -n '/to all others\|^# between GPUs\|unknown/{s/: [0-9]* links.*)/)/;p}'; done
+for bytes in "192 GB" 192GB "192 GiB" 192GiB 192G 206158430208 192gb; do portolan machine new --name box --cores 8 --gpus 8 --gpu-link nvlink5 --host-link pcie5 --gpu-memory "$bytes" 2>&1 | grep 'gpu_bytes\|is not'; done
+for bytes in 1k 1K 1KiB 1kB 1024B; do portolan predict --machine h200-x2 --collective allreduce --nodes 1 --bytes $bytes --strategy nccl --format csv 2>&1 | sed -n '$p' | cut -d, -f1-4; done
