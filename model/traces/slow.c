@@ -4,10 +4,11 @@
  * The calls are sorted by kind (routine, bytes, processes, nodes, crowded or not) and by the set of places
  * they use: nodes, or processes of one node. What is usual for a kind is the lower quartile of the medians of
  * its sets, so that a slow node may be in half of them. A set is slow if all its kinds together take longer
- * than is usual by more than a margin and than their noise. Slow sets are then explained by as few places as
- * possible: by a link that no equal pair of places shows to be all right, or by a node that no set that is
- * all right has. */
+ * than is usual by more than a margin (the lower quartile of its calls) and than their noise. Slow sets are
+ * then explained by as few places as possible: by a link that no equal pair of places shows to be all right,
+ * or by a node that no set that is all right has. */
 #include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,7 @@ typedef struct {
     int64_t place[PLACES_MAX]; /* in order */
     int64_t calls;
     double low_s, usual_s;              /* of calls of kinds that other sets have, too */
+    double quartile_s;                  /* which most calls take, however many others disturbed the rest */
     double apart_high_s, apart_usual_s; /* the same, of calls that are not crowded */
     double variance;                    /* of low_s */
     bool is_slow, is_fine;              /* neither: within the noise */
@@ -40,8 +42,8 @@ typedef struct {
     int kind, set;
     bool is_crowded;
     int64_t calls;
-    double low_s, high_s; /* medians of what a call took at least and at most */
-    double error_s;
+    double low_s, high_s;       /* medians of what a call took at least and at most */
+    double error_s, quartile_s; /* of what it took at least */
 } cell_t;
 
 typedef struct {
@@ -148,19 +150,32 @@ static bool collect(sets_t *sets) {
 
 /* --- what is usual -------------------------------------------------------------------------------------- */
 
-/* Of messages, that of the slower direction. */
-static double median_of(pto_item_t *item, size_t count, double *scratch, double *error_s) {
+/* Take a cell's calls, of which each took at least the value of an item; of messages, those of the slower
+ * direction. */
+static void take_lows(cell_t *cell, pto_item_t *item, size_t count, double *scratch) {
     static const double of_median = 1.2533; /* its standard error, by that of a mean */
+    cell->low_s = 0;
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first; end < count && item[end].at <= item[first].at; end++)
+            scratch[end - first] = item[end].value;
+        const size_t part = end - first;
+        gsl_sort(scratch, 1, part);
+        const double own_s = gsl_stats_median_from_sorted_data(scratch, 1, part);
+        if (own_s < cell->low_s)
+            continue;
+        cell->low_s = own_s;
+        cell->quartile_s = scratch[part / 4];
+        cell->error_s = of_median / sqrt((double)part) * pto_item_spread(item + first, part, own_s, scratch);
+    }
+}
+
+/* The median of the slower direction. */
+static double median_high(pto_item_t *item, size_t count) {
     double median_s = 0;
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first; end < count && item[end].at <= item[first].at;)
             end++;
-        const size_t part = end - first;
-        const double own_s = pto_item_median(item + first, part);
-        if (own_s < median_s)
-            continue;
-        median_s = own_s;
-        *error_s = of_median / sqrt((double)part) * pto_item_spread(item + first, part, own_s, scratch);
+        median_s = fmax(median_s, pto_item_median(item + first, end - first));
     }
     return median_s;
 }
@@ -171,12 +186,11 @@ static void take_medians(sets_t *sets) {
     qsort(high, sets->items, sizeof *high, pto_item_compare);
     for (size_t first = 0, end; first < sets->items; first = end) {
         cell_t *cell = &sets->cell[low[first].place];
-        double unused_s;
         for (end = first; end < sets->items && low[end].place == low[first].place;)
             end++;
         cell->calls = (int64_t)(end - first);
-        cell->high_s = median_of(high + first, end - first, sets->scratch, &unused_s);
-        cell->low_s = median_of(low + first, end - first, sets->scratch, &cell->error_s);
+        cell->high_s = median_high(high + first, end - first);
+        take_lows(cell, low + first, end - first, sets->scratch);
     }
 }
 
@@ -209,6 +223,7 @@ static void compare_cells(sets_t *sets) {
                 continue;
             set->calls += cell->calls;
             set->low_s += calls * cell->low_s;
+            set->quartile_s += calls * cell->quartile_s;
             set->usual_s += calls * usual_s;
             set->apart_high_s += cell->is_crowded ? 0 : calls * cell->high_s;
             set->apart_usual_s += cell->is_crowded ? 0 : calls * usual_s;
@@ -221,7 +236,7 @@ static void judge(sets_t *sets) {
     for (int i = 0; i < sets->set_names.count; i++) {
         set_t *set = &sets->set[i];
         const double margin = set->is_node ? node_margin : process_margin;
-        set->is_slow = set->usual_s > 0 && set->low_s > margin * set->usual_s &&
+        set->is_slow = set->usual_s > 0 && set->quartile_s > margin * set->usual_s &&
                        set->low_s - set->usual_s > error_factor * sqrt(set->variance);
         set->is_fine =
             !set->is_slow && set->apart_usual_s > 0 && set->apart_high_s <= margin * set->apart_usual_s;
