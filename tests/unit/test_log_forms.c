@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "portolan/recording.h"
+#include "prefixed.h"
 
 enum { ROWS_MAX = 3 };
 
@@ -275,6 +276,78 @@ static void nccl_tests_are_read_with_any_options(void **state) {
     ASSERT_FORMS(forms);
 }
 
+/* --- launchers ------------------------------------------------------------------------------------------ */
+
+static void prefixes_of_launchers_are_taken_off(void **state) {
+    (void)state;
+    static const char *const prefixes[] = {
+        "0: ",                                   /* srun --label, jsrun */
+        " 0: ",                                  /* of 10 and more processes */
+        "[1,0]<stdout>:",                        /* mpirun --tag-output of Open MPI 4 */
+        "[1,0]<stdout>: ",                       /* 5 */
+        "[prterun-node1-4711@1,0]<stdout>: ",    /* PRRTE */
+        "Sat Nov 28 05:05:% 2026<stdout>:",      /* --timestamp-output */
+        "Sat Nov 28 05:05:% 2026[1,0]<stdout>:", /* both */
+        "[0] ",                                  /* Hydra */
+        "[rank0]: ",                             /* torchrun */
+        "2026-11-28T05:05:%.123456Z ",           /* kubectl logs --timestamps */
+        "2026-11-28 05:05:% ",                   /* ts */
+        "[2026-11-28 05:05:%] ",                 /* the same in brackets */
+        "05:05:%.001 ",                          /* */
+        "[pod/nccl-worker-0/main] ",             /* kubectl logs --prefix */
+        "nccl-worker-0 main ",                   /* stern */
+        "worker-1  | ",                          /* docker compose */
+        "[pod/nccl-worker-0/main] 2026-11-28T05:05:%Z 0: ",
+        "[1,mpirank:0,algo-1]<stdout>:",         /* SageMaker */
+        "(RayTrainWorker pid=47, ip=10.0.0.5) ", /* Ray */
+        "\x1b[36mworker-1  |\x1b[0m ",           /* docker compose in color */
+        "log.txt:%:",                            /* grep -n */
+        "    ",                                  /* a block of Markdown */
+        "\t",
+        "> ",                                                   /* a quotation */
+        "node1: ",                                              /* pdsh, clush */
+        "node-b12.cluster.local: ",                             /* */
+        "node1-0: ",                                            /* */
+        "0:0: ",                                                /* srun of a heterogeneous job */
+        "[node1:0] ",                                           /* mpiexec of LSF */
+        "node1 0: ",                                            /* PALS */
+        "[1,0]<stdout>node1: ",                                 /* */
+        "[default0]:",                                          /* torchrun --tee */
+        "[default0]: ",                                         /* */
+        "Nov 28 10:00:% node1 all_reduce_perf[4711]: ",         /* journald */
+        "2026-11-28T10:00:%+01:00 node1 mpirun[4711]: ",        /* rsyslog */
+        "2026-11-28T10:00:%.1234567Z ",                         /* GitHub Actions */
+        "[2026-11-28T10:00:%.123Z] ",                           /* Jenkins */
+        "[2026-11-28, 10:00:% UTC] {subprocess.py:93} INFO - ", /* Airflow */
+        "2026-11-28 10:00:%,123 - INFO - ",                     /* Python's logging */
+        "INFO:root:",                                           /* */
+        "I1128 10:00:%.123456 4711 bench.cc:93] ",              /* glog */
+        "[1732788000.%] ",                                      /* dmesg, ts %.s */
+        "[   12.%] ",                                           /* */
+        "nccl-worker-0 | ",                                     /* docker compose of version 1 */
+        "nccl-launcher-xk2v9 nccl-test ",                       /* stern --template */
+        "stdout F ",                                            /* CRI, its time cut off */
+        "2026-11-28T10:00:%.123456789Z stdout F ",              /* CRI */
+        "[0]<stdout>: ",                                        /* horovodrun */
+        "[1,0]<stdout>:2026-11-28 10:00:% ",                    /* */
+        "job.4711.out:% ",                                      /* grep -n, cut */
+        "# 0: ",                                                /* */
+        "  | ",                                                 /* */
+        "\xe2\x94\x82 ",                                        /* a box */
+    };
+    static const char *const texts[] = {
+        HEAD COLUMNS ROW("1024", "256", "float", "sum", "11.00") ROW("2048", "512", "float", "sum", "12.00"),
+        "# OSU MPI-CUDA Allreduce Latency Test v7.4\n# Size       Avg Latency(us)\n"
+        "1024                   11.00\n2048                   12.00\n"};
+    int wrong = 0;
+    for (size_t i = 0; i < 2 * sizeof prefixes / sizeof *prefixes; i++) {
+        char *text = prefixed(prefixes[i / 2], texts[i % 2]);
+        wrong += !is_read(&(form_t){prefixes[i / 2], text, {ALLREDUCE(1024, 11), ALLREDUCE(2048, 12)}});
+        free(text);
+    }
+    assert_int_equal(wrong, 0);
+}
+
 /* --- IMB and what prints its tables --------------------------------------------------------------------- */
 
 #define IMB(name)                                                                                            \
@@ -371,6 +444,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(osu_is_read_with_any_options),
         cmocka_unit_test(nccl_tests_are_read_with_any_options),
+        cmocka_unit_test(prefixes_of_launchers_are_taken_off),
         cmocka_unit_test(imb_is_read_with_any_options),
         cmocka_unit_test(ucc_and_ucx_are_read_with_any_options),
     };

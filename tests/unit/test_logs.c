@@ -1,6 +1,7 @@
 /* The outputs of benchmarks as people keep them: with a launcher's prefix, in part, torn by other output,
  * several programs in one log. */
 #include "base/hash.h"
+#include "prefixed.h"
 #include "test.h"
 #include "traces/reader.h"
 
@@ -56,59 +57,6 @@ static void assert_two(const char *text, pto_collective_t collective) {
     assert_row(&trace, 0, PTO_COLLECTIVE_ALLREDUCE, 1024, 11);
     assert_row(&trace, 1, PTO_COLLECTIVE_ALLREDUCE, 2048, 12);
     pto_recording_fini(&trace);
-}
-
-/* The text with a prefix before each line; `%d` in it is the number of the line. */
-static char *prefixed(const char *prefix, const char *text) {
-    char *made = calloc(1, 2 * strlen(text) + 64 * 100), *at = made;
-    for (int line = 0; *text; line++) {
-        const char *end = strchr(text, '\n') + 1;
-        for (const char *from = prefix; *from; from++)
-            if (*from == '%')
-                at += sprintf(at, "%02d", line % 60);
-            else
-                *at++ = *from;
-        memcpy(at, text, (size_t)(end - text));
-        at += end - text;
-        text = end;
-    }
-    return made;
-}
-
-TEST(prefixes_of_launchers_are_taken_off) {
-    static const char *const prefixes[] = {
-        "0: ",                                   /* srun --label, jsrun */
-        " 0: ",                                  /* of 10 and more processes */
-        "[1,0]<stdout>:",                        /* mpirun --tag-output of Open MPI 4 */
-        "[1,0]<stdout>: ",                       /* 5 */
-        "[prterun-node1-4711@1,0]<stdout>: ",    /* PRRTE */
-        "Sat Nov 28 05:05:% 2026<stdout>:",      /* --timestamp-output */
-        "Sat Nov 28 05:05:% 2026[1,0]<stdout>:", /* both */
-        "[0] ",                                  /* Hydra */
-        "[rank0]: ",                             /* torchrun */
-        "2026-11-28T05:05:%.123456Z ",           /* kubectl logs --timestamps */
-        "2026-11-28 05:05:% ",                   /* ts */
-        "[2026-11-28 05:05:%] ",                 /* the same in brackets */
-        "05:05:%.001 ",                          /* */
-        "[pod/nccl-worker-0/main] ",             /* kubectl logs --prefix */
-        "nccl-worker-0 main ",                   /* stern */
-        "worker-1  | ",                          /* docker compose */
-        "[pod/nccl-worker-0/main] 2026-11-28T05:05:%Z 0: ",
-        "[1,mpirank:0,algo-1]<stdout>:",         /* SageMaker */
-        "(RayTrainWorker pid=47, ip=10.0.0.5) ", /* Ray */
-        "\x1b[36mworker-1  |\x1b[0m ",           /* docker compose in color */
-        "log.txt:%:",                            /* grep -n */
-        "    ",                                  /* a block of Markdown */
-        "\t",
-        "> ", /* a quotation */
-    };
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
-        char *nccl = prefixed(prefixes[i], NCCL), *osu = prefixed(prefixes[i], OSU OSU_ROWS);
-        assert_two(nccl, PTO_COLLECTIVE_ALLREDUCE);
-        assert_two(osu, PTO_COLLECTIVE_COUNT);
-        free(nccl);
-        free(osu);
-    }
 }
 
 TEST(marks_within_a_row_are_taken_out) {
