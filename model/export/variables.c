@@ -102,23 +102,43 @@ static char *after_word(char *line, const char *word) {
     return line + length + strspn(line + length, blanks);
 }
 
-/* Past "PE 0:" and its like. */
+/* Past "PE 0:" and its like, which a launcher may have labelled; the line itself: it has none. */
 static char *after_rank(char *line) {
-    char *at = after_word(line, "PE");
-    size_t digits = at ? strspn(at, "0123456789") : 0;
-    return digits > 0 && at[digits] == ':' ? at + digits + 1 + strspn(at + digits + 1, blanks) : line;
+    for (char *at = strstr(line, "PE "); at; at = strstr(at + 1, "PE ")) {
+        char *rank = at + strlen("PE "), *end = rank + strspn(rank, "0123456789");
+        if ((at == line || strchr(blanks, at[-1])) && end > rank && *end == ':')
+            return end + 1 + strspn(end + 1, blanks);
+    }
+    return line;
+}
+
+/* Past the word by which a batch system knows its options among comments; NULL: the line is a comment. */
+static char *after_directive(char *line) {
+    static const char *const words[] = {"#SBATCH", "#PBS", "#BSUB", "#flux:", "#FLUX:", "#PJM", "#COBALT"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (after_word(line, words[i]))
+            return after_word(line, words[i]);
+    return NULL;
+}
+
+static bool begins_with_any(const char *text, const char *const *words, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(text, words[i], strlen(words[i])) == 0)
+            return true;
+    return false;
 }
 
 bool pto_variables_is_script(const char *text) {
-    static const char *const words[] = {"export ", "declare -x ", "setenv ", "PE ",
-                                        "srun ",   "mpirun ",     "mpiexec "};
-    if (strncmp(text, "#!", 2) == 0)
-        return true;
+    static const char *const words[] = {"#!",      "export ",  "declare -x ", "setenv ", "srun ",
+                                        "mpirun ", "mpiexec ", "aprun ",      "jsrun ",  "flux ",
+                                        "#SBATCH", "#PBS",     "#BSUB",       "#flux:"};
     for (const char *line = text; line; line = strchr(line, '\n')) {
         line += strspn(line, "\n \t");
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-            if (strncmp(line, words[i], strlen(words[i])) == 0)
-                return true;
+        const char *rank = strstr(line, "PE "), *end = strchr(line, '\n');
+        if (begins_with_any(line, words, sizeof words / sizeof *words))
+            return true;
+        if (rank && (!end || rank < end) && rank[3 + strspn(rank + 3, "0123456789")] == ':')
+            return true;
     }
     return false;
 }
@@ -143,22 +163,37 @@ static pto_status_t read_value(pto_variables_t *variables, const char *line, cha
     return PTO_OK;
 }
 
-/* Past the next option of a launcher that sets a variable, "-x NAME=VALUE", "-genv NAME VALUE" or
- * "--export=ALL,NAME=VALUE,..."; NULL: the line has none. */
-static char *after_option(pto_variables_t *variables, char *line) {
-    static const char *const options[] = {"-x", "--env", "-env", "-genv", "--genv"};
-    static const char list[] = "--export=";
-    for (char *at = line; *at; at += strcspn(at, blanks), at += strspn(at, blanks)) {
-        for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-            if (after_word(at, options[i]))
-                return after_word(at, options[i]);
-        if (strncmp(at, list, strlen(list)) != 0)
+/* Past an option that a line begins with and that sets a variable; NULL: it does not. */
+static char *after_setting(pto_variables_t *variables, char *at) {
+    static const struct {
+        const char *name;
+        enum { NAMED, ASSIGNED, LISTED } kind; /* -genv NAME VALUE or -x NAME=VALUE; -e NAME=VALUE; a list */
+    } options[] = {{"-x ", NAMED},        {"--env ", NAMED},    {"-env ", NAMED},
+                   {"-genv ", NAMED},     {"--genv ", NAMED},   {"-e ", ASSIGNED}, /* also of srun: a file */
+                   {"-E ", ASSIGNED},     {"--env=", ASSIGNED}, {"--export=", LISTED},
+                   {"--export ", LISTED}, {"-v ", LISTED}};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (strncmp(at, options[i].name, strlen(options[i].name)) != 0)
             continue;
-        at += strlen(list);
-        while (at[strcspn(at, ",= \t")] == ',') /* ALL, or a name alone */
-            at += strcspn(at, ",") + 1;
-        variables->in_list = true;
-        return at;
+        char *name = at + strlen(options[i].name);
+        name += strspn(name, blanks);
+        while (options[i].kind == LISTED && name[strcspn(name, ",= \t")] == ',') /* ALL, or a name alone */
+            name += strcspn(name, ",") + 1;
+        const size_t length = strspn(name, name_characters);
+        if (options[i].kind != NAMED && (length == 0 || name[length] != '='))
+            return NULL;
+        variables->in_list = options[i].kind == LISTED;
+        return name;
+    }
+    return NULL;
+}
+
+/* Past the next option of a launcher that sets a variable; NULL: the line has none. */
+static char *after_option(pto_variables_t *variables, char *line) {
+    for (char *at = line; *at; at += strcspn(at, blanks), at += strspn(at, blanks)) {
+        char *found = after_setting(variables, at);
+        if (found)
+            return found;
     }
     return NULL;
 }
@@ -204,7 +239,8 @@ static pto_status_t next_assignment(pto_variables_t *variables, pto_variable_t *
             return status;
         trim_end(line);
         line += strspn(line, blanks);
-        if (*line != '#')
+        line = *line == '#' ? after_directive(line) : line;
+        if (line)
             status = read_assignment(variables, line, variable);
         if (status != PTO_OK || variable->name)
             return status;

@@ -14,9 +14,9 @@ typedef enum {
     PTO_VARIABLES_ENVIRONMENT,
     PTO_VARIABLES_SECTIONS,
     /* The environment's variables as a shell script sets them (`export`, `declare -x`, `setenv`, NAME=VALUE),
-     * as launchers' options do (`srun --export`, `mpirun -x`, `mpiexec -env`), or as MPICH_ENV_DISPLAY prints
-     * them
-     * ("PE 0:   NAME = VALUE"). Other lines are passed over. */
+     * as options of launchers and batch systems do (`srun --export`, `mpirun -x`, `mpiexec -env`, `aprun -e`,
+     * `#PBS -v`), or as MPICH_ENV_DISPLAY prints them ("PE 0:   NAME = VALUE"). Other lines are passed over.
+     */
     PTO_VARIABLES_SCRIPT
 } pto_variables_form_t;
 

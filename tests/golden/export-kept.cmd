@@ -6,7 +6,8 @@ printf '%s\n' '#!/bin/bash' '#SBATCH --nodes=2' 'if true; then' '  export MPICH_
 check cray $cray "$dir/job.sh"
 printf '%s\n' 'PE 0: MPICH environment settings =====' 'PE 0:   MPICH_GPU_ALLREDUCE_USE_KERNEL           = 0' 'PE 0:   MPICH_GPU_ALLREDUCE_BLK_SIZE = 8388608' >"$dir/display.txt"
 check cray $cray "$dir/display.txt" | head -7
-for line in 'srun --export=ALL,MPICH_GPU_ALLREDUCE_USE_KERNEL=1,MPICH_GPU_ALLREDUCE_KERNEL_THRESHOLD=32768 ./x' 'mpirun -x HOME -x MPICH_GPU_ALLREDUCE_KERNEL_THRESHOLD=32768 -x MPICH_GPU_ALLREDUCE_USE_KERNEL=1 -np 4 ./x' 'mpiexec --env MPICH_GPU_ALLREDUCE_USE_KERNEL 1 -genv MPICH_GPU_ALLREDUCE_KERNEL_THRESHOLD 32768 -n 4 ./x'; do
+sed 's/^/0: /' "$dir/display.txt" >"$dir/labelled.txt"; check cray $cray "$dir/labelled.txt" | head -7
+for line in 'srun --export=ALL,MPICH_GPU_ALLREDUCE_USE_KERNEL=1,MPICH_GPU_ALLREDUCE_KERNEL_THRESHOLD=32768 ./x' 'mpirun -x HOME -x MPICH_GPU_ALLREDUCE_KERNEL_THRESHOLD=32768 -x MPICH_GPU_ALLREDUCE_USE_KERNEL=1 -np 4 ./x' 'mpiexec --env MPICH_GPU_ALLREDUCE_USE_KERNEL 1 -genv MPICH_GPU_ALLREDUCE_KERNEL_THRESHOLD 32768 -n 4 ./x' 'aprun -e MPICH_GPU_ALLREDUCE_USE_KERNEL=1 -e MPICH_GPU_ALLREDUCE_KERNEL_THRESHOLD=32768 -n 4 ./x' 'jsrun -E MPICH_GPU_ALLREDUCE_USE_KERNEL=1 -E MPICH_GPU_ALLREDUCE_KERNEL_THRESHOLD=32768 -n 4 ./x' 'flux run --env=MPICH_GPU_ALLREDUCE_USE_KERNEL=1 --env=MPICH_GPU_ALLREDUCE_KERNEL_THRESHOLD=32768 ./x' '#SBATCH --export=ALL,MPICH_GPU_ALLREDUCE_USE_KERNEL=1,MPICH_GPU_ALLREDUCE_KERNEL_THRESHOLD=32768' '#PBS -v MPICH_GPU_ALLREDUCE_USE_KERNEL=1,MPICH_GPU_ALLREDUCE_KERNEL_THRESHOLD=32768' 'srun -e errors.%j --export MPICH_GPU_ALLREDUCE_USE_KERNEL=1,MPICH_GPU_ALLREDUCE_KERNEL_THRESHOLD=32768 ./x'; do
     echo "$line" >"$dir/launch.sh"; check cray $cray "$dir/launch.sh" | sed -n 5,6p
 done
 echo 'export MPICH_GPU_ALLREDUCE_BLK_SIZE=$((1 << 20))' >"$dir/computed.sh"; check cray $cray "$dir/computed.sh"

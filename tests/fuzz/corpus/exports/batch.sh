@@ -1,0 +1,6 @@
+#!/bin/bash
+#SBATCH --export=ALL,UCC_TLS=^cuda
+#PBS -v MPICH_GPU_ALLREDUCE_USE_KERNEL=1,X=2
+aprun -e MPICH_GPU_ALLREDUCE_BLK_SIZE=4194304 ./a
+flux run --env=A=1 -genv B 2
+0: PE 0:   MPICH_GPU_ALLREDUCE_USE_KERNEL = 1
