@@ -10,6 +10,7 @@
 
 #include "base/text_file.h"
 #include "node_tree.h"
+#include "reader.h"
 
 enum {
     FILE_BYTES_MAX = 4 << 20,
@@ -306,8 +307,21 @@ static pto_status_t write_tree(import_t *import, pto_link_rates_t rates, pto_tex
 
 /* --- all of it ------------------------------------------------------------------------------------------ */
 
+/* The first line that names a GPU is that of columns, with nothing before it but what a launcher puts there.
+ */
+static void learn_prefix(pto_prefix_t *prefix, bool *is_learnt, const char *line) {
+    const char *first = strstr(line, "GPU0");
+    if (*is_learnt || !first)
+        return;
+    *is_learnt = true;
+    if (line + strspn(line, " \t") < first)
+        pto_prefix_learn(prefix, line, (size_t)(first - line));
+}
+
 static pto_status_t read_lines(import_t *import, char *text) {
     pto_status_t status = PTO_OK;
+    pto_prefix_t prefix = {.blanks = 0};
+    bool is_learnt = false;
     section_t section = OTHER;
     char *rest = NULL;
     for (char *line = text; line && status == PTO_OK; line = rest) {
@@ -317,6 +331,8 @@ static pto_status_t read_lines(import_t *import, char *text) {
             *end = '\0';
         import->line++;
         drop_escapes(line);
+        learn_prefix(&prefix, &is_learnt, line);
+        line = pto_prefix_skip(&prefix, line);
         import->xgmi = import->xgmi || strstr(line, "ROCm System Management");
         char *words = pto_text_copy(line);
         if (!words)
