@@ -95,7 +95,7 @@ void tap_gpu_leave(void) {
 }
 
 void tap_gpu_advance(void) {
-    if (is_host())
+    if (tap_settings()->device->stream_create == pto_host_stream_create)
         pto_host_streams_advance();
 }
 

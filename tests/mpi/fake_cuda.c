@@ -38,7 +38,10 @@ static _Thread_local void *stack[DEPTH];
 static _Thread_local int depth;
 static _Thread_local int capture_mode; /* cudaStreamCaptureModeGlobal at first */
 
-/* How often the last one was called, by all threads. */
+/* Streams are another library's: the number of the capture that one is in, or 0. */
+unsigned long long (*fake_capture_of)(const void *stream);
+
+static void *current(void) { return depth > 0 ? stack[depth - 1] : NULL; }
 
 int cuInit(unsigned flags) {
     initialized = 1;
@@ -87,6 +90,15 @@ int cuStreamEndCapture(void *stream, void **graph) {
     return lost ? CAPTURE_UNSUPPORTED : OK;
 }
 
+/* The rest is not asked for. */
+int cuStreamGetCaptureInfo_v2(void *stream, int *status, unsigned long long *id, void *graph,
+                              void *dependencies, void *count) {
+    const unsigned long long own = capture == NO_CAPTURE ? 0 : 1;
+    *id = fake_capture_of ? fake_capture_of(stream) : own;
+    *status = *id == 0 ? 0 : capture == CAPTURE_LOST ? 2 : 1;
+    return graph || dependencies || count ? INVALID_VALUE : current() ? OK : INVALID_CONTEXT;
+}
+
 int cuGraphDestroy(void *graph) { return graph ? OK : INVALID_VALUE; }
 
 /* What might wait for the captured stream ends the capture, but in a thread whose mode is relaxed. */
@@ -102,7 +114,10 @@ int cuDeviceGetPCIBusId(char *text, int length, int device) {
     return device >= 0 && device < GPUS ? OK : INVALID_VALUE;
 }
 
-static void *current(void) { return depth > 0 ? stack[depth - 1] : NULL; }
+int cuCtxGetDevice(int *device) {
+    *device = current() ? (int)((char *)current() - context_of) : -1;
+    return current() ? OK : INVALID_CONTEXT;
+}
 
 int cuCtxGetCurrent(void **context) {
     *context = current();

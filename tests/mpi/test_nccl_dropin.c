@@ -3,8 +3,12 @@
  * groups, those that are taken and those that are NCCL's mixed. Without calls: the doors alone, of two
  * processes.
  *
- *   test_nccl_dropin [CALLS [SEED [SIZE]]] */
+ *   test_nccl_dropin [CALLS [SEED [SIZE]]]
+ *
+ * FAKE_DRIVER=1: under CUDA's driver (of fake_cuda.c, in LD_LIBRARY_PATH), which has the contexts, the modes
+ * of capturing and the captures, as for GPUs. */
 #define _DEFAULT_SOURCE
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +45,75 @@ static void check(call_t *c) {
     calls_release(c);
 }
 
+/* --- a driver ---------------------------------------------------------------------------------------------
+ */
+
+/* The host device under another name, so that the drop-in asks the driver. */
+static pto_device_t driven;
+
+static struct {
+    int (*get_current)(void **context);
+    int (*exchange_mode)(int *mode);
+    void *context;
+    bool captures; /* the program, in the mode in which nothing may wait */
+} driver;
+
+static void look_up(void *library, const char *symbol, void *function, size_t bytes) {
+    void *found = library ? dlsym(library, symbol) : NULL;
+    if (!found)
+        exit(1);
+    memcpy(function, &found, bytes);
+}
+
+static int mode_now(void) {
+    int mode = 0, unused;
+    driver.exchange_mode(&mode);
+    unused = mode;
+    driver.exchange_mode(&unused);
+    return mode;
+}
+
+/* As cudaMalloc, it would end a capture of any other mode than the relaxed one, and needs a context. */
+static pto_status_t allocate(size_t bytes, void **memory, pto_error_t *err) {
+    enum { RELAXED = 2 };
+    void *context = NULL;
+    driver.get_current(&context);
+    if (driver.captures && mode_now() != RELAXED)
+        fail("memory is allocated while the program captures", 0);
+    if (context != driver.context)
+        fail("memory is allocated in another context", 0);
+    return device->allocate(bytes, memory, err);
+}
+
+static void use_driver(void) {
+    int (*init)(unsigned) = NULL, (*retain)(void **, int) = NULL, (*set_current)(void *) = NULL;
+    void *library = dlopen("libcuda.so.1", RTLD_NOW), *hook = NULL;
+    uint64_t (*capture_of)(const void *) = pto_host_stream_capture;
+    look_up(library, "cuInit", &init, sizeof init);
+    look_up(library, "cuDevicePrimaryCtxRetain", &retain, sizeof retain);
+    look_up(library, "cuCtxSetCurrent", &set_current, sizeof set_current);
+    look_up(library, "cuCtxGetCurrent", &driver.get_current, sizeof driver.get_current);
+    look_up(library, "cuThreadExchangeStreamCaptureMode", &driver.exchange_mode, sizeof driver.exchange_mode);
+    look_up(library, "fake_capture_of", &hook, sizeof hook);
+    memcpy(hook, &capture_of, sizeof capture_of);
+    if (init(0) != 0 || retain(&driver.context, rank) != 0 || set_current(driver.context) != 0)
+        exit(1);
+    driven = *device;
+    driven.name = "driven";
+    driven.allocate = allocate;
+    ((tap_settings_t *)(uintptr_t)tap_settings())->device = &driven;
+}
+
+/* After a call, the context and the mode are the program's own again. */
+static void check_driver(int call) {
+    void *context = NULL;
+    if (!driver.context)
+        return;
+    driver.get_current(&context);
+    if (context != driver.context || mode_now() != 0)
+        fail("the program's context or mode has changed", call);
+}
+
 /* --- programs --------------------------------------------------------------------------------------------
  */
 
@@ -54,6 +127,7 @@ static void issue(const call_t *c) {
     issued++;
     if (calls_issue(c) != 0)
         fail("an error", c->number);
+    check_driver(c->number);
 }
 
 /* EXPECT_TAKEN: some calls must be, or the test is wrong. */
@@ -151,8 +225,10 @@ static void captured(int number, const members_t *of) {
         device->event_record(fork, first, NULL);
         device->event_follow(fork, stream[1], NULL);
     }
+    driver.captures = true;
     for (int i = 0; i < count; i++)
         issue(&c[i]);
+    driver.captures = false;
     if (forks) {
         device->event_record(join, stream[1], NULL);
         device->event_follow(join, first, NULL);
@@ -311,6 +387,8 @@ static int run(int calls, const id_type *id) {
     for (int i = 0; i < STREAMS - 1; i++)
         if (device->stream_create(&stream[i], NULL) != PTO_OK)
             return 1;
+    if (getenv("FAKE_DRIVER"))
+        use_driver();
     random_calls(calls, id + 2);
     if (is_expected_to_take()) {
         one_fails(id[0]);

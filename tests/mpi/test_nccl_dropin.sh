@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # The drop-in for NCCL on the host device, in front of a small NCCL: random calls with known results.
 # BUILD: where the programs were built (default build). SEED: of the random calls (default: the time).
-# CALLS: how many (default 700). GROUPS_OF: of messages (default 100). NCCL_CALLS: of them once, on the machine file of two GPUs (default CALLS).
+# CALLS: how many (default 700). GROUPS_OF: of messages (default 100). NCCL_CALLS: of them once, under a driver (default CALLS).
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/shell.sh
 program=$build/tests/test_nccl_dropin
 comms=$build/tests/test_nccl_comms
 messages=$build/tests/test_nccl_messages
-built "$program" "$comms" "$messages"
+built "$program" "$comms" "$messages" "$build/tests/fake_cuda/libcuda.so.1"
 export PORTOLAN_DEVICE=host
 seed=${SEED:-$(date +%s)}
 echo "     seed $seed"
@@ -20,7 +20,9 @@ check "the library links no MPI" links_no_mpi
 check "processes go through a door together or not at all" tests/bin/patiently 60 "$program" 0
 for n in 2 4; do check "without a machine file all calls of $n processes are NCCL's" calls "$n"; done
 export PORTOLAN_MACHINE=h200-x2-graph
-check "random calls are right" many 2 EXPECT_TAKEN=1
+driven=(FAKE_DRIVER=1 LD_LIBRARY_PATH="$build/tests/fake_cuda")
+check "random calls are right" few 2 EXPECT_TAKEN=1
+check "and under a driver, with its contexts and captures" many 2 EXPECT_TAKEN=1 "${driven[@]}"
 check "and where the machine file prices none of three processes" calls 3
 two_alone() {
     local taken
