@@ -95,7 +95,8 @@ void tap_gpu_leave(void) {
 }
 
 void tap_gpu_advance(void) {
-    if (tap_settings()->device->stream_create == pto_host_stream_create)
+    const pto_device_t *device = tap_settings()->device;
+    if (device && device->stream_create == pto_host_stream_create)
         pto_host_streams_advance();
 }
 
