@@ -58,15 +58,38 @@ static bool meet(tap_comm_t *comm, pto_error_t *err) {
 
 /* --- making --------------------------------------------------------------------------------------------- */
 
-/* One GPU for each process. */
+typedef struct {
+    uint64_t gpu;
+    uint64_t process;
+} place_t;
+
+/* A number that no other process has, in whatever container it is. */
+static uint64_t process_number(void) {
+    static atomic_uint_fast64_t number;
+    struct timespec now;
+    uint_fast64_t none = 0;
+    clock_gettime(CLOCK_REALTIME, &now);
+    const uint64_t seen[] = {(uint64_t)getpid(), (uint64_t)now.tv_sec, (uint64_t)now.tv_nsec,
+                             (uintptr_t)&now};
+    atomic_compare_exchange_strong(&number, &none, pto_hash_bytes(PTO_HASH_START, seen, sizeof seen));
+    return number;
+}
+
+/* One GPU for each process, and one process for each GPU: a process cannot open its own memory. */
 static pto_status_t share_gpus(const tap_comm_t *comm, pto_error_t *err) {
     const bool is_host = strcmp(tap_settings()->device->name, "host") == 0;
-    uint64_t mine = is_host ? (uint64_t)comm->rank + 1 : tap_gpu_id(), all[TAP_SIZE_MAX];
+    const place_t mine = {is_host ? (uint64_t)comm->rank + 1 : tap_gpu_id(), process_number()};
+    place_t all[TAP_SIZE_MAX];
     pto_status_t status = pto_team_allgather(comm->team, &mine, sizeof mine, all, err);
-    for (int i = 0; i < comm->size && status == PTO_OK; i++)
-        for (int j = 0; j < i || (j == i && all[i] == 0); j++)
-            if (all[i] == 0 || all[i] == all[j])
-                return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "two processes share a GPU");
+    for (int i = 0; i < comm->size && status == PTO_OK; i++) {
+        if (all[i].gpu == 0)
+            return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "the GPU of rank %d is unknown", i);
+        for (int j = 0; j < i; j++)
+            if (all[i].gpu == all[j].gpu || all[i].process == all[j].process)
+                return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s",
+                                     all[i].gpu == all[j].gpu ? "two processes share a GPU"
+                                                              : "a process has several GPUs");
+    }
     return status;
 }
 

@@ -230,6 +230,38 @@ static void threads(const pto_nccl_id_t *id) {
         pthread_join(made[i], NULL);
 }
 
+/* A process with two GPUs, each with a thread and a rank of the communicator. */
+static void *run_gpu(void *argument) {
+    const thread_t *thread = argument;
+    members_t all = {NULL, thread->number, 2};
+    void *own = NULL;
+    sum_t sum;
+    device->stream_create(&own, NULL);
+    expect(ncclCommInitRank(&all.handle, 2, thread->id, thread->number) == SUCCESS, "a communicator");
+    issue_sum(&all, &sum, 3, own);
+    finish(own);
+    check_sum(&all, &sum);
+    ncclCommDestroy(all.handle);
+    device->stream_destroy(own, NULL);
+    return NULL;
+}
+
+static void several_gpus(const pto_nccl_id_t *id) {
+    const int before = fake_calls;
+    thread_t own[2];
+    pthread_t made[2];
+    (void)id;
+    ncclGetUniqueId(&own[0].id);
+    own[1].id = own[0].id;
+    for (int i = 0; i < 2; i++) {
+        own[i].number = i;
+        expect(pthread_create(&made[i], NULL, run_gpu, &own[i]) == 0, "a thread");
+    }
+    for (int i = 0; i < 2; i++)
+        pthread_join(made[i], NULL);
+    expect(fake_calls == before + 2, "a call is taken");
+}
+
 /* --- calls -----------------------------------------------------------------------------------------------
  */
 
@@ -476,6 +508,7 @@ static const struct {
              {"a communicator that is made in a group", begins_in_a_group},
              {"two communicators in turns", alternate},
              {"threads", threads},
+             {"several GPUs of a process", several_gpus},
              {"roots", roots},
              {"captures", captures},
              {"operations of the program", own_operations},
