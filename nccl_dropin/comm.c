@@ -201,7 +201,8 @@ static void summarize(const tap_comm_t *comm) {
     preload_call_rows_flush();
     if (!tap_settings()->explains || comm->rank != 0)
         return;
-    tap_say(0, "communicator of %d processes, %lld calls left to NCCL", comm->size, (long long)comm->passed);
+    tap_say(0, "communicator of %d processes, %lld calls left to NCCL", comm->size,
+            (long long)atomic_load(&comm->passed));
     if (comm->messages.taken > 0)
         tap_say(0, "%8lld x send or receive: pipes", (long long)comm->messages.taken);
     for (const tap_pick_t *pick = comm->picks; pick; pick = pick->next)

@@ -40,11 +40,6 @@ static void in_order(const tap_call_t *call, void (*act)(tap_comm_t *comm, void 
     pthread_mutex_unlock(&comm->lock);
 }
 
-static void follow_passed(tap_comm_t *comm, void *stream, uint64_t capture) {
-    comm->passed++;
-    tap_follow(comm, stream, capture);
-}
-
 /* What is queued in `stream` from now on happens after what `after` holds. */
 static pto_status_t follow_stream(void *stream, void *after, pto_error_t *err) {
     const pto_device_t *device = tap_settings()->device;
@@ -59,7 +54,7 @@ static pto_status_t follow_stream(void *stream, void *after, pto_error_t *err) {
     return status;
 }
 
-void tap_before_pass(const tap_call_t *call) { in_order(call, follow_passed); }
+void tap_before_pass(const tap_call_t *call) { in_order(call, tap_follow); }
 
 void tap_after_pass(const tap_call_t *call) { in_order(call, tap_note); }
 

@@ -223,7 +223,7 @@ struct tap_comm {
     tap_messages_t messages;
     int picks_made;
     tap_pick_t *picks;
-    int64_t passed; /* calls */
+    atomic_int_fast64_t passed; /* calls */
     /* The last call outside graphs, and the last one of the last capture: later ones in other streams follow.
      */
     struct {
@@ -288,7 +288,7 @@ void tap_after_pass(const tap_call_t *call);
 bool tap_reports(const tap_comm_t *comm);
 /* A call of a known communicator, whose lock is held: taken, or NCCL's. `pick` may be NULL. */
 void tap_report(tap_comm_t *comm, const tap_call_t *call, const tap_pick_t *pick, bool taken, double began_s);
-/* A call that was passed on. */
+/* A call that was passed on, which is counted in any case. */
 void tap_report_passed(const tap_call_t *call, double began_s);
 
 #endif

@@ -129,8 +129,10 @@ static void comes_and_goes(const pto_nccl_id_t *id) {
     for (int i = 0; i < 4; i++) {
         const members_t all = begin(id[i]);
         expect_sum(&all, TAKEN);
-        if (i % 2)
+        if (i % 2) {
             ncclCommFinalize(all.handle);
+            expect(!tap_comm_of(all.handle), "it has not ended");
+        }
         ncclCommDestroy(all.handle);
     }
 }
@@ -351,12 +353,14 @@ static void groups(const pto_nccl_id_t *id) {
     finish(stream[1]);
     expect(get == size + size * (size - 1) / 2, "a message overtakes a sum");
     before = fake_calls;
+    const int passed = (int)tap_comm_of(all.handle)->passed;
     ncclGroupStart();
     issue_sum(&all, &sum[0], 2, stream[0]);
     ring(&all, &give, &get);
     issue_sum(&all, &sum[1], 3, stream[2]);
     expect(ncclGroupEnd() == SUCCESS, "a mixed group");
     expect(fake_calls == before + 3, "a call of a mixed group is taken");
+    expect(tap_comm_of(all.handle)->passed == passed + 4, "another number of calls left to NCCL");
     for (int i = 0; i < STREAMS; i++)
         finish(stream[i]);
     check_sum(&all, &sum[0]);
