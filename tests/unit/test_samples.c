@@ -1,5 +1,6 @@
 /* samples.csv: what is read, what is rejected, and at which position. */
 #include "bad_input.h"
+#include "formats/csv_line.h"
 #include "portolan/samples.h"
 #include "test.h"
 
@@ -54,7 +55,7 @@ TEST(quoted_fields_and_a_byte_order_mark_are_read) {
     pto_samples_t samples = {0};
     const char *text = "\xEF\xBB\xBF\"# machine=a, b\",,\r\n# mpi=c\r\n"
                        "\"benchmark\",\"space\",level,pair,procs,messages,bytes,\"run\",seconds\r\n"
-                       "\"ping_pong\", \"cpu\" ,off_node,\"0,\"\"4\"\"\",1,1,\"1024\",1,\"2.5e-06\"\r\n";
+                       "\"ping_pong\", \"cpu\" ,off_node,\"0,\"\"4\"\"\",1,1,\" 1024\",1,\"2.5e-06\"\r\n";
     assert_int_equal(parse(text, "a.csv", &samples, NULL), PTO_OK);
     assert_int_equal(samples.count, 1);
     assert_string_equal(pto_samples_provenance(&samples, "machine"), "a, b");
@@ -64,6 +65,21 @@ TEST(quoted_fields_and_a_byte_order_mark_are_read) {
     assert_true(samples.sample[0].pair_hash == pto_sample_pair_hash("0,\"4\""));
     assert_true(samples.sample[0].seconds == 2.5e-6);
     pto_samples_fini(&samples);
+}
+
+/* Without its doubled quotes, the longest field has as many characters as there is room for. */
+TEST(a_quoted_field_is_read_up_to_its_longest) {
+    for (int longer = 0; longer < 2; longer++) {
+        char text[PTO_CSV_UNQUOTED_MAX + 8];
+        int length = snprintf(text, sizeof text, "\"\"\"%0*d\"", PTO_CSV_UNQUOTED_MAX - 1 + longer, 7);
+        pto_csv_line_t line = {.next = text, .end = text + length};
+        pto_text_span_t field;
+        assert_int_equal(pto_csv_line_next(&line, &field), !longer);
+        if (longer)
+            assert_string_equal(line.fault, "this quoted field is too long");
+        else
+            assert_true(field.size == PTO_CSV_UNQUOTED_MAX && field.text[0] == '"' && field.text[1] == '0');
+    }
 }
 
 TEST(bad_input_is_rejected_at_its_position_and_adds_nothing) {
@@ -95,6 +111,7 @@ TEST(bad_input_is_rejected_at_its_position_and_adds_nothing) {
         BAD("\"benchmark\",\"space\n", PTO_ERR_SYNTAX, 1, 13, "not closed"),
         BAD("\"# machine=x\n", PTO_ERR_SYNTAX, 1, 1, "not closed"),
         BAD(HEADER "ping_pong,\"cpu\"x,off_node\n", PTO_ERR_SYNTAX, 2, 16, "after a closing quote"),
+        BAD(HEADER "ping_pong,c\"pu\",off_node,0-4,1,1,1,1,1\n", PTO_ERR_SYNTAX, 2, 12, "a quote in a field"),
         BAD(HEADER "ping_pong,cpu,\"off_\nnode\"\n", PTO_ERR_SYNTAX, 2, 15, "not closed"),
         BAD(HEADER "ping_pong,\"tpu\",off_node,0-4,1,1,1,1,1\n", PTO_ERR_TYPE, 2, 11, "space", "'tpu'"),
         BAD(HEADER ",cpu,off_node,0-4,1,1,1,1,1\n", PTO_ERR_TYPE, 2, 1, "benchmark"),

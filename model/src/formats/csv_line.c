@@ -1,4 +1,4 @@
-/* Split a line of CSV into fields. A quoted field ends on its line: none of our columns contains line
+/* Splits a line of CSV into fields. A quoted field ends on its line: none of our columns contains line
  * breaks. */
 #include "formats/csv_line.h"
 
@@ -6,14 +6,17 @@
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
+static const char *skip_blanks(const char *at, const char *end) {
+    while (at < end && is_blank(*at))
+        at++;
+    return at;
+}
+
 pto_text_span_t pto_span_trim(pto_text_span_t span) {
-    while (span.size > 0 && is_blank(span.text[0])) {
-        span.text++;
-        span.size--;
-    }
-    while (span.size > 0 && is_blank(span.text[span.size - 1]))
-        span.size--;
-    return span;
+    const char *end = span.text + span.size, *start = skip_blanks(span.text, end);
+    while (end > start && is_blank(end[-1]))
+        end--;
+    return (pto_text_span_t){start, (size_t)(end - start)};
 }
 
 static bool fail(pto_csv_line_t *line, const char *place, const char *fault) {
@@ -22,7 +25,8 @@ static bool fail(pto_csv_line_t *line, const char *place, const char *fault) {
     return false;
 }
 
-/* The quote that ends the field; NULL: none. `*doubled` counts the doubled quotes. */
+/* Returns the quote that closes the field whose text starts at `at`; NULL: it is not closed. Adds to
+ * `*doubled` the number of doubled quotes in the text. */
 static const char *closing_quote(const char *at, const char *end, size_t *doubled) {
     for (; (at = memchr(at, '"', (size_t)(end - at))); at += 2) {
         if (at + 1 == end || at[1] != '"')
@@ -32,47 +36,45 @@ static const char *closing_quote(const char *at, const char *end, size_t *double
     return NULL;
 }
 
+/* Copies a quoted field's text to line->unquoted, with one quote for each doubled one. */
 static pto_text_span_t without_doubled_quotes(pto_csv_line_t *line, pto_text_span_t field) {
     size_t size = 0;
-    for (size_t i = 0; i < field.size; i++) {
+    for (size_t i = 0; i < field.size; i += field.text[i] == '"' ? 2 : 1)
         line->unquoted[size++] = field.text[i];
-        i += field.text[i] == '"';
-    }
     return (pto_text_span_t){line->unquoted, size};
 }
 
-/* The field whose opening quote is at `start`. */
+/* Takes the field whose opening quote is at `start`. */
 static bool take_quoted(pto_csv_line_t *line, const char *start, pto_text_span_t *field) {
     size_t doubled = 0;
     const char *close = closing_quote(start + 1, line->end, &doubled);
     if (!close)
         return fail(line, start, "this quote is not closed on its line");
+    const char *next = skip_blanks(close + 1, line->end);
+    if (next < line->end && *next != ',')
+        return fail(line, next, "text after a closing quote; within quotes, a quote is written twice");
     *field = (pto_text_span_t){start + 1, (size_t)(close - start) - 1};
-    if (doubled > 0 && field->size - doubled >= sizeof line->unquoted)
+    if (doubled > 0 && field->size - doubled > sizeof line->unquoted)
         return fail(line, start, "this quoted field is too long");
     if (doubled > 0)
         *field = without_doubled_quotes(line, *field);
-    const char *at = close + 1;
-    while (at < line->end && is_blank(*at))
-        at++;
-    if (at < line->end && *at != ',')
-        return fail(line, at, "text after a closing quote; within quotes, a quote is written twice");
     *field = pto_span_trim(*field);
-    line->next = at < line->end ? at + 1 : NULL;
+    line->next = next < line->end ? next + 1 : NULL;
     return true;
 }
 
 bool pto_csv_line_next(pto_csv_line_t *line, pto_text_span_t *field) {
-    const char *start = line->next;
-    if (!start || line->fault)
+    if (!line->next || line->fault)
         return false;
-    while (start < line->end && is_blank(*start))
-        start++;
+    const char *start = skip_blanks(line->next, line->end);
     line->place = start;
     if (start < line->end && *start == '"')
         return take_quoted(line, start, field);
     const char *comma = memchr(start, ',', (size_t)(line->end - start));
     *field = pto_span_trim((pto_text_span_t){start, (size_t)((comma ? comma : line->end) - start)});
+    const char *quote = memchr(field->text, '"', field->size);
+    if (quote)
+        return fail(line, quote, "a quote in a field that does not begin with one");
     line->next = comma ? comma + 1 : NULL;
     return true;
 }

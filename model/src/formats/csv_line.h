@@ -1,4 +1,4 @@
-/* One line of CSV (RFC 4180), field by field: quoted fields, doubled quotes, blanks around fields. */
+/* Reads one line of CSV (RFC 4180), field by field. Unlike the RFC, it drops blanks around fields. */
 #ifndef PORTOLAN_CSV_LINE_H
 #define PORTOLAN_CSV_LINE_H
 
@@ -13,21 +13,23 @@ typedef struct {
 
 enum { PTO_CSV_UNQUOTED_MAX = 256 };
 
-/* Initialise `next` to the first character and `end` past the last one, without the line ending. */
+/* The caller initialises `next` to the first character of a line and `end` past its last one, without the
+ * line ending, and the rest to 0. */
 typedef struct {
     const char *next; /* the next field; NULL past the last one */
     const char *end;
-    const char *place; /* the first character of the last field, or of the fault */
+    const char *place; /* the first character of the field that was taken last, or of the fault */
     const char *fault; /* a description of the line's fault; NULL: none */
     char unquoted[PTO_CSV_UNQUOTED_MAX];
 } pto_csv_line_t;
 
-/* Take the next field, without surrounding blanks and without its quotes. A comma at the end of the line is
- * followed by an empty field. False past the last field and on a fault. The span is valid until the next
- * call. */
+/* Takes the next field. It comes without its quotes and without blanks around its text, also those within the
+ * quotes: no column has values that begin or end with blanks, and programs pad numbers before they quote
+ * them. A comma at the end of the line is followed by an empty field. False past the last field and on a
+ * fault. The span is valid until the next call. */
 bool pto_csv_line_next(pto_csv_line_t *line, pto_text_span_t *field);
 
-/* A blank is a space, a tab or the CR of a line that ends in CR LF. */
+/* Returns the span without blanks at its ends: spaces, tabs, and the CR of a line that ends in CR LF. */
 pto_text_span_t pto_span_trim(pto_text_span_t span);
 
 #endif
