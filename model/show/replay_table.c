@@ -1,4 +1,6 @@
-/* The times of recorded calls by other routes, for people. */
+/* The table of `portolan replay`, for people: the times of recorded calls, and of the same calls by other
+ * routes.
+ */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,19 +17,21 @@
 
 static const char *plural(int64_t count) { return count == 1 ? "" : "s"; }
 
-static double cheapest_seconds(const pto_replayed_t *replayed, int i) {
+static double cheapest_s(const pto_replayed_t *replayed, int i) {
     const pto_strategy_t *strategy;
     return pto_replayed_cheapest(replayed, i, &strategy)->price.seconds;
 }
 
-/* The saving of all calls of a kind. */
+/* Returns what all calls of a kind would save by their cheapest route; 0 if the one they took has no price.
+ */
 static double saving_of(const pto_replayed_t *replayed, int i) {
     const pto_prediction_t *taken = pto_replayed_taken(replayed, i);
     if (!taken)
         return 0;
-    return (double)replayed->trace.call[i].times * (taken->price.seconds - cheapest_seconds(replayed, i));
+    return (double)replayed->trace.call[i].times * (taken->price.seconds - cheapest_s(replayed, i));
 }
 
+/* Calls that were left out when the file was read: how many, and why. */
 typedef struct {
     int64_t count;
     const char *what;
@@ -62,7 +66,7 @@ pto_status_t pto_replayed_check(const pto_replayed_t *replayed, pto_error_t *err
     if (replayed->trace.count > 0)
         return PTO_OK;
     list_skipped(&replayed->trace.skipped, kind);
-    for (int i = 0; i < SKIPPED_COUNT; i++)
+    for (int i = 0; i < SKIPPED_COUNT && length < sizeof reasons; i++)
         if (kind[i].count > 0)
             length += (size_t)snprintf(reasons + length, sizeof reasons - length, "%s%lld call%s %s",
                                        length > 0 ? "; " : "", (long long)kind[i].count,
@@ -71,17 +75,21 @@ pto_status_t pto_replayed_check(const pto_replayed_t *replayed, pto_error_t *err
                             *reasons ? reasons : "the file has no calls");
 }
 
-/* Whether a call is the first one that is left out for its reason. */
-static bool is_first_of_reason(const pto_replayed_t *replayed, int i) {
-    bool first = !pto_replayed_is_priced(replayed, i);
-    for (int j = 0; j < i && first; j++)
-        first = pto_replayed_is_priced(replayed, j) ||
-                strcmp(replayed->left_out[i].message, replayed->left_out[j].message) != 0 ||
-                replayed->trace.call[i].collective != replayed->trace.call[j].collective;
-    return first;
+/* Returns whether two kinds of calls of the same collective are not priced, for the same reason. */
+static bool are_left_out_alike(const pto_replayed_t *replayed, int i, int j) {
+    return !pto_replayed_is_priced(replayed, i) && !pto_replayed_is_priced(replayed, j) &&
+           replayed->trace.call[i].collective == replayed->trace.call[j].collective &&
+           strcmp(replayed->left_out[i].message, replayed->left_out[j].message) == 0;
 }
 
-/* The calls that are not priced, by collective and reason: how many, their bytes, and why. */
+static bool is_first_of_reason(const pto_replayed_t *replayed, int i) {
+    for (int j = 0; j < i; j++)
+        if (are_left_out_alike(replayed, i, j))
+            return false;
+    return !pto_replayed_is_priced(replayed, i);
+}
+
+/* Prints how many calls of a collective are not priced for one reason, their bytes, and the reason. */
 static void print_left_out(const pto_replayed_t *replayed) {
     for (int i = 0; i < replayed->trace.count; i++) {
         const pto_recording_call_t *call = &replayed->trace.call[i];
@@ -91,8 +99,7 @@ static void print_left_out(const pto_replayed_t *replayed) {
             continue;
         for (int j = i; j < replayed->trace.count; j++) {
             const pto_recording_call_t *other = &replayed->trace.call[j];
-            if (pto_replayed_is_priced(replayed, j) || other->collective != call->collective ||
-                strcmp(replayed->left_out[i].message, replayed->left_out[j].message) != 0)
+            if (!are_left_out_alike(replayed, i, j))
                 continue;
             calls += other->times;
             bytes += (double)other->times * (double)other->bytes;
@@ -108,10 +115,11 @@ static void print_assumed(const pto_replayed_t *replayed) {
     const pto_recording_t *trace = &replayed->trace;
     const int64_t for_host = pto_replayed_for_host(replayed);
     if (trace->listed_nodes > 0 && trace->count > 0 && trace->call[0].nodes != trace->listed_nodes)
-        pto_print_note(
-            stdout,
-            "the file lists its processes on %lld node%s, of which its times are; they are replayed on %lld",
-            (long long)trace->listed_nodes, plural(trace->listed_nodes), (long long)trace->call[0].nodes);
+        pto_print_note(stdout,
+                       "the file lists its processes on %lld node%s, where it was recorded; its calls are "
+                       "replayed on %lld",
+                       (long long)trace->listed_nodes, plural(trace->listed_nodes),
+                       (long long)trace->call[0].nodes);
     if (trace->sizes_assumed > 0)
         pto_print_note(stdout,
                        "%lld call%s: the file does not show (by coll_algobw_gbs) whether a size is that of "
@@ -132,16 +140,15 @@ static void print_assumed(const pto_replayed_t *replayed) {
                            : ": nodes of this machine have no GPUs");
 }
 
-/* "node 1", "the link between processes 2 and 3", "a node or link among nodes 0, 1 and 2" */
+/* Formats "node 1", "the link between processes 2 and 3", "a node or link among nodes 0, 1 and 2". */
 static void name_places(const pto_delay_t *delay, char *text, size_t size) {
-    static const char *const before[PTO_DELAY_CAUSES] = {[PTO_DELAY_SLOW_LINK] = "the link between ",
-                                                         [PTO_DELAY_SLOW_AMONG] =
-                                                             "one of the places or links among "};
-    size_t used = (size_t)snprintf(text, size, "%s%s%s", before[delay->cause] ? before[delay->cause] : "",
-                                   delay->is_node ? "node" : "process",
-                                   delay->place_count == 1 ? ""
-                                   : delay->is_node        ? "s"
-                                                           : "es");
+    const char *one = delay->is_node ? "node" : "process", *many = delay->is_node ? "nodes" : "processes";
+    char before[32] = "";
+    if (delay->cause == PTO_DELAY_SLOW_LINK)
+        snprintf(before, sizeof before, "the link between ");
+    else if (delay->cause == PTO_DELAY_SLOW_AMONG)
+        snprintf(before, sizeof before, "a %s or link among ", one);
+    size_t used = (size_t)snprintf(text, size, "%s%s", before, delay->place_count == 1 ? one : many);
     for (int i = 0; i < delay->place_count && used < size; i++)
         used += (size_t)snprintf(text + used, size - used, "%s %lld",
                                  i == 0                        ? ""
@@ -164,7 +171,7 @@ static void print_delay(const pto_delay_t *delay) {
                        delay->ratio, (long long)delay->calls);
 }
 
-/* The comparison's verdict: where nothing is named, and of what cannot be told. */
+/* Returns what the comparison of the processes tells where it names nothing, and what cannot be told. */
 static const char *verdict(const pto_delays_t *delays) {
     const bool is_named = delays->count > 0;
     if (delays->late_told && delays->slow_told)
@@ -185,7 +192,7 @@ static bool has_measured(const pto_replayed_t *replayed) {
     return false;
 }
 
-/* Who makes others wait, where the files show the calls of all processes. */
+/* Prints which processes, nodes or links make others wait, if the files show the calls of all processes. */
 static void print_delays(const pto_replayed_t *replayed) {
     const pto_delays_t *delays = &replayed->delays;
     pto_transfers_t transfers;
@@ -209,8 +216,8 @@ static void print_delays(const pto_replayed_t *replayed) {
                    100 * fmax(0, 1 - transfers.transfer_s / transfers.measured_s));
 }
 
-/* The model among the words of a GPU's name, such as H200 or A100 of A100-SXM4-80GB: the first that begins
- * with a letter and has two digits or more before a hyphen. False: there is none. */
+/* Finds the model in a GPU's name, such as H200 or the A100 of A100-SXM4-80GB: the first word that begins
+ * with a letter and has at least two digits before a hyphen. Returns false if there is none. */
 static bool find_model(const char *gpu, char model[32]) {
     for (const char *word = gpu + strspn(gpu, " "); *word; word += strspn(word, " ")) {
         size_t length = strcspn(word, " "), own = strcspn(word, " -"), digits = 0;
@@ -225,6 +232,7 @@ static bool find_model(const char *gpu, char model[32]) {
     return false;
 }
 
+/* Returns whether a text contains a word, in letters of either case; false if `text` is NULL. */
 static bool contains(const char *text, const char *word) {
     const size_t length = strlen(word);
     for (; text && *text; text++) {
@@ -237,7 +245,8 @@ static bool contains(const char *text, const char *word) {
     return false;
 }
 
-/* Whether a machine's name or source has the model of a GPU; also if its name has none. */
+/* Returns whether a machine's name or source mentions the model of a GPU; true if the GPU's name has no
+ * model. */
 static bool names_gpu(const pto_machine_t *machine, const char *gpu) {
     char model[32];
     return !find_model(gpu, model) || contains(pto_machine_name(machine), model) ||
@@ -272,11 +281,11 @@ static void print_header(const pto_replayed_t *replayed) {
     print_delays(replayed);
 }
 
-static void print_total(const char *name, double seconds, double cheapest_s) {
-    printf("%-16s  %9s  %6.2f\n", name, PTO_SECONDS_TEXT(seconds), seconds / cheapest_s);
+static void print_total(const char *name, double seconds, double least_s) {
+    printf("%-16s  %9s  %6.2f\n", name, PTO_SECONDS_TEXT(seconds), seconds / least_s);
 }
 
-/* With --ci, and its interval if the prices of all its calls have one. */
+/* Prints a route's total, and with --ci its interval: "-" unless the prices of all its calls have one. */
 static void print_route_total(const pto_replayed_t *replayed, const pto_step_route_t *route) {
     char text[PTO_INTERVAL_TEXT_MAX] = "-";
     print_total(route->strategy ? route->strategy->name : "the cheapest", route->communication_s,
@@ -290,7 +299,7 @@ static void print_route_total(const pto_replayed_t *replayed, const pto_step_rou
 }
 
 static void print_totals(pto_replayed_t *replayed) {
-    const double cheapest_s = replayed->step.mix.communication_s;
+    const double least_s = replayed->step.mix.communication_s;
     double measured_s = 0, taken_s = 0;
     bool all_measured = true, all_taken = true;
     for (int i = 0; i < replayed->trace.count; i++) {
@@ -306,9 +315,9 @@ static void print_totals(pto_replayed_t *replayed) {
     }
     printf("# All calls by         Time   Ratio\n");
     if (all_measured)
-        print_total("measured", measured_s, cheapest_s);
+        print_total("measured", measured_s, least_s);
     if (all_taken)
-        print_total("their own routes", taken_s, cheapest_s);
+        print_total("their own routes", taken_s, least_s);
     print_route_total(replayed, &replayed->step.mix);
     qsort(replayed->step.route, (size_t)replayed->step.route_count, sizeof *replayed->step.route,
           pto_step_by_time);
@@ -317,7 +326,7 @@ static void print_totals(pto_replayed_t *replayed) {
             print_route_total(replayed, &replayed->step.route[r]);
 }
 
-/* The route that all calls took; "": they differ. */
+/* Returns the route that all calls took; "": they took different ones. */
 static const char *find_only_route(const pto_replayed_t *replayed) {
     for (int i = 1; i < replayed->trace.count; i++)
         if (strcmp(replayed->trace.call[i].route, replayed->trace.call[0].route) != 0)
@@ -325,7 +334,8 @@ static const char *find_only_route(const pto_replayed_t *replayed) {
     return replayed->trace.count > 0 ? replayed->trace.call[0].route : "";
 }
 
-/* "mpi -> gas_split ?", or what was taken in a line below where that is too wide. */
+/* Prints "mpi -> gas_split ?": the route that was taken, and the cheapest one with its marks. Where that is
+ * wider than `width`, the route that was taken goes to a line below. */
 static void print_route(const char *taken, const char *cheapest, const char *marked, bool names_taken,
                         int width) {
     bool differs = strcmp(taken, cheapest) != 0;
@@ -358,14 +368,15 @@ static pto_moved_t moved_by(const pto_recording_call_t *call) {
     return (pto_moved_t){call->collective, call->nodes * call->gpus_per_node, call->bytes, call->messages};
 }
 
-/* The time of one of these calls, or its bandwidth. */
+/* Formats the time of one of these calls or, with --bandwidth, its bandwidth. */
 static void cost_text(const pto_replayed_t *replayed, const pto_recording_call_t *call, double seconds,
                       char text[PTO_SECONDS_TEXT_MAX]) {
     const pto_moved_t moved = moved_by(call);
     pto_bandwidth_or_time(replayed->replay->options.bandwidth, &moved, seconds, text);
 }
 
-/* Both bandwidths, measured or, where no time is, predicted by the route that was taken. */
+/* Formats the columns of both bandwidths: as measured or, without a measured time, as predicted by the route
+ * that was taken. */
 static const char *bandwidth_text(const pto_replayed_t *replayed, int i,
                                   char text[PTO_BANDWIDTH_COLUMNS_MAX]) {
     const pto_recording_call_t *call = &replayed->trace.call[i];
@@ -377,7 +388,7 @@ static const char *bandwidth_text(const pto_replayed_t *replayed, int i,
     return pto_bandwidth_columns(replayed->replay->options.bandwidth, &moved, seconds, text);
 }
 
-/* That by the route that was taken, and the mark or the blank behind it. */
+/* Formats the cost by the route that was taken, followed by "*" if it is extrapolated, else by a blank. */
 static const char *taken_text(const pto_replayed_t *replayed, int i, char text[PTO_SECONDS_TEXT_MAX + 1]) {
     const pto_prediction_t *prediction = pto_replayed_taken(replayed, i);
     char seconds[PTO_SECONDS_TEXT_MAX];
@@ -389,17 +400,17 @@ static const char *taken_text(const pto_replayed_t *replayed, int i, char text[P
     return text;
 }
 
-/* A bandwidth is wider than a time: "99.9 GB/s". */
+/* Returns by how many characters columns of costs are wider if they show bandwidths, such as "99.9 GB/s". */
 static int wider_costs(const pto_replayed_t *replayed) {
     return pto_bandwidth_replaces_times(replayed->replay->options.bandwidth) ? 2 : 0;
 }
 
-/* Beside both bandwidths, one blank less in front of it. */
+/* Beside both bandwidths, one blank less precedes the measured times. */
 static int measured_width(const pto_replayed_t *replayed) {
     return 8 + wider_costs(replayed) - (replayed->replay->options.bandwidth == PTO_BANDWIDTH_BOTH);
 }
 
-/* Beside both bandwidths, predictions by the route that was taken only where the terminal is wide. */
+/* Beside both bandwidths, only a wide terminal has room for the predictions by the route that was taken. */
 static bool shows_taken(const pto_replayed_t *replayed) {
     enum { WIDE = 92 };
     return replayed->replay->options.bandwidth != PTO_BANDWIDTH_BOTH || pto_terminal_width(stdout) >= WIDE;
@@ -432,7 +443,7 @@ static void print_kind(const pto_replayed_t *replayed, const char *only_route, i
                 !*only_route, pto_terminal_width(stdout) - used);
 }
 
-/* Whether one of the times in its line is. */
+/* Returns whether a predicted time in the line of this kind is extrapolated. */
 static bool is_extrapolated(const pto_replayed_t *replayed, int i) {
     const pto_prediction_t *taken = pto_replayed_taken(replayed, i);
     const pto_strategy_t *strategy;
@@ -440,27 +451,35 @@ static bool is_extrapolated(const pto_replayed_t *replayed, int i) {
            pto_replayed_cheapest(replayed, i, &strategy)->price.extrapolated.gpus > 0;
 }
 
-/* The sort key of the kinds: their saving, or, if no route that was taken is priced, their time. */
-static double weight_of(const pto_replayed_t *replayed, int i, bool by_saving) {
-    if (!pto_replayed_is_priced(replayed, i))
-        return 0;
-    return by_saving ? saving_of(replayed, i)
-                     : (double)replayed->trace.call[i].times * cheapest_seconds(replayed, i);
+typedef struct {
+    int kind;
+    double weight_s;
+} ranked_t;
+
+static int by_weight(const void *a, const void *b) {
+    const ranked_t *one = a, *other = b;
+    if (one->weight_s > other->weight_s || one->weight_s < other->weight_s)
+        return one->weight_s > other->weight_s ? -1 : 1;
+    return one->kind < other->kind ? -1 : 1;
 }
 
-/* The kind of the largest weight below `below`, or of that weight and later; -1: none. */
-static int next_kind(const pto_replayed_t *replayed, bool by_saving, double below, int after) {
-    int best = -1;
+/* Ranks the priced kinds of calls by what they can save, or by their time; those of 0 or less are left out.
+ */
+static int rank_kinds(const pto_replayed_t *replayed, bool by_saving, ranked_t *ranked) {
+    int count = 0;
     for (int i = 0; i < replayed->trace.count; i++) {
-        double weight = weight_of(replayed, i, by_saving);
-        bool comes_later = weight < below || (i > after && !(weight > below));
-        if (comes_later && weight > 0 && (best < 0 || weight > weight_of(replayed, best, by_saving)))
-            best = i;
+        if (!pto_replayed_is_priced(replayed, i))
+            continue;
+        double times = (double)replayed->trace.call[i].times;
+        double weight_s = by_saving ? saving_of(replayed, i) : times * cheapest_s(replayed, i);
+        if (weight_s > 0)
+            ranked[count++] = (ranked_t){i, weight_s};
     }
-    return best;
+    qsort(ranked, (size_t)count, sizeof *ranked, by_weight);
+    return count;
 }
 
-/* Calls by routes that are not priced. */
+/* Returns how many calls took a route that is not priced; sets `*all` if all did. */
 static int64_t unpriced_calls(const pto_replayed_t *replayed, bool *all) {
     int64_t calls = 0;
     *all = true;
@@ -474,7 +493,7 @@ static int64_t unpriced_calls(const pto_replayed_t *replayed, bool *all) {
     return calls;
 }
 
-/* Calls that were faster than every prediction. */
+/* Prints how many calls were faster than every prediction, which is then no advice. */
 static void print_refuted(const pto_replayed_t *replayed) {
     int64_t faster = 0, unpriced = 0;
     for (int i = 0; i < replayed->trace.count; i++)
@@ -488,8 +507,21 @@ static void print_refuted(const pto_replayed_t *replayed) {
                        unpriced == faster ? ", and their own route has no price on this machine" : "");
 }
 
-static void print_kinds(const pto_replayed_t *replayed) {
-    double below = HUGE_VAL;
+static void print_kinds_head(const pto_replayed_t *replayed, bool by_saving, int width) {
+    char bandwidths[PTO_BANDWIDTH_COLUMNS_MAX];
+    const int wider = wider_costs(replayed);
+    pto_print_bandwidth_head(stdout, replayed->replay->options.bandwidth, "measured or priced");
+    printf("# %-*s %5s %8s %5s %*s%s ", width - 2, by_saving ? "To change" : "Most time", "Shape", "Size",
+           "Times", measured_width(replayed), "Measured",
+           pto_bandwidth_heading(replayed->replay->options.bandwidth, bandwidths));
+    if (shows_taken(replayed))
+        printf("%*s ", 7 + wider, "Predict");
+    printf("%*s Route\n", 7 + wider, "Best");
+}
+
+/* Prints the kinds of calls that can save the most, up to --top of them; if no route that was taken is
+ * priced, those that take the most time. `ranked` has room for all kinds. */
+static void print_kinds(const pto_replayed_t *replayed, ranked_t *ranked) {
     bool none_priced;
     const char *only_route = find_only_route(replayed);
     const int width = name_width(replayed);
@@ -497,42 +529,36 @@ static void print_kinds(const pto_replayed_t *replayed) {
     if (unpriced > 0)
         pto_print_note(stdout, "%lld call%s took a route that is not priced on this machine",
                        (long long)unpriced, plural(unpriced));
-    int kind = next_kind(replayed, !none_priced, below, -1);
-    if (kind >= 0 && *only_route)
+    int count = rank_kinds(replayed, !none_priced, ranked);
+    if (count > 0 && *only_route)
         pto_print_note(stdout, "all calls took %s; -> what is cheaper", only_route);
-    const int wider = wider_costs(replayed);
-    char bandwidths[PTO_BANDWIDTH_COLUMNS_MAX];
-    const pto_bandwidth_t bandwidth = replayed->replay->options.bandwidth;
-    if (kind >= 0) {
-        pto_print_bandwidth_head(stdout, bandwidth, "measured or priced");
-        printf("# %-*s %5s %8s %5s %*s%s ", width - 2, none_priced ? "Most time" : "To change", "Shape",
-               "Size", "Times", measured_width(replayed), "Measured",
-               pto_bandwidth_heading(bandwidth, bandwidths));
-        if (shows_taken(replayed))
-            printf("%*s ", 7 + wider, "Predict");
-        printf("%*s Route\n", 7 + wider, "Best");
-    }
-    bool extrapolated = false, unsure = false;
-    for (int64_t shown = 0; kind >= 0 && shown < replayed->replay->top; shown++) {
+    if (count > 0)
+        print_kinds_head(replayed, !none_priced, width);
+    pto_marks_t marks = {false, false};
+    for (int i = 0; i < count && i < replayed->replay->top; i++) {
+        int kind = ranked[i].kind;
         print_kind(replayed, only_route, width, kind);
-        extrapolated = extrapolated || is_extrapolated(replayed, kind);
-        unsure =
-            unsure || (!pto_replayed_is_refuted(replayed, kind) && pto_step_unsure(&replayed->step, kind));
-        below = weight_of(replayed, kind, !none_priced);
-        kind = next_kind(replayed, !none_priced, below, kind);
+        marks.extrapolated = marks.extrapolated || is_extrapolated(replayed, kind);
+        marks.unsure = marks.unsure ||
+                       (!pto_replayed_is_refuted(replayed, kind) && pto_step_unsure(&replayed->step, kind));
     }
-    pto_print_marks(stdout, (pto_marks_t){extrapolated, unsure});
+    pto_print_marks(stdout, marks);
     print_refuted(replayed);
 }
 
-void pto_print_replayed(pto_replayed_t *replayed) {
+pto_status_t pto_print_replayed(pto_replayed_t *replayed, pto_error_t *err) {
+    ranked_t *ranked = calloc((size_t)replayed->trace.count + 1, sizeof *ranked);
+    if (!ranked)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a table of calls");
     print_header(replayed);
     print_totals(replayed);
-    print_kinds(replayed);
+    print_kinds(replayed, ranked);
+    free(ranked);
     pto_caveats_t caveats = {.count = 0};
     pto_step_caveats_add_all(&replayed->step, &caveats);
     pto_print_caveats(stdout, &caveats);
     char hint[PTO_MORE_PROCS_TEXT_MAX];
     if (pto_step_more_procs_text(&replayed->step, hint))
         pto_print_note(stdout, "%s", hint);
+    return PTO_OK;
 }

@@ -298,14 +298,15 @@ static pto_status_t read_file(pto_replay_t *replay, const char *path, pto_record
     return status;
 }
 
-static void print_replayed(pto_replayed_t *replayed) {
+static pto_status_t print_replayed(pto_replayed_t *replayed, pto_error_t *err) {
     const pto_format_t format = replayed->replay->options.format;
     if (format == PTO_FORMAT_CSV)
         print_csv(replayed);
     else if (format == PTO_FORMAT_JSON)
         print_json(replayed);
     else
-        pto_print_replayed(replayed);
+        return pto_print_replayed(replayed, err);
+    return PTO_OK;
 }
 
 /* The reason why no call can be priced has no place in the file. */
@@ -378,7 +379,7 @@ static pto_status_t replay_all(pto_replay_t *replay, int count, char *const *pat
     if (status == PTO_OK)
         status = pto_step_find_more_procs(&replayed.step, err);
     if (status == PTO_OK)
-        print_replayed(&replayed);
+        status = print_replayed(&replayed, err);
     pto_step_fini(&replayed.step);
     pto_workload_fini(&workload);
     pto_recording_fini(&replayed.trace);
