@@ -33,7 +33,8 @@ void pto_gsb_copy_in(pto_builder_t *builder, const pto_exchange_t *who, int sour
                        pto_step_of_root(PTO_STEP_WAIT, who));
 }
 
-/* Returns the root's buffer with the data of all, complete when the root has seen all flags. */
+/* Returns the root's buffer with the blocks of all members. It is complete when the root has seen all flags.
+ */
 static int gather(pto_builder_t *builder, const pto_exchange_t *who, int source, pto_run_order_t runs) {
     int gathered =
         pto_intranode_buffer(builder, who, source, "gathered", who->n * blocks_of(builder, source), who->n);
@@ -62,16 +63,16 @@ static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source,
     return pto_gsb_combine(builder, who, source, gather(builder, who, source, runs), into);
 }
 
-/* If there is a block for each member in the source, it copies its own. */
 void pto_gsb_copy_out(pto_builder_t *builder, const pto_exchange_t *who, int source, int target) {
-    bool blocks = blocks_of(builder, source) > blocks_of(builder, target);
+    bool has_block_for_each = blocks_of(builder, source) > blocks_of(builder, target);
     if (who->n > 1)
         pto_intranode_flag(builder, "complete", pto_step_of_root(PTO_STEP_SIGNAL, who),
                            pto_step_of_others(PTO_STEP_WAIT, who));
     pto_build_stage(builder, "copy out", PTO_ORDER_SEQUENCE);
     pto_step_t root = pto_step_of_root(PTO_STEP_COPY, who);
     root.peers.kind = PTO_PEERS_NONE;
-    root.source = blocks ? pto_slice_block(source, PTO_ANCHOR_ME) : pto_slice_all(builder, source);
+    root.source =
+        has_block_for_each ? pto_slice_block(source, PTO_ANCHOR_ME) : pto_slice_all(builder, source);
     root.target = pto_slice_all(builder, target);
     pto_build_step(builder, root);
     if (who->n == 1)
@@ -83,8 +84,8 @@ void pto_gsb_copy_out(pto_builder_t *builder, const pto_exchange_t *who, int sou
     pto_build_step(builder, others);
 }
 
-/* A result that is already in the root's shared memory is read there. It is copied there first if it is in
- * the user's buffer, or if the next run may overwrite it before all have read it. */
+/* Members read a result that is in a temporary of the root there. One in the user's buffer, or one that the
+ * next run may overwrite before all have read it, is copied to a temporary first. */
 static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int source, int target,
                       pto_run_order_t runs) {
     if (runs == PTO_RUN_LOOSE)
@@ -102,7 +103,8 @@ static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int sou
     pto_gsb_copy_out(builder, who, source, target);
 }
 
-/* All read the gathered blocks, so in the next run all must have read them before any may write. */
+/* All members read the gathered blocks: in the next run, none may write its block before all have read them.
+ */
 static void allgather(pto_builder_t *builder, const pto_exchange_t *who, int source, int target) {
     pto_intranode_flag(builder, "result free", pto_step_of_others(PTO_STEP_SIGNAL, who),
                        pto_step_of_root(PTO_STEP_WAIT, who));
@@ -110,7 +112,7 @@ static void allgather(pto_builder_t *builder, const pto_exchange_t *who, int sou
     broadcast(builder, who, gathered, target, PTO_RUN_ORDERED);
 }
 
-/* The root's output is the buffer that they share. */
+/* The members write into the root's output. */
 static void gather_to_root(pto_builder_t *builder, const pto_exchange_t *who, int source, int target) {
     pto_intranode_flag(builder, "output free", pto_step_of_root(PTO_STEP_SIGNAL, who),
                        pto_step_of_others(PTO_STEP_WAIT, who));

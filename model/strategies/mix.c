@@ -5,175 +5,204 @@
  * the request's `staged_members`, a number for the inputs and one for the result. With h = 0 the plan is
  * gsb's.
  *
- * The staged members are the last ones, so that the blocks of the others are contiguous. The root takes the
- * staged blocks to its GPU one after another, each as soon as it has come. It copies the result to the host
- * once. In an allgather the staged blocks are there already, so it only adds the others. */
+ * The last members stage, so that the blocks of the others are contiguous. The root copies the staged blocks
+ * to its GPU one by one, each as soon as it has arrived. It copies the result to the host once. In an
+ * allgather the staged blocks are there already, so it adds the other ones only. */
+#include <assert.h>
+
 #include "intranode.h"
 
-/* A step of the members that stage, with the root as peer; of the root, with them as peers. */
-static pto_step_t staging(pto_step_kind_t kind, const pto_exchange_t *who, int64_t staged) {
-    pto_step_t step = pto_step_of_others(kind, who);
-    step.who_first = pto_constant(who->n - staged);
+/* A group of which the first members copy directly, by CUDA IPC, and the others stage. The root is the first.
+ */
+typedef struct {
+    pto_builder_t *builder;
+    const pto_exchange_t *who;
+    int64_t direct_count;
+} mix_t;
+
+/* The way of the members' blocks to the root's GPU. */
+typedef struct {
+    int source; /* at each member */
+    int host;
+    int64_t host_first; /* the first staging member's block in `host` */
+    int gathered;       /* on the root's GPU */
+} inputs_t;
+
+/* The way of the root's result to the members. */
+typedef struct {
+    int source;
+    int64_t block_count; /* blocks of `source` that the root copies to `host`, which may hold more */
+    int host;
+    int target; /* at each member: of as many blocks as `host` */
+} result_t;
+
+/* Returns a step of all members that stage, with the root as peer. */
+static pto_step_t step_of_staging(pto_step_kind_t kind, const mix_t *mix) {
+    pto_step_t step = pto_step_of_others(kind, mix->who);
+    step.who_first = pto_constant(mix->direct_count);
     return step;
 }
 
-static pto_step_t root_of_staging(pto_step_kind_t kind, const pto_exchange_t *who, int64_t staged) {
-    pto_step_t step = pto_step_of_root(kind, who);
-    step.peers.first = pto_constant(who->n - staged);
+/* Returns a step of the root, with all members that stage as peers. */
+static pto_step_t step_of_root(pto_step_kind_t kind, const mix_t *mix) {
+    pto_step_t step = pto_step_of_root(kind, mix->who);
+    step.peers.first = pto_constant(mix->direct_count);
     return step;
 }
 
-static pto_exchange_t not_staging(const pto_exchange_t *who, int64_t staged) {
-    pto_exchange_t rest = *who;
-    rest.n -= staged;
-    return rest;
+/* Returns a step of the root alone. */
+static pto_step_t copy_of_root(const mix_t *mix) {
+    pto_step_t step = pto_step_of_root(PTO_STEP_COPY, mix->who);
+    step.peers.kind = PTO_PEERS_NONE;
+    return step;
 }
 
-static int host_buffer(pto_builder_t *builder, const pto_exchange_t *who, int like, const char *name,
-                       int64_t blocks) {
-    pto_buffer_t host = pto_intranode_shape(builder, who, like, name, blocks, who->n);
+static pto_exchange_t direct_members(const mix_t *mix) {
+    pto_exchange_t who = *mix->who;
+    who.n = mix->direct_count;
+    return who;
+}
+
+/* Builds a temporary of `blocks` blocks like those of buffer `like`, in host memory that the node shares. */
+static int build_host_buffer(const mix_t *mix, int like, const char *name, int64_t blocks) {
+    pto_buffer_t host = pto_intranode_shape(mix->builder, mix->who, like, name, blocks, mix->who->n);
     host.space = PTO_SPACE_CPU;
-    return pto_build_buffer(builder, host);
+    return pto_build_buffer(mix->builder, host);
 }
 
-/* Take the block of the k-th staged member to the root's GPU. */
-static void take_up(pto_builder_t *builder, const pto_exchange_t *who, int64_t staged, int flag, int host,
-                    int64_t host_first, int gathered) {
-    int64_t first = who->n - staged;
-    pto_step_t wait = pto_step_of_root(PTO_STEP_WAIT, who);
-    wait.peers.first = pto_loop_index(1, first);
-    wait.peers.until = pto_loop_index(1, first + 1);
+/* In a loop over the staging members: the root waits for this member's block and copies it to its GPU. */
+static void take_block(const mix_t *mix, const inputs_t *inputs, int flag) {
+    pto_step_t wait = pto_step_of_root(PTO_STEP_WAIT, mix->who), copy = copy_of_root(mix);
+    wait.peers.first = pto_loop_index(1, mix->direct_count);
+    wait.peers.until = pto_loop_index(1, mix->direct_count + 1);
     wait.flag = flag;
-    pto_step_t copy = pto_step_of_root(PTO_STEP_COPY, who);
-    copy.peers.kind = PTO_PEERS_NONE;
-    copy.source = pto_slice_block(host, PTO_ANCHOR_ABSOLUTE);
-    copy.source.offset = pto_loop_index(1, host_first);
-    copy.target = pto_slice_block(gathered, PTO_ANCHOR_ABSOLUTE);
-    copy.target.offset = pto_loop_index(1, first);
-    pto_build_stage(builder, "take up", PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, wait);
-    pto_build_step(builder, copy);
+    copy.source = pto_slice_block(inputs->host, PTO_ANCHOR_ABSOLUTE);
+    copy.source.offset = pto_loop_index(1, inputs->host_first);
+    copy.target = pto_slice_block(inputs->gathered, PTO_ANCHOR_ABSOLUTE);
+    copy.target.offset = pto_loop_index(1, mix->direct_count);
+    pto_build_stage(mix->builder, "take up", PTO_ORDER_SEQUENCE);
+    pto_build_step(mix->builder, wait);
+    pto_build_step(mix->builder, copy);
 }
 
-/* The staged blocks lie in `host` from block `host_first` on. */
-static void stage_in(pto_builder_t *builder, const pto_exchange_t *who, int64_t staged, int source, int host,
-                     int64_t host_first, int gathered) {
-    pto_step_t copy = staging(PTO_STEP_COPY, who, staged);
-    copy.source = pto_slice_all(builder, source);
-    copy.target = pto_slice_block(host, PTO_ANCHOR_ME);
-    copy.target.offset = pto_constant(host_first - (who->n - staged));
+static void stage_inputs(const mix_t *mix, const inputs_t *inputs) {
+    pto_step_t copy = step_of_staging(PTO_STEP_COPY, mix), signal = step_of_staging(PTO_STEP_SIGNAL, mix);
+    copy.source = pto_slice_all(mix->builder, inputs->source);
+    copy.target = pto_slice_block(inputs->host, PTO_ANCHOR_ME);
+    copy.target.offset = pto_constant(inputs->host_first - mix->direct_count);
     copy.target.holder = PTO_HOLDER_PEER;
-    pto_build_stage(builder, "stage", PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, copy);
-    pto_step_t signal = staging(PTO_STEP_SIGNAL, who, staged);
-    signal.flag = pto_build_flag(builder, "staged");
-    pto_build_stage(builder, "staged", PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, signal);
-    pto_build_loop(builder, 0, staged, false);
-    take_up(builder, who, staged, signal.flag, host, host_first, gathered);
-    pto_build_end(builder);
+    pto_build_stage(mix->builder, "stage", PTO_ORDER_SEQUENCE);
+    pto_build_step(mix->builder, copy);
+    signal.flag = pto_build_flag(mix->builder, "staged");
+    pto_build_stage(mix->builder, "staged", PTO_ORDER_SEQUENCE);
+    pto_build_step(mix->builder, signal);
+    pto_build_loop(mix->builder, 0, mix->who->n - mix->direct_count, false);
+    take_block(mix, inputs, signal.flag);
+    pto_build_end(mix->builder);
 }
 
-static void gather(pto_builder_t *builder, const pto_exchange_t *who, int64_t staged, int source, int host,
-                   int64_t host_first, int gathered) {
-    const pto_exchange_t rest = not_staging(who, staged);
-    pto_build_parallel(builder);
-    pto_build_branch(builder);
-    pto_gsb_copy_in(builder, &rest, source, gathered);
-    pto_build_end(builder);
-    pto_build_branch(builder);
-    stage_in(builder, who, staged, source, host, host_first, gathered);
-    pto_build_end(builder);
-    pto_build_end(builder);
+/* The two kinds of members at the same time: all blocks reach the root's GPU. */
+static void gather_inputs(const mix_t *mix, const inputs_t *inputs) {
+    const pto_exchange_t direct = direct_members(mix);
+    pto_build_parallel(mix->builder);
+    pto_build_branch(mix->builder);
+    pto_gsb_copy_in(mix->builder, &direct, inputs->source, inputs->gathered);
+    pto_build_end(mix->builder);
+    pto_build_branch(mix->builder);
+    stage_inputs(mix, inputs);
+    pto_build_end(mix->builder);
+    pto_build_end(mix->builder);
 }
 
-static pto_slice_t first_blocks(int buffer, int64_t blocks) {
+static pto_slice_t first_blocks(int buffer, int64_t count) {
     pto_slice_t slice = pto_slice_block(buffer, PTO_ANCHOR_ABSOLUTE);
-    slice.run = slice.stride = slice.until = pto_constant(blocks);
+    slice.run = slice.stride = slice.until = pto_constant(count);
     return slice;
 }
 
-/* The root copies the first `blocks` blocks of `source` to `host`, and all of that is what members get. */
-static void stage_out(pto_builder_t *builder, const pto_exchange_t *who, int64_t staged, int source,
-                      int64_t blocks, int host, int target) {
-    pto_step_t root = pto_step_of_root(PTO_STEP_COPY, who);
-    root.peers.kind = PTO_PEERS_NONE;
-    root.source = first_blocks(source, blocks);
-    root.target = first_blocks(host, blocks);
-    pto_build_stage(builder, "stage result", PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, root);
-    pto_intranode_flag(builder, "result staged", root_of_staging(PTO_STEP_SIGNAL, who, staged),
-                       staging(PTO_STEP_WAIT, who, staged));
-    pto_step_t members = staging(PTO_STEP_COPY, who, staged);
-    members.source = pto_slice_all(builder, host);
+/* The root copies the result to the host, and the staging members copy all of `host` from there. */
+static void stage_result(const mix_t *mix, const result_t *result) {
+    pto_step_t root = copy_of_root(mix), members = step_of_staging(PTO_STEP_COPY, mix);
+    root.source = first_blocks(result->source, result->block_count);
+    root.target = first_blocks(result->host, result->block_count);
+    pto_build_stage(mix->builder, "stage result", PTO_ORDER_SEQUENCE);
+    pto_build_step(mix->builder, root);
+    pto_intranode_flag(mix->builder, "result staged", step_of_root(PTO_STEP_SIGNAL, mix),
+                       step_of_staging(PTO_STEP_WAIT, mix));
+    members.source = pto_slice_all(mix->builder, result->host);
     members.source.holder = PTO_HOLDER_PEER;
-    members.target = pto_slice_all(builder, target);
-    pto_build_stage(builder, "copy out staged", PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, members);
+    members.target = pto_slice_all(mix->builder, result->target);
+    pto_build_stage(mix->builder, "copy out staged", PTO_ORDER_SEQUENCE);
+    pto_build_step(mix->builder, members);
 }
 
-static void hand_out(pto_builder_t *builder, const pto_exchange_t *who, int64_t staged, int source,
-                     int64_t blocks, int host, int target) {
-    const pto_exchange_t rest = not_staging(who, staged);
-    pto_build_parallel(builder);
-    pto_build_branch(builder);
-    pto_gsb_copy_out(builder, &rest, source, target);
-    pto_build_end(builder);
-    pto_build_branch(builder);
-    stage_out(builder, who, staged, source, blocks, host, target);
-    pto_build_end(builder);
-    pto_build_end(builder);
-}
-
-static pto_staged_t staged_members(const pto_builder_t *builder) {
-    return pto_builder_request(builder)->staged_members;
+/* The two kinds of members at the same time: the result reaches all of them. */
+static void hand_out_result(const mix_t *mix, const result_t *result) {
+    const pto_exchange_t direct = direct_members(mix);
+    pto_build_parallel(mix->builder);
+    pto_build_branch(mix->builder);
+    pto_gsb_copy_out(mix->builder, &direct, result->source, result->target);
+    pto_build_end(mix->builder);
+    pto_build_branch(mix->builder);
+    stage_result(mix, result);
+    pto_build_end(mix->builder);
+    pto_build_end(mix->builder);
 }
 
 /* --- the operations ------------------------------------------------------------------------------------- */
 
+/* The operations with staging members are for plans whose runs are ordered: those of an allreduce. */
 static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source, int into,
                   pto_run_order_t runs) {
-    int64_t staged = staged_members(builder).in;
-    if (staged == 0)
+    int64_t staging_count = pto_builder_request(builder)->staged_members.in;
+    if (staging_count == 0)
         return pto_intranode_gsb.reduce(builder, who, source, into, runs);
-    int gathered = pto_intranode_buffer(builder, who, source, "gathered", who->n, who->n);
-    gather(builder, who, staged, source, host_buffer(builder, who, source, "staged", staged), 0, gathered);
-    return pto_gsb_combine(builder, who, source, gathered, into);
+    assert(runs == PTO_RUN_ORDERED);
+    const mix_t mix = {builder, who, who->n - staging_count};
+    inputs_t inputs = {.source = source};
+    inputs.gathered = pto_intranode_buffer(builder, who, source, "gathered", who->n, who->n);
+    inputs.host = build_host_buffer(&mix, source, "staged", staging_count);
+    gather_inputs(&mix, &inputs);
+    return pto_gsb_combine(builder, who, source, inputs.gathered, into);
 }
 
-/* In an allreduce the result is a temporary of the root. */
 static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int source, int target,
                       pto_run_order_t runs) {
-    int64_t staged = staged_members(builder).out;
-    if (staged == 0)
+    int64_t staging_count = pto_builder_request(builder)->staged_members.out;
+    if (staging_count == 0) {
         pto_intranode_gsb.broadcast(builder, who, source, target, runs);
-    else
-        hand_out(builder, who, staged, source, 1, host_buffer(builder, who, source, "staged result", 1),
-                 target);
+        return;
+    }
+    assert(runs == PTO_RUN_ORDERED);
+    const mix_t mix = {builder, who, who->n - staging_count};
+    const result_t result = {source, 1, build_host_buffer(&mix, source, "staged result", 1), target};
+    hand_out_result(&mix, &result);
 }
 
-/* Without staged results the host buffer holds the staged blocks alone. */
+/* The host buffer holds the blocks of all members if the result is staged, too, or if blocks differ in size,
+ * since the place of a block then depends on those before it. Otherwise it holds the staged blocks alone. */
 static void allgather(pto_builder_t *builder, const pto_exchange_t *who, int source, int target) {
-    const pto_staged_t staged = staged_members(builder);
+    const pto_staged_t staged = pto_builder_request(builder)->staged_members;
     if (staged.in == 0 && staged.out == 0) {
         pto_intranode_gsb.allgather(builder, who, source, target);
         return;
     }
-    /* Blocks of different sizes lie where all have theirs. */
-    bool whole = staged.out > 0 || pto_builder_buffer(builder, source)->blocks != PTO_BLOCKS_EQUAL;
-    int64_t first = who->n - staged.in;
+    const mix_t in = {builder, who, who->n - staged.in}, out = {builder, who, who->n - staged.out};
+    bool hosts_all = staged.out > 0 || pto_builder_buffer(builder, source)->blocks != PTO_BLOCKS_EQUAL;
     int gathered = pto_intranode_buffer(builder, who, source, "gathered", who->n, who->n);
-    int host = host_buffer(builder, who, source, "staged", whole ? who->n : staged.in);
+    int host = build_host_buffer(&in, source, "staged", hosts_all ? who->n : staged.in);
+    const inputs_t inputs = {source, host, hosts_all ? in.direct_count : 0, gathered};
+    const result_t result = {gathered, in.direct_count, host, target};
     pto_intranode_flag(builder, "result free", pto_step_of_others(PTO_STEP_SIGNAL, who),
                        pto_step_of_root(PTO_STEP_WAIT, who));
     pto_intranode_flag(builder, "inputs free", pto_step_of_root(PTO_STEP_SIGNAL, who),
                        pto_step_of_others(PTO_STEP_WAIT, who));
     if (staged.in > 0)
-        gather(builder, who, staged.in, source, host, whole ? first : 0, gathered);
+        gather_inputs(&in, &inputs);
     else
         pto_gsb_copy_in(builder, who, source, gathered);
     if (staged.out > 0)
-        hand_out(builder, who, staged.out, gathered, first, host, target);
+        hand_out_result(&out, &result);
     else
         pto_gsb_copy_out(builder, who, gathered, target);
 }
@@ -184,7 +213,7 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_intranode_build(builder, request, &pto_intranode_mix);
 }
 
-/* All are in one group. */
+/* The group that stages has all processes that hold data. */
 static int64_t members_of(const pto_request_t *request) { return pto_layout_owner_count(&request->layout); }
 
 pto_status_t pto_mix_applicable(const pto_request_t *request, pto_error_t *err) {
