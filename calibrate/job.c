@@ -154,10 +154,14 @@ pto_level_t job_level(const job_t *job, pto_space_t space, int a, int b) {
     return one->socket == other->socket ? PTO_LEVEL_ON_SOCKET : PTO_LEVEL_ON_NODE;
 }
 
+static bool is_same_socket(int one, int other) { return one < 0 || other < 0 || one == other; }
+
 bool job_on_socket(const job_t *job, int rank, int device) {
-    int socket = job->process[rank].socket;
-    int gpu_socket = job->device_socket[device];
-    return socket < 0 || gpu_socket < 0 || socket == gpu_socket;
+    return is_same_socket(job->process[rank].socket, job->device_socket[device]);
+}
+
+bool job_devices_share_socket(const job_t *job, int device, int other) {
+    return is_same_socket(job->device_socket[device], job->device_socket[other]);
 }
 
 const char *job_no_messages(const job_t *job, pto_space_t space) {

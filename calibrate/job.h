@@ -60,8 +60,10 @@ int job_process_of_device(const job_t *job, int device, int index);
 /* How near two processes are: cpu by their sockets, gpu by their GPUs. */
 pto_level_t job_level(const job_t *job, pto_space_t space, int a, int b);
 
-/* Whether a process and a device of its node share a socket; what is unknown counts as shared. */
+/* Returns whether a process and a device of its node, or two devices of this node, share a socket. An unknown
+ * socket counts as shared. */
 bool job_on_socket(const job_t *job, int rank, int device);
+bool job_devices_share_socket(const job_t *job, int device, int other);
 
 /* NULL, or why messages between buffers of `space` can't be measured. */
 const char *job_no_messages(const job_t *job, pto_space_t space);

@@ -39,17 +39,11 @@ static void list_host(const job_t *job, pto_copy_kind_t kind, bool pageable, boo
     }
 }
 
-static bool devices_share_socket(const job_t *job, int device, int peer) {
-    int one = job->device_socket[device];
-    int other = job->device_socket[peer];
-    return one < 0 || other < 0 || one == other;
-}
-
 static void list_device(const job_t *job, bool on_socket, case_list_t *list) {
     int count = 0;
     for (int device = 0; device < job->device_count; device++) {
         for (int peer = device + 1; peer < job->device_count && count < PAIRS_MAX; peer++) {
-            if (devices_share_socket(job, device, peer) != on_socket)
+            if (job_devices_share_socket(job, device, peer) != on_socket)
                 continue;
             int rank = process_for(job, device, true);
             rank = rank >= 0 ? rank : 0;

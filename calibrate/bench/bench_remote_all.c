@@ -1,24 +1,25 @@
-/* Remote memory of all: every GPU of a node stores to all others at once, bytes of its own to each of them,
- * in one kernel. `procs` counts the GPUs, `bytes` are of one destination. The processes meet before and after
- * every kernel, so that all are at work together. */
+/* Stores to remote memory: each of several GPUs of a node stores to all others at once, different bytes to
+ * each, in one kernel. In the rows, `procs` is the number of GPUs and `bytes` those for one other GPU. The
+ * processes synchronize before and after each kernel, so that all kernels run at the same time. */
 #include "fatal.h"
 #include "ipc.h"
 #include "memory.h"
 
-enum { LEAST_BYTES = 16 };
+enum { LEAST_BYTES = 16 }; /* a thread stores 16 bytes at a time */
+
+_Static_assert(GPU_COUNT_MAX - 1 <= PTO_BENCH_TARGETS_MAX, "a kernel can store to all other GPUs of a node");
 
 typedef struct {
-    int count;
+    int count; /* of members */
     void *source;
-    void *area;                  /* a block for each member that stores here */
-    void *opened[GPU_COUNT_MAX]; /* the members' areas */
+    void *area;                  /* one block for each member that stores here */
+    void *opened[GPU_COUNT_MAX]; /* the area of each member */
 } state_t;
 
-/* The devices 0, 1, ... that all have a process and reach each other; at most as many as a kernel can store
- * to, and itself. */
-static int devices_that_reach(const job_t *job) {
+/* Returns how many of the node's GPUs, from GPU 0 on, have a process and reach each other's memory. */
+static int count_gpus_in_reach(const job_t *job) {
     for (int count = 0; count < job->device_count; count++) {
-        if (job_process_of_device(job, count, 0) < 0 || count > PTO_BENCH_TARGETS_MAX)
+        if (job_process_of_device(job, count, 0) < 0)
             return count;
         for (int other = 0; other < count; other++)
             if (!job->reach[count][other] || !job->reach[other][count])
@@ -35,16 +36,17 @@ static void add_case(const job_t *job, int gpus, case_list_t *list) {
     bool on_socket = true;
     for (int i = 0; i < gpus; i++) {
         added->member[i] = job_process_of_device(job, i, 0);
-        on_socket = on_socket && job->device_socket[i] == job->device_socket[0];
+        on_socket = on_socket && job_devices_share_socket(job, i, 0);
     }
     added->level = pto_reach_name(on_socket ? PTO_REACH_ON_SOCKET : PTO_REACH_OFF_SOCKET);
 }
 
 static void list_cases(const job_t *job, case_list_t *list) {
-    int most = devices_that_reach(job);
+    int most = count_gpus_in_reach(job);
     if (most < 2) {
-        case_missing(list, "no two GPUs of the node with a process each reach each other's memory",
-                     "remote_store_all");
+        case_missing(
+            list, "GPUs 0 and 1 of the node do not both have a process, or do not reach each other's memory",
+            "remote_store_all");
         return;
     }
     for (int gpus = 2; gpus != 0; gpus = next_count(gpus, most))
@@ -59,7 +61,8 @@ static void open_case(const work_t *work) {
     exchange_open(work, state->area, state->opened);
 }
 
-/* Each begins with the one after it, so that not all store to the same at once. */
+/* Sets where this member stores: its own block in the area of each other member. The order begins with the
+ * next member, so that not all members store to the same one first. */
 static void find_targets(const work_t *work, int64_t bytes, void *target[PTO_BENCH_TARGETS_MAX]) {
     const state_t *state = work->state;
     for (int i = 1; i < state->count; i++) {

@@ -371,7 +371,8 @@ TEST(host_memory_is_copied_on_a_socket_and_between_two) {
     }
 }
 
-/* The first GPUs that all have a process and reach each other. */
+/* They are the first GPUs of the node: the largest case has all up to the first one without a process, or
+ * that does not reach those before it. */
 TEST(gpus_store_to_all_that_reach_each_other) {
     for (uint64_t seed = 1; seed <= JOBS; seed++) {
         make_job(seed);
@@ -392,7 +393,7 @@ TEST(gpus_store_to_all_that_reach_each_other) {
             assert_int_equal(what->member_count, what->procs);
             for (int m = 0; m < what->member_count; m++) {
                 assert_true(is_first(what->member[m]) && process[what->member[m]].device == m);
-                near = near && job.device_socket[m] == job.device_socket[0];
+                near = near && job_devices_share_socket(&job, m, 0);
             }
             assert_string_equal(what->level, near ? "on_socket" : "off_socket");
             largest = what->procs > largest ? what->procs : largest;
