@@ -1,6 +1,6 @@
 /* State of a fit to collectives, and how well a machine predicts its cells. */
-#ifndef PORTOLAN_FIT_COLLECTIVE_CELLS_H
-#define PORTOLAN_FIT_COLLECTIVE_CELLS_H
+#ifndef PTO_FIT_COLLECTIVE_CELLS_H
+#define PTO_FIT_COLLECTIVE_CELLS_H
 
 #include "machine/machine_internal.h"
 #include "portolan/fit.h"

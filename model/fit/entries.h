@@ -1,6 +1,6 @@
 /* State of a fit, and the entries that it reports. */
-#ifndef PORTOLAN_FIT_ENTRIES_H
-#define PORTOLAN_FIT_ENTRIES_H
+#ifndef PTO_FIT_ENTRIES_H
+#define PTO_FIT_ENTRIES_H
 
 #include "machine/registry.h"
 #include "regress.h"

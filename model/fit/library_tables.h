@@ -1,6 +1,6 @@
 /* Choosing the tables of an MPI library by how well they predict collectives. */
-#ifndef PORTOLAN_FIT_LIBRARY_TABLES_H
-#define PORTOLAN_FIT_LIBRARY_TABLES_H
+#ifndef PTO_FIT_LIBRARY_TABLES_H
+#define PTO_FIT_LIBRARY_TABLES_H
 
 #include "collective_cells.h"
 

@@ -1,6 +1,6 @@
 /* The parts of a machine that are fitted, one file each. */
-#ifndef PORTOLAN_FIT_PARTS_H
-#define PORTOLAN_FIT_PARTS_H
+#ifndef PTO_FIT_PARTS_H
+#define PTO_FIT_PARTS_H
 
 #include "entries.h"
 #include "segments.h"

@@ -1,6 +1,6 @@
 /* Samples as points that a line is fitted to. */
-#ifndef PORTOLAN_FIT_POINTS_H
-#define PORTOLAN_FIT_POINTS_H
+#ifndef PTO_FIT_POINTS_H
+#define PTO_FIT_POINTS_H
 
 #include "portolan/fit.h"
 

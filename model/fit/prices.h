@@ -1,7 +1,7 @@
 /* Prices of measured collectives, asked for again and again while a fit changes a few numbers of the machine.
  * Each is priced once; then its short tape (tape/tape.h) is replayed with other values. */
-#ifndef PORTOLAN_FIT_PRICES_H
-#define PORTOLAN_FIT_PRICES_H
+#ifndef PTO_FIT_PRICES_H
+#define PTO_FIT_PRICES_H
 
 #include "machine/machine_internal.h"
 #include "portolan/fit.h"

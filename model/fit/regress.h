@@ -1,6 +1,6 @@
 /* Robust regression: times as non-negative combinations of columns. */
-#ifndef PORTOLAN_FIT_REGRESS_H
-#define PORTOLAN_FIT_REGRESS_H
+#ifndef PTO_FIT_REGRESS_H
+#define PTO_FIT_REGRESS_H
 
 #include <math.h>
 

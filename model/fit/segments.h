@@ -1,6 +1,6 @@
 /* Where a cost that is linear by pieces changes its line. */
-#ifndef PORTOLAN_SEGMENTS_H
-#define PORTOLAN_SEGMENTS_H
+#ifndef PTO_SEGMENTS_H
+#define PTO_SEGMENTS_H
 
 #include "points.h"
 

@@ -1,6 +1,6 @@
 /* Selecting the samples that a part of the machine is fitted to. */
-#ifndef PORTOLAN_FIT_SELECT_H
-#define PORTOLAN_FIT_SELECT_H
+#ifndef PTO_FIT_SELECT_H
+#define PTO_FIT_SELECT_H
 
 #include "entries.h"
 

@@ -1,6 +1,6 @@
 /* Arithmetic on counts that detects overflow. All operands are non-negative. */
-#ifndef PORTOLAN_CHECKED_H
-#define PORTOLAN_CHECKED_H
+#ifndef PTO_CHECKED_H
+#define PTO_CHECKED_H
 
 #include <stdbool.h>
 #include <stdint.h>

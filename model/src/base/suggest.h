@@ -1,6 +1,6 @@
 /* The known name nearest to an unknown one. */
-#ifndef PORTOLAN_SUGGEST_H
-#define PORTOLAN_SUGGEST_H
+#ifndef PTO_SUGGEST_H
+#define PTO_SUGGEST_H
 
 /* The nearest of `names` (NULLs are skipped), the first of equals; NULL if none is near enough. A prefix of a
  * name counts as near. */

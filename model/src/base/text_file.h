@@ -1,6 +1,6 @@
 /* Whole files in memory, and paths relative to another file. */
-#ifndef PORTOLAN_TEXT_FILE_H
-#define PORTOLAN_TEXT_FILE_H
+#ifndef PTO_TEXT_FILE_H
+#define PTO_TEXT_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Declarations shared by the files of a step. */
-#ifndef PORTOLAN_STEP_INTERNAL_H
-#define PORTOLAN_STEP_INTERNAL_H
+#ifndef PTO_STEP_INTERNAL_H
+#define PTO_STEP_INTERNAL_H
 
 #include "portolan/workload.h"
 

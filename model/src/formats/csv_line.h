@@ -1,6 +1,6 @@
 /* Reads one line of CSV (RFC 4180), field by field. Unlike the RFC, it drops blanks around fields. */
-#ifndef PORTOLAN_CSV_LINE_H
-#define PORTOLAN_CSV_LINE_H
+#ifndef PTO_CSV_LINE_H
+#define PTO_CSV_LINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* Tables of measurements as text: `# key=value` lines of provenance, a line of column names, then one row per
  * line. Splitting the text and reporting faults with their place are done here; the meaning of the columns is
  * in the file of each table. */
-#ifndef PORTOLAN_CSV_TABLE_H
-#define PORTOLAN_CSV_TABLE_H
+#ifndef PTO_CSV_TABLE_H
+#define PTO_CSV_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* Table-driven reading of YAML mappings. A table declares the keys of a mapping: the type of each and where
  * its value is stored. Unknown, duplicate, missing and reserved keys are then handled by one mechanism for
  * every file. */
-#ifndef PORTOLAN_YAML_READ_H
-#define PORTOLAN_YAML_READ_H
+#ifndef PTO_YAML_READ_H
+#define PTO_YAML_READ_H
 
 #include <stdbool.h>
 #include <stddef.h>

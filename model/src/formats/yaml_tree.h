@@ -1,6 +1,6 @@
 /* A YAML document as a small tree in which every node knows its place. */
-#ifndef PORTOLAN_YAML_TREE_H
-#define PORTOLAN_YAML_TREE_H
+#ifndef PTO_YAML_TREE_H
+#define PTO_YAML_TREE_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* Reading what a machine file says of one parameter: numbers, postal costs, rows of costs. */
-#ifndef PORTOLAN_COST_READ_H
-#define PORTOLAN_COST_READ_H
+#ifndef PTO_COST_READ_H
+#define PTO_COST_READ_H
 
 #include "formats/yaml_read.h"
 #include "machine/registry.h"

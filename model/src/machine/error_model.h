@@ -1,7 +1,7 @@
 /* A machine file's record of its own predictions: which collectives its terms were fitted to, and how far
  * predictions miss beyond their parameters' errors. */
-#ifndef PORTOLAN_ERROR_MODEL_H
-#define PORTOLAN_ERROR_MODEL_H
+#ifndef PTO_ERROR_MODEL_H
+#define PTO_ERROR_MODEL_H
 
 #include "formats/yaml_read.h"
 

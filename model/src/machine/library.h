@@ -1,6 +1,6 @@
 /* Reading what is known of MPI libraries: machine files' `library` and `mpi_library`. */
-#ifndef PORTOLAN_MACHINE_LIBRARY_H
-#define PORTOLAN_MACHINE_LIBRARY_H
+#ifndef PTO_MACHINE_LIBRARY_H
+#define PTO_MACHINE_LIBRARY_H
 
 #include "formats/yaml_read.h"
 #include "machine/machine_internal.h"

@@ -1,6 +1,6 @@
 /* Tables of choices: rows of `library` in a machine file or a scenario, and of a machine file's `tuning`. */
-#ifndef PORTOLAN_LIBRARY_RULES_H
-#define PORTOLAN_LIBRARY_RULES_H
+#ifndef PTO_LIBRARY_RULES_H
+#define PTO_LIBRARY_RULES_H
 
 #include "formats/yaml_read.h"
 #include "machine/machine_internal.h"

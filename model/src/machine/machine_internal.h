@@ -1,7 +1,7 @@
 /* The structure behind pto_machine_t, and the lookups that prices are made of: for the library, its fit and
  * its tests. Users of the library see machine.h alone. */
-#ifndef PORTOLAN_MACHINE_INTERNAL_H
-#define PORTOLAN_MACHINE_INTERNAL_H
+#ifndef PTO_MACHINE_INTERNAL_H
+#define PTO_MACHINE_INTERNAL_H
 
 #include "machine/error_model.h"
 #include "machine/inherit.h"

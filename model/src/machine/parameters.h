@@ -11,8 +11,8 @@
  *   .term   the model term that it belongs to (model/src/machine/terms.c); none: the published model has it
  *   .power  what a GPU draws while this takes time (its bytes; with .power_at_start its start too)
  *   .measured_only   no price uses it */
-#ifndef PORTOLAN_PARAMETERS_H
-#define PORTOLAN_PARAMETERS_H
+#ifndef PTO_PARAMETERS_H
+#define PTO_PARAMETERS_H
 
 /* clang-format off */
 #define PTO_PARAMETER_TABLE(MEMBER, PART)                                                                    \

@@ -1,7 +1,7 @@
 /* The registry of a machine's parameters: PTO_PARAMETER_TABLE as data, and walks over it. A family is a row
  * of that table; a cell is one of its parts, for one choice of its dimensions: messages.cpu.off_node. */
-#ifndef PORTOLAN_REGISTRY_H
-#define PORTOLAN_REGISTRY_H
+#ifndef PTO_REGISTRY_H
+#define PTO_REGISTRY_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* Shared by the mappers. */
-#ifndef PORTOLAN_MAP_INTERNAL_H
-#define PORTOLAN_MAP_INTERNAL_H
+#ifndef PTO_MAP_INTERNAL_H
+#define PTO_MAP_INTERNAL_H
 
 #include "base/hash.h"
 #include "portolan/map.h"

@@ -1,6 +1,6 @@
 /* Shared by bind.c, check.c and read.c. */
-#ifndef PORTOLAN_SCENARIO_CHECK_H
-#define PORTOLAN_SCENARIO_CHECK_H
+#ifndef PTO_SCENARIO_CHECK_H
+#define PTO_SCENARIO_CHECK_H
 
 #include "portolan/scenario.h"
 
