@@ -41,13 +41,16 @@ static void build_vector(pto_builder_t *builder, const pto_exchange_t *exchange,
 
 /* --- gather and scatter --------------------------------------------------------------------------------- */
 
-/* Edges of the tree, and how many blocks the subtrees below them have. (The last one may have fewer.) */
+/* The edges of one length, and the number of blocks of the subtree below each; the last subtree may have
+ * fewer. */
 typedef struct {
     pto_expr_t distance;
     pto_expr_t blocks;
 } edges_t;
 
-/* Members with a subtree hold its blocks in `inner`; the others send or receive their own one in `leaf`. */
+/* Builds the messages along edges. Members with a subtree hold its blocks in `inner`. At the edges to members
+ * without one, `leaf` is the buffer of the block that these send or receive; at other edges it is `inner`,
+ * too. */
 static void build_subtrees(pto_builder_t *builder, const pto_exchange_t *exchange, bool up, int inner,
                            int leaf, edges_t edges) {
     bool leaves = leaf != inner;
@@ -63,7 +66,8 @@ static void build_subtrees(pto_builder_t *builder, const pto_exchange_t *exchang
     pto_build_step(builder, recv);
 }
 
-/* Copies by the members below `until` that have a subtree. */
+/* Builds a stage in which those members below `until` copy that have a subtree: the ones with even numbers.
+ */
 static void build_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *exchange,
                        int64_t until, pto_slice_t source, pto_slice_t target) {
     pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
@@ -83,7 +87,7 @@ static int build_inner(pto_builder_t *builder, int whole) {
     return pto_build_buffer(builder, inner);
 }
 
-/* The longest edge is one alone, so its blocks are known. */
+/* There is one longest edge, so the number of blocks below it is exact. */
 static edges_t longest(int64_t n) {
     int64_t half = (int64_t)1 << (pto_log2_ceil(n) - 1);
     return (edges_t){pto_constant(half), pto_constant(n - half)};

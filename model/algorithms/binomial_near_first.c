@@ -4,7 +4,7 @@
  * one, and here all at once. */
 #include "algorithms.h"
 
-/* The members from 0 to `senders` send to those `distance` behind them. */
+/* Builds a round: each member below `senders` sends to the member `distance` after it. */
 static void build_round(pto_builder_t *builder, const pto_exchange_t *exchange, pto_expr_t distance,
                         pto_expr_t senders, pto_expr_t receivers_end) {
     pto_build_stage(builder, "down the tree", PTO_ORDER_AT_ONCE);
@@ -21,7 +21,7 @@ static void build_round(pto_builder_t *builder, const pto_exchange_t *exchange, 
     pto_build_step(builder, recv);
 }
 
-/* In the last round only as many send as members are left. */
+/* In the last round, only as many members send as others still lack the vector. */
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
     int64_t n = exchange->n, rounds = pto_log2_ceil(n);
     if (rounds == 0)

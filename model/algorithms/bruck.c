@@ -8,7 +8,8 @@
  * is 2^k lower. A block's position is its distance from the process, until all are rotated at the end. */
 #include "algorithms.h"
 
-/* The blocks whose number has bit k set: runs of 2^k, every 2^(k+1), from 2^k on. */
+/* Returns the blocks whose number has bit k set: runs of 2^k blocks, every 2^(k+1) blocks, from block 2^k on.
+ */
 static pto_slice_t blocks_with_bit(int buffer, int64_t n) {
     return (pto_slice_t){.buffer = buffer,
                          .first = pto_power(1),
@@ -17,7 +18,7 @@ static pto_slice_t blocks_with_bit(int buffer, int64_t n) {
                          .until = pto_constant(n)};
 }
 
-/* Blocks me, me + 1, ... or, reversed, me, me - 1, ... of a buffer. */
+/* Returns all blocks of a buffer in the order me, me + 1, ... or, reversed, me, me - 1, ... */
 static pto_slice_t rotated(int buffer, int64_t n, bool reversed) {
     return (pto_slice_t){.buffer = buffer,
                          .anchor = PTO_ANCHOR_ME,
@@ -57,7 +58,7 @@ static void build_alltoall(pto_builder_t *builder, const pto_exchange_t *exchang
     pto_build_step(builder, back);
 }
 
-/* Blocks that arrive in round k: 2^k, 2^k + 1, ... below 2^(k+1) and n. */
+/* Returns the blocks that arrive in round k: those from 2^k on, below 2^(k+1) and n. */
 static pto_slice_t arriving(int buffer, int64_t n) {
     pto_slice_t slice = blocks_with_bit(buffer, n);
     slice.stride = pto_constant(n);
@@ -78,7 +79,7 @@ static void build_allgather(pto_builder_t *builder, const pto_exchange_t *exchan
     pto_build_step(builder, copy);
     pto_build_loop(builder, 0, pto_log2_ceil(exchange->n), true);
     pto_slice_t arrived = arriving(gathered, exchange->n), sent = arrived;
-    sent.offset = pto_power(-1); /* equally many blocks, from the first on */
+    sent.offset = pto_power(-1); /* the same number of blocks, from block 0 on */
     pto_build_sendrecv(builder, "round", exchange, (pto_message_end_t){pto_peers_at(pto_power(1), -1), sent},
                        (pto_message_end_t){pto_peers_at(pto_power(1), 1), arrived});
     pto_build_end(builder);

@@ -1,7 +1,7 @@
-/* Chain: each process passes the vector on to the next one (a broadcast, from process 0), or adds its own to
- * what comes and passes the sum on (a reduction, to process 0). In s segments, up to s of the n - 1 links
- * carry one each at once, and it takes n - 2 + s rounds of one segment (Open MPI's `pipeline`; Pjesivac-
- * Grbovic et al. 2007): in round t, segment t - l passes link l, counted from where the data start.
+/* Chain: in a broadcast from process 0, each process passes the vector on to the next one; in a reduction to
+ * process 0, it adds its own vector to the one that it receives and passes the sum on. A vector of s segments
+ * takes n - 2 + s rounds over the n - 1 links (Open MPI's `pipeline`; Pjesivac-Grbovic et al. 2007): in round
+ * t, segment t - l passes link l, where link 0 is that on which the data start.
  *
  * There are as many segments as the MPI library's `segment_bytes` make, or as the request has chunks. */
 #include "algorithms.h"
@@ -15,7 +15,8 @@ typedef struct {
     bool up;      /* towards process 0 */
 } chain_t;
 
-/* Rounds [from, to), in which these links carry a segment; a bound that moves is one more in each round. */
+/* Rounds [from, to), and the links that carry a segment in them. Both bounds of the links may depend on the
+ * round. */
 typedef struct {
     int64_t from;
     int64_t to;
@@ -23,9 +24,10 @@ typedef struct {
     pto_expr_t link_until;
 } rounds_t;
 
-/* The segment that a process sends in a round, or receives (`later`: one round later it sends that). Process
- * i sends the segment of round t - i, or, towards process 0, that of round t - (links - i); -i is -i plus a
- * multiple of the number of segments. */
+/* Returns the segment that a process sends `later` rounds after the current one: with 1, the segment that it
+ * receives now. In round t, process i sends segment t - i or, towards process 0, t - (links - i). The factor
+ * of i must not be negative: it is segments - 1 instead of -1, as segments are numbered modulo their count.
+ */
 static pto_slice_t segment_of(const chain_t *chain, int buffer, int64_t later) {
     int64_t start = chain->up ? -chain->links : 0;
     pto_slice_t slice =
@@ -34,7 +36,7 @@ static pto_slice_t segment_of(const chain_t *chain, int buffer, int64_t later) {
     return slice;
 }
 
-/* A step of those that the round's links start at (`end` 0) or end at (1). */
+/* Returns a step of the processes at which the round's links start (`end` is 0) or end (1). */
 static pto_step_t end_of_links(const chain_t *chain, pto_step_kind_t kind, const rounds_t *rounds,
                                int64_t end) {
     pto_step_t step = pto_step_of(kind, chain->exchange);
@@ -69,7 +71,8 @@ static void build_rounds(const chain_t *chain, rounds_t rounds) {
     pto_build_end(chain->builder);
 }
 
-/* Rounds in which links join, in which as many carry a segment as can, and in which they leave. */
+/* At first, one more link carries a segment in each round; then as many links as can; at last, one link fewer
+ * in each round. */
 static void build_links(const chain_t *chain) {
     int64_t links = chain->links, segments = chain->segments;
     int64_t few = links < segments ? links : segments, many = links + segments - few;

@@ -1,4 +1,4 @@
-/* Building blocks of several algorithms. */
+/* Building blocks that several algorithms share. */
 #include "algorithms.h"
 
 void pto_build_peer_messages(pto_builder_t *builder, const pto_exchange_t *exchange, pto_peers_t peers,
@@ -157,8 +157,8 @@ pto_step_t pto_step_of_all(pto_step_kind_t kind, const pto_exchange_t *who) {
     return step;
 }
 
-/* Two stages, because price processes a stage rank by rank: in a single stage the first rank's wait would
- * find no signals to wait for. */
+/* The waits have a stage of their own: pricing goes through a stage rank by rank, so in a single stage the
+ * first rank would wait for signals that no other rank has raised yet. */
 void pto_flag_among(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_peers_t peers) {
     pto_step_t signal = pto_step_of(PTO_STEP_SIGNAL, who), wait = pto_step_of(PTO_STEP_WAIT, who);
     signal.peers = wait.peers = peers;
@@ -212,7 +212,8 @@ void pto_build_reduce(pto_builder_t *builder, pto_step_t who, pto_slice_t slice,
     pto_build_step(builder, reduce);
 }
 
-/* The even (parity 0) or odd (parity 1) members of the first 2r. */
+/* Returns a step of the even (parity 0) or odd (parity 1) members among the first 2 r, whose peer is the
+ * other one of their pair. */
 static pto_step_t one_of_pair(pto_step_kind_t kind, const pto_exchange_t *exchange, int64_t parity,
                               int64_t r) {
     pto_step_t step = pto_step_of(kind, exchange);

@@ -7,7 +7,7 @@
  * that messages travel while processes reduce. */
 #include "algorithms.h"
 
-/* Segments in progress, at most: more than there are stages. */
+/* The maximum number of segments in progress; there are fewer stages than that. */
 enum { DEPTH_MAX = 64 };
 
 typedef struct {
@@ -18,7 +18,7 @@ typedef struct {
     int64_t segments;
 } levels_t;
 
-/* The part of the current segment that a member of a node reduces. */
+/* Returns the part of the current segment that a member of a node reduces. */
 static pto_slice_t my_part(const levels_t *levels, pto_anchor_t anchor) {
     int64_t m = levels->node.n;
     return pto_slice_part(levels->node.out, levels->segments * m, anchor,
@@ -36,7 +36,7 @@ static pto_slice_t of_peer(pto_slice_t slice) {
     return slice;
 }
 
-/* A member's own part stays in its own memory until those of all others but the leader are in it. */
+/* A member keeps its part in its own memory until it has added those of all others but the leader's. */
 static void build_parts(const levels_t *levels) {
     const pto_exchange_t *node = &levels->node;
     pto_slice_t part = my_part(levels, PTO_ANCHOR_ME);

@@ -8,7 +8,7 @@
  */
 #include "algorithms.h"
 
-/* Messages to the members at distances first, first + stride, ... */
+/* Builds messages from each member to those at the distances first, first + stride, ... */
 static void build_messages(pto_builder_t *builder, const pto_exchange_t *exchange, pto_expr_t first,
                            int64_t stride, bool send_empty) {
     pto_peers_t peers = {.kind = PTO_PEERS_SHIFT,
@@ -19,7 +19,8 @@ static void build_messages(pto_builder_t *builder, const pto_exchange_t *exchang
     pto_build_peer_messages(builder, exchange, peers, send_empty);
 }
 
-/* Reduce all members' `in` into member 0's `sum`, which has its own. It has room for those of all others. */
+/* Reduces the `in` of the other members into `sum` of member 0, which has its own vector there already. The
+ * vectors of all others arrive in one temporary. */
 static void build_reduce(pto_builder_t *builder, const pto_exchange_t *exchange, int in, int sum) {
     pto_buffer_t room = *pto_builder_buffer(builder, sum);
     int64_t blocks = room.block_count;
@@ -59,7 +60,7 @@ static void build_broadcast(pto_builder_t *builder, const pto_exchange_t *exchan
     pto_build_step(builder, recv);
 }
 
-/* Member 0 sends every member its block of `in`, or gets every member's in `out`. */
+/* Member 0 sends each member its block of `in`, or receives the blocks of all members in `out`. */
 static void build_rooted(pto_builder_t *builder, const pto_exchange_t *exchange, int in, bool to_root) {
     pto_build_root_block(builder, exchange, in);
     if (exchange->n == 1)
@@ -75,7 +76,7 @@ static void build_rooted(pto_builder_t *builder, const pto_exchange_t *exchange,
     pto_build_step(builder, recv);
 }
 
-/* Reduce to member 0, which then sends every other member its block. */
+/* Member 0 reduces all vectors, then sends each other member its block. */
 static void build_reduce_scatter(pto_builder_t *builder, const pto_exchange_t *exchange) {
     int sum = pto_build_sum(builder, exchange, 1);
     if (exchange->n > 1)
@@ -83,7 +84,7 @@ static void build_reduce_scatter(pto_builder_t *builder, const pto_exchange_t *e
     build_rooted(builder, exchange, sum, false);
 }
 
-/* The owners' second pattern, in host memory, with the user's buffers for it. */
+/* Builds the messages of the owners' second pattern, in host memory, between the user's buffers for it. */
 static pto_exchange_t host_pattern(pto_builder_t *builder, const pto_request_t *request) {
     int64_t owners = pto_layout_owner_count(&request->layout);
     pto_buffer_t buffer = {.name = "cpu in",

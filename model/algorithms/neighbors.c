@@ -16,7 +16,7 @@ static void add_step(pto_builder_t *builder, const pto_exchange_t *exchange, pto
     pto_build_step(builder, step);
 }
 
-/* Processes that are their own neighbors copy, one border after another. */
+/* Processes that are their own neighbors copy their borders, one after another. */
 static void build_phase(pto_builder_t *builder, const pto_exchange_t *exchange, int phase) {
     static const char *const name[] = {"messages", "messages, 2nd dimension", "messages, 3rd dimension"};
     int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX] = {{0}}, others = 0;

@@ -14,7 +14,7 @@ static pto_peers_t next_node(const pto_builder_t *builder, const pto_exchange_t 
                          .sign = sign};
 }
 
-/* Between the two members of a pair: member 0 sends, and in both ways member 1 does too. */
+/* Builds the message from member 0 of a pair to member 1 and, if both send, the one back. */
 static void build_pair(pto_builder_t *builder, const pto_exchange_t *exchange) {
     pto_build_stage(builder, "message", PTO_ORDER_AT_ONCE);
     pto_step_t send = pto_build_sender(builder, PTO_STEP_SEND, exchange);

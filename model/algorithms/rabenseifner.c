@@ -7,7 +7,8 @@
  * result in the end; the libraries let it take part with another one's role. */
 #include "algorithms.h"
 
-/* The aligned run of `parts_kept` parts around the anchor's bit-reversed index. */
+/* Returns the `parts_kept` parts around that of the anchor's bit-reversed index, from a multiple of their
+ * number on. */
 static pto_slice_t half(int buffer, int64_t parts, pto_anchor_t anchor, pto_expr_t parts_kept) {
     pto_slice_t slice = pto_slice_part(buffer, parts, anchor, pto_constant(0));
     slice.reverse_bits = pto_log2_ceil(parts);
@@ -37,7 +38,8 @@ static void build_doubling(pto_builder_t *builder, const pto_exchange_t *folded)
     pto_build_end(builder);
 }
 
-/* Members below 2 d are left in the round of distance d: the upper half sends its parts to the lower one. */
+/* The round of distance d is among the members below 2 d: those of the upper half send their parts to the
+ * lower half. */
 static void build_gather(pto_builder_t *builder, const pto_exchange_t *folded) {
     int64_t n = folded->n;
     pto_build_loop(builder, 0, pto_log2_ceil(n), true);
@@ -55,7 +57,7 @@ static void build_gather(pto_builder_t *builder, const pto_exchange_t *folded) {
     pto_build_end(builder);
 }
 
-/* Process 0 gets the result from the one that it was folded into. */
+/* Process 0 receives the result from the process that it was folded into. */
 static void build_return(pto_builder_t *builder, const pto_exchange_t *exchange) {
     pto_build_stage(builder, "return", PTO_ORDER_AT_ONCE);
     pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange), recv = pto_step_of(PTO_STEP_RECV, exchange);

@@ -6,7 +6,7 @@
 
 extern const pto_algorithm_t pto_algorithm_bruck;
 
-/* One stage of the loop: send `source` to the partner, and receive into `target`. */
+/* Builds one stage of the loop: each process sends `source` to its partner and receives into `target`. */
 static void build_round(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t source,
                         pto_slice_t target) {
     pto_peers_t partner = {.kind = PTO_PEERS_XOR, .first = pto_power(1), .sign = 1};

@@ -6,7 +6,7 @@
  * end. */
 #include "algorithms.h"
 
-/* The blocks that `anchor` keeps in this round. */
+/* Returns the blocks that the member at `anchor` keeps in this round. */
 static pto_slice_t kept(int buffer, pto_anchor_t anchor, int64_t n, int64_t fold) {
     pto_slice_t slice = pto_slice_aligned_run(pto_slice_block(buffer, anchor), pto_inverse_power(n / 2));
     slice.fold = fold;

@@ -4,7 +4,8 @@
  * as the blocks (Patarasuk and Yuan 2009). */
 #include "algorithms.h"
 
-/* One round: send `part` to the next process and receive the part before it. Returns the latter. */
+/* Builds one round: each process sends `part` to the next one and receives the part before it, which is
+ * returned. */
 static pto_slice_t build_round(pto_builder_t *builder, const pto_exchange_t *exchange, int target,
                                pto_slice_t part) {
     pto_slice_t received = part;
@@ -16,7 +17,8 @@ static pto_slice_t build_round(pto_builder_t *builder, const pto_exchange_t *exc
     return received;
 }
 
-/* Pass parts around until every process has all of them. `own` is the part that it has in round 0. */
+/* Passes parts around until every process has all of them. `own` is the part that a process has in round 0.
+ */
 static void build_passing(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t own) {
     own.offset.loop = -1;
     pto_build_loop(builder, 0, exchange->n - 1, false);
@@ -24,7 +26,7 @@ static void build_passing(pto_builder_t *builder, const pto_exchange_t *exchange
     pto_build_end(builder);
 }
 
-/* Pass partial sums around. `first` is the part that a process sends in round 0. */
+/* Passes partial sums around. `first` is the part that a process sends in round 0. */
 static void build_reducing(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t first) {
     int received = pto_build_temporary(builder, first.buffer, "received");
     first.offset.loop = -1;

@@ -10,10 +10,11 @@ typedef struct {
     pto_builder_t *builder;
     const pto_exchange_t *exchange;
     int64_t n;
-    int passed; /* parts of their subtrees that processes pass on; those that process 0 gets back */
+    int passed; /* a buffer: the parts that a process passes down its subtree; at process 0, those that come
+                   back */
 } parts_t;
 
-/* Every other process has a subtree. */
+/* Builds `passed` at the processes with even numbers, which have subtrees. */
 static int build_passed(pto_builder_t *builder, const pto_exchange_t *exchange) {
     pto_buffer_t passed = *pto_builder_buffer(builder, exchange->out);
     passed.name = "passed on";
@@ -24,15 +25,16 @@ static int build_passed(pto_builder_t *builder, const pto_exchange_t *exchange) 
     return pto_build_buffer(builder, passed);
 }
 
-/* The parts of the subtrees below edges, `count` of them at most, with the lower end as the peer or, where
- * `distance` is that of the edges, the upper one. */
+/* Returns the parts of the subtree below an edge, at most `count`. `distance` is 0 at the upper end of the
+ * edge, whose peer is the lower end; at the lower end it is the edge's length. */
 static pto_slice_t subtree(const parts_t *parts, int buffer, pto_expr_t distance, pto_expr_t count) {
     pto_slice_t slice = pto_slice_subtree(buffer, parts->n, distance, count);
     slice.parts = parts->n;
     return slice;
 }
 
-/* The edges of one length: process 0 has the whole vector, the others what was passed to them. */
+/* Builds the messages along the edges of one length. Process 0 sends from the whole vector, the others from
+ * what was passed to them. */
 static void build_edges(const parts_t *parts, pto_expr_t distance, pto_expr_t count, int target) {
     const pto_exchange_t *exchange = parts->exchange;
     pto_build_stage(parts->builder, "scatter", PTO_ORDER_AT_ONCE);
@@ -48,7 +50,7 @@ static void build_edges(const parts_t *parts, pto_expr_t distance, pto_expr_t co
     pto_build_step(parts->builder, recv);
 }
 
-/* The longest edge is the only one of its length, so its parts are known. */
+/* There is one longest edge, so the number of parts below it is exact. */
 static void build_scatter(const parts_t *parts) {
     int64_t rounds = pto_log2_ceil(parts->n), longest = (int64_t)1 << (rounds - 1);
     if (rounds > 1) {

@@ -8,7 +8,7 @@
 #include "gas.h"
 
 static void build_flag(pto_builder_t *builder, const char *name, const pto_exchange_t *who,
-                       pto_gas_flag_t way) {
+                       pto_gas_way_t way) {
     pto_build_kernel(builder, who);
     pto_gas_flag(builder, name, who, way);
     pto_build_end(builder);
@@ -16,7 +16,7 @@ static void build_flag(pto_builder_t *builder, const char *name, const pto_excha
 
 /* A GPU copies its own block at the same time. */
 static void build_copies(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
-                         pto_gas_flag_t way) {
+                         pto_gas_way_t way) {
     pto_step_t others = pto_gas_step(who, way);
     others.source = pto_slice_block(user->in, PTO_ANCHOR_PEER);
     others.target = pto_slice_block(user->out, PTO_ANCHOR_ME);
@@ -53,8 +53,8 @@ static void build_allreduce(pto_builder_t *builder, const pto_request_t *request
 static void build_blocks(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
     pto_exchange_t who = pto_gas_members(request, &user);
-    pto_gas_flag_t way = pto_gas_way(request->collective);
-    build_flag(builder, "ready", &who, pto_gas_back(way));
+    pto_gas_way_t way = pto_gas_way(request->collective);
+    build_flag(builder, "ready", &who, pto_gas_way_back(way));
     build_copies(builder, &who, &user, way);
     build_flag(builder, "copied", &who, way);
 }

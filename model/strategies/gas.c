@@ -24,7 +24,7 @@ int pto_gas_gathered(pto_builder_t *builder, const pto_exchange_t *who, int like
     return pto_build_buffer(builder, buffer);
 }
 
-void pto_gas_flag(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_gas_flag_t which) {
+void pto_gas_flag(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_gas_way_t which) {
     if (which == PTO_GAS_ALL_TO_ALL)
         pto_flag_barrier(builder, name, who);
     else if (which == PTO_GAS_ROOT_TO_OTHERS)
@@ -35,19 +35,19 @@ void pto_gas_flag(pto_builder_t *builder, const char *name, const pto_exchange_t
                            pto_step_of_root(PTO_STEP_WAIT, who));
 }
 
-pto_gas_flag_t pto_gas_way(pto_collective_t collective) {
+pto_gas_way_t pto_gas_way(pto_collective_t collective) {
     if (pto_collective_is_to_root(collective))
         return PTO_GAS_OTHERS_TO_ROOT;
     return pto_collective_is_from_root(collective) ? PTO_GAS_ROOT_TO_OTHERS : PTO_GAS_ALL_TO_ALL;
 }
 
-pto_gas_flag_t pto_gas_back(pto_gas_flag_t way) {
+pto_gas_way_t pto_gas_way_back(pto_gas_way_t way) {
     if (way == PTO_GAS_ALL_TO_ALL)
         return way;
     return way == PTO_GAS_ROOT_TO_OTHERS ? PTO_GAS_OTHERS_TO_ROOT : PTO_GAS_ROOT_TO_OTHERS;
 }
 
-pto_step_t pto_gas_step(const pto_exchange_t *who, pto_gas_flag_t way) {
+pto_step_t pto_gas_step(const pto_exchange_t *who, pto_gas_way_t way) {
     if (way == PTO_GAS_ALL_TO_ALL)
         return pto_step_of_all(PTO_STEP_COPY, who);
     return way == PTO_GAS_ROOT_TO_OTHERS ? pto_step_of_root(PTO_STEP_COPY, who)

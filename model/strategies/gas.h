@@ -7,53 +7,58 @@
 
 #include "intranode.h"
 
-/* The members: one process of each GPU. */
+/* Returns the exchange among one process of each GPU. */
 pto_exchange_t pto_gas_members(const pto_request_t *request, const pto_user_t *user);
-/* Errors: PTO_ERR_NOT_APPLICABLE for several nodes, several owners on a GPU, or a single GPU. */
+/* PTO_ERR_NOT_APPLICABLE for several nodes, for several owners on a GPU, and for a single GPU. */
 pto_status_t pto_gas_applicable(const pto_request_t *request, pto_error_t *err);
 
-/* A temporary with one vector or block per member, shaped like `like`, at the members whose index is a
- * multiple of `stride`; with PTO_BLOCKS_SHARE, only the holder's share of each. */
+/* How to build a temporary with one vector or block of each member. The members whose index is a multiple of
+ * `stride` hold one; with PTO_BLOCKS_SHARE, only their own share of each block. */
 typedef struct {
     int64_t stride;
     pto_blocks_t blocks;
     bool double_buffered;
 } pto_gas_gathered_t;
+/* Builds it, with blocks like those of buffer `like`. */
 int pto_gas_gathered(pto_builder_t *builder, const pto_exchange_t *who, int like, pto_gas_gathered_t how);
 
-/* A flag raised by all for all, by member 0 for all others, or by all others for member 0. */
-typedef enum { PTO_GAS_ALL_TO_ALL, PTO_GAS_ROOT_TO_OTHERS, PTO_GAS_OTHERS_TO_ROOT } pto_gas_flag_t;
-void pto_gas_flag(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_gas_flag_t which);
+/* From which members to which: from all to all others, from member 0 to the others, or from these to it. */
+typedef enum { PTO_GAS_ALL_TO_ALL, PTO_GAS_ROOT_TO_OTHERS, PTO_GAS_OTHERS_TO_ROOT } pto_gas_way_t;
+/* Builds a flag that the members at the first end raise and those at the other end wait for. */
+void pto_gas_flag(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_gas_way_t which);
 
-/* Which way the data of a collective of blocks go; the opposite way; and a copy by those at the first end,
- * with those at the other end as peers. */
-pto_gas_flag_t pto_gas_way(pto_collective_t collective);
-pto_gas_flag_t pto_gas_back(pto_gas_flag_t way);
-pto_step_t pto_gas_step(const pto_exchange_t *who, pto_gas_flag_t way);
+/* Returns the way of the data in a collective of blocks. */
+pto_gas_way_t pto_gas_way(pto_collective_t collective);
+/* Returns the opposite way. */
+pto_gas_way_t pto_gas_way_back(pto_gas_way_t way);
+/* Returns a copy by the members at the first end, with those at the other end as peers. */
+pto_step_t pto_gas_step(const pto_exchange_t *who, pto_gas_way_t way);
 
-/* A step in which each member, or only the one that holds the buffers, copies within its own memory. */
+/* Builds a step in which the members that hold both buffers copy within their own memory. */
 void pto_gas_own_copy(pto_builder_t *builder, const pto_exchange_t *who, pto_slice_t source,
                       pto_slice_t target);
 
-/* A stage in which the actors of `step` copy `source` to `target`, alone or with each peer. In the same stage
- * each does its own part, from `own_source` to `own_target`: the same as the step's slices, but with its own
- * block or part where the step names its peer's. */
+/* Builds a stage with the copy `step`, alone or with each peer. In the same stage, each actor copies its own
+ * part from `own_source` to `own_target`. These are like the slices of `step`, but name the actor's own block
+ * or part where `step` names its peer's. */
 void pto_gas_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_step_t step,
                   pto_slice_t own_source, pto_slice_t own_target);
 
-/* Every member stores to each other one that one's share of its vector, or its block, into `gathered`, and
- * reduces its own (gas_split.c). The buffer is made before the kernel begins, in which the stages are.
- * pto_gas_reduce_shares returns the member's share of the result. */
+/* The shares in which members reduce a vector (gas_split.c): each member stores to each other member's
+ * `gathered` that member's share of its vector, or its block, and reduces what the others stored to its own.
+ */
 typedef struct {
     int64_t parts; /* of each block of the input */
     int gathered;
 } pto_gas_shares_t;
+/* Builds the buffer. It must exist before the kernel begins. */
 pto_gas_shares_t pto_gas_shares(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
                                 bool scatters, bool double_buffered);
+/* Builds the stages, inside the kernel. Returns the member's share of the result. */
 pto_slice_t pto_gas_reduce_shares(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
                                   const pto_gas_shares_t *shares);
 
-/* A stage in which the members below `until` reduce all blocks of `gathered` into `target`. */
+/* Builds a stage in which the members below `until` reduce all blocks of `gathered` into `target`. */
 void pto_gas_reduce(pto_builder_t *builder, const pto_exchange_t *who, int64_t until, int gathered,
                     pto_slice_t target);
 

@@ -23,16 +23,16 @@ static void build_reduction(pto_builder_t *builder, const pto_exchange_t *who, c
 }
 
 static void build_blocks(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user) {
-    pto_gas_flag_t way = pto_gas_way(pto_builder_request(builder)->collective);
+    pto_gas_way_t way = pto_gas_way(pto_builder_request(builder)->collective);
     pto_build_kernel(builder, who);
     pto_gas_flag(builder, "ready", who, way);
-    pto_step_t step = pto_gas_step(who, pto_gas_back(way));
+    pto_step_t step = pto_gas_step(who, pto_gas_way_back(way));
     step.source = pto_slice_block(user->in, PTO_ANCHOR_ME);
     pto_slice_t own = step.source;
     step.source.holder = PTO_HOLDER_PEER;
     step.target = pto_slice_block(user->out, PTO_ANCHOR_PEER);
     pto_gas_copy(builder, "load from all", who, step, own, pto_slice_block(user->out, PTO_ANCHOR_ME));
-    pto_gas_flag(builder, "loaded", who, pto_gas_back(way));
+    pto_gas_flag(builder, "loaded", who, pto_gas_way_back(way));
     pto_build_end(builder);
 }
 

@@ -37,9 +37,9 @@ static void build_reduction(pto_builder_t *builder, const pto_request_t *request
 static void build_blocks(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
     pto_exchange_t who = pto_gas_members(request, &user);
-    pto_gas_flag_t way = pto_gas_way(request->collective);
+    pto_gas_way_t way = pto_gas_way(request->collective);
     pto_build_kernel(builder, &who);
-    pto_gas_flag(builder, "ready", &who, pto_gas_back(way));
+    pto_gas_flag(builder, "ready", &who, pto_gas_way_back(way));
     pto_step_t step = pto_gas_step(&who, way);
     step.source = pto_slice_block(user.in, PTO_ANCHOR_PEER);
     step.target = pto_slice_block(user.out, PTO_ANCHOR_ME);

@@ -79,7 +79,7 @@ static pto_memory_t message_memory(const pto_asked_t *asked, const pto_action_t 
 /* Returns the links between nodes that one end counts of the message to, or from, the action's current peer.
  */
 static pto_fabric_path_t fabric_path(const pto_asked_t *asked, const pto_shared_t *shared,
-                                     const pto_action_t *action, pto_message_end_t end) {
+                                     const pto_action_t *action, pto_path_end_t end) {
     const pto_layout_t *layout = &asked->plan->request.layout;
     int64_t ranks = layout->gpus_per_node * layout->procs_per_gpu;
     int64_t own = action->rank / ranks, other = action->peer_rank / ranks;
@@ -90,7 +90,7 @@ static pto_fabric_path_t fabric_path(const pto_asked_t *asked, const pto_shared_
 static void count_between_nodes(const pto_asked_t *asked, const pto_shared_t *shared,
                                 const pto_action_t *action, int64_t bytes) {
     for (int end = PTO_END_SENDER; end <= PTO_END_RECEIVER; end++) {
-        pto_fabric_path_t path = fabric_path(asked, shared, action, (pto_message_end_t)end);
+        pto_fabric_path_t path = fabric_path(asked, shared, action, (pto_path_end_t)end);
         for (int i = 0; i < path.count; i++)
             shared->loads.fabric_bytes[path.link[i]] += (double)bytes;
     }
@@ -241,7 +241,7 @@ static void see_between_nodes(const pto_asked_t *asked, const pto_shared_t *shar
 
 void pto_links_see_message(const pto_pricing_t *pricing, const pto_action_t *action,
                            pto_busiest_links_t *busiest) {
-    pto_message_end_t end = pto_message_end(action->step);
+    pto_path_end_t end = pto_message_end(action->step);
     int64_t node = pricing->actors.actor[action->rank].place.node;
     pto_memory_t own = message_memory(&pricing->asked, action, action->rank);
     pto_memory_t other = message_memory(&pricing->asked, action, action->peer_rank);
@@ -266,7 +266,7 @@ void pto_links_see_copies(const pto_pricing_t *pricing, pto_action_t *action, pt
     }
 }
 
-void pto_links_see_all(const pto_shared_t *shared, pto_load_kind_t kind, pto_message_end_t end,
+void pto_links_see_all(const pto_shared_t *shared, pto_load_kind_t kind, pto_path_end_t end,
                        pto_busiest_t *busiest) {
     const pto_link_loads_t *loads = &shared->loads;
     int links = kind == PTO_LOAD_COPIES ? loads->links.memory_first : loads->links.count;

@@ -90,11 +90,11 @@ static bool is_port_outwards(const pto_topology_t *topology, int link) {
     return is_port(topology, link) && pto_topology_link_at(topology, link)->from < gpus;
 }
 
-bool pto_link_is_of_end(const pto_shared_links_t *links, pto_message_end_t end, int link) {
+bool pto_link_is_of_end(const pto_shared_links_t *links, pto_path_end_t end, int link) {
     return link >= links->memory_first || is_port_outwards(links->topology, link) == (end == PTO_END_SENDER);
 }
 
-pto_path_t pto_path_of_end(const pto_shared_links_t *links, pto_message_end_t end, pto_memory_t from,
+pto_path_t pto_path_of_end(const pto_shared_links_t *links, pto_path_end_t end, pto_memory_t from,
                            pto_memory_t to) {
     pto_path_t path = route_between(links, from, to);
     int port_count = path.route_count > 0 && is_port_outwards(links->topology, path.route[0]);
@@ -171,7 +171,7 @@ const pto_param_t *pto_fabric_s_per_byte(const pto_fabric_t *fabric, int64_t nod
 }
 
 pto_fabric_path_t pto_fabric_path(const pto_fabric_t *fabric, const pto_layout_t *layout,
-                                  pto_message_end_t end, int64_t from_node, int64_t to_node) {
+                                  pto_path_end_t end, int64_t from_node, int64_t to_node) {
     pto_fabric_path_t path = {0};
     int64_t first = 0, own = end == PTO_END_SENDER ? from_node : to_node;
     int64_t other = end == PTO_END_SENDER ? to_node : from_node;

@@ -58,9 +58,9 @@ typedef struct {
     pto_space_t space;
 } pto_memory_t;
 
-typedef enum { PTO_END_SENDER, PTO_END_RECEIVER } pto_message_end_t;
+typedef enum { PTO_END_SENDER, PTO_END_RECEIVER } pto_path_end_t;
 
-static inline pto_message_end_t pto_message_end(const pto_step_t *step) {
+static inline pto_path_end_t pto_message_end(const pto_step_t *step) {
     return step->kind == PTO_STEP_SEND ? PTO_END_SENDER : PTO_END_RECEIVER;
 }
 
@@ -68,11 +68,11 @@ static inline pto_message_end_t pto_message_end(const pto_step_t *step) {
 pto_path_t pto_path_between(const pto_shared_links_t *links, pto_memory_t from, pto_memory_t to);
 
 /* Returns the links on this way that one end of a message counts. */
-pto_path_t pto_path_of_end(const pto_shared_links_t *links, pto_message_end_t end, pto_memory_t from,
+pto_path_t pto_path_of_end(const pto_shared_links_t *links, pto_path_end_t end, pto_memory_t from,
                            pto_memory_t to);
 
 /* Returns whether messages count this link at this end. Both ends count the memory of sockets. */
-bool pto_link_is_of_end(const pto_shared_links_t *links, pto_message_end_t end, int link);
+bool pto_link_is_of_end(const pto_shared_links_t *links, pto_path_end_t end, int link);
 
 /* Returns the links that a copy counts; if it has peers, to or from the action's current one. */
 pto_path_t pto_copy_path(const pto_shared_links_t *links, const pto_plan_t *plan, const pto_action_t *action);
@@ -101,6 +101,6 @@ typedef struct {
 
 /* Returns the links up from the sender's node, or those down to the receiver's. */
 pto_fabric_path_t pto_fabric_path(const pto_fabric_t *fabric, const pto_layout_t *layout,
-                                  pto_message_end_t end, int64_t from_node, int64_t to_node);
+                                  pto_path_end_t end, int64_t from_node, int64_t to_node);
 
 #endif

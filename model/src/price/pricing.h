@@ -397,7 +397,7 @@ typedef struct {
 void pto_links_see_message(const pto_pricing_t *pricing, const pto_action_t *action,
                            pto_busiest_links_t *busiest);
 void pto_links_see_copies(const pto_pricing_t *pricing, pto_action_t *action, pto_busiest_t *busiest);
-void pto_links_see_all(const pto_shared_t *shared, pto_load_kind_t kind, pto_message_end_t end,
+void pto_links_see_all(const pto_shared_t *shared, pto_load_kind_t kind, pto_path_end_t end,
                        pto_busiest_t *busiest);
 
 /* The busiest memory of an actor's node. */
