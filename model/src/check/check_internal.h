@@ -1,5 +1,5 @@
-/* The state of a check, shared by the part that knows what collectives promise (check.c) and the part that
- * walks stages (stage.c). Internal to libportolan. */
+/* The state of a check. check.c knows what collectives promise; stage.c walks stages; the other files check
+ * single aspects. */
 #ifndef PTO_CHECK_INTERNAL_H
 #define PTO_CHECK_INTERNAL_H
 
@@ -8,7 +8,7 @@
 #include "portolan/check.h"
 #include "portolan/policy.h"
 
-/* A byte range of one rank's buffer that a step uses. */
+/* A byte range of the buffer of rank `holder` that a step reads or writes. */
 typedef struct {
     int64_t holder;
     int buffer;
@@ -28,9 +28,9 @@ typedef struct {
     int32_t from;
     int32_t to;
     int32_t step;
-    int32_t nodes_off; /* of a plan that is proved by node 0: of a send of node 0 to a node so many on, which
-                          is recorded as that of the node so many before to node 0 */
-    bool is_range;     /* its bytes are one range of the rank's own buffer, from `begin` on */
+    int32_t nodes_off; /* of a send by node 0 to node n, in a proof by node 0: n. It is recorded as the send
+                          by node -n to node 0. */
+    bool is_range;     /* the bytes are one range of the rank's own buffer, from `begin` on */
     int64_t ordinal;
     int64_t begin;
     int64_t bytes;
@@ -51,7 +51,7 @@ typedef struct pto_signal {
     uint32_t *clock;
 } pto_signal_t;
 
-/* Those to one rank, oldest first. */
+/* The pending signals to one rank, oldest first. */
 typedef struct {
     pto_signal_t *first;
     pto_signal_t *last;
@@ -63,10 +63,10 @@ typedef struct {
     pto_piece_use_t *item;
     int count;
     size_t capacity;
-    int64_t longest; /* bytes from the first to the last of a piece */
+    int64_t longest; /* the most bytes from the first to the last of a piece */
 } pto_piece_uses_t;
 
-/* Work: pieces that were looked at in this thread. */
+/* The work done in this thread: pieces that were looked at. */
 extern _Thread_local int64_t pto_pieces_visits;
 
 typedef struct {
@@ -74,14 +74,14 @@ typedef struct {
     int64_t peer;
 } pto_progress_t;
 
-/* Whether member k takes branch B of the plan's `either`-th either node, in this run. */
+/* Returns whether member k takes branch B of the plan's `either`-th either node in this run. */
 typedef bool (*pto_assign_t)(const void *context, int run, int either, int64_t k);
 
-/* How a plan is proved. The first two ways prove right plans only; where they fail, the next one decides. */
+/* How a plan is proved. The first two ways may fail for a correct plan: the next way then decides. */
 typedef enum {
     PTO_PROOF_OF_ONE_NODE,     /* all nodes do the same (symmetry.c), and clocks are as in the next way */
     PTO_PROOF_BY_GROUP_CLOCKS, /* all ranks are walked, with clocks of those that share memory */
-    PTO_PROOF_IN_FULL,         /* every clock knows of every rank */
+    PTO_PROOF_IN_FULL,         /* all ranks are walked, and each clock has entries for all of them */
     PTO_PROOF_COUNT
 } pto_proof_t;
 
@@ -95,10 +95,10 @@ typedef struct {
 typedef struct {
     const pto_plan_t *plan;
     const pto_request_t *request;
-    pto_assign_t takes_b; /* of either nodes, with its context */
+    pto_assign_t takes_b; /* who takes branch B of either nodes, called with `context` */
     const void *context;
-    int first_lane[PTO_BRANCH_COUNT]; /* by branch of the current either node: the first lane that takes it;
-                                         -1 */
+    int first_lane[PTO_BRANCH_COUNT]; /* the first lane that takes this branch of the current either node; -1
+                                       */
     int64_t ranks;
     int64_t walked;           /* the ranks that are walked: all, or those of node 0 */
     pto_rotation_t *rotation; /* by buffer (pto_check_nodes_alike); NULL: all nodes are walked */
@@ -109,30 +109,30 @@ typedef struct {
     pto_proof_t proof;
     pto_walk_t walk;
     int lanes_node;  /* the node whose lanes are being walked; -1: none */
-    uint32_t **slot; /* per slot of its pipeline and rank: the last lane's clock; or NULL */
+    uint32_t **slot; /* [slot of its pipeline][rank]: the last lane's clock; or NULL */
     int64_t slot_count;
     pto_spans_t *contents;   /* ranks x buffers */
     pto_spans_t *inside;     /* ranks x buffers, as seen by the stages of a collective node; or NULL */
     int collective;          /* the node whose stages are being walked; -1: none */
-    bool leaving;            /* the stages of that node have just ended */
+    bool leaving;            /* its stages have just ended */
     bool unordered;          /* two accesses were found unordered */
     int64_t *bytes;          /* ranks x buffers; -1 if the rank holds none */
     pto_trace_t *trace;      /* ranks x buffers, twice: the second half is for the alternate copies */
     pto_piece_uses_t *piece; /* ranks x buffers, for the current kernel */
     int kernel;              /* the node of `piece` */
-    int in, out;           /* of a plan that may run in place: the user's buffers, which may be one; or -1 */
-    int uncounted;         /* that of these two which is shared in place only; or -1 */
+    int in, out;             /* the user's buffers of a plan that may run in place, as one buffer; or -1 */
+    int uncounted;         /* the one of these two that other ranks use only if both are one buffer; or -1 */
     bool *shared;          /* buffers used by other ranks than their holders, or by lanes */
-    pto_signals_t *signal; /* by the rank that waits */
+    pto_signals_t *signal; /* [the rank that waits] */
     pto_progress_t *progress;
     int64_t *tally; /* ranks + 1, for sorting */
     pto_sets_t sets;
     pto_clocks_t clocks;
     bool inside_ordered; /* the collective's stages share memory or have lanes: `clocks` and `trace` are those
-                            of its stages, and these the plan's */
+                            of its stages, outer_clocks and outer_trace those of the plan */
     pto_clocks_t outer_clocks;
     pto_trace_t *outer_trace;
-    pto_touches_t source; /* scratch */
+    pto_touches_t source; /* the rest of the lists are scratch */
     pto_touches_t target;
     pto_touches_t touched;
     pto_spans_t moved;
@@ -140,47 +140,46 @@ typedef struct {
     pto_ends_t sends;
     pto_ends_t receives;
     pto_ends_t sorted;
-    int run;      /* from 0; plans with shared memory are walked again */
-    bool repeats; /* the current run does what the first one did: only the order of accesses is left to prove
-                   */
+    int run;      /* from 0; plans with shared memory are walked several times */
+    bool repeats; /* this run moves the same data as the first: only the order of accesses is left to prove */
     pto_check_report_t report;
     pto_status_t status;
     pto_error_t *err;
 } pto_checker_t;
 
-/* Report a fault of a rank in the current stage; returns false. */
+/* Reports a fault of a rank in the current stage. Returns false. */
 bool pto_check_fail(pto_checker_t *checker, int64_t rank, const char *format, ...) PTO_PRINTF_LIKE(3, 4);
 bool pto_check_out_of_memory(pto_checker_t *checker);
 
 /* Checks that need no walk: everything a step names exists, and its arithmetic cannot fail. */
 bool pto_check_parts(pto_checker_t *checker);
 
-/* How many ranks, numbered one after another, may use each other's memory: all of a node, those of a GPU, or
- * one. */
+/* Returns how many ranks, numbered one after another, may use each other's memory: all of a node, those of a
+ * GPU, or one. */
 int64_t pto_check_sharing_ranks(const pto_plan_t *plan);
 
-/* The same for values that depend on the iteration and the rank: before asking whether a rank acts in a step,
- * for each peer in its set, and before walking a slice. */
+/* Checks of values that depend on the iteration and the rank. Call the first one before asking whether a rank
+ * acts in a step, the second one for each peer in its set, and the third one before walking a slice. */
 bool pto_check_actor(pto_checker_t *checker, const pto_step_t *step, int64_t rank);
 bool pto_check_peer(pto_checker_t *checker, const pto_action_t *action);
 bool pto_check_slice(pto_checker_t *checker, const pto_slice_t *slice, const pto_action_t *action);
 
-/* Check that a slice names a buffer, and valid parts of it. */
+/* Checks that a slice names a buffer, and valid parts of it. */
 bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice);
 
-/* Checks of collective nodes: once for a plan, and before and after the stages of each. */
+/* Checks of collective nodes: once for a plan; before the stages of each node; after them. */
 bool pto_check_collectives(pto_checker_t *checker);
 bool pto_check_enter_collective(pto_checker_t *checker, int at);
 bool pto_check_leave_collective(pto_checker_t *checker);
 void pto_check_end_order(pto_checker_t *checker);
 
-/* Whether accesses and messages of the current stage are ordered: not if other ranks see them only as a part
- * of a collective's call. */
+/* Returns whether accesses and messages of the current stage have an order to prove. They have none if other
+ * ranks see them only as part of a collective's call. */
 static inline bool pto_check_is_ordered(const pto_checker_t *checker) {
     return checker->collective < 0 || checker->inside_ordered;
 }
 
-/* The number of a rank's current lane among the clocks. */
+/* Returns the number of a rank's current lane among the clocks. */
 static inline int64_t pto_check_clock(const pto_checker_t *checker, int64_t rank) {
     return rank + checker->walk.lane * checker->walked;
 }
@@ -205,86 +204,93 @@ static inline bool pto_check_is_walked(const pto_checker_t *checker, int64_t ran
     return rank < checker->walked;
 }
 
-/* pto_check for one choice of each member in each run. */
+/* Does pto_check for one choice of each member in each run. */
 pto_status_t pto_check_assigned(const pto_plan_t *plan, pto_assign_t takes_b, const void *context,
                                 pto_check_report_t *report, pto_error_t *err);
-/* The same in one way only: PTO_ERR_NOT_APPLICABLE if the plan cannot be proved in it. Sets `*unordered` if
- * accesses were found unordered. */
+/* Does so in one way only: PTO_ERR_NOT_APPLICABLE if the plan cannot be proved in this way. Sets `*unordered`
+ * if accesses were found unordered. */
 pto_status_t pto_check_in_way(const pto_plan_t *plan, pto_proof_t proof, pto_assign_t takes_b,
                               const void *context, pto_check_report_t *report, bool *unordered,
                               pto_error_t *err);
-/* The number of choices that pto_check proves; 1 for a plan without either nodes. */
+/* Returns the number of choices that pto_check proves; 1 for a plan without either nodes. */
 int pto_check_assignments(const pto_plan_t *plan);
 
-/* Checks of either nodes, once for a plan; and whether the current stage is passed. */
+/* Checks of either nodes, once for a plan. */
 bool pto_check_eithers(pto_checker_t *checker);
+/* Returns whether the current stage is executed, as its member takes its branch; true outside of either
+ * nodes. */
 bool pto_check_is_passed(pto_checker_t *checker);
 
-/* Checks of lanes: once for a plan; before and after each stage, and after the last one. What one of the
- * ranks has done in one lane comes before what it will do in another (pto_check_order, for all ranks). */
+/* Records for all ranks: what a rank has done in one lane comes before what it will do in another. */
 void pto_check_order(pto_checker_t *checker, int from_lane, int to_lane);
+/* Checks of lanes: once for a plan; before each stage; after each stage; after the last one. */
 bool pto_check_lanes(pto_checker_t *checker);
 bool pto_check_begin_lanes(pto_checker_t *checker);
 void pto_check_end_lanes(pto_checker_t *checker);
 void pto_check_leave_lanes(pto_checker_t *checker);
 
-/* Walk the current stage for all ranks. */
+/* Walks the current stage for all ranks. */
 bool pto_check_stage(pto_checker_t *checker);
 
-/* Checks of kernels: once for a plan; then that a copy or reduction, with its ranges in checker->source and
- * checker->target, cuts buffers as all others of its kernel do. */
+/* Checks of kernels, once for a plan. */
 bool pto_check_kernels(pto_checker_t *checker);
+/* Checks that a copy or reduction, with its ranges in checker->source and checker->target, cuts buffers as
+ * all others of its kernel do. */
 bool pto_check_pieces(pto_checker_t *checker, const pto_action_t *action);
 void pto_check_forget_pieces(pto_checker_t *checker);
 
-/* Add a slice's ranges to `touches`, after checking that the action may use them. */
+/* Checks that the action may use a slice's ranges, and adds them to `touches`. */
 bool pto_check_collect(pto_checker_t *checker, const pto_slice_t *slice, const pto_action_t *action,
                        bool write, pto_touches_t *touches);
 int64_t pto_check_touched_bytes(const pto_touches_t *touches);
 
-/* Record an access to a shared buffer. */
+/* Records an access to a shared buffer. */
 bool pto_check_access(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch);
 
-/* Plans that may run in place (in_place.c). The first buffer of a role; -1: none. Find the two that may be
- * one buffer. */
+/* --- plans that may run in place (in_place.c) --- */
+
+/* Returns the first buffer of a role; -1: none. */
 int pto_check_role(const pto_plan_t *plan, pto_role_t role);
+/* Finds the two buffers that may be one. */
 void pto_check_find_twins(pto_checker_t *checker);
-/* The other buffer that may be the same memory; -1: none. */
+/* Returns the other buffer that may be the same memory; -1: none. */
 int pto_check_twin_held(const pto_checker_t *checker, const pto_touch_t *touch);
 static inline int pto_check_twin(const pto_checker_t *checker, const pto_touch_t *touch) {
     bool is_one = touch->buffer == checker->in || touch->buffer == checker->out;
     return is_one ? pto_check_twin_held(checker, touch) : -1;
 }
-/* The buffer that stands for the memory of both. */
+/* Returns the buffer that stands for the memory of both. */
 static inline int pto_check_memory(const pto_checker_t *checker, const pto_touch_t *touch) {
     bool is_both = touch->buffer == checker->in && pto_check_twin(checker, touch) >= 0;
     return is_both ? checker->out : touch->buffer;
 }
-/* Whether target number `at` is moved or reduced from the same place: the bytes change one by one, if at all.
+/* Returns whether target number `at` is moved or reduced from the same place, so that each byte depends on
+ * itself only.
  */
 bool pto_check_stays(const pto_checker_t *checker, const pto_touches_t *sources, const pto_touches_t *targets,
                      int at);
-/* Forget the input where something else was written to the output. Uses checker->present and ->moved. */
+/* Forgets the input where other data was written to the output. Uses checker->present and checker->moved. */
 void pto_check_overwrite_input(pto_checker_t *checker, const pto_touch_t *target);
 static inline void pto_check_overwrite(pto_checker_t *checker, const pto_touch_t *target) {
     if (target->buffer == checker->out)
         pto_check_overwrite_input(checker, target);
 }
 
-/* Move the bytes of checker->source, in order, to the equally many bytes of checker->target. In a reduction
- * the source may be several times as long, and its pieces are combined. */
+/* Moves the bytes of checker->source, in order, to those of checker->target, which are as many. In a
+ * reduction the source may be several times as long: its pieces are then combined. */
 bool pto_check_move_touched(pto_checker_t *checker, const pto_action_t *reader, const pto_action_t *writer);
 
-/* Move a range to one of equal length. Copy a vector to the start of `result`, or reduce it into the contents
- * there; write that result to a range. */
+/* Moves a range to one of equal length. */
 bool pto_check_move(pto_checker_t *checker, const pto_touch_t *source, const pto_touch_t *target);
+/* Copies a vector to the start of `result`, or reduces it into the contents there. */
 bool pto_check_gather(pto_checker_t *checker, const pto_touch_t *vector, pto_spans_t *result, bool reduce);
+/* Writes this result to a range. */
 bool pto_check_give(pto_checker_t *checker, const pto_spans_t *result, const pto_touch_t *vector);
 
-/* Whether a range of `contents` (the plan's, or checker->inside) holds the expected bytes. */
+/* Returns whether a range of `contents` (the plan's, or checker->inside) holds the expected bytes. */
 bool pto_check_expect(pto_checker_t *checker, pto_spans_t *contents, int64_t rank, int buffer,
                       pto_content_t wanted);
-/* Whether two ranges with the same sum were combined in the same order. */
+/* Returns whether two ranges with the same sum were combined in the same order. */
 bool pto_check_same_order(pto_checker_t *checker, pto_spans_t *contents, const pto_touch_t *one,
                           const pto_touch_t *other);
 

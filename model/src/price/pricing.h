@@ -1,6 +1,7 @@
-/* A plan's price while it is computed. Actors go through the stages one after another, each with a ledger of
- * how far it has come: price.c has the control flow. What a step moves is counted process by process where
- * the actors are all members of its group (by_rank.c, copies.c), else by arithmetic (by_class.c). */
+/* The price of a plan while it is computed. Actors go through the stages one after another. Each has a ledger
+ * with the time that it has come to and the terms of that time. price.c has the control flow. What a step
+ * moves is counted process by process if the actors are all members of the step's group (by_rank.c,
+ * copies.c), otherwise by arithmetic (by_class.c). */
 #ifndef PTO_PRICE_PRICING_H
 #define PTO_PRICE_PRICING_H
 
@@ -20,72 +21,72 @@ typedef enum {
 } pto_actor_kind_t;
 
 typedef struct {
-    pto_rank_t place; /* of the first process that it represents */
-    int64_t cores;    /* of one GPU that it represents */
-    int64_t gpus;     /* of one node that it represents, from that of `place` on */
+    pto_rank_t place; /* the first process that the actor represents */
+    int64_t cores;    /* it represents so many processes of each GPU */
+    int64_t gpus;     /* it represents so many GPUs of each node, from that of `place` on */
 } pto_actor_t;
 
 /* A resource that an actor has only one of, so that its lanes share it. */
 typedef enum {
-    PTO_LANE_OUT,  /* its GPU's copies to the host */
-    PTO_LANE_IN,   /* from the host */
-    PTO_LANE_GPU,  /* copies and reductions in the memory of GPUs */
-    PTO_LANE_CPU,  /* copies and reductions in host memory, and flags */
-    PTO_LANE_SEND, /* messages that it sends */
-    PTO_LANE_RECV,
+    PTO_LANE_OUT,    /* its GPU's copies to the host */
+    PTO_LANE_IN,     /* its GPU's copies from the host */
+    PTO_LANE_GPU,    /* copies and reductions in the memory of GPUs */
+    PTO_LANE_CPU,    /* copies and reductions in host memory, and flags */
+    PTO_LANE_SEND,   /* messages that it sends */
+    PTO_LANE_RECV,   /* messages that it receives */
     PTO_LANE_MEMORY, /* its node's host memory, which all processes of the node share */
     PTO_LANE_RESOURCE_COUNT
 } pto_lane_resource_t;
 
-/* The load of the links of nodes in a stage: a node's messages and its copies (with reductions by CPUs),
- * which follow each other. */
+/* The bytes that a stage moves over the links of nodes. Those of messages and those of copies (and of
+ * reductions by CPUs) are counted apart, since a process does one after the other. */
 typedef enum { PTO_LOAD_MESSAGES, PTO_LOAD_COPIES, PTO_LOAD_KINDS } pto_load_kind_t;
 
 typedef struct {
     pto_shared_links_t links;
     int64_t nodes;
     double *bytes;       /* [kind][node][link] */
-    pto_time_t *longest; /* per node: of the stage's copies and reductions */
+    pto_time_t *longest; /* [node]: the longest of the stage's copies and reductions */
     const pto_fabric_t *fabric;
-    double *fabric_bytes; /* of rank by rank's messages between nodes: [directed link]; NULL: unknown */
+    double *fabric_bytes; /* [directed link]: messages between nodes, counted rank by rank; NULL: unknown */
 } pto_link_loads_t;
 
-/* How far an actor had come when it raised a flag, at all of its peers at once. */
+/* The ledger of an actor at the time when it raised a flag at all of its peers. */
 typedef struct {
     pto_ledger_t at;
     int64_t uses;
-    int64_t repeat; /* the number of the pto_raises_repeat that shifted it last */
+    int64_t repeat; /* the number of the last call of pto_raises_repeat that shifted it */
 } pto_raised_at_t;
 
 /* A raise of a flag. */
 typedef struct {
     int64_t from;  /* the actor that raised it */
-    int64_t round; /* the pricing's, then */
+    int64_t round; /* pto_flags_t's at that time */
     pto_raised_at_t *by;
-    bool taken;
+    bool taken; /* a wait has consumed it */
 } pto_raise_t;
 
-/* Those of one flag for one actor, oldest first. Taken ones stay until all are. */
+/* The raises of one flag for one actor, oldest first. Taken ones are kept until all are taken. */
 typedef struct {
     pto_raise_t *item;
     int count;
     size_t capacity;
-    int pending;   /* not taken */
-    bool unsorted; /* not in the order of the actors that raised them */
+    int pending;   /* number of those not taken */
+    bool unsorted; /* the raises are not in the order of the actors */
 } pto_raises_t;
 
 /* The request; it does not change while the plan is priced. */
 typedef struct {
     const pto_plan_t *plan;
     const pto_machine_t *machine;
-    const pto_cost_row_t *lines; /* of pto_runs_by_lines */
-    double most_s;               /* a bound on prices that matter; INFINITY: none */
+    const pto_cost_row_t *lines; /* the costs found by pto_runs_by_lines */
+    double most_s;               /* a plan that costs more than this is of no interest; INFINITY: none */
     pto_price_cache_t *cache;
     pto_tables_t *tables; /* the cache's; NULL: there is no table */
     pto_error_t *err;
 } pto_asked_t;
 
-/* Who is priced. */
+/* The actors: which processes are priced, and for which others they stand. */
 typedef struct {
     const pto_plan_t *plan;
     pto_actor_kind_t kind;
@@ -95,73 +96,73 @@ typedef struct {
     int64_t node_count;
     pto_actor_t *actor;
     int64_t walked_count;
-    int64_t *walked;  /* those that are priced, in order: of all GPUs that are not like one before */
-    int64_t *like;    /* per GPU: the first that does the same, whose actors stand for its own; NULL: none is
-                         like another */
-    bool *takes_part; /* [step][actor]; where an actor is not exact, as pto_actor_acts has it */
-    bool any_alone;   /* some step is of one member; not known of ranks */
+    int64_t *walked; /* the actors that are priced, in order: those of GPUs that no earlier GPU stands for */
+    int64_t *like; /* [GPU]: the first GPU that does the same, which stands for it; NULL: each does its own */
+    bool *takes_part; /* [step][actor], for actors that are not exact; see pto_actor_acts */
+    bool any_alone;   /* a step has a single member; not set for PTO_ACTORS_RANKS */
 } pto_actors_t;
 
-/* How far actors have come, a ledger for each. */
+/* The ledgers of all actors. */
 typedef struct {
-    int64_t actors; /* their number */
-    bool explain;
-    pto_ledger_t terms[4];  /* of an actor's stage, and of one step in a lane, while they are charged */
-    pto_ledger_t *lane;     /* per lane and actor */
-    pto_ledger_t *ledger;   /* those of the current lane */
-    pto_ledger_t *before;   /* before the stage */
-    pto_ledger_t *snapshot; /* before a loop's measured iterations */
-    pto_behind_t *behind;   /* what an actor's next copy follows; in lanes, of a stage that follows the same
-                               one of the chunk before without a gap */
-    int64_t *order;         /* the actors in the order in which they come to a stage */
+    int64_t actors;         /* number of actors */
+    bool explain;           /* ledgers keep the terms of their times */
+    pto_ledger_t terms[4];  /* scratch: the charges of an actor's stage, and of one step in a lane */
+    pto_ledger_t *lane;     /* [lane][actor] */
+    pto_ledger_t *ledger;   /* [actor]: the current lane's part of `lane` */
+    pto_ledger_t *before;   /* [actor]: `ledger` as it was before the stage */
+    pto_ledger_t *snapshot; /* [actor]: `ledger` as it was before a loop's measured iterations */
+    pto_behind_t *behind; /* [actor]: what its next copy follows without a gap; in lanes, the copy of the same
+                             stage for the chunk before */
+    int64_t *order;       /* the actors in the order in which they arrive at a stage */
     bool out_of_memory;
 } pto_clocks_t;
 
 /* The flags that are raised. */
 typedef struct {
     int64_t count;
-    pto_raises_t *raised; /* one per flag and actor */
+    pto_raises_t *raised; /* [flag][actor] */
     int64_t round;        /* number of iterations of loops so far */
     int64_t repeats;      /* number of calls of pto_raises_repeat so far */
-    int64_t lag;          /* most rounds between a raise and its wait, since it was last set to 0 */
+    int64_t lag;          /* the most rounds between a raise and its wait, since it was last set to 0 */
 } pto_flags_t;
 
 /* The lanes' demand on the resources that they share. */
 typedef struct {
     bool active;
-    bool in_branches;            /* of a parallel node */
-    pto_ledger_t *base;          /* one per actor: from where `demand` is counted */
-    pto_ledger_t *demand;        /* per resource and actor: what the current node's lanes have asked of it */
-    pto_ledger_t *demand_before; /* the same before a loop's measured iterations */
-    uint64_t *askers;            /* per resource and actor: the lanes that have asked, a bit each */
-    /* In branches; NULL in plans without. */
-    pto_ledger_t *first_ask; /* per resource and actor: before any lane asked */
-    pto_ledger_t *last_ask;  /* per lane, resource and actor: after the last stage of the lane that asked */
-    size_t ask_count;        /* of both */
-    bool *asks;              /* per resource and actor: the current stage does */
+    bool in_branches;            /* the lanes are the branches of a parallel node */
+    pto_ledger_t *base;          /* [actor]: its ledger when `demand` was 0 */
+    pto_ledger_t *demand;        /* [resource][actor]: the use of it by all lanes of the current node */
+    pto_ledger_t *demand_before; /* `demand` as it was before a loop's measured iterations */
+    uint64_t *askers;            /* [resource][actor]: a bit for each lane that has used it */
+    /* For branches; NULL in plans without them: */
+    pto_ledger_t *first_ask; /* [resource][actor]: before a lane used it first */
+    pto_ledger_t *last_ask;  /* [lane][resource][actor]: after the lane's last stage that used it */
+    size_t ask_count;        /* number of ledgers in both */
+    bool *asks;              /* [resource][actor]: the current stage uses it */
 } pto_lanes_t;
 
 /* The demand of a stage on GPUs and nodes. */
 typedef struct {
-    pto_copies_t *engine;   /* one per GPU that has actors */
-    pto_outflow_t *outflow; /* one per node that has actors */
+    pto_copies_t *engine;   /* one for each GPU that has actors */
+    pto_outflow_t *outflow; /* one for each node that has actors */
     pto_link_loads_t loads;
 } pto_shared_t;
 
-/* Where the walk is. */
+/* The stage that is being priced. */
 typedef struct {
     const pto_stage_t *stage;
-    bool both_ways;  /* whether processes send and receive at once in it, at a cost within their node */
-    bool in_library; /* whether the stage is of a collective that the library runs */
-    int library_end; /* the last node of the last such one; -1: there was none */
+    bool
+        both_ways; /* processes send and receive within their node at the same time, which has its own cost */
+    bool in_library; /* the stage belongs to a collective that the MPI library runs */
+    int library_end; /* the last node of the last such collective; -1: there was none */
 } pto_at_t;
 
 /* The results, besides the ledgers. */
 typedef struct {
-    double *occupied_s; /* what the plan occupies (occupied.c), and what it did before a loop's measured
-                           iterations; NULL: no explanation is wanted */
+    double *occupied_s; /* how long the plan occupies resources (occupied.c), twice: the second part is as it
+                           was before a loop's measured iterations; NULL: no explanation is wanted */
     pto_extrapolation_t extrapolated;
-    bool exceeded; /* the price is above its bound, and its walk ends with PTO_ERR_INTERRUPTED */
+    bool exceeded; /* the price is above most_s, so the walk ends with PTO_ERR_INTERRUPTED */
 } pto_outcome_t;
 
 typedef struct pto_message_rules pto_message_rules_t;
@@ -180,16 +181,17 @@ typedef struct {
     pto_outcome_t outcome;
 } pto_pricing_t;
 
-/* Work: the stages that actors have walked in this thread, and the messages, copies, reductions and signals
- * that they looked at one by one there. Tests compare it with the order that it may grow by. */
+/* The work done in this thread: stages that actors have walked, and messages, copies, reductions and signals
+ * that they looked at one by one. Tests compare it with the order by which it may grow. */
 extern _Thread_local int64_t pto_price_visits;
 
-/* For tests: price the actors of every GPU of a node, also of those that do the same (gpus.c). */
+/* For tests: prices the actors of every GPU of a node, even if another GPU does the same (gpus.c). */
 extern _Thread_local bool pto_price_each_gpu;
 
 /* --- price.c -------------------------------------------------------------------------------------------- */
 
-/* A way to price a node, in iteration k of the loop that it is in. Errors: those of pto_price. */
+/* A way to price a node of a plan, if it applies to it. `k` is the iteration of the loop that the node is in.
+ * Errors: those of pto_price. */
 typedef struct {
     bool (*applies)(const pto_pricing_t *pricing, int node);
     pto_status_t (*price)(pto_pricing_t *pricing, int node, int64_t k);
@@ -209,13 +211,12 @@ bool pto_at_once_applies(const pto_pricing_t *pricing, int node);
 pto_status_t pto_at_once_price(pto_pricing_t *pricing, int node, int64_t k);
 pto_status_t pto_stage_price(pto_pricing_t *pricing, int node, int64_t k);
 
-/* Price nodes [first, first + count) in iteration k. Errors: those of pto_price. */
+/* Prices nodes [first, first + count) in iteration k. Errors: those of pto_price. */
 pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64_t k);
 
 /* --- loops.c -------------------------------------------------------------------------------------------- */
 
-/* Iterations [uniform_from, uniform_to) of a loop or pipeline that cost the same, taken `period` at a time.
- */
+/* Iterations [uniform_from, uniform_to) of a loop or pipeline: each `period` of them cost the same. */
 typedef struct {
     int64_t uniform_from;
     int64_t uniform_to;
@@ -224,92 +225,97 @@ typedef struct {
 
 pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index);
 
-/* Whether all actors that have gained anything since `before` have gained the same, which is `*gain` then.
- */
+/* Returns whether all actors whose ledgers differ between `before` and `now` have gained the same time,
+ * `*gain`. */
 bool pto_pricing_gain(const pto_actors_t *actors, const pto_ledger_t *now, const pto_ledger_t *before,
                       pto_time_t *gain);
-/* Shift the copies in the queues of GPUs as their actors are. */
+/* Shifts the copies in the queues of GPUs by `times` what their actors have gained. */
 void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
                               double times);
 
 /* --- lanes.c -------------------------------------------------------------------------------------------- */
 
-/* Allocate the lanes of branches; false: out of memory. */
+/* Allocates the ledgers of `lanes` branches. Returns false when out of memory. */
 bool pto_lanes_allocate(pto_pricing_t *pricing, int lanes);
 void pto_lanes_release(pto_lanes_t *lanes);
-/* Copy `demand`; add `times` what it has grown by since. */
+/* Copies `demand` to `demand_before`. */
 void pto_lanes_remember_demand(pto_clocks_t *clocks, pto_lanes_t *lanes);
+/* Adds to `demand` `times` what it has grown by since. */
 void pto_lanes_repeat_demand(pto_clocks_t *clocks, pto_lanes_t *lanes, double times);
-/* The resource of a step that is not a message, and the actor's use of a resource in the current lane. */
+/* Returns the resource of a step that is not a message. */
 pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *step);
+/* Adds an actor's use of a resource in the current lane. */
 void pto_lane_demand(pto_clocks_t *clocks, pto_lanes_t *lanes, int64_t actor, pto_lane_resource_t resource,
                      const pto_charge_t *charge, pto_time_t time);
-/* An actor has ended a stage, or a part of one, in a branch. */
+/* Records that an actor has ended a stage, or a part of one, in a branch. */
 void pto_lane_ended(pto_clocks_t *clocks, pto_lanes_t *lanes, int64_t actor);
 
 /* --- occupied.c ----------------------------------------------------------------------------------------- */
 
-/* Where no explanation is wanted, none of these does anything. Returns false when out of memory. */
+/* These do nothing if no explanation is wanted. pto_occupied_allocate returns false when out of memory. */
 bool pto_occupied_allocate(pto_pricing_t *pricing);
-/* Keep what is occupied; add `times` what it has grown by since. */
+/* Keeps what is occupied before a loop's measured iterations. */
 void pto_occupied_remember(const pto_actors_t *actors, pto_outcome_t *outcome);
+/* Adds `times` what it has grown by since. */
 void pto_occupied_repeat(const pto_actors_t *actors, pto_outcome_t *outcome, double times);
-/* A step that is not a message; an actor's messages of a stage; a stage's use of all nodes, once its sends
- * are counted; a call of NCCL's. */
+/* Each adds the use by one thing: a step that is not a message, an actor's messages of a stage, a stage on
+ * all nodes once its sends are counted, and a call of NCCL. */
 void pto_occupied_step(const pto_asked_t *asked, pto_outcome_t *outcome, const pto_action_t *action,
                        double seconds);
 void pto_occupied_messages(pto_outcome_t *outcome, int64_t actor, pto_time_t out, pto_time_t in);
 void pto_occupied_stage(pto_pricing_t *pricing);
 void pto_occupied_nccl(pto_pricing_t *pricing, const pto_node_t *node, double seconds);
-/* Of the busiest actor and node, and no more than the price, which is `seconds`. */
+/* Reports how long the busiest actor and the busiest node are occupied: at most `seconds`, the price. */
 void pto_occupied_report(const pto_actors_t *actors, const pto_outcome_t *outcome, double seconds,
                          pto_explanation_t *explanation);
 
 /* --- flags.c -------------------------------------------------------------------------------------------- */
 
-/* Raise the step's flag at all its peers, at the actor's current time; wait for it. */
+/* Raises the step's flag at all its peers, at the actor's current time. */
 void pto_raises_raise(pto_pricing_t *pricing, pto_action_t *action);
+/* Waits for the step's flag from all its peers. */
 void pto_raises_wait(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge);
-/* Raises that have not been waited for. */
+/* Returns the number of raises that have not been waited for. */
 int64_t pto_raises_pending(const pto_flags_t *flags);
-/* Shift those of the last `period` rounds as the actors that raised them are, relative to the snapshot. */
+/* Shifts the raises of the last `period` rounds by `times` what the actors that raised them have gained since
+ * the snapshot. */
 void pto_raises_repeat(pto_pricing_t *pricing, int64_t period, double times);
-/* No raises; NULL: out of memory. Free those of a pricing. */
+/* Returns an array without raises for all flags and actors; NULL: out of memory. */
 pto_raises_t *pto_raises_begin(const pto_flags_t *flags);
 void pto_raises_fini(const pto_flags_t *flags);
 
 /* --- gpus.c --------------------------------------------------------------------------------------------- */
 
-/* Find the GPUs of a node that do the same, so that one of them is priced for all, once the parts of actors
- * are known. Returns false when out of memory. */
+/* Finds the GPUs of a node that do the same, so that one of them is priced for all. Call it after
+ * pto_actors_find_parts. Returns false when out of memory. */
 bool pto_gpus_find(pto_pricing_t *pricing);
 
-/* The actor that is priced for one. */
+/* Returns the actor that is priced for this one. */
 static inline int64_t pto_actor_priced(const pto_actors_t *actors, int64_t actor) {
     int64_t cores = actors->per_gpu;
     return actors->like ? actors->like[actor / cores] * cores + actor % cores : actor;
 }
 
-/* Where GPUs represent others, count the demand that copies by other GPUs' processes make on each priced GPU.
- * Such GPUs have no tables. */
+/* Where one GPU is priced for others, counts what the copies of all GPUs' processes demand of each priced
+ * GPU. */
 void pto_gpus_count_copies_with_peers(pto_pricing_t *pricing, const pto_step_t *step, int64_t k);
 
 /* --- actors.c ------------------------------------------------------------------------------------------ */
 
-/* The kind of actors that a plan requires. */
+/* Returns the kind of actors that a plan requires. */
 pto_actor_kind_t pto_actors_of(const pto_plan_t *plan);
 
-/* Whether processes differ in what the latency of messages means to them, and are few enough to be priced one
- * by one: PTO_ACTORS_RANKS then. */
+/* Returns whether the latency of messages means different things to different processes, and these are few
+ * enough to be priced one by one, as PTO_ACTORS_RANKS. */
 bool pto_latency_matters(const pto_plan_t *plan, const pto_machine_t *machine);
 
-/* Fill in the actors of the pricing's kind. Returns false when out of memory. */
+/* Fills in the actors of the pricing's kind. Returns false when out of memory. */
 bool pto_actors_find(const pto_asked_t *asked, pto_actors_t *actors);
-/* Then, in which steps they take part. Returns false when out of memory. */
+/* Then finds in which steps they take part. Returns false when out of memory. */
 bool pto_actors_find_parts(pto_actors_t *actors);
 
-/* Whether the actors are all members of the step's groups, so that each is priced with the peers that it has.
- */
+/* Returns whether the actors are all members of the step's groups, so that each is priced with its own peers.
+ * Such actors are called exact. */
 static inline bool pto_actors_are_exact(const pto_actors_t *actors, const pto_step_t *step) {
     const pto_plan_t *plan = actors->plan;
     if (actors->kind != PTO_ACTORS_PLACES)
@@ -317,9 +323,9 @@ static inline bool pto_actors_are_exact(const pto_actors_t *actors, const pto_st
     return plan->request.layout.nodes == 1 || pto_group_is_on_node(pto_group_at(plan, step->group)->kind);
 }
 
-/* Whether an actor takes part in a step; fills `action`, whose rank is the actor's number. Where the actors
- * are not exact, the cores decide, and whether the actor's first process is a member before folding; the
- * action's peer is 0 then. */
+/* Returns whether an actor takes part in a step; fills `action`, whose rank is the actor's number. An actor
+ * that is not exact takes part if its cores do and its first process is a member before folding; the action's
+ * peer is then 0. */
 static inline bool pto_actor_acts(const pto_actors_t *actors, const pto_step_t *step, int64_t actor,
                                   int64_t k, pto_action_t *action) {
     if (pto_actors_are_exact(actors, step))
@@ -331,24 +337,25 @@ static inline bool pto_actor_acts(const pto_actors_t *actors, const pto_step_t *
     return true;
 }
 
-/* Advance `ledger` to the time of `from`, if that is later. */
+/* Advances `ledger` to the time of `from` if that is later. */
 static inline void pto_pricing_follow(pto_clocks_t *clocks, pto_ledger_t *ledger, const pto_ledger_t *from) {
     if (!clocks->explain)
         ledger->time = pto_time_max(ledger->time, from->time);
     else if (!pto_ledger_follow(ledger, from, true))
         clocks->out_of_memory = true;
 }
-/* Where the latency of messages is known: an actor whose stage has messages between nodes, of which it sends
- * one at most, is as far as if it had begun one latency earlier, and no earlier than the processes that it
- * receives from did. A message then takes its whole cost from when its sender began, and occupies its ends
- * without the latency. An actor that sends several does not begin earlier: its last message arrives when it
- * has paid for all of them. Call this before the actor follows anyone. Where it returns true, let the actor
- * follow its own ledger of before when the stage has been added, since the latency may be longer than the
+
+/* Lets an actor begin a stage one latency of messages earlier, if the latency is known, the stage has
+ * messages between nodes, and the actor sends at most one of them; but no earlier than the processes that it
+ * receives from. So a message takes its whole cost from when its sender began, and occupies its two ends
+ * without the latency. An actor that sends several messages does not begin earlier: its last one arrives when
+ * it has paid for all of them. Call this before the actor follows others. If it returns true, let the actor
+ * follow its ledger from before the stage once the stage is added, since the latency may be longer than the
  * stage. */
 bool pto_pricing_begin_early(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k);
 bool pto_latency_known(const pto_machine_t *machine);
 
-/* Copy the current ledgers. */
+/* Copies the current ledgers. */
 static inline void pto_pricing_remember(const pto_actors_t *actors, pto_clocks_t *clocks,
                                         pto_ledger_t *copies) {
     for (int64_t i = 0; i < actors->walked_count; i++) {
@@ -362,25 +369,25 @@ static inline void pto_pricing_remember(const pto_actors_t *actors, pto_clocks_t
 
 /* --- links.c ------------------------------------------------------------------------------------------- */
 
-/* Where nothing is known to be shared, none of these does anything. Returns false when out of memory. */
+/* These do nothing if no link is known to be shared. pto_links_allocate returns false when out of memory. */
 bool pto_links_allocate(pto_pricing_t *pricing);
 void pto_links_release(const pto_shared_t *shared);
 void pto_links_begin(const pto_asked_t *asked, pto_shared_t *shared);
 
-/* Count a message of a rank to the current peer, on its node or between nodes; the messages of a step within
- * the nodes, if actors represent several processes. */
+/* Counts a message of a rank to its current peer, on its node or between nodes. */
 void pto_links_count_message(const pto_asked_t *asked, pto_shared_t *shared, const pto_action_t *action,
                              int64_t bytes);
+/* Counts the messages of a step within the nodes, for actors that represent several processes. */
 void pto_links_count_step(const pto_asked_t *asked, pto_shared_t *shared, const pto_step_t *step, int64_t k);
 
-/* Count the copies of an exact actor, with each of its peers; those of an actor that stands for others, which
- * copy `bytes` each. */
+/* Counts the copies of an exact actor, with each of its peers. */
 void pto_links_count_copies(pto_pricing_t *pricing, pto_action_t *action);
+/* Counts those of an actor that stands for several processes, each of which copies `bytes`. */
 void pto_links_count_copies_alike(pto_pricing_t *pricing, const pto_action_t *action, double bytes);
-/* The same for an actor's reductions by its CPU. */
+/* Counts the reductions of an actor's CPUs. */
 void pto_links_count_reductions(pto_pricing_t *pricing, pto_action_t *action);
 
-/* The busiest of several links, and the time of its bytes. Zeroed: none. */
+/* The busiest of several links, and the time of its bytes; all 0 if there is none. */
 typedef struct {
     pto_time_t time;
     const pto_param_t *s_per_byte;
@@ -392,48 +399,48 @@ typedef struct {
     pto_busiest_t off_node;
 } pto_busiest_links_t;
 
-/* Look for the busiest among the links that an actor uses for a message, or for its copies; among all that
- * senders, or others, use. Of copies, memory is left to pto_links_busiest_memory. */
+/* Each looks for a busier link than `*busiest`: among those that an actor's message passes; among those that
+ * its copies pass, but for memory; among all that messages count at one end, or that copies pass. */
 void pto_links_see_message(const pto_pricing_t *pricing, const pto_action_t *action,
                            pto_busiest_links_t *busiest);
 void pto_links_see_copies(const pto_pricing_t *pricing, pto_action_t *action, pto_busiest_t *busiest);
 void pto_links_see_all(const pto_shared_t *shared, pto_load_kind_t kind, pto_path_end_t end,
                        pto_busiest_t *busiest);
 
-/* The busiest memory of an actor's node. */
+/* Returns the busiest memory of an actor's node. */
 pto_busiest_t pto_links_busiest_memory(const pto_actors_t *actors, const pto_shared_t *shared,
                                        pto_load_kind_t kind, int64_t actor);
 
-/* Charge what the busiest link takes beyond `own`, the time of the actor's own bytes. */
+/* Charges the time of the busiest link beyond `own`, that of the actor's own bytes. */
 void pto_charge_busiest(pto_charge_t *charge, const pto_busiest_t *busiest, pto_time_t own);
 
 /* --- by_rank.c, by_class.c ------------------------------------------------------------------------------ */
 
 /* How the messages of actors are counted and charged. */
 struct pto_message_rules {
-    /* Count the demand of a step on links, for all actors; NULL: the demand of each is counted with its
-     * messages. */
+    /* Counts the demand of a step on links, for all actors; NULL: `count` does, for each actor. */
     void (*count_step)(const pto_asked_t *asked, pto_shared_t *shared, const pto_step_t *step, int64_t k);
-    /* Whether a process sends within its node and receives within it in one stage; NULL: each may. */
+    /* Returns whether a process sends and receives within its node in one stage; NULL: each may. */
     bool (*both_ways)(const pto_plan_t *plan, const pto_stage_t *stage, int64_t k);
-    /* Add what an actor sends to its node's outflow. */
+    /* Adds what an actor sends to its node's outflow. */
     void (*count)(pto_pricing_t *pricing, pto_action_t *action);
-    /* An actor's messages between nodes in a step; NULL: its processes do not have equally many. */
+    /* Returns the number of an actor's messages between nodes in a step; NULL: it differs between its
+     * processes. */
     int64_t (*off_node)(const pto_pricing_t *pricing, pto_action_t action);
-    /* Charge what an actor sends or receives; a receive also waits for its senders. Errors: those of
+    /* Charges what an actor sends or receives; a receive also waits for its senders. Errors: those of
      * pto_charge_messages. */
     pto_status_t (*charge)(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
                            pto_busiest_links_t *busiest);
 };
-/* Of one process, peer by peer; of the processes of one core, or of one place on all nodes, by arithmetic. */
+/* The rules for actors of one process, peer by peer; for those of several, by arithmetic. */
 extern const pto_message_rules_t pto_messages_by_rank, pto_messages_by_class;
 
 bool pto_step_is_of_one_member(const pto_plan_t *plan, const pto_step_t *step);
 
-/* pto_slice_bytes for an actor that represents several processes: the maximum over them. */
+/* Returns pto_slice_bytes of an actor that represents several processes: their maximum. */
 int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action);
 
-/* pto_copy_bytes for such an actor: 0 if the copy is one of a buffer onto itself for all of its processes. */
+/* Returns pto_copy_bytes of such an actor: 0 if all of its processes copy a buffer onto itself. */
 int64_t pto_class_copy_bytes(const pto_plan_t *plan, const pto_action_t *action);
 
 #endif
