@@ -100,7 +100,7 @@ void work_close(work_t *work, const benchmark_t *benchmark);
  * the next after `count`, or 0 after `most`. */
 int next_count(int count, int most);
 
-/* Seconds of the clock that all timings use; its name. */
+/* Returns the seconds of the clock that all timings use; its name. */
 double now_s(void);
 
 /* Sleep. */

@@ -15,7 +15,7 @@
 
 /* --- options -------------------------------------------------------------------------------------------- */
 
-/* Whether `names`, with commas between them, hold `name`. */
+/* Returns whether `names`, with commas between them, hold `name`. */
 static bool among(const char *names, const char *name) {
     size_t length = strlen(name);
     for (const char *at = names; at != NULL; at = strchr(at, ','), at = at != NULL ? at + 1 : NULL)

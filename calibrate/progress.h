@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Whether standard error is a terminal, or a launcher's pipe to one. */
+/* Returns whether standard error is a terminal, or a launcher's pipe to one. */
 bool progress_wanted(void);
 
 /* Draw the bar for `done` of `total` points; at most ten times a second. */

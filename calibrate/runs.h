@@ -19,8 +19,8 @@ void runs_open(runs_t *runs, const work_t *work, void (*enqueue)(const work_t *w
  * a run that is not timed, in which NCCL connects its members, and the graph. */
 double runs_s(runs_t *runs, int64_t bytes, int iterations);
 
-/* Seconds of `iterations` calls, each from the moment at which all members meet until the last one of the
- * node has returned. */
+/* Returns the seconds of `iterations` calls, each from the moment at which all members meet until the last
+ * one of the node has returned. */
 double runs_waited_s(const work_t *work, void (*call)(const work_t *work, int64_t bytes), int64_t bytes,
                      int iterations);
 

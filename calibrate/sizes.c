@@ -280,7 +280,7 @@ static int samples_most(const sizes_t *sizes) {
     return least(sizes->options.repeats, AGAIN_MOST * MEDIAN_VALUES_MIN);
 }
 
-/* Whether more samples are allowed, and could tell more. */
+/* Returns whether more samples are allowed, and could tell more. */
 static bool is_open(const sizes_t *sizes, const point_t *point) {
     return point->count < samples_most(sizes) && point->visits < VISITS_MAX && !point->stuck;
 }
@@ -339,7 +339,7 @@ static bool next_second(const sizes_t *sizes, visit_t *visit) {
     return visit_again(sizes, i, MEDIAN_VALUES_MIN - FIRST_SAMPLES, error, visit);
 }
 
-/* Whether a size off the line could have had slow spells in all its visits. */
+/* Returns whether a size off the line could have had slow spells in all its visits. */
 static bool is_doubtful(const sizes_t *sizes, int place) {
     const point_t *point = &sizes->point[place];
     return is_off(sizes, place) && point->visits < SURE_VISITS && is_open(sizes, point);
@@ -440,7 +440,7 @@ static void narrow(sizes_t *sizes, const point_t *point) {
     *(fabs(left) < fabs(right) ? &limit->low_bytes : &limit->high_bytes) = point->bytes;
 }
 
-/* Whether a line ends at a point, or between it and the one before. */
+/* Returns whether a line ends at a point, or between it and the one before. */
 static bool ends_before(const sizes_t *sizes, int place) {
     for (int i = 0; i < sizes->limit_count; i++)
         if (sizes->limit[i].high_bytes == sizes->point[place].bytes)
@@ -506,7 +506,7 @@ bool sizes_enough(const sizes_t *sizes, const visit_t *visit, double *seconds, i
     return visit->error > 0.0 && median_of(seconds, count).error <= visit->error;
 }
 
-/* Whether one more slow sample would leave no majority of others. */
+/* Returns whether one more slow sample would leave no majority of others. */
 static bool is_stuck(const sizes_t *sizes, const point_t *point) {
     double slow_s = slow_from(sizes, point->bytes, point);
     int slow = 0;

@@ -54,7 +54,7 @@ bool sizes_next(sizes_t *sizes, visit_t *visit);
 /* Copies the samples of earlier visits to `seconds`. */
 void sizes_recall(const sizes_t *sizes, const visit_t *visit, double *seconds);
 
-/* Whether a visit has as many samples as it needs, the newest last. `seconds` may be reordered. */
+/* Returns whether a visit has as many samples as it needs, the newest last. `seconds` may be reordered. */
 bool sizes_enough(const sizes_t *sizes, const visit_t *visit, double *seconds, int count);
 
 /* The visit has been made: all samples of its size, the newest last. `seconds` may be reordered. */

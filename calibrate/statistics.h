@@ -8,7 +8,7 @@
  * values, whatever their distribution. Returns k, from 1 on; 0: fewer than 6 values have none. */
 int median_interval_rank(int count);
 
-/* Whether that interval lies within `fraction` of the median. Sorts. */
+/* Returns whether that interval lies within `fraction` of the median. Sorts. */
 bool median_is_settled(double *value, int count, double fraction);
 
 /* A median, and how well it is known. */

@@ -62,7 +62,8 @@ extern drop_settings_t drop;
 /* Collective over MPI_COMM_WORLD: read the environment and agree on whether to be on. */
 void drop_begin(void);
 
-/* Whether a variable is 1, yes, on or true, not 0, no, off or false; process 0 reports other values. */
+/* Returns whether a variable is 1, yes, on or true, not 0, no, off or false; process 0 reports other values.
+ */
 bool drop_is_on(const char *name, bool otherwise);
 
 /* Print a line to standard error, once for the job. */
@@ -114,20 +115,21 @@ typedef struct {
 static inline bool drop_has_root(pto_collective_t collective) {
     return pto_collective_is_from_root(collective) || pto_collective_is_to_root(collective);
 }
-/* Whether this process can take the call: buffers in one kind of memory, plain datatypes, a known operation.
+/* Returns whether this process can take the call: buffers in one kind of memory, plain datatypes, a known
+ * operation.
  * `*why` says why not. */
 bool drop_call_cell(const drop_comm_t *comm, const drop_call_t *call, drop_cell_t *cell, const char **why);
 /* The size of the call among `size` processes as each of them knows it, whatever its datatype; -1: not known.
  */
 int64_t drop_call_bytes(const drop_call_t *call, int size);
-/* Whether a side has counts and displacements. */
+/* Returns whether a side has counts and displacements. */
 static inline bool drop_has_rows(const drop_rows_t *rows) { return rows->counts && rows->places; }
 /* Of a side to or from a peer: elements, bytes, and where they begin. */
 int64_t drop_row_count(const drop_rows_t *rows, int peer);
 int64_t drop_rows_count(const drop_rows_t *rows, int size);
 int64_t drop_row_bytes(const drop_rows_t *rows, MPI_Datatype type, int peer);
 int64_t drop_row_place(const drop_rows_t *rows, MPI_Datatype type, int peer);
-/* Whether a side's blocks lie one after the other, as an executor has them. */
+/* Returns whether a side's blocks lie one after the other, as an executor has them. */
 bool drop_call_packed(const drop_call_t *call, int side, int size);
 
 /* --- agree.c: all processes or none --------------------------------------------------------------------- */
@@ -284,8 +286,8 @@ bool drop_comms_begin(void);
 
 /* --- host.c: host buffers ------------------------------------------------------------------------------- */
 
-/* Whether this job prices calls on host buffers: the environment allows it, and the machine file says which
- * algorithms the MPI library uses for them. */
+/* Returns whether this job prices calls on host buffers: the environment allows it, and the machine file says
+ * which algorithms the MPI library uses for them. */
 bool drop_host_begin(void);
 
 /* Prepare a communicator for host buffers. Not collective. False: out of memory. */
@@ -300,13 +302,13 @@ const char *drop_host_why_not(drop_comm_t *comm, const drop_call_t *call);
 /* Note the common result of all votes. Messages said whether all can take the call: if not, the next ones of
  * its kind are left to MPI, at first few of them and then more. */
 void drop_host_note_agreement(const drop_comm_t *comm, const drop_call_t *call, bool agreed);
-/* Whether one more plan may be made. If not, all calls of the kind are left to MPI. */
+/* Returns whether one more plan may be made. If not, all calls of the kind are left to MPI. */
 bool drop_host_may_plan(const drop_comm_t *comm, const drop_call_t *call);
 /* Its exact size is not worth taking, so all calls of the kind are left to MPI. */
 void drop_host_leave(const drop_comm_t *comm, const drop_call_t *call);
 
-/* Whether portolan's cheapest algorithm, at the end of its interval and with the agreement, is faster than
- * the library's at the beginning of its own. The predictions are explained ones of one size. */
+/* Returns whether portolan's cheapest algorithm, at the end of its interval and with the agreement, is faster
+ * than the library's at the beginning of its own. The predictions are explained ones of one size. */
 bool drop_host_gains(const drop_comm_t *comm, const pto_predictions_t *predictions);
 
 /* --- foreign.c: other GPUs ------------------------------------------------------------------------------ */

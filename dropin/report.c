@@ -36,7 +36,7 @@ void drop_report_begin(void) {
     drop_reports = drop.explains || preload_call_rows_are_open();
 }
 
-/* Bytes that this process contributes. */
+/* Returns the bytes that this process contributes. */
 static int64_t bytes_of(const drop_call_t *call, int procs, int rank) {
     bool in_place = call->in == MPI_IN_PLACE;
     MPI_Datatype type = in_place ? call->out_type : call->in_type;

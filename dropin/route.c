@@ -159,7 +159,7 @@ static pto_status_t find_direct(const drop_comm_t *comm, const drop_call_t *call
     return status;
 }
 
-/* Whether a side has a block for each process, in another order than that of a plan. */
+/* Returns whether a side has a block for each process, in another order than that of a plan. */
 static bool is_permuted(const drop_comm_t *comm, const drop_cell_t *cell, int side) {
     int64_t blocks = (side == 0 ? pto_collective_blocks_in : pto_collective_blocks_out)(cell->collective, 2);
     return blocks > 1 && !drop_layout_for(comm, cell)->in_order;

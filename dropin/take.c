@@ -72,8 +72,8 @@ static drop_route_t *add_route(drop_comm_t *comm, const drop_call_t *call, const
     return made;
 }
 
-/* Whether an alltoallv or allgatherv has had this process's counts before: a plan that is used once does not
- * pay. */
+/* Returns whether an alltoallv or allgatherv has had this process's counts before: a plan that is used once
+ * does not pay. */
 static bool is_repeated(drop_comm_t *comm, uint64_t counts) {
     for (int i = 0; i < DROP_COUNTS_KEPT; i++)
         if (comm->counts_seen[i] == counts)
@@ -87,8 +87,8 @@ static bool is_repeated(drop_comm_t *comm, uint64_t counts) {
 /* Between nodes agreement takes a message, which small calls on GPU buffers cannot pay for. */
 enum { AGREE_BYTES_LEAST = 65536 };
 
-/* Whether some process may offer to take the call. All processes know the same of it: its bytes, and nothing
- * of the others' memory. */
+/* Returns whether some process may offer to take the call. All processes know the same of it: its bytes, and
+ * nothing of the others' memory. */
 static bool may_be_offered(const drop_comm_t *comm, const drop_call_t *call) {
     int64_t bytes = drop_call_bytes(call, comm->size);
     bool on_gpus = (comm->kinds & DROP_KIND_GPU) && !drop.assumes_host && !comm->gpus.why;
@@ -333,7 +333,7 @@ static void act(drop_taken_t *taken) {
     taken->code = status == PTO_OK ? MPI_SUCCESS : fail(taken, &err);
 }
 
-/* Whether the memory is on the GPU that this process had in the communicator's first call. */
+/* Returns whether the memory is on the GPU that this process had in the communicator's first call. */
 static bool enter_gpu(const drop_taken_t *taken, uint64_t *gpu) {
     if (!drop_gpu_enter(buffer_of(&taken->given, taken->comm), gpu))
         return false;
@@ -343,7 +343,7 @@ static bool enter_gpu(const drop_taken_t *taken, uint64_t *gpu) {
     return false;
 }
 
-/* Whether this process, by itself, can take the call. */
+/* Returns whether this process, by itself, can take the call. */
 static bool can_take(drop_taken_t *taken, drop_cell_t *cell) {
     drop_comm_t *comm = taken->comm;
     if (!drop_call_cell(comm, &taken->given, cell, &taken->why))

@@ -57,7 +57,7 @@ static int nodes_of_library(const pto_exec_t *exec, const pto_node_t *node) {
     return pto_runs_by_library(exec, node) ? (int)node->span : 0;
 }
 
-/* Whether processes signal each other; with `in_kernel`, whether their kernels do. */
+/* Returns whether processes signal each other; with `in_kernel`, whether their kernels do. */
 static bool signals(const pto_exec_t *exec, bool in_kernel) {
     for (int n = 0; n < pto_plan_node_count(exec->plan); n++) {
         const pto_node_t *node = pto_plan_node(exec->plan, n);

@@ -29,7 +29,7 @@ char *pto_exec_memory(const pto_exec_t *exec, int buffer, int64_t rank);
  * where each block has its own. */
 int64_t pto_exec_memory_bytes(const pto_exec_t *exec, int buffer, int64_t rank);
 
-/* Whether a buffer lies in the segment of the node. */
+/* Returns whether a buffer lies in the segment of the node. */
 bool pto_exec_in_segment(const pto_exec_t *exec, int buffer);
 
 /* Distance between the two copies of a double-buffered buffer; 0 if it has one copy. */

@@ -169,7 +169,8 @@ static void hear(pto_exec_choice_t *choice) {
         }
 }
 
-/* Whether a lane of member 0 passes a task of its branch; the others wait until the first lane has. */
+/* Returns whether a lane of member 0 passes a task of its branch; the others wait until the first lane has.
+ */
 static pto_gate_t pass_once(pto_exec_t *exec, pto_exec_either_t *either, pto_lane_t *lane,
                             const pto_task_t *task) {
     int index = (int)(lane - exec->lane), *first = &either->first_lane[task->branch];

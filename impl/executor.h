@@ -254,8 +254,8 @@ struct pto_exec {
     pto_watchdog_t watchdog;
 };
 
-/* Whether a run may begin. Errors: PTO_ERR_TIMEOUT (an enqueued run gave up), PTO_ERR_RANGE (a run is active,
- * or an earlier one failed). */
+/* Returns whether a run may begin. Errors: PTO_ERR_TIMEOUT (an enqueued run gave up), PTO_ERR_RANGE (a run is
+ * active, or an earlier one failed). */
 pto_status_t pto_exec_check_idle(pto_exec_t *exec, pto_error_t *err);
 
 /* Free what pto_exec_open allocated, by role. */

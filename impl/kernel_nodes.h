@@ -9,7 +9,7 @@ pto_status_t pto_kernels_agree(pto_exec_t *exec, pto_error_t *err);
 /* Create the kernels on the device. */
 pto_status_t pto_kernels_make(pto_exec_t *exec, pto_error_t *err);
 void pto_kernels_free(pto_exec_t *exec);
-/* Whether an enqueued run waited for longer than the time-out, and ended without right results. */
+/* Returns whether an enqueued run waited for longer than the time-out, and ended without right results. */
 bool pto_kernels_gave_up(const pto_exec_t *exec);
 /* Whatever handing it other operands may lack, so that it does not fail. */
 pto_status_t pto_kernels_reserve(const pto_exec_t *exec, pto_error_t *err);

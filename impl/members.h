@@ -4,9 +4,9 @@
 
 #include "executor.h"
 
-/* Whether the MPI library runs this PTO_NODE_COLLECTIVE. */
+/* Returns whether the MPI library runs this PTO_NODE_COLLECTIVE. */
 bool pto_runs_by_library(const pto_exec_t *exec, const pto_node_t *node);
-/* Whether a walk is in such a node, whose stages are not executed. */
+/* Returns whether a walk is in such a node, whose stages are not executed. */
 bool pto_walk_in_library(const pto_exec_t *exec, const pto_walk_t *walk);
 
 /* This process's membership in the collective at node `at`. */

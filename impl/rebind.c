@@ -58,7 +58,7 @@ static bool was_offered(const pto_exec_t *exec, const pto_memory_handle_t *handl
     return false;
 }
 
-/* Whether only this process's own work uses the buffer: its substitute is what the others access. */
+/* Returns whether only this process's own work uses the buffer: its substitute is what the others access. */
 static bool is_private(const pto_exec_t *exec, int buffer, int side) {
     return (side == PTO_SIDE_IN ? exec->shadow_in || exec->copies_aside : exec->shadow_out != NULL) ||
            (exec->bound[buffer].shared < 0 && !pto_plan_uses_nccl(exec->plan));
@@ -279,7 +279,7 @@ static pto_status_t move_all(pto_exec_t *exec, const pto_moves_t *moves, const v
 
 /* --- registered memory ---------------------------------------------------------------------------------- */
 
-/* Whether this process reaches others' buffers of a side. */
+/* Returns whether this process reaches others' buffers of a side. */
 static bool reaches(const pto_exec_t *exec, int wanted) {
     const pto_reached_t *reached = exec->reached.item;
     for (int i = 0, side; i < exec->reached.count; i++)
@@ -306,7 +306,7 @@ static pto_status_t reach_places(const pto_exec_t *exec, int wanted, const pto_m
     return status;
 }
 
-/* Whether all buffers of a side that are at registered places are at the same one. */
+/* Returns whether all buffers of a side that are at registered places are at the same one. */
 static bool are_together(const pto_exec_t *exec, const pto_meeting_t *everyone, int side) {
     const pto_registered_t *first = NULL;
     for (int i = 0; i < exec->job.size; i++) {
@@ -419,8 +419,8 @@ pto_status_t pto_exec_rebind(pto_exec_t *exec, const void *in, void *out, pto_er
     return status;
 }
 
-/* Whether a change of a side takes the others' buffers along. A process that has no buffer of its own but
- * accesses theirs names their place by one in its own registered memory. */
+/* Returns whether a change of a side takes the others' buffers along. A process that has no buffer of its own
+ * but accesses theirs names their place by one in its own registered memory. */
 static bool takes_others(const pto_exec_t *exec, int side) {
     if (exec->side[side].holds)
         return !exec->side[side].is_private;

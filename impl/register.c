@@ -241,7 +241,7 @@ static bool is_same(const pto_memory_handle_t *a, const pto_memory_handle_t *b) 
     return a && b && memcmp(a->byte, b->byte, sizeof a->byte) == 0;
 }
 
-/* Whether another registration, or a buffer that runs use now, is in the allocation of a process. */
+/* Returns whether another registration, or a buffer that runs use now, is in the allocation of a process. */
 static bool is_still_used(const pto_exec_t *exec, const registration_t *but, int process) {
     const peer_t *peer = &but->peer[process];
     for (int i = 0; i < exec->registrations.count; i++) {

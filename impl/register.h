@@ -34,7 +34,7 @@ typedef struct {
 pto_status_t pto_register_meet(pto_exec_t *exec, const pto_meeting_t *mine, pto_meeting_t *everyone,
                                pto_error_t *err);
 
-/* Whether any allocation is registered. */
+/* Returns whether any allocation is registered. */
 bool pto_register_any(const pto_exec_t *exec);
 
 /* Free everything but what is in exec->opened. */

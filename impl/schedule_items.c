@@ -213,7 +213,7 @@ static pto_status_t add_copy(pto_schedule_t *builder, const row_copy_t *copy, bo
     return pto_schedule_move(builder, &move, on_device, 0);
 }
 
-/* Whether the ranges are the copy's next row. */
+/* Returns whether the ranges are the copy's next row. */
 static bool continues(const pto_schedule_t *builder, row_copy_t *copy, const char *target, const char *source,
                       int64_t bytes) {
     if (copy->to.rows == 0 || builder->target.lines || builder->source.lines)

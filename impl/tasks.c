@@ -102,7 +102,7 @@ static pto_status_t do_waits(pto_exec_t *exec, const pto_task_t *task, bool wait
     return status;
 }
 
-/* Whether a copy's or a reduction's items run on the device; all items of a task are alike. */
+/* Returns whether a copy's or a reduction's items run on the device; all items of a task are alike. */
 static bool on_device(const pto_exec_t *exec, const pto_task_t *task) {
     if (task->kind == PTO_TASK_MOVE)
         return ((const pto_exec_move_t *)exec->moves.item)[task->first].on_device;
@@ -131,7 +131,7 @@ static pto_status_t do_mark(pto_exec_t *exec, const pto_lane_t *lane, const pto_
     return lane->pending ? exec->device->event_record(mark->event, lane->stream, err) : PTO_OK;
 }
 
-/* Whether the lane first needs the device after this task, and the CPU only later. */
+/* Returns whether the lane first needs the device after this task, and the CPU only later. */
 static bool goes_to_device(const pto_exec_t *exec, const pto_lane_t *lane, const pto_task_t *task) {
     const pto_task_t *end = (const pto_task_t *)lane->tasks.item + lane->tasks.count;
     do {

@@ -11,7 +11,8 @@ pto_status_t pto_lane_do(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t *t
 /* Name the need of a task beyond the device, in words for an error; NULL: none, so that it can be
  * enqueued. */
 const char *pto_task_needs(const pto_exec_t *exec, const pto_task_t *task);
-/* Whether the other lane has passed the mark that the task waits for; true of tasks that wait for none. */
+/* Returns whether the other lane has passed the mark that the task waits for; true of tasks that wait for
+ * none. */
 bool pto_task_may_follow(const pto_exec_t *exec, const pto_task_t *task);
 /* Enqueue such a task in any stream, once it may follow. */
 pto_status_t pto_task_enqueue(pto_exec_t *exec, const pto_task_t *task, void *stream, pto_error_t *err);

@@ -68,7 +68,7 @@ static void drop(energy_source_t *source) {
     source->counter_count = 0;
 }
 
-/* Whether all processes can go on with the source; otherwise none does, and all have the reason. */
+/* Returns whether all processes can go on with the source; otherwise none does, and all have the reason. */
 static bool keep(MPI_Comm comm, energy_source_t *source, pto_status_t status, pto_error_t *cause) {
     if (agree_on_status(comm, status, cause) == PTO_OK)
         return true;

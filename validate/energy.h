@@ -32,7 +32,7 @@ pto_status_t energy_open(MPI_Comm comm, const meter_source_t *const source[ENERG
                          const meter_place_t *place, double window_s, energy_job_t *job, pto_error_t *err);
 void energy_close(energy_job_t *job);
 
-/* Whether anything can be read. */
+/* Returns whether anything can be read. */
 bool energy_any(const energy_job_t *job);
 
 /* The process's own counters now. */

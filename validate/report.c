@@ -264,7 +264,7 @@ void report_point(FILE *file, const settings_t *settings, const pto_request_t *r
 
 void report_end(FILE *file, int64_t points) { fprintf(file, "# complete: %lld points\n", (long long)points); }
 
-/* Whether rows say which of our algorithms ran. */
+/* Returns whether rows say which of our algorithms ran. */
 static bool names_algorithms(const settings_t *settings) {
     return settings->exec.own_algorithms || settings->options.each_algorithm;
 }

@@ -137,7 +137,7 @@ static void predict(const pto_options_t *options, const settings_t *settings, co
     cell->predicted_s = price->seconds;
 }
 
-/* Whether the MPI library's own collective is in it. */
+/* Returns whether the MPI library's own collective is in it. */
 static bool uses_library(const pto_plan_t *plan) {
     bool uses = false;
     for (int n = 0; n < pto_plan_node_count(plan); n++) {
@@ -340,7 +340,7 @@ static void run_points(const pto_options_t *options, const settings_t *settings,
         report_end(stdout, points);
 }
 
-/* Whether rows of the strategy, or of an algorithm that it may run, are in chunks. */
+/* Returns whether rows of the strategy, or of an algorithm that it may run, are in chunks. */
 static bool may_cut(const pto_strategy_t *strategy, pto_collective_t collective) {
     bool cuts = strategy->chunked;
     for (int i = 0; i < pto_algorithm_count() && strategy->by_hand; i++)

@@ -22,7 +22,7 @@ static case_t *add_case(case_list_t *list, const char *name) {
     return added;
 }
 
-/* Seconds of `iterations` launches into the GPU's stream, each until the host sees its end. */
+/* Returns the seconds of `iterations` launches into the GPU's stream, each until the host sees its end. */
 static double launching_s(pto_status_t (*launch)(void *what, void *stream, pto_error_t *err), void *what,
                           int iterations) {
     double seconds = 0;

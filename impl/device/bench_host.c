@@ -110,7 +110,7 @@ static void hand_over(handed_t *others, uint32_t value) {
     atomic_store_explicit(&others->flag, value, memory_order_release);
 }
 
-/* Whether the flag reached `value` (values wrap around) in time. */
+/* Returns whether the flag reached `value` (values wrap around) in time. */
 static bool await(const handed_t *own, uint32_t value, double limit_s) {
     int64_t begin_ns = pto_now_ns();
     while ((int32_t)(atomic_load_explicit(&own->flag, memory_order_acquire) - value) < 0) {

@@ -272,8 +272,8 @@ static any_exchange exchange_with(const exchange_parts &parts) {
 
 enum exchange_kind { NO_EXCHANGE, EXCHANGE_OF_SUMS, EXCHANGE_OF_COPIES };
 
-/* Whether a program that can run with lines is an exchange of whole units: as many vectors into lines as out
- * of lines, all of one size. Only then, `all` is set. */
+/* Returns whether a program that can run with lines is an exchange of whole units: as many vectors into lines
+ * as out of lines, all of one size. Only then, `all` is set. */
 static exchange_kind find_exchange(const pto_kernel_program_t *program, any_exchange &all) {
     const exchange_parts parts = parts_of(program);
     if (parts.others || parts.to_count == 0 || parts.to_count != parts.from_count || !has_one_size(parts) ||

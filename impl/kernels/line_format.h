@@ -28,7 +28,7 @@ static inline PTO_ANYWHERE uint8_t pto_line_tag(uint64_t low, uint64_t high, uin
                      run % PTO_TAG_RUNS << PTO_TAG_SHIFT);
 }
 
-/* Whether all three were written in this run. */
+/* Returns whether all three were written in this run. */
 static inline PTO_ANYWHERE bool pto_line_of_run(uint64_t low, uint64_t high, uint8_t tag, uint64_t run) {
     return low >> PTO_LINE_SHIFT == pto_line_mark(run) && high >> PTO_LINE_SHIFT == pto_line_mark(run) &&
            tag >> PTO_TAG_SHIFT == run % PTO_TAG_RUNS;

@@ -58,12 +58,12 @@ static bool same(const pto_operand_t *one, const pto_operand_t *other) {
            one->spot.lines == other->spot.lines && one->bytes == other->bytes;
 }
 
-/* Whether operand i of a MOVE or SPREAD op is a target. */
+/* Returns whether operand i of a MOVE or SPREAD op is a target. */
 static bool is_target(const pto_kernel_op_t *op, int i) {
     return op->kind == PTO_KERNEL_MOVE ? i % 2 == 1 : i > 0;
 }
 
-/* Whether a copy is independent of all copies of the op. */
+/* Returns whether a copy is independent of all copies of the op. */
 static bool independent(const pto_program_t *program, const pto_kernel_op_t *op, const pto_operand_t *source,
                         const pto_operand_t *target) {
     for (int i = 0; i < op->count; i++) {
@@ -163,8 +163,8 @@ static pto_operand_t *only_reader(const pto_program_t *program, int op, const pt
     return readers == 1 ? found : NULL;
 }
 
-/* Whether `data` are still there for the op `reader` when no op but those after `op` has written since. A
- * reduction reads each of its elements before it writes it. */
+/* Returns whether `data` are still there for the op `reader` when no op but those after `op` has written
+ * since. A reduction reads each of its elements before it writes it. */
 static bool lasts(const pto_program_t *program, const pto_operand_t *data, int op, int reader) {
     for (int i = op; i <= reader; i++)
         for (int j = 0; reads_and_writes(op_at(program, i)) && j < op_at(program, i)->count; j++) {
@@ -231,14 +231,14 @@ void pto_program_forward(pto_program_t *program) {
 
 /* --- results that are copied ---------------------------------------------------------------------------- */
 
-/* Whether two places are as far from a multiple of 16 bytes. What is not is combined in narrower accesses,
- * all of an op's operands alike. */
+/* Returns whether two places are as far from a multiple of 16 bytes. What is not is combined in narrower
+ * accesses, all of an op's operands alike. */
 static bool aligned_alike(const pto_operand_t *one, const pto_operand_t *other) {
     return ((uintptr_t)one->spot.at - (uintptr_t)other->spot.at) % PTO_LINE_BYTES == 0 &&
            (one->spot.apart_bytes - other->spot.apart_bytes) % PTO_LINE_BYTES == 0;
 }
 
-/* Whether the op copies the result of the reduction before it, and nothing else, to where that reads
+/* Returns whether the op copies the result of the reduction before it, and nothing else, to where that reads
  * nothing. */
 static bool copies_result(const pto_program_t *program, const pto_kernel_op_t *reduction,
                           const pto_kernel_op_t *op) {

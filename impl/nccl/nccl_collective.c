@@ -95,7 +95,7 @@ static int64_t own_bytes(const pto_exec_t *exec, int buffer) {
     return exec->bound[buffer].memory ? pto_buffer_bytes(exec->plan, buffer, exec->job.logical) : 0;
 }
 
-/* Whether all members have it, in one size: not a root's buffer, nor blocks that differ. */
+/* Returns whether all members have it, in one size: not a root's buffer, nor blocks that differ. */
 static bool is_alike(const int64_t *least) { return least[0] > 0 && least[0] == -least[1]; }
 
 /* Collective among the members: the buffers that all of them have alike. All find the same error. */

@@ -9,9 +9,9 @@
 pto_status_t pto_nccl_prepare(pto_exec_t *exec, pto_status_t status, pto_error_t *err);
 void pto_nccl_free(pto_exec_t *exec);
 
-/* Whether NCCL runs this PTO_NODE_COLLECTIVE; index of this process's part in it, or -1. */
+/* Returns whether NCCL runs this PTO_NODE_COLLECTIVE; index of this process's part in it, or -1. */
 bool pto_runs_by_nccl(const pto_node_t *node);
-/* Whether the whole plan is one such node, of all owners. */
+/* Returns whether the whole plan is one such node, of all owners. */
 bool pto_nccl_does_all(const pto_plan_t *plan);
 /* Errors: PTO_ERR_NOT_APPLICABLE with the reason. */
 pto_status_t pto_nccl_takes(pto_datatype_t datatype, pto_op_t op, pto_error_t *err);

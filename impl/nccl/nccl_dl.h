@@ -80,7 +80,7 @@ typedef struct {
  * thread-safe. Errors: PTO_ERR_NOT_APPLICABLE if the library, or a function that is needed, is missing. */
 pto_status_t pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *err);
 
-/* Whether the library has symmetric windows. Errors: PTO_ERR_NOT_APPLICABLE with the function that is
+/* Returns whether the library has symmetric windows. Errors: PTO_ERR_NOT_APPLICABLE with the function that is
  * missing.
  */
 pto_status_t pto_nccl_has_windows(const pto_nccl_library_t *library, pto_error_t *err);

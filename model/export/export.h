@@ -95,8 +95,8 @@ pto_status_t pto_openmpi_json_read(const char *path, pto_export_t *export, pto_e
 pto_status_t pto_ucc_read(const char *path, pto_export_t *export, pto_error_t *err);
 pto_status_t pto_nccl_rules_read(const char *path, pto_export_t *export, pto_error_t *err);
 
-/* Whether all tables can be priced within the limit: each size by the library's algorithms, and once more by
- * all strategies. Errors: those of pto_check_work. */
+/* Returns whether all tables can be priced within the limit: each size by the library's algorithms, and once
+ * more by all strategies. Errors: those of pto_check_work. */
 pto_status_t pto_export_check_work(const pto_export_t *export, pto_error_t *err);
 
 /* NULL behind the last one. */

@@ -70,7 +70,7 @@ static void write_table(FILE *stream, const pto_export_table_t *table) {
     }
 }
 
-/* Whether communicators just above a table's are covered by the next one. */
+/* Returns whether communicators just above a table's are covered by the next one. */
 static bool needs_guard(const pto_export_t *export, int at, int end) {
     return at + 1 == end || export->table[at + 1].ranks != export->table[at].ranks + 1;
 }

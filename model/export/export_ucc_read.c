@@ -45,7 +45,7 @@ static bool is_for(const reader_t *reader, const pto_ucc_setting_t *setting) {
             (!reader->ucp_is_set && may_hold(&rules->section[setting->section], reader->table)));
 }
 
-/* Whether it holds from this size up to the next limit. */
+/* Returns whether it holds from this size up to the next limit. */
 static bool holds(const reader_t *reader, const pto_ucc_setting_t *setting, int64_t bytes) {
     if (setting->bytes_begin == setting->bytes_end)
         return true;

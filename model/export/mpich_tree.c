@@ -112,7 +112,7 @@ static pto_status_t refuse(const reader_t *reader, const char *format, const cha
     return pto_error_set_at(reader->err, PTO_ERR_SYNTAX, reader->file, 0, 0, "%s: %s", reader->path, message);
 }
 
-/* Whether one of two conditions always holds: the last of an object's, and its opposite. */
+/* Returns whether one of two conditions always holds: the last of an object's, and its opposite. */
 static bool has_opposite(const json_t *node, const condition_t *last) {
     char other[64];
     const char *const *word = last->subject->word;
@@ -245,7 +245,8 @@ static bool is_so(const pto_mpich_call_t *call, const condition_t *condition) {
     return strcmp(value, condition->subject->word[0]) == 0;
 }
 
-/* Whether MPICH decides this once for a communicator: conditions up to the first that is about the call. */
+/* Returns whether MPICH decides this once for a communicator: conditions up to the first that is about the
+ * call. */
 static bool is_of_communicator(const subject_t *subject) {
     return strncmp(subject->name, "comm_", 5) == 0 || strcmp(subject->name, "is_node_consecutive") == 0;
 }

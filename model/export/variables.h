@@ -44,7 +44,7 @@ typedef struct {
     int column; /* of the value */
 } pto_variable_t;
 
-/* Whether a text is a script or a print of the environment, rather than lines NAME=VALUE alone. */
+/* Returns whether a text is a script or a print of the environment, rather than lines NAME=VALUE alone. */
 bool pto_variables_is_script(const char *text);
 
 /* Begin to read a text that ends in a NUL behind its `size` bytes. Errors: PTO_ERR_SYNTAX. */

@@ -101,7 +101,8 @@ static pto_status_t furthest_size(const fit_points_t *points, const fit_regressi
     return PTO_OK;
 }
 
-/* Whether a size that the line misses may be mentioned: with only a few samples it could be an outlier. */
+/* Returns whether a size that the line misses may be mentioned: with only a few samples it could be an
+ * outlier. */
 static bool has_many_each(const fit_points_t *points) { return points->count >= 5 * fit_size_count(points); }
 
 /* Writes which samples a line misses, or that it rests on few; an empty text if neither. */
@@ -115,7 +116,7 @@ static void say_missed(const fit_points_t *points, int64_t bytes, double ratio, 
         snprintf(missed, missed_size, "rests on %zu sizes", fit_size_count(points));
 }
 
-/* Whether plain least squares, which follow the longest times, price a size far too high. */
+/* Returns whether plain least squares, which follow the longest times, price a size far too high. */
 static bool is_nonsense(const fit_work_t *work, double ratio) {
     return work->options->minima && !work->keeps_useless && useless_ratio * ratio < 1;
 }

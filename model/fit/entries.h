@@ -40,7 +40,7 @@ pto_status_t fit_keep_postal(fit_work_t *work, const char *name, const fit_point
                              const fit_regression_t *line, int alpha, const char *missed,
                              pto_postal_t *postal);
 
-/* Whether half of the samples lie so far off the line that it is left out. */
+/* Returns whether half of the samples lie so far off the line that it is left out. */
 bool fit_is_useless(const fit_work_t *work, const fit_regression_t *line);
 
 /* An absent entry of a parameter that was measured. Errors: PTO_ERR_MEMORY. */

@@ -32,8 +32,8 @@ typedef struct {
 
 static double total_of(const fit_point_t *point) { return (double)point->procs * (double)point->bytes; }
 
-/* Whether a row's processes share a message of one of the measured sizes, each with an equal part in whole
- * floats, as in the samples behind the paper's Figure 4 and Table III. */
+/* Returns whether a row's processes share a message of one of the measured sizes, each with an equal part in
+ * whole floats, as in the samples behind the paper's Figure 4 and Table III. */
 static bool shares_one_message(const fit_point_t *point, const fit_points_t *alone) {
     int64_t least = point->procs * point->bytes;
     int64_t past = point->procs * (point->bytes + (int64_t)sizeof(float));
@@ -180,7 +180,7 @@ static pto_status_t keep_rate(const injection_t *injection, const fit_regression
     return PTO_OK;
 }
 
-/* Whether the limit is clear and statistically significant. */
+/* Returns whether the limit is clear and statistically significant. */
 static bool is_significant(const injection_t *injection, const fit_regression_t *result) {
     int32_t most = fit_most_procs(&injection->rows);
     return most * result->value[0] > limited_ratio * injection->beta_s_per_byte &&

@@ -8,7 +8,7 @@
 
 #include "parts.h"
 
-/* Whether a size belongs to both rows. */
+/* Returns whether a size belongs to both rows. */
 static bool meet(const pto_cost_row_t *a, const pto_cost_row_t *b) {
     return a->from_bytes < b->below_bytes && b->from_bytes < a->below_bytes;
 }

@@ -216,7 +216,7 @@ static int size_of(const study_t *study, const timing_t *timing) {
     return at;
 }
 
-/* Whether host buffers may take the guess's algorithm at this size. */
+/* Returns whether host buffers may take the guess's algorithm at this size. */
 static bool host_may(const study_t *host, int64_t bytes, const guess_t *guess) {
     int s = 0;
     while (s < host->size_count && host->size[s].bytes != bytes)

@@ -24,7 +24,7 @@ void *fit_room(size_t count, size_t size);
 /* For sorting: below 0, 0 or above it. */
 int fit_compare(int64_t a, int64_t b);
 
-/* Number of different sizes of points that are sorted by bytes. */
+/* Returns the number of different sizes of points that are sorted by bytes. */
 size_t fit_size_count(const fit_points_t *points);
 
 /* The largest number of processes, 0 if there are no points, and the points that have it, borrowed. */

@@ -107,7 +107,7 @@ static pto_status_t report_spread(fit_work_t *work, pto_space_t space, bool alon
                     spread.least_pair, spread.most, spread.most_pair);
 }
 
-/* Whether the pooled fit describes its samples. */
+/* Returns whether the pooled fit describes its samples. */
 static pto_status_t judge_pooled(const fit_work_t *work, pto_space_t space, const fit_points_t *points,
                                  pto_status_t fitted, bool *good) {
     double residual = HUGE_VAL;

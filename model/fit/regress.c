@@ -341,7 +341,7 @@ static size_t row_samples(const design_t *design, size_t first) {
     return past - first;
 }
 
-/* Whether most samples are in rows with enough of them. */
+/* Returns whether most samples are in rows with enough of them. */
 static bool has_full_rows(const design_t *design) {
     size_t inside = 0;
     for (size_t first = 0; first < design->count; first += row_samples(design, first)) {

@@ -170,8 +170,8 @@ static sum_t divide(pto_formulas_t *made, sum_t a, sum_t b) {
 
 /* --- comparisons ---------------------------------------------------------------------------------------- */
 
-/* Whether the result is the recorded one for all values. That of two equal sums is decided by rounding, and
- * does not matter. */
+/* Returns whether the result is the recorded one for all values. That of two equal sums is decided by
+ * rounding, and does not matter. */
 static bool is_certain(const pto_formula_guard_t *guard, bool holds) {
     const sum_t *ahead = &guard->ahead, *of = &guard->of;
     if (is_nothing(ahead))

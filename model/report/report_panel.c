@@ -8,7 +8,7 @@
 
 /* --- rows ----------------------------------------------------------------------------------------------- */
 
-/* Whether another number of nodes asks the same question. */
+/* Returns whether another number of nodes asks the same question. */
 static bool has_rows(const pto_scenario_t *scenario) {
     return pto_scenario_sweep(scenario) != PTO_SWEEP_NODES && scenario->collective != PTO_COLLECTIVE_PAIR &&
            scenario->collective != PTO_COLLECTIVE_HALO && scenario->mapping.count == 0 &&

@@ -230,7 +230,7 @@ static void explain_setup(const explained_t *explained, int64_t point, int strat
     explain_payback(predictions, point, own);
 }
 
-/* Seconds of a stage on the path: of its starts, or of its bytes. */
+/* Returns the seconds of a stage on the path: of its starts, or of its bytes. */
 static double stage_seconds(const pto_explanation_t *explanation, const char *stage, bool of_bytes) {
     double seconds = 0;
     for (int t = 0; t < explanation->count; t++) {

@@ -161,7 +161,7 @@ static void print_reasons(FILE *stream, const pto_sweeps_t *sweeps) {
                 sweeps->column.count > 0 ? sweeps->column.label[i % columns] : "", sweeps->run[i].reason);
 }
 
-/* Whether a what-if changes the layout from run to run. */
+/* Returns whether a what-if changes the layout from run to run. */
 static bool layouts_differ(const pto_sweeps_t *sweeps) {
     const pto_predictions_t *any = pto_sweeps_any(sweeps);
     const pto_layout_t *shown = &any->scenario->layout;

@@ -22,8 +22,8 @@ void pto_print_machine(FILE *stream, const pto_machine_t *machine);
 /* The comment line with the numbers of nodes, GPUs and processes. */
 void pto_print_layout(FILE *stream, const pto_layout_t *layout);
 
-/* Walks the changes of pto_machine_what_if, one per line: sets `*length` to that of the first line and returns
- * the start of the next one, "" after the last line; NULL if `notes` is NULL or "". */
+/* Walks the changes of pto_machine_what_if, one per line: sets `*length` to that of the first line and
+ * returns the start of the next one, "" after the last line; NULL if `notes` is NULL or "". */
 const char *pto_next_note(const char *notes, int *length);
 
 /* Prints comment lines with the model and the what-ifs in use; nothing if the machine is unchanged. */
@@ -104,14 +104,14 @@ void pto_print_list(FILE *stream, const char *before, const char *const *name, i
 /* Notes on prices that were extrapolated, one for each range of points. */
 void pto_print_extrapolated(FILE *stream, const pto_predictions_t *predictions);
 
-/* Whether tables show a strategy: one that was named, or that applies somewhere. */
+/* Returns whether tables show a strategy: one that was named, or that applies somewhere. */
 bool pto_has_column(const pto_predictions_t *predictions, int strategy);
 
 /* The comment lines below: strategies that do not apply, and parameters that are not priced. */
 void pto_print_footer(FILE *stream, const pto_predictions_t *predictions);
 
-/* Whether a table can have the bandwidths that the options ask for. Returns -1, or the exit code after
- * printing why not. */
+/* Returns whether a table can have the bandwidths that the options ask for. Returns -1, or the exit code
+ * after printing why not. */
 int pto_check_bandwidth(const pto_syntax_t *syntax, const pto_options_t *options);
 
 /* The whole table: the header; a row per point with the cost by each strategy (its energy if judged by that,

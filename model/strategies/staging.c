@@ -11,8 +11,8 @@ static int64_t grain(const pto_request_t *request) {
     return tables || request->bytes % element ? 1 : element;
 }
 
-/* Number of distinct blocks of `messages`: with unique_bytes, message j carries block j modulo this
- * number. */
+/* Returns the number of distinct blocks of `messages`: with unique_bytes, message j carries block j modulo
+ * this number. */
 static int64_t distinct_messages(const pto_request_t *request) {
     if (request->unique_bytes == 0 || request->bytes == 0)
         return request->messages;

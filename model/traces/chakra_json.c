@@ -80,8 +80,8 @@ pto_status_t pto_chakra_record(pto_recording_reader_t *reader, const json_t *rec
 
 /* --- PyTorch's execution trace -------------------------------------------------------------------------- */
 
-/* Bytes of the tensors in a list of lists of them. A tensor is [id, storage, offset, elements, bytes of an
- * element, device]. */
+/* Returns the bytes of the tensors in a list of lists of them. A tensor is [id, storage, offset, elements,
+ * bytes of an element, device]. */
 static double tensor_bytes(const json_t *value, int depth) {
     enum { DEPTH_MAX = 4 };
     const json_t *element;

@@ -119,7 +119,7 @@ static void number_calls(pto_timeline_t *timeline) {
     qsort(timed, timeline->count, sizeof *timed, by_call);
 }
 
-/* Whether these are all processes of one call. */
+/* Returns whether these are all processes of one call. */
 static bool is_whole(const pto_timed_t *timed, size_t count) {
     if (count < 2)
         return false;
@@ -133,9 +133,9 @@ static bool is_whole(const pto_timed_t *timed, size_t count) {
     return true;
 }
 
-/* Whether the calls of a key match by their order. Messages don't if sends and receives differ in number:
- * some were received by a call that names no source or tag. Collectives of traces that may begin within the
- * job don't if their processes have different numbers of them. */
+/* Returns whether the calls of a key match by their order. Messages don't if sends and receives differ in
+ * number: some were received by a call that names no source or tag. Collectives of traces that may begin
+ * within the job don't if their processes have different numbers of them. */
 static bool is_paired(const pto_timed_t *timed, size_t count) {
     size_t sends = 0;
     for (size_t i = 0; i < count; i++)

@@ -41,7 +41,7 @@ typedef struct {
     double value;
 } pto_item_t;
 
-/* Whether others wait for this process. */
+/* Returns whether others wait for this process. */
 bool pto_is_awaited(const pto_timed_t *timed);
 /* A time by a process's clock, by that of all. */
 double pto_comparison_time(const pto_comparison_t *comparison, const pto_timed_t *timed, double seconds);

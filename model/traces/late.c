@@ -209,7 +209,7 @@ typedef struct {
     bool *has_waited; /* by rank: it was in time for calls that another process is late to */
 } search_t;
 
-/* Whether a value is more than the others, by how these differ among each other. */
+/* Returns whether a value is more than the others, by how these differ among each other. */
 static bool stands_out(double value, const double *sorted, size_t count) {
     const size_t place = place_of(sorted, count, value);
     if (count < 2)

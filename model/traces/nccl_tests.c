@@ -20,7 +20,7 @@ enum { TEST_COUNT = sizeof tests / sizeof *tests };
 static const char *const experiments[TEST_COUNT] = {"AllReduce", "ReduceScatter", "Reduce", "Broadcast",
                                                     "AllGather", "AlltoAll",      "Gather", "Scatter"};
 
-/* Whether a program is named after a benchmark: all_reduce_perf, all_reduce_perf_mpi, all_reduce. */
+/* Returns whether a program is named after a benchmark: all_reduce_perf, all_reduce_perf_mpi, all_reduce. */
 static bool is_named(const char *program, const char *test) {
     const char *found = strstr(program, test);
     const char *end = found ? found + strlen(test) : "-";
@@ -44,7 +44,7 @@ static pto_status_t name_program(pto_recording_reader_t *reader, const char *tex
 
 static const char starting[] = "# Collective test starting: ";
 
-/* Whether a text begins with a word, and not with a longer one. */
+/* Returns whether a text begins with a word, and not with a longer one. */
 static bool is_word(const char *text, const char *word) {
     return pto_text_begins(text, word) && !isalpha((unsigned char)text[strlen(word)]);
 }

@@ -111,7 +111,7 @@ typedef struct {
 } pto_recording_reader_t;
 
 bool pto_recording_is_benchmark(pto_recording_format_t format);
-/* Whether traces of a format may leave open how many processes there were. Benchmarks may as well. */
+/* Returns whether traces of a format may leave open how many processes there were. Benchmarks may as well. */
 bool pto_recording_takes_nodes(pto_recording_format_t format);
 /* Set the error, at the place of what is being read. Returns `status`. */
 pto_status_t pto_recording_fail(pto_recording_reader_t *reader, pto_status_t status, const char *format, ...)
@@ -164,7 +164,7 @@ pto_collective_t pto_recording_collective(const char *name);
 /* Which processes the call of that name makes wait, as far as it follows from the collective: who is the root
  * is not in the traces of NCCL. */
 pto_timed_way_t pto_recording_way(pto_collective_t collective, const char *name);
-/* Bytes of an element of PyTorch's types ("Float", "c10::BFloat16", "long int"); 0: unknown. */
+/* Returns the bytes of an element of PyTorch's types ("Float", "c10::BFloat16", "long int"); 0: unknown. */
 int pto_recording_element_bytes(const char *type);
 
 /* --- launches ------------------------------------------------------------------------------------------- */

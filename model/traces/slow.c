@@ -85,7 +85,7 @@ static bool find_places(const pto_comparison_t *comparison, const pto_matched_t 
     return set->count > 1;
 }
 
-/* Whether the processes of a set on one node are on more than one socket. */
+/* Returns whether the processes of a set on one node are on more than one socket. */
 static bool spans_sockets(const pto_recording_options_t *options, const set_t *set) {
     const int64_t socket = options->gpus_per_socket;
     bool spans = false;
@@ -252,7 +252,7 @@ static bool has_place(const set_t *set, int64_t place) {
     return false;
 }
 
-/* Whether it could explain that a set is slow. */
+/* Returns whether it could explain that a set is slow. */
 static bool explains(const pto_delay_t *delay, const set_t *set) {
     bool has_all = set->is_node == delay->is_node;
     for (int i = 0; i < delay->place_count; i++)

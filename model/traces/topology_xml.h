@@ -15,10 +15,11 @@ pto_status_t pto_topology_read_xml(const char *path, pto_topology_t **topology, 
 /* The tree alone, of a file that was read from `path`; `xml` is taken apart. Errors: as above. */
 pto_status_t pto_node_tree_create(pto_xml_t *xml, const char *path, pto_node_tree_t **tree, pto_error_t *err);
 
-/* Whether the link of a NIC has the network's rate, if that is less than PCIe's: NCCL's file tells it. */
+/* Returns whether the link of a NIC has the network's rate, if that is less than PCIe's: NCCL's file tells
+ * it. */
 bool pto_topology_has_nic_rates(const pto_topology_t *topology);
 
-/* Whether its GPUs have AMD's links. */
+/* Returns whether its GPUs have AMD's links. */
 bool pto_topology_has_xgmi(const pto_topology_t *topology);
 
 #endif

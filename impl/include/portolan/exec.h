@@ -53,7 +53,8 @@ typedef enum {
 
 const char *pto_op_name(pto_op_t op);
 
-/* Whether an operation can combine values of a datatype. Errors: PTO_ERR_NOT_APPLICABLE with the reason. */
+/* Returns whether an operation can combine values of a datatype. Errors: PTO_ERR_NOT_APPLICABLE with the
+ * reason. */
 pto_status_t pto_op_takes(pto_op_t op, pto_datatype_t datatype, pto_error_t *err);
 
 /* `rows` pieces of `bytes` each, the next one `pitch` bytes after the last. */
@@ -343,8 +344,9 @@ pto_status_t pto_exec_queue(pto_exec_t *exec, pto_error_t *err);
  * kernels (copy_engine) still reach the outputs of others. NCCL's calls have no time-out. Errors:
  * PTO_ERR_NOT_APPLICABLE, on all processes and before anything starts, unless pto_exec_is_stream_ordered. */
 pto_status_t pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t *err);
-/* Whether the device does whole runs on all processes, so that they can be enqueued: plans of kernels, calls
- * of NCCL and copies. The user's buffers may have to be copied, which the stream does as well. */
+/* Returns whether the device does whole runs on all processes, so that they can be enqueued: plans of
+ * kernels, calls of NCCL and copies. The user's buffers may have to be copied, which the stream does as well.
+ */
 bool pto_exec_is_stream_ordered(const pto_exec_t *exec);
 
 /* Make enqueued runs that wait for other processes give up, unless the options' `timeout_s` is negative: they
@@ -368,8 +370,8 @@ pto_status_t pto_exec_follow(pto_exec_t *exec, void *stream, pto_error_t *err);
  * copied the earlier buffer for this reason. A device that fails once all processes know each other's buffers
  * is an error of its process alone, whose executor refuses all runs then. */
 pto_status_t pto_exec_rebind(pto_exec_t *exec, const void *in, void *out, pto_error_t *err);
-/* Whether only this process's own work uses its buffer of this role (PTO_ROLE_IN, PTO_ROLE_OUT): copies and
- * kernels of its GPU, and messages. The same on all processes whose buffers are device memory. */
+/* Returns whether only this process's own work uses its buffer of this role (PTO_ROLE_IN, PTO_ROLE_OUT):
+ * copies and kernels of its GPU, and messages. The same on all processes whose buffers are device memory. */
 bool pto_exec_user_is_private(const pto_exec_t *exec, pto_role_t role);
 /* Change private buffers, and buffers in registered memory (pto_register), without the other processes: no
  * exchange. All processes that have a buffer of the role, or access another process's, call it alike and name

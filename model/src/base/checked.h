@@ -30,9 +30,9 @@ static inline int64_t pto_saturating_sum(int64_t a, int64_t b) {
     return pto_add(a, b, &sum) ? sum : INT64_MAX;
 }
 
-/* Whether the bytes that the `processes` of a node hold or send can be counted: `bytes` for each of `peers`,
- * for each process. Sums over a node's processes and over an algorithm's rounds must fit in an int64_t too;
- * an algorithm has at most 64 rounds for any number of processes. */
+/* Returns whether the bytes that the `processes` of a node hold or send can be counted: `bytes` for each of
+ * `peers`, for each process. Sums over a node's processes and over an algorithm's rounds must fit in an
+ * int64_t too; an algorithm has at most 64 rounds for any number of processes. */
 static inline bool pto_bytes_countable(int64_t bytes, int64_t peers, int64_t processes) {
     int64_t all = 0;
     return pto_multiply(bytes, peers, &all) && pto_multiply(all, processes, &all) && all <= INT64_MAX / 64;

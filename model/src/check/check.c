@@ -37,7 +37,7 @@ static int64_t walked_owners(const pto_checker_t *checker) {
     return checker->walked / layout->procs_per_gpu * layout->owners_per_gpu;
 }
 
-/* Number of messages with distinct data; additional messages repeat them in turn. */
+/* Returns the number of messages with distinct data; additional messages repeat them in turn. */
 static int64_t distinct_messages(const pto_request_t *request) {
     if (request->unique_bytes <= 0 || request->bytes == 0)
         return request->messages;
@@ -198,8 +198,8 @@ static sides_t sides_of(const pto_halo_t *grid, int d, int64_t owner) {
     return sides;
 }
 
-/* Whether the values of a region's cells are promised; `outside` is the number of dimensions in which the
- * region is part of the halo, `moved` of those in which another owner's part follows. */
+/* Returns whether the values of a region's cells are promised; `outside` is the number of dimensions in which
+ * the region is part of the halo, `moved` of those in which another owner's part follows. */
 static bool is_promised(pto_corners_t corners, int outside, int moved) {
     return outside <= 1 || corners == PTO_CORNERS_TWO_PHASE ||
            (corners == PTO_CORNERS_DIAGONAL && moved == outside);
@@ -409,7 +409,7 @@ static bool lay_out(pto_checker_t *checker) {
     return true;
 }
 
-/* Whether the current stage is the last of its collective. */
+/* Returns whether the current stage is the last of its collective. */
 static bool ends_collective(const pto_checker_t *checker) {
     pto_walk_t ahead = checker->walk;
     return checker->collective >= 0 && !(pto_walk_next(&ahead) && ahead.collective == checker->collective);

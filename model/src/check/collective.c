@@ -69,7 +69,7 @@ static bool gives(const pto_node_t *node, int64_t member) {
     return member == 0 || !pto_collective_is_from_root(node->collective);
 }
 
-/* Whether the call writes a member's output. The root of a broadcast in place keeps its data. */
+/* Returns whether the call writes a member's output. The root of a broadcast in place keeps its data. */
 static bool gets(const call_t *call, int64_t member) {
     if (pto_collective_is_to_root(call->node->collective))
         return member == 0;
@@ -170,8 +170,8 @@ bool pto_check_enter_collective(pto_checker_t *checker, int at) {
 
 /* --- after them: do they do it? ------------------------------------------------------------------------- */
 
-/* Whether the stages left in `target` what the collective takes from the position of `source` in the inputs
- * of the members in `set`. */
+/* Returns whether the stages left in `target` what the collective takes from the position of `source` in the
+ * inputs of the members in `set`. */
 static bool did(pto_checker_t *checker, const pto_touch_t *source, const pto_touch_t *target, int32_t set) {
     pto_content_t wanted = {
         .begin = target->begin, .end = target->end, .delta = source->begin - target->begin, .set = set};
@@ -454,7 +454,7 @@ static bool do_call(pto_checker_t *checker, const call_t *call) {
 
 /* --- after them: is the rest as it was? ----------------------------------------------------------------- */
 
-/* Whether a span of a member's output is as it was before the stages. */
+/* Returns whether a span of a member's output is as it was before the stages. */
 static bool is_untouched(const pto_checker_t *checker, const call_t *call, int64_t member,
                          const pto_content_t *span) {
     if (span->set == PTO_SET_NONE)

@@ -105,7 +105,7 @@ static bool step_inside(pto_checker_t *checker, int at, const pto_step_t *step) 
            (!pto_step_target(step) || slice_inside(checker, at, &step->target, true));
 }
 
-/* Whether the walk visits any of the node's stages. */
+/* Returns whether the walk visits any of the node's stages. */
 static bool has_stages(const pto_plan_t *plan, int at) {
     int end = at + 1 + pto_plan_node(plan, at)->span;
     for (int n = at + 1; n < end; n++) {

@@ -47,7 +47,7 @@ bool pto_check_stays(const pto_checker_t *checker, const pto_touches_t *sources,
     return false;
 }
 
-/* Whether the input holds what was written to the output. */
+/* Returns whether the input holds what was written to the output. */
 static bool is_same(pto_checker_t *checker, pto_spans_t *input, const pto_content_t *written) {
     bool same = true;
     pto_contents_read(input, written->begin, written->end, &checker->moved, &checker->sets);

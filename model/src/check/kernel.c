@@ -39,7 +39,7 @@ static const char *fault_of(const pto_step_t *step, const pto_step_t *other, boo
     return NULL;
 }
 
-/* Whether the flag is of these two steps alone, in one kernel. */
+/* Returns whether the flag is of these two steps alone, in one kernel. */
 static bool flag_right(pto_checker_t *checker, const pto_step_t *step, body_t kernel) {
     const pto_plan_t *plan = checker->plan;
     for (int node = 0; node < pto_plan_node_count(plan); node++) {

@@ -46,7 +46,7 @@ bool pto_check_access(pto_checker_t *checker, int64_t rank, const pto_touch_t *t
     return access_shared(checker, rank, touch) && (twin.buffer < 0 || access_shared(checker, rank, &twin));
 }
 
-/* Whether a range goes on from the end of a buffer, or of one of its slots, at the start. */
+/* Returns whether a range goes on from the end of a buffer, or of one of its slots, at the start. */
 static bool wraps_around(const pto_checker_t *checker, const pto_touch_t *before, const pto_touch_t *touch) {
     const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, touch->buffer);
     int64_t held = checker->bytes[touch->holder * checker->buffers + touch->buffer];
@@ -111,7 +111,7 @@ static bool are_elements(pto_checker_t *checker, int64_t rank, int64_t origin, i
 
 /* --- what arrives --------------------------------------------------------------------------------------- */
 
-/* Whether each byte of a buffer may be written only once. */
+/* Returns whether each byte of a buffer may be written only once. */
 static bool is_written_once(const pto_checker_t *checker, int buffer) {
     if (checker->collective >= 0) {
         const pto_node_t *node = pto_plan_node(checker->plan, checker->collective);

@@ -149,7 +149,7 @@ int64_t pto_check_sharing_ranks(const pto_plan_t *plan) {
 
 /* --- for each rank and iteration ------------------------------------------------------------------------ */
 
-/* Whether each of these has a value: powers of two exist for k of 0 to 62. */
+/* Returns whether each of these has a value: powers of two exist for k of 0 to 62. */
 static bool defined(const pto_expr_t *const *used, size_t count, int64_t k) {
     if (k >= 0 && k <= 62)
         return true;

@@ -23,8 +23,8 @@ typedef struct {
 pto_scenario_cell_t pto_scenario_cell(const pto_scenario_t *scenario, const pto_machine_t *machine,
                                       int64_t point, const pto_strategy_t *strategy);
 
-/* Whether plans of an algorithm are candidates of the cell. Of a library that nothing describes, those that
- * share host memory are not: few libraries have one. */
+/* Returns whether plans of an algorithm are candidates of the cell. Of a library that nothing describes,
+ * those that share host memory are not: few libraries have one. */
 bool pto_scenario_cell_tries(const pto_scenario_cell_t *cell, const pto_algorithm_t *algorithm);
 
 /* pto_plan_choose. `likely`: the algorithm that is likely to be chosen; NULL: unknown. */
@@ -58,8 +58,8 @@ pto_status_t pto_choose_cheapest(const pto_scenario_t *scenario, const pto_machi
                                  const char *strategy, pto_plan_t **plan, pto_price_t *price,
                                  pto_error_t *err);
 
-/* Whether the strategy calls a collective of an MPI library that neither the scenario nor the machine file
- * describes. Its price is that of the cheapest algorithm, of reductions on GPUs staged through the host,
+/* Returns whether the strategy calls a collective of an MPI library that neither the scenario nor the machine
+ * file describes. Its price is that of the cheapest algorithm, of reductions on GPUs staged through the host,
  * if the machine has the cost of pageable copies. */
 bool pto_library_is_unknown(const pto_scenario_t *scenario, const pto_machine_t *machine,
                             const pto_request_t *request);
@@ -91,8 +91,8 @@ static inline pto_series_t *pto_swept_series(const pto_scenario_t *scenario, pto
 /* Leave out all points but the first ones. */
 void pto_predictions_cut(pto_predictions_t *predictions, int64_t point_count);
 
-/* Whether the library chooses the request's algorithm by tables; the row that it, or the scenario's own
- * table, then has for it. NULL: none. */
+/* Returns whether the library chooses the request's algorithm by tables; the row that it, or the scenario's
+ * own table, then has for it. NULL: none. */
 bool pto_library_has_rules(const pto_request_t *request);
 const pto_library_rule_t *pto_library_rule(const pto_scenario_t *scenario, const pto_machine_t *machine,
                                            const pto_request_t *request);

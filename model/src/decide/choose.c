@@ -82,7 +82,8 @@ static int64_t border_bytes(const pto_request_t *request) {
     return most * request->bytes;
 }
 
-/* Bytes that an owner's process gives away: of a halo those for one neighbor, of a ring those of a round. */
+/* Returns the bytes that an owner's process gives away: of a halo those for one neighbor, of a ring those of
+ * a round. */
 static int64_t given_bytes(const pto_request_t *request) {
     if (request->collective == PTO_COLLECTIVE_HALO)
         return border_bytes(request);

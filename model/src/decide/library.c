@@ -47,8 +47,9 @@ bool pto_library_has_rules(const pto_request_t *request) {
            pto_collective_is_in_mpi(request->collective);
 }
 
-/* Whether a rule is of the table of `mpi_library`, and the machine lacks costs that its call needs besides
- * messages: copies through pageable memory, or within host memory. Without them the call would look cheap. */
+/* Returns whether a rule is of the table of `mpi_library`, and the machine lacks costs that its call needs
+ * besides messages: copies through pageable memory, or within host memory. Without them the call would look
+ * cheap. */
 static bool lacks_costs(const pto_machine_t *machine, const pto_request_t *request,
                         const pto_library_rule_t *rule) {
     const pto_algorithm_t *algorithm;

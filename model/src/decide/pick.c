@@ -126,7 +126,7 @@ bool pto_range_is_tied(const pto_predictions_t *predictions, const pto_range_t *
            is_cheapest(predictions, range->point_first, strategy);
 }
 
-/* Whether the same strategies tie for the cheapest at both points. */
+/* Returns whether the same strategies tie for the cheapest at both points. */
 static bool same_winners(const pto_predictions_t *predictions, int64_t a, int64_t b) {
     for (int i = 0; i < predictions->strategy_count; i++)
         if (is_cheapest(predictions, a, i) != is_cheapest(predictions, b, i))

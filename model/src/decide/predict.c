@@ -59,7 +59,7 @@ static const pto_algorithm_t *likely_algorithm(const pto_predictions_t *made, in
     return own->algorithm;
 }
 
-/* Whether the layout of any point has several nodes, between which the machine has no costs. */
+/* Returns whether the layout of any point has several nodes, between which the machine has no costs. */
 static bool lacks_network(const pto_predictions_t *made) {
     const pto_machine_t *machine = made->machine;
     if (machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count > 0 || pto_nccl_has_network(machine))

@@ -83,7 +83,7 @@ static bool is_skipped(const pto_score_options_t *options, const pto_collective_
     return false;
 }
 
-/* Whether a row is left out, and why. */
+/* Returns whether a row is left out, and why. */
 static bool left_out(const work_t *work, const pto_collective_row_t *row, const pto_strategy_t *strategy,
                      char *why, size_t why_size) {
     const pto_collectives_t *collectives = work->collectives;
@@ -137,8 +137,8 @@ static pto_status_t take_entries(work_t *work) {
 
 static int order_of(int64_t a, int64_t b) { return (a > b) - (a < b); }
 
-/* Whether one of our algorithms ran in place of the library's collective. By hand nothing else ever runs, so
- * that the library's own and each of ours compete in one cell. */
+/* Returns whether one of our algorithms ran in place of the library's collective. By hand nothing else ever
+ * runs, so that the library's own and each of ours compete in one cell. */
 static bool in_place_of_library(const entry_t *entry) {
     return entry->algorithm && !entry->strategy->by_hand;
 }

@@ -68,7 +68,7 @@ static int find_candidate(const pto_score_cell_t *cell, const pto_strategy_t *st
     return found;
 }
 
-/* Number of picks of a picker in a cell: one, except for the floor. */
+/* Returns the number of picks of a picker in a cell: one, except for the floor. */
 static int picks_of(const pto_score_cell_t *cell, pto_picker_t picker, const pto_strategy_t *strategy,
                     int *single, const int **pick) {
     *pick = single;
@@ -119,7 +119,7 @@ static void add_errors(const pto_score_cell_t *cell, pto_picker_t picker, const 
     }
 }
 
-/* Whether the pick and its runner-up were measured as nearly the same. */
+/* Returns whether the pick and its runner-up were measured as nearly the same. */
 static bool is_close(const pto_score_cell_t *cell) {
     if (cell->runner_up < 0)
         return false;

@@ -267,7 +267,7 @@ static pto_status_t know(trial_t *trial, int step, pto_error_t *err) {
     return price_at(trial, factor_of(trial, step), row_at(trial, step), err);
 }
 
-/* Whether the winner certainly stays below all others between two steps. */
+/* Returns whether the winner certainly stays below all others between two steps. */
 static bool stays(const trial_t *trial, int from, int to) {
     const double *a = row_at(trial, from), *b = row_at(trial, to);
     double highest_s = fmax(a[trial->winner], b[trial->winner]);
@@ -352,7 +352,7 @@ static pto_status_t find_nearest(trial_t *trial, pto_sensitivity_t *item, pto_er
     return PTO_OK;
 }
 
-/* Seconds of a price that come from one parameter. */
+/* Returns the seconds of a price that come from one parameter. */
 static double seconds_of(const pto_prediction_t *prediction, const pto_param_t *param) {
     double seconds = 0;
     for (int t = 0; t < prediction->explanation.count; t++)
@@ -361,8 +361,8 @@ static double seconds_of(const pto_prediction_t *prediction, const pto_param_t *
     return seconds;
 }
 
-/* Whether the two cheapest prices depend on the parameter, or another strategy could become the cheapest
- * through it. */
+/* Returns whether the two cheapest prices depend on the parameter, or another strategy could become the
+ * cheapest through it. */
 static bool could_matter(const trial_t *trial, const pto_sensitivities_t *made, const pto_param_t *param) {
     const pto_predictions_t *predictions = trial->predictions;
     double best_s = pto_prediction_at(predictions, trial->point, made->winner)->price.seconds;

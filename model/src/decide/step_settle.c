@@ -172,7 +172,7 @@ static pto_status_t settle(settling_t *settling, const pto_machine_t *machine, i
     return status;
 }
 
-/* Whether a mix could be better: no computation hides this one, and there is a choice. */
+/* Returns whether a mix could be better: no computation hides this one, and there is a choice. */
 static bool has_to_settle(const settling_t *settling) {
     const pto_workload_t *workload = settling->step->workload;
     double seconds = 0, compute_s = 0;

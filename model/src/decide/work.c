@@ -29,7 +29,7 @@ static bool has_rounds(const pto_plan_t *plan) {
     return any;
 }
 
-/* Whether some buffer has blocks of several rows or columns, whose bytes are added up one by one. */
+/* Returns whether some buffer has blocks of several rows or columns, whose bytes are added up one by one. */
 static bool gathers_blocks(const pto_plan_t *plan) {
     bool any = false;
     pto_parts_t parts;

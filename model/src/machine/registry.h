@@ -108,13 +108,13 @@ typedef struct {
  * are known to lead there. Families that share a word each yield it. False: there are no more. */
 bool pto_word_next(const pto_machine_t *machine, const char *path, pto_word_t *word);
 
-/* Whether the mapping at `path`, which leads to the family, must hold its next key. */
+/* Returns whether the mapping at `path`, which leads to the family, must hold its next key. */
 bool pto_key_is_required(const pto_family_t *family, const char *path);
 
-/* Whether no cell before this one is below `path` too. */
+/* Returns whether no cell before this one is below `path` too. */
 bool pto_cell_is_first(const pto_machine_t *machine, const pto_cell_t *cell, const char *path);
 
-/* Whether the machine has anything of it. */
+/* Returns whether the machine has anything of it. */
 bool pto_cell_known(const pto_cell_t *cell);
 
 /* Copy what it holds to the same cell of another machine. Returns false when out of memory. */
@@ -132,14 +132,14 @@ const char *pto_field_name(pto_field_t field);
  * apart. `param` is NULL where the machine lacks it. `text` has room for PTO_PARAM_KEY_MAX. */
 void pto_cell_explain(const pto_cell_t *cell, const pto_param_t *param, pto_field_t field, char *text);
 
-/* Whether two rows differ in their bytes alone. */
+/* Returns whether two rows differ in their bytes alone. */
 bool pto_row_continues(pto_rows_by_t by, const pto_cost_row_t *before, const pto_cost_row_t *row);
 
 /* Explanations name on_gpu keys of a machine without on_gpu messages, which uses its on_socket costs for
  * them. Map such a key, in place, to the one that is in the machine. */
 void pto_param_key_resolve(const pto_machine_t *machine, char key[PTO_PARAM_KEY_MAX]);
 
-/* Whether a key or a group is that of the parameter. */
+/* Returns whether a key or a group is that of the parameter. */
 bool pto_param_is_named(const pto_machine_param_t *param, const char *key);
 
 /* PTO_ERR_NOT_FOUND, with the nearest of the parameters' keys and of `more` names. */

@@ -209,7 +209,8 @@ typedef struct {
     int64_t users; /* the processes */
 } users_t;
 
-/* Whether processes use the blocks of others of their node: by buffers that combine them, or in their memory.
+/* Returns whether processes use the blocks of others of their node: by buffers that combine them, or in their
+ * memory.
  */
 static bool uses_its_node(const pto_plan_t *plan) {
     bool uses = false;

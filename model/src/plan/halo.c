@@ -2,7 +2,7 @@
 #include "plan/plan_internal.h"
 #include "portolan/strategy.h"
 
-/* Whether anyone has such a neighbor, and whether everyone is its own. */
+/* Returns whether anyone has such a neighbor, and whether everyone is its own. */
 static bool has_neighbor(const pto_halo_t *grid, const int *shift) {
     bool any = false;
     for (int d = 0; d < grid->dim_count; d++) {

@@ -40,7 +40,7 @@ typedef struct {
     bool refused;
 } look_t;
 
-/* Whether the buffer has what an alltoallv's processes send to its holder, in different sizes. */
+/* Returns whether the buffer has what an alltoallv's processes send to its holder, in different sizes. */
 static bool is_by_pair(const pto_plan_t *plan, int buffer) {
     return pto_plan_buffer(plan, buffer)->blocks == PTO_BLOCKS_COLUMN &&
            pto_collective_is_by_pair(pto_plan_request(plan)->collective);
@@ -99,7 +99,7 @@ static void look_at_step(look_t *look, const pto_step_t *step, int64_t k) {
         look_at(look, &action);
 }
 
-/* Whether a step of a rank stores anything into the memory of another. */
+/* Returns whether a step of a rank stores anything into the memory of another. */
 static bool step_stores_to(const pto_plan_t *plan, const pto_step_t *step, int64_t k, int64_t rank,
                            int64_t other) {
     pto_action_t action;
@@ -123,7 +123,7 @@ static bool stores_to(const pto_plan_t *plan, int64_t rank, int64_t other) {
     return stores;
 }
 
-/* Whether lines order this rank and a peer as the plan's flags do. */
+/* Returns whether lines order this rank and a peer as the plan's flags do. */
 static bool needs_no_flags(const look_t *look, int64_t peer) {
     unsigned known = look->peers[peer];
     return known == 0 || known == ALL || (known == NO_BYTES && !stores_to(look->plan, peer, look->rank));
@@ -167,8 +167,8 @@ static bool is_one_block(const pto_slice_t *slice, const pto_action_t *action) {
            pto_slice_block_count(slice, action->k, action->core, action->peer) == 1;
 }
 
-/* Whether an action uses one block of the buffer, out of or into one range. Blocks of different sizes are not
- * told apart in a longer one. */
+/* Returns whether an action uses one block of the buffer, out of or into one range. Blocks of different sizes
+ * are not told apart in a longer one. */
 static bool by_single_blocks(const pto_plan_t *plan, const pto_action_t *action, int buffer) {
     const pto_slice_t *slice[] = {pto_step_source(action->step), pto_step_target(action->step)};
     bool single = true;
@@ -180,7 +180,8 @@ static bool by_single_blocks(const pto_plan_t *plan, const pto_action_t *action,
     return single;
 }
 
-/* Whether an action copies or reduces whole blocks of the buffer, out of or into pieces that are as long. */
+/* Returns whether an action copies or reduces whole blocks of the buffer, out of or into pieces that are as
+ * long. */
 static bool by_whole_blocks(const pto_plan_t *plan, const pto_action_t *action, int buffer) {
     if (is_by_pair(plan, buffer))
         return by_single_blocks(plan, action, buffer);
@@ -307,7 +308,7 @@ static bool are_apart(const ranges_t *sorted) {
     return apart;
 }
 
-/* Whether all that others store is read. Both are sorted. */
+/* Returns whether all that others store is read. Both are sorted. */
 static bool are_read(const ranges_t *written, const ranges_t *read) {
     int64_t first = 0, until = 0; /* read without a gap */
     for (int i = 0, j = 0; i < written->count; i++) {

@@ -40,7 +40,7 @@ static inline const pto_group_t *pto_group_at(const pto_plan_t *plan, int index)
     return (const pto_group_t *)plan->groups.item + index;
 }
 
-/* Whether a collective node's call reads and writes one buffer. */
+/* Returns whether a collective node's call reads and writes one buffer. */
 static inline bool pto_call_in_place(const pto_plan_t *plan, const pto_node_t *node) {
     const pto_call_slices_t *call = pto_plan_call(plan, node->call);
     return call->in.buffer == call->out.buffer;
@@ -64,20 +64,20 @@ static inline int64_t pto_expr_at(const pto_expr_t *expr, int64_t k, int64_t cor
     return value;
 }
 
-/* Whether it is the same for all rounds, cores and peers. */
+/* Returns whether it is the same for all rounds, cores and peers. */
 static inline bool pto_expr_is_constant(const pto_expr_t *expr) {
     return !expr->loop && !expr->power && !expr->inverse && !expr->core && !expr->peer;
 }
 
-/* Whether a range is always that of all `count` members. */
+/* Returns whether a range is always that of all `count` members. */
 static inline bool pto_range_is_all(const pto_expr_t *first, const pto_expr_t *stride,
                                     const pto_expr_t *until, int64_t count) {
     return pto_expr_is_constant(first) && pto_expr_is_constant(stride) && pto_expr_is_constant(until) &&
            first->constant == 0 && stride->constant == 1 && until->constant >= count;
 }
 
-/* Number of values in [first, first + run), [first + stride, first + stride + run), ... below `until`, which
- * is above `first`. */
+/* Returns the number of values in [first, first + run), [first + stride, first + stride + run), ... below
+ * `until`, which is above `first`. */
 static inline int64_t pto_run_values(int64_t first, int64_t run, int64_t stride, int64_t until) {
     if (until - first <= stride) /* the usual case, without a division */
         return until - first < run ? until - first : run;
@@ -86,7 +86,7 @@ static inline int64_t pto_run_values(int64_t first, int64_t run, int64_t stride,
     return whole_runs * run + (last < run ? last : run);
 }
 
-/* Bytes of chunk k of a block. */
+/* Returns the bytes of chunk k of a block. */
 int64_t pto_chunk_bytes_at(int64_t bytes, int64_t chunks, int64_t k);
 
 /* pto_group_index for a rank given by its place; the group need not belong to the plan. */
@@ -107,13 +107,13 @@ typedef struct {
 
 extern const pto_group_traits_t pto_group_traits[PTO_GROUP_COUNT];
 
-/* Whether a kind of group is another one or one of its levels. */
+/* Returns whether a kind of group is another one or one of its levels. */
 static inline bool pto_group_is_level_of(pto_group_kind_t level, pto_group_kind_t whole) {
     const pto_group_kind_t *levels = pto_group_traits[whole].levels;
     return level == whole || (levels[0] != levels[1] && (level == levels[0] || level == levels[1]));
 }
 
-/* Whether all members of a group are processes of one GPU, or of one node. */
+/* Returns whether all members of a group are processes of one GPU, or of one node. */
 static inline bool pto_group_is_on_gpu(pto_group_kind_t kind) {
     return pto_group_traits[kind].index == PTO_BY_CORE;
 }
@@ -133,14 +133,14 @@ static inline int64_t pto_fold_out(int64_t fold, int64_t index) {
 }
 int64_t pto_fold_in(int64_t fold, int64_t base_index);
 
-/* Whether the body of such a node runs for each k in [from, to). */
+/* Returns whether the body of such a node runs for each k in [from, to). */
 bool pto_node_repeats(pto_node_kind_t kind);
 
 /* Check that only those nodes contain lanes, and are in lanes, of which plan.h says so. Errors:
  * PTO_ERR_INVALID_PLAN. */
 pto_status_t pto_lanes_check(const pto_plan_t *plan, pto_error_t *err);
 
-/* Whether a buffer's blocks differ in size, following the user's byte counts. */
+/* Returns whether a buffer's blocks differ in size, following the user's byte counts. */
 static inline bool pto_blocks_are_table(const pto_buffer_t *buffer) {
     return buffer->blocks != PTO_BLOCKS_EQUAL && buffer->blocks != PTO_BLOCKS_SHARE;
 }
@@ -153,11 +153,12 @@ double pto_request_mean_bytes(const pto_request_t *request);
  * node. False: the algorithm does not apply, or out of memory. */
 bool pto_request_first_call(const pto_request_t *request, int64_t *procs, int64_t *bytes);
 
-/* Whether the plan's byte counts come from a table, so that every rank differs. */
+/* Returns whether the plan's byte counts come from a table, so that every rank differs. */
 bool pto_plan_has_tables(const pto_plan_t *plan);
 
-/* Whether all nodes do the same in a step: if the nodes are numbered from another one on, the same ranks act
- * with the same peers (symmetry.c). If `ordered`, each rank also meets its peers in the same order. */
+/* Returns whether all nodes do the same in a step: if the nodes are numbered from another one on, the same
+ * ranks act with the same peers (symmetry.c). If `ordered`, each rank also meets its peers in the same order.
+ */
 bool pto_step_is_alike_on_nodes(const pto_plan_t *plan, const pto_step_t *step, bool ordered);
 
 /* Enumerate the actions of a step that have `rank` as a peer, which is then the current one: call it with
@@ -166,7 +167,7 @@ bool pto_step_is_alike_on_nodes(const pto_plan_t *plan, const pto_step_t *step, 
 bool pto_step_next_reaching(const pto_plan_t *plan, const pto_step_t *step, int64_t rank, int64_t k,
                             int64_t *next, pto_action_t *action);
 
-/* Whether processes copy into or out of their peers' memory. */
+/* Returns whether processes copy into or out of their peers' memory. */
 bool pto_plan_uses_peers_memory(const pto_plan_t *plan);
 
 /* A slice of cells as blocks, for an action. */
@@ -175,27 +176,27 @@ pto_slice_t pto_slice_in_grid(const pto_plan_t *plan, const pto_slice_t *slice, 
 /* The slice whose bytes a step moves: its source, or its target if it has none. */
 const pto_slice_t *pto_message_slice(const pto_step_t *step);
 
-/* Whether a step copies from the user's input to its output within a process, and the user has one buffer for
- * both (a request in place). */
+/* Returns whether a step copies from the user's input to its output within a process, and the user has one
+ * buffer for both (a request in place). */
 bool pto_copy_joins_user_buffers(const pto_plan_t *plan, const pto_step_t *step);
 
-/* Bytes that a copy moves: none onto itself, where the request is in place. */
+/* Returns the bytes that a copy moves: none onto itself, where the request is in place. */
 int64_t pto_copy_bytes(const pto_plan_t *plan, const pto_action_t *action);
 
 /* The kind of a copy step, by the spaces of its buffers. */
 pto_copy_kind_t pto_step_copy_kind(const pto_plan_t *plan, const pto_step_t *step);
 
-/* Whether a copy's bytes are non-contiguous on one side for every process, as with shares of several
+/* Returns whether a copy's bytes are non-contiguous on one side for every process, as with shares of several
  * blocks. */
 bool pto_step_is_strided(const pto_step_t *step, int64_t k, int64_t core);
 
-/* Number of pieces of a copy of non-contiguous blocks, such as blocks that are dealt out. */
+/* Returns the number of pieces of a copy of non-contiguous blocks, such as blocks that are dealt out. */
 int64_t pto_step_pieces(const pto_step_t *step, int64_t k, int64_t core);
 
-/* Number of rows of a halo exchange's copy; 1 for other copies, whose pieces are large. */
+/* Returns the number of rows of a halo exchange's copy; 1 for other copies, whose pieces are large. */
 int64_t pto_step_rows(const pto_plan_t *plan, const pto_step_t *step);
 
-/* Whether a copy's host side is pageable memory. */
+/* Returns whether a copy's host side is pageable memory. */
 bool pto_step_is_pageable(const pto_plan_t *plan, const pto_step_t *step);
 
 /* pto_buffer_bytes, or another way to find the same. */
@@ -213,7 +214,7 @@ void pto_plan_memory_bound(const pto_plan_t *plan, double *gpu_bytes, double *ho
  * peers. INT64_MAX if the count does not fit. */
 int64_t pto_step_actions(const pto_plan_t *plan, const pto_step_t *step, int64_t k);
 
-/* Whether any step is for this core. Processes without a step need not walk the stages. */
+/* Returns whether any step is for this core. Processes without a step need not walk the stages. */
 bool pto_core_acts(const pto_plan_t *plan, int64_t core);
 
 /* Check that the plan can be read rank by rank. `what` begins the message, as in "a plan is read". Errors:
@@ -230,8 +231,8 @@ pto_status_t pto_price_check_size(const pto_plan_t *plan, pto_error_t *err);
  * of a step and the first iteration of a loop stand for all. Errors: PTO_ERR_NOT_APPLICABLE. */
 pto_status_t pto_price_check_copies(const pto_plan_t *plan, const pto_machine_t *machine, pto_error_t *err);
 
-/* Whether a machine's messages share nothing but their node's injection, so that those of tables are priced
- * by sums alone. */
+/* Returns whether a machine's messages share nothing but their node's injection, so that those of tables are
+ * priced by sums alone. */
 bool pto_messages_are_apart(const pto_machine_t *machine, const pto_layout_t *layout);
 
 /* Statuses that exclude one strategy from a table, with the reason, instead of failing the whole table. */
@@ -254,10 +255,10 @@ typedef struct {
     pto_skew_t skew;
 } pto_held_t;
 
-/* Whether each block is what one owner sends to another. */
+/* Returns whether each block is what one owner sends to another. */
 bool pto_blocks_are_of_pairs(pto_blocks_t blocks);
 
-/* Whether the pairs that a buffer's blocks are of have random byte counts; if so, sets `*skew`. */
+/* Returns whether the pairs that a buffer's blocks are of have random byte counts; if so, sets `*skew`. */
 bool pto_buffer_is_skewed(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_skew_t *skew);
 
 /* Work: plans that were made in this thread. */
@@ -278,8 +279,8 @@ pto_held_t pto_held_by(const pto_plan_t *plan, int buffer, int64_t rank);
 /* The bytes of a rank's buffer, unless it is the user's. */
 int64_t pto_buffer_temporary_bytes(const pto_plan_t *plan, int buffer, int64_t rank);
 
-/* Whether a slice is exactly the peer's block, as in most messages. Its bytes are then pto_held_block_bytes
- * of the peer's index. */
+/* Returns whether a slice is exactly the peer's block, as in most messages. Its bytes are then
+ * pto_held_block_bytes of the peer's index. */
 bool pto_slice_is_peers_block(const pto_slice_t *slice);
 int64_t pto_held_block_bytes(const pto_held_t *holder, int64_t block);
 
@@ -290,7 +291,7 @@ int64_t pto_held_slice_bytes(const pto_slice_t *slice, const pto_action_t *actio
 bool pto_held_slice_bytes_among(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held,
                                 const int64_t *block, int64_t count, int64_t *bytes);
 
-/* Number of values of w that a slice visits. */
+/* Returns the number of values of w that a slice visits. */
 int64_t pto_slice_block_count(const pto_slice_t *slice, int64_t k, int64_t core, int64_t peer);
 
 #endif

@@ -63,8 +63,8 @@ pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* Whether a stage reads the user's input after an earlier stage began to write the output, so that they
- * cannot be the same memory. A single stage that does both only copies a process's own bytes onto
+/* Returns whether a stage reads the user's input after an earlier stage began to write the output, so that
+ * they cannot be the same memory. A single stage that does both only copies a process's own bytes onto
  * themselves. */
 static bool keeps_reading(const pto_plan_t *plan) {
     int written_at = pto_plan_node_count(plan);

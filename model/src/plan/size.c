@@ -17,7 +17,7 @@ static int64_t acting_members(const pto_step_t *step, int64_t k, int64_t core) {
     return first < until ? (until - first - 1) / stride + 1 : 0;
 }
 
-/* Number of groups of a kind for one core: one per GPU, per node, or per place in a node. */
+/* Returns the number of groups of a kind for one core: one per GPU, per node, or per place in a node. */
 static int64_t groups_of_core(const pto_layout_t *layout, pto_group_kind_t kind) {
     unsigned color = pto_group_traits[kind].color;
     return (color & PTO_BY_NODE ? layout->nodes : 1) * (color & PTO_BY_GPU ? layout->gpus_per_node : 1);
@@ -65,8 +65,8 @@ static bool varies_alike(const pto_expr_t *a, const pto_expr_t *b) {
     return a->loop == b->loop && a->power == b->power && a->inverse == b->inverse;
 }
 
-/* Whether shifts up to `until` stay inside a group in all of a loop's iterations, of which the last goes
- * furthest. */
+/* Returns whether shifts up to `until` stay inside a group in all of a loop's iterations, of which the last
+ * goes furthest. */
 static bool stays_inside(const pto_plan_t *plan, const pto_step_t *step, const pto_node_t *loop) {
     const pto_expr_t *until = &step->peers.until;
     if (until->loop < 0 || until->power != 0 || until->inverse != 0 || until->core < 0)
@@ -75,7 +75,7 @@ static bool stays_inside(const pto_plan_t *plan, const pto_step_t *step, const p
            pto_plan_group(plan, step->group)->size;
 }
 
-/* Whether the number of a step's peers may depend on the loop's iteration. */
+/* Returns whether the number of a step's peers may depend on the loop's iteration. */
 static bool peers_vary(const pto_plan_t *plan, const pto_step_t *step, const pto_node_t *loop) {
     const pto_peers_t *peers = &step->peers;
     if (peers->kind == PTO_PEERS_NONE || peers->kind == PTO_PEERS_XOR || peers->kind == PTO_PEERS_CART)
@@ -85,13 +85,13 @@ static bool peers_vary(const pto_plan_t *plan, const pto_step_t *step, const pto
     return varies(&peers->until) && peers->kind == PTO_PEERS_SHIFT && !stays_inside(plan, step, loop);
 }
 
-/* Whether the number of a step's actions may. */
+/* Returns whether the number of a step's actions may. */
 static bool step_varies(const pto_plan_t *plan, const pto_step_t *step, const pto_node_t *loop) {
     return varies(&step->who_first) || varies(&step->who_stride) || varies(&step->who_until) ||
            peers_vary(plan, step, loop);
 }
 
-/* Whether the actions of a loop may depend on the iteration. */
+/* Returns whether the actions of a loop may depend on the iteration. */
 static bool loop_varies(const pto_plan_t *plan, int loop) {
     for (int i = loop + 1; i <= loop + pto_node_at(plan, loop)->span; i++) {
         const pto_node_t *node = pto_node_at(plan, i);
@@ -151,7 +151,7 @@ pto_plan_size_t pto_plan_size(const pto_plan_t *plan) {
 
 /* --- memory --------------------------------------------------------------------------------------------- */
 
-/* Whether two buffers have the same size on every rank. */
+/* Returns whether two buffers have the same size on every rank. */
 static bool same_size(const pto_buffer_t *a, const pto_buffer_t *b) {
     return a->core_first == b->core_first && a->core_count == b->core_count && a->group == b->group &&
            a->held_first == b->held_first && a->held_stride == b->held_stride && a->blocks == b->blocks &&

@@ -83,7 +83,7 @@ static int64_t members_block_bytes(const pto_held_t *holder, int64_t block) {
     return pto_request_bytes(request, owner, owner);
 }
 
-/* Bytes of a block before splitting and dealing. */
+/* Returns the bytes of a block before splitting and dealing. */
 static int64_t whole_block_bytes(const pto_held_t *holder, int64_t block) {
     const pto_request_t *request = &holder->plan->request;
     int64_t (*of_pattern)(const pto_request_t *, int64_t, int64_t) =
@@ -392,7 +392,7 @@ static pto_extent_t indexed_extent(const pto_slice_t *slice, const pto_action_t 
                           .bytes = pto_share_bytes(whole.bytes, grain, slice->parts, part)};
 }
 
-/* Whether all of a slice's blocks are whole and of equal size, so that they need no walk. */
+/* Returns whether all of a slice's blocks are whole and of equal size, so that they need no walk. */
 static bool is_uniform(const pto_slice_t *slice, const pto_buffer_t *buffer) {
     return buffer->blocks == PTO_BLOCKS_EQUAL && buffer->cyclic == PTO_CYCLIC_NONE && slice->parts == 0 &&
            slice->share == PTO_SHARE_ALL && slice->chunks <= 1;
@@ -457,7 +457,8 @@ void pto_slice_visit_by(const pto_plan_t *plan, const pto_offsets_t *offsets, co
         visit(context, merger.pending.offset_bytes, merger.pending.bytes);
 }
 
-/* Bytes of the parts of consecutive indices, which may wrap around: in each block, those of a range. */
+/* Returns the bytes of the parts of consecutive indices, which may wrap around: in each block, those of a
+ * range. */
 static int64_t parts_bytes(const pto_slice_t *slice, const pto_action_t *action, const pto_held_t *held,
                            int64_t index, int64_t count) {
     int64_t parts = slice->parts, indices = parts * held->buffer->block_count, total = 0;
@@ -474,7 +475,7 @@ static int64_t parts_bytes(const pto_slice_t *slice, const pto_action_t *action,
     return total;
 }
 
-/* Bytes of the blocks of an index, or of the slice's share or chunk of them. */
+/* Returns the bytes of the blocks of an index, or of the slice's share or chunk of them. */
 static int64_t indexed_bytes(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held,
                              int64_t index) {
     pto_extent_t extent = {0};

@@ -58,8 +58,8 @@ bool pto_copy_joins_user_buffers(const pto_plan_t *plan, const pto_step_t *step)
            pto_plan_buffer(plan, step->target.buffer)->role == PTO_ROLE_OUT;
 }
 
-/* Whether a copy's two ends are the same bytes, since the user has one buffer: all of the input and of the
- * output, of the process itself. */
+/* Returns whether a copy's two ends are the same bytes, since the user has one buffer: all of the input and
+ * of the output, of the process itself. */
 static bool is_onto_itself(const pto_plan_t *plan, const pto_action_t *action, int64_t bytes) {
     int source = action->step->source.buffer, target = action->step->target.buffer;
     return pto_copy_joins_user_buffers(plan, action->step) &&

@@ -5,7 +5,7 @@
 
 /* --- their kind ----------------------------------------------------------------------------------------- */
 
-/* Whether the step is that of one member of several, picked by its index. */
+/* Returns whether the step is that of one member of several, picked by its index. */
 bool pto_step_is_of_one_member(const pto_plan_t *plan, const pto_step_t *step) {
     return pto_expr_is_constant(&step->who_first) && pto_expr_is_constant(&step->who_until) &&
            step->who_until.constant == step->who_first.constant + 1 &&
@@ -21,8 +21,8 @@ static int64_t core_of_one_member(const pto_plan_t *plan, const pto_step_t *step
     return pto_layout_rank(&plan->request.layout, rank).core;
 }
 
-/* Whether all steps are, like those of the ends of a message: a class, which takes part in every step of its
- * cores, would do the work of all of them. */
+/* Returns whether all steps are, like those of the ends of a message: a class, which takes part in every step
+ * of its cores, would do the work of all of them. */
 static bool has_roles(const pto_plan_t *plan) {
     int i = 0;
     while (i < plan->steps.count && pto_step_is_of_one_member(plan, pto_step_at(plan, i)))
@@ -37,7 +37,7 @@ pto_actor_kind_t pto_actors_of(const pto_plan_t *plan) {
     return pto_plan_uses_peers_memory(plan) ? PTO_ACTORS_PLACES : PTO_ACTORS_CLASSES;
 }
 
-/* Whether the step is a message between nodes that not all members of its group take part in. */
+/* Returns whether the step is a message between nodes that not all members of its group take part in. */
 static bool is_lopsided(const pto_plan_t *plan, const pto_step_t *step) {
     const pto_group_t *group = pto_group_at(plan, step->group);
     bool all = pto_range_is_all(&step->who_first, &step->who_stride, &step->who_until, group->size);
@@ -137,7 +137,7 @@ static bool find_processes(pto_actors_t *actors) {
 
 /* --- steps -------------------------------------------------------------------------------------------- */
 
-/* Whether an actor that is not exact takes part in a step, in any iteration. */
+/* Returns whether an actor that is not exact takes part in a step, in any iteration. */
 static bool takes_part(const pto_actors_t *actors, const pto_step_t *step, int64_t actor) {
     const pto_rank_t *place = &actors->actor[actor].place;
     if (place->core < step->core_first || place->core >= step->core_first + step->core_count)

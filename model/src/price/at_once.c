@@ -31,7 +31,7 @@ static bool goes_forward(const pto_messages_t *messages) {
     return messages->step->peers.sign == (messages->buffer->blocks == PTO_BLOCKS_ROW ? 1 : -1);
 }
 
-/* Whether the step's peers are all others, or all that are a number of one part further. */
+/* Returns whether the step's peers are all others, or all that are a number of one part further. */
 static bool has_whole_parts(const pto_messages_t *messages, int64_t parts, int64_t *part) {
     int64_t first = messages->peer_first, stride = messages->peer_stride, size = messages->group->size;
     *part = ALL_PARTS;
@@ -47,7 +47,7 @@ static bool has_whole_parts(const pto_messages_t *messages, int64_t parts, int64
     return stride == parts && first <= stride;
 }
 
-/* Whether nothing depends on the core but which part the peers are: that of its number. */
+/* Returns whether nothing depends on the core but which part the peers are: that of its number. */
 static bool is_part_of_core(const pto_step_t *step) {
     const pto_peers_t *peers = &step->peers;
     pto_expr_t first = peers->first;
@@ -183,7 +183,7 @@ static void charge_class(const pto_messages_t *messages, int64_t from_bytes, int
         charge_sum(messages, from_bytes, sum, charge);
 }
 
-/* Whether a class's messages are sent: those without bytes need not be. */
+/* Returns whether a class's messages are sent: those without bytes need not be. */
 static bool is_class_sent(const pto_messages_t *messages, int class) {
     return messages->sums->classes.from_bytes[class] > 0 || messages->step->send_empty;
 }
@@ -267,8 +267,8 @@ static latest_t latest_member(const pto_clocks_t *clocks, const pto_messages_t *
     return latest;
 }
 
-/* Whether it is sure who is the latest of those that a process receives from: `**last`, or nobody who is
- * later than the process itself. */
+/* Returns whether it is sure who is the latest of those that a process receives from: `**last`, or nobody who
+ * is later than the process itself. */
 static bool find_latest(const pto_pricing_t *pricing, const pto_messages_t *messages,
                         const pto_action_t *action, const pto_ledger_t **last) {
     const pto_ledger_t *before = pricing->clocks.before;

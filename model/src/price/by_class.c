@@ -94,7 +94,7 @@ static int64_t neighbors_off_node(const pto_plan_t *plan, const pto_step_t *step
     return most;
 }
 
-/* Whether the step is like the action's, with neighbors, and of the same class. */
+/* Returns whether the step is like the action's, with neighbors, and of the same class. */
 static bool is_alike(const pto_step_t *step, const pto_action_t *action) {
     return step->kind == action->step->kind && step->peers.kind == PTO_PEERS_CART &&
            action->core >= step->core_first && action->core < step->core_first + step->core_count;
@@ -189,8 +189,8 @@ static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const p
 
 /* --- messages ----------------------------------------------------------------------------------------- */
 
-/* Whether message sizes differ by peer, as those of the shares that one process hands to the others of its
- * GPU. */
+/* Returns whether message sizes differ by peer, as those of the shares that one process hands to the others
+ * of its GPU. */
 static bool differ_by_peer(const pto_plan_t *plan, const pto_step_t *step) {
     return step->peers.kind == PTO_PEERS_INDEX && pto_group_is_on_gpu(pto_group_at(plan, step->group)->kind);
 }
@@ -249,7 +249,7 @@ static const pto_step_t *largest_beside(pto_pricing_t *pricing, const pto_action
     return largest;
 }
 
-/* Bytes that leave the busiest node. */
+/* Returns the bytes that leave the busiest node. */
 static pto_time_t measure_sends(pto_pricing_t *pricing, pto_action_t action) {
     int64_t bytes;
     const pto_traffic_t *traffic = traffic_of(&pricing->asked, &action, &bytes);
@@ -437,8 +437,8 @@ static int64_t only_shift(const pto_plan_t *plan, const pto_step_t *step, int64_
     return one ? peers->sign * pto_expr_at(&peers->first, k, 0, 0) : 0;
 }
 
-/* Whether some process takes part in both steps and both are within its node. In a ring on nodes of two,
- * there is none: each process has one of its neighbors on another node. */
+/* Returns whether some process takes part in both steps and both are within its node. In a ring on nodes of
+ * two, there is none: each process has one of its neighbors on another node. */
 static bool meet_within(const pto_plan_t *plan, const pto_step_t *send, const pto_step_t *recv, int64_t k) {
     const pto_group_t *group = pto_group_at(plan, send->group);
     int64_t to = only_shift(plan, send, k), from = only_shift(plan, recv, k), members = 0;

@@ -47,8 +47,8 @@ static inline const pto_copies_t *pto_copying_engine(const pto_copying_t *to, in
     return &to->engine[to->like ? to->like[gpu] : gpu];
 }
 
-/* Whether a step is copies that the process puts into its stream, so that such a step right after it finds
- * them there. */
+/* Returns whether a step is copies that the process puts into its stream, so that such a step right after it
+ * finds them there. */
 bool pto_step_streams(const pto_plan_t *plan, const pto_step_t *step);
 
 /* Charge the copies of one rank's step, for each of its peers where it has any. Errors:
@@ -64,7 +64,8 @@ pto_status_t pto_copies_check(const pto_plan_t *plan, const pto_machine_t *machi
 pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, pto_reach_t reach, int64_t gpu,
                              int64_t bytes);
 
-/* Whether source and target of a copy are on one socket. Memory is on the socket of the GPU of its holder. */
+/* Returns whether source and target of a copy are on one socket. Memory is on the socket of the GPU of its
+ * holder. */
 pto_reach_t pto_copy_reach(const pto_plan_t *plan, const pto_action_t *action);
 
 /* The copies of `who` in the queues of the resources `queued` have ended at the time of `mine`. Returns false
@@ -99,7 +100,7 @@ pto_status_t pto_kernel_copy_charge(const pto_copying_t *to, pto_action_t *actio
 void pto_reduction_charge_one(const pto_plan_t *plan, const pto_machine_t *machine,
                               const pto_action_t *action, pto_charge_t *charge);
 
-/* Whether a step's copies are queued on their GPU, so that they end one after another. */
+/* Returns whether a step's copies are queued on their GPU, so that they end one after another. */
 bool pto_step_queues(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step);
 
 #endif

@@ -58,8 +58,9 @@ static bool adds_up_peers(const pto_step_t *step) {
     return step->kind == PTO_STEP_REDUCE || (step->kind == PTO_STEP_COPY && !step->in_kernel);
 }
 
-/* Whether a step is the wait of a single member for peers that are found by number, which do nothing for it.
- * So these may change from round to round if no other member waits for them, which could be one of them. */
+/* Returns whether a step is the wait of a single member for peers that are found by number, which do nothing
+ * for it. So these may change from round to round if no other member waits for them, which could be one of
+ * them. */
 static bool waits_alone(const pto_step_t *step) {
     return step->kind == PTO_STEP_WAIT && step->peers.kind == PTO_PEERS_INDEX &&
            pto_expr_is_constant(&step->who_first) && pto_expr_is_constant(&step->who_until) &&
@@ -85,7 +86,7 @@ static bool survey_peers(survey_t *survey, const pto_step_t *step, const pto_gro
     return peers->kind == PTO_PEERS_NONE;
 }
 
-/* Whether the machine has other costs for some of the step's copies between sockets. */
+/* Returns whether the machine has other costs for some of the step's copies between sockets. */
 static bool sockets_matter(const survey_t *survey, const pto_step_t *step) {
     const pto_machine_t *machine = survey->pricing->asked.machine;
     if (step->source.holder != PTO_HOLDER_PEER && step->target.holder != PTO_HOLDER_PEER)
@@ -120,7 +121,7 @@ static bool cut_shares(survey_t *survey, pto_group_kind_t kind, const pto_buffer
     return true;
 }
 
-/* Whether a slice is the part of one member: the acting one, or its peer. */
+/* Returns whether a slice is the part of one member: the acting one, or its peer. */
 static bool is_members_part(const pto_slice_t *slice) {
     const pto_expr_t *zero[] = {&slice->offset, &slice->align, &slice->first};
     for (size_t i = 0; i < sizeof zero / sizeof *zero; i++)
@@ -157,7 +158,7 @@ static bool is_on_all_gpus(const pto_buffer_t *buffer) {
     return buffer->held_stride <= 1 && (traits->index | traits->color) & PTO_BY_GPU;
 }
 
-/* Whether a copy is one of a buffer onto itself, and thus none, on some GPUs and not on others. */
+/* Returns whether a copy is one of a buffer onto itself, and thus none, on some GPUs and not on others. */
 static bool is_none_on_some(const pto_plan_t *plan, const pto_step_t *step) {
     const pto_buffer_t *source = pto_buffer_at(plan, step->source.buffer);
     const pto_buffer_t *target = pto_buffer_at(plan, step->target.buffer);
@@ -211,8 +212,8 @@ static bool survey_step(survey_t *survey, int index) {
            (!pto_step_is_local(step) || survey_slices(survey, group, step));
 }
 
-/* Whether so many GPUs are alike that pricing one of each kind is less work: each kind looks for its peers
- * among all members, once for each kind. Routes in a topology are not looked at. */
+/* Returns whether so many GPUs are alike that pricing one of each kind is less work: each kind looks for its
+ * peers among all members, once for each kind. Routes in a topology are not looked at. */
 static bool find_cuts(survey_t *survey) {
     const pto_plan_t *plan = survey->plan;
     if (survey->pricing->shared.loads.links.topology)

@@ -250,7 +250,7 @@ static bool queues_are_empty(const pto_actors_t *actors, const pto_shared_t *sha
     return true;
 }
 
-/* Whether actors never wait for each other: classes whose messages stay among them, without flags. */
+/* Returns whether actors never wait for each other: classes whose messages stay among them, without flags. */
 static bool are_apart(const pto_actors_t *actors, int index) {
     const pto_plan_t *plan = actors->plan;
     for (int i = index + 1; i <= index + pto_node_at(plan, index)->span; i++) {
@@ -270,9 +270,9 @@ static pto_time_t gain_of(const pto_clocks_t *clocks, const pipeline_t *pipeline
     return pto_time_subtract(clocks->lane[index].time, pipeline->before[index].time);
 }
 
-/* Whether each lane of each actor has gained as much as in the period before, and all actors the same unless
- * they are apart. A lane that gains less than the one before it will have to wait for that one. Lanes that
- * wait for each other's slots gain the same. */
+/* Returns whether each lane of each actor has gained as much as in the period before, and all actors the same
+ * unless they are apart. A lane that gains less than the one before it will have to wait for that one. Lanes
+ * that wait for each other's slots gain the same. */
 static bool gains_repeat(const pto_pricing_t *pricing, const pipeline_t *pipeline, bool on_tape) {
     bool steady = pricing->flags.lag == 0 && pto_raises_pending(&pricing->flags) == pipeline->pending,
          alike = true;

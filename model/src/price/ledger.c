@@ -134,8 +134,8 @@ static void charge_by_host(pto_charge_t *charge, const pto_machine_t *machine, p
     pto_charge_postal(charge, copy, copy, PTO_SPACE_GPU, (double)count, (double)count * (double)bytes);
 }
 
-/* Whether messages between GPU and host memory have been charged: at a cost of their own, or, within the
- * node, by host memory. */
+/* Returns whether messages between GPU and host memory have been charged: at a cost of their own, or, within
+ * the node, by host memory. */
 static bool charge_between(pto_charge_t *charge, const pto_machine_t *machine, pto_level_t level,
                            int64_t bytes, int64_t count) {
     const pto_cost_row_t *row = pto_machine_mixed(machine, charge->to, level, bytes);
@@ -492,8 +492,8 @@ static bound_t find_bound(const pto_charge_t *charge, const pto_machine_t *machi
     return bound;
 }
 
-/* Whether a limit replaces this addend. It replaces the cost of an off-node message's bytes; a bound by the
- * message rate also replaces the cost of its start. */
+/* Returns whether a limit replaces this addend. It replaces the cost of an off-node message's bytes; a bound
+ * by the message rate also replaces the cost of its start. */
 static bool is_replaced(const pto_entry_t *entry, bound_t bound) {
     return entry->off_node && (entry->field == PTO_FIELD_BETA || bound == BOUND_RATE);
 }

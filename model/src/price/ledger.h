@@ -109,7 +109,7 @@ void pto_charge_param(pto_charge_t *charge, const pto_param_t *param, pto_space_
 /* The same for a count that depends on parameters itself. */
 void pto_charge_share(pto_charge_t *charge, const pto_param_t *param, pto_space_t space, pto_time_t count);
 
-/* Whether the plan's messages have one end in host and one in GPU memory: those of a pair, unless its
+/* Returns whether the plan's messages have one end in host and one in GPU memory: those of a pair, unless its
  * strategy sends them from host memory. */
 bool pto_messages_are_mixed(const pto_plan_t *plan);
 
@@ -134,7 +134,7 @@ static inline pto_time_t pto_charge_by_cpu(const pto_charge_t *charge) {
 /* Charge what messages within the node cost more between the copies of a pipeline. Returns that. */
 pto_time_t pto_charge_staged(pto_charge_t *charge, const pto_machine_t *machine);
 
-/* Whether it matters to any copy what it follows. */
+/* Returns whether it matters to any copy what it follows. */
 bool pto_queued_copies_cost(const pto_machine_t *machine);
 
 /* The CPU time of a queued copy in its process: to put it into the queue, and to see its end. Nothing where
@@ -199,7 +199,7 @@ typedef enum {
 } pto_copy_resource_t;
 pto_copy_resource_t pto_copy_resource(const pto_machine_t *machine, pto_queued_copy_t copy);
 
-/* Whether the machine knows how processes share a GPU's copies of this kind. */
+/* Returns whether the machine knows how processes share a GPU's copies of this kind. */
 bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind);
 
 /* The reach whose cost such a copy between GPUs has: the other one's where its own is not known. Errors:

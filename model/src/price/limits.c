@@ -57,7 +57,7 @@ pto_status_t pto_price_check_size(const pto_plan_t *plan, pto_error_t *err) {
 
 /* --- copies without a cost ------------------------------------------------------------------------------ */
 
-/* Those of the first process that takes part in a step. */
+/* Checks the copies of the first process that takes part in a step. */
 static pto_status_t check_copies(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step,
                                  int64_t k, pto_error_t *err) {
     const pto_layout_t *layout = &plan->request.layout;

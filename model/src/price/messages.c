@@ -86,7 +86,7 @@ pto_messages_t pto_messages_of(const pto_asked_t *asked, const pto_step_t *step,
     return messages;
 }
 
-/* Whether a core's buffer has a peer's block: all do, unless they are dealt out. */
+/* Returns whether a core's buffer has a peer's block: all do, unless they are dealt out. */
 static bool has_block(const pto_messages_t *messages, int64_t me, int64_t peer, int64_t core) {
     const pto_buffer_t *buffer = messages->buffer;
     int64_t ahead = peer - me, distance = peer;

@@ -30,7 +30,8 @@ typedef struct {
     int64_t part; /* of the sums' lines, all of whose messages are this step's; -1: all are */
 } pto_messages_t;
 
-/* Whether messages share nothing but their node's injection, and every process is priced, outside lanes. */
+/* Returns whether messages share nothing but their node's injection, and every process is priced, outside
+ * lanes. */
 bool pto_messages_are_plain(const pto_pricing_t *pricing);
 
 pto_messages_t pto_messages_of(const pto_asked_t *asked, const pto_step_t *step, int64_t k);
@@ -52,7 +53,7 @@ static inline const pto_postal_t *pto_messages_postal(const pto_cost_table_t *co
     return &cost->row[at].postal;
 }
 
-/* Whether the machine has a cost for messages of any distance. */
+/* Returns whether the machine has a cost for messages of any distance. */
 bool pto_messages_all_cost(const pto_messages_t *messages);
 
 /* The bytes of one message of pairs. */

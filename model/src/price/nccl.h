@@ -33,8 +33,8 @@ typedef struct {
                                                compares; INFINITY: not used on such GPUs */
 } pto_nccl_route_t;
 
-/* Whether bytes of GPUs between nodes have a cost: without one, nothing is known on more nodes than were
- * measured. */
+/* Returns whether bytes of GPUs between nodes have a cost: without one, nothing is known on more nodes than
+ * were measured. */
 bool pto_nccl_has_network(const pto_machine_t *machine);
 
 /* The route by one algorithm; false: the machine lacks the collective or what extrapolates it. */
@@ -54,7 +54,7 @@ pto_status_t pto_charge_nccl(pto_charge_t *charge, const pto_machine_t *machine,
                              const pto_node_t *node, pto_price_cache_t *cache,
                              pto_extrapolation_t *extrapolated, pto_error_t *err);
 
-/* Whether processes of this core take part in it. */
+/* Returns whether processes of this core take part in it. */
 bool pto_nccl_takes_core(const pto_node_t *node, int64_t core);
 
 #endif

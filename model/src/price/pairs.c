@@ -20,7 +20,7 @@ static bool same_expr(const pto_expr_t *a, const pto_expr_t *b) {
            a->inverse == b->inverse && a->core == b->core && a->peer == b->peer;
 }
 
-/* Whether what one member sends is what another one receives. */
+/* Returns whether what one member sends is what another one receives. */
 static bool are_ends(const pto_messages_t *out, const pto_messages_t *in) {
     const pto_step_t *send = out->step, *receive = in->step;
     return send->kind == PTO_STEP_SEND && receive->kind == PTO_STEP_RECV && send->group == receive->group &&
@@ -113,7 +113,7 @@ pto_level_t pto_pairs_level(const pto_pairs_t *pairs, int64_t sender, int64_t di
                             actor[sender * per_index].place, actor[receiver * per_index].place);
 }
 
-/* Whether all messages leave their nodes. */
+/* Returns whether all messages leave their nodes. */
 static bool is_far(const pto_pairs_t *pairs, int64_t distance) {
     return distance >= pairs->per_node && distance <= pairs->size - pairs->per_node;
 }

@@ -64,8 +64,8 @@ pto_outflow_t pto_pairs_outflow(const pto_pairs_t *pairs, int64_t node);
 
 /* --- pairs_bound.c -------------------------------------------------------------------------------------- */
 
-/* Whether the price is sure to exceed its bound, with the times before round `from`. All ledgers are those
- * before the loop. */
+/* Returns whether the price is sure to exceed its bound, with the times before round `from`. All ledgers are
+ * those before the loop. */
 bool pto_pairs_exceed(pto_pairs_t *pairs, int loop, int64_t from);
 
 /* --- pairs_terms.c -------------------------------------------------------------------------------------- */

@@ -70,7 +70,7 @@ static int64_t choose_node(const pto_pricing_t *pricing) {
 
 /* --- what follows the rounds ---------------------------------------------------------------------------- */
 
-/* Whether behind the rounds are stages alone in which nothing depends on who comes first. */
+/* Returns whether behind the rounds are stages alone in which nothing depends on who comes first. */
 static bool ends_plainly(const pto_pricing_t *pricing, int loop) {
     const pto_plan_t *plan = pricing->asked.plan;
     bool plain = !pricing->clocks.explain && !pricing->shared.loads.links.memory_s_per_byte;
@@ -104,7 +104,7 @@ static void price_rest(pto_pricing_t *pricing, int loop) {
     pricing->at.library_end = library_end;
 }
 
-/* Whether the price exceeds its bound if processes leave the rounds when pairs->next_s says. */
+/* Returns whether the price exceeds its bound if processes leave the rounds when pairs->next_s says. */
 static bool rest_exceeds(pto_pairs_t *pairs, int loop) {
     pto_pricing_t *pricing = pairs->pricing;
     size_t behind_size = (size_t)pricing->actors.count * sizeof *pricing->clocks.behind;

@@ -84,7 +84,8 @@ static bool streams(const pto_pricing_t *pricing, const pto_step_t *step) {
     return !pricing->lanes.active && !pricing->at.in_library && pto_step_streams(pricing->asked.plan, step);
 }
 
-/* Whether a kernel's copies are within the actor's own GPU: so they are where an actor represents others. */
+/* Returns whether a kernel's copies are within the actor's own GPU: so they are where an actor represents
+ * others. */
 static bool is_in_own_memory(const pto_actors_t *actors, const pto_step_t *step) {
     return step->in_kernel && !pto_actors_are_exact(actors, step);
 }
@@ -370,7 +371,7 @@ static bool has_waits(const pto_asked_t *asked, const pto_stage_t *stage) {
     return false;
 }
 
-/* Whether an actor takes part in any of the stage's steps of these kinds, a bit each. */
+/* Returns whether an actor takes part in any of the stage's steps of these kinds, a bit each. */
 static bool acts_in(const pto_actors_t *actors, const pto_stage_t *stage, unsigned kinds, int64_t actor,
                     int64_t k) {
     for (int i = 0; i < stage->step_count; i++) {
@@ -461,8 +462,8 @@ pto_status_t pto_stage_price(pto_pricing_t *pricing, int node, int64_t k) {
 
 /* --- nodes ---------------------------------------------------------------------------------------------- */
 
-/* Whether the price is sure to exceed its bound: from stage to stage actors only advance, and a node with
- * lanes ends with the last of them. */
+/* Returns whether the price is sure to exceed its bound: from stage to stage actors only advance, and a node
+ * with lanes ends with the last of them. */
 static bool exceeds_bound(const pto_pricing_t *pricing) {
     if (isinf(pricing->asked.most_s))
         return false;

@@ -454,7 +454,7 @@ bool pto_buffer_parts(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_pa
 
 static bool is_zero(const pto_expr_t *expr) { return expr->constant == 0 && pto_expr_is_constant(expr); }
 
-/* Whether a slice selects blocks one by one, from its anchor on. */
+/* Returns whether a slice selects blocks one by one, from its anchor on. */
 static bool is_of_whole_blocks(const pto_slice_t *slice) {
     return slice->parts == 0 && slice->chunks <= 1 && slice->bundle <= 1 && slice->fold == 0 &&
            slice->reverse_bits == 0 && slice->repeat <= 1 && slice->cells == PTO_CELLS_NONE &&
@@ -472,7 +472,7 @@ static int64_t bytes_of_part(const pto_table_sums_t *sums, int64_t line, int64_t
     return part == ALL_PARTS ? pto_table_line_bytes(sums, line) : pto_table_bytes(sums, line, part);
 }
 
-/* Whether each holder has a part of its line alone. */
+/* Returns whether each holder has a part of its line alone. */
 static bool has_one_part(const pto_buffer_t *buffer) {
     return buffer->split > 1 || buffer->cyclic != PTO_CYCLIC_NONE;
 }
@@ -548,7 +548,7 @@ static int64_t node_bytes(const pto_table_sums_t *sums, const pto_layout_t *layo
     return bytes;
 }
 
-/* Whether a buffer has all rows or all columns of a node, and how they are summed. */
+/* Returns whether a buffer has all rows or all columns of a node, and how they are summed. */
 static bool is_of_node(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_parts_t *parts) {
     const pto_request_t *request = &plan->request;
     int64_t members = request->layout.gpus_per_node * request->layout.owners_per_gpu;

@@ -108,7 +108,7 @@ int64_t pto_tables_latest_node(const pto_tables_t *tables);
  * whole lines, those of the dealt ones. False: the buffer has no lines of the table. */
 bool pto_buffer_parts(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_parts_t *parts);
 
-/* Whether a slice selects blocks of such a buffer in a way that sums may know. */
+/* Returns whether a slice selects blocks of such a buffer in a way that sums may know. */
 bool pto_slice_is_of_lines(const pto_plan_t *plan, const pto_slice_t *slice);
 
 /* pto_slice_bytes, from the sums where a slice is a line or a part of one. */

@@ -47,10 +47,10 @@ pto_traffic_cache_t *pto_traffic_cache_create(void);
 const pto_traffic_t *pto_traffic_count(const pto_plan_t *plan, const pto_step_t *step, int64_t k,
                                        int64_t core, pto_traffic_cache_t *cache);
 
-/* Whether all members of the group exchange with all, in the order of their indices. */
+/* Returns whether all members of the group exchange with all, in the order of their indices. */
 bool pto_step_is_in_one_order(const pto_plan_t *plan, const pto_step_t *step);
 
-/* Whether a member of their group takes part in both steps; of two groups, true. */
+/* Returns whether a member of their group takes part in both steps; of two groups, true. */
 bool pto_steps_share_members(const pto_step_t *a, const pto_step_t *b, int64_t k, int64_t core);
 
 #endif

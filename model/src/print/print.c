@@ -295,7 +295,7 @@ static void print_action(printer_t *printer, const pto_action_t *action) {
     pto_text_add(&printer->text, "\n");
 }
 
-/* Whether the message is shown: most empty ones are omitted. */
+/* Returns whether the message is shown: most empty ones are omitted. */
 static bool is_shown(printer_t *printer, const pto_action_t *action) {
     return pto_step_is_signal(action->step) || action->step->send_empty ||
            pto_slice_bytes(printer->plan, pto_message_slice(action->step), action) > 0;

@@ -62,7 +62,7 @@ static pto_expr_t negated(pto_expr_t expr) {
     return (pto_expr_t){-expr.constant, -expr.loop, -expr.power, -expr.inverse, -expr.core, -expr.peer};
 }
 
-/* Whether `b` is `a` + 1. */
+/* Returns whether `b` is `a` + 1. */
 static bool follows(pto_expr_t a, pto_expr_t b) {
     return a.constant + 1 == b.constant && a.loop == b.loop && a.power == b.power && a.inverse == b.inverse &&
            a.core == b.core && a.peer == b.peer;

@@ -7,7 +7,7 @@
 
 #include "portolan/scenario.h"
 
-/* Whether the first line that is not a comment begins with the column `source`. */
+/* Returns whether the first line that is not a comment begins with the column `source`. */
 bool pto_pair_rows_begin(const char *text, size_t text_size);
 
 /* Like pto_counts_parse_matrix, without a path in `counts`. Only rows whose `source_space` is `space`; -1:

@@ -185,7 +185,7 @@ static pto_status_t check_rows(const change_t *change, const pto_machine_param_t
                          rows, param->key);
 }
 
-/* Whether the machine has a value for any parameter that the key names. */
+/* Returns whether the machine has a value for any parameter that the key names. */
 static bool any_known(const pto_machine_param_t *param, int count, const char *key) {
     for (int i = 0; i < count; i++)
         if (pto_param_is_named(&param[i], key) && param[i].param && pto_param_known(param[i].param))
@@ -208,7 +208,7 @@ static void strip_unit(const char *key, char stripped[PTO_PARAM_KEY_MAX]) {
         }
 }
 
-/* Whether a key belongs to the `network` that a machine made of others takes over. */
+/* Returns whether a key belongs to the `network` that a machine made of others takes over. */
 static bool is_of_network(const char *key) {
     static const char *const of_network[] = {"messages.*.off_node.*", "gap.[cg]pu.*", "injection.*",
                                              "network.*"};
@@ -230,7 +230,7 @@ static bool matches(const change_t *change, const char *key) {
            fnmatch(change->key + sizeof network - 1, name, 0) == 0;
 }
 
-/* Whether a change applies to a parameter. A factor skips rows without a value if another row has one
+/* Returns whether a change applies to a parameter. A factor skips rows without a value if another row has one
  * (reduce.gpu.extra_input_s_per_byte). A wildcard means what the machine has, limits and the node aside. */
 static bool is_meant(const change_t *change, const pto_machine_param_t *param, bool some_known) {
     bool lacks = param->param && !pto_param_known(param->param);

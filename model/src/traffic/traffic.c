@@ -117,7 +117,7 @@ static bool find_message(const count_t *count, pto_step_kind_t kind, int64_t ran
     return false;
 }
 
-/* Whether all receives of the stage write one space. */
+/* Returns whether all receives of the stage write one space. */
 static bool one_space(const count_t *count, pto_space_t *space) {
     bool any = false;
     for (int i = 0; i < count->walk.stage->step_count; i++) {
