@@ -23,7 +23,7 @@ enum {
 enum { REDUCTION, MESSAGE }; /* what a table is about */
 enum { BY_CPU, BY_KERNEL };  /* how vectors are combined */
 
-/* Of a message, `id` is the size of its blocks. */
+/* An algorithm that cuts messages into blocks: `id` is the size of a block. */
 #define BLOCKS(number, unit, shift)                                                                          \
     { .id = (number) << (shift), .name = "blocks of " #number " " unit }
 

@@ -167,7 +167,8 @@ static json_t *algorithm_node(const pto_export_collective_t *collective,
     json_t *node = one(key, json_object());
     if (strcmp(algorithm->algorithm, "rabenseifner") != 0)
         return node;
-    /* It cuts the vector: only a predefined operation is sure to work on its parts, one element at least. */
+    /* The algorithm cuts the vector, but only a predefined operation is sure to work on parts. A part must
+     * have an element. */
     json_t *counts = json_object();
     json_object_set(counts, "count<pow2", own);
     json_object_set_new(counts, "count=any", node);

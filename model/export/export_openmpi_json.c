@@ -188,7 +188,7 @@ static pto_status_t fill_table(const reader_t *reader, pto_export_table_t *table
         bool again = last >= 0 && table->rule[last].from_bytes == from_bytes;
         if (!again && ++last == PTO_EXPORT_RULES_MAX)
             return fault(reader, PTO_ERR_RANGE, "rules has too many ranges");
-        /* That of the first size of such a block which there is. */
+        /* The first size that is a multiple of the block decides. */
         table->rule[last] = *rule_for(entry, count, from_bytes * each);
         table->rule[last].from_bytes = from_bytes;
         table->rule_count = last + 1;
@@ -204,7 +204,7 @@ static bool applies(const pto_export_table_t *table, const range_t *ranks, const
     return strcmp(distribution, "any") == 0 || table->nodes == table->ranks;
 }
 
-/* Of one entry for communicators, into the tables that no earlier one is for. */
+/* Reads one entry for communicators into the tables that no earlier entry covers. */
 static pto_status_t read_comm(reader_t *reader, const json_t *comm, const pto_export_collective_t *collective,
                               pto_export_t *export, bool *done) {
     entry_t entry[PTO_EXPORT_RULES_MAX];

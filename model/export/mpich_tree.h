@@ -21,7 +21,7 @@ typedef struct {
  * and column, or with the path of the node. `names` has the algorithms that MPICH knows, each in a line. */
 pto_status_t pto_mpich_read(const char *path, const char *names, json_t **tree, pto_error_t *err);
 
-/* The same of a tree from `path`, or of one that was made (NULL). */
+/* Checks a tree that was read from `path`, or one that was made here (NULL), in the same way. */
 pto_status_t pto_mpich_check(const json_t *tree, const char *path, const char *names, pto_error_t *err);
 
 /* The name of the algorithm that MPICH runs, borrowed from a tree that pto_mpich_read returned. */

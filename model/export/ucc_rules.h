@@ -72,7 +72,8 @@ typedef struct {
     bool components_given; /* by UCC_CLS, and others than `basic` */
 } pto_ucc_rules_t;
 
-/* Its place in the list of collectives, or -1. UCC does not distinguish upper and lower case. */
+/* Returns the place of a name in UCC's list of collectives, or -1. UCC does not distinguish upper and lower
+ * case. */
 int pto_ucc_collective(const char *name);
 const char *pto_ucc_owner_name(pto_ucc_owner_t owner);
 

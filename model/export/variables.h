@@ -20,7 +20,7 @@ typedef enum {
     PTO_VARIABLES_SCRIPT
 } pto_variables_form_t;
 
-/* It changes the text, which its owner frees after the last variable. */
+/* A reader of variables. It changes the text, which the caller frees after the last variable. */
 typedef struct {
     const char *path;
     pto_variables_form_t form;
@@ -34,7 +34,7 @@ typedef struct {
     pto_error_t *err;
 } pto_variables_t;
 
-/* Its texts are part of the reader's text. */
+/* A variable; its texts are parts of the reader's text. */
 typedef struct {
     char *name;
     char *value;

@@ -183,7 +183,7 @@ static bool is_certain(const pto_formula_guard_t *guard, bool holds) {
     return !holds && nearest > PTO_TIME_ROUNDING * largest;
 }
 
-/* Its index; -1: out of memory. */
+/* Returns the index of a guard, which is added unless it is there; -1: out of memory. */
 static int put_guard(pto_formulas_t *made, pto_formula_guard_t guard) {
     int i = 0;
     while (i < made->guard_count &&

@@ -49,8 +49,8 @@ typedef struct {
     bool same;
 } pto_formula_guard_t;
 
-/* That a guard is true, or that it is not. An `ahead` of zero but for rounding (PTO_FORMULA_ROUNDING of the
- * price) is as good as positive, and as not. */
+/* The condition that a guard holds, or that it does not. An `ahead` that is 0 but for rounding
+ * (PTO_FORMULA_ROUNDING of the price) meets both. */
 #define PTO_FORMULA_ROUNDING 1e-13
 typedef struct {
     int guard;

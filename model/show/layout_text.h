@@ -6,13 +6,14 @@
 
 enum { PTO_LAYOUT_TEXT_MAX = 128 };
 
-/* "6 GPUs a node, 1 process a GPU", or "64 processes a node, data in host memory". Returns `text`. */
+/* Returns "6 GPUs a node, 1 process a GPU", or "64 processes a node, data in host memory", in `text`. */
 const char *pto_node_text(const pto_layout_t *layout, char text[PTO_LAYOUT_TEXT_MAX]);
 
-/* The same behind "1 node, ". */
+/* Returns this text after "1 node, " or "2 nodes, ". */
 const char *pto_nodes_text(const pto_layout_t *layout, char text[PTO_LAYOUT_TEXT_MAX]);
 
-/* "2 nodes x 6 GPUs = 12 GPUs, 1 process a GPU", or "2 nodes x 64 processes = 128, data in host memory". */
+/* Returns "2 nodes x 6 GPUs = 12 GPUs, 1 process a GPU", or "2 nodes x 64 processes = 128, data in host
+ * memory". */
 const char *pto_layout_text(const pto_layout_t *layout, char text[PTO_LAYOUT_TEXT_MAX]);
 
 #endif

@@ -30,7 +30,7 @@ void pto_print_json_more_procs(FILE *stream, const pto_predictions_t *prediction
                pto_field_if(*more->unpriced, pto_field_text("unpriced", more->unpriced)));
 }
 
-/* Of a step: the call that saves the most, and what all save. */
+/* What more processes would save in a step: the call that saves the most, and the sum of all calls. */
 typedef struct {
     int64_t procs_per_gpu; /* 0: none saves anything */
     int call;

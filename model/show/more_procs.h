@@ -6,12 +6,12 @@
 
 #include "portolan/workload.h"
 
-/* The result of pto_predictions_find_more_procs, in words; NULL: none. Returns `text`. */
+/* Each returns the result of pto_predictions_find_more_procs in words, in `text`; NULL: there is none. */
 enum { PTO_MORE_PROCS_TEXT_MAX = 256 };
 const char *pto_more_procs_text(const pto_predictions_t *predictions, char text[PTO_MORE_PROCS_TEXT_MAX]);
 const char *pto_step_more_procs_text(const pto_step_prediction_t *step, char text[PTO_MORE_PROCS_TEXT_MAX]);
 
-/* The same as a member of a JSON object, with a comma before it, if there is any. */
+/* Each prints this result as a member of a JSON object, with a comma before it; nothing if there is none. */
 void pto_print_json_more_procs(FILE *stream, const pto_predictions_t *predictions);
 void pto_print_json_step_more_procs(FILE *stream, const pto_step_prediction_t *step);
 

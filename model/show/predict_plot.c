@@ -18,7 +18,7 @@
  */
 #define ASIDE 1.08
 
-/* Of measurements within this factor of each other, one is drawn. */
+/* Measurements within this factor of each other are drawn as one point. */
 #define ALIKE 1.02
 
 /* Both panels have the same width; the legend is to their right. The widths of characters are estimates of

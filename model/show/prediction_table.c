@@ -222,7 +222,7 @@ static void print_costs(FILE *stream, const columns_t *columns, int64_t point) {
     }
 }
 
-/* Of the cheapest, if both are asked for. */
+/* Prints both bandwidths of the cheapest strategy, if they are asked for. */
 static void print_bandwidths(FILE *stream, const columns_t *columns, int64_t point) {
     const pto_moved_t moved = moved_at(columns, point);
     const int winner = pto_pick_at(columns->predictions, point);

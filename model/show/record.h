@@ -107,8 +107,8 @@ static inline pto_field_t pto_field_names(const char *name, const char *const *n
     return (pto_field_t){.name = name, .kind = PTO_RECORD_NAMES, .names = names, .count = count};
 }
 
-/* Of caveats: the parameters that are not priced, the same only if there are any (in JSON), and what is
- * extrapolated from if anything is. */
+/* Fields of caveats: the parameters that are not priced; these only if there are any (in JSON); what prices
+ * are extrapolated from, if any is. */
 static inline pto_field_t pto_field_unpriced(const char *name, const pto_caveats_t *caveats) {
     return pto_field_names(name, caveats->key, caveats->count);
 }

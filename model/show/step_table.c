@@ -109,7 +109,7 @@ static int longest_route(const pto_step_prediction_t *step, bool details) {
     return longest;
 }
 
-/* Of a line of the first table, what its name leaves for others. */
+/* Returns how many columns of a line of the first table are used besides the name. */
 static int besides_name(const pto_step_prediction_t *step, bool details) {
     return along_width(step->workload) + SHAPE_WIDTH + BYTES_WIDTH + TIME_WIDTH + 5 + 5 + 4 * 2 + 3 +
            longest_route(step, details);

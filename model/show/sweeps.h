@@ -62,7 +62,7 @@ const pto_predictions_t *pto_sweeps_at(const pto_sweeps_t *sweeps, int row, int6
 /* "8 KiB", "/2": a column's heading. Returns `text`. */
 const char *pto_sweeps_column_text(const pto_sweeps_t *sweeps, int64_t column, char text[PTO_AXIS_LABEL_MAX]);
 
-/* Of a run that could be predicted. */
+/* Returns the predictions of a run that could be predicted. */
 const pto_predictions_t *pto_sweeps_any(const pto_sweeps_t *sweeps);
 
 #endif

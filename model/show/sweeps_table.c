@@ -13,7 +13,7 @@
 
 enum { LABEL_LEAST = 9, CELL_WIDTH = 11, CELL_MAX = 32 };
 
-/* Of the first column. */
+/* Returns the width of the first column. */
 static int label_width(const pto_sweeps_t *sweeps) {
     size_t width = LABEL_LEAST;
     for (int row = 0; row < sweeps->row.count; row++)

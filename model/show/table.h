@@ -9,17 +9,18 @@
 #include "portolan/pick.h"
 #include "portolan/units.h"
 
-/* The comment lines above a table: the question, the machine and the layout. */
+/* Prints the comment lines above a table: the question, the machine and the layout. */
 void pto_print_header(FILE *stream, const char *command, const pto_predictions_t *predictions);
 
-/* Its first two lines, and its last ones, which leave out what varies: bits of pto_sweep_kind_t. */
+/* Prints the first two of these lines. */
 void pto_print_title(FILE *stream, const char *command, const pto_predictions_t *predictions);
+/* Prints the last of these lines, without what varies in the table: `varies` has bits of pto_sweep_kind_t. */
 void pto_print_question(FILE *stream, const pto_predictions_t *predictions, unsigned varies);
 
-/* The comment line with the machine's name and file, or two if that is too long. */
+/* Prints a comment line with the machine's name and file, or two lines if one is too long. */
 void pto_print_machine(FILE *stream, const pto_machine_t *machine);
 
-/* The comment line with the numbers of nodes, GPUs and processes. */
+/* Prints the comment line with the numbers of nodes, GPUs and processes. */
 void pto_print_layout(FILE *stream, const pto_layout_t *layout);
 
 /* Walks the changes of pto_machine_what_if, one per line: sets `*length` to that of the first line and
@@ -31,65 +32,66 @@ void pto_print_changes(FILE *stream, const pto_machine_t *machine);
 /* Prints the change by the i-th --what-if, counted from 0. False: there is none, and nothing is printed. */
 bool pto_print_change(FILE *stream, const pto_machine_t *machine, int i);
 
-/* The start of a JSON object: its brace, portolan's version, the machine and its changes.
+/* Prints the start of a JSON object: its brace, portolan's version, the machine and its changes.
  * docs/portolan.schema.json describes all objects. */
 void pto_print_json_start(FILE *stream, const pto_machine_t *machine);
 
-/* After it, what was asked: the collective, the layout (without the nodes if these are swept), and the
- * parameters that plans use and the machine lacks. */
+/* Prints, after this start, what was asked: the collective, the layout (without the nodes if these are
+ * swept), and the parameters that plans use and the machine lacks. */
 void pto_print_json_question(FILE *stream, const pto_predictions_t *predictions);
 
-/* Of these, the layout. */
+/* Prints the layout as members of a JSON object. */
 void pto_print_json_layout(FILE *stream, const pto_layout_t *layout, bool with_nodes);
 
-/* A whole JSON object with an array `name` of all cells. `print` adds the fields of a cell that applies to
- * those that every command has: the point, the strategy, the algorithm and the seconds. */
+/* Prints a whole JSON object with an array `name` of all cells. `print` adds the fields of a cell that
+ * applies to those that every command has: the point, the strategy, the algorithm and the seconds. */
 void pto_print_json_cells(FILE *stream, const char *name, const pto_predictions_t *predictions,
                           void (*print)(int64_t cell, const void *context), const void *context);
 
-/* Of a cell, the strategy with its algorithm and seconds, or with the reason why it does not apply. */
+/* Prints a cell's strategy with its algorithm and seconds, or with the reason why it does not apply. */
 void pto_print_json_strategy(FILE *stream, const pto_predictions_t *predictions, int64_t cell);
-/* After them, the members of a price: what the strategy chose, the interval and the caveats. */
+/* Prints, after these, the members of its price: what the strategy chose, the interval and the caveats. */
 void pto_print_json_price(FILE *stream, const pto_predictions_t *predictions, int64_t cell);
 
-/* The heading of rows about cells: the columns that every command has around its own, which are the same
- * whatever the options and the strategies are. */
+/* Prints the heading of a table of cells: a command's own `columns` between those that all commands have. It
+ * is the same for all options and strategies. */
 void pto_print_csv_heading(FILE *stream, const char *columns);
 
-/* A row's first columns: the point, the strategy and the algorithm, each with a comma. */
+/* Prints the first columns of a row: the point, the strategy and the algorithm, each with a comma. */
 void pto_print_csv_cell(FILE *stream, const pto_predictions_t *predictions, int64_t cell);
 
-/* Of these, the point: bytes, nodes and messages. */
+/* Prints the columns of a point alone: bytes, nodes and messages. */
 void pto_print_csv_point(FILE *stream, const pto_predictions_t *predictions, int64_t point);
 
-/* A row's last columns and the end of the line: what is not priced, what it is
+/* Prints the last columns of a row and the end of the line: what is not priced, what the price is
  * extrapolated from, the model and the what-ifs. */
 void pto_print_csv_end(FILE *stream, const pto_predictions_t *predictions, int64_t cell);
 
-/* Of these, the model and the what-ifs, with a comma between. */
+/* Prints the columns of the model and the what-ifs alone, with a comma between them. */
 void pto_print_csv_changes(FILE *stream, const pto_machine_t *machine);
 
-/* "64 B" or "8 KiB". Returns `text`. */
+/* Returns "64 B" or "8 KiB", in `text`. */
 const char *pto_size_text(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]);
 
-/* The same in three digits, for sizes between those of a sweep: "5.37 KiB". Returns `text`. */
+/* Returns a size, or a point of the sweep, in three digits: "5.37 KiB". It is for values between those of a
+ * sweep. */
 const char *pto_size_short(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]);
 const char *pto_point_short(const pto_predictions_t *predictions, int64_t value,
                             char text[PTO_BYTES_TEXT_MAX]);
 
-/* "12.3..14.5 us" of "12.3 us" and "14.5 us", or both whole where their units differ. Returns `text`. */
+/* Returns "12.3..14.5 us" of "12.3 us" and "14.5 us"; both whole if their units differ. */
 enum { PTO_INTERVAL_TEXT_MAX = 2 * PTO_SECONDS_TEXT_MAX };
 const char *pto_interval_text(const char *low, const char *high, char text[PTO_INTERVAL_TEXT_MAX]);
 
-/* A point of the sweep: a size, or a number of nodes or messages. Returns `text`. */
+/* Returns a point of the sweep: a size with its unit, or a number of nodes or messages. */
 const char *pto_point_text(const pto_predictions_t *predictions, int64_t value,
                            char text[PTO_BYTES_TEXT_MAX]);
 
-/* The same, to stand alone: "8 KiB", "32 nodes". Returns `text`. */
+/* Returns a point of the sweep with its unit: "8 KiB", "32 nodes". */
 const char *pto_point_title(const pto_predictions_t *predictions, int64_t value,
                             char text[PTO_BYTES_TEXT_MAX]);
 
-/* The same texts, which last until the end of the block. */
+/* These return the texts in memory of their own, which lasts until the end of the block. */
 #define PTO_SIZE_TEXT(bytes) pto_size_text(bytes, (char[PTO_BYTES_TEXT_MAX]){""})
 #define PTO_SIZE_SHORT(bytes) pto_size_short(bytes, (char[PTO_BYTES_TEXT_MAX]){""})
 #define PTO_POINT_TEXT(predictions, value) pto_point_text(predictions, value, (char[PTO_BYTES_TEXT_MAX]){""})

@@ -17,11 +17,12 @@ pto_user_t pto_route_user(pto_builder_t *builder, const pto_request_t *request);
  * it. */
 pto_user_t pto_route_user_in_place(pto_builder_t *builder, const pto_request_t *request);
 
-/* A stage in which the processes of [core_first, core_first + core_count) each copy `source` to `target`. */
+/* Builds a stage in which the processes [core_first, core_first + core_count) each copy `source` to `target`.
+ */
 void pto_route_copy(pto_builder_t *builder, const char *name, int group, int64_t core_first,
                     int64_t core_count, pto_slice_t source, pto_slice_t target);
 
-/* The same for the first n members of `who`. */
+/* Builds such a stage for the first n members of `who`. */
 void pto_route_copy_of(pto_builder_t *builder, const char *name, const pto_exchange_t *who,
                        pto_slice_t source, pto_slice_t target);
 
@@ -39,15 +40,15 @@ int pto_route_staging(pto_builder_t *builder, int buffer, const char *name, int6
 void pto_route_chunks(pto_builder_t *builder, int64_t chunks);
 void pto_route_end_chunks(pto_builder_t *builder, int64_t chunks);
 
-/* How a split strategy divides the work of one GPU among its processes. */
+/* The way in which a split strategy divides the work of one GPU among its processes. */
 typedef struct {
-    int cores; /* the group of k-th processes */
-    int gpu;   /* the group of one GPU's processes */
+    int cores; /* a group: the k-th processes of all GPUs */
+    int gpu;   /* a group: the processes of one GPU */
     int64_t count;
-    bool cyclic;    /* destinations are dealt out; else the bytes of every block are split */
-    int in;         /* each process's share, on the host */
-    int out;        /* the same as `in` for allreduce */
-    int64_t chunks; /* that each share of a block is cut into */
+    bool cyclic;    /* destinations are dealt out to the processes; else the bytes of every block are split */
+    int in;         /* a host buffer: each process's share of the input */
+    int out;        /* a host buffer: its share of the output; in an allreduce, `in` */
+    int64_t chunks; /* number of chunks of each share of a block */
 } pto_shares_t;
 
 pto_shares_t pto_route_shares(pto_builder_t *builder, const pto_request_t *request, const pto_user_t *user);
@@ -64,10 +65,10 @@ pto_slice_t pto_route_owners_share(const pto_builder_t *builder, const pto_share
                                    int shared);
 void pto_route_signal(pto_builder_t *builder, int gpu, const char *name, bool to_owner);
 
-/* The same bytes in the share buffer itself, in the same order. */
+/* Returns the bytes of a process's share in the share buffer itself, in the same order. */
 pto_slice_t pto_route_share(const pto_builder_t *builder, const pto_shares_t *shares, int shared);
 
-/* The inner collective among the k-th processes of all GPUs, on their shares. */
+/* Builds the inner collective among the k-th processes of all GPUs, on their shares. */
 void pto_route_share_exchange(pto_builder_t *builder, const pto_request_t *request,
                               const pto_shares_t *shares);
 

@@ -23,7 +23,7 @@ static inline uint64_t pto_hash_bytes(uint64_t hash, const void *bytes, size_t s
 
 #define PTO_GOLDEN_GAMMA UINT64_C(0x9e3779b97f4a7c15)
 
-/* Its output function. */
+/* The output function of the generator. */
 static inline uint64_t pto_mix(uint64_t z) {
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);

@@ -26,10 +26,10 @@ size_t pto_byte_order_mark(const char *text, size_t text_size);
  * caller frees the result; NULL when out of memory. */
 char *pto_path_beside(const char *file, const char *name);
 
-/* A copy that the caller frees; NULL when out of memory. */
+/* Returns a copy that the caller frees; NULL when out of memory. */
 char *pto_text_copy(const char *text);
 
-/* The same, of NULL NULL. False when out of memory. */
+/* Sets `*copy` to a copy that the caller frees, or to NULL if `text` is NULL. False when out of memory. */
 bool pto_text_copy_any(const char *text, char **copy);
 
 #endif

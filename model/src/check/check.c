@@ -286,7 +286,7 @@ static bool user_access(pto_checker_t *checker, int64_t rank, int buffer, bool w
     return pto_check_access(checker, rank, &touch);
 }
 
-/* Of a pair that goes one way, only owner 0 gives and only owner 1 gets. */
+/* Returns whether the plan is one of a pair in which owner 0 only sends and owner 1 only receives. */
 static bool one_way(const pto_checker_t *checker) {
     return checker->request->collective == PTO_COLLECTIVE_PAIR && !checker->request->ends.both_ways;
 }

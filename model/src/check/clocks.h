@@ -47,8 +47,8 @@ void pto_clocks_release(pto_clocks_t *clocks, int64_t rank);
 /* Record a message: at the end of the stage (pto_clocks_settle) the receiver is ordered after everything that
  * the sender had released at its start. */
 void pto_clocks_deliver(pto_clocks_t *clocks, int64_t from, int64_t to);
-/* The same from several senders at once: gather them, starting with the first, then deliver what was gathered
- * to each receiver. */
+/* Records messages from several senders to several receivers: gather each sender, with `first` for the first
+ * one, then deliver what was gathered to each receiver. */
 void pto_clocks_gather(pto_clocks_t *clocks, int64_t from, bool first);
 void pto_clocks_deliver_gathered(pto_clocks_t *clocks, int64_t to);
 void pto_clocks_settle(pto_clocks_t *clocks);

@@ -33,7 +33,7 @@ void pto_sets_fini(pto_sets_t *sets);
 int32_t pto_sets_run(pto_sets_t *sets, int32_t first, int32_t until);
 int32_t pto_sets_unite(pto_sets_t *sets, int32_t a, int32_t b);
 
-/* The same set with `by` added to each owner, modulo the number of owners. */
+/* Returns the set with `by` added to each owner, modulo `count`, the number of owners. */
 int32_t pto_sets_rotate(pto_sets_t *sets, int32_t set, int32_t by, int32_t count);
 
 int32_t pto_sets_size(const pto_sets_t *sets, int32_t set);

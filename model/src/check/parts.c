@@ -125,7 +125,7 @@ bool pto_check_parts(pto_checker_t *checker) {
     return right;
 }
 
-/* Of those whose memory a slice is in, and the rank that uses it. */
+/* Returns the number of ranks among which the memory of a slice must be shared, so that a step may use it. */
 static int64_t sharing_by(const pto_plan_t *plan, const pto_step_t *step, const pto_slice_t *slice) {
     const pto_layout_t *layout = &plan->request.layout;
     if (!slice || slice->holder == PTO_HOLDER_SELF)

@@ -9,7 +9,8 @@ static bool is_final(pto_proof_t proof, pto_status_t status, bool unordered) {
     return proof == PTO_PROOF_BY_GROUP_CLOCKS && !unordered;
 }
 
-/* Of `found`, the cause; the full proof would decide whether it is one. */
+/* Refuses a plan whose accesses are unordered as far as clocks by group tell (`found`), since only a proof in
+ * full could tell whether they really are. */
 static pto_status_t too_many_clocks(const pto_error_t *found, int64_t ranks, pto_error_t *err) {
     return pto_error_set(
         err, PTO_ERR_TOO_LARGE,

@@ -481,8 +481,8 @@ static bool not_sent(pto_checker_t *checker, const pto_end_t *receive) {
                           (long long)receive->bytes, (int)receive->from);
 }
 
-/* Both lists are sorted by receiver, then sender: where two entries differ, the smaller one has no
- * counterpart. */
+/* Matches the first entries of two lists that are sorted by receiver, then sender: if they differ, the
+ * smaller one has no counterpart. */
 static bool match(pto_checker_t *checker, const pto_end_t *send, const pto_end_t *receive) {
     if (is_before(send, receive))
         return not_received(checker, send);

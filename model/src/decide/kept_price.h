@@ -25,15 +25,16 @@ typedef struct {
     size_t count;
 } pto_kept_scratch_t;
 
-/* False: no tape holds. Then price between the other two. */
+/* Finds the price on a tape that holds for these values. Returns false if there is none: then price the plan
+ * between pto_kept_price_begin and pto_kept_price_end. */
 bool pto_kept_price_find(pto_kept_price_t *price, unsigned known, const double *value,
                          const pto_kept_scratch_t *scratch, double *seconds);
-/* Record a price; NULL: it is not recorded. */
+/* Begins to record a price. Returns NULL if it is not recorded. */
 pto_tape_t *pto_kept_price_begin(const pto_kept_price_t *price, unsigned known);
-/* It took `seconds`; `param` as of pto_tape_shorten. Frees the tape. */
+/* Keeps the tape of a price of `seconds`; `param` is that of pto_tape_shorten. Frees `tape`. */
 void pto_kept_price_end(pto_kept_price_t *price, unsigned known, pto_tape_t *tape, double seconds,
                         const pto_param_t *const *param, int count, pto_kept_scratch_t *scratch);
-/* Keep what a tape computes from the parameters; without memory for it, nothing. */
+/* Keeps what a tape computes from the parameters; nothing when out of memory. */
 void pto_kept_price_add(pto_kept_price_t *price, unsigned known, const pto_tape_t *tape,
                         const pto_param_t *const *param, int count, pto_kept_scratch_t *scratch);
 /* Forget the tapes. */

@@ -49,7 +49,8 @@ static bool cost_at(const pto_predictions_t *predictions, int64_t point, int str
     return pto_prediction_cost(pto_prediction_at(predictions, point, strategy), predictions->by, cost);
 }
 
-/* Of equals, the first listed whose price is not that of an MPI library which nothing describes. */
+/* Returns whether a strategy goes before another one of equal cost: only the other one's price is that of an
+ * MPI library which nothing describes. */
 static bool goes_before(const pto_predictions_t *predictions, int64_t point, int strategy, int other) {
     return pto_prediction_at(predictions, point, other)->library_unknown &&
            !pto_prediction_at(predictions, point, strategy)->library_unknown;

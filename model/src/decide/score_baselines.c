@@ -10,7 +10,7 @@ enum { NEIGHBORS = 3 };
 
 /* --- cells that resemble each other --------------------------------------------------------------------- */
 
-/* The same collective, whatever the size and the layout. */
+/* Returns whether two cells are of the same collective, whatever their sizes and layouts. */
 static bool is_alike(const pto_score_cell_t *a, const pto_score_cell_t *b) {
     return a->collective == b->collective && a->implementation == b->implementation &&
            a->datatype == b->datatype && a->own_algorithms == b->own_algorithms &&

@@ -27,7 +27,7 @@ typedef struct {
     double least_s;         /* in the direction in which it is moved */
 } alternative_t;
 
-/* Those of a strategy, in the order of pto_plan_candidates. */
+/* The alternatives of a strategy, in the order of pto_plan_candidates. */
 typedef struct {
     int count; /* 0: they are not listed, and pto_plan_choose searches */
     alternative_t *alternative;

@@ -6,8 +6,8 @@
 
 #include "decide/step_internal.h"
 
-/* Of all mixes of an entry, if they are not too many to price, else of those that differ from the chosen one
- * in one call, a few are simulated, if they are small. */
+/* A few mixes of an entry are simulated, if their messages are not too many. They are chosen among all mixes
+ * or, if these are too many to price, among those that differ from the chosen mix in one call. */
 enum { MIXES_MAX = 4096, SETTLE_MESSAGES_MAX = 1 << 19 };
 
 /* Equal prices are those of a call that hides the others: the mix whose calls are cheaper alone is first. */

@@ -9,7 +9,7 @@
 #include "portolan/strategy.h"
 #include "portolan/workload.h"
 
-/* Of calls at once with different repetitions, that with the most is simulated at most this many times. */
+/* If calls at once are repeated, the one with the most repetitions is simulated at most this many times. */
 enum { REPEATS_MAX = 16 };
 
 /* The calls of one entry. */

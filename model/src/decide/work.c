@@ -57,7 +57,7 @@ static int64_t table_work(const pto_plan_t *plan, const pto_machine_t *machine, 
     return messages > walked ? messages : walked;
 }
 
-/* Of one plan; REFUSED: there is none, or it is not priced. */
+/* Returns the work of pricing one plan; REFUSED: there is no plan, or it is not priced. */
 static int64_t plan_work(const pto_request_t *request, const pto_machine_t *machine, bool explained) {
     pto_plan_t *plan = NULL;
     if (pto_plan_create(request, &plan, NULL) != PTO_OK)
@@ -134,7 +134,7 @@ int64_t pto_each_work(pto_scenario_cell_t *cell, int64_t point_count, int strate
     return work;
 }
 
-/* Of all strategies at one point. */
+/* Sets `*work` to that of all strategies at one point. */
 static pto_status_t point_work(const pto_scenario_t *scenario, const pto_machine_t *machine, int64_t point,
                                int64_t *work, pto_error_t *err) {
     const pto_strategy_t **strategy = NULL;

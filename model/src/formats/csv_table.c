@@ -125,8 +125,8 @@ const char *pto_csv_provenance(const pto_provenance_t *provenance, int count, co
     return NULL;
 }
 
-/* Of the lines before the table, one names something; the others are remarks, which are escaped where they
- * are printed. */
+/* Checks the name in a line `# machine=`. The other lines before a table are remarks, which are escaped when
+ * they are printed. */
 static pto_status_t check_machine(const pto_csv_t *csv, const pto_provenance_t *added) {
     pto_error_t fault = {.status = PTO_OK};
     return strcmp(added->key, "machine") != 0 ||

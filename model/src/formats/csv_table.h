@@ -71,7 +71,7 @@ pto_status_t pto_csv_bad_field(const pto_csv_t *csv, int column, pto_text_span_t
 pto_status_t pto_csv_check_name(const pto_csv_t *csv, int column, const char *name);
 pto_status_t pto_csv_whole(const pto_csv_t *csv, int column, pto_text_span_t field, int64_t least,
                            int64_t *value);
-/* The same for an int32_t. */
+/* Reads a whole number as pto_csv_whole does, into an int32_t. */
 pto_status_t pto_csv_count(const pto_csv_t *csv, int column, pto_text_span_t field, int64_t least,
                            int32_t *value);
 /* Above 0. */

@@ -44,7 +44,7 @@ pto_status_t pto_read_interval(const pto_reader_t *reader, const pto_yaml_node_t
     status = pto_read_number(reader, node->child, &param->low, argument);
     if (status == PTO_OK)
         status = pto_read_number(reader, node->child->next, &param->high, argument);
-    /* Of rates, the lower one is the longer time. */
+    /* The file gives rates: the lower rate is the longer time, so low and high change places. */
     if (status == PTO_OK && argument == PTO_UNIT_S_PER_BYTE && strstr(node->child->text, "/s") &&
         strstr(node->child->next->text, "/s")) {
         double longer = param->low;

@@ -81,7 +81,7 @@ static pto_status_t read_library_collective(const pto_reader_t *reader, const pt
     return pto_read_mapping(reader, node, &library_space_table, &library);
 }
 
-/* Those that MPI has. */
+/* The collectives that MPI has. */
 #define FIELD_MPI(name) {.key = name, .read = read_library_collective},
 #define FIELD_NEIGHBORS(name) FIELD_MPI(name)
 #define FIELD_NONE(name)

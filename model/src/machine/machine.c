@@ -7,7 +7,8 @@
 #include "machine/registry.h"
 #include "machine/topology_internal.h"
 
-/* Of rows that differ in their bytes alone; the last one's limit does not bind. */
+/* Returns the row for these bytes, among rows that differ in their bytes alone. The last row has no upper
+ * limit. */
 static const pto_cost_row_t *row_for(const pto_cost_table_t *cost, int64_t bytes) {
     int at = 0;
     while (at < cost->count - 1 && bytes >= cost->row[at].below_bytes)

@@ -149,7 +149,7 @@ typedef struct {
     pto_dim_t dim[PTO_DIM_MAX]; /* what the path leaves of them */
 } trail_t;
 
-/* Of a key or a path, up to the next dot. */
+/* Returns the length of the first word of a key or a path, which a dot ends. */
 static size_t word_length(const char *text) {
     size_t length = 0;
     while (text[length] && text[length] != '.')

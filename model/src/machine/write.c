@@ -259,8 +259,9 @@ static void put_library_table(pto_text_t *writer, const pto_library_table_t *tab
         put_rule(writer, 6, &table->rule[r]);
 }
 
-/* Both spaces of a collective are one mapping, wherever their tables lie. The library's own file has the
- * others. */
+/* Writes the tables of a library that the machine file itself has; the library's file has the others. Those
+ * of both spaces of a collective become one mapping.
+ */
 static void put_library(pto_text_t *writer, const pto_machine_t *machine) {
     const pto_library_table_t *table = machine->library;
     bool any = false;

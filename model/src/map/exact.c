@@ -40,7 +40,8 @@ static void add_flow(const search_t *search, int64_t from, int64_t to, cost_t *c
     cost->largest = added > cost->largest ? added : cost->largest;
 }
 
-/* Of places that are alike the first one is taken first. */
+/* Returns whether a place need not be tried: it is taken, or a place that is alike comes before it and is
+ * free. */
 static bool is_repetition(const search_t *search, int64_t place) {
     int twin = search->twin[place];
     return search->taken[place] || (twin >= 0 && !search->taken[twin]);

@@ -83,7 +83,7 @@ static int64_t near_places(const pto_places_t *places) {
     return places->nodes == 1 && places->cores > 1 ? places->cores : places->gpus * places->cores;
 }
 
-/* Of many processes, each tries the places near those that it exchanges data with. */
+/* If there are many processes, each tries only the places near those that it exchanges data with. */
 static bool swap_near_peers(const swaps_t *swaps) {
     bool better = false;
     int64_t near = near_places(swaps->places);

@@ -139,7 +139,7 @@ static bool is_of_pairs(const pto_counts_t *counts) {
            pto_counts_values(counts) == counts->order * counts->order;
 }
 
-/* Of a matrix all numbers, if they are `wanted`. */
+/* Adds the counts to a hash; all numbers of a matrix, if they are `wanted`. */
 static uint64_t digest_counts(uint64_t hash, const pto_counts_t *counts, bool wanted) {
     if (counts->kind == PTO_COUNTS_SKEW) {
         uint64_t bits;

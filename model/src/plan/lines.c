@@ -338,8 +338,9 @@ static bool is_written_once_and_read(const pto_plan_t *plan, int64_t rank, int b
     return right;
 }
 
-/* Of a rank that stores to no other: whether its own use of each buffer that others may choose is that of
- * lines, too. */
+/* Returns whether a rank that stores to no other uses each buffer that others may choose for lines in the way
+ * of lines.
+ */
 static bool allows_any_lines(const look_t *look) {
     bool allows = true;
     for (int buffer = 0; buffer < pto_plan_buffer_count(look->plan) && allows; buffer++)

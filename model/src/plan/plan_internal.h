@@ -145,7 +145,7 @@ static inline bool pto_blocks_are_table(const pto_buffer_t *buffer) {
     return buffer->blocks != PTO_BLOCKS_EQUAL && buffer->blocks != PTO_BLOCKS_SHARE;
 }
 
-/* Of an allgatherv: the mean of the owners' bytes. Every owner gets those of all. */
+/* Returns the mean of the bytes that owners contribute to an allgatherv. */
 double pto_request_mean_bytes(const pto_request_t *request);
 
 /* The processes of a request's first collective node and the bytes of its member 0's first block, from the
@@ -284,10 +284,11 @@ int64_t pto_buffer_temporary_bytes(const pto_plan_t *plan, int buffer, int64_t r
 bool pto_slice_is_peers_block(const pto_slice_t *slice);
 int64_t pto_held_block_bytes(const pto_held_t *holder, int64_t block);
 
-/* pto_slice_bytes for a known holder. */
+/* Returns pto_slice_bytes of a slice whose holder is known. */
 int64_t pto_held_slice_bytes(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held);
 
-/* The same, where all other blocks of the buffer have no bytes. False: not for this slice. */
+/* Sets these bytes if all blocks of the buffer but those of `block` are empty. Returns false for slices that
+ * it does not support. */
 bool pto_held_slice_bytes_among(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held,
                                 const int64_t *block, int64_t count, int64_t *bytes);
 

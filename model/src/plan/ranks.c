@@ -150,7 +150,7 @@ typedef struct {
     int64_t count;
 } tries_t;
 
-/* Those that act, or all if that depends on the core. */
+/* Returns the members to try as actors of a step: those that act, or all if that depends on the core. */
 static tries_t tries_of_actors(const pto_step_t *step, const pto_group_t *group, int64_t k) {
     if (step->who_first.core != 0 || step->who_stride.core != 0 || step->who_until.core != 0)
         return (tries_t){0, 1, group->size};
@@ -162,8 +162,8 @@ static tries_t tries_of_actors(const pto_step_t *step, const pto_group_t *group,
     return (tries_t){first, stride, first < until ? (until - first - 1) / stride + 1 : 0};
 }
 
-/* Of a member, as the actors of a core have peers: none try it if it is not among the peers of any, and those
- * at few distances alone if they are fewer. */
+/* Returns the members to try as actors that have `me` as a peer: none if it is nobody's peer; only those at
+ * the peers' distances if these are fewer than the actors. */
 static tries_t tries_of_peers(const pto_plan_t *plan, const pto_step_t *step, const pto_group_t *group,
                               int64_t me, const pto_action_t *of_core) {
     const pto_peers_t *peers = &step->peers;

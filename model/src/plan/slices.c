@@ -68,7 +68,8 @@ static int64_t node_block_bytes(const pto_held_t *holder, int64_t block) {
     return pair_bytes(holder, (sending ? home : other) + i, (sending ? other : home) + j);
 }
 
-/* Of an allgatherv: the block of a member of the buffer's group, which may stand for its whole node. */
+/* Returns the bytes of the block of a group's member in an allgatherv; the member may stand for its whole
+ * node. */
 static int64_t members_block_bytes(const pto_held_t *holder, int64_t block) {
     const pto_request_t *request = &holder->plan->request;
     const pto_layout_t *layout = &request->layout;

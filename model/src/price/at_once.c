@@ -8,7 +8,7 @@
 
 enum { ALL_PARTS = -1 };
 
-/* Of the members of a group, the one that was last to end the stages before. */
+/* The member of a group that was the last one to end the stages before. */
 typedef struct {
     bool known;
     bool alone; /* no other one was as late */
@@ -57,7 +57,7 @@ static bool is_part_of_core(const pto_step_t *step) {
            pto_expr_is_constant(&step->who_stride) && pto_expr_is_constant(&step->who_until);
 }
 
-/* Of the members of a node, the table's owners on it. */
+/* Returns whether the members on a node are the table's owners there. */
 static bool is_by_owner(const pto_messages_t *messages) {
     const pto_layout_t *layout = &pto_plan_request(messages->plan)->layout;
     return messages->group->members_per_node == layout->gpus_per_node * layout->owners_per_gpu;
@@ -122,7 +122,7 @@ static pto_sum_t class_sum(const pto_messages_t *messages, int64_t line, int64_t
     return all;
 }
 
-/* Those of the step whose blocks another core has, and which are sent without them. */
+/* Returns the number of a step's messages that are sent empty, as another core has their blocks. */
 static int64_t empty_messages(const pto_messages_t *messages, int64_t line, int64_t core) {
     if (!messages->step->send_empty || !is_dealt(messages))
         return 0;

@@ -151,7 +151,8 @@ static pto_time_t with_shares(const pto_pricing_t *pricing, const pto_charge_t *
     return time;
 }
 
-/* So the most expensive member is the one that ends last, whether its messages leave the node or not. */
+/* Returns the time of a member of a class. It includes shared resources, so that the member with the longest
+ * time is the one that ends last, whether its messages leave the node or not. */
 static pto_time_t member_time(const pto_pricing_t *pricing, const pto_charge_t *charge) {
     return with_shares(pricing, charge,
                        pto_charge_time(charge, pricing->asked.machine, pricing->shared.outflow));

@@ -237,7 +237,7 @@ static bool walk_all(pto_actors_t *actors) {
     return actors->walked != NULL;
 }
 
-/* Those of the first GPU of each range. */
+/* Lets only the actors of the first GPU of each range be walked. Returns false when out of memory. */
 static bool walk_first_ones(pto_actors_t *actors, const bool *cut) {
     int64_t cores = actors->per_gpu, first = 0;
     actors->like = malloc((size_t)actors->gpu_count * sizeof *actors->like);

@@ -61,12 +61,12 @@ typedef struct {
     pto_time_t rate_limit;
 } pto_outflow_t;
 
-/* Add what a node sends in one step. Partners in pairs (xor) have each other to themselves. */
+/* Adds what a node sends in one step. Partners in pairs (xor) are not contended for. */
 void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_step_t *step, double messages,
                      double bytes_each);
 
-/* The same where the step's space and peers, whether these are in one order, and the plan's nodes are known,
- * of messages that have `bytes` in total. */
+/* Adds messages that have `bytes` in total, if the caller knows the step's space and peers, whether all nodes
+ * post in one order, and the number of nodes. */
 static inline void pto_outflow_add_sum(pto_outflow_t *outflow, pto_space_t space, pto_peers_kind_t peers,
                                        bool in_one_order, int64_t nodes, double messages, double bytes) {
     outflow->limits_known = false;
@@ -79,34 +79,36 @@ static inline void pto_outflow_add_sum(pto_outflow_t *outflow, pto_space_t space
     }
 }
 
-/* Set the limits, unless they are known. */
+/* Sets the times of the limits, unless they are known. */
 void pto_outflow_find_limits(pto_outflow_t *outflow, const pto_machine_t *machine);
 
-/* How long these hold the node's NICs, at the limits that the machine knows. Contention at receivers is no
- * work of the NICs, but waiting. */
+/* Returns how long the traffic occupies the node's NICs, by the limits that the machine has. Contention at
+ * receivers is not counted: the NICs only wait then. */
 double pto_outflow_seconds(const pto_outflow_t *outflow, const pto_machine_t *machine);
 
-/* `terms` is emptied, and must outlive the charge; NULL: no explanation is wanted. */
+/* Begins the charge of a stage. Empties `terms`, which must outlive the charge; NULL: no explanation is
+ * wanted. */
 void pto_charge_begin(pto_charge_t *charge, const char *stage, pto_ledger_t *terms);
 
-/* Add to an addend's count, if an explanation is wanted. */
+/* Adds to an addend's count, if an explanation is wanted. */
 void pto_charge_enter(pto_charge_t *charge, pto_entry_t entry);
 
-/* The same for both addends of a postal cost; NULL or unknown: they are entered as lacking. */
+/* Adds to the counts of both addends of a postal cost. If it is NULL or unknown, they are entered as lacking.
+ */
 void pto_charge_enter_postal(pto_charge_t *charge, pto_entry_t entry, const pto_postal_t *postal,
                              double starts, double bytes);
 
-/* A cost that is paid `starts` times, for `bytes` in total. `postal` may be NULL or unknown: then the
- * addends are entered as lacking. `place` and `space` are an entry's. */
+/* Charges a postal cost that is paid `starts` times, for `bytes` in total, and enters its addends, as above.
+ * `place` and `space` are those of the entry. */
 void pto_charge_postal(pto_charge_t *charge, const void *place, const pto_postal_t *postal, pto_space_t space,
                        double starts, double bytes);
 
-/* One addend; a parameter that is NULL or unknown is entered as lacking and costs nothing. */
+/* Charges one addend. A parameter that is NULL or unknown is entered as lacking and costs nothing. */
 void pto_charge_entry(pto_charge_t *charge, pto_entry_t entry);
 
-/* The same for a parameter that is a cell of its own. */
+/* Charges a parameter that is a cell of its own. */
 void pto_charge_param(pto_charge_t *charge, const pto_param_t *param, pto_space_t space, double count);
-/* The same for a count that depends on parameters itself. */
+/* Charges a parameter whose count depends on parameters itself. */
 void pto_charge_share(pto_charge_t *charge, const pto_param_t *param, pto_space_t space, pto_time_t count);
 
 /* Returns whether the plan's messages have one end in host and one in GPU memory: those of a pair, unless its

@@ -72,7 +72,7 @@ static pto_status_t check_copies(const pto_plan_t *plan, const pto_machine_t *ma
     return PTO_OK;
 }
 
-/* Of a loop, the first iteration. */
+/* Looks at the first iteration of each loop only. */
 pto_status_t pto_price_check_copies(const pto_plan_t *plan, const pto_machine_t *machine, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     int64_t k = 0;

@@ -45,7 +45,7 @@ static inline int64_t pto_messages_wrap(int64_t value, int64_t size) {
     return near >= 0 && near < size ? near : pto_floor_mod(near, size);
 }
 
-/* Of the cost's rows, which differ in their bytes alone, the one for these. */
+/* Returns the cost's row for these bytes; rows differ in their bytes alone. */
 static inline const pto_postal_t *pto_messages_postal(const pto_cost_table_t *cost, int64_t bytes) {
     int at = 0;
     while (at < cost->count - 1 && bytes >= cost->row[at].below_bytes)

@@ -204,7 +204,7 @@ static void advance(const pto_pairs_t *pairs, int64_t group, int64_t from, int64
     }
 }
 
-/* The same where some messages stay on their nodes. */
+/* Advances members as `advance` does, where some messages stay on their nodes. */
 static void advance_near(const pto_pairs_t *pairs, int64_t group, int64_t distance) {
     const double *alpha_s = pairs->alpha_s + group * pairs->size;
     const double *bytes_s = pairs->bytes_s + group * pairs->size;

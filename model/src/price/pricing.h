@@ -311,7 +311,7 @@ bool pto_latency_matters(const pto_plan_t *plan, const pto_machine_t *machine);
 
 /* Fills in the actors of the pricing's kind. Returns false when out of memory. */
 bool pto_actors_find(const pto_asked_t *asked, pto_actors_t *actors);
-/* Then finds in which steps they take part. Returns false when out of memory. */
+/* Finds in which steps the actors take part, once they are filled in. Returns false when out of memory. */
 bool pto_actors_find_parts(pto_actors_t *actors);
 
 /* Returns whether the actors are all members of the step's groups, so that each is priced with its own peers.

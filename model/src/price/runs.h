@@ -9,13 +9,13 @@
  * and a run of the plan needs it. */
 pto_status_t pto_runs_check(const pto_plan_t *plan, const pto_machine_t *machine, pto_error_t *err);
 
-/* The cost of the plan's run as a whole, by bytes to each peer: of one kernel whose data carry their flags.
- * NULL where its steps are charged. */
+/* Returns the cost of a run of the plan as a whole, by the bytes to each peer, if it is one kernel whose data
+ * carry their flags; NULL: its steps are charged. */
 const pto_cost_row_t *pto_runs_by_lines(const pto_plan_t *plan, const pto_machine_t *machine);
 void pto_charge_run_by_lines(pto_charge_t *charge, const pto_machine_t *machine, const pto_plan_t *plan,
                              const pto_cost_row_t *row);
-/* Those bytes. Where they differ between pairs, what the busiest GPU sends to all others or receives from
- * them, divided by their number. */
+/* Returns the bytes to each peer. If they differ between pairs, returns what the busiest GPU sends to all
+ * others, or receives from them, divided by the number of these. */
 int64_t pto_runs_lines_bytes(const pto_plan_t *plan);
 
 #endif

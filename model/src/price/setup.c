@@ -16,7 +16,8 @@ typedef struct {
 
 /* --- what a process does -------------------------------------------------------------------------------- */
 
-/* Those of plans are own; those at home in a collective that somebody else runs are not. */
+/* Returns whether the plan allocates a buffer itself: not if it is at home in a collective that a library
+ * runs. */
 static bool is_own(const pto_plan_t *plan, int buffer) {
     int home = pto_buffer_home(plan, buffer);
     return home < 0 || pto_plan_node(plan, home)->by == PTO_DONE_BY_US;
@@ -141,7 +142,8 @@ static void keep_costlier(const bill_t *one, bill_t *costliest) {
     }
 }
 
-/* Those of the busiest process. Most allocate as much as the one before them. */
+/* Bills the allocations of the process that has the most. Most processes allocate as much as the one before.
+ */
 static void survey_allocations(const survey_t *survey, const pto_machine_t *machine, int64_t ranks,
                                bill_t *bill) {
     bill_t own, allocated;

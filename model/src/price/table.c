@@ -341,7 +341,7 @@ const pto_table_sums_t *pto_tables_sum(pto_tables_t *tables, const pto_request_t
 
 /* --- sparse tables -------------------------------------------------------------------------------------- */
 
-/* Of a sparse table, a process has no more partners than these on average. */
+/* The maximum mean number of a process's partners in a table that counts as sparse. */
 enum { PARTNERS_MAX = 32 };
 
 static void free_entries(entries_t *entries) {
@@ -350,7 +350,7 @@ static void free_entries(entries_t *entries) {
     *entries = (entries_t){NULL, NULL};
 }
 
-/* Of all rows, or of all columns. A pattern's neighbors are each other's. */
+/* Lists the entries of all rows, or of all columns. The neighbors of a pattern are mutual. */
 static entries_t list_entries(const pto_request_t *request, bool by_row) {
     pto_table_t table = {.request = request, .owners = pto_layout_owner_count(&request->layout)};
     int64_t owners = table.owners, count = 0;
@@ -540,7 +540,7 @@ typedef struct {
     const pto_machine_t *machine;
 } known_t;
 
-/* Of all rows, or all columns, of a node's owners. */
+/* Returns the bytes in all rows, or all columns, of a node's owners. */
 static int64_t node_bytes(const pto_table_sums_t *sums, const pto_layout_t *layout, int64_t node) {
     int64_t members = layout->gpus_per_node * layout->owners_per_gpu, bytes = 0;
     for (int64_t line = node * members; line < (node + 1) * members; line++)

@@ -21,7 +21,7 @@ typedef struct {
     uint64_t *source_hash; /* of a random table, by source: the part of an entry that it determines */
 } pto_table_t;
 
-/* Of a request whose counts are by pair. False: out of memory. */
+/* Makes the table of a request whose counts are by pair. False: out of memory. */
 bool pto_table_init(const pto_request_t *request, pto_table_t *table);
 void pto_table_fini(pto_table_t *table);
 

@@ -220,7 +220,7 @@ static int64_t members_before(const pto_group_t *group, int64_t place) {
     return place <= 2 * group->fold ? place / 2 : place - group->fold;
 }
 
-/* Of the last node, the one that folding thins out least. */
+/* Returns the members on the last node, where folding leaves out the fewest. */
 static int64_t most_members_per_node(const pto_layout_t *layout, const pto_group_t *group) {
     int64_t node_end = layout->nodes * group->members_per_node;
     return members_before(group, node_end) - members_before(group, node_end - group->members_per_node);
