@@ -309,7 +309,7 @@ static int run_points(run_t *run, int point_count) {
     return report.left_out;
 }
 
-/* Of one size, by a few repetitions. */
+/* Times one size by a few repetitions. */
 static probe_t time_size(run_t *run, int64_t bytes, double *meeting_s) {
     guard_step(repetition_limit_s(run), "timing %lld bytes", (long long)bytes);
     (void)repeat(run, bytes, 1, 0);

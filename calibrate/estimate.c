@@ -11,7 +11,7 @@
  * limits, bends and noise made it 1.3 times as long (docs/decisions/0054). */
 static const double beyond_first_pass = 1.3;
 
-/* Of an exhaustive plan: the fewest samples that settle a size. */
+/* The fewest samples that settle a size in an exhaustive plan. */
 enum { SETTLED_SAMPLES = 6 };
 
 static int compare(const void *a, const void *b) {

@@ -5,8 +5,8 @@
 #include "command_line/calibrate_options.h"
 #include "portolan/api.h"
 
-/* Of this machine, or of the one recorded in options->from, into options->out. Errors: those of
- * pto_topology_read_xml; PTO_ERR_RANGE where what is read is no topology. */
+/* Writes the topology of this machine, or of the one recorded in options->from, to options->out. Errors:
+ * those of pto_topology_read_xml; PTO_ERR_RANGE if what is read is not a topology. */
 pto_status_t write_node_topology(const pto_calibrate_options_t *options, pto_error_t *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which processes stand for a level. */
+/* Finds the processes between which a level is measured. */
 #ifndef PORTOLAN_CALIBRATE_PAIRS_H
 #define PORTOLAN_CALIBRATE_PAIRS_H
 
@@ -11,33 +11,34 @@ typedef struct {
     int b;
 } pair_t;
 
-/* At most PAIRS_MAX pairs at a level, no process in two of them. Returns how many. */
+/* Finds at most PAIRS_MAX pairs at a level, with no process in two of them. Returns how many. */
 int pairs_find(const job_t *job, pto_space_t space, pto_level_t level, pair_t pairs[PAIRS_MAX]);
 
-/* A case of the pair, which its column `pair` names. */
+/* Adds a case of the pair, which its column `pair` names. */
 case_t *pairs_case(case_list_t *list, const char *benchmark, const pair_t *pair);
 
-/* A case of `per_node` processes of each of the first nodes, as pairs_on_node orders them; its `procs` are
- * all of them, and `messages` the nodes. */
+/* Adds a case of `per_node` processes of each of the first `nodes` nodes, as pairs_on_node orders them. Its
+ * `procs` is the number of all of them, its `messages` that of the nodes. */
 case_t *pairs_nodes_case(const job_t *job, const char *benchmark, pto_space_t members, pto_space_t buffers,
                          int nodes, int per_node, case_list_t *list);
 
-/* Why there is none. */
+/* Returns why there is no pair at a level. */
 const char *pairs_missing(pto_level_t level);
 
-/* A case of each pair at a level; where there is none, `missing`_LEVEL is noted. Returns the first one's
- * place in the list. */
+/* Adds a case of each pair at a level; if there is none, notes that `missing`_LEVEL is skipped. Returns the
+ * place of the first case in the list. */
 int pairs_cases(const job_t *job, pto_space_t space, pto_level_t level, const char *benchmark,
                 const char *missing, case_list_t *list);
 
-/* The processes at a level to `rank`, rising, `rank` itself not among them. `found` has room for all of the
- * job; returns how many. On gpu no two of them drive the same GPU. */
+/* Finds the processes at a level from `rank`, in rising order and without `rank`. For the space `gpu`, no two
+ * of them drive the same GPU. `found` has room for all processes of the job. Returns how many. */
 int pairs_partners(const job_t *job, pto_space_t space, pto_level_t level, int rank, int *found);
 
-/* The same of a node: its processes, on gpu the first of each GPU. */
+/* Finds the processes of a node, or for the space `gpu` the first process of each GPU. `found` has room for
+ * all processes of the job. Returns how many. */
 int pairs_on_node(const job_t *job, pto_space_t space, int node, int *found);
 
-/* Of the node that has the fewest of them: cases use the same number on each. */
+/* Returns the number of these on the node that has the fewest: cases use the same number on each node. */
 int pairs_fewest(const job_t *job, pto_space_t space);
 
 #endif

@@ -90,7 +90,8 @@ void samples_provenance(samples_t *samples, const char *key, const char *format,
     free(line);
 }
 
-/* Of one length whatever it says, so that the end of the run can rewrite it. */
+/* Formats the line `# complete=`. It always has the same length, so that it can be rewritten at the end of
+ * the run. */
 static void complete_line(char line[COMPLETE_MAX], const char *what) {
     int length = snprintf(line, COMPLETE_MAX, "# complete=%s", what);
     memset(line + length, ' ', (size_t)(COMPLETE_MAX - 1 - length));

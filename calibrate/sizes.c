@@ -218,7 +218,7 @@ typedef struct {
     double error;
 } deviation_t;
 
-/* Of a point from the line between its neighbours. */
+/* Returns how far a point is from the line between its neighbours. */
 static deviation_t deviation_of(const sizes_t *sizes, int place) {
     const point_t *left = &sizes->point[place - 1], *point = left + 1, *right = left + 2;
     double share = (double)(point->bytes - left->bytes) / (double)(right->bytes - left->bytes);
@@ -230,12 +230,13 @@ static deviation_t deviation_of(const sizes_t *sizes, int place) {
     return (deviation_t){fabs(point->median.value - between_s) / scale_s, error_s / scale_s};
 }
 
-/* More than matters, and more than chance. */
+/* Returns whether a deviation is more than can be ignored, and more than chance. */
 static bool is_clear(deviation_t deviation) {
     return deviation.size > off_line && deviation.size > deviation.error;
 }
 
-/* Of steps of the ladder: what lies between two tells where a limit is, and bends nothing. */
+/* Returns whether a step of the ladder is off the line. Sizes between two steps only tell where a limit is.
+ */
 static bool is_off(const sizes_t *sizes, int place) {
     if (place == 0 || place + 1 == sizes->count)
         return false;
@@ -248,7 +249,8 @@ static bool is_off(const sizes_t *sizes, int place) {
 
 static int least(int a, int b) { return a < b ? a : b; }
 
-/* Of a size between two steps, as the slower line says; else, of the fastest sample of its earlier visits. */
+/* Returns from where on a sample is slow: by the slower line if the size is between two steps, otherwise by
+ * the fastest sample of its earlier visits. */
 static double slow_from(const sizes_t *sizes, int64_t bytes, const point_t *point) {
     double expected_s = HUGE_VAL;
     if (sizes->stage == BISECT) {

@@ -8,7 +8,7 @@
 #include "ranks.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
-/* That of the last call. */
+/* The communicator of the last call, and what was found for it. */
 static MPI_Comm last = MPI_COMM_NULL;
 static drop_comm_t *last_found;
 

@@ -124,7 +124,8 @@ bool drop_call_cell(const drop_comm_t *comm, const drop_call_t *call, drop_cell_
 int64_t drop_call_bytes(const drop_call_t *call, int size);
 /* Returns whether a side has counts and displacements. */
 static inline bool drop_has_rows(const drop_rows_t *rows) { return rows->counts && rows->places; }
-/* Of a side to or from a peer: elements, bytes, and where they begin. */
+/* The rows of one side of a call: the elements to or from a peer, those of all `size` peers, the bytes of a
+ * peer, and the place of its first byte. */
 int64_t drop_row_count(const drop_rows_t *rows, int peer);
 int64_t drop_rows_count(const drop_rows_t *rows, int size);
 int64_t drop_row_bytes(const drop_rows_t *rows, MPI_Datatype type, int peer);
@@ -204,16 +205,16 @@ struct drop_route {
     void *context; /* in which all of this was made, and ends; NULL: none */
 };
 
-/* Collective: the cheapest way that works, which is DROP_BY_MPI if nothing else does. NULL: out of memory, on
- * all processes. */
+/* Collective. Creates the route of the cheapest way that works; DROP_BY_MPI, if no other does. NULL: out of
+ * memory, on all processes. */
 drop_route_t *drop_route_create(drop_comm_t *comm, const drop_call_t *call, const drop_cell_t *cell);
-/* The same without the other processes, where this process alone may be in the call: copies in host memory
- * for MPI, if that is the cheaper way, else DROP_BY_MPI. */
+/* Creates a route without the other processes, as this process may be alone in the call: MPI with copies
+ * through host memory, if that is cheaper, otherwise DROP_BY_MPI. */
 drop_route_t *drop_route_create_alone(const drop_comm_t *comm, const drop_cell_t *cell);
-/* Make an initialized scenario, whose counts are set, that of the cell. The caller frees it in any case. */
+/* Fills an initialized scenario, whose counts are set, with the cell. The caller frees it in any case. */
 pto_status_t drop_fill_scenario(const drop_layout_t *layout, const drop_cell_t *cell,
                                 pto_scenario_t *scenario, pto_error_t *err);
-/* Collective: MPI has its calls from now on. */
+/* Collective. Leaves the route's calls to MPI from now on. */
 void drop_route_leave(drop_route_t *route);
 /* Collective. */
 void drop_route_destroy(drop_route_t *route);
@@ -223,7 +224,8 @@ void drop_route_destroy(drop_route_t *route);
 typedef enum { DROP_NO_TRIAL, DROP_TURN_PLAN, DROP_TURN_MPI } drop_turn_t;
 
 bool drop_trial_is_on(const drop_route_t *route);
-/* Collective, in a call of a route that is on trial: wait for all processes. Returns whose turn it is. */
+/* Collective, in a call of a route that is on trial. Waits for all processes, and returns whose turn it is.
+ */
 drop_turn_t drop_trial_begin(const drop_comm_t *comm, drop_route_t *route);
 /* Collective, at the end of that call. After the last one the slower way is given up. */
 void drop_trial_end(const drop_comm_t *comm, drop_route_t *route);
@@ -261,26 +263,25 @@ struct drop_comm {
 
 /* Collective the first time, unless processes act alone. NULL: left to MPI. */
 drop_comm_t *drop_comm_of(MPI_Comm handle);
-/* Collective: make the board on one node. False: it cannot be made, and the communicator is left to MPI. */
+/* Collective. Makes the board, on one node. False: it cannot be made, and the communicator is left to MPI. */
 bool drop_comm_needs_board(drop_comm_t *comm);
-/* Collective: find out how the processes share GPUs; `gpu` is this process's. */
+/* Collective. Finds out how the processes share GPUs; `gpu` is that of this process. */
 void drop_comm_find_gpus(drop_comm_t *comm, uint64_t gpu);
-/* The same without asking, so not collective: a guess that the processes of a node share its GPUs evenly; how
- * many it has is in the machine file. False: out of memory. */
+/* Not collective. Guesses that the processes of a node share its GPUs evenly; the machine file has their
+ * number. False: out of memory. */
 bool drop_comm_guess_gpus(drop_comm_t *comm, uint64_t gpu);
-/* The layout for buffers in host memory; not collective. False: out of memory. */
+/* Not collective. Finds the layout for buffers in host memory. False: out of memory. */
 bool drop_comm_find_host(drop_comm_t *comm);
 static inline const drop_layout_t *drop_layout_for(const drop_comm_t *comm, const drop_cell_t *cell) {
     return cell->in_host ? &comm->host : &comm->gpus;
 }
-/* Collective: make `comms`, once. PTO_ERR_NOT_APPLICABLE, on all processes: too many communicators have them.
- */
+/* Collective. Makes `comms`, once. PTO_ERR_NOT_APPLICABLE, on all processes: too many communicators have
+ * them. */
 pto_status_t drop_comm_open(drop_comm_t *comm, pto_error_t *err);
-/* Blocks by rank and by place: those that are equally far apart in both, from a place on, are one copy.
- * Returns their number; `*apart`: in ranks. */
+/* Returns how many blocks, from `place` on, one copy can move between the order of ranks and that of places:
+ * those at equal distances in both orders. Sets `*apart` to their distance in ranks. */
 int drop_layout_run(const drop_layout_t *layout, int size, int place, int *apart);
-/* For an executor: the logical rank of each process, the root being the first one. `table` has room for all.
- */
+/* Fills `table` with the logical rank of each process, for an executor. The root is the first one. */
 void drop_comm_table(const drop_comm_t *comm, const drop_layout_t *layout, int root, int64_t *table);
 bool drop_comms_begin(void);
 
@@ -290,7 +291,7 @@ bool drop_comms_begin(void);
  * which algorithms the MPI library uses for them. */
 bool drop_host_begin(void);
 
-/* Prepare a communicator for host buffers. Not collective. False: out of memory. */
+/* Not collective. Prepares a communicator for host buffers. False: out of memory. */
 bool drop_host_attach(drop_comm_t *comm);
 void drop_host_detach(drop_comm_t *comm);
 
@@ -299,12 +300,12 @@ void drop_host_detach(drop_comm_t *comm);
  * first calls of the same bytes and root, until a plan is likely to pay. */
 const char *drop_host_why_not(drop_comm_t *comm, const drop_call_t *call);
 
-/* Note the common result of all votes. Messages said whether all can take the call: if not, the next ones of
- * its kind are left to MPI, at first few of them and then more. */
+/* Records whether all processes can take a call, on which they have voted by messages. If not, the next calls
+ * of its kind are left to MPI: few at first, then more. */
 void drop_host_note_agreement(const drop_comm_t *comm, const drop_call_t *call, bool agreed);
 /* Returns whether one more plan may be made. If not, all calls of the kind are left to MPI. */
 bool drop_host_may_plan(const drop_comm_t *comm, const drop_call_t *call);
-/* Its exact size is not worth taking, so all calls of the kind are left to MPI. */
+/* Leaves all calls of the kind to MPI, as a plan does not pay at this exact size. */
 void drop_host_leave(const drop_comm_t *comm, const drop_call_t *call);
 
 /* Returns whether portolan's cheapest algorithm, at the end of its interval and with the agreement, is faster

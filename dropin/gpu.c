@@ -8,7 +8,7 @@
 #include "dropin.h"
 #include "spaces.h"
 
-/* Of cuda.h, which need not be installed. */
+/* Constants of cuda.h, which need not be installed. */
 enum { ATTRIBUTE_CONTEXT = 1, ATTRIBUTE_DEVICE_ORDINAL = 9, BUS_ID_MAX = 32, CAPTURE_MODE_RELAXED = 2 };
 
 static int (*get_attributes)(unsigned count, const int *attribute, void **data, unsigned long long pointer);

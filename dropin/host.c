@@ -22,8 +22,8 @@ enum {
     TURNS = 4 /* plans that are made for each that is kept */
 };
 
-/* Of calls of one collective between two powers of two of bytes. From PAYS on, how many calls of a kind MPI
- * has first. */
+/* Whether a plan pays for calls of one collective with bytes between two powers of two. A value of PAYS or
+ * more also tells how many calls of a kind are left to MPI first. */
 typedef enum { UNKNOWN, NOT_FASTER, NO_PRICE, PAYS, LATEST = 255 } answer_t;
 
 typedef struct {
@@ -52,7 +52,7 @@ typedef struct {
     int rest_next;
 } kind_t;
 
-/* All of it is the same on all processes. */
+/* What is known about host buffers. It is the same on all processes. */
 struct drop_host {
     const char *never[PTO_COLLECTIVE_COUNT]; /* why no call is worth taking, whatever its bytes */
     answers_t told;

@@ -113,8 +113,8 @@ static pto_status_t allocate(drop_route_t *route, int64_t logical, pto_error_t *
     return status;
 }
 
-/* Of one side or both (-1), of the process that has most, as all of them compute it. Where blocks are equal,
- * all GPUs but the root's, which is the first one, are like the second. */
+/* Returns the most bytes that a process has on one side, or on both (-1). All processes compute the same. If
+ * blocks are equal, all GPUs but the root's, which is the first one, are like the second. */
 static int64_t most_bytes(const pto_plan_t *plan, int side) {
     const pto_request_t *request = pto_plan_request(plan);
     int64_t most = 0, count = pto_layout_rank_count(&request->layout);
@@ -219,7 +219,8 @@ static double cost_of(const char *key) {
     return pto_machine_get(drop.machine, key, &cost, NULL) == PTO_OK ? cost : 0;
 }
 
-/* Of the buffers that the executor cannot use directly, on the process that holds most. */
+/* Returns the time of copying the buffers that the executor cannot use directly, on the process that has the
+ * most. */
 static double copies_s(const drop_comm_t *comm, const drop_route_t *route) {
     static const char *const of_gpu[] = {"copies.d2d.on_socket.alpha_s",
                                          "copies.d2d.on_socket.beta_s_per_byte"};

@@ -120,7 +120,7 @@ static bool agree(const drop_comm_t *comm, const drop_call_t *call, bool can, dr
 
 /* --- running -------------------------------------------------------------------------------------------- */
 
-/* Of this process's block in the output of an allgather in place. */
+/* Returns the input; for an allgather in place, this process's block of the output. */
 static const char *input_of(const drop_call_t *call, const drop_comm_t *comm, const drop_route_t *route) {
     const char *out = call->out;
     if (call->in != MPI_IN_PLACE)
@@ -158,8 +158,8 @@ static pto_status_t copy_rows(const drop_route_t *route, const drop_rows_t *rows
     return status;
 }
 
-/* The same of equal blocks, one for each process, which are in the order of ranks in the program's buffer and
- * of places in the executor's. */
+/* Copies equal blocks, one for each process. They are in the order of ranks in the program's buffer, and in
+ * that of places in the executor's. */
 static pto_status_t copy_blocks(const drop_route_t *route, const drop_comm_t *comm, int64_t all_bytes,
                                 char *to, const char *from, bool inwards, pto_error_t *err) {
     const drop_layout_t *layout = drop_layout_for(comm, &route->cell);

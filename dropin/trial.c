@@ -13,7 +13,7 @@
 /* A plan may be this much slower, on average or in the slowest process, before MPI has the calls. */
 static const double tolerance = 1.03;
 
-/* Of each way, before those that count: they may map memory. */
+/* The first calls of each way are not timed, as they may map memory. */
 enum { UNTIMED = 1 };
 
 static int calls_each(void) { return UNTIMED + drop.trials; }

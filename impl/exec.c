@@ -434,7 +434,7 @@ static pto_status_t create_streams(pto_exec_t *exec, pto_error_t *err) {
     return status;
 }
 
-/* Of an average the plan computes the sum, unless NCCL does all of it. */
+/* Sets the operation. For an average, the plan computes a sum, unless NCCL does the whole collective. */
 static void set_op(pto_exec_t *exec, pto_op_t op) {
     const pto_request_t *request = pto_plan_request(exec->plan);
     bool divides =

@@ -22,7 +22,8 @@ static bool has_kernels(const pto_plan_t *plan) {
 
 static int64_t larger(int64_t one, int64_t other) { return one > other ? one : other; }
 
-/* Of a field, of which an exchange uses only the borders and halos: the bytes of all the step's copies. */
+/* Returns the bytes of a slice that a step uses. A halo exchange uses only the borders and halos of its
+ * field: the bytes of all the step's copies. */
 static int64_t used_bytes(const pto_plan_t *plan, int64_t rank, const pto_step_t *step,
                           const pto_slice_t *slice, int64_t k) {
     pto_action_t action;

@@ -13,8 +13,8 @@ enum { STEPS_LEAST = 20 };
 /* A counter that does not change for this long is unusable. */
 static const double still_s = 1.0;
 
-/* Of the processes that opened the same counter, only the first keeps it. Sets counter_count to the number of
- * different counters. */
+/* Lets only the first of the processes that opened the same counter keep it. Sets counter_count to the number
+ * of different counters. */
 static pto_status_t share_out(MPI_Comm comm, energy_source_t *source, pto_error_t *err) {
     int rank = 0, size = 0;
     MPI_Comm_rank(comm, &rank);

@@ -431,7 +431,7 @@ pto_status_t measure_cell(const settings_t *settings, const pto_plan_t *plan, in
         status = make_stream(settings, &user, exec, err);
     if (status == PTO_OK)
         status = check_and_time(settings, plan, &user, exec, 1000003 * (uint64_t)(point + 1), cell, err);
-    /* Its end is watched by its own time-out, and some processes have more to check than others. */
+    /* The run's own time-out watches its end. Some processes have more to check than others. */
     guard_step(local_limit_s(), "waiting for all processes to have their results");
     if (status == PTO_OK)
         MPI_Barrier(MPI_COMM_WORLD);

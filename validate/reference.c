@@ -9,7 +9,7 @@
 
 static uint64_t mix(uint64_t x) { return pto_mix(x + PTO_GOLDEN_GAMMA); }
 
-/* Of one owner: what each place holds comes from this and the place alone. */
+/* Returns the seed of an owner: the value at each place depends on this seed and the place alone. */
 static uint64_t source_of(uint64_t seed, int64_t owner) { return mix(seed ^ mix((uint64_t)owner)); }
 
 static uint64_t noise(uint64_t source, int64_t place) { return mix(source + (uint64_t)place); }
@@ -118,7 +118,7 @@ typedef struct {
     int bias;
 } format_t;
 
-/* Of a component, if numbers are complex. */
+/* Returns the format of a type's numbers; that of a component, if they are complex. */
 static format_t format_of(pto_datatype_t datatype) {
     switch (datatype) {
     case PTO_DATATYPE_HALF:
@@ -267,7 +267,7 @@ static pto_status_t wrong(pto_error_t *err, int64_t owner, int64_t i, double got
                          (long long)owner, (long long)i, got, wanted);
 }
 
-/* Of a chunk; PTO_OK where all is right. */
+/* Compares a chunk; PTO_OK: all values are right. */
 static pto_status_t compare_whole(const sought_t *sought, int64_t first, pto_error_t *err) {
     pto_datatype_t datatype = sought->request->datatype;
     int64_t count = chunk_end(first, sought->count) - first;

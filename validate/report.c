@@ -12,7 +12,7 @@
 #include "portolan/score.h"
 #include "validate.h"
 
-/* Of the first GPU: MPS serves all GPUs of a node or none. */
+/* Returns whether MPS serves the first GPU: it serves all GPUs of a node or none. */
 static pto_mps_t mps_here(const settings_t *settings, pto_error_t *err) {
     pto_gpu_info_t info = {.mps = PTO_MPS_UNKNOWN};
     const pto_device_bench_t *bench = settings->device->bench;

@@ -15,7 +15,7 @@ enum { ROUND_TRIPS = 8, TAG = 731 };
 /* Clocks drift: they are compared again after this many times the duration of the last comparison. */
 static const double compared_for = 20;
 
-/* Of a margin that sufficed. */
+/* The part of the margin that is kept after a start for which it sufficed. */
 static const double kept_of_margin = 31.0 / 32;
 
 static struct {

@@ -9,8 +9,8 @@
 
 enum { STEPS = 20 };
 
-/* Of the sums of a few rounded products, in any order; a cell that is stale or from elsewhere is off by more
- * than 1e-3. */
+/* The maximum difference of correct cells, which are sums of a few rounded products in any order. A cell that
+ * is stale or from elsewhere differs by more than 1e-3. */
 static const double difference_max = 1e-12;
 
 static pto_status_t allowed(const settings_t *settings, const pto_request_t *request, pto_error_t *err) {

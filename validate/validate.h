@@ -72,7 +72,7 @@ void report_energy_heading(FILE *file, const settings_t *settings);
 void report_energy(FILE *file, const settings_t *settings, const cell_t *cell);
 /* `# key=value` lines. */
 void csv_energy_header(FILE *file, const settings_t *settings);
-/* Joules of one run, of all that can be read. */
+/* Returns the joules of one run, summed over all that can be read. */
 double energy_total(const settings_t *settings, const cell_t *cell);
 
 /* powers.c: measure the powers that machine files hold, and print them as such a file has them. Collective.
@@ -80,13 +80,13 @@ double energy_total(const settings_t *settings, const cell_t *cell);
 pto_status_t measure_powers(const settings_t *settings, const pto_options_t *options, FILE *file,
                             pto_error_t *err);
 
-/* How tables and files call the cell's strategy. */
+/* Returns the name of the cell's strategy in tables and files. */
 const char *cell_name(const cell_t *cell);
 
 /* report.c, on rank 0. */
-/* Warn where processes share GPUs in another way than the machine's costs hold for. */
+/* Warns if processes share GPUs in another way than when the machine's costs were measured. */
 void warn_of_mps(const pto_options_t *options, const settings_t *settings);
-/* The same where they begin and end in another way. */
+/* Warns if runs begin and end in another way than then. */
 void warn_of_runs(const pto_options_t *options, const settings_t *settings);
 void report_header(FILE *file, const pto_options_t *options, const settings_t *settings);
 void report_point(FILE *file, const settings_t *settings, const pto_request_t *request, const cell_t *cells,

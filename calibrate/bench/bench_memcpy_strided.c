@@ -33,7 +33,8 @@ static void open_case(const work_t *work) {
     copying_open(copying, work->most_bytes / row_bytes * pitch_of(row_bytes));
 }
 
-/* Both sides have rows, as the array on the GPU and the one on the host that a halo exchange by hand uses. */
+/* Both sides have rows, like the two arrays, on the GPU and on the host, of a halo exchange written by hand.
+ */
 static double trial(const work_t *work, int64_t bytes, int iterations) {
     const copying_t *copying = work->state;
     int64_t row_bytes = work->what->messages;

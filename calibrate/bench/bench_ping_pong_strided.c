@@ -48,7 +48,7 @@ static void open_case(const work_t *work) {
     state->incoming = buffer_allocate(work->what->buffers, bytes);
 }
 
-/* The same kind of type that the executor makes, which may be costlier than a vector. */
+/* Returns a type of the kind that the executor makes, which may cost more than an MPI vector. */
 static MPI_Datatype type_of(int rows, int bytes) {
     int *lengths = must_allocate((size_t)rows, sizeof *lengths);
     MPI_Aint *places = must_allocate((size_t)rows, sizeof *places);

@@ -44,7 +44,7 @@ static void list_blocks(const pair_t *pair, pto_reach_t reach, int blocks, case_
     add_cases(pair, reach, true, STRIDED_WIDTH, 2, blocks, list);
 }
 
-/* Of pairs beyond the first only what is fitted, so that their rows weigh it against chance. */
+/* For pairs after the first one, lists only the cases that are fitted: their rows show how much is chance. */
 static void list_reach(const job_t *job, pto_reach_t reach, case_list_t *list) {
     static const int some_blocks[] = {1, 8, 32};
     pair_t pairs[PAIRS_MAX];

@@ -149,7 +149,8 @@ pto_status_t pto_host_stream_poll(void *stream, bool *finished, pto_error_t *err
     return PTO_OK;
 }
 
-/* Its part in a graph that is still being captured is lost, so that graph cannot end well. */
+/* Takes a stream out of the graph that is still being captured, which then fails, as the stream's part is
+ * missing. */
 static void leave_graph(stream_t *stream) {
     stream_t **link = &stream->graph->captured;
     while (*link != stream)

@@ -24,12 +24,13 @@ bool pto_program_flag(pto_program_t *program, pto_kernel_kind_t kind, pto_spot_t
 bool pto_program_reduce(pto_program_t *program, pto_spot_t target, int64_t bytes);
 bool pto_program_source(pto_program_t *program, pto_spot_t source, int64_t bytes);
 
-/* Of a complete program: what is copied into this process's own lines and read from there once is read where
- * it comes from instead. */
+/* Omits copies in a complete program: data that is copied into this process's own lines and read from there
+ * once is read at its source instead. */
 void pto_program_forward(pto_program_t *program);
 
-/* Of a complete program without lines: a reduction stores its result itself wherever the next op would copy
- * it. */
+/* Omits copies in a complete program without lines: a reduction stores its result to wherever the next op
+ * would copy it.
+ */
 void pto_program_fuse(pto_program_t *program);
 
 void pto_program_fini(pto_program_t *program);

@@ -21,7 +21,7 @@ pto_status_t pto_comms_create(MPI_Comm comm, pto_comms_t *comms, pto_error_t *er
 /* Collective. */
 void pto_comms_free(pto_comms_t *comms);
 
-/* Of a team of MPI's. */
+/* Returns the communicators of a team made from MPI. */
 static inline const pto_comms_t *pto_comms_of(const pto_team_t *team) { return team->context; }
 
 /* Translate an MPI result: PTO_OK, or PTO_ERR_IO with the call and MPI's message. */

@@ -31,8 +31,8 @@ static pto_status_t broadcast(MPI_Comm comm, void *data, size_t bytes, int root,
     return PTO_MPI(MPI_Bcast(data, (int)bytes, MPI_BYTE, root, comm), err);
 }
 
-/* The same functions for the processes of all nodes, of one node, and of any communicator, by what `context`
- * points to. */
+/* The functions of a team, for three kinds of `context`: the processes of all nodes, those of one node, and
+ * those of any communicator. */
 #define OF_TEAM(prefix, type, member)                                                                        \
     static pto_status_t prefix##_allgather(void *context, const void *mine, size_t bytes, void *all,         \
                                            pto_error_t *err) {                                               \
@@ -88,7 +88,8 @@ pto_status_t pto_mpi_members_comm(const pto_exec_t *exec, const pto_membership_t
 
 static pto_status_t set_up(pto_comms_t *comms, const struct pto_mpi_part *part, pto_error_t *err);
 
-/* They exchange only what a group of NCCL's needs, so nodes have no part in it. */
+/* Creates the team of a group's members. They exchange only what NCCL needs for the group, so it does not
+ * know nodes. */
 static pto_status_t members(const pto_exec_t *exec, const pto_membership_t *member, pto_team_t **team,
                             pto_error_t *err) {
     pto_comms_t *made = calloc(1, sizeof *made);

@@ -294,7 +294,8 @@ static void flag(verdict_t *verdict, const char *format, ...) {
     va_end(arguments);
 }
 
-/* Of those that cannot be told from the nearest, the one that is nearest at all sizes together. */
+/* Chooses the algorithm of a size. Among those that cannot be told from the nearest, it takes the one that is
+ * nearest at all sizes together. */
 static void judge(study_t *study, int s) {
     verdict_t *verdict = &study->size[s];
     int nearest = -1, others = 0;

@@ -149,7 +149,7 @@ static int variant_for(const choice_t *choice, int64_t bytes) {
     return choice->variant[row];
 }
 
-/* Of the strategies that use host buffers. */
+/* Returns how badly the strategies that use host buffers are predicted. */
 static double host_badness(const trials_t *trials, int64_t cell, const double *miss) {
     double sum = 0;
     int count = 0;

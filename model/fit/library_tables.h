@@ -12,7 +12,7 @@ typedef struct {
 
 enum { LIBRARY_VARIANTS_MAX = 24 };
 
-/* Those that are tried for a collective among `procs` processes; returns how many. */
+/* Lists the variants that are tried for a collective among `procs` processes. Returns how many. */
 int library_variants(pto_collective_t collective, int64_t procs,
                      library_variant_t variant[LIBRARY_VARIANTS_MAX]);
 

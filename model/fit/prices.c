@@ -91,8 +91,8 @@ static bool grow(pto_fit_prices_t *prices) {
 
 /* --- one price ------------------------------------------------------------------------------------------ */
 
-/* Of ours, run instead of the library's; NULL: none was named, or there is none of this name, which has no
- * price under any rule. */
+/* Returns our algorithm that ran instead of the library's; NULL: none was named, or there is none of this
+ * name, which then has no price under any rule. */
 static const pto_algorithm_t *own_algorithm_of(const pto_score_cell_t *cell,
                                                const pto_score_candidate_t *candidate) {
     const pto_algorithm_t *own = NULL;

@@ -22,15 +22,15 @@ typedef struct {
 /* One candidate of a cell with one choice of the library. Owned by the prices. */
 typedef struct fit_price fit_price_t;
 
-/* Forget all prices unless the machine is the one that they are of. It has no tables of the library, and the
+/* Forgets all prices unless they are of this machine. The machine has no tables of the library, and the
  * parameters that a fit changes are unknown. */
 void fit_prices_use(pto_fit_prices_t *prices, const pto_machine_t *machine);
 
-/* NULL: out of memory. */
+/* Returns the price of a call. NULL: out of memory. */
 fit_price_t *fit_price_find(pto_fit_prices_t *prices, const fit_price_call_t *call);
 
-/* Its value with the parameters' current values; the rest is as in pto_score_price, with a call that has been
- * found to have this price. */
+/* Sets the seconds of a price with the current values of the parameters; `call` is one for which it was
+ * found. The rest is as in pto_score_price. */
 pto_status_t fit_price_seconds(fit_price_t *price, const fit_price_call_t *call, int64_t *call_bytes,
                                double *seconds, pto_error_t *err);
 

@@ -121,7 +121,7 @@ static pto_status_t fit_slowdown_at(fit_work_t *work, const fit_filter_t *filter
     return status;
 }
 
-/* Of one socket, else between sockets. */
+/* Fits a slowdown to samples on one socket; if there are none, to those between sockets. */
 static pto_status_t fit_slowdown(fit_work_t *work, pto_benchmark_t benchmark, pto_space_t space,
                                  pto_param_t *param) {
     const pto_cost_table_t *messages = work->fit->machine->messages[space];

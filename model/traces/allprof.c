@@ -33,12 +33,12 @@ static const struct {
     {"MPI_Isend", PTO_COLLECTIVE_PAIR, 3, 4, 7, 5, false, false},
     {"MPI_Issend", PTO_COLLECTIVE_PAIR, 3, 4, 7, 5, false, false},
     {"MPI_Irecv", PTO_COLLECTIVE_PAIR, 3, 4, 7, 5, false, false},
-    /* Both directions are taken to be one message. */
+    /* The two messages, there and back, count as one. */
     {"MPI_Sendrecv", PTO_COLLECTIVE_PAIR, 3, 4, 12, 5, false, false},
 };
 enum { ROUTINES = sizeof routines / sizeof *routines };
 
-/* They move no data of the user's. */
+/* Returns whether a routine moves no data of the user. */
 static bool is_administration(const char *routine) {
     static const char *const begins[] = {
         "MPI_Init",   "MPI_Finalize",    "MPI_Comm_",   "MPI_Wait",   "MPI_Test",  "MPI_Type_",

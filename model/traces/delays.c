@@ -412,8 +412,8 @@ static void time_transfer(const pto_comparison_t *comparison, pto_matched_t *mat
     }
 }
 
-/* Of the messages from one process to another, all or none are crowded, as most of them are: which single
- * ones seem to be depends on how well clocks are known, and so do their times. */
+/* Marks all messages from one process to another as crowded, or none, as most of them are. Which single ones
+ * seem to be crowded depends on how well clocks are known, and so do their times. */
 static void agree_on_crowds(const pto_comparison_t *comparison) {
     pto_matched_t *matched = comparison->matched;
     for (size_t first = 0, end; first < comparison->count; first = end) {

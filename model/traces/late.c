@@ -21,7 +21,7 @@
 /* Beyond the noise of single calls, which makes it late in most; the part of the time from call to call; the
  * spread of the other processes' medians. */
 static const double noise_factor = 3, part_min = 0.05, spread_factor = 5;
-/* Of the weight that names a process: others that seem to be late for the same reason. */
+/* The part of the weight that names a process, from which on others count as late for the same reason. */
 static const double joined_min = 0.5;
 enum { CALLS_MIN = 5 };
 
@@ -47,7 +47,7 @@ static double median_of_others(const double *sorted, size_t count, size_t left_o
     return (other(sorted, left_out, (others - 1) / 2) + other(sorted, left_out, others / 2)) / 2;
 }
 
-/* Of the first of several equal values. */
+/* Returns the place of a value, the first one if several are equal. */
 static size_t place_of(const double *sorted, size_t count, double value) {
     size_t low = 0, high = count - 1;
     while (low < high) {
@@ -73,7 +73,7 @@ static double distance_of(const double *sorted, size_t count, size_t left_out, d
     return fmax(middle - other(sorted, left_out, low), other(sorted, left_out, low + near - 1) - middle);
 }
 
-/* Of all but one, as pto_item_spread. */
+/* Returns the spread of all values but one, as pto_item_spread does for all. */
 static double spread_of_others(const double *sorted, size_t count, size_t left_out, double middle) {
     const size_t others = count - 1;
     return PTO_SPREAD_OF_NORMAL *
@@ -273,7 +273,8 @@ static pto_delay_t delay_of(const process_t *process) {
                          .noise_s = process->noise_s};
 }
 
-/* Of several processes of a node, one of which is late, and the others at least half as clearly. */
+/* Makes one delay of the node if one of its processes is late and the others are, too, at least half as
+ * clearly. */
 static bool join_node(const process_t *late, int first, int end, int64_t node, pto_delay_t *delay) {
     double weight = 0;
     *delay = delay_of(&late[first]);

@@ -128,7 +128,7 @@ static size_t find_routine(const char *name) {
     return r;
 }
 
-/* Of the process that is replayed. Calls whose communicator or size is unknown are counted as skipped. */
+/* Counts a call of the process that is replayed; as skipped, if its communicator or size is unknown. */
 static pto_status_t count_call(pto_recording_reader_t *reader, char *const value[FIELD_COUNT], size_t routine,
                                int communicator, double seconds) {
     pto_recording_kind_t kind = {.communicator = communicator};

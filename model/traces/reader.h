@@ -228,39 +228,39 @@ pto_status_t pto_bench_found(pto_recording_reader_t *reader, const pto_bench_for
 pto_status_t pto_bench_line(pto_recording_reader_t *reader, char *line);
 /* The test of that name; NULL: there is none. */
 const pto_bench_test_t *pto_bench_test(const pto_bench_test_t *test, int count, const char *name);
-/* Name what the rows measure; NULL: what portolan does not have. PTO_ERR_NOT_APPLICABLE if the options name
- * another collective. */
+/* Names what the rows measure; `test` is NULL if portolan does not have it. PTO_ERR_NOT_APPLICABLE if the
+ * options name another collective. */
 pto_status_t pto_bench_name(pto_recording_reader_t *reader, const char *program,
                             const pto_bench_test_t *test);
-/* A row: a size, and the value in the benchmark's column. */
+/* Adds a row: a size, and the value in the benchmark's column. */
 pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double value);
 /* Where a debug line of NCCL begins, even within a row; NULL: nowhere. */
 char *pto_bench_debug(pto_recording_reader_t *reader, char *line);
 /* A line without the debug line of NCCL that is within it; the row behind one. */
 char *pto_bench_uninterrupted(pto_recording_reader_t *reader, char *line);
-/* Put a row together that other output has interrupted. False: more of it follows, or the line is no part of
- * a row. */
+/* Puts a row together that other output has interrupted. False: more of it follows, or the line is not part
+ * of a row. */
 bool pto_bench_join(pto_recording_reader_t *reader, char *line, char row[PTO_BENCH_ROW_MAX]);
-/* Its rest is not there. */
+/* Drops the row that was being put together: the rest of it is missing. */
 void pto_bench_drop_torn(pto_recording_reader_t *reader);
-/* The file does not name its collective. */
+/* Fails as the file does not name its collective. */
 pto_status_t pto_bench_fail_nameless(pto_recording_reader_t *reader);
-/* A process that the file lists, on a host whose name has `length` characters; 0: the file does not name it.
- */
+/* Adds a process that the file lists. The name of its host has `length` characters; 0: the file does not name
+ * it. */
 pto_status_t pto_bench_process(pto_recording_reader_t *reader, int64_t rank, const char *host, size_t length);
 void pto_bench_forget_processes(pto_recording_reader_t *reader);
 /* Fails if there were rows of unknown programs alone. */
 pto_status_t pto_bench_end(pto_recording_reader_t *reader);
 
-/* Learn the form of the first `length` bytes of a line; false: they are no prefix. */
+/* Learns the form of the first `length` bytes of a line; false: they are not a prefix. */
 bool pto_prefix_learn(pto_prefix_t *prefix, const char *line, size_t length);
-/* The text after the prefix; the whole line if it has none. */
+/* Returns the text after the prefix; the whole line if it has none. */
 char *pto_prefix_skip(pto_prefix_t *prefix, char *line);
 
 pto_status_t pto_allprof_line(pto_recording_reader_t *reader, char *line);
 pto_status_t pto_goal_line(pto_recording_reader_t *reader, char *line);
 pto_status_t pto_goal_end(pto_recording_reader_t *reader);
-/* All formats in JSON. */
+/* Reads a file of any format in JSON. */
 pto_status_t pto_recording_read_json(pto_recording_reader_t *reader);
 pto_status_t pto_kineto_event(pto_recording_reader_t *reader, const json_t *event);
 /* False: pto_kineto_event would do nothing with the event that is this text. */

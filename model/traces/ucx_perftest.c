@@ -60,7 +60,7 @@ static pto_status_t name_test(pto_recording_reader_t *reader, const char *text) 
     return pto_bench_name(reader, name, test);
 }
 
-/* Both processes' buffers: on the host, if both are there. */
+/* Notes where the buffers of the processes are: on the host only if both are. */
 static void note_memory(pto_recording_reader_t *reader, const char *send, const char *receive) {
     pto_bench_t *benchmark = &reader->benchmark;
     const bool is_host = pto_text_begins(send ? send : receive, "host");

@@ -20,11 +20,11 @@ typedef struct {
     int count;
 } pto_xml_t;
 
-/* Errors: PTO_ERR_IO, _TOO_LARGE, _MEMORY; PTO_ERR_SYNTAX with the place. Entities of the file's own are
- * refused. */
+/* Reads a file. Errors: PTO_ERR_IO, _TOO_LARGE, _MEMORY; PTO_ERR_SYNTAX with the place, also for entities
+ * that the file defines. */
 pto_status_t pto_xml_read(const char *path, pto_xml_t *xml, pto_error_t *err);
 
-/* The same of a text, `path` in messages. */
+/* Parses a text; messages call it `path`. Errors: as above. */
 pto_status_t pto_xml_parse(const char *text, size_t size, const char *path, pto_xml_t *xml, pto_error_t *err);
 
 void pto_xml_fini(pto_xml_t *xml);

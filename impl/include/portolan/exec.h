@@ -295,7 +295,8 @@ pto_status_t pto_exec_open_in(const pto_plan_t *plan, const pto_team_t *team, co
  * buffer, and do nothing if there is none. No run may be active. */
 const void *pto_exec_in(const pto_exec_t *exec);
 void *pto_exec_out(const pto_exec_t *exec);
-/* Those of a second pattern, in host memory, which the caller may read and write between runs. */
+/* Return the buffers of a second pattern, in host memory, which the caller may read and write between runs.
+ */
 void *pto_exec_host_in(const pto_exec_t *exec);
 void *pto_exec_host_out(const pto_exec_t *exec);
 pto_status_t pto_exec_put(pto_exec_t *exec, const void *host, pto_error_t *err);
@@ -412,7 +413,8 @@ typedef struct {
     int64_t runs[PTO_POLICY_MEMBERS_MAX + 1]; /* by that number */
 } pto_exec_choices_t;
 
-/* Of the plan's index-th either node; false if there is none, or on processes other than member 0. */
+/* Sets the choices made in the plan's index-th either node. Returns false if there is none, and on processes
+ * other than member 0. */
 bool pto_exec_choices(const pto_exec_t *exec, int index, pto_exec_choices_t *choices);
 
 /* Collective. NULL is legal. No run may be active. A process waits for the others before it frees memory that

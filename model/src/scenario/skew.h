@@ -12,7 +12,7 @@ typedef struct {
     uint64_t hash;
 } pto_skew_t;
 
-/* Of counts of the kind PTO_COUNTS_SKEW. */
+/* Returns the skew of counts of the kind PTO_COUNTS_SKEW. */
 static inline pto_skew_t pto_skew_of(const pto_counts_t *counts, int64_t bytes) {
     double product = (double)bytes * counts->skew;
     int64_t spread = product >= (double)bytes ? bytes : (int64_t)product;

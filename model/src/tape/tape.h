@@ -33,7 +33,7 @@ typedef enum {
     PTO_TAPE_SAME
 } pto_tape_op_t;
 
-/* Of two operands, each an earlier operation; a comparison's result is `number`. */
+/* An operation on two operands, each an earlier operation; the result of a comparison is `number`. */
 typedef struct {
     pto_tape_op_t op;
     int a;
