@@ -22,10 +22,10 @@ ASKED = [
     (["predict", *ALLTOALL[:3], "alltoallv", "--progress", "--nodes", "1000", "--procs-per-gpu", "4",
       "--bytes", "64:1MiB", "--counts", "skew:0.5:1", "--limit", "100000000000"], b"pricing:", 14),
     (["predict", *ALLTOALL[:3], "alltoallv", "--progress", "--nodes", "4", "--bytes", "64:1MiB", "--counts",
-      "skew:0.5:1", "--limit", "10000000000", "--what-if", "nodes=400", "--compare"], b"pricing:", 14),
+      "skew:0.5:1", "--limit", "1000000000000", "--what-if", "nodes=2000", "--compare"], b"pricing:", 14),
     # Many runs, each of which is short.
-    (["predict", *ALLTOALL[:3], "alltoallv", "--progress", "--nodes", "192", "--bytes", "1KiB", "--counts",
-      "skew:0.5:1", "--limit", "10000000000", "--what-if", "injection.*=/1:/128", "--what-if",
+    (["predict", *ALLTOALL[:3], "alltoallv", "--progress", "--nodes", "1000", "--bytes", "1KiB", "--counts",
+      "skew:0.5:1", "--limit", "1000000000000", "--what-if", "injection.*=/1:/128", "--what-if",
       "messages.*.beta_s_per_byte=/1:/128"], b"pricing: ", 16),
     (["map", *ALLTOALL[:3], "alltoallv", "--progress", "--nodes", "10", "--bytes", "1KiB", "--counts",
       "skew:0.5:1", "--refine", "10000000", "--limit", "100000000000000"], b"refining", 60),
