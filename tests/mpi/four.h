@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "die.h"
 #include "portolan/exec_mpi.h"
 #include "portolan/strategy.h"
 
@@ -20,25 +21,14 @@ static inline void expect(bool right, const char *what, const char *found) {
     wrong += !right;
 }
 
-_Noreturn static inline void die(const char *what) {
-    fprintf(stderr, "rank %d: %s\n", rank, what);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-    abort();
-}
-
 static const pto_layout_t one_node = {1, PROCESSES, 1, 1, PROCESSES, false};
 
 static inline pto_plan_t *plan_of_bytes(const char *strategy, pto_collective_t collective,
                                         const char *algorithm, const pto_layout_t *layout, int64_t bytes) {
-    pto_error_t err = {0};
-    pto_plan_t *plan = NULL;
-    pto_request_t request = {
-        .layout = *layout, .collective = collective, .datatype = PTO_DATATYPE_FLOAT, .bytes = bytes};
-    if (pto_strategy_find(strategy, &request.strategy, &err) != PTO_OK ||
-        pto_algorithm_find(algorithm, collective, &request.algorithm, &err) != PTO_OK ||
-        pto_plan_create(&request, &plan, &err) != PTO_OK)
-        die(err.message);
-    return plan;
+    return plan_by(
+        (pto_request_t){
+            .layout = *layout, .collective = collective, .datatype = PTO_DATATYPE_FLOAT, .bytes = bytes},
+        strategy, algorithm);
 }
 
 static inline pto_plan_t *plan_of(const char *strategy, pto_collective_t collective, const char *algorithm,

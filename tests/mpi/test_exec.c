@@ -34,6 +34,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "die.h"
 #include "exec_case.h"
 #include "exec_specials.h"
 #include "exec_strategies.h"
@@ -57,12 +58,6 @@ typedef struct {
     int rank;
     int size;
 } job_t;
-
-_Noreturn static void die(const char *what) {
-    fprintf(stderr, "test_exec: %s\n", what);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-    abort();
-}
 
 /* --- many cases ----------------------------------------------------------------------------------------- */
 

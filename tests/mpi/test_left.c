@@ -167,19 +167,13 @@ static void memory_stays_where_one_does_not_come(void) {
 
 /* Of a grid with rings in the node's segment, and in place. */
 static pto_plan_t *plan_of_rings(void) {
-    pto_error_t err = {0};
-    pto_plan_t *plan = NULL;
     pto_request_t request = {.layout = one_node,
                              .collective = PTO_COLLECTIVE_HALO,
                              .datatype = PTO_DATATYPE_INT32,
                              .chunks = 7,
                              .halo = {.dim_count = 2, .wrap = {true, true}, .extent = {7, 9}, .width = 1},
                              .bytes = 4};
-    if (pto_strategy_find("shm_ring", &request.strategy, &err) != PTO_OK ||
-        pto_algorithm_find("direct", request.collective, &request.algorithm, &err) != PTO_OK ||
-        pto_plan_create(&request, &plan, &err) != PTO_OK)
-        die(err.message);
-    return plan;
+    return plan_by(request, "shm_ring", "direct");
 }
 
 /* Each process pins the segment, and unpins it where it has done so. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "die.h"
 #include "portolan/exec_mpi.h"
 #include "portolan/strategy.h"
 
@@ -17,14 +18,6 @@ static const double limit_s = 30;
 
 static int rank, size;
 static pto_error_t err;
-
-_Noreturn static void die(const char *what) {
-    fprintf(stderr, "test_memory: rank %d: %s\n", rank, what);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-    abort();
-}
-
-#define MUST(call) ((call) == PTO_OK ? (void)0 : die(err.message))
 
 /* --- taking all memory ---------------------------------------------------------------------------------- */
 
@@ -78,11 +71,7 @@ static pto_plan_t *plan_of(const kind_t *kind) {
                              .collective = PTO_COLLECTIVE_ALLREDUCE,
                              .datatype = PTO_DATATYPE_INT32,
                              .bytes = ELEMENTS * (int64_t)sizeof(int32_t)};
-    pto_plan_t *plan = NULL;
-    MUST(pto_strategy_find(kind->strategy, &request.strategy, &err));
-    MUST(pto_algorithm_find(kind->algorithm, request.collective, &request.algorithm, &err));
-    MUST(pto_plan_create(&request, &plan, &err));
-    return plan;
+    return plan_by(request, kind->strategy, kind->algorithm);
 }
 
 static const pto_exec_options_t options = {

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "die.h"
 #include "exec_case.h"
 #include "nccl/nccl_collective.h"
 #include "portolan/nccl.h"
@@ -37,12 +38,6 @@ static pto_status_t run_after_stream(void *group, const pto_nccl_call_t *call, v
 enum { RUNS = 3 };
 
 static int world_rank;
-
-_Noreturn static void die(const char *what) {
-    fprintf(stderr, "test_nccl: %s\n", what);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-    abort();
-}
 
 static void ask(case_t *test, pto_collective_t collective, const pto_layout_t *layout, int64_t bytes) {
     memset(test, 0, sizeof *test);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "../../validate/reference.h"
+#include "die.h"
 #include "portolan/exec_mpi.h"
 #include "portolan/strategy.h"
 
@@ -13,14 +14,6 @@ enum { RUNS = 5, BYTES = 1000 };
 
 static int rank;
 static pto_error_t err;
-
-_Noreturn static void die(const char *what) {
-    fprintf(stderr, "test_open: rank %d: %s\n", rank, what);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-    abort();
-}
-
-#define MUST(call) ((call) == PTO_OK ? (void)0 : die(err.message))
 
 static const pto_exec_options_t options = {
     .placement = PTO_PLACEMENT_IDENTITY, .own_algorithms = true, .on_timeout = PTO_TIMEOUT_ABORT};
@@ -58,11 +51,8 @@ static void check_strategy(const char *strategy, const char *device, int size, b
                              .implementation = PTO_IMPLEMENTATION_ISEND_IRECV,
                              .counts = &counts,
                              .bytes = BYTES};
-    pto_plan_t *plan = NULL;
     pto_exec_t *exec = NULL;
-    MUST(pto_strategy_find(strategy, &request.strategy, &err));
-    MUST(pto_algorithm_find("linear", request.collective, &request.algorithm, &err));
-    MUST(pto_plan_create(&request, &plan, &err));
+    pto_plan_t *plan = plan_by(request, strategy, "linear");
     MUST(pto_exec_open(plan, MPI_COMM_WORLD, device, PTO_OP_SUM, &options, &exec, &err));
     if (joins != (pto_exec_user_bytes(plan, rank, PTO_ROLE_HOST_IN) > 0))
         die("the plan has the wrong buffers");

@@ -11,20 +11,13 @@
 #include <string.h>
 
 #include "../guarded_memory.h"
+#include "die.h"
 #include "held.h"
 #include "portolan/exec_mpi.h"
 #include "portolan/strategy.h"
 
 static int rank, size;
 static pto_error_t err;
-
-_Noreturn static void die(const char *what) {
-    fprintf(stderr, "test_register: rank %d: %s\n", rank, what);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-    abort();
-}
-
-#define MUST(call) ((call) == PTO_OK ? (void)0 : die(err.message))
 
 /* --- memory --------------------------------------------------------------------------------------------- */
 
@@ -60,11 +53,7 @@ static pto_plan_t *made(int64_t count) {
                              .collective = PTO_COLLECTIVE_ALLREDUCE,
                              .datatype = PTO_DATATYPE_INT32,
                              .bytes = count * (int64_t)sizeof(uint32_t)};
-    pto_plan_t *plan = NULL;
-    MUST(pto_strategy_find("gas_read", &request.strategy, &err));
-    MUST(pto_algorithm_find("direct", request.collective, &request.algorithm, &err));
-    MUST(pto_plan_create(&request, &plan, &err));
-    return plan;
+    return plan_by(request, "gas_read", "direct");
 }
 
 static const pto_exec_options_t options = {
@@ -212,11 +201,7 @@ static pto_plan_t *plan_of(int i) {
                              .collective = accesses[i].collective,
                              .datatype = PTO_DATATYPE_INT32,
                              .bytes = 4096};
-    pto_plan_t *plan = NULL;
-    MUST(pto_strategy_find(accesses[i].strategy, &request.strategy, &err));
-    MUST(pto_algorithm_find("direct", request.collective, &request.algorithm, &err));
-    MUST(pto_plan_create(&request, &plan, &err));
-    return plan;
+    return plan_by(request, accesses[i].strategy, "direct");
 }
 
 static bool any_accesses(const pto_exec_t *exec, pto_role_t role) {
