@@ -1,6 +1,6 @@
 /* Energies of plans, computed by hand on a machine of round numbers, and picking by energy. */
 #include "asked.h"
-#include "bad_input.h"
+#include "bad_machine.h"
 #include "portolan/machine.h"
 #include "portolan/pick.h"
 #include "test.h"
@@ -189,12 +189,7 @@ TEST(bad_powers_are_rejected_at_their_position) {
         BAD(COSTS "energy: {gpu: {idle_w: 100, idle_w_95: [1, 2]}}\n", PTO_ERR_RANGE, 13, 40,
             "does not contain the value 100"),
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        pto_machine_t machine = {0};
-        pto_error_t err = {0};
-        pto_status_t status = pto_machine_parse(bad[i].text, strlen(bad[i].text), "m.yaml", &machine, &err);
-        assert_refused(&bad[i], status, &err);
-    }
+    ASSERT_MACHINES_REFUSED(bad);
 }
 
 /* Outputs hold numbers that JSON knows. */

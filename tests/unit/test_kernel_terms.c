@@ -1,6 +1,6 @@
 /* Costs of kernels that access another GPU's memory, flags between kernels, graphs and queues of kernels,
  * and additional inputs of a reduction: reading, rejecting, lookup, explanations and what-ifs. */
-#include "bad_input.h"
+#include "bad_machine.h"
 #include "machine/machine_internal.h"
 #include "must.h"
 #include "portolan/pick.h"
@@ -84,13 +84,7 @@ TEST(invalid_costs_are_rejected) {
         BAD(BODY "reduce: {gpu: [{" COST ", extra_input_s_per_byte_95: [1, 2]}]}\n", PTO_ERR_KEY, 5, 83,
             "has no value"),
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        pto_machine_t machine = {.library_count = 99};
-        pto_error_t err = {.status = PTO_OK};
-        pto_status_t status = parse(bad[i].text, &machine, &err);
-        assert_refused(&bad[i], status, &err);
-        assert_int_equal(machine.library_count, 99);
-    }
+    ASSERT_MACHINES_REFUSED(bad);
 }
 
 /* --- in a price ----------------------------------------------------------------------------------------- */

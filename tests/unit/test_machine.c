@@ -1,5 +1,5 @@
 /* Machine files: what is read, and what is rejected. */
-#include "bad_input.h"
+#include "bad_machine.h"
 #include "machine/machine_internal.h"
 #include "must.h"
 #include "portolan/scenario.h"
@@ -15,20 +15,6 @@
 static pto_status_t parse(const char *text, pto_machine_t *machine, pto_error_t *err) {
     return pto_machine_parse(text, strlen(text), "m.yaml", machine, err);
 }
-
-static void assert_all_refused(const bad_input_t *bad, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        pto_machine_t machine = {.library_count = 99};
-        pto_error_t err = {.status = PTO_OK};
-        pto_status_t status = parse(bad[i].text, &machine, &err);
-        assert_refused(&bad[i], status, &err);
-        assert_string_equal(err.file, "m.yaml");
-        assert_int_equal(machine.library_count, 99); /* outputs are set only on success */
-        assert_int_equal(parse(bad[i].text, &machine, NULL), status);
-    }
-}
-
-#define ASSERT_ALL_REFUSED(bad) assert_all_refused((bad), sizeof(bad) / sizeof *(bad))
 
 /* --- what is read --------------------------------------------------------------------------------------- */
 
@@ -201,7 +187,7 @@ TEST(malformed_yaml_is_refused) {
         BAD("- machine\n", PTO_ERR_TYPE, 1, 1, "a machine file must be a mapping"),
         BAD("machine\n", PTO_ERR_TYPE, 1, 1, "a machine file must be a mapping"),
     };
-    ASSERT_ALL_REFUSED(bad);
+    ASSERT_MACHINES_REFUSED(bad);
 }
 
 TEST(bad_keys_are_refused) {
@@ -244,7 +230,7 @@ TEST(bad_keys_are_refused) {
         BAD(BODY "tuning: {allreduce: [{staged_out: 1}]}\n", PTO_ERR_KEY, 5, 22, "missing key 'staged_in'"),
         BAD(BODY "copies: {shared: {h2h: []}}\n", PTO_ERR_KEY, 5, 19, "unknown key 'h2h' in 'copies.shared'"),
     };
-    ASSERT_ALL_REFUSED(bad);
+    ASSERT_MACHINES_REFUSED(bad);
 }
 
 TEST(wrong_types_are_refused) {
@@ -278,7 +264,7 @@ TEST(wrong_types_are_refused) {
             "'maybe' is neither true nor false"),
         BAD(BODY "library: {alltoall: {cpu: bruck}}\n", PTO_ERR_TYPE, 5, 27, "expected a list of rows"),
     };
-    ASSERT_ALL_REFUSED(bad);
+    ASSERT_MACHINES_REFUSED(bad);
 }
 
 TEST(impossible_numbers_are_refused) {
@@ -336,7 +322,7 @@ TEST(impossible_numbers_are_refused) {
         BAD(BODY "library: {alltoall: {cpu: [{algorithm: a, procs: 0}]}}\n", PTO_ERR_RANGE, 5, 50,
             "procs: must be 1 or more"),
     };
-    ASSERT_ALL_REFUSED(bad);
+    ASSERT_MACHINES_REFUSED(bad);
 }
 
 #define EAGER(more) "      - {protocol: eager, " COST more "}\n"
@@ -368,7 +354,7 @@ TEST(ranges_that_overlap_or_leave_a_gap_are_refused) {
         BAD(LIBRARY("      - {algorithm: a, below_bytes: 9}\n      - {algorithm: b, procs: 4}\n"),
             PTO_ERR_RANGE, 8, 37, "leave a gap"),
     };
-    ASSERT_ALL_REFUSED(bad);
+    ASSERT_MACHINES_REFUSED(bad);
 }
 
 TEST(a_missing_file_is_refused) {

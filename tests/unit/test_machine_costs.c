@@ -1,5 +1,5 @@
 /* Reductions in pieces and the cost of additional messages: read, rejected and priced. */
-#include "bad_input.h"
+#include "bad_machine.h"
 #include "machine/machine_internal.h"
 #include "must.h"
 #include "portolan/pick.h"
@@ -137,11 +137,5 @@ TEST(invalid_costs_are_rejected) {
         BAD(BODY "network: {contention: -1}\n", PTO_ERR_RANGE, 5, 23, "0 or more"),
         BAD(BODY "injection: {cpu: {s_per_message: 1e-8}}\n", PTO_ERR_KEY, 5, 18, "missing key 's_per_byte'"),
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        pto_machine_t machine = {.library_count = 99};
-        pto_error_t err = {.status = PTO_OK};
-        pto_status_t status = parse(bad[i].text, &machine, &err);
-        assert_refused(&bad[i], status, &err);
-        assert_int_equal(machine.library_count, 99);
-    }
+    ASSERT_MACHINES_REFUSED(bad);
 }

@@ -1,6 +1,6 @@
 /* NCCL's collectives: their plans are proved by the stages that describe them, and priced from the machine
  * file. */
-#include "bad_input.h"
+#include "bad_machine.h"
 #include "machine/machine_internal.h"
 #include "must.h"
 #include "plan_request.h"
@@ -490,12 +490,7 @@ TEST(errors_are_reported_at_their_position) {
         BAD(BODY "nccl:\n  reduce:\n    - {gpus: 4, below_bytes: 64, " COST "}\n", PTO_ERR_RANGE, 7, 30,
             "leave below_bytes out of the last row"),
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        pto_machine_t machine;
-        pto_error_t err = {0};
-        pto_status_t status = pto_machine_parse(bad[i].text, strlen(bad[i].text), "m.yaml", &machine, &err);
-        assert_refused(&bad[i], status, &err);
-    }
+    ASSERT_MACHINES_REFUSED(bad);
 }
 
 /* Every key that a price is explained with is one that can be changed. */

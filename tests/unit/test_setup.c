@@ -1,6 +1,6 @@
 /* Setup before the first run: closed formulas for what plans allocate and open, messages about missing
  * costs, and when a more expensive setup has paid off. */
-#include "bad_input.h"
+#include "bad_machine.h"
 #include "machine/machine_internal.h"
 #include "must.h"
 #include "plan_request.h"
@@ -237,13 +237,7 @@ TEST(bad_setups_are_rejected_at_their_position) {
         BAD(BODY "setup: {allocate: {disk: {}}}\n", PTO_ERR_KEY, 5, 20, "disk"),
         BAD(BODY "setup: {open: [1]}\n", PTO_ERR_TYPE, 5, 16, "a row of costs must be a mapping"),
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        pto_machine_t read = {0};
-        pto_error_t err = {0};
-        pto_status_t status =
-            pto_machine_parse(cases[i].text, strlen(cases[i].text), "machine.yaml", &read, &err);
-        assert_refused(&cases[i], status, &err);
-    }
+    ASSERT_MACHINES_REFUSED(cases);
 }
 
 static void compare_setups(const pto_setup_t *a, const pto_setup_t *b) {
