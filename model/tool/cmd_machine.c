@@ -163,13 +163,6 @@ static pto_guess_t reached(const pto_sold_link_t *link, int64_t lanes) {
     return pto_guess_reached(link->s_per_byte / (double)lanes);
 }
 
-/* The slowest pair of GPUs holds up a collective; the interval has all of them. */
-static pto_guess_t reached_pair(const pto_node_links_t *links) {
-    pto_guess_t pair = pto_guess_reached(links->pair_s_per_byte);
-    pair.low = pto_guess_reached(links->fastest_pair_s_per_byte).low;
-    return pair;
-}
-
 static bool is_mesh(const machine_t *machine) { return machine->links.joined_by == PTO_JOINED_BY_MESH; }
 
 static pto_wired_by_t wired_by(const machine_t *machine) {
@@ -313,7 +306,7 @@ static void write_copies(FILE *stream, const machine_t *machine) {
                (pto_guess_t){1.5e-10, 1e-10, 4.5e-10}, "} # a host of H200s; high: Lassen");
     if (machine->links.gpu.name)
         write_cost(stream, "peer: # start: H200s\n  on_socket: ", (pto_guess_t){7.3e-6, 6e-6, 2e-5},
-                   reached_pair(&machine->links), "");
+                   pto_guess_reached(machine->links.pair_s_per_byte), "");
     write_all(stream, machine);
 }
 
@@ -338,7 +331,7 @@ static void write_kernels(FILE *stream, const machine_t *machine) {
     if (!machine->links.gpu.name)
         return;
     fputs("remote: # kernels that use the memory of other GPUs: those of H200s have no start\n", stream);
-    const pto_guess_t pair = reached_pair(&machine->links);
+    const pto_guess_t pair = pto_guess_reached(machine->links.pair_s_per_byte);
     write_cost(stream, "  load: {on_socket: ", (pto_guess_t){0, 0, 2e-6}, pair, "}");
     write_cost(stream, "  store: {on_socket: ", (pto_guess_t){0, 0, 2e-6}, pair, "}");
     write_all(stream, machine);

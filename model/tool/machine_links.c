@@ -111,14 +111,13 @@ static pto_status_t join_peers(pto_node_links_t *links, pto_error_t *err) {
                              (long long)(each > 0 ? each : 1));
     links->links_per_peer = each;
     links->pair_s_per_byte = gpu->s_per_byte * (double)gpu->links / (double)each;
-    links->fastest_pair_s_per_byte = links->pair_s_per_byte;
     gpu->s_per_byte = links->pair_s_per_byte / (double)peers;
     return PTO_OK;
 }
 
 pto_status_t pto_node_links_join(pto_node_links_t *links, pto_error_t *err) {
     const bool mesh = links->links_per_peer > 0 || links->gpus <= links->gpu.mesh_gpus_most;
-    links->pair_s_per_byte = links->fastest_pair_s_per_byte = links->gpu.s_per_byte;
+    links->pair_s_per_byte = links->gpu.s_per_byte;
     if (links->joined_by == PTO_JOINED_BY_DEFAULT)
         links->joined_by = mesh ? PTO_JOINED_BY_MESH : PTO_JOINED_BY_SWITCH;
     if (links->joined_by == PTO_JOINED_BY_SWITCH || !links->gpu.name || links->gpus < 2)
@@ -220,16 +219,14 @@ static double gpu_links_rate(const pto_topology_t *topology) {
     return least;
 }
 
-/* Routes between two GPUs: those of a mesh may differ. */
-static void take_pairs(pto_node_links_t *links, const pto_topology_t *topology) {
-    links->pair_s_per_byte = links->fastest_pair_s_per_byte = links->gpu.s_per_byte;
-    for (int from = 0; from < links->gpus; from++)
-        for (int to = 0; to < from; to++) {
-            const double pair = pto_topology_route_s_per_byte(topology, from, to);
-            const bool first = from == 1;
-            links->pair_s_per_byte = first ? pair : fmax(links->pair_s_per_byte, pair);
-            links->fastest_pair_s_per_byte = first ? pair : fmin(links->fastest_pair_s_per_byte, pair);
-        }
+/* The fastest route between two GPUs: the slower ones of a mesh are held up by their links. */
+static double fastest_pair(const pto_topology_t *topology) {
+    const int gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU);
+    double least = INFINITY;
+    for (int from = 0; from < gpus; from++)
+        for (int to = 0; to < from; to++)
+            least = fmin(least, pto_topology_route_s_per_byte(topology, from, to));
+    return least;
 }
 
 /* To the nearest socket: the fewest seconds a byte. */
@@ -285,7 +282,7 @@ pto_status_t pto_node_links_take(pto_node_links_t *links, const pto_topology_t *
         links->gpu = (pto_sold_link_t){.name = pto_topology_has_xgmi(topology) ? "xgmi" : "links",
                                        .source = taken,
                                        .s_per_byte = 1 / bytes_per_s};
-        take_pairs(links, topology);
+        links->pair_s_per_byte = links->gpus > 1 ? fastest_pair(topology) : links->gpu.s_per_byte;
         links->joined_by =
             links->pair_s_per_byte > 1.01 * links->gpu.s_per_byte ? PTO_JOINED_BY_MESH : PTO_JOINED_BY_SWITCH;
     }

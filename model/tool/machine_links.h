@@ -38,7 +38,7 @@ typedef struct {
     int64_t links_per_peer; /* 0: as many as such GPUs have */
     pto_joined_by_t joined_by;
     pto_sold_link_t gpu, host, nic;
-    double pair_s_per_byte, fastest_pair_s_per_byte; /* of the links between two GPUs; of the slowest pair */
+    double pair_s_per_byte; /* of the links between two GPUs, the fastest pair */
 } pto_node_links_t;
 
 /* Decide between switch and mesh (of more than two GPUs, whose pairs share nothing), and find the rate of a

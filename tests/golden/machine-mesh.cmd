@@ -19,14 +19,15 @@ new --gpus 8 --gpu-link nvlink4; grep -c '^topology\|^  all_s_per_byte:' "$dir/m
 new --gpus 4 --gpu-link nvlink3 --gpu-topology switch; grep -c '^topology' "$dir/mesh.yaml"; rates 4
 new --gpus 2 --gpu-link nvlink3; grep '^# between GPUs\|^topology' "$dir/mesh.yaml"
 new --gpus 2 --gpu-link xgmi; grep '^# between GPUs\|^topology' "$dir/mesh.yaml"
-# Links that differ: the rate is that of the slowest pair, and the interval has the fastest. The file that ships is made like
-# this; RCCL's rings alone have fewer links.
+# Links that differ: a pair has the fastest's rate, and the topology holds up the others. The file that ships is made like this;
+# RCCL's rings alone have fewer links.
 new_unequal=(--from mi250x --gpu 'AMD Instinct MI250X' --gpu-memory 64GiB --host-memory 512GiB --host-memory-bandwidth 8xDDR4-3200 --mpi cray-mpich)
 portolan machine new --name mi250x --cores 64 "${new_unequal[@]}" --source "$(sed -n 's/^source: "\(.*\)"/\1/p' scenarios/machines/mi250x.yaml)" --force --out "$dir/mesh.yaml"
 diff <(sed '/^nccl:/,/^memory:/d' "$dir/mesh.yaml") <(sed '/^nccl:/,/^memory:/d' scenarios/machines/mi250x.yaml) && echo "as it ships"
 sed -n '/^peer/,/all_s_per_byte_95/p;/^  routes/,/^$/p' "$dir/mesh.yaml"
 portolan predict --machine mi250x --collective pair --distance on_socket --nodes 1 --procs-per-gpu 1 --bytes 1GiB --strategy cuda_aware,ipc_copy
 portolan predict --machine mi250x --collective allreduce --nodes 1 --bytes 512MiB --strategy cuda_aware,nccl | tail -n 2
+portolan predict --machine mi250x --collective alltoall --nodes 1 --bytes 64MiB --strategy copy_engine --explain | grep 'topology\|peer'
 # What there is not.
 new --gpus 8 --gpu-link nvlink2 --gpu-topology mesh; new --gpus 4 --gpu-link nvlink3 --links-per-peer 5
 new --gpus 4 --gpu-topology mesh; new --gpus 4 --gpu-link nvlink3 --gpu-topology switch --links-per-peer 4; new --gpus 4 --gpu-link nvlink3 --gpu-topology ring
