@@ -4,6 +4,8 @@
   torchrun ... pytorch.py decode WAY     a decode step of a transformer in tensor parallel, captured in a graph: rows
                                          way,hidden,batch,bytes,us,us_without: medians, without the allreduces, too
   torchrun ... pytorch.py losses FOLDER  trains a small model by DDP, FSDP2 and pipeline: each rank's losses in files
+  torchrun ... pytorch.py messages WAY   exchanges of unequal parts and rings with known results, eager and in graphs; then
+                                         rows way,bytes,us of a call in a graph of CALLS
   pytorch.py same FOLDER FOLDER          whether the losses agree: within rounding, and exactly on all ranks; how many
                                          are equal in every bit
   pytorch.py tests LOG LOG               whether what `test_c10d_nccl.py -v` printed fails in the same tests; of a log
@@ -12,6 +14,7 @@
 import argparse
 import math
 import os
+import random
 import re
 import statistics
 import sys
@@ -19,6 +22,7 @@ import sys
 SHAPES = ((4096, 32, 32), (3072, 28, 24))  # of models: hidden size, layers, heads
 CONTEXT, BATCHES = 1024, (1, 2, 4, 8)
 STEPS, LAUNCHES = 20, 20
+EXCHANGES, CALLS = 200, 50
 ROUNDING = 1e-3  # of losses in single precision, after STEPS steps
 
 
@@ -170,6 +174,71 @@ def losses(folder):
     dist.destroy_process_group()
 
 
+class Exchange:
+    """Parts of different sizes from each rank to each, some of them empty, and a ring beside them."""
+
+    def __init__(self, torch, dist, device, number, most):
+        self.dist, self.torch, self.number = dist, torch, number
+        rank, size = dist.get_rank(), dist.get_world_size()
+        drawn = random.Random(number)  # the same on all ranks
+        counts = [[drawn.choice([0, 1, 7, 1000, drawn.randint(1, most)]) for _ in range(size)] for _ in range(size)]
+        self.splits = counts[rank], [row[rank] for row in counts]
+        self.next, self.last = (rank + 1) % size, (rank - 1) % size
+        ring = drawn.randint(1, most)
+        self.parts = [self.part(rank, other, count, device) for other, count in enumerate(self.splits[0])]
+        self.wanted = [self.part(other, rank, count, device) for other, count in enumerate(self.splits[1])]
+        self.given, self.wants = self.part(rank, self.next, ring, device), self.part(self.last, rank, ring, device)
+        self.sent, self.right = torch.cat(self.parts), torch.cat(self.wanted)
+        self.received, self.got = torch.zeros_like(self.right), torch.zeros_like(self.wants)
+
+    def part(self, sender, receiver, count, device):
+        first = 1000003 * self.number + 1009 * sender + 101 * receiver
+        return self.torch.arange(first, first + count, device=device, dtype=self.torch.int32)
+
+    def issue(self):
+        self.dist.all_to_all_single(self.received, self.sent, self.splits[1], self.splits[0])
+        ring = [self.dist.P2POp(self.dist.isend, self.given, self.next), self.dist.P2POp(self.dist.irecv, self.got, self.last)]
+        for work in self.dist.batch_isend_irecv(ring):
+            work.wait()
+
+    def check(self):
+        if not self.torch.equal(self.received, self.right) or not self.torch.equal(self.got, self.wants):
+            sys.exit(f"pytorch.py: exchange {self.number} has another result")
+        self.received.zero_()
+        self.got.zero_()
+
+
+def replayed(torch, exchange):
+    """The exchange from a graph, twice."""
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        exchange.issue()
+    for _ in range(2):
+        graph.replay()
+        torch.cuda.synchronize()
+        exchange.check()
+
+
+def messages(way):
+    torch, dist, device = begin()
+    for number in range(EXCHANGES):
+        exchange = Exchange(torch, dist, device, number, 1 << (4 + number % 15))
+        exchange.issue()
+        torch.cuda.synchronize()
+        exchange.check()
+        if number % 20 == 0:
+            replayed(torch, exchange)
+    size, rank = dist.get_world_size(), dist.get_rank()
+    for count in (128, 1024, 8192, 65536, 262144):  # to each rank; one more from each to the next
+        splits = [count + (other == (rank + 1) % size) for other in range(size)]
+        back = [count + ((other + 1) % size == rank) for other in range(size)]
+        given, got = (torch.zeros(sum(parts), device=device, dtype=torch.bfloat16) for parts in (splits, back))
+        taken_us, _ = time_us(torch, dist, lambda: [dist.all_to_all_single(got, given, back, splits) for _ in range(CALLS)])
+        if rank == 0:
+            print(f"{way},{2 * count},{taken_us / CALLS:.2f}", flush=True)
+    dist.destroy_process_group()
+
+
 # --- comparisons
 
 
@@ -249,13 +318,16 @@ def read(path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parts = parser.add_subparsers(dest="part", required=True, metavar="PART")
-    for name, words in {"decode": ["way"], "losses": ["folder"], "same": ["one", "other"], "tests": ["one", "other"]}.items():
+    both = ["one", "other"]
+    for name, words in {"decode": ["way"], "losses": ["folder"], "messages": ["way"], "same": both, "tests": both}.items():
         part = parts.add_parser(name)
         for word in words:
             part.add_argument(word)
     asked = parser.parse_args()
-    if asked.part in ("decode", "losses"):
-        return decode(asked.way) if asked.part == "decode" else losses(asked.folder)
+    if asked.part == "losses":
+        return losses(asked.folder)
+    if asked.part in ("decode", "messages"):
+        return (decode if asked.part == "decode" else messages)(asked.way)
     read_one, compare, count = (read_losses, differences, equal_losses) if asked.part == "same" else (read, changes, equal_tests)
     both = read_one(asked.one), read_one(asked.other)
     wrong = compare(*both)

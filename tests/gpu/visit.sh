@@ -57,6 +57,7 @@
 #            torch-decode  a transformer's decode step in a graph, by NCCL as it is, without event nodes, and with
 #                          libportolan-nccl.so in front (two minutes); this and the next parts need PyTorch
 #            torch-losses  losses of DDP, FSDP2 and a pipeline with the drop-in and without (two minutes)
+#            torch-messages  exchanges of unequal parts and rings, with PORTOLAN_MESSAGES and by NCCL (two minutes)
 #            torch-tests   PyTorch's tests of its NCCL process group: which end otherwise with the drop-in
 #                          (TORCH_LIMIT seconds, twice)
 #            tree          what mapping gains on namespace nodes below a tree of switches and on 4 nodes, on the CPUs
@@ -79,7 +80,7 @@
 # Leaves under OUT: log.txt; profile.txt; tables.txt, collectives-x4.csv, collectives-2x2-tcp.csv; powers.yaml,
 # energy-x4.csv; samples-nodes.csv, collectives-nodes-tcp.csv; fits.txt, samples-*.csv; copies-*.csv; host-nodes/
 # (samples*.csv, collectives.csv, score.txt); staged.csv, staged-mps.csv, score-staged.txt; dynamic.csv, dynamic.txt; halo.csv,
-# halo.txt; dropin.txt, dropin-paired-PROCESSES.csv; types.txt; tuner.txt; torch-decode.csv, torch-losses.txt, torch-tests.txt; tree.csv, sum-LOCAL.csv; graphs.csv, graphs.txt, windows.txt, runs.txt, torch.csv; large.csv; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
+# halo.txt; dropin.txt, dropin-paired-PROCESSES.csv; types.txt; tuner.txt; torch-decode.csv, torch-losses.txt, torch-messages.csv, torch-tests.txt; tree.csv, sum-LOCAL.csv; graphs.csv, graphs.txt, windows.txt, runs.txt, torch.csv; large.csv; chunks.csv, chunks.txt; tree/ (see tests/cluster/tree.sh).
 set -uo pipefail
 self=$(readlink -f "${BASH_SOURCE[0]}")
 start=$PWD
@@ -542,11 +543,13 @@ tuner() {
 
 # --- PyTorch, with the drop-in for NCCL and without
 
-torch_way() { # nccl|nomix|portolan COMMAND...
+torch_way() { # nccl|nomix|portolan|messages COMMAND...
     local variables=(PORTOLAN_DROPIN=0)
     case $1 in
     nomix) variables=(NCCL_GRAPH_MIXING_SUPPORT=0) ;;
     portolan) variables=(LD_PRELOAD="$BUILD/libportolan-nccl.so" PORTOLAN_MACHINE="$TORCH_MACHINE" PORTOLAN_EXPLAIN=1) ;;
+    messages) variables=(LD_PRELOAD="$BUILD/libportolan-nccl.so" PORTOLAN_MACHINE="$TORCH_MACHINE" PORTOLAN_EXPLAIN=1
+        PORTOLAN_MESSAGES=1MiB) ;;
     esac
     env "${variables[@]}" "${@:2}"
 }
@@ -561,6 +564,14 @@ torch_decode() { # WAY
     torch_run "$1" decode "$1" >>"$OUT/torch-decode.csv" 2>"$BUILD/torch-decode-$1.log" || status=$?
     cat "$BUILD/torch-decode-$1.log" >&2
     [ $status -eq 0 ] && { [ "$1" != portolan ] || grep -q ' x allreduce .* bytes: [^N]' "$BUILD/torch-decode-$1.log"; }
+}
+
+# With the drop-in, it must have passed messages.
+torch_messages() { # WAY
+    local status=0
+    torch_run "$1" messages "$1" >>"$OUT/torch-messages.csv" 2>"$BUILD/torch-messages-$1.log" || status=$?
+    cat "$BUILD/torch-messages-$1.log" >&2
+    [ $status -eq 0 ] && { [ "$1" != messages ] || grep -q ' x send or receive: pipes$' "$BUILD/torch-messages-$1.log"; }
 }
 
 torch_losses() {
@@ -621,7 +632,7 @@ fi
 for part in "${@:3}"; do
     case $part in
     look | build | check | bench | validate-x4 | validate-2x2 | nodes | host-nodes | energy | calibrate | copies | staged | dynamic | halo | kernels | graphs | \
-        large | runs | chunks | profile | dropin | dropin-mps | types | tuner | torch-decode | torch-losses | torch-tests | tree) ;;
+        large | runs | chunks | profile | dropin | dropin-mps | types | tuner | torch-decode | torch-losses | torch-messages | torch-tests | tree) ;;
     *) wrong_usage "no such part: $part" ;;
     esac
 done
@@ -950,6 +961,13 @@ part_torch_losses() {
     step 150 torch_losses
 }
 
+part_torch_messages() {
+    local way
+    on_all_gpus
+    echo "way,bytes,us" >"$OUT/torch-messages.csv"
+    for way in nccl nomix messages; do step 60 torch_messages $way; done
+}
+
 part_torch_tests() {
     local way only=()
     [ -z "$TORCH_ONLY" ] || only=(-k "$TORCH_ONLY")
@@ -991,6 +1009,7 @@ for part in "${@:3}"; do
     tuner) step 60 tuner ;;
     torch-decode) part_torch_decode ;;
     torch-losses) part_torch_losses ;;
+    torch-messages) part_torch_messages ;;
     torch-tests) part_torch_tests ;;
     tree) as_far_as 195 placed ;;
     esac
