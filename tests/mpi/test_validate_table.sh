@@ -42,6 +42,13 @@ check "the maximum of integers is timed" job reduce three_step,cuda_aware --repe
 check "as such" has "^# op=max$" "$work/rows.csv"
 check "and its table follows from its rows" agrees
 
+check "bandwidths are printed" launch 120 -n 4 "$validate" --machine h200-x4 --collective allreduce --nodes 1 --gpus-per-node 4 \
+    --procs-per-gpu 1 --bytes 64KiB:4MiB:64 --strategy three_step,cuda_aware --repeats 3 --bandwidth both --force --out "$work/rows.csv"
+check "in two columns" has '^# Bytes .* algbw  *busbw$' "$work/stdout"
+"$portolan" predict --machine h200-x4 --collective allreduce --nodes 1 --gpus-per-node 4 --procs-per-gpu 1 --bytes 64KiB:4MiB:64 \
+    --strategy three_step,cuda_aware --all --format csv >"$work/predictions.csv"
+check "as nccl-tests defines them" agrees
+
 check "results alone are checked" job allreduce three_step,dup_devptr --check-only
 check "which takes no times" has "^# results only, no times$" "$work/stdout"
 check "and says which algorithm is right" test "$(grep -c '(library) *right$' "$work/stdout")" = 4

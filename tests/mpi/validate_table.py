@@ -57,10 +57,14 @@ def median(values):
     return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
 
 
-repeats = int(re.search(r"median of (\d+) runs", open(table, encoding="utf-8").read()).group(1))
+whole = open(table, encoding="utf-8").read()
+shape = re.search(r"# layout: (\d+) nodes x (\d+) GPUs x \d+ processes, (\d+) of them owners", whole)
+members = int(shape[1]) * int(shape[2]) * int(shape[3])
+bus_factor = (members - 1) / members * (2 if "# validate: allreduce " in whole else 1)
+repeats = int(re.search(r"median of (\d+) runs", whole).group(1))
 told, picks, size, complete = set(), {}, None, None
 for line in open(table, encoding="utf-8"):
-    found = re.match(r"(\d+) +(\S+) +(.*?) +([\d.]+) +([\d.]+) \[ *([\d.]+), *([\d.]+)\] +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+|-)$",
+    found = re.match(r"(\d+) +(\S+) +(.*?) +([\d.]+) +([\d.]+) \[ *([\d.]+), *([\d.]+)\] +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+|-)(?: +([\d.]+) +([\d.]+))?$",
                      line.rstrip())
     pick = re.match(r" +picked ([^,]*?)(?:, .*?)?, won ([^,]*?)(?:, .*?)?, regret ([\d.]+)%", line)
     end = re.match(r"# complete: (\d+) points", line)
@@ -75,6 +79,9 @@ for line in open(table, encoding="utf-8"):
         for value, text, digits, scale in zip(expected, [found[4], found[5], found[6], found[7], found[8], found[9], found[10]],
                                               [2, 2, 2, 2, 2, 3, 2], [1e6] * 5 + [1, 1e6]):
             check(near(value * scale, text, digits), f"{name}, {size} B: {text} is not {value * scale}")
+        algorithm = size / median(values) / 1e9
+        for text, rate in (found[12], algorithm), (found[13], bus_factor * algorithm):
+            check(text is None or abs(float(text) - rate) <= 0.0051 + 0.005 * rate, f"{name}, {size} B: {text} GB/s is not {rate}")
         told.add((name, size))
     elif pick:
         of_size = [name for name, bytes_ in told if bytes_ == size]
