@@ -1,39 +1,48 @@
-/* Copy engines: the concurrent copies of one GPU's processes.
+/* Copy engines: copies of one GPU's processes at the same time.
  *
  * If the machine file says how processes share a GPU's copies (`copies.shared`), the copies wait in a queue
  * for each resource of the GPU (pto_copy_resource), and each adds the cost that price charges for one more
- * copy. Otherwise each direction is an engine that carries the bytes of all concurrent copies. A copy that
+ * copy. Otherwise each direction is an engine that carries the bytes of all copies under way. A copy that
  * starts or ends changes the speed of all, so each copy stores its remaining work as a fraction. Copies that
- * start together see each other, because an engine's event comes after those that were set before it. */
+ * start together slow each other from the start, because an engine's event comes after those that were set
+ * before it. */
 #include <math.h>
 
 #include "price/copies.h"
 #include "simulate/simulate_internal.h"
 
-/* Set a GPU's event. */
+/* Sets the time of a GPU's next event. */
 static void set_event(pto_sim_t *sim, uint32_t gpu, double time_s) {
     pto_agenda_set(sim->agenda, sim->first_gpu_slot + gpu, time_s, false);
 }
 
-/* The time of a copy at the speed that its engine has now, for all of its bytes. */
+/* Returns the copy of the process that an engine's list holds as `number`, its number among all plans + 1;
+ * NULL after the end of the list, which is 0. */
+static pto_local_t *copy_of(const pto_sim_t *sim, uint32_t number) {
+    return number > 0 ? &sim->all->local[number - 1] : NULL;
+}
+
+/* Returns the time that all bytes of a copy would take at the speed that its engine has now. */
 static double shared_s(pto_sim_t *sim, const pto_engine_t *engine, const pto_local_t *local) {
     return engine->total_bytes == local->copy.bytes ? local->copy.alone_s
                                                     : pto_sim_copy_s(sim, local, engine->total_bytes);
 }
 
-/* Account for the bytes copied since the engine was last updated, at the speeds of that period. */
+/* Accounts for the bytes copied since the engine was last updated, at the speeds of that period. */
 static void advance(pto_sim_t *sim, pto_engine_t *engine) {
     double dt_s = sim->now_s - engine->at_s;
-    for (uint32_t at = engine->first; at && dt_s > 0; at = sim->all->local[at - 1].copy_next) {
-        pto_local_t *local = &sim->all->local[at - 1];
+    pto_local_t *local = dt_s > 0 ? copy_of(sim, engine->first) : NULL;
+    for (; local; local = copy_of(sim, local->copy_next)) {
         double whole_s = shared_s(sim, engine, local);
         local->copy_left -= whole_s > 0 ? dt_s / whole_s : local->copy_left;
     }
     engine->at_s = sim->now_s;
 }
 
-/* Share the engine with the other copies; a copy that starts now does not count for the past. */
-static void share(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
+/* Adds a rank's copy to an engine. The bytes of the past are accounted for first, when this copy did not slow
+ * the others.
+ */
+static void join_engine(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
     pto_local_t *local = &sim->local[rank];
     if (!engine->first)
         engine->at_s = sim->now_s;
@@ -49,12 +58,13 @@ static void share(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
     set_event(sim, gpu, sim->now_s);
 }
 
-/* Until when others still count the last copies of a process of the job at a resource, in whatever lane. */
+/* Returns where the time is kept until which others wait for the last copies of a process of the job at a
+ * resource. */
 static double *copy_held_s(const pto_sim_t *sim, int64_t process, pto_copy_resource_t resource) {
     return &sim->all->copy_held_s[process * PTO_COPY_RESOURCE_COUNT + (int64_t)resource];
 }
 
-/* The GPU's other processes, of the job, with copies that still count at a resource. */
+/* Returns the number of the GPU's other processes for whose copies at a resource a new copy has to wait. */
 static int64_t copies_waited_for(const pto_sim_t *sim, int64_t own, pto_copy_resource_t resource) {
     int64_t cores = sim->layout->procs_per_gpu, first = own / cores * cores, waiting = 0;
     for (int64_t other = first; other < first + cores; other++)
@@ -62,8 +72,9 @@ static int64_t copies_waited_for(const pto_sim_t *sim, int64_t own, pto_copy_res
     return waiting;
 }
 
-/* Enter a queue of the GPU, as in pto_copy_queue_enter: the end is known immediately. */
-static void stand_in_line(pto_sim_t *sim, uint32_t rank) {
+/* Adds a rank's copy to a queue of its GPU, as pto_copy_queue_enter does for prices: its end is known at
+ * once. */
+static void join_queue(pto_sim_t *sim, uint32_t rank) {
     pto_local_t *local = &sim->local[rank];
     pto_copy_resource_t resource = pto_sim_copy_resource(sim, local);
     double *last_s =
@@ -87,7 +98,8 @@ static pto_engine_t *engine_of(const pto_sim_t *sim, const pto_local_t *local) {
     return pto_engine_at(sim, local->copy.gpu, local->copy.engine);
 }
 
-/* A copy between two GPUs uses the link of the GPU that is not the rank's own; others may use it too. */
+/* Finds the GPU whose engine carries a copy. Between two GPUs, it is the link of the one that is not the
+ * rank's own, which processes of other GPUs may use, too. */
 static void find_engine(pto_sim_t *sim, const pto_action_t *action, pto_local_t *local) {
     const pto_step_t *step = action->step;
     int64_t own = pto_sim_gpu(sim, local->rank);
@@ -105,8 +117,9 @@ static void find_engine(pto_sim_t *sim, const pto_action_t *action, pto_local_t 
     local->copy.engine = pushes ? PTO_ENGINE_IN : PTO_ENGINE_OUT;
 }
 
-/* The copy, with the current peer, also crosses the links between the ports of two GPUs, or of one and its
- * socket, and occupies the memory of the hosts at its ends. */
+/* Puts a copy on the links of its node, with the action's current peer, unless it still waits in a queue. The
+ * links are those between the ports of two GPUs, or of a GPU and its socket, and the host memory at its ends.
+ */
 static void begin_flow(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, int64_t bytes) {
     pto_local_t *local = &sim->local[rank];
     local->copy_path = pto_copy_path(&sim->shared_links, sim->plan, action);
@@ -127,7 +140,7 @@ bool pto_engine_begin_turn(pto_sim_t *sim, uint32_t rank) {
     return true;
 }
 
-/* A kernel accesses all its peers at once. */
+/* Puts a kernel's accesses to all its peers on the links of its node, at once. */
 static void begin_flows(pto_sim_t *sim, uint32_t rank, pto_action_t *action) {
     for (int64_t next = 0; sim->shared_links.count > 0 && pto_step_next(sim->plan, &next, action);)
         begin_flow(sim, rank, action, pto_slice_bytes(sim->plan, &action->step->source, action));
@@ -141,7 +154,7 @@ static void occupy(const pto_sim_t *sim, pto_engine_t *engine, int64_t bytes) {
     engine->busy_bytes += bytes;
 }
 
-/* Accesses to several GPUs share the rank's own link; accesses to a single GPU share that GPU's link. */
+/* Accesses to several GPUs use the link of the rank's own GPU; those to a single GPU use that GPU's link. */
 bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action) {
     uint32_t rank = (uint32_t)action->rank;
     pto_local_t *local = &sim->local[rank];
@@ -151,7 +164,8 @@ bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action) {
         pto_sim_set(sim, rank, PTO_SLOT_RUN, sim->now_s + local_s);
     if (copy.remote_bytes == 0)
         return local_s > 0;
-    bool stores = copy.access.how == PTO_REMOTE_STORE, several = copy.peers > 1;
+    bool stores = copy.access.how == PTO_REMOTE_STORE, on_own_link = copy.peers > 1;
+    bool leaves_gpu = on_own_link ? stores : !stores; /* the GPU whose link it is */
     local->copy.kind = PTO_COPY_D2D;
     local->copy.between_gpus = true;
     local->copy.in_kernel = true;
@@ -160,12 +174,12 @@ bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action) {
     local->copy.reach = copy.access.reach;
     local->copy.most_bytes = copy.access.most_bytes;
     local->copy.bytes = copy.remote_bytes;
-    int64_t user = several ? local->rank : copy.other_gpu * sim->layout->procs_per_gpu;
-    local->copy.gpu = (int32_t)pto_sim_gpu(sim, user);
-    local->copy.engine = stores == several ? PTO_ENGINE_OUT : PTO_ENGINE_IN;
+    int64_t rank_there = on_own_link ? local->rank : copy.other_gpu * sim->layout->procs_per_gpu;
+    local->copy.gpu = (int32_t)pto_sim_gpu(sim, rank_there);
+    local->copy.engine = leaves_gpu ? PTO_ENGINE_OUT : PTO_ENGINE_IN;
     occupy(sim, engine_of(sim, local), local->copy.bytes);
     local->copy.alone_s = pto_sim_copy_s(sim, local, local->copy.bytes);
-    share(sim, engine_of(sim, local), rank);
+    join_engine(sim, engine_of(sim, local), rank);
     begin_flows(sim, rank, action);
     return true;
 }
@@ -185,13 +199,14 @@ void pto_engine_find_copy(pto_sim_t *sim, const pto_action_t *action, int64_t by
         local->copy.queued ? pto_sim_queued_copy_s(sim, local, 0) : pto_sim_copy_s(sim, local, bytes);
 }
 
-/* The same, of a copy within a GPU: it is what another one by its core was. */
+/* Finds a copy within a GPU, which is the same as an earlier one of these bytes by the process of this core.
+ */
 static void find_copy_on_gpu(pto_sim_t *sim, const pto_action_t *action, int64_t bytes, pto_local_t *local) {
     uint64_t key = pto_sim_step_key(sim, action->step, action->core, local->behind);
     pto_known_copy_t *known = pto_sim_known_copy(sim, bytes, 0, key);
     if (!known->is_known) {
         pto_engine_find_copy(sim, action, bytes, local);
-        known = pto_sim_known_copy(sim, bytes, 0, key); /* its time alone may have taken the place */
+        known = pto_sim_known_copy(sim, bytes, 0, key); /* again: finding the time may have taken the place */
         known->copy = local->copy;
         known->is_known = true;
     }
@@ -201,15 +216,18 @@ static void find_copy_on_gpu(pto_sim_t *sim, const pto_action_t *action, int64_t
 
 void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, bool on_gpu, int64_t bytes) {
     pto_local_t *local = &sim->local[rank];
-    (on_gpu ? find_copy_on_gpu : pto_engine_find_copy)(sim, action, bytes, local);
+    if (on_gpu)
+        find_copy_on_gpu(sim, action, bytes, local);
+    else
+        pto_engine_find_copy(sim, action, bytes, local);
     if (sim->all->lanes > 1)
         pto_sim_interrupt(sim, rank, pto_sim_queueing_s(sim, local->copy.kind));
     pto_engine_t *engine = engine_of(sim, local);
     occupy(sim, engine, bytes);
     if (local->copy.queued)
-        stand_in_line(sim, rank);
+        join_queue(sim, rank);
     else
-        share(sim, engine, rank);
+        join_engine(sim, engine, rank);
     if (sim->shared_links.count > 0)
         begin_flow(sim, rank, action, bytes);
 }
@@ -230,11 +248,11 @@ static double left_s(pto_sim_t *sim, const pto_engine_t *engine, const pto_local
     return local->copy_left * shared_s(sim, engine, local);
 }
 
-/* Remove finished copies: those whose remaining work is too short for time to advance. */
+/* Removes finished copies: those whose remaining work is too short for time to advance. */
 static void end_copies(pto_sim_t *sim, pto_engine_t *engine) {
     int64_t ended_bytes = 0;
     for (uint32_t *place = &engine->first; *place;) {
-        pto_local_t *local = &sim->all->local[*place - 1];
+        pto_local_t *local = copy_of(sim, *place);
         if (pto_sim_before(sim->now_s, sim->now_s + left_s(sim, engine, local))) {
             place = &local->copy_next;
             continue;
@@ -252,8 +270,8 @@ static void engine_event(pto_sim_t *sim, pto_engine_t *engine) {
     advance(sim, engine);
     end_copies(sim, engine);
     double next_s = INFINITY;
-    for (uint32_t at = engine->first; at; at = sim->all->local[at - 1].copy_next)
-        next_s = fmin(next_s, left_s(sim, engine, &sim->all->local[at - 1]));
+    for (pto_local_t *local = copy_of(sim, engine->first); local; local = copy_of(sim, local->copy_next))
+        next_s = fmin(next_s, left_s(sim, engine, local));
     engine->next_s = sim->now_s + next_s;
 }
 

@@ -59,7 +59,7 @@ static bool next_peer(const pto_sim_t *sim, pto_proc_t *proc, int64_t *peer_rank
 }
 
 bool pto_sim_next_send_of_any(const pto_sim_t *sim, pto_proc_t *proc, int64_t *peer_rank, int64_t *bytes) {
-    int last = proc->at->view->send_last;
+    int last = proc->at->view->last_send;
     while (!proc->sends_made_all) {
         bool found = next_peer(sim, proc, peer_rank, bytes);
         proc->sends_made_all = proc->send_step == last && proc->send_next == proc->send_count;

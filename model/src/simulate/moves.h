@@ -80,7 +80,7 @@ static inline bool pto_sim_next_send(const pto_sim_t *sim, pto_proc_t *proc, int
     if (*bytes <= 0 || *peer_rank == (int64_t)proc->rank)
         return pto_sim_next_send_of_any(sim, proc, peer_rank, bytes);
     proc->sends_made_all =
-        ++proc->send_next == proc->send_count && proc->send_step == proc->at->view->send_last;
+        ++proc->send_next == proc->send_count && proc->send_step == proc->at->view->last_send;
     return true;
 }
 
@@ -97,7 +97,7 @@ PTO_SIM_HOT void pto_sim_count_receives(const pto_sim_t *sim, pto_proc_t *proc, 
     const pto_passage_t *at = proc->at;
     proc->recvs_open = 0;
     proc->expected = 0;
-    for (int i = at->view->recv_first; i <= at->view->recv_last; i++) {
+    for (int i = at->view->first_recv; i <= at->view->last_recv; i++) {
         pto_move_t *move = &at->move[i];
         int64_t count = move->receives && pto_move_acts(move, proc->rank) ? move->peer_count : 0, bytes = 0;
         for (int64_t j = 0, peer; move->by_index && j < count && bytes >= 0; j++) {

@@ -372,7 +372,7 @@ PTO_SIM_HOT void post(pto_sim_t *sim, uint32_t rank, bool plain) {
     if (sends && !plain)
         pto_sim_put_lane(sim, proc, PTO_LANES_TO_SEND, true);
     if (sends)
-        pto_sim_begin_sends(sim, proc, proc->at->view->send_first);
+        pto_sim_begin_sends(sim, proc, proc->at->view->first_send);
     if (proc->early)
         take_early(sim, proc, plain);
     if (sends && sim->status == PTO_OK)
@@ -424,7 +424,7 @@ PTO_SIM_HOT void open_stage(pto_sim_t *sim, uint32_t rank, bool follows, bool pl
     if (proc->at->ends_streams)
         proc->streams = false;
     bool prepares = view->locals && !(plain && proc->at->alone);
-    if (view->signals_first || prepares || proc->streams)
+    if (view->signals_early || prepares || proc->streams)
         pto_sim_prepare_locals(sim, rank, follows);
     proc->state = view->messages ? PTO_PROC_MESSAGES : PTO_PROC_LOCAL;
     if (view->messages || proc->early)

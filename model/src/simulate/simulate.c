@@ -222,7 +222,7 @@ static void begin_at_once(pto_sim_t *sim, uint32_t rank) {
     const pto_stage_t *stage = proc->at->walk.stage;
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(sim->plan, stage->step_first + i);
-        bool signals = proc->at->view->signals_first && step->kind == PTO_STEP_SIGNAL;
+        bool signals = proc->at->view->signals_early && step->kind == PTO_STEP_SIGNAL;
         pto_action_t action;
         if ((!signals && !pto_step_is_message(step)) ||
             !pto_step_acts(sim->plan, step, proc->rank, proc->at->walk.k, &action))
@@ -236,7 +236,7 @@ static void begin_at_once(pto_sim_t *sim, uint32_t rank) {
 void pto_sim_prepare_locals(pto_sim_t *sim, uint32_t rank, bool follows) {
     const pto_proc_t *proc = &sim->proc[rank];
     pto_local_t *local = &sim->local[rank];
-    if (proc->at->view->signals_first || proc->streams)
+    if (proc->at->view->signals_early || proc->streams)
         begin_at_once(sim, rank);
     if (!proc->at->view->locals)
         return;

@@ -13,6 +13,7 @@
  *     nccl.c      NCCL's own collectives, which all members enter and leave together
  *     lanes.c     the order of a rank's lanes, and what they share
  *     either.c    the choices of either nodes
+ *     views.c     what steps and stages have in common for all ranks
  *     memory.c    what is allocated, and where ranks are
  *     at_once.c   several plans at once, on the processes of one job
  *     size.c      how much of a plan is simulated
@@ -262,10 +263,16 @@ void pto_sim_end_rank(pto_sim_t *sim, uint32_t rank);
 /* A rank's local step has ended, or its flags may all be raised now. Returns whether it may pass on. */
 bool pto_sim_run_event(pto_sim_t *sim, uint32_t rank);
 
+/* --- views.c -------------------------------------------------------------------------------------------- */
+
+/* Sets sim->view, sim->stage and what follows from them: which links can delay messages, and
+ * sim->all->engines. */
+void pto_sim_view_plan(pto_sim_t *sim);
+
 /* --- memory.c ------------------------------------------------------------------------------------------- */
 
-/* Allocate all that the plans in `all` need, and place their ranks; false if out of memory. Release is valid
- * even then. */
+/* Allocates all that the plans in `all` need, and places their ranks. Returns false when out of memory;
+ * release it even then. */
 bool pto_sims_allocate(pto_sims_t *all, pto_agenda_t *agenda);
 void pto_sims_release(pto_sims_t *all, pto_agenda_t *agenda);
 

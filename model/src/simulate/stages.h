@@ -85,12 +85,12 @@ typedef struct {
 typedef struct {
     bool messages;
     bool sends;
-    int send_first; /* the steps between which it sends, */
-    int send_last;
-    int recv_first; /* and receives */
-    int recv_last;
+    int first_send; /* steps [first_send, last_send] of the stage contain all sends, */
+    int last_send;
+    int first_recv; /* and [first_recv, last_recv] all receives */
+    int last_recv;
     bool locals;
-    bool signals_first; /* raised before all else, because its steps run at once */
+    bool signals_early; /* it raises flags before all else, because its steps run at once */
 } pto_stage_view_t;
 
 /* --- passages ------------------------------------------------------------------------------------------- */

@@ -1,0 +1,177 @@
+/* Views of a plan: what its steps and stages have in common for all ranks, found before any rank reaches
+ * them, so that the simulation of a rank need not derive it again. */
+#include <stdlib.h>
+
+#include "simulate/simulate_internal.h"
+
+/* Returns whether expressions have the same value for all cores and peers. */
+static bool same_for_all(const pto_expr_t *const *expr, int count) {
+    for (int i = 0; i < count; i++)
+        if (expr[i]->core || expr[i]->peer)
+            return false;
+    return true;
+}
+
+/* Returns whether a step is for all ranks: they are the members of its group, in order. */
+static bool is_of_all(const pto_sim_t *sim, const pto_step_t *step) {
+    const pto_group_t *group = pto_plan_group(sim->plan, step->group);
+    return group->size == pto_layout_rank_count(&sim->plan->request.layout) && group->fold == 0 &&
+           sim->layout->procs_per_gpu == 1 && step->core_first == 0 && step->core_count > 0;
+}
+
+/* Returns whether a slice has the same number of bytes for all ranks and peers: whole blocks, or parts of
+ * equal size. */
+static bool is_alike(const pto_sim_t *sim, const pto_slice_t *slice) {
+    const pto_buffer_t *buffer = pto_plan_buffer(sim->plan, slice->buffer);
+    int64_t parts = slice->parts > 0 ? slice->parts : 1;
+    const pto_expr_t *blocks[] = {&slice->first, &slice->run, &slice->stride, &slice->until};
+    return same_for_all(blocks, 4) && buffer->blocks == PTO_BLOCKS_EQUAL &&
+           buffer->cyclic == PTO_CYCLIC_NONE && buffer->split <= 1 &&
+           (parts == 1 || buffer->block_bytes % (parts * buffer->granularity_bytes) == 0) &&
+           slice->share == PTO_SHARE_ALL && slice->chunks <= 1 && slice->fold == 0;
+}
+
+/* Returns whether the bytes of a slice depend only on the core and on the numbers of its blocks or parts,
+ * which depend only on the rank. */
+static bool is_by_number(const pto_sim_t *sim, const pto_slice_t *slice) {
+    const pto_buffer_t *buffer = pto_plan_buffer(sim->plan, slice->buffer);
+    const pto_expr_t *blocks[] = {&slice->first, &slice->run,    &slice->stride,
+                                  &slice->until, &slice->offset, &slice->align};
+    bool of_core = buffer->blocks == PTO_BLOCKS_EQUAL ||
+                   (buffer->blocks == PTO_BLOCKS_SHARE && pto_group_is_on_gpu(buffer->group));
+    bool by_rank = slice->anchor == PTO_ANCHOR_ABSOLUTE || slice->anchor == PTO_ANCHOR_ME;
+    return of_core && by_rank && same_for_all(blocks, 6) && buffer->cyclic == PTO_CYCLIC_NONE &&
+           slice->holder != PTO_HOLDER_PEER && slice->share != PTO_SHARE_PEERS &&
+           slice->cells == PTO_CELLS_NONE && slice->align.constant == 0 && slice->align.loop == 0 &&
+           slice->reverse_bits == 0 && slice->chunks <= 1 && slice->fold == 0 && slice->repeat <= 1;
+}
+
+/* Returns an empty table for the bytes of a slice's parts; none if the slice is not of that kind, if the
+ * table would be large, and when out of memory. */
+static pto_slice_view_t parts_of(const pto_sim_t *sim, const pto_slice_t *slice) {
+    int64_t parts = slice->parts * pto_plan_buffer(sim->plan, slice->buffer)->block_count;
+    int64_t count = parts * sim->layout->procs_per_gpu;
+    if (parts == 0 || count > 8 * (int64_t)sim->ranks || !is_by_number(sim, slice))
+        return (pto_slice_view_t){0};
+    pto_slice_view_t view = {.bytes = malloc((size_t)count * sizeof *view.bytes), .count = parts};
+    for (int64_t i = 0; view.bytes && i < count; i++)
+        view.bytes[i] = -1;
+    return view;
+}
+
+/* Returns whether a slice is the block, of random size, between members of the step's group. */
+static bool is_random(pto_sim_t *sim, const pto_step_t *step, const pto_slice_t *slice) {
+    const pto_buffer_t *buffer = pto_plan_buffer(sim->plan, slice->buffer);
+    const pto_group_t *group = pto_plan_group(sim->plan, step->group);
+    return pto_slice_is_peers_block(slice) && slice->holder == PTO_HOLDER_SELF &&
+           slice->cells == PTO_CELLS_NONE && buffer->cyclic == PTO_CYCLIC_NONE && buffer->split <= 1 &&
+           buffer->group == group->kind && group->fold == 0 &&
+           pto_buffer_is_skewed(sim->plan, buffer, &sim->skew);
+}
+
+static void view_slice(pto_sim_t *sim, const pto_step_t *step, int end, pto_step_view_t *view) {
+    const pto_slice_t *slice = end ? &step->target : &step->source;
+    pto_blocks_t blocks = pto_plan_buffer(sim->plan, slice->buffer)->blocks;
+    view->is_alike[end] = is_alike(sim, slice) && slice->cells == PTO_CELLS_NONE;
+    if (is_random(sim, step, slice))
+        view->slice[end] =
+            (pto_slice_view_t){.from_peer = blocks == PTO_BLOCKS_COLUMN, .to_peer = blocks == PTO_BLOCKS_ROW};
+    else if (!view->is_alike[end])
+        view->slice[end] = parts_of(sim, slice);
+}
+
+static void view_local_step(pto_sim_t *sim, const pto_step_t *step, pto_step_view_t *view) {
+    const pto_slice_t *source = &step->source, *target = &step->target;
+    bool once = !step->in_kernel && step->peers.kind == PTO_PEERS_NONE;
+    view_slice(sim, step, 0, view);
+    view_slice(sim, step, 1, view);
+    view->for_each_peer = !step->in_kernel && step->peers.kind != PTO_PEERS_NONE;
+    view->joins = pto_copy_joins_user_buffers(sim->plan, step);
+    view->alike = once && view->is_alike[0] && view->is_alike[1] && source->holder == PTO_HOLDER_SELF &&
+                  target->holder == PTO_HOLDER_SELF && !view->joins;
+    view->on_gpu = once && source->holder != PTO_HOLDER_PEER && target->holder != PTO_HOLDER_PEER;
+}
+
+static void view_message_step(pto_sim_t *sim, const pto_step_t *step, pto_step_view_t *view) {
+    const pto_expr_t *peers[] = {&step->peers.first, &step->peers.stride, &step->peers.until};
+    pto_peers_kind_t kind = step->peers.kind;
+    view->same_peers = same_for_all(peers, 3);
+    view->by_index = view->of_all && view->same_peers && (kind == PTO_PEERS_SHIFT || kind == PTO_PEERS_XOR);
+    view_slice(sim, step, step->kind == PTO_STEP_RECV, view);
+    if (step->kind != PTO_STEP_SEND)
+        return;
+    view->injection_s_per_byte = pto_sim_injection_s_per_byte(sim, step);
+    view->rate_s = pto_sim_rate_s(sim, step);
+}
+
+/* Adds a step to the range [*first, *last] of those that send, or that receive. */
+static void widen(int step, int *first, int *last) {
+    if (*last < 0)
+        *first = step;
+    *last = step;
+}
+
+/* Returns whether nothing delays messages: there are no links that can, no lanes, no other plans and no
+ * trace, and all nodes are simulated. There may be local steps. */
+static bool is_plain(const pto_sim_t *sim) {
+    return sim->all->count == 1 && sim->all->lanes == 1 && !sim->options->visit &&
+           sim->nodes == sim->layout->nodes && sim->is_free && !sim->latency_apart && !sim->both_ways;
+}
+
+/* Returns the engines that a copy may use, a bit each. A copy within a rank's own memory uses no links of
+ * GPUs. */
+static unsigned engines_of(const pto_sim_t *sim, const pto_step_t *step, bool own) {
+    unsigned links = 1u << PTO_ENGINE_IN | 1u << PTO_ENGINE_OUT;
+    pto_copy_kind_t kind = pto_step_copy_kind(sim->plan, step);
+    return 1u << kind | ((kind == PTO_COPY_D2D && !own) || step->in_kernel ? links : 0);
+}
+
+static void view_stage(pto_sim_t *sim, const pto_stage_t *stage, pto_stage_view_t *view) {
+    view->last_send = view->last_recv = -1;
+    for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++) {
+        const pto_step_t *step = pto_plan_step(sim->plan, i);
+        bool is_message = pto_step_is_message(step);
+        bool is_early = step->kind == PTO_STEP_SIGNAL && stage->order == PTO_ORDER_AT_ONCE;
+        view->sends = view->sends || step->kind == PTO_STEP_SEND;
+        if (step->kind == PTO_STEP_SEND)
+            widen(i - stage->step_first, &view->first_send, &view->last_send);
+        if (step->kind == PTO_STEP_RECV)
+            widen(i - stage->step_first, &view->first_recv, &view->last_recv);
+        view->messages = view->messages || is_message;
+        view->signals_early = view->signals_early || is_early;
+        view->locals = view->locals || (!is_message && !is_early);
+        sim->view[i].of_all = is_of_all(sim, step);
+        if (is_message)
+            view_message_step(sim, step, &sim->view[i]);
+        if (step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE)
+            view_local_step(sim, step, &sim->view[i]);
+        if (step->kind == PTO_STEP_COPY)
+            sim->all->engines |= engines_of(sim, step, sim->view[i].alike);
+    }
+}
+
+/* A link can delay messages if its limits bind. It counts as one that can if a trace shows it, or if other
+ * plans may use it at the same time. */
+static void find_limits(pto_sim_t *sim) {
+    sim->has_flows = sim->machine->fabric.levels > 0 || sim->shared_links.count > 0;
+    for (int space = 0; space < PTO_SPACE_COUNT; space++) {
+        sim->ejection_s_per_byte[space] = pto_sim_ejection_s_per_byte(sim->machine, (pto_space_t)space);
+        sim->latency_apart = sim->latency_apart || pto_param_known(&sim->machine->latency_s[space]);
+        sim->both_ways = sim->both_ways || pto_param_known(&sim->machine->both_ways[space]);
+    }
+    for (int kind = 0; kind < PTO_LINKS_PER_NODE; kind++)
+        sim->limited[kind] =
+            sim->options->visit || sim->all->count > 1 || pto_sim_is_limited(sim, (pto_link_kind_t)kind);
+    sim->is_free = !sim->has_flows && !sim->limited[PTO_LINK_INJECTION] && !sim->limited[PTO_LINK_EJECTION];
+    for (int i = 0; i < sim->plan->steps.count; i++)
+        sim->is_free = sim->is_free && sim->view[i].rate_s == 0;
+}
+
+void pto_sim_view_plan(pto_sim_t *sim) {
+    for (int i = 0; i < sim->plan->stages.count; i++)
+        view_stage(sim, pto_plan_stage(sim->plan, i), &sim->stage[i]);
+    find_limits(sim);
+    sim->is_plain = is_plain(sim);
+    sim->own_engines =
+        sim->is_plain && sim->layout->procs_per_gpu == 1 && !(sim->all->engines >> PTO_ENGINE_IN);
+}
