@@ -14,10 +14,6 @@
     "messages: {gpu: {on_socket: [{protocol: eager, alpha_s: 1e-6, beta_s_per_byte: 1e-10}]}}\n"
 #define COST "alpha_s: 1e-6, beta_s_per_byte: 1e-10"
 
-static pto_status_t parse(const char *text, pto_machine_t *machine, pto_error_t *err) {
-    return pto_machine_parse(text, strlen(text), "m.yaml", machine, err);
-}
-
 TEST(costs_of_kernels_are_read) {
     pto_machine_t m = must_parse(BODY "remote:\n"
                                       "  load: {on_socket: {alpha_s: 1.2e-6, beta_s_per_byte: 4e-12}}\n"

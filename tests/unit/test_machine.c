@@ -12,10 +12,6 @@
 #define COST "alpha_s: 1e-6, beta_s_per_byte: 1e-10"
 #define ROWS(rows) HEAD "messages:\n  cpu:\n    off_node:\n" rows
 
-static pto_status_t parse(const char *text, pto_machine_t *machine, pto_error_t *err) {
-    return pto_machine_parse(text, strlen(text), "m.yaml", machine, err);
-}
-
 /* --- what is read --------------------------------------------------------------------------------------- */
 
 TEST(a_whole_machine_is_read) {

@@ -17,10 +17,6 @@
     "    - {alpha_s: 2e-5, beta_s_per_byte: 6e-11}\n"                                                        \
     "copies: {h2d: {on_socket: {" COST "}}, d2h: {on_socket: {" COST "}}}\n"
 
-static pto_status_t parse(const char *text, pto_machine_t *machine, pto_error_t *err) {
-    return pto_machine_parse(text, strlen(text), "m.yaml", machine, err);
-}
-
 TEST(a_reduction_takes_the_piece_of_its_bytes) {
     pto_machine_t m = must_parse(BODY CACHES);
     assert_int_equal(m.reduce[PTO_SPACE_CPU].count, 3);
