@@ -2,6 +2,7 @@
 #ifndef PTO_TEST_BAD_MACHINE_H
 #define PTO_TEST_BAD_MACHINE_H
 
+#include "test.h"
 #include "bad_input.h"
 #include "machine/machine_internal.h"
 

@@ -1,18 +1,8 @@
 /* Outputs of benchmarks in the forms of many launchers, releases and options, each with the calls that it
  * holds. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "portolan/recording.h"
 #include "prefixed.h"
+#include "test.h"
 
 enum { ROWS_MAX = 3 };
 
@@ -83,8 +73,7 @@ static void assert_all_read(const form_t *form, size_t count) {
 
 /* --- OSU ------------------------------------------------------------------------------------------------ */
 
-static void osu_is_read_with_any_options(void **state) {
-    (void)state;
+TEST(osu_is_read_with_any_options) {
     static const form_t forms[] = {
         {"7.4, full statistics",
          "# OSU MPI-CUDA Allreduce Latency Test v7.4\n# Datatype: MPI_CHAR.\n"
@@ -179,8 +168,7 @@ static void osu_is_read_with_any_options(void **state) {
     "    0.09    0.09      0    10.90    0.09    0.09      0\n"
 #define TAIL "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 0.09\n#\n"
 
-static void nccl_tests_are_read_with_any_options(void **state) {
-    (void)state;
+TEST(nccl_tests_are_read_with_any_options) {
     static const form_t forms[] = {
         {"-o all: a row of each operation",
          HEAD COLUMNS ROW("1024", "256", "float", "sum", "11.00") ROW("2048", "512", "float", "prod", "12.00")
@@ -278,8 +266,7 @@ static void nccl_tests_are_read_with_any_options(void **state) {
 
 /* --- launchers ------------------------------------------------------------------------------------------ */
 
-static void prefixes_of_launchers_are_taken_off(void **state) {
-    (void)state;
+TEST(prefixes_of_launchers_are_taken_off) {
     static const char *const prefixes[] = {
         "0: ",                                   /* srun --label, jsrun */
         " 0: ",                                  /* of 10 and more processes */
@@ -354,8 +341,7 @@ static void prefixes_of_launchers_are_taken_off(void **state) {
     "#----------------------------------------------------------------\n# Benchmarking " name                \
     " \n# #processes = 2 \n#----------------------------------------------------------------\n"
 
-static void imb_is_read_with_any_options(void **state) {
-    (void)state;
+TEST(imb_is_read_with_any_options) {
     static const form_t forms[] = {
         {"IMB-MPI1",
          "#----------------------------------------------------------------\n#    Intel(R) MPI Benchmarks "
@@ -405,8 +391,7 @@ static void imb_is_read_with_any_options(void **state) {
 
 /* --- ucc_perftest and ucx_perftest ---------------------------------------------------------------------- */
 
-static void ucc_and_ucx_are_read_with_any_options(void **state) {
-    (void)state;
+TEST(ucc_and_ucx_are_read_with_any_options) {
     static const form_t forms[] = {
         {"ucc_perftest -F: full statistics",
          "Collective:             Allreduce\nMemory type:            cuda\nDatatype:               float32\n"
@@ -438,15 +423,4 @@ static void ucc_and_ucx_are_read_with_any_options(void **state) {
          {PAIR(1024, 2.5)}},
     };
     ASSERT_FORMS(forms);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(osu_is_read_with_any_options),
-        cmocka_unit_test(nccl_tests_are_read_with_any_options),
-        cmocka_unit_test(prefixes_of_launchers_are_taken_off),
-        cmocka_unit_test(imb_is_read_with_any_options),
-        cmocka_unit_test(ucc_and_ucx_are_read_with_any_options),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,10 @@
 /* Mappings of 200 random patterns take no longer than tests/fixtures/map-costs.txt has recorded: each line
  * has the seconds of the mapping that is chosen without SCOTCH. A change that finds faster ones records them
  * by build/tests/test_map_costs --print > tests/fixtures/map-costs.txt */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "../chance.h"
 #include "map_question.h"
 #include "portolan/map.h"
+#include "test.h"
 
 enum { PATTERNS = 200, PROCESSES_MAX = 24 };
 
@@ -52,8 +43,7 @@ static double map_pattern(int pattern) {
     return seconds;
 }
 
-static void mappings_take_no_longer_than_recorded(void **state) {
-    (void)state;
+TEST(mappings_take_no_longer_than_recorded) {
     FILE *recorded = fopen("tests/fixtures/map-costs.txt", "r");
     char line[64];
     int slower = 0;
@@ -71,8 +61,7 @@ static void mappings_take_no_longer_than_recorded(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(mappings_take_no_longer_than_recorded)};
     for (int pattern = 0; pattern < PATTERNS && argc > 1 && strcmp(argv[1], "--print") == 0; pattern++)
         printf("%.12g\n", map_pattern(pattern));
-    return argc > 1 ? 0 : cmocka_run_group_tests(tests, NULL, NULL);
+    return argc > 1 ? 0 : run_all_tests(NULL, NULL);
 }
