@@ -11,6 +11,7 @@
 #include "tap.h"
 
 enum { SENDS, RECEIVES, WAYS };
+_Static_assert(2 * TAP_SIZE_MAX <= PTO_PIPES_MAX, "a pipe to each process and from it must fit");
 
 /* --- memory --------------------------------------------------------------------------------------------- */
 

@@ -3,8 +3,9 @@
  * whether its calls are taken.
  *
  *   test_nccl_comms [SIZE]
- *   test_nccl_comms SIZE unlike      process 1 has other settings, so all calls are NCCL's */
+ *   test_nccl_comms SIZE NAME VALUE      process 1 has another setting, so all calls are NCCL's */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,7 +129,11 @@ static void shrinks(const pto_nccl_id_t *id) {
 static void comes_and_goes(const pto_nccl_id_t *id) {
     for (int i = 0; i < 4; i++) {
         const members_t all = begin(id[i]);
+        char shared[64];
         expect_sum(&all, TAKEN);
+        snprintf(shared, sizeof shared, "/portolan-nccl-%ld-%016llx", (long)geteuid(),
+                 (unsigned long long)tap_comm_of(all.handle)->key);
+        expect(shm_open(shared, O_RDWR, 0) < 0, "the name of its memory is left behind");
         if (i % 2) {
             ncclCommFinalize(all.handle);
             expect(!tap_comm_of(all.handle), "it has not ended");
@@ -398,9 +403,10 @@ static void groups(const pto_nccl_id_t *id) {
 static void unlike_groups(const pto_nccl_id_t *id) {
     const members_t all = begin(id[0]), twin = begin(id[1]);
     sum_t sum[2];
-    int get = -1, give = rank;
+    int give = rank;
     for (int i = 0; i < 3; i++) {
         const int before = fake_calls;
+        int get = -1, first = -1;
         if (rank == 0)
             ncclGroupStart();
         issue_sum(&all, &sum[0], i, stream[0]);
@@ -408,7 +414,10 @@ static void unlike_groups(const pto_nccl_id_t *id) {
             ncclGroupStart();
         ring(&all, &give, &get);
         expect(ncclGroupEnd() == SUCCESS, "a group");
+        ncclBroadcast(&get, &first, 1, PTO_NCCL_INT32, 0, all.handle, stream[2]);
         expect(fake_calls == before + 1, "a sum beside messages is NCCL's");
+        finish(stream[2]);
+        expect(first == size - 1, "a call in another stream overtakes messages");
         finish(stream[1]);
         expect(rank > 0 || sum[0].out[0] == size * i + size * (size - 1) / 2, "a stream goes on too early");
         finish(stream[0]);
@@ -499,6 +508,22 @@ static void remapped_buffers(const pto_nccl_id_t *id) {
     ncclCommDestroy(all.handle);
 }
 
+/* One kernel may not take the memory of many. */
+static void large(const pto_nccl_id_t *id) {
+    enum { BYTES = 1 << 20 };
+    const members_t all = begin(id[0]);
+    uint8_t *data = calloc(BYTES, 1);
+    const int before = fake_calls;
+    data[BYTES - 1] = (uint8_t)rank;
+    ncclAllReduce(data, data, BYTES, PTO_NCCL_UINT8, PTO_NCCL_SUM, all.handle, stream[0]);
+    finish(stream[0]);
+    expect(fake_calls == before + 1, "it is taken");
+    expect(data[BYTES - 1] == size * (size - 1) / 2, "another sum");
+    free(data);
+    expect_sum(&all, TAKEN);
+    ncclCommDestroy(all.handle);
+}
+
 /* --- cases -----------------------------------------------------------------------------------------------
  */
 
@@ -520,7 +545,8 @@ static const struct {
              {"groups that differ", unlike_groups},
              {"groups in the order of calls", ordered_groups},
              {"calls that are wrong", wrong_calls},
-             {"buffers that are mapped again", remapped_buffers}};
+             {"buffers that are mapped again", remapped_buffers},
+             {"much of the memory for kernels", large}};
 enum { CASES = (int)(sizeof cases / sizeof *cases) };
 
 static void is_unlike(const pto_nccl_id_t *id) {
@@ -529,7 +555,7 @@ static void is_unlike(const pto_nccl_id_t *id) {
     ncclCommDestroy(all.handle);
 }
 
-static int run(const pto_nccl_id_t *id, bool unlike) {
+static int run(const pto_nccl_id_t *id, char **setting) {
     if (pto_device_find("host", &device, NULL) != PTO_OK)
         return 1;
     fake_host = (fake_host_t){device, pto_host_stream_step, pto_host_stream_capture};
@@ -537,11 +563,11 @@ static int run(const pto_nccl_id_t *id, bool unlike) {
         if (device->stream_create(&stream[i], NULL) != PTO_OK)
             return 1;
     name = "other settings";
-    if (unlike && rank == 1)
-        setenv("PORTOLAN_PLANS", "7", 1);
-    if (unlike)
+    if (setting && rank == 1)
+        setenv(setting[0], setting[1], 1);
+    if (setting)
         is_unlike(id);
-    for (int i = 0; i < CASES && !unlike; i++) {
+    for (int i = 0; i < CASES && !setting; i++) {
         name = cases[i].name;
         cases[i].run(id + i * IDS);
     }
@@ -556,7 +582,7 @@ int main(int argc, char **argv) {
         ncclGetUniqueId(&id[i]);
     for (rank = 0; rank < size; rank++)
         if (fork() == 0)
-            _exit(run(id, argc > 2 && strcmp(argv[2], "unlike") == 0));
+            _exit(run(id, argc > 3 ? argv + 2 : NULL));
     while (wait(&ended) > 0)
         failed |= ended != 0;
     return failed;

@@ -31,6 +31,10 @@ two_alone() {
         [[ $taken != *" x reduce"* && $taken != *" x all"[gt]* ]]
 }
 check "and where two collectives alone are taken" two_alone
+turned_off() { [[ $(calls 2 PORTOLAN_DROPIN=0) =~ ([0-9]+)\ calls\ of\ 2\ processes,\ ([0-9]+)\  && ${BASH_REMATCH[1]} = "${BASH_REMATCH[2]}" ]]; }
+check "PORTOLAN_DROPIN=0 turns it off" turned_off
+check "and no other word does" few 2 PORTOLAN_DROPIN=1 EXPECT_TAKEN=1
+check "what is no number of plans is ignored, and told" says "PORTOLAN_PLANS=0 is ignored" 2 PORTOLAN_PLANS=0
 check "another word is not followed in silence" says "'some' is not a collective" 2 PORTOLAN_TAKE=some
 summary() {
     local taken name
@@ -75,7 +79,9 @@ of_messages() {
 }
 for n in 2 3 4; do check "groups of messages of $n processes" of_messages $n; done
 check "what is wrong is told" grep -q '^portolan: messages of rank 0: it does not receive what it sends to itself$' "$work/stderr"
-check "where a process has other settings, all calls are NCCL's" of_all_kinds 2 unlike
+for setting in "PLANS 7" "MEMORY 16MiB" "TAKE allreduce" "MESSAGES 1KiB" "STRATEGY gas_tree"; do
+    check "where a process has another ${setting% *}, all calls are NCCL's" of_all_kinds 2 PORTOLAN_$setting
+done
 # Of all calls, by process 0: a line each, with the route that the summary says; replay reads them.
 report() {
     local rows=$work/report.csv taken
@@ -83,6 +89,10 @@ report() {
     taken=$(awk '/ x / && !/NCCL/ { n += $2 } END { print n }' "$work/summary")
     [ "$(grep -c ',gas_' "$rows")" = "$taken" ] || return
     grep -q '^0,[0-9.]*,[0-9.]*,ncclBroadcast,[0-9a-f]*,2,[01],,[0-9]*,gpu,gas_allgather,[0-9.e-]*,' "$rows" || return
+    # Of a taken alltoall, the summary has the bytes of a block, the row those of both.
+    awk -F'[ ,]+' 'NR == FNR { if ($4 == "alltoall") known[2 * $6] = 1; next }
+        /,ncclAlltoAll,.*,gas_/ { n++; split($0, cell, ","); wrong += !(cell[9] in known) } END { exit !(n && !wrong) }' \
+        "$work/summary" "$rows" || return
     grep -q '^0,[0-9.]*,[0-9.]*,ncclAllReduce,[0-9a-f]*,2,,,[0-9]*,gpu,nccl,' "$rows" || return
     "$build/portolan" replay "$rows" --machine h200-x2-graph >"$work/replayed" || return
     ! grep -q measured "$work/replayed" && grep -q "^# calls  *$(grep -c '^0,' "$rows") of " "$work/replayed"
