@@ -17,4 +17,14 @@ extern const pto_option_t pto_format_options[], pto_table_options[], pto_predict
         NULL, NULL                                                                                           \
     }
 
+/* The syntax of a command that reads a scenario or, if `names` has it, a workload; then its sets of options,
+ * to which those of the scenario are added. */
+#define PTO_SCENARIO_SYNTAX(program_, usage_, names, ...)                                                    \
+    {                                                                                                        \
+        .program = (program_), .usage = (usage_), .operand = "*.yaml", .by_name = (names),                   \
+        .set = (const pto_option_set_t[]) {                                                                  \
+            __VA_ARGS__, PTO_SCENARIO_SETS                                                                   \
+        }                                                                                                    \
+    }
+
 #endif

@@ -25,13 +25,8 @@ static const char usage[] =
     "  portolan check --machine summit-spectrum --collective allreduce --nodes 3 --bytes 4:1MiB:7 --library "
     "ring\n";
 
-static const pto_option_set_t option_sets[] = {{"options", pto_work_options}, PTO_SCENARIO_SETS};
-
-static const pto_syntax_t syntax = {.program = "portolan check",
-                                    .usage = usage,
-                                    .set = option_sets,
-                                    .operand = "*.yaml",
-                                    .by_name = PTO_NAMES_SCENARIOS};
+static const pto_syntax_t syntax =
+    PTO_SCENARIO_SYNTAX("portolan check", usage, PTO_NAMES_SCENARIOS, {"options", pto_work_options});
 
 typedef struct {
     const pto_options_t *options;

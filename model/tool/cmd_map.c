@@ -27,14 +27,9 @@ static const char usage[] =
     "  portolan map exchange.yaml --with greedy,exact --phases node,core,gpu --rankfile ranks.txt --hosts "
     "alpha,beta\n";
 
-static const pto_option_set_t option_sets[] = {
-    {"options", pto_map_command_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
-
-static const pto_syntax_t syntax = {.program = "portolan map",
-                                    .usage = usage,
-                                    .set = option_sets,
-                                    .operand = "*.yaml",
-                                    .by_name = PTO_NAMES_SCENARIOS};
+static const pto_syntax_t syntax =
+    PTO_SCENARIO_SYNTAX("portolan map", usage, PTO_NAMES_SCENARIOS, {"options", pto_map_command_options},
+                        {NULL, pto_work_options});
 
 /* --- the question --------------------------------------------------------------------------------------- */
 

@@ -34,14 +34,9 @@ static const char usage[] =
     "  portolan pick --for vllm --machine h200-x2-graph --collective allreduce --nodes 1 --procs-per-gpu 1 "
     "--datatype bfloat16 --bytes 1KiB:64MiB:4 --measured validate/results/h200-x2/torch.csv\n";
 
-static const pto_option_set_t option_sets[] = {
-    {"options", pto_format_options}, {NULL, pto_pick_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
-
-static const pto_syntax_t syntax = {.program = "portolan pick",
-                                    .usage = usage,
-                                    .set = option_sets,
-                                    .operand = "*.yaml",
-                                    .by_name = PTO_NAMES_SCENARIOS};
+static const pto_syntax_t syntax =
+    PTO_SCENARIO_SYNTAX("portolan pick", usage, PTO_NAMES_SCENARIOS, {"options", pto_format_options},
+                        {NULL, pto_pick_options}, {NULL, pto_work_options});
 
 static const char *strategy_name(const pto_predictions_t *predictions, int strategy) {
     return strategy < 0 ? "-" : predictions->strategy[strategy]->name;

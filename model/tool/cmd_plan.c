@@ -22,14 +22,8 @@ static const char usage[] =
     "  portolan plan --machine summit-spectrum --collective alltoall --nodes 2 --bytes 1KiB --strategy "
     "cuda_aware --format goal --out alltoall.goal\n";
 
-static const pto_option_set_t option_sets[] = {
-    {"options", pto_plan_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
-
-static const pto_syntax_t syntax = {.program = "portolan plan",
-                                    .usage = usage,
-                                    .set = option_sets,
-                                    .operand = "*.yaml",
-                                    .by_name = PTO_NAMES_SCENARIOS};
+static const pto_syntax_t syntax = PTO_SCENARIO_SYNTAX(
+    "portolan plan", usage, PTO_NAMES_SCENARIOS, {"options", pto_plan_options}, {NULL, pto_work_options});
 
 /* Prints one strategy's plan, or why the strategy does not apply. */
 static pto_status_t print_plan(const pto_options_t *options, const pto_strategy_t *strategy, bool first,

@@ -42,16 +42,9 @@ static const char usage[] =
     "csv: one row per strategy and point, always with the same columns (docs/formats.md). Values that are\n"
     "unknown or do not apply are empty. With --explain one row per term.\n";
 
-static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
-                                               {NULL, pto_predict_options},
-                                               {NULL, pto_work_options},
-                                               PTO_SCENARIO_SETS};
-
-static const pto_syntax_t syntax = {.program = "portolan predict",
-                                    .usage = usage,
-                                    .set = option_sets,
-                                    .operand = "*.yaml",
-                                    .by_name = PTO_NAMES_SCENARIOS};
+static const pto_syntax_t syntax =
+    PTO_SCENARIO_SYNTAX("portolan predict", usage, PTO_NAMES_SCENARIOS, {"options", pto_format_options},
+                        {NULL, pto_predict_options}, {NULL, pto_work_options});
 
 /* Always the same columns; docs/formats.md. */
 static void print_csv_heading(void) {

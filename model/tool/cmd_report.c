@@ -63,14 +63,9 @@ static const pto_option_t report_options[] = {
      STORE(TEXT, shared.measured)},
     {.name = NULL}};
 
-static const pto_option_set_t option_sets[] = {
-    {"options", report_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
-
-static const pto_syntax_t syntax = {.program = "portolan report",
-                                    .usage = usage,
-                                    .set = option_sets,
-                                    .operand = "*.yaml",
-                                    .by_name = PTO_NAMES_SCENARIOS | PTO_NAMES_WORKLOADS};
+static const pto_syntax_t syntax =
+    PTO_SCENARIO_SYNTAX("portolan report", usage, PTO_NAMES_SCENARIOS | PTO_NAMES_WORKLOADS,
+                        {"options", report_options}, {NULL, pto_work_options});
 
 static void print_text(FILE *stream, const char *key, const char *text) {
     fprintf(stream, ",\n\"%s\":", key);

@@ -25,14 +25,9 @@ static const char usage[] =
     "csv: one row per point and parameter, always with the same columns (docs/formats.md). The factor and\n"
     "what follows from it are empty if none from 1/16 to 16 changes the pick.\n";
 
-static const pto_option_set_t option_sets[] = {
-    {"options", pto_format_options}, {NULL, pto_table_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
-
-static const pto_syntax_t syntax = {.program = "portolan sensitivity",
-                                    .usage = usage,
-                                    .set = option_sets,
-                                    .operand = "*.yaml",
-                                    .by_name = PTO_NAMES_SCENARIOS};
+static const pto_syntax_t syntax =
+    PTO_SCENARIO_SYNTAX("portolan sensitivity", usage, PTO_NAMES_SCENARIOS, {"options", pto_format_options},
+                        {NULL, pto_table_options}, {NULL, pto_work_options});
 
 enum { FACTOR_WIDTH = 7, ELASTICITY_WIDTH = 6, VALUE_WIDTH = 9 };
 

@@ -27,16 +27,9 @@ static const char usage[] =
     "csv: columns as of predict, and for each kind of resource two times in seconds: the largest busy time\n"
     "of one resource, and the largest waiting time of one resource.\n";
 
-static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
-                                               {NULL, pto_simulate_options},
-                                               {NULL, pto_work_options},
-                                               PTO_SCENARIO_SETS};
-
-static const pto_syntax_t syntax = {.program = "portolan simulate",
-                                    .usage = usage,
-                                    .set = option_sets,
-                                    .operand = "*.yaml",
-                                    .by_name = PTO_NAMES_SCENARIOS};
+static const pto_syntax_t syntax =
+    PTO_SCENARIO_SYNTAX("portolan simulate", usage, PTO_NAMES_SCENARIOS, {"options", pto_format_options},
+                        {NULL, pto_simulate_options}, {NULL, pto_work_options});
 
 static bool is_used(const pto_predictions_t *predictions, const pto_simulation_t *simulation, int resource) {
     for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++)

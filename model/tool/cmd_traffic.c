@@ -21,14 +21,9 @@ static const char usage[] =
     "  portolan traffic --machine summit-spectrum --collective allreduce --nodes 2 --bytes 1MiB --strategy "
     "cuda_aware --out traffic.csv --plot traffic.svg\n";
 
-static const pto_option_set_t option_sets[] = {
-    {"options", pto_traffic_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
-
-static const pto_syntax_t syntax = {.program = "portolan traffic",
-                                    .usage = usage,
-                                    .set = option_sets,
-                                    .operand = "*.yaml",
-                                    .by_name = PTO_NAMES_SCENARIOS};
+static const pto_syntax_t syntax =
+    PTO_SCENARIO_SYNTAX("portolan traffic", usage, PTO_NAMES_SCENARIOS, {"options", pto_traffic_options},
+                        {NULL, pto_work_options});
 
 /* Before any work: what cannot be drawn, and more strategies than one. */
 static int check(const pto_options_t *options) {

@@ -51,14 +51,9 @@ static const pto_option_t upgrade_options[] = {
      PTO_STORE(TEXT, pto_options_t, only)},
     {.name = NULL}};
 
-static const pto_option_set_t option_sets[] = {
-    {"options", pto_format_options}, {NULL, upgrade_options}, {NULL, pto_work_options}, PTO_SCENARIO_SETS};
-
-static const pto_syntax_t syntax = {.program = "portolan upgrade",
-                                    .usage = usage,
-                                    .set = option_sets,
-                                    .operand = "*.yaml",
-                                    .by_name = PTO_NAMES_SCENARIOS | PTO_NAMES_WORKLOADS};
+static const pto_syntax_t syntax =
+    PTO_SCENARIO_SYNTAX("portolan upgrade", usage, PTO_NAMES_SCENARIOS | PTO_NAMES_WORKLOADS,
+                        {"options", pto_format_options}, {NULL, upgrade_options}, {NULL, pto_work_options});
 
 static int by_worth(const void *a, const void *b) {
     const pto_outcome_t *left = a, *right = b;
