@@ -119,7 +119,7 @@ static pto_status_t report_slowest(const pto_pricing_t *pricing, pto_price_t *pr
     pto_status_t status = pto_tape_recording ? record_end(pricing) : PTO_OK;
     if (status != PTO_OK)
         return status;
-    if (pricing->asked.tables && !pricing->outcome.exceeded)
+    if (pricing->asked.tables)
         pto_tables_note_latest(pricing->asked.tables,
                                pricing->actors.actor[slowest - pricing->clocks.ledger].place.node);
     if (explanation)
