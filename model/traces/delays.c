@@ -468,7 +468,7 @@ static void add_to_recording(const pto_comparison_t *comparison, pto_recording_t
  * link, looks as who computes longer: beside slow places, none is named late. */
 static void drop_ambiguous(const pto_comparison_t *comparison, int late) {
     pto_delays_t *found = comparison->found;
-    if (comparison->count == 0 || !comparison->matched->timed->is_bare || found->count == late)
+    if (!found->is_bare || found->count == late)
         return;
     found->late_told = false;
     found->count -= late;
@@ -520,6 +520,7 @@ pto_status_t pto_delays_find(pto_timeline_t *timeline, const pto_recording_optio
     bool able = comparison.clock && comparison.matched;
     if (able)
         match(timeline, &comparison);
+    found.is_bare = able && comparison.count > 0 && comparison.matched->timed->is_bare;
     able = able && compare(&comparison, timeline->count);
     if (able)
         add_to_recording(&comparison, trace);

@@ -157,6 +157,7 @@ typedef struct {
     int64_t procs;
     int64_t calls; /* that all their processes show */
     bool is_cut;   /* later calls were left out */
+    bool is_bare;  /* only durations are known, which tell less of who is late */
     /* Whether there were enough calls to tell which process is late (and, of durations alone, no slow place),
      * and enough equal ones of different nodes or links to tell which of these is slow. */
     bool late_told, slow_told;
