@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The size of the well-formed UTF-8 character at `text`, and its code; 0 if it is malformed. */
+/* Returns the size of the well-formed UTF-8 character at `text`, and its code; 0 if it is malformed. */
 static size_t decode(const char *text, uint32_t *code) {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *byte = (const unsigned char *)text;

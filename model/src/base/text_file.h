@@ -18,8 +18,8 @@ bool pto_file_is_readable(const char *path);
  * count. Errors: those of pto_file_open, and at the same place PTO_ERR_TOO_LARGE and PTO_ERR_MEMORY. */
 pto_status_t pto_text_read(const char *path, size_t limit_bytes, char **text, size_t *size, pto_error_t *err);
 
-/* The size of the UTF-8 byte-order mark at the start of a text, as written by spreadsheets and some editors;
- * 0 if there is none. */
+/* Returns the size of the UTF-8 byte-order mark at the start of a text, as written by spreadsheets and some
+ * editors; 0 if there is none. */
 size_t pto_byte_order_mark(const char *text, size_t text_size);
 
 /* `name` relative to the folder of `file` (NULL: the current folder); absolute names are unchanged. The

@@ -108,7 +108,7 @@ static bool expect_column(pto_checker_t *checker, const pattern_t *pattern, int6
     return true;
 }
 
-/* The bytes of an owner's whole input; `pattern` is the one of its buffers. */
+/* Returns the bytes of an owner's whole input; `pattern` is the one of its buffers. */
 static int64_t input_bytes(const pto_request_t *request, const pattern_t *pattern, int64_t owner,
                            int64_t owners) {
     if (request->collective == PTO_COLLECTIVE_HALO)
@@ -125,7 +125,8 @@ static int64_t input_bytes(const pto_request_t *request, const pattern_t *patter
     return total;
 }
 
-/* The position of a pattern's first byte among an owner's inputs: that of the second one follows the first.
+/* Returns the position of a pattern's first byte among an owner's inputs: that of the second one follows the
+ * first.
  */
 static int64_t first_position(const pto_request_t *request, const pattern_t *pattern, int64_t owner,
                               int64_t owners) {

@@ -60,7 +60,7 @@ static int64_t group_of(const pto_clocks_t *clocks, int64_t rank) {
     return by_group(clocks) ? rank % clocks->ranks / clocks->group_ranks : 0;
 }
 
-/* The place of a rank in the clocks of its group. */
+/* Returns the place of a rank in the clocks of its group. */
 static int64_t entry_of(const pto_clocks_t *clocks, int64_t rank) {
     if (!by_group(clocks))
         return rank;
@@ -187,8 +187,8 @@ void pto_trace_init(pto_trace_t *trace, int64_t bytes, pto_clocks_t *clocks) {
 
 void pto_trace_fini(pto_trace_t *trace) { free(trace->span); }
 
-/* The index of the span that starts at `offset`, after splitting a span if necessary; the number of spans if
- * past the last. */
+/* Returns the index of the span that starts at `offset`, after splitting a span if necessary; the number of
+ * spans if past the last. */
 static int cut_at(pto_trace_t *trace, int64_t offset, pto_clocks_t *clocks) {
     int low = 0, high = trace->count;
     for (int at = trace->last_at, step = 1; low < high; step *= 2) {

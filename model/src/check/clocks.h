@@ -53,7 +53,7 @@ void pto_clocks_gather(pto_clocks_t *clocks, int64_t from, bool first);
 void pto_clocks_deliver_gathered(pto_clocks_t *clocks, int64_t to);
 void pto_clocks_settle(pto_clocks_t *clocks);
 
-/* A copy of the rank's clock, for others to join later; free it with free(). NULL if clocks are not
+/* Returns a copy of the rank's clock, for others to join later; free it with free(). NULL if clocks are not
  * needed. */
 uint32_t *pto_clocks_snapshot(pto_clocks_t *clocks, int64_t rank);
 void pto_clocks_join(pto_clocks_t *clocks, int64_t from, const uint32_t *snapshot, int64_t to);

@@ -125,7 +125,7 @@ void pto_check_forget_pieces(pto_checker_t *checker) {
     }
 }
 
-/* The first piece that begins at `begin` or behind it. */
+/* Returns the first piece that begins at `begin` or behind it. */
 static int first_from(const pto_piece_uses_t *uses, int64_t begin) {
     int low = 0;
     for (int high = uses->count; low < high;) {

@@ -90,7 +90,7 @@ static void join(pto_checker_t *checker) {
     forget_slots(checker);
 }
 
-/* The clocks of all ranks at the end of the chunk that last used the current chunk's slot. */
+/* Returns the clocks of all ranks at the end of the chunk that last used the current chunk's slot. */
 static uint32_t **slots(pto_checker_t *checker) {
     const pto_node_t *node = pto_plan_node(checker->plan, checker->walk.lanes);
     return checker->slot + (checker->walk.k - node->from) % node->depth * checker->walked;

@@ -29,7 +29,7 @@ enum { PTO_SET_NONE = 0 }; /* of bytes that were never written */
 void pto_sets_init(pto_sets_t *sets);
 void pto_sets_fini(pto_sets_t *sets);
 
-/* The set of owners [first, until). */
+/* Returns the set of owners [first, until). */
 int32_t pto_sets_run(pto_sets_t *sets, int32_t first, int32_t until);
 int32_t pto_sets_unite(pto_sets_t *sets, int32_t a, int32_t b);
 
@@ -38,7 +38,7 @@ int32_t pto_sets_rotate(pto_sets_t *sets, int32_t set, int32_t by, int32_t count
 
 int32_t pto_sets_size(const pto_sets_t *sets, int32_t set);
 int32_t pto_sets_first(const pto_sets_t *sets, int32_t set);
-/* The smallest owner in both sets; -1 if they are disjoint. */
+/* Returns the smallest owner in both sets; -1 if they are disjoint. */
 int32_t pto_sets_common(const pto_sets_t *sets, int32_t a, int32_t b);
 
 /* --- contents ------------------------------------------------------------------------------------------- */
@@ -70,7 +70,8 @@ typedef struct {
     int read_at; /* behind the span that a read began at: reads often go on there */
 } pto_spans_t;
 
-/* Where a search that began close by goes on: where it would, in ever larger steps, or else in the middle. */
+/* Returns where a search that began close by goes on: where it would, in ever larger steps, or else in the
+ * middle. */
 static inline int pto_search_within(int low, int high, int at) {
     return at >= low && at < high ? at : low + (high - low) / 2;
 }

@@ -237,7 +237,7 @@ static bool move_piece(pto_checker_t *checker, int64_t reader, int64_t writer, c
     return true;
 }
 
-/* The subrange of `bytes` that starts at `done`. */
+/* Returns the subrange of `bytes` that starts at `done`. */
 static pto_touch_t piece_of(const pto_touch_t *range, int64_t done, int64_t bytes) {
     pto_touch_t piece = *range;
     piece.begin += done;

@@ -24,7 +24,7 @@ typedef struct {
 
 static void add(int64_t *total, int64_t count) { *total = pto_saturating_sum(*total, count); }
 
-/* The part of all ranks' work or memory that the ranks that are walked have. */
+/* Returns the part of all ranks' work or memory that the ranks that are walked have. */
 static int64_t part_of(const size_count_t *count, int64_t all) {
     return all == INT64_MAX ? all : all / (count->ranks / count->walked);
 }

@@ -421,7 +421,7 @@ static bool sort_ends(pto_checker_t *checker, pto_ends_t *ends) {
     return true;
 }
 
-/* The action for which an end of a message was recorded. */
+/* Returns the action for which an end of a message was recorded. */
 static pto_action_t action_of(const pto_checker_t *checker, const pto_end_t *end, bool send) {
     pto_action_t action;
     const pto_step_t *step = stage_step(checker, end->step);
@@ -506,7 +506,7 @@ static bool match_messages(pto_checker_t *checker) {
 
 /* --- stages at once ------------------------------------------------------------------------------------- */
 
-/* The function called for a step before all local work. */
+/* Returns the function called for a step before all local work. */
 static act_t done_first(const pto_checker_t *checker, pto_step_kind_t kind) {
     switch (kind) {
     case PTO_STEP_COPY:

@@ -79,8 +79,8 @@ int64_t pto_each_work(pto_scenario_cell_t *cell, int64_t point_count, int strate
 pto_status_t pto_predict_between(const pto_predictions_t *swept, const pto_scenario_t *scenario,
                                  pto_predictions_t *predictions, pto_error_t *err);
 
-/* The series of a scenario that a sweep of this kind varies; like strchr's, it may be changed if the scenario
- * may. */
+/* Returns the series of a scenario that a sweep of this kind varies; like strchr's, it may be changed if the
+ * scenario may. */
 static inline pto_series_t *pto_swept_series(const pto_scenario_t *scenario, pto_sweep_kind_t sweep) {
     const pto_series_t *series = sweep == PTO_SWEEP_NODES      ? &scenario->nodes
                                  : sweep == PTO_SWEEP_MESSAGES ? &scenario->messages

@@ -71,7 +71,7 @@ typedef struct {
 /* Numbers of chunks that are tried, and their least size. */
 enum { CHUNKS_MAX = 1024, CHUNK_BYTES_LEAST = 4096 };
 
-/* The longest border of a halo exchange, with the corners. */
+/* Returns the longest border of a halo exchange, with the corners. */
 static int64_t border_bytes(const pto_request_t *request) {
     const pto_halo_t *grid = &request->halo;
     int64_t most = 0;
@@ -130,7 +130,7 @@ static choice_t choose_staged(const pto_scenario_t *scenario, const pto_machine_
     return choice;
 }
 
-/* The choices that the scenario leaves open. The machine file's tuning may make them. */
+/* Returns the choices that the scenario leaves open. The machine file's tuning may make them. */
 static choice_t open_choice(const pto_scenario_t *scenario, const pto_machine_t *machine,
                             pto_request_t *request) {
     if (pto_request_cuts_inside(request))
@@ -325,8 +325,8 @@ static int index_of(const pto_algorithm_t *algorithm) {
     return i;
 }
 
-/* Where counts are a table, the algorithm with the fewest stages: others then end where they exceed its
- * price, long before they have looked at the messages of all of their rounds. -1: there is no table. */
+/* Returns, where counts are a table, the algorithm with the fewest stages: others then end where they exceed
+ * its price, long before they have looked at the messages of all of their rounds. -1: there is no table. */
 static int with_fewest_stages(const pto_scenario_cell_t *cell) {
     pto_request_t tried = cell->request;
     int64_t fewest = INT64_MAX;

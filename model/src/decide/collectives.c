@@ -328,7 +328,7 @@ pto_node_counts_t pto_collectives_nodes(const pto_collectives_t *collectives, in
 
 /* --- digests -------------------------------------------------------------------------------------------- */
 
-/* A text with its end. */
+/* Adds a text with its end to a hash. */
 static uint64_t add_text(uint64_t hash, const char *text) {
     return pto_hash_bytes(hash, text, strlen(text) + 1);
 }

@@ -28,7 +28,7 @@ static double uses(const pto_explanation_t *explanation, const pto_param_t *para
     return count;
 }
 
-/* The standard deviation that one parameter gives to ln(other / best). */
+/* Returns the standard deviation that one parameter gives to ln(other / best). */
 static double param_sd(const pto_prediction_t *best, const pto_prediction_t *other,
                        const pto_param_t *param) {
     if (!param || !param->has_interval)
@@ -156,7 +156,8 @@ static void name_benchmark(const char *key, char *benchmark, size_t size) {
     }
 }
 
-/* The bytes of one message or copy: those of all over their number, where both are addends of the price. */
+/* Returns the bytes of one message or copy: those of all over their number, where both are addends of the
+ * price. */
 static int64_t bytes_each(const pto_explanation_t *explanation, const char *key) {
     static const char start[] = ".alpha_s", rate[] = ".beta_s_per_byte";
     const char *dot = strrchr(key, '.');

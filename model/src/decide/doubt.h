@@ -20,7 +20,7 @@ typedef struct {
  * those with a margin of at most 10 percent that the model's own error explains are near-ties. */
 pto_doubt_t pto_doubt(const pto_prediction_t *best, const pto_prediction_t *other, pto_by_t by);
 
-/* The measurement that would settle a doubtful pick. */
+/* Returns the measurement that would settle a doubtful pick. */
 pto_settle_t pto_settle(const pto_prediction_t *best, const pto_prediction_t *other,
                         const pto_doubt_t *doubt);
 

@@ -26,8 +26,8 @@ pto_call_t pto_request_call(const pto_request_t *request) {
     return call;
 }
 
-/* The scenario's own table: among the rows with the largest `procs` not above the call's, the first one above
- * its bytes. */
+/* Returns the scenario's own table: among the rows with the largest `procs` not above the call's, the first
+ * one above its bytes. */
 static const pto_library_rule_t *scenario_rule(const pto_library_choice_t *library, int64_t procs,
                                                int64_t bytes) {
     const pto_library_rule_t *found = NULL;

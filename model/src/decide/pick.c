@@ -56,7 +56,7 @@ static bool goes_before(const pto_predictions_t *predictions, int64_t point, int
            !pto_prediction_at(predictions, point, strategy)->library_unknown;
 }
 
-/* The cheapest strategy that costs more than `above`; or -1. */
+/* Returns the cheapest strategy that costs more than `above`; or -1. */
 static int cheapest_above(const pto_predictions_t *predictions, int64_t point, double above,
                           pto_cost_t *found) {
     int cheapest = -1;
@@ -146,7 +146,7 @@ static bool is_local_copy(const pto_term_t *term) {
            strncmp(term->key, "copies.h2h.", strlen("copies.h2h.")) == 0;
 }
 
-/* The parameter's own name: alpha_s. */
+/* Returns the parameter's own name: alpha_s. */
 static const char *leaf_of(const pto_term_t *term) {
     const char *dot = strrchr(term->key, '.');
     return dot ? dot + 1 : term->key;
@@ -160,7 +160,7 @@ static bool is_alike(const pto_term_t *a, const pto_term_t *b) {
     return strcmp(a->key, b->key) == 0;
 }
 
-/* How often a price would contain a parameter that the machine lacks. */
+/* Returns how often a price would contain a parameter that the machine lacks. */
 static double unpriced_count(const pto_explanation_t *explanation, const pto_term_t *like) {
     double count = 0;
     for (int i = 0; i < explanation->count; i++)
@@ -211,7 +211,7 @@ static void open_range(pto_range_t *range, const pto_predictions_t *predictions,
                            .settle_point = -1};
 }
 
-/* The strategy that is second at most of the range's points, the first listed of equals. */
+/* Returns the strategy that is second at most of the range's points, the first listed of equals. */
 static int usual_runner_up(const pto_predictions_t *predictions, const pto_range_t *range) {
     int usual = -1;
     int64_t usual_count = 0;

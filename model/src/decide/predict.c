@@ -47,7 +47,7 @@ static pto_status_t predict_one(const pto_scenario_cell_t *cell, const pto_algor
     return status;
 }
 
-/* The algorithm that won at the point before, or else by the strategy before; NULL: unknown. */
+/* Returns the algorithm that won at the point before, or else by the strategy before; NULL: unknown. */
 static const pto_algorithm_t *likely_algorithm(const pto_predictions_t *made, int64_t point, int strategy) {
     const pto_prediction_t *own = &made->prediction[point * made->strategy_count + strategy];
     if (point > 0)
@@ -190,8 +190,8 @@ pto_status_t pto_predict_between(const pto_predictions_t *swept, const pto_scena
     return predict(scenario, swept->machine, how, predictions, err);
 }
 
-/* A parameter that the price would contain, if the machine had it; NULL: none. What processes lose that share
- * a GPU comes first: no other may be as large. */
+/* Returns a parameter that the price would contain, if the machine had it; NULL: none. What processes lose
+ * that share a GPU comes first: no other may be as large. */
 static const char *lacking(const pto_prediction_t *prediction) {
     const char *first = NULL;
     for (int i = 0; i < prediction->explanation.count; i++) {

@@ -64,7 +64,8 @@ static pto_status_t note(work_t *work, int64_t count, const char *text) {
     return PTO_OK;
 }
 
-/* The provenance line that says that the split strategies of the row's implementation did something else. */
+/* Returns the provenance line that says that the split strategies of the row's implementation did something
+ * else. */
 static const pto_provenance_t *caveat_on(const pto_collectives_t *collectives,
                                          const pto_collective_row_t *row) {
     char key[64];
@@ -214,7 +215,7 @@ typedef struct {
     int64_t count;
 } stretch_t;
 
-/* A run's entries of a candidate. Runs are requested in order, and earlier entries are dropped. */
+/* Returns a run's entries of a candidate. Runs are requested in order, and earlier entries are dropped. */
 static stretch_t run_of(stretch_t *candidate, const entry_t *run) {
     while (candidate->count > 0 && compare_runs(candidate->entry, run) < 0) {
         candidate->entry++;
@@ -226,8 +227,8 @@ static stretch_t run_of(stretch_t *candidate, const entry_t *run) {
     return found;
 }
 
-/* The fastest candidate of a run, or -1 if one is missing. Files joined from several jobs may contain a run
- * several times; the same statistic combines its times into one. */
+/* Returns the fastest candidate of a run, or -1 if one is missing. Files joined from several jobs may contain
+ * a run several times; the same statistic combines its times into one. */
 static int fastest_of_run(pto_statistic_t statistic, stretch_t *candidate, int count, const entry_t *run,
                           double *scratch) {
     int fastest = -1;
@@ -345,7 +346,7 @@ static pto_status_t make_cell(work_t *work, const entry_t *group, int64_t group_
     return fill_cell(work, stretch, count, rows, cell);
 }
 
-/* The smallest process count of a split strategy above `above`; 0 if there is none. */
+/* Returns the smallest process count of a split strategy above `above`; 0 if there is none. */
 static int64_t next_procs(const entry_t *group, int64_t group_count, int64_t above) {
     int64_t next = 0;
     for (int64_t i = 0; i < group_count; i++) {

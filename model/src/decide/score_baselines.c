@@ -47,7 +47,8 @@ typedef struct {
     int candidate;
 } example_t;
 
-/* The example of a candidate that is nearest in nodes, then in shape; among those on `nodes` nodes, if given.
+/* Returns the example of a candidate that is nearest in nodes, then in shape; among those on `nodes` nodes,
+ * if given.
  */
 static example_t nearest(const pto_score_t *train, const pto_score_cell_t *cell,
                          const pto_score_candidate_t *like, int64_t nodes) {
@@ -160,7 +161,8 @@ static void insert(example_t near[NEIGHBORS], double distance[NEIGHBORS], exampl
     }
 }
 
-/* The most frequent winner of the nearest cells whose winner is a candidate here; of equals, the nearest. */
+/* Returns the most frequent winner of the nearest cells whose winner is a candidate here; of equals, the
+ * nearest. */
 static int vote(const pto_score_t *train, const pto_score_cell_t *cell) {
     example_t near[NEIGHBORS] = {{0}};
     double distance[NEIGHBORS] = {0};

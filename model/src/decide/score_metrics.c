@@ -52,7 +52,7 @@ static bool is_in(const pto_score_filter_t *filter, const pto_score_cell_t *cell
            (filter->nodes == 0 || filter->nodes == cell->nodes);
 }
 
-/* The strategy's candidate. Of several, as with different numbers of staged members, the one that is
+/* Returns the strategy's candidate. Of several, as with different numbers of staged members, the one that is
  * predicted to be the fastest. */
 static int find_candidate(const pto_score_cell_t *cell, const pto_strategy_t *strategy) {
     int found = -1;
@@ -100,7 +100,7 @@ static void add_picks(const pto_score_cell_t *cell, const int *pick, int count, 
     tally->regret_sum += regret_sum / count;
 }
 
-/* A picker's expectation of a candidate; 0: none. */
+/* Returns a picker's expectation of a candidate; 0: none. */
 static double expected_s(const pto_score_cell_t *cell, pto_picker_t picker, int candidate) {
     if (picker >= PTO_BASELINE_FIRST) {
         const double *seconds = cell->baseline[picker - PTO_BASELINE_FIRST].seconds;

@@ -91,13 +91,13 @@ static pto_status_t price_candidate(pto_score_t *score, const pto_scenario_t *sc
     return status;
 }
 
-/* Where rows do not say in how many chunks the data were, those of a strategy that is all chunks were in as
- * many as are cheapest, and others were measured as a whole. */
+/* Returns, where rows do not say in how many chunks the data were, those of a strategy that is all chunks
+ * were in as many as are cheapest, and others were measured as a whole. */
 static int64_t chunks_of(const pto_score_candidate_t *candidate) {
     return candidate->chunks > 0 ? candidate->chunks : candidate->strategy->direct ? 0 : 1;
 }
 
-/* A scenario of one point that borrows all but the name of a library's algorithm. */
+/* Returns a scenario of one point that borrows all but the name of a library's algorithm. */
 static pto_scenario_t scenario_of(const pto_score_cell_t *cell, int candidate, int64_t *nodes,
                                   int64_t *bytes) {
     pto_scenario_t scenario;

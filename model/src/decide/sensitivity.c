@@ -50,7 +50,7 @@ typedef struct {
     pto_kept_scratch_t scratch;
 } trial_t;
 
-/* The cheapest strategy above `above_s`, the first listed of those that tie; -1: none. */
+/* Returns the cheapest strategy above `above_s`, the first listed of those that tie; -1: none. */
 static int cheapest_above(const double *seconds, int count, double above_s) {
     int cheapest = -1;
     for (int i = 0; i < count; i++) {

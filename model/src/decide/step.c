@@ -63,7 +63,7 @@ static void add_demand(demand_t *demand, const pto_prediction_t *prediction, con
         demand->occupied_s[what] += explanation->occupied_s[what] * times;
 }
 
-/* The least time in which all of it can be had. */
+/* Returns the least time in which all of it can be had. */
 static double least_seconds(const demand_t *demand) {
     double seconds = 0;
     for (int r = 0; r < RESOURCE_COUNT; r++)
@@ -97,7 +97,7 @@ static calls_t calls_of(const pto_workload_t *workload, int entry) {
 
 /* --- a strategy's step ---------------------------------------------------------------------------------- */
 
-/* The index of a strategy among a call's predictions; their number if it is none of them. */
+/* Returns the index of a strategy among a call's predictions; their number if it is none of them. */
 static int find_strategy(const pto_predictions_t *predictions, const pto_strategy_t *strategy) {
     int i = 0;
     while (i < predictions->strategy_count && predictions->strategy[i] != strategy)
@@ -129,7 +129,7 @@ bool pto_step_call_seconds(const pto_step_prediction_t *step, int call, const pt
 
 typedef enum { AT_LOW, AT_PRICE, AT_HIGH } at_t;
 
-/* An end of a price's interval as a multiple of the price. Without an interval, 1. */
+/* Returns an end of a price's interval as a multiple of the price. Without an interval, 1. */
 static double share_at(const pto_price_t *price, at_t at) {
     if (at == AT_PRICE || !price->has_interval || !(price->seconds > 0))
         return 1;

@@ -18,7 +18,7 @@ static bool span_is(pto_text_span_t span, const char *word) {
     return strlen(word) == span.size && memcmp(span.text, word, span.size) == 0;
 }
 
-/* How much of a field a message quotes. */
+/* Returns how much of a field a message quotes. */
 static int quoted(pto_text_span_t span) { return span.size < 47 ? (int)span.size : 47; }
 
 int pto_span_find(pto_text_span_t span, const char *const *names, int count) {

@@ -84,7 +84,7 @@ pto_status_t pto_csv_name(const pto_csv_t *csv, int column, pto_text_span_t fiel
 /* Index of `span` among `names`, or -1. */
 int pto_span_find(pto_text_span_t span, const char *const *names, int count);
 
-/* The first file's value of a provenance key; NULL if no file has it. */
+/* Returns the first file's value of a provenance key; NULL if no file has it. */
 const char *pto_csv_provenance(const pto_provenance_t *provenance, int count, const char *key);
 
 #endif

@@ -75,7 +75,7 @@ static void advise(const char *text, const char *const *names, int count, char *
     snprintf(advice, advice_size, "; known are: %s", list);
 }
 
-/* The present name of a key of an older version; NULL for all others. */
+/* Returns the present name of a key of an older version; NULL for all others. */
 static const char *new_name(const char *key) {
     static const struct {
         const char *before;

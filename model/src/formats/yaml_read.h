@@ -19,7 +19,7 @@ typedef struct {
     char *const *file; /* of nodes that are from other files; NULL: there are none */
 } pto_reader_t;
 
-/* The file that a node is from. */
+/* Returns the file that a node is from. */
 const char *pto_reader_path(const pto_reader_t *reader, const pto_yaml_node_t *node);
 
 /* Fills `slot` from a value; `argument` is the field's own. */

@@ -31,7 +31,7 @@ pto_status_t pto_yaml_parse(const char *text, size_t text_size, const char *path
                             pto_error_t *err);
 void pto_yaml_destroy(pto_yaml_node_t *root);
 
-/* The value of a mapping's key, the first of duplicates; NULL if there is none. */
+/* Returns the value of a mapping's key, the first of duplicates; NULL if there is none. */
 const pto_yaml_node_t *pto_yaml_find(const pto_yaml_node_t *mapping, const char *key);
 
 #endif

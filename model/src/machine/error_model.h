@@ -45,7 +45,7 @@ typedef struct {
 /* Doublings from what is covered to a value above it. Fewer nodes and bytes turned out to be no harder. */
 double pto_covered_doublings(const pto_covered_t *covered, int64_t value);
 
-/* The row of a strategy, else the row `all`; NULL if there is neither. */
+/* Returns the row of a strategy, else the row `all`; NULL if there is neither. */
 const pto_error_row_t *pto_model_error_row(const pto_model_error_t *error, const char *strategy);
 
 /* Append a row; NULL when out of memory. */

@@ -53,7 +53,7 @@ const pto_yaml_table_t pto_tuning_row = {
     .field_count = sizeof tuning_fields / sizeof *tuning_fields,
 };
 
-/* The row before `index` that is for as many processes; -1: none. */
+/* Returns the row before `index` that is for as many processes; -1: none. */
 static int row_before(const pto_library_rule_t *rule, int index) {
     int before = index - 1;
     while (before >= 0 && rule[before].procs != rule[index].procs)

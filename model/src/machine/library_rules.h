@@ -14,7 +14,7 @@ pto_status_t pto_read_rules(const pto_reader_t *reader, const pto_yaml_node_t *n
                             const pto_yaml_table_t *row, pto_library_rule_t **rule, int *rule_count);
 void pto_library_rules_free(pto_library_rule_t *rule, int rule_count);
 
-/* The table of a collective in a space; NULL: none. */
+/* Returns the table of a collective in a space; NULL: none. */
 const pto_library_table_t *pto_library_table_find(const pto_library_table_t *table, int count,
                                                   const char *collective, pto_space_t space);
 

@@ -126,53 +126,53 @@ void pto_machine_fini(pto_machine_t *machine);
 /* Make a copy that shares nothing with the machine. Errors: PTO_ERR_MEMORY. */
 pto_status_t pto_machine_clone(const pto_machine_t *machine, pto_machine_t *clone, pto_error_t *err);
 
-/* The row for a message of `bytes` between GPU and host memory that ends in `to`; NULL: it has no cost of its
- * own. */
+/* Returns the row for a message of `bytes` between GPU and host memory that ends in `to`; NULL: it has no
+ * cost of its own. */
 const pto_cost_row_t *pto_machine_mixed(const pto_machine_t *machine, pto_space_t to, pto_level_t level,
                                         int64_t bytes);
 
-/* The row for a message of `bytes`, with the on_gpu fallback; NULL if the machine has no cost for such
- * messages. */
+/* Returns the row for a message of `bytes`, with the on_gpu fallback; NULL if the machine has no cost for
+ * such messages. */
 const pto_cost_row_t *pto_machine_message(const pto_machine_t *machine, pto_space_t space, pto_level_t level,
                                           int64_t bytes);
 
-/* The cost of each additional message for a process that already has one of that distance in flight: the gap
- * g and the gap per byte G of LogGP (Alexandrov et al. 1995), as alpha_s and beta_s_per_byte; with the on_gpu
- * fallback. NULL if unknown; each message then costs as much as a single one. */
+/* Returns the cost of each additional message for a process that already has one of that distance in flight:
+ * the gap g and the gap per byte G of LogGP (Alexandrov et al. 1995), as alpha_s and beta_s_per_byte; with
+ * the on_gpu fallback. NULL if unknown; each message then costs as much as a single one. */
 const pto_cost_table_t *pto_machine_gap(const pto_machine_t *machine, pto_space_t space, pto_level_t level);
 
-/* The cost of a copy alone on its engine, with the on_socket fallback; with `pageable`, that of pageable
- * memory if the machine has it. */
+/* Returns the cost of a copy alone on its engine, with the on_socket fallback; with `pageable`, that of
+ * pageable memory if the machine has it. */
 const pto_postal_t *pto_machine_copy(const pto_machine_t *machine, pto_copy_kind_t kind, pto_reach_t reach,
                                      bool pageable);
 
-/* The row for `bytes`; NULL if nothing is known. */
+/* Returns the row for `bytes`; NULL if nothing is known. */
 const pto_postal_t *pto_cost_at(const pto_cost_table_t *cost, int64_t bytes);
 
-/* The cost of combining two buffers of `bytes` each; NULL if unknown. */
+/* Returns the cost of combining two buffers of `bytes` each; NULL if unknown. */
 const pto_postal_t *pto_machine_reduce(const pto_machine_t *machine, pto_space_t space, int64_t bytes);
 
-/* The cost per byte of each additional input in a reduction of more than two inputs of `bytes` each, which is
- * one pass over all of them. NULL if unknown: k inputs then cost k - 1 times as much as two. */
+/* Returns the cost per byte of each additional input in a reduction of more than two inputs of `bytes` each,
+ * which is one pass over all of them. NULL if unknown: k inputs then cost k - 1 times as much as two. */
 const pto_param_t *pto_machine_extra_input(const pto_machine_t *machine, pto_space_t space, int64_t bytes);
 
-/* The additional time of a kernel that loads from or stores to another GPU's memory, with the on_socket
- * fallback; NULL if unknown. */
+/* Returns the additional time of a kernel that loads from or stores to another GPU's memory, with the
+ * on_socket fallback; NULL if unknown. */
 const pto_postal_t *pto_machine_remote(const pto_machine_t *machine, pto_remote_t remote, pto_reach_t reach);
 
-/* The row of NCCL's own collective; NULL if these numbers of GPUs and nodes were not measured. */
+/* Returns the row of NCCL's own collective; NULL if these numbers of GPUs and nodes were not measured. */
 const pto_cost_row_t *pto_machine_nccl(const pto_machine_t *machine, pto_nccl_kind_t kind, int64_t gpus,
                                        int64_t nodes, int64_t bytes);
 
-/* The row of a run by lines; NULL if this number of GPUs of a node was not measured. */
+/* Returns the row of a run by lines; NULL if this number of GPUs of a node was not measured. */
 const pto_cost_row_t *pto_machine_lines(const pto_machine_t *machine, int64_t gpus, int64_t bytes);
 
-/* The row of `tuning` for a collective of `bytes` among a group of `procs` processes; NULL if the machine has
- * none. */
+/* Returns the row of `tuning` for a collective of `bytes` among a group of `procs` processes; NULL if the
+ * machine has none. */
 const pto_library_rule_t *pto_machine_tuning(const pto_machine_t *machine, const char *collective,
                                              int64_t procs, int64_t bytes);
 
-/* The library's row for a call of `bytes` among `procs` processes; NULL if the machine has none. */
+/* Returns the library's row for a call of `bytes` among `procs` processes; NULL if the machine has none. */
 const pto_library_rule_t *pto_machine_library(const pto_machine_t *machine, const char *collective,
                                               pto_space_t space, int64_t procs, int64_t bytes);
 

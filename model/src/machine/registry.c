@@ -231,7 +231,7 @@ void pto_cell_key(const pto_cell_t *cell, char *key) {
     *growing.at = '\0';
 }
 
-/* The index of an address in a family's array; -1: it is none of the family's cells. */
+/* Returns the index of an address in a family's array; -1: it is none of the family's cells. */
 static int index_of(const pto_family_t *family, uintptr_t offset) {
     const pto_dim_t *dim = family->dim;
     size_t size = size_of_form[family->form];
@@ -408,7 +408,7 @@ const char *pto_field_name(pto_field_t field) {
     return name[field];
 }
 
-/* Where the cell is a cost its numbers are a row's. */
+/* Where the cell is a cost, its numbers are a row's. */
 static const pto_cost_row_t *row_of(const pto_cell_t *cell, const pto_param_t *param, pto_field_t field) {
     static const size_t offset[] = {[PTO_FIELD_ALPHA] = offsetof(pto_cost_row_t, postal.alpha_s),
                                     [PTO_FIELD_BETA] = offsetof(pto_cost_row_t, postal.beta_s_per_byte),

@@ -28,11 +28,11 @@ struct pto_topology {
 int pto_topology_devices(const pto_topology_t *topology);
 pto_route_t *pto_topology_route_of(const pto_topology_t *topology, int from, int to);
 
-/* The index of a vertex by name, added if it is not a device. -1: a device that does not exist; -2: too many
- * vertices. */
+/* Returns the index of a vertex by name, added if it is not a device. -1: a device that does not exist; -2:
+ * too many vertices. */
 int pto_topology_vertex_add(pto_topology_t *topology, const char *name);
 
-/* The directed link between two vertices; -1: none. */
+/* Returns the directed link between two vertices; -1: none. */
 int pto_topology_link_between(const pto_topology_t *topology, int from, int to);
 
 /* Compute the routes that are not known: the least sum of s_per_byte, then the fewest links, then the links

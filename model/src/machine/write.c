@@ -16,7 +16,7 @@ enum { NUMBER_MAX = 32, PLACE_MAX = 32 };
 
 static void put(pto_text_t *writer, const char *text) { pto_text_add(writer, "%s", text); }
 
-/* The fewest digits that read back as the same double. */
+/* Returns the fewest digits that read back as the same double. */
 static const char *number(double value, char *text) {
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(text, NUMBER_MAX, "%.*g", digits, value);

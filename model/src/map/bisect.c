@@ -123,7 +123,7 @@ static void move(bisection_t *bisection, int64_t i) {
     }
 }
 
-/* The process of a side whose move saves most; -1: all have moved. */
+/* Returns the process of a side whose move saves most; -1: all have moved. */
 static int64_t best_of(const bisection_t *bisection, int64_t side) {
     return bisection->movable[side].count > 0 ? bisection->movable[side].process[0] : -1;
 }
@@ -204,7 +204,8 @@ static void divide(bisection_t *bisection, const part_t *part) {
 
 /* --- recursion ------------------------------------------------------------------------------------------ */
 
-/* How many of `count` consecutive places form the first half: whole nodes, else whole GPUs, else cores. */
+/* Returns how many of `count` consecutive places form the first half: whole nodes, else whole GPUs, else
+ * cores. */
 static int64_t half_of(const pto_places_t *places, int64_t count) {
     int64_t per_node = places->gpus * places->cores;
     int64_t unit = count > per_node ? per_node : count > places->cores ? places->cores : 1;

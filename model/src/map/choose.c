@@ -347,8 +347,8 @@ static int candidates_of(const choice_t *choice, const pto_mapper_t *mapper) {
     return seeds_of(choice, mapper) + aims + has_phases(choice, mapper);
 }
 
-/* The work of greedy's swaps for one of its candidates: each process tries the places near its partners, and
- * each try looks at the partners of both, some hundreds in a microsecond. */
+/* Returns the work of greedy's swaps for one of its candidates: each process tries the places near its
+ * partners, and each try looks at the partners of both, some hundreds in a microsecond. */
 static int64_t swaps_work(const choice_t *choice) {
     enum { FLOWS_A_UNIT = 512 };
     int64_t count = pto_layout_owner_count(&choice->layout);

@@ -39,8 +39,8 @@ static void make_row(maker_t *maker, int64_t source) {
     }
 }
 
-/* The flow of `from` to `to`, appended to the row of `from` if there is none. `known`: there may be one.
- * Where all processes exchange data, it is at its place in the order of their numbers. */
+/* Returns the flow of `from` to `to`, appended to the row of `from` if there is none. `known`: there may be
+ * one. Where all processes exchange data, it is at its place in the order of their numbers. */
 static pto_flow_t *flow_to(const pto_flows_t *flows, int64_t *used, int64_t from, int64_t to, bool known) {
     pto_flow_t *row = flows->flow + flows->first[from];
     int64_t place = to > from ? to - 1 : to;

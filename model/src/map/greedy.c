@@ -32,7 +32,8 @@ static double cost(const swaps_t *swaps, int64_t from, int64_t to) {
                : pto_places_off_node(swaps->places, swaps->node[from], swaps->node[to]);
 }
 
-/* The change of cost if process i moves to place `to`. Its flow to the process `except` is left out. */
+/* Returns the change of cost if process i moves to place `to`. Its flow to the process `except` is left out.
+ */
 static double move_cost(const swaps_t *swaps, int64_t i, int64_t to, int64_t except) {
     double more = 0;
     int64_t from = swaps->place[i];
@@ -46,7 +47,8 @@ static double move_cost(const swaps_t *swaps, int64_t i, int64_t to, int64_t exc
     return more;
 }
 
-/* The change of cost of the two processes' own flow, where the directions of a pair differ in cost. */
+/* Returns the change of cost of the two processes' own flow, where the directions of a pair differ in cost.
+ */
 static double turn_cost(const swaps_t *swaps, int64_t i, int64_t j) {
     double turned =
         cost(swaps, swaps->place[j], swaps->place[i]) - cost(swaps, swaps->place[i], swaps->place[j]);

@@ -9,7 +9,7 @@
  * compare it with the order that it may grow by. */
 extern _Thread_local int64_t pto_map_visits;
 
-/* A number from 0 to bound - 1. */
+/* Returns a number from 0 to bound - 1. */
 int64_t pto_map_random_below(uint64_t *state, int64_t bound);
 
 /* Processes in any order. */

@@ -133,7 +133,7 @@ int pto_map_link_count(const pto_machine_t *machine) {
     return (topology ? pto_topology_link_count(topology) : 0) + 2 * levels;
 }
 
-/* The NIC with the fastest way from a GPU, the first of equals; -1: none is known. */
+/* Returns the NIC with the fastest way from a GPU, the first of equals; -1: none is known. */
 static int nic_of(const pto_topology_t *topology, int gpu) {
     int best = -1;
     double best_s = 0;

@@ -144,7 +144,8 @@ static void find_volumes(program_t *program, const pto_flows_t *flows) {
     }
 }
 
-/* The time of the link above a subtree of level `level`: the slowest one of pairs that part just above it. */
+/* Returns the time of the link above a subtree of level `level`: the slowest one of pairs that part just
+ * above it. */
 static double link_time(const program_t *program, unsigned set, int level) {
     double out = -program->within[set], in = out;
     if (level + 1 == program->tree.levels)
@@ -161,8 +162,8 @@ static bool is_better(value_t a, value_t b) {
     return alike(a.sum, b.sum) ? a.busiest < b.busiest && !alike(a.busiest, b.busiest) : a.sum < b.sum;
 }
 
-/* The best division of a set that fills whole children of one subtree. Its first process is in the first
- * child. */
+/* Returns the best division of a set that fills whole children of one subtree. Its first process is in the
+ * first child. */
 static value_t solve(program_t *program, unsigned set) {
     const tree_t *tree = &program->tree;
     int size = set_size(set), level = 1;

@@ -18,7 +18,8 @@ static uint64_t fnv1a_text(uint64_t hash, const char *text) {
     return hash;
 }
 
-/* A number that most plans leave at 0 or 1: by name, so that it is like no other, and only if it is set. */
+/* Adds a number that most plans leave at 0 or 1: by name, so that it is like no other, and only if it is
+ * set. */
 static uint64_t fnv1a_set(uint64_t hash, const char *name, int64_t value, int64_t unset) {
     return value > unset ? fnv1a(fnv1a_text(hash, name), (uint64_t)value) : hash;
 }
@@ -237,8 +238,8 @@ static uint64_t weighed(const pto_request_t *request, bool host, int64_t source,
     return (uint64_t)bytes * weight;
 }
 
-/* A digest of rows and columns as the users see them, less the owner's view of its row, as often as others
- * have it. */
+/* Returns a digest of rows and columns as the users see them, less the owner's view of its row, as often as
+ * others have it. */
 static uint64_t sum_of_matrix(const pto_plan_t *plan, bool host, int64_t rank) {
     const pto_request_t *request = &plan->request;
     const pto_layout_t *layout = &request->layout;

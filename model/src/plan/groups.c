@@ -61,7 +61,7 @@ pto_group_t pto_group_shape(const pto_layout_t *layout, pto_group_kind_t kind) {
     return group;
 }
 
-/* The number formed by some of a rank's coordinates, with the node as the most significant digit. */
+/* Returns the number formed by some of a rank's coordinates, with the node as the most significant digit. */
 static int64_t number_of(const pto_layout_t *layout, pto_rank_t place, unsigned dimensions, int64_t cores) {
     int64_t number = dimensions & PTO_BY_NODE ? place.node : 0;
     if (dimensions & PTO_BY_GPU)
@@ -84,8 +84,8 @@ int64_t pto_group_index_at(const pto_layout_t *layout, const pto_group_t *group,
     return outside ? -1 : pto_fold_in(group->fold, number_of(layout, place, traits->index, cores));
 }
 
-/* A rank's number with the coordinates that its group does not share set to 0. Simulations call this for
- * every message, so it avoids divisions. */
+/* Returns a rank's number with the coordinates that its group does not share set to 0. Simulations call this
+ * for every message, so it avoids divisions. */
 static int64_t shared_part(const pto_layout_t *layout, unsigned color, int64_t rank) {
     bool by_node = color & PTO_BY_NODE, by_gpu = color & PTO_BY_GPU, by_core = color & PTO_BY_CORE;
     int64_t part = by_node ? rank : 0;

@@ -81,8 +81,8 @@ void pto_build_end_messages(pto_builder_t *builder) {
 
 /* --- slices --------------------------------------------------------------------------------------------- */
 
-/* The cells [first, first + count) along each dimension. Dimensions that are taken whole are merged with the
- * one before, so that at most one dimension remains to be repeated besides runs and strides. */
+/* Returns the cells [first, first + count) along each dimension. Dimensions that are taken whole are merged
+ * with the one before, so that at most one dimension remains to be repeated besides runs and strides. */
 static pto_slice_t box(const pto_halo_t *grid, int buffer, const int64_t *first, const int64_t *count) {
     int64_t pitch[PTO_DIMS_MAX] = {1, 1, 1};
     int last = grid->dim_count < PTO_DIMS_MAX ? grid->dim_count - 1 : PTO_DIMS_MAX - 1;

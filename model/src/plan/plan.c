@@ -166,7 +166,7 @@ void pto_build_chunks(pto_builder_t *builder, int64_t chunks, int64_t depth) {
     builder->chunks = chunks;
 }
 
-/* The slice that a member gives to or gets from each other member. */
+/* Returns the slice that a member gives to or gets from each other member. */
 static pto_slice_t call_slice(const pto_builder_t *builder, pto_collective_t collective, int buffer) {
     if (pto_collective_is_vector(collective) || collective == PTO_COLLECTIVE_PAIR ||
         collective == PTO_COLLECTIVE_HALO)
@@ -211,7 +211,7 @@ void pto_build_end(pto_builder_t *builder) {
         builder->chunks = 0;
 }
 
-/* The library's own host buffer for one of the user's GPU buffers. */
+/* Returns the library's own host buffer for one of the user's GPU buffers. */
 static int build_staging(pto_builder_t *builder, int buffer, const char *name) {
     pto_buffer_t staging = *pto_builder_buffer(builder, buffer);
     staging.name = name;

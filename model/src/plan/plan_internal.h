@@ -170,10 +170,10 @@ bool pto_step_next_reaching(const pto_plan_t *plan, const pto_step_t *step, int6
 /* Returns whether processes copy into or out of their peers' memory. */
 bool pto_plan_uses_peers_memory(const pto_plan_t *plan);
 
-/* A slice of cells as blocks, for an action. */
+/* Returns a slice of cells as blocks, for an action. */
 pto_slice_t pto_slice_in_grid(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action);
 
-/* The slice whose bytes a step moves: its source, or its target if it has none. */
+/* Returns the slice whose bytes a step moves: its source, or its target if it has none. */
 const pto_slice_t *pto_message_slice(const pto_step_t *step);
 
 /* Returns whether a step copies from the user's input to its output within a process, and the user has one
@@ -183,7 +183,7 @@ bool pto_copy_joins_user_buffers(const pto_plan_t *plan, const pto_step_t *step)
 /* Returns the bytes that a copy moves: none onto itself, where the request is in place. */
 int64_t pto_copy_bytes(const pto_plan_t *plan, const pto_action_t *action);
 
-/* The kind of a copy step, by the spaces of its buffers. */
+/* Returns the kind of a copy step, by the spaces of its buffers. */
 pto_copy_kind_t pto_step_copy_kind(const pto_plan_t *plan, const pto_step_t *step);
 
 /* Returns whether a copy's bytes are non-contiguous on one side for every process, as with shares of several
@@ -276,7 +276,7 @@ struct pto_offsets {
 
 pto_held_t pto_held_by(const pto_plan_t *plan, int buffer, int64_t rank);
 
-/* The bytes of a rank's buffer, unless it is the user's. */
+/* Returns the bytes of a rank's buffer, unless it is the user's. */
 int64_t pto_buffer_temporary_bytes(const pto_plan_t *plan, int buffer, int64_t rank);
 
 /* Returns whether a slice is exactly the peer's block, as in most messages. Its bytes are then

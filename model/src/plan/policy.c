@@ -62,7 +62,7 @@ enum {
     RETRIED = 4      /* numbers near the best, tried in turn */
 };
 
-/* The i-th number by its distance from `from`, which is the 0-th. */
+/* Returns the i-th number by its distance from `from`, which is the 0-th. */
 static int by_distance(const pto_policy_t *policy, int from, int i) {
     int up = from, down = from - 1;
     for (;; i--) {
@@ -73,7 +73,7 @@ static int by_distance(const pto_policy_t *policy, int from, int i) {
     }
 }
 
-/* The median of its last runs, so that a single slow one does not count. */
+/* Returns the median of its last runs, so that a single slow one does not count. */
 static double usual_s(const pto_policy_t *policy, int h) {
     double sorted[PTO_POLICY_RECENT] = {0};
     int count = policy->tries[h] < PTO_POLICY_RECENT ? policy->tries[h] : PTO_POLICY_RECENT;

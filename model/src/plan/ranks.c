@@ -48,7 +48,7 @@ int64_t pto_step_peer_count(const pto_plan_t *plan, const pto_action_t *action) 
     return first < until && stride > 0 ? (until - first - 1) / stride + 1 : 0;
 }
 
-/* The first shift below `until` at which a member is met; `until`: none. */
+/* Returns the first shift below `until` at which a member is met; `until`: none. */
 static int64_t shift_to(const pto_halo_t *grid, int64_t me, int64_t peer, int64_t until) {
     int shift[PTO_DIMS_MAX];
     int64_t j = 0;
@@ -103,7 +103,7 @@ bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action) {
     return action->peer != action->me;
 }
 
-/* The value with which a member is reached, as pto_step_peer counts; -1: none. */
+/* Returns the value with which a member is reached, as pto_step_peer counts; -1: none. */
 static int64_t value_of_peer(const pto_plan_t *plan, const pto_group_t *group, const pto_action_t *action,
                              int64_t peer) {
     const pto_peers_t *peers = &action->step->peers;

@@ -180,8 +180,8 @@ static void add_needs(const pto_plan_t *plan, pto_bytes_of_buffer_t bytes_of, vo
     }
 }
 
-/* How many whole buffers the processes of a GPU have at most: each has one, or a part of one that the others
- * have the other parts of. Chunks of parts may each be rounded up. */
+/* Returns how many whole buffers the processes of a GPU have at most: each has one, or a part of one that the
+ * others have the other parts of. Chunks of parts may each be rounded up. */
 static int64_t buffers_per_gpu(const pto_layout_t *layout, const pto_buffer_t *buffer) {
     int64_t parts = buffer->split > 1                   ? buffer->split
                     : buffer->cyclic != PTO_CYCLIC_NONE ? buffer->cyclic_count

@@ -355,12 +355,12 @@ static void merger_add(merger_t *merger, pto_extent_t extent) {
     merger->pending = extent;
 }
 
-/* How many indices a slice counts modulo; not for parts. */
+/* Returns how many indices a slice counts modulo; not for parts. */
 static int64_t index_count(const pto_slice_t *slice, const pto_held_t *holder) {
     return holder->buffer->block_count / (slice->bundle > 1 ? slice->bundle : 1) - slice->fold;
 }
 
-/* The buffer's first block for an index from 0 to index_count. */
+/* Returns the buffer's first block for an index from 0 to index_count. */
 static int64_t first_block(const pto_slice_t *slice, int64_t index) {
     if (slice->fold > 0)
         return index < slice->fold ? 2 * index : index + slice->fold;

@@ -12,7 +12,7 @@ bool pto_step_is_of_one_member(const pto_plan_t *plan, const pto_step_t *step) {
            pto_group_at(plan, step->group)->size > 1;
 }
 
-/* The core of the one member that a step is of; -1: of several, or of one process of any core. */
+/* Returns the core of the one member that a step is of; -1: of several, or of one process of any core. */
 static int64_t core_of_one_member(const pto_plan_t *plan, const pto_step_t *step) {
     const pto_group_t *group = pto_group_at(plan, step->group);
     if (!pto_step_is_of_one_member(plan, step) || !(pto_group_traits[group->kind].index & PTO_BY_CORE))

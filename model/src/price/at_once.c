@@ -141,7 +141,7 @@ static bool is_sent(const pto_messages_t *messages, int64_t bytes) {
     return bytes > 0 || messages->step->send_empty;
 }
 
-/* The bytes of the first message between nodes; -1: there is none. */
+/* Returns the bytes of the first message between nodes; -1: there is none. */
 static int64_t first_bytes(const pto_messages_t *messages, pto_action_t action) {
     int64_t first_rank = action.rank - action.me * messages->per_index, value = messages->peer_first;
     for (int64_t j = 0; j < messages->peer_count; j++, value += messages->peer_stride) {
@@ -188,7 +188,7 @@ static bool is_class_sent(const pto_messages_t *messages, int class) {
     return messages->sums->classes.from_bytes[class] > 0 || messages->step->send_empty;
 }
 
-/* A process's messages between nodes in a step. */
+/* Returns a process's messages between nodes in a step. */
 static pto_sum_t sum_off_node(const pto_messages_t *messages, const pto_action_t *action) {
     pto_sum_t all = {empty_messages(messages, action->me, action->core), 0};
     for (int c = 0; c < messages->sums->classes.count; c++) {
@@ -219,7 +219,7 @@ static void charge_off_node(const pto_messages_t *messages, const pto_action_t *
 
 /* --- messages within a node ----------------------------------------------------------------------------- */
 
-/* The peer's value in the step's set of peers; -1: it is not in it. */
+/* Returns the peer's value in the step's set of peers; -1: it is not in it. */
 static int64_t value_of(const pto_messages_t *messages, int64_t me, int64_t peer) {
     const pto_peers_t *peers = &messages->step->peers;
     if (peers->kind == PTO_PEERS_INDEX)
@@ -322,8 +322,8 @@ static pto_messages_t *messages_of(const pto_pricing_t *pricing, const pto_actio
     return messages;
 }
 
-/* The latest that a process receives from in any step, or NULL if that is sure not to be later than itself.
- * It is known without a look at each, or it is not. */
+/* Returns the latest that a process receives from in any step, or NULL if that is sure not to be later than
+ * itself. It is known without a look at each, or it is not. */
 static const pto_ledger_t *latest_sender(const pto_pricing_t *pricing, int64_t actor, int64_t k) {
     const pto_stage_t *stage = pricing->at.stage;
     const pto_ledger_t *last = NULL;

@@ -67,7 +67,7 @@ static int grid_nodes(const pto_plan_t *plan, int64_t per_node, int64_t node[GRI
     return count;
 }
 
-/* The level of an owner's message to a neighbor; PTO_LEVEL_COUNT: none. */
+/* Returns the level of an owner's message to a neighbor; PTO_LEVEL_COUNT: none. */
 static pto_level_t neighbor_level(const pto_plan_t *plan, int64_t owner, const int *shift) {
     const pto_layout_t *layout = &plan->request.layout;
     int64_t peer = pto_halo_peer(&plan->request.halo, owner, shift), cores = layout->owners_per_gpu;
@@ -122,7 +122,8 @@ static pto_status_t charge_neighbors(const pto_asked_t *asked, const pto_stage_t
     return status;
 }
 
-/* The stage of an action's step, and whether the step is the first of its kind there for the class. */
+/* Returns the stage of an action's step, and whether the step is the first of its kind there for the class.
+ */
 static const pto_stage_t *stage_of(const pto_plan_t *plan, const pto_action_t *action, bool *first) {
     int index = (int)(action->step - pto_step_at(plan, 0)), s = 0;
     while (index >= pto_stage_at(plan, s)->step_first + pto_stage_at(plan, s)->step_count)
@@ -196,8 +197,8 @@ static bool differ_by_peer(const pto_plan_t *plan, const pto_step_t *step) {
     return step->peers.kind == PTO_PEERS_INDEX && pto_group_is_on_gpu(pto_group_at(plan, step->group)->kind);
 }
 
-/* The bytes of each message of the step, and the levels that the messages cross, which are in the cache until
- * others are asked for; NULL where there are none. */
+/* Returns the bytes of each message of the step, and the levels that the messages cross, which are in the
+ * cache until others are asked for; NULL where there are none. */
 static const pto_traffic_t *traffic_of(const pto_asked_t *asked, pto_action_t *action, int64_t *bytes) {
     const pto_step_t *step = action->step;
     action->ordinal = pto_expr_at(&step->peers.first, action->k, action->core, 0);
@@ -207,8 +208,8 @@ static const pto_traffic_t *traffic_of(const pto_asked_t *asked, pto_action_t *a
                : pto_traffic_count(asked->plan, step, action->k, action->core, asked->cache->traffic);
 }
 
-/* How many groups of a step's partition on one node an actor counts for: each group counts once, for the
- * actor of its first member. */
+/* Returns how many groups of a step's partition on one node an actor counts for: each group counts once, for
+ * the actor of its first member. */
 static int64_t groups_per_node(const pto_actors_t *actors, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     const pto_actor_t *actor = &actors->actor[action->rank];
@@ -230,7 +231,7 @@ static bool is_beside(const pto_plan_t *plan, const pto_step_t *step, const pto_
            !pto_steps_share_members(step, own, action->k, action->core);
 }
 
-/* The action's step, or such a one beside it, with the largest measure; of equal ones the first. */
+/* Returns the action's step, or such a one beside it, with the largest measure; of equal ones the first. */
 static const pto_step_t *largest_beside(pto_pricing_t *pricing, const pto_action_t *action,
                                         pto_time_t (*measure)(pto_pricing_t *, pto_action_t)) {
     const pto_stage_t *stage = pricing->at.stage;
@@ -429,7 +430,7 @@ static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action
 
 /* --- both ways ------------------------------------------------------------------------------------------ */
 
-/* The distance of a step's only peers; 0: it has others. */
+/* Returns the distance of a step's only peers; 0: it has others. */
 static int64_t only_shift(const pto_plan_t *plan, const pto_step_t *step, int64_t k) {
     const pto_peers_t *peers = &step->peers;
     const pto_action_t action = {.step = step, .k = k};

@@ -37,7 +37,7 @@ static int64_t copy_bytes(const pto_plan_t *plan, const pto_machine_t *machine, 
     return pto_tables_slice_bytes(tables, plan, machine, &action->step->source, action);
 }
 
-/* A copy but for its bytes. */
+/* Returns a copy but for its bytes. */
 static copy_t ends_of(const pto_plan_t *plan, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     int64_t cores = plan->request.layout.procs_per_gpu;

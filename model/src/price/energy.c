@@ -6,7 +6,7 @@
 #include "machine/registry.h"
 #include "plan/plan_internal.h"
 
-/* How many processes of a GPU do anything at all. */
+/* Returns how many processes of a GPU do anything at all. */
 static int64_t acting_cores(const pto_plan_t *plan) {
     int64_t count = 0;
     for (int64_t core = 0; core < pto_plan_request(plan)->layout.procs_per_gpu; core++) {

@@ -12,7 +12,7 @@ static pto_raises_t *raises_at(const pto_pricing_t *pricing, const pto_step_t *s
                                   (pto_actors_are_exact(&pricing->actors, step) ? actor : 0)];
 }
 
-/* A raise at several actors at once; NULL when out of memory. */
+/* Returns a raise at several actors at once; NULL when out of memory. */
 static pto_raised_at_t *raised_at(pto_clocks_t *clocks, const pto_ledger_t *mine) {
     pto_raised_at_t *by = calloc(1, sizeof *by);
     if (!by || !pto_ledger_copy(&by->at, mine, clocks->explain))
@@ -102,7 +102,7 @@ void pto_raises_raise(pto_pricing_t *pricing, pto_action_t *action) {
     release(by);
 }
 
-/* The oldest raise of `from` that is not taken; the number of raises if there is none. */
+/* Returns the oldest raise of `from` that is not taken; the number of raises if there is none. */
 static int find_raise(const pto_raises_t *raises, int64_t from) {
     int low = 0, high = raises->count;
     while (!raises->unsorted && low < high) {

@@ -89,7 +89,8 @@ static void fork(pto_pricing_t *pricing, int lanes) {
     pricing->lanes.active = true;
 }
 
-/* The lane that takes the least time after it has asked for the last time; lane 0's end is in `before`. */
+/* Returns the lane that takes the least time after it has asked for the last time; lane 0's end is in
+ * `before`. */
 static int shortest_end(const pto_clocks_t *clocks, const pto_lanes_t *lanes, int64_t actor, int64_t index,
                         pto_time_t *time) {
     int shortest = -1;

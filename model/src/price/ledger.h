@@ -126,7 +126,7 @@ pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *mach
  * that. */
 pto_time_t pto_charge_both_ways(pto_charge_t *out, pto_charge_t *in, const pto_machine_t *machine);
 
-/* How long the messages within the node and in host memory take, which a CPU moves. */
+/* Returns how long the messages within the node and in host memory take, which a CPU moves. */
 static inline pto_time_t pto_charge_by_cpu(const pto_charge_t *charge) {
     if (!pto_time_positive(charge->within[PTO_SPACE_CPU]))
         return (pto_time_t){0};
@@ -187,8 +187,8 @@ typedef struct {
 void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
                        int64_t waiting);
 
-/* How long after its end a copy still counts as not ended. Where a second copy takes longer than one alone,
- * processes take turns on the GPU, and a turn lasts whether it is used or not. */
+/* Returns how long after its end a copy still counts as not ended. Where a second copy takes longer than one
+ * alone, processes take turns on the GPU, and a turn lasts whether it is used or not. */
 pto_time_t pto_copy_hold(const pto_machine_t *machine, pto_queued_copy_t copy);
 
 /* The event that the copies of a GPU's processes wait for. Copies that wait for different ones overlap. */
@@ -267,7 +267,7 @@ static inline bool pto_charge_has_messages(const pto_charge_t *charge) {
     return false;
 }
 
-/* The time of the charge under the node's injection limit. */
+/* Returns the time of the charge under the node's injection limit. */
 pto_time_t pto_charge_time_with_messages(const pto_charge_t *charge, const pto_machine_t *machine,
                                          pto_outflow_t *outflow);
 static inline pto_time_t pto_charge_time(const pto_charge_t *charge, const pto_machine_t *machine,

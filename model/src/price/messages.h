@@ -56,7 +56,7 @@ static inline const pto_postal_t *pto_messages_postal(const pto_cost_table_t *co
 /* Returns whether the machine has a cost for messages of any distance. */
 bool pto_messages_all_cost(const pto_messages_t *messages);
 
-/* The bytes of one message of pairs. */
+/* Returns the bytes of one message of pairs. */
 int64_t pto_messages_pair_bytes(const pto_messages_t *messages, const pto_action_t *action);
 
 /* Set the peer of an action by its value in the step's set of peers; false: it is the process itself.

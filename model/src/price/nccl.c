@@ -75,8 +75,8 @@ static pto_status_t refuse(const pto_machine_t *machine, pto_nccl_kind_t kind, i
                             machine->name, measured);
 }
 
-/* The cost of a byte between nodes: a machine without injection.gpu has the cost of one process's message.
- * NULL: it has neither. */
+/* Returns the cost of a byte between nodes: a machine without injection.gpu has the cost of one process's
+ * message. NULL: it has neither. */
 static const pto_param_t *net_byte(const pto_machine_t *machine, double bytes) {
     const pto_param_t *limit = &machine->injection_s_per_byte[PTO_SPACE_GPU];
     const pto_cost_row_t *message =
@@ -173,8 +173,8 @@ static double fixed_value(const pto_param_t *param) {
     return param->value;
 }
 
-/* The bytes of a call that are under way at once, a chunk of each channel. Between nodes there are two
- * channels a NIC, because ncclTopoPostset doubles those of the search, but no more than within a node. */
+/* Returns the bytes of a call that are under way at once, a chunk of each channel. Between nodes there are
+ * two channels a NIC, because ncclTopoPostset doubles those of the search, but no more than within a node. */
 static double chunks_at_once(const pto_machine_t *machine, pto_nccl_job_t job, double bytes,
                              double *channels) {
     const pto_param_t *limit = &machine->injection_s_per_byte[PTO_SPACE_GPU];

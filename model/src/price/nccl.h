@@ -45,7 +45,7 @@ bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl
 bool pto_nccl_extrapolated(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm,
                            pto_nccl_job_t job, double bytes, pto_nccl_route_t *route);
 
-/* The time of the call by this route. */
+/* Returns the time of the call by this route. */
 double pto_nccl_route_s(const pto_machine_t *machine, pto_nccl_kind_t kind, const pto_nccl_route_t *route);
 
 /* The collective of a node that NCCL runs, and from what it is extrapolated. Errors: PTO_ERR_NOT_APPLICABLE

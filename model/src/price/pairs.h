@@ -40,11 +40,11 @@ static inline double pto_off_node_s(double alpha_s, double bytes_s, double node_
     return pto_larger(alpha_s + pto_larger(bytes_s, node_bytes_s), node_rate_s);
 }
 
-/* How far a message goes. */
+/* Returns how far a message goes. */
 pto_level_t pto_pairs_level(const pto_pairs_t *pairs, int64_t sender, int64_t distance);
 
-/* The bytes of one group's messages by sender, which last until they are asked for again; NULL: they have
- * none. */
+/* Returns the bytes of one group's messages by sender, which last until they are asked for again; NULL: they
+ * have none. */
 const int64_t *pto_pairs_bytes(const pto_pairs_t *pairs, int64_t group, int64_t distance);
 
 /* A message as seen from one of its ends, where the limits of the node are these. */
@@ -59,7 +59,7 @@ typedef struct {
 pto_pairs_end_t pto_pairs_end(const pto_pairs_t *pairs, int64_t sender, int64_t distance, int64_t bytes,
                               double node_bytes_s, double node_rate_s);
 
-/* The off-node traffic of a node in this round. */
+/* Returns the off-node traffic of a node in this round. */
 pto_outflow_t pto_pairs_outflow(const pto_pairs_t *pairs, int64_t node);
 
 /* --- pairs_bound.c -------------------------------------------------------------------------------------- */

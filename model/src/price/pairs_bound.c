@@ -20,7 +20,7 @@ static int64_t own_bytes(const pto_pairs_t *pairs, int64_t group, int64_t sender
     return dealt ? bytes : pto_share_bytes(bytes, pairs->parts.granularity_bytes, pairs->parts.count, core);
 }
 
-/* The limits of a node in one round. */
+/* Returns the limits of a node in one round. */
 static pto_outflow_t limits_of(pto_pairs_t *pairs, int64_t node, int64_t distance) {
     pto_sum_t *sent = &pairs->sent[node];
     *sent = (pto_sum_t){0, 0};

@@ -477,7 +477,7 @@ static bool has_one_part(const pto_buffer_t *buffer) {
     return buffer->split > 1 || buffer->cyclic != PTO_CYCLIC_NONE;
 }
 
-/* The part of a line that a slice is, and what the parts are. */
+/* Returns the part of a line that a slice is, and what the parts are. */
 static int64_t part_of(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action,
                        int64_t core, pto_parts_t *parts) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);

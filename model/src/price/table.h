@@ -90,8 +90,8 @@ typedef struct pto_tables pto_tables_t;
 pto_tables_t *pto_tables_create(void);
 void pto_tables_destroy(pto_tables_t *tables);
 
-/* The sums of a request's table (pto_plan_has_tables, of pairs), summed now unless they are known. They last
- * until those of another table are asked for. NULL: out of memory. */
+/* Returns the sums of a request's table (pto_plan_has_tables, of pairs), summed now unless they are known.
+ * They last until those of another table are asked for. NULL: out of memory. */
 const pto_table_sums_t *pto_tables_sum(pto_tables_t *tables, const pto_request_t *request,
                                        const pto_machine_t *machine, pto_parts_t parts, bool by_row);
 

@@ -65,7 +65,7 @@ static bool in_set(set_t set, int64_t value) {
     return value >= set.first && value < set.until && (value - set.first) % set.stride == 0;
 }
 
-/* How many of a set lie in [from, until). */
+/* Returns how many of a set lie in [from, until). */
 static int64_t set_within(set_t set, int64_t from, int64_t until) {
     set_t head = set, tail = set;
     head.until = until < set.until ? until : set.until;
@@ -141,8 +141,8 @@ static pto_mix_t mix_of(int64_t on_gpu, int64_t on_socket, int64_t on_node, int6
     return mix;
 }
 
-/* How many of `members`, other than `me`, `me` sends to: those whose distance, sign (other - me) modulo the
- * group's size, is in the set. */
+/* Returns how many of `members`, other than `me`, `me` sends to: those whose distance, sign (other - me)
+ * modulo the group's size, is in the set. */
 static int64_t shifts_within(set_t set, int64_t sign, int64_t me, members_t members, int64_t size) {
     int64_t below = me - members.first, above = members.until - 1 - me;
     int64_t forwards = sign > 0 ? above : below, backwards = sign > 0 ? below : above;
@@ -278,7 +278,7 @@ static void scan_members(scan_t *scan) {
     }
 }
 
-/* How many of a set are in `members` of the node that starts at `node_start`, without `me`. */
+/* Returns how many of a set are in `members` of the node that starts at `node_start`, without `me`. */
 static int64_t indices_within(set_t set, int64_t node_start, members_t members, int64_t me) {
     return set_within(set, node_start + members.first, node_start + members.until) -
            (in_set(set, node_start + me) ? 1 : 0);

@@ -132,7 +132,7 @@ static void print_buffer(printer_t *printer, int index) {
 
 /* --- steps ---------------------------------------------------------------------------------------------- */
 
-/* The word between a step's slice or flag and its target or peers. */
+/* Returns the word between a step's slice or flag and its target or peers. */
 static PTO_NAME_FUNCTION(relation, pto_step_kind_t, PTO_STEP_COUNT, "",
                          {[PTO_STEP_SEND] = "->",
                           [PTO_STEP_RECV] = "<-",

@@ -8,7 +8,7 @@
 /* "48 KiB" or "97 B". */
 void pto_text_bytes(pto_text_t *text, int64_t bytes);
 
-/* The name of a group's members: "owner", "GPU", "core", or the name for members that remain after
+/* Returns the name of a group's members: "owner", "GPU", "core", or the name for members that remain after
  * folding. */
 const char *pto_text_member(const pto_group_t *group);
 

@@ -16,7 +16,7 @@ pto_status_t pto_scenario_check_one_sweep(const pto_scenario_t *scenario, pto_er
  */
 int64_t pto_counts_peers(const pto_counts_t *counts, int64_t count, int64_t source, int64_t *peer);
 
-/* The most that pto_counts_peers finds. */
+/* Returns the most that pto_counts_peers finds. */
 int64_t pto_counts_partners(const pto_counts_t *counts, int64_t count);
 
 /* pto_counts_read_matrix, of the rows of a traffic file whose bytes leave this space; -1: of all. */

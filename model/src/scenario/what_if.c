@@ -390,7 +390,7 @@ static pto_status_t change_layout(const change_t *change, int64_t *number, pto_s
     return status;
 }
 
-/* The layout's number that a key names; NULL if it names none. */
+/* Returns the layout's number that a key names; NULL if it names none. */
 static int64_t *find_layout(const char *key, pto_scenario_t *scenario) {
     pto_layout_t *layout = &scenario->layout;
     int64_t *const number[LAYOUT_COUNT] = {&layout->nodes, &layout->gpus_per_node, &layout->procs_per_gpu,

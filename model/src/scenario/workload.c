@@ -105,7 +105,7 @@ typedef struct {
     bool has_gaps;
 } runs_t;
 
-/* The process of this number in the communicator whose first process is `first`. */
+/* Returns the process of this number in the communicator whose first process is `first`. */
 static int64_t member_at(const pto_workload_t *workload, unsigned along, int64_t first, int64_t number) {
     int64_t process = first, stride = 1;
     for (int d = workload->dim_count - 1; d >= 0; d--) {

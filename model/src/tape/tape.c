@@ -45,7 +45,7 @@ static bool is_same(const pto_tape_record_t *a, const pto_tape_record_t *b) {
            same_number(a->number, b->number);
 }
 
-/* The slot that has the record, or the empty one in which to put it. */
+/* Returns the slot that has the record, or the empty one in which to put it. */
 static int *slot_of(const pto_tape_t *tape, const pto_tape_record_t *record) {
     uint64_t mask = (uint64_t)tape->slots - 1, at = hash_of(record) & mask;
     while (tape->slot[at] != 0 && !is_same(&tape->record[tape->slot[at]], record))
@@ -88,7 +88,8 @@ static int put(pto_tape_record_t record) {
     return *slot;
 }
 
-/* The operand's record: numbers are put there when they are first combined with times that have one. */
+/* Returns the operand's record: numbers are put there when they are first combined with times that have one.
+ */
 static int operand(pto_time_t time) {
     if (time.node || same_number(time.s, 0))
         return time.node;

@@ -48,8 +48,8 @@ pto_time_t pto_tape_param(const pto_param_t *param, double count);
 pto_time_t pto_tape_scale(pto_time_t time, double times, double s);
 pto_time_t pto_tape_combine(pto_tape_op_t op, pto_time_t a, pto_time_t b, double s);
 void pto_tape_compare(pto_tape_op_t op, pto_time_t a, pto_time_t b, bool holds);
-/* The maximum of one or more times, which are overwritten. Each is compared once, and winners with winners:
- * of a chain of maxima, a CPU could not begin one before the one before it has ended. */
+/* Returns the maximum of one or more times, which are overwritten. Each is compared once, and winners with
+ * winners: of a chain of maxima, a CPU could not begin one before the one before it has ended. */
 pto_time_t pto_tape_largest(pto_time_t *time, size_t count);
 
 /* `count` times a parameter. */
@@ -113,7 +113,7 @@ pto_tape_t *pto_tape_begin(void);
 pto_tape_t *pto_tape_end(pto_tape_t *tape, double seconds);
 void pto_tape_destroy(pto_tape_t *tape);
 
-/* The operations of a tape that can be replayed, in their order; `*result` is the price's. */
+/* Returns the operations of a tape that can be replayed, in their order; `*result` is the price's. */
 const pto_tape_record_t *pto_tape_records(const pto_tape_t *tape, int *count, int *result);
 
 /* A plan has been priced. */
