@@ -187,8 +187,8 @@ static void print_option(FILE *stream, const pto_option_t *option) {
 /* A line that begins with a blank is an example, and is printed as it is. */
 static bool is_example(const char *line) { return *line == ' '; }
 
-/* The last place up to `until` at which a line can be broken, best before an option and never in quotes; 0:
- * there is none. */
+/* Returns the last place up to `until` at which a line can be broken, best before an option and never in
+ * quotes; 0: there is none. */
 static int break_at(const char *line, int from, int until) {
     int place = 0, option = 0;
     bool quoted = line[from] == '\'';
@@ -202,7 +202,7 @@ static int break_at(const char *line, int from, int until) {
     return option > 0 ? option : place;
 }
 
-/* Where the second column of a line begins, behind two blanks or more; else a little to the right. */
+/* Returns where the second column of a line begins, behind two blanks or more; else a little to the right. */
 static int second_column(const char *line, int length) {
     int first = (int)strspn(line, " ");
     for (int i = first + 1; i + 2 < length; i++)
@@ -269,7 +269,7 @@ void pto_print_help(const pto_syntax_t *syntax, FILE *stream) {
 
 /* --- parsing ------------------------------------------------------------------------------------------- */
 
-/* The option with this name, or the only one whose name begins with it. */
+/* Returns the option with this name, or the only one whose name begins with it. */
 static const pto_option_t *find(const pto_syntax_t *syntax, const char *name) {
     const pto_option_t *found = strncmp(help_option.name, name, strlen(name)) == 0 ? &help_option : NULL;
     int count = found != NULL;

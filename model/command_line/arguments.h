@@ -90,7 +90,7 @@ int pto_arguments_parse(const pto_syntax_t *syntax, int argc, char **argv, pto_a
 int pto_arguments_read(const pto_syntax_t *syntax, int argc, char **argv, pto_arguments_t *arguments,
                        pto_error_t *err);
 
-/* The value that an option was given last, or its standard value; NULL where there is neither. */
+/* Returns the value that an option was given last, or its standard value; NULL where there is neither. */
 const char *pto_arguments_text(const pto_arguments_t *arguments, const char *name);
 void pto_arguments_fini(pto_arguments_t *arguments);
 

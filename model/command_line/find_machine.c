@@ -133,7 +133,7 @@ void pto_find_by_name(void) {
     pto_topology_find_by(pto_find_topology);
 }
 
-/* The file NAME.yaml in the first of the folders that has it; NULL: in none. */
+/* Returns the file NAME.yaml in the first of the folders that has it; NULL: in none. */
 static char *find_in(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX]), const char *name) {
     char folder[PTO_FOLDER_MAX];
     for (int i = 0; folder_at(i, folder); i++) {

@@ -7,7 +7,7 @@
 /* Numbers of nodes, as --nodes takes them. Errors: PTO_ERR_TYPE, _RANGE, _MEMORY. */
 pto_status_t pto_nodes_parse(const char *text, pto_series_t *nodes, pto_error_t *err);
 
-/* The words that an option knows; NULL behind the last one. */
+/* Returns the words that an option knows; NULL behind the last one. */
 const char *pto_option_by_at(int i);
 const char *pto_option_format_at(int i);
 const char *pto_option_plan_format_at(int i);

@@ -7,7 +7,8 @@
 /* Characters in a line: the variable COLUMNS if it is set, else the terminal's, else 80. At least 40. */
 int pto_terminal_width(FILE *stream);
 
-/* The start and end of emphasis; "" where the stream is not a terminal, or NO_COLOR is set (no-color.org). */
+/* Returns the start and end of emphasis; "" where the stream is not a terminal, or NO_COLOR is set
+ * (no-color.org). */
 const char *pto_terminal_bold(FILE *stream);
 const char *pto_terminal_plain(FILE *stream);
 

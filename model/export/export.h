@@ -121,10 +121,10 @@ pto_status_t pto_export_best(const pto_export_t *export, const pto_export_table_
  * than the tolerance, and the next one begins where that algorithm begins to be faster at all. */
 pto_status_t pto_export_decide(const pto_export_t *export, pto_export_table_t *table, pto_error_t *err);
 
-/* The rule for a size. */
+/* Returns the rule for a size. */
 const pto_export_rule_t *pto_export_rule_at(const pto_export_table_t *table, int64_t bytes);
 
-/* The size as the library compares it. */
+/* Returns the size as the library compares it. */
 int64_t pto_export_size(const pto_export_table_t *table, int64_t bytes);
 
 /* The largest of the export's sizes, and those in between by bisection, up to which one strategy is as fast

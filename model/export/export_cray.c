@@ -94,7 +94,7 @@ static bool kernel_is_as_fast(const pto_machine_t *machine, int64_t bytes, bool 
     return *known && gpu_s <= host_s;
 }
 
-/* The least of the sizes from which on the kernel is as fast at all; -1: none, or unknown. */
+/* Returns the least of the sizes from which on the kernel is as fast at all; -1: none, or unknown. */
 static int64_t find_threshold(const pto_export_t *export, bool *known) {
     int64_t at = export->bytes.count;
     *known = true;
@@ -103,7 +103,7 @@ static int64_t find_threshold(const pto_export_t *export, bool *known) {
     return *known && at < export->bytes.count ? export->bytes.value[at] : -1;
 }
 
-/* The least power of two for which a message costs its bytes, up to the tolerance; 0: unknown. */
+/* Returns the least power of two for which a message costs its bytes, up to the tolerance; 0: unknown. */
 static int64_t find_block(const pto_export_t *export) {
     const pto_machine_t *machine = export->options.machine;
     for (int64_t bytes = BLOCK_BYTES_LEAST;; bytes *= 2) {

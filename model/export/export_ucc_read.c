@@ -131,7 +131,7 @@ static void name_layer(const reader_t *reader, const standing_t *standing, int l
                  algorithm);
 }
 
-/* The rule from a size on, and the score of the layer that may run there. */
+/* Returns the rule from a size on, and the score of the layer that may run there. */
 static pto_export_rule_t find_rule(const reader_t *reader, int64_t bytes, int64_t *score) {
     standing_t standing = find_standing(reader, bytes);
     const bool named = standing.named || reader->rules->layers_given;

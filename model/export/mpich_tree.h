@@ -24,7 +24,7 @@ pto_status_t pto_mpich_read(const char *path, const char *names, json_t **tree, 
 /* Checks a tree that was read from `path`, or one that was made here (NULL), in the same way. */
 pto_status_t pto_mpich_check(const json_t *tree, const char *path, const char *names, pto_error_t *err);
 
-/* The name of the algorithm that MPICH runs, borrowed from a tree that pto_mpich_read returned. */
+/* Returns the name of the algorithm that MPICH runs, borrowed from a tree that pto_mpich_read returned. */
 const char *pto_mpich_algorithm(const json_t *tree, const pto_mpich_call_t *call);
 
 #endif

@@ -27,7 +27,7 @@ static void print_host(FILE *file, const char *hosts, int64_t node) {
     fprintf(file, "%.*s", (int)strcspn(hosts, ","), hosts);
 }
 
-/* A process's core among those of its socket. The processes of a socket's GPUs follow one another. */
+/* Returns a process's core among those of its socket. The processes of a socket's GPUs follow one another. */
 static int64_t core_of_socket(const pto_layout_t *layout, pto_rank_t at) {
     return at.gpu % layout->gpus_per_socket * layout->procs_per_gpu + at.core;
 }

@@ -66,7 +66,7 @@ static pto_status_t setting_fault(const reader_t *reader, const char *at, const 
                             column_of(reader, at), "%s", message);
 }
 
-/* The next part that is not empty, which then ends in a NUL; NULL: none. */
+/* Returns the next part that is not empty, which then ends in a NUL; NULL: none. */
 static char *next_part(char **rest, const char *delimiter) {
     char *part = *rest + strspn(*rest, delimiter);
     if (!*part)
@@ -88,7 +88,7 @@ static pto_status_t read_digits(const reader_t *reader, const char *text, size_t
     return PTO_OK;
 }
 
-/* The factor of a unit, 0 if UCX has no such unit. */
+/* Returns the factor of a unit, 0 if UCX has no such unit. */
 static int64_t unit_bytes(const char *unit) {
     static const char *const units[] = {"", "b", "k", "kb", "m", "mb", "g", "gb", "t", "tb"};
     int at = place_in(units, sizeof units / sizeof *units, unit);

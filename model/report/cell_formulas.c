@@ -40,7 +40,7 @@ static pto_status_t make_formula(maker_t *maker, const pto_plan_t *plan, bool *f
     return status;
 }
 
-/* The values of the variables and of all operations; NULL: out of memory. */
+/* Returns the values of the variables and of all operations; NULL: out of memory. */
 static double *values_of(const pto_formulas_t *formulas, const double *variable) {
     double *value =
         malloc((size_t)(formulas->variable_count + formulas->operation_count + 1) * sizeof *value);
@@ -52,7 +52,7 @@ static double *values_of(const pto_formulas_t *formulas, const double *variable)
     return value;
 }
 
-/* The price by the first formula that holds; -1: none does. */
+/* Returns the price by the first formula that holds; -1: none does. */
 static double candidate_value(const pto_cell_formulas_t *cell, const pto_candidate_t *candidate,
                               const double *value) {
     double seconds = -1;

@@ -131,7 +131,7 @@ static sum_t operate(pto_formulas_t *made, pto_formula_op_t op, sum_t a, sum_t b
     return one_term(made, made->variable_count + found, 1);
 }
 
-/* The terms that two sums have both, and the first one's number. */
+/* Returns the terms that two sums have both, and the first one's number. */
 static sum_t common_of(pto_formulas_t *made, sum_t a, sum_t b) {
     sum_t common = number(a.number);
     common.first = made->term_count;

@@ -65,7 +65,7 @@ pto_status_t pto_report_row(pto_report_t *report, const pto_predictions_t *predi
 pto_status_t pto_report_ranges(pto_report_t *report, const pto_predictions_t *predictions, int64_t first,
                                pto_error_t *err);
 
-/* The number by which the page's data refer to a strategy. */
+/* Returns the number by which the page's data refer to a strategy. */
 int pto_report_strategy(pto_report_t *report, const pto_strategy_t *strategy);
 
 /* The cell of one strategy, of whose prices the formulas are those on `variable`: the report's sliders, or

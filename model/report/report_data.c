@@ -335,7 +335,7 @@ static pto_status_t print_cells(pto_report_t *report, const pto_predictions_t *p
     return status;
 }
 
-/* The least time that was measured of a strategy, or of all others; 0: there is none. */
+/* Returns the least time that was measured of a strategy, or of all others; 0: there is none. */
 static double least_measured(const pto_plot_point_t *point, size_t count, int64_t at, int strategy,
                              bool others, int *found) {
     double least_s = 0;

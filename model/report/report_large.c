@@ -8,7 +8,7 @@
 #include "portolan/strategy.h"
 #include "report.h"
 
-/* The work of a strategy at all points. */
+/* Returns the work of a strategy at all points. */
 static int64_t strategy_work(const pto_options_t *options, const pto_strategy_t *strategy) {
     int64_t work = 0;
     for (int64_t point = 0; point < pto_scenario_points(&options->scenario); point++)

@@ -22,7 +22,7 @@ static bool are_alike(const pto_score_cell_t *a, const pto_score_cell_t *b) {
            a->procs_per_gpu == b->procs_per_gpu && a->in_host == b->in_host && a->distance == b->distance;
 }
 
-/* The next cell of the group after `cell`, or with NULL its first one; NULL: there is none. */
+/* Returns the next cell of the group after `cell`, or with NULL its first one; NULL: there is none. */
 static const pto_score_cell_t *next_cell(const group_t *group, const pto_score_cell_t *cell) {
     const pto_score_cell_t *end = group->score->cell + group->score->cell_count;
     if (!cell)
@@ -107,7 +107,7 @@ static pto_status_t make_scenario(const group_t *group, const pto_machine_t *mac
 
 /* --- what was measured ---------------------------------------------------------------------------------- */
 
-/* The predicted strategy that a candidate is; -1 if it ran another plan than the one predicted. */
+/* Returns the predicted strategy that a candidate is; -1 if it ran another plan than the one predicted. */
 static int strategy_of(const pto_predictions_t *predictions, const pto_score_candidate_t *candidate,
                        int64_t bytes) {
     for (int64_t point = 0; point < predictions->point_count; point++)

@@ -35,7 +35,7 @@ static pto_status_t move_sliders(const pto_report_t *report, const pto_machine_t
     return status;
 }
 
-/* The call that takes longest, whose picks the sliders are chosen by. */
+/* Returns the call that takes longest, whose picks the sliders are chosen by. */
 static int longest_call(const pto_step_prediction_t *step) {
     int longest = -1;
     double longest_s = -1, seconds;

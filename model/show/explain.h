@@ -14,7 +14,7 @@ typedef struct {
 pto_status_t pto_flags_find(pto_machine_t *machine, pto_flags_t *flags, pto_error_t *err);
 void pto_flags_fini(pto_flags_t *flags);
 
-/* The file's remark on why to doubt a parameter; NULL if there is none, or if --what-if has set the
+/* Returns the file's remark on why to doubt a parameter; NULL if there is none, or if --what-if has set the
  * parameter. */
 const char *pto_flag_of(const pto_flags_t *flags, const pto_param_t *param);
 

@@ -32,8 +32,8 @@ pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, FILE *scr
 enum { PTO_PLOT_COLOURS = 8 };
 const char *pto_plot_colour(int i);
 
-/* A strategy's colour, the same in all drawings and pages, and that of text on it. Those of strategies that
- * programs register repeat. */
+/* Returns a strategy's colour, the same in all drawings and pages, and that of text on it. Those of
+ * strategies that programs register repeat. */
 const char *pto_strategy_colour(const pto_strategy_t *strategy);
 const char *pto_strategy_ink(const pto_strategy_t *strategy);
 

@@ -35,7 +35,7 @@ static bool did_it(const matching_t *matching, const pto_strategy_t *strategy) {
     return !strategy->splits || !pto_collectives_provenance(matching->collectives, key);
 }
 
-/* The swept value of a row; -1 if it is outside the sweep or has another size. */
+/* Returns the swept value of a row; -1 if it is outside the sweep or has another size. */
 static int64_t place_of(const pto_predictions_t *predictions, const pto_collective_row_t *row) {
     const pto_scenario_t *scenario = predictions->scenario;
     int64_t at = predictions->sweep == PTO_SWEEP_NODES ? row->nodes : row->bytes;

@@ -76,7 +76,7 @@ static int rest_width(const columns_t *columns) {
 
 /* --- which columns ------------------------------------------------------------------------------------- */
 
-/* The least ratio of a strategy's cost to the cheapest one's, over all points. */
+/* Returns the least ratio of a strategy's cost to the cheapest one's, over all points. */
 static double least_ratio(const columns_t *columns, int strategy) {
     double least = INFINITY;
     for (int64_t point = 0; point < columns->predictions->point_count; point++) {
@@ -88,7 +88,7 @@ static double least_ratio(const columns_t *columns, int strategy) {
     return least;
 }
 
-/* The strategy of the least ratio; -1 if none is finite. */
+/* Returns the strategy of the least ratio; -1 if none is finite. */
 static int next_best(const double *ratio, int count) {
     int next = -1;
     for (int i = 0; i < count; i++)

@@ -153,7 +153,7 @@ void score_print_row(const score_print_t *how, const score_row_t *row, bool firs
 static const char *space_name(bool host) { return pto_space_name(host ? PTO_SPACE_CPU : PTO_SPACE_GPU); }
 
 enum { CELL_NAME_MAX = PTO_HALO_TEXT_MAX + 32 };
-/* The decision: "alltoall library", "pair on_socket gpu,cpu". */
+/* Returns the decision: "alltoall library", "pair on_socket gpu,cpu". */
 static const char *cell_name(const pto_score_cell_t *cell, char text[CELL_NAME_MAX]) {
     const pto_score_filter_t filter = {cell->collective, cell->implementation, 0};
     if (cell->collective == PTO_COLLECTIVE_HALO) {

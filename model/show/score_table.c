@@ -197,7 +197,7 @@ static bool in_group(const pto_score_filter_t *filter, const pto_score_cell_t *c
             cell->implementation == filter->implementation);
 }
 
-/* The group's lowest node count above `above`; 0 if there is none. */
+/* Returns the group's lowest node count above `above`; 0 if there is none. */
 static int64_t next_nodes(const printer_t *printer, const pto_score_filter_t *filter, int64_t above) {
     int64_t next = 0;
     for (int64_t i = 0; i < printer->score->cell_count; i++) {

@@ -56,7 +56,7 @@ const pto_sweeps_run_t *pto_sweeps_run(const pto_sweeps_t *sweeps, int row, int 
 /* Points along a row: of the scenario's own sweep, or of a second range. */
 int64_t pto_sweeps_columns(const pto_sweeps_t *sweeps);
 
-/* The run and the point of its predictions at a place; NULL if it has no prediction there. */
+/* Returns the run and the point of its predictions at a place; NULL if it has no prediction there. */
 const pto_predictions_t *pto_sweeps_at(const pto_sweeps_t *sweeps, int row, int64_t column, int64_t *point);
 
 /* "8 KiB", "/2": a column's heading. Returns `text`. */

@@ -25,7 +25,7 @@ static int height_px(const pto_sweeps_t *sweeps) {
     return MAP_BOTTOM_PX + map_px(sweeps) + BETWEEN_PX + LINES_PX + TITLE_PX;
 }
 
-/* The pick at a place; -1 if there is none. */
+/* Returns the pick at a place; -1 if there is none. */
 static int pick_at(const pto_sweeps_t *sweeps, int row, int64_t column) {
     int64_t point;
     const pto_predictions_t *predictions = pto_sweeps_at(sweeps, row, column, &point);

@@ -264,7 +264,7 @@ void pto_print_energy_note(FILE *stream, const pto_predictions_t *predictions) {
         fputs("# energy     of the GPUs alone: the machine file has no energy.cpu\n", stream);
 }
 
-/* A reason without the leading name of the strategy, so that strategies can share it. */
+/* Returns a reason without the leading name of the strategy, so that strategies can share it. */
 static const char *shared_reason(const pto_predictions_t *predictions, int64_t point, int strategy) {
     const char *name = predictions->strategy[strategy]->name;
     const char *reason = pto_prediction_at(predictions, point, strategy)->reason;

@@ -134,7 +134,7 @@ void pto_print_energy_note(FILE *stream, const pto_predictions_t *predictions);
 /* Heading of a table's first column. */
 const char *pto_sweep_heading(pto_sweep_kind_t sweep);
 
-/* A path's last part. */
+/* Returns a path's last part. */
 const char *pto_file_name(const char *path);
 
 /* A CSV field, quoted if necessary. */

@@ -51,7 +51,7 @@ pto_status_t pto_trace_create(const char *path, const pto_layout_t *layout, int6
     return PTO_OK;
 }
 
-/* A span's thread within its node, and the thread's name. */
+/* Returns a span's thread within its node, and the thread's name. */
 static int64_t thread_of(const pto_trace_t *trace, const pto_span_t *span, char *name, size_t name_size) {
     int64_t ranks = trace->layout.gpus_per_node * trace->layout.procs_per_gpu;
     const char *text = pto_resource_name(span->resource);
