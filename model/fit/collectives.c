@@ -270,7 +270,7 @@ typedef struct {
     double value[NUMBER_COUNT];
 } start_t;
 
-/* The typical values times a factor. */
+/* Returns the typical values times a factor. */
 static start_t typical(double factor) {
     start_t start;
     for (int i = 0; i < NUMBER_COUNT; i++)
@@ -445,7 +445,7 @@ pto_status_t pto_fit_collectives(const pto_machine_t *machine, const pto_collect
 
 /* --- borrowing ------------------------------------------------------------------------------------------ */
 
-/* The key of a machine file that holds a number. */
+/* Returns the key of a machine file that holds a number. */
 static const char *key_of(const number_t *number) {
     return number->set == set_pageable ? "copies.pageable.d2h.alpha_s" : number->name;
 }

@@ -155,7 +155,8 @@ static bool is_of_sharing(const pto_sample_t *sample) {
            sample->benchmark <= PTO_BENCHMARK_MEMCPY_SHARED_STRIDED_D2H;
 }
 
-/* The state in which processes shared a GPU; unknown where the files of these rows differ or do not say. */
+/* Returns the state in which processes shared a GPU; unknown where the files of these rows differ or do not
+ * say. */
 static pto_mps_t mps_of_samples(const pto_samples_t *samples) {
     pto_mps_t state = PTO_MPS_COUNT;
     int file = -1;

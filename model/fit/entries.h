@@ -49,7 +49,8 @@ pto_status_t fit_give_up(fit_work_t *work, const char *name, const char *why);
 /* Rounds to as many digits as a machine file carries. */
 double fit_round(double value);
 
-/* The parameter of column `j` of a regression, rounded to as many digits as a machine file carries. */
+/* Returns the parameter of column `j` of a regression, rounded to as many digits as a machine file carries.
+ */
 pto_param_t fit_param(const fit_regression_t *regression, int j);
 
 #endif

@@ -10,7 +10,7 @@
 #include "parts.h"
 #include "select.h"
 
-/* The number before a word, as in "2 sockets, 6 GPUs"; -1 if there is none. */
+/* Returns the number before a word, as in "2 sockets, 6 GPUs"; -1 if there is none. */
 static int64_t count_before(const char *text, const char *word) {
     for (const char *at = text; *at != '\0'; at++) {
         size_t matched = 0;
@@ -110,7 +110,7 @@ static bool fitted_messages(const pto_fit_t *fit) {
     return any;
 }
 
-/* Which cost of a message was left out, and why; NULL if there are no samples of any. */
+/* Returns which cost of a message was left out, and why; NULL if there are no samples of any. */
 static const pto_fit_entry_t *absent_message(const pto_fit_t *fit) {
     for (int i = 0; i < fit->entry_count; i++)
         if (fit->entry[i].kind == PTO_FIT_ABSENT && strncmp(fit->entry[i].name, "messages.", 9) == 0)
@@ -130,7 +130,7 @@ static pto_status_t without_messages(const pto_fit_t *fit, pto_error_t *err) {
                          "nothing can be predicted");
 }
 
-/* The GPUs that the samples name; NULL: none, or host memory in their place. */
+/* Returns the GPUs that the samples name; NULL: none, or host memory in their place. */
 static const char *gpu_of(const pto_samples_t *samples) {
     const char *gpu = pto_samples_provenance(samples, "gpu");
     return gpu && strcmp(gpu, "none") != 0 && strncmp(gpu, "host memory", strlen("host memory")) != 0 ? gpu

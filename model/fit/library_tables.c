@@ -187,7 +187,7 @@ static choice_t one_row(int variant) {
     return (choice_t){.count = 1, .variant = {variant}, .below_bytes = {INT64_MAX}, .badness = INFINITY};
 }
 
-/* The row with another variant from `bytes` on. */
+/* Returns the row with another variant from `bytes` on. */
 static choice_t split(const choice_t *choice, int row, int64_t bytes, int below, int above) {
     choice_t made = *choice;
     memmove(&made.variant[row + 1], &choice->variant[row],
@@ -205,7 +205,7 @@ static bool is_inside(const choice_t *choice, int row, int64_t bytes) {
     return bytes < choice->below_bytes[row] && (row == 0 || bytes > choice->below_bytes[row - 1]);
 }
 
-/* The best table of one more row, where one row has become two. */
+/* Returns the best table of one more row, where one row has become two. */
 static choice_t best_split(const trials_t *trials, const choice_t *choice) {
     choice_t best = {.badness = INFINITY};
     for (int row = 0; row < choice->count; row++)

@@ -86,7 +86,7 @@ pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level
     return status;
 }
 
-/* The smallest size that is at least `from_bytes`; INT64_MAX if there is none. */
+/* Returns the smallest size that is at least `from_bytes`; INT64_MAX if there is none. */
 static int64_t next_bytes(const fit_points_t *points, int64_t from_bytes) {
     int64_t next = INT64_MAX;
     for (size_t i = 0; i < points->count; i++) {

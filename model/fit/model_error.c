@@ -66,7 +66,7 @@ static void cover_cell(pto_model_error_t *error, const pto_score_cell_t *cell) {
     cover(&error->byte, cell->bytes, cell->bytes);
 }
 
-/* The doublings to one node count of a score from those that its prediction knows. */
+/* Returns the doublings to one node count of a score from those that its prediction knows. */
 static double doublings_to(const pto_score_t *score, const pto_node_counts_t *known, int64_t nodes) {
     pto_covered_t others = {0};
     for (int64_t i = 0; i < score->cell_count; i++) {

@@ -27,11 +27,12 @@ int fit_compare(int64_t a, int64_t b);
 /* Returns the number of different sizes of points that are sorted by bytes. */
 size_t fit_size_count(const fit_points_t *points);
 
-/* The largest number of processes, 0 if there are no points, and the points that have it, borrowed. */
+/* Returns the largest number of processes, 0 if there are no points, and the points that have it, borrowed.
+ */
 int32_t fit_most_procs(const fit_points_t *points);
 fit_points_t fit_of_most_procs(const fit_points_t *points);
 
-/* The points with from_bytes <= bytes < below_bytes. Points must be sorted by bytes; the result is
+/* Returns the points with from_bytes <= bytes < below_bytes. Points must be sorted by bytes; the result is
  * borrowed. */
 fit_points_t fit_slice(const fit_points_t *points, int64_t from_bytes, int64_t below_bytes);
 

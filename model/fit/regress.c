@@ -275,7 +275,7 @@ static double median_residual(const solver_t *solver) {
     return fit_median(solver->weight, count);
 }
 
-/* The most significantly negative coefficient, as an index into `active`; -1 if there is none. */
+/* Returns the most significantly negative coefficient, as an index into `active`; -1 if there is none. */
 static int most_negative(const solver_t *solver) {
     int worst = -1;
     double worst_value = 0;
@@ -351,7 +351,7 @@ static bool has_full_rows(const design_t *design) {
     return 2 * inside > design->count;
 }
 
-/* How far a sample may be from its row's median. */
+/* Returns how far a sample may be from its row's median. */
 static double allowed_distance(const double *seconds, size_t count, double *scratch, double *middle) {
     memcpy(scratch, seconds, count * sizeof *scratch);
     *middle = fit_median(scratch, count);

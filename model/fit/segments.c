@@ -77,7 +77,7 @@ typedef struct {
     double beta_s_per_byte;
 } line_t;
 
-/* A line with neither coefficient negative. */
+/* Returns a line with neither coefficient negative. */
 static line_t weighted_line(const double *x, const double *w, const double *y, size_t count) {
     line_t line;
     double unused;
@@ -104,7 +104,7 @@ static void reweigh(const size_group_t *const *group, size_t count, line_t line,
     }
 }
 
-/* The best line through at most GRID_MAX groups. */
+/* Returns the best line through at most GRID_MAX groups. */
 static line_t fit_line(const size_group_t *const *group, size_t count) {
     double x[GRID_MAX] = {0};
     double y[GRID_MAX] = {0};

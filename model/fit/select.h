@@ -25,7 +25,7 @@ typedef struct {
     uint64_t pair_hash;
 } fit_filter_t;
 
-/* A file's own value of a key; NULL: it has none. */
+/* Returns a file's own value of a key; NULL: it has none. */
 const char *fit_provenance(const pto_samples_t *samples, int file, const char *key);
 
 /* Mark the samples of slow jobs and report these jobs; not in minima mode, in which they do no harm. Errors:

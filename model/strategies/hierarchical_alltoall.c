@@ -40,8 +40,8 @@ static between_t make_between(pto_builder_t *builder, const pto_request_t *reque
                        .nodes = layout->nodes};
 }
 
-/* A temporary of `count` blocks at the members of `group` on the first `cores` of a GPU. `blocks` gives the
- * block sizes if the user's are not equal. */
+/* Returns a temporary of `count` blocks at the members of `group` on the first `cores` of a GPU. `blocks`
+ * gives the block sizes if the user's are not equal. */
 static int build_bundles(const between_t *between, const char *name, pto_group_kind_t group, int64_t cores,
                          pto_blocks_t blocks, int64_t count) {
     pto_buffer_t buffer = *pto_builder_buffer(between->builder, between->user.in);

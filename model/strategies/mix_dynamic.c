@@ -7,7 +7,7 @@
  * times, and an allgather then needs no other flag before the root's buffers are used again. */
 #include "intranode.h"
 
-/* A step of member k, with the root as peer; of the root, with member k as peer. */
+/* Returns a step of member k, with the root as peer; of the root, with member k as peer. */
 static pto_step_t member(pto_step_kind_t kind, const pto_exchange_t *who) {
     pto_step_t step = pto_step_of_others(kind, who);
     step.who_first = pto_loop_index(1, 0);
@@ -22,7 +22,7 @@ static pto_step_t root(pto_step_kind_t kind, const pto_exchange_t *who) {
     return step;
 }
 
-/* A step of the root alone. */
+/* Returns a step of the root alone. */
 static pto_step_t alone(pto_step_kind_t kind, const pto_exchange_t *who) {
     pto_step_t step = pto_step_of_root(kind, who);
     step.peers.kind = PTO_PEERS_NONE;

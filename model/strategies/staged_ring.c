@@ -23,7 +23,7 @@ typedef struct {
 /* Chunks in progress: enough that no stage of a pipeline of three or four waits for another one's end. */
 enum { IN_PROGRESS = 4 };
 
-/* The (k + ahead)-th chunk. */
+/* Returns the (k + ahead)-th chunk. */
 static pto_slice_t chunk(const pto_builder_t *builder, const ring_t *ring, pto_slice_t all, int64_t ahead) {
     int64_t blocks = pto_builder_buffer(builder, ring->host.buffer)->block_count;
     all.parts = ring->who.n * ring->chunks / blocks;
@@ -35,7 +35,7 @@ static pto_slice_t chunk(const pto_builder_t *builder, const ring_t *ring, pto_s
     return all;
 }
 
-/* The chunk for k >= first, or for k < end; else nothing. */
+/* Returns the chunk for k >= first, or for k < end; else nothing. */
 static pto_slice_t from(int64_t first, pto_slice_t slice) {
     slice.until = pto_loop_index(1, 1 - first);
     return slice;
@@ -140,7 +140,7 @@ static void build_ring(pto_builder_t *builder, const pto_request_t *request, con
     build_allgather(builder, ring);
 }
 
-/* The buffer that has every part. */
+/* Returns the buffer that has every part. */
 static int whole_of(const pto_request_t *request, const pto_user_t *user) {
     return request->collective == PTO_COLLECTIVE_REDUCE_SCATTER ? user->in : user->out;
 }

@@ -75,7 +75,7 @@ typedef struct {
     int64_t most;   /* destinations of a group; the last one may have fewer */
 } partners_t;
 
-/* The blocks for (sign 1) or from (-1) the k-th group of partners. */
+/* Returns the blocks for (sign 1) or from (-1) the k-th group of partners. */
 static pto_slice_t blocks_of(const partners_t *partners, int buffer, int64_t sign) {
     int64_t each = partners->groups > 1 ? partners->most : 0;
     return (pto_slice_t){.buffer = buffer,

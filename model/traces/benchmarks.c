@@ -154,8 +154,8 @@ static pto_status_t find_processes(const pto_recording_reader_t *reader, pto_rec
 
 /* --- rates ---------------------------------------------------------------------------------------------- */
 
-/* The most that a GPU can send, in one direction: NVLink's rates from NVIDIA's data sheets. Others, and host
- * memory, send less than the fastest link sold. */
+/* Returns the most that a GPU can send, in one direction: NVLink's rates from NVIDIA's data sheets. Others,
+ * and host memory, send less than the fastest link sold. */
 static double fastest_link(const char *gpu) {
     static const struct {
         const char *name;
@@ -167,8 +167,8 @@ static double fastest_link(const char *gpu) {
     return 2e12;
 }
 
-/* The least that one of `procs` processes sends, in-network reduction and broadcast included, in a call of
- * `bytes` as in a scenario. */
+/* Returns the least that one of `procs` processes sends, in-network reduction and broadcast included, in a
+ * call of `bytes` as in a scenario. */
 static double least_sent(const pto_recording_kind_t *kind, int64_t procs) {
     const double bytes = (double)kind->call.bytes;
     if (kind->call.collective == PTO_COLLECTIVE_MESSAGES)
@@ -242,8 +242,9 @@ pto_status_t pto_bench_fail_nameless(pto_recording_reader_t *reader) {
                               naming ? naming : "--collective");
 }
 
-/* The largest block of a vector. OSU divides elements, not bytes: MPI_Reduce_scatter of fewer elements than
- * processes gives some of them nothing, and MPI_Reduce_scatter_block moves nothing at all. 0: of such calls.
+/* Returns the largest block of a vector. OSU divides elements, not bytes: MPI_Reduce_scatter of fewer
+ * elements than processes gives some of them nothing, and MPI_Reduce_scatter_block moves nothing at all. 0:
+ * of such calls.
  */
 static int64_t block_bytes(const pto_bench_t *benchmark, int64_t bytes, int64_t procs) {
     const int64_t element = benchmark->element_bytes > 0 ? benchmark->element_bytes : 1;
@@ -334,7 +335,7 @@ const pto_bench_format_t *pto_bench_find(char *line, char **heading) {
     return NULL;
 }
 
-/* The heading behind a debug line of NCCL that has not ended; the line itself: there is none. */
+/* Returns the heading behind a debug line of NCCL that has not ended; the line itself: there is none. */
 static char *behind_debug(char *line) {
     char *at = strstr(line, " NCCL ");
     for (at = at ? strchr(at, '#') : NULL; at; at = strchr(at + 1, '#'))

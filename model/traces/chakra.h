@@ -19,7 +19,7 @@ typedef struct {
     bool is_cpu_op;
 } pto_chakra_node_t;
 
-/* A node without anything known. */
+/* Returns a node without anything known. */
 pto_chakra_node_t pto_chakra_node(void);
 /* Set an attribute by its name, to a number or (text not NULL) a text. Others are passed over. */
 void pto_chakra_set(pto_chakra_node_t *node, const char *attribute, double number, const char *text);

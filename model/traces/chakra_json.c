@@ -9,7 +9,7 @@ static const char *text_of(const json_t *object, const char *key) {
     return text ? text : "";
 }
 
-/* A number, a boolean, or a number in quotes as protobuf writes those of 64 bits; -1: none. */
+/* Returns a number, a boolean, or a number in quotes as protobuf writes those of 64 bits; -1: none. */
 static double number_of(const json_t *value) {
     double number = json_number_value(value);
     int64_t whole;

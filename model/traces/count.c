@@ -26,8 +26,8 @@ static void plain_name(const char *name, char *plain, size_t size) {
     }
 }
 
-/* How many characters of a plain name a collective's own name is, without its underscores; 0: it does not
- * begin with it. Messages between neighbors and blocks that differ between owners have no names there. */
+/* Returns how many characters of a plain name a collective's own name is, without its underscores; 0: it does
+ * not begin with it. Messages between neighbors and blocks that differ between owners have no names there. */
 static size_t length_of(const char *plain, pto_collective_t collective) {
     size_t length = 0;
     if (!pto_collective_is_in_mpi(collective) || pto_collective_is_by_owner(collective) ||

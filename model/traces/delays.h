@@ -43,15 +43,15 @@ typedef struct {
 
 /* Returns whether others wait for this process. */
 bool pto_is_awaited(const pto_timed_t *timed);
-/* A time by a process's clock, by that of all. */
+/* Returns a time by a process's clock, by that of all. */
 double pto_comparison_time(const pto_comparison_t *comparison, const pto_timed_t *timed, double seconds);
 /* By place, then `at`. */
 int pto_item_compare(const void *left, const void *right);
-/* The median of their values; may change their order. */
+/* Returns the median of their values; may change their order. */
 double pto_item_median(pto_item_t *item, size_t count);
 /* A normal distribution's standard deviation, by its median absolute deviation. */
 #define PTO_SPREAD_OF_NORMAL 1.4826
-/* The median distance from `middle`, as a standard deviation. */
+/* Returns the median distance from `middle`, as a standard deviation. */
 double pto_item_spread(const pto_item_t *item, size_t count, double middle, double *scratch);
 /* False: out of memory. */
 bool pto_delays_add(pto_delays_t *delays, const pto_delay_t *delay);

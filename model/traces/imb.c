@@ -17,7 +17,7 @@ static const pto_bench_test_t tests[] = {
 };
 enum { TEST_COUNT = sizeof tests / sizeof *tests };
 
-/* The value that a line has behind a label; NULL: it is another line. */
+/* Returns the value that a line has behind a label; NULL: it is another line. */
 static const char *value_of(const char *line, const char *label) {
     if (!pto_text_begins(line, label))
         return NULL;
@@ -32,7 +32,7 @@ static bool is_heading(const char *line) {
            (*line == '#' && pto_text_begins(line + 1 + strspn(line + 1, " "), "Intel(R) MPI Benchmarks"));
 }
 
-/* A non-blocking collective, "Iallreduce" or "Iallreduce_pure"; NULL: none of portolan's. */
+/* Returns a non-blocking collective, "Iallreduce" or "Iallreduce_pure"; NULL: none of portolan's. */
 static const pto_bench_test_t *find_non_blocking(const char *name) {
     char own[64];
     snprintf(own, sizeof own, "%s", *name == 'I' ? name + 1 : "");

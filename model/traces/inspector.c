@@ -39,7 +39,7 @@ static bool is_in_blocks(pto_collective_t collective) {
            collective == PTO_COLLECTIVE_ALLTOALL;
 }
 
-/* The bytes of one block. */
+/* Returns the bytes of one block. */
 static double block_bytes(const json_t *call, double bytes, double us, double procs, int64_t *assumed) {
     double moved_bytes = number_of(call, "coll_algobw_gbs") * 1e3 * us; /* GB/s are 1e3 bytes/us */
     if (!(moved_bytes > 0 && moved_bytes < 1e18) || bytes <= 0) {

@@ -118,7 +118,7 @@ static bool open_bracket(pto_source_t *source, char close) {
     return false;
 }
 
-/* The bytes of an object or array; 0: they end beyond the text. */
+/* Returns the bytes of an object or array; 0: they end beyond the text. */
 static size_t length_of(const char *text, size_t size) {
     size_t depth = 0;
     for (size_t i = 0; i < size; i++) {

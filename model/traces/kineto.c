@@ -72,7 +72,7 @@ static void name_group(const json_t *args, int64_t procs, char name[192]) {
              (unsigned long long)pto_hash_bytes(PTO_HASH_START, ranks, strlen(ranks)));
 }
 
-/* The rank in the job of a member of the group; -1: the trace does not say. */
+/* Returns the rank in the job of a member of the group; -1: the trace does not say. */
 static int32_t rank_of_member(const json_t *args, int64_t member) {
     json_t *ranks = json_loads(text_of(args, "Process Group Ranks"), 0, NULL);
     const json_t *rank = member >= 0 ? json_array_get(ranks, (size_t)member) : NULL;

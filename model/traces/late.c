@@ -60,7 +60,8 @@ static size_t place_of(const double *sorted, size_t count, double value) {
     return low;
 }
 
-/* The distance from `middle` that `near` of all values but one do not exceed: of as many neighbors. */
+/* Returns the distance from `middle` that `near` of all values but one do not exceed: of as many neighbors.
+ */
 static double distance_of(const double *sorted, size_t count, size_t left_out, double middle, size_t near) {
     size_t low = 0, high = count - 1 - near; /* where these neighbors begin */
     while (low < high) {
@@ -88,7 +89,7 @@ static double lesser(double a, double b) {
     return fabs(a) < fabs(b) ? a : b;
 }
 
-/* How late the processes of a call are that others wait for: an item of each. */
+/* Returns how late the processes of a call are that others wait for: an item of each. */
 static size_t add_call(const pto_comparison_t *comparison, const pto_matched_t *matched, double *scratch,
                        pto_item_t *item) {
     double *arrival = scratch, *outside = scratch + matched->procs;
@@ -142,7 +143,8 @@ static size_t summarize(pto_item_t *item, size_t *count, process_t *process) {
     return procs;
 }
 
-/* The median of what the processes were outside of all calls before this one; NaN: it is not known of each.
+/* Returns the median of what the processes were outside of all calls before this one; NaN: it is not known of
+ * each.
  */
 static double median_outside(const pto_matched_t *matched, double *scratch) {
     for (int k = 0; k < matched->procs; k++) {

@@ -158,7 +158,7 @@ static pto_status_t count_call(pto_recording_reader_t *reader, char *const value
     return pto_recording_add(reader, &kind, routines[routine].enqueues ? 0 : seconds);
 }
 
-/* A number of a process or tag; -1: none. */
+/* Returns a number of a process or tag; -1: none. */
 static int32_t small_number(const char *text) {
     int64_t number;
     return text && pto_recording_whole(text, &number) && number < INT32_MAX ? (int32_t)number : -1;

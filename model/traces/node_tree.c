@@ -31,7 +31,7 @@ static void put_link(pto_text_t *text, const char *from, int from_number, const 
                  to_number, 1e-9 / gb_per_s, comment);
 }
 
-/* The parent of a place, and the slowest link up to there; INFINITY: none is known. */
+/* Returns the parent of a place, and the slowest link up to there; INFINITY: none is known. */
 static const pto_tree_place_t *above(const pto_node_tree_t *tree, const pto_tree_place_t *place,
                                      double *gb_per_s) {
     *gb_per_s = INFINITY;

@@ -38,7 +38,7 @@ typedef struct {
 /* Number the switches in which branches meet, once all devices have their roles. */
 pto_status_t pto_node_tree_number_switches(pto_node_tree_t *tree, pto_error_t *err);
 
-/* The socket of a place; the first where it has none. */
+/* Returns the socket of a place; the first where it has none. */
 int pto_node_tree_socket(const pto_node_tree_t *tree, int place);
 
 /* The text of a topology file. */

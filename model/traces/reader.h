@@ -133,7 +133,7 @@ pto_status_t pto_recording_add(pto_recording_reader_t *reader, const pto_recordi
 pto_status_t pto_recording_time(pto_recording_reader_t *reader, const char *communicator, const char *routine,
                                 pto_timed_t *timed);
 
-/* The number of a communicator that was seen before; -1: it was not. */
+/* Returns the number of a communicator that was seen before; -1: it was not. */
 int pto_recording_known_communicator(const pto_recording_reader_t *reader, const char *id);
 /* The number of a communicator that this process has made a call on. */
 pto_status_t pto_recording_communicator(pto_recording_reader_t *reader, const char *id, int64_t rank,
@@ -157,12 +157,12 @@ typedef struct {
  * processes is not known; those of pto_recording_add. */
 pto_status_t pto_recording_count(pto_recording_reader_t *reader, const pto_recorded_call_t *call);
 
-/* The collective that a name begins with, as PyTorch and NCCL write them: "_allgather_base", "AllGather",
- * "c10d::allgather_", "ncclDevKernel_AllGather_RING_LL"; a send or receive is PTO_COLLECTIVE_PAIR.
- * PTO_COLLECTIVE_COUNT: none. */
+/* Returns the collective that a name begins with, as PyTorch and NCCL write them: "_allgather_base",
+ * "AllGather", "c10d::allgather_", "ncclDevKernel_AllGather_RING_LL"; a send or receive is
+ * PTO_COLLECTIVE_PAIR. PTO_COLLECTIVE_COUNT: none. */
 pto_collective_t pto_recording_collective(const char *name);
-/* Which processes the call of that name makes wait, as far as it follows from the collective: who is the root
- * is not in the traces of NCCL. */
+/* Returns which processes the call of that name makes wait, as far as it follows from the collective: who is
+ * the root is not in the traces of NCCL. */
 pto_timed_way_t pto_recording_way(pto_collective_t collective, const char *name);
 /* Returns the bytes of an element of PyTorch's types ("Float", "c10::BFloat16", "long int"); 0: unknown. */
 int pto_recording_element_bytes(const char *type);
@@ -219,14 +219,14 @@ typedef struct {
 extern const pto_bench_format_t pto_osu_format, pto_nccl_tests_format, pto_imb_format, pto_ucc_format,
     pto_ucx_format;
 
-/* The benchmark whose heading a line holds, which `*heading` points to; NULL: none. */
+/* Returns the benchmark whose heading a line holds, which `*heading` points to; NULL: none. */
 const pto_bench_format_t *pto_bench_find(char *line, char **heading);
 /* At the first heading. PTO_ERR_NOT_APPLICABLE: the options name a collective that the benchmark does not
  * have. */
 pto_status_t pto_bench_found(pto_recording_reader_t *reader, const pto_bench_format_t *format);
 /* A line of a file whose format is that of a benchmark. */
 pto_status_t pto_bench_line(pto_recording_reader_t *reader, char *line);
-/* The test of that name; NULL: there is none. */
+/* Returns the test of that name; NULL: there is none. */
 const pto_bench_test_t *pto_bench_test(const pto_bench_test_t *test, int count, const char *name);
 /* Names what the rows measure; `test` is NULL if portolan does not have it. PTO_ERR_NOT_APPLICABLE if the
  * options name another collective. */

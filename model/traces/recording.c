@@ -204,7 +204,7 @@ pto_status_t pto_recording_communicator(pto_recording_reader_t *reader, const ch
 
 /* --- shapes --------------------------------------------------------------------------------------------- */
 
-/* The number of members on each node of a communicator that was seen whole; 0: it differs. */
+/* Returns the number of members on each node of a communicator that was seen whole; 0: it differs. */
 static int64_t members_on_a_node(const pto_recording_members_t *members, int64_t node_procs) {
     int64_t each = 0;
     for (int64_t first = 0; first < members->ranks; first += node_procs) {

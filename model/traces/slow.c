@@ -94,7 +94,7 @@ static bool spans_sockets(const pto_recording_options_t *options, const set_t *s
     return spans;
 }
 
-/* The number of a set, which is remembered if it is new; SETS_MAX: there are too many; -1: out of
+/* Returns the number of a set, which is remembered if it is new; SETS_MAX: there are too many; -1: out of
  * memory. */
 static int set_number(sets_t *sets, const set_t *set) {
     char name[PLACES_MAX * 21 + 16];
@@ -110,7 +110,7 @@ static int set_number(sets_t *sets, const set_t *set) {
     return number;
 }
 
-/* The cell of a call; -1: out of memory. */
+/* Returns the cell of a call; -1: out of memory. */
 static int cell_number(sets_t *sets, const pto_matched_t *matched, const set_t *set, int set_at) {
     char name[160];
     int64_t bytes = matched->timed[0].bytes;
@@ -169,7 +169,7 @@ static void take_lows(cell_t *cell, pto_item_t *item, size_t count, double *scra
     }
 }
 
-/* The median of the slower direction. */
+/* Returns the median of the slower direction. */
 static double median_high(pto_item_t *item, size_t count) {
     double median_s = 0;
     for (size_t first = 0, end; first < count; first = end) {
@@ -275,8 +275,8 @@ static int explained(const sets_t *sets, const pto_delay_t *delay) {
     return count;
 }
 
-/* The node or link of a set that explains most; how many others explain as much. A link is rather believed
- * than a node, and a node than several links. */
+/* Returns the node or link of a set that explains most; how many others explain as much. A link is rather
+ * believed than a node, and a node than several links. */
 static int find_best(const sets_t *sets, const set_t *set, pto_delay_t *best, int *ties) {
     int most = 0;
     *ties = 0;

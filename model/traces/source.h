@@ -44,11 +44,11 @@ size_t pto_source_fill(pto_source_t *source);
 bool pto_source_extend(pto_source_t *source);
 /* Move past bytes of the buffer. */
 void pto_source_skip(pto_source_t *source, size_t size);
-/* The next byte, which stays; -1: as pto_source_fill's 0. */
+/* Returns the next byte, which stays; -1: as pto_source_fill's 0. */
 int pto_source_peek(pto_source_t *source);
 
-/* The next line without its end, valid until the next call; NULL at the end, after an error, and where the
- * line is longer than PTO_SOURCE_LINE_MAX or has a zero byte in it. */
+/* Returns the next line without its end, valid until the next call; NULL at the end, after an error, and
+ * where the line is longer than PTO_SOURCE_LINE_MAX or has a zero byte in it. */
 char *pto_source_line(pto_source_t *source);
 
 #endif

@@ -12,7 +12,7 @@ typedef struct {
     int *slot; /* 1 + the number of its text; 0: free */
 } pto_text_index_t;
 
-/* The number of a text, new or not; -1: out of memory. */
+/* Returns the number of a text, new or not; -1: out of memory. */
 int pto_text_index_add(pto_text_index_t *index, const char *text);
 /* -1: it is not there. */
 int pto_text_index_find(const pto_text_index_t *index, const char *text);

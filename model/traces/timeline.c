@@ -183,7 +183,7 @@ bool pto_timeline_seat(pto_timeline_t *timeline, const char *communicator, int32
     return true;
 }
 
-/* The communicator of most processes, of which most are known; -1: there is none. */
+/* Returns the communicator of most processes, of which most are known; -1: there is none. */
 static int largest_communicator(const pto_timeline_t *timeline, int *known) {
     int largest = -1, procs = 0;
     for (int i = 0; i < timeline->seats.count; i++)
@@ -198,7 +198,8 @@ static int largest_communicator(const pto_timeline_t *timeline, int *known) {
     return largest;
 }
 
-/* The rank in the job of who has a seat; -1: it is unknown, as where one process has several of them. */
+/* Returns the rank in the job of who has a seat; -1: it is unknown, as where one process has several of them.
+ */
 static int32_t seated_rank(const pto_seat_t *seat, int largest, const int32_t *rank) {
     return seat->communicator == largest ? seat->rank : rank[seat->process];
 }

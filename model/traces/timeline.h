@@ -87,7 +87,7 @@ struct pto_timeline {
     pto_seat_t *seat;
 };
 
-/* The number of a text; -1: out of memory. */
+/* Returns the number of a text; -1: out of memory. */
 int pto_timeline_name(pto_timeline_t *timeline, const char *text);
 /* The number of a process with this rank in a communicator of `procs`, and of the process itself, which
  * stands for its rank until pto_timeline_place. False: out of memory. */

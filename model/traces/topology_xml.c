@@ -134,7 +134,7 @@ static pto_status_t number_objects(import_t *import) {
     return PTO_OK;
 }
 
-/* An object of a matrix by its gp_index; -1: there is none. A GPU's is one of its OS devices. */
+/* Returns an object of a matrix by its gp_index; -1: there is none. A GPU's is one of its OS devices. */
 static int find_object(const import_t *import, const char *word) {
     const char *colon = strchr(word, ':');
     const numbered_t asked = {.gp_index = colon ? colon + 1 : word};
@@ -145,7 +145,7 @@ static int find_object(const import_t *import, const char *word) {
 
 enum { MATRIX_MAX = 2 * PTO_TREE_GPUS_MAX };
 
-/* The role of the row's or column's object: that of the device which has it. */
+/* Returns the role of the row's or column's object: that of the device which has it. */
 static pto_tree_role_t role_of(const import_t *import, int element, int *number) {
     for (; element >= 0; element = import->tree->place[element].parent) {
         const pto_tree_place_t *place = &import->tree->place[element];

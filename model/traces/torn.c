@@ -56,7 +56,7 @@ char *pto_bench_debug(pto_recording_reader_t *reader, char *line) {
     return at;
 }
 
-/* The end of a text from its last `count` fields on; NULL: it has fewer. */
+/* Returns the end of a text from its last `count` fields on; NULL: it has fewer. */
 static char *last_fields(char *text, int count) {
     char *at = text + strlen(text);
     for (int i = 0; i < count; i++) {

@@ -13,7 +13,7 @@ enum { TIME_COLUMN = 2 }; /* the average over the processes */
 static const pto_bench_test_t tests[] = {PTO_COLLECTIVE_TABLE(TEST)};
 enum { TEST_COUNT = sizeof tests / sizeof *tests };
 
-/* The value of a line that begins with a label and a colon; NULL: it does not. */
+/* Returns the value of a line that begins with a label and a colon; NULL: it does not. */
 static const char *value_of(const char *line, const char *label) {
     if (!pto_text_begins(line, label))
         return NULL;

@@ -27,7 +27,7 @@ static const double mebi = 1.048576; /* 2^20 by 10^6 */
 
 static bool is_heading(const char *line) { return pto_text_begins(line, "| API: "); }
 
-/* The value of a line of the frame; NULL: it is another one. */
+/* Returns the value of a line of the frame; NULL: it is another one. */
 static const char *value_of(const char *line, const char *label) {
     const char *text = line + 1 + strspn(line + 1, " ");
     if (*line != '|' || !pto_text_begins(text, label))
