@@ -115,8 +115,8 @@ bool pto_exec_in_segment(const pto_exec_t *exec, int buffer) {
     return arena_of(exec, buffer) == ARENA_SEGMENT;
 }
 
-/* The room that a rank's buffer takes in an arena. An empty buffer takes room as well: messages without bytes
- * are sent from its address, which must lie in its space. */
+/* Returns the room that a rank's buffer takes in an arena. An empty buffer takes room as well: messages
+ * without bytes are sent from its address, which must lie in its space. */
 static size_t room_of(const pto_exec_t *exec, int buffer, int64_t rank) {
     if (pto_buffer_is_users(exec->plan, buffer, rank) || !pto_buffer_holds(exec->plan, buffer, rank))
         return 0;

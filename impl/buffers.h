@@ -40,7 +40,7 @@ int64_t pto_exec_apart_bytes(const pto_exec_t *exec, int buffer, int64_t rank);
 void *pto_exec_kernel_flag(const pto_exec_t *exec, int64_t from, int64_t to, int flag);
 int64_t pto_exec_flag_pitch_bytes(const pto_exec_t *exec);
 
-/* The counter of a flag from one logical rank to another; both must be on this process's node. */
+/* Returns the counter of a flag from one logical rank to another; both must be on this process's node. */
 atomic_uint_fast64_t *pto_exec_counter(const pto_exec_t *exec, int64_t from, int64_t to, int flag);
 
 #endif

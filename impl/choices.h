@@ -6,7 +6,7 @@
 
 /* Add the current either node, and this process's choices in it. */
 pto_status_t pto_choices_add(pto_schedule_t *builder);
-/* The choice added last, for this process's lane of the node. */
+/* Returns the choice added last, for this process's lane of the node. */
 const pto_exec_either_t *pto_choices_mine(const pto_schedule_t *builder);
 int pto_choice_of(const pto_schedule_t *builder, int lane);
 

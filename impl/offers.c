@@ -82,7 +82,7 @@ static char *own_memory(const pto_exec_t *exec, int buffer) {
     return buffer == KERNEL_FLAGS ? exec->kernel_flags : exec->bound[buffer].memory;
 }
 
-/* The place of a buffer among what a process offers; -1: it is private. */
+/* Returns the place of a buffer among what a process offers; -1: it is private. */
 static int offer_of(const pto_exec_t *exec, int buffer) {
     return buffer == KERNEL_FLAGS ? exec->shared_count : exec->bound[buffer].shared;
 }

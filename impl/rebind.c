@@ -374,7 +374,7 @@ static pto_status_t follow_place(const pto_exec_t *exec, int side, const void *u
 
 /* --- all of it ------------------------------------------------------------------------------------------ */
 
-/* Where the others' buffers are, to be changed. */
+/* Returns where the others' buffers are, to be changed. */
 static pto_peer_memory_t *reached_now(const pto_exec_t *exec) {
     const pto_reached_t *reached = exec->reached.item;
     for (int i = 0; i < exec->reached.count; i++)

@@ -13,7 +13,7 @@ typedef struct {
     int64_t offset_bytes;
 } pto_registered_t;
 
-/* The place of this process's memory; registration -1 if it is not registered as a whole. */
+/* Returns the place of this process's memory; registration -1 if it is not registered as a whole. */
 pto_registered_t pto_register_place(const pto_exec_t *exec, const void *memory, int64_t bytes);
 
 /* Another process's memory at a place, as addressed here, and the start of its allocation. Both stay as they

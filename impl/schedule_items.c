@@ -107,7 +107,7 @@ static pto_spot_t spot_at(const pto_byte_ranges_t *ranges, char *at) {
     return (pto_spot_t){at, ranges->apart_bytes, ranges->lines};
 }
 
-/* The rest of a range after its first `bytes`. */
+/* Returns the rest of a range after its first `bytes`. */
 static pto_byte_range_t after(const pto_byte_ranges_t *ranges, pto_byte_range_t range, int64_t bytes) {
     return (pto_byte_range_t){range.at + (ranges->lines ? 0 : bytes), range.bytes - bytes};
 }
@@ -124,7 +124,7 @@ pto_status_t pto_schedule_move(pto_schedule_t *builder, const pto_move_t *move, 
     return pto_schedule_add(builder, PTO_TASK_MOVE, moves->count - 1, 1);
 }
 
-/* The byte at `offset` of consecutive ranges, and the bytes that follow it in its range. */
+/* Returns the byte at `offset` of consecutive ranges, and the bytes that follow it in its range. */
 static pto_byte_range_t range_at(const pto_byte_ranges_t *ranges, int64_t offset) {
     const pto_byte_range_t *range = ranges->list.item;
     for (; offset >= range->bytes; range++)

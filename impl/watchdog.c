@@ -32,7 +32,7 @@ static const char *doing(const pto_exec_t *exec, const pto_task_t *task) {
     return task->choice && choice[task->choice - 1].branch < 0 ? "waiting for a choice" : text[task->kind];
 }
 
-/* The current entry, or NULL. A final kernel stays current until it completes. */
+/* Returns the current entry, or NULL. A final kernel stays current until it completes. */
 static const pto_task_t *at_work(const pto_lane_t *lane) {
     const pto_task_t *task = lane->tasks.item;
     int next = atomic_load(&lane->next), count = lane->tasks.count;
@@ -41,7 +41,7 @@ static const pto_task_t *at_work(const pto_lane_t *lane) {
     return next >= 0 && next < count ? &task[next] : NULL;
 }
 
-/* The first lane that does not just wait for another one. */
+/* Returns the first lane that does not just wait for another one. */
 static int busy_lane(const pto_exec_t *exec) {
     for (int i = 0; i < exec->lane_count; i++) {
         const pto_task_t *task = at_work(&exec->lane[i]);

@@ -40,7 +40,7 @@ static pto_status_t keep(char *memory, bool own, const pto_shared_handle_t *hand
     return PTO_OK;
 }
 
-/* The link to the piece that holds an address. Needs the lock. */
+/* Returns the link to the piece that holds an address. Needs the lock. */
 static piece_t **find(const void *memory) {
     const char *at = memory;
     piece_t **link = &pieces;

@@ -45,7 +45,7 @@ pto_status_t pto_host_event_follow(void *event, void *stream, pto_error_t *err);
 /* Capture what is queued in a stream, and queue it again in any. A graph is destroyed as a stream. Events are
  * not captured. */
 pto_status_t pto_host_graph_begin(void *stream, pto_error_t *err);
-/* The number of the capture that the stream is in, which no other has; 0: none. NULL is legal. */
+/* Returns the number of the capture that the stream is in, which no other has; 0: none. NULL is legal. */
 uint64_t pto_host_stream_capture(const void *stream);
 pto_status_t pto_host_graph_end(void *stream, void **graph, pto_error_t *err);
 pto_status_t pto_host_graph_launch(void *graph, void *stream, pto_error_t *err);

@@ -81,7 +81,7 @@ static size_t part_count(const pto_kernel_program_t *program) {
     return (size_t)program->blocks * (size_t)program->slices;
 }
 
-/* The most bytes that an op with lines unpacks or sets aside. */
+/* Returns the most bytes that an op with lines unpacks or sets aside. */
 static size_t most_in_lines(const pto_kernel_program_t *program) {
     int64_t most = 0;
     for (int i = 0; i < program->op_count; i++) {
@@ -209,7 +209,7 @@ typedef struct {
     atomic_uchar *tag;
 } lines_t;
 
-/* The lines of a part: it begins with one. */
+/* Returns the lines of a part: it begins with one. */
 static lines_t lines_of(const turn_t *turn, const pto_operand_t *operand, pto_part_t own) {
     char *at = place(turn, operand);
     int64_t first = own.offset_bytes / PTO_LINE_BYTES;
@@ -251,7 +251,7 @@ static const char *from_lines(const turn_t *turn, const pto_operand_t *source, p
     return unpacked;
 }
 
-/* The bytes from `offset` to the end of its row. */
+/* Returns the bytes from `offset` to the end of its row. */
 static int64_t row_rest(const pto_rows_t *rows, int64_t offset) { return rows->bytes - offset % rows->bytes; }
 
 static char *in_row(char *first, const pto_rows_t *rows, int64_t offset) {

@@ -34,7 +34,7 @@ static inline PTO_ANYWHERE bool pto_line_of_run(uint64_t low, uint64_t high, uin
            tag >> PTO_TAG_SHIFT == run % PTO_TAG_RUNS;
 }
 
-/* The data of a half; `displaced` is its bit in the tag. */
+/* Returns the data of a half; `displaced` is its bit in the tag. */
 static inline PTO_ANYWHERE uint64_t pto_line_data(uint64_t half, uint8_t tag, int displaced) {
     return (half & ~(UINT64_C(1) << PTO_LINE_SHIFT)) | (uint64_t)(tag >> displaced & 1) << PTO_LINE_SHIFT;
 }

@@ -145,8 +145,8 @@ static bool writes(const pto_kernel_op_t *op, int i) {
     return op->kind == PTO_KERNEL_REDUCE ? i == 0 || i >= op->count - op->copies : is_target(op, i);
 }
 
-/* The only operand of a later op than `op` that reads `lines`; NULL if there is none, or another number. In
- * `reader`, its op. */
+/* Returns the only operand of a later op than `op` that reads `lines`; NULL if there is none, or another
+ * number. In `reader`, its op. */
 static pto_operand_t *only_reader(const pto_program_t *program, int op, const pto_operand_t *lines,
                                   int *reader) {
     pto_operand_t *found = NULL;
