@@ -83,8 +83,8 @@ typedef struct {
 extern const benchmark_t *const benchmark_registry[];
 extern const int benchmark_count;
 
-/* A new case in the list: sized, without a limit, one process, one message, all texts "-". The pointer holds
- * until the next call. */
+/* Returns a new case in the list: sized, without a limit, one process, one message, all texts "-". The
+ * pointer holds until the next call. */
 case_t *case_add(case_list_t *list, const char *benchmark, int member_count);
 void case_list_fini(case_list_t *list);
 

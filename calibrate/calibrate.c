@@ -125,7 +125,7 @@ static int write_topology(const pto_calibrate_options_t *options) {
 
 /* --- measuring ------------------------------------------------------------------------------------------ */
 
-/* A list for every benchmark that is wanted; others stay empty. */
+/* Returns a list for every benchmark that is wanted; others stay empty. */
 static case_list_t *list_cases(const job_t *job, const pto_calibrate_options_t *options) {
     case_list_t *lists = must_allocate((size_t)benchmark_count, sizeof *lists);
     for (int i = 0; i < benchmark_count; i++) {

@@ -96,7 +96,7 @@ static void receive_quietly(const job_t *job, void *buffer, int bytes, int from)
 
 static bool leads(const run_t *run) { return run->work.me == 0; }
 
-/* The name of the rows of a case, or of a part of it; "": there are none. */
+/* Returns the name of the rows of a case, or of a part of it; "": there are none. */
 static const char *series_name(const case_t *what, int series) {
     return series == 0 ? what->benchmark : what->part[series - 1];
 }

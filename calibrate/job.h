@@ -51,13 +51,13 @@ void job_fini(job_t *job);
 
 int job_processes_on(const job_t *job, int node);
 
-/* The rank of the node's `node_rank`-th process; -1: there is none. */
+/* Returns the rank of the node's `node_rank`-th process; -1: there is none. */
 int job_rank_at(const job_t *job, int node, int node_rank);
 
-/* The index-th process of node 0 that drives a device; -1: none. */
+/* Returns the index-th process of node 0 that drives a device; -1: none. */
 int job_process_of_device(const job_t *job, int device, int index);
 
-/* How near two processes are: cpu by their sockets, gpu by their GPUs. */
+/* Returns how near two processes are: cpu by their sockets, gpu by their GPUs. */
 pto_level_t job_level(const job_t *job, pto_space_t space, int a, int b);
 
 /* Returns whether a process and a device of its node, or two devices of this node, share a socket. An unknown

@@ -25,7 +25,7 @@ static bool is_below(const pto_node_tree_t *tree, int place, int ancestor) {
     return place >= 0;
 }
 
-/* How many switches are passed on the way up from a GPU. */
+/* Returns how many switches are passed on the way up from a GPU. */
 static int switches_below(const pto_node_tree_t *tree, int gpu, int meeting) {
     int switches = 0;
     for (int at = gpu; at != meeting; at = tree->place[at].parent)
@@ -33,7 +33,7 @@ static int switches_below(const pto_node_tree_t *tree, int gpu, int meeting) {
     return switches;
 }
 
-/* The level of a pair in the PCI tree, as NVML counts. */
+/* Returns the level of a pair in the PCI tree, as NVML counts. */
 static int tree_level(const pto_node_tree_t *tree, int a, int b) {
     int meeting = a;
     while (!is_below(tree, b, meeting)) /* all are below the first */

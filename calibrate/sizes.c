@@ -143,7 +143,7 @@ int sizes_left_out(const sizes_t *sizes) { return sizes_ladder_count(&sizes->opt
 
 /* --- visits --------------------------------------------------------------------------------------------- */
 
-/* Where a size is among the points, or would be. */
+/* Returns where a size is among the points, or would be. */
 static int place_of(const sizes_t *sizes, int64_t bytes) {
     int place = 0;
     while (place < sizes->count && sizes->point[place].bytes < bytes)
@@ -151,11 +151,11 @@ static int place_of(const sizes_t *sizes, int64_t bytes) {
     return place;
 }
 
-/* A repetition of a size, as its last visit made them. */
+/* Returns a repetition of a size, as its last visit made them. */
 static double repetition_of(const point_t *point) { return point->iterations * point->median.value; }
 
-/* An upper bound of the second visits of all sizes, with their warm-ups, and of both visits of a new size but
- * for the first warm-up and sample. */
+/* Returns an upper bound of the second visits of all sizes, with their warm-ups, and of both visits of a new
+ * size but for the first warm-up and sample. */
 static double both_visits_s(const sizes_t *sizes, double new_bound_s) {
     double sum_s = (FIRST_SAMPLES - 1 + 2) * new_bound_s;
     for (int i = 0; i < sizes->count; i++)
@@ -366,7 +366,7 @@ static bool is_bisected(const sizes_t *sizes, int64_t ladder_bytes) {
     return false;
 }
 
-/* How far the lines on both sides of an interval are apart in its middle. */
+/* Returns how far the lines on both sides of an interval are apart in its middle. */
 static deviation_t jump_at(const sizes_t *sizes, int place, limit_t *limit) {
     const point_t *low = &sizes->point[place], *high = low + 1;
     const point_t *before = place > 0 ? low - 1 : low, *after = high + 1;
@@ -410,7 +410,7 @@ static bool find_limit(sizes_t *sizes) {
     return found;
 }
 
-/* The size that halves a limit; 0 where it is known well enough. */
+/* Returns the size that halves a limit; 0 where it is known well enough. */
 static int64_t half_of(const sizes_t *sizes, const limit_t *limit) {
     int64_t unit = sizes->options.unit_bytes, low = limit->low_bytes, high = limit->high_bytes;
     int64_t middle = low + (high - low) / 2;

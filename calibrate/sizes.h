@@ -63,7 +63,7 @@ void sizes_take(sizes_t *sizes, const visit_t *visit, double *seconds, int count
 /* There was no time for the visit, so there is none for larger sizes either. */
 void sizes_refuse(sizes_t *sizes, const visit_t *visit);
 
-/* How many visits are still to be made, as far as is known; at least 1. */
+/* Returns how many visits are still to be made, as far as is known; at least 1. */
 int sizes_left(const sizes_t *sizes);
 
 /* Steps of the ladder; those above the largest size that there was time for. */

@@ -59,7 +59,7 @@ void topology_cpu_name(const topology_t *topology, char *name, size_t name_size)
     snprintf(name, name_size, "%s", model != NULL ? model : "unknown");
 }
 
-/* The only socket that a set of processors touches; -1: several, or none. */
+/* Returns the only socket that a set of processors touches; -1: several, or none. */
 static int socket_of_set(const topology_t *topology, hwloc_const_cpuset_t set) {
     int found = -1;
     for (int i = 0; i < hwloc_get_nbobjs_by_type(topology->hwloc, HWLOC_OBJ_PACKAGE); i++) {
@@ -98,7 +98,7 @@ int topology_own_socket(topology_t *topology, int preferred, bool *bound_here) {
 
 enum { AFFINITY_WORDS = 64 };
 
-/* The socket of the CPUs in `mask`; -1 if they belong to several sockets or there are none. */
+/* Returns the socket of the CPUs in `mask`; -1 if they belong to several sockets or there are none. */
 static int socket_of_mask(const topology_t *topology, const unsigned long *mask) {
     hwloc_bitmap_t set = hwloc_bitmap_alloc();
     int socket = -1;

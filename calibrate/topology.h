@@ -15,11 +15,11 @@ int topology_sockets(const topology_t *topology);
 int topology_cores(const topology_t *topology);
 void topology_cpu_name(const topology_t *topology, char *name, size_t name_size);
 
-/* The socket that this process is bound to. One that may run on several is bound to `preferred`, so that
- * levels mean something; `*bound_here` says so. */
+/* Returns the socket that this process is bound to. One that may run on several is bound to `preferred`, so
+ * that levels mean something; `*bound_here` says so. */
 int topology_own_socket(topology_t *topology, int preferred, bool *bound_here);
 
-/* The socket of the GPU at a PCI address: -1 where NVML is absent or names CPUs of several. `driver`
+/* Returns the socket of the GPU at a PCI address: -1 where NVML is absent or names CPUs of several. `driver`
  * gets the driver's version, or stays as it is. */
 int topology_gpu_socket(const topology_t *topology, const char *bus, char *driver, size_t driver_size);
 

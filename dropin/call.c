@@ -97,7 +97,7 @@ static pto_op_t known_op(MPI_Op op) {
     return found;
 }
 
-/* How a reduction reads a datatype; PTO_DATATYPE_COUNT: the devices do not combine it like MPI. */
+/* Returns how a reduction reads a datatype; PTO_DATATYPE_COUNT: the devices do not combine it like MPI. */
 static pto_datatype_t number_type(MPI_Datatype type, int64_t bytes, pto_op_t op) {
     const alike_t *alike = find_alike(type);
     bool logical = op == PTO_OP_LAND || op == PTO_OP_LOR || op == PTO_OP_LXOR;

@@ -167,7 +167,7 @@ static unsigned kind_of(const char *text, size_t length) {
     return DROP_KIND_ANY;
 }
 
-/* The assertions that this process has made; the library may have forgotten them. */
+/* Returns the assertions that this process has made; the library may have forgotten them. */
 static unsigned asserted_kinds(MPI_Comm comm) {
     char text[MPI_MAX_INFO_VAL + 1] = "";
     MPI_Info info;

@@ -119,7 +119,8 @@ static inline bool drop_has_root(pto_collective_t collective) {
  * operation.
  * `*why` says why not. */
 bool drop_call_cell(const drop_comm_t *comm, const drop_call_t *call, drop_cell_t *cell, const char **why);
-/* The size of the call among `size` processes as each of them knows it, whatever its datatype; -1: not known.
+/* Returns the size of the call among `size` processes as each of them knows it, whatever its datatype; -1:
+ * not known.
  */
 int64_t drop_call_bytes(const drop_call_t *call, int size);
 /* Returns whether a side has counts and displacements. */
@@ -314,7 +315,7 @@ bool drop_host_gains(const drop_comm_t *comm, const pto_predictions_t *predictio
 
 /* --- foreign.c: other GPUs ------------------------------------------------------------------------------ */
 
-/* The library of AMD's or Intel's GPUs that this process has loaded; NULL: none. */
+/* Returns the library of AMD's or Intel's GPUs that this process has loaded; NULL: none. */
 const char *drop_foreign_runtime(void);
 
 /* --- gpu.c: the context of a GPU's memory --------------------------------------------------------------- */

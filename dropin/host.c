@@ -153,7 +153,7 @@ static bool cost_of(const pto_predictions_t *predictions, const char *name, pto_
     return false;
 }
 
-/* The least gain of a call by one of portolan's algorithms; negative: it may lose. */
+/* Returns the least gain of a call by one of portolan's algorithms; negative: it may lose. */
 static double least_gain_s(const drop_comm_t *comm, const pto_predictions_t *predictions) {
     pto_cost_t own, library;
     bool has_library = cost_of(predictions, "mpi", &library);
@@ -260,7 +260,7 @@ static uint64_t kind_of(const drop_call_t *call, int64_t bytes) {
     return pto_hash_add(kind, (uint64_t)call->root);
 }
 
-/* The call's kind; one that is new takes the place of the one unused for longest. */
+/* Returns the call's kind; one that is new takes the place of the one unused for longest. */
 static kind_t *find_kind(const drop_comm_t *comm, const drop_call_t *call) {
     kind_t *kinds = comm->hosted->kinds, *oldest = kinds;
     uint64_t kind = kind_of(call, drop_call_bytes(call, comm->size));

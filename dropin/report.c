@@ -67,7 +67,7 @@ static row_t *row_for(const row_t *like) {
     return &row[row_count++];
 }
 
-/* The way that the call has gone. */
+/* Returns the way that the call has gone. */
 static const char *way_of(const drop_taken_t *taken) {
     return taken->turn == DROP_TURN_MPI ? "mpi" : taken->route->name;
 }

@@ -33,8 +33,8 @@ void drop_say(const char *format, ...) {
     va_end(arguments);
 }
 
-/* Which of the words a variable is. Where it is none of them, process 0 says so, as a wish that is misspelled
- * costs the time that it was to save. `otherwise`: it is unset, empty or unknown. */
+/* Returns which of the words a variable is. Where it is none of them, process 0 says so, as a wish that is
+ * misspelled costs the time that it was to save. `otherwise`: it is unset, empty or unknown. */
 static int word_of(const char *name, const char *const *word, int count, int otherwise) {
     const char *text = getenv(name);
     char known[128] = "";

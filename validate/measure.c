@@ -308,8 +308,8 @@ static pto_status_t summarise(cell_t *cell, pto_error_t *err) {
     return PTO_OK;
 }
 
-/* How many repeats more fill the window: at most twice as many as before, till it is known how long one
- * takes.
+/* Returns how many repeats more fill the window: at most twice as many as before, till it is known how long
+ * one takes.
  */
 static int repeats_more(double window_s, double elapsed_s, int repeats) {
     double left = ceil((window_s - elapsed_s) / elapsed_s * repeats);

@@ -37,7 +37,7 @@ struct pattern {
 
 extern const pattern_t pattern_global_sum, pattern_stencil2d;
 
-/* The pattern of the options; NULL: none. */
+/* Returns the pattern of the options; NULL: none. */
 const pattern_t *pattern_of(const settings_t *settings);
 /* Returns whether the pattern fits the request and the other options. Errors: PTO_ERR_RANGE,
  * PTO_ERR_NOT_APPLICABLE.

@@ -25,7 +25,7 @@ static bool is_whole(pto_datatype_t datatype) {
 
 static bool is_signed(pto_datatype_t datatype) { return pto_datatype_number(datatype) == PTO_NUMBER_SIGNED; }
 
-/* The number that the datatype holds after an overflow. */
+/* Returns the number that the datatype holds after an overflow. */
 static uint64_t wrapped(pto_datatype_t datatype, uint64_t value) {
     int unused = 64 - 8 * (int)pto_datatype_bytes(datatype);
     uint64_t shifted = value << unused;
@@ -138,7 +138,7 @@ static bool is_short(format_t format) { return format.fraction < 23; }
 /* Distance of the numbers just above 0. */
 static double least_of(format_t format) { return ldexp(1, 1 - format.bias - format.fraction); }
 
-/* The number of the format that is nearest to a value, which is in its range. */
+/* Returns the number of the format that is nearest to a value, which is in its range. */
 static double held(format_t format, double value) {
     int exponent = 0;
     if (format.fraction == 52)
@@ -151,7 +151,7 @@ static double held(format_t format, double value) {
     return ldexp(rint(ldexp(value, -unit)), unit);
 }
 
-/* A finite number of a 16-bit format. */
+/* Returns a finite number of a 16-bit format. */
 static uint16_t short_bits(format_t format, double value) {
     int exponent = 0, sign = signbit(value) ? 0x8000 : 0;
     double fraction = frexp(fabs(value), &exponent);
@@ -373,7 +373,7 @@ static pto_status_t compare_values(const sought_t *sought, pto_error_t *err) {
 
 /* --- blocks --------------------------------------------------------------------------------------------- */
 
-/* The first wrong byte of a chunk; -1: none. */
+/* Returns the first wrong byte of a chunk; -1: none. */
 static int64_t wrong_byte(uint64_t source, int64_t place, const unsigned char *got, int64_t first,
                           int64_t bytes) {
     unsigned char wanted[CHUNK];

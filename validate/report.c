@@ -142,7 +142,7 @@ void report_header(FILE *file, const pto_options_t *options, const settings_t *s
 
 const char *cell_name(const cell_t *cell) { return cell->windows ? "nccl_windows" : cell->strategy->name; }
 
-/* The number of members that the policy staged in this share of the runs or more. */
+/* Returns the number of members that the policy staged in this share of the runs or more. */
 static int chosen_quantile(const pto_exec_choices_t *chosen, double share) {
     int64_t runs = 0, seen = 0;
     for (int i = 0; i <= chosen->members; i++)

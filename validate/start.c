@@ -97,8 +97,9 @@ static void compare_clocks(void) {
     clocks.margin_s = fmax(clocks.margin_s, clocks.least_margin_s);
 }
 
-/* The time at which the last process asked. All know how late the latest was for the last moment, too. The
- * margin is widened where one was late, and narrowed a little where none was, as the GPUs are idle meanwhile.
+/* Returns the time at which the last process asked. All know how late the latest was for the last moment,
+ * too. The margin is widened where one was late, and narrowed a little where none was, as the GPUs are idle
+ * meanwhile.
  */
 static double last_arrival_s(void) {
     double mine[] = {first_clock_s(), clocks.late_s}, most[2] = {0};

@@ -10,8 +10,8 @@
  * GPU. */
 double start_together(void);
 
-/* How much later than the last moment this process came to it, 0 if in time. What begins then is not to be
- * counted. The next moment is further ahead. */
+/* Returns how much later than the last moment this process came to it, 0 if in time. What begins then is not
+ * to be counted. The next moment is further ahead. */
 double start_late_s(void);
 
 /* Collective, before MPI_Finalize. */

@@ -41,7 +41,7 @@ typedef struct {
     double *next;
 } serial_t;
 
-/* Where a cell is in the whole field, along one dimension. */
+/* Returns where a cell is in the whole field, along one dimension. */
 static int64_t whole_place(const pto_halo_t *grid, int d, int64_t at) {
     int64_t all = grid->dims[d] * grid->extent[d];
     return grid->wrap[d] ? (at % all + all) % all : at;

@@ -15,7 +15,7 @@ enum { TAG_SEGMENT = 8, PLACE_BYTES = 65 * 1024 };
  * /dev/shm may be small. */
 static const int64_t region_bytes = INT64_C(1) << 24;
 
-/* The index-th process of node 0 on a socket; -1: none. */
+/* Returns the index-th process of node 0 on a socket; -1: none. */
 static int process_of_socket(const job_t *job, int socket, int index) {
     for (int rank = 0; rank < job->size; rank++) {
         const process_t *process = &job->process[rank];
@@ -25,7 +25,7 @@ static int process_of_socket(const job_t *job, int socket, int index) {
     return -1;
 }
 
-/* A socket of node 0 that is not rank 0's; -1: none. */
+/* Returns a socket of node 0 that is not rank 0's; -1: none. */
 static int other_socket(const job_t *job) {
     for (int rank = 0; rank < job->size; rank++)
         if (job->process[rank].node == job->process[0].node &&
