@@ -11,8 +11,7 @@ int exchange_pairs(const job_t *job, pto_reach_t reach, pair_t pairs[PAIRS_MAX],
                    case_list_t *list);
 
 /* A case of each such pair, with its level, on a socket and off it. Returns the first one's place in the
- * list.
- */
+ * list. */
 int exchange_cases(const job_t *job, const char *benchmark, case_list_t *list);
 
 /* Collective over the case's members: `opened[i]` is what the i-th of them gave as `own`, and `own` itself

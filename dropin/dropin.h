@@ -116,12 +116,10 @@ static inline bool drop_has_root(pto_collective_t collective) {
     return pto_collective_is_from_root(collective) || pto_collective_is_to_root(collective);
 }
 /* Returns whether this process can take the call: buffers in one kind of memory, plain datatypes, a known
- * operation.
- * `*why` says why not. */
+ * operation. `*why` says why not. */
 bool drop_call_cell(const drop_comm_t *comm, const drop_call_t *call, drop_cell_t *cell, const char **why);
 /* Returns the size of the call among `size` processes as each of them knows it, whatever its datatype; -1:
- * not known.
- */
+ * not known. */
 int64_t drop_call_bytes(const drop_call_t *call, int size);
 /* Returns whether a side has counts and displacements. */
 static inline bool drop_has_rows(const drop_rows_t *rows) { return rows->counts && rows->places; }

@@ -415,8 +415,7 @@ static void try_route(drop_taken_t *taken, const drop_cell_t *cell) {
 
 /* A kind of call that is MPI's on GPU buffers, while all calls on host buffers are, needs no question where
  * the buffers are, which CUDA's driver takes longest for. The cell of a call without numbers is known without
- * them.
- */
+ * them. */
 static drop_route_t *find_left(const drop_comm_t *comm, const drop_call_t *call) {
     bool plain = call->collective == PTO_COLLECTIVE_BROADCAST ||
                  call->collective == PTO_COLLECTIVE_ALLGATHER || call->collective == PTO_COLLECTIVE_ALLTOALL;

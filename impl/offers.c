@@ -222,8 +222,7 @@ pto_status_t pto_offers_share(pto_exec_t *exec, pto_status_t status, pto_error_t
     return status;
 }
 
-/* The flags of one part, one for each sending process, are adjacent: a block's threads read them
- * together. */
+/* The flags of one part, one for each sending process, are adjacent: a block's threads read them together. */
 int64_t pto_exec_flag_pitch_bytes(const pto_exec_t *exec) {
     return (int64_t)sizeof(uint64_t) * exec->flag_rows;
 }

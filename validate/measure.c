@@ -309,8 +309,7 @@ static pto_status_t summarise(cell_t *cell, pto_error_t *err) {
 }
 
 /* Returns how many repeats more fill the window: at most twice as many as before, till it is known how long
- * one takes.
- */
+ * one takes. */
 static int repeats_more(double window_s, double elapsed_s, int repeats) {
     double left = ceil((window_s - elapsed_s) / elapsed_s * repeats);
     int more = left > 0 ? (int)fmin(left, 2.0 * repeats) : 0;

@@ -99,8 +99,7 @@ static void compare_clocks(void) {
 
 /* Returns the time at which the last process asked. All know how late the latest was for the last moment,
  * too. The margin is widened where one was late, and narrowed a little where none was, as the GPUs are idle
- * meanwhile.
- */
+ * meanwhile. */
 static double last_arrival_s(void) {
     double mine[] = {first_clock_s(), clocks.late_s}, most[2] = {0};
     MPI_Allreduce(mine, most, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);

@@ -9,8 +9,7 @@
 enum { DETAIL_KIND, DETAIL_DEVICE, DETAIL_PEER_OR_PAGEABLE };
 
 /* Returns the process that drives the device, where it is as near as wanted, or the first of node 0 that is;
- * -1: none.
- */
+ * -1: none. */
 static int process_for(const job_t *job, int device, bool on_socket) {
     int near = -1;
     for (int rank = 0; rank < job->size; rank++) {

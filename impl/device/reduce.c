@@ -97,8 +97,7 @@ static void reduce_plain(void *target, const void *source, size_t count, pto_dat
     loop[datatype][op](target, source, count);
 }
 
-/* Pieces fit in the first-level cache, so that the target is not loaded from memory again for each
- * source. */
+/* Pieces fit in the first-level cache, so that the target is not loaded from memory again for each source. */
 enum { PIECE_BYTES = 16384, PIECE_FLOATS = PIECE_BYTES / sizeof(float) };
 
 /* --- 16-bit floating point ------------------------------------------------------------------------------ */

@@ -425,9 +425,8 @@ static pto_status_t launch_graph(cuda_kernel *kernel, pto_error_t *err) {
     return status == PTO_OK ? CUDA_DO(cudaGraphLaunch(graph->exec, kernel->stream), err) : status;
 }
 
-/* The kernels run in streams that don't wait for this one, so all is there when this returns. Not the
- * default stream: to use that one ends the capture of any stream that it waits for, which may be the
- * program's. */
+/* The kernels run in streams that don't wait for this one, so all is there when this returns. Not the default
+ * stream: to use that one ends the capture of any stream that it waits for, which may be the program's. */
 static pto_status_t fill_memory(const pto_kernel_program_t *program, cuda_kernel *kernel, pto_error_t *err) {
     pto_status_t status = CUDA_DO(cudaStreamCreateWithFlags(&kernel->making, cudaStreamNonBlocking), err);
     if (status != PTO_OK)

@@ -29,8 +29,7 @@ bool pto_program_source(pto_program_t *program, pto_spot_t source, int64_t bytes
 void pto_program_forward(pto_program_t *program);
 
 /* Omits copies in a complete program without lines: a reduction stores its result to wherever the next op
- * would copy it.
- */
+ * would copy it. */
 void pto_program_fuse(pto_program_t *program);
 
 void pto_program_fini(pto_program_t *program);

@@ -81,8 +81,7 @@ typedef struct {
 pto_status_t pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *err);
 
 /* Returns whether the library has symmetric windows. Errors: PTO_ERR_NOT_APPLICABLE with the function that is
- * missing.
- */
+ * missing. */
 pto_status_t pto_nccl_has_windows(const pto_nccl_library_t *library, pto_error_t *err);
 
 /* Translates NCCL's result: PTO_OK, PTO_ERR_NOT_APPLICABLE if NCCL rejects the job (two processes on one

@@ -20,8 +20,7 @@ void pto_build_peer_messages(pto_builder_t *builder, const pto_exchange_t *excha
 int pto_build_temporary(pto_builder_t *builder, int buffer, const char *name);
 
 /* Builds the temporary into which the members of a reduce-scatter reduce, with the inputs of the first `n`
- * members.
- */
+ * members. */
 int pto_build_sum(pto_builder_t *builder, const pto_exchange_t *exchange, int64_t n);
 /* Builds the copy of each member's block of this temporary to the output. */
 void pto_build_sum_block(pto_builder_t *builder, const pto_exchange_t *exchange, int sum);

@@ -3,9 +3,8 @@
  * of a GPU, each process has bytes for its own destinations only. With MPI_Isend it posts no others, but a
  * library's alltoallv, which does not know of the dealing, posts the empty messages too. To or from one
  * process: all messages at its end at once; a reduction then combines all that arrived in one step. A
- * reduce-scatter reduces to one process and scatters from there (Open MPI's basic linear). The
- * messages of a second pattern, in host memory, are posted with the others: they share what a stage shares.
- */
+ * reduce-scatter reduces to one process and scatters from there (Open MPI's basic linear). The messages of a
+ * second pattern, in host memory, are posted with the others: they share what a stage shares. */
 #include "algorithms.h"
 
 /* Builds messages from each member to those at the distances first, first + stride, ... */

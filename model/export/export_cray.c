@@ -1,8 +1,7 @@
 /* Two numbers for Cray MPICH, which has no file (its manual page intro_mpi): from which size on an allreduce
  * reduces GPU buffers by a kernel instead of by the CPU, and in blocks of how many bytes it sends them. Each
  * holds for all communicators. The page says what they do, not how: the prices are those of the steps that
- * they decide about.
- */
+ * they decide about. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

@@ -211,9 +211,8 @@ static size_t spread(const size_group_t *groups, size_t from, size_t past, const
     return count;
 }
 
-/* Moves the break between the pieces from..middle and middle..past to where their lines have the lowest
- * total cost over all groups, which is where the accumulated difference (left cost - right cost) is
- * lowest. */
+/* Moves the break between the pieces from..middle and middle..past to where their lines have the lowest total
+ * cost over all groups, which is where the accumulated difference (left cost - right cost) is lowest. */
 static size_t move_break(const size_group_t *groups, size_t from, size_t middle, size_t past) {
     const size_group_t *some[GRID_MAX] = {NULL};
     size_t count = spread(groups, from, middle, some);

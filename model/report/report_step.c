@@ -1,6 +1,5 @@
 /* A step of an application in a report: its calls side by side, each on the machine that its communicator
- * has.
- */
+ * has. */
 #include <stdlib.h>
 #include <string.h>
 

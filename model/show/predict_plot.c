@@ -14,8 +14,7 @@
 #include "table.h"
 
 /* The measurements of two strategies at the same size are drawn this factor apart, so that none hides
- * another.
- */
+ * another. */
 #define ASIDE 1.08
 
 /* Measurements within this factor of each other are drawn as one point. */

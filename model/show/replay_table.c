@@ -1,6 +1,5 @@
 /* The table of `portolan replay`, for people: the times of recorded calls, and of the same calls by other
- * routes.
- */
+ * routes. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>

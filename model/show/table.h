@@ -119,8 +119,7 @@ int pto_check_bandwidth(const pto_syntax_t *syntax, const pto_options_t *options
 /* The whole table: the header; a row per point with the cost by each strategy (its energy if judged by that,
  * its bandwidth if asked for in place of times) and the cheapest strategy, with --ci another of their
  * intervals; the footer. Strategies that the scenario does not name are left out where the terminal is too
- * narrow, the most expensive first, unless
- * --all is given. */
+ * narrow, the most expensive first, unless --all is given. */
 void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions,
                      const pto_options_t *options);
 

@@ -244,8 +244,7 @@ pto_status_t pto_bench_fail_nameless(pto_recording_reader_t *reader) {
 
 /* Returns the largest block of a vector. OSU divides elements, not bytes: MPI_Reduce_scatter of fewer
  * elements than processes gives some of them nothing, and MPI_Reduce_scatter_block moves nothing at all. 0:
- * of such calls.
- */
+ * of such calls. */
 static int64_t block_bytes(const pto_bench_t *benchmark, int64_t bytes, int64_t procs) {
     const int64_t element = benchmark->element_bytes > 0 ? benchmark->element_bytes : 1;
     const int64_t elements = bytes / element, rest = elements % procs;

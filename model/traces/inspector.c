@@ -6,8 +6,7 @@
  * NCCL's call) or of all blocks is therefore decided by the record itself. Assumed is that `coll_algobw_gbs`
  * is the algorithm bandwidth as NVIDIA defines it in doc/PERFORMANCE.md of nccl-tests: the bytes of all
  * blocks by the time, here `coll_exec_time_us`. Records without it are taken to have one block's size, and
- * are counted.
- * */
+ * are counted. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /* Traces of PyTorch's profiler (Kineto), in the JSON of Chrome's trace viewer. A kernel of a collective has
  * in its `args` what PyTorch's ParamCommsDebugInfo records: the collective, the elements in and out, their
  * type, the process group with its ranks. `dur` is in microseconds. Where a trace has no kernels, the calls
- * that launch them
- * (`record_param_comms`) are taken, without times. */
+ * that launch them (`record_param_comms`) are taken, without times. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

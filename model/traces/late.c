@@ -144,8 +144,7 @@ static size_t summarize(pto_item_t *item, size_t *count, process_t *process) {
 }
 
 /* Returns the median of what the processes were outside of all calls before this one; NaN: it is not known of
- * each.
- */
+ * each. */
 static double median_outside(const pto_matched_t *matched, double *scratch) {
     for (int k = 0; k < matched->procs; k++) {
         scratch[k] = matched->timed[k].outside_s;

@@ -211,14 +211,13 @@ typedef enum {
 
 /* The end of a run that exceeds the time-out.
  *
- * PTO_TIMEOUT_RETURN: pto_exec_wait and pto_exec_run return PTO_ERR_TIMEOUT with the rank, the stage and
- * what the process was waiting for. Messages, kernels and other processes may still use the buffers
- * afterwards. So the executor refuses later runs, pto_exec_destroy leaves its memory and communicators
- * allocated until the process ends, and the caller must not free `in` and `out` either. pto_exec_destroy does
- * the same if other processes have not called it within the time-out. A call that blocks inside MPI or NCCL
- * cannot be interrupted: the MPI library's own collectives (unless `own_algorithms`), pto_exec_create,
- * pto_register and pto_unregister, pto_exec_rebind where it exchanges handles, and the end of NCCL's
- * communicators.
+ * PTO_TIMEOUT_RETURN: pto_exec_wait and pto_exec_run return PTO_ERR_TIMEOUT with the rank, the stage and what
+ * the process was waiting for. Messages, kernels and other processes may still use the buffers afterwards. So
+ * the executor refuses later runs, pto_exec_destroy leaves its memory and communicators allocated until the
+ * process ends, and the caller must not free `in` and `out` either. pto_exec_destroy does the same if other
+ * processes have not called it within the time-out. A call that blocks inside MPI or NCCL cannot be
+ * interrupted: the MPI library's own collectives (unless `own_algorithms`), pto_exec_create, pto_register and
+ * pto_unregister, pto_exec_rebind where it exchanges handles, and the end of NCCL's communicators.
  *
  * PTO_TIMEOUT_ABORT: a thread watches create, runs and destroy, wherever they block. It writes what the
  * process was waiting for to standard error and ends the job by the team's `end` (MPI_Abort); an alarm ends
@@ -239,8 +238,7 @@ typedef enum { PTO_TIMEOUT_RETURN, PTO_TIMEOUT_ABORT, PTO_TIMEOUT_COUNT } pto_ti
 typedef enum { PTO_WAIT_YIELD, PTO_WAIT_SPIN, PTO_WAIT_SLEEP, PTO_WAIT_COUNT } pto_wait_t;
 
 /* All zero means the defaults. All fields but `wait`, the seed and the buffers must be equal on all
- * processes.
- */
+ * processes. */
 typedef struct {
     pto_placement_t placement;
     const int64_t *table; /* PTO_PLACEMENT_TABLE: logical rank by rank in the team */
@@ -390,9 +388,8 @@ pto_status_t pto_exec_enqueue_on(pto_exec_t *exec, const void *in, void *out, vo
  * of any size. `*registration` is its number, the same on all processes. Those who may access each other's
  * user buffers open the allocations once. From then on, buffers in registered memory are known to all:
  * pto_exec_rebind_private and pto_exec_enqueue_on take them without the other processes, and pto_exec_rebind,
- * on one node, without MPI and at any places. A process that has no such buffers may pass NULL
- * and 0. The memory
- * must stay allocated until pto_unregister or pto_exec_destroy has returned.
+ * on one node, without MPI and at any places. A process that has no such buffers may pass NULL and 0. The
+ * memory must stay allocated until pto_unregister or pto_exec_destroy has returned.
  *
  * Errors, on all processes, after which nothing is registered: PTO_ERR_RANGE (a run is active; no memory, or
  * memory that overlaps with a registration); PTO_ERR_NOT_APPLICABLE or the device's error, with the reason,
@@ -401,9 +398,8 @@ pto_status_t pto_exec_enqueue_on(pto_exec_t *exec, const void *in, void *out, vo
 pto_status_t pto_register(pto_exec_t *exec, void *memory, size_t bytes, int *registration, pto_error_t *err);
 /* Collective: the opposite. No process accesses the memory after it has returned, once all runs that were
  * enqueued on it are complete. Graphs that captured runs on it must not be launched any more, on any process.
- * Errors, on all processes, after which it stays registered: PTO_ERR_RANGE (a
- * run is active; processes name different registrations, or one that does not exist; the buffers of a process
- * are in it). */
+ * Errors, on all processes, after which it stays registered: PTO_ERR_RANGE (a run is active; processes name
+ * different registrations, or one that does not exist; the buffers of a process are in it). */
 pto_status_t pto_unregister(pto_exec_t *exec, int registration, pto_error_t *err);
 
 /* The choices of an either node's policy so far, as known to member 0 of the node's group. */

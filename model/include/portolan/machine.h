@@ -166,8 +166,7 @@ typedef struct pto_machine pto_machine_t;
 pto_status_t pto_machine_open(const char *path, pto_machine_t **machine, pto_error_t *err);
 
 /* Finds the file of a machine that a machine file names: `beside` is the path of that file, and the caller
- * frees
- * `*path`. */
+ * frees `*path`. */
 typedef pto_status_t (*pto_machine_find_t)(const char *name, const char *beside, char **path,
                                            pto_error_t *err);
 

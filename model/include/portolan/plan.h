@@ -481,8 +481,7 @@ bool pto_walk_next(pto_walk_t *walk);
 
 /* The stages, by their instance, that must have ended at a rank before it begins the walk's current stage:
  * all before `fork`, and these three; -1: none. The rank ends each lane's stages in the order of their
- * instances.
- */
+ * instances. */
 typedef struct {
     int64_t fork;
     int64_t lane;  /* the previous stage of the same lane and node */

@@ -131,8 +131,7 @@ typedef struct {
 } pto_setup_t;
 
 /* Compute the setup of a plan. The terms point into the machine. If byte counts are equal, the first node
- * represents all.
- * Errors: PTO_ERR_MEMORY. A cost that the machine lacks is not an error. */
+ * represents all. Errors: PTO_ERR_MEMORY. A cost that the machine lacks is not an error. */
 pto_status_t pto_setup(const pto_plan_t *plan, const pto_machine_t *machine, pto_setup_t *setup,
                        pto_error_t *err);
 

@@ -291,9 +291,8 @@ typedef struct pto_counts {
  * Skewed counts are the same on every platform. With d = floor(bytes * skew), the product taken in double
  * precision, the count is bytes - d + (h modulo 2 d + 1): uniform over the integers of [bytes (1 - skew),
  * bytes (1 + skew)]. With mix the output function of splitmix64 (Steele, Lea, Flood 2014) and g =
- * 0x9e3779b97f4a7c15, all modulo 2^64,
- * h = mix(mix(mix(seed + g) + source + g) + destination + g). While h < 2^64 modulo 2 d + 1, h is replaced by
- * mix(h + g), so that all counts are equally likely. */
+ * 0x9e3779b97f4a7c15, all modulo 2^64, h = mix(mix(mix(seed + g) + source + g) + destination + g). While h <
+ * 2^64 modulo 2 d + 1, h is replaced by mix(h + g), so that all counts are equally likely. */
 int64_t pto_counts_bytes(const pto_counts_t *counts, int64_t bytes, int64_t source, int64_t destination);
 
 /* Whether pairs of owners differ, or there are two patterns. */
@@ -463,9 +462,8 @@ void pto_scenario_init(pto_scenario_t *scenario);
 void pto_scenario_fini(pto_scenario_t *scenario);
 
 /* Read a scenario file. Relative paths in it are relative to its folder. Everything is checked here except
- * the names of strategies and algorithms, which the registries check later.
- * Errors: PTO_ERR_IO, _SYNTAX, _KEY, _TYPE, _RANGE, _NOT_FOUND, _TOO_LARGE, _MEMORY, with file, line and
- * column. */
+ * the names of strategies and algorithms, which the registries check later. Errors: PTO_ERR_IO, _SYNTAX,
+ * _KEY, _TYPE, _RANGE, _NOT_FOUND, _TOO_LARGE, _MEMORY, with file, line and column. */
 pto_status_t pto_scenario_read(const char *path, pto_scenario_t *scenario, pto_error_t *err);
 pto_status_t pto_scenario_parse(const char *text, size_t text_size, const char *path,
                                 pto_scenario_t *scenario, pto_error_t *err);

@@ -115,9 +115,8 @@ typedef struct {
 } pto_simulate_options_t;
 
 /* Simulate one plan. `options` may be NULL. Errors: PTO_ERR_NOT_APPLICABLE if the machine has no cost for an
- * operation of the plan; PTO_ERR_TOO_LARGE above the limit;
- * PTO_ERR_INVALID_PLAN with rank and stage if messages or signals of the plan do not match;
- * PTO_ERR_MEMORY. */
+ * operation of the plan; PTO_ERR_TOO_LARGE above the limit; PTO_ERR_INVALID_PLAN with rank and stage if
+ * messages or signals of the plan do not match; PTO_ERR_MEMORY. */
 pto_status_t pto_simulate(const pto_plan_t *plan, const pto_machine_t *machine,
                           const pto_simulate_options_t *options, pto_simulation_t *simulation,
                           pto_error_t *err);

@@ -17,9 +17,8 @@ PTO_C_BEGIN
 pto_status_t pto_int64_parse(const char *text, int64_t *value, pto_error_t *err);
 
 /* Parse a finite decimal number such as 2, -0.5, .5 or 1.38e-6, independent of the locale. Hexadecimal is
- * refused.
- * Errors: PTO_ERR_TYPE; PTO_ERR_RANGE for NaN, infinities, overflow to infinity and underflow of a nonzero
- * number to 0. */
+ * refused. Errors: PTO_ERR_TYPE; PTO_ERR_RANGE for NaN, infinities, overflow to infinity and underflow of a
+ * nonzero number to 0. */
 pto_status_t pto_double_parse(const char *text, double *value, pto_error_t *err);
 
 /* Parse a number with or without its unit, into SI: "5 us", "400 W"; for seconds per byte "21 ps/B" or, as
@@ -30,8 +29,7 @@ pto_status_t pto_quantity_parse(const char *text, pto_unit_t unit, double *value
 
 /* Parse a non-negative number of bytes: digits, an optional blank and a binary suffix: K or KiB, M or MiB,
  * and likewise G, T, P, E (64KiB, 1 MiB, 2G). KB and the like are refused, because they mean 1000 to some and
- * 1024 to others.
- * Errors: PTO_ERR_TYPE; PTO_ERR_RANGE if negative or outside int64_t. */
+ * 1024 to others. Errors: PTO_ERR_TYPE; PTO_ERR_RANGE if negative or outside int64_t. */
 pto_status_t pto_bytes_parse(const char *text, int64_t *bytes, pto_error_t *err);
 
 enum { PTO_BYTES_TEXT_MAX = 32, PTO_SECONDS_TEXT_MAX = 32 };

@@ -14,8 +14,7 @@
 
 enum { SUFFIX_MAX = 40, ATTEMPTS_MAX = 100, LINKS_MAX = 40, LINK_TEXT_MAX = 4096, UNFINISHED_MAX = 8 };
 
-/* The temporary files that are open: a command has few. Others are left behind where a signal ends
- * it. */
+/* The temporary files that are open: a command has few. Others are left behind where a signal ends it. */
 static _Atomic(const char *) unfinished[UNFINISHED_MAX];
 
 struct pto_output {

@@ -29,9 +29,8 @@ static void copy_file(char *to, const char *file) {
     memcpy(to + 3, file + length - kept, kept + 1);
 }
 
-/* A message is one line and safe to print, whatever the file that it quotes contains.
- * Built in a separate buffer first, because `file` and the arguments may point into the record that is
- * overwritten. */
+/* A message is one line and safe to print, whatever the file that it quotes contains. Built in a separate
+ * buffer first, because `file` and the arguments may point into the record that is overwritten. */
 static pto_status_t fill(pto_error_t *err, pto_status_t status, const char *file, int line, int column,
                          const char *format, va_list arguments) {
     if (!err)

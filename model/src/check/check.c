@@ -126,8 +126,7 @@ static int64_t input_bytes(const pto_request_t *request, const pattern_t *patter
 }
 
 /* Returns the position of a pattern's first byte among an owner's inputs: that of the second one follows the
- * first.
- */
+ * first. */
 static int64_t first_position(const pto_request_t *request, const pattern_t *pattern, int64_t owner,
                               int64_t owners) {
     return pattern == patterns ? 0 : input_bytes(request, patterns, owner, owners);

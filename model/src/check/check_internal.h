@@ -265,8 +265,7 @@ static inline int pto_check_memory(const pto_checker_t *checker, const pto_touch
     return is_both ? checker->out : touch->buffer;
 }
 /* Returns whether target number `at` is moved or reduced from the same place, so that each byte depends on
- * itself only.
- */
+ * itself only. */
 bool pto_check_stays(const pto_checker_t *checker, const pto_touches_t *sources, const pto_touches_t *targets,
                      int at);
 /* Forgets the input where other data was written to the output. Uses checker->present and checker->moved. */

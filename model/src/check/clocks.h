@@ -33,8 +33,7 @@ typedef struct {
 } pto_clocks_t;
 
 /* Work: entries of clocks that were joined in this thread. Tests compare it with the order that it may grow
- * by.
- */
+ * by. */
 extern _Thread_local int64_t pto_clocks_visits;
 
 /* Clocks by group, if a group has fewer than all ranks. If `needed` is false, nothing is shared, and every

@@ -62,8 +62,7 @@ static bool is_member(const pto_checker_t *checker, const pto_group_t *group, in
 }
 
 /* Returns whether what a rank does in the step is between member 0 and member k; once for all k, by member 0
- * alone.
- */
+ * alone. */
 static bool actor_right(pto_checker_t *checker, const pto_walk_t *walk, const pto_step_t *step,
                         int64_t rank) {
     const pto_node_t *either = pto_plan_node(checker->plan, walk->lanes);

@@ -48,8 +48,7 @@ typedef struct {
 } example_t;
 
 /* Returns the example of a candidate that is nearest in nodes, then in shape; among those on `nodes` nodes,
- * if given.
- */
+ * if given. */
 static example_t nearest(const pto_score_t *train, const pto_score_cell_t *cell,
                          const pto_score_candidate_t *like, int64_t nodes) {
     example_t found = {0};

@@ -260,8 +260,7 @@ static void put_library_table(pto_text_t *writer, const pto_library_table_t *tab
 }
 
 /* Writes the tables of a library that the machine file itself has; the library's file has the others. Those
- * of both spaces of a collective become one mapping.
- */
+ * of both spaces of a collective become one mapping. */
 static void put_library(pto_text_t *writer, const pto_machine_t *machine) {
     const pto_library_table_t *table = machine->library;
     bool any = false;

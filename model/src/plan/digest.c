@@ -211,8 +211,7 @@ typedef struct {
 } users_t;
 
 /* Returns whether processes use the blocks of others of their node: by buffers that combine them, or in their
- * memory.
- */
+ * memory. */
 static bool uses_its_node(const pto_plan_t *plan) {
     bool uses = false;
     for (int i = 0; i < plan->buffers.count; i++) {

@@ -339,8 +339,7 @@ static bool is_written_once_and_read(const pto_plan_t *plan, int64_t rank, int b
 }
 
 /* Returns whether a rank that stores to no other uses each buffer that others may choose for lines in the way
- * of lines.
- */
+ * of lines. */
 static bool allows_any_lines(const look_t *look) {
     bool allows = true;
     for (int buffer = 0; buffer < pto_plan_buffer_count(look->plan) && allows; buffer++)

@@ -238,8 +238,7 @@ static void build_staging_copy(pto_builder_t *builder, const char *name, const p
  * back. Collectives on one vector work in place there. In a broadcast only the root copies to the host, and
  * only the root does not copy back. In a reduction only the root copies back. The blocks of an alltoallv or
  * allgatherv may leave gaps in the output, so the library copies that to the host as well, before it copies
- * all of it back.
- */
+ * all of it back. */
 static void build_staged(pto_builder_t *builder, const pto_request_t *request,
                          const pto_exchange_t *exchange) {
     bool in_place = pto_collective_is_vector(request->collective);

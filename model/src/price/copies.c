@@ -1,6 +1,4 @@
-/* Copies and reductions, priced by whose memory they touch (docs/model.md, 'How a plan is
- * priced').
- */
+/* Copies and reductions, priced by whose memory they touch (docs/model.md, 'How a plan is priced'). */
 #include "price/copies.h"
 
 #include <stdlib.h>

@@ -1,7 +1,6 @@
-/* Rounds of exchanges of tables: pairwise. In a round each process sends one message
- * and receives one. What messages.c does for it is here a few loops over all processes, with the same
- * operations on the same numbers; only what a node's bytes have in common with those of others is found from
- * their sum. */
+/* Rounds of exchanges of tables: pairwise. In a round each process sends one message and receives one. What
+ * messages.c does for it is here a few loops over all processes, with the same operations on the same
+ * numbers; only what a node's bytes have in common with those of others is found from their sum. */
 #include <stdlib.h>
 
 #include "price/pairs.h"

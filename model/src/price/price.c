@@ -398,8 +398,7 @@ static void slow_down(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t 
 
 /* The stage's copies and reductions take at least as long as their node's memory needs for all of them: if
  * the longest does not, all are slower in the same proportion, whether they follow each other at an engine or
- * not.
- */
+ * not. */
 static void follow_memory(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
     pto_time_t *longest = pricing->shared.loads.longest;
     for (int64_t node = 0; node < pricing->shared.loads.nodes; node++)

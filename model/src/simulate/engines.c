@@ -40,8 +40,7 @@ static void advance(pto_sim_t *sim, pto_engine_t *engine) {
 }
 
 /* Adds a rank's copy to an engine. The bytes of the past are accounted for first, when this copy did not slow
- * the others.
- */
+ * the others. */
 static void join_engine(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
     pto_local_t *local = &sim->local[rank];
     if (!engine->first)

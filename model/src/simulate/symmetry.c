@@ -1,7 +1,6 @@
 /* Plans in which all nodes do the same: if the nodes are numbered from another one on, the plan does not
- * change. Each rank then does what the rank at its place on node 0 does, at the same time. When a message
- * arrives at node 0 from another node, node 0 sends the same message. It is therefore enough to simulate one
- * node. */
+ * change. Each rank then does what the rank at its place on node 0 does, at once. When a message arrives at
+ * node 0 from another node, node 0 sends the same message. It is therefore enough to simulate one node. */
 #include "simulate/simulate_internal.h"
 
 /* Whether the slice has the same number of bytes on all nodes. Its blocks must be equal, and their number
