@@ -14,8 +14,7 @@ static int64_t blocks_of(const pto_builder_t *builder, int buffer) {
 
 void pto_gsb_copy_in(pto_builder_t *builder, const pto_exchange_t *who, int source, int gathered) {
     pto_build_stage(builder, "gather", PTO_ORDER_SEQUENCE);
-    pto_step_t own = pto_step_of_root(PTO_STEP_COPY, who);
-    own.peers.kind = PTO_PEERS_NONE;
+    pto_step_t own = pto_intranode_root_alone(PTO_STEP_COPY, who);
     own.source = pto_slice_all(builder, source);
     own.target = own.source; /* as many blocks as a member has */
     own.target.buffer = gathered;
@@ -49,8 +48,7 @@ int pto_gsb_combine(pto_builder_t *builder, const pto_exchange_t *who, int sourc
     if (into < 0)
         into = pto_intranode_buffer(builder, who, source, "result", blocks_of(builder, source), who->n);
     pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
-    pto_step_t combine = pto_step_of_root(PTO_STEP_REDUCE, who);
-    combine.peers.kind = PTO_PEERS_NONE;
+    pto_step_t combine = pto_intranode_root_alone(PTO_STEP_REDUCE, who);
     combine.fresh = true;
     combine.source = pto_slice_all(builder, gathered);
     combine.target = pto_slice_all(builder, into);
@@ -69,8 +67,7 @@ void pto_gsb_copy_out(pto_builder_t *builder, const pto_exchange_t *who, int sou
         pto_intranode_flag(builder, "complete", pto_step_of_root(PTO_STEP_SIGNAL, who),
                            pto_step_of_others(PTO_STEP_WAIT, who));
     pto_build_stage(builder, "copy out", PTO_ORDER_SEQUENCE);
-    pto_step_t root = pto_step_of_root(PTO_STEP_COPY, who);
-    root.peers.kind = PTO_PEERS_NONE;
+    pto_step_t root = pto_intranode_root_alone(PTO_STEP_COPY, who);
     root.source =
         has_block_for_each ? pto_slice_block(source, PTO_ANCHOR_ME) : pto_slice_all(builder, source);
     root.target = pto_slice_all(builder, target);
@@ -92,8 +89,7 @@ static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int sou
         pto_intranode_flag(builder, "result free", pto_step_of_others(PTO_STEP_SIGNAL, who),
                            pto_step_of_root(PTO_STEP_WAIT, who));
     if (runs == PTO_RUN_LOOSE || pto_builder_buffer(builder, source)->role != PTO_ROLE_TEMPORARY) {
-        pto_step_t share = pto_step_of_root(PTO_STEP_COPY, who);
-        share.peers.kind = PTO_PEERS_NONE;
+        pto_step_t share = pto_intranode_root_alone(PTO_STEP_COPY, who);
         share.source = pto_slice_all(builder, source);
         source = pto_intranode_buffer(builder, who, source, "result", blocks_of(builder, source), who->n);
         share.target = pto_slice_all(builder, source);

@@ -88,8 +88,7 @@ static void build_exchange(const between_t *between, pto_exchange_t exchange) {
 static void copy_with_leader(const between_t *between, const char *name, pto_slice_t source,
                              pto_slice_t target, bool into) {
     pto_build_stage(between->builder, name, PTO_ORDER_SEQUENCE);
-    pto_step_t leader = pto_step_of_root(PTO_STEP_COPY, &between->node);
-    leader.peers.kind = PTO_PEERS_NONE;
+    pto_step_t leader = pto_intranode_root_alone(PTO_STEP_COPY, &between->node);
     leader.source = source;
     leader.target = target;
     pto_build_step(between->builder, leader);

@@ -22,6 +22,19 @@ int pto_intranode_buffer(pto_builder_t *builder, const pto_exchange_t *who, int 
     return pto_build_buffer(builder, pto_intranode_shape(builder, who, like, name, blocks, stride));
 }
 
+int pto_intranode_host_buffer(pto_builder_t *builder, const pto_exchange_t *who, int like, const char *name,
+                              int64_t blocks) {
+    pto_buffer_t host = pto_intranode_shape(builder, who, like, name, blocks, who->n);
+    host.space = PTO_SPACE_CPU;
+    return pto_build_buffer(builder, host);
+}
+
+pto_step_t pto_intranode_root_alone(pto_step_kind_t kind, const pto_exchange_t *who) {
+    pto_step_t step = pto_step_of_root(kind, who);
+    step.peers.kind = PTO_PEERS_NONE;
+    return step;
+}
+
 void pto_intranode_build(pto_builder_t *builder, const pto_request_t *request,
                          const pto_intranode_t *inside) {
     pto_user_t user = pto_route_user(builder, request);

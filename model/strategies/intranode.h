@@ -51,7 +51,14 @@ pto_status_t pto_mix_applicable(const pto_request_t *request, pto_error_t *err);
 int pto_intranode_buffer(pto_builder_t *builder, const pto_exchange_t *who, int like, const char *name,
                          int64_t blocks, int64_t stride);
 
-/* Returns this temporary before it is built, for callers that change it. */
+/* Builds such a temporary in host memory that the node shares, at member 0. */
+int pto_intranode_host_buffer(pto_builder_t *builder, const pto_exchange_t *who, int like, const char *name,
+                              int64_t blocks);
+
+/* Returns a step of member 0 alone, without peers. */
+pto_step_t pto_intranode_root_alone(pto_step_kind_t kind, const pto_exchange_t *who);
+
+/* Returns a temporary before it is built, for callers that change it. */
 pto_buffer_t pto_intranode_shape(const pto_builder_t *builder, const pto_exchange_t *who, int like,
                                  const char *name, int64_t blocks, int64_t stride);
 

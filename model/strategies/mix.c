@@ -50,29 +50,16 @@ static pto_step_t step_of_root(pto_step_kind_t kind, const mix_t *mix) {
     return step;
 }
 
-/* Returns a step of the root alone. */
-static pto_step_t copy_of_root(const mix_t *mix) {
-    pto_step_t step = pto_step_of_root(PTO_STEP_COPY, mix->who);
-    step.peers.kind = PTO_PEERS_NONE;
-    return step;
-}
-
 static pto_exchange_t direct_members(const mix_t *mix) {
     pto_exchange_t who = *mix->who;
     who.n = mix->direct_count;
     return who;
 }
 
-/* Builds a temporary of `blocks` blocks like those of buffer `like`, in host memory that the node shares. */
-static int build_host_buffer(const mix_t *mix, int like, const char *name, int64_t blocks) {
-    pto_buffer_t host = pto_intranode_shape(mix->builder, mix->who, like, name, blocks, mix->who->n);
-    host.space = PTO_SPACE_CPU;
-    return pto_build_buffer(mix->builder, host);
-}
-
 /* In a loop over the staging members: the root waits for this member's block and copies it to its GPU. */
 static void take_block(const mix_t *mix, const inputs_t *inputs, int flag) {
-    pto_step_t wait = pto_step_of_root(PTO_STEP_WAIT, mix->who), copy = copy_of_root(mix);
+    pto_step_t wait = pto_step_of_root(PTO_STEP_WAIT, mix->who),
+               copy = pto_intranode_root_alone(PTO_STEP_COPY, mix->who);
     wait.peers.first = pto_loop_index(1, mix->direct_count);
     wait.peers.until = pto_loop_index(1, mix->direct_count + 1);
     wait.flag = flag;
@@ -122,7 +109,8 @@ static pto_slice_t first_blocks(int buffer, int64_t count) {
 
 /* The root copies the result to the host, and the staging members copy all of `host` from there. */
 static void stage_result(const mix_t *mix, const result_t *result) {
-    pto_step_t root = copy_of_root(mix), members = step_of_staging(PTO_STEP_COPY, mix);
+    pto_step_t root = pto_intranode_root_alone(PTO_STEP_COPY, mix->who),
+               members = step_of_staging(PTO_STEP_COPY, mix);
     root.source = first_blocks(result->source, result->block_count);
     root.target = first_blocks(result->host, result->block_count);
     pto_build_stage(mix->builder, "stage result", PTO_ORDER_SEQUENCE);
@@ -161,7 +149,7 @@ static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source,
     const mix_t mix = {builder, who, who->n - staging_count};
     inputs_t inputs = {.source = source};
     inputs.gathered = pto_intranode_buffer(builder, who, source, "gathered", who->n, who->n);
-    inputs.host = build_host_buffer(&mix, source, "staged", staging_count);
+    inputs.host = pto_intranode_host_buffer(builder, who, source, "staged", staging_count);
     gather_inputs(&mix, &inputs);
     return pto_gsb_combine(builder, who, source, inputs.gathered, into);
 }
@@ -175,7 +163,8 @@ static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int sou
     }
     assert(runs == PTO_RUN_ORDERED);
     const mix_t mix = {builder, who, who->n - staging_count};
-    const result_t result = {source, 1, build_host_buffer(&mix, source, "staged result", 1), target};
+    const result_t result = {source, 1, pto_intranode_host_buffer(builder, who, source, "staged result", 1),
+                             target};
     hand_out_result(&mix, &result);
 }
 
@@ -190,7 +179,7 @@ static void allgather(pto_builder_t *builder, const pto_exchange_t *who, int sou
     const mix_t in = {builder, who, who->n - staged.in}, out = {builder, who, who->n - staged.out};
     bool hosts_all = staged.out > 0 || pto_builder_buffer(builder, source)->blocks != PTO_BLOCKS_EQUAL;
     int gathered = pto_intranode_buffer(builder, who, source, "gathered", who->n, who->n);
-    int host = build_host_buffer(&in, source, "staged", hosts_all ? who->n : staged.in);
+    int host = pto_intranode_host_buffer(builder, who, source, "staged", hosts_all ? who->n : staged.in);
     const inputs_t inputs = {source, host, hosts_all ? in.direct_count : 0, gathered};
     const result_t result = {gathered, in.direct_count, host, target};
     pto_intranode_flag(builder, "result free", pto_step_of_others(PTO_STEP_SIGNAL, who),

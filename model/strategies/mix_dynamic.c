@@ -7,7 +7,7 @@
  * times, and an allgather then needs no other flag before the root's buffers are used again. */
 #include "intranode.h"
 
-/* Returns a step of member k, with the root as peer; of the root, with member k as peer. */
+/* Returns a step of member k, the iteration's, with the root as peer. */
 static pto_step_t member(pto_step_kind_t kind, const pto_exchange_t *who) {
     pto_step_t step = pto_step_of_others(kind, who);
     step.who_first = pto_loop_index(1, 0);
@@ -15,17 +15,11 @@ static pto_step_t member(pto_step_kind_t kind, const pto_exchange_t *who) {
     return step;
 }
 
+/* Returns a step of the root with member k as peer. */
 static pto_step_t root(pto_step_kind_t kind, const pto_exchange_t *who) {
     pto_step_t step = pto_step_of_root(kind, who);
     step.peers.first = pto_loop_index(1, 0);
     step.peers.until = pto_loop_index(1, 1);
-    return step;
-}
-
-/* Returns a step of the root alone. */
-static pto_step_t alone(pto_step_kind_t kind, const pto_exchange_t *who) {
-    pto_step_t step = pto_step_of_root(kind, who);
-    step.peers.kind = PTO_PEERS_NONE;
     return step;
 }
 
@@ -42,20 +36,13 @@ static pto_slice_t of_peer(pto_slice_t slice) {
     return slice;
 }
 
-static int host_buffer(pto_builder_t *builder, const pto_exchange_t *who, int like, const char *name,
-                       int64_t blocks) {
-    pto_buffer_t host = pto_intranode_shape(builder, who, like, name, blocks, who->n);
-    host.space = PTO_SPACE_CPU;
-    return pto_build_buffer(builder, host);
-}
-
 static void gather(pto_builder_t *builder, const pto_exchange_t *who, pto_policy_kind_t policy, int source,
                    int host, int gathered) {
     pto_slice_t all = pto_slice_all(builder, source);
     pto_slice_t mine = pto_slice_block(gathered, PTO_ANCHOR_ME);
     pto_build_either(builder, who, policy);
     pto_build_branch(builder);
-    copy_stage(builder, "gather own", alone(PTO_STEP_COPY, who), all, mine);
+    copy_stage(builder, "gather own", pto_intranode_root_alone(PTO_STEP_COPY, who), all, mine);
     pto_build_end(builder);
     pto_build_branch(builder);
     copy_stage(builder, "gather", member(PTO_STEP_COPY, who), all, of_peer(mine));
@@ -75,12 +62,12 @@ static void hand_out(pto_builder_t *builder, const pto_exchange_t *who, pto_poli
                      int host, int target) {
     pto_slice_t from = pto_slice_all(builder, source), to = pto_slice_all(builder, target);
     pto_slice_t staged = pto_slice_all(builder, host);
-    pto_step_t stage = alone(PTO_STEP_COPY, who);
+    pto_step_t stage = pto_intranode_root_alone(PTO_STEP_COPY, who);
     stage.source = from;
     stage.target = staged;
     pto_build_either(builder, who, policy);
     pto_build_branch(builder);
-    copy_stage(builder, "copy own", alone(PTO_STEP_COPY, who), from, to);
+    copy_stage(builder, "copy own", pto_intranode_root_alone(PTO_STEP_COPY, who), from, to);
     pto_build_end(builder);
     pto_build_branch(builder);
     pto_intranode_flag(builder, "complete", root(PTO_STEP_SIGNAL, who), member(PTO_STEP_WAIT, who));
@@ -100,16 +87,18 @@ static void hand_out(pto_builder_t *builder, const pto_exchange_t *who, pto_poli
 static void allreduce(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
                       pto_policy_kind_t policy) {
     int gathered = pto_intranode_buffer(builder, who, user->in, "gathered", who->n, who->n);
-    gather(builder, who, policy, user->in, host_buffer(builder, who, user->in, "staged", who->n), gathered);
+    gather(builder, who, policy, user->in,
+           pto_intranode_host_buffer(builder, who, user->in, "staged", who->n), gathered);
     int result = pto_gsb_combine(builder, who, user->in, gathered, -1);
-    hand_out(builder, who, policy, result, host_buffer(builder, who, result, "staged result", 1), user->out);
+    hand_out(builder, who, policy, result,
+             pto_intranode_host_buffer(builder, who, result, "staged result", 1), user->out);
 }
 
 /* In the previous run all members told the root that they have read its buffers. */
 static void allgather(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
                       pto_policy_kind_t policy) {
     int gathered = pto_intranode_buffer(builder, who, user->in, "gathered", who->n, who->n);
-    int host = host_buffer(builder, who, user->in, "staged", who->n);
+    int host = pto_intranode_host_buffer(builder, who, user->in, "staged", who->n);
     pto_intranode_flag(builder, "inputs free", pto_step_of_root(PTO_STEP_SIGNAL, who),
                        pto_step_of_others(PTO_STEP_WAIT, who));
     gather(builder, who, policy, user->in, host, gathered);
@@ -144,7 +133,7 @@ static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
     return status;
 }
 
-/* All are in one group. */
+/* The group that stages has all processes that hold data. */
 static int64_t members_of(const pto_request_t *request) { return pto_layout_owner_count(&request->layout); }
 
 const pto_strategy_t pto_strategy_mix_doubling = {
