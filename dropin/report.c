@@ -26,8 +26,8 @@ enum { ROWS_MAX = 512 };
 
 static row_t row[ROWS_MAX];
 static int row_count;
-static int64_t calls_lost;                               /* of kinds without a row */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all of these */
+static int64_t calls_lost;                               /* number of calls of kinds without a row */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the variables above */
 
 void drop_report_begin(void) {
     const char *name = getenv("PORTOLAN_REPORT");
@@ -127,7 +127,7 @@ static int by_time(const void *one, const void *other) {
     return (a->seconds < b->seconds) - (a->seconds > b->seconds);
 }
 
-/* The gain of the routes, if the predictions are right. */
+/* Prints the gain of the routes, if the predictions are right. */
 static void print_gain(void) {
     double gained_s = 0, by_library_s = 0;
     int64_t calls = 0, unpriced = 0;
@@ -150,7 +150,7 @@ static void print_gain(void) {
         fputs("# no call by another route than MPI's\n", stderr);
 }
 
-/* Other libraries in front of MPI, in their order. */
+/* Prints the other libraries in front of MPI, in their order. */
 static void print_preloads(void) {
     const char *libraries = getenv("LD_PRELOAD");
     char escaped[1024];

@@ -40,10 +40,10 @@ typedef struct {
     int count;
     const char *stage;
     int64_t k;
-    int lanes;  /* index of the plan's node whose lane this is in; -1: none */
-    int choice; /* 1 + index in `choices`: done only if that takes `branch`; 0: always done */
+    int lanes;  /* index of the plan's node to whose lanes the task belongs; -1: none */
+    int choice; /* 1 + index in `choices`: the task is done only if that takes `branch`; 0: always */
     int branch;
-    bool once; /* by the first lane that takes the branch */
+    bool once; /* only the first lane that takes the branch does the task */
 } pto_task_t;
 
 /* One lane: tasks in order, with a stream of their own. */
@@ -55,8 +55,8 @@ typedef struct {
 } pto_lane_t;
 
 typedef struct {
-    void *event;   /* the device's */
-    bool recorded; /* by the last mark; else its stream was empty */
+    void *event;   /* of the device */
+    bool recorded; /* the last mark recorded it; otherwise the stream was empty */
 } pto_exec_event_t;
 
 typedef struct {
@@ -93,18 +93,18 @@ typedef struct {
     bool is_here;                     /* member 0 has seen it arrive in this run */
 } pto_exec_choice_t;
 
-/* An either node: of member 0, which chooses, or of one of the others. */
+/* An either node, as seen by member 0, which chooses, or by another member. */
 typedef struct {
     int node;
     bool chooses;
-    int first; /* in `choices`: of member 0 one for each other member, else this process's */
+    int first; /* in `choices`: `count` entries, for member 0 one of each other member, otherwise its own */
     int count;
-    int here;                           /* those that have arrived */
-    int completed;                      /* those that have ended their branch */
+    int here;                           /* number of members that have arrived */
+    int completed;                      /* number of those that have ended their branch */
     bool is_told;                       /* the policy chose for this run when the last one ended */
-    bool waited;                        /* for anything since the run began */
+    bool waited;                        /* since the run began, for any member */
     int first_lane[PTO_BRANCH_COUNT];   /* the first one to take the branch; 0: none yet */
-    bool once_passed[PTO_BRANCH_COUNT]; /* by that lane */
+    bool once_passed[PTO_BRANCH_COUNT]; /* that lane has passed the stages marked `once` */
     int64_t began_ns;                   /* when all members had come; 0: this is not timed */
     pto_policy_t policy;
     pto_exec_choices_t chosen;
@@ -121,7 +121,7 @@ typedef enum { PTO_QUEUE_YES, PTO_QUEUE_BY_PROCESSES, PTO_QUEUE_STANDS_IN } pto_
 /* A collective that NCCL runs, with this process's arguments. */
 typedef struct {
     int node;               /* index of the plan's node */
-    const pto_team_t *team; /* of the members; NULL: this process is none of them */
+    const pto_team_t *team; /* the members; NULL: this process is not one */
     void *group;            /* the device's handle */
     pto_nccl_call_t call;
     pto_nccl_block_t *blocks; /* alltoall(v): blocks to send, then blocks to receive */

@@ -28,13 +28,13 @@ static inline PTO_ANYWHERE uint8_t pto_line_tag(uint64_t low, uint64_t high, uin
                      run % PTO_TAG_RUNS << PTO_TAG_SHIFT);
 }
 
-/* Returns whether all three were written in this run. */
+/* Returns whether both halves of a line and its tag were written in this run. */
 static inline PTO_ANYWHERE bool pto_line_of_run(uint64_t low, uint64_t high, uint8_t tag, uint64_t run) {
     return low >> PTO_LINE_SHIFT == pto_line_mark(run) && high >> PTO_LINE_SHIFT == pto_line_mark(run) &&
            tag >> PTO_TAG_SHIFT == run % PTO_TAG_RUNS;
 }
 
-/* Returns the data of a half; `displaced` is its bit in the tag. */
+/* Returns the 64 bits of data of a half. The tag has the highest of them, as bit number `displaced`. */
 static inline PTO_ANYWHERE uint64_t pto_line_data(uint64_t half, uint8_t tag, int displaced) {
     return (half & ~(UINT64_C(1) << PTO_LINE_SHIFT)) | (uint64_t)(tag >> displaced & 1) << PTO_LINE_SHIFT;
 }

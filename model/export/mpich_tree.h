@@ -1,4 +1,4 @@
-/* MPICH's tree of which algorithm it runs for a call, as its files of JSON hold it. */
+/* The decision tree by which MPICH chooses the algorithm of a call, as in its JSON files. */
 #ifndef PTO_MPICH_TREE_H
 #define PTO_MPICH_TREE_H
 
@@ -16,7 +16,7 @@ typedef struct {
     int64_t count; /* elements */
 } pto_mpich_call_t;
 
-/* Read a file for MPICH 4.0, which aborts or crashes on one that it cannot read or that leaves out a case.
+/* Reads a file for MPICH 4.0, which aborts or crashes on one that it cannot read or that leaves out a case.
  * The caller releases the tree with json_decref. Errors: those of reading a file; PTO_ERR_SYNTAX with line
  * and column, or with the path of the node. `names` has the algorithms that MPICH knows, each in a line. */
 pto_status_t pto_mpich_read(const char *path, const char *names, json_t **tree, pto_error_t *err);

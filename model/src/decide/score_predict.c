@@ -91,8 +91,8 @@ static pto_status_t price_candidate(pto_score_t *score, const pto_scenario_t *sc
     return status;
 }
 
-/* Returns, where rows do not say in how many chunks the data were, those of a strategy that is all chunks
- * were in as many as are cheapest, and others were measured as a whole. */
+/* Returns the chunks of a candidate; 0: as many as are cheapest. If its rows do not tell, that is taken for
+ * strategies that move the data themselves, and one chunk for the others. */
 static int64_t chunks_of(const pto_score_candidate_t *candidate) {
     return candidate->chunks > 0 ? candidate->chunks : candidate->strategy->direct ? 0 : 1;
 }

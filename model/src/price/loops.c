@@ -1,7 +1,7 @@
 /* Loops in the price: rounds that cost the same are priced once. */
 #include "price/pricing.h"
 
-/* Rounds of a shift by c + l * k, in which it takes every message off the node. */
+/* Leaves only the rounds k in which a shift by c + l * k takes every message off the node. */
 static void limit_to_shift(pto_repeat_t *repeat, const pto_peers_t *peers, const pto_group_t *group) {
     int64_t step = peers->first.loop, farthest = peers->until.constant - 1;
     int64_t from = (group->members_per_node - peers->first.constant + step - 1) / step;
@@ -12,7 +12,7 @@ static void limit_to_shift(pto_repeat_t *repeat, const pto_peers_t *peers, const
         repeat->uniform_to = last < 0 ? repeat->uniform_from : last / step + 1;
 }
 
-/* Rounds before and after the one from which a slice of k is empty, or no longer is: of these, the more. */
+/* A slice may be empty in the rounds before or after one of them. Leaves the larger part of the rounds. */
 static void limit_to_slice(pto_repeat_t *repeat, const pto_slice_t *slice, const pto_node_t *loop) {
     int64_t per_round = slice->until.loop;
     if (per_round == 0)
@@ -25,9 +25,9 @@ static void limit_to_slice(pto_repeat_t *repeat, const pto_slice_t *slice, const
         repeat->uniform_to = at;
 }
 
-/* Rounds of members from or up to one of k. Where both bounds move, the members come to the same places of
- * their nodes after as many rounds as a node has members; where one does, they are within one node for as
- * many rounds at most. */
+/* The first and last members of a step may depend on the round. If both do, they are at the same places of
+ * their nodes again after as many rounds as a node has members: that is the period. If one does, the members
+ * are within one node in no more rounds than that: leaves the others. */
 static void limit_to_members(pto_repeat_t *repeat, const pto_step_t *step, const pto_group_t *group,
                              const pto_node_t *loop) {
     bool first_moves = step->who_first.loop != 0, until_moves = step->who_until.loop != 0;
@@ -41,9 +41,6 @@ static void limit_to_members(pto_repeat_t *repeat, const pto_step_t *step, const
         repeat->uniform_to = to;
 }
 
-/* Rounds that are alike: all of them, but for those of a shift of k near the node, those with and without a
- * slice of k, those of members from or up to one of k, and the last of several chunks, which may be shorter.
- */
 pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index) {
     const pto_node_t *loop = pto_node_at(plan, index);
     pto_repeat_t repeat = {loop->from, loop->power ? loop->from : loop->to, 1};
@@ -84,7 +81,7 @@ static void take_snapshot(pto_pricing_t *pricing) {
         pto_lanes_remember_demand(&pricing->clocks, &pricing->lanes);
 }
 
-/* Add `times` what the ledgers have gained since the snapshot. */
+/* Adds `times` what the ledgers have gained since the snapshot. */
 static void repeat_gains(pto_pricing_t *pricing, double times) {
     pto_occupied_repeat(&pricing->actors, &pricing->outcome, times);
     if (pricing->lanes.active)
@@ -122,7 +119,7 @@ void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, c
                 pricing->clocks.out_of_memory = true;
 }
 
-/* Repeat the pending waits: raised flags, and copies in the queues of GPUs. */
+/* Moves what is pending on to later rounds: raised flags, and copies in the queues of GPUs. */
 static void repeat_pending(pto_pricing_t *pricing, int64_t period, double times) {
     pto_raises_repeat(pricing, period, times);
     pto_pricing_shift_queues(pricing, pricing->clocks.ledger, pricing->clocks.snapshot, times);
