@@ -21,7 +21,8 @@ static int64_t busiest_line(const pto_table_sums_t *sums) {
     return most_bytes;
 }
 
-/* The largest number of bytes that any owner sends or receives, per destination. False: out of memory. */
+/* Sets the largest number of bytes that any owner sends or receives, per destination. False: out of memory.
+ */
 static bool busiest_bytes(const pto_request_t *request, const pto_machine_t *machine,
                           pto_price_cache_t *cache, double *bytes) {
     pto_parts_t parts = {PTO_PARTS_DEALT, request->layout.procs_per_gpu, 0};
@@ -131,8 +132,8 @@ static double ll_bytes(pto_nccl_kind_t kind, pto_nccl_job_t job, const shape_t *
 }
 
 /* NCCL takes the protocol whose hops and bytes together are the cheapest: any between nodes, within a node LL
- * or LL128 below `simple_bytes`. One without a hop's time is not used on such GPUs. `by_ll`: what LL's bytes
- * take at least. `more_s`: what the others take beyond it. */
+ * or LL128 below `simple_bytes`. A protocol that has no time for a hop is not used on such GPUs. `by_ll` is
+ * the least time of LL's bytes, `more_s` what those of the others take beyond it. */
 static pto_nccl_protocol_t protocol_of(const pto_machine_t *machine, pto_nccl_algorithm_t algorithm,
                                        const shape_t *shape, double bytes, pto_time_t carried,
                                        pto_time_t by_ll, double more_s[PTO_NCCL_PROTOCOL_COUNT]) {
@@ -238,7 +239,7 @@ bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl
     return true;
 }
 
-/* Bytes that a node sends. */
+/* Returns the bytes that a node sends. */
 static void charge_network(pto_charge_t *charge, const pto_machine_t *machine, double bytes) {
     const pto_cost_row_t *message =
         pto_machine_message(machine, PTO_SPACE_GPU, PTO_LEVEL_OFF_NODE, (int64_t)bytes);
@@ -299,13 +300,13 @@ double pto_nccl_route_s(const pto_machine_t *machine, pto_nccl_kind_t kind, cons
     return time_of_route(machine, kind, route).s;
 }
 
-/* Doublings of GPUs per node and of nodes between two jobs. */
+/* Returns the number of doublings of GPUs per node and of nodes between two jobs. */
 static double distance(pto_nccl_job_t a, pto_nccl_job_t b) {
     double per_node = (double)a.gpus / (double)a.nodes / ((double)b.gpus / (double)b.nodes);
     return fabs(log2(per_node)) + fabs(log2((double)a.nodes / (double)b.nodes));
 }
 
-/* The measured job that is nearest; false: the collective was measured on none. */
+/* Finds the measured job that is nearest; false: the collective was measured on none. */
 static bool nearest(const pto_cost_table_t *cost, pto_nccl_job_t job, pto_nccl_job_t *found) {
     bool any = false;
     for (int i = 0; i < cost->count; i++) {

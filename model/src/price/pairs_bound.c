@@ -1,7 +1,6 @@
-/* Whether the rounds of pairs.c are sure to make a price exceed its bound, found without a look at each
- * message: from the processes of one node, and what follows the rounds. Every operation on times grows with
- * its operands, in floating point, too, so that what begins earlier and waits for nothing never ends later.
- */
+/* Finds out whether the rounds of pairs.c are sure to make a price exceed its bound, from the processes of
+ * one node and from what follows the rounds, without a look at each message. All operations on times are
+ * monotonic, in floating point, too: what begins earlier and waits for nothing never ends later. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +35,7 @@ static pto_outflow_t limits_of(pto_pairs_t *pairs, int64_t node, int64_t distanc
     return outflow;
 }
 
-/* How long the message of a sender takes where a node's limits are these. */
+/* Returns how long the message of a sender takes under a node's limits. */
 static double message_s(const pto_pairs_t *pairs, int64_t group, int64_t sender, int64_t distance,
                         const pto_outflow_t *outflow) {
     return pto_pairs_end(pairs, sender, distance, own_bytes(pairs, group, sender, distance),
@@ -44,7 +43,7 @@ static double message_s(const pto_pairs_t *pairs, int64_t group, int64_t sender,
         .time_s;
 }
 
-/* Advance the processes of a node in pairs->next_s by rounds [from, to), as if none ever waited. */
+/* Advances the processes of a node in pairs->next_s by rounds [from, to), as if none ever waited. */
 static void advance_node(pto_pairs_t *pairs, int64_t from, int64_t to, int64_t node) {
     int64_t first = node * pairs->per_node, until = first + pairs->per_node;
     for (int64_t k = from; k < to; k++) {
@@ -61,8 +60,8 @@ static void advance_node(pto_pairs_t *pairs, int64_t from, int64_t to, int64_t n
     pto_price_visits += (to - from) * pairs->per_node * pairs->groups;
 }
 
-/* Any node will do. That of the last process in the price that made the bound is likely to be the last here,
- * too: its messages are the same in another order. */
+/* Returns the node that is looked at. Any would do; that of the last process in the price that made the bound
+ * is likely to be the last here, too, as its messages are the same in another order. */
 static int64_t choose_node(const pto_pricing_t *pricing) {
     int64_t latest = pto_tables_latest_node(pricing->asked.tables);
     return latest >= 0 && latest < pricing->actors.node_count ? latest : 0;
@@ -70,7 +69,7 @@ static int64_t choose_node(const pto_pricing_t *pricing) {
 
 /* --- what follows the rounds ---------------------------------------------------------------------------- */
 
-/* Returns whether behind the rounds are stages alone in which nothing depends on who comes first. */
+/* Returns whether only stages follow the rounds in which nothing depends on the order of processes. */
 static bool ends_plainly(const pto_pricing_t *pricing, int loop) {
     const pto_plan_t *plan = pricing->asked.plan;
     bool plain = !pricing->clocks.explain && !pricing->shared.loads.links.memory_s_per_byte;
@@ -87,14 +86,14 @@ static bool ends_plainly(const pto_pricing_t *pricing, int loop) {
     return plain;
 }
 
-/* Price the rest of the plan with the ledgers and `behind` as they are, unless the price exceeds its bound.
+/* Prices the rest of the plan with the ledgers and `behind` as they are, unless the price exceeds its bound.
  */
 static void price_rest(pto_pricing_t *pricing, int loop) {
     int rest = loop + 1 + pto_node_at(pricing->asked.plan, loop)->span, library_end = pricing->at.library_end;
     pto_raises_t *raised = pricing->flags.raised;
     pto_error_t *err = pricing->asked.err;
     pricing->flags.raised = pto_raises_begin(&pricing->flags);
-    pricing->asked.err = NULL; /* what is wrong with the rest is found when its turn comes */
+    pricing->asked.err = NULL; /* faults of the rest are reported when it is priced */
     if (pricing->flags.raised)
         pto_price_nodes(pricing, rest, pto_plan_node_count(pricing->asked.plan) - rest, 0);
     pricing->clocks.out_of_memory = pricing->clocks.out_of_memory || !pricing->flags.raised;

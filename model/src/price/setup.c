@@ -7,8 +7,8 @@
 #include "plan/plan_internal.h"
 #include "price/ledger.h"
 
-/* A plan, and which of its buffers are its own: what only stages of the library's collective touch, the
- * library has. */
+/* A plan, and which of its buffers it allocates itself: the library allocates those that only the stages of
+ * its own collective use. */
 typedef struct {
     const pto_plan_t *plan;
     bool *is_own; /* by buffer */
@@ -62,7 +62,8 @@ typedef struct {
     item_t item[PTO_SETUP_TERM_MAX];
 } bill_t;
 
-/* `param` NULL: the machine file lacks it. What a parameter is used for again adds to its item. */
+/* Adds a cost to the bill, to the parameter's item if there is one. `param` is NULL if the machine file lacks
+ * it. */
 static void add_item(bill_t *bill, const item_t *item) {
     const pto_entry_t *entry = &item->entry;
     bill->known = bill->known && entry->param;
@@ -122,14 +123,14 @@ static void price_allocations(const pto_machine_t *machine, const int64_t *bytes
             add_cost(bill, &machine->setup_allocate[space], allocation_stage[space], bytes[space]);
 }
 
-/* All items of a part, or only those that the machine file lacks. */
+/* Appends all items of a part, or only those that the machine file lacks. */
 static void add_items(const bill_t *part, bool lacking, bill_t *whole) {
     for (int i = 0; i < part->count; i++)
         if (!lacking || !part->item[i].entry.param)
             add_item(whole, &part->item[i]);
 }
 
-/* The busiest process; but nothing that any process lacks a cost for is forgotten. */
+/* Keeps the bill of the busiest process, with the items that any other process lacks a cost for. */
 static void keep_costlier(const bill_t *one, bill_t *costliest) {
     if (!one->known || !costliest->known) {
         bill_t lacking;
@@ -170,10 +171,10 @@ static void survey_allocations(const survey_t *survey, const pto_machine_t *mach
 /* The GPU temporaries of a process are one allocation, then each buffer of the user's is one. */
 enum { TEMPORARIES, FIRST_BUFFER };
 
-/* What a process opens: an allocation once, an empty one never. */
+/* The allocations that a process opens: each once, empty ones never. */
 typedef struct {
     const pto_machine_t *machine;
-    int64_t ranks;      /* those below can be opened: memory is shared within a node */
+    int64_t ranks;      /* number of ranks whose memory can be opened: those of a node */
     int64_t process;    /* counted from 1 */
     int64_t *opened_by; /* per rank and allocation: the last process that opened it; 0: none */
     int64_t *bytes;     /* per rank and allocation; -1: not known */
@@ -234,7 +235,7 @@ static bool stage_reaches_others(const pto_plan_t *plan, const pto_stage_t *stag
     return false;
 }
 
-/* Without peers, a step reaches the owner's memory in every round. */
+/* A step without peers uses the owner's memory in every round. */
 static bool stage_has_peers(const pto_plan_t *plan, const pto_stage_t *stage) {
     for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++)
         if (pto_plan_step(plan, i)->peers.kind != PTO_PEERS_NONE)
@@ -277,7 +278,7 @@ static bool opens_anything(const pto_plan_t *plan) {
     return false;
 }
 
-/* Openings of the busiest process. Most plans have none. */
+/* Bills the openings of the process that has the most. Most plans have none. */
 static pto_status_t survey_openings(const survey_t *survey, const pto_machine_t *machine, int64_t ranks,
                                     bill_t *bill, pto_error_t *err) {
     bill_t opened;
