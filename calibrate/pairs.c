@@ -1,4 +1,4 @@
-/* Pairs by level, lowest ranks first. */
+/* Finds pairs of processes at a level, in the order of ranks. */
 #include "pairs.h"
 
 #include <stdbool.h>
@@ -65,7 +65,7 @@ static bool same_gpu(const job_t *job, int a, int b) {
            strcmp(job->process[a].bus, job->process[b].bus) == 0;
 }
 
-/* On gpu, a process counts only where none of those before it drives the same GPU. */
+/* Adds a process to a list. For the space `gpu`, it is left out if one in the list drives the same GPU. */
 static void add_rank(const job_t *job, pto_space_t space, int rank, int *ranks, int *count) {
     for (int i = 0; i < *count && space == PTO_SPACE_GPU; i++)
         if (same_gpu(job, ranks[i], rank))

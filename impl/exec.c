@@ -34,7 +34,7 @@ static pto_status_t fail(pto_exec_t *exec, int lane, pto_status_t status, pto_er
     return pto_error_set(err, status, "%s: %s", where, why.message);
 }
 
-/* Do the lane's tasks up to one that cannot finish yet. */
+/* Does the lane's tasks up to one that cannot finish yet. */
 static pto_status_t advance_lane(pto_exec_t *exec, int index, bool wait, bool *finished, pto_error_t *err) {
     pto_lane_t *lane = &exec->lane[index];
     const pto_task_t *task = lane->tasks.item;
@@ -82,7 +82,7 @@ static pto_status_t advance_all(pto_exec_t *exec, bool wait, bool *finished, pto
     return status;
 }
 
-/* Enqueued runs fail without the host, which finds out in its next call. */
+/* Finds out whether enqueued runs have failed: the host has no part in them, so it looks in its next call. */
 static pto_status_t check_enqueued(pto_exec_t *exec, pto_error_t *err) {
     if (exec->failed || !pto_kernels_gave_up(exec))
         return PTO_OK;
@@ -307,7 +307,7 @@ static pto_status_t enqueue_lanes(pto_exec_t *exec, void *stream, pto_error_t *e
     return status;
 }
 
-/* Nothing that the host keeps has a part in what is enqueued, so that a graph can repeat it. */
+/* What is enqueued uses no state of the host, so that a graph can repeat it. */
 pto_status_t pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t *err) {
     if (!exec->stream_ordered)
         return refuse_enqueued(exec, err);
@@ -320,7 +320,7 @@ pto_status_t pto_exec_enqueue(pto_exec_t *exec, void *stream, pto_error_t *err) 
     return enqueue_lanes(exec, stream, err);
 }
 
-/* Every lane may be the first to use the input. */
+/* Makes every lane wait for the stream, since any may be the first to use the input. */
 pto_status_t pto_exec_follow(pto_exec_t *exec, void *stream, pto_error_t *err) {
     const pto_device_t *device = exec->device;
     pto_status_t status = PTO_OK;
@@ -339,7 +339,7 @@ pto_status_t pto_exec_follow(pto_exec_t *exec, void *stream, pto_error_t *err) {
 
 /* --- making -------------------------------------------------------------------------------------------- */
 
-/* `from_device`: only such messages count. */
+/* Returns whether a stage sends messages; with `from_device`, only those from GPU memory count. */
 static bool sends_messages(const pto_plan_t *plan, const pto_stage_t *stage, bool from_device) {
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(plan, stage->step_first + i);
@@ -350,7 +350,7 @@ static bool sends_messages(const pto_plan_t *plan, const pto_stage_t *stage, boo
     return false;
 }
 
-/* Check that MPI can do here what the plan asks of it. */
+/* Checks that MPI can do what the plan asks of it. */
 static pto_status_t messages_reach(const pto_exec_t *exec, pto_error_t *err) {
     const char *name = pto_plan_request(exec->plan)->strategy->name;
     const bool by_mpi = exec->job.team->mpi != NULL, reaches = by_mpi && exec->device->mpi_reaches();

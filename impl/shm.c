@@ -27,7 +27,8 @@ static pto_status_t map(int descriptor, size_t bytes, void **memory, pto_error_t
     return PTO_OK;
 }
 
-/* A name that no other job can have taken on purpose, and that no process of another PID namespace makes. */
+/* Makes a random name: no other job can have taken it on purpose, and no process in another PID namespace
+ * makes the same. */
 static void make_name(char name[NAME_MAX_BYTES]) {
     const char *prefix = getenv("PORTOLAN_SEGMENTS");
     uint64_t random[2] = {0, 0};
@@ -41,7 +42,8 @@ static void make_name(char name[NAME_MAX_BYTES]) {
              (unsigned long long)random[1]);
 }
 
-/* Without a name when it returns; negative: an errno. */
+/* Returns the descriptor of a new segment that has no name any more; negative, with errno: it could not be
+ * made. */
 static int create_unnamed(void) {
     char name[NAME_MAX_BYTES];
     int descriptor = -1;
@@ -56,7 +58,8 @@ static int create_unnamed(void) {
     return descriptor;
 }
 
-/* As /proc names this process to others: its PID namespace may be another one than that of /proc. */
+/* Returns the number by which others find this process in /proc, whose PID namespace may be another than its
+ * own. */
 static int64_t own_pid(void) {
     char text[32];
     ssize_t length = readlink("/proc/self", text, sizeof text - 1);

@@ -5,23 +5,25 @@
 #include "base/clock.h"
 #include "executor.h"
 
-/* With PTO_TIMEOUT_ABORT: from now on, a run (or create, or destroy) that exceeds the time-out ends the job.
+/* Begins to watch the executor, with PTO_TIMEOUT_ABORT: a run, create or destroy that exceeds the time-out
+ * ends the job.
  */
 pto_status_t pto_watchdog_begin(pto_exec_t *exec, pto_error_t *err);
 void pto_watchdog_end(pto_exec_t *exec);
-/* From now on, the end of the executor is watched, which frees its tasks and kernels. */
+/* Watches the end of the executor, which frees its tasks and kernels. */
 void pto_watchdog_watch_end(pto_exec_t *exec);
 
-/* A collective call that is not a run begins or ends; an active run stays what is watched. */
+/* Tells that a collective call other than a run begins or ends. It is not watched during an active run, which
+ * is. */
 static inline void pto_watchdog_watch(pto_exec_t *exec, bool begins) {
     if (!exec->under_way)
         atomic_store(&exec->watchdog.began_ns, begins ? pto_now_ns() : 0);
 }
 
-/* With PTO_TIMEOUT_RETURN: PTO_ERR_TIMEOUT if the run has exceeded the time-out. */
+/* Returns PTO_ERR_TIMEOUT, with PTO_TIMEOUT_RETURN, if the run has exceeded the time-out. */
 pto_status_t pto_exec_deadline(const pto_exec_t *exec, pto_error_t *err);
 
-/* Describe where a lane of this process is, as "rank 3 (MPI rank 3; node 0, GPU 1, core 1) in stage 'round',
+/* Describes where a lane of this process is, as "rank 3 (MPI rank 3; node 0, GPU 1, core 1) in stage 'round',
  * k 2"; with PTO_LANE_BUSY the first lane that does not wait for another one. */
 enum { PTO_LANE_BUSY = -1 };
 void pto_exec_where(const pto_exec_t *exec, int lane, char *text, size_t text_size);

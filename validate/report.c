@@ -40,7 +40,7 @@ static bool is_enqueued(const settings_t *settings) {
     return settings->options.enqueue || settings->options.graph > 0;
 }
 
-/* Runs that are queued behind each other are begun like enqueued ones. */
+/* Runs that are queued one behind another begin like enqueued ones. */
 void warn_of_runs(const pto_options_t *options, const settings_t *settings) {
     bool behind = settings->options.enqueue || settings->options.queued > 0;
     pto_runs_t here = settings->options.graph > 0 ? PTO_RUNS_GRAPH
@@ -57,7 +57,7 @@ void warn_of_runs(const pto_options_t *options, const settings_t *settings) {
             pto_runs_text(priced));
 }
 
-/* Columns of what is asked for; without a cell, their headings. */
+/* Prints the columns of --bandwidth; their headings, if there is no cell. */
 static void report_bandwidth(FILE *file, const settings_t *settings, const pto_request_t *request,
                              const cell_t *cell) {
     static const struct {
@@ -269,7 +269,7 @@ static bool names_algorithms(const settings_t *settings) {
     return settings->exec.own_algorithms || settings->options.each_algorithm;
 }
 
-/* A word of the command line, none of which begins a line of its own. */
+/* Prints a word of the command line. Line breaks are escaped, so that no word begins a line. */
 static void print_word(FILE *file, const char *before, const char *word) {
     char escaped[PTO_ESCAPED_MAX];
     fputs(before, file);
@@ -320,7 +320,7 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
             options->scenario.staged_members.in != PTO_STAGED_TUNED ? ",staged_in,staged_out" : "");
 }
 
-/* The columns of a row after its time. */
+/* Prints the columns of a row after its time. */
 static void print_rest(FILE *file, const settings_t *settings, const pto_scenario_t *scenario,
                        const cell_t *cell, bool posted) {
     char grid[PTO_HALO_TEXT_MAX];

@@ -124,7 +124,7 @@ static void narrow(void *target, const float *source, size_t count, pto_datatype
             ((pto_bfloat16_t *)target)[i] = pto_bfloat16_narrow(source[i]);
 }
 
-/* One piece of pto_reduce_many_host: rounded once, after all sources. */
+/* Reduces one piece for pto_reduce_many_host, and rounds once, after all sources. */
 static void reduce_narrow(void *target, bool fresh, const void *const *source, int source_count, size_t done,
                           size_t count, pto_datatype_t datatype, pto_op_t op) {
     float all[PIECE_FLOATS], one[PIECE_FLOATS];
@@ -223,7 +223,7 @@ enum {
 
 static const struct {
     const char *name;
-    unsigned numbers; /* those that it takes */
+    unsigned numbers; /* the kinds of numbers that the operation takes */
     const char *needs;
 } operations[] = {
     [PTO_OP_SUM] = {"sum", NUMBERS, "numbers"},

@@ -40,7 +40,7 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The different sizes, or numbers of nodes, of the cells that belong to the group. */
+/* Collects the different sizes, or numbers of nodes, of the cells that belong to the group. */
 static pto_status_t collect(const group_t *group, bool nodes, pto_series_t *series, pto_error_t *err) {
     series->value = calloc((size_t)group->score->cell_count, sizeof *series->value);
     series->count = 0;

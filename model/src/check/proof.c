@@ -1,8 +1,8 @@
-/* The ways to prove a plan, the cheapest first. What the first two know of the order of accesses is true, but
- * not all: what they prove is right, and where they fail the next one decides and says what is wrong. */
+/* Tries the ways to prove a plan, the cheapest first. The first two know only a part of the order of
+ * accesses: what they prove is right, but if they fail, the next way decides, and says what is wrong. */
 #include "check/check_internal.h"
 
-/* With more orders, the same fault is found. */
+/* Returns whether the next way, which knows more of the order of accesses, would find the same. */
 static bool is_final(pto_proof_t proof, pto_status_t status, bool unordered) {
     if (status == PTO_OK || status == PTO_ERR_MEMORY || proof == PTO_PROOF_IN_FULL)
         return true;
