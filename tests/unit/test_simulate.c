@@ -4,6 +4,7 @@
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 #include "portolan/strategy.h"
+#include "simulate/moves.h"
 #include "simulated.h"
 #include "test.h"
 
@@ -390,6 +391,30 @@ TEST(a_part_is_measured_once_for_all_rounds) {
         pto_plan_destroy(plan);
     }
     assert_true(measured[false] <= 8 * RANKS && measured[true] <= 8 * RANKS);
+}
+
+/* As many messages as pairs of ranks; their bytes are random. */
+TEST(random_byte_counts_are_not_read_from_buffers) {
+    enum { RANKS = 64 };
+    pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.9, .seed = 7};
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALLV, "cuda_aware", "pairwise", RANKS, 1, 1, 4096);
+    request.counts = &counts;
+    pto_plan_t *plan = made(&request);
+    int64_t before = pto_slices_measured;
+    assert_int_equal(simulated(plan, &summit).messages, (RANKS - 1) * RANKS);
+    assert_true(pto_slices_measured - before <= 2 * RANKS);
+    pto_plan_destroy(plan);
+}
+
+/* In a pipeline of four lanes, three or so a stage; all others whenever a lane begins a stage, sends,
+ * receives or copies would be four times as many. */
+TEST(a_lane_finds_only_those_that_it_concerns) {
+    pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "staged_ring", "direct", 8, 2, 1, 1 << 20);
+    pto_plan_t *plan = made(&request);
+    int64_t before = pto_lanes_found;
+    simulated(plan, &summit);
+    assert_true(pto_lanes_found - before <= 4 * pto_plan_size(plan).stages);
+    pto_plan_destroy(plan);
 }
 
 /* Each has a first process, a partner by index or unequal blocks, so none can stand for the others. */

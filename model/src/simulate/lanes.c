@@ -66,9 +66,12 @@ void pto_sim_give_resource(pto_sim_t *sim, uint32_t rank) {
     pto_sim_wake_lanes(sim, rank, PTO_PROC_RESOURCE);
 }
 
+_Thread_local int64_t pto_lanes_found;
+
 pto_sim_lane_t pto_sim_lane_at(const pto_sim_t *sim, int64_t job_rank, uint32_t lane) {
     const pto_sims_t *all = sim->all;
     int call = all->calls - 1;
+    pto_lanes_found++;
     if (!all->owner)
         return (pto_sim_lane_t){all->sim, (uint32_t)job_rank + lane * sim->ranks};
     while (all->first_lane[call] > lane)

@@ -10,11 +10,14 @@ static bool begin_move(const pto_sim_t *sim, const pto_proc_t *proc, const pto_m
     return true;
 }
 
+_Thread_local int64_t pto_slices_measured;
+
 int64_t pto_sim_slice_bytes(const pto_sim_t *sim, const pto_move_t *move, int end,
                             const pto_action_t *action) {
     int64_t bytes = pto_move_bytes_with(sim, move, end, action->me, action->peer, action->core);
     if (bytes >= 0)
         return bytes;
+    pto_slices_measured++;
     int64_t *known = pto_move_bytes(move, end, action->me, action->core);
     bytes = pto_slice_bytes(sim->plan, end ? &move->step->target : &move->step->source, action);
     if (known)

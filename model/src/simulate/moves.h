@@ -10,6 +10,8 @@
 bool pto_sim_next_send_of_any(const pto_sim_t *sim, pto_proc_t *proc, int64_t *peer_rank, int64_t *bytes);
 void pto_sim_begin_any_sends(const pto_sim_t *sim, pto_proc_t *proc, const pto_move_t *move);
 void pto_sim_count_any_receives(const pto_sim_t *sim, pto_proc_t *proc, pto_move_t *move);
+/* Work: slices whose bytes were found from their buffers in this thread. */
+extern _Thread_local int64_t pto_slices_measured;
 /* pto_slice_bytes of the source (0) or target (1) of a step. */
 int64_t pto_sim_slice_bytes(const pto_sim_t *sim, const pto_move_t *move, int end,
                             const pto_action_t *action);

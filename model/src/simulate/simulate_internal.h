@@ -456,6 +456,9 @@ typedef struct {
     uint32_t rank;
 } pto_sim_lane_t;
 
+/* Work: lanes that were found for another one in this thread. */
+extern _Thread_local int64_t pto_lanes_found;
+
 /* One of the lanes, by number, of a rank of the job. */
 pto_sim_lane_t pto_sim_lane_at(const pto_sim_t *sim, int64_t job_rank, uint32_t lane);
 
