@@ -35,10 +35,8 @@ static bool find_route(const pto_export_t *export, const pto_export_table_t *tab
 
 /* Without a run, prices follow NCCL's own constants and the links' rates, both of which NCCL has: a rule that
  * differs from its choice would rest on omissions of the model. */
-static bool is_known_to_nccl(const pto_export_t *export, const pto_export_table_t *table) {
-    pto_nccl_route_t route;
-    return find_route(export, table, PTO_NCCL_ALGORITHM_RING, 1, &route) && route.base.nodes == 1 &&
-           route.row->postal.sample_count == 0;
+static bool is_known_to_nccl(const pto_nccl_route_t *ring) {
+    return ring->base.nodes == 1 && ring->row->postal.sample_count == 0;
 }
 
 /* `any`: also by another protocol than the one that NCCL takes for this algorithm and size. */
@@ -63,7 +61,9 @@ static double price(const pto_export_t *export, const pto_export_table_t *table,
 static pto_export_rule_t choice_of_nccl(const pto_export_t *export, const pto_export_table_t *table,
                                         int64_t bytes) {
     const pto_export_algorithm_t *algorithm = table->collective->algorithm;
-    const bool cheaper = is_known_to_nccl(export, table);
+    pto_nccl_route_t ring;
+    const bool cheaper =
+        find_route(export, table, PTO_NCCL_ALGORITHM_RING, 1, &ring) && is_known_to_nccl(&ring);
     pto_export_rule_t rule = {.from_bytes = bytes};
     double chosen_s = 0;
     for (; algorithm->name; algorithm++) {
@@ -94,7 +94,7 @@ static pto_status_t write_rules(const pto_export_t *export, FILE *stream, pto_er
 static void write_reason(const pto_export_t *export, const pto_export_table_t *table, FILE *stream,
                          const char *prefix) {
     const pto_machine_t *machine = export->options.machine;
-    pto_nccl_route_t route;
+    pto_nccl_route_t ring;
     const char *reason = NULL;
     if (table->nodes == 1)
         reason = "ring and tree are only compared between nodes";
@@ -102,9 +102,9 @@ static void write_reason(const pto_export_t *export, const pto_export_table_t *t
         reason = "the machine file has no cost of GPU messages between nodes";
     else if (pto_machine_nccl(machine, PTO_NCCL_ALLREDUCE, table->ranks, table->nodes, 1))
         reason = "was measured, with NCCL's own choice";
-    else if (!find_route(export, table, PTO_NCCL_ALGORITHM_RING, 1, &route))
+    else if (!find_route(export, table, PTO_NCCL_ALGORITHM_RING, 1, &ring))
         reason = "the machine file has no NCCL allreduce, or no nccl.simple_bytes to extrapolate it by";
-    else if (is_known_to_nccl(export, table))
+    else if (is_known_to_nccl(&ring))
         reason = "NCCL was not measured, so prices are by what NCCL knows itself";
     if (reason)
         fprintf(stream, "%s%s on %" PRId64 " ranks of %" PRId64 " node%s: %s\n", prefix,
