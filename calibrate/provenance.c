@@ -1,4 +1,4 @@
-/* Everything that a reader of the file would otherwise have to ask for. */
+/* The provenance of samples: what a reader of their file would otherwise have to ask for. */
 #include "provenance.h"
 
 #include <stdio.h>

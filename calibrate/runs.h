@@ -7,7 +7,7 @@
 
 typedef struct {
     const work_t *work;
-    void (*enqueue)(const work_t *work, int64_t bytes); /* one run, into gpu.stream */
+    void (*enqueue)(const work_t *work, int64_t bytes); /* enqueues one run in gpu.stream */
     int64_t bytes;                                      /* of the runs that are prepared; -1: none are */
     int each;                                           /* runs of a graph; fewer are not timed */
     void *graph;                                        /* NULL: they are enqueued one by one */
@@ -15,8 +15,8 @@ typedef struct {
 
 void runs_open(runs_t *runs, const work_t *work, void (*enqueue)(const work_t *work, int64_t bytes));
 
-/* All members of the case: the seconds of `iterations` runs of `bytes`. The first call with other bytes makes
- * a run that is not timed, in which NCCL connects its members, and the graph. */
+/* To be called by all members of the case. Returns the seconds of `iterations` runs of `bytes`. The first
+ * call with other bytes makes the graph, and a run that is not timed, in which NCCL connects its members. */
 double runs_s(runs_t *runs, int64_t bytes, int iterations);
 
 /* Returns the seconds of `iterations` calls, each from the moment at which all members meet until the last
@@ -24,11 +24,12 @@ double runs_s(runs_t *runs, int64_t bytes, int iterations);
 double runs_waited_s(const work_t *work, void (*call)(const work_t *work, int64_t bytes), int64_t bytes,
                      int iterations);
 
-/* Before what is enqueued is freed: NCCL keeps its communicator as long as a graph uses it. */
+/* Frees the graph. Call it before what is enqueued is freed: NCCL keeps its communicator as long as a graph
+ * uses it. */
 void runs_close(runs_t *runs);
 
-/* All members at one moment: within a node, by shared memory; between nodes, MPI_Barrier is the best there
- * is, so it comes first. */
+/* Waits for all members: between nodes by MPI_Barrier, as there is nothing better; then within each node by
+ * shared memory, so that its members leave together. */
 void runs_meet(const work_t *work);
 
 #endif

@@ -1,4 +1,5 @@
-/* Rows go out a point at a time, so that a file of an interrupted run ends with a whole row. */
+/* Writes samples. The rows of a point are written at once, so that the file of an interrupted run ends with a
+ * whole row. */
 #include "samples.h"
 
 #include <inttypes.h>
@@ -21,7 +22,8 @@ struct samples {
 
 static const char columns[] = "benchmark,space,level,pair,procs,messages,bytes,run,seconds\n";
 
-/* Made beforehand: a signal handler may not format. */
+/* What a signal that ends the run makes it print: formatted beforehand, as a signal handler must not format.
+ */
 static char farewell[PTO_ERROR_MESSAGE_MAX];
 
 static void interrupted(int number) {
@@ -120,7 +122,7 @@ void samples_point(samples_t *samples, const case_t *what, const char *benchmark
     free(text);
 }
 
-/* Returns PTO_OK where there is nothing to say. */
+/* Rewrites the line `# complete=` at the end of the run, if the file can be rewritten. */
 static pto_status_t tell_complete(samples_t *samples, int left_out, pto_error_t *err) {
     char what[COMPLETE_MAX - 16] = "yes";
     char line[COMPLETE_MAX];

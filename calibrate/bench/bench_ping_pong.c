@@ -1,11 +1,11 @@
-/* Ping-pong: a message to a partner and one of the same size back, half of which is one way. Every level of
- * the job, host and GPU buffers.
+/* Ping-pong: a message to a partner and one of the same size back; half of their time is one way. At every
+ * level of the job, between host and between GPU buffers.
  *
  * Ping-pong to host or GPU memory: both messages come from the other memory.
  *
- * Exchange: the same two messages at once. It takes as long as one of them where the two directions share
- * nothing, and twice as long where, within a node, each process's CPU copies what it sends and what it
- * receives, or, between nodes, the answer that one message waits for stands behind the data of the other. */
+ * Exchange: both messages at the same time. They take as long as one if the two directions share nothing.
+ * They take twice as long if, within a node, each process's CPU copies what it sends and what it receives, or
+ * if, between nodes, the answer that one message waits for queues behind the data of the other. */
 #include <stdio.h>
 
 #include "fatal.h"
@@ -38,7 +38,7 @@ static void list_levels(const job_t *job, const char *benchmark, case_list_t *li
 
 static void list_cases(const job_t *job, case_list_t *list) { list_levels(job, "ping_pong", list); }
 
-/* Where GPUs are; both processes have one. */
+/* Lists cases between the memories, if both processes have a GPU. */
 static void list_mixed(const job_t *job, case_list_t *list) {
     const char *why = job_no_messages(job, PTO_SPACE_GPU);
     if (why != NULL)
