@@ -27,7 +27,7 @@ static void find_node(job_t *job, process_t *own) {
     free(firsts);
 }
 
-/* The node's processes, this one among them. */
+/* Returns the number of the node's processes, this one among them. */
 static int processes_beside(job_t *job, const process_t *own) {
     int *nodes = must_allocate((size_t)job->size, sizeof *nodes);
     MPI_DO(MPI_Allgather(&own->node, 1, MPI_INT, nodes, 1, MPI_INT, job->world));

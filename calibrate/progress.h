@@ -10,7 +10,7 @@ bool progress_wanted(void);
 /* Draw the bar for `done` of `total` points; at most ten times a second. */
 void progress_show(const char *benchmark, int done, int total, double left_s);
 
-/* Wipe it. */
+/* Removes the progress bar from the terminal. */
 void progress_clear(void);
 
 #endif

@@ -45,7 +45,7 @@ bool median_is_settled(double *value, int count, double fraction) {
     return median - low <= fraction * median && high - median <= fraction * median;
 }
 
-/* Linear between the two values that enclose it. */
+/* Returns a quantile, interpolated linearly between the two values that enclose it. */
 static double quantile_of(const double *sorted, int count, double fraction) {
     double at = fraction * (count - 1);
     int below = (int)at < count - 1 ? (int)at : count - 2;

@@ -261,7 +261,7 @@ static void refuse_mpi(void) {
     exit(1);
 }
 
-/* Collective: what some process has. */
+/* Collective. Finds out what any process has: GPUs, those of AMD or Intel, threads. */
 static pto_status_t share_gpus(bool has_gpu, pto_error_t *err) {
     const char *foreign = drop.takes_host && !drop.assumes_host ? drop_foreign_runtime() : NULL;
     int mine[3] = {has_gpu, foreign != NULL, has_threads()}, any[3] = {0};

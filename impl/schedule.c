@@ -141,7 +141,7 @@ static bool begins_kernel(const pto_schedule_t *builder) {
            pto_plan_step(builder->exec->plan, stage->step_first)->kind == PTO_STEP_LAUNCH;
 }
 
-/* NCCL's call does, too. */
+/* NCCL's call replaces all stages of its node, too. */
 static pto_status_t build_nccl(pto_schedule_t *builder) {
     if (builder->collective == builder->walk->collective)
         return PTO_OK;

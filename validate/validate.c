@@ -137,7 +137,7 @@ static void predict(const pto_options_t *options, const settings_t *settings, co
     cell->predicted_s = price->seconds;
 }
 
-/* Returns whether the MPI library's own collective is in it. */
+/* Returns whether the plan calls the MPI library's own collective. */
 static bool uses_library(const pto_plan_t *plan) {
     bool uses = false;
     for (int n = 0; n < pto_plan_node_count(plan); n++) {

@@ -104,7 +104,7 @@ static void open_case(const work_t *work) {
         GPU_DO(pto_mpi_reduction(PTO_DATATYPE_FLOAT, PTO_OP_SUM, &state->call.reduction, &gpu_error));
 }
 
-/* As the executor makes it. */
+/* Makes the call in the way of the executor. */
 static void call(const work_t *work, int64_t bytes) {
     const state_t *state = work->state;
     GPU_DO(pto_library_call(&state->call, &gpu_error));

@@ -13,7 +13,7 @@
 
 enum { GPUS_MAX = 64, BLOCKS = 4 };
 
-/* PORTOLAN_EMULATED_GPUS of them. */
+/* Sets the number of GPUs: PORTOLAN_EMULATED_GPUS. */
 static pto_status_t host_count(int *count, pto_error_t *err) {
     const char *said = getenv("PORTOLAN_EMULATED_GPUS");
     char *end = NULL;

@@ -168,7 +168,7 @@ static pto_status_t add_neighbor(const pto_exec_t *exec, const pto_action_t *act
     return status;
 }
 
-/* The steps of one kind in the node's stage, which follows it. */
+/* Finds the neighbors in the steps of one kind in the stage that follows the node. */
 static pto_status_t find_neighbors(const pto_exec_t *exec, const pto_node_t *node, pto_step_kind_t kind,
                                    pto_neighbors_t *neighbors, pto_error_t *err) {
     const pto_stage_t *stage = pto_plan_stage(exec->plan, node[1].stage);

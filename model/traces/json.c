@@ -172,7 +172,7 @@ static pto_status_t read_array(pto_recording_reader_t *reader, element_t *elemen
     return status;
 }
 
-/* A key and the colon after it. */
+/* Reads a key and the colon after it. */
 static pto_status_t read_key(pto_recording_reader_t *reader, json_t **key) {
     *key = NULL;
     if (next_byte(reader->source) != '"')

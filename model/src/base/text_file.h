@@ -11,7 +11,7 @@
  * `<(...)`). Others are refused: the name of a pipe may wait for a writer forever, and a device may never
  * end. Errors, at the file's first column: PTO_ERR_IO. */
 pto_status_t pto_file_open(const char *path, int *descriptor, pto_error_t *err);
-/* Returns whether pto_file_open opens it. */
+/* Returns whether pto_file_open can open a file. */
 bool pto_file_is_readable(const char *path);
 
 /* Read a file of at most `limit_bytes`. The caller frees the text, which ends in a NUL that `size` does not

@@ -111,13 +111,13 @@ bool pto_word_next(const pto_machine_t *machine, const char *path, pto_word_t *w
 /* Returns whether the mapping at `path`, which leads to the family, must hold its next key. */
 bool pto_key_is_required(const pto_family_t *family, const char *path);
 
-/* Returns whether no cell before this one is below `path` too. */
+/* Returns whether this is the first cell below `path`. */
 bool pto_cell_is_first(const pto_machine_t *machine, const pto_cell_t *cell, const char *path);
 
-/* Returns whether the machine has anything of it. */
+/* Returns whether the machine has a value of this cell. */
 bool pto_cell_known(const pto_cell_t *cell);
 
-/* Copy what it holds to the same cell of another machine. Returns false when out of memory. */
+/* Copies what a cell holds to the same cell of another machine. Returns false when out of memory. */
 bool pto_cell_copy(const pto_cell_t *from, const pto_cell_t *to);
 
 /* Leave it out. */

@@ -1,4 +1,4 @@
-/* Reading a plan's parts, for its builder and all who walk it. */
+/* Reads a plan's parts, for its builder and for all files that walk plans. */
 #include "plan/plan_internal.h"
 
 const pto_request_t *pto_plan_request(const pto_plan_t *plan) { return &plan->request; }

@@ -85,7 +85,7 @@ static bool peers_vary(const pto_plan_t *plan, const pto_step_t *step, const pto
     return varies(&peers->until) && peers->kind == PTO_PEERS_SHIFT && !stays_inside(plan, step, loop);
 }
 
-/* Returns whether the number of a step's actions may. */
+/* Returns whether the number of a step's actions may depend on the loop's iteration. */
 static bool step_varies(const pto_plan_t *plan, const pto_step_t *step, const pto_node_t *loop) {
     return varies(&step->who_first) || varies(&step->who_stride) || varies(&step->who_until) ||
            peers_vary(plan, step, loop);

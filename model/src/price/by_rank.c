@@ -13,7 +13,7 @@ typedef struct {
     int64_t partner_first; /* behind the process's own number */
 } messages_t;
 
-/* Returns whether each message is the peer's block or a part of it. */
+/* Returns whether each message is the peer's block, or a part of that block. */
 static bool is_of_peers_block(pto_slice_t slice) {
     slice.share = PTO_SHARE_ALL;
     slice.chunks = 1;

@@ -54,7 +54,7 @@ pto_status_t pto_charge_nccl(pto_charge_t *charge, const pto_machine_t *machine,
                              const pto_node_t *node, pto_price_cache_t *cache,
                              pto_extrapolation_t *extrapolated, pto_error_t *err);
 
-/* Returns whether processes of this core take part in it. */
+/* Returns whether processes of this core take part in NCCL's collective. */
 bool pto_nccl_takes_core(const pto_node_t *node, int64_t core);
 
 #endif

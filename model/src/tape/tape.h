@@ -100,7 +100,7 @@ static inline pto_time_t pto_time_off_tape(pto_time_t time) { return (pto_time_t
 
 static inline bool pto_time_positive(pto_time_t time) { return pto_time_less((pto_time_t){0}, time); }
 
-/* Equal but for rounding, which may be this share of them. */
+/* Times that differ by no more than this share are equal but for rounding. */
 #define PTO_TIME_ROUNDING 1e-9
 bool pto_time_same(pto_time_t a, pto_time_t b);
 
