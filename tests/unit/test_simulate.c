@@ -399,7 +399,7 @@ TEST(random_byte_counts_are_not_read_from_buffers) {
     pto_counts_t counts = {.kind = PTO_COUNTS_SKEW, .skew = 0.9, .seed = 7};
     pto_request_t request = ask(PTO_COLLECTIVE_ALLTOALLV, "cuda_aware", "pairwise", RANKS, 1, 1, 4096);
     request.counts = &counts;
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     int64_t before = pto_slices_measured;
     assert_int_equal(simulated(plan, &summit).messages, (RANKS - 1) * RANKS);
     assert_true(pto_slices_measured - before <= 2 * RANKS);
@@ -410,7 +410,7 @@ TEST(random_byte_counts_are_not_read_from_buffers) {
  * receives or copies would be four times as many. */
 TEST(a_lane_finds_only_those_that_it_concerns) {
     pto_request_t request = ask(PTO_COLLECTIVE_ALLREDUCE, "staged_ring", "direct", 8, 2, 1, 1 << 20);
-    pto_plan_t *plan = made(&request);
+    pto_plan_t *plan = must_plan(&request);
     int64_t before = pto_lanes_found;
     simulated(plan, &summit);
     assert_true(pto_lanes_found - before <= 4 * pto_plan_size(plan).stages);
