@@ -42,12 +42,9 @@ pto_status_t pto_link_read(const char *text, pto_sold_link_t *link, pto_error_t 
     *link = (pto_sold_link_t){.name = text, .source = "as given", .links = 1, .per_peer = 1};
     for (int i = 0; i < SOLD_COUNT; i++)
         if (strcasecmp(text, sold[i].name) == 0) {
-            *link = (pto_sold_link_t){sold[i].name,
-                                      1e-9 / (sold[i].gb_per_s * sold[i].links),
-                                      sold[i].source,
-                                      sold[i].links,
-                                      sold[i].per_peer,
-                                      sold[i].mesh_gpus_most};
+            *link = (pto_sold_link_t){sold[i].name,     1e-9 / (sold[i].gb_per_s * sold[i].links),
+                                      sold[i].source,   sold[i].links,
+                                      sold[i].per_peer, sold[i].mesh_gpus_most};
             return PTO_OK;
         }
     pto_status_t status = pto_quantity_parse(text, PTO_UNIT_S_PER_BYTE, &link->s_per_byte, err);

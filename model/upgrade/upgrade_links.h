@@ -8,8 +8,8 @@
 /* Whether the GPUs of a node have links of their own, which are faster than those to the host. */
 bool pto_gpus_are_linked(const pto_machine_t *machine);
 
-/* injection.gpu with twice the NICs: half, but no less than the links of a node's GPUs to the host take, which
- * their bytes cross as well. 0: the machine has none. */
+/* injection.gpu with twice the NICs: half, but no less than the links of a node's GPUs to the host take,
+ * which their bytes cross as well. 0: the machine has none. */
 double pto_gpu_injection_with_twice_the_nics(const pto_machine_t *machine);
 
 /* Links with twice the rate take half of what they take of each byte of a GPU message: between GPUs, at most

@@ -2,9 +2,9 @@
 #ifndef PTO_TEST_BAD_MACHINE_H
 #define PTO_TEST_BAD_MACHINE_H
 
-#include "test.h"
 #include "bad_input.h"
 #include "machine/machine_internal.h"
+#include "test.h"
 
 static inline void assert_machines_refused(const bad_input_t *bad, size_t count) {
     for (size_t i = 0; i < count; i++) {

@@ -22,9 +22,9 @@ pto_status_t pto_int64_parse(const char *text, int64_t *value, pto_error_t *err)
 pto_status_t pto_double_parse(const char *text, double *value, pto_error_t *err);
 
 /* Parse a number with or without its unit, into SI: "5 us", "400 W"; for seconds per byte "21 ps/B" or, as
- * people write it, the rate: "50 GB/s", "400 Gbit/s", "400gbps" (b is a bit, B a byte), "12 GiB/s". Bytes are as in pto_bytes_parse. Without a
- * unit, the number is one of SI. Counts and ratios have none.
- * Errors: PTO_ERR_TYPE (another unit is named, or none that is known); PTO_ERR_RANGE. */
+ * people write it, the rate: "50 GB/s", "400 Gbit/s", "400gbps" (b is a bit, B a byte), "12 GiB/s". Bytes are
+ * as in pto_bytes_parse. Without a unit, the number is one of SI. Counts and ratios have none. Errors:
+ * PTO_ERR_TYPE (another unit is named, or none that is known); PTO_ERR_RANGE. */
 pto_status_t pto_quantity_parse(const char *text, pto_unit_t unit, double *value, pto_error_t *err);
 
 /* Parse a non-negative number of bytes: digits, an optional blank and a binary suffix: K or KiB, M or MiB,

@@ -170,8 +170,8 @@ const pto_param_t *pto_fabric_s_per_byte(const pto_fabric_t *fabric, int64_t nod
     return &fabric->level[level].s_per_byte[link % 2];
 }
 
-pto_fabric_path_t pto_fabric_path(const pto_fabric_t *fabric, const pto_layout_t *layout,
-                                  pto_path_end_t end, int64_t from_node, int64_t to_node) {
+pto_fabric_path_t pto_fabric_path(const pto_fabric_t *fabric, const pto_layout_t *layout, pto_path_end_t end,
+                                  int64_t from_node, int64_t to_node) {
     pto_fabric_path_t path = {0};
     int64_t first = 0, own = end == PTO_END_SENDER ? from_node : to_node;
     int64_t other = end == PTO_END_SENDER ? to_node : from_node;

@@ -100,7 +100,7 @@ typedef struct {
 } pto_fabric_path_t;
 
 /* Returns the links up from the sender's node, or those down to the receiver's. */
-pto_fabric_path_t pto_fabric_path(const pto_fabric_t *fabric, const pto_layout_t *layout,
-                                  pto_path_end_t end, int64_t from_node, int64_t to_node);
+pto_fabric_path_t pto_fabric_path(const pto_fabric_t *fabric, const pto_layout_t *layout, pto_path_end_t end,
+                                  int64_t from_node, int64_t to_node);
 
 #endif
