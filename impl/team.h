@@ -8,20 +8,22 @@ static inline const pto_team_t *pto_team_node(const pto_team_t *team) {
     return team->node ? team->node : team;
 }
 
-/* Collective. */
+/* Collective; as the functions of these names in pto_team_t (exec.h), for teams without `least` or
+ * `broadcast`, too. */
 pto_status_t pto_team_allgather(const pto_team_t *team, const void *mine, size_t bytes, void *all,
                                 pto_error_t *err);
 pto_status_t pto_team_least(const pto_team_t *team, int64_t *numbers, int count, pto_error_t *err);
 pto_status_t pto_team_broadcast(const pto_team_t *team, void *data, size_t bytes, int root, pto_error_t *err);
 pto_status_t pto_team_barrier(const pto_team_t *team, pto_error_t *err);
 
-/* Collective: PTO_OK if every process passed PTO_OK, else the first failing process's error on all of
- * them. */
+/* Collective: PTO_OK if every process passed PTO_OK. Else all get the lowest status that was passed, and the
+ * message of the lowest rank that passed it. */
 pto_status_t pto_agree(const pto_team_t *team, pto_status_t status, pto_error_t *err);
 
-/* pto_agree, and in the same message the least of each of `count` numbers, which replaces the process's own.
- */
 enum { PTO_AGREE_MAX = 6 };
+
+/* pto_agree, and in the same message the least of each of `count` numbers, at most PTO_AGREE_MAX, which
+ * replaces the process's own. */
 pto_status_t pto_agree_least(const pto_team_t *team, pto_status_t status, int64_t *number, int count,
                              pto_error_t *err);
 

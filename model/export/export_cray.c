@@ -13,11 +13,11 @@
 #include "portolan/units.h"
 #include "variables.h"
 
-enum {
-    FILE_BYTES_MAX = 1 << 20,
-    BLOCK_BYTES_LEAST = 64 << 10,
-    BLOCK_BYTES_MOST = 64 << 20
-}; /* Cray's default is 8 MiB */
+enum { FILE_BYTES_MAX = 1 << 20 };
+
+/* The blocks that a written file may have (Cray's default: 8 MiB). Files that are read may have larger ones.
+ */
+enum { BLOCK_BYTES_LEAST = 64 << 10, BLOCK_BYTES_MOST = 64 << 20 };
 
 enum { REDUCTION, MESSAGE }; /* what a table is about */
 enum { BY_CPU, BY_KERNEL };  /* how vectors are combined */
@@ -93,7 +93,8 @@ static bool kernel_is_as_fast(const pto_machine_t *machine, int64_t bytes, bool 
     return *known && gpu_s <= host_s;
 }
 
-/* Returns the least of the sizes from which on the kernel is as fast at all; -1: none, or unknown. */
+/* Returns the least size from which on the kernel is as fast as the CPU; -1: none, or, with `*known` false, a
+ * price is missing. */
 static int64_t find_threshold(const pto_export_t *export, bool *known) {
     int64_t at = export->bytes.count;
     *known = true;
@@ -136,13 +137,14 @@ static pto_status_t write_notes(const pto_export_t *export, FILE *stream, const 
     bool known;
     find_threshold(export, &known);
     (void)err;
-    fprintf(stream,
-            "%suse: these lines as environment variables, for all communicators\n"
-            "%sthe threshold: a kernel instead of two copies and the CPU; the block: what its message's "
-            "start costs is within the tolerance\n"
-            "%snot expressed:\n"
-            "%salgorithms: Cray MPICH has no file for them\n",
-            prefix, prefix, prefix, prefix);
+    fprintf(
+        stream,
+        "%suse: these lines as environment variables, for all communicators\n"
+        "%sthe threshold: from this size on a kernel is as fast as two copies and the CPU; the block: the "
+        "least whose message starts within the tolerance of its transfer time\n"
+        "%snot expressed:\n"
+        "%salgorithms: Cray MPICH has no file for them\n",
+        prefix, prefix, prefix, prefix);
     if (!known)
         fprintf(stream, "%sthe threshold: the machine file lacks reduce.gpu, reduce.cpu or copies\n", prefix);
     if (find_block(export) == 0)
@@ -178,10 +180,11 @@ static pto_status_t read_variable(const pto_variable_t *variable, const char *pa
     if (value[at] >= 0 && !again)
         return pto_error_set_at(err, PTO_ERR_SYNTAX, path, variable->line, 1,
                                 "the variable is set a second time");
-    if (pto_int64_parse(variable->value, &value[at], NULL) != PTO_OK ||
-        value[at] < known_variables[at].least || value[at] > known_variables[at].most)
+    const bool is_number = pto_int64_parse(variable->value, &value[at], NULL) == PTO_OK;
+    if (!is_number || value[at] < known_variables[at].least || value[at] > known_variables[at].most)
         return pto_error_set_at(err, PTO_ERR_RANGE, path, variable->line, variable->column,
                                 at == USE_KERNEL ? "'%.40s' is not 0 or 1"
+                                : is_number      ? "'%.40s' bytes are too few or too many"
                                                  : "'%.40s' is not a number of bytes in decimal digits",
                                 variable->value);
     return PTO_OK;
@@ -204,7 +207,8 @@ static pto_status_t read_variables(char *text, size_t size, const char *path, in
     return status;
 }
 
-/* Which one reduces is only known where the file says it: the standard differs between releases. */
+/* Fills a table with what the file decides. Whether the CPU or a kernel reduces is known only if the file
+ * says so: the default differs between releases. */
 static void fill_table(const pto_export_t *export, pto_export_table_t *table,
                        const int64_t value[VARIABLE_COUNT]) {
     const pto_export_algorithm_t *algorithm = table->collective->algorithm;
@@ -221,9 +225,9 @@ static void fill_table(const pto_export_t *export, pto_export_table_t *table,
         }
     } else if (value[BLOCK] > 0) {
         const int64_t largest = export->bytes.value[export->bytes.count - 1];
-        while (
-            algorithm->name && algorithm->id != value[BLOCK] &&
-            (value[BLOCK] < largest || algorithm->id < largest)) /* one block then, like those of this size */
+        /* Blocks of the largest size or more cut no message: all are alike. */
+        while (algorithm->name && algorithm->id != value[BLOCK] &&
+               (value[BLOCK] < largest || algorithm->id < largest))
             algorithm++;
         rule[0].algorithm = algorithm->name ? algorithm : NULL;
         if (!algorithm->name)

@@ -14,10 +14,11 @@
 #include "table.h"
 
 /* The measurements of two strategies at the same size are drawn this factor apart, so that none hides
- * another. */
+ * another, and those of all strategies within the second factor. */
 #define ASIDE 1.08
+#define ALL_ASIDE 1.3
 
-/* Measurements within this factor of each other are drawn as one point. */
+/* Of a strategy's measurements at one size, one is drawn in each interval of this factor. */
 #define ALIKE 1.02
 
 /* Both panels have the same width; the legend is to their right. The widths of characters are estimates of
@@ -174,7 +175,13 @@ static bool is_covered(const pto_predict_plot_t *plot, size_t i, int strategy) {
 static void write_points(FILE *script, const pto_predict_plot_t *plot, int strategy) {
     if (!is_drawn(plot, strategy) || !is_measured(plot, strategy))
         return;
-    double aside = pow(ASIDE, strategy - (plot->predictions->strategy_count - 1) / 2.0);
+    int before = 0, count = 0;
+    for (int i = 0; i < plot->predictions->strategy_count; i++)
+        if (is_drawn(plot, i) && is_measured(plot, i)) {
+            before += i < strategy;
+            count++;
+        }
+    double aside = pow(fmin(ASIDE, pow(ALL_ASIDE, 1.0 / count)), before - (count - 1) / 2.0);
     fprintf(script, "$measured_%d << EOD\n", strategy);
     for (size_t i = 0; i < plot->point_count; i++)
         if (is_shown(plot, i, strategy) && !is_covered(plot, i, strategy))

@@ -17,9 +17,13 @@ typedef enum {
     PTO_RECORD_NAMES
 } pto_field_kind_t;
 
-/* A format's treatment of a field: its value; nothing, which in CSV is an empty field; null, or an empty
- * field; or it has no such field. */
-typedef enum { PTO_RECORD_SHOWN, PTO_RECORD_LEFT_OUT, PTO_RECORD_UNKNOWN, PTO_RECORD_NONE } pto_field_state_t;
+/* What a format makes of a field. */
+typedef enum {
+    PTO_RECORD_SHOWN,    /* its value */
+    PTO_RECORD_LEFT_OUT, /* JSON: nothing; CSV: an empty field */
+    PTO_RECORD_UNKNOWN,  /* JSON: null; CSV: an empty field */
+    PTO_RECORD_NONE      /* the format has no such field */
+} pto_field_state_t;
 
 typedef struct {
     const char *name;
@@ -59,24 +63,27 @@ static inline pto_field_t pto_field_set(pto_field_t field, pto_field_state_t jso
     return field;
 }
 
-/* In JSON alone, in CSV alone, or in CSV and under a condition in JSON; only if it is known, or null if not.
- */
+/* The field in JSON alone. */
 static inline pto_field_t pto_field_in_json(pto_field_t field) {
     return pto_field_set(field, field.state[PTO_FORMAT_JSON], PTO_RECORD_NONE);
 }
 
+/* The field in CSV alone. */
 static inline pto_field_t pto_field_in_csv(pto_field_t field) {
     return pto_field_set(field, PTO_RECORD_NONE, field.state[PTO_FORMAT_CSV]);
 }
 
+/* The field in CSV, and in JSON if it is `shown`. */
 static inline pto_field_t pto_field_json_if(bool shown, pto_field_t field) {
     return shown ? field : pto_field_in_csv(field);
 }
 
+/* The field, left out if it is not known. */
 static inline pto_field_t pto_field_if(bool known, pto_field_t field) {
     return known ? field : pto_field_set(field, PTO_RECORD_LEFT_OUT, PTO_RECORD_LEFT_OUT);
 }
 
+/* The field, null if it is not known. */
 static inline pto_field_t pto_field_or_null(bool known, pto_field_t field) {
     return known ? field : pto_field_set(field, PTO_RECORD_UNKNOWN, PTO_RECORD_LEFT_OUT);
 }

@@ -82,10 +82,12 @@ static bool are_left_out_alike(const pto_replayed_t *replayed, int i, int j) {
 }
 
 static bool is_first_of_reason(const pto_replayed_t *replayed, int i) {
+    if (pto_replayed_is_priced(replayed, i))
+        return false;
     for (int j = 0; j < i; j++)
         if (are_left_out_alike(replayed, i, j))
             return false;
-    return !pto_replayed_is_priced(replayed, i);
+    return true;
 }
 
 /* Prints how many calls of a collective are not priced for one reason, their bytes, and the reason. */
@@ -441,8 +443,10 @@ static void print_kind(const pto_replayed_t *replayed, const char *only_route, i
     pto_escape_text(call->route, route_taken, sizeof route_taken);
     snprintf(route, sizeof route, "%s%s%s", strategy->name, best->price.extrapolated.gpus > 0 ? " *" : "",
              pto_step_unsure(&replayed->step, i) ? " ?" : "");
-    print_route(route_taken, is_refuted ? route_taken : strategy->name, is_refuted ? route_taken : route,
-                !*only_route, pto_terminal_width(stdout) - used);
+    if (is_refuted)
+        puts(route_taken);
+    else
+        print_route(route_taken, strategy->name, route, !*only_route, pto_terminal_width(stdout) - used);
 }
 
 /* Returns whether a predicted time in the line of this kind is extrapolated. */

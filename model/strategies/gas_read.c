@@ -1,7 +1,7 @@
 /* gas_read: every GPU loads the others' data directly (section 4 of the paper cited in gas.h, listing 4). No
  * GPU may read before the data is ready, nor overwrite its data before all have read it: two flags. All
- * combine in member order, so all get the same bits; check proves it. In a gather the root alone loads, in a
- * scatter all load from it. */
+ * combine in member order, so all get the same bits, as `portolan check` proves. In a gather the root alone
+ * loads, in a scatter all load from it. */
 #include "gas.h"
 
 static void build_reduction(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
@@ -12,8 +12,9 @@ static void build_reduction(pto_builder_t *builder, const pto_exchange_t *who, c
     pto_build_kernel(builder, who);
     pto_gas_flag(builder, "ready", who, root_alone ? PTO_GAS_OTHERS_TO_ROOT : PTO_GAS_ALL_TO_ALL);
     pto_step_t step = root_alone ? pto_step_of_root(PTO_STEP_COPY, who) : pto_step_of_all(PTO_STEP_COPY, who);
-    step.source = scatters ? pto_slice_block(user->in, PTO_ANCHOR_ME) : pto_slice_all(builder, user->in);
-    pto_slice_t own = step.source;
+    const pto_slice_t own =
+        scatters ? pto_slice_block(user->in, PTO_ANCHOR_ME) : pto_slice_all(builder, user->in);
+    step.source = own;
     step.source.holder = PTO_HOLDER_PEER;
     step.target = pto_slice_block(gathered, PTO_ANCHOR_PEER);
     pto_gas_copy(builder, "load from all", who, step, own, pto_slice_block(gathered, PTO_ANCHOR_ME));
@@ -26,9 +27,9 @@ static void build_blocks(pto_builder_t *builder, const pto_exchange_t *who, cons
     pto_gas_way_t way = pto_gas_way(pto_builder_request(builder)->collective);
     pto_build_kernel(builder, who);
     pto_gas_flag(builder, "ready", who, way);
-    pto_step_t step = pto_gas_step(who, pto_gas_way_back(way));
-    step.source = pto_slice_block(user->in, PTO_ANCHOR_ME);
-    pto_slice_t own = step.source;
+    pto_step_t step = pto_gas_step(who, pto_gas_way_back(way)); /* receivers act: against the data's way */
+    const pto_slice_t own = pto_slice_block(user->in, PTO_ANCHOR_ME);
+    step.source = own;
     step.source.holder = PTO_HOLDER_PEER;
     step.target = pto_slice_block(user->out, PTO_ANCHOR_PEER);
     pto_gas_copy(builder, "load from all", who, step, own, pto_slice_block(user->out, PTO_ANCHOR_ME));
@@ -47,7 +48,7 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
 
 const pto_strategy_t pto_strategy_gas_read = {
     .name = "gas_read",
-    .summary = "one kernel a GPU: each loads the others' data and reduces them",
+    .summary = "one kernel a GPU: each loads the others' data directly",
     .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE |
                    1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV | PTO_ALLGATHERS |
                    1u << PTO_COLLECTIVE_REDUCE_SCATTER | 1u << PTO_COLLECTIVE_GATHER |

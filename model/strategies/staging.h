@@ -5,7 +5,7 @@
 
 #include "portolan/strategy.h"
 
-/* The user's buffers, on the GPU unless all data are in host memory. */
+/* The user's buffers, on the GPU unless all data are in host memory; a pair's are where its ends say. */
 typedef struct {
     int in;
     int out;
@@ -32,11 +32,14 @@ pto_exchange_t pto_route_pair(const pto_request_t *request, const pto_user_t *us
 void pto_route_pair_copy(pto_builder_t *builder, const char *name, pto_step_t who, pto_slice_t source,
                          pto_slice_t target);
 
-/* The number of chunks that the request cuts a buffer's blocks into; a host buffer for them, of all bytes if
- * there is one chunk and else of the chunks in progress, unless the blocks differ in size; and the pipeline
- * of all stages between the last two functions. With one chunk there is none. */
+/* Returns the number of chunks into which the request cuts each of a buffer's blocks. */
 int64_t pto_route_chunk_count(const pto_builder_t *builder, const pto_request_t *request, int buffer);
+
+/* Builds a copy of `buffer` in host memory. With several chunks of equal blocks, it holds the chunks in
+ * progress only. */
 int pto_route_staging(pto_builder_t *builder, int buffer, const char *name, int64_t chunks);
+
+/* Begin and end a pipeline, whose stages run chunk by chunk; nothing if there is one chunk. */
 void pto_route_chunks(pto_builder_t *builder, int64_t chunks);
 void pto_route_end_chunks(pto_builder_t *builder, int64_t chunks);
 
@@ -58,11 +61,12 @@ pto_shares_t pto_route_shares(pto_builder_t *builder, const pto_request_t *reque
 pto_slice_t pto_route_share_in_whole(const pto_builder_t *builder, const pto_shares_t *shares, int whole,
                                      int shared, pto_share_t whose);
 
-/* PTO_SHARE_MINE in the buffer of the GPU's owner, through a shared device pointer. Hence two signals in
- * the group of one GPU's processes: the owner's, that the others may read its input, and theirs to it, that
- * its output is written. */
+/* Returns PTO_SHARE_MINE in the buffer of the GPU's owner, through a shared device pointer. */
 pto_slice_t pto_route_owners_share(const pto_builder_t *builder, const pto_shares_t *shares, int whole,
                                    int shared);
+
+/* Builds a flag among the processes of a GPU: the owner tells the others that they may read its input, or,
+ * `to_owner`, they tell it that its output is written. */
 void pto_route_signal(pto_builder_t *builder, int gpu, const char *name, bool to_owner);
 
 /* Returns the bytes of a process's share in the share buffer itself, in the same order. */

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "reader.h"
 
-/* The suffix of a path. */
+/* A path, and what stands after it. */
 typedef struct {
     char path[4096];
     int64_t nodes, gpus_per_node;
@@ -23,7 +23,7 @@ static bool find_collective(const char *name, pto_collective_t *collective) {
 }
 
 /* "osu.txt:2x4" is osu.txt, measured on 2 nodes with 4 processes on each; "t.txt:1x2:allreduce" has the times
- * of allreduces. False: it has no such end. */
+ * of allreduces. Returns false if `text` does not end so. */
 static bool split_shape(const char *text, measured_t *measured) {
     char copy[sizeof measured->path];
     char *colon, *cross;
@@ -131,7 +131,7 @@ const char *pto_recording_caveat(const pto_collectives_t *collectives) {
     return calls && strcmp(calls, "non-blocking") == 0 ? pto_recording_non_blocking : NULL;
 }
 
-/* The status of collectives.csv of several machines is the same, but these have no shape in their names. */
+/* A plain collectives.csv of several machines has the same status, but no shape after its path. */
 bool pto_recording_contradicts(const char *path, pto_status_t status) {
     measured_t measured;
     return status == PTO_ERR_NOT_APPLICABLE && split_shape(path, &measured);

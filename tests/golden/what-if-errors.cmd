@@ -23,3 +23,5 @@ try --model published+reduces
 try --measured collectives.csv
 try --plot prediction.pdf
 try --plot /no/such/folder/prediction.svg
+# The nodes of a pair follow from its distance.
+portolan predict --machine summit-spectrum --collective pair --distance on_socket --bytes 1KiB --what-if nodes=abc 2>&1 || echo "  exit $?"

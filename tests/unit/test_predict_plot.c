@@ -200,9 +200,9 @@ TEST_WITH(measurements_are_points_once_where_they_coincide, set_up, tear_down) {
     char *script = script_of(asked, point, sizeof point / sizeof *point);
     assert_int_equal(occurrences(script, "$measured_0 << EOD"), 1);
     assert_int_equal(occurrences(script, "$measured_1"), 0);
-    assert_int_equal(occurrences(script, "\n14.8148 1e-05\n"), 1); /* 16 / 1.08: left of the size */
-    assert_int_equal(occurrences(script, "\n14.8148 "), 2);
-    assert_int_equal(occurrences(script, "\n17.28 1e-05\n"), 1);
+    assert_int_equal(occurrences(script, "\n15.396 1e-05\n"), 1); /* 16 / 1.08^0.5: left of the size */
+    assert_int_equal(occurrences(script, "\n15.396 "), 2);
+    assert_int_equal(occurrences(script, "\n16.6277 1e-05\n"), 1);
     assert_non_null(strstr(script, "'points: '.'measured.csv'"));
     free(script);
 }

@@ -50,13 +50,15 @@ static int64_t blocks_of(const pto_slice_t *slice, int64_t k, int64_t core) {
 static void count_step(size_count_t *count, const pto_step_t *step, int64_t k, int64_t *messages) {
     int64_t actions = part_of(count, pto_step_actions(count->plan, step, k));
     if (step->kind == PTO_STEP_SEND) {
-        int64_t each = MESSAGE_TOUCHES + blocks_of(&step->source, k, step->core_first);
+        int64_t each = pto_saturating_sum(MESSAGE_TOUCHES, blocks_of(&step->source, k, step->core_first));
         add(&count->touches,
-            pto_saturating_product(actions, each + (count->shared ? count->clocks / CLOCKS_A_TOUCH : 0)));
+            pto_saturating_product(
+                actions, pto_saturating_sum(each, count->shared ? count->clocks / CLOCKS_A_TOUCH : 0)));
         add(messages, actions);
     } else if (pto_step_is_local(step)) {
         add(&count->touches,
-            pto_saturating_product(actions, 1 + blocks_of(&step->source, k, step->core_first)));
+            pto_saturating_product(actions,
+                                   pto_saturating_sum(1, blocks_of(&step->source, k, step->core_first))));
     } else if (step->kind != PTO_STEP_RECV) {
         add(&count->touches, actions);
     }
@@ -75,7 +77,7 @@ static void count_stages(size_count_t *count) {
             count_step(count, pto_plan_step(count->plan, walk.stage->step_first + i), walk.k, &messages);
         most_messages = messages > most_messages ? messages : most_messages;
     }
-    add(&count->kept, 2 * most_messages);
+    add(&count->kept, pto_saturating_product(2, most_messages));
 }
 
 /* The user's input is one span; any other buffer of a rank has one per block. */

@@ -13,9 +13,13 @@
 
 enum { NOTE_MAX = 512, NAMED_MAX = 3 };
 
-/* How a key with a wildcard is compared: whole, without the unit at the end of parameters' names, or so and
- * among the parameters between nodes, with `network` for their first words. */
-typedef enum { WHOLE_KEY, WITHOUT_UNIT, OF_NETWORK, MATCH_COUNT } match_t;
+/* How a key with a wildcard is compared with parameters' keys. */
+typedef enum {
+    WHOLE_KEY,    /* as it is */
+    WITHOUT_UNIT, /* without the unit at their end */
+    OF_NETWORK,   /* so, too, and "network" stands for the first words of those between nodes */
+    MATCH_COUNT
+} match_t;
 
 /* PARAMETER=VALUE, PARAMETER=*FACTOR or PARAMETER=/FACTOR, parsed. */
 typedef struct {
@@ -358,6 +362,9 @@ pto_status_t pto_machine_set(pto_machine_t *machine, const char *key, double val
 static pto_status_t change_nodes(const change_t *change, pto_scenario_t *scenario, pto_error_t *err) {
     pto_series_t *nodes = &scenario->nodes;
     int64_t value = 0;
+    if (nodes->count == 0)
+        return pto_error_set(err, PTO_ERR_RANGE, "%s: a pair's distance gives its number of nodes",
+                             change->key);
     for (int64_t i = 0; i < nodes->count; i++) {
         pto_status_t status = new_number(change, nodes->value[i], false, &value, err);
         if (status != PTO_OK)
@@ -366,9 +373,8 @@ static pto_status_t change_nodes(const change_t *change, pto_scenario_t *scenari
     for (int64_t i = 0; i < nodes->count; i++)
         new_number(change, nodes->value[i], false, &nodes->value[i], NULL);
     if (!change->relative)
-        nodes->count = nodes->count > 0;
-    if (nodes->count > 0)
-        scenario->layout.nodes = nodes->value[0];
+        nodes->count = 1;
+    scenario->layout.nodes = nodes->value[0];
     scenario->place[PTO_FIELD_NODES] = (pto_place_t){0};
     return PTO_OK;
 }
@@ -383,11 +389,12 @@ static pto_status_t change_layout(const change_t *change, int64_t *number, pto_s
         return pto_error_set(err, PTO_ERR_RANGE, "%s: data in host memory have procs_per_node", change->key);
     if (status == PTO_OK)
         status = new_number(change, *number, false, number, err);
+    if (status != PTO_OK)
+        return status;
     if (number == &scenario->layout.procs_per_gpu)
         scenario->procs_open = false;
-    if (status == PTO_OK)
-        scenario->place[PTO_FIELD_LAYOUT] = (pto_place_t){0};
-    return status;
+    scenario->place[PTO_FIELD_LAYOUT] = (pto_place_t){0};
+    return PTO_OK;
 }
 
 /* Returns the layout's number that a key names; NULL if it names none. */
