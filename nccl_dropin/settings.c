@@ -19,14 +19,14 @@ static const int64_t memory_default_bytes = (int64_t)512 << 20;
 static tap_settings_t settings;
 
 void tap_say(int rank, const char *format, ...) {
+    char text[1024];
     va_list arguments;
     if (rank != 0)
         return;
     va_start(arguments, format);
-    fputs("portolan: ", stderr);
-    vfprintf(stderr, format, arguments);
-    fputc('\n', stderr);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    fprintf(stderr, "portolan: %s\n", text); /* at once: other processes write, too */
 }
 
 /* NULL: not set. */

@@ -185,7 +185,7 @@ bool pto_loops_apply(const pto_pricing_t *pricing, int node) {
     return kind == PTO_NODE_LOOP || kind == PTO_NODE_PIPELINE;
 }
 
-pto_status_t pto_loops_price(pto_pricing_t *pricing, int index, int64_t k) {
+pto_status_t pto_loops_price(pto_pricing_t *pricing, int node, int64_t k) {
     (void)k;
-    return price_loop(pricing, index, pto_find_repeat(pricing->asked.plan, index));
+    return price_loop(pricing, node, pto_find_repeat(pricing->asked.plan, node));
 }
