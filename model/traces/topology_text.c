@@ -21,16 +21,20 @@ enum {
 };
 
 /* From near to far. On_switch and nearer: without crossing a CPU. */
-typedef enum { ON_BRIDGE, ON_SWITCH, ON_HOST_BRIDGE, ON_SOCKET, ON_NODE, NEARNESS_COUNT } nearness_t;
+enum { ON_BRIDGE, ON_SWITCH, ON_HOST_BRIDGE, ON_SOCKET, ON_NODE, NEARNESS_COUNT };
+
+/* A matrix of rocm-smi, whose bit is set in what joins two GPUs: one hop, xGMI. nvidia-smi has but one. */
+typedef enum { ONLY, HOPS, KINDS, NO_MATRIX = 4 } matrix_t;
 
 typedef struct {
     char name[NAME_MAX_BYTES];
     bool is_gpu;
     char node[NAME_MAX_BYTES]; /* of NUMA, or its CPUs; "": not said */
     char comment[NAME_MAX_BYTES];
-    int number; /* among GPUs, or NICs */
-    int socket; /* -1: not known yet */
-    int group;  /* the first device of those that share a switch */
+    unsigned rows; /* a bit for each matrix that has this device's row */
+    int number;    /* among GPUs, or NICs */
+    int socket;    /* -1: not known yet */
+    int group;     /* the first device of those that share a switch */
 } device_t;
 
 typedef struct {
@@ -41,6 +45,7 @@ typedef struct {
     unsigned char nearness[DEVICES_MAX][DEVICES_MAX];
     int links[PTO_TREE_GPUS_MAX][PTO_TREE_GPUS_MAX];
     bool xgmi;
+    unsigned matrices; /* a bit each */
     pto_error_t *err;
 } import_t;
 
@@ -95,11 +100,49 @@ static int find_device(const import_t *import, const char *name) {
     return -1;
 }
 
+/* --- rows ----------------------------------------------------------------------------------------------- */
+
+static bool are_alike(const import_t *import, int a, int b, matrix_t matrix) {
+    const int from = import->device[a].number, to = import->device[b].number;
+    const bool gpus = import->device[a].is_gpu && import->device[b].is_gpu;
+    const int differ = gpus ? import->links[from][to] ^ import->links[to][from] : 0;
+    return import->nearness[a][b] == import->nearness[b][a] &&
+           (matrix == ONLY ? differ : differ & (int)matrix) == 0;
+}
+
+static pto_status_t end_row(import_t *import, int from, matrix_t matrix) {
+    const device_t *device = import->device;
+    import->device[from].rows |= 1U << matrix;
+    for (int to = 0; to < import->devices; to++)
+        if ((device[to].rows & 1U << matrix) && !are_alike(import, from, to, matrix))
+            return pto_error_set_at(import->err, PTO_ERR_SYNTAX, import->path, import->line, 1,
+                                    "%s is joined to %s otherwise than in the row of %s", device[from].name,
+                                    device[to].name, device[to].name);
+    return PTO_OK;
+}
+
+static pto_status_t check_rows(const import_t *import) {
+    int missing = 0, first = 0;
+    for (int i = import->devices - 1; i >= 0; i--)
+        if ((import->device[i].rows & import->matrices) != import->matrices) {
+            missing++;
+            first = i;
+        }
+    return missing == 0 ? PTO_OK
+                        : pto_error_set_at(import->err, PTO_ERR_SYNTAX, import->path, import->line, 1,
+                                           "a matrix lacks %d of its %d rows, first that of %s", missing,
+                                           import->devices, import->device[first].name);
+}
+
 /* --- nvidia-smi ----------------------------------------------------------------------------------------- */
 
 /* The columns, up to "CPU Affinity". */
 static pto_status_t add_devices(import_t *import, char **word, int words) {
     int gpus = 0, nics = 0;
+    for (int i = 0; i < words; i++)
+        if (strcmp(word[i], "X") == 0)
+            return fail(import, PTO_ERR_SYNTAX,
+                        "the heading row, which names the columns, is missing above the row of ", word[0]);
     for (int i = 0; i < words && strcmp(word[i], "CPU") != 0; i++) {
         const bool is_gpu = is_gpu_name(word[i]);
         int *number = is_gpu ? &gpus : &nics;
@@ -143,7 +186,7 @@ static pto_status_t read_row(import_t *import, int from, char **word, int words)
     const bool has_node = words > node && isdigit((unsigned char)word[node][0]);
     if (import->device[from].is_gpu && words > cpus && strcmp(word[cpus], "N/A") != 0)
         copy_name(word[has_node ? node : cpus], import->device[from].node);
-    return status;
+    return status == PTO_OK ? end_row(import, from, ONLY) : status;
 }
 
 static pto_status_t read_nvidia_line(import_t *import, char **word, int words) {
@@ -164,28 +207,37 @@ static pto_status_t read_nvidia_line(import_t *import, char **word, int words) {
 
 /* --- rocm-smi ------------------------------------------------------------------------------------------- */
 
-typedef enum { OTHER, HOPS, KINDS } section_t;
-
-/* Links of more hops than one pass through another GPU. */
-static pto_status_t read_rocm_row(import_t *import, section_t section, char **word, int words) {
+static pto_status_t read_rocm_row(import_t *import, matrix_t matrix, char **word, int words) {
     const int from = find_device(import, word[0]);
-    if (from < 0 || section == OTHER)
+    if (from < 0 || matrix == NO_MATRIX)
         return PTO_OK;
     if (words != 1 + import->devices)
         return fail(import, PTO_ERR_SYNTAX, "a row of another length than that of the GPUs: ", word[0]);
-    for (int to = 0; to < import->devices; to++) {
-        int *links = &import->links[from][to];
-        *links =
-            section == HOPS ? strcmp(word[1 + to], "1") == 0 : *links && strcmp(word[1 + to], "XGMI") == 0;
-    }
+    for (int to = 0; to < import->devices; to++)
+        if (strcmp(word[1 + to], matrix == HOPS ? "1" : "XGMI") == 0)
+            import->links[from][to] |= (int)matrix;
+    return end_row(import, from, matrix);
+}
+
+/* Links of more hops than one pass through another GPU, which two GPUs alone do not have. */
+static pto_status_t settle_rocm_links(import_t *import) {
+    const bool has_hops = import->matrices & 1U << HOPS, has_kinds = import->matrices & 1U << KINDS;
+    const int wanted = (has_hops ? HOPS : 0) | (has_kinds ? KINDS : 0);
+    if (!has_hops && !(has_kinds && import->devices == 2))
+        return fail(import, PTO_ERR_NOT_APPLICABLE,
+                    "which GPUs are joined directly is not known without \"Hops between two GPUs\"", "");
+    for (int i = 0; i < import->devices; i++)
+        for (int j = 0; j < import->devices; j++)
+            import->links[i][j] = import->links[i][j] == wanted;
     return PTO_OK;
 }
 
-static pto_status_t read_rocm_line(import_t *import, section_t *section, const char *line, char **word,
+static pto_status_t read_rocm_line(import_t *import, matrix_t *matrix, const char *line, char **word,
                                    int words) {
     int gpu, node;
     if (line[0] == '=') {
-        *section = strstr(line, "Hops") ? HOPS : strstr(line, "Link Type") ? KINDS : OTHER;
+        *matrix = strstr(line, "Hops") ? HOPS : strstr(line, "Link Type") ? KINDS : NO_MATRIX;
+        import->matrices |= *matrix == NO_MATRIX ? 0 : 1U << *matrix;
         return PTO_OK;
     }
     if (sscanf(line, "GPU[%9d] : (Topology) Numa Node: %9d", &gpu, &node) == 2) {
@@ -198,15 +250,10 @@ static pto_status_t read_rocm_line(import_t *import, section_t *section, const c
     }
     if (words > 1 && is_gpu_name(word[0]) && is_gpu_name(word[1]))
         return import->devices == 0 ? add_devices(import, word, words) : PTO_OK;
-    return words > 0 ? read_rocm_row(import, *section, word, words) : PTO_OK;
+    return words > 0 ? read_rocm_row(import, *matrix, word, words) : PTO_OK;
 }
 
 /* --- the tree ------------------------------------------------------------------------------------------- */
-
-static nearness_t nearness(const import_t *import, int a, int b) {
-    const unsigned char there = import->nearness[a][b], back = import->nearness[b][a];
-    return (nearness_t)(there < back ? there : back);
-}
 
 /* GPUs by the NUMA nodes that are named, NICs by the nearest device that has a socket. */
 static int find_sockets(import_t *import) {
@@ -219,7 +266,7 @@ static int find_sockets(import_t *import) {
     for (int near = ON_BRIDGE; near < NEARNESS_COUNT; near++)
         for (int i = 0; i < import->devices; i++)
             for (int j = 0; j < import->devices && import->device[i].socket < 0; j++)
-                if (import->device[j].socket >= 0 && (int)nearness(import, i, j) <= near)
+                if (import->device[j].socket >= 0 && import->nearness[i][j] <= near)
                     import->device[i].socket = import->device[j].socket;
     return sockets;
 }
@@ -231,7 +278,7 @@ static void find_groups(import_t *import) {
         for (int j = 0; j < i; j++) {
             const int from = import->device[i].group, to = import->device[j].group;
             if (from != to && import->device[i].socket == import->device[j].socket &&
-                nearness(import, i, j) <= ON_SWITCH)
+                import->nearness[i][j] <= ON_SWITCH)
                 for (int k = 0; k < import->devices; k++)
                     if (import->device[k].group == from || import->device[k].group == to)
                         import->device[k].group = from < to ? from : to;
@@ -322,7 +369,7 @@ static pto_status_t read_lines(import_t *import, char *text) {
     pto_status_t status = PTO_OK;
     pto_prefix_t prefix = {.blanks = 0};
     bool is_learnt = false;
-    section_t section = OTHER;
+    matrix_t matrix = NO_MATRIX;
     char *rest = NULL;
     for (char *line = text; line && status == PTO_OK; line = rest) {
         char *word[WORDS_MAX], *end = strchr(line, '\n');
@@ -339,7 +386,7 @@ static pto_status_t read_lines(import_t *import, char *text) {
             return pto_error_set(import->err, PTO_ERR_MEMORY, "out of memory");
         const int count = split(words, word);
         if (import->xgmi)
-            status = read_rocm_line(import, &section, line, word, count);
+            status = read_rocm_line(import, &matrix, line, word, count);
         else if (count > 0)
             status = read_nvidia_line(import, word, count);
         free(words);
@@ -351,7 +398,11 @@ static pto_status_t read_lines(import_t *import, char *text) {
         status =
             fail(import, PTO_ERR_NOT_APPLICABLE,
                  "neither what nvidia-smi topo -m nor what rocm-smi --showtopo prints: no GPU in it", "");
-    return status;
+    if (!import->xgmi)
+        import->matrices = 1U << ONLY;
+    if (status == PTO_OK)
+        status = check_rows(import);
+    return status == PTO_OK && import->xgmi ? settle_rocm_links(import) : status;
 }
 
 pto_status_t pto_topology_read_text(const char *path, pto_link_rates_t rates, pto_topology_t **topology,

@@ -18,6 +18,17 @@ bad 's/PXB/PXX/' tests/fixtures/nvidia-topo.txt
 bad '3s/SYS.*//' tests/fixtures/nvidia-topo.txt
 bad '/Hops/,/^$/s/2 *$//' tests/fixtures/rocm-topo.txt
 bad '/GPU/d' tests/fixtures/nvidia-topo.txt
+bad 1d tests/fixtures/nvidia-topo.txt
+bad '/^GPU[23]/d' tests/fixtures/nvidia-topo.txt
+bad '/^NIC2\t/d' tests/fixtures/nvidia-topo.txt
+bad '2s/NV4/SYS/' tests/fixtures/nvidia-topo.txt
+bad '/^NIC1/s/PXB/PIX/' tests/fixtures/nvidia-topo.txt
+bad '/Hops/,/^$/s/GPU1 .*/GPU1 2 0 1 2/' tests/fixtures/rocm-topo.txt
+bad '/Link Type/,/^$/{/^GPU3/d}' tests/fixtures/rocm-topo.txt
+bad '/Hops/,/^$/d' tests/fixtures/rocm-topo.txt
+# Two GPUs of one link type need no hops.
+two() { printf '= ROCm System Management Interface =\n= Link Type between two GPUs =\n GPU0 GPU1\nGPU0 0 %s\nGPU1 %s 0\n' "$1" "$1" >"$dir/two.txt"; }
+for kind in XGMI PCIE; do two $kind; try "$dir/two.txt" --format yaml | sed '/^topology\|^source/d'; done
 awk 'BEGIN { for (i = 0; i < 65; i++) printf "GPU%d ", i; print "CPU Affinity" }' >"$dir/bad.txt"; try "$dir/bad.txt" | sed "s|$dir/||"
 try "$dir/nowhere.txt" | sed "s|$dir/||"
 # Machine files.
