@@ -410,8 +410,7 @@ static void write_head(FILE *stream, const machine_t *machine) {
             (long long)machine->links.gpus, (long long)machine->cores);
 }
 
-static pto_status_t write_machine(void *context, FILE *stream, pto_error_t *err) {
-    const machine_t *machine = context;
+static pto_status_t put_machine(const machine_t *machine, FILE *stream, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     write_head(stream, machine);
     write_host_messages(stream, machine);
@@ -429,6 +428,34 @@ static pto_status_t write_machine(void *context, FILE *stream, pto_error_t *err)
     else if (is_mesh(machine))
         pto_node_links_write(stream, &machine->links);
     write_model_error(stream, machine->links.gpus > 0);
+    return status;
+}
+
+static pto_status_t write_text(void *text, FILE *stream, pto_error_t *err) {
+    (void)err;
+    fputs(text, stream);
+    return PTO_OK;
+}
+
+/* Only a file that can be read back. */
+static pto_status_t write_machine(const machine_t *machine, pto_error_t *err) {
+    char *text = NULL;
+    size_t size = 0;
+    pto_machine_t *read = NULL;
+    FILE *stream = open_memstream(&text, &size);
+    if (!stream)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");
+    pto_status_t status = put_machine(machine, stream, err);
+    if (fclose(stream) != 0 && status == PTO_OK)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");
+    if (status == PTO_OK)
+        status = pto_machine_create(
+            text, size, pto_options_name_file(&machine->files) ? machine->files.out : "standard output",
+            &read, err);
+    pto_machine_destroy(read);
+    if (status == PTO_OK)
+        status = pto_options_write(&machine->files, write_text, text, err);
+    free(text);
     return status;
 }
 
@@ -523,9 +550,7 @@ static int run(const pto_arguments_t *given) {
     if (code < 0 && !machine.topology && pto_node_links_join(&machine.links, &err) != PTO_OK)
         code = pto_usage_error(&syntax, "%s", err.message);
     if (code < 0)
-        code = pto_options_write(&machine.files, write_machine, &machine, &err) == PTO_OK
-                   ? pto_flush_output()
-                   : pto_report_error(&err);
+        code = write_machine(&machine, &err) == PTO_OK ? pto_flush_output() : pto_report_error(&err);
     pto_topology_destroy(machine.topology);
     return code;
 }

@@ -113,11 +113,12 @@ static pto_status_t join_peers(pto_node_links_t *links, pto_error_t *err) {
 }
 
 pto_status_t pto_node_links_join(pto_node_links_t *links, pto_error_t *err) {
+    const bool joined = links->gpu.name && links->gpus > 1;
     const bool mesh = links->links_per_peer > 0 || links->gpus <= links->gpu.mesh_gpus_most;
     links->pair_s_per_byte = links->gpu.s_per_byte;
-    if (links->joined_by == PTO_JOINED_BY_DEFAULT)
-        links->joined_by = mesh ? PTO_JOINED_BY_MESH : PTO_JOINED_BY_SWITCH;
-    if (links->joined_by == PTO_JOINED_BY_SWITCH || !links->gpu.name || links->gpus < 2)
+    if (links->joined_by == PTO_JOINED_BY_DEFAULT || !joined)
+        links->joined_by = joined && mesh ? PTO_JOINED_BY_MESH : PTO_JOINED_BY_SWITCH;
+    if (links->joined_by == PTO_JOINED_BY_SWITCH)
         return PTO_OK;
     pto_status_t status = join_peers(links, err);
     if (links->gpus == 2)
@@ -270,6 +271,9 @@ static pto_status_t take_nics(pto_node_links_t *links, const pto_topology_t *top
 
 pto_status_t pto_node_links_take(pto_node_links_t *links, const pto_topology_t *topology, pto_error_t *err) {
     const double bytes_per_s = gpu_links_rate(topology);
+    if (links->gpu.name && !(bytes_per_s > 0))
+        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                             "the topology has a GPU without links to others; leave out --gpu-link");
     links->gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU);
     links->sockets = pto_topology_device_count(topology, PTO_DEVICE_SOCKET);
     links->host = (pto_sold_link_t){.name = "PCIe", .source = taken, .s_per_byte = 0};

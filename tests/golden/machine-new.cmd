@@ -10,6 +10,10 @@ portolan machine new --name slow-pcie --gpus 2 --cores 32 --host-link pcie3 --ni
 # A GPU on one of two sockets; what cannot be divided among them; memory that there is not.
 new --gpus 1 --sockets 2 --out "$dir/one.yaml" && portolan predict --machine "$dir/one.yaml" --collective allreduce --memory host --nodes 1 --bytes 1MiB | tail -n +4
 new --gpus 3 --sockets 2; new --cores 3 --sockets 2; new --cores 1; new --host-memory-bandwidth 8xDDR9-4800
+# What is written can be read back: without GPUs, and not a mesh of more GPUs than topologies have.
+portolan machine new --name cpus --cores 64 --nic HDR --out "$dir/cpus.yaml"
+portolan predict --machine "$dir/cpus.yaml" --memory host --nodes 2 --collective allreduce --bytes 1MiB | tail -n +4
+portolan machine new --name mesh --cores 640 --gpus 640 --gpu-link '50 GB/s' --gpu-topology mesh --host-link pcie4; echo "exit $?"
 # Columns of a halo are no messages: the route by MPI's datatypes is not taken for what a contiguous message costs.
 portolan machine new --name box --sockets 2 --cores 64 --gpus 8 --gpu-link nvlink3 --host-link pcie4 --nics 4 --nic '200 Gbit/s' --out "$dir/box.yaml"
 portolan predict --machine "$dir/box.yaml" --collective halo --nodes 1 --gpus-per-node 2 --procs-per-gpu 1 --dims 1x1x2 --extent 256x256x128 --halo 3 --bytes 8 --strategy cuda_aware,pack_kernel,gas_halo | grep '^#* *Bytes\|^8 B'

@@ -40,5 +40,7 @@ new --from tests/fixtures/nvidia-topo.txt --host-link pcie4 --nic HDR --gpu-link
 portolan pick --machine "$dir/new.yaml" --collective allreduce --nodes 2 --bytes 1MiB | grep -c '^1 MiB.* nccl '
 new --from "$dir/switch.txt" --host-link pcie6 --nic XDR --gpu-link nvlink5; grep '^# .*GB/s\|^node' "$dir/new.yaml"
 new --from tests/fixtures/rocm-topo.txt --host-link pcie5; grep '^# .*GB/s\|^node\|^nccl' "$dir/new.yaml"
+new --from "$dir/two.txt" --host-link pcie4 --gpu-link xgmi
+new --from "$dir/two.txt" --host-link pcie4; portolan predict --machine "$dir/new.yaml" --collective allreduce --nodes 1 --bytes 1MiB | grep -c '^# machine'
 # Behind a launcher's labels, they are the same.
 for file in nvidia rocm; do for label in "0: " "[1,0]<stdout>: " "node1: "; do sed "s/^/$label/" tests/fixtures/$file-topo.txt >"$dir/$file-topo.txt"; portolan topology "$dir/$file-topo.txt" | diff - <(portolan topology tests/fixtures/$file-topo.txt) && echo "$file behind '$label': the same"; done; done
