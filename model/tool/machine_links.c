@@ -38,8 +38,13 @@ enum { SOLD_COUNT = (int)(sizeof sold / sizeof *sold) };
 
 const char *pto_sold_link_at(int i) { return i < SOLD_COUNT ? sold[i].name : NULL; }
 
-pto_status_t pto_link_read(const char *text, pto_sold_link_t *link, pto_error_t *err) {
-    *link = (pto_sold_link_t){.name = text, .source = "as given", .links = 1, .per_peer = 1};
+static pto_sold_link_t as_given(const char *name, double s_per_byte) {
+    return (pto_sold_link_t){
+        .name = name, .s_per_byte = s_per_byte, .source = "as given", .links = 1, .per_peer = 1};
+}
+
+static pto_status_t read_rate(const char *text, pto_sold_link_t *link, pto_error_t *err) {
+    *link = as_given(text, 0);
     for (int i = 0; i < SOLD_COUNT; i++)
         if (strcasecmp(text, sold[i].name) == 0) {
             *link = (pto_sold_link_t){sold[i].name,     1e-9 / (sold[i].gb_per_s * sold[i].links),
@@ -55,6 +60,21 @@ pto_status_t pto_link_read(const char *text, pto_sold_link_t *link, pto_error_t 
                          text); /* a number of SI is none: 400 would be 400 s per byte */
 }
 
+/* More than ten times what the fastest one that is sold carries is another unit than was meant. */
+static pto_status_t check_rate(const char *text, const pto_sold_link_t *link, const char *what,
+                               double gb_per_s, pto_error_t *err) {
+    return 1e-9 / link->s_per_byte <= 10 * gb_per_s
+               ? PTO_OK
+               : pto_error_set(err, PTO_ERR_RANGE,
+                               "'%s' is above %g TB/s, ten times what the fastest %s carries", text,
+                               gb_per_s / 100, what);
+}
+
+pto_status_t pto_link_read(const char *text, pto_sold_link_t *link, pto_error_t *err) {
+    pto_status_t status = read_rate(text, link, err);
+    return status == PTO_OK ? check_rate(text, link, "link (NVLink 5)", 900, err) : status;
+}
+
 /* A link's name is expected unless the text begins as a number does. */
 pto_status_t pto_link_read_named(const char *text, pto_sold_link_t *link, pto_error_t *err) {
     pto_error_t unknown = {.status = PTO_OK};
@@ -65,32 +85,15 @@ pto_status_t pto_link_read_named(const char *text, pto_sold_link_t *link, pto_er
     return pto_error_set(err, status, "%s, or a rate in each direction, such as '50 GB/s'", unknown.message);
 }
 
-/* The commercial name of a NIC's rate: the generation of its InfiniBand, or "400G". NULL: neither. */
-static const char *nic_rate(const char *text, char *rate, size_t rate_size) {
-    static const char *const generations[][2] = {{"FDR", "56"},     {"EDR", "100"}, {"HDR", "200"},
-                                                 {"HDR100", "100"}, {"NDR", "400"}, {"NDR200", "200"},
-                                                 {"XDR", "800"}};
-    static const char *const spellings[] = {"G", "GE", "GbE", "Gb", "Gbit"};
-    size_t digits = strspn(text, "0123456789");
-    const char *unit = text + digits + (text[digits] == ' ');
-    for (size_t i = 0; i < sizeof generations / sizeof *generations; i++)
-        if (strcasecmp(text, generations[i][0]) == 0) {
-            snprintf(rate, rate_size, "%s Gbit/s", generations[i][1]);
-            return rate;
-        }
-    for (size_t i = 0; i < sizeof spellings / sizeof *spellings && digits > 0; i++)
-        if (strcmp(unit, spellings[i]) == 0) { /* GB are bytes */
-            snprintf(rate, rate_size, "%.*s Gbit/s", (int)digits, text);
-            return rate;
-        }
-    return NULL;
-}
-
 pto_status_t pto_link_read_nic(const char *text, pto_sold_link_t *link, pto_error_t *err) {
-    char rate[64];
-    pto_status_t status = pto_link_read(nic_rate(text, rate, sizeof rate) ? rate : text, link, err);
+    const double s_per_byte = pto_nic_s_per_byte(text);
+    pto_status_t status = PTO_OK;
+    if (s_per_byte > 0)
+        *link = as_given(text, s_per_byte);
+    else
+        status = read_rate(text, link, err);
     link->name = text;
-    return status;
+    return status == PTO_OK ? check_rate(text, link, "NIC", 100, err) : status;
 }
 
 /* --- switch and mesh ------------------------------------------------------------------------------------ */

@@ -11,6 +11,8 @@ for ask in "sensitivity scenarios/problems/alltoall-summit.yaml --bytes 1024" "u
 done
 try --what-if injection.cpu.s_per_byte=-1e-11
 try --what-if injection.cpu.s_per_byte=inf
+try --what-if injection.cpu.s_per_byte=50
+try --what-if peer.on_socket.beta_s_per_byte=400G
 try --what-if 'injection.cpu.s_per_byte=*-2'
 try --what-if 'signals.flag_s=*2'
 try --what-if signals.flag_s=1usec

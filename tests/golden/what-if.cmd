@@ -15,7 +15,7 @@ folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT
 sed 's|  cpu: {s_per_byte: 3.0e-11}|  cpu: {s_per_byte: 33 GB/s, s_per_byte_95: [30 GB/s, 36 GB/s]}|' scenarios/machines/summit-spectrum.yaml >"$folder/units.yaml"
 portolan predict --machine "$folder/units.yaml" --collective alltoall --nodes 32 --bytes 64KiB --strategy three_step --ci | tail -n 3 | head -2
 sed -i 's|36 GB/s|28 ps/B|' "$folder/units.yaml" && portolan pick --machine "$folder/units.yaml" --collective alltoall --nodes 32 --bytes 64 2>&1 | sed 's|.*/||'
-portolan pick scenarios/problems/alltoall-summit.yaml --what-if 'injection.cpu.s_per_byte=400 Gb' 2>&1
+portolan pick scenarios/problems/alltoall-summit.yaml --what-if 'injection.cpu.s_per_byte=400 gB' 2>&1
 # All parameters that match.
 what_if --what-if 'copies.*.beta_s_per_byte=/2'
 what_if --what-if 'messages.cpu.off_node.*=/2' --what-if 'injection.*=100 GB/s'

@@ -272,6 +272,19 @@ TEST(quantities_take_their_units) {
     }
 }
 
+TEST(nics_are_read_by_what_they_are_sold_as) {
+    static const char *const others[] = {"", "G", "0G", "400", "400GB", "400  G", "NDR9", "4.5G", "50 GB/s"};
+    static const struct {
+        const char *text;
+        double gbit_per_s;
+    } sold[] = {{"FDR", 56},  {"edr", 100},  {"HDR", 200},  {"HDR100", 100}, {"ndr", 400},    {"NDR200", 200},
+                {"XDR", 800}, {"400G", 400}, {"25GbE", 25}, {"100GE", 100},  {"400 Gb", 400}, {"10Gbit", 10}};
+    for (size_t i = 0; i < sizeof sold / sizeof *sold; i++)
+        assert_true(fabs(pto_nic_s_per_byte(sold[i].text) * sold[i].gbit_per_s / 8e-9 - 1) < 1e-12);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_true(!(pto_nic_s_per_byte(others[i]) > 0));
+}
+
 TEST(quantities_of_other_units_are_rejected) {
     static const struct {
         const char *text;

@@ -27,6 +27,9 @@ pto_status_t pto_double_parse(const char *text, double *value, pto_error_t *err)
  * PTO_ERR_TYPE (another unit is named, or none that is known); PTO_ERR_RANGE. */
 pto_status_t pto_quantity_parse(const char *text, pto_unit_t unit, double *value, pto_error_t *err);
 
+/* Seconds a byte of a NIC by what it is sold as: NDR, 400G, 400GbE. 0: it is no such name. */
+double pto_nic_s_per_byte(const char *text);
+
 /* Parse a non-negative number of bytes: digits, an optional blank and a binary suffix: K or KiB, M or MiB,
  * and likewise G, T, P, E (64KiB, 1 MiB, 2G). KB and the like are refused, because they mean 1000 to some and
  * 1024 to others. Errors: PTO_ERR_TYPE; PTO_ERR_RANGE if negative or outside int64_t. */

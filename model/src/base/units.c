@@ -275,6 +275,25 @@ pto_status_t pto_quantity_parse(const char *text, pto_unit_t unit, double *value
     return parse_with_unit(text, end, known[unit].spelling, known[unit].wanted, value, err);
 }
 
+double pto_nic_s_per_byte(const char *text) {
+    static const struct {
+        const char *name;
+        double gbit_per_s;
+    } generations[] = {{"FDR", 56},  {"EDR", 100},    {"HDR", 200}, {"HDR100", 100},
+                       {"NDR", 400}, {"NDR200", 200}, {"XDR", 800}};
+    static const char *const spellings[] = {"G", "GE", "GbE", "Gb", "Gbit"}; /* GB are bytes */
+    const char *unit = skip_digits(text);
+    const double number = unit > text ? to_double(text) : 0;
+    unit += *unit == ' ';
+    for (size_t i = 0; i < sizeof generations / sizeof *generations; i++)
+        if (strcasecmp(text, generations[i].name) == 0)
+            return 8e-9 / generations[i].gbit_per_s;
+    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++)
+        if (number > 0 && strcmp(unit, spellings[i]) == 0)
+            return 8e-9 / number;
+    return 0;
+}
+
 const char *pto_bytes_text(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]) {
     int power = 0;
     while (bytes != 0 && bytes % 1024 == 0) {

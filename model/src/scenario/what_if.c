@@ -118,6 +118,31 @@ static pto_status_t change_number(const change_t *change, pto_machine_t *machine
 
 /* --- parameters ----------------------------------------------------------------------------------------- */
 
+/* Returns whether a key belongs to the `network` that a machine made of others takes over. */
+static bool is_of_network(const char *key) {
+    static const char *const of_network[] = {"messages.*.off_node.*", "gap.[cg]pu.*", "injection.*",
+                                             "network.*"};
+    for (size_t i = 0; i < sizeof of_network / sizeof *of_network; i++)
+        if (fnmatch(of_network[i], key, 0) == 0)
+            return true;
+    return false;
+}
+
+/* A link that takes a millisecond for a byte is a rate without its unit. */
+static pto_status_t read_value(const change_t *change, const pto_machine_param_t *changed, double *value,
+                               pto_error_t *err) {
+    const bool of_bytes = changed->unit == PTO_UNIT_S_PER_BYTE;
+    *value = of_bytes && is_of_network(changed->key) ? pto_nic_s_per_byte(change->value) : 0;
+    if (*value > 0)
+        return PTO_OK;
+    pto_status_t status = pto_quantity_parse(change->value, changed->unit, value, err);
+    if (status != PTO_OK || !of_bytes || *value < 1e-3 || !isfinite(*value))
+        return status;
+    return pto_error_set(err, PTO_ERR_RANGE,
+                         "%s=%s is %g s a byte, slower than any link: a rate has a unit, as in '50 GB/s'",
+                         change->key, change->value, *value);
+}
+
 static pto_status_t new_value(const change_t *change, const pto_machine_param_t *changed, double *value,
                               pto_error_t *err) {
     const pto_param_t *param = changed->param;
@@ -131,7 +156,7 @@ static pto_status_t new_value(const change_t *change, const pto_machine_param_t 
     } else if (change->numeric) {
         made = change->number;
     } else {
-        status = pto_quantity_parse(change->value, changed->unit, &made, err);
+        status = read_value(change, changed, &made, err);
     }
     if (status == PTO_OK && !(made >= 0 && isfinite(made)))
         return out_of_range(change, made, "a finite number of 0 or more", err);
@@ -210,16 +235,6 @@ static void strip_unit(const char *key, char stripped[PTO_PARAM_KEY_MAX]) {
             snprintf(stripped + kept, PTO_PARAM_KEY_MAX - kept, "%s", units[i].name);
             return;
         }
-}
-
-/* Returns whether a key belongs to the `network` that a machine made of others takes over. */
-static bool is_of_network(const char *key) {
-    static const char *const of_network[] = {"messages.*.off_node.*", "gap.[cg]pu.*", "injection.*",
-                                             "network.*"};
-    for (size_t i = 0; i < sizeof of_network / sizeof *of_network; i++)
-        if (fnmatch(of_network[i], key, 0) == 0)
-            return true;
-    return false;
 }
 
 static bool matches(const change_t *change, const char *key) {
