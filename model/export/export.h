@@ -57,7 +57,8 @@ typedef struct {
     pto_series_t bytes;
     int table_count;
     pto_export_table_t *table;
-    bool shown; /* whose progress is counted */
+    bool shown;           /* whose progress is counted */
+    int conditional_line; /* of a script that was read: the first that may not run; 0: none */
 } pto_export_t;
 
 typedef struct pto_export_target {

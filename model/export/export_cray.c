@@ -165,19 +165,20 @@ static const struct {
     [BLOCK] = {"MPICH_GPU_ALLREDUCE_BLK_SIZE", 1, INT64_MAX},
 };
 
-/* `value` has -1 for a variable that is not set. `again`: a later assignment replaces an earlier one. */
-static pto_status_t read_variable(const pto_variable_t *variable, const char *path, bool again,
+static const char variables_begin[] = "MPICH_GPU_ALLREDUCE_";
+
+/* `value` has -1 for a variable that is not set. */
+static pto_status_t read_variable(const pto_variable_t *variable, const char *path,
                                   int64_t value[VARIABLE_COUNT], pto_error_t *err) {
-    static const char begin[] = "MPICH_GPU_ALLREDUCE_";
     int at = 0;
-    if (strncmp(variable->name, begin, strlen(begin)) != 0)
+    if (strncmp(variable->name, variables_begin, strlen(variables_begin)) != 0)
         return PTO_OK;
     while (at < VARIABLE_COUNT && strcmp(known_variables[at].name, variable->name) != 0)
         at++;
     if (at == VARIABLE_COUNT)
         return pto_error_set_at(err, PTO_ERR_SYNTAX, path, variable->line, 1,
                                 "Cray MPICH's manual page has no variable '%.60s'", variable->name);
-    if (value[at] >= 0 && !again)
+    if (value[at] >= 0)
         return pto_error_set_at(err, PTO_ERR_SYNTAX, path, variable->line, 1,
                                 "the variable is set a second time");
     const bool is_number = pto_int64_parse(variable->value, &value[at], NULL) == PTO_OK;
@@ -191,10 +192,12 @@ static pto_status_t read_variable(const pto_variable_t *variable, const char *pa
 }
 
 static pto_status_t read_variables(char *text, size_t size, const char *path, int64_t value[VARIABLE_COUNT],
-                                   pto_error_t *err) {
+                                   int *conditional_line, pto_error_t *err) {
     const bool is_script = pto_variables_is_script(text);
-    pto_variables_t variables = {
-        .path = path, .form = is_script ? PTO_VARIABLES_SCRIPT : PTO_VARIABLES_ENVIRONMENT, .err = err};
+    pto_variables_t variables = {.path = path,
+                                 .form = is_script ? PTO_VARIABLES_SCRIPT : PTO_VARIABLES_ENVIRONMENT,
+                                 .prefix = variables_begin,
+                                 .err = err};
     pto_variable_t variable;
     pto_status_t status = pto_variables_begin(&variables, text, size);
     while (status == PTO_OK) {
@@ -202,8 +205,9 @@ static pto_status_t read_variables(char *text, size_t size, const char *path, in
         if (status == PTO_OK && !variable.name)
             break;
         if (status == PTO_OK)
-            status = read_variable(&variable, path, is_script, value, err);
+            status = read_variable(&variable, path, value, err);
     }
+    *conditional_line = variables.conditional_line;
     return status;
 }
 
@@ -242,7 +246,7 @@ static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_
     pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
     if (status != PTO_OK)
         return status;
-    status = read_variables(text, size, path, value, err);
+    status = read_variables(text, size, path, value, &export->conditional_line, err);
     free(text);
     for (int t = 0; t < export->table_count && status == PTO_OK; t++)
         fill_table(export, &export->table[t], value);

@@ -205,6 +205,7 @@ pto_status_t pto_ucc_read(const char *path, pto_export_t *export, pto_error_t *e
     free(text);
     if (status != PTO_OK)
         return status;
+    export->conditional_line = rules.conditional_line;
     for (int t = 0; t < export->table_count && status == PTO_OK; t++) {
         pto_export_table_t *table = &export->table[t];
         reader_t reader = {.rules = &rules,

@@ -181,6 +181,7 @@ pto_status_t pto_ucc_rules_read(char *text, size_t size, const char *path, pto_u
     const bool is_script = pto_variables_is_script(text);
     pto_variables_t variables = {.path = path,
                                  .form = is_script ? PTO_VARIABLES_SCRIPT : PTO_VARIABLES_SECTIONS,
+                                 .prefix = "UCC_",
                                  .line_bytes_max = PTO_UCC_LINE_MAX,
                                  .err = err};
     pto_variable_t variable;
@@ -188,9 +189,10 @@ pto_status_t pto_ucc_rules_read(char *text, size_t size, const char *path, pto_u
     pto_status_t status = pto_variables_begin(&variables, text, size);
     while (status == PTO_OK) {
         status = pto_variables_next(&variables, &variable);
+        rules->conditional_line = variables.conditional_line;
         if (status == PTO_OK && !variable.name)
             return PTO_OK;
-        if (status == PTO_OK && (!is_script || strncmp(variable.name, "UCC_", 4) == 0))
+        if (status == PTO_OK)
             status = read_variable(&reader, &variable);
     }
     pto_ucc_rules_fini(rules);

@@ -70,6 +70,7 @@ typedef struct {
     bool layers_given;     /* by UCC_CL_BASIC_TLS */
     unsigned layers_used;  /* bits of pto_ucc_owner_t, where they are given */
     bool components_given; /* by UCC_CLS, and others than `basic` */
+    int conditional_line;  /* of a script: the first that may not run; 0: none */
 } pto_ucc_rules_t;
 
 /* Returns the place of a name in UCC's list of collectives, or -1. UCC does not distinguish upper and lower

@@ -128,14 +128,19 @@ static bool begins_with_any(const char *text, const char *const *words, size_t c
     return false;
 }
 
+static bool launches(const char *command) {
+    static const char *const words[] = {"srun ", "mpirun ", "mpiexec ", "aprun ", "jsrun ", "flux "};
+    return begins_with_any(command, words, sizeof words / sizeof *words);
+}
+
 bool pto_variables_is_script(const char *text) {
-    static const char *const words[] = {"#!",      "export ",  "declare -x ", "setenv ", "srun ",
-                                        "mpirun ", "mpiexec ", "aprun ",      "jsrun ",  "flux ",
-                                        "#SBATCH", "#PBS",     "#BSUB",       "#flux:"};
+    static const char *const words[] = {"#!",        "export ", "declare -x ", "setenv ", "unset ",
+                                        "unsetenv ", "if ",     "for ",        "while ",  "case ",
+                                        "#SBATCH",   "#PBS",    "#BSUB",       "#flux:"};
     for (const char *line = text; line; line = strchr(line, '\n')) {
         line += strspn(line, "\n \t");
         const char *rank = strstr(line, "PE "), *end = strchr(line, '\n');
-        if (begins_with_any(line, words, sizeof words / sizeof *words))
+        if (launches(line) || begins_with_any(line, words, sizeof words / sizeof *words))
             return true;
         if (rank && (!end || rank < end) && rank[3 + strspn(rank + 3, "0123456789")] == ':')
             return true;
@@ -143,19 +148,24 @@ bool pto_variables_is_script(const char *text) {
     return false;
 }
 
-/* The value of an assignment: a word, or a quoted text. What the shell would compute is refused. */
-static pto_status_t read_value(pto_variables_t *variables, const char *line, char *value,
+static bool is_wanted(const pto_variables_t *variables, const char *name) {
+    return strncmp(name, variables->prefix, strlen(variables->prefix)) == 0;
+}
+
+/* The value of an assignment: a word, or a quoted text. What the shell would compute is refused of a variable
+ * that is wanted. */
+static pto_status_t read_value(pto_variables_t *variables, const char *line, char *value, bool wanted,
                                pto_variable_t *variable) {
     const char quote = *value == '"' || *value == '\'' ? *value : '\0';
     char *begin = value + (quote != '\0'), *end = begin;
     while (*end && (quote ? *end != quote : !strchr(" \t;&|", *end) && !(variables->in_list && *end == ',')))
         end++;
-    if (quote && !*end)
+    if (quote && !*end && wanted)
         return fault(variables, (int)(value - line) + 1, "a quoted value without its end");
     variables->in_list = variables->in_list && *end == ',';
     variables->rest = *end ? end + 1 : NULL;
     *end = '\0';
-    if (quote != '\'' && strpbrk(begin, "$`\\"))
+    if (wanted && quote != '\'' && strpbrk(begin, "$`\\"))
         return fault(variables, (int)(begin - line) + 1,
                      "the shell computes this value; write it out, or check what `env` prints");
     variable->value = begin;
@@ -198,10 +208,32 @@ static char *after_option(pto_variables_t *variables, char *line) {
     return NULL;
 }
 
+/* The next name behind `unset`, whose value is NULL. Returns whether the line has one. */
+static bool read_unset(pto_variables_t *variables, char *line, pto_variable_t *variable) {
+    char *shell = after_word(line, "unset"), *csh = after_word(line, "unsetenv");
+    char *name = variables->in_unset ? line : shell ? shell : csh;
+    if (!name)
+        return false;
+    name = after_word(name, "-v") ? after_word(name, "-v") : name;
+    char *end = name + strspn(name, name_characters);
+    if (end == name)
+        return false;
+    variables->in_unset = *end && strchr(blanks, *end);
+    variables->rest = *end ? end + 1 : NULL;
+    *end = '\0';
+    variable->name = name;
+    variable->line = variables->line;
+    return true;
+}
+
 /* The first assignment of a line; no name: there is none. */
 static pto_status_t read_assignment(pto_variables_t *variables, char *line, pto_variable_t *variable) {
     static const char *const words[] = {"export", "declare -x", "env"};
     char *at = after_rank(line), *after;
+    if (launches(at))
+        variables->launch_line = variables->line;
+    if (read_unset(variables, at, variable))
+        return PTO_OK;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         at = (after = after_word(at, words[i])) ? after : at;
     bool setenv = after_word(at, "setenv") != NULL;
@@ -222,11 +254,50 @@ static pto_status_t read_assignment(pto_variables_t *variables, char *line, pto_
     char *value = setenv ? equals : equals + 1;
     if (!setenv && equals > at + name) /* as MPICH_ENV_DISPLAY prints it */
         value += strspn(value, blanks);
-    pto_status_t status = read_value(variables, line, value, variable);
+    pto_status_t status = read_value(variables, line, value, is_wanted(variables, at), variable);
     at[name] = '\0';
     variable->name = at;
     variable->line = variables->line;
     return status;
+}
+
+/* Past a word of the shell's; NULL: the line does not begin with it. */
+static char *after_keyword(char *line, const char *const *words, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(words[i]);
+        if (strncmp(line, words[i], length) == 0 && strchr(" \t;(", line[length]))
+            return line + length + strspn(line + length, blanks);
+    }
+    return NULL;
+}
+
+static char *after_semicolon(char *line) {
+    char *end = strchr(line, ';');
+    return end ? end + 1 : line + strlen(line);
+}
+
+/* Past what opens, divides and closes conditionals and loops. */
+static char *after_keywords(pto_variables_t *variables, char *line) {
+    static const char *const opening[] = {"if",   "for",    "while",   "until",
+                                          "case", "select", "foreach", "switch"};
+    static const char *const closing[] = {"fi", "done", "esac", "end", "endif", "endsw"};
+    static const char *const dividing[] = {"then", "else", "do"}, *const again[] = {"elif"};
+    for (char *at = line, *after;; at = after + strspn(after, blanks)) {
+        const size_t pattern = strcspn(at, " \t()=");
+        if ((after = after_keyword(at, opening, sizeof opening / sizeof *opening))) {
+            variables->depth++;
+            after = after_semicolon(after);
+        } else if ((after = after_keyword(at, closing, sizeof closing / sizeof *closing))) {
+            variables->depth -= variables->depth > 0;
+            after = after_semicolon(after);
+        } else if ((after = after_keyword(at, again, 1))) {
+            after = after_semicolon(after);
+        } else if (variables->depth > 0 && pattern > 0 && at[pattern] == ')') { /* of `case` */
+            after = at + pattern + 1;
+        } else if (!(after = after_keyword(at, dividing, sizeof dividing / sizeof *dividing))) {
+            return at;
+        }
+    }
 }
 
 static pto_status_t next_assignment(pto_variables_t *variables, pto_variable_t *variable) {
@@ -234,18 +305,74 @@ static pto_status_t next_assignment(pto_variables_t *variables, pto_variable_t *
         char *line = variables->rest;
         pto_status_t status = line ? PTO_OK : take_line(variables, &line);
         variables->in_list = variables->in_list && variables->rest;
+        variables->in_unset = variables->in_unset && variables->rest;
         variables->rest = NULL;
         if (status != PTO_OK)
             return status;
         trim_end(line);
         line += strspn(line, blanks);
-        line = *line == '#' ? after_directive(line) : line;
+        line = *line == '#' ? after_directive(line) : after_keywords(variables, line);
         if (line)
             status = read_assignment(variables, line, variable);
         if (status != PTO_OK || variable->name)
             return status;
+        if (line && variables->depth > 0 && !variables->rest)
+            variables->rest = strchr(line, ';') ? after_semicolon(line) : NULL;
     }
     return PTO_OK;
+}
+
+static pto_status_t take_back(pto_variables_t *variables, const pto_variable_t *unset, pto_variable_t *kept) {
+    if (variables->depth > 0 || variables->launch_line >= kept->line)
+        return pto_error_set_at(variables->err, PTO_ERR_SYNTAX, variables->path, unset->line, 1,
+                                "line %d sets this variable, %s; a script is not run: check what `env` "
+                                "prints at a launch",
+                                kept->line,
+                                variables->depth > 0 ? "and a conditional takes it back"
+                                                     : "for a program that is started before this line");
+    *kept = variables->kept[--variables->kept_count];
+    return PTO_OK;
+}
+
+static pto_status_t keep(pto_variables_t *variables, const pto_variable_t *variable) {
+    int at = 0;
+    while (at < variables->kept_count && strcmp(variables->kept[at].name, variable->name) != 0)
+        at++;
+    pto_variable_t *kept = &variables->kept[at];
+    const bool known = at < variables->kept_count;
+    if (!variable->value)
+        return known ? take_back(variables, variable, kept) : PTO_OK;
+    if (known && strcmp(kept->value, variable->value) != 0)
+        return pto_error_set_at(variables->err, PTO_ERR_SYNTAX, variables->path, variable->line,
+                                variable->column,
+                                "'%.24s' here, '%.24s' on line %d; a script is not run%s: check what `env` "
+                                "prints at a launch",
+                                variable->value, kept->value, kept->line,
+                                variables->depth > 0 ? ", nor its conditionals and loops" : "");
+    if (at == PTO_VARIABLES_KEPT_MAX)
+        return pto_error_set_at(variables->err, PTO_ERR_TOO_LARGE, variables->path, variable->line, 1,
+                                "one variable too many");
+    if (variables->depth > 0 && variables->conditional_line == 0)
+        variables->conditional_line = variable->line;
+    if (!known) {
+        *kept = *variable;
+        variables->kept_count++;
+    }
+    return PTO_OK;
+}
+
+/* The next of the variables that the whole script has set. */
+static pto_status_t next_kept(pto_variables_t *variables, pto_variable_t *variable) {
+    pto_status_t status = PTO_OK;
+    while (status == PTO_OK && (variables->rest || variables->next)) {
+        pto_variable_t found = {.name = NULL};
+        status = next_assignment(variables, &found);
+        if (status == PTO_OK && found.name && is_wanted(variables, found.name))
+            status = keep(variables, &found);
+    }
+    if (status == PTO_OK && variables->given < variables->kept_count)
+        *variable = variables->kept[variables->given++];
+    return status;
 }
 
 /* A configuration file takes a line that begins with a blank for more of the variable before. */
@@ -253,7 +380,7 @@ pto_status_t pto_variables_next(pto_variables_t *variables, pto_variable_t *vari
     bool sections = variables->form == PTO_VARIABLES_SECTIONS;
     *variable = (pto_variable_t){.name = NULL};
     if (variables->form == PTO_VARIABLES_SCRIPT)
-        return next_assignment(variables, variable);
+        return next_kept(variables, variable);
     while (variables->next) {
         char *line;
         pto_status_t status = take_line(variables, &line);

@@ -16,23 +16,9 @@ typedef enum {
     /* The environment's variables as a shell script sets them (`export`, `declare -x`, `setenv`, NAME=VALUE),
      * as options of launchers and batch systems do (`srun --export`, `mpirun -x`, `mpiexec -env`, `aprun -e`,
      * `#PBS -v`), or as MPICH_ENV_DISPLAY prints them ("PE 0:   NAME = VALUE"). Other lines are passed over.
-     */
+     * `unset` takes a value back. The script is not run: two values of a variable are an error. */
     PTO_VARIABLES_SCRIPT
 } pto_variables_form_t;
-
-/* A reader of variables. It changes the text, which the caller frees after the last variable. */
-typedef struct {
-    const char *path;
-    pto_variables_form_t form;
-    size_t line_bytes_max; /* 0: any */
-    char *next;            /* NULL behind the last line */
-    char *rest;            /* further assignments of a script's line; NULL: none */
-    bool in_list;          /* the rest is one of `--export=NAME=VALUE,...` */
-    int line;
-    const char *section; /* NULL before the first one */
-    int section_line;
-    pto_error_t *err;
-} pto_variables_t;
 
 /* A variable; its texts are parts of the reader's text. */
 typedef struct {
@@ -43,6 +29,30 @@ typedef struct {
     int line;
     int column; /* of the value */
 } pto_variable_t;
+
+enum { PTO_VARIABLES_KEPT_MAX = 64 };
+
+/* A reader of variables. It changes the text, which the caller frees after the last variable. */
+typedef struct {
+    const char *path;
+    pto_variables_form_t form;
+    const char *prefix;    /* of the names that are wanted of a script */
+    size_t line_bytes_max; /* 0: any */
+    char *next;            /* NULL behind the last line */
+    char *rest;            /* further assignments of a script's line; NULL: none */
+    bool in_list;          /* the rest is one of `--export=NAME=VALUE,...` */
+    bool in_unset;         /* the rest is further names of `unset` */
+    int depth;             /* of `if`, `for` and the like around the line */
+    int launch_line;       /* the last one that starts a program; 0: none */
+    int conditional_line;  /* the first one that sets a wanted variable within `if` and the like; 0: none */
+    pto_variable_t kept[PTO_VARIABLES_KEPT_MAX]; /* what a script has set */
+    int kept_count;
+    int given; /* of these, to the caller */
+    int line;
+    const char *section; /* NULL before the first one */
+    int section_line;
+    pto_error_t *err;
+} pto_variables_t;
 
 /* Returns whether a text is a script or a print of the environment, rather than lines NAME=VALUE alone. */
 bool pto_variables_is_script(const char *text);

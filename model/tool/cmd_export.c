@@ -326,6 +326,9 @@ static pto_status_t check_file(pto_export_t *export, pto_error_t *err) {
         return status;
     pto_print_note(stdout, "portolan export --check: %s, on %s", export->options.check,
                    pto_machine_name(export->options.machine));
+    if (export->conditional_line > 0)
+        pto_print_note(stdout, "line %d is conditional, and taken as if it ran; check what `env` prints",
+                       export->conditional_line);
     pto_print_changes(stdout, export->options.machine);
     const char *priced = export->target->priced;
     printf("# predicted times of %s\n# %-6s %-*s %8s  %-*s %8s %7s\n", priced ? priced : "the library's call",

@@ -2,7 +2,7 @@
 dir=$(mktemp -d); trap 'rm -rf "$dir"' EXIT
 check() { portolan export --for "$@" 2>&1 | sed "s|$dir/||; s|/.*/scenarios|scenarios|"; }
 cray="--machine dgx-h100 --nodes 2 --bytes 1KiB:1MiB:32 --check"
-printf '%s\n' '#!/bin/bash' '#SBATCH --nodes=2' 'if true; then' '  export MPICH_GPU_ALLREDUCE_USE_KERNEL=0' 'fi' 'export MPICH_GPU_ALLREDUCE_USE_KERNEL=1 MPICH_GPU_ALLREDUCE_KERNEL_THRESHOLD="4096" # bytes' 'setenv MPICH_GPU_ALLREDUCE_BLK_SIZE 134217728' 'srun ./program --size=7' >"$dir/job.sh"
+printf '%s\n' '#!/bin/bash' '#SBATCH --nodes=2' 'if true; then' '  export MPICH_GPU_ALLREDUCE_USE_KERNEL=1' 'fi' 'export MPICH_GPU_ALLREDUCE_USE_KERNEL=1 MPICH_GPU_ALLREDUCE_KERNEL_THRESHOLD="4096" # bytes' 'setenv MPICH_GPU_ALLREDUCE_BLK_SIZE 134217728' 'srun ./program --size=7' >"$dir/job.sh"
 check cray $cray "$dir/job.sh"
 printf '%s\n' 'PE 0: MPICH environment settings =====' 'PE 0:   MPICH_GPU_ALLREDUCE_USE_KERNEL           = 0' 'PE 0:   MPICH_GPU_ALLREDUCE_BLK_SIZE = 8388608' >"$dir/display.txt"
 check cray $cray "$dir/display.txt" | head -7
@@ -12,8 +12,16 @@ for line in 'srun --export=ALL,MPICH_GPU_ALLREDUCE_USE_KERNEL=1,MPICH_GPU_ALLRED
 done
 echo 'export MPICH_GPU_ALLREDUCE_BLK_SIZE=$((1 << 20))' >"$dir/computed.sh"; check cray $cray "$dir/computed.sh"
 echo "export MPICH_GPU_ALLREDUCE_BLK_SIZE='1" >"$dir/open.sh"; check cray $cray "$dir/open.sh"
+kernel="export MPICH_GPU_ALLREDUCE_USE_KERNEL" threshold="MPICH_GPU_ALLREDUCE_KERNEL_THRESHOLD"
+printf '%s\n' 'export PATH=$HOME/bin:$PATH' "$kernel=1 $threshold=8192" "unset HOME $threshold" 'srun ./a' >"$dir/unset.sh"; check cray $cray "$dir/unset.sh" | sed -n 5,6p
+printf '%s\n' "$kernel=1" 'srun ./a' "unset ${kernel#* }" >"$dir/late.sh"; check cray $cray "$dir/late.sh"
+printf '%s\n' 'if [ "$1" = k ]; then' "$kernel=1" else "$kernel=0" fi 'srun ./a' >"$dir/two.sh"; check cray $cray "$dir/two.sh"
+printf '%s\n' "export $threshold=8192" 'srun ./a' "export $threshold=65536" 'srun ./b' >"$dir/runs.sh"; check cray $cray "$dir/runs.sh"
+printf '%s\n' 'for T in 4096 8192; do' " $threshold=\$T srun ./a" 'done' >"$dir/loop.sh"; check cray $cray "$dir/loop.sh"
+printf '%s\n' 'if true; then echo; fi' "$kernel=0" >"$dir/after.sh"; check cray $cray "$dir/after.sh" | sed -n 2p
 ucc="--machine h200-x2 --nodes 1 --collective allreduce --bytes 1KiB --check"
 for line in UCC_CL_BASIC_TLS=ucp UCC_TLS=ucp UCC_TLS=ucp,nccl "export UCC_CL_BASIC_TLS=ucp UCC_TLS=nccl"; do echo "$line" >"$dir/ucc"; check ucc $ucc "$dir/ucc" | sed -n 5p; done
+echo 'if [ $X ]; then export UCC_TL_NCCL_TUNE=inf; else export UCC_TL_NCCL_TUNE=0; fi' >"$dir/if.sh"; check ucc $ucc "$dir/if.sh"
 ompi="--machine lassen-spectrum-refit --nodes 2 --gpus-per-node 4 --collective alltoall --bytes 256:1KiB --check"
 printf '%s\n' rule-file-version-2 1 3 1 8 2 '0 1 0 0 0' '4096 4 0 0 16' >"$dir/v2"
 check openmpi-5.0 $ompi "$dir/v2"
