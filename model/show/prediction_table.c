@@ -167,6 +167,8 @@ int pto_check_bandwidth(const pto_syntax_t *syntax, const pto_options_t *options
     pto_collective_t collective = options->scenario.collective;
     if (options->bandwidth == PTO_BANDWIDTH_NONE)
         return -1;
+    if (options->format != PTO_FORMAT_TABLE)
+        return pto_usage_error(syntax, "--bandwidth is for tables; csv and json have bytes and times");
     if (pto_collective_is_by_pair(collective))
         return pto_usage_error(syntax, "--bandwidth: the bytes of an alltoallv differ between pairs");
     if (pto_collective_data(collective) == PTO_DATA_GRID)
