@@ -2,6 +2,7 @@
  * hash, or a matrix or list from CSV. pattern.c has those on grids. */
 #include "portolan/scenario.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +85,12 @@ static pto_status_t read_cell(csv_t *csv, const char *start, pto_text_span_t fie
     cell[field.size] = '\0';
     pto_error_t fault = {.status = PTO_OK};
     int64_t bytes = 0;
-    if (pto_int64_parse(cell, &bytes, &fault) != PTO_OK)
+    pto_int64_parse(cell, &bytes, &fault);
+    if (fault.status == PTO_ERR_TYPE && !csv->is_list && csv->count == 0 && isalpha((unsigned char)*cell))
+        return fail_at(csv, start, PTO_ERR_TYPE,
+                       "a matrix of numbers is needed here, or a heading source,destination,bytes, as of "
+                       "portolan-traffic.csv");
+    if (fault.status != PTO_OK)
         return fail_at(csv, start, fault.status, fault.message);
     if (bytes < 0)
         return fail_at(csv, start, PTO_ERR_RANGE, "a number of bytes cannot be negative");
