@@ -7,6 +7,7 @@
 #include "export.h"
 #include "portolan/machine.h"
 #include "rules.h"
+#include "variables.h"
 
 enum { FILE_BYTES_MAX = 1 << 20, NCCL_TREE = 0, NCCL_RING = 1, NCCL_ALLREDUCE = 4 };
 
@@ -79,7 +80,12 @@ pto_status_t pto_nccl_rules_read(const char *path, pto_export_t *export, pto_err
     if (status != PTO_OK)
         return status;
     bool right = tuner_rules_read(text, size, &rules, &fault);
+    int variable_line = right ? 0 : pto_variables_find(text, "NCCL_");
     free(text);
+    if (variable_line > 0)
+        return pto_error_set_at(err, PTO_ERR_SYNTAX, path, variable_line, 1,
+                                "a variable of the environment, which NCCL reads itself; --check reads rules "
+                                "of the tuner plugin, as `portolan export --for nccl` writes them");
     if (!right)
         return pto_error_set_at(err, PTO_ERR_SYNTAX, path, fault.line, 1, "%s", fault.message);
     for (int t = 0; t < export->table_count && status == PTO_OK; t++)

@@ -7,6 +7,7 @@
 #include "base/text_file.h"
 #include "export.h"
 #include "portolan/units.h"
+#include "variables.h"
 
 enum {
     FILE_BYTES_MAX = 16 << 20,
@@ -193,7 +194,13 @@ pto_status_t pto_openmpi_read(const char *path, pto_export_t *export, pto_error_
         export->table[i].rule[0] = (pto_export_rule_t){.from_bytes = 0};
     }
     reader_t reader = {path, text, 1, text, 4, err};
-    status = read_all(&reader, export);
+    const int by_name = pto_variables_find(text, "coll_"),
+              by_environment = pto_variables_find(text, "OMPI_MCA_");
+    status = by_name + by_environment > 0
+                 ? pto_error_set_at(err, PTO_ERR_SYNTAX, path, by_name > 0 ? by_name : by_environment, 1,
+                                    "an MCA parameter, which Open MPI reads itself; --check reads the file "
+                                    "of rules that coll_tuned_dynamic_rules_filename names")
+                 : read_all(&reader, export);
     free(text);
     return status;
 }

@@ -131,6 +131,21 @@ static void name_layer(const reader_t *reader, const standing_t *standing, int l
                  algorithm);
 }
 
+/* Where a layer that may not be built in has the highest score. */
+static void name_unsure(const reader_t *reader, const int64_t *unsure, int64_t sure_score, int best,
+                        pto_export_rule_t *rule) {
+    const pto_ucc_rules_t *rules = reader->rules;
+    const bool nccl_out = rules->layers_given && !(rules->layers_used >> PTO_UCC_NCCL & 1);
+    char text[sizeof rule->unpriced] = "";
+    size_t length = 0;
+    for (int layer = 0; layer < PTO_UCC_LAYER_COUNT; layer++)
+        if (unsure[layer] > sure_score)
+            length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", length > 0 ? " or " : "",
+                                       pto_ucc_owner_name((pto_ucc_owner_t)layer));
+    snprintf(rule->unpriced, sizeof rule->unpriced, "%.12s if built%s%.6s%s", text, best >= 0 ? ", else " : "",
+             best >= 0 ? pto_ucc_owner_name((pto_ucc_owner_t)best) : "", nccl_out ? "; not NCCL" : "");
+}
+
 /* Returns the rule from a size on, and the score of the layer that may run there. */
 static pto_export_rule_t find_rule(const reader_t *reader, int64_t bytes, int64_t *score) {
     standing_t standing = find_standing(reader, bytes);
@@ -139,12 +154,14 @@ static pto_export_rule_t find_rule(const reader_t *reader, int64_t bytes, int64_
     int best = -1;
     int64_t sure_score = 0, unsure_score = 0;
     bool tie = false;
+    int64_t unsure[PTO_UCC_LAYER_COUNT] = {0};
     for (int layer = 0; layer < PTO_UCC_LAYER_COUNT; layer++) {
         bool sure;
         int64_t own = score_of(reader, &standing, layer, &sure);
-        if (!sure)
+        if (!sure) {
             unsure_score = own > unsure_score ? own : unsure_score;
-        else if (own > 0 && own >= sure_score) {
+            unsure[layer] = own;
+        } else if (own > 0 && own >= sure_score) {
             tie = own == sure_score;
             sure_score = own;
             best = layer;
@@ -157,6 +174,8 @@ static pto_export_rule_t find_rule(const reader_t *reader, int64_t bytes, int64_
         snprintf(rule.unpriced, sizeof rule.unpriced, "layers with the same score");
     else if (named && best >= 0 && sure_score > unsure_score)
         name_layer(reader, &standing, best, &rule);
+    else if (reader->rules->layers_given && unsure_score > sure_score)
+        name_unsure(reader, unsure, sure_score, best, &rule);
     return rule;
 }
 

@@ -152,6 +152,21 @@ static bool is_wanted(const pto_variables_t *variables, const char *name) {
     return strncmp(name, variables->prefix, strlen(variables->prefix)) == 0;
 }
 
+int pto_variables_find(const char *text, const char *prefix) {
+    static const char *const words[] = {"export ", "setenv "};
+    for (int number = 1; text; number++) {
+        text += strspn(text, blanks);
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+            if (strncmp(text, words[i], strlen(words[i])) == 0)
+                text += strlen(words[i]) + strspn(text + strlen(words[i]), blanks);
+        if (strncmp(text, prefix, strlen(prefix)) == 0)
+            return number;
+        const char *end = strchr(text, '\n');
+        text = end ? end + 1 : NULL;
+    }
+    return 0;
+}
+
 /* The value of an assignment: a word, or a quoted text. What the shell would compute is refused of a variable
  * that is wanted. */
 static pto_status_t read_value(pto_variables_t *variables, const char *line, char *value, bool wanted,

@@ -57,6 +57,9 @@ typedef struct {
 /* Returns whether a text is a script or a print of the environment, rather than lines NAME=VALUE alone. */
 bool pto_variables_is_script(const char *text);
 
+/* Returns the first line that sets a variable whose name begins so, or 0. */
+int pto_variables_find(const char *text, const char *prefix);
+
 /* Begin to read a text that ends in a NUL behind its `size` bytes. Errors: PTO_ERR_SYNTAX. */
 pto_status_t pto_variables_begin(pto_variables_t *variables, char *text, size_t size);
 

@@ -20,7 +20,7 @@ printf '%s\n' "export $threshold=8192" 'srun ./a' "export $threshold=65536" 'sru
 printf '%s\n' 'for T in 4096 8192; do' " $threshold=\$T srun ./a" 'done' >"$dir/loop.sh"; check cray $cray "$dir/loop.sh"
 printf '%s\n' 'if true; then echo; fi' "$kernel=0" >"$dir/after.sh"; check cray $cray "$dir/after.sh" | sed -n 2p
 ucc="--machine h200-x2 --nodes 1 --collective allreduce --bytes 1KiB --check"
-for line in UCC_CL_BASIC_TLS=ucp UCC_TLS=ucp UCC_TLS=ucp,nccl "export UCC_CL_BASIC_TLS=ucp UCC_TLS=nccl"; do echo "$line" >"$dir/ucc"; check ucc $ucc "$dir/ucc" | sed -n 5p; done
+for line in UCC_CL_BASIC_TLS=ucp UCC_TLS=ucp UCC_TLS=ucp,nccl UCC_TLS=^nccl UCC_TLS=cuda,nccl "export UCC_CL_BASIC_TLS=ucp UCC_TLS=nccl"; do echo "$line" >"$dir/ucc"; check ucc $ucc "$dir/ucc" | sed -n 5p; done
 echo 'if [ $X ]; then export UCC_TL_NCCL_TUNE=inf; else export UCC_TL_NCCL_TUNE=0; fi' >"$dir/if.sh"; check ucc $ucc "$dir/if.sh"
 ompi="--machine lassen-spectrum-refit --nodes 2 --gpus-per-node 4 --collective alltoall --bytes 256:1KiB --check"
 printf '%s\n' rule-file-version-2 1 3 1 8 2 '0 1 0 0 0' '4096 4 0 0 16' >"$dir/v2"
@@ -34,3 +34,5 @@ check nccl --machine cpu-2x64-200g --nodes 2 --check "$dir/rules.csv"
 check nccl --machine summit-spectrum-refit --nodes 2 --bytes 64KiB:128KiB --check "$dir/rules.csv"
 sed 's/MPIR_Bcast_intra_binomial/MPIR_Bcast_intra_binomal/' scenarios/libraries/mpich-4.0/generic.json >"$dir/mpich.json"
 check mpich-4.0 --machine lassen-spectrum-refit --nodes 2 --gpus-per-node 1 --check "$dir/mpich.json"
+printf '%s\n' '# tree' 'export NCCL_ALGO=Tree' 'torchrun train.py' >"$dir/nccl.sh"; check nccl --machine h200-x2 --nodes 1 --check "$dir/nccl.sh"
+for line in 'coll_tuned_use_dynamic_rules = 1' 'export OMPI_MCA_coll_tuned_allreduce_algorithm=4'; do echo "$line" >"$dir/mca"; check openmpi-4.1 $ompi "$dir/mca"; done
