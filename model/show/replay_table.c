@@ -36,7 +36,7 @@ typedef struct {
     const char *what;
 } skipped_t;
 
-enum { SKIPPED_COUNT = 5 };
+enum { SKIPPED_COUNT = 7 };
 
 static void list_skipped(const pto_recording_skipped_t *skipped, skipped_t kind[SKIPPED_COUNT]) {
     kind[0] = (skipped_t){skipped->others, "of no collective that portolan has"};
@@ -47,6 +47,9 @@ static void list_skipped(const pto_recording_skipped_t *skipped, skipped_t kind[
     kind[3] =
         (skipped_t){skipped->uneven, "on communicators with different numbers of processes on their nodes"};
     kind[4] = (skipped_t){skipped->torn, "whose row other output interrupted"};
+    kind[5] =
+        (skipped_t){skipped->other_procs, "on other numbers of processes than the nodes asked for have"};
+    kind[6] = (skipped_t){skipped->timeless, "whose row has no time (such as nan, or less than 0)"};
 }
 
 static void print_skipped(const pto_recording_skipped_t *skipped) {
@@ -131,6 +134,8 @@ static void print_assumed(const pto_replayed_t *replayed) {
                        "%lld call%s of symmetric memory: the file does not name the processes, which are "
                        "taken to be all of a node (--gpus-per-node)",
                        (long long)trace->groups_assumed, plural(trace->groups_assumed));
+    if (trace->has_wrong)
+        pto_print_note(stdout, "the benchmark found wrong results: its times may be of incomplete transfers");
     if (trace->non_blocking)
         pto_print_note(stdout, "%s", pto_recording_non_blocking);
     if (for_host > 0)

@@ -1,5 +1,6 @@
 /* Common parts of the outputs of benchmarks: who took part, the meaning of a row, and several programs in one
  * log. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,9 +107,9 @@ static pto_status_t fail_crowded(pto_recording_reader_t *reader, int64_t on_host
                               (long long)on_host, (long long)places, (long long)fitting);
 }
 
-static pto_status_t fail_processes(pto_recording_reader_t *reader) {
+static pto_status_t fail_processes(pto_recording_reader_t *reader, int64_t stated) {
     const pto_recording_options_t *options = reader->options;
-    const long long procs = (long long)reader->listed.procs, nodes = (long long)options->nodes;
+    const long long procs = (long long)stated, nodes = (long long)options->nodes;
     const long long each = (long long)options->gpus_per_node;
     if (options->places_assumed)
         return pto_recording_fail(reader, PTO_ERR_NOT_APPLICABLE,
@@ -150,6 +151,18 @@ static pto_status_t find_processes(const pto_recording_reader_t *reader, pto_rec
     kind->nodes = options->nodes;
     bool fits = options->places_assumed ? stated % options->nodes == 0 : stated == asked;
     return fits ? PTO_OK : PTO_ERR_NOT_APPLICABLE;
+}
+
+/* A log may have runs on several numbers of processes; those that don't fit are left out. */
+static pto_status_t pass_over_procs(pto_recording_reader_t *reader, int64_t stated) {
+    pto_bench_t *benchmark = &reader->benchmark;
+    if (reader->listed.procs > 0)
+        return fail_processes(reader, stated);
+    if (reader->trace->skipped.other_procs++ == 0) {
+        benchmark->unfit_procs = stated;
+        benchmark->unfit_line = reader->line;
+    }
+    return PTO_OK;
 }
 
 /* --- rates ---------------------------------------------------------------------------------------------- */
@@ -265,12 +278,12 @@ static pto_status_t count_row(pto_recording_reader_t *reader, pto_recording_kind
     if (benchmark->collective == PTO_COLLECTIVE_PAIR)
         kind->call.distance =
             kind->nodes > 1 || reader->options->gpus_per_node == 1 ? PTO_LEVEL_OFF_NODE : PTO_LEVEL_ON_SOCKET;
-    snprintf(kind->call.route, sizeof kind->call.route, "%s",
-             reader->trace->format == PTO_RECORDING_NCCL_TESTS ? "nccl" : "mpi");
+    const bool is_nccl = reader->trace->format == PTO_RECORDING_NCCL_TESTS || benchmark->of_nccl;
+    snprintf(kind->call.route, sizeof kind->call.route, "%s", is_nccl ? "nccl" : "mpi");
     pto_status_t status = check_rate(reader, kind, seconds);
     if (status != PTO_OK)
         return status;
-    reader->trace->on_gpu += reader->trace->format != PTO_RECORDING_NCCL_TESTS && !benchmark->on_host;
+    reader->trace->on_gpu += !is_nccl && !benchmark->on_host;
     return pto_recording_add(reader, kind, seconds);
 }
 
@@ -286,7 +299,7 @@ pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double
         return PTO_OK;
     }
     if (find_processes(reader, &kind) != PTO_OK)
-        return fail_processes(reader);
+        return pass_over_procs(reader, kind.procs);
     if (reader->listed.procs > 0 && reader->listed.procs != reader->listed.last_rank + 1)
         return fail_missing(reader);
     if (options->places_assumed && kind.nodes > 0 && kind.procs / kind.nodes > options->gpus_per_node)
@@ -307,6 +320,24 @@ pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double
         return PTO_OK;
     }
     return count_row(reader, &kind, bytes, value);
+}
+
+pto_status_t pto_bench_check_commas(pto_recording_reader_t *reader, const char *row) {
+    bool within = false, by_blanks = false;
+    for (const char *at = row + strspn(row, PTO_BENCH_BLANKS); *at;) {
+        const size_t field = strcspn(at, PTO_BENCH_BLANKS), between = strspn(at + field, PTO_BENCH_BLANKS);
+        const char *next = at + field + between;
+        const bool has_comma = memchr(at + field, ',', between) != NULL;
+        within = within || (has_comma && between == 1 && isdigit((unsigned char)next[-2]) &&
+                            isdigit((unsigned char)*next));
+        by_blanks = by_blanks || (!has_comma && *next);
+        at = next;
+    }
+    return within && by_blanks
+               ? pto_recording_fail(reader, PTO_ERR_SYNTAX,
+                                    "a comma within a number: run the benchmark with LC_ALL=C, "
+                                    "which writes decimal points")
+               : PTO_OK;
 }
 
 /* --- logs ----------------------------------------------------------------------------------------------- */
@@ -367,6 +398,10 @@ pto_status_t pto_bench_end(pto_recording_reader_t *reader) {
     const pto_bench_t *benchmark = &reader->benchmark;
     const pto_recording_skipped_t *skipped = &reader->trace->skipped;
     pto_bench_drop_torn(reader);
+    if (skipped->other_procs > 0 && reader->kinds.count == 0) {
+        reader->line = benchmark->unfit_line;
+        return fail_processes(reader, benchmark->unfit_procs);
+    }
     const bool has_others = reader->kinds.count > 0 || skipped->on_host > 0 || skipped->sizeless > 0;
     if (has_others || !*benchmark->program || benchmark->collective != PTO_COLLECTIVE_COUNT)
         return PTO_OK;

@@ -257,6 +257,19 @@ static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     }
 }
 
+/* A progress bar returns to the beginning of its line: what follows is a line of its own. */
+static pto_status_t read_overwritten(pto_recording_reader_t *reader, char *line) {
+    pto_status_t status = PTO_OK;
+    pto_drop_escapes(line);
+    for (char *next; line && status == PTO_OK; line = next) {
+        next = strchr(line, '\r');
+        if (next)
+            *next++ = '\0';
+        status = read_line(reader, line);
+    }
+    return status;
+}
+
 pto_status_t pto_recording_read_lines(pto_recording_reader_t *reader) {
     pto_status_t status = PTO_OK;
     for (bool more = true; more && status == PTO_OK;) {
@@ -266,7 +279,7 @@ pto_status_t pto_recording_read_lines(pto_recording_reader_t *reader) {
         if (more || reader->source->status != PTO_OK)
             reader->line = number;
         if (more)
-            status = read_line(reader, line);
+            status = read_overwritten(reader, line);
     }
     if (status == PTO_OK && reader->known && reader->trace->format == PTO_RECORDING_GOAL)
         status = pto_goal_end(reader);

@@ -78,14 +78,21 @@ static pto_status_t read_rank(pto_recording_reader_t *reader, const char *line) 
 
 static void read_columns(pto_bench_t *benchmark, char *line) {
     char *field[PTO_RECORDING_COLUMNS_MAX];
-    benchmark->columns = pto_recording_split(line + strspn(line, "#"), PTO_BENCH_BLANKS, true, field);
+    int count = pto_recording_split(line + strspn(line, "#"), PTO_BENCH_BLANKS, true, field);
+    benchmark->columns = 0;
+    for (int i = 0; i < count; i++)
+        if (*field[i] != '(') /* a unit, as in "| size (B) |" */
+            field[benchmark->columns++] = field[i];
     benchmark->least = benchmark->columns;
     benchmark->numbers = 2;
+    benchmark->wrong_column = 0;
     for (int i = benchmark->columns - 1; i >= 0; i--)
         if (is_word(field[i], "time"))
             benchmark->column = i; /* the first, out of place */
         else if (is_word(field[i], "size"))
             benchmark->size_column = i;
+        else if (strcmp(field[i], "#wrong") == 0)
+            benchmark->wrong_column = i;
 }
 
 static pto_status_t read_comment(pto_recording_reader_t *reader, char *line) {
@@ -95,6 +102,8 @@ static pto_status_t read_comment(pto_recording_reader_t *reader, char *line) {
         pto_bench_forget_processes(reader);
     if (pto_text_begins(line, starting))
         return name_program(reader, line + strlen(starting));
+    if (strstr(line, "Out of bounds values") && strstr(line, "FAILED"))
+        reader->trace->has_wrong = true;
     if (is_columns(line))
         read_columns(&reader->benchmark, line);
     return PTO_OK;
@@ -103,14 +112,19 @@ static pto_status_t read_comment(pto_recording_reader_t *reader, char *line) {
 static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
     char *field[PTO_RECORDING_COLUMNS_MAX], row[PTO_BENCH_ROW_MAX];
     const pto_bench_t *benchmark = &reader->benchmark;
-    int64_t bytes;
+    int64_t bytes, wrong;
     double us;
     if (benchmark->column == 0 && pto_recording_split(line, " \t", true, field) > 1 &&
         pto_recording_whole(field[0], &bytes))
         return pto_recording_fail(reader, PTO_ERR_SYNTAX, "no time where the heading has it");
     if (benchmark->column == 0 || !pto_bench_join(reader, line, row))
         return PTO_OK;
+    pto_status_t status = pto_bench_check_commas(reader, row);
+    if (status != PTO_OK)
+        return status;
     pto_recording_split(row, PTO_BENCH_BLANKS, true, field);
+    if (benchmark->wrong_column > 0 && pto_recording_whole(field[benchmark->wrong_column], &wrong))
+        reader->trace->has_wrong = reader->trace->has_wrong || wrong > 0;
     if (!pto_recording_whole(field[benchmark->size_column], &bytes) ||
         !pto_recording_seconds(field[benchmark->column], &us))
         return PTO_OK;

@@ -49,6 +49,7 @@ static pto_status_t read_title(pto_recording_reader_t *reader, const char *line)
     char program[sizeof benchmark->program];
     title += strspn(title, " ");
     benchmark->on_host = pto_text_begins(kind, "MPI ");
+    benchmark->of_nccl = pto_text_begins(kind, "NCCL");
     benchmark->messages = 0;
     benchmark->procs = 0;
     benchmark->column = 1;
@@ -123,7 +124,12 @@ static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
     double value;
     if (!pto_bench_join(reader, line, row))
         return PTO_OK;
-    pto_recording_split(row, PTO_BENCH_BLANKS, true, field);
+    pto_status_t status = pto_bench_check_commas(reader, row);
+    if (status != PTO_OK)
+        return status;
+    const int count = pto_recording_split(row, PTO_BENCH_BLANKS, true, field);
+    if (strcmp(field[count - 1], "Fail") == 0) /* of the validation */
+        reader->trace->has_wrong = true;
     if (!pto_recording_whole(field[0], &bytes) ||
         !pto_recording_seconds(field[reader->benchmark.column], &value))
         return PTO_OK;

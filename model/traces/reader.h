@@ -51,6 +51,7 @@ typedef struct {
     pto_collective_t collective; /* PTO_COLLECTIVE_COUNT: unknown, or none of portolan's */
     bool of_all;                 /* sizes are bytes of the blocks of all processes */
     bool on_host;                /* the buffers are in host memory */
+    bool of_nccl;                /* OSU's benchmarks of NCCL */
     bool on_gpus;                /* IMB: the program was told to allocate them on a GPU */
     bool is_foreign;             /* rows of another format than the file's are passed over */
     int column;                  /* of the value in each row; 0: no heading yet */
@@ -58,9 +59,12 @@ typedef struct {
     int least;                   /* columns that a row must have */
     int numbers;                 /* how many of the first are whole numbers */
     int size_column;
-    bool is_rate;                 /* the value is 10^6 bytes a second, else microseconds */
-    int64_t messages;             /* that are in flight at once, where the benchmark sends messages; else 0 */
-    int64_t procs;                /* as the heading says; 0: it does not */
+    int wrong_column;    /* nccl-tests: of how many elements were wrong; 0: none */
+    bool is_rate;        /* the value is 10^6 bytes a second, else microseconds */
+    int64_t messages;    /* that are in flight at once, where the benchmark sends messages; else 0 */
+    int64_t procs;       /* as the heading says; 0: it does not */
+    int64_t unfit_procs; /* of the first row whose processes the options' nodes don't have */
+    int unfit_line;
     int64_t message_bytes;        /* ucx_perftest: of the test; 0: not known */
     int element_bytes;            /* OSU: what it divides among the processes, where `of_all`; else 0 */
     bool rounds_down;             /* its blocks leave a remainder out */
@@ -241,6 +245,8 @@ char *pto_bench_uninterrupted(pto_recording_reader_t *reader, char *line);
 /* Puts a row together that other output has interrupted. False: more of it follows, or the line is not part
  * of a row. */
 bool pto_bench_join(pto_recording_reader_t *reader, char *line, char row[PTO_BENCH_ROW_MAX]);
+/* PTO_ERR_SYNTAX if commas stand within the numbers of a row, whose columns blanks separate. */
+pto_status_t pto_bench_check_commas(pto_recording_reader_t *reader, const char *row);
 /* Drops the row that was being put together: the rest of it is missing. */
 void pto_bench_drop_torn(pto_recording_reader_t *reader);
 /* Fails as the file does not name its collective. */

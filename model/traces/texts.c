@@ -1,6 +1,7 @@
 /* An index of texts: a hash table of the numbers that texts were given. */
 #include "texts.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -54,4 +55,20 @@ void pto_text_index_fini(pto_text_index_t *index) {
         free(index->text[i]);
     free(index->text);
     free(index->slot);
+}
+
+void pto_drop_escapes(char *text) {
+    char *to = text;
+    for (const char *from = text; *from; from++) {
+        if (from[0] == '\033' && from[1] == '[') {
+            from += 2;
+            while (*from && !isalpha((unsigned char)*from))
+                from++;
+            if (!*from)
+                break;
+            continue;
+        }
+        *to++ = *from;
+    }
+    *to = '\0';
 }

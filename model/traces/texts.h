@@ -18,4 +18,7 @@ int pto_text_index_add(pto_text_index_t *index, const char *text);
 int pto_text_index_find(const pto_text_index_t *index, const char *text);
 void pto_text_index_fini(pto_text_index_t *index);
 
+/* Takes out what colors or underlines text on a terminal. */
+void pto_drop_escapes(char *text);
+
 #endif

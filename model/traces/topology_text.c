@@ -2,6 +2,7 @@
  * CPUs and NUMA node; below it the names of NICs. `rocm-smi --showtopo` has matrices of GPUs (links of one
  * hop are direct), and the NUMA node of each. Neither has a rate. */
 #include "topology_text.h"
+#include "texts.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -54,23 +55,6 @@ static pto_status_t fail(const import_t *import, pto_status_t status, const char
 }
 
 /* --- words ---------------------------------------------------------------------------------------------- */
-
-/* Terminals are sent the head of the matrix underlined. */
-static void drop_escapes(char *text) {
-    char *to = text;
-    for (const char *from = text; *from; from++) {
-        if (from[0] == '\033' && from[1] == '[') {
-            from += 2;
-            while (*from && !isalpha((unsigned char)*from))
-                from++;
-            if (!*from)
-                break;
-            continue;
-        }
-        *to++ = *from;
-    }
-    *to = '\0';
-}
 
 static int split(char *line, char **word) {
     char *rest = NULL;
@@ -377,7 +361,7 @@ static pto_status_t read_lines(import_t *import, char *text) {
         if (end)
             *end = '\0';
         import->line++;
-        drop_escapes(line);
+        pto_drop_escapes(line);
         learn_prefix(&prefix, &is_learnt, line);
         line = pto_prefix_skip(&prefix, line);
         import->xgmi = import->xgmi || strstr(line, "ROCm System Management");

@@ -2,6 +2,7 @@
  * the middle of a row, and a row behind one: each writes to the same file by itself. */
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "reader.h"
@@ -70,11 +71,18 @@ static char *last_fields(char *text, int count) {
     return at;
 }
 
-/* How many fields a text has; whether it begins as a row does, and whether it is a whole one. */
+/* How many fields a text has; whether it begins as a row does, and whether it is a whole one, or would be if
+ * its time, such as nan or -1.00, were one. */
 typedef struct {
     int count;
-    bool begins, is_row;
+    bool begins, is_row, is_timeless;
 } shape_t;
+
+static bool is_number(const char *text) {
+    char *end;
+    (void)strtod(text, &end);
+    return end != text && *end == '\0';
+}
 
 static shape_t shape_of(const pto_bench_t *benchmark, const char *text) {
     char copy[sizeof benchmark->torn], *field[PTO_RECORDING_COLUMNS_MAX];
@@ -85,8 +93,9 @@ static shape_t shape_of(const pto_bench_t *benchmark, const char *text) {
     shape.begins = shape.count > 0;
     for (int i = 0; i < benchmark->numbers && i < shape.count; i++)
         shape.begins = shape.begins && pto_recording_whole(field[i], &number);
-    shape.is_row = shape.begins && shape.count >= benchmark->least &&
-                   pto_recording_seconds(field[benchmark->column], &value);
+    const bool is_whole = shape.begins && shape.count >= benchmark->least;
+    shape.is_row = is_whole && pto_recording_seconds(field[benchmark->column], &value);
+    shape.is_timeless = is_whole && !shape.is_row && is_number(field[benchmark->column]);
     return shape;
 }
 
@@ -112,7 +121,8 @@ char *pto_bench_uninterrupted(pto_recording_reader_t *reader, char *line) {
  * text: only what was cut is a part of its rows. */
 static void keep_part(pto_recording_reader_t *reader, const char *text, shape_t shape, bool is_cut) {
     pto_bench_t *benchmark = &reader->benchmark;
-    if (!shape.begins || (!is_cut && benchmark->numbers < 2))
+    reader->trace->skipped.timeless += shape.is_timeless;
+    if (!shape.begins || shape.is_timeless || (!is_cut && benchmark->numbers < 2))
         return;
     snprintf(benchmark->torn, sizeof benchmark->torn, "%s", text);
     if (shape.count >= benchmark->least)

@@ -476,6 +476,129 @@ TEST(imb_says_how_many_processes_there_were) {
     pto_recording_fini(&trace);
 }
 
+#define IMB_RUN(procs, us)                                                                                   \
+    "# Benchmarking Allreduce \n# #processes = " procs " \n"                                                 \
+    "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n"                                    \
+    "         1024         1000         5.00        12.00       " us "\n"
+
+TEST(runs_of_other_numbers_of_processes_are_left_out) {
+    pto_recording_options_t options = two_gpus;
+    options.gpus_per_node = 4;
+    options.as_gpu = true;
+    pto_recording_t trace = parsed(IMB_RUN("2", "6.00") IMB_RUN("4", "11.00"), &options);
+    assert_int_equal(trace.count, 1);
+    assert_row(&trace, 0, PTO_COLLECTIVE_ALLREDUCE, 1024, 11);
+    assert_int_equal(trace.skipped.other_procs, 1);
+    pto_recording_fini(&trace);
+    static const char none[] = IMB_RUN("2", "6.00") IMB_RUN("3", "11.00");
+    pto_error_t err = {0};
+    assert_int_equal(pto_recording_parse(none, strlen(none), "log.txt", &options, &trace, &err),
+                     PTO_ERR_NOT_APPLICABLE);
+    assert_non_null(strstr(err.message, "lists 2 processes, and 1 node of 4 has 4"));
+    assert_int_equal(err.line, 4);
+}
+
+TEST(rows_behind_a_progress_bar_are_read) {
+    assert_two(HEAD RANK("0", "node-a") RANK("1", "node-a") "#\n" COLUMNS ROW_1 "\rprogress 50%\r" ROW_2,
+               PTO_COLLECTIVE_ALLREDUCE);
+    assert_two(OSU "1024 11.00\rprogress 50%\r2048 12.00\r\n", PTO_COLLECTIVE_ALLREDUCE);
+}
+
+TEST(rows_without_a_time_are_counted) {
+    static const struct {
+        const char *text;
+        int64_t timeless;
+    } logs[] = {
+        {OSU OSU_ROWS "4096                   nan\n8192                   -1.00\n", 2},
+        {OSU OSU_ROWS "12 nodes are up\n", 0},
+        {HEAD RANK("0", "a") RANK("1", "a") "#\n" COLUMNS ROW_1
+             ROW_2 "        4096          1024     float     sum      -1      nan    0.09    0.09      0    "
+                                            "10.90    0.09    0.09      0\n",
+         1},
+        {IMB_RUN("2", "11.00") "         2048         1000         5.00        12.00       nan\n", 1}};
+    pto_recording_options_t options = two_gpus;
+    options.as_gpu = true;
+    for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
+        options.collective = i == 2 ? PTO_COLLECTIVE_ALLREDUCE : PTO_COLLECTIVE_COUNT;
+        pto_recording_t trace = parsed(logs[i].text, &options);
+        assert_row(&trace, 0, PTO_COLLECTIVE_ALLREDUCE, 1024, 11);
+        assert_int_equal(trace.skipped.timeless, logs[i].timeless);
+        assert_int_equal(trace.skipped.torn, 0);
+        pto_recording_fini(&trace);
+    }
+}
+
+TEST(decimal_commas_are_refused) {
+    static const char *const logs[] = {OSU "1024                   20,75\n", OSU "1024 | 1.021,25 |\n",
+                                       OSU "1,024                   20.75\n"};
+    for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
+        pto_recording_t trace;
+        pto_error_t err = {0};
+        assert_int_equal(parse(logs[i], PTO_COLLECTIVE_COUNT, &trace, &err), PTO_ERR_SYNTAX);
+        assert_non_null(strstr(err.message, "a comma within a number"));
+        assert_int_equal(err.line, 3);
+    }
+    assert_two(OSU "1024,11.00\n2048, 12.00\n", PTO_COLLECTIVE_COUNT);
+}
+
+TEST(wrong_results_are_noted) {
+    static const char head[] = HEAD RANK("0", "a") RANK("1", "a") "#\n" COLUMNS ROW_1;
+    static const struct {
+        const char *more;
+        bool is_wrong;
+    } ends[] = {
+        {"# Out of bounds values : 0 OK\n", false},
+        {"# Out of bounds values : 1 FAILED\n", true},
+        {"        2048           512     float     sum      -1    12.00    0.17    0.17      7    11.90    "
+         "0.17    0.17      0\n",
+         true}};
+    pto_recording_options_t options = two_gpus;
+    options.collective = PTO_COLLECTIVE_ALLREDUCE;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        char text[2048];
+        snprintf(text, sizeof text, "%s%s", head, ends[i].more);
+        pto_recording_t trace = parsed(text, &options);
+        assert_int_equal(trace.has_wrong, ends[i].is_wrong);
+        pto_recording_fini(&trace);
+    }
+    pto_recording_t trace = parsed(OSU "1024 11.00 Fail\n", &two_gpus);
+    assert_true(trace.has_wrong);
+    pto_recording_fini(&trace);
+}
+
+TEST(osu_benchmarks_of_nccl_take_its_route) {
+    pto_recording_t trace = parsed(
+        "# OSU NCCL-CUDA Allreduce Latency Test v7.5\n# Size       Avg Latency(us)\n" OSU_ROWS, &two_gpus);
+    assert_string_equal(trace.call[0].route, "nccl");
+    assert_int_equal(trace.on_gpu, 2);
+    pto_recording_fini(&trace);
+    trace = parsed(OSU OSU_ROWS, &two_gpus);
+    assert_string_equal(trace.call[0].route, "mpi");
+    assert_int_equal(trace.on_gpu, 2);
+    pto_recording_fini(&trace);
+}
+
+TEST(units_are_no_columns) {
+    assert_two(
+        "| size (B) | count | type | redop | root | time (us) | algbw (GB/s) | busbw (GB/s) | #wrong |\n"
+        "|---|---|---|---|---|---|---|---|---|\n"
+        "| 1024 | 256 | float | sum | -1 | 11.00 | 0.09 | 0.09 | 0 |\n"
+        "| 2048 | 512 | float | sum | -1 | 12.00 | 0.17 | 0.17 | 0 |\n",
+        PTO_COLLECTIVE_ALLREDUCE);
+}
+
+TEST(colors_are_no_part_of_a_name) {
+    pto_recording_options_t options = two_gpus;
+    options.collective = PTO_COLLECTIVE_ALLREDUCE;
+    pto_recording_t trace =
+        parsed("\033[32m# Using devices\033[0m\n"
+               "\033[32m#  Rank  0 Group  0 Pid 1 on a device  0 [0x1b] NVIDIA H200\033[0m\n"
+               "\033[32m#  Rank  1 Group  0 Pid 2 on a device  1 [0x1b] NVIDIA H200\033[0m\n" COLUMNS ROW_1,
+               &options);
+    assert_string_equal(trace.gpu, "NVIDIA H200");
+    pto_recording_fini(&trace);
+}
+
 /* Of one test of a recent UCX. */
 #define UCX(test, memory)                                                                                    \
     "+-----------------------------------+\n"                                                                \

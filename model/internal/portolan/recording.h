@@ -90,8 +90,10 @@ typedef struct {
     int64_t others; /* neither a collective of portolan's nor a message */
     int64_t on_host;
     int64_t sizeless;
-    int64_t torn;   /* rows that other output interrupted, and that could not be put together */
-    int64_t uneven; /* on communicators that have different numbers of processes on their nodes */
+    int64_t torn;        /* rows that other output interrupted, and that could not be put together */
+    int64_t uneven;      /* on communicators that have different numbers of processes on their nodes */
+    int64_t other_procs; /* benchmarks: on another number of processes than the options' nodes have */
+    int64_t timeless;    /* benchmarks: rows of a size without a time, such as nan or -1.00 */
 } pto_recording_skipped_t;
 
 /* Free with pto_recording_fini. */
@@ -109,6 +111,7 @@ typedef struct {
     int64_t on_gpu;     /* calls that are known to be on GPU buffers */
     bool times_on_host; /* OSU: some times are of buffers in host memory */
     bool times_on_gpu;  /* OSU: some times are of buffers in GPU memory; both may be true */
+    bool has_wrong;     /* nccl-tests, OSU: their own check of the results failed */
     bool non_blocking;  /* OSU, IMB: some times are of non-blocking collectives */
 } pto_recording_t;
 
