@@ -329,14 +329,19 @@ static pto_status_t read_files(pto_replay_t *replay, int count, char *const *pat
         pto_recording_t other = {.count = 0};
         const size_t before = pto_timeline_count(replay->trace.timeline);
         status = read_file(replay, path[i], &other, err);
-        pto_recording_fini(&other);
         if (status == PTO_OK && pto_timeline_count(replay->trace.timeline) == before) {
             replay->options.by_option = true;
-            status = pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                                   "%s does not show when each process called, and the files after the first "
-                                   "are read for that alone: replay it by itself",
-                                   path[i]);
+            status =
+                pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                              other.format == PTO_RECORDING_KINETO && other.rank < 0
+                                  ? "%s does not say which process wrote it (`distributedInfo`, which "
+                                    "PyTorch writes once its process group is initialized), so it cannot "
+                                    "be compared with others: replay it by itself"
+                                  : "%s does not show when each process called, and the files after the "
+                                    "first are read for that alone: replay it by itself",
+                              path[i]);
         }
+        pto_recording_fini(&other);
     }
     replay->trace.rank = rank;
     replay->trace.times_only = false;

@@ -245,8 +245,11 @@ static pto_status_t note_job(pto_recording_reader_t *reader, const char *key, co
     double count = json_number_value(procs), rank = json_number_value(json_object_get(value, "rank"));
     if (!is_kineto && strcmp(key, "ngpus") != 0)
         return PTO_OK;
+    if (is_kineto && reader->known && !reader->has_job && reader->trace->rank < 0)
+        reader->job->came_late = true;
+    reader->has_job = reader->has_job || is_kineto;
     if (count > (double)reader->job_procs && count < PROCS_MAX)
-        reader->job_procs = (int64_t)count;
+        reader->job_procs = reader->job->procs = (int64_t)count;
     if (!json_object_get(value, "rank") || !(rank >= 0 && rank < PROCS_MAX))
         return PTO_OK;
     if (reader->trace->rank >= 0 && reader->trace->rank != (int64_t)rank)
@@ -254,6 +257,7 @@ static pto_status_t note_job(pto_recording_reader_t *reader, const char *key, co
                                   "the file has the calls of process %lld, not %lld", (long long)rank,
                                   (long long)reader->trace->rank);
     reader->trace->rank = (int64_t)rank;
+    reader->job->rank = (int64_t)rank;
     return PTO_OK;
 }
 

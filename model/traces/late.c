@@ -28,6 +28,7 @@ enum { CALLS_MIN = 5 };
 /* A process, as the calls of one group show it. */
 typedef struct {
     int rank;
+    int32_t group; /* of pto_timed_t */
     int64_t calls, last;
     double late_s; /* the median */
     double noise_s;
@@ -220,7 +221,8 @@ static bool stands_out(double value, const double *sorted, size_t count) {
 }
 
 /* Note which processes of a group are late by more than `least_s`. */
-static void judge(search_t *search, size_t procs, double noise_s, double least_s, bool is_bare) {
+static void judge(search_t *search, size_t procs, int32_t group, double noise_s, double least_s,
+                  bool is_bare) {
     double *sorted = search->scratch;
     bool some_late = false;
     for (size_t i = 0; i < procs; i++)
@@ -229,6 +231,7 @@ static void judge(search_t *search, size_t procs, double noise_s, double least_s
     for (size_t i = 0; i < procs; i++) {
         process_t *process = &search->process[i], *known = &search->late[process->rank];
         process->noise_s = noise_s;
+        process->group = group;
         process->is_bare = is_bare;
         process->weight = process->calls >= CALLS_MIN && stands_out(process->late_s, sorted, procs)
                               ? process->late_s / least_s
@@ -261,7 +264,8 @@ static void judge_group(search_t *search, pto_matched_t *matched, size_t calls) 
     for (size_t i = 0; i < procs && is_bare; i++)
         search->process[i].late_s =
             lesser(search->process[i].late_s, search->outside_s[search->process[i].rank] / (double)calls);
-    judge(search, procs, noise_s, fmax(DBL_MIN, fmax(noise_factor * noise_s, part_min * period_s)), is_bare);
+    judge(search, procs, matched->timed->group, noise_s,
+          fmax(DBL_MIN, fmax(noise_factor * noise_s, part_min * period_s)), is_bare);
 }
 
 static pto_delay_t delay_of(const process_t *process) {
@@ -285,7 +289,10 @@ static bool join_node(const process_t *late, int first, int end, int64_t node, p
         if (late[i].weight < joined_min)
             return false;
         weight = fmax(weight, late[i].weight);
-        delay->calls += i > first ? late[i].calls : 0;
+        bool is_new = true; /* the same calls may show several of its processes */
+        for (int j = first; j < i; j++)
+            is_new = is_new && late[j].group != late[i].group;
+        delay->calls += i > first && is_new ? late[i].calls : 0;
         delay->last += i > first ? late[i].last : 0;
         delay->late_s = fmin(delay->late_s, late[i].late_s);
         delay->noise_s = fmax(delay->noise_s, late[i].noise_s);

@@ -84,6 +84,13 @@ typedef struct {
     pto_launch_t *slot;
 } pto_launches_t;
 
+/* Kineto: which process wrote the file, and of how many. Where that came after the calls, the file is read a
+ * second time. */
+typedef struct {
+    int64_t rank, procs; /* -1, 0: unknown */
+    bool came_late;
+} pto_recording_job_t;
+
 typedef struct {
     const char *path;
     pto_source_t *source;
@@ -104,6 +111,8 @@ typedef struct {
     double first_us;         /* of the first timed call; times are from there, to be exact */
     char process[256];       /* NCCL inspector: of the first call */
     int64_t job_procs;
+    pto_recording_job_t *job;
+    bool has_job;       /* what `job` is from has been read */
     int64_t most_rank;  /* that a message names */
     bool has_gpu_calls; /* besides launches */
     pto_recording_skipped_t launch_skipped;

@@ -11,3 +11,5 @@ parts=$(mktemp -d); trap 'rm -rf "$parts"' EXIT; for rank in 0 1 2 3; do awk -v 
   print "]}" >kineto }'; done; for kind in kineto verbose short; do portolan replay "$parts"/$kind.* --machine dgx-h100 --gpus-per-node 2 | sed -n '1p;/^# compared/,/^# All/p'; done; portolan replay "$parts"/kineto.* --machine dgx-h100 --gpus-per-node 2 --format json | grep -o '"compared".*'; cat "$parts"/short.* | portolan replay /dev/stdin --machine dgx-h100 --gpus-per-node 2 --format json | grep -A1 '"compared"'
 # A second process that is not of the job, and one file alone.
 portolan replay "$parts"/kineto.0.json tests/fixtures/nccl-tests.txt --machine dgx-h100; portolan replay "$parts"/kineto.0.json --machine dgx-h100 | sed -n '/^# measured/,/^# All/p'
+# A trace that does not say which process wrote it.
+sed 's/"distributedInfo": {[^}]*}, //' "$parts"/kineto.1.json >"$parts"/bare.json; portolan replay "$parts"/kineto.0.json "$parts"/bare.json --machine dgx-h100 2>&1 | sed "s|$parts/||"

@@ -134,16 +134,18 @@ static inline void made_process(const made_job_t *job, made_format_t format, int
 static inline char *made_trace(const made_job_t *job, made_format_t format, int rank, int first,
                                bool has_numbers) {
     made_text_t text = {.used = 0};
+    char info[96]; /* before the events or after them */
+    snprintf(info, sizeof info, "\"distributedInfo\": {\"rank\": %d, \"world_size\": %d}, ", rank,
+             job->procs);
     if (format == MADE_CALLS)
         made_print(&text, "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space\n");
     if (format == MADE_KINETO)
         made_print(&text,
-                   "{\"distributedInfo\": {\"rank\": %d, \"world_size\": %d}, \"baseTimeNanoseconds\": "
-                   "1700000000000000000, \"traceEvents\": [{\"ph\": \"M\"}",
-                   rank, job->procs);
+                   "{%s\"baseTimeNanoseconds\": 1700000000000000000, \"traceEvents\": [{\"ph\": \"M\"}",
+                   has_numbers ? info : "");
     made_process(job, format, rank, first, has_numbers, &text);
     if (format == MADE_KINETO)
-        made_print(&text, "]}\n");
+        made_print(&text, has_numbers ? "]}\n" : "], %s\"version\": 1}\n", info);
     return text.text;
 }
 

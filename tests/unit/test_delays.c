@@ -56,7 +56,8 @@ static bool is_right(const made_job_t *job, const pto_delays_t *delays) {
     case MADE_LATE_PROCESS:
         return is_late && !delay->is_node && is_bad;
     case MADE_LATE_NODE:
-        return is_late && is_bad && (delay->is_node || job->node_procs == 1);
+        return is_late && is_bad && (delay->is_node || job->node_procs == 1) && delay->last <= delay->calls &&
+               delay->calls <= delays->calls;
     case MADE_SLOW_NODE:
         return delay->cause == PTO_DELAY_SLOW && delay->is_node && is_bad;
     default:
