@@ -203,7 +203,10 @@ static void print_delays(const pto_replayed_t *replayed) {
     const pto_delays_t *delays = &replayed->delays;
     pto_transfers_t transfers;
     if (delays->calls == 0) {
-        if (replayed->trace.rank >= 0 && has_measured(replayed))
+        if (replayed->trace.rank >= 0 && delays->missing >= 0)
+            pto_print_note(stdout, "the processes are not compared: no call of process %lld is in the files",
+                           (long long)delays->missing);
+        else if (replayed->trace.rank >= 0 && has_measured(replayed))
             pto_print_note(
                 stdout,
                 "measured times include waiting for the last process; files of all processes tell it apart");

@@ -315,14 +315,28 @@ static pto_status_t name_file(const char *path, pto_error_t *err) {
     return pto_error_set(err, bare.status, "%s: %s", path, bare.message);
 }
 
+/* Each process of calls.csv has one file. */
+static pto_status_t check_twice(pto_replay_t *replay, char *const *path, const int64_t *rank, int file,
+                                pto_error_t *err) {
+    int other = 0;
+    while (other < file && (rank[other] < 0 || rank[other] != rank[file]))
+        other++;
+    if (other == file)
+        return PTO_OK;
+    replay->options.by_option = true;
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "process %lld is given twice: %s and %s",
+                         (long long)rank[file], path[other], path[file]);
+}
+
 /* The files after the first show when other processes called, and on which communicators. */
 static pto_status_t read_files(pto_replay_t *replay, int count, char *const *path, pto_replayed_t *replayed,
                                pto_error_t *err) {
     replay->trace.timeline = pto_timeline_create();
-    if (!replay->trace.timeline)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the times of calls");
+    int64_t *given = malloc((size_t)count * sizeof *given);
     const int64_t rank = replay->trace.rank;
-    pto_status_t status = PTO_OK;
+    pto_status_t status = replay->trace.timeline && given
+                              ? PTO_OK
+                              : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the times of calls");
     replay->trace.rank = -1;
     replay->trace.times_only = true;
     for (int i = 1; i < count && status == PTO_OK; i++) {
@@ -341,12 +355,18 @@ static pto_status_t read_files(pto_replay_t *replay, int count, char *const *pat
                                     "first are read for that alone: replay it by itself",
                               path[i]);
         }
+        given[i] = other.format == PTO_RECORDING_CALLS ? other.rank : -1;
         pto_recording_fini(&other);
     }
     replay->trace.rank = rank;
     replay->trace.times_only = false;
     if (status == PTO_OK)
         status = read_file(replay, path[0], &replayed->trace, err);
+    if (status == PTO_OK)
+        given[0] = replayed->trace.format == PTO_RECORDING_CALLS ? replayed->trace.rank : -1;
+    for (int i = 1; i < count && status == PTO_OK; i++)
+        status = check_twice(replay, path, given, i, err);
+    free(given);
     if (status == PTO_OK)
         status =
             pto_delays_find(replay->trace.timeline, &replay->trace, &replayed->trace, &replayed->delays, err);

@@ -504,6 +504,19 @@ static bool compare(pto_comparison_t *comparison, size_t timed) {
     return able && find_delays(comparison);
 }
 
+/* Returns the first process of the largest communicator that shows no calls, although several others do; -1:
+ * there is none. */
+static int64_t find_missing(const pto_timeline_t *timeline, const bool *has_called, int procs) {
+    int64_t largest = 0, shown = 0, missing = 0;
+    for (size_t i = 0; i < timeline->count; i++)
+        largest = timeline->timed[i].procs > largest ? timeline->timed[i].procs : largest;
+    for (int i = 0; i < procs; i++)
+        shown += has_called[i];
+    while (missing < procs && has_called[missing])
+        missing++;
+    return shown > 1 && missing < largest ? missing : -1;
+}
+
 pto_status_t pto_delays_find(pto_timeline_t *timeline, const pto_recording_options_t *options,
                              pto_recording_t *trace, pto_delays_t *delays, pto_error_t *err) {
     pto_delays_t found = {.is_cut = timeline->is_cut};
@@ -517,7 +530,12 @@ pto_status_t pto_delays_find(pto_timeline_t *timeline, const pto_recording_optio
     number_calls(timeline);
     comparison.clock = calloc((size_t)comparison.procs + 1, sizeof *comparison.clock);
     comparison.matched = malloc((timeline->count + 1) * sizeof *comparison.matched);
-    bool able = comparison.clock && comparison.matched;
+    bool *has_called = calloc((size_t)comparison.procs + 1, sizeof *has_called);
+    bool able = comparison.clock && comparison.matched && has_called;
+    for (size_t i = 0; i < timeline->count && able; i++)
+        has_called[timeline->timed[i].rank] = true;
+    found.missing = able ? find_missing(timeline, has_called, comparison.procs) : -1;
+    free(has_called);
     if (able)
         match(timeline, &comparison);
     found.is_bare = able && comparison.count > 0 && comparison.matched->timed->is_bare;

@@ -96,7 +96,8 @@ pto_status_t pto_recording_found(pto_recording_reader_t *reader, pto_recording_f
     if (format == PTO_RECORDING_CALLS && timeline)
         reader->groups = &timeline->groups;
     if (timeline)
-        timeline->is_unordered = format == PTO_RECORDING_KINETO || format == PTO_RECORDING_NCCL_INSPECTOR;
+        timeline->is_unordered = format == PTO_RECORDING_CALLS || format == PTO_RECORDING_KINETO ||
+                                 format == PTO_RECORDING_NCCL_INSPECTOR;
     reader->trace->format = format;
     reader->known = true;
     return status;

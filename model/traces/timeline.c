@@ -137,9 +137,11 @@ static void put_in_order(pto_timeline_t *timeline) {
         return;
     qsort(timed + kept, timeline->count - kept, sizeof *timed, by_begin);
     pto_timed_process_t process = {.order = 0};
+    int32_t rank = -1;
     for (size_t i = timeline->file_first; i < timeline->count; i++) {
-        if (i > timeline->file_first && timed[i].rank != timed[kept].rank)
+        if (timed[i].rank != rank)
             process = (pto_timed_process_t){.order = 0};
+        rank = timed[i].rank;
         timed[kept] = timed[i];
         follow(&process, &timed[kept]);
         timed[kept].order = process.order;

@@ -13,3 +13,5 @@ parts=$(mktemp -d); trap 'rm -rf "$parts"' EXIT; for rank in 0 1 2 3; do awk -v 
 portolan replay "$parts"/kineto.0.json tests/fixtures/nccl-tests.txt --machine dgx-h100; portolan replay "$parts"/kineto.0.json --machine dgx-h100 | sed -n '/^# measured/,/^# All/p'
 # A trace that does not say which process wrote it.
 sed 's/"distributedInfo": {[^}]*}, //' "$parts"/kineto.1.json >"$parts"/bare.json; portolan replay "$parts"/kineto.0.json "$parts"/bare.json --machine dgx-h100 2>&1 | sed "s|$parts/||"
+# A process that is given twice, and one that is missing.
+for rank in 0 1 3; do printf 'rank,begin_s,end_s,routine,communicator,procs,bytes,space\n%d,0.1,0.2,MPI_Allreduce,world,4,1024,gpu\n' $rank >"$parts"/calls.$rank.csv; done; for second in 1 3; do portolan replay "$parts"/calls.0.csv "$parts"/calls.1.csv "$parts"/calls.$second.csv --machine dgx-h100 2>&1 | sed -n "s|$parts/||g;/given twice/p;/not compared/p"; done

@@ -17,6 +17,21 @@ static pto_delays_t find_delays(const char *text, int node_procs, pto_recording_
     return delays;
 }
 
+/* The lines after the first, the last one first; frees the text. */
+static char *reverse_rows(char *text) {
+    const size_t size = strlen(text), head = strcspn(text, "\n") + 1;
+    char *reversed = calloc(1, size + 1), *to = reversed + head;
+    memcpy(reversed, text, head);
+    for (const char *end = text + size, *at; end > text + head; end = at) {
+        for (at = end - 1; at > text + head && at[-1] != '\n';)
+            at--;
+        memcpy(to, at, (size_t)(end - at));
+        to += end - at;
+    }
+    free(text);
+    return reversed;
+}
+
 /* From the files of all processes, the first of which is read last. Process `late` began to record `first`
  * calls later than the others. */
 static pto_delays_t find_in_files(const made_job_t *job, made_format_t format, bool has_numbers, int late,
@@ -30,6 +45,8 @@ static pto_delays_t find_in_files(const made_job_t *job, made_format_t format, b
     assert_non_null(options.timeline);
     for (int r = job->procs - 1; r >= 0; r--) {
         char *text = made_trace(job, format, r, r == late ? first : 0, has_numbers);
+        if (format == MADE_CALLS && !has_numbers) /* a file need not be in the order of time */
+            text = reverse_rows(text);
         options.times_only = r > 0;
         pto_status_t status = pto_recording_parse(text, strlen(text), "trace", &options, trace, &err);
         free(text);
@@ -387,4 +404,31 @@ TEST(a_late_process_is_named_besides_a_slow_node) {
     assert_int_equal(delays.delay[1].place[0], 2);
     pto_delays_fini(&delays);
     pto_recording_fini(&trace);
+}
+
+TEST(a_process_without_a_file_is_named) {
+    static char files[3][160];
+    pto_recording_options_t options = {.rank = -1,
+                                       .gpus_per_node = 4,
+                                       .collective = PTO_COLLECTIVE_COUNT,
+                                       .timeline = pto_timeline_create()};
+    pto_recording_t trace;
+    pto_delays_t delays;
+    pto_error_t err = {0};
+    assert_non_null(options.timeline);
+    for (int i = 0; i < 3; i++) {
+        snprintf(files[i], sizeof files[i],
+                 "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space\n"
+                 "%d,0.1,0.2,MPI_Allreduce,world,4,,,1024,gpu\n",
+                 i == 2 ? 3 : i);
+        assert_ok(pto_recording_parse(files[i], strlen(files[i]), "calls", &options, &trace, &err), &err);
+        pto_recording_fini(&trace);
+    }
+    trace = (pto_recording_t){.count = 0};
+    assert_int_equal(pto_delays_find(options.timeline, &options, &trace, &delays, &err), PTO_OK);
+    assert_int_equal(delays.calls, 0);
+    assert_int_equal(delays.procs, 4);
+    assert_int_equal(delays.missing, 2);
+    pto_delays_fini(&delays);
+    pto_timeline_destroy(options.timeline);
 }

@@ -158,9 +158,10 @@ typedef struct {
 /* Free with pto_delays_fini. */
 typedef struct {
     int64_t procs;
-    int64_t calls; /* that all their processes show */
-    bool is_cut;   /* later calls were left out */
-    bool is_bare;  /* only durations are known, which tell less of who is late */
+    int64_t calls;   /* that all their processes show */
+    int64_t missing; /* the first process of which no call is known, where some of others are; else -1 */
+    bool is_cut;     /* later calls were left out */
+    bool is_bare;    /* only durations are known, which tell less of who is late */
     /* Whether there were enough calls to tell which process is late (and, of durations alone, no slow place),
      * and enough equal ones of different nodes or links to tell which of these is slow. */
     bool late_told, slow_told;
