@@ -142,8 +142,9 @@ static void name_unsure(const reader_t *reader, const int64_t *unsure, int64_t s
         if (unsure[layer] > sure_score)
             length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", length > 0 ? " or " : "",
                                        pto_ucc_owner_name((pto_ucc_owner_t)layer));
-    snprintf(rule->unpriced, sizeof rule->unpriced, "%.12s if built%s%.6s%s", text, best >= 0 ? ", else " : "",
-             best >= 0 ? pto_ucc_owner_name((pto_ucc_owner_t)best) : "", nccl_out ? "; not NCCL" : "");
+    snprintf(rule->unpriced, sizeof rule->unpriced, "%.12s if built%s%.6s%s", text,
+             best >= 0 ? ", else " : "", best >= 0 ? pto_ucc_owner_name((pto_ucc_owner_t)best) : "",
+             nccl_out ? "; not NCCL" : "");
 }
 
 /* Returns the rule from a size on, and the score of the layer that may run there. */
