@@ -45,8 +45,8 @@ summary() {
 }
 check "the summary tells that all collectives are taken" summary
 # NCCL_DEBUG=INFO: what was chosen for each kind of call, and why it is NCCL's.
-informs() {
-    local price='predicted [0-9.]* us, NCCL.s [0-9.]* us'
+informs() { # of calls that have all of these kinds
+    local seed=1 price='predicted [0-9.]* us, NCCL.s [0-9.]* us'
     calls 2 NCCL_DEBUG=INFO >"$work/stdout" 2>"$work/stderr" || return
     grep -q "^portolan: INFO allreduce of [0-9]* bytes, float, on 2 GPUs: gas_[a-z]*, $price$" "$work/stderr" &&
         grep -q "^portolan: INFO alltoall of [0-9]* bytes, byte, on 2 GPUs: gas_[a-z]*, $price$" "$work/stderr" || return
