@@ -331,10 +331,12 @@ static pto_status_t check_twice(pto_replay_t *replay, char *const *path, const i
 /* The files after the first show when other processes called, and on which communicators. */
 static pto_status_t read_files(pto_replay_t *replay, int count, char *const *path, pto_replayed_t *replayed,
                                pto_error_t *err) {
+    int64_t *given = malloc((size_t)count * sizeof *given); /* by each file: its process; -1: any */
+    if (!given)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the files' processes");
     replay->trace.timeline = pto_timeline_create();
-    int64_t *given = malloc((size_t)count * sizeof *given);
     const int64_t rank = replay->trace.rank;
-    pto_status_t status = replay->trace.timeline && given
+    pto_status_t status = replay->trace.timeline
                               ? PTO_OK
                               : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the times of calls");
     replay->trace.rank = -1;

@@ -348,19 +348,22 @@ static const pto_bench_format_t *const formats[] = {&pto_osu_format, &pto_nccl_t
 /* The first characters of headings. */
 static const char first_characters[] = "#CSs|";
 
-static const pto_bench_format_t *heading_at(const char *line) {
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+enum { FORMAT_COUNT = (int)(sizeof formats / sizeof *formats) };
+
+/* Returns the index of the format whose heading the line is; -1: of none. */
+static int heading_at(const char *line) {
+    for (int i = 0; i < FORMAT_COUNT; i++)
         if (formats[i]->is_heading(line))
-            return formats[i];
-    return NULL;
+            return i;
+    return -1;
 }
 
 const pto_bench_format_t *pto_bench_find(char *line, char **heading) {
     for (char *at = strpbrk(line, first_characters); at; at = strpbrk(at + 1, first_characters)) {
-        const pto_bench_format_t *found = heading_at(at);
+        const int found = heading_at(at);
         *heading = at;
-        if (found)
-            return found;
+        if (found >= 0)
+            return formats[found];
     }
     return NULL;
 }
@@ -369,22 +372,21 @@ const pto_bench_format_t *pto_bench_find(char *line, char **heading) {
 static char *behind_debug(char *line) {
     char *at = strstr(line, " NCCL ");
     for (at = at ? strchr(at, '#') : NULL; at; at = strchr(at + 1, '#'))
-        if (heading_at(at))
+        if (heading_at(at) >= 0)
             return at;
     return line;
 }
 
 pto_status_t pto_bench_line(pto_recording_reader_t *reader, char *line) {
-    const pto_bench_format_t *own = NULL, *heading = NULL;
+    const pto_bench_format_t *own = NULL;
     line = behind_debug(line);
     const char first = line[strspn(line, " \t")];
-    if (first && strchr(first_characters, first))
-        heading = heading_at(line);
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+    const int heading = first && strchr(first_characters, first) ? heading_at(line) : -1;
+    for (int i = 0; i < FORMAT_COUNT; i++)
         if (formats[i]->format == reader->trace->format)
             own = formats[i];
-    if (heading)
-        reader->benchmark.is_foreign = heading != own;
+    if (heading >= 0)
+        reader->benchmark.is_foreign = formats[heading] != own;
     if (!reader->benchmark.is_foreign)
         return own->read_line(reader, line);
     char *field[PTO_RECORDING_COLUMNS_MAX];

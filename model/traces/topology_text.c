@@ -394,16 +394,15 @@ pto_status_t pto_topology_read_text(const char *path, pto_link_rates_t rates, pt
     char *text = NULL;
     size_t size;
     pto_text_t made = {0};
+    import_t *import = calloc(1, sizeof *import);
+    if (!import)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for '%s'", path);
+    import->path = path;
+    import->err = err;
+    memset(import->nearness, ON_NODE, sizeof import->nearness);
     pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
-    import_t *import = status == PTO_OK ? calloc(1, sizeof *import) : NULL;
-    if (status == PTO_OK && !import)
-        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    if (status == PTO_OK) {
-        import->path = path;
-        import->err = err;
-        memset(import->nearness, ON_NODE, sizeof import->nearness);
+    if (status == PTO_OK)
         status = read_lines(import, text);
-    }
     if (status == PTO_OK)
         status = write_tree(import, rates, &made);
     if (status == PTO_OK)
