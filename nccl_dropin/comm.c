@@ -32,6 +32,22 @@ tap_comm_t *tap_comm_of(void *handle) {
     return comm;
 }
 
+tap_comm_t *tap_enter(void *handle) {
+    tap_comm_t *comm = tap_comm_of(handle);
+    if (!comm)
+        return NULL;
+    pthread_mutex_lock(&comm->lock);
+    if (tap_gpu_enter(comm->context))
+        return comm;
+    pthread_mutex_unlock(&comm->lock);
+    return NULL;
+}
+
+void tap_leave(tap_comm_t *comm) {
+    tap_gpu_leave();
+    pthread_mutex_unlock(&comm->lock);
+}
+
 void tap_nap(void) { nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL); }
 
 /* --- meeting -------------------------------------------------------------------------------------------- */

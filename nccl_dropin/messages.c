@@ -98,16 +98,11 @@ static bool takes(tap_comm_t *comm, const tap_call_t *call) {
 }
 
 bool tap_takes_message(const tap_call_t *call) {
-    tap_comm_t *comm = tap_comm_of(call->comm);
-    bool taken = false;
+    tap_comm_t *comm = tap_enter(call->comm);
     if (!comm)
         return false;
-    pthread_mutex_lock(&comm->lock);
-    if (tap_gpu_enter(comm->context)) {
-        taken = takes(comm, call);
-        tap_gpu_leave();
-    }
-    pthread_mutex_unlock(&comm->lock);
+    const bool taken = takes(comm, call);
+    tap_leave(comm);
     return taken;
 }
 

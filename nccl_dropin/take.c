@@ -27,17 +27,13 @@ void tap_note(tap_comm_t *comm, void *stream, uint64_t capture) {
 }
 
 static void in_order(const tap_call_t *call, void (*act)(tap_comm_t *comm, void *stream, uint64_t capture)) {
-    tap_comm_t *comm = tap_comm_of(call->comm);
+    tap_comm_t *comm = tap_enter(call->comm);
     uint64_t capture = 0;
     if (!comm)
         return;
-    pthread_mutex_lock(&comm->lock);
-    if (tap_gpu_enter(comm->context)) {
-        if (tap_gpu_capture(call->stream, &capture))
-            act(comm, call->stream, capture);
-        tap_gpu_leave();
-    }
-    pthread_mutex_unlock(&comm->lock);
+    if (tap_gpu_capture(call->stream, &capture))
+        act(comm, call->stream, capture);
+    tap_leave(comm);
 }
 
 /* What is queued in `stream` from now on happens after what `after` holds. */
@@ -289,16 +285,11 @@ int tap_do(const tap_call_t *call) {
 }
 
 bool tap_do_aside(tap_call_t *call, const tap_call_t *calls, int count, int *result) {
-    tap_comm_t *comm = tap_comm_of(call->comm);
-    bool done = false;
+    tap_comm_t *comm = tap_enter(call->comm);
     if (!comm)
         return false;
-    pthread_mutex_lock(&comm->lock);
-    if (tap_gpu_enter(comm->context)) {
-        done = do_here(comm, call, calls, count, &call->aside, result);
-        tap_gpu_leave();
-    }
-    pthread_mutex_unlock(&comm->lock);
+    const bool done = do_here(comm, call, calls, count, &call->aside, result);
+    tap_leave(comm);
     return done;
 }
 
@@ -313,15 +304,11 @@ static void join(tap_comm_t *comm, const tap_call_t *call, const tap_call_t *cal
 }
 
 void tap_join(const tap_call_t *call, const tap_call_t *calls, int count) {
-    tap_comm_t *comm = tap_comm_of(call->comm);
+    tap_comm_t *comm = tap_enter(call->comm);
     uint64_t capture = 0;
     if (!comm)
         return;
-    pthread_mutex_lock(&comm->lock);
-    if (tap_gpu_enter(comm->context)) {
-        if (tap_gpu_capture(call->stream, &capture))
-            join(comm, call, calls, count, capture);
-        tap_gpu_leave();
-    }
-    pthread_mutex_unlock(&comm->lock);
+    if (tap_gpu_capture(call->stream, &capture))
+        join(comm, call, calls, count, capture);
+    tap_leave(comm);
 }

@@ -254,6 +254,10 @@ uint64_t tap_gpu_id(void);
 /* Make the context current, and calls legal that a capture of the program's would forbid, until left. */
 bool tap_gpu_enter(void *context);
 void tap_gpu_leave(void);
+/* Returns the communicator of a handle, locked and entered as above, until it is left; NULL: it is unknown,
+ * or its context cannot be current. */
+tap_comm_t *tap_enter(void *handle);
+void tap_leave(tap_comm_t *comm);
 /* While this process waits for others on the host: the host device, unlike a GPU, would not go on. */
 void tap_gpu_advance(void);
 /* The number of the capture that the stream is in; 0: none. False: unknown. */
