@@ -214,17 +214,12 @@ void pto_step_charge_reduce(const pto_plan_t *plan, const pto_machine_t *machine
         pto_charge_reduce(charge, machine, pto_plan_buffer(plan, step->target.buffer)->space, reduction);
 }
 
-void pto_reduction_charge_one(const pto_plan_t *plan, const pto_machine_t *machine,
-                              const pto_action_t *action, pto_charge_t *charge) {
-    const pto_step_t *step = action->step;
-    pto_step_charge_reduce(plan, machine, step, pto_slice_bytes(plan, &step->target, action),
-                           pto_slice_bytes(plan, &step->source, action), charge);
-}
-
 void pto_reduction_charge(const pto_plan_t *plan, const pto_machine_t *machine, pto_action_t *action,
                           pto_charge_t *charge) {
+    const pto_step_t *step = action->step;
     for (int64_t next = 0; pto_step_next(plan, &next, action);)
-        pto_reduction_charge_one(plan, machine, action, charge);
+        pto_step_charge_reduce(plan, machine, step, pto_slice_bytes(plan, &step->target, action),
+                               pto_slice_bytes(plan, &step->source, action), charge);
 }
 
 /* --- the queues of a GPU -------------------------------------------------------------------------------- */

@@ -96,10 +96,6 @@ pto_kernel_copy_t pto_kernel_copy(const pto_plan_t *plan, pto_action_t *action);
 /* Charge them, after they were counted. Errors: PTO_ERR_NOT_APPLICABLE where the machine has no cost. */
 pto_status_t pto_kernel_copy_charge(const pto_copying_t *to, pto_action_t *action);
 
-/* Charge the reduction of one action. */
-void pto_reduction_charge_one(const pto_plan_t *plan, const pto_machine_t *machine,
-                              const pto_action_t *action, pto_charge_t *charge);
-
 /* Returns whether a step's copies are queued on their GPU, so that they end one after another. */
 bool pto_step_queues(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step);
 
