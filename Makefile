@@ -397,7 +397,7 @@ PARTS_test_dropin := $(DROPIN_HELP_SRC) tests/mpi/profile_memory.c calibrate/sta
 PARTS_test_contexts := $(DROPIN_PARTS)
 PARTS_test_trials := $(DROPIN_PARTS)
 PARTS_test_refused := $(DROPIN_PARTS)
-PARTS_test_counters := validate/energy.c parallel/agreement.c
+PARTS_test_counters := validate/energy.c $(addprefix parallel/,agreement.c clock.c)
 # With memory of the test's own.
 PARTS_test_register := $(IMPL_SRC)
 WRAP_test_register := malloc calloc realloc free
@@ -417,7 +417,7 @@ PARTS_test_fits := $(PARTS_test_sizes)
 WRAP_test_fits := now_s rest
 PARTS_test_replay := $(CALIBRATION) tests/mpi/made_clock.c
 WRAP_test_replay := now_s rest
-PARTS_test_statistics := $(addprefix calibrate/,statistics.c cases.c) $(addprefix parallel/,fatal.c guard.c)
+PARTS_test_statistics := $(addprefix calibrate/,statistics.c cases.c) $(addprefix parallel/,clock.c fatal.c guard.c)
 # On machines of the test's own.
 PARTS_test_job := $(CALIBRATION)
 WRAP_test_job := $(addprefix topology_,create destroy sockets cores cpu_name own_socket gpu_socket) gpu_find gpu_select
@@ -431,12 +431,12 @@ PARTS_test_patterns := $(addprefix validate/,pattern.c stencil2d.c global_sum.c)
 WRAP_test_patterns := $(addprefix pto_exec_,follow run)
 # With a clock, an executor and a counter of the test's own.
 PARTS_test_measure := $(addprefix validate/,measure.c start.c energy.c) $(IN_PARALLEL)
-WRAP_test_measure := MPI_Wtime sched_yield start_late_s $(addprefix pto_exec_,create destroy run queue wait enqueue choices)
+WRAP_test_measure := now_s sched_yield start_late_s $(addprefix pto_exec_,create destroy run queue wait enqueue choices)
 PARTS_test_report := $(filter-out validate/validate.c,$(VALIDATE_SRC)) $(IN_PARALLEL)
 PARTS_test_powers := $(addprefix validate/,powers.c energy.c) $(IN_PARALLEL)
-WRAP_test_powers := MPI_Wtime MPI_Iprobe nanosleep
-PARTS_test_start := validate/start.c $(addprefix parallel/,barrier.c fatal.c guard.c)
-WRAP_test_start := MPI_Wtime MPI_Send MPI_Recv MPI_Allreduce MPI_Barrier MPI_Comm_split_type sched_yield
+WRAP_test_powers := now_s MPI_Iprobe nanosleep
+PARTS_test_start := validate/start.c $(addprefix parallel/,barrier.c clock.c fatal.c guard.c)
+WRAP_test_start := now_s MPI_Send MPI_Recv MPI_Allreduce MPI_Barrier MPI_Comm_split_type sched_yield
 PARTS_test_guard := $(addprefix parallel/,fatal.c guard.c)
 PARTS_test_parallel := $(IN_PARALLEL)
 

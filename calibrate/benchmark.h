@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "barrier.h"
+#include "clock.h"
 #include "job.h"
 
 enum {
@@ -99,13 +100,5 @@ void work_close(work_t *work, const benchmark_t *benchmark);
 /* 1, 2, 3, 4, 6, 8, 12, ... and `most`: the counts of processes or messages that are worth a case. Returns
  * the next after `count`, or 0 after `most`. */
 int next_count(int count, int most);
-
-/* Returns the seconds of the clock that all timings use; its name. */
-double now_s(void);
-
-/* Sleep. */
-void rest(double seconds);
-
-const char *clock_name(void);
 
 #endif

@@ -1,12 +1,9 @@
-/* Lists of cases, and the clock. */
-#include <math.h>
+/* Lists of cases. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/clock.h"
 #include "base/grow.h"
 #include "benchmark.h"
 #include "fatal.h"
@@ -72,12 +69,3 @@ int next_count(int count, int most) {
     }
     return next < most ? next : most;
 }
-
-double now_s(void) { return pto_now_s(); }
-
-void rest(double seconds) {
-    const struct timespec time = {(time_t)seconds, (long)((seconds - floor(seconds)) * 1e9)};
-    nanosleep(&time, NULL);
-}
-
-const char *clock_name(void) { return "CLOCK_MONOTONIC"; }

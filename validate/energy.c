@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agreement.h"
+#include "clock.h"
 
 /* Updates of a counter in a window, at least: one update more or less is then at most 5 percent. */
 enum { STEPS_LEAST = 20 };
@@ -45,14 +46,14 @@ static pto_status_t share_out(MPI_Comm comm, energy_source_t *source, pto_error_
 
 /* The time between two updates of the counter. Two changes are awaited: the first starts the interval. */
 static pto_status_t find_step(const energy_source_t *source, double *step_s, pto_error_t *err) {
-    double last = 0, now = 0, changed_s = MPI_Wtime();
+    double last = 0, now = 0, changed_s = now_s();
     pto_status_t status = source->source->read(source->meter, &last, err);
     for (int changes = 0; changes < 2 && status == PTO_OK;) {
         status = source->source->read(source->meter, &now, err);
-        *step_s = MPI_Wtime() - changed_s;
+        *step_s = now_s() - changed_s;
         if (now > last) {
             changes++;
-            changed_s = MPI_Wtime();
+            changed_s = now_s();
             last = now;
         } else if (*step_s > still_s) {
             return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "a counter has not changed for %g s", still_s);

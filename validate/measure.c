@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "agreement.h"
+#include "clock.h"
 #include "guard.h"
 #include "pattern.h"
 #include "portolan/bench.h"
@@ -180,11 +181,11 @@ static pto_status_t repeat_in_stream(const settings_t *settings, const user_t *u
                                      int *runs, double *enqueue_s, pto_error_t *err) {
     const int each = user->graph ? settings->options.graph : 1, launches = (*runs + each - 1) / each;
     await_others(settings); /* the executor's watchdog does not see these runs */
-    const double began_s = MPI_Wtime();
+    const double began_s = now_s();
     pto_status_t status = user->graph ? PTO_OK : enqueue(user, exec, *runs, err);
     for (int i = 0; i < launches && user->graph && status == PTO_OK; i++)
         status = settings->device->bench->graph_launch(user->graph, user->stream, err);
-    *enqueue_s = (MPI_Wtime() - began_s) / launches;
+    *enqueue_s = (now_s() - began_s) / launches;
     *runs = launches * each;
     return status == PTO_OK ? settings->device->finish(user->stream, err) : status;
 }
@@ -237,7 +238,7 @@ static pto_status_t time_repeat(const settings_t *settings, const user_t *user, 
     double began_s = start_together();
     leave_to_executor();
     pto_status_t status = repeat(settings, user, exec, &runs, enqueue_s, err);
-    double mine_s[REPEAT_TIMES] = {[LASTED] = (MPI_Wtime() - began_s) / runs, [LATE] = start_late_s()};
+    double mine_s[REPEAT_TIMES] = {[LASTED] = (now_s() - began_s) / runs, [LATE] = start_late_s()};
     await_others(settings);
     if (status == PTO_OK)
         MPI_Allreduce(mine_s, most_s, REPEAT_TIMES, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
@@ -276,9 +277,9 @@ static pto_status_t take_out_kernel(const settings_t *settings, const user_t *us
     for (int i = -WARM_RUNS; i < settings->options.repeats && status == PTO_OK; i++) {
         await_others(settings);
         MPI_Barrier(MPI_COMM_WORLD);
-        double began_s = MPI_Wtime();
+        double began_s = now_s();
         status = work_steps(settings, &user->work, NULL, err);
-        double mine_s = (MPI_Wtime() - began_s) / pattern_of(settings)->steps;
+        double mine_s = (now_s() - began_s) / pattern_of(settings)->steps;
         if (status == PTO_OK)
             MPI_Allreduce(&mine_s, &kernel_s[i < 0 ? 0 : i], 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     }
@@ -325,7 +326,7 @@ static pto_status_t measure_energy(const settings_t *settings, const user_t *use
     guard_step(0, "measuring energy");
     MPI_Barrier(MPI_COMM_WORLD);
     pto_status_t status = agree_on_status(job->comm, energy_read(job, before, err), err);
-    double began_s = MPI_Wtime();
+    double began_s = now_s();
     int repeats = 0;
     for (int more = 1; more > 0 && status == PTO_OK;) {
         for (int i = 0; i < more && status == PTO_OK; i++, repeats++) {
@@ -339,9 +340,9 @@ static pto_status_t measure_energy(const settings_t *settings, const user_t *use
         }
         await_others(settings);
         if (status == PTO_OK)
-            more = repeats_more(job->window_s, MPI_Wtime() - began_s, repeats);
+            more = repeats_more(job->window_s, now_s() - began_s, repeats);
     }
-    cell->energy_run_s = (MPI_Wtime() - began_s) / cell->energy_runs;
+    cell->energy_run_s = (now_s() - began_s) / cell->energy_runs;
     if (status != PTO_OK)
         return status;
     status = energy_read(job, used, err);
@@ -393,14 +394,14 @@ static pto_status_t make_executor(const settings_t *settings, const pto_plan_t *
     MPI_Barrier(MPI_COMM_WORLD);
     /* The executor's watchdog, which is on for the most of it, shall have its say first. */
     guard_step(2 * guard_timeout_s(), "making the executor");
-    double began_s = MPI_Wtime();
+    double began_s = now_s();
     pto_exec_options_t options = settings->exec;
     options.host_in = user->second.in;
     options.host_out = user->second.out;
     options.nccl_windows = user->windows;
     pto_status_t status = pto_exec_create(plan, MPI_COMM_WORLD, settings->device, user->in, user->out,
                                           settings->op, &options, exec, err);
-    double mine_s = MPI_Wtime() - began_s;
+    double mine_s = now_s() - began_s;
     if (status == PTO_OK)
         MPI_Allreduce(&mine_s, slowest_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return status;

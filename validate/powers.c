@@ -2,8 +2,8 @@
  * all processes poll, GPUs copy, or GPUs reduce. Each GPU works at the hands of the process that reads its
  * counter; all others sleep. */
 #include <math.h>
-#include <time.h>
 
+#include "clock.h"
 #include "guard.h"
 #include "validate.h"
 
@@ -35,13 +35,12 @@ typedef struct {
 typedef pto_status_t (*state_t)(const settings_t *settings, const bench_t *bench, double seconds,
                                 pto_error_t *err);
 
-static pto_status_t rest(const settings_t *settings, const bench_t *bench, double seconds, pto_error_t *err) {
+static pto_status_t sleep_for(const settings_t *settings, const bench_t *bench, double seconds,
+                              pto_error_t *err) {
     (void)bench;
     (void)err;
     bool reads = settings->job.source[ENERGY_GPUS].meter || settings->job.source[ENERGY_CPUS].meter;
-    double all_s = reads ? seconds : seconds + sleep_longer_s;
-    struct timespec time = {.tv_sec = (time_t)all_s, .tv_nsec = (long)((all_s - floor(all_s)) * 1e9)};
-    nanosleep(&time, NULL);
+    rest(reads ? seconds : seconds + sleep_longer_s);
     return PTO_OK;
 }
 
@@ -51,18 +50,18 @@ static pto_status_t poll(const settings_t *settings, const bench_t *bench, doubl
     (void)bench;
     (void)err;
     int there = 0;
-    for (double began_s = MPI_Wtime(); MPI_Wtime() - began_s < seconds;)
+    for (double began_s = now_s(); now_s() - began_s < seconds;)
         MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
     return PTO_OK;
 }
 
 static pto_status_t copy(const settings_t *settings, const bench_t *bench, double seconds, pto_error_t *err) {
     if (!bench->stream)
-        return rest(settings, bench, seconds, err);
+        return sleep_for(settings, bench, seconds, err);
     const pto_move_t out = {bench->staging, bench->source, WORK_BYTES, 1, WORK_BYTES, WORK_BYTES};
     const pto_move_t in = {bench->target, bench->staging, WORK_BYTES, 1, WORK_BYTES, WORK_BYTES};
     pto_status_t status = PTO_OK;
-    for (double began_s = MPI_Wtime(); MPI_Wtime() - began_s < seconds && status == PTO_OK;) {
+    for (double began_s = now_s(); now_s() - began_s < seconds && status == PTO_OK;) {
         status = bench->device->copy(&out, bench->stream, err);
         if (status == PTO_OK)
             status = bench->device->copy(&in, bench->stream, err);
@@ -75,9 +74,9 @@ static pto_status_t copy(const settings_t *settings, const bench_t *bench, doubl
 static pto_status_t reduce(const settings_t *settings, const bench_t *bench, double seconds,
                            pto_error_t *err) {
     if (!bench->stream)
-        return rest(settings, bench, seconds, err);
+        return sleep_for(settings, bench, seconds, err);
     pto_status_t status = PTO_OK;
-    for (double began_s = MPI_Wtime(); MPI_Wtime() - began_s < seconds && status == PTO_OK;) {
+    for (double began_s = now_s(); now_s() - began_s < seconds && status == PTO_OK;) {
         for (int i = 0; i < 16 && status == PTO_OK; i++)
             status = bench->device->reduce(bench->target, bench->source, WORK_BYTES / sizeof(float),
                                            PTO_DATATYPE_FLOAT, PTO_OP_MAX, bench->stream, err);
@@ -120,12 +119,12 @@ static pto_status_t measure_window(const settings_t *settings, const bench_t *be
                "measuring powers");
     MPI_Barrier(MPI_COMM_WORLD);
     pto_status_t status = energy_read(&settings->job, before, err);
-    double began_s = MPI_Wtime();
+    double began_s = now_s();
     if (status == PTO_OK)
         status = state(settings, bench, window_share * settings->job.window_s, err);
     if (status == PTO_OK)
         status = energy_read(&settings->job, after, err);
-    double seconds = MPI_Wtime() - began_s;
+    double seconds = now_s() - began_s;
     for (int i = 0; i < ENERGY_COUNT; i++)
         mine_w[i] = (after[i] - before[i]) / seconds;
     return energy_add_up(&settings->job, status, mine_w, watts, err);
@@ -194,7 +193,7 @@ pto_status_t measure_powers(const settings_t *settings, const pto_options_t *opt
     if (status == PTO_OK)
         status = prepare(settings, pto_layout_rank(layout, rank).gpu, &bench, err);
     if (status == PTO_OK)
-        status = measure_state(settings, &bench, rest, &idle, err);
+        status = measure_state(settings, &bench, sleep_for, &idle, err);
     if (status == PTO_OK)
         status = measure_state(settings, &bench, poll, &polling, err);
     if (status == PTO_OK && source[ENERGY_GPUS].counter_count > 0)

@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "clock.h"
 #include "pattern.h"
 #include "portolan/api.h"
 #include "portolan/bench.h"
@@ -303,9 +304,9 @@ void csv_header(FILE *file, const pto_options_t *options, const settings_t *sett
         fprintf(file, "# graph=%d\n", settings->options.graph);
     if (settings->device->nccl && settings->device->nccl->available(NULL) == PTO_OK)
         fprintf(file, "# nccl=%s\n", settings->device->nccl->version());
-    fprintf(file,
-            "# processes=%d\n# datatype=%s\n# op=%s\n# clock=MPI_Wtime\n# portolan=%s\n# command=", size,
-            pto_datatype_name(options->scenario.datatype), pto_op_name(settings->op), pto_version());
+    fprintf(file, "# processes=%d\n# datatype=%s\n# op=%s\n# clock=%s\n# portolan=%s\n# command=", size,
+            pto_datatype_name(options->scenario.datatype), pto_op_name(settings->op), clock_name(),
+            pto_version());
     for (int i = 0; i < argc; i++)
         print_word(file, i ? " " : "", argv[i]);
     fprintf(file,

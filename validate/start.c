@@ -9,6 +9,7 @@
 #include <sched.h>
 
 #include "barrier.h"
+#include "clock.h"
 
 enum { ROUND_TRIPS = 8, TAG = 731 };
 
@@ -31,7 +32,7 @@ static struct {
     double late_s;   /* by which this process missed the last moment */
 } clocks;
 
-static double first_clock_s(void) { return MPI_Wtime() + clocks.ahead_s; }
+static double first_clock_s(void) { return now_s() + clocks.ahead_s; }
 
 static double greatest(double mine) {
     double most = mine;
@@ -55,10 +56,10 @@ static void make_groups(void) {
 static void ask(int other) {
     double fastest_s = INFINITY, ahead_s = 0;
     for (int i = 0; i < ROUND_TRIPS; i++) {
-        double theirs_s = 0, asked_s = MPI_Wtime();
+        double theirs_s = 0, asked_s = now_s();
         MPI_Send(&asked_s, 1, MPI_DOUBLE, other, TAG, clocks.leaders);
         MPI_Recv(&theirs_s, 1, MPI_DOUBLE, other, TAG, clocks.leaders, MPI_STATUS_IGNORE);
-        double answered_s = MPI_Wtime();
+        double answered_s = now_s();
         if (answered_s - asked_s < fastest_s) {
             fastest_s = answered_s - asked_s;
             ahead_s = (asked_s + answered_s) / 2 - theirs_s;
@@ -71,14 +72,14 @@ static void answer(void) {
     for (int i = 0; i < ROUND_TRIPS; i++) {
         double asked_s;
         MPI_Recv(&asked_s, 1, MPI_DOUBLE, 0, TAG, clocks.leaders, MPI_STATUS_IGNORE);
-        double mine_s = MPI_Wtime();
+        double mine_s = now_s();
         MPI_Send(&mine_s, 1, MPI_DOUBLE, 0, TAG, clocks.leaders);
     }
     MPI_Recv(&clocks.ahead_s, 1, MPI_DOUBLE, 0, TAG, clocks.leaders, MPI_STATUS_IGNORE);
 }
 
 static void compare_clocks(void) {
-    double began_s = MPI_Wtime();
+    double began_s = now_s();
     if (clocks.leaders != MPI_COMM_NULL) {
         int rank, count;
         MPI_Comm_rank(clocks.leaders, &rank);
@@ -89,11 +90,11 @@ static void compare_clocks(void) {
             answer();
     }
     MPI_Bcast(&clocks.ahead_s, 1, MPI_DOUBLE, 0, clocks.node);
-    clocks.compared_in_s = greatest(MPI_Wtime() - began_s);
+    clocks.compared_in_s = greatest(now_s() - began_s);
     MPI_Barrier(MPI_COMM_WORLD);
-    began_s = MPI_Wtime();
+    began_s = now_s();
     clocks.compared_at_s = greatest(first_clock_s());
-    clocks.least_margin_s = 2 * greatest(MPI_Wtime() - began_s);
+    clocks.least_margin_s = 2 * greatest(now_s() - began_s);
     clocks.margin_s = fmax(clocks.margin_s, clocks.least_margin_s);
 }
 
@@ -122,7 +123,7 @@ double start_together(void) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (clocks.nodes == 1) {
         together_wait(clocks.together);
-        return MPI_Wtime();
+        return now_s();
     }
     double arrived_s = last_arrival_s();
     if (arrived_s - clocks.compared_at_s > compared_for * clocks.compared_in_s) {
@@ -130,8 +131,8 @@ double start_together(void) {
         arrived_s = last_arrival_s();
     }
     double moment_s = arrived_s + clocks.margin_s - clocks.ahead_s;
-    clocks.late_s = fmax(0, MPI_Wtime() - moment_s);
-    while (MPI_Wtime() < moment_s)
+    clocks.late_s = fmax(0, now_s() - moment_s);
+    while (now_s() < moment_s)
         sched_yield();
     return moment_s;
 }

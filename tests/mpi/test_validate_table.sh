@@ -26,7 +26,7 @@ check "its table follows from its rows" agrees
 check "its columns" test "$(columns)" = "collective,implementation,strategy,nodes,gpus_per_node,procs_per_gpu,bytes,run,seconds,chunks"
 check "one process of each GPU takes part" test "$(one_row allreduce,library,three_step 8)" = "allreduce,library,three_step,1,2,1,64,1"
 check "or both" test "$(one_row allreduce,library,dup_devptr 8)" = "allreduce,library,dup_devptr,1,2,2,64,1"
-for line in machine=h200-x4 device=host processes=4 datatype=float op=sum clock=MPI_Wtime "portolan=$("$portolan" --version | sed 's/^portolan //')"; do
+for line in machine=h200-x4 device=host processes=4 datatype=float op=sum clock=CLOCK_MONOTONIC "portolan=$("$portolan" --version | sed 's/^portolan //')"; do
     check "its file says $line" has "^# $line$" "$work/rows.csv"
 done
 check "and what was called" has "^# command=$validate --machine h200-x4 --collective allreduce .*--repeats 9$" "$work/rows.csv"
