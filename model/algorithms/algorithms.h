@@ -35,7 +35,7 @@ typedef struct {
     pto_slice_t bytes;
 } pto_message_end_t;
 
-/* Builds a stage in which every member sends one message and receives one. */
+/* Builds a stage in which every member of `exchange` sends one message and receives one. */
 void pto_build_sendrecv(pto_builder_t *builder, const char *name, const pto_exchange_t *exchange,
                         pto_message_end_t send, pto_message_end_t recv);
 

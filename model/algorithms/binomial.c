@@ -5,13 +5,10 @@
 
 static void build_edges(pto_builder_t *builder, const pto_exchange_t *exchange, const char *name, bool up,
                         int target, pto_expr_t distance) {
-    pto_build_stage(builder, name, PTO_ORDER_AT_ONCE);
     pto_step_t send = pto_build_tree_ends(PTO_STEP_SEND, exchange, up, distance);
-    send.source = pto_slice_all(builder, exchange->out);
-    pto_build_step(builder, send);
     pto_step_t recv = pto_build_tree_ends(PTO_STEP_RECV, exchange, !up, distance);
-    recv.target = pto_slice_all(builder, target);
-    pto_build_step(builder, recv);
+    pto_build_message(builder, name, send, pto_slice_all(builder, exchange->out), recv,
+                      pto_slice_all(builder, target));
 }
 
 static void build_up(pto_builder_t *builder, const pto_exchange_t *exchange) {
@@ -57,32 +54,24 @@ static void build_subtrees(pto_builder_t *builder, const pto_exchange_t *exchang
     pto_slice_t below = leaves ? pto_slice_all(builder, leaf)
                                : pto_slice_subtree(inner, exchange->n, edges.distance, edges.blocks);
     pto_slice_t above = pto_slice_subtree(inner, exchange->n, pto_constant(0), edges.blocks);
-    pto_build_stage(builder, up ? "up the tree" : "down the tree", PTO_ORDER_AT_ONCE);
     pto_step_t send = pto_build_tree_ends(PTO_STEP_SEND, exchange, up, edges.distance);
-    send.source = up ? below : above;
-    pto_build_step(builder, send);
     pto_step_t recv = pto_build_tree_ends(PTO_STEP_RECV, exchange, !up, edges.distance);
-    recv.target = up ? above : below;
-    pto_build_step(builder, recv);
+    pto_build_message(builder, up ? "up the tree" : "down the tree", send, up ? below : above, recv,
+                      up ? above : below);
 }
 
 /* Builds a stage in which those members below `until` copy that have a subtree: the ones with even numbers.
  */
 static void build_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *exchange,
                        int64_t until, pto_slice_t source, pto_slice_t target) {
-    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
     pto_step_t copy = pto_step_of(PTO_STEP_COPY, exchange);
     copy.who_stride = pto_constant(2);
     copy.who_until = pto_constant(until);
-    copy.source = source;
-    copy.target = target;
-    pto_build_step(builder, copy);
+    pto_build_local(builder, name, copy, source, target);
 }
 
 static int build_inner(pto_builder_t *builder, int whole) {
-    pto_buffer_t inner = *pto_builder_buffer(builder, whole);
-    inner.name = "subtree";
-    inner.role = PTO_ROLE_TEMPORARY;
+    pto_buffer_t inner = pto_temporary_like(builder, whole, "subtree");
     inner.held_stride = 2;
     return pto_build_buffer(builder, inner);
 }

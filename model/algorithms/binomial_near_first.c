@@ -7,18 +7,14 @@
 /* Builds a round: each member below `senders` sends to the member `distance` after it. */
 static void build_round(pto_builder_t *builder, const pto_exchange_t *exchange, pto_expr_t distance,
                         pto_expr_t senders, pto_expr_t receivers_end) {
-    pto_build_stage(builder, "down the tree", PTO_ORDER_AT_ONCE);
-    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
+    const pto_slice_t vector = pto_slice_all(builder, exchange->out);
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange), recv = pto_step_of(PTO_STEP_RECV, exchange);
     send.who_until = senders;
     send.peers = pto_peers_at(distance, 1);
-    send.source = pto_slice_all(builder, exchange->out);
-    pto_build_step(builder, send);
-    pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange);
     recv.who_first = distance;
     recv.who_until = receivers_end;
     recv.peers = pto_peers_at(distance, -1);
-    recv.target = pto_slice_all(builder, exchange->out);
-    pto_build_step(builder, recv);
+    pto_build_message(builder, "down the tree", send, vector, recv, vector);
 }
 
 /* In the last round, only as many members send as others still lack the vector. */

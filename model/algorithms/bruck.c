@@ -35,27 +35,18 @@ static void build_rounds(pto_builder_t *builder, const pto_exchange_t *exchange,
         builder, "round", exchange,
         (pto_message_end_t){pto_peers_at(pto_power(1), 1), blocks_with_bit(travelling, exchange->n)},
         (pto_message_end_t){pto_peers_at(pto_power(1), -1), blocks_with_bit(arrived, exchange->n)});
-    pto_build_stage(builder, "unpack", PTO_ORDER_SEQUENCE);
-    pto_step_t unpack = pto_step_of(PTO_STEP_COPY, exchange);
-    unpack.source = blocks_with_bit(arrived, exchange->n);
-    unpack.target = blocks_with_bit(travelling, exchange->n);
-    pto_build_step(builder, unpack);
+    pto_build_copy(builder, "unpack", exchange, blocks_with_bit(arrived, exchange->n),
+                   blocks_with_bit(travelling, exchange->n));
     pto_build_end(builder);
 }
 
 static void build_alltoall(pto_builder_t *builder, const pto_exchange_t *exchange) {
     int travelling = pto_build_temporary(builder, exchange->in, "travelling");
-    pto_build_stage(builder, "rotate", PTO_ORDER_SEQUENCE);
-    pto_step_t rotate = pto_step_of(PTO_STEP_COPY, exchange);
-    rotate.source = rotated(exchange->in, exchange->n, false);
-    rotate.target = pto_slice_all(builder, travelling);
-    pto_build_step(builder, rotate);
+    pto_build_copy(builder, "rotate", exchange, rotated(exchange->in, exchange->n, false),
+                   pto_slice_all(builder, travelling));
     build_rounds(builder, exchange, travelling);
-    pto_build_stage(builder, "rotate back", PTO_ORDER_SEQUENCE);
-    pto_step_t back = pto_step_of(PTO_STEP_COPY, exchange);
-    back.source = pto_slice_all(builder, travelling);
-    back.target = rotated(exchange->out, exchange->n, true);
-    pto_build_step(builder, back);
+    pto_build_copy(builder, "rotate back", exchange, pto_slice_all(builder, travelling),
+                   rotated(exchange->out, exchange->n, true));
 }
 
 /* Returns the blocks that arrive in round k: those from 2^k on, below 2^(k+1) and n. */
@@ -66,27 +57,20 @@ static pto_slice_t arriving(int buffer, int64_t n) {
 }
 
 static void build_allgather(pto_builder_t *builder, const pto_exchange_t *exchange) {
-    pto_buffer_t rotated_out = *pto_builder_buffer(builder, exchange->out);
-    rotated_out.name = "gathered";
-    rotated_out.role = PTO_ROLE_TEMPORARY;
+    pto_buffer_t rotated_out = pto_temporary_like(builder, exchange->out, "gathered");
     if (rotated_out.blocks != PTO_BLOCKS_EQUAL)
         rotated_out.blocks = PTO_BLOCKS_ROTATED;
     int gathered = pto_build_buffer(builder, rotated_out);
-    pto_build_stage(builder, "own block", PTO_ORDER_SEQUENCE);
-    pto_step_t copy = pto_step_of(PTO_STEP_COPY, exchange);
-    copy.source = pto_slice_all(builder, exchange->in);
-    copy.target = pto_slice_block(gathered, PTO_ANCHOR_ABSOLUTE);
-    pto_build_step(builder, copy);
+    pto_build_copy(builder, "own block", exchange, pto_slice_all(builder, exchange->in),
+                   pto_slice_block(gathered, PTO_ANCHOR_ABSOLUTE));
     pto_build_loop(builder, 0, pto_log2_ceil(exchange->n), true);
     pto_slice_t arrived = arriving(gathered, exchange->n), sent = arrived;
     sent.offset = pto_power(-1); /* the same number of blocks, from block 0 on */
     pto_build_sendrecv(builder, "round", exchange, (pto_message_end_t){pto_peers_at(pto_power(1), -1), sent},
                        (pto_message_end_t){pto_peers_at(pto_power(1), 1), arrived});
     pto_build_end(builder);
-    pto_build_stage(builder, "rotate", PTO_ORDER_SEQUENCE);
-    copy.source = pto_slice_all(builder, gathered);
-    copy.target = rotated(exchange->out, exchange->n, false);
-    pto_build_step(builder, copy);
+    pto_build_copy(builder, "rotate", exchange, pto_slice_all(builder, gathered),
+                   rotated(exchange->out, exchange->n, false));
 }
 
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {

@@ -59,13 +59,10 @@ static void build_rounds(const chain_t *chain, rounds_t rounds) {
     if (rounds.from >= rounds.to)
         return;
     pto_build_loop(chain->builder, rounds.from, rounds.to, false);
-    pto_build_stage(chain->builder, "round", PTO_ORDER_AT_ONCE);
     pto_step_t send = end_of_links(chain, PTO_STEP_SEND, &rounds, 0);
-    send.source = segment_of(chain, out, 0);
-    pto_build_step(chain->builder, send);
     pto_step_t recv = end_of_links(chain, PTO_STEP_RECV, &rounds, 1);
-    recv.target = segment_of(chain, target, 1);
-    pto_build_step(chain->builder, recv);
+    pto_build_message(chain->builder, "round", send, segment_of(chain, out, 0), recv,
+                      segment_of(chain, target, 1));
     if (chain->up)
         pto_build_reduce(chain->builder, recv, segment_of(chain, out, 1), chain->received, out);
     pto_build_end(chain->builder);

@@ -24,11 +24,8 @@ void pto_build_root_block(pto_builder_t *builder, const pto_exchange_t *exchange
 }
 
 void pto_build_own_block(pto_builder_t *builder, const pto_exchange_t *exchange) {
-    pto_build_stage(builder, "own block", PTO_ORDER_SEQUENCE);
-    pto_step_t copy = pto_step_of(PTO_STEP_COPY, exchange);
-    copy.source = pto_slice_block(exchange->in, PTO_ANCHOR_ME);
-    copy.target = pto_slice_block(exchange->out, PTO_ANCHOR_ME);
-    pto_build_step(builder, copy);
+    pto_build_copy(builder, "own block", exchange, pto_slice_block(exchange->in, PTO_ANCHOR_ME),
+                   pto_slice_block(exchange->out, PTO_ANCHOR_ME));
 }
 
 int pto_build_temporary(pto_builder_t *builder, int buffer, const char *name) {
@@ -36,18 +33,14 @@ int pto_build_temporary(pto_builder_t *builder, int buffer, const char *name) {
 }
 
 int pto_build_sum(pto_builder_t *builder, const pto_exchange_t *exchange, int64_t n) {
-    pto_buffer_t buffer = *pto_builder_buffer(builder, exchange->in);
-    buffer.name = "sum";
-    buffer.role = PTO_ROLE_TEMPORARY;
+    pto_buffer_t buffer = pto_temporary_like(builder, exchange->in, "sum");
     if (n < exchange->n)
         buffer.held_stride = exchange->n;
     int sum = pto_build_buffer(builder, buffer);
-    pto_build_stage(builder, "place input", PTO_ORDER_SEQUENCE);
-    pto_step_t copy = pto_step_of(PTO_STEP_COPY, exchange);
-    copy.who_until = pto_constant(n);
-    copy.source = pto_slice_all(builder, exchange->in);
-    copy.target = pto_slice_all(builder, sum);
-    pto_build_step(builder, copy);
+    pto_exchange_t first = *exchange;
+    first.n = n;
+    pto_build_copy(builder, "place input", &first, pto_slice_all(builder, exchange->in),
+                   pto_slice_all(builder, sum));
     return sum;
 }
 
@@ -58,24 +51,16 @@ void pto_build_sum_block(pto_builder_t *builder, const pto_exchange_t *exchange,
 }
 
 void pto_build_folded_sum_block(pto_builder_t *builder, const pto_exchange_t *folded, int sum) {
-    pto_build_stage(builder, "own block", PTO_ORDER_SEQUENCE);
-    pto_step_t copy = pto_step_of(PTO_STEP_COPY, folded);
-    copy.source = pto_slice_block(sum, PTO_ANCHOR_HOLDER);
-    copy.target = pto_slice_block(folded->out, PTO_ANCHOR_HOLDER);
-    pto_build_step(builder, copy);
+    pto_build_copy(builder, "own block", folded, pto_slice_block(sum, PTO_ANCHOR_HOLDER),
+                   pto_slice_block(folded->out, PTO_ANCHOR_HOLDER));
 }
 
 void pto_build_sendrecv(pto_builder_t *builder, const char *name, const pto_exchange_t *exchange,
                         pto_message_end_t send, pto_message_end_t recv) {
-    pto_build_stage(builder, name, PTO_ORDER_AT_ONCE);
-    pto_step_t sent = pto_step_of(PTO_STEP_SEND, exchange);
-    sent.peers = send.peer;
-    sent.source = send.bytes;
-    pto_build_step(builder, sent);
-    pto_step_t received = pto_step_of(PTO_STEP_RECV, exchange);
-    received.peers = recv.peer;
-    received.target = recv.bytes;
-    pto_build_step(builder, received);
+    pto_step_t sends = pto_step_of(PTO_STEP_SEND, exchange), receives = pto_step_of(PTO_STEP_RECV, exchange);
+    sends.peers = send.peer;
+    receives.peers = recv.peer;
+    pto_build_message(builder, name, sends, send.bytes, receives, recv.bytes);
 }
 
 pto_slice_t pto_slice_aligned_run(pto_slice_t slice, pto_expr_t count) {
@@ -116,14 +101,31 @@ pto_step_t pto_build_receiver(pto_builder_t *builder, pto_step_kind_t kind, cons
 }
 
 void pto_intranode_flag(pto_builder_t *builder, const char *name, pto_step_t signal, pto_step_t wait) {
-    int flag = pto_build_flag(builder, name);
     signal.kind = PTO_STEP_SIGNAL;
-    signal.flag = flag;
     wait.kind = PTO_STEP_WAIT;
-    wait.flag = flag;
+    signal.flag = wait.flag = pto_build_flag(builder, name);
     pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
     pto_build_step(builder, signal);
     pto_build_step(builder, wait);
+}
+
+void pto_flag_to_others(pto_builder_t *builder, const char *name, const pto_exchange_t *who) {
+    pto_intranode_flag(builder, name, pto_step_of_root(PTO_STEP_SIGNAL, who),
+                       pto_step_of_others(PTO_STEP_WAIT, who));
+}
+
+void pto_flag_to_root(pto_builder_t *builder, const char *name, const pto_exchange_t *who) {
+    pto_intranode_flag(builder, name, pto_step_of_others(PTO_STEP_SIGNAL, who),
+                       pto_step_of_root(PTO_STEP_WAIT, who));
+}
+
+void pto_build_message(pto_builder_t *builder, const char *name, pto_step_t send, pto_slice_t sent,
+                       pto_step_t recv, pto_slice_t received) {
+    send.source = sent;
+    recv.target = received;
+    pto_build_stage(builder, name, PTO_ORDER_AT_ONCE);
+    pto_build_step(builder, send);
+    pto_build_step(builder, recv);
 }
 
 static pto_peers_t indices(int64_t first, int64_t until) {
@@ -201,15 +203,12 @@ int64_t pto_build_segment_count(pto_builder_t *builder, int vector) {
 }
 
 void pto_build_reduce(pto_builder_t *builder, pto_step_t who, pto_slice_t slice, int received, int out) {
-    pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
-    pto_step_t reduce = who;
-    reduce.kind = PTO_STEP_REDUCE;
-    reduce.peers = (pto_peers_t){.kind = PTO_PEERS_NONE};
-    reduce.source = slice;
-    reduce.source.buffer = received;
-    reduce.target = slice;
-    reduce.target.buffer = out;
-    pto_build_step(builder, reduce);
+    pto_slice_t source = slice, target = slice;
+    source.buffer = received;
+    target.buffer = out;
+    who.kind = PTO_STEP_REDUCE;
+    who.peers = (pto_peers_t){.kind = PTO_PEERS_NONE};
+    pto_build_local(builder, "reduce", who, source, target);
 }
 
 /* Returns a step of the even (parity 0) or odd (parity 1) members among the first 2 r, whose peer is the
@@ -237,14 +236,10 @@ pto_exchange_t pto_build_fold(pto_builder_t *builder, const pto_exchange_t *exch
     int64_t r = pto_folded_away(exchange->n);
     if (r == 0)
         return folded;
-    pto_build_stage(builder, "fold", PTO_ORDER_AT_ONCE);
-    pto_step_t send = one_of_pair(PTO_STEP_SEND, exchange, 0, r);
-    send.source = vector;
-    pto_build_step(builder, send);
     pto_step_t recv = one_of_pair(PTO_STEP_RECV, exchange, 1, r);
-    recv.target = vector;
-    recv.target.buffer = received;
-    pto_build_step(builder, recv);
+    pto_slice_t arrived = vector;
+    arrived.buffer = received;
+    pto_build_message(builder, "fold", one_of_pair(PTO_STEP_SEND, exchange, 0, r), vector, recv, arrived);
     pto_build_reduce(builder, recv, vector, received, exchange->out);
 
     folded.group = pto_build_group(builder, pto_builder_group(builder, exchange->group)->kind, r);
@@ -257,13 +252,8 @@ static void build_unfold(pto_builder_t *builder, const pto_exchange_t *exchange,
     int64_t r = pto_folded_away(exchange->n);
     if (r == 0)
         return;
-    pto_build_stage(builder, "unfold", PTO_ORDER_AT_ONCE);
-    pto_step_t send = one_of_pair(PTO_STEP_SEND, exchange, 1, r);
-    send.source = sent;
-    pto_build_step(builder, send);
-    pto_step_t recv = one_of_pair(PTO_STEP_RECV, exchange, 0, r);
-    recv.target = received;
-    pto_build_step(builder, recv);
+    pto_build_message(builder, "unfold", one_of_pair(PTO_STEP_SEND, exchange, 1, r), sent,
+                      one_of_pair(PTO_STEP_RECV, exchange, 0, r), received);
 }
 
 void pto_build_unfold(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t vector) {

@@ -31,27 +31,15 @@ static pto_slice_t segment_of(const levels_t *levels) {
     return segment;
 }
 
-static pto_slice_t of_peer(pto_slice_t slice) {
-    slice.holder = PTO_HOLDER_PEER;
-    return slice;
-}
-
 /* A member keeps its part in its own memory until it has added those of all others but the leader's. */
 static void build_parts(const levels_t *levels) {
     const pto_exchange_t *node = &levels->node;
     pto_slice_t part = my_part(levels, PTO_ANCHOR_ME);
     pto_step_t from_others = pto_step_of_root(PTO_STEP_REDUCE, node);
     from_others.who_until = pto_constant(node->n);
-    from_others.source = of_peer(part);
-    from_others.target = part;
-    pto_step_t to_leader = pto_step_of_others(PTO_STEP_REDUCE, node);
-    to_leader.source = part;
-    to_leader.target = of_peer(part);
-    pto_build_stage(levels->builder, "reduce parts", PTO_ORDER_SEQUENCE);
-    pto_build_step(levels->builder, from_others);
-    pto_build_step(levels->builder, to_leader);
-    pto_intranode_flag(levels->builder, "part reduced", pto_step_of_others(PTO_STEP_SIGNAL, node),
-                       pto_step_of_root(PTO_STEP_WAIT, node));
+    pto_build_local(levels->builder, "reduce parts", from_others, pto_slice_of_peer(part), part);
+    pto_build_move(levels->builder, pto_step_of_others(PTO_STEP_REDUCE, node), part, pto_slice_of_peer(part));
+    pto_flag_to_root(levels->builder, "part reduced", node);
 }
 
 static void build_round(const levels_t *levels, const pto_exchange_t *folded, pto_expr_t distance) {
@@ -81,13 +69,10 @@ static void build_among_leaders(const levels_t *levels) {
 
 static void build_copies(const levels_t *levels) {
     const pto_exchange_t *node = &levels->node;
-    pto_intranode_flag(levels->builder, "result there", pto_step_of_root(PTO_STEP_SIGNAL, node),
-                       pto_step_of_others(PTO_STEP_WAIT, node));
-    pto_step_t copy = pto_step_of_others(PTO_STEP_COPY, node);
-    copy.source = of_peer(segment_of(levels));
-    copy.target = segment_of(levels);
-    pto_build_stage(levels->builder, "copy result", PTO_ORDER_SEQUENCE);
-    pto_build_step(levels->builder, copy);
+    pto_slice_t segment = segment_of(levels);
+    pto_flag_to_others(levels->builder, "result there", node);
+    pto_build_local(levels->builder, "copy result", pto_step_of_others(PTO_STEP_COPY, node),
+                    pto_slice_of_peer(segment), segment);
 }
 
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
@@ -112,8 +97,7 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
     if (levels.segments > 1)
         pto_build_end(builder);
     if (shares)
-        pto_intranode_flag(builder, "result read", pto_step_of_others(PTO_STEP_SIGNAL, &levels.node),
-                           pto_step_of_root(PTO_STEP_WAIT, &levels.node));
+        pto_flag_to_root(builder, "result read", &levels.node);
 }
 
 const pto_algorithm_t pto_algorithm_hierarchical = {

@@ -21,42 +21,28 @@ static void build_messages(pto_builder_t *builder, const pto_exchange_t *exchang
 /* Reduces the `in` of the other members into `sum` of member 0, which has its own vector there already. The
  * vectors of all others arrive in one temporary. */
 static void build_reduce(pto_builder_t *builder, const pto_exchange_t *exchange, int in, int sum) {
-    pto_buffer_t room = *pto_builder_buffer(builder, sum);
+    pto_buffer_t room = pto_temporary_like(builder, sum, "received");
     int64_t blocks = room.block_count;
-    room.name = "received";
-    room.role = PTO_ROLE_TEMPORARY;
     room.group = pto_builder_group(builder, exchange->group)->kind;
     room.held_stride = exchange->n;
-    room.user_stride = 0;
     room.block_count = (exchange->n - 1) * blocks;
     int received = pto_build_buffer(builder, room);
-    pto_build_stage(builder, "to process 0", PTO_ORDER_AT_ONCE);
-    pto_step_t send = pto_step_of_others(PTO_STEP_SEND, exchange);
-    send.source = pto_slice_all(builder, in);
-    pto_build_step(builder, send);
-    pto_step_t recv = pto_step_of_root(PTO_STEP_RECV, exchange);
-    recv.target = pto_slice_all(builder, sum);
-    recv.target.buffer = received;
-    recv.target.anchor = PTO_ANCHOR_PEER;
-    recv.target.anchor_step = blocks;
-    recv.target.offset = pto_constant(-blocks);
-    pto_build_step(builder, recv);
-    pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
+    pto_slice_t arrived = pto_slice_all(builder, sum);
+    arrived.buffer = received;
+    arrived.anchor = PTO_ANCHOR_PEER;
+    arrived.anchor_step = blocks;
+    arrived.offset = pto_constant(-blocks);
+    pto_build_message(builder, "to process 0", pto_step_of_others(PTO_STEP_SEND, exchange),
+                      pto_slice_all(builder, in), pto_step_of_root(PTO_STEP_RECV, exchange), arrived);
     pto_step_t reduce = pto_step_of(PTO_STEP_REDUCE, exchange);
     reduce.who_until = pto_constant(1);
-    reduce.source = pto_slice_all(builder, received);
-    reduce.target = pto_slice_all(builder, sum);
-    pto_build_step(builder, reduce);
+    pto_build_local(builder, "reduce", reduce, pto_slice_all(builder, received), pto_slice_all(builder, sum));
 }
 
 static void build_broadcast(pto_builder_t *builder, const pto_exchange_t *exchange) {
-    pto_build_stage(builder, "from process 0", PTO_ORDER_AT_ONCE);
-    pto_step_t send = pto_step_of_root(PTO_STEP_SEND, exchange);
-    send.source = pto_slice_all(builder, exchange->out);
-    pto_build_step(builder, send);
-    pto_step_t recv = pto_step_of_others(PTO_STEP_RECV, exchange);
-    recv.target = pto_slice_all(builder, exchange->out);
-    pto_build_step(builder, recv);
+    const pto_slice_t vector = pto_slice_all(builder, exchange->out);
+    pto_build_message(builder, "from process 0", pto_step_of_root(PTO_STEP_SEND, exchange), vector,
+                      pto_step_of_others(PTO_STEP_RECV, exchange), vector);
 }
 
 /* Member 0 sends each member its block of `in`, or receives the blocks of all members in `out`. */
@@ -64,15 +50,11 @@ static void build_rooted(pto_builder_t *builder, const pto_exchange_t *exchange,
     pto_build_root_block(builder, exchange, in);
     if (exchange->n == 1)
         return;
-    pto_build_stage(builder, to_root ? "to process 0" : "from process 0", PTO_ORDER_AT_ONCE);
-    pto_step_t send =
-        to_root ? pto_step_of_others(PTO_STEP_SEND, exchange) : pto_step_of_root(PTO_STEP_SEND, exchange);
-    send.source = pto_slice_block(in, PTO_ANCHOR_PEER);
-    pto_build_step(builder, send);
-    pto_step_t recv =
-        to_root ? pto_step_of_root(PTO_STEP_RECV, exchange) : pto_step_of_others(PTO_STEP_RECV, exchange);
-    recv.target = pto_slice_block(exchange->out, PTO_ANCHOR_PEER);
-    pto_build_step(builder, recv);
+    pto_step_t root = pto_step_of_root(to_root ? PTO_STEP_RECV : PTO_STEP_SEND, exchange);
+    pto_step_t others = pto_step_of_others(to_root ? PTO_STEP_SEND : PTO_STEP_RECV, exchange);
+    pto_build_message(builder, to_root ? "to process 0" : "from process 0", to_root ? others : root,
+                      pto_slice_block(in, PTO_ANCHOR_PEER), to_root ? root : others,
+                      pto_slice_block(exchange->out, PTO_ANCHOR_PEER));
 }
 
 /* Member 0 reduces all vectors, then sends each other member its block. */

@@ -7,11 +7,8 @@ extern const pto_algorithm_t pto_algorithm_pairwise;
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
     pto_exchange_t moved = *exchange;
     moved.in = pto_build_temporary(builder, exchange->in, "set aside");
-    pto_build_stage(builder, "set aside", PTO_ORDER_SEQUENCE);
-    pto_step_t copy = pto_step_of(PTO_STEP_COPY, exchange);
-    copy.source = pto_slice_all(builder, exchange->in);
-    copy.target = pto_slice_all(builder, moved.in);
-    pto_build_step(builder, copy);
+    pto_build_copy(builder, "set aside", exchange, pto_slice_all(builder, exchange->in),
+                   pto_slice_all(builder, moved.in));
     pto_algorithm_pairwise.build(builder, &moved);
 }
 

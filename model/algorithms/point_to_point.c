@@ -16,13 +16,10 @@ static pto_peers_t next_node(const pto_builder_t *builder, const pto_exchange_t 
 
 /* Builds the message from member 0 of a pair to member 1 and, if both send, the one back. */
 static void build_pair(pto_builder_t *builder, const pto_exchange_t *exchange) {
-    pto_build_stage(builder, "message", PTO_ORDER_AT_ONCE);
-    pto_step_t send = pto_build_sender(builder, PTO_STEP_SEND, exchange);
-    send.source = pto_slice_all(builder, exchange->in);
-    pto_step_t recv = pto_build_receiver(builder, PTO_STEP_RECV, exchange);
-    recv.target = pto_slice_all(builder, exchange->out);
-    pto_build_step(builder, send);
-    pto_build_step(builder, recv);
+    pto_build_message(builder, "message", pto_build_sender(builder, PTO_STEP_SEND, exchange),
+                      pto_slice_all(builder, exchange->in),
+                      pto_build_receiver(builder, PTO_STEP_RECV, exchange),
+                      pto_slice_all(builder, exchange->out));
 }
 
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
@@ -30,15 +27,11 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
         build_pair(builder, exchange);
         return;
     }
-    pto_build_stage(builder, "all messages", PTO_ORDER_AT_ONCE);
-    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
-    send.peers = next_node(builder, exchange, 1);
-    send.source = pto_slice_block(exchange->in, PTO_ANCHOR_ORDINAL);
-    pto_build_step(builder, send);
-    pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange);
-    recv.peers = next_node(builder, exchange, -1);
-    recv.target = pto_slice_block(exchange->out, PTO_ANCHOR_ORDINAL);
-    pto_build_step(builder, recv);
+    pto_build_sendrecv(builder, "all messages", exchange,
+                       (pto_message_end_t){next_node(builder, exchange, 1),
+                                           pto_slice_block(exchange->in, PTO_ANCHOR_ORDINAL)},
+                       (pto_message_end_t){next_node(builder, exchange, -1),
+                                           pto_slice_block(exchange->out, PTO_ANCHOR_ORDINAL)});
 }
 
 const pto_algorithm_t pto_algorithm_point_to_point = {

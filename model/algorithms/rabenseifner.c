@@ -44,31 +44,25 @@ static void build_gather(pto_builder_t *builder, const pto_exchange_t *folded) {
     int64_t n = folded->n;
     pto_build_loop(builder, 0, pto_log2_ceil(n), true);
     pto_expr_t distance = pto_inverse_power(n / 2);
-    pto_build_stage(builder, "gather", PTO_ORDER_AT_ONCE);
     pto_step_t send = pto_step_of(PTO_STEP_SEND, folded), recv = pto_step_of(PTO_STEP_RECV, folded);
     send.who_first = recv.who_until = distance;
     send.who_until = pto_inverse_power(n);
     send.peers = pto_peers_at(distance, -1);
-    send.source = half(folded->out, n, PTO_ANCHOR_ME, pto_power(1));
-    pto_build_step(builder, send);
     recv.peers = pto_peers_at(distance, 1);
-    recv.target = half(folded->out, n, PTO_ANCHOR_PEER, pto_power(1));
-    pto_build_step(builder, recv);
+    pto_build_message(builder, "gather", send, half(folded->out, n, PTO_ANCHOR_ME, pto_power(1)), recv,
+                      half(folded->out, n, PTO_ANCHOR_PEER, pto_power(1)));
     pto_build_end(builder);
 }
 
 /* Process 0 receives the result from the process that it was folded into. */
 static void build_return(pto_builder_t *builder, const pto_exchange_t *exchange) {
-    pto_build_stage(builder, "return", PTO_ORDER_AT_ONCE);
+    const pto_slice_t vector = pto_slice_all(builder, exchange->out);
     pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange), recv = pto_step_of(PTO_STEP_RECV, exchange);
     send.who_first = recv.who_until = pto_constant(1);
     send.who_until = pto_constant(2);
     send.peers = pto_peers_at(pto_constant(1), -1);
-    send.source = pto_slice_all(builder, exchange->out);
-    pto_build_step(builder, send);
     recv.peers = pto_peers_at(pto_constant(1), 1);
-    recv.target = pto_slice_all(builder, exchange->out);
-    pto_build_step(builder, recv);
+    pto_build_message(builder, "return", send, vector, recv, vector);
 }
 
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {

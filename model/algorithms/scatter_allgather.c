@@ -16,12 +16,9 @@ typedef struct {
 
 /* Builds `passed` at the processes with even numbers, which have subtrees. */
 static int build_passed(pto_builder_t *builder, const pto_exchange_t *exchange) {
-    pto_buffer_t passed = *pto_builder_buffer(builder, exchange->out);
-    passed.name = "passed on";
-    passed.role = PTO_ROLE_TEMPORARY;
+    pto_buffer_t passed = pto_temporary_like(builder, exchange->out, "passed on");
     passed.group = pto_builder_group(builder, exchange->group)->kind;
     passed.held_stride = 2;
-    passed.user_stride = 0;
     return pto_build_buffer(builder, passed);
 }
 
@@ -37,16 +34,16 @@ static pto_slice_t subtree(const parts_t *parts, int buffer, pto_expr_t distance
  * what was passed to them. */
 static void build_edges(const parts_t *parts, pto_expr_t distance, pto_expr_t count, int target) {
     const pto_exchange_t *exchange = parts->exchange;
-    pto_build_stage(parts->builder, "scatter", PTO_ORDER_AT_ONCE);
     pto_step_t send = pto_build_tree_ends(PTO_STEP_SEND, exchange, false, distance), first = send;
     first.who_until = pto_constant(1);
     first.source = subtree(parts, exchange->out, pto_constant(0), count);
-    pto_build_step(parts->builder, first);
     send.who_first = send.who_stride;
     send.source = subtree(parts, parts->passed, pto_constant(0), count);
-    pto_build_step(parts->builder, send);
     pto_step_t recv = pto_build_tree_ends(PTO_STEP_RECV, exchange, true, distance);
     recv.target = subtree(parts, target, distance, count);
+    pto_build_stage(parts->builder, "scatter", PTO_ORDER_AT_ONCE);
+    pto_build_step(parts->builder, first);
+    pto_build_step(parts->builder, send);
     pto_build_step(parts->builder, recv);
 }
 
@@ -68,27 +65,22 @@ static pto_slice_t part(const parts_t *parts, int buffer, pto_expr_t offset) {
 }
 
 static void build_own_parts(const parts_t *parts) {
-    pto_build_stage(parts->builder, "own part", PTO_ORDER_SEQUENCE);
     pto_step_t copy = pto_step_of(PTO_STEP_COPY, parts->exchange);
     copy.who_first = copy.who_stride = pto_constant(2);
-    copy.source = part(parts, parts->passed, pto_constant(0));
-    copy.target = part(parts, parts->exchange->out, pto_constant(0));
-    pto_build_step(parts->builder, copy);
+    pto_build_local(parts->builder, "own part", copy, part(parts, parts->passed, pto_constant(0)),
+                    part(parts, parts->exchange->out, pto_constant(0)));
 }
 
 static void build_ring(const parts_t *parts) {
     const pto_exchange_t *exchange = parts->exchange;
     pto_build_loop(parts->builder, 0, parts->n - 1, false);
-    pto_build_stage(parts->builder, "round", PTO_ORDER_AT_ONCE);
-    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange);
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, exchange), recv = pto_step_of(PTO_STEP_RECV, exchange),
+               back = recv;
     send.peers = pto_peers_at(pto_constant(1), 1);
-    send.source = part(parts, exchange->out, pto_loop_index(-1, 0));
-    pto_build_step(parts->builder, send);
-    pto_step_t recv = pto_step_of(PTO_STEP_RECV, exchange), back = recv;
     recv.who_first = back.who_until = pto_constant(1);
     recv.peers = back.peers = pto_peers_at(pto_constant(1), -1);
-    recv.target = part(parts, exchange->out, pto_loop_index(-1, -1));
-    pto_build_step(parts->builder, recv);
+    pto_build_message(parts->builder, "round", send, part(parts, exchange->out, pto_loop_index(-1, 0)), recv,
+                      part(parts, exchange->out, pto_loop_index(-1, -1)));
     back.target = part(parts, parts->passed, pto_loop_index(-1, -1));
     pto_build_step(parts->builder, back);
     pto_build_end(parts->builder);

@@ -32,30 +32,23 @@ static pto_step_t upper(const pto_exchange_t *who, pto_expr_t distance) {
 
 /* The upper ends of a level combine both places. At the last level the root combines them into the result. */
 static void build_reduce(const up_t *up, pto_expr_t distance, bool last) {
-    pto_build_stage(up->builder, "reduce", PTO_ORDER_SEQUENCE);
     pto_step_t step = upper(up->who, distance);
     step.kind = PTO_STEP_REDUCE;
     step.peers.kind = PTO_PEERS_NONE;
     step.fresh = last;
-    step.source = last ? pto_slice_all(up->builder, up->tree) : place(up->tree, 1);
-    step.target = last ? pto_slice_all(up->builder, up->into) : place(up->tree, 0);
-    pto_build_step(up->builder, step);
+    pto_build_local(up->builder, "reduce", step,
+                    last ? pto_slice_all(up->builder, up->tree) : place(up->tree, 1),
+                    last ? pto_slice_all(up->builder, up->into) : place(up->tree, 0));
 }
 
 /* The lowest level: children copy their input up, while processes with a buffer place theirs in it. */
 static void build_entry(const up_t *up, int source) {
     pto_expr_t one = pto_constant(1);
-    pto_build_stage(up->builder, "enter the tree", PTO_ORDER_SEQUENCE);
+    pto_slice_t input = pto_slice_all(up->builder, source);
     pto_step_t own = pto_step_of(PTO_STEP_COPY, up->who);
     own.who_stride = pto_constant(2);
-    own.source = pto_slice_all(up->builder, source);
-    own.target = place(up->tree, 0);
-    pto_build_step(up->builder, own);
-    pto_step_t child = lower(up->who, one);
-    child.source = own.source;
-    child.target = place(up->tree, 1);
-    child.target.holder = PTO_HOLDER_PEER;
-    pto_build_step(up->builder, child);
+    pto_build_local(up->builder, "enter the tree", own, input, place(up->tree, 0));
+    pto_build_move(up->builder, lower(up->who, one), input, pto_slice_of_peer(place(up->tree, 1)));
     pto_intranode_flag(up->builder, "copied", lower(up->who, one), upper(up->who, one));
     build_reduce(up, one, up->rounds == 1);
 }
@@ -63,12 +56,8 @@ static void build_entry(const up_t *up, int source) {
 /* A child waits until its parent has reached this level. */
 static void build_level(const up_t *up, pto_expr_t distance, bool last) {
     pto_intranode_flag(up->builder, "at this level", upper(up->who, distance), lower(up->who, distance));
-    pto_build_stage(up->builder, "up the tree", PTO_ORDER_SEQUENCE);
-    pto_step_t child = lower(up->who, distance);
-    child.source = place(up->tree, 0);
-    child.target = place(up->tree, 1);
-    child.target.holder = PTO_HOLDER_PEER;
-    pto_build_step(up->builder, child);
+    pto_build_local(up->builder, "up the tree", lower(up->who, distance), place(up->tree, 0),
+                    pto_slice_of_peer(place(up->tree, 1)));
     pto_intranode_flag(up->builder, "copied", lower(up->who, distance), upper(up->who, distance));
     build_reduce(up, distance, last);
 }
@@ -112,30 +101,20 @@ static void build_release(pto_builder_t *builder, const pto_exchange_t *who) {
  * target. */
 static void build_down(pto_builder_t *builder, const pto_exchange_t *who, int passed, int target) {
     int64_t rounds = pto_log2_ceil(who->n);
+    pto_slice_t mine = pto_slice_all(builder, passed), output = pto_slice_all(builder, target);
     if (rounds > 1) {
         pto_expr_t halving = pto_inverse_power((int64_t)1 << (rounds - 1));
         pto_build_loop(builder, 0, rounds - 1, true);
         pto_intranode_flag(builder, "complete", upper(who, halving), lower(who, halving));
-        pto_build_stage(builder, "down the tree", PTO_ORDER_SEQUENCE);
-        pto_step_t child = lower(who, halving);
-        child.source = child.target = pto_slice_all(builder, passed);
-        child.source.holder = PTO_HOLDER_PEER;
-        pto_build_step(builder, child);
+        pto_build_local(builder, "down the tree", lower(who, halving), pto_slice_of_peer(mine), mine);
         pto_build_end(builder);
     }
     pto_expr_t one = pto_constant(1);
     pto_intranode_flag(builder, "complete", upper(who, one), lower(who, one));
-    pto_build_stage(builder, "copy out", PTO_ORDER_SEQUENCE);
     pto_step_t own = pto_step_of(PTO_STEP_COPY, who);
     own.who_stride = pto_constant(2);
-    own.source = pto_slice_all(builder, passed);
-    own.target = pto_slice_all(builder, target);
-    pto_build_step(builder, own);
-    pto_step_t leaf = lower(who, one);
-    leaf.source = own.source;
-    leaf.source.holder = PTO_HOLDER_PEER;
-    leaf.target = own.target;
-    pto_build_step(builder, leaf);
+    pto_build_local(builder, "copy out", own, mine, output);
+    pto_build_move(builder, lower(who, one), pto_slice_of_peer(mine), output);
 }
 
 static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int source, int target,
@@ -148,12 +127,10 @@ static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int sou
     int passed = source;
     if (!in_tree) {
         passed = pto_intranode_buffer(builder, who, source, "passed", 1, 2);
-        pto_step_t root = pto_step_of(PTO_STEP_COPY, who);
-        root.who_until = pto_constant(1);
-        root.source = pto_slice_all(builder, source);
-        root.target = pto_slice_all(builder, passed);
-        pto_build_stage(builder, "share", PTO_ORDER_SEQUENCE);
-        pto_build_step(builder, root);
+        pto_exchange_t root = *who;
+        root.n = 1;
+        pto_build_copy(builder, "share", &root, pto_slice_all(builder, source),
+                       pto_slice_all(builder, passed));
     }
     build_down(builder, who, passed, target);
 }

@@ -17,19 +17,15 @@ static void build_flag(pto_builder_t *builder, const char *name, const pto_excha
 /* A GPU copies its own block at the same time. */
 static void build_copies(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
                          pto_gas_way_t way) {
-    pto_step_t others = pto_gas_step(who, way);
-    others.source = pto_slice_block(user->in, PTO_ANCHOR_PEER);
-    others.target = pto_slice_block(user->out, PTO_ANCHOR_ME);
-    const pto_slice_t own = others.target;
-    others.target.holder = PTO_HOLDER_PEER;
+    const pto_slice_t mine = pto_slice_block(user->out, PTO_ANCHOR_ME);
     pto_build_parallel(builder);
     pto_build_branch(builder);
-    pto_build_stage(builder, "copy to others", PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, others);
+    pto_build_local(builder, "copy to others", pto_gas_step(who, way),
+                    pto_slice_block(user->in, PTO_ANCHOR_PEER), pto_slice_of_peer(mine));
     pto_build_end(builder);
     pto_build_branch(builder);
     pto_build_stage(builder, "copy own", PTO_ORDER_SEQUENCE);
-    pto_gas_own_copy(builder, who, pto_slice_block(user->in, PTO_ANCHOR_ME), own);
+    pto_gas_own_copy(builder, who, pto_slice_block(user->in, PTO_ANCHOR_ME), mine);
     pto_build_end(builder);
     pto_build_end(builder);
 }
@@ -38,21 +34,19 @@ static void build_copies(pto_builder_t *builder, const pto_exchange_t *who, cons
  * their input where it writes their output. */
 static void build_allreduce(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user_in_place(builder, request);
-    pto_exchange_t who = pto_gas_members(request, &user);
+    pto_exchange_t who = pto_route_owners(request, &user);
     pto_gas_shares_t shares = pto_gas_shares(builder, &who, &user, false, false);
     pto_build_kernel(builder, &who);
-    pto_step_t results = pto_step_of_all(PTO_STEP_COPY, &who);
-    results.source = results.target = pto_gas_reduce_shares(builder, &who, &user, &shares);
+    pto_slice_t result = pto_gas_reduce_shares(builder, &who, &user, &shares);
     pto_build_end(builder);
-    results.target.holder = PTO_HOLDER_PEER;
-    pto_build_stage(builder, "copy results", PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, results);
+    pto_build_local(builder, "copy results", pto_step_of_all(PTO_STEP_COPY, &who), result,
+                    pto_slice_of_peer(result));
     build_flag(builder, "copied", &who, PTO_GAS_ALL_TO_ALL);
 }
 
 static void build_blocks(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
-    pto_exchange_t who = pto_gas_members(request, &user);
+    pto_exchange_t who = pto_route_owners(request, &user);
     pto_gas_way_t way = pto_gas_way(request->collective);
     build_flag(builder, "ready", &who, pto_gas_way_back(way));
     build_copies(builder, &who, &user, way);

@@ -7,18 +7,14 @@
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user_in_place(builder, request);
-    pto_exchange_t exchange = {.group = user.owners,
-                               .n = pto_layout_owner_count(&request->layout),
-                               .core_count = request->layout.owners_per_gpu,
-                               .in = user.in,
-                               .out = user.out};
+    pto_exchange_t exchange = pto_route_owners(request, &user);
     pto_exchange_t givers = exchange;
     if (pto_collective_is_from_root(request->collective))
         givers.n = 1;
     bool both = request->by_library && request->collective == PTO_COLLECTIVE_ALLREDUCE;
     if (pto_collective_is_vector(request->collective) && !both)
-        pto_route_copy_of(builder, "place input", &givers, pto_slice_all(builder, user.in),
-                          pto_slice_all(builder, user.out));
+        pto_build_copy(builder, "place input", &givers, pto_slice_all(builder, user.in),
+                       pto_slice_all(builder, user.out));
     pto_build_exchange(builder, request, &exchange);
 }
 

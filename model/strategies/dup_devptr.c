@@ -88,19 +88,17 @@ static int64_t most_cells(const pto_request_t *request) {
 
 static void build_halo(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
-    pto_buffer_t buffer = *pto_builder_buffer(builder, user.out);
+    pto_buffer_t buffer = pto_temporary_like(builder, user.out, "share");
     int cores = pto_build_group(builder, PTO_GROUP_CORES, 0);
     phase_t phase = {.field = user.out,
                      .gpu = pto_build_group(builder, PTO_GROUP_GPU, 0),
                      .who = {.group = cores,
                              .n = pto_builder_group(builder, cores)->size,
                              .core_count = request->layout.procs_per_gpu}};
-    buffer.role = PTO_ROLE_TEMPORARY;
     buffer.space = PTO_SPACE_CPU;
     buffer.group = PTO_GROUP_CORES;
     buffer.core_count = request->layout.procs_per_gpu;
     buffer.block_count = most_cells(request);
-    buffer.name = "share";
     phase.who.in = pto_build_buffer(builder, buffer);
     buffer.name = "share out";
     phase.who.out = pto_build_buffer(builder, buffer);
@@ -122,10 +120,10 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
 
     pto_route_signal(builder, shares.gpu, "input ready", false);
     pto_route_chunks(builder, shares.chunks);
-    pto_route_copy(builder, "copy shares to host", shares.cores, 0, shares.count, in,
+    pto_route_copy(builder, "copy shares to host", shares.cores, shares.count, in,
                    pto_route_share(builder, &shares, shares.in));
     pto_route_share_exchange(builder, request, &shares);
-    pto_route_copy(builder, "copy shares to device", shares.cores, 0, shares.count,
+    pto_route_copy(builder, "copy shares to device", shares.cores, shares.count,
                    pto_route_share(builder, &shares, shares.out), out);
     pto_route_end_chunks(builder, shares.chunks);
     pto_route_signal(builder, shares.gpu, "output written", true);

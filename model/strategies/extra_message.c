@@ -6,18 +6,12 @@
 /* The first process sends shares to the others of its GPU or, if gathering, receives them back. */
 static void build_sharing(pto_builder_t *builder, const pto_shares_t *shares, const char *name, int whole,
                           int shared, bool gathering) {
-    pto_exchange_t first = {.group = shares->gpu, .n = shares->count, .core_count = 1};
-    pto_exchange_t others = {
-        .group = shares->gpu, .n = shares->count, .core_first = 1, .core_count = shares->count - 1};
-    pto_step_t hub = pto_step_of(gathering ? PTO_STEP_RECV : PTO_STEP_SEND, &first);
-    hub.peers = (pto_peers_t){.kind = PTO_PEERS_INDEX,
-                              .first = pto_constant(1),
-                              .stride = pto_constant(1),
-                              .until = pto_constant(shares->count)};
+    pto_step_t hub =
+        pto_route_owner_step(gathering ? PTO_STEP_RECV : PTO_STEP_SEND, shares->gpu, shares->count);
+    pto_step_t spoke =
+        pto_route_helpers_step(gathering ? PTO_STEP_SEND : PTO_STEP_RECV, shares->gpu, shares->count);
     pto_slice_t in_whole = pto_route_share_in_whole(builder, shares, whole, shared, PTO_SHARE_PEERS);
     *(gathering ? &hub.target : &hub.source) = in_whole;
-    pto_step_t spoke = pto_step_of(gathering ? PTO_STEP_SEND : PTO_STEP_RECV, &others);
-    spoke.peers = (pto_peers_t){.kind = PTO_PEERS_INDEX, .stride = pto_constant(1), .until = pto_constant(1)};
     *(gathering ? &spoke.source : &spoke.target) = pto_route_share(builder, shares, shared);
     pto_build_stage(builder, name, PTO_ORDER_AT_ONCE);
     pto_build_step(builder, hub);
@@ -32,18 +26,18 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
         out = pto_build_mirror(builder, user.out, "host out", PTO_SPACE_CPU);
     pto_shares_t shares = pto_route_shares(builder, request, &user);
 
-    pto_route_copy(builder, "copy to host", user.owners, 0, 1, pto_slice_all(builder, user.in),
+    pto_route_copy(builder, "copy to host", user.owners, 1, pto_slice_all(builder, user.in),
                    pto_slice_all(builder, in));
     build_sharing(builder, &shares, "scatter shares", in, shares.in, false);
-    pto_route_copy(builder, "keep own share", shares.cores, 0, 1,
+    pto_route_copy(builder, "keep own share", shares.cores, 1,
                    pto_route_share_in_whole(builder, &shares, in, shares.in, PTO_SHARE_MINE),
                    pto_route_share(builder, &shares, shares.in));
     pto_route_share_exchange(builder, request, &shares);
     build_sharing(builder, &shares, "gather shares", out, shares.out, true);
-    pto_route_copy(builder, "return own share", shares.cores, 0, 1,
+    pto_route_copy(builder, "return own share", shares.cores, 1,
                    pto_route_share(builder, &shares, shares.out),
                    pto_route_share_in_whole(builder, &shares, out, shares.out, PTO_SHARE_MINE));
-    pto_route_copy(builder, "copy to device", user.owners, 0, 1, pto_slice_all(builder, out),
+    pto_route_copy(builder, "copy to device", user.owners, 1, pto_slice_all(builder, out),
                    pto_slice_all(builder, user.out));
 }
 

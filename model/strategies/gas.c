@@ -1,11 +1,6 @@
 /* Building blocks of kernels that use each other's memory. */
 #include "gas.h"
 
-pto_exchange_t pto_gas_members(const pto_request_t *request, const pto_user_t *user) {
-    return (pto_exchange_t){
-        .group = user->owners, .n = pto_layout_owner_count(&request->layout), .core_count = 1};
-}
-
 /* Two kernels on one GPU that wait for each other would be time-sliced: each would wait for its turn. */
 pto_status_t pto_gas_applicable(const pto_request_t *request, pto_error_t *err) {
     if (request->layout.owners_per_gpu > 1)
@@ -28,11 +23,9 @@ void pto_gas_flag(pto_builder_t *builder, const char *name, const pto_exchange_t
     if (which == PTO_GAS_ALL_TO_ALL)
         pto_flag_barrier(builder, name, who);
     else if (which == PTO_GAS_ROOT_TO_OTHERS)
-        pto_intranode_flag(builder, name, pto_step_of_root(PTO_STEP_SIGNAL, who),
-                           pto_step_of_others(PTO_STEP_WAIT, who));
+        pto_flag_to_others(builder, name, who);
     else
-        pto_intranode_flag(builder, name, pto_step_of_others(PTO_STEP_SIGNAL, who),
-                           pto_step_of_root(PTO_STEP_WAIT, who));
+        pto_flag_to_root(builder, name, who);
 }
 
 pto_gas_way_t pto_gas_way(pto_collective_t collective) {
@@ -60,27 +53,22 @@ void pto_gas_own_copy(pto_builder_t *builder, const pto_exchange_t *who, pto_sli
     if (pto_builder_buffer(builder, source.buffer)->held_stride > 1 ||
         pto_builder_buffer(builder, target.buffer)->held_stride > 1)
         own.who_until = pto_constant(1);
-    own.source = source;
-    own.target = target;
-    pto_build_step(builder, own);
+    pto_build_move(builder, own, source, target);
 }
 
 void pto_gas_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_step_t step,
-                  pto_slice_t own_source, pto_slice_t own_target) {
+                  pto_gas_move_t move, pto_gas_move_t own) {
     pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
-    pto_gas_own_copy(builder, who, own_source, own_target);
-    pto_build_step(builder, step);
+    pto_gas_own_copy(builder, who, own.source, own.target);
+    pto_build_move(builder, step, move.source, move.target);
 }
 
 void pto_gas_reduce(pto_builder_t *builder, const pto_exchange_t *who, int64_t until, int gathered,
                     pto_slice_t target) {
-    pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
     pto_step_t step = pto_step_of(PTO_STEP_REDUCE, who);
     step.who_until = pto_constant(until);
     step.fresh = true;
-    step.source = pto_slice_all(builder, gathered);
-    step.target = target;
-    pto_build_step(builder, step);
+    pto_build_local(builder, "reduce", step, pto_slice_all(builder, gathered), target);
 }
 
 pto_gas_shares_t pto_gas_shares(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
@@ -95,13 +83,11 @@ pto_gas_shares_t pto_gas_shares(pto_builder_t *builder, const pto_exchange_t *wh
 
 pto_slice_t pto_gas_reduce_shares(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
                                   const pto_gas_shares_t *shares) {
-    pto_step_t scatter = pto_step_of_all(PTO_STEP_COPY, who);
-    scatter.source = pto_slice_part(user->in, shares->parts, PTO_ANCHOR_PEER, pto_constant(0));
-    scatter.target = pto_slice_block(shares->gathered, PTO_ANCHOR_ME);
-    const pto_slice_t own = scatter.target;
-    scatter.target.holder = PTO_HOLDER_PEER;
+    const pto_slice_t peers = pto_slice_part(user->in, shares->parts, PTO_ANCHOR_PEER, pto_constant(0));
+    const pto_slice_t place = pto_slice_block(shares->gathered, PTO_ANCHOR_ME);
     pto_slice_t part = pto_slice_part(user->in, shares->parts, PTO_ANCHOR_ME, pto_constant(0));
-    pto_gas_copy(builder, "store shares", who, scatter, part, own);
+    pto_gas_copy(builder, "store shares", who, pto_step_of_all(PTO_STEP_COPY, who),
+                 (pto_gas_move_t){peers, pto_slice_of_peer(place)}, (pto_gas_move_t){part, place});
     pto_gas_flag(builder, "shares stored", who, PTO_GAS_ALL_TO_ALL);
     part.buffer = user->out;
     pto_gas_reduce(builder, who, who->n, shares->gathered, part);

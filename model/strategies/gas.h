@@ -7,8 +7,6 @@
 
 #include "intranode.h"
 
-/* Returns the exchange among one process of each GPU. */
-pto_exchange_t pto_gas_members(const pto_request_t *request, const pto_user_t *user);
 /* PTO_ERR_NOT_APPLICABLE for several nodes, for several owners on a GPU, and for a single GPU. */
 pto_status_t pto_gas_applicable(const pto_request_t *request, pto_error_t *err);
 
@@ -38,11 +36,15 @@ pto_step_t pto_gas_step(const pto_exchange_t *who, pto_gas_way_t way);
 void pto_gas_own_copy(pto_builder_t *builder, const pto_exchange_t *who, pto_slice_t source,
                       pto_slice_t target);
 
+/* What a step copies, and from where to where. */
+typedef struct {
+    pto_slice_t source;
+    pto_slice_t target;
+} pto_gas_move_t;
 /* Builds a stage with the copy `step`, alone or with each peer. In the same stage, each actor copies its own
- * part from `own_source` to `own_target`. These are like the slices of `step`, but name the actor's own block
- * or part where `step` names its peer's. */
+ * part: `own` is like `move`, but names the actor's own block or part where that names its peer's. */
 void pto_gas_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_step_t step,
-                  pto_slice_t own_source, pto_slice_t own_target);
+                  pto_gas_move_t move, pto_gas_move_t own);
 
 /* The shares in which members reduce a vector (gas_split.c): each member stores to each other member's
  * `gathered` that member's share of its vector, or its block, and reduces what the others stored to its own.

@@ -10,12 +10,10 @@
 
 static void build_reduction(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
                             int gathered) {
-    pto_step_t step = pto_step_of_all(PTO_STEP_COPY, who);
-    step.source = pto_slice_all(builder, user->in);
-    step.target = pto_slice_block(gathered, PTO_ANCHOR_ME);
-    pto_slice_t own = step.target;
-    step.target.holder = PTO_HOLDER_PEER;
-    pto_gas_copy(builder, "store to all", who, step, step.source, own);
+    const pto_slice_t in = pto_slice_all(builder, user->in);
+    const pto_slice_t place = pto_slice_block(gathered, PTO_ANCHOR_ME);
+    pto_gas_copy(builder, "store to all", who, pto_step_of_all(PTO_STEP_COPY, who),
+                 (pto_gas_move_t){in, pto_slice_of_peer(place)}, (pto_gas_move_t){in, place});
     pto_gas_flag(builder, "stored", who, PTO_GAS_ALL_TO_ALL);
     pto_gas_reduce(builder, who, who->n, gathered, pto_slice_all(builder, user->out));
 }
@@ -24,41 +22,33 @@ static void build_reduction(pto_builder_t *builder, const pto_exchange_t *who, c
 static void build_broadcast(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
                             int gathered, int answers) {
     const pto_slice_t in = pto_slice_all(builder, user->in), out = pto_slice_all(builder, user->out);
+    const pto_slice_t place = pto_slice_of_peer(pto_slice_block(gathered, PTO_ANCHOR_ME));
+    const pto_slice_t arrived = pto_slice_block(gathered, PTO_ANCHOR_PEER);
     pto_step_t store = pto_step_of_root(PTO_STEP_COPY, who), answer = pto_step_of_others(PTO_STEP_COPY, who);
-    store.source = in;
-    answer.source = out;
-    store.target = answer.target = pto_slice_block(gathered, PTO_ANCHOR_ME);
-    store.target.holder = answer.target.holder = PTO_HOLDER_PEER;
-    pto_gas_copy(builder, "store to all", who, store, in, out);
-    pto_build_step(builder, answer);
+    pto_gas_copy(builder, "store to all", who, store, (pto_gas_move_t){in, place}, (pto_gas_move_t){in, out});
+    pto_build_move(builder, answer, out, place);
     pto_gas_flag(builder, "stored", who, PTO_GAS_ROOT_TO_OTHERS);
     pto_gas_flag(builder, "answered", who, PTO_GAS_OTHERS_TO_ROOT);
-    pto_build_stage(builder, "copy out", PTO_ORDER_SEQUENCE);
-    store.source = answer.source = pto_slice_block(gathered, PTO_ANCHOR_PEER);
-    store.target = pto_slice_block(answers, PTO_ANCHOR_PEER);
-    answer.target = out;
-    pto_build_step(builder, store);
-    pto_build_step(builder, answer);
+    pto_build_local(builder, "copy out", store, arrived, pto_slice_block(answers, PTO_ANCHOR_PEER));
+    pto_build_move(builder, answer, arrived, out);
 }
 
 static void build_blocks(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
                          int gathered) {
     pto_step_t step = pto_step_of_all(PTO_STEP_COPY, who);
-    step.source = pto_slice_block(user->in, PTO_ANCHOR_PEER);
-    step.target = pto_slice_block(gathered, PTO_ANCHOR_ME);
-    step.target.holder = PTO_HOLDER_PEER;
-    pto_gas_copy(builder, "store to all", who, step, pto_slice_block(user->in, PTO_ANCHOR_ME),
-                 pto_slice_block(user->out, PTO_ANCHOR_ME));
+    pto_gas_copy(builder, "store to all", who, step,
+                 (pto_gas_move_t){pto_slice_block(user->in, PTO_ANCHOR_PEER),
+                                  pto_slice_of_peer(pto_slice_block(gathered, PTO_ANCHOR_ME))},
+                 (pto_gas_move_t){pto_slice_block(user->in, PTO_ANCHOR_ME),
+                                  pto_slice_block(user->out, PTO_ANCHOR_ME)});
     pto_gas_flag(builder, "stored", who, PTO_GAS_ALL_TO_ALL);
-    pto_build_stage(builder, "copy out", PTO_ORDER_SEQUENCE);
-    step.source = pto_slice_block(gathered, PTO_ANCHOR_PEER);
-    step.target = pto_slice_block(user->out, PTO_ANCHOR_PEER);
-    pto_build_step(builder, step);
+    pto_build_local(builder, "copy out", step, pto_slice_block(gathered, PTO_ANCHOR_PEER),
+                    pto_slice_block(user->out, PTO_ANCHOR_PEER));
 }
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user_in_place(builder, request);
-    pto_exchange_t who = pto_gas_members(request, &user);
+    pto_exchange_t who = pto_route_owners(request, &user);
     /* The memory that others store to has the sizes of their blocks for this process, which an alltoallv's
      * output has. */
     bool addressed = pto_collective_is_addressed(request->collective);

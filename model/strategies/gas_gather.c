@@ -6,28 +6,22 @@
 #include "gas.h"
 
 static void build_broadcast(pto_builder_t *builder, const pto_exchange_t *who, int out) {
-    pto_build_stage(builder, "store to all", PTO_ORDER_SEQUENCE);
-    pto_step_t step = pto_step_of_root(PTO_STEP_COPY, who);
-    step.source = pto_slice_all(builder, out);
-    step.target = step.source;
-    step.target.holder = PTO_HOLDER_PEER;
-    pto_build_step(builder, step);
+    const pto_slice_t result = pto_slice_all(builder, out);
+    pto_build_local(builder, "store to all", pto_step_of_root(PTO_STEP_COPY, who), result,
+                    pto_slice_of_peer(result));
     pto_gas_flag(builder, "complete", who, PTO_GAS_ROOT_TO_OTHERS);
 }
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
-    pto_exchange_t who = pto_gas_members(request, &user);
+    pto_exchange_t who = pto_route_owners(request, &user);
     int gathered = pto_gas_gathered(builder, &who, user.in, (pto_gas_gathered_t){.stride = who.n});
     pto_build_kernel(builder, &who);
     if (request->collective == PTO_COLLECTIVE_REDUCE)
         pto_gas_flag(builder, "free", &who, PTO_GAS_ROOT_TO_OTHERS);
-    pto_step_t step = pto_step_of_others(PTO_STEP_COPY, &who);
-    step.source = pto_slice_all(builder, user.in);
-    step.target = pto_slice_block(gathered, PTO_ANCHOR_ME);
-    pto_slice_t own = step.target;
-    step.target.holder = PTO_HOLDER_PEER;
-    pto_gas_copy(builder, "store to root", &who, step, step.source, own);
+    const pto_slice_t in = pto_slice_all(builder, user.in), place = pto_slice_block(gathered, PTO_ANCHOR_ME);
+    pto_gas_copy(builder, "store to root", &who, pto_step_of_others(PTO_STEP_COPY, &who),
+                 (pto_gas_move_t){in, pto_slice_of_peer(place)}, (pto_gas_move_t){in, place});
     pto_gas_flag(builder, "stored", &who, PTO_GAS_OTHERS_TO_ROOT);
     pto_gas_reduce(builder, &who, 1, gathered, pto_slice_all(builder, user.out));
     if (request->collective == PTO_COLLECTIVE_ALLREDUCE)

@@ -11,13 +11,12 @@ static void build_reduction(pto_builder_t *builder, const pto_exchange_t *who, c
                                     (pto_gas_gathered_t){.stride = root_alone ? who->n : 1});
     pto_build_kernel(builder, who);
     pto_gas_flag(builder, "ready", who, root_alone ? PTO_GAS_OTHERS_TO_ROOT : PTO_GAS_ALL_TO_ALL);
-    pto_step_t step = root_alone ? pto_step_of_root(PTO_STEP_COPY, who) : pto_step_of_all(PTO_STEP_COPY, who);
+    pto_step_t step = pto_gas_step(who, root_alone ? PTO_GAS_ROOT_TO_OTHERS : PTO_GAS_ALL_TO_ALL);
     const pto_slice_t own =
         scatters ? pto_slice_block(user->in, PTO_ANCHOR_ME) : pto_slice_all(builder, user->in);
-    step.source = own;
-    step.source.holder = PTO_HOLDER_PEER;
-    step.target = pto_slice_block(gathered, PTO_ANCHOR_PEER);
-    pto_gas_copy(builder, "load from all", who, step, own, pto_slice_block(gathered, PTO_ANCHOR_ME));
+    pto_gas_copy(builder, "load from all", who, step,
+                 (pto_gas_move_t){pto_slice_of_peer(own), pto_slice_block(gathered, PTO_ANCHOR_PEER)},
+                 (pto_gas_move_t){own, pto_slice_block(gathered, PTO_ANCHOR_ME)});
     pto_gas_flag(builder, "loaded", who, root_alone ? PTO_GAS_ROOT_TO_OTHERS : PTO_GAS_ALL_TO_ALL);
     pto_gas_reduce(builder, who, root_alone ? 1 : who->n, gathered, pto_slice_all(builder, user->out));
     pto_build_end(builder);
@@ -29,17 +28,16 @@ static void build_blocks(pto_builder_t *builder, const pto_exchange_t *who, cons
     pto_gas_flag(builder, "ready", who, way);
     pto_step_t step = pto_gas_step(who, pto_gas_way_back(way)); /* receivers act: against the data's way */
     const pto_slice_t own = pto_slice_block(user->in, PTO_ANCHOR_ME);
-    step.source = own;
-    step.source.holder = PTO_HOLDER_PEER;
-    step.target = pto_slice_block(user->out, PTO_ANCHOR_PEER);
-    pto_gas_copy(builder, "load from all", who, step, own, pto_slice_block(user->out, PTO_ANCHOR_ME));
+    pto_gas_copy(builder, "load from all", who, step,
+                 (pto_gas_move_t){pto_slice_of_peer(own), pto_slice_block(user->out, PTO_ANCHOR_PEER)},
+                 (pto_gas_move_t){own, pto_slice_block(user->out, PTO_ANCHOR_ME)});
     pto_gas_flag(builder, "loaded", who, pto_gas_way_back(way));
     pto_build_end(builder);
 }
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
-    pto_exchange_t who = pto_gas_members(request, &user);
+    pto_exchange_t who = pto_route_owners(request, &user);
     if (pto_collective_reduces(request->collective))
         build_reduction(builder, &who, &user, request->collective == PTO_COLLECTIVE_REDUCE);
     else

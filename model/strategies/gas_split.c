@@ -11,20 +11,15 @@
 
 static void build_results(pto_builder_t *builder, const pto_exchange_t *who, pto_slice_t part,
                           bool root_alone) {
-    pto_build_stage(builder, "store results", PTO_ORDER_SEQUENCE);
-    pto_step_t gather =
-        root_alone ? pto_step_of_others(PTO_STEP_COPY, who) : pto_step_of_all(PTO_STEP_COPY, who);
-    gather.source = part;
-    gather.target = part;
-    gather.target.holder = PTO_HOLDER_PEER;
-    pto_build_step(builder, gather);
-    pto_gas_flag(builder, "results stored", who, root_alone ? PTO_GAS_OTHERS_TO_ROOT : PTO_GAS_ALL_TO_ALL);
+    const pto_gas_way_t way = root_alone ? PTO_GAS_OTHERS_TO_ROOT : PTO_GAS_ALL_TO_ALL;
+    pto_build_local(builder, "store results", pto_gas_step(who, way), part, pto_slice_of_peer(part));
+    pto_gas_flag(builder, "results stored", who, way);
 }
 
 static void build_reduction(pto_builder_t *builder, const pto_request_t *request) {
     bool root_alone = request->collective == PTO_COLLECTIVE_REDUCE;
     pto_user_t user = pto_route_user_in_place(builder, request);
-    pto_exchange_t who = pto_gas_members(request, &user);
+    pto_exchange_t who = pto_route_owners(request, &user);
     bool scatters = request->collective == PTO_COLLECTIVE_REDUCE_SCATTER;
     pto_gas_shares_t shares = pto_gas_shares(builder, &who, &user, scatters, root_alone || scatters);
     pto_build_kernel(builder, &who);
@@ -36,16 +31,14 @@ static void build_reduction(pto_builder_t *builder, const pto_request_t *request
 
 static void build_blocks(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
-    pto_exchange_t who = pto_gas_members(request, &user);
+    pto_exchange_t who = pto_route_owners(request, &user);
     pto_gas_way_t way = pto_gas_way(request->collective);
     pto_build_kernel(builder, &who);
     pto_gas_flag(builder, "ready", &who, pto_gas_way_back(way));
-    pto_step_t step = pto_gas_step(&who, way);
-    step.source = pto_slice_block(user.in, PTO_ANCHOR_PEER);
-    step.target = pto_slice_block(user.out, PTO_ANCHOR_ME);
-    pto_slice_t own = step.target;
-    step.target.holder = PTO_HOLDER_PEER;
-    pto_gas_copy(builder, "store to all", &who, step, pto_slice_block(user.in, PTO_ANCHOR_ME), own);
+    const pto_slice_t place = pto_slice_block(user.out, PTO_ANCHOR_ME);
+    pto_gas_copy(builder, "store to all", &who, pto_gas_step(&who, way),
+                 (pto_gas_move_t){pto_slice_block(user.in, PTO_ANCHOR_PEER), pto_slice_of_peer(place)},
+                 (pto_gas_move_t){pto_slice_block(user.in, PTO_ANCHOR_ME), place});
     pto_gas_flag(builder, "stored", &who, way);
     pto_build_end(builder);
 }

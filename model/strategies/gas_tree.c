@@ -43,40 +43,31 @@ static void build_up(const tree_t *tree) {
         place.offset = pto_constant(level);
         pto_step_t store = ends(tree, PTO_STEP_COPY, true, level),
                    reduce = ends(tree, PTO_STEP_REDUCE, false, level);
-        store.source = level == 0 ? in : sum;
-        store.target = reduce.source = place;
-        store.target.holder = PTO_HOLDER_PEER;
         pto_build_stage(builder, "up the tree", PTO_ORDER_SEQUENCE);
         if (level == 0) {
             pto_step_t own = pto_step_of(PTO_STEP_COPY, tree->who);
             own.who_stride = pto_constant(2);
-            own.source = in;
-            own.target = sum;
-            pto_build_step(builder, own);
+            pto_build_move(builder, own, in, sum);
         }
-        pto_build_step(builder, store);
+        pto_build_move(builder, store, level == 0 ? in : sum, pto_slice_of_peer(place));
         build_flag(tree, "stored", true, level);
         reduce.peers = (pto_peers_t){0};
-        reduce.target = sum;
-        pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
-        pto_build_step(builder, reduce);
+        pto_build_local(builder, "reduce", reduce, place, sum);
     }
 }
 
 static void build_down(const tree_t *tree) {
     for (int64_t level = tree->levels - 1; level >= 0; level--) {
-        pto_step_t store = ends(tree, PTO_STEP_COPY, false, level);
-        store.source = store.target = pto_slice_all(tree->builder, tree->user->out);
-        store.target.holder = PTO_HOLDER_PEER;
-        pto_build_stage(tree->builder, "down the tree", PTO_ORDER_SEQUENCE);
-        pto_build_step(tree->builder, store);
+        pto_slice_t result = pto_slice_all(tree->builder, tree->user->out);
+        pto_build_local(tree->builder, "down the tree", ends(tree, PTO_STEP_COPY, false, level), result,
+                        pto_slice_of_peer(result));
         build_flag(tree, "complete", false, level);
     }
 }
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user_in_place(builder, request);
-    pto_exchange_t who = pto_gas_members(request, &user);
+    pto_exchange_t who = pto_route_owners(request, &user);
     tree_t tree = {builder, &who, &user, pto_log2_ceil(who.n)};
     pto_build_kernel(builder, &who);
     if (request->collective == PTO_COLLECTIVE_REDUCE)
@@ -85,12 +76,10 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
         build_up(&tree);
     } else {
         build_free(&tree, true);
-        pto_build_stage(builder, "own output", PTO_ORDER_SEQUENCE);
-        pto_step_t own = pto_step_of(PTO_STEP_COPY, &who);
-        own.who_until = pto_constant(1);
-        own.source = pto_slice_all(builder, user.in);
-        own.target = pto_slice_all(builder, user.out);
-        pto_build_step(builder, own);
+        pto_exchange_t root = who;
+        root.n = 1;
+        pto_build_copy(builder, "own output", &root, pto_slice_all(builder, user.in),
+                       pto_slice_all(builder, user.out));
     }
     if (request->collective != PTO_COLLECTIVE_REDUCE)
         build_down(&tree);

@@ -13,23 +13,14 @@ static int64_t blocks_of(const pto_builder_t *builder, int buffer) {
 }
 
 void pto_gsb_copy_in(pto_builder_t *builder, const pto_exchange_t *who, int source, int gathered) {
-    pto_build_stage(builder, "gather", PTO_ORDER_SEQUENCE);
-    pto_step_t own = pto_intranode_root_alone(PTO_STEP_COPY, who);
-    own.source = pto_slice_all(builder, source);
-    own.target = own.source; /* as many blocks as a member has */
-    own.target.buffer = gathered;
-    own.target.anchor = PTO_ANCHOR_ME;
-    own.target.anchor_step = blocks_of(builder, source);
-    pto_build_step(builder, own);
-    if (who->n == 1)
-        return;
-    pto_step_t others = pto_step_of_others(PTO_STEP_COPY, who);
-    others.source = own.source;
-    others.target = own.target;
-    others.target.holder = PTO_HOLDER_PEER;
-    pto_build_step(builder, others);
-    pto_intranode_flag(builder, "copied", pto_step_of_others(PTO_STEP_SIGNAL, who),
-                       pto_step_of_root(PTO_STEP_WAIT, who));
+    const pto_slice_t own = pto_slice_all(builder, source);
+    pto_slice_t place = own; /* as many blocks as a member has */
+    place.buffer = gathered;
+    place.anchor = PTO_ANCHOR_ME;
+    place.anchor_step = blocks_of(builder, source);
+    pto_intranode_copy_in(builder, "gather", who, own, place);
+    if (who->n > 1)
+        pto_flag_to_root(builder, "copied", who);
 }
 
 /* Returns the root's buffer with the blocks of all members. It is complete when the root has seen all flags.
@@ -38,8 +29,7 @@ static int gather(pto_builder_t *builder, const pto_exchange_t *who, int source,
     int gathered =
         pto_intranode_buffer(builder, who, source, "gathered", who->n * blocks_of(builder, source), who->n);
     if (runs == PTO_RUN_LOOSE)
-        pto_intranode_flag(builder, "inputs free", pto_step_of_root(PTO_STEP_SIGNAL, who),
-                           pto_step_of_others(PTO_STEP_WAIT, who));
+        pto_flag_to_others(builder, "inputs free", who);
     pto_gsb_copy_in(builder, who, source, gathered);
     return gathered;
 }
@@ -47,12 +37,10 @@ static int gather(pto_builder_t *builder, const pto_exchange_t *who, int source,
 int pto_gsb_combine(pto_builder_t *builder, const pto_exchange_t *who, int source, int gathered, int into) {
     if (into < 0)
         into = pto_intranode_buffer(builder, who, source, "result", blocks_of(builder, source), who->n);
-    pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
     pto_step_t combine = pto_intranode_root_alone(PTO_STEP_REDUCE, who);
     combine.fresh = true;
-    combine.source = pto_slice_all(builder, gathered);
-    combine.target = pto_slice_all(builder, into);
-    pto_build_step(builder, combine);
+    pto_build_local(builder, "reduce", combine, pto_slice_all(builder, gathered),
+                    pto_slice_all(builder, into));
     return into;
 }
 
@@ -64,21 +52,11 @@ static int reduce(pto_builder_t *builder, const pto_exchange_t *who, int source,
 void pto_gsb_copy_out(pto_builder_t *builder, const pto_exchange_t *who, int source, int target) {
     bool has_block_for_each = blocks_of(builder, source) > blocks_of(builder, target);
     if (who->n > 1)
-        pto_intranode_flag(builder, "complete", pto_step_of_root(PTO_STEP_SIGNAL, who),
-                           pto_step_of_others(PTO_STEP_WAIT, who));
-    pto_build_stage(builder, "copy out", PTO_ORDER_SEQUENCE);
-    pto_step_t root = pto_intranode_root_alone(PTO_STEP_COPY, who);
-    root.source =
-        has_block_for_each ? pto_slice_block(source, PTO_ANCHOR_ME) : pto_slice_all(builder, source);
-    root.target = pto_slice_all(builder, target);
-    pto_build_step(builder, root);
-    if (who->n == 1)
-        return;
-    pto_step_t others = pto_step_of_others(PTO_STEP_COPY, who);
-    others.source = root.source;
-    others.source.holder = PTO_HOLDER_PEER;
-    others.target = root.target;
-    pto_build_step(builder, others);
+        pto_flag_to_others(builder, "complete", who);
+    pto_intranode_copy_out(builder, "copy out", who,
+                           has_block_for_each ? pto_slice_block(source, PTO_ANCHOR_ME)
+                                              : pto_slice_all(builder, source),
+                           pto_slice_all(builder, target));
 }
 
 /* Members read a result that is in a temporary of the root there. One in the user's buffer, or one that the
@@ -86,15 +64,12 @@ void pto_gsb_copy_out(pto_builder_t *builder, const pto_exchange_t *who, int sou
 static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int source, int target,
                       pto_run_order_t runs) {
     if (runs == PTO_RUN_LOOSE)
-        pto_intranode_flag(builder, "result free", pto_step_of_others(PTO_STEP_SIGNAL, who),
-                           pto_step_of_root(PTO_STEP_WAIT, who));
+        pto_flag_to_root(builder, "result free", who);
     if (runs == PTO_RUN_LOOSE || pto_builder_buffer(builder, source)->role != PTO_ROLE_TEMPORARY) {
-        pto_step_t share = pto_intranode_root_alone(PTO_STEP_COPY, who);
-        share.source = pto_slice_all(builder, source);
+        const pto_slice_t result = pto_slice_all(builder, source);
         source = pto_intranode_buffer(builder, who, source, "result", blocks_of(builder, source), who->n);
-        share.target = pto_slice_all(builder, source);
-        pto_build_stage(builder, "share", PTO_ORDER_SEQUENCE);
-        pto_build_step(builder, share);
+        pto_build_local(builder, "share", pto_intranode_root_alone(PTO_STEP_COPY, who), result,
+                        pto_slice_all(builder, source));
     }
     pto_gsb_copy_out(builder, who, source, target);
 }
@@ -102,16 +77,14 @@ static void broadcast(pto_builder_t *builder, const pto_exchange_t *who, int sou
 /* All members read the gathered blocks: in the next run, none may write its block before all have read them.
  */
 static void allgather(pto_builder_t *builder, const pto_exchange_t *who, int source, int target) {
-    pto_intranode_flag(builder, "result free", pto_step_of_others(PTO_STEP_SIGNAL, who),
-                       pto_step_of_root(PTO_STEP_WAIT, who));
+    pto_flag_to_root(builder, "result free", who);
     int gathered = gather(builder, who, source, PTO_RUN_LOOSE);
     broadcast(builder, who, gathered, target, PTO_RUN_ORDERED);
 }
 
 /* The members write into the root's output. */
 static void gather_to_root(pto_builder_t *builder, const pto_exchange_t *who, int source, int target) {
-    pto_intranode_flag(builder, "output free", pto_step_of_root(PTO_STEP_SIGNAL, who),
-                       pto_step_of_others(PTO_STEP_WAIT, who));
+    pto_flag_to_others(builder, "output free", who);
     pto_gsb_copy_in(builder, who, source, target);
 }
 

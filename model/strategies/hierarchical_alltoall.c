@@ -44,9 +44,7 @@ static between_t make_between(pto_builder_t *builder, const pto_request_t *reque
  * gives the block sizes if the user's are not equal. */
 static int build_bundles(const between_t *between, const char *name, pto_group_kind_t group, int64_t cores,
                          pto_blocks_t blocks, int64_t count) {
-    pto_buffer_t buffer = *pto_builder_buffer(between->builder, between->user.in);
-    buffer.name = name;
-    buffer.role = PTO_ROLE_TEMPORARY;
+    pto_buffer_t buffer = pto_temporary_like(between->builder, between->user.in, name);
     buffer.group = group;
     buffer.core_count = cores;
     if (buffer.blocks != PTO_BLOCKS_EQUAL)
@@ -72,32 +70,16 @@ static void build_exchange(const between_t *between, pto_exchange_t exchange) {
     if (host) {
         exchange.in = pto_build_mirror(builder, in, "host in", PTO_SPACE_CPU);
         exchange.out = pto_build_mirror(builder, out, "host out", PTO_SPACE_CPU);
-        pto_route_copy_of(builder, "copy to host", &exchange, pto_slice_all(builder, in),
-                          pto_slice_all(builder, exchange.in));
+        pto_build_copy(builder, "copy to host", &exchange, pto_slice_all(builder, in),
+                       pto_slice_all(builder, exchange.in));
     }
     pto_build_exchange(builder, between->request, &exchange);
     if (host)
-        pto_route_copy_of(builder, "copy to device", &exchange, pto_slice_all(builder, exchange.out),
-                          pto_slice_all(builder, out));
+        pto_build_copy(builder, "copy to device", &exchange, pto_slice_all(builder, exchange.out),
+                       pto_slice_all(builder, out));
 }
 
 /* --- by leaders ----------------------------------------------------------------------------------------- */
-
-/* A stage in which the leader and all others copy. `into`: the target is the leader's buffer, else the source
- * is. */
-static void copy_with_leader(const between_t *between, const char *name, pto_slice_t source,
-                             pto_slice_t target, bool into) {
-    pto_build_stage(between->builder, name, PTO_ORDER_SEQUENCE);
-    pto_step_t leader = pto_intranode_root_alone(PTO_STEP_COPY, &between->node);
-    leader.source = source;
-    leader.target = target;
-    pto_build_step(between->builder, leader);
-    pto_step_t others = pto_step_of_others(PTO_STEP_COPY, &between->node);
-    others.source = source;
-    others.target = target;
-    (into ? &others.target : &others.source)->holder = PTO_HOLDER_PEER;
-    pto_build_step(between->builder, others);
-}
 
 /* The leaders' exchange, and the parts of it that belong to one process: where it copies its input, and where
  * it finds its output. */
@@ -114,18 +96,18 @@ typedef struct {
  * may write to it. */
 static void build_through_leaders(const between_t *between, const leaders_t *leaders) {
     pto_builder_t *builder = between->builder;
-    copy_with_leader(between, "gather", pto_slice_all(builder, between->user.in), leaders->place, true);
-    pto_intranode_flag(builder, "gathered", pto_step_of_others(PTO_STEP_SIGNAL, &between->node),
-                       pto_step_of_root(PTO_STEP_WAIT, &between->node));
+    pto_intranode_copy_in(builder, "gather", &between->node, pto_slice_all(builder, between->user.in),
+                          leaders->place);
+    pto_flag_to_root(builder, "gathered", &between->node);
     pto_exchange_t exchange = {.group = pto_build_group(builder, PTO_GROUP_LEADERS, 0),
                                .core_count = 1,
                                .in = leaders->gathered,
                                .out = leaders->arrived,
                                .bundle = leaders->bundle};
     build_exchange(between, exchange);
-    pto_intranode_flag(builder, "complete", pto_step_of_root(PTO_STEP_SIGNAL, &between->node),
-                       pto_step_of_others(PTO_STEP_WAIT, &between->node));
-    copy_with_leader(between, "copy out", leaders->output, pto_slice_all(builder, between->user.out), false);
+    pto_flag_to_others(builder, "complete", &between->node);
+    pto_intranode_copy_out(builder, "copy out", &between->node, leaders->output,
+                           pto_slice_all(builder, between->user.out));
 }
 
 static int build_at_leaders(const between_t *between, const char *name, pto_blocks_t blocks, int64_t count) {
@@ -168,16 +150,10 @@ static void build_by_leaders(pto_builder_t *builder, const pto_request_t *reques
 static void hand_over(const between_t *between, pto_slice_t own_source, pto_slice_t own_target,
                       pto_slice_t source, pto_slice_t target) {
     pto_step_t copy = pto_step_of(PTO_STEP_COPY, &between->node);
-    copy.source = own_source;
-    copy.target = own_target;
-    pto_build_stage(between->builder, "keep own", PTO_ORDER_SEQUENCE);
-    pto_build_step(between->builder, copy);
-    pto_build_loop(between->builder, 1, between->node.n, false);
-    pto_build_stage(between->builder, "hand over", PTO_ORDER_SEQUENCE);
     copy.peers = pto_peers_at(pto_loop_index(1, 0), 1);
-    copy.source = source;
-    copy.target = target;
-    pto_build_step(between->builder, copy);
+    pto_build_copy(between->builder, "keep own", &between->node, own_source, own_target);
+    pto_build_loop(between->builder, 1, between->node.n, false);
+    pto_build_local(between->builder, "hand over", copy, source, target);
     pto_build_end(between->builder);
 }
 
@@ -196,11 +172,10 @@ static void build_alltoall(const between_t *between) {
     int in = between->user.in;
     int handed = build_bundles(between, "handed over", PTO_GROUP_RAIL, between->node.core_count,
                                PTO_BLOCKS_RAIL, blocks);
-    pto_slice_t target = one_in(handed, m, blocks, PTO_ANCHOR_ME), own = target;
-    target.holder = PTO_HOLDER_PEER;
+    pto_slice_t place = one_in(handed, m, blocks, PTO_ANCHOR_ME);
     pto_flag_barrier(between->builder, "buffers free", &between->node);
-    hand_over(between, one_in(in, m, blocks, PTO_ANCHOR_ME), own, one_in(in, m, blocks, PTO_ANCHOR_PEER),
-              target);
+    hand_over(between, one_in(in, m, blocks, PTO_ANCHOR_ME), place, one_in(in, m, blocks, PTO_ANCHOR_PEER),
+              pto_slice_of_peer(place));
     pto_flag_barrier(between->builder, "all handed over", &between->node);
     build_on_rail(between, handed, between->user.out, m);
 }
@@ -210,12 +185,11 @@ static void build_allgather(const between_t *between) {
     int out = between->user.out;
     int arrived = build_bundles(between, "arrived", PTO_GROUP_RAIL, between->node.core_count,
                                 PTO_BLOCKS_MEMBERS, between->nodes);
-    pto_slice_t source = pto_slice_all(between->builder, arrived), own = source;
-    source.holder = PTO_HOLDER_PEER;
+    pto_slice_t all = pto_slice_all(between->builder, arrived);
     pto_flag_barrier(between->builder, "buffers free", &between->node);
     build_on_rail(between, between->user.in, arrived, 0);
     pto_flag_barrier(between->builder, "all arrived", &between->node);
-    hand_over(between, own, one_in(out, m, blocks, PTO_ANCHOR_ME), source,
+    hand_over(between, all, one_in(out, m, blocks, PTO_ANCHOR_ME), pto_slice_of_peer(all),
               one_in(out, m, blocks, PTO_ANCHOR_PEER));
 }
 

@@ -45,8 +45,8 @@ static levels_t make_levels(pto_builder_t *builder, const pto_request_t *request
 static void copy_at_leaders(const levels_t *levels, const char *name, int64_t n, int source, int target) {
     pto_exchange_t who = levels->leaders;
     who.n = n;
-    pto_route_copy_of(levels->builder, name, &who, pto_slice_all(levels->builder, source),
-                      pto_slice_all(levels->builder, target));
+    pto_build_copy(levels->builder, name, &who, pto_slice_all(levels->builder, source),
+                   pto_slice_all(levels->builder, target));
 }
 
 static void build_among_leaders(const levels_t *levels, int vector) {

@@ -3,14 +3,11 @@
 
 pto_buffer_t pto_intranode_shape(const pto_builder_t *builder, const pto_exchange_t *who, int like,
                                  const char *name, int64_t blocks, int64_t stride) {
-    pto_buffer_t buffer = *pto_builder_buffer(builder, like);
-    buffer.name = name;
-    buffer.role = PTO_ROLE_TEMPORARY;
+    pto_buffer_t buffer = pto_temporary_like(builder, like, name);
     buffer.core_first = who->core_first;
     buffer.core_count = who->core_count;
     buffer.group = pto_builder_group(builder, who->group)->kind;
     buffer.held_stride = stride;
-    buffer.user_stride = 0;
     if (buffer.blocks == PTO_BLOCKS_ROW && blocks != buffer.block_count)
         buffer.blocks = PTO_BLOCKS_MEMBERS; /* of an allgatherv: what several of them contribute */
     buffer.block_count = blocks;
@@ -35,12 +32,24 @@ pto_step_t pto_intranode_root_alone(pto_step_kind_t kind, const pto_exchange_t *
     return step;
 }
 
+void pto_intranode_copy_in(pto_builder_t *builder, const char *name, const pto_exchange_t *who,
+                           pto_slice_t source, pto_slice_t target) {
+    pto_build_local(builder, name, pto_intranode_root_alone(PTO_STEP_COPY, who), source, target);
+    if (who->n > 1)
+        pto_build_move(builder, pto_step_of_others(PTO_STEP_COPY, who), source, pto_slice_of_peer(target));
+}
+
+void pto_intranode_copy_out(pto_builder_t *builder, const char *name, const pto_exchange_t *who,
+                            pto_slice_t source, pto_slice_t target) {
+    pto_build_local(builder, name, pto_intranode_root_alone(PTO_STEP_COPY, who), source, target);
+    if (who->n > 1)
+        pto_build_move(builder, pto_step_of_others(PTO_STEP_COPY, who), pto_slice_of_peer(source), target);
+}
+
 void pto_intranode_build(pto_builder_t *builder, const pto_request_t *request,
                          const pto_intranode_t *inside) {
     pto_user_t user = pto_route_user(builder, request);
-    pto_exchange_t who = {.group = user.owners,
-                          .n = pto_layout_owner_count(&request->layout),
-                          .core_count = request->layout.owners_per_gpu};
+    pto_exchange_t who = pto_route_owners(request, &user);
     if (request->collective == PTO_COLLECTIVE_REDUCE) {
         inside->reduce(builder, &who, user.in, user.out, PTO_RUN_LOOSE);
     } else if (pto_collective_is_from_root(request->collective)) {

@@ -58,6 +58,12 @@ int pto_intranode_host_buffer(pto_builder_t *builder, const pto_exchange_t *who,
 /* Returns a step of member 0 alone, without peers. */
 pto_step_t pto_intranode_root_alone(pto_step_kind_t kind, const pto_exchange_t *who);
 
+/* Builds a stage in which all members copy: into `target` of member 0, or from its `source`. */
+void pto_intranode_copy_in(pto_builder_t *builder, const char *name, const pto_exchange_t *who,
+                           pto_slice_t source, pto_slice_t target);
+void pto_intranode_copy_out(pto_builder_t *builder, const char *name, const pto_exchange_t *who,
+                            pto_slice_t source, pto_slice_t target);
+
 /* Returns a temporary before it is built, for callers that change it. */
 pto_buffer_t pto_intranode_shape(const pto_builder_t *builder, const pto_exchange_t *who, int like,
                                  const char *name, int64_t blocks, int64_t stride);

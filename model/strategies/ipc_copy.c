@@ -16,7 +16,7 @@ static void flag(pto_builder_t *builder, const char *name, const char *waiting, 
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
-    pto_exchange_t pair = pto_route_pair(request, &user);
+    pto_exchange_t pair = pto_route_owners(request, &user);
     pto_slice_t source = pto_slice_all(builder, user.in);
     source.holder = PTO_HOLDER_PEER;
     flag(builder, "ready", "wait for data", pto_build_sender(builder, PTO_STEP_SIGNAL, &pair),

@@ -58,28 +58,25 @@ static pto_exchange_t direct_members(const mix_t *mix) {
 
 /* In a loop over the staging members: the root waits for this member's block and copies it to its GPU. */
 static void take_block(const mix_t *mix, const inputs_t *inputs, int flag) {
-    pto_step_t wait = pto_step_of_root(PTO_STEP_WAIT, mix->who),
-               copy = pto_intranode_root_alone(PTO_STEP_COPY, mix->who);
+    pto_slice_t staged = pto_slice_block(inputs->host, PTO_ANCHOR_ABSOLUTE);
+    pto_slice_t place = pto_slice_block(inputs->gathered, PTO_ANCHOR_ABSOLUTE);
+    pto_step_t wait = pto_step_of_root(PTO_STEP_WAIT, mix->who);
     wait.peers.first = pto_loop_index(1, mix->direct_count);
     wait.peers.until = pto_loop_index(1, mix->direct_count + 1);
     wait.flag = flag;
-    copy.source = pto_slice_block(inputs->host, PTO_ANCHOR_ABSOLUTE);
-    copy.source.offset = pto_loop_index(1, inputs->host_first);
-    copy.target = pto_slice_block(inputs->gathered, PTO_ANCHOR_ABSOLUTE);
-    copy.target.offset = pto_loop_index(1, mix->direct_count);
+    staged.offset = pto_loop_index(1, inputs->host_first);
+    place.offset = pto_loop_index(1, mix->direct_count);
     pto_build_stage(mix->builder, "take up", PTO_ORDER_SEQUENCE);
     pto_build_step(mix->builder, wait);
-    pto_build_step(mix->builder, copy);
+    pto_build_move(mix->builder, pto_intranode_root_alone(PTO_STEP_COPY, mix->who), staged, place);
 }
 
 static void stage_inputs(const mix_t *mix, const inputs_t *inputs) {
-    pto_step_t copy = step_of_staging(PTO_STEP_COPY, mix), signal = step_of_staging(PTO_STEP_SIGNAL, mix);
-    copy.source = pto_slice_all(mix->builder, inputs->source);
-    copy.target = pto_slice_block(inputs->host, PTO_ANCHOR_ME);
-    copy.target.offset = pto_constant(inputs->host_first - mix->direct_count);
-    copy.target.holder = PTO_HOLDER_PEER;
-    pto_build_stage(mix->builder, "stage", PTO_ORDER_SEQUENCE);
-    pto_build_step(mix->builder, copy);
+    pto_step_t signal = step_of_staging(PTO_STEP_SIGNAL, mix);
+    pto_slice_t place = pto_slice_block(inputs->host, PTO_ANCHOR_ME);
+    place.offset = pto_constant(inputs->host_first - mix->direct_count);
+    pto_build_local(mix->builder, "stage", step_of_staging(PTO_STEP_COPY, mix),
+                    pto_slice_all(mix->builder, inputs->source), pto_slice_of_peer(place));
     signal.flag = pto_build_flag(mix->builder, "staged");
     pto_build_stage(mix->builder, "staged", PTO_ORDER_SEQUENCE);
     pto_build_step(mix->builder, signal);
@@ -109,19 +106,14 @@ static pto_slice_t first_blocks(int buffer, int64_t count) {
 
 /* The root copies the result to the host, and the staging members copy all of `host` from there. */
 static void stage_result(const mix_t *mix, const result_t *result) {
-    pto_step_t root = pto_intranode_root_alone(PTO_STEP_COPY, mix->who),
-               members = step_of_staging(PTO_STEP_COPY, mix);
-    root.source = first_blocks(result->source, result->block_count);
-    root.target = first_blocks(result->host, result->block_count);
-    pto_build_stage(mix->builder, "stage result", PTO_ORDER_SEQUENCE);
-    pto_build_step(mix->builder, root);
+    pto_build_local(mix->builder, "stage result", pto_intranode_root_alone(PTO_STEP_COPY, mix->who),
+                    first_blocks(result->source, result->block_count),
+                    first_blocks(result->host, result->block_count));
     pto_intranode_flag(mix->builder, "result staged", step_of_root(PTO_STEP_SIGNAL, mix),
                        step_of_staging(PTO_STEP_WAIT, mix));
-    members.source = pto_slice_all(mix->builder, result->host);
-    members.source.holder = PTO_HOLDER_PEER;
-    members.target = pto_slice_all(mix->builder, result->target);
-    pto_build_stage(mix->builder, "copy out staged", PTO_ORDER_SEQUENCE);
-    pto_build_step(mix->builder, members);
+    pto_build_local(mix->builder, "copy out staged", step_of_staging(PTO_STEP_COPY, mix),
+                    pto_slice_of_peer(pto_slice_all(mix->builder, result->host)),
+                    pto_slice_all(mix->builder, result->target));
 }
 
 /* The two kinds of members at the same time: the result reaches all of them. */
@@ -182,10 +174,8 @@ static void allgather(pto_builder_t *builder, const pto_exchange_t *who, int sou
     int host = pto_intranode_host_buffer(builder, who, source, "staged", hosts_all ? who->n : staged.in);
     const inputs_t inputs = {source, host, hosts_all ? in.direct_count : 0, gathered};
     const result_t result = {gathered, in.direct_count, host, target};
-    pto_intranode_flag(builder, "result free", pto_step_of_others(PTO_STEP_SIGNAL, who),
-                       pto_step_of_root(PTO_STEP_WAIT, who));
-    pto_intranode_flag(builder, "inputs free", pto_step_of_root(PTO_STEP_SIGNAL, who),
-                       pto_step_of_others(PTO_STEP_WAIT, who));
+    pto_flag_to_root(builder, "result free", who);
+    pto_flag_to_others(builder, "inputs free", who);
     if (staged.in > 0)
         gather_inputs(&in, &inputs);
     else

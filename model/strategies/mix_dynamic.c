@@ -23,37 +23,24 @@ static pto_step_t root(pto_step_kind_t kind, const pto_exchange_t *who) {
     return step;
 }
 
-static void copy_stage(pto_builder_t *builder, const char *name, pto_step_t copy, pto_slice_t source,
-                       pto_slice_t target) {
-    copy.source = source;
-    copy.target = target;
-    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, copy);
-}
-
-static pto_slice_t of_peer(pto_slice_t slice) {
-    slice.holder = PTO_HOLDER_PEER;
-    return slice;
-}
-
 static void gather(pto_builder_t *builder, const pto_exchange_t *who, pto_policy_kind_t policy, int source,
                    int host, int gathered) {
     pto_slice_t all = pto_slice_all(builder, source);
     pto_slice_t mine = pto_slice_block(gathered, PTO_ANCHOR_ME);
     pto_build_either(builder, who, policy);
     pto_build_branch(builder);
-    copy_stage(builder, "gather own", pto_intranode_root_alone(PTO_STEP_COPY, who), all, mine);
+    pto_build_local(builder, "gather own", pto_intranode_root_alone(PTO_STEP_COPY, who), all, mine);
     pto_build_end(builder);
     pto_build_branch(builder);
-    copy_stage(builder, "gather", member(PTO_STEP_COPY, who), all, of_peer(mine));
+    pto_build_local(builder, "gather", member(PTO_STEP_COPY, who), all, pto_slice_of_peer(mine));
     pto_intranode_flag(builder, "copied", member(PTO_STEP_SIGNAL, who), root(PTO_STEP_WAIT, who));
     pto_build_end(builder);
     pto_build_branch(builder);
-    copy_stage(builder, "stage", member(PTO_STEP_COPY, who), all,
-               of_peer(pto_slice_block(host, PTO_ANCHOR_ME)));
+    pto_build_local(builder, "stage", member(PTO_STEP_COPY, who), all,
+                    pto_slice_of_peer(pto_slice_block(host, PTO_ANCHOR_ME)));
     pto_intranode_flag(builder, "staged", member(PTO_STEP_SIGNAL, who), root(PTO_STEP_WAIT, who));
-    copy_stage(builder, "take up", root(PTO_STEP_COPY, who), pto_slice_block(host, PTO_ANCHOR_PEER),
-               pto_slice_block(gathered, PTO_ANCHOR_PEER));
+    pto_build_local(builder, "take up", root(PTO_STEP_COPY, who), pto_slice_block(host, PTO_ANCHOR_PEER),
+                    pto_slice_block(gathered, PTO_ANCHOR_PEER));
     pto_build_end(builder);
     pto_build_end(builder);
 }
@@ -62,23 +49,20 @@ static void hand_out(pto_builder_t *builder, const pto_exchange_t *who, pto_poli
                      int host, int target) {
     pto_slice_t from = pto_slice_all(builder, source), to = pto_slice_all(builder, target);
     pto_slice_t staged = pto_slice_all(builder, host);
-    pto_step_t stage = pto_intranode_root_alone(PTO_STEP_COPY, who);
-    stage.source = from;
-    stage.target = staged;
     pto_build_either(builder, who, policy);
     pto_build_branch(builder);
-    copy_stage(builder, "copy own", pto_intranode_root_alone(PTO_STEP_COPY, who), from, to);
+    pto_build_local(builder, "copy own", pto_intranode_root_alone(PTO_STEP_COPY, who), from, to);
     pto_build_end(builder);
     pto_build_branch(builder);
     pto_intranode_flag(builder, "complete", root(PTO_STEP_SIGNAL, who), member(PTO_STEP_WAIT, who));
-    copy_stage(builder, "copy out", member(PTO_STEP_COPY, who), of_peer(from), to);
+    pto_build_local(builder, "copy out", member(PTO_STEP_COPY, who), pto_slice_of_peer(from), to);
     pto_intranode_flag(builder, "copied out", member(PTO_STEP_SIGNAL, who), root(PTO_STEP_WAIT, who));
     pto_build_end(builder);
     pto_build_branch(builder);
     pto_build_once(builder, "stage result", PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, stage);
+    pto_build_move(builder, pto_intranode_root_alone(PTO_STEP_COPY, who), from, staged);
     pto_intranode_flag(builder, "result staged", root(PTO_STEP_SIGNAL, who), member(PTO_STEP_WAIT, who));
-    copy_stage(builder, "copy out staged", member(PTO_STEP_COPY, who), of_peer(staged), to);
+    pto_build_local(builder, "copy out staged", member(PTO_STEP_COPY, who), pto_slice_of_peer(staged), to);
     pto_intranode_flag(builder, "copied out staged", member(PTO_STEP_SIGNAL, who), root(PTO_STEP_WAIT, who));
     pto_build_end(builder);
     pto_build_end(builder);
@@ -99,17 +83,14 @@ static void allgather(pto_builder_t *builder, const pto_exchange_t *who, const p
                       pto_policy_kind_t policy) {
     int gathered = pto_intranode_buffer(builder, who, user->in, "gathered", who->n, who->n);
     int host = pto_intranode_host_buffer(builder, who, user->in, "staged", who->n);
-    pto_intranode_flag(builder, "inputs free", pto_step_of_root(PTO_STEP_SIGNAL, who),
-                       pto_step_of_others(PTO_STEP_WAIT, who));
+    pto_flag_to_others(builder, "inputs free", who);
     gather(builder, who, policy, user->in, host, gathered);
     hand_out(builder, who, policy, gathered, host, user->out);
 }
 
 static void build(pto_builder_t *builder, const pto_request_t *request, pto_policy_kind_t policy) {
     pto_user_t user = pto_route_user(builder, request);
-    pto_exchange_t who = {.group = user.owners,
-                          .n = pto_layout_owner_count(&request->layout),
-                          .core_count = request->layout.owners_per_gpu};
+    pto_exchange_t who = pto_route_owners(request, &user);
     if (pto_collective_is_allgather(request->collective))
         allgather(builder, &who, &user, policy);
     else

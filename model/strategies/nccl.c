@@ -16,8 +16,8 @@ static pto_exchange_t root_of(pto_exchange_t who) {
 }
 
 static void build_allreduce(pto_builder_t *builder, const pto_exchange_t *exchange) {
-    pto_route_copy_of(builder, "place input", exchange, pto_slice_all(builder, exchange->in),
-                      pto_slice_all(builder, exchange->out));
+    pto_build_copy(builder, "place input", exchange, pto_slice_all(builder, exchange->in),
+                   pto_slice_all(builder, exchange->out));
     pto_algorithm_ring.build(builder, exchange);
 }
 
@@ -26,27 +26,23 @@ static void build_reduce(pto_builder_t *builder, const pto_exchange_t *exchange)
     pto_exchange_t inside = *exchange;
     pto_exchange_t root = root_of(inside);
     inside.out = pto_build_mirror(builder, exchange->in, "sum", PTO_SPACE_GPU);
-    pto_route_copy_of(builder, "place input", &inside, pto_slice_all(builder, exchange->in),
-                      pto_slice_all(builder, inside.out));
+    pto_build_copy(builder, "place input", &inside, pto_slice_all(builder, exchange->in),
+                   pto_slice_all(builder, inside.out));
     pto_algorithm_linear.build(builder, &inside);
-    pto_route_copy_of(builder, "place output", &root, pto_slice_all(builder, inside.out),
-                      pto_slice_all(builder, exchange->out));
+    pto_build_copy(builder, "place output", &root, pto_slice_all(builder, inside.out),
+                   pto_slice_all(builder, exchange->out));
 }
 
 static void build_broadcast(pto_builder_t *builder, const pto_exchange_t *exchange) {
     pto_exchange_t root = root_of(*exchange);
-    pto_route_copy_of(builder, "place input", &root, pto_slice_all(builder, exchange->in),
-                      pto_slice_all(builder, exchange->out));
+    pto_build_copy(builder, "place input", &root, pto_slice_all(builder, exchange->in),
+                   pto_slice_all(builder, exchange->out));
     pto_algorithm_linear.build(builder, exchange);
 }
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
-    pto_exchange_t exchange = {.group = user.owners,
-                               .n = pto_layout_owner_count(&request->layout),
-                               .core_count = request->layout.owners_per_gpu,
-                               .in = user.in,
-                               .out = user.out};
+    pto_exchange_t exchange = pto_route_owners(request, &user);
     pto_build_collective(builder, &exchange, PTO_DONE_BY_NCCL);
     if (request->collective == PTO_COLLECTIVE_ALLREDUCE)
         build_allreduce(builder, &exchange);

@@ -58,15 +58,10 @@ static int64_t room(const pto_halo_t *halo) {
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
-    pto_buffer_t buffer = *pto_builder_buffer(builder, user.out);
-    phase_t phase = {.field = user.out,
-                     .who = {.group = user.owners,
-                             .n = pto_layout_owner_count(&request->layout),
-                             .core_count = request->layout.owners_per_gpu}};
+    pto_buffer_t buffer = pto_temporary_like(builder, user.out, "packed out");
+    phase_t phase = {.field = user.out, .who = pto_route_owners(request, &user)};
     int64_t packed_cells = 0;
-    buffer.role = PTO_ROLE_TEMPORARY;
     buffer.block_count = room(&request->halo);
-    buffer.name = "packed out";
     phase.who.out = pto_build_buffer(builder, buffer);
     buffer.name = "packed in";
     phase.who.in = pto_build_buffer(builder, buffer);

@@ -40,27 +40,16 @@ static void take_credit(pto_builder_t *builder, const ring_t *ring) {
     flag_step(builder, ring->sends, PTO_STEP_WAIT, ring->empty);
 }
 
-static void copy(pto_builder_t *builder, const char *name, pto_step_t step, pto_slice_t source,
-                 pto_slice_t target) {
-    step.kind = PTO_STEP_COPY;
-    step.source = source;
-    step.target = target;
-    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, step);
-}
-
 /* One chunk's way. `credit`: its slot has been used before, so the sender waits until it is empty. */
 static void pass(pto_builder_t *builder, const ring_t *ring, bool credit, bool last) {
-    pto_slice_t peers = ring->slot[last];
-    peers.holder = PTO_HOLDER_PEER;
     if (credit)
         take_credit(builder, ring);
-    copy(builder, "fill", ring->sends, ring->from[last], peers);
+    pto_build_local(builder, "fill", ring->sends, ring->from[last], pto_slice_of_peer(ring->slot[last]));
     pto_build_stage(builder, "full", PTO_ORDER_SEQUENCE);
     flag_step(builder, ring->sends, PTO_STEP_SIGNAL, ring->full);
     pto_build_stage(builder, "wait for a chunk", PTO_ORDER_SEQUENCE);
     flag_step(builder, ring->receives, PTO_STEP_WAIT, ring->full);
-    copy(builder, "drain", ring->drains, ring->slot[last], ring->to[last]);
+    pto_build_local(builder, "drain", ring->drains, ring->slot[last], ring->to[last]);
     pto_build_stage(builder, "empty", PTO_ORDER_SEQUENCE);
     flag_step(builder, ring->receives, PTO_STEP_SIGNAL, ring->empty);
 }
@@ -90,9 +79,7 @@ static void build_ring(pto_builder_t *builder, const ring_t *ring) {
 
 static int build_slots(pto_builder_t *builder, const pto_user_t *user, int64_t sender, const char *name,
                        int64_t count, int64_t bytes) {
-    pto_buffer_t slots = *pto_builder_buffer(builder, user->out);
-    slots.name = name;
-    slots.role = PTO_ROLE_TEMPORARY;
+    pto_buffer_t slots = pto_temporary_like(builder, user->out, name);
     slots.space = PTO_SPACE_CPU;
     slots.held_first = 1 - sender;
     slots.held_stride = 2;
@@ -111,7 +98,7 @@ static pto_step_t of_member(const pto_exchange_t *pair, int64_t member, int64_t 
 
 static void build_direction(pto_builder_t *builder, const pto_request_t *request, const pto_user_t *user,
                             int64_t sender) {
-    pto_exchange_t pair = pto_route_pair(request, user);
+    pto_exchange_t pair = pto_route_owners(request, user);
     ring_t ring = {.sends = of_member(&pair, sender, 1), .receives = of_member(&pair, 1 - sender, -1)};
     int64_t unit = pto_chunk_bytes(request->bytes, request->chunks);
     ring.chunks = pto_chunk_count(request->bytes, request->chunks);
@@ -160,9 +147,7 @@ static void build_pair(pto_builder_t *builder, const pto_request_t *request) {
     { PLANE(name, "-1 "), PLANE(name, "0 "), PLANE(name, "+1 ") }
 
 static int build_cells(pto_builder_t *builder, int field, const char *name, int64_t cells) {
-    pto_buffer_t slots = *pto_builder_buffer(builder, field);
-    slots.name = name;
-    slots.role = PTO_ROLE_TEMPORARY;
+    pto_buffer_t slots = pto_temporary_like(builder, field, name);
     slots.space = PTO_SPACE_CPU;
     slots.block_count = cells;
     return pto_build_buffer(builder, slots);
@@ -223,11 +208,7 @@ static void build_phase(pto_builder_t *builder, const pto_exchange_t *who, int p
 
 static void build_halo(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
-    pto_exchange_t who = {.group = user.owners,
-                          .n = pto_layout_owner_count(&request->layout),
-                          .core_count = request->layout.owners_per_gpu,
-                          .in = user.in,
-                          .out = user.out};
+    pto_exchange_t who = pto_route_owners(request, &user);
     for (int phase = 0; phase < pto_halo_phases(&request->halo); phase++)
         build_phase(builder, &who, phase);
 }

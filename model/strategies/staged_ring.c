@@ -48,31 +48,26 @@ static pto_slice_t below(int64_t end, pto_slice_t slice) {
 
 static void build_messages(pto_builder_t *builder, const ring_t *ring, pto_slice_t sent,
                            pto_slice_t received) {
-    pto_build_stage(builder, "round", PTO_ORDER_AT_ONCE);
-    pto_step_t send = pto_step_of(PTO_STEP_SEND, &ring->who);
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, &ring->who), recv = pto_step_of(PTO_STEP_RECV, &ring->who);
     send.peers = pto_peers_at(pto_constant(1), 1);
-    send.source = sent;
-    pto_build_step(builder, send);
-    pto_step_t recv = pto_step_of(PTO_STEP_RECV, &ring->who);
     recv.peers = pto_peers_at(pto_constant(1), -1);
-    recv.target = received;
-    pto_build_step(builder, recv);
+    pto_build_message(builder, "round", send, sent, recv, received);
 }
 
 /* The last stages of a pipeline: pass complete chunks on, the `ahead`-th first, and copy in what arrives. */
 static void build_passing(pto_builder_t *builder, const ring_t *ring, int64_t ahead) {
     pto_slice_t received = chunk(builder, ring, ring->host, ahead + ring->chunks);
     build_messages(builder, ring, chunk(builder, ring, ring->host, ahead), received);
-    pto_route_copy_of(builder, "copy to device", &ring->who, received,
-                      chunk(builder, ring, ring->out, ahead + ring->chunks));
+    pto_build_copy(builder, "copy to device", &ring->who, received,
+                   chunk(builder, ring, ring->out, ahead + ring->chunks));
     pto_build_end(builder);
 }
 
 static void build_allgather(pto_builder_t *builder, const ring_t *ring) {
     pto_build_pipeline(builder, 0, ring->sent, IN_PROGRESS);
-    pto_route_copy_of(builder, "copy to host", &ring->who,
-                      below(ring->chunks, chunk(builder, ring, ring->in, 0)),
-                      below(ring->chunks, chunk(builder, ring, ring->host, 0)));
+    pto_build_copy(builder, "copy to host", &ring->who,
+                   below(ring->chunks, chunk(builder, ring, ring->in, 0)),
+                   below(ring->chunks, chunk(builder, ring, ring->host, 0)));
     build_passing(builder, ring, 0);
 }
 
@@ -83,14 +78,12 @@ static void build_reducing(pto_builder_t *builder, const ring_t *ring, pto_slice
     pto_slice_t received = ring->host, mine = chunk(builder, ring, ring->host, ring->begin);
     received.buffer = pto_build_mirror(builder, ring->host.buffer, "received", PTO_SPACE_CPU);
     pto_build_pipeline(builder, 0, ring->sent + ring->chunks, ring->chunks);
-    pto_route_copy_of(builder, "copy to host", &ring->who, chunk(builder, ring, ring->in, ring->begin), mine);
-    pto_build_stage(builder, "reduce", PTO_ORDER_SEQUENCE);
-    pto_step_t reduce = pto_step_of(PTO_STEP_REDUCE, &ring->who);
-    reduce.source = from(ring->chunks, chunk(builder, ring, received, ring->begin));
-    reduce.target = from(ring->chunks, mine);
-    pto_build_step(builder, reduce);
-    pto_route_copy_of(builder, "copy own part to device", &ring->who, from(ring->sent, mine),
-                      from(ring->sent, complete));
+    pto_build_copy(builder, "copy to host", &ring->who, chunk(builder, ring, ring->in, ring->begin), mine);
+    pto_build_local(builder, "reduce", pto_step_of(PTO_STEP_REDUCE, &ring->who),
+                    from(ring->chunks, chunk(builder, ring, received, ring->begin)),
+                    from(ring->chunks, mine));
+    pto_build_copy(builder, "copy own part to device", &ring->who, from(ring->sent, mine),
+                   from(ring->sent, complete));
     build_messages(builder, ring, below(ring->sent, mine),
                    below(ring->sent, chunk(builder, ring, received, ring->begin + ring->chunks)));
     pto_build_end(builder);
@@ -113,16 +106,10 @@ static void build_reduce_scatter(pto_builder_t *builder, ring_t *ring) {
     build_reducing(builder, ring, complete);
 }
 
-static pto_exchange_t owners_of(const pto_request_t *request, const pto_user_t *user) {
-    return (pto_exchange_t){.group = user->owners,
-                            .n = pto_layout_owner_count(&request->layout),
-                            .core_count = request->layout.owners_per_gpu};
-}
-
 /* `chunks` are those of each message. An owner's own block stays on its device. */
 static void build_ring(pto_builder_t *builder, const pto_request_t *request, const pto_user_t *user,
                        ring_t *ring) {
-    const pto_exchange_t owners = owners_of(request, user);
+    const pto_exchange_t owners = pto_route_owners(request, user);
     bool in_blocks = request->collective != PTO_COLLECTIVE_ALLREDUCE;
     ring->chunks = pto_chunk_count(
         in_blocks ? pto_request_largest_bytes(request) : request->bytes / ring->who.n, request->chunks);
@@ -135,8 +122,8 @@ static void build_ring(pto_builder_t *builder, const pto_request_t *request, con
         build_allreduce(builder, ring);
         return;
     }
-    pto_route_copy_of(builder, "own block", &owners, pto_slice_all(builder, user->in),
-                      pto_slice_block(user->out, PTO_ANCHOR_ME));
+    pto_build_copy(builder, "own block", &owners, pto_slice_all(builder, user->in),
+                   pto_slice_block(user->out, PTO_ANCHOR_ME));
     build_allgather(builder, ring);
 }
 
@@ -148,7 +135,7 @@ static int whole_of(const pto_request_t *request, const pto_user_t *user) {
 static void build_staged(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
     int host = pto_build_mirror(builder, whole_of(request, &user), "host", PTO_SPACE_CPU);
-    ring_t ring = {.who = owners_of(request, &user),
+    ring_t ring = {.who = pto_route_owners(request, &user),
                    .in = pto_slice_all(builder, user.in),
                    .out = pto_slice_all(builder, user.out),
                    .host = pto_slice_all(builder, host)};

@@ -71,27 +71,16 @@ pto_user_t pto_route_user_in_place(pto_builder_t *builder, const pto_request_t *
     return build_user(builder, request, true);
 }
 
-void pto_route_copy_of(pto_builder_t *builder, const char *name, const pto_exchange_t *who,
-                       pto_slice_t source, pto_slice_t target) {
-    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
-    pto_step_t copy = pto_step_of(PTO_STEP_COPY, who);
-    copy.source = source;
-    copy.target = target;
-    pto_build_step(builder, copy);
+void pto_route_copy(pto_builder_t *builder, const char *name, int group, int64_t core_count,
+                    pto_slice_t source, pto_slice_t target) {
+    pto_exchange_t who = {
+        .group = group, .n = pto_builder_group(builder, group)->size, .core_count = core_count};
+    pto_build_copy(builder, name, &who, source, target);
 }
 
-void pto_route_copy(pto_builder_t *builder, const char *name, int group, int64_t core_first,
-                    int64_t core_count, pto_slice_t source, pto_slice_t target) {
-    pto_exchange_t who = {.group = group,
-                          .n = pto_builder_group(builder, group)->size,
-                          .core_first = core_first,
-                          .core_count = core_count};
-    pto_route_copy_of(builder, name, &who, source, target);
-}
-
-pto_exchange_t pto_route_pair(const pto_request_t *request, const pto_user_t *user) {
+pto_exchange_t pto_route_owners(const pto_request_t *request, const pto_user_t *user) {
     return (pto_exchange_t){.group = user->owners,
-                            .n = 2,
+                            .n = pto_layout_owner_count(&request->layout),
                             .core_count = request->layout.owners_per_gpu,
                             .in = user->in,
                             .out = user->out};
@@ -99,12 +88,9 @@ pto_exchange_t pto_route_pair(const pto_request_t *request, const pto_user_t *us
 
 void pto_route_pair_copy(pto_builder_t *builder, const char *name, pto_step_t who, pto_slice_t source,
                          pto_slice_t target) {
-    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
     if (source.holder != PTO_HOLDER_PEER && target.holder != PTO_HOLDER_PEER)
         who.peers = (pto_peers_t){.kind = PTO_PEERS_NONE};
-    who.source = source;
-    who.target = target;
-    pto_build_step(builder, who);
+    pto_build_local(builder, name, who, source, target);
 }
 
 /* --- chunks --------------------------------------------------------------------------------------------- */
@@ -135,11 +121,8 @@ static void set_slots(pto_buffer_t *buffer, int64_t chunks) {
 }
 
 int pto_route_staging(pto_builder_t *builder, int buffer, const char *name, int64_t chunks) {
-    pto_buffer_t staging = *pto_builder_buffer(builder, buffer);
+    pto_buffer_t staging = pto_temporary_like(builder, buffer, name);
     set_slots(&staging, chunks);
-    staging.name = name;
-    staging.role = PTO_ROLE_TEMPORARY;
-    staging.user_stride = 0;
     staging.space = PTO_SPACE_CPU;
     return pto_build_buffer(builder, staging);
 }
@@ -159,9 +142,7 @@ void pto_route_end_chunks(pto_builder_t *builder, int64_t chunks) {
 /* A share buffer for what `whole` holds, of the chunks in progress if there are several. */
 static int build_share(pto_builder_t *builder, const pto_request_t *request, pto_shares_t *shares, int whole,
                        const char *name, pto_cyclic_t cyclic) {
-    pto_buffer_t share = *pto_builder_buffer(builder, whole);
-    share.name = name;
-    share.role = PTO_ROLE_TEMPORARY;
+    pto_buffer_t share = pto_temporary_like(builder, whole, name);
     share.space = PTO_SPACE_CPU;
     share.core_count = shares->count;
     share.group = PTO_GROUP_CORES;
@@ -231,25 +212,28 @@ pto_slice_t pto_route_owners_share(const pto_builder_t *builder, const pto_share
     return slice;
 }
 
+pto_step_t pto_route_owner_step(pto_step_kind_t kind, int gpu, int64_t count) {
+    pto_exchange_t owner = {.group = gpu, .n = count, .core_count = 1};
+    pto_step_t step = pto_step_of(kind, &owner);
+    step.peers = (pto_peers_t){.kind = PTO_PEERS_INDEX,
+                               .first = pto_constant(1),
+                               .stride = pto_constant(1),
+                               .until = pto_constant(count)};
+    return step;
+}
+
+pto_step_t pto_route_helpers_step(pto_step_kind_t kind, int gpu, int64_t count) {
+    pto_exchange_t helpers = {.group = gpu, .n = count, .core_first = 1, .core_count = count - 1};
+    pto_step_t step = pto_step_of(kind, &helpers);
+    step.peers = (pto_peers_t){.kind = PTO_PEERS_INDEX, .stride = pto_constant(1), .until = pto_constant(1)};
+    return step;
+}
+
 void pto_route_signal(pto_builder_t *builder, int gpu, const char *name, bool to_owner) {
     int64_t count = pto_builder_request(builder)->layout.procs_per_gpu;
-    pto_exchange_t owner = {.group = gpu, .n = count, .core_count = 1};
-    pto_exchange_t others = {.group = gpu, .n = count, .core_first = 1, .core_count = count - 1};
-    pto_peers_t to_others = {.kind = PTO_PEERS_INDEX,
-                             .first = pto_constant(1),
-                             .stride = pto_constant(1),
-                             .until = pto_constant(count)};
-    pto_peers_t to_first = {.kind = PTO_PEERS_INDEX, .stride = pto_constant(1), .until = pto_constant(1)};
-    int flag = pto_build_flag(builder, name);
-    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
-    pto_step_t signal = pto_step_of(PTO_STEP_SIGNAL, to_owner ? &others : &owner);
-    signal.peers = to_owner ? to_first : to_others;
-    signal.flag = flag;
-    pto_build_step(builder, signal);
-    pto_step_t wait = pto_step_of(PTO_STEP_WAIT, to_owner ? &owner : &others);
-    wait.peers = to_owner ? to_others : to_first;
-    wait.flag = flag;
-    pto_build_step(builder, wait);
+    pto_step_t owner = pto_route_owner_step(PTO_STEP_SIGNAL, gpu, count);
+    pto_step_t others = pto_route_helpers_step(PTO_STEP_SIGNAL, gpu, count);
+    pto_intranode_flag(builder, name, to_owner ? others : owner, to_owner ? owner : others);
 }
 
 void pto_route_share_exchange(pto_builder_t *builder, const pto_request_t *request,

@@ -17,18 +17,15 @@ pto_user_t pto_route_user(pto_builder_t *builder, const pto_request_t *request);
  * it. */
 pto_user_t pto_route_user_in_place(pto_builder_t *builder, const pto_request_t *request);
 
-/* Builds a stage in which the processes [core_first, core_first + core_count) each copy `source` to `target`.
- */
-void pto_route_copy(pto_builder_t *builder, const char *name, int group, int64_t core_first,
-                    int64_t core_count, pto_slice_t source, pto_slice_t target);
+/* Builds a stage in which the first `core_count` processes of each GPU copy `source` to `target`. */
+void pto_route_copy(pto_builder_t *builder, const char *name, int group, int64_t core_count,
+                    pto_slice_t source, pto_slice_t target);
 
-/* Builds such a stage for the first n members of `who`. */
-void pto_route_copy_of(pto_builder_t *builder, const char *name, const pto_exchange_t *who,
-                       pto_slice_t source, pto_slice_t target);
+/* Returns the owners, of which a pair has two, with the user's buffers. */
+pto_exchange_t pto_route_owners(const pto_request_t *request, const pto_user_t *user);
 
-/* The two members of a pair, with the user's buffers; and a stage in which one end (`who`) or both copy. The
- * copy has a peer only if a slice is the peer's. */
-pto_exchange_t pto_route_pair(const pto_request_t *request, const pto_user_t *user);
+/* Builds a stage in which one end of a pair (`who`) or both copy. The copy has a peer only if a slice is the
+ * peer's. */
 void pto_route_pair_copy(pto_builder_t *builder, const char *name, pto_step_t who, pto_slice_t source,
                          pto_slice_t target);
 
@@ -64,6 +61,11 @@ pto_slice_t pto_route_share_in_whole(const pto_builder_t *builder, const pto_sha
 /* Returns PTO_SHARE_MINE in the buffer of the GPU's owner, through a shared device pointer. */
 pto_slice_t pto_route_owners_share(const pto_builder_t *builder, const pto_shares_t *shares, int whole,
                                    int shared);
+
+/* Steps of the owner among the `count` processes of a GPU, with the others as peers; and of these, with it as
+ * peer. */
+pto_step_t pto_route_owner_step(pto_step_kind_t kind, int gpu, int64_t count);
+pto_step_t pto_route_helpers_step(pto_step_kind_t kind, int gpu, int64_t count);
 
 /* Builds a flag among the processes of a GPU: the owner tells the others that they may read its input, or,
  * `to_owner`, they tell it that its output is written. */

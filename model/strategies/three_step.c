@@ -11,7 +11,7 @@
 /* Point to point "by hand" (Ji et al. 2012): only an end in GPU memory is staged. */
 static void build_pair(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
-    pto_exchange_t pair = pto_route_pair(request, &user);
+    pto_exchange_t pair = pto_route_owners(request, &user);
     int64_t chunks = pto_route_chunk_count(builder, request, user.out);
     if (!request->ends.from_host)
         pair.in = pto_route_staging(builder, user.in, "host in", chunks);
@@ -46,10 +46,8 @@ static void build_halo_copies(pto_builder_t *builder, const pto_exchange_t *who,
             pto_slice_t (*side)(const pto_builder_t *, int, const int *) =
                 to_host ? pto_slice_border : pto_slice_halo;
             copy.peers = pto_peers_cart(builder, shift[i]);
-            copy.source = side(builder, to_host ? field : who->in, shift[i]);
-            copy.target = side(builder, to_host ? who->in : field, shift[i]);
-            pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
-            pto_build_step(builder, copy);
+            pto_build_local(builder, name, copy, side(builder, to_host ? field : who->in, shift[i]),
+                            side(builder, to_host ? who->in : field, shift[i]));
         }
     }
 }
@@ -58,9 +56,7 @@ static void build_halo_copies(pto_builder_t *builder, const pto_exchange_t *who,
  */
 static void build_halo(pto_builder_t *builder, const pto_request_t *request) {
     pto_user_t user = pto_route_user(builder, request);
-    pto_exchange_t exchange = {.group = user.owners,
-                               .n = pto_layout_owner_count(&request->layout),
-                               .core_count = request->layout.owners_per_gpu};
+    pto_exchange_t exchange = pto_route_owners(request, &user);
     exchange.in = exchange.out = pto_build_mirror(builder, user.out, "host field", PTO_SPACE_CPU);
     build_halo_copies(builder, &exchange, "copy to host", user.out, true);
     pto_build_exchange(builder, request, &exchange);
@@ -102,9 +98,7 @@ static pto_step_t message_with(const partners_t *partners, const pto_exchange_t 
 
 /* A process's block for itself stays on the device. */
 static void build_alltoall(pto_builder_t *builder, const pto_request_t *request, const pto_user_t *user) {
-    pto_exchange_t exchange = {.group = user->owners,
-                               .n = pto_layout_owner_count(&request->layout),
-                               .core_count = request->layout.owners_per_gpu};
+    pto_exchange_t exchange = pto_route_owners(request, user);
     partners_t partners = {.others = exchange.n - 1, .groups = 1};
     int64_t chunks = 1;
     if (request->chunks > partners.others)
@@ -115,19 +109,19 @@ static void build_alltoall(pto_builder_t *builder, const pto_request_t *request,
     partners.groups = (partners.others - 1) / partners.most + 1;
     exchange.in = pto_route_staging(builder, user->in, "host in", chunks);
     exchange.out = pto_route_staging(builder, user->out, "host out", chunks);
-    pto_route_copy_of(builder, "own block", &exchange, pto_slice_block(user->in, PTO_ANCHOR_ME),
-                      pto_slice_block(user->out, PTO_ANCHOR_ME));
+    pto_build_copy(builder, "own block", &exchange, pto_slice_block(user->in, PTO_ANCHOR_ME),
+                   pto_slice_block(user->out, PTO_ANCHOR_ME));
     if (partners.groups > 1)
         pto_build_pipeline(builder, 0, partners.groups, partners.groups);
     else
         pto_route_chunks(builder, chunks);
-    pto_route_copy_of(builder, "copy to host", &exchange, blocks_of(&partners, user->in, 1),
-                      blocks_of(&partners, exchange.in, 1));
+    pto_build_copy(builder, "copy to host", &exchange, blocks_of(&partners, user->in, 1),
+                   blocks_of(&partners, exchange.in, 1));
     pto_build_stage(builder, "all messages", PTO_ORDER_AT_ONCE);
     pto_build_step(builder, message_with(&partners, &exchange, true));
     pto_build_step(builder, message_with(&partners, &exchange, false));
-    pto_route_copy_of(builder, "copy to device", &exchange, blocks_of(&partners, exchange.out, -1),
-                      blocks_of(&partners, user->out, -1));
+    pto_build_copy(builder, "copy to device", &exchange, blocks_of(&partners, exchange.out, -1),
+                   blocks_of(&partners, user->out, -1));
     if (partners.groups > 1)
         pto_build_end(builder);
     else
@@ -164,22 +158,20 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
     int out = in;
     if (!vector)
         out = pto_route_staging(builder, user.out, "host out", chunks);
-    pto_exchange_t exchange = {.group = user.owners,
-                               .n = pto_layout_owner_count(&request->layout),
-                               .core_count = request->layout.owners_per_gpu,
-                               .in = in,
-                               .out = out};
+    pto_exchange_t exchange = pto_route_owners(request, &user);
+    exchange.in = in;
+    exchange.out = out;
     pto_exchange_t givers = exchange, takers = exchange;
     if (from_root)
         givers.n = 1;
     if (pto_collective_is_to_root(request->collective))
         takers.n = 1;
     pto_route_chunks(builder, chunks);
-    pto_route_copy_of(builder, "copy to host", &givers, pto_slice_all(builder, user.in),
-                      pto_slice_all(builder, in));
+    pto_build_copy(builder, "copy to host", &givers, pto_slice_all(builder, user.in),
+                   pto_slice_all(builder, in));
     pto_build_exchange(builder, request, &exchange);
-    pto_route_copy_of(builder, "copy to device", &takers, pto_slice_all(builder, out),
-                      pto_slice_all(builder, user.out));
+    pto_build_copy(builder, "copy to device", &takers, pto_slice_all(builder, out),
+                   pto_slice_all(builder, user.out));
     pto_route_end_chunks(builder, chunks);
 }
 

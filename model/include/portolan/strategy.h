@@ -126,7 +126,9 @@ int pto_build_group(pto_builder_t *builder, pto_group_kind_t kind, int64_t fold)
 int pto_build_buffer(pto_builder_t *builder, pto_buffer_t buffer);
 int pto_build_flag(pto_builder_t *builder, const char *name);
 
-/* A temporary of the same shape as `buffer`, for staging, with another name and space. */
+/* A temporary of the same shape as `buffer`, before it is built, for callers that change it. */
+pto_buffer_t pto_temporary_like(const pto_builder_t *builder, int buffer, const char *name);
+/* Such a temporary, in another space. */
 int pto_build_mirror(pto_builder_t *builder, int buffer, const char *name, pto_space_t space);
 
 /* The two levels of an exchange: among its members on each node, and among the first ones of all nodes. A
@@ -141,6 +143,17 @@ const pto_group_t *pto_builder_group(const pto_builder_t *builder, int group);
 /* Open a stage. Steps belong to it until the next call of pto_build_stage. */
 void pto_build_stage(pto_builder_t *builder, const char *name, pto_order_t order);
 void pto_build_step(pto_builder_t *builder, pto_step_t step);
+/* A step like `step`, with these slices. */
+void pto_build_move(pto_builder_t *builder, pto_step_t step, pto_slice_t source, pto_slice_t target);
+/* A stage of its own for such a step: a copy or a reduction. */
+void pto_build_local(pto_builder_t *builder, const char *name, pto_step_t step, pto_slice_t source,
+                     pto_slice_t target);
+/* A stage in which all members of `who` copy. */
+void pto_build_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_slice_t source,
+                    pto_slice_t target);
+/* A stage in which the members of `send` send what those of `recv` receive. */
+void pto_build_message(pto_builder_t *builder, const char *name, pto_step_t send, pto_slice_t sent,
+                       pto_step_t recv, pto_slice_t received);
 
 /* A loop: everything up to the matching pto_build_end is its body. Loops don't nest. */
 void pto_build_loop(pto_builder_t *builder, int64_t from, int64_t to, bool power);
@@ -186,6 +199,8 @@ static inline pto_expr_t pto_inverse_power(int64_t numerator) { return pto_expr_
 pto_slice_t pto_slice_all(const pto_builder_t *builder, int buffer);
 pto_slice_t pto_slice_block(int buffer, pto_anchor_t anchor);
 pto_slice_t pto_slice_part(int buffer, int64_t parts, pto_anchor_t anchor, pto_expr_t offset);
+/* The same in the memory of the step's peer. */
+pto_slice_t pto_slice_of_peer(pto_slice_t slice);
 
 /* The peer `distance` places after (sign 1) or before (sign -1) the acting rank. */
 pto_peers_t pto_peers_at(pto_expr_t distance, int64_t sign);
@@ -199,6 +214,9 @@ pto_step_t pto_build_tree_ends(pto_step_kind_t kind, const pto_exchange_t *excha
  *
  * A stage in which `signal` raises a new flag and `wait` waits for it. The peers of both are given. */
 void pto_intranode_flag(pto_builder_t *builder, const char *name, pto_step_t signal, pto_step_t wait);
+/* The same between member 0, which raises it, and all others; and the reverse. */
+void pto_flag_to_others(pto_builder_t *builder, const char *name, const pto_exchange_t *who);
+void pto_flag_to_root(pto_builder_t *builder, const char *name, const pto_exchange_t *who);
 
 /* A step of member 0 with all others as peers; of all others with member 0 as peer. */
 pto_step_t pto_step_of_root(pto_step_kind_t kind, const pto_exchange_t *who);

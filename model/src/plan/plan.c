@@ -75,11 +75,16 @@ int pto_build_buffer(pto_builder_t *builder, pto_buffer_t buffer) {
     return list_add(builder, &builder->plan->buffers, &buffer, sizeof buffer);
 }
 
+pto_buffer_t pto_temporary_like(const pto_builder_t *builder, int buffer, const char *name) {
+    pto_buffer_t temporary = *pto_builder_buffer(builder, buffer);
+    temporary.name = name;
+    temporary.role = PTO_ROLE_TEMPORARY;
+    temporary.user_stride = 0;
+    return temporary;
+}
+
 int pto_build_mirror(pto_builder_t *builder, int buffer, const char *name, pto_space_t space) {
-    pto_buffer_t mirror = *pto_builder_buffer(builder, buffer);
-    mirror.name = name;
-    mirror.role = PTO_ROLE_TEMPORARY;
-    mirror.user_stride = 0;
+    pto_buffer_t mirror = pto_temporary_like(builder, buffer, name);
     mirror.space = space;
     return pto_build_buffer(builder, mirror);
 }
@@ -120,6 +125,23 @@ void pto_build_step(pto_builder_t *builder, pto_step_t step) {
     list_add(builder, &builder->plan->steps, &step, sizeof step);
     pto_stage_t *stage = builder->plan->stages.item;
     stage[builder->plan->stages.count - 1].step_count++;
+}
+
+void pto_build_move(pto_builder_t *builder, pto_step_t step, pto_slice_t source, pto_slice_t target) {
+    step.source = source;
+    step.target = target;
+    pto_build_step(builder, step);
+}
+
+void pto_build_local(pto_builder_t *builder, const char *name, pto_step_t step, pto_slice_t source,
+                     pto_slice_t target) {
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
+    pto_build_move(builder, step, source, target);
+}
+
+void pto_build_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_slice_t source,
+                    pto_slice_t target) {
+    pto_build_local(builder, name, pto_step_of(PTO_STEP_COPY, who), source, target);
 }
 
 static void open_node(pto_builder_t *builder, pto_node_t node) {
@@ -213,10 +235,7 @@ void pto_build_end(pto_builder_t *builder) {
 
 /* Returns the library's own host buffer for one of the user's GPU buffers. */
 static int build_staging(pto_builder_t *builder, int buffer, const char *name) {
-    pto_buffer_t staging = *pto_builder_buffer(builder, buffer);
-    staging.name = name;
-    staging.role = PTO_ROLE_TEMPORARY;
-    staging.user_stride = 0;
+    pto_buffer_t staging = pto_temporary_like(builder, buffer, name);
     staging.space = PTO_SPACE_CPU;
     staging.pageable = true;
     return pto_build_buffer(builder, staging);
@@ -225,13 +244,10 @@ static int build_staging(pto_builder_t *builder, int buffer, const char *name) {
 /* A copy by the members in [first, until). */
 static void build_staging_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *exchange,
                                int64_t first, int64_t until, int source, int target) {
-    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
     pto_step_t copy = pto_step_of(PTO_STEP_COPY, exchange);
     copy.who_first = pto_constant(first);
     copy.who_until = pto_constant(until);
-    copy.source = pto_slice_all(builder, source);
-    copy.target = pto_slice_all(builder, target);
-    pto_build_step(builder, copy);
+    pto_build_local(builder, name, copy, pto_slice_all(builder, source), pto_slice_all(builder, target));
 }
 
 /* A library that stages GPU buffers: it copies to its own host memory, runs the algorithm there, and copies
@@ -319,6 +335,11 @@ pto_slice_t pto_slice_part(int buffer, int64_t parts, pto_anchor_t anchor, pto_e
     pto_slice_t slice = pto_slice_block(buffer, anchor);
     slice.parts = parts;
     slice.offset = offset;
+    return slice;
+}
+
+pto_slice_t pto_slice_of_peer(pto_slice_t slice) {
+    slice.holder = PTO_HOLDER_PEER;
     return slice;
 }
 
