@@ -36,6 +36,15 @@ pto_status_t pto_read_fail_as(const pto_reader_t *reader, const pto_yaml_node_t 
     return pto_read_fail(reader, node, fault->status, "%s", fault->message);
 }
 
+pto_status_t pto_read_fail_in(const pto_reader_t *reader, const pto_yaml_node_t *node, const char *path,
+                              const pto_error_t *fault) {
+    if (fault->status == PTO_ERR_IO)
+        return pto_read_fail(reader, node, fault->status, "%s: %s: %s", node->key, path, fault->message);
+    if (reader->err)
+        *reader->err = *fault;
+    return fault->status;
+}
+
 static pto_status_t fail_at_key(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_status_t status,
                                 const char *message) {
     return pto_error_set_at(reader->err, status, pto_reader_path(reader, node), node->key_line,
@@ -170,6 +179,55 @@ pto_status_t pto_read_mapping(const pto_reader_t *reader, const pto_yaml_node_t 
         status = pto_read_field(reader, value, find_field(table, value->key), target);
     if (status == PTO_OK && table->finish)
         status = table->finish(reader, node, target);
+    return status;
+}
+
+pto_status_t pto_read_document(const char *text, size_t text_size, const char *path,
+                               const pto_yaml_table_t *table, void *target, pto_error_t *err) {
+    const pto_reader_t reader = {.path = path, .err = err};
+    pto_yaml_node_t *root = NULL;
+    pto_status_t status = pto_yaml_parse(text, text_size, path, &root, err);
+    if (status == PTO_OK)
+        status = pto_read_mapping(&reader, root, table, target);
+    pto_yaml_destroy(root);
+    return status;
+}
+
+/* --- lists ---------------------------------------------------------------------------------------------- */
+
+pto_status_t pto_read_expect_list(const pto_reader_t *reader, const pto_yaml_node_t *node, const char *wanted,
+                                  const char *items, int most) {
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, wanted);
+    if (status == PTO_OK && (node->child_count < 1 || node->child_count > most))
+        status = pto_read_fail(reader, node, PTO_ERR_RANGE, "%s: expected 1 to %d %s, not %d", node->key,
+                               most, items, node->child_count);
+    return status;
+}
+
+pto_status_t pto_read_expect_some(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                  const char *wanted) {
+    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, wanted);
+    if (status == PTO_OK && !node->child)
+        status = pto_read_fail(reader, node, PTO_ERR_RANGE, "%s: the list is empty", node->key);
+    return status;
+}
+
+pto_status_t pto_read_room(const pto_reader_t *reader, const pto_yaml_node_t *list, size_t item_size,
+                           void *items) {
+    void *made = calloc((size_t)list->child_count + 1, item_size);
+    memcpy(items, &made, sizeof made);
+    return made ? PTO_OK : pto_read_fail(reader, list, PTO_ERR_MEMORY, "out of memory");
+}
+
+pto_status_t pto_read_rows(const pto_reader_t *reader, const pto_yaml_node_t *list, const char *wanted,
+                           const pto_yaml_table_t *row, size_t row_size, void *rows, int *count) {
+    pto_status_t status = pto_read_expect(reader, list, PTO_YAML_LIST, wanted);
+    if (status == PTO_OK)
+        status = pto_read_room(reader, list, row_size, rows);
+    char *made;
+    memcpy(&made, rows, sizeof made);
+    for (const pto_yaml_node_t *node = list->child; node && status == PTO_OK; node = node->next)
+        status = pto_read_mapping(reader, node, row, made + (size_t)(*count)++ * row_size);
     return status;
 }
 

@@ -41,6 +41,10 @@ typedef struct {
 
 enum { PTO_YAML_FIELDS_MAX = 32 };
 
+/* In a row of a list of fields: where its slot is; in a table: a list. */
+#define PTO_YAML_AT(type, member) .offset = offsetof(type, member)
+#define PTO_YAML_FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
+
 struct pto_yaml_table {
     const char *what; /* the mapping's name in messages */
     const pto_yaml_field_t *field;
@@ -56,6 +60,10 @@ struct pto_yaml_table {
 pto_status_t pto_read_mapping(const pto_reader_t *reader, const pto_yaml_node_t *node,
                               const pto_yaml_table_t *table, void *target);
 
+/* Parse a text that is such a mapping, and read it. `path` names the text in messages. */
+pto_status_t pto_read_document(const char *text, size_t text_size, const char *path,
+                               const pto_yaml_table_t *table, void *target, pto_error_t *err);
+
 /* Read the value of one of its fields. */
 pto_status_t pto_read_field(const pto_reader_t *reader, const pto_yaml_node_t *node,
                             const pto_yaml_field_t *field, void *target);
@@ -70,6 +78,30 @@ pto_status_t pto_read_fail_as(const pto_reader_t *reader, const pto_yaml_node_t 
 /* PTO_ERR_TYPE unless the node is of this kind; a scalar must also not be empty. */
 pto_status_t pto_read_expect(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_yaml_kind_t kind,
                              const char *wanted);
+
+/* PTO_ERR_RANGE unless the node is a list of 1 to `most` items, which the message calls `items`. */
+pto_status_t pto_read_expect_list(const pto_reader_t *reader, const pto_yaml_node_t *node, const char *wanted,
+                                  const char *items, int most);
+/* PTO_ERR_RANGE unless it is a list of at least one. */
+pto_status_t pto_read_expect_some(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                  const char *wanted);
+
+/* Make zeroed room for the children of a list, and one more. `items` is the address of a pointer to them,
+ * which the caller frees. Errors: PTO_ERR_MEMORY. */
+pto_status_t pto_read_room(const pto_reader_t *reader, const pto_yaml_node_t *list, size_t item_size,
+                           void *items);
+#define PTO_READ_ROOM(reader, list, items) pto_read_room(reader, list, sizeof **(items), items)
+
+/* Read a list of mappings into such room. `*count` counts those that were begun, also if one fails. */
+pto_status_t pto_read_rows(const pto_reader_t *reader, const pto_yaml_node_t *list, const char *wanted,
+                           const pto_yaml_table_t *row, size_t row_size, void *rows, int *count);
+#define PTO_READ_ROWS(reader, list, wanted, row, rows, count)                                                \
+    pto_read_rows(reader, list, wanted, row, sizeof **(rows), rows, count)
+
+/* A fault in the file at `path`, which the node names: at the node if it cannot be opened, else in the file.
+ * Returns the fault's status. */
+pto_status_t pto_read_fail_in(const pto_reader_t *reader, const pto_yaml_node_t *node, const char *path,
+                              const pto_error_t *fault);
 
 /* Field readers. Each comment gives the slot's type first; `argument` is unused unless mentioned. */
 /* char *, which the caller frees: a name, as pto_name_check has it */

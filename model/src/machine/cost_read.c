@@ -103,10 +103,8 @@ static pto_status_t finish_postal(const pto_reader_t *reader, const pto_yaml_nod
 /* clang-format on */
 
 static const pto_yaml_field_t postal_fields[] = {POSTAL_FIELDS(0)};
-static const pto_yaml_table_t postal_table = {.what = "a cost",
-                                              .field = postal_fields,
-                                              .field_count = sizeof postal_fields / sizeof *postal_fields,
-                                              .finish = finish_postal};
+static const pto_yaml_table_t postal_table = {
+    .what = "a cost", PTO_YAML_FIELDS(postal_fields), .finish = finish_postal};
 
 /* --- rows ----------------------------------------------------------------------------------------------- */
 
@@ -134,7 +132,7 @@ static pto_status_t finish_gpus_row(const pto_reader_t *reader, const pto_yaml_n
 }
 
 /* clang-format off */
-#define AT(member) .offset = offsetof(pto_cost_row_t, member)
+#define AT(member) PTO_YAML_AT(pto_cost_row_t, member)
 #define BELOW_FIELD {.key = "below_bytes", .read = pto_read_bytes, AT(below_bytes), .argument = 1}
 #define ROW_FIELDS BELOW_FIELD, POSTAL_FIELDS(offsetof(pto_cost_row_t, postal))
 
@@ -153,18 +151,17 @@ static const pto_yaml_field_t gpus_fields[] = {
 static const pto_yaml_field_t node_gpus_fields[] = {
     {.key = "gpus", .read = pto_read_count, AT(gpus), .argument = 2, .required = true}, ROW_FIELDS};
 
-#define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
 static const struct {
     pto_yaml_table_t table;
     int rows_max;
 } kinds[PTO_ROWS_COUNT] = {
-    [PTO_ROWS_BY_PROTOCOL] = {{"a row of messages", FIELDS(protocol_fields), .finish = finish_row},
+    [PTO_ROWS_BY_PROTOCOL] = {{"a row of messages", PTO_YAML_FIELDS(protocol_fields), .finish = finish_row},
                               PTO_PROTOCOL_COUNT},
-    [PTO_ROWS_BY_BYTES] = {{"a row of costs", FIELDS(bytes_fields), .finish = finish_row},
+    [PTO_ROWS_BY_BYTES] = {{"a row of costs", PTO_YAML_FIELDS(bytes_fields), .finish = finish_row},
                            PTO_COST_RANGE_MAX},
-    [PTO_ROWS_BY_PROCS] = {{"a row of shared copies", FIELDS(procs_fields), .finish = finish_row}, 256},
-    [PTO_ROWS_BY_GPUS] = {{"a row of 'nccl'", FIELDS(gpus_fields), .finish = finish_gpus_row}, 1024},
-    [PTO_ROWS_BY_NODE_GPUS] = {{"a row of GPUs of a node", FIELDS(node_gpus_fields), .finish = finish_gpus_row}, 1024},
+    [PTO_ROWS_BY_PROCS] = {{"a row of shared copies", PTO_YAML_FIELDS(procs_fields), .finish = finish_row}, 256},
+    [PTO_ROWS_BY_GPUS] = {{"a row of 'nccl'", PTO_YAML_FIELDS(gpus_fields), .finish = finish_gpus_row}, 1024},
+    [PTO_ROWS_BY_NODE_GPUS] = {{"a row of GPUs of a node", PTO_YAML_FIELDS(node_gpus_fields), .finish = finish_gpus_row}, 1024},
 };
 /* clang-format on */
 
@@ -288,11 +285,8 @@ static pto_status_t read_cost(const pto_reader_t *reader, const pto_yaml_node_t 
         return row ? pto_read_mapping(reader, node, &table, row)
                    : pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
     }
-    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST,
-                                          may_be_one ? "a cost or a list of rows" : "a list of rows");
-    if (status == PTO_OK && (node->child_count < 1 || node->child_count > kinds[family->by].rows_max))
-        status = pto_read_fail(reader, node, PTO_ERR_RANGE, "%s: expected 1 to %d rows, not %d", node->key,
-                               kinds[family->by].rows_max, node->child_count);
+    const char *wanted = may_be_one ? "a cost or a list of rows" : "a list of rows";
+    pto_status_t status = pto_read_expect_list(reader, node, wanted, "rows", kinds[family->by].rows_max);
     const pto_yaml_node_t *before = NULL;
     for (const pto_yaml_node_t *row = node->child; row && status == PTO_OK; row = row->next) {
         status = read_row(reader, before, row, family->by, &table, cost);

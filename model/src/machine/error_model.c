@@ -9,8 +9,6 @@
 #include "base/text_file.h"
 #include "machine/machine_internal.h"
 
-#define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
-
 /* --- use ------------------------------------------------------------------------------------------------ */
 
 double pto_covered_doublings(const pto_covered_t *covered, int64_t value) {
@@ -109,43 +107,29 @@ static pto_status_t read_span(const pto_reader_t *reader, const pto_yaml_node_t 
 }
 
 static const pto_yaml_field_t row_fields[] = {
-    {.key = "strategy",
-     .read = pto_read_text,
-     .offset = offsetof(pto_error_row_t, strategy),
-     .required = true},
-    {.key = "log_95", .read = pto_read_number, .offset = offsetof(pto_error_row_t, log_95), .required = true},
-    {.key = "samples", .read = pto_read_count, .offset = offsetof(pto_error_row_t, samples)},
+    {.key = "strategy", .read = pto_read_text, PTO_YAML_AT(pto_error_row_t, strategy), .required = true},
+    {.key = "log_95", .read = pto_read_number, PTO_YAML_AT(pto_error_row_t, log_95), .required = true},
+    {.key = "samples", .read = pto_read_count, PTO_YAML_AT(pto_error_row_t, samples)},
 };
-static const pto_yaml_table_t row_table = {.what = "a row of 'strategies'", FIELDS(row_fields)};
+static const pto_yaml_table_t row_table = {.what = "a row of 'strategies'", PTO_YAML_FIELDS(row_fields)};
 
 static pto_status_t read_rows(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                               int argument) {
     (void)argument;
     pto_model_error_t *error = slot;
-    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "a list of rows");
-    if (status != PTO_OK)
-        return status;
-    error->row = calloc((size_t)node->child_count + 1, sizeof *error->row);
-    if (!error->row)
-        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
-    for (const pto_yaml_node_t *row = node->child; row && status == PTO_OK; row = row->next)
-        status = pto_read_mapping(reader, row, &row_table, &error->row[error->row_count++]);
-    return status;
+    return PTO_READ_ROWS(reader, node, "a list of rows", &row_table, &error->row, &error->row_count);
 }
 
 static const pto_yaml_field_t error_fields[] = {
-    {.key = "source",
-     .read = pto_read_remark,
-     .offset = offsetof(pto_model_error_t, source),
-     .required = true},
-    {.key = "nodes", .read = read_span, .offset = offsetof(pto_model_error_t, node), .argument = 1},
-    {.key = "procs_per_node", .read = read_span, .offset = offsetof(pto_model_error_t, proc), .argument = 1},
-    {.key = "bytes", .read = read_span, .offset = offsetof(pto_model_error_t, byte)},
-    {.key = "doubling", .read = pto_read_number, .offset = offsetof(pto_model_error_t, doubling)},
-    {.key = "tie", .read = pto_read_number, .offset = offsetof(pto_model_error_t, tie)},
+    {.key = "source", .read = pto_read_remark, PTO_YAML_AT(pto_model_error_t, source), .required = true},
+    {.key = "nodes", .read = read_span, PTO_YAML_AT(pto_model_error_t, node), .argument = 1},
+    {.key = "procs_per_node", .read = read_span, PTO_YAML_AT(pto_model_error_t, proc), .argument = 1},
+    {.key = "bytes", .read = read_span, PTO_YAML_AT(pto_model_error_t, byte)},
+    {.key = "doubling", .read = pto_read_number, PTO_YAML_AT(pto_model_error_t, doubling)},
+    {.key = "tie", .read = pto_read_number, PTO_YAML_AT(pto_model_error_t, tie)},
     {.key = "strategies", .read = read_rows, .required = true},
 };
-const pto_yaml_table_t pto_model_error_table = {.what = "'model_error'", FIELDS(error_fields)};
+const pto_yaml_table_t pto_model_error_table = {.what = "'model_error'", PTO_YAML_FIELDS(error_fields)};
 
 static pto_status_t read_nodes(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                                int argument) {
@@ -160,24 +144,16 @@ static pto_status_t read_nodes(const pto_reader_t *reader, const pto_yaml_node_t
 }
 
 static const pto_yaml_field_t fitted_fields[] = {
-    {.key = "file", .read = pto_read_text, .offset = offsetof(pto_fitted_to_t, file), .required = true},
-    {.key = "digest", .read = pto_read_text, .offset = offsetof(pto_fitted_to_t, digest), .required = true},
+    {.key = "file", .read = pto_read_text, PTO_YAML_AT(pto_fitted_to_t, file), .required = true},
+    {.key = "digest", .read = pto_read_text, PTO_YAML_AT(pto_fitted_to_t, digest), .required = true},
     {.key = "nodes", .read = read_nodes, .argument = 1, .required = true},
 };
-static const pto_yaml_table_t fitted_table = {.what = "a row of 'fitted_to'", FIELDS(fitted_fields)};
+static const pto_yaml_table_t fitted_table = {.what = "a row of 'fitted_to'", PTO_YAML_FIELDS(fitted_fields)};
 
 pto_status_t pto_read_fitted_to(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                                 int argument) {
     (void)argument;
     pto_machine_t *machine = slot;
-    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "a list of files");
-    if (status != PTO_OK)
-        return status;
-    machine->fitted_to = calloc((size_t)node->child_count + 1, sizeof *machine->fitted_to);
-    if (!machine->fitted_to)
-        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
-    for (const pto_yaml_node_t *row = node->child; row && status == PTO_OK; row = row->next)
-        status =
-            pto_read_mapping(reader, row, &fitted_table, &machine->fitted_to[machine->fitted_to_count++]);
-    return status;
+    return PTO_READ_ROWS(reader, node, "a list of files", &fitted_table, &machine->fitted_to,
+                         &machine->fitted_to_count);
 }

@@ -12,8 +12,6 @@
 
 enum { FILE_BYTES_MAX = 1 << 20, INHERITED_MAX = 4 };
 
-#define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
-
 /* --- tables --------------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -67,7 +65,7 @@ static const pto_yaml_field_t library_space_fields[] = {
     {.key = "gpu", .read = read_library_space, .argument = PTO_SPACE_GPU},
 };
 static const pto_yaml_table_t library_space_table = {
-    .what = "a collective of 'library'", FIELDS(library_space_fields), .nonempty = true};
+    .what = "a collective of 'library'", PTO_YAML_FIELDS(library_space_fields), .nonempty = true};
 
 static pto_status_t read_library_collective(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                             void *slot, int argument) {
@@ -87,7 +85,8 @@ static pto_status_t read_library_collective(const pto_reader_t *reader, const pt
 #define FIELD_NONE(name)
 #define FIELD(id, name, in, ...) FIELD_##in(name)
 static const pto_yaml_field_t library_fields[] = {PTO_COLLECTIVE_TABLE(FIELD)};
-const pto_yaml_table_t pto_library_table = {.what = "'library'", FIELDS(library_fields), .nonempty = true};
+const pto_yaml_table_t pto_library_table = {
+    .what = "'library'", PTO_YAML_FIELDS(library_fields), .nonempty = true};
 
 /* --- files ---------------------------------------------------------------------------------------------- */
 
@@ -108,24 +107,20 @@ static void library_file_fini(library_file_t *file) {
 }
 
 static const pto_yaml_field_t file_fields[] = {
-    {.key = "mpi_library", .read = pto_read_text, .offset = offsetof(library_file_t, name), .required = true},
-    {.key = "source", .read = pto_read_remark, .offset = offsetof(library_file_t, source), .required = true},
-    {.key = "inherits", .read = pto_read_text, .offset = offsetof(library_file_t, inherits)},
-    {.key = "library", .table = &pto_library_table, .offset = offsetof(library_file_t, tables)},
+    {.key = "mpi_library", .read = pto_read_text, PTO_YAML_AT(library_file_t, name), .required = true},
+    {.key = "source", .read = pto_read_remark, PTO_YAML_AT(library_file_t, source), .required = true},
+    {.key = "inherits", .read = pto_read_text, PTO_YAML_AT(library_file_t, inherits)},
+    {.key = "library", .table = &pto_library_table, PTO_YAML_AT(library_file_t, tables)},
 };
-static const pto_yaml_table_t file_table = {.what = "the file of an MPI library", FIELDS(file_fields)};
+static const pto_yaml_table_t file_table = {.what = "the file of an MPI library",
+                                            PTO_YAML_FIELDS(file_fields)};
 
 static pto_status_t read_file(const char *path, library_file_t *file, pto_error_t *err) {
     char *text = NULL;
     size_t size = 0;
-    pto_yaml_node_t *root = NULL;
-    const pto_reader_t reader = {.path = path, .err = err};
     pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
     if (status == PTO_OK)
-        status = pto_yaml_parse(text, size, path, &root, err);
-    if (status == PTO_OK)
-        status = pto_read_mapping(&reader, root, &file_table, file);
-    pto_yaml_destroy(root);
+        status = pto_read_document(text, size, path, &file_table, file, err);
     free(text);
     return status;
 }

@@ -7,31 +7,27 @@
 
 #define BELOW_BYTES                                                                                          \
     {                                                                                                        \
-        .key = "below_bytes", .read = pto_read_bytes, .offset = offsetof(pto_library_rule_t, below_bytes),   \
+        .key = "below_bytes", .read = pto_read_bytes, PTO_YAML_AT(pto_library_rule_t, below_bytes),          \
         .argument = 1                                                                                        \
     }
 #define PROCS                                                                                                \
-    { .key = "procs", .read = pto_read_count, .offset = offsetof(pto_library_rule_t, procs), .argument = 1 }
+    { .key = "procs", .read = pto_read_count, PTO_YAML_AT(pto_library_rule_t, procs), .argument = 1 }
 
 static const pto_yaml_field_t library_fields[] = {
     BELOW_BYTES,
     PROCS,
-    {.key = "algorithm",
-     .read = pto_read_text,
-     .offset = offsetof(pto_library_rule_t, algorithm),
-     .required = true},
-    {.key = "staged", .read = pto_read_bool, .offset = offsetof(pto_library_rule_t, staged)},
+    {.key = "algorithm", .read = pto_read_text, PTO_YAML_AT(pto_library_rule_t, algorithm), .required = true},
+    {.key = "staged", .read = pto_read_bool, PTO_YAML_AT(pto_library_rule_t, staged)},
     {.key = "segment_bytes",
      .read = pto_read_bytes,
-     .offset = offsetof(pto_library_rule_t, segment_bytes),
+     PTO_YAML_AT(pto_library_rule_t, segment_bytes),
      .argument = 1},
-    {.key = "flagged", .read = pto_read_text, .offset = offsetof(pto_library_rule_t, flagged)},
+    {.key = "flagged", .read = pto_read_text, PTO_YAML_AT(pto_library_rule_t, flagged)},
 };
 
 const pto_yaml_table_t pto_library_row = {
     .what = "a row of a library table",
-    .field = library_fields,
-    .field_count = sizeof library_fields / sizeof *library_fields,
+    PTO_YAML_FIELDS(library_fields),
 };
 
 static const pto_yaml_field_t tuning_fields[] = {
@@ -39,18 +35,17 @@ static const pto_yaml_field_t tuning_fields[] = {
     PROCS,
     {.key = "staged_in",
      .read = pto_read_count,
-     .offset = offsetof(pto_library_rule_t, staged_members.in),
+     PTO_YAML_AT(pto_library_rule_t, staged_members.in),
      .required = true},
     {.key = "staged_out",
      .read = pto_read_count,
-     .offset = offsetof(pto_library_rule_t, staged_members.out),
+     PTO_YAML_AT(pto_library_rule_t, staged_members.out),
      .required = true},
 };
 
 const pto_yaml_table_t pto_tuning_row = {
     .what = "a row of a tuning table",
-    .field = tuning_fields,
-    .field_count = sizeof tuning_fields / sizeof *tuning_fields,
+    PTO_YAML_FIELDS(tuning_fields),
 };
 
 /* Returns the row before `index` that is for as many processes; -1: none. */
@@ -111,18 +106,14 @@ static pto_status_t read_rows(const pto_reader_t *reader, const pto_yaml_node_t 
 
 pto_status_t pto_read_rules(const pto_reader_t *reader, const pto_yaml_node_t *node,
                             const pto_yaml_table_t *row, pto_library_rule_t **rule, int *rule_count) {
-    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "a list of rows");
-    if (status != PTO_OK)
-        return status;
-    if (node->child_count < 1 || node->child_count > PTO_LIBRARY_RULES_MAX)
-        return pto_read_fail(reader, node, PTO_ERR_RANGE, "%s: expected 1 to %d rows, not %d", node->key,
-                             PTO_LIBRARY_RULES_MAX, node->child_count);
-    pto_library_rule_t *made = calloc((size_t)node->child_count, sizeof *made);
-    if (!made)
-        return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
-    status = read_rows(reader, node, row, made);
+    pto_library_rule_t *made = NULL;
+    pto_status_t status = pto_read_expect_list(reader, node, "a list of rows", "rows", PTO_LIBRARY_RULES_MAX);
+    if (status == PTO_OK)
+        status = PTO_READ_ROOM(reader, node, &made);
+    if (status == PTO_OK)
+        status = read_rows(reader, node, row, made);
     if (status != PTO_OK) {
-        pto_library_rules_free(made, node->child_count);
+        pto_library_rules_free(made, made ? node->child_count : 0);
         return status;
     }
     *rule = made;

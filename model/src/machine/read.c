@@ -11,8 +11,6 @@
 
 enum { FILE_BYTES_MAX = 4 << 20, SEGMENT_MAX = 40 };
 
-#define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
-
 /* --- the topology of a node ----------------------------------------------------------------------------- */
 
 static pto_machine_find_t find_by_name;
@@ -34,10 +32,8 @@ static pto_status_t read_topology(const pto_reader_t *reader, const pto_yaml_nod
     if (status != PTO_OK)
         return pto_read_fail_as(reader, node, &fault);
     status = pto_topology_open(path, topology, &fault);
-    if (status == PTO_ERR_IO)
-        pto_read_fail(reader, node, status, "topology: %s: %s", path, fault.message);
-    else if (status != PTO_OK && reader->err)
-        *reader->err = fault;
+    if (status != PTO_OK)
+        pto_read_fail_in(reader, node, path, &fault);
     free(path);
     return status;
 }
@@ -90,7 +86,8 @@ static const pto_yaml_field_t tuning_fields[] = {
     {.key = "allreduce", .read = read_tuning_collective, .argument = 0},
     {.key = "allgather", .read = read_tuning_collective, .argument = 1},
 };
-static const pto_yaml_table_t tuning_table = {.what = "'tuning'", FIELDS(tuning_fields), .nonempty = true};
+static const pto_yaml_table_t tuning_table = {
+    .what = "'tuning'", PTO_YAML_FIELDS(tuning_fields), .nonempty = true};
 
 /* --- sections ------------------------------------------------------------------------------------------- */
 
@@ -145,7 +142,7 @@ static PTO_NAME_LIST(basis_at, pto_basis_t, PTO_BASIS_MEASURED, PTO_BASIS_COUNT,
 static PTO_NAME_LIST(runs_at, pto_runs_t, 0, PTO_RUNS_COUNT, pto_runs_name);
 
 /* The first keys of a file, before the parameters. */
-#define AT(member) .offset = offsetof(pto_machine_t, member)
+#define AT(member) PTO_YAML_AT(pto_machine_t, member)
 static const pto_yaml_field_t top[] = {
     {.key = "machine", .read = pto_read_text, AT(name), .required = true},
     {.key = "source", .read = pto_read_remark, AT(source), .required = true},

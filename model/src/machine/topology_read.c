@@ -108,24 +108,23 @@ static pto_status_t read_rate(const pto_reader_t *reader, const pto_yaml_node_t 
 }
 
 static const pto_yaml_field_t row_fields[] = {
-    {.key = "between", .read = read_between, .offset = offsetof(row_t, end), .required = true},
+    {.key = "between", .read = read_between, PTO_YAML_AT(row_t, end), .required = true},
     {.key = "s_per_byte",
      .read = read_rate,
      .argument = PTO_UNIT_S_PER_BYTE,
-     .offset = offsetof(row_t, s_per_byte[0]),
+     PTO_YAML_AT(row_t, s_per_byte[0]),
      .required = true},
     {.key = "s_per_byte_95",
      .read = pto_read_interval,
      .argument = PTO_UNIT_S_PER_BYTE,
-     .offset = offsetof(row_t, s_per_byte[0])},
+     PTO_YAML_AT(row_t, s_per_byte[0])},
     {.key = "back_s_per_byte",
      .read = read_rate,
      .argument = PTO_UNIT_S_PER_BYTE,
-     .offset = offsetof(row_t, s_per_byte[1])},
-    {.key = "alpha_s", .read = read_rate, .argument = PTO_UNIT_S, .offset = offsetof(row_t, alpha_s)},
+     PTO_YAML_AT(row_t, s_per_byte[1])},
+    {.key = "alpha_s", .read = read_rate, .argument = PTO_UNIT_S, PTO_YAML_AT(row_t, alpha_s)},
 };
-static const pto_yaml_table_t row_table = {
-    .what = "a row of 'links'", .field = row_fields, .field_count = sizeof row_fields / sizeof *row_fields};
+static const pto_yaml_table_t row_table = {.what = "a row of 'links'", PTO_YAML_FIELDS(row_fields)};
 
 static pto_status_t add_link(const pto_reader_t *reader, const pto_yaml_node_t *node,
                              pto_topology_t *topology, const row_t *row, int index) {
@@ -187,12 +186,10 @@ static pto_status_t read_through(const pto_reader_t *reader, const pto_yaml_node
 }
 
 static const pto_yaml_field_t given_fields[] = {
-    {.key = "between", .read = read_between, .offset = offsetof(given_t, end), .required = true},
-    {.key = "through", .read = read_through, .offset = offsetof(given_t, through), .required = true},
+    {.key = "between", .read = read_between, PTO_YAML_AT(given_t, end), .required = true},
+    {.key = "through", .read = read_through, PTO_YAML_AT(given_t, through), .required = true},
 };
-static const pto_yaml_table_t given_table = {.what = "a row of 'routes'",
-                                             .field = given_fields,
-                                             .field_count = sizeof given_fields / sizeof *given_fields};
+static const pto_yaml_table_t given_table = {.what = "a row of 'routes'", PTO_YAML_FIELDS(given_fields)};
 
 /* The vertices of a given route, in order. */
 static pto_status_t read_path(const pto_reader_t *reader, const pto_yaml_node_t *node, const given_t *given,
@@ -310,34 +307,22 @@ static pto_status_t finish(const pto_reader_t *reader, const pto_yaml_node_t *no
     return status == PTO_OK ? check_routes(reader, links, topology) : status;
 }
 
+#define DEVICES(kind) PTO_YAML_AT(pto_topology_t, device_count[PTO_DEVICE_##kind])
 static const pto_yaml_field_t device_fields[] = {
-    {.key = "gpus",
-     .read = pto_read_count,
-     .offset = PTO_DEVICE_GPU * sizeof(int64_t),
-     .argument = 1,
-     .required = true},
-    {.key = "sockets",
-     .read = pto_read_count,
-     .offset = PTO_DEVICE_SOCKET * sizeof(int64_t),
-     .argument = 1,
-     .required = true},
-    {.key = "nics", .read = pto_read_count, .offset = PTO_DEVICE_NIC * sizeof(int64_t)},
+    {.key = "gpus", .read = pto_read_count, DEVICES(GPU), .argument = 1, .required = true},
+    {.key = "sockets", .read = pto_read_count, DEVICES(SOCKET), .argument = 1, .required = true},
+    {.key = "nics", .read = pto_read_count, DEVICES(NIC)},
 };
-static const pto_yaml_table_t device_table = {
-    .what = "'devices'", .field = device_fields, .field_count = sizeof device_fields / sizeof *device_fields};
+static const pto_yaml_table_t device_table = {.what = "'devices'", PTO_YAML_FIELDS(device_fields)};
 
 static const pto_yaml_field_t fields[] = {
-    {.key = "topology", .read = pto_read_text, .offset = offsetof(pto_topology_t, name)},
-    {.key = "source", .read = pto_read_remark, .offset = offsetof(pto_topology_t, source)},
-    {.key = "devices",
-     .table = &device_table,
-     .offset = offsetof(pto_topology_t, device_count),
-     .required = true},
+    {.key = "topology", .read = pto_read_text, PTO_YAML_AT(pto_topology_t, name)},
+    {.key = "source", .read = pto_read_remark, PTO_YAML_AT(pto_topology_t, source)},
+    {.key = "devices", .table = &device_table, .required = true},
     {.key = "links", .read = read_later, .required = true},
     {.key = "routes", .read = read_later, .argument = 1},
 };
-static const pto_yaml_table_t table = {
-    .what = "a topology", .field = fields, .field_count = sizeof fields / sizeof *fields, .finish = finish};
+static const pto_yaml_table_t table = {.what = "a topology", PTO_YAML_FIELDS(fields), .finish = finish};
 
 pto_status_t pto_read_topology(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                pto_topology_t **topology) {
@@ -357,31 +342,27 @@ pto_status_t pto_read_topology(const pto_reader_t *reader, const pto_yaml_node_t
 static const pto_yaml_field_t level_fields[] = {
     {.key = "nodes",
      .read = pto_read_count,
-     .offset = offsetof(pto_fabric_level_t, nodes),
+     PTO_YAML_AT(pto_fabric_level_t, nodes),
      .argument = 1,
      .required = true},
     {.key = "s_per_byte",
      .read = read_rate,
      .argument = PTO_UNIT_S_PER_BYTE,
-     .offset = offsetof(pto_fabric_level_t, s_per_byte[0]),
+     PTO_YAML_AT(pto_fabric_level_t, s_per_byte[0]),
      .required = true},
     {.key = "back_s_per_byte",
      .read = read_rate,
      .argument = PTO_UNIT_S_PER_BYTE,
-     .offset = offsetof(pto_fabric_level_t, s_per_byte[1])},
+     PTO_YAML_AT(pto_fabric_level_t, s_per_byte[1])},
 };
-static const pto_yaml_table_t level_table = {.what = "a level of 'fabric'",
-                                             .field = level_fields,
-                                             .field_count = sizeof level_fields / sizeof *level_fields};
+static const pto_yaml_table_t level_table = {.what = "a level of 'fabric'", PTO_YAML_FIELDS(level_fields)};
 
 pto_status_t pto_read_fabric(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                              int argument) {
     (void)argument;
     pto_fabric_t *fabric = slot;
-    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "a list of levels");
+    pto_status_t status = pto_read_expect_some(reader, node, "a list of levels");
     int64_t below = 0;
-    if (status == PTO_OK && !node->child)
-        status = pto_read_fail(reader, node, PTO_ERR_RANGE, "fabric: the list is empty");
     for (const pto_yaml_node_t *row = node->child; row && status == PTO_OK; row = row->next) {
         pto_fabric_level_t *level = &fabric->level[fabric->levels];
         if (fabric->levels == PTO_FABRIC_LEVELS_MAX)

@@ -15,8 +15,7 @@
 
 enum { FILE_BYTES_MAX = 4 << 20, STRATEGIES_MAX = 256, QUOTE_MAX = 40 };
 
-#define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
-#define AT(member) .offset = offsetof(pto_scenario_t, member)
+#define AT(member) PTO_YAML_AT(pto_scenario_t, member)
 
 /* --- series --------------------------------------------------------------------------------------------- */
 
@@ -28,9 +27,9 @@ typedef struct {
 
 /* clang-format off */
 #define RANGE_FIELDS(read_end)                                                                               \
-    {{.key = "from", .read = (read_end), .offset = offsetof(range_t, from), .argument = 1, .required = true}, \
-     {.key = "to", .read = (read_end), .offset = offsetof(range_t, to), .argument = 1, .required = true},     \
-     {.key = "factor", .read = pto_read_count, .offset = offsetof(range_t, factor), .argument = 2}}
+    {{.key = "from", .read = (read_end), PTO_YAML_AT(range_t, from), .argument = 1, .required = true}, \
+     {.key = "to", .read = (read_end), PTO_YAML_AT(range_t, to), .argument = 1, .required = true},     \
+     {.key = "factor", .read = pto_read_count, PTO_YAML_AT(range_t, factor), .argument = 2}}
 /* clang-format on */
 
 static const pto_yaml_field_t byte_range_fields[] = RANGE_FIELDS(pto_read_bytes);
@@ -42,8 +41,8 @@ static const struct {
     int least;
     pto_yaml_table_t range;
 } series_kind[] = {
-    {pto_read_bytes, 0, {.what = "a range of bytes", FIELDS(byte_range_fields)}},
-    {pto_read_count, 1, {.what = "a range", FIELDS(count_range_fields)}},
+    {pto_read_bytes, 0, {.what = "a range of bytes", PTO_YAML_FIELDS(byte_range_fields)}},
+    {pto_read_count, 1, {.what = "a range", PTO_YAML_FIELDS(count_range_fields)}},
 };
 enum { SERIES_BYTES, SERIES_COUNTS };
 
@@ -60,15 +59,12 @@ static pto_status_t read_range(const pto_reader_t *reader, const pto_yaml_node_t
 
 static pto_status_t read_list(const pto_reader_t *reader, const pto_yaml_node_t *list, pto_series_t *series,
                               int kind) {
-    if (list->child_count < 1 || list->child_count > PTO_SWEEP_POINTS_MAX)
-        return pto_read_fail(reader, list, PTO_ERR_RANGE, "%s: expected 1 to %d values, not %d", list->key,
-                             PTO_SWEEP_POINTS_MAX, list->child_count);
-    series->value = calloc((size_t)list->child_count, sizeof *series->value);
-    if (!series->value)
-        return pto_read_fail(reader, list, PTO_ERR_MEMORY, "out of memory");
-    for (const pto_yaml_node_t *node = list->child; node; node = node->next) {
+    pto_status_t status = pto_read_expect_list(reader, list, "values", "values", PTO_SWEEP_POINTS_MAX);
+    if (status == PTO_OK)
+        status = PTO_READ_ROOM(reader, list, &series->value);
+    for (const pto_yaml_node_t *node = list->child; node && status == PTO_OK; node = node->next) {
         int64_t *value = &series->value[series->count];
-        pto_status_t status = series_kind[kind].read(reader, node, value, series_kind[kind].least);
+        status = series_kind[kind].read(reader, node, value, series_kind[kind].least);
         if (status != PTO_OK)
             return status;
         if (series->count > 0 && *value <= value[-1])
@@ -76,7 +72,7 @@ static pto_status_t read_list(const pto_reader_t *reader, const pto_yaml_node_t 
                                  list->key, (long long)*value, (long long)value[-1]);
         series->count++;
     }
-    return PTO_OK;
+    return status;
 }
 
 static pto_status_t read_series(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
@@ -165,22 +161,18 @@ static pto_status_t read_placement(const pto_reader_t *reader, const pto_yaml_no
         if (status != PTO_OK)
             return status;
         status = pto_mapping_read(path, mapping, &fault);
-        if (status == PTO_ERR_IO)
-            pto_error_set_at(&fault, status, reader->path, node->line, node->column, "placement: %s: %s",
-                             path, fault.message);
+        if (status != PTO_OK)
+            pto_read_fail_in(reader, node, path, &fault);
         free(path);
-        if (status != PTO_OK && reader->err)
-            *reader->err = fault;
         return status;
     }
-    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "a file or a list of places");
-    if (status == PTO_OK && node->child_count == 0)
-        status = pto_read_fail(reader, node, PTO_ERR_RANGE, "placement: the list is empty");
+    pto_status_t status = pto_read_expect_some(reader, node, "a file or a list of places");
+    if (status == PTO_OK)
+        status = PTO_READ_ROOM(reader, node, &mapping->at);
     if (status != PTO_OK)
         return status;
     mapping->path = pto_text_copy(reader->path);
-    mapping->at = calloc((size_t)node->child_count + 1, sizeof *mapping->at);
-    if (!mapping->path || !mapping->at)
+    if (!mapping->path)
         return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
     for (const pto_yaml_node_t *place = node->child; place && status == PTO_OK; place = place->next)
         status = read_place(reader, place, &mapping->at[mapping->count++]);
@@ -202,25 +194,16 @@ static pto_status_t check_new_strategy(const pto_reader_t *reader, const pto_yam
 static pto_status_t read_strategies(const pto_reader_t *reader, const pto_yaml_node_t *list, void *slot,
                                     int argument) {
     pto_scenario_t *scenario = slot;
-    pto_status_t status = pto_read_expect(reader, list, PTO_YAML_LIST, "a list of strategies");
-    if (status != PTO_OK)
-        return status;
-    if (list->child_count < 1 || list->child_count > STRATEGIES_MAX)
-        return pto_read_fail(reader, list, PTO_ERR_RANGE, "strategies: expected 1 to %d names, not %d",
-                             STRATEGIES_MAX, list->child_count);
-    scenario->strategy_count = 0;
-    scenario->strategy = calloc((size_t)list->child_count, sizeof *scenario->strategy);
-    if (!scenario->strategy)
-        return pto_read_fail(reader, list, PTO_ERR_MEMORY, "out of memory");
-    for (const pto_yaml_node_t *node = list->child; node; node = node->next) {
+    pto_status_t status = pto_read_expect_list(reader, list, "a list of strategies", "names", STRATEGIES_MAX);
+    if (status == PTO_OK)
+        status = PTO_READ_ROOM(reader, list, &scenario->strategy);
+    for (const pto_yaml_node_t *node = list->child; node && status == PTO_OK; node = node->next) {
         status = check_new_strategy(reader, node, scenario);
         if (status == PTO_OK)
             status = pto_read_text(reader, node, &scenario->strategy[scenario->strategy_count], argument);
-        if (!scenario->strategy[scenario->strategy_count])
-            return status;
-        scenario->strategy_count++;
+        scenario->strategy_count += status == PTO_OK;
     }
-    return PTO_OK;
+    return status;
 }
 
 static pto_status_t read_library(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
@@ -244,7 +227,7 @@ static const pto_yaml_field_t layout_fields[] = {
     {.key = "procs_per_gpu", .read = pto_read_count, AT(layout.procs_per_gpu), .argument = 1},
     {.key = "procs_per_node", .read = pto_read_count, AT(procs_per_node), .argument = 1},
 };
-static const pto_yaml_table_t layout_table = {.what = "'layout'", FIELDS(layout_fields)};
+static const pto_yaml_table_t layout_table = {.what = "'layout'", PTO_YAML_FIELDS(layout_fields)};
 
 /* The keys of a call, whether it is the only one or one of a workload. */
 static const pto_yaml_field_t call_fields[] = {
@@ -268,7 +251,7 @@ static const pto_yaml_field_t call_fields[] = {
     {.key = "strategies", .read = read_strategies},
     {.key = "library", .read = read_library, AT(library)},
 };
-const pto_yaml_table_t pto_scenario_call_table = {.what = "a call", FIELDS(call_fields)};
+const pto_yaml_table_t pto_scenario_call_table = {.what = "a call", PTO_YAML_FIELDS(call_fields)};
 
 static pto_status_t finish_scenario(const pto_reader_t *reader, const pto_yaml_node_t *root, void *target);
 
@@ -283,7 +266,7 @@ static const pto_yaml_field_t scenario_fields[] = {
     {.key = "both_ways", .read = pto_read_bool, AT(ends.both_ways)},
 };
 static const pto_yaml_table_t scenario_table = {.what = "a scenario file",
-                                                FIELDS(scenario_fields),
+                                                PTO_YAML_FIELDS(scenario_fields),
                                                 .base = &pto_scenario_call_table,
                                                 .finish = finish_scenario};
 
@@ -334,19 +317,11 @@ static pto_status_t finish_scenario(const pto_reader_t *reader, const pto_yaml_n
 
 pto_status_t pto_scenario_parse(const char *text, size_t text_size, const char *path,
                                 pto_scenario_t *scenario, pto_error_t *err) {
-    const pto_reader_t reader = {.path = path, .err = err};
-    pto_yaml_node_t *root = NULL;
-    pto_status_t status = pto_yaml_parse(text, text_size, path, &root, err);
-    if (status != PTO_OK)
-        return status;
     pto_scenario_t made;
     pto_scenario_init(&made);
     made.path = pto_text_copy(path);
-    if (made.path)
-        status = pto_read_mapping(&reader, root, &scenario_table, &made);
-    else
-        status = pto_read_fail(&reader, root, PTO_ERR_MEMORY, "out of memory");
-    pto_yaml_destroy(root);
+    pto_status_t status = made.path ? pto_read_document(text, text_size, path, &scenario_table, &made, err)
+                                    : pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
     if (status != PTO_OK) {
         pto_scenario_fini(&made);
         return status;

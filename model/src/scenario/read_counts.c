@@ -11,8 +11,6 @@
 
 enum { QUOTE_MAX = 40 };
 
-#define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
-
 pto_status_t pto_read_path(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
                            int argument) {
     (void)argument;
@@ -65,10 +63,8 @@ static pto_status_t read_list(const pto_reader_t *reader, const pto_yaml_node_t 
         if (status != PTO_OK)
             return status;
         status = pto_counts_read_list(path, counts, &fault);
-        if (status == PTO_ERR_IO)
-            status = pto_read_fail(reader, node, status, "list: %s: %s", path, fault.message);
-        else if (status != PTO_OK && reader->err)
-            *reader->err = fault;
+        if (status != PTO_OK)
+            pto_read_fail_in(reader, node, path, &fault);
         free(path);
         return status;
     }
@@ -76,10 +72,9 @@ static pto_status_t read_list(const pto_reader_t *reader, const pto_yaml_node_t 
         pto_read_expect(reader, node, PTO_YAML_LIST, "a list of bytes, or the name of a file");
     if (status == PTO_OK && node->child_count == 0)
         status = pto_read_fail(reader, node, PTO_ERR_RANGE, "the list holds no numbers");
-    int64_t *value = status == PTO_OK ? calloc((size_t)node->child_count + 1, sizeof *value) : NULL;
-    if (status == PTO_OK && !value)
-        status = pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
-    int64_t count = 0;
+    int64_t *value = NULL, count = 0;
+    if (status == PTO_OK)
+        status = PTO_READ_ROOM(reader, node, &value);
     for (const pto_yaml_node_t *item = node->child; item && status == PTO_OK; item = item->next)
         status = pto_read_bytes(reader, item, &value[count++], 0);
     pto_counts_t made = {.kind = PTO_COUNTS_LIST, .order = count, .matrix = value};
@@ -98,12 +93,8 @@ static PTO_WORD_LIST(pattern_at, "stencil", "groups");
 static pto_status_t read_numbers(const pto_reader_t *reader, const pto_yaml_node_t *list, void *slot,
                                  int argument) {
     numbers_t *numbers = slot;
-    pto_status_t status = pto_read_expect(reader, list, PTO_YAML_LIST, "a list of numbers");
-    if (status != PTO_OK)
-        return status;
-    if (list->child_count < 1 || list->child_count > PTO_GRID_DIMS_MAX)
-        return pto_read_fail(reader, list, PTO_ERR_RANGE, "%s: expected 1 to %d numbers, not %d", list->key,
-                             PTO_GRID_DIMS_MAX, list->child_count);
+    pto_status_t status =
+        pto_read_expect_list(reader, list, "a list of numbers", "numbers", PTO_GRID_DIMS_MAX);
     for (const pto_yaml_node_t *node = list->child; node && status == PTO_OK; node = node->next)
         status = pto_read_count(reader, node, &numbers->value[numbers->count++], argument);
     return status;
@@ -164,19 +155,19 @@ static pto_status_t finish_counts(const pto_reader_t *reader, const pto_yaml_nod
 }
 
 static const pto_yaml_field_t counts_fields[] = {
-    {.key = "skew", .read = read_skew, .offset = offsetof(counts_slot_t, skew)},
-    {.key = "seed", .read = pto_read_count, .offset = offsetof(counts_slot_t, seed)},
-    {.key = "matrix", .read = pto_read_path, .offset = offsetof(counts_slot_t, matrix_path)},
-    {.key = "list", .read = read_list, .offset = offsetof(counts_slot_t, list)},
-    {.key = "space", .name_at = pto_space_at, .offset = offsetof(counts_slot_t, space)},
-    {.key = "pattern", .name_at = pattern_at, .offset = offsetof(counts_slot_t, pattern)},
-    {.key = "dims", .read = read_numbers, .offset = offsetof(counts_slot_t, dims), .argument = 1},
-    {.key = "wrap", .read = read_numbers, .offset = offsetof(counts_slot_t, wrap)},
-    {.key = "weights", .read = read_numbers, .offset = offsetof(counts_slot_t, weights)},
-    {.key = "along", .read = pto_read_count, .offset = offsetof(counts_slot_t, along)},
+    {.key = "skew", .read = read_skew, PTO_YAML_AT(counts_slot_t, skew)},
+    {.key = "seed", .read = pto_read_count, PTO_YAML_AT(counts_slot_t, seed)},
+    {.key = "matrix", .read = pto_read_path, PTO_YAML_AT(counts_slot_t, matrix_path)},
+    {.key = "list", .read = read_list, PTO_YAML_AT(counts_slot_t, list)},
+    {.key = "space", .name_at = pto_space_at, PTO_YAML_AT(counts_slot_t, space)},
+    {.key = "pattern", .name_at = pattern_at, PTO_YAML_AT(counts_slot_t, pattern)},
+    {.key = "dims", .read = read_numbers, PTO_YAML_AT(counts_slot_t, dims), .argument = 1},
+    {.key = "wrap", .read = read_numbers, PTO_YAML_AT(counts_slot_t, wrap)},
+    {.key = "weights", .read = read_numbers, PTO_YAML_AT(counts_slot_t, weights)},
+    {.key = "along", .read = pto_read_count, PTO_YAML_AT(counts_slot_t, along)},
 };
 static const pto_yaml_table_t counts_table = {
-    .what = "'counts'", FIELDS(counts_fields), .finish = finish_counts};
+    .what = "'counts'", PTO_YAML_FIELDS(counts_fields), .finish = finish_counts};
 
 static pto_status_t make_pattern(const pto_reader_t *reader, const pto_yaml_node_t *node,
                                  const counts_slot_t *read, pto_counts_t *counts) {
@@ -202,11 +193,7 @@ static pto_status_t read_matrix(const pto_reader_t *reader, const pto_yaml_node_
     pto_error_t fault = {.status = PTO_OK};
     const char *path = read->matrix_path;
     pto_status_t status = pto_counts_read_space(path, read->space, counts, &fault);
-    if (status == PTO_ERR_IO)
-        return pto_read_fail(reader, node, status, "matrix: %s: %s", path, fault.message);
-    if (status != PTO_OK && reader->err)
-        *reader->err = fault;
-    return status;
+    return status == PTO_OK ? status : pto_read_fail_in(reader, node, path, &fault);
 }
 
 /* One pattern: `slot` is a pto_counts_t. */
@@ -245,10 +232,10 @@ typedef struct {
 } pair_slot_t;
 
 static const pto_yaml_field_t pair_fields[] = {
-    {.key = "gpu", .read = read_one, .offset = offsetof(pair_slot_t, gpu), .required = true},
-    {.key = "cpu", .read = read_one, .offset = offsetof(pair_slot_t, cpu), .required = true},
+    {.key = "gpu", .read = read_one, PTO_YAML_AT(pair_slot_t, gpu), .required = true},
+    {.key = "cpu", .read = read_one, PTO_YAML_AT(pair_slot_t, cpu), .required = true},
 };
-static const pto_yaml_table_t pair_table = {.what = "'counts'", FIELDS(pair_fields)};
+static const pto_yaml_table_t pair_table = {.what = "'counts'", PTO_YAML_FIELDS(pair_fields)};
 
 static pto_status_t read_pair(const pto_reader_t *reader, const pto_yaml_node_t *node, pto_counts_t *counts) {
     pair_slot_t read = {.gpu = {.kind = PTO_COUNTS_EQUAL}, .cpu = {.kind = PTO_COUNTS_EQUAL}};

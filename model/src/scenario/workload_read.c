@@ -12,8 +12,6 @@
 
 enum { FILE_BYTES_MAX = 4 << 20, QUOTE_MAX = 40 };
 
-#define FIELDS(list) .field = (list), .field_count = sizeof(list) / sizeof *(list)
-
 /* --- the grid ------------------------------------------------------------------------------------------- */
 
 static int find_dimension(const pto_workload_t *workload, const char *name) {
@@ -103,9 +101,7 @@ static pto_status_t read_on(const pto_reader_t *reader, const pto_yaml_node_t *n
     reading->call.along = 0;
     if (node->kind != PTO_YAML_LIST)
         return add_dimension(reader, node, reading);
-    pto_status_t status = PTO_OK;
-    if (node->child_count == 0)
-        return pto_read_fail(reader, node, PTO_ERR_RANGE, "on: the list is empty");
+    pto_status_t status = pto_read_expect_some(reader, node, "a list of dimensions");
     for (const pto_yaml_node_t *child = node->child; child && status == PTO_OK; child = child->next)
         status = add_dimension(reader, child, reading);
     return status;
@@ -115,22 +111,22 @@ static pto_status_t finish_call(const pto_reader_t *reader, const pto_yaml_node_
 
 /* clang-format off */
 #define SHARED_FIELDS                                                                                        \
-    {.key = "call", .read = pto_read_text, .offset = offsetof(reading_t, call.name)},                        \
-    {.key = "times", .read = pto_read_count, .offset = offsetof(reading_t, call.times), .argument = 1}
+    {.key = "call", .read = pto_read_text, PTO_YAML_AT(reading_t, call.name)},                        \
+    {.key = "times", .read = pto_read_count, PTO_YAML_AT(reading_t, call.times), .argument = 1}
 /* clang-format on */
 
 static const pto_yaml_field_t call_fields[] = {SHARED_FIELDS, {.key = "on", .read = read_on}};
 static const pto_yaml_table_t call_table = {
-    .what = "a call", FIELDS(call_fields), .base = &pto_scenario_call_table, .finish = finish_call};
+    .what = "a call", PTO_YAML_FIELDS(call_fields), .base = &pto_scenario_call_table, .finish = finish_call};
 
 static const pto_yaml_field_t compute_fields[] = {
     SHARED_FIELDS,
     {.key = "compute",
      .read = pto_read_number,
-     .offset = offsetof(reading_t, call.compute_s),
+     PTO_YAML_AT(reading_t, call.compute_s),
      .argument = PTO_UNIT_S},
 };
-static const pto_yaml_table_t compute_table = {.what = "computation", FIELDS(compute_fields)};
+static const pto_yaml_table_t compute_table = {.what = "computation", PTO_YAML_FIELDS(compute_fields)};
 
 static pto_status_t finish_call(const pto_reader_t *reader, const pto_yaml_node_t *node, void *target) {
     pto_scenario_t *scenario = &((reading_t *)target)->call.scenario;
@@ -180,9 +176,7 @@ static pto_status_t read_at_once(const pto_reader_t *reader, const pto_yaml_node
     const pto_yaml_node_t *list = entry->child;
     if (entry->child_count != 1)
         return pto_read_fail(reader, entry, PTO_ERR_KEY, "at_once has no other keys beside it");
-    pto_status_t status = pto_read_expect(reader, list, PTO_YAML_LIST, "a list of calls");
-    if (status == PTO_OK && list->child_count == 0)
-        return pto_read_fail(reader, list, PTO_ERR_RANGE, "at_once: the list is empty");
+    pto_status_t status = pto_read_expect_some(reader, list, "a list of calls");
     for (const pto_yaml_node_t *node = list->child; node && status == PTO_OK; node = node->next)
         status = add_call(reader, node, workload);
     return status;
@@ -193,10 +187,7 @@ static pto_status_t expect_step(const pto_reader_t *reader, const pto_yaml_node_
                                 int argument) {
     (void)slot;
     (void)argument;
-    pto_status_t status = pto_read_expect(reader, node, PTO_YAML_LIST, "a list of calls");
-    if (status == PTO_OK && node->child_count == 0)
-        return pto_read_fail(reader, node, PTO_ERR_RANGE, "step: the list is empty");
-    return status;
+    return pto_read_expect_some(reader, node, "a list of calls");
 }
 
 static pto_status_t finish_workload(const pto_reader_t *reader, const pto_yaml_node_t *root, void *target) {
@@ -217,7 +208,7 @@ static pto_status_t finish_workload(const pto_reader_t *reader, const pto_yaml_n
     return status;
 }
 
-#define AT(member) .offset = offsetof(pto_workload_t, member)
+#define AT(member) PTO_YAML_AT(pto_workload_t, member)
 
 static const pto_yaml_field_t layout_fields[] = {
     {.key = "nodes", .read = pto_read_count, AT(layout.nodes), .argument = 1, .required = true},
@@ -225,30 +216,24 @@ static const pto_yaml_field_t layout_fields[] = {
     {.key = "procs_per_gpu", .read = pto_read_count, AT(layout.procs_per_gpu), .argument = 1},
     {.key = "procs_per_node", .read = pto_read_count, AT(procs_per_node), .argument = 1},
 };
-static const pto_yaml_table_t layout_table = {.what = "'layout'", FIELDS(layout_fields)};
+static const pto_yaml_table_t layout_table = {.what = "'layout'", PTO_YAML_FIELDS(layout_fields)};
 
 static const pto_yaml_field_t workload_fields[] = {
     {.key = "workload", .read = pto_read_text, AT(name), .required = true},
     {.key = "machine", .read = pto_read_path, AT(machine_path)},
     {.key = "layout", .table = &layout_table, .required = true},
-    {.key = "memory", .name_at = pto_data_memory_at, .offset = offsetof(pto_workload_t, memory)},
+    {.key = "memory", .name_at = pto_data_memory_at, AT(memory)},
     {.key = "grid", .read = read_grid},
     {.key = "step", .read = expect_step, .required = true},
 };
 static const pto_yaml_table_t workload_table = {
-    .what = "a workload file", FIELDS(workload_fields), .finish = finish_workload};
+    .what = "a workload file", PTO_YAML_FIELDS(workload_fields), .finish = finish_workload};
 
 pto_status_t pto_workload_parse(const char *text, size_t text_size, const char *path,
                                 pto_workload_t *workload, pto_error_t *err) {
-    const pto_reader_t reader = {.path = path, .err = err};
-    pto_yaml_node_t *root = NULL;
-    pto_status_t status = pto_yaml_parse(text, text_size, path, &root, err);
-    if (status != PTO_OK)
-        return status;
     pto_workload_t made = {.path = pto_text_copy(path), .layout = {.owners_per_gpu = 1}};
-    status = made.path ? pto_read_mapping(&reader, root, &workload_table, &made)
-                       : pto_read_fail(&reader, root, PTO_ERR_MEMORY, "out of memory");
-    pto_yaml_destroy(root);
+    pto_status_t status = made.path ? pto_read_document(text, text_size, path, &workload_table, &made, err)
+                                    : pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
     if (status != PTO_OK)
         pto_workload_fini(&made);
     else
