@@ -58,9 +58,18 @@ typedef struct {
     MPI_Comm comm; /* the members, in the case's order */
     int me;        /* place among them */
     int64_t most_bytes;
-    together_t *together; /* starts the members of this node at one moment */
-    void *state;          /* the benchmark's own */
+    together_t *together;  /* starts the members of this node at one moment */
+    void *state;           /* the benchmark's own */
+    struct memory *memory; /* that is freed when the case is over (memory.h) */
 } work_t;
+
+/* Whose time a trial of `once` takes. */
+typedef enum {
+    TIMES_EACH,       /* every member's own */
+    TIMES_LEAD,       /* that of the first, which acts alone */
+    TIMES_ROUND_TRIP, /* half of the first one's */
+    TIMES_TOGETHER    /* from one meeting of all members to the next, each time */
+} times_t;
 
 typedef struct {
     const char *name;
@@ -73,20 +82,27 @@ typedef struct {
     size_t state_bytes;   /* of work_t's state, all 0 before `open` */
     void (*list)(const job_t *job, case_list_t *list);
     void (*open)(const work_t *work); /* NULL: nothing is to be prepared */
-    /* Do it `iterations` times; the seconds of this process for all of them, 0 for one that only helps. */
+    /* What is timed. */
+    void (*once)(const work_t *work, int64_t bytes);
+    times_t times;
+    /* Instead of `once`: do it `iterations` times; the seconds of this process for all of them, 0 for one
+     * that only helps. */
     double (*trial)(const work_t *work, int64_t bytes, int iterations);
     /* NULL for cases without parts. The seconds of the last trial by part; leaves alone those of parts that
      * this process is not in. */
     void (*parts)(const work_t *work, double seconds[CASE_PART_MAX]);
-    void (*close)(const work_t *work); /* NULL: nothing is left to free */
+    void (*close)(const work_t *work); /* NULL: nothing is left to undo; memory.h frees its memory */
 } benchmark_t;
 
 extern const benchmark_t *const benchmark_registry[];
 extern const int benchmark_count;
 
-/* Returns a new case in the list: sized, without a limit, one process, one message, all texts "-". The
- * pointer holds until the next call. */
+/* Returns a new case in the list: sized, without a limit, one process, one message, all texts "-", and rank 0
+ * as every member. The pointer holds until the next call. */
 case_t *case_add(case_list_t *list, const char *benchmark, int member_count);
+
+/* Returns such a case with buffers in a space, which its column `space` names. */
+case_t *case_add_in(case_list_t *list, const char *benchmark, pto_space_t space, int member_count);
 void case_list_fini(case_list_t *list);
 
 /* Note what can't be measured, formatted, and why. */
@@ -96,6 +112,10 @@ void case_missing(case_list_t *list, const char *reason, const char *format, ...
 /* Before the first trial of a case, and after the last. */
 void work_open(work_t *work, const benchmark_t *benchmark);
 void work_close(work_t *work, const benchmark_t *benchmark);
+
+/* Do what the benchmark times `iterations` times. Returns the seconds of this process for all of them; 0 for
+ * one that only helps. */
+double work_trial(const work_t *work, const benchmark_t *benchmark, int64_t bytes, int iterations);
 
 /* 1, 2, 3, 4, 6, 8, 12, ... and `most`: the counts of processes or messages that are worth a case. Returns
  * the next after `count`, or 0 after `most`. */

@@ -27,6 +27,13 @@ case_t *case_add(case_list_t *list, const char *benchmark, int member_count) {
     return added;
 }
 
+case_t *case_add_in(case_list_t *list, const char *benchmark, pto_space_t space, int member_count) {
+    case_t *added = case_add(list, benchmark, member_count);
+    added->space = pto_space_name(space);
+    added->buffers = space;
+    return added;
+}
+
 void case_missing(case_list_t *list, const char *reason, const char *format, ...) {
     va_list arguments;
     if (!PTO_EXTEND(list->skips, list->skip_count))
@@ -44,19 +51,6 @@ void case_list_fini(case_list_t *list) {
     free(list->cases);
     free(list->skips);
     memset(list, 0, sizeof *list);
-}
-
-void work_open(work_t *work, const benchmark_t *benchmark) {
-    work->state = benchmark->state_bytes > 0 ? must_allocate(1, benchmark->state_bytes) : NULL;
-    if (benchmark->open != NULL)
-        benchmark->open(work);
-}
-
-void work_close(work_t *work, const benchmark_t *benchmark) {
-    if (benchmark->close != NULL)
-        benchmark->close(work);
-    free(work->state);
-    work->state = NULL;
 }
 
 int next_count(int count, int most) {

@@ -112,7 +112,7 @@ static double repeat(run_t *run, int64_t bytes, int iterations, int index) {
     guard_tick(repetition_limit_s(run));
     MPI_DO(MPI_Barrier(run->work.comm));
     together_wait(run->work.together);
-    double own[SERIES_COUNT] = {run->benchmark->trial(&run->work, bytes, iterations)};
+    double own[SERIES_COUNT] = {work_trial(&run->work, run->benchmark, bytes, iterations)};
     if (run->benchmark->parts != NULL)
         run->benchmark->parts(&run->work, own + 1);
     double slowest[SERIES_COUNT] = {0.0};

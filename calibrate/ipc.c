@@ -1,9 +1,8 @@
 /* Handles go round by MPI; each opens what the others gave. */
 #include "ipc.h"
 
-#include <stdlib.h>
-
 #include "fatal.h"
+#include "memory.h"
 
 int exchange_pairs(const job_t *job, pto_reach_t reach, pair_t pairs[PAIRS_MAX], const char *benchmark,
                    case_list_t *list) {
@@ -41,19 +40,12 @@ void exchange_open(const work_t *work, void *own, void **opened) {
     int count = work->what->member_count;
     pto_memory_handle_t mine;
     GPU_DO(gpu.device->export_memory(own, &mine, &gpu_error));
-    pto_memory_handle_t *handles = must_allocate((size_t)count, sizeof *handles);
+    pto_memory_handle_t *handles = memory_array(work, (size_t)count, sizeof *handles);
     MPI_DO(MPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, handles, (int)sizeof mine, MPI_BYTE, work->comm));
     for (int i = 0; i < count; i++) {
         opened[i] = own;
         if (i != work->me)
-            GPU_DO(gpu.device->open_memory(&handles[i], &opened[i], &gpu_error));
+            opened[i] = memory_opened(work, &handles[i]);
     }
-    free(handles);
-}
-
-void exchange_close(const work_t *work, void **opened) {
-    for (int i = 0; i < work->what->member_count; i++)
-        if (i != work->me)
-            GPU_DO(gpu.device->close_memory(opened[i], &gpu_error));
-    MPI_DO(MPI_Barrier(work->comm));
+    memory_is_shared(work);
 }

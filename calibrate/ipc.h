@@ -15,10 +15,7 @@ int exchange_pairs(const job_t *job, pto_reach_t reach, pair_t pairs[PAIRS_MAX],
 int exchange_cases(const job_t *job, const char *benchmark, case_list_t *list);
 
 /* Collective over the case's members: `opened[i]` is what the i-th of them gave as `own`, and `own` itself
- * for this one. The buffers are of buffer_allocate on the GPU. */
+ * for this one. The buffers are of memory_buffer on the GPU. */
 void exchange_open(const work_t *work, void *own, void **opened);
-
-/* Collective. Once it returns, no process has a buffer open, so all may free their own. */
-void exchange_close(const work_t *work, void **opened);
 
 #endif

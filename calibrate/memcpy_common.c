@@ -26,51 +26,28 @@ copying_t copying_own(const work_t *work, pto_copy_kind_t kind) {
     return (copying_t){.device = device, .peer = device, .home = device, .kind = kind};
 }
 
-static void *host_allocate(bool pageable, int64_t bytes) {
-    void *buffer = NULL;
-    if (pageable)
-        return buffer_allocate(PTO_SPACE_CPU, bytes);
-    GPU_DO(gpu.device->allocate_staging((size_t)bytes, &buffer, &gpu_error));
-    return buffer;
-}
-
-static void host_free(bool pageable, void *buffer) {
-    if (pageable)
-        buffer_free(PTO_SPACE_CPU, buffer);
-    else
-        GPU_DO(gpu.device->release_staging(buffer, &gpu_error));
-}
-
-void copying_open(copying_t *copying, int64_t bytes) {
+void copying_open(const work_t *work, int64_t bytes) {
+    copying_t *copying = work->state;
     if (copying->kind == PTO_COPY_D2D) {
         gpu_select(copying->peer);
-        copying->target = buffer_allocate(PTO_SPACE_GPU, bytes);
+        copying->target = memory_buffer(work, PTO_SPACE_GPU, bytes);
         if (copying->peer != copying->device)
             GPU_DO(gpu.bench->reach(copying->device, &gpu_error));
         gpu_select(copying->device);
-        copying->source = buffer_allocate(PTO_SPACE_GPU, bytes);
+        copying->source = memory_buffer(work, PTO_SPACE_GPU, bytes);
         if (copying->peer != copying->device)
             GPU_DO(gpu.bench->reach(copying->peer, &gpu_error));
         return;
     }
     gpu_select(copying->device);
-    void *device = buffer_allocate(PTO_SPACE_GPU, copying->strided ? 2 * bytes : bytes);
-    void *host = host_allocate(copying->pageable, bytes);
+    void *device = memory_buffer(work, PTO_SPACE_GPU, copying->strided ? 2 * bytes : bytes);
+    void *host = copying->pageable ? memory_buffer(work, PTO_SPACE_CPU, bytes) : memory_pinned(work, bytes);
     copying->source = copying->kind == PTO_COPY_H2D ? host : device;
     copying->target = copying->kind == PTO_COPY_H2D ? device : host;
 }
 
 void copying_close(const work_t *work) {
-    copying_t *copying = work->state;
-    if (copying->kind == PTO_COPY_D2D) {
-        buffer_free(PTO_SPACE_GPU, copying->source);
-        gpu_select(copying->peer);
-        buffer_free(PTO_SPACE_GPU, copying->target);
-    } else {
-        bool to_device = copying->kind == PTO_COPY_H2D;
-        buffer_free(PTO_SPACE_GPU, to_device ? copying->target : copying->source);
-        host_free(copying->pageable, to_device ? copying->source : copying->target);
-    }
+    const copying_t *copying = work->state;
     gpu_select(copying->home);
 }
 
@@ -88,19 +65,12 @@ static pto_move_t move_of(const copying_t *copying, size_t bytes) {
                         .source_pitch_bytes = to_device ? row : 2 * row};
 }
 
-double copies_s(const pto_move_t *move, int iterations) {
-    double start = now_s();
-    for (int i = 0; i < iterations; i++) {
-        GPU_DO(gpu.device->copy(move, gpu.stream, &gpu_error));
-        GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
-    }
-    return now_s() - start;
+void copy_and_wait(pto_move_t move) {
+    GPU_DO(gpu.device->copy(&move, gpu.stream, &gpu_error));
+    GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
 }
 
-double copying_trial(const work_t *work, int64_t bytes, int iterations) {
-    const pto_move_t move = move_of(work->state, (size_t)bytes);
-    return copies_s(&move, iterations);
-}
+void copying_once(const work_t *work, int64_t bytes) { copy_and_wait(move_of(work->state, (size_t)bytes)); }
 
 pto_move_t move_of_bytes(void *target, const void *source, size_t bytes) {
     return (pto_move_t){target, source, bytes, 1, bytes, bytes};

@@ -25,16 +25,17 @@ case_t *copying_own_case(const job_t *job, const char *prefix, pto_copy_kind_t k
 /* Returns the state of copies with the process's own GPU. */
 copying_t copying_own(const work_t *work, pto_copy_kind_t kind);
 
-void copying_open(copying_t *copying, int64_t bytes);
+/* Makes the buffers of a state that is otherwise complete. */
+void copying_open(const work_t *work, int64_t bytes);
 
-/* Frees the buffers, as a benchmark's `close`. */
+/* Selects the process's own device again, as a benchmark's `close`. */
 void copying_close(const work_t *work);
 
-/* Returns the seconds of `iterations` copies, each waited for, as a benchmark's `trial`. */
-double copying_trial(const work_t *work, int64_t bytes, int iterations);
+/* A copy that is waited for, as a benchmark's `once`. */
+void copying_once(const work_t *work, int64_t bytes);
 
-/* Returns the seconds of `iterations` copies of any kind, each waited for. */
-double copies_s(const pto_move_t *move, int iterations);
+/* A copy of any kind that is waited for. */
+void copy_and_wait(pto_move_t move);
 
 /* Returns a copy of contiguous bytes. */
 pto_move_t move_of_bytes(void *target, const void *source, size_t bytes);

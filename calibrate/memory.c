@@ -8,48 +8,104 @@
 
 enum { PAGE_BYTES = 4096 };
 
-static void *filled(pto_space_t space, int64_t bytes, int byte) {
+typedef enum { OF_HOST, OF_GPU, PINNED, OPENED } kind_t;
+
+typedef struct piece {
+    kind_t kind;
+    void *at;
+    struct piece *before;
+} piece_t;
+
+struct memory {
+    piece_t *last;
+    bool shared;
+};
+
+static void *keep(const work_t *work, kind_t kind, void *at) {
+    piece_t *piece = must_allocate(1, sizeof *piece);
+    *piece = (piece_t){kind, at, work->memory->last};
+    work->memory->last = piece;
+    return at;
+}
+
+static void free_all(work_t *work) {
+    for (piece_t *piece = work->memory->last; piece != NULL; piece = piece->before)
+        if (piece->kind == OPENED)
+            GPU_DO(gpu.device->close_memory(piece->at, &gpu_error));
+    if (work->memory->shared)
+        MPI_DO(MPI_Barrier(work->comm));
+    for (piece_t *piece = work->memory->last, *before; piece != NULL; piece = before) {
+        before = piece->before;
+        if (piece->kind == OF_HOST)
+            free(piece->at);
+        else if (piece->kind == OF_GPU)
+            GPU_DO(gpu.device->release(piece->at, &gpu_error));
+        else if (piece->kind == PINNED)
+            GPU_DO(gpu.device->release_staging(piece->at, &gpu_error));
+        free(piece);
+    }
+    free(work->memory);
+    work->memory = NULL;
+}
+
+void work_open(work_t *work, const benchmark_t *benchmark) {
+    work->memory = must_allocate(1, sizeof *work->memory);
+    work->state = benchmark->state_bytes > 0 ? memory_array(work, 1, benchmark->state_bytes) : NULL;
+    if (benchmark->open != NULL)
+        benchmark->open(work);
+}
+
+void work_close(work_t *work, const benchmark_t *benchmark) {
+    if (benchmark->close != NULL)
+        benchmark->close(work);
+    free_all(work);
+    work->state = NULL;
+}
+
+static void *filled(const work_t *work, pto_space_t space, int64_t bytes, int byte) {
     size_t size = ((size_t)bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
     void *buffer = NULL;
     if (space == PTO_SPACE_GPU) {
         GPU_DO(gpu.device->allocate(size > 0 ? size : PAGE_BYTES, &buffer, &gpu_error));
         GPU_DO(gpu.bench->fill(buffer, byte, size, &gpu_error));
-        return buffer;
+        return keep(work, OF_GPU, buffer);
     }
     buffer = aligned_alloc(PAGE_BYTES, size > 0 ? size : PAGE_BYTES);
-    if (buffer != NULL) {
-        memset(buffer, byte, size);
-        return buffer;
-    }
-    die("out of memory for a buffer of %zu bytes", size);
-}
-
-void *buffer_allocate(pto_space_t space, int64_t bytes) { return filled(space, bytes, 1); }
-
-void *buffer_zeroed(pto_space_t space, int64_t bytes) { return filled(space, bytes, 0); }
-
-void buffer_free(pto_space_t space, void *buffer) {
     if (buffer == NULL)
-        return;
-    if (space == PTO_SPACE_GPU)
-        GPU_DO(gpu.device->release(buffer, &gpu_error));
-    else
-        free(buffer);
+        die("out of memory for a buffer of %zu bytes", size);
+    memset(buffer, byte, size);
+    return keep(work, OF_HOST, buffer);
 }
 
-static pto_space_t space_of_outgoing(const work_t *work) {
-    pto_space_t other = work->what->buffers == PTO_SPACE_CPU ? PTO_SPACE_GPU : PTO_SPACE_CPU;
-    return work->what->from_other ? other : work->what->buffers;
+void *memory_buffer(const work_t *work, pto_space_t space, int64_t bytes) {
+    return filled(work, space, bytes, 1);
+}
+
+void *memory_zeroed(const work_t *work, pto_space_t space, int64_t bytes) {
+    return filled(work, space, bytes, 0);
+}
+
+void *memory_pinned(const work_t *work, int64_t bytes) {
+    void *buffer = NULL;
+    GPU_DO(gpu.device->allocate_staging((size_t)bytes, &buffer, &gpu_error));
+    return keep(work, PINNED, buffer);
+}
+
+void *memory_opened(const work_t *work, const pto_memory_handle_t *handle) {
+    void *memory = NULL;
+    GPU_DO(gpu.device->open_memory(handle, &memory, &gpu_error));
+    return keep(work, OPENED, memory);
+}
+
+void memory_is_shared(const work_t *work) { work->memory->shared = true; }
+
+void *memory_array(const work_t *work, size_t count, size_t size) {
+    return keep(work, OF_HOST, must_allocate(count, size));
 }
 
 void there_and_back_open(const work_t *work) {
     there_and_back_t *state = work->state;
-    state->outgoing = buffer_allocate(space_of_outgoing(work), work->most_bytes);
-    state->incoming = buffer_allocate(work->what->buffers, work->most_bytes);
-}
-
-void there_and_back_close(const work_t *work) {
-    there_and_back_t *state = work->state;
-    buffer_free(space_of_outgoing(work), state->outgoing);
-    buffer_free(work->what->buffers, state->incoming);
+    pto_space_t to = work->what->buffers, other = to == PTO_SPACE_CPU ? PTO_SPACE_GPU : PTO_SPACE_CPU;
+    state->outgoing = memory_buffer(work, work->what->from_other ? other : to, work->most_bytes);
+    state->incoming = memory_buffer(work, to, work->most_bytes);
 }

@@ -70,6 +70,21 @@ double runs_waited_s(const work_t *work, void (*call)(const work_t *work, int64_
     return seconds;
 }
 
+double work_trial(const work_t *work, const benchmark_t *benchmark, int64_t bytes, int iterations) {
+    bool waits = benchmark->times == TIMES_LEAD && work->me != 0;
+    if (benchmark->trial != NULL)
+        return benchmark->trial(work, bytes, iterations);
+    if (benchmark->times == TIMES_TOGETHER)
+        return runs_waited_s(work, benchmark->once, bytes, iterations);
+    double start = now_s();
+    for (int i = 0; i < iterations && !waits; i++)
+        benchmark->once(work, bytes);
+    double elapsed_s = now_s() - start;
+    if (benchmark->times == TIMES_EACH)
+        return elapsed_s;
+    return work->me != 0 ? 0.0 : benchmark->times == TIMES_LEAD ? elapsed_s : elapsed_s / 2.0;
+}
+
 void runs_close(runs_t *runs) {
     if (runs->graph != NULL)
         GPU_DO(gpu.bench->graph_destroy(runs->graph, &gpu_error));

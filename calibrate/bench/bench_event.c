@@ -16,11 +16,9 @@ typedef struct {
 static void list_cases(const job_t *job, case_list_t *list) {
     (void)job;
     for (int kind = 0; kind < KIND_COUNT; kind++) {
-        case_t *added = case_add(list, kind_names[kind], 1);
-        added->space = pto_space_name(PTO_SPACE_GPU);
+        case_t *added = case_add_in(list, kind_names[kind], PTO_SPACE_GPU, 1);
         added->sized = false;
         added->detail[0] = kind;
-        added->member[0] = 0;
     }
 }
 

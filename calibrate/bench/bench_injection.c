@@ -19,10 +19,8 @@ static void list_space(const job_t *job, pto_space_t space, case_list_t *list) {
     int to_count = pairs_on_node(job, space, 1, to);
     int most = from_count < to_count ? from_count : to_count;
     for (int procs = 1; procs != 0; procs = next_count(procs, most)) {
-        case_t *added = case_add(list, "injection", 2 * procs);
-        added->space = pto_space_name(space);
+        case_t *added = case_add_in(list, "injection", space, 2 * procs);
         added->level = pto_level_name(PTO_LEVEL_OFF_NODE);
-        added->buffers = space;
         added->procs = procs;
         memcpy(added->member, from, (size_t)procs * sizeof *from);
         memcpy(added->member + procs, to, (size_t)procs * sizeof *to);
@@ -76,5 +74,4 @@ const benchmark_t bench_injection = {
     .list = list_cases,
     .open = there_and_back_open,
     .trial = trial,
-    .close = there_and_back_close,
 };

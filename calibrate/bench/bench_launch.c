@@ -15,10 +15,8 @@ enum { QUEUED = 1000 };
 static const double pause_s = 20e-6;
 
 static case_t *add_case(case_list_t *list, const char *name) {
-    case_t *added = case_add(list, name, 1);
-    added->space = pto_space_name(PTO_SPACE_GPU);
+    case_t *added = case_add_in(list, name, PTO_SPACE_GPU, 1);
     added->sized = false;
-    added->member[0] = 0;
     return added;
 }
 

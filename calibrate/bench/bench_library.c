@@ -3,8 +3,6 @@
  * one process for each GPU on GPU buffers and on host buffers, whose times differ by the staging alone. All
  * members start at one moment; a sample is the time until the last member has returned. In the samples,
  * `procs` is the number of members on all nodes and `messages` the number of nodes. */
-#include <stdlib.h>
-
 #include "fatal.h"
 #include "memory.h"
 #include "pairs.h"
@@ -38,11 +36,6 @@ static const struct {
     {PTO_COLLECTIVE_ALLTOALLV, PTO_BENCHMARK_MPI_ALLTOALLV, true},
 };
 enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
-
-typedef struct {
-    void *in;
-    pto_library_call_t call;
-} state_t;
 
 /* --- cases ---------------------------------------------------------------------------------------------- */
 
@@ -84,50 +77,44 @@ static void list_cases(const job_t *job, case_list_t *list) {
 /* --- measuring ------------------------------------------------------------------------------------------ */
 
 static void open_case(const work_t *work) {
-    state_t *state = work->state;
+    pto_library_call_t *call = work->state;
     size_t members = (size_t)work->what->member_count;
     int which = work->what->detail[DETAIL_COLLECTIVE];
     pto_collective_t collective = collectives[which].collective;
     int64_t bytes = work->most_bytes * (collectives[which].by_member ? work->what->member_count : 1);
-    int *counts = must_allocate(2 * members, sizeof *counts);
-    state->in = buffer_zeroed(work->what->buffers, bytes);
-    state->call = (pto_library_call_t){.comm = work->comm,
-                                       .collective = collective,
-                                       .equal = collective == PTO_COLLECTIVE_ALLTOALL,
-                                       .in = state->in,
-                                       .out = buffer_zeroed(work->what->buffers, bytes),
-                                       .send_counts = counts,
-                                       .send_places = counts + members,
-                                       .receive_counts = counts,
-                                       .receive_places = counts + members};
+    int *counts = memory_array(work, 2 * members, sizeof *counts);
+    *call = (pto_library_call_t){.comm = work->comm,
+                                 .collective = collective,
+                                 .equal = collective == PTO_COLLECTIVE_ALLTOALL,
+                                 .in = memory_zeroed(work, work->what->buffers, bytes),
+                                 .out = memory_zeroed(work, work->what->buffers, bytes),
+                                 .send_counts = counts,
+                                 .send_places = counts + members,
+                                 .receive_counts = counts,
+                                 .receive_places = counts + members};
     if (pto_collective_reduces(collective))
-        GPU_DO(pto_mpi_reduction(PTO_DATATYPE_FLOAT, PTO_OP_SUM, &state->call.reduction, &gpu_error));
+        GPU_DO(pto_mpi_reduction(PTO_DATATYPE_FLOAT, PTO_OP_SUM, &call->reduction, &gpu_error));
 }
 
 /* Makes the call in the way of the executor. */
-static void call(const work_t *work, int64_t bytes) {
-    const state_t *state = work->state;
-    GPU_DO(pto_library_call(&state->call, &gpu_error));
+static void make_call(const work_t *work, int64_t bytes) {
     (void)bytes;
+    GPU_DO(pto_library_call(work->state, &gpu_error));
 }
 
 static double trial(const work_t *work, int64_t bytes, int iterations) {
-    state_t *state = work->state;
-    bool reduces = pto_collective_reduces(state->call.collective);
-    state->call.count = (int)(bytes / (reduces ? FLOAT_BYTES : 1));
+    pto_library_call_t *call = work->state;
+    call->count = (int)(bytes / (pto_collective_reduces(call->collective) ? FLOAT_BYTES : 1));
     for (int i = 0; i < work->what->member_count; i++) {
-        state->call.send_counts[i] = (int)bytes;
-        state->call.send_places[i] = i * (int)bytes;
+        call->send_counts[i] = (int)bytes;
+        call->send_places[i] = i * (int)bytes;
     }
-    return runs_waited_s(work, call, bytes, iterations);
+    return runs_waited_s(work, make_call, bytes, iterations);
 }
 
 static void close_case(const work_t *work) {
-    state_t *state = work->state;
-    buffer_free(work->what->buffers, state->in);
-    buffer_free(work->what->buffers, state->call.out);
-    pto_mpi_reduction_free(&state->call.reduction);
-    free(state->call.send_counts);
+    pto_library_call_t *call = work->state;
+    pto_mpi_reduction_free(&call->reduction);
 }
 
 const benchmark_t bench_library = {
@@ -136,7 +123,7 @@ const benchmark_t bench_library = {
             "mpi_gather, mpi_scatter, mpi_alltoall, mpi_alltoallv",
     .summary = "the MPI library's own collectives of three sizes, host and GPU buffers",
     .share = 1.0 / 3.0,
-    .state_bytes = sizeof(state_t),
+    .state_bytes = sizeof(pto_library_call_t),
     .list = list_cases,
     .open = open_case,
     .trial = trial,

@@ -85,7 +85,7 @@ static void open_case(const work_t *work) {
     copying->peer = detail[DETAIL_PEER_OR_PAGEABLE];
     copying->pageable = copying->kind != PTO_COPY_D2D && detail[DETAIL_PEER_OR_PAGEABLE] != 0;
     copying->home = work->job->process[work->job->rank].device;
-    copying_open(copying, work->most_bytes);
+    copying_open(work, work->most_bytes);
 }
 
 const benchmark_t bench_memcpy = {
@@ -97,6 +97,6 @@ const benchmark_t bench_memcpy = {
     .state_bytes = sizeof(copying_t),
     .list = list_cases,
     .open = open_case,
-    .trial = copying_trial,
+    .once = copying_once,
     .close = copying_close,
 };

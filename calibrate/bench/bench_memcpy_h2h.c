@@ -45,10 +45,9 @@ static int count_of(const job_t *job, int socket) {
 static void add_case(const job_t *job, int from_socket, int procs, case_list_t *list) {
     int socket = job->process[0].socket;
     bool on_socket = from_socket == socket;
-    case_t *added = case_add(list, "memcpy_h2h", on_socket ? procs : 2 * procs);
+    case_t *added = case_add_in(list, "memcpy_h2h", PTO_SPACE_CPU, on_socket ? procs : 2 * procs);
     added->procs = procs;
     added->level = pto_reach_name(on_socket ? PTO_REACH_ON_SOCKET : PTO_REACH_OFF_SOCKET);
-    added->space = pto_space_name(PTO_SPACE_CPU);
     added->most_bytes = on_socket ? added->most_bytes : region_bytes;
     for (int i = 0; i < added->member_count; i++)
         added->member[i] = process_of_socket(job, i < procs ? socket : from_socket, i % procs);
@@ -103,9 +102,9 @@ static void open_case(const work_t *work) {
     state->copies = work->me < work->what->procs;
     state->bytes = work->most_bytes > region_bytes ? work->most_bytes : region_bytes;
     if (state->copies)
-        state->target = buffer_allocate(PTO_SPACE_CPU, state->bytes);
+        state->target = memory_buffer(work, PTO_SPACE_CPU, state->bytes);
     if (state->on_socket)
-        state->source = buffer_allocate(PTO_SPACE_CPU, state->bytes);
+        state->source = memory_buffer(work, PTO_SPACE_CPU, state->bytes);
     else
         share_segment(work);
 }
@@ -134,14 +133,11 @@ static double trial(const work_t *work, int64_t bytes, int iterations) {
 
 static void close_case(const work_t *work) {
     state_t *state = work->state;
-    if (state->on_socket)
-        buffer_free(PTO_SPACE_CPU, state->source);
-    else if (state->copies)
+    if (!state->on_socket && state->copies)
         pto_shared_close(state->source, &state->segment);
     MPI_DO(MPI_Barrier(work->comm));
     if (!state->copies)
         pto_shared_destroy(state->source, &state->segment);
-    buffer_free(PTO_SPACE_CPU, state->target);
 }
 
 const benchmark_t bench_memcpy_h2h = {

@@ -57,28 +57,18 @@ typedef struct {
     void *target;
 } state_t;
 
-static void *allocate(bool on_gpu, int64_t bytes) {
-    void *memory = NULL;
+static void *allocate(const work_t *work, bool on_gpu) {
     if (on_gpu)
-        return buffer_allocate(PTO_SPACE_GPU, bytes);
-    GPU_DO(gpu.device->allocate_staging((size_t)bytes, &memory, &gpu_error));
-    memset(memory, 1, (size_t)bytes);
-    return memory;
-}
-
-static void release(bool on_gpu, void *memory) {
-    if (on_gpu)
-        buffer_free(PTO_SPACE_GPU, memory);
-    else
-        GPU_DO(gpu.device->release_staging(memory, &gpu_error));
+        return memory_buffer(work, PTO_SPACE_GPU, work->most_bytes);
+    return memset(memory_pinned(work, work->most_bytes), 1, (size_t)work->most_bytes);
 }
 
 static void open_case(const work_t *work) {
     state_t *state = work->state;
     state->kind = (pto_copy_kind_t)work->what->detail[DETAIL_KIND];
     state->method = (method_t)work->what->detail[DETAIL_METHOD];
-    state->source = allocate(state->kind == PTO_COPY_D2H, work->most_bytes);
-    state->target = allocate(state->kind == PTO_COPY_H2D, work->most_bytes);
+    state->source = allocate(work, state->kind == PTO_COPY_D2H);
+    state->target = allocate(work, state->kind == PTO_COPY_H2D);
 }
 
 #if defined(__SSE2__)
@@ -95,27 +85,16 @@ static void copy_past_cache(void *target, const void *source, size_t bytes) {
 static void copy_past_cache(void *target, const void *source, size_t bytes) { memcpy(target, source, bytes); }
 #endif
 
-static double trial(const work_t *work, int64_t bytes, int iterations) {
+static void copy_once(const work_t *work, int64_t bytes) {
     const state_t *state = work->state;
     size_t size = (size_t)bytes;
-    double start = now_s();
-    for (int i = 0; i < iterations; i++) {
-        if (state->method == METHOD_MEMCPY) {
-            memcpy(state->target, state->source, size);
-        } else if (state->method == METHOD_STREAM) {
-            copy_past_cache(state->target, state->source, size);
-        } else {
-            GPU_DO(gpu.bench->copy_by((pto_bench_copy_t)state->method, state->kind, state->target,
-                                      state->source, size, &gpu_error));
-        }
-    }
-    return now_s() - start;
-}
-
-static void close_case(const work_t *work) {
-    state_t *state = work->state;
-    release(state->kind == PTO_COPY_D2H, state->source);
-    release(state->kind == PTO_COPY_H2D, state->target);
+    if (state->method == METHOD_MEMCPY)
+        memcpy(state->target, state->source, size);
+    else if (state->method == METHOD_STREAM)
+        copy_past_cache(state->target, state->source, size);
+    else
+        GPU_DO(gpu.bench->copy_by((pto_bench_copy_t)state->method, state->kind, state->target, state->source,
+                                  size, &gpu_error));
 }
 
 const benchmark_t bench_memcpy_method = {
@@ -128,6 +107,5 @@ const benchmark_t bench_memcpy_method = {
     .state_bytes = sizeof(state_t),
     .list = list_cases,
     .open = open_case,
-    .trial = trial,
-    .close = close_case,
+    .once = copy_once,
 };

@@ -63,12 +63,13 @@ static void share_buffer(const work_t *work) {
     mixed_t *mixed = work->state;
     pto_memory_handle_t handle;
     if (work->me == 0) {
-        mixed->shared = buffer_allocate(PTO_SPACE_GPU, work->what->member_count * work->most_bytes);
+        mixed->shared = memory_buffer(work, PTO_SPACE_GPU, work->what->member_count * work->most_bytes);
         GPU_DO(gpu.device->export_memory(mixed->shared, &handle, &gpu_error));
     }
     MPI_DO(MPI_Bcast(&handle, (int)sizeof handle, MPI_BYTE, 0, work->comm));
     if (work->me > 0 && mixed->by_ipc)
-        GPU_DO(gpu.device->open_memory(&handle, &mixed->shared, &gpu_error));
+        mixed->shared = memory_opened(work, &handle);
+    memory_is_shared(work);
 }
 
 static void open_case(const work_t *work) {
@@ -78,9 +79,9 @@ static void open_case(const work_t *work) {
     MPI_DO(MPI_Comm_split(work->comm, mixed->by_ipc, work->me, &part));
     mixed->part = together_create(part);
     MPI_DO(MPI_Comm_free(&part));
-    mixed->own = buffer_allocate(PTO_SPACE_GPU, work->most_bytes);
+    mixed->own = memory_buffer(work, PTO_SPACE_GPU, work->most_bytes);
     if (!mixed->by_ipc)
-        GPU_DO(gpu.device->allocate_staging((size_t)work->most_bytes, &mixed->host, &gpu_error));
+        mixed->host = memory_pinned(work, work->most_bytes);
     share_buffer(work);
 }
 
@@ -123,15 +124,7 @@ static void parts(const work_t *work, double seconds[CASE_PART_MAX]) {
 }
 
 static void close_case(const work_t *work) {
-    mixed_t *mixed = work->state;
-    if (work->me > 0 && mixed->by_ipc)
-        GPU_DO(gpu.device->close_memory(mixed->shared, &gpu_error));
-    MPI_DO(MPI_Barrier(work->comm));
-    if (work->me == 0)
-        buffer_free(PTO_SPACE_GPU, mixed->shared);
-    buffer_free(PTO_SPACE_GPU, mixed->own);
-    if (mixed->host != NULL)
-        GPU_DO(gpu.device->release_staging(mixed->host, &gpu_error));
+    const mixed_t *mixed = work->state;
     together_destroy(mixed->part);
 }
 

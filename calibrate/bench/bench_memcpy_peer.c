@@ -16,22 +16,13 @@ static void list_cases(const job_t *job, case_list_t *list) {
 
 static void open_case(const work_t *work) {
     state_t *state = work->state;
-    state->own = buffer_allocate(PTO_SPACE_GPU, work->most_bytes);
+    state->own = memory_buffer(work, PTO_SPACE_GPU, work->most_bytes);
     exchange_open(work, state->own, state->opened);
 }
 
-static double trial(const work_t *work, int64_t bytes, int iterations) {
+static void copy_once(const work_t *work, int64_t bytes) {
     const state_t *state = work->state;
-    if (work->me != 0)
-        return 0.0;
-    const pto_move_t move = move_of_bytes(state->opened[1], state->own, (size_t)bytes);
-    return copies_s(&move, iterations);
-}
-
-static void close_case(const work_t *work) {
-    state_t *state = work->state;
-    exchange_close(work, state->opened);
-    buffer_free(PTO_SPACE_GPU, state->own);
+    copy_and_wait(move_of_bytes(state->opened[1], state->own, (size_t)bytes));
 }
 
 const benchmark_t bench_memcpy_peer = {
@@ -42,6 +33,6 @@ const benchmark_t bench_memcpy_peer = {
     .state_bytes = sizeof(state_t),
     .list = list_cases,
     .open = open_case,
-    .trial = trial,
-    .close = close_case,
+    .once = copy_once,
+    .times = TIMES_LEAD,
 };

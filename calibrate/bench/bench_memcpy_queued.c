@@ -23,22 +23,18 @@ static void list_cases(const job_t *job, case_list_t *list) {
 static void open_case(const work_t *work) {
     copying_t *copying = work->state;
     *copying = copying_own(work, (pto_copy_kind_t)work->what->detail[0]);
-    copying_open(copying, work->what->messages * work->most_bytes);
+    copying_open(work, work->what->messages * work->most_bytes);
 }
 
-static double trial(const work_t *work, int64_t bytes, int iterations) {
+static void copy_once(const work_t *work, int64_t bytes) {
     const copying_t *copying = work->state;
     size_t size = (size_t)bytes, all = (size_t)work->what->messages * size;
-    double start = now_s();
-    for (int i = 0; i < iterations; i++) {
-        for (size_t at = 0; at < all; at += size) {
-            const pto_move_t move =
-                move_of_bytes((char *)copying->target + at, (const char *)copying->source + at, size);
-            GPU_DO(gpu.device->copy(&move, gpu.stream, &gpu_error));
-        }
-        GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
+    for (size_t at = 0; at < all; at += size) {
+        const pto_move_t move =
+            move_of_bytes((char *)copying->target + at, (const char *)copying->source + at, size);
+        GPU_DO(gpu.device->copy(&move, gpu.stream, &gpu_error));
     }
-    return now_s() - start;
+    GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
 }
 
 const benchmark_t bench_memcpy_queued = {
@@ -50,6 +46,6 @@ const benchmark_t bench_memcpy_queued = {
     .state_bytes = sizeof(copying_t),
     .list = list_cases,
     .open = open_case,
-    .trial = trial,
+    .once = copy_once,
     .close = copying_close,
 };

@@ -70,19 +70,7 @@ static void open_case(const work_t *work) {
     if (detail[DETAIL_WAY] == DUPLEX && (work->me / devices + work->me % devices) % 2 != 0)
         copying->kind = PTO_COPY_D2H;
     copying->strided = detail[DETAIL_WAY] == STRIDED;
-    copying_open(copying, work->most_bytes);
-}
-
-static double trial(const work_t *work, int64_t bytes, int iterations) {
-    double seconds = 0;
-    for (int i = 0; i < iterations; i++) {
-        together_wait(work->together);
-        seconds -= now_s();
-        copying_trial(work, bytes, 1);
-        together_wait(work->together);
-        seconds += now_s();
-    }
-    return seconds;
+    copying_open(work, work->most_bytes);
 }
 
 const benchmark_t bench_memcpy_shared = {
@@ -95,6 +83,7 @@ const benchmark_t bench_memcpy_shared = {
     .state_bytes = sizeof(copying_t),
     .list = list_cases,
     .open = open_case,
-    .trial = trial,
+    .once = copying_once,
+    .times = TIMES_TOGETHER,
     .close = copying_close,
 };

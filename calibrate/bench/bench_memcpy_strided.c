@@ -30,18 +30,17 @@ static void open_case(const work_t *work) {
     copying_t *copying = work->state;
     int64_t row_bytes = work->what->messages;
     *copying = copying_own(work, (pto_copy_kind_t)work->what->detail[0]);
-    copying_open(copying, work->most_bytes / row_bytes * pitch_of(row_bytes));
+    copying_open(work, work->most_bytes / row_bytes * pitch_of(row_bytes));
 }
 
 /* Both sides have rows, like the two arrays, on the GPU and on the host, of a halo exchange written by hand.
  */
-static double trial(const work_t *work, int64_t bytes, int iterations) {
+static void copy_once(const work_t *work, int64_t bytes) {
     const copying_t *copying = work->state;
     int64_t row_bytes = work->what->messages;
     size_t pitch = (size_t)pitch_of(row_bytes);
-    const pto_move_t move = {
-        copying->target, copying->source, (size_t)row_bytes, (size_t)(bytes / row_bytes), pitch, pitch};
-    return copies_s(&move, iterations);
+    copy_and_wait((pto_move_t){copying->target, copying->source, (size_t)row_bytes,
+                               (size_t)(bytes / row_bytes), pitch, pitch});
 }
 
 const benchmark_t bench_memcpy_strided = {
@@ -53,6 +52,6 @@ const benchmark_t bench_memcpy_strided = {
     .state_bytes = sizeof(copying_t),
     .list = list_cases,
     .open = open_case,
-    .trial = trial,
+    .once = copy_once,
     .close = copying_close,
 };

@@ -34,10 +34,8 @@ typedef struct {
 static void add_case(case_list_t *list, pto_space_t space, pto_level_t level, kind_t kind, int messages,
                      int sender, const int *partners) {
     int partner_count = kind == TO_MANY ? messages : 1;
-    case_t *added = case_add(list, kind_names[kind], 1 + partner_count);
-    added->space = pto_space_name(space);
+    case_t *added = case_add_in(list, kind_names[kind], space, 1 + partner_count);
     added->level = pto_level_name(level);
-    added->buffers = space;
     added->messages = messages;
     added->most_bytes = room_bytes / messages;
     added->detail[0] = (int)kind;
@@ -83,9 +81,9 @@ static kind_t kind_of(const work_t *work) { return (kind_t)work->what->detail[0]
 static void open_case(const work_t *work) {
     state_t *state = work->state;
     state->messages = work->me > 0 && kind_of(work) == TO_MANY ? 1 : work->what->messages;
-    state->outgoing = buffer_allocate(work->what->buffers, state->messages * work->most_bytes);
-    state->incoming = buffer_allocate(work->what->buffers, state->messages * work->most_bytes);
-    state->requests = must_allocate((size_t)state->messages * 2, sizeof *state->requests);
+    state->outgoing = memory_buffer(work, work->what->buffers, state->messages * work->most_bytes);
+    state->incoming = memory_buffer(work, work->what->buffers, state->messages * work->most_bytes);
+    state->requests = memory_array(work, (size_t)state->messages * 2, sizeof *state->requests);
     MPI_DO(MPI_Comm_split(work->comm, work->me == 0, work->me, &state->side));
     MPI_DO(MPI_Comm_set_errhandler(state->side, MPI_ERRORS_RETURN));
     state->answering = together_create(state->side);
@@ -164,9 +162,6 @@ static void close_case(const work_t *work) {
     state_t *state = work->state;
     together_destroy(state->answering);
     MPI_DO(MPI_Comm_free(&state->side));
-    buffer_free(work->what->buffers, state->outgoing);
-    buffer_free(work->what->buffers, state->incoming);
-    free(state->requests);
 }
 
 const benchmark_t bench_multi_message = {

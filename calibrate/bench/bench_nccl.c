@@ -5,7 +5,6 @@
  * nodes. alltoall is one group of sends and receives that includes the process's own block, and allgatherv
  * one group of broadcasts, one from each process. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "fatal.h"
 #include "memory.h"
@@ -111,15 +110,15 @@ static void open_case(const work_t *work) {
     pto_collective_t collective = collectives[which].collective;
     bool reduces = pto_collective_reduces(collective);
     runs_open(&state->runs, work, enqueue);
-    state->block = must_allocate((size_t)members, sizeof *state->block);
+    state->block = memory_array(work, (size_t)members, sizeof *state->block);
     state->call = (pto_nccl_call_t){.collective = collective,
                                     .datatype = reduces ? PTO_DATATYPE_FLOAT : PTO_DATATYPE_BYTE,
                                     .op = PTO_OP_SUM,
                                     .members = members,
                                     .send = state->block,
                                     .receive = state->block};
-    state->call.in = buffer_allocate(PTO_SPACE_GPU, bytes);
-    state->call.out = buffer_allocate(PTO_SPACE_GPU, bytes);
+    state->call.in = memory_buffer(work, PTO_SPACE_GPU, bytes);
+    state->call.out = memory_buffer(work, PTO_SPACE_GPU, bytes);
     GPU_DO(pto_comms_create(work->comm, &state->comms, &gpu_error));
     GPU_DO(pto_nccl_cuda.create(&state->comms.team, &state->group, &gpu_error));
 }
@@ -140,9 +139,6 @@ static void close_case(const work_t *work) {
     runs_close(&state->runs);
     pto_nccl_cuda.destroy(state->group, false);
     pto_comms_free(&state->comms);
-    buffer_free(PTO_SPACE_GPU, (void *)state->call.in);
-    buffer_free(PTO_SPACE_GPU, state->call.out);
-    free(state->block);
 }
 
 const benchmark_t bench_nccl = {

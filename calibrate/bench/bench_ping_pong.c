@@ -58,21 +58,17 @@ static void list_mixed(const job_t *job, case_list_t *list) {
 
 static void list_exchanges(const job_t *job, case_list_t *list) { list_levels(job, "exchange", list); }
 
-static double trial(const work_t *work, int64_t bytes, int iterations) {
+static void go_and_return(const work_t *work, int64_t bytes) {
     there_and_back_t *state = work->state;
     MPI_Comm comm = work->comm;
     int count = (int)bytes;
-    double start = now_s();
-    for (int i = 0; i < iterations; i++) {
-        if (work->me == 0) {
-            MPI_DO(MPI_Send(state->outgoing, count, MPI_BYTE, 1, 0, comm));
-            MPI_DO(MPI_Recv(state->incoming, count, MPI_BYTE, 1, 0, comm, MPI_STATUS_IGNORE));
-        } else {
-            MPI_DO(MPI_Recv(state->incoming, count, MPI_BYTE, 0, 0, comm, MPI_STATUS_IGNORE));
-            MPI_DO(MPI_Send(state->outgoing, count, MPI_BYTE, 0, 0, comm));
-        }
+    if (work->me == 0) {
+        MPI_DO(MPI_Send(state->outgoing, count, MPI_BYTE, 1, 0, comm));
+        MPI_DO(MPI_Recv(state->incoming, count, MPI_BYTE, 1, 0, comm, MPI_STATUS_IGNORE));
+    } else {
+        MPI_DO(MPI_Recv(state->incoming, count, MPI_BYTE, 0, 0, comm, MPI_STATUS_IGNORE));
+        MPI_DO(MPI_Send(state->outgoing, count, MPI_BYTE, 0, 0, comm));
     }
-    return work->me == 0 ? (now_s() - start) / 2.0 : 0.0;
 }
 
 const benchmark_t bench_ping_pong = {
@@ -81,8 +77,8 @@ const benchmark_t bench_ping_pong = {
     .state_bytes = sizeof(there_and_back_t),
     .list = list_cases,
     .open = there_and_back_open,
-    .trial = trial,
-    .close = there_and_back_close,
+    .once = go_and_return,
+    .times = TIMES_ROUND_TRIP,
 };
 
 const benchmark_t bench_ping_pong_to = {
@@ -91,22 +87,18 @@ const benchmark_t bench_ping_pong_to = {
     .state_bytes = sizeof(there_and_back_t),
     .list = list_mixed,
     .open = there_and_back_open,
-    .trial = trial,
-    .close = there_and_back_close,
+    .once = go_and_return,
+    .times = TIMES_ROUND_TRIP,
 };
 
-static double exchange(const work_t *work, int64_t bytes, int iterations) {
+static void exchange(const work_t *work, int64_t bytes) {
     there_and_back_t *state = work->state;
     MPI_Comm comm = work->comm;
+    MPI_Request request[2];
     int count = (int)bytes, other = 1 - work->me;
-    double start = now_s();
-    for (int i = 0; i < iterations; i++) {
-        MPI_Request request[2];
-        MPI_DO(MPI_Irecv(state->incoming, count, MPI_BYTE, other, 0, comm, &request[0]));
-        MPI_DO(MPI_Isend(state->outgoing, count, MPI_BYTE, other, 0, comm, &request[1]));
-        MPI_DO(MPI_Waitall(2, request, MPI_STATUSES_IGNORE));
-    }
-    return now_s() - start;
+    MPI_DO(MPI_Irecv(state->incoming, count, MPI_BYTE, other, 0, comm, &request[0]));
+    MPI_DO(MPI_Isend(state->outgoing, count, MPI_BYTE, other, 0, comm, &request[1]));
+    MPI_DO(MPI_Waitall(2, request, MPI_STATUSES_IGNORE));
 }
 
 const benchmark_t bench_exchange = {
@@ -115,6 +107,5 @@ const benchmark_t bench_exchange = {
     .state_bytes = sizeof(there_and_back_t),
     .list = list_exchanges,
     .open = there_and_back_open,
-    .trial = exchange,
-    .close = there_and_back_close,
+    .once = exchange,
 };

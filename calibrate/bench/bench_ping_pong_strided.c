@@ -44,8 +44,8 @@ static void list_cases(const job_t *job, case_list_t *list) {
 static void open_case(const work_t *work) {
     there_and_back_t *state = work->state;
     int64_t bytes = work->most_bytes / work->what->messages * PITCH_BYTES;
-    state->outgoing = buffer_allocate(work->what->buffers, bytes);
-    state->incoming = buffer_allocate(work->what->buffers, bytes);
+    state->outgoing = memory_buffer(work, work->what->buffers, bytes);
+    state->incoming = memory_buffer(work, work->what->buffers, bytes);
 }
 
 /* Returns a type of the kind that the executor makes, which may cost more than an MPI vector. */
@@ -93,5 +93,4 @@ const benchmark_t bench_ping_pong_strided = {
     .list = list_cases,
     .open = open_case,
     .trial = trial,
-    .close = there_and_back_close,
 };

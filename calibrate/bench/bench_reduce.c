@@ -16,14 +16,11 @@ typedef struct {
 } state_t;
 
 static void list_case(pto_space_t space, pto_op_t op, pto_datatype_t datatype, case_list_t *list) {
-    case_t *added = case_add(list, "reduce", 1);
-    added->space = pto_space_name(space);
-    added->buffers = space;
+    case_t *added = case_add_in(list, "reduce", space, 1);
     added->least_bytes = pto_datatype_bytes(datatype);
     snprintf(added->pair, sizeof added->pair, "%s-%s", pto_op_name(op), pto_datatype_name(datatype));
     added->detail[0] = (int)datatype;
     added->detail[1] = (int)op;
-    added->member[0] = 0;
 }
 
 /* The types that MPI reduces with arithmetic of the CPU; on a GPU also sums of 16-bit floating point. */
@@ -51,30 +48,24 @@ static void open_case(const work_t *work) {
     state->op = (pto_op_t)work->what->detail[1];
     if (pto_mpi_reduction(state->datatype, state->op, &state->by, NULL) != PTO_OK)
         die("no operation of MPI for a reduction");
-    state->source = buffer_zeroed(work->what->buffers, work->most_bytes);
-    state->target = buffer_zeroed(work->what->buffers, work->most_bytes);
+    state->source = memory_zeroed(work, work->what->buffers, work->most_bytes);
+    state->target = memory_zeroed(work, work->what->buffers, work->most_bytes);
 }
 
-static double trial(const work_t *work, int64_t bytes, int iterations) {
+static void reduce_once(const work_t *work, int64_t bytes) {
     state_t *state = work->state;
     int64_t count = bytes / pto_datatype_bytes(state->datatype);
-    double start = now_s();
-    for (int i = 0; i < iterations; i++) {
-        if (work->what->buffers == PTO_SPACE_GPU) {
-            GPU_DO(gpu.device->reduce(state->target, state->source, (size_t)count, state->datatype, state->op,
-                                      gpu.stream, &gpu_error));
-            GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
-        } else {
-            MPI_DO(MPI_Reduce_local(state->source, state->target, (int)count, state->by.type, state->by.op));
-        }
+    if (work->what->buffers == PTO_SPACE_GPU) {
+        GPU_DO(gpu.device->reduce(state->target, state->source, (size_t)count, state->datatype, state->op,
+                                  gpu.stream, &gpu_error));
+        GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
+    } else {
+        MPI_DO(MPI_Reduce_local(state->source, state->target, (int)count, state->by.type, state->by.op));
     }
-    return now_s() - start;
 }
 
 static void close_case(const work_t *work) {
     state_t *state = work->state;
-    buffer_free(work->what->buffers, state->source);
-    buffer_free(work->what->buffers, state->target);
     pto_mpi_reduction_free(&state->by);
 }
 
@@ -84,6 +75,6 @@ const benchmark_t bench_reduce = {
     .state_bytes = sizeof(state_t),
     .list = list_cases,
     .open = open_case,
-    .trial = trial,
+    .once = reduce_once,
     .close = close_case,
 };

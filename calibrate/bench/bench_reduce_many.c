@@ -19,41 +19,27 @@ typedef struct {
 static void list_cases(const job_t *job, case_list_t *list) {
     (void)job;
     for (int inputs = 2; inputs != 0; inputs = next_count(inputs, INPUTS_MAX)) {
-        case_t *added = case_add(list, "reduce_many", 1);
-        added->space = pto_space_name(PTO_SPACE_GPU);
-        added->buffers = PTO_SPACE_GPU;
+        case_t *added = case_add_in(list, "reduce_many", PTO_SPACE_GPU, 1);
         added->messages = inputs;
         added->least_bytes = ELEMENT_BYTES;
         added->most_bytes = room_bytes / (inputs + 1);
         snprintf(added->pair, sizeof added->pair, "sum-float");
-        added->member[0] = 0;
     }
 }
 
 static void open_case(const work_t *work) {
     state_t *state = work->state;
-    state->target = buffer_zeroed(PTO_SPACE_GPU, work->most_bytes);
+    state->target = memory_zeroed(work, PTO_SPACE_GPU, work->most_bytes);
     for (int i = 0; i < work->what->messages; i++)
-        state->input[i] = buffer_zeroed(PTO_SPACE_GPU, work->most_bytes);
+        state->input[i] = memory_zeroed(work, PTO_SPACE_GPU, work->most_bytes);
 }
 
-static double trial(const work_t *work, int64_t bytes, int iterations) {
+static void reduce_once(const work_t *work, int64_t bytes) {
     const state_t *state = work->state;
-    double start = now_s();
-    for (int i = 0; i < iterations; i++) {
-        GPU_DO(gpu.device->reduce_many(state->target, true, (const void *const *)state->input,
-                                       work->what->messages, (size_t)bytes / ELEMENT_BYTES,
-                                       PTO_DATATYPE_FLOAT, PTO_OP_SUM, gpu.stream, &gpu_error));
-        GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
-    }
-    return now_s() - start;
-}
-
-static void close_case(const work_t *work) {
-    state_t *state = work->state;
-    buffer_free(PTO_SPACE_GPU, state->target);
-    for (int i = 0; i < work->what->messages; i++)
-        buffer_free(PTO_SPACE_GPU, state->input[i]);
+    GPU_DO(gpu.device->reduce_many(state->target, true, (const void *const *)state->input,
+                                   work->what->messages, (size_t)bytes / ELEMENT_BYTES, PTO_DATATYPE_FLOAT,
+                                   PTO_OP_SUM, gpu.stream, &gpu_error));
+    GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
 }
 
 const benchmark_t bench_reduce_many = {
@@ -64,6 +50,5 @@ const benchmark_t bench_reduce_many = {
     .state_bytes = sizeof(state_t),
     .list = list_cases,
     .open = open_case,
-    .trial = trial,
-    .close = close_case,
+    .once = reduce_once,
 };

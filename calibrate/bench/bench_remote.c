@@ -68,33 +68,20 @@ static void list_cases(const job_t *job, case_list_t *list) {
 
 static void open_case(const work_t *work) {
     state_t *state = work->state;
-    state->source = buffer_allocate(PTO_SPACE_GPU, work->most_bytes);
-    state->target = buffer_allocate(PTO_SPACE_GPU, work->most_bytes * work->what->detail[DETAIL_STRIDE]);
+    state->source = memory_buffer(work, PTO_SPACE_GPU, work->most_bytes);
+    state->target = memory_buffer(work, PTO_SPACE_GPU, work->most_bytes * work->what->detail[DETAIL_STRIDE]);
     exchange_open(work, state->target, state->opened);
 }
 
-static double trial(const work_t *work, int64_t bytes, int iterations) {
+static void access_once(const work_t *work, int64_t bytes) {
     const state_t *state = work->state;
     const int *detail = work->what->detail;
-    if (work->me != 0)
-        return 0.0;
     void *target = detail[DETAIL_STORES] ? state->opened[1] : state->target;
     const void *source = detail[DETAIL_STORES] ? state->source : state->opened[1];
     size_t count = (size_t)bytes / (size_t)detail[DETAIL_WIDTH];
-    double start = now_s();
-    for (int i = 0; i < iterations; i++) {
-        GPU_DO(gpu.bench->move(target, source, count, detail[DETAIL_WIDTH], detail[DETAIL_STRIDE],
-                               work->what->procs, gpu.stream, &gpu_error));
-        GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
-    }
-    return now_s() - start;
-}
-
-static void close_case(const work_t *work) {
-    state_t *state = work->state;
-    exchange_close(work, state->opened);
-    buffer_free(PTO_SPACE_GPU, state->source);
-    buffer_free(PTO_SPACE_GPU, state->target);
+    GPU_DO(gpu.bench->move(target, source, count, detail[DETAIL_WIDTH], detail[DETAIL_STRIDE],
+                           work->what->procs, gpu.stream, &gpu_error));
+    GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
 }
 
 const benchmark_t bench_remote = {
@@ -105,6 +92,6 @@ const benchmark_t bench_remote = {
     .state_bytes = sizeof(state_t),
     .list = list_cases,
     .open = open_case,
-    .trial = trial,
-    .close = close_case,
+    .once = access_once,
+    .times = TIMES_LEAD,
 };

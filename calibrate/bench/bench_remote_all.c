@@ -56,8 +56,8 @@ static void list_cases(const job_t *job, case_list_t *list) {
 static void open_case(const work_t *work) {
     state_t *state = work->state;
     state->count = work->what->member_count;
-    state->source = buffer_allocate(PTO_SPACE_GPU, (state->count - 1) * work->most_bytes);
-    state->area = buffer_allocate(PTO_SPACE_GPU, state->count * work->most_bytes);
+    state->source = memory_buffer(work, PTO_SPACE_GPU, (state->count - 1) * work->most_bytes);
+    state->area = memory_buffer(work, PTO_SPACE_GPU, state->count * work->most_bytes);
     exchange_open(work, state->area, state->opened);
 }
 
@@ -71,28 +71,13 @@ static void find_targets(const work_t *work, int64_t bytes, void *target[PTO_BEN
     }
 }
 
-static double trial(const work_t *work, int64_t bytes, int iterations) {
+static void store_once(const work_t *work, int64_t bytes) {
     const state_t *state = work->state;
     void *target[PTO_BENCH_TARGETS_MAX] = {NULL};
-    double seconds = 0;
     find_targets(work, bytes, target);
-    for (int i = 0; i < iterations; i++) {
-        together_wait(work->together);
-        seconds -= now_s();
-        GPU_DO(gpu.bench->store_all(target, state->count - 1, state->source, (size_t)bytes,
-                                    work->job->gpu_blocks, gpu.stream, &gpu_error));
-        GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
-        together_wait(work->together);
-        seconds += now_s();
-    }
-    return seconds;
-}
-
-static void close_case(const work_t *work) {
-    state_t *state = work->state;
-    exchange_close(work, state->opened);
-    buffer_free(PTO_SPACE_GPU, state->source);
-    buffer_free(PTO_SPACE_GPU, state->area);
+    GPU_DO(gpu.bench->store_all(target, state->count - 1, state->source, (size_t)bytes, work->job->gpu_blocks,
+                                gpu.stream, &gpu_error));
+    GPU_DO(gpu.device->finish(gpu.stream, &gpu_error));
 }
 
 const benchmark_t bench_remote_all = {
@@ -104,6 +89,6 @@ const benchmark_t bench_remote_all = {
     .state_bytes = sizeof(state_t),
     .list = list_cases,
     .open = open_case,
-    .trial = trial,
-    .close = close_case,
+    .once = store_once,
+    .times = TIMES_TOGETHER,
 };

@@ -25,11 +25,9 @@ typedef struct {
 static void list_cases(const job_t *job, case_list_t *list) {
     (void)job;
     for (int behind = 1; behind <= BEHIND_MOST; behind *= 2) {
-        case_t *added = case_add(list, "run_launch", 1);
-        added->space = pto_space_name(PTO_SPACE_GPU);
+        case_t *added = case_add_in(list, "run_launch", PTO_SPACE_GPU, 1);
         added->sized = false;
         added->messages = 1 + behind;
-        added->member[0] = 0;
     }
 }
 
@@ -60,8 +58,8 @@ static void make_kernel(state_t *state) {
 
 static void open_case(const work_t *work) {
     state_t *state = work->state;
-    state->from = buffer_allocate(PTO_SPACE_GPU, busy_bytes);
-    state->to = buffer_allocate(PTO_SPACE_GPU, busy_bytes);
+    state->from = memory_buffer(work, PTO_SPACE_GPU, busy_bytes);
+    state->to = memory_buffer(work, PTO_SPACE_GPU, busy_bytes);
     make_kernel(state);
     state->kernels = work->what->messages;
     runs_open(&state->runs, work, enqueue);
@@ -76,8 +74,6 @@ static void close_case(const work_t *work) {
     state_t *state = work->state;
     runs_close(&state->runs);
     gpu.device->kernels->destroy(state->kernel);
-    buffer_free(PTO_SPACE_GPU, state->from);
-    buffer_free(PTO_SPACE_GPU, state->to);
 }
 
 const benchmark_t bench_run_launch = {

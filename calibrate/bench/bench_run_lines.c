@@ -26,9 +26,7 @@ static void list_cases(const job_t *job, case_list_t *list) {
     if (most < 2)
         case_missing(list, "no two GPUs of the node have a process each", "run_lines");
     for (int gpus = 2; gpus != 0 && gpus <= most; gpus = next_count(gpus, most)) {
-        case_t *added = case_add(list, "run_lines", gpus);
-        added->space = pto_space_name(PTO_SPACE_GPU);
-        added->buffers = PTO_SPACE_GPU;
+        case_t *added = case_add_in(list, "run_lines", PTO_SPACE_GPU, gpus);
         added->procs = gpus;
         added->most_bytes = PTO_LINES_BYTES_MAX;
         for (int i = 0; i < gpus; i++)
@@ -46,8 +44,8 @@ static void enqueue(const work_t *work, int64_t bytes) {
 static void open_case(const work_t *work) {
     state_t *state = work->state;
     state->bytes = -1;
-    state->in = buffer_allocate(PTO_SPACE_GPU, work->most_bytes);
-    state->out = buffer_allocate(PTO_SPACE_GPU, work->most_bytes * work->what->member_count);
+    state->in = memory_buffer(work, PTO_SPACE_GPU, work->most_bytes);
+    state->out = memory_buffer(work, PTO_SPACE_GPU, work->most_bytes * work->what->member_count);
     runs_open(&state->runs, work, enqueue);
 }
 
@@ -89,12 +87,7 @@ static double trial(const work_t *work, int64_t bytes, int iterations) {
     return runs_s(&state->runs, bytes, iterations);
 }
 
-static void close_case(const work_t *work) {
-    state_t *state = work->state;
-    forget_plan(state);
-    buffer_free(PTO_SPACE_GPU, state->in);
-    buffer_free(PTO_SPACE_GPU, state->out);
-}
+static void close_case(const work_t *work) { forget_plan(work->state); }
 
 const benchmark_t bench_run_lines = {
     .name = "run_lines",

@@ -15,9 +15,7 @@ enum { SEGMENT_BYTES = 4096 };
 /* --- cases ---------------------------------------------------------------------------------------------- */
 
 static case_t *add_case(case_list_t *list, kind_t kind, const char *name, pto_space_t space, int members) {
-    case_t *added = case_add(list, name, members);
-    added->space = pto_space_name(space);
-    added->buffers = space;
+    case_t *added = case_add_in(list, name, space, members);
     added->procs = members;
     added->detail[0] = (int)kind;
     return added;

@@ -29,11 +29,8 @@ static void list_cases(const job_t *job, case_list_t *list) {
 /* All is 0 before anybody opens it. */
 static void open_case(const work_t *work) {
     state_t *state = work->state;
-    void *result = NULL;
-    state->handed = buffer_allocate(PTO_SPACE_GPU, PTO_BENCH_PING_PONG_BYTES);
-    GPU_DO(gpu.bench->fill(state->handed, 0, PTO_BENCH_PING_PONG_BYTES, &gpu_error));
-    GPU_DO(gpu.device->allocate_staging(sizeof *state->result, &result, &gpu_error));
-    state->result = result;
+    state->handed = memory_zeroed(work, PTO_SPACE_GPU, PTO_BENCH_PING_PONG_BYTES);
+    state->result = memory_pinned(work, (int64_t)sizeof *state->result);
     exchange_open(work, state->handed, state->opened);
 }
 
@@ -65,13 +62,6 @@ static double trial(const work_t *work, int64_t bytes, int iterations) {
     return work->me == 0 ? one_way_s * iterations : 0.0;
 }
 
-static void close_case(const work_t *work) {
-    state_t *state = work->state;
-    exchange_close(work, state->opened);
-    buffer_free(PTO_SPACE_GPU, state->handed);
-    GPU_DO(gpu.device->release_staging(state->result, &gpu_error));
-}
-
 const benchmark_t bench_signal_device = {
     .name = "signal_device",
     .group = "signals",
@@ -81,5 +71,4 @@ const benchmark_t bench_signal_device = {
     .list = list_cases,
     .open = open_case,
     .trial = trial,
-    .close = close_case,
 };

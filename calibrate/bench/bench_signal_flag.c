@@ -15,23 +15,19 @@ static void list_cases(const job_t *job, case_list_t *list) {
     }
 }
 
-static double trial(const work_t *work, int64_t bytes, int iterations) {
+static void signal_once(const work_t *work, int64_t bytes) {
     (void)bytes;
     state_t *state = work->state;
     atomic_int *there = together_flag(work->together, 0);
     atomic_int *back = together_flag(work->together, 1);
-    double start = now_s();
-    for (int i = 0; i < iterations; i++) {
-        state->round++;
-        if (work->me == 0) {
-            atomic_store_explicit(there, state->round, memory_order_release);
-            together_await(back, state->round);
-        } else {
-            together_await(there, state->round);
-            atomic_store_explicit(back, state->round, memory_order_release);
-        }
+    state->round++;
+    if (work->me == 0) {
+        atomic_store_explicit(there, state->round, memory_order_release);
+        together_await(back, state->round);
+    } else {
+        together_await(there, state->round);
+        atomic_store_explicit(back, state->round, memory_order_release);
     }
-    return work->me == 0 ? (now_s() - start) / 2.0 : 0.0;
 }
 
 const benchmark_t bench_signal_flag = {
@@ -40,5 +36,6 @@ const benchmark_t bench_signal_flag = {
     .summary = "a flag in shared memory, set by one process of a node and seen by another",
     .state_bytes = sizeof(state_t),
     .list = list_cases,
-    .trial = trial,
+    .once = signal_once,
+    .times = TIMES_ROUND_TRIP,
 };

@@ -24,7 +24,7 @@ static bool sends(const work_t *work) { return work->me == 0; }
 static void open_case(const work_t *work) {
     copying_t *copying = work->state;
     *copying = copying_own(work, sends(work) ? PTO_COPY_D2H : PTO_COPY_H2D);
-    copying_open(copying, SLOTS * work->most_bytes);
+    copying_open(work, SLOTS * work->most_bytes);
 }
 
 static void start_copy(const copying_t *copying, int slot, size_t bytes) {

@@ -404,7 +404,7 @@ static int iteration_copies_in(const case_t *what) {
 static void check_staged(const benchmark_t *benchmark, const work_t *work, int64_t bytes) {
     enum { CHUNKS = 4, ITERATIONS = 3 * CHUNKS };
     copied.count = passed.count = 0;
-    double got = benchmark->trial(work, bytes, ITERATIONS);
+    double got = work_trial(work, benchmark, bytes, ITERATIONS);
     assert_true(fabs(got - ITERATIONS * (COPY + 1 + FINISH) - FINISH) < 1e-3);
     assert_int_equal(copied.count, ITERATIONS);
     assert_int_equal(passed.count, ITERATIONS);
@@ -425,7 +425,7 @@ static void check_trials(const benchmark_t *benchmark, const work_t *work, int64
         copies_in = pageable_copies = 0;
         passed.count = 0;
         here_bytes = begins(what->benchmark, "memcpy_h2h") ? (size_t)bytes : 0;
-        double got = benchmark->trial(work, bytes, iterations);
+        double got = work_trial(work, benchmark, bytes, iterations);
         here_bytes = 0;
         if (fabs(got - expected) > 1e-3)
             fail_msg("%s: %d iterations take %.9g, not %.9g", what->benchmark, iterations, got, expected);

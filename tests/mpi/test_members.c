@@ -781,7 +781,7 @@ static void check_trial(const benchmark_t *benchmark, const work_t *work, int64_
     here_bytes = is(what, "memcpy_h2h") ? (size_t)bytes : 0;
     MPI_Allreduce(MPI_IN_PLACE, &clock_s, 1, MPI_DOUBLE, MPI_MAX, work->comm);
     in_trial = true;
-    double seconds = benchmark->trial(work, bytes, iterations);
+    double seconds = work_trial(work, benchmark, bytes, iterations);
     in_trial = false;
     here_bytes = 0;
     must_take(what, what->benchmark, seconds,
