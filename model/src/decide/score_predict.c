@@ -136,6 +136,11 @@ static bool is_reason(pto_status_t status) {
            status == PTO_ERR_NOT_FOUND;
 }
 
+static pto_status_t check_and_bind(pto_scenario_t *scenario, const pto_machine_t *machine, pto_error_t *err) {
+    pto_status_t status = pto_scenario_check(scenario, err);
+    return status == PTO_OK ? pto_scenario_bind(scenario, machine, err) : status;
+}
+
 static pto_status_t predict_candidate(pto_score_t *score, pto_score_cell_t *cell, int index,
                                       const pto_machine_t *machine, pto_error_t *err) {
     const pto_score_candidate_t *candidate = &cell->candidate[index];
@@ -149,9 +154,7 @@ static pto_status_t predict_candidate(pto_score_t *score, pto_score_cell_t *cell
             return out_of_memory(err);
     }
     memset(prediction, 0, sizeof *prediction);
-    pto_status_t status = pto_scenario_check(&scenario, &cause);
-    if (status == PTO_OK)
-        status = pto_scenario_bind(&scenario, machine, &cause);
+    pto_status_t status = check_and_bind(&scenario, machine, &cause);
     if (status == PTO_OK)
         status = price_candidate(score, &scenario, machine, candidate->strategy, prediction, &cause);
     free(scenario.library.name);
@@ -173,8 +176,7 @@ int64_t pto_score_work(const pto_score_t *score, const pto_machine_t *machine) {
         for (int c = 0; c < score->cell[i].candidate_count; c++) {
             int64_t nodes, bytes, more = 0;
             pto_scenario_t scenario = scenario_of(&score->cell[i], c, &nodes, &bytes);
-            if (pto_scenario_check(&scenario, NULL) == PTO_OK &&
-                pto_scenario_bind(&scenario, machine, NULL) == PTO_OK)
+            if (check_and_bind(&scenario, machine, NULL) == PTO_OK)
                 more = pto_cell_work(&scenario, machine, 0, score->cell[i].candidate[c].strategy);
             if (!pto_add(work, WORK_OF_PRICE, &work) || !pto_add(work, more, &work))
                 return INT64_MAX;
@@ -225,9 +227,7 @@ pto_status_t pto_score_price(const pto_score_cell_t *cell, int candidate, const 
         scenario.library.rule = &one;
         scenario.library.rule_count = 1;
     }
-    pto_status_t status = pto_scenario_check(&scenario, &cause);
-    if (status == PTO_OK)
-        status = pto_scenario_bind(&scenario, machine, &cause);
+    pto_status_t status = check_and_bind(&scenario, machine, &cause);
     if (status == PTO_OK)
         status = pto_plan_choose(&scenario, machine, 0, strategy, &plan, &price, NULL, &cause);
     if (status == PTO_OK && call_bytes)

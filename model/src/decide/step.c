@@ -75,13 +75,8 @@ static double least_seconds(const demand_t *demand) {
 
 /* --- the calls of an entry ------------------------------------------------------------------------------ */
 
-/* From `from` to before `to`. */
-typedef struct {
-    int from, to;
-} calls_t;
-
 /* Calls are in the order of their entries. */
-static calls_t calls_of(const pto_workload_t *workload, int entry) {
+pto_step_calls_t pto_step_calls(const pto_workload_t *workload, int entry) {
     int low = 0, high = workload->call_count;
     while (low < high) {
         int middle = low + (high - low) / 2;
@@ -92,7 +87,7 @@ static calls_t calls_of(const pto_workload_t *workload, int entry) {
     }
     while (high < workload->call_count && workload->call[high].entry == entry)
         high++;
-    return (calls_t){low, high};
+    return (pto_step_calls_t){low, high};
 }
 
 /* --- a strategy's step ---------------------------------------------------------------------------------- */
@@ -138,7 +133,7 @@ static double share_at(const pto_price_t *price, at_t at) {
 
 static bool entry_at(const pto_step_prediction_t *step, int entry, const pto_strategy_t *strategy, at_t at,
                      double *seconds) {
-    const calls_t range = calls_of(step->workload, entry);
+    const pto_step_calls_t range = pto_step_calls(step->workload, entry);
     demand_t demand = {.seconds = {0}};
     int calls = 0;
     *seconds = 0;
@@ -164,8 +159,8 @@ bool pto_step_entry_seconds(const pto_step_prediction_t *step, int entry, const 
     return entry_at(step, entry, strategy, AT_PRICE, seconds);
 }
 
-static double entry_compute(const pto_workload_t *workload, int entry) {
-    const calls_t range = calls_of(workload, entry);
+double pto_step_compute_s(const pto_workload_t *workload, int entry) {
+    const pto_step_calls_t range = pto_step_calls(workload, entry);
     double seconds = 0;
     for (int i = range.from; i < range.to; i++)
         if (!pto_workload_is_call(&workload->call[i]))
@@ -178,7 +173,7 @@ static bool add_up_at(const pto_step_prediction_t *step, const pto_strategy_t *s
                       pto_step_end_t *end) {
     *end = (pto_step_end_t){0};
     for (int entry = 0; entry < step->workload->entry_count; entry++) {
-        double communication_s, compute_s = entry_compute(step->workload, entry);
+        double communication_s, compute_s = pto_step_compute_s(step->workload, entry);
         if (!entry_at(step, entry, strategy, at, &communication_s))
             return false;
         end->communication_s += communication_s;
@@ -216,7 +211,7 @@ static pto_step_route_t add_up(const pto_step_prediction_t *step, const pto_stra
 
 /* Change one call's strategy after the other, as long as the entry gets faster. */
 static double improve(pto_step_prediction_t *step, int entry) {
-    const calls_t range = calls_of(step->workload, entry);
+    const pto_step_calls_t range = pto_step_calls(step->workload, entry);
     double best_s, seconds;
     bool changed = pto_step_entry_seconds(step, entry, NULL, &best_s);
     if (!changed)
@@ -241,7 +236,7 @@ static double improve(pto_step_prediction_t *step, int entry) {
 }
 
 static bool choose_for_all(pto_step_prediction_t *step, int entry, const pto_strategy_t *strategy) {
-    const calls_t range = calls_of(step->workload, entry);
+    const pto_step_calls_t range = pto_step_calls(step->workload, entry);
     for (int i = range.from; i < range.to; i++) {
         const pto_predictions_t *predictions = &step->call[i].predictions;
         int s = find_strategy(predictions, strategy);
@@ -255,13 +250,13 @@ static bool choose_for_all(pto_step_prediction_t *step, int entry, const pto_str
 }
 
 static void keep_choice(const pto_step_prediction_t *step, int entry, int *chosen) {
-    const calls_t range = calls_of(step->workload, entry);
+    const pto_step_calls_t range = pto_step_calls(step->workload, entry);
     for (int i = range.from; i < range.to; i++)
         chosen[i] = step->call[i].best;
 }
 
 static void restore_choice(pto_step_prediction_t *step, int entry, const int *chosen) {
-    const calls_t range = calls_of(step->workload, entry);
+    const pto_step_calls_t range = pto_step_calls(step->workload, entry);
     for (int i = range.from; i < range.to; i++)
         step->call[i].best = chosen[i];
 }
@@ -284,8 +279,8 @@ static void choose_mix(pto_step_prediction_t *step, int entry, int *chosen) {
 
 /* --- all ------------------------------------------------------------------------------------------------ */
 
-static pto_status_t place_error(const pto_workload_t *workload, const pto_workload_call_t *call,
-                                const pto_error_t *fault, pto_error_t *err) {
+pto_status_t pto_step_call_error(const pto_workload_t *workload, const pto_workload_call_t *call,
+                                 const pto_error_t *fault, pto_error_t *err) {
     if (fault->line > 0) {
         if (err)
             *err = *fault;
@@ -313,7 +308,7 @@ static pto_status_t predict_call(const pto_workload_t *workload, const pto_workl
     if (status == PTO_OK)
         status = pto_predict(&call->scenario, made->machine, true, &made->predictions, &fault);
     if (status != PTO_OK)
-        return place_error(workload, call, &fault, err);
+        return pto_step_call_error(workload, call, &fault, err);
     made->best = pto_pick_at(&made->predictions, 0);
     return PTO_OK;
 }
@@ -378,7 +373,7 @@ static pto_status_t predict_calls(pto_step_prediction_t *step, const pto_machine
 static void mix_calls(pto_step_prediction_t *step, int *chosen) {
     for (int entry = 0; entry < step->workload->entry_count; entry++) {
         choose_mix(step, entry, chosen);
-        step->compute_s += entry_compute(step->workload, entry);
+        step->compute_s += pto_step_compute_s(step->workload, entry);
     }
     step->mix = add_up(step, NULL);
 }

@@ -43,9 +43,9 @@ static pto_status_t begin(settling_t *settling, pto_step_prediction_t *step, int
     }
     if (!complete)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for mixes of calls");
-    for (int i = 0; i < workload->call_count; i++)
-        if (workload->call[i].entry == entry && pto_workload_is_call(&workload->call[i]) &&
-            !step->call[i].left_out)
+    const pto_step_calls_t range = pto_step_calls(workload, entry);
+    for (int i = range.from; i < range.to; i++)
+        if (pto_workload_is_call(&workload->call[i]) && !step->call[i].left_out)
             settling->call[settling->call_count++] = i;
     return PTO_OK;
 }
@@ -174,13 +174,10 @@ static pto_status_t settle(settling_t *settling, const pto_machine_t *machine, i
 
 /* Returns whether a mix could be better: no computation hides this one, and there is a choice. */
 static bool has_to_settle(const settling_t *settling) {
-    const pto_workload_t *workload = settling->step->workload;
-    double seconds = 0, compute_s = 0;
-    for (int i = 0; i < workload->call_count; i++)
-        if (workload->call[i].entry == settling->entry && !pto_workload_is_call(&workload->call[i]))
-            compute_s += (double)workload->call[i].times * workload->call[i].compute_s;
+    double seconds = 0;
     return settling->call_count > 1 &&
-           pto_step_entry_seconds(settling->step, settling->entry, NULL, &seconds) && seconds > compute_s;
+           pto_step_entry_seconds(settling->step, settling->entry, NULL, &seconds) &&
+           seconds > pto_step_compute_s(settling->step->workload, settling->entry);
 }
 
 pto_status_t pto_step_settle(pto_step_prediction_t *step, const pto_machine_t *machine, int64_t limit,

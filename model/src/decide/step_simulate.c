@@ -12,40 +12,37 @@
 /* If calls at once are repeated, the one with the most repetitions is simulated at most this many times. */
 enum { REPEATS_MAX = 16 };
 
-/* The calls of one entry. */
+/* A call of an entry. */
+typedef struct {
+    int number; /* of the workload's calls */
+    pto_plan_t *plan;
+    int64_t *member; /* processes by communicator, then the ranks of those that are simulated */
+    int64_t *rank;
+    int64_t communicators; /* simulated */
+    int64_t repeats;
+    double end_s;
+} part_t;
+
 typedef struct {
     const pto_step_prediction_t *step;
     const pto_machine_t *machine;
     int count;
-    int *number; /* of the workload's calls */
-    pto_plan_t **plan;
-    int64_t **member; /* processes by communicator, then the ranks of those that are simulated */
-    int64_t **rank;
-    int64_t *communicators; /* simulated */
-    int64_t *repeats;
+    part_t *part;
     int64_t *node; /* of each node of the job, its number among those simulated; -1: it is not */
     pto_layout_t layout;
 } entry_t;
 
 static const pto_workload_call_t *call_of(const entry_t *entry, int i) {
-    return &entry->step->workload->call[entry->number[i]];
+    return &entry->step->workload->call[entry->part[i].number];
 }
 
 static void fini(entry_t *entry) {
     for (int i = 0; i < entry->count; i++) {
-        if (entry->plan)
-            pto_plan_destroy(entry->plan[i]);
-        if (entry->member)
-            free(entry->member[i]);
-        if (entry->rank)
-            free(entry->rank[i]);
+        pto_plan_destroy(entry->part[i].plan);
+        free(entry->part[i].member);
+        free(entry->part[i].rank);
     }
-    free(entry->number);
-    free(entry->plan);
-    free(entry->member);
-    free(entry->rank);
-    free(entry->communicators);
-    free(entry->repeats);
+    free(entry->part);
     free(entry->node);
 }
 
@@ -55,42 +52,31 @@ static pto_status_t out_of_memory(pto_error_t *err) {
 
 static pto_status_t collect(entry_t *entry, int number, pto_error_t *err) {
     const pto_workload_t *workload = entry->step->workload;
-    size_t calls = (size_t)workload->call_count + 1;
-    entry->number = calloc(calls, sizeof *entry->number);
-    entry->plan = calloc(calls, sizeof(pto_plan_t *));
-    entry->member = calloc(calls, sizeof(int64_t *));
-    entry->rank = calloc(calls, sizeof(int64_t *));
-    entry->communicators = calloc(calls, sizeof *entry->communicators);
-    entry->repeats = calloc(calls, sizeof *entry->repeats);
+    const pto_step_calls_t range = pto_step_calls(workload, number);
+    entry->part = calloc((size_t)(range.to - range.from) + 1, sizeof *entry->part);
     entry->node = calloc((size_t)workload->layout.nodes + 1, sizeof *entry->node);
-    if (!entry->number || !entry->plan || !entry->member || !entry->rank || !entry->communicators ||
-        !entry->repeats || !entry->node)
+    if (!entry->part || !entry->node)
         return out_of_memory(err);
-    for (int i = 0; i < workload->call_count; i++)
-        if (workload->call[i].entry == number && workload->call[i].scenario.collective < PTO_COLLECTIVE_COUNT)
-            entry->number[entry->count++] = i;
+    for (int i = range.from; i < range.to; i++)
+        if (pto_workload_is_call(&workload->call[i]))
+            entry->part[entry->count++].number = i;
     return PTO_OK;
-}
-
-static pto_status_t place_error(const pto_workload_t *workload, const pto_workload_call_t *call,
-                                const pto_error_t *fault, pto_error_t *err) {
-    return pto_error_set_at(err, fault->status, workload->path, call->place.line, call->place.column,
-                            "%s: %s", pto_workload_call_name(call), fault->message);
 }
 
 /* The plans that were predicted. */
 static pto_status_t build(entry_t *entry, const pto_strategy_t *strategy, pto_error_t *err) {
     for (int i = 0; i < entry->count; i++) {
-        const pto_step_call_t *own = &entry->step->call[entry->number[i]];
+        part_t *part = &entry->part[i];
+        const pto_step_call_t *own = &entry->step->call[part->number];
         const pto_workload_call_t *call = call_of(entry, i);
         pto_error_t fault = {.status = PTO_OK};
         pto_price_t price;
         pto_status_t status = pto_plan_choose(&call->scenario, own->machine, 0,
                                               strategy ? strategy : own->predictions.strategy[own->best],
-                                              &entry->plan[i], &price, NULL, &fault);
+                                              &part->plan, &price, NULL, &fault);
         if (status != PTO_OK)
-            return place_error(entry->step->workload, call, &fault, err);
-        status = pto_workload_members(entry->step->workload, call, &entry->member[i], err);
+            return pto_step_call_error(entry->step->workload, call, &fault, err);
+        status = pto_workload_members(entry->step->workload, call, &part->member, err);
         if (status != PTO_OK)
             return status;
     }
@@ -118,7 +104,7 @@ static bool touches(const entry_t *entry, const int64_t *member, int64_t count) 
 static bool spread(entry_t *entry) {
     bool grown = false;
     for (int i = 0; i < entry->count; i++) {
-        const int64_t *first = entry->member[i];
+        const int64_t *first = entry->part[i].member;
         int64_t size = members_of(call_of(entry, i));
         for (int64_t c = 0; first && c < call_of(entry, i)->communicators.count; c++) {
             const int64_t *member = first + c * size;
@@ -151,21 +137,21 @@ static void choose_nodes(entry_t *entry) {
 }
 
 static pto_status_t place_ranks(entry_t *entry, int i, pto_error_t *err) {
+    part_t *part = &entry->part[i];
     int64_t size = members_of(call_of(entry, i)), cores = entry->layout.procs_per_gpu, next = 0;
-    int64_t *rank = calloc((size_t)pto_layout_rank_count(&entry->layout) + 1, sizeof *rank);
-    entry->rank[i] = rank;
-    if (!rank)
+    part->rank = calloc((size_t)pto_layout_rank_count(&entry->layout) + 1, sizeof *part->rank);
+    if (!part->rank)
         return out_of_memory(err);
     for (int64_t c = 0; c < call_of(entry, i)->communicators.count; c++) {
-        const int64_t *member = entry->member[i] + c * size;
+        const int64_t *member = part->member + c * size;
         if (!touches(entry, member, 1))
             continue;
-        entry->communicators[i]++;
+        part->communicators++;
         for (int64_t m = 0; m < size; m++) {
             int64_t gpu = entry->node[node_of(entry, member[m])] * entry->layout.gpus_per_node +
                           member[m] % entry->layout.gpus_per_node;
             for (int64_t core = 0; core < cores; core++)
-                rank[next++] = gpu * cores + core;
+                part->rank[next++] = gpu * cores + core;
         }
     }
     return PTO_OK;
@@ -183,33 +169,33 @@ static int64_t choose_repeats(entry_t *entry) {
     int64_t unit = most / least > REPEATS_MAX ? (most + REPEATS_MAX - 1) / REPEATS_MAX : least;
     for (int i = 0; i < entry->count; i++) {
         int64_t repeats = (call_of(entry, i)->times + unit / 2) / unit;
-        entry->repeats[i] = repeats > 0 ? repeats : 1;
+        entry->part[i].repeats = repeats > 0 ? repeats : 1;
     }
     return unit;
 }
 
-static pto_status_t run(const entry_t *entry, const pto_simulate_options_t *options, double *end_s,
-                        pto_simulation_t *simulation, pto_error_t *err) {
+static pto_status_t run(entry_t *entry, const pto_simulate_options_t *options, pto_simulation_t *simulation,
+                        pto_error_t *err) {
     int64_t calls = 0;
     int at = 0;
     for (int i = 0; i < entry->count; i++)
-        calls += entry->repeats[i];
+        calls += entry->part[i].repeats;
     pto_simulate_call_t *call = calloc((size_t)calls + 1, sizeof *call);
     double *each_s = calloc((size_t)calls + 1, sizeof *each_s);
     pto_status_t status = call && each_s ? PTO_OK : out_of_memory(err);
     for (int i = 0; i < entry->count && call && status == PTO_OK; i++)
-        for (int64_t r = 0; r < entry->repeats[i]; r++)
-            call[at++] = (pto_simulate_call_t){.plan = entry->plan[i],
-                                               .communicators = entry->communicators[i],
-                                               .rank = entry->rank[i],
+        for (int64_t r = 0; r < entry->part[i].repeats; r++)
+            call[at++] = (pto_simulate_call_t){.plan = entry->part[i].plan,
+                                               .communicators = entry->part[i].communicators,
+                                               .rank = entry->part[i].rank,
                                                .repeats = r > 0};
     if (status == PTO_OK)
         status =
             pto_simulate_at_once(&entry->layout, call, at, entry->machine, options, simulation, each_s, err);
     at = 0;
     for (int i = 0; i < entry->count && each_s && status == PTO_OK; i++) {
-        at += (int)entry->repeats[i];
-        end_s[i] = each_s[at - 1];
+        at += (int)entry->part[i].repeats;
+        entry->part[i].end_s = each_s[at - 1];
     }
     free(call);
     free(each_s);
@@ -219,12 +205,13 @@ static pto_status_t run(const entry_t *entry, const pto_simulate_options_t *opti
 static int64_t count_messages(const entry_t *entry) {
     int64_t messages = 0;
     for (int i = 0; i < entry->count; i++)
-        messages += pto_plan_size(entry->plan[i]).messages * entry->communicators[i] * entry->repeats[i];
+        messages += pto_plan_size(entry->part[i].plan).messages * entry->part[i].communicators *
+                    entry->part[i].repeats;
     return messages;
 }
 
 static void announce(const entry_t *entry, int number, const pto_simulate_options_t *options) {
-    const pto_plan_t *plan = entry->plan[0];
+    const pto_plan_t *plan = entry->part[0].plan;
     if (!options || !options->begin)
         return;
     pto_simulate_progress_t progress = {.cell = number,
@@ -261,20 +248,17 @@ static pto_status_t simulate_entry(entry_t *entry, int number, const pto_strateg
     *seconds = 0;
     if (status != PTO_OK || entry->count == 0)
         return status;
-    double *end_s = calloc((size_t)entry->count, sizeof *end_s);
-    if (!end_s)
-        return out_of_memory(err);
     announce(entry, number, options);
-    status = run(entry, options, end_s, &simulation, &fault);
+    status = run(entry, options, &simulation, &fault);
     if (status != PTO_OK)
-        place_error(entry->step->workload, call_of(entry, 0), &fault, err);
-    for (int i = 0; i < entry->count && status == PTO_OK; i++) {
-        made->call_s[entry->number[i]] = end_s[i] * (double)unit;
-        *seconds = fmax(*seconds, end_s[i] * (double)unit);
+        return pto_step_call_error(entry->step->workload, call_of(entry, 0), &fault, err);
+    for (int i = 0; i < entry->count; i++) {
+        double end_s = entry->part[i].end_s * (double)unit;
+        made->call_s[entry->part[i].number] = end_s;
+        *seconds = fmax(*seconds, end_s);
     }
-    made->messages += status == PTO_OK ? simulation.messages : 0;
-    free(end_s);
-    return status;
+    made->messages += simulation.messages;
+    return PTO_OK;
 }
 
 pto_status_t pto_step_entry_messages(const pto_step_prediction_t *step, const pto_machine_t *machine,
@@ -299,14 +283,6 @@ pto_status_t pto_step_simulate_entry(const pto_step_prediction_t *step, const pt
     return status;
 }
 
-static double compute_of(const pto_workload_t *workload, int entry) {
-    double seconds = 0;
-    for (int i = 0; i < workload->call_count; i++)
-        if (workload->call[i].entry == entry && workload->call[i].scenario.collective >= PTO_COLLECTIVE_COUNT)
-            seconds += (double)workload->call[i].times * workload->call[i].compute_s;
-    return seconds;
-}
-
 pto_status_t pto_step_simulate(const pto_step_prediction_t *step, const pto_machine_t *machine,
                                const pto_strategy_t *strategy, const pto_simulate_options_t *options,
                                pto_step_simulation_t *simulation, pto_error_t *err) {
@@ -318,7 +294,7 @@ pto_status_t pto_step_simulate(const pto_step_prediction_t *step, const pto_mach
     const bool shown = pto_progress_begin("simulating calls", step->workload->entry_count, 0);
     for (int number = 0; number < step->workload->entry_count && status == PTO_OK; number++) {
         entry_t entry = {.step = step, .machine = machine};
-        double seconds, compute_s = compute_of(step->workload, number);
+        double seconds, compute_s = pto_step_compute_s(step->workload, number);
         status = simulate_entry(&entry, number, strategy, options, &made, &seconds, err);
         fini(&entry);
         made.communication_s += seconds;
