@@ -13,10 +13,7 @@ static pto_status_t fit_filtered(fit_work_t *work, const fit_filter_t *filter, p
     char key[PTO_PARAM_KEY_MAX];
     fit_points_t points;
     pto_status_t status = fit_select(work, filter, &points);
-    if (points.count > 0)
-        status = fit_postal_entry(work, fit_key(work, postal, key), &points, postal);
-    free(points.point);
-    return status;
+    return points.count > 0 ? fit_postal_entry(work, fit_key(work, postal, key), &points, postal) : status;
 }
 
 pto_status_t fit_copies(fit_work_t *work) {
@@ -66,7 +63,7 @@ static int64_t between_sizes(const fit_points_t *small, int64_t first_large) {
 /* Without MPS, processes take turns on a GPU: small copies wait for a turn of tens of microseconds, which
  * large ones hide. No single line describes both. `*from_bytes` is the size from which copies count as
  * large; 0 if one line describes all. */
-static pto_status_t find_large(const fit_work_t *work, const fit_points_t *points, int64_t *from_bytes) {
+static pto_status_t find_large(fit_work_t *work, const fit_points_t *points, int64_t *from_bytes) {
     fit_breaks_t breaks;
     *from_bytes = 0;
     pto_status_t status = fit_find_breaks(points, 2, &breaks, work->err);
@@ -74,15 +71,14 @@ static pto_status_t find_large(const fit_work_t *work, const fit_points_t *point
     if (status != PTO_OK || breaks.count == 0 ||
         fit_postal(points, work->options->minima, &whole, NULL) != PTO_OK)
         return status;
-    double *scratch = malloc(points->count * sizeof *scratch);
+    double *scratch = fit_room(work, points->count, sizeof *scratch);
     if (scratch == NULL)
-        return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for shared copies");
+        return PTO_ERR_MEMORY;
     fit_points_t small = fit_slice(points, 0, breaks.below_bytes[0]);
     fit_points_t large = fit_slice(points, breaks.below_bytes[0], INT64_MAX);
     if (residual_under(&small, &whole, scratch) > bent_residual ||
         residual_under(&large, &whole, scratch) > bent_residual)
         *from_bytes = between_sizes(&small, breaks.below_bytes[0]);
-    free(scratch);
     return PTO_OK;
 }
 
@@ -135,13 +131,11 @@ static size_t run_of_procs(const fit_points_t *points, size_t first) {
 static pto_status_t fit_sharing(fit_work_t *work, pto_copy_kind_t kind, pto_benchmark_t benchmark,
                                 bool strided) {
     fit_points_t points;
-    pto_status_t status =
-        fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
+    pto_status_t status = fit_select_all(work, benchmark, &points);
     for (size_t first = 0; status == PTO_OK && first < points.count; first += run_of_procs(&points, first)) {
         fit_points_t own = {run_of_procs(&points, first), points.point + first};
         status = fit_shared(work, &own, kind, strided);
     }
-    free(points.point);
     return status;
 }
 
@@ -196,33 +190,19 @@ static bool fill_constant(const fit_point_t *point, const void *context, fit_row
     return true;
 }
 
-static pto_status_t add_time(fit_work_t *work, const pto_param_t *param, const fit_regression_t *result) {
-    char key[PTO_PARAM_KEY_MAX];
-    pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_TIME, "%s", fit_key(work, param, key));
-    if (entry == NULL)
-        return PTO_ERR_MEMORY;
-    entry->alpha_s = *param;
-    entry->sample_count = (int64_t)result->count;
-    entry->residual = result->residual;
-    return PTO_OK;
-}
-
 /* A cost that does not depend on size: the robust centre of its samples. */
 pto_status_t fit_time(fit_work_t *work, pto_benchmark_t benchmark, pto_param_t *param) {
+    char key[PTO_PARAM_KEY_MAX];
     fit_points_t points;
-    pto_status_t status =
-        fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
-    if (points.count == 0) {
-        free(points.point);
-        return status;
-    }
     fit_regression_t result;
+    pto_status_t status = fit_select_all(work, benchmark, &points);
+    if (points.count == 0)
+        return status;
     status = fit_regress(&points, 1, fill_constant, NULL, work->options->minima, &result, work->err);
-    free(points.point);
     if (status != PTO_OK)
         return status;
-    *param = fit_param(&result, 0);
-    return add_time(work, param, &result);
+    return fit_keep_param(work, PTO_FIT_TIME, fit_key(work, param, key), fit_param(&result, 0), &result,
+                          param, "%s", "");
 }
 
 enum { COLUMN_ONE, COLUMN_ADDITIONAL, COLUMN_BYTES, COLUMN_COUNT };
@@ -253,17 +233,15 @@ static pto_status_t fit_additional(fit_work_t *work, fit_filter_t filter, fit_fi
     fit_points_t points;
     fit_regression_t result;
     pto_status_t status = fit_select(work, &filter, &points);
-    if (points.count > 0) {
-        status = fit_regress(&points, columns, fill, NULL, work->options->minima, &result, work->err);
-        if (status == PTO_OK) {
-            *param = fit_param(&result, COLUMN_ADDITIONAL);
-            status = add_time(work, param, &result);
-        } else if (status == PTO_ERR_NOT_FOUND) {
-            status = fit_give_up(work, fit_key(work, param, key), "its samples allow no regression");
-        }
-    }
-    free(points.point);
-    return status;
+    if (points.count == 0)
+        return status;
+    status = fit_regress(&points, columns, fill, NULL, work->options->minima, &result, work->err);
+    fit_key(work, param, key);
+    if (status == PTO_ERR_NOT_FOUND)
+        return fit_give_up(work, key, "its samples allow no regression");
+    return status == PTO_OK ? fit_keep_param(work, PTO_FIT_TIME, key, fit_param(&result, COLUMN_ADDITIONAL),
+                                             &result, param, "%s", "")
+                            : status;
 }
 
 pto_status_t fit_times(fit_work_t *work) {

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,6 +32,31 @@ pto_param_t fit_param(const fit_regression_t *regression, int j) {
     param.low = param.has_interval ? fmin(fit_round(regression->low[j]), param.value) : param.value;
     param.high = param.has_interval ? fmax(fit_round(regression->high[j]), param.value) : param.value;
     return param;
+}
+
+/* A piece of memory, and those before it. */
+struct fit_piece {
+    struct fit_piece *before;
+    max_align_t content[];
+};
+
+void *fit_room(fit_work_t *work, size_t count, size_t size) {
+    struct fit_piece *piece = malloc(sizeof *piece + count * size);
+    if (piece == NULL) {
+        pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for samples");
+        return NULL;
+    }
+    piece->before = work->room;
+    work->room = piece;
+    return piece->content;
+}
+
+void fit_free_room(fit_work_t *work) {
+    while (work->room != NULL) {
+        struct fit_piece *before = work->room->before;
+        free(work->room);
+        work->room = before;
+    }
 }
 
 const char *fit_key(const fit_work_t *work, const void *at, char key[PTO_PARAM_KEY_MAX]) {
@@ -75,29 +101,56 @@ pto_status_t fit_give_up(fit_work_t *work, const char *name, const char *why) {
     return status;
 }
 
-bool fit_is_useless(const fit_work_t *work, const fit_regression_t *line) {
+/* Returns whether half of the samples lie so far off the line that it is left out. */
+static bool is_useless(const fit_work_t *work, const fit_regression_t *line) {
     return line->residual > useless_residual && !work->keeps_useless;
+}
+
+bool fit_line(fit_work_t *work, const char *name, const fit_points_t *points, int columns, fit_fill_t fill,
+              const void *context, const char *useless, fit_regression_t *line, pto_status_t *status) {
+    *status = fit_regress(points, columns, fill, context, work->options->minima, line, work->err);
+    bool fitted = *status == PTO_OK, far = fitted && is_useless(work, line);
+    if (*status == PTO_ERR_NOT_FOUND && line->count == 0)
+        *status = PTO_OK;
+    else if (*status == PTO_ERR_NOT_FOUND || far)
+        *status = fit_give_up(work, name, far ? useless : "its samples allow no regression");
+    line->residual = fit_round(line->residual);
+    return fitted && !far;
+}
+
+pto_status_t fit_keep_param(fit_work_t *work, pto_fit_kind_t kind, const char *name, pto_param_t value,
+                            const fit_regression_t *line, pto_param_t *param, const char *format, ...) {
+    pto_fit_entry_t *entry = fit_entry_add(work, kind, "%s", name);
+    if (entry == NULL)
+        return PTO_ERR_MEMORY;
+    *(kind == PTO_FIT_RATE ? &entry->beta_s_per_byte : &entry->alpha_s) = value;
+    entry->sample_count = (int64_t)line->count;
+    entry->residual = line->residual;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(entry->note, sizeof entry->note, format, arguments);
+    va_end(arguments);
+    *param = value;
+    return PTO_OK;
 }
 
 /* The size whose median sample is furthest from the line, and its ratio measured / fitted, if that is further
  * from 1 than the given one. */
-static pto_status_t furthest_size(const fit_points_t *points, const fit_regression_t *line, int64_t *bytes,
-                                  double *ratio, pto_error_t *err) {
-    double *scratch = fit_room(points->count, sizeof *scratch);
+static pto_status_t furthest_size(fit_work_t *work, const fit_points_t *points, const fit_regression_t *line,
+                                  int64_t *bytes, double *ratio) {
+    double *scratch = fit_room(work, points->count, sizeof *scratch);
     if (scratch == NULL)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for fitted parameters");
+        return PTO_ERR_MEMORY;
     for (size_t first = 0, past; first < points->count; first = past) {
-        for (past = first; past < points->count && points->point[past].bytes == points->point[first].bytes;
-             past++)
-            scratch[past - first] = points->point[past].seconds;
+        for (past = first; past < points->count && points->point[past].bytes == points->point[first].bytes;)
+            past++;
         double fitted = line->value[0] + line->value[1] * (double)points->point[first].bytes;
-        double here = fit_median(scratch, past - first) / fitted;
+        double here = fit_median_of(points, first, past, scratch) / fitted;
         if (fmax(fitted, here * fitted) > pto_timing_grain_s && fabs(log(here)) > fabs(log(*ratio))) {
             *bytes = points->point[first].bytes;
             *ratio = here;
         }
     }
-    free(scratch);
     return PTO_OK;
 }
 
@@ -162,14 +215,14 @@ pto_status_t fit_postal_entry(fit_work_t *work, const char *name, const fit_poin
         return fit_give_up(work, name, "its samples allow no regression");
     if (status != PTO_OK)
         return status;
-    if (fit_is_useless(work, &line)) {
+    if (is_useless(work, &line)) {
         snprintf(why, sizeof why, "useless samples: half of them lie more than %.0f percent off any line",
                  100 * line.residual);
         return fit_give_up(work, name, why);
     }
     int64_t bytes = 0;
     double ratio = 1;
-    status = furthest_size(points, &line, &bytes, &ratio, work->err);
+    status = furthest_size(work, points, &line, &bytes, &ratio);
     if (status != PTO_OK)
         return status;
     if (is_nonsense(work, ratio)) {

@@ -15,8 +15,14 @@ typedef struct {
     bool *skip;         /* by sample: belongs to a slow job */
     bool keeps_useless; /* lines far off their samples are kept, with a note */
     pto_fit_t *fit;
+    struct fit_piece *room; /* the memory of the part that is fitted */
     pto_error_t *err;
 } fit_work_t;
+
+/* Room for `count` elements, not initialised, until fit_free_room; NULL if out of memory (the error is set).
+ */
+void *fit_room(fit_work_t *work, size_t count, size_t size);
+void fit_free_room(fit_work_t *work);
 
 /* The key in a machine file of the fitted machine's part at this address; returns `key`. */
 const char *fit_key(const fit_work_t *work, const void *at, char key[PTO_PARAM_KEY_MAX]);
@@ -40,8 +46,17 @@ pto_status_t fit_keep_postal(fit_work_t *work, const char *name, const fit_point
                              const fit_regression_t *line, int alpha, const char *missed,
                              pto_postal_t *postal);
 
-/* Returns whether half of the samples lie so far off the line that it is left out. */
-bool fit_is_useless(const fit_work_t *work, const fit_regression_t *line);
+/* fit_regress under the name of an entry. Returns whether there is a line that half of the samples are near.
+ * If not, `*status` is an error, or the entry is absent; `useless` says why of samples that are far from the
+ * line. There is no entry if `fill` leaves out all points. */
+bool fit_line(fit_work_t *work, const char *name, const fit_points_t *points, int columns, fit_fill_t fill,
+              const void *context, const char *useless, fit_regression_t *line, pto_status_t *status);
+
+/* Keep a value that comes from a line as an entry of this kind, a time or a rate, and in `param`. Errors:
+ * PTO_ERR_MEMORY. */
+pto_status_t fit_keep_param(fit_work_t *work, pto_fit_kind_t kind, const char *name, pto_param_t value,
+                            const fit_regression_t *line, pto_param_t *param, const char *format, ...)
+    PTO_PRINTF_LIKE(7, 8);
 
 /* An absent entry of a parameter that was measured. Errors: PTO_ERR_MEMORY. */
 pto_status_t fit_give_up(fit_work_t *work, const char *name, const char *why);

@@ -27,19 +27,16 @@ static bool fill_inputs(const fit_point_t *point, const void *context, fit_row_t
 
 static pto_status_t keep(fit_work_t *work, const char *name, const fit_regression_t *result,
                          pto_cost_row_t *piece) {
-    pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_RATE, "%s", name);
-    if (entry == NULL)
-        return PTO_ERR_MEMORY;
-    piece->extra_input_s_per_byte = fit_param(result, COLUMN_EXTRA);
-    entry->beta_s_per_byte = piece->extra_input_s_per_byte;
+    bool doubtful = fabs(result->value[COLUMN_TWO] - 1) > fit_doubtful_residual;
+    pto_status_t status = fit_keep_param(
+        work, PTO_FIT_RATE, name, fit_param(result, COLUMN_EXTRA), result, &piece->extra_input_s_per_byte,
+        "of an additional input; two inputs take %.2f times reduce's cost%s", result->value[COLUMN_TWO],
+        doubtful ? ", which prices do not contain" : "");
+    if (status != PTO_OK)
+        return status;
+    pto_fit_entry_t *entry = &work->fit->entry[work->fit->entry_count - 1];
     entry->from_bytes = piece->from_bytes;
     entry->below_bytes = piece->below_bytes;
-    entry->sample_count = (int64_t)result->count;
-    entry->residual = fit_round(result->residual);
-    bool doubtful = fabs(result->value[COLUMN_TWO] - 1) > fit_doubtful_residual;
-    snprintf(entry->note, sizeof entry->note,
-             "of an additional input; two inputs take %.2f times reduce's cost%s", result->value[COLUMN_TWO],
-             doubtful ? ", which prices do not contain" : "");
     return PTO_OK;
 }
 
@@ -48,16 +45,10 @@ static pto_status_t fit_piece(fit_work_t *work, const char *key, const fit_point
     char name[PTO_FIT_NAME_MAX];
     fit_regression_t result;
     fit_name_range(key, 0, piece, name);
-    pto_status_t status =
-        fit_regress(points, COLUMN_COUNT, fill_inputs, piece, work->options->minima, &result, work->err);
-    if (result.count == 0)
-        return PTO_OK;
-    if (status == PTO_ERR_NOT_FOUND)
-        return fit_give_up(work, name, "its samples allow no regression");
-    if (status != PTO_OK)
+    pto_status_t status;
+    if (!fit_line(work, name, points, COLUMN_COUNT, fill_inputs, piece,
+                  "useless samples: half of them are far from any line", &result, &status))
         return status;
-    if (fit_is_useless(work, &result))
-        return fit_give_up(work, name, "useless samples: half of them are far from any line");
     /* The launch may hide the cost of bytes. Then the price stays k - 1 times that of two inputs, in which
      * bytes also matter little. */
     if (result.value[COLUMN_EXTRA] <= 0)
@@ -70,13 +61,10 @@ pto_status_t fit_extra_input(fit_work_t *work, pto_space_t space) {
     char key[PTO_FIT_NAME_MAX];
     fit_points_t points;
     snprintf(key, sizeof key, "reduce.%s.extra_input_s_per_byte", pto_space_name(space));
-    pto_status_t status = fit_select(
-        work, &(fit_filter_t){PTO_BENCHMARK_REDUCE_MANY, fit_where_of_space[space], PTO_AT_COUNT, 0, 0},
-        &points);
+    pto_status_t status = fit_select_in(work, PTO_BENCHMARK_REDUCE_MANY, space, &points);
     if (points.count > 0 && cost->count == 0)
         status = fit_give_up(work, key, "without samples of `reduce` there is no cost of two inputs");
     for (int k = 0; status == PTO_OK && points.count > 0 && k < cost->count; k++)
         status = fit_piece(work, key, &points, &cost->row[k]);
-    free(points.point);
     return status;
 }

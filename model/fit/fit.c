@@ -96,8 +96,10 @@ static pto_status_t fit_all(fit_work_t *work) {
         fit_setup,          fit_runs,           fit_run_lines,    fit_nccl,        fit_nccl_structure,
         note_unknown};
     pto_status_t status = PTO_OK;
-    for (size_t i = 0; status == PTO_OK && i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; status == PTO_OK && i < sizeof parts / sizeof *parts; i++) {
         status = parts[i](work);
+        fit_free_room(work);
+    }
     return status;
 }
 

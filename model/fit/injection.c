@@ -10,7 +10,6 @@
  * processes share one message's bytes, with at least one process per GPU. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "parts.h"
 #include "select.h"
@@ -65,15 +64,14 @@ static pto_status_t select_rows(injection_t *injection, const pto_cost_row_t *pi
         if (keep_row(injection, &injection->rows.point[i], piece, &alone))
             injection->rows.point[kept++] = injection->rows.point[i];
     injection->rows.count = kept;
-    free(alone.point);
     return status;
 }
 
 /* An initial rate, from the rows that load the node most. */
 static pto_status_t first_rate(const injection_t *injection, double *rate) {
-    double *value = fit_room(injection->rows.count, sizeof *value);
+    double *value = fit_room(injection->work, injection->rows.count, sizeof *value);
     if (value == NULL)
-        return pto_error_set(injection->work->err, PTO_ERR_MEMORY, "out of memory for injection limits");
+        return PTO_ERR_MEMORY;
     double largest = 0;
     for (size_t i = 0; i < injection->rows.count; i++)
         largest = fmax(largest, total_of(&injection->rows.point[i]));
@@ -84,7 +82,6 @@ static pto_status_t first_rate(const injection_t *injection, double *rate) {
             value[count++] = (point->seconds - injection->alpha_s) / total_of(point);
     }
     *rate = fit_median(value, count);
-    free(value);
     return PTO_OK;
 }
 
@@ -159,18 +156,15 @@ static pto_status_t not_reached(const injection_t *injection, double rate) {
 
 static pto_status_t keep_rate(const injection_t *injection, const fit_regression_t *result) {
     fit_work_t *work = injection->work;
-    double *scratch = fit_room(injection->rows.count, sizeof *scratch);
-    pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_RATE, "%s", injection->name);
-    if (scratch == NULL || entry == NULL) {
-        free(scratch);
-        return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for injection limits");
-    }
+    double *scratch = fit_room(work, injection->rows.count, sizeof *scratch);
+    pto_fit_entry_t *entry = scratch ? fit_entry_add(work, PTO_FIT_RATE, "%s", injection->name) : NULL;
+    if (entry == NULL)
+        return PTO_ERR_MEMORY;
     double rate = result->value[0];
     entry->beta_s_per_byte = fit_param(result, 0);
     entry->from_bytes = injection->rows.point[0].bytes;
     entry->sample_count = (int64_t)count_limited(injection, rate);
     entry->residual = residual_of(injection, rate, scratch);
-    free(scratch);
     double knee = injection->beta_s_per_byte / rate;
     if (knee <= limited_ratio)
         snprintf(entry->note, sizeof entry->note, "one process reaches the limit");
@@ -215,16 +209,11 @@ static pto_status_t fit_last_piece(injection_t *injection, const pto_cost_table_
         pto_status_t status = select_rows(injection, piece);
         if (status != PTO_OK)
             return status;
-        bool enough = count_together(&injection->rows) >= LIMITED_ROWS_MIN;
-        if (enough) {
-            injection->alpha_s = piece->postal.alpha_s.value;
-            injection->beta_s_per_byte = piece->postal.beta_s_per_byte.value;
-            status = fit_limit(injection);
-        }
-        free(injection->rows.point);
-        injection->rows = (fit_points_t){0};
-        if (enough)
-            return status;
+        if (count_together(&injection->rows) < LIMITED_ROWS_MIN)
+            continue;
+        injection->alpha_s = piece->postal.alpha_s.value;
+        injection->beta_s_per_byte = piece->postal.beta_s_per_byte.value;
+        return fit_limit(injection);
     }
     return fit_give_up(injection->work, injection->name, "too few rows of two or more processes");
 }
@@ -237,9 +226,7 @@ pto_status_t fit_injection(fit_work_t *work, pto_space_t space) {
     fit_filter_t any = {PTO_BENCHMARK_INJECTION, fit_where_of_space[space], PTO_AT_OFF_NODE, 0, 0};
     fit_points_t all;
     pto_status_t status = fit_select(work, &any, &all);
-    size_t count = all.count;
-    free(all.point);
-    if (count == 0)
+    if (all.count == 0)
         return status;
     if (cost->count == 0)
         return fit_give_up(work, name, "needs the cost of one process (ping_pong off_node, or procs 1)");

@@ -125,19 +125,13 @@ static double doubt_of_messages(const pto_machine_t *machine, pto_space_t space)
 /* More sizes or members than there is room for are left out. */
 static pto_status_t read_timings(study_t *study, pto_benchmark_t benchmark) {
     fit_points_t points;
-    pto_status_t status =
-        fit_select(study->work,
-                   &(fit_filter_t){benchmark, fit_where_of_space[study->space], PTO_AT_COUNT, 0, 0}, &points);
-    double *scratch = status == PTO_OK ? fit_room(points.count, sizeof *scratch) : NULL;
-    if (status == PTO_OK && !scratch)
-        status = pto_error_set(study->work->err, PTO_ERR_MEMORY, "out of memory for samples");
-    for (size_t first = 0, past; status == PTO_OK && first < points.count; first = past) {
+    pto_status_t status = fit_select_in(study->work, benchmark, study->space, &points);
+    double *scratch = status == PTO_OK ? fit_room(study->work, points.count, sizeof *scratch) : NULL;
+    if (!scratch)
+        return PTO_ERR_MEMORY;
+    for (size_t first = 0, past; first < points.count; first = past) {
         const fit_point_t *point = &points.point[first];
-        for (past = first;
-             past < points.count && points.point[past].procs == point->procs &&
-             points.point[past].messages == point->messages && points.point[past].bytes == point->bytes;
-             past++)
-            ;
+        past = fit_end_of_equal(&points, first);
         bool fits = past - first >= SAMPLES_LEAST && point->procs > 1 &&
                     point->procs % point->messages == 0 && point->bytes > 0;
         if (!fits || study->timing_count == LAYOUTS_MAX || study->size_count == SIZES_MAX)
@@ -149,9 +143,7 @@ static pto_status_t read_timings(study_t *study, pto_benchmark_t benchmark) {
         study->sample_count += timing->sample_count;
         study->most_procs = point->procs > study->most_procs ? point->procs : study->most_procs;
     }
-    free(scratch);
-    free(points.point);
-    return status;
+    return PTO_OK;
 }
 
 /* --- prices --------------------------------------------------------------------------------------------- */
@@ -485,6 +477,7 @@ pto_status_t pto_fit_library(const pto_samples_t *samples, const pto_fit_options
             status = study_space(&study[space], measured[i].benchmark,
                                  space == PTO_SPACE_GPU ? &study[PTO_SPACE_CPU] : NULL);
         }
+    fit_free_room(&work);
     free(work.skip);
     free(study);
     return status;

@@ -7,7 +7,6 @@
  * not quite reached, so only sizes with T(p, s) clearly above T(1, s) count. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "parts.h"
 #include "select.h"
@@ -70,15 +69,9 @@ pto_status_t fit_message_rate(fit_work_t *work, pto_space_t space) {
     if (!pto_param_known(&work->fit->machine->injection_s_per_byte[space]))
         return PTO_OK;
     pto_status_t status = fit_select(work, &any, &points);
-    double *gamma = fit_room(2 * points.count, sizeof *gamma);
-    if (gamma == NULL) {
-        free(points.point);
-        return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for message rates");
-    }
+    double *gamma = status == PTO_OK ? fit_room(work, 2 * points.count, sizeof *gamma) : NULL;
+    if (gamma == NULL)
+        return PTO_ERR_MEMORY;
     size_t count = find_gammas(work, space, &points, gamma, gamma + points.count);
-    if (count >= SIZES_MIN)
-        status = keep_rate(work, space, gamma, count);
-    free(gamma);
-    free(points.point);
-    return status;
+    return count >= SIZES_MIN ? keep_rate(work, space, gamma, count) : PTO_OK;
 }

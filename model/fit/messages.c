@@ -2,7 +2,6 @@
  * process. A machine file names its protocols, but data only show pieces. So the last piece is called
  * rendezvous, the one before it eager and the one before that short. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "parts.h"
@@ -21,14 +20,13 @@ static const pto_sample_level_t place_of_level[PTO_LEVEL_COUNT] = {
 };
 
 /* Ping-pong rows; without them, injection rows of one process, which measure the same. */
-static pto_status_t select_alone(const fit_work_t *work, pto_space_t space, pto_level_t level,
+static pto_status_t select_alone(fit_work_t *work, pto_space_t space, pto_level_t level,
                                  fit_points_t *points) {
     for (size_t i = 0; i < sizeof alone_benchmarks / sizeof *alone_benchmarks; i++) {
         fit_filter_t filter = {alone_benchmarks[i], fit_where_of_space[space], place_of_level[level], 1, 0};
         pto_status_t status = fit_select(work, &filter, points);
-        if (status != PTO_OK || points->count > 0 || i > 0)
+        if (status != PTO_OK || points->count > 0)
             return status;
-        free(points->point);
     }
     return PTO_OK;
 }
@@ -62,28 +60,27 @@ pto_status_t fit_mixed_messages(fit_work_t *work, pto_space_t to, pto_level_t le
     const fit_filter_t filter = {PTO_BENCHMARK_PING_PONG_TO, fit_where_of_space[to], place_of_level[level], 1,
                                  0};
     pto_status_t status = fit_select(work, &filter, &points);
-    if (points.count > 0 && status == PTO_OK)
-        status = fit_find_breaks(&points, PTO_PROTOCOL_COUNT, &breaks, work->err);
-    if (points.count > 0 && status == PTO_OK)
-        status = fit_pieces(work, &points, &breaks, &work->fit->machine->mixed_messages[to][level]);
-    free(points.point);
-    return status;
+    if (points.count == 0)
+        return status;
+    status = fit_find_breaks(&points, PTO_PROTOCOL_COUNT, &breaks, work->err);
+    return status == PTO_OK
+               ? fit_pieces(work, &points, &breaks, &work->fit->machine->mixed_messages[to][level])
+               : status;
 }
 
 pto_status_t fit_messages(fit_work_t *work, pto_space_t space, pto_level_t level) {
     fit_points_t points;
     pto_status_t status = select_alone(work, space, level, &points);
-    if (points.count > 0) {
-        const pto_fit_breaks_t *forced = &work->options->breaks[space][level];
-        fit_breaks_t breaks = {.count = forced->count};
-        memcpy(breaks.below_bytes, forced->below_bytes, sizeof forced->below_bytes);
-        if (!forced->given)
-            status = fit_find_breaks(&points, PTO_PROTOCOL_COUNT, &breaks, work->err);
-        if (status == PTO_OK)
-            status = fit_any_pieces(work, &points, &breaks, &work->fit->machine->messages[space][level]);
-    }
-    free(points.point);
-    return status;
+    if (points.count == 0)
+        return status;
+    const pto_fit_breaks_t *forced = &work->options->breaks[space][level];
+    fit_breaks_t breaks = {.count = forced->count};
+    memcpy(breaks.below_bytes, forced->below_bytes, sizeof forced->below_bytes);
+    if (!forced->given)
+        status = fit_find_breaks(&points, PTO_PROTOCOL_COUNT, &breaks, work->err);
+    return status == PTO_OK
+               ? fit_any_pieces(work, &points, &breaks, &work->fit->machine->messages[space][level])
+               : status;
 }
 
 /* Returns the smallest size that is at least `from_bytes`; INT64_MAX if there is none. */
@@ -128,14 +125,11 @@ static double additional_message_s(const fit_points_t *points, int64_t bytes, do
 
 /* One point per size: the cost of an additional message. Sizes with fewer than three numbers of messages are
  * left out. */
-static pto_status_t select_gaps(const fit_work_t *work, const fit_points_t *points, fit_points_t *gaps) {
-    fit_points_t made = {.point = fit_room(points->count, sizeof *made.point)};
-    double *slopes = fit_room(PAIRS_MAX, sizeof *slopes);
-    if (made.point == NULL || slopes == NULL) {
-        free(made.point);
-        free(slopes);
-        return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for messages in flight");
-    }
+static pto_status_t select_gaps(fit_work_t *work, const fit_points_t *points, fit_points_t *gaps) {
+    fit_points_t made = {.point = fit_room(work, points->count, sizeof *made.point)};
+    double *slopes = fit_room(work, PAIRS_MAX, sizeof *slopes);
+    if (made.point == NULL || slopes == NULL)
+        return PTO_ERR_MEMORY;
     for (int64_t bytes = next_bytes(points, 0); bytes < INT64_MAX; bytes = next_bytes(points, bytes + 1)) {
         bool enough = distinct_messages(points, bytes) >= 3;
         double seconds = enough ? additional_message_s(points, bytes, slopes) : 0;
@@ -144,7 +138,6 @@ static pto_status_t select_gaps(const fit_work_t *work, const fit_points_t *poin
                 (fit_point_t){.seconds = seconds, .bytes = bytes, .procs = 1, .messages = 1};
         }
     }
-    free(slopes);
     *gaps = made;
     return PTO_OK;
 }
@@ -158,23 +151,18 @@ static pto_status_t fit_gap(fit_work_t *work, pto_space_t space, pto_level_t lev
                                                                     : PTO_BENCHMARK_MULTI_MESSAGE_ONE,
                            .where = fit_where_of_space[space],
                            .place = place_of_level[level]};
-    fit_points_t points;
-    pto_status_t status = fit_select(work, &filter, &points);
-    fit_points_t gaps = {0};
-    bool measured = points.count > 0;
-    if (measured)
-        status = select_gaps(work, &points, &gaps);
+    fit_points_t points, gaps;
     fit_breaks_t breaks;
+    pto_status_t status = fit_select(work, &filter, &points);
+    if (points.count == 0)
+        return status;
+    status = select_gaps(work, &points, &gaps);
+    if (status == PTO_OK && gaps.count == 0)
+        return fit_give_up(work, fit_key(work, cost, key),
+                           "needs rows of three or more numbers of messages in flight");
     if (status == PTO_OK)
         status = fit_find_breaks(&gaps, PTO_PROTOCOL_COUNT, &breaks, work->err);
-    if (status == PTO_OK && gaps.count > 0)
-        status = fit_pieces(work, &gaps, &breaks, cost);
-    else if (status == PTO_OK && measured)
-        status = fit_give_up(work, fit_key(work, cost, key),
-                             "needs rows of three or more numbers of messages in flight");
-    free(gaps.point);
-    free(points.point);
-    return status;
+    return status == PTO_OK ? fit_pieces(work, &gaps, &breaks, cost) : status;
 }
 
 pto_status_t fit_gaps(fit_work_t *work, pto_space_t space) {

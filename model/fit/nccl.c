@@ -40,15 +40,13 @@ static pto_status_t fit_job(fit_work_t *work, const fit_points_t *points, pto_co
 
 pto_status_t fit_by_gpus(fit_work_t *work, pto_benchmark_t benchmark, pto_cost_table_t *cost) {
     fit_points_t points;
-    pto_status_t status =
-        fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
+    pto_status_t status = fit_select_all(work, benchmark, &points);
     if (points.count > 0)
         qsort(points.point, points.count, sizeof *points.point, by_row);
     for (size_t first = 0; status == PTO_OK && first < points.count; first += run_of_job(&points, first)) {
         fit_points_t own = {run_of_job(&points, first), points.point + first};
         status = fit_job(work, &own, cost);
     }
-    free(points.point);
     return status;
 }
 

@@ -1,11 +1,9 @@
 /* Extrapolate NCCL's prices (docs/model.md, 'NCCL's own collectives') over hops, peers and channels, from the
  * differences between the measured numbers of GPUs. What the samples do not tell is NCCL's own. */
 #include <math.h>
-#include <stdlib.h>
 
 #include <gsl/gsl_sort.h>
 
-#include "base/grow.h"
 #include "parts.h"
 #include "price/nccl.h"
 #include "select.h"
@@ -50,42 +48,27 @@ static pto_param_t known(double value) {
 
 /* --- the cells ------------------------------------------------------------------------------------------ */
 
-static pto_status_t grow(cells_t *cells, size_t count, pto_error_t *err) {
-    if (PTO_EXTEND(cells->cell, cells->count + count))
-        return PTO_OK;
-    return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for NCCL's times");
-}
-
-static bool same_size(const fit_point_t *a, const fit_point_t *b) {
-    return a->procs == b->procs && a->messages == b->messages && a->bytes == b->bytes;
-}
-
 static void add_cells(pto_nccl_kind_t kind, const fit_points_t *points, double *scratch, cells_t *cells) {
     for (size_t first = 0, past; first < points->count; first = past) {
         const fit_point_t *point = &points->point[first];
-        for (past = first; past < points->count && same_size(&points->point[past], point); past++)
-            scratch[past - first] = points->point[past].seconds;
+        past = fit_end_of_equal(points, first);
         if (past - first >= SAMPLES_LEAST)
-            cells->cell[cells->count++] = (cell_t){
-                kind, {point->procs, point->messages}, point->bytes, fit_median(scratch, past - first)};
+            cells->cell[cells->count++] = (cell_t){kind,
+                                                   {point->procs, point->messages},
+                                                   point->bytes,
+                                                   fit_median_of(points, first, past, scratch)};
     }
 }
 
-static pto_status_t find_cells(const fit_work_t *work, cells_t *cells) {
-    pto_status_t status = PTO_OK;
+static pto_status_t find_cells(fit_work_t *work, cells_t *cells) {
+    size_t room = work->samples->count;
+    double *scratch = fit_room(work, room, sizeof *scratch);
+    *cells = (cells_t){.cell = fit_room(work, room, sizeof *cells->cell)};
+    pto_status_t status = scratch && cells->cell ? PTO_OK : PTO_ERR_MEMORY;
     for (int kind = 0; status == PTO_OK && kind < PTO_NCCL_COUNT; kind++) {
-        pto_benchmark_t benchmark = (pto_benchmark_t)(PTO_BENCHMARK_NCCL_ALLREDUCE + kind);
         fit_points_t points;
-        status = fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
-        double *scratch = fit_room(points.count, sizeof *scratch);
-        if (status == PTO_OK && !scratch)
-            status = pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for NCCL's times");
-        if (status == PTO_OK)
-            status = grow(cells, points.count, work->err);
-        if (status == PTO_OK)
-            add_cells((pto_nccl_kind_t)kind, &points, scratch, cells);
-        free(scratch);
-        free(points.point);
+        status = fit_select_all(work, (pto_benchmark_t)(PTO_BENCHMARK_NCCL_ALLREDUCE + kind), &points);
+        add_cells((pto_nccl_kind_t)kind, &points, scratch, cells);
     }
     return status;
 }
@@ -266,18 +249,14 @@ static pto_status_t fit_all(fit_work_t *work, const cells_t *cells, double *scra
 }
 
 pto_status_t fit_nccl_structure(fit_work_t *work) {
-    cells_t cells = {0};
+    cells_t cells;
     size_t rows = 2;
     pto_status_t status = find_cells(work, &cells);
     for (int kind = 0; kind < PTO_NCCL_COUNT; kind++)
         rows += (size_t)work->fit->machine->nccl[kind].count;
+    if (status != PTO_OK || rows == 2 || cells.count == 0)
+        return status;
     size_t room = (cells.count + 1) * rows;
-    double *scratch = malloc(FITTED_HOPS * room * sizeof *scratch);
-    if (status == PTO_OK && scratch == NULL)
-        status = pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for NCCL's times");
-    if (status == PTO_OK && rows > 2 && cells.count > 0)
-        status = fit_all(work, &cells, scratch, room);
-    free(scratch);
-    free(cells.cell);
-    return status;
+    double *scratch = fit_room(work, FITTED_HOPS * room, sizeof *scratch);
+    return scratch ? fit_all(work, &cells, scratch, room) : PTO_ERR_MEMORY;
 }

@@ -1,11 +1,21 @@
 /* The points that a line is fitted to: counting and slicing. */
 #include "points.h"
 
-#include <stdlib.h>
-
-void *fit_room(size_t count, size_t size) { return malloc(count * size + 1); }
-
 int fit_compare(int64_t a, int64_t b) { return (a > b) - (a < b); }
+
+int fit_compare_points(const void *a, const void *b) {
+    const fit_point_t *left = a, *right = b;
+    int order = fit_compare(left->procs, right->procs);
+    order = order != 0 ? order : fit_compare(left->messages, right->messages);
+    return order != 0 ? order : fit_compare(left->bytes, right->bytes);
+}
+
+size_t fit_end_of_equal(const fit_points_t *points, size_t first) {
+    size_t past = first;
+    while (past < points->count && fit_compare_points(&points->point[first], &points->point[past]) == 0)
+        past++;
+    return past;
+}
 
 fit_points_t fit_slice(const fit_points_t *points, int64_t from_bytes, int64_t below_bytes) {
     size_t first = 0;

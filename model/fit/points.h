@@ -12,17 +12,20 @@ typedef struct {
     int32_t messages;
 } fit_point_t;
 
-/* Points sorted by procs, then messages, then bytes. Owned. */
+/* Points sorted by procs, then messages, then bytes. */
 typedef struct {
     size_t count;
     fit_point_t *point;
 } fit_points_t;
 
-/* Room for `count` elements, not initialised and never of 0 bytes, so that NULL means out of memory. */
-void *fit_room(size_t count, size_t size);
-
 /* For sorting: below 0, 0 or above it. */
 int fit_compare(int64_t a, int64_t b);
+
+/* Compares two points in their order. */
+int fit_compare_points(const void *a, const void *b);
+
+/* Returns where the points equal to `first` in their order end. */
+size_t fit_end_of_equal(const fit_points_t *points, size_t first);
 
 /* Returns the number of different sizes of points that are sorted by bytes. */
 size_t fit_size_count(const fit_points_t *points);

@@ -3,7 +3,6 @@
  * reports their spread. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "parts.h"
 #include "select.h"
@@ -31,7 +30,7 @@ typedef struct {
 
 static fit_filter_t filter_of(pto_space_t space, const char *pair) {
     return (fit_filter_t){PTO_BENCHMARK_REDUCE, fit_where_of_space[space], PTO_AT_COUNT, 0,
-                          pair != NULL ? pto_sample_pair_hash(pair) : 0};
+                          pto_sample_pair_hash(pair)};
 }
 
 static double fitted_seconds(const fit_work_t *work, pto_space_t space, int64_t bytes) {
@@ -40,51 +39,47 @@ static double fitted_seconds(const fit_work_t *work, pto_space_t space, int64_t 
 }
 
 /* Median of the residuals over all pieces. */
-static pto_status_t whole_residual(const fit_work_t *work, pto_space_t space, const fit_points_t *points,
+static pto_status_t whole_residual(fit_work_t *work, pto_space_t space, const fit_points_t *points,
                                    double *residual) {
-    double *scratch = fit_room(points->count, sizeof *scratch);
+    double *scratch = fit_room(work, points->count, sizeof *scratch);
     if (scratch == NULL)
-        return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for reductions");
+        return PTO_ERR_MEMORY;
     for (size_t i = 0; i < points->count; i++) {
         double seconds = points->point[i].seconds;
         scratch[i] =
             fabs(fitted_seconds(work, space, points->point[i].bytes) - seconds) / pto_error_scale(seconds);
     }
     *residual = fit_median(scratch, points->count);
-    free(scratch);
     return PTO_OK;
 }
 
 /* Median ratio measured / fitted of the samples of one operation and type above the grain. */
-static pto_status_t add_to_spread(const fit_work_t *work, pto_space_t space, const char *pair,
-                                  spread_t *spread) {
+static pto_status_t add_to_spread(fit_work_t *work, pto_space_t space, const char *pair, spread_t *spread) {
     fit_points_t points;
     fit_filter_t filter = filter_of(space, pair);
     pto_status_t status = fit_select(work, &filter, &points);
-    double *ratio = fit_room(points.count, sizeof *ratio);
+    double *ratio = status == PTO_OK ? fit_room(work, points.count, sizeof *ratio) : NULL;
     size_t count = 0;
-    for (size_t i = 0; ratio != NULL && i < points.count; i++) {
+    if (ratio == NULL)
+        return PTO_ERR_MEMORY;
+    for (size_t i = 0; i < points.count; i++) {
         double fitted = fitted_seconds(work, space, points.point[i].bytes);
         if (fmax(points.point[i].seconds, fitted) > pto_timing_grain_s)
             ratio[count++] = points.point[i].seconds / fitted;
     }
-    if (ratio == NULL) {
-        status = pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for reductions");
-    } else if (count > 0) {
-        double middle = fit_median(ratio, count);
-        if (spread->count == 0 || middle < spread->least) {
-            spread->least = middle;
-            snprintf(spread->least_pair, sizeof spread->least_pair, "%s", pair);
-        }
-        if (spread->count == 0 || middle > spread->most) {
-            spread->most = middle;
-            snprintf(spread->most_pair, sizeof spread->most_pair, "%s", pair);
-        }
-        spread->count++;
+    if (count == 0)
+        return PTO_OK;
+    double middle = fit_median(ratio, count);
+    if (spread->count == 0 || middle < spread->least) {
+        spread->least = middle;
+        snprintf(spread->least_pair, sizeof spread->least_pair, "%s", pair);
     }
-    free(ratio);
-    free(points.point);
-    return status;
+    if (spread->count == 0 || middle > spread->most) {
+        spread->most = middle;
+        snprintf(spread->most_pair, sizeof spread->most_pair, "%s", pair);
+    }
+    spread->count++;
+    return PTO_OK;
 }
 
 /* Report the spread of operations and types, and whether one represents all. */
@@ -108,7 +103,7 @@ static pto_status_t report_spread(fit_work_t *work, pto_space_t space, bool alon
 }
 
 /* Returns whether the pooled fit describes its samples. */
-static pto_status_t judge_pooled(const fit_work_t *work, pto_space_t space, const fit_points_t *points,
+static pto_status_t judge_pooled(fit_work_t *work, pto_space_t space, const fit_points_t *points,
                                  pto_status_t fitted, bool *good) {
     double residual = HUGE_VAL;
     pto_status_t status = PTO_OK;
@@ -139,20 +134,15 @@ static pto_status_t fit_pooled_or_usual(fit_work_t *work, pto_space_t space, con
 }
 
 pto_status_t fit_reduce(fit_work_t *work, pto_space_t space) {
-    fit_points_t pooled = {0};
-    fit_points_t usual = {0};
-    fit_filter_t all = filter_of(space, NULL);
+    fit_points_t pooled, usual;
     fit_filter_t one = filter_of(space, usual_pair);
     bool alone = false;
-    pto_status_t status = fit_select(work, &all, &pooled);
+    pto_status_t status = fit_select_in(work, PTO_BENCHMARK_REDUCE, space, &pooled);
     if (status == PTO_OK)
         status = fit_select(work, &one, &usual);
-    if (status == PTO_OK && pooled.count > 0) {
-        status = fit_pooled_or_usual(work, space, &pooled, &usual, &alone);
-        if (status == PTO_OK && work->fit->machine->reduce[space].count > 0)
-            status = report_spread(work, space, alone);
-    }
-    free(pooled.point);
-    free(usual.point);
-    return status;
+    if (status != PTO_OK || pooled.count == 0)
+        return status;
+    status = fit_pooled_or_usual(work, space, &pooled, &usual, &alone);
+    return status == PTO_OK && work->fit->machine->reduce[space].count > 0 ? report_spread(work, space, alone)
+                                                                           : status;
 }

@@ -79,6 +79,12 @@ double fit_median(double *value, size_t count) {
     return count % 2 == 1 ? value[count / 2] : (value[count / 2 - 1] + value[count / 2]) / 2;
 }
 
+double fit_median_of(const fit_points_t *points, size_t first, size_t past, double *scratch) {
+    for (size_t i = first; i < past; i++)
+        scratch[i - first] = points->point[i].seconds;
+    return fit_median(scratch, past - first);
+}
+
 double fit_median_at(const fit_points_t *points, int32_t procs, int64_t bytes, double *scratch) {
     size_t count = 0;
     for (size_t i = 0; i < points->count; i++) {

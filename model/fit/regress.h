@@ -39,6 +39,9 @@ pto_status_t fit_postal(const fit_points_t *points, bool plain, fit_regression_t
 /* Median; sorts the values. 0 if there are none. */
 double fit_median(double *value, size_t count);
 
+/* Returns the median time of the points from `first` to before `past`. `scratch` has room for them. */
+double fit_median_of(const fit_points_t *points, size_t first, size_t past, double *scratch);
+
 /* Returns the median time of the points of `bytes`, of this many processes (0: any); 0 if there are none.
  * `scratch` has room for all points. */
 double fit_median_at(const fit_points_t *points, int32_t procs, int64_t bytes, double *scratch);

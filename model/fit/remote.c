@@ -7,7 +7,6 @@
  * two medians. The fit uses the 16-byte accesses of the largest number of thread blocks; the rates of the
  * others are reported. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "parts.h"
@@ -44,14 +43,10 @@ static pto_status_t fit_access(fit_work_t *work, const char *name, const fit_poi
         return fit_give_up(work, name, "without samples of 0 bytes the launch can't be told from the access");
     if (fit_size_count(points) < 3)
         return fit_give_up(work, name, "samples of fewer than two sizes above 0 are too little");
-    pto_status_t status =
-        fit_regress(points, COLUMN_COUNT, fill_access, NULL, work->options->minima, &line, work->err);
-    if (status == PTO_ERR_NOT_FOUND)
-        return fit_give_up(work, name, "its samples allow no regression");
-    if (status != PTO_OK)
+    pto_status_t status;
+    if (!fit_line(work, name, points, COLUMN_COUNT, fill_access, NULL,
+                  "useless samples: half of them are far from any line", &line, &status))
         return status;
-    if (fit_is_useless(work, &line))
-        return fit_give_up(work, name, "useless samples: half of them are far from any line");
     if (line.held[COLUMN_ALPHA] && line.held[COLUMN_BETA])
         return fit_give_up(work, name, "useless samples: bytes cost nothing in them");
     return fit_keep_postal(work, name, points, &line, COLUMN_ALPHA, "", postal);
@@ -61,7 +56,7 @@ static pto_status_t fit_access(fit_work_t *work, const char *name, const fit_poi
 
 /* The rows that are compared. */
 typedef struct {
-    const fit_work_t *work;
+    fit_work_t *work;
     pto_sample_level_t place;
     double *scratch; /* room for all samples */
 } compared_t;
@@ -78,7 +73,6 @@ static pto_status_t reached(const compared_t *compared, pto_benchmark_t benchmar
     double launch_s = fit_median_at(&points, 0, 0, compared->scratch);
     if (bytes > 0 && seconds > launch_s)
         *bytes_per_s = (double)bytes / (seconds - launch_s);
-    free(points.point);
     return status;
 }
 
@@ -135,14 +129,13 @@ static pto_status_t tell_blocks(fit_work_t *work, const compared_t *compared, co
 
 static pto_status_t tell_others(fit_work_t *work, pto_remote_t remote, pto_reach_t reach,
                                 const fit_points_t *points, const char *name) {
-    compared_t compared = {work, fit_place_of_reach[reach], fit_room(work->samples->count, sizeof(double))};
+    compared_t compared = {work, fit_place_of_reach[reach],
+                           fit_room(work, work->samples->count, sizeof(double))};
     if (compared.scratch == NULL)
-        return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for fitted parameters");
+        return PTO_ERR_MEMORY;
     pto_status_t status = tell_widths(work, &compared, remote, fit_most_procs(points), name);
-    if (status == PTO_OK)
-        status = tell_blocks(work, &compared, points, widths[remote].benchmark[2], name);
-    free(compared.scratch);
-    return status;
+    return status == PTO_OK ? tell_blocks(work, &compared, points, widths[remote].benchmark[2], name)
+                            : status;
 }
 
 static pto_status_t fit_reach(fit_work_t *work, pto_remote_t remote, pto_reach_t reach) {
@@ -154,13 +147,10 @@ static pto_status_t fit_reach(fit_work_t *work, pto_remote_t remote, pto_reach_t
         work, &(fit_filter_t){widths[remote].benchmark[2], PTO_IN_COUNT, fit_place_of_reach[reach], 0, 0},
         &points);
     fit_points_t widest = fit_of_most_procs(&points);
-    if (points.count > 0) {
-        status = fit_access(work, name, &widest, postal);
-        if (status == PTO_OK)
-            status = tell_others(work, remote, reach, &points, name);
-    }
-    free(points.point);
-    return status;
+    if (points.count == 0)
+        return status;
+    status = fit_access(work, name, &widest, postal);
+    return status == PTO_OK ? tell_others(work, remote, reach, &points, name) : status;
 }
 
 /* --- all GPUs to all others ---------------------------------------------------------------------------- */
@@ -175,49 +165,34 @@ static bool fill_all(const fit_point_t *point, const void *context, fit_row_t *r
 
 static pto_status_t keep_all(fit_work_t *work, const char *name, const fit_points_t *points,
                              const fit_regression_t *line) {
-    pto_fit_entry_t *entry = fit_entry_add(work, PTO_FIT_RATE, "%s", name);
     const pto_postal_t *store = pto_machine_remote(work->fit->machine, PTO_REMOTE_STORE, PTO_REACH_ON_SOCKET);
-    if (entry == NULL)
-        return PTO_ERR_MEMORY;
-    entry->beta_s_per_byte = fit_param(line, ALL_COLUMN_BYTES);
-    entry->sample_count = (int64_t)points->count;
-    entry->residual = fit_round(line->residual);
-    int length =
-        snprintf(entry->note, sizeof entry->note, "that leaves one of %d GPUs", (int)points->point[0].procs);
-    if (store != NULL && store->beta_s_per_byte.value > 0) {
-        snprintf(entry->note + length, sizeof entry->note - (size_t)length,
-                 "; %.2f times what a store to one other costs",
+    char than[64] = "";
+    if (store != NULL && store->beta_s_per_byte.value > 0)
+        snprintf(than, sizeof than, "; %.2f times what a store to one other costs",
                  line->value[ALL_COLUMN_BYTES] / store->beta_s_per_byte.value);
-    }
-    work->fit->machine->remote_all_s_per_byte = entry->beta_s_per_byte;
-    return PTO_OK;
+    return fit_keep_param(work, PTO_FIT_RATE, name, fit_param(line, ALL_COLUMN_BYTES), line,
+                          &work->fit->machine->remote_all_s_per_byte, "that leaves one of %d GPUs%s",
+                          (int)points->point[0].procs, than);
 }
 
 static pto_status_t fit_all_of(fit_work_t *work, const fit_points_t *points) {
     static const char name[] = "remote.all_s_per_byte";
+    static const char useless[] = "useless samples: no line shows what a byte costs";
     fit_regression_t line;
+    pto_status_t status;
     if (points->point[0].procs < 2 || fit_size_count(points) < 2)
         return fit_give_up(work, name, "samples of two sizes and two GPUs are the least");
-    pto_status_t status =
-        fit_regress(points, ALL_COLUMN_COUNT, fill_all, NULL, work->options->minima, &line, work->err);
-    if (status == PTO_ERR_NOT_FOUND)
-        return fit_give_up(work, name, "its samples allow no regression");
-    if (status != PTO_OK)
+    if (!fit_line(work, name, points, ALL_COLUMN_COUNT, fill_all, NULL, useless, &line, &status))
         return status;
-    if (fit_is_useless(work, &line) || line.held[ALL_COLUMN_BYTES])
-        return fit_give_up(work, name, "useless samples: no line shows what a byte costs");
-    return keep_all(work, name, points, &line);
+    return line.held[ALL_COLUMN_BYTES] ? fit_give_up(work, name, useless)
+                                       : keep_all(work, name, points, &line);
 }
 
 static pto_status_t fit_all_pairs(fit_work_t *work) {
     fit_points_t points;
-    pto_status_t status = fit_select(
-        work, &(fit_filter_t){PTO_BENCHMARK_REMOTE_STORE_ALL, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, &points);
+    pto_status_t status = fit_select_all(work, PTO_BENCHMARK_REMOTE_STORE_ALL, &points);
     fit_points_t most = fit_of_most_procs(&points);
-    if (points.count > 0)
-        status = fit_all_of(work, &most);
-    free(points.point);
-    return status;
+    return points.count > 0 ? fit_all_of(work, &most) : status;
 }
 
 pto_status_t fit_remote(fit_work_t *work) {

@@ -253,8 +253,8 @@ static int search_all(grid_t *grid, const size_group_t *groups, size_t count, in
 
 pto_status_t fit_find_breaks(const fit_points_t *points, int most, fit_breaks_t *breaks, pto_error_t *err) {
     *breaks = (fit_breaks_t){0};
-    size_group_t *groups = fit_room(fit_size_count(points), sizeof *groups);
-    double *scratch = fit_room(points->count, sizeof *scratch);
+    size_group_t *groups = calloc(fit_size_count(points) + 1, sizeof *groups);
+    double *scratch = calloc(points->count + 1, sizeof *scratch);
     grid_t *grid = calloc(1, sizeof *grid);
     pto_status_t status = PTO_OK;
     if (groups == NULL || scratch == NULL || grid == NULL) {

@@ -112,25 +112,18 @@ pto_status_t fit_skip_slow_jobs(fit_work_t *work) {
     if (work->options->minima)
         return PTO_OK;
     size_t count = work->samples->count;
-    const pto_sample_t **sorted = fit_room(count, sizeof *sorted);
-    cell_t *cells = fit_room(count, sizeof *cells);
-    double *scratch = fit_room(count, sizeof *scratch);
-    pto_status_t status = PTO_ERR_MEMORY;
-    if (sorted == NULL || cells == NULL || scratch == NULL) {
-        pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for samples");
-    } else {
-        for (size_t i = 0; i < count; i++)
-            sorted[i] = &work->samples->sample[i];
-        qsort(sorted, count, sizeof *sorted, by_cell_then_job);
-        size_t cell_count = make_cells(sorted, count, scratch, cells);
-        set_ratios(cells, cell_count, scratch);
-        qsort(cells, cell_count, sizeof *cells, by_job);
-        status = judge_jobs(work, cells, cell_count, scratch);
-    }
-    free(sorted);
-    free(cells);
-    free(scratch);
-    return status;
+    const pto_sample_t **sorted = fit_room(work, count, sizeof *sorted);
+    cell_t *cells = fit_room(work, count, sizeof *cells);
+    double *scratch = fit_room(work, count, sizeof *scratch);
+    if (sorted == NULL || cells == NULL || scratch == NULL)
+        return PTO_ERR_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = &work->samples->sample[i];
+    qsort(sorted, count, sizeof *sorted, by_cell_then_job);
+    size_t cell_count = make_cells(sorted, count, scratch, cells);
+    set_ratios(cells, cell_count, scratch);
+    qsort(cells, cell_count, sizeof *cells, by_job);
+    return judge_jobs(work, cells, cell_count, scratch);
 }
 
 static bool passes(const pto_sample_t *sample, const fit_filter_t *filter) {
@@ -141,20 +134,12 @@ static bool passes(const pto_sample_t *sample, const fit_filter_t *filter) {
            (filter->pair_hash == 0 || sample->pair_hash == filter->pair_hash);
 }
 
-static int by_size(const void *a, const void *b) {
-    const fit_point_t *left = a;
-    const fit_point_t *right = b;
-    int order = fit_compare(left->procs, right->procs);
-    order = order != 0 ? order : fit_compare(left->messages, right->messages);
-    return order != 0 ? order : fit_compare(left->bytes, right->bytes);
-}
-
 /* Scans each run of samples for its minimum, which is cheaper than sorting by time too. */
 static void keep_minima(fit_points_t *points) {
     size_t kept = 0;
     for (size_t i = 0; i < points->count; i++) {
         fit_point_t *last = kept > 0 ? &points->point[kept - 1] : NULL;
-        if (last == NULL || by_size(last, &points->point[i]) != 0)
+        if (last == NULL || fit_compare_points(last, &points->point[i]) != 0)
             points->point[kept++] = points->point[i];
         else if (points->point[i].seconds < last->seconds)
             last->seconds = points->point[i].seconds;
@@ -175,42 +160,47 @@ static size_t collect(const fit_work_t *work, const fit_filter_t *filter, fit_po
     return count;
 }
 
-pto_status_t fit_select(const fit_work_t *work, const fit_filter_t *filter, fit_points_t *points) {
+pto_status_t fit_select(fit_work_t *work, const fit_filter_t *filter, fit_points_t *points) {
     size_t count = collect(work, filter, NULL);
-    points->count = 0;
-    points->point = fit_room(count, sizeof *points->point);
+    *points = (fit_points_t){.point = fit_room(work, count, sizeof *points->point)};
     if (points->point == NULL)
-        return pto_error_set(work->err, PTO_ERR_MEMORY, "out of memory for samples");
+        return PTO_ERR_MEMORY;
     points->count = collect(work, filter, points->point);
-    qsort(points->point, count, sizeof *points->point, by_size);
+    qsort(points->point, count, sizeof *points->point, fit_compare_points);
     if (work->options->minima)
         keep_minima(points);
     return PTO_OK;
+}
+
+pto_status_t fit_select_all(fit_work_t *work, pto_benchmark_t benchmark, fit_points_t *points) {
+    return fit_select(work, &(fit_filter_t){benchmark, PTO_IN_COUNT, PTO_AT_COUNT, 0, 0}, points);
+}
+
+pto_status_t fit_select_in(fit_work_t *work, pto_benchmark_t benchmark, pto_space_t space,
+                           fit_points_t *points) {
+    return fit_select(work, &(fit_filter_t){benchmark, fit_where_of_space[space], PTO_AT_COUNT, 0, 0},
+                      points);
 }
 
 size_t pto_fit_medians(const pto_samples_t *samples, pto_benchmark_t benchmark, pto_sample_space_t where,
                        pto_sample_level_t place, int32_t procs, size_t capacity, int64_t *bytes,
                        double *seconds) {
     bool *skip = calloc(samples->count + 1, sizeof *skip);
-    double *scratch = fit_room(samples->count, sizeof *scratch);
     pto_fit_options_t options = {0};
     fit_work_t work = {.samples = samples, .options = &options, .skip = skip};
+    double *scratch = fit_room(&work, samples->count, sizeof *scratch);
     fit_points_t points = {0};
     size_t sizes = 0;
-    if (skip != NULL && scratch != NULL &&
-        fit_select(&work, &(fit_filter_t){benchmark, where, place, procs, 0}, &points) == PTO_OK) {
-        for (size_t first = 0, past; first < points.count; first = past, sizes++) {
-            for (past = first; past < points.count && by_size(&points.point[first], &points.point[past]) == 0;
-                 past++)
-                scratch[past - first] = points.point[past].seconds;
-            if (sizes < capacity) {
-                bytes[sizes] = points.point[first].bytes;
-                seconds[sizes] = fit_median(scratch, past - first);
-            }
+    if (skip != NULL && scratch != NULL)
+        fit_select(&work, &(fit_filter_t){benchmark, where, place, procs, 0}, &points);
+    for (size_t first = 0, past; first < points.count; first = past, sizes++) {
+        past = fit_end_of_equal(&points, first);
+        if (sizes < capacity) {
+            bytes[sizes] = points.point[first].bytes;
+            seconds[sizes] = fit_median_of(&points, first, past, scratch);
         }
     }
-    free(points.point);
-    free(scratch);
+    fit_free_room(&work);
     free(skip);
     return sizes;
 }

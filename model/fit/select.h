@@ -33,8 +33,12 @@ const char *fit_provenance(const pto_samples_t *samples, int file, const char *k
 pto_status_t fit_skip_slow_jobs(fit_work_t *work);
 
 /* The samples that a filter selects, without slow jobs; in minima mode the minimum of each (procs, messages,
- * bytes). The caller frees points->point, on an error too, where there are no points. Errors: PTO_ERR_MEMORY.
- */
-pto_status_t fit_select(const fit_work_t *work, const fit_filter_t *filter, fit_points_t *points);
+ * bytes). They last until fit_free_room. Errors: PTO_ERR_MEMORY; there are no points then. */
+pto_status_t fit_select(fit_work_t *work, const fit_filter_t *filter, fit_points_t *points);
+
+/* Those of a benchmark in all spaces, or in one, at all levels. */
+pto_status_t fit_select_all(fit_work_t *work, pto_benchmark_t benchmark, fit_points_t *points);
+pto_status_t fit_select_in(fit_work_t *work, pto_benchmark_t benchmark, pto_space_t space,
+                           fit_points_t *points);
 
 #endif

@@ -1,20 +1,14 @@
 /* Setup: work done once before a plan's first run, by the size of an allocation. A plan's processes allocate
  * and open at the same time, so of several numbers of processes the largest is used. */
-#include <stdlib.h>
-
 #include "parts.h"
 #include "select.h"
 
 static pto_status_t fit_sized(fit_work_t *work, pto_benchmark_t benchmark, pto_space_t space,
                               pto_cost_table_t *cost) {
     fit_points_t points;
-    pto_status_t status =
-        fit_select(work, &(fit_filter_t){benchmark, fit_where_of_space[space], PTO_AT_COUNT, 0, 0}, &points);
+    pto_status_t status = fit_select_in(work, benchmark, space, &points);
     fit_points_t most = fit_of_most_procs(&points);
-    if (most.count > 0)
-        status = fit_cost(work, &most, cost);
-    free(points.point);
-    return status;
+    return most.count > 0 ? fit_cost(work, &most, cost) : status;
 }
 
 pto_status_t fit_setup(fit_work_t *work) {

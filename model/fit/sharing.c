@@ -2,7 +2,6 @@
  * receives at once. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "parts.h"
 #include "select.h"
@@ -12,26 +11,8 @@ enum { COLUMN_START, COLUMN_SHARED, COLUMN_COUNT };
 /* A regression T = a + b x of the points; false if there is none that says what b is. */
 static bool fit_share(fit_work_t *work, const char *name, const fit_points_t *points, fit_fill_t fill,
                       const void *context, fit_regression_t *line, pto_status_t *status) {
-    *status = fit_regress(points, COLUMN_COUNT, fill, context, work->options->minima, line, work->err);
-    bool useless = *status == PTO_OK && fit_is_useless(work, line);
-    if (*status == PTO_ERR_NOT_FOUND || useless)
-        *status = fit_give_up(work, name, "its samples allow no regression");
-    else if (*status == PTO_OK)
-        return true;
-    return false;
-}
-
-static pto_status_t keep(fit_work_t *work, pto_fit_kind_t kind, const char *name, pto_param_t value,
-                         const fit_regression_t *line, pto_param_t *param, const char *note) {
-    pto_fit_entry_t *entry = fit_entry_add(work, kind, "%s", name);
-    if (entry == NULL)
-        return PTO_ERR_MEMORY;
-    *(kind == PTO_FIT_RATE ? &entry->beta_s_per_byte : &entry->alpha_s) = value;
-    entry->sample_count = (int64_t)line->count;
-    entry->residual = fit_round(line->residual);
-    snprintf(entry->note, sizeof entry->note, "%s", note);
-    *param = value;
-    return PTO_OK;
+    return fit_line(work, name, points, COLUMN_COUNT, fill, context, "its samples allow no regression", line,
+                    status);
 }
 
 /* --- host memory ---------------------------------------------------------------------------------------- */
@@ -80,9 +61,9 @@ pto_status_t fit_host_memory(fit_work_t *work) {
                  slower);
         status = slower < slower_ratio
                      ? fit_note(work, key, most.count, "%s: not the memory's rate", note)
-                     : keep(work, PTO_FIT_RATE, key, fit_param(&line, COLUMN_SHARED), &line, param, note);
+                     : fit_keep_param(work, PTO_FIT_RATE, key, fit_param(&line, COLUMN_SHARED), &line, param,
+                                      "%s", note);
     }
-    free(points.point);
     return status;
 }
 
@@ -115,9 +96,8 @@ static pto_status_t fit_slowdown_at(fit_work_t *work, const fit_filter_t *filter
         ratio.value = above_one(ratio.value);
         ratio.low = above_one(ratio.low);
         ratio.high = above_one(ratio.high);
-        status = keep(work, PTO_FIT_TIME, key, ratio, &line, param, "");
+        status = fit_keep_param(work, PTO_FIT_TIME, key, ratio, &line, param, "%s", "");
     }
-    free(points.point);
     return status;
 }
 
