@@ -115,7 +115,8 @@ static bool fitted_messages(const pto_fit_t *fit) {
 /* Returns which cost of a message was left out, and why; NULL if there are no samples of any. */
 static const pto_fit_entry_t *absent_message(const pto_fit_t *fit) {
     for (int i = 0; i < fit->entry_count; i++)
-        if (fit->entry[i].kind == PTO_FIT_ABSENT && strncmp(fit->entry[i].name, "messages.", 9) == 0)
+        if (fit->entry[i].kind == PTO_FIT_ABSENT && (strncmp(fit->entry[i].name, "messages.", 9) == 0 ||
+                                                     strncmp(fit->entry[i].name, "ping_pong.", 10) == 0))
             return &fit->entry[i];
     return NULL;
 }

@@ -14,8 +14,12 @@
 static const double slow_ratio = 1.15;
 static const double slow_quantile = 0.25;
 
-/* Too few cells say nothing about a job. */
-enum { SLOW_CELLS_MIN = 8 };
+/* Too few cells say nothing about a job, and too few samples nothing about the host's load. */
+enum { SLOW_CELLS_MIN = 8, LOADED_SAMPLES_MIN = 5 };
+
+/* On an idle host half of a cell's samples take up to 1.7 times its least; on a loaded one 16 to 77 times,
+ * and the least is far from that of an idle host. */
+static const double loaded_ratio = 5;
 
 /* The time of one job in one cell. */
 typedef struct {
@@ -108,9 +112,57 @@ static pto_status_t judge_jobs(fit_work_t *work, const cell_t *cells, size_t cou
     return PTO_OK;
 }
 
+static int by_cell(const void *a, const void *b) {
+    return compare_cell(*(const pto_sample_t *const *)a, *(const pto_sample_t *const *)b);
+}
+
+static bool same_benchmark(const pto_sample_t *a, const pto_sample_t *b) {
+    return a->benchmark == b->benchmark && a->where == b->where;
+}
+
+static pto_status_t skip_benchmark(fit_work_t *work, const pto_sample_t *like, double ratio) {
+    char name[PTO_FIT_NAME_MAX], why[PTO_FIT_NOTE_MAX];
+    for (size_t i = 0; i < work->samples->count; i++)
+        work->skip[i] = work->skip[i] || same_benchmark(&work->samples->sample[i], like);
+    snprintf(name, sizeof name, "%s.%s", pto_benchmark_name((pto_benchmark_t)like->benchmark),
+             pto_sample_space_name((pto_sample_space_t)like->where));
+    snprintf(why, sizeof why,
+             "useless minima: half of the samples take %.3g times their size's least or more, as on a loaded "
+             "host (fit without --minima)",
+             ratio);
+    return fit_give_up(work, name, why);
+}
+
+/* Judge each benchmark by the median over its cells of median / least. */
+static pto_status_t skip_loaded(fit_work_t *work) {
+    size_t count = work->samples->count;
+    const pto_sample_t **sorted = fit_room(work, count, sizeof *sorted);
+    double *scratch = fit_room(work, count, sizeof *scratch), *ratio = fit_room(work, count, sizeof *ratio);
+    pto_status_t status = sorted && scratch && ratio ? PTO_OK : PTO_ERR_MEMORY;
+    for (size_t i = 0; i < count && status == PTO_OK; i++)
+        sorted[i] = &work->samples->sample[i];
+    if (status == PTO_OK)
+        qsort(sorted, count, sizeof *sorted, by_cell);
+    for (size_t first = 0, cells = 0, past; first < count && status == PTO_OK; first = past) {
+        for (past = first; past < count && compare_cell(sorted[first], sorted[past]) == 0; past++)
+            scratch[past - first] = sorted[past]->seconds;
+        if (past - first >= LOADED_SAMPLES_MIN) {
+            double middle = fit_median(scratch, past - first); /* sorts */
+            ratio[cells++] = middle / scratch[0];
+        }
+        if (past < count && same_benchmark(sorted[first], sorted[past]))
+            continue;
+        double usual = fit_median(ratio, cells);
+        cells = 0;
+        if (usual > loaded_ratio)
+            status = skip_benchmark(work, sorted[first], usual);
+    }
+    return status;
+}
+
 pto_status_t fit_skip_slow_jobs(fit_work_t *work) {
     if (work->options->minima)
-        return PTO_OK;
+        return skip_loaded(work);
     size_t count = work->samples->count;
     const pto_sample_t **sorted = fit_room(work, count, sizeof *sorted);
     cell_t *cells = fit_room(work, count, sizeof *cells);

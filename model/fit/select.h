@@ -28,7 +28,8 @@ typedef struct {
 /* Returns a file's own value of a key; NULL: it has none. */
 const char *fit_provenance(const pto_samples_t *samples, int file, const char *key);
 
-/* Mark the samples of slow jobs and report these jobs; not in minima mode, in which they do no harm. Errors:
+/* Mark the samples of slow jobs and report these jobs. In minima mode, in which they do no harm, mark instead
+ * the samples of benchmarks that a loaded host disturbed so much that their minima mean nothing. Errors:
  * PTO_ERR_MEMORY. */
 pto_status_t fit_skip_slow_jobs(fit_work_t *work);
 

@@ -161,6 +161,31 @@ TEST(minima_that_a_line_prices_as_nonsense_are_refused) {
     pto_samples_fini(&samples);
 }
 
+/* On a loaded host all samples are slow, also the least: the fit would take these for the machine's times. */
+static pto_status_t fit_scattered(double most, pto_error_t *err) {
+    pto_samples_t samples = new_samples();
+    pto_sample_t sample = message_row;
+    samples.count = 0;
+    for (sample.bytes = 8; sample.bytes <= 4096; sample.bytes *= 2)
+        for (int i = 0; i <= 8; i++)
+            add_equal(&samples, sample, 1e-4 * (1 + (most - 1) * i / 4), 1);
+    pto_fit_options_t options = any_node;
+    pto_fit_t fit = {0};
+    options.minima = true;
+    pto_status_t status = pto_fit_samples(&samples, "m", "s", &options, &fit, err);
+    pto_fit_fini(&fit);
+    pto_samples_fini(&samples);
+    return status;
+}
+
+TEST(minima_of_a_loaded_host_are_refused) {
+    pto_error_t err = {0};
+    assert_int_equal(fit_scattered(4.9, &err), PTO_OK);
+    assert_int_equal(fit_scattered(5.1, &err), PTO_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.message, "ping_pong.cpu: useless minima"));
+    assert_non_null(strstr(err.message, "5.1 times"));
+}
+
 /* Of several samples the least counts, however far the others are, and the line is that of least squares. */
 TEST(minima_are_the_least_of_each_size) {
     static const double more[] = {1.7, 1, 3, 1.2};
