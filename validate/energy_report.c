@@ -21,13 +21,11 @@ bool energy_begin(settings_t *settings, const pto_options_t *options) {
                              &settings->job, &err);
     if (status == PTO_OK && energy_any(&settings->job))
         return true;
-    int world_rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     if (status == PTO_OK)
         pto_error_set(&err, PTO_ERR_NOT_APPLICABLE,
                       "no energy can be measured here. GPUs: %.200s. CPUs: %.200s",
                       settings->job.source[ENERGY_GPUS].reason, settings->job.source[ENERGY_CPUS].reason);
-    if (world_rank == 0)
+    if (settings->world_rank == 0)
         pto_report_error(&err);
     return false;
 }

@@ -5,6 +5,7 @@
 
 #include "agreement.h"
 #include "clock.h"
+#include "fatal.h"
 #include "guard.h"
 #include "pattern.h"
 #include "portolan/bench.h"
@@ -271,9 +272,7 @@ static pto_status_t time_runs(const settings_t *settings, const user_t *user, pt
 static pto_status_t take_out_kernel(const settings_t *settings, const user_t *user, cell_t *cell,
                                     pto_error_t *err) {
     pto_status_t status = PTO_OK;
-    double *kernel_s = calloc((size_t)settings->options.repeats, sizeof *kernel_s);
-    if (!kernel_s)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %d times", settings->options.repeats);
+    double *kernel_s = must_allocate((size_t)settings->options.repeats, sizeof *kernel_s);
     for (int i = -WARM_RUNS; i < settings->options.repeats && status == PTO_OK; i++) {
         await_others(settings);
         MPI_Barrier(MPI_COMM_WORLD);
@@ -293,11 +292,9 @@ static pto_status_t take_out_kernel(const settings_t *settings, const user_t *us
 
 /* The interval of the median by order statistics (normal approximation of the binomial): it assumes nothing
  * about how times are distributed. */
-static pto_status_t summarise(cell_t *cell, pto_error_t *err) {
+static void summarise(cell_t *cell) {
     int n = cell->sample_count;
-    double *sorted = calloc((size_t)n, sizeof *sorted);
-    if (!sorted)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %d times", n);
+    double *sorted = must_allocate((size_t)n, sizeof *sorted);
     memcpy(sorted, cell->sample_s, (size_t)n * sizeof *sorted);
     cell->median_s = pto_quantile(sorted, n, 0.5); /* sorts */
     double half = 1.96 * sqrt(n) / 2;
@@ -306,7 +303,6 @@ static pto_status_t summarise(cell_t *cell, pto_error_t *err) {
     cell->low_s = sorted[low < 0 ? 0 : low];
     cell->high_s = sorted[high >= n ? n - 1 : high];
     free(sorted);
-    return PTO_OK;
 }
 
 /* Returns how many repeats more fill the window: at most twice as many as before, till it is known how long
@@ -366,13 +362,9 @@ static pto_status_t check_and_time(const settings_t *settings, const pto_plan_t 
     pto_status_t status = check_runs(settings, plan, user, exec, seed, err);
     if (status != PTO_OK || settings->options.check_only)
         return status;
-    cell->sample_s = calloc((size_t)settings->options.repeats, sizeof *cell->sample_s);
     cell->sample_count = settings->options.repeats;
-    if (!cell->sample_s)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %d times", settings->options.repeats);
-    double *enqueue_s = calloc((size_t)settings->options.repeats, sizeof *enqueue_s);
-    if (!enqueue_s)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for %d times", settings->options.repeats);
+    cell->sample_s = must_allocate((size_t)cell->sample_count, sizeof *cell->sample_s);
+    double *enqueue_s = must_allocate((size_t)cell->sample_count, sizeof *enqueue_s);
     pto_exec_choices_t earlier[CHOSEN_MAX];
     choices_since(exec, NULL, earlier);
     status = time_runs(settings, user, exec, cell->sample_s, enqueue_s, err);
@@ -381,10 +373,10 @@ static pto_status_t check_and_time(const settings_t *settings, const pto_plan_t 
     cell->chosen_count = choices_since(exec, earlier, cell->chosen);
     if (status == PTO_OK && pattern_of(settings))
         status = take_out_kernel(settings, user, cell, err);
-    if (status == PTO_OK)
-        status = summarise(cell, err);
-    return status == PTO_OK && settings->options.energy ? measure_energy(settings, user, exec, cell, err)
-                                                        : status;
+    if (status != PTO_OK)
+        return status;
+    summarise(cell);
+    return settings->options.energy ? measure_energy(settings, user, exec, cell, err) : PTO_OK;
 }
 
 /* Everybody begins at once and the slowest counts, as in a run. Where one fails, all do. */

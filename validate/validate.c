@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "agreement.h"
+#include "base/grow.h"
+#include "fatal.h"
 #include "guard.h"
 #include "portolan/api.h"
 #include "portolan/strategy.h"
@@ -45,14 +47,14 @@ static int apply(const pto_arguments_t *arguments, settings_t *settings) {
 
 /* Rank 0 reads the files first and says what is wrong; the others follow only where nothing is. Returns the
  * same on all processes: -1 to go on, else the exit code. */
-static int apply_on_all(const pto_arguments_t *arguments, int rank, settings_t *settings) {
+static int apply_on_all(const pto_arguments_t *arguments, settings_t *settings) {
     int code = -1, worst = -1;
-    if (rank == 0)
+    if (settings->world_rank == 0)
         code = apply(arguments, settings);
     MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (code >= 0)
         return code;
-    if (rank != 0)
+    if (settings->world_rank != 0)
         code = apply(arguments, settings);
     MPI_Allreduce(&code, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     if (code < 0 && worst >= 0)
@@ -85,23 +87,17 @@ typedef struct {
 static void lines_begin(lines_t *lines) {
     *lines = (lines_t){0};
     lines->file = open_memstream(&lines->text, &lines->length);
-    pto_error_t err = {0};
-    if (!lines->file) {
-        pto_error_set(&err, PTO_ERR_MEMORY, "out of memory for rows");
-        end_job(&err);
-    }
+    if (!lines->file)
+        die("out of memory for rows");
 }
 
 static void lines_put(lines_t *lines, row_file_t *csv) {
     pto_error_t err = {0};
-    pto_status_t status = PTO_OK;
     if (fclose(lines->file) != 0)
-        status = pto_error_set(&err, PTO_ERR_MEMORY, "out of memory for rows");
-    if (status == PTO_OK)
-        status = row_file_put(csv, lines->text, lines->length, &err);
-    free(lines->text);
-    if (status != PTO_OK)
+        die("out of memory for rows");
+    if (row_file_put(csv, lines->text, lines->length, &err) != PTO_OK)
         end_job(&err);
+    free(lines->text);
 }
 
 /* As far as the machine file has powers of what is read. */
@@ -191,116 +187,82 @@ static bool is_run(const pto_staged_t *asked, const pto_staged_t *cheapest, int6
            pair.out == cheapest->out;
 }
 
-/* Add the pairs that are run to the list, if there is one. Returns their number. The pure ones come first: a
- * run that is cut short has what the others are compared with. */
-static int add_pairs(const pto_staged_t *asked, const pto_strategy_t *strategy, const pto_request_t *request,
-                     cell_t *list) {
+typedef struct {
+    cell_t *cell;
+    int count;
+} cells_t;
+
+static void add_cell(cells_t *cells, cell_t cell) {
+    if (!PTO_EXTEND(cells->cell, cells->count))
+        die("out of memory for %d cells", cells->count + 1);
+    cells->cell[cells->count++] = cell;
+}
+
+/* Add the pairs that are run. The pure ones come first: a run that is cut short has what the others are
+ * compared with. */
+static void add_pairs(const pto_staged_t *asked, const pto_strategy_t *strategy, const pto_request_t *request,
+                      cells_t *cells) {
     int64_t members = strategy->stages(request);
-    int count = 0;
     for (int pure = 1; pure >= 0; pure--)
         for (pto_staged_t pair = {0}; pair.in < members; pair.in++)
-            for (pair.out = 0; pair.out < members; pair.out++) {
-                if (is_pure(members, pair) != pure || !is_run(asked, &request->staged_members, members, pair))
-                    continue;
-                if (list)
-                    list[count] = (cell_t){.strategy = strategy, .staged_members = pair};
-                count++;
-            }
-    return count;
+            for (pair.out = 0; pair.out < members; pair.out++)
+                if (is_pure(members, pair) == pure && is_run(asked, &request->staged_members, members, pair))
+                    add_cell(cells, (cell_t){.strategy = strategy, .staged_members = pair});
 }
 
-/* Add a cell for each algorithm that a strategy by hand may run to the list, if there is one. Returns their
- * number. */
-static int add_algorithms(const pto_strategy_t *strategy, pto_collective_t collective, cell_t *list) {
-    int count = 0;
-    for (int i = 0; i < pto_algorithm_count(); i++) {
-        const pto_algorithm_t *algorithm = pto_algorithm_at(i);
-        if (!(pto_strategy_with(strategy, algorithm) & 1u << collective))
-            continue;
-        if (list)
-            list[count] = (cell_t){.strategy = strategy, .algorithm = algorithm};
-        count++;
-    }
-    return count;
+/* Add a cell for each algorithm that a strategy by hand may run. */
+static void add_algorithms(const pto_strategy_t *strategy, pto_collective_t collective, cells_t *cells) {
+    for (int i = 0; i < pto_algorithm_count(); i++)
+        if (pto_strategy_with(strategy, pto_algorithm_at(i)) & 1u << collective)
+            add_cell(cells, (cell_t){.strategy = strategy, .algorithm = pto_algorithm_at(i)});
 }
 
-/* NCCL without and with symmetric windows. */
-static int add_windows(const pto_strategy_t *strategy, cell_t *list) {
-    for (int i = 0; i < 2 && list; i++)
-        list[i] = (cell_t){.strategy = strategy, .windows = i == 1};
-    return 2;
-}
-
-/* Add a strategy's cells to the list, if there is one. Returns their number. */
-static int add_cells(const pto_options_t *options, const settings_t *settings, int64_t point,
-                     const pto_strategy_t *strategy, cell_t *list) {
+/* Add a strategy's cells. */
+static void add_cells(const pto_options_t *options, const settings_t *settings, int64_t point,
+                      const pto_strategy_t *strategy, cells_t *cells) {
     const pto_staged_t *asked = &options->scenario.staged_members;
     pto_plan_t *plan = NULL;
     pto_price_t price;
-    if (settings->options.each_algorithm && strategy->by_hand)
-        return add_algorithms(strategy, options->scenario.collective, list);
-    if (settings->options.nccl_windows && strategy->nccl)
-        return add_windows(strategy, list);
     bool several = strategy->stages && !strategy->fixed &&
                    (asked->in == PTO_STAGED_ALL || asked->in == PTO_STAGED_CROSS);
-    if (!several || pto_plan_choose(&options->scenario, options->machine, point, strategy, &plan, &price,
-                                    NULL, NULL) != PTO_OK) {
-        if (list)
-            *list = (cell_t){.strategy = strategy, .staged_members = *asked};
-        return 1;
+    if (settings->options.each_algorithm && strategy->by_hand) {
+        add_algorithms(strategy, options->scenario.collective, cells);
+    } else if (settings->options.nccl_windows && strategy->nccl) {
+        add_cell(cells, (cell_t){.strategy = strategy});
+        add_cell(cells, (cell_t){.strategy = strategy, .windows = true});
+    } else if (several && pto_plan_choose(&options->scenario, options->machine, point, strategy, &plan,
+                                          &price, NULL, NULL) == PTO_OK) {
+        add_pairs(asked, strategy, pto_plan_request(plan), cells);
+        pto_plan_destroy(plan);
+    } else {
+        add_cell(cells, (cell_t){.strategy = strategy, .staged_members = *asked});
     }
-    int count = add_pairs(asked, strategy, pto_plan_request(plan), list);
-    pto_plan_destroy(plan);
-    return count;
-}
-
-static cell_t *list_cells(const pto_options_t *options, const settings_t *settings, int64_t point,
-                          const pto_strategy_t **strategy, int strategy_count, int *cell_count) {
-    pto_error_t err = {0};
-    int cells = 0, at = 0;
-    for (int i = 0; i < strategy_count; i++)
-        cells += add_cells(options, settings, point, strategy[i], NULL);
-    cell_t *list = calloc(cells > 0 ? (size_t)cells : 1, sizeof *list);
-    if (!list) {
-        pto_error_set(&err, PTO_ERR_MEMORY, "out of memory for %d cells", cells);
-        end_job(&err);
-        return NULL;
-    }
-    for (int i = 0; i < strategy_count; i++)
-        at += add_cells(options, settings, point, strategy[i], list + at);
-    *cell_count = cells;
-    return list;
 }
 
 static void run_point(const pto_options_t *options, const settings_t *settings, int64_t point,
                       const pto_strategy_t **strategy, int count, row_file_t *csv) {
-    int rank = 0, cell_count = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    cell_t *cells = list_cells(options, settings, point, strategy, count, &cell_count);
-    for (int i = 0; i < cell_count; i++) {
-        run_cell(options, settings, point, &cells[i]);
-        pto_request_t request = pto_scenario_request(&options->scenario, point, cells[i].strategy, NULL);
+    cells_t cells = {0};
+    for (int i = 0; i < count; i++)
+        add_cells(options, settings, point, strategy[i], &cells);
+    for (int i = 0; i < cells.count; i++) {
+        cell_t *cell = &cells.cell[i];
+        run_cell(options, settings, point, cell);
+        pto_request_t request = pto_scenario_request(&options->scenario, point, cell->strategy, NULL);
         if (csv) {
             lines_t lines;
             lines_begin(&lines);
-            csv_cell(lines.file, options, settings, &request, &cells[i]);
+            csv_cell(lines.file, options, settings, &request, cell);
             lines_put(&lines, csv);
         }
     }
     pto_request_t request = pto_scenario_request(&options->scenario, point, strategy[0], NULL);
-    if (rank == 0) {
-        report_point(stdout, settings, &request, cells, cell_count);
+    if (settings->world_rank == 0) {
+        report_point(stdout, settings, &request, cells.cell, cells.count);
         flush_table();
     }
-    for (int i = 0; i < cell_count; i++)
-        free(cells[i].sample_s);
-    free(cells);
-}
-
-static void run_powers(const pto_options_t *options, const settings_t *settings) {
-    pto_error_t err = {0};
-    if (measure_powers(settings, options, stdout, &err) != PTO_OK)
-        end_job(&err);
+    for (int i = 0; i < cells.count; i++)
+        free(cells.cell[i].sample_s);
+    free(cells.cell);
 }
 
 /* On rank 0. NULL: no file is asked for. */
@@ -320,11 +282,9 @@ static row_file_t *open_csv(const settings_t *settings, const pto_options_t *opt
 
 static void run_points(const pto_options_t *options, const settings_t *settings,
                        const pto_strategy_t **strategy, int count, int argc, char **argv) {
-    int rank = 0;
     row_file_t *csv = NULL;
     pto_error_t err = {0};
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0) {
+    if (settings->world_rank == 0) {
         warn_of_mps(options, settings);
         warn_of_runs(options, settings);
         csv = open_csv(settings, options, argc, argv);
@@ -336,7 +296,7 @@ static void run_points(const pto_options_t *options, const settings_t *settings,
         run_point(options, settings, point, strategy, count, csv);
     if (row_file_close(csv, &err) != PTO_OK)
         end_job(&err);
-    if (rank == 0)
+    if (settings->world_rank == 0)
         report_end(stdout, points);
 }
 
@@ -360,10 +320,10 @@ static int run_all(const pto_options_t *options, settings_t *settings, int argc,
     for (int i = 0; i < count; i++)
         settings->chunked = settings->chunked || may_cut(strategy[i], options->scenario.collective);
     bool begun = energy_begin(settings, options);
-    if (begun && settings->options.powers)
-        run_powers(options, settings);
-    else if (begun)
+    if (begun && !settings->options.powers)
         run_points(options, settings, strategy, count, argc, argv);
+    else if (begun && measure_powers(settings, options, stdout, &err) != PTO_OK)
+        end_job(&err);
     free(strategy);
     return begun ? PTO_EXIT_OK : PTO_EXIT_ERROR;
 }
@@ -376,7 +336,7 @@ static bool is_given(const pto_arguments_t *arguments, const char *name) {
 }
 
 int main(int argc, char **argv) {
-    int given = 0, rank = 0;
+    int given = 0;
     settings_t settings = {0};
     pto_arguments_t arguments;
     pto_error_t wrong = {0};
@@ -388,12 +348,12 @@ int main(int argc, char **argv) {
     }
     guard_begin("portolan-validate", timeout_s(&arguments, code));
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &given);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_rank(MPI_COMM_WORLD, &settings.world_rank);
     guard_meet(MPI_COMM_WORLD);
     guard_step(0, "reading the arguments");
     code = agree_on_arguments(&pto_validate_syntax, code, &wrong);
     if (code < 0)
-        code = apply_on_all(&arguments, rank, &settings);
+        code = apply_on_all(&arguments, &settings);
     pto_arguments_fini(&arguments);
     if (code < 0) {
         code = run_all(&settings.options.shared, &settings, argc, argv);
@@ -401,7 +361,7 @@ int main(int argc, char **argv) {
     }
     energy_close(&settings.job);
     start_end();
-    if (rank == 0 && pto_flush_output() != PTO_EXIT_OK)
+    if (settings.world_rank == 0 && pto_flush_output() != PTO_EXIT_OK)
         code = PTO_EXIT_ERROR;
     guard_part();
     MPI_Finalize();

@@ -12,6 +12,7 @@
 
 typedef struct {
     pto_validate_options_t options;
+    int world_rank;
     const pto_device_t *device; /* this and what follows: what the options name */
     pto_op_t op;
     pto_exec_options_t exec;
