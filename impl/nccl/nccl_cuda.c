@@ -21,9 +21,7 @@ static pto_status_t nccl_available(pto_error_t *err) {
 /* Member 0 creates the unique id through which the members find each other. */
 static pto_status_t share_id(const pto_nccl_library_t *library, const pto_team_t *team, pto_nccl_id_t *id,
                              pto_error_t *err) {
-    pto_status_t status = PTO_OK;
-    if (team->rank == 0)
-        status = pto_nccl_check(library, library->get_unique_id(id), "ncclGetUniqueId", err);
+    pto_status_t status = team->rank == 0 ? PTO_NCCL(library, ncclGetUniqueId(id), err) : PTO_OK;
     status = pto_agree(team, status, err);
     return status == PTO_OK ? pto_team_broadcast(team, id, sizeof *id, 0, err) : status;
 }
@@ -31,14 +29,12 @@ static pto_status_t share_id(const pto_nccl_library_t *library, const pto_team_t
 static pto_status_t nccl_create(const pto_team_t *team, void **group, pto_error_t *err) {
     const pto_nccl_library_t *library = NULL;
     pto_nccl_id_t id = {{0}};
+    void *made = NULL;
     pto_status_t status = pto_nccl_library(&library, err);
     if (status == PTO_OK)
         status = share_id(library, team, &id, err);
-    if (status != PTO_OK)
-        return status;
-    void *made = NULL;
-    status = pto_nccl_check(library, library->comm_init_rank(&made, team->size, id, team->rank),
-                            "ncclCommInitRank", err);
+    if (status == PTO_OK)
+        status = PTO_NCCL(library, ncclCommInitRank(&made, team->size, id, team->rank), err);
     if (status == PTO_OK)
         *group = made;
     return status;
@@ -47,7 +43,7 @@ static pto_status_t nccl_create(const pto_team_t *team, void **group, pto_error_
 static void nccl_destroy(void *group, bool failed) {
     const pto_nccl_library_t *library = NULL;
     if (group && pto_nccl_library(&library, NULL) == PTO_OK)
-        (failed ? library->comm_abort : library->comm_destroy)(group);
+        (failed ? library->ncclCommAbort : library->ncclCommDestroy)(group);
 }
 
 /* --- symmetric windows ---------------------------------------------------------------------------------- */
@@ -60,16 +56,13 @@ static pto_status_t with_windows(const pto_nccl_library_t **library, pto_error_t
 static pto_status_t nccl_allocate(size_t bytes, void **memory, pto_error_t *err) {
     const pto_nccl_library_t *library = NULL;
     pto_status_t status = with_windows(&library, err);
-    return status == PTO_OK ? pto_nccl_check(library, library->mem_alloc(memory, bytes > 0 ? bytes : 1),
-                                             "ncclMemAlloc", err)
-                            : status;
+    return status == PTO_OK ? PTO_NCCL(library, ncclMemAlloc(memory, bytes > 0 ? bytes : 1), err) : status;
 }
 
 static pto_status_t nccl_release(void *memory, pto_error_t *err) {
     const pto_nccl_library_t *library = NULL;
     pto_status_t status = memory ? with_windows(&library, err) : PTO_OK;
-    return status == PTO_OK && memory ? pto_nccl_check(library, library->mem_free(memory), "ncclMemFree", err)
-                                      : status;
+    return status == PTO_OK && memory ? PTO_NCCL(library, ncclMemFree(memory), err) : status;
 }
 
 /* Where NCCL has no symmetric memory, as between nodes, it may succeed without a window. */
@@ -80,8 +73,7 @@ static pto_status_t nccl_window_create(void *group, void *memory, size_t bytes, 
     pto_status_t status = with_windows(&library, err);
     if (status == PTO_OK)
         status =
-            pto_nccl_check(library, library->window_register(group, memory, bytes, &made, PTO_NCCL_SYMMETRIC),
-                           "ncclCommWindowRegister", err);
+            PTO_NCCL(library, ncclCommWindowRegister(group, memory, bytes, &made, PTO_NCCL_SYMMETRIC), err);
     if (status == PTO_OK && !made)
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "NCCL %s makes no symmetric window of this memory on this machine",
@@ -94,90 +86,78 @@ static pto_status_t nccl_window_create(void *group, void *memory, size_t bytes, 
 static pto_status_t nccl_window_destroy(void *group, void *window, pto_error_t *err) {
     const pto_nccl_library_t *library = NULL;
     pto_status_t status = with_windows(&library, err);
-    return status == PTO_OK ? pto_nccl_check(library, library->window_deregister(group, window),
-                                             "ncclCommWindowDeregister", err)
-                            : status;
+    return status == PTO_OK ? PTO_NCCL(library, ncclCommWindowDeregister(group, window), err) : status;
 }
 
 /* --- collectives ---------------------------------------------------------------------------------------- */
 
-/* An open group must be closed even if a call inside failed; the first failure is reported. */
+/* A block to each member and one from it. */
 static pto_status_t exchange(const pto_nccl_library_t *library, void *group, const pto_nccl_call_t *call,
-                             void *stream, pto_error_t *err) {
-    pto_status_t status = pto_nccl_check(library, library->group_start(), "ncclGroupStart", err);
-    if (status != PTO_OK)
-        return status;
-    for (int peer = 0; peer < call->members && status == PTO_OK; peer++) {
-        const pto_nccl_block_t *send = &call->send[peer], *receive = &call->receive[peer];
-        if (send->bytes > 0)
-            status = pto_nccl_check(library,
-                                    library->send((const char *)call->in + send->offset_bytes,
-                                                  (size_t)send->bytes, PTO_NCCL_INT8, peer, group, stream),
-                                    "ncclSend", err);
-        if (receive->bytes > 0 && status == PTO_OK)
-            status = pto_nccl_check(library,
-                                    library->recv((char *)call->out + receive->offset_bytes,
-                                                  (size_t)receive->bytes, PTO_NCCL_INT8, peer, group, stream),
-                                    "ncclRecv", err);
-    }
-    int ended = library->group_end();
-    return status == PTO_OK ? pto_nccl_check(library, ended, "ncclGroupEnd", err) : status;
+                             int peer, void *stream, pto_error_t *err) {
+    const pto_nccl_block_t *send = &call->send[peer], *receive = &call->receive[peer];
+    pto_status_t status = PTO_OK;
+    if (send->bytes > 0)
+        status = PTO_NCCL(library,
+                          ncclSend((const char *)call->in + send->offset_bytes, (size_t)send->bytes,
+                                   PTO_NCCL_INT8, peer, group, stream),
+                          err);
+    if (receive->bytes > 0 && status == PTO_OK)
+        status = PTO_NCCL(library,
+                          ncclRecv((char *)call->out + receive->offset_bytes, (size_t)receive->bytes,
+                                   PTO_NCCL_INT8, peer, group, stream),
+                          err);
+    return status;
 }
 
-/* One broadcast from each member that has data. */
-static pto_status_t broadcasts(const pto_nccl_library_t *library, void *group, const pto_nccl_call_t *call,
-                               void *stream, pto_error_t *err) {
-    pto_status_t status = pto_nccl_check(library, library->group_start(), "ncclGroupStart", err);
+/* A broadcast from a member that has data. */
+static pto_status_t broadcast(const pto_nccl_library_t *library, void *group, const pto_nccl_call_t *call,
+                              int root, void *stream, pto_error_t *err) {
+    const pto_nccl_block_t *block = &call->receive[root];
+    char *to = (char *)call->out + block->offset_bytes;
+    if (block->bytes == 0)
+        return PTO_OK;
+    return PTO_NCCL(
+        library, ncclBroadcast(call->in, to, (size_t)block->bytes, PTO_NCCL_INT8, root, group, stream), err);
+}
+
+/* One group of what each member takes. It must be closed even if a call inside failed; the first failure is
+ * reported. */
+static pto_status_t run_group(const pto_nccl_library_t *library, void *group, const pto_nccl_call_t *call,
+                              void *stream, pto_error_t *err) {
+    const bool gathers = call->collective == PTO_COLLECTIVE_ALLGATHERV;
+    pto_status_t status = PTO_NCCL(library, ncclGroupStart(), err);
     if (status != PTO_OK)
         return status;
-    for (int root = 0; root < call->members && status == PTO_OK; root++) {
-        const pto_nccl_block_t *block = &call->receive[root];
-        if (block->bytes > 0)
-            status =
-                pto_nccl_check(library,
-                               library->broadcast(call->in, (char *)call->out + block->offset_bytes,
-                                                  (size_t)block->bytes, PTO_NCCL_INT8, root, group, stream),
-                               "ncclBroadcast", err);
-    }
-    int ended = library->group_end();
+    for (int member = 0; member < call->members && status == PTO_OK; member++)
+        status = (gathers ? broadcast : exchange)(library, group, call, member, stream, err);
+    int ended = library->ncclGroupEnd();
     return status == PTO_OK ? pto_nccl_check(library, ended, "ncclGroupEnd", err) : status;
 }
 
 static pto_status_t nccl_run(void *group, const pto_nccl_call_t *call, void *stream, pto_error_t *err) {
     const pto_nccl_library_t *library = NULL;
+    const void *in = call->in;
+    void *out = call->out;
+    const size_t count = (size_t)call->count;
+    const int datatype = pto_nccl_datatype(call->datatype), op = pto_nccl_op(call->op);
     pto_status_t status = pto_nccl_library(&library, err);
-    int datatype = pto_nccl_datatype(call->datatype), op = pto_nccl_op(call->op);
     if (status != PTO_OK)
         return status;
     switch (call->collective) {
     case PTO_COLLECTIVE_ALLREDUCE:
-        return pto_nccl_check(
-            library,
-            library->all_reduce(call->in, call->out, (size_t)call->count, datatype, op, group, stream),
-            "ncclAllReduce", err);
+        return PTO_NCCL(library, ncclAllReduce(in, out, count, datatype, op, group, stream), err);
     case PTO_COLLECTIVE_REDUCE:
-        return pto_nccl_check(
-            library,
-            library->reduce(call->in, call->out, (size_t)call->count, datatype, op, 0, group, stream),
-            "ncclReduce", err);
+        return PTO_NCCL(library, ncclReduce(in, out, count, datatype, op, 0, group, stream), err);
     case PTO_COLLECTIVE_BROADCAST:
-        return pto_nccl_check(
-            library, library->broadcast(call->in, call->out, (size_t)call->count, datatype, 0, group, stream),
-            "ncclBroadcast", err);
+        return PTO_NCCL(library, ncclBroadcast(in, out, count, datatype, 0, group, stream), err);
     case PTO_COLLECTIVE_ALLGATHER:
-        return pto_nccl_check(
-            library, library->all_gather(call->in, call->out, (size_t)call->count, datatype, group, stream),
-            "ncclAllGather", err);
+        return PTO_NCCL(library, ncclAllGather(in, out, count, datatype, group, stream), err);
     case PTO_COLLECTIVE_REDUCE_SCATTER:
-        return pto_nccl_check(
-            library,
-            library->reduce_scatter(call->in, call->out, (size_t)call->count, datatype, op, group, stream),
-            "ncclReduceScatter", err);
+        return PTO_NCCL(library, ncclReduceScatter(in, out, count, datatype, op, group, stream), err);
     case PTO_COLLECTIVE_ALLTOALL:
     case PTO_COLLECTIVE_ALLTOALLV:
-        return exchange(library, group, call, stream, err);
     case PTO_COLLECTIVE_ALLGATHERV:
-        return broadcasts(library, group, call, stream, err);
+        return run_group(library, group, call, stream, err);
     default:
         break;
     }

@@ -7,8 +7,8 @@
 
 static const char file_name[] = "libnccl.so.2";
 
-#define CALL(name, member)                                                                                   \
-    { (name), offsetof(pto_nccl_library_t, member) }
+#define CALL(name)                                                                                           \
+    { #name, offsetof(pto_nccl_library_t, name) }
 
 typedef struct {
     const char *name;
@@ -16,28 +16,17 @@ typedef struct {
 } call_t;
 
 static const call_t calls[] = {
-    CALL("ncclGetVersion", get_version),
-    CALL("ncclGetUniqueId", get_unique_id),
-    CALL("ncclCommInitRank", comm_init_rank),
-    CALL("ncclCommDestroy", comm_destroy),
-    CALL("ncclCommAbort", comm_abort),
-    CALL("ncclGetErrorString", get_error_string),
-    CALL("ncclAllReduce", all_reduce),
-    CALL("ncclReduce", reduce),
-    CALL("ncclBroadcast", broadcast),
-    CALL("ncclAllGather", all_gather),
-    CALL("ncclReduceScatter", reduce_scatter),
-    CALL("ncclSend", send),
-    CALL("ncclRecv", recv),
-    CALL("ncclGroupStart", group_start),
-    CALL("ncclGroupEnd", group_end),
+    CALL(ncclGetVersion), CALL(ncclGetUniqueId),    CALL(ncclCommInitRank),  CALL(ncclCommDestroy),
+    CALL(ncclCommAbort),  CALL(ncclGetErrorString), CALL(ncclAllReduce),     CALL(ncclReduce),
+    CALL(ncclBroadcast),  CALL(ncclAllGather),      CALL(ncclReduceScatter), CALL(ncclSend),
+    CALL(ncclRecv),       CALL(ncclGroupStart),     CALL(ncclGroupEnd),
 };
 
 static const call_t window_calls[] = {
-    CALL("ncclMemAlloc", mem_alloc),
-    CALL("ncclMemFree", mem_free),
-    CALL("ncclCommWindowRegister", window_register),
-    CALL("ncclCommWindowDeregister", window_deregister),
+    CALL(ncclMemAlloc),
+    CALL(ncclMemFree),
+    CALL(ncclCommWindowRegister),
+    CALL(ncclCommWindowDeregister),
 };
 enum { WINDOW_CALLS = sizeof window_calls / sizeof *window_calls };
 
@@ -90,9 +79,9 @@ static pto_status_t find_calls(void *handle, pto_nccl_library_t *library, pto_er
     for (int i = 0; i < WINDOW_CALLS; i++)
         find_call(handle, &window_calls[i], library);
     int code = 0;
-    int result = library->get_version(&code);
+    pto_status_t status = PTO_NCCL(library, ncclGetVersion(&code), err);
     name_version(code, library->version, sizeof library->version);
-    return pto_nccl_check(library, result, "ncclGetVersion", err);
+    return status;
 }
 
 pto_status_t pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *err) {
@@ -128,9 +117,11 @@ pto_status_t pto_nccl_check(const pto_nccl_library_t *library, int result, const
                             pto_error_t *err) {
     if (result == PTO_NCCL_SUCCESS)
         return PTO_OK;
-    if (result == PTO_NCCL_INVALID_USAGE)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "%s: %s; NCCL takes one process a GPU, so every process needs a GPU of its own",
-                             call, library->get_error_string(result));
-    return pto_error_set(err, PTO_ERR_IO, "%s: %s", call, library->get_error_string(result));
+    const int name = (int)strcspn(call, "(");
+    const char *why = library->ncclGetErrorString(result);
+    if (result != PTO_NCCL_INVALID_USAGE)
+        return pto_error_set(err, PTO_ERR_IO, "%.*s: %s", name, call, why);
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
+                         "%.*s: %s; NCCL takes one process a GPU, so every process needs a GPU of its own",
+                         name, call, why);
 }

@@ -47,32 +47,33 @@ typedef enum {
 int pto_nccl_datatype(pto_datatype_t datatype);
 int pto_nccl_op(pto_op_t op);
 
-/* `comm` is an ncclComm_t, `stream` a cudaStream_t; the rest follows NCCL's documentation. */
+/* NCCL's functions. `comm` is an ncclComm_t, `stream` a cudaStream_t; the rest follows NCCL's documentation.
+ */
 typedef struct {
-    int (*get_version)(int *version);
-    int (*get_unique_id)(pto_nccl_id_t *id);
-    int (*comm_init_rank)(void **comm, int ranks, pto_nccl_id_t id, int rank);
-    int (*comm_destroy)(void *comm);
-    int (*comm_abort)(void *comm);
-    const char *(*get_error_string)(int result);
-    int (*all_reduce)(const void *in, void *out, size_t count, int datatype, int op, void *comm,
+    int (*ncclGetVersion)(int *version);
+    int (*ncclGetUniqueId)(pto_nccl_id_t *id);
+    int (*ncclCommInitRank)(void **comm, int ranks, pto_nccl_id_t id, int rank);
+    int (*ncclCommDestroy)(void *comm);
+    int (*ncclCommAbort)(void *comm);
+    const char *(*ncclGetErrorString)(int result);
+    int (*ncclAllReduce)(const void *in, void *out, size_t count, int datatype, int op, void *comm,
+                         void *stream);
+    int (*ncclReduce)(const void *in, void *out, size_t count, int datatype, int op, int root, void *comm,
                       void *stream);
-    int (*reduce)(const void *in, void *out, size_t count, int datatype, int op, int root, void *comm,
-                  void *stream);
-    int (*broadcast)(const void *in, void *out, size_t count, int datatype, int root, void *comm,
-                     void *stream);
-    int (*all_gather)(const void *in, void *out, size_t count, int datatype, void *comm, void *stream);
-    int (*reduce_scatter)(const void *in, void *out, size_t count, int datatype, int op, void *comm,
-                          void *stream);
-    int (*send)(const void *in, size_t count, int datatype, int peer, void *comm, void *stream);
-    int (*recv)(void *out, size_t count, int datatype, int peer, void *comm, void *stream);
-    int (*group_start)(void);
-    int (*group_end)(void);
+    int (*ncclBroadcast)(const void *in, void *out, size_t count, int datatype, int root, void *comm,
+                         void *stream);
+    int (*ncclAllGather)(const void *in, void *out, size_t count, int datatype, void *comm, void *stream);
+    int (*ncclReduceScatter)(const void *in, void *out, size_t count, int datatype, int op, void *comm,
+                             void *stream);
+    int (*ncclSend)(const void *in, size_t count, int datatype, int peer, void *comm, void *stream);
+    int (*ncclRecv)(void *out, size_t count, int datatype, int peer, void *comm, void *stream);
+    int (*ncclGroupStart)(void);
+    int (*ncclGroupEnd)(void);
     /* Since 2.27; NULL in earlier versions. `window` is an ncclWindow_t. */
-    int (*mem_alloc)(void **memory, size_t bytes);
-    int (*mem_free)(void *memory);
-    int (*window_register)(void *comm, void *memory, size_t bytes, void **window, int flags);
-    int (*window_deregister)(void *comm, void *window);
+    int (*ncclMemAlloc)(void **memory, size_t bytes);
+    int (*ncclMemFree)(void *memory);
+    int (*ncclCommWindowRegister)(void *comm, void *memory, size_t bytes, void **window, int flags);
+    int (*ncclCommWindowDeregister)(void *comm, void *window);
     char version[32]; /* as 2.28.3 */
 } pto_nccl_library_t;
 
@@ -85,8 +86,9 @@ pto_status_t pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *e
 pto_status_t pto_nccl_has_windows(const pto_nccl_library_t *library, pto_error_t *err);
 
 /* Translates NCCL's result: PTO_OK, PTO_ERR_NOT_APPLICABLE if NCCL rejects the job (two processes on one
- * GPU), else PTO_ERR_IO with NCCL's message. */
+ * GPU), else PTO_ERR_IO with NCCL's message. `call` names the function, up to a parenthesis. */
 pto_status_t pto_nccl_check(const pto_nccl_library_t *library, int result, const char *call,
                             pto_error_t *err);
+#define PTO_NCCL(library, call, err) pto_nccl_check((library), (library)->call, #call, (err))
 
 #endif

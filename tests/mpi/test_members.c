@@ -523,18 +523,18 @@ static int group_end(void) {
 
 /* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): a name of the linker's --wrap */
 pto_status_t __wrap_pto_nccl_library(const pto_nccl_library_t **library, pto_error_t *err) {
-    static const pto_nccl_library_t made = {.get_unique_id = get_unique_id,
-                                            .comm_init_rank = comm_init_rank,
-                                            .comm_destroy = comm_destroy,
-                                            .all_reduce = all_reduce,
-                                            .reduce = reduce,
-                                            .broadcast = broadcast,
-                                            .all_gather = all_gather,
-                                            .reduce_scatter = reduce_scatter,
-                                            .send = send,
-                                            .recv = recv,
-                                            .group_start = group_start,
-                                            .group_end = group_end};
+    static const pto_nccl_library_t made = {.ncclGetUniqueId = get_unique_id,
+                                            .ncclCommInitRank = comm_init_rank,
+                                            .ncclCommDestroy = comm_destroy,
+                                            .ncclAllReduce = all_reduce,
+                                            .ncclReduce = reduce,
+                                            .ncclBroadcast = broadcast,
+                                            .ncclAllGather = all_gather,
+                                            .ncclReduceScatter = reduce_scatter,
+                                            .ncclSend = send,
+                                            .ncclRecv = recv,
+                                            .ncclGroupStart = group_start,
+                                            .ncclGroupEnd = group_end};
     *library = &made;
     return PTO_OK;
 }
