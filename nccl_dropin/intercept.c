@@ -40,35 +40,33 @@ void tap_next(const char *name, void *function, size_t size) {
 
 /* --- the next functions --------------------------------------------------------------------------------- */
 
-#define PASS(label, name, params, ...)                                                                       \
-    case label: {                                                                                            \
-        FIND_NEXT(name, params);                                                                             \
-        return next(__VA_ARGS__);                                                                            \
+#define IN_OUT const void *in, void *out, size_t count, int datatype
+#define BUFFERS .in = in, .out = out, .count = count, .datatype = datatype
+#define EACH(...) __VA_ARGS__
+
+#define FUNCTION(name, collective, ...) [TAP_##name] = {#name, (collective)},
+const struct tap_known tap_functions[] = {
+#include "function_list.h"
+};
+#undef FUNCTION
+
+#define FUNCTION(name, collective, params, args, ...)                                                        \
+    case TAP_##name: {                                                                                       \
+        FIND_NEXT(name, (EACH params, void *comm, void *stream));                                            \
+        return next(EACH args, comm, stream);                                                                \
     }
 
-int tap_pass(const tap_call_t *c) {
-    switch (c->function) {
-        PASS(TAP_ALL_REDUCE, ncclAllReduce, (const void *, void *, size_t, int, int, void *, void *), c->in,
-             c->out, c->count, c->datatype, c->op, c->comm, c->stream)
-        PASS(TAP_ALL_GATHER, ncclAllGather, (const void *, void *, size_t, int, void *, void *), c->in,
-             c->out, c->count, c->datatype, c->comm, c->stream)
-        PASS(TAP_REDUCE_SCATTER, ncclReduceScatter, (const void *, void *, size_t, int, int, void *, void *),
-             c->in, c->out, c->count, c->datatype, c->op, c->comm, c->stream)
-        PASS(TAP_ALL_TO_ALL, ncclAlltoAll, (const void *, void *, size_t, int, void *, void *), c->in, c->out,
-             c->count, c->datatype, c->comm, c->stream)
-        PASS(TAP_BROADCAST, ncclBroadcast, (const void *, void *, size_t, int, int, void *, void *), c->in,
-             c->out, c->count, c->datatype, c->peer, c->comm, c->stream)
-        PASS(TAP_BCAST, ncclBcast, (void *, size_t, int, int, void *, void *), c->out, c->count, c->datatype,
-             c->peer, c->comm, c->stream)
-        PASS(TAP_REDUCE, ncclReduce, (const void *, void *, size_t, int, int, int, void *, void *), c->in,
-             c->out, c->count, c->datatype, c->op, c->peer, c->comm, c->stream)
-        PASS(TAP_SEND, ncclSend, (const void *, size_t, int, int, void *, void *), c->in, c->count,
-             c->datatype, c->peer, c->comm, c->stream)
-        PASS(TAP_RECV, ncclRecv, (void *, size_t, int, int, void *, void *), c->out, c->count, c->datatype,
-             c->peer, c->comm, c->stream)
+int tap_pass(const tap_call_t *call) {
+    const void *in = call->in;
+    void *out = call->out, *comm = call->comm, *stream = call->stream;
+    const size_t count = call->count;
+    const int datatype = call->datatype, op = call->op, peer = call->peer;
+    switch (call->function) {
+#include "function_list.h"
     }
     return TAP_INVALID_USAGE;
 }
+#undef FUNCTION
 
 /* --- groups --------------------------------------------------------------------------------------------- */
 
@@ -83,10 +81,6 @@ static _Thread_local struct {
     size_t room;
     int passed;
 } group;
-
-static bool is_message(const tap_call_t *call) {
-    return call->function == TAP_SEND || call->function == TAP_RECV;
-}
 
 /* Whether one of the group's first `count` calls is passed, and of the same communicator and stream. */
 static bool is_among_passed(const tap_call_t *call, int count) {
@@ -111,29 +105,27 @@ static int pass_in_group(tap_call_t *call) {
 /* The collectives of the communicator so far. NULL: none. */
 static tap_call_t *collective_of(const void *comm) {
     for (int i = 0; i < group.count; i++)
-        if (group.calls[i].comm == comm && !is_message(&group.calls[i]))
+        if (group.calls[i].comm == comm && !tap_is_message(&group.calls[i]))
             return &group.calls[i];
     return NULL;
 }
 
 static int call_in_group(tap_call_t call) {
-    tap_call_t *other = is_message(&call) ? NULL : collective_of(call.comm);
+    tap_call_t *other = tap_is_message(&call) ? NULL : collective_of(call.comm);
     int result = other && other->here ? pass_in_group(other) : TAP_SUCCESS;
     if (result == TAP_SUCCESS && !PTO_RESERVE(group.calls, group.room, group.count + 1))
         result = TAP_SYSTEM_ERROR;
     if (result != TAP_SUCCESS)
         return result;
-    call.here = !other && (is_message(&call) ? tap_takes_message(&call) : tap_takes(&call));
+    call.here = !other && (tap_is_message(&call) ? tap_takes_message(&call) : tap_takes(&call));
     group.calls[group.count++] = call;
     return call.here ? TAP_SUCCESS : pass_in_group(&group.calls[group.count - 1]);
 }
 
 static int do_alone(tap_call_t call) {
-    call.here = is_message(&call) && tap_takes_message(&call);
+    call.here = tap_is_message(&call) && tap_takes_message(&call);
     return call.here ? tap_do_messages(&call, &call, 1, false) : tap_do(&call);
 }
-
-static int call_or_hold(tap_call_t call) { return group.depth == 0 ? do_alone(call) : call_in_group(call); }
 
 EXPORT int ncclGroupStart(void);
 EXPORT int ncclGroupStart(void) {
@@ -147,7 +139,7 @@ EXPORT int ncclGroupStart(void) {
 static bool is_one(void) {
     const tap_call_t *first = group.calls;
     for (int i = 1; i < group.count; i++)
-        if (!is_message(first) || !is_message(&first[i]) || first[i].comm != first->comm ||
+        if (!tap_is_message(first) || !tap_is_message(&first[i]) || first[i].comm != first->comm ||
             first[i].stream != first->stream)
             return false;
     return group.count > 0 && group.passed == 0;
@@ -156,9 +148,10 @@ static bool is_one(void) {
 /* The first of the messages of its communicator that are held back. */
 static bool is_first_message(int at) {
     for (int i = 0; i < at; i++)
-        if (group.calls[i].here && is_message(&group.calls[i]) && group.calls[i].comm == group.calls[at].comm)
+        if (group.calls[i].here && tap_is_message(&group.calls[i]) &&
+            group.calls[i].comm == group.calls[at].comm)
             return false;
-    return is_message(&group.calls[at]);
+    return tap_is_message(&group.calls[at]);
 }
 
 /* Run what is held back beside what NCCL will run, messages of a communicator after its collective, as NCCL
@@ -166,7 +159,7 @@ static bool is_first_message(int at) {
 static int begin_aside(void) {
     int result = TAP_SUCCESS;
     for (int i = 0; i < group.count && result == TAP_SUCCESS; i++)
-        if (group.calls[i].here && !is_message(&group.calls[i]) &&
+        if (group.calls[i].here && !tap_is_message(&group.calls[i]) &&
             !tap_do_aside(&group.calls[i], group.calls, group.count, &result))
             result = pass_in_group(&group.calls[i]);
     for (int i = 0; i < group.count && result == TAP_SUCCESS; i++)
@@ -188,8 +181,8 @@ static void end_group(void) {
 static int do_one(void) {
     const int count = group.count;
     group.count = group.passed = 0;
-    return is_message(group.calls) ? tap_do_messages(group.calls, group.calls, count, false)
-                                   : tap_do(group.calls);
+    return tap_is_message(group.calls) ? tap_do_messages(group.calls, group.calls, count, false)
+                                       : tap_do(group.calls);
 }
 
 EXPORT int ncclGroupEnd(void);
@@ -207,31 +200,15 @@ EXPORT int ncclGroupEnd(void) {
     return result == TAP_SUCCESS ? begun : result;
 }
 
-/* --- collectives ---------------------------------------------------------------------------------------- */
+/* --- collectives and messages --------------------------------------------------------------------------- */
 
-#define TAKE(name, params, ...)                                                                              \
-    EXPORT int name params;                                                                                  \
-    EXPORT int name params { return call_or_hold((tap_call_t){__VA_ARGS__, NULL, false}); }
-
-TAKE(ncclAllReduce, (const void *in, void *out, size_t count, int type, int op, void *comm, void *stream),
-     TAP_ALL_REDUCE, in, out, count, type, op, 0, comm, stream)
-TAKE(ncclAllGather, (const void *in, void *out, size_t count, int type, void *comm, void *stream),
-     TAP_ALL_GATHER, in, out, count, type, 0, 0, comm, stream)
-TAKE(ncclReduceScatter, (const void *in, void *out, size_t count, int type, int op, void *comm, void *stream),
-     TAP_REDUCE_SCATTER, in, out, count, type, op, 0, comm, stream)
-TAKE(ncclAlltoAll, (const void *in, void *out, size_t count, int type, void *comm, void *stream),
-     TAP_ALL_TO_ALL, in, out, count, type, 0, 0, comm, stream)
-TAKE(ncclBroadcast, (const void *in, void *out, size_t count, int type, int root, void *comm, void *stream),
-     TAP_BROADCAST, in, out, count, type, 0, root, comm, stream)
-TAKE(ncclBcast, (void *data, size_t count, int type, int root, void *comm, void *stream), TAP_BCAST, data,
-     data, count, type, 0, root, comm, stream)
-TAKE(ncclReduce,
-     (const void *in, void *out, size_t count, int type, int op, int root, void *comm, void *stream),
-     TAP_REDUCE, in, out, count, type, op, root, comm, stream)
-TAKE(ncclSend, (const void *in, size_t count, int type, int peer, void *comm, void *stream), TAP_SEND, in,
-     NULL, count, type, 0, peer, comm, stream)
-TAKE(ncclRecv, (void *out, size_t count, int type, int peer, void *comm, void *stream), TAP_RECV, NULL, out,
-     count, type, 0, peer, comm, stream)
+#define FUNCTION(name, collective, params, args, ...)                                                        \
+    EXPORT int name(EACH params, void *comm, void *stream);                                                  \
+    EXPORT int name(EACH params, void *comm, void *stream) {                                                 \
+        const tap_call_t call = {.function = TAP_##name, __VA_ARGS__, .comm = comm, .stream = stream};       \
+        return group.depth == 0 ? do_alone(call) : call_in_group(call);                                      \
+    }
+#include "function_list.h"
 
 /* --- communicators -------------------------------------------------------------------------------------- */
 

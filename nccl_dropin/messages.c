@@ -82,13 +82,13 @@ static int64_t bytes_of(const tap_call_t *call) {
     return each > 0 && call->count <= (size_t)(INT64_MAX / each) ? (int64_t)call->count * each : 0;
 }
 
-static int way_of(const tap_call_t *call) { return call->function == TAP_SEND ? SENDS : RECEIVES; }
+static int way_of(const tap_call_t *call) { return call->function == TAP_ncclSend ? SENDS : RECEIVES; }
 
 static bool takes(tap_comm_t *comm, const tap_call_t *call) {
     const int64_t bytes = bytes_of(call);
     uint64_t capture = 0;
     if (!comm->messages.sources || bytes == 0 || bytes > tap_settings()->messages_max_bytes ||
-        call->peer < 0 || call->peer >= comm->size || !(call->function == TAP_SEND ? call->in : call->out) ||
+        call->peer < 0 || call->peer >= comm->size || !(way_of(call) == SENDS ? call->in : call->out) ||
         !tap_gpu_capture(call->stream, &capture))
         return false;
     if (call->peer == comm->rank)
@@ -126,8 +126,7 @@ static pto_pipe_t pipe_of(tap_comm_t *comm, tap_area_t *area, int way, int peer)
 }
 
 static bool is_of(const tap_comm_t *comm, const tap_call_t *call) {
-    return call->here && call->comm == comm->handle &&
-           (call->function == TAP_SEND || call->function == TAP_RECV);
+    return call->here && call->comm == comm->handle && tap_is_message(call);
 }
 
 /* Those of a pipe, in order. */

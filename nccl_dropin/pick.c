@@ -41,15 +41,6 @@ static bool op_of(int op, int datatype, pto_op_t *found) {
     return true;
 }
 
-static const pto_collective_t collective_of[] = {[TAP_ALL_REDUCE] = PTO_COLLECTIVE_ALLREDUCE,
-                                                 [TAP_ALL_GATHER] = PTO_COLLECTIVE_ALLGATHER,
-                                                 [TAP_REDUCE_SCATTER] = PTO_COLLECTIVE_REDUCE_SCATTER,
-                                                 [TAP_ALL_TO_ALL] = PTO_COLLECTIVE_ALLTOALL,
-                                                 [TAP_BROADCAST] = PTO_COLLECTIVE_BROADCAST,
-                                                 [TAP_BCAST] = PTO_COLLECTIVE_BROADCAST,
-                                                 [TAP_REDUCE] = PTO_COLLECTIVE_REDUCE};
-enum { TAP_TAKEN = (int)(sizeof collective_of / sizeof *collective_of) };
-
 static bool is_right(const tap_comm_t *comm, const tap_call_t *call, int64_t element_bytes) {
     return element_bytes > 0 && call->count > 0 && call->count <= (size_t)(INT64_MAX / 64 / element_bytes) &&
            call->peer >= 0 && call->peer < comm->size;
@@ -59,9 +50,9 @@ static bool is_right(const tap_comm_t *comm, const tap_call_t *call, int64_t ele
 static bool cell_of(const tap_comm_t *comm, const tap_call_t *call, tap_cell_t *cell) {
     const int64_t element_bytes = tap_element_bytes(call->datatype);
     memset(cell, 0, sizeof *cell);
-    if ((int)call->function >= TAP_TAKEN || !is_right(comm, call, element_bytes))
+    if (tap_is_message(call) || !is_right(comm, call, element_bytes))
         return false;
-    cell->collective = collective_of[call->function];
+    cell->collective = tap_collective_of(call);
     cell->root = call->peer;
     cell->bytes = (int64_t)call->count * element_bytes;
     cell->datatype = PTO_DATATYPE_BYTE;

@@ -41,31 +41,23 @@ bool tap_reports(const tap_comm_t *comm) {
     return preload_call_rows_are_open();
 }
 
-static bool has_root(tap_function_t function) {
-    return function == TAP_BROADCAST || function == TAP_BCAST || function == TAP_REDUCE ||
-           function == TAP_SEND || function == TAP_RECV;
+static bool has_root(const tap_call_t *call) {
+    const pto_collective_t collective = tap_collective_of(call);
+    return tap_is_message(call) || pto_collective_is_from_root(collective) ||
+           pto_collective_is_to_root(collective);
 }
 
 void tap_report(tap_comm_t *comm, const tap_call_t *call, const tap_pick_t *pick, bool taken,
                 double began_s) {
-    static const char *const routine[] = {[TAP_ALL_REDUCE] = "ncclAllReduce",
-                                          [TAP_ALL_GATHER] = "ncclAllGather",
-                                          [TAP_REDUCE_SCATTER] = "ncclReduceScatter",
-                                          [TAP_ALL_TO_ALL] = "ncclAlltoAll",
-                                          [TAP_BROADCAST] = "ncclBroadcast",
-                                          [TAP_BCAST] = "ncclBcast",
-                                          [TAP_REDUCE] = "ncclReduce",
-                                          [TAP_SEND] = "ncclSend",
-                                          [TAP_RECV] = "ncclRecv"};
-    const bool by_block = call->function == TAP_REDUCE_SCATTER || call->function == TAP_ALL_TO_ALL;
+    const bool by_block = call->function == TAP_ncclReduceScatter || call->function == TAP_ncclAlltoAll;
     const int64_t bytes = (int64_t)call->count * tap_element_bytes(call->datatype);
     preload_call_row(&(preload_call_row_t){
         .begin_s = began_s > opened_s ? began_s - opened_s : 0,
         .end_s = pto_now_s() - opened_s,
-        .routine = routine[call->function],
+        .routine = tap_functions[call->function].name,
         .communicator = comm->key,
         .procs = comm->size,
-        .root = has_root(call->function) ? call->peer : -1,
+        .root = has_root(call) ? call->peer : -1,
         .bytes = by_block ? bytes * comm->size : bytes,
         .space = "gpu",
         .route = taken ? pick->name : "nccl",

@@ -3,7 +3,7 @@
  * (README.md, docs/acting.md).
  *
  * A call goes through these steps:
- *   intercept.c  NCCL's functions, and the next ones behind them
+ *   intercept.c  NCCL's functions (function_list.h), and the next ones behind them
  *   comm.c       communicators, and what their processes share
  *   doors.c      where processes make sure that all of them have made the same executor
  *   symmetric.c  memory that all processes of a communicator use alike, so that no handles are exchanged
@@ -54,17 +54,11 @@ typedef struct tap_comm tap_comm_t;
 
 /* --- calls ---------------------------------------------------------------------------------------------- */
 
+#define FUNCTION(name, ...) TAP_##name,
 typedef enum {
-    TAP_ALL_REDUCE,
-    TAP_ALL_GATHER,
-    TAP_REDUCE_SCATTER,
-    TAP_ALL_TO_ALL,
-    TAP_BROADCAST,
-    TAP_BCAST,
-    TAP_REDUCE,
-    TAP_SEND,
-    TAP_RECV
+#include "function_list.h"
 } tap_function_t;
+#undef FUNCTION
 
 /* The arguments of any of these functions. */
 typedef struct {
@@ -80,6 +74,18 @@ typedef struct {
     void *aside; /* the stream in which it runs beside those of its group; NULL: its own */
     bool here;   /* of a group: held back, to be run here */
 } tap_call_t;
+
+/* By tap_function_t. */
+extern const struct tap_known {
+    const char *name;
+    pto_collective_t collective;
+} tap_functions[];
+static inline pto_collective_t tap_collective_of(const tap_call_t *call) {
+    return tap_functions[call->function].collective;
+}
+static inline bool tap_is_message(const tap_call_t *call) {
+    return tap_collective_of(call) == PTO_COLLECTIVE_MESSAGES;
+}
 
 /* --- intercept.c ---------------------------------------------------------------------------------------- */
 
