@@ -104,14 +104,14 @@ METER_SRC := $(wildcard validate/meter*.c)
 VALIDATE_SRC := $(filter-out $(METER_SRC),$(wildcard validate/*.c))
 # Libraries in front of MPI in unchanged programs: what they share, the profiler, and the drop-in.
 PRELOAD_SRC := $(wildcard preload/*.c)
-PRELOAD_ROWS_SRC := preload/rows.c preload/call_rows.c
+PRELOAD_PLAIN_SRC := $(addprefix preload/,call_rows.c driver.c rows.c)
 PROFILE_SRC := $(wildcard profile/*.c)
 # The tuner plugin for NCCL needs neither NCCL nor, at run time, the library, of which it contains what it calls.
 TUNER_SRC := $(wildcard tuner/*.c)
 DROPIN_SRC := $(wildcard dropin/*.c)
 # In front of NCCL, without MPI.
 NCCL_DROPIN_SRC := $(wildcard nccl_dropin/*.c)
-NCCL_DROPIN_PARTS := $(NCCL_DROPIN_SRC) $(PRELOAD_ROWS_SRC) dropin/library_folder.c
+NCCL_DROPIN_PARTS := $(NCCL_DROPIN_SRC) $(PRELOAD_PLAIN_SRC) dropin/library_folder.c
 TEST_LIB_SRC := $(wildcard tests/*.c)
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT_HELP_SRC := $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c))
@@ -130,9 +130,9 @@ FAKE_SRC := $(wildcard tests/mpi/fake_*.c)
 CLUSTER_SRC := $(wildcard tests/cluster/*.c)
 EXAMPLE_SRC := $(wildcard docs/examples/*.c)
 
-MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_MPI_SRC) $(VALIDATE_SRC) $(filter-out $(PRELOAD_ROWS_SRC),$(PRELOAD_SRC)) $(PROFILE_SRC) $(DROPIN_SRC) \
+MPI_SRC := $(CALIBRATE_SRC) $(filter-out $(ROW_FILE_SRC),$(PARALLEL_SRC)) $(IMPL_MPI_SRC) $(VALIDATE_SRC) $(filter-out $(PRELOAD_PLAIN_SRC),$(PRELOAD_SRC)) $(PROFILE_SRC) $(DROPIN_SRC) \
 	$(MPI_TEST_SRC) $(EXEC_CASE_SRC) $(MADE_SRC) $(PROFILE_HELP_SRC) $(DROPIN_HELP_SRC) $(NCCL_HELP_SRC) $(FAKE_SRC) $(EXAMPLE_SRC) $(MPI_BENCH_SRC)
-PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(TRACES_SRC) $(SCOTCH_SRC) $(TUNER_SRC) $(METER_SRC) $(PROGRAM_SRC) $(IMPL_SRC) $(NCCL_DROPIN_SRC) $(PRELOAD_ROWS_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
+PLAIN_SRC := $(LIB_SRC) $(TOOL_SRC) $(FIT_SRC) $(TRACES_SRC) $(SCOTCH_SRC) $(TUNER_SRC) $(METER_SRC) $(PROGRAM_SRC) $(IMPL_SRC) $(NCCL_DROPIN_SRC) $(PRELOAD_PLAIN_SRC) $(ROW_FILE_SRC) $(UNIT_SRC) \
 	$(TEST_LIB_SRC) $(UNIT_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(CLUSTER_SRC)
 ALL_C := $(PLAIN_SRC) $(MPI_SRC)
 FORMATTED := $(ALL_C) $(wildcard model/*/*.h model/src/*/*.h model/include/portolan/*.h model/internal/portolan/*.h tests/*.h tests/*/*.h calibrate/*.h \

@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -93,8 +92,8 @@ static uint64_t process_number(void) {
 
 /* One GPU for each process, and one process for each GPU: a process cannot open its own memory. */
 static pto_status_t share_gpus(const tap_comm_t *comm, pto_error_t *err) {
-    const bool is_host = strcmp(tap_settings()->device->name, "host") == 0;
-    const place_t mine = {is_host ? (uint64_t)comm->rank + 1 : tap_gpu_id(), process_number()};
+    const uint64_t gpu = tap_gpu_is_host() ? (uint64_t)comm->rank + 1 : tap_gpu_id();
+    const place_t mine = {gpu, process_number()};
     place_t all[TAP_SIZE_MAX];
     pto_status_t status = pto_team_allgather(comm->team, &mine, sizeof mine, all, err);
     for (int i = 0; i < comm->size && status == PTO_OK; i++) {

@@ -253,6 +253,8 @@ void tap_comm_abort(void *handle);
 
 /* --- gpu.c ---------------------------------------------------------------------------------------------- */
 
+/* There is no driver: the device is the host. */
+bool tap_gpu_is_host(void);
 /* The current context; NULL: none. */
 void *tap_gpu_context(void);
 /* A number of the current GPU, the same in all processes of the node; 0: unknown. */

@@ -1,13 +1,12 @@
 /* The memory space of a buffer: what the program has named, then what CUDA's driver says. */
 #include "spaces.h"
 
-#include <dlfcn.h>
 #include <link.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "driver.h"
 #include "next.h"
 
 /* Exported: count `bytes` of memory from `at` on as a GPU's; 0: no longer. */
@@ -71,13 +70,6 @@ static int find_program(struct dl_phdr_info *info, size_t size, void *context) {
 
 static bool is_of_program(const void *memory) {
     return (uintptr_t)memory >= program && (uintptr_t)memory < (uintptr_t)sbrk(0);
-}
-
-bool preload_find_in_driver(const char *name, void *function, size_t size) {
-    void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-    void *symbol = library ? dlsym(library, name) : NULL;
-    memcpy(function, &symbol, size);
-    return symbol != NULL;
 }
 
 bool preload_spaces_begin(void) {

@@ -5,7 +5,6 @@
 
 #include <mpi.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 typedef enum {
     PRELOAD_CPU,
@@ -14,9 +13,6 @@ typedef enum {
     PRELOAD_UNKNOWN,
     PRELOAD_SPACE_COUNT
 } preload_space_t;
-
-/* A function of CUDA's driver. False: no such function, or no driver. */
-bool preload_find_in_driver(const char *name, void *function, size_t size);
 
 /* Look for CUDA; returns whether this process may have memory in more than one space. */
 bool preload_spaces_begin(void);

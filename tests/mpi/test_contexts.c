@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "driver.h"
 #include "dropin.h"
 #include "profile_memory.h"
 #include "spaces.h"
