@@ -104,7 +104,7 @@ METER_SRC := $(wildcard validate/meter*.c)
 VALIDATE_SRC := $(filter-out $(METER_SRC),$(wildcard validate/*.c))
 # Libraries in front of MPI in unchanged programs: what they share, the profiler, and the drop-in.
 PRELOAD_SRC := $(wildcard preload/*.c)
-PRELOAD_PLAIN_SRC := $(addprefix preload/,call_rows.c driver.c rows.c)
+PRELOAD_PLAIN_SRC := $(addprefix preload/,call_rows.c driver.c environment.c rows.c)
 PROFILE_SRC := $(wildcard profile/*.c)
 # The tuner plugin for NCCL needs neither NCCL nor, at run time, the library, of which it contains what it calls.
 TUNER_SRC := $(wildcard tuner/*.c)

@@ -53,7 +53,7 @@ typedef struct {
     const pto_device_t *device;      /* of GPU buffers */
     const pto_device_t *host_device; /* of host buffers */
     pto_machine_t *machine;
-    char *strategy; /* PORTOLAN_STRATEGY: the only one to be used; NULL: the cheapest */
+    const char *strategy; /* PORTOLAN_STRATEGY: the only one to be used; NULL: the cheapest */
     double began_s;
 } drop_settings_t;
 
@@ -61,10 +61,6 @@ extern drop_settings_t drop;
 
 /* Collective over MPI_COMM_WORLD: read the environment and agree on whether to be on. */
 void drop_begin(void);
-
-/* Returns whether a variable is 1, yes, on or true, not 0, no, off or false; process 0 reports other values.
- */
-bool drop_is_on(const char *name, bool otherwise);
 
 /* Print a line to standard error, once for the job. */
 void drop_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

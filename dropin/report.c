@@ -5,6 +5,7 @@
 
 #include "call_rows.h"
 #include "dropin.h"
+#include "environment.h"
 #include "portolan/printable.h"
 
 bool drop_reports;
@@ -30,8 +31,8 @@ static int64_t calls_lost;                               /* number of calls of k
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the variables above */
 
 void drop_report_begin(void) {
-    const char *name = getenv("PORTOLAN_REPORT");
-    if (name && *name)
+    const char *name = preload_text("PORTOLAN_REPORT");
+    if (name)
         preload_call_rows_open(name, drop.rank);
     drop_reports = drop.explains || preload_call_rows_are_open();
 }
@@ -152,9 +153,9 @@ static void print_gain(void) {
 
 /* Prints the other libraries in front of MPI, in their order. */
 static void print_preloads(void) {
-    const char *libraries = getenv("LD_PRELOAD");
+    const char *libraries = preload_text("LD_PRELOAD");
     char escaped[1024];
-    if (libraries && *libraries)
+    if (libraries)
         fprintf(stderr, "# LD_PRELOAD=%s\n", pto_escape_text(libraries, escaped, sizeof escaped));
 }
 

@@ -9,11 +9,10 @@
 #include "base/hash.h"
 #include "command_line/find_machine.h"
 #include "dropin.h"
+#include "environment.h"
 #include "mpi_team.h"
 #include "next.h"
 #include "portolan/api.h"
-#include "portolan/printable.h"
-#include "portolan/units.h"
 #include "spaces.h"
 
 enum { PLANS_DEFAULT = 64, REPEATS_TO_PAY = -1, TRIALS_DEFAULT = 4, TRIALS_MAX = 1000 };
@@ -26,54 +25,8 @@ void drop_say(const char *format, ...) {
     if (drop.rank != 0)
         return;
     va_start(arguments, format);
-    char text[PTO_ERROR_FILE_MAX + PTO_ERROR_MESSAGE_MAX],
-        escaped[PTO_ERROR_FILE_MAX + PTO_ERROR_MESSAGE_MAX];
-    vsnprintf(text, sizeof text, format, arguments);
-    fprintf(stderr, "portolan: %s\n", pto_escape_text(text, escaped, sizeof escaped));
+    preload_print("portolan", format, arguments);
     va_end(arguments);
-}
-
-/* Returns which of the words a variable is. Where it is none of them, process 0 says so, as a wish that is
- * misspelled costs the time that it was to save. `otherwise`: it is unset, empty or unknown. */
-static int word_of(const char *name, const char *const *word, int count, int otherwise) {
-    const char *text = getenv(name);
-    char known[128] = "";
-    for (int i = 0; text && *text && i < count; i++)
-        if (strcmp(text, word[i]) == 0)
-            return i;
-    for (int i = 0, used = 0; i < count; i++)
-        used += snprintf(known + used, sizeof known - (size_t)used, "%s%s",
-                         i == 0           ? ""
-                         : i + 1 == count ? " and "
-                                          : ", ",
-                         word[i]);
-    if (text && *text)
-        drop_say("%s=%.40s is ignored: known %s %s", name, text, count > 1 ? "are" : "is", known);
-    return otherwise;
-}
-
-bool drop_is_on(const char *name, bool otherwise) {
-    static const char *const words[] = {"0", "1", "no", "yes", "off", "on", "false", "true"};
-    return word_of(name, words, sizeof words / sizeof *words, otherwise) % 2 == 1;
-}
-
-/* Process 0 reports a value that is not such a number. */
-static int64_t number_of(const char *name, int64_t least, int64_t most, int64_t otherwise) {
-    const char *text = getenv(name);
-    int64_t value = 0;
-    if (!text || !*text)
-        return otherwise;
-    if (strcmp(text, "0") == 0 && least == 0)
-        return 0;
-    if (pto_bytes_parse(text, &value, NULL) == PTO_OK && value >= 1 && value <= most)
-        return value;
-    if (most == INT64_MAX)
-        drop_say("%s=%.40s is ignored: it is not a whole number of %lld or more, such as 512%s", name, text,
-                 (long long)least, least > 0 ? "MiB" : "");
-    else
-        drop_say("%s=%.40s is ignored: it is not a whole number from %lld to %lld", name, text,
-                 (long long)least, (long long)most);
-    return otherwise;
 }
 
 enum { VERSION_MAX = 1 << 15 }; /* of any MPI library: Open MPI's constant is too small for MPICH's text */
@@ -109,11 +62,11 @@ static void use_own_library(pto_machine_t *machine) {
 
 /* PTO_ERR_NOT_FOUND without a message: off, as the user wishes. */
 static pto_status_t read_machine(pto_error_t *err) {
-    const char *name = getenv("PORTOLAN_MACHINE");
+    const char *name = preload_text("PORTOLAN_MACHINE");
     char *path = NULL;
-    if (!drop_is_on("PORTOLAN_DROPIN", true))
+    if (!preload_is_on("PORTOLAN_DROPIN", true, drop_say))
         return pto_error_set(err, PTO_ERR_NOT_FOUND, "%s", "");
-    if (!name || !*name)
+    if (!name)
         return pto_error_set(err, PTO_ERR_NOT_FOUND,
                              "PORTOLAN_MACHINE names no machine file, so all collectives are left to MPI "
                              "(portolan run --calibrate makes one)");
@@ -135,20 +88,18 @@ static pto_status_t read_machine(pto_error_t *err) {
 }
 
 static pto_status_t read_strategy(pto_error_t *err) {
-    const char *name = getenv("PORTOLAN_STRATEGY");
-    const pto_strategy_t *found;
-    if (!name || !*name)
-        return PTO_OK;
-    pto_status_t status = pto_strategy_find(name, &found, err);
-    drop.strategy = status == PTO_OK ? strdup(name) : NULL;
+    const char *name = preload_text("PORTOLAN_STRATEGY");
+    const pto_strategy_t *found = NULL;
+    pto_status_t status = name ? pto_strategy_find(name, &found, err) : PTO_OK;
+    drop.strategy = found ? found->name : NULL;
     return status;
 }
 
 /* A process may have no GPU, and the others must know that it takes part. */
 static pto_status_t find_device(bool *has_gpu, pto_error_t *err) {
-    const char *name = getenv("PORTOLAN_DEVICE");
+    const char *name = preload_text("PORTOLAN_DEVICE");
     bool has_driver = preload_spaces_begin();
-    if (name && *name) {
+    if (name) {
         *has_gpu = true;
         return pto_device_find(name, &drop.device, err);
     }
@@ -180,23 +131,23 @@ static pto_status_t allow_threads(pto_error_t *err) {
 }
 
 static void read_numbers(void) {
-    drop.misprices = number_of("PORTOLAN_MISPRICE", 0, INT_MAX, -1) == drop.rank;
-    drop.emulated_gpus = (int)number_of("PORTOLAN_EMULATED_GPUS", 1, INT_MAX, 0);
-    drop.plans_max = (int)number_of("PORTOLAN_PLANS", 1, INT_MAX, PLANS_DEFAULT);
-    drop.trials = (int)number_of("PORTOLAN_TRIALS", 0, TRIALS_MAX, TRIALS_DEFAULT);
-    drop.repeats = number_of("PORTOLAN_REPEATS", 0, INT64_MAX, REPEATS_TO_PAY);
-    drop.bytes_max = number_of("PORTOLAN_MEMORY", 1, INT64_MAX, memory_default_bytes);
+    drop.misprices = preload_number("PORTOLAN_MISPRICE", 0, INT_MAX, -1, drop_say) == drop.rank;
+    drop.emulated_gpus = (int)preload_number("PORTOLAN_EMULATED_GPUS", 1, INT_MAX, 0, drop_say);
+    drop.plans_max = (int)preload_number("PORTOLAN_PLANS", 1, INT_MAX, PLANS_DEFAULT, drop_say);
+    drop.trials = (int)preload_number("PORTOLAN_TRIALS", 0, TRIALS_MAX, TRIALS_DEFAULT, drop_say);
+    drop.repeats = preload_number("PORTOLAN_REPEATS", 0, INT64_MAX, REPEATS_TO_PAY, drop_say);
+    drop.bytes_max = preload_number("PORTOLAN_MEMORY", 1, INT64_MAX, memory_default_bytes, drop_say);
 }
 
 static void read_words(void) {
     static const char *const spaces[] = {"device", "host"}, *const serial[] = {"serial"},
                              *const messages[] = {"messages"};
-    int space = word_of("PORTOLAN_ASSUME", spaces, 2, -1);
+    int space = preload_word("PORTOLAN_ASSUME", spaces, 2, -1, drop_say);
     drop.assumes_gpu = space == 0;
     drop.assumes_host = space == 1;
-    drop.threads_are_serial = word_of("PORTOLAN_THREADS", serial, 1, -1) == 0;
-    drop.by_messages = word_of("PORTOLAN_AGREE", messages, 1, -1) == 0;
-    drop.explains = drop_is_on("PORTOLAN_EXPLAIN", false);
+    drop.threads_are_serial = preload_word("PORTOLAN_THREADS", serial, 1, -1, drop_say) == 0;
+    drop.by_messages = preload_word("PORTOLAN_AGREE", messages, 1, -1, drop_say) == 0;
+    drop.explains = preload_is_on("PORTOLAN_EXPLAIN", false, drop_say);
 }
 
 static pto_status_t read_settings(bool *has_gpu, pto_error_t *err) {

@@ -6,20 +6,21 @@
 
 #include "base/clock.h"
 #include "call_rows.h"
+#include "environment.h"
 #include "tap.h"
 
 static double opened_s;
 
 /* Where the drop-in for MPI is in front as well, FILE is its own. */
 static bool shares_the_name(void) {
-    const char *preload = getenv("LD_PRELOAD");
+    const char *preload = preload_text("LD_PRELOAD");
     return preload && strstr(preload, "libportolan-mpi.so");
 }
 
 static void open_file(int rank) {
-    const char *name = getenv("PORTOLAN_REPORT");
+    const char *name = preload_text("PORTOLAN_REPORT");
     const size_t size = name ? strlen(name) + sizeof ".nccl" : 0;
-    char *own = name && *name ? malloc(size) : NULL;
+    char *own = name ? malloc(size) : NULL;
     opened_s = pto_now_s();
     if (own) {
         snprintf(own, size, "%s%s", name, shares_the_name() ? ".nccl" : "");

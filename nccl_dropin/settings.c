@@ -8,9 +8,9 @@
 #include "base/hash.h"
 #include "command_line/find_machine.h"
 #include "command_line/machine_folders.h"
+#include "environment.h"
 #include "portolan/api.h"
 #include "portolan/strategy.h"
-#include "portolan/units.h"
 #include "tap.h"
 
 enum { PLANS_DEFAULT = 256, PLANS_MAX = 1 << 20 };
@@ -19,44 +19,34 @@ static const int64_t memory_default_bytes = (int64_t)512 << 20;
 static tap_settings_t settings;
 
 void tap_say(int rank, const char *format, ...) {
-    char text[1024];
     va_list arguments;
     if (rank != 0)
         return;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    preload_print("portolan", format, arguments);
     va_end(arguments);
-    fprintf(stderr, "portolan: %s\n", text); /* at once: other processes write, too */
 }
 
-/* NULL: not set. */
-static const char *text_of(const char *name) {
-    const char *text = getenv(name);
-    return text && *text ? text : NULL;
-}
-
-static int64_t number_of(const char *name, int64_t most, int64_t otherwise) {
-    const char *text = text_of(name);
-    int64_t value = 0;
-    if (!text)
-        return otherwise;
-    if (pto_bytes_parse(text, &value, NULL) == PTO_OK && value >= 1 && value <= most)
-        return value;
-    tap_say(0, "%s=%.40s is ignored: it is not a whole number of 1 or more", name, text);
-    return otherwise;
+/* Before ranks are known. */
+static void say(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    preload_print("portolan", format, arguments);
+    va_end(arguments);
 }
 
 /* As torchrun, Open MPI, MPICH and Slurm say; -1: unknown. */
 static int rank_of(void) {
     static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (text_of(names[i]))
-            return atoi(text_of(names[i]));
+        if (preload_text(names[i]))
+            return atoi(preload_text(names[i]));
     return -1;
 }
 
 static pto_status_t open_machine(pto_error_t *err) {
-    const char *own = text_of("PORTOLAN_NCCL_MACHINE"), *name = own ? own : text_of("PORTOLAN_MACHINE");
+    const char *own = preload_text("PORTOLAN_NCCL_MACHINE"),
+               *name = own ? own : preload_text("PORTOLAN_MACHINE");
     char *path = NULL;
     if (!name)
         return pto_error_set(err, PTO_ERR_NOT_FOUND,
@@ -75,9 +65,11 @@ static pto_status_t open_machine(pto_error_t *err) {
 }
 
 static pto_status_t find_strategy(pto_error_t *err) {
+    const char *name = preload_text("PORTOLAN_STRATEGY");
     const pto_strategy_t *found = NULL;
-    settings.strategy = text_of("PORTOLAN_STRATEGY");
-    return settings.strategy ? pto_strategy_find(settings.strategy, &found, err) : PTO_OK;
+    pto_status_t status = name ? pto_strategy_find(name, &found, err) : PTO_OK;
+    settings.strategy = found ? found->name : NULL;
+    return status;
 }
 
 static uint64_t digest(void) {
@@ -103,7 +95,7 @@ static unsigned takes_of(const char *list) {
                 strncmp(pto_collective_name((pto_collective_t)i), name, length) == 0)
                 known = 1u << i;
         if (known == 0 && length > 0)
-            tap_say(0, "PORTOLAN_TAKE: '%.*s' is not a collective, such as allreduce", (int)length, name);
+            say("PORTOLAN_TAKE: '%.*s' is not a collective, such as allreduce", (int)length, name);
         takes |= known;
         next = name + length + (name[length] == ',');
     }
@@ -114,7 +106,7 @@ static unsigned takes_of(const char *list) {
  * library. */
 static void name_tuner(void) {
     char folder[PTO_FOLDER_MAX], path[PTO_FOLDER_MAX + 64];
-    if (!text_of("NCCL_TUNER_CONFIG_FILE") || !pto_program_folder(folder))
+    if (!preload_text("NCCL_TUNER_CONFIG_FILE") || !pto_program_folder(folder))
         return;
     snprintf(path, sizeof path, "%s/libportolan-nccl-tuner.so", folder);
     if (access(path, R_OK) == 0)
@@ -122,20 +114,19 @@ static void name_tuner(void) {
 }
 
 static void read_environment(void) {
-    const char *off = text_of("PORTOLAN_DROPIN"), *device = text_of("PORTOLAN_DEVICE");
-    const char *debug = text_of("NCCL_DEBUG"), *explain = text_of("PORTOLAN_EXPLAIN");
-    const char *take = text_of("PORTOLAN_TAKE");
+    const char *device = preload_text("PORTOLAN_DEVICE"), *take = preload_text("PORTOLAN_TAKE");
+    const char *debug = preload_text("NCCL_DEBUG");
     pto_error_t err = {0};
     settings.rank = rank_of();
-    if (off && strcmp(off, "0") == 0)
+    if (!preload_is_on("PORTOLAN_DROPIN", true, say))
         return;
     name_tuner();
-    settings.explains = explain && strcmp(explain, "0") != 0;
+    settings.explains = preload_is_on("PORTOLAN_EXPLAIN", false, say);
     settings.takes = takes_of(take ? take : "all");
     settings.informs = debug && (strcmp(debug, "INFO") == 0 || strcmp(debug, "TRACE") == 0);
-    settings.memory_bytes = number_of("PORTOLAN_MEMORY", INT64_MAX / 2, memory_default_bytes);
-    settings.plans_max = (int)number_of("PORTOLAN_PLANS", PLANS_MAX, PLANS_DEFAULT);
-    settings.messages_max_bytes = number_of("PORTOLAN_MESSAGES", INT64_MAX / 2, 0);
+    settings.memory_bytes = preload_number("PORTOLAN_MEMORY", 1, INT64_MAX, memory_default_bytes, say);
+    settings.plans_max = (int)preload_number("PORTOLAN_PLANS", 1, PLANS_MAX, PLANS_DEFAULT, say);
+    settings.messages_max_bytes = preload_number("PORTOLAN_MESSAGES", 0, INT64_MAX, 0, say);
     pto_status_t status = open_machine(&err);
     if (status == PTO_OK)
         status = find_strategy(&err);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "portolan/printable.h"
+#include "environment.h"
 #include "profile.h"
 #include "rows.h"
 
@@ -355,26 +355,19 @@ void prof_say(const char *format, ...) {
     va_list arguments;
     if (prof.rank != 0)
         return;
-    char text[PATH_ROOM + PTO_ERROR_MESSAGE_MAX], escaped[2 * sizeof text];
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    preload_print("portolan-profile", format, arguments);
     va_end(arguments);
-    fprintf(stderr, "portolan-profile: %s\n", pto_escape_text(text, escaped, sizeof escaped));
 }
 
 void prof_files_begin(void) {
-    const char *text = getenv("PORTOLAN_PROFILE"), *calls = getenv("PORTOLAN_PROFILE_CALLS");
+    const char *text = getenv("PORTOLAN_PROFILE");
     if (text && strlen(text) >= sizeof prefix) {
         prof_say("PORTOLAN_PROFILE is ignored: it has more than %zu characters", sizeof prefix - 1);
         text = NULL;
     }
     memcpy(prefix, text ? text : "portolan-", strlen(text ? text : "portolan-") + 1);
-    char *end = NULL;
-    prof.line_max = calls && *calls ? strtoll(calls, &end, 10) : LINES_DEFAULT;
-    if (end && (end == calls || *end != '\0' || prof.line_max < 0)) {
-        prof_say("PORTOLAN_PROFILE_CALLS=%.40s is ignored: it is not a whole number of 0 or more", calls);
-        prof.line_max = LINES_DEFAULT;
-    }
+    prof.line_max = preload_number("PORTOLAN_PROFILE_CALLS", 0, INT64_MAX, LINES_DEFAULT, prof_say);
     if (prof.line_max > (int64_t)PROF_CHUNKS_MAX * PROF_LINES_PER_CHUNK)
         prof.line_max = (int64_t)PROF_CHUNKS_MAX * PROF_LINES_PER_CHUNK;
     process = getpid();

@@ -1,0 +1,62 @@
+/* Reads the environment's words and numbers. */
+#include "environment.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "portolan/printable.h"
+#include "portolan/units.h"
+
+enum { PATH_ROOM = 4096 };
+
+void preload_print(const char *who, const char *format, va_list arguments) {
+    char text[PATH_ROOM + PTO_ERROR_MESSAGE_MAX], escaped[2 * sizeof text];
+    vsnprintf(text, sizeof text, format, arguments);
+    fprintf(stderr, "%s: %s\n", who, pto_escape_text(text, escaped, sizeof escaped));
+}
+
+const char *preload_text(const char *name) {
+    const char *text = getenv(name);
+    return text && *text ? text : NULL;
+}
+
+int preload_word(const char *name, const char *const *word, int count, int otherwise, preload_say_t *say) {
+    const char *text = preload_text(name);
+    char known[128] = "";
+    for (int i = 0; text && i < count; i++)
+        if (strcmp(text, word[i]) == 0)
+            return i;
+    for (int i = 0, used = 0; i < count; i++)
+        used += snprintf(known + used, sizeof known - (size_t)used, "%s%s",
+                         i == 0           ? ""
+                         : i + 1 == count ? " and "
+                                          : ", ",
+                         word[i]);
+    if (text)
+        say("%s=%.40s is ignored: known %s %s", name, text, count > 1 ? "are" : "is", known);
+    return otherwise;
+}
+
+bool preload_is_on(const char *name, bool otherwise, preload_say_t *say) {
+    static const char *const words[] = {"0", "1", "no", "yes", "off", "on", "false", "true"};
+    return preload_word(name, words, sizeof words / sizeof *words, otherwise, say) % 2 == 1;
+}
+
+int64_t preload_number(const char *name, int64_t least, int64_t most, int64_t otherwise, preload_say_t *say) {
+    const char *text = preload_text(name);
+    int64_t value = 0;
+    if (!text)
+        return otherwise;
+    if (strcmp(text, "0") == 0 && least == 0)
+        return 0;
+    if (pto_bytes_parse(text, &value, NULL) == PTO_OK && value >= 1 && value <= most)
+        return value;
+    if (most == INT64_MAX)
+        say("%s=%.40s is ignored: it is not a whole number of %lld or more, such as 512%s", name, text,
+            (long long)least, least > 0 ? "MiB" : "");
+    else
+        say("%s=%.40s is ignored: it is not a whole number from %lld to %lld", name, text, (long long)least,
+            (long long)most);
+    return otherwise;
+}
