@@ -1,21 +1,16 @@
 /* The tables of one process: what it sent to whom, by routine, kind and memory space, and the time of its
  * calls. */
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
-#include "base/hash.h"
 #include "profile.h"
 
 prof_t prof;
 
-enum { FIRST_CELLS = 256 };
-
 bool prof_count_begin(void) {
-    prof.cell = calloc(FIRST_CELLS, sizeof *prof.cell);
-    prof.cell_capacity = prof.cell ? FIRST_CELLS : 0;
+    prof.cells = (pto_slots_t){.slot_size = sizeof(prof_cell_t), .key_words = 1};
     prof.received = calloc((size_t)prof.size, sizeof *prof.received);
-    return prof.cell && prof.received;
+    return pto_slots_grow(&prof.cells) && prof.received;
 }
 
 /* Sizes of predefined types, whose handles never change their meaning. */
@@ -49,45 +44,9 @@ int64_t prof_type_bytes(MPI_Datatype type) {
 
 /* --- cells ---------------------------------------------------------------------------------------------- */
 
-_Static_assert(sizeof(prof_key_t) == sizeof(uint64_t), "keys are compared as numbers");
+_Static_assert(sizeof(prof_key_t) == sizeof(uint64_t), "a key is one word");
 
-static uint64_t number_of(const prof_key_t *key) {
-    uint64_t number;
-    memcpy(&number, key, sizeof number);
-    return number;
-}
-
-/* The cell with this key, or the unused one where it belongs. */
-static prof_cell_t *find_in(prof_cell_t *cells, size_t capacity, const prof_key_t *key) {
-    uint64_t number = number_of(key), hash = number * PTO_GOLDEN_GAMMA;
-    for (size_t at = (size_t)(hash ^ hash >> 32);; at++) {
-        prof_cell_t *cell = &cells[at & (capacity - 1)];
-        if (cell->messages == 0 || number_of(&cell->key) == number)
-            return cell;
-    }
-}
-
-prof_cell_t *prof_find_cell(const prof_key_t *key) {
-    prof_cell_t *cell = find_in(prof.cell, prof.cell_capacity, key);
-    return cell->messages > 0 ? cell : NULL;
-}
-
-/* The new table is complete before it replaces the old one, which a signal handler may be reading. */
-static bool grow(void) {
-    size_t capacity = 2 * prof.cell_capacity;
-    prof_cell_t *larger = calloc(capacity, sizeof *larger), *before = prof.cell;
-    if (!larger)
-        return false;
-    for (size_t i = 0; i < prof.cell_capacity; i++) {
-        const prof_cell_t *cell = &before[i];
-        if (cell->messages > 0)
-            *find_in(larger, capacity, &cell->key) = *cell;
-    }
-    prof.cell = larger;
-    prof.cell_capacity = capacity;
-    free(before);
-    return true;
-}
+prof_cell_t *prof_find_cell(const prof_key_t *key) { return pto_slots_find(&prof.cells, key); }
 
 static int size_class(int64_t bytes) {
     return bytes > 0 ? 64 - __builtin_clzll((unsigned long long)bytes) : 0;
@@ -95,13 +54,9 @@ static int size_class(int64_t bytes) {
 
 /* NULL: out of memory. */
 static prof_cell_t *add_to_cell(const prof_key_t *key, int64_t messages, int64_t bytes_each) {
-    if (prof.cell_count >= prof.cell_capacity / 2 && !grow())
+    prof_cell_t *cell = pto_slots_add(&prof.cells, key);
+    if (!cell)
         return NULL;
-    prof_cell_t *cell = find_in(prof.cell, prof.cell_capacity, key);
-    if (cell->messages == 0) {
-        *cell = (prof_cell_t){.key = *key};
-        prof.cell_count++;
-    }
     cell->messages += messages;
     cell->bytes += messages * bytes_each;
     prof_size_t *size = &prof.sizes[key->routine][key->space][size_class(bytes_each)];

@@ -127,15 +127,13 @@ static void put_kind(int kind) {
         put(prof_plan_name(kind));
 }
 
-/* The files of one process. */
-typedef struct {
-    const prof_cell_t *cell;
-    size_t cell_count;
-} own_t;
+/* The cells that are written; those without messages are unused. */
+static const prof_cell_t *cells;
+static size_t cell_count;
 
-static void write_cells(const own_t *own) {
-    for (size_t i = 0; i < own->cell_count; i++) {
-        const prof_cell_t *cell = &own->cell[i];
+static void write_cells(void) {
+    for (size_t i = 0; i < cell_count; i++) {
+        const prof_cell_t *cell = &cells[i];
         if (cell->messages == 0)
             continue;
         const prof_key_t *key = &cell->key;
@@ -153,8 +151,7 @@ static void write_cells(const own_t *own) {
     }
 }
 
-static void write_times(const own_t *own) {
-    (void)own;
+static void write_times(void) {
     for (int routine = 0; routine < PROF_ROUTINE_COUNT; routine++)
         for (int space = 0; space < PRELOAD_SPACE_COUNT; space++) {
             const prof_time_t *time = &prof.time[routine][space];
@@ -168,8 +165,7 @@ static void write_times(const own_t *own) {
         }
 }
 
-static void write_sizes(const own_t *own) {
-    (void)own;
+static void write_sizes(void) {
     for (int routine = 0; routine < PROF_ROUTINE_COUNT; routine++)
         for (int space = 0; space < PRELOAD_SPACE_COUNT; space++)
             for (int class = 0; class < PROF_SIZES; class ++) {
@@ -187,8 +183,7 @@ static void write_sizes(const own_t *own) {
             }
 }
 
-static void write_lines(const own_t *own) {
-    (void)own;
+static void write_lines(void) {
     for (int64_t i = 0; i < prof.line_count; i++) {
         const prof_line_t *line = &prof.chunk[i / PROF_LINES_PER_CHUNK][i % PROF_LINES_PER_CHUNK];
         char room[24];
@@ -213,7 +208,7 @@ static void write_lines(const own_t *own) {
 typedef struct {
     const char *name;
     const char *columns;
-    void (*write)(const own_t *own);
+    void (*write)(void);
 } table_t;
 
 static const table_t tables[] = {
@@ -295,14 +290,15 @@ static void say_unwritten(char path[PATH_ROOM]) {
 
 static void write_tables(void) {
     char path[PATH_ROOM];
-    own_t own = {prof.cell, prof.cell_capacity};
+    cells = prof.cells.slot;
+    cell_count = prof.cells.capacity;
     find_tick();
     for (int i = 0; i < TABLES; i++) {
         make_path(path, &tables[i], true);
         open_file(path);
         write_heading(&tables[i], false);
         write_lost(tables[i].name);
-        tables[i].write(&own);
+        tables[i].write();
         flush();
         if (preload_rows_close(&sink.rows) != 0)
             say_unwritten(path);
@@ -391,13 +387,13 @@ static void relay_others(void) {
     }
 }
 
-static void write_first(const table_t *table, const own_t *own) {
+static void write_first(const table_t *table) {
     char path[PATH_ROOM];
     make_path(path, table, false);
     open_file(path);
     write_heading(table, true);
     write_lost(table->name);
-    table->write(own);
+    table->write();
     flush();
     relay_others();
     int cause = preload_rows_close(&sink.rows);
@@ -405,27 +401,30 @@ static void write_first(const table_t *table, const own_t *own) {
         prof_say("cannot write %s: %s", path, strerror(cause));
 }
 
-static void write_table(const table_t *table, const own_t *own) {
+static void write_table(const table_t *table) {
     if (prof.rank == 0) {
-        write_first(table, own);
+        write_first(table);
         return;
     }
     sink.to_first = true;
     PMPI_Recv(NULL, 0, MPI_BYTE, 0, TAG, relay, MPI_STATUS_IGNORE);
     write_lost(table->name);
-    table->write(own);
+    table->write();
     flush();
     PMPI_Send(NULL, 0, MPI_BYTE, 0, TAG, relay);
 }
 
 void prof_write_all(void) {
-    own_t own = {NULL, 0};
+    size_t count;
     PMPI_Comm_dup(MPI_COMM_WORLD, &relay);
     find_tick();
-    own.cell = prof_order_resolve(&own.cell_count);
-    for (int i = 0; i < TABLES; i++)
-        write_table(&tables[i], &own);
+    prof_cell_t *resolved = prof_order_resolve(&count);
+    for (int i = 0; i < TABLES; i++) {
+        cells = resolved;
+        cell_count = count;
+        write_table(&tables[i]);
+    }
     PMPI_Comm_free(&relay);
-    free((void *)own.cell);
+    free(resolved);
     written = IS_WRITTEN;
 }

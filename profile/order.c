@@ -7,11 +7,10 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "base/hash.h"
 #include "profile.h"
 
 /* Beyond these, later messages have an unknown space at the receiver. */
-enum { FIRST_STREAMS = 64, RUNS_MAX = 1 << 22 };
+enum { RUNS_MAX = 1 << 22 };
 
 /* Equal messages, one after another. */
 typedef struct {
@@ -22,23 +21,19 @@ typedef struct {
     prof_key_t key; /* of a send's cell; of receives, its space alone */
 } run_t;
 
+/* The messages of one process, group and tag, which are its key. */
 typedef struct {
     uint64_t group;
     int32_t peer;
     int32_t tag;
     int64_t last; /* the largest place so far */
-    run_t *run;   /* NULL: an unused slot */
+    run_t *run;
     size_t count;
     size_t capacity;
 } stream_t;
 
-typedef struct {
-    stream_t *stream; /* hashed */
-    size_t count;
-    size_t capacity;
-} streams_t;
-
-static streams_t sent, received;
+static pto_slots_t sent = {.slot_size = sizeof(stream_t), .key_words = 2};
+static pto_slots_t received = {.slot_size = sizeof(stream_t), .key_words = 2};
 static size_t run_count;
 static int64_t places;
 
@@ -48,43 +43,15 @@ int64_t prof_order_post(void) { return places++; }
 
 /* --- recording ------------------------------------------------------------------------------------------ */
 
-static stream_t *find_in(stream_t *streams, size_t capacity, int32_t peer, uint64_t group, int32_t tag) {
-    uint64_t hash = (group ^ (uint64_t)(uint32_t)peer << 32 ^ (uint32_t)tag) * PTO_GOLDEN_GAMMA;
-    for (size_t at = (size_t)(hash ^ hash >> 32);; at++) {
-        stream_t *stream = &streams[at & (capacity - 1)];
-        if (!stream->run || (stream->peer == peer && stream->group == group && stream->tag == tag))
-            return stream;
-    }
-}
-
-static bool grow(streams_t *streams) {
-    size_t capacity = streams->capacity > 0 ? 2 * streams->capacity : FIRST_STREAMS;
-    stream_t *larger = calloc(capacity, sizeof *larger);
-    if (!larger)
-        return false;
-    for (size_t i = 0; i < streams->capacity; i++) {
-        const stream_t *stream = &streams->stream[i];
-        if (stream->run)
-            *find_in(larger, capacity, stream->peer, stream->group, stream->tag) = *stream;
-    }
-    free(streams->stream);
-    streams->stream = larger;
-    streams->capacity = capacity;
-    return true;
-}
-
-static stream_t *stream_of(streams_t *streams, int32_t peer, uint64_t group, int32_t tag) {
-    if (streams->count >= streams->capacity / 2 && !grow(streams))
-        return NULL;
-    stream_t *stream = find_in(streams->stream, streams->capacity, peer, group, tag);
-    if (stream->run)
+static stream_t *stream_of(pto_slots_t *streams, int32_t peer, uint64_t group, int32_t tag) {
+    const stream_t key = {.group = group, .peer = peer, .tag = tag};
+    stream_t *stream = pto_slots_add(streams, &key);
+    if (!stream || stream->run)
         return stream;
-    run_t *run = calloc(1, sizeof *run);
-    if (!run)
-        return NULL;
-    *stream = (stream_t){.group = group, .peer = peer, .tag = tag, .last = -1, .run = run, .capacity = 1};
-    streams->count++;
-    return stream;
+    stream->run = calloc(1, sizeof *stream->run);
+    stream->capacity = stream->run ? 1 : 0;
+    stream->last = -1;
+    return stream->run ? stream : NULL;
 }
 
 /* An unused run at the stream's end; NULL if there are too many. */
@@ -183,77 +150,74 @@ static int compare_streams(const void *one, const void *other) {
 }
 
 /* Turn the hash table into a sorted list. */
-static void sort_streams(streams_t *streams) {
+static stream_t *sort_streams(pto_slots_t *streams) {
+    stream_t *stream = streams->slot;
     size_t kept = 0;
     for (size_t i = 0; i < streams->capacity; i++)
-        if (streams->stream[i].run)
-            streams->stream[kept++] = streams->stream[i];
+        if (stream[i].run)
+            stream[kept++] = stream[i];
     if (kept > 0)
-        qsort(streams->stream, kept, sizeof *streams->stream, compare_streams);
+        qsort(stream, kept, sizeof *stream, compare_streams);
     streams->count = kept;
     streams->capacity = 0;
+    return stream;
 }
 
 /* The runs of receives from processes that need them, in one array; counts by process. */
 static told_t *collect(int *counts) {
-    size_t all = 0;
-    sort_streams(&received);
+    size_t all = 0, at = 0;
+    const stream_t *stream = sort_streams(&received);
     for (size_t i = 0; i < received.count; i++)
-        all += received.stream[i].count;
+        all += stream[i].count;
     told_t *tell = calloc(all + 1, sizeof *tell);
-    size_t at = 0;
     for (size_t i = 0; tell && i < received.count; i++) {
-        const stream_t *stream = &received.stream[i];
-        if (!is_mixed(prof.received[stream->peer]))
+        run_t *run = stream[i].run;
+        if (!is_mixed(prof.received[stream[i].peer]))
             continue;
-        qsort(stream->run, stream->count, sizeof *stream->run, compare_places);
-        for (size_t r = 0; r < stream->count; r++)
-            tell[at++] =
-                (told_t){stream->group, stream->run[r].messages, stream->tag, stream->run[r].key.space};
-        counts[stream->peer] += (int)stream->count;
+        qsort(run, stream[i].count, sizeof *run, compare_places);
+        for (size_t r = 0; r < stream[i].count; r++)
+            tell[at++] = (told_t){stream[i].group, run[r].messages, stream[i].tag, run[r].key.space};
+        counts[stream[i].peer] += (int)stream[i].count;
     }
     return tell;
 }
 
-/* Where each process's runs begin, in bytes. */
-static void find_places(const int *counts, int *places_bytes) {
-    for (int i = 0, at = 0; i < prof.size; i++) {
-        places_bytes[i] = at;
-        at += counts[i] * (int)sizeof(told_t);
-    }
+/* Where each process's runs begin, and where the last one's end. */
+static void find_places(const int *counts, int *first) {
+    for (int i = 0; i < prof.size; i++)
+        first[i + 1] = first[i] + counts[i];
 }
 
-static void to_bytes(int *counts) {
-    for (int i = 0; i < prof.size; i++)
-        counts[i] *= (int)sizeof(told_t);
+static void exchange_told(const told_t *tell, const int *counts, const int *from, const int *counted,
+                          answers_t *answers) {
+    MPI_Datatype type;
+    PMPI_Type_contiguous((int)sizeof *tell, MPI_BYTE, &type);
+    PMPI_Type_commit(&type);
+    PMPI_Alltoallv(tell, counts, from, type, answers->told, counted, answers->first, type, MPI_COMM_WORLD);
+    PMPI_Type_free(&type);
 }
 
 /* Collective. */
 static bool exchange_runs(answers_t *answers) {
     size_t size = (size_t)prof.size;
-    int *number = calloc(4 * size + 1, sizeof *number);
+    int *counts = calloc(3 * size + 1, sizeof *counts), *counted = counts + size, *from = counted + size;
     answers->first = calloc(size + 1, sizeof *answers->first);
-    int *counts = number, *from = number + size, *counted = number + 2 * size, *to = number + 3 * size;
-    told_t *tell = number ? collect(counts) : NULL;
-    const bool has_room = number && answers->first && tell;
+    told_t *tell = counts ? collect(counts) : NULL;
+    const bool has_room = counts && answers->first && tell;
     int able = has_room, all = 0;
     PMPI_Allreduce(&able, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (all && has_room) {
         PMPI_Alltoall(counts, 1, MPI_INT, counted, 1, MPI_INT, MPI_COMM_WORLD);
         find_places(counts, from);
-        find_places(counted, to);
-        for (int i = 0; i < prof.size; i++)
-            answers->first[i + 1] = answers->first[i] + counted[i];
+        find_places(counted, answers->first);
         answers->told = calloc((size_t)answers->first[prof.size] + 1, sizeof *answers->told);
-        to_bytes(counts);
-        to_bytes(counted);
         able = answers->told != NULL;
         PMPI_Allreduce(&able, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     }
     if (all && has_room)
-        PMPI_Alltoallv(tell, counts, from, MPI_BYTE, answers->told, counted, to, MPI_BYTE, MPI_COMM_WORLD);
+        exchange_told(tell, counts, from, counted, answers);
     free(tell);
-    free(number);
+    free(counts);
     return all && answers->told;
 }
 
@@ -282,6 +246,7 @@ static const told_t *find_told(const answers_t *answers, const stream_t *stream,
 /* Give the stream's messages, in their order, to the receives. */
 static void match(const stream_t *stream, const answers_t *answers, share_t (*share)[PRELOAD_SPACE_COUNT]) {
     const told_t *end, *told = find_told(answers, stream, &end);
+    const prof_cell_t *cells = prof.cells.slot;
     int64_t left = told < end ? told->messages : 0;
     for (size_t i = 0; i < stream->count; i++) {
         const run_t *run = &stream->run[i];
@@ -292,8 +257,8 @@ static void match(const stream_t *stream, const answers_t *answers, share_t (*sh
             if (told == end || compare_keys(stream->peer, told->group, told->tag, stream) != 0)
                 return;
             int64_t both = messages < left ? messages : left;
-            share[cell - prof.cell][told->space].messages += both;
-            share[cell - prof.cell][told->space].bytes += both * run->bytes_each;
+            share[cell - cells][told->space].messages += both;
+            share[cell - cells][told->space].bytes += both * run->bytes_each;
             messages -= both;
             left -= both;
         }
@@ -357,21 +322,21 @@ prof_cell_t *prof_order_resolve(size_t *count) {
     share_t(*share)[PRELOAD_SPACE_COUNT] = NULL;
     const bool has_room = answers.spaces != NULL;
     int able = has_room, all = 0;
-    prof_cell_t *out = calloc(PRELOAD_SPACE_COUNT * (prof.cell_count + 1), sizeof *out);
+    prof_cell_t *out = calloc(PRELOAD_SPACE_COUNT * (prof.cells.count + 1), sizeof *out);
     *count = 0;
     PMPI_Allreduce(&able, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     const bool told = all && has_room;
     if (told)
         PMPI_Alltoall(prof.received, 1, MPI_BYTE, answers.spaces, 1, MPI_BYTE, MPI_COMM_WORLD);
     if (told && must_match(&answers) && exchange_runs(&answers)) {
-        share = calloc(prof.cell_capacity, sizeof *share);
-        sort_streams(&sent);
+        share = calloc(prof.cells.capacity, sizeof *share);
+        const stream_t *stream = sort_streams(&sent);
         for (size_t i = 0; share && i < sent.count; i++)
-            if (is_mixed(answers.spaces[sent.stream[i].peer]))
-                match(&sent.stream[i], &answers, share);
+            if (is_mixed(answers.spaces[stream[i].peer]))
+                match(&stream[i], &answers, share);
     }
-    for (size_t i = 0; out && i < prof.cell_capacity; i++) {
-        const prof_cell_t *cell = &prof.cell[i];
+    for (size_t i = 0; out && i < prof.cells.capacity; i++) {
+        const prof_cell_t *cell = pto_slots_at(&prof.cells, i);
         if (cell->messages > 0 && is_access(cell))
             out[(*count)++] = *cell;
         else if (cell->messages > 0)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "base/slots.h"
 #include "portolan/api.h"
 #include "routines.h"
 #include "spaces.h"
@@ -70,7 +71,7 @@ typedef struct {
     uint8_t kind;
     uint8_t space;
     uint8_t peer_space; /* of messages and parts: unknown until prof_order_resolve */
-} prof_key_t;
+} prof_key_t;           /* never 0: what is no message has a kind, and a message an unknown space */
 
 /* A process's traffic to another, or its reads from it. */
 typedef struct {
@@ -120,9 +121,7 @@ typedef struct {
     bool ordered;    /* the order of messages is kept, to match the spaces of both ends */
     int64_t origin;  /* when counting began */
     int64_t origin_ns;
-    prof_cell_t *cell; /* hashed by key; messages == 0: unused */
-    size_t cell_count;
-    size_t cell_capacity; /* a power of two */
+    pto_slots_t cells; /* prof_cell_t */
     prof_time_t time[PROF_ROUTINE_COUNT][PRELOAD_SPACE_COUNT];
     prof_size_t sizes[PROF_ROUTINE_COUNT][PRELOAD_SPACE_COUNT][PROF_SIZES];
     uint8_t *received; /* by peer: a bit for each space in which its messages were received */
