@@ -125,54 +125,53 @@ void prof_note_barrier(const prof_collective_t *what) {
     count_call(what, prof_group_of(what->comm), 0, PRELOAD_CPU);
 }
 
-void prof_note_alltoall(const prof_collective_t *what) {
-    const prof_group_t *group = group_for_parts(what);
-    const prof_side_t *in = is_in_place(&what->in) ? &what->out : &what->in;
-    if (!group)
-        return;
-    preload_space_t from = space_of(in), to = space_of(&what->out);
-    for (int i = 0; i < group->size; i++) {
-        if (i == group->rank)
-            continue;
-        send_part(what, group, PROF_EXACT, i, 1, bytes_for(in, i), from);
-        receive_part(what, group, i, 1, bytes_for(&what->out, i), to);
-    }
-    count_call(what, group, sum_of(in, group->size), from);
-}
-
-void prof_note_gather(const prof_collective_t *what) {
+/* Each with every other one directly: a block of `sent` for it, or always this process's own one, and of the
+ * output what is for this process, or the sender's own. */
+static void with_all(const prof_collective_t *what, int kind, const prof_side_t *sent, bool sends_own,
+                     bool receives_own) {
     const prof_group_t *group = group_for_parts(what);
     if (!group)
         return;
-    if (group->rank != what->root) {
-        preload_space_t from = space_of(&what->in);
-        send_part(what, group, PROF_EXACT, what->root, 1, bytes_for(&what->in, 0), from);
-        count_call(what, group, bytes_for(&what->in, 0), from);
-        return;
-    }
+    const int me = group->rank;
+    preload_space_t from = space_of(is_in_place(&what->in) ? &what->out : &what->in);
     preload_space_t to = space_of(&what->out);
-    for (int i = 0; i < group->size; i++)
-        if (i != group->rank)
-            receive_part(what, group, i, 1, bytes_for(&what->out, i), to);
-    count_call(what, group, bytes_for(&what->out, group->rank), to);
+    for (int i = 0; i < group->size; i++) {
+        if (i == me)
+            continue;
+        send_part(what, group, kind, i, 1, bytes_for(sent, sends_own ? me : i), from);
+        receive_part(what, group, i, 1, bytes_for(&what->out, receives_own ? me : i), to);
+    }
+    count_call(what, group, sends_own ? bytes_for(sent, me) : sum_of(sent, group->size), from);
 }
 
-void prof_note_scatter(const prof_collective_t *what) {
+void prof_note_alltoall(const prof_collective_t *what) {
+    with_all(what, PROF_EXACT, is_in_place(&what->in) ? &what->out : &what->in, false, false);
+}
+
+/* The root with all others, of which each has one block. */
+static void with_root(const prof_collective_t *what, bool gathers) {
     const prof_group_t *group = group_for_parts(what);
     if (!group)
         return;
-    if (group->rank != what->root) {
-        preload_space_t to = space_of(&what->out);
-        receive_part(what, group, what->root, 1, bytes_for(&what->out, 0), to);
-        count_call(what, group, bytes_for(&what->out, 0), to);
-        return;
+    const bool is_root = group->rank == what->root, sends = gathers != is_root;
+    const prof_side_t *side = sends ? &what->in : &what->out;
+    preload_space_t space = space_of(side);
+    for (int i = 0; i < (is_root ? group->size : 1); i++) {
+        const int peer = is_root ? i : what->root;
+        if (peer != group->rank && sends)
+            send_part(what, group, PROF_EXACT, peer, 1, bytes_for(side, i), space);
+        else if (peer != group->rank)
+            receive_part(what, group, peer, 1, bytes_for(side, i), space);
     }
-    preload_space_t from = space_of(&what->in);
-    for (int i = 0; i < group->size; i++)
-        if (i != group->rank)
-            send_part(what, group, PROF_EXACT, i, 1, bytes_for(&what->in, i), from);
-    count_call(what, group, sum_of(&what->in, group->size), from);
+    count_call(what, group,
+               !is_root  ? bytes_for(side, 0)
+               : gathers ? bytes_for(side, group->rank)
+                         : sum_of(side, group->size),
+               space);
 }
+
+void prof_note_gather(const prof_collective_t *what) { with_root(what, true); }
+void prof_note_scatter(const prof_collective_t *what) { with_root(what, false); }
 
 /* --- by plan -------------------------------------------------------------------------------------------- */
 
@@ -203,58 +202,30 @@ static void reduce_by_plan(const prof_collective_t *what, prof_plan_t plan) {
                 space_of(in_place ? &what->out : &what->in));
 }
 
-void prof_note_bcast(const prof_collective_t *what) {
+static void output_by_plan(const prof_collective_t *what, prof_plan_t plan) {
     const prof_group_t *group = group_for_parts(what);
     if (group)
-        by_plan(what, group, PROF_PLAN_BROADCAST, bytes_for(&what->out, 0), 1, space_of(&what->out));
+        by_plan(what, group, plan, bytes_for(&what->out, 0), 1, space_of(&what->out));
 }
 
+void prof_note_bcast(const prof_collective_t *what) { output_by_plan(what, PROF_PLAN_BROADCAST); }
+void prof_note_allgather(const prof_collective_t *what) { output_by_plan(what, PROF_PLAN_ALLGATHER); }
 void prof_note_reduce(const prof_collective_t *what) { reduce_by_plan(what, PROF_PLAN_REDUCE); }
 void prof_note_allreduce(const prof_collective_t *what) { reduce_by_plan(what, PROF_PLAN_ALLREDUCE); }
-
 void prof_note_reduce_scatter_block(const prof_collective_t *what) {
     reduce_by_plan(what, PROF_PLAN_REDUCE_SCATTER);
 }
 
-void prof_note_allgather(const prof_collective_t *what) {
-    const prof_group_t *group = group_for_parts(what);
-    if (group)
-        by_plan(what, group, PROF_PLAN_ALLGATHER, bytes_for(&what->out, 0), 1, space_of(&what->out));
-}
-
-/* --- each with every other directly --------------------------------------------------------------------- */
+/* --- linear --------------------------------------------------------------------------------------------- */
 
 /* Every process gives its block to all others. */
 void prof_note_allgatherv(const prof_collective_t *what) {
-    const prof_group_t *group = group_for_parts(what);
-    if (!group)
-        return;
-    const prof_side_t *in = is_in_place(&what->in) ? &what->out : &what->in;
-    preload_space_t from = space_of(in), to = space_of(&what->out);
-    int64_t own = bytes_for(&what->out, group->rank);
-    for (int i = 0; i < group->size; i++) {
-        if (i == group->rank)
-            continue;
-        send_part(what, group, PROF_LINEAR, i, 1, own, from);
-        receive_part(what, group, i, 1, bytes_for(&what->out, i), to);
-    }
-    count_call(what, group, own, from);
+    with_all(what, PROF_LINEAR, &what->out, true, false);
 }
 
 /* Every process gives each its share of the vector. */
 void prof_note_reduce_scatter(const prof_collective_t *what) {
-    const prof_group_t *group = group_for_parts(what);
-    if (!group)
-        return;
-    preload_space_t from = space_of(is_in_place(&what->in) ? &what->out : &what->in);
-    preload_space_t to = space_of(&what->out);
-    for (int i = 0; i < group->size; i++) {
-        if (i == group->rank)
-            continue;
-        send_part(what, group, PROF_LINEAR, i, 1, bytes_for(&what->out, i), from);
-        receive_part(what, group, i, 1, bytes_for(&what->out, group->rank), to);
-    }
-    count_call(what, group, sum_of(&what->out, group->size), from);
+    with_all(what, PROF_LINEAR, &what->out, false, true);
 }
 
 /* Every process passes its result to the next one. */
@@ -277,7 +248,7 @@ typedef struct {
     int in_count;
     int out_count;
     int *in; /* one array: sources, then destinations */
-    int *out;
+    const int *out;
 } neighbors_t;
 
 static bool take_room(neighbors_t *found, int in, int out) {
@@ -288,26 +259,30 @@ static bool take_room(neighbors_t *found, int in, int out) {
     return found->in != NULL;
 }
 
+/* Sources are destinations. */
+static bool take_room_for_both(neighbors_t *found, int count) {
+    bool taken = take_room(found, count, 0);
+    found->out_count = count;
+    found->out = found->in;
+    return taken;
+}
+
 static bool find_cart(MPI_Comm comm, neighbors_t *found) {
     int dims = 0;
     PMPI_Cartdim_get(comm, &dims);
-    if (!take_room(found, 2 * dims, 2 * dims))
+    if (!take_room_for_both(found, 2 * dims))
         return false;
     for (int i = 0; i < dims; i++)
         PMPI_Cart_shift(comm, i, 1, &found->in[2 * i], &found->in[2 * i + 1]);
-    for (int i = 0; i < 2 * dims; i++)
-        found->out[i] = found->in[i];
     return true;
 }
 
 static bool find_graph(MPI_Comm comm, int rank, neighbors_t *found) {
     int count = 0;
     PMPI_Graph_neighbors_count(comm, rank, &count);
-    if (!take_room(found, count, count))
+    if (!take_room_for_both(found, count))
         return false;
     PMPI_Graph_neighbors(comm, rank, count, found->in);
-    for (int i = 0; i < count; i++)
-        found->out[i] = found->in[i];
     return true;
 }
 
@@ -317,8 +292,8 @@ static bool find_dist_graph(MPI_Comm comm, neighbors_t *found) {
     int *weights = weighted ? calloc((size_t)in + (size_t)out + 1, sizeof *weights) : NULL;
     bool room = (!weighted || weights) && take_room(found, in, out);
     if (room)
-        PMPI_Dist_graph_neighbors(comm, in, found->in, weighted ? weights : MPI_UNWEIGHTED, out, found->out,
-                                  weighted ? weights + in : MPI_UNWEIGHTED);
+        PMPI_Dist_graph_neighbors(comm, in, found->in, weighted ? weights : MPI_UNWEIGHTED, out,
+                                  found->in + in, weighted ? weights + in : MPI_UNWEIGHTED);
     free(weights);
     return room;
 }
