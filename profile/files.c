@@ -113,9 +113,11 @@ static const char *const space_names[PRELOAD_SPACE_COUNT] = {[PRELOAD_CPU] = "cp
                                                              [PRELOAD_MANAGED] = "managed",
                                                              [PRELOAD_UNKNOWN] = "unknown"};
 
-#define NAME(name) "MPI_" #name,
-static const char *const routine_names[PROF_ROUTINE_COUNT] = {PROF_ROUTINES(NAME)};
-#undef NAME
+#define ROUTINE(name) "MPI_" #name,
+static const char *const routine_names[] = {
+#include "routine_list.h"
+};
+#undef ROUTINE
 
 static void put_kind(int kind) {
     static const char *const names[PROF_BY_PLAN] = {[PROF_MESSAGE] = "message",

@@ -173,21 +173,7 @@ static void note_sync(const prof_call_t *call, MPI_Win handle) {
 }
 
 #define SYNC(name, params, args) PROF_SIMPLE(name, params, args, note_sync(&call, window))
-SYNC(Win_fence, (int assertion, MPI_Win window), (assertion, window))
-SYNC(Win_start, (MPI_Group group, int assertion, MPI_Win window), (group, assertion, window))
-SYNC(Win_complete, (MPI_Win window), (window))
-SYNC(Win_post, (MPI_Group group, int assertion, MPI_Win window), (group, assertion, window))
-SYNC(Win_wait, (MPI_Win window), (window))
-SYNC(Win_test, (MPI_Win window, int *flag), (window, flag))
-SYNC(Win_lock, (int type, int rank, int assertion, MPI_Win window), (type, rank, assertion, window))
-SYNC(Win_unlock, (int rank, MPI_Win window), (rank, window))
-SYNC(Win_lock_all, (int assertion, MPI_Win window), (assertion, window))
-SYNC(Win_unlock_all, (MPI_Win window), (window))
-SYNC(Win_flush, (int rank, MPI_Win window), (rank, window))
-SYNC(Win_flush_all, (MPI_Win window), (window))
-SYNC(Win_flush_local, (int rank, MPI_Win window), (rank, window))
-SYNC(Win_flush_local_all, (MPI_Win window), (window))
-SYNC(Win_sync, (MPI_Win window), (window))
+#include "synchronization_list.h"
 
 #define DYNAMIC(prefix)                                                                                      \
     CREATES_ONE(prefix##Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win * window),                \

@@ -13,8 +13,15 @@
 #include "base/clock.h"
 #include "base/slots.h"
 #include "portolan/api.h"
-#include "routines.h"
 #include "spaces.h"
+
+/* The routines that are counted, as PROF_Send. */
+#define ROUTINE(name) PROF_##name,
+typedef enum {
+#include "routine_list.h"
+    PROF_ROUTINE_COUNT
+} prof_routine_t;
+#undef ROUTINE
 
 /* How a pair's traffic is known: a message of the program, what it writes to another process's memory or
  * reads from there, a part of a collective that MPI's definition determines, or a message of the algorithm
