@@ -100,17 +100,18 @@ static void find_cuts(const pto_plan_t *plan, const pto_machine_t *machine, bool
     }
 }
 
-static bool find_classes(const pto_asked_t *asked, pto_actors_t *actors) {
-    int64_t cores = asked->plan->request.layout.procs_per_gpu, count = 0;
+static bool find_classes(pto_pricing_t *pricing) {
+    pto_actors_t *actors = &pricing->actors;
+    int64_t cores = pricing->plan->request.layout.procs_per_gpu, count = 0;
     bool *cut = calloc((size_t)cores + 1, sizeof *cut);
     actors->actor = calloc((size_t)cores, sizeof *actors->actor);
     if (cut && actors->actor) {
-        find_cuts(asked->plan, asked->machine, cut);
+        find_cuts(pricing->plan, pricing->machine, cut);
         for (int64_t core = 0; core < cores; core++) {
             if (cut[core])
                 actors->actor[count++].place.core = core;
             actors->actor[count - 1].cores++;
-            actors->actor[count - 1].gpus = asked->plan->request.layout.gpus_per_node;
+            actors->actor[count - 1].gpus = pricing->plan->request.layout.gpus_per_node;
         }
     }
     free(cut);
@@ -123,8 +124,9 @@ static bool find_classes(const pto_asked_t *asked, pto_actors_t *actors) {
 /* --- processes ---------------------------------------------------------------------------------------- */
 
 /* All processes of the first node, or of all nodes. */
-static bool find_processes(pto_actors_t *actors) {
-    const pto_layout_t *layout = &actors->plan->request.layout;
+static bool find_processes(pto_pricing_t *pricing) {
+    pto_actors_t *actors = &pricing->actors;
+    const pto_layout_t *layout = &pricing->plan->request.layout;
     actors->node_count = actors->kind == PTO_ACTORS_RANKS ? layout->nodes : 1;
     actors->gpu_count = actors->node_count * layout->gpus_per_node;
     actors->per_gpu = layout->procs_per_gpu;
@@ -138,36 +140,39 @@ static bool find_processes(pto_actors_t *actors) {
 /* --- steps -------------------------------------------------------------------------------------------- */
 
 /* Returns whether an actor that is not exact takes part in a step, in any iteration. */
-static bool takes_part(const pto_actors_t *actors, const pto_step_t *step, int64_t actor) {
-    const pto_rank_t *place = &actors->actor[actor].place;
+static bool takes_part(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor) {
+    const pto_rank_t *place = &pricing->actors.actor[actor].place;
     if (place->core < step->core_first || place->core >= step->core_first + step->core_count)
         return false;
-    int64_t alone = core_of_one_member(actors->plan, step);
+    int64_t alone = core_of_one_member(pricing->plan, step);
     if (alone >= 0 && place->core != alone)
         return false;
-    pto_group_t group = *pto_group_at(actors->plan, step->group);
+    pto_group_t group = *pto_group_at(pricing->plan, step->group);
     group.fold = 0;
-    return pto_group_index_at(&actors->plan->request.layout, &group, *place) >= 0;
+    return pto_group_index_at(&pricing->plan->request.layout, &group, *place) >= 0;
 }
 
 /* Asked for each stage that an actor walks, so it is found out beforehand. */
-bool pto_actors_find_parts(pto_actors_t *actors) {
-    if (actors->kind == PTO_ACTORS_RANKS)
+bool pto_actors_find_parts(pto_pricing_t *pricing) {
+    if (pricing->actors.kind == PTO_ACTORS_RANKS)
         return true;
-    int steps = actors->plan->steps.count;
-    actors->takes_part = malloc((size_t)steps * (size_t)actors->count + 1);
-    for (int i = 0; i < steps && actors->takes_part; i++) {
-        const pto_step_t *step = pto_step_at(actors->plan, i);
-        actors->any_alone = actors->any_alone || pto_step_is_of_one_member(actors->plan, step);
-        if (!pto_actors_are_exact(actors, step))
-            for (int64_t actor = 0; actor < actors->count; actor++)
-                actors->takes_part[i * actors->count + actor] = takes_part(actors, step, actor);
+    int steps = pricing->plan->steps.count;
+    pricing->actors.takes_part = malloc((size_t)steps * (size_t)pricing->actors.count + 1);
+    for (int i = 0; i < steps && pricing->actors.takes_part; i++) {
+        const pto_step_t *step = pto_step_at(pricing->plan, i);
+        pricing->actors.any_alone =
+            pricing->actors.any_alone || pto_step_is_of_one_member(pricing->plan, step);
+        if (!pto_actors_are_exact(pricing, step))
+            for (int64_t actor = 0; actor < pricing->actors.count; actor++)
+                pricing->actors.takes_part[i * pricing->actors.count + actor] =
+                    takes_part(pricing, step, actor);
     }
-    return actors->takes_part != NULL;
+    return pricing->actors.takes_part != NULL;
 }
 
-bool pto_actors_find(const pto_asked_t *asked, pto_actors_t *actors) {
-    bool found = actors->kind == PTO_ACTORS_CLASSES ? find_classes(asked, actors) : find_processes(actors);
+bool pto_actors_find(pto_pricing_t *pricing) {
+    pto_actors_t *actors = &pricing->actors;
+    bool found = actors->kind == PTO_ACTORS_CLASSES ? find_classes(pricing) : find_processes(pricing);
     actors->count = found ? actors->gpu_count * actors->per_gpu : 0;
     return found;
 }
@@ -178,7 +183,7 @@ bool pto_latency_known(const pto_machine_t *machine) {
 }
 
 static void take_off_latency(pto_pricing_t *pricing, int64_t actor, pto_space_t space) {
-    const pto_param_t *latency = &pricing->asked.machine->latency_s[space];
+    const pto_param_t *latency = &pricing->machine->latency_s[space];
     pto_charge_t early;
     if (!pto_param_known(latency))
         return;
@@ -194,16 +199,16 @@ static void take_off_latency(pto_pricing_t *pricing, int64_t actor, pto_space_t 
 bool pto_pricing_begin_early(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     int64_t sends = 0, messages = 0;
     pto_space_t space = PTO_SPACE_CPU;
-    if (pricing->lanes.active || !pricing->messages->off_node || !pto_latency_known(pricing->asked.machine))
+    if (pricing->lanes.active || !pricing->messages->off_node || !pto_latency_known(pricing->machine))
         return false;
     for (int i = 0; i < stage->step_count && sends < 2; i++) {
-        const pto_step_t *step = pto_step_at(pricing->asked.plan, stage->step_first + i);
+        const pto_step_t *step = pto_step_at(pricing->plan, stage->step_first + i);
         pto_action_t action;
-        if (!pto_step_is_message(step) || !pto_actor_acts(&pricing->actors, step, actor, k, &action))
+        if (!pto_step_is_message(step) || !pto_actor_acts(pricing, step, actor, k, &action))
             continue;
         int64_t count = pricing->messages->off_node(pricing, action);
         if (messages == 0 && count > 0)
-            space = pto_plan_buffer(pricing->asked.plan, pto_message_slice(step)->buffer)->space;
+            space = pto_plan_buffer(pricing->plan, pto_message_slice(step)->buffer)->space;
         messages += count;
         sends += step->kind == PTO_STEP_SEND ? count : 0;
     }

@@ -76,17 +76,15 @@ static bool can_be_summed(pto_messages_t *messages) {
 
 /* Messages of two memories may have two latencies, which price.c tells apart. */
 bool pto_at_once_applies(const pto_pricing_t *pricing, int node) {
-    const pto_node_t *at = pto_node_at(pricing->asked.plan, node);
-    const pto_stage_t *stage =
-        at->kind == PTO_NODE_STAGE ? pto_stage_at(pricing->asked.plan, at->stage) : NULL;
-    if (!stage || stage->order != PTO_ORDER_AT_ONCE || !pricing->asked.tables ||
-        !pto_messages_are_plain(pricing))
+    const pto_node_t *at = pto_node_at(pricing->plan, node);
+    const pto_stage_t *stage = at->kind == PTO_NODE_STAGE ? pto_stage_at(pricing->plan, at->stage) : NULL;
+    if (!stage || stage->order != PTO_ORDER_AT_ONCE || !pricing->tables || !pto_messages_are_plain(pricing))
         return false;
     pto_space_t space = PTO_SPACE_CPU;
-    bool all = stage->step_count > 0, latency = pto_latency_known(pricing->asked.machine);
+    bool all = stage->step_count > 0, latency = pto_latency_known(pricing->machine);
     for (int i = 0; i < stage->step_count && all; i++) {
-        const pto_step_t *step = pto_step_at(pricing->asked.plan, stage->step_first + i);
-        pto_messages_t messages = pto_messages_of(&pricing->asked, step, 0);
+        const pto_step_t *step = pto_step_at(pricing->plan, stage->step_first + i);
+        pto_messages_t messages = pto_messages_of(pricing, step, 0);
         space = i == 0 ? messages.space : space;
         all = can_be_summed(&messages) && (!latency || messages.space == space);
     }
@@ -229,8 +227,8 @@ static int64_t value_of(const pto_messages_t *messages, int64_t me, int64_t peer
 }
 
 /* In the order of the step's peers: that of their indices, or around the node from the process on. */
-static void charge_on_node(const pto_asked_t *asked, const pto_actors_t *actors,
-                           const pto_messages_t *messages, pto_action_t action, pto_charge_t *charge) {
+static void charge_on_node(const pto_pricing_t *pricing, const pto_messages_t *messages, pto_action_t action,
+                           pto_charge_t *charge) {
     const pto_layout_t *layout = &pto_plan_request(messages->plan)->layout;
     const pto_peers_t *peers = &messages->step->peers;
     int64_t first_rank = action.rank - action.me * messages->per_index;
@@ -243,11 +241,11 @@ static void charge_on_node(const pto_asked_t *asked, const pto_actors_t *actors,
         if (value < messages->peer_first || !pto_messages_to_peer(messages, value, first_rank, &action))
             continue;
         int64_t bytes = pto_messages_pair_bytes(messages, &action);
-        pto_level_t level =
-            pto_layout_level(layout, actors->actor[action.rank].place, actors->actor[action.peer_rank].place);
+        pto_level_t level = pto_layout_level(layout, pricing->actors.actor[action.rank].place,
+                                             pricing->actors.actor[action.peer_rank].place);
         pto_price_visits++;
         if (is_sent(messages, bytes)) /* the machine has a cost */
-            pto_charge_messages(charge, asked->machine, messages->space, level, bytes, 1, NULL);
+            pto_charge_messages(charge, pricing->machine, messages->space, level, bytes, 1, NULL);
     }
 }
 
@@ -276,8 +274,7 @@ static bool find_latest(const pto_pricing_t *pricing, const pto_messages_t *mess
     latest_t *latest = &pricing->summed->latest[action->core];
     if (!latest->known)
         *latest = latest_member(&pricing->clocks, messages, first_rank);
-    if (before[latest->rank].time.s <= before[action->rank].time.s &&
-        !pto_latency_known(pricing->asked.machine))
+    if (before[latest->rank].time.s <= before[action->rank].time.s && !pto_latency_known(pricing->machine))
         return true;
     pto_action_t from = *action;
     int64_t value = value_of(messages, action->me, (latest->rank - first_rank) / messages->per_index);
@@ -296,7 +293,7 @@ static void see_latest(const pto_pricing_t *pricing, const pto_messages_t *messa
     const int64_t *partner = NULL;
     int64_t first_rank = action->rank - action->me * messages->per_index, count = messages->peer_count;
     bool sparse =
-        !messages->step->send_empty && pto_tables_partners(pricing->asked.tables, &held, &partner, &count);
+        !messages->step->send_empty && pto_tables_partners(pricing->tables, &held, &partner, &count);
     pto_price_visits += count;
     for (int64_t j = 0; j < count; j++) {
         int64_t value = sparse ? value_of(messages, action->me, partner[j])
@@ -313,7 +310,7 @@ static void see_latest(const pto_pricing_t *pricing, const pto_messages_t *messa
 /* --- the stage ------------------------------------------------------------------------------------------ */
 
 static pto_messages_t *messages_of(const pto_pricing_t *pricing, const pto_action_t *action) {
-    const pto_step_t *first = pto_step_at(pricing->asked.plan, pricing->at.stage->step_first);
+    const pto_step_t *first = pto_step_at(pricing->plan, pricing->at.stage->step_first);
     pto_messages_t *messages = &pricing->summed->messages[action->step - first];
     if (messages->by_core) {
         pto_messages_find_members(messages, action->k, action->core);
@@ -330,9 +327,9 @@ static const pto_ledger_t *latest_sender(const pto_pricing_t *pricing, int64_t a
     bool found = false;
     for (int pass = 0; pass < 2 && !found; pass++)
         for (int i = 0; i < stage->step_count && !found; i++) {
-            const pto_step_t *step = pto_step_at(pricing->asked.plan, stage->step_first + i);
+            const pto_step_t *step = pto_step_at(pricing->plan, stage->step_first + i);
             pto_action_t action;
-            if (step->kind != PTO_STEP_RECV || !pto_actor_acts(&pricing->actors, step, actor, k, &action))
+            if (step->kind != PTO_STEP_RECV || !pto_actor_acts(pricing, step, actor, k, &action))
                 continue;
             const pto_messages_t *messages = messages_of(pricing, &action);
             if (pass == 0)
@@ -348,7 +345,7 @@ static void follow_latest(pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_ledger_t *last =
         summed->follower != action->rank ? latest_sender(pricing, action->rank, action->k) : NULL;
     if (last)
-        pto_pricing_follow(&pricing->clocks, &pricing->clocks.ledger[action->rank], last);
+        pto_pricing_follow(pricing, &pricing->clocks.ledger[action->rank], last);
     summed->follower = action->rank;
 }
 
@@ -370,7 +367,7 @@ static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action
     const pto_messages_t *messages = messages_of(pricing, action);
     (void)busiest;
     pto_price_visits += messages->sums->classes.count;
-    charge_on_node(&pricing->asked, &pricing->actors, messages, *action, charge);
+    charge_on_node(pricing, messages, *action, charge);
     charge_off_node(messages, action, charge);
     charge->most_on_node = charge->on_node;
     if (action->step->kind == PTO_STEP_RECV)
@@ -381,12 +378,12 @@ static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action
 static const pto_message_rules_t by_sums = {
     .count = count_sends, .off_node = messages_off_node, .charge = charge_messages};
 
-static bool sum_tables(const pto_asked_t *asked, const pto_stage_t *stage, int64_t k,
+static bool sum_tables(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k,
                        pto_messages_t *messages) {
     for (int i = 0; i < stage->step_count; i++) {
-        messages[i] = pto_messages_of(asked, pto_step_at(asked->plan, stage->step_first + i), k);
+        messages[i] = pto_messages_of(pricing, pto_step_at(pricing->plan, stage->step_first + i), k);
         can_be_summed(&messages[i]);
-        messages[i].sums = pto_tables_sum(asked->tables, pto_plan_request(asked->plan), asked->machine,
+        messages[i].sums = pto_tables_sum(pricing->tables, pto_plan_request(pricing->plan), pricing->machine,
                                           messages[i].parts, messages[i].buffer->blocks == PTO_BLOCKS_ROW);
         if (!messages[i].sums)
             return false;
@@ -395,14 +392,13 @@ static bool sum_tables(const pto_asked_t *asked, const pto_stage_t *stage, int64
 }
 
 pto_status_t pto_at_once_price(pto_pricing_t *pricing, int node, int64_t k) {
-    const pto_stage_t *stage =
-        pto_stage_at(pricing->asked.plan, pto_node_at(pricing->asked.plan, node)->stage);
+    const pto_stage_t *stage = pto_stage_at(pricing->plan, pto_node_at(pricing->plan, node)->stage);
     const pto_message_rules_t *by_rank = pricing->messages;
     pto_summed_t summed = {.messages = malloc((size_t)stage->step_count * sizeof *summed.messages),
                            .latest = calloc((size_t)pricing->actors.per_gpu, sizeof *summed.latest),
                            .follower = -1};
     pto_status_t status = PTO_OK;
-    if (summed.messages && summed.latest && sum_tables(&pricing->asked, stage, k, summed.messages)) {
+    if (summed.messages && summed.latest && sum_tables(pricing, stage, k, summed.messages)) {
         pricing->messages = &by_sums;
         pricing->summed = &summed;
         status = pto_stage_price(pricing, node, k);

@@ -27,9 +27,9 @@ static bool are_messages(const groups_t *groups, const pto_step_t *step) {
            is_linear(&peers->until, groups->first + groups->most, groups->most);
 }
 
-static bool is_copy(const pto_asked_t *asked, const groups_t *groups, const pto_step_t *step) {
+static bool is_copy(const pto_pricing_t *pricing, const groups_t *groups, const pto_step_t *step) {
     const pto_slice_t *slice = &step->source;
-    pto_blocks_t blocks = pto_plan_buffer(asked->plan, slice->buffer)->blocks;
+    pto_blocks_t blocks = pto_plan_buffer(pricing->plan, slice->buffer)->blocks;
     int64_t sign = blocks == PTO_BLOCKS_ROW ? 1 : -1;
     return step->kind == PTO_STEP_COPY && step->peers.kind == PTO_PEERS_NONE &&
            slice->holder == PTO_HOLDER_SELF && step->target.holder == PTO_HOLDER_SELF &&
@@ -41,12 +41,11 @@ static bool is_copy(const pto_asked_t *asked, const groups_t *groups, const pto_
 }
 
 /* Nothing may cost a process that moves no bytes. */
-static bool find_groups(const pto_asked_t *asked, const pto_actors_t *actors, int first, int until,
-                        groups_t *groups) {
-    const pto_plan_t *plan = asked->plan;
+static bool find_groups(const pto_pricing_t *pricing, int first, int until, groups_t *groups) {
+    const pto_plan_t *plan = pricing->plan;
     *groups = (groups_t){0};
-    if (actors->kind != PTO_ACTORS_RANKS || !asked->tables ||
-        !pto_messages_are_apart(asked->machine, &plan->request.layout))
+    if (pricing->actors.kind != PTO_ACTORS_RANKS || !pricing->tables ||
+        !pto_messages_are_apart(pricing->machine, &plan->request.layout))
         return false;
     for (int s = first; s < until; s++) {
         const pto_step_t *step = pto_step_at(plan, s);
@@ -54,28 +53,28 @@ static bool find_groups(const pto_asked_t *asked, const pto_actors_t *actors, in
             *groups = (groups_t){step->peers.first.constant, step->peers.first.loop};
     }
     for (int s = first; s < until && groups->most > 0; s++)
-        if (!are_messages(groups, pto_step_at(plan, s)) && !is_copy(asked, groups, pto_step_at(plan, s)))
+        if (!are_messages(groups, pto_step_at(plan, s)) && !is_copy(pricing, groups, pto_step_at(plan, s)))
             return false;
     return groups->most > 0;
 }
 
 /* Enter the chunks of a process's messages. False: its table is not sparse, or out of memory. */
-static bool enter(const pto_asked_t *asked, const pto_actors_t *actors, const groups_t *groups,
-                  const pto_step_t *step, int64_t actor, pto_busy_t *busy) {
+static bool enter(const pto_pricing_t *pricing, const groups_t *groups, const pto_step_t *step, int64_t actor,
+                  pto_busy_t *busy) {
     pto_action_t action;
     const int64_t *partner;
     int64_t partners = 0;
-    if (!pto_step_is_message(step) || !pto_step_acts(asked->plan, step, actor, 0, &action))
+    if (!pto_step_is_message(step) || !pto_step_acts(pricing->plan, step, actor, 0, &action))
         return true;
-    pto_held_t held = pto_held_by(asked->plan, pto_message_slice(step)->buffer, actor);
-    if (!pto_tables_partners(asked->tables, &held, &partner, &partners) ||
+    pto_held_t held = pto_held_by(pricing->plan, pto_message_slice(step)->buffer, actor);
+    if (!pto_tables_partners(pricing->tables, &held, &partner, &partners) ||
         !PTO_RESERVE(busy->part, busy->capacity, busy->count + partners))
         return false;
     for (int64_t i = 0; i < partners; i++) {
         int64_t shift = pto_floor_mod(step->peers.sign * (partner[i] - action.me), held.buffer->block_count);
         if (shift >= groups->first)
-            busy->part[busy->count++] =
-                (pto_part_t){.chunk = (shift - groups->first) / groups->most, .gpu = actor / actors->per_gpu};
+            busy->part[busy->count++] = (pto_part_t){.chunk = (shift - groups->first) / groups->most,
+                                                     .gpu = actor / pricing->actors.per_gpu};
     }
     return true;
 }
@@ -87,14 +86,13 @@ static int compare(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-bool pto_busy_find(const pto_asked_t *asked, const pto_actors_t *actors, int first, int until,
-                   pto_busy_t *busy) {
+bool pto_busy_find(const pto_pricing_t *pricing, int first, int until, pto_busy_t *busy) {
     groups_t groups;
-    bool sparse = find_groups(asked, actors, first, until, &groups);
-    for (int64_t actor = 0; actor < actors->count && sparse; actor++)
+    bool sparse = find_groups(pricing, first, until, &groups);
+    for (int64_t actor = 0; actor < pricing->actors.count && sparse; actor++)
         for (int s = first; s < until && sparse; s++)
-            sparse = enter(asked, actors, &groups, pto_step_at(asked->plan, s), actor, busy);
-    busy->actor = sparse ? malloc((size_t)actors->count * sizeof *busy->actor) : NULL;
+            sparse = enter(pricing, &groups, pto_step_at(pricing->plan, s), actor, busy);
+    busy->actor = sparse ? malloc((size_t)pricing->actors.count * sizeof *busy->actor) : NULL;
     if (busy->actor && busy->count > 0)
         qsort(busy->part, (size_t)busy->count, sizeof *busy->part, compare);
     return busy->actor != NULL;

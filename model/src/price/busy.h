@@ -20,8 +20,7 @@ typedef struct {
 
 /* For a pipeline of steps [first, until) whose chunks, from 0 on, are groups of partners, and whose table is
  * sparse. False: it is another one, or out of memory. `busy`: zeroed; to be freed in either case. */
-bool pto_busy_find(const pto_asked_t *asked, const pto_actors_t *actors, int first, int until,
-                   pto_busy_t *busy);
+bool pto_busy_find(const pto_pricing_t *pricing, int first, int until, pto_busy_t *busy);
 /* List the actors of a later chunk than before, all of a GPU's one after another; returns their number. */
 int64_t pto_busy_list(const pto_actors_t *actors, int64_t chunk, pto_busy_t *busy);
 void pto_busy_fini(pto_busy_t *busy);

@@ -101,9 +101,9 @@ static bool is_alike(const pto_step_t *step, const pto_action_t *action) {
 }
 
 /* The stage's messages to, or from, an owner's neighbors. */
-static pto_status_t charge_neighbors(const pto_asked_t *asked, const pto_stage_t *stage, int64_t owner,
+static pto_status_t charge_neighbors(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t owner,
                                      const pto_action_t *first, pto_charge_t *charge) {
-    const pto_plan_t *plan = asked->plan;
+    const pto_plan_t *plan = pricing->plan;
     pto_status_t status = PTO_OK;
     for (int i = stage->step_first; i < stage->step_first + stage->step_count && status == PTO_OK; i++) {
         pto_action_t action = *first;
@@ -116,8 +116,8 @@ static pto_status_t charge_neighbors(const pto_asked_t *asked, const pto_stage_t
         pto_space_t space = pto_buffer_at(plan, slice->buffer)->space;
         if (level == PTO_LEVEL_COUNT || bytes == 0)
             continue;
-        status = pto_charge_messages(charge, asked->machine, space, level, bytes, 1, asked->err);
-        pto_charge_message_rows(charge, asked->machine, space, pto_step_rows(plan, action.step));
+        status = pto_charge_messages(charge, pricing->machine, space, level, bytes, 1, pricing->err);
+        pto_charge_message_rows(charge, pricing->machine, space, pto_step_rows(plan, action.step));
     }
     return status;
 }
@@ -144,7 +144,7 @@ static void add_share(pto_time_t *time, const pto_param_t *share, pto_time_t of)
 /* A time of a member's messages so far, with what those within its node will take longer because the member
  * also receives, and copies. */
 static pto_time_t with_shares(const pto_pricing_t *pricing, const pto_charge_t *charge, pto_time_t time) {
-    const pto_machine_t *machine = pricing->asked.machine;
+    const pto_machine_t *machine = pricing->machine;
     for (int space = 0; space < PTO_SPACE_COUNT && pricing->at.both_ways; space++)
         add_share(&time, &machine->both_ways[space], charge->within[space]);
     if (pricing->lanes.active)
@@ -155,8 +155,7 @@ static pto_time_t with_shares(const pto_pricing_t *pricing, const pto_charge_t *
 /* Returns the time of a member of a class. It includes shared resources, so that the member with the longest
  * time is the one that ends last, whether its messages leave the node or not. */
 static pto_time_t member_time(const pto_pricing_t *pricing, const pto_charge_t *charge) {
-    return with_shares(pricing, charge,
-                       pto_charge_time(charge, pricing->asked.machine, pricing->shared.outflow));
+    return with_shares(pricing, charge, pto_charge_time(charge, pricing->machine, pricing->shared.outflow));
 }
 
 static pto_time_t cpu_time(const pto_pricing_t *pricing, const pto_charge_t *charge) {
@@ -166,18 +165,17 @@ static pto_time_t cpu_time(const pto_pricing_t *pricing, const pto_charge_t *cha
 /* All neighbors of a stage at once: the class costs what its most expensive owner does. */
 static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const pto_action_t *action,
                                            pto_charge_t *charge) {
-    const pto_asked_t *asked = &pricing->asked;
     bool first;
-    const pto_stage_t *stage = stage_of(asked->plan, action, &first);
-    int64_t per_node = pto_group_at(asked->plan, action->step->group)->members_per_node, costliest = 0;
+    const pto_stage_t *stage = stage_of(pricing->plan, action, &first);
+    int64_t per_node = pto_group_at(pricing->plan, action->step->group)->members_per_node, costliest = 0;
     int64_t node[GRID_NODES_MAX];
-    int nodes = first ? grid_nodes(asked->plan, per_node, node) : 0;
+    int nodes = first ? grid_nodes(pricing->plan, per_node, node) : 0;
     pto_time_t most = {.s = -1};
     for (int n = 0; n < nodes; n++)
         for (int64_t owner = node[n] * per_node; owner < (node[n] + 1) * per_node; owner++) {
             pto_charge_t tried = *charge;
             tried.terms = NULL;
-            pto_status_t status = charge_neighbors(asked, stage, owner, action, &tried);
+            pto_status_t status = charge_neighbors(pricing, stage, owner, action, &tried);
             if (status != PTO_OK)
                 return status;
             pto_time_t tried_time = member_time(pricing, &tried);
@@ -186,7 +184,7 @@ static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const p
                 costliest = owner;
             }
         }
-    return first ? charge_neighbors(asked, stage, costliest, action, charge) : PTO_OK;
+    return first ? charge_neighbors(pricing, stage, costliest, action, charge) : PTO_OK;
 }
 
 /* --- messages ----------------------------------------------------------------------------------------- */
@@ -199,21 +197,21 @@ static bool differ_by_peer(const pto_plan_t *plan, const pto_step_t *step) {
 
 /* Returns the bytes of each message of the step, and the levels that the messages cross, which are in the
  * cache until others are asked for; NULL where there are none. */
-static const pto_traffic_t *traffic_of(const pto_asked_t *asked, pto_action_t *action, int64_t *bytes) {
+static const pto_traffic_t *traffic_of(const pto_pricing_t *pricing, pto_action_t *action, int64_t *bytes) {
     const pto_step_t *step = action->step;
     action->ordinal = pto_expr_at(&step->peers.first, action->k, action->core, 0);
-    *bytes = pto_class_slice_bytes(asked->plan, pto_message_slice(step), action);
+    *bytes = pto_class_slice_bytes(pricing->plan, pto_message_slice(step), action);
     return *bytes == 0 && !step->send_empty
                ? NULL
-               : pto_traffic_count(asked->plan, step, action->k, action->core, asked->cache->traffic);
+               : pto_traffic_count(pricing->plan, step, action->k, action->core, pricing->cache->traffic);
 }
 
 /* Returns how many groups of a step's partition on one node an actor counts for: each group counts once, for
  * the actor of its first member. */
-static int64_t groups_per_node(const pto_actors_t *actors, const pto_action_t *action) {
+static int64_t groups_per_node(const pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_step_t *step = action->step;
-    const pto_actor_t *actor = &actors->actor[action->rank];
-    unsigned color = pto_group_traits[pto_group_at(actors->plan, step->group)->kind].color;
+    const pto_actor_t *actor = &pricing->actors.actor[action->rank];
+    unsigned color = pto_group_traits[pto_group_at(pricing->plan, step->group)->kind].color;
     int64_t gpu_groups = color & PTO_BY_GPU ? actor->gpus : actor->place.gpu == 0;
     int64_t core_groups = color & PTO_BY_CORE ? actor->cores : actor->place.core == step->core_first;
     return gpu_groups * core_groups;
@@ -239,8 +237,8 @@ static const pto_step_t *largest_beside(pto_pricing_t *pricing, const pto_action
     pto_time_t most = {.s = -1};
     for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++) {
         pto_action_t other = *action;
-        other.step = pto_step_at(pricing->asked.plan, i);
-        if (other.step != action->step && !is_beside(pricing->asked.plan, other.step, action))
+        other.step = pto_step_at(pricing->plan, i);
+        if (other.step != action->step && !is_beside(pricing->plan, other.step, action))
             continue;
         pto_time_t own = measure(pricing, other);
         if (pto_time_less(most, own)) {
@@ -254,7 +252,7 @@ static const pto_step_t *largest_beside(pto_pricing_t *pricing, const pto_action
 /* Returns the bytes that leave the busiest node. */
 static pto_time_t measure_sends(pto_pricing_t *pricing, pto_action_t action) {
     int64_t bytes;
-    const pto_traffic_t *traffic = traffic_of(&pricing->asked, &action, &bytes);
+    const pto_traffic_t *traffic = traffic_of(pricing, &action, &bytes);
     return (pto_time_t){.s = traffic ? (double)(traffic->off_per_node * bytes) : 0};
 }
 
@@ -262,7 +260,7 @@ static bool has_beside(const pto_pricing_t *pricing, const pto_action_t *action)
     const pto_stage_t *stage = pricing->at.stage;
     for (int i = stage->step_first; pricing->actors.any_alone && i < stage->step_first + stage->step_count;
          i++)
-        if (is_beside(pricing->asked.plan, pto_step_at(pricing->asked.plan, i), action))
+        if (is_beside(pricing->plan, pto_step_at(pricing->plan, i), action))
             return true;
     return false;
 }
@@ -270,30 +268,28 @@ static bool has_beside(const pto_pricing_t *pricing, const pto_action_t *action)
 static void count_sends(pto_pricing_t *pricing, pto_action_t *action) {
     if (has_beside(pricing, action) && largest_beside(pricing, action, measure_sends) != action->step)
         return;
-    if (differ_by_peer(pricing->asked.plan, action->step))
+    if (differ_by_peer(pricing->plan, action->step))
         return;
     if (action->step->peers.kind == PTO_PEERS_CART) {
-        int64_t leaving =
-            neighbors_off_node(pricing->asked.plan, action->step) * groups_per_node(&pricing->actors, action);
-        pto_outflow_add(pricing->shared.outflow, pricing->asked.plan, action->step, (double)leaving,
-                        (double)pto_class_slice_bytes(pricing->asked.plan, &action->step->source, action));
+        int64_t leaving = neighbors_off_node(pricing->plan, action->step) * groups_per_node(pricing, action);
+        pto_outflow_add(pricing->shared.outflow, pricing->plan, action->step, (double)leaving,
+                        (double)pto_class_slice_bytes(pricing->plan, &action->step->source, action));
         return;
     }
     int64_t bytes;
-    const pto_traffic_t *traffic = traffic_of(&pricing->asked, action, &bytes);
+    const pto_traffic_t *traffic = traffic_of(pricing, action, &bytes);
     if (traffic)
-        pto_outflow_add(pricing->shared.outflow, pricing->asked.plan, action->step,
-                        (double)(traffic->off_per_node * groups_per_node(&pricing->actors, action)),
-                        (double)bytes);
+        pto_outflow_add(pricing->shared.outflow, pricing->plan, action->step,
+                        (double)(traffic->off_per_node * groups_per_node(pricing, action)), (double)bytes);
 }
 
-static pto_status_t charge_mix(const pto_asked_t *asked, const pto_mix_t *mix, pto_space_t space,
+static pto_status_t charge_mix(const pto_pricing_t *pricing, const pto_mix_t *mix, pto_space_t space,
                                int64_t bytes, pto_charge_t *charge) {
     for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
         if (mix->messages[level] == 0)
             continue;
-        pto_status_t status = pto_charge_messages(charge, asked->machine, space, (pto_level_t)level, bytes,
-                                                  mix->messages[level], asked->err);
+        pto_status_t status = pto_charge_messages(charge, pricing->machine, space, (pto_level_t)level, bytes,
+                                                  mix->messages[level], pricing->err);
         if (status != PTO_OK)
             return status;
     }
@@ -301,18 +297,18 @@ static pto_status_t charge_mix(const pto_asked_t *asked, const pto_mix_t *mix, p
 }
 
 /* Within a GPU, peer by peer. */
-static pto_status_t charge_by_peer(const pto_asked_t *asked, pto_action_t *action, pto_space_t space,
+static pto_status_t charge_by_peer(const pto_pricing_t *pricing, pto_action_t *action, pto_space_t space,
                                    pto_charge_t *charge) {
     const pto_peers_t *peers = &action->step->peers;
     int64_t until = pto_expr_at(&peers->until, action->k, action->core, 0);
     int64_t stride = pto_expr_at(&peers->stride, action->k, action->core, 0);
     action->peer = pto_expr_at(&peers->first, action->k, action->core, 0);
     for (; action->peer < until; action->peer += stride) {
-        int64_t bytes = pto_class_slice_bytes(asked->plan, pto_message_slice(action->step), action);
+        int64_t bytes = pto_class_slice_bytes(pricing->plan, pto_message_slice(action->step), action);
         if (action->peer == action->core || (bytes == 0 && !action->step->send_empty))
             continue;
         pto_status_t status =
-            pto_charge_messages(charge, asked->machine, space, PTO_LEVEL_ON_GPU, bytes, 1, asked->err);
+            pto_charge_messages(charge, pricing->machine, space, PTO_LEVEL_ON_GPU, bytes, 1, pricing->err);
         if (status != PTO_OK)
             return status;
     }
@@ -327,7 +323,7 @@ static pto_status_t find_costliest(const pto_pricing_t *pricing, const pto_traff
     for (int i = 0; i < traffic->mix_count; i++) {
         pto_charge_t mix = *charge;
         mix.terms = NULL;
-        pto_status_t status = charge_mix(&pricing->asked, &traffic->mix[i], space, bytes, &mix);
+        pto_status_t status = charge_mix(pricing, &traffic->mix[i], space, bytes, &mix);
         if (status != PTO_OK)
             return status;
         on_node = pto_time_max(on_node, pto_time_subtract(mix.on_node, charge->on_node));
@@ -353,7 +349,7 @@ static pto_status_t charge_costliest(const pto_pricing_t *pricing, const pto_tra
     if (!one)
         status = find_costliest(pricing, traffic, space, bytes, charge, &costliest);
     if (status == PTO_OK && costliest)
-        status = charge_mix(&pricing->asked, costliest, space, bytes, charge);
+        status = charge_mix(pricing, costliest, space, bytes, charge);
     if (one)
         charge->most_on_node = pto_time_add(charge->most_on_node, pto_time_subtract(charge->on_node, before));
     return status;
@@ -368,19 +364,19 @@ static int64_t class_of(const pto_actors_t *actors, int64_t core) {
     return actor;
 }
 
-static void follow_sender(pto_clocks_t *clocks, int64_t actor, int64_t sender) {
-    pto_pricing_follow(clocks, &clocks->ledger[actor], &clocks->before[sender]);
+static void follow_sender(pto_pricing_t *pricing, int64_t actor, int64_t sender) {
+    pto_pricing_follow(pricing, &pricing->clocks.ledger[actor], &pricing->clocks.before[sender]);
 }
 
 /* The actors that a receive may depend on: those of the cores that its peers may have. */
 static void follow_senders(pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_step_t *step = action->step;
-    pto_group_kind_t kind = pto_group_at(pricing->asked.plan, step->group)->kind;
+    pto_group_kind_t kind = pto_group_at(pricing->plan, step->group)->kind;
     unsigned index = pto_group_traits[kind].index;
     int64_t first = action->rank, last = first;
     if (pricing->actors.kind == PTO_ACTORS_PLACES && index != PTO_BY_NODE) {
         for (int64_t i = 0; i < pricing->actors.walked_count; i++)
-            follow_sender(&pricing->clocks, action->rank, pricing->actors.walked[i]);
+            follow_sender(pricing, action->rank, pricing->actors.walked[i]);
         return;
     }
     if (pricing->actors.kind == PTO_ACTORS_CLASSES && index == PTO_BY_CORE) {
@@ -391,17 +387,17 @@ static void follow_senders(pto_pricing_t *pricing, const pto_action_t *action) {
         last = class_of(&pricing->actors, step->core_first + step->core_count - 1);
     }
     for (int64_t sender = first; sender <= last; sender++)
-        follow_sender(&pricing->clocks, action->rank, sender);
+        follow_sender(pricing, action->rank, sender);
 }
 
 static pto_status_t charge_all(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {
-    pto_space_t space = pto_buffer_at(pricing->asked.plan, pto_message_slice(action->step)->buffer)->space;
+    pto_space_t space = pto_buffer_at(pricing->plan, pto_message_slice(action->step)->buffer)->space;
     if (action->step->peers.kind == PTO_PEERS_CART)
         return charge_costliest_owner(pricing, action, charge);
-    if (differ_by_peer(pricing->asked.plan, action->step))
-        return charge_by_peer(&pricing->asked, action, space, charge);
+    if (differ_by_peer(pricing->plan, action->step))
+        return charge_by_peer(pricing, action, space, charge);
     int64_t bytes;
-    const pto_traffic_t *traffic = traffic_of(&pricing->asked, action, &bytes);
+    const pto_traffic_t *traffic = traffic_of(pricing, action, &bytes);
     return traffic ? charge_costliest(pricing, traffic, space, bytes, charge) : PTO_OK;
 }
 
@@ -409,7 +405,7 @@ static pto_time_t measure_messages(pto_pricing_t *pricing, pto_action_t action) 
     pto_charge_t alone;
     pto_charge_begin(&alone, "", NULL);
     alone.at_once = pricing->at.stage->order == PTO_ORDER_AT_ONCE;
-    pto_charge_mixed(&alone, pricing->asked.plan);
+    pto_charge_mixed(&alone, pricing->plan);
     if (charge_all(pricing, &action, &alone) != PTO_OK) /* the step itself will say why */
         return (pto_time_t){.s = INFINITY};
     return member_time(pricing, &alone);
@@ -423,8 +419,7 @@ static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action
     if (!has_beside(pricing, action) || largest_beside(pricing, action, measure_messages) == action->step)
         status = charge_all(pricing, action, charge);
     if (pto_time_positive(charge->most_on_node))
-        pto_links_see_all(&pricing->shared, PTO_LOAD_MESSAGES, pto_message_end(action->step),
-                          &busiest->on_node);
+        pto_links_see_all(pricing, PTO_LOAD_MESSAGES, pto_message_end(action->step), &busiest->on_node);
     return status;
 }
 

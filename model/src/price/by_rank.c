@@ -20,19 +20,19 @@ static bool is_of_peers_block(pto_slice_t slice) {
     return slice.holder == PTO_HOLDER_SELF && pto_slice_is_peers_block(&slice);
 }
 
-static messages_t messages_of(const pto_asked_t *asked, const pto_action_t *action) {
-    const pto_plan_t *plan = asked->plan;
+static messages_t messages_of(const pto_pricing_t *pricing, const pto_action_t *action) {
+    const pto_plan_t *plan = pricing->plan;
     const pto_slice_t *slice = pto_message_slice(action->step);
     messages_t messages = {.slice = slice,
                            .held = pto_held_by(plan, slice->buffer, pto_slice_holder(plan, slice, action)),
                            .peers_block = pto_slice_is_peers_block(slice),
-                           .of_lines = asked->tables && !pto_tape_recording &&
+                           .of_lines = pricing->tables && !pto_tape_recording &&
                                        !pto_slice_is_peers_block(slice) && pto_slice_is_of_lines(plan, slice),
                            .peers = pto_step_peer_count(plan, action)};
     if (messages.peers < 2 || action->step->peers.kind != PTO_PEERS_SHIFT || action->step->send_empty ||
         !is_of_peers_block(*slice) ||
         pto_plan_group(plan, action->step->group)->size != messages.held.buffer->block_count ||
-        !pto_tables_partners(asked->tables, &messages.held, &messages.partner, &messages.partner_count))
+        !pto_tables_partners(pricing->tables, &messages.held, &messages.partner, &messages.partner_count))
         return messages;
     while (messages.partner_first < messages.partner_count &&
            messages.partner[messages.partner_first] < action->me)
@@ -41,12 +41,12 @@ static messages_t messages_of(const pto_asked_t *asked, const pto_action_t *acti
 }
 
 /* The step's next peer, in its order; of a sparse table, the next one whose message may have bytes. */
-static bool next_peer(const pto_asked_t *asked, const messages_t *messages, int64_t *next,
+static bool next_peer(const pto_pricing_t *pricing, const messages_t *messages, int64_t *next,
                       pto_action_t *action) {
     const pto_peers_t *peers = &action->step->peers;
     int64_t count = messages->partner_count, size = messages->held.buffer->block_count;
     while (!messages->partner && *next < messages->peers)
-        if (pto_step_peer(asked->plan, (*next)++, action))
+        if (pto_step_peer(pricing->plan, (*next)++, action))
             return true;
     while (messages->partner && *next < count) {
         int64_t ahead = peers->sign > 0 ? *next : -1 - *next;
@@ -56,15 +56,16 @@ static bool next_peer(const pto_asked_t *asked, const messages_t *messages, int6
         int64_t stride = pto_expr_at(&peers->stride, action->k, action->core, 0);
         (*next)++;
         if (shift >= 0 && shift % stride == 0 && shift / stride < messages->peers &&
-            pto_step_peer(asked->plan, shift / stride, action))
+            pto_step_peer(pricing->plan, shift / stride, action))
             return true;
     }
     return false;
 }
 
-static int64_t message_bytes(const pto_asked_t *asked, messages_t *messages, const pto_action_t *action) {
+static int64_t message_bytes(const pto_pricing_t *pricing, messages_t *messages, const pto_action_t *action) {
     if (messages->of_lines)
-        return pto_tables_slice_bytes(asked->tables, asked->plan, asked->machine, messages->slice, action);
+        return pto_tables_slice_bytes(pricing->tables, pricing->plan, pricing->machine, messages->slice,
+                                      action);
     return messages->peers_block && action->peer < messages->held.buffer->block_count
                ? pto_held_block_bytes(&messages->held, action->peer)
                : pto_held_slice_bytes(messages->slice, action, &messages->held);
@@ -72,53 +73,50 @@ static int64_t message_bytes(const pto_asked_t *asked, messages_t *messages, con
 
 /* The messages between nodes that a process sends or receives in a step. */
 static int64_t messages_off_node(const pto_pricing_t *pricing, pto_action_t action) {
-    const pto_asked_t *asked = &pricing->asked;
     const pto_actor_t *actor = pricing->actors.actor;
     int64_t node = actor[action.rank].place.node, count = 0;
-    messages_t messages = messages_of(asked, &action);
-    for (int64_t next = 0; next_peer(asked, &messages, &next, &action);)
+    messages_t messages = messages_of(pricing, &action);
+    for (int64_t next = 0; next_peer(pricing, &messages, &next, &action);)
         if (actor[action.peer_rank].place.node != node &&
-            (action.step->send_empty || message_bytes(asked, &messages, &action) > 0))
+            (action.step->send_empty || message_bytes(pricing, &messages, &action) > 0))
             count++;
     return count;
 }
 
 static void count_sends(pto_pricing_t *pricing, pto_action_t *action) {
     int64_t node = pricing->actors.actor[action->rank].place.node;
-    messages_t messages = messages_of(&pricing->asked, action);
-    for (int64_t next = 0; next_peer(&pricing->asked, &messages, &next, action);) {
+    messages_t messages = messages_of(pricing, action);
+    for (int64_t next = 0; next_peer(pricing, &messages, &next, action);) {
         bool within = pricing->actors.actor[action->peer_rank].place.node == node;
         if (within && pricing->shared.loads.links.count == 0)
             continue;
-        int64_t bytes = message_bytes(&pricing->asked, &messages, action);
-        pto_links_count_message(&pricing->asked, &pricing->shared, action, bytes);
+        int64_t bytes = message_bytes(pricing, &messages, action);
+        pto_links_count_message(pricing, action, bytes);
         if (!within && (bytes > 0 || action->step->send_empty))
-            pto_outflow_add(&pricing->shared.outflow[node], pricing->asked.plan, action->step, 1,
-                            (double)bytes);
+            pto_outflow_add(&pricing->shared.outflow[node], pricing->plan, action->step, 1, (double)bytes);
     }
 }
 
 static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
                                     pto_busiest_links_t *busiest) {
-    const pto_layout_t *layout = &pricing->asked.plan->request.layout;
-    messages_t messages = messages_of(&pricing->asked, action);
+    const pto_layout_t *layout = &pricing->plan->request.layout;
+    messages_t messages = messages_of(pricing, action);
     pto_space_t space = messages.held.buffer->space;
     pto_price_visits += messages.partner ? messages.partner_count : messages.peers;
-    for (int64_t next = 0; next_peer(&pricing->asked, &messages, &next, action);) {
-        int64_t bytes = message_bytes(&pricing->asked, &messages, action);
+    for (int64_t next = 0; next_peer(pricing, &messages, &next, action);) {
+        int64_t bytes = message_bytes(pricing, &messages, action);
         if (bytes == 0 && !action->step->send_empty)
             continue;
         pto_level_t level = pto_layout_level(layout, pricing->actors.actor[action->rank].place,
                                              pricing->actors.actor[action->peer_rank].place);
         pto_status_t status =
-            pto_charge_messages(charge, pricing->asked.machine, space, level, bytes, 1, pricing->asked.err);
+            pto_charge_messages(charge, pricing->machine, space, level, bytes, 1, pricing->err);
         if (status != PTO_OK)
             return status;
-        pto_charge_message_rows(charge, pricing->asked.machine, space,
-                                pto_step_rows(pricing->asked.plan, action->step));
+        pto_charge_message_rows(charge, pricing->machine, space, pto_step_rows(pricing->plan, action->step));
         pto_links_see_message(pricing, action, busiest);
         if (action->step->kind == PTO_STEP_RECV)
-            pto_pricing_follow(&pricing->clocks, &pricing->clocks.ledger[action->rank],
+            pto_pricing_follow(pricing, &pricing->clocks.ledger[action->rank],
                                &pricing->clocks.before[action->peer_rank]);
     }
     charge->most_on_node = charge->on_node;

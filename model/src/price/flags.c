@@ -9,7 +9,7 @@ enum { BY_ALL = -1 }; /* a raise where actors are not exact: it is never taken, 
 
 static pto_raises_t *raises_at(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor) {
     return &pricing->flags.raised[step->flag * pricing->clocks.actors +
-                                  (pto_actors_are_exact(&pricing->actors, step) ? actor : 0)];
+                                  (pto_actors_are_exact(pricing, step) ? actor : 0)];
 }
 
 /* Returns a raise at several actors at once; NULL when out of memory. */
@@ -40,34 +40,32 @@ static void forget_taken(pto_raises_t *raises) {
 }
 
 /* Add a raise at the end of the list. */
-static void add_raise(pto_clocks_t *clocks, const pto_flags_t *flags, pto_raises_t *raises, int64_t from,
-                      pto_raised_at_t *by) {
+static void add_raise(pto_pricing_t *pricing, pto_raises_t *raises, int64_t from, pto_raised_at_t *by) {
     if ((size_t)raises->count == raises->capacity)
         forget_taken(raises);
     if (!PTO_RESERVE(raises->item, raises->capacity, raises->count + 1)) {
-        clocks->out_of_memory = true;
+        pricing->clocks.out_of_memory = true;
         return;
     }
     raises->unsorted =
         raises->unsorted || (raises->count > 0 && raises->item[raises->count - 1].from >= from);
-    raises->item[raises->count++] = (pto_raise_t){.from = from, .round = flags->round, .by = by};
+    raises->item[raises->count++] = (pto_raise_t){.from = from, .round = pricing->flags.round, .by = by};
     raises->pending++;
     by->uses++;
 }
 
-static void raise_for_all(pto_clocks_t *clocks, const pto_flags_t *flags, pto_raises_t *raises,
-                          const pto_ledger_t *mine) {
+static void raise_for_all(pto_pricing_t *pricing, pto_raises_t *raises, const pto_ledger_t *mine) {
     static const pto_ledger_t at_start = {0};
     if (raises->count == 0) {
-        pto_raised_at_t *by = raised_at(clocks, &at_start);
+        pto_raised_at_t *by = raised_at(&pricing->clocks, &at_start);
         if (!by)
             return;
         by->uses = 1;
-        add_raise(clocks, flags, raises, BY_ALL, by);
+        add_raise(pricing, raises, BY_ALL, by);
         release(by);
     }
     if (raises->count > 0)
-        pto_pricing_follow(clocks, &raises->item[0].by->at, mine);
+        pto_pricing_follow(pricing, &raises->item[0].by->at, mine);
 }
 
 /* Raise the flag at the actors that are priced, for the actor and for all that it stands for. */
@@ -75,19 +73,17 @@ static void raise_for_others(pto_pricing_t *pricing, const pto_action_t *action,
     for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
         pto_action_t other;
         int64_t at = pricing->actors.walked[i], next = 0;
-        while (pto_step_next_reaching(pricing->asked.plan, action->step, at, action->k, &next, &other))
+        while (pto_step_next_reaching(pricing->plan, action->step, at, action->k, &next, &other))
             if (pto_actor_priced(&pricing->actors, other.rank) == action->rank)
-                add_raise(&pricing->clocks, &pricing->flags, raises_at(pricing, action->step, at), other.rank,
-                          by);
+                add_raise(pricing, raises_at(pricing, action->step, at), other.rank, by);
         pto_price_visits += next;
     }
 }
 
 void pto_raises_raise(pto_pricing_t *pricing, pto_action_t *action) {
     const pto_ledger_t *mine = &pricing->clocks.ledger[action->rank];
-    if (!pto_actors_are_exact(&pricing->actors, action->step)) {
-        raise_for_all(&pricing->clocks, &pricing->flags, raises_at(pricing, action->step, action->rank),
-                      mine);
+    if (!pto_actors_are_exact(pricing, action->step)) {
+        raise_for_all(pricing, raises_at(pricing, action->step, action->rank), mine);
         return;
     }
     pto_raised_at_t *by = raised_at(&pricing->clocks, mine);
@@ -96,9 +92,8 @@ void pto_raises_raise(pto_pricing_t *pricing, pto_action_t *action) {
     by->uses = 1; /* ours, until all peers have theirs */
     if (pricing->actors.like)
         raise_for_others(pricing, action, by);
-    for (int64_t next = 0; !pricing->actors.like && pto_step_next(pricing->asked.plan, &next, action);)
-        add_raise(&pricing->clocks, &pricing->flags, raises_at(pricing, action->step, action->peer_rank),
-                  action->rank, by);
+    for (int64_t next = 0; !pricing->actors.like && pto_step_next(pricing->plan, &next, action);)
+        add_raise(pricing, raises_at(pricing, action->step, action->peer_rank), action->rank, by);
     release(by);
 }
 
@@ -120,15 +115,14 @@ static int find_raise(const pto_raises_t *raises, int64_t from) {
 }
 
 /* Follow the oldest raise of `from`, and forget it. */
-static void take_raise(pto_clocks_t *clocks, pto_flags_t *flags, pto_raises_t *raises, int64_t from,
-                       pto_ledger_t *mine) {
+static void take_raise(pto_pricing_t *pricing, pto_raises_t *raises, int64_t from, pto_ledger_t *mine) {
     int at = find_raise(raises, from);
     if (at == raises->count)
         return;
     pto_raise_t *raise = &raises->item[at];
-    pto_pricing_follow(clocks, mine, &raise->by->at);
-    if (flags->round - raise->round > flags->lag)
-        flags->lag = flags->round - raise->round;
+    pto_pricing_follow(pricing, mine, &raise->by->at);
+    if (pricing->flags.round - raise->round > pricing->flags.lag)
+        pricing->flags.lag = pricing->flags.round - raise->round;
     release(raise->by);
     raise->by = NULL;
     raise->taken = true;
@@ -139,16 +133,16 @@ static void take_raise(pto_clocks_t *clocks, pto_flags_t *flags, pto_raises_t *r
 void pto_raises_wait(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {
     pto_ledger_t *mine = &pricing->clocks.ledger[action->rank];
     pto_raises_t *raises = raises_at(pricing, action->step, action->rank);
-    if (pto_actors_are_exact(&pricing->actors, action->step)) {
-        if (pto_step_peer_count(pricing->asked.plan, action) == 0)
+    if (pto_actors_are_exact(pricing, action->step)) {
+        if (pto_step_peer_count(pricing->plan, action) == 0)
             return;
-        for (int64_t next = 0; pto_step_next(pricing->asked.plan, &next, action);)
-            take_raise(&pricing->clocks, &pricing->flags, raises, action->peer_rank, mine);
+        for (int64_t next = 0; pto_step_next(pricing->plan, &next, action);)
+            take_raise(pricing, raises, action->peer_rank, mine);
     } else {
         for (int i = 0; i < raises->count; i++)
-            pto_pricing_follow(&pricing->clocks, mine, &raises->item[i].by->at);
+            pto_pricing_follow(pricing, mine, &raises->item[i].by->at);
     }
-    pto_charge_wait(charge, pricing->asked.machine, action->step);
+    pto_charge_wait(charge, pricing->machine, action->step);
 }
 
 pto_raises_t *pto_raises_begin(const pto_flags_t *flags) {

@@ -88,7 +88,7 @@ static bool survey_peers(survey_t *survey, const pto_step_t *step, const pto_gro
 
 /* Returns whether the machine has other costs for some of the step's copies between sockets. */
 static bool sockets_matter(const survey_t *survey, const pto_step_t *step) {
-    const pto_machine_t *machine = survey->pricing->asked.machine;
+    const pto_machine_t *machine = survey->pricing->machine;
     if (step->source.holder != PTO_HOLDER_PEER && step->target.holder != PTO_HOLDER_PEER)
         return false;
     if (step->in_kernel)
@@ -204,7 +204,7 @@ static bool survey_members(survey_t *survey, const pto_step_t *step, const pto_g
 static bool survey_step(survey_t *survey, int index) {
     const pto_step_t *step = pto_step_at(survey->plan, index);
     const pto_group_t *group = pto_group_at(survey->plan, step->group);
-    if (!pto_actors_are_exact(&survey->pricing->actors, step)) {
+    if (!pto_actors_are_exact(survey->pricing, step)) {
         cut_parts(survey, index);
         return true;
     }
@@ -262,7 +262,7 @@ bool pto_gpus_find(pto_pricing_t *pricing) {
     if (pricing->actors.kind != PTO_ACTORS_PLACES || pricing->actors.gpu_count == 1 || pto_price_each_gpu)
         return true;
     survey_t survey = {.pricing = pricing,
-                       .plan = pricing->asked.plan,
+                       .plan = pricing->plan,
                        .cut = calloc((size_t)pricing->actors.gpu_count, sizeof *survey.cut)};
     bool found = survey.cut && (!find_cuts(&survey) || walk_first_ones(&pricing->actors, survey.cut));
     free(survey.cut);
@@ -272,9 +272,9 @@ bool pto_gpus_find(pto_pricing_t *pricing) {
 /* --- their copies --------------------------------------------------------------------------------------- */
 
 void pto_gpus_count_copies_with_peers(pto_pricing_t *pricing, const pto_step_t *step, int64_t k) {
-    const pto_plan_t *plan = pricing->asked.plan;
+    const pto_plan_t *plan = pricing->plan;
     int64_t per_gpu = pricing->actors.per_gpu;
-    if (!pto_actors_are_exact(&pricing->actors, step) || pto_step_copy_kind(plan, step) == PTO_COPY_H2H)
+    if (!pto_actors_are_exact(pricing, step) || pto_step_copy_kind(plan, step) == PTO_COPY_H2H)
         return;
     for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
         pto_action_t other;

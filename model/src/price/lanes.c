@@ -24,15 +24,14 @@ static int64_t asked_at(const pto_clocks_t *clocks, pto_lane_resource_t resource
     return (int64_t)resource * clocks->actors + actor;
 }
 
-static pto_ledger_t *last_ask_at(const pto_clocks_t *clocks, const pto_lanes_t *lanes, int lane,
-                                 int64_t index) {
-    return lanes->last_ask + lane * PTO_LANE_RESOURCE_COUNT * clocks->actors + index;
+static pto_ledger_t *last_ask_at(const pto_pricing_t *pricing, int lane, int64_t index) {
+    return pricing->lanes.last_ask + lane * PTO_LANE_RESOURCE_COUNT * pricing->clocks.actors + index;
 }
 
 bool pto_lanes_allocate(pto_pricing_t *pricing, int lanes) {
     bool branches = false;
-    for (int n = 0; n < pto_plan_node_count(pricing->asked.plan); n++)
-        branches = branches || pto_node_at(pricing->asked.plan, n)->kind == PTO_NODE_PARALLEL;
+    for (int n = 0; n < pto_plan_node_count(pricing->plan); n++)
+        branches = branches || pto_node_at(pricing->plan, n)->kind == PTO_NODE_PARALLEL;
     if (!branches)
         return true;
     size_t asked = PTO_LANE_RESOURCE_COUNT * (size_t)pricing->clocks.actors;
@@ -55,14 +54,14 @@ static void copy_ledger(pto_clocks_t *clocks, pto_ledger_t *to, const pto_ledger
         clocks->out_of_memory = true;
 }
 
-static void follow_ledgers(pto_clocks_t *clocks, pto_ledger_t *to, const pto_ledger_t *from) {
-    for (int64_t actor = 0; actor < clocks->actors; actor++)
-        pto_pricing_follow(clocks, &to[actor], &from[actor]);
+static void follow_ledgers(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledger_t *from) {
+    for (int64_t actor = 0; actor < pricing->clocks.actors; actor++)
+        pto_pricing_follow(pricing, &to[actor], &from[actor]);
 }
 
 /* Add up from here what the lanes ask of each resource. */
 static void count_from_here(pto_pricing_t *pricing) {
-    pto_pricing_remember(&pricing->actors, &pricing->clocks, pricing->lanes.base);
+    pto_pricing_remember(pricing, pricing->lanes.base);
     for (int64_t i = 0; i < PTO_LANE_RESOURCE_COUNT * pricing->clocks.actors; i++) {
         pricing->lanes.demand[i].time = (pto_time_t){0};
         pricing->lanes.demand[i].entry_count = 0;
@@ -70,10 +69,9 @@ static void count_from_here(pto_pricing_t *pricing) {
     }
 }
 
-static void follow_walked(const pto_actors_t *actors, pto_clocks_t *clocks, pto_ledger_t *to,
-                          const pto_ledger_t *from) {
-    for (int64_t i = 0; i < actors->walked_count; i++)
-        pto_pricing_follow(clocks, &to[actors->walked[i]], &from[actors->walked[i]]);
+static void follow_walked(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledger_t *from) {
+    for (int64_t i = 0; i < pricing->actors.walked_count; i++)
+        pto_pricing_follow(pricing, &to[pricing->actors.walked[i]], &from[pricing->actors.walked[i]]);
 }
 
 static void follow_nothing(pto_clocks_t *clocks) {
@@ -84,20 +82,21 @@ static void follow_nothing(pto_clocks_t *clocks) {
 static void fork(pto_pricing_t *pricing, int lanes) {
     follow_nothing(&pricing->clocks);
     for (int lane = 1; lane < lanes; lane++)
-        pto_pricing_remember(&pricing->actors, &pricing->clocks, lane_at(&pricing->clocks, lane));
+        pto_pricing_remember(pricing, lane_at(&pricing->clocks, lane));
     count_from_here(pricing);
     pricing->lanes.active = true;
 }
 
 /* Returns the lane that takes the least time after it has asked for the last time; lane 0's end is in
  * `before`. */
-static int shortest_end(const pto_clocks_t *clocks, const pto_lanes_t *lanes, int64_t actor, int64_t index,
-                        pto_time_t *time) {
+static int shortest_end(const pto_pricing_t *pricing, int64_t actor, int64_t index, pto_time_t *time) {
     int shortest = -1;
-    for (int lane = 0; lane < PTO_LANES_MAX && lanes->askers[index] >> lane; lane++) {
-        const pto_ledger_t *end = lane > 0 ? &lane_at(clocks, lane)[actor] : &clocks->before[actor];
-        pto_time_t after = pto_time_subtract(end->time, last_ask_at(clocks, lanes, lane, index)->time);
-        if ((lanes->askers[index] >> lane & 1) == 0 || (shortest >= 0 && !pto_time_less(after, *time)))
+    for (int lane = 0; lane < PTO_LANES_MAX && pricing->lanes.askers[index] >> lane; lane++) {
+        const pto_ledger_t *end =
+            lane > 0 ? &lane_at(&pricing->clocks, lane)[actor] : &pricing->clocks.before[actor];
+        pto_time_t after = pto_time_subtract(end->time, last_ask_at(pricing, lane, index)->time);
+        if ((pricing->lanes.askers[index] >> lane & 1) == 0 ||
+            (shortest >= 0 && !pto_time_less(after, *time)))
             continue;
         *time = after;
         shortest = lane;
@@ -107,53 +106,53 @@ static int shortest_end(const pto_clocks_t *clocks, const pto_lanes_t *lanes, in
 
 /* A resource that several lanes ask for longer than the slowest lane takes decides instead. All processes of
  * a node ask for its memory, so what one of them does before and after says nothing. */
-static void follow_demand(pto_clocks_t *clocks, pto_lanes_t *lanes, int64_t actor,
-                          pto_lane_resource_t resource) {
-    int64_t index = asked_at(clocks, resource, actor);
-    const pto_ledger_t *demand = &lanes->demand[index], *from = &lanes->base[actor];
-    uint64_t askers = lanes->askers[index];
+static void follow_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource) {
+    int64_t index = asked_at(&pricing->clocks, resource, actor);
+    const pto_ledger_t *demand = &pricing->lanes.demand[index], *from = &pricing->lanes.base[actor];
+    uint64_t askers = pricing->lanes.askers[index];
     static const pto_ledger_t nothing;
     const double rounding = 1e-12;
-    pto_ledger_t *mine = &clocks->lane[actor];
+    pto_ledger_t *mine = &pricing->clocks.lane[actor];
     pto_time_t after = {0};
     if ((askers & (askers - 1)) == 0)
         return;
-    int lane = lanes->in_branches && resource != PTO_LANE_MEMORY
-                   ? shortest_end(clocks, lanes, actor, index, &after)
+    int lane = pricing->lanes.in_branches && resource != PTO_LANE_MEMORY
+                   ? shortest_end(pricing, actor, index, &after)
                    : -1;
     if (lane >= 0)
-        from = &lanes->first_ask[index];
+        from = &pricing->lanes.first_ask[index];
     pto_time_t needed = pto_time_add(pto_time_add(from->time, demand->time), after);
     if (!pto_time_less(pto_time_scale(mine->time, 1 + rounding), needed))
         return;
-    copy_ledger(clocks, mine, from);
+    copy_ledger(&pricing->clocks, mine, from);
     bool fits = pto_ledger_shift(mine, demand, &nothing, 1);
     if (lane >= 0)
-        fits =
-            fits && pto_ledger_shift(mine, lane > 0 ? &lane_at(clocks, lane)[actor] : &clocks->before[actor],
-                                     last_ask_at(clocks, lanes, lane, index), 1);
+        fits = fits && pto_ledger_shift(mine,
+                                        lane > 0 ? &lane_at(&pricing->clocks, lane)[actor]
+                                                 : &pricing->clocks.before[actor],
+                                        last_ask_at(pricing, lane, index), 1);
     if (!fits)
-        clocks->out_of_memory = true;
+        pricing->clocks.out_of_memory = true;
 }
 
 static void join(pto_pricing_t *pricing, int lanes) {
     pricing->clocks.ledger = pricing->clocks.lane;
     pricing->lanes.active = false;
-    pto_pricing_remember(&pricing->actors, &pricing->clocks, pricing->clocks.before);
+    pto_pricing_remember(pricing, pricing->clocks.before);
     follow_nothing(&pricing->clocks);
     for (int lane = 1; lane < lanes; lane++)
-        follow_ledgers(&pricing->clocks, pricing->clocks.lane, lane_at(&pricing->clocks, lane));
+        follow_ledgers(pricing, pricing->clocks.lane, lane_at(&pricing->clocks, lane));
     for (int64_t actor = 0; actor < pricing->clocks.actors; actor++)
         for (int resource = 0; resource < PTO_LANE_RESOURCE_COUNT; resource++)
-            follow_demand(&pricing->clocks, &pricing->lanes, actor, (pto_lane_resource_t)resource);
+            follow_demand(pricing, actor, (pto_lane_resource_t)resource);
     pricing->lanes.in_branches = false;
 }
 
 static pto_status_t price_branches(pto_pricing_t *pricing, int index, int64_t k) {
-    int end = index + 1 + pto_node_at(pricing->asked.plan, index)->span, lane = 0;
+    int end = index + 1 + pto_node_at(pricing->plan, index)->span, lane = 0;
     pto_status_t status = PTO_OK;
     for (int i = index + 1; i < end && status == PTO_OK; lane++) {
-        int span = pto_node_at(pricing->asked.plan, i)->span;
+        int span = pto_node_at(pricing->plan, i)->span;
         pricing->clocks.ledger = lane_at(&pricing->clocks, lane);
         status = pto_price_nodes(pricing, i + 1, span, k);
         i += 1 + span;
@@ -164,7 +163,7 @@ static pto_status_t price_branches(pto_pricing_t *pricing, int index, int64_t k)
 /* A stage of a chunk follows that of the previous chunk without a gap if what it waits for in other lanes was
  * there before. */
 static void note_gaps(pto_pricing_t *pricing, const pto_ledger_t *awaited, bool first) {
-    bool matters = !first && pto_queued_copies_cost(pricing->asked.machine);
+    bool matters = !first && pto_queued_copies_cost(pricing->machine);
     for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
         int64_t actor = pricing->actors.walked[i];
         pricing->clocks.behind[actor] =
@@ -177,27 +176,28 @@ static void note_gaps(pto_pricing_t *pricing, const pto_ledger_t *awaited, bool 
 /* One chunk. `slot`: the last lane's ledgers at the end of the chunk whose slot this one takes, then this
  * one's own; NULL: every chunk has a slot of its own. */
 static pto_status_t price_chunk(pto_pricing_t *pricing, int index, int64_t k, pto_ledger_t *slot) {
-    int lanes = pto_node_at(pricing->asked.plan, index)->span;
+    int lanes = pto_node_at(pricing->plan, index)->span;
     pto_status_t status = PTO_OK;
     for (int lane = 0; lane < lanes && status == PTO_OK; lane++) {
         const pto_ledger_t *awaited = lane > 0 ? lane_at(&pricing->clocks, lane - 1) : slot;
         pricing->clocks.ledger = lane_at(&pricing->clocks, lane);
-        note_gaps(pricing, awaited, k == pto_node_at(pricing->asked.plan, index)->from);
+        note_gaps(pricing, awaited, k == pto_node_at(pricing->plan, index)->from);
         if (awaited)
-            follow_walked(&pricing->actors, &pricing->clocks, pricing->clocks.ledger, awaited);
+            follow_walked(pricing, pricing->clocks.ledger, awaited);
         status = pto_price_nodes(pricing, index + 1 + lane, 1, k);
     }
     if (slot)
-        pto_pricing_remember(&pricing->actors, &pricing->clocks, slot);
+        pto_pricing_remember(pricing, slot);
     return status;
 }
 
 /* --- chunks that cost the same -------------------------------------------------------------------------- */
 
-void pto_lanes_remember_demand(pto_clocks_t *clocks, pto_lanes_t *lanes) {
-    for (int64_t i = 0; i < PTO_LANE_RESOURCE_COUNT * clocks->actors; i++)
-        if (!pto_ledger_copy(&lanes->demand_before[i], &lanes->demand[i], clocks->explain))
-            clocks->out_of_memory = true;
+void pto_lanes_remember_demand(pto_pricing_t *pricing) {
+    for (int64_t i = 0; i < PTO_LANE_RESOURCE_COUNT * pricing->clocks.actors; i++)
+        if (!pto_ledger_copy(&pricing->lanes.demand_before[i], &pricing->lanes.demand[i],
+                             pricing->clocks.explain))
+            pricing->clocks.out_of_memory = true;
 }
 
 /* Add `times` what `count` ledgers have gained since `before`. */
@@ -210,21 +210,22 @@ static void repeat(pto_clocks_t *clocks, pto_ledger_t *ledger, const pto_ledger_
 
 /* Before the ledgers themselves are repeated: what has been asked in the last period was asked in its last
  * repetition, too. */
-static void repeat_asks(pto_clocks_t *clocks, pto_lanes_t *lanes, double times) {
-    int64_t count = PTO_LANE_RESOURCE_COUNT * clocks->actors;
+static void repeat_asks(pto_pricing_t *pricing, double times) {
+    int64_t count = PTO_LANE_RESOURCE_COUNT * pricing->clocks.actors;
     for (int64_t index = 0; index < count; index++) {
-        int64_t actor = index % clocks->actors;
-        pto_ledger_t *ask = last_ask_at(clocks, lanes, current_lane(clocks), index);
-        if (pto_time_less(clocks->snapshot[actor].time, ask->time) &&
-            !pto_ledger_shift(ask, &clocks->ledger[actor], &clocks->snapshot[actor], times))
-            clocks->out_of_memory = true;
+        int64_t actor = index % pricing->clocks.actors;
+        pto_ledger_t *ask = last_ask_at(pricing, current_lane(&pricing->clocks), index);
+        if (pto_time_less(pricing->clocks.snapshot[actor].time, ask->time) &&
+            !pto_ledger_shift(ask, &pricing->clocks.ledger[actor], &pricing->clocks.snapshot[actor], times))
+            pricing->clocks.out_of_memory = true;
     }
 }
 
-void pto_lanes_repeat_demand(pto_clocks_t *clocks, pto_lanes_t *lanes, double times) {
-    if (lanes->in_branches)
-        repeat_asks(clocks, lanes, times);
-    repeat(clocks, lanes->demand, lanes->demand_before, PTO_LANE_RESOURCE_COUNT * clocks->actors, times);
+void pto_lanes_repeat_demand(pto_pricing_t *pricing, double times) {
+    if (pricing->lanes.in_branches)
+        repeat_asks(pricing, times);
+    repeat(&pricing->clocks, pricing->lanes.demand, pricing->lanes.demand_before,
+           PTO_LANE_RESOURCE_COUNT * pricing->clocks.actors, times);
 }
 
 /* A pipeline while its chunks are priced. */
@@ -243,17 +244,17 @@ typedef struct {
     pto_busy_t busy;
 } pipeline_t;
 
-static bool queues_are_empty(const pto_actors_t *actors, const pto_shared_t *shared) {
-    for (int64_t gpu = 0; gpu < actors->gpu_count; gpu++)
+static bool queues_are_empty(const pto_pricing_t *pricing) {
+    for (int64_t gpu = 0; gpu < pricing->actors.gpu_count; gpu++)
         for (int resource = 0; resource < PTO_COPY_RESOURCE_COUNT; resource++)
-            if (shared->engine[gpu].queue[resource].count > 0)
+            if (pricing->shared.engine[gpu].queue[resource].count > 0)
                 return false;
     return true;
 }
 
 /* Returns whether actors never wait for each other: classes whose messages stay among them, without flags. */
-static bool are_apart(const pto_actors_t *actors, int index) {
-    const pto_plan_t *plan = actors->plan;
+static bool are_apart(const pto_pricing_t *pricing, int index) {
+    const pto_plan_t *plan = pricing->plan;
     for (int i = index + 1; i <= index + pto_node_at(plan, index)->span; i++) {
         const pto_stage_t *stage = pto_stage_at(plan, pto_node_at(plan, i)->stage);
         for (int s = stage->step_first; s < stage->step_first + stage->step_count; s++) {
@@ -264,7 +265,7 @@ static bool are_apart(const pto_actors_t *actors, int index) {
                 return false;
         }
     }
-    return actors->kind == PTO_ACTORS_CLASSES;
+    return pricing->actors.kind == PTO_ACTORS_CLASSES;
 }
 
 static pto_time_t gain_of(const pto_clocks_t *clocks, const pipeline_t *pipeline, int64_t index) {
@@ -277,7 +278,7 @@ static pto_time_t gain_of(const pto_clocks_t *clocks, const pipeline_t *pipeline
 static bool gains_repeat(const pto_pricing_t *pricing, const pipeline_t *pipeline, bool on_tape) {
     bool steady = pricing->flags.lag == 0 && pto_raises_pending(&pricing->flags) == pipeline->pending,
          alike = true;
-    bool empty = queues_are_empty(&pricing->actors, &pricing->shared), together = true;
+    bool empty = queues_are_empty(pricing), together = true;
     pto_time_t of_all[PTO_LANES_MAX] = {{0}};
     for (int64_t actor = 0; actor < pricing->clocks.actors; actor++) {
         pto_time_t largest = {0};
@@ -319,8 +320,8 @@ static void repeat_period(pto_pricing_t *pricing, pipeline_t *pipeline, double t
                               &pipeline->before[last + i % actors], times))
             pricing->clocks.out_of_memory = true;
     pto_pricing_shift_queues(pricing, pricing->clocks.lane, pipeline->before, times);
-    pto_lanes_repeat_demand(&pricing->clocks, &pricing->lanes, times);
-    pto_occupied_repeat(&pricing->actors, &pricing->outcome, times);
+    pto_lanes_repeat_demand(pricing, times);
+    pto_occupied_repeat(pricing, times);
     repeat(&pricing->clocks, pricing->clocks.lane, pipeline->before, pipeline->lanes * actors, times);
 }
 
@@ -335,11 +336,10 @@ static int64_t begin_period(pto_pricing_t *pricing, pipeline_t *pipeline, int64_
     }
     for (int lane = 0; lane < pipeline->lanes; lane++) {
         pricing->clocks.ledger = lane_at(&pricing->clocks, lane);
-        pto_pricing_remember(&pricing->actors, &pricing->clocks,
-                             pipeline->before + lane * pricing->clocks.actors);
+        pto_pricing_remember(pricing, pipeline->before + lane * pricing->clocks.actors);
     }
-    pto_lanes_remember_demand(&pricing->clocks, &pricing->lanes);
-    pto_occupied_remember(&pricing->actors, &pricing->outcome);
+    pto_lanes_remember_demand(pricing);
+    pto_occupied_remember(pricing);
     pipeline->pending = pto_raises_pending(&pricing->flags);
     pricing->flags.lag = 0;
     return 0;
@@ -348,7 +348,7 @@ static int64_t begin_period(pto_pricing_t *pricing, pipeline_t *pipeline, int64_
 /* The first chunk is alone in each stage: what the chunks ask of a resource counts from its end. Between
  * single ranks no chunks are uniform. */
 static pto_status_t walk_chunks(pto_pricing_t *pricing, pipeline_t *pipeline) {
-    const pto_node_t *node = pto_node_at(pricing->asked.plan, pipeline->index);
+    const pto_node_t *node = pto_node_at(pricing->plan, pipeline->index);
     pto_status_t status = PTO_OK;
     for (int64_t k = node->from; k < node->to && status == PTO_OK && !pricing->clocks.out_of_memory; k++) {
         int64_t since = k - node->from;
@@ -377,17 +377,17 @@ static void free_ledgers(pto_ledger_t *ledger, int64_t count) {
 }
 
 static pto_status_t price_chunks(pto_pricing_t *pricing, int index) {
-    const pto_node_t *node = pto_node_at(pricing->asked.plan, index);
+    const pto_node_t *node = pto_node_at(pricing->plan, index);
     int64_t chunks = node->to - node->from, actors = pricing->clocks.actors;
     pipeline_t pipeline = {
-        .index = index, .lanes = node->span, .repeat = pto_find_repeat(pricing->asked.plan, index)};
+        .index = index, .lanes = node->span, .repeat = pto_find_repeat(pricing->plan, index)};
     pipeline.slots = node->depth < chunks ? node->depth : 0;
     pipeline.period = pipeline.repeat.period * (pipeline.slots > 0 ? pipeline.slots : 1);
     int64_t slots = pipeline.slots * actors, lanes = pipeline.lanes * actors;
     bool repeats = chunks > 3 * pipeline.period && pricing->actors.kind != PTO_ACTORS_RANKS;
     pipeline.slot = calloc((size_t)slots + 1, sizeof *pipeline.slot);
     if (repeats) {
-        pipeline.apart = are_apart(&pricing->actors, index);
+        pipeline.apart = are_apart(pricing, index);
         pipeline.before = calloc((size_t)lanes + 1, sizeof *pipeline.before);
         pipeline.gain = malloc((size_t)(lanes + 1) * sizeof *pipeline.gain);
     }
@@ -396,13 +396,12 @@ static pto_status_t price_chunks(pto_pricing_t *pricing, int index) {
     for (int64_t i = 0; pipeline.gain && i < lanes; i++)
         pipeline.gain[i] = (pto_time_t){.s = -1};
     int64_t walked_count = pricing->actors.walked_count, *walked = pricing->actors.walked;
-    const pto_stage_t *first =
-        pto_stage_at(pricing->asked.plan, pto_node_at(pricing->asked.plan, index + 1)->stage);
+    const pto_stage_t *first = pto_stage_at(pricing->plan, pto_node_at(pricing->plan, index + 1)->stage);
     const pto_stage_t *last =
-        pto_stage_at(pricing->asked.plan, pto_node_at(pricing->asked.plan, index + node->span)->stage);
-    pipeline.knows_busy = pipeline.slots == 0 && !pricing->clocks.out_of_memory &&
-                          pto_busy_find(&pricing->asked, &pricing->actors, first->step_first,
-                                        last->step_first + last->step_count, &pipeline.busy);
+        pto_stage_at(pricing->plan, pto_node_at(pricing->plan, index + node->span)->stage);
+    pipeline.knows_busy =
+        pipeline.slots == 0 && !pricing->clocks.out_of_memory &&
+        pto_busy_find(pricing, first->step_first, last->step_first + last->step_count, &pipeline.busy);
     pto_status_t status = walk_chunks(pricing, &pipeline);
     pricing->actors.walked_count = walked_count;
     pricing->actors.walked = walked;
@@ -414,14 +413,14 @@ static pto_status_t price_chunks(pto_pricing_t *pricing, int index) {
 }
 
 bool pto_lanes_apply(const pto_pricing_t *pricing, int node) {
-    pto_node_kind_t kind = pto_node_at(pricing->asked.plan, node)->kind;
+    pto_node_kind_t kind = pto_node_at(pricing->plan, node)->kind;
     return (kind == PTO_NODE_PIPELINE || kind == PTO_NODE_PARALLEL) &&
-           pto_node_lane_count(pricing->asked.plan, node) > 1;
+           pto_node_lane_count(pricing->plan, node) > 1;
 }
 
 pto_status_t pto_lanes_price(pto_pricing_t *pricing, int index, int64_t k) {
-    const pto_node_t *node = pto_node_at(pricing->asked.plan, index);
-    int lanes = pto_node_lane_count(pricing->asked.plan, index);
+    const pto_node_t *node = pto_node_at(pricing->plan, index);
+    int lanes = pto_node_lane_count(pricing->plan, index);
     pricing->lanes.in_branches = node->kind == PTO_NODE_PARALLEL;
     fork(pricing, lanes);
     pto_status_t status =
@@ -456,29 +455,29 @@ pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *
     return on_gpu ? PTO_LANE_GPU : PTO_LANE_CPU;
 }
 
-void pto_lane_ended(pto_clocks_t *clocks, pto_lanes_t *lanes, int64_t actor) {
-    for (int resource = 0; resource < PTO_LANE_RESOURCE_COUNT && lanes->in_branches; resource++) {
-        int64_t index = asked_at(clocks, (pto_lane_resource_t)resource, actor);
-        if (lanes->asks[index])
-            copy_ledger(clocks, last_ask_at(clocks, lanes, current_lane(clocks), index),
-                        &clocks->ledger[actor]);
-        lanes->asks[index] = false;
+void pto_lane_ended(pto_pricing_t *pricing, int64_t actor) {
+    for (int resource = 0; resource < PTO_LANE_RESOURCE_COUNT && pricing->lanes.in_branches; resource++) {
+        int64_t index = asked_at(&pricing->clocks, (pto_lane_resource_t)resource, actor);
+        if (pricing->lanes.asks[index])
+            copy_ledger(&pricing->clocks, last_ask_at(pricing, current_lane(&pricing->clocks), index),
+                        &pricing->clocks.ledger[actor]);
+        pricing->lanes.asks[index] = false;
     }
 }
 
-void pto_lane_demand(pto_clocks_t *clocks, pto_lanes_t *lanes, int64_t actor, pto_lane_resource_t resource,
+void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource,
                      const pto_charge_t *charge, pto_time_t time) {
-    int64_t index = asked_at(clocks, resource, actor);
-    bool first = lanes->askers[index] == 0;
-    const pto_ledger_t *mine = &clocks->ledger[actor];
+    int64_t index = asked_at(&pricing->clocks, resource, actor);
+    bool first = pricing->lanes.askers[index] == 0;
+    const pto_ledger_t *mine = &pricing->clocks.ledger[actor];
     bool asks = pto_time_positive(time);
     if (asks)
-        lanes->askers[index] |= UINT64_C(1) << current_lane(clocks);
-    if (asks && lanes->in_branches) {
-        if (first || pto_time_less(mine->time, lanes->first_ask[index].time))
-            copy_ledger(clocks, &lanes->first_ask[index], mine);
-        lanes->asks[index] = true;
+        pricing->lanes.askers[index] |= UINT64_C(1) << current_lane(&pricing->clocks);
+    if (asks && pricing->lanes.in_branches) {
+        if (first || pto_time_less(mine->time, pricing->lanes.first_ask[index].time))
+            copy_ledger(&pricing->clocks, &pricing->lanes.first_ask[index], mine);
+        pricing->lanes.asks[index] = true;
     }
-    if (!pto_ledger_add(&lanes->demand[index], charge, time))
-        clocks->out_of_memory = true;
+    if (!pto_ledger_add(&pricing->lanes.demand[index], charge, time))
+        pricing->clocks.out_of_memory = true;
 }

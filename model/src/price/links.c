@@ -17,26 +17,26 @@ static bool any_xor(const pto_plan_t *plan) {
 
 /* A message to index xor v stays on a node of m members only if v < m, so that nodes repeat after 2 m at
  * most. */
-static int64_t nodes_counted(const pto_actors_t *actors) {
-    const pto_layout_t *layout = &actors->plan->request.layout;
-    int64_t differ = any_xor(actors->plan) ? 2 * layout->gpus_per_node * layout->procs_per_gpu : 1;
-    return actors->kind == PTO_ACTORS_RANKS || layout->nodes < differ ? layout->nodes : differ;
+static int64_t nodes_counted(const pto_pricing_t *pricing) {
+    const pto_layout_t *layout = &pricing->plan->request.layout;
+    int64_t differ = any_xor(pricing->plan) ? 2 * layout->gpus_per_node * layout->procs_per_gpu : 1;
+    return pricing->actors.kind == PTO_ACTORS_RANKS || layout->nodes < differ ? layout->nodes : differ;
 }
 
 bool pto_links_allocate(pto_pricing_t *pricing) {
     pto_link_loads_t *loads = &pricing->shared.loads;
-    const pto_fabric_t *fabric = &pricing->asked.machine->fabric;
-    int64_t fabric_links = pto_fabric_link_count(fabric, pricing->asked.plan->request.layout.nodes);
+    const pto_fabric_t *fabric = &pricing->machine->fabric;
+    int64_t fabric_links = pto_fabric_link_count(fabric, pricing->plan->request.layout.nodes);
     if (fabric_links > 0) {
         loads->fabric = fabric;
         loads->fabric_bytes = calloc((size_t)fabric_links, sizeof *loads->fabric_bytes);
         if (!loads->fabric_bytes)
             return false;
     }
-    loads->links = pto_links_of(pricing->asked.machine, &pricing->asked.plan->request.layout);
+    loads->links = pto_links_of(pricing->machine, &pricing->plan->request.layout);
     if (loads->links.count == 0)
         return true;
-    loads->nodes = nodes_counted(&pricing->actors);
+    loads->nodes = nodes_counted(pricing);
     loads->bytes = calloc((size_t)(PTO_LOAD_KINDS * loads->nodes * loads->links.count), sizeof *loads->bytes);
     loads->longest = calloc((size_t)loads->nodes, sizeof *loads->longest);
     return loads->bytes && loads->longest;
@@ -48,11 +48,11 @@ void pto_links_release(const pto_shared_t *shared) {
     free(shared->loads.longest);
 }
 
-void pto_links_begin(const pto_asked_t *asked, pto_shared_t *shared) {
-    pto_link_loads_t *loads = &shared->loads;
+void pto_links_begin(pto_pricing_t *pricing) {
+    pto_link_loads_t *loads = &pricing->shared.loads;
     for (int64_t i = 0; i < PTO_LOAD_KINDS * loads->nodes * loads->links.count; i++)
         loads->bytes[i] = 0;
-    int64_t nodes = asked->plan->request.layout.nodes;
+    int64_t nodes = pricing->plan->request.layout.nodes;
     for (int64_t i = 0; loads->fabric && i < pto_fabric_link_count(loads->fabric, nodes); i++)
         loads->fabric_bytes[i] = 0;
 }
@@ -70,57 +70,56 @@ static void add(const pto_link_loads_t *loads, pto_load_kind_t kind, int64_t nod
         link_bytes[pto_path_link(&path, i)] += bytes;
 }
 
-static pto_memory_t message_memory(const pto_asked_t *asked, const pto_action_t *action, int64_t rank) {
-    const pto_plan_t *plan = asked->plan;
+static pto_memory_t message_memory(const pto_pricing_t *pricing, const pto_action_t *action, int64_t rank) {
+    const pto_plan_t *plan = pricing->plan;
     return (pto_memory_t){.gpu = rank / plan->request.layout.procs_per_gpu,
                           .space = pto_plan_buffer(plan, pto_message_slice(action->step)->buffer)->space};
 }
 
 /* Returns the links between nodes that one end counts of the message to, or from, the action's current peer.
  */
-static pto_fabric_path_t fabric_path(const pto_asked_t *asked, const pto_shared_t *shared,
-                                     const pto_action_t *action, pto_path_end_t end) {
-    const pto_layout_t *layout = &asked->plan->request.layout;
+static pto_fabric_path_t fabric_path(const pto_pricing_t *pricing, const pto_action_t *action,
+                                     pto_path_end_t end) {
+    const pto_layout_t *layout = &pricing->plan->request.layout;
     int64_t ranks = layout->gpus_per_node * layout->procs_per_gpu;
     int64_t own = action->rank / ranks, other = action->peer_rank / ranks;
     bool sends = pto_message_end(action->step) == PTO_END_SENDER;
-    return pto_fabric_path(shared->loads.fabric, layout, end, sends ? own : other, sends ? other : own);
+    return pto_fabric_path(pricing->shared.loads.fabric, layout, end, sends ? own : other,
+                           sends ? other : own);
 }
 
-static void count_between_nodes(const pto_asked_t *asked, const pto_shared_t *shared,
-                                const pto_action_t *action, int64_t bytes) {
+static void count_between_nodes(const pto_pricing_t *pricing, const pto_action_t *action, int64_t bytes) {
     for (int end = PTO_END_SENDER; end <= PTO_END_RECEIVER; end++) {
-        pto_fabric_path_t path = fabric_path(asked, shared, action, (pto_path_end_t)end);
+        pto_fabric_path_t path = fabric_path(pricing, action, (pto_path_end_t)end);
         for (int i = 0; i < path.count; i++)
-            shared->loads.fabric_bytes[path.link[i]] += (double)bytes;
+            pricing->shared.loads.fabric_bytes[path.link[i]] += (double)bytes;
     }
 }
 
-void pto_links_count_message(const pto_asked_t *asked, pto_shared_t *shared, const pto_action_t *action,
-                             int64_t bytes) {
-    const pto_layout_t *layout = &asked->plan->request.layout;
+void pto_links_count_message(pto_pricing_t *pricing, const pto_action_t *action, int64_t bytes) {
+    const pto_layout_t *layout = &pricing->plan->request.layout;
     int64_t ranks = layout->gpus_per_node * layout->procs_per_gpu;
     if (action->rank / ranks != action->peer_rank / ranks) {
-        if (shared->loads.fabric)
-            count_between_nodes(asked, shared, action, bytes);
+        if (pricing->shared.loads.fabric)
+            count_between_nodes(pricing, action, bytes);
         return;
     }
-    if (shared->loads.links.count == 0)
+    if (pricing->shared.loads.links.count == 0)
         return;
-    pto_path_t path = pto_path_between(&shared->loads.links, message_memory(asked, action, action->rank),
-                                       message_memory(asked, action, action->peer_rank));
-    add(&shared->loads, PTO_LOAD_MESSAGES, action->rank / ranks, path, (double)bytes);
+    pto_path_t path =
+        pto_path_between(&pricing->shared.loads.links, message_memory(pricing, action, action->rank),
+                         message_memory(pricing, action, action->peer_rank));
+    add(&pricing->shared.loads, PTO_LOAD_MESSAGES, action->rank / ranks, path, (double)bytes);
 }
 
 /* The messages of one rank within its node, as large as those that its class is charged. Its peers there are
  * looked for among the node's ranks, since most of a large group's peers are elsewhere. */
-static void count_within(const pto_asked_t *asked, pto_shared_t *shared, pto_action_t *action, int64_t first,
-                         int64_t until) {
+static void count_within(pto_pricing_t *pricing, pto_action_t *action, int64_t first, int64_t until) {
     for (int64_t peer = first; peer < until; peer++) {
-        if (!pto_step_reaches(asked->plan, action, peer))
+        if (!pto_step_reaches(pricing->plan, action, peer))
             continue;
-        int64_t bytes = pto_class_slice_bytes(asked->plan, pto_message_slice(action->step), action);
-        pto_links_count_message(asked, shared, action, bytes);
+        int64_t bytes = pto_class_slice_bytes(pricing->plan, pto_message_slice(action->step), action);
+        pto_links_count_message(pricing, action, bytes);
     }
 }
 
@@ -131,33 +130,31 @@ static bool all_leave(const pto_plan_t *plan, const pto_step_t *step, int64_t k)
            pto_expr_value(peers->first, k, 0, 0) >= pto_plan_group(plan, step->group)->members_per_node;
 }
 
-void pto_links_count_step(const pto_asked_t *asked, pto_shared_t *shared, const pto_step_t *step, int64_t k) {
-    const pto_link_loads_t *loads = &shared->loads;
-    const pto_layout_t *layout = &asked->plan->request.layout;
+void pto_links_count_step(pto_pricing_t *pricing, const pto_step_t *step, int64_t k) {
+    const pto_link_loads_t *loads = &pricing->shared.loads;
+    const pto_layout_t *layout = &pricing->plan->request.layout;
     int64_t ranks = layout->gpus_per_node * layout->procs_per_gpu;
-    pto_space_t space = pto_plan_buffer(asked->plan, step->source.buffer)->space;
-    if ((loads->links.topology == NULL && space != PTO_SPACE_CPU) || all_leave(asked->plan, step, k))
+    pto_space_t space = pto_plan_buffer(pricing->plan, step->source.buffer)->space;
+    if ((loads->links.topology == NULL && space != PTO_SPACE_CPU) || all_leave(pricing->plan, step, k))
         return;
     for (int64_t rank = 0; loads->links.count > 0 && rank < loads->nodes * ranks; rank++) {
         pto_action_t action;
         int64_t first = rank / ranks * ranks;
-        if (pto_step_acts(asked->plan, step, rank, k, &action))
-            count_within(asked, shared, &action, first, first + ranks);
+        if (pto_step_acts(pricing->plan, step, rank, k, &action))
+            count_within(pricing, &action, first, first + ranks);
     }
 }
 
-static pto_path_t copy_path(const pto_asked_t *asked, const pto_shared_t *shared,
-                            const pto_action_t *action) {
-    return pto_copy_path(&shared->loads.links, asked->plan, action);
+static pto_path_t copy_path(const pto_pricing_t *pricing, const pto_action_t *action) {
+    return pto_copy_path(&pricing->shared.loads.links, pricing->plan, action);
 }
 
 void pto_links_count_copies(pto_pricing_t *pricing, pto_action_t *action) {
     int64_t node = pricing->actors.actor[action->rank].place.node;
     for (int64_t next = 0;
-         pricing->shared.loads.links.count > 0 && pto_step_next(pricing->asked.plan, &next, action);)
-        add(&pricing->shared.loads, PTO_LOAD_COPIES, node,
-            copy_path(&pricing->asked, &pricing->shared, action),
-            (double)pto_slice_bytes(pricing->asked.plan, &action->step->source, action));
+         pricing->shared.loads.links.count > 0 && pto_step_next(pricing->plan, &next, action);)
+        add(&pricing->shared.loads, PTO_LOAD_COPIES, node, copy_path(pricing, action),
+            (double)pto_slice_bytes(pricing->plan, &action->step->source, action));
 }
 
 void pto_links_count_copies_alike(pto_pricing_t *pricing, const pto_action_t *action, double bytes) {
@@ -165,45 +162,41 @@ void pto_links_count_copies_alike(pto_pricing_t *pricing, const pto_action_t *ac
     int64_t gpus = pricing->shared.loads.links.count > 0 ? pricing->actors.actor[action->rank].gpus : 0;
     for (int64_t i = 0; i < gpus; i++, place.gpu++) {
         pto_action_t other = *action;
-        other.rank = pto_layout_number(&pricing->asked.plan->request.layout, place);
-        add(&pricing->shared.loads, PTO_LOAD_COPIES, 0, copy_path(&pricing->asked, &pricing->shared, &other),
-            bytes);
+        other.rank = pto_layout_number(&pricing->plan->request.layout, place);
+        add(&pricing->shared.loads, PTO_LOAD_COPIES, 0, copy_path(pricing, &other), bytes);
     }
 }
 
-static pto_path_t reduction_path(const pto_asked_t *asked, const pto_shared_t *shared, const pto_step_t *step,
-                                 int64_t rank) {
-    return pto_reduction_path(&shared->loads.links, asked->plan, step, rank);
+static pto_path_t reduction_path(const pto_pricing_t *pricing, const pto_step_t *step, int64_t rank) {
+    return pto_reduction_path(&pricing->shared.loads.links, pricing->plan, step, rank);
 }
 
 static void count_reductions_alike(pto_pricing_t *pricing, const pto_action_t *action) {
-    const pto_plan_t *plan = pricing->asked.plan;
+    const pto_plan_t *plan = pricing->plan;
     const pto_step_t *step = action->step;
     pto_rank_t place = pricing->actors.actor[action->rank].place;
-    int64_t bytes = pto_reduction_traffic(pricing->asked.machine, step,
-                                          pto_class_slice_bytes(plan, &step->source, action),
-                                          pto_class_slice_bytes(plan, &step->target, action));
+    int64_t bytes =
+        pto_reduction_traffic(pricing->machine, step, pto_class_slice_bytes(plan, &step->source, action),
+                              pto_class_slice_bytes(plan, &step->target, action));
     bytes *= pricing->actors.actor[action->rank].cores;
     for (int64_t i = 0; i < pricing->actors.actor[action->rank].gpus; i++, place.gpu++)
         add(&pricing->shared.loads, PTO_LOAD_COPIES, 0,
-            reduction_path(&pricing->asked, &pricing->shared, step,
-                           pto_layout_number(&plan->request.layout, place)),
-            (double)bytes);
+            reduction_path(pricing, step, pto_layout_number(&plan->request.layout, place)), (double)bytes);
 }
 
 void pto_links_count_reductions(pto_pricing_t *pricing, pto_action_t *action) {
-    const pto_plan_t *plan = pricing->asked.plan;
+    const pto_plan_t *plan = pricing->plan;
     const pto_step_t *step = action->step;
     if (!pricing->shared.loads.links.memory_s_per_byte)
         return;
-    if (!pto_actors_are_exact(&pricing->actors, step)) {
+    if (!pto_actors_are_exact(pricing, step)) {
         count_reductions_alike(pricing, action);
         return;
     }
     for (int64_t next = 0; pto_step_next(plan, &next, action);)
         add(&pricing->shared.loads, PTO_LOAD_COPIES, pricing->actors.actor[action->rank].place.node,
-            reduction_path(&pricing->asked, &pricing->shared, step, action->rank),
-            (double)pto_reduction_traffic(pricing->asked.machine, step,
+            reduction_path(pricing, step, action->rank),
+            (double)pto_reduction_traffic(pricing->machine, step,
                                           pto_slice_bytes(plan, &step->source, action),
                                           pto_slice_bytes(plan, &step->target, action)));
 }
@@ -227,13 +220,13 @@ static void see_path(const pto_shared_t *shared, pto_load_kind_t kind, int64_t n
         see(&shared->loads, kind, node, pto_path_link(&path, i), busiest);
 }
 
-static void see_between_nodes(const pto_asked_t *asked, const pto_shared_t *shared,
-                              const pto_action_t *action, pto_busiest_t *busiest) {
-    const pto_link_loads_t *loads = &shared->loads;
-    int64_t nodes = asked->plan->request.layout.nodes;
+static void see_between_nodes(const pto_pricing_t *pricing, const pto_action_t *action,
+                              pto_busiest_t *busiest) {
+    const pto_link_loads_t *loads = &pricing->shared.loads;
+    int64_t nodes = pricing->plan->request.layout.nodes;
     if (!loads->fabric)
         return;
-    pto_fabric_path_t path = fabric_path(asked, shared, action, pto_message_end(action->step));
+    pto_fabric_path_t path = fabric_path(pricing, action, pto_message_end(action->step));
     for (int i = 0; i < path.count; i++)
         see_seconds(loads->fabric_bytes[path.link[i]],
                     pto_fabric_s_per_byte(loads->fabric, nodes, path.link[i]), busiest);
@@ -243,10 +236,10 @@ void pto_links_see_message(const pto_pricing_t *pricing, const pto_action_t *act
                            pto_busiest_links_t *busiest) {
     pto_path_end_t end = pto_message_end(action->step);
     int64_t node = pricing->actors.actor[action->rank].place.node;
-    pto_memory_t own = message_memory(&pricing->asked, action, action->rank);
-    pto_memory_t other = message_memory(&pricing->asked, action, action->peer_rank);
+    pto_memory_t own = message_memory(pricing, action, action->rank);
+    pto_memory_t other = message_memory(pricing, action, action->peer_rank);
     if (pricing->actors.actor[action->peer_rank].place.node != node) {
-        see_between_nodes(&pricing->asked, &pricing->shared, action, &busiest->off_node);
+        see_between_nodes(pricing, action, &busiest->off_node);
         return;
     }
     if (pricing->shared.loads.links.count > 0)
@@ -258,17 +251,17 @@ void pto_links_see_message(const pto_pricing_t *pricing, const pto_action_t *act
 
 void pto_links_see_copies(const pto_pricing_t *pricing, pto_action_t *action, pto_busiest_t *busiest) {
     for (int64_t next = 0;
-         pricing->shared.loads.links.topology && pto_step_next(pricing->asked.plan, &next, action);) {
-        pto_path_t path = copy_path(&pricing->asked, &pricing->shared, action);
+         pricing->shared.loads.links.topology && pto_step_next(pricing->plan, &next, action);) {
+        pto_path_t path = copy_path(pricing, action);
         path.memory_count = 0;
         see_path(&pricing->shared, PTO_LOAD_COPIES, pricing->actors.actor[action->rank].place.node, path,
                  busiest);
     }
 }
 
-void pto_links_see_all(const pto_shared_t *shared, pto_load_kind_t kind, pto_path_end_t end,
+void pto_links_see_all(const pto_pricing_t *pricing, pto_load_kind_t kind, pto_path_end_t end,
                        pto_busiest_t *busiest) {
-    const pto_link_loads_t *loads = &shared->loads;
+    const pto_link_loads_t *loads = &pricing->shared.loads;
     int links = kind == PTO_LOAD_COPIES ? loads->links.memory_first : loads->links.count;
     for (int64_t node = 0; node < loads->nodes; node++)
         for (int link = 0; link < links; link++)
@@ -276,12 +269,11 @@ void pto_links_see_all(const pto_shared_t *shared, pto_load_kind_t kind, pto_pat
                 see(loads, kind, node, link, busiest);
 }
 
-pto_busiest_t pto_links_busiest_memory(const pto_actors_t *actors, const pto_shared_t *shared,
-                                       pto_load_kind_t kind, int64_t actor) {
-    const pto_link_loads_t *loads = &shared->loads;
+pto_busiest_t pto_links_busiest_memory(const pto_pricing_t *pricing, pto_load_kind_t kind, int64_t actor) {
+    const pto_link_loads_t *loads = &pricing->shared.loads;
     pto_busiest_t busiest = {0};
     for (int link = loads->links.memory_first; link < loads->links.count; link++)
-        see(loads, kind, actors->actor[actor].place.node, link, &busiest);
+        see(loads, kind, pricing->actors.actor[actor].place.node, link, &busiest);
     return busiest;
 }
 

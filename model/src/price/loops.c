@@ -69,23 +69,23 @@ static pto_status_t price_rounds(pto_pricing_t *pricing, int loop, int64_t from,
     pto_status_t status = PTO_OK;
     for (int64_t k = from; k < to && status == PTO_OK; k++) {
         pricing->flags.round++;
-        status = pto_price_nodes(pricing, loop + 1, pto_node_at(pricing->asked.plan, loop)->span, k);
+        status = pto_price_nodes(pricing, loop + 1, pto_node_at(pricing->plan, loop)->span, k);
     }
     return status;
 }
 
 static void take_snapshot(pto_pricing_t *pricing) {
-    pto_pricing_remember(&pricing->actors, &pricing->clocks, pricing->clocks.snapshot);
-    pto_occupied_remember(&pricing->actors, &pricing->outcome);
+    pto_pricing_remember(pricing, pricing->clocks.snapshot);
+    pto_occupied_remember(pricing);
     if (pricing->lanes.active)
-        pto_lanes_remember_demand(&pricing->clocks, &pricing->lanes);
+        pto_lanes_remember_demand(pricing);
 }
 
 /* Adds `times` what the ledgers have gained since the snapshot. */
 static void repeat_gains(pto_pricing_t *pricing, double times) {
-    pto_occupied_repeat(&pricing->actors, &pricing->outcome, times);
+    pto_occupied_repeat(pricing, times);
     if (pricing->lanes.active)
-        pto_lanes_repeat_demand(&pricing->clocks, &pricing->lanes, times);
+        pto_lanes_repeat_demand(pricing, times);
     for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
         int64_t actor = pricing->actors.walked[i];
         pto_ledger_t *ledger = &pricing->clocks.ledger[actor];
@@ -129,7 +129,7 @@ static void repeat_pending(pto_pricing_t *pricing, int64_t period, double times)
  * the last r rounds. Rounds are priced until r of them take all actors equally long, twice in succession, and
  * leave as many flags raised as they found; then the uniform ones that are left cost the same. */
 static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k, pto_repeat_t repeat) {
-    int64_t to = pto_node_at(pricing->asked.plan, index)->to, period = pricing->flags.lag * repeat.period;
+    int64_t to = pto_node_at(pricing->plan, index)->to, period = pricing->flags.lag * repeat.period;
     pto_time_t gain, earlier = {.s = -1};
     pto_status_t status = PTO_OK;
     while (k + 2 * period <= repeat.uniform_to && status == PTO_OK) {
@@ -158,7 +158,7 @@ static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k, 
 /* A loop over shifts is a closed sum: two periods of uniform rounds are priced, the second is measured, and
  * as many more as there are cost the same. Between single ranks no rounds are uniform. */
 static pto_status_t price_loop(pto_pricing_t *pricing, int index, pto_repeat_t repeat) {
-    const pto_node_t *loop = pto_node_at(pricing->asked.plan, index);
+    const pto_node_t *loop = pto_node_at(pricing->plan, index);
     int64_t measured_from = repeat.uniform_from + repeat.period;
     int64_t measured_to = measured_from + repeat.period;
     int64_t more = (repeat.uniform_to - measured_to) / repeat.period;
@@ -181,11 +181,11 @@ static pto_status_t price_loop(pto_pricing_t *pricing, int index, pto_repeat_t r
 }
 
 bool pto_loops_apply(const pto_pricing_t *pricing, int node) {
-    pto_node_kind_t kind = pto_node_at(pricing->asked.plan, node)->kind;
+    pto_node_kind_t kind = pto_node_at(pricing->plan, node)->kind;
     return kind == PTO_NODE_LOOP || kind == PTO_NODE_PIPELINE;
 }
 
 pto_status_t pto_loops_price(pto_pricing_t *pricing, int node, int64_t k) {
     (void)k;
-    return price_loop(pricing, node, pto_find_repeat(pricing->asked.plan, node));
+    return price_loop(pricing, node, pto_find_repeat(pricing->plan, node));
 }

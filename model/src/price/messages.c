@@ -12,8 +12,8 @@ bool pto_messages_are_apart(const pto_machine_t *machine, const pto_layout_t *la
 
 bool pto_messages_are_plain(const pto_pricing_t *pricing) {
     return pricing->actors.kind == PTO_ACTORS_RANKS && !pricing->lanes.active && !pto_tape_recording &&
-           !pto_messages_are_mixed(pricing->asked.plan) &&
-           pto_messages_are_apart(pricing->asked.machine, &pto_plan_request(pricing->asked.plan)->layout);
+           !pto_messages_are_mixed(pricing->plan) &&
+           pto_messages_are_apart(pricing->machine, &pto_plan_request(pricing->plan)->layout);
 }
 
 bool pto_messages_all_cost(const pto_messages_t *messages) {
@@ -55,8 +55,8 @@ static bool members_depend_on_core(const pto_step_t *step) {
            peers->stride.core || peers->until.core;
 }
 
-pto_messages_t pto_messages_of(const pto_asked_t *asked, const pto_step_t *step, int64_t k) {
-    const pto_plan_t *plan = asked->plan;
+pto_messages_t pto_messages_of(const pto_pricing_t *pricing, const pto_step_t *step, int64_t k) {
+    const pto_plan_t *plan = pricing->plan;
     const pto_request_t *request = pto_plan_request(plan);
     pto_messages_t messages = {.plan = plan,
                                .step = step,
@@ -77,11 +77,11 @@ pto_messages_t pto_messages_of(const pto_asked_t *asked, const pto_step_t *step,
     messages.is_skewed = messages.of_pairs && pto_buffer_is_skewed(plan, messages.buffer, &messages.skew);
     for (int level = 0; level < PTO_LEVEL_COUNT; level++) {
         bool falls_back =
-            level == PTO_LEVEL_ON_GPU && asked->machine->messages[messages.space][level].count == 0;
+            level == PTO_LEVEL_ON_GPU && pricing->machine->messages[messages.space][level].count == 0;
         messages.cost[level] =
-            &asked->machine->messages[messages.space][falls_back ? PTO_LEVEL_ON_SOCKET : level];
-        messages.place[level] = &asked->machine->messages[messages.space][level];
-        messages.gap[level] = pto_machine_gap(asked->machine, messages.space, (pto_level_t)level);
+            &pricing->machine->messages[messages.space][falls_back ? PTO_LEVEL_ON_SOCKET : level];
+        messages.place[level] = &pricing->machine->messages[messages.space][level];
+        messages.gap[level] = pto_machine_gap(pricing->machine, messages.space, (pto_level_t)level);
     }
     return messages;
 }

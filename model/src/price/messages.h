@@ -34,7 +34,7 @@ typedef struct {
  * lanes. */
 bool pto_messages_are_plain(const pto_pricing_t *pricing);
 
-pto_messages_t pto_messages_of(const pto_asked_t *asked, const pto_step_t *step, int64_t k);
+pto_messages_t pto_messages_of(const pto_pricing_t *pricing, const pto_step_t *step, int64_t k);
 
 /* Who acts in round k, and with whom, as seen from a core. */
 void pto_messages_find_members(pto_messages_t *messages, int64_t k, int64_t core);

@@ -390,18 +390,17 @@ static bool in_nccl(const pto_actors_t *actors, const pto_node_t *node, int64_t 
 
 /* All members start when the last one arrives, and end at the same time. */
 bool pto_nccl_applies(const pto_pricing_t *pricing, int node) {
-    return pto_node_at(pricing->asked.plan, node)->by == PTO_DONE_BY_NCCL;
+    return pto_node_at(pricing->plan, node)->by == PTO_DONE_BY_NCCL;
 }
 
 pto_status_t pto_nccl_price(pto_pricing_t *pricing, int index, int64_t k) {
     (void)k;
-    const pto_node_t *node = pto_node_at(pricing->asked.plan, index);
+    const pto_node_t *node = pto_node_at(pricing->plan, index);
     pto_ledger_t *last = NULL;
     pto_charge_t charge;
     pto_charge_begin(&charge, pto_nccl_stage, pricing->clocks.explain ? &pricing->clocks.terms[0] : NULL);
-    pto_status_t status =
-        pto_charge_nccl(&charge, pricing->asked.machine, pricing->asked.plan, node, pricing->asked.cache,
-                        &pricing->outcome.extrapolated, pricing->asked.err);
+    pto_status_t status = pto_charge_nccl(&charge, pricing->machine, pricing->plan, node, pricing->cache,
+                                          &pricing->outcome.extrapolated, pricing->err);
     if (status != PTO_OK)
         return status;
     pto_occupied_nccl(pricing, node, charge.other.s);
@@ -417,7 +416,7 @@ pto_status_t pto_nccl_price(pto_pricing_t *pricing, int index, int64_t k) {
         pricing->clocks.behind[actor] = PTO_BEHIND_NOTHING;
         if (mine == last || !in_nccl(&pricing->actors, node, actor))
             continue;
-        pto_pricing_follow(&pricing->clocks, mine, last);
+        pto_pricing_follow(pricing, mine, last);
         if (!pto_ledger_add(mine, &charge, charge.other))
             pricing->clocks.out_of_memory = true;
     }

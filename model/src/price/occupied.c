@@ -27,16 +27,17 @@ bool pto_occupied_allocate(pto_pricing_t *pricing) {
     return pricing->outcome.occupied_s || !pricing->clocks.explain;
 }
 
-void pto_occupied_remember(const pto_actors_t *actors, pto_outcome_t *outcome) {
-    int64_t count = counter_count(actors);
-    for (int64_t i = 0; outcome->occupied_s && i < count; i++)
-        outcome->occupied_s[count + i] = outcome->occupied_s[i];
+void pto_occupied_remember(pto_pricing_t *pricing) {
+    int64_t count = counter_count(&pricing->actors);
+    for (int64_t i = 0; pricing->outcome.occupied_s && i < count; i++)
+        pricing->outcome.occupied_s[count + i] = pricing->outcome.occupied_s[i];
 }
 
-void pto_occupied_repeat(const pto_actors_t *actors, pto_outcome_t *outcome, double times) {
-    int64_t count = counter_count(actors);
-    for (int64_t i = 0; outcome->occupied_s && i < count; i++)
-        outcome->occupied_s[i] += times * (outcome->occupied_s[i] - outcome->occupied_s[count + i]);
+void pto_occupied_repeat(pto_pricing_t *pricing, double times) {
+    int64_t count = counter_count(&pricing->actors);
+    for (int64_t i = 0; pricing->outcome.occupied_s && i < count; i++)
+        pricing->outcome.occupied_s[i] +=
+            times * (pricing->outcome.occupied_s[i] - pricing->outcome.occupied_s[count + i]);
 }
 
 static void add(pto_outcome_t *outcome, int64_t actor, pto_occupied_t what, double seconds) {
@@ -47,60 +48,56 @@ static int64_t nics_of(const pto_actors_t *actors, int64_t node) {
     return PTO_OCCUPIED_NICS * actors->count + node;
 }
 
-static void add_nics(const pto_actors_t *actors, pto_outcome_t *outcome, int64_t node, double seconds) {
-    outcome->occupied_s[nics_of(actors, node)] += seconds;
+static void add_nics(pto_pricing_t *pricing, int64_t node, double seconds) {
+    pricing->outcome.occupied_s[nics_of(&pricing->actors, node)] += seconds;
 }
 
-void pto_occupied_step(const pto_asked_t *asked, pto_outcome_t *outcome, const pto_action_t *action,
-                       double seconds) {
+void pto_occupied_step(pto_pricing_t *pricing, const pto_action_t *action, double seconds) {
     const pto_step_t *step = action->step;
     bool by_gpu = step->in_kernel || step->kind == PTO_STEP_LAUNCH;
-    if (outcome->occupied_s)
-        add(outcome, action->rank,
-            by_gpu ? PTO_OCCUPIED_GPU : (pto_occupied_t)pto_lane_resource(asked->plan, step), seconds);
+    if (pricing->outcome.occupied_s)
+        add(&pricing->outcome, action->rank,
+            by_gpu ? PTO_OCCUPIED_GPU : (pto_occupied_t)pto_lane_resource(pricing->plan, step), seconds);
 }
 
-void pto_occupied_messages(pto_outcome_t *outcome, int64_t actor, pto_time_t out, pto_time_t in) {
-    if (!outcome->occupied_s)
+void pto_occupied_messages(pto_pricing_t *pricing, int64_t actor, pto_time_t out, pto_time_t in) {
+    if (!pricing->outcome.occupied_s)
         return;
-    add(outcome, actor, PTO_OCCUPIED_SEND, out.s);
-    add(outcome, actor, PTO_OCCUPIED_RECV, in.s);
+    add(&pricing->outcome, actor, PTO_OCCUPIED_SEND, out.s);
+    add(&pricing->outcome, actor, PTO_OCCUPIED_RECV, in.s);
 }
 
 void pto_occupied_stage(pto_pricing_t *pricing) {
     for (int64_t node = 0; pricing->outcome.occupied_s && node < pricing->actors.node_count; node++)
-        add_nics(&pricing->actors, &pricing->outcome, node,
-                 pto_outflow_seconds(&pricing->shared.outflow[node], pricing->asked.machine));
+        add_nics(pricing, node, pto_outflow_seconds(&pricing->shared.outflow[node], pricing->machine));
     for (int64_t i = 0; pricing->outcome.occupied_s && i < pricing->actors.walked_count; i++)
         for (int kind = 0; kind < PTO_LOAD_KINDS && pricing->shared.loads.links.memory_s_per_byte; kind++)
             add(&pricing->outcome, pricing->actors.walked[i], PTO_OCCUPIED_MEMORY,
-                pto_links_busiest_memory(&pricing->actors, &pricing->shared, (pto_load_kind_t)kind,
-                                         pricing->actors.walked[i])
-                    .time.s);
+                pto_links_busiest_memory(pricing, (pto_load_kind_t)kind, pricing->actors.walked[i]).time.s);
 }
 
 /* For how much of a call of NCCL's the NICs are busy is unknown; as in its extrapolation, for all of it. */
 void pto_occupied_nccl(pto_pricing_t *pricing, const pto_node_t *node, double seconds) {
-    bool leaves_node = pricing->asked.plan->request.layout.nodes > 1;
+    bool leaves_node = pricing->plan->request.layout.nodes > 1;
     for (int64_t i = 0; pricing->outcome.occupied_s && leaves_node && i < pricing->actors.node_count; i++)
-        add_nics(&pricing->actors, &pricing->outcome, i, seconds);
+        add_nics(pricing, i, seconds);
     for (int64_t i = 0; pricing->outcome.occupied_s && !leaves_node && i < pricing->actors.walked_count; i++)
         if (pto_nccl_takes_core(node, pricing->actors.actor[pricing->actors.walked[i]].place.core))
             add(&pricing->outcome, pricing->actors.walked[i], PTO_OCCUPIED_GPU, seconds);
 }
 
-void pto_occupied_report(const pto_actors_t *actors, const pto_outcome_t *outcome, double seconds,
-                         pto_explanation_t *explanation) {
+void pto_occupied_report(const pto_pricing_t *pricing, double seconds, pto_explanation_t *explanation) {
     for (int what = 0; what < PTO_OCCUPIED_COUNT; what++)
         explanation->occupied_s[what] = 0;
-    for (int64_t i = 0; i < actors->walked_count; i++)
+    for (int64_t i = 0; i < pricing->actors.walked_count; i++)
         for (int what = 0; what < PTO_OCCUPIED_NICS; what++)
             explanation->occupied_s[what] =
                 fmax(explanation->occupied_s[what],
-                     outcome->occupied_s[actors->walked[i] * PTO_OCCUPIED_NICS + what]);
-    for (int64_t node = 0; node < actors->node_count; node++)
+                     pricing->outcome.occupied_s[pricing->actors.walked[i] * PTO_OCCUPIED_NICS + what]);
+    for (int64_t node = 0; node < pricing->actors.node_count; node++)
         explanation->occupied_s[PTO_OCCUPIED_NICS] =
-            fmax(explanation->occupied_s[PTO_OCCUPIED_NICS], outcome->occupied_s[nics_of(actors, node)]);
+            fmax(explanation->occupied_s[PTO_OCCUPIED_NICS],
+                 pricing->outcome.occupied_s[nics_of(&pricing->actors, node)]);
     for (int what = 0; what < PTO_OCCUPIED_COUNT; what++)
         explanation->occupied_s[what] = fmin(explanation->occupied_s[what], seconds);
 }

@@ -34,18 +34,17 @@ static bool same_parts(const pto_parts_t *a, const pto_parts_t *b) {
 }
 
 static bool begin(const pto_pricing_t *pricing, int loop, pto_pairs_t *pairs) {
-    const pto_node_t *node = pto_node_at(pricing->asked.plan, loop), *body = node + 1;
-    if (pto_latency_known(pricing->asked.machine) || node->kind != PTO_NODE_LOOP || node->span != 1 ||
+    const pto_node_t *node = pto_node_at(pricing->plan, loop), *body = node + 1;
+    if (pto_latency_known(pricing->machine) || node->kind != PTO_NODE_LOOP || node->span != 1 ||
         node->from >= node->to || body->kind != PTO_NODE_STAGE)
         return false;
-    const pto_stage_t *stage = pto_stage_at(pricing->asked.plan, body->stage);
+    const pto_stage_t *stage = pto_stage_at(pricing->plan, body->stage);
     if (stage->step_count != 2 || stage->order != PTO_ORDER_AT_ONCE || !pto_messages_are_plain(pricing))
         return false;
     pairs->stage = stage;
-    pairs->out =
-        pto_messages_of(&pricing->asked, pto_step_at(pricing->asked.plan, stage->step_first), node->from);
+    pairs->out = pto_messages_of(pricing, pto_step_at(pricing->plan, stage->step_first), node->from);
     pto_messages_t in =
-        pto_messages_of(&pricing->asked, pto_step_at(pricing->asked.plan, stage->step_first + 1), node->from);
+        pto_messages_of(pricing, pto_step_at(pricing->plan, stage->step_first + 1), node->from);
     pto_parts_t in_parts;
     pairs->size = pairs->out.group->size;
     pairs->per_node = pairs->out.group->members_per_node;
@@ -53,7 +52,7 @@ static bool begin(const pto_pricing_t *pricing, int loop, pto_pairs_t *pairs) {
     bool by_core = pto_group_traits[pairs->out.group->kind].index & PTO_BY_CORE;
     pairs->groups = by_core ? 1 : pairs->out.step->core_count;
     pairs->dealt = pairs->out.buffer->cyclic != PTO_CYCLIC_NONE;
-    const pto_layout_t *layout = &pto_plan_request(pricing->asked.plan)->layout;
+    const pto_layout_t *layout = &pto_plan_request(pricing->plan)->layout;
     const pto_expr_t *distance = &pairs->out.step->peers.first;
     return pto_expr_at(distance, node->from, 0, 0) > 0 &&
            pto_expr_at(distance, node->to - 1, 0, 0) < pairs->size && distance->loop > 0 &&
@@ -61,9 +60,8 @@ static bool begin(const pto_pricing_t *pricing, int loop, pto_pairs_t *pairs) {
            pairs->size == pto_layout_owner_count(layout) &&
            pairs->dealt == (in.buffer->cyclic != PTO_CYCLIC_NONE) &&
            (!by_core || (pairs->first_core == 0 && pairs->out.step->core_count == layout->owners_per_gpu)) &&
-           pto_buffer_parts(pricing->asked.plan, pairs->out.buffer, &pairs->parts) &&
-           pto_buffer_parts(pricing->asked.plan, in.buffer, &in_parts) &&
-           same_parts(&pairs->parts, &in_parts);
+           pto_buffer_parts(pricing->plan, pairs->out.buffer, &pairs->parts) &&
+           pto_buffer_parts(pricing->plan, in.buffer, &in_parts) && same_parts(&pairs->parts, &in_parts);
 }
 
 bool pto_pairs_apply(const pto_pricing_t *pricing, int node) {
@@ -78,7 +76,7 @@ static bool allocate(pto_pairs_t *pairs) {
     pairs->alpha_s = malloc((3 + 4 * groups) * n * sizeof *pairs->alpha_s);
     pairs->empty = calloc(groups, sizeof *pairs->empty);
     pairs->sent = malloc((size_t)pairs->pricing->actors.node_count * sizeof *pairs->sent);
-    if (!pto_table_init(pto_plan_request(pairs->pricing->asked.plan), &pairs->table) || !pairs->bytes ||
+    if (!pto_table_init(pto_plan_request(pairs->pricing->plan), &pairs->table) || !pairs->bytes ||
         !pairs->alpha_s || !pairs->empty || !pairs->sent)
         return false;
     pairs->own_bytes = pairs->bytes + n;
@@ -108,8 +106,8 @@ pto_level_t pto_pairs_level(const pto_pairs_t *pairs, int64_t sender, int64_t di
         return PTO_LEVEL_OFF_NODE;
     const pto_actor_t *actor = pairs->pricing->actors.actor + pairs->first_core;
     int64_t per_index = pairs->out.per_index;
-    return pto_layout_level(&pto_plan_request(pairs->pricing->asked.plan)->layout,
-                            actor[sender * per_index].place, actor[receiver * per_index].place);
+    return pto_layout_level(&pto_plan_request(pairs->pricing->plan)->layout, actor[sender * per_index].place,
+                            actor[receiver * per_index].place);
 }
 
 /* Returns whether all messages leave their nodes. */
@@ -176,7 +174,7 @@ static void find_limits(const pto_pairs_t *pairs) {
     double alpha_s = pto_messages_postal(pairs->out.cost[PTO_LEVEL_OFF_NODE], 0)->alpha_s.value;
     for (int64_t i = 0, node = 0; node < pairs->pricing->actors.node_count; node++) {
         pto_outflow_t outflow = pto_pairs_outflow(pairs, node);
-        pto_outflow_find_limits(&outflow, pairs->pricing->asked.machine);
+        pto_outflow_find_limits(&outflow, pairs->pricing->machine);
         double empty_s = pto_off_node_s(alpha_s, 0, outflow.bytes_limit.s, outflow.rate_limit.s);
         for (; i < (node + 1) * pairs->per_node; i++) {
             pairs->node_bytes_s[i] = outflow.bytes_limit.s;
@@ -267,7 +265,7 @@ enum { FIRST_LOOK = 16, LOOK_FACTOR = 4 };
 pto_status_t pto_pairs_price(pto_pricing_t *pricing, int loop, int64_t outer) {
     (void)outer;
     pto_pairs_t pairs = {.pricing = pricing};
-    const pto_node_t *node = pto_node_at(pricing->asked.plan, loop);
+    const pto_node_t *node = pto_node_at(pricing->plan, loop);
     if (!begin(pricing, loop, &pairs) || !allocate(&pairs) ||
         (pricing->clocks.explain && !pto_pairs_terms_begin(&pairs))) {
         pricing->clocks.out_of_memory = true;

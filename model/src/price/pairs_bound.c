@@ -31,7 +31,7 @@ static pto_outflow_t limits_of(pto_pairs_t *pairs, int64_t node, int64_t distanc
             sent->bytes += own_bytes(pairs, group, member, distance);
     }
     pto_outflow_t outflow = pto_pairs_outflow(pairs, node);
-    pto_outflow_find_limits(&outflow, pairs->pricing->asked.machine);
+    pto_outflow_find_limits(&outflow, pairs->pricing->machine);
     return outflow;
 }
 
@@ -63,7 +63,7 @@ static void advance_node(pto_pairs_t *pairs, int64_t from, int64_t to, int64_t n
 /* Returns the node that is looked at. Any would do; that of the last process in the price that made the bound
  * is likely to be the last here, too, as its messages are the same in another order. */
 static int64_t choose_node(const pto_pricing_t *pricing) {
-    int64_t latest = pto_tables_latest_node(pricing->asked.tables);
+    int64_t latest = pto_tables_latest_node(pricing->tables);
     return latest >= 0 && latest < pricing->actors.node_count ? latest : 0;
 }
 
@@ -71,7 +71,7 @@ static int64_t choose_node(const pto_pricing_t *pricing) {
 
 /* Returns whether only stages follow the rounds in which nothing depends on the order of processes. */
 static bool ends_plainly(const pto_pricing_t *pricing, int loop) {
-    const pto_plan_t *plan = pricing->asked.plan;
+    const pto_plan_t *plan = pricing->plan;
     bool plain = !pricing->clocks.explain && !pricing->shared.loads.links.memory_s_per_byte;
     for (int i = 0; i < pto_plan_node_count(plan) && plain; i++) {
         const pto_node_t *node = pto_node_at(plan, i);
@@ -80,8 +80,8 @@ static bool ends_plainly(const pto_pricing_t *pricing, int loop) {
             plain = node->kind == PTO_NODE_COLLECTIVE && node->by != PTO_DONE_BY_NCCL;
         const pto_stage_t *stage = node->kind == PTO_NODE_STAGE ? pto_stage_at(plan, node->stage) : NULL;
         for (int s = 0; stage && matters && s < stage->step_count; s++)
-            plain = plain &&
-                    !pto_step_queues(plan, pricing->asked.machine, pto_step_at(plan, stage->step_first + s));
+            plain =
+                plain && !pto_step_queues(plan, pricing->machine, pto_step_at(plan, stage->step_first + s));
     }
     return plain;
 }
@@ -89,17 +89,17 @@ static bool ends_plainly(const pto_pricing_t *pricing, int loop) {
 /* Prices the rest of the plan with the ledgers and `behind` as they are, unless the price exceeds its bound.
  */
 static void price_rest(pto_pricing_t *pricing, int loop) {
-    int rest = loop + 1 + pto_node_at(pricing->asked.plan, loop)->span, library_end = pricing->at.library_end;
+    int rest = loop + 1 + pto_node_at(pricing->plan, loop)->span, library_end = pricing->at.library_end;
     pto_raises_t *raised = pricing->flags.raised;
-    pto_error_t *err = pricing->asked.err;
+    pto_error_t *err = pricing->err;
     pricing->flags.raised = pto_raises_begin(&pricing->flags);
-    pricing->asked.err = NULL; /* faults of the rest are reported when it is priced */
+    pricing->err = NULL; /* faults of the rest are reported when it is priced */
     if (pricing->flags.raised)
-        pto_price_nodes(pricing, rest, pto_plan_node_count(pricing->asked.plan) - rest, 0);
+        pto_price_nodes(pricing, rest, pto_plan_node_count(pricing->plan) - rest, 0);
     pricing->clocks.out_of_memory = pricing->clocks.out_of_memory || !pricing->flags.raised;
     pto_raises_fini(&pricing->flags);
     pricing->flags.raised = raised;
-    pricing->asked.err = err;
+    pricing->err = err;
     pricing->at.library_end = library_end;
 }
 
@@ -113,7 +113,7 @@ static bool rest_exceeds(pto_pairs_t *pairs, int loop) {
         return false;
     }
     memcpy(behind, pricing->clocks.behind, behind_size);
-    pto_pricing_remember(&pricing->actors, &pricing->clocks, pricing->clocks.snapshot);
+    pto_pricing_remember(pricing, pricing->clocks.snapshot);
     for (int64_t i = 0; i < pairs->groups * pairs->size; i++) {
         int64_t actor = pairs->first_core + i / pairs->size + i % pairs->size * pairs->out.per_index;
         pricing->clocks.ledger[actor].time.s = pairs->next_s[i];
@@ -133,14 +133,14 @@ static bool any_exceeds(const pto_pairs_t *pairs) {
     double last_s = 0;
     for (int64_t i = 0; i < pairs->groups * pairs->size; i++)
         last_s = pto_larger(last_s, pairs->next_s[i]);
-    return last_s > pairs->pricing->asked.most_s;
+    return last_s > pairs->pricing->most_s;
 }
 
 bool pto_pairs_exceed(pto_pairs_t *pairs, int loop, int64_t from) {
     pto_pricing_t *pricing = pairs->pricing;
-    if (isinf(pricing->asked.most_s))
+    if (isinf(pricing->most_s))
         return false;
     memcpy(pairs->next_s, pairs->time_s, (size_t)(pairs->groups * pairs->size) * sizeof *pairs->next_s);
-    advance_node(pairs, from, pto_node_at(pricing->asked.plan, loop)->to, choose_node(pricing));
+    advance_node(pairs, from, pto_node_at(pricing->plan, loop)->to, choose_node(pricing));
     return any_exceeds(pairs) || (ends_plainly(pricing, loop) && rest_exceeds(pairs, loop));
 }

@@ -39,7 +39,7 @@ bool pto_pairs_terms_begin(pto_pairs_t *pairs) {
     terms->next_origin = terms->origin + members;
     for (size_t i = 0; i < members; i++)
         terms->origin[i] = (int64_t)i % pairs->size;
-    pto_pricing_remember(&pairs->pricing->actors, &pairs->pricing->clocks, pairs->pricing->clocks.before);
+    pto_pricing_remember(pairs->pricing, pairs->pricing->clocks.before);
     return true;
 }
 
@@ -98,7 +98,7 @@ static void count_member(const pto_pairs_t *pairs, const int64_t *bytes, int64_t
     count_end(pairs, in.time_s > out.time_s ? &in : &out, member, number);
     int64_t actor = pairs->first_core + group + member * pairs->out.per_index;
     pto_time_t sent = {.s = out.time_s}, received = {.s = in.time_s};
-    pto_occupied_messages(&pairs->pricing->outcome, actor, sent, received);
+    pto_occupied_messages(pairs->pricing, actor, sent, received);
 }
 
 void pto_pairs_terms_count(pto_pairs_t *pairs, int64_t distance) {
@@ -137,7 +137,7 @@ static void enter(const pto_pairs_t *pairs, const double *number, pto_charge_t *
     outflow.waited[pairs->out.space] = limited[LIMITED_WAITED];
     outflow.contended[pairs->out.space] = limited[LIMITED_CONTENDED];
     outflow.messages[pairs->out.space] = limited[LIMITED_MESSAGES];
-    pto_charge_enter_limits(charge, pairs->pricing->asked.machine, &outflow, limited[LIMITED_MESSAGES] > 0);
+    pto_charge_enter_limits(charge, pairs->pricing->machine, &outflow, limited[LIMITED_MESSAGES] > 0);
 }
 
 void pto_pairs_terms_end(pto_pairs_t *pairs) {

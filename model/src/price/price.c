@@ -16,23 +16,21 @@ _Thread_local int64_t pto_price_visits;
 
 /* --- what a stage asks of nodes and copy engines ------------------------------------------------------ */
 
-static pto_copies_t *engine_of(const pto_actors_t *actors, const pto_shared_t *shared, int64_t actor) {
-    return &shared->engine[actor / actors->per_gpu];
+static pto_copies_t *engine_of(const pto_pricing_t *pricing, int64_t actor) {
+    return &pricing->shared.engine[actor / pricing->actors.per_gpu];
 }
 
 static void count_copies(pto_pricing_t *pricing, pto_action_t *action) {
     const pto_step_t *step = action->step;
-    if (pto_actors_are_exact(&pricing->actors, step)) {
+    if (pto_actors_are_exact(pricing, step)) {
         int64_t only_gpu = pricing->actors.like ? action->rank / pricing->actors.per_gpu : PTO_COPIES_OF_ALL;
-        pto_copies_count(pricing->asked.plan, pricing->asked.machine, pricing->asked.tables, action, only_gpu,
+        pto_copies_count(pricing->plan, pricing->machine, pricing->tables, action, only_gpu,
                          pricing->shared.engine);
         pto_links_count_copies(pricing, action);
         return;
     }
-    int64_t bytes =
-        pricing->actors.actor[action->rank].cores * pto_class_copy_bytes(pricing->asked.plan, action);
-    engine_of(&pricing->actors, &pricing->shared, action->rank)
-        ->bytes[pto_step_copy_kind(pricing->asked.plan, step)] += bytes;
+    int64_t bytes = pricing->actors.actor[action->rank].cores * pto_class_copy_bytes(pricing->plan, action);
+    engine_of(pricing, action->rank)->bytes[pto_step_copy_kind(pricing->plan, step)] += bytes;
     pto_links_count_copies_alike(pricing, action, (double)bytes);
 }
 
@@ -40,19 +38,19 @@ static void count_demand(pto_pricing_t *pricing, const pto_stage_t *stage, int64
     for (int64_t node = 0; node < pricing->actors.node_count; node++)
         pricing->shared.outflow[node] = (pto_outflow_t){0};
     for (int64_t i = 0; i < pricing->actors.walked_count; i += pricing->actors.per_gpu)
-        pto_copies_begin(engine_of(&pricing->actors, &pricing->shared, pricing->actors.walked[i]));
-    pto_links_begin(&pricing->asked, &pricing->shared);
+        pto_copies_begin(engine_of(pricing, pricing->actors.walked[i]));
+    pto_links_begin(pricing);
     for (int i = 0; i < stage->step_count; i++) {
-        const pto_step_t *step = pto_step_at(pricing->asked.plan, stage->step_first + i);
+        const pto_step_t *step = pto_step_at(pricing->plan, stage->step_first + i);
         if (step->kind != PTO_STEP_SEND && step->kind != PTO_STEP_COPY && step->kind != PTO_STEP_REDUCE)
             continue;
         if (step->kind == PTO_STEP_SEND && pricing->messages->count_step)
-            pricing->messages->count_step(&pricing->asked, &pricing->shared, step, k);
+            pricing->messages->count_step(pricing, step, k);
         if (step->kind == PTO_STEP_COPY && pricing->actors.like)
             pto_gpus_count_copies_with_peers(pricing, step, k);
         for (int64_t w = 0; w < pricing->actors.walked_count; w++) {
             pto_action_t action;
-            if (!pto_actor_acts(&pricing->actors, step, pricing->actors.walked[w], k, &action))
+            if (!pto_actor_acts(pricing, step, pricing->actors.walked[w], k, &action))
                 continue;
             if (step->kind == PTO_STEP_SEND)
                 pricing->messages->count(pricing, &action);
@@ -81,19 +79,19 @@ typedef struct {
 
 /* Copies outside lanes that the process does not wait for one by one. A library's it does. */
 static bool streams(const pto_pricing_t *pricing, const pto_step_t *step) {
-    return !pricing->lanes.active && !pricing->at.in_library && pto_step_streams(pricing->asked.plan, step);
+    return !pricing->lanes.active && !pricing->at.in_library && pto_step_streams(pricing->plan, step);
 }
 
 /* Returns whether a kernel's copies are within the actor's own GPU: so they are where an actor represents
  * others. */
-static bool is_in_own_memory(const pto_actors_t *actors, const pto_step_t *step) {
-    return step->in_kernel && !pto_actors_are_exact(actors, step);
+static bool is_in_own_memory(const pto_pricing_t *pricing, const pto_step_t *step) {
+    return step->in_kernel && !pto_actors_are_exact(pricing, step);
 }
 
 static pto_copying_t copying_of(const pto_pricing_t *pricing, const pto_action_t *action, costs_t *costs) {
-    return (pto_copying_t){.plan = pricing->asked.plan,
-                           .machine = pricing->asked.machine,
-                           .tables = pricing->asked.tables,
+    return (pto_copying_t){.plan = pricing->plan,
+                           .machine = pricing->machine,
+                           .tables = pricing->tables,
                            .engine = pricing->shared.engine,
                            .like = pricing->actors.like,
                            .mine = &pricing->clocks.ledger[action->rank],
@@ -101,20 +99,20 @@ static pto_copying_t copying_of(const pto_pricing_t *pricing, const pto_action_t
                            .behind = pricing->clocks.behind[action->rank],
                            .streams = streams(pricing, action->step),
                            .queued = costs->queued,
-                           .err = pricing->asked.err};
+                           .err = pricing->err};
 }
 
 static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
     pto_copying_t to = copying_of(pricing, action, costs);
     pto_time_t before = costs->other.other;
     pto_status_t status;
-    if (pto_actors_are_exact(&pricing->actors, action->step)) {
+    if (pto_actors_are_exact(pricing, action->step)) {
         status = pto_copies_charge(&to, action);
         pto_links_see_copies(pricing, action, &costs->copy_link);
     } else {
         status = pto_copy_charge(&to, action, PTO_REACH_ON_SOCKET, action->rank / pricing->actors.per_gpu,
-                                 pto_class_copy_bytes(pricing->asked.plan, action));
-        pto_links_see_all(&pricing->shared, PTO_LOAD_COPIES, PTO_END_RECEIVER, &costs->copy_link);
+                                 pto_class_copy_bytes(pricing->plan, action));
+        pto_links_see_all(pricing, PTO_LOAD_COPIES, PTO_END_RECEIVER, &costs->copy_link);
     }
     costs->queued = to.queued;
     costs->copies = pto_time_add(costs->copies, pto_time_subtract(costs->other.other, before));
@@ -123,13 +121,12 @@ static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, 
     return status;
 }
 
-static void charge_reductions(const pto_asked_t *asked, const pto_actors_t *actors, pto_action_t *action,
-                              pto_charge_t *charge) {
-    const pto_plan_t *plan = asked->plan;
-    if (pto_actors_are_exact(actors, action->step))
-        pto_reduction_charge(plan, asked->machine, action, charge);
+static void charge_reductions(const pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {
+    const pto_plan_t *plan = pricing->plan;
+    if (pto_actors_are_exact(pricing, action->step))
+        pto_reduction_charge(plan, pricing->machine, action, charge);
     else
-        pto_step_charge_reduce(plan, asked->machine, action->step,
+        pto_step_charge_reduce(plan, pricing->machine, action->step,
                                pto_class_slice_bytes(plan, &action->step->target, action),
                                pto_class_slice_bytes(plan, &action->step->source, action), charge);
 }
@@ -152,10 +149,10 @@ static void begin_costs(pto_clocks_t *clocks, const pto_stage_t *stage, costs_t 
 }
 
 static bool goes_both_ways(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
-    const pto_param_t *both_ways = pricing->asked.machine->both_ways;
+    const pto_param_t *both_ways = pricing->machine->both_ways;
     const pto_message_rules_t *rules = pricing->messages;
     return (pto_param_known(&both_ways[PTO_SPACE_CPU]) || pto_param_known(&both_ways[PTO_SPACE_GPU])) &&
-           (!rules->both_ways || rules->both_ways(pricing->asked.plan, stage, k));
+           (!rules->both_ways || rules->both_ways(pricing->plan, stage, k));
 }
 
 static bool any_link(const costs_t *costs) {
@@ -171,12 +168,12 @@ static void charge_sharing(const pto_pricing_t *pricing, costs_t *costs) {
         return;
     pto_time_t both = {0};
     if (pricing->at.both_ways)
-        both = pto_charge_both_ways(&costs->out, &costs->in, pricing->asked.machine);
+        both = pto_charge_both_ways(&costs->out, &costs->in, pricing->machine);
     pto_time_t out = pto_time_add(both, costs->out.most_on_node);
     pto_time_t in = pto_time_add(both, costs->in.most_on_node);
     if (pricing->lanes.active) {
-        out = pto_time_add(out, pto_charge_staged(&costs->out, pricing->asked.machine));
-        in = pto_time_add(in, pto_charge_staged(&costs->in, pricing->asked.machine));
+        out = pto_time_add(out, pto_charge_staged(&costs->out, pricing->machine));
+        in = pto_time_add(in, pto_charge_staged(&costs->in, pricing->machine));
     }
     pto_charge_busiest(&costs->out, &costs->out_link.on_node, out);
     pto_charge_busiest(&costs->in, &costs->in_link.on_node, in);
@@ -197,16 +194,16 @@ static pto_time_t time_of_cpu(const pto_charge_t *charge) {
  * whether messages between nodes take longer or not. */
 static void demand_messages(pto_pricing_t *pricing, int64_t actor, costs_t *costs, pto_time_t out,
                             pto_time_t in) {
-    const pto_param_t *both_ways = &pricing->asked.machine->both_ways[PTO_SPACE_CPU];
-    pto_lane_demand(&pricing->clocks, &pricing->lanes, actor, PTO_LANE_SEND, &costs->out, out);
-    pto_lane_demand(&pricing->clocks, &pricing->lanes, actor, PTO_LANE_RECV, &costs->in, in);
+    const pto_param_t *both_ways = &pricing->machine->both_ways[PTO_SPACE_CPU];
+    pto_lane_demand(pricing, actor, PTO_LANE_SEND, &costs->out, out);
+    pto_lane_demand(pricing, actor, PTO_LANE_RECV, &costs->in, in);
     pto_time_t by_cpu = pto_time_max(time_of_cpu(&costs->out), time_of_cpu(&costs->in));
     if (!pto_param_known(both_ways) || !pto_time_positive(by_cpu))
         return;
     pto_charge_t charge;
     pto_charge_begin(&charge, costs->out.stage, terms_of(&pricing->clocks, 3));
     pto_charge_share(&charge, both_ways, PTO_SPACE_CPU, by_cpu);
-    pto_lane_demand(&pricing->clocks, &pricing->lanes, actor, PTO_LANE_CPU, &charge, charge.other);
+    pto_lane_demand(pricing, actor, PTO_LANE_CPU, &charge, charge.other);
 }
 
 /* Add the costs so far to the actor's ledger. */
@@ -214,44 +211,43 @@ static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) 
     charge_sharing(pricing, costs);
     pto_ledger_t *mine = &pricing->clocks.ledger[actor];
     pto_outflow_t *outflow = &pricing->shared.outflow[pricing->actors.actor[actor].place.node];
-    pto_time_t out = pto_charge_time(&costs->out, pricing->asked.machine, outflow);
-    pto_time_t in = pto_charge_time(&costs->in, pricing->asked.machine, outflow);
+    pto_time_t out = pto_charge_time(&costs->out, pricing->machine, outflow);
+    pto_time_t in = pto_charge_time(&costs->in, pricing->machine, outflow);
     pto_charge_t *messages = in.s > out.s ? &costs->in : &costs->out;
-    pto_occupied_messages(&pricing->outcome, actor, out, in);
-    pto_charge_settle(messages, pricing->asked.machine, outflow);
+    pto_occupied_messages(pricing, actor, out, in);
+    pto_charge_settle(messages, pricing->machine, outflow);
     if (pricing->lanes.active) {
-        pto_charge_settle(in.s > out.s ? &costs->out : &costs->in, pricing->asked.machine, outflow);
+        pto_charge_settle(in.s > out.s ? &costs->out : &costs->in, pricing->machine, outflow);
         demand_messages(pricing, actor, costs, out, in);
     }
     pto_time_t longer = pto_time_max(out, in);
-    pto_time_t other = pto_charge_time(&costs->other, pricing->asked.machine, outflow);
+    pto_time_t other = pto_charge_time(&costs->other, pricing->machine, outflow);
     if (!pto_ledger_add(mine, messages, longer) || !pto_ledger_add(mine, &costs->other, other))
         pricing->clocks.out_of_memory = true;
-    if (costs->queued && !pto_copies_leave(engine_of(&pricing->actors, &pricing->shared, actor),
-                                           costs->queued, actor, mine, pricing->clocks.explain))
+    if (costs->queued &&
+        !pto_copies_leave(engine_of(pricing, actor), costs->queued, actor, mine, pricing->clocks.explain))
         pricing->clocks.out_of_memory = true;
-    pto_lane_ended(&pricing->clocks, &pricing->lanes, actor);
+    pto_lane_ended(pricing, actor);
 }
 
 static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
     if (action->step->peers.kind != PTO_PEERS_NONE && !pto_step_is_message(action->step) &&
-        pto_actors_are_exact(&pricing->actors, action->step))
-        pto_price_visits += pto_step_peer_count(pricing->asked.plan, action);
+        pto_actors_are_exact(pricing, action->step))
+        pto_price_visits += pto_step_peer_count(pricing->plan, action);
     switch (action->step->kind) {
     case PTO_STEP_SEND:
-        pto_charge_mixed(&costs->out, pricing->asked.plan);
+        pto_charge_mixed(&costs->out, pricing->plan);
         return pricing->messages->charge(pricing, action, &costs->out, &costs->out_link);
     case PTO_STEP_RECV:
-        pto_charge_mixed(&costs->in, pricing->asked.plan);
+        pto_charge_mixed(&costs->in, pricing->plan);
         return pricing->messages->charge(pricing, action, &costs->in, &costs->in_link);
     case PTO_STEP_COPY:
-        if (!is_in_own_memory(&pricing->actors, action->step))
+        if (!is_in_own_memory(pricing, action->step))
             return charge_copies(pricing, action, costs);
-        pto_charge_kernel_bytes(&costs->other, pricing->asked.machine,
-                                pto_class_copy_bytes(pricing->asked.plan, action));
+        pto_charge_kernel_bytes(&costs->other, pricing->machine, pto_class_copy_bytes(pricing->plan, action));
         break;
     case PTO_STEP_REDUCE:
-        charge_reductions(&pricing->asked, &pricing->actors, action, &costs->other);
+        charge_reductions(pricing, action, &costs->other);
         break;
     case PTO_STEP_SIGNAL:
         pto_raises_raise(pricing, action);
@@ -260,7 +256,7 @@ static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, co
         pto_raises_wait(pricing, action, &costs->other);
         break;
     case PTO_STEP_LAUNCH:
-        pto_charge_launch(&costs->other, pricing->asked.machine);
+        pto_charge_launch(&costs->other, pricing->machine);
         break;
     case PTO_STEP_COUNT:
         break;
@@ -273,15 +269,13 @@ static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action,
     pto_charge_t before = costs->other;
     pto_charge_begin(&costs->other, before.stage, terms_of(&pricing->clocks, 3));
     if (action->step->kind == PTO_STEP_COPY) {
-        pto_charge_queueing(&costs->other, pricing->asked.machine,
-                            pto_step_copy_kind(pricing->asked.plan, action->step));
-        pto_lane_demand(&pricing->clocks, &pricing->lanes, action->rank, PTO_LANE_CPU, &costs->other,
-                        costs->other.other);
+        pto_charge_queueing(&costs->other, pricing->machine, pto_step_copy_kind(pricing->plan, action->step));
+        pto_lane_demand(pricing, action->rank, PTO_LANE_CPU, &costs->other, costs->other.other);
         pto_charge_begin(&costs->other, before.stage, terms_of(&pricing->clocks, 3));
     }
     pto_status_t status = charge_step(pricing, action, costs);
-    pto_lane_demand(&pricing->clocks, &pricing->lanes, action->rank,
-                    pto_lane_resource(pricing->asked.plan, action->step), &costs->other, costs->other.other);
+    pto_lane_demand(pricing, action->rank, pto_lane_resource(pricing->plan, action->step), &costs->other,
+                    costs->other.other);
     before.other = pto_time_add(before.other, costs->other.other);
     before.out_of_memory = before.out_of_memory || costs->other.out_of_memory;
     for (int i = 0; before.terms && i < pricing->clocks.terms[3].entry_count; i++)
@@ -294,7 +288,7 @@ static pto_status_t charge_action(pto_pricing_t *pricing, pto_action_t *action, 
     double before_s = costs->other.other.s;
     pto_status_t status =
         pricing->lanes.active ? charge_in_lane(pricing, action, costs) : charge_step(pricing, action, costs);
-    pto_occupied_step(&pricing->asked, &pricing->outcome, action, costs->other.other.s - before_s);
+    pto_occupied_step(pricing, action, costs->other.other.s - before_s);
     return status;
 }
 
@@ -311,9 +305,9 @@ static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage
     pto_status_t status = PTO_OK;
     pto_price_visits++;
     for (int i = 0; i < stage->step_count && status == PTO_OK; i++) {
-        const pto_step_t *step = pto_step_at(pricing->asked.plan, stage->step_first + i);
+        const pto_step_t *step = pto_step_at(pricing->plan, stage->step_first + i);
         pto_action_t action;
-        if (!pto_actor_acts(&pricing->actors, step, actor, k, &action))
+        if (!pto_actor_acts(pricing, step, actor, k, &action))
             continue;
         if (!pricing->lanes.active && !streams(pricing, step))
             pricing->clocks.behind[actor] = PTO_BEHIND_NOTHING;
@@ -331,17 +325,18 @@ static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage
     if (begun)
         settle_costs(pricing, actor, &costs);
     else
-        pto_lane_ended(&pricing->clocks, &pricing->lanes, actor);
+        pto_lane_ended(pricing, actor);
     if (early)
-        pto_pricing_follow(&pricing->clocks, &pricing->clocks.ledger[actor], &pricing->clocks.before[actor]);
+        pto_pricing_follow(pricing, &pricing->clocks.ledger[actor], &pricing->clocks.before[actor]);
     return PTO_OK;
 }
 
 /* --- stages ------------------------------------------------------------------------------------------- */
 
-static bool has_queued_copies(const pto_asked_t *asked, const pto_stage_t *stage) {
+static bool has_queued_copies(const pto_pricing_t *pricing, const pto_stage_t *stage) {
     for (int i = 0; i < stage->step_count; i++)
-        if (pto_step_queues(asked->plan, asked->machine, pto_step_at(asked->plan, stage->step_first + i)))
+        if (pto_step_queues(pricing->plan, pricing->machine,
+                            pto_step_at(pricing->plan, stage->step_first + i)))
             return true;
     return false;
 }
@@ -350,7 +345,7 @@ static bool has_queued_copies(const pto_asked_t *asked, const pto_stage_t *stage
  * is queued, a tape need not keep that order. */
 static void sort_by_arrival(pto_pricing_t *pricing, const pto_stage_t *stage) {
     int64_t *order = pricing->clocks.order;
-    bool matters = has_queued_copies(&pricing->asked, stage);
+    bool matters = has_queued_copies(pricing, stage);
     for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
         int64_t at = i, actor = pricing->actors.walked[i];
         for (; at % pricing->actors.per_gpu > 0; at--) {
@@ -364,20 +359,20 @@ static void sort_by_arrival(pto_pricing_t *pricing, const pto_stage_t *stage) {
     }
 }
 
-static bool has_waits(const pto_asked_t *asked, const pto_stage_t *stage) {
+static bool has_waits(const pto_pricing_t *pricing, const pto_stage_t *stage) {
     for (int i = 0; i < stage->step_count; i++)
-        if (pto_step_at(asked->plan, stage->step_first + i)->kind == PTO_STEP_WAIT)
+        if (pto_step_at(pricing->plan, stage->step_first + i)->kind == PTO_STEP_WAIT)
             return true;
     return false;
 }
 
 /* Returns whether an actor takes part in any of the stage's steps of these kinds, a bit each. */
-static bool acts_in(const pto_actors_t *actors, const pto_stage_t *stage, unsigned kinds, int64_t actor,
+static bool acts_in(const pto_pricing_t *pricing, const pto_stage_t *stage, unsigned kinds, int64_t actor,
                     int64_t k) {
     for (int i = 0; i < stage->step_count; i++) {
-        const pto_step_t *step = pto_step_at(actors->plan, stage->step_first + i);
+        const pto_step_t *step = pto_step_at(pricing->plan, stage->step_first + i);
         pto_action_t action;
-        if (kinds & 1u << step->kind && pto_actor_acts(actors, step, actor, k, &action))
+        if (kinds & 1u << step->kind && pto_actor_acts(pricing, step, actor, k, &action))
             return true;
     }
     return false;
@@ -385,8 +380,7 @@ static bool acts_in(const pto_actors_t *actors, const pto_stage_t *stage, unsign
 
 static void slow_down(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, pto_time_t taken,
                       pto_time_t longest) {
-    pto_busiest_t memory =
-        pto_links_busiest_memory(&pricing->actors, &pricing->shared, PTO_LOAD_COPIES, actor);
+    pto_busiest_t memory = pto_links_busiest_memory(pricing, PTO_LOAD_COPIES, actor);
     pto_charge_t charge;
     if (pto_time_positive(longest))
         memory.time = pto_time_multiply(memory.time, pto_time_divide(taken, longest));
@@ -409,7 +403,7 @@ static void follow_memory(pto_pricing_t *pricing, const pto_stage_t *stage, int6
             pto_time_t taken =
                 pto_time_subtract(pricing->clocks.ledger[actor].time, pricing->clocks.before[actor].time);
             int64_t node = pricing->actors.actor[actor].place.node;
-            if (!acts_in(&pricing->actors, stage, 1u << PTO_STEP_COPY | 1u << PTO_STEP_REDUCE, actor, k))
+            if (!acts_in(pricing, stage, 1u << PTO_STEP_COPY | 1u << PTO_STEP_REDUCE, actor, k))
                 continue;
             if (pass == 0)
                 longest[node] = pto_time_max(longest[node], taken);
@@ -426,21 +420,19 @@ static void demand_memory(pto_pricing_t *pricing, const pto_stage_t *stage) {
         pto_charge_t charge;
         pto_charge_begin(&charge, stage->name, terms_of(&pricing->clocks, 3));
         for (int kind = 0; kind < PTO_LOAD_KINDS; kind++) {
-            pto_busiest_t memory =
-                pto_links_busiest_memory(&pricing->actors, &pricing->shared, (pto_load_kind_t)kind, actor);
+            pto_busiest_t memory = pto_links_busiest_memory(pricing, (pto_load_kind_t)kind, actor);
             pto_charge_busiest(&charge, &memory, (pto_time_t){0});
         }
-        pto_lane_demand(&pricing->clocks, &pricing->lanes, actor, PTO_LANE_MEMORY, &charge, charge.other);
+        pto_lane_demand(pricing, actor, PTO_LANE_MEMORY, &charge, charge.other);
     }
 }
 
 /* Actors that only signal go first, so that those that wait find the flag raised. */
 pto_status_t pto_stage_price(pto_pricing_t *pricing, int node, int64_t k) {
-    const pto_stage_t *stage =
-        pto_stage_at(pricing->asked.plan, pto_node_at(pricing->asked.plan, node)->stage);
+    const pto_stage_t *stage = pto_stage_at(pricing->plan, pto_node_at(pricing->plan, node)->stage);
     pricing->at.stage = stage;
     pricing->at.both_ways = goes_both_ways(pricing, stage, k);
-    pto_pricing_remember(&pricing->actors, &pricing->clocks, pricing->clocks.before);
+    pto_pricing_remember(pricing, pricing->clocks.before);
     count_demand(pricing, stage, k);
     pto_occupied_stage(pricing);
     bool memory = pricing->shared.loads.links.memory_s_per_byte != NULL;
@@ -448,11 +440,11 @@ pto_status_t pto_stage_price(pto_pricing_t *pricing, int node, int64_t k) {
         demand_memory(pricing, stage);
     sort_by_arrival(pricing, stage);
     pto_status_t status = PTO_OK;
-    bool waits = has_waits(&pricing->asked, stage);
+    bool waits = has_waits(pricing, stage);
     for (int pass = 0; pass < (waits ? 2 : 1); pass++)
         for (int64_t i = 0; i < pricing->actors.walked_count && status == PTO_OK; i++)
-            if (!waits || acts_in(&pricing->actors, stage, 1u << PTO_STEP_WAIT, pricing->clocks.order[i],
-                                  k) == (pass == 1))
+            if (!waits ||
+                acts_in(pricing, stage, 1u << PTO_STEP_WAIT, pricing->clocks.order[i], k) == (pass == 1))
                 status = price_actor(pricing, stage, pricing->clocks.order[i], k);
     if (memory)
         follow_memory(pricing, stage, k);
@@ -464,16 +456,16 @@ pto_status_t pto_stage_price(pto_pricing_t *pricing, int node, int64_t k) {
 /* Returns whether the price is sure to exceed its bound: from stage to stage actors only advance, and a node
  * with lanes ends with the last of them. */
 static bool exceeds_bound(const pto_pricing_t *pricing) {
-    if (isinf(pricing->asked.most_s))
+    if (isinf(pricing->most_s))
         return false;
     for (int64_t i = 0; i < pricing->actors.walked_count; i++)
-        if (pricing->clocks.ledger[pricing->actors.walked[i]].time.s > pricing->asked.most_s)
+        if (pricing->clocks.ledger[pricing->actors.walked[i]].time.s > pricing->most_s)
             return true;
     return false;
 }
 
 static bool is_stage(const pto_pricing_t *pricing, int node) {
-    return pto_node_at(pricing->asked.plan, node)->kind == PTO_NODE_STAGE;
+    return pto_node_at(pricing->plan, node)->kind == PTO_NODE_STAGE;
 }
 
 /* Ways to price a node, tried in this order: those that price many things at once, then those that take all.
@@ -504,7 +496,7 @@ static void note_library(pto_at_t *at, const pto_node_t *node, int index) {
 pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64_t k) {
     pto_status_t status = PTO_OK;
     for (int i = first; i < first + count && status == PTO_OK && !pricing->clocks.out_of_memory; i++) {
-        const pto_node_t *node = pto_node_at(pricing->asked.plan, i);
+        const pto_node_t *node = pto_node_at(pricing->plan, i);
         note_library(&pricing->at, node, i);
         const pto_pricer_t *pricer = find_pricer(pricing, i);
         if (!pricer)

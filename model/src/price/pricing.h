@@ -75,20 +75,8 @@ typedef struct {
     bool unsorted; /* the raises are not in the order of the actors */
 } pto_raises_t;
 
-/* The request; it does not change while the plan is priced. */
-typedef struct {
-    const pto_plan_t *plan;
-    const pto_machine_t *machine;
-    const pto_cost_row_t *lines; /* the costs found by pto_runs_by_lines */
-    double most_s;               /* a plan that costs more than this is of no interest; INFINITY: none */
-    pto_price_cache_t *cache;
-    pto_tables_t *tables; /* the cache's; NULL: there is no table */
-    pto_error_t *err;
-} pto_asked_t;
-
 /* The actors: which processes are priced, and for which others they stand. */
 typedef struct {
-    const pto_plan_t *plan;
     pto_actor_kind_t kind;
     int64_t count;
     int64_t per_gpu;
@@ -169,7 +157,15 @@ typedef struct pto_message_rules pto_message_rules_t;
 typedef struct pto_summed pto_summed_t;
 
 typedef struct {
-    pto_asked_t asked;
+    /* The request, which does not change while the plan is priced. */
+    const pto_plan_t *plan;
+    const pto_machine_t *machine;
+    const pto_cost_row_t *lines; /* the costs found by pto_runs_by_lines */
+    double most_s;               /* a plan that costs more than this is of no interest; INFINITY: none */
+    pto_price_cache_t *cache;
+    pto_tables_t *tables; /* the cache's; NULL: there is no table */
+    pto_error_t *err;
+    /* Its price so far. */
     const pto_message_rules_t *messages;
     pto_summed_t *summed; /* the stage that at_once.c prices */
     pto_actors_t actors;
@@ -239,35 +235,33 @@ void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, c
 bool pto_lanes_allocate(pto_pricing_t *pricing, int lanes);
 void pto_lanes_release(pto_lanes_t *lanes);
 /* Copies `demand` to `demand_before`. */
-void pto_lanes_remember_demand(pto_clocks_t *clocks, pto_lanes_t *lanes);
+void pto_lanes_remember_demand(pto_pricing_t *pricing);
 /* Adds to `demand` `times` what it has grown by since. */
-void pto_lanes_repeat_demand(pto_clocks_t *clocks, pto_lanes_t *lanes, double times);
+void pto_lanes_repeat_demand(pto_pricing_t *pricing, double times);
 /* Returns the resource of a step that is not a message. */
 pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *step);
 /* Adds an actor's use of a resource in the current lane. */
-void pto_lane_demand(pto_clocks_t *clocks, pto_lanes_t *lanes, int64_t actor, pto_lane_resource_t resource,
+void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource,
                      const pto_charge_t *charge, pto_time_t time);
 /* Records that an actor has ended a stage, or a part of one, in a branch. */
-void pto_lane_ended(pto_clocks_t *clocks, pto_lanes_t *lanes, int64_t actor);
+void pto_lane_ended(pto_pricing_t *pricing, int64_t actor);
 
 /* --- occupied.c ----------------------------------------------------------------------------------------- */
 
 /* These do nothing if no explanation is wanted. pto_occupied_allocate returns false when out of memory. */
 bool pto_occupied_allocate(pto_pricing_t *pricing);
 /* Keeps what is occupied before a loop's measured iterations. */
-void pto_occupied_remember(const pto_actors_t *actors, pto_outcome_t *outcome);
+void pto_occupied_remember(pto_pricing_t *pricing);
 /* Adds `times` what it has grown by since. */
-void pto_occupied_repeat(const pto_actors_t *actors, pto_outcome_t *outcome, double times);
+void pto_occupied_repeat(pto_pricing_t *pricing, double times);
 /* Each adds the use by one thing: a step that is not a message, an actor's messages of a stage, a stage on
  * all nodes once its sends are counted, and a call of NCCL. */
-void pto_occupied_step(const pto_asked_t *asked, pto_outcome_t *outcome, const pto_action_t *action,
-                       double seconds);
-void pto_occupied_messages(pto_outcome_t *outcome, int64_t actor, pto_time_t out, pto_time_t in);
+void pto_occupied_step(pto_pricing_t *pricing, const pto_action_t *action, double seconds);
+void pto_occupied_messages(pto_pricing_t *pricing, int64_t actor, pto_time_t out, pto_time_t in);
 void pto_occupied_stage(pto_pricing_t *pricing);
 void pto_occupied_nccl(pto_pricing_t *pricing, const pto_node_t *node, double seconds);
 /* Reports how long the busiest actor and the busiest node are occupied: at most `seconds`, the price. */
-void pto_occupied_report(const pto_actors_t *actors, const pto_outcome_t *outcome, double seconds,
-                         pto_explanation_t *explanation);
+void pto_occupied_report(const pto_pricing_t *pricing, double seconds, pto_explanation_t *explanation);
 
 /* --- flags.c -------------------------------------------------------------------------------------------- */
 
@@ -310,39 +304,41 @@ pto_actor_kind_t pto_actors_of(const pto_plan_t *plan);
 bool pto_latency_matters(const pto_plan_t *plan, const pto_machine_t *machine);
 
 /* Fills in the actors of the pricing's kind. Returns false when out of memory. */
-bool pto_actors_find(const pto_asked_t *asked, pto_actors_t *actors);
+bool pto_actors_find(pto_pricing_t *pricing);
 /* Finds in which steps the actors take part, once they are filled in. Returns false when out of memory. */
-bool pto_actors_find_parts(pto_actors_t *actors);
+bool pto_actors_find_parts(pto_pricing_t *pricing);
 
 /* Returns whether the actors are all members of the step's groups, so that each is priced with its own peers.
  * Such actors are called exact. */
-static inline bool pto_actors_are_exact(const pto_actors_t *actors, const pto_step_t *step) {
-    const pto_plan_t *plan = actors->plan;
-    if (actors->kind != PTO_ACTORS_PLACES)
-        return actors->kind == PTO_ACTORS_RANKS;
+static inline bool pto_actors_are_exact(const pto_pricing_t *pricing, const pto_step_t *step) {
+    const pto_plan_t *plan = pricing->plan;
+    if (pricing->actors.kind != PTO_ACTORS_PLACES)
+        return pricing->actors.kind == PTO_ACTORS_RANKS;
     return plan->request.layout.nodes == 1 || pto_group_is_on_node(pto_group_at(plan, step->group)->kind);
 }
 
 /* Returns whether an actor takes part in a step; fills `action`, whose rank is the actor's number. An actor
  * that is not exact takes part if its cores do and its first process is a member before folding; the action's
  * peer is then 0. */
-static inline bool pto_actor_acts(const pto_actors_t *actors, const pto_step_t *step, int64_t actor,
+static inline bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor,
                                   int64_t k, pto_action_t *action) {
-    if (pto_actors_are_exact(actors, step))
-        return pto_step_acts(actors->plan, step, actor, k, action);
-    int64_t index = step - pto_step_at(actors->plan, 0);
-    if (!actors->takes_part[index * actors->count + actor])
+    if (pto_actors_are_exact(pricing, step))
+        return pto_step_acts(pricing->plan, step, actor, k, action);
+    int64_t index = step - pto_step_at(pricing->plan, 0);
+    if (!pricing->actors.takes_part[index * pricing->actors.count + actor])
         return false;
-    *action = (pto_action_t){.step = step, .rank = actor, .core = actors->actor[actor].place.core, .k = k};
+    *action =
+        (pto_action_t){.step = step, .rank = actor, .core = pricing->actors.actor[actor].place.core, .k = k};
     return true;
 }
 
 /* Advances `ledger` to the time of `from` if that is later. */
-static inline void pto_pricing_follow(pto_clocks_t *clocks, pto_ledger_t *ledger, const pto_ledger_t *from) {
-    if (!clocks->explain)
+static inline void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger,
+                                      const pto_ledger_t *from) {
+    if (!pricing->clocks.explain)
         ledger->time = pto_time_max(ledger->time, from->time);
     else if (!pto_ledger_follow(ledger, from, true))
-        clocks->out_of_memory = true;
+        pricing->clocks.out_of_memory = true;
 }
 
 /* Lets an actor begin a stage one latency of messages earlier, if the latency is known, the stage has
@@ -356,14 +352,13 @@ bool pto_pricing_begin_early(pto_pricing_t *pricing, const pto_stage_t *stage, i
 bool pto_latency_known(const pto_machine_t *machine);
 
 /* Copies the current ledgers. */
-static inline void pto_pricing_remember(const pto_actors_t *actors, pto_clocks_t *clocks,
-                                        pto_ledger_t *copies) {
-    for (int64_t i = 0; i < actors->walked_count; i++) {
-        int64_t actor = actors->walked[i];
-        if (!clocks->explain)
-            copies[actor].time = clocks->ledger[actor].time;
-        else if (!pto_ledger_copy(&copies[actor], &clocks->ledger[actor], true))
-            clocks->out_of_memory = true;
+static inline void pto_pricing_remember(pto_pricing_t *pricing, pto_ledger_t *copies) {
+    for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
+        int64_t actor = pricing->actors.walked[i];
+        if (!pricing->clocks.explain)
+            copies[actor].time = pricing->clocks.ledger[actor].time;
+        else if (!pto_ledger_copy(&copies[actor], &pricing->clocks.ledger[actor], true))
+            pricing->clocks.out_of_memory = true;
     }
 }
 
@@ -372,13 +367,12 @@ static inline void pto_pricing_remember(const pto_actors_t *actors, pto_clocks_t
 /* These do nothing if no link is known to be shared. pto_links_allocate returns false when out of memory. */
 bool pto_links_allocate(pto_pricing_t *pricing);
 void pto_links_release(const pto_shared_t *shared);
-void pto_links_begin(const pto_asked_t *asked, pto_shared_t *shared);
+void pto_links_begin(pto_pricing_t *pricing);
 
 /* Counts a message of a rank to its current peer, on its node or between nodes. */
-void pto_links_count_message(const pto_asked_t *asked, pto_shared_t *shared, const pto_action_t *action,
-                             int64_t bytes);
+void pto_links_count_message(pto_pricing_t *pricing, const pto_action_t *action, int64_t bytes);
 /* Counts the messages of a step within the nodes, for actors that represent several processes. */
-void pto_links_count_step(const pto_asked_t *asked, pto_shared_t *shared, const pto_step_t *step, int64_t k);
+void pto_links_count_step(pto_pricing_t *pricing, const pto_step_t *step, int64_t k);
 
 /* Counts the copies of an exact actor, with each of its peers. */
 void pto_links_count_copies(pto_pricing_t *pricing, pto_action_t *action);
@@ -404,12 +398,11 @@ typedef struct {
 void pto_links_see_message(const pto_pricing_t *pricing, const pto_action_t *action,
                            pto_busiest_links_t *busiest);
 void pto_links_see_copies(const pto_pricing_t *pricing, pto_action_t *action, pto_busiest_t *busiest);
-void pto_links_see_all(const pto_shared_t *shared, pto_load_kind_t kind, pto_path_end_t end,
+void pto_links_see_all(const pto_pricing_t *pricing, pto_load_kind_t kind, pto_path_end_t end,
                        pto_busiest_t *busiest);
 
 /* Returns the busiest memory of an actor's node. */
-pto_busiest_t pto_links_busiest_memory(const pto_actors_t *actors, const pto_shared_t *shared,
-                                       pto_load_kind_t kind, int64_t actor);
+pto_busiest_t pto_links_busiest_memory(const pto_pricing_t *pricing, pto_load_kind_t kind, int64_t actor);
 
 /* Charges the time of the busiest link beyond `own`, that of the actor's own bytes. */
 void pto_charge_busiest(pto_charge_t *charge, const pto_busiest_t *busiest, pto_time_t own);
@@ -419,7 +412,7 @@ void pto_charge_busiest(pto_charge_t *charge, const pto_busiest_t *busiest, pto_
 /* How the messages of actors are counted and charged. */
 struct pto_message_rules {
     /* Counts the demand of a step on links, for all actors; NULL: `count` does, for each actor. */
-    void (*count_step)(const pto_asked_t *asked, pto_shared_t *shared, const pto_step_t *step, int64_t k);
+    void (*count_step)(pto_pricing_t *pricing, const pto_step_t *step, int64_t k);
     /* Returns whether a process sends and receives within its node in one stage; NULL: each may. */
     bool (*both_ways)(const pto_plan_t *plan, const pto_stage_t *stage, int64_t k);
     /* Adds what an actor sends to its node's outflow. */

@@ -48,25 +48,25 @@ void pto_charge_run_by_lines(pto_charge_t *charge, const pto_machine_t *machine,
 }
 
 bool pto_lines_apply(const pto_pricing_t *pricing, int node) {
-    return pricing->asked.lines && pto_node_at(pricing->asked.plan, node)->kind == PTO_NODE_KERNEL;
+    return pricing->lines && pto_node_at(pricing->plan, node)->kind == PTO_NODE_KERNEL;
 }
 
 /* The plan's only kernel, whose first stage launches it: all begin at once, and end with the last one's data.
  */
 pto_status_t pto_lines_price(pto_pricing_t *pricing, int kernel, int64_t k) {
     (void)k;
-    const pto_plan_t *plan = pricing->asked.plan;
+    const pto_plan_t *plan = pricing->plan;
     const pto_stage_t *first = pto_plan_stage(plan, pto_plan_node(plan, kernel + 1)->stage);
     const pto_step_t *launch = pto_plan_step(plan, first->step_first);
     pto_charge_t charge;
     pto_charge_begin(&charge, first->name, pricing->clocks.explain ? &pricing->clocks.terms[0] : NULL);
-    pto_charge_run_by_lines(&charge, pricing->asked.machine, plan, pricing->asked.lines);
+    pto_charge_run_by_lines(&charge, pricing->machine, plan, pricing->lines);
     for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
         pto_action_t action;
         int64_t actor = pricing->actors.walked[i];
-        if (!pto_actor_acts(&pricing->actors, launch, actor, 0, &action))
+        if (!pto_actor_acts(pricing, launch, actor, 0, &action))
             continue;
-        pto_occupied_step(&pricing->asked, &pricing->outcome, &action, charge.other.s);
+        pto_occupied_step(pricing, &action, charge.other.s);
         if (!pto_ledger_add(&pricing->clocks.ledger[actor], &charge, charge.other))
             pricing->clocks.out_of_memory = true;
     }

@@ -35,17 +35,16 @@ static size_t ledger_count(const pto_actors_t *actors, int lanes) {
 }
 
 static bool allocate(pto_pricing_t *pricing) {
-    if (!pto_actors_find_parts(&pricing->actors) || !pto_links_allocate(pricing) || !pto_gpus_find(pricing) ||
+    if (!pto_actors_find_parts(pricing) || !pto_links_allocate(pricing) || !pto_gpus_find(pricing) ||
         !pto_occupied_allocate(pricing))
         return false;
-    if (pricing->actors.kind != PTO_ACTORS_RANKS && !pto_price_cache_traffic(pricing->asked.cache))
+    if (pricing->actors.kind != PTO_ACTORS_RANKS && !pto_price_cache_traffic(pricing->cache))
         return false;
-    if (pto_plan_has_tables(pricing->asked.plan) &&
-        !(pricing->asked.tables = pto_price_cache_tables(pricing->asked.cache)))
+    if (pto_plan_has_tables(pricing->plan) && !(pricing->tables = pto_price_cache_tables(pricing->cache)))
         return false;
-    int lanes = pto_plan_lane_count(pricing->asked.plan);
+    int lanes = pto_plan_lane_count(pricing->plan);
     pricing->clocks.actors = pricing->actors.count;
-    pricing->flags.count = pricing->asked.plan->flags.count * pricing->actors.count;
+    pricing->flags.count = pricing->plan->flags.count * pricing->actors.count;
     pricing->clocks.order = malloc((size_t)pricing->actors.count * sizeof *pricing->clocks.order);
     pricing->clocks.lane = calloc(ledger_count(&pricing->actors, lanes), sizeof *pricing->clocks.lane);
     pricing->flags.raised = pto_raises_begin(&pricing->flags);
@@ -72,7 +71,7 @@ static bool allocate(pto_pricing_t *pricing) {
 
 static void release(pto_pricing_t *pricing) {
     size_t ledgers =
-        pricing->clocks.lane ? ledger_count(&pricing->actors, pto_plan_lane_count(pricing->asked.plan)) : 0;
+        pricing->clocks.lane ? ledger_count(&pricing->actors, pto_plan_lane_count(pricing->plan)) : 0;
     for (size_t i = 0; i < ledgers; i++)
         pto_ledger_fini(&pricing->clocks.lane[i]);
     pto_raises_fini(&pricing->flags);
@@ -102,7 +101,7 @@ static pto_status_t record_end(const pto_pricing_t *pricing) {
     size_t count = (size_t)pricing->actors.walked_count;
     pto_time_t *end = malloc(count * sizeof *end);
     if (!end)
-        return pto_error_set(pricing->asked.err, PTO_ERR_MEMORY, "out of memory while pricing");
+        return pto_error_set(pricing->err, PTO_ERR_MEMORY, "out of memory while pricing");
     for (size_t i = 0; i < count; i++)
         end[i] = pricing->clocks.ledger[pricing->actors.walked[i]].time;
     pto_tape_result(pto_tape_largest(end, count));
@@ -119,12 +118,12 @@ static pto_status_t report_slowest(const pto_pricing_t *pricing, pto_price_t *pr
     pto_status_t status = pto_tape_recording ? record_end(pricing) : PTO_OK;
     if (status != PTO_OK)
         return status;
-    if (pricing->asked.tables)
-        pto_tables_note_latest(pricing->asked.tables,
+    if (pricing->tables)
+        pto_tables_note_latest(pricing->tables,
                                pricing->actors.actor[slowest - pricing->clocks.ledger].place.node);
     if (explanation)
-        pto_occupied_report(&pricing->actors, &pricing->outcome, slowest->time.s, explanation);
-    return pto_ledger_report(slowest, pricing->asked.machine, price, explanation, pricing->asked.err);
+        pto_occupied_report(pricing, slowest->time.s, explanation);
+    return pto_ledger_report(slowest, pricing->machine, price, explanation, pricing->err);
 }
 
 /* A tape that records has seen one more plan. */
@@ -136,20 +135,20 @@ static pto_status_t give_up(pto_pricing_t *pricing, pto_price_t *price) {
 }
 
 static pto_status_t price_plan(pto_pricing_t *pricing, pto_price_t *price, pto_explanation_t *explanation) {
-    const pto_plan_t *plan = pricing->asked.plan;
-    pto_shared_links_t links = pto_links_of(pricing->asked.machine, &plan->request.layout);
-    pto_status_t status = pto_links_check(&links, pricing->asked.err);
+    const pto_plan_t *plan = pricing->plan;
+    pto_shared_links_t links = pto_links_of(pricing->machine, &plan->request.layout);
+    pto_status_t status = pto_links_check(&links, pricing->err);
     if (status == PTO_OK)
-        status = pto_runs_check(plan, pricing->asked.machine, pricing->asked.err);
+        status = pto_runs_check(plan, pricing->machine, pricing->err);
     if (status == PTO_OK)
-        status = pto_price_check_copies(plan, pricing->asked.machine, pricing->asked.err);
+        status = pto_price_check_copies(plan, pricing->machine, pricing->err);
     if (status != PTO_OK)
         return status;
-    pricing->clocks.out_of_memory = !pto_actors_find(&pricing->asked, &pricing->actors) || !allocate(pricing);
+    pricing->clocks.out_of_memory = !pto_actors_find(pricing) || !allocate(pricing);
     if (!pricing->clocks.out_of_memory)
         status = pto_price_nodes(pricing, 0, pto_plan_node_count(plan), 0);
     if (pricing->clocks.out_of_memory)
-        status = pto_error_set(pricing->asked.err, PTO_ERR_MEMORY, "out of memory while pricing");
+        status = pto_error_set(pricing->err, PTO_ERR_MEMORY, "out of memory while pricing");
     if (status == PTO_OK)
         status = report_slowest(pricing, price, explanation);
     if (pricing->outcome.exceeded)
@@ -157,7 +156,7 @@ static pto_status_t price_plan(pto_pricing_t *pricing, pto_price_t *price, pto_e
     if (status == PTO_OK)
         price->extrapolated = pricing->outcome.extrapolated;
     if (status == PTO_OK && explanation)
-        pto_price_widen(&plan->request, pricing->asked.machine, price);
+        pto_price_widen(&plan->request, pricing->machine, price);
     release(pricing);
     return status;
 }
@@ -166,15 +165,15 @@ static pto_status_t price_as(pto_actor_kind_t kind, const pto_plan_t *plan, cons
                              pto_price_cache_t *cache, double most_s, pto_price_t *price,
                              pto_explanation_t *explanation, pto_error_t *err) {
     pto_price_cache_t own = {0};
-    pto_pricing_t pricing = {.asked = {.plan = plan,
-                                       .machine = machine,
-                                       .lines = pto_runs_by_lines(plan, machine),
-                                       .most_s = most_s,
-                                       .cache = cache ? cache : &own,
-                                       .err = err},
+    pto_pricing_t pricing = {.plan = plan,
+                             .machine = machine,
+                             .lines = pto_runs_by_lines(plan, machine),
+                             .most_s = most_s,
+                             .cache = cache ? cache : &own,
+                             .err = err,
                              .messages =
                                  kind == PTO_ACTORS_RANKS ? &pto_messages_by_rank : &pto_messages_by_class,
-                             .actors = {.plan = plan, .kind = kind},
+                             .actors.kind = kind,
                              .clocks.explain = explanation != NULL,
                              .at.library_end = -1};
     pto_status_t status = price_plan(&pricing, price, explanation);
