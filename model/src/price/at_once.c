@@ -251,12 +251,13 @@ static void charge_on_node(const pto_pricing_t *pricing, const pto_messages_t *m
 
 /* --- the latest sender ---------------------------------------------------------------------------------- */
 
-static latest_t latest_member(const pto_clocks_t *clocks, const pto_messages_t *messages,
+static latest_t latest_member(const pto_pricing_t *pricing, const pto_messages_t *messages,
                               int64_t first_rank) {
     latest_t latest = {.known = true, .alone = true, .rank = first_rank};
     for (int64_t i = 1; i < messages->group->size; i++) {
         int64_t rank = first_rank + i * messages->per_index;
-        double time_s = clocks->before[rank].time.s, most_s = clocks->before[latest.rank].time.s;
+        double time_s = pricing->clocks.before[rank].time.s,
+               most_s = pricing->clocks.before[latest.rank].time.s;
         if (time_s > most_s)
             latest = (latest_t){.known = true, .alone = true, .rank = rank};
         else if (time_s == most_s)
@@ -273,7 +274,7 @@ static bool find_latest(const pto_pricing_t *pricing, const pto_messages_t *mess
     int64_t first_rank = action->rank - action->me * messages->per_index;
     latest_t *latest = &pricing->summed->latest[action->core];
     if (!latest->known)
-        *latest = latest_member(&pricing->clocks, messages, first_rank);
+        *latest = latest_member(pricing, messages, first_rank);
     if (before[latest->rank].time.s <= before[action->rank].time.s && !pto_latency_known(pricing->machine))
         return true;
     pto_action_t from = *action;

@@ -98,12 +98,13 @@ bool pto_busy_find(const pto_pricing_t *pricing, int first, int until, pto_busy_
     return busy->actor != NULL;
 }
 
-int64_t pto_busy_list(const pto_actors_t *actors, int64_t chunk, pto_busy_t *busy) {
+int64_t pto_busy_list(const pto_pricing_t *pricing, int64_t chunk, pto_busy_t *busy) {
     int64_t count = 0, latest = -1;
     for (; busy->at < busy->count && busy->part[busy->at].chunk <= chunk; busy->at++) {
         const pto_part_t *part = &busy->part[busy->at];
-        for (int64_t core = 0; core < actors->per_gpu && part->chunk == chunk && part->gpu != latest; core++)
-            busy->actor[count++] = part->gpu * actors->per_gpu + core;
+        for (int64_t core = 0; core < pricing->actors.per_gpu && part->chunk == chunk && part->gpu != latest;
+             core++)
+            busy->actor[count++] = part->gpu * pricing->actors.per_gpu + core;
         latest = part->chunk == chunk ? part->gpu : -1;
     }
     return count;

@@ -22,7 +22,7 @@ typedef struct {
  * sparse. False: it is another one, or out of memory. `busy`: zeroed; to be freed in either case. */
 bool pto_busy_find(const pto_pricing_t *pricing, int first, int until, pto_busy_t *busy);
 /* List the actors of a later chunk than before, all of a GPU's one after another; returns their number. */
-int64_t pto_busy_list(const pto_actors_t *actors, int64_t chunk, pto_busy_t *busy);
+int64_t pto_busy_list(const pto_pricing_t *pricing, int64_t chunk, pto_busy_t *busy);
 void pto_busy_fini(pto_busy_t *busy);
 
 #endif

@@ -357,9 +357,9 @@ static pto_status_t charge_costliest(const pto_pricing_t *pricing, const pto_tra
 
 /* --- senders ------------------------------------------------------------------------------------------ */
 
-static int64_t class_of(const pto_actors_t *actors, int64_t core) {
-    int64_t actor = actors->count - 1;
-    while (actors->actor[actor].place.core > core)
+static int64_t class_of(const pto_pricing_t *pricing, int64_t core) {
+    int64_t actor = pricing->actors.count - 1;
+    while (pricing->actors.actor[actor].place.core > core)
         actor--;
     return actor;
 }
@@ -380,11 +380,11 @@ static void follow_senders(pto_pricing_t *pricing, const pto_action_t *action) {
         return;
     }
     if (pricing->actors.kind == PTO_ACTORS_CLASSES && index == PTO_BY_CORE) {
-        first = class_of(&pricing->actors, pto_expr_at(&step->peers.first, action->k, 0, 0));
-        last = class_of(&pricing->actors, pto_expr_at(&step->peers.until, action->k, 0, 0) - 1);
+        first = class_of(pricing, pto_expr_at(&step->peers.first, action->k, 0, 0));
+        last = class_of(pricing, pto_expr_at(&step->peers.until, action->k, 0, 0) - 1);
     } else if (pricing->actors.kind == PTO_ACTORS_CLASSES && index & PTO_BY_CORE) {
-        first = class_of(&pricing->actors, step->core_first);
-        last = class_of(&pricing->actors, step->core_first + step->core_count - 1);
+        first = class_of(pricing, step->core_first);
+        last = class_of(pricing, step->core_first + step->core_count - 1);
     }
     for (int64_t sender = first; sender <= last; sender++)
         follow_sender(pricing, action->rank, sender);

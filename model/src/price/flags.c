@@ -13,10 +13,10 @@ static pto_raises_t *raises_at(const pto_pricing_t *pricing, const pto_step_t *s
 }
 
 /* Returns a raise at several actors at once; NULL when out of memory. */
-static pto_raised_at_t *raised_at(pto_clocks_t *clocks, const pto_ledger_t *mine) {
+static pto_raised_at_t *raised_at(pto_pricing_t *pricing, const pto_ledger_t *mine) {
     pto_raised_at_t *by = calloc(1, sizeof *by);
-    if (!by || !pto_ledger_copy(&by->at, mine, clocks->explain))
-        clocks->out_of_memory = true;
+    if (!by || !pto_ledger_copy(&by->at, mine, pricing->clocks.explain))
+        pricing->clocks.out_of_memory = true;
     return by;
 }
 
@@ -57,7 +57,7 @@ static void add_raise(pto_pricing_t *pricing, pto_raises_t *raises, int64_t from
 static void raise_for_all(pto_pricing_t *pricing, pto_raises_t *raises, const pto_ledger_t *mine) {
     static const pto_ledger_t at_start = {0};
     if (raises->count == 0) {
-        pto_raised_at_t *by = raised_at(&pricing->clocks, &at_start);
+        pto_raised_at_t *by = raised_at(pricing, &at_start);
         if (!by)
             return;
         by->uses = 1;
@@ -74,7 +74,7 @@ static void raise_for_others(pto_pricing_t *pricing, const pto_action_t *action,
         pto_action_t other;
         int64_t at = pricing->actors.walked[i], next = 0;
         while (pto_step_next_reaching(pricing->plan, action->step, at, action->k, &next, &other))
-            if (pto_actor_priced(&pricing->actors, other.rank) == action->rank)
+            if (pto_actor_priced(pricing, other.rank) == action->rank)
                 add_raise(pricing, raises_at(pricing, action->step, at), other.rank, by);
         pto_price_visits += next;
     }
@@ -86,7 +86,7 @@ void pto_raises_raise(pto_pricing_t *pricing, pto_action_t *action) {
         raise_for_all(pricing, raises_at(pricing, action->step, action->rank), mine);
         return;
     }
-    pto_raised_at_t *by = raised_at(&pricing->clocks, mine);
+    pto_raised_at_t *by = raised_at(pricing, mine);
     if (!by)
         return;
     by->uses = 1; /* ours, until all peers have theirs */
@@ -145,14 +145,14 @@ void pto_raises_wait(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t 
     pto_charge_wait(charge, pricing->machine, action->step);
 }
 
-pto_raises_t *pto_raises_begin(const pto_flags_t *flags) {
-    return calloc((size_t)(flags->count) + 1, sizeof *flags->raised);
+pto_raises_t *pto_raises_begin(const pto_pricing_t *pricing) {
+    return calloc((size_t)(pricing->flags.count) + 1, sizeof *pricing->flags.raised);
 }
 
-int64_t pto_raises_pending(const pto_flags_t *flags) {
+int64_t pto_raises_pending(const pto_pricing_t *pricing) {
     int64_t pending = 0;
-    for (int64_t i = 0; i < flags->count; i++)
-        pending += flags->raised[i].pending;
+    for (int64_t i = 0; i < pricing->flags.count; i++)
+        pending += pricing->flags.raised[i].pending;
     return pending;
 }
 
@@ -165,18 +165,18 @@ void pto_raises_repeat(pto_pricing_t *pricing, int64_t period, double times) {
                 raise->by->repeat == pricing->flags.repeats)
                 continue;
             raise->by->repeat = pricing->flags.repeats;
-            int64_t from = pto_actor_priced(&pricing->actors, raise->from);
+            int64_t from = pto_actor_priced(pricing, raise->from);
             if (!pto_ledger_shift(&raise->by->at, &pricing->clocks.ledger[from],
                                   &pricing->clocks.snapshot[from], times))
                 pricing->clocks.out_of_memory = true;
         }
 }
 
-void pto_raises_fini(const pto_flags_t *flags) {
-    for (int64_t i = 0; flags->raised && i < flags->count; i++) {
-        for (int r = 0; r < flags->raised[i].count; r++)
-            release(flags->raised[i].item[r].by);
-        free(flags->raised[i].item);
+void pto_raises_fini(const pto_pricing_t *pricing) {
+    for (int64_t i = 0; pricing->flags.raised && i < pricing->flags.count; i++) {
+        for (int r = 0; r < pricing->flags.raised[i].count; r++)
+            release(pricing->flags.raised[i].item[r].by);
+        free(pricing->flags.raised[i].item);
     }
-    free(flags->raised);
+    free(pricing->flags.raised);
 }

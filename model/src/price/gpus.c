@@ -229,42 +229,42 @@ static bool find_cuts(survey_t *survey) {
 
 /* --- the actors that are priced ------------------------------------------------------------------------- */
 
-static bool walk_all(pto_actors_t *actors) {
-    actors->walked = malloc((size_t)actors->count * sizeof *actors->walked);
-    for (int64_t actor = 0; actors->walked && actor < actors->count; actor++)
-        actors->walked[actor] = actor;
-    actors->walked_count = actors->walked ? actors->count : 0;
-    return actors->walked != NULL;
+static bool walk_all(pto_pricing_t *pricing) {
+    pricing->actors.walked = malloc((size_t)pricing->actors.count * sizeof *pricing->actors.walked);
+    for (int64_t actor = 0; pricing->actors.walked && actor < pricing->actors.count; actor++)
+        pricing->actors.walked[actor] = actor;
+    pricing->actors.walked_count = pricing->actors.walked ? pricing->actors.count : 0;
+    return pricing->actors.walked != NULL;
 }
 
 /* Lets only the actors of the first GPU of each range be walked. Returns false when out of memory. */
-static bool walk_first_ones(pto_actors_t *actors, const bool *cut) {
-    int64_t cores = actors->per_gpu, first = 0;
-    actors->like = malloc((size_t)actors->gpu_count * sizeof *actors->like);
-    if (!actors->like)
+static bool walk_first_ones(pto_pricing_t *pricing, const bool *cut) {
+    int64_t cores = pricing->actors.per_gpu, first = 0;
+    pricing->actors.like = malloc((size_t)pricing->actors.gpu_count * sizeof *pricing->actors.like);
+    if (!pricing->actors.like)
         return false;
-    actors->walked_count = 0;
-    for (int64_t gpu = 0; gpu < actors->gpu_count; gpu++) {
+    pricing->actors.walked_count = 0;
+    for (int64_t gpu = 0; gpu < pricing->actors.gpu_count; gpu++) {
         bool begins = gpu == 0 || cut[gpu];
         first = begins ? gpu : first;
-        actors->like[gpu] = first;
+        pricing->actors.like[gpu] = first;
         for (int64_t core = 0; core < cores && begins; core++)
-            actors->walked[actors->walked_count++] = gpu * cores + core;
+            pricing->actors.walked[pricing->actors.walked_count++] = gpu * cores + core;
         for (int64_t core = 0; core < cores && !begins; core++)
-            actors->actor[first * cores + core].gpus++;
+            pricing->actors.actor[first * cores + core].gpus++;
     }
     return true;
 }
 
 bool pto_gpus_find(pto_pricing_t *pricing) {
-    if (!walk_all(&pricing->actors))
+    if (!walk_all(pricing))
         return false;
     if (pricing->actors.kind != PTO_ACTORS_PLACES || pricing->actors.gpu_count == 1 || pto_price_each_gpu)
         return true;
     survey_t survey = {.pricing = pricing,
                        .plan = pricing->plan,
                        .cut = calloc((size_t)pricing->actors.gpu_count, sizeof *survey.cut)};
-    bool found = survey.cut && (!find_cuts(&survey) || walk_first_ones(&pricing->actors, survey.cut));
+    bool found = survey.cut && (!find_cuts(&survey) || walk_first_ones(pricing, survey.cut));
     free(survey.cut);
     return found;
 }

@@ -12,16 +12,16 @@
 #include "price/busy.h"
 #include "price/pricing.h"
 
-static pto_ledger_t *lane_at(const pto_clocks_t *clocks, int lane) {
-    return clocks->lane + lane * clocks->actors;
+static pto_ledger_t *lane_at(const pto_pricing_t *pricing, int lane) {
+    return pricing->clocks.lane + lane * pricing->clocks.actors;
 }
 
-static int current_lane(const pto_clocks_t *clocks) {
-    return (int)((clocks->ledger - clocks->lane) / clocks->actors);
+static int current_lane(const pto_pricing_t *pricing) {
+    return (int)((pricing->clocks.ledger - pricing->clocks.lane) / pricing->clocks.actors);
 }
 
-static int64_t asked_at(const pto_clocks_t *clocks, pto_lane_resource_t resource, int64_t actor) {
-    return (int64_t)resource * clocks->actors + actor;
+static int64_t asked_at(const pto_pricing_t *pricing, pto_lane_resource_t resource, int64_t actor) {
+    return (int64_t)resource * pricing->clocks.actors + actor;
 }
 
 static pto_ledger_t *last_ask_at(const pto_pricing_t *pricing, int lane, int64_t index) {
@@ -49,9 +49,9 @@ void pto_lanes_release(pto_lanes_t *lanes) {
     free(lanes->asks);
 }
 
-static void copy_ledger(pto_clocks_t *clocks, pto_ledger_t *to, const pto_ledger_t *from) {
-    if (!pto_ledger_copy(to, from, clocks->explain))
-        clocks->out_of_memory = true;
+static void copy_ledger(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledger_t *from) {
+    if (!pto_ledger_copy(to, from, pricing->clocks.explain))
+        pricing->clocks.out_of_memory = true;
 }
 
 static void follow_ledgers(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledger_t *from) {
@@ -74,15 +74,15 @@ static void follow_walked(pto_pricing_t *pricing, pto_ledger_t *to, const pto_le
         pto_pricing_follow(pricing, &to[pricing->actors.walked[i]], &from[pricing->actors.walked[i]]);
 }
 
-static void follow_nothing(pto_clocks_t *clocks) {
-    for (int64_t actor = 0; actor < clocks->actors; actor++)
-        clocks->behind[actor] = PTO_BEHIND_NOTHING;
+static void follow_nothing(pto_pricing_t *pricing) {
+    for (int64_t actor = 0; actor < pricing->clocks.actors; actor++)
+        pricing->clocks.behind[actor] = PTO_BEHIND_NOTHING;
 }
 
 static void fork(pto_pricing_t *pricing, int lanes) {
-    follow_nothing(&pricing->clocks);
+    follow_nothing(pricing);
     for (int lane = 1; lane < lanes; lane++)
-        pto_pricing_remember(pricing, lane_at(&pricing->clocks, lane));
+        pto_pricing_remember(pricing, lane_at(pricing, lane));
     count_from_here(pricing);
     pricing->lanes.active = true;
 }
@@ -92,8 +92,7 @@ static void fork(pto_pricing_t *pricing, int lanes) {
 static int shortest_end(const pto_pricing_t *pricing, int64_t actor, int64_t index, pto_time_t *time) {
     int shortest = -1;
     for (int lane = 0; lane < PTO_LANES_MAX && pricing->lanes.askers[index] >> lane; lane++) {
-        const pto_ledger_t *end =
-            lane > 0 ? &lane_at(&pricing->clocks, lane)[actor] : &pricing->clocks.before[actor];
+        const pto_ledger_t *end = lane > 0 ? &lane_at(pricing, lane)[actor] : &pricing->clocks.before[actor];
         pto_time_t after = pto_time_subtract(end->time, last_ask_at(pricing, lane, index)->time);
         if ((pricing->lanes.askers[index] >> lane & 1) == 0 ||
             (shortest >= 0 && !pto_time_less(after, *time)))
@@ -107,7 +106,7 @@ static int shortest_end(const pto_pricing_t *pricing, int64_t actor, int64_t ind
 /* A resource that several lanes ask for longer than the slowest lane takes decides instead. All processes of
  * a node ask for its memory, so what one of them does before and after says nothing. */
 static void follow_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource) {
-    int64_t index = asked_at(&pricing->clocks, resource, actor);
+    int64_t index = asked_at(pricing, resource, actor);
     const pto_ledger_t *demand = &pricing->lanes.demand[index], *from = &pricing->lanes.base[actor];
     uint64_t askers = pricing->lanes.askers[index];
     static const pto_ledger_t nothing;
@@ -124,13 +123,12 @@ static void follow_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resour
     pto_time_t needed = pto_time_add(pto_time_add(from->time, demand->time), after);
     if (!pto_time_less(pto_time_scale(mine->time, 1 + rounding), needed))
         return;
-    copy_ledger(&pricing->clocks, mine, from);
+    copy_ledger(pricing, mine, from);
     bool fits = pto_ledger_shift(mine, demand, &nothing, 1);
     if (lane >= 0)
-        fits = fits && pto_ledger_shift(mine,
-                                        lane > 0 ? &lane_at(&pricing->clocks, lane)[actor]
-                                                 : &pricing->clocks.before[actor],
-                                        last_ask_at(pricing, lane, index), 1);
+        fits = fits && pto_ledger_shift(
+                           mine, lane > 0 ? &lane_at(pricing, lane)[actor] : &pricing->clocks.before[actor],
+                           last_ask_at(pricing, lane, index), 1);
     if (!fits)
         pricing->clocks.out_of_memory = true;
 }
@@ -139,9 +137,9 @@ static void join(pto_pricing_t *pricing, int lanes) {
     pricing->clocks.ledger = pricing->clocks.lane;
     pricing->lanes.active = false;
     pto_pricing_remember(pricing, pricing->clocks.before);
-    follow_nothing(&pricing->clocks);
+    follow_nothing(pricing);
     for (int lane = 1; lane < lanes; lane++)
-        follow_ledgers(pricing, pricing->clocks.lane, lane_at(&pricing->clocks, lane));
+        follow_ledgers(pricing, pricing->clocks.lane, lane_at(pricing, lane));
     for (int64_t actor = 0; actor < pricing->clocks.actors; actor++)
         for (int resource = 0; resource < PTO_LANE_RESOURCE_COUNT; resource++)
             follow_demand(pricing, actor, (pto_lane_resource_t)resource);
@@ -153,7 +151,7 @@ static pto_status_t price_branches(pto_pricing_t *pricing, int index, int64_t k)
     pto_status_t status = PTO_OK;
     for (int i = index + 1; i < end && status == PTO_OK; lane++) {
         int span = pto_node_at(pricing->plan, i)->span;
-        pricing->clocks.ledger = lane_at(&pricing->clocks, lane);
+        pricing->clocks.ledger = lane_at(pricing, lane);
         status = pto_price_nodes(pricing, i + 1, span, k);
         i += 1 + span;
     }
@@ -179,8 +177,8 @@ static pto_status_t price_chunk(pto_pricing_t *pricing, int index, int64_t k, pt
     int lanes = pto_node_at(pricing->plan, index)->span;
     pto_status_t status = PTO_OK;
     for (int lane = 0; lane < lanes && status == PTO_OK; lane++) {
-        const pto_ledger_t *awaited = lane > 0 ? lane_at(&pricing->clocks, lane - 1) : slot;
-        pricing->clocks.ledger = lane_at(&pricing->clocks, lane);
+        const pto_ledger_t *awaited = lane > 0 ? lane_at(pricing, lane - 1) : slot;
+        pricing->clocks.ledger = lane_at(pricing, lane);
         note_gaps(pricing, awaited, k == pto_node_at(pricing->plan, index)->from);
         if (awaited)
             follow_walked(pricing, pricing->clocks.ledger, awaited);
@@ -201,11 +199,11 @@ void pto_lanes_remember_demand(pto_pricing_t *pricing) {
 }
 
 /* Add `times` what `count` ledgers have gained since `before`. */
-static void repeat(pto_clocks_t *clocks, pto_ledger_t *ledger, const pto_ledger_t *before, int64_t count,
+static void repeat(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *before, int64_t count,
                    double times) {
     for (int64_t i = 0; i < count; i++)
         if (!pto_ledger_shift(&ledger[i], &ledger[i], &before[i], times))
-            clocks->out_of_memory = true;
+            pricing->clocks.out_of_memory = true;
 }
 
 /* Before the ledgers themselves are repeated: what has been asked in the last period was asked in its last
@@ -214,7 +212,7 @@ static void repeat_asks(pto_pricing_t *pricing, double times) {
     int64_t count = PTO_LANE_RESOURCE_COUNT * pricing->clocks.actors;
     for (int64_t index = 0; index < count; index++) {
         int64_t actor = index % pricing->clocks.actors;
-        pto_ledger_t *ask = last_ask_at(pricing, current_lane(&pricing->clocks), index);
+        pto_ledger_t *ask = last_ask_at(pricing, current_lane(pricing), index);
         if (pto_time_less(pricing->clocks.snapshot[actor].time, ask->time) &&
             !pto_ledger_shift(ask, &pricing->clocks.ledger[actor], &pricing->clocks.snapshot[actor], times))
             pricing->clocks.out_of_memory = true;
@@ -224,7 +222,7 @@ static void repeat_asks(pto_pricing_t *pricing, double times) {
 void pto_lanes_repeat_demand(pto_pricing_t *pricing, double times) {
     if (pricing->lanes.in_branches)
         repeat_asks(pricing, times);
-    repeat(&pricing->clocks, pricing->lanes.demand, pricing->lanes.demand_before,
+    repeat(pricing, pricing->lanes.demand, pricing->lanes.demand_before,
            PTO_LANE_RESOURCE_COUNT * pricing->clocks.actors, times);
 }
 
@@ -268,23 +266,22 @@ static bool are_apart(const pto_pricing_t *pricing, int index) {
     return pricing->actors.kind == PTO_ACTORS_CLASSES;
 }
 
-static pto_time_t gain_of(const pto_clocks_t *clocks, const pipeline_t *pipeline, int64_t index) {
-    return pto_time_subtract(clocks->lane[index].time, pipeline->before[index].time);
+static pto_time_t gain_of(const pto_pricing_t *pricing, const pipeline_t *pipeline, int64_t index) {
+    return pto_time_subtract(pricing->clocks.lane[index].time, pipeline->before[index].time);
 }
 
 /* Returns whether each lane of each actor has gained as much as in the period before, and all actors the same
  * unless they are apart. A lane that gains less than the one before it will have to wait for that one. Lanes
  * that wait for each other's slots gain the same. */
 static bool gains_repeat(const pto_pricing_t *pricing, const pipeline_t *pipeline, bool on_tape) {
-    bool steady = pricing->flags.lag == 0 && pto_raises_pending(&pricing->flags) == pipeline->pending,
-         alike = true;
+    bool steady = pricing->flags.lag == 0 && pto_raises_pending(pricing) == pipeline->pending, alike = true;
     bool empty = queues_are_empty(pricing), together = true;
     pto_time_t of_all[PTO_LANES_MAX] = {{0}};
     for (int64_t actor = 0; actor < pricing->clocks.actors; actor++) {
         pto_time_t largest = {0};
         for (int lane = 0; lane < pipeline->lanes; lane++) {
             int64_t i = lane * pricing->clocks.actors + actor;
-            pto_time_t gain = gain_of(&pricing->clocks, pipeline, i), earlier = pipeline->gain[i];
+            pto_time_t gain = gain_of(pricing, pipeline, i), earlier = pipeline->gain[i];
             if (!on_tape) {
                 gain = pto_time_off_tape(gain);
                 earlier = pto_time_off_tape(earlier);
@@ -308,7 +305,7 @@ static bool is_steady(const pto_pricing_t *pricing, pipeline_t *pipeline) {
     if (steady && pto_tape_recording)
         gains_repeat(pricing, pipeline, true);
     for (int64_t i = 0; i < pipeline->lanes * pricing->clocks.actors; i++)
-        pipeline->gain[i] = gain_of(&pricing->clocks, pipeline, i);
+        pipeline->gain[i] = gain_of(pricing, pipeline, i);
     return steady;
 }
 
@@ -322,7 +319,7 @@ static void repeat_period(pto_pricing_t *pricing, pipeline_t *pipeline, double t
     pto_pricing_shift_queues(pricing, pricing->clocks.lane, pipeline->before, times);
     pto_lanes_repeat_demand(pricing, times);
     pto_occupied_repeat(pricing, times);
-    repeat(&pricing->clocks, pricing->clocks.lane, pipeline->before, pipeline->lanes * actors, times);
+    repeat(pricing, pricing->clocks.lane, pipeline->before, pipeline->lanes * actors, times);
 }
 
 /* At the start of a period: the number of chunks from k on that are priced at once, because they cost what
@@ -335,12 +332,12 @@ static int64_t begin_period(pto_pricing_t *pricing, pipeline_t *pipeline, int64_
         return periods * pipeline->period;
     }
     for (int lane = 0; lane < pipeline->lanes; lane++) {
-        pricing->clocks.ledger = lane_at(&pricing->clocks, lane);
+        pricing->clocks.ledger = lane_at(pricing, lane);
         pto_pricing_remember(pricing, pipeline->before + lane * pricing->clocks.actors);
     }
     pto_lanes_remember_demand(pricing);
     pto_occupied_remember(pricing);
-    pipeline->pending = pto_raises_pending(&pricing->flags);
+    pipeline->pending = pto_raises_pending(pricing);
     pricing->flags.lag = 0;
     return 0;
 }
@@ -359,7 +356,7 @@ static pto_status_t walk_chunks(pto_pricing_t *pricing, pipeline_t *pipeline) {
         pricing->flags.round++;
         if (since > 0 && pipeline->knows_busy) { /* the others' lanes have followed each other */
             pricing->actors.walked = pipeline->busy.actor;
-            pricing->actors.walked_count = pto_busy_list(&pricing->actors, k, &pipeline->busy);
+            pricing->actors.walked_count = pto_busy_list(pricing, k, &pipeline->busy);
         }
         status = price_chunk(
             pricing, pipeline->index, k,
@@ -457,9 +454,9 @@ pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *
 
 void pto_lane_ended(pto_pricing_t *pricing, int64_t actor) {
     for (int resource = 0; resource < PTO_LANE_RESOURCE_COUNT && pricing->lanes.in_branches; resource++) {
-        int64_t index = asked_at(&pricing->clocks, (pto_lane_resource_t)resource, actor);
+        int64_t index = asked_at(pricing, (pto_lane_resource_t)resource, actor);
         if (pricing->lanes.asks[index])
-            copy_ledger(&pricing->clocks, last_ask_at(pricing, current_lane(&pricing->clocks), index),
+            copy_ledger(pricing, last_ask_at(pricing, current_lane(pricing), index),
                         &pricing->clocks.ledger[actor]);
         pricing->lanes.asks[index] = false;
     }
@@ -467,15 +464,15 @@ void pto_lane_ended(pto_pricing_t *pricing, int64_t actor) {
 
 void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource,
                      const pto_charge_t *charge, pto_time_t time) {
-    int64_t index = asked_at(&pricing->clocks, resource, actor);
+    int64_t index = asked_at(pricing, resource, actor);
     bool first = pricing->lanes.askers[index] == 0;
     const pto_ledger_t *mine = &pricing->clocks.ledger[actor];
     bool asks = pto_time_positive(time);
     if (asks)
-        pricing->lanes.askers[index] |= UINT64_C(1) << current_lane(&pricing->clocks);
+        pricing->lanes.askers[index] |= UINT64_C(1) << current_lane(pricing);
     if (asks && pricing->lanes.in_branches) {
         if (first || pto_time_less(mine->time, pricing->lanes.first_ask[index].time))
-            copy_ledger(&pricing->clocks, &pricing->lanes.first_ask[index], mine);
+            copy_ledger(pricing, &pricing->lanes.first_ask[index], mine);
         pricing->lanes.asks[index] = true;
     }
     if (!pto_ledger_add(&pricing->lanes.demand[index], charge, time))

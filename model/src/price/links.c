@@ -214,10 +214,10 @@ static void see(const pto_link_loads_t *loads, pto_load_kind_t kind, int64_t nod
     see_seconds(bytes_of(loads, kind, node)[link], pto_link_s_per_byte(&loads->links, link), busiest);
 }
 
-static void see_path(const pto_shared_t *shared, pto_load_kind_t kind, int64_t node, pto_path_t path,
+static void see_path(const pto_pricing_t *pricing, pto_load_kind_t kind, int64_t node, pto_path_t path,
                      pto_busiest_t *busiest) {
     for (int i = 0; i < pto_path_length(&path); i++)
-        see(&shared->loads, kind, node, pto_path_link(&path, i), busiest);
+        see(&pricing->shared.loads, kind, node, pto_path_link(&path, i), busiest);
 }
 
 static void see_between_nodes(const pto_pricing_t *pricing, const pto_action_t *action,
@@ -243,7 +243,7 @@ void pto_links_see_message(const pto_pricing_t *pricing, const pto_action_t *act
         return;
     }
     if (pricing->shared.loads.links.count > 0)
-        see_path(&pricing->shared, PTO_LOAD_MESSAGES, node,
+        see_path(pricing, PTO_LOAD_MESSAGES, node,
                  pto_path_of_end(&pricing->shared.loads.links, end, end == PTO_END_SENDER ? own : other,
                                  end == PTO_END_SENDER ? other : own),
                  &busiest->on_node);
@@ -254,8 +254,7 @@ void pto_links_see_copies(const pto_pricing_t *pricing, pto_action_t *action, pt
          pricing->shared.loads.links.topology && pto_step_next(pricing->plan, &next, action);) {
         pto_path_t path = copy_path(pricing, action);
         path.memory_count = 0;
-        see_path(&pricing->shared, PTO_LOAD_COPIES, pricing->actors.actor[action->rank].place.node, path,
-                 busiest);
+        see_path(pricing, PTO_LOAD_COPIES, pricing->actors.actor[action->rank].place.node, path, busiest);
     }
 }
 

@@ -96,11 +96,11 @@ static void repeat_gains(pto_pricing_t *pricing, double times) {
 
 /* --- loops in which processes lag ----------------------------------------------------------------------- */
 
-bool pto_pricing_gain(const pto_actors_t *actors, const pto_ledger_t *now, const pto_ledger_t *before,
+bool pto_pricing_gain(const pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
                       pto_time_t *gain) {
     *gain = (pto_time_t){0};
-    for (int64_t i = 0; i < actors->walked_count; i++) {
-        int64_t actor = actors->walked[i];
+    for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
+        int64_t actor = pricing->actors.walked[i];
         pto_time_t own = pto_time_subtract(now[actor].time, before[actor].time);
         if (!pto_time_positive(own))
             continue;
@@ -133,13 +133,12 @@ static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k, 
     pto_time_t gain, earlier = {.s = -1};
     pto_status_t status = PTO_OK;
     while (k + 2 * period <= repeat.uniform_to && status == PTO_OK) {
-        int64_t pending = pto_raises_pending(&pricing->flags);
+        int64_t pending = pto_raises_pending(pricing);
         take_snapshot(pricing);
         status = price_rounds(pricing, index, k, k + period);
         k += period;
-        bool steady =
-            pto_pricing_gain(&pricing->actors, pricing->clocks.ledger, pricing->clocks.snapshot, &gain) &&
-            pto_raises_pending(&pricing->flags) == pending && pricing->flags.lag <= period;
+        bool steady = pto_pricing_gain(pricing, pricing->clocks.ledger, pricing->clocks.snapshot, &gain) &&
+                      pto_raises_pending(pricing) == pending && pricing->flags.lag <= period;
         if (steady && pto_time_same(gain, earlier)) {
             int64_t more = (repeat.uniform_to - k) / period;
             repeat_pending(pricing, period, (double)more);
@@ -165,14 +164,14 @@ static pto_status_t price_loop(pto_pricing_t *pricing, int index, pto_repeat_t r
     if (more <= 0 || pricing->actors.kind == PTO_ACTORS_RANKS)
         return price_rounds(pricing, index, loop->from, loop->to);
     pto_status_t status = price_rounds(pricing, index, loop->from, measured_from);
-    int64_t pending = pto_raises_pending(&pricing->flags);
+    int64_t pending = pto_raises_pending(pricing);
     pricing->flags.lag = 0;
     take_snapshot(pricing);
     if (status == PTO_OK)
         status = price_rounds(pricing, index, measured_from, measured_to);
     if (status != PTO_OK)
         return status;
-    if (pto_raises_pending(&pricing->flags) != pending)
+    if (pto_raises_pending(pricing) != pending)
         return price_rounds(pricing, index, measured_to, loop->to);
     if (pricing->flags.lag > 0)
         return price_lagging(pricing, index, measured_to, repeat);

@@ -384,8 +384,8 @@ bool pto_nccl_takes_core(const pto_node_t *node, int64_t core) {
     return core >= node->core_first && core < node->core_first + node->core_count;
 }
 
-static bool in_nccl(const pto_actors_t *actors, const pto_node_t *node, int64_t actor) {
-    return pto_nccl_takes_core(node, actors->actor[actor].place.core);
+static bool in_nccl(const pto_pricing_t *pricing, const pto_node_t *node, int64_t actor) {
+    return pto_nccl_takes_core(node, pricing->actors.actor[actor].place.core);
 }
 
 /* All members start when the last one arrives, and end at the same time. */
@@ -406,7 +406,7 @@ pto_status_t pto_nccl_price(pto_pricing_t *pricing, int index, int64_t k) {
     pto_occupied_nccl(pricing, node, charge.other.s);
     for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
         int64_t actor = pricing->actors.walked[i];
-        if (in_nccl(&pricing->actors, node, actor) &&
+        if (in_nccl(pricing, node, actor) &&
             (!last || pto_time_less(last->time, pricing->clocks.ledger[actor].time)))
             last = &pricing->clocks.ledger[actor];
     }
@@ -414,7 +414,7 @@ pto_status_t pto_nccl_price(pto_pricing_t *pricing, int index, int64_t k) {
         int64_t actor = pricing->actors.walked[i];
         pto_ledger_t *mine = &pricing->clocks.ledger[actor];
         pricing->clocks.behind[actor] = PTO_BEHIND_NOTHING;
-        if (mine == last || !in_nccl(&pricing->actors, node, actor))
+        if (mine == last || !in_nccl(pricing, node, actor))
             continue;
         pto_pricing_follow(pricing, mine, last);
         if (!pto_ledger_add(mine, &charge, charge.other))

@@ -16,55 +16,55 @@ _Static_assert((int)PTO_OCCUPIED_OUT == (int)PTO_LANE_OUT && (int)PTO_OCCUPIED_I
                "resources of lanes have other numbers");
 
 /* Per actor, all that is not the NICs'; then the NICs, per node. */
-static int64_t counter_count(const pto_actors_t *actors) {
-    return PTO_OCCUPIED_NICS * actors->count + actors->node_count;
+static int64_t counter_count(const pto_pricing_t *pricing) {
+    return PTO_OCCUPIED_NICS * pricing->actors.count + pricing->actors.node_count;
 }
 
 bool pto_occupied_allocate(pto_pricing_t *pricing) {
     if (pricing->clocks.explain)
         pricing->outcome.occupied_s =
-            calloc(2 * (size_t)counter_count(&pricing->actors), sizeof *pricing->outcome.occupied_s);
+            calloc(2 * (size_t)counter_count(pricing), sizeof *pricing->outcome.occupied_s);
     return pricing->outcome.occupied_s || !pricing->clocks.explain;
 }
 
 void pto_occupied_remember(pto_pricing_t *pricing) {
-    int64_t count = counter_count(&pricing->actors);
+    int64_t count = counter_count(pricing);
     for (int64_t i = 0; pricing->outcome.occupied_s && i < count; i++)
         pricing->outcome.occupied_s[count + i] = pricing->outcome.occupied_s[i];
 }
 
 void pto_occupied_repeat(pto_pricing_t *pricing, double times) {
-    int64_t count = counter_count(&pricing->actors);
+    int64_t count = counter_count(pricing);
     for (int64_t i = 0; pricing->outcome.occupied_s && i < count; i++)
         pricing->outcome.occupied_s[i] +=
             times * (pricing->outcome.occupied_s[i] - pricing->outcome.occupied_s[count + i]);
 }
 
-static void add(pto_outcome_t *outcome, int64_t actor, pto_occupied_t what, double seconds) {
-    outcome->occupied_s[actor * PTO_OCCUPIED_NICS + what] += seconds;
+static void add(pto_pricing_t *pricing, int64_t actor, pto_occupied_t what, double seconds) {
+    pricing->outcome.occupied_s[actor * PTO_OCCUPIED_NICS + what] += seconds;
 }
 
-static int64_t nics_of(const pto_actors_t *actors, int64_t node) {
-    return PTO_OCCUPIED_NICS * actors->count + node;
+static int64_t nics_of(const pto_pricing_t *pricing, int64_t node) {
+    return PTO_OCCUPIED_NICS * pricing->actors.count + node;
 }
 
 static void add_nics(pto_pricing_t *pricing, int64_t node, double seconds) {
-    pricing->outcome.occupied_s[nics_of(&pricing->actors, node)] += seconds;
+    pricing->outcome.occupied_s[nics_of(pricing, node)] += seconds;
 }
 
 void pto_occupied_step(pto_pricing_t *pricing, const pto_action_t *action, double seconds) {
     const pto_step_t *step = action->step;
     bool by_gpu = step->in_kernel || step->kind == PTO_STEP_LAUNCH;
     if (pricing->outcome.occupied_s)
-        add(&pricing->outcome, action->rank,
+        add(pricing, action->rank,
             by_gpu ? PTO_OCCUPIED_GPU : (pto_occupied_t)pto_lane_resource(pricing->plan, step), seconds);
 }
 
 void pto_occupied_messages(pto_pricing_t *pricing, int64_t actor, pto_time_t out, pto_time_t in) {
     if (!pricing->outcome.occupied_s)
         return;
-    add(&pricing->outcome, actor, PTO_OCCUPIED_SEND, out.s);
-    add(&pricing->outcome, actor, PTO_OCCUPIED_RECV, in.s);
+    add(pricing, actor, PTO_OCCUPIED_SEND, out.s);
+    add(pricing, actor, PTO_OCCUPIED_RECV, in.s);
 }
 
 void pto_occupied_stage(pto_pricing_t *pricing) {
@@ -72,7 +72,7 @@ void pto_occupied_stage(pto_pricing_t *pricing) {
         add_nics(pricing, node, pto_outflow_seconds(&pricing->shared.outflow[node], pricing->machine));
     for (int64_t i = 0; pricing->outcome.occupied_s && i < pricing->actors.walked_count; i++)
         for (int kind = 0; kind < PTO_LOAD_KINDS && pricing->shared.loads.links.memory_s_per_byte; kind++)
-            add(&pricing->outcome, pricing->actors.walked[i], PTO_OCCUPIED_MEMORY,
+            add(pricing, pricing->actors.walked[i], PTO_OCCUPIED_MEMORY,
                 pto_links_busiest_memory(pricing, (pto_load_kind_t)kind, pricing->actors.walked[i]).time.s);
 }
 
@@ -83,7 +83,7 @@ void pto_occupied_nccl(pto_pricing_t *pricing, const pto_node_t *node, double se
         add_nics(pricing, i, seconds);
     for (int64_t i = 0; pricing->outcome.occupied_s && !leaves_node && i < pricing->actors.walked_count; i++)
         if (pto_nccl_takes_core(node, pricing->actors.actor[pricing->actors.walked[i]].place.core))
-            add(&pricing->outcome, pricing->actors.walked[i], PTO_OCCUPIED_GPU, seconds);
+            add(pricing, pricing->actors.walked[i], PTO_OCCUPIED_GPU, seconds);
 }
 
 void pto_occupied_report(const pto_pricing_t *pricing, double seconds, pto_explanation_t *explanation) {
@@ -95,9 +95,8 @@ void pto_occupied_report(const pto_pricing_t *pricing, double seconds, pto_expla
                 fmax(explanation->occupied_s[what],
                      pricing->outcome.occupied_s[pricing->actors.walked[i] * PTO_OCCUPIED_NICS + what]);
     for (int64_t node = 0; node < pricing->actors.node_count; node++)
-        explanation->occupied_s[PTO_OCCUPIED_NICS] =
-            fmax(explanation->occupied_s[PTO_OCCUPIED_NICS],
-                 pricing->outcome.occupied_s[nics_of(&pricing->actors, node)]);
+        explanation->occupied_s[PTO_OCCUPIED_NICS] = fmax(
+            explanation->occupied_s[PTO_OCCUPIED_NICS], pricing->outcome.occupied_s[nics_of(pricing, node)]);
     for (int what = 0; what < PTO_OCCUPIED_COUNT; what++)
         explanation->occupied_s[what] = fmin(explanation->occupied_s[what], seconds);
 }

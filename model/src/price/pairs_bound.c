@@ -92,12 +92,12 @@ static void price_rest(pto_pricing_t *pricing, int loop) {
     int rest = loop + 1 + pto_node_at(pricing->plan, loop)->span, library_end = pricing->at.library_end;
     pto_raises_t *raised = pricing->flags.raised;
     pto_error_t *err = pricing->err;
-    pricing->flags.raised = pto_raises_begin(&pricing->flags);
+    pricing->flags.raised = pto_raises_begin(pricing);
     pricing->err = NULL; /* faults of the rest are reported when it is priced */
     if (pricing->flags.raised)
         pto_price_nodes(pricing, rest, pto_plan_node_count(pricing->plan) - rest, 0);
     pricing->clocks.out_of_memory = pricing->clocks.out_of_memory || !pricing->flags.raised;
-    pto_raises_fini(&pricing->flags);
+    pto_raises_fini(pricing);
     pricing->flags.raised = raised;
     pricing->err = err;
     pricing->at.library_end = library_end;

@@ -131,18 +131,18 @@ static void charge_reductions(const pto_pricing_t *pricing, pto_action_t *action
                                pto_class_slice_bytes(plan, &action->step->source, action), charge);
 }
 
-static pto_ledger_t *terms_of(pto_clocks_t *clocks, int which) {
-    return clocks->explain ? &clocks->terms[which] : NULL;
+static pto_ledger_t *terms_of(pto_pricing_t *pricing, int which) {
+    return pricing->clocks.explain ? &pricing->clocks.terms[which] : NULL;
 }
 
 /* pto_charge_begin of three charges, whose memory is zeroed once. */
-static void begin_costs(pto_clocks_t *clocks, const pto_stage_t *stage, costs_t *costs) {
+static void begin_costs(pto_pricing_t *pricing, const pto_stage_t *stage, costs_t *costs) {
     pto_charge_t *const charge[] = {&costs->out, &costs->in, &costs->other};
     *costs = (costs_t){.queued = 0};
     for (int i = 0; i < 3; i++) {
         charge[i]->stage = stage->name;
-        charge[i]->terms = terms_of(clocks, i);
-        clocks->terms[i].entry_count = 0;
+        charge[i]->terms = terms_of(pricing, i);
+        pricing->clocks.terms[i].entry_count = 0;
     }
     costs->out.at_once = stage->order == PTO_ORDER_AT_ONCE;
     costs->in.at_once = costs->out.at_once;
@@ -201,7 +201,7 @@ static void demand_messages(pto_pricing_t *pricing, int64_t actor, costs_t *cost
     if (!pto_param_known(both_ways) || !pto_time_positive(by_cpu))
         return;
     pto_charge_t charge;
-    pto_charge_begin(&charge, costs->out.stage, terms_of(&pricing->clocks, 3));
+    pto_charge_begin(&charge, costs->out.stage, terms_of(pricing, 3));
     pto_charge_share(&charge, both_ways, PTO_SPACE_CPU, by_cpu);
     pto_lane_demand(pricing, actor, PTO_LANE_CPU, &charge, charge.other);
 }
@@ -267,11 +267,11 @@ static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, co
 /* In a lane, what the step alone costs also counts as a demand on its resource. */
 static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
     pto_charge_t before = costs->other;
-    pto_charge_begin(&costs->other, before.stage, terms_of(&pricing->clocks, 3));
+    pto_charge_begin(&costs->other, before.stage, terms_of(pricing, 3));
     if (action->step->kind == PTO_STEP_COPY) {
         pto_charge_queueing(&costs->other, pricing->machine, pto_step_copy_kind(pricing->plan, action->step));
         pto_lane_demand(pricing, action->rank, PTO_LANE_CPU, &costs->other, costs->other.other);
-        pto_charge_begin(&costs->other, before.stage, terms_of(&pricing->clocks, 3));
+        pto_charge_begin(&costs->other, before.stage, terms_of(pricing, 3));
     }
     pto_status_t status = charge_step(pricing, action, costs);
     pto_lane_demand(pricing, action->rank, pto_lane_resource(pricing->plan, action->step), &costs->other,
@@ -316,7 +316,7 @@ static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage
             begun = false;
         }
         if (!begun)
-            begin_costs(&pricing->clocks, stage, &costs);
+            begin_costs(pricing, stage, &costs);
         begun = true;
         status = charge_action(pricing, &action, &costs);
     }
@@ -384,7 +384,7 @@ static void slow_down(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t 
     pto_charge_t charge;
     if (pto_time_positive(longest))
         memory.time = pto_time_multiply(memory.time, pto_time_divide(taken, longest));
-    pto_charge_begin(&charge, stage->name, terms_of(&pricing->clocks, 2));
+    pto_charge_begin(&charge, stage->name, terms_of(pricing, 2));
     pto_charge_busiest(&charge, &memory, taken);
     if (!pto_ledger_add(&pricing->clocks.ledger[actor], &charge, charge.other))
         pricing->clocks.out_of_memory = true;
@@ -418,7 +418,7 @@ static void demand_memory(pto_pricing_t *pricing, const pto_stage_t *stage) {
     for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
         int64_t actor = pricing->actors.walked[i];
         pto_charge_t charge;
-        pto_charge_begin(&charge, stage->name, terms_of(&pricing->clocks, 3));
+        pto_charge_begin(&charge, stage->name, terms_of(pricing, 3));
         for (int kind = 0; kind < PTO_LOAD_KINDS; kind++) {
             pto_busiest_t memory = pto_links_busiest_memory(pricing, (pto_load_kind_t)kind, actor);
             pto_charge_busiest(&charge, &memory, (pto_time_t){0});
@@ -487,17 +487,17 @@ static const pto_pricer_t *find_pricer(const pto_pricing_t *pricing, int node) {
     return NULL;
 }
 
-static void note_library(pto_at_t *at, const pto_node_t *node, int index) {
+static void note_library(pto_pricing_t *pricing, const pto_node_t *node, int index) {
     if (node->by == PTO_DONE_BY_LIBRARY && node->kind == PTO_NODE_COLLECTIVE)
-        at->library_end = index + node->span;
-    at->in_library = index <= at->library_end;
+        pricing->at.library_end = index + node->span;
+    pricing->at.in_library = index <= pricing->at.library_end;
 }
 
 pto_status_t pto_price_nodes(pto_pricing_t *pricing, int first, int count, int64_t k) {
     pto_status_t status = PTO_OK;
     for (int i = first; i < first + count && status == PTO_OK && !pricing->clocks.out_of_memory; i++) {
         const pto_node_t *node = pto_node_at(pricing->plan, i);
-        note_library(&pricing->at, node, i);
+        note_library(pricing, node, i);
         const pto_pricer_t *pricer = find_pricer(pricing, i);
         if (!pricer)
             continue;

@@ -223,7 +223,7 @@ pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index);
 
 /* Returns whether all actors whose ledgers differ between `before` and `now` have gained the same time,
  * `*gain`. */
-bool pto_pricing_gain(const pto_actors_t *actors, const pto_ledger_t *now, const pto_ledger_t *before,
+bool pto_pricing_gain(const pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
                       pto_time_t *gain);
 /* Shifts the copies in the queues of GPUs by `times` what their actors have gained. */
 void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
@@ -270,13 +270,13 @@ void pto_raises_raise(pto_pricing_t *pricing, pto_action_t *action);
 /* Waits for the step's flag from all its peers. */
 void pto_raises_wait(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge);
 /* Returns the number of raises that have not been waited for. */
-int64_t pto_raises_pending(const pto_flags_t *flags);
+int64_t pto_raises_pending(const pto_pricing_t *pricing);
 /* Shifts the raises of the last `period` rounds by `times` what the actors that raised them have gained since
  * the snapshot. */
 void pto_raises_repeat(pto_pricing_t *pricing, int64_t period, double times);
 /* Returns an array without raises for all flags and actors; NULL: out of memory. */
-pto_raises_t *pto_raises_begin(const pto_flags_t *flags);
-void pto_raises_fini(const pto_flags_t *flags);
+pto_raises_t *pto_raises_begin(const pto_pricing_t *pricing);
+void pto_raises_fini(const pto_pricing_t *pricing);
 
 /* --- gpus.c --------------------------------------------------------------------------------------------- */
 
@@ -285,9 +285,9 @@ void pto_raises_fini(const pto_flags_t *flags);
 bool pto_gpus_find(pto_pricing_t *pricing);
 
 /* Returns the actor that is priced for this one. */
-static inline int64_t pto_actor_priced(const pto_actors_t *actors, int64_t actor) {
-    int64_t cores = actors->per_gpu;
-    return actors->like ? actors->like[actor / cores] * cores + actor % cores : actor;
+static inline int64_t pto_actor_priced(const pto_pricing_t *pricing, int64_t actor) {
+    int64_t cores = pricing->actors.per_gpu;
+    return pricing->actors.like ? pricing->actors.like[actor / cores] * cores + actor % cores : actor;
 }
 
 /* Where one GPU is priced for others, counts what the copies of all GPUs' processes demand of each priced

@@ -29,9 +29,9 @@ void pto_price_cache_fini(pto_price_cache_t *cache) {
 /* --- memory --------------------------------------------------------------------------------------------- */
 
 /* All ledgers but those of flags and queues. */
-static size_t ledger_count(const pto_actors_t *actors, int lanes) {
+static size_t ledger_count(const pto_pricing_t *pricing, int lanes) {
     int for_lanes = lanes > 1 ? 1 + 2 * PTO_LANE_RESOURCE_COUNT : 0;
-    return (size_t)(2 + lanes + for_lanes) * (size_t)actors->count;
+    return (size_t)(2 + lanes + for_lanes) * (size_t)pricing->actors.count;
 }
 
 static bool allocate(pto_pricing_t *pricing) {
@@ -46,8 +46,8 @@ static bool allocate(pto_pricing_t *pricing) {
     pricing->clocks.actors = pricing->actors.count;
     pricing->flags.count = pricing->plan->flags.count * pricing->actors.count;
     pricing->clocks.order = malloc((size_t)pricing->actors.count * sizeof *pricing->clocks.order);
-    pricing->clocks.lane = calloc(ledger_count(&pricing->actors, lanes), sizeof *pricing->clocks.lane);
-    pricing->flags.raised = pto_raises_begin(&pricing->flags);
+    pricing->clocks.lane = calloc(ledger_count(pricing, lanes), sizeof *pricing->clocks.lane);
+    pricing->flags.raised = pto_raises_begin(pricing);
     pricing->shared.engine = calloc((size_t)pricing->actors.gpu_count, sizeof *pricing->shared.engine);
     pricing->shared.outflow = malloc((size_t)pricing->actors.node_count * sizeof *pricing->shared.outflow);
     pricing->clocks.behind = calloc((size_t)pricing->actors.count, sizeof *pricing->clocks.behind);
@@ -70,11 +70,10 @@ static bool allocate(pto_pricing_t *pricing) {
 }
 
 static void release(pto_pricing_t *pricing) {
-    size_t ledgers =
-        pricing->clocks.lane ? ledger_count(&pricing->actors, pto_plan_lane_count(pricing->plan)) : 0;
+    size_t ledgers = pricing->clocks.lane ? ledger_count(pricing, pto_plan_lane_count(pricing->plan)) : 0;
     for (size_t i = 0; i < ledgers; i++)
         pto_ledger_fini(&pricing->clocks.lane[i]);
-    pto_raises_fini(&pricing->flags);
+    pto_raises_fini(pricing);
     for (int64_t gpu = 0; pricing->shared.engine && gpu < pricing->actors.gpu_count; gpu++)
         pto_copies_fini(&pricing->shared.engine[gpu]);
     for (size_t i = 0; i < sizeof pricing->clocks.terms / sizeof *pricing->clocks.terms; i++)
