@@ -36,8 +36,7 @@ static void write_machine(samples_t *samples, const job_t *job, const pto_calibr
 }
 
 static void write_layout(samples_t *samples, const job_t *job) {
-    int fewest = job->size;
-    int most = 0;
+    int fewest = job->size, most = 0;
     for (int node = 0; node < job->node_count; node++) {
         int count = job_processes_on(job, node);
         fewest = count < fewest ? count : fewest;
@@ -52,10 +51,13 @@ static void write_layout(samples_t *samples, const job_t *job) {
                        job->bound_here ? "to sockets, by portolan-calibrate" : "the launcher's");
 }
 
+/* MPICH and libraries made from it go on with the options that they were built with, 2 KB of them. */
 static void write_mpi(samples_t *samples, const job_t *job) {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
     MPI_DO(MPI_Get_library_version(text, &length));
+    for (char *at = strstr(text, "configure:"); at != NULL && at > text && *at != '\n'; at--)
+        *at = '\0';
     samples_provenance(samples, "mpi", "%s", text);
     samples_provenance(samples, "cuda_aware", "%s", job->cuda_aware ? "yes" : "no");
 }
@@ -81,11 +83,10 @@ static void write_clock(samples_t *samples) {
 }
 
 static void write_command(samples_t *samples, const pto_calibrate_options_t *options, int argc, char **argv) {
-    size_t size = 1;
+    size_t size = 1, length = 0;
     for (int i = 0; i < argc; i++)
         size += strlen(argv[i]) + 1;
     char *command = must_allocate(size, 1);
-    size_t length = 0;
     for (int i = 0; i < argc; i++) {
         const char *slash = i == 0 ? strrchr(argv[i], '/') : NULL;
         length += (size_t)snprintf(command + length, size - length, "%s%s", i > 0 ? " " : "",

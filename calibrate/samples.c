@@ -84,7 +84,7 @@ void samples_provenance(samples_t *samples, const char *key, const char *format,
     if (fclose(file) != 0)
         die("out of memory for a line of the samples file");
     for (char *at = line; *at != '\0'; at++)
-        *at = *at == '\n' || *at == '\r' ? ' ' : *at;
+        *at = *at == '\n' || *at == '\r' || *at == '\t' ? ' ' : *at;
     while (length > 0 && line[length - 1] == ' ')
         length--;
     line[length++] = '\n'; /* in the place of the text's end, or before it */
