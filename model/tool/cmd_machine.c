@@ -418,10 +418,7 @@ static pto_status_t put_machine(const machine_t *machine, FILE *stream, pto_erro
     write_copies(stream, machine);
     write_kernels(stream, machine);
     if (machine->links.gpus > 0)
-        pto_guess_write_nccl(
-            stream, machine->links.gpus,
-            (machine->links.gpu.name ? &machine->links.gpu : &machine->links.host)->s_per_byte,
-            wired_by(machine));
+        pto_guess_write_nccl(stream, &machine->links, machine->topology, wired_by(machine));
     write_memory(stream, machine);
     if (machine->topology)
         status = pto_topology_write_reached(stream, machine->topology, err);

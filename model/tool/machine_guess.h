@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "machine_links.h"
+
 typedef struct {
     double value, low, high;
 } pto_guess_t;
@@ -20,7 +22,8 @@ void pto_guess_write(FILE *stream, const char *key, pto_guess_t guess);
  * library is RCCL. */
 typedef enum { PTO_WIRED_BY_PCIE, PTO_WIRED_BY_MESH, PTO_WIRED_BY_SWITCH, PTO_WIRED_BY_XGMI } pto_wired_by_t;
 
-/* The block `nccl`, for the GPUs of a node whose links to all others have this cost per byte together. */
-void pto_guess_write_nccl(FILE *stream, int64_t gpus, double link_s_per_byte, pto_wired_by_t wired_by);
+/* The block `nccl`, for the GPUs of a node. `topology`: what was read; or NULL. */
+void pto_guess_write_nccl(FILE *stream, const pto_node_links_t *links, const pto_topology_t *topology,
+                          pto_wired_by_t wired_by);
 
 #endif

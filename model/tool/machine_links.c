@@ -203,9 +203,9 @@ pto_status_t pto_topology_open_any(const char *name, pto_link_rates_t rates, pto
 
 static const char taken[] = "of the topology's slowest";
 
-/* The rate of a GPU's links to others and to NVSwitches, of the GPU with the slowest; 0: it has none. */
-static double gpu_links_rate(const pto_topology_t *topology) {
-    const int gpus = pto_topology_device_count(topology, PTO_DEVICE_GPU);
+/* The rate of a GPU's links to the first `gpus` and to NVSwitches, of the GPU with the slowest; 0: it has
+ * none. */
+static double gpu_links_rate(const pto_topology_t *topology, int64_t gpus) {
     double least = INFINITY;
     for (int gpu = 0; gpu < gpus; gpu++) {
         double bytes_per_s = 0;
@@ -273,7 +273,7 @@ static pto_status_t take_nics(pto_node_links_t *links, const pto_topology_t *top
 }
 
 pto_status_t pto_node_links_take(pto_node_links_t *links, const pto_topology_t *topology, pto_error_t *err) {
-    const double bytes_per_s = gpu_links_rate(topology);
+    const double bytes_per_s = gpu_links_rate(topology, pto_topology_device_count(topology, PTO_DEVICE_GPU));
     if (links->gpu.name && !(bytes_per_s > 0))
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "the topology has a GPU without links to others; leave out --gpu-link");
@@ -291,6 +291,52 @@ pto_status_t pto_node_links_take(pto_node_links_t *links, const pto_topology_t *
             links->pair_s_per_byte > 1.01 * links->gpu.s_per_byte ? PTO_JOINED_BY_MESH : PTO_JOINED_BY_SWITCH;
     }
     return take_nics(links, topology, err);
+}
+
+/* INFINITY: they have no link. */
+static double linked(const pto_topology_t *topology, int from, int to) {
+    const int link = pto_topology_link_between(topology, from, to);
+    return link < 0 ? INFINITY : topology->link[link].s_per_byte.value;
+}
+
+/* NCCL (src/graph/paths.cc, NVB) sends from GPU to GPU by their link, else by the one that has the fastest
+ * links to both, else by the host. */
+static int next_of(const pto_topology_t *topology, int gpus, int from, int to) {
+    int next = to;
+    double least = isfinite(linked(topology, from, to)) ? 0 : INFINITY;
+    for (int by = 0; by < gpus; by++) {
+        const double slower = fmax(linked(topology, from, by), linked(topology, by, to));
+        next = slower < least ? by : next;
+        least = fmin(least, slower);
+    }
+    return next;
+}
+
+/* An alltoall takes as long as the link with the most bytes: a GPU's own and those that it passes on. */
+static double busiest(const pto_topology_t *topology, int gpus) {
+    double longest = 0;
+    for (int from = 0; from < gpus; from++)
+        for (int to = 0; to < gpus; to++) {
+            int messages = to != from && next_of(topology, gpus, from, to) == to;
+            for (int other = 0; other < gpus && to != from; other++)
+                if (other != from && other != to)
+                    messages += (next_of(topology, gpus, from, other) == to) +
+                                (next_of(topology, gpus, other, to) == from);
+            longest = fmax(longest, messages * pto_topology_route_s_per_byte(topology, from, to));
+        }
+    return longest;
+}
+
+pto_gpu_rates_t pto_node_links_among(const pto_node_links_t *links, const pto_topology_t *topology,
+                                     int64_t gpus) {
+    const bool mesh = links->gpu.name && links->joined_by == PTO_JOINED_BY_MESH;
+    const double peers = (double)(gpus - 1), rate = mesh && topology ? gpu_links_rate(topology, gpus) : 0;
+    const double all =
+        mesh ? links->pair_s_per_byte / peers : (links->gpu.name ? &links->gpu : &links->host)->s_per_byte;
+    if (!mesh || !topology)
+        return (pto_gpu_rates_t){all, all};
+    return (pto_gpu_rates_t){rate > 0 ? 1 / rate : links->host.s_per_byte,
+                             busiest(topology, (int)gpus) / peers};
 }
 
 /* As pto_guess_write has it. */

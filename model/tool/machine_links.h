@@ -54,6 +54,16 @@ pto_status_t pto_topology_open_any(const char *name, pto_link_rates_t rates, pto
  * it does not have a rate that is not given. */
 pto_status_t pto_node_links_take(pto_node_links_t *links, const pto_topology_t *topology, pto_error_t *err);
 
+/* Seconds a byte that each of the first GPUs of a node sends to the next one of its rings, and to all others
+ * in an alltoall: in a mesh, the links among these GPUs alone carry it. */
+typedef struct {
+    double ring, alltoall;
+} pto_gpu_rates_t;
+
+/* `topology`: what was read; or NULL. */
+pto_gpu_rates_t pto_node_links_among(const pto_node_links_t *links, const pto_topology_t *topology,
+                                     int64_t gpus);
+
 /* The block `topology`, of a topology that was read, whose rates become those that are reached. */
 pto_status_t pto_topology_write_reached(FILE *stream, pto_topology_t *topology, pto_error_t *err);
 

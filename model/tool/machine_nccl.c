@@ -64,7 +64,8 @@ typedef struct {
 typedef struct {
     pto_nccl_kind_t kind;
     int64_t gpus;
-    double link_s_per_byte;
+    double link_s_per_byte; /* among these */
+    double node_s_per_byte; /* of all links of a GPU */
     pto_wired_by_t wired_by;
 } call_t;
 
@@ -100,8 +101,8 @@ static postal_t price_line(const call_t *call, const line_t *line) {
 
 /* All lines, of which the lowest holds; returns their number. */
 static int price_lines(const call_t *call, postal_t *priced) {
-    const bool hopper = is_hopper(call->link_s_per_byte),
-               blackwell = call->link_s_per_byte < 0.75e-9 / HOPPER_GB_PER_S;
+    const bool hopper = is_hopper(call->node_s_per_byte),
+               blackwell = call->node_s_per_byte < 0.75e-9 / HOPPER_GB_PER_S;
     const line_t *line = by_pcie(call)   ? pcie
                          : by_xgmi(call) ? rccl
                          : hopper        ? h200[family_of(call->kind)]
@@ -212,7 +213,9 @@ static void write_structure(FILE *stream, bool by_xgmi) {
           stream);
 }
 
-void pto_guess_write_nccl(FILE *stream, int64_t gpus, double link_s_per_byte, pto_wired_by_t wired_by) {
+void pto_guess_write_nccl(FILE *stream, const pto_node_links_t *links, const pto_topology_t *topology,
+                          pto_wired_by_t wired_by) {
+    const double node_s_per_byte = (links->gpu.name ? &links->gpu : &links->host)->s_per_byte;
     fprintf(stream,
             "\nnccl: # %s scaled to the link;\n"
             "  # calls one after the other, as nccl-tests has them; the intervals hold those that are waited "
@@ -220,17 +223,19 @@ void pto_guess_write_nccl(FILE *stream, int64_t gpus, double link_s_per_byte, pt
             wired_by == PTO_WIRED_BY_PCIE   ? "tables of L40Ss (NCCL 2.27.3),"
             : wired_by == PTO_WIRED_BY_XGMI ? "RCCL by its own model of MI300X (ROCm/rccl at 0cbce2a7, "
                                               "src/graph/tuning.cc), not measured,"
-            : is_hopper(link_s_per_byte)
+            : is_hopper(node_s_per_byte)
                 ? "tables of H200s (NCCL 2.29.2, ai-dynamo/aiconfigurator at 095f58a5),"
                 : "tables of A100s (NCCL 2.27.3, ai-dynamo/aiconfigurator at 095f58a5),");
     for (int kind = 0; kind < PTO_NCCL_COUNT; kind++) {
-        call_t call = {(pto_nccl_kind_t)kind, 2, link_s_per_byte, wired_by};
-        fprintf(stream, "  %s:%s\n", pto_nccl_name(call.kind),
-                is_chain(call.kind) ? " # as a chain of the allgather's hops" : "");
-        for (; call.gpus < gpus; call.gpus *= 2)
-            write_rows(stream, &call);
-        call.gpus = gpus > 2 ? gpus : 2;
-        write_rows(stream, &call);
+        fprintf(stream, "  %s:%s\n", pto_nccl_name((pto_nccl_kind_t)kind),
+                is_chain((pto_nccl_kind_t)kind) ? " # as a chain of the allgather's hops" : "");
+        for (int64_t gpus = 2, last = links->gpus > 2 ? links->gpus : 2; gpus <= last;
+             gpus = gpus < last && 2 * gpus > last ? last : 2 * gpus) {
+            const pto_gpu_rates_t among = pto_node_links_among(links, topology, gpus);
+            write_rows(stream, &(call_t){(pto_nccl_kind_t)kind, gpus,
+                                         kind == PTO_NCCL_ALLTOALL ? among.alltoall : among.ring,
+                                         node_s_per_byte, wired_by});
+        }
     }
     write_structure(stream, wired_by == PTO_WIRED_BY_XGMI);
 }

@@ -28,6 +28,11 @@ sed -n '/^peer/,/all_s_per_byte_95/p;/^  routes/,/^$/p' "$dir/mesh.yaml"
 portolan predict --machine mi250x --collective pair --distance on_socket --nodes 1 --procs-per-gpu 1 --bytes 1GiB --strategy cuda_aware,ipc_copy
 portolan predict --machine mi250x --collective allreduce --nodes 1 --bytes 512MiB --strategy cuda_aware,nccl | tail -n 2
 portolan predict --machine mi250x --collective alltoall --nodes 1 --bytes 64MiB --strategy copy_engine --explain | grep 'topology\|peer'
+# NCCL on some GPUs of a mesh has the links among these: RCCL's rings take 48 GB/s of each link. Of a DGX-1's, the busiest link
+# carries three messages of an alltoall, because pairs without a link send through a third GPU: 25 / 3 * 7 GB/s, less for NCCL.
+moved() { awk -v call="  $1:" -v share="$2" '/^  [a-z]/ { in_call = $0 ~ call } in_call && /{gpus: [248], alpha/ { split($0, part, /gpus: |, |beta_s_per_byte: /); for (i in part) if (part[i] ~ /e-1[0-9]$/) beta = part[i]; g = part[2]; printf "%s of %d: %.3g GB/s\n", substr(call, 3, length(call) - 3), g, (share ? 2 * (g - 1) / g : g - 1) * 1e-9 / beta }' "$dir/mesh.yaml"; }
+new --gpus 8 --gpu-link xgmi; moved allreduce 1; moved alltoall 0
+portolan machine new --name dgx --cores 40 --from dgx-1 --gpu V100 --nic HDR --force --out "$dir/mesh.yaml"; moved allreduce 1; moved alltoall 0
 # What there is not.
 new --gpus 8 --gpu-link nvlink2 --gpu-topology mesh; new --gpus 4 --gpu-link nvlink3 --links-per-peer 5
 new --gpus 4 --gpu-topology mesh; new --gpus 4 --gpu-link nvlink3 --gpu-topology switch --links-per-peer 4; new --gpus 4 --gpu-link nvlink3 --gpu-topology ring
