@@ -30,49 +30,14 @@ static double saving_of(const pto_replayed_t *replayed, int i) {
     return (double)replayed->trace.call[i].times * (taken->price.seconds - cheapest_s(replayed, i));
 }
 
-/* Calls that were left out when the file was read: how many, and why. */
-typedef struct {
-    int64_t count;
-    const char *what;
-} skipped_t;
-
-enum { SKIPPED_COUNT = 7 };
-
-static void list_skipped(const pto_recording_skipped_t *skipped, skipped_t kind[SKIPPED_COUNT]) {
-    kind[0] = (skipped_t){skipped->others, "of no collective that portolan has"};
-    kind[1] =
-        (skipped_t){skipped->on_host, "on host buffers (--memory host prices them; --as-gpu as if on GPUs)"};
-    kind[2] = (skipped_t){skipped->sizeless,
-                          "without bytes, of a single process, or of fewer elements than processes"};
-    kind[3] =
-        (skipped_t){skipped->uneven, "on communicators with different numbers of processes on their nodes"};
-    kind[4] = (skipped_t){skipped->torn, "whose row other output interrupted"};
-    kind[5] =
-        (skipped_t){skipped->other_procs, "on other numbers of processes than the nodes asked for have"};
-    kind[6] = (skipped_t){skipped->timeless, "whose row has no time (such as nan, or less than 0)"};
-}
-
-static void print_skipped(const pto_recording_skipped_t *skipped) {
-    skipped_t kind[SKIPPED_COUNT];
-    list_skipped(skipped, kind);
-    for (int i = 0; i < SKIPPED_COUNT; i++)
-        if (kind[i].count > 0)
-            pto_print_note(stdout, "not replayed: %lld call%s %s", (long long)kind[i].count,
-                           plural(kind[i].count), kind[i].what);
-}
-
 pto_status_t pto_replayed_check(const pto_replayed_t *replayed, pto_error_t *err) {
-    skipped_t kind[SKIPPED_COUNT];
-    char reasons[512] = "";
+    char reasons[512] = "", reason[PTO_RECORDING_REASON_MAX];
     size_t length = 0;
     if (replayed->trace.count > 0)
         return PTO_OK;
-    list_skipped(&replayed->trace.skipped, kind);
-    for (int i = 0; i < SKIPPED_COUNT && length < sizeof reasons; i++)
-        if (kind[i].count > 0)
-            length += (size_t)snprintf(reasons + length, sizeof reasons - length, "%s%lld call%s %s",
-                                       length > 0 ? "; " : "", (long long)kind[i].count,
-                                       plural(kind[i].count), kind[i].what);
+    for (int i = 0; length < sizeof reasons && pto_recording_left_out(&replayed->trace.skipped, &i, reason);)
+        length += (size_t)snprintf(reasons + length, sizeof reasons - length, "%s%s", length > 0 ? "; " : "",
+                                   reason);
     return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, replayed->path, 1, 1, "nothing to replay: %s",
                             *reasons ? reasons : "the file has no calls");
 }
@@ -135,7 +100,7 @@ static void print_assumed(const pto_replayed_t *replayed) {
                        "taken to be all of a node (--gpus-per-node)",
                        (long long)trace->groups_assumed, plural(trace->groups_assumed));
     if (trace->has_wrong)
-        pto_print_note(stdout, "the benchmark found wrong results: its times may be of incomplete transfers");
+        pto_print_note(stdout, "%s", pto_recording_wrong);
     if (trace->non_blocking)
         pto_print_note(stdout, "%s", pto_recording_non_blocking);
     if (for_host > 0)
@@ -278,7 +243,7 @@ static void print_header(const pto_replayed_t *replayed) {
     puts(")");
     pto_print_machine(stdout, machine);
     pto_print_changes(stdout, machine);
-    char node[PTO_LAYOUT_TEXT_MAX];
+    char node[PTO_LAYOUT_TEXT_MAX], reason[PTO_RECORDING_REASON_MAX];
     pto_print_head(stdout, "layout", "%s", pto_node_text(&replayed->replay->layout, node));
     if (replayed->trace.gpu[0])
         pto_print_head(stdout, "recorded", "on %s%s", replayed->trace.gpu,
@@ -287,7 +252,8 @@ static void print_header(const pto_replayed_t *replayed) {
                            : ", which neither the name nor the source of this machine mentions");
     printf("# calls      %lld of %d kind%s\n", (long long)calls, replayed->trace.count,
            plural(replayed->trace.count));
-    print_skipped(&replayed->trace.skipped);
+    for (int i = 0; pto_recording_left_out(&replayed->trace.skipped, &i, reason);)
+        pto_print_note(stdout, "not replayed: %s", reason);
     print_assumed(replayed);
     print_left_out(replayed);
     print_delays(replayed);

@@ -62,8 +62,9 @@ static void print_header(const printer_t *printer) {
                                "fit, not of predictions");
     if (!pto_machine_error_source(printer->machine))
         printf("# intervals  of parameters alone; the machine file has no model_error\n");
-    if (pto_recording_caveat(printer->collectives))
-        pto_print_note(stdout, "%s", pto_recording_caveat(printer->collectives));
+    const char *remark;
+    for (int i = 0; (remark = pto_recording_remark(printer->collectives, &i)) != NULL;)
+        pto_print_note(stdout, "%s", remark);
     print_nodes(&printer->score->options.nodes);
     for (int i = 0; i < printer->score->note_count; i++) {
         const pto_score_note_t *note = &printer->score->note[i];

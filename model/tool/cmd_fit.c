@@ -141,12 +141,10 @@ static int check_arguments(const arguments_t *arguments) {
 }
 
 static pto_status_t read_samples(int count, char **paths, pto_samples_t *samples, pto_error_t *err) {
-    for (int i = 0; i < count; i++) {
-        pto_status_t status = pto_samples_read(paths[i], samples, err);
-        if (status != PTO_OK)
-            return status;
-    }
-    return PTO_OK;
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < count && status == PTO_OK; i++)
+        status = pto_recording_explain(paths[i], false, pto_samples_read(paths[i], samples, err), err);
+    return status;
 }
 
 /* A parameter as text: "1.234e-06", with "[1.1e-06, 1.3e-06]" behind it, or a dash. */
@@ -396,8 +394,9 @@ static pto_status_t add_collectives(arguments_t *arguments, pto_fit_t *fit, pto_
         status = pto_recording_collectives(arguments->collectives[i], &collectives, err);
         arguments->shared.by_option = pto_recording_contradicts(arguments->collectives[i], status);
     }
-    if (status == PTO_OK && pto_recording_caveat(&collectives))
-        pto_print_note(stderr, "%s", pto_recording_caveat(&collectives));
+    const char *remark;
+    for (int i = 0; status == PTO_OK && (remark = pto_recording_remark(&collectives, &i)) != NULL;)
+        pto_print_note(stderr, "%s", remark);
     if (status == PTO_OK && arguments->collectives_count > 0)
         status = check_work(arguments, &collectives, fit->machine, err);
     if (status == PTO_OK && arguments->collectives_count > 0)

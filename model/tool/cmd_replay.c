@@ -291,7 +291,8 @@ static pto_status_t read_file(pto_replay_t *replay, const char *path, pto_record
     const bool shown = pto_progress_begin("reading", FILE_PARTS, 0);
     if (shown)
         replay->trace.progress = count_part;
-    pto_status_t status = pto_recording_read(path, &replay->trace, trace, err);
+    pto_status_t status =
+        pto_recording_explain(path, true, pto_recording_read(path, &replay->trace, trace, err), err);
     replay->is_contradicted = status == PTO_ERR_NOT_APPLICABLE;
     if (shown)
         pto_progress_end();

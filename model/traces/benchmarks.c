@@ -279,7 +279,11 @@ static pto_status_t count_row(pto_recording_reader_t *reader, pto_recording_kind
         kind->call.distance =
             kind->nodes > 1 || reader->options->gpus_per_node == 1 ? PTO_LEVEL_OFF_NODE : PTO_LEVEL_ON_SOCKET;
     const bool is_nccl = reader->trace->format == PTO_RECORDING_NCCL_TESTS || benchmark->of_nccl;
-    snprintf(kind->call.route, sizeof kind->call.route, "%s", is_nccl ? "nccl" : "mpi");
+    const bool by_gpu = reader->options->by_memory && !benchmark->on_host;
+    snprintf(kind->call.route, sizeof kind->call.route, "%s",
+             is_nccl  ? "nccl"
+             : by_gpu ? "cuda_aware"
+                      : "mpi");
     pto_status_t status = check_rate(reader, kind, seconds);
     if (status != PTO_OK)
         return status;
@@ -292,8 +296,10 @@ pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double
     const pto_bench_t *benchmark = &reader->benchmark;
     pto_recording_skipped_t *skipped = &reader->trace->skipped;
     pto_recording_kind_t kind = {.communicator = -1};
-    if (options->shape_unknown)
+    if (options->shape_unknown) {
+        skipped->sizeless += benchmark->collective != PTO_COLLECTIVE_COUNT;
         return PTO_OK;
+    }
     if (benchmark->collective == PTO_COLLECTIVE_COUNT) {
         ++*(benchmark->on_host && !options->as_gpu ? &skipped->on_host : &skipped->others);
         return PTO_OK;

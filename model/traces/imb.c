@@ -95,7 +95,6 @@ static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
 static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     pto_bench_t *benchmark = &reader->benchmark;
     note_memory(reader, line);
-    *(benchmark->on_host ? &reader->trace->times_on_host : &reader->trace->times_on_gpu) = true;
     const char *test = value_of(line, benchmarking), *procs = value_of(line, "# #processes");
     if (test)
         return name_test(reader, test);

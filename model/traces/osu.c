@@ -59,7 +59,6 @@ static pto_status_t read_title(pto_recording_reader_t *reader, const char *line)
     benchmark->is_rate = false;
     benchmark->element_bytes = ELEMENT_BYTES;
     benchmark->rounds_down = strstr(title, "Reduce_scatter_block") != NULL;
-    *(benchmark->on_host ? &reader->trace->times_on_host : &reader->trace->times_on_gpu) = true;
     for (int i = TEST_COUNT - 1; i >= 0 && !is_one_sided; i--)
         if (strstr(title, tests[i].name))
             test = &tests[i];

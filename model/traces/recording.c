@@ -344,6 +344,33 @@ static pto_status_t finish(pto_recording_reader_t *reader, pto_recording_t *trac
     return status;
 }
 
+/* --- what is left out ----------------------------------------------------------------------------------- */
+
+bool pto_recording_left_out(const pto_recording_skipped_t *skipped, int *next,
+                            char text[PTO_RECORDING_REASON_MAX]) {
+    const struct {
+        int64_t count;
+        const char *what;
+    } reason[] = {
+        {skipped->others, "of no collective that portolan has"},
+        {skipped->on_host, "on host buffers (--memory host prices them; --as-gpu as if on GPUs)"},
+        {skipped->sizeless, "without bytes, of a single process, or of fewer elements than processes"},
+        {skipped->uneven, "on communicators with different numbers of processes on their nodes"},
+        {skipped->torn, "whose row other output interrupted"},
+        {skipped->other_procs, "on other numbers of processes than the nodes asked for have"},
+        {skipped->timeless, "whose row has no time (such as nan, or less than 0)"},
+    };
+    while (*next < (int)(sizeof reason / sizeof *reason)) {
+        const int i = (*next)++;
+        if (reason[i].count > 0) {
+            snprintf(text, PTO_RECORDING_REASON_MAX, "%lld call%s %s", (long long)reason[i].count,
+                     reason[i].count == 1 ? "" : "s", reason[i].what);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* --- the whole ------------------------------------------------------------------------------------------ */
 
 /* Text has no control characters but white space and terminals' escapes; protobuf has tags among them. */

@@ -36,7 +36,6 @@ static pto_status_t name_test(pto_recording_reader_t *reader, const char *text) 
 
 static void note_memory(pto_recording_reader_t *reader, const char *memory) {
     reader->benchmark.on_host = strncmp(memory, "host", 4) == 0 || strncmp(memory, "Host", 4) == 0;
-    *(reader->benchmark.on_host ? &reader->trace->times_on_host : &reader->trace->times_on_gpu) = true;
 }
 
 static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {

@@ -65,8 +65,6 @@ static void note_memory(pto_recording_reader_t *reader, const char *send, const 
     pto_bench_t *benchmark = &reader->benchmark;
     const bool is_host = pto_text_begins(send ? send : receive, "host");
     benchmark->on_host = is_host && (send || benchmark->on_host);
-    if (receive)
-        *(benchmark->on_host ? &reader->trace->times_on_host : &reader->trace->times_on_gpu) = true;
 }
 
 static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {

@@ -56,6 +56,7 @@ typedef struct {
     pto_collective_t collective; /* benchmarks; PTO_COLLECTIVE_COUNT: as the file says */
     const char *naming;          /* how to name the collective, for errors; NULL: by --collective */
     bool as_gpu;                 /* take host buffers for GPU buffers */
+    bool by_memory;              /* benchmarks of MPI: routes are cuda_aware, or mpi for host buffers */
     bool refuses_unused;         /* rank, nodes and collective where the format has no use for them */
     /* Of the unpacked file, with 16 more for each line, value and message; 0: what takes about a minute. */
     int64_t limit_bytes;
@@ -96,6 +97,12 @@ typedef struct {
     int64_t timeless;    /* benchmarks: rows of a size without a time, such as nan or -1.00 */
 } pto_recording_skipped_t;
 
+enum { PTO_RECORDING_REASON_MAX = 128 };
+/* Formats the next reason, and how many calls were left out for it. `*next` is 0 at first. False: there are
+ * no more. */
+bool pto_recording_left_out(const pto_recording_skipped_t *skipped, int *next,
+                            char text[PTO_RECORDING_REASON_MAX]);
+
 /* Free with pto_recording_fini. */
 typedef struct {
     pto_recording_format_t format;
@@ -108,11 +115,9 @@ typedef struct {
     int64_t sizes_assumed; /* NCCL inspector: calls whose size is taken to be that of one block */
     /* Kineto: calls whose group is not in the file, and is taken to be all processes of the node. */
     int64_t groups_assumed;
-    int64_t on_gpu;     /* calls that are known to be on GPU buffers */
-    bool times_on_host; /* OSU: some times are of buffers in host memory */
-    bool times_on_gpu;  /* OSU: some times are of buffers in GPU memory; both may be true */
-    bool has_wrong;     /* nccl-tests, OSU: their own check of the results failed */
-    bool non_blocking;  /* OSU, IMB: some times are of non-blocking collectives */
+    int64_t on_gpu;    /* calls that are known to be on GPU buffers */
+    bool has_wrong;    /* nccl-tests, OSU: their own check of the results failed */
+    bool non_blocking; /* OSU, IMB: some times are of non-blocking collectives */
 } pto_recording_t;
 
 /* Read a regular file or an open pipe (/dev/stdin, /dev/fd/N), compressed by gzip or not, in memory that
@@ -182,16 +187,25 @@ const char *pto_delay_cause_name(pto_delay_cause_t cause);
  * mpi for host buffers) or of nccl-tests (nccl), with the number of nodes and of processes on each, and the
  * collective where the output does not name it. Rows of one file with the same size are averaged. Errors:
  * those of pto_collectives_read and pto_recording_read; PTO_ERR_KEY if the output of a benchmark lacks its
- * shape; PTO_ERR_SYNTAX for other recordings, and for times of host and of GPU buffers in one file. */
+ * shape; PTO_ERR_SYNTAX for other recordings; PTO_ERR_NOT_FOUND for an unknown collective. */
 pto_status_t pto_recording_collectives(const char *path, pto_collectives_t *collectives, pto_error_t *err);
 
-/* A remark on times of non-blocking collectives, which are compared with the prices of blocking ones. */
-extern const char pto_recording_non_blocking[];
-/* The same if a file that was read by pto_recording_collectives has such times, else NULL. */
-const char *pto_recording_caveat(const pto_collectives_t *collectives);
+/* Remarks on times of non-blocking collectives, which are compared with the prices of blocking ones, and on
+ * wrong results. */
+extern const char pto_recording_non_blocking[], pto_recording_wrong[];
+/* Returns the next remark on the files that pto_recording_collectives has read: these two, and what was left
+ * out of them. `*next` is 0 at first. NULL: there are no more. */
+const char *pto_recording_remark(const pto_collectives_t *collectives, int *next);
 
-/* Whether it failed because the file contradicts the shape after its name, not by a fault of the file. */
+/* Whether it failed because the file contradicts the shape after its name, or by what stands there, not by a
+ * fault of the file. */
 bool pto_recording_contradicts(const char *path, pto_status_t status);
+
+/* Where a file could not be read as a command needs it (`status`, which is returned): the error becomes what
+ * the file is, and which command reads it, if that is known. `is_recording`: the command needs a recording.
+ */
+pto_status_t pto_recording_explain(const char *path, bool is_recording, pto_status_t status,
+                                   pto_error_t *err);
 
 /* A bound workload of these calls, in their order, for pto_step_predict_some. With `in_host`, their data are
  * in host memory. `left_out` has an error for each call, and takes those of pto_scenario_check and _bind.
