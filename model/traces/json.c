@@ -344,11 +344,8 @@ static pto_status_t read_documents(pto_recording_reader_t *reader) {
 /* A document, or several one after another or in an array. Another array is Kineto's events without what it
  * writes around them. */
 pto_status_t pto_recording_read_json(pto_recording_reader_t *reader) {
-    static const unsigned char mark[] = {0xef, 0xbb, 0xbf}; /* of UTF-8 */
     pto_source_t *source = reader->source;
     pto_status_t status = PTO_OK;
-    if (pto_source_fill(source) >= sizeof mark && memcmp(source->buffer + source->at, mark, sizeof mark) == 0)
-        pto_source_skip(source, sizeof mark);
     for (int first; status == PTO_OK && (first = next_byte(source)) >= 0;) {
         if (first == '{')
             status = read_document(reader);

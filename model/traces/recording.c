@@ -385,11 +385,8 @@ static bool is_binary(pto_source_t *source) {
 }
 
 static bool is_json(pto_source_t *source) {
-    static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8 */
     size_t size = pto_source_fill(source), at = 0;
     const unsigned char *text = source->buffer + source->at;
-    if (size >= 3 && memcmp(text, mark, 3) == 0)
-        at = 3;
     while (at < size && isspace(text[at]))
         at++;
     if (at == size || text[at] != '[')

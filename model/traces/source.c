@@ -110,6 +110,12 @@ bool pto_source_extend(pto_source_t *source) {
     source->at = 0;
     source->end = kept;
     source->end += read_some(source);
+    if (kept == 0 && source->offset == 0) {
+        const char *text = (const char *)source->buffer;
+        if (pto_is_utf16(text, source->end))
+            fail(source, PTO_ERR_SYNTAX, "%s", pto_utf16_advice);
+        source->at = pto_byte_order_mark(text, source->end);
+    }
     const int64_t packed = source->file ? (int64_t)gzoffset(source->file) : -1;
     if (source->end > kept)
         check_limits(source, packed);
@@ -117,7 +123,7 @@ bool pto_source_extend(pto_source_t *source) {
         source->end = 0;
     if (source->progress && source->file && source->file_bytes > 0)
         source->progress(source->context, (double)packed / source->file_bytes);
-    return source->end > kept;
+    return source->end > kept + source->at;
 }
 
 size_t pto_source_fill(pto_source_t *source) {

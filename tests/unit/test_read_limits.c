@@ -56,6 +56,53 @@ TEST(a_device_is_refused) {
     assert_false(pto_file_is_readable("/dev/zero"));
 }
 
+/* "# OSU", and a text without a mark, in both byte orders. */
+TEST(text_in_utf16_is_refused_by_every_reader) {
+    static const struct {
+        const char *text;
+        size_t size;
+    } texts[] = {{"\xff\xfe#\0 \0O\0S\0U\0\n\0", 14},
+                 {"\xfe\xff\0#\0 \0O\0S\0U\0\n", 14},
+                 {"#\0 \0O\0S\0U\0\n\0", 12}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const char *file_path = path_of("utf16");
+        pto_machine_t *machine = NULL;
+        pto_error_t err = {0};
+        char *text;
+        size_t size;
+        FILE *file = fopen(file_path, "wb");
+        assert_non_null(file);
+        assert_int_equal(fwrite(texts[i].text, 1, texts[i].size, file), texts[i].size);
+        assert_int_equal(fclose(file), 0);
+        assert_int_equal(pto_text_read(file_path, MEBIBYTE, &text, &size, &err), PTO_ERR_SYNTAX);
+        assert_non_null(strstr(err.message, "iconv -f UTF-16"));
+        assert_int_equal(pto_machine_open(file_path, &machine, &err), PTO_ERR_SYNTAX);
+        assert_non_null(strstr(err.message, "iconv -f UTF-16"));
+        assert_no_recording(file_path, &four_a_node, PTO_ERR_SYNTAX, "iconv -f UTF-16");
+        assert_int_equal(unlink(file_path), 0);
+    }
+}
+
+/* Windows' editors write this mark of UTF-8. */
+TEST(a_byte_order_mark_is_no_part_of_a_text) {
+    const char *file_path = path_of("marked");
+    pto_error_t err = {0};
+    pto_recording_t trace;
+    char *text;
+    size_t size;
+    FILE *file = fopen(file_path, "wb");
+    assert_non_null(file);
+    assert_true(fputs("\xef\xbb\xbf{\"nodes\": [], \"schema\": \"1.0\"}", file) > 0);
+    assert_int_equal(fclose(file), 0);
+    assert_ok(pto_text_read(file_path, MEBIBYTE, &text, &size, &err), &err);
+    assert_string_equal(text, "{\"nodes\": [], \"schema\": \"1.0\"}");
+    assert_int_equal(size, strlen(text));
+    free(text);
+    assert_ok(pto_recording_read(file_path, &four_a_node, &trace, &err), &err);
+    pto_recording_fini(&trace);
+    assert_int_equal(unlink(file_path), 0);
+}
+
 TEST(a_pipe_that_is_open_is_read) {
     static const char said[] = "# OSU MPI Broadcast Latency Test\n8 3.1\n";
     int end[2];

@@ -73,13 +73,17 @@ static pto_status_t read_all(int file, const char *path, size_t limit_bytes, cha
     else if (used > limit_bytes)
         status = pto_error_set_at(err, PTO_ERR_TOO_LARGE, path, 1, 1, "file is larger than %zu bytes",
                                   limit_bytes);
+    else if (pto_is_utf16(buffer, used))
+        status = pto_error_set_at(err, PTO_ERR_SYNTAX, path, 1, 1, "%s", pto_utf16_advice);
     if (status != PTO_OK) {
         free(buffer);
         return status;
     }
-    buffer[used] = '\0';
+    const size_t mark = pto_byte_order_mark(buffer, used);
+    memmove(buffer, buffer + mark, used - mark);
+    buffer[used - mark] = '\0';
     *text = buffer;
-    *size = used;
+    *size = used - mark;
     return PTO_OK;
 }
 
@@ -93,6 +97,18 @@ pto_status_t pto_text_read(const char *path, size_t limit_bytes, char **text, si
     close(file);
     return status;
 }
+
+bool pto_is_utf16(const char *text, size_t size) {
+    const unsigned char *byte = (const unsigned char *)text;
+    if (size < 4)
+        return false;
+    const bool is_marked = (byte[0] == 0xFF && byte[1] == 0xFE && byte[3] == 0) ||
+                           (byte[0] == 0xFE && byte[1] == 0xFF && byte[2] == 0);
+    return is_marked || (byte[0] >= ' ' && byte[1] == 0 && byte[2] >= ' ' && byte[3] == 0);
+}
+
+const char pto_utf16_advice[] =
+    "text in UTF-16, as PowerShell's > writes it: convert it by iconv -f UTF-16 -t UTF-8";
 
 size_t pto_byte_order_mark(const char *text, size_t text_size) {
     static const char mark[] = "\xEF\xBB\xBF";

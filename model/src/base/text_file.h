@@ -14,9 +14,14 @@ pto_status_t pto_file_open(const char *path, int *descriptor, pto_error_t *err);
 /* Returns whether pto_file_open can open a file. */
 bool pto_file_is_readable(const char *path);
 
-/* Read a file of at most `limit_bytes`. The caller frees the text, which ends in a NUL that `size` does not
- * count. Errors: those of pto_file_open, and at the same place PTO_ERR_TOO_LARGE and PTO_ERR_MEMORY. */
+/* Read a file of at most `limit_bytes`, without a byte-order mark. The caller frees the text, which ends in a
+ * NUL that `size` does not count. Errors: those of pto_file_open, and at the same place PTO_ERR_TOO_LARGE,
+ * PTO_ERR_SYNTAX (UTF-16) and PTO_ERR_MEMORY. */
 pto_status_t pto_text_read(const char *path, size_t limit_bytes, char **text, size_t *size, pto_error_t *err);
+
+/* Returns whether a text begins in UTF-16, with its byte-order mark or, of characters of ASCII, without. */
+bool pto_is_utf16(const char *text, size_t size);
+extern const char pto_utf16_advice[];
 
 /* Returns the size of the UTF-8 byte-order mark at the start of a text, as written by spreadsheets and some
  * editors; 0 if there is none. */
