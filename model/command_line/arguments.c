@@ -100,6 +100,13 @@ pto_status_t pto_count_parse(const char *text, int64_t *count, pto_error_t *err)
     return status;
 }
 
+static pto_status_t parse_natural(const char *text, const char *what, int64_t *number, pto_error_t *err) {
+    pto_status_t status = pto_int64_parse(text, number, err);
+    if (status == PTO_OK && *number < 0)
+        return pto_error_set(err, PTO_ERR_RANGE, "%s %s is negative", what, text);
+    return status;
+}
+
 /* Numbers without a unit are often meant in a larger one: 80 of GPU memory is 80GiB. */
 static pto_status_t parse_bytes(const char *text, double least, int64_t *bytes, pto_error_t *err) {
     enum { GIB_MOST = 4096 };
@@ -404,6 +411,8 @@ static pto_status_t store(const pto_option_t *option, const char *text, void *ta
     const char *what = option->what ? option->what : option->name;
     int index;
     switch (option->form) {
+    case PTO_VALUE_NONE:
+        return PTO_OK;
     case PTO_VALUE_FLAG:
         *(bool *)at = true;
         return PTO_OK;
@@ -419,6 +428,8 @@ static pto_status_t store(const pto_option_t *option, const char *text, void *ta
         return parse_int(text, (int)option->most, at, err);
     case PTO_VALUE_COUNT:
         return pto_count_parse(text, at, err);
+    case PTO_VALUE_NATURAL:
+        return parse_natural(text, what, at, err);
     case PTO_VALUE_BYTES:
         return parse_bytes(text, option->least, at, err);
     case PTO_VALUE_NUMBER:

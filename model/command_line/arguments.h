@@ -14,15 +14,17 @@ enum { PTO_EXIT_OK = 0, PTO_EXIT_ERROR = 1, PTO_EXIT_USAGE = 2 };
 
 /* How a value is read, and what it is stored as. */
 typedef enum {
-    PTO_VALUE_OWN,    /* by the option's own `apply` */
-    PTO_VALUE_FLAG,   /* bool: true */
-    PTO_VALUE_TEXT,   /* const char *, borrowed from argv */
-    PTO_VALUE_NAME,   /* the same, one of the words */
-    PTO_VALUE_WORD,   /* an enum or an int: the index among the words */
-    PTO_VALUE_INT,    /* int, 1 to `most` */
-    PTO_VALUE_COUNT,  /* int64_t, 1 or more */
-    PTO_VALUE_BYTES,  /* int64_t, `least` or more, as in 64KiB */
-    PTO_VALUE_NUMBER, /* double, `least` to `most` */
+    PTO_VALUE_OWN,     /* by the option's own `apply` */
+    PTO_VALUE_NONE,    /* not stored: pto_arguments_text returns it */
+    PTO_VALUE_FLAG,    /* bool: true */
+    PTO_VALUE_TEXT,    /* const char *, borrowed from argv */
+    PTO_VALUE_NAME,    /* the same, one of the words */
+    PTO_VALUE_WORD,    /* an enum or an int: the index among the words */
+    PTO_VALUE_INT,     /* int, 1 to `most` */
+    PTO_VALUE_COUNT,   /* int64_t, 1 or more */
+    PTO_VALUE_NATURAL, /* int64_t, 0 or more */
+    PTO_VALUE_BYTES,   /* int64_t, `least` or more, as in 64KiB */
+    PTO_VALUE_NUMBER,  /* double, `least` to `most` */
 } pto_value_form_t;
 
 typedef struct {

@@ -1,27 +1,336 @@
-/* The tables of the command-line options that concern scenarios. */
+/* The options that commands on scenarios share: what each does with its argument, and their tables. */
 #include "option_table.h"
 
-#include "option_apply.h"
-#include "options.h"
-#include "scenario/words.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/names.h"
+#include "find_machine.h"
+#include "portolan/units.h"
+#include "progress.h"
+#include "scenario/check.h"
+
+static pto_status_t replace_text(char **target, const char *text, pto_error_t *err) {
+    char *copy = strdup(text);
+    if (!copy)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    free(*target);
+    *target = copy;
+    return PTO_OK;
+}
+
+/* --- the words that options know: NULL behind the last one --------------------------------------------- */
+
+static PTO_WORD_LIST(spaces_at, "gpu,gpu", "gpu,cpu", "cpu,gpu", "cpu,cpu");
+static PTO_WORD_LIST(format_at, "table", "csv", "json");
+static PTO_WORD_LIST(model_at, "full", "published");
+
+const char *pto_option_strategy_at(int i) {
+    return i < pto_strategy_count() ? pto_strategy_at(i)->name : NULL;
+}
+
+static const char *library_at(int i) {
+    if (i == 0)
+        return "best";
+    return i <= pto_algorithm_count() ? pto_algorithm_at(i - 1)->name : NULL;
+}
+
+/* --- what they do -------------------------------------------------------------------------------------- */
+
+/* A number of nodes or messages; accepts 1K for 1024. */
+static pto_status_t parse_count_or_suffix(const char *text, int64_t *count, pto_error_t *err) {
+    if (pto_bytes_parse(text, count, NULL) == PTO_OK && *count > 0)
+        return PTO_OK;
+    return pto_count_parse(text, count, err);
+}
+
+/* N, FROM:TO or FROM:TO:FACTOR, where `parse_one` reads each number. */
+static pto_status_t parse_series(const char *text,
+                                 pto_status_t (*parse_one)(const char *, int64_t *, pto_error_t *),
+                                 pto_series_t *series, pto_error_t *err) {
+    char copy[128];
+    int64_t number[3] = {0, 0, 2};
+    int count = 0;
+    if (strlen(text) >= sizeof copy)
+        return pto_error_set(err, PTO_ERR_TYPE, "'%.40s...' is not N, FROM:TO or FROM:TO:FACTOR", text);
+    memcpy(copy, text, strlen(text) + 1);
+    for (char *part = copy; part && count < 3; count++) {
+        char *colon = strchr(part, ':');
+        if (colon)
+            *colon = '\0';
+        pto_status_t status = parse_one(part, &number[count], err);
+        if (status != PTO_OK)
+            return status;
+        part = colon ? colon + 1 : NULL;
+        if (part && count == 2)
+            return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not N, FROM:TO or FROM:TO:FACTOR", text);
+    }
+    pto_series_t made;
+    pto_status_t status = count > 1 ? pto_series_range(number[0], number[1], number[2], &made, err)
+                                    : pto_series_one(number[0], &made, err);
+    if (status != PTO_OK)
+        return status;
+    pto_series_fini(series);
+    *series = made;
+    return PTO_OK;
+}
+
+static pto_status_t apply_machine(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    char *path;
+    pto_status_t status = pto_find_machine(text, NULL, &path, err);
+    if (status != PTO_OK)
+        return status;
+    free(options->scenario.machine_path);
+    options->scenario.machine_path = path;
+    return PTO_OK;
+}
+
+/* Fields of the file that apply only to the old collective do not apply to the new one. */
+static void change_collective(pto_scenario_t *scenario, pto_collective_t collective) {
+    const pto_scenario_field_t own[] = {PTO_FIELD_IMPLEMENTATION, PTO_FIELD_SPLIT,     PTO_FIELD_MESSAGES,
+                                        PTO_FIELD_UNIQUE_BYTES,   PTO_FIELD_COUNTS,    PTO_FIELD_DISTANCE,
+                                        PTO_FIELD_SPACES,         PTO_FIELD_BOTH_WAYS, PTO_FIELD_PLACEMENT,
+                                        PTO_FIELD_HALO,           PTO_FIELD_IN_PLACE};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        scenario->place[own[i]] = (pto_place_t){0};
+    scenario->collective = collective;
+    scenario->implementation = PTO_IMPLEMENTATION_LIBRARY;
+    scenario->has_split = false;
+    pto_series_fini(&scenario->messages);
+    scenario->unique_bytes = 0;
+    scenario->distance = PTO_LEVEL_ON_SOCKET;
+    scenario->ends = (pto_pair_ends_t){0};
+    pto_mapping_fini(&scenario->mapping);
+    scenario->halo = (pto_halo_t){.width = 1};
+    scenario->in_place = false;
+    pto_counts_fini(&scenario->counts);
+    scenario->counts = (pto_counts_t){.kind = PTO_COUNTS_EQUAL};
+}
+
+pto_status_t pto_option_apply_collective(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    int found = 0;
+    pto_status_t status = pto_word_parse(text, "collective", pto_collective_at, &found, err);
+    if (status == PTO_OK && options->scenario.collective != (pto_collective_t)found)
+        change_collective(&options->scenario, (pto_collective_t)found);
+    return status;
+}
+
+static pto_status_t apply_split(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    int found = 0;
+    pto_status_t status = pto_word_parse(text, "split", pto_split_at, &found, err);
+    options->scenario.split = (pto_split_t)found;
+    options->scenario.has_split = true;
+    return status;
+}
+
+static pto_status_t parse_staged(const char *text, int64_t *staged, pto_error_t *err) {
+    *staged = 0;
+    return strcmp(text, "0") == 0 ? PTO_OK : pto_count_parse(text, staged, err);
+}
+
+static pto_status_t apply_staged(void *target, const char *text, pto_error_t *err) {
+    pto_staged_t *staged = &((pto_options_t *)target)->scenario.staged_members;
+    bool all = strcmp(text, "all") == 0, cross = strcmp(text, "cross") == 0;
+    const char *comma = strchr(text, ',');
+    char in[32] = "";
+    if (all || cross) {
+        staged->in = staged->out = all ? PTO_STAGED_ALL : PTO_STAGED_CROSS;
+        return PTO_OK;
+    }
+    snprintf(in, sizeof in, "%.*s", (int)(comma ? comma - text : (ptrdiff_t)strlen(text)), text);
+    pto_status_t status = parse_staged(in, &staged->in, err);
+    if (status == PTO_OK)
+        status = parse_staged(comma ? comma + 1 : in, &staged->out, err);
+    return status;
+}
+
+pto_status_t pto_nodes_parse(const char *text, pto_series_t *nodes, pto_error_t *err) {
+    return parse_series(text, parse_count_or_suffix, nodes, err);
+}
+
+pto_status_t pto_option_apply_nodes(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    pto_status_t status = pto_nodes_parse(text, &options->scenario.nodes, err);
+    if (status == PTO_OK)
+        options->scenario.layout.nodes = options->scenario.nodes.value[0];
+    return status;
+}
+
+pto_status_t pto_option_apply_bytes(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    options->bytes_given = true;
+    return parse_series(text, pto_bytes_parse, &options->scenario.bytes, err);
+}
+
+static pto_status_t apply_messages(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    return parse_series(text, parse_count_or_suffix, &options->scenario.messages, err);
+}
+
+static pto_status_t apply_spaces(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    int found = 0;
+    pto_status_t status = pto_word_parse(text, "pair of spaces", spaces_at, &found, err);
+    if (status == PTO_OK) {
+        options->scenario.ends.from_host = found & 2;
+        options->scenario.ends.to_host = found & 1;
+    }
+    return status;
+}
+
+static pto_status_t apply_dims(void *target, const char *text, pto_error_t *err) {
+    pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
+    return pto_scenario_parse_dimensions(text, 'x', grid, grid->dims, err);
+}
+
+static pto_status_t apply_extent(void *target, const char *text, pto_error_t *err) {
+    pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
+    return pto_scenario_parse_dimensions(text, 'x', grid, grid->extent, err);
+}
+
+static pto_status_t apply_wrap(void *target, const char *text, pto_error_t *err) {
+    pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
+    int64_t number[PTO_DIMS_MAX] = {0};
+    pto_status_t status = pto_scenario_parse_dimensions(text, ',', grid, number, err);
+    for (int d = 0; d < PTO_DIMS_MAX; d++)
+        grid->wrap[d] = number[d] != 0;
+    return status;
+}
+
+static void drop_strategies(pto_scenario_t *scenario) {
+    for (int i = 0; i < scenario->strategy_count; i++)
+        free(scenario->strategy[i]);
+    scenario->strategy_count = 0;
+}
+
+static bool has_strategy(const pto_scenario_t *scenario, const char *name) {
+    for (int i = 0; i < scenario->strategy_count; i++)
+        if (strcmp(scenario->strategy[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* A strategy that is named twice is listed once. */
+static pto_status_t add_strategy(pto_scenario_t *scenario, const char *text, size_t length,
+                                 pto_error_t *err) {
+    const pto_strategy_t *found;
+    char *name = PTO_EXTEND(scenario->strategy, scenario->strategy_count) ? strndup(text, length) : NULL;
+    pto_status_t status =
+        name ? pto_strategy_find(name, &found, err) : pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    if (status != PTO_OK || !name || has_strategy(scenario, name)) {
+        free(name);
+        return status;
+    }
+    scenario->strategy[scenario->strategy_count++] = name;
+    return PTO_OK;
+}
+
+/* One name, or several separated by commas. The first --strategy replaces the scenario's list. */
+pto_status_t pto_option_apply_strategy(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    pto_status_t status = PTO_OK;
+    if (!options->has_strategies)
+        drop_strategies(&options->scenario);
+    options->has_strategies = true;
+    for (const char *name = text; name && status == PTO_OK;) {
+        size_t length = strcspn(name, ",");
+        status = length > 0 ? add_strategy(&options->scenario, name, length, err)
+                            : pto_error_set(err, PTO_ERR_RANGE, "a name in '%.80s' is empty", text);
+        name = name[length] ? name + length + 1 : NULL;
+    }
+    return status;
+}
+
+static pto_status_t apply_library(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    pto_library_choice_t *library = &options->scenario.library;
+    library->best = strcmp(text, "best") == 0;
+    if (!library->best)
+        return replace_text(&library->name, text, err);
+    free(library->name);
+    library->name = NULL;
+    return PTO_OK;
+}
+
+/* equal, skew:FRACTION:SEED, a mapping as in a scenario, or a CSV file. */
+pto_status_t pto_option_apply_counts(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    pto_counts_t made = {.kind = PTO_COUNTS_EQUAL};
+    double skew;
+    int64_t seed;
+    char fraction[32];
+    pto_status_t status = PTO_OK;
+    if (strncmp(text, "skew:", 5) == 0) {
+        const char *colon = strchr(text + 5, ':');
+        if (!colon || (size_t)(colon - text - 5) >= sizeof fraction)
+            return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not skew:FRACTION:SEED", text);
+        snprintf(fraction, sizeof fraction, "%.*s", (int)(colon - text - 5), text + 5);
+        status = pto_double_parse(fraction, &skew, err);
+        if (status == PTO_OK)
+            status = pto_int64_parse(colon + 1, &seed, err);
+        if (status == PTO_OK && seed < 0)
+            status = pto_error_set(err, PTO_ERR_RANGE, "seed %s is negative", colon + 1);
+        if (status == PTO_OK && !(skew >= 0 && skew <= 1))
+            status = pto_error_set(err, PTO_ERR_RANGE, "skew %s is not between 0 and 1", fraction);
+        if (status == PTO_OK)
+            made = (pto_counts_t){.kind = PTO_COUNTS_SKEW, .skew = skew, .seed = (uint64_t)seed};
+    } else if (text[0] == '{') {
+        status = pto_counts_parse(text, "--counts", &made, err);
+    } else if (strcmp(text, "equal") != 0) {
+        status = pto_counts_read_matrix(text, &made, err);
+        if (!options->bytes_given) /* the scenario's value; a --bytes option is rejected later, in the final
+                                      check */
+            pto_series_fini(&options->scenario.bytes);
+    }
+    if (status != PTO_OK)
+        return status;
+    pto_counts_fini(&options->scenario.counts);
+    options->scenario.counts = made;
+    return PTO_OK;
+}
+
+static pto_status_t apply_placement(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    pto_mapping_t made;
+    pto_status_t status = pto_mapping_read(text, &made, err);
+    if (status != PTO_OK)
+        return status;
+    pto_mapping_fini(&options->scenario.mapping);
+    options->scenario.mapping = made;
+    return PTO_OK;
+}
+
+/* Stored until the machine is read, which defines the parameters. */
+static pto_status_t apply_what_if(void *target, const char *text, pto_error_t *err) {
+    pto_options_t *options = target;
+    if (!PTO_EXTEND(options->what_if, options->what_if_count))
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
+    options->what_if[options->what_if_count++] = text;
+    return PTO_OK;
+}
+
+/* Not stored: it shows at once. */
+pto_status_t pto_option_apply_progress(void *target, const char *text, pto_error_t *err) {
+    (void)target;
+    (void)text;
+    (void)err;
+    pto_progress_watch();
+    return PTO_OK;
+}
 
 /* --- the tables ---------------------------------------------------------------------------------------- */
 
 #define STORE(form, member) PTO_STORE(form, pto_options_t, member)
 #define OVERRIDES(field) .overrides = (1 + PTO_FIELD_##field)
 
-/* clang-format off */
-#define MEMORY_OPTIONS                                                                                       \
-    {"memory", "auto|gpu|host",                                                                              \
-     "where the data are; auto (default): in GPU memory if the machine has GPUs, else in host memory",       \
-     STORE(WORD, scenario.memory), .word_at = pto_data_memory_at, OVERRIDES(MEMORY)},                        \
-    {"procs-per-node", "N", "host memory: processes per node (default: the machine's cores)",                \
-     STORE(COUNT, scenario.procs_per_node), OVERRIDES(LAYOUT)}
-/* clang-format on */
-
 const pto_option_t pto_machine_options[] = {
     {"machine", "FILE|NAME", "the machine file, or the name of one that `portolan list` shows",
-     .apply = pto_option_apply_machine, OVERRIDES(MACHINE)},
+     .apply = apply_machine, OVERRIDES(MACHINE)},
     {.name = NULL}};
 
 #define LISTED(id, name, ...) name ", "
@@ -37,36 +346,36 @@ const pto_option_t pto_scenario_options[] = {
      STORE(COUNT, scenario.layout.gpus_per_node), OVERRIDES(LAYOUT)},
     {"procs-per-gpu", "N", "processes per GPU (default: as many as hold user data)",
      STORE(COUNT, scenario.layout.procs_per_gpu), OVERRIDES(LAYOUT)},
-    MEMORY_OPTIONS,
+    PTO_MEMORY_OPTIONS,
     {"owners-per-gpu", "N", "processes per GPU that hold user data (default 1)",
      STORE(COUNT, scenario.layout.owners_per_gpu), OVERRIDES(LAYOUT)},
     {"bytes", "N|FROM:TO",
      "bytes per destination, per message, of an owner's block or of a vector; accepts 64KiB",
      .apply = pto_option_apply_bytes, OVERRIDES(BYTES)},
-    {"messages", "N|FROM:TO", "messages: number of messages that each GPU sends",
-     .apply = pto_option_apply_messages, OVERRIDES(MESSAGES)},
+    {"messages", "N|FROM:TO", "messages: number of messages that each GPU sends", .apply = apply_messages,
+     OVERRIDES(MESSAGES)},
     {"unique-bytes", "N", "messages: bytes of a GPU's messages that are unique; the rest are duplicates",
      STORE(BYTES, scenario.unique_bytes), OVERRIDES(UNIQUE_BYTES)},
     {"counts", "equal|skew:X:SEED|{...}|FILE.csv",
      "alltoallv, allgatherv: equal, random within +-X, {...} as in a scenario, or a matrix of bytes",
      .apply = pto_option_apply_counts, OVERRIDES(COUNTS)},
     {"placement-file", "FILE.csv", "alltoallv: the node, GPU and core of each process",
-     .apply = pto_option_apply_placement, OVERRIDES(PLACEMENT)},
+     .apply = apply_placement, OVERRIDES(PLACEMENT)},
     {"distance", "LEVEL", "pair: on_gpu, on_socket (default), on_node or off_node",
      STORE(WORD, scenario.distance), .word_at = pto_level_at, OVERRIDES(DISTANCE)},
-    {"spaces", "FROM,TO", "pair: gpu,gpu (default), cpu,gpu, gpu,cpu or cpu,cpu",
-     .apply = pto_option_apply_spaces, .word_at = pto_option_spaces_at, OVERRIDES(SPACES)},
+    {"spaces", "FROM,TO", "pair: gpu,gpu (default), cpu,gpu, gpu,cpu or cpu,cpu", .apply = apply_spaces,
+     .word_at = spaces_at, OVERRIDES(SPACES)},
     {"both-ways", NULL, "pair: a message each way, at once", STORE(FLAG, scenario.ends.both_ways),
      OVERRIDES(BOTH_WAYS)},
     {"in-place", NULL,
      "allreduce, reduce, broadcast: one buffer for input and output, as MPI_IN_PLACE and MPI_Bcast",
      STORE(FLAG, scenario.in_place), OVERRIDES(IN_PLACE)},
     {"dims", "PxQ[xR]", "halo: processes along each dimension; 0: as even as possible (default)",
-     .apply = pto_option_apply_dims, OVERRIDES(HALO)},
+     .apply = apply_dims, OVERRIDES(HALO)},
     {"wrap", "0|1,0|1[,0|1]", "halo: whether each dimension wraps around (default: none)",
-     .apply = pto_option_apply_wrap, OVERRIDES(HALO)},
+     .apply = apply_wrap, OVERRIDES(HALO)},
     {"extent", "MxN[xO]", "halo: cells of each process along each dimension, of --bytes each",
-     .apply = pto_option_apply_extent, OVERRIDES(HALO)},
+     .apply = apply_extent, OVERRIDES(HALO)},
     {"halo", "N", "halo: its width in cells (default 1)", STORE(COUNT, scenario.halo.width), OVERRIDES(HALO)},
     {"corners", "NAME", "halo: two_phase (default), diagonal or none", STORE(WORD, scenario.halo.corners),
      .word_at = pto_corners_at, OVERRIDES(HALO)},
@@ -75,7 +384,7 @@ const pto_option_t pto_scenario_options[] = {
      "or byte",
      STORE(WORD, scenario.datatype), .word_at = pto_datatype_at, OVERRIDES(DATATYPE)},
     {"split", "bytes|destinations", "what split strategies divide among a GPU's processes",
-     .apply = pto_option_apply_split, .word_at = pto_split_at, OVERRIDES(SPLIT)},
+     .apply = apply_split, .word_at = pto_split_at, OVERRIDES(SPLIT)},
     {"chunks", "N",
      "chunked strategies: pieces that the data are cut into (default: as many as are cheapest)",
      STORE(COUNT, scenario.chunks), OVERRIDES(CHUNKS)},
@@ -83,11 +392,11 @@ const pto_option_t pto_scenario_options[] = {
      "mix: members that stage their input through host memory, and that take the result from there (one "
      "number: both; default: the machine file's `tuning`, else as many as are cheapest). all, cross: the "
      "cheapest; portolan-validate runs every pair of numbers, or all that differ from the cheapest in one",
-     .apply = pto_option_apply_staged, OVERRIDES(STAGED_MEMBERS)},
+     .apply = apply_staged, OVERRIDES(STAGED_MEMBERS)},
     {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", .apply = pto_option_apply_strategy,
      .word_at = pto_option_strategy_at, OVERRIDES(STRATEGIES)},
-    {"library", "best|ALGORITHM", "the algorithm that models the MPI library's own",
-     .apply = pto_option_apply_library, .word_at = pto_option_library_at, OVERRIDES(LIBRARY)},
+    {"library", "best|ALGORITHM", "the algorithm that models the MPI library's own", .apply = apply_library,
+     .word_at = library_at, OVERRIDES(LIBRARY)},
     {.name = NULL}};
 
 const pto_option_t pto_change_options[] = {
@@ -96,11 +405,11 @@ const pto_option_t pto_change_options[] = {
      STORE(TEXT, mpi)},
     {"model", "full|published[+TERM]",
      "use only the papers' terms, plus the TERMs added (see `portolan list`)", STORE(TEXT, model),
-     .word_at = pto_option_model_at},
+     .word_at = model_at},
     {"what-if", "PARAMETER=VALUE",
      "change a parameter, or all that match a * (repeatable); *2 and /10 are relative. predict and pick take "
      "several values: A,B or FROM:TO[:FACTOR], as in /1:/8",
-     .apply = pto_option_apply_what_if},
+     .apply = apply_what_if},
     {.name = NULL}};
 
 const pto_option_t pto_work_options[] = {
@@ -112,140 +421,8 @@ const pto_option_t pto_work_options[] = {
     {.name = NULL}};
 
 const pto_option_t pto_format_options[] = {{"format", "table|csv|json", "output format", STORE(WORD, format),
-                                            .standard = "table", .word_at = pto_option_format_at},
+                                            .standard = "table", .word_at = format_at},
                                            {.name = NULL}};
 
-#define BANDWIDTH                                                                                            \
-    {                                                                                                        \
-        "bandwidth", "algorithm|bus|both",                                                                   \
-            "a table of GB/s, as nccl-tests defines them; both: algbw and busbw of the cheapest, beside "    \
-            "times",                                                                                         \
-            STORE(WORD, bandwidth), .what = "bandwidth", .standard = "none", .word_at = pto_bandwidth_name   \
-    }
-#define ALL_COLUMNS                                                                                          \
-    { "all", NULL, "a column for every strategy, however wide the table gets", STORE(FLAG, all) }
-#define INTERVALS                                                                                            \
-    {                                                                                                        \
-        "ci", NULL, "the 95 percent interval of every price, in a line below (csv and json always have it)", \
-            STORE(FLAG, ci)                                                                                  \
-    }
-#define COMPARE                                                                                              \
-    { "compare", NULL, "the machine as it is beside the one that --what-if changes", STORE(FLAG, compare) }
 const pto_option_t pto_table_options[] = {
     {"all", NULL, "every column, however wide the table gets", STORE(FLAG, all)}, {.name = NULL}};
-
-const pto_option_t pto_predict_options[] = {
-    {"explain", NULL, "break every price down into terms: stage, parameter, line of the machine file",
-     STORE(FLAG, explain)},
-    INTERVALS,
-    ALL_COLUMNS,
-    COMPARE,
-    BANDWIDTH,
-    {"energy", NULL, "energies by the machine file's powers, in addition to or instead of times",
-     .apply = pto_option_apply_energy},
-    {"plot", "FILE.svg|png", "draw the prediction (needs gnuplot)", STORE(TEXT, plot)},
-    {"measured", "FILE.csv", "measured collectives, drawn as points by --plot", STORE(TEXT, measured)},
-    {.name = NULL}};
-
-const pto_option_t pto_pick_options[] = {
-    {"by", "time|energy|product", "what to minimise: time, energy, or product (energy x time)",
-     STORE(WORD, by), .what = "measure", .standard = "time", .word_at = pto_option_by_at},
-    {"for", "none|vllm|sglang",
-     "the routes that this program has for the allreduces of a tensor-parallel group, which is the fastest, "
-     "and its settings",
-     STORE(WORD, server), .what = "program", .standard = "none", .word_at = pto_option_server_at},
-    {"layers", "N", "layers of the model of --for, with two allreduces each", STORE(COUNT, layers),
-     .standard = "32"},
-    {"measured", "FILE.csv", "with --for: times of PyTorch's symmetric memory (tests/bench/peer_torch.py)",
-     STORE(TEXT, measured)},
-    COMPARE,
-    {.name = NULL}};
-
-const pto_option_t pto_simulate_options[] = {
-    {"trace", "FILE.json", "write the simulation's events in the Chrome trace format", STORE(TEXT, trace)},
-    {"trace-events", "N", "maximum number of events in the trace", STORE(COUNT, trace_events),
-     .standard = "1000000"},
-    ALL_COLUMNS,
-    BANDWIDTH,
-    {.name = NULL}};
-
-const pto_option_t pto_traffic_options[] = {
-    {"out", "FILE.csv", "write the rows there instead of to standard output (-)", STORE(TEXT, out)},
-    {"force", NULL, "replace a file that exists", STORE(FLAG, force)},
-    {"plot", "FILE.svg|png", "draw a heat map (needs gnuplot)", STORE(TEXT, plot)},
-    {0},
-};
-
-const pto_option_t pto_tune_options[] = {
-    {"collective", "NAME", "allreduce or allgather (default: both)", .apply = pto_option_apply_collective,
-     .word_at = pto_collective_at},
-    {"bytes", "N|FROM:TO", "bytes of the vector or of allgather's blocks (default 4:64MiB:4)",
-     .apply = pto_option_apply_bytes},
-    {"gpus-per-node", "N", "GPUs whose processes take part", STORE(COUNT, scenario.layout.gpus_per_node),
-     .standard = "1"},
-    {"procs-per-gpu", "N", "most processes per GPU (default: the machine's cores, divided evenly)",
-     STORE(COUNT, scenario.layout.procs_per_gpu)},
-    {.name = NULL}};
-
-const pto_option_t pto_export_options[] = {
-    {"collective", "NAME", "only this one (default: all that the target can be told about)",
-     .apply = pto_option_apply_collective, .word_at = pto_collective_at},
-    {"nodes", "N|FROM:TO", "nodes, by factors of 2: a communicator of all their GPUs each",
-     .apply = pto_option_apply_nodes},
-    {"gpus-per-node", "N", "GPUs used per node, one process each (default: all of the machine's)",
-     STORE(COUNT, scenario.layout.gpus_per_node)},
-    MEMORY_OPTIONS,
-    {"bytes", "FROM:TO", "sizes that are priced, as by `predict` (default 4:64MiB)",
-     .apply = pto_option_apply_bytes},
-    {.name = NULL}};
-
-const pto_option_t pto_workload_options[] = {
-    {"nodes", "N", "nodes; a size of 0 in the grid follows", .apply = pto_option_apply_nodes},
-    {"gpus-per-node", "N", "GPUs used per node", STORE(COUNT, scenario.layout.gpus_per_node)},
-    {"procs-per-gpu", "N", "processes per GPU (default 1)", STORE(COUNT, scenario.layout.procs_per_gpu)},
-    MEMORY_OPTIONS,
-    {"grid", "NAME=N[,NAME=N]", "sizes of the grid's dimensions; 0: as many as fill the layout",
-     STORE(TEXT, grid)},
-    {"compute-scale", "FACTOR",
-     "computation takes FACTOR times what the workload says, as on other GPUs; default 1",
-     STORE(NUMBER, compute_scale), .least = 1e-6, .most = 1e6},
-    {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", .apply = pto_option_apply_strategy,
-     .word_at = pto_option_strategy_at},
-    {.name = NULL}};
-
-const pto_option_t pto_step_options[] = {
-    ALL_COLUMNS,
-    INTERVALS,
-    {"simulate", NULL, "simulate the cheapest mix and the strategies named, with all that run at once",
-     STORE(FLAG, simulate)},
-    {.name = NULL}};
-
-const pto_option_t pto_plan_options[] = {
-    {"rank", "R", "rank to print", .apply = pto_option_apply_rank, .standard = "0"},
-    {"unroll", NULL, "print every iteration of loops", STORE(FLAG, unroll)},
-    {"format", "text|goal", "goal: the messages of all ranks, as LogGOPSim and `portolan replay` read them",
-     STORE(WORD, plan_format), .standard = "text", .word_at = pto_option_plan_format_at},
-    {"out", "FILE", "write there instead of to standard output (goal)", STORE(TEXT, out)},
-    {"force", NULL, "replace a file that exists", STORE(FLAG, force)},
-    {.name = NULL}};
-
-const pto_option_t pto_map_command_options[] = {
-    {"with", "NAME[,NAME]", "only these mappers, besides the default (`portolan list` shows them)",
-     STORE(TEXT, mappers), .word_at = pto_option_mapper_at},
-    {"metric", "NAME", "what the mappers minimise, times volume: latency, bandwidth, distance or price",
-     STORE(WORD, metric), .standard = "price", .word_at = pto_option_metric_at},
-    {"phases", "NAME[,NAME]", "also map in phases: to nodes (node), sockets (core) and GPUs (gpu)",
-     STORE(TEXT, phases), .standard = "node,core,gpu", .word_at = pto_option_phase_at},
-    {"seed", "N", "the first seed of mappers that depend on one", .apply = pto_option_apply_seed,
-     .standard = "0"},
-    {"seeds", "N", "how many seeds they are given", STORE(INT, seeds), .most = 20, .standard = "4"},
-    {"refine", "auto|N", "how many swaps of the best mapping are priced", .apply = pto_option_apply_refine,
-     .standard = "auto"},
-    {"out", "FILE.csv", "write the placement", STORE(TEXT, out)},
-    {"rankfile", "FILE", "write it for Open MPI's --rankfile", STORE(TEXT, rankfile)},
-    {"slurm-hosts", "FILE", "write it as SLURM_HOSTFILE of srun --distribution=arbitrary",
-     STORE(TEXT, slurm_hosts)},
-    {"cuda-devices", "FILE", "write CUDA_VISIBLE_DEVICES of rank r in line r + 1", STORE(TEXT, cuda_devices)},
-    {"hosts", "NAME[,NAME]", "the nodes' names in these files", STORE(TEXT, hosts)},
-    {"force", NULL, "replace existing files", STORE(FLAG, force)},
-    {.name = NULL}};

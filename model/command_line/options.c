@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "find_machine.h"
-#include "option_apply.h"
+#include "option_table.h"
 #include "portolan/output.h"
 #include "portolan/scenario.h"
 #include "portolan/strategy.h"

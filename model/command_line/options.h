@@ -1,12 +1,12 @@
-/* The options shared by all commands on scenarios: which scenario, and what to override in it. */
+/* What commands on scenarios share: which scenario, what to override in it, and how to print. A command with
+ * more options has a struct of its own, which begins with this one. */
 #ifndef PTO_OPTIONS_H
 #define PTO_OPTIONS_H
 
+#include "arguments.h"
 #include "bandwidth.h"
-#include "option_table.h"
 #include "portolan/pick.h"
 
-typedef enum { PTO_PLAN_TEXT, PTO_PLAN_GOAL, PTO_PLAN_FORMAT_COUNT } pto_plan_format_t;
 typedef enum { PTO_FORMAT_TABLE, PTO_FORMAT_CSV, PTO_FORMAT_JSON, PTO_FORMAT_COUNT } pto_format_t;
 
 typedef struct pto_options pto_options_t;
@@ -27,48 +27,22 @@ struct pto_options {
     const char *mpi;         /* --mpi, borrowed from argv; NULL: the machine file's */
     const char *model;       /* --model, borrowed from argv; NULL: full */
     const char **what_if;    /* --what-if, each borrowed from argv */
-    const char *plot;        /* NULL: not requested; both borrowed from argv */
-    const char *measured;
-    const char *out;   /* NULL, "-": standard output, or no file; borrowed from argv */
-    const char *trace; /* NULL: none; borrowed from argv */
-    int64_t trace_events;
-    pto_format_t format;
-    pto_plan_format_t plan_format; /* of `plan` */
-    pto_by_t by;                   /* --by; --energy sets it to energy */
-    pto_bandwidth_t bandwidth;     /* of tables */
     int what_if_count;
-    int metric, seeds; /* map */
-    int server;        /* pick: of those that pto_option_server_at names; 0: none */
-    int64_t layers;
+    const char *out; /* NULL, "-": standard output, or no file; borrowed from argv */
     bool force;
     bool by_option;      /* what failed is wrong usage of an option: see pto_options_fail */
     bool has_strategies; /* --strategy has replaced the scenario's */
     bool bytes_given;    /* --bytes */
-    bool explain;
-    bool ci;
-    bool all;
-    bool compare; /* predict, pick: before and after --what-if */
+    bool compare;        /* before and after --what-if */
     bool two_sweeps;
-    bool simulate;        /* step: besides prices */
-    const char *grid;     /* step: sizes of dimensions, borrowed from argv; NULL: the workload's */
-    double compute_scale; /* step: of the workload's computation; 0: not given */
-    bool unroll;
-    bool commutative;     /* export */
-    const char *upgrades; /* upgrade: a file, borrowed from argv; NULL: the standard ones */
-    const char *only;     /* upgrade: of these, those whose name has this text; NULL: all */
-    int64_t rank;
-    /* map: lists of names, and files, borrowed from argv; NULL: not given */
-    const char *mappers;
-    const char *phases;
-    int64_t seed;
-    int64_t refine;
-    const char *rankfile, *slurm_hosts, *cuda_devices;
-    const char *hosts;
-    /* export: the target's name, and files to be read; borrowed from argv */
-    const char *target;
-    const char *generic;
-    const char *check;
-    double tolerance; /* percent */
+    /* tables */
+    bool ci, all;
+    pto_format_t format;
+    pto_by_t by;
+    pto_bandwidth_t bandwidth;
+    /* workloads */
+    const char *grid;     /* sizes of dimensions, borrowed from argv; NULL: the workload's */
+    double compute_scale; /* of the workload's computation; 0: not given */
 };
 
 /* Apply `arguments` to `options`, which must be zeroed, then read and bind the scenario and the machine.

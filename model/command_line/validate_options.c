@@ -1,6 +1,7 @@
 /* portolan-validate's own options. */
 #include "validate_options.h"
 #include "base/names.h"
+#include "option_table.h"
 
 static const char usage[] =
     "usage: mpirun ... portolan-validate [SCENARIO.yaml] [OPTIONS]\n"

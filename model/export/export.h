@@ -50,9 +50,14 @@ struct pto_export_target;
 
 /* The command line's request, and the tables by collective, then by ranks. */
 typedef struct {
-    const struct pto_export_target *target;
-    struct json_t *own;    /* what the library chooses by itself, of a target with `own` */
     pto_options_t options; /* the scenario has one of the nodes and sizes */
+    int target_index;      /* of pto_export_target_at; -1: not given */
+    const char *generic;   /* files to be read; borrowed from argv */
+    const char *check;
+    double tolerance; /* percent */
+    bool commutative;
+    const struct pto_export_target *target;
+    struct json_t *own; /* what the library chooses by itself, of a target with `own` */
     pto_series_t nodes;
     pto_series_t bytes;
     int table_count;

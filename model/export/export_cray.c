@@ -111,8 +111,7 @@ static int64_t find_block(const pto_export_t *export) {
         if (!row)
             return 0;
         double bytes_s = row->postal.beta_s_per_byte.value * (double)bytes;
-        if (row->postal.alpha_s.value <= bytes_s * export->options.tolerance / 100 ||
-            bytes == BLOCK_BYTES_MOST)
+        if (row->postal.alpha_s.value <= bytes_s * export->tolerance / 100 || bytes == BLOCK_BYTES_MOST)
             return bytes;
     }
 }

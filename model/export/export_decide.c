@@ -78,7 +78,7 @@ pto_status_t pto_export_price(const pto_export_t *export, const pto_export_table
 
 static bool may_run(const pto_export_t *export, const pto_export_table_t *table,
                     const pto_export_algorithm_t *algorithm) {
-    if (algorithm->commutative && !export->options.commutative)
+    if (algorithm->commutative && !export->commutative)
         return false;
     bool is_power = (table->ranks & (table->ranks - 1)) == 0;
     return (is_power || !algorithm->powers) &&
@@ -156,7 +156,7 @@ static pto_status_t stays(const pto_export_t *export, const pto_export_table_t *
                           const pto_export_algorithm_t *last, double best_s, bool *stay, pto_error_t *err) {
     double last_s = INFINITY;
     pto_status_t status = last ? pto_export_price(export, table, last, bytes, &last_s, err) : PTO_OK;
-    *stay = isfinite(last_s) && last_s <= best_s * (1 + export->options.tolerance / 100);
+    *stay = isfinite(last_s) && last_s <= best_s * (1 + export->tolerance / 100);
     return status;
 }
 
@@ -279,7 +279,7 @@ static pto_status_t write_range(const pto_export_t *export, const pto_export_tab
                                                        predictions->point[i], &own_s, err);
         gain = fmax(gain, own_s / best_s);
     }
-    if (status != PTO_OK || gain <= 1 + export->options.tolerance / 100)
+    if (status != PTO_OK || gain <= 1 + export->tolerance / 100)
         return status;
     char from[PTO_BYTES_TEXT_MAX], last[PTO_BYTES_TEXT_MAX];
     pto_size_text(range->from, from);

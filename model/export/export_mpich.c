@@ -93,7 +93,7 @@ static pto_status_t read_tree(const char *path, json_t **tree, pto_error_t *err)
 
 static pto_status_t read_own(pto_export_t *export, pto_error_t *err) {
     char path[PATH_MAX_BYTES];
-    const char *generic = export->options.generic;
+    const char *generic = export->generic;
     if (!generic && find_file("generic.json", path))
         generic = path;
     if (!generic)

@@ -53,7 +53,7 @@ static double price_of(const pto_export_t *export, const pto_export_table_t *tab
 /* A file that is written leaves the protocol to NCCL's own comparison; one that is checked may name any. */
 static double price(const pto_export_t *export, const pto_export_table_t *table,
                     const pto_export_algorithm_t *algorithm, int64_t bytes) {
-    return price_of(export, table, algorithm, bytes, export->options.check != NULL);
+    return price_of(export, table, algorithm, bytes, export->check != NULL);
 }
 
 /* NCCL's own choice. Where it has the price's inputs, it chooses the cheaper of ring and tree. Elsewhere its

@@ -117,7 +117,7 @@ static pto_status_t write_limits(const pto_export_t *export, const char *but, FI
             "%sother algorithms of Open MPI's: portolan does not price them\n"
             "%ssegments: all rules send a vector, or a part of one, as a whole\n",
             prefix, prefix, prefix, prefix);
-    if (!export->options.commutative)
+    if (!export->commutative)
         fprintf(stream,
                 "%sallreduce by ring: a file selects it for operations that are not commutative too, with "
                 "wrong results (--commutative allows it)\n",

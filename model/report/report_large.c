@@ -3,7 +3,7 @@
 
 #include "base/checked.h"
 #include "base/text.h"
-#include "command_line/option_apply.h"
+#include "command_line/option_table.h"
 #include "portolan/pick.h"
 #include "portolan/strategy.h"
 #include "report.h"

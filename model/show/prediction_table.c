@@ -175,8 +175,6 @@ int pto_check_bandwidth(const pto_syntax_t *syntax, const pto_options_t *options
         return pto_usage_error(syntax, "--bandwidth: a halo's bytes differ between neighbors");
     if (options->by != PTO_BY_TIME)
         return pto_usage_error(syntax, "--bandwidth and --energy exclude each other");
-    if (options->explain)
-        return pto_usage_error(syntax, "--bandwidth and --explain exclude each other: terms are times");
     return -1;
 }
 

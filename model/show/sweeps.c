@@ -269,7 +269,10 @@ static pto_status_t add_work(const pto_options_t *options, int64_t *work, pto_er
 
 static pto_status_t open_run(pto_sweeps_t *sweeps, int i, const pto_arguments_t *arguments, int64_t *work,
                              pto_error_t *err) {
-    pto_options_t *options = &sweeps->run[i].options;
+    pto_options_t *options = calloc(1, sweeps->options_size);
+    sweeps->run[i].options = options;
+    if (!options)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for sweeps");
     sweeps->at_row = i / range_columns(sweeps);
     sweeps->at_column = i % range_columns(sweeps);
     options->variant = pto_sweeps_variant(sweeps);
@@ -285,9 +288,9 @@ static pto_status_t predict_run(pto_sweeps_run_t *run, pto_error_t *err) {
     if (pto_is_stopped())
         return pto_error_set(err, PTO_ERR_INTERRUPTED, "interrupted");
     pto_status_t status =
-        pto_predict(&run->options.scenario, run->options.machine, true, &run->predictions, err);
+        pto_predict(&run->options->scenario, run->options->machine, true, &run->predictions, err);
     if (status == PTO_OK)
-        run->predictions.by = run->options.by;
+        run->predictions.by = run->options->by;
     return status;
 }
 
@@ -297,7 +300,7 @@ static pto_status_t note_fault(pto_sweeps_t *sweeps, pto_sweeps_run_t *run, cons
     const bool ends = fault->status == PTO_ERR_MEMORY || fault->status == PTO_ERR_TYPE;
     memcpy(run->reason, fault->message, sizeof run->reason);
     if (first->status == PTO_OK || ends)
-        sweeps->by_option = run->options.by_option;
+        sweeps->by_option = run->options && run->options->by_option;
     *first = first->status == PTO_OK ? *fault : *first;
     if (ends)
         return pto_error_set(err, fault->status, "%s", fault->message);
@@ -350,7 +353,9 @@ static void fini_axis(pto_axis_t *axis) {
 void pto_sweeps_fini(pto_sweeps_t *sweeps) {
     for (int i = 0; sweeps->run && i < pto_sweeps_runs(sweeps); i++) {
         pto_predictions_fini(&sweeps->run[i].predictions);
-        pto_options_fini(&sweeps->run[i].options);
+        if (sweeps->run[i].options)
+            pto_options_fini(sweeps->run[i].options);
+        free(sweeps->run[i].options);
     }
     free(sweeps->run);
     fini_axis(&sweeps->row);

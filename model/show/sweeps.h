@@ -28,7 +28,7 @@ typedef struct {
 
 /* Each run has its own scenario and machine. */
 typedef struct {
-    pto_options_t options;
+    pto_options_t *options;        /* the first part of the command's own */
     pto_predictions_t predictions; /* strategy_count 0: see reason */
     char reason[PTO_ERROR_MESSAGE_MAX];
 } pto_sweeps_run_t;
@@ -37,6 +37,7 @@ typedef struct {
     pto_axis_t row;        /* PTO_AXIS_NONE: one sweep, which is no sweeps */
     pto_axis_t column;     /* a second range of --what-if; PTO_AXIS_NONE: the scenario's own sweep */
     int at_row, at_column; /* of the run that is being opened */
+    size_t options_size;
     pto_sweeps_run_t *run; /* by row, then by column of a second range */
     bool by_option;        /* as pto_options_t's, of the first run that failed */
 } pto_sweeps_t;

@@ -87,7 +87,7 @@ static void write_columns(FILE *script, const pto_sweeps_t *sweeps, bool labelle
 static void write_title(FILE *script, const pto_sweeps_t *sweeps) {
     const pto_predictions_t *any = pto_sweeps_any(sweeps);
     const pto_scenario_t *scenario = any->scenario;
-    const pto_options_t *last = &pto_sweeps_run(sweeps, sweeps->row.count - 1, 0)->options;
+    const pto_options_t *last = pto_sweeps_run(sweeps, sweeps->row.count - 1, 0)->options;
     fputs("set title ", script);
     pto_plot_quote(script, scenario->name ? scenario->name : pto_collective_name(scenario->collective));
     fputs(".\"\\nmachine \".", script);

@@ -46,11 +46,11 @@ void pto_print_sweeps_header(FILE *stream, const char *command, const pto_sweeps
     pto_print_title(stream, command, any);
     if (pto_machine_model(any->machine))
         fprintf(stream, "# model      %s\n", pto_machine_model(any->machine));
-    for (int i = 0; i < last->options.what_if_count; i++)
+    for (int i = 0; i < last->options->what_if_count; i++)
         if ((sweeps->row.kind != PTO_AXIS_WHAT_IF || i != sweeps->row.what_if) &&
             (sweeps->column.kind != PTO_AXIS_WHAT_IF || i != sweeps->column.what_if) &&
-            !(last->options.machine && pto_print_change(stream, last->options.machine, i)))
-            fprintf(stream, "# what if    %s\n", last->options.what_if[i]);
+            !(last->options->machine && pto_print_change(stream, last->options->machine, i)))
+            fprintf(stream, "# what if    %s\n", last->options->what_if[i]);
     print_axis(stream, "rows", &sweeps->row);
     print_axis(stream, "columns", &sweeps->column);
     pto_print_question(stream, any, varying(sweeps));
@@ -167,7 +167,7 @@ static bool layouts_differ(const pto_sweeps_t *sweeps) {
     const pto_layout_t *shown = &any->scenario->layout;
     bool with_nodes = !(varying(sweeps) & 1u << PTO_SWEEP_NODES);
     for (int i = 0; i < pto_sweeps_runs(sweeps); i++) {
-        const pto_layout_t *layout = &sweeps->run[i].options.scenario.layout;
+        const pto_layout_t *layout = &sweeps->run[i].options->scenario.layout;
         if (sweeps->run[i].predictions.strategy_count > 0 &&
             ((with_nodes && layout->nodes != shown->nodes) || layout->gpus_per_node != shown->gpus_per_node ||
              layout->procs_per_gpu != shown->procs_per_gpu))
@@ -386,7 +386,7 @@ pto_status_t pto_print_sweeps_picks(FILE *stream, const pto_sweeps_t *sweeps, pt
 
 pto_status_t pto_print_sweeps_runs(pto_sweeps_t *sweeps, void (*heading)(void), pto_print_run_t *print,
                                    pto_error_t *err) {
-    const bool json = sweeps->run[0].options.format == PTO_FORMAT_JSON;
+    const bool json = sweeps->run[0].options->format == PTO_FORMAT_JSON;
     const char *between = "";
     pto_status_t status = PTO_OK;
     if (json)

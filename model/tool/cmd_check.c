@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "command.h"
-#include "command_line/options.h"
 #include "command_line/terminal.h"
 #include "portolan/check.h"
 #include "portolan/pick.h"

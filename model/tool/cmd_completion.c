@@ -6,7 +6,6 @@
 #include "base/names.h"
 #include "command.h"
 #include "command_line/machine_folders.h"
-#include "command_line/options.h"
 
 static const char usage[] =
     "usage: portolan completion bash|zsh|machines|scenarios|workloads|man [PROGRAM]\n"

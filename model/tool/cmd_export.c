@@ -53,10 +53,10 @@ static const char *target_name_at(int i) {
     return target ? target->name : NULL;
 }
 
-#define STORE(form, member) PTO_STORE(form, pto_options_t, member)
+#define STORE(form, member) PTO_STORE(form, pto_export_t, member)
 
 static const pto_option_t own_options[] = {
-    {"for", "TARGET", "the library and its version", STORE(NAME, target), .what = "target",
+    {"for", "TARGET", "the library and its version", STORE(WORD, target_index), .what = "target",
      .word_at = target_name_at},
     {"tolerance", "PERCENT", "an algorithm stays until another is faster by more", STORE(NUMBER, tolerance),
      .least = 0, .most = 100, .standard = "3"},
@@ -67,25 +67,28 @@ static const pto_option_t own_options[] = {
     {"generic", "FILE", "mpich-4.0: MPICH's own maint/tuning/coll/mpir/generic.json (default: that of 4.0.2)",
      STORE(TEXT, generic)},
     {"check", "FILE", "price an existing file of this format instead of writing one", STORE(TEXT, check)},
-    {"out", "FILE", "write there instead of to standard output (-)", STORE(TEXT, out)},
-    {"force", NULL, "replace a file that exists", STORE(FLAG, force)},
+    {"out", "FILE", "write there instead of to standard output (-)", STORE(TEXT, options.out)},
+    {"force", NULL, "replace a file that exists", STORE(FLAG, options.force)},
+    {"collective", "NAME", "only this one (default: all that the target can be told about)",
+     .apply = pto_option_apply_collective, .word_at = pto_collective_at},
+    {"nodes", "N|FROM:TO", "nodes, by factors of 2: a communicator of all their GPUs each",
+     .apply = pto_option_apply_nodes},
+    {"gpus-per-node", "N", "GPUs used per node, one process each (default: all of the machine's)",
+     STORE(COUNT, options.scenario.layout.gpus_per_node)},
+    PTO_MEMORY_OPTIONS,
+    {"bytes", "FROM:TO", "sizes that are priced, as by `predict` (default 4:64MiB)",
+     .apply = pto_option_apply_bytes},
     {.name = NULL}};
 
-static const pto_option_set_t option_sets[] = {{"options", own_options},   {NULL, pto_export_options},
-                                               {NULL, pto_work_options},   {NULL, pto_machine_options},
-                                               {NULL, pto_change_options}, {NULL, NULL}};
+static const pto_option_set_t option_sets[] = {{"options", own_options},
+                                               {NULL, pto_work_options},
+                                               {NULL, pto_machine_options},
+                                               {NULL, pto_change_options},
+                                               {NULL, NULL}};
 
 static const pto_syntax_t syntax = {.program = "portolan export", .usage = usage, .set = option_sets};
 
 /* --- the question --------------------------------------------------------------------------------------- */
-
-/* The option's words are the targets' names. */
-static const pto_export_target_t *find_target(const char *name) {
-    int i = 0;
-    while (pto_export_target_at(i + 1) && strcmp(targets[i]->name, name) != 0)
-        i++;
-    return targets[i];
-}
 
 static bool knows(const pto_export_target_t *target, pto_collective_t collective) {
     const pto_export_collective_t *known = target->collective;
@@ -137,18 +140,18 @@ static int apply(const pto_arguments_t *given, pto_export_t *export, pto_collect
     pto_status_t status = pto_series_range(4, 64 << 20, 2, &scenario->bytes, &err);
     if (status != PTO_OK)
         return pto_report_error(&err);
-    int code = pto_options_apply(given, options);
+    int code = pto_options_apply(given, export);
     if (code >= 0)
         return code;
-    if (!options->target || !scenario->machine_path || scenario->nodes.count == 0)
+    if (export->target_index < 0 || !scenario->machine_path || scenario->nodes.count == 0)
         return pto_usage_error(&syntax, "no %s given",
-                               !options->target          ? "target (--for)"
+                               export->target_index < 0  ? "target (--for)"
                                : !scenario->machine_path ? "machine (--machine)"
                                                          : "number of nodes (--nodes)");
     *only = scenario->collective;
-    export->target = find_target(options->target);
+    export->target = targets[export->target_index];
     if (*only != PTO_COLLECTIVE_COUNT && !knows(export->target, *only))
-        return pto_usage_error(&syntax, "--collective: %s has no rules for %s", options->target,
+        return pto_usage_error(&syntax, "--collective: %s has no rules for %s", export->target->name,
                                pto_collective_name(*only));
     if (*only == PTO_COLLECTIVE_COUNT)
         scenario->collective = PTO_COLLECTIVE_ALLREDUCE;
@@ -156,7 +159,8 @@ static int apply(const pto_arguments_t *given, pto_export_t *export, pto_collect
         return pto_report_error(&err);
     code = pto_options_bind(options);
     if (code < 0 && export->target->gpus_only && scenario->layout.in_host) {
-        pto_error_set(&err, PTO_ERR_NOT_APPLICABLE, "--for %s is for data in GPU memory", options->target);
+        pto_error_set(&err, PTO_ERR_NOT_APPLICABLE, "--for %s is for data in GPU memory",
+                      export->target->name);
         return pto_report_error(&err);
     }
     return code;
@@ -279,7 +283,7 @@ static pto_status_t check_size(const pto_export_t *export, const pto_export_tabl
                PTO_SECONDS_TEXT(best_s));
     if (priced) {
         double loss = own_s / best_s - 1;
-        bool wrong = rule->algorithm->commutative && !export->options.commutative;
+        bool wrong = rule->algorithm->commutative && !export->commutative;
         printf(" %6.1f%%%s", 100 * loss, wrong ? "!" : "");
         losses->priced++;
         losses->sum += loss;
@@ -321,10 +325,10 @@ static void print_losses(const pto_export_t *export, const losses_t *losses) {
 
 static pto_status_t check_file(pto_export_t *export, pto_error_t *err) {
     losses_t losses = {0};
-    pto_status_t status = export->target->read(export->options.check, export, err);
+    pto_status_t status = export->target->read(export->check, export, err);
     if (status != PTO_OK)
         return status;
-    pto_print_note(stdout, "portolan export --check: %s, on %s", export->options.check,
+    pto_print_note(stdout, "portolan export --check: %s, on %s", export->check,
                    pto_machine_name(export->options.machine));
     if (export->conditional_line > 0)
         pto_print_note(stdout, "line %d is conditional, and taken as if it ran; check what `env` prints",
@@ -390,7 +394,7 @@ static pto_status_t write_or_check(pto_export_t *export, pto_collective_t only, 
     pto_status_t status = make_tables(export, only, err);
     if (status == PTO_OK)
         status = pto_export_check_work(export, err);
-    if (status != PTO_OK || export->options.check)
+    if (status != PTO_OK || export->check)
         return status == PTO_OK ? check_file(export, err) : status;
     if (export->target->read_own)
         status = export->target->read_own(export, err);
@@ -401,7 +405,7 @@ static pto_status_t write_or_check(pto_export_t *export, pto_collective_t only, 
 enum { NO_RULE = 3 };
 
 static int run(const pto_arguments_t *given) {
-    pto_export_t export = {.table = NULL};
+    pto_export_t export = {.target_index = -1};
     pto_error_t err = {0};
     pto_collective_t only = PTO_COLLECTIVE_COUNT;
     bool lacks_rules = false;

@@ -10,7 +10,6 @@
 #include "base/text_file.h"
 #include "command.h"
 #include "command_line/find_machine.h"
-#include "command_line/options.h"
 #include "command_line/terminal.h"
 #include "portolan/fit.h"
 #include "portolan/machine.h"

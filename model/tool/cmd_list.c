@@ -6,7 +6,6 @@
 #include "command.h"
 #include "command_line/find_machine.h"
 #include "command_line/machine_folders.h"
-#include "command_line/options.h"
 #include "command_line/terminal.h"
 #include "portolan/map.h"
 #include "portolan/topology.h"

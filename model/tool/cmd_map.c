@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "command.h"
-#include "command_line/options.h"
 #include "command_line/terminal.h"
 #include "export/placement_export.h"
 #include "map_library.h"
@@ -27,9 +27,56 @@ static const char usage[] =
     "  portolan map exchange.yaml --with greedy,exact --phases node,core,gpu --rankfile ranks.txt --hosts "
     "alpha,beta\n";
 
-static const pto_syntax_t syntax =
-    PTO_SCENARIO_SYNTAX("portolan map", usage, PTO_NAMES_SCENARIOS, {"options", pto_map_command_options},
-                        {NULL, pto_work_options});
+typedef struct {
+    pto_options_t shared;
+    int metric, seeds;
+    int64_t seed, refine;
+    /* lists of names, and files, borrowed from argv; NULL: not given */
+    const char *mappers, *phases;
+    const char *rankfile, *slurm_hosts, *cuda_devices, *hosts;
+} map_options_t;
+
+static const char *mapper_at(int i) { return i < pto_mapper_count() ? pto_mapper_at(i)->name : NULL; }
+
+static PTO_NAME_LIST(metric_at, pto_metric_t, 0, PTO_METRIC_COUNT, pto_metric_name);
+static PTO_NAME_LIST(phase_at, pto_phase_t, 0, PTO_PHASE_COUNT, pto_phase_name);
+
+/* auto, or a number of prices. */
+static pto_status_t apply_refine(void *target, const char *text, pto_error_t *err) {
+    int64_t *refine = &((map_options_t *)target)->refine;
+    *refine = -1;
+    if (strcmp(text, "auto") == 0)
+        return PTO_OK;
+    pto_status_t status = pto_int64_parse(text, refine, err);
+    if (status == PTO_OK && *refine < 0)
+        return pto_error_set(err, PTO_ERR_RANGE, "%s is negative", text);
+    return status;
+}
+
+#define STORE(form, member) PTO_STORE(form, map_options_t, member)
+
+static const pto_option_t map_options[] = {
+    {"with", "NAME[,NAME]", "only these mappers, besides the default (`portolan list` shows them)",
+     STORE(TEXT, mappers), .word_at = mapper_at},
+    {"metric", "NAME", "what the mappers minimise, times volume: latency, bandwidth, distance or price",
+     STORE(WORD, metric), .standard = "price", .word_at = metric_at},
+    {"phases", "NAME[,NAME]", "also map in phases: to nodes (node), sockets (core) and GPUs (gpu)",
+     STORE(TEXT, phases), .standard = "node,core,gpu", .word_at = phase_at},
+    {"seed", "N", "the first seed of mappers that depend on one", STORE(NATURAL, seed), .standard = "0"},
+    {"seeds", "N", "how many seeds they are given", STORE(INT, seeds), .most = 20, .standard = "4"},
+    {"refine", "auto|N", "how many swaps of the best mapping are priced", .apply = apply_refine,
+     .standard = "auto"},
+    {"out", "FILE.csv", "write the placement", STORE(TEXT, shared.out)},
+    {"rankfile", "FILE", "write it for Open MPI's --rankfile", STORE(TEXT, rankfile)},
+    {"slurm-hosts", "FILE", "write it as SLURM_HOSTFILE of srun --distribution=arbitrary",
+     STORE(TEXT, slurm_hosts)},
+    {"cuda-devices", "FILE", "write CUDA_VISIBLE_DEVICES of rank r in line r + 1", STORE(TEXT, cuda_devices)},
+    {"hosts", "NAME[,NAME]", "the nodes' names in these files", STORE(TEXT, hosts)},
+    {"force", NULL, "replace existing files", STORE(FLAG, shared.force)},
+    {.name = NULL}};
+
+static const pto_syntax_t syntax = PTO_SCENARIO_SYNTAX("portolan map", usage, PTO_NAMES_SCENARIOS,
+                                                       {"options", map_options}, {NULL, pto_work_options});
 
 /* --- the question --------------------------------------------------------------------------------------- */
 
@@ -75,12 +122,12 @@ static pto_status_t find_phase(const char *name, pto_error_t *err) {
 }
 
 /* `mapper` has room for all. */
-static pto_status_t read_request(pto_options_t *options, const pto_mapper_t **mapper,
+static pto_status_t read_request(map_options_t *options, const pto_mapper_t **mapper,
                                  pto_map_options_t *asked, pto_error_t *err) {
     pto_status_t status = check_names(options->mappers, find_mapper, err);
     if (status == PTO_OK)
         status = check_names(options->phases, find_phase, err);
-    options->by_option = status != PTO_OK;
+    options->shared.by_option = status != PTO_OK;
     *asked = (pto_map_options_t){.metric = (pto_metric_t)options->metric,
                                  .mapper = mapper,
                                  .seeds = options->seeds,
@@ -97,18 +144,18 @@ static pto_status_t read_request(pto_options_t *options, const pto_mapper_t **ma
 
 /* --- the answer ----------------------------------------------------------------------------------------- */
 
-static void print_head(const pto_options_t *options, const pto_map_result_t *result) {
-    const pto_scenario_t *scenario = &options->scenario;
+static void print_head(const map_options_t *options, const pto_map_result_t *result) {
+    const pto_scenario_t *scenario = &options->shared.scenario;
     char text[256];
     printf("# portolan map: %s of %s\n", pto_collective_name(scenario->collective),
            PTO_BYTES_TEXT(scenario->bytes.value[0]));
     if (*pto_counts_describe(&scenario->counts, text, sizeof text))
         pto_print_head(stdout, "counts", "%s", text);
     printf("# machine    %s\n# layout     %lld nodes x %lld GPUs x %lld owners\n",
-           pto_machine_name(options->machine), (long long)result->places.nodes,
+           pto_machine_name(options->shared.machine), (long long)result->places.nodes,
            (long long)result->places.gpus, (long long)result->places.cores);
     printf("# metric     %s\n", pto_metric_name((pto_metric_t)options->metric));
-    pto_print_changes(stdout, options->machine);
+    pto_print_changes(stdout, options->shared.machine);
 }
 
 static void print_candidates(const pto_map_result_t *result) {
@@ -138,17 +185,17 @@ static void print_link(const char *name, const char *other, double before_bytes,
 }
 
 /* The bytes on each link of a node and on the network, on the node where they are most. */
-static pto_status_t print_loads(const pto_options_t *options, const pto_map_result_t *result,
+static pto_status_t print_loads(const map_options_t *options, const pto_map_result_t *result,
                                 pto_error_t *err) {
-    const pto_topology_t *topology = pto_machine_topology(options->machine);
-    int count = pto_map_link_count(options->machine);
+    const pto_topology_t *topology = pto_machine_topology(options->shared.machine);
+    int count = pto_map_link_count(options->shared.machine);
     double *load = calloc(2 * (size_t)count, sizeof *load);
     if (!load)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the loads of %d links", count);
     double *after = load + count;
-    pto_map_loads(&result->flows, options->machine, &result->places, result->candidate[0].place, load);
-    pto_map_loads(&result->flows, options->machine, &result->places, result->candidate[result->best].place,
-                  after);
+    pto_map_loads(&result->flows, options->shared.machine, &result->places, result->candidate[0].place, load);
+    pto_map_loads(&result->flows, options->shared.machine, &result->places,
+                  result->candidate[result->best].place, after);
     printf("\n# Bytes on the busiest node's links\n# %-26s %15s %15s\n", "Link", "Default", "Chosen");
     int links = count - 2 * (result->places.top + 1);
     for (int i = 0; i < links; i++) {
@@ -181,21 +228,21 @@ static void print_mapping(const pto_mapping_t *mapping, const pto_places_t *plac
 }
 
 /* Write the files that options name. */
-static pto_status_t write_files(const pto_options_t *options, const pto_mapping_t *mapping,
+static pto_status_t write_files(const map_options_t *options, const pto_mapping_t *mapping,
                                 pto_error_t *err) {
     double cores = 0, sockets = 1;
-    pto_status_t status = pto_machine_get(options->machine, "node.cores", &cores, err);
+    pto_status_t status = pto_machine_get(options->shared.machine, "node.cores", &cores, err);
     if (status == PTO_OK)
-        status = pto_machine_get(options->machine, "node.sockets", &sockets, err);
+        status = pto_machine_get(options->shared.machine, "node.sockets", &sockets, err);
     const pto_placement_export_t export = {.mapping = mapping,
-                                           .layout = &options->scenario.layout,
+                                           .layout = &options->shared.scenario.layout,
                                            .hosts = options->hosts,
                                            .cores_per_socket = (int64_t)(cores / sockets),
-                                           .force = options->force};
+                                           .force = options->shared.force};
     const struct {
         const char *path;
         pto_placement_form_t form;
-    } file[] = {{options->out, PTO_PLACEMENT_CSV},
+    } file[] = {{options->shared.out, PTO_PLACEMENT_CSV},
                 {options->rankfile, PTO_PLACEMENT_RANKFILE},
                 {options->slurm_hosts, PTO_PLACEMENT_SLURM},
                 {options->cuda_devices, PTO_PLACEMENT_CUDA}};
@@ -205,9 +252,9 @@ static pto_status_t write_files(const pto_options_t *options, const pto_mapping_
     return status;
 }
 
-static pto_status_t answer(pto_options_t *options, const pto_map_result_t *result, pto_error_t *err) {
+static pto_status_t answer(map_options_t *options, const pto_map_result_t *result, pto_error_t *err) {
     pto_mapping_t mapping;
-    pto_layout_t layout = options->scenario.layout;
+    pto_layout_t layout = options->shared.scenario.layout;
     pto_status_t status = pto_mapping_make(&layout, result->candidate[result->best].place, &mapping, err);
     if (status != PTO_OK)
         return status;
@@ -217,12 +264,13 @@ static pto_status_t answer(pto_options_t *options, const pto_map_result_t *resul
     print_mapping(&mapping, &result->places);
     if (status == PTO_OK)
         status = write_files(options, &mapping, err);
-    options->by_option = status == PTO_ERR_RANGE; /* --hosts, --procs-per-gpu */
+    options->shared.by_option = status == PTO_ERR_RANGE; /* --hosts, --procs-per-gpu */
     pto_mapping_fini(&mapping);
     return status;
 }
 
-static pto_status_t run(pto_options_t *options, pto_error_t *err) {
+static pto_status_t run(pto_options_t *shared, pto_error_t *err) {
+    map_options_t *options = (map_options_t *)shared;
     pto_map_library_open();
     const pto_mapper_t **mapper = calloc((size_t)pto_mapper_count(), sizeof *mapper);
     pto_map_options_t asked;
@@ -231,7 +279,7 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the mappers");
     pto_status_t status = read_request(options, mapper, &asked, err);
     if (status == PTO_OK)
-        status = pto_map(&options->scenario, options->machine, &asked, &result, err);
+        status = pto_map(&options->shared.scenario, options->shared.machine, &asked, &result, err);
     if (status == PTO_OK) {
         status = answer(options, &result, err);
         pto_map_result_fini(&result);
@@ -241,10 +289,11 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
 }
 
 /* Before any work: files that cannot be where the table is. */
-static int check(const pto_options_t *options) {
+static int check(const pto_options_t *shared) {
+    const map_options_t *options = (const map_options_t *)shared;
     const struct {
         const char *option, *path;
-    } file[] = {{"out", options->out},
+    } file[] = {{"out", options->shared.out},
                 {"rankfile", options->rankfile},
                 {"slurm-hosts", options->slurm_hosts},
                 {"cuda-devices", options->cuda_devices}};
@@ -257,5 +306,6 @@ static int check(const pto_options_t *options) {
 const pto_command_t pto_command_map = {.name = "map",
                                        .summary = "propose places for processes, and price them",
                                        .syntax = &syntax,
+                                       .options_size = sizeof(map_options_t),
                                        .on_scenario = run,
                                        .check = check};

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "command.h"
-#include "command_line/options.h"
 #include "command_line/terminal.h"
 #include "pick_serving.h"
 #include "show/crossings.h"
@@ -34,9 +34,27 @@ static const char usage[] =
     "  portolan pick --for vllm --machine h200-x2-graph --collective allreduce --nodes 1 --procs-per-gpu 1 "
     "--datatype bfloat16 --bytes 1KiB:64MiB:4 --measured validate/results/h200-x2/torch.csv\n";
 
+static PTO_NAME_LIST(by_at, pto_by_t, 0, PTO_BY_COUNT, pto_by_name);
+
+#define STORE(form, member) PTO_STORE(form, pto_pick_options_t, member)
+
+static const pto_option_t own_options[] = {
+    {"by", "time|energy|product", "what to minimise: time, energy, or product (energy x time)",
+     STORE(WORD, shared.by), .what = "measure", .standard = "time", .word_at = by_at},
+    {"for", "none|vllm|sglang",
+     "the routes that this program has for the allreduces of a tensor-parallel group, which is the fastest, "
+     "and its settings",
+     STORE(WORD, server), .what = "program", .standard = "none", .word_at = pto_server_at},
+    {"layers", "N", "layers of the model of --for, with two allreduces each", STORE(COUNT, layers),
+     .standard = "32"},
+    {"measured", "FILE.csv", "with --for: times of PyTorch's symmetric memory (tests/bench/peer_torch.py)",
+     STORE(TEXT, measured)},
+    PTO_COMPARE_OPTION,
+    {.name = NULL}};
+
 static const pto_syntax_t syntax =
     PTO_SCENARIO_SYNTAX("portolan pick", usage, PTO_NAMES_SCENARIOS, {"options", pto_format_options},
-                        {NULL, pto_pick_options}, {NULL, pto_work_options});
+                        {NULL, own_options}, {NULL, pto_work_options});
 
 static const char *strategy_name(const pto_predictions_t *predictions, int strategy) {
     return strategy < 0 ? "-" : predictions->strategy[strategy]->name;
@@ -310,9 +328,10 @@ static pto_status_t pick(const pto_predictions_t *predictions, pto_format_t form
 }
 
 static pto_status_t run(pto_options_t *options, pto_error_t *err) {
+    const pto_pick_options_t *own = (const pto_pick_options_t *)options;
     pto_predictions_t predictions;
     pto_status_t status = options->by == PTO_BY_TIME ? PTO_OK : pto_need_powers(options->machine, err);
-    if (options->measured && options->server == 0)
+    if (own->measured && own->server == 0)
         return pto_error_set(err, PTO_ERR_RANGE, "--measured goes with --for");
     if (status == PTO_OK)
         status = pto_predict(&options->scenario, options->machine, true, &predictions, err);
@@ -320,24 +339,24 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
         return status;
     predictions.by = options->by;
     status = pto_predictions_find_more_procs(&predictions, err);
-    if (status == PTO_OK && options->server == 0 && options->format == PTO_FORMAT_CSV)
+    if (status == PTO_OK && own->server == 0 && options->format == PTO_FORMAT_CSV)
         print_csv_heading();
     if (status == PTO_OK)
-        status = options->server > 0 ? pto_print_serving(options, &predictions, err)
-                                     : pick(&predictions, options->format, err);
+        status = own->server > 0 ? pto_print_serving(own, &predictions, err)
+                                 : pick(&predictions, options->format, err);
     pto_predictions_fini(&predictions);
     return status;
 }
 
 static pto_status_t print_run(pto_sweeps_run_t *run, pto_error_t *err) {
-    return pick(&run->predictions, run->options.format, err);
+    return pick(&run->predictions, run->options->format, err);
 }
 
 static pto_status_t run_sweeps(const pto_arguments_t *arguments, pto_sweeps_t *sweeps, pto_error_t *err) {
     pto_status_t status = pto_sweeps_predict(sweeps, arguments, err);
     if (status != PTO_OK)
         return status;
-    return sweeps->run[0].options.format == PTO_FORMAT_TABLE
+    return sweeps->run[0].options->format == PTO_FORMAT_TABLE
                ? pto_print_sweeps_picks(stdout, sweeps, err)
                : pto_print_sweeps_runs(sweeps, print_csv_heading, print_run, err);
 }
@@ -346,5 +365,6 @@ const pto_command_t pto_command_pick = {.name = "pick",
                                         .summary =
                                             "print the cheapest strategy of every range, and its margin",
                                         .syntax = &syntax,
+                                        .options_size = sizeof(pto_pick_options_t),
                                         .on_scenario = run,
                                         .on_sweeps = run_sweeps};

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/names.h"
 #include "command.h"
-#include "command_line/options.h"
 #include "command_line/terminal.h"
 #include "portolan/check.h"
 #include "show/table.h"
@@ -22,17 +22,39 @@ static const char usage[] =
     "  portolan plan --machine summit-spectrum --collective alltoall --nodes 2 --bytes 1KiB --strategy "
     "cuda_aware --format goal --out alltoall.goal\n";
 
-static const pto_syntax_t syntax = PTO_SCENARIO_SYNTAX(
-    "portolan plan", usage, PTO_NAMES_SCENARIOS, {"options", pto_plan_options}, {NULL, pto_work_options});
+typedef enum { FORMAT_TEXT, FORMAT_GOAL } plan_format_t;
+
+static PTO_WORD_LIST(format_at, "text", "goal");
+
+typedef struct {
+    pto_options_t shared;
+    plan_format_t format;
+    int64_t rank;
+    bool unroll;
+} plan_options_t;
+
+#define STORE(form, member) PTO_STORE(form, plan_options_t, member)
+
+static const pto_option_t own_options[] = {
+    {"rank", "R", "rank to print", STORE(NATURAL, rank), .standard = "0"},
+    {"unroll", NULL, "print every iteration of loops", STORE(FLAG, unroll)},
+    {"format", "text|goal", "goal: the messages of all ranks, as LogGOPSim and `portolan replay` read them",
+     STORE(WORD, format), .standard = "text", .word_at = format_at},
+    {"out", "FILE", "write there instead of to standard output (goal)", STORE(TEXT, shared.out)},
+    {"force", NULL, "replace a file that exists", STORE(FLAG, shared.force)},
+    {.name = NULL}};
+
+static const pto_syntax_t syntax = PTO_SCENARIO_SYNTAX("portolan plan", usage, PTO_NAMES_SCENARIOS,
+                                                       {"options", own_options}, {NULL, pto_work_options});
 
 /* Prints one strategy's plan, or why the strategy does not apply. */
-static pto_status_t print_plan(const pto_options_t *options, const pto_strategy_t *strategy, bool first,
+static pto_status_t print_plan(const plan_options_t *own, const pto_strategy_t *strategy, bool first,
                                bool *applies, pto_error_t *err) {
     pto_plan_t *plan = NULL;
     pto_price_t price;
     pto_error_t reason = {0};
-    pto_status_t status =
-        pto_plan_choose(&options->scenario, options->machine, 0, strategy, &plan, &price, NULL, &reason);
+    pto_status_t status = pto_plan_choose(&own->shared.scenario, own->shared.machine, 0, strategy, &plan,
+                                          &price, NULL, &reason);
     const char *gap = first ? "" : "\n";
     if (status == PTO_ERR_NOT_APPLICABLE) {
         fputs(gap, stdout);
@@ -42,7 +64,7 @@ static pto_status_t print_plan(const pto_options_t *options, const pto_strategy_
     }
     char *text = NULL;
     if (status == PTO_OK)
-        status = pto_print(plan, options->rank, options->unroll, &text, &reason);
+        status = pto_print(plan, own->rank, own->unroll, &text, &reason);
     *applies = status == PTO_OK;
     if (status == PTO_OK)
         printf("%s%s", gap, text);
@@ -54,15 +76,15 @@ static pto_status_t print_plan(const pto_options_t *options, const pto_strategy_
 }
 
 /* Check the rank before printing anything. */
-static pto_status_t check_rank(pto_options_t *options, pto_error_t *err) {
+static pto_status_t check_rank(pto_options_t *options, int64_t rank, pto_error_t *err) {
     pto_layout_t layout = options->scenario.layout;
     if (options->scenario.nodes.count > 0)
         layout.nodes = options->scenario.nodes.value[0];
-    if (options->rank < pto_layout_rank_count(&layout))
+    if (rank < pto_layout_rank_count(&layout))
         return PTO_OK;
     options->by_option = true;
-    return pto_error_set(err, PTO_ERR_RANGE, "--rank: there is no rank %" PRId64 ", only 0 to %" PRId64,
-                         options->rank, pto_layout_rank_count(&layout) - 1);
+    return pto_error_set(err, PTO_ERR_RANGE, "--rank: there is no rank %" PRId64 ", only 0 to %" PRId64, rank,
+                         pto_layout_rank_count(&layout) - 1);
 }
 
 static pto_status_t write_goal(void *context, FILE *stream, pto_error_t *err) {
@@ -91,27 +113,28 @@ static pto_status_t run_goal(const pto_options_t *options, const pto_strategy_t 
 
 /* Before any work: a schedule of several strategies, and a file that would stay empty. */
 static int check(const pto_options_t *options) {
-    if (options->plan_format == PTO_PLAN_TEXT)
+    if (((const plan_options_t *)options)->format == FORMAT_TEXT)
         return options->out ? pto_usage_error(&syntax, "--out is for --format goal") : -1;
     return pto_options_one_strategy(options, &syntax, "a GOAL schedule");
 }
 
 static pto_status_t run(pto_options_t *options, pto_error_t *err) {
+    const plan_options_t *own = (const plan_options_t *)options;
     const pto_strategy_t **strategy = NULL;
     int count = 0;
-    pto_status_t status = check_rank(options, err);
+    pto_status_t status = check_rank(options, own->rank, err);
     if (status == PTO_OK)
         status = pto_scenario_strategies(&options->scenario, &strategy, &count, err);
     if (status == PTO_OK)
         status = pto_check_point_work(&options->scenario, options->machine, 0, err);
-    bool goal = options->plan_format == PTO_PLAN_GOAL;
+    bool goal = own->format == FORMAT_GOAL;
     if (status == PTO_OK && goal)
         status = run_goal(options, strategy[0], err);
     else if (status == PTO_OK)
         pto_print_changes(stdout, options->machine);
     bool any = goal, applies = false;
     for (int i = 0; i < count && status == PTO_OK && !goal; i++) {
-        status = print_plan(options, strategy[i], i == 0, &applies, err);
+        status = print_plan(own, strategy[i], i == 0, &applies, err);
         any = any || applies;
     }
     if (status == PTO_OK && !any)
@@ -123,5 +146,6 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
 const pto_command_t pto_command_plan = {.name = "plan",
                                         .summary = "print what one process does by each strategy",
                                         .syntax = &syntax,
+                                        .options_size = sizeof(plan_options_t),
                                         .check = check,
                                         .on_scenario = run};

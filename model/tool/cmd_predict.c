@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "command.h"
-#include "command_line/options.h"
 #include "show/explain.h"
 #include "show/plot_points.h"
 #include "show/predict_plot.h"
@@ -42,9 +41,38 @@ static const char usage[] =
     "csv: one row per strategy and point, always with the same columns (docs/formats.md). Values that are\n"
     "unknown or do not apply are empty. With --explain one row per term.\n";
 
+typedef struct {
+    pto_options_t shared;
+    const char *plot; /* NULL: not requested; both borrowed from argv */
+    const char *measured;
+    bool explain;
+} predict_options_t;
+
+static pto_status_t apply_energy(void *target, const char *text, pto_error_t *err) {
+    (void)text;
+    (void)err;
+    ((pto_options_t *)target)->by = PTO_BY_ENERGY;
+    return PTO_OK;
+}
+
+#define STORE(form, member) PTO_STORE(form, predict_options_t, member)
+
+static const pto_option_t own_options[] = {
+    {"explain", NULL, "break every price down into terms: stage, parameter, line of the machine file",
+     STORE(FLAG, explain)},
+    PTO_INTERVALS_OPTION,
+    PTO_COLUMNS_OPTION,
+    PTO_COMPARE_OPTION,
+    PTO_BANDWIDTH_OPTION,
+    {"energy", NULL, "energies by the machine file's powers, in addition to or instead of times",
+     .apply = apply_energy},
+    {"plot", "FILE.svg|png", "draw the prediction (needs gnuplot)", STORE(TEXT, plot)},
+    {"measured", "FILE.csv", "measured collectives, drawn as points by --plot", STORE(TEXT, measured)},
+    {.name = NULL}};
+
 static const pto_syntax_t syntax =
     PTO_SCENARIO_SYNTAX("portolan predict", usage, PTO_NAMES_SCENARIOS, {"options", pto_format_options},
-                        {NULL, pto_predict_options}, {NULL, pto_work_options});
+                        {NULL, own_options}, {NULL, pto_work_options});
 
 /* Always the same columns; docs/formats.md. */
 static void print_csv_heading(void) {
@@ -146,7 +174,7 @@ static void print_json(const pto_predictions_t *predictions, const pto_flags_t *
     pto_print_json_cells(stdout, "predictions", predictions, print_json_cell, &printed);
 }
 
-static pto_status_t draw(const pto_options_t *options, const pto_predictions_t *predictions,
+static pto_status_t draw(const predict_options_t *options, const pto_predictions_t *predictions,
                          pto_error_t *err) {
     pto_predict_plot_t drawn = {.predictions = predictions, .measured = options->measured};
     pto_range_t *range = NULL;
@@ -167,17 +195,20 @@ static pto_status_t draw(const pto_options_t *options, const pto_predictions_t *
 
 /* Returns -1, or the exit code. Called before any work. */
 static int check_options(const pto_options_t *options) {
+    const predict_options_t *own = (const predict_options_t *)options;
     pto_error_t err = {0};
-    if (options->measured && !options->plot)
+    if (own->measured && !own->plot)
         return pto_usage_error(&syntax, "--measured is drawn by --plot, which is not given");
     if (options->two_sweeps && options->format == PTO_FORMAT_TABLE &&
-        (options->explain || options->ci || options->bandwidth))
+        (own->explain || options->ci || options->bandwidth))
         return pto_usage_error(&syntax, "--explain, --ci and --bandwidth are for tables of one sweep; csv "
                                         "and json have the intervals and terms of two");
     int code = pto_check_bandwidth(&syntax, options);
     if (code >= 0)
         return code;
-    if (options->plot && pto_plot_check_name(options->plot, &err) != PTO_OK)
+    if (own->explain && options->bandwidth != PTO_BANDWIDTH_NONE)
+        return pto_usage_error(&syntax, "--bandwidth and --explain exclude each other: terms are times");
+    if (own->plot && pto_plot_check_name(own->plot, &err) != PTO_OK)
         return pto_usage_error(&syntax, "--plot: %s", err.message);
     return -1;
 }
@@ -185,7 +216,7 @@ static int check_options(const pto_options_t *options) {
 /* Flags say which parameters are doubtful; only explanations need them, and setups. */
 static pto_status_t print_prices(pto_options_t *options, pto_predictions_t *predictions, pto_error_t *err) {
     pto_flags_t found = {0};
-    const pto_flags_t *flags = options->explain ? &found : NULL;
+    const pto_flags_t *flags = ((predict_options_t *)options)->explain ? &found : NULL;
     pto_status_t status = flags ? pto_predictions_find_setups(predictions, err) : PTO_OK;
     if (status == PTO_OK && flags)
         status = pto_flags_find(options->machine, &found, err);
@@ -209,8 +240,9 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
     if (status == PTO_OK)
         status = pto_predict(&options->scenario, options->machine, true, &predictions, err);
     if (status == PTO_OK) {
-        if (options->plot) /* draws times, whatever is printed */
-            status = draw(options, &predictions, err);
+        const predict_options_t *own = (predict_options_t *)options;
+        if (own->plot) /* draws times, whatever is printed */
+            status = draw(own, &predictions, err);
         predictions.by = options->by;
         if (status == PTO_OK)
             status = pto_predictions_find_more_procs(&predictions, err);
@@ -227,17 +259,18 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
 
 /* In csv one table, in json a list of what each run alone would print. */
 static pto_status_t print_run(pto_sweeps_run_t *run, pto_error_t *err) {
-    return print_prices(&run->options, &run->predictions, err);
+    return print_prices(run->options, &run->predictions, err);
 }
 
 static pto_status_t run_sweeps(const pto_arguments_t *arguments, pto_sweeps_t *sweeps, pto_error_t *err) {
     pto_status_t status = pto_sweeps_predict(sweeps, arguments, err);
     if (status != PTO_OK)
         return status;
-    const pto_options_t *options = &sweeps->run[0].options;
-    if (options->plot) {
+    const pto_options_t *options = sweeps->run[0].options;
+    const char *path = ((const predict_options_t *)options)->plot;
+    if (path) {
         pto_plot_t plot = pto_sweeps_plot(sweeps);
-        status = pto_plot_draw(&plot, options->plot, err);
+        status = pto_plot_draw(&plot, path, err);
     }
     if (status == PTO_OK && options->format != PTO_FORMAT_TABLE)
         return pto_print_sweeps_runs(sweeps, print_csv_heading, print_run, err);
@@ -250,6 +283,7 @@ const pto_command_t pto_command_predict = {.name = "predict",
                                            .summary =
                                                "print what each strategy would cost, and why (--explain)",
                                            .syntax = &syntax,
+                                           .options_size = sizeof(predict_options_t),
                                            .on_scenario = run,
                                            .on_sweeps = run_sweeps,
                                            .check = check_options};

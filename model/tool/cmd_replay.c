@@ -2,12 +2,10 @@
 #include <stdlib.h>
 
 #include "command.h"
-#include "command_line/option_apply.h"
 #include "command_line/terminal.h"
 #include "portolan/progress.h"
 #include "portolan/recording.h"
 #include "portolan/workload.h"
-#include "scenario/words.h"
 #include "show/more_procs.h"
 #include "show/record.h"
 #include "show/replayed.h"
@@ -77,7 +75,7 @@ static const pto_option_t replay_options[] = {
     {"rank", "R",
      "calls and goal: the process whose calls are replayed (default: the first in the file); chakra and "
      "kineto: that of the file",
-     .apply = pto_option_apply_rank},
+     STORE(NATURAL, trace.rank)},
     {"nodes", "N", "benchmarks, chakra and pytorch-et: nodes that took part", STORE(COUNT, trace.nodes)},
     {"gpus-per-node", "N",
      "processes on each node, one for each GPU (default: all of the machine's GPUs; nccl-tests: as listed)",
@@ -423,19 +421,17 @@ static int fail(const pto_replay_t *replay, const pto_error_t *err) {
 }
 
 static int run(const pto_arguments_t *given) {
-    pto_replay_t replay = {.trace = {.collective = PTO_COLLECTIVE_COUNT, .refuses_unused = true}};
+    pto_replay_t replay = {.trace = {.collective = PTO_COLLECTIVE_COUNT, .refuses_unused = true, .rank = -1}};
     pto_error_t err = {0};
     if (given->operand_count < 1)
         return pto_usage_error(&syntax, "name a file");
     pto_scenario_init(&replay.options.scenario);
-    replay.options.rank = -1;
     int code = pto_options_apply(given, &replay);
     if (code < 0 && !replay.options.scenario.machine_path)
         code = pto_usage_error(&syntax, "no machine given (--machine)");
     if (code < 0 && replay.options.bandwidth != PTO_BANDWIDTH_NONE &&
         replay.options.format != PTO_FORMAT_TABLE)
         code = pto_usage_error(&syntax, "--bandwidth is for tables; csv and json have bytes and times");
-    replay.trace.rank = replay.options.rank;
     if (code < 0)
         code = replay_all(&replay, given->operand_count, given->operand, &err) == PTO_OK
                    ? pto_flush_output()

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "command.h"
-#include "command_line/option_apply.h"
 #include "command_line/workload_options.h"
 #include "portolan/api.h"
 #include "report/report.h"
@@ -39,6 +38,7 @@ typedef struct {
     pto_options_t shared;
     pto_series_t rows; /* numbers of nodes; none: some around the scenario's */
     int sliders;
+    const char *measured; /* borrowed from argv; NULL: not given */
     const pto_arguments_t *given;
     /* The recorded collectives of the page; both NULL: the scenario's. */
     const pto_collectives_t *collectives;
@@ -60,7 +60,7 @@ static const pto_option_t report_options[] = {
     {"sliders", "N", "how many parameters have a slider: those that matter most", STORE(INT, sliders),
      .most = PTO_REPORT_SLIDERS_MAX, .standard = "8"},
     {"measured", "FILE.csv", "show the measurements of a collectives.csv with the scenario's layout",
-     STORE(TEXT, shared.measured)},
+     STORE(TEXT, measured)},
     {.name = NULL}};
 
 static const pto_syntax_t syntax =
@@ -132,8 +132,8 @@ static pto_status_t print_scenario(pto_report_t *report, arguments_t *arguments,
                                 .title = pto_collective_name(options->scenario.collective),
                                 .rows = &arguments->rows,
                                 .sliders = arguments->sliders,
-                                .points = options->measured ? read_points : NULL,
-                                .context = (void *)options->measured};
+                                .points = arguments->measured ? read_points : NULL,
+                                .context = (void *)arguments->measured};
     return pto_report_panel(report, &panel, err);
 }
 

@@ -9,7 +9,6 @@
 #include "command.h"
 #include "command_line/find_machine.h"
 #include "command_line/machine_folders.h"
-#include "command_line/option_apply.h"
 #include "portolan/strategy.h"
 #include "portolan/units.h"
 #include "run_calibrate.h"

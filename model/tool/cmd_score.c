@@ -5,7 +5,6 @@
 
 #include "base/grow.h"
 #include "command.h"
-#include "command_line/options.h"
 #include "portolan/fit.h"
 #include "portolan/machine.h"
 #include "portolan/recording.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "command.h"
-#include "command_line/options.h"
 #include "command_line/terminal.h"
 #include "portolan/progress.h"
 #include "portolan/sensitivity.h"

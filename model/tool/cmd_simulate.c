@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "command.h"
-#include "command_line/options.h"
 #include "command_line/progress.h"
 #include "command_line/terminal.h"
 #include "portolan/simulate.h"
@@ -27,9 +26,25 @@ static const char usage[] =
     "csv: columns as of predict, and for each kind of resource two times in seconds: the largest busy time\n"
     "of one resource, and the largest waiting time of one resource.\n";
 
+typedef struct {
+    pto_options_t shared;
+    const char *trace; /* NULL: none; borrowed from argv */
+    int64_t trace_events;
+} simulate_options_t;
+
+#define STORE(form, member) PTO_STORE(form, simulate_options_t, member)
+
+static const pto_option_t own_options[] = {
+    {"trace", "FILE.json", "write the simulation's events in the Chrome trace format", STORE(TEXT, trace)},
+    {"trace-events", "N", "maximum number of events in the trace", STORE(COUNT, trace_events),
+     .standard = "1000000"},
+    PTO_COLUMNS_OPTION,
+    PTO_BANDWIDTH_OPTION,
+    {.name = NULL}};
+
 static const pto_syntax_t syntax =
     PTO_SCENARIO_SYNTAX("portolan simulate", usage, PTO_NAMES_SCENARIOS, {"options", pto_format_options},
-                        {NULL, pto_simulate_options}, {NULL, pto_work_options});
+                        {NULL, own_options}, {NULL, pto_work_options});
 
 static bool is_used(const pto_predictions_t *predictions, const pto_simulation_t *simulation, int resource) {
     for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++)
@@ -192,13 +207,14 @@ static void print_json_cell(int64_t cell, const void *context) {
 /* A trace holds a single simulation: if the scenario asks for more, says what to do. Returns -1, or the exit
  * code. */
 static int check_options(const pto_options_t *options) {
+    const char *trace = ((const simulate_options_t *)options)->trace;
     const pto_strategy_t **strategy;
     int strategies;
     pto_error_t err = {0};
     int code = pto_check_bandwidth(&syntax, options);
     if (code < 0)
-        code = pto_refuse_standard_output(&syntax, "trace", options->trace);
-    if (code >= 0 || !options->trace)
+        code = pto_refuse_standard_output(&syntax, "trace", trace);
+    if (code >= 0 || !trace)
         return code;
     if (pto_scenario_strategies(&options->scenario, &strategy, &strategies, &err) != PTO_OK)
         return pto_report_error(&err);
@@ -227,13 +243,14 @@ static void print_all(const pto_options_t *options, const pto_predictions_t *pre
 }
 
 static pto_status_t run(pto_options_t *options, pto_error_t *err) {
+    const simulate_options_t *own = (const simulate_options_t *)options;
     pto_predictions_t predictions;
     pto_simulation_t *simulation;
     pto_trace_t *trace = NULL;
     pto_simulate_options_t how = {.limit = options->scenario.work_limit, .begin = pto_progress_show};
-    if (options->trace) {
+    if (own->trace) {
         pto_status_t made =
-            pto_trace_create(options->trace, &options->scenario.layout, options->trace_events, &trace, err);
+            pto_trace_create(own->trace, &options->scenario.layout, own->trace_events, &trace, err);
         if (made != PTO_OK)
             return made;
         how.visit = pto_trace_visit;
@@ -256,5 +273,6 @@ const pto_command_t pto_command_simulate = {.name = "simulate",
                                             .summary =
                                                 "print what each strategy takes by simulation, and where",
                                             .syntax = &syntax,
+                                            .options_size = sizeof(simulate_options_t),
                                             .on_scenario = run,
                                             .check = check_options};

@@ -66,6 +66,7 @@ static const char usage[] =
 typedef struct {
     pto_options_t shared;
     pto_step_numbers_t numbers;
+    bool simulate; /* besides prices */
 } step_arguments_t;
 
 #define STORE(form, member) PTO_STORE(form, step_arguments_t, numbers.member)
@@ -87,11 +88,34 @@ static const pto_option_t number_options[] = {
      STORE(NUMBER, flops_per_s), .least = 1e6, .most = 1e18},
     {.name = NULL}};
 
+static const pto_option_t workload_options[] = {
+    {"nodes", "N", "nodes; a size of 0 in the grid follows", .apply = pto_option_apply_nodes},
+    {"gpus-per-node", "N", "GPUs used per node",
+     PTO_STORE(COUNT, pto_options_t, scenario.layout.gpus_per_node)},
+    {"procs-per-gpu", "N", "processes per GPU (default 1)",
+     PTO_STORE(COUNT, pto_options_t, scenario.layout.procs_per_gpu)},
+    PTO_MEMORY_OPTIONS,
+    {"grid", "NAME=N[,NAME=N]", "sizes of the grid's dimensions; 0: as many as fill the layout",
+     PTO_STORE(TEXT, pto_options_t, grid)},
+    {"compute-scale", "FACTOR",
+     "computation takes FACTOR times what the workload says, as on other GPUs; default 1",
+     PTO_STORE(NUMBER, pto_options_t, compute_scale), .least = 1e-6, .most = 1e6},
+    {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", .apply = pto_option_apply_strategy,
+     .word_at = pto_option_strategy_at},
+    {.name = NULL}};
+
+static const pto_option_t step_options[] = {
+    PTO_COLUMNS_OPTION,
+    PTO_INTERVALS_OPTION,
+    {"simulate", NULL, "simulate the cheapest mix and the strategies named, with all that run at once",
+     PTO_STORE(FLAG, step_arguments_t, simulate)},
+    {.name = NULL}};
+
 static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
                                                {"a training step by its numbers", number_options},
                                                {"machine and workload", pto_machine_options},
-                                               {NULL, pto_workload_options},
-                                               {NULL, pto_step_options},
+                                               {NULL, workload_options},
+                                               {NULL, step_options},
                                                {NULL, pto_work_options},
                                                {NULL, pto_change_options},
                                                {NULL, NULL}};
@@ -366,10 +390,11 @@ static pto_status_t simulate(const pto_step_prediction_t *step, const pto_option
 
 /* --- the command ---------------------------------------------------------------------------------------- */
 
-static pto_status_t print(const pto_step_prediction_t *step, const pto_options_t *options, bool has_lower,
-                          pto_error_t *err) {
+static pto_status_t print(const pto_step_prediction_t *step, const step_arguments_t *arguments,
+                          bool has_lower, pto_error_t *err) {
+    const pto_options_t *options = &arguments->shared;
     simulations_t simulations = {0};
-    pto_status_t status = options->simulate ? simulate(step, options, &simulations, err) : PTO_OK;
+    pto_status_t status = arguments->simulate ? simulate(step, options, &simulations, err) : PTO_OK;
     if (status == PTO_OK && options->format == PTO_FORMAT_CSV) {
         print_csv(step, options, &simulations);
     } else if (status == PTO_OK && options->format == PTO_FORMAT_JSON) {
@@ -398,20 +423,21 @@ pto_status_t pto_step_open(pto_options_t *options, pto_workload_t *workload, pto
     return status;
 }
 
-static pto_status_t predict(pto_options_t *options, pto_workload_t *workload, pto_error_t *err) {
+static pto_status_t predict(step_arguments_t *arguments, pto_workload_t *workload, pto_error_t *err) {
+    pto_options_t *options = &arguments->shared;
     pto_step_prediction_t step;
     bool changed = false;
     pto_status_t status = pto_step_open(options, workload, &step, err);
     if (status != PTO_OK)
         return status;
     const double lowest_s = step.mix.seconds;
-    if (options->simulate)
+    if (arguments->simulate)
         status = pto_step_settle(&step, options->machine, options->scenario.work_limit, &changed, err);
     /* Mixes that differ in resources that are not the busiest have the same price. */
     const bool has_lower =
         changed && step.mix.seconds > lowest_s && !pto_cost_is_same(step.mix.seconds, lowest_s);
     if (status == PTO_OK || status == PTO_ERR_INTERRUPTED)
-        status = print(&step, options, has_lower, err);
+        status = print(&step, arguments, has_lower, err);
     pto_step_fini(&step);
     return status;
 }
@@ -461,8 +487,8 @@ static int run(const pto_arguments_t *given) {
         code = pto_options_fail(options, &err);
     options->by_option = false;
     if (code < 0) {
-        code = predict(options, &workload, &err) == PTO_OK ? pto_flush_output()
-                                                           : pto_options_fail(options, &err);
+        code = predict(&arguments, &workload, &err) == PTO_OK ? pto_flush_output()
+                                                              : pto_options_fail(options, &err);
         pto_workload_fini(&workload);
     }
     pto_options_fini(options);

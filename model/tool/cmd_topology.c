@@ -7,7 +7,6 @@
 #include "base/text_file.h"
 #include "command.h"
 #include "command_line/find_machine.h"
-#include "command_line/options.h"
 #include "command_line/terminal.h"
 #include "formats/yaml_tree.h"
 #include "machine_links.h"

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "command.h"
-#include "command_line/options.h"
 #include "portolan/traffic.h"
 #include "show/table.h"
 #include "show/traffic_plot.h"
@@ -21,14 +20,27 @@ static const char usage[] =
     "  portolan traffic --machine summit-spectrum --collective allreduce --nodes 2 --bytes 1MiB --strategy "
     "cuda_aware --out traffic.csv --plot traffic.svg\n";
 
-static const pto_syntax_t syntax =
-    PTO_SCENARIO_SYNTAX("portolan traffic", usage, PTO_NAMES_SCENARIOS, {"options", pto_traffic_options},
-                        {NULL, pto_work_options});
+typedef struct {
+    pto_options_t shared;
+    const char *plot; /* NULL: not requested; borrowed from argv */
+} traffic_options_t;
+
+#define STORE(form, member) PTO_STORE(form, traffic_options_t, member)
+
+static const pto_option_t own_options[] = {
+    {"out", "FILE.csv", "write the rows there instead of to standard output (-)", STORE(TEXT, shared.out)},
+    {"force", NULL, "replace a file that exists", STORE(FLAG, shared.force)},
+    {"plot", "FILE.svg|png", "draw a heat map (needs gnuplot)", STORE(TEXT, plot)},
+    {.name = NULL}};
+
+static const pto_syntax_t syntax = PTO_SCENARIO_SYNTAX("portolan traffic", usage, PTO_NAMES_SCENARIOS,
+                                                       {"options", own_options}, {NULL, pto_work_options});
 
 /* Before any work: what cannot be drawn, and more strategies than one. */
 static int check(const pto_options_t *options) {
+    const char *plot = ((const traffic_options_t *)options)->plot;
     pto_error_t err = {0};
-    if (options->plot && pto_plot_check_name(options->plot, &err) != PTO_OK)
+    if (plot && pto_plot_check_name(plot, &err) != PTO_OK)
         return pto_usage_error(&syntax, "--plot: %s", err.message);
     return pto_options_one_strategy(options, &syntax, "the traffic");
 }
@@ -75,11 +87,12 @@ static pto_status_t write_rows(void *context, FILE *stream, pto_error_t *err) {
 }
 
 static pto_status_t write_and_draw(const pto_options_t *options, const pto_plan_t *plan, pto_error_t *err) {
+    const char *path = ((const traffic_options_t *)options)->plot;
     const pto_request_t *request = pto_plan_request(plan);
     char title[128];
     pto_traffic_map_t map;
     writing_t writing = {.options = options, .plan = plan};
-    if (!options->plot)
+    if (!path)
         return pto_options_write(options, write_rows, &writing, err);
     writing.map = &map;
     snprintf(title, sizeof title, "%s by %s, %" PRId64 " bytes", pto_collective_name(request->collective),
@@ -89,7 +102,7 @@ static pto_status_t write_and_draw(const pto_options_t *options, const pto_plan_
         status = pto_options_write(options, write_rows, &writing, err);
     pto_plot_t plot = pto_traffic_plot(&map);
     if (status == PTO_OK)
-        status = pto_plot_draw(&plot, options->plot, err);
+        status = pto_plot_draw(&plot, path, err);
     pto_traffic_map_fini(&map);
     return status;
 }
@@ -128,5 +141,6 @@ static pto_status_t run(pto_options_t *options, pto_error_t *err) {
 const pto_command_t pto_command_traffic = {.name = "traffic",
                                            .summary = "print how much each process sends to each",
                                            .syntax = &syntax,
+                                           .options_size = sizeof(traffic_options_t),
                                            .on_scenario = run,
                                            .check = check};

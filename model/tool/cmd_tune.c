@@ -4,7 +4,6 @@
 
 #include "base/checked.h"
 #include "command.h"
-#include "command_line/options.h"
 #include "portolan/strategy.h"
 #include "show/record.h"
 #include "show/table.h"
@@ -19,9 +18,22 @@ static const char usage[] =
     "  portolan tune --machine h200-x2\n"
     "  portolan tune --machine h200-x2-mps --collective allgather --bytes 4KiB:16MiB:2 --format csv\n";
 
+#define STORE(form, member) PTO_STORE(form, pto_options_t, member)
+
+static const pto_option_t own_options[] = {
+    {"collective", "NAME", "allreduce or allgather (default: both)", .apply = pto_option_apply_collective,
+     .word_at = pto_collective_at},
+    {"bytes", "N|FROM:TO", "bytes of the vector or of allgather's blocks (default 4:64MiB:4)",
+     .apply = pto_option_apply_bytes},
+    {"gpus-per-node", "N", "GPUs whose processes take part", STORE(COUNT, scenario.layout.gpus_per_node),
+     .standard = "1"},
+    {"procs-per-gpu", "N", "most processes per GPU (default: the machine's cores, divided evenly)",
+     STORE(COUNT, scenario.layout.procs_per_gpu)},
+    {.name = NULL}};
+
 static const pto_option_set_t option_sets[] = {
-    {"options", pto_tune_options}, {NULL, pto_work_options},   {NULL, pto_machine_options},
-    {NULL, pto_change_options},    {NULL, pto_format_options}, {NULL, NULL},
+    {"options", own_options},   {NULL, pto_work_options},   {NULL, pto_machine_options},
+    {NULL, pto_change_options}, {NULL, pto_format_options}, {NULL, NULL},
 };
 
 static const pto_syntax_t syntax = {.program = "portolan tune", .usage = usage, .set = option_sets};

@@ -45,10 +45,9 @@ static const char usage[] =
     "is the machine without any; an upgrade that cannot be applied has only a reason.\n";
 
 static const pto_option_t upgrade_options[] = {
-    {"upgrades", "FILE.yaml", "the upgrades (default: the ones named above)",
-     PTO_STORE(TEXT, pto_options_t, upgrades)},
+    {"upgrades", "FILE.yaml", "the upgrades (default: the ones named above)", .form = PTO_VALUE_NONE},
     {"only", "TEXT", "only upgrades whose name has this text, in lower or upper case",
-     PTO_STORE(TEXT, pto_options_t, only)},
+     .form = PTO_VALUE_NONE},
     {.name = NULL}};
 
 static const pto_syntax_t syntax =
@@ -426,10 +425,11 @@ static pto_status_t predict_all(const pto_arguments_t *given, const pto_upgrades
 
 static pto_status_t print_upgrades(const pto_arguments_t *given, pto_options_t *options, pto_error_t *err) {
     pto_upgrades_t upgrades = {0};
-    pto_status_t status = options->upgrades ? pto_upgrades_read(options->upgrades, &upgrades, err)
-                                            : pto_upgrades_standard(&upgrades, err);
-    if (status == PTO_OK && options->only) {
-        status = pto_upgrades_keep(&upgrades, options->only, err);
+    const char *path = pto_arguments_text(given, "upgrades"), *only = pto_arguments_text(given, "only");
+    pto_status_t status =
+        path ? pto_upgrades_read(path, &upgrades, err) : pto_upgrades_standard(&upgrades, err);
+    if (status == PTO_OK && only) {
+        status = pto_upgrades_keep(&upgrades, only, err);
         options->by_option = status != PTO_OK;
     }
     int count = upgrades.count + 1;

@@ -2,7 +2,7 @@
 #ifndef PTO_COMMAND_H
 #define PTO_COMMAND_H
 
-#include "command_line/options.h"
+#include "command_line/option_table.h"
 #include "show/sweeps.h"
 
 typedef struct {
@@ -11,7 +11,9 @@ typedef struct {
     const pto_syntax_t *syntax;
     /* Returns the exit code: 0, 1 for an error, 2 for wrong usage. */
     int (*run)(const pto_arguments_t *arguments);
-    /* In place of `run`, the work of a command on a scenario, which is read and bound. */
+    /* In place of `run`, the work of a command on a scenario, which is read and bound. The options are the
+     * first part of the command's own struct, of `options_size` bytes; 0: it has none. */
+    size_t options_size;
     pto_status_t (*on_scenario)(pto_options_t *options, pto_error_t *err);
     /* In place of on_scenario where two things vary; NULL: the command takes one sweep. */
     pto_status_t (*on_sweeps)(const pto_arguments_t *arguments, pto_sweeps_t *sweeps, pto_error_t *err);

@@ -1,10 +1,10 @@
 /* The list of subcommands. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/suggest.h"
 #include "command.h"
 #include "command_line/calibrate_options.h"
-#include "command_line/options.h"
 #include "command_line/validate_options.h"
 
 static const pto_command_t *const commands[] = {
@@ -24,23 +24,29 @@ static const pto_command_t programs[] = {
 };
 
 static int run_on_scenario(const pto_command_t *command, const pto_arguments_t *arguments) {
-    pto_options_t options = {.scenario = {.name = NULL}};
-    pto_sweeps_t sweeps = {.run = NULL};
+    const size_t size = command->options_size > 0 ? command->options_size : sizeof(pto_options_t);
+    pto_options_t *options = calloc(1, size);
+    pto_sweeps_t sweeps = {.options_size = size};
     pto_error_t err = {0};
+    if (!options) {
+        pto_error_set(&err, PTO_ERR_MEMORY, "out of memory");
+        return pto_report_error(&err);
+    }
     if (command->on_sweeps)
-        options.variant = pto_sweeps_variant(&sweeps);
-    int code = pto_options_finish(arguments, &options);
+        options->variant = pto_sweeps_variant(&sweeps);
+    int code = pto_options_finish(arguments, options);
     if (code < 0 && command->check)
-        code = command->check(&options);
+        code = command->check(options);
     if (code < 0) {
-        pto_status_t status = options.two_sweeps && command->on_sweeps
+        pto_status_t status = options->two_sweeps && command->on_sweeps
                                   ? command->on_sweeps(arguments, &sweeps, &err)
-                                  : command->on_scenario(&options, &err);
-        options.by_option = options.by_option || sweeps.by_option;
-        code = status == PTO_OK ? pto_flush_output() : pto_options_fail(&options, &err);
+                                  : command->on_scenario(options, &err);
+        options->by_option = options->by_option || sweeps.by_option;
+        code = status == PTO_OK ? pto_flush_output() : pto_options_fail(options, &err);
     }
     pto_sweeps_fini(&sweeps);
-    pto_options_fini(&options);
+    pto_options_fini(options);
+    free(options);
     return code;
 }
 

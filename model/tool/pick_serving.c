@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/text_file.h"
-#include "command_line/option_apply.h"
 #include "command_line/terminal.h"
 #include "portolan/units.h"
 #include "show/record.h"
@@ -26,10 +26,12 @@ static const int64_t measured_limit_bytes = 64 * MIB;
 
 enum { NOTES_MAX = 4 };
 
+PTO_WORD_LIST(pto_server_at, "none", "vllm", "sglang");
+
 static const struct {
     bool shares_limit; /* its kernels end earlier where symmetric memory goes on */
     const char *note[NOTES_MAX];
-} servers[] = {/* in the order of pto_option_server_at */
+} servers[] = {/* in the order of pto_server_at */
                {.shares_limit = false},
                {true,
                 {"--disable-custom-all-reduce leaves its own kernels out",
@@ -67,7 +69,8 @@ static int64_t symmetric_limit_bytes(const char *gpu, int64_t gpus) {
     return gpus == 4 ? 32 * MIB : 64 * MIB;
 }
 
-static const char *default_route(const pto_options_t *options, const pto_predictions_t *all, int64_t bytes) {
+static const char *default_route(const pto_pick_options_t *options, const pto_predictions_t *all,
+                                 int64_t bytes) {
     const int64_t gpus = all->scenario->layout.gpus_per_node;
     const char *gpu = pto_machine_gpu(all->machine);
     const bool is_vllm = servers[options->server].shares_limit;
@@ -146,7 +149,7 @@ static const route_t *find_routes(const pto_predictions_t *all, int64_t point, c
 }
 
 /* What a token gains: two allreduces in each layer. Infinite: NCCL has no price. */
-static double saved_s(const pto_options_t *options, const route_t *nccl, const route_t *best) {
+static double saved_s(const pto_pick_options_t *options, const route_t *nccl, const route_t *best) {
     return isfinite(nccl->seconds) ? (double)(2 * options->layers) * (nccl->seconds - best->seconds)
                                    : INFINITY;
 }
@@ -158,7 +161,7 @@ static void print_us(double seconds) {
         printf(" %7s", "-");
 }
 
-static void print_point(const pto_options_t *options, const pto_predictions_t *all, int64_t point,
+static void print_point(const pto_pick_options_t *options, const pto_predictions_t *all, int64_t point,
                         const char *table) {
     const int64_t bytes = all->point[point];
     char size[PTO_BYTES_TEXT_MAX];
@@ -172,13 +175,13 @@ static void print_point(const pto_options_t *options, const pto_predictions_t *a
     printf("  %s\n", default_route(options, all, bytes));
 }
 
-static void print_table(const pto_options_t *options, const pto_predictions_t *predictions,
+static void print_table(const pto_pick_options_t *options, const pto_predictions_t *predictions,
                         const char *table) {
     pto_print_header(stdout, "pick", predictions);
     printf("# routes of %s, us a call; Token: what the fastest saves of NCCL's time in\n"
            "# %lld layers of two allreduces; 1-shot, 2-shot: PyTorch's symmetric memory\n"
            "# Bytes     NCCL portolan  1-shot  2-shot  Fastest          Token  By default\n",
-           pto_option_server_at(options->server), (long long)options->layers);
+           pto_server_at(options->server), (long long)options->layers);
     for (int64_t i = 0; i < predictions->point_count; i++)
         print_point(options, predictions, i, table);
     pto_print_note(stdout, "no price: its own kernels, FlashInfer's and NCCL with windows");
@@ -198,11 +201,11 @@ static pto_field_t time_field(const char *name, double seconds) {
     return pto_field_or_null(isfinite(seconds), pto_field_number(name, seconds));
 }
 
-static void print_record(const pto_options_t *options, const pto_predictions_t *all, int64_t point,
+static void print_record(const pto_pick_options_t *options, const pto_predictions_t *all, int64_t point,
                          const char *table) {
     route_t route[ROUTES];
     const route_t *best = find_routes(all, point, table, route);
-    PTO_RECORD(stdout, options->format, pto_field_count("bytes", all->point[point]),
+    PTO_RECORD(stdout, options->shared.format, pto_field_count("bytes", all->point[point]),
                time_field("nccl_s", route[NCCL].seconds), time_field("portolan_s", route[KERNEL].seconds),
                time_field("one_shot_s", route[ONE_SHOT].seconds),
                time_field("two_shot_s", route[TWO_SHOT].seconds),
@@ -211,7 +214,7 @@ static void print_record(const pto_options_t *options, const pto_predictions_t *
                pto_field_text("by_default", default_route(options, all, all->point[point])));
 }
 
-static void print_csv(const pto_options_t *options, const pto_predictions_t *all, const char *table) {
+static void print_csv(const pto_pick_options_t *options, const pto_predictions_t *all, const char *table) {
     puts("bytes,nccl_s,portolan_s,one_shot_s,two_shot_s,fastest,token_saved_s,by_default,model,what_if");
     for (int64_t i = 0; i < all->point_count; i++) {
         print_record(options, all, i, table);
@@ -220,10 +223,10 @@ static void print_csv(const pto_options_t *options, const pto_predictions_t *all
     }
 }
 
-static void print_json(const pto_options_t *options, const pto_predictions_t *all, const char *table) {
+static void print_json(const pto_pick_options_t *options, const pto_predictions_t *all, const char *table) {
     pto_print_json_start(stdout, all->machine);
     pto_print_json_question(stdout, all);
-    PTO_MORE(stdout, pto_field_text("for", pto_option_server_at(options->server)),
+    PTO_MORE(stdout, pto_field_text("for", pto_server_at(options->server)),
              pto_field_count("layers", options->layers));
     printf(", \"routes\": [");
     for (int64_t i = 0; i < all->point_count; i++) {
@@ -234,9 +237,9 @@ static void print_json(const pto_options_t *options, const pto_predictions_t *al
     printf("\n]}\n");
 }
 
-pto_status_t pto_print_serving(const pto_options_t *options, const pto_predictions_t *predictions,
+pto_status_t pto_print_serving(const pto_pick_options_t *options, const pto_predictions_t *predictions,
                                pto_error_t *err) {
-    static void (*const print_as[])(const pto_options_t *, const pto_predictions_t *, const char *) = {
+    static void (*const print_as[])(const pto_pick_options_t *, const pto_predictions_t *, const char *) = {
         [PTO_FORMAT_TABLE] = print_table, [PTO_FORMAT_CSV] = print_csv, [PTO_FORMAT_JSON] = print_json};
     const pto_scenario_t *scenario = predictions->scenario;
     char *table = NULL;
@@ -250,7 +253,7 @@ pto_status_t pto_print_serving(const pto_options_t *options, const pto_predictio
                           : PTO_OK;
     if (status != PTO_OK)
         return status;
-    print_as[options->format](options, predictions, table);
+    print_as[options->shared.format](options, predictions, table);
     free(table);
     return PTO_OK;
 }
