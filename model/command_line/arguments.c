@@ -107,6 +107,19 @@ static pto_status_t parse_natural(const char *text, const char *what, int64_t *n
     return status;
 }
 
+int pto_range_split(const char *text, char part[3][PTO_RANGE_PART_MAX]) {
+    int count = 0;
+    for (; text && count < 3; count++) {
+        size_t length = strcspn(text, ":");
+        if (length >= PTO_RANGE_PART_MAX)
+            return 0;
+        memcpy(part[count], text, length);
+        part[count][length] = '\0';
+        text = text[length] == ':' ? text + length + 1 : NULL;
+    }
+    return text ? 0 : count;
+}
+
 /* Numbers without a unit are often meant in a larger one: 80 of GPU memory is 80GiB. */
 static pto_status_t parse_bytes(const char *text, double least, int64_t *bytes, pto_error_t *err) {
     enum { GIB_MOST = 4096 };
@@ -154,23 +167,6 @@ pto_status_t pto_word_parse(const char *text, const char *what, const char *(*wo
 }
 
 /* --- help ---------------------------------------------------------------------------------------------- */
-
-void pto_print_wrapped(FILE *stream, const char *text, int indent, int width) {
-    int column = indent;
-    while (*text) {
-        int length = (int)strcspn(text, " ");
-        if (column > indent && column + 1 + length > width) {
-            fprintf(stream, "\n%*s", indent, "");
-            column = indent;
-        }
-        char escaped[PTO_ESCAPED_MAX];
-        column += fprintf(stream, "%s", column > indent ? " " : "") + length;
-        for (const char *end = text + length; text < end; fputs(escaped, stream))
-            text += pto_escape(text, escaped);
-        text += *text == ' ';
-    }
-    fputc('\n', stream);
-}
 
 static int help_width(FILE *stream) {
     int width = pto_terminal_width(stream);
@@ -406,6 +402,13 @@ void pto_arguments_fini(pto_arguments_t *arguments) {
     *arguments = (pto_arguments_t){0};
 }
 
+static pto_status_t add_text(const char *text, pto_texts_t *texts, pto_error_t *err) {
+    if (texts->count == PTO_TEXTS_MAX)
+        return pto_error_set(err, PTO_ERR_RANGE, "at most %d files", PTO_TEXTS_MAX);
+    texts->item[texts->count++] = text;
+    return PTO_OK;
+}
+
 static pto_status_t store(const pto_option_t *option, const char *text, void *target, pto_error_t *err) {
     void *at = (char *)target + option->at;
     const char *what = option->what ? option->what : option->name;
@@ -419,6 +422,8 @@ static pto_status_t store(const pto_option_t *option, const char *text, void *ta
     case PTO_VALUE_TEXT:
         *(const char **)at = text;
         return PTO_OK;
+    case PTO_VALUE_TEXTS:
+        return add_text(text, at, err);
     case PTO_VALUE_NAME:
         *(const char **)at = text;
         return pto_word_parse(text, what, option->word_at, &index, err);

@@ -18,6 +18,7 @@ typedef enum {
     PTO_VALUE_NONE,    /* not stored: pto_arguments_text returns it */
     PTO_VALUE_FLAG,    /* bool: true */
     PTO_VALUE_TEXT,    /* const char *, borrowed from argv */
+    PTO_VALUE_TEXTS,   /* pto_texts_t: repeatable */
     PTO_VALUE_NAME,    /* the same, one of the words */
     PTO_VALUE_WORD,    /* an enum or an int: the index among the words */
     PTO_VALUE_INT,     /* int, 1 to `most` */
@@ -44,6 +45,13 @@ typedef struct {
 
 /* A row's form and offset, where `type` is the command's own struct. */
 #define PTO_STORE(form_, type, member) .form = PTO_VALUE_##form_, .at = offsetof(type, member)
+
+/* Files that an option names, borrowed from argv. */
+enum { PTO_TEXTS_MAX = 16 };
+typedef struct {
+    int count;
+    const char *item[PTO_TEXTS_MAX];
+} pto_texts_t;
 
 /* Options under one heading of --help. */
 typedef struct {
@@ -103,10 +111,6 @@ pto_status_t pto_arguments_apply(const pto_arguments_t *arguments, void *target,
  * suggestion ("?"); returns PTO_EXIT_USAGE. */
 int pto_usage_error(const pto_syntax_t *syntax, const char *format, ...) PTO_PRINTF_LIKE(2, 3);
 
-/* Print words in lines of at most `width` columns. The first line continues at column `indent`; the others
- * are indented by as much. */
-void pto_print_wrapped(FILE *stream, const char *text, int indent, int width);
-
 void pto_print_help(const pto_syntax_t *syntax, FILE *stream);
 
 /* For `apply`: the index of `text` among the words. The error calls it a `what` and suggests the nearest of
@@ -121,6 +125,11 @@ pto_status_t pto_word_unknown(const char *text, const char *what, const char *(*
 /* For apply: a number within these bounds, or a count of at least 1. Errors: PTO_ERR_RANGE. */
 pto_status_t pto_number_parse(const char *text, double least, double most, double *number, pto_error_t *err);
 pto_status_t pto_count_parse(const char *text, int64_t *count, pto_error_t *err);
+
+/* For apply: split "FROM:TO:FACTOR" at its colons. Returns the number of parts; 0: there are more than three,
+ * or one is too long. */
+enum { PTO_RANGE_PART_MAX = 64 };
+int pto_range_split(const char *text, char part[3][PTO_RANGE_PART_MAX]);
 
 /* The bounds of --timeout. */
 #define PTO_TIMEOUT_LEAST_S 0.1

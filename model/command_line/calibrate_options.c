@@ -21,22 +21,17 @@ static const int64_t most_bytes = INT64_C(1) << 30;
 /* FROM:TO or FROM:TO:FACTOR. */
 static pto_status_t apply_bytes(void *target, const char *text, pto_error_t *err) {
     pto_calibrate_options_t *options = target;
+    char part[3][PTO_RANGE_PART_MAX];
     int64_t number[3] = {0, 0, 2};
-    int count = 0;
-    for (const char *at = text; at && count < 3; count++) {
-        char part[PTO_BYTES_TEXT_MAX];
-        const char *colon = strchr(at, ':');
-        size_t length = colon ? (size_t)(colon - at) : strlen(at);
-        if (length >= sizeof part || (colon && count == 2) || (!colon && count == 0))
-            return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not FROM:TO or FROM:TO:FACTOR, such as 1:64MiB",
-                                 text);
-        memcpy(part, at, length);
-        part[length] = '\0';
-        pto_status_t status = pto_bytes_parse(part, &number[count], err);
-        if (status != PTO_OK)
-            return status;
-        at = colon ? colon + 1 : NULL;
-    }
+    int count = pto_range_split(text, part);
+    if (count < 2)
+        return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not FROM:TO or FROM:TO:FACTOR, such as 1:64MiB",
+                             text);
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < count && status == PTO_OK; i++)
+        status = pto_bytes_parse(part[i], &number[i], err);
+    if (status != PTO_OK)
+        return status;
     if (number[0] < 1 || number[1] < number[0] || number[1] > most_bytes)
         return pto_error_set(err, PTO_ERR_RANGE, "'%s' is not 1 byte to 1 GiB, the smaller size first", text);
     if (number[2] < 2 || (number[2] & (number[2] - 1)) != 0)

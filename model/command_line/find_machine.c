@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/text_file.h"
 #include "machine_folders.h"
 #include "portolan/machine.h"
@@ -22,10 +23,7 @@ static bool is_odd(const char *path) { return access(path, R_OK) == 0 && !pto_fi
 
 enum { CANDIDATES_MAX = 9 };
 
-static bool is_path(const char *name) {
-    size_t size = strlen(name);
-    return strchr(name, '/') || (size > 5 && strcmp(name + size - 5, ".yaml") == 0);
-}
+static bool is_path(const char *name) { return strchr(name, '/') || pto_text_ends(name, ".yaml"); }
 
 typedef bool (*folder_at_t)(int index, char folder[PTO_FOLDER_MAX]);
 

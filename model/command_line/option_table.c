@@ -50,26 +50,19 @@ static pto_status_t parse_count_or_suffix(const char *text, int64_t *count, pto_
 static pto_status_t parse_series(const char *text,
                                  pto_status_t (*parse_one)(const char *, int64_t *, pto_error_t *),
                                  pto_series_t *series, pto_error_t *err) {
-    char copy[128];
+    char part[3][PTO_RANGE_PART_MAX];
     int64_t number[3] = {0, 0, 2};
-    int count = 0;
-    if (strlen(text) >= sizeof copy)
-        return pto_error_set(err, PTO_ERR_TYPE, "'%.40s...' is not N, FROM:TO or FROM:TO:FACTOR", text);
-    memcpy(copy, text, strlen(text) + 1);
-    for (char *part = copy; part && count < 3; count++) {
-        char *colon = strchr(part, ':');
-        if (colon)
-            *colon = '\0';
-        pto_status_t status = parse_one(part, &number[count], err);
-        if (status != PTO_OK)
-            return status;
-        part = colon ? colon + 1 : NULL;
-        if (part && count == 2)
-            return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not N, FROM:TO or FROM:TO:FACTOR", text);
-    }
+    int count = pto_range_split(text, part);
+    if (count == 0)
+        return pto_error_set(err, PTO_ERR_TYPE, "'%.40s%s' is not N, FROM:TO or FROM:TO:FACTOR", text,
+                             strlen(text) > 40 ? "..." : "");
+    pto_status_t status = PTO_OK;
+    for (int i = 0; i < count && status == PTO_OK; i++)
+        status = parse_one(part[i], &number[i], err);
     pto_series_t made;
-    pto_status_t status = count > 1 ? pto_series_range(number[0], number[1], number[2], &made, err)
-                                    : pto_series_one(number[0], &made, err);
+    if (status == PTO_OK)
+        status = count > 1 ? pto_series_range(number[0], number[1], number[2], &made, err)
+                           : pto_series_one(number[0], &made, err);
     if (status != PTO_OK)
         return status;
     pto_series_fini(series);

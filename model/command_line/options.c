@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "find_machine.h"
 #include "option_table.h"
 #include "portolan/output.h"
@@ -50,13 +51,8 @@ static bool is_given(const pto_arguments_t *arguments, pto_scenario_field_t fiel
     return false;
 }
 
-static bool is_counts_file(const char *path) {
-    const size_t length = strlen(path);
-    return length > 4 && strcmp(path + length - 4, ".csv") == 0;
-}
-
 static bool has_scenario_file(const pto_arguments_t *arguments) {
-    return arguments->operand_count > 0 && !is_counts_file(arguments->operand[0]);
+    return arguments->operand_count > 0 && !pto_text_ends(arguments->operand[0], ".csv");
 }
 
 /* A file of counts, such as the profiler's traffic, is a scenario but for the machine and the layout. */

@@ -48,11 +48,10 @@ static void print_escaped(FILE *stream, const char *text, size_t length) {
 
 void pto_print_escaped(FILE *stream, const char *text) { print_escaped(stream, text, strlen(text)); }
 
-/* Words in lines of the terminal's width: the first line begins with `first`, the others with `others`. */
-static void print_wrapped(FILE *stream, const char *text, const char *first, const char *others) {
-    size_t width = (size_t)pto_terminal_width(stream), used = strlen(first);
+/* Words in lines of at most `width` columns: the first one continues at column `used`, the others begin with
+ * `others`. */
+static void print_words(FILE *stream, const char *text, size_t used, const char *others, size_t width) {
     bool has_word = false;
-    fputs(first, stream);
     for (size_t length; *(text += strspn(text, " ")) != '\0'; text += length) {
         length = strcspn(text, " ");
         if (has_word && used + 1 + length > width) {
@@ -68,6 +67,12 @@ static void print_wrapped(FILE *stream, const char *text, const char *first, con
     fputc('\n', stream);
 }
 
+void pto_print_wrapped(FILE *stream, const char *text, int indent, int width) {
+    char blanks[PTO_INDENT_MAX + 1];
+    snprintf(blanks, sizeof blanks, "%*s", indent, "");
+    print_words(stream, text, (size_t)indent, blanks, (size_t)width);
+}
+
 static void print_formatted(FILE *stream, const char *first, const char *others, const char *format,
                             va_list given) {
     va_list again;
@@ -76,7 +81,8 @@ static void print_formatted(FILE *stream, const char *first, const char *others,
     char *text = length < 0 ? NULL : malloc((size_t)length + 1);
     if (text) {
         vsnprintf(text, (size_t)length + 1, format, again);
-        print_wrapped(stream, text, first, others);
+        fputs(first, stream);
+        print_words(stream, text, strlen(first), others, (size_t)pto_terminal_width(stream));
     } else {
         fprintf(stream, "%sout of memory\n", first);
     }

@@ -23,6 +23,11 @@ __attribute__((format(printf, 2, 3))) void pto_print_note(FILE *stream, const ch
 /* The same without "# ". */
 __attribute__((format(printf, 2, 3))) void pto_print_text(FILE *stream, const char *format, ...);
 
+enum { PTO_INDENT_MAX = 127 };
+/* Print words in lines of at most `width` columns. The first line continues at column `indent`; the others
+ * are indented by as much, at most PTO_INDENT_MAX. */
+void pto_print_wrapped(FILE *stream, const char *text, int indent, int width);
+
 /* The first column of a row. A text that is too long for it has lines of its own above the row, so that texts
  * that begin alike can be told apart. */
 void pto_print_label(FILE *stream, int width, const char *text);

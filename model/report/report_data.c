@@ -290,13 +290,6 @@ pto_status_t pto_report_cell(pto_report_t *report, const pto_predictions_t *pred
 
 /* --- rows ----------------------------------------------------------------------------------------------- */
 
-static void print_text_or_null(FILE *stream, const char *text) {
-    if (text)
-        pto_print_json_string(stream, text);
-    else
-        fputs("null", stream);
-}
-
 pto_status_t pto_report_ranges(pto_report_t *report, const pto_predictions_t *predictions, int64_t first,
                                pto_error_t *err) {
     pto_range_t *range = NULL;
@@ -310,9 +303,9 @@ pto_status_t pto_report_ranges(pto_report_t *report, const pto_predictions_t *pr
                 range[i].near_tie);
         pto_report_number(report->stream, range[i].regret);
         fputc(',', report->stream);
-        print_text_or_null(report->stream, range[i].unpriced);
+        pto_print_json_string(report->stream, range[i].unpriced);
         fputc(',', report->stream);
-        print_text_or_null(report->stream, range[i].overlap ? range[i].settle.key : NULL);
+        pto_print_json_string(report->stream, range[i].overlap ? range[i].settle.key : NULL);
         fputc(']', report->stream);
     }
     free(range);

@@ -72,10 +72,7 @@ static void print_route(pto_report_t *report, const pto_step_prediction_t *step,
     const char *unsure = pto_step_unsure(step, i);
     pto_step_best(step, i, &strategy);
     fprintf(report->stream, "{\"route\":[%d,", pto_report_strategy(report, strategy));
-    if (unsure)
-        pto_print_json_string(report->stream, unsure);
-    else
-        fputs("null", report->stream);
+    pto_print_json_string(report->stream, unsure);
     fprintf(report->stream, ",%d]", pto_step_is_chosen_together(step, i));
 }
 

@@ -60,8 +60,7 @@ bool pto_is_library_key(const char *key) { return pto_text_begins(key, "library.
 
 /* An algorithm of the library that the machine file has, but doubts. */
 static bool is_flagged(const char *key) {
-    const size_t length = strlen(key), end = strlen(".algorithm");
-    return pto_is_library_key(key) && length > end && strcmp(key + length - end, ".algorithm") == 0;
+    return pto_is_library_key(key) && pto_text_ends(key, ".algorithm");
 }
 
 void pto_print_unpriced(FILE *stream, const pto_caveats_t *caveats) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "command_line/terminal.h"
 #include "portolan/units.h"
 #include "record.h"
@@ -83,25 +84,20 @@ static const char *count_text(double count, char text[32]) {
     return text;
 }
 
-static bool ends_in(const char *text, const char *end) {
-    size_t length = strlen(text), end_length = strlen(end);
-    return length >= end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 enum { VALUE_TEXT_MAX = 64 };
 
 /* With the unit that the key ends in: "13.4 us", "34.9 ps/B", "1.20 us/message", "150 W". */
 static const char *value_text(const char *key, double value, char text[VALUE_TEXT_MAX]) {
     static const char per[] = "s_per_";
     const char *each = strstr(key, per);
-    if (ends_in(key, "s_per_byte"))
+    if (pto_text_ends(key, "s_per_byte"))
         snprintf(text, VALUE_TEXT_MAX, "%.3g ps/B", 1e12 * value);
     else if (each)
         snprintf(text, VALUE_TEXT_MAX, "%s/%.24s", PTO_SECONDS_TEXT(value), each + sizeof per - 1);
-    else if (ends_in(key, "_s"))
+    else if (pto_text_ends(key, "_s"))
         pto_seconds_text(value, text);
     else
-        snprintf(text, VALUE_TEXT_MAX, ends_in(key, "_w") ? "%.4g W" : "%.4g", value);
+        snprintf(text, VALUE_TEXT_MAX, pto_text_ends(key, "_w") ? "%.4g W" : "%.4g", value);
     return text;
 }
 

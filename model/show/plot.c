@@ -74,6 +74,13 @@ pto_status_t pto_plot_check_name(const char *path, pto_error_t *err) {
                          path);
 }
 
+int pto_check_plot(const pto_syntax_t *syntax, const char *path) {
+    pto_error_t err = {0};
+    if (!path || pto_plot_check_name(path, &err) == PTO_OK)
+        return -1;
+    return pto_usage_error(syntax, "--plot: %s", err.message);
+}
+
 pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, FILE *script, pto_error_t *err) {
     pto_status_t status = pto_plot_check_name(path, err);
     if (status != PTO_OK)

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "command_line/arguments.h"
 #include "portolan/strategy.h"
 
 /* Writes the specific part of the script; the terminal and the output are already set. */
@@ -23,6 +24,9 @@ pto_status_t pto_plot_draw(const pto_plot_t *plot, const char *path, pto_error_t
 
 /* Check that `path` has an ending that can be drawn. Errors: PTO_ERR_TYPE. */
 pto_status_t pto_plot_check_name(const char *path, pto_error_t *err);
+
+/* Returns -1, or the exit code after printing that --plot names no drawing; NULL: it is not given. */
+int pto_check_plot(const pto_syntax_t *syntax, const char *path);
 
 /* Write the complete script that gnuplot gets for `path`, and draws to its standard output. Errors:
  * PTO_ERR_TYPE. */

@@ -1,5 +1,6 @@
 /* The table of `portolan replay`, for people: the times of recorded calls, and of the same calls by other
  * routes. */
+#define _GNU_SOURCE /* strcasestr */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -209,25 +210,13 @@ static bool find_model(const char *gpu, char model[32]) {
     return false;
 }
 
-/* Returns whether a text contains a word, in letters of either case; false if `text` is NULL. */
-static bool contains(const char *text, const char *word) {
-    const size_t length = strlen(word);
-    for (; text && *text; text++) {
-        size_t same = 0;
-        while (same < length && tolower((unsigned char)text[same]) == tolower((unsigned char)word[same]))
-            same++;
-        if (same == length)
-            return true;
-    }
-    return false;
-}
-
 /* Returns whether a machine's name or source mentions the model of a GPU; true if the GPU's name has no
  * model. */
 static bool names_gpu(const pto_machine_t *machine, const char *gpu) {
+    const char *source = pto_machine_source(machine);
     char model[32];
-    return !find_model(gpu, model) || contains(pto_machine_name(machine), model) ||
-           contains(pto_machine_source(machine), model);
+    return !find_model(gpu, model) || strcasestr(pto_machine_name(machine), model) ||
+           (source && strcasestr(source, model));
 }
 
 static void print_header(const pto_replayed_t *replayed) {

@@ -148,19 +148,6 @@ static void print_record(const score_row_t *row, pto_format_t format) {
         pto_field_json_if(of_model, pto_field_count("right_no_ties", summary->right_no_ties)));
 }
 
-static void print_csv_row(const score_row_t *row, const pto_machine_t *machine) {
-    print_record(row, PTO_FORMAT_CSV);
-    printf(",,,,,,,,,,,,,,,,,,,");
-    pto_print_csv_changes(stdout, machine);
-    putchar('\n');
-}
-
-static void print_json_row(const score_row_t *row, bool first) {
-    printf("%s\n  {", first ? "" : ",");
-    print_record(row, PTO_FORMAT_JSON);
-    putchar('}');
-}
-
 /* --- all rows ------------------------------------------------------------------------------------------ */
 
 static pto_status_t print_row(printer_t *printer, const pto_score_filter_t *filter, pto_picker_t picker,
@@ -171,12 +158,18 @@ static pto_status_t print_row(printer_t *printer, const pto_score_filter_t *filt
     bool empty = row.summary.cells == 0 && row.summary.pairs == 0;
     if (status != PTO_OK || (empty && picker != PTO_PICKER_MODEL))
         return status;
-    if (printer->how->format == PTO_FORMAT_TABLE)
+    if (printer->how->format == PTO_FORMAT_TABLE) {
         score_print_row(printer->how, &row, printer->row_count == 0);
-    else if (printer->how->format == PTO_FORMAT_CSV)
-        print_csv_row(&row, printer->machine);
-    else
-        print_json_row(&row, printer->row_count == 0);
+    } else if (printer->how->format == PTO_FORMAT_CSV) {
+        print_record(&row, PTO_FORMAT_CSV);
+        printf(",,,,,,,,,,,,,,,,,,,");
+        pto_print_csv_changes(stdout, printer->machine);
+        putchar('\n');
+    } else {
+        printf("%s\n  {", printer->row_count == 0 ? "" : ",");
+        print_record(&row, PTO_FORMAT_JSON);
+        putchar('}');
+    }
     printer->row_count++;
     return PTO_OK;
 }
@@ -341,13 +334,6 @@ static void print_json_cell(const pto_score_cell_t *cell) {
     fputs("]}", stdout);
 }
 
-static void print_json_cells(const printer_t *printer) {
-    for (int64_t i = 0; i < printer->score->cell_count; i++) {
-        fputs(i ? ",\n  {" : "\n  {", stdout);
-        print_json_cell(&printer->score->cell[i]);
-    }
-}
-
 /* --- the three formats --------------------------------------------------------------------------------- */
 
 static pto_status_t print_table(printer_t *printer) {
@@ -386,9 +372,11 @@ static pto_status_t print_json(printer_t *printer) {
     for (int i = 0; i < score->unpriced_count; i++)
         printf("%s\"%s\"", i ? ", " : "", score->unpriced[i]);
     printf("], \"%s\": [", printer->how->cells ? "cells" : "scores");
-    if (printer->how->cells)
-        print_json_cells(printer);
-    else
+    for (int64_t i = 0; printer->how->cells && i < score->cell_count; i++) {
+        fputs(i ? ",\n  {" : "\n  {", stdout);
+        print_json_cell(&score->cell[i]);
+    }
+    if (!printer->how->cells)
         status = print_groups(printer);
     printf("\n]}\n");
     return status;

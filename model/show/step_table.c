@@ -6,6 +6,7 @@
 
 #include "command_line/terminal.h"
 #include "more_procs.h"
+#include "record.h"
 #include "table.h"
 
 enum {
@@ -338,12 +339,9 @@ void pto_print_computation(FILE *stream, const pto_step_prediction_t *step, cons
 void pto_print_json_computation(FILE *stream, const pto_step_prediction_t *step,
                                 const pto_options_t *options) {
     const char *of = pto_step_compute_of(step, options);
-    fprintf(stream, ", \"compute_s\": %.9g, \"compute_scale\": %.9g, \"compute_of\": ", step->compute_s,
-            options->compute_scale > 0 ? options->compute_scale : 1);
-    if (of)
-        pto_print_json_string(stream, of);
-    else
-        fputs("null", stream);
+    PTO_MORE(stream, pto_field_number("compute_s", step->compute_s),
+             pto_field_number("compute_scale", options->compute_scale > 0 ? options->compute_scale : 1),
+             pto_field_text("compute_of", of));
 }
 
 static void print_header(FILE *stream, const pto_step_prediction_t *step, const pto_options_t *options) {

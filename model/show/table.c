@@ -119,15 +119,12 @@ void pto_print_json_start(FILE *stream, const pto_machine_t *machine) {
     int length;
     const char *model = pto_machine_model(machine), *what_if = pto_machine_what_if(machine), *notes = what_if;
     char digest[PTO_MACHINE_DIGEST_MAX];
-    fprintf(stream, "{\"portolan\": \"%s\", \"machine\": ", pto_version());
-    pto_print_json_string(stream, pto_machine_name(machine));
-    fputs(", \"machine_file\": ", stream);
-    pto_print_json_string(stream, pto_file_name(pto_machine_path(machine)));
-    fprintf(stream, ", \"machine_digest\": \"%s\"", pto_machine_digest(machine, digest));
-    if (model) {
-        fputs(", \"model\": ", stream);
-        pto_print_json_string(stream, model);
-    }
+    fputc('{', stream);
+    PTO_RECORD(stream, PTO_FORMAT_JSON, pto_field_text("portolan", pto_version()),
+               pto_field_text("machine", pto_machine_name(machine)),
+               pto_field_text("machine_file", pto_file_name(pto_machine_path(machine))),
+               pto_field_text("machine_digest", pto_machine_digest(machine, digest)),
+               pto_field_if(model, pto_field_text("model", model)));
     for (const char *next; (next = pto_next_note(notes, &length)); notes = next) {
         char text[512];
         snprintf(text, sizeof text, "%.*s", length, notes);
@@ -475,6 +472,10 @@ void pto_print_csv_text(FILE *stream, const char *text) {
 
 void pto_print_json_string(FILE *stream, const char *text) {
     char escaped[PTO_ESCAPED_MAX];
+    if (!text) {
+        fputs("null", stream);
+        return;
+    }
     fputc('"', stream);
     while (*text) {
         fputs(*text == '"' || *text == '\\' ? "\\" : "", stream);

@@ -139,7 +139,7 @@ const char *pto_file_name(const char *path);
 /* A CSV field, quoted if necessary. */
 void pto_print_csv_text(FILE *stream, const char *text);
 
-/* A string with JSON's quotes. */
+/* A string with JSON's quotes; NULL: null. */
 void pto_print_json_string(FILE *stream, const char *text);
 
 #endif

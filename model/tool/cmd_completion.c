@@ -259,20 +259,16 @@ static void print_zsh(void) {
 
 /* --- names ---------------------------------------------------------------------------------------------- */
 
-static char name[PTO_FILE_NAMES_MAX][PTO_FILE_NAME_MAX];
-
 /* Names of files, as they are typed; what is in the files is not read. */
-static void print_names(bool (*folder_at)(int index, char folder[PTO_FOLDER_MAX])) {
-    int count = pto_folders_names(folder_at, name);
+static void print_names(const char *kind) {
+    static char name[PTO_FILE_NAMES_MAX][PTO_FILE_NAME_MAX];
+    int count = pto_folders_names(strcmp(kind, "machines") == 0    ? pto_machine_folder
+                                  : strcmp(kind, "scenarios") == 0 ? pto_problem_folder
+                                                                   : pto_workload_folder,
+                                  name);
     for (int i = 0; i < count; i++)
         puts(name[i]);
 }
-
-static void print_machines(void) { print_names(pto_machine_folder); }
-
-static void print_scenarios(void) { print_names(pto_problem_folder); }
-
-static void print_workloads(void) { print_names(pto_workload_folder); }
 
 /* --- the man page -------------------------------------------------------------------------------------- */
 
@@ -371,10 +367,7 @@ static pto_status_t print_man(const char *program, pto_error_t *err) {
 
 /* --- the command --------------------------------------------------------------------------------------- */
 
-enum { MAN = 5 };
-
-static void (*const print_script[MAN])(void) = {print_bash, print_zsh, print_machines, print_scenarios,
-                                                print_workloads};
+enum { BASH, ZSH, MAN = 5 };
 
 static PTO_WORD_LIST(kind_at, "bash", "zsh", "machines", "scenarios", "workloads", "man");
 
@@ -395,8 +388,12 @@ static int print(const pto_arguments_t *arguments) {
         return pto_usage_error(&syntax, "'%s' is one word too many", arguments->operand[1 + man]);
     if (man)
         status = print_man(count > 1 ? arguments->operand[1] : NULL, &err);
+    else if (status == PTO_OK && kind == BASH)
+        print_bash();
+    else if (status == PTO_OK && kind == ZSH)
+        print_zsh();
     else if (status == PTO_OK)
-        print_script[kind]();
+        print_names(kind_at(kind));
     return status == PTO_OK ? pto_flush_output() : pto_usage_error(&syntax, "%s", err.message);
 }
 

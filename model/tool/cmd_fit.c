@@ -33,8 +33,6 @@ static const char usage[] =
     "Collectives are those of portolan-validate, or an output of OSU's benchmarks or nccl-tests with the\n"
     "nodes and processes per node that it was measured on.\n";
 
-enum { COLLECTIVES_MAX = 16 };
-
 /* First, because the option --limit is applied to it. */
 typedef struct {
     pto_options_t shared;
@@ -42,8 +40,7 @@ typedef struct {
     const char *out;
     const char *plot;
     const char *source;
-    const char *collectives[COLLECTIVES_MAX];
-    int collectives_count;
+    pto_texts_t collectives;
     const char *borrow;
     pto_node_counts_t train;
     bool force;
@@ -58,26 +55,12 @@ typedef struct {
 
 #define STORE(form, member) PTO_STORE(form, arguments_t, member)
 
-/* Reject names that cannot be drawn before doing any work. */
-static pto_status_t apply_plot(void *target, const char *text, pto_error_t *err) {
-    ((arguments_t *)target)->plot = text;
-    return pto_plot_check_name(text, err);
-}
-
 static pto_status_t apply_breaks(void *target, const char *text, pto_error_t *err) {
     return pto_fit_breaks_parse(text, &((arguments_t *)target)->fit, err);
 }
 
 static pto_status_t apply_node(void *target, const char *text, pto_error_t *err) {
     return pto_fit_node_parse(text, &((arguments_t *)target)->fit, err);
-}
-
-static pto_status_t apply_collectives(void *target, const char *text, pto_error_t *err) {
-    arguments_t *arguments = target;
-    if (arguments->collectives_count == COLLECTIVES_MAX)
-        return pto_error_set(err, PTO_ERR_RANGE, "at most %d files", COLLECTIVES_MAX);
-    arguments->collectives[arguments->collectives_count++] = text;
-    return PTO_OK;
 }
 
 static pto_status_t apply_train(void *target, const char *text, pto_error_t *err) {
@@ -91,7 +74,7 @@ static const pto_option_t fit_options[] = {
      STORE(TEXT, out)},
     {"force", NULL, "replace that file, as a whole", STORE(FLAG, force)},
     {"report", NULL, "print the fitted parameters with intervals and residuals", STORE(FLAG, report)},
-    {"plot", "FILE.svg|png", "draw samples and fitted lines (needs gnuplot)", .apply = apply_plot},
+    {"plot", "FILE.svg|png", "draw samples and fitted lines (needs gnuplot)", STORE(TEXT, plot)},
     {"partial", NULL, "the default: parameters with too few samples are left out, each with a note",
      STORE(FLAG, partial)},
     {"inherits", "MACHINE", "write only what these samples give; the rest is this machine file's",
@@ -108,7 +91,7 @@ static const pto_option_t fit_options[] = {
     {"collectives", "FILE.csv|FILE:NODESxGPUS",
      "fit what only collectives show as well (docs/validation.md): the library's algorithms, staging, "
      "contention (repeatable)",
-     .apply = apply_collectives},
+     STORE(TEXTS, collectives)},
     {"borrow", "MACHINE.yaml",
      "take from this file what only collectives show and these samples lack, and the model's error",
      STORE(TEXT, borrow)},
@@ -129,21 +112,15 @@ static int check_arguments(const arguments_t *arguments) {
         return pto_usage_error(&syntax, "no samples given");
     if (arguments->out == NULL && arguments->plot == NULL && !arguments->report)
         return pto_usage_error(&syntax, "nothing to do: give --out, --report or --plot");
-    if (arguments->fit.inherits != NULL && (arguments->collectives_count > 0 || arguments->borrow != NULL))
+    if (arguments->fit.inherits != NULL && (arguments->collectives.count > 0 || arguments->borrow != NULL))
         return pto_usage_error(&syntax, "--inherits goes without --collectives and --borrow");
     pto_error_t err;
     if (arguments->name != NULL && pto_name_check(arguments->name, PTO_NAME_BYTES_MAX, &err) != PTO_OK)
         return pto_usage_error(&syntax, "--name: %s", err.message);
     if (arguments->out != NULL && arguments->name == NULL)
         return pto_usage_error(&syntax, "--out needs --name");
-    return arguments->report ? pto_refuse_standard_output(&syntax, "out", arguments->out) : -1;
-}
-
-static pto_status_t read_samples(int count, char **paths, pto_samples_t *samples, pto_error_t *err) {
-    pto_status_t status = PTO_OK;
-    for (int i = 0; i < count && status == PTO_OK; i++)
-        status = pto_recording_explain(paths[i], false, pto_samples_read(paths[i], samples, err), err);
-    return status;
+    int code = pto_check_plot(&syntax, arguments->plot);
+    return code < 0 && arguments->report ? pto_refuse_standard_output(&syntax, "out", arguments->out) : code;
 }
 
 /* A parameter as text: "1.234e-06", with "[1.1e-06, 1.3e-06]" behind it, or a dash. */
@@ -258,8 +235,8 @@ static void write_comment(FILE *stream, const pto_samples_t *samples, const pto_
     }
     if (collectives->interrupted)
         fprintf(stream, "%s\n", interrupted);
-    for (int i = 0; i < arguments->collectives_count; i++)
-        fprintf(stream, "collectives: %s\n", pto_file_name(arguments->collectives[i]));
+    for (int i = 0; i < arguments->collectives.count; i++)
+        fprintf(stream, "collectives: %s\n", pto_file_name(arguments->collectives.item[i]));
     for (int i = 0; i < collectives->parameter_count; i++) {
         char text[160];
         fprintf(stream, "fitted to collectives: %s\n",
@@ -345,7 +322,7 @@ static pto_status_t borrow(const arguments_t *arguments, pto_machine_t *machine,
     if (!arguments->borrow)
         return PTO_OK;
     pto_status_t status = pto_machine_open(arguments->borrow, &lender, err);
-    if (status == PTO_OK && arguments->collectives_count == 0)
+    if (status == PTO_OK && arguments->collectives.count == 0)
         status = pto_fit_borrow_terms(machine, lender, err);
     if (status == PTO_OK)
         status = pto_fit_borrow_error(machine, lender, err);
@@ -389,18 +366,18 @@ static pto_status_t add_collectives(arguments_t *arguments, pto_fit_t *fit, pto_
     pto_collectives_t collectives = {0};
     pto_fit_prices_t *prices = pto_fit_prices_create();
     pto_status_t status = PTO_OK;
-    for (int i = 0; i < arguments->collectives_count && status == PTO_OK; i++) {
-        status = pto_recording_collectives(arguments->collectives[i], &collectives, err);
-        arguments->shared.by_option = pto_recording_contradicts(arguments->collectives[i], status);
+    for (int i = 0; i < arguments->collectives.count && status == PTO_OK; i++) {
+        status = pto_recording_collectives(arguments->collectives.item[i], &collectives, err);
+        arguments->shared.by_option = pto_recording_contradicts(arguments->collectives.item[i], status);
     }
     const char *remark;
     for (int i = 0; status == PTO_OK && (remark = pto_recording_remark(&collectives, &i)) != NULL;)
         pto_print_note(stderr, "%s", remark);
-    if (status == PTO_OK && arguments->collectives_count > 0)
+    if (status == PTO_OK && arguments->collectives.count > 0)
         status = check_work(arguments, &collectives, fit->machine, err);
-    if (status == PTO_OK && arguments->collectives_count > 0)
+    if (status == PTO_OK && arguments->collectives.count > 0)
         status = pto_fit_collectives(fit->machine, &collectives, &arguments->train, prices, made, err);
-    if (status == PTO_OK && arguments->collectives_count > 0) {
+    if (status == PTO_OK && arguments->collectives.count > 0) {
         pto_machine_destroy(fit->machine);
         fit->machine = made->machine;
         made->machine = NULL;
@@ -449,7 +426,7 @@ static pto_status_t fit_and_write(const pto_samples_t *samples, arguments_t *arg
         print_left_out(&fit);
     if (status == PTO_OK && arguments->report) {
         print_report(&fit, arguments->shared.all);
-        if (arguments->collectives_count > 0)
+        if (arguments->collectives.count > 0)
             print_collectives(&collectives);
     }
     /* Last, so that without gnuplot the machine file is still written. */
@@ -472,8 +449,9 @@ static int fit_files(arguments_t *arguments) {
     pto_error_t err = {0};
     char *inherits = NULL;
     pto_status_t status = relate_inherited(arguments, &inherits, &err);
-    if (status == PTO_OK)
-        status = read_samples(arguments->samples_count, arguments->samples, &samples, &err);
+    for (int i = 0; i < arguments->samples_count && status == PTO_OK; i++)
+        status = pto_recording_explain(arguments->samples[i], false,
+                                       pto_samples_read(arguments->samples[i], &samples, &err), &err);
     if (status == PTO_OK)
         status = fit_and_write(&samples, arguments, &err);
     name_file(&samples, &err);

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/names.h"
+#include "base/text.h"
 #include "command.h"
 #include "command_line/find_machine.h"
 #include "machine_guess.h"
@@ -59,18 +60,8 @@ static pto_status_t apply_nic(void *target, const char *text, pto_error_t *err) 
     return pto_link_read_nic(text, &((machine_t *)target)->links.nic, err);
 }
 
-/* In the order of pto_joined_by_t, behind the default. */
+/* In the order of pto_joined_by_t. */
 static PTO_WORD_LIST(joined_by_at, "switch", "mesh");
-
-static pto_status_t apply_joined_by(void *target, const char *text, pto_error_t *err) {
-    pto_joined_by_t *joined_by = &((machine_t *)target)->links.joined_by;
-    for (int i = 0; joined_by_at(i); i++)
-        if (strcmp(text, joined_by_at(i)) == 0) {
-            *joined_by = (pto_joined_by_t)(i + 1);
-            return PTO_OK;
-        }
-    return pto_word_unknown(text, "topology", joined_by_at, err);
-}
 
 /* 16 MiB: no GPU and no node has less, and who gives less has left out the unit. */
 #define MEMORY_LEAST_BYTES 0x1p24
@@ -126,7 +117,7 @@ static const pto_option_t machine_options[] = {
     {"gpu-topology", "KIND",
      "how they join GPUs: switch or mesh (default: mesh for xgmi, and for 3 or 4 GPUs with nvlink2 to "
      "nvlink4)",
-     .apply = apply_joined_by, .word_at = joined_by_at},
+     STORE(WORD, links.joined_by), .what = "topology", .word_at = joined_by_at},
     {"links-per-peer", "N", "links between each two GPUs of a mesh (default: all in equal shares; xgmi: 1)",
      STORE(COUNT, links.links_per_peer)},
     {"host-link", "LINK", "between a GPU and the host", .apply = apply_host_link,
@@ -509,9 +500,8 @@ static double gb_per_s(const pto_sold_link_t *link) {
 
 /* XML has rates. What other tools print has none: --gpu-link says whose links they are. */
 static int read_topology(machine_t *machine) {
-    const char *dot = strrchr(machine->from, '.');
     const pto_sold_link_t *gpu = &machine->links.gpu, *host = &machine->links.host;
-    const bool text = dot && strcmp(dot, ".txt") == 0;
+    const bool text = pto_text_ends(machine->from, ".txt");
     pto_error_t err = {0};
     if (!text && (gpu->name || host->name))
         return pto_usage_error(&syntax, "--from has the rates of links; leave out what gives them");
@@ -535,7 +525,7 @@ static int take_topology(machine_t *machine) {
 }
 
 static int run(const pto_arguments_t *given) {
-    machine_t machine = {.name = NULL};
+    machine_t machine = {.links.joined_by = PTO_JOINED_BY_DEFAULT};
     pto_error_t err = {0};
     if (given->operand_count != 1 || strcmp(given->operand[0], "new") != 0)
         return pto_usage_error(&syntax, "the only thing to do with a machine is new");

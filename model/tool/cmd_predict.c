@@ -102,13 +102,6 @@ static void print_csv_prices(const pto_predictions_t *predictions) {
     }
 }
 
-static void print_csv(const pto_predictions_t *predictions, const pto_flags_t *flags) {
-    if (flags)
-        pto_print_explanations_csv(predictions, flags);
-    else
-        print_csv_prices(predictions);
-}
-
 static void print_json_terms(const pto_flags_t *flags, const pto_term_t *terms, int count) {
     printf(", \"terms\": [");
     for (int t = 0; t < count; t++) {
@@ -169,11 +162,6 @@ static void print_json_cell(int64_t cell, const void *context) {
     }
 }
 
-static void print_json(const pto_predictions_t *predictions, const pto_flags_t *flags) {
-    const printed_t printed = {predictions, flags};
-    pto_print_json_cells(stdout, "predictions", predictions, print_json_cell, &printed);
-}
-
 static pto_status_t draw(const predict_options_t *options, const pto_predictions_t *predictions,
                          pto_error_t *err) {
     pto_predict_plot_t drawn = {.predictions = predictions, .measured = options->measured};
@@ -196,7 +184,6 @@ static pto_status_t draw(const predict_options_t *options, const pto_predictions
 /* Returns -1, or the exit code. Called before any work. */
 static int check_options(const pto_options_t *options) {
     const predict_options_t *own = (const predict_options_t *)options;
-    pto_error_t err = {0};
     if (own->measured && !own->plot)
         return pto_usage_error(&syntax, "--measured is drawn by --plot, which is not given");
     if (options->two_sweeps && options->format == PTO_FORMAT_TABLE &&
@@ -208,9 +195,7 @@ static int check_options(const pto_options_t *options) {
         return code;
     if (own->explain && options->bandwidth != PTO_BANDWIDTH_NONE)
         return pto_usage_error(&syntax, "--bandwidth and --explain exclude each other: terms are times");
-    if (own->plot && pto_plot_check_name(own->plot, &err) != PTO_OK)
-        return pto_usage_error(&syntax, "--plot: %s", err.message);
-    return -1;
+    return pto_check_plot(&syntax, own->plot);
 }
 
 /* Flags say which parameters are doubtful; only explanations need them, and setups. */
@@ -222,10 +207,13 @@ static pto_status_t print_prices(pto_options_t *options, pto_predictions_t *pred
         status = pto_flags_find(options->machine, &found, err);
     if (status != PTO_OK)
         return status;
-    if (options->format == PTO_FORMAT_CSV)
-        print_csv(predictions, flags);
-    else if (options->format == PTO_FORMAT_JSON)
-        print_json(predictions, flags);
+    if (options->format == PTO_FORMAT_JSON)
+        pto_print_json_cells(stdout, "predictions", predictions, print_json_cell,
+                             &(printed_t){predictions, flags});
+    else if (options->format == PTO_FORMAT_CSV && flags)
+        pto_print_explanations_csv(predictions, flags);
+    else if (options->format == PTO_FORMAT_CSV)
+        print_csv_prices(predictions);
     else if (flags)
         pto_print_explanations(predictions, flags);
     else

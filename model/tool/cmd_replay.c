@@ -156,23 +156,14 @@ static void print_call(const pto_replayed_t *replayed, int i, pto_format_t forma
         pto_field_json_if(is_priced, pto_field_extrapolated(&caveats)));
 }
 
-static void print_csv_call(const pto_replayed_t *replayed, int i) {
-    print_call(replayed, i, PTO_FORMAT_CSV);
-    pto_print_csv_changes(stdout, replayed->replay->options.machine);
-    putchar('\n');
-}
-
 static void print_csv(const pto_replayed_t *replayed) {
     printf("collective,bytes,nodes,gpus_per_node,times,route,measured_s,predicted_s,cheapest,cheapest_s,"
            "distance,transfer_s,unpriced,not_priced,extrapolated_from,model,what_if\n");
-    for (int i = 0; i < replayed->trace.count; i++)
-        print_csv_call(replayed, i);
-}
-
-static void print_json_call(const pto_replayed_t *replayed, int i) {
-    fputs(i ? ",\n  {" : "\n  {", stdout);
-    print_call(replayed, i, PTO_FORMAT_JSON);
-    putchar('}');
+    for (int i = 0; i < replayed->trace.count; i++) {
+        print_call(replayed, i, PTO_FORMAT_CSV);
+        pto_print_csv_changes(stdout, replayed->replay->options.machine);
+        putchar('\n');
+    }
 }
 
 static void print_json_total(const pto_replayed_t *replayed, const pto_step_route_t *route,
@@ -220,8 +211,11 @@ static void print_json(const pto_replayed_t *replayed) {
     PTO_MORE(stdout, pto_field_unpriced("not_priced", &caveats));
     pto_print_json_step_more_procs(stdout, &replayed->step);
     printf(", \"calls\": [");
-    for (int i = 0; i < trace->count; i++)
-        print_json_call(replayed, i);
+    for (int i = 0; i < trace->count; i++) {
+        fputs(i ? ",\n  {" : "\n  {", stdout);
+        print_call(replayed, i, PTO_FORMAT_JSON);
+        putchar('}');
+    }
     printf("\n], \"groups_assumed\": %lld, \"taken_for_host\": %lld", (long long)trace->groups_assumed,
            (long long)pto_replayed_for_host(replayed));
     print_json_delays(&replayed->delays);
@@ -306,12 +300,6 @@ static pto_status_t print_replayed(pto_replayed_t *replayed, pto_error_t *err) {
     else
         return pto_print_replayed(replayed, err);
     return PTO_OK;
-}
-
-/* The reason why no call can be priced has no place in the file. */
-static pto_status_t name_file(const char *path, pto_error_t *err) {
-    const pto_error_t bare = *err;
-    return pto_error_set(err, bare.status, "%s: %s", path, bare.message);
 }
 
 /* Each process of calls.csv has one file. */
@@ -399,8 +387,9 @@ static pto_status_t replay_all(pto_replay_t *replay, int count, char *const *pat
     if (status == PTO_OK) {
         status =
             pto_step_predict_some(&workload, replay->options.machine, replayed.left_out, &replayed.step, err);
-        if (status != PTO_OK && status != PTO_ERR_INTERRUPTED && err->file[0] == '\0')
-            status = name_file(path[0], err);
+        const pto_error_t bare = *err; /* why no call can be priced has no place in the file */
+        if (status != PTO_OK && status != PTO_ERR_INTERRUPTED && bare.file[0] == '\0')
+            pto_error_set(err, status, "%s: %s", path[0], bare.message);
     }
     if (status == PTO_OK)
         status = pto_step_find_more_procs(&replayed.step, err);
@@ -412,12 +401,6 @@ static pto_status_t replay_all(pto_replay_t *replay, int count, char *const *pat
     pto_delays_fini(&replayed.delays);
     free(replayed.left_out);
     return status;
-}
-
-/* An option that the file contradicts is wrong usage, though the message has a place in the file. */
-static int fail(const pto_replay_t *replay, const pto_error_t *err) {
-    int code = pto_options_fail(&replay->options, err);
-    return replay->is_contradicted ? PTO_EXIT_USAGE : code;
 }
 
 static int run(const pto_arguments_t *given) {
@@ -435,7 +418,9 @@ static int run(const pto_arguments_t *given) {
     if (code < 0)
         code = replay_all(&replay, given->operand_count, given->operand, &err) == PTO_OK
                    ? pto_flush_output()
-                   : fail(&replay, &err);
+                   : pto_options_fail(&replay.options, &err);
+    if (replay.is_contradicted) /* wrong usage, though the message has a place in the file */
+        code = PTO_EXIT_USAGE;
     pto_options_fini(&replay.options);
     return code;
 }

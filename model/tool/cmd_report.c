@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "command.h"
 #include "command_line/workload_options.h"
 #include "portolan/api.h"
@@ -69,10 +70,7 @@ static const pto_syntax_t syntax =
 
 static void print_text(FILE *stream, const char *key, const char *text) {
     fprintf(stream, ",\n\"%s\":", key);
-    if (text)
-        pto_print_json_string(stream, text);
-    else
-        fputs("null", stream);
+    pto_print_json_string(stream, text);
 }
 
 static void print_question(FILE *stream, const arguments_t *arguments) {
@@ -126,7 +124,11 @@ static pto_status_t read_points(void *context, const pto_predictions_t *predicti
     return pto_plot_points_read(context, predictions, point, point_count, err);
 }
 
-static pto_status_t print_scenario(pto_report_t *report, arguments_t *arguments, pto_error_t *err) {
+static pto_status_t print_panels(pto_report_t *report, arguments_t *arguments, pto_error_t *err) {
+    if (arguments->collectives)
+        return pto_report_score(report, arguments->collectives, arguments->sliders, err);
+    if (arguments->step)
+        return pto_report_step(report, arguments->step, arguments->sliders, err);
     pto_options_t *options = &arguments->shared;
     pto_report_panel_t panel = {.scenario = &options->scenario,
                                 .title = pto_collective_name(options->scenario.collective),
@@ -135,14 +137,6 @@ static pto_status_t print_scenario(pto_report_t *report, arguments_t *arguments,
                                 .points = arguments->measured ? read_points : NULL,
                                 .context = (void *)arguments->measured};
     return pto_report_panel(report, &panel, err);
-}
-
-static pto_status_t print_panels(pto_report_t *report, arguments_t *arguments, pto_error_t *err) {
-    if (arguments->collectives)
-        return pto_report_score(report, arguments->collectives, arguments->sliders, err);
-    if (arguments->step)
-        return pto_report_step(report, arguments->step, arguments->sliders, err);
-    return print_scenario(report, arguments, err);
 }
 
 /* NULL: none. */
@@ -292,17 +286,12 @@ static int report_scenario(arguments_t *arguments) {
     return make_page(arguments);
 }
 
-static bool is_measured(const char *path) {
-    size_t length = strlen(path);
-    return length > 4 && strcmp(path + length - 4, ".csv") == 0;
-}
-
 static int run(const pto_arguments_t *given) {
     arguments_t arguments = {.given = given};
     const char *path = given->operand_count > 0 ? given->operand[0] : NULL;
     if (!pto_arguments_text(given, "out"))
         return pto_usage_error(&syntax, "no page to write is named (--out)");
-    int code = path && is_measured(path)                                    ? report_measured(&arguments)
+    int code = path && pto_text_ends(path, ".csv")                          ? report_measured(&arguments)
                : path && given->operand_count == 1 && pto_is_workload(path) ? report_step(&arguments)
                                                                             : report_scenario(&arguments);
     pto_series_fini(&arguments.rows);

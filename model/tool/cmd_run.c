@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "command.h"
 #include "command_line/find_machine.h"
 #include "command_line/machine_folders.h"
@@ -240,13 +241,12 @@ static bool lacks_machine(const char *name) {
 
 /* Returns -1, or the exit code after saying what is wrong. */
 static int check_calibration(const run_t *run, char **command) {
-    size_t length = strlen(run->machine);
     if (!run->calibrate)
         return -1;
     if (pto_run_separator(command) < 0)
         return pto_usage_error(
             &syntax, "--calibrate needs a -- between launcher and program: -- mpirun ... -- PROGRAM ...");
-    if (lacks_machine(run->machine) && (length <= 5 || strcmp(run->machine + length - 5, ".yaml") != 0))
+    if (lacks_machine(run->machine) && !pto_text_ends(run->machine, ".yaml"))
         return pto_usage_error(
             &syntax,
             "--calibrate writes the machine file, whose name must end with .yaml (--machine %s.yaml)",

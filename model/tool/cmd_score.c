@@ -29,20 +29,16 @@ static const char usage[] =
     "floor: the score of one run's fastest strategies on the same cells; no model can be expected to do\n"
     "better. always S: a user without a model who always takes S; its errors are those of S's predictions.\n";
 
-enum { TRAIN_FILES_MAX = 16 };
-
 /* First, because the options shared by all commands are applied to it. */
 typedef struct {
     pto_options_t shared;
-    bool has_statistic;
-    pto_statistic_t statistic;
+    pto_statistic_t statistic; /* PTO_STATISTIC_COUNT: not given */
     int64_t min_bytes;
     pto_score_skip_t *skip;
     int skip_count;
     pto_node_counts_t train; /* count 0: no training set among the scored files */
     pto_node_counts_t test;
-    const char *train_file[TRAIN_FILES_MAX];
-    int train_file_count;
+    pto_texts_t train_files;
     score_print_t print;
 } arguments_t;
 
@@ -50,15 +46,6 @@ typedef struct {
 
 static const char *statistic_at(int i) {
     return i < PTO_STATISTIC_COUNT ? pto_statistic_name((pto_statistic_t)i) : NULL;
-}
-
-static pto_status_t apply_statistic(void *target, const char *text, pto_error_t *err) {
-    arguments_t *arguments = target;
-    int found = 0;
-    pto_status_t status = pto_word_parse(text, "statistic", statistic_at, &found, err);
-    arguments->has_statistic = true;
-    arguments->statistic = (pto_statistic_t)found;
-    return status;
 }
 
 static pto_status_t parse_implementation(const char *text, size_t size, pto_implementation_t *found,
@@ -106,21 +93,13 @@ static pto_status_t apply_test(void *target, const char *text, pto_error_t *err)
     return pto_node_counts_parse(text, &((arguments_t *)target)->test, err);
 }
 
-static pto_status_t apply_train_file(void *target, const char *text, pto_error_t *err) {
-    arguments_t *arguments = target;
-    if (arguments->train_file_count == TRAIN_FILES_MAX)
-        return pto_error_set(err, PTO_ERR_RANGE, "at most %d files", TRAIN_FILES_MAX);
-    arguments->train_file[arguments->train_file_count++] = text;
-    return PTO_OK;
-}
-
 #define STORE(form, member) PTO_STORE(form, arguments_t, member)
 
 static const pto_option_t score_options_table[] = {
     {"statistic", "min|median",
      "a strategy's time: of its runs the fastest (runs that are jobs) or the median (repeats; default where "
      "portolan-validate wrote all files)",
-     .apply = apply_statistic, .word_at = statistic_at},
+     STORE(WORD, statistic), .word_at = statistic_at},
     {"min-bytes", "N", "leave out smaller sizes, whose shares round", STORE(BYTES, min_bytes),
      .standard = "64"},
     {"skip", "IMPLEMENTATION:STRATEGY", "leave out these rows, which did not do the collective (repeatable)",
@@ -130,7 +109,7 @@ static const pto_option_t score_options_table[] = {
      "these node counts are what the machine file and the baselines were trained on: they are not scored",
      .apply = apply_train},
     {"train-file", "FILE.csv", "the baselines learn from these collectives instead (repeatable)",
-     .apply = apply_train_file},
+     STORE(TEXTS, train_files)},
     {"test", "nodes=N[,N...]", "score only these node counts", .apply = apply_test},
     {"baselines", NULL, "print what needs no model as well, trained on the same collectives",
      STORE(FLAG, print.baselines)},
@@ -197,7 +176,7 @@ static int apply(const pto_arguments_t *given, arguments_t *arguments) {
 
 static pto_score_options_t score_options(const arguments_t *arguments, const pto_collectives_t *collectives) {
     pto_score_options_t options = pto_score_defaults(collectives);
-    if (arguments->has_statistic)
+    if (arguments->statistic != PTO_STATISTIC_COUNT)
         options.statistic = arguments->statistic;
     options.min_bytes = arguments->min_bytes;
     options.skip = arguments->skip;
@@ -314,11 +293,11 @@ static pto_status_t learn_from(arguments_t *arguments, const pto_machine_t *mach
                                const pto_collectives_t *collectives, pto_score_t *score, pto_error_t *err) {
     pto_collectives_t others = {0};
     pto_status_t status = PTO_OK;
-    if (arguments->train_file_count == 0)
+    if (arguments->train_files.count == 0)
         return arguments->train.count > 0 ? learn(machine, collectives, &arguments->train, score, err)
                                           : PTO_OK;
-    for (int i = 0; i < arguments->train_file_count && status == PTO_OK; i++)
-        status = read_collectives(arguments->train_file[i], arguments, &others, err);
+    for (int i = 0; i < arguments->train_files.count && status == PTO_OK; i++)
+        status = read_collectives(arguments->train_files.item[i], arguments, &others, err);
     if (status == PTO_OK)
         status = learn(machine, &others, &(pto_node_counts_t){0}, score, err);
     pto_collectives_fini(&others);
@@ -391,7 +370,7 @@ static int score_files(arguments_t *arguments, int count, char **paths) {
 }
 
 static int run(const pto_arguments_t *given) {
-    arguments_t arguments = {.skip = NULL};
+    arguments_t arguments = {.statistic = PTO_STATISTIC_COUNT};
     int code = apply(given, &arguments);
     if (code < 0)
         code = score_files(&arguments, given->operand_count, given->operand);

@@ -39,17 +39,11 @@ typedef struct {
 
 #define STORE(form, member) PTO_STORE(form, arguments_t, member)
 
-/* Reject names that cannot be drawn before doing any work. */
-static pto_status_t apply_plot(void *target, const char *text, pto_error_t *err) {
-    ((arguments_t *)target)->plot = text;
-    return pto_plot_check_name(text, err);
-}
-
 static const pto_option_t topology_options[] = {
     {"machine", "NAME", "the topology of a machine, by name or file", STORE(TEXT, machine)},
     {"format", "FORMAT", "text, csv (a row for each route) or yaml (a topology file)", STORE(WORD, format),
      .standard = "text", .word_at = format_at},
-    {"plot", "FILE.svg|png", "draw the node (needs gnuplot)", .apply = apply_plot},
+    {"plot", "FILE.svg|png", "draw the node (needs gnuplot)", STORE(TEXT, plot)},
     {.name = NULL}};
 
 static const pto_option_set_t option_sets[] = {{"options", topology_options}, {NULL, NULL}};
@@ -218,6 +212,8 @@ static int run(const pto_arguments_t *given) {
         return pto_usage_error(&syntax, "%s", err.message);
     if (given->operand_count + (arguments.machine ? 1 : 0) != 1)
         return pto_usage_error(&syntax, "name one topology, or a machine with --machine");
+    if (pto_check_plot(&syntax, arguments.plot) >= 0)
+        return PTO_EXIT_USAGE;
     pto_status_t status = arguments.machine ? open_topology_of(arguments.machine, &machine, &err)
                                             : open_operand(given->operand[0], &topology, &machine, &err);
     if (status == PTO_OK)

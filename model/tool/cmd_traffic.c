@@ -38,11 +38,8 @@ static const pto_syntax_t syntax = PTO_SCENARIO_SYNTAX("portolan traffic", usage
 
 /* Before any work: what cannot be drawn, and more strategies than one. */
 static int check(const pto_options_t *options) {
-    const char *plot = ((const traffic_options_t *)options)->plot;
-    pto_error_t err = {0};
-    if (plot && pto_plot_check_name(plot, &err) != PTO_OK)
-        return pto_usage_error(&syntax, "--plot: %s", err.message);
-    return pto_options_one_strategy(options, &syntax, "the traffic");
+    int code = pto_check_plot(&syntax, ((const traffic_options_t *)options)->plot);
+    return code < 0 ? pto_options_one_strategy(options, &syntax, "the traffic") : code;
 }
 
 typedef struct {

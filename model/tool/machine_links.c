@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/text.h"
 #include "command_line/arguments.h"
 #include "command_line/find_machine.h"
 #include "machine/topology_internal.h"
@@ -188,10 +189,9 @@ void pto_node_links_write(FILE *stream, const pto_node_links_t *links) {
 
 pto_status_t pto_topology_open_any(const char *name, pto_link_rates_t rates, pto_topology_t **topology,
                                    pto_error_t *err) {
-    const char *dot = strrchr(name, '.');
-    if (dot && strcmp(dot, ".xml") == 0)
+    if (pto_text_ends(name, ".xml"))
         return pto_topology_read_xml(name, topology, err);
-    if (dot && strcmp(dot, ".txt") == 0)
+    if (pto_text_ends(name, ".txt"))
         return pto_topology_read_text(name, rates, topology, err);
     char *path = NULL;
     pto_status_t status = pto_find_topology(name, NULL, &path, err);

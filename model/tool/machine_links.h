@@ -30,7 +30,7 @@ pto_status_t pto_link_read_named(const char *text, pto_sold_link_t *link, pto_er
 /* A NIC by its rate, or by what it is sold as: NDR, 400G. */
 pto_status_t pto_link_read_nic(const char *text, pto_sold_link_t *link, pto_error_t *err);
 
-typedef enum { PTO_JOINED_BY_DEFAULT, PTO_JOINED_BY_SWITCH, PTO_JOINED_BY_MESH } pto_joined_by_t;
+typedef enum { PTO_JOINED_BY_SWITCH, PTO_JOINED_BY_MESH, PTO_JOINED_BY_DEFAULT } pto_joined_by_t;
 
 /* The parts of a topology: devices are divided among sockets in order. */
 typedef struct {

@@ -58,10 +58,7 @@ double pto_gpu_injection_with_twice_the_nics(const pto_machine_t *machine) {
 typedef double (*faster_t)(const pto_machine_t *machine, const char *key, double s_per_byte);
 
 static bool is_bytes_of(const char *key, const char *prefix) {
-    static const char bytes[] = ".beta_s_per_byte";
-    size_t length = strlen(key);
-    return pto_text_begins(key, prefix) && length > sizeof bytes &&
-           strcmp(key + length - (sizeof bytes - 1), bytes) == 0;
+    return pto_text_begins(key, prefix) && pto_text_ends(key, ".beta_s_per_byte");
 }
 
 static bool is_of_gpus(const char *key) {

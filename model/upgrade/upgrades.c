@@ -1,7 +1,7 @@
 /* Upgrades from a file, and the standard ones. */
+#define _GNU_SOURCE /* strcasestr */
 #include "upgrade/upgrades.h"
 
-#include <ctype.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,17 +28,6 @@ void pto_upgrades_fini(pto_upgrades_t *upgrades) {
 
 /* --- those that a name is asked for --------------------------------------------------------------------- */
 
-static bool has_text(const char *name, const char *text) {
-    for (; *name; name++) {
-        size_t i = 0;
-        while (text[i] && tolower((unsigned char)name[i]) == tolower((unsigned char)text[i]))
-            i++;
-        if (!text[i])
-            return true;
-    }
-    return false;
-}
-
 pto_status_t pto_upgrades_keep(pto_upgrades_t *upgrades, const char *text, pto_error_t *err) {
     char names[PTO_ERROR_MESSAGE_MAX / 2] = "";
     int kept = 0;
@@ -47,7 +36,7 @@ pto_status_t pto_upgrades_keep(pto_upgrades_t *upgrades, const char *text, pto_e
         snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", upgrades->upgrade[i].name);
     }
     for (int i = 0; i < upgrades->count; i++) {
-        if (has_text(upgrades->upgrade[i].name, text))
+        if (strcasestr(upgrades->upgrade[i].name, text))
             upgrades->upgrade[kept++] = upgrades->upgrade[i];
         else
             fini_upgrade(&upgrades->upgrade[i]);

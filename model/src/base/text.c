@@ -34,3 +34,8 @@ void pto_text_add(pto_text_t *text, const char *format, ...) {
 }
 
 bool pto_text_begins(const char *text, const char *start) { return strncmp(text, start, strlen(start)) == 0; }
+
+bool pto_text_ends(const char *text, const char *end) {
+    const size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}

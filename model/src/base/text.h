@@ -18,5 +18,6 @@ typedef struct {
 void pto_text_add(pto_text_t *text, const char *format, ...) PTO_PRINTF_LIKE(2, 3);
 
 bool pto_text_begins(const char *text, const char *start);
+bool pto_text_ends(const char *text, const char *end);
 
 #endif

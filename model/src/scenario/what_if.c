@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "machine/registry.h"
 #include "portolan/units.h"
 
@@ -98,16 +99,11 @@ static bool join_ranges(pto_machine_t *machine) {
     return true;
 }
 
-static bool ends_in(const char *text, const char *end) {
-    size_t length = strlen(text), end_length = strlen(end);
-    return length >= end_length && strcmp(text + length - end_length, end) == 0;
-}
-
 /* A limit that no longer lies between its neighbours is restored. */
 static pto_status_t change_number(const change_t *change, pto_machine_t *machine, int64_t *number,
                                   pto_error_t *err) {
     int64_t before = *number;
-    pto_status_t status = new_number(change, before, ends_in(change->key, "_bytes"), number, err);
+    pto_status_t status = new_number(change, before, pto_text_ends(change->key, "_bytes"), number, err);
     if (status != PTO_OK || join_ranges(machine))
         return status;
     int64_t made = *number;
@@ -230,7 +226,7 @@ static void strip_unit(const char *key, char stripped[PTO_PARAM_KEY_MAX]) {
     size_t length = strlen(key);
     snprintf(stripped, PTO_PARAM_KEY_MAX, "%s", key);
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (ends_in(key, units[i].end)) {
+        if (pto_text_ends(key, units[i].end)) {
             size_t kept = length - strlen(units[i].end);
             snprintf(stripped + kept, PTO_PARAM_KEY_MAX - kept, "%s", units[i].name);
             return;
