@@ -104,6 +104,11 @@ void pto_print_text(FILE *stream, const char *format, ...) {
     va_end(given);
 }
 
+int pto_wider(int width, const char *text) {
+    const int length = (int)strlen(text);
+    return length > width ? length : width;
+}
+
 void pto_print_label(FILE *stream, int width, const char *text) {
     int length = (int)strlen(text);
     bool fits = length <= width;

@@ -28,6 +28,9 @@ enum { PTO_INDENT_MAX = 127 };
  * are indented by as much, at most PTO_INDENT_MAX. */
 void pto_print_wrapped(FILE *stream, const char *text, int indent, int width);
 
+/* Returns a column's width, if a text must fit as well. */
+int pto_wider(int width, const char *text);
+
 /* The first column of a row. A text that is too long for it has lines of its own above the row, so that texts
  * that begin alike can be told apart. */
 void pto_print_label(FILE *stream, int width, const char *text);

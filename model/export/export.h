@@ -108,12 +108,6 @@ pto_status_t pto_export_check_work(const pto_export_t *export, pto_error_t *err)
 /* NULL behind the last one. */
 const pto_export_target_t *pto_export_target_at(int i);
 
-/* Sets the seconds of a strategy with this algorithm (NULL: the cheapest) at a size; INFINITY if it does not
- * apply. Errors: those of pto_plan_choose. */
-pto_status_t pto_export_price_strategy(const pto_export_t *export, const pto_export_table_t *table,
-                                       const char *strategy, const char *algorithm, int64_t bytes,
-                                       double *seconds, pto_error_t *err);
-
 /* Sets the seconds of an algorithm that a library can be told to run. Errors: those of pto_plan_choose. */
 pto_status_t pto_export_price(const pto_export_t *export, const pto_export_table_t *table,
                               const pto_export_algorithm_t *algorithm, int64_t bytes, double *seconds,

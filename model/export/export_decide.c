@@ -36,9 +36,11 @@ pto_status_t pto_export_check_work(const pto_export_t *export, pto_error_t *err)
                : status;
 }
 
-pto_status_t pto_export_price_strategy(const pto_export_t *export, const pto_export_table_t *table,
-                                       const char *strategy, const char *algorithm, int64_t bytes,
-                                       double *seconds, pto_error_t *err) {
+/* Sets the seconds of a strategy with this algorithm (NULL: the cheapest) at a size; INFINITY if it does not
+ * apply. */
+static pto_status_t price_strategy(const pto_export_t *export, const pto_export_table_t *table,
+                                   const char *strategy, const char *algorithm, int64_t bytes,
+                                   double *seconds, pto_error_t *err) {
     char name[64];
     int64_t nodes = table->nodes;
     pto_scenario_t scenario =
@@ -73,7 +75,7 @@ pto_status_t pto_export_price(const pto_export_t *export, const pto_export_table
         *seconds = export->target->price(export, table, algorithm, bytes);
         return PTO_OK;
     }
-    return pto_export_price_strategy(export, table, strategy, algorithm->algorithm, bytes, seconds, err);
+    return price_strategy(export, table, strategy, algorithm->algorithm, bytes, seconds, err);
 }
 
 static bool may_run(const pto_export_t *export, const pto_export_table_t *table,
@@ -236,9 +238,9 @@ static pto_status_t is_as_fast(const pto_export_t *export, const pto_export_tabl
                                const char *strategy, const char *other, int64_t bytes, bool *as_fast,
                                pto_error_t *err) {
     double own_s, other_s = 0;
-    pto_status_t status = pto_export_price_strategy(export, table, strategy, NULL, bytes, &own_s, err);
+    pto_status_t status = price_strategy(export, table, strategy, NULL, bytes, &own_s, err);
     if (status == PTO_OK)
-        status = pto_export_price_strategy(export, table, other, NULL, bytes, &other_s, err);
+        status = price_strategy(export, table, other, NULL, bytes, &other_s, err);
     *as_fast = status == PTO_OK && own_s <= other_s;
     return status;
 }
@@ -275,8 +277,8 @@ static pto_status_t write_range(const pto_export_t *export, const pto_export_tab
         const pto_export_algorithm_t *algorithm = pto_export_rule_at(table, predictions->point[i])->algorithm;
         double own_s = INFINITY, best_s = pto_prediction_at(predictions, i, range->winner)->price.seconds;
         status = algorithm ? pto_export_price(export, table, algorithm, predictions->point[i], &own_s, err)
-                           : pto_export_price_strategy(export, table, table->collective->strategy, NULL,
-                                                       predictions->point[i], &own_s, err);
+                           : price_strategy(export, table, table->collective->strategy, NULL,
+                                            predictions->point[i], &own_s, err);
         gain = fmax(gain, own_s / best_s);
     }
     if (status != PTO_OK || gain <= 1 + export->tolerance / 100)

@@ -43,11 +43,6 @@ typedef struct {
 
 void pto_report_fini(pto_report_t *report);
 
-/* Leave out of the options' scenario the strategies that make it too large to price so many times: those that
- * take most. `*note` names them and the reason, to be freed; NULL: none is left out. Errors: those of
- * pto_check_work, where no strategy would be left. */
-pto_status_t pto_report_leave_out(pto_options_t *options, int64_t times, char **note, pto_error_t *err);
-
 /* Choose up to `count` parameters, by what they do to the picks of the predictions, which may be of a machine
  * that has the same parameters with other values. Errors: those of pto_sensitivity. */
 pto_status_t pto_report_choose_sliders(pto_report_t *report, const pto_predictions_t *predictions, int count,

@@ -5,7 +5,7 @@
 
 #include "portolan/score.h"
 #include "report.h"
-#include "show/layout_text.h"
+#include "show/table.h"
 
 enum { STRATEGIES_MAX = 128, TITLE_MAX = 192 };
 

@@ -67,7 +67,7 @@ static const char *terminal_of(const char *path) {
     return dot != NULL && strcmp(dot, ".png") == 0 ? "pngcairo" : NULL;
 }
 
-pto_status_t pto_plot_check_name(const char *path, pto_error_t *err) {
+static pto_status_t check_name(const char *path, pto_error_t *err) {
     if (terminal_of(path) != NULL)
         return PTO_OK;
     return pto_error_set(err, PTO_ERR_TYPE, "'%s' does not name a drawing: it must end in .svg or .png",
@@ -76,13 +76,13 @@ pto_status_t pto_plot_check_name(const char *path, pto_error_t *err) {
 
 int pto_check_plot(const pto_syntax_t *syntax, const char *path) {
     pto_error_t err = {0};
-    if (!path || pto_plot_check_name(path, &err) == PTO_OK)
+    if (!path || check_name(path, &err) == PTO_OK)
         return -1;
     return pto_usage_error(syntax, "--plot: %s", err.message);
 }
 
 pto_status_t pto_plot_script(const pto_plot_t *plot, const char *path, FILE *script, pto_error_t *err) {
-    pto_status_t status = pto_plot_check_name(path, err);
+    pto_status_t status = check_name(path, err);
     if (status != PTO_OK)
         return status;
     fprintf(script, "set terminal %s size %d,%d background rgb 'white' noenhanced\n", terminal_of(path),
@@ -129,7 +129,7 @@ static pto_status_t draw(const pto_plot_t *plot, const char *path, FILE *drawing
 }
 
 pto_status_t pto_plot_draw(const pto_plot_t *plot, const char *path, pto_error_t *err) {
-    pto_status_t status = pto_plot_check_name(path, err);
+    pto_status_t status = check_name(path, err);
     if (status != PTO_OK)
         return status;
     pto_output_t *output = NULL;

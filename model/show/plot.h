@@ -22,9 +22,6 @@ typedef struct {
  * says how to install it). */
 pto_status_t pto_plot_draw(const pto_plot_t *plot, const char *path, pto_error_t *err);
 
-/* Check that `path` has an ending that can be drawn. Errors: PTO_ERR_TYPE. */
-pto_status_t pto_plot_check_name(const char *path, pto_error_t *err);
-
 /* Returns -1, or the exit code after printing that --plot names no drawing; NULL: it is not given. */
 int pto_check_plot(const pto_syntax_t *syntax, const char *path);
 

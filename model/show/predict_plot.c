@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/names.h"
-#include "layout_text.h"
+#include "command_line/terminal.h"
 #include "portolan/units.h"
 #include "table.h"
 
@@ -439,11 +439,11 @@ static int height_of(const pto_predict_plot_t *plot) {
 
 static int width_of(const pto_predict_plot_t *plot) {
     char text[LABEL_MAX];
-    size_t longest = strlen(left_out_text(plot, text));
+    int longest = (int)strlen(left_out_text(plot, text));
     for (int i = 0; i < plot->predictions->strategy_count; i++)
-        if (is_drawn(plot, i) && strlen(plot->predictions->strategy[i]->name) > longest)
-            longest = strlen(plot->predictions->strategy[i]->name);
-    int needed_px = PANEL_RIGHT_PX + KEY_SAMPLE_PX + KEY_CHARACTER_PX * (int)longest;
+        if (is_drawn(plot, i))
+            longest = pto_wider(longest, plot->predictions->strategy[i]->name);
+    int needed_px = PANEL_RIGHT_PX + KEY_SAMPLE_PX + KEY_CHARACTER_PX * longest;
     return needed_px > LEAST_WIDTH_PX ? needed_px : LEAST_WIDTH_PX;
 }
 

@@ -38,10 +38,9 @@ static bool is_shown(const columns_t *columns, int strategy) {
 }
 
 static int column_width(const columns_t *columns, int strategy) {
-    int name = (int)strlen(columns->predictions->strategy[strategy]->name);
     int cost = has_bandwidths(columns) ? RATE_WIDTH : COST_WIDTH;
-    int least = columns->options->ci ? INTERVAL_WIDTH : cost;
-    return name > least ? name : least;
+    return pto_wider(columns->options->ci ? INTERVAL_WIDTH : cost,
+                     columns->predictions->strategy[strategy]->name);
 }
 
 /* "dup_devptr (linear, 8 chunks) ?", or without what is in parentheses; "" if nothing applies. */
@@ -66,12 +65,10 @@ static const char *choice_text(const columns_t *columns, int64_t point, char tex
 static int rest_width(const columns_t *columns) {
     const pto_predictions_t *predictions = columns->predictions;
     char text[CHOICE_MAX];
-    size_t longest = strlen("Cheapest");
-    for (int64_t point = 0; point < predictions->point_count; point++) {
-        size_t length = strlen(choice_text(columns, point, text));
-        longest = length > longest ? length : longest;
-    }
-    return POINT_WIDTH + pto_bandwidth_columns_width(columns->options->bandwidth) + WIDE_GAP + (int)longest;
+    int longest = (int)strlen("Cheapest");
+    for (int64_t point = 0; point < predictions->point_count; point++)
+        longest = pto_wider(longest, choice_text(columns, point, text));
+    return POINT_WIDTH + pto_bandwidth_columns_width(columns->options->bandwidth) + WIDE_GAP + longest;
 }
 
 /* --- which columns ------------------------------------------------------------------------------------- */

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "command_line/terminal.h"
-#include "layout_text.h"
 #include "more_procs.h"
 #include "portolan/printable.h"
 #include "portolan/units.h"
@@ -326,8 +325,7 @@ static int name_width(const pto_replayed_t *replayed) {
     int width = NAME_LEAST;
     char name[NAME_MAX];
     for (int i = 0; i < replayed->trace.count; i++)
-        if ((int)strlen(kind_name(&replayed->trace.call[i], name)) > width)
-            width = (int)strlen(name);
+        width = pto_wider(width, kind_name(&replayed->trace.call[i], name));
     return width;
 }
 

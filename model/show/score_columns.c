@@ -1,11 +1,10 @@
 /* Columns as far as the terminal is wide, and cells. */
-#include "score_columns.h"
+#include "score_table.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "command_line/terminal.h"
-#include "layout_text.h"
 #include "table.h"
 
 const char *score_filter_text(const pto_score_filter_t *filter, char *text, size_t text_size) {
@@ -209,24 +208,19 @@ typedef struct {
 
 enum { CELL_BYTES_WIDTH = 9, CELL_TIME_WIDTH = 9 };
 
-static int longer(int width, const char *text) {
-    int length = (int)strlen(text);
-    return length > width ? length : width;
-}
-
 static cell_widths_t find_cell_widths(const pto_score_t *score, const score_print_t *how) {
     /* "99.9 GB/s" is wider than a time. */
-    cell_widths_t widths = {longer(0, "Strategy"), longer(0, "Algorithm"),
+    cell_widths_t widths = {pto_wider(0, "Strategy"), pto_wider(0, "Algorithm"),
                             CELL_TIME_WIDTH + 2 * pto_bandwidth_replaces_times(how->bandwidth),
                             how->bandwidth};
-    int pick = longer(0, "  Regret");
+    int pick = pto_wider(0, "  Regret");
     for (int64_t i = 0; i < score->cell_count; i++) {
         const pto_score_cell_t *cell = &score->cell[i];
         for (int c = 0; c < cell->candidate_count; c++) {
             char text[64];
-            widths.strategy = longer(widths.strategy, cell->candidate[c].strategy->name);
-            widths.algorithm = longer(widths.algorithm, algorithm_text(cell, c, text));
-            pick = longer(pick, pick_text(cell, c, text));
+            widths.strategy = pto_wider(widths.strategy, cell->candidate[c].strategy->name);
+            widths.algorithm = pto_wider(widths.algorithm, algorithm_text(cell, c, text));
+            pick = pto_wider(pick, pick_text(cell, c, text));
         }
     }
     int used = CELL_BYTES_WIDTH + 2 + widths.strategy + widths.algorithm + 2 * widths.time + CELL_TIME_WIDTH +

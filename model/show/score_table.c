@@ -8,7 +8,6 @@
 #include "command_line/terminal.h"
 #include "portolan/recording.h"
 #include "record.h"
-#include "score_columns.h"
 #include "table.h"
 
 typedef struct {

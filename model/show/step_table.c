@@ -69,12 +69,10 @@ static bool is_at_once(const pto_workload_t *workload, int call) {
 
 static int along_width(const pto_workload_t *workload) {
     char text[PTO_WORKLOAD_ALONG_MAX];
-    size_t width = strlen("Along");
-    for (int i = 0; i < workload->call_count; i++) {
-        size_t length = strlen(pto_workload_along_text(workload, workload->call[i].along, text));
-        width = length > width ? length : width;
-    }
-    return (int)width;
+    int width = (int)strlen("Along");
+    for (int i = 0; i < workload->call_count; i++)
+        width = pto_wider(width, pto_workload_along_text(workload, workload->call[i].along, text));
+    return width;
 }
 
 static double all_calls(const pto_step_prediction_t *step) {
@@ -103,10 +101,8 @@ static int longest_route(const pto_step_prediction_t *step, bool details) {
     char text[ROUTE_MAX];
     int longest = (int)strlen("Cheapest");
     for (int i = 0; i < step->workload->call_count; i++)
-        if (pto_workload_is_call(&step->workload->call[i])) {
-            int length = (int)strlen(route_text(step, i, details, text));
-            longest = length > longest ? length : longest;
-        }
+        if (pto_workload_is_call(&step->workload->call[i]))
+            longest = pto_wider(longest, route_text(step, i, details, text));
     return longest;
 }
 
@@ -197,9 +193,7 @@ typedef struct {
 
 static int column_width(const columns_t *columns, int r) {
     const pto_strategy_t *strategy = columns->route[r].strategy;
-    int name = (int)strlen(strategy ? strategy->name : "cheapest");
-    int least = columns->ci ? INTERVAL_WIDTH : TIME_WIDTH;
-    return name > least ? name : least;
+    return pto_wider(columns->ci ? INTERVAL_WIDTH : TIME_WIDTH, strategy ? strategy->name : "cheapest");
 }
 
 static void print_cell(FILE *stream, const columns_t *columns, int r, bool known, double seconds) {

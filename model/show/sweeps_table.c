@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "command_line/terminal.h"
-#include "crossings.h"
 #include "portolan/api.h"
 #include "portolan/units.h"
 #include "table.h"
@@ -15,10 +14,10 @@ enum { LABEL_LEAST = 9, CELL_WIDTH = 11, CELL_MAX = 32 };
 
 /* Returns the width of the first column. */
 static int label_width(const pto_sweeps_t *sweeps) {
-    size_t width = LABEL_LEAST;
+    int width = LABEL_LEAST;
     for (int row = 0; row < sweeps->row.count; row++)
-        width = strlen(sweeps->row.label[row]) > width ? strlen(sweeps->row.label[row]) : width;
-    return (int)width;
+        width = pto_wider(width, sweeps->row.label[row]);
+    return width;
 }
 
 /* --- the header ----------------------------------------------------------------------------------------- */
@@ -40,7 +39,8 @@ static void print_axis(FILE *stream, const char *title, const pto_axis_t *axis) 
                        axis->label[axis->count - 1]);
 }
 
-void pto_print_sweeps_header(FILE *stream, const char *command, const pto_sweeps_t *sweeps) {
+/* The question, the machine, its changes, and what does not vary. */
+static void print_header(FILE *stream, const char *command, const pto_sweeps_t *sweeps) {
     const pto_predictions_t *any = pto_sweeps_any(sweeps);
     const pto_sweeps_run_t *last = pto_sweeps_run(sweeps, sweeps->row.count - 1, 0);
     pto_print_title(stream, command, any);
@@ -233,14 +233,14 @@ static bool print_least(FILE *stream, const pto_predictions_t *predictions, int6
 }
 
 static int name_width(const pto_predictions_t *predictions, const char *title) {
-    size_t width = strlen(title) > 10 ? strlen(title) - 10 : 0;
+    int width = strlen(title) > 10 ? (int)strlen(title) - 10 : 0;
     char text[PICK_MAX];
     for (int64_t point = 0; point < predictions->point_count; point++) {
         int winner = pto_pick_at(predictions, point);
-        size_t length = winner < 0 ? 0 : strlen(marked_pick(predictions, point, winner, text));
-        width = length > width ? length : width;
+        if (winner >= 0)
+            width = pto_wider(width, marked_pick(predictions, point, winner, text));
     }
-    return (int)width;
+    return width;
 }
 
 void pto_print_side_by_side(FILE *stream, const pto_predictions_t *before, const char *before_title,
@@ -263,7 +263,7 @@ void pto_print_side_by_side(FILE *stream, const pto_predictions_t *before, const
 }
 
 void pto_print_sweeps(FILE *stream, const char *command, const pto_sweeps_t *sweeps) {
-    pto_print_sweeps_header(stream, command, sweeps);
+    print_header(stream, command, sweeps);
     const pto_predictions_t *before = &pto_sweeps_run(sweeps, 0, 0)->predictions;
     if (sweeps->row.kind == PTO_AXIS_COMPARE && before->strategy_count > 0 &&
         pto_sweeps_run(sweeps, 1, 0)->predictions.strategy_count > 0) {
@@ -275,6 +275,29 @@ void pto_print_sweeps(FILE *stream, const char *command, const pto_sweeps_t *swe
         print_blocks(stream, sweeps);
     }
     print_notes(stream, sweeps);
+}
+
+/* --- where picks change --------------------------------------------------------------------------------- */
+
+pto_status_t pto_crossings_or_points(const pto_predictions_t *predictions, pto_crossing_t **crossing,
+                                     int64_t *count, pto_error_t *err) {
+    pto_error_t fault = {.status = PTO_OK};
+    pto_status_t status = pto_crossings(predictions, crossing, count, &fault);
+    if (status != PTO_ERR_TOO_LARGE && status != PTO_ERR_INTERRUPTED) {
+        if (status != PTO_OK && err)
+            *err = fault;
+        return status;
+    }
+    pto_crossing_t *made = calloc((size_t)predictions->point_count, sizeof *made);
+    if (!made)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for crossings");
+    *count = 0;
+    for (int64_t i = 0; i + 1 < predictions->point_count; i++)
+        if (pto_pick_at(predictions, i) != pto_pick_at(predictions, i + 1))
+            made[(*count)++] = (pto_crossing_t){
+                .at = predictions->point[i + 1], .winner = pto_pick_at(predictions, i + 1), .gap = i};
+    *crossing = made;
+    return PTO_OK;
 }
 
 /* --- picks along rows ----------------------------------------------------------------------------------- */
@@ -351,7 +374,7 @@ static pto_status_t print_row_picks(FILE *stream, const pto_sweeps_t *sweeps, in
 
 pto_status_t pto_print_sweeps_picks(FILE *stream, const pto_sweeps_t *sweeps, pto_error_t *err) {
     bool doubtful = false;
-    pto_print_sweeps_header(stream, "pick", sweeps);
+    print_header(stream, "pick", sweeps);
     bool one = sweeps->column.count == 0 && pto_sweeps_any(sweeps)->point_count == 1;
     fprintf(stream, "# %-*s  Cheapest%s%s\n", label_width(sweeps) - 2,
             sweeps->row.kind == PTO_AXIS_WHAT_IF ? "" : sweeps->row.heading, one ? "" : " by ",

@@ -7,9 +7,6 @@
 #include "caveats.h"
 #include "sweeps.h"
 
-/* The comment lines above: the question, the machine, its changes, and what does not vary. */
-void pto_print_sweeps_header(FILE *stream, const char *command, const pto_sweeps_t *sweeps);
-
 /* A row for each value of the first axis, a column for each of the second, in blocks as wide as the terminal:
  * the least cost and a letter for its strategy. With --compare, both machines side by side instead. */
 void pto_print_sweeps(FILE *stream, const char *command, const pto_sweeps_t *sweeps);
@@ -23,6 +20,11 @@ pto_status_t pto_print_sweeps_picks(FILE *stream, const pto_sweeps_t *sweeps, pt
 typedef pto_status_t pto_print_run_t(pto_sweeps_run_t *run, pto_error_t *err);
 pto_status_t pto_print_sweeps_runs(pto_sweeps_t *sweeps, void (*heading)(void), pto_print_run_t *print,
                                    pto_error_t *err);
+
+/* pto_crossings, or the points of the sweep at which the pick is another one where bisection is too much
+ * work. The caller frees `*crossing` with free(). */
+pto_status_t pto_crossings_or_points(const pto_predictions_t *predictions, pto_crossing_t **crossing,
+                                     int64_t *count, pto_error_t *err);
 
 /* Two predictions of the same sweep side by side, and what the second one saves. One that was
  * interrupted ends the table. Adds the marks of its routes. */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "command_line/terminal.h"
-#include "layout_text.h"
 #include "more_procs.h"
 #include "portolan/api.h"
 #include "portolan/printable.h"
@@ -27,6 +26,41 @@ static void print_library(FILE *stream, const pto_scenario_t *scenario) {
         fputs("# library    best: the cheapest algorithm at each point\n", stream);
     else
         fputs("# library    the machine file's table, else the cheapest algorithm\n", stream);
+}
+
+static const char *plural(int64_t count, const char *ending) { return count == 1 ? "" : ending; }
+
+const char *pto_node_text(const pto_layout_t *layout, char text[PTO_LAYOUT_TEXT_MAX]) {
+    int64_t places = layout->gpus_per_node, procs = layout->procs_per_gpu;
+    if (layout->in_host)
+        snprintf(text, PTO_LAYOUT_TEXT_MAX, "%lld process%s a node, data in host memory", (long long)places,
+                 plural(places, "es"));
+    else
+        snprintf(text, PTO_LAYOUT_TEXT_MAX, "%lld GPU%s a node, %lld process%s a GPU", (long long)places,
+                 plural(places, "s"), (long long)procs, plural(procs, "es"));
+    return text;
+}
+
+const char *pto_nodes_text(const pto_layout_t *layout, char text[PTO_LAYOUT_TEXT_MAX]) {
+    char node[PTO_LAYOUT_TEXT_MAX];
+    int length = snprintf(text, PTO_LAYOUT_TEXT_MAX, "%lld node%s, ", (long long)layout->nodes,
+                          plural(layout->nodes, "s"));
+    snprintf(text + length, PTO_LAYOUT_TEXT_MAX - (size_t)length, "%s", pto_node_text(layout, node));
+    return text;
+}
+
+const char *pto_layout_text(const pto_layout_t *layout, char text[PTO_LAYOUT_TEXT_MAX]) {
+    int64_t nodes = layout->nodes, places = layout->gpus_per_node, procs = layout->procs_per_gpu;
+    if (layout->in_host)
+        snprintf(text, PTO_LAYOUT_TEXT_MAX, "%lld node%s x %lld process%s = %lld, data in host memory",
+                 (long long)nodes, plural(nodes, "s"), (long long)places, plural(places, "es"),
+                 (long long)(nodes * places));
+    else
+        snprintf(text, PTO_LAYOUT_TEXT_MAX, "%lld node%s x %lld GPU%s = %lld GPU%s, %lld process%s a GPU",
+                 (long long)nodes, plural(nodes, "s"), (long long)places, plural(places, "s"),
+                 (long long)(nodes * places), plural(nodes * places, "s"), (long long)procs,
+                 plural(procs, "es"));
+    return text;
 }
 
 const char *pto_size_text(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]) {
@@ -224,7 +258,8 @@ void pto_print_json_question(FILE *stream, const pto_predictions_t *predictions)
     pto_print_json_more_procs(stream, predictions);
 }
 
-void pto_print_extrapolated(FILE *stream, const pto_predictions_t *predictions) {
+/* One note for each range of points. */
+static void print_extrapolated(FILE *stream, const pto_predictions_t *predictions) {
     for (int i = 0; i < predictions->strategy_count; i++) {
         char said[PTO_EXTRAPOLATED_MAX] = "", text[PTO_EXTRAPOLATED_MAX];
         for (int64_t point = 0; point < predictions->point_count; point++) {
@@ -354,7 +389,7 @@ void pto_print_footer(FILE *stream, const pto_predictions_t *predictions) {
             print_bound(stream, predictions, i);
         }
     print_hidden(stream, predictions);
-    pto_print_extrapolated(stream, predictions);
+    print_extrapolated(stream, predictions);
     pto_caveats_t caveats = {.count = 0};
     pto_caveats_add_all(&caveats, predictions);
     pto_print_unpriced(stream, &caveats);

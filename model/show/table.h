@@ -23,6 +23,18 @@ void pto_print_machine(FILE *stream, const pto_machine_t *machine);
 /* Prints the comment line with the numbers of nodes, GPUs and processes. */
 void pto_print_layout(FILE *stream, const pto_layout_t *layout);
 
+enum { PTO_LAYOUT_TEXT_MAX = 128 };
+
+/* Returns "6 GPUs a node, 1 process a GPU", or "64 processes a node, data in host memory", in `text`. */
+const char *pto_node_text(const pto_layout_t *layout, char text[PTO_LAYOUT_TEXT_MAX]);
+
+/* Returns this text after "1 node, " or "2 nodes, ". */
+const char *pto_nodes_text(const pto_layout_t *layout, char text[PTO_LAYOUT_TEXT_MAX]);
+
+/* Returns "2 nodes x 6 GPUs = 12 GPUs, 1 process a GPU", or "2 nodes x 64 processes = 128, data in host
+ * memory". */
+const char *pto_layout_text(const pto_layout_t *layout, char text[PTO_LAYOUT_TEXT_MAX]);
+
 /* Walks the changes of pto_machine_what_if, one per line: sets `*length` to that of the first line and
  * returns the start of the next one, "" after the last line; NULL if `notes` is NULL or "". */
 const char *pto_next_note(const char *notes, int *length);
@@ -102,9 +114,6 @@ const char *pto_point_title(const pto_predictions_t *predictions, int64_t value,
 
 /* A note with names between two texts, the last of which may be empty; nothing if there are no names. */
 void pto_print_list(FILE *stream, const char *before, const char *const *name, int count, const char *after);
-
-/* Notes on prices that were extrapolated, one for each range of points. */
-void pto_print_extrapolated(FILE *stream, const pto_predictions_t *predictions);
 
 /* Returns whether tables show a strategy: one that was named, or that applies somewhere. */
 bool pto_has_column(const pto_predictions_t *predictions, int strategy);

@@ -143,10 +143,8 @@ enum { COUNT_WIDTH = 7, RESIDUAL_WIDTH = 9, INTERVAL_WIDTH = 34, VALUE_WIDTH = 1
 
 static report_widths_t find_widths(const pto_fit_t *fit, bool all) {
     report_widths_t widths = {.name = (int)strlen("Parameter"), .value = INTERVAL_WIDTH, .intervals = true};
-    for (int i = 0; i < fit->entry_count; i++) {
-        int length = (int)strlen(fit->entry[i].name);
-        widths.name = length > widths.name ? length : widths.name;
-    }
+    for (int i = 0; i < fit->entry_count; i++)
+        widths.name = pto_wider(widths.name, fit->entry[i].name);
     int used = widths.name + 2 * (INTERVAL_WIDTH + 1) + COUNT_WIDTH + RESIDUAL_WIDTH + 2;
     if (!all && used > pto_terminal_width(stdout)) {
         widths.value = VALUE_WIDTH;

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "command.h"
 #include "command_line/find_machine.h"
-#include "machine_guess.h"
 #include "machine_links.h"
 #include "traces/topology_text.h"
 #include "traces/topology_xml.h"

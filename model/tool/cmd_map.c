@@ -1,13 +1,14 @@
 /* portolan map: which process should sit where. */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/names.h"
 #include "command.h"
+#include "command_line/machine_folders.h"
 #include "command_line/terminal.h"
 #include "export/placement_export.h"
-#include "map_library.h"
 #include "portolan/map.h"
 #include "portolan/topology.h"
 #include "portolan/units.h"
@@ -269,9 +270,27 @@ static pto_status_t answer(map_options_t *options, const pto_map_result_t *resul
     return status;
 }
 
+/* Register the mapper scotch if libportolan-map.so is beside the program, in ../lib from there, or where the
+ * system's libraries are. It stays open until the program ends. */
+static void open_library(void) {
+    static const char *const places[] = {"/", "/../lib/", NULL};
+    char folder[PTO_FOLDER_MAX], path[PTO_FOLDER_MAX + 64];
+    void *library = NULL;
+    bool known = pto_program_folder(folder);
+    for (int i = 0; places[i] && known && !library; i++) {
+        snprintf(path, sizeof path, "%s%slibportolan-map.so", folder, places[i]);
+        library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
+    if (!library)
+        library = dlopen("libportolan-map.so", RTLD_NOW | RTLD_LOCAL);
+    const pto_mapper_t *mapper = library ? dlsym(library, "pto_mapper_scotch") : NULL;
+    if (mapper)
+        pto_mapper_register(mapper, NULL); /* fails only if it has been done */
+}
+
 static pto_status_t run(pto_options_t *shared, pto_error_t *err) {
     map_options_t *options = (map_options_t *)shared;
-    pto_map_library_open();
+    open_library();
     const pto_mapper_t **mapper = calloc((size_t)pto_mapper_count(), sizeof *mapper);
     pto_map_options_t asked;
     pto_map_result_t result;

@@ -6,7 +6,6 @@
 #include "command.h"
 #include "command_line/terminal.h"
 #include "pick_serving.h"
-#include "show/crossings.h"
 #include "show/record.h"
 #include "show/sweeps_table.h"
 #include "show/table.h"
@@ -195,10 +194,8 @@ static void print_table(const picks_t *picks) {
     const pto_range_t *range = picks->range;
     int name_width = (int)strlen("Runner-up");
     for (int64_t i = 0; i < picks->count; i++) {
-        int winner = (int)strlen(strategy_name(predictions, range[i].winner));
-        int runner_up = (int)strlen(strategy_name(predictions, range[i].runner_up));
-        int wider = winner > runner_up ? winner : runner_up;
-        name_width = wider > name_width ? wider : name_width;
+        name_width = pto_wider(name_width, strategy_name(predictions, range[i].winner));
+        name_width = pto_wider(name_width, strategy_name(predictions, range[i].runner_up));
     }
     pto_print_header(stdout, "pick", predictions);
     printf("# ranges of %s, half open", pto_sweep_kind_name(predictions->sweep));

@@ -2,10 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/text.h"
 #include "command.h"
 #include "command_line/workload_options.h"
 #include "portolan/api.h"
+#include "portolan/strategy.h"
 #include "report/report.h"
 #include "show/step_table.h"
 #include "show/table.h"
@@ -187,6 +189,87 @@ static pto_status_t print_data(arguments_t *arguments, FILE *stream, pto_error_t
     return status;
 }
 
+/* --- strategies whose prices would take too long ---------------------------------------------------------
+ */
+
+/* Returns the work of a strategy at all points. */
+static int64_t strategy_work(const pto_options_t *options, const pto_strategy_t *strategy) {
+    int64_t work = 0;
+    for (int64_t point = 0; point < pto_scenario_points(&options->scenario); point++)
+        if (!pto_add(work, pto_cell_work(&options->scenario, options->machine, point, strategy), &work))
+            return INT64_MAX;
+    return work;
+}
+
+/* Work below 0 is that of a strategy that is dropped, less one. Drop those that take most, until the others
+ * are within the limit. False: none is left. */
+static bool drop_largest(int64_t *work, int count, int64_t limit) {
+    for (int left = count; left > 0; left--) {
+        int64_t sum = 0;
+        int largest = 0;
+        for (int i = 0; i < count; i++) {
+            if (work[i] > 0 && !pto_add(sum, work[i], &sum))
+                sum = INT64_MAX;
+            largest = work[i] > work[largest] ? i : largest;
+        }
+        if (sum <= limit)
+            return true;
+        work[largest] = -1 - work[largest];
+    }
+    return false;
+}
+
+/* Ask for the strategies that are left, and say which are not. */
+static pto_status_t ask_for_rest(pto_options_t *options, const pto_strategy_t **strategy, const int64_t *work,
+                                 int count, int64_t times, char **note, pto_error_t *err) {
+    pto_text_t kept = {.text = NULL}, dropped = {.text = NULL};
+    for (int i = 0; i < count; i++)
+        if (work[i] >= 0)
+            pto_text_add(&kept, "%s%s", kept.length > 0 ? "," : "", strategy[i]->name);
+        else
+            pto_text_add(&dropped, "%s%s (%lld)",
+                         dropped.length > 0 ? ", " : "Left out as too large: ", strategy[i]->name,
+                         (long long)(-1 - work[i]));
+    pto_text_add(&dropped,
+                 ". In parentheses: the messages or copies that pricing takes one by one, %lld times; the "
+                 "limit is %lld for all (--limit).",
+                 (long long)times, (long long)pto_scenario_work_limit(&options->scenario));
+    pto_status_t status = kept.out_of_memory || dropped.out_of_memory
+                              ? pto_error_set(err, PTO_ERR_MEMORY, "out of memory")
+                              : PTO_OK;
+    options->has_strategies = false;
+    if (status == PTO_OK)
+        status = pto_option_apply_strategy(options, kept.text, err);
+    free(kept.text);
+    *note = dropped.text;
+    return status;
+}
+
+/* Leave out of the options' scenario the strategies that make it too large to price so many times: those that
+ * take most. `*note` names them and the reason, to be freed; NULL: none is left out. Errors: those of
+ * pto_check_work, where no strategy would be left. */
+static pto_status_t leave_out(pto_options_t *options, int64_t times, char **note, pto_error_t *err) {
+    const pto_strategy_t **strategy = NULL;
+    int count = 0;
+    *note = NULL;
+    pto_status_t status = pto_check_work(&options->scenario, options->machine, times, NULL, err);
+    if (status != PTO_ERR_TOO_LARGE ||
+        pto_scenario_strategies(&options->scenario, &strategy, &count, NULL) != PTO_OK)
+        return status;
+    int64_t *work = calloc((size_t)count, sizeof *work);
+    for (int i = 0; work && i < count; i++)
+        work[i] = strategy_work(options, strategy[i]);
+    bool any = false;
+    if (work && drop_largest(work, count, pto_scenario_work_limit(&options->scenario) / times))
+        for (int i = 0; i < count; i++)
+            any = any || work[i] >= 0;
+    if (any)
+        status = ask_for_rest(options, strategy, work, count, times, note, err);
+    free(work);
+    free(strategy);
+    return status;
+}
+
 /* --- the command ---------------------------------------------------------------------------------------- */
 
 static pto_status_t write_page(void *context, FILE *stream, pto_error_t *err) {
@@ -210,7 +293,7 @@ static pto_status_t make(arguments_t *arguments, pto_error_t *err) {
         status = pto_report_rows(&options->scenario, &arguments->rows, err);
     options->by_option = status == PTO_ERR_RANGE; /* --rows */
     if (status == PTO_OK && of_scenario)
-        status = pto_report_leave_out(options, PRICES, &arguments->note, &large);
+        status = leave_out(options, PRICES, &arguments->note, &large);
     if (large.status != PTO_OK)
         *err = large;
     if (status == PTO_OK)

@@ -157,20 +157,15 @@ static void print_json(const answer_t *answer) {
 
 /* --- the command ---------------------------------------------------------------------------------------- */
 
-static int longer(int width, const char *text) {
-    int length = (int)strlen(text);
-    return length > width ? length : width;
-}
-
 static widths_t find_widths(const pto_predictions_t *predictions, const pto_sensitivities_t *found,
                             int64_t count, bool all) {
-    widths_t widths = {longer(0, "Becomes"), longer(0, "Parameter"), all};
+    widths_t widths = {pto_wider(0, "Becomes"), pto_wider(0, "Parameter"), all};
     for (int64_t point = 0; point < count; point++)
         for (int i = 0; i < found[point].count; i++) {
             const pto_sensitivity_t *item = &found[point].item[i];
-            widths.parameter = longer(widths.parameter, item->param.key);
+            widths.parameter = pto_wider(widths.parameter, item->param.key);
             if (item->becomes >= 0)
-                widths.becomes = longer(widths.becomes, predictions->strategy[item->becomes]->name);
+                widths.becomes = pto_wider(widths.becomes, predictions->strategy[item->becomes]->name);
         }
     int used = FACTOR_WIDTH + ELASTICITY_WIDTH + widths.becomes + widths.parameter + 5;
     widths.values = all || used + 2 * (VALUE_WIDTH + 1) <= pto_terminal_width(stdout);

@@ -112,7 +112,7 @@ typedef struct {
 static int name_width(const pto_outcome_t *outcome, int count) {
     int width = NAME_LEAST;
     for (int i = 0; i < count; i++)
-        width = (int)strlen(outcome[i].name) > width ? (int)strlen(outcome[i].name) : width;
+        width = pto_wider(width, outcome[i].name);
     return width < NAME_MOST ? width : NAME_MOST;
 }
 
@@ -124,9 +124,8 @@ static shown_t choose_points(const pto_outcome_t *outcome, int count, bool costs
     shown_t shown = {.points = outcome[0].predictions.point_count, .name_width = name_width(outcome, count)};
     for (int i = 0; i < count; i++) {
         const pto_marks_t marks = marks_of(&outcome[i]);
-        const int width = (int)strlen(pto_marks_text(marks));
         pto_marks_add(&shown.marks, marks);
-        shown.marks_width = width > shown.marks_width ? width : shown.marks_width;
+        shown.marks_width = pto_wider(shown.marks_width, pto_marks_text(marks));
     }
     int room =
         (pto_terminal_width(stdout) - shown.name_width - shown.marks_width - TIMES_WIDTH) / SHARE_WIDTH;
@@ -225,10 +224,8 @@ static widths_t find_widths(const pto_outcome_t *before, const pto_outcome_t *af
     char text[ROUTE_MAX];
     widths_t width = {.route = 0};
     for (int i = 0; i < before->workload.call_count; i++)
-        for (int o = 0; o < 2 && pto_workload_is_call(&before->workload.call[i]); o++) {
-            const int length = (int)strlen(route_text(&outcome[o]->step, i, text));
-            width.route = length > width.route ? length : width.route;
-        }
+        for (int o = 0; o < 2 && pto_workload_is_call(&before->workload.call[i]); o++)
+            width.route = pto_wider(width.route, route_text(&outcome[o]->step, i, text));
     width.call = pto_terminal_width(stdout) - 2 * (2 + COST_WIDTH + 2 + width.route) - GAINS_WIDTH;
     width.call = width.call < CALL_LEAST ? CALL_LEAST : width.call > CALL_MOST ? CALL_MOST : width.call;
     return width;

@@ -10,7 +10,6 @@
 #include "command_line/arguments.h"
 #include "command_line/find_machine.h"
 #include "machine/topology_internal.h"
-#include "machine_guess.h"
 #include "portolan/units.h"
 #include "traces/topology_xml.h"
 

@@ -1,4 +1,5 @@
-/* The links of a machine from datasheets, and how the GPUs of a node are joined by them. */
+/* What `portolan machine new` writes: guesses with their 95 percent intervals, the links of a machine from
+ * datasheets, and how the GPUs of a node are joined by them. */
 #ifndef PTO_TOOL_MACHINE_LINKS_H
 #define PTO_TOOL_MACHINE_LINKS_H
 
@@ -8,6 +9,21 @@
 
 #include "portolan/topology.h"
 #include "traces/topology_text.h"
+
+typedef struct {
+    double value, low, high;
+} pto_guess_t;
+
+/* The share of a link's rate that programs reach: on Summit 95 percent of two NICs, on H200s 80 percent of
+ * PCIe 5 and 84 of NVLink 4. */
+pto_guess_t pto_guess_reached(double s_per_byte);
+
+/* "KEY: VALUE, KEY_95: [LOW, HIGH]" */
+void pto_guess_write(FILE *stream, const char *key, pto_guess_t guess);
+
+/* What joins the GPUs of a node. By PCIe: they have no links but those to the host. By xGMI: AMD's, whose
+ * library is RCCL. */
+typedef enum { PTO_WIRED_BY_PCIE, PTO_WIRED_BY_MESH, PTO_WIRED_BY_SWITCH, PTO_WIRED_BY_XGMI } pto_wired_by_t;
 
 typedef struct {
     const char *name;  /* as given; NULL: no such link */
@@ -40,6 +56,10 @@ typedef struct {
     pto_sold_link_t gpu, host, nic;
     double pair_s_per_byte; /* of the links between two GPUs, the fastest pair */
 } pto_node_links_t;
+
+/* The block `nccl`, for the GPUs of a node. `topology`: what was read; or NULL. */
+void pto_guess_write_nccl(FILE *stream, const pto_node_links_t *links, const pto_topology_t *topology,
+                          pto_wired_by_t wired_by);
 
 /* Decide between switch and mesh (of more than two GPUs, whose pairs share nothing), and find the rate of a
  * pair. `gpu` becomes all links of a GPU to its peers. Errors: PTO_ERR_RANGE where a GPU has too few. */

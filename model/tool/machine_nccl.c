@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "machine_guess.h"
+#include "machine_links.h"
 #include "portolan/machine.h"
 
 /* Times of one protocol. Those of bytes are in units of the link's: of each byte that a link carries, and of

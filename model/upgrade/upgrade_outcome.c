@@ -12,8 +12,7 @@
 #include "portolan/scenario.h"
 #include "show/step_table.h"
 #include "show/table.h"
-#include "upgrade/upgrade_gpudirect.h"
-#include "upgrade/upgrade_links.h"
+#include "upgrade/upgrade_changes.h"
 
 /* --- what upgrades change ------------------------------------------------------------------------------- */
 

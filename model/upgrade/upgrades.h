@@ -8,7 +8,7 @@
 typedef enum {
     PTO_ALWAYS,
     PTO_BETWEEN_NODES, /* only of a layout of several nodes */
-    PTO_UNLINKED_GPUS, /* only where the GPUs of a node have no links of their own (upgrade_links.h) */
+    PTO_UNLINKED_GPUS, /* only where the GPUs of a node have no links of their own (upgrade_changes.h) */
 } pto_untouched_when_t;
 
 /* Parameters that the hardware of an upgrade bears on, and that it cannot change. */

@@ -1,7 +1,7 @@
-/* Effects of a faster link besides its own rate: on GPU messages, of whose time per byte it is a part, and on
- * the bytes that the GPUs of a node send at once. */
-#ifndef PTO_UPGRADE_LINKS_H
-#define PTO_UPGRADE_LINKS_H
+/* What upgrades change in a machine. Of a faster link, the effects besides its own rate: on GPU messages, of
+ * whose time per byte it is a part, and on the bytes that the GPUs of a node send at once. */
+#ifndef PTO_UPGRADE_CHANGES_H
+#define PTO_UPGRADE_CHANGES_H
 
 #include "portolan/machine.h"
 
@@ -24,5 +24,11 @@ pto_status_t pto_speed_up_host_links(pto_machine_t *machine, pto_error_t *err);
 /* A network with twice the rate: half of what messages to other nodes take of each byte, but GPU messages no
  * less than the link to the host. The injection of a node is not changed. Errors: the same. */
 pto_status_t pto_speed_up_network(pto_machine_t *machine, pto_error_t *err);
+
+/* GPUDirect: give GPU messages to other nodes the costs of the host's, at most at the rate of the link to the
+ * host where the file has it, and limit a node's by its NICs as the host's are. Where the machine has no such
+ * messages, they are added. `note` says what is assumed. Errors: PTO_ERR_NOT_APPLICABLE with what the machine
+ * has already, or what its file lacks; PTO_ERR_MEMORY. */
+pto_status_t pto_add_gpudirect(pto_machine_t *machine, char note[PTO_ERROR_MESSAGE_MAX], pto_error_t *err);
 
 #endif
