@@ -442,7 +442,7 @@ static pto_status_t store(const pto_option_t *option, const char *text, void *ta
     case PTO_VALUE_OWN:
         break;
     }
-    return option->apply(target, text, err);
+    return option->apply(at, text, err);
 }
 
 static pto_status_t apply(const pto_option_t *option, const char *text, void *target, pto_error_t *err) {

@@ -34,9 +34,9 @@ typedef struct {
     const char *help;
     pto_value_form_t form;
     int overrides; /* 1 + the pto_scenario_field_t that it replaces; 0: none */
-    size_t at;     /* offset of the value in the command's own struct */
+    size_t at;     /* offset of the value in the command's own struct; `apply` gets its address */
     double least, most;
-    /* Store the value in the command's own struct; `text` is NULL if the option takes none. */
+    /* Store the value; `text` is NULL if the option takes none. */
     pto_status_t (*apply)(void *target, const char *text, pto_error_t *err);
     const char *standard;          /* default value shown by --help, or NULL */
     const char *(*word_at)(int i); /* the allowed values, NULL after the last; or NULL: any value */

@@ -52,15 +52,6 @@ static pto_status_t apply_budget(void *target, const char *text, pto_error_t *er
 
 static const char *runs_at(int i) { return i < PTO_RUNS_COUNT ? pto_runs_name((pto_runs_t)i) : NULL; }
 
-static pto_status_t apply_runs(void *target, const char *text, pto_error_t *err) {
-    pto_calibrate_options_t *options = target;
-    int found = 0;
-    pto_status_t status = pto_word_parse(text, "kind of runs", runs_at, &found, err);
-    if (status == PTO_OK)
-        options->runs = (pto_runs_t)found;
-    return status;
-}
-
 static pto_status_t apply_machine(void *target, const char *text, pto_error_t *err) {
     ((pto_calibrate_options_t *)target)->machine = text;
     return pto_name_check(text, PTO_NAME_BYTES_MAX, err);
@@ -88,7 +79,7 @@ static const pto_option_t options[] = {
     {"runs", "HOW",
      "waited, enqueued or graph: wait for each kernel launch and call of NCCL, enqueue them one after "
      "another, or capture up to 100 in a graph; the latter two leave out what the host has to wait for",
-     .apply = apply_runs, .standard = "waited"},
+     STORE(WORD, runs), .what = "kind of runs", .standard = "waited", .word_at = runs_at},
     {"machine", "NAME", "what to call the machine in the file (default: its CPU and GPU)",
      .apply = apply_machine},
     {"progress", NULL, "draw the progress bar even if standard error is not a terminal",

@@ -127,7 +127,7 @@ static pto_status_t parse_staged(const char *text, int64_t *staged, pto_error_t 
 }
 
 static pto_status_t apply_staged(void *target, const char *text, pto_error_t *err) {
-    pto_staged_t *staged = &((pto_options_t *)target)->scenario.staged_members;
+    pto_staged_t *staged = target;
     bool all = strcmp(text, "all") == 0, cross = strcmp(text, "cross") == 0;
     const char *comma = strchr(text, ',');
     char in[32] = "";
@@ -142,13 +142,9 @@ static pto_status_t apply_staged(void *target, const char *text, pto_error_t *er
     return status;
 }
 
-pto_status_t pto_nodes_parse(const char *text, pto_series_t *nodes, pto_error_t *err) {
-    return parse_series(text, parse_count_or_suffix, nodes, err);
-}
-
 pto_status_t pto_option_apply_nodes(void *target, const char *text, pto_error_t *err) {
     pto_options_t *options = target;
-    pto_status_t status = pto_nodes_parse(text, &options->scenario.nodes, err);
+    pto_status_t status = parse_series(text, parse_count_or_suffix, &options->scenario.nodes, err);
     if (status == PTO_OK)
         options->scenario.layout.nodes = options->scenario.nodes.value[0];
     return status;
@@ -160,9 +156,8 @@ pto_status_t pto_option_apply_bytes(void *target, const char *text, pto_error_t 
     return parse_series(text, pto_bytes_parse, &options->scenario.bytes, err);
 }
 
-static pto_status_t apply_messages(void *target, const char *text, pto_error_t *err) {
-    pto_options_t *options = target;
-    return parse_series(text, parse_count_or_suffix, &options->scenario.messages, err);
+pto_status_t pto_apply_count_series(void *target, const char *text, pto_error_t *err) {
+    return parse_series(text, parse_count_or_suffix, target, err);
 }
 
 static pto_status_t apply_spaces(void *target, const char *text, pto_error_t *err) {
@@ -177,17 +172,17 @@ static pto_status_t apply_spaces(void *target, const char *text, pto_error_t *er
 }
 
 static pto_status_t apply_dims(void *target, const char *text, pto_error_t *err) {
-    pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
+    pto_halo_t *grid = target;
     return pto_scenario_parse_dimensions(text, 'x', grid, grid->dims, err);
 }
 
 static pto_status_t apply_extent(void *target, const char *text, pto_error_t *err) {
-    pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
+    pto_halo_t *grid = target;
     return pto_scenario_parse_dimensions(text, 'x', grid, grid->extent, err);
 }
 
 static pto_status_t apply_wrap(void *target, const char *text, pto_error_t *err) {
-    pto_halo_t *grid = &((pto_options_t *)target)->scenario.halo;
+    pto_halo_t *grid = target;
     int64_t number[PTO_DIMS_MAX] = {0};
     pto_status_t status = pto_scenario_parse_dimensions(text, ',', grid, number, err);
     for (int d = 0; d < PTO_DIMS_MAX; d++)
@@ -345,8 +340,8 @@ const pto_option_t pto_scenario_options[] = {
     {"bytes", "N|FROM:TO",
      "bytes per destination, per message, of an owner's block or of a vector; accepts 64KiB",
      .apply = pto_option_apply_bytes, OVERRIDES(BYTES)},
-    {"messages", "N|FROM:TO", "messages: number of messages that each GPU sends", .apply = apply_messages,
-     OVERRIDES(MESSAGES)},
+    {"messages", "N|FROM:TO", "messages: number of messages that each GPU sends",
+     STORE(OWN, scenario.messages), .apply = pto_apply_count_series, OVERRIDES(MESSAGES)},
     {"unique-bytes", "N", "messages: bytes of a GPU's messages that are unique; the rest are duplicates",
      STORE(BYTES, scenario.unique_bytes), OVERRIDES(UNIQUE_BYTES)},
     {"counts", "equal|skew:X:SEED|{...}|FILE.csv",
@@ -364,11 +359,11 @@ const pto_option_t pto_scenario_options[] = {
      "allreduce, reduce, broadcast: one buffer for input and output, as MPI_IN_PLACE and MPI_Bcast",
      STORE(FLAG, scenario.in_place), OVERRIDES(IN_PLACE)},
     {"dims", "PxQ[xR]", "halo: processes along each dimension; 0: as even as possible (default)",
-     .apply = apply_dims, OVERRIDES(HALO)},
+     STORE(OWN, scenario.halo), .apply = apply_dims, OVERRIDES(HALO)},
     {"wrap", "0|1,0|1[,0|1]", "halo: whether each dimension wraps around (default: none)",
-     .apply = apply_wrap, OVERRIDES(HALO)},
+     STORE(OWN, scenario.halo), .apply = apply_wrap, OVERRIDES(HALO)},
     {"extent", "MxN[xO]", "halo: cells of each process along each dimension, of --bytes each",
-     .apply = apply_extent, OVERRIDES(HALO)},
+     STORE(OWN, scenario.halo), .apply = apply_extent, OVERRIDES(HALO)},
     {"halo", "N", "halo: its width in cells (default 1)", STORE(COUNT, scenario.halo.width), OVERRIDES(HALO)},
     {"corners", "NAME", "halo: two_phase (default), diagonal or none", STORE(WORD, scenario.halo.corners),
      .word_at = pto_corners_at, OVERRIDES(HALO)},
@@ -385,7 +380,7 @@ const pto_option_t pto_scenario_options[] = {
      "mix: members that stage their input through host memory, and that take the result from there (one "
      "number: both; default: the machine file's `tuning`, else as many as are cheapest). all, cross: the "
      "cheapest; portolan-validate runs every pair of numbers, or all that differ from the cheapest in one",
-     .apply = apply_staged, OVERRIDES(STAGED_MEMBERS)},
+     STORE(OWN, scenario.staged_members), .apply = apply_staged, OVERRIDES(STAGED_MEMBERS)},
     {"strategy", "NAME[,NAME]", "only these strategies (repeatable)", .apply = pto_option_apply_strategy,
      .word_at = pto_option_strategy_at, OVERRIDES(STRATEGIES)},
     {"library", "best|ALGORITHM", "the algorithm that models the MPI library's own", .apply = apply_library,

@@ -51,8 +51,8 @@ extern const pto_option_t pto_machine_options[], pto_scenario_options[], pto_cha
      PTO_STORE(FLAG, pto_options_t, compare)}
 /* clang-format on */
 
-/* Numbers of nodes, as --nodes takes them. Errors: PTO_ERR_TYPE, _RANGE, _MEMORY. */
-pto_status_t pto_nodes_parse(const char *text, pto_series_t *nodes, pto_error_t *err);
+/* For `apply` to a pto_series_t: numbers as --nodes takes them. */
+pto_status_t pto_apply_count_series(void *target, const char *text, pto_error_t *err);
 
 /* Returns the strategies' names; NULL behind the last one. */
 const char *pto_option_strategy_at(int i);

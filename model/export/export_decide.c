@@ -221,6 +221,14 @@ pto_status_t pto_export_decide(const pto_export_t *export, pto_export_table_t *t
     return status;
 }
 
+const pto_export_algorithm_t *pto_export_algorithm(const pto_export_collective_t *collective,
+                                                   const char *name) {
+    const pto_export_algorithm_t *found = collective->algorithm;
+    while (found->name && strcmp(found->name, name) != 0)
+        found++;
+    return found->name ? found : NULL;
+}
+
 const pto_export_rule_t *pto_export_rule_at(const pto_export_table_t *table, int64_t bytes) {
     int found = 0;
     while (found + 1 < table->rule_count && table->rule[found + 1].from_bytes <= bytes)

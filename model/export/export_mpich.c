@@ -116,12 +116,10 @@ static pto_export_rule_t rule_of(const pto_export_t *export, const json_t *tree,
     name_of(table->collective, "", prefix, sizeof prefix);
     if (strncmp(name, prefix, strlen(prefix)) == 0)
         name += strlen(prefix);
-    const pto_export_algorithm_t *found = table->collective->algorithm;
-    while (found->name && strcmp(found->name, name) != 0)
-        found++;
+    const pto_export_algorithm_t *found = pto_export_algorithm(table->collective, name);
     if (is_split_by_node(table))
         snprintf(rule.unpriced, sizeof rule.unpriced, "split by node");
-    else if (found->name && (!found->ranks_most || table->ranks <= found->ranks_most))
+    else if (found && (!found->ranks_most || table->ranks <= found->ranks_most))
         rule.algorithm = found;
     else
         snprintf(rule.unpriced, sizeof rule.unpriced, "%s", name);

@@ -116,12 +116,11 @@ static void name_layer(const reader_t *reader, const standing_t *standing, int l
     const pto_ucc_setting_t *setting = standing->setting[layer];
     const char *algorithm = setting ? setting->algorithm : "";
     const pto_export_collective_t *collective = reader->table->collective;
-    const pto_export_algorithm_t *found = collective->algorithm;
-    while (found->name && strcmp(found->name, pto_ucc_owner_name((pto_ucc_owner_t)layer)) != 0)
-        found++;
+    const pto_export_algorithm_t *found =
+        pto_export_algorithm(collective, pto_ucc_owner_name((pto_ucc_owner_t)layer));
     bool gathers = layer == PTO_UCC_NCCL && collective->collective == PTO_COLLECTIVE_ALLGATHERV;
     bool priced = gathers ? strcmp(algorithm, "bcast") == 0 || strcmp(algorithm, "2") == 0 : !*algorithm;
-    if (found->name && priced)
+    if (found && priced)
         rule->algorithm = found;
     else
         snprintf(rule->unpriced, sizeof rule->unpriced, "%s%s%s", pto_ucc_owner_name((pto_ucc_owner_t)layer),

@@ -10,7 +10,8 @@ typedef enum {
     PTO_PLACEMENT_CSV,      /* portolan's own */
     PTO_PLACEMENT_RANKFILE, /* Open MPI: `mpirun --rankfile FILE`, a socket and its core per process */
     PTO_PLACEMENT_SLURM,    /* `SLURM_HOSTFILE=FILE srun --distribution=arbitrary`: a host per process */
-    PTO_PLACEMENT_CUDA      /* CUDA_VISIBLE_DEVICES of rank r in line r + 1 */
+    PTO_PLACEMENT_CUDA,     /* CUDA_VISIBLE_DEVICES of rank r in line r + 1 */
+    PTO_PLACEMENT_COUNT
 } pto_placement_form_t;
 
 typedef struct {

@@ -153,8 +153,7 @@ static void print_title(const pto_score_cell_t *cell, char title[TITLE_MAX]) {
     const char *by = cell->implementation == PTO_IMPLEMENTATION_LIBRARY ? "" : " by messages";
     const pto_layout_t layout = {
         .in_host = cell->in_host, .gpus_per_node = cell->gpus_per_node, .procs_per_gpu = cell->procs_per_gpu};
-    char node[PTO_LAYOUT_TEXT_MAX];
-    snprintf(title, TITLE_MAX, "%s%s, %s", collective, by, pto_node_text(&layout, node));
+    snprintf(title, TITLE_MAX, "%s%s, %s", collective, by, PTO_NODE_TEXT(&layout));
 }
 
 static pto_status_t print_group(pto_report_t *report, group_t *group, int sliders, pto_error_t *err) {

@@ -12,10 +12,8 @@ bool pto_extrapolated_text(const pto_price_t *price, char text[PTO_EXTRAPOLATED_
     const pto_extrapolation_t *from = &price->extrapolated;
     int length = snprintf(text, PTO_EXTRAPOLATED_MAX, "%lld GPU%s on %lld node%s", (long long)from->gpus,
                           from->gpus == 1 ? "" : "s", (long long)from->nodes, from->nodes == 1 ? "" : "s");
-    char bytes[PTO_BYTES_TEXT_MAX];
     if (from->bytes > 0)
-        snprintf(text + length, PTO_EXTRAPOLATED_MAX - (size_t)length, ", %s",
-                 pto_size_text(from->bytes, bytes));
+        snprintf(text + length, PTO_EXTRAPOLATED_MAX - (size_t)length, ", %s", PTO_SIZE_TEXT(from->bytes));
     return from->gpus > 0;
 }
 

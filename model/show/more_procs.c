@@ -7,15 +7,14 @@
 
 const char *pto_more_procs_text(const pto_predictions_t *predictions, char text[PTO_MORE_PROCS_TEXT_MAX]) {
     const pto_more_procs_t *more = &predictions->more_procs;
-    char at[PTO_BYTES_TEXT_MAX];
     if (more->procs_per_gpu == 0)
         return NULL;
     snprintf(text, PTO_MORE_PROCS_TEXT_MAX,
              "hint: with --procs-per-gpu %lld, %s at %s takes %s instead of the pick's %s%s%s%s",
              (long long)more->procs_per_gpu, more->strategy->name,
-             pto_point_title(predictions, predictions->point[more->point], at),
-             PTO_SECONDS_TEXT(more->seconds), PTO_SECONDS_TEXT(more->pick_s), *more->unpriced ? " (" : "",
-             more->unpriced, *more->unpriced ? " is not priced)" : "");
+             PTO_POINT_TITLE(predictions, predictions->point[more->point]), PTO_SECONDS_TEXT(more->seconds),
+             PTO_SECONDS_TEXT(more->pick_s), *more->unpriced ? " (" : "", more->unpriced,
+             *more->unpriced ? " is not priced)" : "");
     return text;
 }
 

@@ -259,10 +259,9 @@ static void write_title_line(FILE *script, const char *label, const char *text) 
 /* Writes the machine and the layout, which a scenario's name need not mention, as a line of the title. */
 static void write_layout(FILE *script, const pto_predictions_t *predictions) {
     const pto_layout_t *layout = &predictions->scenario->layout;
-    char where[PTO_LAYOUT_TEXT_MAX], text[TITLE_MAX];
+    char text[TITLE_MAX];
     snprintf(text, sizeof text, "%s, %s", pto_machine_name(predictions->machine),
-             predictions->sweep == PTO_SWEEP_NODES ? pto_node_text(layout, where)
-                                                   : pto_nodes_text(layout, where));
+             predictions->sweep == PTO_SWEEP_NODES ? PTO_NODE_TEXT(layout) : PTO_NODES_TEXT(layout));
     write_title_line(script, "machine ", text);
 }
 

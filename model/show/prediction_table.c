@@ -11,7 +11,6 @@ enum {
     COST_WIDTH = 8,      /* "12.3 us" */
     RATE_WIDTH = 9,      /* "12.3 GB/s" */
     INTERVAL_WIDTH = 15, /* "12.3..14.5 us" */
-    CHOICE_MAX = 160,
     WIDE_GAP = 2,
 };
 
@@ -44,27 +43,19 @@ static int column_width(const columns_t *columns, int strategy) {
 }
 
 /* "dup_devptr (linear, 8 chunks) ?", or without what is in parentheses; "" if nothing applies. */
-static const char *choice_text(const columns_t *columns, int64_t point, char text[CHOICE_MAX]) {
+static const char *choice_text(const columns_t *columns, int64_t point, char text[PTO_ROUTE_TEXT_MAX]) {
     const pto_predictions_t *predictions = columns->predictions;
-    char choice[PTO_CHOICE_TEXT_MAX], details[CHOICE_MAX / 2] = "";
     int winner = pto_pick_at(predictions, point);
-    text[0] = '\0';
-    if (winner < 0)
-        return text;
-    const pto_strategy_t *strategy = predictions->strategy[winner];
-    const pto_prediction_t *won = pto_prediction_at(predictions, point, winner);
-    pto_choice_text(strategy, won->chunks, won->staged_members, choice);
-    if (columns->details)
-        snprintf(details, sizeof details, " (%s%s)", won->algorithm->name, choice);
-    snprintf(text, CHOICE_MAX, "%s%s%s", strategy->name, details,
-             pto_marks_text(pto_pick_marks(predictions, point)));
-    return text;
+    return winner < 0
+               ? ""
+               : pto_route_text(predictions->strategy[winner], pto_prediction_at(predictions, point, winner),
+                                columns->details, pto_marks_text(pto_pick_marks(predictions, point)), text);
 }
 
 /* A line's characters without any strategy's column. */
 static int rest_width(const columns_t *columns) {
     const pto_predictions_t *predictions = columns->predictions;
-    char text[CHOICE_MAX];
+    char text[PTO_ROUTE_TEXT_MAX];
     int longest = (int)strlen("Cheapest");
     for (int64_t point = 0; point < predictions->point_count; point++)
         longest = pto_wider(longest, choice_text(columns, point, text));
@@ -267,7 +258,7 @@ static void print_marks(FILE *stream, const pto_predictions_t *predictions) {
 void pto_print_table(FILE *stream, const char *command, const pto_predictions_t *predictions,
                      const pto_options_t *options) {
     columns_t columns = {.predictions = predictions, .options = options, .details = true};
-    char text[CHOICE_MAX];
+    char text[PTO_ROUTE_TEXT_MAX];
     choose_columns(&columns, pto_terminal_width(stream));
     pto_print_header(stream, command, predictions);
     pto_print_bandwidth_head(stream, options->bandwidth, "of the cheapest");

@@ -231,8 +231,8 @@ static void print_header(const pto_replayed_t *replayed) {
     puts(")");
     pto_print_machine(stdout, machine);
     pto_print_changes(stdout, machine);
-    char node[PTO_LAYOUT_TEXT_MAX], reason[PTO_RECORDING_REASON_MAX];
-    pto_print_head(stdout, "layout", "%s", pto_node_text(&replayed->replay->layout, node));
+    char reason[PTO_RECORDING_REASON_MAX];
+    pto_print_head(stdout, "layout", "%s", PTO_NODE_TEXT(&replayed->replay->layout));
     if (replayed->trace.gpu[0])
         pto_print_head(stdout, "recorded", "on %s%s", replayed->trace.gpu,
                        names_gpu(machine, replayed->trace.gpu)

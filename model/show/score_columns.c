@@ -260,9 +260,9 @@ static bool is_same_group(const pto_score_cell_t *a, const pto_score_cell_t *b) 
 
 static void print_group_name(const pto_score_cell_t *cell, bool first) {
     const pto_layout_t layout = layout_of(cell);
-    char name[CELL_NAME_MAX], nodes[PTO_LAYOUT_TEXT_MAX];
+    char name[CELL_NAME_MAX];
     fputs(first ? "" : "\n", stdout);
-    pto_print_text(stdout, "%s, %s", cell_name(cell, name), pto_nodes_text(&layout, nodes));
+    pto_print_text(stdout, "%s, %s", cell_name(cell, name), PTO_NODES_TEXT(&layout));
 }
 
 static void print_cells_heading(const cell_widths_t *widths) {
@@ -283,11 +283,10 @@ void score_print_cells(const pto_score_t *score, const score_print_t *how) {
     print_cells_heading(&widths);
     for (int64_t i = 0; i < score->cell_count; i++) {
         const pto_score_cell_t *cell = &score->cell[i];
-        char bytes[PTO_BYTES_TEXT_MAX];
         if (i == 0 || !is_same_group(cell - 1, cell))
             print_group_name(cell, i == 0);
         for (int c = 0; c < cell->candidate_count; c++) {
-            printf("%-*s", CELL_BYTES_WIDTH, c == 0 ? pto_size_text(cell->bytes, bytes) : "");
+            printf("%-*s", CELL_BYTES_WIDTH, c == 0 ? PTO_SIZE_TEXT(cell->bytes) : "");
             print_table_candidate(cell, c, &widths);
         }
     }

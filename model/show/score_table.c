@@ -48,10 +48,8 @@ static void print_header(const printer_t *printer) {
     pto_print_machine(stdout, printer->machine);
     pto_print_changes(stdout, printer->machine);
     print_measured(printer->collectives);
-    char least[PTO_BYTES_TEXT_MAX];
     printf("# times      the %s over runs; %s and up\n",
-           options->statistic == PTO_STATISTIC_MIN ? "minimum" : "median",
-           pto_size_text(options->min_bytes, least));
+           options->statistic == PTO_STATISTIC_MIN ? "minimum" : "median", PTO_SIZE_TEXT(options->min_bytes));
     printf("# clear      cells in which the second takes at least %g%% longer than the best\n",
            100 * options->clear_margin);
     if (printer->how->leave_one_out)
@@ -94,13 +92,13 @@ static void print_unpredicted(const printer_t *printer, const pto_score_filter_t
             }
         }
     }
-    char name[64], bytes[PTO_BYTES_TEXT_MAX];
+    char name[64];
     if (missing > 0)
         pto_print_note(stdout,
                        "not predicted: %s in %lld of %lld cells of %s, first on %lld nodes with %s; %s",
                        strategy->name, (long long)missing, (long long)measured,
                        score_filter_text(filter, name, sizeof name), (long long)first->nodes,
-                       pto_size_text(first->bytes, bytes), reason);
+                       PTO_SIZE_TEXT(first->bytes), reason);
 }
 
 static void print_unpriced(const pto_score_t *score) {

@@ -15,8 +15,7 @@ enum {
     SHAPE_WIDTH = 6,
     BYTES_WIDTH = 8,
     NAME_LEAST = 13,
-    NAME_KEPT = 24,
-    ROUTE_MAX = 160
+    NAME_KEPT = 24
 };
 
 const pto_prediction_t *pto_step_best(const pto_step_prediction_t *step, int call,
@@ -85,20 +84,17 @@ static double all_calls(const pto_step_prediction_t *step) {
 
 /* "split_ring (direct, 2 chunks) & ?", or without what is in parentheses. */
 static const char *route_text(const pto_step_prediction_t *step, int call, bool details,
-                              char text[ROUTE_MAX]) {
-    char choice[PTO_CHOICE_TEXT_MAX], detail[ROUTE_MAX / 2] = "";
+                              char text[PTO_ROUTE_TEXT_MAX]) {
+    char marks[16];
     const pto_strategy_t *strategy;
     const pto_prediction_t *best = pto_step_best(step, call, &strategy);
-    pto_choice_text(strategy, best->chunks, best->staged_members, choice);
-    if (details)
-        snprintf(detail, sizeof detail, " (%s%s)", best->algorithm->name, choice);
-    snprintf(text, ROUTE_MAX, "%s%s%s%s", strategy->name, detail,
-             pto_step_is_chosen_together(step, call) ? " &" : "", pto_marks_text(pto_step_marks(step, call)));
-    return text;
+    snprintf(marks, sizeof marks, "%s%s", pto_step_is_chosen_together(step, call) ? " &" : "",
+             pto_marks_text(pto_step_marks(step, call)));
+    return pto_route_text(strategy, best, details, marks, text);
 }
 
 static int longest_route(const pto_step_prediction_t *step, bool details) {
-    char text[ROUTE_MAX];
+    char text[PTO_ROUTE_TEXT_MAX];
     int longest = (int)strlen("Cheapest");
     for (int i = 0; i < step->workload->call_count; i++)
         if (pto_workload_is_call(&step->workload->call[i]))
@@ -137,11 +133,10 @@ static void print_call(FILE *stream, const pto_step_prediction_t *step, int i, d
     const pto_workload_call_t *call = &step->workload->call[i];
     const pto_layout_t *layout = &call->scenario.layout;
     char along[PTO_WORKLOAD_ALONG_MAX], shape[48], size[PTO_BYTES_TEXT_MAX + 8];
-    char bytes[PTO_BYTES_TEXT_MAX];
     const pto_strategy_t *strategy;
     double seconds = pto_step_best(step, i, &strategy)->price.seconds;
     snprintf(shape, sizeof shape, "%lldx%lld", (long long)layout->nodes, (long long)layout->gpus_per_node);
-    snprintf(size, sizeof size, "%s%s", pto_size_text(call->scenario.bytes.value[0], bytes),
+    snprintf(size, sizeof size, "%s%s", PTO_SIZE_TEXT(call->scenario.bytes.value[0]),
              call->scenario.collective == PTO_COLLECTIVE_HALO ? "/cell" : "");
     fprintf(stream, "  %-*s  %*s %*s %5lld %*s  %4.0f%%  ", along_width(step->workload),
             pto_workload_along_text(step->workload, call->along, along), SHAPE_WIDTH, shape, BYTES_WIDTH,
@@ -155,7 +150,7 @@ static bool has_room(FILE *stream, const pto_step_prediction_t *step) {
 
 static void print_calls(FILE *stream, const pto_step_prediction_t *step, bool details) {
     const pto_workload_t *workload = step->workload;
-    char text[ROUTE_MAX];
+    char text[PTO_ROUTE_TEXT_MAX];
     int names = name_width(stream, step), alongs = along_width(workload);
     double all_s = all_calls(step);
     fprintf(stream, "# %-*s  %-*s  %*s %*s %5s %*s  Share  Cheapest\n", names - 2, "Call", alongs, "Along",
@@ -229,28 +224,30 @@ static void print_call_times(FILE *stream, const columns_t *columns, int call) {
     fputc('\n', stream);
 }
 
-typedef enum { COMMUNICATION, EXPOSED, STEP, TOTAL_COUNT } total_t;
-static const char *const total_name[] = {"communication", "exposed", "step"};
-
-static double total_of(const pto_step_end_t *end, total_t total) {
-    return total == COMMUNICATION ? end->communication_s : total == EXPOSED ? end->exposed_s : end->step_s;
+const char *pto_step_total_name(int total) {
+    static const char *const name[PTO_STEP_TOTALS] = {"communication", "exposed", "step"};
+    return name[total];
 }
 
-static void print_total(FILE *stream, const columns_t *columns, total_t total) {
+double pto_step_total(const pto_step_end_t *end, int total) {
+    return total == 0 ? end->communication_s : total == 1 ? end->exposed_s : end->step_s;
+}
+
+static void print_total(FILE *stream, const columns_t *columns, int total) {
     const int width = name_width(stream, columns->step);
-    fprintf(stream, "%-*s", width, total_name[total]);
+    fprintf(stream, "%-*s", width, pto_step_total_name(total));
     for (int r = 0; r < columns->count; r++) {
         const pto_step_route_t *route = &columns->route[r];
         const pto_step_end_t at = {route->communication_s, route->exposed_s, route->seconds};
-        print_cell(stream, columns, r, route->applicable, total_of(&at, total));
+        print_cell(stream, columns, r, route->applicable, pto_step_total(&at, total));
     }
     fputc('\n', stream);
     if (!columns->ci)
         return;
     fprintf(stream, "%-*s", width, "#   95%");
     for (int r = 0; r < columns->count; r++)
-        print_interval(stream, columns, r, total_of(&columns->route[r].low, total),
-                       total_of(&columns->route[r].high, total));
+        print_interval(stream, columns, r, pto_step_total(&columns->route[r].low, total),
+                       pto_step_total(&columns->route[r].high, total));
     fputc('\n', stream);
 }
 
@@ -264,8 +261,8 @@ static void print_routes(FILE *stream, const columns_t *columns) {
     for (int i = 0; i < workload->call_count; i++)
         if (pto_workload_is_call(&workload->call[i]))
             print_call_times(stream, columns, i);
-    for (int total = 0; total < TOTAL_COUNT; total++)
-        print_total(stream, columns, (total_t)total);
+    for (int total = 0; total < PTO_STEP_TOTALS; total++)
+        print_total(stream, columns, total);
 }
 
 /* The cheapest mix and as many strategies as fit. */
@@ -423,9 +420,9 @@ static void print_simulation(FILE *stream, const pto_step_prediction_t *step,
         print_name(stream, step, i);
         print_pair(stream, seconds * (double)workload->call[i].times, simulation->call_s[i]);
     }
-    for (int total = 0; total < TOTAL_COUNT; total++) {
-        pto_print_label(stream, width, total_name[total]);
-        print_pair(stream, total_of(&predicted, (total_t)total), total_of(&simulated, (total_t)total));
+    for (int total = 0; total < PTO_STEP_TOTALS; total++) {
+        pto_print_label(stream, width, pto_step_total_name(total));
+        print_pair(stream, pto_step_total(&predicted, total), pto_step_total(&simulated, total));
     }
 }
 

@@ -16,6 +16,11 @@ void pto_print_step(FILE *stream, const pto_step_prediction_t *step, const pto_o
 /* Compares two pto_step_route_t for qsort: routes that apply come first, by rising time of communication. */
 int pto_step_by_time(const void *a, const void *b);
 
+/* The totals of a step: communication, exposed, step. */
+enum { PTO_STEP_TOTALS = 3 };
+const char *pto_step_total_name(int total);
+double pto_step_total(const pto_step_end_t *end, int total);
+
 /* Prints simulated times beside the predicted ones, for each call, each entry and the total. */
 void pto_print_step_simulations(FILE *stream, const pto_step_prediction_t *step,
                                 const pto_step_simulation_t *simulation, int count);

@@ -207,19 +207,16 @@ static void print_blocks(FILE *stream, const pto_sweeps_t *sweeps) {
 
 /* --- before and after ----------------------------------------------------------------------------------- */
 
-enum { PICK_MAX = 80 };
-
 static const char *marked_pick(const pto_predictions_t *predictions, int64_t point, int winner,
-                               char text[PICK_MAX]) {
-    snprintf(text, PICK_MAX, "%.64s%s", predictions->strategy[winner]->name,
-             pto_marks_text(pto_pick_marks(predictions, point)));
-    return text;
+                               char text[PTO_ROUTE_TEXT_MAX]) {
+    return pto_route_text(predictions->strategy[winner], pto_prediction_at(predictions, point, winner), false,
+                          pto_marks_text(pto_pick_marks(predictions, point)), text);
 }
 
 /* "12.3 us  dup_devptr ?", and the cost. */
 static bool print_least(FILE *stream, const pto_predictions_t *predictions, int64_t point, int width,
                         double *value) {
-    char text[PTO_SECONDS_TEXT_MAX] = "-", pick[PICK_MAX] = "";
+    char text[PTO_SECONDS_TEXT_MAX] = "-", pick[PTO_ROUTE_TEXT_MAX] = "";
     int winner;
     pto_cost_t cost;
     bool applies = least_cost(predictions, point, &winner, &cost);
@@ -234,7 +231,7 @@ static bool print_least(FILE *stream, const pto_predictions_t *predictions, int6
 
 static int name_width(const pto_predictions_t *predictions, const char *title) {
     int width = strlen(title) > 10 ? (int)strlen(title) - 10 : 0;
-    char text[PICK_MAX];
+    char text[PTO_ROUTE_TEXT_MAX];
     for (int64_t point = 0; point < predictions->point_count; point++) {
         int winner = pto_pick_at(predictions, point);
         if (winner >= 0)
@@ -246,12 +243,11 @@ static int name_width(const pto_predictions_t *predictions, const char *title) {
 void pto_print_side_by_side(FILE *stream, const pto_predictions_t *before, const char *before_title,
                             const pto_predictions_t *after, const char *after_title, pto_marks_t *marks) {
     int left = name_width(before, before_title), right = name_width(after, after_title);
-    char text[PTO_BYTES_TEXT_MAX];
     double was, is;
     fprintf(stream, "# %-*s  %-*s  %-*s   Saves\n", LABEL_LEAST - 2, pto_sweep_heading(before->sweep),
             left + 10, before_title, right + 10, after_title);
     for (int64_t point = 0; point < before->point_count && point < after->point_count; point++) {
-        fprintf(stream, "%-*s", LABEL_LEAST, pto_point_text(before, before->point[point], text));
+        fprintf(stream, "%-*s", LABEL_LEAST, PTO_POINT_TEXT(before, before->point[point]));
         pto_marks_add(marks, pto_pick_marks(before, point));
         pto_marks_add(marks, pto_pick_marks(after, point));
         bool both = print_least(stream, before, point, left, &was);
@@ -315,7 +311,6 @@ static pto_status_t print_sweep_picks(FILE *stream, const pto_predictions_t *pre
     pto_range_t *range = NULL;
     pto_crossing_t *crossing = NULL;
     int64_t ranges = 0, crossings = 0;
-    char at[PTO_BYTES_TEXT_MAX];
     pto_status_t status = pto_pick(predictions, &range, &ranges, err);
     if (status == PTO_OK)
         status = pto_crossings_or_points(predictions, &crossing, &crossings, err);
@@ -330,7 +325,7 @@ static pto_status_t print_sweep_picks(FILE *stream, const pto_predictions_t *pre
                                 : ", then ",
                 winner < 0 ? "-" : predictions->strategy[winner]->name, doubt ? "~" : "");
         if (i < crossings)
-            fprintf(stream, " below %s", pto_point_short(predictions, crossing[i].at, at));
+            fprintf(stream, " below %s", PTO_POINT_SHORT(predictions, crossing[i].at));
     }
     free(range);
     free(crossing);

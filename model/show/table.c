@@ -88,6 +88,16 @@ const char *pto_interval_text(const char *low, const char *high, char text[PTO_I
     return text;
 }
 
+const char *pto_route_text(const pto_strategy_t *strategy, const pto_prediction_t *prediction, bool details,
+                           const char *marks, char text[PTO_ROUTE_TEXT_MAX]) {
+    char choice[PTO_CHOICE_TEXT_MAX], detail[PTO_ROUTE_TEXT_MAX / 2] = "";
+    pto_choice_text(strategy, prediction->chunks, prediction->staged_members, choice);
+    if (details)
+        snprintf(detail, sizeof detail, " (%s%s)", prediction->algorithm->name, choice);
+    snprintf(text, PTO_ROUTE_TEXT_MAX, "%s%s%s", strategy->name, detail, marks);
+    return text;
+}
+
 const char *pto_point_short(const pto_predictions_t *predictions, int64_t value,
                             char text[PTO_BYTES_TEXT_MAX]) {
     bool is_size = predictions->sweep == PTO_SWEEP_BYTES;

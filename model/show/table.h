@@ -91,6 +91,11 @@ const char *pto_size_short(int64_t bytes, char text[PTO_BYTES_TEXT_MAX]);
 const char *pto_point_short(const pto_predictions_t *predictions, int64_t value,
                             char text[PTO_BYTES_TEXT_MAX]);
 
+/* Returns "dup_devptr (linear, 8 chunks) * ?": a strategy, what it chose if `details`, and marks. */
+enum { PTO_ROUTE_TEXT_MAX = 160 };
+const char *pto_route_text(const pto_strategy_t *strategy, const pto_prediction_t *prediction, bool details,
+                           const char *marks, char text[PTO_ROUTE_TEXT_MAX]);
+
 /* Returns "12.3..14.5 us" of "12.3 us" and "14.5 us"; both whole if their units differ. */
 enum { PTO_INTERVAL_TEXT_MAX = 2 * PTO_SECONDS_TEXT_MAX };
 const char *pto_interval_text(const char *low, const char *high, char text[PTO_INTERVAL_TEXT_MAX]);
@@ -104,6 +109,8 @@ const char *pto_point_title(const pto_predictions_t *predictions, int64_t value,
                             char text[PTO_BYTES_TEXT_MAX]);
 
 /* These return the texts in memory of their own, which lasts until the end of the block. */
+#define PTO_NODE_TEXT(layout) pto_node_text(layout, (char[PTO_LAYOUT_TEXT_MAX]){""})
+#define PTO_NODES_TEXT(layout) pto_nodes_text(layout, (char[PTO_LAYOUT_TEXT_MAX]){""})
 #define PTO_SIZE_TEXT(bytes) pto_size_text(bytes, (char[PTO_BYTES_TEXT_MAX]){""})
 #define PTO_SIZE_SHORT(bytes) pto_size_short(bytes, (char[PTO_BYTES_TEXT_MAX]){""})
 #define PTO_POINT_TEXT(predictions, value) pto_point_text(predictions, value, (char[PTO_BYTES_TEXT_MAX]){""})

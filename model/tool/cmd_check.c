@@ -59,7 +59,7 @@ static void note_reason(run_t *run, const pto_error_t *reason) {
 /* Append a plan's special properties where the line has room, else in the next line. */
 static void print_proved(const pto_request_t *request, const pto_check_report_t *report) {
     bool staged = request->staged && request->strategy->collective_space == PTO_SPACE_GPU;
-    char more[64] = "", bytes[PTO_BYTES_TEXT_MAX];
+    char more[64] = "";
     const char *before = staged ? "  staged" : "";
     if (request->chunks > 1)
         snprintf(more, sizeof more, "%s  %lld chunks", before, (long long)request->chunks);
@@ -67,7 +67,7 @@ static void print_proved(const pto_request_t *request, const pto_check_report_t 
         snprintf(more, sizeof more, "%s  %d choices", before, report->assignments);
     else
         snprintf(more, sizeof more, "%s", before);
-    int used = printf("%-8s %-13s %-18s %5lld %6lld %8lld %8s %6lld", pto_size_text(request->bytes, bytes),
+    int used = printf("%-8s %-13s %-18s %5lld %6lld %8lld %8s %6lld", PTO_SIZE_TEXT(request->bytes),
                       request->strategy->name, request->algorithm->name, (long long)report->ranks,
                       (long long)report->stages, (long long)report->messages,
                       PTO_SIZE_SHORT(report->moved_bytes), (long long)report->accesses);

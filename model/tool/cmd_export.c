@@ -188,8 +188,7 @@ static pto_status_t write_origin(const pto_export_t *export, FILE *stream, const
     const pto_machine_t *machine = export->options.machine;
     const pto_series_t *bytes = &export->bytes;
     const char *fixed = getenv("SOURCE_DATE_EPOCH"); /* reproducible-builds.org */
-    char file[PTO_ERROR_FILE_MAX], digest[PTO_MACHINE_DIGEST_MAX], date[32] = "", first[PTO_BYTES_TEXT_MAX],
-                                                                   last[PTO_BYTES_TEXT_MAX], *text;
+    char file[PTO_ERROR_FILE_MAX], digest[PTO_MACHINE_DIGEST_MAX], date[32] = "", *text;
     size_t size;
     time_t now = fixed ? (time_t)strtoll(fixed, NULL, 10) : time(NULL);
     struct tm utc;
@@ -198,8 +197,6 @@ static pto_status_t write_origin(const pto_export_t *export, FILE *stream, const
     pto_status_t status = pto_text_read(pto_machine_path(machine), MACHINE_BYTES_MAX, &text, &size, err);
     if (status != PTO_OK)
         return status;
-    pto_size_text(bytes->value[0], first);
-    pto_size_text(bytes->value[bytes->count - 1], last);
     fprintf(stream, "%sportolan %s, export --for %s, %s\n%smachine %s (%s, cksum %" PRIu32 ", digest %s)\n",
             prefix, pto_version(), export->target->name, date, prefix, pto_machine_name(machine),
             pto_escape_text(pto_file_name(pto_machine_path(machine)), file, sizeof file),
@@ -207,7 +204,8 @@ static pto_status_t write_origin(const pto_export_t *export, FILE *stream, const
     const pto_layout_t *layout = &export->options.scenario.layout;
     fprintf(stream, "%s%lld process%s a node, %s; sizes of %s to %s were priced\n", prefix,
             (long long)layout->gpus_per_node, layout->gpus_per_node > 1 ? "es" : "",
-            layout->in_host ? "data in host memory" : "one a GPU", first, last);
+            layout->in_host ? "data in host memory" : "one a GPU", PTO_SIZE_TEXT(bytes->value[0]),
+            PTO_SIZE_TEXT(bytes->value[bytes->count - 1]));
     free(text);
     return PTO_OK;
 }

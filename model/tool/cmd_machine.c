@@ -47,18 +47,6 @@ typedef struct {
 
 /* --- options -------------------------------------------------------------------------------------------- */
 
-static pto_status_t apply_gpu_link(void *target, const char *text, pto_error_t *err) {
-    return pto_link_read_named(text, &((machine_t *)target)->links.gpu, err);
-}
-
-static pto_status_t apply_host_link(void *target, const char *text, pto_error_t *err) {
-    return pto_link_read_named(text, &((machine_t *)target)->links.host, err);
-}
-
-static pto_status_t apply_nic(void *target, const char *text, pto_error_t *err) {
-    return pto_link_read_nic(text, &((machine_t *)target)->links.nic, err);
-}
-
 /* In the order of pto_joined_by_t. */
 static PTO_WORD_LIST(joined_by_at, "switch", "mesh");
 
@@ -76,7 +64,7 @@ static bool read_channels(const char *text, double *s_per_byte) {
 }
 
 static pto_status_t apply_memory(void *target, const char *text, pto_error_t *err) {
-    pto_sold_link_t *memory = &((machine_t *)target)->memory;
+    pto_sold_link_t *memory = target;
     *memory =
         (pto_sold_link_t){.name = text, .source = "channels of 8 bytes, by millions of transfers a second"};
     if (read_channels(text, &memory->s_per_byte))
@@ -112,24 +100,25 @@ static const pto_option_t machine_options[] = {
     {"gpu", "NAME", "what the GPUs are, as 'NVIDIA H100'", STORE(TEXT, gpu_name)},
     {"cores", "N", "CPU cores of a node", STORE(COUNT, cores)},
     {"gpu-link", "LINK", "between the GPUs of a node (default: none, they copy through the host)",
-     .apply = apply_gpu_link, .word_at = pto_sold_link_at},
+     STORE(OWN, links.gpu), .apply = pto_link_read_named, .word_at = pto_sold_link_at},
     {"gpu-topology", "KIND",
      "how they join GPUs: switch or mesh (default: mesh for xgmi, and for 3 or 4 GPUs with nvlink2 to "
      "nvlink4)",
      STORE(WORD, links.joined_by), .what = "topology", .word_at = joined_by_at},
     {"links-per-peer", "N", "links between each two GPUs of a mesh (default: all in equal shares; xgmi: 1)",
      STORE(COUNT, links.links_per_peer)},
-    {"host-link", "LINK", "between a GPU and the host", .apply = apply_host_link,
+    {"host-link", "LINK", "between a GPU and the host", STORE(OWN, links.host), .apply = pto_link_read_named,
      .word_at = pto_sold_link_at},
     {"nics", "N", "NICs of a node", STORE(COUNT, links.nics), .standard = "1"},
-    {"nic", "RATE", "of one NIC, as in '400 Gbit/s' (default: a single node)", .apply = apply_nic},
+    {"nic", "RATE", "of one NIC, as in '400 Gbit/s' (default: a single node)", STORE(OWN, links.nic),
+     .apply = pto_link_read_nic},
     {"no-gpudirect", NULL, "NICs cannot read the memory of GPUs", STORE(FLAG, without_gpudirect)},
     {"gpu-memory", "BYTES", "memory of a GPU, as in 80GiB (default: no limit)", STORE(BYTES, gpu_memory),
      .least = MEMORY_LEAST_BYTES},
     {"host-memory", "BYTES", "memory of a node's host (default: no limit)", STORE(BYTES, host_memory),
      .least = MEMORY_LEAST_BYTES},
     {"host-memory-bandwidth", "MEMORY", "of a socket, as in '8xDDR5-4800' (default: no limit, not priced)",
-     .apply = apply_memory},
+     STORE(OWN, memory), .apply = apply_memory},
     {"mpi", "NAME", "the MPI library, as open-mpi-4.1 (portolan list libraries; default: unknown)",
      .apply = apply_mpi},
     {"source", "TEXT", "where the numbers are from", STORE(TEXT, source), .standard = "datasheets"},

@@ -34,7 +34,7 @@ typedef struct {
     int64_t seed, refine;
     /* lists of names, and files, borrowed from argv; NULL: not given */
     const char *mappers, *phases;
-    const char *rankfile, *slurm_hosts, *cuda_devices, *hosts;
+    const char *file[PTO_PLACEMENT_COUNT], *hosts;
 } map_options_t;
 
 static const char *mapper_at(int i) { return i < pto_mapper_count() ? pto_mapper_at(i)->name : NULL; }
@@ -67,11 +67,12 @@ static const pto_option_t map_options[] = {
     {"seeds", "N", "how many seeds they are given", STORE(INT, seeds), .most = 20, .standard = "4"},
     {"refine", "auto|N", "how many swaps of the best mapping are priced", .apply = apply_refine,
      .standard = "auto"},
-    {"out", "FILE.csv", "write the placement", STORE(TEXT, shared.out)},
-    {"rankfile", "FILE", "write it for Open MPI's --rankfile", STORE(TEXT, rankfile)},
+    {"out", "FILE.csv", "write the placement", STORE(TEXT, file[PTO_PLACEMENT_CSV])},
+    {"rankfile", "FILE", "write it for Open MPI's --rankfile", STORE(TEXT, file[PTO_PLACEMENT_RANKFILE])},
     {"slurm-hosts", "FILE", "write it as SLURM_HOSTFILE of srun --distribution=arbitrary",
-     STORE(TEXT, slurm_hosts)},
-    {"cuda-devices", "FILE", "write CUDA_VISIBLE_DEVICES of rank r in line r + 1", STORE(TEXT, cuda_devices)},
+     STORE(TEXT, file[PTO_PLACEMENT_SLURM])},
+    {"cuda-devices", "FILE", "write CUDA_VISIBLE_DEVICES of rank r in line r + 1",
+     STORE(TEXT, file[PTO_PLACEMENT_CUDA])},
     {"hosts", "NAME[,NAME]", "the nodes' names in these files", STORE(TEXT, hosts)},
     {"force", NULL, "replace existing files", STORE(FLAG, shared.force)},
     {.name = NULL}};
@@ -240,16 +241,9 @@ static pto_status_t write_files(const map_options_t *options, const pto_mapping_
                                            .hosts = options->hosts,
                                            .cores_per_socket = (int64_t)(cores / sockets),
                                            .force = options->shared.force};
-    const struct {
-        const char *path;
-        pto_placement_form_t form;
-    } file[] = {{options->shared.out, PTO_PLACEMENT_CSV},
-                {options->rankfile, PTO_PLACEMENT_RANKFILE},
-                {options->slurm_hosts, PTO_PLACEMENT_SLURM},
-                {options->cuda_devices, PTO_PLACEMENT_CUDA}};
-    for (size_t i = 0; i < sizeof file / sizeof *file && status == PTO_OK; i++)
-        if (file[i].path)
-            status = pto_placement_export(&export, file[i].form, file[i].path, err);
+    for (int form = 0; form < PTO_PLACEMENT_COUNT && status == PTO_OK; form++)
+        if (options->file[form])
+            status = pto_placement_export(&export, (pto_placement_form_t)form, options->file[form], err);
     return status;
 }
 
@@ -310,15 +304,10 @@ static pto_status_t run(pto_options_t *shared, pto_error_t *err) {
 /* Before any work: files that cannot be where the table is. */
 static int check(const pto_options_t *shared) {
     const map_options_t *options = (const map_options_t *)shared;
-    const struct {
-        const char *option, *path;
-    } file[] = {{"out", options->shared.out},
-                {"rankfile", options->rankfile},
-                {"slurm-hosts", options->slurm_hosts},
-                {"cuda-devices", options->cuda_devices}};
+    static const char *const option[PTO_PLACEMENT_COUNT] = {"out", "rankfile", "slurm-hosts", "cuda-devices"};
     int code = -1;
-    for (size_t i = 0; i < sizeof file / sizeof *file && code < 0; i++)
-        code = pto_refuse_standard_output(&syntax, file[i].option, file[i].path);
+    for (int form = 0; form < PTO_PLACEMENT_COUNT && code < 0; form++)
+        code = pto_refuse_standard_output(&syntax, option[form], options->file[form]);
     return code;
 }
 

@@ -73,14 +73,12 @@ static void print_settle(const pto_predictions_t *predictions, const pto_range_t
     bool known = *settle->key || pto_machine_error_source(predictions->machine);
     if (range->settle_point < 0 || predictions->by != PTO_BY_TIME || !known)
         return;
-    char at[PTO_BYTES_TEXT_MAX], bytes[PTO_BYTES_TEXT_MAX] = "";
-    if (settle->bytes > 0)
-        pto_size_text(settle->bytes, bytes);
     pto_print_note(stdout, "%s at %s: %s or %s? measure %s%s%s%s%s", range->overlap ? "unsure" : "near-tie",
-                   pto_point_title(predictions, predictions->point[range->settle_point], at),
+                   PTO_POINT_TITLE(predictions, predictions->point[range->settle_point]),
                    strategy_name(predictions, range->winner), strategy_name(predictions, range->settle_other),
                    *settle->key ? settle->key : "both (portolan-validate): the model's own error decides",
-                   *settle->benchmark ? " by " : "", settle->benchmark, *bytes ? " of " : "", bytes);
+                   *settle->benchmark ? " by " : "", settle->benchmark, settle->bytes > 0 ? " of " : "",
+                   settle->bytes > 0 ? PTO_SIZE_TEXT(settle->bytes) : "");
 }
 
 /* Whether the winner's price is extrapolated at some point of the range. */
@@ -148,25 +146,22 @@ static int64_t end_of(const picks_t *picks, const pto_range_t *range) {
 
 /* Strategies that win between two points of the sweep only. */
 static void print_between(const picks_t *picks) {
-    char from[PTO_BYTES_TEXT_MAX];
     for (int64_t i = 0; i + 1 < picks->crossing_count; i++)
         if (picks->crossing[i].gap == picks->crossing[i + 1].gap)
             pto_print_note(stdout, "from %s to %s: %s",
-                           pto_point_short(picks->predictions, picks->crossing[i].at, from),
+                           PTO_POINT_SHORT(picks->predictions, picks->crossing[i].at),
                            PTO_POINT_SHORT(picks->predictions, picks->crossing[i + 1].at),
                            strategy_name(picks->predictions, picks->crossing[i].winner));
 }
 
 static void print_range(const picks_t *picks, const pto_range_t *range, int name_width) {
     const pto_predictions_t *predictions = picks->predictions;
-    char below[PTO_BYTES_TEXT_MAX] = "...", margin[32];
+    char margin[32];
     int64_t end = end_of(picks, range);
-    if (end != INT64_MAX)
-        pto_point_short(predictions, end, below);
-    printf("%-8s  %-8s  %s%-*s%s  %-*s  %12s", PTO_POINT_SHORT(predictions, begin_of(picks, range)), below,
-           pto_terminal_bold(stdout), name_width, strategy_name(predictions, range->winner),
-           pto_terminal_plain(stdout), name_width, strategy_name(predictions, range->runner_up),
-           margin_text(range, margin, sizeof margin));
+    printf("%-8s  %-8s  %s%-*s%s  %-*s  %12s", PTO_POINT_SHORT(predictions, begin_of(picks, range)),
+           end == INT64_MAX ? "..." : PTO_POINT_SHORT(predictions, end), pto_terminal_bold(stdout),
+           name_width, strategy_name(predictions, range->winner), pto_terminal_plain(stdout), name_width,
+           strategy_name(predictions, range->runner_up), margin_text(range, margin, sizeof margin));
     if (pto_machine_error_source(predictions->machine))
         printf("  %5.1f%%", range->runner_up < 0 ? 0 : 100 * range->regret);
     printf("%s%s%s", range->near_tie ? " near-tie" : "",
@@ -177,14 +172,14 @@ static void print_range(const picks_t *picks, const pto_range_t *range, int name
 
 static void print_ties(const picks_t *picks, const pto_range_t *range) {
     const char **name = calloc((size_t)picks->predictions->strategy_count, sizeof *name);
-    char from[PTO_BYTES_TEXT_MAX], before[96];
+    char before[96];
     int count = 0;
     for (int i = 0; name && i < picks->predictions->strategy_count; i++)
         if (pto_range_is_tied(picks->predictions, range, i))
             name[count++] = strategy_name(picks->predictions, i);
     snprintf(before, sizeof before,
              "tied with %s from %s: ", strategy_name(picks->predictions, range->winner),
-             pto_point_short(picks->predictions, begin_of(picks, range), from));
+             PTO_POINT_SHORT(picks->predictions, begin_of(picks, range)));
     pto_print_list(stdout, before, name, count, "");
     free(name);
 }

@@ -51,15 +51,12 @@ typedef struct {
 
 #define STORE(form, member) PTO_STORE(form, arguments_t, member)
 
-static pto_status_t apply_rows(void *target, const char *text, pto_error_t *err) {
-    return pto_nodes_parse(text, &((arguments_t *)target)->rows, err);
-}
-
 static const pto_option_t report_options[] = {
     {"out", "FILE.html", "the page to write, - for standard output; -o for short, as wherever --out is",
      STORE(TEXT, shared.out)},
     {"force", NULL, "replace a file that exists", STORE(FLAG, shared.force)},
-    {"rows", "FROM:TO[:FACTOR]|N", "numbers of nodes to compare", .apply = apply_rows},
+    {"rows", "FROM:TO[:FACTOR]|N", "numbers of nodes to compare", STORE(OWN, rows),
+     .apply = pto_apply_count_series},
     {"sliders", "N", "how many parameters have a slider: those that matter most", STORE(INT, sliders),
      .most = PTO_REPORT_SLIDERS_MAX, .standard = "8"},
     {"measured", "FILE.csv", "show the measurements of a collectives.csv with the scenario's layout",

@@ -85,12 +85,8 @@ static pto_status_t apply_by(void *target, const char *text, pto_error_t *err) {
     return pto_word_parse(text, "group", group_at, &found, err);
 }
 
-static pto_status_t apply_train(void *target, const char *text, pto_error_t *err) {
-    return pto_node_counts_parse(text, &((arguments_t *)target)->train, err);
-}
-
-static pto_status_t apply_test(void *target, const char *text, pto_error_t *err) {
-    return pto_node_counts_parse(text, &((arguments_t *)target)->test, err);
+static pto_status_t apply_node_counts(void *target, const char *text, pto_error_t *err) {
+    return pto_node_counts_parse(text, target, err);
 }
 
 #define STORE(form, member) PTO_STORE(form, arguments_t, member)
@@ -107,10 +103,10 @@ static const pto_option_t score_options_table[] = {
     {"by", "nodes", "by number of nodes as well", .apply = apply_by, .word_at = group_at},
     {"train", "nodes=N[,N...]",
      "these node counts are what the machine file and the baselines were trained on: they are not scored",
-     .apply = apply_train},
+     STORE(OWN, train), .apply = apply_node_counts},
     {"train-file", "FILE.csv", "the baselines learn from these collectives instead (repeatable)",
      STORE(TEXTS, train_files)},
-    {"test", "nodes=N[,N...]", "score only these node counts", .apply = apply_test},
+    {"test", "nodes=N[,N...]", "score only these node counts", STORE(OWN, test), .apply = apply_node_counts},
     {"baselines", NULL, "print what needs no model as well, trained on the same collectives",
      STORE(FLAG, print.baselines)},
     {"leave-one-out", NULL,

@@ -89,9 +89,9 @@ typedef struct {
 
 static void print_where_row(const pto_predictions_t *predictions, const pto_simulation_t *simulation,
                             int64_t cell, const part_t *part) {
-    char at[PTO_BYTES_TEXT_MAX], text[32];
+    char text[32];
     printf("# %-7s %-13s",
-           pto_point_text(predictions, predictions->point[cell / predictions->strategy_count], at),
+           PTO_POINT_TEXT(predictions, predictions->point[cell / predictions->strategy_count]),
            predictions->strategy[cell % predictions->strategy_count]->name);
     for (int i = part->first; i < part->end; i++)
         if (part->width[i])

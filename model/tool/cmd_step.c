@@ -196,20 +196,30 @@ static void print_csv_time(const pto_step_prediction_t *step, const pto_options_
     print_csv_end(step, options);
 }
 
-static void print_csv_total(const pto_step_prediction_t *step, const pto_step_route_t *route,
-                            const pto_options_t *options) {
-    const pto_step_end_t *low = &route->low, *high = &route->high;
-    const csv_time_t total[] = {{"", "communication", route->strategy, route->applicable, route->has_interval,
-                                 route->communication_s, low->communication_s, high->communication_s},
-                                {"", "exposed", route->strategy, route->applicable, route->has_interval,
-                                 route->exposed_s, low->exposed_s, high->exposed_s},
-                                {"", "step", route->strategy, route->applicable, route->has_interval,
-                                 route->seconds, low->step_s, high->step_s}};
+/* `low` and `high` are NULL without intervals. */
+static void print_csv_totals(const pto_step_prediction_t *step, const pto_options_t *options, csv_time_t time,
+                             const pto_step_end_t *at, const pto_step_end_t *low, const pto_step_end_t *high,
+                             const pto_caveats_t *caveats) {
+    for (int i = 0; i < PTO_STEP_TOTALS; i++) {
+        time.name = pto_step_total_name(i);
+        time.seconds = pto_step_total(at, i);
+        time.low_s = time.has_interval ? pto_step_total(low, i) : 0;
+        time.high_s = time.has_interval ? pto_step_total(high, i) : 0;
+        print_csv_time(step, options, &time, caveats);
+    }
+}
+
+static void print_csv_route_totals(const pto_step_prediction_t *step, const pto_step_route_t *route,
+                                   const pto_options_t *options) {
+    const pto_step_end_t at = {route->communication_s, route->exposed_s, route->seconds};
+    const csv_time_t time = {.kind = "",
+                             .strategy = route->strategy,
+                             .is_known = route->applicable,
+                             .has_interval = route->has_interval};
     pto_caveats_t caveats = {.count = 0};
     if (route->applicable)
         pto_step_caveats_add(step, route->strategy, &caveats);
-    for (size_t i = 0; i < sizeof total / sizeof *total; i++)
-        print_csv_time(step, options, &total[i], &caveats);
+    print_csv_totals(step, options, time, &at, &route->low, &route->high, &caveats);
 }
 
 /* The times of a simulation are those of all repetitions. */
@@ -229,17 +239,8 @@ static void print_csv_simulation(const pto_step_prediction_t *step, const pto_op
         print_csv_time(step, options, &time, &caveats);
     }
     pto_step_caveats_add(step, strategy, &all);
-    const struct {
-        const char *name;
-        double seconds;
-    } total[] = {{"communication", simulation->communication_s},
-                 {"exposed", simulation->exposed_s},
-                 {"step", simulation->seconds}};
-    for (size_t i = 0; i < sizeof total / sizeof *total; i++) {
-        time.name = total[i].name;
-        time.seconds = total[i].seconds;
-        print_csv_time(step, options, &time, &all);
-    }
+    const pto_step_end_t at = {simulation->communication_s, simulation->exposed_s, simulation->seconds};
+    print_csv_totals(step, options, time, &at, NULL, NULL, &all);
 }
 
 static void print_csv(const pto_step_prediction_t *step, const pto_options_t *options,
@@ -249,9 +250,9 @@ static void print_csv(const pto_step_prediction_t *step, const pto_options_t *op
     for (int i = 0; i < step->workload->call_count; i++)
         for (int s = 0; s < step->call[i].predictions.strategy_count; s++)
             print_csv_route(step, options, i, s);
-    print_csv_total(step, &step->mix, options);
+    print_csv_route_totals(step, &step->mix, options);
     for (int r = 0; r < step->route_count; r++)
-        print_csv_total(step, &step->route[r], options);
+        print_csv_route_totals(step, &step->route[r], options);
     for (int i = 0; i < simulations->count; i++)
         print_csv_simulation(step, options, &simulations->made[i]);
 }

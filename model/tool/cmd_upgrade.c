@@ -210,18 +210,15 @@ typedef struct {
     int call, route;
 } widths_t;
 
-enum { ROUTE_MAX = 80 };
-
-static const char *route_text(const pto_step_prediction_t *step, int call, char text[ROUTE_MAX]) {
+static const char *route_text(const pto_step_prediction_t *step, int call, char text[PTO_ROUTE_TEXT_MAX]) {
     const pto_strategy_t *strategy;
-    pto_step_best(step, call, &strategy);
-    snprintf(text, ROUTE_MAX, "%.64s%s", strategy->name, pto_marks_text(pto_step_marks(step, call)));
-    return text;
+    const pto_prediction_t *best = pto_step_best(step, call, &strategy);
+    return pto_route_text(strategy, best, false, pto_marks_text(pto_step_marks(step, call)), text);
 }
 
 static widths_t find_widths(const pto_outcome_t *before, const pto_outcome_t *after) {
     const pto_outcome_t *const outcome[] = {before, after};
-    char text[ROUTE_MAX];
+    char text[PTO_ROUTE_TEXT_MAX];
     widths_t width = {.route = 0};
     for (int i = 0; i < before->workload.call_count; i++)
         for (int o = 0; o < 2 && pto_workload_is_call(&before->workload.call[i]); o++)
@@ -233,7 +230,7 @@ static widths_t find_widths(const pto_outcome_t *before, const pto_outcome_t *af
 
 static double print_call_route(const pto_step_prediction_t *step, int call, int width) {
     const pto_strategy_t *strategy;
-    char route[ROUTE_MAX];
+    char route[PTO_ROUTE_TEXT_MAX];
     double seconds = pto_step_best(step, call, &strategy)->price.seconds;
     printf("  %*s  %-*s", COST_WIDTH, PTO_SECONDS_TEXT(seconds), width, route_text(step, call, route));
     return seconds;

@@ -76,7 +76,7 @@ pto_status_t pto_link_read(const char *text, pto_sold_link_t *link, pto_error_t 
 }
 
 /* A link's name is expected unless the text begins as a number does. */
-pto_status_t pto_link_read_named(const char *text, pto_sold_link_t *link, pto_error_t *err) {
+pto_status_t pto_link_read_named(void *link, const char *text, pto_error_t *err) {
     pto_error_t unknown = {.status = PTO_OK};
     pto_status_t status = pto_link_read(text, link, err);
     if (status == PTO_OK || strspn(text, "0123456789.-") > 0)
@@ -85,7 +85,8 @@ pto_status_t pto_link_read_named(const char *text, pto_sold_link_t *link, pto_er
     return pto_error_set(err, status, "%s, or a rate in each direction, such as '50 GB/s'", unknown.message);
 }
 
-pto_status_t pto_link_read_nic(const char *text, pto_sold_link_t *link, pto_error_t *err) {
+pto_status_t pto_link_read_nic(void *target, const char *text, pto_error_t *err) {
+    pto_sold_link_t *link = target;
     const double s_per_byte = pto_nic_s_per_byte(text);
     pto_status_t status = PTO_OK;
     if (s_per_byte > 0)

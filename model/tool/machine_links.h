@@ -40,11 +40,10 @@ const char *pto_sold_link_at(int i);
 /* A link by name, or a rate with a unit. */
 pto_status_t pto_link_read(const char *text, pto_sold_link_t *link, pto_error_t *err);
 
-/* The same, for options that name links: an unknown name is told apart from a wrong rate. */
-pto_status_t pto_link_read_named(const char *text, pto_sold_link_t *link, pto_error_t *err);
-
-/* A NIC by its rate, or by what it is sold as: NDR, 400G. */
-pto_status_t pto_link_read_nic(const char *text, pto_sold_link_t *link, pto_error_t *err);
+/* For `apply` to a pto_sold_link_t: the same, for options that name links: an unknown name is told apart from
+ * a wrong rate; and a NIC by its rate, or by what it is sold as: NDR, 400G. */
+pto_status_t pto_link_read_named(void *link, const char *text, pto_error_t *err);
+pto_status_t pto_link_read_nic(void *link, const char *text, pto_error_t *err);
 
 typedef enum { PTO_JOINED_BY_SWITCH, PTO_JOINED_BY_MESH, PTO_JOINED_BY_DEFAULT } pto_joined_by_t;
 

@@ -164,10 +164,9 @@ static void print_us(double seconds) {
 static void print_point(const pto_pick_options_t *options, const pto_predictions_t *all, int64_t point,
                         const char *table) {
     const int64_t bytes = all->point[point];
-    char size[PTO_BYTES_TEXT_MAX];
     route_t route[ROUTES];
     const route_t *best = find_routes(all, point, table, route);
-    printf("%-8s", pto_size_text(bytes, size));
+    printf("%-8s", PTO_SIZE_TEXT(bytes));
     for (int i = 0; i < ROUTES; i++)
         print_us(route[i].seconds);
     printf("  %-14s", isfinite(best->seconds) ? best->name : "-");
