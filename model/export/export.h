@@ -80,9 +80,8 @@ typedef struct pto_export_target {
     double (*price)(const pto_export_t *export, const pto_export_table_t *table,
                     const pto_export_algorithm_t *algorithm, int64_t bytes);
     pto_status_t (*write)(const pto_export_t *export, FILE *stream, pto_error_t *err);
-    /* How to use the file and what the format cannot say; each line begins with `prefix`. */
-    pto_status_t (*write_notes)(const pto_export_t *export, FILE *stream, const char *prefix,
-                                pto_error_t *err);
+    /* How to use the file and what the format cannot say, in lines. */
+    pto_status_t (*write_notes)(const pto_export_t *export, FILE *stream, pto_error_t *err);
     /* Fill in the export's tables from a file of this format, as far as the export's bytes. Errors: those of
      * reading a file, and PTO_ERR_SYNTAX, _RANGE, _TYPE, _TOO_LARGE with the file, and with line and column
      * except in JSON, where the library would ignore it or fail. */
@@ -139,6 +138,6 @@ pto_status_t pto_export_last_size(const pto_export_t *export, const pto_export_t
 /* Lines about sizes at which another strategy would be faster than the library with these rules; `but` is one
  * that the library can do itself, or NULL. */
 pto_status_t pto_export_write_missed(const pto_export_t *export, const char *but, FILE *stream,
-                                     const char *prefix, pto_error_t *err);
+                                     pto_error_t *err);
 
 #endif

@@ -131,23 +131,20 @@ static pto_status_t write_variables(const pto_export_t *export, FILE *stream, pt
     return PTO_OK;
 }
 
-static pto_status_t write_notes(const pto_export_t *export, FILE *stream, const char *prefix,
-                                pto_error_t *err) {
+static pto_status_t write_notes(const pto_export_t *export, FILE *stream, pto_error_t *err) {
     bool known;
     find_threshold(export, &known);
     (void)err;
-    fprintf(
-        stream,
-        "%suse: these lines as environment variables, for all communicators\n"
-        "%sthe threshold: from this size on a kernel is as fast as two copies and the CPU; the block: the "
-        "least whose message starts within the tolerance of its transfer time\n"
-        "%snot expressed:\n"
-        "%salgorithms: Cray MPICH has no file for them\n",
-        prefix, prefix, prefix, prefix);
+    fputs("use: these lines as environment variables, for all communicators\n"
+          "the threshold: from this size on a kernel is as fast as two copies and the CPU; the block: the "
+          "least whose message starts within the tolerance of its transfer time\n"
+          "not expressed:\n"
+          "algorithms: Cray MPICH has no file for them\n",
+          stream);
     if (!known)
-        fprintf(stream, "%sthe threshold: the machine file lacks reduce.gpu, reduce.cpu or copies\n", prefix);
+        fputs("the threshold: the machine file lacks reduce.gpu, reduce.cpu or copies\n", stream);
     if (find_block(export) == 0)
-        fprintf(stream, "%sthe block: the machine file has no messages between nodes\n", prefix);
+        fputs("the block: the machine file has no messages between nodes\n", stream);
     return PTO_OK;
 }
 

@@ -276,7 +276,7 @@ pto_status_t pto_export_last_size(const pto_export_t *export, const pto_export_t
 
 static pto_status_t write_range(const pto_export_t *export, const pto_export_table_t *table,
                                 const pto_predictions_t *predictions, const pto_range_t *range, FILE *stream,
-                                const char *prefix, pto_error_t *err) {
+                                pto_error_t *err) {
     double gain = 1;
     pto_status_t status = PTO_OK;
     const pto_strategy_t *winner = predictions->strategy[range->winner];
@@ -295,9 +295,8 @@ static pto_status_t write_range(const pto_export_t *export, const pto_export_tab
     pto_size_text(range->from, from);
     pto_size_text(predictions->point[range->point_first + range->point_count - 1], last);
     bool is_range = strcmp(from, last) != 0;
-    fprintf(stream, "%s%s on %lld ranks, %s%s%s: %s is up to %.2f times faster\n", prefix,
-            table->collective->name, (long long)table->ranks, from, is_range ? " to " : "",
-            is_range ? last : "", winner->name, gain);
+    fprintf(stream, "%s on %lld ranks, %s%s%s: %s is up to %.2f times faster\n", table->collective->name,
+            (long long)table->ranks, from, is_range ? " to " : "", is_range ? last : "", winner->name, gain);
     return PTO_OK;
 }
 
@@ -313,7 +312,7 @@ static bool can_run(const pto_export_collective_t *collective, const pto_strateg
 }
 
 static pto_status_t write_table(const pto_export_t *export, const pto_export_table_t *table, const char *but,
-                                FILE *stream, const char *prefix, pto_error_t *err) {
+                                FILE *stream, pto_error_t *err) {
     int64_t nodes = table->nodes;
     pto_scenario_t scenario = scenario_at(export, table, export->bytes, (pto_series_t){&nodes, 1});
     pto_predictions_t predictions;
@@ -328,7 +327,7 @@ static pto_status_t write_table(const pto_export_t *export, const pto_export_tab
         /* A winner whose price lacks a cost that the others' have may not be one. */
         bool sure = winner && !range[i].unpriced;
         if (sure && !can_run(table->collective, winner) && !is_named(winner, but))
-            status = write_range(export, table, &predictions, &range[i], stream, prefix, err);
+            status = write_range(export, table, &predictions, &range[i], stream, err);
     }
     free(range);
     pto_predictions_fini(&predictions);
@@ -336,13 +335,13 @@ static pto_status_t write_table(const pto_export_t *export, const pto_export_tab
 }
 
 pto_status_t pto_export_write_missed(const pto_export_t *export, const char *but, FILE *stream,
-                                     const char *prefix, pto_error_t *err) {
+                                     pto_error_t *err) {
     pto_status_t status = PTO_OK;
     for (int i = 0; i < export->table_count && status == PTO_OK; i++) {
         if (!pto_is_stopped())
-            status = write_table(export, &export->table[i], but, stream, prefix, err);
+            status = write_table(export, &export->table[i], but, stream, err);
         if (pto_is_stopped()) { /* the rules themselves are known */
-            fprintf(stream, "%sinterrupted: what else may be faster is not listed\n", prefix);
+            fputs("interrupted: what else may be faster is not listed\n", stream);
             return PTO_OK;
         }
         if (export->shown)

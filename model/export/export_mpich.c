@@ -292,42 +292,36 @@ static pto_status_t write_tree(const pto_export_t *export, FILE *stream, pto_err
 
 /* --- notes ---------------------------------------------------------------------------------------------- */
 
-static void write_rules(const pto_export_table_t *table, FILE *stream, const char *prefix) {
+static void write_rules(const pto_export_table_t *table, FILE *stream) {
     for (int i = 0; i + 1 < table->rule_count; i++)
         if (table->rule[i].algorithm)
-            fprintf(stream, "%s%s on %" PRId64 " ranks, %" PRId64 " to %" PRId64 " bytes: %s\n", prefix,
+            fprintf(stream, "%s on %" PRId64 " ranks, %" PRId64 " to %" PRId64 " bytes: %s\n",
                     table->collective->name, table->ranks, table->rule[i].from_bytes,
                     table->rule[i + 1].from_bytes - 1, table->rule[i].algorithm->name);
 }
 
-static pto_status_t write_notes(const pto_export_t *export, FILE *stream, const char *prefix,
-                                pto_error_t *err) {
-    fprintf(
-        stream,
-        "%suse: mpirun -genv MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE FILE, a whole path\n"
-        "%sfor MPICH 4.0; communicators of the same number of ranks on other nodes take these rules too\n",
-        prefix, prefix);
+static pto_status_t write_notes(const pto_export_t *export, FILE *stream, pto_error_t *err) {
+    fputs("use: mpirun -genv MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE FILE, a whole path\n"
+          "for MPICH 4.0; communicators of the same number of ranks on other nodes take these rules too\n",
+          stream);
     bool any = false, split = false;
     for (int i = 0; i < export->table_count; i++) {
         any = any || has_rules(&export->table[i]);
         split = split || is_split_by_node(&export->table[i]);
-        write_rules(&export->table[i], stream, prefix);
+        write_rules(&export->table[i], stream);
     }
     if (!any)
-        fprintf(stream, "%snothing to tell: what MPICH chooses is within the tolerance or has no price\n",
-                prefix);
-    fprintf(stream,
-            "%snot expressed:\n"
-            "%sa broadcast by scatter and recursive doubling, other algorithms, and calls in place of "
-            "alltoall: portolan does not price them\n"
-            "%slimits above 2147483647 bytes (of all ranks for allgather)\n",
-            prefix, prefix, prefix);
+        fputs("nothing to tell: what MPICH chooses is within the tolerance or has no price\n", stream);
+    fputs("not expressed:\n"
+          "a broadcast by scatter and recursive doubling, other algorithms, and calls in place of "
+          "alltoall: portolan does not price them\n"
+          "limits above 2147483647 bytes (of all ranks for allgather)\n",
+          stream);
     if (split)
-        fprintf(stream,
-                "%sallreduce, bcast and reduce with several processes a node: MPICH splits them by node "
-                "before it reads this file\n",
-                prefix);
-    return pto_export_write_missed(export, NULL, stream, prefix, err);
+        fputs("allreduce, bcast and reduce with several processes a node: MPICH splits them by node "
+              "before it reads this file\n",
+              stream);
+    return pto_export_write_missed(export, NULL, stream, err);
 }
 
 const pto_export_target_t pto_export_mpich = {.name = "mpich-4.0",

@@ -91,8 +91,7 @@ static pto_status_t write_rules(const pto_export_t *export, FILE *stream, pto_er
     return PTO_OK;
 }
 
-static void write_reason(const pto_export_t *export, const pto_export_table_t *table, FILE *stream,
-                         const char *prefix) {
+static void write_reason(const pto_export_t *export, const pto_export_table_t *table, FILE *stream) {
     const pto_machine_t *machine = export->options.machine;
     pto_nccl_route_t ring;
     const char *reason = NULL;
@@ -107,27 +106,24 @@ static void write_reason(const pto_export_t *export, const pto_export_table_t *t
     else if (is_known_to_nccl(&ring))
         reason = "NCCL was not measured, so prices are by what NCCL knows itself";
     if (reason)
-        fprintf(stream, "%s%s on %" PRId64 " ranks of %" PRId64 " node%s: %s\n", prefix,
-                table->collective->name, table->ranks, table->nodes, table->nodes > 1 ? "s" : "", reason);
+        fprintf(stream, "%s on %" PRId64 " ranks of %" PRId64 " node%s: %s\n", table->collective->name,
+                table->ranks, table->nodes, table->nodes > 1 ? "s" : "", reason);
 }
 
-static pto_status_t write_notes(const pto_export_t *export, FILE *stream, const char *prefix,
-                                pto_error_t *err) {
+static pto_status_t write_notes(const pto_export_t *export, FILE *stream, pto_error_t *err) {
     (void)err;
-    fprintf(
-        stream,
-        "%suse: NCCL_TUNER_PLUGIN=libportolan-nccl-tuner.so NCCL_TUNER_CONFIG_FILE=FILE ./program\n"
-        "%scommunicators of as many ranks and nodes take these rules, others are NCCL's\n"
-        "%sNCCL_GRAPH_MIXING_SUPPORT=0 beside them forbids captured and other calls of a communicator at the "
-        "same time; on two H200s it saves 1.3 to 7.3 us of an allreduce in a CUDA graph (docs/acting.md)\n"
-        "%snot expressed:\n"
-        "%sNVLS, CollNet and PAT: they have no price; calls for which NCCL prefers them are left to it\n"
-        "%sother collectives: NCCL runs them by a ring, or by algorithms without a price, and alltoalls "
-        "without asking\n"
-        "%snumbers of channels, and the protocol where ring and tree cost the same\n",
-        prefix, prefix, prefix, prefix, prefix, prefix, prefix);
+    fputs("use: NCCL_TUNER_PLUGIN=libportolan-nccl-tuner.so NCCL_TUNER_CONFIG_FILE=FILE ./program\n"
+          "communicators of as many ranks and nodes take these rules, others are NCCL's\n"
+          "NCCL_GRAPH_MIXING_SUPPORT=0 beside them forbids captured and other calls of a communicator at the "
+          "same time; on two H200s it saves 1.3 to 7.3 us of an allreduce in a CUDA graph (docs/acting.md)\n"
+          "not expressed:\n"
+          "NVLS, CollNet and PAT: they have no price; calls for which NCCL prefers them are left to it\n"
+          "other collectives: NCCL runs them by a ring, or by algorithms without a price, and alltoalls "
+          "without asking\n"
+          "numbers of channels, and the protocol where ring and tree cost the same\n",
+          stream);
     for (int i = 0; i < export->table_count; i++)
-        write_reason(export, &export->table[i], stream, prefix);
+        write_reason(export, &export->table[i], stream);
     return PTO_OK;
 }
 

@@ -110,31 +110,26 @@ static pto_status_t write_classic(const pto_export_t *export, FILE *stream, pto_
 }
 
 static pto_status_t write_limits(const pto_export_t *export, const char *but, FILE *stream,
-                                 const char *prefix, pto_error_t *err) {
-    fprintf(stream,
-            "%snot expressed:\n"
-            "%salltoallv: Open MPI looks up all sizes as 0\n"
-            "%sother algorithms of Open MPI's: portolan does not price them\n"
-            "%ssegments: all rules send a vector, or a part of one, as a whole\n",
-            prefix, prefix, prefix, prefix);
+                                 pto_error_t *err) {
+    fputs("not expressed:\n"
+          "alltoallv: Open MPI looks up all sizes as 0\n"
+          "other algorithms of Open MPI's: portolan does not price them\n"
+          "segments: all rules send a vector, or a part of one, as a whole\n",
+          stream);
     if (!export->commutative)
-        fprintf(stream,
-                "%sallreduce by ring: a file selects it for operations that are not commutative too, with "
-                "wrong results (--commutative allows it)\n",
-                prefix);
-    return pto_export_write_missed(export, but, stream, prefix, err);
+        fputs("allreduce by ring: a file selects it for operations that are not commutative too, with "
+              "wrong results (--commutative allows it)\n",
+              stream);
+    return pto_export_write_missed(export, but, stream, err);
 }
 
-static pto_status_t write_classic_notes(const pto_export_t *export, FILE *stream, const char *prefix,
-                                        pto_error_t *err) {
-    fprintf(
-        stream,
-        "%suse: mpirun --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_dynamic_rules_filename FILE\n"
-        "%sbefore the first program, where mpirun starts several\n"
-        "%sfor Open MPI 4.1 and 5.0; 6.0 reads numbers of ranks otherwise (--for openmpi-6)\n"
-        "%scommunicators of the same number of ranks on other nodes take these rules too\n",
-        prefix, prefix, prefix, prefix);
-    return write_limits(export, NULL, stream, prefix, err);
+static pto_status_t write_classic_notes(const pto_export_t *export, FILE *stream, pto_error_t *err) {
+    fputs("use: mpirun --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_dynamic_rules_filename FILE\n"
+          "before the first program, where mpirun starts several\n"
+          "for Open MPI 4.1 and 5.0; 6.0 reads numbers of ranks otherwise (--for openmpi-6)\n"
+          "communicators of the same number of ranks on other nodes take these rules too\n",
+          stream);
+    return write_limits(export, NULL, stream, err);
 }
 
 /* --- JSON ----------------------------------------------------------------------------------------------- */
@@ -183,34 +178,29 @@ static pto_status_t write_json(const pto_export_t *export, FILE *stream, pto_err
 
 /* Up to which size component `accelerator` should stage: bytes of the vector, of one rank's block, or to each
  * partner. It has one number for all communicators. */
-static pto_status_t write_threshold(const pto_export_t *export, FILE *stream, const char *prefix,
-                                    const pto_export_table_t *table, pto_error_t *err) {
+static pto_status_t write_threshold(const pto_export_t *export, FILE *stream, const pto_export_table_t *table,
+                                    pto_error_t *err) {
     int64_t bytes;
     if (strcmp(table->collective->strategy, "cuda_aware") != 0 || export->options.scenario.layout.in_host)
         return PTO_OK;
     pto_status_t status = pto_export_last_size(export, table, "three_step", "cuda_aware", &bytes, err);
     if (status == PTO_OK)
-        fprintf(stream, "%s%" PRId64 " ranks: --mca coll_accelerator_%s_thresh %" PRId64 "\n", prefix,
-                table->ranks, table->collective->name, bytes > 0 ? bytes : 0);
+        fprintf(stream, "%" PRId64 " ranks: --mca coll_accelerator_%s_thresh %" PRId64 "\n", table->ranks,
+                table->collective->name, bytes > 0 ? bytes : 0);
     return status;
 }
 
-static pto_status_t write_json_notes(const pto_export_t *export, FILE *stream, const char *prefix,
-                                     pto_error_t *err) {
+static pto_status_t write_json_notes(const pto_export_t *export, FILE *stream, pto_error_t *err) {
     pto_status_t status = PTO_OK;
-    fprintf(
-        stream,
-        "%suse: mpirun --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_dynamic_rules_filename FILE\n",
-        prefix);
+    fputs("use: mpirun --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_dynamic_rules_filename FILE\n",
+          stream);
     if (!export->options.scenario.layout.in_host)
-        fprintf(stream,
-                "%sand the largest sizes at which staging GPU buffers through host memory is fastest:\n",
-                prefix);
+        fputs("and the largest sizes at which staging GPU buffers through host memory is fastest:\n", stream);
     for (int i = 0; i < export->table_count && status == PTO_OK; i++)
-        status = write_threshold(export, stream, prefix, &export->table[i], err);
+        status = write_threshold(export, stream, &export->table[i], err);
     if (status == PTO_OK)
-        status = write_limits(export, "three_step", stream, prefix, err);
-    fprintf(stream, "%sallgatherv: which size 6.0 looks up could not be tried\n", prefix);
+        status = write_limits(export, "three_step", stream, err);
+    fputs("allgatherv: which size 6.0 looks up could not be tried\n", stream);
     return status;
 }
 

@@ -71,22 +71,20 @@ static pto_status_t write_variables(const pto_export_t *export, FILE *stream, pt
     return status == PTO_OK ? write_layer(export, stream, "UCP", err) : status;
 }
 
-static pto_status_t write_notes(const pto_export_t *export, FILE *stream, const char *prefix,
-                                pto_error_t *err) {
-    fprintf(stream,
-            "%suse: these lines as environment variables, or in the file that UCC_CONFIG_FILE names\n"
-            "%steams of the same number of ranks on other nodes take these ranges too\n"
-            "%snot expressed:\n"
-            "%salgorithms within a layer, and its layer CUDA: portolan does not price them\n"
-            "%sUCP is priced as the MPI library that the machine file was measured with\n",
-            prefix, prefix, prefix, prefix, prefix);
+static pto_status_t write_notes(const pto_export_t *export, FILE *stream, pto_error_t *err) {
+    fputs("use: these lines as environment variables, or in the file that UCC_CONFIG_FILE names\n"
+          "teams of the same number of ranks on other nodes take these ranges too\n"
+          "not expressed:\n"
+          "algorithms within a layer, and its layer CUDA: portolan does not price them\n"
+          "UCP is priced as the MPI library that the machine file was measured with\n",
+          stream);
     for (int i = 0; i < export->table_count; i++) {
         const pto_export_table_t *table = &export->table[i];
         if (table->rule_count == 1)
-            fprintf(stream, "%s%s on %" PRId64 " ranks: the machine file has no price for both layers\n",
-                    prefix, table->collective->name, table->ranks);
+            fprintf(stream, "%s on %" PRId64 " ranks: the machine file has no price for both layers\n",
+                    table->collective->name, table->ranks);
     }
-    return pto_export_write_missed(export, NULL, stream, prefix, err);
+    return pto_export_write_missed(export, NULL, stream, err);
 }
 
 const pto_export_target_t pto_export_ucc = {.name = "ucc",

@@ -139,12 +139,11 @@ const char *pto_next_note(const char *notes, int *length) {
 }
 
 void pto_print_changes(FILE *stream, const pto_machine_t *machine) {
-    int length;
-    const char *model = pto_machine_model(machine), *notes = pto_machine_what_if(machine);
+    const char *model = pto_machine_model(machine);
     if (model)
         fprintf(stream, "# model      %s\n", model);
-    for (const char *next; (next = pto_next_note(notes, &length)); notes = next)
-        pto_print_head(stream, "what if", "%.*s", length, notes);
+    for (int i = 0; pto_print_change(stream, machine, i);)
+        i++;
 }
 
 bool pto_print_change(FILE *stream, const pto_machine_t *machine, int i) {

@@ -182,8 +182,7 @@ static uint32_t checksum(const char *text, size_t size) {
     return ~crc;
 }
 
-static pto_status_t write_origin(const pto_export_t *export, FILE *stream, const char *prefix,
-                                 pto_error_t *err) {
+static pto_status_t write_origin(const pto_export_t *export, FILE *stream, pto_error_t *err) {
     enum { MACHINE_BYTES_MAX = 64 << 20 };
     const pto_machine_t *machine = export->options.machine;
     const pto_series_t *bytes = &export->bytes;
@@ -197,12 +196,12 @@ static pto_status_t write_origin(const pto_export_t *export, FILE *stream, const
     pto_status_t status = pto_text_read(pto_machine_path(machine), MACHINE_BYTES_MAX, &text, &size, err);
     if (status != PTO_OK)
         return status;
-    fprintf(stream, "%sportolan %s, export --for %s, %s\n%smachine %s (%s, cksum %" PRIu32 ", digest %s)\n",
-            prefix, pto_version(), export->target->name, date, prefix, pto_machine_name(machine),
+    fprintf(stream, "portolan %s, export --for %s, %s\nmachine %s (%s, cksum %" PRIu32 ", digest %s)\n",
+            pto_version(), export->target->name, date, pto_machine_name(machine),
             pto_escape_text(pto_file_name(pto_machine_path(machine)), file, sizeof file),
             checksum(text, size), pto_machine_digest(machine, digest));
     const pto_layout_t *layout = &export->options.scenario.layout;
-    fprintf(stream, "%s%lld process%s a node, %s; sizes of %s to %s were priced\n", prefix,
+    fprintf(stream, "%lld process%s a node, %s; sizes of %s to %s were priced\n",
             (long long)layout->gpus_per_node, layout->gpus_per_node > 1 ? "es" : "",
             layout->in_host ? "data in host memory" : "one a GPU", PTO_SIZE_TEXT(bytes->value[0]),
             PTO_SIZE_TEXT(bytes->value[bytes->count - 1]));
@@ -210,13 +209,30 @@ static pto_status_t write_origin(const pto_export_t *export, FILE *stream, const
     return PTO_OK;
 }
 
+/* Write what `write` does, as comments in a file that may have them. */
+static pto_status_t write_comments(const pto_export_t *export, FILE *stream,
+                                   pto_status_t (*write)(const pto_export_t *, FILE *, pto_error_t *),
+                                   pto_error_t *err) {
+    char *text = NULL, *rest = NULL;
+    size_t size = 0;
+    FILE *lines = open_memstream(&text, &size);
+    if (!lines)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for notes");
+    pto_status_t status = write(export, lines, err);
+    if (fclose(lines) != 0 && status == PTO_OK)
+        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for notes");
+    for (char *line = text; (line = strtok_r(line, "\n", &rest)) && status == PTO_OK; line = NULL)
+        fprintf(stream, "%s%s\n", export->target->has_comments ? "# " : "", line);
+    free(text);
+    return status;
+}
+
 static pto_status_t write_notes(const pto_export_t *export, FILE *stream, pto_error_t *err) {
-    const char *prefix = export->target->has_comments ? "# " : "";
-    pto_status_t status = write_origin(export, stream, prefix, err);
+    pto_status_t status = write_comments(export, stream, write_origin, err);
     if (status != PTO_OK)
         return status;
     pto_print_changes(stream, export->options.machine);
-    return export->target->write_notes(export, stream, prefix, err);
+    return write_comments(export, stream, export->target->write_notes, err);
 }
 
 static pto_status_t write_file(void *context, FILE *stream, pto_error_t *err) {

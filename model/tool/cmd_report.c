@@ -308,26 +308,20 @@ static pto_status_t make(arguments_t *arguments, pto_error_t *err) {
     return status;
 }
 
-/* Returns -1, or the exit code after printing the error. */
-static int read_files(arguments_t *arguments, pto_collectives_t *collectives) {
-    const pto_arguments_t *given = arguments->given;
-    pto_error_t err = {0};
-    int code = pto_options_machine(given, &arguments->shared);
-    for (int i = 0; i < given->operand_count && code < 0; i++)
-        if (pto_collectives_read(given->operand[i], collectives, &err) != PTO_OK)
-            code = pto_report_error(&err);
-    arguments->collectives = collectives;
-    return code;
-}
-
 static int make_page(arguments_t *arguments) {
     pto_error_t err = {0};
     return make(arguments, &err) == PTO_OK ? pto_flush_output() : pto_options_fail(&arguments->shared, &err);
 }
 
 static int report_measured(arguments_t *arguments) {
+    const pto_arguments_t *given = arguments->given;
     pto_collectives_t collectives = {0};
-    int code = read_files(arguments, &collectives);
+    pto_error_t err = {0};
+    int code = pto_options_machine(given, &arguments->shared);
+    for (int i = 0; i < given->operand_count && code < 0; i++)
+        if (pto_collectives_read(given->operand[i], &collectives, &err) != PTO_OK)
+            code = pto_report_error(&err);
+    arguments->collectives = &collectives;
     if (code < 0)
         code = make_page(arguments);
     arguments->collectives = NULL;

@@ -46,13 +46,6 @@ static const pto_syntax_t syntax =
     PTO_SCENARIO_SYNTAX("portolan simulate", usage, PTO_NAMES_SCENARIOS, {"options", pto_format_options},
                         {NULL, own_options}, {NULL, pto_work_options});
 
-static bool is_used(const pto_predictions_t *predictions, const pto_simulation_t *simulation, int resource) {
-    for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++)
-        if (predictions->prediction[cell].applicable && simulation[cell].use[resource].busy_s > 0)
-            return true;
-    return false;
-}
-
 /* --- for people ---------------------------------------------------------------------------------------- */
 
 static const char *use_text(const pto_resource_use_t *use, double seconds, char text[32]) {
@@ -67,14 +60,15 @@ static void find_widths(const pto_predictions_t *predictions, const pto_simulati
                         int width[PTO_RESOURCE_COUNT]) {
     char text[32];
     for (int i = 0; i < PTO_RESOURCE_COUNT; i++) {
-        width[i] =
-            is_used(predictions, simulation, i) ? (int)strlen(pto_resource_short_name((pto_resource_t)i)) : 0;
-        for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count && width[i];
-             cell++) {
-            int length = (int)strlen(use_text(&simulation[cell].use[i], simulation[cell].seconds, text));
-            if (predictions->prediction[cell].applicable && length > width[i])
-                width[i] = length;
-        }
+        bool is_used = false;
+        width[i] = (int)strlen(pto_resource_short_name((pto_resource_t)i));
+        for (int64_t cell = 0; cell < predictions->point_count * predictions->strategy_count; cell++)
+            if (predictions->prediction[cell].applicable) {
+                is_used = is_used || simulation[cell].use[i].busy_s > 0;
+                width[i] =
+                    pto_wider(width[i], use_text(&simulation[cell].use[i], simulation[cell].seconds, text));
+            }
+        width[i] = is_used ? width[i] : 0;
     }
 }
 

@@ -151,23 +151,6 @@ static pto_status_t predict_workload(const pto_arguments_t *given, pto_outcome_t
     return status;
 }
 
-static pto_status_t predict(const pto_arguments_t *given, variant_t variant, pto_outcome_t *outcome,
-                            pto_error_t *err) {
-    const pto_upgrade_t *upgrade = variant.upgrade;
-    *outcome = (pto_outcome_t){.name = upgrade ? upgrade->name : "as it is",
-                               .cost = upgrade ? upgrade->cost : 0,
-                               .of_workload = given->operand_count > 0 && pto_is_workload(given->operand[0])};
-    variant.note = outcome->note;
-    variant.unchanged = &outcome->unchanged;
-    if (upgrade)
-        outcome->options.variant = (pto_variant_t){.change = change, .context = &variant};
-    pto_status_t status =
-        outcome->of_workload ? predict_workload(given, outcome, err) : predict_scenario(given, outcome, err);
-    outcome->options.variant = (pto_variant_t){0};
-    outcome->applies = status == PTO_OK;
-    return status;
-}
-
 /* --- what is saved -------------------------------------------------------------------------------------- */
 
 /* The most that a step can save: the time by which communication exceeds the computation that hides it. */
@@ -180,9 +163,20 @@ static double least_saving(const pto_outcome_t *as_it_is) { return 0.0005 * as_i
 
 pto_status_t pto_outcome_predict(const pto_arguments_t *given, const pto_upgrade_t *upgrade,
                                  const pto_outcome_t *as_it_is, pto_outcome_t *outcome, pto_error_t *err) {
-    const variant_t variant = {.upgrade = upgrade,
-                               .all_hidden = as_it_is && most_saved(as_it_is) < least_saving(as_it_is)};
-    return predict(given, variant, outcome, err);
+    variant_t variant = {.upgrade = upgrade,
+                         .all_hidden = as_it_is && most_saved(as_it_is) < least_saving(as_it_is),
+                         .note = outcome->note,
+                         .unchanged = &outcome->unchanged};
+    *outcome = (pto_outcome_t){.name = upgrade ? upgrade->name : "as it is",
+                               .cost = upgrade ? upgrade->cost : 0,
+                               .of_workload = given->operand_count > 0 && pto_is_workload(given->operand[0])};
+    if (upgrade)
+        outcome->options.variant = (pto_variant_t){.change = change, .context = &variant};
+    pto_status_t status =
+        outcome->of_workload ? predict_workload(given, outcome, err) : predict_scenario(given, outcome, err);
+    outcome->options.variant = (pto_variant_t){0};
+    outcome->applies = status == PTO_OK;
+    return status;
 }
 
 void pto_outcome_fini(pto_outcome_t *outcome) {
