@@ -41,7 +41,7 @@ typedef struct {
     pto_sold_link_t memory; /* of a socket */
     const char *from;
     pto_topology_t *topology; /* of `from` */
-    bool without_gpudirect;
+    bool without_gpudirect, rails;
     pto_options_t files; /* --out and --force */
 } machine_t;
 
@@ -112,6 +112,8 @@ static const pto_option_t machine_options[] = {
     {"nics", "N", "NICs of a node", STORE(COUNT, links.nics), .standard = "1"},
     {"nic", "RATE", "of one NIC, as in '400 Gbit/s' (default: a single node)", STORE(OWN, links.nic),
      .apply = pto_link_read_nic},
+    {"rails", NULL, "NICs of one number share a switch; changes no price, and the file says why",
+     STORE(FLAG, rails)},
     {"no-gpudirect", NULL, "NICs cannot read the memory of GPUs", STORE(FLAG, without_gpudirect)},
     {"gpu-memory", "BYTES", "memory of a GPU, as in 80GiB (default: no limit)", STORE(BYTES, gpu_memory),
      .least = MEMORY_LEAST_BYTES},
@@ -214,6 +216,11 @@ static void write_injection(FILE *stream, const machine_t *machine, bool gpudire
             machine->links.nics == 1 ? "" : "s");
     pto_guess_write(stream, "s_per_byte", reached(&machine->links.nic, machine->links.nics));
     fputs("}\n", stream);
+    if (machine->rails)
+        fputs(
+            "  # Rails change no price: all pairs of NICs have one start, and no spine's links are shared\n"
+            "  # (one slower than the leaves is `fabric`). NCCL keeps to them at the same bytes of a NIC.\n",
+            stream);
     if (!gpudirect)
         return;
     fputs("  gpu: {", stream);
@@ -460,8 +467,8 @@ static int check(const machine_t *machine) {
         return pto_usage_error(&syntax, "--name and --cores are needed");
     if (machine->links.gpus > 0 && !machine->links.host.name)
         return pto_usage_error(&syntax, "--gpus needs --host-link");
-    if (machine->links.nics > 1 && !machine->links.nic.name)
-        return pto_usage_error(&syntax, "--nics needs --nic");
+    if ((machine->links.nics > 1 || machine->rails) && !machine->links.nic.name)
+        return pto_usage_error(&syntax, "%s needs --nic", machine->rails ? "--rails" : "--nics");
     if (machine->links.gpus == 0 && of_gpus)
         return pto_usage_error(&syntax,
                                "--gpus is needed: an option concerns GPUs, and without it there are none");
