@@ -8,12 +8,13 @@
 #include "fatal.h"
 #include "topology.h"
 
-/* Number nodes by their lowest rank. */
-static void find_node(job_t *job, process_t *own) {
+/* Number nodes by their lowest rank. Returns the number of the node's processes, this one among them. */
+static int find_node(job_t *job, process_t *own) {
     MPI_Comm node = MPI_COMM_NULL;
     MPI_DO(MPI_Comm_split_type(job->world, MPI_COMM_TYPE_SHARED, job->rank, MPI_INFO_NULL, &node));
     MPI_DO(MPI_Comm_rank(node, &own->node_rank));
-    int first = job->rank;
+    int first = job->rank, processes = 0;
+    MPI_DO(MPI_Comm_size(node, &processes));
     MPI_DO(MPI_Bcast(&first, 1, MPI_INT, 0, node));
     MPI_DO(MPI_Comm_free(&node));
     int *firsts = must_allocate((size_t)job->size, sizeof *firsts);
@@ -25,17 +26,7 @@ static void find_node(job_t *job, process_t *own) {
         }
     }
     free(firsts);
-}
-
-/* Returns the number of the node's processes, this one among them. */
-static int processes_beside(job_t *job, const process_t *own) {
-    int *nodes = must_allocate((size_t)job->size, sizeof *nodes);
-    MPI_DO(MPI_Allgather(&own->node, 1, MPI_INT, nodes, 1, MPI_INT, job->world));
-    int count = 1;
-    for (int rank = 0; rank < job->size; rank++)
-        count += rank != job->rank && nodes[rank] == own->node;
-    free(nodes);
-    return count;
+    return processes;
 }
 
 static void describe_devices(job_t *job, const topology_t *topology) {
@@ -98,13 +89,12 @@ void job_init(job_t *job) {
     job->process = must_allocate((size_t)job->size, sizeof *job->process);
     process_t own;
     memset(&own, 0, sizeof own);
-    find_node(job, &own);
+    int turns = find_node(job, &own);
     topology_t *topology = topology_create();
     job->sockets = topology_sockets(topology);
     job->cores = topology_cores(topology);
     topology_cpu_name(topology, job->cpu, sizeof job->cpu);
     find_gpu(job, &own, topology);
-    int turns = processes_beside(job, &own);
     int preferred = own.gpu_socket >= 0 ? own.gpu_socket : own.node_rank * job->sockets / turns;
     own.socket = topology_own_socket(topology, preferred, &job->bound_here);
     topology_destroy(topology);

@@ -89,20 +89,29 @@ int pairs_on_node(const job_t *job, pto_space_t space, int node, int *found) {
     return count;
 }
 
-case_t *pairs_nodes_case(const job_t *job, const char *benchmark, pto_space_t members, pto_space_t buffers,
-                         int nodes, int per_node, case_list_t *list) {
+case_t *pairs_collective_case(const job_t *job, const char *library, pto_collective_t collective,
+                              pto_space_t members, pto_space_t buffers, int nodes, int per_node,
+                              int64_t buffer_bytes, case_list_t *list) {
+    char name[CASE_NAME_MAX];
     int *ranks = must_allocate((size_t)job->size, sizeof *ranks);
-    case_t *added = case_add(list, benchmark, nodes * per_node);
-    added->space = pto_space_name(buffers);
-    added->buffers = buffers;
+    snprintf(name, sizeof name, "%s_%s", library, pto_collective_name(collective));
+    case_t *added = case_add_in(list, name, buffers, nodes * per_node);
     added->procs = added->member_count;
     added->messages = nodes;
+    added->detail[0] = (int)collective;
+    added->most_bytes =
+        pto_collective_is_vector(collective) ? buffer_bytes : buffer_bytes / added->member_count;
     for (int node = 0; node < nodes; node++) {
         pairs_on_node(job, members, node, ranks);
         memcpy(added->member + (size_t)node * (size_t)per_node, ranks, (size_t)per_node * sizeof *ranks);
     }
     free(ranks);
     return added;
+}
+
+int64_t pairs_collective_bytes(const work_t *work) {
+    bool is_vector = pto_collective_is_vector((pto_collective_t)work->what->detail[0]);
+    return work->most_bytes * (is_vector ? 1 : work->what->member_count);
 }
 
 int pairs_fewest(const job_t *job, pto_space_t space) {

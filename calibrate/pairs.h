@@ -17,10 +17,16 @@ int pairs_find(const job_t *job, pto_space_t space, pto_level_t level, pair_t pa
 /* Adds a case of the pair, which its column `pair` names. */
 case_t *pairs_case(case_list_t *list, const char *benchmark, const pair_t *pair);
 
-/* Adds a case of `per_node` processes of each of the first `nodes` nodes, as pairs_on_node orders them. Its
- * `procs` is the number of all of them, its `messages` that of the nodes. */
-case_t *pairs_nodes_case(const job_t *job, const char *benchmark, pto_space_t members, pto_space_t buffers,
-                         int nodes, int per_node, case_list_t *list);
+/* Adds a case of a collective, LIBRARY_COLLECTIVE, among `per_node` processes of each of the first `nodes`
+ * nodes, as pairs_on_node orders them. Its `procs` is the number of all of them, its `messages` that of the
+ * nodes; its first detail is the collective. `bytes` are those of a vector, or of a member's block; no buffer
+ * is larger than `buffer_bytes`. */
+case_t *pairs_collective_case(const job_t *job, const char *library, pto_collective_t collective,
+                              pto_space_t members, pto_space_t buffers, int nodes, int per_node,
+                              int64_t buffer_bytes, case_list_t *list);
+
+/* Returns the bytes of an input and of an output buffer of such a case. */
+int64_t pairs_collective_bytes(const work_t *work);
 
 /* Returns why there is no pair at a level. */
 const char *pairs_missing(pto_level_t level);

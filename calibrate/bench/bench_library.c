@@ -10,7 +10,7 @@
 #include "portolan/samples.h"
 #include "runs.h"
 
-enum { DETAIL_COLLECTIVE, FLOAT_BYTES = 4 };
+enum { FLOAT_BYTES = 4 };
 
 /* Three sizes, unless --bytes excludes some. */
 static const int64_t least_bytes = INT64_C(1) << 8, most_bytes = INT64_C(1) << 20;
@@ -19,44 +19,26 @@ static const int64_t factor = 64;
 /* Limit of the input buffer and of the output buffer of each member. */
 static const int64_t buffer_bytes_max = INT64_C(1) << 28;
 
-static const struct {
-    pto_collective_t collective;
-    pto_benchmark_t rows;
-    bool by_member; /* `bytes` is one member's block, not the whole buffer */
-} collectives[] = {
-    {PTO_COLLECTIVE_ALLREDUCE, PTO_BENCHMARK_MPI_ALLREDUCE, false},
-    {PTO_COLLECTIVE_REDUCE, PTO_BENCHMARK_MPI_REDUCE, false},
-    {PTO_COLLECTIVE_BROADCAST, PTO_BENCHMARK_MPI_BROADCAST, false},
-    {PTO_COLLECTIVE_REDUCE_SCATTER, PTO_BENCHMARK_MPI_REDUCE_SCATTER, true},
-    {PTO_COLLECTIVE_ALLGATHER, PTO_BENCHMARK_MPI_ALLGATHER, true},
-    {PTO_COLLECTIVE_ALLGATHERV, PTO_BENCHMARK_MPI_ALLGATHERV, true},
-    {PTO_COLLECTIVE_GATHER, PTO_BENCHMARK_MPI_GATHER, true},
-    {PTO_COLLECTIVE_SCATTER, PTO_BENCHMARK_MPI_SCATTER, true},
-    {PTO_COLLECTIVE_ALLTOALL, PTO_BENCHMARK_MPI_ALLTOALL, true},
-    {PTO_COLLECTIVE_ALLTOALLV, PTO_BENCHMARK_MPI_ALLTOALLV, true},
+static const pto_collective_t collectives[] = {
+#define TIMED(name, text) PTO_COLLECTIVE_##name,
+    PTO_MPI_TABLE(TIMED)
+#undef TIMED
 };
 enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
 
 /* --- cases ---------------------------------------------------------------------------------------------- */
 
-static void add_case(const job_t *job, int collective, pto_space_t members, int per_node, pto_space_t buffers,
-                     case_list_t *list) {
-    const char *name = pto_benchmark_name(collectives[collective].rows);
-    case_t *added = pairs_nodes_case(job, name, members, buffers, job->node_count, per_node, list);
-    int64_t room =
-        collectives[collective].by_member ? buffer_bytes_max / added->member_count : buffer_bytes_max;
-    added->detail[DETAIL_COLLECTIVE] = collective;
-    added->least_bytes = least_bytes;
-    added->most_bytes = room < most_bytes ? room : most_bytes;
-    added->factor = factor;
-}
-
 static void list_space(const job_t *job, pto_space_t members, pto_space_t buffers, case_list_t *list) {
     int per_node = pairs_fewest(job, members);
     if (per_node * job->node_count < 2)
         case_missing(list, "there is one GPU alone", "library_%s", pto_space_name(buffers));
-    for (int i = 0; i < COLLECTIVE_COUNT && per_node * job->node_count > 1; i++)
-        add_case(job, i, members, per_node, buffers, list);
+    for (int i = 0; i < COLLECTIVE_COUNT && per_node * job->node_count > 1; i++) {
+        case_t *added = pairs_collective_case(job, "mpi", collectives[i], members, buffers, job->node_count,
+                                              per_node, buffer_bytes_max, list);
+        added->least_bytes = least_bytes;
+        added->most_bytes = added->most_bytes < most_bytes ? added->most_bytes : most_bytes;
+        added->factor = factor;
+    }
 }
 
 static void list_cases(const job_t *job, case_list_t *list) {
@@ -79,9 +61,8 @@ static void list_cases(const job_t *job, case_list_t *list) {
 static void open_case(const work_t *work) {
     pto_library_call_t *call = work->state;
     size_t members = (size_t)work->what->member_count;
-    int which = work->what->detail[DETAIL_COLLECTIVE];
-    pto_collective_t collective = collectives[which].collective;
-    int64_t bytes = work->most_bytes * (collectives[which].by_member ? work->what->member_count : 1);
+    pto_collective_t collective = (pto_collective_t)work->what->detail[0];
+    int64_t bytes = pairs_collective_bytes(work);
     int *counts = memory_array(work, 2 * members, sizeof *counts);
     *call = (pto_library_call_t){.comm = work->comm,
                                  .collective = collective,

@@ -14,7 +14,7 @@
 #include "portolan/nccl.h"
 #include "runs.h"
 
-enum { DETAIL_COLLECTIVE, FLOAT_BYTES = 4 };
+enum { FLOAT_BYTES = 4 };
 
 /* Limit of the input buffer and of the output buffer; every GPU must have room for both. */
 static const int64_t buffer_bytes_max = INT64_C(1) << 30;
@@ -28,30 +28,21 @@ typedef struct {
     pto_nccl_block_t *block; /* by member */
 } state_t;
 
-/* `nccl_` and its name are the column `benchmark`. */
-static const struct {
-    pto_collective_t collective;
-    bool by_member; /* `bytes` is one member's block, not the whole buffer */
-} collectives[] = {
-    {PTO_COLLECTIVE_ALLREDUCE, false}, {PTO_COLLECTIVE_REDUCE, false},
-    {PTO_COLLECTIVE_BROADCAST, false}, {PTO_COLLECTIVE_ALLTOALL, true},
-    {PTO_COLLECTIVE_ALLGATHER, true},  {PTO_COLLECTIVE_REDUCE_SCATTER, true},
-    {PTO_COLLECTIVE_ALLGATHERV, true},
+static const pto_collective_t collectives[] = {
+#define TIMED(name, text) PTO_COLLECTIVE_##name,
+    PTO_NCCL_TABLE(TIMED)
+#undef TIMED
 };
 enum { COLLECTIVE_COUNT = sizeof collectives / sizeof *collectives };
 
 /* --- cases ---------------------------------------------------------------------------------------------- */
 
-static void add_case(const job_t *job, int collective, int nodes, int gpus_per_node, case_list_t *list) {
-    char name[CASE_NAME_MAX];
-    pto_collective_t which = collectives[collective].collective;
-    snprintf(name, sizeof name, "nccl_%s", pto_collective_name(which));
-    case_t *added = pairs_nodes_case(job, name, PTO_SPACE_GPU, PTO_SPACE_GPU, nodes, gpus_per_node, list);
-    added->detail[DETAIL_COLLECTIVE] = collective;
+static void add_case(const job_t *job, pto_collective_t collective, int nodes, int gpus_per_node,
+                     case_list_t *list) {
+    case_t *added = pairs_collective_case(job, "nccl", collective, PTO_SPACE_GPU, PTO_SPACE_GPU, nodes,
+                                          gpus_per_node, buffer_bytes_max, list);
     added->every_size = true;
-    added->least_bytes = pto_collective_reduces(which) ? FLOAT_BYTES : 1;
-    added->most_bytes =
-        collectives[collective].by_member ? buffer_bytes_max / added->member_count : buffer_bytes_max;
+    added->least_bytes = pto_collective_reduces(collective) ? FLOAT_BYTES : 1;
 }
 
 /* On one node, every count that next_count selects, from 2 GPUs. On several nodes, only 1 GPU per node and
@@ -60,7 +51,7 @@ static void list_nodes(const job_t *job, int nodes, int most, case_list_t *list)
     int gpus = nodes > 1 ? 1 : 2;
     while (gpus != 0 && gpus <= most) {
         for (int collective = 0; collective < COLLECTIVE_COUNT; collective++)
-            add_case(job, collective, nodes, gpus, list);
+            add_case(job, collectives[collective], nodes, gpus, list);
         gpus = gpus == most ? 0 : nodes > 1 ? most : next_count(gpus, most);
     }
 }
@@ -105,9 +96,9 @@ static void enqueue(const work_t *work, int64_t bytes) {
 
 static void open_case(const work_t *work) {
     state_t *state = work->state;
-    int members = work->what->member_count, which = work->what->detail[DETAIL_COLLECTIVE];
-    int64_t bytes = work->most_bytes * (collectives[which].by_member ? members : 1);
-    pto_collective_t collective = collectives[which].collective;
+    int members = work->what->member_count;
+    int64_t bytes = pairs_collective_bytes(work);
+    pto_collective_t collective = (pto_collective_t)work->what->detail[0];
     bool reduces = pto_collective_reduces(collective);
     runs_open(&state->runs, work, enqueue);
     state->block = memory_array(work, (size_t)members, sizeof *state->block);
