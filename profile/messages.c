@@ -6,50 +6,60 @@
 
 /* --- sends ---------------------------------------------------------------------------------------------- */
 
-static int64_t message_bytes(MPI_Count count, MPI_Datatype type) { return count * prof_type_bytes(type); }
+/* A message, as it is described by its call. */
+static prof_request_t message_of(prof_routine_t routine, const void *buffer, MPI_Count count,
+                                 MPI_Datatype type, int peer, int tag, MPI_Comm comm) {
+    return (prof_request_t){.routine = (uint8_t)routine,
+                            .space = (uint8_t)preload_message_space(buffer, type),
+                            .is_open = peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG,
+                            .peer = peer,
+                            .tag = tag,
+                            .bytes = count * prof_type_bytes(type),
+                            .group = prof_group_of(comm)};
+}
 
-static const prof_cell_t *count_send(const prof_call_t *call, const prof_group_t *group, int peer, int tag,
-                                     int64_t bytes, preload_space_t space) {
-    prof_cell_t *cell = prof_count_sent(call->routine, PROF_MESSAGE, group, peer, tag, 1, bytes, space);
-    if (cell)
-        cell->inside += call->end - call->begin;
-    return cell;
+static void count_call(const prof_call_t *call, const prof_request_t *what) {
+    prof_count_call(call, what->group, what->peer, what->tag, what->bytes, (preload_space_t)what->space);
+}
+
+/* False: it cannot be counted. */
+static bool count_send(const prof_call_t *call, prof_request_t *what) {
+    prof_cell_t *cell = prof_count_sent(call->routine, PROF_MESSAGE, what->group, what->peer, what->tag, 1,
+                                        what->bytes, (preload_space_t)what->space);
+    if (!cell)
+        return false;
+    cell->inside += call->end - call->begin;
+    what->key = cell->key;
+    return true;
 }
 
 static void note_send(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
                       MPI_Datatype type, int peer, int tag, MPI_Comm comm, const MPI_Request *request) {
-    const prof_group_t *group = prof_group_of(comm);
-    preload_space_t space = preload_message_space(buffer, type);
-    int64_t bytes = message_bytes(count, type);
-    prof_count_call(call, group, peer, tag, bytes, space);
+    prof_request_t what = message_of(call->routine, buffer, count, type, peer, tag, comm);
+    count_call(call, &what);
     if (code != MPI_SUCCESS || peer == MPI_PROC_NULL)
         return;
-    const prof_cell_t *cell = count_send(call, group, peer, tag, bytes, space);
-    if (request && cell && *request != MPI_REQUEST_NULL)
-        prof_request_add(*request, &(prof_request_t){.key = cell->key,
-                                                     .routine = (uint8_t)call->routine,
-                                                     .space = (uint8_t)space,
-                                                     .sends = true,
-                                                     .active = true});
+    what.sends = count_send(call, &what);
+    what.active = true;
+    if (request && what.sends && *request != MPI_REQUEST_NULL)
+        prof_request_add(*request, &what);
 }
 
 /* --- receives ------------------------------------------------------------------------------------------- */
 
-static bool is_open(int peer, int tag) { return peer == MPI_ANY_SOURCE || tag == MPI_ANY_TAG; }
-
 /* A receive that has completed. */
-static void count_received(const prof_group_t *group, const MPI_Status *status, preload_space_t space) {
+static void count_received(const prof_request_t *what, const MPI_Status *status) {
     if (status->MPI_SOURCE != MPI_PROC_NULL)
-        prof_count_received(group, status->MPI_SOURCE, status->MPI_TAG, 1, space);
+        prof_count_received(what->group, status->MPI_SOURCE, status->MPI_TAG, 1,
+                            (preload_space_t)what->space);
 }
 
 static void note_recv(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
                       MPI_Datatype type, int peer, int tag, MPI_Comm comm, const MPI_Status *status) {
-    const prof_group_t *group = prof_group_of(comm);
-    preload_space_t space = preload_message_space(buffer, type);
-    prof_count_call(call, group, peer, tag, message_bytes(count, type), space);
+    const prof_request_t what = message_of(call->routine, buffer, count, type, peer, tag, comm);
+    count_call(call, &what);
     if (code == MPI_SUCCESS && peer != MPI_PROC_NULL)
-        count_received(group, status, space);
+        count_received(&what, status);
 }
 
 /* A status, even if the program wants none. */
@@ -68,57 +78,43 @@ static void post(prof_request_t *what) {
         prof_count_received_at(what->group, what->peer, what->tag, (preload_space_t)what->space, what->place);
 }
 
-static prof_request_t receive_of(prof_routine_t routine, const void *buffer, MPI_Count count,
-                                 MPI_Datatype type, int peer, int tag, MPI_Comm comm) {
-    return (prof_request_t){.routine = (uint8_t)routine,
-                            .space = (uint8_t)preload_message_space(buffer, type),
-                            .receives = true,
-                            .is_open = is_open(peer, tag),
-                            .peer = peer,
-                            .tag = tag,
-                            .bytes = message_bytes(count, type),
-                            .group = prof_group_of(comm)};
-}
-
 static void note_irecv(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
                        MPI_Datatype type, int peer, int tag, MPI_Comm comm, const MPI_Request *request) {
-    prof_request_t what = receive_of(call->routine, buffer, count, type, peer, tag, comm);
-    prof_count_call(call, what.group, peer, tag, what.bytes, (preload_space_t)what.space);
+    prof_request_t what = message_of(call->routine, buffer, count, type, peer, tag, comm);
+    count_call(call, &what);
     if (code != MPI_SUCCESS || peer == MPI_PROC_NULL)
         return;
+    what.receives = true;
     post(&what);
     prof_request_add(*request, &what);
 }
 
 /* --- both at once --------------------------------------------------------------------------------------- */
 
-static void note_sendrecv(const prof_call_t *call, int code, const prof_request_t *out,
-                          const prof_request_t *in, const MPI_Status *status) {
-    prof_count_call(call, out->group, out->peer, out->tag, out->bytes, (preload_space_t)out->space);
+static void note_sendrecv(const prof_call_t *call, int code, prof_request_t *out, const prof_request_t *in,
+                          const MPI_Status *status) {
+    count_call(call, out);
     if (code != MPI_SUCCESS)
         return;
     if (out->peer != MPI_PROC_NULL)
-        count_send(call, out->group, out->peer, out->tag, out->bytes, (preload_space_t)out->space);
+        count_send(call, out);
     if (in->peer != MPI_PROC_NULL)
-        count_received(in->group, status, (preload_space_t)in->space);
+        count_received(in, status);
 }
 
 #if PRELOAD_HAS_MPI4
 /* The request's time belongs to the message that is sent. */
-static void note_isendrecv(const prof_call_t *call, int code, const prof_request_t *out, prof_request_t *in,
+static void note_isendrecv(const prof_call_t *call, int code, prof_request_t *out, prof_request_t *in,
                            const MPI_Request *request) {
-    prof_count_call(call, out->group, out->peer, out->tag, out->bytes, (preload_space_t)out->space);
+    count_call(call, out);
     if (code != MPI_SUCCESS)
         return;
     in->active = true;
     in->receives = in->peer != MPI_PROC_NULL;
     if (in->receives)
         post(in);
-    const prof_cell_t *cell =
-        count_send(call, out->group, out->peer, out->tag, out->bytes, (preload_space_t)out->space);
-    in->sends = cell != NULL;
-    if (cell)
-        in->key = cell->key;
+    in->sends = count_send(call, out);
+    in->key = out->key;
     prof_request_add(*request, in);
 }
 #endif
@@ -128,21 +124,14 @@ static void note_isendrecv(const prof_call_t *call, int code, const prof_request
 static void note_init(const prof_call_t *call, int code, const void *buffer, MPI_Count count,
                       MPI_Datatype type, int peer, int tag, MPI_Comm comm, bool receives,
                       const MPI_Request *request) {
-    prof_request_t what = receive_of(call->routine, buffer, count, type, peer, tag, comm);
+    prof_request_t what = message_of(call->routine, buffer, count, type, peer, tag, comm);
     what.sends = !receives;
     what.receives = receives;
     what.is_open = receives && what.is_open;
     what.persistent = true;
-    prof_count_call(call, what.group, peer, tag, what.bytes, (preload_space_t)what.space);
+    count_call(call, &what);
     if (code == MPI_SUCCESS && peer != MPI_PROC_NULL)
         prof_request_add(*request, &what);
-}
-
-static void start_send(const prof_call_t *call, prof_request_t *what) {
-    const prof_cell_t *cell =
-        count_send(call, what->group, what->peer, what->tag, what->bytes, (preload_space_t)what->space);
-    if (cell)
-        what->key = cell->key;
 }
 
 /* The time counts for the message only if the call starts a single one. */
@@ -157,7 +146,7 @@ static void note_start(const prof_call_t *call, int code, const MPI_Request *req
         if (what->receives)
             post(what);
         else if (what->sends)
-            start_send(&own, what);
+            count_send(&own, what);
         prof_count_kept(what->kept, own.routine);
         what->active = true;
     }
@@ -341,7 +330,7 @@ static void note_mrecv(const prof_call_t *call, int code, const void *buffer, MP
     prof_request_t what = {.group = NULL};
     preload_space_t space = preload_message_space(buffer, type);
     bool known = prof_message_take(message, &what);
-    prof_count_call(call, what.group, what.peer, what.tag, message_bytes(count, type), space);
+    prof_count_call(call, what.group, what.peer, what.tag, count * prof_type_bytes(type), space);
     if (!known)
         return;
     if (code == MPI_SUCCESS)
@@ -376,8 +365,8 @@ PROF_BOTH(Improbe, false,
                    (SEND_ARGS, request), (void)0, note_init(&call, code, SEND_ARGS, false, request))
 
 #define BOTH_OF(in, in_count, in_type)                                                                       \
-    prof_request_t sends = receive_of(call.routine, buffer, count, type, peer, tag, comm);                   \
-    prof_request_t receives = receive_of(call.routine, in, in_count, in_type, source, in_tag, comm)
+    prof_request_t sends = message_of(call.routine, buffer, count, type, peer, tag, comm);                   \
+    prof_request_t receives = message_of(call.routine, in, in_count, in_type, source, in_tag, comm)
 #define SENDRECV_PARAMS                                                                                      \
     const void *buffer, COUNT count, MPI_Datatype type, int peer, int tag, void *in, COUNT in_count,         \
         MPI_Datatype in_type, int source, int in_tag, MPI_Comm comm
