@@ -237,19 +237,14 @@ static int do_here(tap_comm_t *comm, tap_call_t *first, const tap_call_t *calls,
 
 int tap_do_messages(tap_call_t *first, const tap_call_t *calls, int count, bool aside) {
     static const tap_pick_t by_pipes = {.name = "pipes"};
-    tap_comm_t *comm = tap_comm_of(first->comm);
+    tap_comm_t *comm = tap_enter(first->comm);
     const double began_s = pto_now_s();
-    int result = TAP_SYSTEM_ERROR;
     if (!comm)
-        return result;
-    pthread_mutex_lock(&comm->lock);
-    if (tap_gpu_enter(comm->context)) {
-        result = do_here(comm, first, calls, count, aside);
-        tap_gpu_leave();
-    }
+        return TAP_SYSTEM_ERROR;
+    const int result = do_here(comm, first, calls, count, aside);
     for (int i = 0; i < count && tap_reports(comm); i++)
         if (is_of(comm, &calls[i]))
             tap_report(comm, &calls[i], &by_pipes, true, began_s);
-    pthread_mutex_unlock(&comm->lock);
+    tap_leave(comm);
     return result;
 }

@@ -88,13 +88,11 @@ static pto_status_t bind(const tap_cell_t *cell, int size, pto_scenario_t *scena
 }
 
 /* The cheapest of those that are left; -1: none. */
-static int cheapest(const pto_predictions_t *all, const bool *refused) {
+static int cheapest(const pto_predictions_t *all) {
     int best = -1;
     for (int i = 0; i < all->strategy_count; i++) {
-        const pto_prediction_t *own = pto_prediction_at(all, 0, i);
-        if (!own->applicable || refused[i])
-            continue;
-        if (best < 0 || own->price.seconds < pto_prediction_at(all, 0, best)->price.seconds)
+        const pto_prediction_t *own = &all->prediction[i];
+        if (own->applicable && (best < 0 || own->price.seconds < all->prediction[best].price.seconds))
             best = i;
     }
     return best;
@@ -103,19 +101,14 @@ static int cheapest(const pto_predictions_t *all, const bool *refused) {
 /* From the cheapest strategy on, the first that is a candidate. One that the environment names is taken
  * whatever it costs. */
 static void choose(tap_pick_t *pick, const pto_predictions_t *all) {
-    enum { STRATEGIES_MAX = 64 };
-    bool refused[STRATEGIES_MAX] = {false};
     const char *wanted = tap_settings()->strategy;
     pick->why = "no kernel applies";
-    if (all->strategy_count > STRATEGIES_MAX)
-        return;
     for (int i = 0; i < all->strategy_count; i++) {
-        const pto_prediction_t *own = pto_prediction_at(all, 0, i);
-        if (own->applicable && strcmp(all->strategy[i]->name, "nccl") == 0)
-            pick->nccl_s = own->price.seconds;
-        refused[i] = wanted && strcmp(all->strategy[i]->name, wanted) != 0;
+        if (all->prediction[i].applicable && strcmp(all->strategy[i]->name, "nccl") == 0)
+            pick->nccl_s = all->prediction[i].price.seconds;
+        all->prediction[i].applicable &= !wanted || strcmp(all->strategy[i]->name, wanted) == 0;
     }
-    for (int best; (best = cheapest(all, refused)) >= 0; refused[best] = true) {
+    for (int best; (best = cheapest(all)) >= 0; all->prediction[best].applicable = false) {
         pto_price_t price;
         pto_plan_t *plan = NULL;
         if (pto_plan_choose(&pick->scenario, tap_settings()->machine, 0, all->strategy[best], &plan, &price,

@@ -263,17 +263,11 @@ static bool do_here(tap_comm_t *comm, const tap_call_t *call, const tap_call_t *
 }
 
 int tap_do(const tap_call_t *call) {
-    tap_comm_t *comm = tap_comm_of(call->comm);
+    tap_comm_t *comm = tap_enter(call->comm);
     int result = TAP_SUCCESS;
-    bool done = false;
-    if (!comm)
-        return tap_pass(call);
-    pthread_mutex_lock(&comm->lock);
-    if (tap_gpu_enter(comm->context)) {
-        done = do_here(comm, call, NULL, 0, NULL, &result);
-        tap_gpu_leave();
-    }
-    pthread_mutex_unlock(&comm->lock);
+    const bool done = comm && do_here(comm, call, NULL, 0, NULL, &result);
+    if (comm)
+        tap_leave(comm);
     if (done)
         return result;
     const double began_s = pto_now_s();
