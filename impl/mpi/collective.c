@@ -294,35 +294,29 @@ static pto_status_t call_neighbors(const pto_library_call_t *call, pto_error_t *
 }
 
 pto_status_t pto_library_call(const pto_library_call_t *call, pto_error_t *err) {
+    const void *in = call->in, *from = call->in == call->out ? MPI_IN_PLACE : call->in;
+    void *out = call->out;
+    const int count = call->count, *counts = call->receive_counts, *places = call->receive_places;
+    const MPI_Datatype byte = MPI_BYTE, type = call->reduction.type;
+    const MPI_Op op = call->reduction.op;
+    const MPI_Comm comm = call->comm;
     switch (call->collective) {
     case PTO_COLLECTIVE_REDUCE:
         return call_reduce(call, err);
     case PTO_COLLECTIVE_BROADCAST:
-        return PTO_MPI(MPI_Bcast(call->out, call->count, MPI_BYTE, 0, call->comm), err);
+        return PTO_MPI(MPI_Bcast(out, count, byte, 0, comm), err);
     case PTO_COLLECTIVE_ALLREDUCE:
-        return PTO_MPI(MPI_Allreduce(call->in == call->out ? MPI_IN_PLACE : call->in, call->out, call->count,
-                                     call->reduction.type, call->reduction.op, call->comm),
-                       err);
+        return PTO_MPI(MPI_Allreduce(from, out, count, type, op, comm), err);
     case PTO_COLLECTIVE_ALLGATHER:
-        return PTO_MPI(
-            MPI_Allgather(call->in, call->count, MPI_BYTE, call->out, call->count, MPI_BYTE, call->comm),
-            err);
+        return PTO_MPI(MPI_Allgather(in, count, byte, out, count, byte, comm), err);
     case PTO_COLLECTIVE_ALLGATHERV:
-        return PTO_MPI(MPI_Allgatherv(call->in, call->send_counts[0], MPI_BYTE, call->out,
-                                      call->receive_counts, call->receive_places, MPI_BYTE, call->comm),
-                       err);
+        return PTO_MPI(MPI_Allgatherv(in, call->send_counts[0], byte, out, counts, places, byte, comm), err);
     case PTO_COLLECTIVE_REDUCE_SCATTER:
-        return PTO_MPI(MPI_Reduce_scatter_block(call->in, call->out, call->count, call->reduction.type,
-                                                call->reduction.op, call->comm),
-                       err);
+        return PTO_MPI(MPI_Reduce_scatter_block(in, out, count, type, op, comm), err);
     case PTO_COLLECTIVE_GATHER:
-        return PTO_MPI(
-            MPI_Gather(call->in, call->count, MPI_BYTE, call->out, call->count, MPI_BYTE, 0, call->comm),
-            err);
+        return PTO_MPI(MPI_Gather(in, count, byte, out, count, byte, 0, comm), err);
     case PTO_COLLECTIVE_SCATTER:
-        return PTO_MPI(
-            MPI_Scatter(call->in, call->count, MPI_BYTE, call->out, call->count, MPI_BYTE, 0, call->comm),
-            err);
+        return PTO_MPI(MPI_Scatter(in, count, byte, out, count, byte, 0, comm), err);
     case PTO_COLLECTIVE_HALO:
         return call_neighbors(call, err);
     case PTO_COLLECTIVE_ALLTOALL:
@@ -333,11 +327,9 @@ pto_status_t pto_library_call(const pto_library_call_t *call, pto_error_t *err) 
         break;
     }
     if (call->equal)
-        return PTO_MPI(
-            MPI_Alltoall(call->in, call->count, MPI_BYTE, call->out, call->count, MPI_BYTE, call->comm), err);
-    return PTO_MPI(MPI_Alltoallv(call->in, call->send_counts, call->send_places, MPI_BYTE, call->out,
-                                 call->receive_counts, call->receive_places, MPI_BYTE, call->comm),
-                   err);
+        return PTO_MPI(MPI_Alltoall(in, count, byte, out, count, byte, comm), err);
+    return PTO_MPI(
+        MPI_Alltoallv(in, call->send_counts, call->send_places, byte, out, counts, places, byte, comm), err);
 }
 
 bool pto_mpi_takes_part(const pto_exec_t *exec, int index) {

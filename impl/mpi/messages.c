@@ -8,6 +8,10 @@
 
 static MPI_Comm comm_of(const pto_exec_t *exec) { return pto_comms_of(exec->job.team)->comm; }
 
+/* The arguments of MPI's functions for a message. */
+#define ARGS(exec, end, request)                                                                             \
+    (end)->at, (end)->count, (end)->type, (end)->peer, (end)->tag, comm_of(exec), (request)
+
 /* --- making them ---------------------------------------------------------------------------------------- */
 
 static int piece_count(const pto_byte_ranges_t *ranges) {
@@ -54,12 +58,8 @@ static pto_status_t make_request(pto_exec_t *exec, int index, pto_error_t *err) 
         return PTO_OK;
     if (*request != MPI_REQUEST_NULL)
         MPI_Request_free(request);
-    return end->sends ? PTO_MPI(MPI_Send_init(end->at, end->count, end->type, end->peer, end->tag,
-                                              comm_of(exec), request),
-                                err)
-                      : PTO_MPI(MPI_Recv_init(end->at, end->count, end->type, end->peer, end->tag,
-                                              comm_of(exec), request),
-                                err);
+    return end->sends ? PTO_MPI(MPI_Send_init(ARGS(exec, end, request)), err)
+                      : PTO_MPI(MPI_Recv_init(ARGS(exec, end, request)), err);
 }
 
 /* `type` is this request's own if it is not MPI_BYTE. */
@@ -117,11 +117,8 @@ pto_status_t pto_mpi_finish(pto_exec_t *exec, const pto_task_t *task, bool wait,
 
 static pto_status_t post_by_call(const pto_exec_t *exec, const pto_exec_end_t *end, MPI_Request *request,
                                  pto_error_t *err) {
-    if (end->sends)
-        return PTO_MPI(MPI_Isend(end->at, end->count, end->type, end->peer, end->tag, comm_of(exec), request),
-                       err);
-    return PTO_MPI(MPI_Irecv(end->at, end->count, end->type, end->peer, end->tag, comm_of(exec), request),
-                   err);
+    return end->sends ? PTO_MPI(MPI_Isend(ARGS(exec, end, request)), err)
+                      : PTO_MPI(MPI_Irecv(ARGS(exec, end, request)), err);
 }
 
 /* In the order of the schedule, since messages between two processes match in that order. */
