@@ -11,7 +11,6 @@
 
 #include "dropin.h"
 #include "mpi_team.h"
-#include "shm.h"
 
 enum { CALLS_KEPT = 32, LINE_BYTES = 64, SPINS = 1000 };
 
@@ -42,25 +41,19 @@ pto_status_t drop_board_create(MPI_Comm comm, drop_board_t **board, pto_error_t 
     }
     MPI_Comm_size(comm, &made->size);
     MPI_Comm_rank(comm, &made->rank);
-    if (made->rank == 0)
-        status = pto_shared_create((size_t)made->size * sizeof(column_t), &memory, &made->handle, err);
-    status = pto_mpi_agree(comm, status, err);
-    if (status == PTO_OK)
-        status = PTO_MPI(MPI_Bcast(&made->handle, (int)sizeof made->handle, MPI_BYTE, 0, comm), err);
-    if (status == PTO_OK && made->rank != 0)
-        status = pto_shared_open(&made->handle, &memory, err);
+    status = pto_mpi_share(comm, (size_t)made->size * sizeof(column_t), &memory, &made->handle, err);
+    if (status != PTO_OK) {
+        free(made);
+        return status;
+    }
     made->column = memory;
-    status = pto_mpi_agree(comm, status, err);
-    if (status == PTO_OK)
-        *board = made;
-    else
-        drop_board_destroy(made);
-    return status;
+    *board = made;
+    return PTO_OK;
 }
 
 void drop_board_destroy(drop_board_t *board) {
-    if (board && board->column)
-        (board->rank == 0 ? pto_shared_destroy : pto_shared_close)(board->column, &board->handle);
+    if (board)
+        pto_team_unshare(board->rank, board->column, &board->handle);
     free(board);
 }
 

@@ -200,7 +200,6 @@ struct pto_exec {
     void *told;                /* the same: what all processes tell (rebind.c); NULL: they tell nothing */
     void *moved;               /* the same: the buffers that move (rebind.c) */
     uint64_t meetings;         /* so far, through the mailboxes */
-    bool mailboxes_own;
     bool together[2];   /* input, output: all processes' are known to be at the same registered place */
     bool copies_aside;  /* the input of a collective in place, so that none is accessed by others */
     void *device_arena; /* temporary buffers */

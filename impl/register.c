@@ -100,27 +100,10 @@ pto_status_t pto_register_meet(pto_exec_t *exec, const pto_meeting_t *mine, pto_
 
 /* Collective. Only where all processes are on one node. */
 static pto_status_t make_mailboxes(pto_exec_t *exec, pto_error_t *err) {
-    const int here = exec->job.node_size, place = exec->job.node->rank;
-    pto_status_t status = PTO_OK;
-    if (exec->mailboxes || here < exec->job.size)
+    if (exec->mailboxes || exec->job.node_size < exec->job.size)
         return PTO_OK;
-    if (place == 0)
-        status =
-            pto_shared_create(2 * (size_t)here * sizeof(box_t), &exec->mailboxes, &exec->mailbox_handle, err);
-    exec->mailboxes_own = place == 0 && status == PTO_OK;
-    status = pto_agree(exec->job.team, status, err);
-    if (status == PTO_OK)
-        status =
-            pto_team_broadcast(exec->job.node, &exec->mailbox_handle, sizeof exec->mailbox_handle, 0, err);
-    if (status == PTO_OK && place > 0)
-        status = pto_shared_open(&exec->mailbox_handle, &exec->mailboxes, err);
-    return pto_agree(exec->job.team, status, err);
-}
-
-static void free_mailboxes(pto_exec_t *exec) {
-    if (exec->mailboxes)
-        (exec->mailboxes_own ? pto_shared_destroy : pto_shared_close)(exec->mailboxes, &exec->mailbox_handle);
-    exec->mailboxes = NULL;
+    return pto_team_share(exec->job.team, 2 * (size_t)exec->job.size * sizeof(box_t), &exec->mailboxes,
+                          &exec->mailbox_handle, err);
 }
 
 /* --- registering ---------------------------------------------------------------------------------------- */
@@ -320,5 +303,6 @@ void pto_register_free(pto_exec_t *exec) {
     for (int i = 0; i < exec->registrations.count; i++)
         free(at(exec, i)->peer);
     free(exec->registrations.item);
-    free_mailboxes(exec);
+    pto_team_unshare(exec->job.rank, exec->mailboxes, &exec->mailbox_handle);
+    exec->mailboxes = NULL;
 }

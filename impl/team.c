@@ -116,3 +116,27 @@ pto_status_t pto_agree_same(const pto_team_t *team, pto_status_t status, uint64_
                          "%016llx to %016llx)",
                          (unsigned long long)least[0], (unsigned long long)~least[1]);
 }
+
+/* --- memory --------------------------------------------------------------------------------------------- */
+
+void pto_team_unshare(int rank, void *memory, const pto_shared_handle_t *handle) {
+    if (memory)
+        (rank == 0 ? pto_shared_destroy : pto_shared_close)(memory, handle);
+}
+
+pto_status_t pto_team_share(const pto_team_t *team, size_t bytes, void **memory, pto_shared_handle_t *handle,
+                            pto_error_t *err) {
+    void *made = NULL;
+    pto_status_t status = team->rank == 0 ? pto_shared_create(bytes, &made, handle, err) : PTO_OK;
+    status = pto_agree(team, status, err);
+    if (status == PTO_OK)
+        status = pto_team_broadcast(team, handle, sizeof *handle, 0, err);
+    if (status == PTO_OK && team->rank > 0)
+        status = pto_shared_open(handle, &made, err);
+    status = pto_agree(team, status, err);
+    if (status == PTO_OK)
+        *memory = made;
+    else
+        pto_team_unshare(team->rank, made, handle);
+    return status;
+}

@@ -3,6 +3,7 @@
 #define PTO_IMPL_TEAM_H
 
 #include "portolan/exec.h"
+#include "shm.h"
 
 static inline const pto_team_t *pto_team_node(const pto_team_t *team) {
     return team->node ? team->node : team;
@@ -19,6 +20,13 @@ pto_status_t pto_team_barrier(const pto_team_t *team, pto_error_t *err);
 /* Collective: PTO_OK if every process passed PTO_OK. Else all get the lowest status that was passed, and the
  * message of the lowest rank that passed it. */
 pto_status_t pto_agree(const pto_team_t *team, pto_status_t status, pto_error_t *err);
+
+/* Collective, of a team whose processes are on one node: memory that they share, zero at first. On error all
+ * have none. */
+pto_status_t pto_team_share(const pto_team_t *team, size_t bytes, void **memory, pto_shared_handle_t *handle,
+                            pto_error_t *err);
+/* By the process of this rank. NULL is legal. */
+void pto_team_unshare(int rank, void *memory, const pto_shared_handle_t *handle);
 
 enum { PTO_AGREE_MAX = 6 };
 

@@ -28,10 +28,12 @@ static inline const pto_comms_t *pto_comms_of(const pto_team_t *team) { return t
 pto_status_t pto_mpi(int code, const char *call, pto_error_t *err);
 #define PTO_MPI(call, err) pto_mpi((call), #call, (err))
 
-/* Collective: pto_agree and its sisters (../team.h) on any communicator. */
+/* Collective: pto_agree and its sisters, and pto_team_share (../team.h), on any communicator. */
 pto_status_t pto_mpi_agree(MPI_Comm comm, pto_status_t status, pto_error_t *err);
 pto_status_t pto_mpi_agree_least(MPI_Comm comm, pto_status_t status, int64_t *number, int count,
                                  pto_error_t *err);
 pto_status_t pto_mpi_agree_same(MPI_Comm comm, pto_status_t status, uint64_t number, pto_error_t *err);
+pto_status_t pto_mpi_share(MPI_Comm comm, size_t bytes, void **memory, pto_shared_handle_t *handle,
+                           pto_error_t *err);
 
 #endif

@@ -237,23 +237,31 @@ void pto_team_mpi_destroy(pto_team_t *team) {
 /* --- agreement ------------------------------------------------------------------------------------------ */
 
 /* On a communicator that has no team: such a one for the call. */
-static pto_status_t agree(MPI_Comm comm, pto_status_t status, int64_t *number, int count, pto_error_t *err) {
-    pto_comms_t on = {.comm = comm, .node = MPI_COMM_NULL};
-    pto_status_t failed = set_up(&on, &mpi_part, err);
-    return failed == PTO_OK ? pto_agree_least(&on.team, status, number, count, err) : failed;
-}
-
-pto_status_t pto_mpi_agree(MPI_Comm comm, pto_status_t status, pto_error_t *err) {
-    return agree(comm, status, NULL, 0, err);
+static pto_status_t team_for(MPI_Comm comm, pto_comms_t *on, pto_error_t *err) {
+    *on = (pto_comms_t){.comm = comm, .node = MPI_COMM_NULL};
+    return set_up(on, &mpi_part, err);
 }
 
 pto_status_t pto_mpi_agree_least(MPI_Comm comm, pto_status_t status, int64_t *number, int count,
                                  pto_error_t *err) {
-    return agree(comm, status, number, count, err);
+    pto_comms_t on;
+    pto_status_t failed = team_for(comm, &on, err);
+    return failed == PTO_OK ? pto_agree_least(&on.team, status, number, count, err) : failed;
+}
+
+pto_status_t pto_mpi_agree(MPI_Comm comm, pto_status_t status, pto_error_t *err) {
+    return pto_mpi_agree_least(comm, status, NULL, 0, err);
 }
 
 pto_status_t pto_mpi_agree_same(MPI_Comm comm, pto_status_t status, uint64_t number, pto_error_t *err) {
-    pto_comms_t on = {.comm = comm, .node = MPI_COMM_NULL};
-    pto_status_t failed = set_up(&on, &mpi_part, err);
+    pto_comms_t on;
+    pto_status_t failed = team_for(comm, &on, err);
     return failed == PTO_OK ? pto_agree_same(&on.team, status, number, err) : failed;
+}
+
+pto_status_t pto_mpi_share(MPI_Comm comm, size_t bytes, void **memory, pto_shared_handle_t *handle,
+                           pto_error_t *err) {
+    pto_comms_t on;
+    pto_status_t failed = team_for(comm, &on, err);
+    return failed == PTO_OK ? pto_team_share(&on.team, bytes, memory, handle, err) : failed;
 }
