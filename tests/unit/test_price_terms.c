@@ -192,7 +192,7 @@ static double copy_after(pto_copy_queue_t *queue, const pto_machine_t *machine, 
     pto_charge_begin(&charge, "copy", NULL);
     assert_true(pto_copy_queue_enter(queue, machine, copy, queue->count, &mine, &charge));
     assert_true(pto_ledger_add(&mine, &charge, charge.other));
-    assert_true(pto_copy_queue_leave(queue, queue->count, &mine, false));
+    assert_true(pto_copy_queue_leave(queue, queue->count, &mine));
     double end_s = mine.time.s;
     pto_ledger_fini(&mine);
     return end_s;

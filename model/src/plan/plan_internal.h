@@ -40,6 +40,12 @@ static inline const pto_group_t *pto_group_at(const pto_plan_t *plan, int index)
     return (const pto_group_t *)plan->groups.item + index;
 }
 
+/* Returns the stage that a node is; NULL: it is another kind of node. */
+static inline const pto_stage_t *pto_node_stage(const pto_plan_t *plan, int index) {
+    const pto_node_t *node = pto_node_at(plan, index);
+    return node->kind == PTO_NODE_STAGE ? pto_stage_at(plan, node->stage) : NULL;
+}
+
 /* Returns whether a collective node's call reads and writes one buffer. */
 static inline bool pto_call_in_place(const pto_plan_t *plan, const pto_node_t *node) {
     const pto_call_slices_t *call = pto_plan_call(plan, node->call);
@@ -67,6 +73,16 @@ static inline int64_t pto_expr_at(const pto_expr_t *expr, int64_t k, int64_t cor
 /* Returns whether it is the same for all rounds, cores and peers. */
 static inline bool pto_expr_is_constant(const pto_expr_t *expr) {
     return !expr->loop && !expr->power && !expr->inverse && !expr->core && !expr->peer;
+}
+
+static inline bool pto_expr_is(const pto_expr_t *expr, int64_t constant) {
+    return expr->constant == constant && pto_expr_is_constant(expr);
+}
+
+/* Returns whether two have the same value everywhere. */
+static inline bool pto_expr_same(const pto_expr_t *a, const pto_expr_t *b) {
+    return a->constant == b->constant && a->loop == b->loop && a->power == b->power &&
+           a->inverse == b->inverse && a->core == b->core && a->peer == b->peer;
 }
 
 /* Returns whether a range is always that of all `count` members. */

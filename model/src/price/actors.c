@@ -190,8 +190,7 @@ static void take_off_latency(pto_pricing_t *pricing, int64_t actor, pto_space_t 
     pto_charge_begin(&early, pricing->at.stage->name,
                      pricing->clocks.explain ? &pricing->clocks.terms[3] : NULL);
     pto_charge_param(&early, latency, space, -1);
-    if (!pto_ledger_add(&pricing->clocks.ledger[actor], &early, early.other))
-        pricing->clocks.out_of_memory = true;
+    pto_pricing_add(pricing, actor, &early, early.other);
 }
 
 /* Lanes share their sides of messages, so that what one of them leaves free is not known: their messages keep

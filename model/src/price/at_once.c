@@ -76,8 +76,7 @@ static bool can_be_summed(pto_messages_t *messages) {
 
 /* Messages of two memories may have two latencies, which price.c tells apart. */
 bool pto_at_once_applies(const pto_pricing_t *pricing, int node) {
-    const pto_node_t *at = pto_node_at(pricing->plan, node);
-    const pto_stage_t *stage = at->kind == PTO_NODE_STAGE ? pto_stage_at(pricing->plan, at->stage) : NULL;
+    const pto_stage_t *stage = pto_node_stage(pricing->plan, node);
     if (!stage || stage->order != PTO_ORDER_AT_ONCE || !pricing->tables || !pto_messages_are_plain(pricing))
         return false;
     pto_space_t space = PTO_SPACE_CPU;
@@ -393,7 +392,7 @@ static bool sum_tables(const pto_pricing_t *pricing, const pto_stage_t *stage, i
 }
 
 pto_status_t pto_at_once_price(pto_pricing_t *pricing, int node, int64_t k) {
-    const pto_stage_t *stage = pto_stage_at(pricing->plan, pto_node_at(pricing->plan, node)->stage);
+    const pto_stage_t *stage = pto_node_stage(pricing->plan, node);
     const pto_message_rules_t *by_rank = pricing->messages;
     pto_summed_t summed = {.messages = malloc((size_t)stage->step_count * sizeof *summed.messages),
                            .latest = calloc((size_t)pricing->actors.per_gpu, sizeof *summed.latest),

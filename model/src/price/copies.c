@@ -224,12 +224,11 @@ void pto_reduction_charge(const pto_plan_t *plan, const pto_machine_t *machine, 
 
 /* --- the queues of a GPU -------------------------------------------------------------------------------- */
 
-bool pto_copies_leave(pto_copies_t *engine, unsigned queued, int64_t who, const pto_ledger_t *mine,
-                      bool explain) {
+bool pto_copies_leave(pto_copies_t *engine, unsigned queued, int64_t who, const pto_ledger_t *mine) {
     bool kept = true;
     for (int resource = 0; resource < PTO_COPY_RESOURCE_COUNT; resource++)
         if (queued & 1u << resource)
-            kept = pto_copy_queue_leave(&engine->queue[resource], who, mine, explain) && kept;
+            kept = pto_copy_queue_leave(&engine->queue[resource], who, mine) && kept;
     return kept;
 }
 
@@ -259,7 +258,7 @@ bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine,
                                                 pto_time_add(queue->last.time, queued.other));
     pto_charge_queued(charge, machine, copy, delayed ? waiting : 0);
     /* The path goes through the previous copy, even if that ended before `mine`. */
-    return !delayed || pto_ledger_copy(mine, &queue->last, charge->terms != NULL);
+    return !delayed || pto_ledger_copy(mine, &queue->last);
 }
 
 /* Forget what `who` held, so that no process counts twice. Returns until when. */
@@ -274,12 +273,12 @@ static pto_time_t drop_held(pto_copy_queue_t *queue, int64_t who) {
     return until;
 }
 
-bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger_t *mine, bool explain) {
+bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger_t *mine) {
     pto_time_t until = pto_time_max(drop_held(queue, who), pto_time_add(mine->time, queue->hold));
     if (!PTO_RESERVE(queue->held, queue->capacity, queue->count + 1))
         return false;
     queue->held[queue->count++] = (pto_held_copy_t){who, until};
-    return pto_ledger_follow(&queue->last, mine, explain);
+    return pto_ledger_follow(&queue->last, mine);
 }
 
 bool pto_copy_queue_shift(pto_copy_queue_t *queue, const pto_ledger_t *now, const pto_ledger_t *before,

@@ -70,8 +70,7 @@ pto_reach_t pto_copy_reach(const pto_plan_t *plan, const pto_action_t *action);
 
 /* The copies of `who` in the queues of the resources `queued` have ended at the time of `mine`. Returns false
  * when out of memory. */
-bool pto_copies_leave(pto_copies_t *engine, unsigned queued, int64_t who, const pto_ledger_t *mine,
-                      bool explain);
+bool pto_copies_leave(pto_copies_t *engine, unsigned queued, int64_t who, const pto_ledger_t *mine);
 
 void pto_copies_fini(pto_copies_t *engine);
 

@@ -9,14 +9,8 @@
 /* Returns how many processes of a GPU do anything at all. */
 static int64_t acting_cores(const pto_plan_t *plan) {
     int64_t count = 0;
-    for (int64_t core = 0; core < pto_plan_request(plan)->layout.procs_per_gpu; core++) {
-        bool acts = false;
-        for (int i = 0; i < plan->steps.count && !acts; i++) {
-            const pto_step_t *step = pto_plan_step(plan, i);
-            acts = core >= step->core_first && core < step->core_first + step->core_count;
-        }
-        count += acts;
-    }
+    for (int64_t core = 0; core < pto_plan_request(plan)->layout.procs_per_gpu; core++)
+        count += pto_core_acts(plan, core);
     return count;
 }
 

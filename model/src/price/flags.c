@@ -15,8 +15,7 @@ static pto_raises_t *raises_at(const pto_pricing_t *pricing, const pto_step_t *s
 /* Returns a raise at several actors at once; NULL when out of memory. */
 static pto_raised_at_t *raised_at(pto_pricing_t *pricing, const pto_ledger_t *mine) {
     pto_raised_at_t *by = calloc(1, sizeof *by);
-    if (!by || !pto_ledger_copy(&by->at, mine, pricing->clocks.explain))
-        pricing->clocks.out_of_memory = true;
+    pto_pricing_keep(pricing, by && pto_ledger_copy(&by->at, mine));
     return by;
 }
 
@@ -166,9 +165,8 @@ void pto_raises_repeat(pto_pricing_t *pricing, int64_t period, double times) {
                 continue;
             raise->by->repeat = pricing->flags.repeats;
             int64_t from = pto_actor_priced(pricing, raise->from);
-            if (!pto_ledger_shift(&raise->by->at, &pricing->clocks.ledger[from],
-                                  &pricing->clocks.snapshot[from], times))
-                pricing->clocks.out_of_memory = true;
+            pto_pricing_keep(pricing, pto_ledger_shift(&raise->by->at, &pricing->clocks.ledger[from],
+                                                       &pricing->clocks.snapshot[from], times));
         }
 }
 

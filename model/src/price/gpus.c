@@ -125,7 +125,7 @@ static bool cut_shares(survey_t *survey, pto_group_kind_t kind, const pto_buffer
 static bool is_members_part(const pto_slice_t *slice) {
     const pto_expr_t *zero[] = {&slice->offset, &slice->align, &slice->first};
     for (size_t i = 0; i < sizeof zero / sizeof *zero; i++)
-        if (!pto_expr_is_constant(zero[i]) || zero[i]->constant != 0)
+        if (!pto_expr_is(zero[i], 0))
             return false;
     return (slice->anchor == PTO_ANCHOR_ME || slice->anchor == PTO_ANCHOR_PEER) && slice->anchor_step <= 1 &&
            slice->reverse_bits == 0 && pto_expr_is_constant(&slice->until) && slice->until.constant == 1;

@@ -50,8 +50,7 @@ void pto_lanes_release(pto_lanes_t *lanes) {
 }
 
 static void copy_ledger(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledger_t *from) {
-    if (!pto_ledger_copy(to, from, pricing->clocks.explain))
-        pricing->clocks.out_of_memory = true;
+    pto_pricing_keep(pricing, pto_ledger_copy(to, from));
 }
 
 static void follow_ledgers(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledger_t *from) {
@@ -129,8 +128,7 @@ static void follow_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resour
         fits = fits && pto_ledger_shift(
                            mine, lane > 0 ? &lane_at(pricing, lane)[actor] : &pricing->clocks.before[actor],
                            last_ask_at(pricing, lane, index), 1);
-    if (!fits)
-        pricing->clocks.out_of_memory = true;
+    pto_pricing_keep(pricing, fits);
 }
 
 static void join(pto_pricing_t *pricing, int lanes) {
@@ -193,17 +191,14 @@ static pto_status_t price_chunk(pto_pricing_t *pricing, int index, int64_t k, pt
 
 void pto_lanes_remember_demand(pto_pricing_t *pricing) {
     for (int64_t i = 0; i < PTO_LANE_RESOURCE_COUNT * pricing->clocks.actors; i++)
-        if (!pto_ledger_copy(&pricing->lanes.demand_before[i], &pricing->lanes.demand[i],
-                             pricing->clocks.explain))
-            pricing->clocks.out_of_memory = true;
+        copy_ledger(pricing, &pricing->lanes.demand_before[i], &pricing->lanes.demand[i]);
 }
 
 /* Add `times` what `count` ledgers have gained since `before`. */
 static void repeat(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *before, int64_t count,
                    double times) {
     for (int64_t i = 0; i < count; i++)
-        if (!pto_ledger_shift(&ledger[i], &ledger[i], &before[i], times))
-            pricing->clocks.out_of_memory = true;
+        pto_pricing_keep(pricing, pto_ledger_shift(&ledger[i], &ledger[i], &before[i], times));
 }
 
 /* Before the ledgers themselves are repeated: what has been asked in the last period was asked in its last
@@ -213,9 +208,9 @@ static void repeat_asks(pto_pricing_t *pricing, double times) {
     for (int64_t index = 0; index < count; index++) {
         int64_t actor = index % pricing->clocks.actors;
         pto_ledger_t *ask = last_ask_at(pricing, current_lane(pricing), index);
-        if (pto_time_less(pricing->clocks.snapshot[actor].time, ask->time) &&
-            !pto_ledger_shift(ask, &pricing->clocks.ledger[actor], &pricing->clocks.snapshot[actor], times))
-            pricing->clocks.out_of_memory = true;
+        if (pto_time_less(pricing->clocks.snapshot[actor].time, ask->time))
+            pto_pricing_keep(pricing, pto_ledger_shift(ask, &pricing->clocks.ledger[actor],
+                                                       &pricing->clocks.snapshot[actor], times));
     }
 }
 
@@ -254,7 +249,7 @@ static bool queues_are_empty(const pto_pricing_t *pricing) {
 static bool are_apart(const pto_pricing_t *pricing, int index) {
     const pto_plan_t *plan = pricing->plan;
     for (int i = index + 1; i <= index + pto_node_at(plan, index)->span; i++) {
-        const pto_stage_t *stage = pto_stage_at(plan, pto_node_at(plan, i)->stage);
+        const pto_stage_t *stage = pto_node_stage(plan, i);
         for (int s = stage->step_first; s < stage->step_first + stage->step_count; s++) {
             const pto_step_t *step = pto_step_at(plan, s);
             if (pto_step_is_signal(step) ||
@@ -313,9 +308,9 @@ static bool is_steady(const pto_pricing_t *pricing, pipeline_t *pipeline) {
 static void repeat_period(pto_pricing_t *pricing, pipeline_t *pipeline, double times) {
     int64_t actors = pricing->clocks.actors, last = (pipeline->lanes - 1) * actors;
     for (int64_t i = 0; i < pipeline->slots * actors; i++)
-        if (!pto_ledger_shift(&pipeline->slot[i], &pricing->clocks.lane[last + i % actors],
-                              &pipeline->before[last + i % actors], times))
-            pricing->clocks.out_of_memory = true;
+        pto_pricing_keep(pricing,
+                         pto_ledger_shift(&pipeline->slot[i], &pricing->clocks.lane[last + i % actors],
+                                          &pipeline->before[last + i % actors], times));
     pto_pricing_shift_queues(pricing, pricing->clocks.lane, pipeline->before, times);
     pto_lanes_repeat_demand(pricing, times);
     pto_occupied_repeat(pricing, times);
@@ -393,9 +388,8 @@ static pto_status_t price_chunks(pto_pricing_t *pricing, int index) {
     for (int64_t i = 0; pipeline.gain && i < lanes; i++)
         pipeline.gain[i] = (pto_time_t){.s = -1};
     int64_t walked_count = pricing->actors.walked_count, *walked = pricing->actors.walked;
-    const pto_stage_t *first = pto_stage_at(pricing->plan, pto_node_at(pricing->plan, index + 1)->stage);
-    const pto_stage_t *last =
-        pto_stage_at(pricing->plan, pto_node_at(pricing->plan, index + node->span)->stage);
+    const pto_stage_t *first = pto_node_stage(pricing->plan, index + 1);
+    const pto_stage_t *last = pto_node_stage(pricing->plan, index + node->span);
     pipeline.knows_busy =
         pipeline.slots == 0 && !pricing->clocks.out_of_memory &&
         pto_busy_find(pricing, first->step_first, last->step_first + last->step_count, &pipeline.busy);
@@ -475,6 +469,5 @@ void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t 
             copy_ledger(pricing, &pricing->lanes.first_ask[index], mine);
         pricing->lanes.asks[index] = true;
     }
-    if (!pto_ledger_add(&pricing->lanes.demand[index], charge, time))
-        pricing->clocks.out_of_memory = true;
+    pto_pricing_keep(pricing, pto_ledger_add(&pricing->lanes.demand[index], charge, time));
 }

@@ -561,17 +561,7 @@ bool pto_ledger_add_terms(pto_ledger_t *ledger, const pto_charge_t *charge) {
     return kept;
 }
 
-bool pto_ledger_follow(pto_ledger_t *ledger, const pto_ledger_t *from, bool explain) {
-    if (explain)
-        return !pto_time_less(ledger->time, from->time) || pto_ledger_copy(ledger, from, true);
-    ledger->time = pto_time_max(ledger->time, from->time);
-    return true;
-}
-
-bool pto_ledger_copy(pto_ledger_t *ledger, const pto_ledger_t *from, bool explain) {
-    ledger->time = from->time;
-    if (!explain)
-        return true;
+bool pto_ledger_copy_terms(pto_ledger_t *ledger, const pto_ledger_t *from) {
     if (!ledger_reserve(ledger, from->entry_count))
         return false;
     if (from->entry_count > 0)

@@ -292,11 +292,19 @@ static inline bool pto_ledger_add(pto_ledger_t *ledger, const pto_charge_t *char
     return charge->terms ? pto_ledger_add_terms(ledger, charge) : !charge->out_of_memory;
 }
 
-/* Advance `ledger` to the time of `from`, with its entries, if that is later. */
-bool pto_ledger_follow(pto_ledger_t *ledger, const pto_ledger_t *from, bool explain);
+/* Set `ledger` to the time of `from`, with its entries. Returns false when out of memory. */
+bool pto_ledger_copy_terms(pto_ledger_t *ledger, const pto_ledger_t *from);
+static inline bool pto_ledger_copy(pto_ledger_t *ledger, const pto_ledger_t *from) {
+    ledger->time = from->time;
+    return ledger->entry_count + from->entry_count == 0 || pto_ledger_copy_terms(ledger, from);
+}
 
-/* Set `ledger` to the time of `from`, with its entries. */
-bool pto_ledger_copy(pto_ledger_t *ledger, const pto_ledger_t *from, bool explain);
+/* Advance `ledger` to the time of `from`, with its entries, if that is later. A tape keeps no entries. */
+static inline bool pto_ledger_follow(pto_ledger_t *ledger, const pto_ledger_t *from) {
+    bool later = ledger->time.s < from->time.s;
+    ledger->time = pto_time_max(ledger->time, from->time);
+    return !later || ledger->entry_count + from->entry_count == 0 || pto_ledger_copy_terms(ledger, from);
+}
 
 /* Add `times` the difference between `before`, the state of a ledger some iterations ago, and `now`, which
  * may be `ledger` itself. Returns false when out of memory. */
@@ -328,7 +336,7 @@ bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine,
                           int64_t who, pto_ledger_t *mine, pto_charge_t *charge);
 
 /* The copy of `who` has ended at the time of `mine`. Returns false when out of memory. */
-bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger_t *mine, bool explain);
+bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger_t *mine);
 
 /* Move all copies on as pto_ledger_shift moves their actors' ledgers on. Returns false when out of memory. */
 bool pto_copy_queue_shift(pto_copy_queue_t *queue, const pto_ledger_t *now, const pto_ledger_t *before,

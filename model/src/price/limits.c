@@ -75,23 +75,17 @@ static pto_status_t check_copies(const pto_plan_t *plan, const pto_machine_t *ma
 /* Looks at the first iteration of each loop only. */
 pto_status_t pto_price_check_copies(const pto_plan_t *plan, const pto_machine_t *machine, pto_error_t *err) {
     pto_status_t status = PTO_OK;
-    int64_t k = 0;
-    int loop_end = -1;
-    for (int i = 0; i < pto_plan_node_count(plan) && status == PTO_OK; i++) {
-        const pto_node_t *node = pto_node_at(plan, i);
-        if (i > loop_end)
-            k = 0;
-        if (node->by == PTO_DONE_BY_NCCL) {
-            i += node->span;
-        } else if (node->kind == PTO_NODE_LOOP || node->kind == PTO_NODE_PIPELINE) {
-            loop_end = i + node->span;
-            k = node->from;
-            i += node->from < node->to ? 0 : node->span;
-        } else if (node->kind == PTO_NODE_STAGE) {
-            const pto_stage_t *stage = pto_stage_at(plan, node->stage);
-            for (int s = 0; s < stage->step_count && status == PTO_OK; s++)
-                status = check_copies(plan, machine, pto_step_at(plan, stage->step_first + s), k, err);
-        }
+    pto_walk_t walk;
+    pto_walk_begin(&walk, plan);
+    while (status == PTO_OK && pto_walk_next(&walk)) {
+        if (pto_walk_in_nccl(&walk))
+            pto_walk_leave_collective(&walk);
+        else if (walk.loop >= 0 && walk.k > pto_node_at(plan, walk.loop)->from)
+            pto_walk_leave_loop(&walk);
+        else
+            for (int s = 0; s < walk.stage->step_count && status == PTO_OK; s++)
+                status =
+                    check_copies(plan, machine, pto_step_at(plan, walk.stage->step_first + s), walk.k, err);
     }
     return status;
 }

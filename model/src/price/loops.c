@@ -45,8 +45,7 @@ pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index) {
     const pto_node_t *loop = pto_node_at(plan, index);
     pto_repeat_t repeat = {loop->from, loop->power ? loop->from : loop->to, 1};
     for (int i = index + 1; i <= index + loop->span; i++) {
-        const pto_node_t *node = pto_node_at(plan, i);
-        const pto_stage_t *stage = node->kind == PTO_NODE_STAGE ? pto_stage_at(plan, node->stage) : NULL;
+        const pto_stage_t *stage = pto_node_stage(plan, i);
         for (int s = 0; stage && s < stage->step_count; s++) {
             const pto_step_t *step = pto_step_at(plan, stage->step_first + s);
             if (step->source.chunks > 1 && repeat.uniform_to == loop->to)
@@ -89,14 +88,15 @@ static void repeat_gains(pto_pricing_t *pricing, double times) {
     for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
         int64_t actor = pricing->actors.walked[i];
         pto_ledger_t *ledger = &pricing->clocks.ledger[actor];
-        if (!pto_ledger_shift(ledger, ledger, &pricing->clocks.snapshot[actor], times))
-            pricing->clocks.out_of_memory = true;
+        pto_pricing_keep(pricing, pto_ledger_shift(ledger, ledger, &pricing->clocks.snapshot[actor], times));
     }
 }
 
 /* --- loops in which processes lag ----------------------------------------------------------------------- */
 
-bool pto_pricing_gain(const pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
+/* Returns whether all actors whose ledgers differ between `before` and `now` have gained the same time,
+ * `*gain`. */
+static bool same_gain(const pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
                       pto_time_t *gain) {
     *gain = (pto_time_t){0};
     for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
@@ -115,8 +115,8 @@ void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, c
                               double times) {
     for (int64_t gpu = 0; gpu < pricing->actors.gpu_count; gpu++)
         for (int resource = 0; resource < PTO_COPY_RESOURCE_COUNT; resource++)
-            if (!pto_copy_queue_shift(&pricing->shared.engine[gpu].queue[resource], now, before, times))
-                pricing->clocks.out_of_memory = true;
+            pto_pricing_keep(pricing, pto_copy_queue_shift(&pricing->shared.engine[gpu].queue[resource], now,
+                                                           before, times));
 }
 
 /* Moves what is pending on to later rounds: raised flags, and copies in the queues of GPUs. */
@@ -137,7 +137,7 @@ static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k, 
         take_snapshot(pricing);
         status = price_rounds(pricing, index, k, k + period);
         k += period;
-        bool steady = pto_pricing_gain(pricing, pricing->clocks.ledger, pricing->clocks.snapshot, &gain) &&
+        bool steady = same_gain(pricing, pricing->clocks.ledger, pricing->clocks.snapshot, &gain) &&
                       pto_raises_pending(pricing) == pending && pricing->flags.lag <= period;
         if (steady && pto_time_same(gain, earlier)) {
             int64_t more = (repeat.uniform_to - k) / period;

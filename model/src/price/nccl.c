@@ -417,10 +417,9 @@ pto_status_t pto_nccl_price(pto_pricing_t *pricing, int index, int64_t k) {
         if (mine == last || !in_nccl(pricing, node, actor))
             continue;
         pto_pricing_follow(pricing, mine, last);
-        if (!pto_ledger_add(mine, &charge, charge.other))
-            pricing->clocks.out_of_memory = true;
+        pto_pricing_add(pricing, actor, &charge, charge.other);
     }
-    if (last && !pto_ledger_add(last, &charge, charge.other))
-        pricing->clocks.out_of_memory = true;
+    if (last)
+        pto_pricing_keep(pricing, pto_ledger_add(last, &charge, charge.other));
     return status;
 }

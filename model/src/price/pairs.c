@@ -14,18 +14,13 @@ static bool is_of_all(const pto_messages_t *messages) {
            messages->step->peers.kind == PTO_PEERS_SHIFT && pto_messages_all_cost(messages);
 }
 
-static bool same_expr(const pto_expr_t *a, const pto_expr_t *b) {
-    return a->constant == b->constant && a->loop == b->loop && a->power == b->power &&
-           a->inverse == b->inverse && a->core == b->core && a->peer == b->peer;
-}
-
 /* Returns whether what one member sends is what another one receives. */
 static bool are_ends(const pto_messages_t *out, const pto_messages_t *in) {
     const pto_step_t *send = out->step, *receive = in->step;
     return send->kind == PTO_STEP_SEND && receive->kind == PTO_STEP_RECV && send->group == receive->group &&
            send->core_first == receive->core_first && send->core_count == receive->core_count &&
            send->peers.sign == 1 && receive->peers.sign == -1 &&
-           same_expr(&send->peers.first, &receive->peers.first) && out->space == in->space &&
+           pto_expr_same(&send->peers.first, &receive->peers.first) && out->space == in->space &&
            out->buffer->blocks == PTO_BLOCKS_ROW && in->buffer->blocks == PTO_BLOCKS_COLUMN;
 }
 

@@ -78,7 +78,7 @@ static bool ends_plainly(const pto_pricing_t *pricing, int loop) {
         bool matters = i > loop + pto_node_at(plan, loop)->span || (i < loop && i + node->span >= loop);
         if (matters && node->kind != PTO_NODE_STAGE)
             plain = node->kind == PTO_NODE_COLLECTIVE && node->by != PTO_DONE_BY_NCCL;
-        const pto_stage_t *stage = node->kind == PTO_NODE_STAGE ? pto_stage_at(plan, node->stage) : NULL;
+        const pto_stage_t *stage = pto_node_stage(plan, i);
         for (int s = 0; stage && matters && s < stage->step_count; s++)
             plain =
                 plain && !pto_step_queues(plan, pricing->machine, pto_step_at(plan, stage->step_first + s));

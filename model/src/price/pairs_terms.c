@@ -149,9 +149,8 @@ void pto_pairs_terms_end(pto_pairs_t *pairs) {
         pto_charge_t charge;
         pto_charge_begin(&charge, stage, &pricing->clocks.terms[0]);
         enter(pairs, pairs->terms->number + (size_t)i * pairs->terms->width, &charge);
-        if (!pto_ledger_copy(ledger,
-                             &pricing->clocks.before[core + pairs->terms->origin[i] * pairs->out.per_index],
-                             true) ||
+        if (!pto_ledger_copy(
+                ledger, &pricing->clocks.before[core + pairs->terms->origin[i] * pairs->out.per_index]) ||
             !pto_ledger_add_terms(ledger, &charge))
             pricing->clocks.out_of_memory = true;
     }

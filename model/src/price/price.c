@@ -209,7 +209,6 @@ static void demand_messages(pto_pricing_t *pricing, int64_t actor, costs_t *cost
 /* Add the costs so far to the actor's ledger. */
 static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) {
     charge_sharing(pricing, costs);
-    pto_ledger_t *mine = &pricing->clocks.ledger[actor];
     pto_outflow_t *outflow = &pricing->shared.outflow[pricing->actors.actor[actor].place.node];
     pto_time_t out = pto_charge_time(&costs->out, pricing->machine, outflow);
     pto_time_t in = pto_charge_time(&costs->in, pricing->machine, outflow);
@@ -222,11 +221,11 @@ static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) 
     }
     pto_time_t longer = pto_time_max(out, in);
     pto_time_t other = pto_charge_time(&costs->other, pricing->machine, outflow);
-    if (!pto_ledger_add(mine, messages, longer) || !pto_ledger_add(mine, &costs->other, other))
-        pricing->clocks.out_of_memory = true;
-    if (costs->queued &&
-        !pto_copies_leave(engine_of(pricing, actor), costs->queued, actor, mine, pricing->clocks.explain))
-        pricing->clocks.out_of_memory = true;
+    pto_pricing_add(pricing, actor, messages, longer);
+    pto_pricing_add(pricing, actor, &costs->other, other);
+    if (costs->queued)
+        pto_pricing_keep(pricing, pto_copies_leave(engine_of(pricing, actor), costs->queued, actor,
+                                                   &pricing->clocks.ledger[actor]));
     pto_lane_ended(pricing, actor);
 }
 
@@ -386,8 +385,7 @@ static void slow_down(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t 
         memory.time = pto_time_multiply(memory.time, pto_time_divide(taken, longest));
     pto_charge_begin(&charge, stage->name, terms_of(pricing, 2));
     pto_charge_busiest(&charge, &memory, taken);
-    if (!pto_ledger_add(&pricing->clocks.ledger[actor], &charge, charge.other))
-        pricing->clocks.out_of_memory = true;
+    pto_pricing_add(pricing, actor, &charge, charge.other);
 }
 
 /* The stage's copies and reductions take at least as long as their node's memory needs for all of them: if
@@ -429,7 +427,7 @@ static void demand_memory(pto_pricing_t *pricing, const pto_stage_t *stage) {
 
 /* Actors that only signal go first, so that those that wait find the flag raised. */
 pto_status_t pto_stage_price(pto_pricing_t *pricing, int node, int64_t k) {
-    const pto_stage_t *stage = pto_stage_at(pricing->plan, pto_node_at(pricing->plan, node)->stage);
+    const pto_stage_t *stage = pto_node_stage(pricing->plan, node);
     pricing->at.stage = stage;
     pricing->at.both_ways = goes_both_ways(pricing, stage, k);
     pto_pricing_remember(pricing, pricing->clocks.before);

@@ -221,10 +221,6 @@ typedef struct {
 
 pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index);
 
-/* Returns whether all actors whose ledgers differ between `before` and `now` have gained the same time,
- * `*gain`. */
-bool pto_pricing_gain(const pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
-                      pto_time_t *gain);
 /* Shifts the copies in the queues of GPUs by `times` what their actors have gained. */
 void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
                               double times);
@@ -332,13 +328,21 @@ static inline bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t
     return true;
 }
 
+/* Notes that memory ran out unless what a function of ledgers had to keep was kept. */
+static inline void pto_pricing_keep(pto_pricing_t *pricing, bool kept) {
+    pricing->clocks.out_of_memory = pricing->clocks.out_of_memory || !kept;
+}
+
+/* Adds a charge to an actor's ledger. */
+static inline void pto_pricing_add(pto_pricing_t *pricing, int64_t actor, const pto_charge_t *charge,
+                                   pto_time_t time) {
+    pto_pricing_keep(pricing, pto_ledger_add(&pricing->clocks.ledger[actor], charge, time));
+}
+
 /* Advances `ledger` to the time of `from` if that is later. */
 static inline void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledger,
                                       const pto_ledger_t *from) {
-    if (!pricing->clocks.explain)
-        ledger->time = pto_time_max(ledger->time, from->time);
-    else if (!pto_ledger_follow(ledger, from, true))
-        pricing->clocks.out_of_memory = true;
+    pto_pricing_keep(pricing, pto_ledger_follow(ledger, from));
 }
 
 /* Lets an actor begin a stage one latency of messages earlier, if the latency is known, the stage has
@@ -355,10 +359,7 @@ bool pto_latency_known(const pto_machine_t *machine);
 static inline void pto_pricing_remember(pto_pricing_t *pricing, pto_ledger_t *copies) {
     for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
         int64_t actor = pricing->actors.walked[i];
-        if (!pricing->clocks.explain)
-            copies[actor].time = pricing->clocks.ledger[actor].time;
-        else if (!pto_ledger_copy(&copies[actor], &pricing->clocks.ledger[actor], true))
-            pricing->clocks.out_of_memory = true;
+        pto_pricing_keep(pricing, pto_ledger_copy(&copies[actor], &pricing->clocks.ledger[actor]));
     }
 }
 

@@ -67,8 +67,7 @@ pto_status_t pto_lines_price(pto_pricing_t *pricing, int kernel, int64_t k) {
         if (!pto_actor_acts(pricing, launch, actor, 0, &action))
             continue;
         pto_occupied_step(pricing, &action, charge.other.s);
-        if (!pto_ledger_add(&pricing->clocks.ledger[actor], &charge, charge.other))
-            pricing->clocks.out_of_memory = true;
+        pto_pricing_add(pricing, actor, &charge, charge.other);
     }
     return PTO_OK;
 }

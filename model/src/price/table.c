@@ -452,13 +452,11 @@ bool pto_buffer_parts(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_pa
     return true;
 }
 
-static bool is_zero(const pto_expr_t *expr) { return expr->constant == 0 && pto_expr_is_constant(expr); }
-
 /* Returns whether a slice selects blocks one by one, from its anchor on. */
 static bool is_of_whole_blocks(const pto_slice_t *slice) {
     return slice->parts == 0 && slice->chunks <= 1 && slice->bundle <= 1 && slice->fold == 0 &&
            slice->reverse_bits == 0 && slice->repeat <= 1 && slice->cells == PTO_CELLS_NONE &&
-           slice->anchor_step <= 1 && is_zero(&slice->offset) && is_zero(&slice->align);
+           slice->anchor_step <= 1 && pto_expr_is(&slice->offset, 0) && pto_expr_is(&slice->align, 0);
 }
 
 bool pto_slice_is_of_lines(const pto_plan_t *plan, const pto_slice_t *slice) {

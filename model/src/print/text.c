@@ -64,24 +64,27 @@ static pto_expr_t negated(pto_expr_t expr) {
 
 /* Returns whether `b` is `a` + 1. */
 static bool follows(pto_expr_t a, pto_expr_t b) {
-    return a.constant + 1 == b.constant && a.loop == b.loop && a.power == b.power && a.inverse == b.inverse &&
-           a.core == b.core && a.peer == b.peer;
+    a.constant++;
+    return pto_expr_same(&a, &b);
 }
 
-static bool is_number(pto_expr_t expr, int64_t number) {
-    return expr.constant == number && !expr.loop && !expr.power && !expr.inverse && !expr.core && !expr.peer;
-}
-
-static bool same(pto_expr_t a, pto_expr_t b) {
-    b.constant++;
-    return follows(a, b);
-}
+static bool is_number(pto_expr_t expr, int64_t number) { return pto_expr_is(&expr, number); }
 
 static void add_every(pto_text_t *text, pto_expr_t stride, int64_t core) {
     if (is_number(stride, 1))
         return;
     pto_text_add(text, ", one every ");
     add_expr(text, stride, core);
+}
+
+/* "1 .. k + 3, one every 2" */
+static void add_range(pto_text_t *text, const pto_peers_t *peers, int64_t core) {
+    pto_expr_t last = peers->until;
+    last.constant--;
+    add_expr(text, peers->first, core);
+    pto_text_add(text, " .. ");
+    add_expr(text, last, core);
+    add_every(text, peers->stride, core);
 }
 
 /* --- peers ---------------------------------------------------------------------------------------------- */
@@ -101,37 +104,23 @@ static void add_shift(pto_text_t *text, const pto_peers_t *peers, const pto_grou
     }
     pto_text_add(text, "%ss (me %s d) mod %lld for d = ", pto_text_member(group), sign,
                  (long long)group->size);
-    pto_expr_t last = peers->until;
-    last.constant--;
-    add_expr(text, peers->first, core);
-    pto_text_add(text, " .. ");
-    add_expr(text, last, core);
-    add_every(text, peers->stride, core);
+    add_range(text, peers, core);
 }
 
 static void add_indices(pto_text_t *text, const pto_peers_t *peers, const pto_group_t *group, int64_t core) {
     bool one = follows(peers->first, peers->until);
     pto_text_add(text, one ? "%s " : "%ss ", pto_text_member(group));
-    add_expr(text, peers->first, core);
     if (one)
-        return;
-    pto_expr_t last = peers->until;
-    last.constant--;
-    pto_text_add(text, " .. ");
-    add_expr(text, last, core);
-    add_every(text, peers->stride, core);
+        add_expr(text, peers->first, core);
+    else
+        add_range(text, peers, core);
 }
 
 static void add_torus(pto_text_t *text, const pto_peers_t *peers, const pto_group_t *group, int64_t core) {
-    pto_expr_t last = peers->until;
-    last.constant--;
     pto_text_add(text, "%s (me %c j) mod %lld of the %s node for j = ", pto_text_member(group),
                  peers->sign < 0 ? '-' : '+', (long long)group->members_per_node,
                  peers->node_shift < 0 ? "previous" : "next");
-    add_expr(text, peers->first, core);
-    pto_text_add(text, " .. ");
-    add_expr(text, last, core);
-    add_every(text, peers->stride, core);
+    add_range(text, peers, core);
 }
 
 static void add_grid(pto_text_t *text, const pto_halo_t *grid) {
@@ -223,18 +212,17 @@ static void add_base(pto_text_t *text, const pto_slice_t *slice, pto_expr_t also
 /* Several blocks: their numbers, start and order. */
 static void add_runs(pto_text_t *text, const pto_slice_t *slice, const char *noun, int64_t core) {
     pto_expr_t first = slice->reversed ? negated(slice->first) : slice->first;
-    if (same(slice->run, slice->until) && is_number(slice->first, 0)) {
+    if (pto_expr_same(&slice->run, &slice->until) && is_number(slice->first, 0)) {
         add_expr(text, slice->run, core);
         pto_text_add(text, " %ss %s ", noun, is_number(slice->align, 0) ? "from" : "around");
         add_base(text, slice, first, core);
-    } else if (is_number(slice->run, 1)) {
-        pto_text_add(text, "%ss from ", noun);
-        add_base(text, slice, first, core);
-        add_every(text, slice->stride, core);
     } else {
-        pto_text_add(text, "runs of ");
-        add_expr(text, slice->run, core);
-        pto_text_add(text, " %ss from ", noun);
+        if (!is_number(slice->run, 1)) {
+            pto_text_add(text, "runs of ");
+            add_expr(text, slice->run, core);
+            pto_text_add(text, " ");
+        }
+        pto_text_add(text, "%ss from ", noun);
         add_base(text, slice, first, core);
         add_every(text, slice->stride, core);
     }
