@@ -57,7 +57,7 @@ static bool sized(pto_checker_t *checker, int64_t rank, int buffer, int64_t byte
     int64_t held = checker->bytes[rank * checker->buffers + buffer];
     if (held == bytes)
         return true;
-    const char *name = pto_plan_buffer(checker->plan, buffer)->name;
+    const char *name = pto_check_buffer_name(checker, buffer);
     if (held < 0)
         return pto_check_fail(checker, rank, "an owner has no buffer '%s'", name);
     return pto_check_fail(checker, rank, "buffer '%s' has %lld bytes, the user's has %lld", name,
@@ -464,11 +464,11 @@ static bool run_again(pto_checker_t *checker) {
 }
 
 /* A double-buffered temporary is used again two runs later. */
-static int runs_to_walk(const pto_checker_t *checker) {
+int pto_check_runs(const pto_plan_t *plan, const bool *shared) {
     int runs = 1;
-    for (int buffer = 0; buffer < checker->buffers; buffer++)
-        if (checker->shared[buffer] && runs < 3)
-            runs = pto_plan_buffer(checker->plan, buffer)->double_buffered ? 3 : 2;
+    for (int buffer = 0; buffer < pto_plan_buffer_count(plan); buffer++)
+        if (shared[buffer] && runs < 3)
+            runs = pto_plan_buffer(plan, buffer)->double_buffered ? 3 : 2;
     return runs;
 }
 
@@ -495,7 +495,7 @@ static void check(pto_checker_t *checker) {
     bool right = pto_check_parts(checker) && pto_check_kernels(checker) && runnable(checker) &&
                  pto_check_lanes(checker) && pto_check_eithers(checker) && pto_check_collectives(checker) &&
                  choose_ranks(checker) && lay_out(checker) && run(checker);
-    for (int runs = runs_to_walk(checker); right && checker->run + 1 < runs;)
+    for (int runs = pto_check_runs(checker->plan, checker->shared); right && checker->run + 1 < runs;)
         right = run_again(checker);
     if (checker->sets.out_of_memory || checker->clocks.out_of_memory || (!right && checker->status == PTO_OK))
         pto_check_out_of_memory(checker);

@@ -150,6 +150,14 @@ typedef struct {
 /* Reports a fault of a rank in the current stage. Returns false. */
 bool pto_check_fail(pto_checker_t *checker, int64_t rank, const char *format, ...) PTO_PRINTF_LIKE(3, 4);
 bool pto_check_out_of_memory(pto_checker_t *checker);
+static inline const char *pto_check_buffer_name(const pto_checker_t *checker, int buffer) {
+    return pto_plan_buffer(checker->plan, buffer)->name;
+}
+
+/* Returns how often a plan is walked, by which of its buffers are shared. */
+int pto_check_runs(const pto_plan_t *plan, const bool *shared);
+/* Errors: PTO_ERR_TOO_LARGE. */
+pto_status_t pto_check_ranks(int64_t ranks, pto_error_t *err);
 
 /* Checks that need no walk: everything a step names exists, and its arithmetic cannot fail. */
 bool pto_check_parts(pto_checker_t *checker);

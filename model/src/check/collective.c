@@ -57,7 +57,7 @@ static bool find_block(pto_checker_t *checker, const call_t *call, member_t memb
     *block = (pto_touch_t){.holder = member.rank, .buffer = slice->buffer, .write = write};
     if (checker->source.count > 1)
         return pto_check_fail(checker, member.rank, "a collective's block of '%s' is not contiguous",
-                              pto_plan_buffer(checker->plan, slice->buffer)->name);
+                              pto_check_buffer_name(checker, slice->buffer));
     if (checker->source.count == 1)
         *block = checker->source.item[0];
     return true;
@@ -89,7 +89,7 @@ static bool shares_or_has_lanes(const pto_plan_t *plan, int at) {
         const pto_node_t *node = pto_plan_node(plan, n);
         if (node->kind == PTO_NODE_PIPELINE)
             return true;
-        const pto_stage_t *stage = node->kind == PTO_NODE_STAGE ? pto_plan_stage(plan, node->stage) : NULL;
+        const pto_stage_t *stage = pto_node_stage(plan, n);
         for (int i = 0; stage && i < stage->step_count; i++)
             if (shares(pto_plan_step(plan, stage->step_first + i)))
                 return true;
@@ -278,6 +278,18 @@ static bool do_blocks(pto_checker_t *checker, const call_t *call) {
     return true;
 }
 
+/* Transfer one block, and order the receiver after the sender. */
+static bool do_message(pto_checker_t *checker, const call_t *call, int64_t from, int64_t to,
+                       int64_t ordinal) {
+    member_t sender = member_at(checker, call, from), receiver = member_at(checker, call, to);
+    bool sent = false;
+    if (!do_block(checker, call, sender, receiver, ordinal, &sent))
+        return false;
+    if (sent)
+        pto_clocks_deliver(&checker->clocks, sender.rank, receiver.rank);
+    return true;
+}
+
 /* Message m goes to the member whose index is m higher, on the next node. */
 static bool do_messages(pto_checker_t *checker, const call_t *call) {
     int64_t nodes = checker->request->layout.nodes, per_node = call->group->members_per_node;
@@ -287,31 +299,18 @@ static bool do_messages(pto_checker_t *checker, const call_t *call) {
     for (int64_t from = 0; from < call->group->size; from++)
         for (int64_t m = 0; m < checker->request->messages; m++) {
             int64_t node = (from / per_node + 1) % nodes, place = (from % per_node + m) % per_node;
-            member_t sender = member_at(checker, call, from);
-            member_t receiver = member_at(checker, call, node * per_node + place);
-            bool sent = false;
-            if (!do_block(checker, call, sender, receiver, m, &sent))
+            if (!do_message(checker, call, from, node * per_node + place, m))
                 return false;
-            if (sent)
-                pto_clocks_deliver(&checker->clocks, sender.rank, receiver.rank);
         }
     return true;
 }
 
 static bool do_pair(pto_checker_t *checker, const call_t *call) {
-    int64_t senders = checker->request->ends.both_ways ? 2 : 1;
     if (call->group->size != 2)
         return pto_check_fail(checker, call->root_rank, "a pair has two members, not %lld",
                               (long long)call->group->size);
-    for (int64_t from = 0; from < senders; from++) {
-        member_t sender = member_at(checker, call, from), receiver = member_at(checker, call, 1 - from);
-        bool sent = false;
-        if (!do_block(checker, call, sender, receiver, 0, &sent))
-            return false;
-        if (sent)
-            pto_clocks_deliver(&checker->clocks, sender.rank, receiver.rank);
-    }
-    return true;
+    return do_message(checker, call, 0, 1, 0) &&
+           (!checker->request->ends.both_ways || do_message(checker, call, 1, 0, 0));
 }
 
 /* The resulting vector of a collective; `begin` is its position in the inputs. */
@@ -478,7 +477,7 @@ static bool left_rest(pto_checker_t *checker, const call_t *call, int64_t rank) 
     return written <= call->given[rank] ||
            pto_check_fail(checker, rank,
                           "a collective's stages write %lld bytes of '%s', of which the call writes %lld",
-                          (long long)written, pto_plan_buffer(checker->plan, call->slices->out.buffer)->name,
+                          (long long)written, pto_check_buffer_name(checker, call->slices->out.buffer),
                           (long long)call->given[rank]);
 }
 

@@ -11,10 +11,9 @@ static bool range_of_cores(const pto_checker_t *checker, int64_t first, int64_t 
  * needs no other proof: the stage is walked as any other. */
 static bool phase_right(pto_checker_t *checker, int at) {
     const pto_node_t *node = pto_plan_node(checker->plan, at);
-    const pto_node_t *inner = node->span == 1 ? pto_plan_node(checker->plan, at + 1) : NULL;
-    if (!inner || inner->kind != PTO_NODE_STAGE || node->by == PTO_DONE_BY_NCCL)
+    const pto_stage_t *stage = node->span == 1 ? pto_node_stage(checker->plan, at + 1) : NULL;
+    if (!stage || node->by == PTO_DONE_BY_NCCL)
         return pto_check_fail(checker, 0, "a phase of messages is not one stage");
-    const pto_stage_t *stage = pto_plan_stage(checker->plan, inner->stage);
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(checker->plan, stage->step_first + i);
         const pto_slice_t *slice = step->kind == PTO_STEP_SEND ? &step->source : &step->target;
@@ -55,7 +54,7 @@ static bool call_right(pto_checker_t *checker, const pto_node_t *node) {
 /* Limit the stages of a node to its input and output, and temporaries that belong to it. */
 static bool slice_inside(pto_checker_t *checker, int at, const pto_slice_t *slice, bool write) {
     const pto_call_slices_t *call = pto_plan_call(checker->plan, pto_plan_node(checker->plan, at)->call);
-    const char *name = pto_plan_buffer(checker->plan, slice->buffer)->name;
+    const char *name = pto_check_buffer_name(checker, slice->buffer);
     if (slice->holder != PTO_HOLDER_SELF && slice->holder != PTO_HOLDER_PEER)
         return pto_check_fail(checker, 0, "a collective's stage uses '%s' of a process that is not a peer",
                               name);
@@ -73,9 +72,7 @@ static bool slice_inside(pto_checker_t *checker, int at, const pto_slice_t *slic
 static bool flag_inside(pto_checker_t *checker, int at, const pto_step_t *signal) {
     int end = at + pto_plan_node(checker->plan, at)->span;
     for (int n = 0; n < pto_plan_node_count(checker->plan); n++) {
-        const pto_node_t *node = pto_plan_node(checker->plan, n);
-        const pto_stage_t *stage =
-            node->kind == PTO_NODE_STAGE ? pto_plan_stage(checker->plan, node->stage) : NULL;
+        const pto_stage_t *stage = pto_node_stage(checker->plan, n);
         for (int i = 0; stage && (n < at || n > end) && i < stage->step_count; i++) {
             const pto_step_t *step = pto_plan_step(checker->plan, stage->step_first + i);
             if (pto_step_is_signal(step) && step->flag == signal->flag)

@@ -5,6 +5,7 @@
 
 #include "base/grow.h"
 #include "check/check_internal.h"
+#include "plan/plan_internal.h"
 #include "portolan/rows.h"
 
 /* --- once for a plan ------------------------------------------------------------------------------------ */
@@ -43,10 +44,8 @@ static const char *fault_of(const pto_step_t *step, const pto_step_t *other, boo
 static bool flag_right(pto_checker_t *checker, const pto_step_t *step, body_t kernel) {
     const pto_plan_t *plan = checker->plan;
     for (int node = 0; node < pto_plan_node_count(plan); node++) {
-        if (pto_plan_node(plan, node)->kind != PTO_NODE_STAGE)
-            continue;
-        const pto_stage_t *stage = pto_plan_stage(plan, pto_plan_node(plan, node)->stage);
-        for (int i = 0; i < stage->step_count; i++) {
+        const pto_stage_t *stage = pto_node_stage(plan, node);
+        for (int i = 0; stage && i < stage->step_count; i++) {
             const pto_step_t *other = pto_plan_step(plan, stage->step_first + i);
             bool same_flag = other != step && pto_step_is_signal(other) && other->flag == step->flag;
             const char *fault =
@@ -76,8 +75,8 @@ static bool stage_right(pto_checker_t *checker, const pto_stage_t *stage, body_t
 /* A flag holds the number of the run, so it goes to a process once in a run. */
 static bool loop_right(pto_checker_t *checker, body_t kernel) {
     for (int node = kernel.first; node <= kernel.last; node++) {
-        const pto_stage_t *stage = pto_plan_stage(checker->plan, pto_plan_node(checker->plan, node)->stage);
-        for (int i = 0; i < stage->step_count; i++)
+        const pto_stage_t *stage = pto_node_stage(checker->plan, node);
+        for (int i = 0; stage && i < stage->step_count; i++)
             if (pto_step_is_signal(pto_plan_step(checker->plan, stage->step_first + i)))
                 return pto_check_fail(checker, 0, "a kernel with flags is inside a loop");
     }
@@ -86,10 +85,10 @@ static bool loop_right(pto_checker_t *checker, body_t kernel) {
 
 static bool kernel_right(pto_checker_t *checker, body_t kernel) {
     for (int node = kernel.first; node <= kernel.last; node++) {
-        const pto_node_t *inside = pto_plan_node(checker->plan, node);
-        if (inside->kind != PTO_NODE_STAGE)
+        const pto_stage_t *stage = pto_node_stage(checker->plan, node);
+        if (!stage)
             return pto_check_fail(checker, 0, "a kernel contains a node that is not a stage");
-        if (!stage_right(checker, pto_plan_stage(checker->plan, inside->stage), kernel, node == kernel.first))
+        if (!stage_right(checker, stage, kernel, node == kernel.first))
             return false;
     }
     return true;
@@ -177,7 +176,7 @@ static bool use_piece(pto_checker_t *checker, int64_t rank, const pto_touch_t *t
                               "a kernel uses bytes %lld..%lld of '%s' of rank %lld in one piece and "
                               "%lld..%lld in another",
                               (long long)begin, (long long)end - 1,
-                              pto_plan_buffer(checker->plan, touch->buffer)->name, (long long)touch->holder,
+                              pto_check_buffer_name(checker, touch->buffer), (long long)touch->holder,
                               (long long)use->begin, (long long)(use->begin + pto_rows_span(&use->rows)) - 1);
     }
     if (same)

@@ -20,7 +20,7 @@ static bool access_shared(pto_checker_t *checker, int64_t rank, const pto_touch_
         return true;
     checker->unordered = true;
     const char *does = touch->write ? "writes" : "reads", *did = conflict.wrote ? "write" : "read";
-    const char *name = pto_plan_buffer(checker->plan, touch->buffer)->name;
+    const char *name = pto_check_buffer_name(checker, touch->buffer);
     if (conflict.rank % checker->walked == rank)
         return pto_check_fail(
             checker, rank,
@@ -140,7 +140,7 @@ static bool put(pto_checker_t *checker, int64_t rank, const pto_touch_t *target,
                 return pto_check_fail(checker, rank, "writes bytes %lld..%lld of '%s' a second time",
                                       (long long)checker->present.span[i].begin,
                                       (long long)checker->present.span[i].end - 1,
-                                      pto_plan_buffer(checker->plan, target->buffer)->name);
+                                      pto_check_buffer_name(checker, target->buffer));
     }
     pto_contents_write(contents, span, &checker->sets);
     return true;
@@ -195,7 +195,7 @@ static bool read_range(pto_checker_t *checker, int64_t rank, const pto_touch_t *
         if (span->set == PTO_SET_NONE && !any)
             return pto_check_fail(
                 checker, rank, "reads bytes %lld..%lld of '%s', which were %s", (long long)span->begin,
-                (long long)span->end - 1, pto_plan_buffer(checker->plan, range->buffer)->name,
+                (long long)span->end - 1, pto_check_buffer_name(checker, range->buffer),
                 range->buffer == checker->in && pto_check_twin(checker, range) >= 0 ? "overwritten in place"
                                                                                     : "never written");
     }
@@ -223,7 +223,7 @@ static bool move_piece(pto_checker_t *checker, int64_t reader, int64_t writer, c
                       source->end - source->begin))
         return false;
     pto_spans_t *contents = pto_check_contents(checker, target->holder, target->buffer);
-    const char *name = pto_plan_buffer(checker->plan, target->buffer)->name;
+    const char *name = pto_check_buffer_name(checker, target->buffer);
     for (int i = 0; i < checker->moved.count; i++) {
         pto_content_t span = shifted(checker->moved.span[i], target->begin - source->begin);
         if (span.set == PTO_SET_NONE)
@@ -298,7 +298,7 @@ bool pto_check_gather(pto_checker_t *checker, const pto_touch_t *vector, pto_spa
         !are_elements(checker, vector->holder, vector->begin + checker->moved.span[0].delta,
                       vector->end - vector->begin))
         return false;
-    const char *name = pto_plan_buffer(checker->plan, vector->buffer)->name;
+    const char *name = pto_check_buffer_name(checker, vector->buffer);
     for (int i = 0; i < checker->moved.count; i++) {
         pto_content_t span = shifted(checker->moved.span[i], -vector->begin);
         if (!reduce)
@@ -347,7 +347,7 @@ bool pto_check_expect(pto_checker_t *checker, pto_spans_t *contents, int64_t ran
         describe(checker, who, &wanted, due);
         return pto_check_fail(checker, rank, "bytes %lld..%lld of '%s' hold %s, not %s",
                               (long long)span->begin, (long long)span->end - 1,
-                              pto_plan_buffer(checker->plan, buffer)->name, held, due);
+                              pto_check_buffer_name(checker, buffer), held, due);
     }
     return true;
 }
@@ -365,8 +365,7 @@ bool pto_check_same_order(pto_checker_t *checker, pto_spans_t *contents, const p
             return pto_check_fail(checker, other->holder,
                                   "byte %lld of '%s' is combined in another order than rank %lld's, so "
                                   "their last bits may differ",
-                                  (long long)b->span[j].begin,
-                                  pto_plan_buffer(checker->plan, other->buffer)->name,
+                                  (long long)b->span[j].begin, pto_check_buffer_name(checker, other->buffer),
                                   (long long)one->holder);
         i += end <= other_end;
         j += other_end <= end;

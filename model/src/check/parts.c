@@ -25,22 +25,17 @@ static bool buffer_right(pto_checker_t *checker, const pto_buffer_t *buffer) {
 bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
     if (slice->buffer < 0 || slice->buffer >= checker->buffers)
         return pto_check_fail(checker, 0, "a step names buffer %d, which does not exist", slice->buffer);
-    int64_t in_slots = pto_plan_buffer(checker->plan, slice->buffer)->chunks;
+    const pto_buffer_t *named = pto_plan_buffer(checker->plan, slice->buffer);
+    int64_t in_slots = named->chunks;
     if (slice->chunks < 0 || (in_slots > 0 && slice->chunks != in_slots))
-        return pto_check_fail(checker, 0, "a slice of '%s' is not of its chunks",
-                              pto_plan_buffer(checker->plan, slice->buffer)->name);
+        return pto_check_fail(checker, 0, "a slice of '%s' is not of its chunks", named->name);
     if (slice->parts < 0 || slice->anchor_step < 0 ||
         (slice->share != PTO_SHARE_ALL && slice->share_count < 1))
-        return pto_check_fail(checker, 0, "a slice of '%s' has invalid parts or shares",
-                              pto_plan_buffer(checker->plan, slice->buffer)->name);
-    if (slice->bundle > 1) {
-        const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, slice->buffer);
-        if (slice->parts > 0 || slice->share != PTO_SHARE_ALL || buffer->cyclic != PTO_CYCLIC_NONE ||
-            buffer->block_count % slice->bundle != 0)
-            return pto_check_fail(checker, 0, "a slice of '%s' has bundles of %lld blocks that don't fit",
-                                  buffer->name, (long long)slice->bundle);
-    }
-    const pto_buffer_t *named = pto_plan_buffer(checker->plan, slice->buffer);
+        return pto_check_fail(checker, 0, "a slice of '%s' has invalid parts or shares", named->name);
+    if (slice->bundle > 1 && (slice->parts > 0 || slice->share != PTO_SHARE_ALL ||
+                              named->cyclic != PTO_CYCLIC_NONE || named->block_count % slice->bundle != 0))
+        return pto_check_fail(checker, 0, "a slice of '%s' has bundles of %lld blocks that don't fit",
+                              named->name, (long long)slice->bundle);
     if (slice->fold != 0 &&
         (slice->fold < 0 || slice->fold > named->block_count / 2 || slice->bundle > 1 || slice->parts > 0 ||
          slice->share != PTO_SHARE_ALL || slice->repeat > 1 || named->cyclic != PTO_CYCLIC_NONE))
@@ -52,11 +47,10 @@ bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
         return pto_check_fail(checker, 0, "a slice of '%s' repeats what are not whole blocks of equal size",
                               named->name);
     if (slice->bundle < 0)
-        return pto_check_fail(checker, 0, "a slice of '%s' has bundles of %lld blocks",
-                              pto_plan_buffer(checker->plan, slice->buffer)->name, (long long)slice->bundle);
+        return pto_check_fail(checker, 0, "a slice of '%s' has bundles of %lld blocks", named->name,
+                              (long long)slice->bundle);
     if (slice->reverse_bits < 0 || slice->reverse_bits > 62)
-        return pto_check_fail(checker, 0, "a slice of '%s' reverses %lld bits",
-                              pto_plan_buffer(checker->plan, slice->buffer)->name,
+        return pto_check_fail(checker, 0, "a slice of '%s' reverses %lld bits", named->name,
                               (long long)slice->reverse_bits);
     if (slice->holder != PTO_HOLDER_SELF)
         checker->shared[slice->buffer] = true;
@@ -71,7 +65,7 @@ static bool holder_right(pto_checker_t *checker, const pto_step_t *step, const p
     if (slice->holder == PTO_HOLDER_PEER && (step->peers.kind == PTO_PEERS_NONE || pto_step_is_message(step)))
         return pto_check_fail(checker, 0,
                               "a slice of '%s' names a peer's, but the step has none that it uses",
-                              pto_plan_buffer(checker->plan, slice->buffer)->name);
+                              pto_check_buffer_name(checker, slice->buffer));
     return true;
 }
 
@@ -113,11 +107,9 @@ bool pto_check_parts(pto_checker_t *checker) {
             return false;
     bool right = true;
     for (int node = 0; node < pto_plan_node_count(checker->plan) && right; node++) {
-        if (pto_plan_node(checker->plan, node)->kind != PTO_NODE_STAGE)
-            continue;
-        const pto_stage_t *stage = pto_plan_stage(checker->plan, pto_plan_node(checker->plan, node)->stage);
+        const pto_stage_t *stage = pto_node_stage(checker->plan, node);
         checker->walk.stage = stage;
-        for (int step = 0; step < stage->step_count && right; step++)
+        for (int step = 0; stage && step < stage->step_count && right; step++)
             right = step_right(checker, pto_plan_step(checker->plan, stage->step_first + step));
     }
     if (right)

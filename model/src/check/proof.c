@@ -19,16 +19,21 @@ static pto_status_t too_many_clocks(const pto_error_t *found, int64_t ranks, pto
         PTO_CHECK_CLOCKS_MAX, (long long)ranks, found->message);
 }
 
+pto_status_t pto_check_ranks(int64_t ranks, pto_error_t *err) {
+    if (ranks <= PTO_CHECK_RANKS_MAX)
+        return PTO_OK;
+    return pto_error_set(err, PTO_ERR_TOO_LARGE, "check supports at most %d processes; this layout has %lld",
+                         PTO_CHECK_RANKS_MAX, (long long)ranks);
+}
+
 pto_status_t pto_check_assigned(const pto_plan_t *plan, pto_assign_t takes_b, const void *context,
                                 pto_check_report_t *report, pto_error_t *err) {
     int64_t ranks = pto_layout_rank_count(&pto_plan_request(plan)->layout);
     pto_error_t found = {0};
-    pto_status_t status = PTO_OK;
     bool final = false;
-    if (ranks > PTO_CHECK_RANKS_MAX)
-        return pto_error_set(err, PTO_ERR_TOO_LARGE,
-                             "check supports at most %d processes; this layout has %lld", PTO_CHECK_RANKS_MAX,
-                             (long long)ranks);
+    pto_status_t status = pto_check_ranks(ranks, err);
+    if (status != PTO_OK)
+        return status;
     for (int proof = 0; proof < PTO_PROOF_COUNT && !final; proof++) {
         bool unordered = false;
         if (proof == PTO_PROOF_IN_FULL && ranks * pto_plan_lane_count(plan) > PTO_CHECK_CLOCKS_MAX)

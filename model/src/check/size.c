@@ -17,7 +17,8 @@ typedef struct {
     int64_t ranks;
     int64_t walked; /* of these, as many are walked for all */
     int64_t clocks; /* of each lane of each rank that shares a rank's memory */
-    bool shared;
+    bool *shared;   /* by buffer */
+    int runs;       /* more than one: memory is shared */
     int64_t touches;
     int64_t kept; /* spans of contents and traces, ends of messages, clocks: about 45 bytes each */
 } size_count_t;
@@ -53,7 +54,7 @@ static void count_step(size_count_t *count, const pto_step_t *step, int64_t k, i
         int64_t each = pto_saturating_sum(MESSAGE_TOUCHES, blocks_of(&step->source, k, step->core_first));
         add(&count->touches,
             pto_saturating_product(
-                actions, pto_saturating_sum(each, count->shared ? count->clocks / CLOCKS_A_TOUCH : 0)));
+                actions, pto_saturating_sum(each, count->runs > 1 ? count->clocks / CLOCKS_A_TOUCH : 0)));
         add(messages, actions);
     } else if (pto_step_is_local(step)) {
         add(&count->touches,
@@ -95,10 +96,10 @@ static void count_buffers(size_count_t *count) {
                                                               (buffer->block_count + deal - 1) / deal));
         if (!pto_role_is_input(buffer->role))
             add(&count->kept, spans);
-        if (is_shared(count->plan, b))
+        if (count->shared[b])
             add(&count->kept, pto_saturating_product(SHARED_ITEMS, spans));
     }
-    if (count->shared)
+    if (count->runs > 1)
         add(&count->kept,
             pto_saturating_product(pto_saturating_product(count->walked, pto_plan_lane_count(count->plan)),
                                    count->clocks) /
@@ -122,25 +123,24 @@ static int64_t ranks_to_walk(const pto_plan_t *plan, int64_t ranks) {
 pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, int64_t *touched, pto_error_t *err) {
     int64_t before = touched ? *touched : 0;
     size_count_t count = {.plan = plan, .ranks = pto_layout_rank_count(&plan->request.layout)};
-    int64_t runs = 1;
     count.clocks = pto_saturating_product(pto_check_sharing_ranks(plan), pto_plan_lane_count(plan));
     count.walked = ranks_to_walk(plan, count.ranks);
     if (limit <= 0)
         limit = PTO_CHECK_LIMIT;
-    if (count.ranks > PTO_CHECK_RANKS_MAX)
-        return pto_error_set(err, PTO_ERR_TOO_LARGE,
-                             "check supports at most %d processes; this layout has %lld", PTO_CHECK_RANKS_MAX,
-                             (long long)count.ranks);
-    for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
-        if (!is_shared(plan, b))
-            continue;
-        count.shared = true;
-        runs = pto_plan_buffer(plan, b)->double_buffered || runs == 3 ? 3 : 2;
-    }
+    pto_status_t status = pto_check_ranks(count.ranks, err);
+    if (status != PTO_OK)
+        return status;
+    count.shared = calloc((size_t)pto_plan_buffer_count(plan) + 1, sizeof *count.shared);
+    if (!count.shared)
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for the size of a plan");
+    for (int b = 0; b < pto_plan_buffer_count(plan); b++)
+        count.shared[b] = is_shared(plan, b);
+    count.runs = pto_check_runs(plan, count.shared);
     count_stages(&count);
     count_buffers(&count);
-    int64_t touches =
-        pto_saturating_product(pto_saturating_product(runs, pto_check_assignments(plan)), count.touches);
+    free(count.shared);
+    int64_t touches = pto_saturating_product(pto_saturating_product(count.runs, pto_check_assignments(plan)),
+                                             count.touches);
     if (touches <= limit - before && count.kept <= limit / TOUCHES_A_KEPT_ITEM) {
         if (touched)
             *touched += touches;

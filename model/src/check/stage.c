@@ -104,7 +104,7 @@ static bool apart(pto_checker_t *checker, int64_t rank) {
             return pto_check_fail(
                 checker, rank, "uses bytes %lld..%lld of '%s' twice at once and writes them",
                 (long long)touch->begin, (long long)(touch->end < clear_from ? touch->end : clear_from) - 1,
-                pto_plan_buffer(checker->plan, touch->buffer)->name);
+                pto_check_buffer_name(checker, touch->buffer));
         if (touch->end > used_until)
             used_until = touch->end;
         if (touch->write && touch->end > written_until)
@@ -153,8 +153,8 @@ static bool collect_both(pto_checker_t *checker, const pto_action_t *action) {
     if (source_bytes != target_bytes && !several)
         return pto_check_fail(
             checker, action->rank, "%s %lld bytes of '%s' into %lld of '%s'", reduces ? "reduces" : "copies",
-            (long long)source_bytes, pto_plan_buffer(checker->plan, action->step->source.buffer)->name,
-            (long long)target_bytes, pto_plan_buffer(checker->plan, action->step->target.buffer)->name);
+            (long long)source_bytes, pto_check_buffer_name(checker, action->step->source.buffer),
+            (long long)target_bytes, pto_check_buffer_name(checker, action->step->target.buffer));
     return true;
 }
 

@@ -29,10 +29,6 @@ enum {
 
 /* --- rotations of slices -------------------------------------------------------------------------------- */
 
-static bool is_always(const pto_expr_t *expr, int64_t constant) {
-    return expr->constant == constant && pto_expr_is_constant(expr);
-}
-
 static int64_t index_count(const pto_plan_t *plan, const pto_slice_t *slice) {
     return pto_plan_buffer(plan, slice->buffer)->block_count / (slice->bundle > 1 ? slice->bundle : 1);
 }
@@ -88,7 +84,7 @@ static bool has_equal_pieces(const pto_slice_t *slice) {
 
 static bool goes_through_buffer_once(const pto_plan_t *plan, const pto_slice_t *slice) {
     int64_t count = index_count(plan, slice);
-    return count > 0 && is_always(&slice->first, 0) && is_always(&slice->until, count) &&
+    return count > 0 && pto_expr_is(&slice->first, 0) && pto_expr_is(&slice->until, count) &&
            slice->repeat <= 1 && !slice->reversed && !is_in_slots(plan, slice);
 }
 
@@ -126,7 +122,8 @@ static int64_t slice_rotation(const pto_plan_t *plan, const pto_group_t *group, 
         return 0;
     int64_t by = growth * (slice->anchor_step > 1 ? slice->anchor_step : 1) % count;
     bool comes_round = by * plan->request.layout.nodes % count == 0;
-    if (slice->reverse_bits != 0 || !is_always(&slice->align, 0) || !comes_round || is_in_slots(plan, slice))
+    if (slice->reverse_bits != 0 || !pto_expr_is(&slice->align, 0) || !comes_round ||
+        is_in_slots(plan, slice))
         return NO_ROTATION;
     if (pto_plan_buffer(plan, slice->buffer)->block_count == 1)
         return by;
@@ -274,7 +271,7 @@ static bool constrain_stage(rotations_t *rotations, const pto_stage_t *stage) {
 }
 
 static bool is_one_block(const pto_slice_t *slice) {
-    return is_always(&slice->first, 0) && is_always(&slice->until, 1);
+    return pto_expr_is(&slice->first, 0) && pto_expr_is(&slice->until, 1);
 }
 
 static bool exchanges_blocks(pto_collective_t collective) {
