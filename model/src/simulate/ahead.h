@@ -19,7 +19,7 @@ PTO_SIM_HOT const pto_proc_t *pto_sim_proc_ahead(const pto_sim_t *sim, const pto
                                                  uint32_t distance, pto_slot_t *slot) {
     uint32_t number = pto_agenda_ahead(agenda, distance);
     *slot = (pto_slot_t)(number % PTO_SLOTS_PER_RANK);
-    return number < sim->first_link_slot ? &sim->proc[number / PTO_SLOTS_PER_RANK] : NULL;
+    return number < sim->job.first_link_slot ? &sim->proc[number / PTO_SLOTS_PER_RANK] : NULL;
 }
 
 /* Bring what the next events need into the cache: first their ranks, then the messages of these, and then the

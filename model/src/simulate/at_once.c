@@ -43,21 +43,13 @@ static void fini(made_t *made) {
     free(made->gpu);
 }
 
-static bool has_nccl(const pto_plan_t *plan) {
-    for (int i = 0; i < plan->nodes.count; i++)
-        if (pto_plan_node(plan, i)->kind == PTO_NODE_COLLECTIVE &&
-            pto_plan_node(plan, i)->by == PTO_DONE_BY_NCCL)
-            return true;
-    return false;
-}
-
 static pto_status_t check(const pto_simulate_call_t *call, int calls, const pto_simulate_options_t *options,
                           pto_error_t *err) {
     int64_t plans = 0, used = 0;
     bool nccl = false;
     for (int c = 0; c < calls; c++) {
         plans += call[c].communicators;
-        nccl = nccl || has_nccl(call[c].plan);
+        nccl = nccl || pto_plan_uses_nccl(call[c].plan);
         for (int64_t i = 0; i < call[c].communicators; i++) {
             pto_status_t status = pto_simulate_check_size(call[c].plan, NULL, options, &used, err);
             if (status != PTO_OK)

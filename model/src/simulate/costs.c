@@ -33,8 +33,7 @@ static double link_s(const pto_sim_t *sim, const cost_key_t *key, pto_space_t sp
 
 static pto_sim_cost_t cost_of(pto_sim_t *sim, const pto_passage_t *at, const cost_key_t *key,
                               pto_space_t space) {
-    pto_charge_t charge;
-    pto_charge_begin(&charge, "", NULL);
+    pto_charge_t charge = {.stage = ""};
     charge.at_once = at->walk.stage->order == PTO_ORDER_AT_ONCE;
     pto_charge_mixed(&charge, sim->plan);
     for (int level = 0; level < PTO_LEVEL_COUNT; level++)
@@ -73,20 +72,15 @@ static pto_space_t space_of(const pto_sim_t *sim, const pto_stage_t *stage, cons
     return costs_more ? other : space;
 }
 
-/* Whether a message starts only once its receive is posted. */
-static bool is_held_back(const pto_sim_t *sim, pto_space_t space, pto_level_t level, int64_t bytes) {
-    const pto_cost_row_t *row = pto_machine_message(sim->machine, space, level, bytes);
-    return row && row->protocol == PTO_PROTOCOL_RENDEZVOUS;
-}
-
 void pto_sim_compute_cost(pto_sim_t *sim, const pto_passage_t *at, uint8_t moved, uint32_t step,
                           pto_level_t level, int64_t bytes, pto_known_cost_t *place) {
     cost_key_t key = {.bytes = bytes, .step = step, .level = level, .moved = moved};
     pto_space_t space = space_of(sim, at->walk.stage, &key);
+    const pto_cost_row_t *row = pto_machine_message(sim->machine, space, level, bytes);
     *place = (pto_known_cost_t){.bytes = bytes,
                                 .rest = pto_cost_rest(at, moved, step, level),
                                 .space = space,
-                                .held_back = is_held_back(sim, space, level, bytes),
+                                .held_back = row && row->protocol == PTO_PROTOCOL_RENDEZVOUS,
                                 .cost = cost_of(sim, at, &key, space)};
 }
 
@@ -96,8 +90,7 @@ void pto_sim_compute_cost(pto_sim_t *sim, const pto_passage_t *at, uint8_t moved
  * to the same one is simulated. */
 static double limit_s(const pto_sim_t *sim, const pto_step_t *step, double messages, double bytes_each) {
     pto_outflow_t outflow = {0};
-    pto_charge_t charge;
-    pto_charge_begin(&charge, "", NULL);
+    pto_charge_t charge = {.stage = ""};
     charge.moved[PTO_LEVEL_OFF_NODE] = true;
     pto_outflow_add_sum(&outflow, pto_plan_buffer(sim->plan, step->source.buffer)->space, step->peers.kind,
                         false, pto_plan_request(sim->plan)->layout.nodes, messages, messages * bytes_each);
@@ -173,8 +166,7 @@ double pto_sim_copy_s(pto_sim_t *sim, const pto_local_t *local, int64_t engine_b
     pto_known_copy_t *known = pto_sim_known_copy(sim, local->copy.bytes, engine_bytes, copy_key(local));
     if (known->is_known && !local->copy.in_kernel)
         return known->copy.alone_s;
-    pto_charge_t charge;
-    pto_charge_begin(&charge, "", NULL);
+    pto_charge_t charge = {.stage = ""};
     pto_status_t status = charge_copy(sim, local, engine_bytes, &charge);
     if (status != PTO_OK)
         sim->status = status;
@@ -183,11 +175,7 @@ double pto_sim_copy_s(pto_sim_t *sim, const pto_local_t *local, int64_t engine_b
     return charge.other.s;
 }
 
-bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind) {
-    return pto_copy_is_queued(sim->machine, kind);
-}
-
-static pto_queued_copy_t queued_copy(const pto_local_t *local) {
+pto_queued_copy_t pto_sim_queued_copy(const pto_local_t *local) {
     return (pto_queued_copy_t){.kind = local->copy.kind,
                                .strided = local->copy.strided,
                                .pageable = local->copy.pageable,
@@ -198,24 +186,14 @@ static pto_queued_copy_t queued_copy(const pto_local_t *local) {
 }
 
 double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_local_t *local, int64_t waiting) {
-    pto_charge_t charge;
-    pto_charge_begin(&charge, "", NULL);
-    pto_charge_queued(&charge, sim->machine, queued_copy(local), waiting);
+    pto_charge_t charge = {.stage = ""};
+    pto_charge_queued(&charge, sim->machine, pto_sim_queued_copy(local), waiting);
     pto_charge_rows(&charge, sim->machine, local->copy.kind, local->copy.rows);
     return charge.other.s;
 }
 
-pto_copy_resource_t pto_sim_copy_resource(const pto_sim_t *sim, const pto_local_t *local) {
-    return pto_copy_resource(sim->machine, queued_copy(local));
-}
-
-double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_local_t *local) {
-    return pto_copy_hold(sim->machine, queued_copy(local)).s;
-}
-
 double pto_sim_queueing_s(const pto_sim_t *sim, pto_copy_kind_t kind) {
-    pto_charge_t charge;
-    pto_charge_begin(&charge, "", NULL);
+    pto_charge_t charge = {.stage = ""};
     pto_charge_queueing(&charge, sim->machine, kind);
     return charge.other.s;
 }
@@ -224,8 +202,7 @@ double pto_sim_reduce_s(pto_sim_t *sim, const pto_step_t *step, int64_t source_b
     pto_known_copy_t *known = pto_sim_known_copy(sim, source_bytes, target_bytes,
                                                  pto_sim_step_key(sim, step, 0, PTO_BEHIND_NOTHING));
     if (!known->is_known) {
-        pto_charge_t charge;
-        pto_charge_begin(&charge, "", NULL);
+        pto_charge_t charge = {.stage = ""};
         pto_step_charge_reduce(sim->plan, sim->machine, step, target_bytes, source_bytes, &charge);
         known->copy.alone_s = charge.other.s;
         known->is_known = true;
@@ -234,15 +211,13 @@ double pto_sim_reduce_s(pto_sim_t *sim, const pto_step_t *step, int64_t source_b
 }
 
 double pto_sim_kernel_bytes_s(const pto_sim_t *sim, int64_t bytes) {
-    pto_charge_t charge;
-    pto_charge_begin(&charge, "", NULL);
+    pto_charge_t charge = {.stage = ""};
     pto_charge_kernel_bytes(&charge, sim->machine, bytes);
     return charge.other.s;
 }
 
 double pto_sim_launch_s(const pto_sim_t *sim) {
-    pto_charge_t charge;
-    pto_charge_begin(&charge, "", NULL);
+    pto_charge_t charge = {.stage = ""};
     if (sim->lines)
         pto_charge_run_by_lines(&charge, sim->machine, sim->plan, sim->lines);
     else
@@ -253,8 +228,7 @@ double pto_sim_launch_s(const pto_sim_t *sim) {
 double pto_sim_signal_s(const pto_sim_t *sim, const pto_step_t *step) {
     if (sim->lines) /* the data carry the flags */
         return 0;
-    pto_charge_t charge;
-    pto_charge_begin(&charge, "", NULL);
+    pto_charge_t charge = {.stage = ""};
     pto_charge_wait(&charge, sim->machine, step);
     return charge.other.s;
 }

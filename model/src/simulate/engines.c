@@ -13,7 +13,7 @@
 
 /* Sets the time of a GPU's next event. */
 static void set_event(pto_sim_t *sim, uint32_t gpu, double time_s) {
-    pto_agenda_set(sim->agenda, sim->first_gpu_slot + gpu, time_s, false);
+    pto_agenda_set(sim->job.agenda, sim->job.first_gpu_slot + gpu, time_s, false);
 }
 
 /* Returns the copy of the process that an engine's list holds as `number`, its number among all plans + 1;
@@ -51,7 +51,7 @@ static void join_engine(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
     local->copy_next = engine->first;
     engine->first = sim->first_proc + rank + 1;
     uint32_t gpu = (uint32_t)local->copy.gpu;
-    sim->in_use[gpu] |= (uint8_t)(1u << local->copy.engine);
+    sim->job.in_use[gpu] |= (uint8_t)(1u << local->copy.engine);
     engine->total_bytes += local->copy.bytes;
     engine->next_s = sim->now_s;
     set_event(sim, gpu, sim->now_s);
@@ -75,9 +75,10 @@ static int64_t copies_waited_for(const pto_sim_t *sim, int64_t own, pto_copy_res
  * once. */
 static void join_queue(pto_sim_t *sim, uint32_t rank) {
     pto_local_t *local = &sim->local[rank];
-    pto_copy_resource_t resource = pto_sim_copy_resource(sim, local);
+    pto_queued_copy_t copy = pto_sim_queued_copy(local);
+    pto_copy_resource_t resource = pto_copy_resource(sim->machine, copy);
     double *last_s =
-        &sim->line_s[pto_sim_gpu(sim, local->rank) * PTO_COPY_RESOURCE_COUNT + (int64_t)resource];
+        &sim->job.line_s[pto_sim_gpu(sim, local->rank) * PTO_COPY_RESOURCE_COUNT + (int64_t)resource];
     int64_t own = pto_sim_place(sim, local->rank), waiting = copies_waited_for(sim, own, resource);
     double end_s = sim->now_s + local->copy.alone_s, turn_s = sim->now_s;
     double next_s = waiting > 0 ? *last_s + pto_sim_queued_copy_s(sim, local, waiting) : end_s;
@@ -87,7 +88,7 @@ static void join_queue(pto_sim_t *sim, uint32_t rank) {
     }
     *last_s = end_s;
     double *held_s = copy_held_s(sim, own, resource);
-    *held_s = fmax(*held_s, end_s + pto_sim_copy_hold_s(sim, local));
+    *held_s = fmax(*held_s, end_s + pto_copy_hold(sim->machine, copy).s);
     bool waits = sim->shared_links.count > 0 && turn_s > sim->now_s;
     local->copy_end_s = waits ? end_s : 0;
     pto_sim_set(sim, rank, PTO_SLOT_RUN, waits ? turn_s : end_s);
@@ -192,7 +193,7 @@ void pto_engine_find_copy(pto_sim_t *sim, const pto_action_t *action, int64_t by
     local->copy.strided = pto_step_is_strided(step, 0, core);
     local->copy.pieces = pto_step_pieces(step, 0, core);
     local->copy.rows = pto_step_rows(sim->plan, step);
-    local->copy.queued = !local->copy.between_gpus && pto_sim_copy_is_queued(sim, local->copy.kind);
+    local->copy.queued = !local->copy.between_gpus && pto_copy_is_queued(sim->machine, local->copy.kind);
     local->copy.bytes = bytes;
     local->copy.alone_s =
         local->copy.queued ? pto_sim_queued_copy_s(sim, local, 0) : pto_sim_copy_s(sim, local, bytes);
@@ -277,7 +278,7 @@ static void engine_event(pto_sim_t *sim, pto_engine_t *engine) {
 /* The next event is that of the engine whose next copy ends first. */
 void pto_gpu_event(pto_sim_t *sim, uint32_t gpu) {
     double first_s = INFINITY;
-    unsigned in_use = sim->in_use[gpu];
+    unsigned in_use = sim->job.in_use[gpu];
     for (int kind = 0; in_use >> kind; kind++) {
         if (!(in_use >> kind & 1))
             continue;
@@ -285,7 +286,7 @@ void pto_gpu_event(pto_sim_t *sim, uint32_t gpu) {
         if (engine->next_s <= sim->now_s)
             engine_event(sim, engine);
         if (!engine->first)
-            sim->in_use[gpu] &= (uint8_t) ~(1u << kind);
+            sim->job.in_use[gpu] &= (uint8_t) ~(1u << kind);
         else if (engine->next_s < first_s)
             first_s = engine->next_s;
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/hash.h"
 
 /* Add as many buckets as there are. */
@@ -109,26 +110,16 @@ static pto_agenda_bucket_t *bucket_at(pto_agenda_t *agenda, double time_s, bool 
     return *recent = bucket;
 }
 
-static bool grow_bucket(pto_agenda_t *agenda, pto_agenda_bucket_t *bucket) {
-    uint32_t room = bucket->room > 0 ? 2 * bucket->room : 4;
-    uint32_t *grown = realloc(bucket->slot, room * sizeof *grown);
-    if (grown) {
-        bucket->slot = grown;
-        bucket->room = room;
-    } else {
-        agenda->out_of_memory = true;
-    }
-    return grown != NULL;
-}
-
 /* --- both ----------------------------------------------------------------------------------------------- */
 
 void pto_agenda_put(pto_agenda_t *agenda, uint32_t slot, double time_s, bool late) {
     pto_agenda_bucket_t *bucket = bucket_at(agenda, time_s, late);
-    if (bucket)
-        agenda->last[late] = bucket;
-    if (bucket && (bucket->count < bucket->room || grow_bucket(agenda, bucket)))
-        bucket->slot[bucket->count++] = slot;
+    if (!bucket || !PTO_RESERVE(bucket->slot, bucket->room, bucket->count + (size_t)1)) {
+        agenda->out_of_memory = true;
+        return;
+    }
+    agenda->last[late] = bucket;
+    bucket->slot[bucket->count++] = slot;
 }
 
 bool pto_agenda_drop_first(pto_agenda_t *agenda) {

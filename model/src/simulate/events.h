@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* All slots set to one time, in the order in which they were set. A slot whose time has changed since is
@@ -13,7 +14,7 @@ typedef struct pto_agenda_bucket {
     uint32_t *slot; /* kept for the next time when the bucket is empty */
     uint32_t next;  /* the first one that is not taken yet */
     uint32_t count;
-    uint32_t room;
+    size_t room;
     bool late;                           /* comes after all other events of that time */
     struct pto_agenda_bucket *free_next; /* of those that are not in use */
 } pto_agenda_bucket_t;

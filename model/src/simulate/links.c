@@ -50,7 +50,7 @@ void pto_link_schedule(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
     double next_s = !wanted                    ? INFINITY
                     : pto_link_has_flows(kind) ? pto_routes_next_s(sim, kind, node)
                                                : next_end_s(link);
-    pto_agenda_set(sim->agenda, sim->first_link_slot + pto_link_number(kind, node), next_s, false);
+    pto_agenda_set(sim->job.agenda, sim->job.first_link_slot + pto_link_number(kind, node), next_s, false);
 }
 
 void pto_link_idle(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {

@@ -25,14 +25,14 @@ static void place_ranks(pto_sim_t *sim) {
 static bool find_capacities(pto_sim_t *sim) {
     const pto_fabric_t *fabric = &sim->machine->fabric;
     int64_t nodes = sim->layout->nodes, between = pto_fabric_link_count(fabric, nodes);
-    sim->first_fabric_link = sim->shared_links.count;
-    sim->capacity = calloc((size_t)(sim->first_fabric_link + between) + 1, sizeof *sim->capacity);
-    if (!sim->capacity)
+    sim->job.first_fabric_link = sim->shared_links.count;
+    sim->job.capacity = calloc((size_t)(sim->job.first_fabric_link + between) + 1, sizeof *sim->job.capacity);
+    if (!sim->job.capacity)
         return false;
-    for (int i = 0; i < sim->first_fabric_link; i++)
-        sim->capacity[i].bytes_per_s = 1 / pto_link_s_per_byte(&sim->shared_links, i)->value;
+    for (int i = 0; i < sim->job.first_fabric_link; i++)
+        sim->job.capacity[i].bytes_per_s = 1 / pto_link_s_per_byte(&sim->shared_links, i)->value;
     for (int64_t i = 0; i < between; i++)
-        sim->capacity[sim->first_fabric_link + i].bytes_per_s =
+        sim->job.capacity[sim->job.first_fabric_link + i].bytes_per_s =
             1 / pto_fabric_s_per_byte(fabric, nodes, i)->value;
     return true;
 }
@@ -73,25 +73,26 @@ static bool allocate_shared(pto_sims_t *all, pto_sim_t *sim, pto_agenda_t *agend
     size_t links = all->has_links ? nodes * PTO_LINKS_PER_NODE : 0;
     size_t gpus = all->engines ? (size_t)sim->gpus : 0;
     int64_t ranks_per_node = pto_layout_rank_count(sim->layout) / sim->layout->nodes;
-    sim->agenda = agenda;
-    sim->first_link_slot = all->procs * PTO_SLOTS_PER_RANK;
-    sim->first_gpu_slot = sim->first_link_slot + (uint32_t)links;
+    sim->job.agenda = agenda;
+    sim->job.first_link_slot = all->procs * PTO_SLOTS_PER_RANK;
+    sim->job.first_gpu_slot = sim->job.first_link_slot + (uint32_t)links;
     all->proc = zeroed_lines(all->procs, sizeof *all->proc, &all->memory[0]);
     all->local = zeroed_lines(all->procs, sizeof *all->local, &all->memory[1]);
     all->brief = calloc(all->procs + (size_t)1, sizeof *all->brief);
     all->set = calloc(all->lanes > 1 ? (size_t)all->ranks : 1, sizeof *all->set);
-    sim->link_size = sizeof(pto_link_t) + (size_t)ranks_per_node * all->lanes * sizeof(pto_engine_job_t);
-    sim->links = calloc(links + 1, sim->link_size);
+    sim->job.link_size = sizeof(pto_link_t) + (size_t)ranks_per_node * all->lanes * sizeof(pto_engine_job_t);
+    sim->job.links = calloc(links + 1, sim->job.link_size);
     place_engines(all);
-    sim->engine = zeroed_lines(gpus * (size_t)all->engines_per_gpu, sizeof *sim->engine, &all->memory[2]);
-    sim->in_use = calloc(gpus + 1, sizeof *sim->in_use);
-    sim->line_s = calloc(gpus * PTO_COPY_RESOURCE_COUNT + 1, sizeof *sim->line_s);
-    sim->routes = calloc(nodes + 1, sizeof *sim->routes);
+    sim->job.engine =
+        zeroed_lines(gpus * (size_t)all->engines_per_gpu, sizeof *sim->job.engine, &all->memory[2]);
+    sim->job.in_use = calloc(gpus + 1, sizeof *sim->job.in_use);
+    sim->job.line_s = calloc(gpus * PTO_COPY_RESOURCE_COUNT + 1, sizeof *sim->job.line_s);
+    sim->job.routes = calloc(nodes + 1, sizeof *sim->job.routes);
     size_t processes = all->engines ? (size_t)(ranks_per_node * sim->nodes) : 0;
     all->copy_held_s = calloc(processes * PTO_COPY_RESOURCE_COUNT + 1, sizeof *all->copy_held_s);
-    return pto_agenda_init(agenda, sim->first_gpu_slot + (uint32_t)sim->gpus) && all->proc && all->local &&
-           all->brief && all->set && sim->links && sim->engine && sim->in_use && sim->line_s && sim->routes &&
-           all->copy_held_s && find_capacities(sim);
+    return pto_agenda_init(agenda, sim->job.first_gpu_slot + (uint32_t)sim->gpus) && all->proc &&
+           all->local && all->brief && all->set && sim->job.links && sim->job.engine && sim->job.in_use &&
+           sim->job.line_s && sim->job.routes && all->copy_held_s && find_capacities(sim);
 }
 
 /* The views of all plans tell which links and engines are needed, before these are allocated. */
@@ -107,17 +108,7 @@ bool pto_sims_allocate(pto_sims_t *all, pto_agenda_t *agenda) {
     complete = complete && allocate_shared(all, all->sim, agenda);
     for (uint32_t i = 0; i < all->count && complete; i++) {
         pto_sim_t *sim = &all->sim[i];
-        sim->agenda = agenda;
-        sim->first_link_slot = all->sim->first_link_slot;
-        sim->first_gpu_slot = all->sim->first_gpu_slot;
-        sim->link_size = all->sim->link_size;
-        sim->links = all->sim->links;
-        sim->engine = all->sim->engine;
-        sim->in_use = all->sim->in_use;
-        sim->line_s = all->sim->line_s;
-        sim->routes = all->sim->routes;
-        sim->capacity = all->sim->capacity;
-        sim->first_fabric_link = all->sim->first_fabric_link;
+        sim->job = all->sim->job;
         sim->first_proc = procs;
         sim->proc = all->proc + procs;
         sim->local = all->local + procs;
@@ -150,11 +141,11 @@ void pto_sims_release(pto_sims_t *all, pto_agenda_t *agenda) {
     free(all->copy_held_s);
     free(all->set);
     free(all->brief);
-    free(first->links);
-    free(first->in_use);
-    free(first->line_s);
-    for (int64_t node = 0; first->routes && node <= first->nodes; node++)
-        free(first->routes[node].flow);
-    free(first->routes);
-    free(first->capacity);
+    free(first->job.links);
+    free(first->job.in_use);
+    free(first->job.line_s);
+    for (int64_t node = 0; first->job.routes && node <= first->nodes; node++)
+        free(first->job.routes[node].flow);
+    free(first->job.routes);
+    free(first->job.capacity);
 }

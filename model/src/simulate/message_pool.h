@@ -27,7 +27,7 @@ _Static_assert(sizeof(pto_message_t) <= 40, "a message is to stay within 40 byte
 /* Messages by number, from 1. Their addresses are valid until the next one is taken. */
 typedef struct {
     pto_message_t *message;
-    uint32_t room;
+    size_t room;
     uint32_t used; /* the most that were in flight at once */
     uint32_t free_first;
 } pto_pool_t;

@@ -1,21 +1,16 @@
 /* Records of messages in flight, with queues and heaps of them. */
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "simulate/simulate_internal.h"
 
 /* --- the pool ------------------------------------------------------------------------------------------- */
 
 uint32_t pto_pool_extend(pto_pool_t *pool) {
-    uint32_t number = pool->used + 1;
-    if (number >= pool->room) {
-        uint32_t room = pool->room > 0 ? 2 * pool->room : 256;
-        pto_message_t *grown = room > pool->room ? realloc(pool->message, room * sizeof *grown) : NULL;
-        if (!grown)
-            return 0;
-        pool->message = grown;
-        pool->room = room;
-    }
-    return pool->used = number;
+    size_t number = (size_t)pool->used + 1;
+    if (number > UINT32_MAX || !PTO_RESERVE(pool->message, pool->room, number + 1))
+        return 0;
+    return pool->used = (uint32_t)number;
 }
 
 void pto_pool_fini(pto_pool_t *pool) { free(pool->message); }

@@ -42,7 +42,7 @@ typedef enum { PTO_FLOW_SEND, PTO_FLOW_RECV, PTO_FLOW_COPY } pto_flow_use_t;
 
 /* Bytes on their way over links of a node, or of the fabric. */
 typedef struct {
-    pto_path_t path; /* by number in sim->capacity */
+    pto_path_t path; /* by number in sim->job.capacity */
     pto_flow_use_t use;
     uint32_t proc; /* its number among all */
     bool slowed; /* by others, or by a link slower than the flow; until then it ends at the time of its own */
@@ -56,7 +56,7 @@ typedef struct {
 /* The flows of one node, or between nodes, in no order. */
 typedef struct {
     pto_flow_t *flow;
-    int32_t room;
+    size_t room;
 } pto_routes_t;
 
 /* A link within all nodes, or of the fabric, while rates are computed. */

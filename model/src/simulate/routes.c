@@ -10,10 +10,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "simulate/simulate_internal.h"
 
 static pto_routes_t *routes_of(const pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
-    return &sim->routes[kind == PTO_LINK_FABRIC ? sim->nodes : node];
+    return &sim->job.routes[kind == PTO_LINK_FABRIC ? sim->nodes : node];
 }
 
 /* --- rates ---------------------------------------------------------------------------------------------- */
@@ -23,21 +24,21 @@ static void begin_sharing(pto_sim_t *sim, pto_flow_t *flow, int32_t count) {
     for (int32_t i = 0; i < count; i++) {
         flow[i].fixed = false;
         for (int j = 0; j < pto_path_length(&flow[i].path); j++) {
-            pto_capacity_t *capacity = &sim->capacity[pto_path_link(&flow[i].path, j)];
+            pto_capacity_t *capacity = &sim->job.capacity[pto_path_link(&flow[i].path, j)];
             capacity->left_bytes_per_s = capacity->bytes_per_s;
             capacity->flows = 0;
         }
     }
     for (int32_t i = 0; i < count; i++)
         for (int j = 0; j < pto_path_length(&flow[i].path); j++)
-            sim->capacity[pto_path_link(&flow[i].path, j)].flows++;
+            sim->job.capacity[pto_path_link(&flow[i].path, j)].flows++;
 }
 
 /* The rate that a flow could have now: its share of the scarcest of its links, or its own if that is less. */
 static double possible_rate(const pto_sim_t *sim, pto_flow_t *flow) {
     double share = INFINITY;
     for (int j = 0; j < pto_path_length(&flow->path); j++) {
-        const pto_capacity_t *capacity = &sim->capacity[pto_path_link(&flow->path, j)];
+        const pto_capacity_t *capacity = &sim->job.capacity[pto_path_link(&flow->path, j)];
         share = fmin(share, capacity->left_bytes_per_s / capacity->flows);
     }
     bool slowed = share * (1 + 1e-12) < flow->most_bytes_per_s; /* by more than rounding */
@@ -49,7 +50,7 @@ static void fix_rate(pto_sim_t *sim, pto_flow_t *flow) {
     flow->fixed = true;
     flow->slowed = flow->slowed || flow->bytes_per_s < flow->most_bytes_per_s;
     for (int j = 0; j < pto_path_length(&flow->path); j++) {
-        pto_capacity_t *capacity = &sim->capacity[pto_path_link(&flow->path, j)];
+        pto_capacity_t *capacity = &sim->job.capacity[pto_path_link(&flow->path, j)];
         capacity->left_bytes_per_s = fmax(0, capacity->left_bytes_per_s - flow->bytes_per_s);
         capacity->flows--;
     }
@@ -137,17 +138,6 @@ void pto_routes_advance(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
     progress(link, routes_of(sim, kind, node)->flow, sim->now_s);
 }
 
-static bool grow(pto_sim_t *sim, pto_routes_t *routes) {
-    int32_t room = routes->room > 0 ? 2 * routes->room : 16;
-    pto_flow_t *grown = realloc(routes->flow, (size_t)room * sizeof *grown);
-    if (!grown) {
-        sim->status = pto_error_set(sim->err, PTO_ERR_MEMORY, "out of memory for flows");
-        return false;
-    }
-    *routes = (pto_routes_t){.flow = grown, .room = room};
-    return true;
-}
-
 bool pto_flow_begin(pto_sim_t *sim, pto_link_kind_t kind, pto_flow_use_t use, uint32_t rank, pto_path_t path,
                     int64_t bytes, double alone_s) {
     int32_t node = sim->proc[rank].node;
@@ -155,8 +145,10 @@ bool pto_flow_begin(pto_sim_t *sim, pto_link_kind_t kind, pto_flow_use_t use, ui
     if (pto_path_length(&path) == 0 || bytes == 0)
         return false;
     pto_link_t *link = pto_link_begin(sim, kind, node, bytes);
-    if (link->jobs == routes->room && !grow(sim, routes))
+    if (!PTO_RESERVE(routes->flow, routes->room, link->jobs + 1)) {
+        sim->status = pto_error_set(sim->err, PTO_ERR_MEMORY, "out of memory for flows");
         return false;
+    }
     routes->flow[link->jobs++] =
         (pto_flow_t){.path = path,
                      .use = use,
@@ -197,7 +189,7 @@ static pto_path_t path_between_nodes(const pto_sim_t *sim, bool sends, const pto
     *kept = pto_fabric_path(&sim->machine->fabric, sim->layout, sends ? PTO_END_SENDER : PTO_END_RECEIVER,
                             from, to);
     for (int i = 0; i < kept->count; i++)
-        kept->link[i] += sim->first_fabric_link;
+        kept->link[i] += sim->job.first_fabric_link;
     return (pto_path_t){.route_count = kept->count, .route = kept->link};
 }
 

@@ -502,16 +502,16 @@ PTO_SIM_HOT void rank_event(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, bool
 
 /* Handle the event of a slot; returns the simulation that it belongs to. */
 PTO_SIM_HOT pto_sim_t *handle(pto_sim_t *first, uint32_t slot, bool plain) {
-    if (slot < first->first_link_slot) {
+    if (slot < first->job.first_link_slot) {
         uint32_t rank = slot / PTO_SLOTS_PER_RANK;
         pto_sim_t *sim = plain ? first : pto_sim_owner(first, &rank);
         rank_event(sim, rank, (pto_slot_t)(slot % PTO_SLOTS_PER_RANK), plain);
         return sim;
     }
-    if (slot < first->first_gpu_slot)
-        pto_link_event(first, slot - first->first_link_slot);
+    if (slot < first->job.first_gpu_slot)
+        pto_link_event(first, slot - first->job.first_link_slot);
     else
-        pto_gpu_event(first, slot - first->first_gpu_slot);
+        pto_gpu_event(first, slot - first->job.first_gpu_slot);
     return first;
 }
 

@@ -87,6 +87,21 @@ typedef struct {
     int engines_per_gpu;
 } pto_sims_t;
 
+/* The state of the job's nodes and GPUs, and the events: the same in all plans. */
+typedef struct {
+    pto_agenda_t *agenda;
+    uint32_t first_link_slot;
+    uint32_t first_gpu_slot;
+    char *links; /* PTO_LINKS_PER_NODE per node, link_size bytes each */
+    size_t link_size;
+    pto_routes_t *routes;     /* one per node, then the fabric's */
+    pto_capacity_t *capacity; /* one per shared link, then one per directed link of the fabric */
+    int first_fabric_link;
+    pto_engine_t *engine; /* all->engines_per_gpu per GPU */
+    uint8_t *in_use;      /* a bit for each engine that has copies, per GPU */
+    double *line_s;       /* when the last copy in a GPU's queue ends; PTO_COPY_RESOURCE_COUNT per GPU */
+} pto_job_state_t;
+
 typedef struct pto_sim {
     const pto_plan_t *plan;
     const pto_machine_t *machine;
@@ -106,29 +121,19 @@ typedef struct pto_sim {
     uint32_t ranks; /* on these */
     uint32_t lanes; /* of each rank */
     uint32_t ranks_per_node;
-    uint32_t first_link_slot;
-    uint32_t first_gpu_slot;
     uint32_t in_nccl;    /* ranks that have entered the current NCCL collective */
     double nccl_began_s; /* when the last of them entered */
     int64_t gpus;        /* on these nodes */
     int64_t messages;
     int64_t events;
-    pto_agenda_t *agenda;
+    pto_job_state_t job;
     pto_pool_t pool;
     pto_proc_t *proc;
-    char *links; /* PTO_LINKS_PER_NODE per node, link_size bytes each */
-    size_t link_size;
     pto_shared_links_t shared_links; /* none: there are no flows within nodes */
-    pto_routes_t *routes;            /* one per node, then the fabric's */
-    pto_capacity_t *capacity;        /* one per shared link, then one per directed link of the fabric */
-    int first_fabric_link;
-    pto_engine_t *engine;    /* all->engines_per_gpu per GPU */
-    uint8_t *in_use;         /* a bit for each engine that has copies, per GPU */
-    double *line_s;          /* when the last copy in a GPU's queue ends; PTO_COPY_RESOURCE_COUNT per GPU */
-    pto_step_view_t *view;   /* one per step */
-    pto_stage_view_t *stage; /* one per stage */
-    uint32_t *reached;       /* [rank][lane]: 1 + the instance that a lane has reached; UINT32_MAX: its end */
-    int32_t *raised;         /* pending signals: [flag][rank][place in node of the sender] */
+    pto_step_view_t *view;           /* one per step */
+    pto_stage_view_t *stage;         /* one per stage */
+    uint32_t *reached; /* [rank][lane]: 1 + the instance that a lane has reached; UINT32_MAX: its end */
+    int32_t *raised;   /* pending signals: [flag][rank][place in node of the sender] */
     pto_sim_either_t *either;       /* one per either node */
     pto_local_t *local;             /* one per rank and lane */
     pto_brief_t *brief;             /* the same */
@@ -165,7 +170,7 @@ static inline double pto_sim_excess(double a_s, double b_s) {
 }
 
 static inline void pto_sim_set(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, double time_s) {
-    pto_agenda_set(sim->agenda, (sim->first_proc + rank) * PTO_SLOTS_PER_RANK + (uint32_t)slot, time_s,
+    pto_agenda_set(sim->job.agenda, (sim->first_proc + rank) * PTO_SLOTS_PER_RANK + (uint32_t)slot, time_s,
                    slot == PTO_SLOT_LOOK);
 }
 
@@ -184,7 +189,7 @@ static inline int64_t pto_sim_place(const pto_sim_t *sim, int64_t rank) {
 }
 
 static inline pto_link_t *pto_link_at(const pto_sim_t *sim, uint32_t index) {
-    return (pto_link_t *)(void *)(sim->links + index * sim->link_size);
+    return (pto_link_t *)(void *)(sim->job.links + index * sim->job.link_size);
 }
 
 static inline uint32_t pto_link_number(pto_link_kind_t kind, int32_t node) {
@@ -197,7 +202,7 @@ static inline pto_link_t *pto_link_of(const pto_sim_t *sim, pto_link_kind_t kind
 
 static inline pto_engine_t *pto_engine_at(const pto_sim_t *sim, int64_t gpu, int engine) {
     assert(sim->all->engines >> engine & 1);
-    return &sim->engine[gpu * sim->all->engines_per_gpu + sim->all->engine_place[engine]];
+    return &sim->job.engine[gpu * sim->all->engines_per_gpu + sim->all->engine_place[engine]];
 }
 
 static inline bool pto_link_has_flows(pto_link_kind_t kind) { return kind >= PTO_LINK_ROUTES; }
@@ -349,10 +354,8 @@ double pto_sim_rate_s(const pto_sim_t *sim, const pto_step_t *step);
 double pto_sim_ejection_s_per_byte(const pto_machine_t *machine, pto_space_t space);
 /* The time of a rank's copy while its GPU's processes together copy `engine_bytes` in that direction. */
 double pto_sim_copy_s(pto_sim_t *sim, const pto_local_t *local, int64_t engine_bytes);
-/* Whether copies of this kind queue, and the cost that one more adds to those waiting. */
-bool pto_sim_copy_is_queued(const pto_sim_t *sim, pto_copy_kind_t kind);
-pto_copy_resource_t pto_sim_copy_resource(const pto_sim_t *sim, const pto_local_t *local);
-double pto_sim_copy_hold_s(const pto_sim_t *sim, const pto_local_t *local);
+/* A rank's copy as one that may have to queue, and the cost that it adds to those waiting. */
+pto_queued_copy_t pto_sim_queued_copy(const pto_local_t *local);
 double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_local_t *local, int64_t waiting);
 /* The CPU time of a queued copy in its rank. */
 double pto_sim_queueing_s(const pto_sim_t *sim, pto_copy_kind_t kind);

@@ -23,13 +23,8 @@ static bool step_is_alike(const pto_plan_t *plan, const pto_step_t *step) {
 bool pto_sim_nodes_act_alike(const pto_plan_t *plan, const pto_machine_t *machine) {
     const pto_request_t *request = &plan->request;
     if (request->layout.nodes < 2 || machine->fabric.levels > 0 || pto_plan_has_tables(plan) ||
-        pto_plan_either_count(plan, plan->nodes.count) > 0)
+        pto_plan_either_count(plan, plan->nodes.count) > 0 || pto_plan_uses_nccl(plan))
         return false;
-    for (int i = 0; i < plan->nodes.count; i++) {
-        const pto_node_t *node = pto_plan_node(plan, i);
-        if (node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_NCCL)
-            return false;
-    }
     for (int i = 0; i < plan->steps.count; i++)
         if (!step_is_alike(plan, pto_plan_step(plan, i)))
             return false;
