@@ -13,7 +13,7 @@
 
 #include "base/text_file.h"
 #include "entries.h"
-#include "machine/library_rules.h"
+#include "machine/library.h"
 #include "portolan/progress.h"
 
 enum {

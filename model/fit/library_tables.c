@@ -9,7 +9,7 @@
 #include "base/grow.h"
 #include "base/text_file.h"
 #include "library_tables.h"
-#include "machine/library_rules.h"
+#include "machine/library.h"
 
 enum { SIZES_MAX = 64, ROWS_MAX = 4 };
 

@@ -1,6 +1,6 @@
 /* What is inferred of an MPI library from the times of its collectives, where the truth is known: times are
  * prices of shipped machines under a made-up library, with noise. */
-#include "machine/library_rules.h"
+#include "machine/library.h"
 #include "machine/machine_internal.h"
 #include "made_samples.h"
 #include "portolan/score.h"

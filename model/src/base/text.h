@@ -1,4 +1,4 @@
-/* Text that grows, and questions about texts. Internal to libportolan. */
+/* Text that grows or is cut, and questions about texts. Internal to libportolan. */
 #ifndef PTO_BASE_TEXT_H
 #define PTO_BASE_TEXT_H
 
@@ -16,6 +16,19 @@ typedef struct {
 } pto_text_t;
 
 void pto_text_add(pto_text_t *text, const char *format, ...) PTO_PRINTF_LIKE(2, 3);
+
+/* Hand the text over to the caller, who frees `*made`. PTO_ERR_MEMORY, "out of memory for ...", if memory has
+ * run out. */
+pto_status_t pto_text_take(pto_text_t *text, const char *what, char **made, pto_error_t *err);
+
+/* Text in the caller's room, which is cut where it ends. Begin with all but `text` and `size` zeroed. */
+typedef struct {
+    char *text;
+    size_t size;
+    size_t used;
+} pto_line_t;
+
+void pto_line_add(pto_line_t *line, const char *format, ...) PTO_PRINTF_LIKE(2, 3);
 
 bool pto_text_begins(const char *text, const char *start);
 bool pto_text_ends(const char *text, const char *end);

@@ -23,6 +23,20 @@ pto_status_t pto_text_read(const char *path, size_t limit_bytes, char **text, si
 bool pto_is_utf16(const char *text, size_t size);
 extern const char pto_utf16_advice[];
 
+/* Define `function`, which reads such a file of at most `limit_bytes` and calls `parse` for its text:
+ * pto_X_read by pto_X_parse. */
+#define PTO_TEXT_READER(function, parse, type, limit_bytes)                                                  \
+    pto_status_t function(const char *path, type *made, pto_error_t *err) {                                  \
+        char *text = NULL;                                                                                   \
+        size_t size = 0;                                                                                     \
+        pto_status_t status = pto_text_read(path, limit_bytes, &text, &size, err);                           \
+        if (status == PTO_OK)                                                                                \
+            status = parse(text, size, path, made, err);                                                     \
+        free(text);                                                                                          \
+        return status;                                                                                       \
+    }                                                                                                        \
+    _Static_assert((limit_bytes) > 0, "there is something to read")
+
 /* Returns the size of the UTF-8 byte-order mark at the start of a text, as written by spreadsheets and some
  * editors; 0 if there is none. */
 size_t pto_byte_order_mark(const char *text, size_t text_size);

@@ -4,7 +4,7 @@
 
 #include "base/grow.h"
 #include "decide/candidates.h"
-#include "machine/library_rules.h"
+#include "machine/library.h"
 #include "machine/machine_internal.h"
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"

@@ -19,6 +19,20 @@ pto_text_span_t pto_span_trim(pto_text_span_t span) {
     return (pto_text_span_t){start, (size_t)(end - start)};
 }
 
+bool pto_span_next_line(const char **next, const char *end, pto_text_span_t *line) {
+    if (*next >= end)
+        return false;
+    const char *stop = memchr(*next, '\n', (size_t)(end - *next));
+    *line = (pto_text_span_t){*next, (size_t)((stop ? stop : end) - *next)};
+    *next = stop ? stop + 1 : end;
+    return true;
+}
+
+bool pto_span_has_fields(pto_text_span_t line) {
+    line = pto_span_trim(line);
+    return line.size > 0 && line.text[0] != '#';
+}
+
 static bool fail(pto_csv_line_t *line, const char *place, const char *fault) {
     line->place = place;
     line->fault = fault;

@@ -29,6 +29,11 @@ typedef struct {
  * fault. The span is valid until the next call. */
 bool pto_csv_line_next(pto_csv_line_t *line, pto_text_span_t *field);
 
+/* Takes the next line of a text from `*next` on, without its line feed. False at the end. */
+bool pto_span_next_line(const char **next, const char *end, pto_text_span_t *line);
+/* Returns whether a line holds more than blanks and a comment. */
+bool pto_span_has_fields(pto_text_span_t line);
+
 /* Returns the span without blanks at its ends: spaces, tabs, and the CR of a line that ends in CR LF. */
 pto_text_span_t pto_span_trim(pto_text_span_t span);
 

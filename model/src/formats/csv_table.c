@@ -207,14 +207,10 @@ void pto_csv_origin_fini(pto_csv_origin_t *origin) {
 /* --- lines ---------------------------------------------------------------------------------------------- */
 
 static bool next_line(pto_csv_t *csv, pto_text_span_t *line) {
-    if (csv->next >= csv->end)
+    if (!pto_span_next_line(&csv->next, csv->end, line))
         return false;
-    const char *stop = memchr(csv->next, '\n', (size_t)(csv->end - csv->next));
-    line->text = csv->next;
-    line->size = (size_t)((stop ? stop : csv->end) - csv->next);
     if (line->size > 0 && line->text[line->size - 1] == '\r')
         line->size--;
-    csv->next = stop ? stop + 1 : csv->end;
     csv->line++;
     return true;
 }

@@ -8,6 +8,7 @@
 
 #include "base/names.h"
 #include "base/suggest.h"
+#include "base/text.h"
 #include "base/text_file.h"
 #include "portolan/units.h"
 
@@ -64,12 +65,10 @@ static const pto_yaml_field_t *find_field(const pto_yaml_table_t *table, const c
 
 /* "a, b, c" of `count` names, truncated to the buffer. */
 static void list_names(const char *const *names, int count, char *text, size_t text_size) {
-    size_t used = 0;
+    pto_line_t line = {.text = text, .size = text_size};
     text[0] = '\0';
-    for (int i = 0; i < count && used < text_size; i++) {
-        int written = snprintf(text + used, text_size - used, "%s%s", i == 0 ? "" : ", ", names[i]);
-        used += written > 0 ? (size_t)written : 0;
-    }
+    for (int i = 0; i < count; i++)
+        pto_line_add(&line, "%s%s", i == 0 ? "" : ", ", names[i]);
 }
 
 /* "; did you mean 'x'?" or, if no name is near, the known names. */

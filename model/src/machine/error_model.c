@@ -42,8 +42,7 @@ bool pto_model_error_copy(const pto_model_error_t *from, pto_model_error_t *to) 
     *to = *from;
     to->row_count = 0;
     to->row = NULL;
-    to->source = from->source ? pto_text_copy(from->source) : NULL;
-    bool copied = !from->source || to->source;
+    bool copied = pto_text_copy_any(from->source, &to->source);
     for (int i = 0; i < from->row_count && copied; i++) {
         pto_error_row_t *row = pto_model_error_add(to, from->row[i].strategy);
         copied = row != NULL;

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/text_file.h"
-#include "machine/library_rules.h"
 #include "portolan/scenario.h"
 
 enum { FILE_BYTES_MAX = 1 << 20, INHERITED_MAX = 4 };
@@ -32,14 +31,8 @@ static pto_status_t read_same(const pto_reader_t *reader, const pto_yaml_node_t 
     if (!host)
         return pto_read_fail(reader, node, PTO_ERR_RANGE, "%s: %s has no rows for cpu before", node->key,
                              table->collective);
-    pto_library_table_t *copy;
-    if (!pto_library_tables_copy(host, 1, &copy))
+    if (!pto_library_rules_copy(host->rule, host->rule_count, &table->rule, &table->rule_count))
         return pto_read_fail(reader, node, PTO_ERR_MEMORY, "out of memory");
-    table->rule = copy->rule;
-    table->rule_count = copy->rule_count;
-    copy->rule = NULL;
-    copy->rule_count = 0;
-    pto_library_tables_free(copy, 1);
     for (int i = 0; i < table->rule_count; i++)
         table->rule[i].staged = table->rule[i].staged || staged;
     return PTO_OK;
@@ -115,15 +108,12 @@ static const pto_yaml_field_t file_fields[] = {
 static const pto_yaml_table_t file_table = {.what = "the file of an MPI library",
                                             PTO_YAML_FIELDS(file_fields)};
 
-static pto_status_t read_file(const char *path, library_file_t *file, pto_error_t *err) {
-    char *text = NULL;
-    size_t size = 0;
-    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
-    if (status == PTO_OK)
-        status = pto_read_document(text, size, path, &file_table, file, err);
-    free(text);
-    return status;
+static pto_status_t parse_file(const char *text, size_t text_size, const char *path, library_file_t *file,
+                               pto_error_t *err) {
+    return pto_read_document(text, text_size, path, &file_table, file, err);
 }
+
+static PTO_TEXT_READER(read_file, parse_file, library_file_t, FILE_BYTES_MAX);
 
 pto_status_t pto_find_named(pto_machine_find_t find, const char *folder, const char *name, const char *beside,
                             char **path, pto_error_t *err) {

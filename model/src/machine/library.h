@@ -1,9 +1,34 @@
-/* Reading what is known of MPI libraries: machine files' `library` and `mpi_library`. */
+/* Tables of choices: rows of `library` in a machine file or a scenario, and of a machine file's `tuning`; and
+ * the files of MPI libraries, which `mpi_library` names. */
 #ifndef PTO_MACHINE_LIBRARY_H
 #define PTO_MACHINE_LIBRARY_H
 
 #include "formats/yaml_read.h"
 #include "machine/machine_internal.h"
+
+enum { PTO_LIBRARY_RULES_MAX = 256 };
+
+extern const pto_yaml_table_t pto_library_row, pto_tuning_row;
+
+/* A list of such rows. On success the caller owns `*rule`: free it with pto_library_rules_free. */
+pto_status_t pto_read_rules(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                            const pto_yaml_table_t *row, pto_library_rule_t **rule, int *rule_count);
+/* Copies `count` rows; `*to_count`, which is 0 before, counts those that are then to be freed, also if it
+ * returns false, when out of memory. */
+bool pto_library_rules_copy(const pto_library_rule_t *from, int count, pto_library_rule_t **to,
+                            int *to_count);
+void pto_library_rules_free(pto_library_rule_t *rule, int rule_count);
+
+/* Returns the table of a collective in a space; NULL: none. */
+const pto_library_table_t *pto_library_table_find(const pto_library_table_t *table, int count,
+                                                  const char *collective, pto_space_t space);
+
+/* A copy that the caller frees with pto_library_tables_free. Returns false, with nothing made, when out of
+ * memory. */
+bool pto_library_tables_copy(const pto_library_table_t *table, int count, pto_library_table_t **copy);
+
+/* Tables, with their names and rules. NULL is legal. */
+void pto_library_tables_free(pto_library_table_t *table, int count);
 
 /* Find the file of a name by the program's own search or, without one, in a folder beside that of the file at
  * `beside`; the caller frees `*path`. */

@@ -1,5 +1,5 @@
 /* Tables of choices by a call's bytes and processes: what an MPI library does, and `tuning`. */
-#include "machine/library_rules.h"
+#include "machine/library.h"
 
 #include <stdlib.h>
 
@@ -137,19 +137,24 @@ void pto_library_tables_free(pto_library_table_t *table, int count) {
     free(table);
 }
 
+bool pto_library_rules_copy(const pto_library_rule_t *from, int count, pto_library_rule_t **to,
+                            int *to_count) {
+    pto_library_rule_t *made = *to = calloc((size_t)count + 1, sizeof *made);
+    bool copied = made;
+    for (int i = 0; i < count && copied; i++) {
+        made[i] = from[i];
+        ++*to_count;
+        copied = pto_text_copy_any(from[i].algorithm, &made[i].algorithm);
+        copied = pto_text_copy_any(from[i].flagged, &made[i].flagged) && copied;
+    }
+    return copied;
+}
+
 static bool copy_table(const pto_library_table_t *from, pto_library_table_t *to) {
     to->space = from->space;
     to->of_library = from->of_library;
     to->collective = pto_text_copy(from->collective);
-    to->rule = calloc((size_t)from->rule_count + 1, sizeof *to->rule);
-    bool copied = to->collective && to->rule;
-    for (int i = 0; i < from->rule_count && copied; i++) {
-        to->rule[i] = from->rule[i];
-        to->rule_count++;
-        copied = pto_text_copy_any(from->rule[i].algorithm, &to->rule[i].algorithm);
-        copied = pto_text_copy_any(from->rule[i].flagged, &to->rule[i].flagged) && copied;
-    }
-    return copied;
+    return to->collective && pto_library_rules_copy(from->rule, from->rule_count, &to->rule, &to->rule_count);
 }
 
 bool pto_library_tables_copy(const pto_library_table_t *table, int count, pto_library_table_t **copy) {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text_file.h"
-#include "machine/library_rules.h"
+#include "machine/library.h"
 #include "machine/registry.h"
 #include "machine/topology_internal.h"
 

@@ -6,7 +6,6 @@
 #include "base/text_file.h"
 #include "machine/cost_read.h"
 #include "machine/library.h"
-#include "machine/library_rules.h"
 #include "machine/topology_internal.h"
 
 enum { FILE_BYTES_MAX = 4 << 20, SEGMENT_MAX = 40 };
@@ -301,13 +300,4 @@ pto_status_t pto_machine_parse(const char *text, size_t text_size, const char *p
     return PTO_OK;
 }
 
-pto_status_t pto_machine_read(const char *path, pto_machine_t *machine, pto_error_t *err) {
-    char *text = NULL;
-    size_t size = 0;
-    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
-    if (status != PTO_OK)
-        return status;
-    status = pto_machine_parse(text, size, path, machine, err);
-    free(text);
-    return status;
-}
+PTO_TEXT_READER(pto_machine_read, pto_machine_parse, pto_machine_t, FILE_BYTES_MAX);

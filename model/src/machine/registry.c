@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/names.h"
 #include "base/text_file.h"
 
 #define FAMILY(form_, member, dimensions, ...)                                                               \
@@ -22,43 +23,34 @@ static const size_t size_of_form[] = {[PTO_FORM_WHOLE] = sizeof(int64_t),
 
 /* --- dimensions ----------------------------------------------------------------------------------------- */
 
-static const int dim_size[PTO_DIM_COUNT] = {
-    [PTO_DIM_NONE] = 1,
-    [PTO_DIM_SPACE] = PTO_SPACE_COUNT,
-    [PTO_DIM_LEVEL] = PTO_LEVEL_COUNT,
-    [PTO_DIM_COPY] = PTO_COPY_COUNT,
-    [PTO_DIM_REACH] = PTO_REACH_COUNT,
-    [PTO_DIM_REMOTE] = PTO_REMOTE_COUNT,
-    [PTO_DIM_NCCL] = PTO_NCCL_COUNT,
-    [PTO_DIM_NCCL_ALGORITHM] = PTO_NCCL_ALGORITHM_COUNT,
-    [PTO_DIM_NCCL_PROTOCOL] = PTO_NCCL_PROTOCOL_COUNT,
-    [PTO_DIM_POWER] = PTO_POWER_COUNT,
+static PTO_NAME_LIST(space_at, pto_space_t, 0, PTO_SPACE_COUNT, pto_space_name);
+static PTO_NAME_LIST(level_at, pto_level_t, 0, PTO_LEVEL_COUNT, pto_level_name);
+static PTO_NAME_LIST(copy_at, pto_copy_kind_t, 0, PTO_COPY_COUNT, pto_copy_kind_name);
+static PTO_NAME_LIST(reach_at, pto_reach_t, 0, PTO_REACH_COUNT, pto_reach_name);
+static PTO_NAME_LIST(remote_at, pto_remote_t, 0, PTO_REMOTE_COUNT, pto_remote_name);
+static PTO_NAME_LIST(nccl_at, pto_nccl_kind_t, 0, PTO_NCCL_COUNT, pto_nccl_name);
+static PTO_NAME_LIST(algorithm_at, pto_nccl_algorithm_t, 0, PTO_NCCL_ALGORITHM_COUNT,
+                     pto_nccl_algorithm_name);
+static PTO_NAME_LIST(protocol_at, pto_nccl_protocol_t, 0, PTO_NCCL_PROTOCOL_COUNT, pto_nccl_protocol_name);
+
+static const struct {
+    int size;
+    pto_name_at_t name_at; /* NULL: no names */
+} dims[PTO_DIM_COUNT] = {
+    [PTO_DIM_NONE] = {1, NULL},
+    [PTO_DIM_SPACE] = {PTO_SPACE_COUNT, space_at},
+    [PTO_DIM_LEVEL] = {PTO_LEVEL_COUNT, level_at},
+    [PTO_DIM_COPY] = {PTO_COPY_COUNT, copy_at},
+    [PTO_DIM_REACH] = {PTO_REACH_COUNT, reach_at},
+    [PTO_DIM_REMOTE] = {PTO_REMOTE_COUNT, remote_at},
+    [PTO_DIM_NCCL] = {PTO_NCCL_COUNT, nccl_at},
+    [PTO_DIM_NCCL_ALGORITHM] = {PTO_NCCL_ALGORITHM_COUNT, algorithm_at},
+    [PTO_DIM_NCCL_PROTOCOL] = {PTO_NCCL_PROTOCOL_COUNT, protocol_at},
+    [PTO_DIM_POWER] = {PTO_POWER_COUNT, NULL},
 };
 
 static const char *dim_name(pto_dim_kind_t kind, int index) {
-    switch (kind) {
-    case PTO_DIM_SPACE:
-        return pto_space_name((pto_space_t)index);
-    case PTO_DIM_LEVEL:
-        return pto_level_name((pto_level_t)index);
-    case PTO_DIM_COPY:
-        return pto_copy_kind_name((pto_copy_kind_t)index);
-    case PTO_DIM_REACH:
-        return pto_reach_name((pto_reach_t)index);
-    case PTO_DIM_REMOTE:
-        return pto_remote_name((pto_remote_t)index);
-    case PTO_DIM_NCCL:
-        return pto_nccl_name((pto_nccl_kind_t)index);
-    case PTO_DIM_NCCL_ALGORITHM:
-        return pto_nccl_algorithm_name((pto_nccl_algorithm_t)index);
-    case PTO_DIM_NCCL_PROTOCOL:
-        return pto_nccl_protocol_name((pto_nccl_protocol_t)index);
-    case PTO_DIM_NONE:
-    case PTO_DIM_POWER:
-    case PTO_DIM_COUNT:
-        break;
-    }
-    return "";
+    return dims[kind].name_at ? dims[kind].name_at(index) : "";
 }
 
 static int extent(const pto_dim_t *dim) { return dim->last - dim->first + 1; }
@@ -186,7 +178,7 @@ static void set_cell(const pto_machine_t *machine, const pto_family_t *family,
                      const pto_dim_t dim[PTO_DIM_MAX], int number, pto_cell_t *cell) {
     int first = dim[0].first + number / extent(&dim[1]), second = dim[1].first + number % extent(&dim[1]);
     cell->family = family;
-    cell->index = first * dim_size[dim[1].kind] + second;
+    cell->index = first * dims[dim[1].kind].size + second;
     cell->at = (char *)machine + family->offset + (size_t)cell->index * size_of_form[family->form];
 }
 
@@ -214,7 +206,7 @@ const char *pto_cell_below(const pto_machine_t *machine, const char *path, pto_c
 /* The place that an index has in each of a family's dimensions. */
 static void locate(const pto_family_t *family, int index, pto_dim_t place[PTO_DIM_MAX]) {
     const pto_dim_t *dim = family->dim;
-    int first = index / dim_size[dim[1].kind], second = index % dim_size[dim[1].kind];
+    int first = index / dims[dim[1].kind].size, second = index % dims[dim[1].kind].size;
     place[0] = (pto_dim_t){dim[0].kind, first, first};
     place[1] = (pto_dim_t){dim[1].kind, second, second};
 }
@@ -235,7 +227,7 @@ void pto_cell_key(const pto_cell_t *cell, char *key) {
 static int index_of(const pto_family_t *family, uintptr_t offset) {
     const pto_dim_t *dim = family->dim;
     size_t size = size_of_form[family->form];
-    size_t bytes = size * (size_t)(dim_size[dim[0].kind] * dim_size[dim[1].kind]);
+    size_t bytes = size * (size_t)(dims[dim[0].kind].size * dims[dim[1].kind].size);
     if (offset < family->offset || offset >= family->offset + bytes || (offset - family->offset) % size)
         return -1;
     pto_dim_t place[PTO_DIM_MAX];
@@ -309,9 +301,7 @@ bool pto_cell_known(const pto_cell_t *cell) {
 }
 
 static bool copy_flagged(pto_postal_t *postal) {
-    const char *text = postal->flagged;
-    postal->flagged = text ? pto_text_copy(text) : NULL;
-    return !text || postal->flagged;
+    return pto_text_copy_any(postal->flagged, &postal->flagged);
 }
 
 /* With the row that does not count, where pto_machine_make_room has made one. */

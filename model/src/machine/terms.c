@@ -6,7 +6,7 @@
 
 #include "base/names.h"
 #include "base/text_file.h"
-#include "machine/library_rules.h"
+#include "machine/library.h"
 #include "machine/registry.h"
 
 enum { TERM_NAME_MAX = 64 };

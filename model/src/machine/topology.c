@@ -155,21 +155,15 @@ static void *copy_of(const void *from, int count, size_t size, bool *copied) {
     return to ? memcpy(to, from, (size_t)count * size) : NULL;
 }
 
-static char *text_of(const char *from, bool *copied) {
-    char *to = from ? pto_text_copy(from) : NULL;
-    *copied = *copied && (to || !from);
-    return to;
-}
-
 pto_topology_t *pto_topology_copy(const pto_topology_t *topology) {
     bool copied = true;
     int devices = pto_topology_devices(topology), routes = devices * devices;
     pto_topology_t *copy = copy_of(topology, 1, sizeof *topology, &copied);
     if (!copy)
         return NULL;
-    copy->name = text_of(topology->name, &copied);
-    copy->source = text_of(topology->source, &copied);
-    copy->path = text_of(topology->path, &copied);
+    copied = pto_text_copy_any(topology->name, &copy->name);
+    copied = pto_text_copy_any(topology->source, &copy->source) && copied;
+    copied = pto_text_copy_any(topology->path, &copy->path) && copied;
     copy->vertex = copy_of(topology->vertex, topology->vertex_count, sizeof *copy->vertex, &copied);
     copy->link = copy_of(topology->link, topology->link_count, sizeof *copy->link, &copied);
     copy->route = copy_of(topology->route, routes, sizeof *copy->route, &copied);

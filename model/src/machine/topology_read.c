@@ -107,21 +107,14 @@ static pto_status_t read_rate(const pto_reader_t *reader, const pto_yaml_node_t 
     return status;
 }
 
+#define RATE(type, member) .read = read_rate, .argument = PTO_UNIT_S_PER_BYTE, PTO_YAML_AT(type, member)
+#define RATES(type, member)                                                                                  \
+    .read = pto_read_interval, .argument = PTO_UNIT_S_PER_BYTE, PTO_YAML_AT(type, member)
 static const pto_yaml_field_t row_fields[] = {
     {.key = "between", .read = read_between, PTO_YAML_AT(row_t, end), .required = true},
-    {.key = "s_per_byte",
-     .read = read_rate,
-     .argument = PTO_UNIT_S_PER_BYTE,
-     PTO_YAML_AT(row_t, s_per_byte[0]),
-     .required = true},
-    {.key = "s_per_byte_95",
-     .read = pto_read_interval,
-     .argument = PTO_UNIT_S_PER_BYTE,
-     PTO_YAML_AT(row_t, s_per_byte[0])},
-    {.key = "back_s_per_byte",
-     .read = read_rate,
-     .argument = PTO_UNIT_S_PER_BYTE,
-     PTO_YAML_AT(row_t, s_per_byte[1])},
+    {.key = "s_per_byte", RATE(row_t, s_per_byte[0]), .required = true},
+    {.key = "s_per_byte_95", RATES(row_t, s_per_byte[0])},
+    {.key = "back_s_per_byte", RATE(row_t, s_per_byte[1])},
     {.key = "alpha_s", .read = read_rate, .argument = PTO_UNIT_S, PTO_YAML_AT(row_t, alpha_s)},
 };
 static const pto_yaml_table_t row_table = {.what = "a row of 'links'", PTO_YAML_FIELDS(row_fields)};
@@ -345,15 +338,8 @@ static const pto_yaml_field_t level_fields[] = {
      PTO_YAML_AT(pto_fabric_level_t, nodes),
      .argument = 1,
      .required = true},
-    {.key = "s_per_byte",
-     .read = read_rate,
-     .argument = PTO_UNIT_S_PER_BYTE,
-     PTO_YAML_AT(pto_fabric_level_t, s_per_byte[0]),
-     .required = true},
-    {.key = "back_s_per_byte",
-     .read = read_rate,
-     .argument = PTO_UNIT_S_PER_BYTE,
-     PTO_YAML_AT(pto_fabric_level_t, s_per_byte[1])},
+    {.key = "s_per_byte", RATE(pto_fabric_level_t, s_per_byte[0]), .required = true},
+    {.key = "back_s_per_byte", RATE(pto_fabric_level_t, s_per_byte[1])},
 };
 static const pto_yaml_table_t level_table = {.what = "a level of 'fabric'", PTO_YAML_FIELDS(level_fields)};
 

@@ -38,6 +38,13 @@ static void put_quoted(pto_text_t *writer, const char *text) {
     put(writer, "\"");
 }
 
+static void put_if_any(pto_text_t *writer, const char *key, const char *text) {
+    if (text != NULL) {
+        put(writer, key);
+        put_quoted(writer, text);
+    }
+}
+
 /* `key: value`, and behind `separator` `key_95: [low, high]` where there is an interval. */
 static void put_number(pto_text_t *writer, const char *key, const pto_param_t *param, const char *separator) {
     char low[NUMBER_MAX], high[NUMBER_MAX];
@@ -59,10 +66,7 @@ static void put_grounds(pto_text_t *writer, int64_t sample_count, double residua
         char value[NUMBER_MAX];
         pto_text_add(writer, ", residual: %s", number(residual, value));
     }
-    if (flagged != NULL) {
-        put(writer, ", flagged: ");
-        put_quoted(writer, flagged);
-    }
+    put_if_any(writer, ", flagged: ", flagged);
 }
 
 /* The inside of a flow mapping. */
@@ -242,10 +246,7 @@ static void put_rule(pto_text_t *writer, int indent, const pto_library_rule_t *r
         pto_text_add(writer, "algorithm: %s%s", rule->algorithm, rule->staged ? ", staged: true" : "");
     if (rule->segment_bytes > 0)
         pto_text_add(writer, ", segment_bytes: %" PRId64, rule->segment_bytes);
-    if (rule->flagged) {
-        put(writer, ", flagged: ");
-        put_quoted(writer, rule->flagged);
-    }
+    put_if_any(writer, ", flagged: ", rule->flagged);
     if (rule->algorithm)
         put(writer, "}\n");
     else
@@ -396,12 +397,7 @@ static void put_topology(pto_text_t *writer, int indent, const pto_topology_t *t
 pto_status_t pto_topology_format(const pto_topology_t *topology, char **text, pto_error_t *err) {
     pto_text_t writer = {0};
     put_topology(&writer, 0, topology);
-    if (writer.out_of_memory) {
-        free(writer.text);
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a topology file");
-    }
-    *text = writer.text;
-    return PTO_OK;
+    return pto_text_take(&writer, "a topology file", text, err);
 }
 
 static void put_fabric(pto_text_t *writer, const pto_fabric_t *fabric) {
@@ -437,12 +433,7 @@ pto_status_t pto_machine_error_format(const pto_machine_t *machine, char **text,
     pto_text_t writer = {0};
     put(&writer, "");
     put_model_error(&writer, &machine->model_error);
-    if (writer.out_of_memory) {
-        free(writer.text);
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a model's error");
-    }
-    *text = writer.text;
-    return PTO_OK;
+    return pto_text_take(&writer, "a model's error", text, err);
 }
 
 pto_status_t pto_machine_format(const pto_machine_t *machine, const char *comment, char **text,
@@ -453,14 +444,8 @@ pto_status_t pto_machine_format(const pto_machine_t *machine, const char *commen
     put_quoted(&writer, machine->name != NULL ? machine->name : "");
     put(&writer, "\nsource: ");
     put_quoted(&writer, machine->source != NULL ? machine->source : "");
-    if (machine->inherits != NULL) {
-        put(&writer, "\ninherits: ");
-        put_quoted(&writer, machine->inherits);
-    }
-    if (machine->gpu != NULL) {
-        put(&writer, "\ngpu: ");
-        put_quoted(&writer, machine->gpu);
-    }
+    put_if_any(&writer, "\ninherits: ", machine->inherits);
+    put_if_any(&writer, "\ngpu: ", machine->gpu);
     if (machine->basis != PTO_BASIS_UNKNOWN)
         pto_text_add(&writer, "\nbasis: %s", pto_basis_name(machine->basis));
     if (machine->mpi_library != NULL)
@@ -479,12 +464,7 @@ pto_status_t pto_machine_format(const pto_machine_t *machine, const char *commen
     put_tuning(&writer, machine);
     put_fitted_to(&writer, machine);
     put_model_error(&writer, &machine->model_error);
-    if (writer.out_of_memory) {
-        free(writer.text);
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a machine file");
-    }
-    *text = writer.text;
-    return PTO_OK;
+    return pto_text_take(&writer, "a machine file", text, err);
 }
 
 pto_status_t pto_machine_write(const pto_machine_t *machine, const char *comment, const char *path,

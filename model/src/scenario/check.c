@@ -21,67 +21,62 @@ pto_status_t pto_scenario_refuse(const pto_scenario_t *scenario, pto_scenario_fi
 
 /* --- fields that the collective does not use ------------------------------------------------------------ */
 
-static pto_status_t check_use(const pto_scenario_t *scenario, bool used, pto_scenario_field_t field,
-                              const char *name, pto_collective_t only, pto_error_t *err) {
-    if (!used || scenario->collective == only)
-        return PTO_OK;
-    return pto_scenario_refuse(scenario, field, PTO_ERR_KEY, err, "%s is for %s only, not for %s", name,
-                               pto_collective_name(only), pto_collective_name(scenario->collective));
-}
-
 static bool has_grid(const pto_scenario_t *scenario) {
     const pto_halo_t *grid = &scenario->halo;
     return grid->dim_count > 0 || grid->width != 1 || grid->corners != PTO_CORNERS_TWO_PHASE ||
            scenario->place[PTO_FIELD_HALO].line > 0;
 }
 
+/* What a scenario gives that only some collectives use. */
+typedef struct {
+    bool given;
+    pto_scenario_field_t field;
+    const char *name;
+    bool serves;
+    const char *only; /* for these collectives */
+} use_t;
+
+static bool is_placed(const pto_scenario_t *scenario, pto_scenario_field_t field) {
+    return scenario->place[field].line > 0;
+}
+
 static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err) {
-    const struct {
-        bool used;
-        pto_scenario_field_t field;
-        const char *name;
-        pto_collective_t only;
-    } use[] = {
-        {scenario->mapping.count > 0, PTO_FIELD_PLACEMENT, "placement", PTO_COLLECTIVE_ALLTOALLV},
-        {scenario->messages.count > 0, PTO_FIELD_MESSAGES, "messages", PTO_COLLECTIVE_MESSAGES},
-        {scenario->unique_bytes != 0, PTO_FIELD_UNIQUE_BYTES, "unique_bytes", PTO_COLLECTIVE_MESSAGES},
-        {scenario->distance != PTO_LEVEL_ON_SOCKET || scenario->place[PTO_FIELD_DISTANCE].line > 0,
-         PTO_FIELD_DISTANCE, "distance", PTO_COLLECTIVE_PAIR},
-        {scenario->ends.from_host || scenario->ends.to_host || scenario->place[PTO_FIELD_SPACES].line > 0,
-         PTO_FIELD_SPACES, "spaces", PTO_COLLECTIVE_PAIR},
-        {scenario->ends.both_ways || scenario->place[PTO_FIELD_BOTH_WAYS].line > 0, PTO_FIELD_BOTH_WAYS,
-         "both_ways", PTO_COLLECTIVE_PAIR},
+    const pto_collective_t collective = scenario->collective;
+    const bool pair = collective == PTO_COLLECTIVE_PAIR, messages = collective == PTO_COLLECTIVE_MESSAGES;
+    const use_t use[] = {
+        {scenario->mapping.count > 0, PTO_FIELD_PLACEMENT, "placement",
+         collective == PTO_COLLECTIVE_ALLTOALLV, "alltoallv"},
+        {scenario->messages.count > 0, PTO_FIELD_MESSAGES, "messages", messages, "messages"},
+        {scenario->unique_bytes != 0, PTO_FIELD_UNIQUE_BYTES, "unique_bytes", messages, "messages"},
+        {scenario->distance != PTO_LEVEL_ON_SOCKET || is_placed(scenario, PTO_FIELD_DISTANCE),
+         PTO_FIELD_DISTANCE, "distance", pair, "pair"},
+        {scenario->ends.from_host || scenario->ends.to_host || is_placed(scenario, PTO_FIELD_SPACES),
+         PTO_FIELD_SPACES, "spaces", pair, "pair"},
+        {scenario->ends.both_ways || is_placed(scenario, PTO_FIELD_BOTH_WAYS), PTO_FIELD_BOTH_WAYS,
+         "both_ways", pair, "pair"},
         {has_grid(scenario), PTO_FIELD_HALO, "a grid (dims, extent, wrap, halo, corners)",
-         PTO_COLLECTIVE_HALO},
+         collective == PTO_COLLECTIVE_HALO, "halo"},
+        {pto_counts_differ(&scenario->counts) || is_placed(scenario, PTO_FIELD_COUNTS), PTO_FIELD_COUNTS,
+         "counts", pto_collective_is_by_pair(collective) || pto_collective_is_by_owner(collective),
+         "alltoallv and allgatherv"},
+        {scenario->in_place, PTO_FIELD_IN_PLACE, "in_place", pto_collective_is_vector(collective),
+         "allreduce, reduce and broadcast"},
+        {scenario->implementation != PTO_IMPLEMENTATION_LIBRARY ||
+             is_placed(scenario, PTO_FIELD_IMPLEMENTATION),
+         PTO_FIELD_IMPLEMENTATION, "implementation",
+         !pto_collective_is_vector(collective) && !pto_collective_reduces(collective) &&
+             pto_collective_is_in_mpi(collective),
+         "alltoall, alltoallv, allgather, allgatherv, gather, scatter and halo"},
     };
-    for (size_t i = 0; i < sizeof use / sizeof *use; i++) {
-        pto_status_t status = check_use(scenario, use[i].used, use[i].field, use[i].name, use[i].only, err);
-        if (status != PTO_OK)
-            return status;
-    }
-    bool has_counts = pto_counts_differ(&scenario->counts) || scenario->place[PTO_FIELD_COUNTS].line > 0;
-    if (has_counts && !pto_collective_is_by_pair(scenario->collective) &&
-        !pto_collective_is_by_owner(scenario->collective))
-        return pto_scenario_refuse(scenario, PTO_FIELD_COUNTS, PTO_ERR_KEY, err,
-                                   "counts is for alltoallv and allgatherv only, not for %s",
-                                   pto_collective_name(scenario->collective));
-    if (scenario->in_place && !pto_collective_is_vector(scenario->collective))
-        return pto_scenario_refuse(scenario, PTO_FIELD_IN_PLACE, PTO_ERR_KEY, err,
-                                   "in_place is for allreduce, reduce and broadcast only, not for %s",
-                                   pto_collective_name(scenario->collective));
-    bool names_implementation = scenario->implementation != PTO_IMPLEMENTATION_LIBRARY ||
-                                scenario->place[PTO_FIELD_IMPLEMENTATION].line > 0;
-    if (names_implementation &&
-        (pto_collective_is_vector(scenario->collective) || pto_collective_reduces(scenario->collective) ||
-         !pto_collective_is_in_mpi(scenario->collective)))
-        return pto_scenario_refuse(scenario, PTO_FIELD_IMPLEMENTATION, PTO_ERR_KEY, err,
-                                   "implementation is for alltoall, alltoallv, allgather, allgatherv, "
-                                   "gather, scatter and halo only, not for %s",
-                                   pto_collective_name(scenario->collective));
-    if (!pto_collective_is_addressed(scenario->collective) && pto_scenario_split(scenario) != PTO_SPLIT_BYTES)
+    for (size_t i = 0; i < sizeof use / sizeof *use; i++)
+        if (use[i].given && !use[i].serves)
+            return pto_scenario_refuse(scenario, use[i].field, PTO_ERR_KEY, err,
+                                       "%s is for %s only, not for %s", use[i].name, use[i].only,
+                                       pto_collective_name(collective));
+    if (!pto_collective_is_addressed(collective) && pto_scenario_split(scenario) != PTO_SPLIT_BYTES)
         return pto_scenario_refuse(scenario, PTO_FIELD_SPLIT, PTO_ERR_KEY, err,
                                    "%s has no destinations to split: use split: bytes",
-                                   pto_collective_name(scenario->collective));
+                                   pto_collective_name(collective));
     return PTO_OK;
 }
 

@@ -1,4 +1,4 @@
-/* Shared by bind.c, check.c and read.c. */
+/* Shared by the files of this folder. */
 #ifndef PTO_SCENARIO_CHECK_H
 #define PTO_SCENARIO_CHECK_H
 
@@ -21,6 +21,14 @@ int64_t pto_counts_partners(const pto_counts_t *counts, int64_t count);
 
 /* pto_counts_read_matrix, of the rows of a traffic file whose bytes leave this space; -1: of all. */
 pto_status_t pto_counts_read_space(const char *path, int space, pto_counts_t *counts, pto_error_t *err);
+
+/* Returns whether the first line that is not a comment begins with the column `source`. */
+bool pto_pair_rows_begin(const char *text, size_t text_size);
+
+/* Like pto_counts_parse_matrix, without a path in `counts`. Only rows whose `source_space` is `space`; -1:
+ * all. */
+pto_status_t pto_pair_rows_parse(const char *text, size_t text_size, const char *path, int space,
+                                 pto_counts_t *counts, pto_error_t *err);
 
 /* pto_counts_bytes for stencils and groups. */
 int64_t pto_pattern_bytes(const pto_counts_t *counts, int64_t bytes, int64_t source, int64_t destination);

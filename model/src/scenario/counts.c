@@ -14,12 +14,9 @@
 #include "formats/csv_line.h"
 #include "portolan/units.h"
 #include "scenario/check.h"
-#include "scenario/pair_rows.h"
 #include "scenario/skew.h"
 
-enum { CELL_MAX = 64 };
-
-static const size_t file_bytes_max = (size_t)256 << 20;
+enum { CELL_MAX = 64, FILE_BYTES_MAX = 256 << 20 };
 
 int64_t pto_counts_bytes(const pto_counts_t *counts, int64_t bytes, int64_t source, int64_t destination) {
     pto_skew_t skew;
@@ -59,10 +56,13 @@ typedef struct {
     int64_t total;
 } csv_t;
 
-static pto_status_t fail_at(const csv_t *csv, const char *place, pto_status_t status, const char *message) {
+static int column_of(const csv_t *csv, const char *place) {
     ptrdiff_t column = place - csv->line_start + 1;
-    return pto_error_set_at(csv->err, status, csv->path, csv->line, column < INT_MAX ? (int)column : INT_MAX,
-                            "%s", message);
+    return column < INT_MAX ? (int)column : INT_MAX;
+}
+
+static pto_status_t fail_at(const csv_t *csv, const char *place, pto_status_t status, const char *message) {
+    return pto_error_set_at(csv->err, status, csv->path, csv->line, column_of(csv, place), "%s", message);
 }
 
 static pto_status_t append(csv_t *csv, const char *place, int64_t bytes) {
@@ -98,26 +98,23 @@ static pto_status_t read_cell(csv_t *csv, const char *start, pto_text_span_t fie
 }
 
 static pto_status_t refuse_width(const csv_t *csv, const char *place, int64_t cells) {
-    char message[PTO_ERROR_MESSAGE_MAX];
-    snprintf(message, sizeof message,
-             "the matrix is not square: row %lld has %s%lld column%s, the first %lld",
-             (long long)csv->rows + 1, cells > csv->columns ? "at least " : "only ", (long long)cells,
-             cells == 1 ? "" : "s", (long long)csv->columns);
-    return fail_at(csv, place, PTO_ERR_SYNTAX, message);
+    return pto_error_set_at(csv->err, PTO_ERR_SYNTAX, csv->path, csv->line, column_of(csv, place),
+                            "the matrix is not square: row %lld has %s%lld column%s, the first %lld",
+                            (long long)csv->rows + 1, cells > csv->columns ? "at least " : "only ",
+                            (long long)cells, cells == 1 ? "" : "s", (long long)csv->columns);
 }
 
 static pto_status_t refuse_height(const csv_t *csv) {
-    char message[PTO_ERROR_MESSAGE_MAX];
-    snprintf(message, sizeof message, "the matrix is not square: %lld column%s and %s%lld row%s",
-             (long long)csv->columns, csv->columns == 1 ? "" : "s",
-             csv->rows > csv->columns ? "at least " : "only ", (long long)csv->rows,
-             csv->rows == 1 ? "" : "s");
-    return fail_at(csv, csv->line_start, PTO_ERR_SYNTAX, message);
+    return pto_error_set_at(csv->err, PTO_ERR_SYNTAX, csv->path, csv->line, 1,
+                            "the matrix is not square: %lld column%s and %s%lld row%s",
+                            (long long)csv->columns, csv->columns == 1 ? "" : "s",
+                            csv->rows > csv->columns ? "at least " : "only ", (long long)csv->rows,
+                            csv->rows == 1 ? "" : "s");
 }
 
-static pto_status_t read_row(csv_t *csv, const char *line_end) {
+static pto_status_t read_row(csv_t *csv, pto_text_span_t text) {
     int64_t cells = 0;
-    pto_csv_line_t line = {.next = csv->at, .end = line_end};
+    pto_csv_line_t line = {.next = text.text, .end = text.text + text.size};
     for (pto_text_span_t field; pto_csv_line_next(&line, &field);) {
         pto_status_t status = read_cell(csv, line.place, field);
         if (status != PTO_OK)
@@ -135,24 +132,13 @@ static pto_status_t read_row(csv_t *csv, const char *line_end) {
     return PTO_OK;
 }
 
-static bool holds_cells(const char *start, const char *end) {
-    pto_text_span_t line = pto_span_trim((pto_text_span_t){start, (size_t)(end - start)});
-    return line.size > 0 && line.text[0] != '#';
-}
-
 static pto_status_t read_rows(csv_t *csv) {
-    while (csv->at < csv->end) {
-        const char *line_end = memchr(csv->at, '\n', (size_t)(csv->end - csv->at));
-        if (!line_end)
-            line_end = csv->end;
-        csv->line_start = csv->at;
+    for (pto_text_span_t line; pto_span_next_line(&csv->at, csv->end, &line);) {
+        csv->line_start = line.text;
         csv->line++;
-        if (holds_cells(csv->at, line_end)) {
-            pto_status_t status = read_row(csv, line_end);
-            if (status != PTO_OK)
-                return status;
-        }
-        csv->at = line_end < csv->end ? line_end + 1 : line_end;
+        pto_status_t status = pto_span_has_fields(line) ? read_row(csv, line) : PTO_OK;
+        if (status != PTO_OK)
+            return status;
     }
     if (csv->rows == 0)
         return pto_error_set_at(csv->err, PTO_ERR_SYNTAX, csv->path, 1, 1, "the file holds no numbers");
@@ -198,26 +184,21 @@ pto_status_t pto_counts_parse_matrix(const char *text, size_t text_size, const c
 pto_status_t pto_counts_read_space(const char *path, int space, pto_counts_t *counts, pto_error_t *err) {
     char *text = NULL;
     size_t size = 0;
-    pto_status_t status = pto_text_read(path, file_bytes_max, &text, &size, err);
-    if (status != PTO_OK)
-        return status;
-    status = parse_space(text, size, path, space, counts, err);
+    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
+    if (status == PTO_OK)
+        status = parse_space(text, size, path, space, counts, err);
     free(text);
     return status;
 }
 
-pto_status_t pto_counts_read_list(const char *path, pto_counts_t *counts, pto_error_t *err) {
-    char *text = NULL;
-    size_t size = 0;
-    pto_status_t status = pto_text_read(path, file_bytes_max, &text, &size, err);
-    if (status != PTO_OK)
-        return status;
-    const char *start = text + pto_byte_order_mark(text, size);
+static pto_status_t parse_list(const char *text, size_t text_size, const char *path, pto_counts_t *counts,
+                               pto_error_t *err) {
+    const char *start = text + pto_byte_order_mark(text, text_size);
     csv_t csv = {
-        .path = path, .err = err, .is_list = true, .at = start, .end = text + size, .line_start = start};
+        .path = path, .err = err, .is_list = true, .at = start, .end = text + text_size, .line_start = start};
     char *kept = pto_text_copy(path);
-    status = kept ? read_rows(&csv) : pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
-    free(text);
+    pto_status_t status =
+        kept ? read_rows(&csv) : pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
     if (status != PTO_OK) {
         free(csv.value);
         free(kept);
@@ -228,9 +209,8 @@ pto_status_t pto_counts_read_list(const char *path, pto_counts_t *counts, pto_er
     return PTO_OK;
 }
 
-pto_status_t pto_counts_read_matrix(const char *path, pto_counts_t *counts, pto_error_t *err) {
-    return pto_counts_read_space(path, -1, counts, err);
-}
+PTO_TEXT_READER(pto_counts_read_list, parse_list, pto_counts_t, FILE_BYTES_MAX);
+PTO_TEXT_READER(pto_counts_read_matrix, pto_counts_parse_matrix, pto_counts_t, FILE_BYTES_MAX);
 
 void pto_counts_fini(pto_counts_t *counts) {
     free(counts->matrix);

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/names.h"
+#include "base/text.h"
 #include "portolan/scenario.h"
 #include "portolan/units.h"
 #include "scenario/check.h"
@@ -121,12 +122,13 @@ int pto_halo_compare(const pto_halo_t *a, const pto_halo_t *b) {
 
 const char *pto_halo_text(const pto_halo_t *grid, char text[PTO_HALO_TEXT_MAX]) {
     char dims[72] = "", wrap[72] = "", extent[72] = "";
-    for (int d = 0, at = 0, end = 0, wraps = 0; d < grid->dim_count; d++) {
+    pto_line_t of_dims = {dims, sizeof dims, 0}, of_wrap = {wrap, sizeof wrap, 0};
+    pto_line_t of_extent = {extent, sizeof extent, 0};
+    for (int d = 0; d < grid->dim_count; d++) {
         const char *cross = d > 0 ? "x" : "";
-        at += snprintf(dims + at, sizeof dims - (size_t)at, "%s%lld", cross, (long long)grid->dims[d]);
-        wraps += snprintf(wrap + wraps, sizeof wrap - (size_t)wraps, "%s%d", cross, grid->wrap[d]);
-        end +=
-            snprintf(extent + end, sizeof extent - (size_t)end, "%s%lld", cross, (long long)grid->extent[d]);
+        pto_line_add(&of_dims, "%s%lld", cross, (long long)grid->dims[d]);
+        pto_line_add(&of_wrap, "%s%d", cross, grid->wrap[d]);
+        pto_line_add(&of_extent, "%s%lld", cross, (long long)grid->extent[d]);
     }
     snprintf(text, PTO_HALO_TEXT_MAX, "dims=%s wrap=%s extent=%s halo=%lld corners=%s", dims, wrap, extent,
              (long long)grid->width, pto_corners_name(grid->corners));

@@ -3,12 +3,6 @@
 
 #include "base/checked.h"
 
-static pto_status_t check_positive(int64_t value, const char *name, pto_error_t *err) {
-    if (value >= 1)
-        return PTO_OK;
-    return pto_error_set(err, PTO_ERR_RANGE, "%s must be 1 or more, not %lld", name, (long long)value);
-}
-
 pto_status_t pto_layout_check(const pto_layout_t *layout, pto_error_t *err) {
     const struct {
         int64_t value;
@@ -20,11 +14,10 @@ pto_status_t pto_layout_check(const pto_layout_t *layout, pto_error_t *err) {
         {layout->procs_per_gpu, "procs_per_gpu"},
         {layout->gpus_per_socket, "gpus_per_socket"},
     };
-    for (size_t i = 0; i < sizeof count / sizeof *count; i++) {
-        pto_status_t status = check_positive(count[i].value, count[i].name, err);
-        if (status != PTO_OK)
-            return status;
-    }
+    for (size_t i = 0; i < sizeof count / sizeof *count; i++)
+        if (count[i].value < 1)
+            return pto_error_set(err, PTO_ERR_RANGE, "%s must be 1 or more, not %lld", count[i].name,
+                                 (long long)count[i].value);
     if (layout->owners_per_gpu > layout->procs_per_gpu)
         return pto_error_set(err, PTO_ERR_RANGE, "owners_per_gpu %lld is more than procs_per_gpu %lld",
                              (long long)layout->owners_per_gpu, (long long)layout->procs_per_gpu);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 #include "base/text_file.h"
 #include "formats/csv_table.h"
 #include "portolan/scenario.h"
@@ -96,40 +97,22 @@ pto_status_t pto_mapping_parse(const char *text, size_t text_size, const char *p
     return status;
 }
 
-pto_status_t pto_mapping_read(const char *path, pto_mapping_t *mapping, pto_error_t *err) {
-    char *text = NULL;
-    size_t size = 0;
-    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
-    if (status != PTO_OK)
-        return status;
-    status = pto_mapping_parse(text, size, path, mapping, err);
-    free(text);
-    return status;
-}
+PTO_TEXT_READER(pto_mapping_read, pto_mapping_parse, pto_mapping_t, FILE_BYTES_MAX);
 
 /* --- binding -------------------------------------------------------------------------------------------- */
 
-static int64_t owner_at(const pto_layout_t *layout, pto_rank_t place) {
-    return (place.node * layout->gpus_per_node + place.gpu) * layout->owners_per_gpu + place.core;
-}
-
-static pto_rank_t place_of(const pto_layout_t *layout, int64_t owner) {
-    int64_t gpu = owner / layout->owners_per_gpu;
-    return (pto_rank_t){.node = gpu / layout->gpus_per_node,
-                        .gpu = gpu % layout->gpus_per_node,
-                        .core = owner % layout->owners_per_gpu};
-}
-
-static pto_status_t refuse(const pto_mapping_t *mapping, int64_t process, pto_error_t *err,
-                           const char *message) {
-    return pto_error_set_at(err, PTO_ERR_RANGE, mapping->path, mapping->at[process].line, 1,
-                            "process %lld: %s", (long long)process, message);
+/* The layout of the owners alone, whose ranks are the owners' numbers. */
+static pto_layout_t owners_of(const pto_layout_t *layout) {
+    pto_layout_t owners = *layout;
+    owners.procs_per_gpu = layout->owners_per_gpu;
+    return owners;
 }
 
 static pto_status_t seat(const pto_layout_t *layout, int64_t process, pto_mapping_t *mapping,
                          pto_error_t *err) {
     pto_rank_t place = mapping->at[process].place;
-    char message[PTO_ERROR_MESSAGE_MAX];
+    const pto_layout_t owners = owners_of(layout);
+    const int line = mapping->at[process].line;
     const struct {
         int64_t value, count;
         const char *name;
@@ -139,17 +122,18 @@ static pto_status_t seat(const pto_layout_t *layout, int64_t process, pto_mappin
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         if (part[i].value >= 0 && part[i].value < part[i].count)
             continue;
-        snprintf(message, sizeof message, "there is no %s %lld that holds data, only 0 to %lld", part[i].name,
-                 (long long)part[i].value, (long long)part[i].count - 1);
-        return refuse(mapping, process, err, message);
+        return pto_error_set_at(err, PTO_ERR_RANGE, mapping->path, line, 1,
+                                "process %lld: there is no %s %lld that holds data, only 0 to %lld",
+                                (long long)process, part[i].name, (long long)part[i].value,
+                                (long long)part[i].count - 1);
     }
-    int64_t *seat = &mapping->process[owner_at(layout, place)];
-    if (*seat >= 0) {
-        snprintf(message, sizeof message,
-                 "node %lld, GPU %lld, core %lld is already the place of process %lld", (long long)place.node,
-                 (long long)place.gpu, (long long)place.core, (long long)*seat);
-        return refuse(mapping, process, err, message);
-    }
+    int64_t *seat = &mapping->process[pto_layout_number(&owners, place)];
+    if (*seat >= 0)
+        return pto_error_set_at(
+            err, PTO_ERR_RANGE, mapping->path, line, 1,
+            "process %lld: node %lld, GPU %lld, core %lld is already the place of process %lld",
+            (long long)process, (long long)place.node, (long long)place.gpu, (long long)place.core,
+            (long long)*seat);
     *seat = process;
     return PTO_OK;
 }
@@ -176,12 +160,13 @@ pto_status_t pto_mapping_bind(pto_mapping_t *mapping, const pto_layout_t *layout
 
 pto_status_t pto_mapping_make(const pto_layout_t *layout, const int64_t *owner, pto_mapping_t *mapping,
                               pto_error_t *err) {
+    const pto_layout_t owners = owners_of(layout);
     pto_mapping_t made = {.count = pto_layout_owner_count(layout)};
     made.at = calloc((size_t)made.count, sizeof *made.at);
     if (!made.at)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a placement");
     for (int64_t process = 0; process < made.count; process++)
-        made.at[process].place = place_of(layout, owner[process]);
+        made.at[process].place = pto_layout_rank(&owners, owner[process]);
     pto_status_t status = pto_mapping_bind(&made, layout, err);
     if (status == PTO_OK)
         *mapping = made;
@@ -191,10 +176,11 @@ pto_status_t pto_mapping_make(const pto_layout_t *layout, const int64_t *owner, 
 }
 
 void pto_mapping_ranks(const pto_mapping_t *mapping, const pto_layout_t *layout, int64_t *rank) {
-    int64_t owners = pto_layout_owner_count(layout), next = owners;
-    for (int64_t owner = 0; owner < owners; owner++)
+    const pto_layout_t owners = owners_of(layout);
+    int64_t count = pto_layout_owner_count(layout), next = count;
+    for (int64_t owner = 0; owner < count; owner++)
         rank[mapping->count > 0 ? mapping->process[owner] : owner] =
-            pto_layout_number(layout, place_of(layout, owner));
+            pto_layout_number(layout, pto_layout_rank(&owners, owner));
     for (int64_t r = 0; r < pto_layout_rank_count(layout); r++)
         if (pto_layout_rank(layout, r).core >= layout->owners_per_gpu)
             rank[next++] = r;
@@ -203,19 +189,14 @@ void pto_mapping_ranks(const pto_mapping_t *mapping, const pto_layout_t *layout,
 /* --- writing -------------------------------------------------------------------------------------------- */
 
 pto_status_t pto_mapping_write(const pto_mapping_t *mapping, char **text, pto_error_t *err) {
-    enum { ROW_MAX = 4 * 20 + 4 };
-    size_t size = sizeof "process,node,gpu,core\n" + (size_t)mapping->count * ROW_MAX;
-    char *made = malloc(size);
-    if (!made)
-        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a placement");
-    size_t used = (size_t)snprintf(made, size, "process,node,gpu,core\n");
+    pto_text_t table = {0};
+    pto_text_add(&table, "process,node,gpu,core\n");
     for (int64_t process = 0; process < mapping->count; process++) {
         pto_rank_t place = mapping->at[process].place;
-        used += (size_t)snprintf(made + used, size - used, "%lld,%lld,%lld,%lld\n", (long long)process,
-                                 (long long)place.node, (long long)place.gpu, (long long)place.core);
+        pto_text_add(&table, "%lld,%lld,%lld,%lld\n", (long long)process, (long long)place.node,
+                     (long long)place.gpu, (long long)place.core);
     }
-    *text = made;
-    return PTO_OK;
+    return pto_text_take(&table, "a placement", text, err);
 }
 
 void pto_mapping_fini(pto_mapping_t *mapping) {

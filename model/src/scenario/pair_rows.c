@@ -1,6 +1,6 @@
 /* A matrix of byte counts as rows, one for a pair of processes: what `portolan traffic` and the profiler
  * write. Rows of the same pair are added. */
-#include "scenario/pair_rows.h"
+#include "scenario/check.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,14 +118,11 @@ static pto_status_t fill(const rows_t *rows, const char *path, pto_counts_t *cou
 
 bool pto_pair_rows_begin(const char *text, size_t text_size) {
     const char *end = text + text_size;
-    while (text < end) {
-        const char *line_end = memchr(text, '\n', (size_t)(end - text));
-        pto_text_span_t line = {text, (size_t)((line_end ? line_end : end) - text)};
-        line = pto_span_trim(line);
-        if (line.size > 0 && line.text[0] != '#')
+    for (pto_text_span_t line; pto_span_next_line(&text, end, &line);)
+        if (pto_span_has_fields(line)) {
+            line = pto_span_trim(line);
             return line.size > 6 && memcmp(line.text, "source", 6) == 0;
-        text = line_end ? line_end + 1 : end;
-    }
+        }
     return false;
 }
 

@@ -1,9 +1,7 @@
 /* Byte counts of communication patterns on a grid of processes, as arithmetic: the neighbor exchanges and the
  * collectives on lines of processes of Faraji's thesis (section 6.4.1). */
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "base/checked.h"
+#include "base/text.h"
 #include "scenario/check.h"
 
 static bool has_grid(const pto_counts_t *counts) {
@@ -202,23 +200,7 @@ pto_status_t pto_counts_check(const pto_counts_t *counts, pto_error_t *err) {
 
 /* --- description ---------------------------------------------------------------------------------------- */
 
-typedef struct {
-    char *text;
-    size_t size;
-    size_t used;
-} writer_t;
-
-static PTO_PRINTF_LIKE(2, 3) void add(writer_t *writer, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(writer->text + writer->used, writer->size - writer->used, format, arguments);
-    va_end(arguments);
-    if (length > 0)
-        writer->used +=
-            (size_t)length < writer->size - writer->used ? (size_t)length : writer->size - writer->used - 1;
-}
-
-static void describe_stencil(writer_t *writer, const pto_grid_t *grid) {
+static void describe_stencil(pto_line_t *line, const pto_grid_t *grid) {
     bool wraps = false, weighted = false, twice = false;
     for (int d = 0; d < grid->dim_count; d++) {
         wraps = wraps || grid->wrap[d];
@@ -226,48 +208,48 @@ static void describe_stencil(writer_t *writer, const pto_grid_t *grid) {
         twice = twice || (grid->wrap[d] && grid->dim[d] == 2);
     }
     for (int d = 0; d < grid->dim_count && weighted; d++)
-        add(writer, d == 0 ? ", weights %lld" : " %lld", (long long)grid->weight[d]);
+        pto_line_add(line, d == 0 ? ", weights %lld" : " %lld", (long long)grid->weight[d]);
     for (int d = 0; d < grid->dim_count && wraps; d++)
-        add(writer, d == 0 ? ", wrap %d" : " %d", grid->wrap[d]);
+        pto_line_add(line, d == 0 ? ", wrap %d" : " %d", grid->wrap[d]);
     if (twice)
-        add(writer, " (neighbors along a wrapped dimension of size 2 exchange twice the bytes)");
+        pto_line_add(line, " (neighbors along a wrapped dimension of size 2 exchange twice the bytes)");
 }
 
-static void describe_grid(writer_t *writer, const pto_counts_t *counts) {
+static void describe_grid(pto_line_t *line, const pto_counts_t *counts) {
     const pto_grid_t *grid = &counts->grid;
-    add(writer, counts->kind == PTO_COUNTS_STENCIL ? "stencil on" : "groups on");
+    pto_line_add(line, counts->kind == PTO_COUNTS_STENCIL ? "stencil on" : "groups on");
     for (int d = 0; d < grid->dim_count; d++)
-        add(writer, d == 0 ? " %lld" : " x %lld", (long long)grid->dim[d]);
+        pto_line_add(line, d == 0 ? " %lld" : " x %lld", (long long)grid->dim[d]);
     if (counts->kind == PTO_COUNTS_GROUPS)
-        add(writer, ", along dimension %d", grid->along);
+        pto_line_add(line, ", along dimension %d", grid->along);
     else
-        describe_stencil(writer, grid);
+        describe_stencil(line, grid);
 }
 
-static void describe_one(writer_t *writer, const pto_counts_t *counts) {
+static void describe_one(pto_line_t *line, const pto_counts_t *counts) {
     if (has_grid(counts))
-        describe_grid(writer, counts);
+        describe_grid(line, counts);
     else if (counts->kind == PTO_COUNTS_MATRIX)
-        add(writer, "matrix %s", counts->matrix_path ? counts->matrix_path : "");
+        pto_line_add(line, "matrix %s", counts->matrix_path ? counts->matrix_path : "");
     else if (counts->kind == PTO_COUNTS_LIST)
-        add(writer, "list");
+        pto_line_add(line, "list");
     else if (counts->kind == PTO_COUNTS_SKEW)
-        add(writer, "skew %g (seed %llu)", counts->skew, (unsigned long long)counts->seed);
+        pto_line_add(line, "skew %g (seed %llu)", counts->skew, (unsigned long long)counts->seed);
     else
-        add(writer, "equal");
+        pto_line_add(line, "equal");
 }
 
 const char *pto_counts_describe(const pto_counts_t *counts, char *text, size_t text_size) {
-    writer_t writer = {.text = text, .size = text_size};
+    pto_line_t line = {.text = text, .size = text_size};
     text[0] = '\0';
     if (!counts->host && !has_grid(counts))
         return text;
     if (counts->host)
-        add(&writer, "gpu: ");
-    describe_one(&writer, counts);
+        pto_line_add(&line, "gpu: ");
+    describe_one(&line, counts);
     if (counts->host) {
-        add(&writer, "; cpu: ");
-        describe_one(&writer, counts->host);
+        pto_line_add(&line, "; cpu: ");
+        describe_one(&line, counts->host);
     }
     return text;
 }

@@ -7,10 +7,9 @@
 #include "base/text_file.h"
 #include "formats/yaml_read.h"
 #include "formats/yaml_tree.h"
-#include "machine/library_rules.h"
+#include "machine/library.h"
 #include "scenario/check.h"
-#include "scenario/read_call.h"
-#include "scenario/read_counts.h"
+#include "scenario/read.h"
 #include "scenario/words.h"
 
 enum { FILE_BYTES_MAX = 4 << 20, STRATEGIES_MAX = 256, QUOTE_MAX = 40 };
@@ -330,13 +329,4 @@ pto_status_t pto_scenario_parse(const char *text, size_t text_size, const char *
     return PTO_OK;
 }
 
-pto_status_t pto_scenario_read(const char *path, pto_scenario_t *scenario, pto_error_t *err) {
-    char *text = NULL;
-    size_t size = 0;
-    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
-    if (status != PTO_OK)
-        return status;
-    status = pto_scenario_parse(text, size, path, scenario, err);
-    free(text);
-    return status;
-}
+PTO_TEXT_READER(pto_scenario_read, pto_scenario_parse, pto_scenario_t, FILE_BYTES_MAX);

@@ -1,5 +1,5 @@
 /* Reading the key `counts` of a scenario, or of an option. */
-#include "scenario/read_counts.h"
+#include "scenario/read.h"
 
 #include <stdlib.h>
 #include <string.h>

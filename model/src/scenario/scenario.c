@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/library_rules.h"
+#include "machine/library.h"
 #include "scenario/check.h"
 
 PTO_NAME_FUNCTION(

@@ -279,19 +279,17 @@ static int find_meant(change_t *change, const pto_machine_param_t *param, int co
 
 /* The first of the parameters that a wildcard means, and how many more. */
 static void name_meant(const change_t *change, const pto_machine_param_t *param, int count, int rows,
-                       char *text, size_t text_size) {
-    size_t length = (size_t)snprintf(text, text_size, " (%d parameters: ", rows);
+                       pto_line_t *line) {
     int named = 0;
-    for (int i = 0; i < count && named < NAMED_MAX && length < text_size; i++)
+    pto_line_add(line, " (%d parameters: ", rows);
+    for (int i = 0; i < count && named < NAMED_MAX; i++)
         if (is_meant(change, &param[i], true)) {
-            const char *between = named == 0 ? "" : named == rows - 1 ? " and " : ", ";
-            length += (size_t)snprintf(text + length, text_size - length, "%s%s", between, param[i].key);
+            pto_line_add(line, "%s%s", named == 0 ? "" : named == rows - 1 ? " and " : ", ", param[i].key);
             named++;
         }
-    if (named < rows && length < text_size)
-        snprintf(text + length, text_size - length, " and %d more)", rows - named);
-    else if (length < text_size)
-        snprintf(text + length, text_size - length, ")");
+    if (named < rows)
+        pto_line_add(line, " and %d more", rows - named);
+    pto_line_add(line, ")");
 }
 
 /* The change as given, what a wildcard means, and the value that is replaced, which the changed machine no
@@ -299,23 +297,20 @@ static void name_meant(const change_t *change, const pto_machine_param_t *param,
 static void describe(const change_t *change, const pto_machine_param_t *param, int count, int first, int rows,
                      char *text, size_t text_size) {
     const pto_machine_param_t *only = &param[first];
-    int length = snprintf(text, text_size, "%s=%s", change->key, change->value);
-    if (length < 0 || (size_t)length >= text_size)
-        return;
-    text += length;
-    text_size -= (size_t)length;
+    pto_line_t line = {.text = text, .size = text_size};
+    pto_line_add(&line, "%s=%s", change->key, change->value);
     if (rows > 1 && has_wildcard(change))
-        name_meant(change, param, count, rows, text, text_size);
+        name_meant(change, param, count, rows, &line);
     else if (rows > 1)
-        snprintf(text, text_size, " (%d rows)", rows);
+        pto_line_add(&line, " (%d rows)", rows);
     else if (has_wildcard(change))
-        snprintf(text, text_size, " (%s: %.6g before)", only->key, only->param->value);
+        pto_line_add(&line, " (%s: %.6g before)", only->key, only->param->value);
     else if (only->number)
-        snprintf(text, text_size, " (%lld before)", (long long)*only->number);
+        pto_line_add(&line, " (%lld before)", (long long)*only->number);
     else if (pto_param_known(only->param))
-        snprintf(text, text_size, " (%.6g before)", only->param->value);
+        pto_line_add(&line, " (%.6g before)", only->param->value);
     else
-        snprintf(text, text_size, " (none before)");
+        pto_line_add(&line, " (none before)");
 }
 
 static pto_status_t refuse_key(const change_t *change, const pto_machine_param_t *param, int count,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/checked.h"
+#include "base/text.h"
 #include "machine/machine_internal.h"
 #include "scenario/check.h"
 
@@ -21,52 +22,46 @@ const char *pto_workload_call_name(const pto_workload_call_t *call) {
 
 const char *pto_workload_along_text(const pto_workload_t *workload, unsigned along,
                                     char text[PTO_WORKLOAD_ALONG_MAX]) {
-    size_t used = 0;
+    pto_line_t line = {.text = text, .size = PTO_WORKLOAD_ALONG_MAX};
     if (along == (1u << workload->dim_count) - 1) {
         snprintf(text, PTO_WORKLOAD_ALONG_MAX, "world");
         return text;
     }
     for (int d = 0; d < workload->dim_count; d++)
         if (along & 1u << d)
-            used += (size_t)snprintf(text + used, PTO_WORKLOAD_ALONG_MAX - used, "%s%s", used ? "+" : "",
-                                     workload->dim[d].name);
+            pto_line_add(&line, "%s%s", line.used ? "+" : "", workload->dim[d].name);
     return text;
 }
 
-static pto_status_t refuse(const pto_workload_t *workload, pto_place_t place, pto_error_t *err,
-                           const char *message) {
-    if (place.line == 0)
-        return pto_error_set(err, PTO_ERR_RANGE, "%s", message);
-    return pto_error_set_at(err, PTO_ERR_RANGE, workload->path, place.line, place.column, "%s", message);
-}
+/* Of what has no place in the file, the error has none either. */
+#define REFUSE(workload, place, err, ...)                                                                    \
+    pto_error_set_at(err, PTO_ERR_RANGE, (place).line > 0 ? (workload)->path : NULL, (place).line,           \
+                     (place).column, __VA_ARGS__)
 
 /* --- the layout and the grid ---------------------------------------------------------------------------- */
 
 static pto_status_t complete_layout(pto_workload_t *workload, const pto_machine_t *machine,
                                     pto_error_t *err) {
     pto_layout_t *layout = &workload->layout;
-    char message[PTO_ERROR_MESSAGE_MAX];
     pto_error_t fault = {.status = PTO_OK};
     if (pto_layout_complete(layout, workload->memory, workload->procs_per_node, machine, &fault) != PTO_OK)
-        return refuse(workload, workload->layout_place, err, fault.message);
+        return REFUSE(workload, workload->layout_place, err, "%s", fault.message);
     if (layout->in_host)
         workload->procs_per_node = layout->gpus_per_node;
     int64_t places = layout->in_host ? machine->node.cores : machine->node.gpus;
-    if (layout->gpus_per_node > places) {
-        snprintf(message, sizeof message, "%s %lld is more than the %lld %s of a node of %s",
-                 layout->in_host ? "procs_per_node" : "gpus_per_node", (long long)layout->gpus_per_node,
-                 (long long)places, layout->in_host ? "cores" : "GPUs", machine->name);
-        return refuse(workload, workload->layout_place, err, message);
-    }
+    if (layout->gpus_per_node > places)
+        return REFUSE(workload, workload->layout_place, err,
+                      "%s %lld is more than the %lld %s of a node of %s",
+                      layout->in_host ? "procs_per_node" : "gpus_per_node", (long long)layout->gpus_per_node,
+                      (long long)places, layout->in_host ? "cores" : "GPUs", machine->name);
     if (pto_layout_check(layout, &fault) != PTO_OK)
-        return refuse(workload, workload->layout_place, err, fault.message);
+        return REFUSE(workload, workload->layout_place, err, "%s", fault.message);
     return PTO_OK;
 }
 
 enum { GPUS_MAX = 1 << 22 }; /* whose places are looked at one by one */
 
 static pto_status_t complete_grid(pto_workload_t *workload, pto_error_t *err) {
-    char message[PTO_ERROR_MESSAGE_MAX];
     int64_t gpus = pto_layout_owner_count(&workload->layout), processes = 1;
     pto_dimension_t *open = NULL;
     bool fits = true;
@@ -79,20 +74,18 @@ static pto_status_t complete_grid(pto_workload_t *workload, pto_error_t *err) {
     fits =
         fits && processes >= 1 && processes <= gpus && gpus % processes == 0 && (open || processes == gpus);
     if (gpus > GPUS_MAX)
-        snprintf(message, sizeof message, "layout: %lld GPUs; a step has at most %d", (long long)gpus,
-                 GPUS_MAX);
-    else if (workload->dim_count > 0 && !fits)
-        snprintf(message, sizeof message,
-                 "grid: %lld processes%s, but the layout has %lld %s; change the nodes (--nodes) or the grid "
-                 "(--grid), of which a size of 0 is filled in",
-                 (long long)processes, open ? " times those of the open dimension" : "", (long long)gpus,
-                 workload->layout.in_host ? "processes" : "GPUs");
-    else {
-        if (open)
-            open->size = gpus / processes;
-        return PTO_OK;
-    }
-    return refuse(workload, gpus > GPUS_MAX ? workload->layout_place : workload->grid_place, err, message);
+        return REFUSE(workload, workload->layout_place, err, "layout: %lld GPUs; a step has at most %d",
+                      (long long)gpus, GPUS_MAX);
+    if (workload->dim_count > 0 && !fits)
+        return REFUSE(
+            workload, workload->grid_place, err,
+            "grid: %lld processes%s, but the layout has %lld %s; change the nodes (--nodes) or the grid "
+            "(--grid), of which a size of 0 is filled in",
+            (long long)processes, open ? " times those of the open dimension" : "", (long long)gpus,
+            workload->layout.in_host ? "processes" : "GPUs");
+    if (open)
+        open->size = gpus / processes;
+    return PTO_OK;
 }
 
 /* --- communicators -------------------------------------------------------------------------------------- */
@@ -162,7 +155,7 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static pto_status_t lay_out(const pto_workload_t *workload, pto_workload_call_t *call, pto_layout_t *layout,
                             pto_error_t *err) {
     int64_t gpus = pto_layout_owner_count(&workload->layout), size = 1;
-    char along[PTO_WORKLOAD_ALONG_MAX], message[PTO_ERROR_MESSAGE_MAX];
+    char along[PTO_WORKLOAD_ALONG_MAX];
     runs_t runs = {0};
     for (int d = 0; d < workload->dim_count; d++)
         size *= call->along & 1u << d ? workload->dim[d].size : 1;
@@ -172,13 +165,12 @@ static pto_status_t lay_out(const pto_workload_t *workload, pto_workload_call_t 
     for (int64_t process = 0; process < gpus && size < gpus && !runs.uneven; process++)
         if (is_first(workload, call->along, process))
             walk_members(workload, call->along, process, size, &runs);
-    if (runs.uneven) {
-        snprintf(message, sizeof message,
-                 "communicators along %s have different numbers of GPUs on their nodes of %lld, which are "
-                 "not priced; change the grid or gpus_per_node",
-                 pto_workload_along_text(workload, call->along, along), (long long)layout->gpus_per_node);
-        return refuse(workload, call->place, err, message);
-    }
+    if (runs.uneven)
+        return REFUSE(
+            workload, call->place, err,
+            "communicators along %s have different numbers of GPUs on their nodes of %lld, which are "
+            "not priced; change the grid or gpus_per_node",
+            pto_workload_along_text(workload, call->along, along), (long long)layout->gpus_per_node);
     if (runs.on_node > 0) { /* it is not the world */
         layout->nodes = size / runs.on_node;
         layout->gpus_per_node = runs.on_node;

@@ -6,8 +6,7 @@
 #include "formats/yaml_read.h"
 #include "formats/yaml_tree.h"
 #include "portolan/workload.h"
-#include "scenario/read_call.h"
-#include "scenario/read_counts.h"
+#include "scenario/read.h"
 #include "scenario/words.h"
 
 enum { FILE_BYTES_MAX = 4 << 20, QUOTE_MAX = 40 };
@@ -241,16 +240,7 @@ pto_status_t pto_workload_parse(const char *text, size_t text_size, const char *
     return status;
 }
 
-pto_status_t pto_workload_read(const char *path, pto_workload_t *workload, pto_error_t *err) {
-    char *text = NULL;
-    size_t size = 0;
-    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
-    if (status != PTO_OK)
-        return status;
-    status = pto_workload_parse(text, size, path, workload, err);
-    free(text);
-    return status;
-}
+PTO_TEXT_READER(pto_workload_read, pto_workload_parse, pto_workload_t, FILE_BYTES_MAX);
 
 void pto_workload_fini(pto_workload_t *workload) {
     for (int i = 0; i < workload->call_count; i++)

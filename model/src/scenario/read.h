@@ -1,0 +1,23 @@
+/* Reading what scenario files, workloads and options have in common. */
+#ifndef PTO_SCENARIO_READ_H
+#define PTO_SCENARIO_READ_H
+
+#include "formats/yaml_read.h"
+#include "portolan/scenario.h"
+
+/* The keys of a call; the target is a pto_scenario_t. */
+extern const pto_yaml_table_t pto_scenario_call_table;
+
+/* Once these are read: note their places, and refuse a call without a size; messages call the mapping `what`.
+ */
+pto_status_t pto_scenario_finish_call(const pto_reader_t *reader, const pto_yaml_node_t *node,
+                                      const char *what, pto_scenario_t *scenario);
+
+/* Field readers: */
+/* char *, owned: a path relative to the folder of the file that names it */
+pto_status_t pto_read_path(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot, int argument);
+/* pto_counts_t */
+pto_status_t pto_read_counts(const pto_reader_t *reader, const pto_yaml_node_t *node, void *slot,
+                             int argument);
+
+#endif
