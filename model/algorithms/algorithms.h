@@ -5,11 +5,8 @@
 
 #include "portolan/strategy.h"
 
-/* Builds a stage in which every member copies its own block from exchange->in to exchange->out. */
-void pto_build_own_block(pto_builder_t *builder, const pto_exchange_t *exchange);
-
-/* Builds a stage in which member 0 alone copies its own block from `in` to exchange->out. */
-void pto_build_root_block(pto_builder_t *builder, const pto_exchange_t *exchange, int in);
+/* Builds a stage in which every member copies its own block from `in` to exchange->out. */
+void pto_build_own_block(pto_builder_t *builder, const pto_exchange_t *exchange, int in);
 
 /* Builds the messages of a stage: each member sends blocks to its `peers`, and receives from the members
  * whose peer it is, whose distances have the opposite sign. */
@@ -22,22 +19,6 @@ int pto_build_temporary(pto_builder_t *builder, int buffer, const char *name);
 /* Builds the temporary into which the members of a reduce-scatter reduce, with the inputs of the first `n`
  * members. */
 int pto_build_sum(pto_builder_t *builder, const pto_exchange_t *exchange, int64_t n);
-/* Builds the copy of each member's block of this temporary to the output. */
-void pto_build_sum_block(pto_builder_t *builder, const pto_exchange_t *exchange, int sum);
-
-/* Builds this copy for the members that remain after pto_build_fold: each copies the block of the number that
- * it had before. */
-void pto_build_folded_sum_block(pto_builder_t *builder, const pto_exchange_t *folded, int sum);
-
-/* One end of a message: the peer, and the bytes that are sent from or received into here. */
-typedef struct {
-    pto_peers_t peer;
-    pto_slice_t bytes;
-} pto_message_end_t;
-
-/* Builds a stage in which every member of `exchange` sends one message and receives one. */
-void pto_build_sendrecv(pto_builder_t *builder, const char *name, const pto_exchange_t *exchange,
-                        pto_message_end_t send, pto_message_end_t recv);
 
 /* Returns the `count` blocks or parts around that of `slice`, from a multiple of `count` on. */
 pto_slice_t pto_slice_aligned_run(pto_slice_t slice, pto_expr_t count);
@@ -53,12 +34,12 @@ int64_t pto_build_segment_count(pto_builder_t *builder, int vector);
 
 /* Folds a reduction among n members to p, the largest power of two up to n: of the first 2 (n - p) members,
  * those with even numbers send their vector to the next member. They wait until pto_build_unfold returns the
- * result to them, or pto_build_unfold_block one block of it. `vector` names the bytes of the output that are
+ * result, or a part of it, to them. `vector` names the bytes of the output that are
  * reduced; `received` is a temporary vector. Returns the exchange of the p members that remain. */
 pto_exchange_t pto_build_fold(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t vector,
                               int received);
-void pto_build_unfold(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t vector);
-void pto_build_unfold_block(pto_builder_t *builder, const pto_exchange_t *exchange, int sum);
+void pto_build_unfold(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t sent,
+                      pto_slice_t received);
 
 /* Returns how many members pto_build_fold makes wait; 0 for a power of two. */
 int64_t pto_folded_away(int64_t n);

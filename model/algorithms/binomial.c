@@ -132,8 +132,6 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
 const pto_algorithm_t pto_algorithm_binomial = {
     .name = "binomial",
     .summary = "up a binomial tree to process 0, down it from there, or both",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE |
-                   1u << PTO_COLLECTIVE_BROADCAST | 1u << PTO_COLLECTIVE_GATHER |
-                   1u << PTO_COLLECTIVE_SCATTER,
+    .collectives = PTO_VECTORS | PTO_ROOTED,
     .build = build,
 };

@@ -31,10 +31,8 @@ static pto_slice_t rotated(int buffer, int64_t n, bool reversed) {
 static void build_rounds(pto_builder_t *builder, const pto_exchange_t *exchange, int travelling) {
     int arrived = pto_build_temporary(builder, exchange->out, "arrived");
     pto_build_loop(builder, 0, pto_log2_ceil(exchange->n), true);
-    pto_build_sendrecv(
-        builder, "round", exchange,
-        (pto_message_end_t){pto_peers_at(pto_power(1), 1), blocks_with_bit(travelling, exchange->n)},
-        (pto_message_end_t){pto_peers_at(pto_power(1), -1), blocks_with_bit(arrived, exchange->n)});
+    pto_build_sendrecv(builder, "round", exchange, pto_peers_at(pto_power(1), 1),
+                       blocks_with_bit(travelling, exchange->n), blocks_with_bit(arrived, exchange->n));
     pto_build_copy(builder, "unpack", exchange, blocks_with_bit(arrived, exchange->n),
                    blocks_with_bit(travelling, exchange->n));
     pto_build_end(builder);
@@ -66,8 +64,7 @@ static void build_allgather(pto_builder_t *builder, const pto_exchange_t *exchan
     pto_build_loop(builder, 0, pto_log2_ceil(exchange->n), true);
     pto_slice_t arrived = arriving(gathered, exchange->n), sent = arrived;
     sent.offset = pto_power(-1); /* the same number of blocks, from block 0 on */
-    pto_build_sendrecv(builder, "round", exchange, (pto_message_end_t){pto_peers_at(pto_power(1), -1), sent},
-                       (pto_message_end_t){pto_peers_at(pto_power(1), 1), arrived});
+    pto_build_sendrecv(builder, "round", exchange, pto_peers_at(pto_power(1), -1), sent, arrived);
     pto_build_end(builder);
     pto_build_copy(builder, "rotate", exchange, pto_slice_all(builder, gathered),
                    rotated(exchange->out, exchange->n, false));
@@ -83,7 +80,7 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
 const pto_algorithm_t pto_algorithm_bruck = {
     .name = "bruck",
     .summary = "ceil(log2 n) rounds, each passing on half of all blocks, or for allgather all that arrived",
-    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | PTO_ALLGATHERS,
+    .collectives = PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_ALLTOALL,
     .relays = true,
     .build = build,
 };

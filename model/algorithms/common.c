@@ -16,15 +16,8 @@ void pto_build_peer_messages(pto_builder_t *builder, const pto_exchange_t *excha
     pto_build_step(builder, recv);
 }
 
-void pto_build_root_block(pto_builder_t *builder, const pto_exchange_t *exchange, int in) {
-    pto_exchange_t root = *exchange;
-    root.n = 1;
-    root.in = in;
-    pto_build_own_block(builder, &root);
-}
-
-void pto_build_own_block(pto_builder_t *builder, const pto_exchange_t *exchange) {
-    pto_build_copy(builder, "own block", exchange, pto_slice_block(exchange->in, PTO_ANCHOR_ME),
+void pto_build_own_block(pto_builder_t *builder, const pto_exchange_t *exchange, int in) {
+    pto_build_copy(builder, "own block", exchange, pto_slice_block(in, PTO_ANCHOR_ME),
                    pto_slice_block(exchange->out, PTO_ANCHOR_ME));
 }
 
@@ -42,25 +35,6 @@ int pto_build_sum(pto_builder_t *builder, const pto_exchange_t *exchange, int64_
     pto_build_copy(builder, "place input", &first, pto_slice_all(builder, exchange->in),
                    pto_slice_all(builder, sum));
     return sum;
-}
-
-void pto_build_sum_block(pto_builder_t *builder, const pto_exchange_t *exchange, int sum) {
-    pto_exchange_t own = *exchange;
-    own.in = sum;
-    pto_build_own_block(builder, &own);
-}
-
-void pto_build_folded_sum_block(pto_builder_t *builder, const pto_exchange_t *folded, int sum) {
-    pto_build_copy(builder, "own block", folded, pto_slice_block(sum, PTO_ANCHOR_HOLDER),
-                   pto_slice_block(folded->out, PTO_ANCHOR_HOLDER));
-}
-
-void pto_build_sendrecv(pto_builder_t *builder, const char *name, const pto_exchange_t *exchange,
-                        pto_message_end_t send, pto_message_end_t recv) {
-    pto_step_t sends = pto_step_of(PTO_STEP_SEND, exchange), receives = pto_step_of(PTO_STEP_RECV, exchange);
-    sends.peers = send.peer;
-    receives.peers = recv.peer;
-    pto_build_message(builder, name, sends, send.bytes, receives, recv.bytes);
 }
 
 pto_slice_t pto_slice_aligned_run(pto_slice_t slice, pto_expr_t count) {
@@ -117,6 +91,17 @@ void pto_flag_to_others(pto_builder_t *builder, const char *name, const pto_exch
 void pto_flag_to_root(pto_builder_t *builder, const char *name, const pto_exchange_t *who) {
     pto_intranode_flag(builder, name, pto_step_of_others(PTO_STEP_SIGNAL, who),
                        pto_step_of_root(PTO_STEP_WAIT, who));
+}
+
+void pto_build_sendrecv(pto_builder_t *builder, const char *name, const pto_exchange_t *who,
+                        pto_peers_t peers, pto_slice_t sent, pto_slice_t received) {
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, who), recv = pto_step_of(PTO_STEP_RECV, who);
+    send.peers = recv.peers = peers;
+    if (peers.kind != PTO_PEERS_XOR) {
+        recv.peers.sign = -peers.sign;
+        recv.peers.node_shift = -peers.node_shift;
+    }
+    pto_build_message(builder, name, send, sent, recv, received);
 }
 
 void pto_build_message(pto_builder_t *builder, const char *name, pto_step_t send, pto_slice_t sent,
@@ -247,20 +232,11 @@ pto_exchange_t pto_build_fold(pto_builder_t *builder, const pto_exchange_t *exch
     return folded;
 }
 
-static void build_unfold(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t sent,
-                         pto_slice_t received) {
+void pto_build_unfold(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t sent,
+                      pto_slice_t received) {
     int64_t r = pto_folded_away(exchange->n);
     if (r == 0)
         return;
     pto_build_message(builder, "unfold", one_of_pair(PTO_STEP_SEND, exchange, 1, r), sent,
                       one_of_pair(PTO_STEP_RECV, exchange, 0, r), received);
-}
-
-void pto_build_unfold(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t vector) {
-    build_unfold(builder, exchange, vector, vector);
-}
-
-void pto_build_unfold_block(pto_builder_t *builder, const pto_exchange_t *exchange, int sum) {
-    build_unfold(builder, exchange, pto_slice_block(sum, PTO_ANCHOR_PEER),
-                 pto_slice_block(exchange->out, PTO_ANCHOR_ME));
 }

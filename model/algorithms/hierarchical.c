@@ -46,8 +46,7 @@ static void build_round(const levels_t *levels, const pto_exchange_t *folded, pt
     pto_peers_t partner = {.kind = PTO_PEERS_XOR, .first = distance, .sign = 1};
     pto_slice_t segment = segment_of(levels), received = segment;
     received.buffer = levels->received;
-    pto_build_sendrecv(levels->builder, "exchange between nodes", folded,
-                       (pto_message_end_t){partner, segment}, (pto_message_end_t){partner, received});
+    pto_build_sendrecv(levels->builder, "exchange between nodes", folded, partner, segment, received);
     pto_build_reduce(levels->builder, pto_step_of(PTO_STEP_REDUCE, folded), segment, levels->received,
                      folded->out);
 }
@@ -64,7 +63,7 @@ static void build_among_leaders(const levels_t *levels) {
         build_round(levels, &folded, pto_power(1));
         pto_build_end(levels->builder);
     }
-    pto_build_unfold(levels->builder, &levels->leaders, segment);
+    pto_build_unfold(levels->builder, &levels->leaders, segment, segment);
 }
 
 static void build_copies(const levels_t *levels) {

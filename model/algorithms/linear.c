@@ -47,7 +47,9 @@ static void build_broadcast(pto_builder_t *builder, const pto_exchange_t *exchan
 
 /* Member 0 sends each member its block of `in`, or receives the blocks of all members in `out`. */
 static void build_rooted(pto_builder_t *builder, const pto_exchange_t *exchange, int in, bool to_root) {
-    pto_build_root_block(builder, exchange, in);
+    pto_exchange_t first = *exchange;
+    first.n = 1;
+    pto_build_own_block(builder, &first, in);
     if (exchange->n == 1)
         return;
     pto_step_t root = pto_step_of_root(to_root ? PTO_STEP_RECV : PTO_STEP_SEND, exchange);
@@ -94,9 +96,9 @@ static void build_blocks(pto_builder_t *builder, const pto_exchange_t *exchange)
     bool send_empty = request->by_library && (pto_collective_is_by_pair(request->collective) ||
                                               pto_collective_is_by_owner(request->collective));
     int64_t deal = exchange->cyclic_count > 1 ? exchange->cyclic_count : 1;
-    pto_build_own_block(builder, exchange);
+    pto_build_own_block(builder, exchange, exchange->in);
     if (joined)
-        pto_build_own_block(builder, &host);
+        pto_build_own_block(builder, &host, host.in);
     pto_build_stage(builder, "all messages", PTO_ORDER_AT_ONCE);
     if (deal == 1)
         build_messages(builder, exchange, pto_constant(1), 1, send_empty);
@@ -125,10 +127,8 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
 const pto_algorithm_t pto_algorithm_linear = {
     .name = "linear",
     .summary = "all n-1 sends and receives of a process in flight at once",
-    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV |
-                   1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST | PTO_ALLGATHERS |
-                   1u << PTO_COLLECTIVE_REDUCE_SCATTER | 1u << PTO_COLLECTIVE_GATHER |
-                   1u << PTO_COLLECTIVE_SCATTER,
+    .collectives = PTO_ALLTOALLS | PTO_ALLGATHERS | PTO_ROOTED | 1u << PTO_COLLECTIVE_REDUCE |
+                   1u << PTO_COLLECTIVE_BROADCAST | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
     .chunked = true,
     .joins = true,
     .build = build,

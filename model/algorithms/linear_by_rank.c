@@ -18,7 +18,7 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
                        .until = pto_constant(exchange->n)};
     bool send_empty = pto_builder_request(builder)->by_library &&
                       pto_collective_is_by_pair(pto_builder_request(builder)->collective);
-    pto_build_own_block(builder, exchange);
+    pto_build_own_block(builder, exchange, exchange->in);
     pto_build_stage(builder, "all messages", PTO_ORDER_AT_ONCE);
     pto_build_peer_messages(builder, exchange, all, send_empty);
 }
@@ -26,7 +26,7 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
 const pto_algorithm_t pto_algorithm_linear_by_rank = {
     .name = "linear_by_rank",
     .summary = "the same, posted by rank: all processes send to process 0 first",
-    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV,
+    .collectives = PTO_ALLTOALLS,
     .only_named = true,
     .build = build,
 };

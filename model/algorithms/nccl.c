@@ -6,8 +6,6 @@
 const pto_algorithm_t pto_algorithm_nccl = {
     .name = "nccl",
     .summary = "NCCL's own, whichever way it takes",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
-                   1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_REDUCE |
-                   1u << PTO_COLLECTIVE_BROADCAST | PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
+    .collectives = PTO_VECTORS | PTO_ALLTOALLS | PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
     .nccl = true,
 };

@@ -4,14 +4,14 @@
  * the processes of a GPU, each sends those whose number is its core modulo `deal`. */
 #include "algorithms.h"
 
-static pto_peers_t next_node(const pto_builder_t *builder, const pto_exchange_t *exchange, int64_t sign) {
+static pto_peers_t next_node(const pto_builder_t *builder, const pto_exchange_t *exchange) {
     bool cyclic = exchange->cyclic_count > 1;
     return (pto_peers_t){.kind = PTO_PEERS_TORUS,
                          .first = cyclic ? (pto_expr_t){.core = 1} : pto_constant(0),
                          .stride = pto_constant(cyclic ? exchange->cyclic_count : 1),
                          .until = pto_constant(pto_builder_request(builder)->messages),
-                         .node_shift = sign,
-                         .sign = sign};
+                         .node_shift = 1,
+                         .sign = 1};
 }
 
 /* Builds the message from member 0 of a pair to member 1 and, if both send, the one back. */
@@ -27,11 +27,9 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
         build_pair(builder, exchange);
         return;
     }
-    pto_build_sendrecv(builder, "all messages", exchange,
-                       (pto_message_end_t){next_node(builder, exchange, 1),
-                                           pto_slice_block(exchange->in, PTO_ANCHOR_ORDINAL)},
-                       (pto_message_end_t){next_node(builder, exchange, -1),
-                                           pto_slice_block(exchange->out, PTO_ANCHOR_ORDINAL)});
+    pto_build_sendrecv(builder, "all messages", exchange, next_node(builder, exchange),
+                       pto_slice_block(exchange->in, PTO_ANCHOR_ORDINAL),
+                       pto_slice_block(exchange->out, PTO_ANCHOR_ORDINAL));
 }
 
 const pto_algorithm_t pto_algorithm_point_to_point = {

@@ -21,9 +21,7 @@ static void build_halving(pto_builder_t *builder, const pto_exchange_t *folded, 
     pto_build_loop(builder, 0, pto_log2_ceil(n), true);
     pto_peers_t partner = {.kind = PTO_PEERS_XOR, .first = pto_power(1), .sign = 1};
     pto_slice_t mine = half(received, n, PTO_ANCHOR_ME, kept);
-    pto_build_sendrecv(builder, "halve", folded,
-                       (pto_message_end_t){partner, half(folded->out, n, PTO_ANCHOR_PEER, kept)},
-                       (pto_message_end_t){partner, mine});
+    pto_build_sendrecv(builder, "halve", folded, partner, half(folded->out, n, PTO_ANCHOR_PEER, kept), mine);
     pto_build_reduce(builder, pto_step_of(PTO_STEP_REDUCE, folded), mine, received, folded->out);
     pto_build_end(builder);
 }
@@ -32,9 +30,8 @@ static void build_doubling(pto_builder_t *builder, const pto_exchange_t *folded)
     int64_t n = folded->n;
     pto_build_loop(builder, 0, pto_log2_ceil(n), true);
     pto_peers_t partner = {.kind = PTO_PEERS_XOR, .first = pto_inverse_power(n / 2), .sign = 1};
-    pto_build_sendrecv(builder, "double", folded,
-                       (pto_message_end_t){partner, half(folded->out, n, PTO_ANCHOR_ME, pto_power(1))},
-                       (pto_message_end_t){partner, half(folded->out, n, PTO_ANCHOR_PEER, pto_power(1))});
+    pto_build_sendrecv(builder, "double", folded, partner, half(folded->out, n, PTO_ANCHOR_ME, pto_power(1)),
+                       half(folded->out, n, PTO_ANCHOR_PEER, pto_power(1)));
     pto_build_end(builder);
 }
 
@@ -77,7 +74,8 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
         return;
     }
     build_doubling(builder, &folded);
-    pto_build_unfold(builder, exchange, pto_slice_all(builder, exchange->out));
+    pto_build_unfold(builder, exchange, pto_slice_all(builder, exchange->out),
+                     pto_slice_all(builder, exchange->out));
 }
 
 const pto_algorithm_t pto_algorithm_rabenseifner = {

@@ -10,8 +10,7 @@ extern const pto_algorithm_t pto_algorithm_bruck;
 static void build_round(pto_builder_t *builder, const pto_exchange_t *exchange, pto_slice_t source,
                         pto_slice_t target) {
     pto_peers_t partner = {.kind = PTO_PEERS_XOR, .first = pto_power(1), .sign = 1};
-    pto_build_sendrecv(builder, "exchange", exchange, (pto_message_end_t){partner, source},
-                       (pto_message_end_t){partner, target});
+    pto_build_sendrecv(builder, "exchange", exchange, partner, source, target);
 }
 
 static void build_allreduce(pto_builder_t *builder, const pto_exchange_t *exchange) {
@@ -23,7 +22,8 @@ static void build_allreduce(pto_builder_t *builder, const pto_exchange_t *exchan
     pto_build_reduce(builder, pto_step_of(PTO_STEP_REDUCE, &folded), pto_slice_all(builder, received),
                      received, exchange->out);
     pto_build_end(builder);
-    pto_build_unfold(builder, exchange, pto_slice_all(builder, exchange->out));
+    pto_build_unfold(builder, exchange, pto_slice_all(builder, exchange->out),
+                     pto_slice_all(builder, exchange->out));
 }
 
 static pto_slice_t run_around(int buffer, pto_anchor_t anchor) {
@@ -36,7 +36,7 @@ static void build_allgather(pto_builder_t *builder, const pto_exchange_t *exchan
         pto_algorithm_bruck.build(builder, exchange);
         return;
     }
-    pto_build_own_block(builder, exchange);
+    pto_build_own_block(builder, exchange, exchange->in);
     pto_build_loop(builder, 0, rounds, true);
     build_round(builder, exchange, run_around(exchange->out, PTO_ANCHOR_ME),
                 run_around(exchange->out, PTO_ANCHOR_PEER));
@@ -53,6 +53,6 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
 const pto_algorithm_t pto_algorithm_recursive_doubling = {
     .name = "recursive_doubling",
     .summary = "log2 n exchanges of all that a process has with partners at doubling distance",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | PTO_ALLGATHERS,
+    .collectives = PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_ALLREDUCE,
     .build = build,
 };

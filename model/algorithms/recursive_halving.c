@@ -19,9 +19,7 @@ static void build_halving(pto_builder_t *builder, const pto_exchange_t *folded, 
     pto_build_loop(builder, 0, pto_log2_ceil(n), true);
     pto_peers_t partner = {.kind = PTO_PEERS_XOR, .first = pto_inverse_power(n / 2), .sign = 1};
     pto_slice_t mine = kept(received, PTO_ANCHOR_ME, n, fold);
-    pto_build_sendrecv(builder, "halve", folded,
-                       (pto_message_end_t){partner, kept(sum, PTO_ANCHOR_PEER, n, fold)},
-                       (pto_message_end_t){partner, mine});
+    pto_build_sendrecv(builder, "halve", folded, partner, kept(sum, PTO_ANCHOR_PEER, n, fold), mine);
     pto_build_reduce(builder, pto_step_of(PTO_STEP_REDUCE, folded), mine, received, sum);
     pto_build_end(builder);
 }
@@ -35,12 +33,15 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
     pto_exchange_t folded = pto_build_fold(builder, &summed, pto_slice_all(builder, sum), received);
     build_halving(builder, &folded, sum, received, fold);
     if (fold == 0) {
-        pto_build_sum_block(builder, exchange, sum);
+        pto_build_own_block(builder, exchange, sum);
         return;
     }
     folded.out = exchange->out;
-    pto_build_folded_sum_block(builder, &folded, sum);
-    pto_build_unfold_block(builder, exchange, sum);
+    /* each member that remains copies the block of the number that it had before */
+    pto_build_copy(builder, "own block", &folded, pto_slice_block(sum, PTO_ANCHOR_HOLDER),
+                   pto_slice_block(folded.out, PTO_ANCHOR_HOLDER));
+    pto_build_unfold(builder, exchange, pto_slice_block(sum, PTO_ANCHOR_PEER),
+                     pto_slice_block(exchange->out, PTO_ANCHOR_ME));
 }
 
 const pto_algorithm_t pto_algorithm_recursive_halving = {

@@ -11,9 +11,7 @@ static pto_slice_t build_round(pto_builder_t *builder, const pto_exchange_t *exc
     pto_slice_t received = part;
     received.buffer = target;
     received.offset.constant--;
-    pto_build_sendrecv(builder, "round", exchange,
-                       (pto_message_end_t){pto_peers_at(pto_constant(1), 1), part},
-                       (pto_message_end_t){pto_peers_at(pto_constant(1), -1), received});
+    pto_build_sendrecv(builder, "round", exchange, pto_peers_at(pto_constant(1), 1), part, received);
     return received;
 }
 
@@ -40,7 +38,7 @@ static void build_reduce_scatter(pto_builder_t *builder, const pto_exchange_t *e
     pto_slice_t before = pto_slice_block(pto_build_sum(builder, exchange, exchange->n), PTO_ANCHOR_ME);
     before.offset = pto_constant(-1);
     build_reducing(builder, exchange, before);
-    pto_build_sum_block(builder, exchange, before.buffer);
+    pto_build_own_block(builder, exchange, before.buffer);
 }
 
 static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
@@ -56,13 +54,13 @@ static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
         build_reduce_scatter(builder, exchange);
         return;
     }
-    pto_build_own_block(builder, exchange);
+    pto_build_own_block(builder, exchange, exchange->in);
     build_passing(builder, exchange, pto_slice_block(exchange->out, PTO_ANCHOR_ME));
 }
 
 const pto_algorithm_t pto_algorithm_ring = {
     .name = "ring",
     .summary = "n-1 rounds (allreduce: twice), each passing an n-th of the data to the next process",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
+    .collectives = PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
     .build = build,
 };

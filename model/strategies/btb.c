@@ -144,8 +144,7 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
 const pto_strategy_t pto_strategy_btb = {
     .name = "btb",
     .summary = "a node's processes copy up and down a binomial tree of buffers on every second one's GPU",
-    .collectives =
-        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
+    .collectives = PTO_VECTORS,
     .direct = true,
     .collective_space = PTO_SPACE_GPU,
     .applicable = pto_intranode_applicable,

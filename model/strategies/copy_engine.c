@@ -15,17 +15,16 @@ static void build_flag(pto_builder_t *builder, const char *name, const pto_excha
 }
 
 /* A GPU copies its own block at the same time. */
-static void build_copies(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
-                         pto_gas_way_t way) {
-    const pto_slice_t mine = pto_slice_block(user->out, PTO_ANCHOR_ME);
+static void build_copies(pto_builder_t *builder, const pto_exchange_t *who, pto_gas_way_t way) {
+    const pto_slice_t mine = pto_slice_block(who->out, PTO_ANCHOR_ME);
     pto_build_parallel(builder);
     pto_build_branch(builder);
     pto_build_local(builder, "copy to others", pto_gas_step(who, way),
-                    pto_slice_block(user->in, PTO_ANCHOR_PEER), pto_slice_of_peer(mine));
+                    pto_slice_block(who->in, PTO_ANCHOR_PEER), pto_slice_of_peer(mine));
     pto_build_end(builder);
     pto_build_branch(builder);
     pto_build_stage(builder, "copy own", PTO_ORDER_SEQUENCE);
-    pto_gas_own_copy(builder, who, pto_slice_block(user->in, PTO_ANCHOR_ME), mine);
+    pto_gas_own_copy(builder, who, pto_slice_block(who->in, PTO_ANCHOR_ME), mine);
     pto_build_end(builder);
     pto_build_end(builder);
 }
@@ -33,11 +32,10 @@ static void build_copies(pto_builder_t *builder, const pto_exchange_t *who, cons
 /* A member that has received all others' shares knows that they have begun their run, and that they have read
  * their input where it writes their output. */
 static void build_allreduce(pto_builder_t *builder, const pto_request_t *request) {
-    pto_user_t user = pto_route_user_in_place(builder, request);
-    pto_exchange_t who = pto_route_owners(request, &user);
-    pto_gas_shares_t shares = pto_gas_shares(builder, &who, &user, false, false);
+    pto_exchange_t who = pto_route_user_in_place(builder, request);
+    int gathered = pto_gas_shares(builder, &who, false, false);
     pto_build_kernel(builder, &who);
-    pto_slice_t result = pto_gas_reduce_shares(builder, &who, &user, &shares);
+    pto_slice_t result = pto_gas_reduce_shares(builder, &who, false, gathered);
     pto_build_end(builder);
     pto_build_local(builder, "copy results", pto_step_of_all(PTO_STEP_COPY, &who), result,
                     pto_slice_of_peer(result));
@@ -45,11 +43,10 @@ static void build_allreduce(pto_builder_t *builder, const pto_request_t *request
 }
 
 static void build_blocks(pto_builder_t *builder, const pto_request_t *request) {
-    pto_user_t user = pto_route_user(builder, request);
-    pto_exchange_t who = pto_route_owners(request, &user);
+    pto_exchange_t who = pto_route_user(builder, request);
     pto_gas_way_t way = pto_gas_way(request->collective);
     build_flag(builder, "ready", &who, pto_gas_way_back(way));
-    build_copies(builder, &who, &user, way);
+    build_copies(builder, &who, way);
     build_flag(builder, "copied", &who, way);
 }
 
@@ -63,9 +60,7 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
 const pto_strategy_t pto_strategy_copy_engine = {
     .name = "copy_engine",
     .summary = "each GPU's copy engine copies its blocks to all others, between two kernels that signal",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
-                   1u << PTO_COLLECTIVE_ALLTOALLV | PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_GATHER |
-                   1u << PTO_COLLECTIVE_SCATTER,
+    .collectives = PTO_ALLTOALLS | PTO_ALLGATHERS | PTO_ROOTED | 1u << PTO_COLLECTIVE_ALLREDUCE,
     .direct = true,
     .granularity_bytes = 16, /* of an allreduce's shares, as in gas_split */
     .collective_space = PTO_SPACE_GPU,

@@ -6,24 +6,19 @@
 #include "staging.h"
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
-    pto_user_t user = pto_route_user_in_place(builder, request);
-    pto_exchange_t exchange = pto_route_owners(request, &user);
-    pto_exchange_t givers = exchange;
+    pto_exchange_t exchange = pto_route_user_in_place(builder, request), givers = exchange;
     if (pto_collective_is_from_root(request->collective))
         givers.n = 1;
     bool both = request->by_library && request->collective == PTO_COLLECTIVE_ALLREDUCE;
     if (pto_collective_is_vector(request->collective) && !both)
-        pto_build_copy(builder, "place input", &givers, pto_slice_all(builder, user.in),
-                       pto_slice_all(builder, user.out));
+        pto_build_copy(builder, "place input", &givers, pto_slice_all(builder, exchange.in),
+                       pto_slice_all(builder, exchange.out));
     pto_build_exchange(builder, request, &exchange);
 }
 
 enum {
-    COLLECTIVES =
-        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV |
-        1u << PTO_COLLECTIVE_MESSAGES | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST |
-        PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_PAIR | 1u << PTO_COLLECTIVE_HALO |
-        1u << PTO_COLLECTIVE_REDUCE_SCATTER | 1u << PTO_COLLECTIVE_GATHER | 1u << PTO_COLLECTIVE_SCATTER
+    COLLECTIVES = PTO_VECTORS | PTO_ALLTOALLS | PTO_ALLGATHERS | PTO_ROOTED | 1u << PTO_COLLECTIVE_MESSAGES |
+                  1u << PTO_COLLECTIVE_PAIR | 1u << PTO_COLLECTIVE_HALO | 1u << PTO_COLLECTIVE_REDUCE_SCATTER
 };
 
 const pto_strategy_t pto_strategy_cuda_aware = {

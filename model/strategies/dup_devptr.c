@@ -5,7 +5,7 @@
  *
  * In a halo exchange, the processes share out the cells of each border. With corners in two phases, each
  * phase does all of this: one process sends corners that another one has received. */
-#include "halo.h"
+#include "plan/sides.h"
 #include "staging.h"
 
 /* --- halos ---------------------------------------------------------------------------------------------- */
@@ -68,7 +68,7 @@ static void build_phase(pto_builder_t *builder, phase_t *phase, int number) {
     phase->begin[borders] = phase->count;
     pto_route_signal(builder, phase->gpu, "borders ready", false);
     build_copies(builder, phase, borders, "copy shares to host", pto_sides_pack);
-    pto_sides_exchange(builder, &phase->who, phase->side, phase->count);
+    pto_sides_exchange(builder, &phase->who, "messages", phase->side, phase->count);
     build_copies(builder, phase, borders, "copy shares to device", pto_sides_unpack);
     pto_route_signal(builder, phase->gpu, "halos written", true);
 }
@@ -87,7 +87,7 @@ static int64_t most_cells(const pto_request_t *request) {
 }
 
 static void build_halo(pto_builder_t *builder, const pto_request_t *request) {
-    pto_user_t user = pto_route_user(builder, request);
+    pto_exchange_t user = pto_route_user(builder, request);
     pto_buffer_t buffer = pto_temporary_like(builder, user.out, "share");
     int cores = pto_build_group(builder, PTO_GROUP_CORES, 0);
     phase_t phase = {.field = user.out,
@@ -113,18 +113,18 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
         build_halo(builder, request);
         return;
     }
-    pto_user_t user = pto_route_user(builder, request);
+    pto_exchange_t user = pto_route_user(builder, request);
     pto_shares_t shares = pto_route_shares(builder, request, &user);
-    pto_slice_t in = pto_route_owners_share(builder, &shares, user.in, shares.in);
-    pto_slice_t out = pto_route_owners_share(builder, &shares, user.out, shares.out);
+    pto_slice_t in = pto_route_owners_share(builder, &shares, user.in, shares.who.in);
+    pto_slice_t out = pto_route_owners_share(builder, &shares, user.out, shares.who.out);
 
     pto_route_signal(builder, shares.gpu, "input ready", false);
     pto_route_chunks(builder, shares.chunks);
-    pto_route_copy(builder, "copy shares to host", shares.cores, shares.count, in,
-                   pto_route_share(builder, &shares, shares.in));
-    pto_route_share_exchange(builder, request, &shares);
-    pto_route_copy(builder, "copy shares to device", shares.cores, shares.count,
-                   pto_route_share(builder, &shares, shares.out), out);
+    pto_build_copy(builder, "copy shares to host", &shares.who, in,
+                   pto_route_share(builder, &shares, shares.who.in));
+    pto_build_exchange(builder, request, &shares.who);
+    pto_build_copy(builder, "copy shares to device", &shares.who,
+                   pto_route_share(builder, &shares, shares.who.out), out);
     pto_route_end_chunks(builder, shares.chunks);
     pto_route_signal(builder, shares.gpu, "output written", true);
 }
@@ -132,9 +132,9 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
 const pto_strategy_t pto_strategy_dup_devptr = {
     .name = "dup_devptr",
     .summary = "every process of a GPU copies its own share through a shared device pointer",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
-                   1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES | PTO_ALLGATHERS |
-                   1u << PTO_COLLECTIVE_HALO | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
+    .collectives = PTO_ALLTOALLS | PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_ALLREDUCE |
+                   1u << PTO_COLLECTIVE_MESSAGES | 1u << PTO_COLLECTIVE_HALO |
+                   1u << PTO_COLLECTIVE_REDUCE_SCATTER,
     .splits = true,
     .chunked = true,
     .joins = true,

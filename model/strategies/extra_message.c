@@ -19,25 +19,26 @@ static void build_sharing(pto_builder_t *builder, const pto_shares_t *shares, co
 }
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
-    pto_user_t user = pto_route_user(builder, request);
+    pto_exchange_t user = pto_route_user(builder, request);
     int in = pto_build_mirror(builder, user.in, "host in", PTO_SPACE_CPU);
     int out = in;
     if (request->collective != PTO_COLLECTIVE_ALLREDUCE)
         out = pto_build_mirror(builder, user.out, "host out", PTO_SPACE_CPU);
     pto_shares_t shares = pto_route_shares(builder, request, &user);
+    pto_exchange_t first = shares.who;
+    first.core_count = 1;
 
-    pto_route_copy(builder, "copy to host", user.owners, 1, pto_slice_all(builder, user.in),
+    pto_build_copy(builder, "copy to host", &user, pto_slice_all(builder, user.in),
                    pto_slice_all(builder, in));
-    build_sharing(builder, &shares, "scatter shares", in, shares.in, false);
-    pto_route_copy(builder, "keep own share", shares.cores, 1,
-                   pto_route_share_in_whole(builder, &shares, in, shares.in, PTO_SHARE_MINE),
-                   pto_route_share(builder, &shares, shares.in));
-    pto_route_share_exchange(builder, request, &shares);
-    build_sharing(builder, &shares, "gather shares", out, shares.out, true);
-    pto_route_copy(builder, "return own share", shares.cores, 1,
-                   pto_route_share(builder, &shares, shares.out),
-                   pto_route_share_in_whole(builder, &shares, out, shares.out, PTO_SHARE_MINE));
-    pto_route_copy(builder, "copy to device", user.owners, 1, pto_slice_all(builder, out),
+    build_sharing(builder, &shares, "scatter shares", in, shares.who.in, false);
+    pto_build_copy(builder, "keep own share", &first,
+                   pto_route_share_in_whole(builder, &shares, in, shares.who.in, PTO_SHARE_MINE),
+                   pto_route_share(builder, &shares, shares.who.in));
+    pto_build_exchange(builder, request, &shares.who);
+    build_sharing(builder, &shares, "gather shares", out, shares.who.out, true);
+    pto_build_copy(builder, "return own share", &first, pto_route_share(builder, &shares, shares.who.out),
+                   pto_route_share_in_whole(builder, &shares, out, shares.who.out, PTO_SHARE_MINE));
+    pto_build_copy(builder, "copy to device", &user, pto_slice_all(builder, out),
                    pto_slice_all(builder, user.out));
 }
 
@@ -45,9 +46,8 @@ const pto_strategy_t pto_strategy_extra_message = {
     .name = "extra_message",
     .summary =
         "one process copies to the host and shares the data with the GPU's other processes by messages",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL |
-                   1u << PTO_COLLECTIVE_ALLTOALLV | 1u << PTO_COLLECTIVE_MESSAGES | PTO_ALLGATHERS |
-                   1u << PTO_COLLECTIVE_REDUCE_SCATTER,
+    .collectives = PTO_ALLTOALLS | PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_ALLREDUCE |
+                   1u << PTO_COLLECTIVE_MESSAGES | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
     .splits = true,
     .joins = true,
     .collective_space = PTO_SPACE_CPU,

@@ -71,25 +71,22 @@ void pto_gas_reduce(pto_builder_t *builder, const pto_exchange_t *who, int64_t u
     pto_build_local(builder, "reduce", step, pto_slice_all(builder, gathered), target);
 }
 
-pto_gas_shares_t pto_gas_shares(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
-                                bool scatters, bool double_buffered) {
-    return (pto_gas_shares_t){
-        .parts = scatters ? 0 : who->n,
-        .gathered =
-            pto_gas_gathered(builder, who, scatters ? user->out : user->in,
-                             (pto_gas_gathered_t){.blocks = scatters ? PTO_BLOCKS_EQUAL : PTO_BLOCKS_SHARE,
-                                                  .double_buffered = double_buffered})};
+int pto_gas_shares(pto_builder_t *builder, const pto_exchange_t *who, bool scatters, bool double_buffered) {
+    return pto_gas_gathered(builder, who, scatters ? who->out : who->in,
+                            (pto_gas_gathered_t){.blocks = scatters ? PTO_BLOCKS_EQUAL : PTO_BLOCKS_SHARE,
+                                                 .double_buffered = double_buffered});
 }
 
-pto_slice_t pto_gas_reduce_shares(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
-                                  const pto_gas_shares_t *shares) {
-    const pto_slice_t peers = pto_slice_part(user->in, shares->parts, PTO_ANCHOR_PEER, pto_constant(0));
-    const pto_slice_t place = pto_slice_block(shares->gathered, PTO_ANCHOR_ME);
-    pto_slice_t part = pto_slice_part(user->in, shares->parts, PTO_ANCHOR_ME, pto_constant(0));
+pto_slice_t pto_gas_reduce_shares(pto_builder_t *builder, const pto_exchange_t *who, bool scatters,
+                                  int gathered) {
+    const int64_t parts = scatters ? 0 : who->n; /* of each block of the input */
+    const pto_slice_t peers = pto_slice_part(who->in, parts, PTO_ANCHOR_PEER, pto_constant(0));
+    const pto_slice_t place = pto_slice_block(gathered, PTO_ANCHOR_ME);
+    pto_slice_t part = pto_slice_part(who->in, parts, PTO_ANCHOR_ME, pto_constant(0));
     pto_gas_copy(builder, "store shares", who, pto_step_of_all(PTO_STEP_COPY, who),
                  (pto_gas_move_t){peers, pto_slice_of_peer(place)}, (pto_gas_move_t){part, place});
     pto_gas_flag(builder, "shares stored", who, PTO_GAS_ALL_TO_ALL);
-    part.buffer = user->out;
-    pto_gas_reduce(builder, who, who->n, shares->gathered, part);
+    part.buffer = who->out;
+    pto_gas_reduce(builder, who, who->n, gathered, part);
     return part;
 }

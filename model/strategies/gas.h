@@ -46,19 +46,13 @@ typedef struct {
 void pto_gas_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *who, pto_step_t step,
                   pto_gas_move_t move, pto_gas_move_t own);
 
-/* The shares in which members reduce a vector (gas_split.c): each member stores to each other member's
- * `gathered` that member's share of its vector, or its block, and reduces what the others stored to its own.
- */
-typedef struct {
-    int64_t parts; /* of each block of the input */
-    int gathered;
-} pto_gas_shares_t;
-/* Builds the buffer. It must exist before the kernel begins. */
-pto_gas_shares_t pto_gas_shares(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
-                                bool scatters, bool double_buffered);
+/* Builds the buffer for the shares in which members reduce a vector (gas_split.c): each member stores to each
+ * other member's `gathered` that member's share of its vector or, if it `scatters`, its block, and reduces
+ * what the others stored to its own. The buffer must exist before the kernel begins. */
+int pto_gas_shares(pto_builder_t *builder, const pto_exchange_t *who, bool scatters, bool double_buffered);
 /* Builds the stages, inside the kernel. Returns the member's share of the result. */
-pto_slice_t pto_gas_reduce_shares(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
-                                  const pto_gas_shares_t *shares);
+pto_slice_t pto_gas_reduce_shares(pto_builder_t *builder, const pto_exchange_t *who, bool scatters,
+                                  int gathered);
 
 /* Builds a stage in which the members below `until` reduce all blocks of `gathered` into `target`. */
 void pto_gas_reduce(pto_builder_t *builder, const pto_exchange_t *who, int64_t until, int gathered,

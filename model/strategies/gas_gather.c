@@ -13,19 +13,18 @@ static void build_broadcast(pto_builder_t *builder, const pto_exchange_t *who, i
 }
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
-    pto_user_t user = pto_route_user(builder, request);
-    pto_exchange_t who = pto_route_owners(request, &user);
-    int gathered = pto_gas_gathered(builder, &who, user.in, (pto_gas_gathered_t){.stride = who.n});
+    pto_exchange_t who = pto_route_user(builder, request);
+    int gathered = pto_gas_gathered(builder, &who, who.in, (pto_gas_gathered_t){.stride = who.n});
     pto_build_kernel(builder, &who);
     if (request->collective == PTO_COLLECTIVE_REDUCE)
         pto_gas_flag(builder, "free", &who, PTO_GAS_ROOT_TO_OTHERS);
-    const pto_slice_t in = pto_slice_all(builder, user.in), place = pto_slice_block(gathered, PTO_ANCHOR_ME);
+    const pto_slice_t in = pto_slice_all(builder, who.in), place = pto_slice_block(gathered, PTO_ANCHOR_ME);
     pto_gas_copy(builder, "store to root", &who, pto_step_of_others(PTO_STEP_COPY, &who),
                  (pto_gas_move_t){in, pto_slice_of_peer(place)}, (pto_gas_move_t){in, place});
     pto_gas_flag(builder, "stored", &who, PTO_GAS_OTHERS_TO_ROOT);
-    pto_gas_reduce(builder, &who, 1, gathered, pto_slice_all(builder, user.out));
+    pto_gas_reduce(builder, &who, 1, gathered, pto_slice_all(builder, who.out));
     if (request->collective == PTO_COLLECTIVE_ALLREDUCE)
-        build_broadcast(builder, &who, user.out);
+        build_broadcast(builder, &who, who.out);
     pto_build_end(builder);
 }
 

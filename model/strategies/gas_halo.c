@@ -7,12 +7,11 @@
 #include "gas.h"
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
-    pto_user_t user = pto_route_user(builder, request);
-    pto_exchange_t who = pto_route_owners(request, &user);
+    pto_exchange_t who = pto_route_user(builder, request);
     pto_step_t store = pto_step_of(PTO_STEP_COPY, &who);
     store.peers = pto_peers_grid();
-    store.source = pto_slice_cells(builder, user.out, PTO_CELLS_BORDER);
-    store.target = pto_slice_of_peer(pto_slice_cells(builder, user.out, PTO_CELLS_HALO));
+    store.source = pto_slice_cells(builder, who.out, PTO_CELLS_BORDER);
+    store.target = pto_slice_of_peer(pto_slice_cells(builder, who.out, PTO_CELLS_HALO));
     pto_build_kernel(builder, &who);
     pto_flag_among(builder, "ready", &who, pto_peers_grid());
     pto_build_stage(builder, "store to neighbors", PTO_ORDER_SEQUENCE);

@@ -18,27 +18,25 @@ static void build_results(pto_builder_t *builder, const pto_exchange_t *who, pto
 
 static void build_reduction(pto_builder_t *builder, const pto_request_t *request) {
     bool root_alone = request->collective == PTO_COLLECTIVE_REDUCE;
-    pto_user_t user = pto_route_user_in_place(builder, request);
-    pto_exchange_t who = pto_route_owners(request, &user);
+    pto_exchange_t who = pto_route_user_in_place(builder, request);
     bool scatters = request->collective == PTO_COLLECTIVE_REDUCE_SCATTER;
-    pto_gas_shares_t shares = pto_gas_shares(builder, &who, &user, scatters, root_alone || scatters);
+    int gathered = pto_gas_shares(builder, &who, scatters, root_alone || scatters);
     pto_build_kernel(builder, &who);
-    pto_slice_t own_part = pto_gas_reduce_shares(builder, &who, &user, &shares);
+    pto_slice_t own_part = pto_gas_reduce_shares(builder, &who, scatters, gathered);
     if (!scatters)
         build_results(builder, &who, own_part, root_alone);
     pto_build_end(builder);
 }
 
 static void build_blocks(pto_builder_t *builder, const pto_request_t *request) {
-    pto_user_t user = pto_route_user(builder, request);
-    pto_exchange_t who = pto_route_owners(request, &user);
+    pto_exchange_t who = pto_route_user(builder, request);
     pto_gas_way_t way = pto_gas_way(request->collective);
     pto_build_kernel(builder, &who);
     pto_gas_flag(builder, "ready", &who, pto_gas_way_back(way));
-    const pto_slice_t place = pto_slice_block(user.out, PTO_ANCHOR_ME);
+    const pto_slice_t place = pto_slice_block(who.out, PTO_ANCHOR_ME);
     pto_gas_copy(builder, "store to all", &who, pto_gas_step(&who, way),
-                 (pto_gas_move_t){pto_slice_block(user.in, PTO_ANCHOR_PEER), pto_slice_of_peer(place)},
-                 (pto_gas_move_t){pto_slice_block(user.in, PTO_ANCHOR_ME), place});
+                 (pto_gas_move_t){pto_slice_block(who.in, PTO_ANCHOR_PEER), pto_slice_of_peer(place)},
+                 (pto_gas_move_t){pto_slice_block(who.in, PTO_ANCHOR_ME), place});
     pto_gas_flag(builder, "stored", &who, way);
     pto_build_end(builder);
 }
@@ -53,10 +51,8 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
 const pto_strategy_t pto_strategy_gas_split = {
     .name = "gas_split",
     .summary = "one kernel a GPU: each reduces a share of the vector and stores it to all",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE |
-                   1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV | PTO_ALLGATHERS |
-                   1u << PTO_COLLECTIVE_REDUCE_SCATTER | 1u << PTO_COLLECTIVE_GATHER |
-                   1u << PTO_COLLECTIVE_SCATTER,
+    .collectives = PTO_ALLTOALLS | PTO_ALLGATHERS | PTO_ROOTED | 1u << PTO_COLLECTIVE_ALLREDUCE |
+                   1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
     .direct = true,
     .collective_space = PTO_SPACE_GPU,
     .granularity_bytes = 16, /* bytes that a thread loads and stores at a time */

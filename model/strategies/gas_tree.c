@@ -13,7 +13,6 @@
 typedef struct {
     pto_builder_t *builder;
     const pto_exchange_t *who;
-    const pto_user_t *user;
     int64_t levels;
 } tree_t;
 
@@ -35,9 +34,9 @@ static void build_free(const tree_t *tree, bool up) {
 
 static void build_up(const tree_t *tree) {
     pto_builder_t *builder = tree->builder;
-    pto_buffer_t shape = pto_intranode_shape(builder, tree->who, tree->user->in, "children", tree->levels, 2);
+    pto_buffer_t shape = pto_intranode_shape(builder, tree->who, tree->who->in, "children", tree->levels, 2);
     int children = pto_build_buffer(builder, shape);
-    pto_slice_t in = pto_slice_all(builder, tree->user->in), sum = pto_slice_all(builder, tree->user->out);
+    pto_slice_t in = pto_slice_all(builder, tree->who->in), sum = pto_slice_all(builder, tree->who->out);
     for (int64_t level = 0; level < tree->levels; level++) {
         pto_slice_t place = pto_slice_block(children, PTO_ANCHOR_ABSOLUTE);
         place.offset = pto_constant(level);
@@ -58,7 +57,7 @@ static void build_up(const tree_t *tree) {
 
 static void build_down(const tree_t *tree) {
     for (int64_t level = tree->levels - 1; level >= 0; level--) {
-        pto_slice_t result = pto_slice_all(tree->builder, tree->user->out);
+        pto_slice_t result = pto_slice_all(tree->builder, tree->who->out);
         pto_build_local(tree->builder, "down the tree", ends(tree, PTO_STEP_COPY, false, level), result,
                         pto_slice_of_peer(result));
         build_flag(tree, "complete", false, level);
@@ -66,9 +65,8 @@ static void build_down(const tree_t *tree) {
 }
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
-    pto_user_t user = pto_route_user_in_place(builder, request);
-    pto_exchange_t who = pto_route_owners(request, &user);
-    tree_t tree = {builder, &who, &user, pto_log2_ceil(who.n)};
+    pto_exchange_t who = pto_route_user_in_place(builder, request);
+    tree_t tree = {builder, &who, pto_log2_ceil(who.n)};
     pto_build_kernel(builder, &who);
     if (request->collective == PTO_COLLECTIVE_REDUCE)
         build_free(&tree, false);
@@ -78,8 +76,8 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
         build_free(&tree, true);
         pto_exchange_t root = who;
         root.n = 1;
-        pto_build_copy(builder, "own output", &root, pto_slice_all(builder, user.in),
-                       pto_slice_all(builder, user.out));
+        pto_build_copy(builder, "own output", &root, pto_slice_all(builder, who.in),
+                       pto_slice_all(builder, who.out));
     }
     if (request->collective != PTO_COLLECTIVE_REDUCE)
         build_down(&tree);
@@ -89,8 +87,7 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
 const pto_strategy_t pto_strategy_gas_tree = {
     .name = "gas_tree",
     .summary = "one kernel a GPU: partial results are stored up a binomial tree, the result down",
-    .collectives =
-        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
+    .collectives = PTO_VECTORS,
     .direct = true,
     .collective_space = PTO_SPACE_GPU,
     .applicable = pto_gas_applicable,

@@ -98,9 +98,7 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
 const pto_strategy_t pto_strategy_gsb = {
     .name = "gsb",
     .summary = "a node's processes copy into a buffer on the root's GPU, which reduces; all copy out",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE |
-                   1u << PTO_COLLECTIVE_BROADCAST | PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_REDUCE_SCATTER |
-                   1u << PTO_COLLECTIVE_GATHER | 1u << PTO_COLLECTIVE_SCATTER,
+    .collectives = PTO_VECTORS | PTO_ALLGATHERS | PTO_ROOTED | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
     .direct = true,
     .collective_space = PTO_SPACE_GPU,
     .applicable = pto_intranode_applicable,

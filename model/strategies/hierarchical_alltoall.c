@@ -24,7 +24,7 @@
 typedef struct {
     pto_builder_t *builder;
     const pto_request_t *request;
-    pto_user_t user;
+    pto_exchange_t user;
     pto_exchange_t node; /* the owners of one node */
     int64_t nodes;
 } between_t;
@@ -206,24 +206,21 @@ static void build_by_counterparts(pto_builder_t *builder, const pto_request_t *r
 static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
     if (request->layout.owners_per_gpu > 1 || request->layout.gpus_per_node > 1)
         return PTO_OK;
-    return pto_error_set(
-        err, PTO_ERR_NOT_APPLICABLE,
-        "%s combines what the processes of a node send, and each node has only one that holds data",
-        request->strategy->name);
+    return pto_route_refuse(
+        request, "combines what the processes of a node send, and each node has only one that holds data",
+        err);
 }
 
 static pto_status_t staged_applicable(const pto_request_t *request, pto_error_t *err) {
     if (request->layout.nodes > 1)
         return applicable(request, err);
-    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                         "%s copies off-node data to the host, and there is only one node",
-                         request->strategy->name);
+    return pto_route_refuse(request, "copies off-node data to the host, and there is only one node", err);
 }
 
 const pto_strategy_t pto_strategy_node_leaders = {
     .name = "node_leaders",
     .summary = "a node's processes copy into a buffer on its leader's GPU; leaders exchange; all copy out",
-    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV | PTO_ALLGATHERS,
+    .collectives = PTO_ALLTOALLS | PTO_ALLGATHERS,
     .collective_space = PTO_SPACE_GPU,
     .applicable = applicable,
     .build = build_by_leaders,
@@ -232,7 +229,7 @@ const pto_strategy_t pto_strategy_node_leaders = {
 const pto_strategy_t pto_strategy_node_aware = {
     .name = "node_aware",
     .summary = "a node's processes hand each other what goes to their counterparts, who then exchange it",
-    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV | PTO_ALLGATHERS,
+    .collectives = PTO_ALLTOALLS | PTO_ALLGATHERS,
     .collective_space = PTO_SPACE_GPU,
     .applicable = applicable,
     .build = build_by_counterparts,
@@ -241,7 +238,7 @@ const pto_strategy_t pto_strategy_node_aware = {
 const pto_strategy_t pto_strategy_staged_leaders = {
     .name = "staged_leaders",
     .summary = "node_leaders, whose leaders copy to the host, exchange there and copy back",
-    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV | PTO_ALLGATHERS,
+    .collectives = PTO_ALLTOALLS | PTO_ALLGATHERS,
     .collective_space = PTO_SPACE_CPU,
     .applicable = staged_applicable,
     .build = build_by_leaders,
@@ -250,7 +247,7 @@ const pto_strategy_t pto_strategy_staged_leaders = {
 const pto_strategy_t pto_strategy_staged_aware = {
     .name = "staged_aware",
     .summary = "node_aware, whose counterparts copy to the host, exchange there and copy back",
-    .collectives = 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV | PTO_ALLGATHERS,
+    .collectives = PTO_ALLTOALLS | PTO_ALLGATHERS,
     .collective_space = PTO_SPACE_CPU,
     .applicable = staged_applicable,
     .build = build_by_counterparts,

@@ -14,7 +14,7 @@ typedef struct {
     const pto_request_t *request;
     const pto_intranode_t *inside_gpu;
     const pto_intranode_t *between_gpus;
-    pto_user_t user;
+    pto_exchange_t user;
     pto_exchange_t gpu;
     pto_exchange_t node;
     pto_exchange_t leaders;
@@ -148,38 +148,33 @@ static int64_t members_of_gpu(const pto_request_t *request) { return request->la
 static pto_status_t any_applicable(const pto_request_t *request, pto_error_t *err) {
     if (request->layout.owners_per_gpu > 1 || request->layout.gpus_per_node > 1)
         return PTO_OK;
-    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                         "%s shares memory inside nodes, and each node has only one process that holds data",
-                         request->strategy->name);
+    return pto_route_refuse(
+        request, "shares memory inside nodes, and each node has only one process that holds data", err);
 }
 
 /* With one process per GPU, btb inside the GPU would be the same as gsb. */
 static pto_status_t needs_owners(const pto_request_t *request, pto_error_t *err) {
     if (request->layout.owners_per_gpu > 1)
         return any_applicable(request, err);
-    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                         "%s uses a tree inside each GPU, where one process holds data (owners_per_gpu: 1)",
-                         request->strategy->name);
+    return pto_route_refuse(
+        request, "uses a tree inside each GPU, where one process holds data (owners_per_gpu: 1)", err);
 }
 
 static pto_status_t needs_gpus(const pto_request_t *request, pto_error_t *err) {
     if (request->layout.gpus_per_node > 1)
         return any_applicable(request, err);
-    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                         "%s uses a tree between the GPUs of a node, which has one (gpus_per_node: 1)",
-                         request->strategy->name);
+    return pto_route_refuse(request,
+                            "uses a tree between the GPUs of a node, which has one (gpus_per_node: 1)", err);
 }
 
 /* On a single GPU it would be mix. */
 static pto_status_t needs_several_groups(const pto_request_t *request, pto_error_t *err) {
     const pto_layout_t *layout = &request->layout;
     if (layout->owners_per_gpu == 1)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "%s stages inside each GPU, where one process holds data (owners_per_gpu: 1)",
-                             request->strategy->name);
+        return pto_route_refuse(
+            request, "stages inside each GPU, where one process holds data (owners_per_gpu: 1)", err);
     if (layout->gpus_per_node == 1 && layout->nodes == 1)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s is for several GPUs, and the layout has one",
-                             request->strategy->name);
+        return pto_route_refuse(request, "is for several GPUs, and the layout has one", err);
     return pto_mix_applicable(request, err);
 }
 
@@ -192,8 +187,7 @@ const pto_strategy_t pto_strategy_gsb_gsb = {
     .name = "gsb_gsb",
     .summary =
         "hierarchical: shared buffers inside each GPU and between a node's; leaders of nodes in between",
-    .collectives =
-        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
+    .collectives = PTO_VECTORS,
     .collective_space = PTO_SPACE_GPU,
     .applicable = any_applicable,
     .build = build_gsb_gsb,
@@ -202,8 +196,7 @@ const pto_strategy_t pto_strategy_gsb_gsb = {
 const pto_strategy_t pto_strategy_gsb_btb = {
     .name = "gsb_btb",
     .summary = "hierarchical: a shared buffer inside each GPU, a tree between a node's",
-    .collectives =
-        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
+    .collectives = PTO_VECTORS,
     .collective_space = PTO_SPACE_GPU,
     .applicable = needs_gpus,
     .build = build_gsb_btb,
@@ -212,8 +205,7 @@ const pto_strategy_t pto_strategy_gsb_btb = {
 const pto_strategy_t pto_strategy_btb_gsb = {
     .name = "btb_gsb",
     .summary = "hierarchical: a tree inside each GPU, a shared buffer between a node's",
-    .collectives =
-        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
+    .collectives = PTO_VECTORS,
     .collective_space = PTO_SPACE_GPU,
     .applicable = needs_owners,
     .build = build_btb_gsb,
@@ -222,8 +214,7 @@ const pto_strategy_t pto_strategy_btb_gsb = {
 const pto_strategy_t pto_strategy_btb_btb = {
     .name = "btb_btb",
     .summary = "hierarchical: trees inside each GPU and between a node's",
-    .collectives =
-        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST,
+    .collectives = PTO_VECTORS,
     .collective_space = PTO_SPACE_GPU,
     .applicable = needs_both,
     .build = build_btb_btb,

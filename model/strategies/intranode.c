@@ -48,19 +48,18 @@ void pto_intranode_copy_out(pto_builder_t *builder, const char *name, const pto_
 
 void pto_intranode_build(pto_builder_t *builder, const pto_request_t *request,
                          const pto_intranode_t *inside) {
-    pto_user_t user = pto_route_user(builder, request);
-    pto_exchange_t who = pto_route_owners(request, &user);
+    pto_exchange_t who = pto_route_user(builder, request);
     if (request->collective == PTO_COLLECTIVE_REDUCE) {
-        inside->reduce(builder, &who, user.in, user.out, PTO_RUN_LOOSE);
+        inside->reduce(builder, &who, who.in, who.out, PTO_RUN_LOOSE);
     } else if (pto_collective_is_from_root(request->collective)) {
-        inside->broadcast(builder, &who, user.in, user.out, PTO_RUN_LOOSE);
+        inside->broadcast(builder, &who, who.in, who.out, PTO_RUN_LOOSE);
     } else if (request->collective == PTO_COLLECTIVE_GATHER) {
-        inside->gather(builder, &who, user.in, user.out);
+        inside->gather(builder, &who, who.in, who.out);
     } else if (pto_collective_is_allgather(request->collective)) {
-        inside->allgather(builder, &who, user.in, user.out);
+        inside->allgather(builder, &who, who.in, who.out);
     } else {
-        int reduced = inside->reduce(builder, &who, user.in, -1, PTO_RUN_ORDERED);
-        inside->broadcast(builder, &who, reduced, user.out, PTO_RUN_ORDERED);
+        int reduced = inside->reduce(builder, &who, who.in, -1, PTO_RUN_ORDERED);
+        inside->broadcast(builder, &who, reduced, who.out, PTO_RUN_ORDERED);
     }
 }
 
@@ -72,8 +71,7 @@ pto_status_t pto_intranode_applicable(const pto_request_t *request, pto_error_t 
             "%s shares GPU memory, which works only within a node, and the layout has %lld nodes",
             request->strategy->name, (long long)layout->nodes);
     if (pto_layout_owner_count(layout) == 1)
-        return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
-                             "%s needs several processes that hold data, and there is only one",
-                             request->strategy->name);
+        return pto_route_refuse(request, "needs several processes that hold data, and there is only one",
+                                err);
     return PTO_OK;
 }

@@ -15,14 +15,13 @@ static void flag(pto_builder_t *builder, const char *name, const char *waiting, 
 }
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
-    pto_user_t user = pto_route_user(builder, request);
-    pto_exchange_t pair = pto_route_owners(request, &user);
-    pto_slice_t source = pto_slice_all(builder, user.in);
+    pto_exchange_t pair = pto_route_user(builder, request);
+    pto_slice_t source = pto_slice_all(builder, pair.in);
     source.holder = PTO_HOLDER_PEER;
     flag(builder, "ready", "wait for data", pto_build_sender(builder, PTO_STEP_SIGNAL, &pair),
          pto_build_receiver(builder, PTO_STEP_WAIT, &pair));
     pto_route_pair_copy(builder, "copy", pto_build_receiver(builder, PTO_STEP_COPY, &pair), source,
-                        pto_slice_all(builder, user.out));
+                        pto_slice_all(builder, pair.out));
     flag(builder, "copied", "wait for copy", pto_build_receiver(builder, PTO_STEP_SIGNAL, &pair),
          pto_build_sender(builder, PTO_STEP_WAIT, &pair));
 }

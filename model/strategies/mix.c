@@ -213,7 +213,7 @@ static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
 const pto_strategy_t pto_strategy_mix = {
     .name = "mix",
     .summary = "as gsb, but some members' data go through host memory at the same time",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | PTO_ALLGATHERS,
+    .collectives = PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_ALLREDUCE,
     .direct = true,
     .stages = members_of,
     .collective_space = PTO_SPACE_GPU,

@@ -68,33 +68,30 @@ static void hand_out(pto_builder_t *builder, const pto_exchange_t *who, pto_poli
     pto_build_end(builder);
 }
 
-static void allreduce(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
-                      pto_policy_kind_t policy) {
-    int gathered = pto_intranode_buffer(builder, who, user->in, "gathered", who->n, who->n);
-    gather(builder, who, policy, user->in,
-           pto_intranode_host_buffer(builder, who, user->in, "staged", who->n), gathered);
-    int result = pto_gsb_combine(builder, who, user->in, gathered, -1);
+static void allreduce(pto_builder_t *builder, const pto_exchange_t *who, pto_policy_kind_t policy) {
+    int gathered = pto_intranode_buffer(builder, who, who->in, "gathered", who->n, who->n);
+    gather(builder, who, policy, who->in, pto_intranode_host_buffer(builder, who, who->in, "staged", who->n),
+           gathered);
+    int result = pto_gsb_combine(builder, who, who->in, gathered, -1);
     hand_out(builder, who, policy, result,
-             pto_intranode_host_buffer(builder, who, result, "staged result", 1), user->out);
+             pto_intranode_host_buffer(builder, who, result, "staged result", 1), who->out);
 }
 
 /* In the previous run all members told the root that they have read its buffers. */
-static void allgather(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user,
-                      pto_policy_kind_t policy) {
-    int gathered = pto_intranode_buffer(builder, who, user->in, "gathered", who->n, who->n);
-    int host = pto_intranode_host_buffer(builder, who, user->in, "staged", who->n);
+static void allgather(pto_builder_t *builder, const pto_exchange_t *who, pto_policy_kind_t policy) {
+    int gathered = pto_intranode_buffer(builder, who, who->in, "gathered", who->n, who->n);
+    int host = pto_intranode_host_buffer(builder, who, who->in, "staged", who->n);
     pto_flag_to_others(builder, "inputs free", who);
-    gather(builder, who, policy, user->in, host, gathered);
-    hand_out(builder, who, policy, gathered, host, user->out);
+    gather(builder, who, policy, who->in, host, gathered);
+    hand_out(builder, who, policy, gathered, host, who->out);
 }
 
 static void build(pto_builder_t *builder, const pto_request_t *request, pto_policy_kind_t policy) {
-    pto_user_t user = pto_route_user(builder, request);
-    pto_exchange_t who = pto_route_owners(request, &user);
+    pto_exchange_t who = pto_route_user(builder, request);
     if (pto_collective_is_allgather(request->collective))
-        allgather(builder, &who, &user, policy);
+        allgather(builder, &who, policy);
     else
-        allreduce(builder, &who, &user, policy);
+        allreduce(builder, &who, policy);
 }
 
 static void build_doubling(pto_builder_t *builder, const pto_request_t *request) {
@@ -120,7 +117,7 @@ static int64_t members_of(const pto_request_t *request) { return pto_layout_owne
 const pto_strategy_t pto_strategy_mix_doubling = {
     .name = "mix_doubling",
     .summary = "mix, whose root chooses who stages by what completes first, twice as many each time",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | PTO_ALLGATHERS,
+    .collectives = PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_ALLREDUCE,
     .direct = true,
     .stages = members_of,
     .fixed = &pto_strategy_mix,
@@ -132,7 +129,7 @@ const pto_strategy_t pto_strategy_mix_doubling = {
 const pto_strategy_t pto_strategy_mix_learning = {
     .name = "mix_learning",
     .summary = "mix, whose root learns from run to run how many should stage",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | PTO_ALLGATHERS,
+    .collectives = PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_ALLREDUCE,
     .direct = true,
     .stages = members_of,
     .fixed = &pto_strategy_mix,

@@ -1,7 +1,7 @@
 /* pack_kernel: halo exchange in which a kernel packs the borders that are not contiguous into contiguous GPU
  * memory, from where they are sent, and another one unpacks them (as for derived types in MVAPICH2: Wang et
  * al. 2011; TEMPI: Pearson et al. 2021). Processes that are their own neighbors copy in the first kernel. */
-#include "halo.h"
+#include "plan/sides.h"
 #include "staging.h"
 
 typedef struct {
@@ -39,7 +39,7 @@ static void build_phase(pto_builder_t *builder, const phase_t *phase) {
         pto_sides_pack(builder, &phase->who, phase->side, phase->count);
         pto_build_end(builder);
     }
-    pto_sides_exchange(builder, &phase->who, phase->side, phase->count);
+    pto_sides_exchange(builder, &phase->who, "messages", phase->side, phase->count);
     if (!phase->packs)
         return;
     pto_build_kernel(builder, &phase->who);
@@ -57,9 +57,9 @@ static int64_t room(const pto_halo_t *halo) {
 }
 
 static void build(pto_builder_t *builder, const pto_request_t *request) {
-    pto_user_t user = pto_route_user(builder, request);
+    pto_exchange_t user = pto_route_user(builder, request);
     pto_buffer_t buffer = pto_temporary_like(builder, user.out, "packed out");
-    phase_t phase = {.field = user.out, .who = pto_route_owners(request, &user)};
+    phase_t phase = {.field = user.out, .who = user};
     int64_t packed_cells = 0;
     buffer.block_count = room(&request->halo);
     phase.who.out = pto_build_buffer(builder, buffer);

@@ -10,7 +10,7 @@
  * Both ways there are two rings, one for each direction, in branches that overlap: a process fills one ring
  * and drains the other. A halo exchange has a ring for each direction in the grid, so that the directions of
  * a phase overlap (the paper's have one owner at a time). */
-#include "halo.h"
+#include "plan/sides.h"
 #include "staging.h"
 
 enum { SLOTS = 4 };
@@ -29,15 +29,16 @@ typedef struct {
     int empty;
 } ring_t;
 
-static void flag_step(pto_builder_t *builder, pto_step_t step, pto_step_kind_t kind, int flag) {
+static void flag_stage(pto_builder_t *builder, const char *name, pto_step_t step, pto_step_kind_t kind,
+                       int flag) {
     step.kind = kind;
     step.flag = flag;
+    pto_build_stage(builder, name, PTO_ORDER_SEQUENCE);
     pto_build_step(builder, step);
 }
 
 static void take_credit(pto_builder_t *builder, const ring_t *ring) {
-    pto_build_stage(builder, "take a credit", PTO_ORDER_SEQUENCE);
-    flag_step(builder, ring->sends, PTO_STEP_WAIT, ring->empty);
+    flag_stage(builder, "take a credit", ring->sends, PTO_STEP_WAIT, ring->empty);
 }
 
 /* One chunk's way. `credit`: its slot has been used before, so the sender waits until it is empty. */
@@ -45,13 +46,10 @@ static void pass(pto_builder_t *builder, const ring_t *ring, bool credit, bool l
     if (credit)
         take_credit(builder, ring);
     pto_build_local(builder, "fill", ring->sends, ring->from[last], pto_slice_of_peer(ring->slot[last]));
-    pto_build_stage(builder, "full", PTO_ORDER_SEQUENCE);
-    flag_step(builder, ring->sends, PTO_STEP_SIGNAL, ring->full);
-    pto_build_stage(builder, "wait for a chunk", PTO_ORDER_SEQUENCE);
-    flag_step(builder, ring->receives, PTO_STEP_WAIT, ring->full);
+    flag_stage(builder, "full", ring->sends, PTO_STEP_SIGNAL, ring->full);
+    flag_stage(builder, "wait for a chunk", ring->receives, PTO_STEP_WAIT, ring->full);
     pto_build_local(builder, "drain", ring->drains, ring->slot[last], ring->to[last]);
-    pto_build_stage(builder, "empty", PTO_ORDER_SEQUENCE);
-    flag_step(builder, ring->receives, PTO_STEP_SIGNAL, ring->empty);
+    flag_stage(builder, "empty", ring->receives, PTO_STEP_SIGNAL, ring->empty);
 }
 
 static void pass_chunks(pto_builder_t *builder, const ring_t *ring, int64_t from, int64_t to) {
@@ -77,7 +75,7 @@ static void build_ring(pto_builder_t *builder, const ring_t *ring) {
 
 /* --- a pair --------------------------------------------------------------------------------------------- */
 
-static int build_slots(pto_builder_t *builder, const pto_user_t *user, int64_t sender, const char *name,
+static int build_slots(pto_builder_t *builder, const pto_exchange_t *user, int64_t sender, const char *name,
                        int64_t count, int64_t bytes) {
     pto_buffer_t slots = pto_temporary_like(builder, user->out, name);
     slots.space = PTO_SPACE_CPU;
@@ -96,10 +94,9 @@ static pto_step_t of_member(const pto_exchange_t *pair, int64_t member, int64_t 
     return step;
 }
 
-static void build_direction(pto_builder_t *builder, const pto_request_t *request, const pto_user_t *user,
+static void build_direction(pto_builder_t *builder, const pto_request_t *request, const pto_exchange_t *user,
                             int64_t sender) {
-    pto_exchange_t pair = pto_route_owners(request, user);
-    ring_t ring = {.sends = of_member(&pair, sender, 1), .receives = of_member(&pair, 1 - sender, -1)};
+    ring_t ring = {.sends = of_member(user, sender, 1), .receives = of_member(user, 1 - sender, -1)};
     int64_t unit = pto_chunk_bytes(request->bytes, request->chunks);
     ring.chunks = pto_chunk_count(request->bytes, request->chunks);
     int64_t before_last = ring.chunks - 1, ahead = ahead_of(ring.chunks);
@@ -123,7 +120,7 @@ static void build_direction(pto_builder_t *builder, const pto_request_t *request
 }
 
 static void build_pair(pto_builder_t *builder, const pto_request_t *request) {
-    pto_user_t user = pto_route_user(builder, request);
+    pto_exchange_t user = pto_route_user(builder, request);
     if (!request->ends.both_ways) {
         build_direction(builder, request, &user, 0);
         return;
@@ -185,19 +182,17 @@ static void build_way(pto_builder_t *builder, const pto_exchange_t *who, const i
 static void build_phase(pto_builder_t *builder, const pto_exchange_t *who, int phase) {
     int shift[PTO_SHIFTS_MAX][PTO_DIMS_MAX], others = 0;
     int count = pto_halo_shifts(&pto_builder_request(builder)->halo, phase, shift);
+    pto_side_t side[PTO_SHIFTS_MAX];
     for (int i = 0; i < count; i++) {
-        pto_side_t side = pto_side_towards(builder, who->out, shift[i], 1, pto_constant(0));
-        others += !side.own;
-        if (!side.own)
-            continue;
-        pto_build_stage(builder, "own border", PTO_ORDER_SEQUENCE);
-        pto_sides_pack(builder, who, &side, 1);
+        side[i] = pto_side_towards(builder, who->out, shift[i], 1, pto_constant(0));
+        others += !side[i].own;
     }
+    pto_sides_own(builder, who, side, count);
     if (others == 0)
         return;
     pto_build_parallel(builder);
     for (int i = 0; i < count; i++) {
-        if (pto_peers_cart(builder, shift[i]).kind == PTO_PEERS_NONE)
+        if (side[i].own)
             continue;
         pto_build_branch(builder);
         build_way(builder, who, shift[i]);
@@ -207,8 +202,7 @@ static void build_phase(pto_builder_t *builder, const pto_exchange_t *who, int p
 }
 
 static void build_halo(pto_builder_t *builder, const pto_request_t *request) {
-    pto_user_t user = pto_route_user(builder, request);
-    pto_exchange_t who = pto_route_owners(request, &user);
+    pto_exchange_t who = pto_route_user(builder, request);
     for (int phase = 0; phase < pto_halo_phases(&request->halo); phase++)
         build_phase(builder, &who, phase);
 }

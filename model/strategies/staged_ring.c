@@ -46,18 +46,16 @@ static pto_slice_t below(int64_t end, pto_slice_t slice) {
     return slice;
 }
 
-static void build_messages(pto_builder_t *builder, const ring_t *ring, pto_slice_t sent,
-                           pto_slice_t received) {
-    pto_step_t send = pto_step_of(PTO_STEP_SEND, &ring->who), recv = pto_step_of(PTO_STEP_RECV, &ring->who);
-    send.peers = pto_peers_at(pto_constant(1), 1);
-    recv.peers = pto_peers_at(pto_constant(1), -1);
-    pto_build_message(builder, "round", send, sent, recv, received);
-}
+static const pto_peers_t next = {.kind = PTO_PEERS_SHIFT,
+                                 .first = {.constant = 1},
+                                 .stride = {.constant = 1},
+                                 .until = {.constant = 2},
+                                 .sign = 1};
 
 /* The last stages of a pipeline: pass complete chunks on, the `ahead`-th first, and copy in what arrives. */
 static void build_passing(pto_builder_t *builder, const ring_t *ring, int64_t ahead) {
     pto_slice_t received = chunk(builder, ring, ring->host, ahead + ring->chunks);
-    build_messages(builder, ring, chunk(builder, ring, ring->host, ahead), received);
+    pto_build_sendrecv(builder, "round", &ring->who, next, chunk(builder, ring, ring->host, ahead), received);
     pto_build_copy(builder, "copy to device", &ring->who, received,
                    chunk(builder, ring, ring->out, ahead + ring->chunks));
     pto_build_end(builder);
@@ -84,8 +82,8 @@ static void build_reducing(pto_builder_t *builder, const ring_t *ring, pto_slice
                     from(ring->chunks, mine));
     pto_build_copy(builder, "copy own part to device", &ring->who, from(ring->sent, mine),
                    from(ring->sent, complete));
-    build_messages(builder, ring, below(ring->sent, mine),
-                   below(ring->sent, chunk(builder, ring, received, ring->begin + ring->chunks)));
+    pto_build_sendrecv(builder, "round", &ring->who, next, below(ring->sent, mine),
+                       below(ring->sent, chunk(builder, ring, received, ring->begin + ring->chunks)));
     pto_build_end(builder);
 }
 
@@ -107,9 +105,8 @@ static void build_reduce_scatter(pto_builder_t *builder, ring_t *ring) {
 }
 
 /* `chunks` are those of each message. An owner's own block stays on its device. */
-static void build_ring(pto_builder_t *builder, const pto_request_t *request, const pto_user_t *user,
+static void build_ring(pto_builder_t *builder, const pto_request_t *request, const pto_exchange_t *user,
                        ring_t *ring) {
-    const pto_exchange_t owners = pto_route_owners(request, user);
     bool in_blocks = request->collective != PTO_COLLECTIVE_ALLREDUCE;
     ring->chunks = pto_chunk_count(
         in_blocks ? pto_request_largest_bytes(request) : request->bytes / ring->who.n, request->chunks);
@@ -122,20 +119,20 @@ static void build_ring(pto_builder_t *builder, const pto_request_t *request, con
         build_allreduce(builder, ring);
         return;
     }
-    pto_build_copy(builder, "own block", &owners, pto_slice_all(builder, user->in),
+    pto_build_copy(builder, "own block", user, pto_slice_all(builder, user->in),
                    pto_slice_block(user->out, PTO_ANCHOR_ME));
     build_allgather(builder, ring);
 }
 
 /* Returns the buffer that has every part. */
-static int whole_of(const pto_request_t *request, const pto_user_t *user) {
+static int whole_of(const pto_request_t *request, const pto_exchange_t *user) {
     return request->collective == PTO_COLLECTIVE_REDUCE_SCATTER ? user->in : user->out;
 }
 
 static void build_staged(pto_builder_t *builder, const pto_request_t *request) {
-    pto_user_t user = pto_route_user(builder, request);
+    pto_exchange_t user = pto_route_user(builder, request);
     int host = pto_build_mirror(builder, whole_of(request, &user), "host", PTO_SPACE_CPU);
-    ring_t ring = {.who = pto_route_owners(request, &user),
+    ring_t ring = {.who = user,
                    .in = pto_slice_all(builder, user.in),
                    .out = pto_slice_all(builder, user.out),
                    .host = pto_slice_all(builder, host)};
@@ -145,7 +142,7 @@ static void build_staged(pto_builder_t *builder, const pto_request_t *request) {
 const pto_strategy_t pto_strategy_staged_ring = {
     .name = "staged_ring",
     .summary = "a ring through host memory, in chunks that overlap with their copies",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
+    .collectives = PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
     .direct = true,
     .chunked = true,
     .collective_space = PTO_SPACE_CPU,
@@ -155,16 +152,14 @@ const pto_strategy_t pto_strategy_staged_ring = {
 /* --- by all processes of a GPU -------------------------------------------------------------------------- */
 
 static void build_split(pto_builder_t *builder, const pto_request_t *request) {
-    pto_user_t user = pto_route_user(builder, request);
+    pto_exchange_t user = pto_route_user(builder, request);
     int whole = whole_of(request, &user);
-    const pto_user_t alike = {.in = whole, .out = whole};
+    const pto_exchange_t alike = {.in = whole, .out = whole};
     pto_shares_t shares = pto_route_shares(builder, request, &alike);
-    ring_t ring = {.who = {.group = shares.cores,
-                           .n = pto_builder_group(builder, shares.cores)->size,
-                           .core_count = shares.count},
-                   .in = pto_route_owners_share(builder, &shares, user.in, shares.in),
-                   .out = pto_route_owners_share(builder, &shares, user.out, shares.out),
-                   .host = pto_slice_all(builder, shares.out)};
+    ring_t ring = {.who = shares.who,
+                   .in = pto_route_owners_share(builder, &shares, user.in, shares.who.in),
+                   .out = pto_route_owners_share(builder, &shares, user.out, shares.who.out),
+                   .host = pto_slice_all(builder, shares.who.out)};
     pto_route_signal(builder, shares.gpu, "input ready", false);
     build_ring(builder, request, &user, &ring);
     pto_route_signal(builder, shares.gpu, "output written", true);
@@ -180,7 +175,7 @@ static pto_status_t applicable(const pto_request_t *request, pto_error_t *err) {
 const pto_strategy_t pto_strategy_split_ring = {
     .name = "split_ring",
     .summary = "staged_ring by every process of a GPU, on its own share, through a shared device pointer",
-    .collectives = 1u << PTO_COLLECTIVE_ALLREDUCE | PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
+    .collectives = PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE_SCATTER,
     .splits = true,
     .direct = true,
     .chunked = true,

@@ -20,9 +20,11 @@ static int64_t distinct_messages(const pto_request_t *request) {
     return distinct < request->messages ? distinct : request->messages;
 }
 
-static pto_user_t build_user(pto_builder_t *builder, const pto_request_t *request, bool in_place) {
-    pto_user_t user = {.owners = pto_build_group(builder, PTO_GROUP_OWNERS, 0)};
+static pto_exchange_t build_user(pto_builder_t *builder, const pto_request_t *request, bool in_place) {
     int64_t owners = pto_layout_owner_count(&request->layout);
+    pto_exchange_t user = {.group = pto_build_group(builder, PTO_GROUP_OWNERS, 0),
+                           .n = owners,
+                           .core_count = request->layout.owners_per_gpu};
     pto_buffer_t in = {.name = "in",
                        .role = PTO_ROLE_IN,
                        .space = request->layout.in_host ? PTO_SPACE_CPU : PTO_SPACE_GPU,
@@ -63,27 +65,16 @@ static pto_user_t build_user(pto_builder_t *builder, const pto_request_t *reques
     return user;
 }
 
-pto_user_t pto_route_user(pto_builder_t *builder, const pto_request_t *request) {
+pto_exchange_t pto_route_user(pto_builder_t *builder, const pto_request_t *request) {
     return build_user(builder, request, false);
 }
 
-pto_user_t pto_route_user_in_place(pto_builder_t *builder, const pto_request_t *request) {
+pto_exchange_t pto_route_user_in_place(pto_builder_t *builder, const pto_request_t *request) {
     return build_user(builder, request, true);
 }
 
-void pto_route_copy(pto_builder_t *builder, const char *name, int group, int64_t core_count,
-                    pto_slice_t source, pto_slice_t target) {
-    pto_exchange_t who = {
-        .group = group, .n = pto_builder_group(builder, group)->size, .core_count = core_count};
-    pto_build_copy(builder, name, &who, source, target);
-}
-
-pto_exchange_t pto_route_owners(const pto_request_t *request, const pto_user_t *user) {
-    return (pto_exchange_t){.group = user->owners,
-                            .n = pto_layout_owner_count(&request->layout),
-                            .core_count = request->layout.owners_per_gpu,
-                            .in = user->in,
-                            .out = user->out};
+pto_status_t pto_route_refuse(const pto_request_t *request, const char *reason, pto_error_t *err) {
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "%s %s", request->strategy->name, reason);
 }
 
 void pto_route_pair_copy(pto_builder_t *builder, const char *name, pto_step_t who, pto_slice_t source,
@@ -157,18 +148,26 @@ static int build_share(pto_builder_t *builder, const pto_request_t *request, pto
     return pto_build_buffer(builder, share);
 }
 
-pto_shares_t pto_route_shares(pto_builder_t *builder, const pto_request_t *request, const pto_user_t *user) {
-    pto_shares_t shares = {.cores = pto_build_group(builder, PTO_GROUP_CORES, 0),
-                           .gpu = pto_build_group(builder, PTO_GROUP_GPU, 0),
-                           .count = request->layout.procs_per_gpu,
-                           .cyclic = request->split == PTO_SPLIT_DESTINATIONS};
+pto_shares_t pto_route_shares(pto_builder_t *builder, const pto_request_t *request,
+                              const pto_exchange_t *user) {
+    int cores = pto_build_group(builder, PTO_GROUP_CORES, 0),
+        gpu = pto_build_group(builder, PTO_GROUP_GPU, 0);
+    int64_t count = request->layout.procs_per_gpu;
+    bool cyclic = request->split == PTO_SPLIT_DESTINATIONS;
+    pto_shares_t shares = {.who = {.group = cores,
+                                   .n = pto_builder_group(builder, cores)->size,
+                                   .core_count = count,
+                                   .cyclic_count = cyclic ? count : 0},
+                           .gpu = gpu,
+                           .count = count,
+                           .cyclic = cyclic};
     bool messages = request->collective == PTO_COLLECTIVE_MESSAGES;
-    shares.in = build_share(builder, request, &shares, user->in, "share",
-                            messages ? PTO_CYCLIC_ORDINAL : PTO_CYCLIC_FORWARD);
-    shares.out = shares.in;
+    shares.who.in = build_share(builder, request, &shares, user->in, "share",
+                                messages ? PTO_CYCLIC_ORDINAL : PTO_CYCLIC_FORWARD);
+    shares.who.out = shares.who.in;
     if (request->collective != PTO_COLLECTIVE_ALLREDUCE && user->in != user->out)
-        shares.out = build_share(builder, request, &shares, user->out, "share out",
-                                 messages ? PTO_CYCLIC_ORDINAL : PTO_CYCLIC_BACKWARD);
+        shares.who.out = build_share(builder, request, &shares, user->out, "share out",
+                                     messages ? PTO_CYCLIC_ORDINAL : PTO_CYCLIC_BACKWARD);
     return shares;
 }
 
@@ -234,15 +233,4 @@ void pto_route_signal(pto_builder_t *builder, int gpu, const char *name, bool to
     pto_step_t owner = pto_route_owner_step(PTO_STEP_SIGNAL, gpu, count);
     pto_step_t others = pto_route_helpers_step(PTO_STEP_SIGNAL, gpu, count);
     pto_intranode_flag(builder, name, to_owner ? others : owner, to_owner ? owner : others);
-}
-
-void pto_route_share_exchange(pto_builder_t *builder, const pto_request_t *request,
-                              const pto_shares_t *shares) {
-    pto_exchange_t exchange = {.group = shares->cores,
-                               .n = pto_builder_group(builder, shares->cores)->size,
-                               .core_count = shares->count,
-                               .in = shares->in,
-                               .out = shares->out,
-                               .cyclic_count = shares->cyclic ? shares->count : 0};
-    pto_build_exchange(builder, request, &exchange);
 }

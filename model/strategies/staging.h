@@ -5,24 +5,15 @@
 
 #include "portolan/strategy.h"
 
-/* The user's buffers, on the GPU unless all data are in host memory; a pair's are where its ends say. */
-typedef struct {
-    int in;
-    int out;
-    int owners; /* the group */
-} pto_user_t;
-
-pto_user_t pto_route_user(pto_builder_t *builder, const pto_request_t *request);
+/* Returns the owners, of which a pair has two, with the user's buffers. These are on the GPU unless all data
+ * are in host memory; a pair's are where its ends say. */
+pto_exchange_t pto_route_user(pto_builder_t *builder, const pto_request_t *request);
 /* For collectives that work in place in `out`: in a reduction to one owner, the others get a temporary for
  * it. */
-pto_user_t pto_route_user_in_place(pto_builder_t *builder, const pto_request_t *request);
+pto_exchange_t pto_route_user_in_place(pto_builder_t *builder, const pto_request_t *request);
 
-/* Builds a stage in which the first `core_count` processes of each GPU copy `source` to `target`. */
-void pto_route_copy(pto_builder_t *builder, const char *name, int group, int64_t core_count,
-                    pto_slice_t source, pto_slice_t target);
-
-/* Returns the owners, of which a pair has two, with the user's buffers. */
-pto_exchange_t pto_route_owners(const pto_request_t *request, const pto_user_t *user);
+/* PTO_ERR_NOT_APPLICABLE: "STRATEGY reason". */
+pto_status_t pto_route_refuse(const pto_request_t *request, const char *reason, pto_error_t *err);
 
 /* Builds a stage in which one end of a pair (`who`) or both copy. The copy has a peer only if a slice is the
  * peer's. */
@@ -42,16 +33,16 @@ void pto_route_end_chunks(pto_builder_t *builder, int64_t chunks);
 
 /* The way in which a split strategy divides the work of one GPU among its processes. */
 typedef struct {
-    int cores; /* a group: the k-th processes of all GPUs */
-    int gpu;   /* a group: the processes of one GPU */
+    pto_exchange_t who; /* the k-th processes of all GPUs; `in` and `out` are host buffers, of each process's
+                           shares of the input and the output; in an allreduce, one for both */
+    int gpu;            /* a group: the processes of one GPU */
     int64_t count;
     bool cyclic;    /* destinations are dealt out to the processes; else the bytes of every block are split */
-    int in;         /* a host buffer: each process's share of the input */
-    int out;        /* a host buffer: its share of the output; in an allreduce, `in` */
     int64_t chunks; /* number of chunks of each share of a block */
 } pto_shares_t;
 
-pto_shares_t pto_route_shares(pto_builder_t *builder, const pto_request_t *request, const pto_user_t *user);
+pto_shares_t pto_route_shares(pto_builder_t *builder, const pto_request_t *request,
+                              const pto_exchange_t *user);
 
 /* In a buffer that holds every block: the bytes that belong to the acting process (PTO_SHARE_MINE) or to its
  * peer (PTO_SHARE_PEERS). `shared` is the share buffer at the other end of the transfer. */
@@ -73,9 +64,5 @@ void pto_route_signal(pto_builder_t *builder, int gpu, const char *name, bool to
 
 /* Returns the bytes of a process's share in the share buffer itself, in the same order. */
 pto_slice_t pto_route_share(const pto_builder_t *builder, const pto_shares_t *shares, int shared);
-
-/* Builds the inner collective among the k-th processes of all GPUs, on their shares. */
-void pto_route_share_exchange(pto_builder_t *builder, const pto_request_t *request,
-                              const pto_shares_t *shares);
 
 #endif

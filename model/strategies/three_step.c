@@ -10,8 +10,7 @@
 
 /* Point to point "by hand" (Ji et al. 2012): only an end in GPU memory is staged. */
 static void build_pair(pto_builder_t *builder, const pto_request_t *request) {
-    pto_user_t user = pto_route_user(builder, request);
-    pto_exchange_t pair = pto_route_owners(request, &user);
+    pto_exchange_t user = pto_route_user(builder, request), pair = user;
     int64_t chunks = pto_route_chunk_count(builder, request, user.out);
     if (!request->ends.from_host)
         pair.in = pto_route_staging(builder, user.in, "host in", chunks);
@@ -55,8 +54,8 @@ static void build_halo_copies(pto_builder_t *builder, const pto_exchange_t *who,
 /* "By hand", as in SHOC's Stencil2D: a host array like the field, of which only borders and halos are used.
  */
 static void build_halo(pto_builder_t *builder, const pto_request_t *request) {
-    pto_user_t user = pto_route_user(builder, request);
-    pto_exchange_t exchange = pto_route_owners(request, &user);
+    pto_exchange_t user = pto_route_user(builder, request);
+    pto_exchange_t exchange = user;
     exchange.in = exchange.out = pto_build_mirror(builder, user.out, "host field", PTO_SPACE_CPU);
     build_halo_copies(builder, &exchange, "copy to host", user.out, true);
     pto_build_exchange(builder, request, &exchange);
@@ -97,8 +96,8 @@ static pto_step_t message_with(const partners_t *partners, const pto_exchange_t 
 }
 
 /* A process's block for itself stays on the device. */
-static void build_alltoall(pto_builder_t *builder, const pto_request_t *request, const pto_user_t *user) {
-    pto_exchange_t exchange = pto_route_owners(request, user);
+static void build_alltoall(pto_builder_t *builder, const pto_request_t *request, const pto_exchange_t *user) {
+    pto_exchange_t exchange = *user;
     partners_t partners = {.others = exchange.n - 1, .groups = 1};
     int64_t chunks = 1;
     if (request->chunks > partners.others)
@@ -147,30 +146,27 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
     }
     bool vector = pto_collective_is_vector(request->collective);
     bool from_root = pto_collective_is_from_root(request->collective);
-    pto_user_t user = pto_route_user(builder, request);
+    pto_exchange_t user = pto_route_user(builder, request);
     if (request->chunks > 1 && pto_collective_is_addressed(request->collective) &&
         request->collective != PTO_COLLECTIVE_MESSAGES && pto_layout_owner_count(&request->layout) > 1) {
         build_alltoall(builder, request, &user);
         return;
     }
     int64_t chunks = pto_route_chunk_count(builder, request, user.in);
-    int in = pto_route_staging(builder, from_root && vector ? user.out : user.in, "host in", chunks);
-    int out = in;
+    pto_exchange_t exchange = user, givers = user, takers = user;
+    exchange.in = pto_route_staging(builder, from_root && vector ? user.out : user.in, "host in", chunks);
+    exchange.out = exchange.in;
     if (!vector)
-        out = pto_route_staging(builder, user.out, "host out", chunks);
-    pto_exchange_t exchange = pto_route_owners(request, &user);
-    exchange.in = in;
-    exchange.out = out;
-    pto_exchange_t givers = exchange, takers = exchange;
+        exchange.out = pto_route_staging(builder, user.out, "host out", chunks);
     if (from_root)
         givers.n = 1;
     if (pto_collective_is_to_root(request->collective))
         takers.n = 1;
     pto_route_chunks(builder, chunks);
     pto_build_copy(builder, "copy to host", &givers, pto_slice_all(builder, user.in),
-                   pto_slice_all(builder, in));
+                   pto_slice_all(builder, exchange.in));
     pto_build_exchange(builder, request, &exchange);
-    pto_build_copy(builder, "copy to device", &takers, pto_slice_all(builder, out),
+    pto_build_copy(builder, "copy to device", &takers, pto_slice_all(builder, exchange.out),
                    pto_slice_all(builder, user.out));
     pto_route_end_chunks(builder, chunks);
 }
@@ -178,11 +174,9 @@ static void build(pto_builder_t *builder, const pto_request_t *request) {
 const pto_strategy_t pto_strategy_three_step = {
     .name = "three_step",
     .summary = "copy to the host, collective among one process per GPU, copy back",
-    .collectives =
-        1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV |
-        1u << PTO_COLLECTIVE_MESSAGES | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST |
-        PTO_ALLGATHERS | 1u << PTO_COLLECTIVE_PAIR | 1u << PTO_COLLECTIVE_HALO |
-        1u << PTO_COLLECTIVE_REDUCE_SCATTER | 1u << PTO_COLLECTIVE_GATHER | 1u << PTO_COLLECTIVE_SCATTER,
+    .collectives = PTO_VECTORS | PTO_ALLTOALLS | PTO_ALLGATHERS | PTO_ROOTED | 1u << PTO_COLLECTIVE_MESSAGES |
+                   1u << PTO_COLLECTIVE_PAIR | 1u << PTO_COLLECTIVE_HALO |
+                   1u << PTO_COLLECTIVE_REDUCE_SCATTER,
     .chunked = true,
     .joins = true,
     .collective_space = PTO_SPACE_CPU,

@@ -31,8 +31,13 @@ typedef struct {
     int64_t bundle;       /* > 1: `bundle` consecutive blocks of `in` and `out` form each of the n blocks */
 } pto_exchange_t;
 
-/* The bits of the collectives that are allgathers: of equal blocks, and of blocks that may differ. */
+/* The bits of collectives that strategies and algorithms often serve together: allgathers and alltoalls of
+ * equal blocks and of blocks that may differ; those on one vector; and those of blocks to and from a root. */
 #define PTO_ALLGATHERS (1u << PTO_COLLECTIVE_ALLGATHER | 1u << PTO_COLLECTIVE_ALLGATHERV)
+#define PTO_ALLTOALLS (1u << PTO_COLLECTIVE_ALLTOALL | 1u << PTO_COLLECTIVE_ALLTOALLV)
+#define PTO_VECTORS                                                                                          \
+    (1u << PTO_COLLECTIVE_ALLREDUCE | 1u << PTO_COLLECTIVE_REDUCE | 1u << PTO_COLLECTIVE_BROADCAST)
+#define PTO_ROOTED (1u << PTO_COLLECTIVE_GATHER | 1u << PTO_COLLECTIVE_SCATTER)
 
 struct pto_algorithm {
     const char *name;
@@ -154,6 +159,10 @@ void pto_build_copy(pto_builder_t *builder, const char *name, const pto_exchange
 /* A stage in which the members of `send` send what those of `recv` receive. */
 void pto_build_message(pto_builder_t *builder, const char *name, pto_step_t send, pto_slice_t sent,
                        pto_step_t recv, pto_slice_t received);
+/* The same for all members of `who`: each sends to its `peers`, and receives from the members whose peer it
+ * is. */
+void pto_build_sendrecv(pto_builder_t *builder, const char *name, const pto_exchange_t *who,
+                        pto_peers_t peers, pto_slice_t sent, pto_slice_t received);
 
 /* A loop: everything up to the matching pto_build_end is its body. Loops don't nest. */
 void pto_build_loop(pto_builder_t *builder, int64_t from, int64_t to, bool power);

@@ -110,23 +110,29 @@ static pto_slice_t box(const pto_halo_t *grid, int buffer, const int64_t *first,
     return slice;
 }
 
-/* The border (inside) or the halo (outside) towards `shift`. In a phase of its own, a dimension takes the
- * others with their halos: those of earlier phases carry the corners, those of later ones keep the slices
- * contiguous and are overwritten. */
+/* The cells along dimension d of the border (inside) or the halo (outside) towards `shift`. Where there is no
+ * shift, these are the process's own cells, and the halo's on the sides that it has. */
+static void find_cells(const pto_halo_t *grid, int d, int shift, bool inside, bool before, bool after,
+                       int64_t *first, int64_t *count) {
+    int64_t width = grid->width, extent = grid->extent[d];
+    if (shift == 0) {
+        *first = before ? 0 : width;
+        *count = extent + (before ? width : 0) + (after ? width : 0);
+        return;
+    }
+    *first = shift > 0 ? extent + (inside ? 0 : width) : inside ? width : 0;
+    *count = width;
+}
+
+/* In a phase of its own, a dimension takes the others with their halos: those of earlier phases carry the
+ * corners, those of later ones keep the slices contiguous and are overwritten. */
 static void find_side(const pto_halo_t *grid, const int *shift, bool inside, int64_t *first, int64_t *count) {
+    bool two_phase = grid->corners == PTO_CORNERS_TWO_PHASE;
     for (int d = 0; d < PTO_DIMS_MAX; d++) {
-        int64_t width = grid->width, extent = d < grid->dim_count ? grid->extent[d] : 1;
-        bool two_phase = grid->corners == PTO_CORNERS_TWO_PHASE;
-        if (d >= grid->dim_count) {
-            first[d] = 0;
-            count[d] = 1;
-        } else if (shift[d] == 0) {
-            first[d] = two_phase ? 0 : width;
-            count[d] = two_phase ? extent + 2 * width : extent;
-        } else {
-            first[d] = shift[d] > 0 ? extent + (inside ? 0 : width) : inside ? width : 0;
-            count[d] = width;
-        }
+        first[d] = 0;
+        count[d] = 1;
+        if (d < grid->dim_count)
+            find_cells(grid, d, shift[d], inside, two_phase, two_phase, &first[d], &count[d]);
     }
 }
 
@@ -231,23 +237,16 @@ static bool is_edge(const pto_halo_t *grid, int64_t index, int d, int side) {
 pto_slice_t pto_slice_in_grid(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action) {
     const pto_halo_t *grid = &plan->request.halo;
     const pto_peers_t *peers = &action->step->peers;
-    int64_t first[PTO_DIMS_MAX] = {0}, count[PTO_DIMS_MAX] = {1, 1, 1}, width = grid->width;
+    int64_t first[PTO_DIMS_MAX] = {0}, count[PTO_DIMS_MAX] = {1, 1, 1};
+    bool inside = slice->cells == PTO_CELLS_BORDER, edges = grid->corners == PTO_CORNERS_TWO_PHASE;
     int shift[PTO_DIMS_MAX] = {peers->shift[0], peers->shift[1], peers->shift[2]};
     if (peers->kind == PTO_PEERS_GRID)
         shift_of(action->ordinal, shift);
     for (int d = 0; d < grid->dim_count && d < PTO_DIMS_MAX; d++) {
         /* the cells towards the neighbor, and in its array those on the other side */
-        int side = slice->cells == PTO_CELLS_BORDER ? shift[d] : -shift[d];
-        bool inside = slice->cells == PTO_CELLS_BORDER, edges = grid->corners == PTO_CORNERS_TWO_PHASE;
-        if (side == 0) {
-            int64_t before = edges && is_edge(grid, action->me, d, -1) ? width : 0;
-            int64_t after = edges && is_edge(grid, action->me, d, 1) ? width : 0;
-            first[d] = width - before;
-            count[d] = before + grid->extent[d] + after;
-            continue;
-        }
-        first[d] = side > 0 ? grid->extent[d] + (inside ? 0 : width) : inside ? width : 0;
-        count[d] = width;
+        int side = inside ? shift[d] : -shift[d];
+        find_cells(grid, d, side, inside, edges && is_edge(grid, action->me, d, -1),
+                   edges && is_edge(grid, action->me, d, 1), &first[d], &count[d]);
     }
     pto_slice_t cells = box(grid, slice->buffer, first, count);
     cells.holder = slice->holder;

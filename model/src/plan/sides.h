@@ -1,7 +1,7 @@
-/* Halo exchanges that pack borders into contiguous memory: the steps of one phase, which the strategies build
- * for each side of the grid. */
-#ifndef PTO_STRATEGIES_HALO_H
-#define PTO_STRATEGIES_HALO_H
+/* Halo exchanges: the steps of one phase, for each side of the grid. Strategies may pack borders into
+ * contiguous memory. */
+#ifndef PTO_PLAN_SIDES_H
+#define PTO_PLAN_SIDES_H
 
 #include "portolan/strategy.h"
 
@@ -31,7 +31,10 @@ pto_slice_t pto_side_packed(int buffer, pto_expr_t first, int64_t cells);
  * or, if own, to the halo; a stage with the messages of the other sides, if there are any; the copies from
  * packed_in. */
 void pto_sides_pack(pto_builder_t *builder, const pto_exchange_t *who, const pto_side_t *side, int count);
-void pto_sides_exchange(pto_builder_t *builder, const pto_exchange_t *who, const pto_side_t *side, int count);
+void pto_sides_exchange(pto_builder_t *builder, const pto_exchange_t *who, const char *name,
+                        const pto_side_t *side, int count);
 void pto_sides_unpack(pto_builder_t *builder, const pto_exchange_t *who, const pto_side_t *side, int count);
+/* Builds a stage for each side of processes that are their own neighbors, which copy the border. */
+void pto_sides_own(pto_builder_t *builder, const pto_exchange_t *who, const pto_side_t *side, int count);
 
 #endif

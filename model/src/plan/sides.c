@@ -1,5 +1,5 @@
-/* Building blocks of the strategies for halo exchanges. */
-#include "halo.h"
+/* Building blocks of halo exchanges. */
+#include "plan/sides.h"
 
 pto_side_t pto_side_towards(const pto_builder_t *builder, int field, const int shift[PTO_DIMS_MAX],
                             int64_t parts, pto_expr_t unit) {
@@ -40,15 +40,23 @@ void pto_sides_pack(pto_builder_t *builder, const pto_exchange_t *who, const pto
                      side->own ? side->halo : side->packed_out);
 }
 
-void pto_sides_exchange(pto_builder_t *builder, const pto_exchange_t *who, const pto_side_t *side,
-                        int count) {
+void pto_sides_own(pto_builder_t *builder, const pto_exchange_t *who, const pto_side_t *side, int count) {
+    for (const pto_side_t *end = side + count; side < end; side++)
+        if (side->own) {
+            pto_build_stage(builder, "own border", PTO_ORDER_SEQUENCE);
+            pto_sides_pack(builder, who, side, 1);
+        }
+}
+
+void pto_sides_exchange(pto_builder_t *builder, const pto_exchange_t *who, const char *name,
+                        const pto_side_t *side, int count) {
     const pto_side_t *end = side + count;
     bool messages = false;
     for (const pto_side_t *s = side; s < end; s++)
         messages = messages || !s->own;
     if (!messages)
         return;
-    pto_build_messages(builder, who, "messages");
+    pto_build_messages(builder, who, name);
     for (const pto_side_t *s = side; s < end; s++)
         if (!s->own)
             add_step(builder, who, s, PTO_STEP_SEND, s->to, s->packs ? s->packed_out : s->border, s->halo);
