@@ -10,7 +10,6 @@ typedef struct {
     double volume[PTO_PERMUTED_MAX][PTO_PERMUTED_MAX];
     int64_t place[PTO_PERMUTED_MAX];
     bool taken[PTO_PERMUTED_MAX];
-    int twin[PTO_PERMUTED_MAX]; /* by place: a lower one that differs from it in nothing; -1: none */
     int64_t *best;
     double best_cost;
     bool any;
@@ -40,13 +39,6 @@ static void add_flow(const search_t *search, int64_t from, int64_t to, cost_t *c
     cost->largest = added > cost->largest ? added : cost->largest;
 }
 
-/* Returns whether a place need not be tried: it is taken, or a place that is alike comes before it and is
- * free. */
-static bool is_repetition(const search_t *search, int64_t place) {
-    int twin = search->twin[place];
-    return search->taken[place] || (twin >= 0 && !search->taken[twin]);
-}
-
 static void place_from(search_t *search, int64_t i, const cost_t *before) {
     if (i == search->count) {
         search->any = true;
@@ -55,7 +47,7 @@ static void place_from(search_t *search, int64_t i, const cost_t *before) {
         return;
     }
     for (int64_t p = 0; p < search->count; p++) {
-        if (is_repetition(search, p))
+        if (search->taken[p])
             continue;
         cost_t cost = *before;
         search->place[i] = p;
@@ -71,27 +63,6 @@ static void place_from(search_t *search, int64_t i, const cost_t *before) {
     }
 }
 
-static bool are_twins(const pto_places_t *places, int64_t count, int64_t a, int64_t b) {
-    for (int64_t other = 0; other < count; other++) {
-        int64_t image = other == a ? b : other == b ? a : other;
-        if (pto_places_cost(places, a, other) < pto_places_cost(places, b, image) ||
-            pto_places_cost(places, a, other) > pto_places_cost(places, b, image) ||
-            pto_places_cost(places, other, a) < pto_places_cost(places, image, b) ||
-            pto_places_cost(places, other, a) > pto_places_cost(places, image, b))
-            return false;
-    }
-    return true;
-}
-
-static void find_twins(search_t *search) {
-    for (int b = 0; b < search->count; b++) {
-        search->twin[b] = -1;
-        for (int a = 0; a < b; a++)
-            if (are_twins(search->problem->places, search->count, a, b))
-                search->twin[b] = a;
-    }
-}
-
 pto_status_t pto_map_permutations(const pto_map_problem_t *problem, int64_t *place, pto_error_t *err) {
     const pto_flows_t *flows = problem->flows;
     search_t search = {.problem = problem, .count = flows->count, .best = place};
@@ -102,7 +73,6 @@ pto_status_t pto_map_permutations(const pto_map_problem_t *problem, int64_t *pla
     for (int64_t i = 0; i < flows->count; i++)
         for (int64_t f = flows->first[i]; f < flows->first[i + 1]; f++)
             search.volume[i][flows->flow[f].peer] = flows->flow[f].out;
-    find_twins(&search);
     const cost_t nothing = {.sum = 0};
     place_from(&search, 0, &nothing);
     return PTO_OK;

@@ -167,6 +167,11 @@ static int64_t node_of(const loads_t *loads, int64_t place) {
     return place / (loads->places->gpus * loads->places->cores);
 }
 
+static int gpu_of(const loads_t *loads, int64_t place) {
+    int64_t gpu = place / loads->places->cores % loads->places->gpus;
+    return pto_topology_device(loads->topology, PTO_DEVICE_GPU, (int)gpu);
+}
+
 static double *load_of(const loads_t *loads, int64_t place) {
     return loads->load + node_of(loads, place) * loads->count;
 }
@@ -184,17 +189,13 @@ static void add_between_nodes(const loads_t *loads, int64_t from, int64_t to, do
 
 static void add_flow(const loads_t *loads, int64_t from, int64_t to, double volume) {
     double *source = load_of(loads, from), *target = load_of(loads, to);
-    int a = -1, b = -1;
-    if (loads->topology) {
-        a = pto_topology_device(loads->topology, PTO_DEVICE_GPU,
-                                (int)(from / loads->places->cores % loads->places->gpus));
-        b = pto_topology_device(loads->topology, PTO_DEVICE_GPU,
-                                (int)(to / loads->places->cores % loads->places->gpus));
-    }
     add_between_nodes(loads, node_of(loads, from), node_of(loads, to), volume);
-    if (loads->topology && source == target) {
+    if (!loads->topology)
+        return;
+    int a = gpu_of(loads, from), b = gpu_of(loads, to);
+    if (source == target) {
         add_route(loads->topology, a, b, volume, source);
-    } else if (loads->topology) {
+    } else {
         add_route(loads->topology, a, nic_of(loads->topology, a), volume, source);
         add_route(loads->topology, nic_of(loads->topology, b), b, volume, target);
     }
