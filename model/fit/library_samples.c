@@ -165,13 +165,10 @@ static pto_status_t price_of(const study_t *study, pto_space_t space, const timi
                              .bytes = timing->bytes,
                              .candidate_count = 1,
                              .candidate = &candidate};
-    char name[PTO_FIT_NAME_MAX] = "";
-    pto_library_rule_t rule = {.below_bytes = INT64_MAX, .algorithm = name};
-    if (guess) {
-        snprintf(name, sizeof name, "%s", guess->variant.algorithm->name);
-        rule.staged = guess->staged;
-        rule.segment_bytes = guess->variant.segment_bytes;
-    }
+    char name[PTO_FIT_NAME_MAX];
+    pto_library_rule_t rule;
+    if (guess)
+        rule = library_rule(&guess->variant, guess->staged, INT64_MAX, name);
     *seconds = 0;
     pto_status_t status = pto_strategy_find(cell.in_host ? "mpi" : "cuda_aware", &candidate.strategy, NULL);
     return status == PTO_OK ? pto_score_price(&cell, 0, study->work->fit->machine, guess ? &rule : NULL,
@@ -201,18 +198,17 @@ static pto_status_t price_staged(const study_t *study, const study_t *host, cons
     return status;
 }
 
-static int size_of(const study_t *study, const timing_t *timing) {
+/* Returns the place of a size; their number if it is not among them. */
+static int size_of(const study_t *study, int64_t bytes) {
     int at = 0;
-    while (study->size[at].bytes != timing->bytes)
+    while (at < study->size_count && study->size[at].bytes != bytes)
         at++;
     return at;
 }
 
 /* Returns whether host buffers may take the guess's algorithm at this size. */
 static bool host_may(const study_t *host, int64_t bytes, const guess_t *guess) {
-    int s = 0;
-    while (s < host->size_count && host->size[s].bytes != bytes)
-        s++;
+    int s = size_of(host, bytes);
     bool may = s == host->size_count || host->size[s].guess < 0;
     for (int g = 0; g < host->guess_count && !may; g++)
         may = host->size[s].rival[g] && host->guess[g].variant.algorithm == guess->variant.algorithm &&
@@ -234,7 +230,7 @@ static pto_status_t price_guess(study_t *study, const study_t *host, guess_t *gu
     pto_status_t status = PTO_OK;
     for (int i = 0; i < study->timing_count && status == PTO_OK; i++) {
         const timing_t *timing = &study->timing[i];
-        verdict_t *size = &study->size[size_of(study, timing)];
+        verdict_t *size = &study->size[size_of(study, timing->bytes)];
         double seconds;
         status = guess->staged ? price_staged(study, host, timing, guess, &size->call_bytes, &seconds)
                                : price_of(study, study->space, timing, guess, &size->call_bytes, &seconds);
@@ -387,12 +383,8 @@ static pto_status_t add_rows(const study_t *study) {
     for (int r = 0; r < rows.count && status == PTO_OK; r++) {
         const guess_t *guess = &study->guess[rows.guess[r]];
         char name[PTO_FIT_NAME_MAX];
-        snprintf(name, sizeof name, "%s", guess->variant.algorithm->name);
-        const pto_library_rule_t rule = {.below_bytes = rows.below_bytes[r],
-                                         .algorithm = name,
-                                         .staged = guess->staged,
-                                         .segment_bytes = guess->variant.segment_bytes,
-                                         .flagged = rows.flagged[r][0] != '\0' ? rows.flagged[r] : NULL};
+        pto_library_rule_t rule = library_rule(&guess->variant, guess->staged, rows.below_bytes[r], name);
+        rule.flagged = rows.flagged[r][0] != '\0' ? rows.flagged[r] : NULL;
         status = library_add_row(study->work->fit->machine, study->collective, study->space, &rule,
                                  study->work->err);
     }
@@ -401,6 +393,12 @@ static pto_status_t add_rows(const study_t *study) {
 
 /* --- the whole ------------------------------------------------------------------------------------------ */
 
+static const char *key_of(const study_t *study, char key[PTO_FIT_NAME_MAX]) {
+    snprintf(key, PTO_FIT_NAME_MAX, "library.%s.%s", pto_collective_name(study->collective),
+             pto_space_name(study->space));
+    return key;
+}
+
 static pto_status_t tell(const study_t *study) {
     int judged = 0, certain = 0;
     char key[PTO_FIT_NAME_MAX];
@@ -408,8 +406,7 @@ static pto_status_t tell(const study_t *study) {
         judged += study->size[s].guess >= 0;
         certain += study->size[s].guess >= 0 && study->size[s].flagged[0] == '\0';
     }
-    snprintf(key, sizeof key, "library.%s.%s", pto_collective_name(study->collective),
-             pto_space_name(study->space));
+    key_of(study, key);
     if (judged == 0)
         return fit_note(study->work, key, study->sample_count,
                         "no price among the %d processes of its samples, so nothing is inferred",
@@ -425,25 +422,22 @@ static pto_status_t compare(const study_t *study) {
     pto_status_t status = PTO_OK;
     for (int i = 0; i < study->timing_count && status == PTO_OK; i++) {
         const timing_t *timing = &study->timing[i];
-        const verdict_t *size = &study->size[size_of(study, timing)];
-        double seconds, miss;
+        const int s = size_of(study, timing->bytes);
+        const verdict_t *size = &study->size[s];
+        double seconds;
         status = price_of(study, study->space, timing, NULL, NULL, &seconds);
         if (status != PTO_OK || seconds <= 0 || size->guess < 0)
             continue;
         const guess_t *guess = &study->guess[size->guess];
-        int s = (int)(size - study->size);
-        miss = miss_of(seconds, timing->seconds);
+        const double miss = miss_of(seconds, timing->seconds);
+        char key[PTO_FIT_NAME_MAX];
         if (guess->miss[s] <= near_enough && miss > near_enough &&
-            miss > guess->miss[s] + apart + size->error) {
-            char key[PTO_FIT_NAME_MAX];
-            snprintf(key, sizeof key, "library.%s.%s", pto_collective_name(study->collective),
-                     pto_space_name(study->space));
-            status = fit_note(study->work, key, timing->sample_count,
+            miss > guess->miss[s] + apart + size->error)
+            status = fit_note(study->work, key_of(study, key), timing->sample_count,
                               "its own calls of %lld bytes took %.2g times as long as its known table says; "
                               "%s%s would take that long",
                               (long long)timing->bytes, timing->seconds / seconds,
                               guess->variant.algorithm->name, guess->staged ? " staged" : "");
-        }
     }
     return status;
 }

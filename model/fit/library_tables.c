@@ -97,6 +97,15 @@ int library_variants(pto_collective_t collective, int64_t procs,
     return count;
 }
 
+pto_library_rule_t library_rule(const library_variant_t *variant, bool staged, int64_t below_bytes,
+                                char name[PTO_FIT_NAME_MAX]) {
+    snprintf(name, PTO_FIT_NAME_MAX, "%s", variant->algorithm->name);
+    return (pto_library_rule_t){.below_bytes = below_bytes,
+                                .algorithm = name,
+                                .staged = staged,
+                                .segment_bytes = variant->segment_bytes};
+}
+
 static pto_status_t allocate_trials(const collective_fit_t *fit, pto_collective_t collective,
                                     trials_t *trials) {
     size_t cells = (size_t)fit->score.cell_count + 1;
@@ -130,11 +139,8 @@ static pto_status_t run_trials(collective_fit_t *fit, pto_collective_t collectiv
             int64_t *bytes = &trials->bytes[i * COLLECTIVE_CANDIDATES_MAX + c];
             for (int v = 0; v < trials->variant_count; v++) {
                 char name[PTO_FIT_NAME_MAX];
-                snprintf(name, sizeof name, "%s", trials->variant[v].algorithm->name);
-                pto_library_rule_t rule = {.below_bytes = INT64_MAX,
-                                           .algorithm = name,
-                                           .staged = staged && on_gpu,
-                                           .segment_bytes = trials->variant[v].segment_bytes};
+                const pto_library_rule_t rule =
+                    library_rule(&trials->variant[v], staged && on_gpu, INT64_MAX, name);
                 miss_at(trials, v, i)[c] = collective_fit_miss(fit, trials->cell[i], c, &rule, bytes);
             }
             note_size(trials, *bytes);
@@ -332,13 +338,9 @@ static pto_status_t add_table(pto_machine_t *machine, pto_collective_t collectiv
                               bool staged, const trials_t *trials, const choice_t *choice, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     for (int row = 0; row < choice->count && status == PTO_OK; row++) {
-        const library_variant_t *variant = &trials->variant[choice->variant[row]];
         char name[PTO_FIT_NAME_MAX];
-        snprintf(name, sizeof name, "%s", variant->algorithm->name);
-        const pto_library_rule_t rule = {.below_bytes = choice->below_bytes[row],
-                                         .algorithm = name,
-                                         .staged = staged,
-                                         .segment_bytes = variant->segment_bytes};
+        const pto_library_rule_t rule =
+            library_rule(&trials->variant[choice->variant[row]], staged, choice->below_bytes[row], name);
         status = library_add_row(machine, collective, space, &rule, err);
     }
     return status;

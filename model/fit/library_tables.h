@@ -16,6 +16,10 @@ enum { LIBRARY_VARIANTS_MAX = 24 };
 int library_variants(pto_collective_t collective, int64_t procs,
                      library_variant_t variant[LIBRARY_VARIANTS_MAX]);
 
+/* Returns a row without a flag that chooses a variant; `name` holds its algorithm's. */
+pto_library_rule_t library_rule(const library_variant_t *variant, bool staged, int64_t below_bytes,
+                                char name[PTO_FIT_NAME_MAX]);
+
 /* Append a copy of the row to the machine's table, which is made if there is none. Errors: PTO_ERR_MEMORY. */
 pto_status_t library_add_row(pto_machine_t *machine, pto_collective_t collective, pto_space_t space,
                              const pto_library_rule_t *rule, pto_error_t *err);

@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <gsl/gsl_sort.h>
-
+#include "base/grow.h"
 #include "base/text_file.h"
 #include "machine/machine_internal.h"
 #include "portolan/fit.h"
 #include "portolan/progress.h"
 #include "portolan/score.h"
+#include "regress.h"
 
 static const double held_share = 0.95;
 static const double one_deviation = 0.6827;
@@ -79,12 +79,8 @@ static double doublings_to(const pto_score_t *score, const pto_node_counts_t *kn
 
 /* `known`: the node counts that terms were fitted to; NULL: for each cell, all others. */
 static pto_status_t add_residuals(work_t *work, const pto_score_t *score, const pto_node_counts_t *known) {
-    size_t room = (size_t)(work->count + candidate_total(score) + 1);
-    residual_t *grown = realloc(work->residual, room * sizeof *grown);
-    work->residual = grown ? grown : work->residual;
-    double *ties = realloc(work->tie, room * sizeof *ties);
-    work->tie = ties ? ties : work->tie;
-    if (!grown || !ties)
+    int64_t room = work->count + candidate_total(score);
+    if (!PTO_EXTEND(work->residual, room) || !PTO_EXTEND(work->tie, room))
         return out_of_memory(work->err);
     for (int64_t i = 0; i < score->cell_count; i++) {
         const pto_score_cell_t *cell = &score->cell[i];
@@ -132,15 +128,6 @@ static pto_status_t score_once(work_t *work, const pto_machine_t *machine,
 
 /* --- quantiles ------------------------------------------------------------------------------------------ */
 
-/* 0 if there are too few values to tell. Sorts them. */
-static double conformal(double *value, int64_t count, double share) {
-    double rank = ceil(share * (double)(count + 1));
-    if (!value || rank > (double)count)
-        return 0;
-    gsl_sort(value, 1, (size_t)count);
-    return value[(int64_t)rank - 1];
-}
-
 static double to_digits(double value) { return round(value * 1000) / 1000; }
 
 /* The row of a strategy (NULL: all), from residuals without an extrapolation. */
@@ -149,7 +136,7 @@ static pto_status_t add_row(work_t *work, const pto_strategy_t *strategy, double
     for (int64_t i = 0; i < work->count; i++)
         if (work->residual[i].doublings <= 0 && (!strategy || work->residual[i].strategy == strategy))
             scratch[count++] = work->residual[i].size;
-    double half = conformal(scratch, count, held_share);
+    double half = fit_conformal(scratch, (size_t)count, held_share);
     if (half <= 0)
         return PTO_OK;
     pto_error_row_t *row = pto_model_error_add(&work->error, strategy ? strategy->name : "all");
@@ -169,7 +156,7 @@ static double widening(const work_t *work, double *scratch) {
         if (residual->doublings > 0 && row)
             scratch[count++] = fmax(0, (residual->size / row->log_95 - 1) / residual->doublings);
     }
-    return to_digits(conformal(scratch, count, held_share));
+    return to_digits(fit_conformal(scratch, (size_t)count, held_share));
 }
 
 static pto_status_t summarise(work_t *work) {
@@ -180,7 +167,7 @@ static pto_status_t summarise(work_t *work) {
     for (int i = 0; i < pto_strategy_count() && status == PTO_OK; i++)
         status = add_row(work, pto_strategy_at(i), scratch);
     work->error.doubling = widening(work, scratch);
-    work->error.tie = to_digits(conformal(work->tie, work->tie_count, one_deviation));
+    work->error.tie = to_digits(fit_conformal(work->tie, (size_t)work->tie_count, one_deviation));
     free(scratch);
     return status;
 }

@@ -2,8 +2,6 @@
  * differences between the measured numbers of GPUs. What the samples do not tell is NCCL's own. */
 #include <math.h>
 
-#include <gsl/gsl_sort.h>
-
 #include "parts.h"
 #include "price/nccl.h"
 #include "select.h"
@@ -207,13 +205,11 @@ static pto_status_t fit_channels(fit_work_t *work, double *scratch) {
 static pto_status_t fit_doubling(fit_work_t *work, const cells_t *cells, double *scratch) {
     pto_machine_t *machine = work->fit->machine;
     size_t count = of_pairs(machine, cells, error_per_doubling, 0, scratch);
-    double rank = ceil(held_share * (double)(count + 1));
-    gsl_sort(scratch, 1, count);
     if (count < ERRORS_LEAST) {
         machine->nccl_doubling = known(usual_doubling);
         return fit_note(work, "nccl.doubling", count, "as on four H200s: one number of GPUs tells no error");
     }
-    machine->nccl_doubling = known(round(scratch[(size_t)rank - 1] * 1000) / 1000);
+    machine->nccl_doubling = known(round(fit_conformal(scratch, count, held_share) * 1000) / 1000);
     return fit_note(work, "nccl.doubling", count, "holds 95%% of times predicted from fewer GPUs");
 }
 

@@ -79,6 +79,14 @@ double fit_median(double *value, size_t count) {
     return count % 2 == 1 ? value[count / 2] : (value[count / 2 - 1] + value[count / 2]) / 2;
 }
 
+double fit_conformal(double *value, size_t count, double share) {
+    double rank = ceil(share * (double)(count + 1));
+    if (value == NULL || rank > (double)count)
+        return 0;
+    gsl_sort(value, 1, count);
+    return value[(size_t)rank - 1];
+}
+
 double fit_median_of(const fit_points_t *points, size_t first, size_t past, double *scratch) {
     for (size_t i = first; i < past; i++)
         scratch[i - first] = points->point[i].seconds;

@@ -39,6 +39,10 @@ pto_status_t fit_postal(const fit_points_t *points, bool plain, fit_regression_t
 /* Median; sorts the values. 0 if there are none. */
 double fit_median(double *value, size_t count);
 
+/* Returns the quantile of split conformal prediction: of n values that of rank ceil(share (n + 1)). 0 if
+ * there are too few values to tell. Sorts them. */
+double fit_conformal(double *value, size_t count, double share);
+
 /* Returns the median time of the points from `first` to before `past`. `scratch` has room for them. */
 double fit_median_of(const fit_points_t *points, size_t first, size_t past, double *scratch);
 
