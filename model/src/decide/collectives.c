@@ -8,8 +8,10 @@
 
 #include "base/grow.h"
 #include "base/hash.h"
+#include "base/names.h"
 #include "base/text_file.h"
 #include "formats/csv_table.h"
+#include "scenario/words.h"
 
 typedef enum {
     COLUMN_COLLECTIVE,
@@ -65,50 +67,20 @@ static pto_status_t read_name(const pto_csv_t *csv, int column, pto_text_span_t 
     return pto_csv_bad_field(csv, column, field, PTO_ERR_TOO_LARGE, "one of the first 256 different names");
 }
 
-static pto_status_t read_collective(const pto_csv_t *csv, pto_text_span_t field,
-                                    pto_collective_t *collective) {
-    for (*collective = 0; *collective < PTO_COLLECTIVE_COUNT; (*collective)++) {
-        const char *name = pto_collective_name(*collective);
-        if (pto_span_find(field, &name, 1) == 0)
+/* The place of a word in a list. */
+static pto_status_t read_word(const pto_csv_t *csv, int column, pto_text_span_t field, pto_name_at_t word_at,
+                              const char *wanted, int *found) {
+    for (int i = 0; word_at(i); i++) {
+        const char *word = word_at(i);
+        *found = i;
+        if (pto_span_find(field, &word, 1) == 0)
             return PTO_OK;
     }
-    return pto_csv_bad_field(csv, COLUMN_COLLECTIVE, field, PTO_ERR_TYPE,
-                             "a known collective; `portolan list` shows them");
+    return pto_csv_bad_field(csv, column, field, PTO_ERR_TYPE, wanted);
 }
 
-static pto_status_t read_implementation(const pto_csv_t *csv, pto_text_span_t field,
-                                        pto_implementation_t *implementation) {
-    const char *const names[] = {pto_implementation_name(PTO_IMPLEMENTATION_LIBRARY),
-                                 pto_implementation_name(PTO_IMPLEMENTATION_ISEND_IRECV)};
-    uint8_t found = 0;
-    pto_status_t status = pto_csv_name(csv, COLUMN_IMPLEMENTATION, field, names, PTO_IMPLEMENTATION_COUNT,
-                                       "library or isend_irecv", &found);
-    if (status == PTO_OK)
-        *implementation = (pto_implementation_t)found;
-    return status;
-}
-
-static pto_status_t read_distance(const pto_csv_t *csv, pto_text_span_t field, pto_level_t *distance) {
-    const char *names[PTO_LEVEL_COUNT];
-    uint8_t found = 0;
-    for (int level = 0; level < PTO_LEVEL_COUNT; level++)
-        names[level] = pto_level_name((pto_level_t)level);
-    pto_status_t status = pto_csv_name(csv, COLUMN_DISTANCE, field, names, PTO_LEVEL_COUNT,
-                                       "on_gpu, on_socket, on_node or off_node", &found);
-    if (status == PTO_OK)
-        *distance = (pto_level_t)found;
-    return status;
-}
-
-/* One of two words; `*second` if it is the second. */
-static pto_status_t read_choice(const pto_csv_t *csv, int column, pto_text_span_t field,
-                                const char *const words[2], const char *expected, bool *second) {
-    uint8_t found = 0;
-    pto_status_t status = pto_csv_name(csv, column, field, words, 2, expected, &found);
-    if (status == PTO_OK)
-        *second = found == 1;
-    return status;
-}
+static PTO_WORD_LIST(memory_at, "gpu", "cpu");
+static PTO_WORD_LIST(answer_at, "no", "yes");
 
 static pto_status_t read_grid(const pto_csv_t *csv, pto_text_span_t field, pto_halo_t *grid) {
     pto_error_t fault = {.status = PTO_OK};
@@ -121,7 +93,8 @@ static pto_status_t read_grid(const pto_csv_t *csv, pto_text_span_t field, pto_h
 /* Columns that a row may leave empty. */
 static pto_status_t read_optional(const pto_csv_t *csv, int column, pto_text_span_t field,
                                   pto_collective_row_t *row) {
-    static const char *const spaces[] = {"gpu", "cpu"}, *const answers[] = {"no", "yes"};
+    pto_status_t status;
+    int found = 0;
     switch ((column_t)column) {
     case COLUMN_JOULES:
         return pto_csv_joules(csv, column, field, &row->joules);
@@ -130,13 +103,22 @@ static pto_status_t read_optional(const pto_csv_t *csv, int column, pto_text_spa
     case COLUMN_STAGED_OUT:
         return pto_csv_count(csv, column, field, 0, &row->staged_out);
     case COLUMN_DISTANCE:
-        return read_distance(csv, field, &row->distance);
+        status =
+            read_word(csv, column, field, pto_level_at, "on_gpu, on_socket, on_node or off_node", &found);
+        row->distance = (pto_level_t)found;
+        return status;
     case COLUMN_FROM_SPACE:
-        return read_choice(csv, column, field, spaces, "gpu or cpu", &row->ends.from_host);
+        status = read_word(csv, column, field, memory_at, "gpu or cpu", &found);
+        row->ends.from_host = found == 1;
+        return status;
     case COLUMN_TO_SPACE:
-        return read_choice(csv, column, field, spaces, "gpu or cpu", &row->ends.to_host);
+        status = read_word(csv, column, field, memory_at, "gpu or cpu", &found);
+        row->ends.to_host = found == 1;
+        return status;
     case COLUMN_BOTH_WAYS:
-        return read_choice(csv, column, field, answers, "yes or no", &row->ends.both_ways);
+        status = read_word(csv, column, field, answer_at, "yes or no", &found);
+        row->ends.both_ways = found == 1;
+        return status;
     case COLUMN_CHUNKS:
         return pto_csv_count(csv, column, field, 1, &row->chunks);
     case COLUMN_GRID:
@@ -149,11 +131,18 @@ static pto_status_t read_optional(const pto_csv_t *csv, int column, pto_text_spa
 static pto_status_t read_field(const pto_csv_t *csv, int column, pto_text_span_t field, void *table) {
     pto_collectives_t *collectives = table;
     pto_collective_row_t *row = &collectives->row[collectives->count - 1];
+    pto_status_t status;
+    int found = 0;
     switch ((column_t)column) {
     case COLUMN_COLLECTIVE:
-        return read_collective(csv, field, &row->collective);
+        status = read_word(csv, column, field, pto_collective_at,
+                           "a known collective; `portolan list` shows them", &found);
+        row->collective = (pto_collective_t)found;
+        return status;
     case COLUMN_IMPLEMENTATION:
-        return read_implementation(csv, field, &row->implementation);
+        status = read_word(csv, column, field, pto_implementation_at, "library or isend_irecv", &found);
+        row->implementation = (pto_implementation_t)found;
+        return status;
     case COLUMN_STRATEGY:
         if (field.size == 0)
             return pto_csv_bad_field(csv, column, field, PTO_ERR_TYPE, "a name");
