@@ -196,17 +196,12 @@ static point_t *add_point(sizes_t *sizes, int64_t bytes) {
 
 static double at(line_t line, int64_t bytes) { return line.start_s + line.s_per_byte * (double)bytes; }
 
-/* Through two points, or one; neither coefficient is negative, as in a fit. */
-static line_t line_through(const point_t *a, const point_t *b) {
-    double bytes = (double)(b->bytes - a->bytes);
-    line_t line = {0.0, bytes > 0.0 ? (b->median.value - a->median.value) / bytes : 0.0};
-    line.s_per_byte = fmax(line.s_per_byte, 0.0);
-    return line;
-}
-
-/* Through `by`, with the slope from it to the other one. */
+/* Through `by`, with the slope to the other one, which may be the same; neither coefficient is negative, as
+ * in a fit. */
 static line_t line_of(const point_t *by, const point_t *other) {
-    line_t line = by->bytes < other->bytes ? line_through(by, other) : line_through(other, by);
+    double bytes = (double)(by->bytes - other->bytes);
+    line_t line = {.s_per_byte = bytes != 0.0 ? (by->median.value - other->median.value) / bytes : 0.0};
+    line.s_per_byte = fmax(line.s_per_byte, 0.0);
     if (by->bytes > 0)
         line.s_per_byte = fmin(line.s_per_byte, by->median.value / (double)by->bytes);
     line.start_s = by->median.value - line.s_per_byte * (double)by->bytes;
