@@ -74,12 +74,14 @@ typedef enum {
 typedef struct {
     const char *name;
     const char *group; /* also understood by --only; NULL: the name */
-    const char *rows;  /* what it writes into the column `benchmark`; NULL: the name */
+    const char *rows;  /* what it writes into the column `benchmark`, with ", " between; NULL: the name */
     const char *summary;
     unsigned runs;        /* bits 1 << pto_runs_t: the ones of --runs that it is for; 0: those waited for */
     double share;         /* of --budget, for all cases; 0: all of it */
     const char *gpu_only; /* what is skipped where no GPU can be measured; NULL: `list` sees to it */
     size_t state_bytes;   /* of work_t's state, all 0 before `open` */
+    /* NULL: a case of one process without sizes, on a GPU, for each of the rows, whose place is its detail.
+     */
     void (*list)(const job_t *job, case_list_t *list);
     void (*open)(const work_t *work); /* NULL: nothing is to be prepared */
     /* What is timed. */
@@ -103,6 +105,9 @@ case_t *case_add(case_list_t *list, const char *benchmark, int member_count);
 
 /* Returns such a case with buffers in a space, which its column `space` names. */
 case_t *case_add_in(case_list_t *list, const char *benchmark, pto_space_t space, int member_count);
+
+/* Lists a benchmark's cases. */
+void case_list_fill(const benchmark_t *benchmark, const job_t *job, case_list_t *list);
 void case_list_fini(case_list_t *list);
 
 /* Note what can't be measured, formatted, and why. */

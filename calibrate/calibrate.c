@@ -142,7 +142,7 @@ static case_list_t *list_cases(const job_t *job, const pto_calibrate_options_t *
         } else if (benchmark->gpu_only != NULL && job->no_gpu[0] != '\0')
             case_missing(&lists[i], job->no_gpu, "%s", benchmark->gpu_only);
         else
-            benchmark->list(job, &lists[i]);
+            case_list_fill(benchmark, job, &lists[i]);
     }
     return lists;
 }

@@ -45,6 +45,24 @@ void case_missing(case_list_t *list, const char *reason, const char *format, ...
     snprintf(skip->reason, sizeof skip->reason, "%s", reason);
 }
 
+void case_list_fill(const benchmark_t *benchmark, const job_t *job, case_list_t *list) {
+    const char *row = benchmark->rows != NULL ? benchmark->rows : benchmark->name;
+    if (benchmark->list != NULL) {
+        benchmark->list(job, list);
+        return;
+    }
+    for (int i = 0; *row != '\0'; i++) {
+        char name[CASE_NAME_MAX];
+        size_t length = strcspn(row, ", ");
+        snprintf(name, sizeof name, "%.*s", (int)length, row);
+        case_t *added = case_add_in(list, name, PTO_SPACE_GPU, 1);
+        added->sized = false;
+        added->detail[0] = i;
+        row += length;
+        row += strspn(row, ", ");
+    }
+}
+
 void case_list_fini(case_list_t *list) {
     for (int i = 0; i < list->case_count; i++)
         free(list->cases[i].member);

@@ -3,24 +3,13 @@
 #include "benchmark.h"
 #include "fatal.h"
 
-typedef enum { RECORD, QUERY, SIGNAL, KIND_COUNT } kind_t;
-
-static const char *const kind_names[KIND_COUNT] = {
-    [RECORD] = "event_record", [QUERY] = "event_query", [SIGNAL] = "signal_event"};
+/* In the order of the rows. */
+typedef enum { RECORD, QUERY, SIGNAL } kind_t;
 
 typedef struct {
     kind_t kind;
     void *event;
 } state_t;
-
-static void list_cases(const job_t *job, case_list_t *list) {
-    (void)job;
-    for (int kind = 0; kind < KIND_COUNT; kind++) {
-        case_t *added = case_add_in(list, kind_names[kind], PTO_SPACE_GPU, 1);
-        added->sized = false;
-        added->detail[0] = kind;
-    }
-}
 
 static void open_case(const work_t *work) {
     state_t *state = work->state;
@@ -61,7 +50,6 @@ const benchmark_t bench_event = {
     .summary = "recording an event, asking for it, and both until the host sees it",
     .gpu_only = "event",
     .state_bytes = sizeof(state_t),
-    .list = list_cases,
     .open = open_case,
     .trial = trial,
     .close = close_case,

@@ -6,6 +6,7 @@
 #include "benchmark.h"
 #include "fatal.h"
 
+/* In the order of the rows. */
 typedef enum { LAUNCH, ENQUEUE } kind_t;
 
 enum { QUEUED = 1000 };
@@ -13,12 +14,6 @@ enum { QUEUED = 1000 };
 /* Between two launches that are waited for, which is not timed, the host does something else for a while, as
  * it does between a plan's launches: one right after another takes a fifth less. */
 static const double pause_s = 20e-6;
-
-static case_t *add_case(case_list_t *list, const char *name) {
-    case_t *added = case_add_in(list, name, PTO_SPACE_GPU, 1);
-    added->sized = false;
-    return added;
-}
 
 /* Returns the seconds of `iterations` launches into the GPU's stream, each until the host sees its end. */
 static double launching_s(pto_status_t (*launch)(void *what, void *stream, pto_error_t *err), void *what,
@@ -38,12 +33,6 @@ static double launching_s(pto_status_t (*launch)(void *what, void *stream, pto_e
 
 /* --- kernels -------------------------------------------------------------------------------------------- */
 
-static void list_kernels(const job_t *job, case_list_t *list) {
-    (void)job;
-    add_case(list, "kernel_launch")->detail[0] = LAUNCH;
-    add_case(list, "kernel_enqueue")->detail[0] = ENQUEUE;
-}
-
 static pto_status_t launch_empty(void *nothing, void *stream, pto_error_t *err) {
     (void)nothing;
     return gpu.bench->launch_empty(stream, err);
@@ -61,11 +50,6 @@ static double trial_kernel(const work_t *work, int64_t bytes, int iterations) {
     return elapsed;
 }
 
-static void list_queued(const job_t *job, case_list_t *list) {
-    (void)job;
-    add_case(list, "kernel_queued");
-}
-
 /* Whatever the iterations: a thousand are long enough for the clock. */
 static double trial_queued(const work_t *work, int64_t bytes, int iterations) {
     (void)work;
@@ -79,11 +63,6 @@ static double trial_queued(const work_t *work, int64_t bytes, int iterations) {
 }
 
 /* --- graphs --------------------------------------------------------------------------------------------- */
-
-static void list_graph(const job_t *job, case_list_t *list) {
-    (void)job;
-    add_case(list, "graph_launch");
-}
 
 static void open_graph(const work_t *work) {
     void **graph = work->state;
@@ -111,7 +90,6 @@ const benchmark_t bench_kernel_launch = {
     .rows = "kernel_launch, kernel_enqueue",
     .summary = "an empty kernel until its end, and the host's part alone",
     .gpu_only = "kernel_launch",
-    .list = list_kernels,
     .trial = trial_kernel,
 };
 
@@ -120,7 +98,6 @@ const benchmark_t bench_kernel_queued = {
     .group = "signals",
     .summary = "each of a thousand empty kernels that are queued and waited for once",
     .gpu_only = "kernel_queued",
-    .list = list_queued,
     .trial = trial_queued,
 };
 
@@ -130,7 +107,6 @@ const benchmark_t bench_graph_launch = {
     .summary = "a captured graph of one empty kernel until its end",
     .gpu_only = "graph_launch",
     .state_bytes = sizeof(void *),
-    .list = list_graph,
     .open = open_graph,
     .trial = trial_graph,
     .close = close_graph,

@@ -472,7 +472,7 @@ static int check_benchmark(const char *name, int devices) {
         fail_msg("there is no benchmark %s", name);
         return 0;
     }
-    benchmark->list(&job, &list);
+    case_list_fill(benchmark, &job, &list);
     for (int i = 0; i < list.case_count; i++)
         if (list.cases[i].member_count == size && iteration_s(&list.cases[i], 64) >= 0) {
             assert_int_equal(list.cases[i].member[rank], rank);

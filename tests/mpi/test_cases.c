@@ -78,7 +78,7 @@ static case_list_t cases_of(const char *name) {
     case_list_t list = {0};
     for (int i = 0; i < benchmark_count; i++)
         if (strcmp(benchmark_registry[i]->name, name) == 0)
-            benchmark_registry[i]->list(&job, &list);
+            case_list_fill(benchmark_registry[i], &job, &list);
     assert_true(list.case_count + list.skip_count > 0);
     for (int i = 0; i < list.case_count; i++)
         for (int m = 0; m < list.cases[i].member_count; m++) {

@@ -865,7 +865,7 @@ TEST(members_do_what_their_case_says) {
             job_t job;
             case_list_t list = {0};
             make_job(layout, &job);
-            benchmark->list(&job, &list);
+            case_list_fill(benchmark, &job, &list);
             for (int i = 0; i < list.case_count; i++) {
                 of_several += list.cases[i].member_count > 1;
                 check_case(benchmark, &job, &list.cases[i]);
