@@ -100,8 +100,9 @@ static int cheapest(const pto_predictions_t *all) {
 
 /* From the cheapest strategy on, the first that is a candidate. One that the environment names is taken
  * whatever it costs. */
-static void choose(tap_pick_t *pick, const pto_predictions_t *all) {
+static void choose(const tap_comm_t *comm, tap_pick_t *pick, const pto_predictions_t *all) {
     const char *wanted = tap_settings()->strategy;
+    const int place = (comm->rank - pick->cell.root + comm->size) % comm->size;
     pick->why = "no kernel applies";
     for (int i = 0; i < all->strategy_count; i++) {
         if (all->prediction[i].applicable && strcmp(all->strategy[i]->name, "nccl") == 0)
@@ -119,6 +120,8 @@ static void choose(tap_pick_t *pick, const pto_predictions_t *all) {
             continue;
         }
         pick->plan = plan;
+        pick->in_bytes = pto_exec_user_bytes(plan, place, PTO_ROLE_IN);
+        pick->out_bytes = pto_exec_user_bytes(plan, place, PTO_ROLE_OUT);
         pick->name = all->strategy[best]->name;
         pick->predicted_s = price.seconds;
         pick->why = wanted                         ? NULL
@@ -148,7 +151,7 @@ static tap_pick_t *make(const tap_comm_t *comm, const tap_cell_t *cell) {
     pto_scenario_init(&made->scenario);
     if (bind(cell, comm->size, &made->scenario, NULL) == PTO_OK &&
         pto_predict(&made->scenario, tap_settings()->machine, false, &predictions, NULL) == PTO_OK)
-        choose(made, &predictions);
+        choose(comm, made, &predictions);
     pto_predictions_fini(&predictions);
     tell(comm, made);
     return made;

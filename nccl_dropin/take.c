@@ -56,44 +56,20 @@ void tap_after_pass(const tap_call_t *call) { in_order(call, tap_note); }
 
 /* --- buffers -------------------------------------------------------------------------------------------- */
 
-typedef struct {
-    int64_t in_bytes;
-    int64_t out_bytes;
-} sizes_t;
-
-/* Of this process's part. */
-static sizes_t sizes_of(const tap_comm_t *comm, const tap_cell_t *cell) {
-    const int64_t all = cell->bytes * comm->size, at_root = comm->rank == cell->root ? cell->bytes : 0;
-    switch (cell->collective) {
-    case PTO_COLLECTIVE_BROADCAST:
-        return (sizes_t){at_root, cell->bytes};
-    case PTO_COLLECTIVE_REDUCE:
-        return (sizes_t){cell->bytes, at_root};
-    case PTO_COLLECTIVE_ALLGATHER:
-        return (sizes_t){cell->bytes, all};
-    case PTO_COLLECTIVE_REDUCE_SCATTER:
-        return (sizes_t){all, cell->bytes};
-    case PTO_COLLECTIVE_ALLTOALL:
-        return (sizes_t){all, all};
-    default:
-        return (sizes_t){cell->bytes, cell->bytes};
-    }
-}
-
 /* The call without a buffer that this process has no part in. */
-static tap_call_t part_of(const tap_call_t *call, sizes_t sizes) {
+static tap_call_t part_of(const tap_call_t *call, const tap_pick_t *pick) {
     tap_call_t part = *call;
-    part.in = sizes.in_bytes > 0 ? call->in : NULL;
-    part.out = sizes.out_bytes > 0 ? call->out : NULL;
+    part.in = pick->in_bytes > 0 ? call->in : NULL;
+    part.out = pick->out_bytes > 0 ? call->out : NULL;
     return part;
 }
 
 /* Buffers of which the executor can tell the addresses apart, or those of a vector in place. */
-static bool is_apart(const tap_call_t *call, sizes_t sizes) {
+static bool is_apart(const tap_call_t *call, const tap_pick_t *pick) {
     const char *in = call->in, *out = call->out;
-    if (sizes.in_bytes == 0 || sizes.out_bytes == 0)
+    if (pick->in_bytes == 0 || pick->out_bytes == 0)
         return true;
-    return in >= out + sizes.out_bytes || out >= in + sizes.in_bytes;
+    return in >= out + pick->out_bytes || out >= in + pick->in_bytes;
 }
 
 static bool is_in_place(const tap_cell_t *cell, const tap_call_t *call) {
@@ -111,8 +87,8 @@ static pto_status_t copy(void *to, const void *from, int64_t bytes, void *stream
 static const double patience_s = 30.0 * 24 * 3600;
 
 /* Room for the input of a call whose buffers overlap. */
-static pto_status_t make_aside(tap_run_t *run, sizes_t sizes, pto_error_t *err) {
-    return run->aside ? PTO_OK : tap_settings()->device->allocate((size_t)sizes.in_bytes, &run->aside, err);
+static pto_status_t make_aside(tap_run_t *run, const tap_pick_t *pick, pto_error_t *err) {
+    return run->aside ? PTO_OK : tap_settings()->device->allocate((size_t)pick->in_bytes, &run->aside, err);
 }
 
 static pto_status_t create(tap_comm_t *comm, const tap_pick_t *pick, tap_run_t *run, const tap_call_t *call,
@@ -122,9 +98,8 @@ static pto_status_t create(tap_comm_t *comm, const tap_pick_t *pick, tap_run_t *
         logical[i] = (i - pick->cell.root + comm->size) % comm->size;
     const pto_exec_options_t options = {
         .placement = PTO_PLACEMENT_TABLE, .table = logical, .timeout_s = patience_s};
-    const sizes_t sizes = sizes_of(comm, &pick->cell);
-    const bool aside = !run->in_place && !is_apart(call, sizes);
-    pto_status_t status = aside ? make_aside(run, sizes, err) : PTO_OK;
+    const bool aside = !run->in_place && !is_apart(call, pick);
+    pto_status_t status = aside ? make_aside(run, pick, err) : PTO_OK;
     tap_symmetric_enter(&comm->symmetric);
     if (status == PTO_OK)
         status = pto_exec_create_in(pick->plan, &comm->symmetric.team, &comm->symmetric.pieces,
@@ -186,18 +161,17 @@ static tap_run_t *run_of(tap_comm_t *comm, tap_pick_t *pick, uint64_t capture, c
 
 /* An executor stays in place or apart, as in its first call. Other calls are copied: a process may be in
  * place where others are not. */
-static pto_status_t enqueue(const tap_comm_t *comm, const tap_pick_t *pick, tap_run_t *run,
-                            const tap_call_t *call, pto_error_t *err) {
-    const sizes_t sizes = sizes_of(comm, &pick->cell);
+static pto_status_t enqueue(const tap_pick_t *pick, tap_run_t *run, const tap_call_t *call,
+                            pto_error_t *err) {
     const void *in = call->in;
     pto_status_t status = PTO_OK;
     if (run->in_place && call->in != call->out) {
-        status = copy(call->out, call->in, sizes.in_bytes, call->stream, err);
+        status = copy(call->out, call->in, pick->in_bytes, call->stream, err);
         in = call->out;
-    } else if (!run->in_place && !is_apart(call, sizes)) {
-        status = make_aside(run, sizes, err);
+    } else if (!run->in_place && !is_apart(call, pick)) {
+        status = make_aside(run, pick, err);
         if (status == PTO_OK)
-            status = copy(run->aside, call->in, sizes.in_bytes, call->stream, err);
+            status = copy(run->aside, call->in, pick->in_bytes, call->stream, err);
         in = run->aside;
     }
     return status == PTO_OK ? pto_exec_enqueue_on(run->exec, in, call->out, call->stream, err) : status;
@@ -241,7 +215,7 @@ static bool do_here(tap_comm_t *comm, const tap_call_t *call, const tap_call_t *
     tap_pick_t *pick = tap_pick_of(comm, call);
     if (!pick || !tap_gpu_capture(call->stream, &capture))
         return false;
-    tap_call_t part = part_of(call, sizes_of(comm, &pick->cell));
+    tap_call_t part = part_of(call, pick);
     tap_run_t *run = run_of(comm, pick, capture, &part);
     if (!run || !run->exec)
         return false;
@@ -250,7 +224,7 @@ static bool do_here(tap_comm_t *comm, const tap_call_t *call, const tap_call_t *
         *aside = part.stream = run->stream;
     tap_follow(comm, part.stream, capture);
     if (status == PTO_OK)
-        status = enqueue(comm, pick, run, &part, &err);
+        status = enqueue(pick, run, &part, &err);
     if (status == PTO_OK)
         tap_note(comm, part.stream, capture);
     else

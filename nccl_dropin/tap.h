@@ -154,6 +154,8 @@ typedef struct tap_pick {
     int64_t calls;
     pto_scenario_t scenario; /* borrowed by the plan */
     pto_plan_t *plan;
+    int64_t in_bytes; /* of this process's buffers by the plan; 0: it has no part in them */
+    int64_t out_bytes;
     tap_run_t *runs;
 } tap_pick_t;
 
