@@ -1,15 +1,11 @@
 /* The start and the end of a program, and what all interceptions share. */
 #include "intercept.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t prof_mutex = PTHREAD_MUTEX_INITIALIZER;
 _Thread_local int prof_depth;
-
-void prof_lock_mutex(void) { pthread_mutex_lock(&mutex); }
-void prof_unlock_mutex(void) { pthread_mutex_unlock(&mutex); }
 
 /* --- the start ------------------------------------------------------------------------------------------ */
 

@@ -2,6 +2,8 @@
 #ifndef PROF_INTERCEPT_H
 #define PROF_INTERCEPT_H
 
+#include <pthread.h>
+
 #include "next.h"
 #include "profile.h"
 
@@ -18,15 +20,14 @@ static inline bool prof_enter(bool always) {
 static inline void prof_leave(void) { prof_depth--; }
 
 /* Around everything that uses the tables, where threads may do so at once. */
-void prof_lock_mutex(void);
-void prof_unlock_mutex(void);
+extern pthread_mutex_t prof_mutex;
 static inline void prof_lock(void) {
     if (prof.threaded)
-        prof_lock_mutex();
+        pthread_mutex_lock(&prof_mutex);
 }
 static inline void prof_unlock(void) {
     if (prof.threaded)
-        prof_unlock_mutex();
+        pthread_mutex_unlock(&prof_mutex);
 }
 
 /* A function that is counted. `plain` are its arguments; `before` may declare other arguments for `args`;
