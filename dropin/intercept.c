@@ -20,20 +20,18 @@ ENDS(Finalize, (void), ())
 ENDS(Comm_free, (MPI_Comm * comm), (comm))
 ENDS(Comm_disconnect, (MPI_Comm * comm), (comm))
 
-#define EACH(...) __VA_ARGS__
-
 #define TAKE(name, params, args, declared, ...)                                                              \
     TAKE_ONE(PRELOAD_JOIN(MPI_, name, SUFFIX), #name, params, args, declared, __VA_ARGS__)                   \
     TAKE_ONE(PRELOAD_JOIN(PMPI_, name, SUFFIX), #name, params, args, declared, __VA_ARGS__)
 
 #define TAKE_ONE(symbol, text, params, args, declared, ...)                                                  \
-    PRELOAD_EXPORT int symbol(EACH params, MPI_Comm comm);                                                   \
-    PRELOAD_EXPORT int symbol(EACH params, MPI_Comm comm) {                                                  \
-        static int (*next)(EACH params, MPI_Comm);                                                           \
+    PRELOAD_EXPORT int symbol(PRELOAD_EACH params, MPI_Comm comm);                                           \
+    PRELOAD_EXPORT int symbol(PRELOAD_EACH params, MPI_Comm comm) {                                          \
+        static int (*next)(PRELOAD_EACH params, MPI_Comm);                                                   \
         if (!next)                                                                                           \
             preload_next(PRELOAD_TEXT(symbol), &next, sizeof next);                                          \
         if (!drop.on || depth > 0)                                                                           \
-            return next(EACH args, comm);                                                                    \
+            return next(PRELOAD_EACH args, comm);                                                            \
         depth++;                                                                                             \
         declared;                                                                                            \
         drop_taken_t taken = {.given = __VA_ARGS__};                                                         \
@@ -43,7 +41,7 @@ ENDS(Comm_disconnect, (MPI_Comm * comm), (comm))
         in = taken.call.in;                                                                                  \
         (void)in;                                                                                            \
         out = taken.call.out;                                                                                \
-        int code = taken.done ? taken.code : next(EACH args, comm);                                          \
+        int code = taken.done ? taken.code : next(PRELOAD_EACH args, comm);                                  \
         code = drop_finish(&taken, code);                                                                    \
         depth--;                                                                                             \
         return code;                                                                                         \

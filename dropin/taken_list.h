@@ -16,15 +16,9 @@ TAKE(Reduce_scatter, (const void *in, void *out, const COUNT counts[], MPI_Datat
       .out_rows = {counts, NULL, sizeof *counts > sizeof(int)},
       .op = op,
       .root = -1})
-TAKE(Allgather,
-     (const void *in, COUNT in_count, MPI_Datatype in_type, void *out, COUNT out_count,
-      MPI_Datatype out_type),
-     (in, in_count, in_type, out, out_count, out_type), (void)0,
+TAKE(Allgather, (IN_PARAMS, OUT_PARAMS), (IN_ARGS, OUT_ARGS), (void)0,
      {.collective = PTO_COLLECTIVE_ALLGATHER, BLOCKS, .op = MPI_OP_NULL, .root = -1})
-TAKE(Allgatherv,
-     (const void *in, COUNT in_count, MPI_Datatype in_type, void *out, const COUNT out_counts[],
-      const PLACE out_places[], MPI_Datatype out_type),
-     (in, in_count, in_type, out, out_counts, out_places, out_type), (void)0,
+TAKE(Allgatherv, (IN_PARAMS, OUT_COUNTS_PARAMS), (IN_ARGS, OUT_COUNTS_ARGS), (void)0,
      {.collective = PTO_COLLECTIVE_ALLGATHERV,
       .in = in,
       .out = out,
@@ -34,15 +28,9 @@ TAKE(Allgatherv,
       .out_rows = OUT_ROWS,
       .op = MPI_OP_NULL,
       .root = -1})
-TAKE(Alltoall,
-     (const void *in, COUNT in_count, MPI_Datatype in_type, void *out, COUNT out_count,
-      MPI_Datatype out_type),
-     (in, in_count, in_type, out, out_count, out_type), (void)0,
+TAKE(Alltoall, (IN_PARAMS, OUT_PARAMS), (IN_ARGS, OUT_ARGS), (void)0,
      {.collective = PTO_COLLECTIVE_ALLTOALL, BLOCKS, .op = MPI_OP_NULL, .root = -1})
-TAKE(Alltoallv,
-     (const void *in, const COUNT in_counts[], const PLACE in_places[], MPI_Datatype in_type, void *out,
-      const COUNT out_counts[], const PLACE out_places[], MPI_Datatype out_type),
-     (in, in_counts, in_places, in_type, out, out_counts, out_places, out_type), (void)0,
+TAKE(Alltoallv, (IN_COUNTS_PARAMS, OUT_COUNTS_PARAMS), (IN_COUNTS_ARGS, OUT_COUNTS_ARGS), (void)0,
      {.collective = PTO_COLLECTIVE_ALLTOALLV, ROWS, .op = MPI_OP_NULL, .root = -1})
 TAKE(Bcast, (void *out, COUNT count, MPI_Datatype type, int root), (out, count, type, root),
      const void *in = out, {.collective = PTO_COLLECTIVE_BROADCAST, VECTOR, .op = MPI_OP_NULL, .root = root})

@@ -29,6 +29,7 @@ void preload_next(const char *name, void *function, size_t size);
 #define PRELOAD_JOIN_(a, b, c) a##b##c
 #define PRELOAD_TEXT(name) PRELOAD_TEXT_(name)
 #define PRELOAD_TEXT_(name) #name
+#define PRELOAD_EACH(...) __VA_ARGS__
 
 /* A function that only does something else too, before or after the next one. */
 #define PRELOAD_PASS(symbol, params, args, before, after)                                                    \

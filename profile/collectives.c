@@ -29,16 +29,15 @@ static void note_init(const prof_call_t *call, int code, prof_note_t parts, MPI_
                           .routine = (uint8_t)call->routine, .persistent = true, .peer = -1, .kept = kept});
 }
 
-#define EACH(...) __VA_ARGS__
-
 /* All forms of a collective that the library has. */
 #define COLLECTIVE(name, iname, params, args, parts, root, in, out)                                          \
-    PROF_SIMPLE_FORM(name, (EACH params, MPI_Comm comm), (EACH args, comm),                                  \
+    PROF_SIMPLE_FORM(name, (PRELOAD_EACH params, MPI_Comm comm), (PRELOAD_EACH args, comm),                  \
                      note(&call, code, parts, comm, root, in, out))                                          \
-    PROF_SIMPLE_FORM(iname, (EACH params, MPI_Comm comm, MPI_Request * request), (EACH args, comm, request), \
-                     note(&call, code, parts, comm, root, in, out);                                          \
+    PROF_SIMPLE_FORM(iname, (PRELOAD_EACH params, MPI_Comm comm, MPI_Request * request),                     \
+                     (PRELOAD_EACH args, comm, request), note(&call, code, parts, comm, root, in, out);      \
                      note_started(&call, code, request))                                                     \
-    INITS(INIT, name##_init, (EACH params, INIT_PARAMS), (EACH args, INIT_ARGS), parts, root, in, out)
+    INITS(INIT, name##_init, (PRELOAD_EACH params, INIT_PARAMS), (PRELOAD_EACH args, INIT_ARGS), parts,      \
+          root, in, out)
 #if PRELOAD_HAS_MPI4
 #define INITS(one, ...) one(MPI_, __VA_ARGS__) one(PMPI_, __VA_ARGS__)
 #elif PRELOAD_HAS_MPIX_INIT
@@ -66,16 +65,6 @@ static prof_side_t side_of(const void *buffer, MPI_Count count, const void *coun
 #define OUT_TYPES side_of(out, 0, out_counts, sizeof *out_counts, MPI_DATATYPE_NULL, out_types)
 #define VECTOR_IN side_of(in, count, NULL, 0, type, NULL)
 #define VECTOR_OUT side_of(out, count, NULL, 0, type, NULL)
-
-#define IN_PARAMS const void *in, COUNT in_count, MPI_Datatype in_type
-#define OUT_PARAMS void *out, COUNT out_count, MPI_Datatype out_type
-#define IN_COUNTS_PARAMS                                                                                     \
-    const void *in, const COUNT in_counts[], const PLACE in_places[], MPI_Datatype in_type
-#define OUT_COUNTS_PARAMS void *out, const COUNT out_counts[], const PLACE out_places[], MPI_Datatype out_type
-#define IN_ARGS in, in_count, in_type
-#define OUT_ARGS out, out_count, out_type
-#define IN_COUNTS_ARGS in, in_counts, in_places, in_type
-#define OUT_COUNTS_ARGS out, out_counts, out_places, out_type
 
 #define PRELOAD_LIST "collective_list.h"
 #include "each_count.h"

@@ -144,12 +144,11 @@ static void note_access(const prof_call_t *call, int code, side_t writes, side_t
 
 /* An access with and without a request. */
 #define ACCESS(name, rname, params, args, writes, reads)                                                     \
-    PROF_SIMPLE_FORM(name, (EACH params, MPI_Win window), (EACH args, window),                               \
+    PROF_SIMPLE_FORM(name, (PRELOAD_EACH params, MPI_Win window), (PRELOAD_EACH args, window),               \
                      note_access(&call, code, writes, reads, peer, window, NULL))                            \
-    PROF_SIMPLE_FORM(rname, (EACH params, MPI_Win window, MPI_Request * request),                            \
-                     (EACH args, window, request),                                                           \
+    PROF_SIMPLE_FORM(rname, (PRELOAD_EACH params, MPI_Win window, MPI_Request * request),                    \
+                     (PRELOAD_EACH args, window, request),                                                   \
                      note_access(&call, code, writes, reads, peer, window, request))
-#define EACH(...) __VA_ARGS__
 
 #define PRELOAD_LIST "one_sided_list.h"
 #include "each_count.h"
