@@ -45,6 +45,8 @@ static char *read_text(const char *path, size_t *size) {
     return text;
 }
 
+#define LOG(level, ...) log((level), NCCL_SUBSYSTEM_TUNING, __FILE__, __LINE__, __VA_ARGS__)
+
 /* False: with a reason in the log. */
 static bool read_rules(tuner_t *tuner, nccl_logger_t *log) {
     const char *path = getenv("NCCL_TUNER_CONFIG_FILE");
@@ -52,14 +54,13 @@ static bool read_rules(tuner_t *tuner, nccl_logger_t *log) {
     tuner_fault_t fault;
     char name[PATH_TEXT_MAX], message[2 * sizeof fault.message];
     if (!path || !*path) {
-        log(NCCL_LOG_WARN, NCCL_SUBSYSTEM_TUNING, __FILE__, __LINE__,
-            "portolan: off, as NCCL_TUNER_CONFIG_FILE names no file");
+        LOG(NCCL_LOG_WARN, "portolan: off, as NCCL_TUNER_CONFIG_FILE names no file");
         return false;
     }
     char *text = read_text(path, &size);
     pto_escape_text(path, name, sizeof name);
     if (!text) {
-        log(NCCL_LOG_WARN, NCCL_SUBSYSTEM_TUNING, __FILE__, __LINE__,
+        LOG(NCCL_LOG_WARN,
             "portolan: off, as %s cannot be read, is not a regular file, or has more than %d bytes", name,
             FILE_BYTES_MAX);
         return false;
@@ -67,12 +68,11 @@ static bool read_rules(tuner_t *tuner, nccl_logger_t *log) {
     bool right = tuner_rules_read(text, size, &tuner->rules, &fault);
     free(text);
     if (right)
-        log(NCCL_LOG_INFO, NCCL_SUBSYSTEM_TUNING, __FILE__, __LINE__,
-            "portolan: %d rules from %s, %zu ranks on %zu nodes", tuner->rules.count, name, tuner->ranks,
-            tuner->nodes);
+        LOG(NCCL_LOG_INFO, "portolan: %d rules from %s, %zu ranks on %zu nodes", tuner->rules.count, name,
+            tuner->ranks, tuner->nodes);
     else
-        log(NCCL_LOG_WARN, NCCL_SUBSYSTEM_TUNING, __FILE__, __LINE__, "portolan: off, as %s:%d: %s", name,
-            fault.line, pto_escape_text(fault.message, message, sizeof message));
+        LOG(NCCL_LOG_WARN, "portolan: off, as %s:%d: %s", name, fault.line,
+            pto_escape_text(fault.message, message, sizeof message));
     return right;
 }
 
