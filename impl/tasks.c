@@ -1,8 +1,6 @@
 /* Doing one task of a lane. */
 #include "tasks.h"
 
-#include <string.h>
-
 #include "choices.h"
 #include "device/reduce.h"
 #include "kernel_nodes.h"
@@ -22,12 +20,6 @@ pto_status_t pto_lane_settle(pto_exec_t *exec, pto_lane_t *lane, bool wait, bool
     return status;
 }
 
-static void copy_rows(const pto_move_t *move) {
-    for (size_t row = 0; row < move->rows; row++)
-        memcpy((char *)move->target + row * move->target_pitch_bytes,
-               (const char *)move->source + row * move->source_pitch_bytes, move->bytes);
-}
-
 static pto_status_t do_moves(pto_exec_t *exec, pto_lane_t *lane, const pto_task_t *task, pto_error_t *err) {
     const pto_exec_move_t *item = (const pto_exec_move_t *)exec->moves.item + task->first;
     pto_datatype_t datatype = pto_plan_request(exec->plan)->datatype;
@@ -40,7 +32,7 @@ static pto_status_t do_moves(pto_exec_t *exec, pto_lane_t *lane, const pto_task_
         else if (item[i].on_device)
             status = exec->device->copy(&item[i].move, lane->stream, err);
         else
-            copy_rows(&item[i].move);
+            pto_copy_host(&item[i].move);
         lane->pending |= item[i].on_device;
     }
     return status;

@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "reduce.h"
 #include "vector.h"
@@ -63,17 +62,11 @@ pto_status_t pto_host_stream_create(void **stream, pto_error_t *err) {
     return *stream ? PTO_OK : pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a stream");
 }
 
-static void copy_rows(const pto_move_t *move) {
-    for (size_t row = 0; row < move->rows; row++)
-        memmove((char *)move->target + row * move->target_pitch_bytes,
-                (const char *)move->source + row * move->source_pitch_bytes, move->bytes);
-}
-
 static void do_work(const work_t *work, const void *const *source) {
     if (work->divisor != 0)
         pto_divide_host(work->move.target, work->move.source, work->count, work->datatype, work->divisor);
     else if (work->source_count == 0)
-        copy_rows(&work->move);
+        pto_copy_host(&work->move);
     else
         pto_reduce_many_host(work->target, work->fresh, source, work->source_count, work->count,
                              work->datatype, work->op);

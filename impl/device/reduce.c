@@ -97,6 +97,12 @@ static void reduce_plain(void *target, const void *source, size_t count, pto_dat
     loop[datatype][op](target, source, count);
 }
 
+void pto_copy_host(const pto_move_t *move) {
+    for (size_t row = 0; row < move->rows; row++)
+        memmove((char *)move->target + row * move->target_pitch_bytes,
+                (const char *)move->source + row * move->source_pitch_bytes, move->bytes);
+}
+
 /* Pieces fit in the first-level cache, so that the target is not loaded from memory again for each source. */
 enum { PIECE_BYTES = 16384, PIECE_FLOATS = PIECE_BYTES / sizeof(float) };
 

@@ -1,9 +1,11 @@
-/* Reductions on the CPU: target[i] = target[i] op source[i], for one source or several. The operation takes
- * the datatype (pto_op_takes) and is not an average. */
+/* Copies and reductions on the CPU: target[i] = target[i] op source[i], for one source or several. The
+ * operation takes the datatype (pto_op_takes) and is not an average. */
 #ifndef PTO_REDUCE_H
 #define PTO_REDUCE_H
 
 #include "portolan/exec.h"
+
+void pto_copy_host(const pto_move_t *move);
 
 void pto_reduce_host(void *target, const void *source, size_t count, pto_datatype_t datatype, pto_op_t op);
 
