@@ -93,11 +93,7 @@ static pto_status_t build_steps(pto_schedule_t *builder) {
                                                             : build_sequence(builder);
 }
 
-/* The library's call replaces all stages of its node. */
 static pto_status_t build_call(pto_schedule_t *builder) {
-    if (builder->collective == builder->walk->collective)
-        return PTO_OK;
-    builder->collective = builder->walk->collective;
     /* Calls are in the order of their nodes. A node whose stages are all empty (n = 1) is skipped. */
     int index = 0;
     for (int n = 0; n < builder->collective; n++)
@@ -141,11 +137,7 @@ static bool begins_kernel(const pto_schedule_t *builder) {
            pto_plan_step(builder->exec->plan, stage->step_first)->kind == PTO_STEP_LAUNCH;
 }
 
-/* NCCL's call replaces all stages of its node, too. */
 static pto_status_t build_nccl(pto_schedule_t *builder) {
-    if (builder->collective == builder->walk->collective)
-        return PTO_OK;
-    builder->collective = builder->walk->collective;
     int part = pto_nccl_part(builder->exec, builder->collective);
     if (part < 0)
         return PTO_OK;
@@ -157,6 +149,14 @@ static pto_status_t build_nccl(pto_schedule_t *builder) {
     pto_status_t status = pto_schedule_add(builder, PTO_TASK_NCCL, part, 1);
     builder->walk = kept;
     return status;
+}
+
+/* NCCL's call, or the library's, replaces all stages of its node. */
+static pto_status_t build_collective(pto_schedule_t *builder) {
+    if (builder->collective == builder->walk->collective)
+        return PTO_OK;
+    builder->collective = builder->walk->collective;
+    return pto_walk_in_nccl(builder->walk) ? build_nccl(builder) : build_call(builder);
 }
 
 /* --- lanes ---------------------------------------------------------------------------------------------- */
@@ -315,10 +315,8 @@ static pto_status_t build_stage(pto_schedule_t *builder) {
         return status;
     if (walk->kernel >= 0)
         return build_in_kernel(builder);
-    if (pto_walk_in_nccl(walk))
-        return build_nccl(builder);
-    if (pto_walk_in_library(builder->exec, walk))
-        return build_call(builder);
+    if (pto_walk_in_nccl(walk) || pto_walk_in_library(builder->exec, walk))
+        return build_collective(builder);
     if (walk->lanes < 0)
         return build_steps(builder);
     return pto_plan_node(walk->plan, walk->lanes)->kind == PTO_NODE_EITHER ? build_in_either(builder)
