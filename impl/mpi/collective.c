@@ -116,6 +116,14 @@ static int64_t unit_bytes(const pto_exec_t *exec, pto_collective_t collective) {
                                               : 1;
 }
 
+/* Equal blocks, or a whole vector. */
+static pto_status_t set_count(const pto_exec_t *exec, const pto_slice_t *slice, pto_library_call_t *call,
+                              pto_error_t *err) {
+    int64_t bytes = pto_exec_block(exec, slice, 0).bytes, count = bytes / unit_bytes(exec, call->collective);
+    call->count = (int)count;
+    return count <= INT_MAX ? PTO_OK : too_long(bytes, err);
+}
+
 static pto_status_t fill_blocks(const pto_exec_t *exec, const pto_node_t *node, int64_t n,
                                 pto_library_call_t *call, pto_error_t *err) {
     const pto_call_slices_t *slices = pto_plan_call(exec->plan, node->call);
@@ -125,10 +133,7 @@ static pto_status_t fill_blocks(const pto_exec_t *exec, const pto_node_t *node, 
                   !pto_collective_is_by_owner(call->collective);
     if (call->equal) {
         bool from_root = pto_collective_is_from_root(call->collective); /* then all have an output */
-        int64_t bytes = pto_exec_block(exec, from_root ? &slices->out : &slices->in, 0).bytes;
-        int64_t count = bytes / unit_bytes(exec, call->collective);
-        call->count = (int)count;
-        return count <= INT_MAX ? PTO_OK : too_long(bytes, err);
+        return set_count(exec, from_root ? &slices->out : &slices->in, call, err);
     }
     int *numbers = calloc(4 * (size_t)n, sizeof *numbers);
     if (!numbers)
@@ -235,12 +240,8 @@ static pto_status_t fill_call(const pto_exec_t *exec, const pto_node_t *node, in
     const pto_call_slices_t *slices = pto_plan_call(exec->plan, node->call);
     call->in = exec->bound[slices->in.buffer].memory;
     call->out = exec->bound[slices->out.buffer].memory;
-    if (!pto_collective_is_vector(node->collective))
-        return fill_blocks(exec, node, n, call, err);
-    int64_t bytes = pto_exec_block(exec, &slices->in, 0).bytes;
-    int64_t count = bytes / unit_bytes(exec, call->collective);
-    call->count = (int)count;
-    return count <= INT_MAX ? PTO_OK : too_long(bytes, err);
+    return pto_collective_is_vector(node->collective) ? set_count(exec, &slices->in, call, err)
+                                                      : fill_blocks(exec, node, n, call, err);
 }
 
 /* Neighbors are connected only if all processes know theirs. */
