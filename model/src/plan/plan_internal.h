@@ -85,11 +85,17 @@ static inline bool pto_expr_same(const pto_expr_t *a, const pto_expr_t *b) {
            a->inverse == b->inverse && a->core == b->core && a->peer == b->peer;
 }
 
+/* Returns whether a range is the same for all rounds, cores and peers. */
+static inline bool pto_range_is_constant(const pto_expr_t *first, const pto_expr_t *stride,
+                                         const pto_expr_t *until) {
+    return pto_expr_is_constant(first) && pto_expr_is_constant(stride) && pto_expr_is_constant(until);
+}
+
 /* Returns whether a range is always that of all `count` members. */
 static inline bool pto_range_is_all(const pto_expr_t *first, const pto_expr_t *stride,
                                     const pto_expr_t *until, int64_t count) {
-    return pto_expr_is_constant(first) && pto_expr_is_constant(stride) && pto_expr_is_constant(until) &&
-           first->constant == 0 && stride->constant == 1 && until->constant >= count;
+    return pto_range_is_constant(first, stride, until) && first->constant == 0 && stride->constant == 1 &&
+           until->constant >= count;
 }
 
 /* Returns the number of values in [first, first + run), [first + stride, first + stride + run), ... below
@@ -229,6 +235,9 @@ void pto_plan_memory_bound(const pto_plan_t *plan, double *gpu_bytes, double *ho
 /* Upper bound of the messages, copies, ... of a step on all ranks: one per peer, or one if the step has no
  * peers. INT64_MAX if the count does not fit. */
 int64_t pto_step_actions(const pto_plan_t *plan, const pto_step_t *step, int64_t k);
+
+/* Returns whether who acts in a step, or with whom, depends on the core. */
+bool pto_step_depends_on_core(const pto_step_t *step);
 
 /* Returns whether any step is for this core. Processes without a step need not walk the stages. */
 bool pto_core_acts(const pto_plan_t *plan, int64_t core);

@@ -23,7 +23,7 @@ static int64_t groups_of_core(const pto_layout_t *layout, pto_group_kind_t kind)
     return (color & PTO_BY_NODE ? layout->nodes : 1) * (color & PTO_BY_GPU ? layout->gpus_per_node : 1);
 }
 
-static bool depends_on_core(const pto_step_t *step) {
+bool pto_step_depends_on_core(const pto_step_t *step) {
     const pto_peers_t *peers = &step->peers;
     bool peers_do = peers->kind != PTO_PEERS_NONE &&
                     (peers->first.core != 0 || peers->stride.core != 0 || peers->until.core != 0);
@@ -36,7 +36,7 @@ int64_t pto_step_actions(const pto_plan_t *plan, const pto_step_t *step, int64_t
     unsigned index = pto_group_traits[kind].index;
     bool one_for_all = index & PTO_BY_CORE && !pto_group_is_on_gpu(kind); /* its members are on all cores */
     int64_t cores = one_for_all ? 1 : step->core_count;
-    int64_t alike = depends_on_core(step) ? 1 : cores; /* cores that are counted at once */
+    int64_t alike = pto_step_depends_on_core(step) ? 1 : cores; /* cores that are counted at once */
     int64_t total = 0;
     for (int64_t core = step->core_first; core < step->core_first + cores; core += alike) {
         pto_action_t action = {.step = step, .core = core, .k = k};

@@ -52,9 +52,8 @@ static bool is_part_of_core(const pto_step_t *step) {
     const pto_peers_t *peers = &step->peers;
     pto_expr_t first = peers->first;
     first.core -= 1;
-    return first.constant == 0 && pto_expr_is_constant(&first) && pto_expr_is_constant(&peers->stride) &&
-           pto_expr_is_constant(&peers->until) && pto_expr_is_constant(&step->who_first) &&
-           pto_expr_is_constant(&step->who_stride) && pto_expr_is_constant(&step->who_until);
+    return first.constant == 0 && pto_range_is_constant(&first, &peers->stride, &peers->until) &&
+           pto_range_is_constant(&step->who_first, &step->who_stride, &step->who_until);
 }
 
 /* Returns whether the members on a node are the table's owners there. */

@@ -21,9 +21,9 @@ static bool is_linear(const pto_expr_t *expr, int64_t constant, int64_t loop) {
 static bool are_messages(const groups_t *groups, const pto_step_t *step) {
     const pto_peers_t *peers = &step->peers;
     return pto_step_is_message(step) && !step->send_empty && peers->kind == PTO_PEERS_SHIFT &&
-           pto_expr_is_constant(&step->who_first) && pto_expr_is_constant(&step->who_stride) &&
-           pto_expr_is_constant(&step->who_until) && pto_slice_is_peers_block(pto_message_slice(step)) &&
-           is_linear(&peers->stride, 1, 0) && is_linear(&peers->first, groups->first, groups->most) &&
+           pto_range_is_constant(&step->who_first, &step->who_stride, &step->who_until) &&
+           pto_slice_is_peers_block(pto_message_slice(step)) && is_linear(&peers->stride, 1, 0) &&
+           is_linear(&peers->first, groups->first, groups->most) &&
            is_linear(&peers->until, groups->first + groups->most, groups->most);
 }
 

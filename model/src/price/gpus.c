@@ -37,7 +37,7 @@ static bool cut_around_range(survey_t *survey, const pto_group_t *group, const p
                              const pto_expr_t *stride, const pto_expr_t *until) {
     if (pto_range_is_all(first, stride, until, group->size))
         return true;
-    if (!pto_expr_is_constant(first) || !pto_expr_is_constant(stride) || !pto_expr_is_constant(until) ||
+    if (!pto_range_is_constant(first, stride, until) ||
         (stride->constant != 1 && until->constant > first->constant + 1))
         return false;
     cut_before_member(survey, group->kind, first->constant);
@@ -48,9 +48,9 @@ static bool cut_around_range(survey_t *survey, const pto_group_t *group, const p
 /* --- peers ---------------------------------------------------------------------------------------------- */
 
 static bool reaches_all(const pto_peers_t *peers, const pto_group_t *group) {
-    return pto_expr_is_constant(&peers->first) && pto_expr_is_constant(&peers->stride) &&
-           pto_expr_is_constant(&peers->until) && peers->stride.constant == 1 &&
-           (peers->first.constant == 0 || peers->first.constant == 1) && peers->until.constant >= group->size;
+    return pto_range_is_constant(&peers->first, &peers->stride, &peers->until) &&
+           peers->stride.constant == 1 && (peers->first.constant == 0 || peers->first.constant == 1) &&
+           peers->until.constant >= group->size;
 }
 
 /* The costs of a step's peers are added up in their order, unless they are those of one copy by a kernel. */

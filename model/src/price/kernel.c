@@ -19,7 +19,7 @@ void pto_charge_wait(pto_charge_t *charge, const pto_machine_t *machine, const p
     if (step->in_kernel)
         pto_charge_param(charge, &machine->device_signal_s, PTO_SPACE_GPU, 1);
     else
-        pto_charge_signal(charge, machine);
+        pto_charge_param(charge, &machine->signal_s, PTO_SPACE_CPU, 1);
 }
 
 /* The longer of what one pair of GPUs takes and what the busiest link takes for all. */

@@ -53,11 +53,6 @@ static void copy_ledger(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledg
     pto_pricing_keep(pricing, pto_ledger_copy(to, from));
 }
 
-static void follow_ledgers(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledger_t *from) {
-    for (int64_t actor = 0; actor < pricing->clocks.actors; actor++)
-        pto_pricing_follow(pricing, &to[actor], &from[actor]);
-}
-
 /* Add up from here what the lanes ask of each resource. */
 static void count_from_here(pto_pricing_t *pricing) {
     pto_pricing_remember(pricing, pricing->lanes.base);
@@ -137,7 +132,7 @@ static void join(pto_pricing_t *pricing, int lanes) {
     pto_pricing_remember(pricing, pricing->clocks.before);
     follow_nothing(pricing);
     for (int lane = 1; lane < lanes; lane++)
-        follow_ledgers(pricing, pricing->clocks.lane, lane_at(pricing, lane));
+        follow_walked(pricing, pricing->clocks.lane, lane_at(pricing, lane));
     for (int64_t actor = 0; actor < pricing->clocks.actors; actor++)
         for (int resource = 0; resource < PTO_LANE_RESOURCE_COUNT; resource++)
             follow_demand(pricing, actor, (pto_lane_resource_t)resource);

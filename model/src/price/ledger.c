@@ -251,12 +251,6 @@ static pto_space_t space_of(pto_copy_kind_t kind) {
     return kind == PTO_COPY_H2H ? PTO_SPACE_CPU : PTO_SPACE_GPU;
 }
 
-/* Several processes of one GPU make such copies at once, of which the machine has no measurement. */
-static void charge_unshared(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind) {
-    pto_charge_enter(
-        charge, (pto_entry_t){.place = &machine->shared_copies[kind], .space = space_of(kind), .count = 1});
-}
-
 void pto_charge_queueing(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind) {
     const pto_param_t *share = &machine->both_ways[PTO_SPACE_CPU];
     if (pto_param_known(share) && has_queued_cost(machine, kind))
@@ -274,9 +268,12 @@ pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *mach
         return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
                                 "machine %s has no copies.%s.on_socket, which the plan needs", machine->name,
                                 pto_copy_kind_name(copy.kind));
+    /* Several processes of one GPU copy at once, of which the machine has no measurement. */
     if (copy.kind != PTO_COPY_H2H && !copy.pageable && copy.engine_bytes > copy.own_bytes &&
         !pto_copy_is_queued(machine, copy.kind))
-        charge_unshared(charge, machine, copy.kind);
+        pto_charge_enter(charge, (pto_entry_t){.place = &machine->shared_copies[copy.kind],
+                                               .space = space_of(copy.kind),
+                                               .count = 1});
     if (queued)
         charge_place(charge, machine, copy.kind, copy.behind, once);
     pto_charge_postal(charge, postal, postal, space_of(copy.kind), queued ? 0 : 1,
@@ -432,10 +429,6 @@ void pto_charge_reduce(pto_charge_t *charge, const pto_machine_t *machine, pto_s
     pto_charge_postal(charge, &machine->reduce[space], pto_machine_reduce(machine, space, parts.bytes), space,
                       1, (double)parts.bytes);
     pto_charge_extra_inputs(charge, machine, space, parts);
-}
-
-void pto_charge_signal(pto_charge_t *charge, const pto_machine_t *machine) {
-    pto_charge_param(charge, &machine->signal_s, PTO_SPACE_CPU, 1);
 }
 
 void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_step_t *step, double messages,

@@ -236,8 +236,6 @@ pto_reduction_parts_t pto_reduction_parts(const pto_machine_t *machine, pto_spac
 void pto_charge_extra_inputs(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
                              pto_reduction_parts_t parts);
 
-void pto_charge_signal(pto_charge_t *charge, const pto_machine_t *machine);
-
 /* --- price_kernel.c: what a kernel does ----------------------------------------------------------------- */
 
 void pto_charge_launch(pto_charge_t *charge, const pto_machine_t *machine);

@@ -145,15 +145,12 @@ void pto_links_count_step(pto_pricing_t *pricing, const pto_step_t *step, int64_
     }
 }
 
-static pto_path_t copy_path(const pto_pricing_t *pricing, const pto_action_t *action) {
-    return pto_copy_path(&pricing->shared.loads.links, pricing->plan, action);
-}
-
 void pto_links_count_copies(pto_pricing_t *pricing, pto_action_t *action) {
     int64_t node = pricing->actors.actor[action->rank].place.node;
     for (int64_t next = 0;
          pricing->shared.loads.links.count > 0 && pto_step_next(pricing->plan, &next, action);)
-        add(&pricing->shared.loads, PTO_LOAD_COPIES, node, copy_path(pricing, action),
+        add(&pricing->shared.loads, PTO_LOAD_COPIES, node,
+            pto_copy_path(&pricing->shared.loads.links, pricing->plan, action),
             (double)pto_slice_bytes(pricing->plan, &action->step->source, action));
 }
 
@@ -163,12 +160,9 @@ void pto_links_count_copies_alike(pto_pricing_t *pricing, const pto_action_t *ac
     for (int64_t i = 0; i < gpus; i++, place.gpu++) {
         pto_action_t other = *action;
         other.rank = pto_layout_number(&pricing->plan->request.layout, place);
-        add(&pricing->shared.loads, PTO_LOAD_COPIES, 0, copy_path(pricing, &other), bytes);
+        add(&pricing->shared.loads, PTO_LOAD_COPIES, 0,
+            pto_copy_path(&pricing->shared.loads.links, pricing->plan, &other), bytes);
     }
-}
-
-static pto_path_t reduction_path(const pto_pricing_t *pricing, const pto_step_t *step, int64_t rank) {
-    return pto_reduction_path(&pricing->shared.loads.links, pricing->plan, step, rank);
 }
 
 static void count_reductions_alike(pto_pricing_t *pricing, const pto_action_t *action) {
@@ -181,7 +175,9 @@ static void count_reductions_alike(pto_pricing_t *pricing, const pto_action_t *a
     bytes *= pricing->actors.actor[action->rank].cores;
     for (int64_t i = 0; i < pricing->actors.actor[action->rank].gpus; i++, place.gpu++)
         add(&pricing->shared.loads, PTO_LOAD_COPIES, 0,
-            reduction_path(pricing, step, pto_layout_number(&plan->request.layout, place)), (double)bytes);
+            pto_reduction_path(&pricing->shared.loads.links, plan, step,
+                               pto_layout_number(&plan->request.layout, place)),
+            (double)bytes);
 }
 
 void pto_links_count_reductions(pto_pricing_t *pricing, pto_action_t *action) {
@@ -195,7 +191,7 @@ void pto_links_count_reductions(pto_pricing_t *pricing, pto_action_t *action) {
     }
     for (int64_t next = 0; pto_step_next(plan, &next, action);)
         add(&pricing->shared.loads, PTO_LOAD_COPIES, pricing->actors.actor[action->rank].place.node,
-            reduction_path(pricing, step, action->rank),
+            pto_reduction_path(&pricing->shared.loads.links, plan, step, action->rank),
             (double)pto_reduction_traffic(pricing->machine, step,
                                           pto_slice_bytes(plan, &step->source, action),
                                           pto_slice_bytes(plan, &step->target, action)));
@@ -252,7 +248,7 @@ void pto_links_see_message(const pto_pricing_t *pricing, const pto_action_t *act
 void pto_links_see_copies(const pto_pricing_t *pricing, pto_action_t *action, pto_busiest_t *busiest) {
     for (int64_t next = 0;
          pricing->shared.loads.links.topology && pto_step_next(pricing->plan, &next, action);) {
-        pto_path_t path = copy_path(pricing, action);
+        pto_path_t path = pto_copy_path(&pricing->shared.loads.links, pricing->plan, action);
         path.memory_count = 0;
         see_path(pricing, PTO_LOAD_COPIES, pricing->actors.actor[action->rank].place.node, path, busiest);
     }

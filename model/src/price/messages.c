@@ -49,12 +49,6 @@ void pto_messages_find_members(pto_messages_t *messages, int64_t k, int64_t core
     messages->peer_count = pto_step_peer_count(messages->plan, &action);
 }
 
-static bool members_depend_on_core(const pto_step_t *step) {
-    const pto_peers_t *peers = &step->peers;
-    return step->who_first.core || step->who_stride.core || step->who_until.core || peers->first.core ||
-           peers->stride.core || peers->until.core;
-}
-
 pto_messages_t pto_messages_of(const pto_pricing_t *pricing, const pto_step_t *step, int64_t k) {
     const pto_plan_t *plan = pricing->plan;
     const pto_request_t *request = pto_plan_request(plan);
@@ -62,7 +56,7 @@ pto_messages_t pto_messages_of(const pto_pricing_t *pricing, const pto_step_t *s
                                .step = step,
                                .group = pto_plan_group(plan, step->group),
                                .slice = pto_message_slice(step),
-                               .by_core = members_depend_on_core(step),
+                               .by_core = pto_step_depends_on_core(step),
                                .in_one_order = pto_step_is_in_one_order(plan, step)};
     pto_messages_find_members(&messages, k, 0);
     messages.buffer = pto_plan_buffer(plan, messages.slice->buffer);

@@ -44,12 +44,8 @@ static void add(pto_pricing_t *pricing, int64_t actor, pto_occupied_t what, doub
     pricing->outcome.occupied_s[actor * PTO_OCCUPIED_NICS + what] += seconds;
 }
 
-static int64_t nics_of(const pto_pricing_t *pricing, int64_t node) {
-    return PTO_OCCUPIED_NICS * pricing->actors.count + node;
-}
-
-static void add_nics(pto_pricing_t *pricing, int64_t node, double seconds) {
-    pricing->outcome.occupied_s[nics_of(pricing, node)] += seconds;
+static double *nics_of(const pto_pricing_t *pricing, int64_t node) {
+    return &pricing->outcome.occupied_s[PTO_OCCUPIED_NICS * pricing->actors.count + node];
 }
 
 void pto_occupied_step(pto_pricing_t *pricing, const pto_action_t *action, double seconds) {
@@ -69,7 +65,7 @@ void pto_occupied_messages(pto_pricing_t *pricing, int64_t actor, pto_time_t out
 
 void pto_occupied_stage(pto_pricing_t *pricing) {
     for (int64_t node = 0; pricing->outcome.occupied_s && node < pricing->actors.node_count; node++)
-        add_nics(pricing, node, pto_outflow_seconds(&pricing->shared.outflow[node], pricing->machine));
+        *nics_of(pricing, node) += pto_outflow_seconds(&pricing->shared.outflow[node], pricing->machine);
     for (int64_t i = 0; pricing->outcome.occupied_s && i < pricing->actors.walked_count; i++)
         for (int kind = 0; kind < PTO_LOAD_KINDS && pricing->shared.loads.links.memory_s_per_byte; kind++)
             add(pricing, pricing->actors.walked[i], PTO_OCCUPIED_MEMORY,
@@ -80,7 +76,7 @@ void pto_occupied_stage(pto_pricing_t *pricing) {
 void pto_occupied_nccl(pto_pricing_t *pricing, const pto_node_t *node, double seconds) {
     bool leaves_node = pricing->plan->request.layout.nodes > 1;
     for (int64_t i = 0; pricing->outcome.occupied_s && leaves_node && i < pricing->actors.node_count; i++)
-        add_nics(pricing, i, seconds);
+        *nics_of(pricing, i) += seconds;
     for (int64_t i = 0; pricing->outcome.occupied_s && !leaves_node && i < pricing->actors.walked_count; i++)
         if (pto_nccl_takes_core(node, pricing->actors.actor[pricing->actors.walked[i]].place.core))
             add(pricing, pricing->actors.walked[i], PTO_OCCUPIED_GPU, seconds);
@@ -95,8 +91,8 @@ void pto_occupied_report(const pto_pricing_t *pricing, double seconds, pto_expla
                 fmax(explanation->occupied_s[what],
                      pricing->outcome.occupied_s[pricing->actors.walked[i] * PTO_OCCUPIED_NICS + what]);
     for (int64_t node = 0; node < pricing->actors.node_count; node++)
-        explanation->occupied_s[PTO_OCCUPIED_NICS] = fmax(
-            explanation->occupied_s[PTO_OCCUPIED_NICS], pricing->outcome.occupied_s[nics_of(pricing, node)]);
+        explanation->occupied_s[PTO_OCCUPIED_NICS] =
+            fmax(explanation->occupied_s[PTO_OCCUPIED_NICS], *nics_of(pricing, node));
     for (int what = 0; what < PTO_OCCUPIED_COUNT; what++)
         explanation->occupied_s[what] = fmin(explanation->occupied_s[what], seconds);
 }

@@ -14,7 +14,9 @@ pto_status_t pto_runs_check(const pto_plan_t *plan, const pto_machine_t *machine
                             plan->request.strategy->name, machine->name, pto_runs_text(machine->runs));
 }
 
-int64_t pto_runs_lines_bytes(const pto_plan_t *plan) {
+/* Returns the bytes to each peer. If they differ between pairs, returns what the busiest GPU sends to all
+ * others, or receives from them, divided by the number of these. */
+static int64_t lines_bytes(const pto_plan_t *plan) {
     const pto_request_t *request = &plan->request;
     int64_t owners = pto_layout_owner_count(&request->layout), others = owners - 1, most_bytes = 0;
     if (!pto_plan_has_tables(plan) || others < 1)
@@ -35,7 +37,7 @@ const pto_cost_row_t *pto_runs_by_lines(const pto_plan_t *plan, const pto_machin
     const pto_layout_t *layout = &plan->request.layout;
     if (machine->remote_lines.count == 0 || layout->nodes > 1)
         return NULL;
-    const pto_cost_row_t *row = pto_machine_lines(machine, layout->gpus_per_node, pto_runs_lines_bytes(plan));
+    const pto_cost_row_t *row = pto_machine_lines(machine, layout->gpus_per_node, lines_bytes(plan));
     bool by_lines =
         row && pto_plan_is_one_launch(plan) && pto_plan_lines(plan, PTO_LINES_BYTES_MAX) != PTO_LINES_NONE;
     return by_lines ? row : NULL;
@@ -44,7 +46,7 @@ const pto_cost_row_t *pto_runs_by_lines(const pto_plan_t *plan, const pto_machin
 void pto_charge_run_by_lines(pto_charge_t *charge, const pto_machine_t *machine, const pto_plan_t *plan,
                              const pto_cost_row_t *row) {
     pto_charge_postal(charge, &machine->remote_lines, &row->postal, PTO_SPACE_GPU, 1,
-                      (double)pto_runs_lines_bytes(plan));
+                      (double)lines_bytes(plan));
 }
 
 bool pto_lines_apply(const pto_pricing_t *pricing, int node) {

@@ -14,8 +14,5 @@ pto_status_t pto_runs_check(const pto_plan_t *plan, const pto_machine_t *machine
 const pto_cost_row_t *pto_runs_by_lines(const pto_plan_t *plan, const pto_machine_t *machine);
 void pto_charge_run_by_lines(pto_charge_t *charge, const pto_machine_t *machine, const pto_plan_t *plan,
                              const pto_cost_row_t *row);
-/* Returns the bytes to each peer. If they differ between pairs, returns what the busiest GPU sends to all
- * others, or receives from them, divided by the number of these. */
-int64_t pto_runs_lines_bytes(const pto_plan_t *plan);
 
 #endif

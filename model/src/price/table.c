@@ -271,15 +271,10 @@ struct pto_tables {
     int64_t latest_node;  /* -1: unknown */
 };
 
-static bool same_layout(const pto_layout_t *a, const pto_layout_t *b) {
-    return a->nodes == b->nodes && a->gpus_per_node == b->gpus_per_node &&
-           a->owners_per_gpu == b->owners_per_gpu && a->procs_per_gpu == b->procs_per_gpu;
-}
-
 static bool same_key(const table_key_t *a, const table_key_t *b) {
     return a->machine == b->machine && a->counts == b->counts && a->mapping == b->mapping &&
-           a->bytes == b->bytes && same_layout(&a->layout, &b->layout) && a->parts.count == b->parts.count &&
-           a->parts.granularity_bytes == b->parts.granularity_bytes;
+           a->bytes == b->bytes && pto_layouts_are_same(&a->layout, &b->layout) &&
+           a->parts.count == b->parts.count && a->parts.granularity_bytes == b->parts.granularity_bytes;
 }
 
 static void forget(kept_sums_t *kept) {

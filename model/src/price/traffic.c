@@ -440,7 +440,7 @@ static bool same_key(const pto_traffic_key_t *a, const pto_traffic_key_t *b) {
     return true;
 }
 
-static bool same_layout(const pto_layout_t *a, const pto_layout_t *b) {
+bool pto_layouts_are_same(const pto_layout_t *a, const pto_layout_t *b) {
     return a->nodes == b->nodes && a->gpus_per_node == b->gpus_per_node &&
            a->owners_per_gpu == b->owners_per_gpu && a->procs_per_gpu == b->procs_per_gpu &&
            a->gpus_per_socket == b->gpus_per_socket;
@@ -457,7 +457,7 @@ static int place_of(const pto_traffic_key_t *key) {
 const pto_traffic_t *pto_traffic_count(const pto_plan_t *plan, const pto_step_t *step, int64_t k,
                                        int64_t core, pto_traffic_cache_t *cache) {
     pto_traffic_key_t key = key_of(plan, step, k, core);
-    if (!same_layout(&cache->layout, &plan->request.layout)) {
+    if (!pto_layouts_are_same(&cache->layout, &plan->request.layout)) {
         memset(cache->known, 0, sizeof cache->known);
         cache->layout = plan->request.layout;
     }

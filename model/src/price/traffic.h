@@ -47,6 +47,8 @@ pto_traffic_cache_t *pto_traffic_cache_create(void);
 const pto_traffic_t *pto_traffic_count(const pto_plan_t *plan, const pto_step_t *step, int64_t k,
                                        int64_t core, pto_traffic_cache_t *cache);
 
+bool pto_layouts_are_same(const pto_layout_t *a, const pto_layout_t *b);
+
 /* Returns whether all members of the group exchange with all, in the order of their indices. */
 bool pto_step_is_in_one_order(const pto_plan_t *plan, const pto_step_t *step);
 
