@@ -3,10 +3,6 @@
 #include "check/check_internal.h"
 #include "plan/plan_internal.h"
 
-static bool range_of_cores(const pto_checker_t *checker, int64_t first, int64_t count) {
-    return first >= 0 && count >= 0 && first + count <= checker->request->layout.procs_per_gpu;
-}
-
 /* A phase of a halo exchange is one stage of messages, which is all that the MPI library's call does. It
  * needs no other proof: the stage is walked as any other. */
 static bool phase_right(pto_checker_t *checker, int at) {
@@ -39,7 +35,8 @@ static bool call_right(pto_checker_t *checker, const pto_node_t *node) {
         pto_plan_group(checker->plan, node->group)->fold != 0)
         return pto_check_fail(checker, 0, "a collective is of group %d, which is not a whole group",
                               node->group);
-    if (!range_of_cores(checker, node->core_first, node->core_count))
+    if (node->core_first < 0 || node->core_count < 0 ||
+        node->core_first + node->core_count > checker->request->layout.procs_per_gpu)
         return pto_check_fail(checker, 0, "a collective is on cores that don't exist");
     const pto_call_slices_t *call = pto_plan_call(checker->plan, node->call);
     if (pto_call_in_place(checker->plan, node) && !pto_collective_is_vector(node->collective) &&

@@ -450,12 +450,6 @@ static void print_nodes(printer_t *printer, int first, int until) {
     }
 }
 
-static void print_body(printer_t *printer) {
-    pto_text_add(&printer->text, "\n");
-    printer->depth = 1;
-    print_nodes(printer, 0, pto_plan_node_count(printer->plan));
-}
-
 pto_status_t pto_print(const pto_plan_t *plan, int64_t rank, bool unroll, char **text, pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(plan);
     int64_t ranks = pto_layout_rank_count(&request->layout);
@@ -467,7 +461,9 @@ pto_status_t pto_print(const pto_plan_t *plan, int64_t rank, bool unroll, char *
     print_place(&printer);
     for (int buffer = 0; buffer < pto_plan_buffer_count(plan); buffer++)
         print_buffer(&printer, buffer);
-    print_body(&printer);
+    pto_text_add(&printer.text, "\n");
+    printer.depth = 1;
+    print_nodes(&printer, 0, pto_plan_node_count(plan));
     if (printer.text.out_of_memory) {
         free(printer.text.text);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan's text");
