@@ -73,13 +73,13 @@ fit_all() {
 }
 
 # Machines from datasheets, on the rows of one process a GPU and on all. Starts of messages that `machine new` guesses
-# span those of both machines' samples; nothing is from their collectives. Summit's error is Lassen's: the one that
+# span those of both machines' samples; nothing is from their collectives. MPS ran on Summit and not on Lassen, as users know. Summit's error is Lassen's: the one that
 # `machine new` writes is Summit's own.
 fit_sheets() {
     "$portolan" machine new --name summit-sheet --sockets 2 --cores 40 --gpus 6 --gpu-link '50 GB/s' --gpu-topology switch \
-        --host-link '50 GB/s' --nics 2 --nic '100 Gbit/s' --gpu-memory 16GiB --out "$made/summit-sheet.yaml" --force
+        --host-link '50 GB/s' --nics 2 --nic '100 Gbit/s' --gpu-memory 16GiB --mps yes --out "$made/summit-sheet.yaml" --force
     "$portolan" machine new --name lassen-sheet --sockets 2 --cores 40 --gpus 4 --gpu-link '75 GB/s' --gpu-topology switch \
-        --host-link '75 GB/s' --nics 2 --nic '100 Gbit/s' --gpu-memory 16GiB --out "$made/lassen-sheet.yaml" --force
+        --host-link '75 GB/s' --nics 2 --nic '100 Gbit/s' --gpu-memory 16GiB --mps no --out "$made/lassen-sheet.yaml" --force
     sed -i '/^model_error:/,$d' "$made/summit-sheet.yaml"
     "$portolan" score --machine "$made/lassen-alone.yaml" "${folder[lassen]}/collectives.csv" --model-error \
         --train nodes=2 >>"$made/summit-sheet.yaml"

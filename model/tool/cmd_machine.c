@@ -42,6 +42,7 @@ typedef struct {
     const char *from;
     pto_topology_t *topology; /* of `from` */
     bool without_gpudirect, rails;
+    pto_mps_t mps;
     pto_options_t files; /* --out and --force */
 } machine_t;
 
@@ -85,6 +86,8 @@ static pto_status_t apply_mpi(void *target, const char *text, pto_error_t *err) 
     return PTO_OK;
 }
 
+static const char *mps_at(int i) { return i < PTO_MPS_COUNT ? pto_mps_name((pto_mps_t)i) : NULL; }
+
 static const char *new_at(int i) { return i == 0 ? "new" : NULL; }
 
 #define STORE(form, member) PTO_STORE(form, machine_t, member)
@@ -121,6 +124,8 @@ static const pto_option_t machine_options[] = {
      .least = MEMORY_LEAST_BYTES},
     {"host-memory-bandwidth", "MEMORY", "of a socket, as in '8xDDR5-4800' (default: no limit, not priced)",
      STORE(OWN, memory), .apply = apply_memory},
+    {"mps", "WORD", "whether MPS serves processes that share a GPU", STORE(WORD, mps), .word_at = mps_at,
+     .standard = "unknown"},
     {"mpi", "NAME", "the MPI library, as open-mpi-4.1 (portolan list libraries; default: unknown)",
      .apply = apply_mpi},
     {"source", "TEXT", "where the numbers are from", STORE(TEXT, source), .standard = "datasheets"},
@@ -159,28 +164,28 @@ void pto_guess_write(FILE *stream, const char *key, pto_guess_t guess) {
     fprintf(stream, "%s: %.4g, %s_95: [%.4g, %.4g]", key, guess.value, key, guess.low, guess.high);
 }
 
-static void write_cost(FILE *stream, const char *before, pto_guess_t start, pto_guess_t byte,
-                       const char *after) {
-    fprintf(stream, "%s{", before);
+/* `before` opens the braces. */
+static void write_row(FILE *stream, const char *before, pto_guess_t start, pto_guess_t byte,
+                      const char *after) {
+    fputs(before, stream);
     pto_guess_write(stream, "alpha_s", start);
     fputs(", ", stream);
     pto_guess_write(stream, "beta_s_per_byte", byte);
     fprintf(stream, "}%s\n", after);
 }
 
+static void write_cost(FILE *stream, const char *before, pto_guess_t start, pto_guess_t byte,
+                       const char *after) {
+    fprintf(stream, "%s{", before);
+    write_row(stream, "", start, byte, after);
+}
+
 /* A message's start by protocol, and all of its bytes alike. */
 static void write_message(FILE *stream, const char *level, pto_guess_t eager, pto_guess_t rendezvous,
                           pto_guess_t byte, const char *source) {
     fprintf(stream, "    %s: # %s\n", level, source);
-    fputs("      - {protocol: eager, below_bytes: 16384, ", stream);
-    pto_guess_write(stream, "alpha_s", eager);
-    fputs(", ", stream);
-    pto_guess_write(stream, "beta_s_per_byte", byte);
-    fputs("}\n      - {protocol: rendezvous, ", stream);
-    pto_guess_write(stream, "alpha_s", rendezvous);
-    fputs(", ", stream);
-    pto_guess_write(stream, "beta_s_per_byte", byte);
-    fputs("}\n", stream);
+    write_row(stream, "      - {protocol: eager, below_bytes: 16384, ", eager, byte, "");
+    write_row(stream, "      - {protocol: rendezvous, ", rendezvous, byte, "");
 }
 
 static void write_host_messages(FILE *stream, const machine_t *machine) {
@@ -268,6 +273,34 @@ static void write_pageable(FILE *stream, pto_guess_t link) {
     write_cost(stream, "    d2h: ", start, byte, "");
 }
 
+static void write_queue(FILE *stream, const char *limit, int64_t procs, pto_guess_t start, pto_guess_t byte) {
+    const double n = (double)procs;
+    fprintf(stream, "      - {procs: %lld, %s", (long long)procs, limit);
+    write_row(stream, "", start, (pto_guess_t){n * byte.value, n * byte.low, n * byte.high}, "");
+}
+
+/* Copies of a GPU's processes queue up. Without MPS, NVIDIA's GPUs serve one process at a time: a small copy
+ * to the GPU, or any within it, waits for its process's turn. */
+static void write_shared(FILE *stream, const machine_t *machine, pto_guess_t link) {
+    const pto_guess_t within = {3e-12, 1e-12, 4.2e-11};
+    static const char *const kind[] = {"h2d", "d2h", "d2d"};
+    const int64_t most = machine->cores / machine->links.gpus;
+    fputs("  shared: # H200s; a turn without MPS: 140 us there, 80 on V100s of Lassen\n", stream);
+    for (int k = 0; k < 3; k++) {
+        fprintf(stream, "    %s:\n", kind[k]);
+        for (int64_t procs = 2; procs <= most || procs == 2;
+             procs = procs & (procs - 1) ? procs / 3 * 4 : procs / 2 * 3) {
+            const double n = (double)procs, least = machine->mps == PTO_MPS_NO ? 8e-5 * n : 5e-6 + 1e-6 * n;
+            const pto_guess_t queued = {5.8e-6 + 3.2e-6 * n, 5e-6 + 1e-6 * n, 8.5e-6 + 5e-6 * n};
+            const pto_guess_t turns =
+                machine->mps == PTO_MPS_YES ? queued : (pto_guess_t){1.4e-4 * n, least, 1.5e-4 * n};
+            if (k == 0 && machine->mps != PTO_MPS_YES)
+                write_queue(stream, "below_bytes: 16385, ", procs, turns, link);
+            write_queue(stream, "", procs, k == 2 ? turns : queued, k == 2 ? within : link);
+        }
+    }
+}
+
 /* Where pairs of GPUs have links of their own: what all of a GPU's carry together. */
 static void write_all(FILE *stream, const machine_t *machine) {
     if (!is_mesh(machine))
@@ -286,6 +319,8 @@ static void write_copies(FILE *stream, const machine_t *machine) {
         write_cost(stream, "  d2h: {on_socket: ", start, link, "}");
         write_cost(stream, "  d2d: {on_socket: ", (pto_guess_t){7.2e-6, 6e-6, 2.5e-5},
                    (pto_guess_t){3e-12, 1e-12, 4.2e-11}, "} # H200s; high: a V100");
+        if (wired_by(machine) != PTO_WIRED_BY_XGMI)
+            write_shared(stream, machine, link);
         write_pageable(stream, link);
     }
     write_cost(stream, "  h2h: {on_socket: ", (pto_guess_t){1e-8, 0, 1e-6},
@@ -345,7 +380,7 @@ static void write_memory(FILE *stream, const machine_t *machine) {
               "socket that\n"
               "# use its memory at once do not slow each other down.\n",
               stream);
-    if (machine->links.gpus > 0)
+    if (machine->links.gpus > 0 && wired_by(machine) == PTO_WIRED_BY_XGMI)
         fputs("# Not priced: copies.shared (portolan-calibrate --only memcpy_shared). Copies by several "
               "processes of a\n"
               "# GPU share its link and lose no time besides; picks that rest on this are marked unsure.\n",
@@ -392,6 +427,8 @@ static void write_head(FILE *stream, const machine_t *machine) {
     fputs("basis: datasheet\n", stream);
     if (machine->mpi)
         fprintf(stream, "mpi_library: %s\n", machine->mpi);
+    if (machine->mps != PTO_MPS_UNKNOWN)
+        fprintf(stream, "mps: %s\n", pto_mps_name(machine->mps));
     fprintf(stream, "node: {sockets: %lld, gpus: %lld, cores: %lld}\n\n", (long long)machine->links.sockets,
             (long long)machine->links.gpus, (long long)machine->cores);
 }

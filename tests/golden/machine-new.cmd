@@ -10,6 +10,8 @@ portolan machine new --name slow-pcie --gpus 2 --cores 32 --host-link pcie3 --ni
 # A GPU on one of two sockets; what cannot be divided among them; memory that there is not.
 new --gpus 1 --sockets 2 --out "$dir/one.yaml" && portolan predict --machine "$dir/one.yaml" --collective allreduce --memory host --nodes 1 --bytes 1MiB | tail -n +4
 new --gpus 3 --sockets 2; new --cores 3 --sockets 2; new --cores 1; new --host-memory-bandwidth 8xDDR9-4800
+# Processes that share a GPU: their copies queue, and without MPS small ones wait for turns.
+for mps in yes no maybe; do new --mps $mps --force --out "$dir/mine.yaml"; grep -n '^mps\|procs: 8' "$dir/mine.yaml"; done
 new --rails; new --rails --nics 2 --nic NDR --force --out "$dir/mine.yaml"; sed -n '/^injection/,/^  gpu/p' "$dir/mine.yaml"
 # What is written can be read back: without GPUs, and not a mesh of more GPUs than topologies have.
 portolan machine new --name cpus --cores 64 --nic HDR --out "$dir/cpus.yaml"
