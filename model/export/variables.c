@@ -1,6 +1,7 @@
 /* Reading lines NAME=VALUE. */
 #include "variables.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static const char blanks[] = " \t\r\f\v";
@@ -134,9 +135,10 @@ static bool launches(const char *command) {
 }
 
 bool pto_variables_is_script(const char *text) {
-    static const char *const words[] = {"#!",        "export ", "declare -x ", "setenv ", "unset ",
-                                        "unsetenv ", "if ",     "for ",        "while ",  "case ",
-                                        "#SBATCH",   "#PBS",    "#BSUB",       "#flux:"};
+    static const char *const words[] = {
+        "#!",   "export ", "declare -x ", "setenv ", "unset ", "unsetenv ", "if ",
+        "for ", "while ",  "case ",       "[ ",      "[[ ",    "test ",     "function ",
+        "cd ",  "module ", "source ",     "#SBATCH", "#PBS",   "#BSUB",     "#flux:"};
     for (const char *line = text; line; line = strchr(line, '\n')) {
         line += strspn(line, "\n \t");
         const char *rank = strstr(line, "PE "), *end = strchr(line, '\n');
@@ -179,6 +181,7 @@ static pto_status_t read_value(pto_variables_t *variables, const char *line, cha
         return fault(variables, (int)(value - line) + 1, "a quoted value without its end");
     variables->in_list = variables->in_list && *end == ',';
     variables->rest = *end ? end + 1 : NULL;
+    variables->ends_command = *end == ';';
     *end = '\0';
     if (wanted && quote != '\'' && strpbrk(begin, "$`\\"))
         return fault(variables, (int)(begin - line) + 1,
@@ -291,17 +294,73 @@ static char *after_semicolon(char *line) {
     return end ? end + 1 : line + strlen(line);
 }
 
+/* Past the parenthesis that closes the one that a text begins with; NULL: there is none. */
+static char *after_parenthesis(char *text) {
+    int depth = 0;
+    for (char *at = text; *at; at++) {
+        depth += (*at == '(') - (*at == ')');
+        if (depth == 0)
+            return at + 1 + strspn(at + 1, blanks);
+    }
+    return NULL;
+}
+
+/* Past the head of a conditional or loop. csh's `if (...) setenv X Y` and `else if (...) then` open none, nor
+ * do the labels of its `switch`. */
+static char *after_head(pto_variables_t *variables, char *keyword, char *head, bool is_divided) {
+    char *command = *keyword == 'i' && *head == '(' && head[1] != '(' ? after_parenthesis(head) : NULL;
+    char *in = strstr(head, " in");
+    if (command && strcmp(command, "then") == 0) {
+        variables->depth += !is_divided;
+        return command;
+    }
+    if (command && *command && !strchr(";&|", *command)) {
+        variables->in_condition = true;
+        return command;
+    }
+    if (strncmp(keyword, "case", 4) == 0) {
+        variables->depth += in != NULL;
+        return in ? in + strlen(" in") : head + strlen(head);
+    }
+    variables->depth++;
+    return after_semicolon(head);
+}
+
+/* Past the braces of a function, or of what follows `&&`, and others; NULL: the line does not begin with any.
+ */
+static char *after_brace(pto_variables_t *variables, char *line) {
+    static const char *const function[] = {"function"}, *const opening[] = {"{"}, *const closing[] = {"}"};
+    char *name = after_keyword(line, function, 1), *after = name ? name : line;
+    after += strspn(after, name_characters);
+    after += strspn(after, blanks);
+    if (name || (after > line && strncmp(after, "()", 2) == 0)) {
+        variables->in_head = true;
+        return after + 2 * (strncmp(after, "()", 2) == 0);
+    }
+    if ((after = after_keyword(line, opening, 1))) {
+        const bool may_not_run = variables->in_head || variables->in_condition;
+        variables->depth += may_not_run;
+        variables->braces = variables->braces << 1 | may_not_run;
+        variables->in_head = false;
+        variables->in_condition = false;
+    } else if ((after = after_keyword(line, closing, 1))) {
+        variables->depth -= variables->depth > 0 && variables->braces & 1;
+        variables->braces >>= 1;
+    }
+    return after;
+}
+
 /* Past what opens, divides and closes conditionals and loops. */
 static char *after_keywords(pto_variables_t *variables, char *line) {
     static const char *const opening[] = {"if",   "for",    "while",   "until",
                                           "case", "select", "foreach", "switch"};
     static const char *const closing[] = {"fi", "done", "esac", "end", "endif", "endsw"};
     static const char *const dividing[] = {"then", "else", "do"}, *const again[] = {"elif"};
+    bool is_divided = false;
     for (char *at = line, *after;; at = after + strspn(after, blanks)) {
-        const size_t pattern = strcspn(at, " \t()=");
+        const size_t pattern = strcspn(at + (*at == '('), "()=") + (*at == '(');
         if ((after = after_keyword(at, opening, sizeof opening / sizeof *opening))) {
-            variables->depth++;
-            after = after_semicolon(after);
+            after = after_head(variables, at, after, is_divided);
         } else if ((after = after_keyword(at, closing, sizeof closing / sizeof *closing))) {
             variables->depth -= variables->depth > 0;
             after = after_semicolon(after);
@@ -309,42 +368,94 @@ static char *after_keywords(pto_variables_t *variables, char *line) {
             after = after_semicolon(after);
         } else if (variables->depth > 0 && pattern > 0 && at[pattern] == ')') { /* of `case` */
             after = at + pattern + 1;
-        } else if (!(after = after_keyword(at, dividing, sizeof dividing / sizeof *dividing))) {
+        } else if ((after = after_keyword(at, dividing, sizeof dividing / sizeof *dividing))) {
+            is_divided = true;
+        } else if (!(after = after_brace(variables, at))) {
             return at;
         }
     }
 }
 
+/* Past the end of a command; NULL: it is the last of its line. What follows `&&` or `||` may not run. */
+static char *after_command(pto_variables_t *variables, char *line) {
+    char quote = '\0';
+    for (char *at = line; *at; at++) {
+        if (quote || *at == '"' || *at == '\'')
+            quote = !quote ? *at : quote == *at ? '\0' : quote;
+        else if (*at == '#' && (at == line || strchr(blanks, at[-1])))
+            return NULL;
+        else if (*at == ';' || ((*at == '&' || *at == '|') && at[1] == *at)) {
+            variables->in_condition = *at != ';';
+            return at + (*at == ';' ? 1 : 2);
+        }
+    }
+    return NULL;
+}
+
+/* Notes the word that ends the lines behind `<<`, which are another script or file. */
+static void begin_here(pto_variables_t *variables, const char *line) {
+    const char *word = strstr(line, "<<");
+    word = word ? word + 2 + (word[2] == '-') : "";
+    word += strspn(word, " '\"\\");
+    const size_t length = strspn(word, name_characters);
+    if (length == 0 || length >= sizeof variables->here || isdigit((unsigned char)*word))
+        return;
+    memcpy(variables->here, word, length);
+    variables->here[length] = '\0';
+    variables->depth++;
+}
+
+/* The next line of a script, without the blanks around it. One that ends so goes on in the next. */
+static pto_status_t take_script_line(pto_variables_t *variables, char **line) {
+    pto_status_t status = take_line(variables, line);
+    if (status != PTO_OK)
+        return status;
+    trim_end(*line);
+    *line += strspn(*line, blanks);
+    const size_t length = strlen(*line);
+    variables->in_condition = variables->in_condition && variables->goes_on;
+    variables->goes_on = length > 0 && strchr("\\&|", (*line)[length - 1]);
+    if (*variables->here && strcmp(*line, variables->here) == 0) {
+        variables->here[0] = '\0';
+        variables->depth -= variables->depth > 0;
+    } else if (!*variables->here && **line != '#')
+        begin_here(variables, *line);
+    return PTO_OK;
+}
+
 static pto_status_t next_assignment(pto_variables_t *variables, pto_variable_t *variable) {
     while (variables->rest || variables->next) {
         char *line = variables->rest;
-        pto_status_t status = line ? PTO_OK : take_line(variables, &line);
+        pto_status_t status = line ? PTO_OK : take_script_line(variables, &line);
         variables->in_list = variables->in_list && variables->rest;
         variables->in_unset = variables->in_unset && variables->rest;
-        variables->rest = NULL;
         if (status != PTO_OK)
             return status;
-        trim_end(line);
-        line += strspn(line, blanks);
+        if (variables->rest) /* `X=1 && Y=2`: the first does not fail */
+            line += strspn(line, " \t&");
+        variables->in_condition = variables->in_condition && !(variables->rest && variables->ends_command);
+        variables->ends_command = false;
+        variables->rest = NULL;
         line = *line == '#' ? after_directive(line) : after_keywords(variables, line);
         if (line)
             status = read_assignment(variables, line, variable);
+        variable->is_conditional = variables->depth > 0 || variables->in_condition;
         if (status != PTO_OK || variable->name)
             return status;
-        if (line && variables->depth > 0 && !variables->rest)
-            variables->rest = strchr(line, ';') ? after_semicolon(line) : NULL;
+        if (line && !variables->rest)
+            variables->rest = after_command(variables, line);
     }
     return PTO_OK;
 }
 
 static pto_status_t take_back(pto_variables_t *variables, const pto_variable_t *unset, pto_variable_t *kept) {
-    if (variables->depth > 0 || variables->launch_line >= kept->line)
+    if (unset->is_conditional || variables->launch_line >= kept->line)
         return pto_error_set_at(variables->err, PTO_ERR_SYNTAX, variables->path, unset->line, 1,
                                 "line %d sets this variable, %s; a script is not run: check what `env` "
                                 "prints at a launch",
                                 kept->line,
-                                variables->depth > 0 ? "and a conditional takes it back"
-                                                     : "for a program that is started before this line");
+                                unset->is_conditional ? "and a conditional takes it back"
+                                                      : "for a program that is started before this line");
     *kept = variables->kept[--variables->kept_count];
     return PTO_OK;
 }
@@ -363,11 +474,11 @@ static pto_status_t keep(pto_variables_t *variables, const pto_variable_t *varia
                                 "'%.24s' here, '%.24s' on line %d; a script is not run%s: check what `env` "
                                 "prints at a launch",
                                 variable->value, kept->value, kept->line,
-                                variables->depth > 0 ? ", nor its conditionals and loops" : "");
+                                variable->is_conditional ? ", nor its conditionals and loops" : "");
     if (at == PTO_VARIABLES_KEPT_MAX)
         return pto_error_set_at(variables->err, PTO_ERR_TOO_LARGE, variables->path, variable->line, 1,
                                 "one variable too many");
-    if (variables->depth > 0 && variables->conditional_line == 0)
+    if (variable->is_conditional && variables->conditional_line == 0)
         variables->conditional_line = variable->line;
     if (!known) {
         *kept = *variable;

@@ -16,7 +16,8 @@ typedef enum {
     /* The environment's variables as a shell script sets them (`export`, `declare -x`, `setenv`, NAME=VALUE),
      * as options of launchers and batch systems do (`srun --export`, `mpirun -x`, `mpiexec -env`, `aprun -e`,
      * `#PBS -v`), or as MPICH_ENV_DISPLAY prints them ("PE 0:   NAME = VALUE"). Other lines are passed over.
-     * `unset` takes a value back. The script is not run: two values of a variable are an error. */
+     * `unset` takes a value back. Texts behind `<<` are read as if they were conditional. The script is not
+     * run: two values of a variable are an error. */
     PTO_VARIABLES_SCRIPT
 } pto_variables_form_t;
 
@@ -27,7 +28,8 @@ typedef struct {
     const char *section; /* NULL: none */
     int section_line;
     int line;
-    int column; /* of the value */
+    int column;          /* of the value */
+    bool is_conditional; /* of a script: it may not be set */
 } pto_variable_t;
 
 enum { PTO_VARIABLES_KEPT_MAX = 64 };
@@ -42,7 +44,13 @@ typedef struct {
     char *rest;            /* further assignments of a script's line; NULL: none */
     bool in_list;          /* the rest is one of `--export=NAME=VALUE,...` */
     bool in_unset;         /* the rest is further names of `unset` */
-    int depth;             /* of `if`, `for` and the like around the line */
+    int depth;             /* of `if`, `for`, functions and the like around the line */
+    bool in_condition;     /* the command follows `&&`, `||` or csh's `if (...)` */
+    bool ends_command;     /* before the rest */
+    bool goes_on;          /* the line goes on in the next one */
+    bool in_head;          /* before the braces of a function */
+    unsigned braces;       /* that are open, the last one in the lowest bit: it counts in the depth */
+    char here[32];         /* the line that ends a text within the script; "": it is in none */
     int launch_line;       /* the last one that starts a program; 0: none */
     int conditional_line;  /* the first one that sets a wanted variable within `if` and the like; 0: none */
     pto_variable_t kept[PTO_VARIABLES_KEPT_MAX]; /* what a script has set */

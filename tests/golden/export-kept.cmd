@@ -36,3 +36,26 @@ sed 's/MPIR_Bcast_intra_binomial/MPIR_Bcast_intra_binomal/' scenarios/libraries/
 check mpich-4.0 --machine lassen-spectrum-refit --nodes 2 --gpus-per-node 1 --check "$dir/mpich.json"
 printf '%s\n' '# tree' 'export NCCL_ALGO=Tree' 'torchrun train.py' >"$dir/nccl.sh"; check nccl --machine h200-x2 --nodes 1 --check "$dir/nccl.sh"
 for line in 'coll_tuned_use_dynamic_rules = 1' 'export OMPI_MCA_coll_tuned_allreduce_algorithm=4'; do echo "$line" >"$dir/mca"; check openmpi-4.1 $ompi "$dir/mca"; done
+# What may not run: the line of the value is named. The rest of each script does run.
+conditional() { printf '%s\n' "$@" >"$dir/may.sh"; check cray $cray "$dir/may.sh" | sed -n '/conditional/p; s/^1 KiB *\(C[^ ]*\).*/\1/p; /may.sh:/p' | tr '\n' ' '; echo; }
+set=MPICH_GPU_ALLREDUCE_USE_KERNEL
+conditional 'if ($HOST == a) setenv '$set' 0' 'setenv MPICH_GPU_ALLREDUCE_BLK_SIZE 8388608'
+conditional 'if ($?A) then' 'setenv A 1' 'else if ($?B) then' 'setenv B 1' 'endif' "setenv $set 0"
+conditional 'switch ($A)' 'case a:' 'setenv A 1' breaksw 'endsw' "setenv $set 0"
+conditional '[ "$A" = "b; c" ] && export A=1 '$set=0
+conditional '[[ $A ]] && export A=1; export '$set=0
+conditional 'export A=1 && export '$set=0
+conditional 'cd /work || exit; export '$set=0
+conditional 'test -f x && \' "export $set=0"
+conditional 'module load a || export '$set=0 'export B=1'
+conditional '[ $A ] && { export A=1' "export $set=0; }"
+conditional '[ $A ] && { export A=1; }' "export $set=0"
+conditional 'case $A in a|b) export '$set'=0;; *) export B=1;; esac'
+conditional 'case "$A" in' '"a" | b)' "export $set=0" ';;' esac
+conditional 'case $A in a) export A=1;; esac; export '$set=0
+conditional 'setup() {' "export $set=0" '}' setup
+conditional 'function setup {' 'export A=1' '}' "export $set=0"
+conditional 'cat >wrap.sh <<"EOF"' "export $set=0" EOF 'srun wrap.sh'
+conditional 'cat >wrap.sh <<EOF' 'export A=1' EOF "export $set=0" 'echo "a; export '$set'=1" # ; export '$set=1
+conditional 'if [ $A ]' then "export $set=0" fi
+conditional 'for A in a b; do' 'echo' 'done; export '$set=0
