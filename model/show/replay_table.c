@@ -153,6 +153,10 @@ static const char *verdict(const pto_delays_t *delays) {
     if (delays->slow_told)
         return is_named ? "; who is late cannot be told"
                         : ": no node or link is slower than others; too few calls to tell who is late";
+    if (2 * delays->rootless > delays->calls)
+        return ": who is late or slow cannot be told; the files don't show the roots of these calls";
+    if (2 * delays->clockless > delays->calls)
+        return ": who is late or slow cannot be told; these calls don't bring the processes' clocks together";
     return ": too few calls to tell who is late or slow";
 }
 

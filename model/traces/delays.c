@@ -172,11 +172,11 @@ static double shortest(const pto_matched_t *matched) {
 }
 
 /* How well a kind of call serves to bring clocks together: those of all processes best, those in which each
- * waits for all others before those with a root. */
+ * waits for all others before those from a root. Processes that send to a root leave as they came. */
 enum { WORTH_MOST = 3 };
 
 static int worth_of(const pto_comparison_t *comparison, const pto_matched_t *matched) {
-    if (is_message(matched->timed) || matched->timed->is_bare)
+    if (is_message(matched->timed) || matched->timed->is_bare || matched->timed->way == PTO_TIMED_TO_ROOT)
         return 0;
     if (matched->timed->way != PTO_TIMED_BY_ALL)
         return 1;
@@ -365,10 +365,13 @@ static void widen_leaving(pto_comparison_t *comparison, double *scratch) {
     }
 }
 
-/* When the last process that others wait for came; false: their clocks cannot be compared. */
+/* When the last process that others wait for came; false: it is not known who that is, or their clocks cannot
+ * be compared. */
 static bool find_arrival(const pto_comparison_t *comparison, pto_matched_t *matched, double *clock_s) {
     const pto_timed_way_t way = matched->timed->way;
-    bool is_known = !(way == PTO_TIMED_FROM_ROOT || way == PTO_TIMED_TO_ROOT) || matched->timed->peer >= 0;
+    const bool is_rootless =
+        (way == PTO_TIMED_FROM_ROOT || way == PTO_TIMED_TO_ROOT) && matched->timed->peer < 0;
+    bool is_known = true;
     matched->arrival_s = -HUGE_VAL;
     *clock_s = 0;
     for (int i = 0; i < matched->procs; i++) {
@@ -380,7 +383,9 @@ static bool find_arrival(const pto_comparison_t *comparison, pto_matched_t *matc
             *clock_s = fmax(*clock_s, comparison->leaving_s + comparison->clock[timed->rank].noise_s);
         is_known = is_known && has_same_clock(comparison, timed, matched->timed);
     }
-    return is_known;
+    comparison->found->rootless += is_rootless;
+    comparison->found->clockless += !is_rootless && !is_known;
+    return is_known && !is_rootless;
 }
 
 /* The longest time from when both a process and all that it waits for are there to when it leaves. It is as

@@ -275,6 +275,53 @@ TEST(few_calls_tell_nothing) {
     pto_delays_fini(&many);
 }
 
+/* What is found in 20 calls of four processes, of which process `late` comes 300 us after the others. */
+static pto_delays_t find_in_rooted(const char *routine, bool from_root, const char *root, int late) {
+    made_text_t text = {.used = 0};
+    pto_recording_t trace;
+    made_print(&text, "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space\n");
+    for (int rank = 0; rank < 4; rank++)
+        for (int i = 0; i < 20; i++) {
+            const double first = 1e-3 * (i + 1) + 1e-7 * ((7 * rank + 5 * i) % 11), late_s = 3e-4;
+            const double begin_s = first + (rank == late ? late_s : 0);
+            const bool waits = from_root ? rank != 0 && late == 0 : rank == 0 && late != 0;
+            made_print(&text, "%d,%.7f,%.7f,%s,w,4,%s,,4096,gpu\n", rank, begin_s,
+                       begin_s + 2e-5 + (waits ? late_s : 0), routine, root);
+        }
+    pto_delays_t delays = find_delays(text.text, 4, &trace);
+    pto_recording_fini(&trace);
+    free(text.text);
+    return delays;
+}
+
+/* A broadcast's processes leave together, whoever came late; those that send to a root do not. */
+TEST(calls_with_a_root_are_compared_if_it_and_the_clocks_are_known) {
+    pto_delays_t late = find_in_rooted("MPI_Bcast", true, "0", 0);
+    assert_int_equal(late.count, 1);
+    assert_int_equal(late.delay[0].cause, PTO_DELAY_LATE);
+    assert_int_equal(late.delay[0].place[0], 0);
+    pto_delays_fini(&late);
+    static const struct {
+        const char *routine, *root;
+        bool from_root;
+        int late;
+        int64_t rootless, clockless;
+    } untold[] = {{"MPI_Bcast", "", true, 0, 20, 0},
+                  {"MPI_Reduce", "", false, 2, 20, 0},
+                  {"MPI_Reduce", "0", false, 2, 0, 20},
+                  {"MPI_Gather", "0", false, 2, 0, 20}};
+    for (size_t i = 0; i < sizeof untold / sizeof *untold; i++) {
+        pto_delays_t delays =
+            find_in_rooted(untold[i].routine, untold[i].from_root, untold[i].root, untold[i].late);
+        assert_int_equal(delays.calls, 20);
+        assert_int_equal(delays.rootless, untold[i].rootless);
+        assert_int_equal(delays.clockless, untold[i].clockless);
+        assert_false(delays.late_told);
+        assert_int_equal(delays.count, 0);
+        pto_delays_fini(&delays);
+    }
+}
+
 /* A process's calls of two kinds in turn, the larger one first, which takes ten times as long. */
 static char *alternating_calls(int rank, int calls) {
     made_text_t text = {.used = 0};

@@ -94,7 +94,7 @@ typedef struct {
     int64_t torn;        /* rows that other output interrupted, and that could not be put together */
     int64_t uneven;      /* on communicators that have different numbers of processes on their nodes */
     int64_t other_procs; /* benchmarks: on another number of processes than the options' nodes have */
-    int64_t timeless;    /* benchmarks: rows of a size without a time, such as nan or -1.00 */
+    int64_t timeless;    /* benchmarks: rows without a time, such as nan or -1.00, or with a size like 4MB */
 } pto_recording_skipped_t;
 
 enum { PTO_RECORDING_REASON_MAX = 128 };
@@ -163,7 +163,9 @@ typedef struct {
 /* Free with pto_delays_fini. */
 typedef struct {
     int64_t procs;
-    int64_t calls;   /* that all their processes show */
+    int64_t calls; /* that all their processes show */
+    int64_t rootless,
+        clockless;   /* of these, not compared: their root, or the processes' clocks, are unknown */
     int64_t missing; /* the first process of which no call is known, where some of others are; else -1 */
     bool is_cut;     /* later calls were left out */
     bool is_bare;    /* only durations are known, which tell less of who is late */
