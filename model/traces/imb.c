@@ -83,9 +83,9 @@ static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
     int64_t bytes;
     double us;
     if (pto_recording_split(line, " \t\r", true, field) <= column || column == 0 ||
-        !pto_recording_whole(field[0], &bytes))
+        !pto_recording_size(field[0], &bytes))
         return PTO_OK;
-    if (!pto_recording_seconds(field[column], &us)) {
+    if (bytes < 0 || !pto_recording_seconds(field[column], &us)) {
         reader->trace->skipped.timeless++;
         return PTO_OK;
     }

@@ -1,4 +1,5 @@
 /* The formats in lines of text, and portolan's own calls.csv among them. */
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,6 +15,22 @@ bool pto_recording_whole(const char *text, int64_t *value) {
     long long number = strtoll(text, &end, 10);
     *value = number;
     return end != text && *end == '\0' && errno == 0 && number >= 0;
+}
+
+bool pto_recording_size(const char *text, int64_t *bytes) {
+    static const char units[] = "KMG";
+    const size_t digits = strspn(text, "0123456789");
+    const char *unit = text[digits] ? strchr(units, toupper((unsigned char)text[digits])) : NULL;
+    char number[16];
+    if (!unit)
+        return pto_recording_whole(text, bytes);
+    snprintf(number, sizeof number, "%.*s", (int)digits, text);
+    const char *rest = text + digits + 1;
+    const bool is_binary = *rest == '\0' || strcmp(rest, "i") == 0 || strcmp(rest, "iB") == 0;
+    if ((!is_binary && strcmp(rest, "B") != 0) || digits >= 10 || !pto_recording_whole(number, bytes))
+        return false;
+    *bytes = is_binary ? *bytes << (10 * (unit - units + 1)) : -1;
+    return true;
 }
 
 bool pto_recording_seconds(const char *text, double *value) {

@@ -125,7 +125,7 @@ static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
     pto_recording_split(row, PTO_BENCH_BLANKS, true, field);
     if (benchmark->wrong_column > 0 && pto_recording_whole(field[benchmark->wrong_column], &wrong))
         reader->trace->has_wrong = reader->trace->has_wrong || wrong > 0;
-    if (!pto_recording_whole(field[benchmark->size_column], &bytes) ||
+    if (!pto_recording_size(field[benchmark->size_column], &bytes) ||
         !pto_recording_seconds(field[benchmark->column], &us))
         return PTO_OK;
     if (!*benchmark->program)

@@ -129,7 +129,7 @@ static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
     const int count = pto_recording_split(row, PTO_BENCH_BLANKS, true, field);
     if (strcmp(field[count - 1], "Fail") == 0) /* of the validation */
         reader->trace->has_wrong = true;
-    if (!pto_recording_whole(field[0], &bytes) ||
+    if (!pto_recording_size(field[0], &bytes) ||
         !pto_recording_seconds(field[reader->benchmark.column], &value))
         return PTO_OK;
     if (!*reader->benchmark.program)

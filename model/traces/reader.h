@@ -194,6 +194,8 @@ int pto_recording_split(char *line, const char *separators, bool joined,
                         char *field[PTO_RECORDING_COLUMNS_MAX]);
 /* A whole number of 0 and up; false: it is not one. */
 bool pto_recording_whole(const char *text, int64_t *value);
+/* Such a number, or one of KiB, MiB or GiB ("4M", "4MiB"); -1 for "4MB", which may be 4,000,000 bytes. */
+bool pto_recording_size(const char *text, int64_t *bytes);
 /* A finite time from 0 to 1e12; false: it is not one. */
 bool pto_recording_seconds(const char *text, double *value);
 

@@ -358,7 +358,7 @@ bool pto_recording_left_out(const pto_recording_skipped_t *skipped, int *next,
         {skipped->uneven, "on communicators with different numbers of processes on their nodes"},
         {skipped->torn, "whose row other output interrupted"},
         {skipped->other_procs, "on other numbers of processes than the nodes asked for have"},
-        {skipped->timeless, "whose row has no time (such as nan, or less than 0)"},
+        {skipped->timeless, "whose row has no time (such as nan, or less than 0) or clear size (as 4MB)"},
     };
     while (*next < (int)(sizeof reason / sizeof *reason)) {
         const int i = (*next)++;

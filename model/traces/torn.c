@@ -72,7 +72,7 @@ static char *last_fields(char *text, int count) {
 }
 
 /* How many fields a text has; whether it begins as a row does, and whether it is a whole one, or would be if
- * its time, such as nan or -1.00, were one. */
+ * its size and its time, such as nan or -1.00, were clear. */
 typedef struct {
     int count;
     bool begins, is_row, is_timeless;
@@ -86,15 +86,17 @@ static bool is_number(const char *text) {
 
 static shape_t shape_of(const pto_bench_t *benchmark, const char *text) {
     char copy[sizeof benchmark->torn], *field[PTO_RECORDING_COLUMNS_MAX];
-    int64_t number;
+    int64_t number, least = 0;
     double value;
     snprintf(copy, sizeof copy, "%s", text);
     shape_t shape = {.count = pto_recording_split(copy, PTO_BENCH_BLANKS, true, field)};
     shape.begins = shape.count > 0;
-    for (int i = 0; i < benchmark->numbers && i < shape.count; i++)
-        shape.begins = shape.begins && pto_recording_whole(field[i], &number);
+    for (int i = 0; i < benchmark->numbers && i < shape.count && shape.begins; i++) {
+        shape.begins = pto_recording_size(field[i], &number);
+        least = number < least ? number : least;
+    }
     const bool is_whole = shape.begins && shape.count >= benchmark->least;
-    shape.is_row = is_whole && pto_recording_seconds(field[benchmark->column], &value);
+    shape.is_row = is_whole && least >= 0 && pto_recording_seconds(field[benchmark->column], &value);
     shape.is_timeless = is_whole && !shape.is_row && is_number(field[benchmark->column]);
     return shape;
 }

@@ -50,9 +50,12 @@ static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     if (strstr(line, "Time, us"))
         reader->benchmark.column = TIME_COLUMN;
     if (reader->benchmark.column == 0 || pto_recording_split(line, " \t\r", true, field) <= TIME_COLUMN ||
-        !pto_recording_whole(field[0], &bytes) || !pto_recording_whole(field[1], &bytes) ||
-        !pto_recording_seconds(field[TIME_COLUMN], &us))
+        !pto_recording_whole(field[0], &bytes) || !pto_recording_size(field[1], &bytes))
         return PTO_OK;
+    if (bytes < 0 || !pto_recording_seconds(field[TIME_COLUMN], &us)) {
+        reader->trace->skipped.timeless++;
+        return PTO_OK;
+    }
     return pto_bench_row(reader, bytes, us);
 }
 

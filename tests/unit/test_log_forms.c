@@ -134,6 +134,10 @@ TEST(osu_is_read_with_any_options) {
          "# OSU MPI-CUDA Allreduce Latency Test v7.4\r\n| # Size | Avg Latency(us) |\r\n"
          "| --- | --- |\r\n| 1024 | 11.00 |\r\n",
          {ALLREDUCE(1024, 11)}},
+        {"sizes in KiB and MiB, of units that are clear",
+         "# OSU MPI-CUDA Allreduce Latency Test v7.4\n# Size       Avg Latency(us)\n"
+         "512   10.00\n1K   11.00\n2MB   17.00\n4M   18.00\n",
+         {ALLREDUCE(512, 10), ALLREDUCE(1024, 11), ALLREDUCE(4194304, 18)}},
         {"OSU's NCCL benchmarks",
          "# OSU NCCL-CUDA Allreduce Latency Test v7.4\n# Size       Avg Latency(us)\n1024   11.00\n",
          {ALLREDUCE(1024, 11)}},
@@ -172,6 +176,10 @@ TEST(nccl_tests_are_read_with_any_options) {
     static const form_t forms[] = {
         {"-o all: a row of each operation",
          HEAD COLUMNS ROW("1024", "256", "float", "sum", "11.00") ROW("2048", "512", "float", "prod", "12.00")
+             TAIL,
+         {ALLREDUCE(1024, 11), ALLREDUCE(2048, 12)}},
+        {"sizes in KiB",
+         HEAD COLUMNS ROW("1K", "256", "float", "sum", "11.00") ROW("2KiB", "512", "float", "sum", "12.00")
              TAIL,
          {ALLREDUCE(1024, 11), ALLREDUCE(2048, 12)}},
         {"-d all: of each type",
@@ -356,6 +364,11 @@ TEST(imb_is_read_with_any_options) {
          "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]      defects\n"
          "         1024         1000        10.50        11.60        11.00         0.00\n",
          {ALLREDUCE(1024, 11)}},
+        {"sizes in KiB",
+         "# Benchmarking Allreduce \n# #processes = 2 \n"
+         "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n"
+         "           1K         1000        10.50        11.60        11.00\n",
+         {ALLREDUCE(1024, 11)}},
         {"IMB-NBC",
          "#    Intel(R) MPI Benchmarks 2021.7, MPI-NBC part\n" IMB(
              "Iallreduce") "       #bytes #repetitions t_ovrl[usec] t_pure[usec]  t_CPU[usec]   overlap[%]\n"
@@ -400,6 +413,12 @@ TEST(ucc_and_ucx_are_read_with_any_options) {
          "       Count        Size                Time, us                           Bandwidth, GB/s\n"
          "                                 avg         min         max         avg         max         min\n"
          "         256        1024       11.00       10.50       11.60        0.09        0.10        0.09\n",
+         {ALLREDUCE(1024, 11)}},
+        {"sizes in KiB",
+         "Collective:             Allreduce\nMemory type:            cuda\n"
+         "       Count        Size                Time, us\n"
+         "                                 avg         min         max\n"
+         "         256          1K       11.00       10.50       11.60\n",
          {ALLREDUCE(1024, 11)}},
         {"without bandwidth",
          "Collective:             Allreduce\nMemory type:            cuda\n"

@@ -511,6 +511,7 @@ TEST(rows_without_a_time_are_counted) {
     } logs[] = {
         {OSU OSU_ROWS "4096                   nan\n8192                   -1.00\n", 2},
         {OSU OSU_ROWS "12 nodes are up\n", 0},
+        {OSU OSU_ROWS "4KB                    14.00\n", 1},
         {HEAD RANK("0", "a") RANK("1", "a") "#\n" COLUMNS ROW_1
              ROW_2 "        4096          1024     float     sum      -1      nan    0.09    0.09      0    "
                                             "10.90    0.09    0.09      0\n",
@@ -519,7 +520,7 @@ TEST(rows_without_a_time_are_counted) {
     pto_recording_options_t options = two_gpus;
     options.as_gpu = true;
     for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
-        options.collective = i == 2 ? PTO_COLLECTIVE_ALLREDUCE : PTO_COLLECTIVE_COUNT;
+        options.collective = i == 3 ? PTO_COLLECTIVE_ALLREDUCE : PTO_COLLECTIVE_COUNT;
         pto_recording_t trace = parsed(logs[i].text, &options);
         assert_row(&trace, 0, PTO_COLLECTIVE_ALLREDUCE, 1024, 11);
         assert_int_equal(trace.skipped.timeless, logs[i].timeless);
