@@ -59,6 +59,9 @@ typedef struct {
     const pto_option_t *option; /* ends with a row without a name */
 } pto_option_set_t;
 
+/* Sets for `set` of a pto_syntax_t. */
+#define PTO_SETS(...) ((const pto_option_set_t[]){__VA_ARGS__, {NULL, NULL}})
+
 enum { PTO_NAMES_SCENARIOS = 1, PTO_NAMES_WORKLOADS = 2 };
 
 /* The options and operands of a command. */

@@ -92,6 +92,5 @@ static const pto_option_t options[] = {
     {"version", NULL, "print the version, and whether it was built with CUDA", STORE(FLAG, version)},
     {.name = NULL}};
 
-static const pto_option_set_t sets[] = {{"options", options}, {NULL, NULL}};
-
-const pto_syntax_t pto_calibrate_syntax = {.program = "portolan-calibrate", .usage = usage, .set = sets};
+const pto_syntax_t pto_calibrate_syntax = {
+    .program = "portolan-calibrate", .usage = usage, .set = PTO_SETS({"options", options})};

@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "command_line/terminal.h"
-#include "portolan/units.h"
 #include "table.h"
 
 bool pto_extrapolated_text(const pto_price_t *price, char text[PTO_EXTRAPOLATED_MAX]) {

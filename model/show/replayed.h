@@ -5,7 +5,6 @@
 #include "command_line/options.h"
 #include "portolan/recording.h"
 #include "portolan/workload.h"
-#include "show/caveats.h"
 
 /* The options shared with other commands apply to the first member. */
 typedef struct {

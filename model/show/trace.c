@@ -10,7 +10,7 @@
 #include "portolan/printable.h"
 #include "table.h"
 
-enum { EVENTS_DEFAULT = 1000000, RANK_THREADS = 3, GPU_THREADS = 6, LINKS = 5 };
+enum { RANK_THREADS = 3, GPU_THREADS = 6, LINKS = 5 };
 enum {
     LANE_THREADS = PTO_LANES_MAX - 1
 }; /* the local sides of a rank's lanes but lane 0, after all others */
@@ -34,7 +34,7 @@ pto_status_t pto_trace_create(const char *path, const pto_layout_t *layout, int6
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a trace");
     made->path = path;
     made->layout = *layout;
-    made->events_max = events_max > 0 ? events_max : EVENTS_DEFAULT;
+    made->events_max = events_max;
     made->threads_per_node =
         layout->gpus_per_node * (layout->procs_per_gpu * (RANK_THREADS + LANE_THREADS) + GPU_THREADS) + LINKS;
     made->named = calloc((size_t)((made->threads_per_node + 1) * layout->nodes), sizeof *made->named);

@@ -6,8 +6,8 @@
 
 typedef struct pto_trace pto_trace_t;
 
-/* Create a trace file; the trace owns it until pto_trace_close. At most `events_max` spans are written (0: a
- * million). Errors: PTO_ERR_IO, PTO_ERR_MEMORY. */
+/* Create a trace file; the trace owns it until pto_trace_close. At most `events_max` spans are written.
+ * Errors: PTO_ERR_IO, PTO_ERR_MEMORY. */
 pto_status_t pto_trace_create(const char *path, const pto_layout_t *layout, int64_t events_max,
                               pto_trace_t **trace, pto_error_t *err);
 

@@ -371,10 +371,10 @@ enum { BASH, ZSH, MAN = 5 };
 
 static PTO_WORD_LIST(kind_at, "bash", "zsh", "machines", "scenarios", "workloads", "man");
 
-static const pto_option_set_t option_sets[] = {{"options", pto_no_options}, {NULL, NULL}};
-
-static const pto_syntax_t syntax = {
-    .program = "portolan completion", .usage = usage, .set = option_sets, .operand_at = kind_at};
+static const pto_syntax_t syntax = {.program = "portolan completion",
+                                    .usage = usage,
+                                    .set = PTO_SETS({"options", pto_no_options}),
+                                    .operand_at = kind_at};
 
 static int print(const pto_arguments_t *arguments) {
     int kind;

@@ -80,13 +80,10 @@ static const pto_option_t own_options[] = {
      .apply = pto_option_apply_bytes},
     {.name = NULL}};
 
-static const pto_option_set_t option_sets[] = {{"options", own_options},
-                                               {NULL, pto_work_options},
-                                               {NULL, pto_machine_options},
-                                               {NULL, pto_change_options},
-                                               {NULL, NULL}};
-
-static const pto_syntax_t syntax = {.program = "portolan export", .usage = usage, .set = option_sets};
+static const pto_syntax_t syntax = {.program = "portolan export",
+                                    .usage = usage,
+                                    .set = PTO_SETS({"options", own_options}, {NULL, pto_work_options},
+                                                    {NULL, pto_machine_options}, {NULL, pto_change_options})};
 
 /* --- the question --------------------------------------------------------------------------------------- */
 

@@ -100,11 +100,11 @@ static const pto_option_t fit_options[] = {
      .apply = apply_node},
     {.name = NULL}};
 
-static const pto_option_set_t option_sets[] = {
-    {"options", fit_options}, {NULL, pto_table_options}, {NULL, pto_work_options}, {NULL, NULL}};
-
 static const pto_syntax_t syntax = {
-    .program = "portolan fit", .usage = usage, .set = option_sets, .operand = "*.csv"};
+    .program = "portolan fit",
+    .usage = usage,
+    .set = PTO_SETS({"options", fit_options}, {NULL, pto_table_options}, {NULL, pto_work_options}),
+    .operand = "*.csv"};
 
 /* Returns -1, or the exit code. */
 static int check_arguments(const arguments_t *arguments) {

@@ -169,10 +169,10 @@ static const struct {
 
 static const char *kind_at(int i) { return i < (int)(sizeof kinds / sizeof *kinds) ? kinds[i].name : NULL; }
 
-static const pto_option_set_t option_sets[] = {{"options", pto_no_options}, {NULL, NULL}};
-
-static const pto_syntax_t syntax = {
-    .program = "portolan list", .usage = usage, .set = option_sets, .operand_at = kind_at};
+static const pto_syntax_t syntax = {.program = "portolan list",
+                                    .usage = usage,
+                                    .set = PTO_SETS({"options", pto_no_options}),
+                                    .operand_at = kind_at};
 
 static void print_kind(int kind) {
     printf("%s:\n", kinds[kind].name);

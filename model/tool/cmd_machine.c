@@ -10,7 +10,6 @@
 #include "command_line/find_machine.h"
 #include "machine_links.h"
 #include "traces/topology_text.h"
-#include "traces/topology_xml.h"
 
 static const char usage[] =
     "usage: portolan machine new --name NAME --cores N [--gpus N --host-link LINK] [OPTIONS]\n"
@@ -133,10 +132,10 @@ static const pto_option_t machine_options[] = {
     {"force", NULL, "replace a file that exists", STORE(FLAG, files.force)},
     {.name = NULL}};
 
-static const pto_option_set_t option_sets[] = {{"options", machine_options}, {NULL, NULL}};
-
-static const pto_syntax_t syntax = {
-    .program = "portolan machine", .usage = usage, .set = option_sets, .operand_at = new_at};
+static const pto_syntax_t syntax = {.program = "portolan machine",
+                                    .usage = usage,
+                                    .set = PTO_SETS({"options", machine_options}),
+                                    .operand_at = new_at};
 
 /* --- the file ------------------------------------------------------------------------------------------- */
 

@@ -100,14 +100,12 @@ static const pto_option_t replay_options[] = {
     {"top", "N", "kinds of calls in the table", STORE(COUNT, top), .standard = "10"},
     {.name = NULL}};
 
-static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
-                                               {NULL, pto_machine_options},
-                                               {NULL, replay_options},
-                                               {NULL, pto_change_options},
-                                               {NULL, NULL}};
-
-static const pto_syntax_t syntax = {
-    .program = "portolan replay", .usage = usage, .set = option_sets, .operand = "FILE"};
+static const pto_syntax_t syntax = {.program = "portolan replay",
+                                    .usage = usage,
+                                    .set =
+                                        PTO_SETS({"options", pto_format_options}, {NULL, pto_machine_options},
+                                                 {NULL, replay_options}, {NULL, pto_change_options}),
+                                    .operand = "FILE"};
 
 /* --- csv and json --------------------------------------------------------------------------------------- */
 

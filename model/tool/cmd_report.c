@@ -7,7 +7,6 @@
 #include "command.h"
 #include "command_line/workload_options.h"
 #include "portolan/api.h"
-#include "portolan/strategy.h"
 #include "report/report.h"
 #include "show/step_table.h"
 #include "show/table.h"

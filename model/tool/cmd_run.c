@@ -77,9 +77,11 @@ static const pto_option_t options[] = {
      STORE(TEXT, library)},
     {.name = NULL}};
 
-static const pto_option_set_t option_sets[] = {{"options", options}, {NULL, NULL}};
-static const pto_syntax_t syntax = {
-    .program = "portolan run", .usage = usage, .set = option_sets, .operand = "*", .runs_command = true};
+static const pto_syntax_t syntax = {.program = "portolan run",
+                                    .usage = usage,
+                                    .set = PTO_SETS({"options", options}),
+                                    .operand = "*",
+                                    .runs_command = true};
 
 /* --calibrate, a machine file for the next runs (docs/decisions/0052): the program first, as if this command
  * were not there, so that nothing that goes wrong in a measurement can harm it. Then portolan-calibrate with

@@ -127,16 +127,12 @@ static const pto_option_t score_options_table[] = {
      STORE(WORD, print.bandwidth), .what = "bandwidth", .standard = "none", .word_at = pto_bandwidth_name},
     {.name = NULL}};
 
-static const pto_option_set_t option_sets[] = {{"options", pto_machine_options},
-                                               {NULL, pto_change_options},
-                                               {NULL, score_options_table},
-                                               {NULL, pto_work_options},
-                                               {NULL, pto_format_options},
-                                               {NULL, pto_table_options},
-                                               {NULL, NULL}};
-
 static const pto_syntax_t syntax = {
-    .program = "portolan score", .usage = usage, .set = option_sets, .operand = "*.csv"};
+    .program = "portolan score",
+    .usage = usage,
+    .set = PTO_SETS({"options", pto_machine_options}, {NULL, pto_change_options}, {NULL, score_options_table},
+                    {NULL, pto_work_options}, {NULL, pto_format_options}, {NULL, pto_table_options}),
+    .operand = "*.csv"};
 
 static bool is_given(const pto_arguments_t *given, const char *name) {
     for (int i = 0; i < given->given_count; i++)

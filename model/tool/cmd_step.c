@@ -111,20 +111,14 @@ static const pto_option_t step_options[] = {
      PTO_STORE(FLAG, step_arguments_t, simulate)},
     {.name = NULL}};
 
-static const pto_option_set_t option_sets[] = {{"options", pto_format_options},
-                                               {"a training step by its numbers", number_options},
-                                               {"machine and workload", pto_machine_options},
-                                               {NULL, workload_options},
-                                               {NULL, step_options},
-                                               {NULL, pto_work_options},
-                                               {NULL, pto_change_options},
-                                               {NULL, NULL}};
-
-static const pto_syntax_t syntax = {.program = "portolan step",
-                                    .usage = usage,
-                                    .set = option_sets,
-                                    .operand = "*.yaml",
-                                    .by_name = PTO_NAMES_WORKLOADS};
+static const pto_syntax_t syntax = {
+    .program = "portolan step",
+    .usage = usage,
+    .set = PTO_SETS({"options", pto_format_options}, {"a training step by its numbers", number_options},
+                    {"machine and workload", pto_machine_options}, {NULL, workload_options},
+                    {NULL, step_options}, {NULL, pto_work_options}, {NULL, pto_change_options}),
+    .operand = "*.yaml",
+    .by_name = PTO_NAMES_WORKLOADS};
 
 typedef struct {
     int count;

@@ -46,10 +46,10 @@ static const pto_option_t topology_options[] = {
     {"plot", "FILE.svg|png", "draw the node (needs gnuplot)", STORE(TEXT, plot)},
     {.name = NULL}};
 
-static const pto_option_set_t option_sets[] = {{"options", topology_options}, {NULL, NULL}};
-
-static const pto_syntax_t syntax = {
-    .program = "portolan topology", .usage = usage, .set = option_sets, .operand = "*.yaml"};
+static const pto_syntax_t syntax = {.program = "portolan topology",
+                                    .usage = usage,
+                                    .set = PTO_SETS({"options", topology_options}),
+                                    .operand = "*.yaml"};
 
 /* --- finding it ----------------------------------------------------------------------------------------- */
 

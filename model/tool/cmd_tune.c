@@ -31,12 +31,11 @@ static const pto_option_t own_options[] = {
      STORE(COUNT, scenario.layout.procs_per_gpu)},
     {.name = NULL}};
 
-static const pto_option_set_t option_sets[] = {
-    {"options", own_options},   {NULL, pto_work_options},   {NULL, pto_machine_options},
-    {NULL, pto_change_options}, {NULL, pto_format_options}, {NULL, NULL},
-};
-
-static const pto_syntax_t syntax = {.program = "portolan tune", .usage = usage, .set = option_sets};
+static const pto_syntax_t syntax = {.program = "portolan tune",
+                                    .usage = usage,
+                                    .set = PTO_SETS({"options", own_options}, {NULL, pto_work_options},
+                                                    {NULL, pto_machine_options}, {NULL, pto_change_options},
+                                                    {NULL, pto_format_options})};
 
 /* One size, with the cheapest numbers of staged members, with none and with all. */
 typedef struct {

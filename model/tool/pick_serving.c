@@ -15,7 +15,6 @@
 #include "base/names.h"
 #include "base/text_file.h"
 #include "command_line/terminal.h"
-#include "portolan/units.h"
 #include "show/record.h"
 #include "show/table.h"
 
