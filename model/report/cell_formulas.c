@@ -40,31 +40,18 @@ static pto_status_t make_formula(maker_t *maker, const pto_plan_t *plan, bool *f
     return status;
 }
 
-/* Returns the values of the variables and of all operations; NULL: out of memory. */
-static double *values_of(const pto_formulas_t *formulas, const double *variable) {
-    double *value =
-        malloc((size_t)(formulas->variable_count + formulas->operation_count + 1) * sizeof *value);
-    if (!value)
-        return NULL;
-    for (int i = 0; i < formulas->variable_count; i++)
-        value[i] = variable[i];
-    pto_formulas_operate(formulas, value);
-    return value;
-}
-
-/* Returns the price by the first formula that holds; -1: none does. */
-static double candidate_value(const pto_cell_formulas_t *cell, const pto_candidate_t *candidate,
-                              const double *value) {
-    double seconds = -1;
-    for (int i = 0; i < candidate->formula_count; i++)
-        if (pto_formula_price(&cell->formulas, candidate->formula_first + i, value, &seconds))
-            return seconds;
-    return -1;
-}
-
 static bool any_holds(const maker_t *maker, const pto_candidate_t *candidate) {
-    double *value = values_of(&maker->made.formulas, maker->value);
-    bool holds = value && candidate_value(&maker->made, candidate, value) >= 0;
+    const pto_formulas_t *formulas = &maker->made.formulas;
+    const size_t variables = (size_t)formulas->variable_count;
+    double *value = malloc((variables + (size_t)formulas->operation_count + 1) * sizeof *value);
+    double seconds;
+    bool holds = false;
+    if (!value)
+        return false;
+    memcpy(value, maker->value, variables * sizeof *value);
+    pto_formulas_operate(formulas, value); /* behind the variables */
+    for (int i = 0; i < candidate->formula_count && !holds; i++)
+        holds = pto_formula_price(formulas, candidate->formula_first + i, value, &seconds);
     free(value);
     return holds;
 }
@@ -215,29 +202,4 @@ void pto_cell_formulas_fini(pto_cell_formulas_t *formulas) {
     pto_formulas_fini(&formulas->formulas);
     free(formulas->candidate);
     *formulas = (pto_cell_formulas_t){0};
-}
-
-/* --- values --------------------------------------------------------------------------------------------- */
-
-double pto_cell_formulas_value(const pto_cell_formulas_t *formulas, const double *variable) {
-    double best_s = INFINITY;
-    double *value = values_of(&formulas->formulas, variable);
-    for (int i = 0; i < formulas->count && value;) {
-        double algorithm_s = INFINITY;
-        const pto_candidate_t *first = &formulas->candidate[i];
-        bool ended = false;
-        for (; i < formulas->count && formulas->candidate[i].algorithm == first->algorithm; i++) {
-            double seconds = ended ? 0 : candidate_value(formulas, &formulas->candidate[i], value);
-            if (seconds < 0) {
-                free(value);
-                return -1;
-            }
-            if (!ended)
-                algorithm_s = fmin(algorithm_s, seconds);
-            ended = ended || (first->in_chunks && seconds > PTO_HOPELESS * algorithm_s);
-        }
-        best_s = fmin(best_s, algorithm_s);
-    }
-    free(value);
-    return isinf(best_s) ? -1 : best_s;
 }

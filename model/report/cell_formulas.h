@@ -34,8 +34,4 @@ pto_status_t pto_cell_formulas(const pto_scenario_t *scenario, const pto_machine
                                int variable_count, pto_cell_formulas_t *formulas, pto_error_t *err);
 void pto_cell_formulas_fini(pto_cell_formulas_t *formulas);
 
-/* Returns the price with these values of the variables, chosen as pto_plan_choose does; -1: it is not known.
- */
-double pto_cell_formulas_value(const pto_cell_formulas_t *formulas, const double *variable);
-
 #endif

@@ -1,5 +1,6 @@
 /* The formulas that a report holds give the prices of the program with other parameters, or say that they
  * don't know. */
+#include "decide/candidates.h"
 #include "made_machine.h"
 #include "report/cell_formulas.h"
 #include "sample.h"
@@ -24,6 +25,48 @@ typedef struct {
 static double unit_random(work_t *work) {
     work->random = work->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (double)(work->random >> 11) / (double)(UINT64_C(1) << 53);
+}
+
+/* Returns the price by the first formula that holds; -1: none does. */
+static double candidate_value(const pto_cell_formulas_t *cell, const pto_candidate_t *candidate,
+                              const double *value) {
+    double seconds = -1;
+    for (int i = 0; i < candidate->formula_count; i++)
+        if (pto_formula_price(&cell->formulas, candidate->formula_first + i, value, &seconds))
+            return seconds;
+    return -1;
+}
+
+/* Returns the price with these values of the variables and all operations, chosen as pto_plan_choose and the
+ * page's script do; -1: it is not known. */
+static double cell_value(const pto_cell_formulas_t *cell, const double *value) {
+    double best_s = INFINITY;
+    for (int i = 0; i < cell->count;) {
+        double algorithm_s = INFINITY;
+        const pto_candidate_t *first = &cell->candidate[i];
+        bool ended = false;
+        for (; i < cell->count && cell->candidate[i].algorithm == first->algorithm; i++) {
+            double seconds = ended ? 0 : candidate_value(cell, &cell->candidate[i], value);
+            if (seconds < 0)
+                return -1;
+            if (!ended)
+                algorithm_s = fmin(algorithm_s, seconds);
+            ended = ended || (first->in_chunks && seconds > PTO_HOPELESS * algorithm_s);
+        }
+        best_s = fmin(best_s, algorithm_s);
+    }
+    return isinf(best_s) ? -1 : best_s;
+}
+
+static double formulas_value(const pto_cell_formulas_t *cell, const double *variable) {
+    const size_t variables = (size_t)cell->formulas.variable_count;
+    double *value = calloc(variables + (size_t)cell->formulas.operation_count + 1, sizeof *value);
+    assert_non_null(value);
+    memcpy(value, variable, variables * sizeof *value);
+    pto_formulas_operate(&cell->formulas, value);
+    double seconds = cell_value(cell, value);
+    free(value);
+    return seconds;
 }
 
 /* The parameters that most seconds of the prediction come from. */
@@ -63,7 +106,7 @@ static void compare(work_t *work, const pto_scenario_t *scenario, int64_t point,
         pto_price_t price = {0};
         assert_int_equal(pto_plan_choose(scenario, work->machine, point, strategy, &plan, &price, NULL, NULL),
                          PTO_OK);
-        double seconds = pto_cell_formulas_value(formulas, value);
+        double seconds = formulas_value(formulas, value);
         if (seconds < 0)
             work->unknown++;
         else if (fabs(seconds - price.seconds) > 1e-9 * price.seconds)
