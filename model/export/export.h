@@ -91,14 +91,11 @@ typedef struct pto_export_target {
 extern const pto_export_target_t pto_export_openmpi_4, pto_export_openmpi_5, pto_export_openmpi_6,
     pto_export_ucc, pto_export_mpich, pto_export_nccl, pto_export_cray;
 
-/* Open MPI's, with the numbers and names of its component `tuned`. */
-extern const pto_export_collective_t pto_openmpi_collectives[];
-pto_status_t pto_openmpi_read(const char *path, pto_export_t *export, pto_error_t *err);
+/* Open MPI's JSON. */
 pto_status_t pto_openmpi_json_read(const char *path, pto_export_t *export, pto_error_t *err);
 
-/* UCC's variables, and the tuner plugin's rules for NCCL. */
+/* UCC's variables. */
 pto_status_t pto_ucc_read(const char *path, pto_export_t *export, pto_error_t *err);
-pto_status_t pto_nccl_rules_read(const char *path, pto_export_t *export, pto_error_t *err);
 
 /* Returns whether all tables can be priced within the limit: each size by the library's algorithms, and once
  * more by all strategies. Errors: those of pto_check_work. */
