@@ -280,16 +280,23 @@ static pto_status_t calibrate(const calibration_t *calibration, pto_error_t *err
     return status;
 }
 
+/* The launcher does not know the word between itself and the program. */
+static void remove_separator(char **command) {
+    int at = find_separator(command);
+    do
+        command[at] = command[at + 1];
+    while (command[at++]);
+}
+
 static pto_status_t run_without_library(const calibration_t *calibration, int *code, pto_error_t *err) {
-    int separator = calibration->separator, count = separator;
+    int count = 0;
     while (calibration->command[count])
         count++;
     char **command = calloc((size_t)count + 1, sizeof *command);
     if (!command)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory");
-    memcpy(command, calibration->command, (size_t)separator * sizeof *command);
-    memcpy(command + separator, calibration->command + separator + 1,
-           (size_t)(count - separator - 1) * sizeof *command);
+    memcpy(command, calibration->command, (size_t)count * sizeof *command);
+    remove_separator(command);
     pto_status_t status = run_one(command, code, err);
     free(command);
     return status;
@@ -444,7 +451,7 @@ static pto_status_t start(const run_t *run, char **command, pto_error_t *err) {
     if (status == PTO_OK)
         status = run->library ? resolve_library(run->library, &library, err)
                               : choose_library(runs, command[0], &library, err);
-    if (status == PTO_OK)
+    if (status == PTO_OK && library)
         status = set_environment(run, library, machine, err);
     free(library);
     free(machine);
@@ -461,14 +468,6 @@ static pto_status_t check_strategy(const char *name, pto_error_t *err) {
     if (!name || pto_strategy_find(name, &found, &cause) == PTO_OK)
         return PTO_OK;
     return pto_error_set(err, cause.status, "--strategy: %s", cause.message);
-}
-
-/* The launcher does not know the word between itself and the program. */
-static void remove_separator(char **command) {
-    int at = find_separator(command);
-    do
-        command[at] = command[at + 1];
-    while (command[at++]);
 }
 
 /* Whether the machine's file is to be made; with --calibrate. */
