@@ -94,9 +94,6 @@ extern const pto_export_target_t pto_export_openmpi_4, pto_export_openmpi_5, pto
 /* Open MPI's JSON. */
 pto_status_t pto_openmpi_json_read(const char *path, pto_export_t *export, pto_error_t *err);
 
-/* UCC's variables. */
-pto_status_t pto_ucc_read(const char *path, pto_export_t *export, pto_error_t *err);
-
 /* Returns whether all tables can be priced within the limit: each size by the library's algorithms, and once
  * more by all strategies. Errors: those of pto_check_work. */
 pto_status_t pto_export_check_work(const pto_export_t *export, pto_error_t *err);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/text_file.h"
 #include "export.h"
 #include "ucc_rules.h"
 
@@ -87,10 +88,243 @@ static pto_status_t write_notes(const pto_export_t *export, FILE *stream, pto_er
     return pto_export_write_missed(export, NULL, stream, err);
 }
 
+/* --- reading -------------------------------------------------------------------------------------------- */
+
+/* Of the layers that may run a call, the one with the highest score does; a layer that the file does not name
+ * has its own score. Which layers there are is only known of UCP, and of those that the file names. */
+enum { FILE_BYTES_MAX = 1 << 20 };
+
+/* The scores that layers have by themselves (src/components/tl/.../tl_....h). SHARP has to be switched on,
+ * the others with a score of 0 do not run collectives on NVIDIA's GPUs. CUDA only works within a node. */
+static const int64_t own_scores[PTO_UCC_LAYER_COUNT] = {
+    [PTO_UCC_NCCL] = 20, [PTO_UCC_UCP] = 10, [PTO_UCC_CUDA] = 40, [PTO_UCC_RCCL] = 0};
+
+/* --- which settings hold -------------------------------------------------------------------------------- */
+
+typedef struct {
+    const pto_ucc_rules_t *rules;
+    const pto_export_table_t *table;
+    unsigned collective; /* its bit */
+    bool ucp_is_set;     /* outside sections, whose settings of UCP are then unused */
+} reader_t;
+
+static bool within(const pto_ucc_range_t *range, int64_t value) {
+    return range->first <= value && value <= range->last;
+}
+
+/* A section of which no known condition fails may hold. */
+static bool may_hold(const pto_ucc_section_t *section, const pto_export_table_t *table) {
+    return within(&section->ranks, table->ranks) && within(&section->nodes, table->nodes) &&
+           within(&section->ranks_per_node, table->ranks / table->nodes);
+}
+
+static bool is_for(const reader_t *reader, const pto_ucc_setting_t *setting) {
+    const pto_ucc_rules_t *rules = reader->rules;
+    bool team = setting->team_begin == setting->team_end;
+    for (int i = setting->team_begin; i < setting->team_end && !team; i++)
+        team = within(&rules->range[i], reader->table->ranks);
+    return team && (setting->collectives & reader->collective) &&
+           (setting->memories & 1u << PTO_UCC_MEMORY_CUDA) &&
+           (setting->section < 0 ||
+            (!reader->ucp_is_set && may_hold(&rules->section[setting->section], reader->table)));
+}
+
+/* Returns whether it holds from this size up to the next limit. */
+static bool holds(const reader_t *reader, const pto_ucc_setting_t *setting, int64_t bytes) {
+    if (setting->bytes_begin == setting->bytes_end)
+        return true;
+    for (int i = setting->bytes_begin; i < setting->bytes_end; i++)
+        if (reader->rules->range[i].first <= bytes && bytes < reader->rules->range[i].last)
+            return true;
+    return false;
+}
+
+/* The next size at which a range begins or ends; INT64_MAX: none. */
+static int64_t next_limit(const reader_t *reader, int64_t bytes) {
+    int64_t next = INT64_MAX;
+    for (int s = 0; s < reader->rules->setting_count; s++) {
+        const pto_ucc_setting_t *setting = &reader->rules->setting[s];
+        if (!is_for(reader, setting))
+            continue;
+        for (int i = setting->bytes_begin; i < setting->bytes_end; i++) {
+            const pto_ucc_range_t *range = &reader->rules->range[i];
+            next = range->first > bytes && range->first < next ? range->first : next;
+            next = range->last > bytes && range->last < next ? range->last : next;
+        }
+    }
+    return next;
+}
+
+/* --- which layer runs a call ---------------------------------------------------------------------------- */
+
+/* The settings of all layers from a size on. */
+typedef struct {
+    const pto_ucc_setting_t *setting[PTO_UCC_LAYER_COUNT];
+    bool named;          /* by a setting of any owner */
+    const char *unknown; /* why the layer cannot be known */
+} standing_t;
+
+static standing_t find_standing(const reader_t *reader, int64_t bytes) {
+    standing_t standing = {.unknown = NULL};
+    for (int s = 0; s < reader->rules->setting_count; s++) {
+        const pto_ucc_setting_t *setting = &reader->rules->setting[s];
+        if (!is_for(reader, setting) || !holds(reader, setting, bytes))
+            continue;
+        standing.named = true;
+        if (setting->owner >= PTO_UCC_LAYER_COUNT)
+            standing.unknown = "decided by a component";
+        else if (setting->section >= 0)
+            standing.unknown = "decided in a section";
+        else
+            standing.setting[setting->owner] = setting;
+    }
+    if (standing.named && reader->rules->components_given)
+        standing.unknown = "decided by a component";
+    return standing;
+}
+
+/* 0: it does not run. */
+static int64_t score_of(const reader_t *reader, const standing_t *standing, int layer, bool *sure) {
+    const pto_ucc_rules_t *rules = reader->rules;
+    const pto_ucc_setting_t *setting = standing->setting[layer];
+    bool used = rules->layers_used >> layer & 1;
+    *sure = setting || layer == PTO_UCC_UCP;
+    if ((rules->layers_given && !used) || (layer == PTO_UCC_CUDA && reader->table->nodes > 1))
+        return 0;
+    return setting && setting->score >= 0 ? setting->score : own_scores[layer];
+}
+
+/* Name the algorithm that a layer runs, among the collective's. */
+static void name_layer(const reader_t *reader, const standing_t *standing, int layer,
+                       pto_export_rule_t *rule) {
+    const pto_ucc_setting_t *setting = standing->setting[layer];
+    const char *algorithm = setting ? setting->algorithm : "";
+    const pto_export_collective_t *collective = reader->table->collective;
+    const pto_export_algorithm_t *found =
+        pto_export_algorithm(collective, pto_ucc_owner_name((pto_ucc_owner_t)layer));
+    bool gathers = layer == PTO_UCC_NCCL && collective->collective == PTO_COLLECTIVE_ALLGATHERV;
+    bool priced = gathers ? strcmp(algorithm, "bcast") == 0 || strcmp(algorithm, "2") == 0 : !*algorithm;
+    if (found && priced)
+        rule->algorithm = found;
+    else
+        snprintf(rule->unpriced, sizeof rule->unpriced, "%s%s%s", pto_ucc_owner_name((pto_ucc_owner_t)layer),
+                 *algorithm ? " @"
+                 : gathers  ? ", its own choice"
+                            : "",
+                 algorithm);
+}
+
+/* Where a layer that may not be built in has the highest score. */
+static void name_unsure(const reader_t *reader, const int64_t *unsure, int64_t sure_score, int best,
+                        pto_export_rule_t *rule) {
+    const pto_ucc_rules_t *rules = reader->rules;
+    const bool nccl_out = rules->layers_given && !(rules->layers_used >> PTO_UCC_NCCL & 1);
+    char text[sizeof rule->unpriced] = "";
+    size_t length = 0;
+    for (int layer = 0; layer < PTO_UCC_LAYER_COUNT; layer++)
+        if (unsure[layer] > sure_score)
+            length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", length > 0 ? " or " : "",
+                                       pto_ucc_owner_name((pto_ucc_owner_t)layer));
+    snprintf(rule->unpriced, sizeof rule->unpriced, "%.12s if built%s%.6s%s", text,
+             best >= 0 ? ", else " : "", best >= 0 ? pto_ucc_owner_name((pto_ucc_owner_t)best) : "",
+             nccl_out ? "; not NCCL" : "");
+}
+
+/* Returns the rule from a size on, and the score of the layer that may run there. */
+static pto_export_rule_t find_rule(const reader_t *reader, int64_t bytes, int64_t *score) {
+    standing_t standing = find_standing(reader, bytes);
+    const bool named = standing.named || reader->rules->layers_given;
+    pto_export_rule_t rule = {.from_bytes = 0};
+    int best = -1;
+    int64_t sure_score = 0, unsure_score = 0;
+    bool tie = false;
+    int64_t unsure[PTO_UCC_LAYER_COUNT] = {0};
+    for (int layer = 0; layer < PTO_UCC_LAYER_COUNT; layer++) {
+        bool sure;
+        int64_t own = score_of(reader, &standing, layer, &sure);
+        if (!sure) {
+            unsure_score = own > unsure_score ? own : unsure_score;
+            unsure[layer] = own;
+        } else if (own > 0 && own >= sure_score) {
+            tie = own == sure_score;
+            sure_score = own;
+            best = layer;
+        }
+    }
+    *score = sure_score > unsure_score ? sure_score : unsure_score;
+    if (standing.unknown)
+        snprintf(rule.unpriced, sizeof rule.unpriced, "%s", standing.unknown);
+    else if (named && tie && sure_score > unsure_score)
+        snprintf(rule.unpriced, sizeof rule.unpriced, "layers with the same score");
+    else if (named && best >= 0 && sure_score > unsure_score)
+        name_layer(reader, &standing, best, &rule);
+    else if (reader->rules->layers_given && unsure_score > sure_score)
+        name_unsure(reader, unsure, sure_score, best, &rule);
+    return rule;
+}
+
+/* --- tables --------------------------------------------------------------------------------------------- */
+
+/* A size at which two ranges meet goes to the layer with the higher score, else to the upper range. A size of
+ * the file may be that of all ranks' blocks, of which portolan counts one. */
+static pto_status_t fill_table(const reader_t *reader, pto_export_table_t *table, const char *path,
+                               pto_error_t *err) {
+    int64_t each = table->collective->total ? table->ranks : 1, last_score = 0;
+    int limits = 0;
+    table->rule_count = 0;
+    for (int64_t bytes = 0; bytes < INT64_MAX; bytes = next_limit(reader, bytes)) {
+        if (limits++ == PTO_EXPORT_RULES_MAX)
+            return pto_error_set_at(err, PTO_ERR_RANGE, path, 0, 0, "more than %d ranges of sizes",
+                                    PTO_EXPORT_RULES_MAX);
+        int64_t score;
+        pto_export_rule_t rule = find_rule(reader, bytes, &score);
+        int64_t begin = bytes > 0 && last_score > score ? bytes + 1 : bytes;
+        rule.from_bytes = begin / each + (begin % each > 0);
+        last_score = score;
+        int last = table->rule_count - 1;
+        bool again = last >= 0 && table->rule[last].from_bytes == rule.from_bytes;
+        last += !again;
+        table->rule[last] = rule;
+        table->rule_count = last + 1;
+    }
+    return PTO_OK;
+}
+
+static bool sets_ucp(const pto_ucc_rules_t *rules) {
+    for (int i = 0; i < rules->setting_count; i++)
+        if (rules->setting[i].owner == PTO_UCC_UCP && rules->setting[i].section < 0)
+            return true;
+    return false;
+}
+
+static pto_status_t read_file(const char *path, pto_export_t *export, pto_error_t *err) {
+    char *text;
+    size_t size;
+    pto_ucc_rules_t rules;
+    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
+    if (status != PTO_OK)
+        return status;
+    status = pto_ucc_rules_read(text, size, path, &rules, err);
+    free(text);
+    if (status != PTO_OK)
+        return status;
+    export->conditional_line = rules.conditional_line;
+    for (int t = 0; t < export->table_count && status == PTO_OK; t++) {
+        pto_export_table_t *table = &export->table[t];
+        reader_t reader = {.rules = &rules,
+                           .table = table,
+                           .collective = 1u << pto_ucc_collective(table->collective->name),
+                           .ucp_is_set = sets_ucp(&rules)};
+        status = fill_table(&reader, table, path, err);
+    }
+    pto_ucc_rules_fini(&rules);
+    return status;
+}
+
 const pto_export_target_t pto_export_ucc = {.name = "ucc",
                                             .collective = collectives,
                                             .gpus_only = true,
                                             .has_comments = true,
                                             .write = write_variables,
                                             .write_notes = write_notes,
-                                            .read = pto_ucc_read};
+                                            .read = read_file};
