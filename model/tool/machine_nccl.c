@@ -166,7 +166,7 @@ static void write_row(FILE *stream, const call_t *call, const postal_t *line, do
 }
 
 static void write_rows(FILE *stream, const call_t *call) {
-    postal_t line[LINES_MAX];
+    postal_t line[LINES_MAX] = {{0, 0}};
     int count = price_lines(call, line), now = 0;
     for (int i = 1; i < count; i++)
         now = is_below(&line[i], &line[now], 0) ? i : now;

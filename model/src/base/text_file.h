@@ -23,10 +23,10 @@ pto_status_t pto_text_read(const char *path, size_t limit_bytes, char **text, si
 bool pto_is_utf16(const char *text, size_t size);
 extern const char pto_utf16_advice[];
 
-/* Define `function`, which reads such a file of at most `limit_bytes` and calls `parse` for its text:
- * pto_X_read by pto_X_parse. */
-#define PTO_TEXT_READER(function, parse, type, limit_bytes)                                                  \
-    pto_status_t function(const char *path, type *made, pto_error_t *err) {                                  \
+/* Define `function`, which reads such a file of at most `limit_bytes` into `made`, a `pointer`, and calls
+ * `parse` for its text: pto_X_read by pto_X_parse. */
+#define PTO_TEXT_READER(function, parse, pointer, made, limit_bytes)                                         \
+    pto_status_t function(const char *path, pointer made, pto_error_t *err) {                                \
         char *text = NULL;                                                                                   \
         size_t size = 0;                                                                                     \
         pto_status_t status = pto_text_read(path, limit_bytes, &text, &size, err);                           \

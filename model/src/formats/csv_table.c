@@ -166,8 +166,9 @@ static pto_status_t add_provenance(pto_csv_t *csv, pto_text_span_t line) {
         return out_of_memory(csv);
     pto_provenance_t added = {strndup(key.text, key.size), strndup(value.text, value.size),
                               origin->file_count - 1, csv->line};
-    pto_status_t status = added.key && added.value ? check_machine(csv, &added) : out_of_memory(csv);
-    if (status == PTO_OK)
+    bool complete = added.key && added.value;
+    pto_status_t status = complete ? check_machine(csv, &added) : out_of_memory(csv);
+    if (complete && status == PTO_OK)
         status = check_same(csv, &added);
     if (status != PTO_OK) {
         free(added.key);

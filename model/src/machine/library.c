@@ -73,7 +73,7 @@ static pto_status_t read_library_collective(const pto_reader_t *reader, const pt
 }
 
 /* The collectives that MPI has. */
-#define FIELD_MPI(name) {.key = name, .read = read_library_collective},
+#define FIELD_MPI(name) {.key = (name), .read = read_library_collective},
 #define FIELD_NEIGHBORS(name) FIELD_MPI(name)
 #define FIELD_NONE(name)
 #define FIELD(id, name, in, ...) FIELD_##in(name)
@@ -113,7 +113,7 @@ static pto_status_t parse_file(const char *text, size_t text_size, const char *p
     return pto_read_document(text, text_size, path, &file_table, file, err);
 }
 
-static PTO_TEXT_READER(read_file, parse_file, library_file_t, FILE_BYTES_MAX);
+static PTO_TEXT_READER(read_file, parse_file, library_file_t *, library, FILE_BYTES_MAX);
 
 pto_status_t pto_find_named(pto_machine_find_t find, const char *folder, const char *name, const char *beside,
                             char **path, pto_error_t *err) {

@@ -300,4 +300,4 @@ pto_status_t pto_machine_parse(const char *text, size_t text_size, const char *p
     return PTO_OK;
 }
 
-PTO_TEXT_READER(pto_machine_read, pto_machine_parse, pto_machine_t, FILE_BYTES_MAX);
+PTO_TEXT_READER(pto_machine_read, pto_machine_parse, pto_machine_t *, machine, FILE_BYTES_MAX);

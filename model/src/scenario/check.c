@@ -30,9 +30,9 @@ static bool has_grid(const pto_scenario_t *scenario) {
 /* What a scenario gives that only some collectives use. */
 typedef struct {
     bool given;
+    bool serves; /* the collective is one that uses it */
     pto_scenario_field_t field;
     const char *name;
-    bool serves;
     const char *only; /* for these collectives */
 } use_t;
 
@@ -44,28 +44,28 @@ static pto_status_t check_uses(const pto_scenario_t *scenario, pto_error_t *err)
     const pto_collective_t collective = scenario->collective;
     const bool pair = collective == PTO_COLLECTIVE_PAIR, messages = collective == PTO_COLLECTIVE_MESSAGES;
     const use_t use[] = {
-        {scenario->mapping.count > 0, PTO_FIELD_PLACEMENT, "placement",
-         collective == PTO_COLLECTIVE_ALLTOALLV, "alltoallv"},
-        {scenario->messages.count > 0, PTO_FIELD_MESSAGES, "messages", messages, "messages"},
-        {scenario->unique_bytes != 0, PTO_FIELD_UNIQUE_BYTES, "unique_bytes", messages, "messages"},
-        {scenario->distance != PTO_LEVEL_ON_SOCKET || is_placed(scenario, PTO_FIELD_DISTANCE),
-         PTO_FIELD_DISTANCE, "distance", pair, "pair"},
-        {scenario->ends.from_host || scenario->ends.to_host || is_placed(scenario, PTO_FIELD_SPACES),
-         PTO_FIELD_SPACES, "spaces", pair, "pair"},
-        {scenario->ends.both_ways || is_placed(scenario, PTO_FIELD_BOTH_WAYS), PTO_FIELD_BOTH_WAYS,
-         "both_ways", pair, "pair"},
-        {has_grid(scenario), PTO_FIELD_HALO, "a grid (dims, extent, wrap, halo, corners)",
-         collective == PTO_COLLECTIVE_HALO, "halo"},
-        {pto_counts_differ(&scenario->counts) || is_placed(scenario, PTO_FIELD_COUNTS), PTO_FIELD_COUNTS,
-         "counts", pto_collective_is_by_pair(collective) || pto_collective_is_by_owner(collective),
-         "alltoallv and allgatherv"},
-        {scenario->in_place, PTO_FIELD_IN_PLACE, "in_place", pto_collective_is_vector(collective),
+        {scenario->mapping.count > 0, collective == PTO_COLLECTIVE_ALLTOALLV, PTO_FIELD_PLACEMENT,
+         "placement", "alltoallv"},
+        {scenario->messages.count > 0, messages, PTO_FIELD_MESSAGES, "messages", "messages"},
+        {scenario->unique_bytes != 0, messages, PTO_FIELD_UNIQUE_BYTES, "unique_bytes", "messages"},
+        {scenario->distance != PTO_LEVEL_ON_SOCKET || is_placed(scenario, PTO_FIELD_DISTANCE), pair,
+         PTO_FIELD_DISTANCE, "distance", "pair"},
+        {scenario->ends.from_host || scenario->ends.to_host || is_placed(scenario, PTO_FIELD_SPACES), pair,
+         PTO_FIELD_SPACES, "spaces", "pair"},
+        {scenario->ends.both_ways || is_placed(scenario, PTO_FIELD_BOTH_WAYS), pair, PTO_FIELD_BOTH_WAYS,
+         "both_ways", "pair"},
+        {has_grid(scenario), collective == PTO_COLLECTIVE_HALO, PTO_FIELD_HALO,
+         "a grid (dims, extent, wrap, halo, corners)", "halo"},
+        {pto_counts_differ(&scenario->counts) || is_placed(scenario, PTO_FIELD_COUNTS),
+         pto_collective_is_by_pair(collective) || pto_collective_is_by_owner(collective), PTO_FIELD_COUNTS,
+         "counts", "alltoallv and allgatherv"},
+        {scenario->in_place, pto_collective_is_vector(collective), PTO_FIELD_IN_PLACE, "in_place",
          "allreduce, reduce and broadcast"},
         {scenario->implementation != PTO_IMPLEMENTATION_LIBRARY ||
              is_placed(scenario, PTO_FIELD_IMPLEMENTATION),
-         PTO_FIELD_IMPLEMENTATION, "implementation",
          !pto_collective_is_vector(collective) && !pto_collective_reduces(collective) &&
              pto_collective_is_in_mpi(collective),
+         PTO_FIELD_IMPLEMENTATION, "implementation",
          "alltoall, alltoallv, allgather, allgatherv, gather, scatter and halo"},
     };
     for (size_t i = 0; i < sizeof use / sizeof *use; i++)

@@ -209,8 +209,8 @@ static pto_status_t parse_list(const char *text, size_t text_size, const char *p
     return PTO_OK;
 }
 
-PTO_TEXT_READER(pto_counts_read_list, parse_list, pto_counts_t, FILE_BYTES_MAX);
-PTO_TEXT_READER(pto_counts_read_matrix, pto_counts_parse_matrix, pto_counts_t, FILE_BYTES_MAX);
+PTO_TEXT_READER(pto_counts_read_list, parse_list, pto_counts_t *, counts, FILE_BYTES_MAX);
+PTO_TEXT_READER(pto_counts_read_matrix, pto_counts_parse_matrix, pto_counts_t *, counts, FILE_BYTES_MAX);
 
 void pto_counts_fini(pto_counts_t *counts) {
     free(counts->matrix);

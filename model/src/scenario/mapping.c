@@ -97,7 +97,7 @@ pto_status_t pto_mapping_parse(const char *text, size_t text_size, const char *p
     return status;
 }
 
-PTO_TEXT_READER(pto_mapping_read, pto_mapping_parse, pto_mapping_t, FILE_BYTES_MAX);
+PTO_TEXT_READER(pto_mapping_read, pto_mapping_parse, pto_mapping_t *, mapping, FILE_BYTES_MAX);
 
 /* --- binding -------------------------------------------------------------------------------------------- */
 

@@ -329,4 +329,4 @@ pto_status_t pto_scenario_parse(const char *text, size_t text_size, const char *
     return PTO_OK;
 }
 
-PTO_TEXT_READER(pto_scenario_read, pto_scenario_parse, pto_scenario_t, FILE_BYTES_MAX);
+PTO_TEXT_READER(pto_scenario_read, pto_scenario_parse, pto_scenario_t *, scenario, FILE_BYTES_MAX);

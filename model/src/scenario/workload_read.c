@@ -240,7 +240,7 @@ pto_status_t pto_workload_parse(const char *text, size_t text_size, const char *
     return status;
 }
 
-PTO_TEXT_READER(pto_workload_read, pto_workload_parse, pto_workload_t, FILE_BYTES_MAX);
+PTO_TEXT_READER(pto_workload_read, pto_workload_parse, pto_workload_t *, workload, FILE_BYTES_MAX);
 
 void pto_workload_fini(pto_workload_t *workload) {
     for (int i = 0; i < workload->call_count; i++)
