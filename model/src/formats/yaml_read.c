@@ -215,6 +215,7 @@ pto_status_t pto_read_room(const pto_reader_t *reader, const pto_yaml_node_t *li
                            void *items) {
     void *made = calloc((size_t)list->child_count + 1, item_size);
     memcpy(items, &made, sizeof made);
+    /* cppcheck-suppress memleak; `items` holds it */
     return made ? PTO_OK : pto_read_fail(reader, list, PTO_ERR_MEMORY, "out of memory");
 }
 
