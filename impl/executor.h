@@ -200,9 +200,7 @@ struct pto_exec {
     void *told;                /* the same: what all processes tell (rebind.c); NULL: they tell nothing */
     void *moved;               /* the same: the buffers that move (rebind.c) */
     uint64_t meetings;         /* so far, through the mailboxes */
-    bool together[2];   /* input, output: all processes' are known to be at the same registered place */
-    bool copies_aside;  /* the input of a collective in place, so that none is accessed by others */
-    void *device_arena; /* temporary buffers */
+    void *device_arena;        /* temporary buffers */
     void *staging_arena;
     void *shadow_in; /* replaces the user's input if that cannot be used directly */
     void *shadow_out;
@@ -211,6 +209,8 @@ struct pto_exec {
     void *user_out;
     void *segment; /* one per node: flags, then the host buffers that its processes share */
     pto_shared_handle_t segment_handle;
+    bool together[2];        /* input, output: all processes' are known to be at the same registered place */
+    bool copies_aside;       /* the input of a collective in place, so that none is accessed by others */
     bool peer_failed;        /* while it is made: another process of the node, which will say so at the end */
     uint64_t *segment_bytes; /* by place in the node: room for their host buffers in it */
     bool segment_own;

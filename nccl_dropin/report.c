@@ -61,7 +61,7 @@ void tap_report(tap_comm_t *comm, const tap_call_t *call, const tap_pick_t *pick
         .root = has_root(call) ? call->peer : -1,
         .bytes = by_block ? bytes * comm->size : bytes,
         .space = "gpu",
-        .route = taken ? pick->name : "nccl",
+        .route = taken && pick ? pick->name : "nccl",
         .predicted_s = !pick   ? 0
                        : taken ? pick->predicted_s
                                : pick->nccl_s,

@@ -298,9 +298,9 @@ pto_status_t pto_library_call(const pto_library_call_t *call, pto_error_t *err) 
     const void *in = call->in, *from = call->in == call->out ? MPI_IN_PLACE : call->in;
     void *out = call->out;
     const int count = call->count, *counts = call->receive_counts, *places = call->receive_places;
-    const MPI_Datatype byte = MPI_BYTE, type = call->reduction.type;
-    const MPI_Op op = call->reduction.op;
-    const MPI_Comm comm = call->comm;
+    MPI_Datatype byte = MPI_BYTE, type = call->reduction.type;
+    MPI_Op op = call->reduction.op;
+    MPI_Comm comm = call->comm;
     switch (call->collective) {
     case PTO_COLLECTIVE_REDUCE:
         return call_reduce(call, err);

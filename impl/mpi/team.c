@@ -98,11 +98,11 @@ static pto_status_t members(const pto_exec_t *exec, const pto_membership_t *memb
     *team = NULL;
     if (status == PTO_OK && comm != MPI_COMM_NULL && !made)
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a team");
-    if (status == PTO_OK && comm != MPI_COMM_NULL) {
+    if (status == PTO_OK && made && comm != MPI_COMM_NULL) {
         *made = (pto_comms_t){.comm = comm, .node = MPI_COMM_NULL, .barrier = MPI_REQUEST_NULL};
         status = set_up(made, exec->job.team->mpi, err);
     }
-    if (status == PTO_OK && comm != MPI_COMM_NULL) {
+    if (status == PTO_OK && made && comm != MPI_COMM_NULL) {
         *team = &made->team;
         return PTO_OK;
     }
