@@ -270,13 +270,6 @@ static bool find_shape(const pto_recording_reader_t *reader, pto_recording_kind_
     return true;
 }
 
-static bool is_alike(const pto_recording_call_t *a, const pto_recording_call_t *b) {
-    return a->collective == b->collective && a->bytes == b->bytes && a->messages == b->messages &&
-           a->nodes == b->nodes && a->distance == b->distance && a->gpus_per_node == b->gpus_per_node &&
-           a->per_node == b->per_node && (a->measured_s > 0) == (b->measured_s > 0) &&
-           strcmp(a->route, b->route) == 0;
-}
-
 static int by_kind(const void *left, const void *right) {
     const pto_recording_kind_t *a = left, *b = right;
     const int64_t order[][2] = {{(int64_t)a->call.collective, (int64_t)b->call.collective},
@@ -318,10 +311,9 @@ static pto_status_t join_kinds(pto_recording_reader_t *reader, pto_recording_t *
         qsort(reader->kind, (size_t)count, sizeof *reader->kind, by_kind);
     for (int i = 0; i < count; i++) {
         const pto_recording_call_t *call = &reader->kind[i].call;
-        pto_recording_call_t *last = trace->count > 0 ? &trace->call[trace->count - 1] : NULL;
-        if (last && is_alike(last, call)) {
-            last->times += call->times;
-            last->measured_s += call->measured_s;
+        if (i > 0 && by_kind(&reader->kind[i - 1], &reader->kind[i]) == 0) {
+            trace->call[trace->count - 1].times += call->times;
+            trace->call[trace->count - 1].measured_s += call->measured_s;
         } else
             trace->call[trace->count++] = *call;
         call_of_kind[reader->kind[i].number] = trace->count - 1;

@@ -63,10 +63,6 @@ static void cut(pto_timeline_t *timeline) {
     timeline->count = count;
 }
 
-static bool is_collective(pto_timed_way_t way) {
-    return way == PTO_TIMED_BY_ALL || way == PTO_TIMED_FROM_ROOT || way == PTO_TIMED_TO_ROOT;
-}
-
 /* Until the first collective ends, it is not known how long a process was outside since the one before. */
 static void follow(pto_timed_process_t *process, pto_timed_t *timed) {
     if (!process->has_called)
@@ -75,7 +71,7 @@ static void follow(pto_timed_process_t *process, pto_timed_t *timed) {
     process->outside_s += fmax(0, timed->begin_s - process->end_s);
     process->end_s = fmax(process->end_s, timed->end_s);
     timed->outside_s = timed->is_bare ? NAN : process->outside_s;
-    if (is_collective(timed->way))
+    if (timed->way > PTO_TIMED_NOT && timed->way < PTO_TIMED_SEND)
         process->outside_s = 0;
 }
 
