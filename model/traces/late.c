@@ -23,7 +23,7 @@
 static const double noise_factor = 3, part_min = 0.05, spread_factor = 5;
 /* The part of the weight that names a process, from which on others count as late for the same reason. */
 static const double joined_min = 0.5;
-enum { CALLS_MIN = 5 };
+enum { CALLS_MIN = 5, PARTS = 7 };
 
 /* A process, as the calls of one group show it. */
 typedef struct {
@@ -199,16 +199,22 @@ static void choose(pto_matched_t *matched, size_t calls, double *scratch) {
 
 /* --- who is named --------------------------------------------------------------------------------------- */
 
+/* A process, by all groups. */
+typedef struct {
+    process_t late; /* as the group shows it that shows it most clearly */
+    /* Where only durations are known: how much longer it was outside of all calls than the others, and by
+     * which part of the time in calls in each part of the job. */
+    double outside_s, part[PARTS];
+    bool has_waited; /* it was in time for calls that another process is late to */
+} seen_t;
+
 typedef struct {
     const pto_comparison_t *comparison;
     pto_item_t *item;
     double *scratch;
     process_t *process; /* of one group */
-    process_t *late;    /* by rank, as the group shows it that shows it most clearly */
-    /* Where only durations are known: how much longer each process was outside of all calls than the others,
-     * by rank, and the median time inside. */
-    double *outside_s, inside_s;
-    bool *has_waited; /* by rank: it was in time for calls that another process is late to */
+    seen_t *seen;       /* by rank */
+    double inside_s;    /* where only durations are known: the median time in calls */
 } search_t;
 
 /* Returns whether a value is more than the others, by how these differ among each other. */
@@ -229,20 +235,21 @@ static void judge(search_t *search, size_t procs, int32_t group, double noise_s,
         sorted[i] = search->process[i].late_s;
     gsl_sort(sorted, 1, procs);
     for (size_t i = 0; i < procs; i++) {
-        process_t *process = &search->process[i], *known = &search->late[process->rank];
+        process_t *process = &search->process[i], *known = &search->seen[process->rank].late;
         process->noise_s = noise_s;
         process->group = group;
         process->is_bare = is_bare;
         process->weight = process->calls >= CALLS_MIN && stands_out(process->late_s, sorted, procs)
                               ? process->late_s / least_s
                               : 0;
+        search->comparison->found->late_told |= process->calls >= CALLS_MIN;
         if (process->weight > known->weight)
             *known = *process;
         some_late = some_late || process->weight > 1;
     }
     for (size_t i = 0; i < procs && some_late; i++)
         if (search->process[i].weight < joined_min)
-            search->has_waited[search->process[i].rank] = true;
+            search->seen[search->process[i].rank].has_waited = true;
 }
 
 static void judge_group(search_t *search, pto_matched_t *matched, size_t calls) {
@@ -259,11 +266,9 @@ static void judge_group(search_t *search, pto_matched_t *matched, size_t calls) 
     const double noise_s = pto_item_spread(search->item, count, 0, search->scratch);
     const double period_s =
         is_bare ? search->inside_s / (double)calls : find_period(matched, calls, search->scratch);
-    for (size_t i = 0; i < procs; i++)
-        search->comparison->found->late_told |= search->process[i].calls >= CALLS_MIN;
     for (size_t i = 0; i < procs && is_bare; i++)
-        search->process[i].late_s =
-            lesser(search->process[i].late_s, search->outside_s[search->process[i].rank] / (double)calls);
+        search->process[i].late_s = lesser(search->process[i].late_s,
+                                           search->seen[search->process[i].rank].outside_s / (double)calls);
     judge(search, procs, matched->timed->group, noise_s,
           fmax(DBL_MIN, fmax(noise_factor * noise_s, part_min * period_s)), is_bare);
 }
@@ -280,27 +285,27 @@ static pto_delay_t delay_of(const process_t *process) {
 
 /* Makes one delay of the node if one of its processes is late and the others are, too, at least half as
  * clearly. */
-static bool join_node(const process_t *late, int first, int end, int64_t node, pto_delay_t *delay) {
+static bool join_node(const seen_t *seen, int first, int end, int64_t node, pto_delay_t *delay) {
     double weight = 0;
-    *delay = delay_of(&late[first]);
+    *delay = delay_of(&seen[first].late);
     delay->is_node = true;
     delay->place[0] = node;
     for (int i = first; i < end; i++) {
-        if (late[i].weight < joined_min)
+        if (seen[i].late.weight < joined_min)
             return false;
-        weight = fmax(weight, late[i].weight);
+        weight = fmax(weight, seen[i].late.weight);
         bool is_new = true; /* the same calls may show several of its processes */
         for (int j = first; j < i; j++)
-            is_new = is_new && late[j].group != late[i].group;
-        delay->calls += i > first && is_new ? late[i].calls : 0;
-        delay->last += i > first ? late[i].last : 0;
-        delay->late_s = fmin(delay->late_s, late[i].late_s);
-        delay->noise_s = fmax(delay->noise_s, late[i].noise_s);
+            is_new = is_new && seen[j].late.group != seen[i].late.group;
+        delay->calls += i > first && is_new ? seen[i].late.calls : 0;
+        delay->last += i > first ? seen[i].late.last : 0;
+        delay->late_s = fmin(delay->late_s, seen[i].late.late_s);
+        delay->noise_s = fmax(delay->noise_s, seen[i].late.noise_s);
     }
     return end - first > 1 && weight > 1;
 }
 
-static bool name_late(pto_comparison_t *comparison, const process_t *late) {
+static bool name_late(pto_comparison_t *comparison, const seen_t *seen) {
     const int procs = comparison->procs;
     const int64_t node_procs =
         comparison->options->gpus_per_node > 0 ? comparison->options->gpus_per_node : 1;
@@ -309,13 +314,13 @@ static bool name_late(pto_comparison_t *comparison, const process_t *late) {
         const int end = (int)(first + node_procs < procs ? first + node_procs : procs);
         const bool is_only = first == 0 && end == procs;
         pto_delay_t delay;
-        if (!is_only && join_node(late, (int)first, end, first / node_procs, &delay)) {
+        if (!is_only && join_node(seen, (int)first, end, first / node_procs, &delay)) {
             able = pto_delays_add(comparison->found, &delay);
             continue;
         }
         for (int i = (int)first; i < end && able; i++)
-            if (late[i].weight > 1) {
-                delay = delay_of(&late[i]);
+            if (seen[i].late.weight > 1) {
+                delay = delay_of(&seen[i].late);
                 able = pto_delays_add(comparison->found, &delay);
             }
     }
@@ -323,30 +328,40 @@ static bool name_late(pto_comparison_t *comparison, const process_t *late) {
 }
 
 /* Find the time that a process spent outside calls, which is the time that it spent less in them; 0 where it
- * does not stand out. */
+ * does not stand out. Of PARTS parts of the job, which have calls in turn, it did so in all but one: a few
+ * delays may add up to as much. */
 static void find_outside(search_t *search) {
     const pto_comparison_t *comparison = search->comparison;
-    const size_t procs = (size_t)comparison->procs;
-    double *sorted = search->scratch, *outside_s = search->outside_s;
+    seen_t *const end = search->seen + comparison->procs;
+    double *sorted = search->scratch;
     size_t count = 0;
-    for (size_t i = 0; i < comparison->count; i++) {
-        const pto_matched_t *matched = &comparison->matched[i];
-        for (int k = 0; k < matched->procs && matched->timed->is_bare; k++)
-            outside_s[matched->timed[k].rank] -= matched->timed[k].end_s - matched->timed[k].begin_s;
+    for (size_t i = 0; i < comparison->count; i++)
+        for (int k = 0; k < comparison->matched[i].procs && comparison->matched[i].timed->is_bare; k++) {
+            const pto_timed_t *timed = &comparison->matched[i].timed[k];
+            search->seen[timed->rank].outside_s -= timed->end_s - timed->begin_s;
+            search->seen[timed->rank].part[(uint32_t)timed->number % PARTS] -= timed->end_s - timed->begin_s;
+        }
+    for (int part = 0; part < PARTS; part++, count = 0) {
+        for (const seen_t *seen = search->seen; seen < end; seen++)
+            if (seen->outside_s < 0)
+                sorted[count++] = seen->part[part];
+        const double middle_s = count > 1 ? gsl_stats_median(sorted, 1, count) : 0;
+        if (!(middle_s < 0))
+            return;
+        search->inside_s -= middle_s;
+        for (seen_t *seen = search->seen; seen < end; seen++)
+            seen->part[part] = 1 - seen->part[part] / middle_s;
     }
-    for (size_t i = 0; i < procs; i++)
-        if (outside_s[i] < 0)
-            sorted[count++] = outside_s[i];
-    if (count < 2)
-        return;
-    gsl_sort(sorted, 1, count);
-    search->inside_s = -gsl_stats_median_from_sorted_data(sorted, 1, count);
-    for (size_t i = 0; i < procs; i++) {
-        if (!(outside_s[i] < 0))
+    for (seen_t *seen = search->seen; seen < end; seen++) {
+        if (!(seen->outside_s < 0))
             continue;
-        const double middle_s = median_of_others(sorted, count, place_of(sorted, count, outside_s[i]));
-        outside_s[i] = stands_out(outside_s[i], sorted, count) ? outside_s[i] - middle_s : 0;
+        gsl_sort(seen->part, 1, PARTS);
+        sorted[count++] = seen->outside_s = search->inside_s * seen->part[1];
     }
+    gsl_sort(sorted, 1, count);
+    for (seen_t *seen = search->seen; seen < end; seen++)
+        if (!stands_out(seen->outside_s, sorted, count))
+            seen->outside_s = 0;
 }
 
 bool pto_find_late(pto_comparison_t *comparison) {
@@ -359,11 +374,8 @@ bool pto_find_late(pto_comparison_t *comparison) {
                        .item = malloc((timed + procs) * sizeof *search.item),
                        .scratch = malloc(2 * (timed + procs) * sizeof *search.scratch),
                        .process = calloc(procs + 1, sizeof *search.process),
-                       .late = calloc(procs + 1, sizeof *search.late),
-                       .outside_s = calloc(procs + 1, sizeof *search.outside_s),
-                       .has_waited = calloc(procs + 1, sizeof *search.has_waited)};
-    bool able = search.item && search.scratch && search.process && search.late && search.outside_s &&
-                search.has_waited;
+                       .seen = calloc(procs + 1, sizeof *search.seen)};
+    bool able = search.item && search.scratch && search.process && search.seen;
     if (able)
         find_outside(&search);
     for (size_t first = 0, end; first < comparison->count && able; first = end) {
@@ -374,14 +386,12 @@ bool pto_find_late(pto_comparison_t *comparison) {
             judge_group(&search, matched + first, end - first);
     }
     for (size_t i = 0; i < procs && able; i++)
-        if (search.late[i].is_bare && search.has_waited[i])
-            search.late[i].weight = 0;
-    able = able && name_late(comparison, search.late);
+        if (search.seen[i].late.is_bare && search.seen[i].has_waited)
+            search.seen[i].late.weight = 0;
+    able = able && name_late(comparison, search.seen);
     free(search.item);
     free(search.scratch);
     free(search.process);
-    free(search.late);
-    free(search.outside_s);
-    free(search.has_waited);
+    free(search.seen);
     return able;
 }

@@ -32,6 +32,7 @@ typedef struct {
     made_fault_t fault;
     int bad, other; /* process or node; the link's other node */
     int buckets;    /* of gradients, which all processes add one after another; 0: other steps */
+    bool is_chain;  /* all processes add along a chain, much and little in turn */
     double factor;  /* by which it is slower */
     double compute_s, alpha_s, s_per_byte, noise;
     double now_s[MADE_PROCS_MAX]; /* true time */
@@ -113,7 +114,18 @@ static inline void made_round(made_job_t *job, const int *member, int count, int
         job->now_s[member[i]] = next_s[i];
 }
 
-/* Ring (allreduce, allgather), pairwise exchange (alltoall), dissemination (barrier). */
+/* To the first member along a chain, and back. */
+static inline void made_chain(made_job_t *job, const int *member, int count, double bytes) {
+    double *now_s = job->now_s;
+    for (int i = count - 1; i > 0; i--)
+        now_s[member[i - 1]] = fmax(now_s[member[i - 1]],
+                                    now_s[member[i]] + made_message_s(job, member[i], member[i - 1], bytes));
+    for (int i = 1; i < count; i++)
+        now_s[member[i]] = fmax(now_s[member[i]],
+                                now_s[member[i - 1]] + made_message_s(job, member[i - 1], member[i], bytes));
+}
+
+/* Ring or chain (allreduce, allgather), pairwise exchange (alltoall), dissemination (barrier). */
 static inline void made_collective(made_job_t *job, const char *routine, char group, int line,
                                    const int *member, int count, double bytes) {
     double begin_s[MADE_PROCS_MAX];
@@ -125,6 +137,8 @@ static inline void made_collective(made_job_t *job, const char *routine, char gr
     else if (strcmp(routine, "MPI_Alltoall") == 0)
         for (int step = 1; step < count; step++)
             made_round(job, member, count, step, bytes / count);
+    else if (job->is_chain)
+        made_chain(job, member, count, bytes);
     else
         for (int step = 0; step < 2 * (count - 1); step++)
             made_round(job, member, count, 1, bytes / count);
@@ -199,6 +213,12 @@ static inline void made_step(made_job_t *job) {
         made_collective(job, "MPI_Allreduce", 'a', 0, all, job->procs, bytes);
     if (job->buckets > 0)
         return;
+    if (job->is_chain) {
+        made_collective(job, "MPI_Allreduce", 'a', 0, all, job->procs, 1048576);
+        made_compute(job);
+        made_collective(job, "MPI_Allreduce", 'a', 0, all, job->procs, 8);
+        return;
+    }
     made_halo(job, 131072);
     made_compute(job);
     made_lines(job, false, "MPI_Alltoall", bytes);

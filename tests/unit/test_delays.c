@@ -104,10 +104,10 @@ static void print_wrong(const made_job_t *job, uint64_t seed, const pto_delays_t
     }
 }
 
-/* Runs `count` made jobs with consecutive seeds, of `procs` processes (0: of any number). Returns how many
- * were judged wrongly. */
+/* Runs `count` made jobs with consecutive seeds, of `procs` processes (0: of any number), whose steps are
+ * those of `like`. Returns how many were judged wrongly. */
 static int run_steps_in(made_format_t format, made_fault_t fault, uint64_t seed, int count, int procs,
-                        int buckets) {
+                        made_job_t like) {
     int wrong = 0;
     for (int done = 0; done < count; seed++) {
         made_job_t job;
@@ -115,7 +115,8 @@ static int run_steps_in(made_format_t format, made_fault_t fault, uint64_t seed,
         made_job_init(&job, seed, fault);
         if (!is_possible(&job) || (procs > 0 && job.procs != procs))
             continue;
-        job.buckets = buckets;
+        job.buckets = like.buckets;
+        job.is_chain = like.is_chain;
         made_job_run(&job, 40);
         pto_delays_t delays = find_in_files(&job, format, seed % 2 == 0, -1, 0, &trace);
         if (!is_right(&job, &delays)) {
@@ -131,7 +132,7 @@ static int run_steps_in(made_format_t format, made_fault_t fault, uint64_t seed,
 }
 
 static int run_jobs_in(made_format_t format, made_fault_t fault, uint64_t seed, int count, int procs) {
-    return run_steps_in(format, fault, seed, count, procs, 0);
+    return run_steps_in(format, fault, seed, count, procs, (made_job_t){.buckets = 0});
 }
 
 static int run_jobs(made_fault_t fault, uint64_t seed, int count, int procs) {
@@ -197,11 +198,73 @@ TEST(chance_names_no_healthy_process_node_or_link) {
 /* Only the first call of a step finds a process late. */
 TEST(who_is_late_to_the_first_of_several_calls_is_named) {
     for (made_format_t format = MADE_CALLS; format <= MADE_KINETO; format++)
-        for (int buckets = 2; buckets <= 4; buckets++)
-            assert_int_equal(run_steps_in(format, MADE_HEALTHY, 7000, 6, 0, buckets) +
-                                 run_steps_in(format, MADE_LATE_PROCESS, 7100, 6, 0, buckets) +
-                                 run_steps_in(format, MADE_LATE_NODE, 7200, 3, 0, buckets),
+        for (int buckets = 2; buckets <= 4; buckets++) {
+            const made_job_t like = {.buckets = buckets};
+            assert_int_equal(run_steps_in(format, MADE_HEALTHY, 7000, 6, 0, like) +
+                                 run_steps_in(format, MADE_LATE_PROCESS, 7100, 6, 0, like) +
+                                 run_steps_in(format, MADE_LATE_NODE, 7200, 3, 0, like),
                              0);
+        }
+}
+
+/* It waits least in large sums. In the last of these jobs, a few delays in its computation add up to what a
+ * late process shows. */
+TEST(the_end_of_a_chain_is_not_late) {
+    const made_job_t like = {.is_chain = true};
+    for (made_format_t format = MADE_CALLS; format <= MADE_INSPECTOR_VERBOSE; format++)
+        assert_int_equal(run_steps_in(format, MADE_HEALTHY, 7388, 4, 0, like) +
+                             run_steps_in(format, MADE_LATE_PROCESS, 7304, 4, 0, like),
+                         0);
+}
+
+/* Calls of three processes, with sums at process 0 and back. Either all links are alike, and process 2 sends
+ * through process 1; or each sends to process 0, and the link of process 2 takes twice as long. */
+static char *sums_in(bool is_chain) {
+    const double tick_s = 1.0 / (1 << 20), link_s = 200 * tick_s;
+    made_job_t job = {.state = 1};
+    made_text_t text = {.used = 0};
+    double now_s[3] = {0};
+    made_print(&text, "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space\n");
+    for (int call = 0; call < 60; call++) {
+        double begin_s[3], sum_s = 0;
+        for (int r = 0; r < 3; r++)
+            begin_s[r] = now_s[r] + tick_s * (1000 + made_below(&job, 100));
+        if (call % 2 == 1) {
+            for (int r = 0; r < 3; r++)
+                sum_s = fmax(sum_s, begin_s[r] + 2 * tick_s);
+            for (int r = 0; r < 3; r++)
+                now_s[r] = sum_s;
+        } else if (is_chain) {
+            sum_s = fmax(begin_s[0], fmax(begin_s[1], begin_s[2] + link_s) + link_s);
+            now_s[0] = sum_s;
+            now_s[1] = now_s[0] + link_s;
+            now_s[2] = now_s[1] + link_s;
+        } else {
+            sum_s = fmax(begin_s[0], fmax(begin_s[1] + link_s, begin_s[2] + 2 * link_s));
+            now_s[0] = sum_s;
+            now_s[1] = sum_s + link_s;
+            now_s[2] = sum_s + 2 * link_s;
+        }
+        for (int r = 0; r < 3; r++)
+            made_print(&text, "%d,%.9f,%.9f,%s,a,3,,,%d,gpu\n", r, begin_s[r], now_s[r],
+                       call % 2 ? "MPI_Barrier" : "MPI_Allreduce", call % 2 ? 0 : 1048576);
+    }
+    return text.text;
+}
+
+/* So a slow node cannot be told from a distant one where all calls are of all processes. */
+TEST(a_slow_node_has_the_times_of_a_healthy_one_behind_another) {
+    char *slow = sums_in(false), *healthy = sums_in(true);
+    pto_recording_t trace;
+    assert_string_equal(slow, healthy);
+    pto_delays_t delays = find_delays(slow, 1, &trace);
+    assert_int_equal(delays.count, 0);
+    assert_true(delays.late_told);
+    assert_false(delays.slow_told);
+    pto_delays_fini(&delays);
+    pto_recording_fini(&trace);
+    free(slow);
+    free(healthy);
 }
 
 /* By the numbers of calls, the same is found as in whole traces. Without them, groups of calls are left out
