@@ -189,6 +189,8 @@ static void print_delays(const pto_replayed_t *replayed) {
     if (delays->is_bare)
         pto_print_note(stdout, "only durations are known, which may not show who is late; "
                                "NCCL_INSPECTOR_DUMP_VERBOSE=1 records times");
+    if (delays->hides_messages && delays->count > 0 && delays->delay->cause == PTO_DELAY_LATE)
+        pto_print_note(stdout, "the report has no messages between processes: who waits for one looks late");
     if (!pto_replayed_transfers(replayed, &transfers))
         return;
     pto_print_head(stdout, "transfer",

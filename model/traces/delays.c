@@ -469,11 +469,11 @@ static void add_to_recording(const pto_comparison_t *comparison, pto_recording_t
 
 /* --- the whole ------------------------------------------------------------------------------------------ */
 
-/* Without the times between calls, who comes late because of messages that the files don't show, over a slow
- * link, looks as who computes longer: beside slow places, none is named late. */
+/* Who comes late because of messages that the files don't show, over a slow link, looks as who computes
+ * longer: beside slow places, none is named late. */
 static void drop_ambiguous(const pto_comparison_t *comparison, int late) {
     pto_delays_t *found = comparison->found;
-    if (!found->is_bare || found->count == late)
+    if (!(found->is_bare || found->hides_messages) || found->count == late)
         return;
     found->late_told = false;
     found->count -= late;
@@ -524,13 +524,14 @@ static int64_t find_missing(const pto_timeline_t *timeline, const bool *has_call
 
 pto_status_t pto_delays_find(pto_timeline_t *timeline, const pto_recording_options_t *options,
                              pto_recording_t *trace, pto_delays_t *delays, pto_error_t *err) {
-    pto_delays_t found = {.is_cut = timeline->is_cut};
+    pto_delays_t found = {.is_cut = timeline->is_cut, .hides_messages = timeline->hides_messages};
     pto_comparison_t comparison = {.options = options, .found = &found};
     if (!pto_timeline_place(timeline))
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for comparing processes");
     for (size_t i = 0; i < timeline->count; i++) {
         const int32_t rank = timeline->timed[i].rank;
         comparison.procs = rank >= comparison.procs ? rank + 1 : comparison.procs;
+        found.hides_messages = found.hides_messages && !is_message(&timeline->timed[i]);
     }
     number_calls(timeline);
     comparison.clock = calloc((size_t)comparison.procs + 1, sizeof *comparison.clock);

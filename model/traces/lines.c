@@ -195,6 +195,8 @@ static pto_status_t time_call(pto_recording_reader_t *reader, char *const value[
                          .end_s = end_s};
     if (pto_recording_whole(value[BYTES], &bytes))
         timed.bytes = bytes;
+    if (value[ROUTE] && reader->options->timeline)
+        reader->options->timeline->hides_messages = true; /* a drop-in's report */
     return pto_recording_time(reader, value[COMMUNICATOR], value[ROUTINE], &timed);
 }
 

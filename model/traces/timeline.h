@@ -79,6 +79,7 @@ struct pto_timeline {
     bool is_unordered; /* the calls of a process in this file need not follow each other in time */
     int32_t kept;      /* of the calls of each process */
     bool is_cut;       /* there were more */
+    bool hides_messages;
     size_t process_room;
     pto_timed_process_t *process; /* by rank */
     /* Where traces name processes and their ranks in communicators, not in the job. */

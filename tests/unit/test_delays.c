@@ -496,6 +496,39 @@ static pto_delays_t find_in_steps(int late, int slow, pto_recording_t *trace) {
     return delays;
 }
 
+/* What is found in the report of the drop-in, which has no messages, or in one that has them. */
+static pto_delays_t find_in_report(const made_job_t *job, bool has_messages, pto_recording_t *trace) {
+    made_text_t text = {.used = 0};
+    made_print(&text, "rank,begin_s,end_s,routine,communicator,procs,peer,tag,bytes,space,route\n");
+    for (int i = 0; i < job->count; i++) {
+        if (job->call[i].peer >= 0 && !has_messages)
+            continue;
+        made_calls_row(job, &job->call[i], &text);
+        text.used--;
+        made_print(&text, ",mpi\n");
+    }
+    pto_delays_t delays = find_delays(text.text, job->node_procs, trace);
+    free(text.text);
+    return delays;
+}
+
+/* Who waits for its messages comes late to collectives. */
+TEST(a_report_without_messages_names_no_late_process_beside_a_slow_node) {
+    made_job_t job;
+    pto_recording_t trace;
+    made_job_init(&job, 9315, MADE_SLOW_NODE);
+    made_job_run(&job, 40);
+    for (int has_messages = 0; has_messages <= 1; has_messages++) {
+        pto_delays_t delays = find_in_report(&job, has_messages, &trace);
+        assert_true(is_right(&job, &delays));
+        assert_int_equal(delays.hides_messages, !has_messages);
+        assert_int_equal(delays.late_told, has_messages);
+        pto_delays_fini(&delays);
+        pto_recording_fini(&trace);
+    }
+    made_job_free(&job);
+}
+
 TEST(messages_behind_others_of_their_sender_are_no_slow_link) {
     pto_recording_t trace;
     pto_delays_t delays = find_in_steps(-1, -1, &trace);
