@@ -1,6 +1,7 @@
 /* Read the Intel MPI Benchmarks: "# Benchmarking Allreduce", "# #processes = 4", then "#bytes #repetitions
  * t_min[usec] t_max[usec] t_avg[usec]". oneCCL's benchmark prints the same with colons: "# Benchmarking:
  * allreduce". */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -82,9 +83,14 @@ static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
     const int column = reader->benchmark.column;
     int64_t bytes;
     double us;
-    if (pto_recording_split(line, " \t\r", true, field) <= column || column == 0 ||
-        !pto_recording_size(field[0], &bytes))
+    const int count = pto_recording_split(line, " \t\r", true, field);
+    if (count < 2 || !pto_recording_size(field[0], &bytes) || !isdigit((unsigned char)*field[1]))
         return PTO_OK;
+    if (column == 0 || count <= column) { /* a barrier has no bytes; a row may be cut */
+        pto_recording_skipped_t *skipped = &reader->trace->skipped;
+        ++*(reader->benchmark.collective == PTO_COLLECTIVE_COUNT ? &skipped->others : &skipped->torn);
+        return PTO_OK;
+    }
     if (bytes < 0 || !pto_recording_seconds(field[column], &us)) {
         reader->trace->skipped.timeless++;
         return PTO_OK;

@@ -150,7 +150,7 @@ static const char *behind_file(const char *text, measured_t *measured) {
 }
 
 pto_status_t pto_recording_collectives(const char *path, pto_collectives_t *collectives, pto_error_t *err) {
-    measured_t measured;
+    measured_t measured = {.nodes = 0};
     if (split_shape(path, &measured)) {
         if (*measured.named && measured.collective == PTO_COLLECTIVE_COUNT)
             return pto_error_set(err, PTO_ERR_NOT_FOUND,
@@ -180,7 +180,7 @@ const char *pto_recording_remark(const pto_collectives_t *collectives, int *next
 
 /* A plain collectives.csv of several machines has the same status, but no shape after its path. */
 bool pto_recording_contradicts(const char *path, pto_status_t status) {
-    measured_t measured;
+    measured_t measured = {.nodes = 0};
     const bool has_shape = split_shape(path, &measured);
     return (has_shape && status == PTO_ERR_NOT_APPLICABLE) ||
            (has_shape && *measured.named && measured.collective == PTO_COLLECTIVE_COUNT);
@@ -192,7 +192,7 @@ pto_status_t pto_recording_explain(const char *path, bool is_recording, pto_stat
                                    pto_error_t *err) {
     const char *what = NULL;
     char text[160];
-    measured_t measured;
+    measured_t measured = {.nodes = 0};
     pto_recording_t trace;
     pto_error_t cause = {0};
     pto_samples_t samples = {0};

@@ -121,6 +121,13 @@ static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
     char *field[PTO_RECORDING_COLUMNS_MAX], row[PTO_BENCH_ROW_MAX];
     int64_t bytes;
     double value;
+    char *end = line;
+    if (*reader->benchmark.program && reader->benchmark.collective == PTO_COLLECTIVE_COUNT)
+        (void)strtod(line, &end);
+    if (end > line && end[strspn(end, PTO_BENCH_BLANKS)] == '\0') { /* of a barrier, which has no bytes */
+        reader->trace->skipped.others++;
+        return PTO_OK;
+    }
     if (!pto_bench_join(reader, line, row))
         return PTO_OK;
     pto_status_t status = pto_bench_check_commas(reader, row);

@@ -286,6 +286,15 @@ static void assert_parse_fails(const char *text, pto_status_t status, int line, 
     assert_non_null(strstr(err.message, message));
 }
 
+TEST(a_barrier_is_counted) {
+    pto_recording_t trace =
+        parsed(OSU OSU_ROWS "# OSU MPI Barrier Latency Test v7.4\n# Avg Latency(us)\n             5.10\n",
+               &two_gpus);
+    assert_int_equal(trace.count, 2);
+    assert_int_equal(trace.skipped.others, 1);
+    pto_recording_fini(&trace);
+}
+
 TEST(runs_of_single_processes_are_no_job) {
     assert_parse_fails(HEAD HEAD RANK("0", "a") RANK("0", "b") COLUMNS ROW_1, PTO_ERR_RANGE, 6, "MPI=1");
     assert_parse_fails(HEAD RANK("0", "a") RANK("2", "a") COLUMNS ROW_1, PTO_ERR_RANGE, 7, "not process 1");
@@ -454,7 +463,13 @@ TEST(imb_says_how_many_processes_there_were) {
         "         1024         1000        10.00        12.00        11.00   1\n"
         "# Benchmarking PingPong\n# #processes = 2 \n"
         "       #bytes #repetitions      t[usec]   Mbytes/sec\n"
-        "         2048         1000         1.50       100.0\n";
+        "         2048         1000         1.50       100.0\n"
+        "# Benchmarking Barrier\n# #processes = 2 \n"
+        " #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n"
+        "         1000         1.50         1.60         1.55\n"
+        "# Benchmarking Bcast\n# #processes = 2 \n"
+        "       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]\n"
+        "         1024         1000        10.00\n";
     pto_recording_options_t options = two_gpus;
     options.nodes = 0;
     options.gpus_per_node = 4;
@@ -471,7 +486,8 @@ TEST(imb_says_how_many_processes_there_were) {
     assert_int_equal(trace.call[0].gpus_per_node, 2);
     assert_row(&trace, 1, PTO_COLLECTIVE_PAIR, 2048, 1.5);
     assert_int_equal(trace.call[1].distance, PTO_LEVEL_ON_SOCKET);
-    assert_int_equal(trace.skipped.others, 1);
+    assert_int_equal(trace.skipped.others, 2);
+    assert_int_equal(trace.skipped.torn, 1);
     assert_int_equal(trace.skipped.sizeless, 1);
     pto_recording_fini(&trace);
 }
