@@ -370,6 +370,8 @@ static char *after_keywords(pto_variables_t *variables, char *line) {
             after = at + pattern + 1;
         } else if ((after = after_keyword(at, dividing, sizeof dividing / sizeof *dividing))) {
             is_divided = true;
+        } else if (*at == '(' && at[1] != '(') { /* of a subshell */
+            after = at + 1;
         } else if (!(after = after_brace(variables, at))) {
             return at;
         }
@@ -440,6 +442,12 @@ static pto_status_t next_assignment(pto_variables_t *variables, pto_variable_t *
         if (line)
             status = read_assignment(variables, line, variable);
         variable->is_conditional = variables->depth > 0 || variables->in_condition;
+        if (variable->value && !is_wanted(variables, variable->name) &&
+            strstr(variable->value, variables->prefix)) { /* ARGS="-x NAME=VALUE", for a launcher */
+            variables->rest = variable->value;
+            variables->in_condition = true;
+            variables->ends_command = false;
+        }
         if (status != PTO_OK || variable->name)
             return status;
         if (line && !variables->rest)

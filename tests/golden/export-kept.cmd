@@ -59,3 +59,5 @@ conditional 'cat >wrap.sh <<"EOF"' "export $set=0" EOF 'srun wrap.sh'
 conditional 'cat >wrap.sh <<EOF' 'export A=1' EOF "export $set=0" 'echo "a; export '$set'=1" # ; export '$set=1
 conditional 'if [ $A ]' then "export $set=0" fi
 conditional 'for A in a b; do' 'echo' 'done; export '$set=0
+conditional '#!/bin/sh' '( export '$set'=0; srun ./a )'
+conditional 'ARGS="-n 4 -x '$set'=0"' 'mpirun $ARGS ./a' 'export B=1'
