@@ -223,6 +223,12 @@ pto_status_t pto_bench_found(pto_recording_reader_t *reader, const pto_bench_for
     return pto_bench_name(reader, pto_collective_name(asked), test);
 }
 
+const char *pto_bench_value(const char *line, const char *label) {
+    const char *behind = line + strlen(label);
+    const size_t between = pto_text_begins(line, label) ? strspn(behind, " :=") : 0;
+    return between > 0 ? behind + between : NULL;
+}
+
 const pto_bench_test_t *pto_bench_test(const pto_bench_test_t *test, int count, const char *name) {
     for (; count > 0; count--, test++)
         if (strcasecmp(test->name, name) == 0)
@@ -326,6 +332,25 @@ pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double
         return PTO_OK;
     }
     return count_row(reader, &kind, bytes, value);
+}
+
+pto_status_t pto_bench_plain_row(pto_recording_reader_t *reader, char *line) {
+    char *field[PTO_RECORDING_COLUMNS_MAX];
+    const pto_bench_t *benchmark = &reader->benchmark;
+    pto_recording_skipped_t *skipped = &reader->trace->skipped;
+    const int column = benchmark->column, count = pto_recording_split(line, " \t\r", true, field);
+    int64_t bytes;
+    double us;
+    if (count < 2 || !isdigit((unsigned char)*field[0]) || !isdigit((unsigned char)*field[1]) ||
+        !pto_recording_size(field[benchmark->size_column], &bytes))
+        return PTO_OK;
+    if (column > 0 && column < count && bytes >= 0 && pto_recording_seconds(field[column], &us))
+        return pto_bench_row(reader, bytes, us);
+    if (column > 0 && column < count)
+        skipped->timeless++;
+    else /* a barrier has no bytes; a row may be cut */
+        ++*(benchmark->collective == PTO_COLLECTIVE_COUNT ? &skipped->others : &skipped->torn);
+    return PTO_OK;
 }
 
 pto_status_t pto_bench_check_commas(pto_recording_reader_t *reader, const char *row) {

@@ -1,7 +1,6 @@
 /* Read the Intel MPI Benchmarks: "# Benchmarking Allreduce", "# #processes = 4", then "#bytes #repetitions
  * t_min[usec] t_max[usec] t_avg[usec]". oneCCL's benchmark prints the same with colons: "# Benchmarking:
  * allreduce". */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,18 +17,10 @@ static const pto_bench_test_t tests[] = {
 };
 enum { TEST_COUNT = sizeof tests / sizeof *tests };
 
-/* Returns the value that a line has behind a label; NULL: it is another line. */
-static const char *value_of(const char *line, const char *label) {
-    if (!pto_text_begins(line, label))
-        return NULL;
-    const size_t length = strlen(label), between = strspn(line + length, " :=");
-    return between > 0 ? line + length + between : NULL;
-}
-
 static const char benchmarking[] = "# Benchmarking";
 
 static bool is_heading(const char *line) {
-    return value_of(line, benchmarking) != NULL ||
+    return pto_bench_value(line, benchmarking) != NULL ||
            (*line == '#' && pto_text_begins(line + 1 + strspn(line + 1, " "), "Intel(R) MPI Benchmarks"));
 }
 
@@ -51,6 +42,7 @@ static pto_status_t name_test(pto_recording_reader_t *reader, const char *text) 
     if (!test && (test = find_non_blocking(name)) != NULL)
         reader->trace->non_blocking = true;
     reader->benchmark.column = 0;
+    reader->benchmark.size_column = 0;
     reader->benchmark.procs = 0;
     return pto_bench_name(reader, name, test);
 }
@@ -78,36 +70,16 @@ static bool read_columns(pto_bench_t *benchmark, const char *line) {
     return true;
 }
 
-static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
-    char *field[PTO_RECORDING_COLUMNS_MAX];
-    const int column = reader->benchmark.column;
-    int64_t bytes;
-    double us;
-    const int count = pto_recording_split(line, " \t\r", true, field);
-    if (count < 2 || !pto_recording_size(field[0], &bytes) || !isdigit((unsigned char)*field[1]))
-        return PTO_OK;
-    if (column == 0 || count <= column) { /* a barrier has no bytes; a row may be cut */
-        pto_recording_skipped_t *skipped = &reader->trace->skipped;
-        ++*(reader->benchmark.collective == PTO_COLLECTIVE_COUNT ? &skipped->others : &skipped->torn);
-        return PTO_OK;
-    }
-    if (bytes < 0 || !pto_recording_seconds(field[column], &us)) {
-        reader->trace->skipped.timeless++;
-        return PTO_OK;
-    }
-    return pto_bench_row(reader, bytes, us);
-}
-
 static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     pto_bench_t *benchmark = &reader->benchmark;
     note_memory(reader, line);
-    const char *test = value_of(line, benchmarking), *procs = value_of(line, "# #processes");
+    const char *test = pto_bench_value(line, benchmarking), *procs = pto_bench_value(line, "# #processes");
     if (test)
         return name_test(reader, test);
     if (procs)
         benchmark->procs = atoll(procs);
     else if (!read_columns(benchmark, line) && *line != '#')
-        return read_row(reader, line);
+        return pto_bench_plain_row(reader, line);
     return PTO_OK;
 }
 

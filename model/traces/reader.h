@@ -241,6 +241,8 @@ const pto_bench_format_t *pto_bench_find(char *line, char **heading);
 pto_status_t pto_bench_found(pto_recording_reader_t *reader, const pto_bench_format_t *format);
 /* A line of a file whose format is that of a benchmark. */
 pto_status_t pto_bench_line(pto_recording_reader_t *reader, char *line);
+/* Returns the value that a line has behind a label; NULL: it is another line. */
+const char *pto_bench_value(const char *line, const char *label);
 /* Returns the test of that name; NULL: there is none. */
 const pto_bench_test_t *pto_bench_test(const pto_bench_test_t *test, int count, const char *name);
 /* Names what the rows measure; `test` is NULL if portolan does not have it. PTO_ERR_NOT_APPLICABLE if the
@@ -249,6 +251,8 @@ pto_status_t pto_bench_name(pto_recording_reader_t *reader, const char *program,
                             const pto_bench_test_t *test);
 /* Adds a row: a size, and the value in the benchmark's column. */
 pto_status_t pto_bench_row(pto_recording_reader_t *reader, int64_t bytes, double value);
+/* Adds a row of whole numbers and times in columns of their own; counts one without its size or time. */
+pto_status_t pto_bench_plain_row(pto_recording_reader_t *reader, char *line);
 /* Where a debug line of NCCL begins, even within a row; NULL: nowhere. */
 char *pto_bench_debug(pto_recording_reader_t *reader, char *line);
 /* A line without the debug line of NCCL that is within it; the row behind one. */

@@ -6,22 +6,14 @@
 #include "base/text.h"
 #include "reader.h"
 
-enum { TIME_COLUMN = 2 }; /* the average over the processes */
+enum { SIZE_COLUMN = 1, TIME_COLUMN = 2 }; /* the average over the processes */
 
 /* Sizes are bytes of the source. */
 #define TEST(id, name, in, routine, data, ...) PTO_BENCH_TEST_##in(id, routine, PTO_RECORDED_BY_BLOCK(data))
 static const pto_bench_test_t tests[] = {PTO_COLLECTIVE_TABLE(TEST)};
 enum { TEST_COUNT = sizeof tests / sizeof *tests };
 
-/* Returns the value of a line that begins with a label and a colon; NULL: it does not. */
-static const char *value_of(const char *line, const char *label) {
-    if (!pto_text_begins(line, label))
-        return NULL;
-    const char *value = line + strlen(label);
-    return *value == ' ' ? value + strspn(value, " ") : NULL;
-}
-
-static bool is_heading(const char *line) { return value_of(line, "Collective:") != NULL; }
+static bool is_heading(const char *line) { return pto_bench_value(line, "Collective:") != NULL; }
 
 static pto_status_t name_test(pto_recording_reader_t *reader, const char *text) {
     char name[64];
@@ -39,24 +31,17 @@ static void note_memory(pto_recording_reader_t *reader, const char *memory) {
 }
 
 static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
-    const char *collective = value_of(line, "Collective:"), *memory = value_of(line, "Memory type:");
-    char *field[PTO_RECORDING_COLUMNS_MAX];
-    int64_t bytes;
-    double us;
+    const char *collective = pto_bench_value(line, "Collective:"),
+               *memory = pto_bench_value(line, "Memory type:");
     if (collective)
         return name_test(reader, collective);
     if (memory)
         note_memory(reader, memory);
-    if (strstr(line, "Time, us"))
+    if (strstr(line, "Time, us")) {
+        reader->benchmark.size_column = SIZE_COLUMN;
         reader->benchmark.column = TIME_COLUMN;
-    if (reader->benchmark.column == 0 || pto_recording_split(line, " \t\r", true, field) <= TIME_COLUMN ||
-        !pto_recording_whole(field[0], &bytes) || !pto_recording_size(field[1], &bytes))
-        return PTO_OK;
-    if (bytes < 0 || !pto_recording_seconds(field[TIME_COLUMN], &us)) {
-        reader->trace->skipped.timeless++;
-        return PTO_OK;
     }
-    return pto_bench_row(reader, bytes, us);
+    return reader->benchmark.column > 0 ? pto_bench_plain_row(reader, line) : PTO_OK;
 }
 
 const pto_bench_format_t pto_ucc_format = {PTO_RECORDING_UCC_PERFTEST, tests, TEST_COUNT, is_heading,
