@@ -38,6 +38,13 @@ static bool is_columns(const char *line) {
     return pto_text_begins(line, "Size ") && (strstr(line, "(us)") || strstr(line, "MB/s"));
 }
 
+/* Such a line with the unit of something else. */
+static bool has_other_unit(const char *line) {
+    line += strspn(line, "#" PTO_BENCH_BLANKS);
+    return pto_text_begins(line, "Size") && strchr(line, '(') && !strstr(line, "(us)") &&
+           !strstr(line, "MB/s");
+}
+
 /* A title, or the line of columns of a table that was copied without its title. */
 static bool is_heading(const char *line) { return pto_text_begins(line, "# OSU ") || is_columns(line); }
 
@@ -147,6 +154,8 @@ static pto_status_t read_row(pto_recording_reader_t *reader, char *line) {
 static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     if (pto_text_begins(line, "# OSU "))
         return read_title(reader, line);
+    if (has_other_unit(line))
+        return pto_recording_fail(reader, PTO_ERR_SYNTAX, "times are read in (us) and rates in MB/s alone");
     if (is_columns(line)) {
         line = pto_bench_uninterrupted(reader, line);
         if (is_columns(line))

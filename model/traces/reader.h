@@ -204,7 +204,7 @@ bool pto_recording_seconds(const char *text, double *value);
 /* All formats in lines of text. */
 pto_status_t pto_recording_read_lines(pto_recording_reader_t *reader);
 /* Between the columns of tables as they are printed, and as they are copied into others. */
-#define PTO_BENCH_BLANKS " \t\r|,"
+#define PTO_BENCH_BLANKS " \t\r|,;"
 
 /* A test of a benchmark. Sizes are bytes of a vector or of a block, or (`of_all`) of the blocks of all. */
 typedef struct {

@@ -112,8 +112,9 @@ bool pto_source_extend(pto_source_t *source) {
     source->end += read_some(source);
     if (kept == 0 && source->offset == 0) {
         const char *text = (const char *)source->buffer;
-        if (pto_is_utf16(text, source->end))
-            fail(source, PTO_ERR_SYNTAX, "%s", pto_utf16_advice);
+        const char *fault = pto_text_fault(text, source->end);
+        if (fault)
+            fail(source, PTO_ERR_SYNTAX, "%s", fault);
         source->at = pto_byte_order_mark(text, source->end);
     }
     const int64_t packed = source->file ? (int64_t)gzoffset(source->file) : -1;

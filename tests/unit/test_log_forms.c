@@ -134,6 +134,9 @@ TEST(osu_is_read_with_any_options) {
          "# OSU MPI-CUDA Allreduce Latency Test v7.4\r\n| # Size | Avg Latency(us) |\r\n"
          "| --- | --- |\r\n| 1024 | 11.00 |\r\n",
          {ALLREDUCE(1024, 11)}},
+        {"semicolons",
+         "# OSU MPI-CUDA Allreduce Latency Test v7.4\n# Size;Avg Latency(us)\n1024;11.00\n",
+         {ALLREDUCE(1024, 11)}},
         {"sizes in KiB and MiB, of units that are clear",
          "# OSU MPI-CUDA Allreduce Latency Test v7.4\n# Size       Avg Latency(us)\n"
          "512   10.00\n1K   11.00\n2MB   17.00\n4M   18.00\n",

@@ -286,6 +286,18 @@ static void assert_parse_fails(const char *text, pto_status_t status, int line, 
     assert_non_null(strstr(err.message, message));
 }
 
+TEST(other_units_are_refused) {
+    static const char *const logs[] = {
+        "# OSU MPI-CUDA Allreduce Latency Test v7.4\n# Size       Avg Latency(ms)\n1024   11.00\n",
+        "# OSU MPI-CUDA Bandwidth Test v7.4\n| Size | Bandwidth (GB/s) |\n| 1024 | 11.00 |\n"};
+    for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
+        pto_recording_t trace;
+        pto_error_t err = {0};
+        assert_int_equal(parse(logs[i], PTO_COLLECTIVE_COUNT, &trace, &err), PTO_ERR_SYNTAX);
+        assert_int_equal(err.line, 2);
+    }
+}
+
 TEST(a_barrier_is_counted) {
     pto_recording_t trace =
         parsed(OSU OSU_ROWS "# OSU MPI Barrier Latency Test v7.4\n# Avg Latency(us)\n             5.10\n",

@@ -56,16 +56,23 @@ TEST(a_device_is_refused) {
     assert_false(pto_file_is_readable("/dev/zero"));
 }
 
-/* "# OSU", and a text without a mark, in both byte orders. */
-TEST(text_in_utf16_is_refused_by_every_reader) {
+/* "# OSU" in UTF-16, also without a mark, and what packed files begin with. */
+TEST(text_in_utf16_and_packed_files_are_refused_by_every_reader) {
     static const struct {
         const char *text;
         size_t size;
-    } texts[] = {{"\xff\xfe#\0 \0O\0S\0U\0\n\0", 14},
-                 {"\xfe\xff\0#\0 \0O\0S\0U\0\n", 14},
-                 {"#\0 \0O\0S\0U\0\n\0", 12}};
+        const char *advice;
+    } texts[] = {{"\xff\xfe#\0 \0O\0S\0U\0\n\0", 14, "iconv -f UTF-16"},
+                 {"\xfe\xff\0#\0 \0O\0S\0U\0\n", 14, "iconv -f UTF-16"},
+                 {"#\0 \0O\0S\0U\0\n\0", 12, "iconv -f UTF-16"},
+                 {"\xfd"
+                  "7zXZ\0\0",
+                  7, "xz -d"},
+                 {"BZh91AY", 7, "bzip2 -d"},
+                 {"\x28\xb5\x2f\xfd$", 5, "zstd -d"},
+                 {"PK\x03\x04\x14", 5, "unzip"}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        const char *file_path = path_of("utf16");
+        const char *file_path = path_of("refused");
         pto_machine_t *machine = NULL;
         pto_error_t err = {0};
         char *text;
@@ -75,10 +82,10 @@ TEST(text_in_utf16_is_refused_by_every_reader) {
         assert_int_equal(fwrite(texts[i].text, 1, texts[i].size, file), texts[i].size);
         assert_int_equal(fclose(file), 0);
         assert_int_equal(pto_text_read(file_path, MEBIBYTE, &text, &size, &err), PTO_ERR_SYNTAX);
-        assert_non_null(strstr(err.message, "iconv -f UTF-16"));
+        assert_non_null(strstr(err.message, texts[i].advice));
         assert_int_equal(pto_machine_open(file_path, &machine, &err), PTO_ERR_SYNTAX);
-        assert_non_null(strstr(err.message, "iconv -f UTF-16"));
-        assert_no_recording(file_path, &four_a_node, PTO_ERR_SYNTAX, "iconv -f UTF-16");
+        assert_non_null(strstr(err.message, texts[i].advice));
+        assert_no_recording(file_path, &four_a_node, PTO_ERR_SYNTAX, texts[i].advice);
         assert_int_equal(unlink(file_path), 0);
     }
 }

@@ -73,8 +73,8 @@ static pto_status_t read_all(int file, const char *path, size_t limit_bytes, cha
     else if (used > limit_bytes)
         status = pto_error_set_at(err, PTO_ERR_TOO_LARGE, path, 1, 1, "file is larger than %zu bytes",
                                   limit_bytes);
-    else if (pto_is_utf16(buffer, used))
-        status = pto_error_set_at(err, PTO_ERR_SYNTAX, path, 1, 1, "%s", pto_utf16_advice);
+    else if (pto_text_fault(buffer, used))
+        status = pto_error_set_at(err, PTO_ERR_SYNTAX, path, 1, 1, "%s", pto_text_fault(buffer, used));
     if (status != PTO_OK) {
         free(buffer);
         return status;
@@ -98,8 +98,8 @@ pto_status_t pto_text_read(const char *path, size_t limit_bytes, char **text, si
     return status;
 }
 
-bool pto_is_utf16(const char *text, size_t size) {
-    const unsigned char *byte = (const unsigned char *)text;
+/* With a byte-order mark or, of characters of ASCII, without. */
+static bool is_utf16(const unsigned char *byte, size_t size) {
     if (size < 4)
         return false;
     const bool is_marked = (byte[0] == 0xFF && byte[1] == 0xFE && byte[3] == 0) ||
@@ -107,8 +107,23 @@ bool pto_is_utf16(const char *text, size_t size) {
     return is_marked || (byte[0] >= ' ' && byte[1] == 0 && byte[2] >= ' ' && byte[3] == 0);
 }
 
-const char pto_utf16_advice[] =
-    "text in UTF-16, as PowerShell's > writes it: convert it by iconv -f UTF-16 -t UTF-8";
+const char *pto_text_fault(const char *text, size_t size) {
+    static const struct {
+        const char *begin, *fault;
+    } packed[] = {{"\xFD"
+                   "7zXZ",
+                   "a file packed by xz: unpack it by xz -d"},
+                  {"BZh", "a file packed by bzip2: unpack it by bzip2 -d"},
+                  {"\x28\xB5\x2F\xFD", "a file packed by zstd: unpack it by zstd -d"},
+                  {"\x1F\x8B", "a file packed by gzip: unpack it by gzip -d"},
+                  {"PK\x03\x04", "a zip archive: unpack it by unzip"}};
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
+        if (size >= strlen(packed[i].begin) && memcmp(text, packed[i].begin, strlen(packed[i].begin)) == 0)
+            return packed[i].fault;
+    return is_utf16((const unsigned char *)text, size)
+               ? "text in UTF-16, as PowerShell's > writes it: convert it by iconv -f UTF-16 -t UTF-8"
+               : NULL;
+}
 
 size_t pto_byte_order_mark(const char *text, size_t text_size) {
     static const char mark[] = "\xEF\xBB\xBF";

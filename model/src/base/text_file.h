@@ -16,12 +16,12 @@ bool pto_file_is_readable(const char *path);
 
 /* Read a file of at most `limit_bytes`, without a byte-order mark. The caller frees the text, which ends in a
  * NUL that `size` does not count. Errors: those of pto_file_open, and at the same place PTO_ERR_TOO_LARGE,
- * PTO_ERR_SYNTAX (UTF-16) and PTO_ERR_MEMORY. */
+ * PTO_ERR_SYNTAX (pto_text_fault) and PTO_ERR_MEMORY. */
 pto_status_t pto_text_read(const char *path, size_t limit_bytes, char **text, size_t *size, pto_error_t *err);
 
-/* Returns whether a text begins in UTF-16, with its byte-order mark or, of characters of ASCII, without. */
-bool pto_is_utf16(const char *text, size_t size);
-extern const char pto_utf16_advice[];
+/* Returns why a file that begins so is not read as text, and what converts it: it is in UTF-16, or packed;
+ * else NULL. */
+const char *pto_text_fault(const char *text, size_t size);
 
 /* Define `function`, which reads such a file of at most `limit_bytes` into `made`, a `pointer`, and calls
  * `parse` for its text: pto_X_read by pto_X_parse. */
