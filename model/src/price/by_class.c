@@ -101,8 +101,9 @@ static bool is_alike(const pto_step_t *step, const pto_action_t *action) {
 }
 
 /* The stage's messages to, or from, an owner's neighbors. */
-static pto_status_t charge_neighbors(const pto_pricing_t *pricing, const pto_stage_t *stage, int64_t owner,
-                                     const pto_action_t *first, pto_charge_t *charge) {
+static pto_status_t charge_neighbors(const pto_pricing_t *pricing, int64_t owner, const pto_action_t *first,
+                                     pto_charge_t *charge) {
+    const pto_stage_t *stage = pricing->at.stage;
     const pto_plan_t *plan = pricing->plan;
     pto_status_t status = PTO_OK;
     for (int i = stage->step_first; i < stage->step_first + stage->step_count && status == PTO_OK; i++) {
@@ -122,18 +123,12 @@ static pto_status_t charge_neighbors(const pto_pricing_t *pricing, const pto_sta
     return status;
 }
 
-/* Returns the stage of an action's step, and whether the step is the first of its kind there for the class.
- */
-static const pto_stage_t *stage_of(const pto_plan_t *plan, const pto_action_t *action, bool *first) {
-    int index = (int)(action->step - pto_step_at(plan, 0)), s = 0;
-    while (index >= pto_stage_at(plan, s)->step_first + pto_stage_at(plan, s)->step_count)
-        s++;
-    const pto_stage_t *stage = pto_stage_at(plan, s);
-    *first = true;
-    for (int i = stage->step_first; i < index; i++)
-        if (is_alike(pto_step_at(plan, i), action))
-            *first = false;
-    return stage;
+/* Returns whether an action's step is the first of its kind for the class in its stage. */
+static bool is_first(const pto_pricing_t *pricing, const pto_action_t *action) {
+    int i = pricing->at.stage->step_first;
+    while (pto_step_at(pricing->plan, i) != action->step && !is_alike(pto_step_at(pricing->plan, i), action))
+        i++;
+    return pto_step_at(pricing->plan, i) == action->step;
 }
 
 static void add_share(pto_time_t *time, const pto_param_t *share, pto_time_t of) {
@@ -165,17 +160,17 @@ static pto_time_t cpu_time(const pto_pricing_t *pricing, const pto_charge_t *cha
 /* All neighbors of a stage at once: the class costs what its most expensive owner does. */
 static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const pto_action_t *action,
                                            pto_charge_t *charge) {
-    bool first;
-    const pto_stage_t *stage = stage_of(pricing->plan, action, &first);
     int64_t per_node = pto_group_at(pricing->plan, action->step->group)->members_per_node, costliest = 0;
     int64_t node[GRID_NODES_MAX];
-    int nodes = first ? grid_nodes(pricing->plan, per_node, node) : 0;
     pto_time_t most = {.s = -1};
+    if (!is_first(pricing, action))
+        return PTO_OK;
+    int nodes = grid_nodes(pricing->plan, per_node, node);
     for (int n = 0; n < nodes; n++)
         for (int64_t owner = node[n] * per_node; owner < (node[n] + 1) * per_node; owner++) {
             pto_charge_t tried = *charge;
             tried.terms = NULL;
-            pto_status_t status = charge_neighbors(pricing, stage, owner, action, &tried);
+            pto_status_t status = charge_neighbors(pricing, owner, action, &tried);
             if (status != PTO_OK)
                 return status;
             pto_time_t tried_time = member_time(pricing, &tried);
@@ -184,7 +179,7 @@ static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const p
                 costliest = owner;
             }
         }
-    return first ? charge_neighbors(pricing, stage, costliest, action, charge) : PTO_OK;
+    return charge_neighbors(pricing, costliest, action, charge);
 }
 
 /* --- messages ----------------------------------------------------------------------------------------- */

@@ -24,10 +24,6 @@ static bool are_ends(const pto_messages_t *out, const pto_messages_t *in) {
            out->buffer->blocks == PTO_BLOCKS_ROW && in->buffer->blocks == PTO_BLOCKS_COLUMN;
 }
 
-static bool same_parts(const pto_parts_t *a, const pto_parts_t *b) {
-    return a->kind == b->kind && a->count == b->count && a->granularity_bytes == b->granularity_bytes;
-}
-
 static bool begin(const pto_pricing_t *pricing, int loop, pto_pairs_t *pairs) {
     const pto_node_t *node = pto_node_at(pricing->plan, loop), *body = node + 1;
     if (pto_latency_known(pricing->machine) || node->kind != PTO_NODE_LOOP || node->span != 1 ||
@@ -56,7 +52,8 @@ static bool begin(const pto_pricing_t *pricing, int loop, pto_pairs_t *pairs) {
            pairs->dealt == (in.buffer->cyclic != PTO_CYCLIC_NONE) &&
            (!by_core || (pairs->first_core == 0 && pairs->out.step->core_count == layout->owners_per_gpu)) &&
            pto_buffer_parts(pricing->plan, pairs->out.buffer, &pairs->parts) &&
-           pto_buffer_parts(pricing->plan, in.buffer, &in_parts) && same_parts(&pairs->parts, &in_parts);
+           pto_buffer_parts(pricing->plan, in.buffer, &in_parts) &&
+           pto_parts_are_same(&pairs->parts, &in_parts);
 }
 
 bool pto_pairs_apply(const pto_pricing_t *pricing, int node) {

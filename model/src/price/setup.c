@@ -16,19 +16,15 @@ typedef struct {
 
 /* --- what a process does -------------------------------------------------------------------------------- */
 
-/* Returns whether the plan allocates a buffer itself: not if it is at home in a collective that a library
- * runs. */
-static bool is_own(const pto_plan_t *plan, int buffer) {
-    int home = pto_buffer_home(plan, buffer);
-    return home < 0 || pto_plan_node(plan, home)->by == PTO_DONE_BY_US;
-}
-
+/* The plan allocates a buffer itself unless that is at home in a collective that a library runs. */
 static pto_status_t find_own_buffers(survey_t *survey, pto_error_t *err) {
     survey->is_own = calloc((size_t)pto_plan_buffer_count(survey->plan) + 1, sizeof *survey->is_own);
     if (!survey->is_own)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan's setup");
-    for (int buffer = 0; buffer < pto_plan_buffer_count(survey->plan); buffer++)
-        survey->is_own[buffer] = is_own(survey->plan, buffer);
+    for (int buffer = 0; buffer < pto_plan_buffer_count(survey->plan); buffer++) {
+        int home = pto_buffer_home(survey->plan, buffer);
+        survey->is_own[buffer] = home < 0 || pto_plan_node(survey->plan, home)->by == PTO_DONE_BY_US;
+    }
     return PTO_OK;
 }
 

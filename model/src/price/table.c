@@ -274,7 +274,7 @@ struct pto_tables {
 static bool same_key(const table_key_t *a, const table_key_t *b) {
     return a->machine == b->machine && a->counts == b->counts && a->mapping == b->mapping &&
            a->bytes == b->bytes && pto_layouts_are_same(&a->layout, &b->layout) &&
-           a->parts.count == b->parts.count && a->parts.granularity_bytes == b->parts.granularity_bytes;
+           pto_parts_are_same(&a->parts, &b->parts);
 }
 
 static void forget(kept_sums_t *kept) {

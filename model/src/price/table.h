@@ -47,6 +47,10 @@ typedef struct {
     int64_t granularity_bytes; /* of shares; 0 if dealt */
 } pto_parts_t;
 
+static inline bool pto_parts_are_same(const pto_parts_t *a, const pto_parts_t *b) {
+    return a->kind == b->kind && a->count == b->count && a->granularity_bytes == b->granularity_bytes;
+}
+
 /* Messages, and their bytes in total. */
 typedef struct {
     int64_t messages;
