@@ -96,12 +96,12 @@ static void combine_orders(const pto_checker_t *checker, pto_content_t *present,
 
 /* --- elements ------------------------------------------------------------------------------------------- */
 
-/* A reduction's operand must consist of whole elements; `origin` is its position in the inputs. */
-static bool are_elements(pto_checker_t *checker, int64_t rank, int64_t origin, int64_t bytes) {
-    int64_t element = pto_datatype_bytes(checker->request->datatype);
-    if (checker->request->bytes % element != 0) /* not a vector of elements: the executor refuses it */
-        return true;
-    if (origin % element == 0 && bytes % element == 0)
+/* A reduction's operand, which is in checker->moved, must consist of whole elements. */
+static bool are_elements(pto_checker_t *checker, int64_t rank, const pto_touch_t *operand) {
+    int64_t element = pto_datatype_bytes(checker->request->datatype), bytes = operand->end - operand->begin;
+    bool is_vector = checker->request->bytes % element == 0; /* otherwise the executor refuses it */
+    int64_t origin = checker->moved.count > 0 ? operand->begin + checker->moved.span[0].delta : 0;
+    if (checker->moved.count == 0 || !is_vector || (origin % element == 0 && bytes % element == 0))
         return true;
     return pto_check_fail(checker, rank,
                           "reduces inputs' bytes %lld..%lld, which cuts a %s (%lld bytes) in two",
@@ -218,9 +218,7 @@ static bool move_piece(pto_checker_t *checker, int64_t reader, int64_t writer, c
                        const pto_touch_t *target, move_t how) {
     if (!read_range(checker, reader, source, how == MOVE_COPY))
         return false;
-    if (how != MOVE_COPY && checker->moved.count > 0 &&
-        !are_elements(checker, writer, source->begin + checker->moved.span[0].delta,
-                      source->end - source->begin))
+    if (how != MOVE_COPY && !are_elements(checker, writer, source))
         return false;
     pto_spans_t *contents = pto_check_contents(checker, target->holder, target->buffer);
     const char *name = pto_check_buffer_name(checker, target->buffer);
@@ -294,9 +292,7 @@ bool pto_check_move(pto_checker_t *checker, const pto_touch_t *source, const pto
 bool pto_check_gather(pto_checker_t *checker, const pto_touch_t *vector, pto_spans_t *result, bool reduce) {
     if (!read_range(checker, vector->holder, vector, false))
         return false;
-    if (reduce && checker->moved.count > 0 &&
-        !are_elements(checker, vector->holder, vector->begin + checker->moved.span[0].delta,
-                      vector->end - vector->begin))
+    if (reduce && !are_elements(checker, vector->holder, vector))
         return false;
     const char *name = pto_check_buffer_name(checker, vector->buffer);
     for (int i = 0; i < checker->moved.count; i++) {

@@ -124,15 +124,10 @@ static bool each_action(pto_checker_t *checker, const pto_step_t *step, int64_t 
         return false;
     if (!pto_step_acts(checker->plan, step, rank, checker->walk.k, &action))
         return true;
-    if (step->peers.kind == PTO_PEERS_NONE)
-        return act(checker, &action);
-    int64_t count = pto_step_peer_count(checker->plan, &action);
-    for (int64_t j = 0; j < count; j++) {
-        if (!pto_step_peer(checker->plan, j, &action))
-            continue;
-        if (!pto_check_peer(checker, &action) || !act(checker, &action))
+    bool has_peers = step->peers.kind != PTO_PEERS_NONE;
+    for (int64_t next = 0; pto_step_next(checker->plan, &next, &action);)
+        if ((has_peers && !pto_check_peer(checker, &action)) || !act(checker, &action))
             return false;
-    }
     return true;
 }
 

@@ -18,27 +18,20 @@ static int32_t *raised(const pto_sim_t *sim, int flag, int64_t from, int64_t to)
 }
 
 static bool all_raised(const pto_sim_t *sim, pto_action_t *action) {
-    int64_t peers = pto_step_peer_count(sim->plan, action);
-    for (int64_t j = 0; j < peers; j++)
-        if (pto_step_peer(sim->plan, j, action) &&
-            *raised(sim, action->step->flag, action->peer_rank, action->rank) == 0)
+    for (int64_t next = 0; pto_step_next(sim->plan, &next, action);)
+        if (*raised(sim, action->step->flag, action->peer_rank, action->rank) == 0)
             return false;
     return true;
 }
 
 static void take_raised(const pto_sim_t *sim, pto_action_t *action) {
-    int64_t peers = pto_step_peer_count(sim->plan, action);
-    for (int64_t j = 0; j < peers; j++)
-        if (pto_step_peer(sim->plan, j, action))
-            --*raised(sim, action->step->flag, action->peer_rank, action->rank);
+    for (int64_t next = 0; pto_step_next(sim->plan, &next, action);)
+        --*raised(sim, action->step->flag, action->peer_rank, action->rank);
 }
 
 /* Raise a flag for every peer; waiting peers check again. */
 static void raise_flags(pto_sim_t *sim, pto_action_t *action) {
-    int64_t peers = pto_step_peer_count(sim->plan, action);
-    for (int64_t j = 0; j < peers && sim->status == PTO_OK; j++) {
-        if (!pto_step_peer(sim->plan, j, action))
-            continue;
+    for (int64_t next = 0; sim->status == PTO_OK && pto_step_next(sim->plan, &next, action);) {
         uint32_t to = (uint32_t)pto_sim_stand_in(sim, action->peer_rank);
         if (pto_sim_node(sim, action->peer_rank) != sim->proc[action->rank].node) {
             pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, to, "is signalled from another node");
