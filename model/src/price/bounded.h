@@ -13,8 +13,7 @@ typedef struct {
     pto_tables_t *tables;
 } pto_price_cache_t;
 
-/* Each returns a part of the cache, which is made at the first call; NULL: out of memory. */
-pto_traffic_cache_t *pto_price_cache_traffic(pto_price_cache_t *cache);
+/* Returns the sums of the cache, which are made at the first call; NULL: out of memory. */
 pto_tables_t *pto_price_cache_tables(pto_price_cache_t *cache);
 void pto_price_cache_fini(pto_price_cache_t *cache);
 

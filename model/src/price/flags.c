@@ -8,7 +8,7 @@
 enum { BY_ALL = -1 }; /* a raise where actors are not exact: it is never taken, only moved forward */
 
 static pto_raises_t *raises_at(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor) {
-    return &pricing->flags.raised[step->flag * pricing->clocks.actors +
+    return &pricing->flags.raised[step->flag * pricing->actors.count +
                                   (pto_actors_are_exact(pricing, step) ? actor : 0)];
 }
 

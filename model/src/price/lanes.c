@@ -13,19 +13,19 @@
 #include "price/pricing.h"
 
 static pto_ledger_t *lane_at(const pto_pricing_t *pricing, int lane) {
-    return pricing->clocks.lane + lane * pricing->clocks.actors;
+    return pricing->clocks.lane + lane * pricing->actors.count;
 }
 
 static int current_lane(const pto_pricing_t *pricing) {
-    return (int)((pricing->clocks.ledger - pricing->clocks.lane) / pricing->clocks.actors);
+    return (int)((pricing->clocks.ledger - pricing->clocks.lane) / pricing->actors.count);
 }
 
 static int64_t asked_at(const pto_pricing_t *pricing, pto_lane_resource_t resource, int64_t actor) {
-    return (int64_t)resource * pricing->clocks.actors + actor;
+    return (int64_t)resource * pricing->actors.count + actor;
 }
 
 static pto_ledger_t *last_ask_at(const pto_pricing_t *pricing, int lane, int64_t index) {
-    return pricing->lanes.last_ask + lane * PTO_LANE_RESOURCE_COUNT * pricing->clocks.actors + index;
+    return pricing->lanes.last_ask + lane * PTO_LANE_RESOURCE_COUNT * pricing->actors.count + index;
 }
 
 bool pto_lanes_allocate(pto_pricing_t *pricing, int lanes) {
@@ -34,7 +34,7 @@ bool pto_lanes_allocate(pto_pricing_t *pricing, int lanes) {
         branches = branches || pto_node_at(pricing->plan, n)->kind == PTO_NODE_PARALLEL;
     if (!branches)
         return true;
-    size_t asked = PTO_LANE_RESOURCE_COUNT * (size_t)pricing->clocks.actors;
+    size_t asked = PTO_LANE_RESOURCE_COUNT * (size_t)pricing->actors.count;
     pricing->lanes.ask_count = (1 + (size_t)lanes) * asked;
     pricing->lanes.first_ask = calloc(pricing->lanes.ask_count, sizeof *pricing->lanes.first_ask);
     pricing->lanes.asks = calloc(asked, sizeof *pricing->lanes.asks);
@@ -56,7 +56,7 @@ static void copy_ledger(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledg
 /* Add up from here what the lanes ask of each resource. */
 static void count_from_here(pto_pricing_t *pricing) {
     pto_pricing_remember(pricing, pricing->lanes.base);
-    for (int64_t i = 0; i < PTO_LANE_RESOURCE_COUNT * pricing->clocks.actors; i++) {
+    for (int64_t i = 0; i < PTO_LANE_RESOURCE_COUNT * pricing->actors.count; i++) {
         pricing->lanes.demand[i].time = (pto_time_t){0};
         pricing->lanes.demand[i].entry_count = 0;
         pricing->lanes.askers[i] = 0;
@@ -69,7 +69,7 @@ static void follow_walked(pto_pricing_t *pricing, pto_ledger_t *to, const pto_le
 }
 
 static void follow_nothing(pto_pricing_t *pricing) {
-    for (int64_t actor = 0; actor < pricing->clocks.actors; actor++)
+    for (int64_t actor = 0; actor < pricing->actors.count; actor++)
         pricing->clocks.behind[actor] = PTO_BEHIND_NOTHING;
 }
 
@@ -133,7 +133,7 @@ static void join(pto_pricing_t *pricing, int lanes) {
     follow_nothing(pricing);
     for (int lane = 1; lane < lanes; lane++)
         follow_walked(pricing, pricing->clocks.lane, lane_at(pricing, lane));
-    for (int64_t actor = 0; actor < pricing->clocks.actors; actor++)
+    for (int64_t actor = 0; actor < pricing->actors.count; actor++)
         for (int resource = 0; resource < PTO_LANE_RESOURCE_COUNT; resource++)
             follow_demand(pricing, actor, (pto_lane_resource_t)resource);
     pricing->lanes.in_branches = false;
@@ -185,7 +185,7 @@ static pto_status_t price_chunk(pto_pricing_t *pricing, int index, int64_t k, pt
 /* --- chunks that cost the same -------------------------------------------------------------------------- */
 
 void pto_lanes_remember_demand(pto_pricing_t *pricing) {
-    for (int64_t i = 0; i < PTO_LANE_RESOURCE_COUNT * pricing->clocks.actors; i++)
+    for (int64_t i = 0; i < PTO_LANE_RESOURCE_COUNT * pricing->actors.count; i++)
         copy_ledger(pricing, &pricing->lanes.demand_before[i], &pricing->lanes.demand[i]);
 }
 
@@ -199,9 +199,9 @@ static void repeat(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledge
 /* Before the ledgers themselves are repeated: what has been asked in the last period was asked in its last
  * repetition, too. */
 static void repeat_asks(pto_pricing_t *pricing, double times) {
-    int64_t count = PTO_LANE_RESOURCE_COUNT * pricing->clocks.actors;
+    int64_t count = PTO_LANE_RESOURCE_COUNT * pricing->actors.count;
     for (int64_t index = 0; index < count; index++) {
-        int64_t actor = index % pricing->clocks.actors;
+        int64_t actor = index % pricing->actors.count;
         pto_ledger_t *ask = last_ask_at(pricing, current_lane(pricing), index);
         if (pto_time_less(pricing->clocks.snapshot[actor].time, ask->time))
             pto_pricing_keep(pricing, pto_ledger_shift(ask, &pricing->clocks.ledger[actor],
@@ -213,7 +213,7 @@ void pto_lanes_repeat_demand(pto_pricing_t *pricing, double times) {
     if (pricing->lanes.in_branches)
         repeat_asks(pricing, times);
     repeat(pricing, pricing->lanes.demand, pricing->lanes.demand_before,
-           PTO_LANE_RESOURCE_COUNT * pricing->clocks.actors, times);
+           PTO_LANE_RESOURCE_COUNT * pricing->actors.count, times);
 }
 
 /* A pipeline while its chunks are priced. */
@@ -267,10 +267,10 @@ static bool gains_repeat(const pto_pricing_t *pricing, const pipeline_t *pipelin
     bool steady = pricing->flags.lag == 0 && pto_raises_pending(pricing) == pipeline->pending, alike = true;
     bool empty = queues_are_empty(pricing), together = true;
     pto_time_t of_all[PTO_LANES_MAX] = {{0}};
-    for (int64_t actor = 0; actor < pricing->clocks.actors; actor++) {
+    for (int64_t actor = 0; actor < pricing->actors.count; actor++) {
         pto_time_t largest = {0};
         for (int lane = 0; lane < pipeline->lanes; lane++) {
-            int64_t i = lane * pricing->clocks.actors + actor;
+            int64_t i = lane * pricing->actors.count + actor;
             pto_time_t gain = gain_of(pricing, pipeline, i), earlier = pipeline->gain[i];
             if (!on_tape) {
                 gain = pto_time_off_tape(gain);
@@ -294,14 +294,14 @@ static bool is_steady(const pto_pricing_t *pricing, pipeline_t *pipeline) {
     bool steady = gains_repeat(pricing, pipeline, false);
     if (steady && pto_tape_recording)
         gains_repeat(pricing, pipeline, true);
-    for (int64_t i = 0; i < pipeline->lanes * pricing->clocks.actors; i++)
+    for (int64_t i = 0; i < pipeline->lanes * pricing->actors.count; i++)
         pipeline->gain[i] = gain_of(pricing, pipeline, i);
     return steady;
 }
 
 /* Add `times` the gains of the last period to all that the next chunks depend on. */
 static void repeat_period(pto_pricing_t *pricing, pipeline_t *pipeline, double times) {
-    int64_t actors = pricing->clocks.actors, last = (pipeline->lanes - 1) * actors;
+    int64_t actors = pricing->actors.count, last = (pipeline->lanes - 1) * actors;
     for (int64_t i = 0; i < pipeline->slots * actors; i++)
         pto_pricing_keep(pricing,
                          pto_ledger_shift(&pipeline->slot[i], &pricing->clocks.lane[last + i % actors],
@@ -323,7 +323,7 @@ static int64_t begin_period(pto_pricing_t *pricing, pipeline_t *pipeline, int64_
     }
     for (int lane = 0; lane < pipeline->lanes; lane++) {
         pricing->clocks.ledger = lane_at(pricing, lane);
-        pto_pricing_remember(pricing, pipeline->before + lane * pricing->clocks.actors);
+        pto_pricing_remember(pricing, pipeline->before + lane * pricing->actors.count);
     }
     pto_lanes_remember_demand(pricing);
     pto_occupied_remember(pricing);
@@ -350,7 +350,7 @@ static pto_status_t walk_chunks(pto_pricing_t *pricing, pipeline_t *pipeline) {
         }
         status = price_chunk(
             pricing, pipeline->index, k,
-            pipeline->slots > 0 ? pipeline->slot + since % pipeline->slots * pricing->clocks.actors : NULL);
+            pipeline->slots > 0 ? pipeline->slot + since % pipeline->slots * pricing->actors.count : NULL);
         if (since == 0)
             count_from_here(pricing);
     }
@@ -365,7 +365,7 @@ static void free_ledgers(pto_ledger_t *ledger, int64_t count) {
 
 static pto_status_t price_chunks(pto_pricing_t *pricing, int index) {
     const pto_node_t *node = pto_node_at(pricing->plan, index);
-    int64_t chunks = node->to - node->from, actors = pricing->clocks.actors;
+    int64_t chunks = node->to - node->from, actors = pricing->actors.count;
     pipeline_t pipeline = {
         .index = index, .lanes = node->span, .repeat = pto_find_repeat(pricing->plan, index)};
     pipeline.slots = node->depth < chunks ? node->depth : 0;

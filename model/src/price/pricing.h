@@ -92,7 +92,6 @@ typedef struct {
 
 /* The ledgers of all actors. */
 typedef struct {
-    int64_t actors;         /* number of actors */
     bool explain;           /* ledgers keep the terms of their times */
     pto_ledger_t terms[4];  /* scratch: the charges of an actor's stage, and of one step in a lane */
     pto_ledger_t *lane;     /* [lane][actor] */

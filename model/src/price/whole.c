@@ -8,12 +8,6 @@
 
 /* --- the cache ------------------------------------------------------------------------------------------ */
 
-pto_traffic_cache_t *pto_price_cache_traffic(pto_price_cache_t *cache) {
-    if (!cache->traffic)
-        cache->traffic = pto_traffic_cache_create();
-    return cache->traffic;
-}
-
 pto_tables_t *pto_price_cache_tables(pto_price_cache_t *cache) {
     if (!cache->tables)
         cache->tables = pto_tables_create();
@@ -38,12 +32,12 @@ static bool allocate(pto_pricing_t *pricing) {
     if (!pto_actors_find_parts(pricing) || !pto_links_allocate(pricing) || !pto_gpus_find(pricing) ||
         !pto_occupied_allocate(pricing))
         return false;
-    if (pricing->actors.kind != PTO_ACTORS_RANKS && !pto_price_cache_traffic(pricing->cache))
+    if (pricing->actors.kind != PTO_ACTORS_RANKS && !pricing->cache->traffic &&
+        !(pricing->cache->traffic = pto_traffic_cache_create()))
         return false;
     if (pto_plan_has_tables(pricing->plan) && !(pricing->tables = pto_price_cache_tables(pricing->cache)))
         return false;
     int lanes = pto_plan_lane_count(pricing->plan);
-    pricing->clocks.actors = pricing->actors.count;
     pricing->flags.count = pricing->plan->flags.count * pricing->actors.count;
     pricing->clocks.order = malloc((size_t)pricing->actors.count * sizeof *pricing->clocks.order);
     pricing->clocks.lane = calloc(ledger_count(pricing, lanes), sizeof *pricing->clocks.lane);
