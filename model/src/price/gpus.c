@@ -183,7 +183,7 @@ static bool survey_slices(survey_t *survey, const pto_group_t *group, const pto_
 /* Where actors are not exact, only which of them take part depends on the GPU. */
 static void cut_parts(survey_t *survey, int step) {
     const pto_pricing_t *pricing = survey->pricing;
-    const bool *takes_part = &pricing->actors.takes_part[step * pricing->actors.count];
+    const bool *takes_part = pricing->actors.takes_part + step * pricing->actors.count;
     for (int64_t actor = pricing->actors.per_gpu; actor < pricing->actors.count; actor++)
         if (takes_part[actor] != takes_part[actor - pricing->actors.per_gpu])
             cut_before_gpu(survey, actor / pricing->actors.per_gpu);

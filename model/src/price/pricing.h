@@ -193,13 +193,13 @@ typedef struct {
 } pto_pricer_t;
 
 bool pto_lines_apply(const pto_pricing_t *pricing, int node);
-pto_status_t pto_lines_price(pto_pricing_t *pricing, int node, int64_t k);
+pto_status_t pto_lines_price(pto_pricing_t *pricing, int kernel, int64_t k);
 bool pto_nccl_applies(const pto_pricing_t *pricing, int node);
 pto_status_t pto_nccl_price(pto_pricing_t *pricing, int index, int64_t k);
 bool pto_lanes_apply(const pto_pricing_t *pricing, int node);
-pto_status_t pto_lanes_price(pto_pricing_t *pricing, int node, int64_t k);
+pto_status_t pto_lanes_price(pto_pricing_t *pricing, int index, int64_t k);
 bool pto_pairs_apply(const pto_pricing_t *pricing, int node);
-pto_status_t pto_pairs_price(pto_pricing_t *pricing, int node, int64_t k);
+pto_status_t pto_pairs_price(pto_pricing_t *pricing, int loop, int64_t outer);
 bool pto_loops_apply(const pto_pricing_t *pricing, int node);
 pto_status_t pto_loops_price(pto_pricing_t *pricing, int node, int64_t k);
 bool pto_at_once_applies(const pto_pricing_t *pricing, int node);
