@@ -2,6 +2,7 @@
  * it stages GPU buffers through the host. Every algorithm is priced with the machine as fitted. The one whose
  * price is nearest is taken; where others are nearly as near, or none is near, the row is flagged, and picks
  * that rest on it are unsure. */
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -153,6 +154,7 @@ static pto_status_t price_of(const study_t *study, pto_space_t space, const timi
                              const guess_t *guess, int64_t *call_bytes, double *seconds) {
     pto_score_candidate_t candidate = {.measured_s = timing->seconds,
                                        .staged_members = {PTO_STAGED_TUNED, PTO_STAGED_TUNED}};
+    assert(timing->nodes > 0);
     int32_t per_node = timing->procs / timing->nodes;
     pto_score_cell_t cell = {.collective = study->collective,
                              .implementation = PTO_IMPLEMENTATION_LIBRARY,
@@ -193,7 +195,7 @@ static pto_status_t price_staged(const study_t *study, const study_t *host, cons
     pto_status_t status = price_of(study, PTO_SPACE_GPU, timing, guess, call_bytes, seconds);
     if (status == PTO_OK && beside && *seconds > 0)
         status = price_of(host, PTO_SPACE_CPU, timing, guess, NULL, &host_s);
-    if (host_s > 0)
+    if (beside && host_s > 0)
         *seconds = beside->seconds + fmax(*seconds - host_s, 0);
     return status;
 }
@@ -429,6 +431,7 @@ static pto_status_t compare(const study_t *study) {
         if (status != PTO_OK || seconds <= 0 || size->guess < 0)
             continue;
         const guess_t *guess = &study->guess[size->guess];
+        assert(guess->variant.algorithm);
         const double miss = miss_of(seconds, timing->seconds);
         char key[PTO_FIT_NAME_MAX];
         if (guess->miss[s] <= near_enough && miss > near_enough &&
@@ -462,8 +465,11 @@ pto_status_t pto_fit_library(const pto_samples_t *samples, const pto_fit_options
     study_t *study = calloc(PTO_SPACE_COUNT, sizeof *study);
     pto_status_t status = PTO_OK;
     work.skip = calloc(samples->count + 1, sizeof *work.skip);
-    if (!work.skip || !study)
-        status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a library's tables");
+    if (!work.skip || !study) {
+        free(work.skip);
+        free(study);
+        return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a library's tables");
+    }
     for (size_t i = 0; i < sizeof measured / sizeof *measured && status == PTO_OK; i++)
         for (int space = 0; space < PTO_SPACE_COUNT && status == PTO_OK; space++) {
             study[space] =
