@@ -54,20 +54,11 @@ static int ring_of(pto_builder_t *builder, const pto_exchange_t *who, int like, 
     return pto_build_buffer(builder, ring);
 }
 
-static pto_exchange_t owners_of(const pto_request_t *request, const pto_user_t *user) {
-    return (pto_exchange_t){.group = user->owners,
-                            .n = pto_layout_owner_count(&request->layout),
-                            .core_count = request->layout.owners_per_gpu};
-}
-
 /* The root of a broadcast has its own output. */
-static void build_own(pto_builder_t *builder, const pto_exchange_t *who, const pto_user_t *user) {
+static void build_own(pto_builder_t *builder, const pto_exchange_t *who) {
     pto_step_t own = pto_step_of_root(PTO_STEP_COPY, who);
     own.peers.kind = PTO_PEERS_NONE;
-    own.source = pto_slice_all(builder, user->in);
-    own.target = pto_slice_all(builder, user->out);
-    pto_build_stage(builder, "own", PTO_ORDER_SEQUENCE);
-    pto_build_step(builder, own);
+    pto_build_local(builder, "own", own, pto_slice_all(builder, who->in), pto_slice_all(builder, who->out));
 }
 
 /* --- a ring of host memory at each receiver ------------------------------------------------------------- */
@@ -76,8 +67,6 @@ typedef struct {
     pto_builder_t *builder;
     pto_exchange_t who;
     cut_t cut;
-    int in;
-    int out;
     int ring;
     int full;
     int empty;
@@ -94,7 +83,7 @@ static void build_chunk(const ring_t *ring, int64_t grains, pto_expr_t k, bool w
     if (waits)
         add_flag(ring, pto_step_of_root(PTO_STEP_WAIT, &ring->who), ring->empty);
     pto_step_t fill = pto_step_of_root(PTO_STEP_COPY, &ring->who);
-    fill.source = chunk_of(&ring->cut, ring->in, false, grains, k);
+    fill.source = chunk_of(&ring->cut, ring->who.in, false, grains, k);
     fill.target = chunk_of(&ring->cut, ring->ring, true, grains, k);
     fill.target.holder = PTO_HOLDER_PEER;
     pto_build_step(ring->builder, fill);
@@ -105,7 +94,7 @@ static void build_chunk(const ring_t *ring, int64_t grains, pto_expr_t k, bool w
     pto_step_t drain = pto_step_of_others(PTO_STEP_COPY, &ring->who);
     drain.peers.kind = PTO_PEERS_NONE;
     drain.source = chunk_of(&ring->cut, ring->ring, true, grains, k);
-    drain.target = chunk_of(&ring->cut, ring->out, false, grains, k);
+    drain.target = chunk_of(&ring->cut, ring->who.out, false, grains, k);
     pto_build_step(ring->builder, drain);
     pto_build_stage(ring->builder, "empty", PTO_ORDER_SEQUENCE);
     add_flag(ring, pto_step_of_others(PTO_STEP_SIGNAL, &ring->who), ring->empty);
@@ -120,17 +109,12 @@ static void build_chunks(const ring_t *ring, int64_t from, int64_t to, bool wait
 static int64_t smaller(int64_t one, int64_t other) { return one < other ? one : other; }
 
 static ring_t begin_ring(pto_builder_t *builder, const pto_request_t *request) {
-    pto_user_t user = pto_route_user(builder, request);
-    int64_t grain = pto_builder_buffer(builder, user.in)->granularity_bytes;
-    ring_t ring = {.builder = builder,
-                   .who = owners_of(request, &user),
-                   .cut = cut_of(request, grain),
-                   .in = user.in,
-                   .out = user.out};
-    ring.ring = ring_of(builder, &ring.who, user.out, &ring.cut, "ring");
+    ring_t ring = {.builder = builder, .who = pto_route_user(builder, request)};
+    ring.cut = cut_of(request, pto_builder_buffer(builder, ring.who.in)->granularity_bytes);
+    ring.ring = ring_of(builder, &ring.who, ring.who.out, &ring.cut, "ring");
     ring.full = pto_build_flag(builder, "full");
     ring.empty = pto_build_flag(builder, "empty");
-    build_own(builder, &ring.who, &user);
+    build_own(builder, &ring.who);
     return ring;
 }
 
@@ -177,20 +161,19 @@ static void build_between(pto_builder_t *builder, const pto_shares_t *shares, co
 
 /* dup_devptr through host memory: the owner stages its vector, every process works on its share of it. */
 static void build_shared_staging(pto_builder_t *builder, const pto_request_t *request) {
-    pto_user_t user = pto_route_user(builder, request);
+    pto_exchange_t user = pto_route_user(builder, request);
     pto_shares_t shares = pto_route_shares(builder, request, &user);
     int whole = pto_build_mirror(builder, user.out, "staged", PTO_SPACE_CPU);
-    pto_slice_t mine = pto_route_share_in_whole(builder, &shares, whole, shares.in, PTO_SHARE_MINE);
+    pto_slice_t mine = pto_route_share_in_whole(builder, &shares, whole, shares.who.in, PTO_SHARE_MINE);
     mine.holder = PTO_HOLDER_OWNER;
-    pto_slice_t share = pto_route_share(builder, &shares, shares.in);
-    pto_route_copy(builder, "stage", user.owners, 0, 1, pto_slice_all(builder, user.in),
-                   pto_slice_all(builder, whole));
+    pto_slice_t share = pto_route_share(builder, &shares, shares.who.in);
+    pto_build_copy(builder, "stage", &user, pto_slice_all(builder, user.in), pto_slice_all(builder, whole));
     build_between(builder, &shares, "staged", false);
-    pto_route_copy(builder, "take shares", shares.cores, 0, shares.count, mine, share);
-    pto_route_share_exchange(builder, request, &shares);
-    pto_route_copy(builder, "give shares", shares.cores, 0, shares.count, share, mine);
+    pto_build_copy(builder, "take shares", &shares.who, mine, share);
+    pto_build_exchange(builder, request, &shares.who);
+    pto_build_copy(builder, "give shares", &shares.who, share, mine);
     build_between(builder, &shares, "reduced", true);
-    pto_route_copy(builder, "copy to device", user.owners, 0, 1, pto_slice_all(builder, whole),
+    pto_build_copy(builder, "copy to device", &user, pto_slice_all(builder, whole),
                    pto_slice_all(builder, user.out));
 }
 
@@ -200,7 +183,6 @@ typedef struct {
     pto_builder_t *builder;
     pto_exchange_t who;
     cut_t cut;
-    pto_user_t user;
     int host_in;
     int host_out;
 } staged_t;
@@ -211,7 +193,7 @@ static void build_staged_chunk(const staged_t *staged, int64_t grains, pto_expr_
     pto_build_stage(builder, "copy to host", PTO_ORDER_SEQUENCE);
     pto_step_t out = pto_step_of_root(PTO_STEP_COPY, &staged->who);
     out.peers.kind = PTO_PEERS_NONE;
-    out.source = chunk_of(&staged->cut, staged->user.in, false, grains, k);
+    out.source = chunk_of(&staged->cut, staged->who.in, false, grains, k);
     out.target = chunk_of(&staged->cut, staged->host_in, true, grains, k);
     pto_build_step(builder, out);
     pto_build_stage(builder, "messages", PTO_ORDER_AT_ONCE);
@@ -225,18 +207,16 @@ static void build_staged_chunk(const staged_t *staged, int64_t grains, pto_expr_
     pto_step_t in = pto_step_of_others(PTO_STEP_COPY, &staged->who);
     in.peers.kind = PTO_PEERS_NONE;
     in.source = recv.target;
-    in.target = chunk_of(&staged->cut, staged->user.out, false, grains, k);
+    in.target = chunk_of(&staged->cut, staged->who.out, false, grains, k);
     pto_build_step(builder, in);
 }
 
 static void build_chunk_pipeline(pto_builder_t *builder, const pto_request_t *request) {
-    staged_t staged = {.builder = builder, .user = pto_route_user(builder, request)};
-    int64_t grain = pto_builder_buffer(builder, staged.user.in)->granularity_bytes;
-    staged.who = owners_of(request, &staged.user);
-    staged.cut = cut_of(request, grain);
-    staged.host_in = ring_of(builder, &staged.who, staged.user.out, &staged.cut, "host in");
-    staged.host_out = ring_of(builder, &staged.who, staged.user.out, &staged.cut, "host out");
-    build_own(builder, &staged.who, &staged.user);
+    staged_t staged = {.builder = builder, .who = pto_route_user(builder, request)};
+    staged.cut = cut_of(request, pto_builder_buffer(builder, staged.who.in)->granularity_bytes);
+    staged.host_in = ring_of(builder, &staged.who, staged.who.out, &staged.cut, "host in");
+    staged.host_out = ring_of(builder, &staged.who, staged.who.out, &staged.cut, "host out");
+    build_own(builder, &staged.who);
     pto_build_pipeline(builder, 0, staged.cut.whole, staged.cut.slots);
     build_staged_chunk(&staged, staged.cut.chunk, pto_loop_index(1, 0));
     pto_build_end(builder);
@@ -256,9 +236,9 @@ static void build_kernel_flag(pto_builder_t *builder, const pto_exchange_t *who,
 static void build_device_chunk(const staged_t *staged, int ring, int64_t grains, pto_expr_t k) {
     pto_step_t into = pto_step_of_root(PTO_STEP_COPY, &staged->who), on = into;
     into.peers.kind = PTO_PEERS_NONE;
-    into.source = chunk_of(&staged->cut, staged->user.in, false, grains, k);
+    into.source = chunk_of(&staged->cut, staged->who.in, false, grains, k);
     into.target = on.source = chunk_of(&staged->cut, ring, true, grains, k);
-    on.target = chunk_of(&staged->cut, staged->user.out, false, grains, k);
+    on.target = chunk_of(&staged->cut, staged->who.out, false, grains, k);
     on.target.holder = PTO_HOLDER_PEER;
     pto_build_stage(staged->builder, "into the ring", PTO_ORDER_SEQUENCE);
     pto_build_step(staged->builder, into);
@@ -267,14 +247,13 @@ static void build_device_chunk(const staged_t *staged, int ring, int64_t grains,
 }
 
 static void build_device_pipeline(pto_builder_t *builder, const pto_request_t *request) {
-    staged_t staged = {.builder = builder, .user = pto_route_user(builder, request)};
-    staged.who = pto_gas_members(request, &staged.user);
-    staged.cut = cut_of(request, pto_builder_buffer(builder, staged.user.in)->granularity_bytes);
-    pto_buffer_t shape = pto_intranode_shape(builder, &staged.who, staged.user.out, "ring", 1, 1);
+    staged_t staged = {.builder = builder, .who = pto_route_user(builder, request)};
+    staged.cut = cut_of(request, pto_builder_buffer(builder, staged.who.in)->granularity_bytes);
+    pto_buffer_t shape = pto_intranode_shape(builder, &staged.who, staged.who.out, "ring", 1, 1);
     shape.block_bytes = staged.cut.slots * staged.cut.chunk * staged.cut.grain_bytes;
     const int ring = pto_build_buffer(builder, shape);
     build_kernel_flag(builder, &staged.who, "ready");
-    build_own(builder, &staged.who, &staged.user);
+    build_own(builder, &staged.who);
     pto_build_pipeline(builder, 0, staged.cut.whole, staged.cut.slots);
     build_device_chunk(&staged, ring, staged.cut.chunk, pto_loop_index(1, 0));
     pto_build_end(builder);
@@ -293,22 +272,21 @@ static pto_slice_t block_at(int buffer, pto_anchor_t anchor, int64_t sign) {
 
 /* The block for one partner is copied out while that for another travels and a third one is copied in. */
 static void build_partner_pipeline(pto_builder_t *builder, const pto_request_t *request) {
-    pto_user_t user = pto_route_user(builder, request);
-    pto_exchange_t who = owners_of(request, &user);
+    pto_exchange_t who = pto_route_user(builder, request);
     int64_t depth = chunks_shape.slots > 0 ? chunks_shape.slots : 1 + request->bytes % 4;
-    pto_buffer_t slots = pto_intranode_shape(builder, &who, user.in, "host in", depth, 1);
+    pto_buffer_t slots = pto_intranode_shape(builder, &who, who.in, "host in", depth, 1);
     slots.space = PTO_SPACE_CPU;
     int host_in = pto_build_buffer(builder, slots);
     slots.name = "host out";
     int host_out = pto_build_buffer(builder, slots);
     pto_step_t copy = pto_step_of(PTO_STEP_COPY, &who);
     pto_build_stage(builder, "own", PTO_ORDER_SEQUENCE);
-    copy.source = pto_slice_block(user.in, PTO_ANCHOR_ME);
-    copy.target = pto_slice_block(user.out, PTO_ANCHOR_ME);
+    copy.source = pto_slice_block(who.in, PTO_ANCHOR_ME);
+    copy.target = pto_slice_block(who.out, PTO_ANCHOR_ME);
     pto_build_step(builder, copy);
     pto_build_pipeline(builder, 1, who.n, depth);
     pto_build_stage(builder, "copy to host", PTO_ORDER_SEQUENCE);
-    copy.source = block_at(user.in, PTO_ANCHOR_ME, 1);
+    copy.source = block_at(who.in, PTO_ANCHOR_ME, 1);
     copy.target = block_at(host_in, PTO_ANCHOR_ABSOLUTE, 1);
     pto_build_step(builder, copy);
     pto_build_stage(builder, "messages", PTO_ORDER_AT_ONCE);
@@ -321,7 +299,7 @@ static void build_partner_pipeline(pto_builder_t *builder, const pto_request_t *
     pto_build_step(builder, recv);
     pto_build_stage(builder, "copy to device", PTO_ORDER_SEQUENCE);
     copy.source = block_at(host_out, PTO_ANCHOR_ABSOLUTE, 1);
-    copy.target = block_at(user.out, PTO_ANCHOR_ME, -1);
+    copy.target = block_at(who.out, PTO_ANCHOR_ME, -1);
     pto_build_step(builder, copy);
     pto_build_end(builder);
 }
@@ -331,7 +309,6 @@ static void build_partner_pipeline(pto_builder_t *builder, const pto_request_t *
 typedef struct {
     pto_builder_t *builder;
     pto_exchange_t who;
-    pto_user_t user;
     int given[2];  /* by branch: what a process gives to the root */
     int result[2]; /* and what the root makes of it */
 } halves_t;
@@ -351,7 +328,7 @@ static void build_half(const halves_t *halves, int branch) {
     const pto_exchange_t *who = &halves->who;
     pto_step_t root = pto_step_of_root(PTO_STEP_COPY, who), alone = root;
     pto_step_t others = pto_step_of_others(PTO_STEP_COPY, who);
-    pto_slice_t result = half(halves->result[branch], branch), out = half(halves->user.out, branch);
+    pto_slice_t result = half(halves->result[branch], branch), out = half(halves->who.out, branch);
     pto_slice_t given = half(halves->given[branch], branch), theirs = given;
     alone.peers.kind = PTO_PEERS_NONE;
     theirs.holder = PTO_HOLDER_PEER;
@@ -369,11 +346,10 @@ static void build_half(const halves_t *halves, int branch) {
 
 /* The root reduces one half of the vectors in shared host memory and the other half on its GPU. */
 static void build_two_halves(pto_builder_t *builder, const pto_request_t *request) {
-    halves_t halves = {.builder = builder, .user = pto_route_user(builder, request)};
-    halves.who = owners_of(request, &halves.user);
+    halves_t halves = {.builder = builder, .who = pto_route_user(builder, request)};
     for (int branch = 0; branch < 2; branch++) {
         pto_buffer_t given =
-            pto_intranode_shape(builder, &halves.who, halves.user.in, branch ? "given 1" : "given 0", 1, 1);
+            pto_intranode_shape(builder, &halves.who, halves.who.in, branch ? "given 1" : "given 0", 1, 1);
         given.space = branch ? PTO_SPACE_GPU : PTO_SPACE_CPU;
         halves.given[branch] = pto_build_buffer(builder, given);
         given.name = branch ? "result 1" : "result 0";
@@ -382,7 +358,7 @@ static void build_two_halves(pto_builder_t *builder, const pto_request_t *reques
     }
     pto_build_stage(builder, "give", PTO_ORDER_SEQUENCE);
     for (int branch = 0; branch < 2; branch++)
-        build_half_copy(&halves, pto_step_of(PTO_STEP_COPY, &halves.who), half(halves.user.in, branch),
+        build_half_copy(&halves, pto_step_of(PTO_STEP_COPY, &halves.who), half(halves.who.in, branch),
                         half(halves.given[branch], branch));
     pto_build_parallel(builder);
     for (int branch = 0; branch < 2; branch++) {

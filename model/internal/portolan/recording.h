@@ -165,10 +165,10 @@ typedef struct {
     int64_t procs;
     int64_t calls; /* that all their processes show */
     int64_t rootless,
-        clockless;   /* of these, not compared: their root, or the processes' clocks, are unknown */
-    int64_t missing; /* the first process of which no call is known, where some of others are; else -1 */
-    bool is_cut;     /* later calls were left out */
-    bool is_bare;    /* only durations are known, which tell less of who is late */
+        clockless;       /* of these, not compared: their root, or the processes' clocks, are unknown */
+    int64_t missing;     /* the first process of which no call is known, where some of others are; else -1 */
+    bool is_cut;         /* later calls were left out */
+    bool is_bare;        /* only durations are known, which tell less of who is late */
     bool hides_messages; /* the files have collectives alone: who waits for a message looks late, too */
     /* Whether there were enough calls to tell which process is late (and, of durations alone, no slow place),
      * and enough equal ones of different nodes or links to tell which of these is slow. */
