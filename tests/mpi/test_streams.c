@@ -485,13 +485,15 @@ static void change_together(user_t *user, bool apart) {
 
 /* Private and registered buffers by this process alone, or all by all. In a collective with a root, all
  * change together: whether a process without a buffer of its own may change alone depends on who accesses the
- * root's. */
+ * root's. So do they where no process has an element: such buffers are at the same place wherever they are.
+ */
 static void change_buffers(user_t *user) {
     const uint32_t *old_in = user->in, *old_out = user->out;
     const int in_place = draw(PLACES), out_place = draw(PLACES);
     const bool rooted =
         pto_collective_is_from_root(user->collective) || pto_collective_is_to_root(user->collective);
-    const bool alone = draw(2) == 0 && !user->apart && !rooted, apart = draw(2) == 0 && !alone;
+    const bool empty = user->in_room == 0 || user->out_room == 0;
+    const bool alone = draw(2) == 0 && !user->apart && !rooted && !empty, apart = draw(2) == 0 && !alone;
     choose_places(user, apart ? (in_place + rank) % PLACES : in_place,
                   apart ? (out_place + rank / 2) % PLACES : out_place);
     const bool can =
