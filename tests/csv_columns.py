@@ -59,7 +59,7 @@ for command, questions in ASKED.items():
         failed += 1
         print(f"FAIL {command} {' '.join(question)}: {fault}")
 # The rows of a machine from a datasheet say what their times lack, and what they are extrapolated from.
-SHEET = ["--machine", "dgx-h100", "--nodes", "2", "--procs-per-gpu", "4"]
+SHEET = ["--machine", "mi300x", "--nodes", "2", "--procs-per-gpu", "4"]
 ASKED = {"predict": ["predict", *SHEET, "--collective", "allreduce", "--bytes", "1MiB"],
          "step": ["step", "scenarios/workloads/gnn.yaml", *SHEET]}
 for question, column, said in [([*asked, "--strategy", strategy], column, said) for asked in ASKED.values()

@@ -13,7 +13,7 @@ except ImportError:
 
 portolan = sys.argv[1]
 SUMMIT = ["--machine", "summit-spectrum", "--nodes", "2"]
-LACKING = ["--machine", "dgx-h100", "--nodes", "2"]
+LACKING = ["--machine", "mi300x", "--nodes", "2"]
 SPLIT = [*LACKING, "--procs-per-gpu", "4"]
 COMMANDS = [
     ["predict", *SUMMIT, "--collective", "alltoall", "--bytes", "1KiB:4KiB"],
