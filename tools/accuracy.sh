@@ -73,8 +73,8 @@ fit_all() {
 }
 
 # Machines from datasheets, on the rows of one process a GPU and on all. Starts of messages that `machine new` guesses
-# span those of both machines' samples; nothing is from their collectives. MPS ran on Summit and not on Lassen, as users know. Summit's error is Lassen's: the one that
-# `machine new` writes is Summit's own.
+# span those of both machines' samples; nothing is from their collectives. MPS ran on Summit and not on Lassen, which
+# their users know. Summit's error is Lassen's: the one that `machine new` writes is Summit's own.
 fit_sheets() {
     "$portolan" machine new --name summit-sheet --sockets 2 --cores 40 --gpus 6 --gpu-link '50 GB/s' --gpu-topology switch \
         --host-link '50 GB/s' --nics 2 --nic '100 Gbit/s' --gpu-memory 16GiB --mps yes --out "$made/summit-sheet.yaml" --force

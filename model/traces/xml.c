@@ -135,15 +135,7 @@ pto_status_t pto_xml_parse(const char *text, size_t size, const char *path, pto_
     return status;
 }
 
-pto_status_t pto_xml_read(const char *path, pto_xml_t *xml, pto_error_t *err) {
-    char *text = NULL;
-    size_t size = 0;
-    pto_status_t status = pto_text_read(path, FILE_BYTES_MAX, &text, &size, err);
-    if (status == PTO_OK)
-        status = pto_xml_parse(text, size, path, xml, err);
-    free(text);
-    return status;
-}
+PTO_TEXT_READER(pto_xml_read, pto_xml_parse, pto_xml_t *, xml, FILE_BYTES_MAX);
 
 void pto_xml_fini(pto_xml_t *xml) {
     for (int i = 0; i < xml->count; i++) {

@@ -241,16 +241,8 @@ pto_status_t pto_collectives_parse(const char *text, size_t text_size, const cha
     return status;
 }
 
-pto_status_t pto_collectives_read(const char *path, pto_collectives_t *collectives, pto_error_t *err) {
-    size_t size = 0;
-    char *text = NULL;
-    pto_status_t status = pto_text_read(path, PTO_CSV_BYTES_MAX, &text, &size, err);
-    if (status != PTO_OK)
-        return status;
-    status = pto_collectives_parse(text, size, path, collectives, err);
-    free(text);
-    return status;
-}
+PTO_TEXT_READER(pto_collectives_read, pto_collectives_parse, pto_collectives_t *, collectives,
+                PTO_CSV_BYTES_MAX);
 
 void pto_collectives_fini(pto_collectives_t *collectives) {
     pto_csv_origin_t origin = origin_of(collectives);

@@ -137,16 +137,7 @@ pto_status_t pto_samples_parse(const char *text, size_t text_size, const char *p
     return status;
 }
 
-pto_status_t pto_samples_read(const char *path, pto_samples_t *samples, pto_error_t *err) {
-    size_t size = 0;
-    char *text = NULL;
-    pto_status_t status = pto_text_read(path, PTO_CSV_BYTES_MAX, &text, &size, err);
-    if (status != PTO_OK)
-        return status;
-    status = pto_samples_parse(text, size, path, samples, err);
-    free(text);
-    return status;
-}
+PTO_TEXT_READER(pto_samples_read, pto_samples_parse, pto_samples_t *, samples, PTO_CSV_BYTES_MAX);
 
 void pto_samples_fini(pto_samples_t *samples) {
     pto_csv_origin_t origin = origin_of(samples);

@@ -193,9 +193,8 @@ pto_status_t pto_counts_read_space(const char *path, int space, pto_counts_t *co
 
 static pto_status_t parse_list(const char *text, size_t text_size, const char *path, pto_counts_t *counts,
                                pto_error_t *err) {
-    const char *start = text + pto_byte_order_mark(text, text_size);
     csv_t csv = {
-        .path = path, .err = err, .is_list = true, .at = start, .end = text + text_size, .line_start = start};
+        .path = path, .err = err, .is_list = true, .at = text, .end = text + text_size, .line_start = text};
     char *kept = pto_text_copy(path);
     pto_status_t status =
         kept ? read_rows(&csv) : pto_error_set_at(err, PTO_ERR_MEMORY, path, 1, 1, "out of memory");
