@@ -280,6 +280,32 @@ TEST(other_numbers_follow_from_the_nearest_row) {
     pto_machine_fini(&m);
 }
 
+/* Two GPUs a node, measured on 2 and 4 nodes: a tree over 4 has two more hops between nodes, and so has one
+ * over 8, each of which takes as many times 12 us as those took. */
+TEST(two_measured_numbers_of_nodes_say_what_hops_take) {
+    static const struct {
+        const char *alpha_s; /* on 4 nodes; on 2 it is 30 us */
+        double measured_s, times;
+    } grown[] = {{"54e-6", 54e-6, 1}, {"42e-6", 42e-6, 0.5}, {"30e-6", 30e-6, 0},
+                 {"20e-6", 20e-6, 0}, {"66e-6", 66e-6, 1.5}, {"500e-6", 500e-6, 2}};
+    for (size_t i = 0; i < sizeof grown / sizeof *grown; i++) {
+        char text[2048];
+        snprintf(text, sizeof text, "%s%s%s%s",
+                 BODY
+                 "nccl:\n  allreduce:\n"
+                 "    - {gpus: 2, alpha_s: 5e-6, beta_s_per_byte: 3e-12}\n" /* of one node: does not count */
+                 "    - {gpus: 4, nodes: 2, alpha_s: 30e-6, beta_s_per_byte: 6e-11}\n"
+                 "    - {gpus: 8, nodes: 4, beta_s_per_byte: 6e-11, alpha_s: ",
+                 grown[i].alpha_s, "}\n", STRUCTURE);
+        pto_machine_t m = must_parse(text);
+        const double row_s = grown[i].measured_s + 4000 * 6e-11;
+        costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 4, 2, 4000), row_s);
+        costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 8, 2, 4000), row_s + 2 * 1.2e-5 * grown[i].times);
+        costs(&m, ask(PTO_COLLECTIVE_ALLREDUCE, 16, 2, 4000), row_s + 4 * 1.2e-5 * grown[i].times);
+        pto_machine_fini(&m);
+    }
+}
+
 /* Between nodes the protocol is the cheapest at any size; LL carries what it can, whatever the network does.
  */
 TEST(protocols_between_nodes_go_by_their_cost) {

@@ -318,12 +318,65 @@ static bool nearest(const pto_cost_table_t *cost, pto_nccl_job_t job, pto_nccl_j
     return any;
 }
 
+/* Finds the measured job with as many GPUs a node as `base` on the next smaller number of nodes, which is
+ * more than one; false: there is none. */
+static bool next_smaller(const pto_cost_table_t *cost, pto_nccl_job_t base, pto_nccl_job_t *found) {
+    *found = (pto_nccl_job_t){0};
+    for (int i = 0; i < cost->count; i++) {
+        pto_nccl_job_t here = {cost->row[i].gpus, cost->row[i].nodes};
+        if (here.nodes > 1 && here.nodes < base.nodes && here.nodes > found->nodes &&
+            here.gpus * base.nodes == base.gpus * here.nodes)
+            *found = here;
+    }
+    return found->nodes > 0;
+}
+
+/* Multiplies what a route adds to its row for hops and for waiting. */
+static void scale_growth(pto_nccl_route_t *route, double times) {
+    route->hops *= times;
+    route->net_hops *= times;
+    route->chunk_bytes *= times;
+    route->wait_bytes *= times;
+}
+
+/* Returns a time as a number; a tape that was recorded with another one must be recorded again. */
+static double fixed_s(pto_time_t time) {
+    if (pto_tape_recording)
+        (void)pto_time_same(time, (pto_time_t){.s = time.s});
+    return time.s;
+}
+
+/* Returns the measured growth from the next smaller number of nodes to the base, in units of what hops and
+ * chunks add there by NCCL's structure, from 0 to 2; 1 where `base` is the only number of several nodes.
+ * Calls that follow one another, as nccl-tests makes them, hide most hops of a chain. */
+static double measured_growth(const pto_machine_t *machine, pto_nccl_kind_t kind,
+                              pto_nccl_algorithm_t algorithm, pto_nccl_job_t base, double bytes) {
+    pto_nccl_job_t smaller;
+    pto_nccl_route_t route;
+    const pto_cost_row_t *row = pto_machine_nccl(machine, kind, base.gpus, base.nodes, (int64_t)bytes);
+    if (!row || !next_smaller(&machine->nccl[kind], base, &smaller) ||
+        !pto_nccl_route(machine, kind, algorithm, smaller, base, bytes, &route))
+        return 1;
+    const double modelled_s = fixed_s(time_of_route(machine, kind, &route));
+    scale_growth(&route, 0);
+    const double without_s = fixed_s(time_of_route(machine, kind, &route));
+    const double measured_s = fixed_s(
+        pto_time_add(pto_time_of(&row->postal.alpha_s, 1), pto_time_of(&row->postal.beta_s_per_byte, bytes)));
+    if (modelled_s <= without_s)
+        return 1;
+    return fmin(fmax((measured_s - without_s) / (modelled_s - without_s), 0), 2);
+}
+
 bool pto_nccl_extrapolated(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm,
                            pto_nccl_job_t job, double bytes, pto_nccl_route_t *route) {
     pto_nccl_job_t base;
-    return !pto_machine_nccl(machine, kind, job.gpus, job.nodes, (int64_t)bytes) &&
-           nearest(&machine->nccl[kind], job, &base) &&
-           pto_nccl_route(machine, kind, algorithm, base, job, bytes, route);
+    if (pto_machine_nccl(machine, kind, job.gpus, job.nodes, (int64_t)bytes) ||
+        !nearest(&machine->nccl[kind], job, &base) ||
+        !pto_nccl_route(machine, kind, algorithm, base, job, bytes, route))
+        return false;
+    if (job.nodes > base.nodes)
+        scale_growth(route, measured_growth(machine, kind, algorithm, base, bytes));
+    return true;
 }
 
 /* The cheaper of ring and tree; an alltoall has neither, only sends. False: nothing is known to extrapolate
