@@ -15,6 +15,7 @@
     ROW(binomial)                                                                                            \
     ROW(scatter_allgather)                                                                                   \
     ROW(chain)                                                                                               \
+    ROW(split_binary)                                                                                        \
     ROW(hierarchical)                                                                                        \
     ROW(binomial_near_first)                                                                                 \
     ROW(neighbors)                                                                                           \

@@ -10,10 +10,11 @@ program=$build/tests/test_export
 portolan=$build/portolan
 built "$program" "$portolan"
 calls=10
+machine=h200-2x2-tcp forced=()
 
 counted() { # RANKS CALL BYTES
     rm -f "$work"/run.*.prof
-    launch 60 -n "$1" --mca pml_monitoring_enable 2 --mca pml_monitoring_enable_output 3 \
+    launch 60 -n "$1" "${forced[@]}" --mca pml_monitoring_enable 2 --mca pml_monitoring_enable_output 3 \
         --mca pml_monitoring_filename "$work/run" "$program" "$2" "$3" $calls || return
     awk '$1 == "I" { print $2 "," $3 "," $6 "," $4 }' "$work"/run.*.prof | sort
 }
@@ -21,7 +22,7 @@ counted() { # RANKS CALL BYTES
 planned() { # RANKS CALL BYTES
     local call=$2
     [ "$call" != bcast ] || call=broadcast
-    "$portolan" traffic --machine h200-2x2-tcp --collective "$call" --nodes $(($1 / 2)) --gpus-per-node 2 --procs-per-gpu 1 \
+    "$portolan" traffic --machine "$machine" --collective "$call" --nodes $(($1 / 2)) --gpus-per-node 2 --procs-per-gpu 1 \
         --bytes "$3" --datatype byte --strategy three_step |
         awk -F, -v calls=$calls '/^[0-9]/ { print $1 "," $2 "," calls * $6 "," calls * $7 }' | sort
 }
@@ -45,4 +46,14 @@ done 3<<'TEXT'
 8 reduce 65536
 8 reduce_scatter 1024
 TEXT
+
+# An algorithm that 4.1 has and 4.0 takes.
+forced=(--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_bcast_algorithm 4 --mca coll_tuned_bcast_algorithm_segmentsize 1024)
+machine=$work/split.yaml
+printf '%s\n' 'machine: split' 'inherits: h200-2x2-tcp' 'library: {broadcast: {cpu: [{algorithm: split_binary, segment_bytes: 1024}]}}' >"$machine"
+for ranks in 4 6 8 10 14; do
+    for bytes in 2048 16384 98304; do
+        check "a split binary broadcast of $bytes bytes on $ranks ranks is its messages" agree "$ranks" bcast "$bytes"
+    done
+done
 finish

@@ -138,4 +138,37 @@ TEST(a_scatter_and_an_allgather_take_the_vector_twice) {
         }
 }
 
+/* --- a split binary tree -------------------------------------------------------------------------------- */
+
+/* On 2^(levels + 1) - 1 processes each sends each segment of its half to two children; then halves are
+ * swapped. */
+TEST(a_split_binary_tree_sends_each_segment_of_a_half_twice) {
+    const int64_t segments[] = {2, 8, 64, 100};
+    for (int64_t levels = 1; levels <= 6; levels++)
+        for (size_t s = 0; s < sizeof segments / sizeof *segments; s++) {
+            const int64_t nodes = ((int64_t)2 << levels) - 1, half = segments[s] / 2;
+            pto_request_t request =
+                on_hosts(PTO_COLLECTIVE_BROADCAST, "split_binary", nodes, 1, 6400 * segments[s]);
+            request.segment_bytes = 6400;
+            /* on three, only process 0 has children, and it does not swap */
+            double expected = (double)(half + levels - 1) * 2 * message_s(6400);
+            double swapped = expected + message_s(half * 6400) - (levels == 1 ? message_s(6400) : 0);
+            assert_near_for(priced(&request), fmax(expected, swapped), 1e-9, "broadcast");
+        }
+}
+
+/* Levels have steps of their own, and a process of each node takes part in some of them: no process sends
+ * more than two messages a round, wherever its children are. */
+TEST(processes_of_a_node_pay_for_their_own_level_of_the_tree) {
+    for (int64_t nodes = 1; nodes <= 9; nodes++)
+        for (int64_t procs = 1; procs <= 6; procs++) {
+            if (nodes * procs == 1)
+                continue;
+            pto_request_t request =
+                on_hosts(PTO_COLLECTIVE_BROADCAST, "split_binary", nodes, procs, 6400 * 200);
+            request.segment_bytes = 6400;
+            assert_near_for(simulated_s(&request, &machine), priced(&request), 0.01, "simulated");
+        }
+}
+
 int main(void) { return run_all_tests(read_machine, free_machines); }

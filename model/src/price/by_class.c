@@ -214,34 +214,50 @@ static int64_t groups_per_node(const pto_pricing_t *pricing, const pto_action_t 
 
 /* --- steps of which a process takes one ---------------------------------------------------------------- */
 
-/* In a tree, the root may send from one buffer and the others from another. Where one of two steps is that of
- * a single member, who does not take the other, a class has to pay the more expensive one, not both. */
-static bool is_beside(const pto_plan_t *plan, const pto_step_t *step, const pto_action_t *action) {
-    const pto_step_t *own = action->step;
-    const pto_step_t *alone = pto_step_is_of_one_member(plan, own) ? own : step;
-    return step != own && step->kind == own->kind && action->core >= step->core_first &&
-           action->core < step->core_first + step->core_count && pto_step_is_of_one_member(plan, alone) &&
-           !pto_steps_share_members(step, own, action->k, action->core);
+/* In a tree, the root may send from one buffer and the others from another, and each level has steps of its
+ * own. A class whose members take different steps pays for those of one member, the most expensive ones. */
+static bool is_like(const pto_step_t *step, const pto_action_t *action) {
+    return step->kind == action->step->kind && action->core >= step->core_first &&
+           action->core < step->core_first + step->core_count;
 }
 
-/* Returns the action's step, or such a one beside it, with the largest measure; of equal ones the first. */
-static const pto_step_t *largest_beside(pto_pricing_t *pricing, const pto_action_t *action,
-                                        pto_time_t (*measure)(pto_pricing_t *, pto_action_t)) {
+static bool share_members(const pto_step_t *step, const pto_action_t *action) {
+    return step == action->step || pto_steps_share_members(step, action->step, action->k, action->core);
+}
+
+/* Returns the measure of the action's step and of those that its members also take; `first` is the first. */
+static pto_time_t measure_all(pto_pricing_t *pricing, const pto_action_t *action,
+                              pto_time_t (*measure)(pto_pricing_t *, pto_action_t), int *first) {
     const pto_stage_t *stage = pricing->at.stage;
-    const pto_step_t *largest = action->step;
-    pto_time_t most = {.s = -1};
+    pto_time_t sum = {.s = 0};
+    *first = -1;
     for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++) {
         pto_action_t other = *action;
         other.step = pto_step_at(pricing->plan, i);
-        if (other.step != action->step && !is_beside(pricing->plan, other.step, action))
+        if (!is_like(other.step, action) || !share_members(other.step, action))
             continue;
-        pto_time_t own = measure(pricing, other);
-        if (pto_time_less(most, own)) {
-            most = own;
-            largest = other.step;
-        }
+        sum = pto_time_add(sum, measure(pricing, other));
+        *first = *first < 0 ? i : *first;
     }
-    return largest;
+    return sum;
+}
+
+/* Returns whether the steps of the action's members have the largest measure; of equal ones, the first do. */
+static bool is_costliest(pto_pricing_t *pricing, const pto_action_t *action,
+                         pto_time_t (*measure)(pto_pricing_t *, pto_action_t)) {
+    const pto_stage_t *stage = pricing->at.stage;
+    int first, other_first;
+    pto_time_t own = measure_all(pricing, action, measure, &first);
+    for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++) {
+        pto_action_t other = *action;
+        other.step = pto_step_at(pricing->plan, i);
+        if (!is_like(other.step, action) || share_members(other.step, action))
+            continue;
+        pto_time_t others = measure_all(pricing, &other, measure, &other_first);
+        if (pto_time_less(own, others) || (other_first < first && !pto_time_less(others, own)))
+            return false;
+    }
+    return true;
 }
 
 /* Returns the bytes that leave the busiest node. */
@@ -253,15 +269,16 @@ static pto_time_t measure_sends(pto_pricing_t *pricing, pto_action_t action) {
 
 static bool has_beside(const pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_stage_t *stage = pricing->at.stage;
-    for (int i = stage->step_first; pricing->actors.any_alone && i < stage->step_first + stage->step_count;
-         i++)
-        if (is_beside(pricing->plan, pto_step_at(pricing->plan, i), action))
+    for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++) {
+        const pto_step_t *step = pto_step_at(pricing->plan, i);
+        if (is_like(step, action) && !share_members(step, action))
             return true;
+    }
     return false;
 }
 
 static void count_sends(pto_pricing_t *pricing, pto_action_t *action) {
-    if (has_beside(pricing, action) && largest_beside(pricing, action, measure_sends) != action->step)
+    if (has_beside(pricing, action) && !is_costliest(pricing, action, measure_sends))
         return;
     if (differ_by_peer(pricing->plan, action->step))
         return;
@@ -411,7 +428,7 @@ static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action
     pto_status_t status = PTO_OK;
     if (action->step->kind == PTO_STEP_RECV)
         follow_senders(pricing, action);
-    if (!has_beside(pricing, action) || largest_beside(pricing, action, measure_messages) == action->step)
+    if (!has_beside(pricing, action) || is_costliest(pricing, action, measure_messages))
         status = charge_all(pricing, action, charge);
     if (pto_time_positive(charge->most_on_node))
         pto_links_see_all(pricing, PTO_LOAD_MESSAGES, pto_message_end(action->step), &busiest->on_node);

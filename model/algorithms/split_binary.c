@@ -1,0 +1,104 @@
+/* A broadcast along a binary tree that is split in two (Open MPI's `split_binary_tree`; Pjesivac-Grbovic et
+ * al. 2007): segments of the first half of the vector go down the subtree of process 1, those of the second
+ * half down that of process 2, in a pipeline. Then neighbors in the two subtrees exchange their halves.
+ *
+ * Process r of level l, from 2^l - 1 on, has the children r + 2^l and r + 2^(l+1), so that the subtree of
+ * process 1 has the odd numbers, that of process 2 the even ones. In round t, level l sends segment t - l. */
+#include "algorithms.h"
+
+typedef struct {
+    pto_builder_t *builder;
+    const pto_exchange_t *exchange;
+    int64_t levels; /* with children */
+    int64_t half;   /* segments of a half */
+} tree_t;
+
+/* Returns a segment of the half that the process at `anchor` has from its subtree, the first plus `index`: as
+ * segments are numbered modulo their count, odd processes begin at 0 and even ones at `half`. */
+static pto_slice_t segment_of(const tree_t *tree, pto_anchor_t anchor, pto_expr_t index) {
+    index.constant += tree->half;
+    pto_slice_t slice = pto_slice_part(tree->exchange->out, 2 * tree->half, anchor, index);
+    slice.anchor_step = tree->half;
+    return slice;
+}
+
+static pto_slice_t half_of(const tree_t *tree, pto_anchor_t anchor) {
+    return pto_slice_aligned_run(segment_of(tree, anchor, pto_constant(0)), pto_constant(tree->half));
+}
+
+/* Builds the messages from processes [first, until), each `stride`-th, to those `distance` later. */
+static void build_edges(const tree_t *tree, int64_t first, int64_t until, int64_t stride, int64_t distance,
+                        pto_slice_t sent, pto_slice_t received) {
+    pto_step_t send = pto_step_of(PTO_STEP_SEND, tree->exchange);
+    pto_step_t recv = pto_step_of(PTO_STEP_RECV, tree->exchange);
+    if (first >= until)
+        return;
+    send.who_first = pto_constant(first);
+    send.who_until = pto_constant(until);
+    recv.who_first = pto_constant(first + distance);
+    recv.who_until = pto_constant(until + distance);
+    send.who_stride = recv.who_stride = pto_constant(stride);
+    send.peers = pto_peers_at(pto_constant(distance), 1);
+    recv.peers = pto_peers_at(pto_constant(distance), -1);
+    send.source = sent;
+    recv.target = received;
+    pto_build_step(tree->builder, send);
+    pto_build_step(tree->builder, recv);
+}
+
+static int64_t smaller_of(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Builds rounds [from, to), in which levels [first, until) send. */
+static void build_rounds(const tree_t *tree, int64_t from, int64_t to, int64_t first, int64_t until) {
+    pto_build_loop(tree->builder, from, to, false);
+    pto_build_stage(tree->builder, "down both trees", PTO_ORDER_AT_ONCE);
+    int64_t width = 1; /* processes of a level */
+    for (int64_t level = 0; level < until; level++, width *= 2) {
+        const pto_expr_t index = pto_loop_index(1, -level);
+        for (int64_t child = width; level >= first && child <= 2 * width; child += width)
+            build_edges(tree, width - 1, smaller_of(2 * width - 1, tree->exchange->n - child), 1, child,
+                        segment_of(tree, PTO_ANCHOR_PEER, index), segment_of(tree, PTO_ANCHOR_ME, index));
+    }
+    pto_build_end(tree->builder);
+}
+
+/* At first, one more level sends in each round; then all levels; at last, one level fewer in each round. */
+static void build_down(const tree_t *tree) {
+    const int64_t levels = tree->levels, half = tree->half, rounds = half + levels - 1;
+    for (int64_t t = 0, to; t < rounds; t = to) {
+        to = t == levels - 1 && t < half ? half : t + 1;
+        build_rounds(tree, t, to, t < half ? 0 : t - half + 1, smaller_of(t + 1, levels));
+    }
+}
+
+/* Process 1 and 2, 3 and 4 ... A last one without a neighbor gets the second half from process 0. */
+static void build_swap(const tree_t *tree) {
+    const int64_t n = tree->exchange->n;
+    pto_slice_t own = half_of(tree, PTO_ANCHOR_ME), of_peer = half_of(tree, PTO_ANCHOR_PEER);
+    pto_build_stage(tree->builder, "swap halves", PTO_ORDER_AT_ONCE);
+    build_edges(tree, 1, n - 1, 2, 1, own, of_peer);
+    build_edges(tree, 2, n, 2, -1, own, of_peer);
+    if (n % 2 == 0)
+        build_edges(tree, 0, 1, 1, n - 1, own, of_peer);
+}
+
+static void build(pto_builder_t *builder, const pto_exchange_t *exchange) {
+    tree_t tree = {.builder = builder,
+                   .exchange = exchange,
+                   .half = (pto_build_segment_count(builder, exchange->out) + 1) / 2};
+    while ((int64_t)2 << tree.levels <= exchange->n)
+        tree.levels++;
+    if (exchange->n == 1)
+        return;
+    build_down(&tree);
+    build_swap(&tree);
+}
+
+const pto_algorithm_t pto_algorithm_split_binary = {
+    .name = "split_binary",
+    .summary = "half of the segments down each side of a binary tree, then an exchange of halves",
+    .collectives = 1u << PTO_COLLECTIVE_BROADCAST,
+    .segmented = true,
+    .only_named = true,
+    .build = build,
+};
