@@ -229,6 +229,11 @@ const char *pto_bench_value(const char *line, const char *label) {
     return between > 0 ? behind + between : NULL;
 }
 
+int64_t pto_bench_count(const char *text) {
+    const long long count = strtoll(text, NULL, 10);
+    return count > 0 && count <= 1 << 20 ? count : 0;
+}
+
 const pto_bench_test_t *pto_bench_test(const pto_bench_test_t *test, int count, const char *name) {
     for (; count > 0; count--, test++)
         if (strcasecmp(test->name, name) == 0)
@@ -276,8 +281,8 @@ static int64_t block_bytes(const pto_bench_t *benchmark, int64_t bytes, int64_t 
 static pto_status_t count_row(pto_recording_reader_t *reader, pto_recording_kind_t *kind, int64_t bytes,
                               double value) {
     const pto_bench_t *benchmark = &reader->benchmark;
-    const int64_t in_flight = benchmark->messages * benchmark->procs / 2; /* of all pairs */
-    const double seconds = benchmark->is_rate ? (double)(bytes * in_flight) / (1e6 * value) : 1e-6 * value;
+    const double in_flight = (double)(benchmark->messages * benchmark->procs / 2); /* of all pairs */
+    const double seconds = benchmark->is_rate ? (double)bytes * in_flight / (1e6 * value) : 1e-6 * value;
     kind->call.collective = benchmark->collective;
     kind->call.messages = benchmark->messages;
     kind->call.bytes = bytes;

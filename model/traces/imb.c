@@ -77,7 +77,7 @@ static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     if (test)
         return name_test(reader, test);
     if (procs)
-        benchmark->procs = atoll(procs);
+        benchmark->procs = pto_bench_count(procs);
     else if (!read_columns(benchmark, line) && *line != '#')
         return pto_bench_plain_row(reader, line);
     return PTO_OK;

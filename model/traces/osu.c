@@ -117,10 +117,10 @@ static void read_columns(pto_recording_reader_t *reader, const char *line) {
 /* "# [ pairs: 4 ] [ window size: 64 ]" */
 static void read_pairs(pto_bench_t *benchmark, const char *line) {
     const char *count = strstr(line, "[ pairs: "), *window = strstr(line, "[ window size: ");
-    if (count && atoll(count + 9) > 0)
-        benchmark->procs = 2 * atoll(count + 9);
-    if (window && atoll(window + 15) > 0)
-        benchmark->messages = atoll(window + 15);
+    if (count && pto_bench_count(count + 9) > 0)
+        benchmark->procs = 2 * pto_bench_count(count + 9);
+    if (window && pto_bench_count(window + 15) > 0)
+        benchmark->messages = pto_bench_count(window + 15);
 }
 
 /* "1024   38.77   37.98 ...": other lines are of other programs that printed in between. */

@@ -243,6 +243,8 @@ pto_status_t pto_bench_found(pto_recording_reader_t *reader, const pto_bench_for
 pto_status_t pto_bench_line(pto_recording_reader_t *reader, char *line);
 /* Returns the value that a line has behind a label; NULL: it is another line. */
 const char *pto_bench_value(const char *line, const char *label);
+/* Returns the number of processes or messages that the text begins with; 0: none, or one above 2^20. */
+int64_t pto_bench_count(const char *text);
 /* Returns the test of that name; NULL: there is none. */
 const pto_bench_test_t *pto_bench_test(const pto_bench_test_t *test, int count, const char *name);
 /* Names what the rows measure; `test` is NULL if portolan does not have it. PTO_ERR_NOT_APPLICABLE if the

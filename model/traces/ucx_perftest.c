@@ -95,7 +95,7 @@ static pto_status_t read_line(pto_recording_reader_t *reader, char *line) {
     if (bytes)
         benchmark->message_bytes = atoll(bytes);
     if (window)
-        benchmark->messages = benchmark->is_rate ? atoll(window) : 0;
+        benchmark->messages = benchmark->is_rate ? pto_bench_count(window) : 0;
     return pto_text_begins(line, "Final:") ? read_row(reader, line) : PTO_OK;
 }
 

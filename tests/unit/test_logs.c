@@ -431,6 +431,15 @@ TEST(messages_of_osu_are_pairs_and_windows) {
     assert_int_equal(trace.call[0].messages, 32);
     assert_int_equal(trace.call[0].gpus_per_node, 4);
     pto_recording_fini(&trace);
+    /* numbers that no job has are not read */
+    options.gpus_per_node = 1;
+    trace = parsed("# OSU MPI-CUDA Bandwidth Test v7.4\n# [ pairs: 9223372036854775807 ] [ window size: "
+                   "9223372036854775807 ]\n"
+                   "# Size      Bandwidth (MB/s)\n1000000   10000.0\n",
+                   &options);
+    assert_int_equal(trace.count, 1);
+    assert_row(&trace, 0, PTO_COLLECTIVE_MESSAGES, 1000000, 6400);
+    pto_recording_fini(&trace);
 }
 
 /* A row of 4,096 bytes on 4 processes: OSU reduces a vector of 4,096, IMB one of 16,384, UCC's prints the
