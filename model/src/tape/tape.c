@@ -1,4 +1,4 @@
-/* Recording and replaying the operations of a price (tape.h). */
+/* Records and replays the operations of a price, and reduces tapes to a few parameters (tape.h). */
 #include "tape/tape.h"
 
 #include <math.h>
@@ -7,13 +7,13 @@
 
 struct pto_tape {
     pto_tape_record_t *record; /* the first one is the number 0 */
-    double *value;             /* of each, scratch of a replay */
+    double *value;             /* [record], in the last replay */
     int count;
     int capacity;
-    int *slot; /* hash table of records by content; 0: empty */
-    int slots; /* a power of two */
-    int prices;
-    int result;
+    int *slot;   /* hash table of records by content, which has their indices; 0: empty */
+    int slots;   /* a power of two */
+    int prices;  /* number of plans that were priced */
+    int result;  /* the index of the price */
     bool failed; /* out of memory */
 };
 
@@ -30,7 +30,7 @@ static bool same_number(double a, double b) {
     return a_bits == b_bits;
 }
 
-/* The parts are multiplied side by side: a price looks up thousands of records. */
+/* The products are independent of each other, for speed: a price looks up thousands of records. */
 static uint64_t hash_of(const pto_tape_record_t *record) {
     uint64_t number;
     memcpy(&number, &record->number, sizeof number);
@@ -72,6 +72,7 @@ static bool grow(pto_tape_t *tape) {
     return true;
 }
 
+/* Returns the index of a record, which is appended if the tape does not have it; 0 when out of memory. */
 static int put(pto_tape_record_t record) {
     pto_tape_t *tape = pto_tape_recording;
     if (tape->failed)
@@ -88,8 +89,8 @@ static int put(pto_tape_record_t record) {
     return *slot;
 }
 
-/* Returns the operand's record: numbers are put there when they are first combined with times that have one.
- */
+/* Returns the index of the operand's record. A number is recorded when it is first combined with a recorded
+ * time. */
 static int operand(pto_time_t time) {
     if (time.node || same_number(time.s, 0))
         return time.node;
@@ -108,6 +109,7 @@ pto_time_t pto_tape_scale(pto_time_t time, double times, double s) {
     return (pto_time_t){s, node};
 }
 
+/* Records nothing if the result is one of the operands. */
 pto_time_t pto_tape_combine(pto_tape_op_t op, pto_time_t a, pto_time_t b, double s) {
     if (!pto_tape_recording)
         return (pto_time_t){.s = s};
@@ -206,7 +208,7 @@ const pto_tape_record_t *pto_tape_records(const pto_tape_t *tape, int *count, in
 
 /* --- replaying ------------------------------------------------------------------------------------------ */
 
-/* What an operation gives; `number` is its own. */
+/* Returns the result of an operation; `number` is that of its record. */
 static inline double operate(pto_tape_op_t op, double number, double param, double a, double b) {
     switch (op) {
     case PTO_TAPE_NUMBER:
@@ -249,21 +251,21 @@ bool pto_tape_replay(const pto_tape_t *tape, double *seconds) {
 
 /* --- short tapes ---------------------------------------------------------------------------------------- */
 
-/* Places of an operation's operands. */
+/* The places of an operation's operands. */
 typedef struct {
     int a;
     int b;
 } operands_t;
 
-/* Operations of one kind, one after another. */
+/* Consecutive operations of one kind. */
 typedef struct {
     pto_tape_op_t op;
     int count;
 } run_t;
 
-/* Values lie in the order parameters, numbers, operations, so that a replay visits the operations alone. A
- * fit replays thousands of tapes in turns, which no cache holds: of most operations it reads the operands
- * alone, and the places that it writes are the same for all tapes. */
+/* The values of a replay are in the order parameters, numbers, results of operations; an index of them is a
+ * place. A fit replays thousands of tapes in turns, which no cache holds, so a tape has little to read: of
+ * most operations only the operands. The places are scratch that all tapes share. */
 struct pto_short_tape {
     int params;
     int first; /* place of the first operation */
@@ -283,52 +285,54 @@ static int index_of(const pto_param_t *param, const pto_param_t *const *among, i
     return -1;
 }
 
-/* What becomes of each record of a tape. */
+/* What a short tape does with a record. */
 typedef struct {
-    bool varies;
+    bool varies; /* it depends on the few parameters */
     bool needed; /* by the price, or by a comparison that varies */
-    int phase;   /* the run that it is in; of a number, -1 */
-    int place;   /* in the short tape */
-} fate_t;
+    int phase;   /* of the replay; -1: it is a number */
+    int place;
+} record_info_t;
 
 enum { OPERATIONS = PTO_TAPE_SAME + 1 };
 
 static bool is_comparison(pto_tape_op_t op) { return op >= PTO_TAPE_LESS; }
 
-/* Parameters are multiplied as other values are. */
+/* In a short tape, the value of a parameter is an operand. */
 static pto_tape_op_t short_op(pto_tape_op_t op) { return op == PTO_TAPE_PARAM ? PTO_TAPE_SCALE : op; }
 
-static void find_fates(const pto_tape_t *tape, const pto_param_t *const *param, int count, fate_t *fate) {
+static void find_needed(const pto_tape_t *tape, const pto_param_t *const *param, int count,
+                        record_info_t *info) {
     for (int i = 1; i < tape->count; i++) {
         const pto_tape_record_t *record = &tape->record[i];
-        fate[i].varies = record->op == PTO_TAPE_PARAM ? index_of(record->param, param, count) >= 0
-                                                      : fate[record->a].varies || fate[record->b].varies;
+        info[i].varies = record->op == PTO_TAPE_PARAM ? index_of(record->param, param, count) >= 0
+                                                      : info[record->a].varies || info[record->b].varies;
     }
-    fate[tape->result].needed = true;
+    info[tape->result].needed = true;
     for (int i = tape->count - 1; i >= 0; i--) {
         const pto_tape_record_t *record = &tape->record[i];
-        fate[i].needed = fate[i].needed || (fate[i].varies && is_comparison(record->op));
-        if (fate[i].needed && fate[i].varies && record->op != PTO_TAPE_PARAM)
-            fate[record->a].needed = fate[record->b].needed = true;
+        info[i].needed = info[i].needed || (info[i].varies && is_comparison(record->op));
+        if (info[i].needed && info[i].varies && record->op != PTO_TAPE_PARAM)
+            info[record->a].needed = info[record->b].needed = true;
     }
 }
 
-/* Each phase is a run of one operation, in the order of their numbers, again and again: a record is in the
- * first one that is not before those of its operands. Returns the number of phases. */
-static int find_phases(const pto_tape_t *tape, fate_t *fate) {
+/* A replay has phases, each of which does operations of one kind: phase p does those of kind p % OPERATIONS.
+ * A record is in the first phase of its kind that is not before those of its operands. Returns the number of
+ * phases. */
+static int find_phases(const pto_tape_t *tape, record_info_t *info) {
     int phases = 0;
     for (int i = 0; i < tape->count; i++) {
         const pto_tape_record_t *record = &tape->record[i];
         int op = (int)short_op(record->op), phase = op;
-        fate[i].phase = -1;
-        if (!fate[i].needed || !fate[i].varies)
+        info[i].phase = -1;
+        if (!info[i].needed || !info[i].varies)
             continue;
         if (record->op != PTO_TAPE_PARAM) {
-            int a = fate[record->a].phase, b = fate[record->b].phase, least = a > b ? a : b;
+            int a = info[record->a].phase, b = info[record->b].phase, least = a > b ? a : b;
             if (phase < least)
                 phase += (least - phase + OPERATIONS - 1) / OPERATIONS * OPERATIONS;
         }
-        fate[i].phase = phase;
+        info[i].phase = phase;
         phases = phase >= phases ? phase + 1 : phases;
     }
     return phases;
@@ -348,9 +352,10 @@ static pto_short_tape_t *short_tape_create(int params, int numbers, int operatio
     return NULL;
 }
 
-/* Places for numbers and for runs, in their order. `next` has the number of records of each phase, after that
- * of the numbers; it becomes the place behind them. */
-static void find_places(const pto_tape_t *tape, int phases, int *next, pto_short_tape_t *made, fate_t *fate) {
+/* Assigns places to numbers and to runs, by phase. next[phase + 1] is the number of records of each phase,
+ * and becomes the place after them. */
+static void find_places(const pto_tape_t *tape, int phases, int *next, pto_short_tape_t *made,
+                        record_info_t *info) {
     int place = made->params;
     for (int p = -1; p < phases; p++) {
         int count = next[p + 1];
@@ -360,50 +365,50 @@ static void find_places(const pto_tape_t *tape, int phases, int *next, pto_short
         place += count;
     }
     for (int i = 0; i < tape->count; i++)
-        if (fate[i].needed)
-            fate[i].place = next[fate[i].phase + 1]++;
+        if (info[i].needed)
+            info[i].place = next[info[i].phase + 1]++;
 }
 
-static void fill(const pto_tape_t *tape, const pto_param_t *const *param, const fate_t *fate,
+static void fill(const pto_tape_t *tape, const pto_param_t *const *param, const record_info_t *info,
                  pto_short_tape_t *made) {
     for (int i = 0; i < tape->count; i++) {
         const pto_tape_record_t *from = &tape->record[i];
-        int operation = fate[i].place - made->first;
-        if (!fate[i].needed)
+        int operation = info[i].place - made->first;
+        if (!info[i].needed)
             continue;
-        if (!fate[i].varies) {
-            made->constant[fate[i].place - made->params] = tape->value[i];
+        if (!info[i].varies) {
+            made->constant[info[i].place - made->params] = tape->value[i];
             continue;
         }
         made->number[operation] = from->number;
         made->operands[operation] = from->op == PTO_TAPE_PARAM
                                         ? (operands_t){.a = index_of(from->param, param, made->params)}
-                                        : (operands_t){fate[from->a].place, fate[from->b].place};
+                                        : (operands_t){info[from->a].place, info[from->b].place};
     }
-    made->result = fate[tape->result].place;
+    made->result = info[tape->result].place;
 }
 
 pto_short_tape_t *pto_tape_shorten(const pto_tape_t *tape, const pto_param_t *const *param, int count) {
-    fate_t *fate = calloc((size_t)tape->count, sizeof *fate);
-    if (!fate)
+    record_info_t *info = calloc((size_t)tape->count, sizeof *info);
+    if (!info)
         return NULL;
-    find_fates(tape, param, count, fate);
-    int phases = find_phases(tape, fate);
-    int *of_phase = calloc((size_t)phases + 1, sizeof *of_phase); /* the first one: numbers */
+    find_needed(tape, param, count, info);
+    int phases = find_phases(tape, info);
+    int *of_phase = calloc((size_t)phases + 1, sizeof *of_phase); /* [phase + 1]: its number of records */
     int needed = 0;
     for (int i = 0; i < tape->count && of_phase; i++)
-        if (fate[i].needed) {
-            of_phase[fate[i].phase + 1]++;
+        if (info[i].needed) {
+            of_phase[info[i].phase + 1]++;
             needed++;
         }
     pto_short_tape_t *made =
         of_phase ? short_tape_create(count, of_phase[0], needed - of_phase[0], phases) : NULL;
     if (made) {
-        find_places(tape, phases, of_phase, made, fate);
-        fill(tape, param, fate, made);
+        find_places(tape, phases, of_phase, made, info);
+        fill(tape, param, info, made);
     }
     free(of_phase);
-    free(fate);
+    free(info);
     return made;
 }
 
@@ -420,7 +425,7 @@ size_t pto_short_tape_places(const pto_short_tape_t *tape) {
     return (size_t)tape->first + (size_t)tape->operations;
 }
 
-/* One operation after another gives `made`; `op` is constant where this is called. */
+/* `op` is a constant in each call, so that the compiler makes a loop for each kind. */
 static inline bool operate_all(pto_tape_op_t op, const operands_t *operands, const double *number, int count,
                                const double *place, double *made) {
     for (int i = 0; i < count; i++) {

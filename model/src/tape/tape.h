@@ -1,15 +1,18 @@
-/* Seconds that depend on a machine's parameters, and a tape of how they were computed.
+/* Times that depend on a machine's parameters, and a tape that records how they were computed, so that a
+ * price can be computed again quickly with other values of the parameters (fitting, sensitivity).
  *
- * A price is computed from parameters by few operations: multiples, sums, maxima, comparisons. While a tape
- * records, every one of them is kept, each once however often it recurs. Replayed with other values of the
- * same parameters, the same operations in the same order give the same price to the last bit, in a fraction
- * of the time, as long as every comparison has the same result; otherwise the plan must be priced again. */
+ * A price is computed from parameters by few kinds of operations: multiples, sums, maxima, comparisons. A
+ * tape that records keeps each of them once, however often it recurs. A replay does the same operations in
+ * the same order with the new values. The price is the same to the last bit as if the plan were priced again,
+ * in a fraction of the time, if every comparison has the same result; otherwise the plan must be priced
+ * again. */
 #ifndef PTO_TAPE_TAPE_H
 #define PTO_TAPE_TAPE_H
 
 #include "machine/machine_internal.h"
 
-/* `node`: its place on the tape; 0: a number that depends on no parameter, or nothing records. */
+/* A time. `node`: the index of its operation on the tape; 0: it depends on no parameter, or no tape records.
+ */
 typedef struct {
     double s;
     int node;
@@ -48,8 +51,8 @@ pto_time_t pto_tape_param(const pto_param_t *param, double count);
 pto_time_t pto_tape_scale(pto_time_t time, double times, double s);
 pto_time_t pto_tape_combine(pto_tape_op_t op, pto_time_t a, pto_time_t b, double s);
 void pto_tape_compare(pto_tape_op_t op, pto_time_t a, pto_time_t b, bool holds);
-/* Returns the maximum of one or more times, which are overwritten. Each is compared once, and winners with
- * winners: of a chain of maxima, a CPU could not begin one before the one before it has ended. */
+/* Returns the maximum of one or more times, which are overwritten. The maxima form a tree: in a chain, each
+ * would have to wait for the one before it in a replay. */
 pto_time_t pto_tape_largest(pto_time_t *time, size_t count);
 
 /* `count` times a parameter. */
@@ -95,20 +98,20 @@ static inline bool pto_time_less(pto_time_t a, pto_time_t b) {
     return holds;
 }
 
-/* For a comparison that a tape need not keep. */
+/* Returns the time for a comparison that is not to be recorded. */
 static inline pto_time_t pto_time_off_tape(pto_time_t time) { return (pto_time_t){.s = time.s}; }
 
 static inline bool pto_time_positive(pto_time_t time) { return pto_time_less((pto_time_t){0}, time); }
 
-/* Times that differ by no more than this share are equal but for rounding. */
+/* Times that differ by no more than this share are equal except for rounding. */
 #define PTO_TIME_ROUNDING 1e-9
 bool pto_time_same(pto_time_t a, pto_time_t b);
 
 /* --- tapes ---------------------------------------------------------------------------------------------- */
 
-/* Record the prices of this thread until pto_tape_end. NULL: out of memory. */
+/* Records the prices of this thread until pto_tape_end. NULL: out of memory. */
 pto_tape_t *pto_tape_begin(void);
-/* The tape can be replayed if a single plan was priced meanwhile, which took `seconds`. Otherwise it is
+/* Ends the recording. The tape can be replayed if a single plan was priced, at `seconds`. Otherwise it is
  * freed, and the result is NULL. */
 pto_tape_t *pto_tape_end(pto_tape_t *tape, double seconds);
 void pto_tape_destroy(pto_tape_t *tape);
@@ -116,27 +119,28 @@ void pto_tape_destroy(pto_tape_t *tape);
 /* Returns the operations of a tape that can be replayed, in their order; `*result` is the price's. */
 const pto_tape_record_t *pto_tape_records(const pto_tape_t *tape, int *count, int *result);
 
-/* A plan has been priced. */
+/* Records that a plan has been priced. */
 void pto_tape_result(pto_time_t price);
 
-/* The price with the parameters' current values. The parameters recorded must be where they were, none added
- * and none removed. False: a comparison has another result. */
+/* Computes the price with the parameters' current values. The recorded parameters must still be at their
+ * addresses. False: a comparison has another result. */
 bool pto_tape_replay(const pto_tape_t *tape, double *seconds);
 
 /* --- short tapes ---------------------------------------------------------------------------------------- */
 
-/* What a tape computes from a few parameters, while all others keep the values that they had when the tape
- * ended or was last replayed. It has the operations that depend on the few; their other operands are numbers.
- * The price has the same bits. */
+/* A tape reduced to a few parameters: all others keep the values that they had when the tape ended or was
+ * last replayed. It has only the operations that depend on the few; their other operands are numbers. The
+ * price has the same bits. */
 typedef struct pto_short_tape pto_short_tape_t;
 
-/* `param` has `count` entries; NULL: one that is not in the machine. NULL: out of memory. */
+/* `param` has `count` entries, which are NULL for parameters that are not in the machine. Returns NULL when
+ * out of memory.
+ */
 pto_short_tape_t *pto_tape_shorten(const pto_tape_t *tape, const pto_param_t *const *param, int count);
 void pto_short_tape_destroy(pto_short_tape_t *tape);
 
-/* The price with other values of the parameters, in the order of pto_tape_shorten; those of parameters that
- * were not in the machine are not read. `place` is scratch for as many numbers as the second function says.
- * False: a comparison has another result. */
+/* Computes the price with other values of the parameters, in the order of pto_tape_shorten. `place` is
+ * scratch for pto_short_tape_places numbers. False: a comparison has another result. */
 bool pto_short_tape_replay(const pto_short_tape_t *tape, const double *value, double *place, double *seconds);
 size_t pto_short_tape_places(const pto_short_tape_t *tape);
 

@@ -1,5 +1,6 @@
-/* Counts a plan's messages and accesses to other processes' memory, pair by pair: every rank of a node walks
- * the plan, and equal pairs are summed when the table is full. */
+/* The traffic of a plan (portolan/traffic.h): counts the messages, and the accesses to other processes'
+ * memory, between each pair of ranks. Each rank of a node steps through the plan and appends to a table,
+ * which is sorted and condensed when it is full. */
 #include "portolan/traffic.h"
 
 #include <stdlib.h>
@@ -38,7 +39,7 @@ static void add_to(pto_traffic_pair_t *sum, const pto_traffic_pair_t *pair) {
     sum->bytes = pto_saturating_sum(sum->bytes, pair->bytes);
 }
 
-/* Sort the table and sum equal pairs. */
+/* Sorts the table and sums equal pairs. */
 static void condense(table_t *table) {
     size_t kept = 0;
     if (table->count > 0)
@@ -51,7 +52,8 @@ static void condense(table_t *table) {
     table->count = kept;
 }
 
-/* Condensing must free half of the table, so that its cost stays proportional to what is added. */
+/* If condensing frees less than half of the table, it grows, so that the cost stays proportional to what is
+ * added. */
 static bool make_room(table_t *table) {
     condense(table);
     if (table->count < table->capacity / 2)
@@ -93,11 +95,12 @@ static bool is_sent(const count_t *count, const pto_action_t *action, int64_t *b
     return *bytes > 0 || action->step->send_empty;
 }
 
-/* The messages of a kind of the stage from or to `peer`, in order: the number of those before the step and
- * the peer of `until`, or, if `until` is NULL, the space of the one with the number `*place`. */
+/* Counts a rank's messages of one kind (sends or receives) with a peer in the stage, in order, up to one
+ * message: the action `until` or, if that is NULL, the one with the number `*place`. Sets the message's
+ * number and its space. */
 static bool find_message(const count_t *count, pto_step_kind_t kind, int64_t rank, int64_t peer,
                          const pto_action_t *until, int64_t *place, pto_space_t *space) {
-    int64_t met = 0, bytes;
+    int64_t number = 0, bytes;
     for (int i = 0; i < count->walk.stage->step_count; i++) {
         const pto_step_t *step = step_at(count, i);
         pto_action_t action;
@@ -106,18 +109,18 @@ static bool find_message(const count_t *count, pto_step_kind_t kind, int64_t ran
         for (int64_t next = 0; pto_step_next(count->plan, &next, &action);) {
             if (action.peer_rank != peer || !is_sent(count, &action, &bytes))
                 continue;
-            if (until ? step == until->step && action.ordinal == until->ordinal : met == *place) {
-                *place = met;
+            if (until ? step == until->step && action.ordinal == until->ordinal : number == *place) {
+                *place = number;
                 *space = space_of(count, pto_message_slice(step));
                 return true;
             }
-            met++;
+            number++;
         }
     }
     return false;
 }
 
-/* Returns whether all receives of the stage write one space. */
+/* Returns whether all receives of the stage write to one space. */
 static bool one_space(const count_t *count, pto_space_t *space) {
     bool any = false;
     for (int i = 0; i < count->walk.stage->step_count; i++) {
@@ -133,7 +136,7 @@ static bool one_space(const count_t *count, pto_space_t *space) {
     return any;
 }
 
-/* The space that a message is received in. The messages of a pair match in their order. */
+/* Finds the space in which a message is received. The messages of a pair of ranks match in order. */
 static pto_status_t find_arrival(const count_t *count, const pto_action_t *send, pto_space_t *space) {
     int64_t place = 0;
     if (one_space(count, space))
@@ -203,8 +206,8 @@ static pto_status_t count_rank(count_t *count) {
     return status;
 }
 
-/* Only processes of one node access each other's memory, so a node's ranks count all that its ranks are the
- * source of. */
+/* Only processes of one node access each other's memory, so the ranks of a node count all traffic whose
+ * source is on the node. */
 pto_status_t pto_plan_traffic(const pto_plan_t *plan, pto_traffic_visit_t visit, void *context,
                               pto_error_t *err) {
     plan = pto_plan_fixed(plan);
