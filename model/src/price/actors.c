@@ -1,19 +1,21 @@
-/* The actors of a plan, the steps in which each takes part, and how one follows another. */
+/* The actors of a plan: which kind of actors it requires, which processes each represents, and in which steps
+ * it takes part. */
 #include <stdlib.h>
 
 #include "price/pricing.h"
 
 /* --- their kind ----------------------------------------------------------------------------------------- */
 
-/* Returns whether the step is that of one member of several, picked by its index. */
+/* Returns whether the step has a single member, selected by its index, of a group of several. */
 bool pto_step_is_of_one_member(const pto_plan_t *plan, const pto_step_t *step) {
     return pto_expr_is_constant(&step->who_first) && pto_expr_is_constant(&step->who_until) &&
            step->who_until.constant == step->who_first.constant + 1 &&
            pto_group_at(plan, step->group)->size > 1;
 }
 
-/* Returns the core of the one member that a step is of; -1: of several, or of one process of any core. */
-static int64_t core_of_one_member(const pto_plan_t *plan, const pto_step_t *step) {
+/* Returns the core of a step's single member; -1 if it has several, or if every core has a group of its own.
+ */
+static int64_t core_of_single_member(const pto_plan_t *plan, const pto_step_t *step) {
     const pto_group_t *group = pto_group_at(plan, step->group);
     if (!pto_step_is_of_one_member(plan, step) || !(pto_group_traits[group->kind].index & PTO_BY_CORE))
         return -1;
@@ -21,9 +23,9 @@ static int64_t core_of_one_member(const pto_plan_t *plan, const pto_step_t *step
     return pto_layout_rank(&plan->request.layout, rank).core;
 }
 
-/* Returns whether all steps are, like those of the ends of a message: a class, which takes part in every step
- * of its cores, would do the work of all of them. */
-static bool has_roles(const pto_plan_t *plan) {
+/* Returns whether every step has a single member, such as the sender or the receiver of one message. A class
+ * takes part in every step of its cores, so it would do the work of all of them. */
+static bool has_only_single_members(const pto_plan_t *plan) {
     int i = 0;
     while (i < plan->steps.count && pto_step_is_of_one_member(plan, pto_step_at(plan, i)))
         i++;
@@ -32,28 +34,28 @@ static bool has_roles(const pto_plan_t *plan) {
 
 pto_actor_kind_t pto_actors_of(const pto_plan_t *plan) {
     if (pto_plan_has_tables(plan) ||
-        (has_roles(plan) && pto_price_walk_check_size(plan, NULL, NULL) == PTO_OK))
+        (has_only_single_members(plan) && pto_price_walk_check_size(plan, NULL, NULL) == PTO_OK))
         return PTO_ACTORS_RANKS;
     return pto_plan_uses_peers_memory(plan) ? PTO_ACTORS_PLACES : PTO_ACTORS_CLASSES;
 }
 
 /* Returns whether the step is a message between nodes that not all members of its group take part in. */
-static bool is_lopsided(const pto_plan_t *plan, const pto_step_t *step) {
+static bool is_one_sided(const pto_plan_t *plan, const pto_step_t *step) {
     const pto_group_t *group = pto_group_at(plan, step->group);
     bool all = pto_range_is_all(&step->who_first, &step->who_stride, &step->who_until, group->size);
     return pto_step_is_message(step) && !pto_group_is_on_node(group->kind) && (group->fold != 0 || !all);
 }
 
-/* Where a latency is known apart, processes of which some only send or only receive come to their next stage
- * at different times, which no class shows. Where all do both, they wait for each other. */
+/* If a latency is known, and some processes only send or only receive, they reach the next stage at different
+ * times, which a class cannot represent. If all do both, they wait for each other. */
 bool pto_latency_matters(const pto_plan_t *plan, const pto_machine_t *machine) {
     if (!pto_latency_known(machine) || plan->request.layout.nodes == 1 ||
         pto_layout_rank_count(&plan->request.layout) > PTO_PRICE_LATENCY_RANKS_MAX)
         return false;
-    bool lopsided = false;
-    for (int i = 0; i < plan->steps.count && !lopsided; i++)
-        lopsided = is_lopsided(plan, pto_step_at(plan, i));
-    return lopsided && pto_plan_size(plan).messages <= PTO_PRICE_LATENCY_MESSAGES_MAX;
+    bool one_sided = false;
+    for (int i = 0; i < plan->steps.count && !one_sided; i++)
+        one_sided = is_one_sided(plan, pto_step_at(plan, i));
+    return one_sided && pto_plan_size(plan).messages <= PTO_PRICE_LATENCY_MESSAGES_MAX;
 }
 
 /* --- classes ------------------------------------------------------------------------------------------ */
@@ -67,54 +69,56 @@ static bool depends_on_core(const pto_step_t *step) {
     return false;
 }
 
-/* Mark the cores at which shares change size: the larger ones end, and the last may take what makes no grain.
- */
-static void cut_shares(bool *cut, int64_t cores, int64_t bytes, int64_t granularity_bytes, int64_t shares) {
+/* Marks the cores at which the size of shares changes: after the larger ones, and at the last one, which may
+ * take the bytes that do not fill a grain. */
+static void mark_shares(bool *begins, int64_t cores, int64_t bytes, int64_t granularity_bytes,
+                        int64_t shares) {
     if (shares != cores)
         return;
-    cut[bytes / granularity_bytes % shares] = true;
+    begins[bytes / granularity_bytes % shares] = true;
     if (bytes % granularity_bytes)
-        cut[shares - 1] = true;
+        begins[shares - 1] = true;
 }
 
-static void find_cuts(const pto_plan_t *plan, const pto_machine_t *machine, bool *cut) {
+/* Sets begins[core] if a class begins at this core. */
+static void find_boundaries(const pto_plan_t *plan, const pto_machine_t *machine, bool *begins) {
     int64_t cores = plan->request.layout.procs_per_gpu;
-    cut[0] = true;
+    begins[0] = true;
     for (int i = 0; i < plan->steps.count; i++) {
         const pto_step_t *step = pto_step_at(plan, i);
-        cut[step->core_first] = true;
+        begins[step->core_first] = true;
         if (step->core_first + step->core_count < cores)
-            cut[step->core_first + step->core_count] = true;
-        int64_t alone = core_of_one_member(plan, step);
-        if (alone >= 0)
-            cut[alone] = cut[alone + 1] = true;
-        /* Copies that queue end one after another, so that no two of a GPU's processes are alike. */
+            begins[step->core_first + step->core_count] = true;
+        int64_t member_core = core_of_single_member(plan, step);
+        if (member_core >= 0)
+            begins[member_core] = begins[member_core + 1] = true;
+        /* Queued copies end one after another, so each process of a GPU differs. */
         bool queued = step->core_count > 1 && pto_step_queues(plan, machine, step);
         for (int64_t core = 0; core < cores && (queued || depends_on_core(step)); core++)
-            cut[core] = true;
+            begins[core] = true;
     }
     for (int i = 0; i < plan->buffers.count; i++) {
         const pto_buffer_t *buffer = pto_buffer_at(plan, i);
         if (buffer->split > 1)
-            cut_shares(cut, cores, buffer->block_bytes, buffer->granularity_bytes, buffer->split);
+            mark_shares(begins, cores, buffer->block_bytes, buffer->granularity_bytes, buffer->split);
     }
 }
 
 static bool find_classes(pto_pricing_t *pricing) {
     pto_actors_t *actors = &pricing->actors;
     int64_t cores = pricing->plan->request.layout.procs_per_gpu, count = 0;
-    bool *cut = calloc((size_t)cores + 1, sizeof *cut);
+    bool *begins = calloc((size_t)cores + 1, sizeof *begins);
     actors->actor = calloc((size_t)cores, sizeof *actors->actor);
-    if (cut && actors->actor) {
-        find_cuts(pricing->plan, pricing->machine, cut);
+    if (begins && actors->actor) {
+        find_boundaries(pricing->plan, pricing->machine, begins);
         for (int64_t core = 0; core < cores; core++) {
-            if (cut[core])
+            if (begins[core])
                 actors->actor[count++].place.core = core;
             actors->actor[count - 1].cores++;
             actors->actor[count - 1].gpus = pricing->plan->request.layout.gpus_per_node;
         }
     }
-    free(cut);
+    free(begins);
     actors->node_count = 1;
     actors->gpu_count = 1;
     actors->per_gpu = count;
@@ -144,15 +148,14 @@ static bool takes_part(const pto_pricing_t *pricing, const pto_step_t *step, int
     const pto_rank_t *place = &pricing->actors.actor[actor].place;
     if (place->core < step->core_first || place->core >= step->core_first + step->core_count)
         return false;
-    int64_t alone = core_of_one_member(pricing->plan, step);
-    if (alone >= 0 && place->core != alone)
+    int64_t member_core = core_of_single_member(pricing->plan, step);
+    if (member_core >= 0 && place->core != member_core)
         return false;
     pto_group_t group = *pto_group_at(pricing->plan, step->group);
     group.fold = 0;
     return pto_group_index_at(&pricing->plan->request.layout, &group, *place) >= 0;
 }
 
-/* Asked for each stage that an actor walks, so it is found out beforehand. */
 bool pto_actors_find_parts(pto_pricing_t *pricing) {
     if (pricing->actors.kind == PTO_ACTORS_RANKS)
         return true;
@@ -160,8 +163,8 @@ bool pto_actors_find_parts(pto_pricing_t *pricing) {
     pricing->actors.takes_part = malloc((size_t)steps * (size_t)pricing->actors.count + 1);
     for (int i = 0; i < steps && pricing->actors.takes_part; i++) {
         const pto_step_t *step = pto_step_at(pricing->plan, i);
-        pricing->actors.any_alone =
-            pricing->actors.any_alone || pto_step_is_of_one_member(pricing->plan, step);
+        pricing->actors.any_single_member =
+            pricing->actors.any_single_member || pto_step_is_of_one_member(pricing->plan, step);
         if (!pto_actors_are_exact(pricing, step))
             for (int64_t actor = 0; actor < pricing->actors.count; actor++)
                 pricing->actors.takes_part[i * pricing->actors.count + actor] =
@@ -177,12 +180,14 @@ bool pto_actors_find(pto_pricing_t *pricing) {
     return found;
 }
 
+/* --- latency ------------------------------------------------------------------------------------------ */
+
 bool pto_latency_known(const pto_machine_t *machine) {
     return pto_param_known(&machine->latency_s[PTO_SPACE_CPU]) ||
            pto_param_known(&machine->latency_s[PTO_SPACE_GPU]);
 }
 
-static void take_off_latency(pto_pricing_t *pricing, int64_t actor, pto_space_t space) {
+static void subtract_latency(pto_pricing_t *pricing, int64_t actor, pto_space_t space) {
     const pto_param_t *latency = &pricing->machine->latency_s[space];
     pto_charge_t early;
     if (!pto_param_known(latency))
@@ -193,8 +198,8 @@ static void take_off_latency(pto_pricing_t *pricing, int64_t actor, pto_space_t 
     pto_pricing_add(pricing, actor, &early, early.other);
 }
 
-/* Lanes share their sides of messages, so that what one of them leaves free is not known: their messages keep
- * their latency. */
+/* Lanes share the sending and receiving sides of their process, whose idle time is not known, so their
+ * messages keep the latency. */
 bool pto_pricing_begin_early(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     int64_t sends = 0, messages = 0;
     pto_space_t space = PTO_SPACE_CPU;
@@ -213,6 +218,6 @@ bool pto_pricing_begin_early(pto_pricing_t *pricing, const pto_stage_t *stage, i
     }
     bool early = messages > 0 && sends < 2;
     if (early)
-        take_off_latency(pricing, actor, space);
+        subtract_latency(pricing, actor, space);
     return early;
 }

@@ -1,37 +1,43 @@
-/* Stages in which all processes exchange a table with all others, a process's messages all in flight at once:
- * those within its node are charged one by one, those between nodes by sums over the table (table.h). Their
- * costs are added class by class instead of message by message, so a price can differ in its last digits from
- * that of by_rank.c. */
+/* Prices a stage in which all processes exchange a table of byte counts with all others, with all messages in
+ * flight at once.
+ *
+ * Messages between nodes that pay the same row of a cost form a class. What a class costs depends only on how
+ * many messages it has and on their total bytes, and sums over the table (table.h) have both, so that no
+ * message is looked at. Messages within a node are charged one by one. As costs are added class by class, a
+ * price can differ from that of by_rank.c in its last digits. */
 #include <stdlib.h>
 
 #include "price/messages.h"
 
 enum { ALL_PARTS = -1 };
 
-/* The member of a group that was the last one to end the stages before. */
+/* The member of a group that was the last to arrive at the stage. */
 typedef struct {
     bool known;
-    bool alone; /* no other one was as late */
+    bool unique; /* no other member was as late */
     int64_t rank;
 } latest_t;
 
 /* The current stage. */
 struct pto_summed {
-    pto_messages_t *messages; /* of each step */
-    latest_t *latest;         /* of each core */
-    int64_t follower;         /* the process that has followed its senders last */
+    pto_messages_t *messages; /* [step] */
+    latest_t *latest;         /* [core] */
+    int64_t follower;         /* the last process that has followed its senders */
 };
 
 /* --- whether messages can be charged by sums ------------------------------------------------------------ */
 
+/* Returns whether the blocks are dealt to the cores of a GPU in turn. */
 static bool is_dealt(const pto_messages_t *messages) { return messages->buffer->cyclic != PTO_CYCLIC_NONE; }
 
-/* A message goes as many owners further as its receiver is from its sender, for both of them. */
+/* Returns whether the shifts in the step's set of peers are the distances from sender to receiver, for
+ * either. */
 static bool goes_forward(const pto_messages_t *messages) {
     return messages->step->peers.sign == (messages->buffer->blocks == PTO_BLOCKS_ROW ? 1 : -1);
 }
 
-/* Returns whether the step's peers are all others, or all that are a number of one part further. */
+/* Returns whether the step's peers are all others (ALL_PARTS), or all at the distances that are `*part`
+ * modulo `parts`. */
 static bool has_whole_parts(const pto_messages_t *messages, int64_t parts, int64_t *part) {
     int64_t first = messages->peer_first, stride = messages->peer_stride, size = messages->group->size;
     *part = ALL_PARTS;
@@ -47,7 +53,7 @@ static bool has_whole_parts(const pto_messages_t *messages, int64_t parts, int64
     return stride == parts && first <= stride;
 }
 
-/* Returns whether nothing depends on the core but which part the peers are: that of its number. */
+/* Returns whether the step depends on the core only by its first peer, whose number is that of the core. */
 static bool is_part_of_core(const pto_step_t *step) {
     const pto_peers_t *peers = &step->peers;
     pto_expr_t first = peers->first;
@@ -73,7 +79,7 @@ static bool can_be_summed(pto_messages_t *messages) {
            (messages->parts.kind != PTO_PARTS_SHARES || messages->part == ALL_PARTS);
 }
 
-/* Messages of two memories may have two latencies, which price.c tells apart. */
+/* If latencies are known, all messages must have the same one. */
 bool pto_at_once_applies(const pto_pricing_t *pricing, int node) {
     const pto_stage_t *stage = pto_node_stage(pricing->plan, node);
     if (!stage || stage->order != PTO_ORDER_AT_ONCE || !pricing->tables || !pto_messages_are_plain(pricing))
@@ -101,7 +107,7 @@ static pto_sum_t all_classes(const pto_messages_t *messages, int64_t line, int64
     return all;
 }
 
-/* Messages between nodes of a class, of the parts that the core and the step have in common. */
+/* Returns the messages of a class between nodes, of the parts that both the core and the step have. */
 static pto_sum_t class_sum(const pto_messages_t *messages, int64_t line, int64_t core, int class) {
     bool own = messages->sums->parts.kind == PTO_PARTS_SHARES || is_dealt(messages);
     int64_t part = own ? core : messages->part;
@@ -118,7 +124,7 @@ static pto_sum_t class_sum(const pto_messages_t *messages, int64_t line, int64_t
     return all;
 }
 
-/* Returns the number of a step's messages that are sent empty, as another core has their blocks. */
+/* Returns the number of a step's messages that are sent empty because another core has their blocks. */
 static int64_t empty_messages(const pto_messages_t *messages, int64_t line, int64_t core) {
     if (!messages->step->send_empty || !is_dealt(messages))
         return 0;
@@ -151,7 +157,7 @@ static int64_t first_bytes(const pto_messages_t *messages, pto_action_t action) 
     return -1;
 }
 
-/* Charge messages that cost what one of `each_bytes` does. */
+/* Charges messages of a class, to which a message of `each_bytes` belongs. */
 static void charge_sum(const pto_messages_t *messages, int64_t each_bytes, pto_sum_t sum,
                        pto_charge_t *charge) {
     const pto_cost_table_t *gap =
@@ -167,7 +173,7 @@ static void charge_sum(const pto_messages_t *messages, int64_t each_bytes, pto_s
                             postal, count, bytes);
 }
 
-/* Charge a class but for one message, if that is of it and has been charged. */
+/* Charges a class. If the message that has been charged before belongs to it, that is left out. */
 static void charge_class(const pto_messages_t *messages, int64_t from_bytes, int64_t until_bytes,
                          pto_sum_t sum, int64_t *charged_bytes, pto_charge_t *charge) {
     if (sum.messages > 0 && *charged_bytes >= from_bytes && *charged_bytes < until_bytes) {
@@ -195,7 +201,7 @@ static pto_sum_t sum_off_node(const pto_messages_t *messages, const pto_action_t
     return all;
 }
 
-/* The first message pays its whole cost, the others a gap where there is one. */
+/* The first message pays its whole cost, the others the machine's gap, if it has one. */
 static void charge_off_node(const pto_messages_t *messages, const pto_action_t *action,
                             pto_charge_t *charge) {
     const pto_classes_t *classes = &messages->sums->classes;
@@ -215,7 +221,7 @@ static void charge_off_node(const pto_messages_t *messages, const pto_action_t *
 
 /* --- messages within a node ----------------------------------------------------------------------------- */
 
-/* Returns the peer's value in the step's set of peers; -1: it is not in it. */
+/* Returns the index or shift by which the step's set of peers has this peer; -1: it does not have it. */
 static int64_t value_of(const pto_messages_t *messages, int64_t me, int64_t peer) {
     const pto_peers_t *peers = &messages->step->peers;
     if (peers->kind == PTO_PEERS_INDEX)
@@ -224,7 +230,7 @@ static int64_t value_of(const pto_messages_t *messages, int64_t me, int64_t peer
     return messages->part == ALL_PARTS || value % messages->peer_stride == messages->part ? value : -1;
 }
 
-/* In the order of the step's peers: that of their indices, or around the node from the process on. */
+/* In the order of the step's peers: by index, or from the process around the node. */
 static void charge_on_node(const pto_pricing_t *pricing, const pto_messages_t *messages, pto_action_t action,
                            pto_charge_t *charge) {
     const pto_layout_t *layout = &pto_plan_request(messages->plan)->layout;
@@ -251,23 +257,23 @@ static void charge_on_node(const pto_pricing_t *pricing, const pto_messages_t *m
 
 static latest_t latest_member(const pto_pricing_t *pricing, const pto_messages_t *messages,
                               int64_t first_rank) {
-    latest_t latest = {.known = true, .alone = true, .rank = first_rank};
+    latest_t latest = {.known = true, .unique = true, .rank = first_rank};
     for (int64_t i = 1; i < messages->group->size; i++) {
         int64_t rank = first_rank + i * messages->per_index;
         double time_s = pricing->clocks.before[rank].time.s,
                most_s = pricing->clocks.before[latest.rank].time.s;
         if (time_s > most_s)
-            latest = (latest_t){.known = true, .alone = true, .rank = rank};
+            latest = (latest_t){.known = true, .unique = true, .rank = rank};
         else if (time_s == most_s)
-            latest.alone = false;
+            latest.unique = false;
     }
     return latest;
 }
 
-/* Returns whether it is sure who is the latest of those that a process receives from: `**last`, or nobody who
- * is later than the process itself. */
-static bool find_latest(const pto_pricing_t *pricing, const pto_messages_t *messages,
-                        const pto_action_t *action, const pto_ledger_t **last) {
+/* Finds the latest of the processes that a process receives from, if it is the latest member of the group.
+ * Returns false if it is not. Without `*last`, no sender is later than the process itself. */
+static bool latest_is_of_group(const pto_pricing_t *pricing, const pto_messages_t *messages,
+                               const pto_action_t *action, const pto_ledger_t **last) {
     const pto_ledger_t *before = pricing->clocks.before;
     int64_t first_rank = action->rank - action->me * messages->per_index;
     latest_t *latest = &pricing->summed->latest[action->core];
@@ -277,16 +283,17 @@ static bool find_latest(const pto_pricing_t *pricing, const pto_messages_t *mess
         return true;
     pto_action_t from = *action;
     int64_t value = value_of(messages, action->me, (latest->rank - first_rank) / messages->per_index);
-    if (!latest->alone || value < 0 || !pto_messages_to_peer(messages, value, first_rank, &from) ||
+    if (!latest->unique || value < 0 || !pto_messages_to_peer(messages, value, first_rank, &from) ||
         !is_sent(messages, pto_messages_pair_bytes(messages, &from)))
         return false;
     *last = &before[latest->rank];
     return true;
 }
 
-/* Look at all that it receives from; of a sparse table, at its partners. */
-static void see_latest(const pto_pricing_t *pricing, const pto_messages_t *messages,
-                       const pto_action_t *action, const pto_ledger_t **last) {
+/* Finds the latest of all processes that a process receives from; of a sparse table, only its partners are.
+ */
+static void find_latest(const pto_pricing_t *pricing, const pto_messages_t *messages,
+                        const pto_action_t *action, const pto_ledger_t **last) {
     pto_action_t from = *action;
     pto_held_t held = pto_held_by(messages->plan, messages->slice->buffer, action->rank);
     const int64_t *partner = NULL;
@@ -318,8 +325,8 @@ static pto_messages_t *messages_of(const pto_pricing_t *pricing, const pto_actio
     return messages;
 }
 
-/* Returns the latest that a process receives from in any step, or NULL if that is sure not to be later than
- * itself. It is known without a look at each, or it is not. */
+/* Returns the ledger of the latest process that a process receives from in any step; NULL if no sender is
+ * later. The first pass tries to tell without looking at each sender. */
 static const pto_ledger_t *latest_sender(const pto_pricing_t *pricing, int64_t actor, int64_t k) {
     const pto_stage_t *stage = pricing->at.stage;
     const pto_ledger_t *last = NULL;
@@ -332,9 +339,9 @@ static const pto_ledger_t *latest_sender(const pto_pricing_t *pricing, int64_t a
                 continue;
             const pto_messages_t *messages = messages_of(pricing, &action);
             if (pass == 0)
-                found = find_latest(pricing, messages, &action, &last);
+                found = latest_is_of_group(pricing, messages, &action, &last);
             else
-                see_latest(pricing, messages, &action, &last);
+                find_latest(pricing, messages, &action, &last);
         }
     return last;
 }
@@ -368,7 +375,7 @@ static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action
     pto_price_visits += messages->sums->classes.count;
     charge_on_node(pricing, messages, *action, charge);
     charge_off_node(messages, action, charge);
-    charge->most_on_node = charge->on_node;
+    charge->max_on_node = charge->on_node;
     if (action->step->kind == PTO_STEP_RECV)
         follow_latest(pricing, action);
     return PTO_OK;

@@ -1,4 +1,6 @@
-/* The messages and bytes of many processes at once: of a class, or of a place on all nodes. */
+/* Counts and charges the messages of actors that represent several processes (a class, or one process of each
+ * node), by arithmetic instead of peer by peer. If messages differ between the processes of an actor, the
+ * most expensive one counts. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,7 +15,7 @@ int64_t pto_class_slice_bytes(const pto_plan_t *plan, const pto_slice_t *slice, 
     int64_t bytes = buffer->block_bytes;
     if (slice->bundle > 1)
         blocks *= slice->bundle;
-    blocks += blocks < slice->fold ? blocks : slice->fold; /* of the member that has most */
+    blocks += blocks < slice->fold ? blocks : slice->fold; /* of the member with the most blocks */
     if (buffer->blocks == PTO_BLOCKS_SHARE)
         bytes = pto_share_bytes(bytes, buffer->granularity_bytes,
                                 pto_group_shape(&plan->request.layout, buffer->group).size, 0);
@@ -45,10 +47,10 @@ int64_t pto_class_copy_bytes(const pto_plan_t *plan, const pto_action_t *action)
 
 /* --- neighbors on a grid -------------------------------------------------------------------------------- */
 
-/* Nodes whose members represent all others: every node if there are few, else those at the corners, at the
- * edges and in the middle of the grid. */
 enum { GRID_NODES_MAX = 125 };
 
+/* Finds the nodes to which the busiest one belongs: every node if there are few, else those at the corners,
+ * at the edges and in the middle of the grid. Returns their number. */
 static int grid_nodes(const pto_plan_t *plan, int64_t per_node, int64_t node[GRID_NODES_MAX]) {
     const pto_halo_t *grid = &plan->request.halo;
     int64_t nodes = plan->request.layout.nodes;
@@ -80,7 +82,7 @@ static pto_level_t neighbor_level(const pto_plan_t *plan, int64_t owner, const i
     return pto_layout_level(layout, from, to);
 }
 
-/* The messages of the step that leave the busiest node. */
+/* Returns the number of the step's messages that leave the busiest node. */
 static int64_t neighbors_off_node(const pto_plan_t *plan, const pto_step_t *step) {
     int64_t per_node = pto_group_at(plan, step->group)->members_per_node, most = 0;
     int64_t node[GRID_NODES_MAX];
@@ -94,13 +96,14 @@ static int64_t neighbors_off_node(const pto_plan_t *plan, const pto_step_t *step
     return most;
 }
 
-/* Returns whether the step is like the action's, with neighbors, and of the same class. */
-static bool is_alike(const pto_step_t *step, const pto_action_t *action) {
+/* Returns whether a step exchanges with neighbors in the direction of the action's step, and the class takes
+ * part. */
+static bool is_same_exchange(const pto_step_t *step, const pto_action_t *action) {
     return step->kind == action->step->kind && step->peers.kind == PTO_PEERS_CART &&
            action->core >= step->core_first && action->core < step->core_first + step->core_count;
 }
 
-/* The stage's messages to, or from, an owner's neighbors. */
+/* Charges the stage's messages to, or from, all neighbors of an owner. */
 static pto_status_t charge_neighbors(const pto_pricing_t *pricing, int64_t owner, const pto_action_t *first,
                                      pto_charge_t *charge) {
     const pto_stage_t *stage = pricing->at.stage;
@@ -109,7 +112,7 @@ static pto_status_t charge_neighbors(const pto_pricing_t *pricing, int64_t owner
     for (int i = stage->step_first; i < stage->step_first + stage->step_count && status == PTO_OK; i++) {
         pto_action_t action = *first;
         action.step = pto_step_at(plan, i);
-        if (!is_alike(action.step, first))
+        if (!is_same_exchange(action.step, first))
             continue;
         const pto_slice_t *slice = pto_message_slice(action.step);
         pto_level_t level = neighbor_level(plan, owner, action.step->peers.shift);
@@ -123,21 +126,22 @@ static pto_status_t charge_neighbors(const pto_pricing_t *pricing, int64_t owner
     return status;
 }
 
-/* Returns whether an action's step is the first of its kind for the class in its stage. */
+/* Returns whether an action's step is the first of the stage's exchanges with neighbors in its direction. */
 static bool is_first(const pto_pricing_t *pricing, const pto_action_t *action) {
     int i = pricing->at.stage->step_first;
-    while (pto_step_at(pricing->plan, i) != action->step && !is_alike(pto_step_at(pricing->plan, i), action))
+    while (pto_step_at(pricing->plan, i) != action->step &&
+           !is_same_exchange(pto_step_at(pricing->plan, i), action))
         i++;
     return pto_step_at(pricing->plan, i) == action->step;
 }
 
-static void add_share(pto_time_t *time, const pto_param_t *share, pto_time_t of) {
+static void add_share(pto_time_t *time, const pto_param_t *share, pto_time_t of_time) {
     if (pto_param_known(share))
-        *time = pto_time_add(*time, pto_time_multiply(of, pto_time_of(share, 1)));
+        *time = pto_time_add(*time, pto_time_multiply(of_time, pto_time_of(share, 1)));
 }
 
-/* A time of a member's messages so far, with what those within its node will take longer because the member
- * also receives, and copies. */
+/* Returns `time`, a time of a member's messages, with the additional cost of those within its node if the
+ * member also receives, or copies in other lanes. */
 static pto_time_t with_shares(const pto_pricing_t *pricing, const pto_charge_t *charge, pto_time_t time) {
     const pto_machine_t *machine = pricing->machine;
     for (int space = 0; space < PTO_SPACE_COUNT && pricing->at.both_ways; space++)
@@ -147,8 +151,8 @@ static pto_time_t with_shares(const pto_pricing_t *pricing, const pto_charge_t *
     return time;
 }
 
-/* Returns the time of a member of a class. It includes shared resources, so that the member with the longest
- * time is the one that ends last, whether its messages leave the node or not. */
+/* Returns the time of a member of a class, including shared resources: the member with the longest one ends
+ * last. */
 static pto_time_t member_time(const pto_pricing_t *pricing, const pto_charge_t *charge) {
     return with_shares(pricing, charge, pto_charge_time(charge, pricing->machine, pricing->shared.outflow));
 }
@@ -157,7 +161,7 @@ static pto_time_t cpu_time(const pto_pricing_t *pricing, const pto_charge_t *cha
     return with_shares(pricing, charge, pto_charge_by_cpu(charge));
 }
 
-/* All neighbors of a stage at once: the class costs what its most expensive owner does. */
+/* Charges all exchanges with neighbors of a stage, at its first one: those of the most expensive owner. */
 static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const pto_action_t *action,
                                            pto_charge_t *charge) {
     int64_t per_node = pto_group_at(pricing->plan, action->step->group)->members_per_node, costliest = 0;
@@ -184,14 +188,14 @@ static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const p
 
 /* --- messages ----------------------------------------------------------------------------------------- */
 
-/* Returns whether message sizes differ by peer, as those of the shares that one process hands to the others
- * of its GPU. */
+/* Returns whether message sizes differ by peer, such as the shares that one process sends to the others of
+ * its GPU. */
 static bool differ_by_peer(const pto_plan_t *plan, const pto_step_t *step) {
     return step->peers.kind == PTO_PEERS_INDEX && pto_group_is_on_gpu(pto_group_at(plan, step->group)->kind);
 }
 
-/* Returns the bytes of each message of the step, and the levels that the messages cross, which are in the
- * cache until others are asked for; NULL where there are none. */
+/* Sets `*bytes` to those of each message of a step, and returns the levels that the messages cross, valid
+ * until the next call; NULL if there are no messages. */
 static const pto_traffic_t *traffic_of(const pto_pricing_t *pricing, pto_action_t *action, int64_t *bytes) {
     const pto_step_t *step = action->step;
     action->ordinal = pto_expr_at(&step->peers.first, action->k, action->core, 0);
@@ -201,8 +205,8 @@ static const pto_traffic_t *traffic_of(const pto_pricing_t *pricing, pto_action_
                : pto_traffic_count(pricing->plan, step, action->k, action->core, pricing->cache->traffic);
 }
 
-/* Returns how many groups of a step's partition on one node an actor counts for: each group counts once, for
- * the actor of its first member. */
+/* Returns the number of groups of a step on one node that are counted for an actor. Each group is counted
+ * once, for the actor of its first member. */
 static int64_t groups_per_node(const pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     const pto_actor_t *actor = &pricing->actors.actor[action->rank];
@@ -212,11 +216,12 @@ static int64_t groups_per_node(const pto_pricing_t *pricing, const pto_action_t 
     return gpu_groups * core_groups;
 }
 
-/* --- steps of which a process takes one ---------------------------------------------------------------- */
+/* --- alternative steps --------------------------------------------------------------------------------- */
 
 /* In a tree, the root may send from one buffer and the others from another, and each level has steps of its
- * own. A class whose members take different steps pays for those of one member, the most expensive ones. */
-static bool is_like(const pto_step_t *step, const pto_action_t *action) {
+ * own. A class whose members take part in different steps pays for those of one member, the most expensive
+ * ones. */
+static bool is_of_class(const pto_step_t *step, const pto_action_t *action) {
     return step->kind == action->step->kind && action->core >= step->core_first &&
            action->core < step->core_first + step->core_count;
 }
@@ -234,7 +239,7 @@ static pto_time_t measure_all(pto_pricing_t *pricing, const pto_action_t *action
     for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++) {
         pto_action_t other = *action;
         other.step = pto_step_at(pricing->plan, i);
-        if (!is_like(other.step, action) || !share_members(other.step, action))
+        if (!is_of_class(other.step, action) || !share_members(other.step, action))
             continue;
         sum = pto_time_add(sum, measure(pricing, other));
         *first = *first < 0 ? i : *first;
@@ -251,7 +256,7 @@ static bool is_costliest(pto_pricing_t *pricing, const pto_action_t *action,
     for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++) {
         pto_action_t other = *action;
         other.step = pto_step_at(pricing->plan, i);
-        if (!is_like(other.step, action) || share_members(other.step, action))
+        if (!is_of_class(other.step, action) || share_members(other.step, action))
             continue;
         pto_time_t others = measure_all(pricing, &other, measure, &other_first);
         if (pto_time_less(own, others) || (other_first < first && !pto_time_less(others, own)))
@@ -260,25 +265,25 @@ static bool is_costliest(pto_pricing_t *pricing, const pto_action_t *action,
     return true;
 }
 
-/* Returns the bytes that leave the busiest node. */
+/* Returns the bytes that leave the busiest node, as a measure. */
 static pto_time_t measure_sends(pto_pricing_t *pricing, pto_action_t action) {
     int64_t bytes;
     const pto_traffic_t *traffic = traffic_of(pricing, &action, &bytes);
     return (pto_time_t){.s = traffic ? (double)(traffic->off_per_node * bytes) : 0};
 }
 
-static bool has_beside(const pto_pricing_t *pricing, const pto_action_t *action) {
+static bool has_alternative(const pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_stage_t *stage = pricing->at.stage;
     for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++) {
         const pto_step_t *step = pto_step_at(pricing->plan, i);
-        if (is_like(step, action) && !share_members(step, action))
+        if (is_of_class(step, action) && !share_members(step, action))
             return true;
     }
     return false;
 }
 
 static void count_sends(pto_pricing_t *pricing, pto_action_t *action) {
-    if (has_beside(pricing, action) && !is_costliest(pricing, action, measure_sends))
+    if (has_alternative(pricing, action) && !is_costliest(pricing, action, measure_sends))
         return;
     if (differ_by_peer(pricing->plan, action->step))
         return;
@@ -308,7 +313,7 @@ static pto_status_t charge_mix(const pto_pricing_t *pricing, const pto_mix_t *mi
     return PTO_OK;
 }
 
-/* Within a GPU, peer by peer. */
+/* Charges messages within a GPU, peer by peer. */
 static pto_status_t charge_by_peer(const pto_pricing_t *pricing, pto_action_t *action, pto_space_t space,
                                    pto_charge_t *charge) {
     const pto_peers_t *peers = &action->step->peers;
@@ -327,7 +332,8 @@ static pto_status_t charge_by_peer(const pto_pricing_t *pricing, pto_action_t *a
     return PTO_OK;
 }
 
-/* The mix with the most expensive messages. The most that any has within the node is added to the charge. */
+/* Finds the most expensive of the mixes of levels that the step's members have. The maxima over all mixes are
+ * added to the charge's. */
 static pto_status_t find_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
                                    pto_space_t space, int64_t bytes, pto_charge_t *charge,
                                    const pto_mix_t **costliest) {
@@ -346,12 +352,12 @@ static pto_status_t find_costliest(const pto_pricing_t *pricing, const pto_traff
             *costliest = &traffic->mix[i];
         }
     }
-    charge->most_on_node = pto_time_add(charge->most_on_node, on_node);
-    charge->most_by_cpu = pto_time_add(charge->most_by_cpu, by_cpu);
+    charge->max_on_node = pto_time_add(charge->max_on_node, on_node);
+    charge->max_by_cpu = pto_time_add(charge->max_by_cpu, by_cpu);
     return PTO_OK;
 }
 
-/* Charge the most expensive mix of the step's members. */
+/* Charges the most expensive mix of the step's members. */
 static pto_status_t charge_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
                                      pto_space_t space, int64_t bytes, pto_charge_t *charge) {
     pto_time_t before = charge->on_node;
@@ -363,12 +369,13 @@ static pto_status_t charge_costliest(const pto_pricing_t *pricing, const pto_tra
     if (status == PTO_OK && costliest)
         status = charge_mix(pricing, costliest, space, bytes, charge);
     if (one)
-        charge->most_on_node = pto_time_add(charge->most_on_node, pto_time_subtract(charge->on_node, before));
+        charge->max_on_node = pto_time_add(charge->max_on_node, pto_time_subtract(charge->on_node, before));
     return status;
 }
 
 /* --- senders ------------------------------------------------------------------------------------------ */
 
+/* Returns the actor of the class that has a core. */
 static int64_t class_of(const pto_pricing_t *pricing, int64_t core) {
     int64_t actor = pricing->actors.count - 1;
     while (pricing->actors.actor[actor].place.core > core)
@@ -380,15 +387,15 @@ static void follow_sender(pto_pricing_t *pricing, int64_t actor, int64_t sender)
     pto_pricing_follow(pricing, &pricing->clocks.ledger[actor], &pricing->clocks.before[sender]);
 }
 
-/* The actors that a receive may depend on: those of the cores that its peers may have. */
+/* Follows the actors that a receive may depend on: those of the cores that its peers may have. */
 static void follow_senders(pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     pto_group_kind_t kind = pto_group_at(pricing->plan, step->group)->kind;
     unsigned index = pto_group_traits[kind].index;
     int64_t first = action->rank, last = first;
     if (pricing->actors.kind == PTO_ACTORS_PLACES && index != PTO_BY_NODE) {
-        for (int64_t i = 0; i < pricing->actors.walked_count; i++)
-            follow_sender(pricing, action->rank, pricing->actors.walked[i]);
+        for (int64_t i = 0; i < pricing->actors.priced_count; i++)
+            follow_sender(pricing, action->rank, pricing->actors.priced[i]);
         return;
     }
     if (pricing->actors.kind == PTO_ACTORS_CLASSES && index == PTO_BY_CORE) {
@@ -414,13 +421,14 @@ static pto_status_t charge_all(pto_pricing_t *pricing, pto_action_t *action, pto
 }
 
 static pto_time_t measure_messages(pto_pricing_t *pricing, pto_action_t action) {
-    pto_charge_t alone;
-    pto_charge_begin(&alone, "", NULL);
-    alone.at_once = pricing->at.stage->order == PTO_ORDER_AT_ONCE;
-    pto_charge_mixed(&alone, pricing->plan);
-    if (charge_all(pricing, &action, &alone) != PTO_OK) /* the step itself will say why */
+    pto_charge_t charge;
+    pto_charge_begin(&charge, "", NULL);
+    charge.at_once = pricing->at.stage->order == PTO_ORDER_AT_ONCE;
+    pto_charge_mixed(&charge, pricing->plan);
+    if (charge_all(pricing, &action, &charge) !=
+        PTO_OK) /* the error is set when the step itself is charged */
         return (pto_time_t){.s = INFINITY};
-    return member_time(pricing, &alone);
+    return member_time(pricing, &charge);
 }
 
 static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
@@ -428,16 +436,17 @@ static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action
     pto_status_t status = PTO_OK;
     if (action->step->kind == PTO_STEP_RECV)
         follow_senders(pricing, action);
-    if (!has_beside(pricing, action) || is_costliest(pricing, action, measure_messages))
+    if (!has_alternative(pricing, action) || is_costliest(pricing, action, measure_messages))
         status = charge_all(pricing, action, charge);
-    if (pto_time_positive(charge->most_on_node))
-        pto_links_see_all(pricing, PTO_LOAD_MESSAGES, pto_message_end(action->step), &busiest->on_node);
+    if (pto_time_positive(charge->max_on_node))
+        pto_links_busiest_of_all(pricing, PTO_LOAD_MESSAGES, pto_message_end(action->step),
+                                 &busiest->on_node);
     return status;
 }
 
 /* --- both ways ------------------------------------------------------------------------------------------ */
 
-/* Returns the distance of a step's only peers; 0: it has others. */
+/* Returns the distance of each member's only peer; 0: it has several, or no fixed distance. */
 static int64_t only_shift(const pto_plan_t *plan, const pto_step_t *step, int64_t k) {
     const pto_peers_t *peers = &step->peers;
     const pto_action_t action = {.step = step, .k = k};
@@ -446,8 +455,8 @@ static int64_t only_shift(const pto_plan_t *plan, const pto_step_t *step, int64_
     return one ? peers->sign * pto_expr_at(&peers->first, k, 0, 0) : 0;
 }
 
-/* Returns whether some process takes part in both steps and both are within its node. In a ring on nodes of
- * two, there is none: each process has one of its neighbors on another node. */
+/* Returns whether some process takes part in both steps with peers on its own node. In a ring on nodes of two
+ * processes there is none: each has one of its neighbors on another node. */
 static bool meet_within(const pto_plan_t *plan, const pto_step_t *send, const pto_step_t *recv, int64_t k) {
     const pto_group_t *group = pto_group_at(plan, send->group);
     int64_t to = only_shift(plan, send, k), from = only_shift(plan, recv, k), members = 0;
@@ -461,7 +470,7 @@ static bool meet_within(const pto_plan_t *plan, const pto_step_t *send, const pt
     return members > 0;
 }
 
-/* A class may contain processes that send and others that receive. */
+/* Compares steps, since a class may contain processes that send and others that receive. */
 static bool both_ways(const pto_plan_t *plan, const pto_stage_t *stage, int64_t k) {
     for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++) {
         const pto_step_t *send = pto_step_at(plan, i);

@@ -1,4 +1,5 @@
-/* The messages of one process, counted peer by peer. */
+/* Counts and charges the messages of actors that are single processes: peer by peer or, if the table of byte
+ * counts is sparse, only with the peers whose messages may have bytes. */
 #include "price/pricing.h"
 
 /* The messages of one step: the slice that each sends or receives, and the ranks that hold it. */
@@ -7,10 +8,10 @@ typedef struct {
     pto_held_t held;
     bool peers_block;
     bool of_lines;          /* the slice is a row or column of a table, or a part of one */
-    int64_t peers;          /* of the step */
-    const int64_t *partner; /* of a sparse table, those with bytes; NULL: any peer may have some */
+    int64_t peers;          /* number of peers of the step */
+    const int64_t *partner; /* of a sparse table: the peers with bytes; NULL: any peer may have some */
     int64_t partner_count;
-    int64_t partner_first; /* behind the process's own number */
+    int64_t partner_first; /* the first partner from the process's own index on */
 } messages_t;
 
 /* Returns whether each message is the peer's block, or a part of that block. */
@@ -40,7 +41,8 @@ static messages_t messages_of(const pto_pricing_t *pricing, const pto_action_t *
     return messages;
 }
 
-/* The step's next peer, in its order; of a sparse table, the next one whose message may have bytes. */
+/* Finds the step's next peer, in its order; of a sparse table, the next one whose message may have bytes.
+ * False: there is none. */
 static bool next_peer(const pto_pricing_t *pricing, const messages_t *messages, int64_t *next,
                       pto_action_t *action) {
     const pto_peers_t *peers = &action->step->peers;
@@ -71,7 +73,7 @@ static int64_t message_bytes(const pto_pricing_t *pricing, messages_t *messages,
                : pto_held_slice_bytes(messages->slice, action, &messages->held);
 }
 
-/* The messages between nodes that a process sends or receives in a step. */
+/* Returns the number of messages between nodes that a process sends or receives in a step. */
 static int64_t messages_off_node(const pto_pricing_t *pricing, pto_action_t action) {
     const pto_actor_t *actor = pricing->actors.actor;
     int64_t node = actor[action.rank].place.node, count = 0;
@@ -114,12 +116,12 @@ static pto_status_t charge_messages(pto_pricing_t *pricing, pto_action_t *action
         if (status != PTO_OK)
             return status;
         pto_charge_message_rows(charge, pricing->machine, space, pto_step_rows(pricing->plan, action->step));
-        pto_links_see_message(pricing, action, busiest);
+        pto_links_busiest_of_message(pricing, action, busiest);
         if (action->step->kind == PTO_STEP_RECV)
             pto_pricing_follow(pricing, &pricing->clocks.ledger[action->rank],
                                &pricing->clocks.before[action->peer_rank]);
     }
-    charge->most_on_node = charge->on_node;
+    charge->max_on_node = charge->on_node;
     return PTO_OK;
 }
 

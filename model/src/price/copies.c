@@ -1,4 +1,5 @@
-/* Copies and reductions, priced by whose memory they touch (docs/model.md, 'How a plan is priced'). */
+/* Copies and reductions (copies.h): what a copy costs depends on whose memory is at its two ends
+ * (docs/model.md, 'How a plan is priced'). */
 #include "price/copies.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@ typedef struct {
     pto_copy_kind_t kind;
     pto_reach_t reach;
     int64_t bytes;
-    int64_t gpu; /* the rank's own; its engine copies */
+    int64_t gpu; /* of the rank, whose engine copies */
     int64_t source_gpu;
     int64_t target_gpu;
     bool between_gpus;
@@ -35,7 +36,7 @@ static int64_t copy_bytes(const pto_plan_t *plan, const pto_machine_t *machine, 
     return pto_tables_slice_bytes(tables, plan, machine, &action->step->source, action);
 }
 
-/* Returns a copy but for its bytes. */
+/* Returns a copy without its bytes. */
 static copy_t ends_of(const pto_plan_t *plan, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     int64_t cores = plan->request.layout.procs_per_gpu;
@@ -65,7 +66,7 @@ void pto_copies_begin(pto_copies_t *engine) {
 void pto_copy_count(const pto_plan_t *plan, const pto_machine_t *machine, pto_tables_t *tables,
                     const pto_action_t *action, int64_t only_gpu, pto_copies_t *engine) {
     copy_t copy = copy_of(plan, machine, tables, action);
-    bool all = only_gpu == PTO_COPIES_OF_ALL;
+    bool all = only_gpu == PTO_COPIES_ALL_GPUS;
     if (!copy.between_gpus && (all || copy.gpu == only_gpu))
         engine[copy.gpu].bytes[copy.kind] += copy.bytes;
     if (copy.between_gpus && (all || copy.source_gpu == only_gpu))
@@ -82,10 +83,10 @@ void pto_copies_count(const pto_plan_t *plan, const pto_machine_t *machine, pto_
         pto_copy_count(plan, machine, tables, action, only_gpu, engine);
 }
 
-/* The copies of a process between GPUs in one step. */
+/* All copies of a process between GPUs in one step. */
 typedef struct {
     int64_t bytes;
-    int64_t link_bytes; /* of the busiest link that it uses, with what others copy there */
+    int64_t link_bytes; /* what the busiest of their links carries, for other processes, too */
 } between_t;
 
 static between_t all_between(const pto_copying_t *to, pto_action_t *action) {
@@ -105,8 +106,8 @@ static between_t all_between(const pto_copying_t *to, pto_action_t *action) {
     return all;
 }
 
-/* Copies to or from several others follow each other. Together they take the time of the busiest link, each
- * its part by its bytes. */
+/* Copies with several peers follow each other. Together they take the time of the busiest link, and each
+ * takes a part of it in proportion to its bytes. */
 static pto_status_t charge_between(const pto_copying_t *to, const copy_t *copy, between_t all) {
     int64_t link_bytes = all.link_bytes;
     if (copy->bytes < all.bytes)
@@ -148,13 +149,13 @@ pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, pto_
                               .piece_bytes = bytes / pto_step_pieces(step, action->k, action->core)};
     pto_copy_resource_t resource = pto_copy_resource(to->machine, copy);
     to->queued |= 1u << resource;
-    if (!pto_copy_queue_enter(&to->engine[gpu].queue[resource], to->machine, copy, action->rank, to->mine,
+    if (!pto_copy_queue_enter(&to->engine[gpu].queue[resource], to->machine, copy, action->rank, to->own,
                               to->charge))
         return pto_error_set(to->err, PTO_ERR_MEMORY, "out of memory while pricing");
     return PTO_OK;
 }
 
-/* Between processes that share memory the copy is all there is, so its price must be known. */
+/* If processes share memory, copies are all that a plan consists of, so their cost must be known. */
 static pto_status_t check_shared(const pto_machine_t *machine, const pto_step_t *step, pto_copy_kind_t kind,
                                  pto_error_t *err) {
     bool shared = step->source.holder == PTO_HOLDER_PEER || step->target.holder == PTO_HOLDER_PEER;
@@ -224,11 +225,11 @@ void pto_reduction_charge(const pto_plan_t *plan, const pto_machine_t *machine, 
 
 /* --- the queues of a GPU -------------------------------------------------------------------------------- */
 
-bool pto_copies_leave(pto_copies_t *engine, unsigned queued, int64_t who, const pto_ledger_t *mine) {
+bool pto_copies_leave(pto_copies_t *engine, unsigned queued, int64_t actor, const pto_ledger_t *own) {
     bool kept = true;
     for (int resource = 0; resource < PTO_COPY_RESOURCE_COUNT; resource++)
         if (queued & 1u << resource)
-            kept = pto_copy_queue_leave(&engine->queue[resource], who, mine) && kept;
+            kept = pto_copy_queue_leave(&engine->queue[resource], actor, own) && kept;
     return kept;
 }
 
@@ -238,56 +239,59 @@ void pto_copies_fini(pto_copies_t *engine) {
 }
 
 void pto_copy_queue_fini(pto_copy_queue_t *queue) {
-    free(queue->held);
+    free(queue->active);
     pto_ledger_fini(&queue->last);
     *queue = (pto_copy_queue_t){0};
 }
 
 bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_queued_copy_t copy,
-                          int64_t who, pto_ledger_t *mine, pto_charge_t *charge) {
+                          int64_t actor, pto_ledger_t *own, pto_charge_t *charge) {
     int64_t waiting = 0;
     for (int i = 0; i < queue->count; i++)
-        waiting += queue->held[i].who != who && pto_time_less(mine->time, queue->held[i].until);
+        waiting += queue->active[i].actor != actor && pto_time_less(own->time, queue->active[i].until);
     queue->hold = pto_copy_hold(machine, copy);
     pto_charge_t alone = *charge, queued = *charge;
     alone.terms = queued.terms = NULL;
     pto_charge_queued(&alone, machine, copy, 0);
     if (waiting > 0)
         pto_charge_queued(&queued, machine, copy, waiting);
-    bool delayed = waiting > 0 && pto_time_less(pto_time_add(mine->time, alone.other),
+    bool delayed = waiting > 0 && pto_time_less(pto_time_add(own->time, alone.other),
                                                 pto_time_add(queue->last.time, queued.other));
     pto_charge_queued(charge, machine, copy, delayed ? waiting : 0);
-    /* The path goes through the previous copy, even if that ended before `mine`. */
-    return !delayed || pto_ledger_copy(mine, &queue->last);
+    /* The longest path goes through the previous copy, even if that ended before `own`. */
+    return !delayed || pto_ledger_copy(own, &queue->last);
 }
 
-/* Forget what `who` held, so that no process counts twice. Returns until when. */
-static pto_time_t drop_held(pto_copy_queue_t *queue, int64_t who) {
+/* Removes an actor's earlier copy, so that no process counts twice. Returns until when it was active; 0:
+ * there was none. */
+static pto_time_t remove_active(pto_copy_queue_t *queue, int64_t actor) {
     int at = 0;
-    while (at < queue->count && queue->held[at].who != who)
+    while (at < queue->count && queue->active[at].actor != actor)
         at++;
     if (at == queue->count)
         return (pto_time_t){0};
-    pto_time_t until = queue->held[at].until;
-    memmove(&queue->held[at], &queue->held[at + 1], (size_t)(--queue->count - at) * sizeof *queue->held);
+    pto_time_t until = queue->active[at].until;
+    memmove(&queue->active[at], &queue->active[at + 1],
+            (size_t)(--queue->count - at) * sizeof *queue->active);
     return until;
 }
 
-bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t who, const pto_ledger_t *mine) {
-    pto_time_t until = pto_time_max(drop_held(queue, who), pto_time_add(mine->time, queue->hold));
-    if (!PTO_RESERVE(queue->held, queue->capacity, queue->count + 1))
+bool pto_copy_queue_leave(pto_copy_queue_t *queue, int64_t actor, const pto_ledger_t *own) {
+    pto_time_t until = pto_time_max(remove_active(queue, actor), pto_time_add(own->time, queue->hold));
+    if (!PTO_RESERVE(queue->active, queue->capacity, queue->count + 1))
         return false;
-    queue->held[queue->count++] = (pto_held_copy_t){who, until};
-    return pto_ledger_follow(&queue->last, mine);
+    queue->active[queue->count++] = (pto_active_copy_t){actor, until};
+    return pto_ledger_follow(&queue->last, own);
 }
 
 bool pto_copy_queue_shift(pto_copy_queue_t *queue, const pto_ledger_t *now, const pto_ledger_t *before,
                           double times) {
     for (int i = 0; i < queue->count; i++) {
-        int64_t who = queue->held[i].who;
-        queue->held[i].until = pto_time_add(
-            queue->held[i].until, pto_time_scale(pto_time_subtract(now[who].time, before[who].time), times));
+        int64_t actor = queue->active[i].actor;
+        queue->active[i].until =
+            pto_time_add(queue->active[i].until,
+                         pto_time_scale(pto_time_subtract(now[actor].time, before[actor].time), times));
     }
-    int64_t last = queue->count > 0 ? queue->held[queue->count - 1].who : 0;
+    int64_t last = queue->count > 0 ? queue->active[queue->count - 1].actor : 0;
     return queue->count == 0 || pto_ledger_shift(&queue->last, &now[last], &before[last], times);
 }

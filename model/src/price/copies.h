@@ -1,13 +1,15 @@
-/* The demand of one stage's copies on GPUs: on their copy engines and on the links between them. Pricing
- * counts the copies of all actors first, then charges each. */
+/* The copies and reductions of a stage: what the copies demand of GPUs (of their copy engines and of the
+ * links between them), and what each actor is charged. A stage counts the copies of all actors first, then
+ * charges each. */
 #ifndef PTO_PRICE_COPIES_H
 #define PTO_PRICE_COPIES_H
 
 #include "price/ledger.h"
 #include "price/table.h"
 
-/* One GPU's share of a stage, and its queues of shared copies over all stages. Copies between two GPUs are in
- * `in_bytes` of the one and `out_bytes` of the other, all other copies in `bytes` of their kind. */
+/* What a stage copies at one GPU, and the GPU's queues of shared copies over all stages. Copies between two
+ * GPUs count in `out_bytes` of the one and `in_bytes` of the other, all other copies in `bytes` of their
+ * kind. */
 typedef struct {
     int64_t bytes[PTO_COPY_COUNT];
     int64_t in_bytes;
@@ -15,13 +17,13 @@ typedef struct {
     pto_copy_queue_t queue[PTO_COPY_RESOURCE_COUNT];
 } pto_copies_t;
 
-/* Begin a stage: forget all but the queues. */
+/* Begins a stage: clears all but the queues. */
 void pto_copies_begin(pto_copies_t *engine);
 
-/* Count the copies of one rank's step, for each of its peers where it has any; the copy with the action's
- * peer. `engine` is of the GPU numbered 0 in the layout and those that follow, `only_gpu` the one whose
- * engine counts, or PTO_COPIES_OF_ALL. `tables`: NULL where there are none. */
-enum { PTO_COPIES_OF_ALL = -1 };
+/* Count the copies of one rank's step with all of its peers, and the copy with the action's peer. `engine` is
+ * an array by GPU of the layout, of which only `only_gpu` is counted if it is not PTO_COPIES_ALL_GPUS.
+ * `tables`: NULL if there are none. */
+enum { PTO_COPIES_ALL_GPUS = -1 };
 void pto_copies_count(const pto_plan_t *plan, const pto_machine_t *machine, pto_tables_t *tables,
                       pto_action_t *action, int64_t only_gpu, pto_copies_t *engine);
 void pto_copy_count(const pto_plan_t *plan, const pto_machine_t *machine, pto_tables_t *tables,
@@ -31,60 +33,59 @@ void pto_copy_count(const pto_plan_t *plan, const pto_machine_t *machine, pto_ta
 typedef struct {
     const pto_plan_t *plan;
     const pto_machine_t *machine;
-    pto_tables_t *tables; /* NULL: there are none */
-    pto_copies_t *engine; /* of the GPU numbered 0 in the layout and those that follow */
-    const int64_t *like;  /* per GPU: the one whose engine stands for its own; NULL: its own */
-    pto_ledger_t *mine;   /* of the actor that copies */
+    pto_tables_t *tables;          /* NULL: there are none */
+    pto_copies_t *engine;          /* by GPU of the layout */
+    const int64_t *represented_by; /* by GPU: the one whose engine represents it; NULL: each has its own */
+    pto_ledger_t *own;             /* of the actor that copies */
     pto_charge_t *charge;
     pto_behind_t behind; /* of the next copy */
-    bool streams;        /* whether copies follow each other in the process's stream */
-    unsigned queued; /* resources whose queues its copies entered, a bit each: left at the end of the stage */
+    bool streams;        /* copies follow each other in the process's stream */
+    unsigned queued;     /* a bit for each resource whose queue they entered; left at the end of the stage */
     pto_error_t *err;
 } pto_copying_t;
 
-/* The demand of a stage on a GPU. */
+/* Returns what the stage copies at a GPU. */
 static inline const pto_copies_t *pto_copying_engine(const pto_copying_t *to, int64_t gpu) {
-    return &to->engine[to->like ? to->like[gpu] : gpu];
+    return &to->engine[to->represented_by ? to->represented_by[gpu] : gpu];
 }
 
-/* Returns whether a step is copies that the process puts into its stream, so that such a step right after it
- * finds them there. */
+/* Returns whether a step's copies are enqueued in the process's stream, so that those of another such step
+ * right after it follow them without a gap. */
 bool pto_step_streams(const pto_plan_t *plan, const pto_step_t *step);
 
-/* Charge the copies of one rank's step, for each of its peers where it has any. Errors:
- * PTO_ERR_NOT_APPLICABLE where the machine has no cost, PTO_ERR_MEMORY. */
+/* Charges the copies of one rank's step with all of its peers. Errors: PTO_ERR_NOT_APPLICABLE if the machine
+ * has no cost for them, PTO_ERR_MEMORY. */
 pto_status_t pto_copies_charge(pto_copying_t *to, pto_action_t *action);
 
-/* Check that the machine has costs for the copies of one rank's step outside kernels that have bytes. Errors:
- * PTO_ERR_NOT_APPLICABLE. */
+/* Checks that the machine has costs for the copies of one rank's step outside kernels, unless they have no
+ * bytes. Errors: PTO_ERR_NOT_APPLICABLE. */
 pto_status_t pto_copies_check(const pto_plan_t *plan, const pto_machine_t *machine, pto_action_t *action,
                               pto_error_t *err);
 
-/* Charge one copy of `bytes` by the engine of a GPU. Errors: as above. */
+/* Charges one copy of `bytes` by the engine of a GPU. Errors: as above. */
 pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, pto_reach_t reach, int64_t gpu,
                              int64_t bytes);
 
-/* Returns whether source and target of a copy are on one socket. Memory is on the socket of the GPU of its
- * holder. */
+/* Returns whether source and target of a copy are on one socket, that of their holders' GPUs. */
 pto_reach_t pto_copy_reach(const pto_plan_t *plan, const pto_action_t *action);
 
-/* The copies of `who` in the queues of the resources `queued` have ended at the time of `mine`. Returns false
+/* The actor's copies in the queues of the resources `queued` have ended at the time of `own`. Returns false
  * when out of memory. */
-bool pto_copies_leave(pto_copies_t *engine, unsigned queued, int64_t who, const pto_ledger_t *mine);
+bool pto_copies_leave(pto_copies_t *engine, unsigned queued, int64_t actor, const pto_ledger_t *own);
 
 void pto_copies_fini(pto_copies_t *engine);
 
-/* Charge a reduction by its bytes, for each of its peers where it has any. */
+/* Charges the reductions of one rank's step with all of its peers. */
 void pto_reduction_charge(const pto_plan_t *plan, const pto_machine_t *machine, pto_action_t *action,
                           pto_charge_t *charge);
 
-/* Charge one reduction: `source_bytes` of inputs, each as large as the target. */
+/* Charges one reduction of inputs that have `source_bytes` in total, each as large as the target. */
 void pto_step_charge_reduce(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step,
                             int64_t target_bytes, int64_t source_bytes, pto_charge_t *charge);
 
 /* The totals of the copies of a kernel's step: over links, and in the GPU's own memory. */
 typedef struct {
-    pto_remote_access_t access; /* but for link_bytes */
+    pto_remote_access_t access; /* without link_bytes */
     int64_t remote_bytes;       /* of all other GPUs */
     int64_t local_bytes;
     int64_t peers;     /* other GPUs */
@@ -92,7 +93,7 @@ typedef struct {
 } pto_kernel_copy_t;
 pto_kernel_copy_t pto_kernel_copy(const pto_plan_t *plan, pto_action_t *action);
 
-/* Charge them, after they were counted. Errors: PTO_ERR_NOT_APPLICABLE where the machine has no cost. */
+/* Charges them, once all copies are counted. Errors: PTO_ERR_NOT_APPLICABLE if the machine has no cost. */
 pto_status_t pto_kernel_copy_charge(const pto_copying_t *to, pto_action_t *action);
 
 /* Returns whether a step's copies are queued on their GPU, so that they end one after another. */

@@ -1,4 +1,5 @@
-/* Energy (docs/model.md, 'Energy'): powers times how long they are drawn. */
+/* The energy of a run of a plan (docs/model.md, 'Energy'): the powers of GPUs and CPUs, each times the time
+ * for which its price says that it is drawn. */
 #include "portolan/price.h"
 
 #include <math.h>
@@ -6,7 +7,7 @@
 #include "machine/registry.h"
 #include "plan/plan_internal.h"
 
-/* Returns how many processes of a GPU do anything at all. */
+/* Returns the number of processes of a GPU that take part in any step. */
 static int64_t acting_cores(const pto_plan_t *plan) {
     int64_t count = 0;
     for (int64_t core = 0; core < pto_plan_request(plan)->layout.procs_per_gpu; core++)
@@ -29,7 +30,7 @@ static void fill_device_seconds(const pto_plan_t *plan, double seconds, const pt
     energy->part[PTO_POWER_CPU_CORE].device_s = places * (double)acting_cores(plan) * seconds;
 }
 
-/* The price's interval counts at the plan's mean power. */
+/* The price's interval is multiplied by the plan's mean power. */
 static void carry_intervals(const pto_price_t *price, pto_energy_t *energy) {
     double mean_w = price->seconds > 0 ? energy->joules / price->seconds : 0;
     double below = 0, above = 0;

@@ -1,21 +1,22 @@
-/* Flags: when each was raised, and by whom. A process may be several raises behind the one that raises, as in
- * a ring of several slots, so each wait takes the oldest raise of its peer that it has not taken yet. */
+/* Flags: a signal step raises a flag at its peers, and a wait step of a peer lasts until then. A process may
+ * raise a flag again before the peer has waited for it, as in a ring of several slots, so the raises are kept
+ * in lists and each wait consumes the oldest one of its peer. */
 #include <stdlib.h>
 
 #include "base/grow.h"
 #include "price/pricing.h"
 
-enum { BY_ALL = -1 }; /* a raise where actors are not exact: it is never taken, only moved forward */
+enum { BY_ALL = -1 }; /* the only raise if actors are not exact: it is never consumed, only moved forward */
 
 static pto_raises_t *raises_at(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor) {
     return &pricing->flags.raised[step->flag * pricing->actors.count +
                                   (pto_actors_are_exact(pricing, step) ? actor : 0)];
 }
 
-/* Returns a raise at several actors at once; NULL when out of memory. */
-static pto_raised_at_t *raised_at(pto_pricing_t *pricing, const pto_ledger_t *mine) {
+/* Returns a copy of the ledger for the raises at several actors; NULL when out of memory. */
+static pto_raised_at_t *raised_at(pto_pricing_t *pricing, const pto_ledger_t *own) {
     pto_raised_at_t *by = calloc(1, sizeof *by);
-    pto_pricing_keep(pricing, by && pto_ledger_copy(&by->at, mine));
+    pto_pricing_keep(pricing, by && pto_ledger_copy(&by->at, own));
     return by;
 }
 
@@ -26,22 +27,22 @@ static void release(pto_raised_at_t *by) {
     free(by);
 }
 
-/* Forget the taken raises, if that is all or most of them. */
-static void forget_taken(pto_raises_t *raises) {
+/* Removes the consumed raises from the list, if they are at least half of it. */
+static void drop_consumed(pto_raises_t *raises) {
     int kept = 0;
     if (raises->pending > raises->count / 2)
         return;
     for (int i = 0; i < raises->count && raises->pending > 0; i++)
-        if (!raises->item[i].taken)
+        if (!raises->item[i].consumed)
             raises->item[kept++] = raises->item[i];
     raises->count = kept;
     raises->unsorted = raises->unsorted && kept > 0;
 }
 
-/* Add a raise at the end of the list. */
+/* Appends a raise. */
 static void add_raise(pto_pricing_t *pricing, pto_raises_t *raises, int64_t from, pto_raised_at_t *by) {
     if ((size_t)raises->count == raises->capacity)
-        forget_taken(raises);
+        drop_consumed(raises);
     if (!PTO_RESERVE(raises->item, raises->capacity, raises->count + 1)) {
         pricing->clocks.out_of_memory = true;
         return;
@@ -53,7 +54,7 @@ static void add_raise(pto_pricing_t *pricing, pto_raises_t *raises, int64_t from
     by->uses++;
 }
 
-static void raise_for_all(pto_pricing_t *pricing, pto_raises_t *raises, const pto_ledger_t *mine) {
+static void raise_for_all(pto_pricing_t *pricing, pto_raises_t *raises, const pto_ledger_t *own) {
     static const pto_ledger_t at_start = {0};
     if (raises->count == 0) {
         pto_raised_at_t *by = raised_at(pricing, &at_start);
@@ -64,14 +65,14 @@ static void raise_for_all(pto_pricing_t *pricing, pto_raises_t *raises, const pt
         release(by);
     }
     if (raises->count > 0)
-        pto_pricing_follow(pricing, &raises->item[0].by->at, mine);
+        pto_pricing_follow(pricing, &raises->item[0].by->at, own);
 }
 
-/* Raise the flag at the actors that are priced, for the actor and for all that it stands for. */
-static void raise_for_others(pto_pricing_t *pricing, const pto_action_t *action, pto_raised_at_t *by) {
-    for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
+/* Raises the flag at the actors that are priced, for the actor and for all that it represents. */
+static void raise_for_represented(pto_pricing_t *pricing, const pto_action_t *action, pto_raised_at_t *by) {
+    for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
         pto_action_t other;
-        int64_t at = pricing->actors.walked[i], next = 0;
+        int64_t at = pricing->actors.priced[i], next = 0;
         while (pto_step_next_reaching(pricing->plan, action->step, at, action->k, &next, &other))
             if (pto_actor_priced(pricing, other.rank) == action->rank)
                 add_raise(pricing, raises_at(pricing, action->step, at), other.rank, by);
@@ -80,23 +81,24 @@ static void raise_for_others(pto_pricing_t *pricing, const pto_action_t *action,
 }
 
 void pto_raises_raise(pto_pricing_t *pricing, pto_action_t *action) {
-    const pto_ledger_t *mine = &pricing->clocks.ledger[action->rank];
+    const pto_ledger_t *own = &pricing->clocks.ledger[action->rank];
     if (!pto_actors_are_exact(pricing, action->step)) {
-        raise_for_all(pricing, raises_at(pricing, action->step, action->rank), mine);
+        raise_for_all(pricing, raises_at(pricing, action->step, action->rank), own);
         return;
     }
-    pto_raised_at_t *by = raised_at(pricing, mine);
+    pto_raised_at_t *by = raised_at(pricing, own);
     if (!by)
         return;
-    by->uses = 1; /* ours, until all peers have theirs */
-    if (pricing->actors.like)
-        raise_for_others(pricing, action, by);
-    for (int64_t next = 0; !pricing->actors.like && pto_step_next(pricing->plan, &next, action);)
+    by->uses = 1; /* until all peers have theirs */
+    if (pricing->actors.represented_by)
+        raise_for_represented(pricing, action, by);
+    for (int64_t next = 0; !pricing->actors.represented_by && pto_step_next(pricing->plan, &next, action);)
         add_raise(pricing, raises_at(pricing, action->step, action->peer_rank), action->rank, by);
     release(by);
 }
 
-/* Returns the oldest raise of `from` that is not taken; the number of raises if there is none. */
+/* Returns the index of the oldest raise of `from` that is not consumed; the number of raises if there is
+ * none. */
 static int find_raise(const pto_raises_t *raises, int64_t from) {
     int low = 0, high = raises->count;
     while (!raises->unsorted && low < high) {
@@ -106,40 +108,40 @@ static int find_raise(const pto_raises_t *raises, int64_t from) {
         else
             high = middle;
     }
-    while (low < raises->count && (raises->item[low].from != from || raises->item[low].taken)) {
+    while (low < raises->count && (raises->item[low].from != from || raises->item[low].consumed)) {
         low++;
         pto_price_visits++;
     }
     return low;
 }
 
-/* Follow the oldest raise of `from`, and forget it. */
-static void take_raise(pto_pricing_t *pricing, pto_raises_t *raises, int64_t from, pto_ledger_t *mine) {
+/* Follows the oldest raise of `from`, and consumes it. */
+static void consume_raise(pto_pricing_t *pricing, pto_raises_t *raises, int64_t from, pto_ledger_t *own) {
     int at = find_raise(raises, from);
     if (at == raises->count)
         return;
     pto_raise_t *raise = &raises->item[at];
-    pto_pricing_follow(pricing, mine, &raise->by->at);
+    pto_pricing_follow(pricing, own, &raise->by->at);
     if (pricing->flags.round - raise->round > pricing->flags.lag)
         pricing->flags.lag = pricing->flags.round - raise->round;
     release(raise->by);
     raise->by = NULL;
-    raise->taken = true;
+    raise->consumed = true;
     if (--raises->pending == 0)
-        forget_taken(raises);
+        drop_consumed(raises);
 }
 
 void pto_raises_wait(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge) {
-    pto_ledger_t *mine = &pricing->clocks.ledger[action->rank];
+    pto_ledger_t *own = &pricing->clocks.ledger[action->rank];
     pto_raises_t *raises = raises_at(pricing, action->step, action->rank);
     if (pto_actors_are_exact(pricing, action->step)) {
         if (pto_step_peer_count(pricing->plan, action) == 0)
             return;
         for (int64_t next = 0; pto_step_next(pricing->plan, &next, action);)
-            take_raise(pricing, raises, action->peer_rank, mine);
+            consume_raise(pricing, raises, action->peer_rank, own);
     } else {
         for (int i = 0; i < raises->count; i++)
-            pto_pricing_follow(pricing, mine, &raises->item[i].by->at);
+            pto_pricing_follow(pricing, own, &raises->item[i].by->at);
     }
     pto_charge_wait(charge, pricing->machine, action->step);
 }
@@ -160,7 +162,7 @@ void pto_raises_repeat(pto_pricing_t *pricing, int64_t period, double times) {
     for (int64_t i = 0; i < pricing->flags.count; i++)
         for (int r = 0; r < pricing->flags.raised[i].count; r++) {
             const pto_raise_t *raise = &pricing->flags.raised[i].item[r];
-            if (raise->taken || raise->from == BY_ALL || raise->round <= pricing->flags.round - period ||
+            if (raise->consumed || raise->from == BY_ALL || raise->round <= pricing->flags.round - period ||
                 raise->by->repeat == pricing->flags.repeats)
                 continue;
             raise->by->repeat = pricing->flags.repeats;

@@ -5,7 +5,7 @@
 
 /* --- addends -------------------------------------------------------------------------------------------- */
 
-/* Where the host waits, the executor launches a plan's kernel as a graph of one node. */
+/* If the host waits for each run, the executor launches a plan's kernel as a graph of one node. */
 void pto_charge_launch(pto_charge_t *charge, const pto_machine_t *machine) {
     const pto_param_t *known[] = {&machine->run_launch_s, &machine->graph_launch_s,
                                   &machine->kernel_launch_s};
@@ -22,7 +22,7 @@ void pto_charge_wait(pto_charge_t *charge, const pto_machine_t *machine, const p
         pto_charge_param(charge, &machine->signal_s, PTO_SPACE_CPU, 1);
 }
 
-/* The longer of what one pair of GPUs takes and what the busiest link takes for all. */
+/* Charges the longer of the times of the busiest pair of GPUs and of the busiest link. */
 pto_status_t pto_charge_remote(pto_charge_t *charge, const pto_machine_t *machine, pto_remote_access_t access,
                                pto_error_t *err) {
     const pto_postal_t *postal = pto_machine_remote(machine, access.how, access.reach);
@@ -75,7 +75,8 @@ static pto_reach_t reach_of(const pto_plan_t *plan, int64_t rank, int64_t other)
                : PTO_REACH_OFF_SOCKET;
 }
 
-static void see_peer(const pto_plan_t *plan, const pto_action_t *action, pto_kernel_copy_t *copy) {
+/* Adds the copy with the action's peer. */
+static void add_peer(const pto_plan_t *plan, const pto_action_t *action, pto_kernel_copy_t *copy) {
     const pto_step_t *step = action->step;
     int64_t cores = plan->request.layout.procs_per_gpu;
     int64_t bytes = pto_copy_bytes(plan, action);
@@ -102,11 +103,12 @@ static void see_peer(const pto_plan_t *plan, const pto_action_t *action, pto_ker
 pto_kernel_copy_t pto_kernel_copy(const pto_plan_t *plan, pto_action_t *action) {
     pto_kernel_copy_t copy = {0};
     for (int64_t next = 0; pto_step_next(plan, &next, action);)
-        see_peer(plan, action, &copy);
+        add_peer(plan, action, &copy);
     return copy;
 }
 
-/* One's own link carries all of one's accesses, each other GPU's what all others want of it. */
+/* Returns the bytes of the busiest link: the own one carries all accesses of this GPU, that of another GPU
+ * the accesses of all GPUs to it. */
 static int64_t busiest_link(const pto_copying_t *to, pto_action_t *action, const pto_kernel_copy_t *copy) {
     int64_t cores = to->plan->request.layout.procs_per_gpu;
     const pto_copies_t *own = pto_copying_engine(to, action->rank / cores);

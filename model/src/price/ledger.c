@@ -1,5 +1,6 @@
-/* The terms of a price (docs/model.md, 'How a plan is priced'): messages, copies, reductions, signals; their
- * sum for one stage of one actor, and the record of the addends along the longest path. */
+/* Charges and ledgers (ledger.h): the costs of messages, copies and reductions by the machine's parameters
+ * (docs/model.md, 'How a plan is priced'), their sum for one stage of one actor, and the terms of the time
+ * that an actor has reached. */
 #include "price/ledger.h"
 
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static bool ledger_reserve(pto_ledger_t *ledger, int count) {
     return PTO_RESERVE(ledger->entry, ledger->entry_capacity, count);
 }
 
-/* Add to the count of an addend that the ledger has, or give it one more. */
+/* Adds to the count of a term that the ledger has, or appends it. */
 static bool ledger_enter(pto_ledger_t *ledger, const pto_entry_t *entry) {
     for (int i = 0; i < ledger->entry_count; i++)
         if (same_entry(&ledger->entry[i], entry)) {
@@ -93,7 +94,7 @@ void pto_charge_param(pto_charge_t *charge, const pto_param_t *param, pto_space_
     pto_charge_entry(charge, (pto_entry_t){.place = param, .param = param, .space = space, .count = count});
 }
 
-/* `count` messages at a cost of `cost`, or of its substitute. */
+/* Charges `count` messages at a row of `cost`. */
 static void charge_postal_of(pto_charge_t *charge, const pto_cost_table_t *cost, const pto_postal_t *postal,
                              pto_space_t space, bool off_node, int64_t bytes, double count) {
     double total_bytes = count * (double)bytes;
@@ -123,8 +124,8 @@ void pto_charge_mixed(pto_charge_t *charge, const pto_plan_t *plan) {
     charge->to = pto_plan_request(plan)->ends.to_host ? PTO_SPACE_CPU : PTO_SPACE_GPU;
 }
 
-/* No GPU maps another process's host memory: a library copies such a message at the GPU's end, and moves it
- * as the host's. */
+/* A mixed message within the node: no GPU maps another process's host memory, so a library sends it from or
+ * to host memory, and copies it at the GPU's end. */
 static void charge_by_host(pto_charge_t *charge, const pto_machine_t *machine, pto_level_t level,
                            const pto_postal_t *host, int64_t bytes, int64_t count) {
     pto_copy_kind_t kind = charge->to == PTO_SPACE_CPU ? PTO_COPY_D2H : PTO_COPY_H2D;
@@ -134,8 +135,8 @@ static void charge_by_host(pto_charge_t *charge, const pto_machine_t *machine, p
     pto_charge_postal(charge, copy, copy, PTO_SPACE_GPU, (double)count, (double)count * (double)bytes);
 }
 
-/* Returns whether messages between GPU and host memory have been charged: at a cost of their own, or, within
- * the node, by host memory. */
+/* Charges messages between GPU and host memory: at a cost of their own or, within the node, through host
+ * memory. Returns false if the machine has no such cost. */
 static bool charge_between(pto_charge_t *charge, const pto_machine_t *machine, pto_level_t level,
                            int64_t bytes, int64_t count) {
     const pto_cost_row_t *row = pto_machine_mixed(machine, charge->to, level, bytes);
@@ -194,22 +195,22 @@ pto_time_t pto_charge_staged(pto_charge_t *charge, const pto_machine_t *machine)
     return pto_time_multiply(within, pto_time_of(&machine->staged_message, 1));
 }
 
-static bool has_queued_cost(const pto_machine_t *machine, pto_copy_kind_t kind) {
+static bool has_queued_start(const pto_machine_t *machine, pto_copy_kind_t kind) {
     return kind != PTO_COPY_H2H && pto_param_known(&machine->queued_copy_s[kind]);
 }
 
 bool pto_queued_copies_cost(const pto_machine_t *machine) {
     bool any = false;
     for (int kind = 0; kind < PTO_COPY_COUNT; kind++)
-        any = any || has_queued_cost(machine, (pto_copy_kind_t)kind);
+        any = any || has_queued_start(machine, (pto_copy_kind_t)kind);
     return any;
 }
 
-static const pto_time_t once = {.s = 1};
+static const pto_time_t one_time = {.s = 1};
 
-/* `times` a copy's place in the queue. */
-static void charge_place(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
-                         pto_behind_t behind, pto_time_t times) {
+/* Charges `times` the cost of a copy that follows another one in its stream, without its bytes. */
+static void charge_queued_start(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind,
+                                pto_behind_t behind, pto_time_t times) {
     pto_charge_share(charge, &machine->queued_copy_s[kind], PTO_SPACE_GPU, times);
     if (behind == PTO_BEHIND_CHUNK && pto_param_known(&machine->event_s))
         pto_charge_share(charge, &machine->event_s, PTO_SPACE_CPU, times);
@@ -232,9 +233,9 @@ pto_status_t pto_charge_peer_copy(pto_charge_t *charge, const pto_machine_t *mac
     pto_status_t status = pto_find_peer_copy(machine, &reach, err);
     if (status != PTO_OK)
         return status;
-    bool queued = behind == PTO_BEHIND_COPY && has_queued_cost(machine, PTO_COPY_D2D);
+    bool queued = behind == PTO_BEHIND_COPY && has_queued_start(machine, PTO_COPY_D2D);
     if (queued)
-        charge_place(charge, machine, PTO_COPY_D2D, behind, once);
+        charge_queued_start(charge, machine, PTO_COPY_D2D, behind, one_time);
     const pto_postal_t *postal = &machine->peer[reach];
     const pto_param_t *all = &machine->peer_all_s_per_byte;
     const bool all_known = pto_param_known(all);
@@ -253,8 +254,8 @@ static pto_space_t space_of(pto_copy_kind_t kind) {
 
 void pto_charge_queueing(pto_charge_t *charge, const pto_machine_t *machine, pto_copy_kind_t kind) {
     const pto_param_t *share = &machine->both_ways[PTO_SPACE_CPU];
-    if (pto_param_known(share) && has_queued_cost(machine, kind))
-        charge_place(charge, machine, kind, PTO_BEHIND_CHUNK, pto_time_of(share, 1));
+    if (pto_param_known(share) && has_queued_start(machine, kind))
+        charge_queued_start(charge, machine, kind, PTO_BEHIND_CHUNK, pto_time_of(share, 1));
 }
 
 pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *machine, pto_one_copy_t copy,
@@ -263,19 +264,19 @@ pto_status_t pto_charge_one_copy(pto_charge_t *charge, const pto_machine_t *mach
         return PTO_OK;
     const pto_postal_t *postal = pto_machine_copy(machine, copy.kind, copy.reach, copy.pageable);
     bool over_the_link = copy.kind == PTO_COPY_H2D || copy.kind == PTO_COPY_D2H;
-    bool queued = copy.behind && !copy.pageable && has_queued_cost(machine, copy.kind);
+    bool queued = copy.behind && !copy.pageable && has_queued_start(machine, copy.kind);
     if (over_the_link && !pto_postal_known(postal))
         return pto_error_set_at(err, PTO_ERR_NOT_APPLICABLE, machine->path, 0, 0,
                                 "machine %s has no copies.%s.on_socket, which the plan needs", machine->name,
                                 pto_copy_kind_name(copy.kind));
-    /* Several processes of one GPU copy at once, of which the machine has no measurement. */
+    /* Several processes of one GPU copy at once, but the machine has no measurement of that. */
     if (copy.kind != PTO_COPY_H2H && !copy.pageable && copy.engine_bytes > copy.own_bytes &&
         !pto_copy_is_queued(machine, copy.kind))
         pto_charge_enter(charge, (pto_entry_t){.place = &machine->shared_copies[copy.kind],
                                                .space = space_of(copy.kind),
                                                .count = 1});
     if (queued)
-        charge_place(charge, machine, copy.kind, copy.behind, once);
+        charge_queued_start(charge, machine, copy.kind, copy.behind, one_time);
     pto_charge_postal(charge, postal, postal, space_of(copy.kind), queued ? 0 : 1,
                       (double)(copy.kind == PTO_COPY_H2H ? copy.own_bytes : copy.engine_bytes));
     return PTO_OK;
@@ -298,7 +299,7 @@ bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind) {
     return machine->shared_copies[kind].count > 0;
 }
 
-/* `times` times one row of the table; NULL: a process's own cost, alone. */
+/* Charges `times` the cost of a row; NULL: that of a single process's copy. */
 static void charge_row(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
                        const pto_cost_row_t *row, double times) {
     const pto_postal_t *alone = pto_machine_copy(machine, copy.kind, copy.reach, false);
@@ -312,14 +313,14 @@ static void charge_row(pto_charge_t *charge, const pto_machine_t *machine, pto_q
                             starts, times * (double)copy.bytes);
 }
 
-/* Strided copies have rows of their own where they were measured. */
+/* Rows of strided copies are last. */
 static bool has_strided_rows(const pto_machine_t *machine, pto_copy_kind_t kind) {
     const pto_cost_table_t *shared = &machine->shared_copies[kind];
     return shared->count > 0 && shared->row[shared->count - 1].strided;
 }
 
-/* `times` times what `procs` copies at once take: between the measured numbers of processes, and from one
- * alone to the first of them, by a straight line; above the last in proportion. */
+/* Charges `times` the time of `procs` copies at once: interpolated between the measured numbers of processes,
+ * with a single copy as the first, and in proportion to `procs` beyond the last. */
 static void charge_shared(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
                           int64_t procs, double times) {
     bool strided = copy.strided && has_strided_rows(machine, copy.kind);
@@ -350,18 +351,18 @@ static void charge_shared(pto_charge_t *charge, const pto_machine_t *machine, pt
     charge_row(charge, machine, copy, above, times * share);
 }
 
-static pto_time_t shared(const pto_machine_t *machine, pto_queued_copy_t copy, int64_t procs) {
+static pto_time_t shared_time(const pto_machine_t *machine, pto_queued_copy_t copy, int64_t procs) {
     pto_charge_t charge;
     pto_charge_begin(&charge, "", NULL);
     charge_shared(&charge, machine, copy, procs, 1);
     return charge.other;
 }
 
-/* Fits of neighboring rows may cross, but one more copy never takes time away: it then adds nothing, neither
+/* The fits of two rows may cross, so that one more copy would take less time: it then adds nothing, neither
  * to the price nor to the explanation. */
 void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
                        int64_t waiting) {
-    if (waiting > 0 || !has_queued_cost(machine, copy.kind))
+    if (waiting > 0 || !has_queued_start(machine, copy.kind))
         copy.behind = PTO_BEHIND_NOTHING;
     if (copy.pageable && waiting == 0) {
         const pto_postal_t *alone = pto_machine_copy(machine, copy.kind, copy.reach, true);
@@ -369,8 +370,9 @@ void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_q
         return;
     }
     if (copy.behind)
-        charge_place(charge, machine, copy.kind, copy.behind, once);
-    if (waiting > 0 && !pto_time_less(shared(machine, copy, waiting), shared(machine, copy, waiting + 1)))
+        charge_queued_start(charge, machine, copy.kind, copy.behind, one_time);
+    if (waiting > 0 &&
+        !pto_time_less(shared_time(machine, copy, waiting), shared_time(machine, copy, waiting + 1)))
         return;
     charge_shared(charge, machine, copy, waiting + 1, 1);
     if (waiting > 0)
@@ -389,13 +391,13 @@ pto_time_t pto_copy_hold(const pto_machine_t *machine, pto_queued_copy_t copy) {
                                                     : (pto_time_t){0};
 }
 
-/* The driver sends copies within the GPU, and small ones to it, in the command stream, which waits for its
- * process's turn. The measurement shows that: a second copy then waits longer than one alone takes to start,
- * whatever its size. Copies to the host never wait. */
+/* The driver sends copies within the GPU, and small ones to it, in the command stream, which waits for the
+ * time slice of its process. In the measurements, a second copy then adds more than the start of a single
+ * one, whatever its size. Copies to the host never wait for a time slice. */
 pto_copy_resource_t pto_copy_resource(const pto_machine_t *machine, pto_queued_copy_t copy) {
     if (copy.kind == PTO_COPY_D2H)
         return PTO_COPY_OUT;
-    copy.bytes = 0; /* the same rows, of which the starts alone count */
+    copy.bytes = 0; /* only starts count */
     if (pto_time_positive(pto_copy_hold(machine, copy)))
         return PTO_COPY_TURN;
     return copy.kind == PTO_COPY_H2D ? PTO_COPY_IN : PTO_COPY_MEMORY;
@@ -438,8 +440,7 @@ void pto_outflow_add(pto_outflow_t *outflow, const pto_plan_t *plan, const pto_s
                         pto_plan_request(plan)->layout.nodes, messages, messages * bytes_each);
 }
 
-/* The time of a node's messages by its bytes, and by its message rate; a limit that the machine does not know
- * is 0. All actors of the node ask for it. */
+/* A limit that the machine does not know is 0. */
 void pto_outflow_find_limits(pto_outflow_t *outflow, const pto_machine_t *machine) {
     pto_time_t bytes = {0}, contended = {0}, messages = {0};
     if (outflow->limits_known)
@@ -465,11 +466,10 @@ double pto_outflow_seconds(const pto_outflow_t *outflow, const pto_machine_t *ma
     return seconds;
 }
 
-/* The binding limit of one actor's off-node messages: its own, its node's bytes, or its node's message
- * rate. */
+/* What bounds one actor's off-node messages: its own rate, or its node's limit of bytes or of messages. */
 typedef enum { BOUND_OWN, BOUND_BYTES, BOUND_RATE } bound_t;
 
-/* A tape need not keep which bound it is: the time is the largest of the three. */
+/* Sets `*time` to the largest of the three. Which one it is is compared off the tape. */
 static bound_t find_bound(const pto_charge_t *charge, const pto_machine_t *machine, pto_outflow_t *outflow,
                           pto_time_t *time) {
     *time = pto_time_add(charge->off_node_alpha, charge->off_node);
@@ -485,8 +485,8 @@ static bound_t find_bound(const pto_charge_t *charge, const pto_machine_t *machi
     return bound;
 }
 
-/* Returns whether a limit replaces this addend. It replaces the cost of an off-node message's bytes; a bound
- * by the message rate also replaces the cost of its start. */
+/* Returns whether a limit replaces this term. It replaces the cost of an off-node message's bytes; a bound by
+ * the message rate also replaces the cost of its start. */
 static bool is_replaced(const pto_entry_t *entry, bound_t bound) {
     return entry->off_node && (entry->field == PTO_FIELD_BETA || bound == BOUND_RATE);
 }
@@ -510,9 +510,8 @@ void pto_charge_enter_limits(pto_charge_t *charge, const pto_machine_t *machine,
     }
 }
 
-/* A limit of the node holds instead of the off-node messages' own cost: swap the entries. */
-static void enter_limits(pto_charge_t *charge, const pto_machine_t *machine, const pto_outflow_t *outflow,
-                         bound_t bound) {
+static void replace_by_limits(pto_charge_t *charge, const pto_machine_t *machine,
+                              const pto_outflow_t *outflow, bound_t bound) {
     pto_ledger_t *terms = charge->terms;
     int kept = 0;
     for (int i = 0; i < terms->entry_count; i++)
@@ -537,10 +536,10 @@ void pto_charge_settle(pto_charge_t *charge, const pto_machine_t *machine, pto_o
         return;
     bound_t bound = find_bound(charge, machine, outflow, &off_node);
     if (bound != BOUND_OWN)
-        enter_limits(charge, machine, outflow, bound);
+        replace_by_limits(charge, machine, outflow, bound);
 }
 
-/* --- how far an actor has come -------------------------------------------------------------------------- */
+/* --- ledgers -------------------------------------------------------------------------------------------- */
 
 void pto_ledger_fini(pto_ledger_t *ledger) {
     free(ledger->entry);

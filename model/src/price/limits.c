@@ -1,23 +1,24 @@
-/* Limits on the work of pricing one by one, which is counted first, so that a plan that would take too long
- * is refused at once. */
+/* Checks before pricing: plans whose messages or copies would have to be priced one by one for too long are
+ * refused at once, and so are copies for which the machine has no cost. */
 #include "plan/plan_internal.h"
 #include "portolan/price.h"
 #include "portolan/strategy.h"
 #include "price/copies.h"
 
-/* The ranks first: rounds grow with them, and counting takes as long as there are rounds. */
-static pto_status_t check_walk(const pto_plan_t *plan, const char *what, int64_t most, pto_error_t *err) {
+/* Checks the ranks first: counting messages takes a time that grows with them. */
+static pto_status_t check_walk(const pto_plan_t *plan, const char *what, int64_t max_messages,
+                               pto_error_t *err) {
     int64_t ranks = pto_layout_rank_count(&plan->request.layout);
     if (ranks > PTO_PRICE_WALK_RANKS_MAX)
         return pto_error_set(err, PTO_ERR_TOO_LARGE,
                              "%s rank by rank, for at most %d ranks; this layout has %lld", what,
                              PTO_PRICE_WALK_RANKS_MAX, (long long)ranks);
     int64_t messages = pto_plan_size(plan).messages;
-    if (messages > most)
+    if (messages > max_messages)
         return pto_error_set(err, PTO_ERR_TOO_LARGE,
                              "%s message by message, for at most %lld of them; %s by %s sends %lld", what,
-                             (long long)most, plan->request.strategy->name, plan->request.algorithm->name,
-                             (long long)messages);
+                             (long long)max_messages, plan->request.strategy->name,
+                             plan->request.algorithm->name, (long long)messages);
     return PTO_OK;
 }
 
@@ -25,7 +26,7 @@ pto_status_t pto_walk_check_size(const pto_plan_t *plan, const char *what, pto_e
     return check_walk(plan, what, PTO_PRICE_WALK_MESSAGES_MAX, err);
 }
 
-static int64_t most_messages(const pto_plan_t *plan, const pto_machine_t *machine) {
+static int64_t max_walk_messages(const pto_plan_t *plan, const pto_machine_t *machine) {
     if (!pto_plan_has_tables(plan))
         return PTO_PRICE_WALK_MESSAGES_MAX;
     bool apart = !machine || pto_messages_are_apart(machine, &plan->request.layout);
@@ -34,7 +35,7 @@ static int64_t most_messages(const pto_plan_t *plan, const pto_machine_t *machin
 
 pto_status_t pto_price_walk_check_size(const pto_plan_t *plan, const pto_machine_t *machine,
                                        pto_error_t *err) {
-    return check_walk(plan, "byte counts from a table are priced", most_messages(plan, machine), err);
+    return check_walk(plan, "byte counts from a table are priced", max_walk_messages(plan, machine), err);
 }
 
 /* --- places --------------------------------------------------------------------------------------------- */
@@ -61,8 +62,8 @@ pto_status_t pto_price_check_size(const pto_plan_t *plan, pto_error_t *err) {
 static pto_status_t check_copies(const pto_plan_t *plan, const pto_machine_t *machine, const pto_step_t *step,
                                  int64_t k, pto_error_t *err) {
     const pto_layout_t *layout = &plan->request.layout;
-    bool between = step->source.holder != PTO_HOLDER_SELF || step->target.holder != PTO_HOLDER_SELF;
-    if (step->kind != PTO_STEP_COPY || step->in_kernel || !between)
+    bool with_others = step->source.holder != PTO_HOLDER_SELF || step->target.holder != PTO_HOLDER_SELF;
+    if (step->kind != PTO_STEP_COPY || step->in_kernel || !with_others)
         return PTO_OK;
     for (int64_t rank = 0; rank < layout->gpus_per_node * layout->procs_per_gpu; rank++) {
         pto_action_t action;
@@ -90,7 +91,7 @@ pto_status_t pto_price_check_copies(const pto_plan_t *plan, const pto_machine_t 
     return status;
 }
 
-/* --- what it takes -------------------------------------------------------------------------------------- */
+/* --- work ----------------------------------------------------------------------------------------------- */
 
 int64_t pto_price_work(const pto_plan_t *plan) {
     if (pto_plan_has_tables(plan))

@@ -1,7 +1,7 @@
-/* Resources that the processes of a node share, in the price: the bytes that each link, and the memory of
- * each socket, carries in a stage, and the time that the busiest of an actor's adds to its own costs. Bytes
- * are counted on every node that has actors; if an actor represents processes of all nodes, on the first
- * node, or on as many as can differ. */
+/* Links that processes share (paths.h): counts the bytes that each link, and the memory of each socket,
+ * carries in a stage, and charges an actor if the busiest link on its paths takes longer than its own bytes.
+ * Bytes are counted on every node that has actors; if an actor represents processes of all nodes, on as many
+ * nodes as can differ. */
 #include <stdlib.h>
 
 #include "price/pricing.h"
@@ -63,8 +63,8 @@ static double *bytes_of(const pto_link_loads_t *loads, pto_load_kind_t kind, int
     return &loads->bytes[((int64_t)kind * loads->nodes + node) * loads->links.count];
 }
 
-static void add(const pto_link_loads_t *loads, pto_load_kind_t kind, int64_t node, pto_path_t path,
-                double bytes) {
+static void add_to_path(const pto_link_loads_t *loads, pto_load_kind_t kind, int64_t node, pto_path_t path,
+                        double bytes) {
     double *link_bytes = bytes_of(loads, kind, node);
     for (int i = 0; i < pto_path_length(&path); i++)
         link_bytes[pto_path_link(&path, i)] += bytes;
@@ -76,8 +76,7 @@ static pto_memory_t message_memory(const pto_pricing_t *pricing, const pto_actio
                           .space = pto_plan_buffer(plan, pto_message_slice(action->step)->buffer)->space};
 }
 
-/* Returns the links between nodes that one end counts of the message to, or from, the action's current peer.
- */
+/* Returns the links between nodes that one end of the message to, or from, the action's peer counts. */
 static pto_fabric_path_t fabric_path(const pto_pricing_t *pricing, const pto_action_t *action,
                                      pto_path_end_t end) {
     const pto_layout_t *layout = &pricing->plan->request.layout;
@@ -109,11 +108,11 @@ void pto_links_count_message(pto_pricing_t *pricing, const pto_action_t *action,
     pto_path_t path =
         pto_path_between(&pricing->shared.loads.links, message_memory(pricing, action, action->rank),
                          message_memory(pricing, action, action->peer_rank));
-    add(&pricing->shared.loads, PTO_LOAD_MESSAGES, action->rank / ranks, path, (double)bytes);
+    add_to_path(&pricing->shared.loads, PTO_LOAD_MESSAGES, action->rank / ranks, path, (double)bytes);
 }
 
-/* The messages of one rank within its node, as large as those that its class is charged. Its peers there are
- * looked for among the node's ranks, since most of a large group's peers are elsewhere. */
+/* Counts the messages of one rank within its node, of the size that its class is charged. Peers are looked
+ * for among the node's ranks, since most of a large group's peers are elsewhere. */
 static void count_within(pto_pricing_t *pricing, pto_action_t *action, int64_t first, int64_t until) {
     for (int64_t peer = first; peer < until; peer++) {
         if (!pto_step_reaches(pricing->plan, action, peer))
@@ -123,7 +122,7 @@ static void count_within(pto_pricing_t *pricing, pto_action_t *action, int64_t f
     }
 }
 
-/* Partners in pairs that are as far apart as a node is large share none, folded or not. */
+/* Returns whether all messages leave their node: in pairs (xor) at a distance of at least the node's size. */
 static bool all_leave(const pto_plan_t *plan, const pto_step_t *step, int64_t k) {
     const pto_peers_t *peers = &step->peers;
     return peers->kind == PTO_PEERS_XOR && peers->first.core == 0 &&
@@ -149,23 +148,23 @@ void pto_links_count_copies(pto_pricing_t *pricing, pto_action_t *action) {
     int64_t node = pricing->actors.actor[action->rank].place.node;
     for (int64_t next = 0;
          pricing->shared.loads.links.count > 0 && pto_step_next(pricing->plan, &next, action);)
-        add(&pricing->shared.loads, PTO_LOAD_COPIES, node,
-            pto_copy_path(&pricing->shared.loads.links, pricing->plan, action),
-            (double)pto_slice_bytes(pricing->plan, &action->step->source, action));
+        add_to_path(&pricing->shared.loads, PTO_LOAD_COPIES, node,
+                    pto_copy_path(&pricing->shared.loads.links, pricing->plan, action),
+                    (double)pto_slice_bytes(pricing->plan, &action->step->source, action));
 }
 
-void pto_links_count_copies_alike(pto_pricing_t *pricing, const pto_action_t *action, double bytes) {
+void pto_links_count_class_copies(pto_pricing_t *pricing, const pto_action_t *action, double bytes) {
     pto_rank_t place = pricing->actors.actor[action->rank].place;
     int64_t gpus = pricing->shared.loads.links.count > 0 ? pricing->actors.actor[action->rank].gpus : 0;
     for (int64_t i = 0; i < gpus; i++, place.gpu++) {
         pto_action_t other = *action;
         other.rank = pto_layout_number(&pricing->plan->request.layout, place);
-        add(&pricing->shared.loads, PTO_LOAD_COPIES, 0,
-            pto_copy_path(&pricing->shared.loads.links, pricing->plan, &other), bytes);
+        add_to_path(&pricing->shared.loads, PTO_LOAD_COPIES, 0,
+                    pto_copy_path(&pricing->shared.loads.links, pricing->plan, &other), bytes);
     }
 }
 
-static void count_reductions_alike(pto_pricing_t *pricing, const pto_action_t *action) {
+static void count_class_reductions(pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_plan_t *plan = pricing->plan;
     const pto_step_t *step = action->step;
     pto_rank_t place = pricing->actors.actor[action->rank].place;
@@ -174,10 +173,10 @@ static void count_reductions_alike(pto_pricing_t *pricing, const pto_action_t *a
                               pto_class_slice_bytes(plan, &step->target, action));
     bytes *= pricing->actors.actor[action->rank].cores;
     for (int64_t i = 0; i < pricing->actors.actor[action->rank].gpus; i++, place.gpu++)
-        add(&pricing->shared.loads, PTO_LOAD_COPIES, 0,
-            pto_reduction_path(&pricing->shared.loads.links, plan, step,
-                               pto_layout_number(&plan->request.layout, place)),
-            (double)bytes);
+        add_to_path(&pricing->shared.loads, PTO_LOAD_COPIES, 0,
+                    pto_reduction_path(&pricing->shared.loads.links, plan, step,
+                                       pto_layout_number(&plan->request.layout, place)),
+                    (double)bytes);
 }
 
 void pto_links_count_reductions(pto_pricing_t *pricing, pto_action_t *action) {
@@ -186,89 +185,91 @@ void pto_links_count_reductions(pto_pricing_t *pricing, pto_action_t *action) {
     if (!pricing->shared.loads.links.memory_s_per_byte)
         return;
     if (!pto_actors_are_exact(pricing, step)) {
-        count_reductions_alike(pricing, action);
+        count_class_reductions(pricing, action);
         return;
     }
     for (int64_t next = 0; pto_step_next(plan, &next, action);)
-        add(&pricing->shared.loads, PTO_LOAD_COPIES, pricing->actors.actor[action->rank].place.node,
-            pto_reduction_path(&pricing->shared.loads.links, plan, step, action->rank),
-            (double)pto_reduction_traffic(pricing->machine, step,
-                                          pto_slice_bytes(plan, &step->source, action),
-                                          pto_slice_bytes(plan, &step->target, action)));
+        add_to_path(&pricing->shared.loads, PTO_LOAD_COPIES, pricing->actors.actor[action->rank].place.node,
+                    pto_reduction_path(&pricing->shared.loads.links, plan, step, action->rank),
+                    (double)pto_reduction_traffic(pricing->machine, step,
+                                                  pto_slice_bytes(plan, &step->source, action),
+                                                  pto_slice_bytes(plan, &step->target, action)));
 }
 
 /* --- charging ------------------------------------------------------------------------------------------- */
 
-static void see_seconds(double bytes, const pto_param_t *s_per_byte, pto_busiest_t *busiest) {
+static void update_busiest(double bytes, const pto_param_t *s_per_byte, pto_busiest_t *busiest) {
     pto_time_t time = pto_time_of(s_per_byte, bytes);
     if (pto_time_less(busiest->time, time))
         *busiest = (pto_busiest_t){.time = time, .s_per_byte = s_per_byte};
 }
 
-static void see(const pto_link_loads_t *loads, pto_load_kind_t kind, int64_t node, int link,
-                pto_busiest_t *busiest) {
-    see_seconds(bytes_of(loads, kind, node)[link], pto_link_s_per_byte(&loads->links, link), busiest);
+static void busiest_of_link(const pto_link_loads_t *loads, pto_load_kind_t kind, int64_t node, int link,
+                            pto_busiest_t *busiest) {
+    update_busiest(bytes_of(loads, kind, node)[link], pto_link_s_per_byte(&loads->links, link), busiest);
 }
 
-static void see_path(const pto_pricing_t *pricing, pto_load_kind_t kind, int64_t node, pto_path_t path,
-                     pto_busiest_t *busiest) {
+static void busiest_of_path(const pto_pricing_t *pricing, pto_load_kind_t kind, int64_t node, pto_path_t path,
+                            pto_busiest_t *busiest) {
     for (int i = 0; i < pto_path_length(&path); i++)
-        see(&pricing->shared.loads, kind, node, pto_path_link(&path, i), busiest);
+        busiest_of_link(&pricing->shared.loads, kind, node, pto_path_link(&path, i), busiest);
 }
 
-static void see_between_nodes(const pto_pricing_t *pricing, const pto_action_t *action,
-                              pto_busiest_t *busiest) {
+static void busiest_between_nodes(const pto_pricing_t *pricing, const pto_action_t *action,
+                                  pto_busiest_t *busiest) {
     const pto_link_loads_t *loads = &pricing->shared.loads;
     int64_t nodes = pricing->plan->request.layout.nodes;
     if (!loads->fabric)
         return;
     pto_fabric_path_t path = fabric_path(pricing, action, pto_message_end(action->step));
     for (int i = 0; i < path.count; i++)
-        see_seconds(loads->fabric_bytes[path.link[i]],
-                    pto_fabric_s_per_byte(loads->fabric, nodes, path.link[i]), busiest);
+        update_busiest(loads->fabric_bytes[path.link[i]],
+                       pto_fabric_s_per_byte(loads->fabric, nodes, path.link[i]), busiest);
 }
 
-void pto_links_see_message(const pto_pricing_t *pricing, const pto_action_t *action,
-                           pto_busiest_links_t *busiest) {
+void pto_links_busiest_of_message(const pto_pricing_t *pricing, const pto_action_t *action,
+                                  pto_busiest_links_t *busiest) {
     pto_path_end_t end = pto_message_end(action->step);
     int64_t node = pricing->actors.actor[action->rank].place.node;
     pto_memory_t own = message_memory(pricing, action, action->rank);
     pto_memory_t other = message_memory(pricing, action, action->peer_rank);
     if (pricing->actors.actor[action->peer_rank].place.node != node) {
-        see_between_nodes(pricing, action, &busiest->off_node);
+        busiest_between_nodes(pricing, action, &busiest->off_node);
         return;
     }
     if (pricing->shared.loads.links.count > 0)
-        see_path(pricing, PTO_LOAD_MESSAGES, node,
-                 pto_path_of_end(&pricing->shared.loads.links, end, end == PTO_END_SENDER ? own : other,
-                                 end == PTO_END_SENDER ? other : own),
-                 &busiest->on_node);
+        busiest_of_path(pricing, PTO_LOAD_MESSAGES, node,
+                        pto_path_of_end(&pricing->shared.loads.links, end,
+                                        end == PTO_END_SENDER ? own : other,
+                                        end == PTO_END_SENDER ? other : own),
+                        &busiest->on_node);
 }
 
-void pto_links_see_copies(const pto_pricing_t *pricing, pto_action_t *action, pto_busiest_t *busiest) {
+void pto_links_busiest_of_copies(const pto_pricing_t *pricing, pto_action_t *action, pto_busiest_t *busiest) {
     for (int64_t next = 0;
          pricing->shared.loads.links.topology && pto_step_next(pricing->plan, &next, action);) {
         pto_path_t path = pto_copy_path(&pricing->shared.loads.links, pricing->plan, action);
         path.memory_count = 0;
-        see_path(pricing, PTO_LOAD_COPIES, pricing->actors.actor[action->rank].place.node, path, busiest);
+        busiest_of_path(pricing, PTO_LOAD_COPIES, pricing->actors.actor[action->rank].place.node, path,
+                        busiest);
     }
 }
 
-void pto_links_see_all(const pto_pricing_t *pricing, pto_load_kind_t kind, pto_path_end_t end,
-                       pto_busiest_t *busiest) {
+void pto_links_busiest_of_all(const pto_pricing_t *pricing, pto_load_kind_t kind, pto_path_end_t end,
+                              pto_busiest_t *busiest) {
     const pto_link_loads_t *loads = &pricing->shared.loads;
     int links = kind == PTO_LOAD_COPIES ? loads->links.memory_first : loads->links.count;
     for (int64_t node = 0; node < loads->nodes; node++)
         for (int link = 0; link < links; link++)
             if (pto_link_is_of_end(&loads->links, end, link))
-                see(loads, kind, node, link, busiest);
+                busiest_of_link(loads, kind, node, link, busiest);
 }
 
 pto_busiest_t pto_links_busiest_memory(const pto_pricing_t *pricing, pto_load_kind_t kind, int64_t actor) {
     const pto_link_loads_t *loads = &pricing->shared.loads;
     pto_busiest_t busiest = {0};
     for (int link = loads->links.memory_first; link < loads->links.count; link++)
-        see(loads, kind, pricing->actors.actor[actor].place.node, link, &busiest);
+        busiest_of_link(loads, kind, pricing->actors.actor[actor].place.node, link, &busiest);
     return busiest;
 }
 

@@ -1,4 +1,5 @@
-/* Loops in the price: rounds that cost the same are priced once. */
+/* Prices loops. Rounds that cost the same are called uniform: after a few of them, the time that each actor
+ * gained in the last ones is added for all others. */
 #include "price/pricing.h"
 
 /* Leaves only the rounds k in which a shift by c + l * k takes every message off the node. */
@@ -12,7 +13,7 @@ static void limit_to_shift(pto_repeat_t *repeat, const pto_peers_t *peers, const
         repeat->uniform_to = last < 0 ? repeat->uniform_from : last / step + 1;
 }
 
-/* A slice may be empty in the rounds before or after one of them. Leaves the larger part of the rounds. */
+/* A slice may become or cease to be empty at some round. Leaves the rounds on the side with more of them. */
 static void limit_to_slice(pto_repeat_t *repeat, const pto_slice_t *slice, const pto_node_t *loop) {
     int64_t per_round = slice->until.loop;
     if (per_round == 0)
@@ -25,9 +26,9 @@ static void limit_to_slice(pto_repeat_t *repeat, const pto_slice_t *slice, const
         repeat->uniform_to = at;
 }
 
-/* The first and last members of a step may depend on the round. If both do, they are at the same places of
- * their nodes again after as many rounds as a node has members: that is the period. If one does, the members
- * are within one node in no more rounds than that: leaves the others. */
+/* The range of a step's members may depend on the round. If both of its ends move, they are at the same
+ * positions in their nodes again after as many rounds as a node has members: that is the period. If one end
+ * moves, all members are on one node in at most that many rounds: leaves the others. */
 static void limit_to_members(pto_repeat_t *repeat, const pto_step_t *step, const pto_group_t *group,
                              const pto_node_t *loop) {
     bool first_moves = step->who_first.loop != 0, until_moves = step->who_until.loop != 0;
@@ -85,22 +86,21 @@ static void repeat_gains(pto_pricing_t *pricing, double times) {
     pto_occupied_repeat(pricing, times);
     if (pricing->lanes.active)
         pto_lanes_repeat_demand(pricing, times);
-    for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
-        int64_t actor = pricing->actors.walked[i];
+    for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
+        int64_t actor = pricing->actors.priced[i];
         pto_ledger_t *ledger = &pricing->clocks.ledger[actor];
         pto_pricing_keep(pricing, pto_ledger_shift(ledger, ledger, &pricing->clocks.snapshot[actor], times));
     }
 }
 
-/* --- loops in which processes lag ----------------------------------------------------------------------- */
+/* --- loops with waits for earlier rounds ---------------------------------------------------------------- */
 
-/* Returns whether all actors whose ledgers differ between `before` and `now` have gained the same time,
- * `*gain`. */
+/* Returns whether all actors that have gained time from `before` to `now` have gained the same, `*gain`. */
 static bool same_gain(const pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
                       pto_time_t *gain) {
     *gain = (pto_time_t){0};
-    for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
-        int64_t actor = pricing->actors.walked[i];
+    for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
+        int64_t actor = pricing->actors.priced[i];
         pto_time_t own = pto_time_subtract(now[actor].time, before[actor].time);
         if (!pto_time_positive(own))
             continue;
@@ -119,15 +119,16 @@ void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, c
                                                            before, times));
 }
 
-/* Moves what is pending on to later rounds: raised flags, and copies in the queues of GPUs. */
+/* Moves raised flags, and copies in the queues of GPUs, on to later rounds. */
 static void repeat_pending(pto_pricing_t *pricing, int64_t period, double times) {
     pto_raises_repeat(pricing, period, times);
     pto_pricing_shift_queues(pricing, pricing->clocks.ledger, pricing->clocks.snapshot, times);
 }
 
-/* Processes that wait for flags of earlier rounds, as a ring's sender waits for one of its r slots, depend on
- * the last r rounds. Rounds are priced until r of them take all actors equally long, twice in succession, and
- * leave as many flags raised as they found; then the uniform ones that are left cost the same. */
+/* Processes that wait for flags of earlier rounds, as a sender does for one of the r slots of its ring,
+ * depend on the last r rounds. So rounds are priced until, twice in succession, r of them take all actors
+ * equally long and leave as many flags raised as they found. Then the remaining uniform rounds cost the same.
+ */
 static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k, pto_repeat_t repeat) {
     int64_t to = pto_node_at(pricing->plan, index)->to, period = pricing->flags.lag * repeat.period;
     pto_time_t gain, earlier = {.s = -1};
@@ -154,8 +155,8 @@ static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k, 
 
 /* --- loops ---------------------------------------------------------------------------------------------- */
 
-/* A loop over shifts is a closed sum: two periods of uniform rounds are priced, the second is measured, and
- * as many more as there are cost the same. Between single ranks no rounds are uniform. */
+/* Prices two periods of uniform rounds, and adds the gains of the second one for all others. If actors are
+ * single ranks, no rounds are uniform. */
 static pto_status_t price_loop(pto_pricing_t *pricing, int index, pto_repeat_t repeat) {
     const pto_node_t *loop = pto_node_at(pricing->plan, index);
     int64_t measured_from = repeat.uniform_from + repeat.period;

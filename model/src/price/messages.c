@@ -1,8 +1,7 @@
-/* The messages of one step of a table of byte counts, which has one for each pair of processes: who takes
- * part, and what a message costs (at_once.c, pairs.c). */
+/* The messages of one step that exchanges a table of byte counts (messages.h). */
 #include "price/messages.h"
 
-/* --- whether they can be priced by themselves ----------------------------------------------------------- */
+/* --- which messages can be priced so -------------------------------------------------------------------- */
 
 bool pto_messages_are_apart(const pto_machine_t *machine, const pto_layout_t *layout) {
     const pto_param_t *both_ways = machine->both_ways;
@@ -25,7 +24,7 @@ bool pto_messages_all_cost(const pto_messages_t *messages) {
 
 /* --- the bytes of a message ----------------------------------------------------------------------------- */
 
-/* Ranks from one member of a group to the next. */
+/* Returns the number of ranks from one member of a group to the next; 0: it varies. */
 static int64_t rank_stride(const pto_layout_t *layout, const pto_group_t *group) {
     unsigned index = pto_group_traits[group->kind].index;
     int64_t per_gpu = pto_group_members_per_gpu(layout, group->kind);
@@ -80,7 +79,8 @@ pto_messages_t pto_messages_of(const pto_pricing_t *pricing, const pto_step_t *s
     return messages;
 }
 
-/* Returns whether a core's buffer has a peer's block: all do, unless they are dealt out. */
+/* Returns whether a core's buffer has a peer's block: it does unless blocks are dealt to the cores in turn.
+ */
 static bool has_block(const pto_messages_t *messages, int64_t me, int64_t peer, int64_t core) {
     const pto_buffer_t *buffer = messages->buffer;
     int64_t ahead = peer - me, distance = peer;
@@ -89,7 +89,7 @@ static bool has_block(const pto_messages_t *messages, int64_t me, int64_t peer, 
     if (buffer->cyclic != PTO_CYCLIC_ORDINAL)
         distance =
             pto_messages_wrap(buffer->cyclic == PTO_CYCLIC_FORWARD ? ahead : -ahead, messages->group->size);
-    /* Numbers of processes: a division of 32 bits takes half the time. */
+    /* Process counts fit in 32 bits, and such a division takes half the time. */
     return (int64_t)((uint32_t)distance % (uint32_t)buffer->cyclic_count) == core;
 }
 

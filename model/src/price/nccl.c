@@ -1,7 +1,7 @@
-/* The cost of NCCL's own collective (docs/model.md, 'NCCL's own collectives'): alpha + beta s of the row for
- * as many GPUs on as many nodes. For other numbers, the nearest measured row is extrapolated by NCCL's own
- * structure (its src/graph/tuning.cc, 2.28.3): the hops of rings and trees, by protocol, and the bytes that
- * links and nodes carry. */
+/* The cost of a collective that NCCL runs (docs/model.md, 'NCCL's own collectives'): alpha + beta s of the
+ * row that was measured with the same numbers of GPUs and nodes. For other numbers, the nearest measured job
+ * is extrapolated by what NCCL does (its src/graph/tuning.cc, 2.28.3): the hops of its rings and trees, by
+ * protocol, and the bytes that links and nodes carry. */
 #include "price/nccl.h"
 
 #include <math.h>
@@ -21,8 +21,7 @@ static int64_t busiest_line(const pto_table_sums_t *sums) {
     return most_bytes;
 }
 
-/* Sets the largest number of bytes that any owner sends or receives, per destination. False: out of memory.
- */
+/* Sets `*bytes` to the maximum that any owner sends or receives, per destination. False: out of memory. */
 static bool busiest_bytes(const pto_request_t *request, const pto_machine_t *machine,
                           pto_price_cache_t *cache, double *bytes) {
     pto_parts_t parts = {PTO_PARTS_DEALT, request->layout.procs_per_gpu, 0};
@@ -39,10 +38,10 @@ static bool busiest_bytes(const pto_request_t *request, const pto_machine_t *mac
     return columns != NULL;
 }
 
-/* From one GPU to the next, in chunks. */
+/* Returns whether the data go from one GPU to the next, in chunks. */
 static bool is_chain(pto_nccl_kind_t kind) { return kind == PTO_NCCL_REDUCE || kind == PTO_NCCL_BROADCAST; }
 
-/* False: out of memory. */
+/* Sets the bytes of NCCL's call. False: out of memory. */
 static bool call_bytes(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_cache_t *cache,
                        double *bytes) {
     const pto_request_t *request = &plan->request;
@@ -52,7 +51,7 @@ static bool call_bytes(const pto_plan_t *plan, const pto_machine_t *machine, pto
     return true;
 }
 
-/* Which numbers of GPUs were measured, as far as there is room. */
+/* Lists the numbers of GPUs that were measured, as far as there is room. */
 static void list_measured(const pto_machine_t *machine, pto_nccl_kind_t kind, char *text, size_t text_size) {
     int used = snprintf(text, text_size, "has none");
     for (int i = 0; i < machine->nccl[kind].count && (size_t)used < text_size; i++) {
@@ -76,8 +75,8 @@ static pto_status_t refuse(const pto_machine_t *machine, pto_nccl_kind_t kind, i
                             machine->name, measured);
 }
 
-/* Returns the cost of a byte between nodes: a machine without injection.gpu has the cost of one process's
- * message. NULL: it has neither. */
+/* Returns the cost of a byte between nodes: injection.gpu, or else that of one process's message. NULL: the
+ * machine has neither. */
 static const pto_param_t *net_byte(const pto_machine_t *machine, double bytes) {
     const pto_param_t *limit = &machine->injection_s_per_byte[PTO_SPACE_GPU];
     const pto_cost_row_t *message =
@@ -87,21 +86,22 @@ static const pto_param_t *net_byte(const pto_machine_t *machine, double bytes) {
 
 bool pto_nccl_has_network(const pto_machine_t *machine) { return net_byte(machine, 1) != NULL; }
 
-/* --- beyond what was measured --------------------------------------------------------------------------- */
+/* --- extrapolation -------------------------------------------------------------------------------------- */
 
-/* Flags for each byte of data: LL has 4 bytes of them in 8, LL128 8 in 128, Simple none. */
+/* Flag bytes per byte of data: LL has 4 in 8, LL128 8 in 128, Simple none. */
 static const double flags_per_byte[PTO_NCCL_PROTOCOL_COUNT] = {
     [PTO_NCCL_PROTOCOL_LL] = 1, [PTO_NCCL_PROTOCOL_LL128] = 8.0 / 120};
 
-/* The path of one call's bytes, hop by hop, and the share of each byte that links and nodes carry. */
+/* The number of hops of a call's data, and the bytes that each link and each node carries per byte of the
+ * call. */
 typedef struct {
-    double hops; /* alltoall: peers */
-    double net_hops;
+    double hops;     /* within nodes; for alltoall: peers */
+    double net_hops; /* between nodes */
     double per_link;
     double per_node;
 } shape_t;
 
-/* NCCL's own counts (tuning.cc): a ring's slowest block passes all of its links between nodes. */
+/* As NCCL counts (tuning.cc): a ring's slowest block passes all of its links between nodes. */
 static shape_t shape_of(pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm, pto_nccl_job_t job) {
     double gpus = (double)job.gpus, nodes = (double)job.nodes, steps = gpus - 1, rounds = 1;
     shape_t shape = {.per_link = 1, .per_node = 1};
@@ -126,14 +126,16 @@ static shape_t shape_of(pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm, pt
     return shape;
 }
 
-/* Between nodes, LL carries no more than the parameter says, however fast the network is. */
+/* Returns the bytes that LL would carry between nodes, where its rate is limited, however fast the network
+ * is. */
 static double ll_bytes(pto_nccl_kind_t kind, pto_nccl_job_t job, const shape_t *shape, double bytes) {
     return job.nodes > 1 && kind != PTO_NCCL_ALLTOALL ? bytes * shape->per_link : 0;
 }
 
-/* NCCL takes the protocol whose hops and bytes together are the cheapest: any between nodes, within a node LL
- * or LL128 below `simple_bytes`. A protocol that has no time for a hop is not used on such GPUs. `by_ll` is
- * the least time of LL's bytes, `more_s` what those of the others take beyond it. */
+/* Returns the protocol that NCCL uses, the one whose hops and bytes together are the cheapest: any between
+ * nodes, within a node LL or LL128 below `simple_bytes`, and Simple above. A protocol without a time for a
+ * hop is not used on such GPUs. `carried`: the time of the bytes without flags; `by_ll`: the least time of
+ * LL's bytes; `more_s`: the additional time of each protocol. */
 static pto_nccl_protocol_t protocol_of(const pto_machine_t *machine, pto_nccl_algorithm_t algorithm,
                                        const shape_t *shape, double bytes, pto_time_t carried,
                                        pto_time_t by_ll, double more_s[PTO_NCCL_PROTOCOL_COUNT]) {
@@ -166,16 +168,17 @@ static pto_nccl_protocol_t protocol_of(const pto_machine_t *machine, pto_nccl_al
     return (pto_nccl_protocol_t)best;
 }
 
-/* A tape holds numbers of bytes as they are: with another value of such a parameter, it must be recorded
- * again. */
+/* Returns the value of a parameter that byte counts depend on. Byte counts are constants on a tape, so a
+ * comparison is recorded that makes the tape invalid for another value. */
 static double fixed_value(const pto_param_t *param) {
     if (pto_tape_recording)
         (void)pto_time_same(pto_time_of(param, 1), (pto_time_t){.s = param->value});
     return param->value;
 }
 
-/* Returns the bytes of a call that are under way at once, a chunk of each channel. Between nodes there are
- * two channels a NIC, because ncclTopoPostset doubles those of the search, but no more than within a node. */
+/* Returns the bytes of a call that are in flight at once: a chunk of each channel. Between nodes there are
+ * two channels per NIC, because ncclTopoPostset doubles those that were found, but not more than within a
+ * node. */
 static double chunks_at_once(const pto_machine_t *machine, pto_nccl_job_t job, double bytes,
                              double *channels) {
     const pto_param_t *limit = &machine->injection_s_per_byte[PTO_SPACE_GPU];
@@ -189,8 +192,8 @@ static double chunks_at_once(const pto_machine_t *machine, pto_nccl_job_t job, d
     return fmin(bytes, *channels * fixed_value(&machine->nccl_chunk_bytes));
 }
 
-/* A chain of nodes passes chunks on when they have arrived whole; the first node has them, and what the last
- * one waits for are the call's bytes. LL's chunks are small. */
+/* Each node of a chain forwards a chunk when all of it has arrived. The first node does not wait, and the
+ * wait of the last one is the time of the call's bytes. LL's chunks are small. */
 static void add_waits(const pto_machine_t *machine, pto_nccl_job_t job, double bytes,
                       pto_nccl_route_t *route) {
     if (!pto_param_known(&machine->nccl_channels) || route->protocol == PTO_NCCL_PROTOCOL_LL) {
@@ -210,7 +213,7 @@ bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl
     if (!last || !pto_param_known(&machine->nccl_simple_bytes))
         return false;
     shape_t measured = shape_of(kind, algorithm, base), asked = shape_of(kind, algorithm, job);
-    bool between_nodes = base.nodes > 1 && job.nodes > 1; /* where the measured bytes were held up */
+    bool between_nodes = base.nodes > 1 && job.nodes > 1; /* the network was the bottleneck of the base */
     double row_bytes =
         bytes * (between_nodes ? asked.per_node / measured.per_node : asked.per_link / measured.per_link);
     double net_bytes = job.nodes > 1 && base.nodes == 1 ? bytes * asked.per_node : 0;
@@ -239,7 +242,7 @@ bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl
     return true;
 }
 
-/* Returns the bytes that a node sends. */
+/* Charges bytes that a node sends. */
 static void charge_network(pto_charge_t *charge, const pto_machine_t *machine, double bytes) {
     const pto_cost_row_t *message =
         pto_machine_message(machine, PTO_SPACE_GPU, PTO_LEVEL_OFF_NODE, (int64_t)bytes);
@@ -251,8 +254,8 @@ static void charge_network(pto_charge_t *charge, const pto_machine_t *machine, d
                           PTO_SPACE_GPU, 0, bytes);
 }
 
-/* The network holds up what a node sends, the links within nodes what each of them carries, and LL what it
- * can carry at all: the slowest of them counts. */
+/* Charges the slowest of three: the network for the bytes that a node sends, the links within nodes for those
+ * that each carries, and LL's own rate. */
 static void charge_bytes(pto_charge_t *charge, const pto_machine_t *machine, pto_nccl_kind_t kind,
                          const pto_nccl_route_t *route) {
     const pto_param_t *byte = net_byte(machine, route->net_bytes);
@@ -379,8 +382,8 @@ bool pto_nccl_extrapolated(const pto_machine_t *machine, pto_nccl_kind_t kind, p
     return true;
 }
 
-/* The cheaper of ring and tree; an alltoall has neither, only sends. False: nothing is known to extrapolate
- * from. */
+/* Charges the cheaper of ring and tree (an alltoall has neither, only sends). False: the machine has nothing
+ * to extrapolate from. */
 static bool extrapolate(pto_charge_t *charge, const pto_machine_t *machine, pto_nccl_kind_t kind,
                         pto_nccl_job_t job, double bytes, pto_nccl_route_t *best) {
     bool has_tree = kind == PTO_NCCL_ALLREDUCE && job.nodes > 1;
@@ -441,11 +444,11 @@ static bool in_nccl(const pto_pricing_t *pricing, const pto_node_t *node, int64_
     return pto_nccl_takes_core(node, pricing->actors.actor[actor].place.core);
 }
 
-/* All members start when the last one arrives, and end at the same time. */
 bool pto_nccl_applies(const pto_pricing_t *pricing, int node) {
     return pto_node_at(pricing->plan, node)->by == PTO_DONE_BY_NCCL;
 }
 
+/* All members start when the last one arrives, and end at the same time. */
 pto_status_t pto_nccl_price(pto_pricing_t *pricing, int index, int64_t k) {
     (void)k;
     const pto_node_t *node = pto_node_at(pricing->plan, index);
@@ -457,19 +460,19 @@ pto_status_t pto_nccl_price(pto_pricing_t *pricing, int index, int64_t k) {
     if (status != PTO_OK)
         return status;
     pto_occupied_nccl(pricing, node, charge.other.s);
-    for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
-        int64_t actor = pricing->actors.walked[i];
+    for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
+        int64_t actor = pricing->actors.priced[i];
         if (in_nccl(pricing, node, actor) &&
             (!last || pto_time_less(last->time, pricing->clocks.ledger[actor].time)))
             last = &pricing->clocks.ledger[actor];
     }
-    for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
-        int64_t actor = pricing->actors.walked[i];
-        pto_ledger_t *mine = &pricing->clocks.ledger[actor];
+    for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
+        int64_t actor = pricing->actors.priced[i];
+        pto_ledger_t *own = &pricing->clocks.ledger[actor];
         pricing->clocks.behind[actor] = PTO_BEHIND_NOTHING;
-        if (mine == last || !in_nccl(pricing, node, actor))
+        if (own == last || !in_nccl(pricing, node, actor))
             continue;
-        pto_pricing_follow(pricing, mine, last);
+        pto_pricing_follow(pricing, own, last);
         pto_pricing_add(pricing, actor, &charge, charge.other);
     }
     if (last)

@@ -1,6 +1,6 @@
-/* How long a plan occupies what calls at once share: each process's copy engines, CPU and both sides of its
- * messages, and the memory and the NICs of each node. Unlike the addends of the longest path this counts
- * every lane and every process, even where no other waits for them. */
+/* How long a plan occupies the resources that concurrent calls share (workloads): each process's copy
+ * engines, CPU and two sides of messages, and each node's memory and NICs. Unlike the terms of the longest
+ * path, this counts every lane and every process, even if no other waits for them. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ _Static_assert((int)PTO_OCCUPIED_OUT == (int)PTO_LANE_OUT && (int)PTO_OCCUPIED_I
                    (int)PTO_OCCUPIED_MEMORY == (int)PTO_LANE_MEMORY,
                "resources of lanes have other numbers");
 
-/* Per actor, all that is not the NICs'; then the NICs, per node. */
+/* Counters: those of each actor, [actor][resource] without the NICs, then one for the NICs of each node. */
 static int64_t counter_count(const pto_pricing_t *pricing) {
     return PTO_OCCUPIED_NICS * pricing->actors.count + pricing->actors.node_count;
 }
@@ -66,30 +66,30 @@ void pto_occupied_messages(pto_pricing_t *pricing, int64_t actor, pto_time_t out
 void pto_occupied_stage(pto_pricing_t *pricing) {
     for (int64_t node = 0; pricing->outcome.occupied_s && node < pricing->actors.node_count; node++)
         *nics_of(pricing, node) += pto_outflow_seconds(&pricing->shared.outflow[node], pricing->machine);
-    for (int64_t i = 0; pricing->outcome.occupied_s && i < pricing->actors.walked_count; i++)
+    for (int64_t i = 0; pricing->outcome.occupied_s && i < pricing->actors.priced_count; i++)
         for (int kind = 0; kind < PTO_LOAD_KINDS && pricing->shared.loads.links.memory_s_per_byte; kind++)
-            add(pricing, pricing->actors.walked[i], PTO_OCCUPIED_MEMORY,
-                pto_links_busiest_memory(pricing, (pto_load_kind_t)kind, pricing->actors.walked[i]).time.s);
+            add(pricing, pricing->actors.priced[i], PTO_OCCUPIED_MEMORY,
+                pto_links_busiest_memory(pricing, (pto_load_kind_t)kind, pricing->actors.priced[i]).time.s);
 }
 
-/* For how much of a call of NCCL's the NICs are busy is unknown; as in its extrapolation, for all of it. */
+/* How long the NICs are busy in a call of NCCL is unknown; it counts as all of it. */
 void pto_occupied_nccl(pto_pricing_t *pricing, const pto_node_t *node, double seconds) {
     bool leaves_node = pricing->plan->request.layout.nodes > 1;
     for (int64_t i = 0; pricing->outcome.occupied_s && leaves_node && i < pricing->actors.node_count; i++)
         *nics_of(pricing, i) += seconds;
-    for (int64_t i = 0; pricing->outcome.occupied_s && !leaves_node && i < pricing->actors.walked_count; i++)
-        if (pto_nccl_takes_core(node, pricing->actors.actor[pricing->actors.walked[i]].place.core))
-            add(pricing, pricing->actors.walked[i], PTO_OCCUPIED_GPU, seconds);
+    for (int64_t i = 0; pricing->outcome.occupied_s && !leaves_node && i < pricing->actors.priced_count; i++)
+        if (pto_nccl_takes_core(node, pricing->actors.actor[pricing->actors.priced[i]].place.core))
+            add(pricing, pricing->actors.priced[i], PTO_OCCUPIED_GPU, seconds);
 }
 
 void pto_occupied_report(const pto_pricing_t *pricing, double seconds, pto_explanation_t *explanation) {
     for (int what = 0; what < PTO_OCCUPIED_COUNT; what++)
         explanation->occupied_s[what] = 0;
-    for (int64_t i = 0; i < pricing->actors.walked_count; i++)
+    for (int64_t i = 0; i < pricing->actors.priced_count; i++)
         for (int what = 0; what < PTO_OCCUPIED_NICS; what++)
             explanation->occupied_s[what] =
                 fmax(explanation->occupied_s[what],
-                     pricing->outcome.occupied_s[pricing->actors.walked[i] * PTO_OCCUPIED_NICS + what]);
+                     pricing->outcome.occupied_s[pricing->actors.priced[i] * PTO_OCCUPIED_NICS + what]);
     for (int64_t node = 0; node < pricing->actors.node_count; node++)
         explanation->occupied_s[PTO_OCCUPIED_NICS] =
             fmax(explanation->occupied_s[PTO_OCCUPIED_NICS], *nics_of(pricing, node));

@@ -1,21 +1,24 @@
-/* Rounds of exchanges of tables: pairwise. In a round each process sends one message and receives one. What
- * messages.c does for it is here a few loops over all processes, with the same operations on the same
- * numbers; only what a node's bytes have in common with those of others is found from their sum. */
+/* Prices a loop of pairwise exchanges of a table of byte counts: in a round, each process sends one message
+ * and receives one. Instead of charging each message as by_rank.c does, a few loops over arrays of all
+ * processes do the same operations on the same numbers. Only the contention of a node's bytes is computed
+ * from their sum. */
 #include <stdlib.h>
 
 #include "price/pairs.h"
 
-/* --- whether a loop is one ------------------------------------------------------------------------------ */
+/* --- whether a loop is such an exchange ----------------------------------------------------------------- */
 
-static bool is_of_all(const pto_messages_t *messages) {
+/* Returns whether each member has exactly one message, at a distance. */
+
+static bool has_one_message_each(const pto_messages_t *messages) {
     return messages->of_pairs && !messages->by_core && messages->peer_count == 1 && messages->per_index > 0 &&
            messages->who_first <= 0 && messages->who_stride == 1 &&
            messages->who_until >= messages->group->size && messages->step->send_empty &&
            messages->step->peers.kind == PTO_PEERS_SHIFT && pto_messages_all_cost(messages);
 }
 
-/* Returns whether what one member sends is what another one receives. */
-static bool are_ends(const pto_messages_t *out, const pto_messages_t *in) {
+/* Returns whether the two steps are the two ends of the same messages. */
+static bool are_matched(const pto_messages_t *out, const pto_messages_t *in) {
     const pto_step_t *send = out->step, *receive = in->step;
     return send->kind == PTO_STEP_SEND && receive->kind == PTO_STEP_RECV && send->group == receive->group &&
            send->core_first == receive->core_first && send->core_count == receive->core_count &&
@@ -24,7 +27,8 @@ static bool are_ends(const pto_messages_t *out, const pto_messages_t *in) {
            out->buffer->blocks == PTO_BLOCKS_ROW && in->buffer->blocks == PTO_BLOCKS_COLUMN;
 }
 
-static bool begin(const pto_pricing_t *pricing, int loop, pto_pairs_t *pairs) {
+/* Fills in `pairs`, without its arrays. False: the loop is no such exchange. */
+static bool find_exchange(const pto_pricing_t *pricing, int loop, pto_pairs_t *pairs) {
     const pto_node_t *node = pto_node_at(pricing->plan, loop), *body = node + 1;
     if (pto_latency_known(pricing->machine) || node->kind != PTO_NODE_LOOP || node->span != 1 ||
         node->from >= node->to || body->kind != PTO_NODE_STAGE)
@@ -47,7 +51,7 @@ static bool begin(const pto_pricing_t *pricing, int loop, pto_pairs_t *pairs) {
     const pto_expr_t *distance = &pairs->out.step->peers.first;
     return pto_expr_at(distance, node->from, 0, 0) > 0 &&
            pto_expr_at(distance, node->to - 1, 0, 0) < pairs->size && distance->loop > 0 &&
-           is_of_all(&pairs->out) && is_of_all(&in) && are_ends(&pairs->out, &in) &&
+           has_one_message_each(&pairs->out) && has_one_message_each(&in) && are_matched(&pairs->out, &in) &&
            pairs->size == pto_layout_owner_count(layout) &&
            pairs->dealt == (in.buffer->cyclic != PTO_CYCLIC_NONE) &&
            (!by_core || (pairs->first_core == 0 && pairs->out.step->core_count == layout->owners_per_gpu)) &&
@@ -58,7 +62,7 @@ static bool begin(const pto_pricing_t *pricing, int loop, pto_pairs_t *pairs) {
 
 bool pto_pairs_apply(const pto_pricing_t *pricing, int node) {
     pto_pairs_t pairs = {.stage = NULL};
-    return begin(pricing, node, &pairs);
+    return find_exchange(pricing, node, &pairs);
 }
 
 /* False: out of memory. */
@@ -103,7 +107,7 @@ pto_level_t pto_pairs_level(const pto_pairs_t *pairs, int64_t sender, int64_t di
 }
 
 /* Returns whether all messages leave their nodes. */
-static bool is_far(const pto_pairs_t *pairs, int64_t distance) {
+static bool all_leave_nodes(const pto_pairs_t *pairs, int64_t distance) {
     return distance >= pairs->per_node && distance <= pairs->size - pairs->per_node;
 }
 
@@ -129,19 +133,19 @@ pto_pairs_end_t pto_pairs_end(const pto_pairs_t *pairs, int64_t sender, int64_t 
     return end;
 }
 
-/* The cost of a group's messages before limits, and the off-node traffic of nodes, added to `sent`. */
+/* Finds the cost of a group's messages without limits, and adds its off-node traffic to `sent`. */
 static void find_costs(const pto_pairs_t *pairs, int64_t group, int64_t distance, pto_sum_t *sent) {
     const int64_t *bytes = pto_pairs_bytes(pairs, group, distance);
     double *alpha_s = pairs->alpha_s + group * pairs->size, *bytes_s = pairs->bytes_s + group * pairs->size;
-    bool far = is_far(pairs, distance);
-    pairs->empty[group] = far && !bytes;
+    bool all_leave = all_leave_nodes(pairs, distance);
+    pairs->empty[group] = all_leave && !bytes;
     for (int64_t node = 0; pairs->empty[group] && node < pairs->pricing->actors.node_count; node++)
         sent[node].messages += pairs->per_node;
     if (pairs->empty[group])
         return;
     for (int64_t i = 0, node = 0; node < pairs->pricing->actors.node_count; node++)
         for (; i < (node + 1) * pairs->per_node; i++) {
-            pto_level_t level = far ? PTO_LEVEL_OFF_NODE : pto_pairs_level(pairs, i, distance);
+            pto_level_t level = all_leave ? PTO_LEVEL_OFF_NODE : pto_pairs_level(pairs, i, distance);
             int64_t own = bytes ? bytes[i] : 0;
             const pto_postal_t *postal = pto_messages_postal(pairs->out.cost[level], own);
             alpha_s[i] = postal->alpha_s.value;
@@ -151,7 +155,7 @@ static void find_costs(const pto_pairs_t *pairs, int64_t group, int64_t distance
         }
 }
 
-/* --- how far they come ---------------------------------------------------------------------------------- */
+/* --- a round's times ------------------------------------------------------------------------------------ */
 
 pto_outflow_t pto_pairs_outflow(const pto_pairs_t *pairs, int64_t node) {
     pto_outflow_t outflow = {.limits_known = false};
@@ -161,7 +165,7 @@ pto_outflow_t pto_pairs_outflow(const pto_pairs_t *pairs, int64_t node) {
     return outflow;
 }
 
-/* The limits of each node, from what it sends. */
+/* Finds the limits of each node from what it sends. */
 static void find_limits(const pto_pairs_t *pairs) {
     double alpha_s = pto_messages_postal(pairs->out.cost[PTO_LEVEL_OFF_NODE], 0)->alpha_s.value;
     for (int64_t i = 0, node = 0; node < pairs->pricing->actors.node_count; node++) {
@@ -176,8 +180,8 @@ static void find_limits(const pto_pairs_t *pairs) {
     }
 }
 
-/* Members [from, to), which receive from `back` members before them, or from as many after them if it is
- * negative. */
+/* Advances members [from, to) by a round whose messages all leave their nodes. Member i receives from member
+ * i - back. */
 static void advance(const pto_pairs_t *pairs, int64_t group, int64_t from, int64_t to, int64_t back) {
     int64_t first = group * pairs->size;
     const double *restrict alpha_s = pairs->alpha_s + first, *restrict bytes_s = pairs->bytes_s + first;
@@ -193,7 +197,7 @@ static void advance(const pto_pairs_t *pairs, int64_t group, int64_t from, int64
     }
 }
 
-/* Advances members as `advance` does, where some messages stay on their nodes. */
+/* Advances all members by a round in which some messages stay on their nodes. */
 static void advance_near(const pto_pairs_t *pairs, int64_t group, int64_t distance) {
     const double *alpha_s = pairs->alpha_s + group * pairs->size;
     const double *bytes_s = pairs->bytes_s + group * pairs->size;
@@ -222,7 +226,7 @@ static void price_round(pto_pairs_t *pairs, int64_t distance) {
         find_costs(pairs, group, distance, pairs->sent);
     find_limits(pairs);
     for (int64_t group = 0; group < pairs->groups; group++) {
-        if (is_far(pairs, distance)) {
+        if (all_leave_nodes(pairs, distance)) {
             advance(pairs, group, 0, distance, distance - pairs->size);
             advance(pairs, group, distance, pairs->size, distance);
         } else {
@@ -231,51 +235,55 @@ static void price_round(pto_pairs_t *pairs, int64_t distance) {
     }
     if (pairs->terms)
         pto_pairs_terms_count(pairs, distance);
-    double *behind_s = pairs->time_s;
+    double *swapped_s = pairs->time_s;
     pairs->time_s = pairs->next_s;
-    pairs->next_s = behind_s;
+    pairs->next_s = swapped_s;
 }
 
 /* --- the loop ------------------------------------------------------------------------------------------- */
 
-/* Between the ledgers and the times here. */
-static void each_time(const pto_pairs_t *pairs, bool take) {
+/* Copies the times of the ledgers to `time_s`, or back (`to_ledgers`). */
+static void copy_times(const pto_pairs_t *pairs, bool to_ledgers) {
     for (int64_t group = 0; group < pairs->groups; group++)
         for (int64_t i = 0; i < pairs->size; i++) {
             int64_t actor = pairs->first_core + group + i * pairs->out.per_index;
-            double *here_s = &pairs->time_s[group * pairs->size + i];
-            double *there_s = &pairs->pricing->clocks.ledger[actor].time.s;
-            *(take ? here_s : there_s) = *(take ? there_s : here_s);
+            double *time_s = &pairs->time_s[group * pairs->size + i];
+            double *ledger_s = &pairs->pricing->clocks.ledger[actor].time.s;
+            if (to_ledgers)
+                *ledger_s = *time_s;
+            else
+                *time_s = *ledger_s;
             pairs->pricing->clocks.behind[actor] = PTO_BEHIND_NOTHING;
         }
 }
 
-/* The bound is looked at before the first round, behind so many, and each time that they are so many times as
- * many: processes that wait for each other come ever later than one that does not. */
-enum { FIRST_LOOK = 16, LOOK_FACTOR = 4 };
+/* The bound is checked before the first round, after FIRST_CHECK rounds, and whenever CHECK_FACTOR times as
+ * many are done: the more rounds, the later are processes that wait for each other than those of
+ * pairs_bound.c, which do not. */
+enum { FIRST_CHECK = 16, CHECK_FACTOR = 4 };
 
 pto_status_t pto_pairs_price(pto_pricing_t *pricing, int loop, int64_t outer) {
     (void)outer;
     pto_pairs_t pairs = {.pricing = pricing};
     const pto_node_t *node = pto_node_at(pricing->plan, loop);
-    if (!begin(pricing, loop, &pairs) || !allocate(&pairs) ||
+    if (!find_exchange(pricing, loop, &pairs) || !allocate(&pairs) ||
         (pricing->clocks.explain && !pto_pairs_terms_begin(&pairs))) {
         pricing->clocks.out_of_memory = true;
         release(&pairs);
         return PTO_OK;
     }
-    each_time(&pairs, true);
-    for (int64_t k = node->from, look = k; k < node->to && !pricing->outcome.exceeded; k++) {
-        if (k == look) {
+    copy_times(&pairs, false);
+    for (int64_t k = node->from, next_check = k; k < node->to && !pricing->outcome.exceeded; k++) {
+        if (k == next_check) {
             pricing->outcome.exceeded = pto_pairs_exceed(&pairs, loop, k);
-            look = node->from + (k > node->from ? LOOK_FACTOR * (k - node->from) : FIRST_LOOK);
+            next_check = node->from + (k > node->from ? CHECK_FACTOR * (k - node->from) : FIRST_CHECK);
         }
         if (!pricing->outcome.exceeded)
             price_round(&pairs, pto_expr_at(&pairs.out.step->peers.first, k, 0, 0));
     }
     if (pairs.terms)
         pto_pairs_terms_end(&pairs);
-    each_time(&pairs, false);
+    copy_times(&pairs, true);
     release(&pairs);
     return PTO_OK;
 }

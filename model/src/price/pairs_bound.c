@@ -1,6 +1,7 @@
-/* Finds out whether the rounds of pairs.c are sure to make a price exceed its bound, from the processes of
- * one node and from what follows the rounds, without a look at each message. All operations on times are
- * monotonic, in floating point, too: what begins earlier and waits for nothing never ends later. */
+/* Finds out early whether a price whose rounds pairs.c computes will exceed its bound. The remaining rounds
+ * are computed for the processes of a single node as if they never waited for others, and then what follows
+ * the rounds. The result is a lower bound of the price: all operations on times are monotonic, in floating
+ * point, too. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,7 @@ static double message_s(const pto_pairs_t *pairs, int64_t group, int64_t sender,
         .time_s;
 }
 
-/* Advances the processes of a node in pairs->next_s by rounds [from, to), as if none ever waited. */
+/* Advances the processes of a node in pairs->next_s by rounds [from, to), as if they never waited. */
 static void advance_node(pto_pairs_t *pairs, int64_t from, int64_t to, int64_t node) {
     int64_t first = node * pairs->per_node, until = first + pairs->per_node;
     for (int64_t k = from; k < to; k++) {
@@ -60,8 +61,8 @@ static void advance_node(pto_pairs_t *pairs, int64_t from, int64_t to, int64_t n
     pto_price_visits += (to - from) * pairs->per_node * pairs->groups;
 }
 
-/* Returns the node that is looked at. Any would do; that of the last process in the price that made the bound
- * is likely to be the last here, too, as its messages are the same in another order. */
+/* Returns the node to compute. Any would do; that of the latest process in the price that made the bound is
+ * likely to be the latest here, too, as its messages are the same in another order. */
 static int64_t choose_node(const pto_pricing_t *pricing) {
     int64_t latest = pto_tables_latest_node(pricing->tables);
     return latest >= 0 && latest < pricing->actors.node_count ? latest : 0;
@@ -69,7 +70,8 @@ static int64_t choose_node(const pto_pricing_t *pricing) {
 
 /* --- what follows the rounds ---------------------------------------------------------------------------- */
 
-/* Returns whether only stages follow the rounds in which nothing depends on the order of processes. */
+/* Returns whether only stages follow the rounds, and nothing in them depends on the order in which processes
+ * arrive. */
 static bool ends_plainly(const pto_pricing_t *pricing, int loop) {
     const pto_plan_t *plan = pricing->plan;
     bool plain = !pricing->clocks.explain && !pricing->shared.loads.links.memory_s_per_byte;
@@ -93,7 +95,7 @@ static void price_rest(pto_pricing_t *pricing, int loop) {
     pto_raises_t *raised = pricing->flags.raised;
     pto_error_t *err = pricing->err;
     pricing->flags.raised = pto_raises_begin(pricing);
-    pricing->err = NULL; /* faults of the rest are reported when it is priced */
+    pricing->err = NULL; /* errors are reported when the rest is priced after the rounds */
     if (pricing->flags.raised)
         pto_price_nodes(pricing, rest, pto_plan_node_count(pricing->plan) - rest, 0);
     pricing->clocks.out_of_memory = pricing->clocks.out_of_memory || !pricing->flags.raised;
@@ -119,9 +121,9 @@ static bool rest_exceeds(pto_pairs_t *pairs, int loop) {
         pricing->clocks.ledger[actor].time.s = pairs->next_s[i];
     }
     price_rest(pricing, loop);
-    for (int64_t i = 0; i < pricing->actors.walked_count; i++)
-        pricing->clocks.ledger[pricing->actors.walked[i]].time =
-            pricing->clocks.snapshot[pricing->actors.walked[i]].time;
+    for (int64_t i = 0; i < pricing->actors.priced_count; i++)
+        pricing->clocks.ledger[pricing->actors.priced[i]].time =
+            pricing->clocks.snapshot[pricing->actors.priced[i]].time;
     memcpy(pricing->clocks.behind, behind, behind_size);
     free(behind);
     return pricing->outcome.exceeded;
@@ -133,12 +135,12 @@ static bool any_exceeds(const pto_pairs_t *pairs) {
     double last_s = 0;
     for (int64_t i = 0; i < pairs->groups * pairs->size; i++)
         last_s = pto_larger(last_s, pairs->next_s[i]);
-    return last_s > pairs->pricing->most_s;
+    return last_s > pairs->pricing->bound_s;
 }
 
 bool pto_pairs_exceed(pto_pairs_t *pairs, int loop, int64_t from) {
     pto_pricing_t *pricing = pairs->pricing;
-    if (isinf(pricing->most_s))
+    if (isinf(pricing->bound_s))
         return false;
     memcpy(pairs->next_s, pairs->time_s, (size_t)(pairs->groups * pairs->size) * sizeof *pairs->next_s);
     advance_node(pairs, from, pto_node_at(pricing->plan, loop)->to, choose_node(pricing));

@@ -1,22 +1,23 @@
-/* The cost of the rounds of pairs.c by term: each process has a number for every row of a cost that its
- * longest path may have paid, and takes over those of the process that it has waited for. */
+/* Explains the rounds of pairs.c: for each process, counts the messages and bytes on its longest path by row
+ * of the machine's costs. A process that waits for another one takes over its counts. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "price/pairs.h"
 
-/* Amounts that limits of nodes replaced, behind the numbers of messages and bytes of each row. */
+/* Counts of the injection limits that replaced costs; they follow those of the rows, which are messages and
+ * bytes. */
 typedef enum { LIMITED_BYTES, LIMITED_WAITED, LIMITED_CONTENDED, LIMITED_MESSAGES, LIMITED_COUNT } limited_t;
 
 struct pto_pairs_terms {
     int first_row[PTO_LEVEL_COUNT]; /* of the level's cost, among the rows of all */
     int rows;
-    size_t width; /* numbers of each process */
+    size_t width; /* number of counts of each process */
     double *all_numbers;
     int64_t *all_origins;
-    double *number;  /* [group][member][width] */
-    double *next;    /* the same behind the round */
-    int64_t *origin; /* [group][member]: the member that the path began with */
+    double *number;  /* [group][member][width]: the counts before the round */
+    double *next;    /* and after it */
+    int64_t *origin; /* [group][member]: the member with which its longest path began */
     int64_t *next_origin;
 };
 
@@ -60,7 +61,7 @@ static pto_pairs_end_t end_of(const pto_pairs_t *pairs, const int64_t *bytes, in
                          pairs->node_rate_s[member]);
 }
 
-/* pto_charge_settle. */
+/* Counts a message at one of its ends, or the limit that replaces it, as pto_charge_settle does. */
 static void count_end(const pto_pairs_t *pairs, const pto_pairs_end_t *end, int64_t member, double *number) {
     const pto_pairs_terms_t *terms = pairs->terms;
     const pto_outflow_t *outflow = &pairs->pricing->shared.outflow[member / pairs->per_node];

@@ -1,4 +1,4 @@
-/* Resources that the processes of a node share, and which of them messages and copies occupy. */
+/* The links that messages, copies and reductions occupy (paths.h). */
 #include "price/paths.h"
 
 #include "machine/machine_internal.h"

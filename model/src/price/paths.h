@@ -1,5 +1,5 @@
-/* Resources that the processes of a node share: the links of its topology and the memory of its sockets. This
- * file tells which of them a message or a copy occupies.
+/* Finds the links that a message, a copy or a reduction occupies: those of its node's topology, the memory of
+ * its node's sockets, and those of the fabric between nodes. links.c counts the bytes of each.
  *
  * A link between a GPU and anything but a GPU is the GPU's port. Each link on a message's path is counted at
  * one of its ends, since the two ends are charged separately: the sender counts the port that the message

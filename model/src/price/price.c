@@ -1,11 +1,12 @@
-/* The price of a plan: the completion time of the last of its actors, which step through the stages.
+/* The price of a plan: the completion time of the last of its actors, which step through the stages. This
+ * file prices the plan's nodes in order and, in a stage, the steps of each actor.
  *
- * Where ranks act alike, an actor is a class of them: a range of cores that every step and every split treats
- * alike, priced once for all GPUs. A stage costs a class as much as its most expensive member;
- * docs/decisions/0001 says where that is exact and where it is an upper bound. Where processes use their
- * peers' memory, an actor is a process of the first node, which stands for its counterparts on all nodes
- * (docs/decisions/0003), and on GPUs that do the same (gpus.c). Where byte counts are a table, or every step
- * is that of one member, every rank is an actor of its own. */
+ * An actor is usually a class of ranks: a range of cores that do the same in every step, priced once for all
+ * GPUs. A stage costs a class as much as its most expensive member; docs/decisions/0001 says when that is
+ * exact and when it is an upper bound. If processes use their peers' memory, an actor is a process of the
+ * first node, which represents its counterparts on all nodes (docs/decisions/0003), and on GPUs that do the
+ * same (gpus.c). If byte counts are a table, or each step has a single member, every rank is an actor of its
+ * own. */
 #include "portolan/price.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@
 
 _Thread_local int64_t pto_price_visits;
 
-/* --- what a stage asks of nodes and copy engines ------------------------------------------------------ */
+/* --- the bytes of a stage at nodes and copy engines --------------------------------------------------- */
 
 static pto_copies_t *engine_of(const pto_pricing_t *pricing, int64_t actor) {
     return &pricing->shared.engine[actor / pricing->actors.per_gpu];
@@ -23,7 +24,8 @@ static pto_copies_t *engine_of(const pto_pricing_t *pricing, int64_t actor) {
 static void count_copies(pto_pricing_t *pricing, pto_action_t *action) {
     const pto_step_t *step = action->step;
     if (pto_actors_are_exact(pricing, step)) {
-        int64_t only_gpu = pricing->actors.like ? action->rank / pricing->actors.per_gpu : PTO_COPIES_OF_ALL;
+        int64_t only_gpu =
+            pricing->actors.represented_by ? action->rank / pricing->actors.per_gpu : PTO_COPIES_ALL_GPUS;
         pto_copies_count(pricing->plan, pricing->machine, pricing->tables, action, only_gpu,
                          pricing->shared.engine);
         pto_links_count_copies(pricing, action);
@@ -31,14 +33,14 @@ static void count_copies(pto_pricing_t *pricing, pto_action_t *action) {
     }
     int64_t bytes = pricing->actors.actor[action->rank].cores * pto_class_copy_bytes(pricing->plan, action);
     engine_of(pricing, action->rank)->bytes[pto_step_copy_kind(pricing->plan, step)] += bytes;
-    pto_links_count_copies_alike(pricing, action, (double)bytes);
+    pto_links_count_class_copies(pricing, action, (double)bytes);
 }
 
 static void count_demand(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
     for (int64_t node = 0; node < pricing->actors.node_count; node++)
         pricing->shared.outflow[node] = (pto_outflow_t){0};
-    for (int64_t i = 0; i < pricing->actors.walked_count; i += pricing->actors.per_gpu)
-        pto_copies_begin(engine_of(pricing, pricing->actors.walked[i]));
+    for (int64_t i = 0; i < pricing->actors.priced_count; i += pricing->actors.per_gpu)
+        pto_copies_begin(engine_of(pricing, pricing->actors.priced[i]));
     pto_links_begin(pricing);
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_step_at(pricing->plan, stage->step_first + i);
@@ -46,11 +48,11 @@ static void count_demand(pto_pricing_t *pricing, const pto_stage_t *stage, int64
             continue;
         if (step->kind == PTO_STEP_SEND && pricing->messages->count_step)
             pricing->messages->count_step(pricing, step, k);
-        if (step->kind == PTO_STEP_COPY && pricing->actors.like)
+        if (step->kind == PTO_STEP_COPY && pricing->actors.represented_by)
             pto_gpus_count_copies_with_peers(pricing, step, k);
-        for (int64_t w = 0; w < pricing->actors.walked_count; w++) {
+        for (int64_t w = 0; w < pricing->actors.priced_count; w++) {
             pto_action_t action;
-            if (!pto_actor_acts(pricing, step, pricing->actors.walked[w], k, &action))
+            if (!pto_actor_acts(pricing, step, pricing->actors.priced[w], k, &action))
                 continue;
             if (step->kind == PTO_STEP_SEND)
                 pricing->messages->count(pricing, &action);
@@ -69,7 +71,7 @@ typedef struct {
     pto_charge_t out;
     pto_charge_t in;
     pto_charge_t other;
-    pto_time_t copies; /* of other */
+    pto_time_t copies; /* the part of `other` of copies */
     /* The busiest links of the messages in both directions, and of the copies. */
     pto_busiest_links_t out_link;
     pto_busiest_links_t in_link;
@@ -77,13 +79,13 @@ typedef struct {
     unsigned queued; /* as in pto_copying_t */
 } costs_t;
 
-/* Copies outside lanes that the process does not wait for one by one. A library's it does. */
+/* Returns whether the process enqueues a step's copies in its stream without waiting for each: outside lanes
+ * and the MPI library. */
 static bool streams(const pto_pricing_t *pricing, const pto_step_t *step) {
     return !pricing->lanes.active && !pricing->at.in_library && pto_step_streams(pricing->plan, step);
 }
 
-/* Returns whether a kernel's copies are within the actor's own GPU: so they are where an actor represents
- * others. */
+/* Returns whether a kernel's copies are within the actor's own GPU, as they are if the actor is not exact. */
 static bool is_in_own_memory(const pto_pricing_t *pricing, const pto_step_t *step) {
     return step->in_kernel && !pto_actors_are_exact(pricing, step);
 }
@@ -93,8 +95,8 @@ static pto_copying_t copying_of(const pto_pricing_t *pricing, const pto_action_t
                            .machine = pricing->machine,
                            .tables = pricing->tables,
                            .engine = pricing->shared.engine,
-                           .like = pricing->actors.like,
-                           .mine = &pricing->clocks.ledger[action->rank],
+                           .represented_by = pricing->actors.represented_by,
+                           .own = &pricing->clocks.ledger[action->rank],
                            .charge = &costs->other,
                            .behind = pricing->clocks.behind[action->rank],
                            .streams = streams(pricing, action->step),
@@ -108,11 +110,11 @@ static pto_status_t charge_copies(pto_pricing_t *pricing, pto_action_t *action, 
     pto_status_t status;
     if (pto_actors_are_exact(pricing, action->step)) {
         status = pto_copies_charge(&to, action);
-        pto_links_see_copies(pricing, action, &costs->copy_link);
+        pto_links_busiest_of_copies(pricing, action, &costs->copy_link);
     } else {
         status = pto_copy_charge(&to, action, PTO_REACH_ON_SOCKET, action->rank / pricing->actors.per_gpu,
                                  pto_class_copy_bytes(pricing->plan, action));
-        pto_links_see_all(pricing, PTO_LOAD_COPIES, PTO_END_RECEIVER, &costs->copy_link);
+        pto_links_busiest_of_all(pricing, PTO_LOAD_COPIES, PTO_END_RECEIVER, &costs->copy_link);
     }
     costs->queued = to.queued;
     costs->copies = pto_time_add(costs->copies, pto_time_subtract(costs->other.other, before));
@@ -135,7 +137,7 @@ static pto_ledger_t *terms_of(pto_pricing_t *pricing, int which) {
     return pricing->clocks.explain ? &pricing->clocks.terms[which] : NULL;
 }
 
-/* pto_charge_begin of three charges, whose memory is zeroed once. */
+/* Begins three charges; faster than pto_charge_begin for each. */
 static void begin_costs(pto_pricing_t *pricing, const pto_stage_t *stage, costs_t *costs) {
     pto_charge_t *const charge[] = {&costs->out, &costs->in, &costs->other};
     *costs = (costs_t){.queued = 0};
@@ -161,16 +163,15 @@ static bool any_link(const costs_t *costs) {
            costs->copy_link.s_per_byte;
 }
 
-/* Charge the additional time of sending and receiving at once, and of the links, beyond the actor's own
- * bytes. */
+/* Charges the additional time of sending and receiving at once, and that of shared links. */
 static void charge_sharing(const pto_pricing_t *pricing, costs_t *costs) {
     if (!pricing->at.both_ways && !pricing->lanes.active && !any_link(costs))
         return;
     pto_time_t both = {0};
     if (pricing->at.both_ways)
         both = pto_charge_both_ways(&costs->out, &costs->in, pricing->machine);
-    pto_time_t out = pto_time_add(both, costs->out.most_on_node);
-    pto_time_t in = pto_time_add(both, costs->in.most_on_node);
+    pto_time_t out = pto_time_add(both, costs->out.max_on_node);
+    pto_time_t in = pto_time_add(both, costs->in.max_on_node);
     if (pricing->lanes.active) {
         out = pto_time_add(out, pto_charge_staged(&costs->out, pricing->machine));
         in = pto_time_add(in, pto_charge_staged(&costs->in, pricing->machine));
@@ -182,22 +183,23 @@ static void charge_sharing(const pto_pricing_t *pricing, costs_t *costs) {
     pto_charge_busiest(&costs->other, &costs->copy_link, costs->copies);
 }
 
-/* With what the messages cost more; of a class, at the member for which it is most. */
-static pto_time_t time_of_cpu(const pto_charge_t *charge) {
+/* Returns the CPU time of messages within the node, with the additional cost of sharing the CPU; of a class,
+ * the maximum over its members. */
+static pto_time_t cpu_time(const pto_charge_t *charge) {
     pto_time_t by_cpu = pto_charge_by_cpu(charge);
     if (pto_time_positive(by_cpu))
         by_cpu = pto_time_add(by_cpu, charge->other);
-    return pto_time_max(by_cpu, charge->most_by_cpu);
+    return pto_time_max(by_cpu, charge->max_by_cpu);
 }
 
-/* In lanes, messages count for both sides of their process, and those within the host's memory for its CPU,
- * whether messages between nodes take longer or not. */
+/* In lanes, messages demand both the sending and the receiving side of their process, and those within host
+ * memory its CPU, even if messages between nodes take longer. */
 static void demand_messages(pto_pricing_t *pricing, int64_t actor, costs_t *costs, pto_time_t out,
                             pto_time_t in) {
     const pto_param_t *both_ways = &pricing->machine->both_ways[PTO_SPACE_CPU];
     pto_lane_demand(pricing, actor, PTO_LANE_SEND, &costs->out, out);
     pto_lane_demand(pricing, actor, PTO_LANE_RECV, &costs->in, in);
-    pto_time_t by_cpu = pto_time_max(time_of_cpu(&costs->out), time_of_cpu(&costs->in));
+    pto_time_t by_cpu = pto_time_max(cpu_time(&costs->out), cpu_time(&costs->in));
     if (!pto_param_known(both_ways) || !pto_time_positive(by_cpu))
         return;
     pto_charge_t charge;
@@ -206,7 +208,7 @@ static void demand_messages(pto_pricing_t *pricing, int64_t actor, costs_t *cost
     pto_lane_demand(pricing, actor, PTO_LANE_CPU, &charge, charge.other);
 }
 
-/* Add the costs so far to the actor's ledger. */
+/* Adds the costs so far to the actor's ledger. */
 static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) {
     charge_sharing(pricing, costs);
     pto_outflow_t *outflow = &pricing->shared.outflow[pricing->actors.actor[actor].place.node];
@@ -263,7 +265,7 @@ static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, co
     return PTO_OK;
 }
 
-/* In a lane, what the step alone costs also counts as a demand on its resource. */
+/* In a lane, the cost of the step is also a demand on its resource. */
 static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
     pto_charge_t before = costs->other;
     pto_charge_begin(&costs->other, before.stage, terms_of(pricing, 3));
@@ -291,13 +293,14 @@ static pto_status_t charge_action(pto_pricing_t *pricing, pto_action_t *action, 
     return status;
 }
 
-/* Flags are raised and seen after the steps before them. */
+/* Returns whether a flag is raised or seen only after costs of earlier steps. */
 static bool is_after_costs(const pto_stage_t *stage, const pto_step_t *step, const costs_t *costs) {
     return pto_step_is_signal(step) && stage->order == PTO_ORDER_SEQUENCE &&
            pto_time_positive(costs->other.other);
 }
 
-/* A stage of leaders or roots costs the other actors, which are most, nothing. */
+/* `begun`: the actor has taken part in a step since its costs were last settled. Many actors have no part in
+ * a stage, such as that of a root. */
 static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     costs_t costs;
     bool begun = false, early = pto_pricing_begin_early(pricing, stage, actor, k);
@@ -340,13 +343,13 @@ static bool has_queued_copies(const pto_pricing_t *pricing, const pto_stage_t *s
     return false;
 }
 
-/* The actors of each GPU in the order in which they come to a stage, which is that of their copies. If none
- * is queued, a tape need not keep that order. */
+/* Sorts the actors of each GPU by the time when they arrive at a stage: their copies queue in that order. If
+ * no copy is queued, the times are compared off the tape. */
 static void sort_by_arrival(pto_pricing_t *pricing, const pto_stage_t *stage) {
     int64_t *order = pricing->clocks.order;
     bool matters = has_queued_copies(pricing, stage);
-    for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
-        int64_t at = i, actor = pricing->actors.walked[i];
+    for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
+        int64_t at = i, actor = pricing->actors.priced[i];
         for (; at % pricing->actors.per_gpu > 0; at--) {
             pto_time_t other = pricing->clocks.before[order[at - 1]].time,
                        own = pricing->clocks.before[actor].time;
@@ -365,7 +368,7 @@ static bool has_waits(const pto_pricing_t *pricing, const pto_stage_t *stage) {
     return false;
 }
 
-/* Returns whether an actor takes part in any of the stage's steps of these kinds, a bit each. */
+/* Returns whether an actor takes part in a step of one of these kinds, a bit each. */
 static bool acts_in(const pto_pricing_t *pricing, const pto_stage_t *stage, unsigned kinds, int64_t actor,
                     int64_t k) {
     for (int i = 0; i < stage->step_count; i++) {
@@ -377,6 +380,8 @@ static bool acts_in(const pto_pricing_t *pricing, const pto_stage_t *stage, unsi
     return false;
 }
 
+/* Stretches an actor's copies and reductions, which took `taken`, in the proportion in which its node's
+ * memory needs more time than `longest`. */
 static void slow_down(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, pto_time_t taken,
                       pto_time_t longest) {
     pto_busiest_t memory = pto_links_busiest_memory(pricing, PTO_LOAD_COPIES, actor);
@@ -388,16 +393,16 @@ static void slow_down(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t 
     pto_pricing_add(pricing, actor, &charge, charge.other);
 }
 
-/* The stage's copies and reductions take at least as long as their node's memory needs for all of them: if
- * the longest does not, all are slower in the same proportion, whether they follow each other at an engine or
- * not. */
-static void follow_memory(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
+/* A stage's copies and reductions take at least as long as their node's memory needs for all of them. If the
+ * longest takes less, all are slower in the same proportion, even those that follow each other at an engine.
+ */
+static void apply_memory_limit(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
     pto_time_t *longest = pricing->shared.loads.longest;
     for (int64_t node = 0; node < pricing->shared.loads.nodes; node++)
         longest[node] = (pto_time_t){0};
     for (int pass = 0; pass < 2; pass++)
-        for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
-            int64_t actor = pricing->actors.walked[i];
+        for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
+            int64_t actor = pricing->actors.priced[i];
             pto_time_t taken =
                 pto_time_subtract(pricing->clocks.ledger[actor].time, pricing->clocks.before[actor].time);
             int64_t node = pricing->actors.actor[actor].place.node;
@@ -410,11 +415,12 @@ static void follow_memory(pto_pricing_t *pricing, const pto_stage_t *stage, int6
         }
 }
 
-/* In lanes, a stage occupies its node's memory for all processes of the node, whether they act in it or not.
+/* In lanes, a stage occupies its node's memory for all processes of the node, even those that do not act in
+ * it.
  */
 static void demand_memory(pto_pricing_t *pricing, const pto_stage_t *stage) {
-    for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
-        int64_t actor = pricing->actors.walked[i];
+    for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
+        int64_t actor = pricing->actors.priced[i];
         pto_charge_t charge;
         pto_charge_begin(&charge, stage->name, terms_of(pricing, 3));
         for (int kind = 0; kind < PTO_LOAD_KINDS; kind++) {
@@ -440,24 +446,24 @@ pto_status_t pto_stage_price(pto_pricing_t *pricing, int node, int64_t k) {
     pto_status_t status = PTO_OK;
     bool waits = has_waits(pricing, stage);
     for (int pass = 0; pass < (waits ? 2 : 1); pass++)
-        for (int64_t i = 0; i < pricing->actors.walked_count && status == PTO_OK; i++)
+        for (int64_t i = 0; i < pricing->actors.priced_count && status == PTO_OK; i++)
             if (!waits ||
                 acts_in(pricing, stage, 1u << PTO_STEP_WAIT, pricing->clocks.order[i], k) == (pass == 1))
                 status = price_actor(pricing, stage, pricing->clocks.order[i], k);
     if (memory)
-        follow_memory(pricing, stage, k);
+        apply_memory_limit(pricing, stage, k);
     return status;
 }
 
 /* --- nodes ---------------------------------------------------------------------------------------------- */
 
-/* Returns whether the price is sure to exceed its bound: from stage to stage actors only advance, and a node
- * with lanes ends with the last of them. */
+/* Returns whether the price certainly exceeds its bound: actors only advance, and a node with lanes ends with
+ * the last of them. */
 static bool exceeds_bound(const pto_pricing_t *pricing) {
-    if (isinf(pricing->most_s))
+    if (isinf(pricing->bound_s))
         return false;
-    for (int64_t i = 0; i < pricing->actors.walked_count; i++)
-        if (pricing->clocks.ledger[pricing->actors.walked[i]].time.s > pricing->most_s)
+    for (int64_t i = 0; i < pricing->actors.priced_count; i++)
+        if (pricing->clocks.ledger[pricing->actors.priced[i]].time.s > pricing->bound_s)
             return true;
     return false;
 }
@@ -466,16 +472,15 @@ static bool is_stage(const pto_pricing_t *pricing, int node) {
     return pto_node_at(pricing->plan, node)->kind == PTO_NODE_STAGE;
 }
 
-/* Ways to price a node, tried in this order: those that price many things at once, then those that take all.
- * What is inside any other node is priced by itself. */
+/* The ways to price a node; the first that applies is taken. If none does, the nodes inside it are priced. */
 static const pto_pricer_t pricers[] = {
     {pto_lines_apply, pto_lines_price},       /* a kernel whose data carry their flags: as a whole */
-    {pto_nccl_applies, pto_nccl_price},       /* a collective of NCCL's: as a whole */
-    {pto_lanes_apply, pto_lanes_price},       /* branches and pipelines: chunks that repeat, once */
+    {pto_nccl_applies, pto_nccl_price},       /* a collective of NCCL: as a whole */
+    {pto_lanes_apply, pto_lanes_price},       /* branches and pipelines: repeating chunks only once */
     {pto_pairs_apply, pto_pairs_price},       /* rounds of all pairs of a table: in arrays */
-    {pto_loops_apply, pto_loops_price},       /* rounds that repeat: once */
+    {pto_loops_apply, pto_loops_price},       /* loops: repeating rounds only once */
     {pto_at_once_applies, pto_at_once_price}, /* an exchange of a table: by its sums */
-    {is_stage, pto_stage_price},
+    {is_stage, pto_stage_price},              /* step by step */
 };
 
 static const pto_pricer_t *find_pricer(const pto_pricing_t *pricing, int node) {

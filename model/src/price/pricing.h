@@ -1,7 +1,9 @@
-/* The price of a plan while it is computed. Actors go through the stages one after another. Each has a ledger
- * with the time that it has come to and the terms of that time. price.c has the control flow. What a step
- * moves is counted process by process if the actors are all members of the step's group (by_rank.c,
- * copies.c), otherwise by arithmetic (by_class.c). */
+/* The state of one price while it is computed, and the functions of this folder that share it.
+ *
+ * An actor is one process, or several that cost the same and are priced once. The actors go through the
+ * plan's stages one after another. Each has a ledger: the time that it has reached, and the terms that add up
+ * to it. price.c has the control flow. The messages of a step are counted process by process if the actors
+ * are the members of its group (by_rank.c), otherwise by arithmetic (by_class.c). */
 #ifndef PTO_PRICE_PRICING_H
 #define PTO_PRICE_PRICING_H
 
@@ -15,15 +17,15 @@
 
 /* The processes that an actor represents. */
 typedef enum {
-    PTO_ACTORS_CLASSES, /* a range of cores, of every GPU, that all steps and splits treat alike */
+    PTO_ACTORS_CLASSES, /* a range of cores, of every GPU, whose processes do the same in every step */
     PTO_ACTORS_PLACES,  /* a process of the first node and its counterparts on all others */
     PTO_ACTORS_RANKS    /* one process */
 } pto_actor_kind_t;
 
 typedef struct {
     pto_rank_t place; /* the first process that the actor represents */
-    int64_t cores;    /* it represents so many processes of each GPU */
-    int64_t gpus;     /* it represents so many GPUs of each node, from that of `place` on */
+    int64_t cores;    /* number of processes of each GPU that it represents */
+    int64_t gpus;     /* number of GPUs of each node that it represents, from that of `place` on */
 } pto_actor_t;
 
 /* A resource that an actor has only one of, so that its lanes share it. */
@@ -38,8 +40,8 @@ typedef enum {
     PTO_LANE_RESOURCE_COUNT
 } pto_lane_resource_t;
 
-/* The bytes that a stage moves over the links of nodes. Those of messages and those of copies (and of
- * reductions by CPUs) are counted apart, since a process does one after the other. */
+/* The bytes that a stage moves over the links of nodes. Messages are counted separately from copies (and
+ * reductions by CPUs), since a process does one after the other. */
 typedef enum { PTO_LOAD_MESSAGES, PTO_LOAD_COPIES, PTO_LOAD_KINDS } pto_load_kind_t;
 
 typedef struct {
@@ -48,14 +50,14 @@ typedef struct {
     double *bytes;       /* [kind][node][link] */
     pto_time_t *longest; /* [node]: the longest of the stage's copies and reductions */
     const pto_fabric_t *fabric;
-    double *fabric_bytes; /* [directed link]: messages between nodes, counted rank by rank; NULL: unknown */
+    double *fabric_bytes; /* [directed link]: of messages between nodes; NULL: the machine has no fabric */
 } pto_link_loads_t;
 
-/* The ledger of an actor at the time when it raised a flag at all of its peers. */
+/* The ledger of an actor when it raised a flag, shared by the raises at all of its peers. */
 typedef struct {
     pto_ledger_t at;
-    int64_t uses;
-    int64_t repeat; /* the number of the last call of pto_raises_repeat that shifted it */
+    int64_t uses;   /* reference count */
+    int64_t repeat; /* number of the last call of pto_raises_repeat that shifted it */
 } pto_raised_at_t;
 
 /* A raise of a flag. */
@@ -63,19 +65,19 @@ typedef struct {
     int64_t from;  /* the actor that raised it */
     int64_t round; /* pto_flags_t's at that time */
     pto_raised_at_t *by;
-    bool taken; /* a wait has consumed it */
+    bool consumed; /* by a wait */
 } pto_raise_t;
 
-/* The raises of one flag for one actor, oldest first. Taken ones are kept until all are taken. */
+/* The raises of one flag for one actor, oldest first. Consumed ones may stay in the list for a while. */
 typedef struct {
     pto_raise_t *item;
     int count;
     size_t capacity;
-    int pending;   /* number of those not taken */
+    int pending;   /* number of those not consumed */
     bool unsorted; /* the raises are not in the order of the actors */
 } pto_raises_t;
 
-/* The actors: which processes are priced, and for which others they stand. */
+/* The actors: which processes are priced, and which others they represent. */
 typedef struct {
     pto_actor_kind_t kind;
     int64_t count;
@@ -83,11 +85,11 @@ typedef struct {
     int64_t gpu_count;
     int64_t node_count;
     pto_actor_t *actor;
-    int64_t walked_count;
-    int64_t *walked; /* the actors that are priced, in order: those of GPUs that no earlier GPU stands for */
-    int64_t *like; /* [GPU]: the first GPU that does the same, which stands for it; NULL: each does its own */
-    bool *takes_part; /* [step][actor], for actors that are not exact; see pto_actor_acts */
-    bool any_alone;   /* a step has a single member; not set for PTO_ACTORS_RANKS */
+    int64_t priced_count;
+    int64_t *priced;         /* the actors that are priced, in order: those that no other represents */
+    int64_t *represented_by; /* [GPU]: the first GPU that does the same (gpus.c); NULL: all are priced */
+    bool *takes_part;        /* [step][actor], for actors that are not exact; see pto_actor_acts */
+    bool any_single_member;  /* a step has a single member; not set for PTO_ACTORS_RANKS */
 } pto_actors_t;
 
 /* The ledgers of all actors. */
@@ -98,9 +100,9 @@ typedef struct {
     pto_ledger_t *ledger;   /* [actor]: the current lane's part of `lane` */
     pto_ledger_t *before;   /* [actor]: `ledger` as it was before the stage */
     pto_ledger_t *snapshot; /* [actor]: `ledger` as it was before a loop's measured iterations */
-    pto_behind_t *behind; /* [actor]: what its next copy follows without a gap; in lanes, the copy of the same
-                             stage for the chunk before */
-    int64_t *order;       /* the actors in the order in which they arrive at a stage */
+    pto_behind_t *behind;   /* [actor]: what its next copy follows without a gap; in lanes, that may be the
+                               previous chunk's copy of the same stage */
+    int64_t *order;         /* the actors in the order in which they arrive at a stage */
     bool out_of_memory;
 } pto_clocks_t;
 
@@ -110,22 +112,22 @@ typedef struct {
     pto_raises_t *raised; /* [flag][actor] */
     int64_t round;        /* number of iterations of loops so far */
     int64_t repeats;      /* number of calls of pto_raises_repeat so far */
-    int64_t lag;          /* the most rounds between a raise and its wait, since it was last set to 0 */
+    int64_t lag;          /* maximum number of rounds from a raise to its wait, since it was set to 0 */
 } pto_flags_t;
 
-/* The lanes' demand on the resources that they share. */
+/* The lanes' use of the resources that they share (lanes.c). */
 typedef struct {
     bool active;
     bool in_branches;            /* the lanes are the branches of a parallel node */
     pto_ledger_t *base;          /* [actor]: its ledger when `demand` was 0 */
     pto_ledger_t *demand;        /* [resource][actor]: the use of it by all lanes of the current node */
     pto_ledger_t *demand_before; /* `demand` as it was before a loop's measured iterations */
-    uint64_t *askers;            /* [resource][actor]: a bit for each lane that has used it */
+    uint64_t *users;             /* [resource][actor]: a bit for each lane that has used it */
     /* For branches; NULL in plans without them: */
-    pto_ledger_t *first_ask; /* [resource][actor]: before a lane used it first */
-    pto_ledger_t *last_ask;  /* [lane][resource][actor]: after the lane's last stage that used it */
-    size_t ask_count;        /* number of ledgers in both */
-    bool *asks;              /* [resource][actor]: the current stage uses it */
+    pto_ledger_t *first_use; /* [resource][actor]: before the first use by any lane */
+    pto_ledger_t *last_use;  /* [lane][resource][actor]: after the lane's last stage that used it */
+    size_t use_count;        /* number of ledgers in both */
+    bool *uses;              /* [resource][actor]: the current stage uses it */
 } pto_lanes_t;
 
 /* The demand of a stage on GPUs and nodes. */
@@ -138,18 +140,17 @@ typedef struct {
 /* The stage that is being priced. */
 typedef struct {
     const pto_stage_t *stage;
-    bool
-        both_ways; /* processes send and receive within their node at the same time, which has its own cost */
+    bool both_ways;  /* some process sends and receives within its node at the same time, at its own cost */
     bool in_library; /* the stage belongs to a collective that the MPI library runs */
     int library_end; /* the last node of the last such collective; -1: there was none */
 } pto_at_t;
 
 /* The results, besides the ledgers. */
 typedef struct {
-    double *occupied_s; /* how long the plan occupies resources (occupied.c), twice: the second part is as it
-                           was before a loop's measured iterations; NULL: no explanation is wanted */
+    double *occupied_s; /* how long the plan occupies resources (occupied.c), now and, in the second half,
+                           before a loop's measured iterations; NULL: no explanation is wanted */
     pto_extrapolation_t extrapolated;
-    bool exceeded; /* the price is above most_s, so the walk ends with PTO_ERR_INTERRUPTED */
+    bool exceeded; /* the price is above bound_s, so pricing ends with PTO_ERR_INTERRUPTED */
 } pto_outcome_t;
 
 typedef struct pto_message_rules pto_message_rules_t;
@@ -160,7 +161,7 @@ typedef struct {
     const pto_plan_t *plan;
     const pto_machine_t *machine;
     const pto_cost_row_t *lines; /* the costs found by pto_runs_by_lines */
-    double most_s;               /* a plan that costs more than this is of no interest; INFINITY: none */
+    double bound_s;              /* pricing may stop above this; INFINITY: it never does */
     pto_price_cache_t *cache;
     pto_tables_t *tables; /* the cache's; NULL: there is no table */
     pto_error_t *err;
@@ -176,8 +177,8 @@ typedef struct {
     pto_outcome_t outcome;
 } pto_pricing_t;
 
-/* The work done in this thread: stages that actors have walked, and messages, copies, reductions and signals
- * that they looked at one by one. Tests compare it with the order by which it may grow. */
+/* The work done in this thread: stages of actors, and the messages, copies, reductions and signals that were
+ * priced one by one. Tests bound its growth. */
 extern _Thread_local int64_t pto_price_visits;
 
 /* For tests: prices the actors of every GPU of a node, even if another GPU does the same (gpus.c). */
@@ -220,7 +221,7 @@ typedef struct {
 
 pto_repeat_t pto_find_repeat(const pto_plan_t *plan, int index);
 
-/* Shifts the copies in the queues of GPUs by `times` what their actors have gained. */
+/* Shifts the copies in the queues of GPUs by `times` the time that their actors have gained. */
 void pto_pricing_shift_queues(pto_pricing_t *pricing, const pto_ledger_t *now, const pto_ledger_t *before,
                               double times);
 
@@ -231,7 +232,7 @@ bool pto_lanes_allocate(pto_pricing_t *pricing, int lanes);
 void pto_lanes_release(pto_lanes_t *lanes);
 /* Copies `demand` to `demand_before`. */
 void pto_lanes_remember_demand(pto_pricing_t *pricing);
-/* Adds to `demand` `times` what it has grown by since. */
+/* Adds `times` the growth of `demand` since then. */
 void pto_lanes_repeat_demand(pto_pricing_t *pricing, double times);
 /* Returns the resource of a step that is not a message. */
 pto_lane_resource_t pto_lane_resource(const pto_plan_t *plan, const pto_step_t *step);
@@ -245,12 +246,12 @@ void pto_lane_ended(pto_pricing_t *pricing, int64_t actor);
 
 /* These do nothing if no explanation is wanted. pto_occupied_allocate returns false when out of memory. */
 bool pto_occupied_allocate(pto_pricing_t *pricing);
-/* Keeps what is occupied before a loop's measured iterations. */
+/* Copies it before a loop's measured iterations. */
 void pto_occupied_remember(pto_pricing_t *pricing);
-/* Adds `times` what it has grown by since. */
+/* Adds `times` its growth since then. */
 void pto_occupied_repeat(pto_pricing_t *pricing, double times);
-/* Each adds the use by one thing: a step that is not a message, an actor's messages of a stage, a stage on
- * all nodes once its sends are counted, and a call of NCCL. */
+/* Each adds one kind of use: by a step that is not a message; by an actor's messages of a stage; by a stage
+ * on all nodes, once its sends are counted; by a call of NCCL. */
 void pto_occupied_step(pto_pricing_t *pricing, const pto_action_t *action, double seconds);
 void pto_occupied_messages(pto_pricing_t *pricing, int64_t actor, pto_time_t out, pto_time_t in);
 void pto_occupied_stage(pto_pricing_t *pricing);
@@ -266,8 +267,8 @@ void pto_raises_raise(pto_pricing_t *pricing, pto_action_t *action);
 void pto_raises_wait(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge);
 /* Returns the number of raises that have not been waited for. */
 int64_t pto_raises_pending(const pto_pricing_t *pricing);
-/* Shifts the raises of the last `period` rounds by `times` what the actors that raised them have gained since
- * the snapshot. */
+/* Shifts the raises of the last `period` rounds by `times` the time that the actors that raised them have
+ * gained since the snapshot. */
 void pto_raises_repeat(pto_pricing_t *pricing, int64_t period, double times);
 /* Returns an array without raises for all flags and actors; NULL: out of memory. */
 pto_raises_t *pto_raises_begin(const pto_pricing_t *pricing);
@@ -279,14 +280,15 @@ void pto_raises_fini(const pto_pricing_t *pricing);
  * pto_actors_find_parts. Returns false when out of memory. */
 bool pto_gpus_find(pto_pricing_t *pricing);
 
-/* Returns the actor that is priced for this one. */
+/* Returns the actor that represents this one. */
 static inline int64_t pto_actor_priced(const pto_pricing_t *pricing, int64_t actor) {
     int64_t cores = pricing->actors.per_gpu;
-    return pricing->actors.like ? pricing->actors.like[actor / cores] * cores + actor % cores : actor;
+    return pricing->actors.represented_by
+               ? pricing->actors.represented_by[actor / cores] * cores + actor % cores
+               : actor;
 }
 
-/* Where one GPU is priced for others, counts what the copies of all GPUs' processes demand of each priced
- * GPU. */
+/* If GPUs represent others, counts the copies of the processes of all other GPUs at each priced GPU. */
 void pto_gpus_count_copies_with_peers(pto_pricing_t *pricing, const pto_step_t *step, int64_t k);
 
 /* --- actors.c ------------------------------------------------------------------------------------------ */
@@ -294,8 +296,8 @@ void pto_gpus_count_copies_with_peers(pto_pricing_t *pricing, const pto_step_t *
 /* Returns the kind of actors that a plan requires. */
 pto_actor_kind_t pto_actors_of(const pto_plan_t *plan);
 
-/* Returns whether the latency of messages means different things to different processes, and these are few
- * enough to be priced one by one, as PTO_ACTORS_RANKS. */
+/* Returns whether the latency of messages delays processes differently, and these are few enough to be priced
+ * one by one, as PTO_ACTORS_RANKS. */
 bool pto_latency_matters(const pto_plan_t *plan, const pto_machine_t *machine);
 
 /* Fills in the actors of the pricing's kind. Returns false when out of memory. */
@@ -312,9 +314,9 @@ static inline bool pto_actors_are_exact(const pto_pricing_t *pricing, const pto_
     return plan->request.layout.nodes == 1 || pto_group_is_on_node(pto_group_at(plan, step->group)->kind);
 }
 
-/* Returns whether an actor takes part in a step; fills `action`, whose rank is the actor's number. An actor
- * that is not exact takes part if its cores do and its first process is a member before folding; the action's
- * peer is then 0. */
+/* Returns whether an actor takes part in a step, and fills in `action`, whose rank is the actor's number. An
+ * actor that is not exact takes part if its cores do and its first process is a member before folding; the
+ * action's peer is then 0. */
 static inline bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t *step, int64_t actor,
                                   int64_t k, pto_action_t *action) {
     if (pto_actors_are_exact(pricing, step))
@@ -327,7 +329,7 @@ static inline bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t
     return true;
 }
 
-/* Notes that memory ran out unless what a function of ledgers had to keep was kept. */
+/* Takes the result of a function of ledgers: false means out of memory, which ends the pricing later. */
 static inline void pto_pricing_keep(pto_pricing_t *pricing, bool kept) {
     pricing->clocks.out_of_memory = pricing->clocks.out_of_memory || !kept;
 }
@@ -344,20 +346,19 @@ static inline void pto_pricing_follow(pto_pricing_t *pricing, pto_ledger_t *ledg
     pto_pricing_keep(pricing, pto_ledger_follow(ledger, from));
 }
 
-/* Lets an actor begin a stage one latency of messages earlier, if the latency is known, the stage has
- * messages between nodes, and the actor sends at most one of them; but no earlier than the processes that it
- * receives from. So a message takes its whole cost from when its sender began, and occupies its two ends
- * without the latency. An actor that sends several messages does not begin earlier: its last one arrives when
- * it has paid for all of them. Call this before the actor follows others. If it returns true, let the actor
- * follow its ledger from before the stage once the stage is added, since the latency may be longer than the
- * stage. */
+/* Lets an actor begin a stage one message latency earlier, but not before the processes that it receives
+ * from. So a message takes its whole cost from the time when its sender began, and occupies its two ends
+ * without the latency. This applies if the latency is known, the stage has messages between nodes, and the
+ * actor sends at most one of them: the last of several arrives when the actor has paid for all of them. Call
+ * this before the actor follows others. If it returns true, let the actor follow its ledger from before the
+ * stage once the stage is added, since the latency may be longer than the stage. */
 bool pto_pricing_begin_early(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k);
 bool pto_latency_known(const pto_machine_t *machine);
 
 /* Copies the current ledgers. */
 static inline void pto_pricing_remember(pto_pricing_t *pricing, pto_ledger_t *copies) {
-    for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
-        int64_t actor = pricing->actors.walked[i];
+    for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
+        int64_t actor = pricing->actors.priced[i];
         pto_pricing_keep(pricing, pto_ledger_copy(&copies[actor], &pricing->clocks.ledger[actor]));
     }
 }
@@ -374,10 +375,10 @@ void pto_links_count_message(pto_pricing_t *pricing, const pto_action_t *action,
 /* Counts the messages of a step within the nodes, for actors that represent several processes. */
 void pto_links_count_step(pto_pricing_t *pricing, const pto_step_t *step, int64_t k);
 
-/* Counts the copies of an exact actor, with each of its peers. */
+/* Counts the copies of an exact actor with each of its peers. */
 void pto_links_count_copies(pto_pricing_t *pricing, pto_action_t *action);
-/* Counts those of an actor that stands for several processes, each of which copies `bytes`. */
-void pto_links_count_copies_alike(pto_pricing_t *pricing, const pto_action_t *action, double bytes);
+/* Counts those of an actor that represents several processes; `bytes` is their sum on one GPU. */
+void pto_links_count_class_copies(pto_pricing_t *pricing, const pto_action_t *action, double bytes);
 /* Counts the reductions of an actor's CPUs. */
 void pto_links_count_reductions(pto_pricing_t *pricing, pto_action_t *action);
 
@@ -393,39 +394,39 @@ typedef struct {
     pto_busiest_t off_node;
 } pto_busiest_links_t;
 
-/* Each looks for a busier link than `*busiest`: among those that an actor's message passes; among those that
- * its copies pass, but for memory; among all that messages count at one end, or that copies pass. */
-void pto_links_see_message(const pto_pricing_t *pricing, const pto_action_t *action,
-                           pto_busiest_links_t *busiest);
-void pto_links_see_copies(const pto_pricing_t *pricing, pto_action_t *action, pto_busiest_t *busiest);
-void pto_links_see_all(const pto_pricing_t *pricing, pto_load_kind_t kind, pto_path_end_t end,
-                       pto_busiest_t *busiest);
+/* Each replaces `*busiest` by a busier link, if there is one: among the links that an actor's message passes;
+ * among those that its copies pass, without memory; among all links that messages count at one end, or that
+ * copies pass. */
+void pto_links_busiest_of_message(const pto_pricing_t *pricing, const pto_action_t *action,
+                                  pto_busiest_links_t *busiest);
+void pto_links_busiest_of_copies(const pto_pricing_t *pricing, pto_action_t *action, pto_busiest_t *busiest);
+void pto_links_busiest_of_all(const pto_pricing_t *pricing, pto_load_kind_t kind, pto_path_end_t end,
+                              pto_busiest_t *busiest);
 
 /* Returns the busiest memory of an actor's node. */
 pto_busiest_t pto_links_busiest_memory(const pto_pricing_t *pricing, pto_load_kind_t kind, int64_t actor);
 
-/* Charges the time of the busiest link beyond `own`, that of the actor's own bytes. */
+/* Charges the time of the busiest link that exceeds `own`, the time of the actor's own bytes. */
 void pto_charge_busiest(pto_charge_t *charge, const pto_busiest_t *busiest, pto_time_t own);
 
 /* --- by_rank.c, by_class.c ------------------------------------------------------------------------------ */
 
 /* How the messages of actors are counted and charged. */
 struct pto_message_rules {
-    /* Counts the demand of a step on links, for all actors; NULL: `count` does, for each actor. */
+    /* Counts the bytes of a step on links, for all actors; NULL: `count` does so for each actor. */
     void (*count_step)(pto_pricing_t *pricing, const pto_step_t *step, int64_t k);
     /* Returns whether a process sends and receives within its node in one stage; NULL: each may. */
     bool (*both_ways)(const pto_plan_t *plan, const pto_stage_t *stage, int64_t k);
     /* Adds what an actor sends to its node's outflow. */
     void (*count)(pto_pricing_t *pricing, pto_action_t *action);
-    /* Returns the number of an actor's messages between nodes in a step; NULL: it differs between its
-     * processes. */
+    /* Returns the number of an actor's messages between nodes in a step; NULL: its processes differ. */
     int64_t (*off_node)(const pto_pricing_t *pricing, pto_action_t action);
     /* Charges what an actor sends or receives; a receive also waits for its senders. Errors: those of
      * pto_charge_messages. */
     pto_status_t (*charge)(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge,
                            pto_busiest_links_t *busiest);
 };
-/* The rules for actors of one process, peer by peer; for those of several, by arithmetic. */
+/* For actors of one process, peer by peer; for those of several, by arithmetic. */
 extern const pto_message_rules_t pto_messages_by_rank, pto_messages_by_class;
 
 bool pto_step_is_of_one_member(const pto_plan_t *plan, const pto_step_t *step);

@@ -1,4 +1,5 @@
-/* The addends along the longest path: names, values and intervals. */
+/* Reports a price from the ledger of the slowest actor: names and times of its terms, and the interval that
+ * follows from those of the parameters and from the machine's model error. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,8 @@ void pto_explanation_fini(pto_explanation_t *explanation) {
     *explanation = (pto_explanation_t){0};
 }
 
-/* Starts are the host's work, and a GPU waits through them; but where it works itself. */
+/* Returns the power that a GPU draws during a term. Starts are usually the host's work, during which the GPU
+ * waits. */
 static pto_power_t power_of(const pto_entry_t *entry, const pto_family_t *family) {
     bool idle = entry->space != PTO_SPACE_GPU || (entry->field == PTO_FIELD_ALPHA && !family->power_at_start);
     return idle ? PTO_POWER_GPU_IDLE : family->power;
@@ -72,8 +74,8 @@ static pto_status_t explain(const pto_ledger_t *ledger, const pto_machine_t *mac
     return PTO_OK;
 }
 
-/* Each parameter's interval, times how often it is used, summed in quadrature: parameters count as
- * independent, the uses of one parameter as one. */
+/* The interval of a parameter counts as often as the parameter is used. Parameters are independent of each
+ * other, so they are summed in quadrature. */
 static void carry_intervals(const pto_ledger_t *ledger, pto_price_t *price) {
     double below = 0;
     double above = 0;
@@ -94,7 +96,7 @@ static void carry_intervals(const pto_ledger_t *ledger, pto_price_t *price) {
         below += pow(count * (param->value - param->low), 2);
         above += pow(count * (param->high - param->value), 2);
     }
-    price->low_s = fmax(price->seconds - sqrt(below), 0); /* as no time is less */
+    price->low_s = fmax(price->seconds - sqrt(below), 0);
     price->high_s = price->seconds + sqrt(above);
 }
 

@@ -1,6 +1,5 @@
-/* Prices that depend on how runs begin and end (docs/model.md, 'Runs in streams and graphs'): which plans
- * have a price where the host does not wait for each, and the runs of kernels by lines, which are charged as
- * a whole. */
+/* Costs that depend on how the runs of a plan follow each other (runs.h; docs/model.md, 'Runs in streams and
+ * graphs'). */
 #include "portolan/lines.h"
 #include "portolan/strategy.h"
 #include "price/pricing.h"
@@ -53,8 +52,7 @@ bool pto_lines_apply(const pto_pricing_t *pricing, int node) {
     return pricing->lines && pto_node_at(pricing->plan, node)->kind == PTO_NODE_KERNEL;
 }
 
-/* The plan's only kernel, whose first stage launches it: all begin at once, and end with the last one's data.
- */
+/* The plan's only kernel; its first stage launches it. All processes take the same time. */
 pto_status_t pto_lines_price(pto_pricing_t *pricing, int kernel, int64_t k) {
     (void)k;
     const pto_plan_t *plan = pricing->plan;
@@ -63,9 +61,9 @@ pto_status_t pto_lines_price(pto_pricing_t *pricing, int kernel, int64_t k) {
     pto_charge_t charge;
     pto_charge_begin(&charge, first->name, pricing->clocks.explain ? &pricing->clocks.terms[0] : NULL);
     pto_charge_run_by_lines(&charge, pricing->machine, plan, pricing->lines);
-    for (int64_t i = 0; i < pricing->actors.walked_count; i++) {
+    for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
         pto_action_t action;
-        int64_t actor = pricing->actors.walked[i];
+        int64_t actor = pricing->actors.priced[i];
         if (!pto_actor_acts(pricing, launch, actor, 0, &action))
             continue;
         pto_occupied_step(pricing, &action, charge.other.s);

@@ -1,16 +1,18 @@
-/* Costs that depend on how runs begin and end, for prices and for simulations. */
+/* Costs that depend on how the runs of a plan follow each other: whether the host waits for each of them, and
+ * kernels that exchange data in lines with flags ("by lines"), so that they are charged as a whole. For
+ * prices and simulations. */
 #ifndef PTO_PRICE_RUNS_H
 #define PTO_PRICE_RUNS_H
 
 #include "plan/plan_internal.h"
 #include "price/ledger.h"
 
-/* Errors: PTO_ERR_NOT_APPLICABLE where the machine's costs are those of runs that the host does not wait for,
- * and a run of the plan needs it. */
+/* Errors: PTO_ERR_NOT_APPLICABLE if the machine's costs were measured without the host waiting for each run,
+ * and a run of the plan needs the host. */
 pto_status_t pto_runs_check(const pto_plan_t *plan, const pto_machine_t *machine, pto_error_t *err);
 
-/* Returns the cost of a run of the plan as a whole, by the bytes to each peer, if it is one kernel whose data
- * carry their flags; NULL: its steps are charged. */
+/* Returns the cost of a run of the plan as a whole, by the bytes to each peer, if it is a single kernel by
+ * lines; NULL: its steps are charged. */
 const pto_cost_row_t *pto_runs_by_lines(const pto_plan_t *plan, const pto_machine_t *machine);
 void pto_charge_run_by_lines(pto_charge_t *charge, const pto_machine_t *machine, const pto_plan_t *plan,
                              const pto_cost_row_t *row);

@@ -1,5 +1,6 @@
-/* The cost of a plan's setup (portolan/price.h): the allocations and openings that impl/buffers.c makes for
- * it, found in the plan's buffers and slices. */
+/* The cost of a plan's setup (portolan/price.h): the allocations, and the openings of other processes' GPU
+ * memory, that impl/buffers.c makes for it. They follow from the plan's buffers and slices. The busiest
+ * process counts. */
 #include "portolan/price.h"
 
 #include <stdlib.h>
@@ -7,16 +8,16 @@
 #include "plan/plan_internal.h"
 #include "price/ledger.h"
 
-/* A plan, and which of its buffers it allocates itself: the library allocates those that only the stages of
- * its own collective use. */
+/* A plan, and which of its buffers it allocates itself: an MPI library allocates those that only the stages
+ * of its own collective use. */
 typedef struct {
     const pto_plan_t *plan;
     bool *is_own; /* by buffer */
 } survey_t;
 
-/* --- what a process does -------------------------------------------------------------------------------- */
+/* --- the buffers of a process --------------------------------------------------------------------------- */
 
-/* The plan allocates a buffer itself unless that is at home in a collective that a library runs. */
+/* The plan allocates a buffer itself unless it belongs to a collective that a library runs. */
 static pto_status_t find_own_buffers(survey_t *survey, pto_error_t *err) {
     survey->is_own = calloc((size_t)pto_plan_buffer_count(survey->plan) + 1, sizeof *survey->is_own);
     if (!survey->is_own)
@@ -39,7 +40,7 @@ static void temporary_bytes(const survey_t *survey, int64_t rank, int64_t bytes[
     }
 }
 
-/* --- what that costs ------------------------------------------------------------------------------------ */
+/* --- bills ---------------------------------------------------------------------------------------------- */
 
 static const char *const allocation_stage[PTO_SPACE_COUNT] = {
     [PTO_SPACE_CPU] = "allocate host memory", [PTO_SPACE_GPU] = "allocate GPU memory"};
@@ -65,10 +66,10 @@ static void add_item(bill_t *bill, const item_t *item) {
     bill->known = bill->known && entry->param;
     bill->seconds += item->seconds;
     for (int i = 0; i < bill->count; i++) {
-        item_t *had = &bill->item[i];
-        if (had->entry.stage == entry->stage && had->entry.param == entry->param) {
-            had->entry.count += entry->param ? entry->count : 0;
-            had->seconds += item->seconds;
+        item_t *present = &bill->item[i];
+        if (present->entry.stage == entry->stage && present->entry.param == entry->param) {
+            present->entry.count += entry->param ? entry->count : 0;
+            present->seconds += item->seconds;
             return;
         }
     }
@@ -126,7 +127,7 @@ static void add_items(const bill_t *part, bool lacking, bill_t *whole) {
             add_item(whole, &part->item[i]);
 }
 
-/* Keeps the bill of the busiest process, with the items that any other process lacks a cost for. */
+/* Keeps the more expensive bill; if either has items without a cost, only those of both. */
 static void keep_costlier(const bill_t *one, bill_t *costliest) {
     if (!one->known || !costliest->known) {
         bill_t lacking;
@@ -162,19 +163,19 @@ static void survey_allocations(const survey_t *survey, const pto_machine_t *mach
     add_items(&allocated, false, bill);
 }
 
-/* --- memory of others ----------------------------------------------------------------------------------- */
+/* --- other processes' memory ---------------------------------------------------------------------------- */
 
-/* The GPU temporaries of a process are one allocation, then each buffer of the user's is one. */
+/* Allocations of a process: one for its GPU temporaries, then one for each buffer of the user. */
 enum { TEMPORARIES, FIRST_BUFFER };
 
 /* The allocations that a process opens: each once, empty ones never. */
 typedef struct {
     const pto_machine_t *machine;
-    int64_t ranks;      /* number of ranks whose memory can be opened: those of a node */
-    int64_t process;    /* counted from 1 */
-    int64_t *opened_by; /* per rank and allocation: the last process that opened it; 0: none */
-    int64_t *bytes;     /* per rank and allocation; -1: not known */
-    bill_t bill;        /* the process's */
+    int64_t ranks;      /* number of ranks whose memory can be opened */
+    int64_t process;    /* the current one, counted from 1 */
+    int64_t *opened_by; /* [rank][allocation]: the last process that opened it; 0: none */
+    int64_t *bytes;     /* [rank][allocation]; -1: not known */
+    bill_t bill;        /* of the current process */
 } openings_t;
 
 static int64_t place_of(const survey_t *survey, int64_t rank, int allocation) {
@@ -192,7 +193,7 @@ static int64_t bytes_of(const survey_t *survey, openings_t *openings, int64_t ra
     return *known;
 }
 
-/* Host buffers of others are in the node's segment, which every process maps. */
+/* Only GPU memory is opened: host buffers are in the node's segment, which every process maps anyway. */
 static void open_for_slice(const survey_t *survey, const pto_slice_t *slice, const pto_action_t *action,
                            openings_t *openings) {
     int64_t holder = pto_slice_holder(survey->plan, slice, action);
@@ -231,7 +232,7 @@ static bool stage_reaches_others(const pto_plan_t *plan, const pto_stage_t *stag
     return false;
 }
 
-/* A step without peers uses the owner's memory in every round. */
+/* A stage without peers uses the same memory in every round. */
 static bool stage_has_peers(const pto_plan_t *plan, const pto_stage_t *stage) {
     for (int i = stage->step_first; i < stage->step_first + stage->step_count; i++)
         if (pto_plan_step(plan, i)->peers.kind != PTO_PEERS_NONE)
@@ -239,8 +240,8 @@ static bool stage_has_peers(const pto_plan_t *plan, const pto_stage_t *stage) {
     return false;
 }
 
-/* Rounds of a loop are looked at only where memory is shared with peers in it: that is within a node, so they
- * are few. */
+/* All rounds of a loop are examined only if it shares memory with peers: that is within a node, so they are
+ * few. */
 static void open_for_rank(const survey_t *survey, int64_t rank, openings_t *openings) {
     const pto_plan_t *plan = survey->plan;
     int64_t from = 0, to = 1;

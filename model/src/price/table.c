@@ -1,4 +1,4 @@
-/* Sums over the rows and columns of a table of byte counts, each entry looked at once for either. */
+/* Sums over the rows and columns of a table of byte counts (table.h). */
 #include "price/table.h"
 #include "price/bounded.h"
 #include "tape/tape.h"
@@ -36,7 +36,7 @@ void pto_table_fini(pto_table_t *table) {
     table->source_hash = NULL;
 }
 
-/* The entries of a row or column, by how many owners further their messages go. */
+/* Reads the entries of a line, by the distance d from sender to receiver. */
 static void read_line(const pto_table_t *table, int64_t line, bool by_row, int64_t *bytes) {
     int64_t n = table->owners, until_end = by_row ? n - line : line + 1;
     for (int64_t d = 0; d < until_end; d++)
@@ -68,7 +68,7 @@ static int add_limits(const pto_cost_table_t *cost, int count, int64_t *limit) {
     return count;
 }
 
-/* Limits that no entry is below, or that none reaches, separate nothing. */
+/* Drops limits that all entries reach, or that none does: they separate nothing. Returns their number. */
 static int drop_unreached(int64_t least_bytes, int64_t most_bytes, int64_t *limit, int count) {
     int kept = 0;
     for (int i = 0; i < count; i++) {
@@ -106,7 +106,7 @@ static bool find_classes(const pto_table_t *table, const pto_machine_t *machine,
     return true;
 }
 
-/* Every `stride`-th of the first `until` entries, by class. */
+/* Sums the entries from `from` on with a stride, by class. */
 static void sum_entries(const pto_classes_t *classes, const int64_t *bytes, int64_t from, int64_t stride,
                         int64_t until, pto_sum_t *sum) {
     for (int c = 0; c < classes->count; c++) {
@@ -135,12 +135,12 @@ static int class_of(const pto_classes_t *classes, int64_t bytes) {
 typedef struct {
     const pto_table_t *table;
     bool by_row;
-    int64_t *entry; /* of the current line; of a grid: the processes that it exchanges data with */
-    int64_t *share; /* of each entry; of a grid: each process's owner */
+    int64_t *entry; /* of the current line; of a grid: the line's partners */
+    int64_t *share; /* of each entry; of a grid: the owner of each process */
     pto_table_sums_t *sums;
 } summing_t;
 
-/* The entries that part p has, if they lie in `bytes`: all of a share's. */
+/* Sums a part of a line. `bytes`: the entries of the line, or this share of each. */
 static void sum_part(const summing_t *summing, int64_t line, int64_t part, const int64_t *bytes) {
     const pto_table_t *table = summing->table;
     pto_table_sums_t *sums = summing->sums;
@@ -178,7 +178,8 @@ static void sum_line(const summing_t *summing, int64_t line) {
 
 /* --- lines of grids ------------------------------------------------------------------------------------- */
 
-/* A process on a grid has a few partners. All other entries of its line are empty, and are not looked at. */
+/* Returns whether each process has a few partners, as on a grid. All other entries of its line are empty, and
+ * are not read. */
 static bool has_partners(const pto_request_t *request) {
     return request->counts->kind == PTO_COUNTS_STENCIL || request->counts->kind == PTO_COUNTS_GROUPS;
 }
@@ -193,7 +194,7 @@ static void find_owners(const summing_t *summing) {
         summing->share[process_of(summing->table, owner)] = owner;
 }
 
-/* The entry of a line and another owner, moved out of the empty ones. */
+/* Adds the entry of a line and another owner, which was counted as empty before. */
 static void add_entry(const summing_t *summing, int64_t line, int64_t other) {
     const pto_table_t *table = summing->table;
     pto_table_sums_t *sums = summing->sums;
@@ -238,7 +239,7 @@ static void sum_line_of_grid(const summing_t *summing, int64_t line) {
         add_entry(summing, line, summing->share[summing->entry[i]]);
 }
 
-/* --- what is kept --------------------------------------------------------------------------------------- */
+/* --- the cache ------------------------------------------------------------------------------------------ */
 
 /* Everything that sums depend on. */
 typedef struct {
@@ -254,17 +255,17 @@ typedef struct {
     bool known;
     table_key_t key;
     pto_table_sums_t sums;
-} kept_sums_t;
+} cached_sums_t;
 
-/* The entries of a sparse table that have bytes: those of line i are partner[first[i]] up to first[i + 1], in
- * ascending order. */
+/* The entries of a sparse table that have bytes: those of line i are partner[first[i]] to partner[first[i +
+ * 1] - 1], in ascending order. */
 typedef struct {
     int64_t *first; /* NULL: the table is not sparse, or out of memory */
     int64_t *partner;
 } entries_t;
 
 struct pto_tables {
-    kept_sums_t kept[2][2]; /* [kind of parts][by row] */
+    cached_sums_t cached[2][2]; /* [kind of parts][by row] */
     bool entries_known;
     table_key_t entries_key;
     entries_t entries[2]; /* [by row] */
@@ -277,11 +278,11 @@ static bool same_key(const table_key_t *a, const table_key_t *b) {
            pto_parts_are_same(&a->parts, &b->parts);
 }
 
-static void forget(kept_sums_t *kept) {
-    free(kept->sums.classes.from_bytes);
-    free(kept->sums.off_node);
-    free(kept->sums.bytes);
-    *kept = (kept_sums_t){.known = false};
+static void clear_sums(cached_sums_t *cached) {
+    free(cached->sums.classes.from_bytes);
+    free(cached->sums.off_node);
+    free(cached->sums.bytes);
+    *cached = (cached_sums_t){.known = false};
 }
 
 /* False: out of memory. */
@@ -315,23 +316,23 @@ static bool sum_table(const table_key_t *key, const pto_request_t *request, bool
 
 const pto_table_sums_t *pto_tables_sum(pto_tables_t *tables, const pto_request_t *request,
                                        const pto_machine_t *machine, pto_parts_t parts, bool by_row) {
-    kept_sums_t *kept = &tables->kept[parts.kind][by_row];
+    cached_sums_t *cached = &tables->cached[parts.kind][by_row];
     table_key_t key = {.machine = machine,
                        .counts = request->counts,
                        .mapping = request->mapping,
                        .bytes = request->bytes,
                        .layout = request->layout,
                        .parts = parts};
-    if (kept->known && same_key(&kept->key, &key))
-        return &kept->sums;
-    forget(kept);
-    if (!sum_table(&key, request, by_row, &kept->sums)) {
-        forget(kept);
+    if (cached->known && same_key(&cached->key, &key))
+        return &cached->sums;
+    clear_sums(cached);
+    if (!sum_table(&key, request, by_row, &cached->sums)) {
+        clear_sums(cached);
         return NULL;
     }
-    kept->known = true;
-    kept->key = key;
-    return &kept->sums;
+    cached->known = true;
+    cached->key = key;
+    return &cached->sums;
 }
 
 /* --- sparse tables -------------------------------------------------------------------------------------- */
@@ -345,7 +346,7 @@ static void free_entries(entries_t *entries) {
     *entries = (entries_t){NULL, NULL};
 }
 
-/* Lists the entries of all rows, or of all columns. The neighbors of a pattern are mutual. */
+/* Lists the entries of all rows, or of all columns. Partners are mutual, so both are found alike. */
 static entries_t list_entries(const pto_request_t *request, bool by_row) {
     pto_table_t table = {.request = request, .owners = pto_layout_owner_count(&request->layout)};
     int64_t owners = table.owners, count = 0;
@@ -411,7 +412,7 @@ bool pto_tables_partners(pto_tables_t *tables, const pto_held_t *held, const int
 
 void pto_tables_destroy(pto_tables_t *tables) {
     for (int i = 0; tables && i < 4; i++)
-        forget(&tables->kept[i / 2][i % 2]);
+        clear_sums(&tables->cached[i / 2][i % 2]);
     for (int i = 0; tables && i < 2; i++)
         free_entries(&tables->entries[i]);
     free(tables);
@@ -470,7 +471,8 @@ static bool has_one_part(const pto_buffer_t *buffer) {
     return buffer->split > 1 || buffer->cyclic != PTO_CYCLIC_NONE;
 }
 
-/* Returns the part of a line that a slice is, and what the parts are. */
+/* Returns the part of a line that a slice is: a number, ALL_PARTS, or NO_PART if it is none. `*parts` becomes
+ * shares if the slice takes a share of every block. */
 static int64_t part_of(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action,
                        int64_t core, pto_parts_t *parts) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
@@ -531,7 +533,7 @@ int64_t pto_tables_slice_bytes(pto_tables_t *tables, const pto_plan_t *plan, con
 typedef struct {
     pto_tables_t *tables;
     const pto_machine_t *machine;
-} known_t;
+} memory_t;
 
 /* Returns the bytes in all rows, or all columns, of a node's owners. */
 static int64_t node_bytes(const pto_table_sums_t *sums, const pto_layout_t *layout, int64_t node) {
@@ -541,7 +543,7 @@ static int64_t node_bytes(const pto_table_sums_t *sums, const pto_layout_t *layo
     return bytes;
 }
 
-/* Returns whether a buffer has all rows or all columns of a node, and how they are summed. */
+/* Returns whether a buffer has all rows or all columns of a node's owners, and sets how they are divided. */
 static bool is_of_node(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_parts_t *parts) {
     const pto_request_t *request = &plan->request;
     int64_t members = request->layout.gpus_per_node * request->layout.owners_per_gpu;
@@ -553,16 +555,16 @@ static bool is_of_node(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_p
 }
 
 static int64_t buffer_bytes(void *context, const pto_plan_t *plan, int index, int64_t rank) {
-    const known_t *known = context;
+    const memory_t *memory = context;
     const pto_buffer_t *buffer = pto_plan_buffer(plan, index);
     const pto_layout_t *layout = &plan->request.layout;
     const pto_table_sums_t *sums = NULL;
     pto_parts_t parts;
     bool of_node = is_of_node(plan, buffer, &parts);
     bool by_row = buffer->blocks == PTO_BLOCKS_ROW || buffer->blocks == PTO_BLOCKS_NODE_ROW;
-    if (known->tables && (of_node || pto_buffer_parts(plan, buffer, &parts)) &&
+    if (memory->tables && (of_node || pto_buffer_parts(plan, buffer, &parts)) &&
         pto_buffer_holds(plan, index, rank))
-        sums = pto_tables_sum(known->tables, &plan->request, known->machine, parts, by_row);
+        sums = pto_tables_sum(memory->tables, &plan->request, memory->machine, parts, by_row);
     if (!sums)
         return pto_buffer_bytes(plan, index, rank);
     pto_rank_t holder = pto_layout_rank(layout, rank);
@@ -576,7 +578,7 @@ static int64_t buffer_bytes(void *context, const pto_plan_t *plan, int index, in
 void pto_tables_memory(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_cache_t *cache,
                        int64_t *gpu_bytes, int64_t *host_bytes) {
     pto_price_cache_t own = {0};
-    known_t known = {pto_price_cache_tables(cache ? cache : &own), machine};
-    pto_plan_memory_by(plan, buffer_bytes, &known, gpu_bytes, host_bytes);
+    memory_t memory = {pto_price_cache_tables(cache ? cache : &own), machine};
+    pto_plan_memory_by(plan, buffer_bytes, &memory, gpu_bytes, host_bytes);
     pto_price_cache_fini(&own);
 }

@@ -1,10 +1,10 @@
-/* Counting a step's messages per locality level.
+/* Counts the messages of a step by locality level (traffic.h).
  *
- * Nodes hold consecutive indices of a group, so a shift by d keeps only |d| < members-per-node on the node,
- * and what one node's members meet repeats on every node. For an exchange with the member k xor away, and for
- * steps in which every 2^j-th member acts, what they meet repeats every lcm(members per node, 4k) indices
- * (twice that for folded groups); large groups are counted over such windows at their start, at the end of
- * their folded part and at their end. */
+ * Nodes hold consecutive indices of a group. A shift by d keeps only |d| < members per node on the node, and
+ * the levels that one node's members meet repeat on every node. In an exchange with index xor k, and in steps
+ * of every 2^j-th member, the levels repeat every lcm(members per node, 4k) indices (twice that for folded
+ * groups). Large groups are scanned only in windows of that length: at their start, at the end of their
+ * folded part, and at their end. */
 #include "price/traffic.h"
 
 #include <stdlib.h>
@@ -30,6 +30,7 @@ static bool same_mix(const pto_mix_t *a, const pto_mix_t *b) {
     return true;
 }
 
+/* Adds a mix unless there is an equal one. */
 static void add_mix(pto_traffic_t *traffic, const pto_mix_t *mix) {
     for (int i = 0; i < traffic->mix_count; i++)
         if (same_mix(&traffic->mix[i], mix))
@@ -65,7 +66,7 @@ static bool in_set(set_t set, int64_t value) {
     return value >= set.first && value < set.until && (value - set.first) % set.stride == 0;
 }
 
-/* Returns how many of a set lie in [from, until). */
+/* Returns the number of values of a set in [from, until). */
 static int64_t set_within(set_t set, int64_t from, int64_t until) {
     set_t head = set, tail = set;
     head.until = until < set.until ? until : set.until;
@@ -79,8 +80,8 @@ typedef struct {
     int64_t until;
 } members_t;
 
-/* The members on the same GPU, socket and node as one member, itself included: ranges, so that a node's
- * messages are counted without looking at its members two by two. */
+/* The members on the same GPU, socket and node as one member, including itself. They are ranges, so a node's
+ * messages are counted without looking at all pairs of its members. */
 typedef struct {
     members_t gpu;
     members_t socket;
@@ -102,8 +103,8 @@ static neighbors_t neighbors_of(const pto_layout_t *layout, const pto_group_t *g
         members_around(me, per_gpu, per_node), members_around(me, per_socket, per_node), {0, per_node}};
 }
 
-/* Whether two members of a node that are `distance` apart share a GPU, share only a socket, or only the node.
- * The first GPU and the first socket are as large as any. */
+/* Sets the levels at which two members of a node at a distance may be. `first`: the neighbors of member 0,
+ * whose GPU and socket are as large as any. */
 static void meet_at(const neighbors_t *first, int64_t distance, bool *met) {
     int64_t gpu = first->gpu.until, socket = first->socket.until, node = first->node.until;
     met[PTO_LEVEL_ON_GPU] = met[PTO_LEVEL_ON_GPU] || distance < gpu;
@@ -111,8 +112,8 @@ static void meet_at(const neighbors_t *first, int64_t distance, bool *met) {
     met[PTO_LEVEL_ON_NODE] = met[PTO_LEVEL_ON_NODE] || (distance < node && node > socket);
 }
 
-/* Everybody sends to the one that is `distance` on: within the node, out of it, or around the group's end
- * back into it. */
+/* Each member sends to the one at a distance: on its node, on another one, or around the group's end on its
+ * node again. */
 static void count_shift(const pto_layout_t *layout, const pto_group_t *group, int64_t distance,
                         pto_traffic_t *traffic) {
     int64_t per_node = group->members_per_node;
@@ -131,7 +132,8 @@ static void count_shift(const pto_layout_t *layout, const pto_group_t *group, in
             add_one_message(traffic, (pto_level_t)level);
 }
 
-/* From how many messages stay on the GPU, on the socket and on the node, of all. */
+/* Returns the mix of `all` messages, given the numbers that stay on the GPU, on the socket and on the node.
+ */
 static pto_mix_t mix_of(int64_t on_gpu, int64_t on_socket, int64_t on_node, int64_t all) {
     pto_mix_t mix = {{0}};
     mix.messages[PTO_LEVEL_ON_GPU] = on_gpu;
@@ -141,15 +143,15 @@ static pto_mix_t mix_of(int64_t on_gpu, int64_t on_socket, int64_t on_node, int6
     return mix;
 }
 
-/* Returns how many of `members`, other than `me`, `me` sends to: those whose distance, sign (other - me)
- * modulo the group's size, is in the set. */
+/* Returns the number of `members`, other than `me`, whose shift from `me`, sign (other - me) modulo the
+ * group's size, is in the set. */
 static int64_t shifts_within(set_t set, int64_t sign, int64_t me, members_t members, int64_t size) {
     int64_t below = me - members.first, above = members.until - 1 - me;
     int64_t forwards = sign > 0 ? above : below, backwards = sign > 0 ? below : above;
     return set_within(set, 1, forwards + 1) + set_within(set, size - backwards, size);
 }
 
-/* Everybody sends to me + sign d for all d of the set. */
+/* Each member sends to all members at the shifts of the set, times the sign. */
 static void count_shifts(const pto_layout_t *layout, const pto_group_t *group, set_t set, int64_t sign,
                          pto_traffic_t *traffic) {
     int64_t messages = set_size(set) - (in_set(set, 0) ? 1 : 0);
@@ -173,7 +175,7 @@ static int64_t gcd(int64_t a, int64_t b) {
     return a;
 }
 
-/* One partner each, met by some of the members: what a scan over their indices needs and finds. */
+/* A scan over members that have one partner each: its input, and the levels and messages that it finds. */
 typedef struct {
     const pto_layout_t *layout;
     const pto_group_t *group;
@@ -184,7 +186,7 @@ typedef struct {
     int64_t off_per_node;
 } scan_t;
 
-/* The acting members from the `from`-th to before the `to`-th; places only grow, so nodes go by in order. */
+/* Scans the acting members [from, to). Their places ascend, so nodes come in order. */
 static void scan_range(scan_t *scan, int64_t from, int64_t to) {
     const pto_group_t *group = scan->group;
     int64_t per_node = group->members_per_node;
@@ -215,20 +217,21 @@ static void scan_range(scan_t *scan, int64_t from, int64_t to) {
     }
 }
 
-/* Members of a group, some of them folded away, whose places are before this one. */
+/* Returns the number of members of a folded group whose places are before this one. */
 static int64_t members_before(const pto_group_t *group, int64_t place) {
     return place <= 2 * group->fold ? place / 2 : place - group->fold;
 }
 
-/* Returns the members on the last node, where folding leaves out the fewest. */
-static int64_t most_members_per_node(const pto_layout_t *layout, const pto_group_t *group) {
+/* Returns the number of members on the last node, where folding leaves out the fewest. */
+static int64_t max_members_per_node(const pto_layout_t *layout, const pto_group_t *group) {
     int64_t node_end = layout->nodes * group->members_per_node;
     return members_before(group, node_end) - members_before(group, node_end - group->members_per_node);
 }
 
-/* Consecutive members. The nodes between the first and the last one have all of theirs, and no node that is
- * folded has more than one that is not; of neighbors that are folded, one may have a member more. */
-static int64_t most_on_a_node(const pto_group_t *group, set_t who) {
+/* Returns the maximum number of consecutive members on a node. The nodes between the first and the last one
+ * have all of their members. A folded node has no more than one that is not folded, and of two folded
+ * neighbors, one may have one member more than the other. */
+static int64_t max_on_a_node(const pto_group_t *group, set_t who) {
     int64_t per_node = group->members_per_node, most = 0;
     int64_t first = pto_fold_out(group->fold, who.first) / per_node;
     int64_t last = pto_fold_out(group->fold, who.until - 1) / per_node;
@@ -243,14 +246,15 @@ static int64_t most_on_a_node(const pto_group_t *group, set_t who) {
     return most;
 }
 
-/* Partners as far as a node is large never share one: xor k is at least k away, folded or not. */
+/* Partners at a distance of at least the members per node are never on the same node: index xor k is at least
+ * k away, folded or not. */
 static void count_far(scan_t *scan) {
     int64_t acting = set_size(scan->who);
     int64_t stride = scan->who.stride;
-    int64_t members = most_members_per_node(scan->layout, scan->group);
+    int64_t members = max_members_per_node(scan->layout, scan->group);
     scan->met[PTO_LEVEL_OFF_NODE] = true;
     if (stride == 1) {
-        scan->off_per_node = most_on_a_node(scan->group, scan->who);
+        scan->off_per_node = max_on_a_node(scan->group, scan->who);
         return;
     }
     scan->off_per_node = (members - 1) / stride + 1;
@@ -278,13 +282,14 @@ static void scan_members(scan_t *scan) {
     }
 }
 
-/* Returns how many of a set are in `members` of the node that starts at `node_start`, without `me`. */
+/* Returns the number of indices of a set in `members` of the node that starts at `node_start`, without `me`.
+ */
 static int64_t indices_within(set_t set, int64_t node_start, members_t members, int64_t me) {
     return set_within(set, node_start + members.first, node_start + members.until) -
            (in_set(set, node_start + me) ? 1 : 0);
 }
 
-/* One member's messages to the members of a set; those that are no node-mates are off the node. */
+/* One member's messages to the members of a set. */
 static void count_to_set(const pto_layout_t *layout, const pto_group_t *group, int64_t me, set_t set,
                          pto_traffic_t *traffic) {
     int64_t place = me % group->members_per_node, node_start = me - place;
@@ -297,8 +302,8 @@ static void count_to_set(const pto_layout_t *layout, const pto_group_t *group, i
     add_mix(traffic, &mix);
 }
 
-/* Everybody's message to one member. Of the other nodes, one of the first or last that take part is the
- * busiest: those between are full. */
+/* Each member's message to a single one. Of the other nodes, one of the first or last three that take part is
+ * the busiest, since those between are full. */
 static void count_to_one(const pto_layout_t *layout, const pto_group_t *group, set_t who, int64_t target,
                          pto_traffic_t *traffic) {
     int64_t per_node = group->members_per_node, home = target / per_node;
@@ -318,7 +323,7 @@ static void count_to_one(const pto_layout_t *layout, const pto_group_t *group, s
         add_one_message(traffic, PTO_LEVEL_OFF_NODE);
 }
 
-/* Members named by their index: from or to one of them. */
+/* Messages to members given by their index. */
 static void count_indices(const pto_layout_t *layout, const pto_group_t *group, set_t who, set_t set,
                           pto_traffic_t *traffic) {
     if (set_size(set) == 1) {

@@ -1,4 +1,5 @@
-/* How far a step's messages go, counted per locality level without walking the ranks of a large group. */
+/* Counts the messages of a step by locality level, by arithmetic instead of visiting all ranks of a large
+ * group. by_class.c prices classes of ranks by these counts. */
 #ifndef PTO_TRAFFIC_H
 #define PTO_TRAFFIC_H
 
@@ -6,13 +7,13 @@
 
 enum { PTO_MIX_MAX = 16 };
 
-/* Messages of one rank by level. */
+/* The messages of one rank by level. */
 typedef struct {
     int64_t messages[PTO_LEVEL_COUNT];
 } pto_mix_t;
 
-/* The different mixes that a step's acting ranks have (beyond PTO_MIX_MAX the largest of each level), and the
- * messages that leave the busiest node, of one group. */
+/* The different mixes that the ranks of a step have (beyond PTO_MIX_MAX, the last one has the maximum at each
+ * level), and the number of messages of one group that leave the busiest node. */
 typedef struct {
     int mix_count;
     pto_mix_t mix[PTO_MIX_MAX];
@@ -29,9 +30,8 @@ typedef struct {
     int64_t number[PTO_TRAFFIC_KEY_NUMBERS];
 } pto_traffic_key_t;
 
-/* Counts, each at the place of its key; a later one replaces an earlier one there. The sends and receives of
- * all classes of one stage ask for the same ones, and so do the prices of a plan for several sizes. Set with
- * pto_traffic_cache_init. */
+/* A direct-mapped cache of counts: the sends and receives of all classes of a stage need the same ones, and
+ * so do the prices of a plan for several sizes. Set with pto_traffic_cache_init. */
 typedef struct {
     pto_layout_t layout; /* of all counts */
     bool known[PTO_TRAFFIC_CACHED];
@@ -43,16 +43,16 @@ void pto_traffic_cache_init(pto_traffic_cache_t *cache);
 /* NULL: out of memory. The caller frees it with free(). */
 pto_traffic_cache_t *pto_traffic_cache_create(void);
 
-/* The result lies in the cache, until the next call. */
+/* Returns the counts of a step in iteration k for a core, valid until the next call. */
 const pto_traffic_t *pto_traffic_count(const pto_plan_t *plan, const pto_step_t *step, int64_t k,
                                        int64_t core, pto_traffic_cache_t *cache);
 
 bool pto_layouts_are_same(const pto_layout_t *a, const pto_layout_t *b);
 
-/* Returns whether all members of the group exchange with all, in the order of their indices. */
+/* Returns whether all members of the group exchange with all others, in the order of their indices. */
 bool pto_step_is_in_one_order(const pto_plan_t *plan, const pto_step_t *step);
 
-/* Returns whether a member of their group takes part in both steps; of two groups, true. */
+/* Returns whether some member takes part in both steps; true if their groups differ. */
 bool pto_steps_share_members(const pto_step_t *a, const pto_step_t *b, int64_t k, int64_t core);
 
 #endif

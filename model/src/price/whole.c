@@ -1,5 +1,5 @@
-/* The price of a whole plan: its actors and their memory, the walk over its nodes (price.c), and what the
- * slowest actor's ledger says. */
+/* Prices a whole plan: allocates the state of pricing.h, has price.c price all nodes, and reports the ledger
+ * of the slowest actor. The public functions are at the end. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -56,9 +56,9 @@ static bool allocate(pto_pricing_t *pricing) {
         pricing->lanes.demand = pricing->lanes.base + pricing->actors.count;
         pricing->lanes.demand_before =
             pricing->lanes.demand + PTO_LANE_RESOURCE_COUNT * pricing->actors.count;
-        pricing->lanes.askers =
-            calloc(PTO_LANE_RESOURCE_COUNT * (size_t)pricing->actors.count, sizeof *pricing->lanes.askers);
-        return pricing->lanes.askers && pto_lanes_allocate(pricing, lanes);
+        pricing->lanes.users =
+            calloc(PTO_LANE_RESOURCE_COUNT * (size_t)pricing->actors.count, sizeof *pricing->lanes.users);
+        return pricing->lanes.users && pto_lanes_allocate(pricing, lanes);
     }
     return true;
 }
@@ -74,11 +74,11 @@ static void release(pto_pricing_t *pricing) {
         pto_ledger_fini(&pricing->clocks.terms[i]);
     free(pricing->actors.actor);
     free(pricing->actors.takes_part);
-    free(pricing->actors.walked);
-    free(pricing->actors.like);
+    free(pricing->actors.priced);
+    free(pricing->actors.represented_by);
     free(pricing->clocks.order);
     free(pricing->clocks.lane);
-    free(pricing->lanes.askers);
+    free(pricing->lanes.users);
     pto_lanes_release(&pricing->lanes);
     free(pricing->clocks.behind);
     free(pricing->shared.engine);
@@ -89,14 +89,14 @@ static void release(pto_pricing_t *pricing) {
 
 /* --- the price ---------------------------------------------------------------------------------------- */
 
-/* A tape keeps the end of each actor, as another one may be the slowest with other parameters. */
+/* Records the end of each actor: with other parameters, another one may be the slowest. */
 static pto_status_t record_end(const pto_pricing_t *pricing) {
-    size_t count = (size_t)pricing->actors.walked_count;
+    size_t count = (size_t)pricing->actors.priced_count;
     pto_time_t *end = malloc(count * sizeof *end);
     if (!end)
         return pto_error_set(pricing->err, PTO_ERR_MEMORY, "out of memory while pricing");
     for (size_t i = 0; i < count; i++)
-        end[i] = pricing->clocks.ledger[pricing->actors.walked[i]].time;
+        end[i] = pricing->clocks.ledger[pricing->actors.priced[i]].time;
     pto_tape_result(pto_tape_largest(end, count));
     free(end);
     return PTO_OK;
@@ -105,9 +105,9 @@ static pto_status_t record_end(const pto_pricing_t *pricing) {
 static pto_status_t report_slowest(const pto_pricing_t *pricing, pto_price_t *price,
                                    pto_explanation_t *explanation) {
     const pto_ledger_t *slowest = pricing->clocks.ledger;
-    for (int64_t i = 1; i < pricing->actors.walked_count; i++)
-        if (pricing->clocks.ledger[pricing->actors.walked[i]].time.s > slowest->time.s)
-            slowest = &pricing->clocks.ledger[pricing->actors.walked[i]];
+    for (int64_t i = 1; i < pricing->actors.priced_count; i++)
+        if (pricing->clocks.ledger[pricing->actors.priced[i]].time.s > slowest->time.s)
+            slowest = &pricing->clocks.ledger[pricing->actors.priced[i]];
     pto_status_t status = pto_tape_recording ? record_end(pricing) : PTO_OK;
     if (status != PTO_OK)
         return status;
@@ -119,7 +119,7 @@ static pto_status_t report_slowest(const pto_pricing_t *pricing, pto_price_t *pr
     return pto_ledger_report(slowest, pricing->machine, price, explanation, pricing->err);
 }
 
-/* A tape that records has seen one more plan. */
+/* The price is above its bound. */
 static pto_status_t give_up(pto_pricing_t *pricing, pto_price_t *price) {
     pto_tape_result((pto_time_t){0});
     *price = (pto_price_t){.seconds = INFINITY};
@@ -155,13 +155,13 @@ static pto_status_t price_plan(pto_pricing_t *pricing, pto_price_t *price, pto_e
 }
 
 static pto_status_t price_as(pto_actor_kind_t kind, const pto_plan_t *plan, const pto_machine_t *machine,
-                             pto_price_cache_t *cache, double most_s, pto_price_t *price,
+                             pto_price_cache_t *cache, double bound_s, pto_price_t *price,
                              pto_explanation_t *explanation, pto_error_t *err) {
     pto_price_cache_t own = {0};
     pto_pricing_t pricing = {.plan = plan,
                              .machine = machine,
                              .lines = pto_runs_by_lines(plan, machine),
-                             .most_s = most_s,
+                             .bound_s = bound_s,
                              .cache = cache ? cache : &own,
                              .err = err,
                              .messages =
@@ -174,8 +174,8 @@ static pto_status_t price_as(pto_actor_kind_t kind, const pto_plan_t *plan, cons
     return status;
 }
 
-/* Find the kind of actors that a plan requires on a machine. `sized`: whether the plan has passed
- * pto_price_check_size. */
+/* Finds the kind of actors that a plan requires on a machine, and checks that it is not too large for that.
+ * `sized`: the plan has passed pto_price_check_size. */
 static pto_status_t find_kind(const pto_plan_t *plan, const pto_machine_t *machine, bool sized,
                               pto_actor_kind_t *kind, pto_error_t *err) {
     *kind = pto_actors_of(plan);
@@ -200,12 +200,13 @@ pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine
 }
 
 pto_status_t pto_price_bounded(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_cache_t *cache,
-                               double most_s, pto_price_t *price, pto_explanation_t *explanation,
+                               double bound_s, pto_price_t *price, pto_explanation_t *explanation,
                                pto_error_t *err) {
     const pto_plan_t *fixed = pto_plan_fixed(plan);
     pto_actor_kind_t kind;
     pto_status_t status = find_kind(fixed, machine, fixed == plan, &kind, err);
-    return status == PTO_OK ? price_as(kind, fixed, machine, cache, most_s, price, explanation, err) : status;
+    return status == PTO_OK ? price_as(kind, fixed, machine, cache, bound_s, price, explanation, err)
+                            : status;
 }
 
 pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
