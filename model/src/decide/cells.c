@@ -1,4 +1,5 @@
-/* The cells of a scenario, each a strategy at a point: their requests, and the algorithms that they try. */
+/* The cells of a scenario (a strategy at a point of its sweep): their strategies, their requests for plans,
+ * and the algorithms whose plans are their candidates. */
 #include <stdlib.h>
 #include <string.h>
 

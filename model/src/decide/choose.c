@@ -1,5 +1,6 @@
-/* Choosing a plan: a strategy's candidates are its algorithms, each with the numbers that its request leaves
- * open, and the cheapest that fits the machine's memory is chosen. */
+/* Chooses the plan of a strategy at a point: the cheapest of its candidates that fits the machine's memory.
+ * The candidates are its algorithms, each with all values of the numbers that the scenario leaves open
+ * (chunks, staged members). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,13 +40,12 @@ static pto_status_t check_memory(const pto_plan_t *plan, const pto_machine_t *ma
     return PTO_OK;
 }
 
-/* Make a plan that can be priced and whose buffers fit. */
+/* Makes a plan that can be priced and whose buffers fit. */
 static pto_status_t make_plan(const pto_request_t *request, const pto_machine_t *machine,
                               pto_price_cache_t *cache, pto_plan_t **plan, pto_error_t *err) {
     pto_plan_t *made = NULL;
     pto_status_t status = pto_plan_create(request, &made, err);
-    if (status == PTO_OK) /* checked before the memory, which for a table of byte counts is itself a sum over
-                             all of them */
+    if (status == PTO_OK) /* before the memory, whose check may sum a whole table of byte counts */
         status = pto_price_check_size(made, err);
     if (status == PTO_OK)
         status = check_memory(made, machine, cache, err);
@@ -59,19 +59,18 @@ static pto_status_t make_plan(const pto_request_t *request, const pto_machine_t 
 
 /* --- numbers that a request leaves open ----------------------------------------------------------------- */
 
-/* Numbers in a request that are left to the price. Each in turn takes the cheapest of its values, 2^i or all
- * up to `last`; with two, the first one does so again for the cheapest second one. */
+/* The numbers of a request that are search. Each in turn is set to the cheapest of its values, from `first`
+ * to `last`. If there are two, the first one is searched again with the cheapest value of the second. */
 typedef struct {
-    int64_t *number[3]; /* NULL behind the last one */
+    int64_t *number[3]; /* in the order of the searches; NULL after the last one */
     int64_t first;
     int64_t last;
-    bool doubles;
-} choice_t;
+    bool doubles; /* only powers of two are tried */
+} open_numbers_t;
 
-/* Numbers of chunks that are tried, and their least size. */
-enum { CHUNKS_MAX = 1024, CHUNK_BYTES_LEAST = 4096 };
+enum { CHUNKS_MAX = 1024, CHUNK_BYTES_MIN = 4096 };
 
-/* Returns the longest border of a halo exchange, with the corners. */
+/* Returns the bytes of the longest border of a halo exchange, with the corners. */
 static int64_t border_bytes(const pto_request_t *request) {
     const pto_halo_t *grid = &request->halo;
     int64_t most = 0;
@@ -82,9 +81,9 @@ static int64_t border_bytes(const pto_request_t *request) {
     return most * request->bytes;
 }
 
-/* Returns the bytes that an owner's process gives away: of a halo those for one neighbor, of a ring those of
- * a round. */
-static int64_t given_bytes(const pto_request_t *request) {
+/* Returns the bytes that an owner sends and that chunks divide: in a halo exchange to one neighbor, in a ring
+ * in a round. */
+static int64_t sent_bytes(const pto_request_t *request) {
     if (request->collective == PTO_COLLECTIVE_HALO)
         return border_bytes(request);
     if (request->collective == PTO_COLLECTIVE_ALLREDUCE)
@@ -97,47 +96,47 @@ static int64_t given_bytes(const pto_request_t *request) {
 
 static int64_t at_most(int64_t value, int64_t most) { return value < most ? value : most; }
 
-static choice_t choose_chunks(pto_request_t *request) {
-    int64_t most = given_bytes(request) / CHUNK_BYTES_LEAST;
-    return (choice_t){.number = {&request->chunks},
-                      .first = 1,
-                      .last = most < 1 ? 1 : at_most(most, CHUNKS_MAX),
-                      .doubles = true};
+static open_numbers_t open_chunks(pto_request_t *request) {
+    int64_t most = sent_bytes(request) / CHUNK_BYTES_MIN;
+    return (open_numbers_t){.number = {&request->chunks},
+                            .first = 1,
+                            .last = most < 1 ? 1 : at_most(most, CHUNKS_MAX),
+                            .doubles = true};
 }
 
-static choice_t choose_staged(const pto_scenario_t *scenario, const pto_machine_t *machine,
-                              pto_request_t *request) {
+static open_numbers_t open_staged_members(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                                          pto_request_t *request) {
     const pto_staged_t *given = &scenario->staged_members;
     pto_staged_t *staged = &request->staged_members;
     int64_t procs = request->strategy->stages(request);
-    /* An allgatherv goes by the table of allgather. */
+    /* allgatherv has no table of its own. */
     pto_collective_t tuned =
         pto_collective_is_allgather(request->collective) ? PTO_COLLECTIVE_ALLGATHER : request->collective;
     const pto_library_rule_t *rule =
         pto_machine_tuning(machine, pto_collective_name(tuned), procs, request->bytes);
-    choice_t choice = {.last = procs - 1};
+    open_numbers_t search = {.last = procs - 1};
     int count = 0;
     if (rule && given->in == PTO_STAGED_TUNED)
         staged->in = at_most(rule->staged_members.in, procs - 1);
     else if (given->in < 0)
-        choice.number[count++] = &staged->in;
+        search.number[count++] = &staged->in;
     if (rule && given->out == PTO_STAGED_TUNED)
         staged->out = at_most(rule->staged_members.out, procs - 1);
     else if (given->out < 0)
-        choice.number[count++] = &staged->out;
+        search.number[count++] = &staged->out;
     if (count == 2)
-        choice.number[2] = &staged->in;
-    return choice;
+        search.number[2] = &staged->in;
+    return search;
 }
 
-/* Returns the choices that the scenario leaves open. The machine file's tuning may make them. */
-static choice_t open_choice(const pto_scenario_t *scenario, const pto_machine_t *machine,
-                            pto_request_t *request) {
+/* Finds the numbers that neither the scenario nor the machine file's tuning sets. */
+static open_numbers_t find_open_numbers(const pto_scenario_t *scenario, const pto_machine_t *machine,
+                                        pto_request_t *request) {
     if (pto_request_cuts_inside(request))
         request->chunks = scenario->chunks;
     if (pto_request_may_be_cut(request) && scenario->chunks == 0)
-        return choose_chunks(request);
-    return request->strategy->stages ? choose_staged(scenario, machine, request) : (choice_t){0};
+        return open_chunks(request);
+    return request->strategy->stages ? open_staged_members(scenario, machine, request) : (open_numbers_t){0};
 }
 
 const char *pto_choice_text(const pto_strategy_t *strategy, int64_t chunks, pto_staged_t staged_members,
@@ -153,21 +152,22 @@ const char *pto_choice_text(const pto_strategy_t *strategy, int64_t chunks, pto_
 
 /* --- candidates ----------------------------------------------------------------------------------------- */
 
-/* Visit the plans of every value of a number, or the only plan if there is none. Values from one on that does
- * not apply, or whose plan is too large, are not tried; so a visitor ends a search as well. */
-static pto_status_t visit_values(const pto_scenario_cell_t *cell, const choice_t *choice, int64_t *number,
-                                 pto_request_t *request, const pto_visit_candidate_t *visit,
+/* Visits the plans of all values of a number, or the only plan if `number` is NULL. The first value that does
+ * not apply, or whose plan is too large, ends the search, unless it is the first of all; a visitor ends it in
+ * the same way. */
+static pto_status_t visit_values(const pto_scenario_cell_t *cell, const open_numbers_t *search,
+                                 int64_t *number, pto_request_t *request, const pto_visit_candidate_t *visit,
                                  pto_error_t *err) {
     bool any = false;
-    int64_t none = choice->first;
+    int64_t unused = search->first;
     if (!number)
-        number = &none;
-    for (*number = choice->first; *number <= choice->last; *number += choice->doubles ? *number : 1) {
+        number = &unused;
+    for (*number = search->first; *number <= search->last; *number += search->doubles ? *number : 1) {
         pto_plan_t *made = NULL;
         pto_error_t reason;
         pto_status_t status = make_plan(request, cell->machine, cell->cache, &made, &reason);
         if (status == PTO_OK)
-            status = visit->call(&made, choice->doubles, visit->context, &reason);
+            status = visit->call(&made, search->doubles, visit->context, &reason);
         pto_plan_destroy(made);
         if (any && pto_leaves_cell_out(status))
             break;
@@ -191,11 +191,11 @@ pto_status_t pto_plan_candidates(const pto_scenario_t *scenario, const pto_machi
         request.algorithm = pto_algorithm_at(i);
         if (!pto_scenario_cell_tries(&cell, request.algorithm))
             continue;
-        choice_t choice = open_choice(scenario, machine, &request);
-        pto_status_t status = choice.number[1]
+        open_numbers_t search = find_open_numbers(scenario, machine, &request);
+        pto_status_t status = search.number[1]
                                   ? pto_error_set(&reason, PTO_ERR_TOO_LARGE,
                                                   "two numbers of staged members are searched in turns")
-                                  : visit_values(&cell, &choice, choice.number[0], &request, visit, &reason);
+                                  : visit_values(&cell, &search, search.number[0], &request, visit, &reason);
         if (status != PTO_OK && status != PTO_ERR_NOT_APPLICABLE) {
             if (err)
                 *err = reason;
@@ -210,25 +210,25 @@ pto_status_t pto_plan_candidates(const pto_scenario_t *scenario, const pto_machi
 /* A request's cheapest plan so far. */
 typedef struct {
     const pto_scenario_cell_t *cell;
-    double most_s; /* of the first value of a number */
+    double bound_s; /* bound of the price of a number's first value */
     pto_explanation_t *explanation;
     const int64_t *number; /* NULL: none is open */
     bool any;              /* a value of the number has a price */
-    int64_t value;         /* the cheapest; of equal ones, the least */
+    int64_t value;         /* the cheapest value; of equal ones, the least */
     pto_plan_t *plan;
     pto_price_t price;
-} cheapest_t;
+} best_plan_t;
 
 static pto_status_t price_candidate(pto_plan_t **plan, bool in_chunks, void *context, pto_error_t *err) {
-    cheapest_t *best = context;
+    best_plan_t *best = context;
     double best_s = best->price.seconds, hopeless_s = in_chunks ? PTO_HOPELESS * best_s : best_s;
     pto_price_t price = {0};
     pto_status_t status =
         pto_price_bounded(*plan, best->cell->machine, best->cell->cache,
-                          best->any ? hopeless_s : best->most_s, &price, best->explanation, err);
+                          best->any ? hopeless_s : best->bound_s, &price, best->explanation, err);
     if (status != PTO_OK)
         return status;
-    if (best->any && !(price.seconds < best_s)) /* beyond a hopeless number of chunks, none is tried */
+    if (best->any && !(price.seconds < best_s)) /* a hopeless number of chunks ends the search */
         return in_chunks && price.seconds > hopeless_s ? PTO_ERR_NOT_APPLICABLE : PTO_OK;
     pto_plan_destroy(best->plan);
     best->plan = *plan;
@@ -239,23 +239,23 @@ static pto_status_t price_candidate(pto_plan_t **plan, bool in_chunks, void *con
     return PTO_OK;
 }
 
-/* Each number in turn takes the cheapest of its values. `request` has an algorithm. A price above `most_s`
+/* Prices the plans of an algorithm, that of `request`, and returns the cheapest one. A price above `bound_s`
  * may be INFINITY. */
-static pto_status_t price_choices(const pto_scenario_cell_t *cell, pto_request_t *request, double most_s,
+static pto_status_t price_choices(const pto_scenario_cell_t *cell, pto_request_t *request, double bound_s,
                                   pto_plan_t **plan, pto_price_t *price, pto_explanation_t *explanation,
                                   pto_error_t *err) {
-    choice_t choice = open_choice(cell->scenario, cell->machine, request);
-    bool one = !choice.number[1] && choice.first == choice.last;
-    cheapest_t best = {
-        .cell = cell, .most_s = one ? most_s : INFINITY, .explanation = one ? explanation : NULL};
+    open_numbers_t search = find_open_numbers(cell->scenario, cell->machine, request);
+    bool one = !search.number[1] && search.first == search.last;
+    best_plan_t best = {
+        .cell = cell, .bound_s = one ? bound_s : INFINITY, .explanation = one ? explanation : NULL};
     const pto_visit_candidate_t visit = {price_candidate, &best};
     pto_status_t status = PTO_OK;
-    for (int i = 0; i < 3 && (i == 0 || choice.number[i]) && status == PTO_OK; i++) {
+    for (int i = 0; i < 3 && (i == 0 || search.number[i]) && status == PTO_OK; i++) {
         best.any = false;
-        best.number = choice.number[i];
-        status = visit_values(cell, &choice, choice.number[i], request, &visit, err);
-        if (choice.number[i])
-            *choice.number[i] = best.value;
+        best.number = search.number[i];
+        status = visit_values(cell, &search, search.number[i], request, &visit, err);
+        if (search.number[i])
+            *search.number[i] = best.value;
     }
     if (status == PTO_OK && explanation && !one)
         status =
@@ -269,32 +269,32 @@ static pto_status_t price_choices(const pto_scenario_cell_t *cell, pto_request_t
     return PTO_OK;
 }
 
-/* The cheapest algorithm so far, and the first one that does not apply. */
+/* The cheapest algorithm so far, and the first one that does not apply, with the reason. */
 typedef struct {
     int algorithm; /* -1: none */
     pto_plan_t *plan;
     pto_price_t price;
     bool explained;
-    int refused; /* -1: none */
+    int refused; /* the one that does not apply; -1: none */
     pto_error_t reason;
-} contest_t;
+} best_algorithm_t;
 
-static void enter_contest(contest_t *contest, int algorithm, pto_plan_t *plan, const pto_price_t *price,
-                          bool explained) {
-    double best_s = contest->price.seconds;
-    bool cheaper = contest->algorithm < 0 || price->seconds < best_s ||
-                   (price->seconds == best_s && algorithm < contest->algorithm);
-    pto_plan_destroy(cheaper ? contest->plan : plan);
+static void keep_if_cheaper(best_algorithm_t *best, int algorithm, pto_plan_t *plan, const pto_price_t *price,
+                            bool explained) {
+    double best_s = best->price.seconds;
+    bool cheaper = best->algorithm < 0 || price->seconds < best_s ||
+                   (price->seconds == best_s && algorithm < best->algorithm);
+    pto_plan_destroy(cheaper ? best->plan : plan);
     if (!cheaper)
         return;
-    contest->algorithm = algorithm;
-    contest->plan = plan;
-    contest->price = *price;
-    contest->explained = explained;
+    best->algorithm = algorithm;
+    best->plan = plan;
+    best->price = *price;
+    best->explained = explained;
 }
 
-/* Errors: those that end the contest. */
-static pto_status_t try_algorithm(const pto_scenario_cell_t *cell, int algorithm, contest_t *contest,
+/* Errors: all but that the algorithm does not apply. */
+static pto_status_t try_algorithm(const pto_scenario_cell_t *cell, int algorithm, best_algorithm_t *best,
                                   pto_explanation_t *explanation, pto_error_t *err) {
     pto_request_t tried = cell->request;
     tried.algorithm = pto_algorithm_at(algorithm);
@@ -304,12 +304,12 @@ static pto_status_t try_algorithm(const pto_scenario_cell_t *cell, int algorithm
     pto_price_t price = {0};
     pto_error_t reason;
     pto_status_t status =
-        price_choices(cell, &tried, contest->price.seconds, &made, &price, explanation, &reason);
+        price_choices(cell, &tried, best->price.seconds, &made, &price, explanation, &reason);
     if (status == PTO_OK)
-        enter_contest(contest, algorithm, made, &price, explanation != NULL);
-    if (status == PTO_ERR_NOT_APPLICABLE && (contest->refused < 0 || algorithm < contest->refused)) {
-        contest->refused = algorithm;
-        contest->reason = reason;
+        keep_if_cheaper(best, algorithm, made, &price, explanation != NULL);
+    if (status == PTO_ERR_NOT_APPLICABLE && (best->refused < 0 || algorithm < best->refused)) {
+        best->refused = algorithm;
+        best->reason = reason;
     }
     if (status == PTO_OK || status == PTO_ERR_NOT_APPLICABLE)
         return PTO_OK;
@@ -325,8 +325,9 @@ static int index_of(const pto_algorithm_t *algorithm) {
     return i;
 }
 
-/* Returns, where counts are a table, the algorithm with the fewest stages: others then end where they exceed
- * its price, long before they have looked at the messages of all of their rounds. -1: there is no table. */
+/* Returns the algorithm with the fewest stages if counts are a table, else -1. Pricing it first is fast, and
+ * gives a bound at which the prices of the others stop long before all messages of their rounds are priced.
+ */
 static int with_fewest_stages(const pto_scenario_cell_t *cell) {
     pto_request_t tried = cell->request;
     int64_t fewest = INT64_MAX;
@@ -346,36 +347,37 @@ static int with_fewest_stages(const pto_scenario_cell_t *cell) {
     return found;
 }
 
-/* The cheapest algorithm that applies, of equal ones the first; if none does, the first one's reason. The
- * likely one is priced first, and explained at once: the others' prices end where they exceed it. */
+/* Finds the cheapest algorithm that applies, of equal ones the first. If none does, the error is that of the
+ * first. The likely one is priced first, and explained at once: pricing the others stops when they exceed it.
+ */
 static pto_status_t price_cheapest(const pto_scenario_cell_t *cell, const pto_algorithm_t *likely,
                                    pto_plan_t **plan, pto_price_t *price, pto_explanation_t *explanation,
                                    pto_error_t *err) {
-    contest_t contest;
-    contest.algorithm = contest.refused = -1;
-    contest.plan = NULL;
-    contest.price.seconds = INFINITY;
+    best_algorithm_t best;
+    best.algorithm = best.refused = -1;
+    best.plan = NULL;
+    best.price.seconds = INFINITY;
     pto_status_t status = PTO_OK;
     int first = likely ? index_of(likely) : with_fewest_stages(cell);
     if (first >= 0)
-        status = try_algorithm(cell, first, &contest, explanation, err);
+        status = try_algorithm(cell, first, &best, explanation, err);
     for (int i = 0; i < pto_algorithm_count() && status == PTO_OK; i++)
         if (i != first)
-            status = try_algorithm(cell, i, &contest, NULL, err);
-    if (status == PTO_OK && !contest.plan) {
-        if (err && contest.refused >= 0)
-            *err = contest.reason;
+            status = try_algorithm(cell, i, &best, NULL, err);
+    if (status == PTO_OK && !best.plan) {
+        if (err && best.refused >= 0)
+            *err = best.reason;
         return PTO_ERR_NOT_APPLICABLE;
     }
-    if (status == PTO_OK && explanation && !contest.explained)
-        status = pto_price_bounded(contest.plan, cell->machine, cell->cache, INFINITY, &contest.price,
-                                   explanation, err);
+    if (status == PTO_OK && explanation && !best.explained)
+        status =
+            pto_price_bounded(best.plan, cell->machine, cell->cache, INFINITY, &best.price, explanation, err);
     if (status != PTO_OK) {
-        pto_plan_destroy(contest.plan);
+        pto_plan_destroy(best.plan);
         return status;
     }
-    *plan = contest.plan;
-    *price = contest.price;
+    *plan = best.plan;
+    *price = best.price;
     return PTO_OK;
 }
 

@@ -1,5 +1,5 @@
-/* Read collectives.csv: one timing per row. csv_table.c splits the text; this file knows what the columns
- * mean. */
+/* Reads collectives.csv, timings of whole collectives, one per row, which are scored and fitted. csv_table.c
+ * splits the text; this file knows what the columns mean. */
 #include "portolan/samples.h"
 
 #include <stdio.h>
@@ -44,6 +44,7 @@ static const char *const column_names[COLUMN_COUNT] = {
     "from_space",    "to_space",       "both_ways", "chunks",     "grid",
 };
 
+/* Returns the index of a name, which is added if it is new; -1: there is no room for it. */
 static int name_of(pto_collectives_t *collectives, pto_text_span_t field) {
     int found = pto_span_find(field, (const char *const *)collectives->name, collectives->name_count);
     if (found >= 0 || collectives->name_count == PTO_COLLECTIVES_NAME_MAX)
@@ -67,7 +68,7 @@ static pto_status_t read_name(const pto_csv_t *csv, int column, pto_text_span_t 
     return pto_csv_bad_field(csv, column, field, PTO_ERR_TOO_LARGE, "one of the first 256 different names");
 }
 
-/* The place of a word in a list. */
+/* Finds the index of a word in a list. */
 static pto_status_t read_word(const pto_csv_t *csv, int column, pto_text_span_t field, pto_name_at_t word_at,
                               const char *wanted, int *found) {
     for (int i = 0; word_at(i); i++) {

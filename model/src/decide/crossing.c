@@ -1,21 +1,22 @@
-/* Where picks change between the points of a sweep: bisection between two points with different picks. */
+/* Finds the values between the points of a sweep at which the pick changes, by bisection between two points
+ * with different picks. */
 #include <stdlib.h>
 
 #include "decide/candidates.h"
 #include "portolan/pick.h"
 #include "scenario/check.h"
 
-/* The bracket of a crossing is at most this share of its value. */
-enum { SHARE = 256, CROSSINGS_MAX = 8 };
+/* A crossing is located to value / PRECISION. */
+enum { PRECISION = 256, CROSSINGS_MAX = 8 };
 
-/* A scenario at one value of what it sweeps. The rest is borrowed from the scenario swept. */
+/* The swept scenario, from which all else is borrowed, at one value. */
 typedef struct {
     const pto_predictions_t *swept;
     pto_scenario_t scenario;
     int64_t value;
 } probe_t;
 
-/* The pick at a value; -1 if none applies there. */
+/* Finds the pick at a value; -1 if none applies there. */
 static pto_status_t pick_at(probe_t *probe, int64_t value, int *winner, pto_error_t *err) {
     pto_predictions_t predictions;
     const pto_predictions_t *swept = probe->swept;
@@ -42,18 +43,18 @@ static pto_status_t pick_at(probe_t *probe, int64_t value, int *winner, pto_erro
     return PTO_OK;
 }
 
-/* Sizes of vectors are multiples of an element. */
+/* Returns the distance of possible values: vectors have whole elements. */
 static int64_t step_of(const pto_predictions_t *predictions) {
     const pto_scenario_t *scenario = predictions->scenario;
     bool whole = predictions->sweep == PTO_SWEEP_BYTES && pto_collective_reduces(scenario->collective);
     return whole ? pto_datatype_bytes(scenario->datatype) : 1;
 }
 
-/* Move `found`, a value with another pick than `low` has, down to the first crossing that bisection meets. */
+/* Moves `found`, a value with another pick than `low`, down to a crossing. */
 static pto_status_t bisect(probe_t *probe, int64_t low, int low_winner, pto_crossing_t *found,
                            pto_error_t *err) {
     const int64_t step = step_of(probe->swept);
-    while (found->at - low > step && found->at - low > low / SHARE) {
+    while (found->at - low > step && found->at - low > low / PRECISION) {
         int64_t middle = low + (found->at - low) / 2 / step * step;
         int winner;
         if (middle <= low)
@@ -71,6 +72,7 @@ static pto_status_t bisect(probe_t *probe, int64_t low, int low_winner, pto_cros
     return PTO_OK;
 }
 
+/* Finds the crossings between two neighboring points. */
 static pto_status_t cross_gap(probe_t *probe, int64_t gap, pto_crossing_t *crossing, int64_t *count,
                               pto_error_t *err) {
     const pto_predictions_t *swept = probe->swept;

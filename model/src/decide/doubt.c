@@ -1,5 +1,5 @@
-/* How sure a pick is: the difference of two predictions, in which shared terms cancel, what a wrong pick is
- * expected to cost, and what to measure before trusting it. */
+/* How certain a pick is: the margin between two predictions and its deviation, in which common terms cancel,
+ * the expected cost of a wrong pick, and what to measure before trusting it. */
 #include "decide/doubt.h"
 
 #include <math.h>
@@ -9,17 +9,18 @@
 #include "base/text.h"
 #include "machine/error_model.h"
 
-/* A normal difference this many standard deviations from 0 has the other sign once in three times. */
+/* A normal variable whose mean is this many standard deviations from 0 has the other sign once in three
+ * times. */
 static const double deviations_of_a_third = 0.4307;
 
-/* Near-ties cost little whichever is taken: portolan-score does not count such cells as clear. */
+/* Margins below this are close: portolan-score does not count such cells as clear. */
 static const double close_margin = 0.1;
 
 static const double negligible_regret = 1e-9;
 
 static double normal_below(double x) { return erfc(-x / sqrt(2)) / 2; }
 
-/* The first use of a parameter in a price; its count is that of all uses. */
+/* Returns how often a price contains a parameter. */
 static double uses(const pto_explanation_t *explanation, const pto_param_t *param) {
     double count = 0;
     for (int i = 0; i < explanation->count; i++)
@@ -47,7 +48,7 @@ static bool seen_before(const pto_explanation_t *explanation, int index) {
     return false;
 }
 
-/* Add each parameter once; `but` (may be NULL) holds those already added. */
+/* Returns the variance from the parameters of `from`, each once, except those of `but`, which may be NULL. */
 static double add_variance(const pto_prediction_t *best, const pto_prediction_t *other,
                            const pto_explanation_t *from, const pto_explanation_t *but, pto_doubt_t *doubt) {
     double variance = 0;
@@ -65,7 +66,8 @@ static double add_variance(const pto_prediction_t *best, const pto_prediction_t 
     return variance;
 }
 
-/* Without explanations, or by energy, the two costs count as independent. */
+/* The standard deviation if the two costs are independent, as they are taken to be without explanations or by
+ * energy. */
 static double independent_sd(pto_cost_t best, pto_cost_t other) {
     double above = best.value > 0 ? log(best.high / best.value) : 0;
     double below = other.low > 0 ? log(other.value / other.low) : INFINITY;
@@ -79,7 +81,7 @@ static void judge_margin(pto_doubt_t *doubt) {
     if (model_known)
         close = fmin(close, deviations_of_a_third * doubt->model_sd);
     const bool doubtful = doubt->margin <= limit * doubt->sd;
-    doubt->near_tie = doubtful && doubt->margin <= close * (1 + 1e-12); /* but for rounding */
+    doubt->near_tie = doubtful && doubt->margin <= close * (1 + 1e-12); /* rounding */
     doubt->overlap = doubtful && !doubt->near_tie;
 }
 
@@ -108,8 +110,8 @@ pto_doubt_t pto_doubt(const pto_prediction_t *best, const pto_prediction_t *othe
 
 /* --- what to measure ------------------------------------------------------------------------------------ */
 
-/* The benchmark of portolan-calibrate that determines the parameters whose keys begin so. The first match
- * counts; %s is the next word of the key. */
+/* The benchmark of portolan-calibrate that determines the parameters below a key. The first match counts; %s
+ * is the next word of the key. */
 static const struct {
     const char *key;
     const char *benchmark;
@@ -156,8 +158,8 @@ static void name_benchmark(const char *key, char *benchmark, size_t size) {
     }
 }
 
-/* Returns the bytes of one message or copy: those of all over their number, where both are addends of the
- * price. */
+/* Returns the mean bytes of a message or copy, from the counts of the two terms of its cost; 0: not both are
+ * terms. */
 static int64_t bytes_each(const pto_explanation_t *explanation, const char *key) {
     static const char start[] = ".alpha_s", rate[] = ".beta_s_per_byte";
     const char *dot = strrchr(key, '.');

@@ -1,4 +1,5 @@
-/* Tables of prices, from which a collective of any size is estimated. */
+/* A table of prices by size, from which the price of a collective of any size is interpolated. Sizes are
+ * added until a straight line between neighbors is close enough (docs/decisions/0062). */
 #include "portolan/pick.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 #include "base/grow.h"
 #include "decide/candidates.h"
 
-/* Between two powers of two, the share of a size that is not halved again. */
+/* An interval of at most size / FINEST is not halved again. */
 enum { FINEST = 256 };
 
 static const int64_t largest_bytes = INT64_C(1) << 30;
@@ -24,7 +25,7 @@ struct pto_estimates {
     priced_t *priced;
 };
 
-/* The arguments of a request for prices. */
+/* The table while it is filled. */
 typedef struct {
     const pto_machine_t *machine;
     const char *strategy; /* NULL: the cheapest */
@@ -64,8 +65,8 @@ static bool is_straight(const priced_t *a, const priced_t *middle, const priced_
            fabs(line_s - middle->seconds) <= PTO_ESTIMATE_TOLERANCE * middle->seconds;
 }
 
-/* Append the sizes that it takes between two, which are appended elsewhere. All strategies are asked for in
- * the middle of two powers of two, and where those of both ends differ: a third one may be the cheapest
+/* Appends the sizes that are needed between two, which the caller appends. In the middle of two powers of
+ * two, and if the strategies of both ends differ, all strategies are priced: a third one may be the cheapest
  * there. */
 static pto_status_t divide(table_t *table, const priced_t *a, const priced_t *b, bool powers,
                            pto_error_t *err) {
@@ -86,7 +87,7 @@ static pto_status_t divide(table_t *table, const priced_t *a, const priced_t *b,
     return status == PTO_OK && !straight ? divide(table, &middle, b, false, err) : status;
 }
 
-/* As predicting a sweep of the powers of two, whose work is counted at its first size. */
+/* Counts the work as that of a sweep of the powers of two, from the work at its first size. */
 static pto_status_t check_work(table_t *table, int64_t first, int64_t largest, pto_error_t *err) {
     int64_t sizes = 2;
     for (int64_t bytes = first; bytes > 0 && bytes <= largest / 2; bytes *= 2)

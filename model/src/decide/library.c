@@ -1,4 +1,5 @@
-/* Which algorithm models the MPI library's own collective: the scenario's table, or the machine file's. */
+/* Finds the algorithm that models the MPI library's own collective: the one that the scenario names, or a row
+ * of the scenario's or the machine file's table for the call's processes and bytes. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,8 +10,9 @@
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 
-/* Uses any algorithm that applies, since all of them perform the same call. A table of counts is replaced by
- * the scenario's bytes, so blocks are taken as equal; those of an allgatherv have the mean size. */
+/* The library's call is the same with every algorithm, so that of the first one that applies is returned. A
+ * table of counts is replaced by blocks of the scenario's bytes; those of an allgatherv have the mean size.
+ */
 pto_call_t pto_request_call(const pto_request_t *request) {
     pto_call_t call = {.procs = 1, .bytes = request->bytes};
     pto_request_t probe = *request;
@@ -26,8 +28,8 @@ pto_call_t pto_request_call(const pto_request_t *request) {
     return call;
 }
 
-/* Returns the scenario's own table: among the rows with the largest `procs` not above the call's, the first
- * one above its bytes. */
+/* Returns the row of the scenario's own table: the first one above the call's bytes among those with the
+ * largest `procs` that is not above the call's. */
 static const pto_library_rule_t *scenario_rule(const pto_library_choice_t *library, int64_t procs,
                                                int64_t bytes) {
     const pto_library_rule_t *found = NULL;
@@ -47,9 +49,9 @@ bool pto_library_has_rules(const pto_request_t *request) {
            pto_collective_is_in_mpi(request->collective);
 }
 
-/* Returns whether a rule is of the table of `mpi_library`, and the machine lacks costs that its call needs
- * besides messages: copies through pageable memory, or within host memory. Without them the call would look
- * cheap. */
+/* Returns whether a rule is from the table of the machine's `mpi_library`, and the machine lacks costs of the
+ * call besides messages (copies through pageable memory, or within host memory), so that the call would look
+ * too cheap. */
 static bool lacks_costs(const pto_machine_t *machine, const pto_request_t *request,
                         const pto_library_rule_t *rule) {
     const pto_algorithm_t *algorithm;
@@ -84,8 +86,8 @@ static bool is_flagged(const pto_scenario_t *scenario, const pto_machine_t *mach
     return rule && rule->flagged;
 }
 
-/* Routes through buffers of ours in host memory are left out: libraries differ most in what they do with GPU
- * buffers, and from our own algorithms. The published model takes the cheapest algorithm, by design. */
+/* Strategies that call the library on host buffers of their own do not count, since libraries differ mostly
+ * in how they treat GPU buffers. Machines with a published model take the cheapest algorithm, by design. */
 bool pto_library_is_unknown(const pto_scenario_t *scenario, const pto_machine_t *machine,
                             const pto_request_t *request) {
     const pto_library_choice_t *library = &scenario->library;

@@ -1,4 +1,5 @@
-/* Picking: the cheapest strategy at each point, and the ranges in which it stays the same. */
+/* Picks the cheapest strategy at each point of a scenario, and joins points with the same pick to ranges,
+ * with margins and doubts (doubt.c). */
 #include "portolan/pick.h"
 #include "base/names.h"
 #include "decide/doubt.h"
@@ -7,18 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The result at one point. */
+/* The pick at one point. */
 typedef struct {
     int winner;
-    int tied; /* number of others that tie with the winner */
+    int tied; /* number of other strategies that tie with the winner */
     int runner_up;
     double margin;
-    int rival; /* of near_tie, overlap and settle */
+    int rival; /* the strategy that makes the pick most doubtful (doubt_pick) */
     bool near_tie;
     bool overlap;
     double regret;
     pto_settle_t settle;
-} place_t;
+} pick_t;
 
 PTO_NAME_FUNCTION(pto_by_name, pto_by_t, PTO_BY_COUNT, "nothing",
                   {[PTO_BY_TIME] = "time", [PTO_BY_ENERGY] = "energy", [PTO_BY_PRODUCT] = "product"});
@@ -49,8 +50,8 @@ static bool cost_at(const pto_predictions_t *predictions, int64_t point, int str
     return pto_prediction_cost(pto_prediction_at(predictions, point, strategy), predictions->by, cost);
 }
 
-/* Returns whether a strategy goes before another one of equal cost: only the other one's price is that of an
- * MPI library which nothing describes. */
+/* Returns whether a strategy goes before another one of equal cost: if only the other one's price is that of
+ * an MPI library that nothing describes. */
 static bool goes_before(const pto_predictions_t *predictions, int64_t point, int strategy, int other) {
     return pto_prediction_at(predictions, point, other)->library_unknown &&
            !pto_prediction_at(predictions, point, strategy)->library_unknown;
@@ -81,45 +82,44 @@ static bool is_cheapest(const pto_predictions_t *predictions, int64_t point, int
            cost_at(predictions, point, strategy, &cost) && pto_cost_is_same(cost.value, best.value);
 }
 
-static place_t place_at(const pto_predictions_t *predictions, int64_t point) {
-    place_t place = {.winner = -1, .runner_up = -1, .rival = -1};
+static pick_t pick_at(const pto_predictions_t *predictions, int64_t point) {
+    pick_t pick = {.winner = -1, .runner_up = -1, .rival = -1};
     pto_cost_t best, second;
-    place.winner = cheapest_above(predictions, point, -1, &best);
-    if (place.winner < 0)
-        return place;
+    pick.winner = cheapest_above(predictions, point, -1, &best);
+    if (pick.winner < 0)
+        return pick;
     for (int i = 0; i < predictions->strategy_count; i++)
-        place.tied += i != place.winner && is_cheapest(predictions, point, i);
-    place.runner_up = cheapest_above(predictions, point, best.value, &second);
-    if (place.runner_up < 0)
-        return place;
-    place.margin = best.value > 0 ? second.value / best.value - 1 : 0;
-    return place;
+        pick.tied += i != pick.winner && is_cheapest(predictions, point, i);
+    pick.runner_up = cheapest_above(predictions, point, best.value, &second);
+    if (pick.runner_up < 0)
+        return pick;
+    pick.margin = best.value > 0 ? second.value / best.value - 1 : 0;
+    return pick;
 }
 
-/* Compare the winner with every other strategy. The rival is the one of which a wrong pick costs most, of
+/* Compares the winner with every other strategy. The rival is the one with the largest regret, among
  * near-ties if there are any. */
-static void doubt_pick(const pto_predictions_t *predictions, int64_t point, place_t *place) {
+static void doubt_pick(const pto_predictions_t *predictions, int64_t point, pick_t *pick) {
     double rival_regret = 0;
-    for (int i = 0; i < predictions->strategy_count && place->winner >= 0; i++) {
-        const pto_prediction_t *best = pto_prediction_at(predictions, point, place->winner);
+    for (int i = 0; i < predictions->strategy_count && pick->winner >= 0; i++) {
+        const pto_prediction_t *best = pto_prediction_at(predictions, point, pick->winner);
         const pto_prediction_t *other = pto_prediction_at(predictions, point, i);
         pto_cost_t cost;
-        if (i == place->winner || !cost_at(predictions, point, i, &cost) ||
-            is_cheapest(predictions, point, i))
+        if (i == pick->winner || !cost_at(predictions, point, i, &cost) || is_cheapest(predictions, point, i))
             continue;
         pto_doubt_t doubt = pto_doubt(best, other, predictions->by);
-        const bool closer = doubt.near_tie && !place->near_tie;
-        const bool dearer = doubt.near_tie == place->near_tie && doubt.regret > rival_regret;
-        if (place->rival < 0 || closer || dearer) {
-            place->rival = i;
+        const bool closer = doubt.near_tie && !pick->near_tie;
+        const bool dearer = doubt.near_tie == pick->near_tie && doubt.regret > rival_regret;
+        if (pick->rival < 0 || closer || dearer) {
+            pick->rival = i;
             rival_regret = doubt.regret;
-            place->settle = pto_settle(best, other, &doubt);
+            pick->settle = pto_settle(best, other, &doubt);
         }
-        place->near_tie = place->near_tie || doubt.near_tie;
-        place->overlap = place->overlap || doubt.overlap;
-        place->regret = fmax(place->regret, doubt.regret);
+        pick->near_tie = pick->near_tie || doubt.near_tie;
+        pick->overlap = pick->overlap || doubt.overlap;
+        pick->regret = fmax(pick->regret, doubt.regret);
     }
-    place->overlap = place->overlap && !place->near_tie;
+    pick->overlap = pick->overlap && !pick->near_tie;
 }
 
 bool pto_range_is_tied(const pto_predictions_t *predictions, const pto_range_t *range, int strategy) {
@@ -152,19 +152,19 @@ static const char *leaf_of(const pto_term_t *term) {
     return dot ? dot + 1 : term->key;
 }
 
-/* Every strategy copies the blocks that stay in place, in GPU or host memory. These copies cost about the
- * same, so only their number distinguishes strategies. */
-static bool is_alike(const pto_term_t *a, const pto_term_t *b) {
+/* Returns whether two terms count as the same. Every strategy copies the blocks that stay in place, in GPU or
+ * host memory. These copies cost about the same, so only their number distinguishes strategies. */
+static bool is_same_term(const pto_term_t *a, const pto_term_t *b) {
     if (is_local_copy(a) && is_local_copy(b))
         return strcmp(leaf_of(a), leaf_of(b)) == 0;
     return strcmp(a->key, b->key) == 0;
 }
 
-/* Returns how often a price would contain a parameter that the machine lacks. */
+/* Returns how often a price would contain the parameter of a term, which the machine lacks. */
 static double unpriced_count(const pto_explanation_t *explanation, const pto_term_t *like) {
     double count = 0;
     for (int i = 0; i < explanation->count; i++)
-        if (!explanation->term[i].param && is_alike(&explanation->term[i], like))
+        if (!explanation->term[i].param && is_same_term(&explanation->term[i], like))
             count += explanation->term[i].count;
     return count;
 }
@@ -199,15 +199,15 @@ const char *pto_pick_unpriced(const pto_predictions_t *predictions, int64_t poin
 }
 
 static void open_range(pto_range_t *range, const pto_predictions_t *predictions, int64_t point,
-                       const place_t *place) {
+                       const pick_t *pick) {
     *range = (pto_range_t){.from = predictions->point[point],
                            .below = INT64_MAX,
                            .point_first = point,
-                           .winner = place->winner,
-                           .tied = place->tied,
+                           .winner = pick->winner,
+                           .tied = pick->tied,
                            .runner_up = -1,
-                           .margin_low = place->margin,
-                           .margin_high = place->margin,
+                           .margin_low = pick->margin,
+                           .margin_high = pick->margin,
                            .settle_point = -1};
 }
 
@@ -218,7 +218,7 @@ static int usual_runner_up(const pto_predictions_t *predictions, const pto_range
     for (int i = 0; i < predictions->strategy_count; i++) {
         int64_t count = 0;
         for (int64_t point = range->point_first; point < range->point_first + range->point_count; point++)
-            count += place_at(predictions, point).runner_up == i;
+            count += pick_at(predictions, point).runner_up == i;
         if (count > usual_count) {
             usual = i;
             usual_count = count;
@@ -227,15 +227,15 @@ static int usual_runner_up(const pto_predictions_t *predictions, const pto_range
     return usual;
 }
 
-static void add_doubt(pto_range_t *range, int64_t point, const place_t *place) {
-    if ((place->overlap && !range->overlap) || (place->near_tie && range->settle_point < 0)) {
+static void add_doubt(pto_range_t *range, int64_t point, const pick_t *pick) {
+    if ((pick->overlap && !range->overlap) || (pick->near_tie && range->settle_point < 0)) {
         range->settle_point = point;
-        range->settle_other = place->rival;
-        range->settle = place->settle;
+        range->settle_other = pick->rival;
+        range->settle = pick->settle;
     }
-    range->near_tie = range->near_tie || place->near_tie;
-    range->overlap = range->overlap || place->overlap;
-    range->regret = fmax(range->regret, place->regret);
+    range->near_tie = range->near_tie || pick->near_tie;
+    range->overlap = range->overlap || pick->overlap;
+    range->regret = fmax(range->regret, pick->regret);
 }
 
 pto_status_t pto_pick(const pto_predictions_t *predictions, pto_range_t **range, int64_t *range_count,
@@ -245,18 +245,18 @@ pto_status_t pto_pick(const pto_predictions_t *predictions, pto_range_t **range,
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for ranges");
     int64_t count = 0;
     for (int64_t point = 0; point < predictions->point_count; point++) {
-        place_t place = place_at(predictions, point);
-        doubt_pick(predictions, point, &place);
+        pick_t pick = pick_at(predictions, point);
+        doubt_pick(predictions, point, &pick);
         if (count == 0 || !same_winners(predictions, made[count - 1].point_first, point)) {
             if (count > 0)
                 made[count - 1].below = predictions->point[point];
-            open_range(&made[count++], predictions, point, &place);
+            open_range(&made[count++], predictions, point, &pick);
         }
         pto_range_t *last = &made[count - 1];
         last->point_count++;
-        last->margin_low = fmin(last->margin_low, place.margin);
-        last->margin_high = fmax(last->margin_high, place.margin);
-        add_doubt(last, point, &place);
+        last->margin_low = fmin(last->margin_low, pick.margin);
+        last->margin_high = fmax(last->margin_high, pick.margin);
+        add_doubt(last, point, &pick);
         if (!last->unpriced)
             last->unpriced = pto_pick_unpriced(predictions, point);
     }

@@ -1,4 +1,4 @@
-/* Predicting a scenario: the price of every strategy at every point. */
+/* Predicts a scenario: the price of each strategy at each point, by its cheapest plan (choose.c). */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,8 @@ static pto_status_t predict_one(const pto_scenario_cell_t *cell, const pto_algor
     return status;
 }
 
-/* Returns the algorithm that won at the point before, or else by the strategy before; NULL: unknown. */
+/* Returns the algorithm that was chosen at the previous point or, at the first one, by the previous strategy;
+ * NULL: unknown. */
 static const pto_algorithm_t *likely_algorithm(const pto_predictions_t *made, int64_t point, int strategy) {
     const pto_prediction_t *own = &made->prediction[point * made->strategy_count + strategy];
     if (point > 0)
@@ -59,7 +60,7 @@ static const pto_algorithm_t *likely_algorithm(const pto_predictions_t *made, in
     return own->algorithm;
 }
 
-/* Returns whether the layout of any point has several nodes, between which the machine has no costs. */
+/* Returns whether some point has several nodes, and the machine has no costs of messages between nodes. */
 static bool lacks_network(const pto_predictions_t *made) {
     const pto_machine_t *machine = made->machine;
     if (machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count > 0 || pto_nccl_has_network(machine))
@@ -71,7 +72,7 @@ static bool lacks_network(const pto_predictions_t *made) {
     return several;
 }
 
-/* Where prices are stopped, the points before are the sweep, or what is priced of the first. */
+/* If the user stops it, the complete points remain; of the first point, the strategies that were priced. */
 static pto_status_t predict_all(pto_predictions_t *made, const pto_scenario_cell_t *cell, bool explain,
                                 bool shown, pto_error_t *err) {
     bool any = false;
@@ -126,8 +127,8 @@ static void keep_split(pto_predictions_t *made) {
     made->strategy_count = kept;
 }
 
-/* pto_predict. `split_only`: by the strategies that split work over a GPU's processes; `has_work`: whether a
- * price may take any. */
+/* How to predict. `has_work`: prices may take work, which is counted and limited; `split_only`: only
+ * strategies that split work over a GPU's processes. */
 typedef struct {
     bool explain, has_work, split_only;
 } how_t;
@@ -190,9 +191,9 @@ pto_status_t pto_predict_between(const pto_predictions_t *swept, const pto_scena
     return predict(scenario, swept->machine, how, predictions, err);
 }
 
-/* Returns a parameter that the price would contain, if the machine had it; NULL: none. What processes lose
- * that share a GPU comes first: no other may be as large. */
-static const char *lacking(const pto_prediction_t *prediction) {
+/* Returns a parameter that the machine lacks for a price; NULL: none. The cost of sharing a GPU's copies
+ * comes first, as it may be the largest. */
+static const char *lacking_param(const pto_prediction_t *prediction) {
     const char *first = NULL;
     for (int i = 0; i < prediction->explanation.count; i++) {
         const pto_term_t *term = &prediction->explanation.term[i];
@@ -204,7 +205,8 @@ static const char *lacking(const pto_prediction_t *prediction) {
     return first;
 }
 
-/* More processes pay where the interval of the ratio of both times does not reach 1. */
+/* More processes are worth while if the interval of the ratio of the two times does not contain 1. Keeps the
+ * point where they gain most. */
 static void compare_at(const pto_predictions_t *own, const pto_predictions_t *split, int64_t point,
                        pto_more_procs_t *more) {
     const int pick = pto_pick_at(own, point), other = pto_pick_at(split, point);
@@ -213,7 +215,7 @@ static void compare_at(const pto_predictions_t *own, const pto_predictions_t *sp
     const pto_prediction_t *picked = pto_prediction_at(own, point, pick);
     const pto_prediction_t *best = pto_prediction_at(split, point, other);
     const pto_doubt_t doubt = pto_doubt(best, picked, PTO_BY_TIME);
-    const char *key = lacking(best);
+    const char *key = lacking_param(best);
     if (doubt.margin <= pto_deviations_95 * doubt.sd || (key && pto_text_begins(key, "copies.shared.")))
         return;
     const double seconds = best->price.seconds, pick_s = picked->price.seconds;

@@ -1,4 +1,4 @@
-/* Predicting one cell, from names and numbers instead of a scenario. */
+/* Predicts one cell that is given by names and numbers (pto_ask_t) instead of a scenario. */
 #include "base/names.h"
 #include "decide/candidates.h"
 #include "portolan/pick.h"

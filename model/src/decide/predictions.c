@@ -1,4 +1,4 @@
-/* Predictions once they have been made. */
+/* Operations on the predictions of predict.c: access, setups, freeing. */
 #include <stdlib.h>
 
 #include "decide/candidates.h"

@@ -1,5 +1,5 @@
-/* Read samples.csv: one timing per row. csv_table.c splits the text; this file knows what the columns
- * mean. */
+/* Reads samples.csv, the timings of portolan-calibrate, one per row. csv_table.c splits the text; this file
+ * knows what the columns mean. */
 #include "portolan/samples.h"
 
 #include <stdlib.h>

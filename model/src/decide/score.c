@@ -1,5 +1,6 @@
-/* From rows of measured collectives to cells: which rows are compared, which belong together, and the time of
- * each strategy. score_metrics.c summarises the cells. */
+/* Collects rows of measured collectives in cells, in which the model's pick is scored: a cell has the rows of
+ * all strategies that were measured on the same layout with the same size. score_predict.c predicts the
+ * cells, score_metrics.c summarises them. */
 #include "portolan/score.h"
 
 #include <stdio.h>
@@ -13,15 +14,15 @@ const char *pto_statistic_name(pto_statistic_t statistic) {
 }
 
 pto_score_options_t pto_score_defaults(const pto_collectives_t *collectives) {
-    int by_validate = 0, last = -1;
+    int validate_files = 0, last = -1;
     for (int i = 0; i < collectives->provenance_count; i++) {
         const pto_provenance_t *said = &collectives->provenance[i];
         if (strcmp(said->key, "portolan") == 0 && said->file != last) {
-            by_validate++;
+            validate_files++;
             last = said->file;
         }
     }
-    bool repeats = by_validate > 0 && by_validate == collectives->file_count;
+    bool repeats = validate_files > 0 && validate_files == collectives->file_count;
     return (pto_score_options_t){.statistic = repeats ? PTO_STATISTIC_MEDIAN : PTO_STATISTIC_MIN,
                                  .min_bytes = 64,
                                  .clear_margin = 0.1};
@@ -43,29 +44,29 @@ typedef struct {
     int64_t entry_count;
     size_t cell_capacity;
     pto_error_t *err;
-} work_t;
+} collecting_t;
 
 static pto_status_t out_of_memory(pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for cells");
 }
 
-static pto_status_t note(work_t *work, int64_t count, const char *text) {
-    pto_score_t *score = work->score;
+static pto_status_t note(collecting_t *collecting, int64_t count, const char *text) {
+    pto_score_t *score = collecting->score;
     for (int i = 0; i < score->note_count; i++)
         if (strcmp(score->note[i].text, text) == 0) {
             score->note[i].count += count;
             return PTO_OK;
         }
     if (!PTO_EXTEND(score->note, score->note_count))
-        return out_of_memory(work->err);
+        return out_of_memory(collecting->err);
     pto_score_note_t *added = &score->note[score->note_count++];
     added->count = count;
     snprintf(added->text, sizeof added->text, "%s", text);
     return PTO_OK;
 }
 
-/* Returns the provenance line that says that the split strategies of the row's implementation did something
- * else. */
+/* Returns the provenance line that says that the split strategies of the row's implementation did not do what
+ * their names say; NULL: none. */
 static const pto_provenance_t *caveat_on(const pto_collectives_t *collectives,
                                          const pto_collective_row_t *row) {
     char key[64];
@@ -84,10 +85,10 @@ static bool is_skipped(const pto_score_options_t *options, const pto_collective_
     return false;
 }
 
-/* Returns whether a row is left out, and why. */
-static bool left_out(const work_t *work, const pto_collective_row_t *row, const pto_strategy_t *strategy,
-                     char *why, size_t why_size) {
-    const pto_collectives_t *collectives = work->collectives;
+/* Returns whether a row is left out, and sets the reason. */
+static bool left_out(const collecting_t *collecting, const pto_collective_row_t *row,
+                     const pto_strategy_t *strategy, char *why, size_t why_size) {
+    const pto_collectives_t *collectives = collecting->collectives;
     const char *name = collectives->name[row->strategy];
     const char *implementation = pto_implementation_name(row->implementation);
     const pto_provenance_t *caveat = strategy && strategy->splits ? caveat_on(collectives, row) : NULL;
@@ -100,7 +101,7 @@ static bool left_out(const work_t *work, const pto_collective_row_t *row, const 
     else if (caveat)
         snprintf(why, why_size, "%s with %s: %s:%d says that they did something else", implementation, name,
                  collectives->path[caveat->file], caveat->line);
-    else if (is_skipped(&work->score->options, row, strategy))
+    else if (is_skipped(&collecting->score->options, row, strategy))
         snprintf(why, why_size, "%s with %s: as asked", implementation, name);
     else if (!strategy->splits && row->procs_per_gpu != row->owners_per_gpu)
         snprintf(why, why_size, "%s: it does not split, so procs_per_gpu should be owners_per_gpu", name);
@@ -109,43 +110,43 @@ static bool left_out(const work_t *work, const pto_collective_row_t *row, const 
     return true;
 }
 
-static pto_status_t take_entries(work_t *work) {
-    const pto_collectives_t *collectives = work->collectives;
+static pto_status_t select_rows(collecting_t *collecting) {
+    const pto_collectives_t *collectives = collecting->collectives;
     const pto_strategy_t *known[PTO_COLLECTIVES_NAME_MAX] = {0};
     for (int i = 0; i < collectives->name_count; i++)
         if (pto_strategy_find(collectives->name[i], &known[i], NULL) != PTO_OK)
             known[i] = NULL;
-    work->entry = calloc(collectives->count + 1, sizeof *work->entry);
-    if (!work->entry)
-        return out_of_memory(work->err);
+    collecting->entry = calloc(collectives->count + 1, sizeof *collecting->entry);
+    if (!collecting->entry)
+        return out_of_memory(collecting->err);
     pto_status_t status = PTO_OK;
     for (size_t i = 0; i < collectives->count && status == PTO_OK; i++) {
         const pto_collective_row_t *row = &collectives->row[i];
         char why[PTO_ERROR_MESSAGE_MAX];
-        if ((row->bytes < work->score->options.min_bytes && row->collective != PTO_COLLECTIVE_HALO) ||
-            !pto_node_counts_has(&work->score->options.nodes, row->nodes))
+        if ((row->bytes < collecting->score->options.min_bytes && row->collective != PTO_COLLECTIVE_HALO) ||
+            !pto_node_counts_has(&collecting->score->options.nodes, row->nodes))
             continue;
-        if (left_out(work, row, known[row->strategy], why, sizeof why))
-            status = note(work, 1, why);
+        if (left_out(collecting, row, known[row->strategy], why, sizeof why))
+            status = note(collecting, 1, why);
         else
-            work->entry[work->entry_count++] = (entry_t){
+            collecting->entry[collecting->entry_count++] = (entry_t){
                 row, known[row->strategy], row->algorithm >= 0 ? collectives->name[row->algorithm] : NULL};
     }
     return status;
 }
 
-/* --- which rows stand together -------------------------------------------------------------------------- */
+/* --- which rows are in a cell --------------------------------------------------------------------------- */
 
 static int order_of(int64_t a, int64_t b) { return (a > b) - (a < b); }
 
-/* Returns whether one of our algorithms ran in place of the library's collective. By hand nothing else ever
- * runs, so that the library's own and each of ours compete in one cell. */
+/* Returns whether one of our algorithms ran in place of the library's collective. A strategy "by hand" always
+ * runs our algorithms, so it competes with the library's own in one cell. */
 static bool in_place_of_library(const entry_t *entry) {
     return entry->algorithm && !entry->strategy->by_hand;
 }
 
-/* Compare all but the strategy and its processes. */
-static int compare_places(const entry_t *a, const entry_t *b) {
+/* Compares all but the strategy and its processes. */
+static int compare_cells(const entry_t *a, const entry_t *b) {
     const pto_collective_row_t *x = a->row, *y = b->row;
     const int order[] = {order_of(x->collective, y->collective),
                          order_of(x->implementation, y->implementation),
@@ -192,10 +193,10 @@ static int compare_runs(const entry_t *a, const entry_t *b) {
     return order != 0 ? order : order_of(a->row->run, b->row->run);
 }
 
-/* Order by cell, then candidate, then run. */
+/* Orders by cell, then candidate, then run. */
 static int compare_entries(const void *left, const void *right) {
     const entry_t *a = left, *b = right;
-    int order = compare_places(a, b);
+    int order = compare_cells(a, b);
     if (order == 0)
         order = compare_candidates(a, b);
     if (order == 0)
@@ -213,15 +214,15 @@ static double statistic_of(pto_statistic_t statistic, const entry_t *entry, int6
 typedef struct {
     const entry_t *entry;
     int64_t count;
-} stretch_t;
+} timings_t;
 
-/* Returns a run's entries of a candidate. Runs are requested in order, and earlier entries are dropped. */
-static stretch_t run_of(stretch_t *candidate, const entry_t *run) {
+/* Returns a candidate's timings of a run. Runs are requested in order, and earlier timings are dropped. */
+static timings_t timings_of_run(timings_t *candidate, const entry_t *run) {
     while (candidate->count > 0 && compare_runs(candidate->entry, run) < 0) {
         candidate->entry++;
         candidate->count--;
     }
-    stretch_t found = {candidate->entry, 0};
+    timings_t found = {candidate->entry, 0};
     while (found.count < candidate->count && compare_runs(&candidate->entry[found.count], run) == 0)
         found.count++;
     return found;
@@ -229,12 +230,12 @@ static stretch_t run_of(stretch_t *candidate, const entry_t *run) {
 
 /* Returns the fastest candidate of a run, or -1 if one is missing. Files joined from several jobs may contain
  * a run several times; the same statistic combines its times into one. */
-static int fastest_of_run(pto_statistic_t statistic, stretch_t *candidate, int count, const entry_t *run,
+static int fastest_of_run(pto_statistic_t statistic, timings_t *candidate, int count, const entry_t *run,
                           double *scratch) {
     int fastest = -1;
     double least_s = 0;
     for (int c = 0; c < count; c++) {
-        stretch_t found = run_of(&candidate[c], run);
+        timings_t found = timings_of_run(&candidate[c], run);
         if (found.count == 0)
             return -1;
         double seconds = statistic_of(statistic, found.entry, found.count, scratch);
@@ -246,10 +247,10 @@ static int fastest_of_run(pto_statistic_t statistic, stretch_t *candidate, int c
     return fastest;
 }
 
-/* Consumes the candidates' entries. */
-static pto_status_t fill_floor(pto_score_cell_t *cell, pto_statistic_t statistic, stretch_t *candidate,
+/* The floor: picks by each single run. Consumes the candidates' timings. */
+static pto_status_t fill_floor(pto_score_cell_t *cell, pto_statistic_t statistic, timings_t *candidate,
                                double *scratch, pto_error_t *err) {
-    const stretch_t first = candidate[0];
+    const timings_t first = candidate[0];
     cell->floor_pick = calloc((size_t)first.count, sizeof *cell->floor_pick);
     if (!cell->floor_pick)
         return out_of_memory(err);
@@ -273,16 +274,16 @@ static void cell_fini(pto_score_cell_t *cell) {
         free(cell->baseline[b].seconds);
 }
 
-static pto_status_t fill_cell(work_t *work, stretch_t *candidate, int count, int64_t entry_max,
+static pto_status_t fill_cell(collecting_t *collecting, timings_t *candidate, int count, int64_t entry_max,
                               pto_score_cell_t *cell) {
-    pto_statistic_t statistic = work->score->options.statistic;
+    pto_statistic_t statistic = collecting->score->options.statistic;
     double *scratch = calloc((size_t)entry_max, sizeof *scratch);
     cell->candidate = calloc((size_t)count, sizeof *cell->candidate);
     cell->prediction = calloc((size_t)count, sizeof *cell->prediction);
     cell->candidate_count = count;
     if (!scratch || !cell->candidate || !cell->prediction) {
         free(scratch);
-        return out_of_memory(work->err);
+        return out_of_memory(collecting->err);
     }
     for (int c = 0; c < count; c++)
         cell->candidate[c] =
@@ -291,41 +292,41 @@ static pto_status_t fill_cell(work_t *work, stretch_t *candidate, int count, int
                                     candidate[c].entry->row->chunks,
                                     {candidate[c].entry->row->staged_in, candidate[c].entry->row->staged_out},
                                     statistic_of(statistic, candidate[c].entry, candidate[c].count, scratch)};
-    pto_status_t status = fill_floor(cell, statistic, candidate, scratch, work->err);
+    pto_status_t status = fill_floor(cell, statistic, candidate, scratch, collecting->err);
     free(scratch);
     if (status == PTO_OK)
-        pto_score_rank(cell, work->score->options.clear_margin);
+        pto_score_rank(cell, collecting->score->options.clear_margin);
     return status;
 }
 
-/* Append a cell to the score; NULL when out of memory. */
-static pto_score_cell_t *add_cell(work_t *work) {
-    pto_score_t *score = work->score;
-    if (!PTO_RESERVE(score->cell, work->cell_capacity, score->cell_count + 1))
+/* Appends a cell to the score; NULL when out of memory. */
+static pto_score_cell_t *add_cell(collecting_t *collecting) {
+    pto_score_t *score = collecting->score;
+    if (!PTO_RESERVE(score->cell, collecting->cell_capacity, score->cell_count + 1))
         return NULL;
     return &score->cell[score->cell_count++];
 }
 
-/* Make the cell of a group of rows, with `procs` processes per GPU for split strategies. `stretch` has room
+/* Makes the cell of a group of rows, with `procs` processes per GPU for split strategies. `timings` has room
  * for all candidates. */
-static pto_status_t make_cell(work_t *work, const entry_t *group, int64_t group_count, int64_t procs,
-                              stretch_t *stretch) {
+static pto_status_t make_cell(collecting_t *collecting, const entry_t *group, int64_t group_count,
+                              int64_t procs, timings_t *timings) {
     int count = 0;
     int64_t rows = 0;
     for (int64_t i = 0; i < group_count; i++) {
         if (group[i].strategy->splits && group[i].row->procs_per_gpu != procs)
             continue;
-        if (count == 0 || compare_candidates(stretch[count - 1].entry, &group[i]) != 0)
-            stretch[count++] = (stretch_t){&group[i], 0};
-        stretch[count - 1].count++;
+        if (count == 0 || compare_candidates(timings[count - 1].entry, &group[i]) != 0)
+            timings[count++] = (timings_t){&group[i], 0};
+        timings[count - 1].count++;
         rows++;
     }
     if (count < 2)
-        return note(work, rows, "one strategy alone: nothing to compare it with");
+        return note(collecting, rows, "one strategy alone: nothing to compare it with");
     const pto_collective_row_t *row = group->row;
-    pto_score_cell_t *cell = add_cell(work);
+    pto_score_cell_t *cell = add_cell(collecting);
     if (!cell)
-        return out_of_memory(work->err);
+        return out_of_memory(collecting->err);
     *cell = (pto_score_cell_t){.collective = row->collective,
                                .implementation = row->implementation,
                                .datatype = row->datatype,
@@ -343,7 +344,7 @@ static pto_status_t make_cell(work_t *work, const entry_t *group, int64_t group_
                                .runner_up = -1};
     for (int b = 0; b < PTO_BASELINE_COUNT; b++)
         cell->baseline[b].picked = -1;
-    return fill_cell(work, stretch, count, rows, cell);
+    return fill_cell(collecting, timings, count, rows, cell);
 }
 
 /* Returns the smallest process count of a split strategy above `above`; 0 if there is none. */
@@ -357,27 +358,28 @@ static int64_t next_procs(const entry_t *group, int64_t group_count, int64_t abo
     return next;
 }
 
-static pto_status_t make_group(work_t *work, const entry_t *group, int64_t group_count) {
-    stretch_t *stretch = calloc((size_t)group_count, sizeof *stretch);
-    if (!stretch)
-        return out_of_memory(work->err);
+static pto_status_t make_group(collecting_t *collecting, const entry_t *group, int64_t group_count) {
+    timings_t *timings = calloc((size_t)group_count, sizeof *timings);
+    if (!timings)
+        return out_of_memory(collecting->err);
     int64_t procs = next_procs(group, group_count, 0);
     pto_status_t status =
-        procs > 0 ? PTO_OK : make_cell(work, group, group_count, group->row->owners_per_gpu, stretch);
+        procs > 0 ? PTO_OK : make_cell(collecting, group, group_count, group->row->owners_per_gpu, timings);
     for (; procs > 0 && status == PTO_OK; procs = next_procs(group, group_count, procs))
-        status = make_cell(work, group, group_count, procs, stretch);
-    free(stretch);
+        status = make_cell(collecting, group, group_count, procs, timings);
+    free(timings);
     return status;
 }
 
-static pto_status_t make_cells(work_t *work) {
+static pto_status_t make_cells(collecting_t *collecting) {
     pto_status_t status = PTO_OK;
-    qsort(work->entry, (size_t)work->entry_count, sizeof *work->entry, compare_entries);
-    for (int64_t from = 0, to; from < work->entry_count && status == PTO_OK; from = to) {
+    qsort(collecting->entry, (size_t)collecting->entry_count, sizeof *collecting->entry, compare_entries);
+    for (int64_t from = 0, to; from < collecting->entry_count && status == PTO_OK; from = to) {
         to = from + 1;
-        while (to < work->entry_count && compare_places(&work->entry[from], &work->entry[to]) == 0)
+        while (to < collecting->entry_count &&
+               compare_cells(&collecting->entry[from], &collecting->entry[to]) == 0)
             to++;
-        status = make_group(work, &work->entry[from], to - from);
+        status = make_group(collecting, &collecting->entry[from], to - from);
     }
     return status;
 }
@@ -385,11 +387,11 @@ static pto_status_t make_cells(work_t *work) {
 pto_status_t pto_score_collect(const pto_collectives_t *collectives, const pto_score_options_t *options,
                                pto_score_t *score, pto_error_t *err) {
     pto_score_t made = {.options = *options};
-    work_t work = {.collectives = collectives, .score = &made, .err = err};
-    pto_status_t status = take_entries(&work);
+    collecting_t collecting = {.collectives = collectives, .score = &made, .err = err};
+    pto_status_t status = select_rows(&collecting);
     if (status == PTO_OK)
-        status = make_cells(&work);
-    free(work.entry);
+        status = make_cells(&collecting);
+    free(collecting.entry);
     if (status == PTO_OK)
         *score = made;
     else

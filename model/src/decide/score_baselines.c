@@ -1,5 +1,6 @@
-/* Baselines: picks and times that follow from other measured cells without the model, or with its residuals.
- * A model that is not better than these where nothing was measured is worth less than a table. */
+/* The baselines of a score: picks and times that are derived from other measured cells (the training set)
+ * without the model, or with its residuals. A model that is not better than these where nothing was measured
+ * is worth less than a table. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,8 @@ enum { NEIGHBORS = 3 };
 
 /* --- cells that resemble each other --------------------------------------------------------------------- */
 
-/* Returns whether two cells are of the same collective, whatever their sizes and layouts. */
-static bool is_alike(const pto_score_cell_t *a, const pto_score_cell_t *b) {
+/* Returns whether two cells have the same collective, regardless of their sizes and layouts. */
+static bool is_same_collective(const pto_score_cell_t *a, const pto_score_cell_t *b) {
     return a->collective == b->collective && a->implementation == b->implementation &&
            a->datatype == b->datatype && a->own_algorithms == b->own_algorithms &&
            (a->collective != PTO_COLLECTIVE_PAIR ||
@@ -20,16 +21,16 @@ static bool is_alike(const pto_score_cell_t *a, const pto_score_cell_t *b) {
            pto_halo_compare(&a->halo, &b->halo) == 0;
 }
 
-static bool is_same(const pto_score_candidate_t *a, const pto_score_candidate_t *b) {
+static bool is_same_candidate(const pto_score_candidate_t *a, const pto_score_candidate_t *b) {
     return a->strategy == b->strategy && a->chunks == b->chunks &&
            a->staged_members.in == b->staged_members.in && a->staged_members.out == b->staged_members.out &&
            (a->algorithm && b->algorithm ? strcmp(a->algorithm, b->algorithm) == 0
                                          : a->algorithm == b->algorithm);
 }
 
-static int find(const pto_score_cell_t *cell, const pto_score_candidate_t *like) {
+static int find_candidate(const pto_score_cell_t *cell, const pto_score_candidate_t *like) {
     for (int c = 0; c < cell->candidate_count; c++)
-        if (is_same(&cell->candidate[c], like))
+        if (is_same_candidate(&cell->candidate[c], like))
             return c;
     return -1;
 }
@@ -47,15 +48,15 @@ typedef struct {
     int candidate;
 } example_t;
 
-/* Returns the example of a candidate that is nearest in nodes, then in shape; among those on `nodes` nodes,
- * if given. */
+/* Returns the example of a candidate that is nearest in nodes, then in shape; if `nodes` is not 0, only on
+ * that many nodes. */
 static example_t nearest(const pto_score_t *train, const pto_score_cell_t *cell,
                          const pto_score_candidate_t *like, int64_t nodes) {
     example_t found = {0};
     double least = INFINITY, least_shape = INFINITY;
     for (int64_t i = 0; i < train->cell_count; i++) {
         const pto_score_cell_t *other = &train->cell[i];
-        int candidate = is_alike(cell, other) ? find(other, like) : -1;
+        int candidate = is_same_collective(cell, other) ? find_candidate(other, like) : -1;
         if (candidate < 0 || (nodes != 0 && other->nodes != nodes))
             continue;
         double distance = doublings(cell->nodes, other->nodes), shape = shape_distance(cell, other);
@@ -77,8 +78,8 @@ static double nearest_s(const pto_score_t *train, const pto_score_cell_t *cell, 
     return example.cell ? measured_s(example) : 0;
 }
 
-/* Least squares through one time for each node count; a constant where there is one. A line that has come
- * down to 0 says nothing, so the least time is taken instead. */
+/* Returns a time by least squares through one time for each node count; a constant if there is only one. If
+ * the line falls to 0 or below, returns the least time instead. */
 static double line_s(const pto_score_t *train, const pto_score_cell_t *cell, int candidate, bool in_log) {
     double n = 0, x_sum = 0, y_sum = 0, xx = 0, xy = 0, least = INFINITY;
     for (int64_t nodes = pto_score_next_nodes(train, 0); nodes > 0;
@@ -144,7 +145,7 @@ static double neighbor_distance(const pto_score_cell_t *a, const pto_score_cell_
                  doublings(a->procs_per_gpu, b->procs_per_gpu));
 }
 
-/* Put an example into a list of the nearest, ordered by distance. */
+/* Inserts an example in a list of the nearest, ordered by distance. */
 static void insert(example_t near[NEIGHBORS], double distance[NEIGHBORS], example_t example, double at) {
     for (int k = 0; k < NEIGHBORS; k++) {
         if (near[k].cell && distance[k] <= at)
@@ -167,7 +168,8 @@ static int vote(const pto_score_t *train, const pto_score_cell_t *cell) {
     double distance[NEIGHBORS] = {0};
     for (int64_t i = 0; i < train->cell_count; i++) {
         const pto_score_cell_t *other = &train->cell[i];
-        int winner = is_alike(cell, other) ? find(cell, &other->candidate[other->best]) : -1;
+        int winner =
+            is_same_collective(cell, other) ? find_candidate(cell, &other->candidate[other->best]) : -1;
         if (winner >= 0)
             insert(near, distance, (example_t){other, winner}, neighbor_distance(cell, other));
     }

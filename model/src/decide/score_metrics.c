@@ -1,5 +1,5 @@
-/* Summary of the cells: how often the best strategy is picked, the cost of a wrong pick, and the error of the
- * predictions. */
+/* Summarises the cells of a score for a picker (the model or a baseline): how often it picks the best
+ * strategy, the cost of a wrong pick (regret), and the errors of its times. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -100,7 +100,7 @@ static void add_picks(const pto_score_cell_t *cell, const int *pick, int count, 
     tally->regret_sum += regret_sum / count;
 }
 
-/* Returns a picker's expectation of a candidate; 0: none. */
+/* Returns the time that a picker expects of a candidate; 0: none. */
 static double expected_s(const pto_score_cell_t *cell, pto_picker_t picker, int candidate) {
     if (picker >= PTO_BASELINE_FIRST) {
         const double *seconds = cell->baseline[picker - PTO_BASELINE_FIRST].seconds;
@@ -127,7 +127,7 @@ static bool is_close(const pto_score_cell_t *cell) {
     return fabs(log(ratio)) <= log(1.1);
 }
 
-/* How far the model knows what it does not know. */
+/* Counts how often near-ties are close, and intervals contain the measured time. */
 static void add_doubts(const pto_score_cell_t *cell, pto_score_summary_t *summary) {
     summary->near_ties += cell->near_tie;
     summary->close_ties += cell->near_tie && is_close(cell);

@@ -1,4 +1,5 @@
-/* The model's predictions and picks for every cell, by the same calls as `predict` and `pick`. */
+/* The model's predictions and picks for the cells of a score, by the same calls as `predict` and `pick`, also
+ * with a machine that was fitted without the cell's node count (leave one out). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,8 +92,8 @@ static pto_status_t price_candidate(pto_score_t *score, const pto_scenario_t *sc
     return status;
 }
 
-/* Returns the chunks of a candidate; 0: as many as are cheapest. If its rows do not tell, that is taken for
- * strategies that move the data themselves, and one chunk for the others. */
+/* Returns the number of chunks of a candidate; 0: the cheapest one. If its rows do not say, that is 0 for
+ * strategies that move the data themselves, and 1 for the others. */
 static int64_t chunks_of(const pto_score_candidate_t *candidate) {
     return candidate->chunks > 0 ? candidate->chunks : candidate->strategy->direct ? 0 : 1;
 }
@@ -105,7 +106,7 @@ static pto_scenario_t scenario_of(const pto_score_cell_t *cell, int candidate, i
     *nodes = cell->nodes;
     *bytes = cell->bytes;
     scenario.collective = cell->collective;
-    if (pto_collective_is_in_mpi(cell->collective)) /* else messages are all there is */
+    if (pto_collective_is_in_mpi(cell->collective)) /* else it consists of messages */
         scenario.implementation = cell->implementation;
     if (cell->collective == PTO_COLLECTIVE_PAIR) {
         scenario.distance = cell->distance;
@@ -129,8 +130,8 @@ static pto_scenario_t scenario_of(const pto_score_cell_t *cell, int candidate, i
     return scenario;
 }
 
-/* A limitation of the scenario, the strategy or the algorithm is a reason; a failure of the host that runs
- * this program is an error. */
+/* Returns whether a status is the reason why a candidate has no prediction (a limitation of the scenario, the
+ * strategy or the algorithm) rather than a failure of this program. */
 static bool is_reason(pto_status_t status) {
     return status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_RANGE || status == PTO_ERR_KEY ||
            status == PTO_ERR_NOT_FOUND;
@@ -167,7 +168,7 @@ static pto_status_t predict_candidate(pto_score_t *score, pto_score_cell_t *cell
     return status;
 }
 
-/* A price by class takes about as long as ten messages. */
+/* A price by class takes about as long as this many messages. */
 enum { WORK_OF_PRICE = 10 };
 
 int64_t pto_score_work(const pto_score_t *score, const pto_machine_t *machine) {
@@ -261,7 +262,7 @@ int64_t pto_score_next_nodes(const pto_score_t *score, int64_t above) {
     return next;
 }
 
-/* The node counts of a score other than one. */
+/* Returns the node counts of a score other than one. */
 static pto_node_counts_t all_but(const pto_score_t *score, int64_t left_out) {
     pto_node_counts_t others = {0};
     for (int64_t nodes = pto_score_next_nodes(score, 0); nodes > 0;
@@ -271,7 +272,7 @@ static pto_node_counts_t all_but(const pto_score_t *score, int64_t left_out) {
     return others;
 }
 
-/* Predict the cells of one node count by what is fitted to the others. */
+/* Predicts the cells of one node count by a machine that is fitted to the others. */
 static pto_status_t leave_out(pto_score_t *score, const pto_collectives_t *collectives,
                               const pto_machine_t *machine, pto_score_refit_t refit, void *context,
                               int64_t nodes, pto_error_t *err) {
@@ -286,7 +287,7 @@ static pto_status_t leave_out(pto_score_t *score, const pto_collectives_t *colle
         status = pto_score_collect(collectives, &others, &train, err);
     if (status == PTO_OK)
         status = pto_score_predict(&train, fitted, 0, err);
-    if (status == PTO_OK && pto_is_stopped()) /* the baselines may know only a part */
+    if (status == PTO_OK && pto_is_stopped()) /* the training set may be incomplete */
         status = pto_error_set(err, PTO_ERR_INTERRUPTED, "interrupted");
     if (status == PTO_OK)
         status = pto_score_learn(score, &train, nodes, err);

@@ -1,8 +1,10 @@
-/* Sensitivity: price again with one parameter moved, instead of linearising. Protocols, injection limits,
- * longest paths and the choice of algorithms all make the price nonlinear. But a price is monotonic in a
- * parameter (sums, maxima and minima of such prices are too), so two prices bound all prices between them,
- * and most of the range needs no evaluation. The plans are made once for a point, and each is priced as a
- * short tape of the parameter that is moved. */
+/* Sensitivity: by which factor a parameter must change until another strategy is picked at a point.
+ *
+ * Prices are computed again with the parameter moved, not linearised: protocols, injection limits, longest
+ * paths and the choice of algorithms make them nonlinear. But a price is monotonic in a parameter (sums,
+ * maxima and minima of such prices are, too), so two prices bound all prices between them, and most of the
+ * range needs no evaluation. The plans are made once for a point, and each is priced by a short tape of the
+ * parameter (kept_price.h). */
 #include "portolan/sensitivity.h"
 
 #include <math.h>
@@ -13,40 +15,40 @@
 #include "decide/candidates.h"
 #include "decide/kept_price.h"
 
-/* Number of steps from 1 to the largest factor, a power of two, and of halvings of a step, which locate a
- * change to a hundredth of a percent. */
+/* The number of steps from 1 to the largest factor, a power of two, and the number of halvings of a step,
+ * which locate a change to a hundredth of a percent. */
 enum { STEPS = 32, HALVINGS = 10 };
 
 /* A plan that a strategy may choose. */
 typedef struct {
     pto_plan_t *plan;
     bool in_chunks;
-    double seconds;         /* its price on the machine as it is, */
-    pto_tape_t *tape;       /* recorded where it is asked for again; NULL: not yet, or it cannot be */
-    pto_kept_price_t price; /* by the parameter */
-    double least_s;         /* in the direction in which it is moved */
+    double seconds;         /* its price on the machine as it is */
+    pto_tape_t *tape;       /* of that price; NULL: not recorded yet, or it cannot be */
+    pto_kept_price_t price; /* as a function of the parameter */
+    double least_s;         /* the least price in the direction in which the parameter is moved */
 } alternative_t;
 
 /* The alternatives of a strategy, in the order of pto_plan_candidates. */
 typedef struct {
     int count; /* 0: they are not listed, and pto_plan_choose searches */
     alternative_t *alternative;
-    int cheapest; /* the first one of the algorithm that was, at the latest price */
+    int cheapest; /* the first alternative of the algorithm that was the cheapest in the latest price */
 } alternatives_t;
 
 /* The search for one parameter's change at one point. */
 typedef struct {
     const pto_predictions_t *predictions;
-    const pto_machine_t *machine; /* the copy, and the parameter of it that is moved */
+    const pto_machine_t *machine; /* a copy */
     int64_t point;
-    pto_param_t *param;
-    double value; /* of the machine as it is */
+    pto_param_t *param; /* the parameter of the copy that is moved */
+    double value;       /* its value on the machine as it is */
     int winner;
-    double sign; /* 1: upwards, -1: downwards */
-    bool *moves; /* per strategy: whether the parameter matters in this direction */
-    double *row; /* STEPS + 1 rows with a price for each strategy; INFINITY if it does not apply */
-    bool known[STEPS + 1];
-    alternatives_t *alternatives; /* per strategy */
+    double sign;                  /* 1: upwards, -1: downwards */
+    bool *moves;                  /* [strategy]: its price depends on the parameter in this direction */
+    double *row;                  /* [step][strategy]: prices; INFINITY if the strategy does not apply */
+    bool known[STEPS + 1];        /* rows that are priced */
+    alternatives_t *alternatives; /* [strategy] */
     pto_kept_scratch_t scratch;
 } trial_t;
 
@@ -83,17 +85,17 @@ static void find_winners(const trial_t *trial, pto_sensitivities_t *made) {
 typedef struct {
     const trial_t *trial;
     alternatives_t *made;
-} maker_t;
+} listing_t;
 
-static pto_status_t make_alternative(pto_plan_t **plan, bool in_chunks, void *context, pto_error_t *err) {
-    const maker_t *maker = context;
+static pto_status_t add_alternative(pto_plan_t **plan, bool in_chunks, void *context, pto_error_t *err) {
+    const listing_t *listing = context;
     pto_price_t price = {0};
-    if (!PTO_EXTEND(maker->made->alternative, maker->made->count))
+    if (!PTO_EXTEND(listing->made->alternative, listing->made->count))
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a sensitivity");
-    pto_status_t status = pto_price(*plan, maker->trial->machine, &price, NULL, err);
+    pto_status_t status = pto_price(*plan, listing->trial->machine, &price, NULL, err);
     if (status != PTO_OK)
         return status;
-    maker->made->alternative[maker->made->count++] =
+    listing->made->alternative[listing->made->count++] =
         (alternative_t){.plan = *plan, .in_chunks = in_chunks, .seconds = price.seconds};
     *plan = NULL;
     return PTO_OK;
@@ -109,21 +111,21 @@ static void free_alternatives(alternatives_t *alternatives) {
     *alternatives = (alternatives_t){0};
 }
 
-static pto_status_t make_alternatives(const trial_t *trial, int strategy, alternatives_t *made,
+static pto_status_t list_alternatives(const trial_t *trial, int strategy, alternatives_t *made,
                                       pto_error_t *err) {
     const pto_predictions_t *predictions = trial->predictions;
-    maker_t maker = {trial, made};
+    listing_t listing = {trial, made};
     pto_status_t status = pto_plan_candidates(predictions->scenario, trial->machine, trial->point,
                                               predictions->strategy[strategy],
-                                              &(pto_visit_candidate_t){make_alternative, &maker}, err);
+                                              &(pto_visit_candidate_t){add_alternative, &listing}, err);
     if (status != PTO_ERR_TOO_LARGE)
         return status;
     free_alternatives(made); /* two of its numbers are open */
     return PTO_OK;
 }
 
-/* Begin to move a parameter upwards or downwards. A price is least at the nearer end, which downwards is
- * priced first. */
+/* Begins to move the parameter upwards or downwards. Upwards, the price without a change is the least;
+ * downwards, it is that of the last step, which is priced first. */
 static void begin_moving(trial_t *trial, double sign) {
     trial->sign = sign;
     for (int s = 0; s < trial->predictions->strategy_count; s++)
@@ -133,7 +135,7 @@ static void begin_moving(trial_t *trial, double sign) {
         }
 }
 
-static void take_param(trial_t *trial, pto_param_t *param) {
+static void select_param(trial_t *trial, pto_param_t *param) {
     trial->param = param;
     trial->value = param->value;
     for (int s = 0; s < trial->predictions->strategy_count; s++)
@@ -141,7 +143,7 @@ static void take_param(trial_t *trial, pto_param_t *param) {
             pto_kept_price_fini(&trial->alternatives[s].alternative[i].price);
 }
 
-/* Keep the price as a tape of the parameter: that of the machine as it is, where it is recorded. */
+/* Keeps the price of the machine as it is as a tape of the parameter. */
 static pto_status_t keep_price(trial_t *trial, alternative_t *alternative, pto_error_t *err) {
     const pto_param_t *const params[] = {trial->param};
     const double moved = trial->param->value;
@@ -189,7 +191,7 @@ static int end_of_algorithm(const alternatives_t *all, int first) {
     return until;
 }
 
-/* Search the plans of an algorithm as pto_plan_choose does, if one of them may cost less than `*best_s`. */
+/* Searches the plans of an algorithm as pto_plan_choose does, if one of them may cost less than `*best_s`. */
 static pto_status_t price_algorithm(trial_t *trial, alternatives_t *all, int first, double *best_s,
                                     pto_error_t *err) {
     const int until = end_of_algorithm(all, first);
@@ -211,8 +213,8 @@ static pto_status_t price_algorithm(trial_t *trial, alternatives_t *all, int fir
     return status;
 }
 
-/* The price of a strategy on the current machine: that of pto_plan_choose. The algorithm that was the
- * cheapest is priced first, since most others then need no price. */
+/* Computes the price of a strategy on the current machine, as pto_plan_choose does. The algorithm that was
+ * the cheapest is priced first, since most others then need no price. */
 static pto_status_t price_strategy(trial_t *trial, int strategy, double *seconds, pto_error_t *err) {
     const pto_predictions_t *predictions = trial->predictions;
     alternatives_t *all = &trial->alternatives[strategy];
@@ -235,7 +237,8 @@ static pto_status_t price_strategy(trial_t *trial, int strategy, double *seconds
     return status;
 }
 
-/* The prices of all strategies on the current machine; those that don't move keep the first row's. */
+/* Computes the prices of all strategies on the current machine; those that do not move keep the first row's.
+ */
 static pto_status_t price_all(trial_t *trial, double *seconds, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     for (int i = 0; i < trial->predictions->strategy_count && status == PTO_OK; i++) {
@@ -260,7 +263,8 @@ static double factor_of(const trial_t *trial, double step) {
     return pow(PTO_SENSITIVITY_FACTOR_MAX, trial->sign * step / STEPS);
 }
 
-static pto_status_t know(trial_t *trial, int step, pto_error_t *err) {
+/* Prices the row of a step unless it is known. */
+static pto_status_t price_row(trial_t *trial, int step, pto_error_t *err) {
     if (trial->known[step])
         return PTO_OK;
     trial->known[step] = true;
@@ -268,7 +272,7 @@ static pto_status_t know(trial_t *trial, int step, pto_error_t *err) {
 }
 
 /* Returns whether the winner certainly stays below all others between two steps. */
-static bool stays(const trial_t *trial, int from, int to) {
+static bool stays_winner(const trial_t *trial, int from, int to) {
     const double *a = row_at(trial, from), *b = row_at(trial, to);
     double highest_s = fmax(a[trial->winner], b[trial->winner]);
     for (int i = 0; i < trial->predictions->strategy_count; i++)
@@ -277,18 +281,18 @@ static bool stays(const trial_t *trial, int from, int to) {
     return true;
 }
 
-/* The first step after `from` (where the winner is still picked), up to `to`, at which it is no longer
- * picked; 0: none. Both rows are known. */
+/* Finds the first step in (from, to] at which the winner is no longer picked, as it is at `from`; 0: none.
+ * Both rows are known. */
 static pto_status_t search(trial_t *trial, int from, int to, int *found, pto_error_t *err) {
     *found = 0;
-    if (stays(trial, from, to))
+    if (stays_winner(trial, from, to))
         return PTO_OK;
     if (to - from == 1) {
         *found = picked_in(trial, row_at(trial, to)) == trial->winner ? 0 : to;
         return PTO_OK;
     }
     int middle = from + (to - from) / 2;
-    pto_status_t status = know(trial, middle, err);
+    pto_status_t status = price_row(trial, middle, err);
     if (status == PTO_OK)
         status = search(trial, from, middle, found, err);
     if (status == PTO_OK && *found == 0)
@@ -296,7 +300,7 @@ static pto_status_t search(trial_t *trial, int from, int to, int *found, pto_err
     return status;
 }
 
-/* Bisect between `found` and the step before it. */
+/* Bisects between `found` and the step before it. */
 static pto_status_t bisect(trial_t *trial, int found, double *factor, int *becomes, pto_error_t *err) {
     double kept = found - 1, changed = found;
     double *seconds = row_at(trial, STEPS);
@@ -318,7 +322,7 @@ static pto_status_t bisect(trial_t *trial, int found, double *factor, int *becom
     return PTO_OK;
 }
 
-/* The nearest change in one direction; `*becomes` is unchanged if there is none. */
+/* Finds the nearest change in one direction; `*becomes` is unchanged if there is none. */
 static pto_status_t find_change(trial_t *trial, double *factor, int *becomes, pto_error_t *err) {
     const double *first = row_at(trial, 0), *last = row_at(trial, STEPS);
     for (int i = 0; i < trial->predictions->strategy_count; i++)
@@ -326,7 +330,7 @@ static pto_status_t find_change(trial_t *trial, double *factor, int *becomes, pt
     memset(trial->known, 0, sizeof trial->known);
     trial->known[0] = true;
     int found = 0;
-    pto_status_t status = know(trial, STEPS, err);
+    pto_status_t status = price_row(trial, STEPS, err);
     for (int i = 0; i < trial->predictions->strategy_count; i++)
         trial->moves[i] = trial->moves[i] && (last[i] < first[i] || last[i] > first[i]);
     if (status == PTO_OK)
@@ -334,7 +338,7 @@ static pto_status_t find_change(trial_t *trial, double *factor, int *becomes, pt
     return status == PTO_OK && found > 0 ? bisect(trial, found, factor, becomes, err) : status;
 }
 
-/* The nearer of the changes upwards and downwards. */
+/* Finds the nearer of the changes upwards and downwards. */
 static pto_status_t find_nearest(trial_t *trial, pto_sensitivity_t *item, pto_error_t *err) {
     item->becomes = -1;
     for (int up = 1; up >= 0; up--) {
@@ -399,7 +403,7 @@ static pto_status_t fill_item(trial_t *trial, pto_sensitivity_t *item, pto_error
     return status;
 }
 
-/* `copied`: the same parameters of the copy. */
+/* Examines each parameter that could matter. `copied`: the same parameters of the machine's copy. */
 static pto_status_t examine(trial_t *trial, const pto_machine_param_t *param,
                             const pto_machine_param_t *copied, int param_count, pto_sensitivities_t *made,
                             pto_error_t *err) {
@@ -411,7 +415,7 @@ static pto_status_t examine(trial_t *trial, const pto_machine_param_t *param,
             continue;
         pto_sensitivity_t *item = &made->item[made->count++];
         item->param = param[i];
-        take_param(trial, copied[i].param);
+        select_param(trial, copied[i].param);
         pto_status_t status = fill_item(trial, item, err);
         if (status != PTO_OK)
             return status;
@@ -421,7 +425,7 @@ static pto_status_t examine(trial_t *trial, const pto_machine_param_t *param,
     return PTO_OK;
 }
 
-/* The first row holds the prices of the predictions. */
+/* The first row has the prices of the predictions. */
 static pto_status_t begin(trial_t *trial, pto_error_t *err) {
     const int count = trial->predictions->strategy_count;
     pto_status_t status = PTO_OK;
@@ -434,7 +438,7 @@ static pto_status_t begin(trial_t *trial, pto_error_t *err) {
         const pto_prediction_t *prediction = pto_prediction_at(trial->predictions, trial->point, i);
         trial->row[i] = prediction->applicable ? prediction->price.seconds : INFINITY;
         if (prediction->applicable)
-            status = make_alternatives(trial, i, &trial->alternatives[i], err);
+            status = list_alternatives(trial, i, &trial->alternatives[i], err);
     }
     return status;
 }
@@ -448,7 +452,6 @@ static void end(trial_t *trial) {
     free(trial->moves);
 }
 
-/* Examine all parameters; `trial` holds the machine's copy. */
 static pto_status_t look_for_changes(trial_t *trial, const pto_machine_param_t *param,
                                      const pto_machine_param_t *copied, int param_count,
                                      pto_sensitivities_t *made, pto_error_t *err) {

@@ -1,4 +1,5 @@
-/* Simulating a scenario: all strategies at all points, in the form of predictions. */
+/* Simulates a scenario: the plans of all strategies at all points, on several threads. The simulated times
+ * replace the prices of its predictions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,10 +28,10 @@ typedef struct {
     pto_scenario_t named; /* with an algorithm by name: its plans borrow the byte counts and the mapping */
     int64_t cells;
     int64_t used; /* of the limit */
-    bool shown;   /* this is the call whose progress is */
+    bool shown;   /* progress is shown */
     run_t *run;
     int64_t run_count;
-    size_t run_room;
+    size_t run_capacity;
     pto_status_t *status; /* of each cell, and its reason */
     pto_error_t *reason;
 } batch_t;
@@ -39,7 +40,7 @@ typedef struct {
 
 static pto_status_t add_run(batch_t *batch, int64_t cell, pto_plan_t *plan, pto_extrapolation_t extrapolated,
                             pto_error_t *err) {
-    if (!PTO_RESERVE(batch->run, batch->run_room, batch->run_count + 1)) {
+    if (!PTO_RESERVE(batch->run, batch->run_capacity, batch->run_count + 1)) {
         pto_plan_destroy(plan);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for simulations");
     }
@@ -48,7 +49,7 @@ static pto_status_t add_run(batch_t *batch, int64_t cell, pto_plan_t *plan, pto_
     return PTO_OK;
 }
 
-/* Add the plan that a scenario uses. */
+/* Adds the plan of a cell. */
 static pto_status_t add_plan(batch_t *batch, const pto_scenario_t *scenario, int64_t cell, pto_error_t *err) {
     const pto_predictions_t *predictions = batch->predictions;
     const pto_strategy_t *strategy = predictions->strategy[cell % predictions->strategy_count];
@@ -64,8 +65,7 @@ static pto_status_t add_plan(batch_t *batch, const pto_scenario_t *scenario, int
     return status;
 }
 
-/* The best is known only if all are simulated: one plan above the limit excludes the others before any is
- * started. */
+/* The best algorithm is known only if all are simulated: a single plan above the limit excludes the cell. */
 static pto_status_t check_sizes(const batch_t *batch, int64_t cell, pto_error_t *err) {
     const pto_predictions_t *predictions = batch->predictions;
     const pto_scenario_t *scenario = predictions->scenario;
@@ -85,7 +85,7 @@ static pto_status_t check_sizes(const batch_t *batch, int64_t cell, pto_error_t 
     return status;
 }
 
-/* Add the plans of every algorithm of the collective by name. */
+/* Adds the plans of all algorithms of the collective, each by its name. */
 static pto_status_t add_algorithms(batch_t *batch, const pto_scenario_t *scenario, int64_t cell,
                                    pto_error_t *err) {
     bool refused = false, any = false;
@@ -115,7 +115,7 @@ static pto_status_t add_algorithms(batch_t *batch, const pto_scenario_t *scenari
     return any ? PTO_OK : PTO_ERR_NOT_APPLICABLE;
 }
 
-/* Add the plans of a cell. One that is too large excludes those of its cell that were added before. */
+/* Adds the plans of a cell. If one is too large, those of the cell that were added before are dropped. */
 static void add_cell(batch_t *batch, int64_t cell) {
     const pto_scenario_t *scenario = batch->predictions->scenario;
     bool best = scenario->library.best && scenario->implementation == PTO_IMPLEMENTATION_LIBRARY &&
@@ -140,8 +140,8 @@ static void announce(const batch_t *batch, const run_t *run) {
     batch->options.begin(&progress);
 }
 
-/* Simulate all plans, each by one of the threads, which take them in order. They share nothing that changes,
- * so the results are the same for any number of threads. */
+/* Simulates all plans. Threads take them in order, and share nothing that changes, so the results are the
+ * same for any number of threads. */
 static void simulate_runs(batch_t *batch) {
     int64_t next = 0;
     bool failed = false;
@@ -169,8 +169,8 @@ static void simulate_runs(batch_t *batch) {
 
 /* --- results -------------------------------------------------------------------------------------------- */
 
-/* The run of a cell with the fastest simulation; NULL: none. The first run that failed sets the cell's
- * status. */
+/* Returns the run of a cell with the fastest simulation; NULL: none. The first run that failed sets the
+ * cell's status. */
 static const run_t *fastest(batch_t *batch, int64_t cell) {
     const run_t *best = NULL, *refused = NULL;
     for (int64_t i = 0; i < batch->run_count; i++) {
@@ -190,7 +190,8 @@ static const run_t *fastest(batch_t *batch, int64_t cell) {
     return fails ? NULL : best;
 }
 
-/* A cell that is excluded keeps the reason. `options` are the caller's, perhaps with a visitor. */
+/* Fills in a cell's prediction; an excluded one keeps the reason. `options` are the caller's, perhaps with a
+ * visitor. */
 static void finish_cell(batch_t *batch, int64_t cell, const pto_simulate_options_t *options,
                         pto_prediction_t *prediction, pto_simulation_t *simulation) {
     const run_t *best = batch->status[cell] == PTO_OK ? fastest(batch, cell) : NULL;
@@ -210,10 +211,10 @@ static void finish_cell(batch_t *batch, int64_t cell, const pto_simulate_options
             pto_simulate(best->plan, batch->predictions->machine, options, simulation, &batch->reason[cell]);
 }
 
-/* Messages that are simulated in about a second. */
+/* An estimate, for progress. */
 enum { MESSAGES_PER_SECOND = 1 << 21 };
 
-static void simulate_runs_shown(batch_t *batch) {
+static void simulate_with_progress(batch_t *batch) {
     int64_t messages = 0;
     for (int64_t i = 0; i < batch->run_count; i++)
         pto_error_set(&batch->run[i].err, PTO_ERR_INTERRUPTED, "interrupted");
@@ -225,7 +226,8 @@ static void simulate_runs_shown(batch_t *batch) {
         pto_progress_end();
 }
 
-/* Cells of the points before the first one that was interrupted; at least those of the first point. */
+/* Returns the number of cells of the points before the first interrupted one; at least those of the first
+ * point. */
 static int64_t cells_done(const batch_t *batch) {
     int64_t cells = batch->cells, strategies = batch->predictions->strategy_count;
     for (int64_t i = 0; i < batch->run_count; i++)
@@ -234,14 +236,14 @@ static int64_t cells_done(const batch_t *batch) {
     return cells < strategies ? strategies : cells / strategies * strategies;
 }
 
-/* Simulate all cells; if every one is excluded, fail with the first one's reason. */
+/* Simulates all cells; if all are excluded, fails with the first one's reason. */
 static pto_status_t simulate_cells(batch_t *batch, const pto_simulate_options_t *options,
                                    pto_simulation_t *list, pto_error_t *err) {
     const pto_error_t *first = NULL;
     bool any = false;
     for (int64_t cell = 0; cell < batch->cells; cell++)
         add_cell(batch, cell);
-    simulate_runs_shown(batch);
+    simulate_with_progress(batch);
     if (pto_is_stopped())
         batch->cells = cells_done(batch);
     for (int64_t cell = 0; cell < batch->cells; cell++) {

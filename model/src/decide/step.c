@@ -1,6 +1,7 @@
-/* A step of an application: its calls are priced one by one, each on the layout of one communicator and on
- * the machine that this communicator has while the others of its node make the same call. Calls at once are
- * lanes, as in a plan (docs/model.md, equation 8e). */
+/* Predicts a step of an application, and the cheapest mix of strategies for its calls. The calls are priced
+ * one by one, each on the layout of one communicator, and on the machine that this communicator has while the
+ * others of its node make the same call. Calls that run at once share resources like lanes of a plan
+ * (docs/model.md, equation 8e). */
 #include "portolan/workload.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@
 
 /* --- what calls at once share --------------------------------------------------------------------------- */
 
-/* The resources that the processes of a GPU share, by the terms of a price that occupy them. */
+/* The resources that calls share, by the terms of a price that occupy them. */
 typedef enum {
     RESOURCE_OUT,
     RESOURCE_IN,
@@ -25,7 +26,8 @@ typedef enum {
     RESOURCE_COUNT
 } resource_t;
 
-/* Demand on longest paths, by resource, and occupation whether a path waits for it or not. */
+/* The time of the longest paths by resource, and the time for which resources are occupied, on a longest path
+ * or not. */
 typedef struct {
     double seconds[RESOURCE_COUNT];
     double occupied_s[PTO_OCCUPIED_COUNT];
@@ -52,7 +54,7 @@ static resource_t resource_of(const char *key, bool leaves_node) {
     return pto_text_begins(key, "nccl.") && leaves_node ? RESOURCE_MESSAGES : RESOURCE_GPU;
 }
 
-/* `times` may be a fraction: an end of an interval is one of the price. */
+/* `times` may be a fraction (share_at). */
 static void add_demand(demand_t *demand, const pto_prediction_t *prediction, const pto_layout_t *layout,
                        double times) {
     const pto_explanation_t *explanation = &prediction->explanation;
@@ -63,7 +65,7 @@ static void add_demand(demand_t *demand, const pto_prediction_t *prediction, con
         demand->occupied_s[what] += explanation->occupied_s[what] * times;
 }
 
-/* Returns the least time in which all of it can be had. */
+/* Returns the least time that satisfies the demand. */
 static double least_seconds(const demand_t *demand) {
     double seconds = 0;
     for (int r = 0; r < RESOURCE_COUNT; r++)
@@ -90,7 +92,7 @@ pto_step_calls_t pto_step_calls(const pto_workload_t *workload, int entry) {
     return (pto_step_calls_t){low, high};
 }
 
-/* --- a strategy's step ---------------------------------------------------------------------------------- */
+/* --- the step by one strategy --------------------------------------------------------------------------- */
 
 /* Returns the index of a strategy among a call's predictions; their number if it is none of them. */
 static int find_strategy(const pto_predictions_t *predictions, const pto_strategy_t *strategy) {
@@ -131,6 +133,7 @@ static double share_at(const pto_price_t *price, at_t at) {
     return (at == AT_LOW ? price->low_s : price->high_s) / price->seconds;
 }
 
+/* Sets the time of an entry's calls by a strategy (NULL: by the mix). False: it does not apply to all. */
 static bool entry_at(const pto_step_prediction_t *step, int entry, const pto_strategy_t *strategy, at_t at,
                      double *seconds) {
     const pto_step_calls_t range = pto_step_calls(step->workload, entry);
@@ -209,7 +212,7 @@ static pto_step_route_t add_up(const pto_step_prediction_t *step, const pto_stra
 
 /* --- the cheapest mix ----------------------------------------------------------------------------------- */
 
-/* Change one call's strategy after the other, as long as the entry gets faster. */
+/* Changes the strategy of one call at a time, as long as the entry gets faster. Returns its time. */
 static double improve(pto_step_prediction_t *step, int entry) {
     const pto_step_calls_t range = pto_step_calls(step->workload, entry);
     double best_s, seconds;
@@ -261,8 +264,8 @@ static void restore_choice(pto_step_prediction_t *step, int entry, const int *ch
         step->call[i].best = chosen[i];
 }
 
-/* Choose strategies for calls that run at once, since the cheapest alone may not be the cheapest together:
- * descend from there and from each strategy for all. */
+/* Chooses strategies for calls that run at once. The cheapest of each call may not be the cheapest together,
+ * so the mix is improved from there, and from each strategy for all calls. */
 static void choose_mix(pto_step_prediction_t *step, int entry, int *chosen) {
     double best_s = improve(step, entry);
     keep_choice(step, entry, chosen);
@@ -277,7 +280,7 @@ static void choose_mix(pto_step_prediction_t *step, int entry, int *chosen) {
     }
 }
 
-/* --- all ------------------------------------------------------------------------------------------------ */
+/* --- the whole step ------------------------------------------------------------------------------------- */
 
 pto_status_t pto_step_call_error(const pto_workload_t *workload, const pto_workload_call_t *call,
                                  const pto_error_t *fault, pto_error_t *err) {
@@ -320,7 +323,8 @@ static bool applies_anywhere(const pto_step_prediction_t *step, const pto_strate
     return false;
 }
 
-/* A limitation of the call, the machine or the strategies, rather than a failure of this program. */
+/* Returns whether a status is a limitation of the call, the machine or the strategies rather than a failure.
+ */
 static bool can_be_left_out(pto_status_t status) {
     return status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_RANGE || status == PTO_ERR_KEY ||
            status == PTO_ERR_NOT_FOUND || status == PTO_ERR_TOO_LARGE;

@@ -1,10 +1,11 @@
-/* Declarations shared by the files of a step. */
+/* Shared by step.c, step_simulate.c and step_settle.c, which predict a step of an application: a workload of
+ * entries, each of which has calls that run at once. */
 #ifndef PTO_STEP_INTERNAL_H
 #define PTO_STEP_INTERNAL_H
 
 #include "portolan/workload.h"
 
-/* The calls of an entry, from `from` to before `to`. */
+/* The calls [from, to) of an entry. */
 typedef struct {
     int from, to;
 } pto_step_calls_t;
@@ -13,14 +14,15 @@ pto_step_calls_t pto_step_calls(const pto_workload_t *workload, int entry);
 /* Returns the seconds of an entry's computations. */
 double pto_step_compute_s(const pto_workload_t *workload, int entry);
 
-/* Report the fault of a call at its place in the workload's file, unless it has one. Returns its status. */
+/* Reports the error of a call at the call's place in the workload's file, unless it has a place. Returns its
+ * status. */
 pto_status_t pto_step_call_error(const pto_workload_t *workload, const pto_workload_call_t *call,
                                  const pto_error_t *fault, pto_error_t *err);
 
-/* After calls have got another strategy (`best`): the totals of the mix. */
+/* Computes the totals of the mix again after calls have got another strategy (`best`). */
 void pto_step_add_up_mix(pto_step_prediction_t *step);
 
-/* The messages of one entry's simulation by the mix that is chosen, and its seconds. Errors: those of
+/* Count the messages of one entry's simulation by the chosen mix, and simulate it. Errors: those of
  * pto_step_simulate. */
 pto_status_t pto_step_entry_messages(const pto_step_prediction_t *step, const pto_machine_t *machine,
                                      int number, int64_t *messages, pto_error_t *err);

@@ -1,29 +1,29 @@
-/* Calls at once: which mix of strategies is the fastest by simulation, of those that are the cheapest by
- * price. */
+/* Settles the mix of strategies of calls that run at once: of the few mixes that are the cheapest by price
+ * (step.c), the one that is the fastest by simulation is chosen. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "decide/step_internal.h"
 
-/* A few mixes of an entry are simulated, if their messages are not too many. They are chosen among all mixes
- * or, if these are too many to price, among those that differ from the chosen mix in one call. */
+/* Mixes are simulated if they do not have too many messages. They are chosen among all mixes or, if these are
+ * too many to price, among those that differ from the predicted mix in one call. */
 enum { MIXES_MAX = 4096, SETTLE_MESSAGES_MAX = 1 << 19 };
 
-/* Equal prices are those of a call that hides the others: the mix whose calls are cheaper alone is first. */
+/* Several mixes have the same price if one call hides the others; then the sum of the calls decides. */
 typedef struct {
     double seconds;
-    double alone_s;
-    int *choice; /* a strategy for each call of the entry */
+    double calls_s; /* the sum of the calls' own prices */
+    int *choice;    /* [call]: its strategy */
 } mix_t;
 
 typedef struct {
     pto_step_prediction_t *step;
     int entry;
     int call_count;
-    int *call; /* of the workload's, those that communicate */
+    int *call; /* the calls of the workload that are the entry's */
     int mix_count;
-    mix_t mix[PTO_STEP_SETTLED]; /* by price */
+    mix_t mix[PTO_STEP_SETTLED]; /* the predicted one, then the cheapest by price */
 } settling_t;
 
 static void fini(settling_t *settling) {
@@ -66,19 +66,19 @@ static void choose(const settling_t *settling, const mix_t *mix) {
 /* --- the cheapest by price ------------------------------------------------------------------------------ */
 
 static bool is_cheaper(const mix_t *left, const mix_t *right) {
-    return pto_cost_is_same(left->seconds, right->seconds) ? left->alone_s < right->alone_s
+    return pto_cost_is_same(left->seconds, right->seconds) ? left->calls_s < right->calls_s
                                                            : left->seconds < right->seconds;
 }
 
-/* Keep the mix that is chosen now, if it is among the cheapest; the first is kept as it is. */
+/* Adds the current choice to the mixes, if it is among the cheapest. The first mix stays first. */
 static void consider(settling_t *settling) {
-    mix_t made = {.alone_s = 0};
+    mix_t made = {.calls_s = 0};
     if (!pto_step_entry_seconds(settling->step, settling->entry, NULL, &made.seconds))
         return;
     for (int i = 0; i < settling->call_count; i++) {
         double seconds = 0;
         pto_step_call_seconds(settling->step, settling->call[i], NULL, &seconds);
-        made.alone_s += seconds * (double)settling->step->workload->call[settling->call[i]].times;
+        made.calls_s += seconds * (double)settling->step->workload->call[settling->call[i]].times;
     }
     int at = settling->mix_count;
     while (at > 1 && is_cheaper(&made, &settling->mix[at - 1]))
@@ -93,6 +93,7 @@ static void consider(settling_t *settling) {
         made.choice[i] = *choice_of(settling, i);
 }
 
+/* Returns whether the current choice is that of the first mix. */
 static bool is_first(const settling_t *settling) {
     bool same = true;
     for (int i = 0; i < settling->call_count; i++)
@@ -100,7 +101,7 @@ static bool is_first(const settling_t *settling) {
     return same;
 }
 
-/* Count through all mixes, as through the digits of a number. */
+/* Enumerates all mixes: the digits of a number are the strategies of the calls. */
 static void consider_all(settling_t *settling, int64_t mixes) {
     for (int64_t number = 0; number < mixes; number++) {
         int64_t rest = number;
@@ -137,7 +138,7 @@ static void find_cheapest(settling_t *settling) {
 
 /* --- the fastest by simulation -------------------------------------------------------------------------- */
 
-/* Simulate a candidate; one that cannot be simulated, or takes long, is dropped. */
+/* Simulates a mix. One that cannot be simulated, or has too many messages, takes INFINITY. */
 static pto_status_t simulate(settling_t *settling, const pto_machine_t *machine, int64_t limit, int at,
                              double *seconds, pto_error_t *err) {
     const pto_simulate_options_t options = {.limit = limit};
@@ -172,7 +173,7 @@ static pto_status_t settle(settling_t *settling, const pto_machine_t *machine, i
     return status;
 }
 
-/* Returns whether a mix could be better: no computation hides this one, and there is a choice. */
+/* Returns whether another mix could be better: there are several calls, and no computation hides them. */
 static bool has_to_settle(const settling_t *settling) {
     double seconds = 0;
     return settling->call_count > 1 &&

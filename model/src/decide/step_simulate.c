@@ -1,4 +1,5 @@
-/* A step of an application by simulation: one entry after another, with all communicators of its calls. */
+/* Simulates a step of an application, one entry after another, with all communicators of its calls. Only the
+ * nodes that the first node interacts with are simulated, since the others do the same. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -21,28 +22,28 @@ typedef struct {
     int64_t communicators; /* simulated */
     int64_t repeats;
     double end_s;
-} part_t;
+} entry_call_t;
 
 typedef struct {
     const pto_step_prediction_t *step;
     const pto_machine_t *machine;
     int count;
-    part_t *part;
+    entry_call_t *call;
     int64_t *node; /* of each node of the job, its number among those simulated; -1: it is not */
     pto_layout_t layout;
 } entry_t;
 
 static const pto_workload_call_t *call_of(const entry_t *entry, int i) {
-    return &entry->step->workload->call[entry->part[i].number];
+    return &entry->step->workload->call[entry->call[i].number];
 }
 
 static void fini(entry_t *entry) {
     for (int i = 0; i < entry->count; i++) {
-        pto_plan_destroy(entry->part[i].plan);
-        free(entry->part[i].member);
-        free(entry->part[i].rank);
+        pto_plan_destroy(entry->call[i].plan);
+        free(entry->call[i].member);
+        free(entry->call[i].rank);
     }
-    free(entry->part);
+    free(entry->call);
     free(entry->node);
 }
 
@@ -50,33 +51,33 @@ static pto_status_t out_of_memory(pto_error_t *err) {
     return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a simulated step");
 }
 
-static pto_status_t collect(entry_t *entry, int number, pto_error_t *err) {
+static pto_status_t find_calls(entry_t *entry, int number, pto_error_t *err) {
     const pto_workload_t *workload = entry->step->workload;
     const pto_step_calls_t range = pto_step_calls(workload, number);
-    entry->part = calloc((size_t)(range.to - range.from) + 1, sizeof *entry->part);
+    entry->call = calloc((size_t)(range.to - range.from) + 1, sizeof *entry->call);
     entry->node = calloc((size_t)workload->layout.nodes + 1, sizeof *entry->node);
-    if (!entry->part || !entry->node)
+    if (!entry->call || !entry->node)
         return out_of_memory(err);
     for (int i = range.from; i < range.to; i++)
         if (pto_workload_is_call(&workload->call[i]))
-            entry->part[entry->count++].number = i;
+            entry->call[entry->count++].number = i;
     return PTO_OK;
 }
 
 /* The plans that were predicted. */
-static pto_status_t build(entry_t *entry, const pto_strategy_t *strategy, pto_error_t *err) {
+static pto_status_t make_plans(entry_t *entry, const pto_strategy_t *strategy, pto_error_t *err) {
     for (int i = 0; i < entry->count; i++) {
-        part_t *part = &entry->part[i];
-        const pto_step_call_t *own = &entry->step->call[part->number];
+        entry_call_t *entry_call = &entry->call[i];
+        const pto_step_call_t *own = &entry->step->call[entry_call->number];
         const pto_workload_call_t *call = call_of(entry, i);
         pto_error_t fault = {.status = PTO_OK};
         pto_price_t price;
         pto_status_t status = pto_plan_choose(&call->scenario, own->machine, 0,
                                               strategy ? strategy : own->predictions.strategy[own->best],
-                                              &part->plan, &price, NULL, &fault);
+                                              &entry_call->plan, &price, NULL, &fault);
         if (status != PTO_OK)
             return pto_step_call_error(entry->step->workload, call, &fault, err);
-        status = pto_workload_members(entry->step->workload, call, &part->member, err);
+        status = pto_workload_members(entry->step->workload, call, &entry_call->member, err);
         if (status != PTO_OK)
             return status;
     }
@@ -93,7 +94,7 @@ static int64_t node_of(const entry_t *entry, int64_t process) {
     return process / entry->step->workload->layout.gpus_per_node;
 }
 
-static bool touches(const entry_t *entry, const int64_t *member, int64_t count) {
+static bool is_simulated(const entry_t *entry, const int64_t *member, int64_t count) {
     bool any = false;
     for (int64_t m = 0; member && m < count && !any; m++)
         any = entry->node[node_of(entry, member[m])] >= 0;
@@ -101,14 +102,14 @@ static bool touches(const entry_t *entry, const int64_t *member, int64_t count) 
 }
 
 /* Add the nodes of all communicators that have a member on a node that is simulated. */
-static bool spread(entry_t *entry) {
+static bool add_connected_nodes(entry_t *entry) {
     bool grown = false;
     for (int i = 0; i < entry->count; i++) {
-        const int64_t *first = entry->part[i].member;
+        const int64_t *first = entry->call[i].member;
         int64_t size = members_of(call_of(entry, i));
         for (int64_t c = 0; first && c < call_of(entry, i)->communicators.count; c++) {
             const int64_t *member = first + c * size;
-            if (!touches(entry, member, size))
+            if (!is_simulated(entry, member, size))
                 continue;
             for (int64_t m = 0; m < size; m++) {
                 int64_t *node = &entry->node[node_of(entry, member[m])];
@@ -127,7 +128,7 @@ static void choose_nodes(entry_t *entry) {
     int64_t nodes = 0;
     for (int64_t node = 0; node < layout->nodes; node++)
         entry->node[node] = node == 0 || entry->machine->fabric.levels > 0 ? 0 : -1;
-    while (spread(entry))
+    while (add_connected_nodes(entry))
         continue;
     for (int64_t node = 0; node < layout->nodes; node++)
         if (entry->node[node] >= 0)
@@ -137,21 +138,21 @@ static void choose_nodes(entry_t *entry) {
 }
 
 static pto_status_t place_ranks(entry_t *entry, int i, pto_error_t *err) {
-    part_t *part = &entry->part[i];
+    entry_call_t *entry_call = &entry->call[i];
     int64_t size = members_of(call_of(entry, i)), cores = entry->layout.procs_per_gpu, next = 0;
-    part->rank = calloc((size_t)pto_layout_rank_count(&entry->layout) + 1, sizeof *part->rank);
-    if (!part->rank)
+    entry_call->rank = calloc((size_t)pto_layout_rank_count(&entry->layout) + 1, sizeof *entry_call->rank);
+    if (!entry_call->rank)
         return out_of_memory(err);
     for (int64_t c = 0; c < call_of(entry, i)->communicators.count; c++) {
-        const int64_t *member = part->member + c * size;
-        if (!touches(entry, member, 1))
+        const int64_t *member = entry_call->member + c * size;
+        if (!is_simulated(entry, member, 1))
             continue;
-        part->communicators++;
+        entry_call->communicators++;
         for (int64_t m = 0; m < size; m++) {
             int64_t gpu = entry->node[node_of(entry, member[m])] * entry->layout.gpus_per_node +
                           member[m] % entry->layout.gpus_per_node;
             for (int64_t core = 0; core < cores; core++)
-                part->rank[next++] = gpu * cores + core;
+                entry_call->rank[next++] = gpu * cores + core;
         }
     }
     return PTO_OK;
@@ -169,7 +170,7 @@ static int64_t choose_repeats(entry_t *entry) {
     int64_t unit = most / least > REPEATS_MAX ? (most + REPEATS_MAX - 1) / REPEATS_MAX : least;
     for (int i = 0; i < entry->count; i++) {
         int64_t repeats = (call_of(entry, i)->times + unit / 2) / unit;
-        entry->part[i].repeats = repeats > 0 ? repeats : 1;
+        entry->call[i].repeats = repeats > 0 ? repeats : 1;
     }
     return unit;
 }
@@ -179,23 +180,23 @@ static pto_status_t run(entry_t *entry, const pto_simulate_options_t *options, p
     int64_t calls = 0;
     int at = 0;
     for (int i = 0; i < entry->count; i++)
-        calls += entry->part[i].repeats;
+        calls += entry->call[i].repeats;
     pto_simulate_call_t *call = calloc((size_t)calls + 1, sizeof *call);
     double *each_s = calloc((size_t)calls + 1, sizeof *each_s);
     pto_status_t status = call && each_s ? PTO_OK : out_of_memory(err);
     for (int i = 0; i < entry->count && call && status == PTO_OK; i++)
-        for (int64_t r = 0; r < entry->part[i].repeats; r++)
-            call[at++] = (pto_simulate_call_t){.plan = entry->part[i].plan,
-                                               .communicators = entry->part[i].communicators,
-                                               .rank = entry->part[i].rank,
+        for (int64_t r = 0; r < entry->call[i].repeats; r++)
+            call[at++] = (pto_simulate_call_t){.plan = entry->call[i].plan,
+                                               .communicators = entry->call[i].communicators,
+                                               .rank = entry->call[i].rank,
                                                .repeats = r > 0};
     if (status == PTO_OK)
         status =
             pto_simulate_at_once(&entry->layout, call, at, entry->machine, options, simulation, each_s, err);
     at = 0;
     for (int i = 0; i < entry->count && each_s && status == PTO_OK; i++) {
-        at += (int)entry->part[i].repeats;
-        entry->part[i].end_s = each_s[at - 1];
+        at += (int)entry->call[i].repeats;
+        entry->call[i].end_s = each_s[at - 1];
     }
     free(call);
     free(each_s);
@@ -205,13 +206,13 @@ static pto_status_t run(entry_t *entry, const pto_simulate_options_t *options, p
 static int64_t count_messages(const entry_t *entry) {
     int64_t messages = 0;
     for (int i = 0; i < entry->count; i++)
-        messages += pto_plan_size(entry->part[i].plan).messages * entry->part[i].communicators *
-                    entry->part[i].repeats;
+        messages += pto_plan_size(entry->call[i].plan).messages * entry->call[i].communicators *
+                    entry->call[i].repeats;
     return messages;
 }
 
 static void announce(const entry_t *entry, int number, const pto_simulate_options_t *options) {
-    const pto_plan_t *plan = entry->part[0].plan;
+    const pto_plan_t *plan = entry->call[0].plan;
     if (!options || !options->begin)
         return;
     pto_simulate_progress_t progress = {.cell = number,
@@ -225,10 +226,10 @@ static void announce(const entry_t *entry, int number, const pto_simulate_option
 /* The plans, ranks and repetitions of an entry, each of which stands for `*unit` of the workload's. */
 static pto_status_t prepare(entry_t *entry, int number, const pto_strategy_t *strategy, int64_t *unit,
                             pto_error_t *err) {
-    pto_status_t status = collect(entry, number, err);
+    pto_status_t status = find_calls(entry, number, err);
     if (status != PTO_OK || entry->count == 0)
         return status;
-    status = build(entry, strategy, err);
+    status = make_plans(entry, strategy, err);
     if (status == PTO_OK)
         choose_nodes(entry);
     for (int i = 0; i < entry->count && status == PTO_OK; i++)
@@ -253,8 +254,8 @@ static pto_status_t simulate_entry(entry_t *entry, int number, const pto_strateg
     if (status != PTO_OK)
         return pto_step_call_error(entry->step->workload, call_of(entry, 0), &fault, err);
     for (int i = 0; i < entry->count; i++) {
-        double end_s = entry->part[i].end_s * (double)unit;
-        made->call_s[entry->part[i].number] = end_s;
+        double end_s = entry->call[i].end_s * (double)unit;
+        made->call_s[entry->call[i].number] = end_s;
         *seconds = fmax(*seconds, end_s);
     }
     made->messages += simulation.messages;

@@ -1,5 +1,5 @@
-/* Count the work of pricing a scenario before it begins: prices by class take next to nothing, those rank by
- * rank a microsecond for each message. */
+/* Estimates the work of pricing a scenario before it begins, so that it can be refused or its progress shown.
+ * Prices by class take next to none, prices rank by rank about a microsecond for each message. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,16 +11,18 @@
 #include "price/pricing.h"
 #include "scenario/check.h"
 
-/* A unit of work is a message of a table, which takes about a microsecond. Others are that many to a unit:
- * messages that share no links and have no latency apart, and entries of a table that are gathered by node;
- * entries that are read for rounds of all pairs (pairs.c), and the messages of these rounds, unless the price
- * is explained; entries that are summed for messages all in flight at once (of a grid, those that may have
- * bytes), where also each stage of a process is a unit. */
-enum { WALKED_A_UNIT = 16, READ_A_UNIT = 64, ROUNDS_A_UNIT = 128, SUMMED_A_UNIT = 128 };
+/* A unit of work is about a microsecond: one message of a table. Of simpler things, a unit is several: */
+enum {
+    MESSAGES_PER_UNIT = 16, /* messages without shared links and latency; entries that are gathered by node */
+    READS_PER_UNIT = 64,    /* entries read for rounds of all pairs (pairs.c) */
+    ROUNDS_PER_UNIT = 128,  /* messages of these rounds, unless the price is explained */
+    SUMS_PER_UNIT =
+        128 /* entries summed for messages in flight at once (at_once.c), beside a unit per stage */
+};
 
 enum { REFUSED = -1, NOT_COUNTED = -2 };
 
-static int64_t units(int64_t count, int64_t a_unit) { return count / a_unit + (count % a_unit > 0); }
+static int64_t units(int64_t count, int64_t per_unit) { return count / per_unit + (count % per_unit > 0); }
 
 static bool has_rounds(const pto_plan_t *plan) {
     bool any = false;
@@ -46,15 +48,16 @@ static int64_t table_work(const pto_plan_t *plan, const pto_machine_t *machine, 
     int64_t summed = pto_counts_partners(request->counts, owners) * owners;
     int64_t entries = pto_collective_is_by_pair(request->collective) ? owners * owners : 0;
     pto_plan_size_t size = pto_plan_size(plan);
-    bool apart = pto_messages_are_apart(machine, &request->layout), latency = pto_latency_known(machine);
-    bool of_pairs = apart && !latency && entries > 0 && size.messages >= entries - owners;
+    bool independent = pto_messages_are_apart(machine, &request->layout),
+         latency = pto_latency_known(machine);
+    bool of_pairs = independent && !latency && entries > 0 && size.messages >= entries - owners;
     if (of_pairs && !has_rounds(plan))
-        return units(summed, SUMMED_A_UNIT) + size.stages;
-    int64_t messages = units(size.messages, apart && !latency ? WALKED_A_UNIT : 1);
+        return units(summed, SUMS_PER_UNIT) + size.stages;
+    int64_t messages = units(size.messages, independent && !latency ? MESSAGES_PER_UNIT : 1);
     if (of_pairs && !explained)
-        messages = units(entries, READ_A_UNIT) + units(size.messages, ROUNDS_A_UNIT);
-    int64_t walked = gathers_blocks(plan) ? units(entries, WALKED_A_UNIT) : 0;
-    return messages > walked ? messages : walked;
+        messages = units(entries, READS_PER_UNIT) + units(size.messages, ROUNDS_PER_UNIT);
+    int64_t gathered = gathers_blocks(plan) ? units(entries, MESSAGES_PER_UNIT) : 0;
+    return messages > gathered ? messages : gathered;
 }
 
 /* Returns the work of pricing one plan; REFUSED: there is no plan, or it is not priced. */
@@ -69,16 +72,15 @@ static int64_t plan_work(const pto_request_t *request, const pto_machine_t *mach
     return work;
 }
 
-/* Known properties of a strategy's plans, by algorithm and by whether the library stages. */
+/* The known work of a strategy's plans, by algorithm and by whether the library stages. */
 typedef struct {
-    int64_t *work; /* NOT_COUNTED at first; NULL: nothing is kept */
-    bool
-        all_sizes; /* whether plans of other sizes have the same work; else only that they have none, if so */
+    int64_t *work;  /* NOT_COUNTED at first; NULL: nothing is kept */
+    bool all_sizes; /* plans of other sizes have the same work; else only if it is 0 */
 } known_work_t;
 
 static int64_t *known_place(known_work_t known, const pto_request_t *request, int algorithm) {
-    bool cut = request->segment_bytes > 0; /* into as many as the size makes */
-    return known.work && !cut ? &known.work[2 * algorithm + request->staged] : NULL;
+    bool depends_on_size = request->segment_bytes > 0;
+    return known.work && !depends_on_size ? &known.work[2 * algorithm + request->staged] : NULL;
 }
 
 static int64_t plan_work_once(const pto_scenario_cell_t *cell, known_work_t known,
@@ -92,7 +94,7 @@ static int64_t plan_work_once(const pto_scenario_cell_t *cell, known_work_t know
     return work;
 }
 
-/* Numbers of chunks are not counted: the search for one ends early. */
+/* The search for a number of chunks is not counted, since it ends early. */
 static int64_t cell_work(const pto_scenario_cell_t *cell, known_work_t known) {
     pto_request_t request = cell->request;
     int64_t work = 0, prices = request.strategy->stages ? 2 * request.strategy->stages(&request) : 1;
@@ -113,9 +115,8 @@ int64_t pto_cell_work(const pto_scenario_t *scenario, const pto_machine_t *machi
     return cell_work(&cell, (known_work_t){0});
 }
 
-/* Plans of other sizes use their peers' memory or none, as those of the first one do: without work there,
- * they have none, and are not made here. Where nothing is cut into pieces by its size, those with work have
- * as much of it. */
+/* In a sweep of sizes, plans without work at the first size have none at the others, so those are not made.
+ * If nothing is cut into pieces by its size, plans with work have the same work at all sizes. */
 int64_t pto_each_work(pto_scenario_cell_t *cell, int64_t point_count, int strategy_count) {
     const pto_scenario_t *scenario = cell->scenario;
     int64_t work = 0;
