@@ -65,14 +65,12 @@ pto_status_t pto_choose_cheapest(const pto_scenario_t *scenario, const pto_machi
 bool pto_library_is_unknown(const pto_scenario_t *scenario, const pto_machine_t *machine,
                             const pto_request_t *request);
 
-/* Adds a term without a price: library.COLLECTIVE.SPACE, with .algorithm if a row is flagged. Errors:
- * PTO_ERR_MEMORY. */
+/* Adds a term without a price: library.COLLECTIVE.SPACE, with .algorithm if a row is flagged. */
 pto_status_t pto_library_explain_unknown(const pto_scenario_t *scenario, const pto_machine_t *machine,
                                          const pto_request_t *request, pto_explanation_t *explanation,
                                          pto_error_t *err);
 
-/* Counts the work of all cells, in the order of predictions. Returns the sum, or INT64_MAX if that is too
- * large. */
+/* Counts the work of all cells, in the order of predictions. Returns the sum, or INT64_MAX. */
 int64_t pto_each_work(pto_scenario_cell_t *cell, int64_t point_count, int strategy_count);
 
 /* Predicts a scenario, which is a sweep's at a value between two of its points. Work is not counted in a

@@ -81,8 +81,7 @@ static int64_t border_bytes(const pto_request_t *request) {
     return most * request->bytes;
 }
 
-/* Returns the bytes that an owner sends and that chunks divide: in a halo exchange to one neighbor, in a ring
- * in a round. */
+/* Returns the bytes of an owner that chunks divide: to one halo neighbor, or of one round of a ring. */
 static int64_t sent_bytes(const pto_request_t *request) {
     if (request->collective == PTO_COLLECTIVE_HALO)
         return border_bytes(request);
@@ -152,9 +151,8 @@ const char *pto_choice_text(const pto_strategy_t *strategy, int64_t chunks, pto_
 
 /* --- candidates ----------------------------------------------------------------------------------------- */
 
-/* Visits the plans of all values of a number, or the only plan if `number` is NULL. The first value that does
- * not apply, or whose plan is too large, ends the search, unless it is the first of all; a visitor ends it in
- * the same way. */
+/* Visits the plans of all values of a number, or the only plan if that is NULL. A value after the first one
+ * that does not apply, or whose plan is too large, ends the search, as a visitor may. */
 static pto_status_t visit_values(const pto_scenario_cell_t *cell, const open_numbers_t *search,
                                  int64_t *number, pto_request_t *request, const pto_visit_candidate_t *visit,
                                  pto_error_t *err) {
@@ -239,8 +237,7 @@ static pto_status_t price_candidate(pto_plan_t **plan, bool in_chunks, void *con
     return PTO_OK;
 }
 
-/* Prices the plans of an algorithm, that of `request`, and returns the cheapest one. A price above `bound_s`
- * may be INFINITY. */
+/* Finds the cheapest plan of the request's algorithm. A price above `bound_s` may be INFINITY. */
 static pto_status_t price_choices(const pto_scenario_cell_t *cell, pto_request_t *request, double bound_s,
                                   pto_plan_t **plan, pto_price_t *price, pto_explanation_t *explanation,
                                   pto_error_t *err) {
@@ -325,9 +322,8 @@ static int index_of(const pto_algorithm_t *algorithm) {
     return i;
 }
 
-/* Returns the algorithm with the fewest stages if counts are a table, else -1. Pricing it first is fast, and
- * gives a bound at which the prices of the others stop long before all messages of their rounds are priced.
- */
+/* Returns the algorithm with the fewest stages if counts are a table; -1: they are not. Priced first, it soon
+ * gives a bound, so that pricing the others stops long before their last rounds. */
 static int with_fewest_stages(const pto_scenario_cell_t *cell) {
     pto_request_t tried = cell->request;
     int64_t fewest = INT64_MAX;
@@ -347,9 +343,8 @@ static int with_fewest_stages(const pto_scenario_cell_t *cell) {
     return found;
 }
 
-/* Finds the cheapest algorithm that applies, of equal ones the first. If none does, the error is that of the
- * first. The likely one is priced first, and explained at once: pricing the others stops when they exceed it.
- */
+/* Finds the cheapest algorithm that applies, the first of equals; or returns the first one's error. The
+ * likely one is priced first, and explained at once: pricing the others stops above its price. */
 static pto_status_t price_cheapest(const pto_scenario_cell_t *cell, const pto_algorithm_t *likely,
                                    pto_plan_t **plan, pto_price_t *price, pto_explanation_t *explanation,
                                    pto_error_t *err) {

@@ -9,8 +9,7 @@
 #include "base/text.h"
 #include "machine/error_model.h"
 
-/* A normal variable whose mean is this many standard deviations from 0 has the other sign once in three
- * times. */
+/* A normal variable with this mean in standard deviations is below 0 once in three times. */
 static const double deviations_of_a_third = 0.4307;
 
 /* Margins below this are close: portolan-score does not count such cells as clear. */
@@ -66,8 +65,7 @@ static double add_variance(const pto_prediction_t *best, const pto_prediction_t 
     return variance;
 }
 
-/* The standard deviation if the two costs are independent, as they are taken to be without explanations or by
- * energy. */
+/* Returns the deviation if the two costs are independent, as without explanations or by energy. */
 static double independent_sd(pto_cost_t best, pto_cost_t other) {
     double above = best.value > 0 ? log(best.high / best.value) : 0;
     double below = other.low > 0 ? log(other.value / other.low) : INFINITY;
@@ -110,8 +108,7 @@ pto_doubt_t pto_doubt(const pto_prediction_t *best, const pto_prediction_t *othe
 
 /* --- what to measure ------------------------------------------------------------------------------------ */
 
-/* The benchmark of portolan-calibrate that determines the parameters below a key. The first match counts; %s
- * is the next word of the key. */
+/* The benchmark that determines the parameters below a key. The first match counts; %s: the next word. */
 static const struct {
     const char *key;
     const char *benchmark;
@@ -158,8 +155,7 @@ static void name_benchmark(const char *key, char *benchmark, size_t size) {
     }
 }
 
-/* Returns the mean bytes of a message or copy, from the counts of the two terms of its cost; 0: not both are
- * terms. */
+/* Returns the mean bytes of a message or copy, if both terms of its cost are in the price; else 0. */
 static int64_t bytes_each(const pto_explanation_t *explanation, const char *key) {
     static const char start[] = ".alpha_s", rate[] = ".beta_s_per_byte";
     const char *dot = strrchr(key, '.');

@@ -65,9 +65,8 @@ static bool is_straight(const priced_t *a, const priced_t *middle, const priced_
            fabs(line_s - middle->seconds) <= PTO_ESTIMATE_TOLERANCE * middle->seconds;
 }
 
-/* Appends the sizes that are needed between two, which the caller appends. In the middle of two powers of
- * two, and if the strategies of both ends differ, all strategies are priced: a third one may be the cheapest
- * there. */
+/* Appends the sizes that are needed between two, which the caller appends. All strategies are priced between
+ * two powers of two, and if the ends differ: a third one may be the cheapest. */
 static pto_status_t divide(table_t *table, const priced_t *a, const priced_t *b, bool powers,
                            pto_error_t *err) {
     int64_t half = (b->bytes - a->bytes) / 2 / table->element_bytes * table->element_bytes;

@@ -1,6 +1,5 @@
-/* A price that is computed repeatedly with other values of a few parameters (in sensitivities and fits), kept
- * as short tapes (tape/tape.h). There are several tapes, since a tape holds only while its comparisons have
- * the same results. Internal to libportolan. */
+/* A price that is computed repeatedly with other values of a few parameters, kept as short tapes
+ * (tape/tape.h): several, as each holds for certain results of its comparisons. Internal to libportolan. */
 #ifndef PTO_DECIDE_KEPT_PRICE_H
 #define PTO_DECIDE_KEPT_PRICE_H
 

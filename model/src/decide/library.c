@@ -10,9 +10,8 @@
 #include "plan/plan_internal.h"
 #include "portolan/pick.h"
 
-/* The library's call is the same with every algorithm, so that of the first one that applies is returned. A
- * table of counts is replaced by blocks of the scenario's bytes; those of an allgatherv have the mean size.
- */
+/* All algorithms make the same call, so the first one that applies is used. A table of counts is replaced by
+ * the scenario's bytes, for an allgatherv by the mean. */
 pto_call_t pto_request_call(const pto_request_t *request) {
     pto_call_t call = {.procs = 1, .bytes = request->bytes};
     pto_request_t probe = *request;
@@ -49,9 +48,8 @@ bool pto_library_has_rules(const pto_request_t *request) {
            pto_collective_is_in_mpi(request->collective);
 }
 
-/* Returns whether a rule is from the table of the machine's `mpi_library`, and the machine lacks costs of the
- * call besides messages (copies through pageable memory, or within host memory), so that the call would look
- * too cheap. */
+/* Returns whether a rule is of the machine's `mpi_library`, but the machine lacks costs of its call besides
+ * messages (copies of pageable memory, or within host memory), so that it would look too cheap. */
 static bool lacks_costs(const pto_machine_t *machine, const pto_request_t *request,
                         const pto_library_rule_t *rule) {
     const pto_algorithm_t *algorithm;

@@ -50,8 +50,7 @@ static bool cost_at(const pto_predictions_t *predictions, int64_t point, int str
     return pto_prediction_cost(pto_prediction_at(predictions, point, strategy), predictions->by, cost);
 }
 
-/* Returns whether a strategy goes before another one of equal cost: if only the other one's price is that of
- * an MPI library that nothing describes. */
+/* Returns whether a strategy goes before one of equal cost, whose price is that of an unknown library. */
 static bool goes_before(const pto_predictions_t *predictions, int64_t point, int strategy, int other) {
     return pto_prediction_at(predictions, point, other)->library_unknown &&
            !pto_prediction_at(predictions, point, strategy)->library_unknown;
@@ -97,8 +96,7 @@ static pick_t pick_at(const pto_predictions_t *predictions, int64_t point) {
     return pick;
 }
 
-/* Compares the winner with every other strategy. The rival is the one with the largest regret, among
- * near-ties if there are any. */
+/* Compares the winner with the others. The rival is the one with the largest regret, of near-ties if any. */
 static void doubt_pick(const pto_predictions_t *predictions, int64_t point, pick_t *pick) {
     double rival_regret = 0;
     for (int i = 0; i < predictions->strategy_count && pick->winner >= 0; i++) {

@@ -47,8 +47,7 @@ static pto_status_t predict_one(const pto_scenario_cell_t *cell, const pto_algor
     return status;
 }
 
-/* Returns the algorithm that was chosen at the previous point or, at the first one, by the previous strategy;
- * NULL: unknown. */
+/* Returns the algorithm of the previous point or, at the first one, of the previous strategy, or NULL. */
 static const pto_algorithm_t *likely_algorithm(const pto_predictions_t *made, int64_t point, int strategy) {
     const pto_prediction_t *own = &made->prediction[point * made->strategy_count + strategy];
     if (point > 0)
@@ -191,8 +190,7 @@ pto_status_t pto_predict_between(const pto_predictions_t *swept, const pto_scena
     return predict(scenario, swept->machine, how, predictions, err);
 }
 
-/* Returns a parameter that the machine lacks for a price; NULL: none. The cost of sharing a GPU's copies
- * comes first, as it may be the largest. */
+/* Returns a parameter that the machine lacks, or NULL. That of sharing a GPU's copies comes first. */
 static const char *lacking_param(const pto_prediction_t *prediction) {
     const char *first = NULL;
     for (int i = 0; i < prediction->explanation.count; i++) {
@@ -205,8 +203,7 @@ static const char *lacking_param(const pto_prediction_t *prediction) {
     return first;
 }
 
-/* More processes are worth while if the interval of the ratio of the two times does not contain 1. Keeps the
- * point where they gain most. */
+/* Keeps the point where more processes gain most, if the interval of the ratio of times excludes 1. */
 static void compare_at(const pto_predictions_t *own, const pto_predictions_t *split, int64_t point,
                        pto_more_procs_t *more) {
     const int pick = pto_pick_at(own, point), other = pto_pick_at(split, point);

@@ -65,8 +65,7 @@ static pto_status_t note(collecting_t *collecting, int64_t count, const char *te
     return PTO_OK;
 }
 
-/* Returns the provenance line that says that the split strategies of the row's implementation did not do what
- * their names say; NULL: none. */
+/* Returns the line that says that split strategies of the row did not do what their names say, or NULL. */
 static const pto_provenance_t *caveat_on(const pto_collectives_t *collectives,
                                          const pto_collective_row_t *row) {
     char key[64];
@@ -307,8 +306,7 @@ static pto_score_cell_t *add_cell(collecting_t *collecting) {
     return &score->cell[score->cell_count++];
 }
 
-/* Makes the cell of a group of rows, with `procs` processes per GPU for split strategies. `timings` has room
- * for all candidates. */
+/* Makes the cell of a group of rows, with `procs` processes per GPU for split strategies. */
 static pto_status_t make_cell(collecting_t *collecting, const entry_t *group, int64_t group_count,
                               int64_t procs, timings_t *timings) {
     int count = 0;

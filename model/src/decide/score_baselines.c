@@ -48,8 +48,7 @@ typedef struct {
     int candidate;
 } example_t;
 
-/* Returns the example of a candidate that is nearest in nodes, then in shape; if `nodes` is not 0, only on
- * that many nodes. */
+/* Returns the example of a candidate nearest in nodes, then in shape. `nodes`: only on so many, if not 0. */
 static example_t nearest(const pto_score_t *train, const pto_score_cell_t *cell,
                          const pto_score_candidate_t *like, int64_t nodes) {
     example_t found = {0};
@@ -161,8 +160,7 @@ static void insert(example_t near[NEIGHBORS], double distance[NEIGHBORS], exampl
     }
 }
 
-/* Returns the most frequent winner of the nearest cells whose winner is a candidate here; of equals, the
- * nearest. */
+/* Returns the most frequent winner of the nearest cells among the candidates here, the nearest of equals. */
 static int vote(const pto_score_t *train, const pto_score_cell_t *cell) {
     example_t near[NEIGHBORS] = {{0}};
     double distance[NEIGHBORS] = {0};

@@ -52,8 +52,7 @@ static bool is_in(const pto_score_filter_t *filter, const pto_score_cell_t *cell
            (filter->nodes == 0 || filter->nodes == cell->nodes);
 }
 
-/* Returns the strategy's candidate. Of several, as with different numbers of staged members, the one that is
- * predicted to be the fastest. */
+/* Returns the strategy's candidate; of several (chunks, staged members), the one predicted to be fastest. */
 static int find_candidate(const pto_score_cell_t *cell, const pto_strategy_t *strategy) {
     int found = -1;
     for (int c = 0; c < cell->candidate_count; c++) {

@@ -237,8 +237,7 @@ static pto_status_t price_strategy(trial_t *trial, int strategy, double *seconds
     return status;
 }
 
-/* Computes the prices of all strategies on the current machine; those that do not move keep the first row's.
- */
+/* Prices all strategies on the current machine; those that do not move keep the first row's price. */
 static pto_status_t price_all(trial_t *trial, double *seconds, pto_error_t *err) {
     pto_status_t status = PTO_OK;
     for (int i = 0; i < trial->predictions->strategy_count && status == PTO_OK; i++) {
@@ -281,8 +280,7 @@ static bool stays_winner(const trial_t *trial, int from, int to) {
     return true;
 }
 
-/* Finds the first step in (from, to] at which the winner is no longer picked, as it is at `from`; 0: none.
- * Both rows are known. */
+/* Finds the first step in (from, to] with another pick than at `from`; 0: none. Both rows are known. */
 static pto_status_t search(trial_t *trial, int from, int to, int *found, pto_error_t *err) {
     *found = 0;
     if (stays_winner(trial, from, to))
@@ -365,8 +363,7 @@ static double seconds_of(const pto_prediction_t *prediction, const pto_param_t *
     return seconds;
 }
 
-/* Returns whether the two cheapest prices depend on the parameter, or another strategy could become the
- * cheapest through it. */
+/* Returns whether the two cheapest prices depend on the parameter, or another could become the cheapest. */
 static bool could_matter(const trial_t *trial, const pto_sensitivities_t *made, const pto_param_t *param) {
     const pto_predictions_t *predictions = trial->predictions;
     double best_s = pto_prediction_at(predictions, trial->point, made->winner)->price.seconds;

@@ -140,8 +140,7 @@ static void announce(const batch_t *batch, const run_t *run) {
     batch->options.begin(&progress);
 }
 
-/* Simulates all plans. Threads take them in order, and share nothing that changes, so the results are the
- * same for any number of threads. */
+/* Simulates all plans in order. Threads share nothing that changes, so their number changes no result. */
 static void simulate_runs(batch_t *batch) {
     int64_t next = 0;
     bool failed = false;
@@ -169,8 +168,7 @@ static void simulate_runs(batch_t *batch) {
 
 /* --- results -------------------------------------------------------------------------------------------- */
 
-/* Returns the run of a cell with the fastest simulation; NULL: none. The first run that failed sets the
- * cell's status. */
+/* Returns the run of a cell with the fastest simulation, or NULL, with the status of the first failure. */
 static const run_t *fastest(batch_t *batch, int64_t cell) {
     const run_t *best = NULL, *refused = NULL;
     for (int64_t i = 0; i < batch->run_count; i++) {
@@ -190,8 +188,7 @@ static const run_t *fastest(batch_t *batch, int64_t cell) {
     return fails ? NULL : best;
 }
 
-/* Fills in a cell's prediction; an excluded one keeps the reason. `options` are the caller's, perhaps with a
- * visitor. */
+/* Fills in a cell's prediction, or its reason. `options` are the caller's, perhaps with a visitor. */
 static void finish_cell(batch_t *batch, int64_t cell, const pto_simulate_options_t *options,
                         pto_prediction_t *prediction, pto_simulation_t *simulation) {
     const run_t *best = batch->status[cell] == PTO_OK ? fastest(batch, cell) : NULL;
@@ -226,8 +223,7 @@ static void simulate_with_progress(batch_t *batch) {
         pto_progress_end();
 }
 
-/* Returns the number of cells of the points before the first interrupted one; at least those of the first
- * point. */
+/* Returns the number of cells of complete points; at least those of the first point. */
 static int64_t cells_done(const batch_t *batch) {
     int64_t cells = batch->cells, strategies = batch->predictions->strategy_count;
     for (int64_t i = 0; i < batch->run_count; i++)
@@ -271,8 +267,7 @@ static void free_batch(batch_t *batch) {
     free(batch->reason);
 }
 
-/* The simulated times replace the predictions' prices; parameters that the machine lacks stay in their
- * explanations. */
+/* The explanations keep the parameters that the machine lacks. */
 pto_status_t pto_simulate_scenario(const pto_scenario_t *scenario, const pto_machine_t *machine,
                                    const pto_simulate_options_t *options, pto_predictions_t *predictions,
                                    pto_simulation_t **simulation, pto_error_t *err) {

@@ -26,8 +26,7 @@ typedef enum {
     RESOURCE_COUNT
 } resource_t;
 
-/* The time of the longest paths by resource, and the time for which resources are occupied, on a longest path
- * or not. */
+/* Time by resource: on the longest paths, and for which it is occupied, on a longest path or not. */
 typedef struct {
     double seconds[RESOURCE_COUNT];
     double occupied_s[PTO_OCCUPIED_COUNT];
@@ -323,8 +322,7 @@ static bool applies_anywhere(const pto_step_prediction_t *step, const pto_strate
     return false;
 }
 
-/* Returns whether a status is a limitation of the call, the machine or the strategies rather than a failure.
- */
+/* Returns whether a status is a limitation of the call, the machine or the strategies, not a failure. */
 static bool can_be_left_out(pto_status_t status) {
     return status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_RANGE || status == PTO_ERR_KEY ||
            status == PTO_ERR_NOT_FOUND || status == PTO_ERR_TOO_LARGE;

@@ -14,16 +14,14 @@ pto_step_calls_t pto_step_calls(const pto_workload_t *workload, int entry);
 /* Returns the seconds of an entry's computations. */
 double pto_step_compute_s(const pto_workload_t *workload, int entry);
 
-/* Reports the error of a call at the call's place in the workload's file, unless it has a place. Returns its
- * status. */
+/* Reports the error of a call at its place in the workload's file, if it has none yet. Returns its status. */
 pto_status_t pto_step_call_error(const pto_workload_t *workload, const pto_workload_call_t *call,
                                  const pto_error_t *fault, pto_error_t *err);
 
 /* Computes the totals of the mix again after calls have got another strategy (`best`). */
 void pto_step_add_up_mix(pto_step_prediction_t *step);
 
-/* Count the messages of one entry's simulation by the chosen mix, and simulate it. Errors: those of
- * pto_step_simulate. */
+/* Count the messages of one entry by the chosen mix, and simulate it. Errors: as of pto_step_simulate. */
 pto_status_t pto_step_entry_messages(const pto_step_prediction_t *step, const pto_machine_t *machine,
                                      int number, int64_t *messages, pto_error_t *err);
 pto_status_t pto_step_simulate_entry(const pto_step_prediction_t *step, const pto_machine_t *machine,

@@ -13,8 +13,7 @@ bool pto_step_is_of_one_member(const pto_plan_t *plan, const pto_step_t *step) {
            pto_group_at(plan, step->group)->size > 1;
 }
 
-/* Returns the core of a step's single member; -1 if it has several, or if every core has a group of its own.
- */
+/* Returns the core of a step's single member; -1: it has several, or one on each core. */
 static int64_t core_of_single_member(const pto_plan_t *plan, const pto_step_t *step) {
     const pto_group_t *group = pto_group_at(plan, step->group);
     if (!pto_step_is_of_one_member(plan, step) || !(pto_group_traits[group->kind].index & PTO_BY_CORE))
@@ -69,8 +68,7 @@ static bool depends_on_core(const pto_step_t *step) {
     return false;
 }
 
-/* Marks the cores at which the size of shares changes: after the larger ones, and at the last one, which may
- * take the bytes that do not fill a grain. */
+/* Marks where shares change size: after the larger ones, and at the last, which may have a partial grain. */
 static void mark_shares(bool *begins, int64_t cores, int64_t bytes, int64_t granularity_bytes,
                         int64_t shares) {
     if (shares != cores)
@@ -80,7 +78,7 @@ static void mark_shares(bool *begins, int64_t cores, int64_t bytes, int64_t gran
         begins[shares - 1] = true;
 }
 
-/* Sets begins[core] if a class begins at this core. */
+/* Sets begins[core] where a class begins. */
 static void find_boundaries(const pto_plan_t *plan, const pto_machine_t *machine, bool *begins) {
     int64_t cores = plan->request.layout.procs_per_gpu;
     begins[0] = true;
@@ -127,7 +125,6 @@ static bool find_classes(pto_pricing_t *pricing) {
 
 /* --- processes ---------------------------------------------------------------------------------------- */
 
-/* All processes of the first node, or of all nodes. */
 static bool find_processes(pto_pricing_t *pricing) {
     pto_actors_t *actors = &pricing->actors;
     const pto_layout_t *layout = &pricing->plan->request.layout;
@@ -192,14 +189,12 @@ static void subtract_latency(pto_pricing_t *pricing, int64_t actor, pto_space_t 
     pto_charge_t early;
     if (!pto_param_known(latency))
         return;
-    pto_charge_begin(&early, pricing->at.stage->name,
-                     pricing->clocks.explain ? &pricing->clocks.terms[3] : NULL);
+    pto_charge_begin(&early, pricing->at.stage->name, pto_pricing_terms(pricing, 3));
     pto_charge_param(&early, latency, space, -1);
     pto_pricing_add(pricing, actor, &early, early.other);
 }
 
-/* Lanes share the sending and receiving sides of their process, whose idle time is not known, so their
- * messages keep the latency. */
+/* In lanes, messages keep their latency: the idle time of their process's two sides is not known. */
 bool pto_pricing_begin_early(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     int64_t sends = 0, messages = 0;
     pto_space_t space = PTO_SPACE_CPU;

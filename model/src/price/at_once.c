@@ -30,14 +30,12 @@ struct pto_summed {
 /* Returns whether the blocks are dealt to the cores of a GPU in turn. */
 static bool is_dealt(const pto_messages_t *messages) { return messages->buffer->cyclic != PTO_CYCLIC_NONE; }
 
-/* Returns whether the shifts in the step's set of peers are the distances from sender to receiver, for
- * either. */
+/* Returns whether the step's shifts are distances from sender to receiver, for either of them. */
 static bool goes_forward(const pto_messages_t *messages) {
     return messages->step->peers.sign == (messages->buffer->blocks == PTO_BLOCKS_ROW ? 1 : -1);
 }
 
-/* Returns whether the step's peers are all others (ALL_PARTS), or all at the distances that are `*part`
- * modulo `parts`. */
+/* Returns whether the step's peers are all others, or all at distances that are `*part` modulo `parts`. */
 static bool has_whole_parts(const pto_messages_t *messages, int64_t parts, int64_t *part) {
     int64_t first = messages->peer_first, stride = messages->peer_stride, size = messages->group->size;
     *part = ALL_PARTS;
@@ -97,14 +95,12 @@ bool pto_at_once_applies(const pto_pricing_t *pricing, int node) {
 
 /* --- messages between nodes ----------------------------------------------------------------------------- */
 
-static pto_sum_t all_classes(const pto_messages_t *messages, int64_t line, int64_t part) {
+static int64_t messages_of_part(const pto_messages_t *messages, int64_t line, int64_t part) {
     const pto_sum_t *sum = pto_table_off_node(messages->sums, line, part);
-    pto_sum_t all = {0, 0};
-    for (int c = 0; c < messages->sums->classes.count; c++) {
-        all.messages += sum[c].messages;
-        all.bytes += sum[c].bytes;
-    }
-    return all;
+    int64_t count = 0;
+    for (int c = 0; c < messages->sums->classes.count; c++)
+        count += sum[c].messages;
+    return count;
 }
 
 /* Returns the messages of a class between nodes, of the parts that both the core and the step have. */
@@ -129,9 +125,9 @@ static int64_t empty_messages(const pto_messages_t *messages, int64_t line, int6
     if (!messages->step->send_empty || !is_dealt(messages))
         return 0;
     if (messages->part != ALL_PARTS && messages->part != core)
-        return all_classes(messages, line, messages->part).messages;
+        return messages_of_part(messages, line, messages->part);
     int64_t off_node = messages->group->size - messages->group->members_per_node;
-    return messages->part == core ? 0 : off_node - all_classes(messages, line, core).messages;
+    return messages->part == core ? 0 : off_node - messages_of_part(messages, line, core);
 }
 
 static bool is_on_node(const pto_messages_t *messages, int64_t me, int64_t peer) {
@@ -190,7 +186,6 @@ static bool is_class_sent(const pto_messages_t *messages, int class) {
     return messages->sums->classes.from_bytes[class] > 0 || messages->step->send_empty;
 }
 
-/* Returns a process's messages between nodes in a step. */
 static pto_sum_t sum_off_node(const pto_messages_t *messages, const pto_action_t *action) {
     pto_sum_t all = {empty_messages(messages, action->me, action->core), 0};
     for (int c = 0; c < messages->sums->classes.count; c++) {
@@ -270,8 +265,7 @@ static latest_t latest_member(const pto_pricing_t *pricing, const pto_messages_t
     return latest;
 }
 
-/* Finds the latest of the processes that a process receives from, if it is the latest member of the group.
- * Returns false if it is not. Without `*last`, no sender is later than the process itself. */
+/* Returns whether the group's latest member is the latest sender, `*last`, or not later than the process. */
 static bool latest_is_of_group(const pto_pricing_t *pricing, const pto_messages_t *messages,
                                const pto_action_t *action, const pto_ledger_t **last) {
     const pto_ledger_t *before = pricing->clocks.before;
@@ -290,8 +284,7 @@ static bool latest_is_of_group(const pto_pricing_t *pricing, const pto_messages_
     return true;
 }
 
-/* Finds the latest of all processes that a process receives from; of a sparse table, only its partners are.
- */
+/* Finds the latest of all senders; of a sparse table, of the partners. */
 static void find_latest(const pto_pricing_t *pricing, const pto_messages_t *messages,
                         const pto_action_t *action, const pto_ledger_t **last) {
     pto_action_t from = *action;
@@ -325,8 +318,7 @@ static pto_messages_t *messages_of(const pto_pricing_t *pricing, const pto_actio
     return messages;
 }
 
-/* Returns the ledger of the latest process that a process receives from in any step; NULL if no sender is
- * later. The first pass tries to tell without looking at each sender. */
+/* Returns the ledger of the latest sender of any step; NULL: none is later than the process itself. */
 static const pto_ledger_t *latest_sender(const pto_pricing_t *pricing, int64_t actor, int64_t k) {
     const pto_stage_t *stage = pricing->at.stage;
     const pto_ledger_t *last = NULL;
@@ -359,9 +351,9 @@ static void count_sends(pto_pricing_t *pricing, pto_action_t *action) {
     const pto_messages_t *messages = messages_of(pricing, action);
     pto_sum_t sent = sum_off_node(messages, action);
     if (sent.messages > 0)
-        pto_outflow_add_sum(&pricing->shared.outflow[pricing->actors.actor[action->rank].place.node],
-                            messages->space, messages->step->peers.kind, messages->in_one_order,
-                            pricing->actors.node_count, (double)sent.messages, (double)sent.bytes);
+        pto_outflow_add_sum(&pricing->shared.outflow[pto_actor_node(pricing, action->rank)], messages->space,
+                            messages->step->peers.kind, messages->in_one_order, pricing->actors.node_count,
+                            (double)sent.messages, (double)sent.bytes);
 }
 
 static int64_t messages_off_node(const pto_pricing_t *pricing, pto_action_t action) {

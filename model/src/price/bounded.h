@@ -1,5 +1,4 @@
-/* Prices that may stop at a bound, as only the cheapest of several plans matters, and the data that they
- * share. */
+/* Prices that may stop at a bound, as only the cheapest of several plans counts, and the data they share. */
 #ifndef PTO_PRICE_BOUNDED_H
 #define PTO_PRICE_BOUNDED_H
 
@@ -18,9 +17,8 @@ typedef struct {
 pto_tables_t *pto_price_cache_tables(pto_price_cache_t *cache);
 void pto_price_cache_fini(pto_price_cache_t *cache);
 
-/* pto_price of a plan that passes pto_price_check_size. Pricing may stop as soon as the price exceeds
- * `bound_s`: then price->seconds is INFINITY, and errors later in the plan are not detected. `cache` and
- * `explanation` may be NULL. */
+/* pto_price of a plan that passes pto_price_check_size. It may stop above `bound_s`: then price->seconds is
+ * INFINITY, and later errors are not detected. `cache` and `explanation` may be NULL. */
 pto_status_t pto_price_bounded(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_cache_t *cache,
                                double bound_s, pto_price_t *price, pto_explanation_t *explanation,
                                pto_error_t *err);

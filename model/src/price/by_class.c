@@ -49,8 +49,7 @@ int64_t pto_class_copy_bytes(const pto_plan_t *plan, const pto_action_t *action)
 
 enum { GRID_NODES_MAX = 125 };
 
-/* Finds the nodes to which the busiest one belongs: every node if there are few, else those at the corners,
- * at the edges and in the middle of the grid. Returns their number. */
+/* Lists nodes that include the busiest one: all, or those at the corners, at the edges and in the middle. */
 static int grid_nodes(const pto_plan_t *plan, int64_t per_node, int64_t node[GRID_NODES_MAX]) {
     const pto_halo_t *grid = &plan->request.halo;
     int64_t nodes = plan->request.layout.nodes;
@@ -96,14 +95,12 @@ static int64_t neighbors_off_node(const pto_plan_t *plan, const pto_step_t *step
     return most;
 }
 
-/* Returns whether a step exchanges with neighbors in the direction of the action's step, and the class takes
- * part. */
+/* Returns whether a step is an exchange with neighbors of the action's class and direction. */
 static bool is_same_exchange(const pto_step_t *step, const pto_action_t *action) {
     return step->kind == action->step->kind && step->peers.kind == PTO_PEERS_CART &&
            action->core >= step->core_first && action->core < step->core_first + step->core_count;
 }
 
-/* Charges the stage's messages to, or from, all neighbors of an owner. */
 static pto_status_t charge_neighbors(const pto_pricing_t *pricing, int64_t owner, const pto_action_t *first,
                                      pto_charge_t *charge) {
     const pto_stage_t *stage = pricing->at.stage;
@@ -126,7 +123,7 @@ static pto_status_t charge_neighbors(const pto_pricing_t *pricing, int64_t owner
     return status;
 }
 
-/* Returns whether an action's step is the first of the stage's exchanges with neighbors in its direction. */
+/* Returns whether the action's step is the first such exchange of its stage. */
 static bool is_first(const pto_pricing_t *pricing, const pto_action_t *action) {
     int i = pricing->at.stage->step_first;
     while (pto_step_at(pricing->plan, i) != action->step &&
@@ -140,8 +137,7 @@ static void add_share(pto_time_t *time, const pto_param_t *share, pto_time_t of_
         *time = pto_time_add(*time, pto_time_multiply(of_time, pto_time_of(share, 1)));
 }
 
-/* Returns `time`, a time of a member's messages, with the additional cost of those within its node if the
- * member also receives, or copies in other lanes. */
+/* Returns `time` with the additional cost of on-node messages if the member also receives or copies. */
 static pto_time_t with_shares(const pto_pricing_t *pricing, const pto_charge_t *charge, pto_time_t time) {
     const pto_machine_t *machine = pricing->machine;
     for (int space = 0; space < PTO_SPACE_COUNT && pricing->at.both_ways; space++)
@@ -151,8 +147,7 @@ static pto_time_t with_shares(const pto_pricing_t *pricing, const pto_charge_t *
     return time;
 }
 
-/* Returns the time of a member of a class, including shared resources: the member with the longest one ends
- * last. */
+/* Returns the time of a member of a class with shared resources: the longest one ends last. */
 static pto_time_t member_time(const pto_pricing_t *pricing, const pto_charge_t *charge) {
     return with_shares(pricing, charge, pto_charge_time(charge, pricing->machine, pricing->shared.outflow));
 }
@@ -188,14 +183,12 @@ static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const p
 
 /* --- messages ----------------------------------------------------------------------------------------- */
 
-/* Returns whether message sizes differ by peer, such as the shares that one process sends to the others of
- * its GPU. */
+/* Returns whether message sizes differ by peer, such as the shares that a process sends within its GPU. */
 static bool differ_by_peer(const pto_plan_t *plan, const pto_step_t *step) {
     return step->peers.kind == PTO_PEERS_INDEX && pto_group_is_on_gpu(pto_group_at(plan, step->group)->kind);
 }
 
-/* Sets `*bytes` to those of each message of a step, and returns the levels that the messages cross, valid
- * until the next call; NULL if there are no messages. */
+/* Returns the levels of a step's messages, valid until the next call, and their bytes; NULL: none. */
 static const pto_traffic_t *traffic_of(const pto_pricing_t *pricing, pto_action_t *action, int64_t *bytes) {
     const pto_step_t *step = action->step;
     action->ordinal = pto_expr_at(&step->peers.first, action->k, action->core, 0);
@@ -205,8 +198,7 @@ static const pto_traffic_t *traffic_of(const pto_pricing_t *pricing, pto_action_
                : pto_traffic_count(pricing->plan, step, action->k, action->core, pricing->cache->traffic);
 }
 
-/* Returns the number of groups of a step on one node that are counted for an actor. Each group is counted
- * once, for the actor of its first member. */
+/* Returns the number of groups on a node that are counted for an actor: those whose first member it is. */
 static int64_t groups_per_node(const pto_pricing_t *pricing, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     const pto_actor_t *actor = &pricing->actors.actor[action->rank];
@@ -313,7 +305,6 @@ static pto_status_t charge_mix(const pto_pricing_t *pricing, const pto_mix_t *mi
     return PTO_OK;
 }
 
-/* Charges messages within a GPU, peer by peer. */
 static pto_status_t charge_by_peer(const pto_pricing_t *pricing, pto_action_t *action, pto_space_t space,
                                    pto_charge_t *charge) {
     const pto_peers_t *peers = &action->step->peers;
@@ -332,8 +323,7 @@ static pto_status_t charge_by_peer(const pto_pricing_t *pricing, pto_action_t *a
     return PTO_OK;
 }
 
-/* Finds the most expensive of the mixes of levels that the step's members have. The maxima over all mixes are
- * added to the charge's. */
+/* Finds the most expensive mix of the step's members, and adds the maxima over all mixes to the charge's. */
 static pto_status_t find_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
                                    pto_space_t space, int64_t bytes, pto_charge_t *charge,
                                    const pto_mix_t **costliest) {
@@ -357,7 +347,6 @@ static pto_status_t find_costliest(const pto_pricing_t *pricing, const pto_traff
     return PTO_OK;
 }
 
-/* Charges the most expensive mix of the step's members. */
 static pto_status_t charge_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
                                      pto_space_t space, int64_t bytes, pto_charge_t *charge) {
     pto_time_t before = charge->on_node;

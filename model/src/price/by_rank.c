@@ -41,8 +41,7 @@ static messages_t messages_of(const pto_pricing_t *pricing, const pto_action_t *
     return messages;
 }
 
-/* Finds the step's next peer, in its order; of a sparse table, the next one whose message may have bytes.
- * False: there is none. */
+/* Finds the step's next peer, of a sparse table the next that may have bytes. False: there is none. */
 static bool next_peer(const pto_pricing_t *pricing, const messages_t *messages, int64_t *next,
                       pto_action_t *action) {
     const pto_peers_t *peers = &action->step->peers;
@@ -73,7 +72,6 @@ static int64_t message_bytes(const pto_pricing_t *pricing, messages_t *messages,
                : pto_held_slice_bytes(messages->slice, action, &messages->held);
 }
 
-/* Returns the number of messages between nodes that a process sends or receives in a step. */
 static int64_t messages_off_node(const pto_pricing_t *pricing, pto_action_t action) {
     const pto_actor_t *actor = pricing->actors.actor;
     int64_t node = actor[action.rank].place.node, count = 0;
@@ -86,10 +84,10 @@ static int64_t messages_off_node(const pto_pricing_t *pricing, pto_action_t acti
 }
 
 static void count_sends(pto_pricing_t *pricing, pto_action_t *action) {
-    int64_t node = pricing->actors.actor[action->rank].place.node;
+    int64_t node = pto_actor_node(pricing, action->rank);
     messages_t messages = messages_of(pricing, action);
     for (int64_t next = 0; next_peer(pricing, &messages, &next, action);) {
-        bool within = pricing->actors.actor[action->peer_rank].place.node == node;
+        bool within = pto_actor_node(pricing, action->peer_rank) == node;
         if (within && pricing->shared.loads.links.count == 0)
             continue;
         int64_t bytes = message_bytes(pricing, &messages, action);

@@ -106,8 +106,7 @@ static between_t all_between(const pto_copying_t *to, pto_action_t *action) {
     return all;
 }
 
-/* Copies with several peers follow each other. Together they take the time of the busiest link, and each
- * takes a part of it in proportion to its bytes. */
+/* Copies with several peers together take the time of the busiest link, each in proportion to its bytes. */
 static pto_status_t charge_between(const pto_copying_t *to, const copy_t *copy, between_t all) {
     int64_t link_bytes = all.link_bytes;
     if (copy->bytes < all.bytes)
@@ -262,8 +261,7 @@ bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine,
     return !delayed || pto_ledger_copy(own, &queue->last);
 }
 
-/* Removes an actor's earlier copy, so that no process counts twice. Returns until when it was active; 0:
- * there was none. */
+/* Removes an actor's earlier copy, so that none counts twice. Returns until when it was active, or 0. */
 static pto_time_t remove_active(pto_copy_queue_t *queue, int64_t actor) {
     int at = 0;
     while (at < queue->count && queue->active[at].actor != actor)

@@ -49,8 +49,7 @@ static inline const pto_copies_t *pto_copying_engine(const pto_copying_t *to, in
     return &to->engine[to->represented_by ? to->represented_by[gpu] : gpu];
 }
 
-/* Returns whether a step's copies are enqueued in the process's stream, so that those of another such step
- * right after it follow them without a gap. */
+/* Returns whether a step's copies are enqueued in a stream, so that later ones may follow at once. */
 bool pto_step_streams(const pto_plan_t *plan, const pto_step_t *step);
 
 /* Charges the copies of one rank's step with all of its peers. Errors: PTO_ERR_NOT_APPLICABLE if the machine
@@ -69,8 +68,7 @@ pto_status_t pto_copy_charge(pto_copying_t *to, const pto_action_t *action, pto_
 /* Returns whether source and target of a copy are on one socket, that of their holders' GPUs. */
 pto_reach_t pto_copy_reach(const pto_plan_t *plan, const pto_action_t *action);
 
-/* The actor's copies in the queues of the resources `queued` have ended at the time of `own`. Returns false
- * when out of memory. */
+/* The actor's copies in the queues of the resources `queued` have ended. Returns false when out of memory. */
 bool pto_copies_leave(pto_copies_t *engine, unsigned queued, int64_t actor, const pto_ledger_t *own);
 
 void pto_copies_fini(pto_copies_t *engine);

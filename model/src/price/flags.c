@@ -39,7 +39,6 @@ static void drop_consumed(pto_raises_t *raises) {
     raises->unsorted = raises->unsorted && kept > 0;
 }
 
-/* Appends a raise. */
 static void add_raise(pto_pricing_t *pricing, pto_raises_t *raises, int64_t from, pto_raised_at_t *by) {
     if ((size_t)raises->count == raises->capacity)
         drop_consumed(raises);
@@ -97,8 +96,7 @@ void pto_raises_raise(pto_pricing_t *pricing, pto_action_t *action) {
     release(by);
 }
 
-/* Returns the index of the oldest raise of `from` that is not consumed; the number of raises if there is
- * none. */
+/* Returns the index of the oldest raise of `from` that is not consumed; raises->count: there is none. */
 static int find_raise(const pto_raises_t *raises, int64_t from) {
     int low = 0, high = raises->count;
     while (!raises->unsorted && low < high) {

@@ -29,15 +29,13 @@ static void split_before_gpu(survey_t *survey, int64_t gpu) {
         survey->begins[gpu] = true;
 }
 
-/* Members below the index and from it on differ. If it is not the first process of its GPU, that GPU is a
- * range of its own. */
+/* Splits the ranges at a member, whose GPU is a range of its own if it is not the first process there. */
 static void split_at_member(survey_t *survey, pto_group_kind_t kind, int64_t index) {
     int64_t per_gpu = pto_group_members_per_gpu(&survey->plan->request.layout, kind);
     split_before_gpu(survey, index / per_gpu);
     split_before_gpu(survey, (index + per_gpu - 1) / per_gpu);
 }
 
-/* Members of a range of indices differ from the others. */
 static bool split_around_members(survey_t *survey, const pto_group_t *group, const pto_expr_t *first,
                                  const pto_expr_t *stride, const pto_expr_t *until) {
     if (pto_range_is_all(first, stride, until, group->size))
@@ -63,8 +61,7 @@ static bool adds_up_peers(const pto_step_t *step) {
     return step->kind == PTO_STEP_REDUCE || (step->kind == PTO_STEP_COPY && !step->in_kernel);
 }
 
-/* Returns whether a step is a single member's wait for peers given by index. The wait costs those peers
- * nothing, so they may change from round to round. */
+/* Returns whether a step is a single member's wait, which costs its peers nothing, so they may change. */
 static bool waits_alone(const pto_step_t *step) {
     return step->kind == PTO_STEP_WAIT && step->peers.kind == PTO_PEERS_INDEX &&
            pto_expr_is_constant(&step->who_first) && pto_expr_is_constant(&step->who_until) &&
@@ -110,9 +107,8 @@ static void split_at_sockets(survey_t *survey) {
 
 /* --- slices --------------------------------------------------------------------------------------------- */
 
-/* Larger shares differ from smaller ones, and from the last one, which may take the bytes that do not fill a
- * grain. Shares of a GPU's own processes are the same on all GPUs. False: there are fewer shares than
- * members. */
+/* Splits the ranges where shares change size. The last one may take bytes that do not fill a grain. Shares of
+ * a GPU's own processes are the same on all GPUs. False: there are fewer shares than members. */
 static bool split_at_shares(survey_t *survey, pto_group_kind_t kind, const pto_buffer_t *buffer,
                             int64_t shares) {
     int64_t larger = buffer->block_bytes / buffer->granularity_bytes % shares;
@@ -219,8 +215,8 @@ static bool survey_step(survey_t *survey, int index) {
            (!pto_step_is_local(step) || survey_slices(survey, group, step));
 }
 
-/* Finds the ranges. Returns whether there are so few that pricing one GPU of each is less work: the peers of
- * each range are looked for among all members, once for each range. Routes in a topology are not compared. */
+/* Returns whether there are so few ranges that pricing one GPU of each is less work, as each range looks for
+ * its peers among all members. Routes in a topology are not compared. */
 static bool find_ranges(survey_t *survey) {
     const pto_plan_t *plan = survey->plan;
     if (survey->pricing->shared.loads.links.topology)
@@ -244,7 +240,6 @@ static bool price_all(pto_pricing_t *pricing) {
     return pricing->actors.priced != NULL;
 }
 
-/* Returns false when out of memory. */
 static bool price_first_of_ranges(pto_pricing_t *pricing, const bool *range_begins) {
     int64_t cores = pricing->actors.per_gpu, first = 0;
     pricing->actors.represented_by =

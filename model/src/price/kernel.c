@@ -75,7 +75,6 @@ static pto_reach_t reach_of(const pto_plan_t *plan, int64_t rank, int64_t other)
                : PTO_REACH_OFF_SOCKET;
 }
 
-/* Adds the copy with the action's peer. */
 static void add_peer(const pto_plan_t *plan, const pto_action_t *action, pto_kernel_copy_t *copy) {
     const pto_step_t *step = action->step;
     int64_t cores = plan->request.layout.procs_per_gpu;
@@ -107,8 +106,7 @@ pto_kernel_copy_t pto_kernel_copy(const pto_plan_t *plan, pto_action_t *action) 
     return copy;
 }
 
-/* Returns the bytes of the busiest link: the own one carries all accesses of this GPU, that of another GPU
- * the accesses of all GPUs to it. */
+/* Returns the bytes of the busiest link: the own one, or that of a peer, with all GPUs' accesses to it. */
 static int64_t busiest_link(const pto_copying_t *to, pto_action_t *action, const pto_kernel_copy_t *copy) {
     int64_t cores = to->plan->request.layout.procs_per_gpu;
     const pto_copies_t *own = pto_copying_engine(to, action->rank / cores);

@@ -54,7 +54,6 @@ static void copy_ledger(pto_pricing_t *pricing, pto_ledger_t *to, const pto_ledg
     pto_pricing_keep(pricing, pto_ledger_copy(to, from));
 }
 
-/* Starts adding up the lanes' demands. */
 static void reset_demand(pto_pricing_t *pricing) {
     pto_pricing_remember(pricing, pricing->lanes.base);
     for (int64_t i = 0; i < PTO_LANE_RESOURCE_COUNT * pricing->actors.count; i++) {
@@ -82,8 +81,7 @@ static void fork(pto_pricing_t *pricing, int lanes) {
     pricing->lanes.active = true;
 }
 
-/* Returns the lane that takes the least time after its last use of a resource; -1: none used it. Lane 0's end
- * is in `before`. */
+/* Returns the lane with the least time after its last use; -1: none. Lane 0's end is in `before`. */
 static int shortest_tail(const pto_pricing_t *pricing, int64_t actor, int64_t index, pto_time_t *time) {
     int shortest = -1;
     for (int lane = 0; lane < PTO_LANES_MAX && pricing->lanes.users[index] >> lane; lane++) {
@@ -152,8 +150,7 @@ static pto_status_t price_branches(pto_pricing_t *pricing, int index, int64_t k)
     return status;
 }
 
-/* Sets what copies of this chunk's stage follow: the previous chunk's, without a gap, if what the stage waits
- * for in the lane before was complete by then. */
+/* Sets what copies of this chunk follow: the previous chunk's, if what they wait for was complete by then. */
 static void find_predecessors(pto_pricing_t *pricing, const pto_ledger_t *awaited, bool first) {
     bool matters = !first && pto_queued_copies_cost(pricing->machine);
     for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
@@ -165,8 +162,7 @@ static void find_predecessors(pto_pricing_t *pricing, const pto_ledger_t *awaite
     }
 }
 
-/* Prices one chunk. `slot`: the last lane's ledgers at the end of the previous chunk in the same buffer slot,
- * replaced by those of this one; NULL: every chunk has a slot of its own. */
+/* Prices one chunk. `slot`: the last lane's ledgers when the slot was used before; NULL: no slots. */
 static pto_status_t price_chunk(pto_pricing_t *pricing, int index, int64_t k, pto_ledger_t *slot) {
     int lanes = pto_node_at(pricing->plan, index)->span;
     pto_status_t status = PTO_OK;
@@ -190,15 +186,13 @@ void pto_lanes_remember_demand(pto_pricing_t *pricing) {
         copy_ledger(pricing, &pricing->lanes.demand_before[i], &pricing->lanes.demand[i]);
 }
 
-/* Adds `times` the gains of `count` ledgers since `before`. */
 static void repeat(pto_pricing_t *pricing, pto_ledger_t *ledger, const pto_ledger_t *before, int64_t count,
                    double times) {
     for (int64_t i = 0; i < count; i++)
         pto_pricing_keep(pricing, pto_ledger_shift(&ledger[i], &ledger[i], &before[i], times));
 }
 
-/* Moves the last uses that were in the measured period to its last repetition. Call this before the ledgers
- * themselves are repeated. */
+/* Moves last uses of the measured period to its last repetition, before the ledgers are repeated. */
 static void repeat_last_uses(pto_pricing_t *pricing, double times) {
     int64_t count = PTO_LANE_RESOURCE_COUNT * pricing->actors.count;
     for (int64_t index = 0; index < count; index++) {
@@ -241,8 +235,8 @@ static bool queues_are_empty(const pto_pricing_t *pricing) {
     return true;
 }
 
-/* Returns whether actors never wait for each other: they are classes without flags, and only exchange
- * messages within a class. */
+/* Returns whether actors never wait for each other: classes without flags that only exchange within a
+ * class. */
 static bool are_independent(const pto_pricing_t *pricing, int index) {
     const pto_plan_t *plan = pricing->plan;
     for (int i = index + 1; i <= index + pto_node_at(plan, index)->span; i++) {
@@ -315,8 +309,8 @@ static void repeat_period(pto_pricing_t *pricing, pipeline_t *pipeline, double t
     repeat(pricing, pricing->clocks.lane, pipeline->before, pipeline->lanes * actors, times);
 }
 
-/* Starts a period at chunk k. Returns the number of chunks that were priced at once because they repeat the
- * last period. */
+/* Starts a period at chunk k. Returns the number of chunks that are skipped because they repeat the last
+ * one. */
 static int64_t begin_period(pto_pricing_t *pricing, pipeline_t *pipeline, int64_t k) {
     int64_t periods = (pipeline->repeat.uniform_to - k) / pipeline->period;
     if (k >= pipeline->repeat.uniform_from + pipeline->period && is_steady(pricing, pipeline) &&
@@ -335,8 +329,8 @@ static int64_t begin_period(pto_pricing_t *pricing, pipeline_t *pipeline, int64_
     return 0;
 }
 
-/* The first chunk has each stage to itself, so demands are counted from its end. If actors are single ranks,
- * no chunks are uniform. */
+/* The first chunk has the stages to itself, so demand counts from its end. Single ranks have no uniform
+ * chunks. */
 static pto_status_t price_each_chunk(pto_pricing_t *pricing, pipeline_t *pipeline) {
     const pto_node_t *node = pto_node_at(pricing->plan, pipeline->index);
     pto_status_t status = PTO_OK;

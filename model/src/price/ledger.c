@@ -358,8 +358,7 @@ static pto_time_t shared_time(const pto_machine_t *machine, pto_queued_copy_t co
     return charge.other;
 }
 
-/* The fits of two rows may cross, so that one more copy would take less time: it then adds nothing, neither
- * to the price nor to the explanation. */
+/* Fits of two rows may cross, so that one more copy would take less time: then it adds nothing. */
 void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
                        int64_t waiting) {
     if (waiting > 0 || !has_queued_start(machine, copy.kind))

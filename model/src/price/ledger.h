@@ -87,8 +87,7 @@ void pto_outflow_find_limits(pto_outflow_t *outflow, const pto_machine_t *machin
  * receivers is not counted: the NICs only wait then. */
 double pto_outflow_seconds(const pto_outflow_t *outflow, const pto_machine_t *machine);
 
-/* Begins the charge of a stage. Empties `terms`, which must outlive the charge; NULL: no explanation is
- * wanted. */
+/* Begins the charge of a stage, and clears `terms`, which must outlive it; NULL: no explanation is wanted. */
 void pto_charge_begin(pto_charge_t *charge, const char *stage, pto_ledger_t *terms);
 
 /* Adds to the count of a term, if an explanation is wanted. The time is not charged. */
@@ -123,8 +122,7 @@ void pto_charge_mixed(pto_charge_t *charge, const pto_plan_t *plan);
 pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
                                  pto_level_t level, int64_t bytes, int64_t count, pto_error_t *err);
 
-/* Charges both with the additional cost of messages within the node if a process sends and receives in one
- * stage. Returns it. */
+/* Charges both with the additional cost of sending and receiving within the node at once. Returns it. */
 pto_time_t pto_charge_both_ways(pto_charge_t *out, pto_charge_t *in, const pto_machine_t *machine);
 
 /* Returns the time of the messages within the node that a CPU moves: 0 unless some are in host memory. */
@@ -134,9 +132,7 @@ static inline pto_time_t pto_charge_by_cpu(const pto_charge_t *charge) {
     return pto_time_add(pto_time_subtract(charge->alpha, charge->off_node_alpha), charge->on_node);
 }
 
-/* Charges the additional cost of messages within the node that run beside the copies of a pipeline. Returns
- * it.
- */
+/* Charges the additional cost of on-node messages beside the copies of a pipeline. Returns it. */
 pto_time_t pto_charge_staged(pto_charge_t *charge, const pto_machine_t *machine);
 
 /* Returns whether the cost of any copy depends on the operation that it follows (pto_behind_t). */
@@ -332,8 +328,7 @@ typedef struct {
 
 void pto_copy_queue_fini(pto_copy_queue_t *queue);
 
-/* Charges a copy of an actor whose ledger is `own`, after the other actors' copies that delay it. Returns
- * false when out of memory. */
+/* Charges a copy after the other actors' copies that delay it. Returns false when out of memory. */
 bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine, pto_queued_copy_t copy,
                           int64_t actor, pto_ledger_t *own, pto_charge_t *charge);
 

@@ -15,8 +15,7 @@ static bool any_xor(const pto_plan_t *plan) {
     return false;
 }
 
-/* A message to index xor v stays on a node of m members only if v < m, so that nodes repeat after 2 m at
- * most. */
+/* Index xor v stays on a node of m members only if v < m, so that nodes repeat after 2 m at most. */
 static int64_t nodes_counted(const pto_pricing_t *pricing) {
     const pto_layout_t *layout = &pricing->plan->request.layout;
     int64_t differ = any_xor(pricing->plan) ? 2 * layout->gpus_per_node * layout->procs_per_gpu : 1;
@@ -59,6 +58,11 @@ void pto_links_begin(pto_pricing_t *pricing) {
 
 /* --- counting ------------------------------------------------------------------------------------------- */
 
+static int64_t ranks_per_node(const pto_pricing_t *pricing) {
+    const pto_layout_t *layout = &pricing->plan->request.layout;
+    return layout->gpus_per_node * layout->procs_per_gpu;
+}
+
 static double *bytes_of(const pto_link_loads_t *loads, pto_load_kind_t kind, int64_t node) {
     return &loads->bytes[((int64_t)kind * loads->nodes + node) * loads->links.count];
 }
@@ -80,8 +84,7 @@ static pto_memory_t message_memory(const pto_pricing_t *pricing, const pto_actio
 static pto_fabric_path_t fabric_path(const pto_pricing_t *pricing, const pto_action_t *action,
                                      pto_path_end_t end) {
     const pto_layout_t *layout = &pricing->plan->request.layout;
-    int64_t ranks = layout->gpus_per_node * layout->procs_per_gpu;
-    int64_t own = action->rank / ranks, other = action->peer_rank / ranks;
+    int64_t own = action->rank / ranks_per_node(pricing), other = action->peer_rank / ranks_per_node(pricing);
     bool sends = pto_message_end(action->step) == PTO_END_SENDER;
     return pto_fabric_path(pricing->shared.loads.fabric, layout, end, sends ? own : other,
                            sends ? other : own);
@@ -96,8 +99,7 @@ static void count_between_nodes(const pto_pricing_t *pricing, const pto_action_t
 }
 
 void pto_links_count_message(pto_pricing_t *pricing, const pto_action_t *action, int64_t bytes) {
-    const pto_layout_t *layout = &pricing->plan->request.layout;
-    int64_t ranks = layout->gpus_per_node * layout->procs_per_gpu;
+    int64_t ranks = ranks_per_node(pricing);
     if (action->rank / ranks != action->peer_rank / ranks) {
         if (pricing->shared.loads.fabric)
             count_between_nodes(pricing, action, bytes);
@@ -131,8 +133,7 @@ static bool all_leave(const pto_plan_t *plan, const pto_step_t *step, int64_t k)
 
 void pto_links_count_step(pto_pricing_t *pricing, const pto_step_t *step, int64_t k) {
     const pto_link_loads_t *loads = &pricing->shared.loads;
-    const pto_layout_t *layout = &pricing->plan->request.layout;
-    int64_t ranks = layout->gpus_per_node * layout->procs_per_gpu;
+    int64_t ranks = ranks_per_node(pricing);
     pto_space_t space = pto_plan_buffer(pricing->plan, step->source.buffer)->space;
     if ((loads->links.topology == NULL && space != PTO_SPACE_CPU) || all_leave(pricing->plan, step, k))
         return;
@@ -145,7 +146,7 @@ void pto_links_count_step(pto_pricing_t *pricing, const pto_step_t *step, int64_
 }
 
 void pto_links_count_copies(pto_pricing_t *pricing, pto_action_t *action) {
-    int64_t node = pricing->actors.actor[action->rank].place.node;
+    int64_t node = pto_actor_node(pricing, action->rank);
     for (int64_t next = 0;
          pricing->shared.loads.links.count > 0 && pto_step_next(pricing->plan, &next, action);)
         add_to_path(&pricing->shared.loads, PTO_LOAD_COPIES, node,
@@ -189,7 +190,7 @@ void pto_links_count_reductions(pto_pricing_t *pricing, pto_action_t *action) {
         return;
     }
     for (int64_t next = 0; pto_step_next(plan, &next, action);)
-        add_to_path(&pricing->shared.loads, PTO_LOAD_COPIES, pricing->actors.actor[action->rank].place.node,
+        add_to_path(&pricing->shared.loads, PTO_LOAD_COPIES, pto_actor_node(pricing, action->rank),
                     pto_reduction_path(&pricing->shared.loads.links, plan, step, action->rank),
                     (double)pto_reduction_traffic(pricing->machine, step,
                                                   pto_slice_bytes(plan, &step->source, action),
@@ -230,10 +231,10 @@ static void busiest_between_nodes(const pto_pricing_t *pricing, const pto_action
 void pto_links_busiest_of_message(const pto_pricing_t *pricing, const pto_action_t *action,
                                   pto_busiest_links_t *busiest) {
     pto_path_end_t end = pto_message_end(action->step);
-    int64_t node = pricing->actors.actor[action->rank].place.node;
+    int64_t node = pto_actor_node(pricing, action->rank);
     pto_memory_t own = message_memory(pricing, action, action->rank);
     pto_memory_t other = message_memory(pricing, action, action->peer_rank);
-    if (pricing->actors.actor[action->peer_rank].place.node != node) {
+    if (pto_actor_node(pricing, action->peer_rank) != node) {
         busiest_between_nodes(pricing, action, &busiest->off_node);
         return;
     }
@@ -250,8 +251,7 @@ void pto_links_busiest_of_copies(const pto_pricing_t *pricing, pto_action_t *act
          pricing->shared.loads.links.topology && pto_step_next(pricing->plan, &next, action);) {
         pto_path_t path = pto_copy_path(&pricing->shared.loads.links, pricing->plan, action);
         path.memory_count = 0;
-        busiest_of_path(pricing, PTO_LOAD_COPIES, pricing->actors.actor[action->rank].place.node, path,
-                        busiest);
+        busiest_of_path(pricing, PTO_LOAD_COPIES, pto_actor_node(pricing, action->rank), path, busiest);
     }
 }
 
@@ -269,7 +269,7 @@ pto_busiest_t pto_links_busiest_memory(const pto_pricing_t *pricing, pto_load_ki
     const pto_link_loads_t *loads = &pricing->shared.loads;
     pto_busiest_t busiest = {0};
     for (int link = loads->links.memory_first; link < loads->links.count; link++)
-        busiest_of_link(loads, kind, pricing->actors.actor[actor].place.node, link, &busiest);
+        busiest_of_link(loads, kind, pto_actor_node(pricing, actor), link, &busiest);
     return busiest;
 }
 

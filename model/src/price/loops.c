@@ -155,8 +155,7 @@ static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k, 
 
 /* --- loops ---------------------------------------------------------------------------------------------- */
 
-/* Prices two periods of uniform rounds, and adds the gains of the second one for all others. If actors are
- * single ranks, no rounds are uniform. */
+/* Prices two periods of uniform rounds, and repeats the gains of the second. Single ranks have none. */
 static pto_status_t price_loop(pto_pricing_t *pricing, int index, pto_repeat_t repeat) {
     const pto_node_t *loop = pto_node_at(pricing->plan, index);
     int64_t measured_from = repeat.uniform_from + repeat.period;

@@ -79,8 +79,7 @@ pto_messages_t pto_messages_of(const pto_pricing_t *pricing, const pto_step_t *s
     return messages;
 }
 
-/* Returns whether a core's buffer has a peer's block: it does unless blocks are dealt to the cores in turn.
- */
+/* Returns whether a core's buffer has a peer's block: it may not if blocks are dealt to the cores in turn. */
 static bool has_block(const pto_messages_t *messages, int64_t me, int64_t peer, int64_t core) {
     const pto_buffer_t *buffer = messages->buffer;
     int64_t ahead = peer - me, distance = peer;

@@ -32,8 +32,7 @@ typedef struct {
     int64_t part; /* the part of a row or column that is this step's messages; -1: all parts are */
 } pto_messages_t;
 
-/* Returns whether every process is priced, outside lanes, and messages share only their node's injection
- * limits. */
+/* Returns whether all processes are priced, outside lanes, and messages share injection limits only. */
 bool pto_messages_are_plain(const pto_pricing_t *pricing);
 
 pto_messages_t pto_messages_of(const pto_pricing_t *pricing, const pto_step_t *step, int64_t k);

@@ -75,8 +75,7 @@ static pto_status_t refuse(const pto_machine_t *machine, pto_nccl_kind_t kind, i
                             machine->name, measured);
 }
 
-/* Returns the cost of a byte between nodes: injection.gpu, or else that of one process's message. NULL: the
- * machine has neither. */
+/* Returns the cost of a byte between nodes: injection.gpu, else one process's message; NULL: unknown. */
 static const pto_param_t *net_byte(const pto_machine_t *machine, double bytes) {
     const pto_param_t *limit = &machine->injection_s_per_byte[PTO_SPACE_GPU];
     const pto_cost_row_t *message =
@@ -92,8 +91,7 @@ bool pto_nccl_has_network(const pto_machine_t *machine) { return net_byte(machin
 static const double flags_per_byte[PTO_NCCL_PROTOCOL_COUNT] = {
     [PTO_NCCL_PROTOCOL_LL] = 1, [PTO_NCCL_PROTOCOL_LL128] = 8.0 / 120};
 
-/* The number of hops of a call's data, and the bytes that each link and each node carries per byte of the
- * call. */
+/* The hops of a call's data, and the bytes that a link and a node carry per byte of the call. */
 typedef struct {
     double hops;     /* within nodes; for alltoall: peers */
     double net_hops; /* between nodes */
@@ -126,8 +124,7 @@ static shape_t shape_of(pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm, pt
     return shape;
 }
 
-/* Returns the bytes that LL would carry between nodes, where its rate is limited, however fast the network
- * is. */
+/* Returns the bytes that LL carries between nodes, where its rate is limited on any network. */
 static double ll_bytes(pto_nccl_kind_t kind, pto_nccl_job_t job, const shape_t *shape, double bytes) {
     return job.nodes > 1 && kind != PTO_NCCL_ALLTOALL ? bytes * shape->per_link : 0;
 }
@@ -242,7 +239,6 @@ bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl
     return true;
 }
 
-/* Charges bytes that a node sends. */
 static void charge_network(pto_charge_t *charge, const pto_machine_t *machine, double bytes) {
     const pto_cost_row_t *message =
         pto_machine_message(machine, PTO_SPACE_GPU, PTO_LEVEL_OFF_NODE, (int64_t)bytes);
@@ -309,7 +305,7 @@ static double distance(pto_nccl_job_t a, pto_nccl_job_t b) {
     return fabs(log2(per_node)) + fabs(log2((double)a.nodes / (double)b.nodes));
 }
 
-/* Finds the measured job that is nearest; false: the collective was measured on none. */
+/* Finds the nearest measured job; false: there is none. */
 static bool nearest(const pto_cost_table_t *cost, pto_nccl_job_t job, pto_nccl_job_t *found) {
     bool any = false;
     for (int i = 0; i < cost->count; i++) {
@@ -382,8 +378,7 @@ bool pto_nccl_extrapolated(const pto_machine_t *machine, pto_nccl_kind_t kind, p
     return true;
 }
 
-/* Charges the cheaper of ring and tree (an alltoall has neither, only sends). False: the machine has nothing
- * to extrapolate from. */
+/* Charges the cheaper of ring and tree; an alltoall has only sends. False: nothing to extrapolate from. */
 static bool extrapolate(pto_charge_t *charge, const pto_machine_t *machine, pto_nccl_kind_t kind,
                         pto_nccl_job_t job, double bytes, pto_nccl_route_t *best) {
     bool has_tree = kind == PTO_NCCL_ALLREDUCE && job.nodes > 1;
@@ -454,7 +449,7 @@ pto_status_t pto_nccl_price(pto_pricing_t *pricing, int index, int64_t k) {
     const pto_node_t *node = pto_node_at(pricing->plan, index);
     pto_ledger_t *last = NULL;
     pto_charge_t charge;
-    pto_charge_begin(&charge, pto_nccl_stage, pricing->clocks.explain ? &pricing->clocks.terms[0] : NULL);
+    pto_charge_begin(&charge, pto_nccl_stage, pto_pricing_terms(pricing, 0));
     pto_status_t status = pto_charge_nccl(&charge, pricing->machine, pricing->plan, node, pricing->cache,
                                           &pricing->outcome.extrapolated, pricing->err);
     if (status != PTO_OK)

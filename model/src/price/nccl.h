@@ -15,9 +15,8 @@ typedef struct {
     int64_t nodes;
 } pto_nccl_job_t;
 
-/* How the time of a job is extrapolated from a measured job, the base: the base's row, and what the job has
- * in addition.
- */
+/* How a job is extrapolated from a measured one, the base: the base's row, and what the job has in
+ * addition. */
 typedef struct {
     pto_nccl_job_t base;
     pto_nccl_algorithm_t algorithm;
@@ -34,12 +33,10 @@ typedef struct {
                                                INFINITY: NCCL does not use it on such GPUs */
 } pto_nccl_route_t;
 
-/* Returns whether bytes of GPUs between nodes have a cost. Without one, nothing can be extrapolated to more
- * nodes. */
+/* Returns whether bytes between nodes have a cost; else nothing can be extrapolated to more nodes. */
 bool pto_nccl_has_network(const pto_machine_t *machine);
 
-/* Sets the route by one algorithm; false: the machine lacks the collective, or parameters to extrapolate it.
- */
+/* Sets the route by one algorithm; false: the machine lacks the collective, or parameters for it. */
 bool pto_nccl_route(const pto_machine_t *machine, pto_nccl_kind_t kind, pto_nccl_algorithm_t algorithm,
                     pto_nccl_job_t base, pto_nccl_job_t job, double bytes, pto_nccl_route_t *route);
 

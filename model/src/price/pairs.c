@@ -106,7 +106,6 @@ pto_level_t pto_pairs_level(const pto_pairs_t *pairs, int64_t sender, int64_t di
                             actor[receiver * per_index].place);
 }
 
-/* Returns whether all messages leave their nodes. */
 static bool all_leave_nodes(const pto_pairs_t *pairs, int64_t distance) {
     return distance >= pairs->per_node && distance <= pairs->size - pairs->per_node;
 }
@@ -165,7 +164,6 @@ pto_outflow_t pto_pairs_outflow(const pto_pairs_t *pairs, int64_t node) {
     return outflow;
 }
 
-/* Finds the limits of each node from what it sends. */
 static void find_limits(const pto_pairs_t *pairs) {
     double alpha_s = pto_messages_postal(pairs->out.cost[PTO_LEVEL_OFF_NODE], 0)->alpha_s.value;
     for (int64_t i = 0, node = 0; node < pairs->pricing->actors.node_count; node++) {
@@ -180,8 +178,7 @@ static void find_limits(const pto_pairs_t *pairs) {
     }
 }
 
-/* Advances members [from, to) by a round whose messages all leave their nodes. Member i receives from member
- * i - back. */
+/* Advances members [from, to) if all messages leave their nodes. Member i receives from member i - back. */
 static void advance(const pto_pairs_t *pairs, int64_t group, int64_t from, int64_t to, int64_t back) {
     int64_t first = group * pairs->size;
     const double *restrict alpha_s = pairs->alpha_s + first, *restrict bytes_s = pairs->bytes_s + first;
@@ -257,9 +254,8 @@ static void copy_times(const pto_pairs_t *pairs, bool to_ledgers) {
         }
 }
 
-/* The bound is checked before the first round, after FIRST_CHECK rounds, and whenever CHECK_FACTOR times as
- * many are done: the more rounds, the later are processes that wait for each other than those of
- * pairs_bound.c, which do not. */
+/* The bound is checked before the first round, after FIRST_CHECK rounds, and then after CHECK_FACTOR times as
+ * many: with more rounds, processes that wait are ever later than those of pairs_bound.c. */
 enum { FIRST_CHECK = 16, CHECK_FACTOR = 4 };
 
 pto_status_t pto_pairs_price(pto_pricing_t *pricing, int loop, int64_t outer) {

@@ -7,8 +7,7 @@
 
 typedef struct pto_pairs_terms pto_pairs_terms_t;
 
-/* The processes of one core are a group, or all owners are the only one. The members of a group exchange with
- * each other. */
+/* The processes of one core are a group, or all owners are one, whose members exchange with each other. */
 typedef struct {
     pto_pricing_t *pricing;
     const pto_stage_t *stage;
@@ -66,8 +65,7 @@ pto_outflow_t pto_pairs_outflow(const pto_pairs_t *pairs, int64_t node);
 
 /* --- pairs_bound.c -------------------------------------------------------------------------------------- */
 
-/* Returns whether the price certainly exceeds its bound, given the times before round `from`. All ledgers are
- * those before the loop. */
+/* Returns whether the price exceeds its bound, given the times before round `from` and earlier ledgers. */
 bool pto_pairs_exceed(pto_pairs_t *pairs, int loop, int64_t from);
 
 /* --- pairs_terms.c -------------------------------------------------------------------------------------- */

@@ -20,7 +20,6 @@ static int64_t own_bytes(const pto_pairs_t *pairs, int64_t group, int64_t sender
     return dealt ? bytes : pto_share_bytes(bytes, pairs->parts.granularity_bytes, pairs->parts.count, core);
 }
 
-/* Returns the limits of a node in one round. */
 static pto_outflow_t limits_of(pto_pairs_t *pairs, int64_t node, int64_t distance) {
     pto_sum_t *sent = &pairs->sent[node];
     *sent = (pto_sum_t){0, 0};
@@ -36,7 +35,6 @@ static pto_outflow_t limits_of(pto_pairs_t *pairs, int64_t node, int64_t distanc
     return outflow;
 }
 
-/* Returns how long the message of a sender takes under a node's limits. */
 static double message_s(const pto_pairs_t *pairs, int64_t group, int64_t sender, int64_t distance,
                         const pto_outflow_t *outflow) {
     return pto_pairs_end(pairs, sender, distance, own_bytes(pairs, group, sender, distance),
@@ -70,8 +68,7 @@ static int64_t choose_node(const pto_pricing_t *pricing) {
 
 /* --- what follows the rounds ---------------------------------------------------------------------------- */
 
-/* Returns whether only stages follow the rounds, and nothing in them depends on the order in which processes
- * arrive. */
+/* Returns whether only stages follow that do not depend on the order in which processes arrive. */
 static bool ends_plainly(const pto_pricing_t *pricing, int loop) {
     const pto_plan_t *plan = pricing->plan;
     bool plain = !pricing->clocks.explain && !pricing->shared.loads.links.memory_s_per_byte;
@@ -88,8 +85,7 @@ static bool ends_plainly(const pto_pricing_t *pricing, int loop) {
     return plain;
 }
 
-/* Prices the rest of the plan with the ledgers and `behind` as they are, unless the price exceeds its bound.
- */
+/* Prices what follows the loop, with the ledgers and `behind` as they are, up to the bound. */
 static void price_rest(pto_pricing_t *pricing, int loop) {
     int rest = loop + 1 + pto_node_at(pricing->plan, loop)->span, library_end = pricing->at.library_end;
     pto_raises_t *raised = pricing->flags.raised;

@@ -5,8 +5,7 @@
 
 #include "price/pairs.h"
 
-/* Counts of the injection limits that replaced costs; they follow those of the rows, which are messages and
- * bytes. */
+/* Counts of the limits that replaced costs, after those of the rows, which are messages and bytes. */
 typedef enum { LIMITED_BYTES, LIMITED_WAITED, LIMITED_CONTENDED, LIMITED_MESSAGES, LIMITED_COUNT } limited_t;
 
 struct pto_pairs_terms {

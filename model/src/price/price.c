@@ -79,8 +79,7 @@ typedef struct {
     unsigned queued; /* as in pto_copying_t */
 } costs_t;
 
-/* Returns whether the process enqueues a step's copies in its stream without waiting for each: outside lanes
- * and the MPI library. */
+/* Returns whether a process enqueues copies without waiting for each: outside lanes and the MPI library. */
 static bool streams(const pto_pricing_t *pricing, const pto_step_t *step) {
     return !pricing->lanes.active && !pricing->at.in_library && pto_step_streams(pricing->plan, step);
 }
@@ -133,17 +132,13 @@ static void charge_reductions(const pto_pricing_t *pricing, pto_action_t *action
                                pto_class_slice_bytes(plan, &action->step->source, action), charge);
 }
 
-static pto_ledger_t *terms_of(pto_pricing_t *pricing, int which) {
-    return pricing->clocks.explain ? &pricing->clocks.terms[which] : NULL;
-}
-
 /* Begins three charges; faster than pto_charge_begin for each. */
 static void begin_costs(pto_pricing_t *pricing, const pto_stage_t *stage, costs_t *costs) {
     pto_charge_t *const charge[] = {&costs->out, &costs->in, &costs->other};
     *costs = (costs_t){.queued = 0};
     for (int i = 0; i < 3; i++) {
         charge[i]->stage = stage->name;
-        charge[i]->terms = terms_of(pricing, i);
+        charge[i]->terms = pto_pricing_terms(pricing, i);
         pricing->clocks.terms[i].entry_count = 0;
     }
     costs->out.at_once = stage->order == PTO_ORDER_AT_ONCE;
@@ -183,8 +178,7 @@ static void charge_sharing(const pto_pricing_t *pricing, costs_t *costs) {
     pto_charge_busiest(&costs->other, &costs->copy_link, costs->copies);
 }
 
-/* Returns the CPU time of messages within the node, with the additional cost of sharing the CPU; of a class,
- * the maximum over its members. */
+/* Returns the CPU time of on-node messages, with the cost of sharing the CPU; of a class, the maximum. */
 static pto_time_t cpu_time(const pto_charge_t *charge) {
     pto_time_t by_cpu = pto_charge_by_cpu(charge);
     if (pto_time_positive(by_cpu))
@@ -192,8 +186,7 @@ static pto_time_t cpu_time(const pto_charge_t *charge) {
     return pto_time_max(by_cpu, charge->max_by_cpu);
 }
 
-/* In lanes, messages demand both the sending and the receiving side of their process, and those within host
- * memory its CPU, even if messages between nodes take longer. */
+/* In lanes, on-node messages also demand the CPU, even if messages between nodes take longer. */
 static void demand_messages(pto_pricing_t *pricing, int64_t actor, costs_t *costs, pto_time_t out,
                             pto_time_t in) {
     const pto_param_t *both_ways = &pricing->machine->both_ways[PTO_SPACE_CPU];
@@ -203,7 +196,7 @@ static void demand_messages(pto_pricing_t *pricing, int64_t actor, costs_t *cost
     if (!pto_param_known(both_ways) || !pto_time_positive(by_cpu))
         return;
     pto_charge_t charge;
-    pto_charge_begin(&charge, costs->out.stage, terms_of(pricing, 3));
+    pto_charge_begin(&charge, costs->out.stage, pto_pricing_terms(pricing, 3));
     pto_charge_share(&charge, both_ways, PTO_SPACE_CPU, by_cpu);
     pto_lane_demand(pricing, actor, PTO_LANE_CPU, &charge, charge.other);
 }
@@ -211,7 +204,7 @@ static void demand_messages(pto_pricing_t *pricing, int64_t actor, costs_t *cost
 /* Adds the costs so far to the actor's ledger. */
 static void settle_costs(pto_pricing_t *pricing, int64_t actor, costs_t *costs) {
     charge_sharing(pricing, costs);
-    pto_outflow_t *outflow = &pricing->shared.outflow[pricing->actors.actor[actor].place.node];
+    pto_outflow_t *outflow = &pricing->shared.outflow[pto_actor_node(pricing, actor)];
     pto_time_t out = pto_charge_time(&costs->out, pricing->machine, outflow);
     pto_time_t in = pto_charge_time(&costs->in, pricing->machine, outflow);
     pto_charge_t *messages = in.s > out.s ? &costs->in : &costs->out;
@@ -268,11 +261,11 @@ static pto_status_t charge_step(pto_pricing_t *pricing, pto_action_t *action, co
 /* In a lane, the cost of the step is also a demand on its resource. */
 static pto_status_t charge_in_lane(pto_pricing_t *pricing, pto_action_t *action, costs_t *costs) {
     pto_charge_t before = costs->other;
-    pto_charge_begin(&costs->other, before.stage, terms_of(pricing, 3));
+    pto_charge_begin(&costs->other, before.stage, pto_pricing_terms(pricing, 3));
     if (action->step->kind == PTO_STEP_COPY) {
         pto_charge_queueing(&costs->other, pricing->machine, pto_step_copy_kind(pricing->plan, action->step));
         pto_lane_demand(pricing, action->rank, PTO_LANE_CPU, &costs->other, costs->other.other);
-        pto_charge_begin(&costs->other, before.stage, terms_of(pricing, 3));
+        pto_charge_begin(&costs->other, before.stage, pto_pricing_terms(pricing, 3));
     }
     pto_status_t status = charge_step(pricing, action, costs);
     pto_lane_demand(pricing, action->rank, pto_lane_resource(pricing->plan, action->step), &costs->other,
@@ -299,8 +292,7 @@ static bool is_after_costs(const pto_stage_t *stage, const pto_step_t *step, con
            pto_time_positive(costs->other.other);
 }
 
-/* `begun`: the actor has taken part in a step since its costs were last settled. Many actors have no part in
- * a stage, such as that of a root. */
+/* `begun`: the actor has taken part in a step since its costs were settled; many have no part in a stage. */
 static pto_status_t price_actor(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, int64_t k) {
     costs_t costs;
     bool begun = false, early = pto_pricing_begin_early(pricing, stage, actor, k);
@@ -343,8 +335,7 @@ static bool has_queued_copies(const pto_pricing_t *pricing, const pto_stage_t *s
     return false;
 }
 
-/* Sorts the actors of each GPU by the time when they arrive at a stage: their copies queue in that order. If
- * no copy is queued, the times are compared off the tape. */
+/* Sorts the actors of each GPU by arrival, the order of their copies; off the tape if none is queued. */
 static void sort_by_arrival(pto_pricing_t *pricing, const pto_stage_t *stage) {
     int64_t *order = pricing->clocks.order;
     bool matters = has_queued_copies(pricing, stage);
@@ -380,15 +371,14 @@ static bool acts_in(const pto_pricing_t *pricing, const pto_stage_t *stage, unsi
     return false;
 }
 
-/* Stretches an actor's copies and reductions, which took `taken`, in the proportion in which its node's
- * memory needs more time than `longest`. */
+/* Stretches an actor's `taken` time as much as its node's memory takes longer than `longest`. */
 static void slow_down(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, pto_time_t taken,
                       pto_time_t longest) {
     pto_busiest_t memory = pto_links_busiest_memory(pricing, PTO_LOAD_COPIES, actor);
     pto_charge_t charge;
     if (pto_time_positive(longest))
         memory.time = pto_time_multiply(memory.time, pto_time_divide(taken, longest));
-    pto_charge_begin(&charge, stage->name, terms_of(pricing, 2));
+    pto_charge_begin(&charge, stage->name, pto_pricing_terms(pricing, 2));
     pto_charge_busiest(&charge, &memory, taken);
     pto_pricing_add(pricing, actor, &charge, charge.other);
 }
@@ -405,7 +395,7 @@ static void apply_memory_limit(pto_pricing_t *pricing, const pto_stage_t *stage,
             int64_t actor = pricing->actors.priced[i];
             pto_time_t taken =
                 pto_time_subtract(pricing->clocks.ledger[actor].time, pricing->clocks.before[actor].time);
-            int64_t node = pricing->actors.actor[actor].place.node;
+            int64_t node = pto_actor_node(pricing, actor);
             if (!acts_in(pricing, stage, 1u << PTO_STEP_COPY | 1u << PTO_STEP_REDUCE, actor, k))
                 continue;
             if (pass == 0)
@@ -415,14 +405,12 @@ static void apply_memory_limit(pto_pricing_t *pricing, const pto_stage_t *stage,
         }
 }
 
-/* In lanes, a stage occupies its node's memory for all processes of the node, even those that do not act in
- * it.
- */
+/* In lanes, a stage occupies its node's memory for all processes of the node, even if they do not act. */
 static void demand_memory(pto_pricing_t *pricing, const pto_stage_t *stage) {
     for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
         int64_t actor = pricing->actors.priced[i];
         pto_charge_t charge;
-        pto_charge_begin(&charge, stage->name, terms_of(pricing, 3));
+        pto_charge_begin(&charge, stage->name, pto_pricing_terms(pricing, 3));
         for (int kind = 0; kind < PTO_LOAD_KINDS; kind++) {
             pto_busiest_t memory = pto_links_busiest_memory(pricing, (pto_load_kind_t)kind, actor);
             pto_charge_busiest(&charge, &memory, (pto_time_t){0});
@@ -457,8 +445,7 @@ pto_status_t pto_stage_price(pto_pricing_t *pricing, int node, int64_t k) {
 
 /* --- nodes ---------------------------------------------------------------------------------------------- */
 
-/* Returns whether the price certainly exceeds its bound: actors only advance, and a node with lanes ends with
- * the last of them. */
+/* Returns whether the price surely exceeds its bound: actors only advance, and lanes end with the last. */
 static bool exceeds_bound(const pto_pricing_t *pricing) {
     if (isinf(pricing->bound_s))
         return false;

@@ -177,8 +177,7 @@ typedef struct {
     pto_outcome_t outcome;
 } pto_pricing_t;
 
-/* The work done in this thread: stages of actors, and the messages, copies, reductions and signals that were
- * priced one by one. Tests bound its growth. */
+/* The work in this thread: stages of actors, and steps with peers that were priced one by one, for tests. */
 extern _Thread_local int64_t pto_price_visits;
 
 /* For tests: prices the actors of every GPU of a node, even if another GPU does the same (gpus.c). */
@@ -267,8 +266,7 @@ void pto_raises_raise(pto_pricing_t *pricing, pto_action_t *action);
 void pto_raises_wait(pto_pricing_t *pricing, pto_action_t *action, pto_charge_t *charge);
 /* Returns the number of raises that have not been waited for. */
 int64_t pto_raises_pending(const pto_pricing_t *pricing);
-/* Shifts the raises of the last `period` rounds by `times` the time that the actors that raised them have
- * gained since the snapshot. */
+/* Shifts the raises of the last `period` rounds by `times` their actors' gains since the snapshot. */
 void pto_raises_repeat(pto_pricing_t *pricing, int64_t period, double times);
 /* Returns an array without raises for all flags and actors; NULL: out of memory. */
 pto_raises_t *pto_raises_begin(const pto_pricing_t *pricing);
@@ -302,7 +300,7 @@ bool pto_latency_matters(const pto_plan_t *plan, const pto_machine_t *machine);
 
 /* Fills in the actors of the pricing's kind. Returns false when out of memory. */
 bool pto_actors_find(pto_pricing_t *pricing);
-/* Finds in which steps the actors take part, once they are filled in. Returns false when out of memory. */
+/* Then finds in which steps they take part. Returns false when out of memory. */
 bool pto_actors_find_parts(pto_pricing_t *pricing);
 
 /* Returns whether the actors are all members of the step's groups, so that each is priced with its own peers.
@@ -312,6 +310,11 @@ static inline bool pto_actors_are_exact(const pto_pricing_t *pricing, const pto_
     if (pricing->actors.kind != PTO_ACTORS_PLACES)
         return pricing->actors.kind == PTO_ACTORS_RANKS;
     return plan->request.layout.nodes == 1 || pto_group_is_on_node(pto_group_at(plan, step->group)->kind);
+}
+
+/* Returns the node of an actor's first process. */
+static inline int64_t pto_actor_node(const pto_pricing_t *pricing, int64_t actor) {
+    return pricing->actors.actor[actor].place.node;
 }
 
 /* Returns whether an actor takes part in a step, and fills in `action`, whose rank is the actor's number. An
@@ -332,6 +335,11 @@ static inline bool pto_actor_acts(const pto_pricing_t *pricing, const pto_step_t
 /* Takes the result of a function of ledgers: false means out of memory, which ends the pricing later. */
 static inline void pto_pricing_keep(pto_pricing_t *pricing, bool kept) {
     pricing->clocks.out_of_memory = pricing->clocks.out_of_memory || !kept;
+}
+
+/* Returns scratch for the terms of a charge; NULL: no explanation is wanted. */
+static inline pto_ledger_t *pto_pricing_terms(pto_pricing_t *pricing, int which) {
+    return pricing->clocks.explain ? &pricing->clocks.terms[which] : NULL;
 }
 
 /* Adds a charge to an actor's ledger. */

@@ -12,8 +12,7 @@ void pto_explanation_fini(pto_explanation_t *explanation) {
     *explanation = (pto_explanation_t){0};
 }
 
-/* Returns the power that a GPU draws during a term. Starts are usually the host's work, during which the GPU
- * waits. */
+/* Returns the power that a GPU draws meanwhile. Starts are usually the host's work, and the GPU waits. */
 static pto_power_t power_of(const pto_entry_t *entry, const pto_family_t *family) {
     bool idle = entry->space != PTO_SPACE_GPU || (entry->field == PTO_FIELD_ALPHA && !family->power_at_start);
     return idle ? PTO_POWER_GPU_IDLE : family->power;
@@ -74,8 +73,7 @@ static pto_status_t explain(const pto_ledger_t *ledger, const pto_machine_t *mac
     return PTO_OK;
 }
 
-/* The interval of a parameter counts as often as the parameter is used. Parameters are independent of each
- * other, so they are summed in quadrature. */
+/* Sums the intervals of independent parameters in quadrature, each as often as the parameter is used. */
 static void carry_intervals(const pto_ledger_t *ledger, pto_price_t *price) {
     double below = 0;
     double above = 0;

@@ -59,7 +59,7 @@ pto_status_t pto_lines_price(pto_pricing_t *pricing, int kernel, int64_t k) {
     const pto_stage_t *first = pto_plan_stage(plan, pto_plan_node(plan, kernel + 1)->stage);
     const pto_step_t *launch = pto_plan_step(plan, first->step_first);
     pto_charge_t charge;
-    pto_charge_begin(&charge, first->name, pricing->clocks.explain ? &pricing->clocks.terms[0] : NULL);
+    pto_charge_begin(&charge, first->name, pto_pricing_terms(pricing, 0));
     pto_charge_run_by_lines(&charge, pricing->machine, plan, pricing->lines);
     for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
         pto_action_t action;

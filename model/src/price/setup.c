@@ -50,8 +50,7 @@ typedef struct {
     double seconds;
 } item_t;
 
-/* A setup whose terms are not named yet: a name costs more than all other work on a term, and only the terms
- * of the busiest process are shown. */
+/* A setup without the names of its terms, which take longer than all else; only one process's are needed. */
 typedef struct {
     bool known;
     double seconds;
@@ -59,8 +58,7 @@ typedef struct {
     item_t item[PTO_SETUP_TERM_MAX];
 } bill_t;
 
-/* Adds a cost to the bill, to the parameter's item if there is one. `param` is NULL if the machine file lacks
- * it. */
+/* Adds to the parameter's item, or appends one. `param` is NULL if the machine file lacks it. */
 static void add_item(bill_t *bill, const item_t *item) {
     const pto_entry_t *entry = &item->entry;
     bill->known = bill->known && entry->param;
@@ -140,8 +138,7 @@ static void keep_costlier(const bill_t *one, bill_t *costliest) {
     }
 }
 
-/* Bills the allocations of the process that has the most. Most processes allocate as much as the one before.
- */
+/* Bills the allocations of the process with the most. Most allocate as much as the one before. */
 static void survey_allocations(const survey_t *survey, const pto_machine_t *machine, int64_t ranks,
                                bill_t *bill) {
     bill_t own, allocated;
@@ -240,8 +237,7 @@ static bool stage_has_peers(const pto_plan_t *plan, const pto_stage_t *stage) {
     return false;
 }
 
-/* All rounds of a loop are examined only if it shares memory with peers: that is within a node, so they are
- * few. */
+/* All rounds of a loop are examined only if it has peers: they are within a node, and so few. */
 static void open_for_rank(const survey_t *survey, int64_t rank, openings_t *openings) {
     const pto_plan_t *plan = survey->plan;
     int64_t from = 0, to = 1;

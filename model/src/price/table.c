@@ -140,6 +140,16 @@ typedef struct {
     pto_table_sums_t *sums;
 } summing_t;
 
+/* Returns the distance from sender to receiver of the entry of a line and another owner. */
+static int64_t distance_to(const summing_t *summing, int64_t line, int64_t other) {
+    int64_t ahead = summing->by_row ? other - line : line - other;
+    return ahead < 0 ? ahead + summing->table->owners : ahead;
+}
+
+static int64_t node_first(const pto_table_t *table, int64_t line) {
+    return line / table->owners_per_node * table->owners_per_node;
+}
+
 /* Sums a part of a line. `bytes`: the entries of the line, or this share of each. */
 static void sum_part(const summing_t *summing, int64_t line, int64_t part, const int64_t *bytes) {
     const pto_table_t *table = summing->table;
@@ -151,10 +161,9 @@ static void sum_part(const summing_t *summing, int64_t line, int64_t part, const
     for (int c = 0; c < sums->classes.count; c++)
         total += sum[c].bytes;
     sums->bytes[line * sums->parts.count + part] = total;
-    int64_t home = line / table->owners_per_node * table->owners_per_node;
-    for (int64_t other = home; other < home + table->owners_per_node; other++) {
-        int64_t ahead = summing->by_row ? other - line : line - other;
-        int64_t d = ahead < 0 ? ahead + table->owners : ahead;
+    int64_t first = node_first(table, line);
+    for (int64_t other = first; other < first + table->owners_per_node; other++) {
+        int64_t d = distance_to(summing, line, other);
         if (dealt && d % sums->parts.count != part)
             continue;
         pto_sum_t *on_node = &sum[class_of(&sums->classes, bytes[d])];
@@ -178,8 +187,7 @@ static void sum_line(const summing_t *summing, int64_t line) {
 
 /* --- lines of grids ------------------------------------------------------------------------------------- */
 
-/* Returns whether each process has a few partners, as on a grid. All other entries of its line are empty, and
- * are not read. */
+/* Returns whether processes have few partners, as on a grid. Only these entries of a line are read. */
 static bool has_partners(const pto_request_t *request) {
     return request->counts->kind == PTO_COUNTS_STENCIL || request->counts->kind == PTO_COUNTS_GROUPS;
 }
@@ -200,10 +208,9 @@ static void add_entry(const summing_t *summing, int64_t line, int64_t other) {
     pto_table_sums_t *sums = summing->sums;
     int64_t entry =
         summing->by_row ? pto_table_entry(table, line, other) : pto_table_entry(table, other, line);
-    int64_t ahead = summing->by_row ? other - line : line - other;
     bool dealt = sums->parts.kind == PTO_PARTS_DEALT;
-    bool off_node = line / table->owners_per_node != other / table->owners_per_node;
-    int64_t first = dealt ? (ahead < 0 ? ahead + table->owners : ahead) % sums->parts.count : 0;
+    bool off_node = node_first(table, line) != node_first(table, other);
+    int64_t first = dealt ? distance_to(summing, line, other) % sums->parts.count : 0;
     for (int64_t part = first; part < (dealt ? first + 1 : sums->parts.count); part++) {
         int64_t bytes =
             dealt ? entry : pto_share_bytes(entry, sums->parts.granularity_bytes, sums->parts.count, part);
@@ -228,11 +235,9 @@ static void sum_line_of_grid(const summing_t *summing, int64_t line) {
     for (int64_t part = 0; part < parts; part++)
         sum[part * sums->classes.count].messages =
             dealt ? (n - part + parts - 1) / parts : n - table->owners_per_node;
-    int64_t home = line / table->owners_per_node * table->owners_per_node;
-    for (int64_t other = home; other < home + table->owners_per_node && dealt; other++) {
-        int64_t ahead = summing->by_row ? other - line : line - other;
-        sum[(ahead < 0 ? ahead + n : ahead) % parts * sums->classes.count].messages--;
-    }
+    int64_t first = node_first(table, line);
+    for (int64_t other = first; other < first + table->owners_per_node && dealt; other++)
+        sum[distance_to(summing, line, other) % parts * sums->classes.count].messages--;
     int64_t count = pto_counts_peers(table->request->counts, n, process_of(table, line), summing->entry);
     pto_blocks_summed += count;
     for (int64_t i = 0; i < count; i++)
@@ -257,8 +262,7 @@ typedef struct {
     pto_table_sums_t sums;
 } cached_sums_t;
 
-/* The entries of a sparse table that have bytes: those of line i are partner[first[i]] to partner[first[i +
- * 1] - 1], in ascending order. */
+/* The entries of a sparse table with bytes: of line i, partner[first[i]] to partner[first[i + 1] - 1]. */
 typedef struct {
     int64_t *first; /* NULL: the table is not sparse, or out of memory */
     int64_t *partner;
@@ -471,8 +475,7 @@ static bool has_one_part(const pto_buffer_t *buffer) {
     return buffer->split > 1 || buffer->cyclic != PTO_CYCLIC_NONE;
 }
 
-/* Returns the part of a line that a slice is: a number, ALL_PARTS, or NO_PART if it is none. `*parts` becomes
- * shares if the slice takes a share of every block. */
+/* Returns the part of a line that a slice is, ALL_PARTS or NO_PART. `*parts` may become shares. */
 static int64_t part_of(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action,
                        int64_t core, pto_parts_t *parts) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
@@ -535,7 +538,6 @@ typedef struct {
     const pto_machine_t *machine;
 } memory_t;
 
-/* Returns the bytes in all rows, or all columns, of a node's owners. */
 static int64_t node_bytes(const pto_table_sums_t *sums, const pto_layout_t *layout, int64_t node) {
     int64_t members = layout->gpus_per_node * layout->owners_per_gpu, bytes = 0;
     for (int64_t line = node * members; line < (node + 1) * members; line++)

@@ -30,7 +30,6 @@ static bool same_mix(const pto_mix_t *a, const pto_mix_t *b) {
     return true;
 }
 
-/* Adds a mix unless there is an equal one. */
 static void add_mix(pto_traffic_t *traffic, const pto_mix_t *mix) {
     for (int i = 0; i < traffic->mix_count; i++)
         if (same_mix(&traffic->mix[i], mix))
@@ -66,7 +65,6 @@ static bool in_set(set_t set, int64_t value) {
     return value >= set.first && value < set.until && (value - set.first) % set.stride == 0;
 }
 
-/* Returns the number of values of a set in [from, until). */
 static int64_t set_within(set_t set, int64_t from, int64_t until) {
     set_t head = set, tail = set;
     head.until = until < set.until ? until : set.until;
@@ -103,8 +101,7 @@ static neighbors_t neighbors_of(const pto_layout_t *layout, const pto_group_t *g
         members_around(me, per_gpu, per_node), members_around(me, per_socket, per_node), {0, per_node}};
 }
 
-/* Sets the levels at which two members of a node at a distance may be. `first`: the neighbors of member 0,
- * whose GPU and socket are as large as any. */
+/* Sets the levels of members at a distance. `first`: of member 0, whose GPU and socket are the largest. */
 static void meet_at(const neighbors_t *first, int64_t distance, bool *met) {
     int64_t gpu = first->gpu.until, socket = first->socket.until, node = first->node.until;
     met[PTO_LEVEL_ON_GPU] = met[PTO_LEVEL_ON_GPU] || distance < gpu;
@@ -112,8 +109,7 @@ static void meet_at(const neighbors_t *first, int64_t distance, bool *met) {
     met[PTO_LEVEL_ON_NODE] = met[PTO_LEVEL_ON_NODE] || (distance < node && node > socket);
 }
 
-/* Each member sends to the one at a distance: on its node, on another one, or around the group's end on its
- * node again. */
+/* Each member sends to the one at a distance: on its node, another one, or its own again around the end. */
 static void count_shift(const pto_layout_t *layout, const pto_group_t *group, int64_t distance,
                         pto_traffic_t *traffic) {
     int64_t per_node = group->members_per_node;
@@ -132,8 +128,6 @@ static void count_shift(const pto_layout_t *layout, const pto_group_t *group, in
             add_one_message(traffic, (pto_level_t)level);
 }
 
-/* Returns the mix of `all` messages, given the numbers that stay on the GPU, on the socket and on the node.
- */
 static pto_mix_t mix_of(int64_t on_gpu, int64_t on_socket, int64_t on_node, int64_t all) {
     pto_mix_t mix = {{0}};
     mix.messages[PTO_LEVEL_ON_GPU] = on_gpu;
@@ -143,8 +137,7 @@ static pto_mix_t mix_of(int64_t on_gpu, int64_t on_socket, int64_t on_node, int6
     return mix;
 }
 
-/* Returns the number of `members`, other than `me`, whose shift from `me`, sign (other - me) modulo the
- * group's size, is in the set. */
+/* Returns the number of other members whose shift, sign (other - me) modulo the size, is in the set. */
 static int64_t shifts_within(set_t set, int64_t sign, int64_t me, members_t members, int64_t size) {
     int64_t below = me - members.first, above = members.until - 1 - me;
     int64_t forwards = sign > 0 ? above : below, backwards = sign > 0 ? below : above;
@@ -246,8 +239,7 @@ static int64_t max_on_a_node(const pto_group_t *group, set_t who) {
     return most;
 }
 
-/* Partners at a distance of at least the members per node are never on the same node: index xor k is at least
- * k away, folded or not. */
+/* Partners at a distance of the members per node share no node: xor k is at least k away, folded or not. */
 static void count_far(scan_t *scan) {
     int64_t acting = set_size(scan->who);
     int64_t stride = scan->who.stride;
@@ -282,8 +274,7 @@ static void scan_members(scan_t *scan) {
     }
 }
 
-/* Returns the number of indices of a set in `members` of the node that starts at `node_start`, without `me`.
- */
+/* Returns the number of a set's indices in `members` of the node from `node_start` on, without `me`. */
 static int64_t indices_within(set_t set, int64_t node_start, members_t members, int64_t me) {
     return set_within(set, node_start + members.first, node_start + members.until) -
            (in_set(set, node_start + me) ? 1 : 0);
@@ -302,8 +293,7 @@ static void count_to_set(const pto_layout_t *layout, const pto_group_t *group, i
     add_mix(traffic, &mix);
 }
 
-/* Each member's message to a single one. Of the other nodes, one of the first or last three that take part is
- * the busiest, since those between are full. */
+/* Each member's message to one. Of the other nodes, one of the first or last three is the busiest. */
 static void count_to_one(const pto_layout_t *layout, const pto_group_t *group, set_t who, int64_t target,
                          pto_traffic_t *traffic) {
     int64_t per_node = group->members_per_node, home = target / per_node;
@@ -334,7 +324,6 @@ static void count_indices(const pto_layout_t *layout, const pto_group_t *group, 
         count_to_set(layout, group, me, set, traffic);
 }
 
-/* Messages within one GPU's processes. */
 static void count_on_gpu(const pto_step_t *step, set_t set, int64_t core, pto_traffic_t *traffic) {
     pto_mix_t mix = {{0}};
     mix.messages[PTO_LEVEL_ON_GPU] = set_size(set);

@@ -29,6 +29,9 @@ static size_t ledger_count(const pto_pricing_t *pricing, int lanes) {
 }
 
 static bool allocate(pto_pricing_t *pricing) {
+    pto_clocks_t *clocks = &pricing->clocks;
+    pto_lanes_t *lanes = &pricing->lanes;
+    pto_shared_t *shared = &pricing->shared;
     if (!pto_actors_find_parts(pricing) || !pto_links_allocate(pricing) || !pto_gpus_find(pricing) ||
         !pto_occupied_allocate(pricing))
         return false;
@@ -37,54 +40,54 @@ static bool allocate(pto_pricing_t *pricing) {
         return false;
     if (pto_plan_has_tables(pricing->plan) && !(pricing->tables = pto_price_cache_tables(pricing->cache)))
         return false;
-    int lanes = pto_plan_lane_count(pricing->plan);
-    pricing->flags.count = pricing->plan->flags.count * pricing->actors.count;
-    pricing->clocks.order = malloc((size_t)pricing->actors.count * sizeof *pricing->clocks.order);
-    pricing->clocks.lane = calloc(ledger_count(pricing, lanes), sizeof *pricing->clocks.lane);
+    int lane_count = pto_plan_lane_count(pricing->plan);
+    int64_t actors = pricing->actors.count;
+    pricing->flags.count = pricing->plan->flags.count * actors;
     pricing->flags.raised = pto_raises_begin(pricing);
-    pricing->shared.engine = calloc((size_t)pricing->actors.gpu_count, sizeof *pricing->shared.engine);
-    pricing->shared.outflow = malloc((size_t)pricing->actors.node_count * sizeof *pricing->shared.outflow);
-    pricing->clocks.behind = calloc((size_t)pricing->actors.count, sizeof *pricing->clocks.behind);
-    if (!pricing->clocks.order || !pricing->clocks.lane || !pricing->flags.raised ||
-        !pricing->shared.engine || !pricing->shared.outflow || !pricing->clocks.behind)
+    clocks->order = malloc((size_t)actors * sizeof *clocks->order);
+    clocks->lane = calloc(ledger_count(pricing, lane_count), sizeof *clocks->lane);
+    clocks->behind = calloc((size_t)actors, sizeof *clocks->behind);
+    shared->engine = calloc((size_t)pricing->actors.gpu_count, sizeof *shared->engine);
+    shared->outflow = malloc((size_t)pricing->actors.node_count * sizeof *shared->outflow);
+    if (!pricing->flags.raised || !clocks->order || !clocks->lane || !clocks->behind || !shared->engine ||
+        !shared->outflow)
         return false;
-    pricing->clocks.ledger = pricing->clocks.lane;
-    pricing->clocks.before = pricing->clocks.lane + lanes * pricing->actors.count;
-    pricing->clocks.snapshot = pricing->clocks.before + pricing->actors.count;
-    if (lanes > 1) {
-        pricing->lanes.base = pricing->clocks.snapshot + pricing->actors.count;
-        pricing->lanes.demand = pricing->lanes.base + pricing->actors.count;
-        pricing->lanes.demand_before =
-            pricing->lanes.demand + PTO_LANE_RESOURCE_COUNT * pricing->actors.count;
-        pricing->lanes.users =
-            calloc(PTO_LANE_RESOURCE_COUNT * (size_t)pricing->actors.count, sizeof *pricing->lanes.users);
-        return pricing->lanes.users && pto_lanes_allocate(pricing, lanes);
-    }
-    return true;
+    clocks->ledger = clocks->lane;
+    clocks->before = clocks->lane + lane_count * actors;
+    clocks->snapshot = clocks->before + actors;
+    if (lane_count < 2)
+        return true;
+    lanes->base = clocks->snapshot + actors;
+    lanes->demand = lanes->base + actors;
+    lanes->demand_before = lanes->demand + PTO_LANE_RESOURCE_COUNT * actors;
+    lanes->users = calloc(PTO_LANE_RESOURCE_COUNT * (size_t)actors, sizeof *lanes->users);
+    return lanes->users && pto_lanes_allocate(pricing, lane_count);
 }
 
 static void release(pto_pricing_t *pricing) {
-    size_t ledgers = pricing->clocks.lane ? ledger_count(pricing, pto_plan_lane_count(pricing->plan)) : 0;
+    pto_clocks_t *clocks = &pricing->clocks;
+    pto_shared_t *shared = &pricing->shared;
+    size_t ledgers = clocks->lane ? ledger_count(pricing, pto_plan_lane_count(pricing->plan)) : 0;
     for (size_t i = 0; i < ledgers; i++)
-        pto_ledger_fini(&pricing->clocks.lane[i]);
+        pto_ledger_fini(&clocks->lane[i]);
     pto_raises_fini(pricing);
-    for (int64_t gpu = 0; pricing->shared.engine && gpu < pricing->actors.gpu_count; gpu++)
-        pto_copies_fini(&pricing->shared.engine[gpu]);
-    for (size_t i = 0; i < sizeof pricing->clocks.terms / sizeof *pricing->clocks.terms; i++)
-        pto_ledger_fini(&pricing->clocks.terms[i]);
+    for (int64_t gpu = 0; shared->engine && gpu < pricing->actors.gpu_count; gpu++)
+        pto_copies_fini(&shared->engine[gpu]);
+    for (size_t i = 0; i < sizeof clocks->terms / sizeof *clocks->terms; i++)
+        pto_ledger_fini(&clocks->terms[i]);
+    pto_lanes_release(&pricing->lanes);
+    pto_links_release(shared);
     free(pricing->actors.actor);
     free(pricing->actors.takes_part);
     free(pricing->actors.priced);
     free(pricing->actors.represented_by);
-    free(pricing->clocks.order);
-    free(pricing->clocks.lane);
+    free(clocks->order);
+    free(clocks->lane);
+    free(clocks->behind);
     free(pricing->lanes.users);
-    pto_lanes_release(&pricing->lanes);
-    free(pricing->clocks.behind);
-    free(pricing->shared.engine);
-    free(pricing->shared.outflow);
+    free(shared->engine);
+    free(shared->outflow);
     free(pricing->outcome.occupied_s);
-    pto_links_release(&pricing->shared);
 }
 
 /* --- the price ---------------------------------------------------------------------------------------- */
@@ -112,8 +115,7 @@ static pto_status_t report_slowest(const pto_pricing_t *pricing, pto_price_t *pr
     if (status != PTO_OK)
         return status;
     if (pricing->tables)
-        pto_tables_note_latest(pricing->tables,
-                               pricing->actors.actor[slowest - pricing->clocks.ledger].place.node);
+        pto_tables_note_latest(pricing->tables, pto_actor_node(pricing, slowest - pricing->clocks.ledger));
     if (explanation)
         pto_occupied_report(pricing, slowest->time.s, explanation);
     return pto_ledger_report(slowest, pricing->machine, price, explanation, pricing->err);

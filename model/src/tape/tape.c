@@ -89,8 +89,7 @@ static int put(pto_tape_record_t record) {
     return *slot;
 }
 
-/* Returns the index of the operand's record. A number is recorded when it is first combined with a recorded
- * time. */
+/* Returns the index of an operand. A number is recorded when it is first combined with a recorded time. */
 static int operand(pto_time_t time) {
     if (time.node || same_number(time.s, 0))
         return time.node;
@@ -352,8 +351,7 @@ static pto_short_tape_t *short_tape_create(int params, int numbers, int operatio
     return NULL;
 }
 
-/* Assigns places to numbers and to runs, by phase. next[phase + 1] is the number of records of each phase,
- * and becomes the place after them. */
+/* Assigns places by phase. next[phase + 1] is its number of records, and becomes the place after them. */
 static void find_places(const pto_tape_t *tape, int phases, int *next, pto_short_tape_t *made,
                         record_info_t *info) {
     int place = made->params;

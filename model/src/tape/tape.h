@@ -11,8 +11,7 @@
 
 #include "machine/machine_internal.h"
 
-/* A time. `node`: the index of its operation on the tape; 0: it depends on no parameter, or no tape records.
- */
+/* A time. `node`: the index of its operation on the tape; 0: it depends on no parameter, or none records. */
 typedef struct {
     double s;
     int node;
@@ -111,8 +110,7 @@ bool pto_time_same(pto_time_t a, pto_time_t b);
 
 /* Records the prices of this thread until pto_tape_end. NULL: out of memory. */
 pto_tape_t *pto_tape_begin(void);
-/* Ends the recording. The tape can be replayed if a single plan was priced, at `seconds`. Otherwise it is
- * freed, and the result is NULL. */
+/* Ends the recording. NULL, and the tape is freed, unless a single plan was priced, at `seconds`. */
 pto_tape_t *pto_tape_end(pto_tape_t *tape, double seconds);
 void pto_tape_destroy(pto_tape_t *tape);
 
@@ -133,9 +131,7 @@ bool pto_tape_replay(const pto_tape_t *tape, double *seconds);
  * price has the same bits. */
 typedef struct pto_short_tape pto_short_tape_t;
 
-/* `param` has `count` entries, which are NULL for parameters that are not in the machine. Returns NULL when
- * out of memory.
- */
+/* `param` has `count` entries, NULL for those that are not in the machine. NULL: out of memory. */
 pto_short_tape_t *pto_tape_shorten(const pto_tape_t *tape, const pto_param_t *const *param, int count);
 void pto_short_tape_destroy(pto_short_tape_t *tape);
 

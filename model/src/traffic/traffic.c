@@ -39,7 +39,6 @@ static void add_to(pto_traffic_pair_t *sum, const pto_traffic_pair_t *pair) {
     sum->bytes = pto_saturating_sum(sum->bytes, pair->bytes);
 }
 
-/* Sorts the table and sums equal pairs. */
 static void condense(table_t *table) {
     size_t kept = 0;
     if (table->count > 0)
@@ -52,8 +51,7 @@ static void condense(table_t *table) {
     table->count = kept;
 }
 
-/* If condensing frees less than half of the table, it grows, so that the cost stays proportional to what is
- * added. */
+/* If condensing frees less than half of the table, it grows, so that the cost stays proportional. */
 static bool make_room(table_t *table) {
     condense(table);
     if (table->count < table->capacity / 2)
@@ -206,8 +204,7 @@ static pto_status_t count_rank(count_t *count) {
     return status;
 }
 
-/* Only processes of one node access each other's memory, so the ranks of a node count all traffic whose
- * source is on the node. */
+/* Accesses are within nodes, so a node's ranks count all traffic whose source is on the node. */
 pto_status_t pto_plan_traffic(const pto_plan_t *plan, pto_traffic_visit_t visit, void *context,
                               pto_error_t *err) {
     plan = pto_plan_fixed(plan);
