@@ -81,10 +81,9 @@ pto_status_t pto_predict_between(const pto_predictions_t *swept, const pto_scena
 /* Returns the series of a scenario that a sweep of this kind varies. Like strchr, it drops `const`: change
  * the series only if the scenario may be changed. */
 static inline pto_series_t *pto_swept_series(const pto_scenario_t *scenario, pto_sweep_kind_t sweep) {
-    const pto_series_t *series = sweep == PTO_SWEEP_NODES      ? &scenario->nodes
-                                 : sweep == PTO_SWEEP_MESSAGES ? &scenario->messages
-                                                               : &scenario->bytes;
-    return (pto_series_t *)series;
+    if (sweep == PTO_SWEEP_NODES)
+        return (pto_series_t *)&scenario->nodes;
+    return (pto_series_t *)(sweep == PTO_SWEEP_MESSAGES ? &scenario->messages : &scenario->bytes);
 }
 
 /* Drops all points but the first ones. */

@@ -162,7 +162,10 @@ double pto_estimate(const pto_estimates_t *estimates, int64_t bytes, const pto_s
         high = 0;
     while (high - low > 1) {
         int middle = (low + high) / 2;
-        *(priced[middle].bytes <= bytes ? &low : &high) = middle;
+        if (priced[middle].bytes <= bytes)
+            low = middle;
+        else
+            high = middle;
     }
     if (inside && bytes == priced[high].bytes)
         low = high;

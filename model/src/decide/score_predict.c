@@ -95,7 +95,9 @@ static pto_status_t price_candidate(pto_score_t *score, const pto_scenario_t *sc
 /* Returns the number of chunks of a candidate; 0: the cheapest one. If its rows do not say, that is 0 for
  * strategies that move the data themselves, and 1 for the others. */
 static int64_t chunks_of(const pto_score_candidate_t *candidate) {
-    return candidate->chunks > 0 ? candidate->chunks : candidate->strategy->direct ? 0 : 1;
+    if (candidate->chunks > 0)
+        return candidate->chunks;
+    return candidate->strategy->direct ? 0 : 1;
 }
 
 /* Returns a scenario of one point that borrows all but the name of a library's algorithm. */

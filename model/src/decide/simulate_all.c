@@ -122,7 +122,9 @@ static void add_cell(batch_t *batch, int64_t cell) {
                 pto_collective_is_in_mpi(scenario->collective);
     int64_t before = batch->run_count;
     batch->reason[cell] = (pto_error_t){0};
-    batch->status[cell] = (best ? add_algorithms : add_plan)(batch, scenario, cell, &batch->reason[cell]);
+    pto_error_t *reason = &batch->reason[cell];
+    batch->status[cell] =
+        best ? add_algorithms(batch, scenario, cell, reason) : add_plan(batch, scenario, cell, reason);
     while (batch->status[cell] != PTO_OK && batch->run_count > before)
         pto_plan_destroy(batch->run[--batch->run_count].plan);
 }

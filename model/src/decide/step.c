@@ -33,10 +33,11 @@ typedef struct {
 } demand_t;
 
 static resource_t copy_resource(const char *key) {
-    return strstr(key, "d2h")   ? RESOURCE_OUT
-           : strstr(key, "h2d") ? RESOURCE_IN
-           : strstr(key, "h2h") ? RESOURCE_CPU
-                                : RESOURCE_GPU;
+    if (strstr(key, "d2h"))
+        return RESOURCE_OUT;
+    if (strstr(key, "h2d"))
+        return RESOURCE_IN;
+    return strstr(key, "h2h") ? RESOURCE_CPU : RESOURCE_GPU;
 }
 
 static resource_t resource_of(const char *key, bool leaves_node) {

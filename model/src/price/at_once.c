@@ -66,6 +66,7 @@ static bool is_by_owner(const pto_messages_t *messages) {
     return messages->group->members_per_node == layout->gpus_per_node * layout->owners_per_gpu;
 }
 
+/* Sets `parts` and `part`, too. */
 static bool can_be_summed(pto_messages_t *messages) {
     if (messages->by_core && (!is_part_of_core(messages->step) || messages->peer_stride == 1))
         return false;

@@ -81,12 +81,17 @@ static void fork(pto_pricing_t *pricing, int lanes) {
     pricing->lanes.active = true;
 }
 
-/* Returns the lane with the least time after its last use; -1: none. Lane 0's end is in `before`. */
+/* Returns the ledger at the end of a lane, once all have ended: lane 0's is in `before`. */
+static const pto_ledger_t *lane_end(const pto_pricing_t *pricing, int lane, int64_t actor) {
+    return lane > 0 ? &lane_at(pricing, lane)[actor] : &pricing->clocks.before[actor];
+}
+
+/* Returns the lane with the least time after its last use of a resource; -1: none used it. */
 static int shortest_tail(const pto_pricing_t *pricing, int64_t actor, int64_t index, pto_time_t *time) {
     int shortest = -1;
     for (int lane = 0; lane < PTO_LANES_MAX && pricing->lanes.users[index] >> lane; lane++) {
-        const pto_ledger_t *end = lane > 0 ? &lane_at(pricing, lane)[actor] : &pricing->clocks.before[actor];
-        pto_time_t after = pto_time_subtract(end->time, last_use_at(pricing, lane, index)->time);
+        pto_time_t after =
+            pto_time_subtract(lane_end(pricing, lane, actor)->time, last_use_at(pricing, lane, index)->time);
         if ((pricing->lanes.users[index] >> lane & 1) == 0 || (shortest >= 0 && !pto_time_less(after, *time)))
             continue;
         *time = after;
@@ -101,12 +106,12 @@ static int shortest_tail(const pto_pricing_t *pricing, int64_t actor, int64_t in
 static void apply_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource) {
     int64_t index = use_index(pricing, resource, actor);
     const pto_ledger_t *demand = &pricing->lanes.demand[index], *from = &pricing->lanes.base[actor];
-    uint64_t users = pricing->lanes.users[index];
+    const uint64_t users = pricing->lanes.users[index];
     static const pto_ledger_t nothing;
     const double rounding = 1e-12;
-    pto_ledger_t *mine = &pricing->clocks.lane[actor];
+    pto_ledger_t *own = &pricing->clocks.lane[actor];
     pto_time_t after = {0};
-    if ((users & (users - 1)) == 0)
+    if ((users & (users - 1)) == 0) /* fewer than two lanes */
         return;
     int lane = -1;
     if (pricing->lanes.in_branches && resource != PTO_LANE_MEMORY)
@@ -114,15 +119,13 @@ static void apply_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resourc
     if (lane >= 0)
         from = &pricing->lanes.first_use[index];
     pto_time_t needed = pto_time_add(pto_time_add(from->time, demand->time), after);
-    if (!pto_time_less(pto_time_scale(mine->time, 1 + rounding), needed))
+    if (!pto_time_less(pto_time_scale(own->time, 1 + rounding), needed))
         return;
-    copy_ledger(pricing, mine, from);
-    bool fits = pto_ledger_shift(mine, demand, &nothing, 1);
+    copy_ledger(pricing, own, from);
+    pto_pricing_keep(pricing, pto_ledger_shift(own, demand, &nothing, 1));
     if (lane >= 0)
-        fits = fits && pto_ledger_shift(
-                           mine, lane > 0 ? &lane_at(pricing, lane)[actor] : &pricing->clocks.before[actor],
-                           last_use_at(pricing, lane, index), 1);
-    pto_pricing_keep(pricing, fits);
+        pto_pricing_keep(pricing, pto_ledger_shift(own, lane_end(pricing, lane, actor),
+                                                   last_use_at(pricing, lane, index), 1));
 }
 
 static void join(pto_pricing_t *pricing, int lanes) {
@@ -197,9 +200,9 @@ static void repeat_last_uses(pto_pricing_t *pricing, double times) {
     int64_t count = PTO_LANE_RESOURCE_COUNT * pricing->actors.count;
     for (int64_t index = 0; index < count; index++) {
         int64_t actor = index % pricing->actors.count;
-        pto_ledger_t *ask = last_use_at(pricing, current_lane(pricing), index);
-        if (pto_time_less(pricing->clocks.snapshot[actor].time, ask->time))
-            pto_pricing_keep(pricing, pto_ledger_shift(ask, &pricing->clocks.ledger[actor],
+        pto_ledger_t *last_use = last_use_at(pricing, current_lane(pricing), index);
+        if (pto_time_less(pricing->clocks.snapshot[actor].time, last_use->time))
+            pto_pricing_keep(pricing, pto_ledger_shift(last_use, &pricing->clocks.ledger[actor],
                                                        &pricing->clocks.snapshot[actor], times));
     }
 }
@@ -260,9 +263,9 @@ static pto_time_t gain_of(const pto_pricing_t *pricing, const pipeline_t *pipeli
  * same unless they are independent. A lane must not gain less than the one before it, or it will have to wait
  * for that one later. Lanes that wait for each other's slots must gain the same. */
 static bool gains_repeat(const pto_pricing_t *pricing, const pipeline_t *pipeline, bool on_tape) {
-    bool steady = pricing->flags.lag == 0 && pto_raises_pending(pricing) == pipeline->pending, alike = true;
-    bool empty = queues_are_empty(pricing), together = true;
-    pto_time_t of_all[PTO_LANES_MAX] = {{0}};
+    bool steady = pricing->flags.lag == 0 && pto_raises_pending(pricing) == pipeline->pending;
+    bool empty = queues_are_empty(pricing), lanes_agree = true, actors_agree = true;
+    pto_time_t gain_of_lane[PTO_LANES_MAX] = {{0}};
     for (int64_t actor = 0; actor < pricing->actors.count; actor++) {
         pto_time_t largest = {0};
         for (int lane = 0; lane < pipeline->lanes; lane++) {
@@ -273,17 +276,17 @@ static bool gains_repeat(const pto_pricing_t *pricing, const pipeline_t *pipelin
                 earlier = pto_time_off_tape(earlier);
             }
             bool gains = pto_time_positive(gain);
-            bool like_others = !gains || !pto_time_positive(largest) || pto_time_same(gain, largest);
-            steady = steady && pto_time_same(gain, earlier) && (like_others || !pto_time_less(gain, largest));
-            alike = alike && like_others;
-            together =
-                together && (!gains || !pto_time_positive(of_all[lane]) || pto_time_same(gain, of_all[lane]));
+            bool agrees = !gains || !pto_time_positive(largest) || pto_time_same(gain, largest);
+            steady = steady && pto_time_same(gain, earlier) && (agrees || !pto_time_less(gain, largest));
+            lanes_agree = lanes_agree && agrees;
+            actors_agree = actors_agree && (!gains || !pto_time_positive(gain_of_lane[lane]) ||
+                                            pto_time_same(gain, gain_of_lane[lane]));
             largest = pto_time_max(largest, gain);
-            of_all[lane] = gains ? gain : of_all[lane];
+            gain_of_lane[lane] = gains ? gain : gain_of_lane[lane];
         }
     }
-    return steady && (together || (pipeline->independent && empty)) &&
-           (alike || (pipeline->slots == 0 && empty));
+    return steady && (actors_agree || (pipeline->independent && empty)) &&
+           (lanes_agree || (pipeline->slots == 0 && empty));
 }
 
 /* A negative result is not recorded on a tape: it is always right to price chunk by chunk. */
@@ -457,13 +460,13 @@ void pto_lane_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t 
                      const pto_charge_t *charge, pto_time_t time) {
     int64_t index = use_index(pricing, resource, actor);
     bool first = pricing->lanes.users[index] == 0;
-    const pto_ledger_t *mine = &pricing->clocks.ledger[actor];
+    const pto_ledger_t *own = &pricing->clocks.ledger[actor];
     bool used = pto_time_positive(time);
     if (used)
         pricing->lanes.users[index] |= UINT64_C(1) << current_lane(pricing);
     if (used && pricing->lanes.in_branches) {
-        if (first || pto_time_less(mine->time, pricing->lanes.first_use[index].time))
-            copy_ledger(pricing, &pricing->lanes.first_use[index], mine);
+        if (first || pto_time_less(own->time, pricing->lanes.first_use[index].time))
+            copy_ledger(pricing, &pricing->lanes.first_use[index], own);
         pricing->lanes.uses[index] = true;
     }
     pto_pricing_keep(pricing, pto_ledger_add(&pricing->lanes.demand[index], charge, time));

@@ -238,12 +238,11 @@ void pto_links_busiest_of_message(const pto_pricing_t *pricing, const pto_action
         busiest_between_nodes(pricing, action, &busiest->off_node);
         return;
     }
-    if (pricing->shared.loads.links.count > 0)
-        busiest_of_path(pricing, PTO_LOAD_MESSAGES, node,
-                        pto_path_of_end(&pricing->shared.loads.links, end,
-                                        end == PTO_END_SENDER ? own : other,
-                                        end == PTO_END_SENDER ? other : own),
-                        &busiest->on_node);
+    if (pricing->shared.loads.links.count == 0)
+        return;
+    pto_memory_t from = end == PTO_END_SENDER ? own : other, to = end == PTO_END_SENDER ? other : own;
+    pto_path_t path = pto_path_of_end(&pricing->shared.loads.links, end, from, to);
+    busiest_of_path(pricing, PTO_LOAD_MESSAGES, node, path, &busiest->on_node);
 }
 
 void pto_links_busiest_of_copies(const pto_pricing_t *pricing, pto_action_t *action, pto_busiest_t *busiest) {

@@ -34,7 +34,9 @@ static int64_t rank_stride(const pto_layout_t *layout, const pto_group_t *group)
         return 1;
     if (index == PTO_BY_NODE)
         return layout->gpus_per_node * layout->procs_per_gpu;
-    return per_gpu == 1 ? layout->procs_per_gpu : per_gpu == layout->procs_per_gpu ? 1 : 0;
+    if (per_gpu == 1)
+        return layout->procs_per_gpu;
+    return per_gpu == layout->procs_per_gpu ? 1 : 0;
 }
 
 void pto_messages_find_members(pto_messages_t *messages, int64_t k, int64_t core) {

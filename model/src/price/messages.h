@@ -7,6 +7,7 @@
 #include "price/table.h"
 #include "scenario/skew.h"
 
+/* Made by pto_messages_of for one iteration of a step. */
 typedef struct {
     const pto_plan_t *plan;
     const pto_step_t *step;
@@ -42,8 +43,11 @@ void pto_messages_find_members(pto_messages_t *messages, int64_t k, int64_t core
 
 /* pto_floor_mod, without a division if the value is within one `size` of the range. */
 static inline int64_t pto_messages_wrap(int64_t value, int64_t size) {
-    int64_t near = value < 0 ? value + size : value >= size ? value - size : value;
-    return near >= 0 && near < size ? near : pto_floor_mod(near, size);
+    if (value < 0)
+        value += size;
+    else if (value >= size)
+        value -= size;
+    return value >= 0 && value < size ? value : pto_floor_mod(value, size);
 }
 
 /* Returns the postal cost of these bytes; the table's rows differ only in their byte ranges. */

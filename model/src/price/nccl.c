@@ -80,7 +80,9 @@ static const pto_param_t *net_byte(const pto_machine_t *machine, double bytes) {
     const pto_param_t *limit = &machine->injection_s_per_byte[PTO_SPACE_GPU];
     const pto_cost_row_t *message =
         pto_machine_message(machine, PTO_SPACE_GPU, PTO_LEVEL_OFF_NODE, (int64_t)bytes);
-    return pto_param_known(limit) ? limit : message ? &message->postal.beta_s_per_byte : NULL;
+    if (pto_param_known(limit))
+        return limit;
+    return message ? &message->postal.beta_s_per_byte : NULL;
 }
 
 bool pto_nccl_has_network(const pto_machine_t *machine) { return net_byte(machine, 1) != NULL; }

@@ -24,8 +24,7 @@ typedef struct {
     int64_t *own_bytes; /* [sender]: of one group's messages */
     double *alpha_s;    /* [group][sender] */
     double *bytes_s;    /* [group][sender]: bytes times beta */
-    bool *empty; /* [group]: all messages are between nodes and without bytes; alpha_s and bytes_s are not set
-                  */
+    bool *empty; /* [group]: all messages leave their nodes without bytes; alpha_s and bytes_s are unset */
     pto_sum_t *sent;      /* [node]: between nodes */
     double *node_bytes_s; /* [member]: the limits of its node (pto_outflow_t) */
     double *node_rate_s;

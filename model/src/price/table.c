@@ -312,7 +312,7 @@ static bool sum_table(const table_key_t *key, const pto_request_t *request, bool
     if (ready && on_grid)
         find_owners(&summing);
     for (int64_t line = 0; ready && line < table.owners; line++)
-        on_grid ? sum_line_of_grid(&summing, line) : sum_line(&summing, line);
+        (on_grid ? sum_line_of_grid : sum_line)(&summing, line);
     free(summing.entry);
     pto_table_fini(&table);
     return ready;
@@ -368,8 +368,8 @@ static entries_t list_entries(const pto_request_t *request, bool by_row) {
         for (int64_t i = 0; i < peers && sparse; i++) {
             int64_t other = peer[peer[owners + i]];
             if (pto_request_bytes(request, by_row ? line : other, by_row ? other : line) > 0) {
-                sparse = count < most;
-                entries.partner[sparse ? count++ : 0] = other;
+                entries.partner[count++] = other; /* there is room for one more than `most` */
+                sparse = count <= most;
             }
         }
         qsort(entries.partner + entries.first[line], (size_t)(count - entries.first[line]),
@@ -490,13 +490,16 @@ static int64_t part_of(const pto_plan_t *plan, const pto_slice_t *slice, const p
     bool own = has_one_part(buffer);
     if (slice->share != PTO_SHARE_ALL) {
         *parts = (pto_parts_t){PTO_PARTS_SHARES, slice->share_count, buffer->granularity_bytes};
-        return !all || own || slice->share_count < 1 ? NO_PART
-               : slice->share == PTO_SHARE_MINE      ? action->core
-                                                     : action->peer_rank % plan->request.layout.procs_per_gpu;
+        if (!all || own || slice->share_count < 1)
+            return NO_PART;
+        return slice->share == PTO_SHARE_MINE ? action->core
+                                              : action->peer_rank % plan->request.layout.procs_per_gpu;
     }
     if (own)
         return all || (dealt && first == core) ? core : NO_PART;
-    return all ? ALL_PARTS : dealt ? first : NO_PART;
+    if (all)
+        return ALL_PARTS;
+    return dealt ? first : NO_PART;
 }
 
 static int64_t sparse_slice_bytes(pto_tables_t *tables, const pto_plan_t *plan, const pto_slice_t *slice,

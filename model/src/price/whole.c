@@ -156,66 +156,63 @@ static pto_status_t price_plan(pto_pricing_t *pricing, pto_price_t *price, pto_e
     return status;
 }
 
-static pto_status_t price_as(pto_actor_kind_t kind, const pto_plan_t *plan, const pto_machine_t *machine,
-                             pto_price_cache_t *cache, double bound_s, pto_price_t *price,
-                             pto_explanation_t *explanation, pto_error_t *err) {
+static pto_status_t price_with_cache(pto_pricing_t *pricing, pto_price_t *price,
+                                     pto_explanation_t *explanation) {
     pto_price_cache_t own = {0};
-    pto_pricing_t pricing = {.plan = plan,
-                             .machine = machine,
-                             .lines = pto_runs_by_lines(plan, machine),
-                             .bound_s = bound_s,
-                             .cache = cache ? cache : &own,
-                             .err = err,
-                             .messages =
-                                 kind == PTO_ACTORS_RANKS ? &pto_messages_by_rank : &pto_messages_by_class,
-                             .actors.kind = kind,
-                             .clocks.explain = explanation != NULL,
-                             .at.library_end = -1};
-    pto_status_t status = price_plan(&pricing, price, explanation);
+    if (!pricing->cache)
+        pricing->cache = &own;
+    pricing->lines = pto_runs_by_lines(pricing->plan, pricing->machine);
+    pricing->messages =
+        pricing->actors.kind == PTO_ACTORS_RANKS ? &pto_messages_by_rank : &pto_messages_by_class;
+    pricing->clocks.explain = explanation != NULL;
+    pricing->at.library_end = -1;
+    pto_status_t status = price_plan(pricing, price, explanation);
     pto_price_cache_fini(&own);
     return status;
 }
 
-/* Finds the kind of actors that a plan requires on a machine, and checks that it is not too large for that.
- * `sized`: the plan has passed pto_price_check_size. */
-static pto_status_t find_kind(const pto_plan_t *plan, const pto_machine_t *machine, bool sized,
-                              pto_actor_kind_t *kind, pto_error_t *err) {
+/* Sets the kind of actors that the plan requires on the machine, and checks that it is not too large for
+ * that. `sized`: the plan has passed pto_price_check_size. */
+static pto_status_t find_kind(pto_pricing_t *pricing, bool sized) {
+    const pto_plan_t *plan = pricing->plan;
+    const pto_machine_t *machine = pricing->machine;
+    pto_actor_kind_t *kind = &pricing->actors.kind;
     *kind = pto_actors_of(plan);
     if (machine->fabric.levels > 0) {
         *kind = PTO_ACTORS_RANKS;
-        return pto_walk_check_size(plan, "machines with a fabric are priced", err);
+        return pto_walk_check_size(plan, "machines with a fabric are priced", pricing->err);
     }
     if (*kind == PTO_ACTORS_RANKS || (*kind == PTO_ACTORS_CLASSES && pto_latency_matters(plan, machine))) {
         *kind = PTO_ACTORS_RANKS;
-        return pto_price_walk_check_size(plan, machine, err);
+        return pto_price_walk_check_size(plan, machine, pricing->err);
     }
-    return sized ? PTO_OK : pto_price_check_size(plan, err);
+    return sized ? PTO_OK : pto_price_check_size(plan, pricing->err);
 }
 
 pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                             pto_explanation_t *explanation, pto_error_t *err) {
-    plan = pto_plan_fixed(plan);
-    pto_status_t status = pto_price_walk_check_size(plan, machine, err);
-    return status == PTO_OK
-               ? price_as(PTO_ACTORS_RANKS, plan, machine, NULL, INFINITY, price, explanation, err)
-               : status;
+    pto_pricing_t pricing = {.plan = pto_plan_fixed(plan),
+                             .machine = machine,
+                             .bound_s = INFINITY,
+                             .actors.kind = PTO_ACTORS_RANKS,
+                             .err = err};
+    pto_status_t status = pto_price_walk_check_size(pricing.plan, machine, err);
+    return status == PTO_OK ? price_with_cache(&pricing, price, explanation) : status;
 }
 
 pto_status_t pto_price_bounded(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_cache_t *cache,
                                double bound_s, pto_price_t *price, pto_explanation_t *explanation,
                                pto_error_t *err) {
-    const pto_plan_t *fixed = pto_plan_fixed(plan);
-    pto_actor_kind_t kind;
-    pto_status_t status = find_kind(fixed, machine, fixed == plan, &kind, err);
-    return status == PTO_OK ? price_as(kind, fixed, machine, cache, bound_s, price, explanation, err)
-                            : status;
+    pto_pricing_t pricing = {
+        .plan = pto_plan_fixed(plan), .machine = machine, .cache = cache, .bound_s = bound_s, .err = err};
+    pto_status_t status = find_kind(&pricing, pricing.plan == plan);
+    return status == PTO_OK ? price_with_cache(&pricing, price, explanation) : status;
 }
 
 pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
                        pto_explanation_t *explanation, pto_error_t *err) {
-    const pto_plan_t *fixed = pto_plan_fixed(plan);
-    pto_actor_kind_t kind;
-    pto_status_t status = find_kind(fixed, machine, false, &kind, err);
-    return status == PTO_OK ? price_as(kind, fixed, machine, NULL, INFINITY, price, explanation, err)
-                            : status;
+    pto_pricing_t pricing = {
+        .plan = pto_plan_fixed(plan), .machine = machine, .bound_s = INFINITY, .err = err};
+    pto_status_t status = find_kind(&pricing, false);
+    return status == PTO_OK ? price_with_cache(&pricing, price, explanation) : status;
 }
