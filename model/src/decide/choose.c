@@ -1,6 +1,6 @@
-/* Chooses the plan of a strategy at a point: the cheapest of its candidates that fits the machine's memory.
- * The candidates are its algorithms, each with all values of the numbers that the scenario leaves open
- * (chunks, staged members). */
+/* Chooses the plan of a strategy at a point: the cheapest candidate that fits the machine's memory.
+ * Candidates are the algorithms, each with all values of the numbers that are left open (chunks, staged
+ * members). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,4 @@
-/* Finds the values between the points of a sweep at which the pick changes, by bisection between two points
- * with different picks. */
+/* Finds where the pick changes between two points of a sweep with different picks, by bisection. */
 #include <stdlib.h>
 
 #include "decide/candidates.h"

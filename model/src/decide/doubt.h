@@ -16,9 +16,8 @@ typedef struct {
 } pto_doubt_t;
 
 /* Compares the pick with another prediction. It is doubtful if the other is cheaper with a probability of a
- * third or more or, if the machine file has no model error, if the margin is inside the 95 percent interval
- * of the parameters. A doubtful pick is a near-tie if the margin is at most 10 percent and the model's own
- * error explains it. */
+ * third or, without a model error, if the margin is inside the 95 percent interval of the parameters. A
+ * doubtful pick is a near-tie if the margin is at most 10 percent and the model's error explains it. */
 pto_doubt_t pto_doubt(const pto_prediction_t *best, const pto_prediction_t *other, pto_by_t by);
 
 /* Returns the measurement that would settle a doubtful pick. */

@@ -20,8 +20,7 @@ typedef struct {
 } pto_busy_t;
 
 /* Finds them for a pipeline of steps [first, until) whose chunks exchange with one group of partners each.
- * False: it is none, its table is not sparse, or out of memory. `busy`: zeroed; to be freed in either case.
- */
+ * False: it is none, its table is not sparse, or out of memory. `busy`: zeroed; to be freed anyway. */
 bool pto_busy_find(const pto_pricing_t *pricing, int first, int until, pto_busy_t *busy);
 /* Sets busy->actor to the actors of a chunk, by GPU, and returns their number. Chunks must ascend. */
 int64_t pto_busy_list(const pto_pricing_t *pricing, int64_t chunk, pto_busy_t *busy);

@@ -1,6 +1,5 @@
 /* Counts and charges the messages of actors that represent several processes (a class, or one process of each
- * node), by arithmetic instead of peer by peer. If messages differ between the processes of an actor, the
- * most expensive one counts. */
+ * node), by arithmetic instead of peer by peer. The most expensive process of an actor counts. */
 #include <math.h>
 #include <stdlib.h>
 

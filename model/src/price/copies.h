@@ -1,15 +1,13 @@
-/* The copies and reductions of a stage: what the copies demand of GPUs (of their copy engines and of the
- * links between them), and what each actor is charged. A stage counts the copies of all actors first, then
- * charges each. */
+/* The copies and reductions of a stage: what the copies demand of GPUs (copy engines and links), and what
+ * each actor is charged. A stage counts the copies of all actors first, then charges each. */
 #ifndef PTO_PRICE_COPIES_H
 #define PTO_PRICE_COPIES_H
 
 #include "price/ledger.h"
 #include "price/table.h"
 
-/* What a stage copies at one GPU, and the GPU's queues of shared copies over all stages. Copies between two
- * GPUs count in `out_bytes` of the one and `in_bytes` of the other, all other copies in `bytes` of their
- * kind. */
+/* What a stage copies at one GPU, and the GPU's queues over all stages. Copies between two GPUs count in
+ * `out_bytes` of the one and `in_bytes` of the other, all other copies in `bytes` of their kind. */
 typedef struct {
     int64_t bytes[PTO_COPY_COUNT];
     int64_t in_bytes;

@@ -101,8 +101,7 @@ static int shortest_tail(const pto_pricing_t *pricing, int64_t actor, int64_t in
 }
 
 /* If several lanes use a resource for longer than the slowest lane takes, that decides when an actor goes on.
- * A node's memory is used by all of its processes, so the times before and after one actor's use do not
- * count. */
+ * All processes of a node use its memory, so the times before and after one's use do not count. */
 static void apply_demand(pto_pricing_t *pricing, int64_t actor, pto_lane_resource_t resource) {
     int64_t index = use_index(pricing, resource, actor);
     const pto_ledger_t *demand = &pricing->lanes.demand[index], *from = &pricing->lanes.base[actor];
@@ -238,8 +237,8 @@ static bool queues_are_empty(const pto_pricing_t *pricing) {
     return true;
 }
 
-/* Returns whether actors never wait for each other: classes without flags that only exchange within a
- * class. */
+/* Returns whether actors never wait for each other: classes that exchange within themselves, without flags.
+ */
 static bool are_independent(const pto_pricing_t *pricing, int index) {
     const pto_plan_t *plan = pricing->plan;
     for (int i = index + 1; i <= index + pto_node_at(plan, index)->span; i++) {
@@ -312,8 +311,7 @@ static void repeat_period(pto_pricing_t *pricing, pipeline_t *pipeline, double t
     repeat(pricing, pricing->clocks.lane, pipeline->before, pipeline->lanes * actors, times);
 }
 
-/* Starts a period at chunk k. Returns the number of chunks that are skipped because they repeat the last
- * one. */
+/* Starts a period at chunk k. Returns the number of chunks that are skipped, as they repeat the last one. */
 static int64_t begin_period(pto_pricing_t *pricing, pipeline_t *pipeline, int64_t k) {
     int64_t periods = (pipeline->repeat.uniform_to - k) / pipeline->period;
     if (k >= pipeline->repeat.uniform_from + pipeline->period && is_steady(pricing, pipeline) &&
@@ -332,8 +330,7 @@ static int64_t begin_period(pto_pricing_t *pricing, pipeline_t *pipeline, int64_
     return 0;
 }
 
-/* The first chunk has the stages to itself, so demand counts from its end. Single ranks have no uniform
- * chunks. */
+/* The first chunk has all stages to itself, so demand counts from its end. Single ranks have no periods. */
 static pto_status_t price_each_chunk(pto_pricing_t *pricing, pipeline_t *pipeline) {
     const pto_node_t *node = pto_node_at(pricing->plan, pipeline->index);
     pto_status_t status = PTO_OK;

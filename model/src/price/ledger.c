@@ -1,6 +1,5 @@
 /* Charges and ledgers (ledger.h): the costs of messages, copies and reductions by the machine's parameters
- * (docs/model.md, 'How a plan is priced'), their sum for one stage of one actor, and the terms of the time
- * that an actor has reached. */
+ * (docs/model.md, 'How a plan is priced'), their sum for a stage, and the terms of an actor's time. */
 #include "price/ledger.h"
 
 #include <stdlib.h>

@@ -117,8 +117,7 @@ bool pto_messages_are_mixed(const pto_plan_t *plan);
 /* Sets the charge's `mixed` and `to`. */
 void pto_charge_mixed(pto_charge_t *charge, const pto_plan_t *plan);
 
-/* Charges `count` messages of `bytes` at a level. Errors: PTO_ERR_NOT_APPLICABLE if the machine has no cost
- * for them. */
+/* Charges `count` messages of `bytes` at a level. Errors: PTO_ERR_NOT_APPLICABLE if they have no cost. */
 pto_status_t pto_charge_messages(pto_charge_t *charge, const pto_machine_t *machine, pto_space_t space,
                                  pto_level_t level, int64_t bytes, int64_t count, pto_error_t *err);
 

@@ -125,10 +125,9 @@ static void repeat_pending(pto_pricing_t *pricing, int64_t period, double times)
     pto_pricing_shift_queues(pricing, pricing->clocks.ledger, pricing->clocks.snapshot, times);
 }
 
-/* Processes that wait for flags of earlier rounds, as a sender does for one of the r slots of its ring,
- * depend on the last r rounds. So rounds are priced until, twice in succession, r of them take all actors
- * equally long and leave as many flags raised as they found. Then the remaining uniform rounds cost the same.
- */
+/* Processes that wait for flags of earlier rounds, as a sender does for one of r slots, depend on the last r
+ * rounds. So rounds are priced until, twice in succession, r of them take all actors equally long and leave
+ * as many flags raised as they found. Then the remaining uniform rounds cost the same. */
 static pto_status_t price_lagging(pto_pricing_t *pricing, int index, int64_t k, pto_repeat_t repeat) {
     int64_t to = pto_node_at(pricing->plan, index)->to, period = pricing->flags.lag * repeat.period;
     pto_time_t gain, earlier = {.s = -1};

@@ -175,9 +175,8 @@ static double fixed_value(const pto_param_t *param) {
     return param->value;
 }
 
-/* Returns the bytes of a call that are in flight at once: a chunk of each channel. Between nodes there are
- * two channels per NIC, because ncclTopoPostset doubles those that were found, but not more than within a
- * node. */
+/* Returns the bytes of a call in flight: a chunk of each channel. Between nodes there are two channels per
+ * NIC (ncclTopoPostset doubles those that were found), but not more than within a node. */
 static double chunks_at_once(const pto_machine_t *machine, pto_nccl_job_t job, double bytes,
                              double *channels) {
     const pto_param_t *limit = &machine->injection_s_per_byte[PTO_SPACE_GPU];

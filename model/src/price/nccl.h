@@ -15,8 +15,7 @@ typedef struct {
     int64_t nodes;
 } pto_nccl_job_t;
 
-/* How a job is extrapolated from a measured one, the base: the base's row, and what the job has in
- * addition. */
+/* How a job is extrapolated from a measured one, the base: the base's row, and what the job has beyond it. */
 typedef struct {
     pto_nccl_job_t base;
     pto_nccl_algorithm_t algorithm;

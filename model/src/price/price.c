@@ -383,9 +383,8 @@ static void slow_down(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t 
     pto_pricing_add(pricing, actor, &charge, charge.other);
 }
 
-/* A stage's copies and reductions take at least as long as their node's memory needs for all of them. If the
- * longest takes less, all are slower in the same proportion, even those that follow each other at an engine.
- */
+/* A stage's copies and reductions take at least as long as their node's memory needs for them. If the longest
+ * takes less, all are slower in the same proportion, even those that follow each other. */
 static void apply_memory_limit(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t k) {
     pto_time_t *longest = pricing->shared.loads.longest;
     for (int64_t node = 0; node < pricing->shared.loads.nodes; node++)

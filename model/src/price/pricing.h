@@ -402,9 +402,8 @@ typedef struct {
     pto_busiest_t off_node;
 } pto_busiest_links_t;
 
-/* Each replaces `*busiest` by a busier link, if there is one: among the links that an actor's message passes;
- * among those that its copies pass, without memory; among all links that messages count at one end, or that
- * copies pass. */
+/* Each replaces `*busiest` by a busier link, if there is one: among those that an actor's message passes;
+ * those that its copies pass, without memory; all that messages count at one end, or copies pass. */
 void pto_links_busiest_of_message(const pto_pricing_t *pricing, const pto_action_t *action,
                                   pto_busiest_links_t *busiest);
 void pto_links_busiest_of_copies(const pto_pricing_t *pricing, pto_action_t *action, pto_busiest_t *busiest);

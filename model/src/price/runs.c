@@ -1,5 +1,4 @@
-/* Costs that depend on how the runs of a plan follow each other (runs.h; docs/model.md, 'Runs in streams and
- * graphs'). */
+/* Costs that depend on how runs of a plan follow each other (docs/model.md, 'Runs in streams and graphs'). */
 #include "portolan/lines.h"
 #include "portolan/strategy.h"
 #include "price/pricing.h"

@@ -1,6 +1,5 @@
-/* Costs that depend on how the runs of a plan follow each other: whether the host waits for each of them, and
- * kernels that exchange data in lines with flags ("by lines"), so that they are charged as a whole. For
- * prices and simulations. */
+/* Costs that depend on how runs of a plan follow each other: whether the host waits for each, and kernels
+ * whose data carry flags, in lines ("by lines"), which are charged as a whole, also in simulations. */
 #ifndef PTO_PRICE_RUNS_H
 #define PTO_PRICE_RUNS_H
 

@@ -1,6 +1,5 @@
-/* The cost of a plan's setup (portolan/price.h): the allocations, and the openings of other processes' GPU
- * memory, that impl/buffers.c makes for it. They follow from the plan's buffers and slices. The busiest
- * process counts. */
+/* The cost of a plan's setup (portolan/price.h): the allocations and the openings of other processes' GPU
+ * memory that impl/buffers.c makes, as its buffers and slices need them, in the busiest process. */
 #include "portolan/price.h"
 
 #include <stdlib.h>
@@ -8,8 +7,7 @@
 #include "plan/plan_internal.h"
 #include "price/ledger.h"
 
-/* A plan, and which of its buffers it allocates itself: an MPI library allocates those that only the stages
- * of its own collective use. */
+/* A plan, and which buffers it allocates itself: not those of collectives that an MPI library runs. */
 typedef struct {
     const pto_plan_t *plan;
     bool *is_own; /* by buffer */

@@ -96,8 +96,7 @@ typedef struct pto_tables pto_tables_t;
 pto_tables_t *pto_tables_create(void);
 void pto_tables_destroy(pto_tables_t *tables);
 
-/* Returns the sums of a request's table of pairs, valid until those of another table are requested. NULL: out
- * of memory. */
+/* Returns the sums of a request's table of pairs, valid until another table's are requested, or NULL. */
 const pto_table_sums_t *pto_tables_sum(pto_tables_t *tables, const pto_request_t *request,
                                        const pto_machine_t *machine, pto_parts_t parts, bool by_row);
 

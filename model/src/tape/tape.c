@@ -315,9 +315,8 @@ static void find_needed(const pto_tape_t *tape, const pto_param_t *const *param,
     }
 }
 
-/* A replay has phases, each of which does operations of one kind: phase p does those of kind p % OPERATIONS.
- * A record is in the first phase of its kind that is not before those of its operands. Returns the number of
- * phases. */
+/* A replay has phases of one kind of operation each: phase p has kind p % OPERATIONS. A record is in the
+ * first phase of its kind that is not before those of its operands. Returns the number of phases. */
 static int find_phases(const pto_tape_t *tape, record_info_t *info) {
     int phases = 0;
     for (int i = 0; i < tape->count; i++) {

@@ -3,9 +3,8 @@
  *
  * A price is computed from parameters by few kinds of operations: multiples, sums, maxima, comparisons. A
  * tape that records keeps each of them once, however often it recurs. A replay does the same operations in
- * the same order with the new values. The price is the same to the last bit as if the plan were priced again,
- * in a fraction of the time, if every comparison has the same result; otherwise the plan must be priced
- * again. */
+ * the same order with the new values. If every comparison has the same result, the price is that of the plan
+ * to the last bit, in a fraction of the time; otherwise the plan must be priced again. */
 #ifndef PTO_TAPE_TAPE_H
 #define PTO_TAPE_TAPE_H
 
@@ -23,9 +22,9 @@ typedef struct pto_tape pto_tape_t;
 extern _Thread_local pto_tape_t *pto_tape_recording;
 
 typedef enum {
-    PTO_TAPE_NUMBER, /* the operation's own */
-    PTO_TAPE_PARAM,  /* times the number */
-    PTO_TAPE_SCALE,
+    PTO_TAPE_NUMBER, /* `number` */
+    PTO_TAPE_PARAM,  /* `number` times `param` */
+    PTO_TAPE_SCALE,  /* `number` times `a` */
     PTO_TAPE_ADD,
     PTO_TAPE_SUBTRACT,
     PTO_TAPE_MULTIPLY,
@@ -126,9 +125,8 @@ bool pto_tape_replay(const pto_tape_t *tape, double *seconds);
 
 /* --- short tapes ---------------------------------------------------------------------------------------- */
 
-/* A tape reduced to a few parameters: all others keep the values that they had when the tape ended or was
- * last replayed. It has only the operations that depend on the few; their other operands are numbers. The
- * price has the same bits. */
+/* A tape reduced to a few parameters: all others keep the values of the tape's end or last replay. It has
+ * only the operations that depend on the few; their other operands are numbers. The price is the same. */
 typedef struct pto_short_tape pto_short_tape_t;
 
 /* `param` has `count` entries, NULL for those that are not in the machine. NULL: out of memory. */

@@ -93,9 +93,8 @@ static bool is_sent(const count_t *count, const pto_action_t *action, int64_t *b
     return *bytes > 0 || action->step->send_empty;
 }
 
-/* Counts a rank's messages of one kind (sends or receives) with a peer in the stage, in order, up to one
- * message: the action `until` or, if that is NULL, the one with the number `*place`. Sets the message's
- * number and its space. */
+/* Counts a rank's sends or receives with a peer in the stage, in order, up to one message: the action `until`
+ * or, if that is NULL, the one with the number `*place`. Sets that message's number and space. */
 static bool find_message(const count_t *count, pto_step_kind_t kind, int64_t rank, int64_t peer,
                          const pto_action_t *until, int64_t *place, pto_space_t *space) {
     int64_t number = 0, bytes;
