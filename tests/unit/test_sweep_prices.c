@@ -341,7 +341,7 @@ static void compare_work(const pto_machine_t *machine, pto_collective_t collecti
         assert_true(cells <= CELLS_MAX);
         for (int64_t i = 0; i < cells; i++)
             each[i] = pto_scenario_cell(&scenario, machine, i / count, strategy[i % count]);
-        int64_t work = pto_each_work(each, cells / count, count);
+        int64_t work = pto_count_work(each, cells / count, count);
         for (int64_t i = 0; i < cells; i++) {
             assert_int_equal(each[i].work, pto_cell_work(&scenario, machine, i / count, strategy[i % count]));
             sum += each[i].work;

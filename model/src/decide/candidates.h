@@ -17,7 +17,7 @@ typedef struct {
     pto_request_t request;    /* without its algorithm */
     const char *algorithm;    /* named by the scenario or the machine file; NULL: the cheapest */
     bool explained;           /* the price is explained, which takes more work */
-    int64_t work;             /* set by pto_each_work */
+    int64_t work;             /* set by pto_count_work */
     pto_price_cache_t *cache; /* shared with the prices of other cells; NULL: each price has its own */
 } pto_scenario_cell_t;
 
@@ -71,7 +71,7 @@ pto_status_t pto_library_explain_unknown(const pto_scenario_t *scenario, const p
                                          pto_error_t *err);
 
 /* Counts the work of all cells, in the order of predictions. Returns the sum, or INT64_MAX. */
-int64_t pto_each_work(pto_scenario_cell_t *cell, int64_t point_count, int strategy_count);
+int64_t pto_count_work(pto_scenario_cell_t *cell, int64_t point_count, int strategy_count);
 
 /* Predicts a scenario, which is a sweep's at a value between two of its points. Work is not counted in a
  * sweep of sizes without work: plans of other sizes have none, either. Errors: those of pto_predict. */

@@ -43,17 +43,17 @@ static pto_status_t check_memory(const pto_plan_t *plan, const pto_machine_t *ma
 /* Makes a plan that can be priced and whose buffers fit. */
 static pto_status_t make_plan(const pto_request_t *request, const pto_machine_t *machine,
                               pto_price_cache_t *cache, pto_plan_t **plan, pto_error_t *err) {
-    pto_plan_t *made = NULL;
-    pto_status_t status = pto_plan_create(request, &made, err);
+    pto_plan_t *result = NULL;
+    pto_status_t status = pto_plan_create(request, &result, err);
     if (status == PTO_OK) /* before the memory, whose check may sum a whole table of byte counts */
-        status = pto_price_check_size(made, err);
+        status = pto_price_check_size(result, err);
     if (status == PTO_OK)
-        status = check_memory(made, machine, cache, err);
+        status = check_memory(result, machine, cache, err);
     if (status != PTO_OK) {
-        pto_plan_destroy(made);
+        pto_plan_destroy(result);
         return status;
     }
-    *plan = made;
+    *plan = result;
     return PTO_OK;
 }
 
@@ -73,12 +73,12 @@ enum { CHUNKS_MAX = 1024, CHUNK_BYTES_MIN = 4096 };
 /* Returns the bytes of the longest border of a halo exchange, with the corners. */
 static int64_t border_bytes(const pto_request_t *request) {
     const pto_halo_t *grid = &request->halo;
-    int64_t most = 0;
+    int64_t largest = 0;
     for (int d = 0; d < grid->dim_count; d++) {
         int64_t cells = pto_halo_cells(grid) / (grid->extent[d] + 2 * grid->width) * grid->width;
-        most = cells > most ? cells : most;
+        largest = cells > largest ? cells : largest;
     }
-    return most * request->bytes;
+    return largest * request->bytes;
 }
 
 /* Returns the bytes of an owner that chunks divide: to one halo neighbor, or of one round of a ring. */
@@ -93,13 +93,13 @@ static int64_t sent_bytes(const pto_request_t *request) {
     return addressed ? (pto_layout_owner_count(&request->layout) - 1) * request->bytes : request->bytes;
 }
 
-static int64_t at_most(int64_t value, int64_t most) { return value < most ? value : most; }
+static int64_t at_most(int64_t value, int64_t largest) { return value < largest ? value : largest; }
 
 static open_numbers_t open_chunks(pto_request_t *request) {
-    int64_t most = sent_bytes(request) / CHUNK_BYTES_MIN;
+    int64_t largest = sent_bytes(request) / CHUNK_BYTES_MIN;
     return (open_numbers_t){.number = {&request->chunks},
                             .first = 1,
-                            .last = most < 1 ? 1 : at_most(most, CHUNKS_MAX),
+                            .last = largest < 1 ? 1 : at_most(largest, CHUNKS_MAX),
                             .doubles = true};
 }
 
@@ -161,12 +161,12 @@ static pto_status_t visit_values(const pto_scenario_cell_t *cell, const open_num
     if (!number)
         number = &unused;
     for (*number = search->first; *number <= search->last; *number += search->doubles ? *number : 1) {
-        pto_plan_t *made = NULL;
+        pto_plan_t *result = NULL;
         pto_error_t reason;
-        pto_status_t status = make_plan(request, cell->machine, cell->cache, &made, &reason);
+        pto_status_t status = make_plan(request, cell->machine, cell->cache, &result, &reason);
         if (status == PTO_OK)
-            status = visit->call(&made, search->doubles, visit->context, &reason);
-        pto_plan_destroy(made);
+            status = visit->call(&result, search->doubles, visit->context, &reason);
+        pto_plan_destroy(result);
         if (any && pto_leaves_cell_out(status))
             break;
         if (status != PTO_OK) {
@@ -297,13 +297,13 @@ static pto_status_t try_algorithm(const pto_scenario_cell_t *cell, int algorithm
     tried.algorithm = pto_algorithm_at(algorithm);
     if (!pto_scenario_cell_tries(cell, tried.algorithm))
         return PTO_OK;
-    pto_plan_t *made = NULL;
+    pto_plan_t *result = NULL;
     pto_price_t price = {0};
     pto_error_t reason;
     pto_status_t status =
-        price_choices(cell, &tried, best->price.seconds, &made, &price, explanation, &reason);
+        price_choices(cell, &tried, best->price.seconds, &result, &price, explanation, &reason);
     if (status == PTO_OK)
-        keep_if_cheaper(best, algorithm, made, &price, explanation != NULL);
+        keep_if_cheaper(best, algorithm, result, &price, explanation != NULL);
     if (status == PTO_ERR_NOT_APPLICABLE && (best->refused < 0 || algorithm < best->refused)) {
         best->refused = algorithm;
         best->reason = reason;
@@ -331,14 +331,15 @@ static int with_fewest_stages(const pto_scenario_cell_t *cell) {
     if (!tried.counts || !pto_counts_differ(tried.counts))
         return found;
     for (int i = 0; i < pto_algorithm_count(); i++) {
-        pto_plan_t *made = NULL;
+        pto_plan_t *result = NULL;
         tried.algorithm = pto_algorithm_at(i);
-        if (!pto_scenario_cell_tries(cell, tried.algorithm) || pto_plan_create(&tried, &made, NULL) != PTO_OK)
+        if (!pto_scenario_cell_tries(cell, tried.algorithm) ||
+            pto_plan_create(&tried, &result, NULL) != PTO_OK)
             continue;
-        int64_t stages = pto_plan_size(made).stages;
+        int64_t stages = pto_plan_size(result).stages;
         found = stages < fewest ? i : found;
         fewest = stages < fewest ? stages : fewest;
-        pto_plan_destroy(made);
+        pto_plan_destroy(result);
     }
     return found;
 }

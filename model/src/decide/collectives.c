@@ -272,20 +272,20 @@ bool pto_node_counts_has(const pto_node_counts_t *counts, int64_t nodes) {
 
 pto_status_t pto_node_counts_parse(const char *text, pto_node_counts_t *counts, pto_error_t *err) {
     static const char key[] = "nodes=";
-    pto_node_counts_t made = {0};
+    pto_node_counts_t result = {0};
     const char *at = text + strlen(key);
     if (strncmp(text, key, strlen(key)) != 0)
         return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not nodes=N[,N...]", text);
     for (char *end = NULL; !end || *end == ','; at = end + 1) {
-        if (made.count == PTO_NODE_COUNTS_MAX)
+        if (result.count == PTO_NODE_COUNTS_MAX)
             return pto_error_set(err, PTO_ERR_RANGE, "'%s' has more than %d node counts", text,
                                  PTO_NODE_COUNTS_MAX);
         int64_t nodes = strtoll(at, &end, 10);
         if (end == at || (*end != ',' && *end != '\0') || nodes < 1 || nodes > INT32_MAX)
             return pto_error_set(err, PTO_ERR_TYPE, "'%s' is not nodes=N[,N...]", text);
-        made.value[made.count++] = nodes;
+        result.value[result.count++] = nodes;
     }
-    *counts = made;
+    *counts = result;
     return PTO_OK;
 }
 

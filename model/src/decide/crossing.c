@@ -93,7 +93,7 @@ static pto_status_t cross_gap(probe_t *probe, int64_t gap, pto_crossing_t *cross
 pto_status_t pto_crossings(const pto_predictions_t *predictions, pto_crossing_t **crossing, int64_t *count,
                            pto_error_t *err) {
     enum { PRICES_PER_GAP = 10 };
-    int64_t gaps = 0, made_count = 0;
+    int64_t gaps = 0, result_count = 0;
     for (int64_t i = 0; i + 1 < predictions->point_count; i++)
         gaps += pto_pick_at(predictions, i) != pto_pick_at(predictions, i + 1);
     pto_status_t status =
@@ -101,18 +101,18 @@ pto_status_t pto_crossings(const pto_predictions_t *predictions, pto_crossing_t 
                          1 + gaps * PRICES_PER_GAP / predictions->point_count, err);
     if (status != PTO_OK)
         return status;
-    pto_crossing_t *made = calloc((size_t)(gaps * CROSSINGS_MAX + 1), sizeof *made);
-    if (!made)
+    pto_crossing_t *result = calloc((size_t)(gaps * CROSSINGS_MAX + 1), sizeof *result);
+    if (!result)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for crossings");
     probe_t probe = {.swept = predictions};
     for (int64_t i = 0; i + 1 < predictions->point_count && status == PTO_OK; i++)
         if (pto_pick_at(predictions, i) != pto_pick_at(predictions, i + 1))
-            status = cross_gap(&probe, i, made, &made_count, err);
+            status = cross_gap(&probe, i, result, &result_count, err);
     if (status != PTO_OK) {
-        free(made);
+        free(result);
         return status;
     }
-    *crossing = made;
-    *count = made_count;
+    *crossing = result;
+    *count = result_count;
     return PTO_OK;
 }

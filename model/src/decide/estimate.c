@@ -31,7 +31,7 @@ typedef struct {
     const char *strategy; /* NULL: the cheapest */
     pto_scenario_t scenario;
     int64_t element_bytes;
-    pto_estimates_t *made;
+    pto_estimates_t *estimates;
 } table_t;
 
 static pto_status_t price_at(table_t *table, int64_t bytes, const char *strategy, priced_t *priced,
@@ -47,10 +47,10 @@ static pto_status_t price_at(table_t *table, int64_t bytes, const char *strategy
 }
 
 static pto_status_t append(table_t *table, const priced_t *priced, pto_error_t *err) {
-    pto_estimates_t *made = table->made;
-    if (!PTO_RESERVE(made->priced, made->capacity, made->count + 1))
+    pto_estimates_t *estimates = table->estimates;
+    if (!PTO_RESERVE(estimates->priced, estimates->capacity, estimates->count + 1))
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for estimates");
-    made->priced[made->count++] = *priced;
+    estimates->priced[estimates->count++] = *priced;
     return PTO_OK;
 }
 
@@ -128,16 +128,16 @@ pto_status_t pto_estimates_create(const pto_machine_t *machine, const pto_ask_t 
     pto_scenario_init(&table.scenario);
     pto_status_t status = pto_bind_cell(&largest, machine, &table.scenario, err);
     table.element_bytes = pto_datatype_bytes(table.scenario.datatype);
-    table.made = calloc(1, sizeof *table.made);
-    if (status == PTO_OK && !table.made)
+    table.estimates = calloc(1, sizeof *table.estimates);
+    if (status == PTO_OK && !table.estimates)
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for estimates");
     if (status == PTO_OK)
         status = fill(&table, largest.bytes, err);
     pto_scenario_fini(&table.scenario);
     if (status == PTO_OK)
-        *estimates = table.made;
+        *estimates = table.estimates;
     else
-        pto_estimates_destroy(table.made);
+        pto_estimates_destroy(table.estimates);
     return status;
 }
 

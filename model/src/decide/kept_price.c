@@ -26,14 +26,14 @@ bool pto_kept_price_find(pto_kept_price_t *price, unsigned known, const double *
 
 void pto_kept_price_add(pto_kept_price_t *price, unsigned known, const pto_tape_t *tape,
                         const pto_param_t *const *param, int count, pto_kept_scratch_t *scratch) {
-    pto_short_tape_t *made = pto_tape_shorten(tape, param, count);
-    if (!made || !PTO_RESERVE(scratch->place, scratch->count, pto_short_tape_places(made))) {
-        pto_short_tape_destroy(made);
+    pto_short_tape_t *result = pto_tape_shorten(tape, param, count);
+    if (!result || !PTO_RESERVE(scratch->place, scratch->count, pto_short_tape_places(result))) {
+        pto_short_tape_destroy(result);
         return;
     }
     if (price->count == PTO_KEPT_TAPES_MAX)
         pto_short_tape_destroy(price->kept[--price->count].tape);
-    price->kept[price->count++] = (pto_kept_tape_t){known, made};
+    price->kept[price->count++] = (pto_kept_tape_t){known, result};
     move_to_front(price, price->count - 1);
 }
 

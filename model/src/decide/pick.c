@@ -238,19 +238,19 @@ static void add_doubt(pto_range_t *range, int64_t point, const pick_t *pick) {
 
 pto_status_t pto_pick(const pto_predictions_t *predictions, pto_range_t **range, int64_t *range_count,
                       pto_error_t *err) {
-    pto_range_t *made = calloc((size_t)predictions->point_count, sizeof *made);
-    if (!made)
+    pto_range_t *result = calloc((size_t)predictions->point_count, sizeof *result);
+    if (!result)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for ranges");
     int64_t count = 0;
     for (int64_t point = 0; point < predictions->point_count; point++) {
         pick_t pick = pick_at(predictions, point);
         doubt_pick(predictions, point, &pick);
-        if (count == 0 || !same_winners(predictions, made[count - 1].point_first, point)) {
+        if (count == 0 || !same_winners(predictions, result[count - 1].point_first, point)) {
             if (count > 0)
-                made[count - 1].below = predictions->point[point];
-            open_range(&made[count++], predictions, point, &pick);
+                result[count - 1].below = predictions->point[point];
+            open_range(&result[count++], predictions, point, &pick);
         }
-        pto_range_t *last = &made[count - 1];
+        pto_range_t *last = &result[count - 1];
         last->point_count++;
         last->margin_low = fmin(last->margin_low, pick.margin);
         last->margin_high = fmax(last->margin_high, pick.margin);
@@ -259,8 +259,8 @@ pto_status_t pto_pick(const pto_predictions_t *predictions, pto_range_t **range,
             last->unpriced = pto_pick_unpriced(predictions, point);
     }
     for (int64_t i = 0; i < count; i++)
-        made[i].runner_up = usual_runner_up(predictions, &made[i]);
-    *range = made;
+        result[i].runner_up = usual_runner_up(predictions, &result[i]);
+    *range = result;
     *range_count = count;
     return PTO_OK;
 }

@@ -48,10 +48,10 @@ static pto_status_t predict_one(const pto_scenario_cell_t *cell, const pto_algor
 }
 
 /* Returns the algorithm of the previous point or, at the first one, of the previous strategy, or NULL. */
-static const pto_algorithm_t *likely_algorithm(const pto_predictions_t *made, int64_t point, int strategy) {
-    const pto_prediction_t *own = &made->prediction[point * made->strategy_count + strategy];
+static const pto_algorithm_t *likely_algorithm(const pto_predictions_t *result, int64_t point, int strategy) {
+    const pto_prediction_t *own = &result->prediction[point * result->strategy_count + strategy];
     if (point > 0)
-        return own[-made->strategy_count].algorithm;
+        return own[-result->strategy_count].algorithm;
     while (strategy > 0 && !own->algorithm) {
         own--;
         strategy--;
@@ -60,36 +60,36 @@ static const pto_algorithm_t *likely_algorithm(const pto_predictions_t *made, in
 }
 
 /* Returns whether some point has several nodes, and the machine has no costs of messages between nodes. */
-static bool lacks_network(const pto_predictions_t *made) {
-    const pto_machine_t *machine = made->machine;
+static bool lacks_network(const pto_predictions_t *result) {
+    const pto_machine_t *machine = result->machine;
     if (machine->messages[PTO_SPACE_CPU][PTO_LEVEL_OFF_NODE].count > 0 || pto_nccl_has_network(machine))
         return false;
     bool several = false;
-    for (int64_t point = 0; point < made->point_count; point++)
-        several =
-            several || pto_scenario_request(made->scenario, point, made->strategy[0], NULL).layout.nodes > 1;
+    for (int64_t point = 0; point < result->point_count; point++)
+        several = several ||
+                  pto_scenario_request(result->scenario, point, result->strategy[0], NULL).layout.nodes > 1;
     return several;
 }
 
 /* If the user stops it, the complete points remain; of the first point, the strategies that were priced. */
-static pto_status_t predict_all(pto_predictions_t *made, const pto_scenario_cell_t *cell, bool explain,
+static pto_status_t predict_all(pto_predictions_t *result, const pto_scenario_cell_t *cell, bool explain,
                                 bool shown, pto_error_t *err) {
     bool any = false;
     int64_t point = 0;
-    for (; point < made->point_count; point++)
-        for (int i = 0; i < made->strategy_count; i++, cell++) {
-            pto_prediction_t *prediction = &made->prediction[point * made->strategy_count + i];
+    for (; point < result->point_count; point++)
+        for (int i = 0; i < result->strategy_count; i++, cell++) {
+            pto_prediction_t *prediction = &result->prediction[point * result->strategy_count + i];
             if (pto_is_stopped() && point > 0) {
-                pto_predictions_cut(made, point);
+                pto_predictions_cut(result, point);
                 break;
             }
             if (pto_is_stopped()) {
                 snprintf(prediction->reason, sizeof prediction->reason, "interrupted");
-                pto_predictions_cut(made, 1);
+                pto_predictions_cut(result, 1);
                 continue;
             }
             pto_status_t status =
-                predict_one(cell, likely_algorithm(made, point, i), explain, prediction, err);
+                predict_one(cell, likely_algorithm(result, point, i), explain, prediction, err);
             if (status != PTO_OK)
                 return status;
             any = any || prediction->applicable;
@@ -100,30 +100,31 @@ static pto_status_t predict_all(pto_predictions_t *made, const pto_scenario_cell
         return PTO_OK;
     if (pto_is_stopped())
         return pto_error_set(err, PTO_ERR_INTERRUPTED, "interrupted before the first price");
-    if (lacks_network(made))
+    if (lacks_network(result))
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE,
                              "no strategy applies: machine %s has no network (messages.cpu.off_node or "
                              "messages.gpu.off_node), and the layout has several nodes",
-                             made->machine->name);
-    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "no strategy applies: %s", made->prediction[0].reason);
+                             result->machine->name);
+    return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "no strategy applies: %s",
+                         result->prediction[0].reason);
 }
 
-static void find_cells(const pto_predictions_t *made, bool explain, pto_price_cache_t *cache,
+static void find_cells(const pto_predictions_t *result, bool explain, pto_price_cache_t *cache,
                        pto_scenario_cell_t *cell) {
-    for (int64_t point = 0; point < made->point_count; point++)
-        for (int i = 0; i < made->strategy_count; i++, cell++) {
-            *cell = pto_scenario_cell(made->scenario, made->machine, point, made->strategy[i]);
+    for (int64_t point = 0; point < result->point_count; point++)
+        for (int i = 0; i < result->strategy_count; i++, cell++) {
+            *cell = pto_scenario_cell(result->scenario, result->machine, point, result->strategy[i]);
             cell->explained = explain;
             cell->cache = cache;
         }
 }
 
-static void keep_split(pto_predictions_t *made) {
+static void keep_split(pto_predictions_t *result) {
     int kept = 0;
-    for (int i = 0; i < made->strategy_count; i++)
-        if (made->strategy[i]->splits)
-            made->strategy[kept++] = made->strategy[i];
-    made->strategy_count = kept;
+    for (int i = 0; i < result->strategy_count; i++)
+        if (result->strategy[i]->splits)
+            result->strategy[kept++] = result->strategy[i];
+    result->strategy_count = kept;
 }
 
 /* How to predict. `has_work`: prices may take work, which is counted and limited; `split_only`: only
@@ -134,47 +135,47 @@ typedef struct {
 
 static pto_status_t predict(const pto_scenario_t *scenario, const pto_machine_t *machine, how_t how,
                             pto_predictions_t *predictions, pto_error_t *err) {
-    pto_predictions_t made = {.scenario = scenario,
-                              .machine = machine,
-                              .sweep = pto_scenario_sweep(scenario),
-                              .point_count = pto_scenario_points(scenario)};
-    made.point = pto_swept_series(scenario, made.sweep)->value;
+    pto_predictions_t result = {.scenario = scenario,
+                                .machine = machine,
+                                .sweep = pto_scenario_sweep(scenario),
+                                .point_count = pto_scenario_points(scenario)};
+    result.point = pto_swept_series(scenario, result.sweep)->value;
     pto_price_cache_t cache = {0};
-    pto_status_t status = pto_scenario_strategies(scenario, &made.strategy, &made.strategy_count, err);
+    pto_status_t status = pto_scenario_strategies(scenario, &result.strategy, &result.strategy_count, err);
     if (status != PTO_OK)
         return status;
     if (how.split_only)
-        keep_split(&made);
-    if (made.strategy_count == 0) {
-        pto_predictions_fini(&made);
+        keep_split(&result);
+    if (result.strategy_count == 0) {
+        pto_predictions_fini(&result);
         return pto_error_set(err, PTO_ERR_NOT_APPLICABLE, "no strategy splits work over a GPU's processes");
     }
-    assert(made.point_count > 0);
-    size_t cells = (size_t)made.strategy_count * (size_t)made.point_count;
+    assert(result.point_count > 0);
+    size_t cells = (size_t)result.strategy_count * (size_t)result.point_count;
     pto_scenario_cell_t *cell = calloc(cells, sizeof *cell);
-    made.prediction = calloc(cells, sizeof *made.prediction);
-    if (!made.prediction || !cell) {
+    result.prediction = calloc(cells, sizeof *result.prediction);
+    if (!result.prediction || !cell) {
         free(cell);
-        pto_predictions_fini(&made);
+        pto_predictions_fini(&result);
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for predictions");
     }
-    find_cells(&made, how.explain, &cache, cell);
+    find_cells(&result, how.explain, &cache, cell);
     if (how.has_work)
-        made.work = pto_each_work(cell, made.point_count, made.strategy_count);
-    status = pto_check_amount(scenario, "pricing takes the work of", made.work, 1, err);
+        result.work = pto_count_work(cell, result.point_count, result.strategy_count);
+    status = pto_check_amount(scenario, "pricing takes the work of", result.work, 1, err);
     if (status == PTO_OK) {
-        bool shown = pto_progress_begin("pricing", made.work, PTO_WORK_PER_SECOND);
-        status = predict_all(&made, cell, how.explain, shown, err);
+        bool shown = pto_progress_begin("pricing", result.work, PTO_WORK_PER_SECOND);
+        status = predict_all(&result, cell, how.explain, shown, err);
         if (shown)
             pto_progress_end();
     }
     free(cell);
     pto_price_cache_fini(&cache);
     if (status != PTO_OK) {
-        pto_predictions_fini(&made);
+        pto_predictions_fini(&result);
         return status;
     }
-    *predictions = made;
+    *predictions = result;
     return PTO_OK;
 }
 

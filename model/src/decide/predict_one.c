@@ -36,11 +36,11 @@ pto_status_t pto_choose_cheapest(const pto_scenario_t *scenario, const pto_machi
     pto_status_t status = strategy ? pto_strategy_find(strategy, &only, err) : PTO_OK;
     for (int i = 0; i < (only ? 1 : pto_strategy_count()) && status == PTO_OK; i++) {
         const pto_strategy_t *tried = only ? only : pto_strategy_at(i);
-        pto_plan_t *made = NULL;
+        pto_plan_t *tried_plan = NULL;
         pto_price_t cost;
         if (!only && !(tried->collectives & 1u << scenario->collective))
             continue;
-        pto_status_t result = pto_plan_choose(scenario, machine, 0, tried, &made, &cost, NULL, &reason);
+        pto_status_t result = pto_plan_choose(scenario, machine, 0, tried, &tried_plan, &cost, NULL, &reason);
         if (result != PTO_OK && first.status == PTO_OK)
             first = reason;
         if (result != PTO_OK && result != PTO_ERR_NOT_APPLICABLE) {
@@ -48,9 +48,9 @@ pto_status_t pto_choose_cheapest(const pto_scenario_t *scenario, const pto_machi
             status = result;
         }
         bool cheaper = result == PTO_OK && (!*plan || cost.seconds < price->seconds);
-        pto_plan_destroy(cheaper ? *plan : made);
+        pto_plan_destroy(cheaper ? *plan : tried_plan);
         if (cheaper) {
-            *plan = made;
+            *plan = tried_plan;
             *price = cost;
         }
     }

@@ -384,16 +384,16 @@ static pto_status_t make_cells(collecting_t *collecting) {
 
 pto_status_t pto_score_collect(const pto_collectives_t *collectives, const pto_score_options_t *options,
                                pto_score_t *score, pto_error_t *err) {
-    pto_score_t made = {.options = *options};
-    collecting_t collecting = {.collectives = collectives, .score = &made, .err = err};
+    pto_score_t result = {.options = *options};
+    collecting_t collecting = {.collectives = collectives, .score = &result, .err = err};
     pto_status_t status = select_rows(&collecting);
     if (status == PTO_OK)
         status = make_cells(&collecting);
     free(collecting.entry);
     if (status == PTO_OK)
-        *score = made;
+        *score = result;
     else
-        pto_score_fini(&made);
+        pto_score_fini(&result);
     return status;
 }
 

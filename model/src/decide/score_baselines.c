@@ -52,17 +52,17 @@ typedef struct {
 static example_t nearest(const pto_score_t *train, const pto_score_cell_t *cell,
                          const pto_score_candidate_t *like, int64_t nodes) {
     example_t found = {0};
-    double least = INFINITY, least_shape = INFINITY;
+    double min_distance = INFINITY, min_shape = INFINITY;
     for (int64_t i = 0; i < train->cell_count; i++) {
         const pto_score_cell_t *other = &train->cell[i];
         int candidate = is_same_collective(cell, other) ? find_candidate(other, like) : -1;
         if (candidate < 0 || (nodes != 0 && other->nodes != nodes))
             continue;
         double distance = doublings(cell->nodes, other->nodes), shape = shape_distance(cell, other);
-        if (distance < least || (distance <= least && shape < least_shape)) {
+        if (distance < min_distance || (distance <= min_distance && shape < min_shape)) {
             found = (example_t){other, candidate};
-            least = distance;
-            least_shape = shape;
+            min_distance = distance;
+            min_shape = shape;
         }
     }
     return found;
@@ -80,7 +80,7 @@ static double nearest_s(const pto_score_t *train, const pto_score_cell_t *cell, 
 /* Returns a time by least squares through one time for each node count; a constant if there is only one. If
  * the line falls to 0 or below, returns the least time instead. */
 static double line_s(const pto_score_t *train, const pto_score_cell_t *cell, int candidate, bool in_log) {
-    double n = 0, x_sum = 0, y_sum = 0, xx = 0, xy = 0, least = INFINITY;
+    double n = 0, x_sum = 0, y_sum = 0, xx = 0, xy = 0, min_distance = INFINITY;
     for (int64_t nodes = pto_score_next_nodes(train, 0); nodes > 0;
          nodes = pto_score_next_nodes(train, nodes)) {
         example_t example = nearest(train, cell, &cell->candidate[candidate], nodes);
@@ -92,13 +92,13 @@ static double line_s(const pto_score_t *train, const pto_score_cell_t *cell, int
         y_sum += y;
         xx += x * x;
         xy += x * y;
-        least = fmin(least, y);
+        min_distance = fmin(min_distance, y);
     }
     double spread = n * xx - x_sum * x_sum;
     double slope = spread > 0 ? (n * xy - x_sum * y_sum) / spread : 0;
     double x = in_log ? log2((double)cell->nodes) : (double)cell->nodes;
     double seconds = n > 0 ? (y_sum - slope * x_sum) / n + slope * x : 0;
-    return n > 0 && seconds <= 0 ? least : seconds;
+    return n > 0 && seconds <= 0 ? min_distance : seconds;
 }
 
 static double affine_s(const pto_score_t *train, const pto_score_cell_t *cell, int candidate) {
@@ -171,13 +171,13 @@ static int vote(const pto_score_t *train, const pto_score_cell_t *cell) {
         if (winner >= 0)
             insert(near, distance, (example_t){other, winner}, neighbor_distance(cell, other));
     }
-    int picked = -1, most = 0;
+    int picked = -1, max_votes = 0;
     for (int k = 0; k < NEIGHBORS && near[k].cell; k++) {
         int votes = 0;
         for (int j = 0; j < NEIGHBORS && near[j].cell; j++)
             votes += near[j].candidate == near[k].candidate;
-        if (votes > most) {
-            most = votes;
+        if (votes > max_votes) {
+            max_votes = votes;
             picked = near[k].candidate;
         }
     }

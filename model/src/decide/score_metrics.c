@@ -166,7 +166,7 @@ pto_status_t pto_score_summarise(const pto_score_t *score, const pto_score_filte
                                  pto_picker_t picker, const pto_strategy_t *strategy,
                                  pto_score_summary_t *summary, pto_error_t *err) {
     tally_t tally = {0};
-    pto_score_summary_t made = {0};
+    pto_score_summary_t result = {0};
     pto_status_t status = make_room(score, &tally, err);
     for (int64_t i = 0; i < score->cell_count && status == PTO_OK; i++) {
         const pto_score_cell_t *cell = &score->cell[i];
@@ -176,14 +176,14 @@ pto_status_t pto_score_summarise(const pto_score_t *score, const pto_score_filte
             continue;
         int count = picks_of(cell, picker, strategy, &single, &pick);
         if (count > 0)
-            add_picks(cell, pick, count, &tally, &made);
+            add_picks(cell, pick, count, &tally, &result);
         if (picker == PTO_PICKER_MODEL)
-            add_doubts(cell, &made);
+            add_doubts(cell, &result);
         add_errors(cell, picker, strategy, &tally);
     }
     if (status == PTO_OK) {
-        close_tally(&tally, &made);
-        *summary = made;
+        close_tally(&tally, &result);
+        *summary = result;
     }
     free(tally.regret.value);
     free(tally.error.value);

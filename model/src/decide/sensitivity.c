@@ -73,29 +73,29 @@ static int picked_in(const trial_t *trial, const double *seconds) {
     return cheapest_above(seconds, trial->predictions->strategy_count, -1);
 }
 
-static void find_winners(const trial_t *trial, pto_sensitivities_t *made) {
+static void find_winners(const trial_t *trial, pto_sensitivities_t *result) {
     const double *seconds = row_at(trial, 0);
     int count = trial->predictions->strategy_count;
-    made->winner = picked_in(trial, seconds);
-    made->runner_up = made->winner < 0 ? -1 : cheapest_above(seconds, count, seconds[made->winner]);
+    result->winner = picked_in(trial, seconds);
+    result->runner_up = result->winner < 0 ? -1 : cheapest_above(seconds, count, seconds[result->winner]);
 }
 
 /* --- prices --------------------------------------------------------------------------------------------- */
 
 typedef struct {
     const trial_t *trial;
-    alternatives_t *made;
+    alternatives_t *result;
 } listing_t;
 
 static pto_status_t add_alternative(pto_plan_t **plan, bool in_chunks, void *context, pto_error_t *err) {
     const listing_t *listing = context;
     pto_price_t price = {0};
-    if (!PTO_EXTEND(listing->made->alternative, listing->made->count))
+    if (!PTO_EXTEND(listing->result->alternative, listing->result->count))
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a sensitivity");
     pto_status_t status = pto_price(*plan, listing->trial->machine, &price, NULL, err);
     if (status != PTO_OK)
         return status;
-    listing->made->alternative[listing->made->count++] =
+    listing->result->alternative[listing->result->count++] =
         (alternative_t){.plan = *plan, .in_chunks = in_chunks, .seconds = price.seconds};
     *plan = NULL;
     return PTO_OK;
@@ -111,16 +111,16 @@ static void free_alternatives(alternatives_t *alternatives) {
     *alternatives = (alternatives_t){0};
 }
 
-static pto_status_t list_alternatives(const trial_t *trial, int strategy, alternatives_t *made,
+static pto_status_t list_alternatives(const trial_t *trial, int strategy, alternatives_t *result,
                                       pto_error_t *err) {
     const pto_predictions_t *predictions = trial->predictions;
-    listing_t listing = {trial, made};
+    listing_t listing = {trial, result};
     pto_status_t status = pto_plan_candidates(predictions->scenario, trial->machine, trial->point,
                                               predictions->strategy[strategy],
                                               &(pto_visit_candidate_t){add_alternative, &listing}, err);
     if (status != PTO_ERR_TOO_LARGE)
         return status;
-    free_alternatives(made); /* two of its numbers are open */
+    free_alternatives(result); /* two of its numbers are open */
     return PTO_OK;
 }
 
@@ -364,16 +364,16 @@ static double seconds_of(const pto_prediction_t *prediction, const pto_param_t *
 }
 
 /* Returns whether the two cheapest prices depend on the parameter, or another could become the cheapest. */
-static bool could_matter(const trial_t *trial, const pto_sensitivities_t *made, const pto_param_t *param) {
+static bool could_matter(const trial_t *trial, const pto_sensitivities_t *result, const pto_param_t *param) {
     const pto_predictions_t *predictions = trial->predictions;
-    double best_s = pto_prediction_at(predictions, trial->point, made->winner)->price.seconds;
+    double best_s = pto_prediction_at(predictions, trial->point, result->winner)->price.seconds;
     for (int i = 0; i < predictions->strategy_count; i++) {
         const pto_prediction_t *prediction = pto_prediction_at(predictions, trial->point, i);
         if (!prediction->applicable)
             continue;
         double own_s = seconds_of(prediction, param);
         double lowest_s = prediction->price.seconds - own_s * (1 - 1.0 / PTO_SENSITIVITY_FACTOR_MAX);
-        bool among_two = i == made->winner || i == made->runner_up;
+        bool among_two = i == result->winner || i == result->runner_up;
         if (own_s > 0 && (among_two || lowest_s < best_s))
             return true;
     }
@@ -402,23 +402,23 @@ static pto_status_t fill_item(trial_t *trial, pto_sensitivity_t *item, pto_error
 
 /* Examines each parameter that could matter. `copied`: the same parameters of the machine's copy. */
 static pto_status_t examine(trial_t *trial, const pto_machine_param_t *param,
-                            const pto_machine_param_t *copied, int param_count, pto_sensitivities_t *made,
+                            const pto_machine_param_t *copied, int param_count, pto_sensitivities_t *result,
                             pto_error_t *err) {
-    made->item = calloc((size_t)param_count, sizeof *made->item);
-    if (!made->item)
+    result->item = calloc((size_t)param_count, sizeof *result->item);
+    if (!result->item)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a sensitivity");
     for (int i = 0; i < param_count; i++) {
-        if (!param[i].param || !could_matter(trial, made, param[i].param))
+        if (!param[i].param || !could_matter(trial, result, param[i].param))
             continue;
-        pto_sensitivity_t *item = &made->item[made->count++];
+        pto_sensitivity_t *item = &result->item[result->count++];
         item->param = param[i];
         select_param(trial, copied[i].param);
         pto_status_t status = fill_item(trial, item, err);
         if (status != PTO_OK)
             return status;
     }
-    if (made->count > 0)
-        qsort(made->item, (size_t)made->count, sizeof *made->item, compare_items);
+    if (result->count > 0)
+        qsort(result->item, (size_t)result->count, sizeof *result->item, compare_items);
     return PTO_OK;
 }
 
@@ -451,13 +451,13 @@ static void end(trial_t *trial) {
 
 static pto_status_t look_for_changes(trial_t *trial, const pto_machine_param_t *param,
                                      const pto_machine_param_t *copied, int param_count,
-                                     pto_sensitivities_t *made, pto_error_t *err) {
+                                     pto_sensitivities_t *result, pto_error_t *err) {
     pto_status_t status = begin(trial, err);
     if (status == PTO_OK) {
-        find_winners(trial, made);
-        trial->winner = made->winner;
-        if (made->winner >= 0)
-            status = examine(trial, param, copied, param_count, made, err);
+        find_winners(trial, result);
+        trial->winner = result->winner;
+        if (result->winner >= 0)
+            status = examine(trial, param, copied, param_count, result, err);
     }
     end(trial);
     return status;
@@ -467,7 +467,7 @@ pto_status_t pto_sensitivity(const pto_predictions_t *predictions, const pto_mac
                              int64_t point, pto_sensitivities_t *sensitivities, pto_error_t *err) {
     pto_machine_param_t *param = NULL, *copied = NULL;
     int param_count = 0;
-    pto_sensitivities_t made = {0};
+    pto_sensitivities_t result = {0};
     pto_machine_t *copy = NULL;
     pto_status_t status = pto_machine_duplicate(machine, &copy, err);
     trial_t trial = {.predictions = predictions, .machine = copy, .point = point};
@@ -476,14 +476,14 @@ pto_status_t pto_sensitivity(const pto_predictions_t *predictions, const pto_mac
     if (status == PTO_OK)
         status = pto_machine_params(copy, &copied, &param_count, err);
     if (status == PTO_OK)
-        status = look_for_changes(&trial, param, copied, param_count, &made, err);
+        status = look_for_changes(&trial, param, copied, param_count, &result, err);
     free(param);
     free(copied);
     pto_machine_destroy(copy);
     if (status == PTO_OK)
-        *sensitivities = made;
+        *sensitivities = result;
     else
-        pto_sensitivities_fini(&made);
+        pto_sensitivities_fini(&result);
     return status;
 }
 

@@ -273,12 +273,12 @@ static void free_batch(batch_t *batch) {
 pto_status_t pto_simulate_scenario(const pto_scenario_t *scenario, const pto_machine_t *machine,
                                    const pto_simulate_options_t *options, pto_predictions_t *predictions,
                                    pto_simulation_t **simulation, pto_error_t *err) {
-    pto_predictions_t made;
-    pto_status_t status = pto_predict(scenario, machine, true, &made, err);
+    pto_predictions_t result;
+    pto_status_t status = pto_predict(scenario, machine, true, &result, err);
     if (status != PTO_OK)
         return status;
-    int64_t cells = made.point_count * made.strategy_count;
-    batch_t batch = {.predictions = &made, .cells = cells};
+    int64_t cells = result.point_count * result.strategy_count;
+    batch_t batch = {.predictions = &result, .cells = cells};
     if (options) /* without a visitor, since plans that are only tried report no spans */
         batch.options = (pto_simulate_options_t){.limit = options->limit, .begin = options->begin};
     batch.status = calloc((size_t)cells, sizeof *batch.status);
@@ -291,12 +291,12 @@ pto_status_t pto_simulate_scenario(const pto_scenario_t *scenario, const pto_mac
     free_batch(&batch);
     if (status != PTO_OK) {
         free(list);
-        pto_predictions_fini(&made);
+        pto_predictions_fini(&result);
         return status;
     }
     if (batch.cells < cells)
-        pto_predictions_cut(&made, batch.cells / made.strategy_count);
-    *predictions = made;
+        pto_predictions_cut(&result, batch.cells / result.strategy_count);
+    *predictions = result;
     *simulation = list;
     return PTO_OK;
 }

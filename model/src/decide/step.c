@@ -294,7 +294,7 @@ pto_status_t pto_step_call_error(const pto_workload_t *workload, const pto_workl
 }
 
 static pto_status_t predict_call(const pto_workload_t *workload, const pto_workload_call_t *call,
-                                 const pto_machine_t *machine, pto_step_call_t *made, pto_error_t *err) {
+                                 const pto_machine_t *machine, pto_step_call_t *result, pto_error_t *err) {
     const pto_communicators_t *shared = &call->communicators;
     const bool leaves_node = call->scenario.layout.nodes > 1;
     pto_error_t fault = {.status = PTO_OK};
@@ -307,12 +307,12 @@ static pto_status_t predict_call(const pto_workload_t *workload, const pto_workl
                                    (pto_sharers_t){.network = leaves_node ? shared->per_node : 1,
                                                    .links = shared->per_node,
                                                    .memory = shared->per_socket},
-                                   &made->machine, &fault);
+                                   &result->machine, &fault);
     if (status == PTO_OK)
-        status = pto_predict(&call->scenario, made->machine, true, &made->predictions, &fault);
+        status = pto_predict(&call->scenario, result->machine, true, &result->predictions, &fault);
     if (status != PTO_OK)
         return pto_step_call_error(workload, call, &fault, err);
-    made->best = pto_pick_at(&made->predictions, 0);
+    result->best = pto_pick_at(&result->predictions, 0);
     return PTO_OK;
 }
 
@@ -392,25 +392,25 @@ pto_status_t pto_step_predict_some(const pto_workload_t *workload, const pto_mac
                                    pto_error_t *left_out, pto_step_prediction_t *step, pto_error_t *err) {
     size_t calls = (size_t)workload->call_count + 1;
     int *chosen = calloc(calls, sizeof *chosen);
-    pto_step_prediction_t made = {
+    pto_step_prediction_t result = {
         .workload = workload,
-        .call = calloc(calls, sizeof *made.call),
-        .route = calloc((size_t)pto_strategy_count() + 1, sizeof *made.route),
+        .call = calloc(calls, sizeof *result.call),
+        .route = calloc((size_t)pto_strategy_count() + 1, sizeof *result.route),
     };
     pto_status_t status;
-    if (!made.call || !made.route || !chosen)
+    if (!result.call || !result.route || !chosen)
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a step");
     else
-        status = predict_calls(&made, machine, left_out, err);
+        status = predict_calls(&result, machine, left_out, err);
     if (status == PTO_OK && pto_is_stopped()) /* the last call may lack strategies */
         status = pto_error_set(err, PTO_ERR_INTERRUPTED, "interrupted before all calls were priced");
     if (status == PTO_OK && chosen)
-        mix_calls(&made, chosen);
+        mix_calls(&result, chosen);
     free(chosen);
     if (status == PTO_OK)
-        *step = made;
+        *step = result;
     else
-        pto_step_fini(&made);
+        pto_step_fini(&result);
     return status;
 }
 

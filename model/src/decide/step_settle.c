@@ -72,25 +72,25 @@ static bool is_cheaper(const mix_t *left, const mix_t *right) {
 
 /* Adds the current choice to the mixes, if it is among the cheapest. The first mix stays first. */
 static void consider(settling_t *settling) {
-    mix_t made = {.calls_s = 0};
-    if (!pto_step_entry_seconds(settling->step, settling->entry, NULL, &made.seconds))
+    mix_t result = {.calls_s = 0};
+    if (!pto_step_entry_seconds(settling->step, settling->entry, NULL, &result.seconds))
         return;
     for (int i = 0; i < settling->call_count; i++) {
         double seconds = 0;
         pto_step_call_seconds(settling->step, settling->call[i], NULL, &seconds);
-        made.calls_s += seconds * (double)settling->step->workload->call[settling->call[i]].times;
+        result.calls_s += seconds * (double)settling->step->workload->call[settling->call[i]].times;
     }
     int at = settling->mix_count;
-    while (at > 1 && is_cheaper(&made, &settling->mix[at - 1]))
+    while (at > 1 && is_cheaper(&result, &settling->mix[at - 1]))
         at--;
     if (at == PTO_STEP_SETTLED)
         return;
     int last = settling->mix_count < PTO_STEP_SETTLED ? settling->mix_count++ : PTO_STEP_SETTLED - 1;
-    made.choice = settling->mix[last].choice;
-    memmove(&settling->mix[at + 1], &settling->mix[at], (size_t)(last - at) * sizeof made);
-    settling->mix[at] = made;
+    result.choice = settling->mix[last].choice;
+    memmove(&settling->mix[at + 1], &settling->mix[at], (size_t)(last - at) * sizeof result);
+    settling->mix[at] = result;
     for (int i = 0; i < settling->call_count; i++)
-        made.choice[i] = *choice_of(settling, i);
+        result.choice[i] = *choice_of(settling, i);
 }
 
 /* Returns whether the current choice is that of the first mix. */

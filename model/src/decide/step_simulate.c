@@ -162,12 +162,12 @@ static pto_status_t place_ranks(entry_t *entry, int i, pto_error_t *err) {
 
 /* How often each call is simulated, and how many of its repetitions each stands for. */
 static int64_t choose_repeats(entry_t *entry) {
-    int64_t least = INT64_MAX, most = 1;
+    int64_t smallest = INT64_MAX, largest = 1;
     for (int i = 0; i < entry->count; i++) {
-        least = call_of(entry, i)->times < least ? call_of(entry, i)->times : least;
-        most = call_of(entry, i)->times > most ? call_of(entry, i)->times : most;
+        smallest = call_of(entry, i)->times < smallest ? call_of(entry, i)->times : smallest;
+        largest = call_of(entry, i)->times > largest ? call_of(entry, i)->times : largest;
     }
-    int64_t unit = most / least > REPEATS_MAX ? (most + REPEATS_MAX - 1) / REPEATS_MAX : least;
+    int64_t unit = largest / smallest > REPEATS_MAX ? (largest + REPEATS_MAX - 1) / REPEATS_MAX : smallest;
     for (int i = 0; i < entry->count; i++) {
         int64_t repeats = (call_of(entry, i)->times + unit / 2) / unit;
         entry->call[i].repeats = repeats > 0 ? repeats : 1;
@@ -240,7 +240,7 @@ static pto_status_t prepare(entry_t *entry, int number, const pto_strategy_t *st
 }
 
 static pto_status_t simulate_entry(entry_t *entry, int number, const pto_strategy_t *strategy,
-                                   const pto_simulate_options_t *options, pto_step_simulation_t *made,
+                                   const pto_simulate_options_t *options, pto_step_simulation_t *result,
                                    double *seconds, pto_error_t *err) {
     pto_simulation_t simulation;
     pto_error_t fault = {.status = PTO_OK};
@@ -255,10 +255,10 @@ static pto_status_t simulate_entry(entry_t *entry, int number, const pto_strateg
         return pto_step_call_error(entry->step->workload, call_of(entry, 0), &fault, err);
     for (int i = 0; i < entry->count; i++) {
         double end_s = entry->call[i].end_s * (double)unit;
-        made->call_s[entry->call[i].number] = end_s;
+        result->call_s[entry->call[i].number] = end_s;
         *seconds = fmax(*seconds, end_s);
     }
-    made->messages += simulation.messages;
+    result->messages += simulation.messages;
     return PTO_OK;
 }
 
@@ -276,40 +276,40 @@ pto_status_t pto_step_simulate_entry(const pto_step_prediction_t *step, const pt
                                      int number, const pto_simulate_options_t *options, double *seconds,
                                      pto_error_t *err) {
     entry_t entry = {.step = step, .machine = machine};
-    pto_step_simulation_t made = {.call_s = calloc((size_t)step->workload->call_count + 1, sizeof(double))};
-    pto_status_t status =
-        made.call_s ? simulate_entry(&entry, number, NULL, options, &made, seconds, err) : out_of_memory(err);
+    pto_step_simulation_t result = {.call_s = calloc((size_t)step->workload->call_count + 1, sizeof(double))};
+    pto_status_t status = result.call_s ? simulate_entry(&entry, number, NULL, options, &result, seconds, err)
+                                        : out_of_memory(err);
     fini(&entry);
-    pto_step_simulation_fini(&made);
+    pto_step_simulation_fini(&result);
     return status;
 }
 
 pto_status_t pto_step_simulate(const pto_step_prediction_t *step, const pto_machine_t *machine,
                                const pto_strategy_t *strategy, const pto_simulate_options_t *options,
                                pto_step_simulation_t *simulation, pto_error_t *err) {
-    pto_step_simulation_t made = {.strategy = strategy};
-    made.call_s = calloc((size_t)step->workload->call_count + 1, sizeof *made.call_s);
-    if (!made.call_s)
+    pto_step_simulation_t result = {.strategy = strategy};
+    result.call_s = calloc((size_t)step->workload->call_count + 1, sizeof *result.call_s);
+    if (!result.call_s)
         return out_of_memory(err);
     pto_status_t status = PTO_OK;
     const bool shown = pto_progress_begin("simulating calls", step->workload->entry_count, 0);
     for (int number = 0; number < step->workload->entry_count && status == PTO_OK; number++) {
         entry_t entry = {.step = step, .machine = machine};
         double seconds, compute_s = pto_step_compute_s(step->workload, number);
-        status = simulate_entry(&entry, number, strategy, options, &made, &seconds, err);
+        status = simulate_entry(&entry, number, strategy, options, &result, &seconds, err);
         fini(&entry);
-        made.communication_s += seconds;
-        made.exposed_s += fmax(seconds - compute_s, 0);
-        made.seconds += fmax(seconds, compute_s);
+        result.communication_s += seconds;
+        result.exposed_s += fmax(seconds - compute_s, 0);
+        result.seconds += fmax(seconds, compute_s);
         if (shown)
             pto_progress_add(1);
     }
     if (shown)
         pto_progress_end();
     if (status == PTO_OK)
-        *simulation = made;
+        *simulation = result;
     else
-        pto_step_simulation_fini(&made);
+        pto_step_simulation_fini(&result);
     return status;
 }
 

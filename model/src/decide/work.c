@@ -117,17 +117,17 @@ int64_t pto_cell_work(const pto_scenario_t *scenario, const pto_machine_t *machi
 
 /* In a sweep of sizes, plans without work at the first size have none at the others, so those are not made.
  * If nothing is cut into pieces by its size, plans with work have the same work at all sizes. */
-int64_t pto_each_work(pto_scenario_cell_t *cell, int64_t point_count, int strategy_count) {
+int64_t pto_count_work(pto_scenario_cell_t *cell, int64_t point_count, int strategy_count) {
     const pto_scenario_t *scenario = cell->scenario;
     int64_t work = 0;
     size_t places = 2 * (size_t)pto_algorithm_count();
-    bool alike = point_count > 1 && pto_scenario_sweep(scenario) == PTO_SWEEP_BYTES;
-    bool cut = scenario->chunks > 1 || scenario->unique_bytes > 0;
-    int64_t *known = alike ? malloc((size_t)strategy_count * places * sizeof *known) : NULL;
+    bool reusable = point_count > 1 && pto_scenario_sweep(scenario) == PTO_SWEEP_BYTES;
+    bool divided = scenario->chunks > 1 || scenario->unique_bytes > 0;
+    int64_t *known = reusable ? malloc((size_t)strategy_count * places * sizeof *known) : NULL;
     for (size_t i = 0; known && i < (size_t)strategy_count * places; i++)
         known[i] = NOT_COUNTED;
     for (int64_t i = 0; i < point_count * strategy_count; i++, cell++) {
-        known_work_t own = {known ? known + (size_t)(i % strategy_count) * places : NULL, !cut};
+        known_work_t own = {known ? known + (size_t)(i % strategy_count) * places : NULL, !divided};
         cell->work = cell_work(cell, own);
         work = pto_saturating_sum(work, cell->work);
     }

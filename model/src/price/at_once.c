@@ -257,10 +257,10 @@ static latest_t latest_member(const pto_pricing_t *pricing, const pto_messages_t
     for (int64_t i = 1; i < messages->group->size; i++) {
         int64_t rank = first_rank + i * messages->per_index;
         double time_s = pricing->clocks.before[rank].time.s,
-               most_s = pricing->clocks.before[latest.rank].time.s;
-        if (time_s > most_s)
+               max_s = pricing->clocks.before[latest.rank].time.s;
+        if (time_s > max_s)
             latest = (latest_t){.known = true, .unique = true, .rank = rank};
-        else if (time_s == most_s)
+        else if (time_s == max_s)
             latest.unique = false;
     }
     return latest;

@@ -82,16 +82,16 @@ static pto_level_t neighbor_level(const pto_plan_t *plan, int64_t owner, const i
 
 /* Returns the number of the step's messages that leave the busiest node. */
 static int64_t neighbors_off_node(const pto_plan_t *plan, const pto_step_t *step) {
-    int64_t per_node = pto_group_at(plan, step->group)->members_per_node, most = 0;
+    int64_t per_node = pto_group_at(plan, step->group)->members_per_node, largest = 0;
     int64_t node[GRID_NODES_MAX];
     int nodes = grid_nodes(plan, per_node, node);
     for (int n = 0; n < nodes; n++) {
         int64_t leaving = 0;
         for (int64_t i = 0; i < per_node; i++)
             leaving += neighbor_level(plan, node[n] * per_node + i, step->peers.shift) == PTO_LEVEL_OFF_NODE;
-        most = leaving > most ? leaving : most;
+        largest = leaving > largest ? leaving : largest;
     }
-    return most;
+    return largest;
 }
 
 /* Returns whether a step is an exchange with neighbors of the action's class and direction. */
@@ -160,7 +160,7 @@ static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const p
                                            pto_charge_t *charge) {
     int64_t per_node = pto_group_at(pricing->plan, action->step->group)->members_per_node, costliest = 0;
     int64_t node[GRID_NODES_MAX];
-    pto_time_t most = {.s = -1};
+    pto_time_t largest = {.s = -1};
     if (!is_first(pricing, action))
         return PTO_OK;
     int nodes = grid_nodes(pricing->plan, per_node, node);
@@ -172,8 +172,8 @@ static pto_status_t charge_costliest_owner(const pto_pricing_t *pricing, const p
             if (status != PTO_OK)
                 return status;
             pto_time_t tried_time = member_time(pricing, &tried);
-            if (pto_time_less(most, tried_time)) {
-                most = tried_time;
+            if (pto_time_less(largest, tried_time)) {
+                largest = tried_time;
                 costliest = owner;
             }
         }
@@ -326,7 +326,7 @@ static pto_status_t charge_by_peer(const pto_pricing_t *pricing, pto_action_t *a
 static pto_status_t find_costliest(const pto_pricing_t *pricing, const pto_traffic_t *traffic,
                                    pto_space_t space, int64_t bytes, pto_charge_t *charge,
                                    const pto_mix_t **costliest) {
-    pto_time_t most = {.s = -1}, on_node = {0}, by_cpu = {0};
+    pto_time_t largest = {.s = -1}, on_node = {0}, by_cpu = {0};
     for (int i = 0; i < traffic->mix_count; i++) {
         pto_charge_t mix = *charge;
         mix.terms = NULL;
@@ -336,8 +336,8 @@ static pto_status_t find_costliest(const pto_pricing_t *pricing, const pto_traff
         on_node = pto_time_max(on_node, pto_time_subtract(mix.on_node, charge->on_node));
         by_cpu = pto_time_max(by_cpu, pto_time_subtract(cpu_time(pricing, &mix), cpu_time(pricing, charge)));
         pto_time_t mix_time = member_time(pricing, &mix);
-        if (pto_time_less(most, mix_time)) {
-            most = mix_time;
+        if (pto_time_less(largest, mix_time)) {
+            largest = mix_time;
             *costliest = &traffic->mix[i];
         }
     }

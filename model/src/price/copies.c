@@ -249,12 +249,12 @@ bool pto_copy_queue_enter(pto_copy_queue_t *queue, const pto_machine_t *machine,
     for (int i = 0; i < queue->count; i++)
         waiting += queue->active[i].actor != actor && pto_time_less(own->time, queue->active[i].until);
     queue->hold = pto_copy_hold(machine, copy);
-    pto_charge_t alone = *charge, queued = *charge;
-    alone.terms = queued.terms = NULL;
-    pto_charge_queued(&alone, machine, copy, 0);
+    pto_charge_t single = *charge, queued = *charge;
+    single.terms = queued.terms = NULL;
+    pto_charge_queued(&single, machine, copy, 0);
     if (waiting > 0)
         pto_charge_queued(&queued, machine, copy, waiting);
-    bool delayed = waiting > 0 && pto_time_less(pto_time_add(own->time, alone.other),
+    bool delayed = waiting > 0 && pto_time_less(pto_time_add(own->time, single.other),
                                                 pto_time_add(queue->last.time, queued.other));
     pto_charge_queued(charge, machine, copy, delayed ? waiting : 0);
     /* The longest path goes through the previous copy, even if that ended before `own`. */

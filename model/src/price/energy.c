@@ -53,10 +53,10 @@ static void carry_intervals(const pto_price_t *price, pto_energy_t *energy) {
 
 pto_status_t pto_energy(const pto_plan_t *plan, const pto_machine_t *machine, const pto_price_t *price,
                         const pto_explanation_t *explanation, pto_energy_t *energy, pto_error_t *err) {
-    pto_energy_t made = {0};
-    fill_device_seconds(pto_plan_fixed(plan), price->seconds, explanation, &made);
+    pto_energy_t result = {0};
+    fill_device_seconds(pto_plan_fixed(plan), price->seconds, explanation, &result);
     for (int power = 0; power < PTO_POWER_COUNT; power++) {
-        pto_energy_part_t *part = &made.part[power];
+        pto_energy_part_t *part = &result.part[power];
         const pto_param_t *param = &machine->power_w[power];
         bool of_gpu = power <= PTO_POWER_GPU_KERNEL;
         pto_cell_t cell;
@@ -69,12 +69,12 @@ pto_status_t pto_energy(const pto_plan_t *plan, const pto_machine_t *machine, co
                                     machine->name, part->key);
         part->param = pto_param_known(param) ? param : NULL;
         part->joules = part->param ? part->device_s * param->value : 0;
-        made.joules += part->joules;
+        result.joules += part->joules;
     }
-    carry_intervals(price, &made);
-    double most = made.high_joules * fmax(price->high_s, 1); /* picking may multiply by seconds */
-    if (!isfinite(most) || !isfinite(made.low_joules))
+    carry_intervals(price, &result);
+    double largest = result.high_joules * fmax(price->high_s, 1); /* picking may multiply by seconds */
+    if (!isfinite(largest) || !isfinite(result.low_joules))
         return pto_error_set(err, PTO_ERR_RANGE, "the energy is not a finite number of joules");
-    *energy = made;
+    *energy = result;
     return PTO_OK;
 }

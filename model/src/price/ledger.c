@@ -301,13 +301,13 @@ bool pto_copy_is_queued(const pto_machine_t *machine, pto_copy_kind_t kind) {
 /* Charges `times` the cost of a row; NULL: that of a single process's copy. */
 static void charge_row(pto_charge_t *charge, const pto_machine_t *machine, pto_queued_copy_t copy,
                        const pto_cost_row_t *row, double times) {
-    const pto_postal_t *alone = pto_machine_copy(machine, copy.kind, copy.reach, false);
-    const pto_postal_t *postal = row ? &row->postal : alone;
+    const pto_postal_t *single = pto_machine_copy(machine, copy.kind, copy.reach, false);
+    const pto_postal_t *postal = row ? &row->postal : single;
     double starts = copy.behind ? 0 : times;
     pto_time_t alpha = copy.behind ? (pto_time_t){0} : pto_time_of(&postal->alpha_s, 1);
     pto_time_t one = pto_time_add(alpha, pto_time_of(&postal->beta_s_per_byte, (double)copy.bytes));
     charge->other = pto_time_add(charge->other, pto_time_scale(one, times));
-    const void *place = row ? (const void *)&machine->shared_copies[copy.kind] : alone;
+    const void *place = row ? (const void *)&machine->shared_copies[copy.kind] : single;
     pto_charge_enter_postal(charge, (pto_entry_t){.place = place, .space = space_of(copy.kind)}, postal,
                             starts, times * (double)copy.bytes);
 }
@@ -363,8 +363,8 @@ void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_q
     if (waiting > 0 || !has_queued_start(machine, copy.kind))
         copy.behind = PTO_BEHIND_NOTHING;
     if (copy.pageable && waiting == 0) {
-        const pto_postal_t *alone = pto_machine_copy(machine, copy.kind, copy.reach, true);
-        pto_charge_postal(charge, alone, alone, space_of(copy.kind), 1, (double)copy.bytes);
+        const pto_postal_t *single = pto_machine_copy(machine, copy.kind, copy.reach, true);
+        pto_charge_postal(charge, single, single, space_of(copy.kind), 1, (double)copy.bytes);
         return;
     }
     if (copy.behind)
@@ -378,15 +378,15 @@ void pto_charge_queued(pto_charge_t *charge, const pto_machine_t *machine, pto_q
 }
 
 pto_time_t pto_copy_hold(const pto_machine_t *machine, pto_queued_copy_t copy) {
-    pto_charge_t alone, second;
+    pto_charge_t single, second;
     copy.behind = PTO_BEHIND_NOTHING;
     copy.pageable = false;
-    pto_charge_begin(&alone, "", NULL);
+    pto_charge_begin(&single, "", NULL);
     pto_charge_begin(&second, "", NULL);
-    pto_charge_queued(&alone, machine, copy, 0);
+    pto_charge_queued(&single, machine, copy, 0);
     pto_charge_queued(&second, machine, copy, 1);
-    return pto_time_less(alone.other, second.other) ? pto_time_subtract(second.other, alone.other)
-                                                    : (pto_time_t){0};
+    return pto_time_less(single.other, second.other) ? pto_time_subtract(second.other, single.other)
+                                                     : (pto_time_t){0};
 }
 
 /* The driver sends copies within the GPU, and small ones to it, in the command stream, which waits for the

@@ -29,8 +29,8 @@ pto_status_t pto_walk_check_size(const pto_plan_t *plan, const char *what, pto_e
 static int64_t max_walk_messages(const pto_plan_t *plan, const pto_machine_t *machine) {
     if (!pto_plan_has_tables(plan))
         return PTO_PRICE_WALK_MESSAGES_MAX;
-    bool apart = !machine || pto_messages_are_apart(machine, &plan->request.layout);
-    return apart ? PTO_PRICE_APART_MESSAGES_MAX : PTO_PRICE_TABLE_MESSAGES_MAX;
+    bool independent = !machine || pto_messages_are_apart(machine, &plan->request.layout);
+    return independent ? PTO_PRICE_APART_MESSAGES_MAX : PTO_PRICE_TABLE_MESSAGES_MAX;
 }
 
 pto_status_t pto_price_walk_check_size(const pto_plan_t *plan, const pto_machine_t *machine,

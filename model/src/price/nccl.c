@@ -13,12 +13,12 @@
 const char pto_nccl_stage[] = "NCCL";
 
 static int64_t busiest_line(const pto_table_sums_t *sums) {
-    int64_t most_bytes = 0;
+    int64_t max_bytes = 0;
     for (int64_t line = 0; line < sums->lines; line++) {
         int64_t bytes = pto_table_line_bytes(sums, line);
-        most_bytes = bytes > most_bytes ? bytes : most_bytes;
+        max_bytes = bytes > max_bytes ? bytes : max_bytes;
     }
-    return most_bytes;
+    return max_bytes;
 }
 
 /* Sets `*bytes` to the maximum that any owner sends or receives, per destination. False: out of memory. */
@@ -153,13 +153,13 @@ static pto_nccl_protocol_t protocol_of(const pto_machine_t *machine, pto_nccl_al
         pto_time_t moved = pto_time_scale(carried, 1 + flags_per_byte[p]);
         if (p == PTO_NCCL_PROTOCOL_LL && pto_time_less(moved, by_ll))
             moved = by_ll;
-        pto_time_t taken = pto_time_add(pto_time_add(hops, net_hops), moved);
+        pto_time_t total = pto_time_add(pto_time_add(hops, net_hops), moved);
         if (p != best && !pto_param_known(&hop[p]))
             continue;
-        more_s[p] = taken.s;
-        if (p == best || !pto_time_less(best_s, taken)) {
+        more_s[p] = total.s;
+        if (p == best || !pto_time_less(best_s, total)) {
             best = p;
-            best_s = taken;
+            best_s = total;
         }
     }
     for (int p = 0; p < PTO_NCCL_PROTOCOL_COUNT; p++)
@@ -395,12 +395,12 @@ static bool extrapolate(pto_charge_t *charge, const pto_machine_t *machine, pto_
 
 static pto_extrapolation_t extrapolation(const pto_machine_t *machine, pto_nccl_job_t base,
                                          pto_nccl_job_t job, double bytes) {
-    const pto_param_t *most = &machine->nccl_sampled_bytes;
-    bool larger = pto_param_known(most) && bytes > most->value;
-    double doublings = distance(base, job) + (larger ? log2(bytes / most->value) : 0);
+    const pto_param_t *sampled = &machine->nccl_sampled_bytes;
+    bool larger = pto_param_known(sampled) && bytes > sampled->value;
+    double doublings = distance(base, job) + (larger ? log2(bytes / sampled->value) : 0);
     if (doublings == 0)
         return (pto_extrapolation_t){0};
-    return (pto_extrapolation_t){base.gpus, base.nodes, larger ? (int64_t)most->value : 0, doublings};
+    return (pto_extrapolation_t){base.gpus, base.nodes, larger ? (int64_t)sampled->value : 0, doublings};
 }
 
 pto_status_t pto_charge_nccl(pto_charge_t *charge, const pto_machine_t *machine, const pto_plan_t *plan,

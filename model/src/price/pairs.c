@@ -201,16 +201,16 @@ static void advance_near(const pto_pairs_t *pairs, int64_t group, int64_t distan
     const double *time_s = pairs->time_s + group * pairs->size;
     for (int64_t i = 0; i < pairs->size; i++) {
         int64_t sender = pto_messages_wrap(i - distance, pairs->size), end[] = {i, sender};
-        double most_s = 0;
+        double max_s = 0;
         for (int e = 0; e < 2; e++) {
             int64_t from = end[e];
             bool off_node = pto_pairs_level(pairs, from, distance) == PTO_LEVEL_OFF_NODE;
             double own_s = off_node ? pto_off_node_s(alpha_s[from], bytes_s[from], pairs->node_bytes_s[i],
                                                      pairs->node_rate_s[i])
                                     : alpha_s[from] + bytes_s[from];
-            most_s = pto_larger(most_s, own_s);
+            max_s = pto_larger(max_s, own_s);
         }
-        pairs->next_s[group * pairs->size + i] = pto_larger(time_s[i], time_s[sender]) + most_s;
+        pairs->next_s[group * pairs->size + i] = pto_larger(time_s[i], time_s[sender]) + max_s;
     }
 }
 

@@ -371,15 +371,15 @@ static bool acts_in(const pto_pricing_t *pricing, const pto_stage_t *stage, unsi
     return false;
 }
 
-/* Stretches an actor's `taken` time as much as its node's memory takes longer than `longest`. */
-static void slow_down(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, pto_time_t taken,
+/* Stretches an actor's `duration` as much as its node's memory takes longer than `longest`. */
+static void slow_down(pto_pricing_t *pricing, const pto_stage_t *stage, int64_t actor, pto_time_t duration,
                       pto_time_t longest) {
     pto_busiest_t memory = pto_links_busiest_memory(pricing, PTO_LOAD_COPIES, actor);
     pto_charge_t charge;
     if (pto_time_positive(longest))
-        memory.time = pto_time_multiply(memory.time, pto_time_divide(taken, longest));
+        memory.time = pto_time_multiply(memory.time, pto_time_divide(duration, longest));
     pto_charge_begin(&charge, stage->name, pto_pricing_terms(pricing, 2));
-    pto_charge_busiest(&charge, &memory, taken);
+    pto_charge_busiest(&charge, &memory, duration);
     pto_pricing_add(pricing, actor, &charge, charge.other);
 }
 
@@ -392,15 +392,15 @@ static void apply_memory_limit(pto_pricing_t *pricing, const pto_stage_t *stage,
     for (int pass = 0; pass < 2; pass++)
         for (int64_t i = 0; i < pricing->actors.priced_count; i++) {
             int64_t actor = pricing->actors.priced[i];
-            pto_time_t taken =
+            pto_time_t duration =
                 pto_time_subtract(pricing->clocks.ledger[actor].time, pricing->clocks.before[actor].time);
             int64_t node = pto_actor_node(pricing, actor);
             if (!acts_in(pricing, stage, 1u << PTO_STEP_COPY | 1u << PTO_STEP_REDUCE, actor, k))
                 continue;
             if (pass == 0)
-                longest[node] = pto_time_max(longest[node], taken);
+                longest[node] = pto_time_max(longest[node], duration);
             else
-                slow_down(pricing, stage, actor, taken, longest[node]);
+                slow_down(pricing, stage, actor, duration, longest[node]);
         }
 }
 

@@ -122,13 +122,13 @@ pto_status_t pto_ledger_report(const pto_ledger_t *slowest, const pto_machine_t 
     double seconds = slowest->time.s;
     if (!isfinite(seconds))
         return pto_error_set(err, PTO_ERR_RANGE, "the price is not a finite number of seconds");
-    pto_price_t made = {.seconds = seconds, .low_s = seconds, .high_s = seconds};
+    pto_price_t result = {.seconds = seconds, .low_s = seconds, .high_s = seconds};
     if (explanation) {
-        carry_intervals(slowest, &made);
+        carry_intervals(slowest, &result);
         pto_status_t status = explain(slowest, machine, explanation, err);
         if (status != PTO_OK)
             return status;
     }
-    *price = made;
+    *price = result;
     return PTO_OK;
 }

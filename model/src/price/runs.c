@@ -16,7 +16,7 @@ pto_status_t pto_runs_check(const pto_plan_t *plan, const pto_machine_t *machine
  * others, or receives from them, divided by the number of these. */
 static int64_t lines_bytes(const pto_plan_t *plan) {
     const pto_request_t *request = &plan->request;
-    int64_t owners = pto_layout_owner_count(&request->layout), others = owners - 1, most_bytes = 0;
+    int64_t owners = pto_layout_owner_count(&request->layout), others = owners - 1, max_bytes = 0;
     if (!pto_plan_has_tables(plan) || others < 1)
         return request->bytes;
     for (int64_t i = 0; i < owners; i++) {
@@ -25,10 +25,10 @@ static int64_t lines_bytes(const pto_plan_t *plan) {
             out_bytes += j != i ? pto_request_bytes(request, i, j) : 0;
             in_bytes += j != i ? pto_request_bytes(request, j, i) : 0;
         }
-        most_bytes = out_bytes > most_bytes ? out_bytes : most_bytes;
-        most_bytes = in_bytes > most_bytes ? in_bytes : most_bytes;
+        max_bytes = out_bytes > max_bytes ? out_bytes : max_bytes;
+        max_bytes = in_bytes > max_bytes ? in_bytes : max_bytes;
     }
-    return (most_bytes + others - 1) / others;
+    return (max_bytes + others - 1) / others;
 }
 
 const pto_cost_row_t *pto_runs_by_lines(const pto_plan_t *plan, const pto_machine_t *machine) {

@@ -302,24 +302,24 @@ pto_status_t pto_setup(const pto_plan_t *plan, const pto_machine_t *machine, pto
     const pto_layout_t *layout = &pto_plan_request(plan)->layout;
     int64_t nodes = pto_plan_has_tables(plan) ? layout->nodes : 1;
     survey_t survey = {.plan = plan};
-    bill_t made;
-    begin_bill(&made, true);
+    bill_t result;
+    begin_bill(&result, true);
     pto_status_t status = find_own_buffers(&survey, err);
     int64_t ranks = nodes * layout->gpus_per_node * layout->procs_per_gpu;
     if (status == PTO_OK) {
-        survey_allocations(&survey, machine, ranks, &made);
-        status = survey_openings(&survey, machine, ranks, &made, err);
+        survey_allocations(&survey, machine, ranks, &result);
+        status = survey_openings(&survey, machine, ranks, &result, err);
     }
     free(survey.is_own);
     if (status != PTO_OK)
         return status;
     if (pto_plan_flag_count(plan) > 0) {
         const pto_param_t *segment_s = &machine->setup_segment_s;
-        add_entry(&made, (pto_entry_t){.stage = "flag segment",
-                                       .place = segment_s,
-                                       .param = pto_param_known(segment_s) ? segment_s : NULL,
-                                       .count = 1});
+        add_entry(&result, (pto_entry_t){.stage = "flag segment",
+                                         .place = segment_s,
+                                         .param = pto_param_known(segment_s) ? segment_s : NULL,
+                                         .count = 1});
     }
-    name_items(&made, machine, setup);
+    name_items(&result, machine, setup);
     return PTO_OK;
 }

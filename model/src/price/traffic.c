@@ -172,7 +172,7 @@ static int64_t gcd(int64_t a, int64_t b) {
 typedef struct {
     const pto_layout_t *layout;
     const pto_group_t *group;
-    set_t who;
+    set_t acting_set;
     bool is_xor;
     int64_t distance; /* xor operand, or signed shift */
     bool met[PTO_LEVEL_COUNT];
@@ -184,13 +184,13 @@ static void scan_range(scan_t *scan, int64_t from, int64_t to) {
     const pto_group_t *group = scan->group;
     int64_t per_node = group->members_per_node;
     int64_t per_gpu = pto_group_members_per_gpu(scan->layout, group->kind);
-    int64_t acting = set_size(scan->who);
+    int64_t acting = set_size(scan->acting_set);
     int64_t node_end = 0;
     int64_t leaving = 0;
     from = from > 0 ? from : 0;
     to = to < acting ? to : acting;
     for (int64_t i = from; i < to; i++) {
-        int64_t me = scan->who.first + i * scan->who.stride;
+        int64_t me = scan->acting_set.first + i * scan->acting_set.stride;
         int64_t peer = scan->is_xor ? me ^ scan->distance : pto_floor_mod(me + scan->distance, group->size);
         int64_t place = pto_fold_out(group->fold, me);
         int64_t peer_place = pto_fold_out(group->fold, peer);
@@ -224,16 +224,17 @@ static int64_t max_members_per_node(const pto_layout_t *layout, const pto_group_
 /* Returns the maximum number of consecutive members on a node. The nodes between the first and the last one
  * have all of their members. A folded node has no more than one that is not folded, and of two folded
  * neighbors, one may have one member more than the other. */
-static int64_t max_on_a_node(const pto_group_t *group, set_t who) {
+static int64_t max_on_a_node(const pto_group_t *group, set_t acting_set) {
     int64_t per_node = group->members_per_node, most = 0;
-    int64_t first = pto_fold_out(group->fold, who.first) / per_node;
-    int64_t last = pto_fold_out(group->fold, who.until - 1) / per_node;
+    int64_t first = pto_fold_out(group->fold, acting_set.first) / per_node;
+    int64_t last = pto_fold_out(group->fold, acting_set.until - 1) / per_node;
     const int64_t candidate[] = {first, first + 1, last - 2, last - 1, last};
     for (size_t i = 0; i < sizeof candidate / sizeof *candidate; i++) {
         int64_t node = candidate[i];
-        int64_t here = node < first || node > last ? 0
-                                                   : set_within(who, members_before(group, node * per_node),
-                                                                members_before(group, (node + 1) * per_node));
+        int64_t here = node < first || node > last
+                           ? 0
+                           : set_within(acting_set, members_before(group, node * per_node),
+                                        members_before(group, (node + 1) * per_node));
         most = here > most ? here : most;
     }
     return most;
@@ -241,12 +242,12 @@ static int64_t max_on_a_node(const pto_group_t *group, set_t who) {
 
 /* Partners at a distance of the members per node share no node: xor k is at least k away, folded or not. */
 static void count_far(scan_t *scan) {
-    int64_t acting = set_size(scan->who);
-    int64_t stride = scan->who.stride;
+    int64_t acting = set_size(scan->acting_set);
+    int64_t stride = scan->acting_set.stride;
     int64_t members = max_members_per_node(scan->layout, scan->group);
     scan->met[PTO_LEVEL_OFF_NODE] = true;
     if (stride == 1) {
-        scan->off_per_node = max_on_a_node(scan->group, scan->who);
+        scan->off_per_node = max_on_a_node(scan->group, scan->acting_set);
         return;
     }
     scan->off_per_node = (members - 1) / stride + 1;
@@ -254,7 +255,7 @@ static void count_far(scan_t *scan) {
 }
 
 static void scan_members(scan_t *scan) {
-    int64_t acting = set_size(scan->who);
+    int64_t acting = set_size(scan->acting_set);
     int64_t per_node = scan->group->members_per_node;
     int64_t distance = scan->distance < 0 ? -scan->distance : scan->distance;
     bool wraps = !scan->is_xor && distance > scan->group->size - per_node;
@@ -263,11 +264,11 @@ static void scan_members(scan_t *scan) {
     } else if (acting <= COUNT_ALL_MAX) {
         scan_range(scan, 0, acting);
     } else {
-        int64_t stride = scan->who.stride;
+        int64_t stride = scan->acting_set.stride;
         int64_t step = 4 * (distance > stride ? distance : stride);
         int64_t period = per_node / gcd(per_node, step) * step;
         int64_t window = 2 * period / stride + 1; /* acting members */
-        int64_t folded = (scan->group->fold - scan->who.first) / stride;
+        int64_t folded = (scan->group->fold - scan->acting_set.first) / stride;
         scan_range(scan, 0, window);
         scan_range(scan, folded - window, folded + window);
         scan_range(scan, acting - window, acting);
@@ -294,19 +295,19 @@ static void count_to_set(const pto_layout_t *layout, const pto_group_t *group, i
 }
 
 /* Each member's message to one. Of the other nodes, one of the first or last three is the busiest. */
-static void count_to_one(const pto_layout_t *layout, const pto_group_t *group, set_t who, int64_t target,
-                         pto_traffic_t *traffic) {
+static void count_to_one(const pto_layout_t *layout, const pto_group_t *group, set_t acting_set,
+                         int64_t target, pto_traffic_t *traffic) {
     int64_t per_node = group->members_per_node, home = target / per_node;
     int64_t per_gpu = pto_group_members_per_gpu(layout, group->kind);
     for (int64_t me = home * per_node; me < (home + 1) * per_node; me++)
-        if (me != target && in_set(who, me))
+        if (me != target && in_set(acting_set, me))
             add_one_message(traffic, position_level(layout, per_gpu, me % per_node, target % per_node));
-    int64_t first = who.first / per_node, last = (who.until - 1) / per_node;
+    int64_t first = acting_set.first / per_node, last = (acting_set.until - 1) / per_node;
     for (int64_t i = 0; i < 6; i++) {
         int64_t node = i < 3 ? first + i : last - (i - 3);
         if (node < first || node > last || node == home)
             continue;
-        int64_t leaving = set_within(who, node * per_node, (node + 1) * per_node);
+        int64_t leaving = set_within(acting_set, node * per_node, (node + 1) * per_node);
         traffic->off_per_node = leaving > traffic->off_per_node ? leaving : traffic->off_per_node;
     }
     if (traffic->off_per_node > 0)
@@ -314,13 +315,13 @@ static void count_to_one(const pto_layout_t *layout, const pto_group_t *group, s
 }
 
 /* Messages to members given by their index. */
-static void count_indices(const pto_layout_t *layout, const pto_group_t *group, set_t who, set_t set,
+static void count_indices(const pto_layout_t *layout, const pto_group_t *group, set_t acting_set, set_t set,
                           pto_traffic_t *traffic) {
     if (set_size(set) == 1) {
-        count_to_one(layout, group, who, set.first, traffic);
+        count_to_one(layout, group, acting_set, set.first, traffic);
         return;
     }
-    for (int64_t me = who.first; me < who.until; me += who.stride)
+    for (int64_t me = acting_set.first; me < acting_set.until; me += acting_set.stride)
         count_to_set(layout, group, me, set, traffic);
 }
 
@@ -374,13 +375,13 @@ static pto_traffic_key_t key_of(const pto_plan_t *plan, const pto_step_t *step, 
     }
     if (peers->kind == PTO_PEERS_SHIFT && set.until > group->size)
         set.until = group->size;
-    set_t who = members_of(step, k, core);
+    set_t acting_set = members_of(step, k, core);
     return (pto_traffic_key_t){.group = group->kind,
                                .kind = peers->kind,
                                .in_one_order = pto_step_is_in_one_order(plan, step),
-                               .number = {peers->sign, set.first, set.stride, set.until, who.first,
-                                          who.stride, who.until, peers->kind == PTO_PEERS_INDEX ? core : 0,
-                                          group->fold}};
+                               .number = {peers->sign, set.first, set.stride, set.until, acting_set.first,
+                                          acting_set.stride, acting_set.until,
+                                          peers->kind == PTO_PEERS_INDEX ? core : 0, group->fold}};
 }
 
 static void count(const pto_plan_t *plan, const pto_step_t *step, const pto_traffic_key_t *key, int64_t core,
@@ -389,23 +390,23 @@ static void count(const pto_plan_t *plan, const pto_step_t *step, const pto_traf
     const pto_group_t *group = pto_group_at(plan, step->group);
     const pto_peers_t *peers = &step->peers;
     set_t set = {key->number[1], key->number[2], key->number[3]};
-    set_t who = {key->number[4], key->number[5], key->number[6]};
+    set_t acting_set = {key->number[4], key->number[5], key->number[6]};
     traffic->mix_count = 0;
     traffic->off_per_node = 0;
-    if (set_size(set) == 0 || set_size(who) == 0)
+    if (set_size(set) == 0 || set_size(acting_set) == 0)
         return;
     if (pto_group_is_on_gpu(group->kind)) {
         count_on_gpu(step, set, core, traffic);
     } else if (key->in_one_order) {
         count_shifts(layout, group, (set_t){1, 1, group->size}, 1, traffic);
     } else if (peers->kind == PTO_PEERS_INDEX) {
-        count_indices(layout, group, who, set, traffic);
+        count_indices(layout, group, acting_set, set, traffic);
     } else if (peers->kind == PTO_PEERS_TORUS) {
         pto_mix_t mix = {{0}};
         mix.messages[PTO_LEVEL_OFF_NODE] = set_size(set);
         add_mix(traffic, &mix);
         traffic->off_per_node = set_size(set) * group->members_per_node;
-    } else if (peers->kind == PTO_PEERS_SHIFT && set_size(who) == group->size && group->fold == 0) {
+    } else if (peers->kind == PTO_PEERS_SHIFT && set_size(acting_set) == group->size && group->fold == 0) {
         if (set_size(set) == 1)
             count_shift(layout, group, peers->sign * set.first, traffic);
         else
@@ -414,7 +415,7 @@ static void count(const pto_plan_t *plan, const pto_step_t *step, const pto_traf
         bool is_xor = peers->kind == PTO_PEERS_XOR;
         scan_t scan = {.layout = layout,
                        .group = group,
-                       .who = who,
+                       .acting_set = acting_set,
                        .is_xor = is_xor,
                        .distance = is_xor ? set.first : peers->sign * set.first};
         scan_members(&scan);

@@ -156,17 +156,17 @@ static pto_status_t price_plan(pto_pricing_t *pricing, pto_price_t *price, pto_e
     return status;
 }
 
-static pto_status_t price_with_cache(pto_pricing_t *pricing, pto_price_t *price,
+static pto_status_t price_with_cache(pto_pricing_t pricing, pto_price_t *price,
                                      pto_explanation_t *explanation) {
     pto_price_cache_t own = {0};
-    if (!pricing->cache)
-        pricing->cache = &own;
-    pricing->lines = pto_runs_by_lines(pricing->plan, pricing->machine);
-    pricing->messages =
-        pricing->actors.kind == PTO_ACTORS_RANKS ? &pto_messages_by_rank : &pto_messages_by_class;
-    pricing->clocks.explain = explanation != NULL;
-    pricing->at.library_end = -1;
-    pto_status_t status = price_plan(pricing, price, explanation);
+    if (!pricing.cache)
+        pricing.cache = &own;
+    pricing.lines = pto_runs_by_lines(pricing.plan, pricing.machine);
+    pricing.messages =
+        pricing.actors.kind == PTO_ACTORS_RANKS ? &pto_messages_by_rank : &pto_messages_by_class;
+    pricing.clocks.explain = explanation != NULL;
+    pricing.at.library_end = -1;
+    pto_status_t status = price_plan(&pricing, price, explanation);
     pto_price_cache_fini(&own);
     return status;
 }
@@ -197,7 +197,7 @@ pto_status_t pto_price_walk(const pto_plan_t *plan, const pto_machine_t *machine
                              .actors.kind = PTO_ACTORS_RANKS,
                              .err = err};
     pto_status_t status = pto_price_walk_check_size(pricing.plan, machine, err);
-    return status == PTO_OK ? price_with_cache(&pricing, price, explanation) : status;
+    return status == PTO_OK ? price_with_cache(pricing, price, explanation) : status;
 }
 
 pto_status_t pto_price_bounded(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_cache_t *cache,
@@ -206,7 +206,7 @@ pto_status_t pto_price_bounded(const pto_plan_t *plan, const pto_machine_t *mach
     pto_pricing_t pricing = {
         .plan = pto_plan_fixed(plan), .machine = machine, .cache = cache, .bound_s = bound_s, .err = err};
     pto_status_t status = find_kind(&pricing, pricing.plan == plan);
-    return status == PTO_OK ? price_with_cache(&pricing, price, explanation) : status;
+    return status == PTO_OK ? price_with_cache(pricing, price, explanation) : status;
 }
 
 pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto_price_t *price,
@@ -214,5 +214,5 @@ pto_status_t pto_price(const pto_plan_t *plan, const pto_machine_t *machine, pto
     pto_pricing_t pricing = {
         .plan = pto_plan_fixed(plan), .machine = machine, .bound_s = INFINITY, .err = err};
     pto_status_t status = find_kind(&pricing, false);
-    return status == PTO_OK ? price_with_cache(&pricing, price, explanation) : status;
+    return status == PTO_OK ? price_with_cache(pricing, price, explanation) : status;
 }

@@ -337,27 +337,27 @@ static int find_phases(const pto_tape_t *tape, record_info_t *info) {
 }
 
 static pto_short_tape_t *short_tape_create(int params, int numbers, int operations, int phases) {
-    pto_short_tape_t *made = calloc(1, sizeof *made + (size_t)phases * sizeof *made->run);
-    if (!made)
+    pto_short_tape_t *reduced = calloc(1, sizeof *reduced + (size_t)phases * sizeof *reduced->run);
+    if (!reduced)
         return NULL;
-    *made = (pto_short_tape_t){.params = params, .first = params + numbers, .operations = operations};
-    made->constant = calloc((size_t)numbers + 1, sizeof *made->constant);
-    made->operands = calloc((size_t)operations + 1, sizeof *made->operands);
-    made->number = calloc((size_t)operations + 1, sizeof *made->number);
-    if (made->constant && made->operands && made->number)
-        return made;
-    pto_short_tape_destroy(made);
+    *reduced = (pto_short_tape_t){.params = params, .first = params + numbers, .operations = operations};
+    reduced->constant = calloc((size_t)numbers + 1, sizeof *reduced->constant);
+    reduced->operands = calloc((size_t)operations + 1, sizeof *reduced->operands);
+    reduced->number = calloc((size_t)operations + 1, sizeof *reduced->number);
+    if (reduced->constant && reduced->operands && reduced->number)
+        return reduced;
+    pto_short_tape_destroy(reduced);
     return NULL;
 }
 
 /* Assigns places by phase. next[phase + 1] is its number of records, and becomes the place after them. */
-static void find_places(const pto_tape_t *tape, int phases, int *next, pto_short_tape_t *made,
+static void find_places(const pto_tape_t *tape, int phases, int *next, pto_short_tape_t *reduced,
                         record_info_t *info) {
-    int place = made->params;
+    int place = reduced->params;
     for (int p = -1; p < phases; p++) {
         int count = next[p + 1];
         if (p >= 0 && count > 0)
-            made->run[made->run_count++] = (run_t){(pto_tape_op_t)(p % OPERATIONS), count};
+            reduced->run[reduced->run_count++] = (run_t){(pto_tape_op_t)(p % OPERATIONS), count};
         next[p + 1] = place;
         place += count;
     }
@@ -367,22 +367,22 @@ static void find_places(const pto_tape_t *tape, int phases, int *next, pto_short
 }
 
 static void fill(const pto_tape_t *tape, const pto_param_t *const *param, const record_info_t *info,
-                 pto_short_tape_t *made) {
+                 pto_short_tape_t *reduced) {
     for (int i = 0; i < tape->count; i++) {
         const pto_tape_record_t *from = &tape->record[i];
-        int operation = info[i].place - made->first;
+        int operation = info[i].place - reduced->first;
         if (!info[i].needed)
             continue;
         if (!info[i].varies) {
-            made->constant[info[i].place - made->params] = tape->value[i];
+            reduced->constant[info[i].place - reduced->params] = tape->value[i];
             continue;
         }
-        made->number[operation] = from->number;
-        made->operands[operation] = from->op == PTO_TAPE_PARAM
-                                        ? (operands_t){.a = index_of(from->param, param, made->params)}
-                                        : (operands_t){info[from->a].place, info[from->b].place};
+        reduced->number[operation] = from->number;
+        reduced->operands[operation] = from->op == PTO_TAPE_PARAM
+                                           ? (operands_t){.a = index_of(from->param, param, reduced->params)}
+                                           : (operands_t){info[from->a].place, info[from->b].place};
     }
-    made->result = info[tape->result].place;
+    reduced->result = info[tape->result].place;
 }
 
 pto_short_tape_t *pto_tape_shorten(const pto_tape_t *tape, const pto_param_t *const *param, int count) {
@@ -398,15 +398,15 @@ pto_short_tape_t *pto_tape_shorten(const pto_tape_t *tape, const pto_param_t *co
             of_phase[info[i].phase + 1]++;
             needed++;
         }
-    pto_short_tape_t *made =
+    pto_short_tape_t *reduced =
         of_phase ? short_tape_create(count, of_phase[0], needed - of_phase[0], phases) : NULL;
-    if (made) {
-        find_places(tape, phases, of_phase, made, info);
-        fill(tape, param, info, made);
+    if (reduced) {
+        find_places(tape, phases, of_phase, reduced, info);
+        fill(tape, param, info, reduced);
     }
     free(of_phase);
     free(info);
-    return made;
+    return reduced;
 }
 
 void pto_short_tape_destroy(pto_short_tape_t *tape) {
@@ -424,37 +424,37 @@ size_t pto_short_tape_places(const pto_short_tape_t *tape) {
 
 /* `op` is a constant in each call, so that the compiler makes a loop for each kind. */
 static inline bool operate_all(pto_tape_op_t op, const operands_t *operands, const double *number, int count,
-                               const double *place, double *made) {
+                               const double *place, double *results) {
     for (int i = 0; i < count; i++) {
-        made[i] = operate(op, number[i], 0, place[operands[i].a], place[operands[i].b]);
-        if (is_comparison(op) && made[i] != number[i])
+        results[i] = operate(op, number[i], 0, place[operands[i].a], place[operands[i].b]);
+        if (is_comparison(op) && results[i] != number[i])
             return false;
     }
     return true;
 }
 
 static bool replay_run(run_t run, const operands_t *operands, const double *number, const double *place,
-                       double *made) {
+                       double *results) {
     switch (run.op) {
     case PTO_TAPE_NUMBER:
     case PTO_TAPE_PARAM:
         return false;
     case PTO_TAPE_SCALE:
-        return operate_all(PTO_TAPE_SCALE, operands, number, run.count, place, made);
+        return operate_all(PTO_TAPE_SCALE, operands, number, run.count, place, results);
     case PTO_TAPE_ADD:
-        return operate_all(PTO_TAPE_ADD, operands, number, run.count, place, made);
+        return operate_all(PTO_TAPE_ADD, operands, number, run.count, place, results);
     case PTO_TAPE_SUBTRACT:
-        return operate_all(PTO_TAPE_SUBTRACT, operands, number, run.count, place, made);
+        return operate_all(PTO_TAPE_SUBTRACT, operands, number, run.count, place, results);
     case PTO_TAPE_MULTIPLY:
-        return operate_all(PTO_TAPE_MULTIPLY, operands, number, run.count, place, made);
+        return operate_all(PTO_TAPE_MULTIPLY, operands, number, run.count, place, results);
     case PTO_TAPE_DIVIDE:
-        return operate_all(PTO_TAPE_DIVIDE, operands, number, run.count, place, made);
+        return operate_all(PTO_TAPE_DIVIDE, operands, number, run.count, place, results);
     case PTO_TAPE_MAXIMUM:
-        return operate_all(PTO_TAPE_MAXIMUM, operands, number, run.count, place, made);
+        return operate_all(PTO_TAPE_MAXIMUM, operands, number, run.count, place, results);
     case PTO_TAPE_LESS:
-        return operate_all(PTO_TAPE_LESS, operands, number, run.count, place, made);
+        return operate_all(PTO_TAPE_LESS, operands, number, run.count, place, results);
     case PTO_TAPE_SAME:
-        return operate_all(PTO_TAPE_SAME, operands, number, run.count, place, made);
+        return operate_all(PTO_TAPE_SAME, operands, number, run.count, place, results);
     }
     return false;
 }
