@@ -49,13 +49,13 @@ static void compare_nodes(const pto_plan_t *plan, uint64_t seed) {
         .plan = plan, .request = &plan->request, .buffers = pto_plan_buffer_count(plan), .rotation = turn};
     if (!has_parts(plan) || !pto_check_nodes_alike(plan, turn))
         return;
-    assert_true(pto_check_make_even(&checker));
+    assert_true(pto_check_make_unit_plan(&checker));
     view_t view = {.plan = checker.plan, .turn = turn, .ranks = pto_layout_rank_count(&plan->request.layout)};
     view.per_node = view.ranks / plan->request.layout.nodes;
     view.right = true;
     seen.alike++;
     const char *where = difference(&view);
-    free(checker.even);
+    free(checker.unit_plan);
     seen.compared += view.right;
     if (where && view.right)
         fail_by(plan, "not all nodes do the same", where, seed);
@@ -64,7 +64,7 @@ static void compare_nodes(const pto_plan_t *plan, uint64_t seed) {
 static bool prove(const pto_plan_t *plan, pto_proof_t proof) {
     pto_check_report_t report;
     bool unordered;
-    bool right = pto_check_in_way(plan, proof, NULL, NULL, &report, &unordered, NULL) == PTO_OK;
+    bool right = pto_check_by_method(plan, proof, NULL, NULL, &report, &unordered, NULL) == PTO_OK;
     seen.proved[proof] += right;
     return right;
 }

@@ -1,5 +1,5 @@
-/* Proving plans correct: the initial state and the promised result of a collective, and the walk over the
- * plan's stages. */
+/* Proves a plan by one method (pto_check_by_method): gives each owner's input a symbol, walks the plan's
+ * stages symbolically, and compares the outputs with what the collective defines. */
 #include "portolan/check.h"
 
 #include <stdlib.h>
@@ -7,10 +7,10 @@
 #include "base/checked.h"
 #include "check/check_internal.h"
 
-/* --- what collectives promise --------------------------------------------------------------------------- */
+/* --- expected outputs ----------------------------------------------------------------------------------- */
 
-/* The collective between the user's buffers of one pair, of which there are two if a second pattern is in
- * host memory. */
+/* One pattern: the user's input and output, and the bytes between owners. There are two if the request has a
+ * second pattern, in host memory, at the same time. */
 typedef struct {
     pto_role_t in;
     pto_role_t out;
@@ -21,9 +21,9 @@ static const pattern_t patterns[] = {{PTO_ROLE_IN, PTO_ROLE_OUT, pto_request_byt
                                      {PTO_ROLE_HOST_IN, PTO_ROLE_HOST_OUT, pto_request_host_bytes}};
 
 static bool for_each_pattern(pto_checker_t *checker,
-                             bool (*is_right)(pto_checker_t *checker, const pattern_t *pattern)) {
-    return is_right(checker, &patterns[0]) &&
-           (!pto_request_host_counts(checker->request) || is_right(checker, &patterns[1]));
+                             bool (*apply)(pto_checker_t *checker, const pattern_t *pattern)) {
+    return apply(checker, &patterns[0]) &&
+           (!pto_request_host_counts(checker->request) || apply(checker, &patterns[1]));
 }
 
 static int64_t owner_rank(const pto_request_t *request, int64_t owner) {
@@ -31,7 +31,7 @@ static int64_t owner_rank(const pto_request_t *request, int64_t owner) {
     return owner / layout->owners_per_gpu * layout->procs_per_gpu + owner % layout->owners_per_gpu;
 }
 
-/* The owners among the ranks that are walked. */
+/* Returns the number of owners among the ranks that are walked. */
 static int64_t walked_owners(const pto_checker_t *checker) {
     const pto_layout_t *layout = &checker->request->layout;
     return checker->walked / layout->procs_per_gpu * layout->owners_per_gpu;
@@ -45,7 +45,8 @@ static int64_t distinct_messages(const pto_request_t *request) {
     return distinct < request->messages ? distinct : request->messages;
 }
 
-/* Check that an owner's output holds `bytes` of these owners' inputs, and advance past them. */
+/* Checks that the next `bytes` of an owner's output, from `*offset` on, combine the inputs of the owners in
+ * `set` from their offset `origin` on. Advances `*offset`. */
 static bool expect(pto_checker_t *checker, int64_t rank, int out, int64_t *offset, int64_t bytes, int32_t set,
                    int64_t origin) {
     pto_content_t wanted = {.begin = *offset, .end = *offset + bytes, .delta = origin - *offset, .set = set};
@@ -53,7 +54,7 @@ static bool expect(pto_checker_t *checker, int64_t rank, int out, int64_t *offse
     return pto_check_expect(checker, checker->contents, rank, out, wanted);
 }
 
-static bool sized(pto_checker_t *checker, int64_t rank, int buffer, int64_t bytes) {
+static bool check_size(pto_checker_t *checker, int64_t rank, int buffer, int64_t bytes) {
     int64_t held = checker->bytes[rank * checker->buffers + buffer];
     if (held == bytes)
         return true;
@@ -64,38 +65,36 @@ static bool sized(pto_checker_t *checker, int64_t rank, int buffer, int64_t byte
                           (long long)held, (long long)bytes);
 }
 
-/* The sum of all owners' vectors (from a root: its vector) at the ranks that receive it, with identical bits
- * on all of them; or block i of it at owner i. */
+/* Each receiver has the reduction of all owners' vectors (in a broadcast: the root's vector), with the same
+ * bits everywhere; or owner i has block i of it. */
 static bool expect_vector(pto_checker_t *checker, int out, int64_t owners) {
     pto_collective_t collective = checker->request->collective;
     int64_t sources = pto_collective_is_from_root(collective) ? 1 : owners;
-    int64_t takers = pto_collective_is_to_root(collective) ? 1 : walked_owners(checker);
+    int64_t receivers = pto_collective_is_to_root(collective) ? 1 : walked_owners(checker);
     int32_t all = pto_sets_run(&checker->sets, 0, (int32_t)sources);
-    for (int64_t owner = 0; owner < takers; owner++) {
+    for (int64_t owner = 0; owner < receivers; owner++) {
         int64_t rank = owner_rank(checker->request, owner), offset = 0;
         int64_t origin = pto_collective_is_vector(collective) ? 0 : owner * checker->request->bytes;
-        pto_touch_t first = {.holder = owner_rank(checker->request, 0), .buffer = out}, vector = first;
-        first.end = vector.end = checker->request->bytes;
-        vector.holder = rank;
-        if (!sized(checker, rank, out, checker->request->bytes) ||
+        pto_touch_t vector = {.holder = rank, .buffer = out, .end = checker->request->bytes}, first = vector;
+        first.holder = owner_rank(checker->request, 0);
+        if (!check_size(checker, rank, out, checker->request->bytes) ||
             !expect(checker, rank, out, &offset, checker->request->bytes, all, origin))
             return false;
         if (pto_collective_is_vector(collective) &&
             !pto_check_same_order(checker, checker->contents, &first, &vector))
             return false;
     }
-    return !checker->even || pto_check_next_node_order(checker, owner_rank(checker->request, 0), out);
+    return !checker->unit_plan || pto_check_next_node_order(checker, owner_rank(checker->request, 0), out);
 }
 
-/* Block i of owner j's output is block j of owner i's input, or its only one. `origin` is the offset of that
- * block. */
+/* Block i of owner j's output is block j of owner i's input, or its only one, from offset origin[i] on. */
 static bool expect_column(pto_checker_t *checker, const pattern_t *pattern, int64_t owners, int64_t j,
                           int64_t *origin) {
     int out = pto_check_role(checker->plan, pattern->out);
     int64_t rank = owner_rank(checker->request, j), offset = 0, total = 0;
     for (int64_t i = 0; i < owners; i++)
         total += pattern->bytes(checker->request, i, j);
-    if (!sized(checker, rank, out, total))
+    if (!check_size(checker, rank, out, total))
         return false;
     for (int64_t i = 0; i < owners; i++) {
         int64_t bytes = pattern->bytes(checker->request, i, j);
@@ -108,7 +107,7 @@ static bool expect_column(pto_checker_t *checker, const pattern_t *pattern, int6
     return true;
 }
 
-/* Returns the bytes of an owner's whole input; `pattern` is the one of its buffers. */
+/* Returns the bytes of an owner's whole input of a pattern. */
 static int64_t input_bytes(const pto_request_t *request, const pattern_t *pattern, int64_t owner,
                            int64_t owners) {
     if (request->collective == PTO_COLLECTIVE_HALO)
@@ -125,10 +124,9 @@ static int64_t input_bytes(const pto_request_t *request, const pattern_t *patter
     return total;
 }
 
-/* Returns the position of a pattern's first byte among an owner's inputs: that of the second one follows the
- * first. */
-static int64_t first_position(const pto_request_t *request, const pattern_t *pattern, int64_t owner,
-                              int64_t owners) {
+/* Returns the offset of a pattern's input among an owner's inputs: the second one follows the first. */
+static int64_t input_offset(const pto_request_t *request, const pattern_t *pattern, int64_t owner,
+                            int64_t owners) {
     return pattern == patterns ? 0 : input_bytes(request, patterns, owner, owners);
 }
 
@@ -137,18 +135,18 @@ static bool expect_blocks(pto_checker_t *checker, const pattern_t *pattern) {
     int64_t *origin = calloc((size_t)owners, sizeof *origin);
     if (!origin)
         return pto_check_out_of_memory(checker);
-    bool right = true;
+    bool ok = true;
     for (int64_t i = 0; i < owners; i++)
-        origin[i] = first_position(checker->request, pattern, i, owners);
-    int64_t takers = pto_collective_is_to_root(checker->request->collective) ? 1 : walked_owners(checker);
-    for (int64_t j = 0; j < takers && right; j++)
-        right = expect_column(checker, pattern, owners, j, origin);
+        origin[i] = input_offset(checker->request, pattern, i, owners);
+    int64_t receivers = pto_collective_is_to_root(checker->request->collective) ? 1 : walked_owners(checker);
+    for (int64_t j = 0; j < receivers && ok; j++)
+        ok = expect_column(checker, pattern, owners, j, origin);
     free(origin);
-    return right;
+    return ok;
 }
 
-/* Message m goes from a GPU to the one whose index is m higher, on the next node. Shared data repeats in
- * turn. */
+/* Message m goes from a GPU to the one whose index is m higher (cyclically), on the next node. Messages
+ * beyond the distinct ones repeat these in turn. */
 static bool expect_messages(pto_checker_t *checker, int out, int64_t owners) {
     const pto_request_t *request = checker->request;
     int64_t per_node = owners / request->layout.nodes;
@@ -156,7 +154,7 @@ static bool expect_messages(pto_checker_t *checker, int out, int64_t owners) {
     for (int64_t owner = 0; owner < owners; owner++) {
         int64_t node = (owner / per_node + request->layout.nodes - 1) % request->layout.nodes;
         int64_t rank = owner_rank(request, owner), offset = 0;
-        if (!sized(checker, rank, out, request->messages * request->bytes))
+        if (!check_size(checker, rank, out, request->messages * request->bytes))
             return false;
         for (int64_t m = 0; m < request->messages; m++) {
             int64_t sender = node * per_node + (owner % per_node + per_node - m % per_node) % per_node;
@@ -168,21 +166,22 @@ static bool expect_messages(pto_checker_t *checker, int out, int64_t owners) {
     return true;
 }
 
-/* The input of the other owner. */
+/* Each receiving owner has the input of the other one. */
 static bool expect_pair(pto_checker_t *checker, int out) {
-    bool right = true;
-    for (int64_t owner = checker->request->ends.both_ways ? 0 : 1; owner < 2 && right; owner++) {
+    bool ok = true;
+    for (int64_t owner = checker->request->ends.both_ways ? 0 : 1; owner < 2 && ok; owner++) {
         int64_t rank = owner_rank(checker->request, owner), bytes = checker->request->bytes, offset = 0;
         int32_t set = pto_sets_run(&checker->sets, (int32_t)(1 - owner), (int32_t)(2 - owner));
-        right = sized(checker, rank, out, bytes) && expect(checker, rank, out, &offset, bytes, set, 0);
+        ok = check_size(checker, rank, out, bytes) && expect(checker, rank, out, &offset, bytes, set, 0);
     }
-    return right;
+    return ok;
 }
 
-/* Along one dimension: where the values of the cells before, in and after an owner's part come from. */
+/* Along one dimension: where the values of the halo before an owner's cells, of these, and of the halo behind
+ * them come from. */
 typedef struct {
-    int shift[3];     /* of the owner of the values: a neighbor, or 0 */
-    int64_t delta[3]; /* in cells: their place in the owner's array, relative to their place here */
+    int shift[3];     /* to the neighbor that owns the values; 0: they are the owner's own */
+    int64_t delta[3]; /* in cells: their index in that neighbor's array minus their index here */
 } sides_t;
 
 static sides_t sides_of(const pto_halo_t *grid, int d, int64_t owner) {
@@ -191,67 +190,69 @@ static sides_t sides_of(const pto_halo_t *grid, int d, int64_t owner) {
         int shift[PTO_DIMS_MAX] = {0};
         shift[d] = side;
         if (pto_halo_peer(grid, owner, shift) < 0)
-            continue; /* beyond the edge are the owner's own values, which stay */
+            continue; /* a halo beyond the edge of the grid keeps its values */
         sides.shift[1 + side] = side;
         sides.delta[1 + side] = -side * grid->extent[d];
     }
     return sides;
 }
 
-/* Returns whether the values of a region's cells are promised; `outside` is the number of dimensions in which
- * the region is part of the halo, `moved` of those in which another owner's part follows. */
-static bool is_promised(pto_corners_t corners, int outside, int moved) {
-    return outside <= 1 || corners == PTO_CORNERS_TWO_PHASE ||
-           (corners == PTO_CORNERS_DIAGONAL && moved == outside);
+/* Returns whether the collective defines the values of a region: in the halo along `halo_dims` dimensions, in
+ * `shifted_dims` of which there is a neighbor. Corners are defined by some kinds of exchange only. */
+static bool is_defined(pto_corners_t corners, int halo_dims, int shifted_dims) {
+    return halo_dims <= 1 || corners == PTO_CORNERS_TWO_PHASE ||
+           (corners == PTO_CORNERS_DIAGONAL && shifted_dims == halo_dims);
 }
 
-/* The cells of one region of an owner's array: `region` is -1, 0 or 1 along each dimension. */
+/* Checks one region of an owner's array. Along each dimension, `region` is 0 for the owner's own cells, and
+ * -1 or 1 for the halo before or behind them. */
 static bool expect_region(pto_checker_t *checker, int out, int64_t owner, const int *region) {
     const pto_halo_t *grid = &checker->request->halo;
     int64_t first[PTO_DIMS_MAX] = {0, 0, 0}, count[PTO_DIMS_MAX] = {1, 1, 1};
     int64_t pitch[PTO_DIMS_MAX] = {0, 0, 0}, delta = 0, cells = 1;
-    int shift[PTO_DIMS_MAX] = {0}, outside = 0, moved = 0;
+    int shift[PTO_DIMS_MAX] = {0}, halo_dims = 0, shifted_dims = 0;
     for (int d = grid->dim_count - 1; d >= 0; d--) {
         sides_t sides = sides_of(grid, d, owner);
         pitch[d] = cells;
-        first[d] = region[d] < 0 ? 0 : region[d] == 0 ? grid->width : grid->width + grid->extent[d];
+        if (region[d] >= 0)
+            first[d] = grid->width + (region[d] > 0 ? grid->extent[d] : 0);
         count[d] = region[d] == 0 ? grid->extent[d] : grid->width;
         shift[d] = sides.shift[1 + region[d]];
         delta += sides.delta[1 + region[d]] * pitch[d];
-        outside += region[d] != 0;
-        moved += shift[d] != 0;
+        halo_dims += region[d] != 0;
+        shifted_dims += shift[d] != 0;
         cells *= grid->extent[d] + 2 * grid->width;
     }
     int64_t from = pto_halo_peer(grid, owner, shift), rank = owner_rank(checker->request, owner);
     int64_t bytes = checker->request->bytes, row = count[grid->dim_count - 1] * bytes;
     int32_t set = pto_sets_run(&checker->sets, (int32_t)from, (int32_t)from + 1);
-    bool right = true;
-    if (!is_promised(grid->corners, outside, moved))
+    bool ok = true;
+    if (!is_defined(grid->corners, halo_dims, shifted_dims))
         return true;
     if (grid->dim_count == 2)
-        count[1] = 1; /* rows: along the dimensions before the last */
+        count[1] = 1; /* the last dimension is the row */
     for (int64_t i = 0; i < count[0]; i++)
-        for (int64_t j = 0; j < count[1] && right; j++) {
+        for (int64_t j = 0; j < count[1] && ok; j++) {
             int64_t at = (first[0] + i) * pitch[0] + (first[1] + j) * pitch[1] + first[2] * pitch[2];
             int64_t offset = at * bytes;
-            right = expect(checker, rank, out, &offset, row, set, (at + delta) * bytes);
+            ok = expect(checker, rank, out, &offset, row, set, (at + delta) * bytes);
         }
-    return right;
+    return ok;
 }
 
 static bool expect_grid(pto_checker_t *checker, int out, int64_t owners) {
     const pto_halo_t *grid = &checker->request->halo;
-    bool right = true;
-    for (int64_t owner = 0; owner < owners && right; owner++) {
-        right = sized(checker, owner_rank(checker->request, owner), out,
-                      pto_halo_cells(grid) * checker->request->bytes);
-        for (int number = 0; number < PTO_SHIFTS_MAX && right; number++) {
+    bool ok = true;
+    for (int64_t owner = 0; owner < owners && ok; owner++) {
+        ok = check_size(checker, owner_rank(checker->request, owner), out,
+                        pto_halo_cells(grid) * checker->request->bytes);
+        for (int number = 0; number < PTO_SHIFTS_MAX && ok; number++) {
             int region[PTO_DIMS_MAX] = {number / 9 - 1, number / 3 % 3 - 1, number % 3 - 1};
             if (grid->dim_count == PTO_DIMS_MAX || region[PTO_DIMS_MAX - 1] == 0)
-                right = expect_region(checker, out, owner, region);
+                ok = expect_region(checker, out, owner, region);
         }
     }
-    return right;
+    return ok;
 }
 
 static bool expect_outputs(pto_checker_t *checker) {
@@ -275,7 +276,7 @@ static bool expect_outputs(pto_checker_t *checker) {
     return for_each_pattern(checker, expect_blocks);
 }
 
-/* --- the user's part ------------------------------------------------------------------------------------ */
+/* --- inputs, and the user's accesses -------------------------------------------------------------------- */
 
 /* An access by the user to a whole buffer. */
 static bool user_access(pto_checker_t *checker, int64_t rank, int buffer, bool write) {
@@ -286,19 +287,19 @@ static bool user_access(pto_checker_t *checker, int64_t rank, int buffer, bool w
     return pto_check_access(checker, rank, &touch);
 }
 
-/* Returns whether the plan is one of a pair in which owner 0 only sends and owner 1 only receives. */
-static bool one_way(const pto_checker_t *checker) {
+/* Returns whether the plan is a pair in which owner 0 only sends and owner 1 only receives. */
+static bool is_one_way(const pto_checker_t *checker) {
     return checker->request->collective == PTO_COLLECTIVE_PAIR && !checker->request->ends.both_ways;
 }
 
 /* Only owner 0 has a vector to broadcast, and only owner 0 receives a reduced one. */
 static bool has_input(const pto_checker_t *checker, int64_t owner) {
-    return owner == 0 || !(one_way(checker) || pto_collective_is_from_root(checker->request->collective));
+    return owner == 0 || !(is_one_way(checker) || pto_collective_is_from_root(checker->request->collective));
 }
 
 static bool has_output(const pto_checker_t *checker, int64_t owner) {
-    return one_way(checker) ? owner == 1
-                            : owner == 0 || !pto_collective_is_to_root(checker->request->collective);
+    return is_one_way(checker) ? owner == 1
+                               : owner == 0 || !pto_collective_is_to_root(checker->request->collective);
 }
 
 /* A halo exchange is in place: its output is its input. */
@@ -307,11 +308,11 @@ static int input_of(const pto_checker_t *checker, const pattern_t *pattern) {
     return pto_check_role(checker->plan, in_place ? PTO_ROLE_OUT : pattern->in);
 }
 
-/* A broadcast's output has something before, which the plan may copy but must overwrite; -1: it has nothing.
- */
-static int given_output(const pto_checker_t *checker, const pattern_t *pattern) {
-    const bool has = checker->request->collective == PTO_COLLECTIVE_BROADCAST;
-    return has ? pto_check_role(checker->plan, pattern->out) : -1;
+/* Returns the output of a broadcast, which has data of the receiver before: the plan may copy them, but must
+ * overwrite them. -1: not a broadcast. */
+static int preset_output(const pto_checker_t *checker, const pattern_t *pattern) {
+    const bool is_preset = checker->request->collective == PTO_COLLECTIVE_BROADCAST;
+    return is_preset ? pto_check_role(checker->plan, pattern->out) : -1;
 }
 
 static bool write_input(pto_checker_t *checker, const pattern_t *pattern) {
@@ -322,13 +323,13 @@ static bool write_input(pto_checker_t *checker, const pattern_t *pattern) {
     for (int64_t owner = 0; owner < walked_owners(checker); owner++) {
         int64_t rank = owner_rank(checker->request, owner);
         int64_t bytes = input_bytes(checker->request, pattern, owner, owners);
-        int buffer = has_input(checker, owner) ? in : given_output(checker, pattern);
+        int buffer = has_input(checker, owner) ? in : preset_output(checker, pattern);
         if (buffer < 0)
             continue;
-        if (!sized(checker, rank, buffer, bytes) || !user_access(checker, rank, buffer, true))
+        if (!check_size(checker, rank, buffer, bytes) || !user_access(checker, rank, buffer, true))
             return false;
         pto_content_t span = {.end = bytes,
-                              .delta = first_position(checker->request, pattern, owner, owners),
+                              .delta = input_offset(checker->request, pattern, owner, owners),
                               .set = pto_sets_run(&checker->sets, (int32_t)owner, (int32_t)owner + 1),
                               .base = (int32_t)owner};
         pto_contents_write(pto_check_contents(checker, rank, buffer), span, &checker->sets);
@@ -336,7 +337,7 @@ static bool write_input(pto_checker_t *checker, const pattern_t *pattern) {
     return true;
 }
 
-/* The user reads the output and may then overwrite it, since it can be the next run's input. */
+/* The user reads the output after the run, and may write both buffers then, for the next run. */
 static bool use_output(pto_checker_t *checker, const pattern_t *pattern) {
     int in = input_of(checker, pattern), out = pto_check_role(checker->plan, pattern->out);
     if (out < 0)
@@ -378,20 +379,20 @@ static bool allocate(pto_checker_t *checker) {
 }
 
 /* The ranks that a clock knows. */
-static int64_t ranks_of_clock(const pto_checker_t *checker) {
+static int64_t ranks_per_clock(const pto_checker_t *checker) {
     return checker->proof == PTO_PROOF_IN_FULL ? checker->walked : pto_check_sharing_ranks(checker->plan);
 }
 
-static bool lay_out(pto_checker_t *checker) {
+static bool prepare_buffers(pto_checker_t *checker) {
     bool any_shared = false;
-    pto_check_find_twins(checker);
+    pto_check_find_aliases(checker);
     for (int buffer = 0; buffer < checker->buffers; buffer++) {
         checker->shared[buffer] = checker->shared[buffer] || checker->lanes > 1;
         any_shared = any_shared || checker->shared[buffer];
     }
     if (!allocate(checker))
         return pto_check_out_of_memory(checker);
-    pto_clocks_init(&checker->clocks, checker->walked, checker->lanes, ranks_of_clock(checker), any_shared);
+    pto_clocks_init(&checker->clocks, checker->walked, checker->lanes, ranks_per_clock(checker), any_shared);
     for (int64_t rank = 0; rank < checker->walked; rank++)
         for (int buffer = 0; buffer < checker->buffers; buffer++) {
             int64_t place = rank * checker->buffers + buffer;
@@ -417,18 +418,18 @@ static bool ends_collective(const pto_checker_t *checker) {
 
 static bool walk_stages(pto_checker_t *checker) {
     while (pto_walk_next(&checker->walk)) {
-        if (!pto_check_is_passed(checker))
+        if (!pto_check_executes_stage(checker))
             continue;
         int collective = checker->walk.collective;
         if (collective >= 0 && pto_plan_node(checker->plan, collective)->collective == PTO_COLLECTIVE_HALO)
-            collective = -1; /* its stage is its meaning */
+            collective = -1; /* its stage is checked as any other */
         checker->report.stages++;
         if (collective >= 0 && checker->collective < 0 && !pto_check_enter_collective(checker, collective))
             return false;
-        bool passed = checker->repeats && checker->collective >= 0;
-        if (!passed && (!pto_check_begin_lanes(checker) || !pto_check_stage(checker)))
+        bool is_skipped = checker->repeats && checker->collective >= 0;
+        if (!is_skipped && (!pto_check_begin_lanes(checker) || !pto_check_stage(checker)))
             return false;
-        if (!passed)
+        if (!is_skipped)
             pto_check_end_lanes(checker);
         if (ends_collective(checker) && !pto_check_leave_collective(checker))
             return false;
@@ -445,10 +446,10 @@ static bool run(pto_checker_t *checker) {
            for_each_pattern(checker, use_output) && (checker->repeats || expect_outputs(checker));
 }
 
-/* If processes use each other's memory, one of them may be a run ahead. Walk the plan once more, with all
- * buffers empty but with the accesses of the first run remembered. All runs are alike, so an order between
- * two consecutive runs holds between any two. Unless processes choose anew, every run moves the same data, so
- * that only the order of its accesses is new. */
+/* If processes use each other's memory, one of them may be a run ahead. So the plan is walked once more, with
+ * empty buffers but with the traces of the first run. All runs are the same, so an order between two
+ * consecutive runs holds between any two. Every run moves the same data, so that only the order of accesses
+ * is new; unless the plan has either nodes, whose choices may differ. */
 static bool run_again(pto_checker_t *checker) {
     pto_check_report_t report = checker->report;
     checker->repeats = pto_check_assignments(checker->plan) == 1;
@@ -458,9 +459,9 @@ static bool run_again(pto_checker_t *checker) {
     }
     checker->run++;
     pto_walk_begin(&checker->walk, checker->plan);
-    bool right = run(checker);
+    bool ok = run(checker);
     checker->report = report;
-    return right;
+    return ok;
 }
 
 /* A double-buffered temporary is used again two runs later. */
@@ -477,7 +478,7 @@ static bool runnable(pto_checker_t *checker) {
     return checker->status == PTO_OK;
 }
 
-/* The ranks to walk; false if the plan cannot be proved by node 0. */
+/* Sets the ranks to walk; false if the plan cannot be proved by node 0. */
 static bool choose_ranks(pto_checker_t *checker) {
     checker->walked = checker->ranks;
     if (checker->proof != PTO_PROOF_OF_ONE_NODE)
@@ -488,16 +489,16 @@ static bool choose_ranks(pto_checker_t *checker) {
     checker->walked = checker->ranks / checker->request->layout.nodes;
     if (!pto_check_nodes_alike(checker->plan, checker->rotation))
         checker->status = PTO_ERR_NOT_APPLICABLE;
-    return checker->status == PTO_OK && pto_check_make_even(checker);
+    return checker->status == PTO_OK && pto_check_make_unit_plan(checker);
 }
 
 static void check(pto_checker_t *checker) {
-    bool right = pto_check_parts(checker) && pto_check_kernels(checker) && runnable(checker) &&
-                 pto_check_lanes(checker) && pto_check_eithers(checker) && pto_check_collectives(checker) &&
-                 choose_ranks(checker) && lay_out(checker) && run(checker);
-    for (int runs = pto_check_runs(checker->plan, checker->shared); right && checker->run + 1 < runs;)
-        right = run_again(checker);
-    if (checker->sets.out_of_memory || checker->clocks.out_of_memory || (!right && checker->status == PTO_OK))
+    bool ok = pto_check_parts(checker) && pto_check_kernels(checker) && runnable(checker) &&
+              pto_check_lanes(checker) && pto_check_eithers(checker) && pto_check_collectives(checker) &&
+              choose_ranks(checker) && prepare_buffers(checker) && run(checker);
+    for (int runs = pto_check_runs(checker->plan, checker->shared); ok && checker->run + 1 < runs;)
+        ok = run_again(checker);
+    if (checker->sets.out_of_memory || checker->clocks.out_of_memory || (!ok && checker->status == PTO_OK))
         pto_check_out_of_memory(checker);
 }
 
@@ -528,28 +529,28 @@ static void checker_fini(pto_checker_t *checker) {
         checker->signal,      checker->progress,     checker->tally,       checker->shared,
         checker->piece,       checker->source.item,  checker->target.item, checker->touched.item,
         checker->moved.span,  checker->present.span, checker->sends.item,  checker->receives.item,
-        checker->sorted.item, checker->rotation,     checker->even};
+        checker->sorted.item, checker->rotation,     checker->unit_plan};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     pto_sets_fini(&checker->sets);
     pto_clocks_fini(&checker->clocks);
 }
 
-/* Each node has as much work as node 0, and moves whole vectors together with the others. */
+/* Multiplies the counts of node 0 by the number of nodes; scales the bytes of the unit plan to the plan's. */
 static void count_all_nodes(pto_checker_t *checker, int64_t vector_bytes) {
     int64_t nodes = checker->ranks / checker->walked;
     int64_t *const counts[] = {&checker->report.messages, &checker->report.moved_bytes,
                                &checker->report.accesses};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         *counts[i] = pto_saturating_product(*counts[i], nodes);
-    if (checker->even)
+    if (checker->unit_plan)
         checker->report.moved_bytes =
             pto_saturating_product(checker->report.moved_bytes / checker->request->bytes, vector_bytes);
 }
 
-pto_status_t pto_check_in_way(const pto_plan_t *plan, pto_proof_t proof, pto_assign_t takes_b,
-                              const void *context, pto_check_report_t *report, bool *unordered,
-                              pto_error_t *err) {
+pto_status_t pto_check_by_method(const pto_plan_t *plan, pto_proof_t proof, pto_assign_t takes_b,
+                                 const void *context, pto_check_report_t *report, bool *unordered,
+                                 pto_error_t *err) {
     const pto_request_t *request = pto_plan_request(plan);
     pto_checker_t checker = {.plan = plan,
                              .request = request,

@@ -1,5 +1,16 @@
-/* The state of a check. check.c knows what collectives promise; stage.c walks stages; the other files check
- * single aspects. */
+/* The state of a check, and the functions that the files of this folder share.
+ *
+ * A check executes a plan symbolically. It walks the plan's stages, each for all ranks, and keeps for every
+ * byte range of every buffer which owners' inputs it combines (memory.h). Vector clocks prove that accesses
+ * to shared memory are ordered (clocks.h). At the end, the outputs must be what the collective defines.
+ *
+ *     proof.c     the methods of proof, the cheapest first (symmetry.c: by the ranks of one node)
+ *     check.c     inputs, the walk over the stages, expected outputs
+ *     parts.c, kernel.c, collective_nodes.c   what needs no walk: names, arithmetic, the nesting of nodes
+ *     stage.c     one stage: the bytes that its steps use, and the matching of its messages
+ *     move.c      the effect of copies and reductions
+ *     collective.c, either.c, lanes.c, in_place.c   collective nodes, either nodes, lanes, plans in place
+ *     size.c      the work of a check, counted in advance */
 #ifndef PTO_CHECK_INTERNAL_H
 #define PTO_CHECK_INTERNAL_H
 
@@ -28,9 +39,9 @@ typedef struct {
     int32_t from;
     int32_t to;
     int32_t step;
-    int32_t nodes_off; /* of a send by node 0 to node n, in a proof by node 0: n. It is recorded as the send
-                          by node -n to node 0. */
-    bool is_range;     /* the bytes are one range of the rank's own buffer, from `begin` on */
+    int32_t to_node; /* of a send to another node in a proof by node 0: that node. `from` and `to` are then
+                        those of the same send as node 0 receives it (stage.c). */
+    bool is_range;   /* the bytes are one range of the rank's own buffer, from `begin` on */
     int64_t ordinal;
     int64_t begin;
     int64_t bytes;
@@ -46,7 +57,7 @@ typedef struct {
 typedef struct pto_signal {
     struct pto_signal *next;
     int64_t from;
-    int64_t instance; /* the stage of the walk that raised it */
+    int64_t instance; /* pto_walk_t.instance of the stage that raised it */
     int flag;
     uint32_t *clock;
 } pto_signal_t;
@@ -57,29 +68,30 @@ typedef struct {
     pto_signal_t *last;
 } pto_signals_t;
 
-/* The pieces into which a kernel's steps cut a buffer, in the order of their first bytes; see kernel.c. */
+/* The pieces into which a kernel's steps divide a buffer, by increasing first byte (kernel.c). */
 typedef struct pto_piece_use pto_piece_use_t;
 typedef struct {
     pto_piece_use_t *item;
     int count;
     size_t capacity;
-    int64_t longest; /* the most bytes from the first to the last of a piece */
+    int64_t longest; /* the maximum of bytes from the first to the last of a piece */
 } pto_piece_uses_t;
 
-/* The work done in this thread: pieces that were looked at. */
+/* Work done in this thread, for tests: pieces that were compared. */
 extern _Thread_local int64_t pto_pieces_visits;
 
+/* How far a rank is in a stage whose steps are executed in sequence. */
 typedef struct {
-    int step; /* next step of the stage */
-    int64_t peer;
+    int step;     /* the next one */
+    int64_t peer; /* of a wait: the next one */
 } pto_progress_t;
 
 /* Returns whether member k takes branch B of the plan's `either`-th either node in this run. */
 typedef bool (*pto_assign_t)(const void *context, int run, int either, int64_t k);
 
-/* How a plan is proved. The first two ways may fail for a correct plan: the next way then decides. */
+/* The methods of proof. The first two may fail for a correct plan: the next one then decides. */
 typedef enum {
-    PTO_PROOF_OF_ONE_NODE,     /* all nodes do the same (symmetry.c), and clocks are as in the next way */
+    PTO_PROOF_OF_ONE_NODE,     /* all nodes do the same (symmetry.c), and clocks are as in the next method */
     PTO_PROOF_BY_GROUP_CLOCKS, /* all ranks are walked, with clocks of those that share memory */
     PTO_PROOF_IN_FULL,         /* all ranks are walked, and each clock has entries for all of them */
     PTO_PROOF_COUNT
@@ -95,16 +107,16 @@ typedef struct {
 typedef struct {
     const pto_plan_t *plan;
     const pto_request_t *request;
-    pto_assign_t takes_b; /* who takes branch B of either nodes, called with `context` */
+    pto_assign_t takes_b; /* the choices of either nodes, called with `context` */
     const void *context;
-    int first_lane[PTO_BRANCH_COUNT]; /* the first lane that takes this branch of the current either node; -1
-                                       */
+    int first_lane[PTO_BRANCH_COUNT]; /* the first lane that takes this branch of the current either node, or
+                                         -1 */
     int64_t ranks;
-    int64_t walked;           /* the ranks that are walked: all, or those of node 0 */
+    int64_t walked;           /* the number of ranks that are walked: all, or those of node 0 */
     pto_rotation_t *rotation; /* by buffer (pto_check_nodes_alike); NULL: all nodes are walked */
-    pto_plan_t *even; /* the plan with parts of one element each, if parts of vectors rotate; or NULL */
-    int64_t nodes_on; /* the data that are moved now are node 0's, in place of those of node `nodes_on` */
-    int lanes;        /* of each rank */
+    pto_plan_t *unit_plan; /* the plan with parts of one element each, if parts of vectors rotate; or NULL */
+    int64_t source_node;   /* whose bytes are read now; in a proof by node 0, node 0's stand for them */
+    int lanes;             /* of each rank */
     int buffers;
     pto_proof_t proof;
     pto_walk_t walk;
@@ -115,17 +127,17 @@ typedef struct {
     pto_spans_t *inside;     /* ranks x buffers, as seen by the stages of a collective node; or NULL */
     int collective;          /* the node whose stages are being walked; -1: none */
     bool leaving;            /* its stages have just ended */
-    bool unordered;          /* two accesses were found unordered */
+    bool unordered;          /* a data race was found */
     int64_t *bytes;          /* ranks x buffers; -1 if the rank holds none */
     pto_trace_t *trace;      /* ranks x buffers, twice: the second half is for the alternate copies */
     pto_piece_uses_t *piece; /* ranks x buffers, for the current kernel */
     int kernel;              /* the node of `piece` */
     int in, out;             /* the user's buffers of a plan that may run in place, as one buffer; or -1 */
-    int uncounted;         /* the one of these two that other ranks use only if both are one buffer; or -1 */
-    bool *shared;          /* buffers used by other ranks than their holders, or by lanes */
-    pto_signals_t *signal; /* [the rank that waits] */
+    int not_counted;         /* the one of these that is shared only because it may be the other one; or -1 */
+    bool *shared;            /* buffers used by other ranks than their holders, or by lanes */
+    pto_signals_t *signal;   /* [the rank that waits] */
     pto_progress_t *progress;
-    int64_t *tally; /* ranks + 1, for sorting */
+    int64_t *tally; /* ranks + 1: scratch for sorting and for lists of ranks */
     pto_sets_t sets;
     pto_clocks_t clocks;
     bool inside_ordered; /* the collective's stages share memory or have lanes: `clocks` and `trace` are those
@@ -140,8 +152,8 @@ typedef struct {
     pto_ends_t sends;
     pto_ends_t receives;
     pto_ends_t sorted;
-    int run;      /* from 0; plans with shared memory are walked several times */
-    bool repeats; /* this run moves the same data as the first: only the order of accesses is left to prove */
+    int run;      /* from 0; plans with shared memory are walked for several runs, one after another */
+    bool repeats; /* this run moves the same data as the first one: only the order of accesses is proved */
     pto_check_report_t report;
     pto_status_t status;
     pto_error_t *err;
@@ -154,7 +166,7 @@ static inline const char *pto_check_buffer_name(const pto_checker_t *checker, in
     return pto_plan_buffer(checker->plan, buffer)->name;
 }
 
-/* Returns how often a plan is walked, by which of its buffers are shared. */
+/* Returns the number of consecutive runs to walk. `shared`: by buffer. */
 int pto_check_runs(const pto_plan_t *plan, const bool *shared);
 /* Errors: PTO_ERR_TOO_LARGE. */
 pto_status_t pto_check_ranks(int64_t ranks, pto_error_t *err);
@@ -187,24 +199,25 @@ static inline bool pto_check_is_ordered(const pto_checker_t *checker) {
     return checker->collective < 0 || checker->inside_ordered;
 }
 
-/* Returns the number of a rank's current lane among the clocks. */
+/* Returns the clock (its number in checker->clocks) of a rank in the current lane. */
 static inline int64_t pto_check_clock(const pto_checker_t *checker, int64_t rank) {
     return rank + checker->walk.lane * checker->walked;
 }
 
-/* Proofs of all nodes by node 0 (symmetry.c). Returns whether all nodes do the same; if so, sets the rotation
- * of each buffer. */
+/* --- proofs by the ranks of node 0 (symmetry.c) --- */
+
+/* Returns whether all nodes do the same; if so, sets the rotation of each buffer. */
 bool pto_check_nodes_alike(const pto_plan_t *plan, pto_rotation_t *rotation);
 /* If the plan's collective is on vectors, makes the checker walk a plan with parts of one element each. */
-bool pto_check_make_even(pto_checker_t *checker);
-/* Returns whether a span of such a vector is where it was in the input. It must be, since the parts of the
- * plan itself differ in size. */
+bool pto_check_make_unit_plan(pto_checker_t *checker);
+/* Returns whether a span of such a vector is at its offset in the input. It must be: the parts of the plan
+ * itself differ in size, so data at another offset would not fit. */
 bool pto_check_keeps_place(const pto_checker_t *checker, const pto_touch_t *target,
                            const pto_content_t *span);
-/* Turns the contents of node 0 in checker->moved into those of node checker->nodes_on. */
+/* Replaces the contents of node 0 in checker->moved by those that node checker->source_node has there. */
 bool pto_check_rotate_moved(pto_checker_t *checker, int64_t holder);
-/* Returns where a range of node 0 begins on the node `nodes_on` after it; -1 if it is not one range there. */
-int64_t pto_check_rotated_begin(const pto_checker_t *checker, const pto_touch_t *range, int64_t nodes_on);
+/* Returns where a range of node 0 begins on another node; -1 if it is not one range there. */
+int64_t pto_check_rotated_begin(const pto_checker_t *checker, const pto_touch_t *range, int64_t node);
 /* Returns whether the next node combines a vector in the same order as a rank of node 0 does. */
 bool pto_check_next_node_order(pto_checker_t *checker, int64_t rank, int buffer);
 
@@ -212,25 +225,25 @@ static inline bool pto_check_is_walked(const pto_checker_t *checker, int64_t ran
     return rank < checker->walked;
 }
 
-/* Does pto_check for one choice of each member in each run. */
+/* Proves a plan for one choice of each member of its either nodes in each run: pto_check without them. */
 pto_status_t pto_check_assigned(const pto_plan_t *plan, pto_assign_t takes_b, const void *context,
                                 pto_check_report_t *report, pto_error_t *err);
-/* Does so in one way only: PTO_ERR_NOT_APPLICABLE if the plan cannot be proved in this way. Sets `*unordered`
- * if accesses were found unordered. */
-pto_status_t pto_check_in_way(const pto_plan_t *plan, pto_proof_t proof, pto_assign_t takes_b,
-                              const void *context, pto_check_report_t *report, bool *unordered,
-                              pto_error_t *err);
+/* The same, by one method: PTO_ERR_NOT_APPLICABLE if the method is not for this plan. Sets `*unordered` if
+ * the method found a data race that a method with more clocks may refute. */
+pto_status_t pto_check_by_method(const pto_plan_t *plan, pto_proof_t proof, pto_assign_t takes_b,
+                                 const void *context, pto_check_report_t *report, bool *unordered,
+                                 pto_error_t *err);
 /* Returns the number of choices that pto_check proves; 1 for a plan without either nodes. */
 int pto_check_assignments(const pto_plan_t *plan);
 
 /* Checks of either nodes, once for a plan. */
 bool pto_check_eithers(pto_checker_t *checker);
-/* Returns whether the current stage is executed, as its member takes its branch; true outside of either
- * nodes. */
-bool pto_check_is_passed(pto_checker_t *checker);
+/* Returns whether the current stage is executed: it is outside of either nodes, or its member chose its
+ * branch. */
+bool pto_check_executes_stage(pto_checker_t *checker);
 
-/* Records for all ranks: what a rank has done in one lane comes before what it will do in another. */
-void pto_check_order(pto_checker_t *checker, int from_lane, int to_lane);
+/* Orders, in each rank, what it has done in one lane before what it will do in another. */
+void pto_check_order_lanes(pto_checker_t *checker, int from_lane, int to_lane);
 /* Checks of lanes: once for a plan; before each stage; after each stage; after the last one. */
 bool pto_check_lanes(pto_checker_t *checker);
 bool pto_check_begin_lanes(pto_checker_t *checker);
@@ -242,8 +255,8 @@ bool pto_check_stage(pto_checker_t *checker);
 
 /* Checks of kernels, once for a plan. */
 bool pto_check_kernels(pto_checker_t *checker);
-/* Checks that a copy or reduction, with its ranges in checker->source and checker->target, cuts buffers as
- * all others of its kernel do. */
+/* Checks that a copy or reduction, with its ranges in checker->source and checker->target, divides buffers
+ * into the same pieces as all others of its kernel. */
 bool pto_check_pieces(pto_checker_t *checker, const pto_action_t *action);
 void pto_check_forget_pieces(pto_checker_t *checker);
 
@@ -259,40 +272,42 @@ bool pto_check_access(pto_checker_t *checker, int64_t rank, const pto_touch_t *t
 
 /* Returns the first buffer of a role; -1: none. */
 int pto_check_role(const pto_plan_t *plan, pto_role_t role);
-/* Finds the two buffers that may be one. */
-void pto_check_find_twins(pto_checker_t *checker);
+/* Finds the user's two buffers that may be one. */
+void pto_check_find_aliases(pto_checker_t *checker);
 /* Returns the other buffer that may be the same memory; -1: none. */
-int pto_check_twin_held(const pto_checker_t *checker, const pto_touch_t *touch);
-static inline int pto_check_twin(const pto_checker_t *checker, const pto_touch_t *touch) {
+int pto_check_find_alias(const pto_checker_t *checker, const pto_touch_t *touch);
+static inline int pto_check_alias(const pto_checker_t *checker, const pto_touch_t *touch) {
     bool is_one = touch->buffer == checker->in || touch->buffer == checker->out;
-    return is_one ? pto_check_twin_held(checker, touch) : -1;
+    return is_one ? pto_check_find_alias(checker, touch) : -1;
 }
 /* Returns the buffer that stands for the memory of both. */
 static inline int pto_check_memory(const pto_checker_t *checker, const pto_touch_t *touch) {
-    bool is_both = touch->buffer == checker->in && pto_check_twin(checker, touch) >= 0;
+    bool is_both = touch->buffer == checker->in && pto_check_alias(checker, touch) >= 0;
     return is_both ? checker->out : touch->buffer;
 }
-/* Returns whether target number `at` is moved or reduced from the same place, so that each byte depends on
- * itself only. */
-bool pto_check_stays(const pto_checker_t *checker, const pto_touches_t *sources, const pto_touches_t *targets,
-                     int at);
-/* Forgets the input where other data was written to the output. Uses checker->present and checker->moved. */
+/* Returns whether target number `at` is copied or reduced from the same bytes of the other buffer: in place,
+ * each byte then depends on itself only. */
+bool pto_check_is_onto_itself(const pto_checker_t *checker, const pto_touches_t *sources,
+                              const pto_touches_t *targets, int at);
+/* Marks the input as overwritten where the output has been given other data. Uses checker->present and
+ * checker->moved. */
 void pto_check_overwrite_input(pto_checker_t *checker, const pto_touch_t *target);
 static inline void pto_check_overwrite(pto_checker_t *checker, const pto_touch_t *target) {
     if (target->buffer == checker->out)
         pto_check_overwrite_input(checker, target);
 }
 
-/* Moves the bytes of checker->source, in order, to those of checker->target, which are as many. In a
- * reduction the source may be several times as long: its pieces are then combined. */
+/* Moves the bytes of checker->source to those of checker->target, in order. In a reduction the source may be
+ * k times as long: its k pieces are then combined. */
 bool pto_check_move_touched(pto_checker_t *checker, const pto_action_t *reader, const pto_action_t *writer);
 
 /* Moves a range to one of equal length. */
 bool pto_check_move(pto_checker_t *checker, const pto_touch_t *source, const pto_touch_t *target);
-/* Copies a vector to the start of `result`, or reduces it into the contents there. */
-bool pto_check_gather(pto_checker_t *checker, const pto_touch_t *vector, pto_spans_t *result, bool reduce);
+/* Copies a vector to `result`, from offset 0 on, or reduces it into the contents there. */
+bool pto_check_read_vector(pto_checker_t *checker, const pto_touch_t *vector, pto_spans_t *result,
+                           bool reduce);
 /* Writes this result to a range. */
-bool pto_check_give(pto_checker_t *checker, const pto_spans_t *result, const pto_touch_t *vector);
+bool pto_check_write_vector(pto_checker_t *checker, const pto_spans_t *result, const pto_touch_t *vector);
 
 /* Returns whether a range of `contents` (the plan's, or checker->inside) holds the expected bytes. */
 bool pto_check_expect(pto_checker_t *checker, pto_spans_t *contents, int64_t rank, int buffer,

@@ -1,4 +1,4 @@
-/* Vector clocks and access traces, after Flanagan and Freund, "FastTrack" (2009). */
+/* Vector clocks and access traces (clocks.h), after Flanagan and Freund, "FastTrack" (2009). */
 #include "check/clocks.h"
 
 #include <stdlib.h>
@@ -52,7 +52,7 @@ void pto_clocks_fini(pto_clocks_t *clocks) {
     free(clocks->read);
 }
 
-static bool idle(const pto_clocks_t *clocks) { return !clocks->now || clocks->out_of_memory; }
+static bool are_unused(const pto_clocks_t *clocks) { return !clocks->now || clocks->out_of_memory; }
 
 static bool by_group(const pto_clocks_t *clocks) { return clocks->group_ranks < clocks->ranks; }
 
@@ -60,7 +60,7 @@ static int64_t group_of(const pto_clocks_t *clocks, int64_t rank) {
     return by_group(clocks) ? rank % clocks->ranks / clocks->group_ranks : 0;
 }
 
-/* Returns the place of a rank in the clocks of its group. */
+/* Returns the index of a rank's entry in the clocks of its group. */
 static int64_t entry_of(const pto_clocks_t *clocks, int64_t rank) {
     if (!by_group(clocks))
         return rank;
@@ -72,7 +72,7 @@ static uint32_t *row_of(const pto_clocks_t *clocks, int64_t rank) {
 }
 
 void pto_clocks_release(pto_clocks_t *clocks, int64_t rank) {
-    if (!idle(clocks))
+    if (!are_unused(clocks))
         row_of(clocks, rank)[entry_of(clocks, rank)]++;
 }
 
@@ -93,12 +93,12 @@ static void join_next(pto_clocks_t *clocks, int64_t to, const uint32_t *row) {
 }
 
 void pto_clocks_deliver(pto_clocks_t *clocks, int64_t from, int64_t to) {
-    if (!idle(clocks) && group_of(clocks, from) == group_of(clocks, to))
+    if (!are_unused(clocks) && group_of(clocks, from) == group_of(clocks, to))
         join_next(clocks, to, row_of(clocks, from));
 }
 
 void pto_clocks_gather(pto_clocks_t *clocks, int64_t from, bool first) {
-    if (idle(clocks))
+    if (are_unused(clocks))
         return;
     size_t groups = (size_t)(clocks->ranks / clocks->group_ranks);
     if (first)
@@ -107,12 +107,12 @@ void pto_clocks_gather(pto_clocks_t *clocks, int64_t from, bool first) {
 }
 
 void pto_clocks_deliver_gathered(pto_clocks_t *clocks, int64_t to) {
-    if (!idle(clocks))
+    if (!are_unused(clocks))
         join_next(clocks, to, clocks->gathered + group_of(clocks, to) * clocks->width);
 }
 
 void pto_clocks_settle(pto_clocks_t *clocks) {
-    if (idle(clocks))
+    if (are_unused(clocks))
         return;
     for (int64_t rank = 0; rank < clocks->rows; rank++) {
         if (clocks->joined[rank])
@@ -123,7 +123,7 @@ void pto_clocks_settle(pto_clocks_t *clocks) {
 }
 
 uint32_t *pto_clocks_snapshot(pto_clocks_t *clocks, int64_t rank) {
-    if (idle(clocks))
+    if (are_unused(clocks))
         return NULL;
     size_t bytes = (size_t)clocks->width * sizeof *clocks->now;
     uint32_t *copy = malloc(bytes);
@@ -135,13 +135,13 @@ uint32_t *pto_clocks_snapshot(pto_clocks_t *clocks, int64_t rank) {
 }
 
 void pto_clocks_join(pto_clocks_t *clocks, int64_t from, const uint32_t *snapshot, int64_t to) {
-    if (!idle(clocks) && snapshot && group_of(clocks, from) == group_of(clocks, to))
+    if (!are_unused(clocks) && snapshot && group_of(clocks, from) == group_of(clocks, to))
         join_row(row_of(clocks, to), snapshot, clocks->width);
 }
 
 void pto_clocks_order(pto_clocks_t *clocks, int64_t from, int64_t to) {
     pto_clocks_release(clocks, from);
-    if (!idle(clocks))
+    if (!are_unused(clocks))
         join_row(row_of(clocks, to), row_of(clocks, from), clocks->width);
 }
 
@@ -151,7 +151,7 @@ static struct pto_trace_span *span_at(const pto_trace_t *trace, int i) {
     return &trace->span[i < trace->gap_at ? i : i + trace->capacity - trace->count];
 }
 
-/* Make the gap larger; what is behind it moves to the end of the new room. */
+/* Enlarges the gap; the spans behind it move to the end of the new capacity. */
 static bool grow(pto_trace_t *trace, pto_clocks_t *clocks) {
     int capacity = trace->capacity + trace->capacity / 2 + 4;
     int behind = trace->count - trace->gap_at;
@@ -166,7 +166,7 @@ static bool grow(pto_trace_t *trace, pto_clocks_t *clocks) {
     return true;
 }
 
-/* Move the gap before the span numbered `to`. */
+/* Moves the gap in front of the span numbered `to`. */
 static void move_gap(pto_trace_t *trace, int to) {
     struct pto_trace_span *span = trace->span;
     int gap = trace->capacity - trace->count, at = trace->gap_at;
@@ -187,9 +187,9 @@ void pto_trace_init(pto_trace_t *trace, int64_t bytes, pto_clocks_t *clocks) {
 
 void pto_trace_fini(pto_trace_t *trace) { free(trace->span); }
 
-/* Returns the index of the span that starts at `offset`, after splitting a span if necessary; the number of
- * spans if past the last. */
-static int cut_at(pto_trace_t *trace, int64_t offset, pto_clocks_t *clocks) {
+/* Returns the index of the span that begins at `offset`, after splitting a span there if necessary; the
+ * number of spans if `offset` is the end of the buffer. */
+static int split_at(pto_trace_t *trace, int64_t offset, pto_clocks_t *clocks) {
     int low = 0, high = trace->count;
     for (int at = trace->last_at, step = 1; low < high; step *= 2) {
         at = pto_search_within(low, high, at);
@@ -215,31 +215,45 @@ static int cut_at(pto_trace_t *trace, int64_t offset, pto_clocks_t *clocks) {
     return low + 1;
 }
 
-static bool seen(const pto_clocks_t *clocks, int64_t rank, int64_t other, uint32_t time) {
+static bool has_seen(const pto_clocks_t *clocks, int64_t rank, int64_t other, uint32_t time) {
     return rank == other || time <= row_of(clocks, rank)[entry_of(clocks, other)];
 }
 
-static bool follows(const pto_clocks_t *clocks, int64_t rank, const struct pto_trace_read *access) {
-    return access->rank < 0 || seen(clocks, rank, access->rank, access->time);
+static bool is_ordered_after(const pto_clocks_t *clocks, int64_t rank, const struct pto_trace_read *access) {
+    return access->rank < 0 || has_seen(clocks, rank, access->rank, access->time);
 }
 
-/* Find the earlier access to the span that is unordered with this one; false if there is none. */
+/* Returns the last read or write of the span that this access races with, or NULL. */
+static const struct pto_trace_read *find_race(const struct pto_trace_span *span, const pto_clocks_t *clocks,
+                                              int64_t rank, bool write) {
+    if (!is_ordered_after(clocks, rank, &span->write))
+        return &span->write;
+    if (!write) /* reads do not race with each other */
+        return NULL;
+    const struct pto_trace_read *read = &span->read;
+    while (is_ordered_after(clocks, rank, read)) {
+        if (!read->next)
+            return NULL;
+        read = &clocks->read[read->next];
+    }
+    return read;
+}
+
+/* Returns whether an access to the span races with an earlier one. */
 static bool find_conflict(const struct pto_trace_span *span, const pto_clocks_t *clocks, int64_t rank,
                           bool write, pto_conflict_t *conflict) {
-    const struct pto_trace_read *found = follows(clocks, rank, &span->write) ? NULL : &span->write;
-    for (const struct pto_trace_read *read = &span->read; write && !found && read;
-         read = read->next ? &clocks->read[read->next] : NULL)
-        found = follows(clocks, rank, read) ? NULL : read;
+    const struct pto_trace_read *found = find_race(span, clocks, rank, write);
     if (found)
         *conflict =
             (pto_conflict_t){found->rank, span->begin, span->end, found == &span->write, found->stage};
     return found != NULL;
 }
 
-/* What follows the last read also follows those that the last read follows: they are forgotten. */
-static void note_read(struct pto_trace_span *span, pto_clocks_t *clocks, int64_t rank, uint32_t time) {
+/* An access that is ordered after the last read is also ordered after those that the last read is ordered
+ * after, so these are dropped. */
+static void record_read(struct pto_trace_span *span, pto_clocks_t *clocks, int64_t rank, uint32_t time) {
     int32_t earlier = 0;
-    if (!follows(clocks, rank, &span->read)) {
+    if (!is_ordered_after(clocks, rank, &span->read)) {
         if (!PTO_RESERVE(clocks->read, clocks->read_capacity, clocks->read_count + 1)) {
             clocks->out_of_memory = true;
             return;
@@ -254,18 +268,18 @@ static void note_read(struct pto_trace_span *span, pto_clocks_t *clocks, int64_t
 
 bool pto_trace_access(pto_trace_t *trace, pto_clocks_t *clocks, int64_t rank, int64_t begin, int64_t end,
                       bool write, pto_conflict_t *conflict) {
-    if (idle(clocks) || begin >= end)
+    if (are_unused(clocks) || begin >= end)
         return true;
     uint32_t time = row_of(clocks, rank)[entry_of(clocks, rank)] + 1;
-    int first = cut_at(trace, begin, clocks);
-    bool is_one = first < trace->count && span_at(trace, first)->end == end; /* as of most accesses */
-    int until = is_one ? first + 1 : cut_at(trace, end, clocks);
+    int first = split_at(trace, begin, clocks);
+    bool is_single = first < trace->count && span_at(trace, first)->end == end; /* the usual case */
+    int until = is_single ? first + 1 : split_at(trace, end, clocks);
     for (int i = first; i < until && !clocks->out_of_memory; i++) {
         struct pto_trace_span *span = span_at(trace, i);
         if (find_conflict(span, clocks, rank, write, conflict))
             return false;
         if (!write) {
-            note_read(span, clocks, rank, time);
+            record_read(span, clocks, rank, time);
             continue;
         }
         span->write = (struct pto_trace_read){(int32_t)rank, time, 0, clocks->stage};

@@ -1,30 +1,30 @@
-/* Checking collective nodes. The MPI library, NCCL or our own stages may run such a node, so two things are
+/* Checks collective nodes. Our own stages, the MPI library or NCCL may run such a node, so two things are
  * proved: that its stages perform the collective that the node names, between the slices that it names and
  * nothing else; and that the rest of the plan is correct if the call has only the effect and the order that
  * MPI defines.
  *
  * While the stages of a node are walked, checker->inside replaces the plan's contents: each member's input is
- * a distinct symbol, and all else is unwritten. At the end the outputs are compared with what the collective
- * promises, and its meaning is applied to the plan's contents in one step.
+ * a distinct symbol, and all else is unwritten. At the end, the outputs are compared with what the collective
+ * defines, and its effect is applied to the plan's contents in one step.
  *
- * Stages that share memory or have lanes are ordered by clocks of their own. To its holder, the call is one
- * access to each buffer before the stages and one after them, so no other process may use a buffer before its
- * holder has come or after it has left. */
+ * Stages that share memory or have lanes have clocks of their own. A process that enters or leaves the call
+ * counts as accessing all of its buffers then, so that no other process may use one of them before or after.
+ */
 #include <stdlib.h>
 
 #include "check/check_internal.h"
 #include "plan/plan_internal.h"
 
-/* --- what a call names ---------------------------------------------------------------------------------- */
+/* --- calls, members and blocks -------------------------------------------------------------------------- */
 
-/* One call of the node, by the group of the current member 0. */
+/* One call of the node, by one of its groups. */
 typedef struct {
     const pto_node_t *node;
     const pto_call_slices_t *slices;
     const pto_group_t *group;
     bool in_place;
     int64_t root_rank;
-    int64_t *given; /* by rank: the bytes of its output that the call writes */
+    int64_t *written_bytes; /* by rank: of its output, by the call */
 } call_t;
 
 static int64_t rank_of(const pto_checker_t *checker, const call_t *call, int64_t member) {
@@ -41,7 +41,7 @@ static member_t member_at(const pto_checker_t *checker, const call_t *call, int6
     return (member_t){index, rank_of(checker, call, index)};
 }
 
-/* The bytes that `member` names for `peer`, or for message `ordinal`; empty if there are none. */
+/* Finds the bytes that `member` names for `peer`, or for message `ordinal`; empty if there are none. */
 static bool find_block(pto_checker_t *checker, const call_t *call, member_t member, member_t peer,
                        int64_t ordinal, bool write, pto_touch_t *block) {
     const pto_slice_t *slice = write ? &call->slices->out : &call->slices->in;
@@ -65,23 +65,23 @@ static bool find_block(pto_checker_t *checker, const call_t *call, member_t memb
 
 static int64_t bytes_of(const pto_touch_t *block) { return block->end - block->begin; }
 
-static bool gives(const pto_node_t *node, int64_t member) {
+static bool contributes(const pto_node_t *node, int64_t member) {
     return member == 0 || !pto_collective_is_from_root(node->collective);
 }
 
 /* Returns whether the call writes a member's output. The root of a broadcast in place keeps its data. */
-static bool gets(const call_t *call, int64_t member) {
+static bool receives_output(const call_t *call, int64_t member) {
     if (pto_collective_is_to_root(call->node->collective))
         return member == 0;
     return member > 0 || !pto_collective_is_from_root(call->node->collective) || !call->in_place;
 }
 
-/* --- before its stages ---------------------------------------------------------------------------------- */
+/* --- before the stages ---------------------------------------------------------------------------------- */
 
-static bool is_others(const pto_slice_t *slice) { return slice && slice->holder != PTO_HOLDER_SELF; }
+static bool is_remote(const pto_slice_t *slice) { return slice && slice->holder != PTO_HOLDER_SELF; }
 
 static bool shares(const pto_step_t *step) {
-    return pto_step_is_signal(step) || is_others(pto_step_source(step)) || is_others(pto_step_target(step));
+    return pto_step_is_signal(step) || is_remote(pto_step_source(step)) || is_remote(pto_step_target(step));
 }
 
 static bool shares_or_has_lanes(const pto_plan_t *plan, int at) {
@@ -97,7 +97,7 @@ static bool shares_or_has_lanes(const pto_plan_t *plan, int at) {
     return false;
 }
 
-/* An access of each process to all of its buffers. */
+/* Records an access of each process to all of its buffers. */
 static bool use_all_buffers(pto_checker_t *checker) {
     for (int64_t rank = 0; rank < checker->walked; rank++)
         for (int buffer = 0; buffer < checker->buffers; buffer++) {
@@ -142,7 +142,7 @@ void pto_check_end_order(pto_checker_t *checker) {
 bool pto_check_enter_collective(pto_checker_t *checker, int at) {
     pto_check_leave_lanes(checker);
     checker->collective = at;
-    if (checker->repeats) /* its stages are passed */
+    if (checker->repeats) /* its stages are skipped */
         return true;
     const pto_node_t *node = pto_plan_node(checker->plan, at);
     int input = pto_plan_call(checker->plan, node->call)->in.buffer;
@@ -158,7 +158,7 @@ bool pto_check_enter_collective(pto_checker_t *checker, int at) {
     for (int64_t rank = 0; rank < checker->walked; rank++) {
         int64_t member = pto_collective_member(checker->plan, node, rank);
         int64_t place = rank * checker->buffers + input;
-        if (member < 0 || !gives(node, member) || checker->bytes[place] <= 0)
+        if (member < 0 || !contributes(node, member) || checker->bytes[place] <= 0)
             continue;
         pto_content_t symbol = {.end = checker->bytes[place],
                                 .set = pto_sets_run(&checker->sets, (int32_t)member, (int32_t)member + 1),
@@ -168,39 +168,39 @@ bool pto_check_enter_collective(pto_checker_t *checker, int at) {
     return !shares_or_has_lanes(checker->plan, at) || begin_order(checker);
 }
 
-/* --- after them: do they do it? ------------------------------------------------------------------------- */
+/* --- after the stages: their result, and its effect on the plan ----------------------------------------- */
 
-/* Returns whether the stages left in `target` what the collective takes from the position of `source` in the
- * inputs of the members in `set`. */
-static bool did(pto_checker_t *checker, const pto_touch_t *source, const pto_touch_t *target, int32_t set) {
+/* Checks that the stages left in `target` the bytes at the offset of `source` in the inputs of the members in
+ * `set`. */
+static bool check_result(pto_checker_t *checker, const pto_touch_t *source, const pto_touch_t *target,
+                         int32_t set) {
     pto_content_t wanted = {
         .begin = target->begin, .end = target->end, .delta = source->begin - target->begin, .set = set};
     return pto_check_expect(checker, checker->inside, target->holder, target->buffer, wanted);
 }
 
-/* --- after them: what it means -------------------------------------------------------------------------- */
-
 static bool access_block(pto_checker_t *checker, const pto_touch_t *block) {
     return bytes_of(block) == 0 || pto_check_access(checker, block->holder, block);
 }
 
-/* Returns the member that acts like this one, but on the node `nodes_on` before. */
+/* Returns the member at the same place of the node that is `nodes` before this member's. */
 static member_t member_before(const pto_checker_t *checker, const call_t *call, member_t member,
-                              int64_t nodes_on) {
-    if (nodes_on == 0)
+                              int64_t nodes) {
+    if (nodes == 0)
         return member;
-    int64_t members = nodes_on * call->group->members_per_node, ranks = nodes_on * checker->walked;
+    int64_t members = nodes * call->group->members_per_node, ranks = nodes * checker->walked;
     return (member_t){(member.index + call->group->size - members) % call->group->size,
                       (member.rank + checker->ranks - ranks) % checker->ranks};
 }
 
-/* Transfer one block from a member to another, or to itself; `sent`: it has bytes and a way to go. */
+/* Transfers one block from a member to another, or to itself. Sets `*sent` if bytes leave the member. In a
+ * proof by node 0, the members of node 0 stand for a sender on another node. */
 static bool do_block(pto_checker_t *checker, const call_t *call, member_t from, member_t to, int64_t ordinal,
                      bool *sent) {
     pto_touch_t source, target;
-    int64_t nodes_on = checker->rotation ? from.rank / checker->walked : 0;
-    if (!find_block(checker, call, member_before(checker, call, from, nodes_on),
-                    member_before(checker, call, to, nodes_on), ordinal, false, &source) ||
+    int64_t node = checker->rotation ? from.rank / checker->walked : 0;
+    if (!find_block(checker, call, member_before(checker, call, from, node),
+                    member_before(checker, call, to, node), ordinal, false, &source) ||
         !find_block(checker, call, to, from, ordinal, true, &target))
         return false;
     if (bytes_of(&source) != bytes_of(&target))
@@ -212,30 +212,31 @@ static bool do_block(pto_checker_t *checker, const call_t *call, member_t from, 
         return true;
     if (!checker->repeats) {
         int32_t set = pto_sets_run(&checker->sets, (int32_t)from.index, (int32_t)from.index + 1);
-        pto_touch_t symbol = source; /* where `from` itself has it */
+        pto_touch_t symbol = source; /* where `from` itself has the block */
         int64_t bytes = bytes_of(&source);
-        symbol.begin = pto_check_rotated_begin(checker, &source, nodes_on);
+        symbol.begin = pto_check_rotated_begin(checker, &source, node);
         symbol.end = symbol.begin + bytes;
-        checker->nodes_on = nodes_on;
-        bool right = symbol.begin >= 0 && did(checker, &symbol, &target, set) &&
-                     pto_check_move(checker, &source, &target);
-        checker->nodes_on = 0;
-        if (!right)
+        checker->source_node = node;
+        bool ok = symbol.begin >= 0 && check_result(checker, &symbol, &target, set) &&
+                  pto_check_move(checker, &source, &target);
+        checker->source_node = 0;
+        if (!ok)
             return false;
     }
-    call->given[to.rank] += bytes_of(&target);
+    call->written_bytes[to.rank] += bytes_of(&target);
     return access_block(checker, &source) && access_block(checker, &target);
 }
 
-/* Join the clocks of all members that give data, for pto_clocks_deliver_gathered. */
-static void gather_givers(pto_checker_t *checker, const call_t *call) {
+/* Joins the clocks of all members that contribute data, for pto_clocks_deliver_gathered. */
+static void gather_contributors(pto_checker_t *checker, const call_t *call) {
     for (int64_t member = 0; member < call->group->size; member++)
-        if (gives(call->node, member) && pto_check_is_walked(checker, rank_of(checker, call, member)))
+        if (contributes(call->node, member) && pto_check_is_walked(checker, rank_of(checker, call, member)))
             pto_clocks_gather(&checker->clocks, rank_of(checker, call, member), member == 0);
 }
 
-/* Order a member after those that sent it a block, whose ranks are in checker->tally. If all others did,
- * their clocks are the gathered ones; a pair at a time would take the cube of their number. */
+/* Orders a member after those that sent it a block, whose ranks are in checker->tally. If all others did,
+ * their gathered clocks are joined at once: pair by pair, all receivers would take the cube of the members.
+ */
 static void order_receiver(pto_checker_t *checker, const call_t *call, member_t to, int64_t sender_count) {
     if (sender_count == call->group->size - 1) {
         pto_clocks_deliver_gathered(&checker->clocks, to.rank);
@@ -246,8 +247,9 @@ static void order_receiver(pto_checker_t *checker, const call_t *call, member_t 
             pto_clocks_deliver(&checker->clocks, checker->tally[i], to.rank);
 }
 
-/* MPI and NCCL rely on the number of blocks. */
-static bool has_blocks(pto_checker_t *checker, const call_t *call, const pto_slice_t *slice, int64_t wanted) {
+/* Checks the number of blocks in a slice's buffer, on which MPI and NCCL rely. */
+static bool check_block_count(pto_checker_t *checker, const call_t *call, const pto_slice_t *slice,
+                              int64_t wanted) {
     const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, slice->buffer);
     int64_t blocks = buffer->block_count / (slice->bundle > 1 ? slice->bundle : 1);
     return blocks == wanted ||
@@ -257,14 +259,14 @@ static bool has_blocks(pto_checker_t *checker, const call_t *call, const pto_sli
 }
 
 static bool do_blocks(pto_checker_t *checker, const call_t *call) {
-    gather_givers(checker, call);
+    gather_contributors(checker, call);
     for (int64_t receiver = 0; receiver < call->group->size; receiver++) {
         member_t to = member_at(checker, call, receiver);
         int64_t sender_count = 0;
-        if (!gets(call, receiver) || !pto_check_is_walked(checker, to.rank))
+        if (!receives_output(call, receiver) || !pto_check_is_walked(checker, to.rank))
             continue;
         for (int64_t sender = 0; sender < call->group->size; sender++) {
-            if (!gives(call->node, sender))
+            if (!contributes(call->node, sender))
                 continue;
             member_t from = member_at(checker, call, sender);
             bool sent = false;
@@ -278,7 +280,7 @@ static bool do_blocks(pto_checker_t *checker, const call_t *call) {
     return true;
 }
 
-/* Transfer one block, and order the receiver after the sender. */
+/* Transfers one block, and orders the receiver after the sender. */
 static bool do_message(pto_checker_t *checker, const call_t *call, int64_t from, int64_t to,
                        int64_t ordinal) {
     member_t sender = member_at(checker, call, from), receiver = member_at(checker, call, to);
@@ -322,14 +324,13 @@ typedef struct {
     pto_touch_t first; /* the first output it was written to */
 } result_t;
 
-/* Combine what the members give to `to`, in their order. */
+/* Combines a member's contribution to the result for `to` with those of the members before it. */
 static bool combine_input(pto_checker_t *checker, const call_t *call, int64_t member, member_t to,
                           result_t *result) {
     pto_touch_t vector;
-    member_t who = member_at(checker, call, member);
-    if (!gives(call->node, member))
+    if (!contributes(call->node, member))
         return true;
-    if (!find_block(checker, call, who, to, 0, false, &vector))
+    if (!find_block(checker, call, member_at(checker, call, member), to, 0, false, &vector))
         return false;
     if (member == 0) {
         result->begin = vector.begin;
@@ -342,41 +343,42 @@ static bool combine_input(pto_checker_t *checker, const call_t *call, int64_t me
                               (long long)bytes_of(&vector), (long long)result->bytes);
     result->members = (int32_t)member + 1;
     return result->bytes == 0 ||
-           ((checker->repeats || pto_check_gather(checker, &vector, &result->contents, member > 0)) &&
+           ((checker->repeats || pto_check_read_vector(checker, &vector, &result->contents, member > 0)) &&
             access_block(checker, &vector));
 }
 
-/* A reduction in place leaves the other members' vectors undefined: it may write them. */
-static bool forget_vector(pto_checker_t *checker, const call_t *call, const pto_touch_t *vector) {
+/* A reduction in place leaves the vectors of all members but the root undefined: it may write them. */
+static bool invalidate_vector(pto_checker_t *checker, const call_t *call, const pto_touch_t *vector) {
     pto_content_t nothing = {.begin = vector->begin, .end = vector->end};
     pto_contents_write(pto_check_contents(checker, vector->holder, vector->buffer), nothing, &checker->sets);
     pto_check_overwrite(checker, vector);
-    call->given[vector->holder] += bytes_of(vector);
+    call->written_bytes[vector->holder] += bytes_of(vector);
     return access_block(checker, vector);
 }
 
-/* The stages must have left the result in `vector` and, in an allreduce, with the same bits everywhere. */
-static bool give_vector(pto_checker_t *checker, const call_t *call, const pto_touch_t *vector,
-                        result_t *result) {
+/* Checks that the stages have left the result in `vector`, with the same bits at all members, and writes it
+ * there in the plan's contents. */
+static bool write_vector(pto_checker_t *checker, const call_t *call, const pto_touch_t *vector,
+                         result_t *result) {
     pto_touch_t source = {.begin = result->begin, .end = result->begin + result->bytes};
-    call->given[vector->holder] += result->bytes;
+    call->written_bytes[vector->holder] += result->bytes;
     if (checker->repeats)
         return access_block(checker, vector);
     int32_t set = pto_sets_run(&checker->sets, 0, result->members);
-    if (!did(checker, &source, vector, set))
+    if (!check_result(checker, &source, vector, set))
         return false;
     if (bytes_of(&result->first) == 0)
         result->first = *vector;
     return pto_check_same_order(checker, checker->inside, &result->first, vector) &&
-           pto_check_give(checker, &result->contents, vector) && access_block(checker, vector);
+           pto_check_write_vector(checker, &result->contents, vector) && access_block(checker, vector);
 }
 
-static bool give_result(pto_checker_t *checker, const call_t *call, int64_t member, result_t *result) {
+static bool write_result(pto_checker_t *checker, const call_t *call, int64_t member, result_t *result) {
     pto_touch_t vector;
-    member_t who = member_at(checker, call, member);
-    if (!gets(call, member) && !call->in_place)
+    member_t self = member_at(checker, call, member);
+    if (!receives_output(call, member) && !call->in_place)
         return true;
-    if (!find_block(checker, call, who, who, 0, true, &vector))
+    if (!find_block(checker, call, self, self, 0, true, &vector))
         return false;
     if (bytes_of(&vector) != result->bytes || (call->in_place && vector.begin != result->begin))
         return pto_check_fail(checker, vector.holder,
@@ -384,44 +386,43 @@ static bool give_result(pto_checker_t *checker, const call_t *call, int64_t memb
                               (long long)result->bytes, (long long)bytes_of(&vector));
     if (result->bytes == 0)
         return true;
-    if (gets(call, member))
-        return give_vector(checker, call, &vector, result);
-    return call->node->collective != PTO_COLLECTIVE_REDUCE || forget_vector(checker, call, &vector);
+    if (receives_output(call, member))
+        return write_vector(checker, call, &vector, result);
+    return call->node->collective != PTO_COLLECTIVE_REDUCE || invalidate_vector(checker, call, &vector);
 }
 
-/* The order that MPI guarantees: a member that receives a vector is ordered after all members that
- * contributed. */
+/* Orders each member that receives the vector after all that contributed, as MPI guarantees. */
 static void order_vector(pto_checker_t *checker, const call_t *call) {
-    gather_givers(checker, call);
+    gather_contributors(checker, call);
     for (int64_t member = 0; member < call->group->size; member++)
-        if (gets(call, member))
+        if (receives_output(call, member))
             pto_clocks_deliver_gathered(&checker->clocks, rank_of(checker, call, member));
 }
 
 static bool do_vector(pto_checker_t *checker, const call_t *call) {
     result_t result = {0};
-    bool right = true;
-    for (int64_t member = 0; member < call->group->size && right; member++)
-        right = combine_input(checker, call, member, member_at(checker, call, member), &result);
-    for (int64_t member = 0; member < call->group->size && right; member++)
-        right = give_result(checker, call, member, &result);
+    bool ok = true;
+    for (int64_t member = 0; member < call->group->size && ok; member++)
+        ok = combine_input(checker, call, member, member_at(checker, call, member), &result);
+    for (int64_t member = 0; member < call->group->size && ok; member++)
+        ok = write_result(checker, call, member, &result);
     pto_contents_fini(&result.contents);
-    if (right && result.bytes > 0)
+    if (ok && result.bytes > 0)
         order_vector(checker, call);
-    return right;
+    return ok;
 }
 
-/* Every member gets the sum of all members' blocks for it, and is ordered after all of them. */
+/* Every member receives the reduction of all members' blocks for it, and is ordered after all of them. */
 static bool do_reduced_blocks(pto_checker_t *checker, const call_t *call) {
-    gather_givers(checker, call);
+    gather_contributors(checker, call);
     for (int64_t receiver = 0; receiver < call->group->size; receiver++) {
         result_t result = {0};
-        bool right = true;
-        for (int64_t member = 0; member < call->group->size && right; member++)
-            right = combine_input(checker, call, member, member_at(checker, call, receiver), &result);
-        right = right && give_result(checker, call, receiver, &result);
+        bool ok = true;
+        for (int64_t member = 0; member < call->group->size && ok; member++)
+            ok = combine_input(checker, call, member, member_at(checker, call, receiver), &result);
+        ok = ok && write_result(checker, call, receiver, &result);
         pto_contents_fini(&result.contents);
-        if (!right)
+        if (!ok)
             return false;
         if (result.bytes > 0)
             pto_clocks_deliver_gathered(&checker->clocks, rank_of(checker, call, receiver));
@@ -445,13 +446,13 @@ static bool do_call(pto_checker_t *checker, const call_t *call) {
         return do_messages(checker, call);
     int64_t in = pto_collective_blocks_in(call->node->collective, call->group->size);
     int64_t out = pto_collective_blocks_out(call->node->collective, call->group->size);
-    return has_blocks(checker, call, &call->slices->in, in) &&
-           has_blocks(checker, call, &call->slices->out, out) &&
+    return check_block_count(checker, call, &call->slices->in, in) &&
+           check_block_count(checker, call, &call->slices->out, out) &&
            (pto_collective_reduces(call->node->collective) ? do_reduced_blocks(checker, call)
                                                            : do_blocks(checker, call));
 }
 
-/* --- after them: is the rest as it was? ----------------------------------------------------------------- */
+/* --- after the stages: the rest of the outputs ---------------------------------------------------------- */
 
 /* Returns whether a span of a member's output is as it was before the stages. */
 static bool is_untouched(const pto_checker_t *checker, const call_t *call, int64_t member,
@@ -462,37 +463,37 @@ static bool is_untouched(const pto_checker_t *checker, const call_t *call, int64
            pto_sets_first(&checker->sets, span->set) == member;
 }
 
-/* Another implementation of the call writes what it gives, and nothing else. Mostly this is the whole
- * output. */
-static bool left_rest(pto_checker_t *checker, const call_t *call, int64_t rank) {
+/* Checks that the stages have written no more of the output than the call does: another implementation of the
+ * call leaves the rest unchanged. Usually there is no rest. */
+static bool check_rest(pto_checker_t *checker, const call_t *call, int64_t rank) {
     int64_t member = pto_collective_member(checker->plan, call->node, rank), written = 0;
     int64_t place = rank * checker->buffers + call->slices->out.buffer, held = checker->bytes[place];
-    if (member < 0 || held <= call->given[rank])
+    if (member < 0 || held <= call->written_bytes[rank])
         return true;
     pto_contents_read(&checker->inside[place], 0, held, &checker->present, &checker->sets);
     for (int i = 0; i < checker->present.count; i++) {
         const pto_content_t *span = &checker->present.span[i];
         written += is_untouched(checker, call, member, span) ? 0 : span->end - span->begin;
     }
-    return written <= call->given[rank] ||
+    return written <= call->written_bytes[rank] ||
            pto_check_fail(checker, rank,
                           "a collective's stages write %lld bytes of '%s', of which the call writes %lld",
                           (long long)written, pto_check_buffer_name(checker, call->slices->out.buffer),
-                          (long long)call->given[rank]);
+                          (long long)call->written_bytes[rank]);
 }
 
 /* All calls of the node, one for each of its groups. */
 static bool do_calls(pto_checker_t *checker, call_t *call) {
-    bool right = true;
-    for (int64_t rank = 0; rank < checker->walked && right; rank++) {
+    bool ok = true;
+    for (int64_t rank = 0; rank < checker->walked && ok; rank++) {
         if (pto_collective_member(checker->plan, call->node, rank) != 0)
             continue;
         call->root_rank = rank;
-        right = do_call(checker, call);
+        ok = do_call(checker, call);
     }
-    for (int64_t rank = 0; rank < checker->walked && right && !checker->repeats; rank++)
-        right = left_rest(checker, call, rank);
-    return right;
+    for (int64_t rank = 0; rank < checker->walked && ok && !checker->repeats; rank++)
+        ok = check_rest(checker, call, rank);
+    return ok;
 }
 
 bool pto_check_leave_collective(pto_checker_t *checker) {
@@ -507,16 +508,15 @@ bool pto_check_leave_collective(pto_checker_t *checker) {
                    .slices = pto_plan_call(checker->plan, node->call),
                    .group = pto_plan_group(checker->plan, node->group),
                    .in_place = pto_call_in_place(checker->plan, node),
-                   .given = calloc((size_t)checker->walked, sizeof *call.given)};
-    pto_check_report_t report =
-        checker->report; /* the report counts the work of the stages, not of the call */
+                   .written_bytes = calloc((size_t)checker->walked, sizeof *call.written_bytes)};
+    pto_check_report_t report = checker->report; /* counts the work of the stages, not of the call */
     checker->collective = -1;
     checker->leaving = true;
-    bool right = call.given ? do_calls(checker, &call) : pto_check_out_of_memory(checker);
-    free(call.given);
+    bool ok = call.written_bytes ? do_calls(checker, &call) : pto_check_out_of_memory(checker);
+    free(call.written_bytes);
     checker->walk.lane = lane;
     pto_clocks_settle(&checker->clocks);
     checker->report = report;
-    checker->leaving = !right;
-    return right;
+    checker->leaving = !ok;
+    return ok;
 }

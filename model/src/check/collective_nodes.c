@@ -1,11 +1,11 @@
-/* Checking collective nodes before they are walked: that each names a call that exists, and that its stages
- * stay within the call, its group, its cores and its buffers. collective.c proves that they perform it. */
+/* Checks collective nodes before the walk: each names a collective that exists, and its stages use only the
+ * node's group, cores and buffers. collective.c proves that the stages perform the collective. */
 #include "check/check_internal.h"
 #include "plan/plan_internal.h"
 
-/* A phase of a halo exchange is one stage of messages, which is all that the MPI library's call does. It
- * needs no other proof: the stage is walked as any other. */
-static bool phase_right(pto_checker_t *checker, int at) {
+/* A phase of a halo exchange must be one stage of messages, which is all that the MPI library's call does. No
+ * proof of the call is needed then: the stage is walked as any other. */
+static bool check_phase(pto_checker_t *checker, int at) {
     const pto_node_t *node = pto_plan_node(checker->plan, at);
     const pto_stage_t *stage = node->span == 1 ? pto_node_stage(checker->plan, at + 1) : NULL;
     if (!stage || node->by == PTO_DONE_BY_NCCL)
@@ -24,7 +24,7 @@ static bool phase_right(pto_checker_t *checker, int at) {
     return true;
 }
 
-static bool call_right(pto_checker_t *checker, const pto_node_t *node) {
+static bool check_call(pto_checker_t *checker, const pto_node_t *node) {
     if (node->by < 0 || node->by >= PTO_DONE_BY_COUNT || node->collective < 0 ||
         node->collective >= PTO_COLLECTIVE_COUNT)
         return pto_check_fail(checker, 0, "a collective node names an unknown collective");
@@ -48,8 +48,8 @@ static bool call_right(pto_checker_t *checker, const pto_node_t *node) {
     return pto_check_slice_named(checker, &call->in) && pto_check_slice_named(checker, &call->out);
 }
 
-/* Limit the stages of a node to its input and output, and temporaries that belong to it. */
-static bool slice_inside(pto_checker_t *checker, int at, const pto_slice_t *slice, bool write) {
+/* Checks that a stage of a node uses only the node's input and output, and temporaries that belong to it. */
+static bool check_slice(pto_checker_t *checker, int at, const pto_slice_t *slice, bool write) {
     const pto_call_slices_t *call = pto_plan_call(checker->plan, pto_plan_node(checker->plan, at)->call);
     const char *name = pto_check_buffer_name(checker, slice->buffer);
     if (slice->holder != PTO_HOLDER_SELF && slice->holder != PTO_HOLDER_PEER)
@@ -65,8 +65,9 @@ static bool slice_inside(pto_checker_t *checker, int at, const pto_slice_t *slic
     return true;
 }
 
-/* Another implementation of the call raises no flags, so only its stages may use them. */
-static bool flag_inside(pto_checker_t *checker, int at, const pto_step_t *signal) {
+/* Checks that only the node's own stages use the flag: another implementation of the call does not raise it.
+ */
+static bool check_flag(pto_checker_t *checker, int at, const pto_step_t *signal) {
     int end = at + pto_plan_node(checker->plan, at)->span;
     for (int n = 0; n < pto_plan_node_count(checker->plan); n++) {
         const pto_stage_t *stage = pto_node_stage(checker->plan, n);
@@ -81,22 +82,22 @@ static bool flag_inside(pto_checker_t *checker, int at, const pto_step_t *signal
     return true;
 }
 
-static bool step_inside(pto_checker_t *checker, int at, const pto_step_t *step) {
+static bool check_step(pto_checker_t *checker, int at, const pto_step_t *step) {
     const pto_node_t *node = pto_plan_node(checker->plan, at);
     const pto_group_t *group = pto_plan_group(checker->plan, node->group);
     if (step->core_count <= 0)
         return true;
     if (step->kind == PTO_STEP_LAUNCH)
         return pto_check_fail(checker, 0, "a collective's stage launches a kernel");
-    if (pto_step_is_signal(step) && !flag_inside(checker, at, step))
+    if (pto_step_is_signal(step) && !check_flag(checker, at, step))
         return false;
     if (!pto_group_is_level_of(pto_plan_group(checker->plan, step->group)->kind, group->kind))
         return pto_check_fail(checker, 0, "a collective's stage acts in another group than the collective");
     if (step->core_first < node->core_first ||
         step->core_first + step->core_count > node->core_first + node->core_count)
         return pto_check_fail(checker, 0, "a collective's stage acts on cores outside of the collective");
-    return (!pto_step_source(step) || slice_inside(checker, at, &step->source, false)) &&
-           (!pto_step_target(step) || slice_inside(checker, at, &step->target, true));
+    return (!pto_step_source(step) || check_slice(checker, at, &step->source, false)) &&
+           (!pto_step_target(step) || check_slice(checker, at, &step->target, true));
 }
 
 /* Returns whether the walk visits any of the node's stages. */
@@ -112,10 +113,10 @@ static bool has_stages(const pto_plan_t *plan, int at) {
     return false;
 }
 
-static bool body_right(pto_checker_t *checker, int at) {
+static bool check_body(pto_checker_t *checker, int at) {
     const pto_node_t *node = pto_plan_node(checker->plan, at);
-    bool right = true;
-    for (int n = at + 1; n <= at + node->span && right; n++) {
+    bool ok = true;
+    for (int n = at + 1; n <= at + node->span && ok; n++) {
         const pto_node_t *inner = pto_plan_node(checker->plan, n);
         if (inner->kind == PTO_NODE_COLLECTIVE || inner->kind == PTO_NODE_KERNEL)
             return pto_check_fail(checker, 0, "a collective contains another one, or a kernel");
@@ -123,15 +124,15 @@ static bool body_right(pto_checker_t *checker, int at) {
             continue;
         const pto_stage_t *stage = pto_plan_stage(checker->plan, inner->stage);
         checker->walk.stage = stage;
-        for (int i = 0; i < stage->step_count && right; i++)
-            right = step_inside(checker, at, pto_plan_step(checker->plan, stage->step_first + i));
+        for (int i = 0; i < stage->step_count && ok; i++)
+            ok = check_step(checker, at, pto_plan_step(checker->plan, stage->step_first + i));
     }
-    if (!right)
+    if (!ok)
         return false;
     checker->walk.stage = NULL;
-    bool nothing =
+    bool does_nothing =
         pto_call_in_place(checker->plan, node) && pto_plan_group(checker->plan, node->group)->size == 1;
-    return has_stages(checker->plan, at) || nothing ||
+    return has_stages(checker->plan, at) || does_nothing ||
            pto_check_fail(checker, 0, "a collective contains no stages");
 }
 
@@ -145,9 +146,9 @@ bool pto_check_collectives(pto_checker_t *checker) {
             continue;
         if (n < loop_end)
             return pto_check_fail(checker, 0, "a collective is inside a loop");
-        if (!call_right(checker, node))
+        if (!check_call(checker, node))
             return false;
-        if (!(node->collective == PTO_COLLECTIVE_HALO ? phase_right(checker, n) : body_right(checker, n)))
+        if (!(node->collective == PTO_COLLECTIVE_HALO ? check_phase(checker, n) : check_body(checker, n)))
             return false;
     }
     return true;

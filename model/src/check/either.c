@@ -1,15 +1,14 @@
-/* Checking either nodes. A plan is proved for every choice of its members, run by run, from a few: each walk
- * of the plan takes one.
+/* Checks plans with either nodes, in which each member k chooses between branch A and branch B in each run.
+ * The combinations of choices are too many to prove each, so pto_check proves the plan for a few of them.
  *
- * In the branches of an either node, member 0 and member k use flags of their own, with each other only, and
- * choices order nothing. So an order between what two members do comes about by their own branches and by
- * what lies outside of the nodes, and whether two accesses race depends on the choices of two members (of
- * one, if member 0 makes the other access). Each pair of choices, of any two members in any two nodes or
- * runs, is walked with all four pairs of branches: numbered from 0, choices are A or B by one bit of their
- * numbers, for every bit, and then the other way round. Any two numbers differ in a bit.
+ * That is enough, since whether two accesses race depends on the choices of at most two members: in a branch,
+ * member 0 and member k use flags of their own, with each other only, and choices order nothing. So it is
+ * enough that any two choices (of any members, nodes and runs) meet in all four combinations of branches. The
+ * choices are numbered from 0. Besides all A and all B, the plan is proved twice for each bit of the numbers:
+ * with B where the bit is set, and with B where it is not. Any two numbers differ in a bit.
  *
- * Where members also signal each other outside of the nodes, an order can lead through a third member's
- * branch. It is then walked in both of its branches, but not together with every pair of the others. */
+ * Where members also signal each other outside of either nodes, an order can lead through a third member's
+ * branch. That member then takes both branches, but not with every combination of the other two. */
 #include <stdlib.h>
 
 #include "check/check_internal.h"
@@ -17,8 +16,9 @@
 
 /* --- the choices ---------------------------------------------------------------------------------------- */
 
-enum { RUNS = 2, ALIKE = 2 /* all take A, all take B */ };
+enum { RUNS = 2, UNIFORM = 2 /* assignments: all take A, all take B */ };
 
+/* One combination of choices: all A, all B, then two for each bit. */
 typedef struct {
     const pto_plan_t *plan;
     int number;
@@ -28,29 +28,29 @@ static bool by_bit(const void *context, int run, int either, int64_t k) {
     const assignment_t *assignment = context;
     const pto_plan_t *plan = assignment->plan;
     int64_t eithers = pto_plan_either_count(plan, pto_plan_node_count(plan));
-    int64_t item = (run % RUNS * eithers + either) * pto_plan_lane_count(plan) + k;
-    int bit = (assignment->number - ALIKE) / 2;
-    if (assignment->number < ALIKE)
+    int64_t choice = (run % RUNS * eithers + either) * pto_plan_lane_count(plan) + k;
+    int bit = (assignment->number - UNIFORM) / 2;
+    if (assignment->number < UNIFORM)
         return assignment->number == PTO_BRANCH_B;
-    return (item >> bit & 1) == (assignment->number - ALIKE) % 2;
+    return (choice >> bit & 1) == (assignment->number - UNIFORM) % 2;
 }
 
 int pto_check_assignments(const pto_plan_t *plan) {
     int64_t eithers = pto_plan_either_count(plan, pto_plan_node_count(plan));
-    return eithers == 0 ? 1 : ALIKE + 2 * (int)pto_log2_ceil(RUNS * eithers * pto_plan_lane_count(plan));
+    return eithers == 0 ? 1 : UNIFORM + 2 * (int)pto_log2_ceil(RUNS * eithers * pto_plan_lane_count(plan));
 }
 
 pto_status_t pto_check(const pto_plan_t *plan, pto_check_report_t *report, pto_error_t *err) {
     assignment_t assignment = {.plan = plan};
-    pto_check_report_t made = {0};
-    pto_status_t status = pto_check_assigned(plan, by_bit, &assignment, &made, err);
+    pto_check_report_t proved = {0};
+    pto_status_t status = pto_check_assigned(plan, by_bit, &assignment, &proved, err);
     int count = status == PTO_OK ? pto_check_assignments(plan) : 0;
     for (assignment.number = 1; assignment.number < count && status == PTO_OK; assignment.number++)
-        status = pto_check_assigned(plan, by_bit, &assignment, &made, err);
+        status = pto_check_assigned(plan, by_bit, &assignment, &proved, err);
     if (status != PTO_OK)
         return status;
-    made.assignments = count;
-    *report = made;
+    proved.assignments = count;
+    *report = proved;
     return PTO_OK;
 }
 
@@ -61,9 +61,9 @@ static bool is_member(const pto_checker_t *checker, const pto_group_t *group, in
     return index == 0 || index == k;
 }
 
-/* Returns whether what a rank does in the step is between member 0 and member k; once for all k, by member 0
- * alone. */
-static bool actor_right(pto_checker_t *checker, const pto_walk_t *walk, const pto_step_t *step,
+/* Checks that a rank's part in a step of a branch is between member 0 and member k; in a stage marked `once`,
+ * that it is by member 0 alone. */
+static bool check_actor(pto_checker_t *checker, const pto_walk_t *walk, const pto_step_t *step,
                         int64_t rank) {
     const pto_node_t *either = pto_plan_node(checker->plan, walk->lanes);
     const pto_group_t *group = pto_plan_group(checker->plan, either->group);
@@ -72,20 +72,21 @@ static bool actor_right(pto_checker_t *checker, const pto_walk_t *walk, const pt
         return false;
     if (!pto_step_acts(checker->plan, step, rank, walk->k, &action))
         return true;
-    bool right = is_member(checker, group, rank, walk->stage->once ? 0 : walk->k);
-    right = right && (!walk->stage->once || step->peers.kind == PTO_PEERS_NONE);
-    bool meets = step->peers.kind != PTO_PEERS_NONE;
-    for (int64_t next = 0; right && meets && pto_step_next(checker->plan, &next, &action);) {
+    bool ok = is_member(checker, group, rank, walk->stage->once ? 0 : walk->k);
+    bool has_peers = step->peers.kind != PTO_PEERS_NONE;
+    ok = ok && !(walk->stage->once && has_peers);
+    for (int64_t next = 0; ok && has_peers && pto_step_next(checker->plan, &next, &action);) {
         if (!pto_check_peer(checker, &action))
             return false;
-        right = is_member(checker, group, action.peer_rank, walk->k);
+        ok = is_member(checker, group, action.peer_rank, walk->k);
     }
-    return right || pto_check_fail(checker, rank, "acts in member %lld's branch of an either node",
-                                   (long long)walk->k);
+    return ok || pto_check_fail(checker, rank, "acts in member %lld's branch of an either node",
+                                (long long)walk->k);
 }
 
-/* A flag's place: 1 + 2 * node + branch in a branch of an either node, else 0; -1: not used yet. */
-static bool flag_right(pto_checker_t *checker, const pto_walk_t *walk, const pto_step_t *step, int *place) {
+/* Checks that a flag is used in one place only: a branch of an either node (1 + 2 * node + branch), or
+ * outside of all branches (0). `place`: by flag; -1: not used yet. */
+static bool check_flag(pto_checker_t *checker, const pto_walk_t *walk, const pto_step_t *step, int *place) {
     int here = walk->branch < 0 ? 0 : 1 + 2 * walk->lanes + walk->branch;
     if (place[step->flag] >= 0 && place[step->flag] != here)
         return pto_check_fail(checker, 0,
@@ -95,20 +96,20 @@ static bool flag_right(pto_checker_t *checker, const pto_walk_t *walk, const pto
     return true;
 }
 
-static bool stage_right(pto_checker_t *checker, const pto_walk_t *walk, int *place) {
-    bool right = true;
-    for (int i = 0; i < walk->stage->step_count && right; i++) {
+static bool check_stage(pto_checker_t *checker, const pto_walk_t *walk, int *place) {
+    bool ok = true;
+    for (int i = 0; i < walk->stage->step_count && ok; i++) {
         const pto_step_t *step = pto_plan_step(checker->plan, walk->stage->step_first + i);
         if (pto_step_is_signal(step))
-            right = flag_right(checker, walk, step, place);
-        for (int64_t rank = 0; rank < checker->ranks && right && walk->branch >= 0; rank++)
-            right = actor_right(checker, walk, step, rank);
+            ok = check_flag(checker, walk, step, place);
+        for (int64_t rank = 0; rank < checker->ranks && ok && walk->branch >= 0; rank++)
+            ok = check_actor(checker, walk, step, rank);
     }
-    return right;
+    return ok;
 }
 
-/* The flags of a node are the policy's. */
-static bool take_flags(pto_checker_t *checker, int *place) {
+/* Reserves the flags of either nodes, which only their policies use. */
+static bool reserve_flags(pto_checker_t *checker, int *place) {
     for (int n = 0; n < pto_plan_node_count(checker->plan); n++) {
         const pto_node_t *node = pto_plan_node(checker->plan, n);
         if (node->kind != PTO_NODE_EITHER)
@@ -130,19 +131,19 @@ bool pto_check_eithers(pto_checker_t *checker) {
         return pto_check_out_of_memory(checker);
     for (int i = 0; i < flags; i++)
         place[i] = -1;
-    bool right = take_flags(checker, place);
+    bool ok = reserve_flags(checker, place);
     pto_walk_begin(&checker->walk, checker->plan);
-    while (right && pto_walk_next(&checker->walk))
-        right = stage_right(checker, &checker->walk, place);
-    if (right)
+    while (ok && pto_walk_next(&checker->walk))
+        ok = check_stage(checker, &checker->walk, place);
+    if (ok)
         pto_walk_begin(&checker->walk, checker->plan);
     free(place);
-    return right;
+    return ok;
 }
 
 /* --- for each stage ------------------------------------------------------------------------------------- */
 
-bool pto_check_is_passed(pto_checker_t *checker) {
+bool pto_check_executes_stage(pto_checker_t *checker) {
     const pto_walk_t *walk = &checker->walk;
     bool enters = walk->lanes != checker->lanes_node;
     for (int branch = 0; branch < PTO_BRANCH_COUNT && (enters || walk->branch < 0); branch++)
@@ -152,13 +153,13 @@ bool pto_check_is_passed(pto_checker_t *checker) {
     int either = pto_plan_either_count(checker->plan, walk->lanes);
     if (checker->takes_b(checker->context, checker->run, either, walk->k) != (walk->branch == PTO_BRANCH_B))
         return false;
-    if (!pto_check_begin_lanes(checker)) /* so that the lanes have begun */
+    if (!pto_check_begin_lanes(checker)) /* even if the stage is then skipped: its lane continues after it */
         return false;
     int *first = &checker->first_lane[walk->branch];
     if (*first < 0)
         *first = walk->lane;
     if (!walk->stage->once || *first == walk->lane)
         return true;
-    pto_check_order(checker, *first, walk->lane);
+    pto_check_order_lanes(checker, *first, walk->lane);
     return false;
 }

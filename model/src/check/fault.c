@@ -1,4 +1,4 @@
-/* A plan's fault, and its place. */
+/* Reports a fault of a plan with its rank, stage and run. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
-/* The user's input and output in one buffer. An executor runs some plans in place, if the user asks for it
- * (pto_plan_may_be_in_place). A proof of such a plan holds for one buffer and for two: an access to the input
- * is one to the output, and what is written to the output overwrites the input. */
+/* Plans that may run in place (pto_plan_may_be_in_place), with one buffer as the user's input and output. A
+ * proof of such a plan holds for one buffer and for two: the two are aliases, so that an access to the input
+ * is also one to the output, and a write to the output overwrites the input. */
 #include "check/check_internal.h"
 
 int pto_check_role(const pto_plan_t *plan, pto_role_t role) {
@@ -10,33 +10,33 @@ int pto_check_role(const pto_plan_t *plan, pto_role_t role) {
     return -1;
 }
 
-void pto_check_find_twins(pto_checker_t *checker) {
-    bool one = pto_plan_may_be_in_place(checker->plan);
-    checker->in = one ? pto_check_role(checker->plan, PTO_ROLE_IN) : -1;
-    checker->out = one ? pto_check_role(checker->plan, PTO_ROLE_OUT) : -1;
-    checker->uncounted = -1;
+void pto_check_find_aliases(pto_checker_t *checker) {
+    bool may_alias = pto_plan_may_be_in_place(checker->plan);
+    checker->in = may_alias ? pto_check_role(checker->plan, PTO_ROLE_IN) : -1;
+    checker->out = may_alias ? pto_check_role(checker->plan, PTO_ROLE_OUT) : -1;
+    checker->not_counted = -1;
     if (checker->in < 0 || checker->out < 0) {
         checker->in = checker->out = -1;
         return;
     }
-    bool in = checker->shared[checker->in], out = checker->shared[checker->out];
-    if (in != out && checker->lanes == 1)
-        checker->uncounted = in ? checker->out : checker->in;
-    checker->shared[checker->in] = checker->shared[checker->out] = in || out;
+    bool in_shared = checker->shared[checker->in], out_shared = checker->shared[checker->out];
+    if (in_shared != out_shared && checker->lanes == 1)
+        checker->not_counted = in_shared ? checker->out : checker->in;
+    checker->shared[checker->in] = checker->shared[checker->out] = in_shared || out_shared;
 }
 
-int pto_check_twin_held(const pto_checker_t *checker, const pto_touch_t *touch) {
-    int twin = touch->buffer == checker->in ? checker->out : checker->in;
-    bool both = pto_buffer_is_users(checker->plan, checker->in, touch->holder) &&
-                pto_buffer_is_users(checker->plan, checker->out, touch->holder) &&
-                checker->bytes[touch->holder * checker->buffers + twin] >= touch->end;
-    return both ? twin : -1;
+int pto_check_find_alias(const pto_checker_t *checker, const pto_touch_t *touch) {
+    int alias = touch->buffer == checker->in ? checker->out : checker->in;
+    bool is_alias = pto_buffer_is_users(checker->plan, checker->in, touch->holder) &&
+                    pto_buffer_is_users(checker->plan, checker->out, touch->holder) &&
+                    checker->bytes[touch->holder * checker->buffers + alias] >= touch->end;
+    return is_alias ? alias : -1;
 }
 
-bool pto_check_stays(const pto_checker_t *checker, const pto_touches_t *sources, const pto_touches_t *targets,
-                     int at) {
+bool pto_check_is_onto_itself(const pto_checker_t *checker, const pto_touches_t *sources,
+                              const pto_touches_t *targets, int at) {
     const pto_touch_t *target = &targets->item[at];
-    if (target->buffer != checker->out || pto_check_twin(checker, target) < 0)
+    if (target->buffer != checker->out || pto_check_alias(checker, target) < 0)
         return false;
     for (int i = at; i < sources->count; i += targets->count) {
         const pto_touch_t *source = &sources->item[i];
@@ -60,7 +60,7 @@ static bool is_same(pto_checker_t *checker, pto_spans_t *input, const pto_conten
 }
 
 void pto_check_overwrite_input(pto_checker_t *checker, const pto_touch_t *target) {
-    if (pto_check_twin(checker, target) < 0)
+    if (pto_check_alias(checker, target) < 0)
         return;
     pto_spans_t *input = pto_check_contents(checker, target->holder, checker->in);
     pto_contents_read(pto_check_contents(checker, target->holder, checker->out), target->begin, target->end,

@@ -1,5 +1,6 @@
-/* Checking kernels: their steps must be ones that threads can do, and all users of the same bytes must cut
- * them into the same pieces, so that each thread block finds what the same block elsewhere has signalled. */
+/* Checks kernels. Their steps must be ones that threads can execute. Thread block i of a kernel does the i-th
+ * part of each copy and reduction, and its signals concern only block i of the other GPUs: so all steps that
+ * use the same bytes must divide them into the same pieces. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ static bool on_gpu(const pto_checker_t *checker, const pto_slice_t *slice) {
            pto_plan_buffer(checker->plan, slice->buffer)->space == PTO_SPACE_GPU;
 }
 
-static bool step_right(pto_checker_t *checker, const pto_step_t *step) {
+static bool check_step(pto_checker_t *checker, const pto_step_t *step) {
     bool moves = pto_step_is_local(step);
     if (!moves && !pto_step_is_signal(step))
         return pto_check_fail(checker, 0,
@@ -31,17 +32,18 @@ typedef struct {
     int last;
 } body_t;
 
-static const char *fault_of(const pto_step_t *step, const pto_step_t *other, bool inside) {
+/* Returns what is wrong if both steps use one flag; NULL: nothing. */
+static const char *flag_fault(const pto_step_t *step, const pto_step_t *other, bool inside) {
     bool raises = step->kind == PTO_STEP_SIGNAL;
     if (other->kind == step->kind || !other->in_kernel)
         return raises ? "has two steps that raise it" : "has two steps that wait for it";
-    if (!inside) /* whose thread blocks may have other parts */
+    if (!inside) /* thread blocks of another kernel may have other parts */
         return raises ? "is awaited outside of the kernel" : "is raised outside of the kernel";
     return NULL;
 }
 
-/* Returns whether the flag is of these two steps alone, in one kernel. */
-static bool flag_right(pto_checker_t *checker, const pto_step_t *step, body_t kernel) {
+/* Checks that one other step uses the flag: the signal or wait of this one, in the same kernel. */
+static bool check_flag(pto_checker_t *checker, const pto_step_t *step, body_t kernel) {
     const pto_plan_t *plan = checker->plan;
     for (int node = 0; node < pto_plan_node_count(plan); node++) {
         const pto_stage_t *stage = pto_node_stage(plan, node);
@@ -49,7 +51,7 @@ static bool flag_right(pto_checker_t *checker, const pto_step_t *step, body_t ke
             const pto_step_t *other = pto_plan_step(plan, stage->step_first + i);
             bool same_flag = other != step && pto_step_is_signal(other) && other->flag == step->flag;
             const char *fault =
-                same_flag ? fault_of(step, other, node >= kernel.first && node <= kernel.last) : NULL;
+                same_flag ? flag_fault(step, other, node >= kernel.first && node <= kernel.last) : NULL;
             if (fault)
                 return pto_check_fail(checker, 0, "a kernel's flag '%s' %s",
                                       pto_plan_flag_name(plan, step->flag), fault);
@@ -58,7 +60,7 @@ static bool flag_right(pto_checker_t *checker, const pto_step_t *step, body_t ke
     return true;
 }
 
-static bool stage_right(pto_checker_t *checker, const pto_stage_t *stage, body_t kernel, bool first) {
+static bool check_stage(pto_checker_t *checker, const pto_stage_t *stage, body_t kernel, bool first) {
     if (stage->order != PTO_ORDER_SEQUENCE)
         return pto_check_fail(checker, 0, "a kernel's steps are in a stage whose steps run at once");
     for (int i = 0; i < stage->step_count; i++) {
@@ -66,14 +68,14 @@ static bool stage_right(pto_checker_t *checker, const pto_stage_t *stage, body_t
         if ((step->kind == PTO_STEP_LAUNCH) != first)
             return pto_check_fail(checker, 0, "a kernel's launch is not at its beginning");
         if (!first &&
-            (!step_right(checker, step) || (pto_step_is_signal(step) && !flag_right(checker, step, kernel))))
+            (!check_step(checker, step) || (pto_step_is_signal(step) && !check_flag(checker, step, kernel))))
             return false;
     }
     return true;
 }
 
 /* A flag holds the number of the run, so it goes to a process once in a run. */
-static bool loop_right(pto_checker_t *checker, body_t kernel) {
+static bool check_loop(pto_checker_t *checker, body_t kernel) {
     for (int node = kernel.first; node <= kernel.last; node++) {
         const pto_stage_t *stage = pto_node_stage(checker->plan, node);
         for (int i = 0; stage && i < stage->step_count; i++)
@@ -83,12 +85,12 @@ static bool loop_right(pto_checker_t *checker, body_t kernel) {
     return true;
 }
 
-static bool kernel_right(pto_checker_t *checker, body_t kernel) {
+static bool check_kernel(pto_checker_t *checker, body_t kernel) {
     for (int node = kernel.first; node <= kernel.last; node++) {
         const pto_stage_t *stage = pto_node_stage(checker->plan, node);
         if (!stage)
             return pto_check_fail(checker, 0, "a kernel contains a node that is not a stage");
-        if (!stage_right(checker, stage, kernel, node == kernel.first))
+        if (!check_stage(checker, stage, kernel, node == kernel.first))
             return false;
     }
     return true;
@@ -102,7 +104,7 @@ bool pto_check_kernels(pto_checker_t *checker) {
         if (node->kind == PTO_NODE_LOOP)
             loop_end = body.last + 1;
         if (node->kind == PTO_NODE_KERNEL &&
-            !(kernel_right(checker, body) && (at >= loop_end || loop_right(checker, body))))
+            !(check_kernel(checker, body) && (at >= loop_end || check_loop(checker, body))))
             return false;
     }
     return true;
@@ -110,7 +112,7 @@ bool pto_check_kernels(pto_checker_t *checker) {
 
 /* --- pieces --------------------------------------------------------------------------------------------- */
 
-/* A piece into which a kernel's steps cut a rank's buffer. */
+/* A piece into which a kernel's steps divide a rank's buffer. */
 struct pto_piece_use {
     int64_t begin;
     pto_rows_t rows;
@@ -124,8 +126,8 @@ void pto_check_forget_pieces(pto_checker_t *checker) {
     }
 }
 
-/* Returns the first piece that begins at `begin` or behind it. */
-static int first_from(const pto_piece_uses_t *uses, int64_t begin) {
+/* Returns the index of the first piece that begins at `begin` or later. */
+static int lower_bound(const pto_piece_uses_t *uses, int64_t begin) {
     int low = 0;
     for (int high = uses->count; low < high;) {
         int middle = low + (high - low) / 2;
@@ -137,21 +139,22 @@ static int first_from(const pto_piece_uses_t *uses, int64_t begin) {
     return low;
 }
 
-static bool add_use(pto_checker_t *checker, pto_piece_uses_t *uses, pto_piece_use_t made) {
+static bool add_use(pto_checker_t *checker, pto_piece_uses_t *uses, pto_piece_use_t use) {
     if (!PTO_RESERVE(uses->item, uses->capacity, uses->count + 1))
         return pto_check_out_of_memory(checker);
-    pto_piece_use_t *at = uses->item + first_from(uses, made.begin);
+    pto_piece_use_t *at = uses->item + lower_bound(uses, use.begin);
     memmove(at + 1, at, (size_t)(uses->item + uses->count - at) * sizeof *at);
-    *at = made;
+    *at = use;
     uses->count++;
-    if (pto_rows_span(&made.rows) > uses->longest)
-        uses->longest = pto_rows_span(&made.rows);
+    if (pto_rows_span(&use.rows) > uses->longest)
+        uses->longest = pto_rows_span(&use.rows);
     return true;
 }
 
 _Thread_local int64_t pto_pieces_visits;
 
-/* Pieces that are only read may overlap. So the first write to a known piece is compared with all others. */
+/* Records the use of a piece, and reports an overlap with a different one, unless both are only read. A known
+ * piece is compared with the others again when it is first written. */
 static bool use_piece(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch, int64_t begin,
                       pto_rows_t rows) {
     pto_piece_uses_t *uses =
@@ -159,7 +162,7 @@ static bool use_piece(pto_checker_t *checker, int64_t rank, const pto_touch_t *t
     pto_piece_use_t *same = NULL;
     rows = pto_rows_joined(rows);
     int64_t end = begin + pto_rows_span(&rows);
-    for (int i = first_from(uses, begin - uses->longest); i < uses->count; i++) {
+    for (int i = lower_bound(uses, begin - uses->longest); i < uses->count; i++) {
         pto_piece_use_t *use = &uses->item[i];
         pto_pieces_visits++;
         if (use->begin >= end)
@@ -184,23 +187,26 @@ static bool use_piece(pto_checker_t *checker, int64_t rank, const pto_touch_t *t
     return same || add_use(checker, uses, (pto_piece_use_t){begin, rows, touch->write});
 }
 
-/* One side of a copy or reduction: the touch and the byte in it that come next, and the rows so far. */
+/* A cursor over the ranges of one side (source or target) of a copy or reduction, and the rows so far. */
 typedef struct {
     const pto_touches_t *touches;
-    int index;
-    int64_t done;
-    int rows_index; /* the touch of the first row */
+    int index;      /* the current range */
+    int64_t done;   /* bytes of it that are behind the cursor */
+    int rows_index; /* the range of the first row */
     int64_t rows_begin;
     pto_rows_t rows;
 } side_t;
 
-static const pto_touch_t *next_of(const side_t *side) { return &side->touches->item[side->index]; }
+static const pto_touch_t *range_at(const side_t *side) { return &side->touches->item[side->index]; }
 
-static int64_t left_in(const side_t *side) { return next_of(side)->end - next_of(side)->begin - side->done; }
+static int64_t bytes_left(const side_t *side) {
+    return range_at(side)->end - range_at(side)->begin - side->done;
+}
 
+/* Returns the pitch with which the next `bytes` continue the rows; 0: they do not. */
 static int64_t pitch_of(const side_t *side, int64_t bytes) {
-    return next_of(side)->holder == side->touches->item[side->rows_index].holder
-               ? pto_rows_next(&side->rows, next_of(side)->begin + side->done - side->rows_begin, bytes)
+    return range_at(side)->holder == side->touches->item[side->rows_index].holder
+               ? pto_rows_next(&side->rows, range_at(side)->begin + side->done - side->rows_begin, bytes)
                : 0;
 }
 
@@ -211,26 +217,29 @@ static bool use_rows(pto_checker_t *checker, int64_t rank, const side_t *side) {
 
 static void begin_rows(side_t *side, int64_t bytes) {
     side->rows_index = side->index;
-    side->rows_begin = next_of(side)->begin + side->done;
+    side->rows_begin = range_at(side)->begin + side->done;
     side->rows = pto_rows_of(bytes);
 }
 
-static void go_on(side_t *side, int64_t bytes) {
-    bool whole = bytes == left_in(side);
-    side->done = whole ? 0 : side->done + bytes;
-    side->index = whole ? (side->index + 1) % side->touches->count : side->index;
+/* Advances the cursor; behind the last range it starts again, for the next piece of a reduction. */
+static void advance(side_t *side, int64_t bytes) {
+    side->done += bytes;
+    if (bytes_left(side) > 0)
+        return;
+    side->done = 0;
+    side->index = (side->index + 1) % side->touches->count;
 }
 
-/* The pieces are those that the executor makes: a copy's ranges are joined to rows where both sides allow it
+/* Finds the same pieces as the executor: ranges of a copy form rows of equal pitch where both sides allow it
  * (rows.h). */
 bool pto_check_pieces(pto_checker_t *checker, const pto_action_t *action) {
     side_t source = {.touches = &checker->source}, target = {.touches = &checker->target};
     bool copies = action->step->kind == PTO_STEP_COPY;
-    int64_t all = pto_check_touched_bytes(source.touches);
+    int64_t total_bytes = pto_check_touched_bytes(source.touches);
     if (target.touches->count == 0)
         return true;
-    for (int64_t done = 0, bytes = 0; done < all; done += bytes) {
-        bytes = left_in(&source) < left_in(&target) ? left_in(&source) : left_in(&target);
+    for (int64_t done = 0, bytes = 0; done < total_bytes; done += bytes) {
+        bytes = bytes_left(&source) < bytes_left(&target) ? bytes_left(&source) : bytes_left(&target);
         int64_t from = copies && source.rows.rows > 0 ? pitch_of(&source, bytes) : 0;
         int64_t to = from > 0 ? pitch_of(&target, bytes) : 0;
         if (to > 0) {
@@ -242,8 +251,8 @@ bool pto_check_pieces(pto_checker_t *checker, const pto_action_t *action) {
             begin_rows(&source, bytes);
             begin_rows(&target, bytes);
         }
-        go_on(&source, bytes);
-        go_on(&target, bytes);
+        advance(&source, bytes);
+        advance(&target, bytes);
     }
     return use_rows(checker, action->rank, &source) && use_rows(checker, action->rank, &target);
 }

@@ -1,54 +1,54 @@
-/* Checking lanes. Each lane of a rank has a vector clock of its own: it starts with what the rank has seen at
- * the fork, and the rank has seen all of it after the join. A pipeline's chunks are ordered as plan.h says.
- * Two lanes of one rank that use the same bytes are then found in the same way as two ranks that do.
+/* Checks lanes, the stages of a rank that may overlap in time (plan.h). Each lane has a vector clock of its
+ * own: it starts with the rank's clock at the fork and is joined into that at the end of the node. Races
+ * between two lanes of one rank are then found in the same way as races between ranks.
  *
- * Stages are walked in one order, which is one that a rank may run them in. That every other order does the
- * same follows: bytes are used in one order, messages match within a stage, and only one lane of a node
- * raises or awaits a flag. */
+ * The walk visits the stages in one order of those that are possible. Every other order has the same result:
+ * accesses to the same bytes are ordered, messages match within a stage, and only one lane of a node raises
+ * (or awaits) each flag. */
 #include <stdlib.h>
 
 #include "check/check_internal.h"
 
 /* --- once for a plan ------------------------------------------------------------------------------------ */
 
-/* The lane of a node that has a signal (or wait) for the flag; -1: none. */
+/* The lane that raises (or awaits) a flag. Node -1: none yet. */
 typedef struct {
     int node;
     int lane;
     const char *stage;
-} user_t;
+} flag_user_t;
 
-static bool use_flag(pto_checker_t *checker, const pto_walk_t *walk, const pto_step_t *step, user_t *user) {
+static bool use_flag(pto_checker_t *checker, const pto_walk_t *walk, const pto_step_t *step,
+                     flag_user_t *user) {
     if (user->node == walk->lanes && user->lane != walk->lane)
         return pto_check_fail(
             checker, 0, "flag '%s' is %s in lane %d (stage '%s') and in lane %d (stage '%s')",
             pto_plan_flag_name(checker->plan, step->flag), step->kind == PTO_STEP_WAIT ? "awaited" : "raised",
             user->lane, user->stage, walk->lane, walk->stage->name);
-    *user = (user_t){walk->lanes, walk->lane, walk->stage->name};
+    *user = (flag_user_t){walk->lanes, walk->lane, walk->stage->name};
     return true;
 }
 
 bool pto_check_lanes(pto_checker_t *checker) {
     int flags = pto_plan_flag_count(checker->plan);
-    bool right = true;
+    bool ok = true;
     if (checker->lanes == 1 || flags == 0)
         return true;
-    user_t *users = calloc(2 * (size_t)flags, sizeof *users);
+    flag_user_t *users = calloc(2 * (size_t)flags, sizeof *users);
     if (!users)
         return pto_check_out_of_memory(checker);
     for (int i = 0; i < 2 * flags; i++)
         users[i].node = -1;
     pto_walk_t walk;
     pto_walk_begin(&walk, checker->plan);
-    while (right && pto_walk_next(&walk))
-        for (int i = 0; i < walk.stage->step_count && right && walk.lanes >= 0 && walk.branch < 0; i++) {
+    while (ok && pto_walk_next(&walk))
+        for (int i = 0; i < walk.stage->step_count && ok && walk.lanes >= 0 && walk.branch < 0; i++) {
             const pto_step_t *step = pto_plan_step(checker->plan, walk.stage->step_first + i);
             if (pto_step_is_signal(step))
-                right =
-                    use_flag(checker, &walk, step, &users[2 * step->flag + (step->kind == PTO_STEP_WAIT)]);
+                ok = use_flag(checker, &walk, step, &users[2 * step->flag + (step->kind == PTO_STEP_WAIT)]);
         }
     free(users);
-    return right;
+    return ok;
 }
 
 /* --- the order of a rank's lanes ------------------------------------------------------------------------ */
@@ -57,7 +57,7 @@ static int64_t in_lane(const pto_checker_t *checker, int64_t rank, int lane) {
     return rank + lane * checker->walked;
 }
 
-void pto_check_order(pto_checker_t *checker, int from_lane, int to_lane) {
+void pto_check_order_lanes(pto_checker_t *checker, int from_lane, int to_lane) {
     for (int64_t rank = 0; rank < checker->walked; rank++)
         pto_clocks_order(&checker->clocks, in_lane(checker, rank, from_lane),
                          in_lane(checker, rank, to_lane));
@@ -75,7 +75,7 @@ static bool fork(pto_checker_t *checker) {
     const pto_node_t *node = pto_plan_node(checker->plan, checker->walk.lanes);
     int lanes = pto_node_lane_count(checker->plan, checker->walk.lanes);
     for (int lane = 1; lane < lanes; lane++)
-        pto_check_order(checker, 0, lane);
+        pto_check_order_lanes(checker, 0, lane);
     if (node->kind != PTO_NODE_PIPELINE || node->depth >= node->to - node->from)
         return true;
     checker->slot_count = node->depth * checker->walked;
@@ -86,7 +86,7 @@ static bool fork(pto_checker_t *checker) {
 static void join(pto_checker_t *checker) {
     int lanes = pto_node_lane_count(checker->plan, checker->lanes_node);
     for (int lane = 1; lane < lanes; lane++)
-        pto_check_order(checker, lane, 0);
+        pto_check_order_lanes(checker, lane, 0);
     forget_slots(checker);
 }
 

@@ -1,4 +1,4 @@
-/* Sets of owners, interned as runs, and the contents of buffers as ranges. */
+/* Interned sets of owners, and the contents of buffers as spans (memory.h). */
 #include "check/memory.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 /* --- sets ----------------------------------------------------------------------------------------------- */
 
-struct pto_set_place {
+struct pto_set_entry {
     size_t bound_first;
     int32_t run_count;
     int32_t size;
@@ -56,18 +56,19 @@ static bool grow_slots(pto_sets_t *sets) {
     return true;
 }
 
-/* Reserve room for the bounds of one more set; they are written before it is known whether the set is new. */
+/* Reserves room for the bounds of one more set: they are written before it is known whether the set is new.
+ */
 static bool reserve_bounds(pto_sets_t *sets, size_t count) {
     return PTO_RESERVE(sets->bound, sets->bound_capacity, sets->bound_count + count);
 }
 
-/* Intern the set whose bounds are at the end of sets->bound, past those in use. */
+/* Returns the number of the set whose bounds are in sets->bound behind those in use. */
 static int32_t intern(pto_sets_t *sets, int32_t run_count) {
     const int32_t *bound = sets->bound + sets->bound_count;
     uint64_t hash = hash_bounds(bound, run_count);
     size_t place = hash & (sets->slot_count - 1);
     for (; sets->slot[place]; place = (place + 1) & (sets->slot_count - 1)) {
-        const struct pto_set_place *known = &sets->set[sets->slot[place]];
+        const struct pto_set_entry *known = &sets->set[sets->slot[place]];
         if (known->hash == hash && known->run_count == run_count &&
             memcmp(sets->bound + known->bound_first, bound, 2 * (size_t)run_count * sizeof *bound) == 0)
             return sets->slot[place];
@@ -76,10 +77,10 @@ static int32_t intern(pto_sets_t *sets, int32_t run_count) {
         sets->out_of_memory = true;
         return PTO_SET_NONE;
     }
-    struct pto_set_place made = {.bound_first = sets->bound_count, .run_count = run_count, .hash = hash};
+    struct pto_set_entry set = {.bound_first = sets->bound_count, .run_count = run_count, .hash = hash};
     for (int32_t i = 0; i < run_count; i++)
-        made.size += bound[2 * i + 1] - bound[2 * i];
-    sets->set[sets->set_count] = made;
+        set.size += bound[2 * i + 1] - bound[2 * i];
+    sets->set[sets->set_count] = set;
     sets->slot[place] = sets->set_count++;
     sets->bound_count += 2 * (size_t)run_count;
     int32_t number = sets->slot[place];
@@ -122,17 +123,17 @@ int32_t pto_sets_unite(pto_sets_t *sets, int32_t a, int32_t b) {
         return PTO_SET_NONE;
     }
     const int32_t *run_a = bounds_of(sets, a), *run_b = bounds_of(sets, b);
-    int32_t *made = sets->bound + sets->bound_count;
+    int32_t *united = sets->bound + sets->bound_count;
     int32_t run_count = 0;
     while (left_a > 0 || left_b > 0) {
         bool from_a = left_b == 0 || (left_a > 0 && run_a[0] <= run_b[0]);
         const int32_t *run = from_a ? run_a : run_b;
-        if (run_count > 0 && run[0] <= made[2 * run_count - 1]) {
-            if (run[1] > made[2 * run_count - 1])
-                made[2 * run_count - 1] = run[1];
+        if (run_count > 0 && run[0] <= united[2 * run_count - 1]) {
+            if (run[1] > united[2 * run_count - 1])
+                united[2 * run_count - 1] = run[1];
         } else {
-            made[2 * run_count] = run[0];
-            made[2 * run_count + 1] = run[1];
+            united[2 * run_count] = run[0];
+            united[2 * run_count + 1] = run[1];
             run_count++;
         }
         *(from_a ? &run_a : &run_b) += 2;
@@ -221,11 +222,11 @@ void pto_contents_read(pto_spans_t *contents, int64_t begin, int64_t end, pto_sp
     }
 }
 
-static bool alike(const pto_content_t *a, const pto_content_t *b) {
+static bool have_same_origin(const pto_content_t *a, const pto_content_t *b) {
     return a->set == b->set && a->delta == b->delta && pto_contents_same_order(a, b);
 }
 
-/* Make the gap at least `count` spans large, and move it before the span numbered `to`. */
+/* Makes the gap at least `count` spans large, and moves it in front of the span numbered `to`. */
 static bool move_gap(pto_spans_t *contents, int to, int count, pto_sets_t *sets) {
     pto_content_t *span = contents->span;
     int behind = contents->count - contents->gap_at, gap = contents->capacity - contents->count;
@@ -247,7 +248,7 @@ static bool move_gap(pto_spans_t *contents, int to, int count, pto_sets_t *sets)
     return true;
 }
 
-/* Replace spans first .. last by `count` spans. */
+/* Replaces spans first .. last by `count` spans. */
 static void splice(pto_spans_t *contents, int first, int last, const pto_content_t *span, int count,
                    pto_sets_t *sets) {
     pto_contents_visits += count;
@@ -263,6 +264,7 @@ static void splice(pto_spans_t *contents, int first, int last, const pto_content
     contents->count += count - (last - first + 1); /* the replaced ones are in the gap now */
 }
 
+/* Splits the first and the last span that the written one overlaps, and merges it with equal neighbours. */
 void pto_contents_write(pto_spans_t *contents, pto_content_t written, pto_sets_t *sets) {
     if (written.begin >= written.end || contents->count == 0)
         return;
@@ -271,23 +273,24 @@ void pto_contents_write(pto_spans_t *contents, pto_content_t written, pto_sets_t
                    ? first
                    : find(contents, written.end - 1, contents->gap_at);
     pto_content_t left = *pto_contents_at(contents, first), right = *pto_contents_at(contents, last);
-    if (left.begin == written.begin && first > 0 && alike(pto_contents_at(contents, first - 1), &written))
+    if (left.begin == written.begin && first > 0 &&
+        have_same_origin(pto_contents_at(contents, first - 1), &written))
         left = *pto_contents_at(contents, --first);
     if (right.end == written.end && last + 1 < contents->count &&
-        alike(pto_contents_at(contents, last + 1), &written))
+        have_same_origin(pto_contents_at(contents, last + 1), &written))
         right = *pto_contents_at(contents, ++last);
-    if (alike(&left, &written))
+    if (have_same_origin(&left, &written))
         written.begin = left.begin;
-    if (alike(&right, &written))
+    if (have_same_origin(&right, &written))
         written.end = right.end;
-    pto_content_t made[3];
+    pto_content_t pieces[3];
     int count = 0;
     left.end = written.begin;
     if (left.begin < left.end)
-        made[count++] = left;
-    made[count++] = written;
+        pieces[count++] = left;
+    pieces[count++] = written;
     right.begin = written.end;
     if (right.begin < right.end)
-        made[count++] = right;
-    splice(contents, first, last, made, count, sets);
+        pieces[count++] = right;
+    splice(contents, first, last, pieces, count, sets);
 }

@@ -1,6 +1,6 @@
-/* The contents of buffers while a plan is checked: for each range of bytes, the owners that contributed to it
- * and the position in their inputs. Internal to libportolan. An out-of-memory condition is recorded in the
- * sets' flag; the contents are then unchanged. */
+/* The symbolic contents of buffers while a plan is checked: for each range of bytes, the set of owners whose
+ * inputs are combined there, and where in these inputs the bytes are. Internal to libportolan. When memory
+ * runs out, pto_sets_t.out_of_memory is set, and the contents are unchanged. */
 #ifndef PTO_CHECK_MEMORY_H
 #define PTO_CHECK_MEMORY_H
 
@@ -10,16 +10,16 @@
 
 /* --- sets of owners ------------------------------------------------------------------------------------- */
 
-/* Each distinct set is stored once, as its increasing runs [first, until), so equal sets have equal numbers.
- * Collectives unite neighbours, so a few runs replace a bitset with one bit per owner. */
+/* Interned sets: each distinct set is stored once, as its increasing runs [first, until), so equal sets have
+ * equal numbers. Collectives unite neighbours, so a few runs replace a bitset with one bit per owner. */
 typedef struct {
     int32_t *bound; /* the runs of all sets, one after another */
     size_t bound_count;
     size_t bound_capacity;
-    struct pto_set_place *set;
+    struct pto_set_entry *set; /* by number */
     int32_t set_count;
     size_t set_capacity;
-    int32_t *slot; /* open-addressed table of set numbers; 0 is free */
+    int32_t *slot; /* open-addressed hash table of set numbers; 0 is free */
     size_t slot_count;
     bool out_of_memory;
 } pto_sets_t;
@@ -43,35 +43,37 @@ int32_t pto_sets_common(const pto_sets_t *sets, int32_t a, int32_t b);
 
 /* --- contents ------------------------------------------------------------------------------------------- */
 
-/* The byte at `offset` of the buffer comes from the byte at offset + delta of each contributor's input.
- * `order` and `base` say how the contributions were combined: equal numbers mean the same operations on the
- * same operands, up to a op b = b op a (64 bits of a hash, so in practice). Results of other
- * owners that are combined in the same way have the same order, and another base. */
+/* A span of bytes with one origin: the byte at `offset` of the buffer combines the bytes at offset + delta of
+ * the inputs of all owners in the set.
+ *
+ * `order` and `base` identify the reduction tree: spans with equal values result from the same operations on
+ * the same operands, up to a op b = b op a, so they have the same bits. `order` is a hash of the tree's
+ * shape, relative to the owner `base`: the same tree on other owners has the same order and another base. */
 typedef struct {
     int64_t begin;
     int64_t end;
     int64_t delta;
     uint64_t order;
     int32_t set;
-    int32_t base; /* an owner */
+    int32_t base;
 } pto_content_t;
 
 static inline bool pto_contents_same_order(const pto_content_t *a, const pto_content_t *b) {
     return a->order == b->order && a->base == b->base;
 }
 
-/* A list of spans. In a buffer's contents the unused room is a gap where spans were last replaced, since the
- * next ones are mostly close by: use pto_contents_at. */
+/* A list of spans. A buffer's contents are a gap buffer, since most writes are close to the previous one: the
+ * unused capacity lies where spans were last replaced, so read them by pto_contents_at. */
 typedef struct {
     pto_content_t *span;
     int count;
     int capacity;
     int gap_at;  /* of contents: the spans before the gap */
-    int read_at; /* behind the span that a read began at: reads often go on there */
+    int read_at; /* of contents: where the next read is likely to begin */
 } pto_spans_t;
 
-/* Returns where a search that began close by goes on: where it would, in ever larger steps, or else in the
- * middle. */
+/* Returns the next index to try in a galloping search of [low, high): `at`, which moves in growing steps, or
+ * the middle once that has left the range. */
 static inline int pto_search_within(int low, int high, int at) {
     return at >= low && at < high ? at : low + (high - low) / 2;
 }
@@ -83,15 +85,14 @@ static inline pto_content_t *pto_contents_at(const pto_spans_t *contents, int i)
     return &contents->span[i < contents->gap_at ? i : i + contents->capacity - contents->count];
 }
 
-/* Work: spans of contents that were read, written or moved in this thread. Tests compare it with the order
- * that it may grow by. */
+/* Work done in this thread, for tests: spans of contents that were read, written or moved. */
 extern _Thread_local int64_t pto_contents_visits;
 
 /* Spans cover a buffer from 0 to its end without gaps. */
 void pto_contents_init(pto_spans_t *contents, int64_t bytes, pto_sets_t *sets);
 void pto_contents_fini(pto_spans_t *contents);
 
-/* Replace the contents of `found` by those of the range. */
+/* Replaces the spans of `found` by those of the range. */
 void pto_contents_read(pto_spans_t *contents, int64_t begin, int64_t end, pto_spans_t *found,
                        pto_sets_t *sets);
 void pto_contents_write(pto_spans_t *contents, pto_content_t written, pto_sets_t *sets);

@@ -1,4 +1,5 @@
-/* The effect of moves and reductions while a plan is checked, and its comparison with the expected result. */
+/* The symbolic effect of copies, messages and reductions on the contents of buffers (memory.h), the recording
+ * of their accesses to shared memory, and the comparison of contents with what is expected. */
 #include <stdio.h>
 
 #include "base/checked.h"
@@ -8,7 +9,7 @@
 
 /* --- accesses to shared memory -------------------------------------------------------------------------- */
 
-/* Record an access to a buffer that is shared and ordered. */
+/* Records an access to a shared buffer, and reports a race. */
 static bool access_shared(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch) {
     pto_conflict_t conflict;
     int64_t place = touch->holder * checker->buffers + touch->buffer;
@@ -38,15 +39,16 @@ static bool access_shared(pto_checker_t *checker, int64_t rank, const pto_touch_
 bool pto_check_access(pto_checker_t *checker, int64_t rank, const pto_touch_t *touch) {
     if (!checker->shared[touch->buffer])
         return true;
-    checker->report.accesses += touch->buffer != checker->uncounted;
+    checker->report.accesses += touch->buffer != checker->not_counted;
     if (!pto_check_is_ordered(checker))
         return true;
-    pto_touch_t twin = *touch;
-    twin.buffer = pto_check_twin(checker, touch);
-    return access_shared(checker, rank, touch) && (twin.buffer < 0 || access_shared(checker, rank, &twin));
+    pto_touch_t alias = *touch;
+    alias.buffer = pto_check_alias(checker, touch);
+    return access_shared(checker, rank, touch) && (alias.buffer < 0 || access_shared(checker, rank, &alias));
 }
 
-/* Returns whether a range goes on from the end of a buffer, or of one of its slots, at the start. */
+/* Returns whether a range continues the previous one at the start of the buffer, or of a slot of it, whose
+ * end the previous one has reached. */
 static bool wraps_around(const pto_checker_t *checker, const pto_touch_t *before, const pto_touch_t *touch) {
     const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, touch->buffer);
     int64_t held = checker->bytes[touch->holder * checker->buffers + touch->buffer];
@@ -54,14 +56,14 @@ static bool wraps_around(const pto_checker_t *checker, const pto_touch_t *before
     return before->end % bytes == 0 && touch->begin == before->end - bytes;
 }
 
-/* Ranges that wrap around count once: where they do depends on the rank. */
+/* Ranges that wrap around are counted once, so that the count does not depend on the rank. */
 static bool access_all(pto_checker_t *checker, int64_t rank, const pto_touches_t *touches) {
     for (int i = 0; i < touches->count; i++) {
         const pto_touch_t *touch = &touches->item[i];
         if (!pto_check_access(checker, rank, touch))
             return false;
-        bool counts = checker->shared[touch->buffer] && touch->buffer != checker->uncounted;
-        if (i > 0 && counts && wraps_around(checker, touch - 1, touch))
+        bool is_counted = checker->shared[touch->buffer] && touch->buffer != checker->not_counted;
+        if (i > 0 && is_counted && wraps_around(checker, touch - 1, touch))
             checker->report.accesses--;
     }
     return true;
@@ -69,9 +71,10 @@ static bool access_all(pto_checker_t *checker, int64_t rank, const pto_touches_t
 
 /* --- the order of combination --------------------------------------------------------------------------- */
 
-/* Combine what has arrived with what is present. The result is the same for a op b and b op a, which have the
- * same bits, and otherwise has a number of its own. Of two that are alike, the base is the one whose next is
- * the other by fewer owners. */
+/* Sets the order and base of `present` to those of the result of combining it with `arrived`. These are the
+ * same for a op b and b op a, so the operands are first put into an order of their own: by their `order`, and
+ * where that is equal, so that the second base follows the first by at most half of the owners (cyclically).
+ */
 static void combine_orders(const pto_checker_t *checker, pto_content_t *present,
                            const pto_content_t *arrived) {
     int64_t owners =
@@ -79,18 +82,18 @@ static void combine_orders(const pto_checker_t *checker, pto_content_t *present,
             ? pto_plan_group(checker->plan, pto_plan_node(checker->plan, checker->collective)->group)->size
             : pto_layout_owner_count(&checker->request->layout);
     const pto_content_t *first = present, *second = arrived;
-    int64_t apart = pto_floor_mod(second->base - first->base, owners);
-    bool swaps = first->order == second->order ? 2 * apart > owners : first->order > second->order;
-    if (2 * apart == owners && first->order == second->order)
+    int64_t distance = pto_floor_mod(second->base - first->base, owners);
+    bool swaps = first->order == second->order ? 2 * distance > owners : first->order > second->order;
+    if (2 * distance == owners && first->order == second->order)
         swaps = first->base > second->base;
     if (swaps) {
         first = arrived;
         second = present;
-        apart = pto_floor_mod(-apart, owners);
+        distance = pto_floor_mod(-distance, owners);
     }
     uint64_t order = pto_mix(pto_mix(first->order + PTO_GOLDEN_GAMMA) + second->order);
     int32_t base = first->base;
-    present->order = pto_mix(order + (uint64_t)apart * PTO_GOLDEN_GAMMA);
+    present->order = pto_mix(order + (uint64_t)distance * PTO_GOLDEN_GAMMA);
     present->base = base;
 }
 
@@ -109,7 +112,7 @@ static bool are_elements(pto_checker_t *checker, int64_t rank, const pto_touch_t
                           pto_datatype_name(checker->request->datatype), (long long)element);
 }
 
-/* --- what arrives --------------------------------------------------------------------------------------- */
+/* --- reading and writing contents ----------------------------------------------------------------------- */
 
 /* Returns whether each byte of a buffer may be written only once. */
 static bool is_written_once(const pto_checker_t *checker, int buffer) {
@@ -123,15 +126,16 @@ static bool is_written_once(const pto_checker_t *checker, int buffer) {
            !pto_collective_reduces(checker->request->collective);
 }
 
-/* Not only given by the user, as what the receivers of a broadcast have before it (check.c). */
+/* Returns whether the plan has written bytes with this set. The receivers of a broadcast have data of their
+ * own there before (preset_output in check.c), which does not count. */
 static bool was_written(pto_checker_t *checker, int32_t set) {
-    const bool may_be_given =
+    const bool may_be_preset =
         checker->collective < 0 && checker->request->collective == PTO_COLLECTIVE_BROADCAST;
-    return set != PTO_SET_NONE && (!may_be_given || set == pto_sets_run(&checker->sets, 0, 1));
+    return set != PTO_SET_NONE && (!may_be_preset || set == pto_sets_run(&checker->sets, 0, 1));
 }
 
-/* `span` describes the data, at its position in the target. */
-static bool put(pto_checker_t *checker, int64_t rank, const pto_touch_t *target, pto_content_t span) {
+/* Writes a span, which is at its position in the target. */
+static bool write_span(pto_checker_t *checker, int64_t rank, const pto_touch_t *target, pto_content_t span) {
     pto_spans_t *contents = pto_check_contents(checker, target->holder, target->buffer);
     if (is_written_once(checker, target->buffer)) {
         pto_contents_read(contents, span.begin, span.end, &checker->present, &checker->sets);
@@ -146,7 +150,7 @@ static bool put(pto_checker_t *checker, int64_t rank, const pto_touch_t *target,
     return true;
 }
 
-/* Reduce incoming data into one existing span. */
+/* Reduces incoming data into one existing span. */
 static bool combine(pto_checker_t *checker, int64_t rank, pto_spans_t *contents, const char *name,
                     pto_content_t arrived, pto_content_t present) {
     if (present.set == PTO_SET_NONE)
@@ -177,7 +181,8 @@ static bool combine_all(pto_checker_t *checker, int64_t rank, pto_spans_t *conte
     return true;
 }
 
-/* A library may copy its output before it has written it: what the user has in the gaps must not be lost. */
+/* Returns whether a copy may read unwritten bytes: a library may copy its output before it writes it, to keep
+ * what the user has in the gaps between blocks. */
 static bool may_hold_other_data(const pto_checker_t *checker, int buffer) {
     if (checker->collective < 0)
         return false;
@@ -185,21 +190,21 @@ static bool may_hold_other_data(const pto_checker_t *checker, int buffer) {
     return node->by == PTO_DONE_BY_LIBRARY && buffer == pto_plan_call(checker->plan, node->call)->out.buffer;
 }
 
-/* Fill checker->moved with the contents of a range; false if some of it was never written. */
+/* Fills checker->moved with the contents of a range; false if some of it was never written. */
 static bool read_range(pto_checker_t *checker, int64_t rank, const pto_touch_t *range, bool copies) {
-    bool any = copies && may_hold_other_data(checker, range->buffer);
+    bool may_be_unwritten = copies && may_hold_other_data(checker, range->buffer);
     pto_contents_read(pto_check_contents(checker, range->holder, range->buffer), range->begin, range->end,
                       &checker->moved, &checker->sets);
     for (int i = 0; i < checker->moved.count; i++) {
         const pto_content_t *span = &checker->moved.span[i];
-        if (span->set == PTO_SET_NONE && !any)
+        if (span->set == PTO_SET_NONE && !may_be_unwritten)
             return pto_check_fail(
                 checker, rank, "reads bytes %lld..%lld of '%s', which were %s", (long long)span->begin,
                 (long long)span->end - 1, pto_check_buffer_name(checker, range->buffer),
-                range->buffer == checker->in && pto_check_twin(checker, range) >= 0 ? "overwritten in place"
-                                                                                    : "never written");
+                range->buffer == checker->in && pto_check_alias(checker, range) >= 0 ? "overwritten in place"
+                                                                                     : "never written");
     }
-    return checker->nodes_on == 0 || pto_check_rotate_moved(checker, range->holder);
+    return checker->source_node == 0 || pto_check_rotate_moved(checker, range->holder);
 }
 
 static pto_content_t shifted(pto_content_t span, int64_t by) {
@@ -211,9 +216,10 @@ static pto_content_t shifted(pto_content_t span, int64_t by) {
 
 /* --- moves and reductions of steps ---------------------------------------------------------------------- */
 
-typedef enum { MOVE_COPY, MOVE_FIRST, MOVE_REDUCE } move_t; /* of a reduction: its first piece, or another */
+/* MOVE_FIRST: the first piece of a reduction that overwrites its target. */
+typedef enum { MOVE_COPY, MOVE_FIRST, MOVE_REDUCE } move_t;
 
-/* Move a range to one of equal length. */
+/* Moves a range to one of equal length. */
 static bool move_piece(pto_checker_t *checker, int64_t reader, int64_t writer, const pto_touch_t *source,
                        const pto_touch_t *target, move_t how) {
     if (!read_range(checker, reader, source, how == MOVE_COPY))
@@ -225,11 +231,11 @@ static bool move_piece(pto_checker_t *checker, int64_t reader, int64_t writer, c
     for (int i = 0; i < checker->moved.count; i++) {
         pto_content_t span = shifted(checker->moved.span[i], target->begin - source->begin);
         if (span.set == PTO_SET_NONE)
-            continue; /* not data of the plan's */
-        if (checker->even && !pto_check_keeps_place(checker, target, &span))
+            continue; /* bytes that the plan has not written */
+        if (checker->unit_plan && !pto_check_keeps_place(checker, target, &span))
             return pto_check_fail(checker, writer, "moves a part of a vector to the place of another");
         if (how == MOVE_REDUCE ? !combine_all(checker, writer, contents, name, span)
-                               : !put(checker, writer, target, span))
+                               : !write_span(checker, writer, target, span))
             return false;
     }
     return true;
@@ -256,23 +262,24 @@ bool pto_check_move_touched(pto_checker_t *checker, const pto_action_t *reader, 
         pto_saturating_sum(checker->report.moved_bytes, pto_check_touched_bytes(source));
     int s = checker->repeats ? source->count : 0, t = 0; /* the first run has moved the same */
     int64_t read = 0, written = 0;
-    bool reduces = writer->step->kind == PTO_STEP_REDUCE, first = writer->step->fresh;
+    move_t how = MOVE_COPY;
+    if (writer->step->kind == PTO_STEP_REDUCE)
+        how = writer->step->fresh ? MOVE_FIRST : MOVE_REDUCE;
     while (s < source->count && target->count > 0) {
         int64_t left = source->item[s].end - source->item[s].begin - read;
         int64_t room = target->item[t].end - target->item[t].begin - written;
         int64_t bytes = left < room ? left : room;
         pto_touch_t from = piece_of(&source->item[s], read, bytes);
         pto_touch_t to = piece_of(&target->item[t], written, bytes);
-        move_t how = !reduces ? MOVE_COPY : first ? MOVE_FIRST : MOVE_REDUCE;
         if (!move_piece(checker, reader->rank, writer->rank, &from, &to, how))
             return false;
         read = bytes == left ? 0 : read + bytes;
         s += bytes == left;
         written = bytes == room ? 0 : written + bytes;
         t += bytes == room;
-        if (t == target->count) {
+        if (t == target->count) { /* the next piece of a reduction */
             t = 0;
-            first = false;
+            how = how == MOVE_FIRST ? MOVE_REDUCE : how;
         }
     }
     for (int i = 0; i < target->count && !checker->repeats; i++)
@@ -289,7 +296,8 @@ bool pto_check_move(pto_checker_t *checker, const pto_touch_t *source, const pto
     return true;
 }
 
-bool pto_check_gather(pto_checker_t *checker, const pto_touch_t *vector, pto_spans_t *result, bool reduce) {
+bool pto_check_read_vector(pto_checker_t *checker, const pto_touch_t *vector, pto_spans_t *result,
+                           bool reduce) {
     if (!read_range(checker, vector->holder, vector, false))
         return false;
     if (reduce && !are_elements(checker, vector->holder, vector))
@@ -305,45 +313,47 @@ bool pto_check_gather(pto_checker_t *checker, const pto_touch_t *vector, pto_spa
     return true;
 }
 
-bool pto_check_give(pto_checker_t *checker, const pto_spans_t *result, const pto_touch_t *vector) {
+bool pto_check_write_vector(pto_checker_t *checker, const pto_spans_t *result, const pto_touch_t *vector) {
     for (int i = 0; i < result->count; i++)
-        if (!put(checker, vector->holder, vector, shifted(*pto_contents_at(result, i), vector->begin)))
+        if (!write_span(checker, vector->holder, vector, shifted(*pto_contents_at(result, i), vector->begin)))
             return false;
     pto_check_overwrite(checker, vector);
     return true;
 }
 
-/* --- what is due ---------------------------------------------------------------------------------------- */
+/* --- what is expected ----------------------------------------------------------------------------------- */
 
 /* "owner 3's bytes from 16 on", "the sum of 4 owners' bytes from 0 on" or "nothing". */
-static void describe(const pto_checker_t *checker, const char *who, const pto_content_t *span, char *text) {
+static void describe(const pto_checker_t *checker, const char *contributor, const pto_content_t *span,
+                     char *text) {
     long long origin = (long long)(span->begin + span->delta);
     int owners = span->set == PTO_SET_NONE ? 0 : (int)pto_sets_size(&checker->sets, span->set);
     if (owners == 0)
         snprintf(text, PTO_CONTENTS_TEXT_MAX, "nothing");
     else if (owners == 1)
-        snprintf(text, PTO_CONTENTS_TEXT_MAX, "%s %d's bytes from %lld on", who,
+        snprintf(text, PTO_CONTENTS_TEXT_MAX, "%s %d's bytes from %lld on", contributor,
                  (int)pto_sets_first(&checker->sets, span->set), origin);
     else
-        snprintf(text, PTO_CONTENTS_TEXT_MAX, "the sum of %d %ss' bytes from %lld on", owners, who, origin);
+        snprintf(text, PTO_CONTENTS_TEXT_MAX, "the sum of %d %ss' bytes from %lld on", owners, contributor,
+                 origin);
 }
 
 bool pto_check_expect(pto_checker_t *checker, pto_spans_t *contents, int64_t rank, int buffer,
                       pto_content_t wanted) {
-    const char *who = contents == checker->inside ? "member" : "owner";
+    const char *contributor = contents == checker->inside ? "member" : "owner";
     pto_contents_read(&contents[rank * checker->buffers + buffer], wanted.begin, wanted.end,
                       &checker->present, &checker->sets);
     for (int i = 0; i < checker->present.count; i++) {
         const pto_content_t *span = &checker->present.span[i];
         if (span->set == wanted.set && span->delta == wanted.delta)
             continue;
-        char held[PTO_CONTENTS_TEXT_MAX], due[PTO_CONTENTS_TEXT_MAX];
-        describe(checker, who, span, held);
+        char found[PTO_CONTENTS_TEXT_MAX], expected[PTO_CONTENTS_TEXT_MAX];
+        describe(checker, contributor, span, found);
         wanted.begin = span->begin;
-        describe(checker, who, &wanted, due);
+        describe(checker, contributor, &wanted, expected);
         return pto_check_fail(checker, rank, "bytes %lld..%lld of '%s' hold %s, not %s",
                               (long long)span->begin, (long long)span->end - 1,
-                              pto_check_buffer_name(checker, buffer), held, due);
+                              pto_check_buffer_name(checker, buffer), found, expected);
     }
     return true;
 }

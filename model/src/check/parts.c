@@ -1,11 +1,11 @@
-/* Checking the parts of a plan: all names in it exist, and none of its arithmetic divides by zero, loops
- * forever or leaves its group. The walk over stages relies on this. */
+/* Checks the parts of a plan: every buffer, group and flag that it names exists, and none of its arithmetic
+ * divides by zero, loops forever or leaves its group. The walk over stages relies on this. */
 #include "check/check_internal.h"
 #include "plan/plan_internal.h"
 
 /* --- once for a plan ------------------------------------------------------------------------------------ */
 
-static bool buffer_right(pto_checker_t *checker, const pto_buffer_t *buffer) {
+static bool check_buffer(pto_checker_t *checker, const pto_buffer_t *buffer) {
     const pto_layout_t *layout = &checker->request->layout;
     if (buffer->core_first < 0 || buffer->core_count < 0 ||
         buffer->core_first + buffer->core_count > layout->procs_per_gpu)
@@ -26,8 +26,7 @@ bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
     if (slice->buffer < 0 || slice->buffer >= checker->buffers)
         return pto_check_fail(checker, 0, "a step names buffer %d, which does not exist", slice->buffer);
     const pto_buffer_t *named = pto_plan_buffer(checker->plan, slice->buffer);
-    int64_t in_slots = named->chunks;
-    if (slice->chunks < 0 || (in_slots > 0 && slice->chunks != in_slots))
+    if (slice->chunks < 0 || (named->chunks > 0 && slice->chunks != named->chunks))
         return pto_check_fail(checker, 0, "a slice of '%s' is not of its chunks", named->name);
     if (slice->parts < 0 || slice->anchor_step < 0 ||
         (slice->share != PTO_SHARE_ALL && slice->share_count < 1))
@@ -57,9 +56,9 @@ bool pto_check_slice_named(pto_checker_t *checker, const pto_slice_t *slice) {
     return true;
 }
 
-/* A slice may name its holder by the step's peers only if the step has peers, and messages use only the
- * rank's own buffers. */
-static bool holder_right(pto_checker_t *checker, const pto_step_t *step, const pto_slice_t *slice) {
+/* Checks the holder of a slice: a peer's buffer needs a step with peers, and messages use only the rank's own
+ * buffers. */
+static bool check_holder(pto_checker_t *checker, const pto_step_t *step, const pto_slice_t *slice) {
     if (slice->holder < PTO_HOLDER_SELF || slice->holder >= PTO_HOLDER_COUNT)
         return pto_check_fail(checker, 0, "a slice names an unknown holder");
     if (slice->holder == PTO_HOLDER_PEER && (step->peers.kind == PTO_PEERS_NONE || pto_step_is_message(step)))
@@ -69,18 +68,18 @@ static bool holder_right(pto_checker_t *checker, const pto_step_t *step, const p
     return true;
 }
 
-static bool slice_right(pto_checker_t *checker, const pto_step_t *step, const pto_slice_t *slice) {
-    return !slice || (pto_check_slice_named(checker, slice) && holder_right(checker, step, slice));
+static bool check_slice(pto_checker_t *checker, const pto_step_t *step, const pto_slice_t *slice) {
+    return !slice || (pto_check_slice_named(checker, slice) && check_holder(checker, step, slice));
 }
 
-/* One process of every GPU is one for each owner if a GPU has one owner. */
+/* Returns whether a group's members are the processes of a halo exchange's grid: the owners. */
 static bool is_grid(const pto_checker_t *checker, const pto_group_t *group) {
     return checker->request->collective == PTO_COLLECTIVE_HALO && group->fold == 0 &&
            (group->kind == PTO_GROUP_OWNERS ||
             (group->kind == PTO_GROUP_CORES && checker->request->layout.owners_per_gpu == 1));
 }
 
-static bool step_right(pto_checker_t *checker, const pto_step_t *step) {
+static bool check_step(pto_checker_t *checker, const pto_step_t *step) {
     if (step->kind >= PTO_STEP_COUNT)
         return pto_check_fail(checker, 0, "a step is of an unknown kind");
     bool signals = pto_step_is_signal(step);
@@ -90,31 +89,31 @@ static bool step_right(pto_checker_t *checker, const pto_step_t *step) {
         return pto_check_fail(checker, 0, "a step is for cores that don't exist");
     if ((signals || pto_step_is_message(step)) && step->peers.kind == PTO_PEERS_NONE)
         return pto_check_fail(checker, 0, "a message or signal names no peers");
-    bool cells = (pto_step_source(step) && step->source.cells != PTO_CELLS_NONE) ||
-                 (pto_step_target(step) && step->target.cells != PTO_CELLS_NONE);
-    if ((cells || step->peers.kind == PTO_PEERS_CART || step->peers.kind == PTO_PEERS_GRID) &&
+    bool has_cells = (pto_step_source(step) && step->source.cells != PTO_CELLS_NONE) ||
+                     (pto_step_target(step) && step->target.cells != PTO_CELLS_NONE);
+    if ((has_cells || step->peers.kind == PTO_PEERS_CART || step->peers.kind == PTO_PEERS_GRID) &&
         !is_grid(checker, pto_plan_group(checker->plan, step->group)))
         return pto_check_fail(checker, 0, "a step has peers in a grid, which its group is not");
     if (signals && (step->flag < 0 || step->flag >= pto_plan_flag_count(checker->plan)))
         return pto_check_fail(checker, 0, "a step names flag %d, which does not exist", step->flag);
-    return slice_right(checker, step, pto_step_source(step)) &&
-           slice_right(checker, step, pto_step_target(step));
+    return check_slice(checker, step, pto_step_source(step)) &&
+           check_slice(checker, step, pto_step_target(step));
 }
 
 bool pto_check_parts(pto_checker_t *checker) {
     for (int buffer = 0; buffer < checker->buffers; buffer++)
-        if (!buffer_right(checker, pto_plan_buffer(checker->plan, buffer)))
+        if (!check_buffer(checker, pto_plan_buffer(checker->plan, buffer)))
             return false;
-    bool right = true;
-    for (int node = 0; node < pto_plan_node_count(checker->plan) && right; node++) {
+    bool ok = true;
+    for (int node = 0; node < pto_plan_node_count(checker->plan) && ok; node++) {
         const pto_stage_t *stage = pto_node_stage(checker->plan, node);
         checker->walk.stage = stage;
-        for (int step = 0; stage && step < stage->step_count && right; step++)
-            right = step_right(checker, pto_plan_step(checker->plan, stage->step_first + step));
+        for (int step = 0; stage && step < stage->step_count && ok; step++)
+            ok = check_step(checker, pto_plan_step(checker->plan, stage->step_first + step));
     }
-    if (right)
+    if (ok)
         checker->walk.stage = NULL;
-    return right;
+    return ok;
 }
 
 /* Returns the number of ranks among which the memory of a slice must be shared, so that a step may use it. */
@@ -128,21 +127,21 @@ static int64_t sharing_by(const pto_plan_t *plan, const pto_step_t *step, const 
 }
 
 int64_t pto_check_sharing_ranks(const pto_plan_t *plan) {
-    int64_t most = 1;
+    int64_t ranks = 1;
     for (int i = 0; i < plan->steps.count; i++) {
         const pto_step_t *step = pto_plan_step(plan, i);
         int64_t source = sharing_by(plan, step, pto_step_source(step));
         int64_t target = sharing_by(plan, step, pto_step_target(step));
-        most = source > most ? source : most;
-        most = target > most ? target : most;
+        ranks = source > ranks ? source : ranks;
+        ranks = target > ranks ? target : ranks;
     }
-    return most;
+    return ranks;
 }
 
 /* --- for each rank and iteration ------------------------------------------------------------------------ */
 
-/* Returns whether each of these has a value: powers of two exist for k of 0 to 62. */
-static bool defined(const pto_expr_t *const *used, size_t count, int64_t k) {
+/* Returns whether all of these expressions have a value: 2^k is a 64-bit number for k from 0 to 62. */
+static bool are_defined(const pto_expr_t *const *used, size_t count, int64_t k) {
     if (k >= 0 && k <= 62)
         return true;
     for (size_t i = 0; i < count; i++)
@@ -159,11 +158,11 @@ bool pto_check_actor(pto_checker_t *checker, const pto_step_t *step, int64_t ran
     const pto_peers_t *peers = &step->peers;
     const pto_expr_t *used[] = {&step->who_first, &step->who_stride, &step->who_until,
                                 &peers->first,    &peers->stride,    &peers->until};
-    if (!defined(used, sizeof used / sizeof *used, k))
+    if (!are_defined(used, sizeof used / sizeof *used, k))
         return pto_check_fail(checker, rank, "2^%lld is out of range", (long long)k);
-    int64_t apart = pto_expr_at(&step->who_stride, k, core, 0);
-    if (apart < 1)
-        return pto_check_fail(checker, rank, "a step's members are %lld apart", (long long)apart);
+    int64_t member_stride = pto_expr_at(&step->who_stride, k, core, 0);
+    if (member_stride < 1)
+        return pto_check_fail(checker, rank, "a step's members are %lld apart", (long long)member_stride);
     if (peers->kind == PTO_PEERS_NONE || peers->kind == PTO_PEERS_XOR || peers->kind == PTO_PEERS_CART)
         return true;
     int64_t stride = pto_expr_at(&peers->stride, k, core, 0);
@@ -187,7 +186,7 @@ bool pto_check_peer(pto_checker_t *checker, const pto_action_t *action) {
 bool pto_check_slice(pto_checker_t *checker, const pto_slice_t *slice, const pto_action_t *action) {
     const pto_expr_t *used[] = {&slice->offset, &slice->align,  &slice->first,
                                 &slice->run,    &slice->stride, &slice->until};
-    if (!defined(used, sizeof used / sizeof *used, action->k))
+    if (!are_defined(used, sizeof used / sizeof *used, action->k))
         return pto_check_fail(checker, action->rank, "2^%lld is out of range", (long long)action->k);
     const pto_buffer_t *buffer = pto_plan_buffer(checker->plan, slice->buffer);
     int64_t first = pto_expr_at(&slice->first, action->k, action->core, action->peer);

@@ -1,17 +1,18 @@
-/* Tries the ways to prove a plan, the cheapest first. The first two know only a part of the order of
- * accesses: what they prove is right, but if they fail, the next way decides, and says what is wrong. */
+/* Proves a plan by the first method that succeeds, the cheapest first (pto_proof_t). The first two know only
+ * a part of the happens-before relation. What they prove holds, but a race that they find may be none: the
+ * next method decides and describes the fault. */
 #include "check/check_internal.h"
 
-/* Returns whether the next way, which knows more of the order of accesses, would find the same. */
+/* Returns whether the next method, which knows more of the happens-before relation, would find the same. */
 static bool is_final(pto_proof_t proof, pto_status_t status, bool unordered) {
     if (status == PTO_OK || status == PTO_ERR_MEMORY || proof == PTO_PROOF_IN_FULL)
         return true;
     return proof == PTO_PROOF_BY_GROUP_CLOCKS && !unordered;
 }
 
-/* Refuses a plan whose accesses are unordered as far as clocks by group tell (`found`), since only a proof in
- * full could tell whether they really are. */
-static pto_status_t too_many_clocks(const pto_error_t *found, int64_t ranks, pto_error_t *err) {
+/* Refuses a plan for which clocks by group have `found` a race: a proof in full, which alone could tell
+ * whether it is one, would take too many clocks. */
+static pto_status_t refuse_full_proof(const pto_error_t *found, int64_t ranks, pto_error_t *err) {
     return pto_error_set(
         err, PTO_ERR_TOO_LARGE,
         "the order of accesses would have to be proved among all processes, which check does for at "
@@ -37,8 +38,8 @@ pto_status_t pto_check_assigned(const pto_plan_t *plan, pto_assign_t takes_b, co
     for (int proof = 0; proof < PTO_PROOF_COUNT && !final; proof++) {
         bool unordered = false;
         if (proof == PTO_PROOF_IN_FULL && ranks * pto_plan_lane_count(plan) > PTO_CHECK_CLOCKS_MAX)
-            return too_many_clocks(&found, ranks, err);
-        status = pto_check_in_way(plan, (pto_proof_t)proof, takes_b, context, report, &unordered, &found);
+            return refuse_full_proof(&found, ranks, err);
+        status = pto_check_by_method(plan, (pto_proof_t)proof, takes_b, context, report, &unordered, &found);
         final = is_final((pto_proof_t)proof, status, unordered);
     }
     if (status != PTO_OK && err)

@@ -1,7 +1,7 @@
-/* The work and memory that checking a plan takes, counted in advance. Work is counted in touches: one for
- * each stage that a rank passes, one for each block that a copy, a reduction or a message moves, three for a
- * message and, if memory is shared, one for each 200 ranks whose clocks it carries: those that share memory.
- * A touch takes about half a microsecond. Of plans in which all nodes do the same, one node is walked. */
+/* Estimates the work and memory of checking a plan, so that a check that is too large is refused before it
+ * starts. Work is counted in touches of about half a microsecond: one for each stage that a rank passes, one
+ * for each block that a copy, a reduction or a message moves, three for each message, and for its clock, if
+ * memory is shared, one per 200 entries. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,23 +10,23 @@
 #include "plan/plan_internal.h"
 #include "portolan/strategy.h"
 
-enum { MESSAGE_TOUCHES = 3, CLOCKS_A_TOUCH = 200, TOUCHES_A_KEPT_ITEM = 5, SHARED_ITEMS = 4 };
+enum { MESSAGE_TOUCHES = 3, ENTRIES_PER_TOUCH = 200, TOUCHES_PER_ITEM = 5, SHARED_ITEMS = 4 };
 
 typedef struct {
     const pto_plan_t *plan;
     int64_t ranks;
-    int64_t walked; /* of these, as many are walked for all */
-    int64_t clocks; /* of each lane of each rank that shares a rank's memory */
+    int64_t walked; /* the number of ranks that are walked: all, or those of one node */
+    int64_t clocks; /* entries of a clock: one for each lane of each rank that shares a rank's memory */
     bool *shared;   /* by buffer */
     int runs;       /* more than one: memory is shared */
     int64_t touches;
-    int64_t kept; /* spans of contents and traces, ends of messages, clocks: about 45 bytes each */
+    int64_t kept; /* items in memory: spans, ends of messages, clocks; about 45 bytes each */
 } size_count_t;
 
 static void add(int64_t *total, int64_t count) { *total = pto_saturating_sum(*total, count); }
 
-/* Returns the part of all ranks' work or memory that the ranks that are walked have. */
-static int64_t part_of(const size_count_t *count, int64_t all) {
+/* Returns the share of all ranks' work or memory that is due to the ranks that are walked. */
+static int64_t walked_share(const size_count_t *count, int64_t all) {
     return all == INT64_MAX ? all : all / (count->ranks / count->walked);
 }
 
@@ -44,17 +44,19 @@ static bool is_shared(const pto_plan_t *plan, int buffer) {
 }
 
 static int64_t blocks_of(const pto_slice_t *slice, int64_t k, int64_t core) {
-    int64_t each = slice->fold > 0 ? 2 : slice->bundle > 1 ? slice->bundle : 1;
-    return pto_saturating_product(pto_slice_block_count(slice, k, core, 0), each);
+    int64_t blocks_per_index = slice->bundle > 1 ? slice->bundle : 1;
+    if (slice->fold > 0)
+        blocks_per_index = 2;
+    return pto_saturating_product(pto_slice_block_count(slice, k, core, 0), blocks_per_index);
 }
 
 static void count_step(size_count_t *count, const pto_step_t *step, int64_t k, int64_t *messages) {
-    int64_t actions = part_of(count, pto_step_actions(count->plan, step, k));
+    int64_t actions = walked_share(count, pto_step_actions(count->plan, step, k));
     if (step->kind == PTO_STEP_SEND) {
-        int64_t each = pto_saturating_sum(MESSAGE_TOUCHES, blocks_of(&step->source, k, step->core_first));
-        add(&count->touches,
-            pto_saturating_product(
-                actions, pto_saturating_sum(each, count->runs > 1 ? count->clocks / CLOCKS_A_TOUCH : 0)));
+        int64_t touches = pto_saturating_sum(MESSAGE_TOUCHES, blocks_of(&step->source, k, step->core_first));
+        if (count->runs > 1)
+            add(&touches, count->clocks / ENTRIES_PER_TOUCH);
+        add(&count->touches, pto_saturating_product(actions, touches));
         add(messages, actions);
     } else if (pto_step_is_local(step)) {
         add(&count->touches,
@@ -66,19 +68,19 @@ static void count_step(size_count_t *count, const pto_step_t *step, int64_t k, i
 }
 
 static void count_stages(size_count_t *count) {
-    int64_t most_messages = 0;
+    int64_t max_messages = 0; /* of a stage */
     pto_walk_t walk;
     pto_walk_begin(&walk, count->plan);
     while (pto_walk_next(&walk)) {
         int64_t messages = 0;
         add(&count->touches, count->walked);
         if (walk.lanes >= 0)
-            add(&count->touches, pto_saturating_product(count->walked, count->clocks / CLOCKS_A_TOUCH));
+            add(&count->touches, pto_saturating_product(count->walked, count->clocks / ENTRIES_PER_TOUCH));
         for (int i = 0; i < walk.stage->step_count; i++)
             count_step(count, pto_plan_step(count->plan, walk.stage->step_first + i), walk.k, &messages);
-        most_messages = messages > most_messages ? messages : most_messages;
+        max_messages = messages > max_messages ? messages : max_messages;
     }
-    add(&count->kept, pto_saturating_product(2, most_messages));
+    add(&count->kept, pto_saturating_product(2, max_messages));
 }
 
 /* The user's input is one span; any other buffer of a rank has one per block. */
@@ -86,14 +88,15 @@ static void count_buffers(size_count_t *count) {
     const pto_layout_t *layout = &count->plan->request.layout;
     for (int b = 0; b < pto_plan_buffer_count(count->plan); b++) {
         const pto_buffer_t *buffer = pto_plan_buffer(count->plan, b);
-        bool leaders = buffer->group == PTO_GROUP_LEADERS;
-        int64_t held =
-            leaders ? layout->nodes
-                    : pto_saturating_product(layout->nodes * layout->gpus_per_node, buffer->core_count);
+        int64_t holders =
+            buffer->group == PTO_GROUP_LEADERS
+                ? layout->nodes
+                : pto_saturating_product(layout->nodes * layout->gpus_per_node, buffer->core_count);
         int64_t stride = buffer->held_stride > 1 ? buffer->held_stride : 1;
-        int64_t deal = buffer->cyclic != PTO_CYCLIC_NONE ? buffer->cyclic_count : 1;
-        int64_t spans = part_of(count, pto_saturating_product((held + stride - 1) / stride,
-                                                              (buffer->block_count + deal - 1) / deal));
+        int64_t sharers = buffer->cyclic != PTO_CYCLIC_NONE ? buffer->cyclic_count : 1;
+        int64_t spans =
+            walked_share(count, pto_saturating_product((holders + stride - 1) / stride,
+                                                       (buffer->block_count + sharers - 1) / sharers));
         if (!pto_role_is_input(buffer->role))
             add(&count->kept, spans);
         if (count->shared[b])
@@ -112,7 +115,9 @@ static void count_buffers(size_count_t *count) {
     }
 }
 
-/* The ranks of one node, if all nodes do the same. A faulty plan may take more, until its fault is found. */
+/* Returns the ranks of one node if all nodes do the same. A faulty plan may take more, until its fault is
+ * found.
+ */
 static int64_t ranks_to_walk(const pto_plan_t *plan, int64_t ranks) {
     pto_rotation_t *rotation = calloc((size_t)pto_plan_buffer_count(plan) + 1, sizeof *rotation);
     bool alike = rotation && pto_check_nodes_alike(plan, rotation);
@@ -141,7 +146,7 @@ pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, int64_t *touc
     free(count.shared);
     int64_t touches = pto_saturating_product(pto_saturating_product(count.runs, pto_check_assignments(plan)),
                                              count.touches);
-    if (touches <= limit - before && count.kept <= limit / TOUCHES_A_KEPT_ITEM) {
+    if (touches <= limit - before && count.kept <= limit / TOUCHES_PER_ITEM) {
         if (touched)
             *touched += touches;
         return PTO_OK;
@@ -154,6 +159,6 @@ pto_status_t pto_check_size(const pto_plan_t *plan, int64_t limit, int64_t *touc
         "checking %s by %s touches %lld blocks, messages and clocks and keeps %lld; the limit "
         "is %lld,%s and %lld (--limit N raises the first to N, the second to N / %d)",
         plan->request.strategy->name, plan->request.algorithm->name, (long long)touches,
-        (long long)count.kept, (long long)limit, earlier, (long long)(limit / TOUCHES_A_KEPT_ITEM),
-        TOUCHES_A_KEPT_ITEM);
+        (long long)count.kept, (long long)limit, earlier, (long long)(limit / TOUCHES_PER_ITEM),
+        TOUCHES_PER_ITEM);
 }

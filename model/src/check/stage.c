@@ -1,5 +1,5 @@
-/* Checking one stage for all ranks: the bytes that its steps touch, the matching of its messages, and its
- * effect. */
+/* Executes one stage symbolically for all ranks: finds the bytes that its steps use, matches its sends with
+ * its receives, and applies its copies, reductions and signals. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,23 +22,23 @@ typedef struct {
     pto_touch_t touch; /* all fields but the range */
     int64_t held_bytes;
     int64_t rank;
-    bool right;
+    bool ok;
 } collector_t;
 
 static bool collect_range(void *context, int64_t offset_bytes, int64_t bytes) {
     collector_t *collector = context;
     if (offset_bytes < 0 || bytes < 0 || offset_bytes > collector->held_bytes - bytes) {
         const pto_buffer_t *buffer = pto_plan_buffer(collector->checker->plan, collector->touch.buffer);
-        collector->right = pto_check_fail(collector->checker, collector->rank,
-                                          "names bytes %lld..%lld of '%s', which has %lld",
-                                          (long long)offset_bytes, (long long)(offset_bytes + bytes - 1),
-                                          buffer->name, (long long)collector->held_bytes);
+        collector->ok = pto_check_fail(collector->checker, collector->rank,
+                                       "names bytes %lld..%lld of '%s', which has %lld",
+                                       (long long)offset_bytes, (long long)(offset_bytes + bytes - 1),
+                                       buffer->name, (long long)collector->held_bytes);
         return false;
     }
     collector->touch.begin = offset_bytes;
     collector->touch.end = offset_bytes + bytes;
-    collector->right = add_touch(collector->checker, collector->touches, collector->touch);
-    return collector->right;
+    collector->ok = add_touch(collector->checker, collector->touches, collector->touch);
+    return collector->ok;
 }
 
 static bool on_one_node(const pto_checker_t *checker, int64_t a, int64_t b) {
@@ -54,7 +54,7 @@ bool pto_check_collect(pto_checker_t *checker, const pto_slice_t *slice, const p
                              .touches = touches,
                              .touch = {.holder = holder, .buffer = slice->buffer, .write = write},
                              .rank = action->rank,
-                             .right = true};
+                             .ok = true};
     if (!pto_check_slice(checker, slice, action))
         return false;
     if (holder != action->rank && !on_one_node(checker, holder, action->rank))
@@ -67,7 +67,7 @@ bool pto_check_collect(pto_checker_t *checker, const pto_slice_t *slice, const p
     if (write && pto_role_is_input(buffer->role) && pto_buffer_is_users(checker->plan, slice->buffer, holder))
         return pto_check_fail(checker, action->rank, "writes the user's input");
     pto_slice_visit(checker->plan, slice, action, collect_range, &collector);
-    return collector.right;
+    return collector.ok;
 }
 
 static int by_place(const void *left, const void *right) {
@@ -79,7 +79,7 @@ static int by_place(const void *left, const void *right) {
     return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
-/* Most ranges come in their order: those of one slice, and two buffers. */
+/* The ranges are usually sorted already. */
 static void sort_by_place(pto_touches_t *touches) {
     int sorted = 1;
     while (sorted < touches->count && by_place(&touches->item[sorted - 1], &touches->item[sorted]) <= 0)
@@ -88,16 +88,16 @@ static void sort_by_place(pto_touches_t *touches) {
         qsort(touches->item, (size_t)touches->count, sizeof *touches->item, by_place);
 }
 
-/* A range in checker->touched that is written may not overlap another one. */
-static bool apart(pto_checker_t *checker, int64_t rank) {
+/* Checks that no range in checker->touched that is written overlaps another one. */
+static bool check_overlap(pto_checker_t *checker, int64_t rank) {
     pto_touches_t *touches = &checker->touched;
     if (touches->count < 2)
         return true;
     sort_by_place(touches);
     int64_t used_until = 0, written_until = 0;
     for (int i = 0; i < touches->count; i++) {
-        const pto_touch_t *touch = &touches->item[i], *before = touch - (i > 0);
-        if (i == 0 || before->holder != touch->holder || before->buffer != touch->buffer)
+        const pto_touch_t *touch = &touches->item[i], *previous = touch - (i > 0);
+        if (i == 0 || previous->holder != touch->holder || previous->buffer != touch->buffer)
             used_until = written_until = 0;
         int64_t clear_from = touch->write ? used_until : written_until;
         if (touch->begin < clear_from)
@@ -117,7 +117,7 @@ static bool apart(pto_checker_t *checker, int64_t rank) {
 
 typedef bool (*act_t)(pto_checker_t *checker, const pto_action_t *action);
 
-/* Call `act` for every peer of a rank's step, or once if the step has none. */
+/* Calls `act` for every peer of a rank's step, or once if the step has none. */
 static bool each_action(pto_checker_t *checker, const pto_step_t *step, int64_t rank, act_t act) {
     pto_action_t action;
     if (!pto_check_actor(checker, step, rank))
@@ -135,7 +135,7 @@ static const pto_step_t *stage_step(const pto_checker_t *checker, int index) {
     return pto_plan_step(checker->plan, checker->walk.stage->step_first + index);
 }
 
-/* Fill checker->source and checker->target with the ranges of a copy or reduction. */
+/* Fills checker->source and checker->target with the ranges of a copy or reduction. */
 static bool collect_both(pto_checker_t *checker, const pto_action_t *action) {
     checker->source.count = checker->target.count = 0;
     if (!pto_check_collect(checker, &action->step->source, action, false, &checker->source) ||
@@ -157,34 +157,35 @@ static bool do_local(pto_checker_t *checker, const pto_action_t *action) {
     return collect_both(checker, action) && pto_check_move_touched(checker, action, action);
 }
 
-/* `from` is what is moved there; or NULL. */
+/* Adds ranges to checker->touched. `from`: the ranges that are moved to them, or NULL. */
 static bool add_touches(pto_checker_t *checker, const pto_touches_t *touches, const pto_touches_t *from) {
     for (int i = 0; i < touches->count; i++) {
         pto_touch_t touch = touches->item[i];
         touch.buffer = pto_check_memory(checker, &touch);
-        touch.write = touch.write && !(from && pto_check_stays(checker, from, touches, i));
+        touch.write = touch.write && !(from && pto_check_is_onto_itself(checker, from, touches, i));
         if (!add_touch(checker, &checker->touched, touch))
             return false;
     }
     return true;
 }
 
-/* The lower of the two first, so that they need not be sorted. */
-static bool note_local(pto_checker_t *checker, const pto_action_t *action) {
+/* Adds the ranges of a copy or reduction to checker->touched, the lower ones first, so that they are usually
+ * sorted. */
+static bool record_local(pto_checker_t *checker, const pto_action_t *action) {
     if (!collect_both(checker, action))
         return false;
     const pto_touches_t *source = &checker->source, *target = &checker->target;
-    bool swaps = source->count > 0 && target->count > 0 && by_place(&target->item[0], &source->item[0]) < 0;
-    return add_touches(checker, swaps ? target : source, swaps ? source : NULL) &&
-           add_touches(checker, swaps ? source : target, swaps ? NULL : source);
+    if (source->count > 0 && target->count > 0 && by_place(&target->item[0], &source->item[0]) < 0)
+        return add_touches(checker, target, source) && add_touches(checker, source, NULL);
+    return add_touches(checker, source, NULL) && add_touches(checker, target, source);
 }
 
-/* A single copy or reduction: it must not overlap itself. */
-static bool do_alone(pto_checker_t *checker, const pto_action_t *action) {
+/* Executes a copy or reduction of a sequence, which must not overlap itself. */
+static bool do_local_in_turn(pto_checker_t *checker, const pto_action_t *action) {
     checker->touched.count = 0;
     if (checker->repeats)
         return do_local(checker, action);
-    return note_local(checker, action) && apart(checker, action->rank) &&
+    return record_local(checker, action) && check_overlap(checker, action->rank) &&
            (!action->step->in_kernel || pto_check_pieces(checker, action)) &&
            pto_check_move_touched(checker, action, action);
 }
@@ -218,8 +219,11 @@ static bool waits_here(const pto_checker_t *checker, int64_t rank) {
     return false;
 }
 
-/* Price processes a stage rank by rank: first the ranks that don't wait, then the others. */
-static bool is_priced(pto_checker_t *checker, const pto_action_t *action, const pto_signal_t *signal) {
+/* Checks that `price` supports the wait: it processes the ranks of a stage that do not wait before the
+ * others.
+ */
+static bool check_price_order(pto_checker_t *checker, const pto_action_t *action,
+                              const pto_signal_t *signal) {
     if (signal->instance != checker->walk.instance || !waits_here(checker, signal->from))
         return true;
     return pto_check_fail(checker, action->rank,
@@ -228,18 +232,18 @@ static bool is_priced(pto_checker_t *checker, const pto_action_t *action, const 
                           pto_plan_flag_name(checker->plan, signal->flag), (long long)signal->from);
 }
 
-/* Take the oldest signal that the action waits for; false if there is none yet. */
+/* Takes the oldest signal that the action waits for; false if there is none yet. */
 static bool take_signal(pto_checker_t *checker, const pto_action_t *action) {
     pto_signals_t *signals = &checker->signal[action->rank];
-    pto_signal_t *before = NULL, *signal = signals->first;
+    pto_signal_t *previous = NULL, *signal = signals->first;
     while (signal && (signal->from != action->peer_rank || signal->flag != action->step->flag)) {
-        before = signal;
+        previous = signal;
         signal = signal->next;
     }
-    if (!signal || !is_priced(checker, action, signal))
+    if (!signal || !check_price_order(checker, action, signal))
         return false;
-    *(before ? &before->next : &signals->first) = signal->next;
-    signals->last = signal->next ? signals->last : before;
+    *(previous ? &previous->next : &signals->first) = signal->next;
+    signals->last = signal->next ? signals->last : previous;
     pto_clocks_join(&checker->clocks, pto_check_clock(checker, signal->from), signal->clock,
                     pto_check_clock(checker, action->rank));
     free(signal->clock);
@@ -247,15 +251,15 @@ static bool take_signal(pto_checker_t *checker, const pto_action_t *action) {
     return true;
 }
 
-static bool never_signalled(pto_checker_t *checker, const pto_action_t *action) {
-    assert(action->step); /* a rank can only be stuck at a wait */
+static bool fail_deadlock(pto_checker_t *checker, const pto_action_t *action) {
+    assert(action->step); /* only waits block */
     return pto_check_fail(checker, action->rank, "deadlock: waits for '%s' of rank %lld, which never comes",
                           pto_plan_flag_name(checker->plan, action->step->flag),
                           (long long)action->peer_rank);
 }
 
-/* Wait for the step's peers from progress->peer on. Returns false, with the action it is stuck at, if a
- * signal is missing or the plan is invalid. */
+/* Waits for the step's peers from progress->peer on. Returns false, with the action that it is blocked at, if
+ * a signal is missing or the plan is invalid. */
 static bool do_wait(pto_checker_t *checker, const pto_step_t *step, int64_t rank, pto_progress_t *progress,
                     pto_action_t *stuck) {
     if (!pto_check_actor(checker, step, rank))
@@ -275,7 +279,7 @@ static bool do_wait(pto_checker_t *checker, const pto_step_t *step, int64_t rank
 
 /* --- stages in sequence --------------------------------------------------------------------------------- */
 
-/* Execute one step of a sequence; false if the rank must wait. */
+/* Executes one step of a sequence; false if the rank is blocked. */
 static bool do_in_turn(pto_checker_t *checker, const pto_step_t *step, int64_t rank, pto_progress_t *progress,
                        pto_action_t *stuck) {
     switch (step->kind) {
@@ -286,7 +290,7 @@ static bool do_in_turn(pto_checker_t *checker, const pto_step_t *step, int64_t r
         return each_action(checker, step, rank, do_signal);
     case PTO_STEP_COPY:
     case PTO_STEP_REDUCE:
-        return each_action(checker, step, rank, do_alone);
+        return each_action(checker, step, rank, do_local_in_turn);
     case PTO_STEP_LAUNCH:
         return pto_check_actor(checker, step, rank);
     case PTO_STEP_SEND: /* refused earlier in a sequence */
@@ -297,7 +301,7 @@ static bool do_in_turn(pto_checker_t *checker, const pto_step_t *step, int64_t r
     return true;
 }
 
-/* Continue until a rank's stage has ended or the rank must wait. */
+/* Continues a rank until its stage has ended or it is blocked. */
 static void advance(pto_checker_t *checker, int64_t rank, pto_action_t *stuck) {
     pto_progress_t *progress = &checker->progress[rank];
     while (progress->step < checker->walk.stage->step_count && checker->status == PTO_OK) {
@@ -307,6 +311,7 @@ static void advance(pto_checker_t *checker, int64_t rank, pto_action_t *stuck) {
     }
 }
 
+/* Advances the ranks in turn until all have ended, or none can advance: a deadlock. */
 static bool check_sequence(pto_checker_t *checker) {
     memset(checker->progress, 0, (size_t)checker->walked * sizeof *checker->progress);
     int64_t unfinished = checker->walked;
@@ -327,7 +332,7 @@ static bool check_sequence(pto_checker_t *checker) {
             unfinished += after->step < checker->walk.stage->step_count;
         }
     }
-    return unfinished == 0 || never_signalled(checker, &stuck);
+    return unfinished == 0 || fail_deadlock(checker, &stuck);
 }
 
 /* --- stages at once: messages --------------------------------------------------------------------------- */
@@ -339,20 +344,21 @@ static bool add_end(pto_checker_t *checker, pto_ends_t *ends, pto_end_t end) {
     return true;
 }
 
-/* Records a message from node 0 to node n as that from node -n to node 0. */
-static void move_to_node_0(const pto_checker_t *checker, pto_end_t *end) {
+/* A send from node 0 to another node, in a proof by node 0: the rank at the sender's place on each node sends
+ * the same to the node at the same distance, so node 0 receives it, too. The send is recorded as that one. */
+static void record_as_sent_to_node_0(const pto_checker_t *checker, pto_end_t *end) {
     int64_t nodes = end->to / checker->walked, ranks = nodes * checker->walked;
-    end->nodes_off = (int32_t)nodes;
+    end->to_node = (int32_t)nodes;
     end->from = (int32_t)(end->from + checker->ranks - ranks);
     end->to = (int32_t)(end->to - ranks);
 }
 
-/* Returns the rank that `rank`, as recorded, stands for; see move_to_node_0. */
+/* Undoes record_as_sent_to_node_0 for one of the two ranks. */
 static int64_t acting_rank(const pto_checker_t *checker, const pto_end_t *end, int32_t rank) {
-    return (rank + end->nodes_off * checker->walked) % checker->ranks;
+    return (rank + end->to_node * checker->walked) % checker->ranks;
 }
 
-static bool note_message(pto_checker_t *checker, const pto_action_t *action) {
+static bool record_message(pto_checker_t *checker, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     bool send = step->kind == PTO_STEP_SEND;
     checker->source.count = 0;
@@ -367,7 +373,7 @@ static bool note_message(pto_checker_t *checker, const pto_action_t *action) {
     if (end.bytes == 0 && !step->send_empty)
         return true;
     if (send && !pto_check_is_walked(checker, end.to))
-        move_to_node_0(checker, &end);
+        record_as_sent_to_node_0(checker, &end);
     end.is_range = checker->source.count == 1 && checker->source.item[0].holder == action->rank;
     end.begin = end.is_range ? checker->source.item[0].begin : 0;
     return add_end(checker, send ? &checker->sends : &checker->receives, end);
@@ -377,8 +383,8 @@ static bool is_before(const pto_end_t *one, const pto_end_t *other) {
     return one->to < other->to || (one->to == other->to && one->from < other->from);
 }
 
-/* For a node's processes, if each has a few messages: the other way takes as long as there are ranks. */
-static void insert_ends(pto_ends_t *ends) {
+/* Insertion sort, for few messages: sort_by takes a time proportional to the number of ranks. */
+static void sort_few(pto_ends_t *ends) {
     for (int64_t i = 1; i < ends->count; i++) {
         const pto_end_t end = ends->item[i];
         int64_t at = i;
@@ -388,7 +394,7 @@ static void insert_ends(pto_ends_t *ends) {
     }
 }
 
-/* Sort stably by the rank of one end. */
+/* Counting sort by the rank of one end, stable. */
 static bool sort_by(pto_checker_t *checker, pto_ends_t *ends, bool by_receiver) {
     pto_ends_t *sorted = &checker->sorted;
     if (!PTO_RESERVE(sorted->item, sorted->capacity, ends->count))
@@ -407,12 +413,12 @@ static bool sort_by(pto_checker_t *checker, pto_ends_t *ends, bool by_receiver) 
     return true;
 }
 
-/* Sort stably by receiver, then sender. */
+/* Sorts stably by receiver, then sender. */
 static bool sort_ends(pto_checker_t *checker, pto_ends_t *ends) {
     enum { FEW = 64 };
     if (ends->count > FEW)
         return sort_by(checker, ends, false) && sort_by(checker, ends, true);
-    insert_ends(ends);
+    sort_few(ends);
     return true;
 }
 
@@ -429,8 +435,7 @@ static pto_action_t action_of(const pto_checker_t *checker, const pto_end_t *end
     return action;
 }
 
-/* Fill `touches` with the ranges of one end. They follow from the plan alone, so those that note_message has
- * checked need no second check. */
+/* Fills `touches` with the ranges of one end. record_message has checked them. */
 static bool collect_end(pto_checker_t *checker, const pto_end_t *end, bool send, pto_action_t *action,
                         pto_touches_t *touches) {
     const pto_step_t *step = stage_step(checker, end->step);
@@ -455,23 +460,23 @@ static bool deliver(pto_checker_t *checker, const pto_end_t *send, const pto_end
                               (long long)send->bytes, (int)send->to, (long long)receive->bytes);
     pto_action_t sender, receiver;
     checker->report.messages++;
-    checker->nodes_on = send->nodes_off == 0 ? 0 : checker->request->layout.nodes - send->nodes_off;
-    if (pto_check_is_ordered(checker) && checker->nodes_on == 0)
+    checker->source_node = send->to_node == 0 ? 0 : checker->request->layout.nodes - send->to_node;
+    if (pto_check_is_ordered(checker) && checker->source_node == 0)
         pto_clocks_deliver(&checker->clocks, pto_check_clock(checker, send->from),
                            pto_check_clock(checker, send->to));
-    bool right = collect_end(checker, send, true, &sender, &checker->source) &&
-                 collect_end(checker, receive, false, &receiver, &checker->target) &&
-                 pto_check_move_touched(checker, &sender, &receiver);
-    checker->nodes_on = 0;
-    return right;
+    bool ok = collect_end(checker, send, true, &sender, &checker->source) &&
+              collect_end(checker, receive, false, &receiver, &checker->target) &&
+              pto_check_move_touched(checker, &sender, &receiver);
+    checker->source_node = 0;
+    return ok;
 }
 
-static bool not_received(pto_checker_t *checker, const pto_end_t *send) {
+static bool fail_not_received(pto_checker_t *checker, const pto_end_t *send) {
     return pto_check_fail(checker, send->from, "sends %lld bytes to rank %d, which does not receive them",
                           (long long)send->bytes, (int)send->to);
 }
 
-static bool not_sent(pto_checker_t *checker, const pto_end_t *receive) {
+static bool fail_not_sent(pto_checker_t *checker, const pto_end_t *receive) {
     return pto_check_fail(checker, receive->to, "receives %lld bytes from rank %d, which does not send them",
                           (long long)receive->bytes, (int)receive->from);
 }
@@ -480,9 +485,9 @@ static bool not_sent(pto_checker_t *checker, const pto_end_t *receive) {
  * smaller one has no counterpart. */
 static bool match(pto_checker_t *checker, const pto_end_t *send, const pto_end_t *receive) {
     if (is_before(send, receive))
-        return not_received(checker, send);
+        return fail_not_received(checker, send);
     if (is_before(receive, send))
-        return not_sent(checker, receive);
+        return fail_not_sent(checker, receive);
     return deliver(checker, send, receive);
 }
 
@@ -495,23 +500,23 @@ static bool match_messages(pto_checker_t *checker) {
         if (!match(checker, sends->item + i, receives->item + i))
             return false;
     if (both < sends->count)
-        return not_received(checker, sends->item + both);
-    return both == receives->count || not_sent(checker, receives->item + both);
+        return fail_not_received(checker, sends->item + both);
+    return both == receives->count || fail_not_sent(checker, receives->item + both);
 }
 
 /* --- stages at once ------------------------------------------------------------------------------------- */
 
-/* Returns the function called for a step before all local work. */
-static act_t done_first(const pto_checker_t *checker, pto_step_kind_t kind) {
+/* Returns the function that records a step before the rank's local work is done. */
+static act_t recorder_of(const pto_checker_t *checker, pto_step_kind_t kind) {
     switch (kind) {
     case PTO_STEP_COPY:
     case PTO_STEP_REDUCE:
-        return checker->repeats ? NULL : note_local;
+        return checker->repeats ? NULL : record_local;
     case PTO_STEP_SIGNAL:
         return do_signal;
     case PTO_STEP_SEND:
     case PTO_STEP_RECV:
-        return note_message;
+        return record_message;
     case PTO_STEP_WAIT:
     case PTO_STEP_LAUNCH:
     case PTO_STEP_COUNT:
@@ -520,18 +525,18 @@ static act_t done_first(const pto_checker_t *checker, pto_step_kind_t kind) {
     return NULL;
 }
 
-/* Record one rank's messages and all ranges that its steps touch, then do its signals and local work. The
- * sends still find their data unchanged: nothing that the rank writes at once may overlap it. */
+/* Records one rank's messages and all ranges that its steps use, and does its signals and local work. The
+ * sends still find their data unchanged later: nothing that the rank writes in this stage overlaps it. */
 static bool start_rank(pto_checker_t *checker, int64_t rank) {
     checker->touched.count = 0;
     if (pto_check_is_ordered(checker))
         pto_clocks_release(&checker->clocks, pto_check_clock(checker, rank));
     for (int i = 0; i < checker->walk.stage->step_count; i++) {
-        act_t first = done_first(checker, stage_step(checker, i)->kind);
-        if (first && !each_action(checker, stage_step(checker, i), rank, first))
+        act_t record = recorder_of(checker, stage_step(checker, i)->kind);
+        if (record && !each_action(checker, stage_step(checker, i), rank, record))
             return false;
     }
-    if (!checker->repeats && !apart(checker, rank))
+    if (!checker->repeats && !check_overlap(checker, rank))
         return false;
     for (int i = 0; i < checker->walk.stage->step_count; i++)
         if (pto_step_is_local(stage_step(checker, i)) &&
@@ -540,6 +545,7 @@ static bool start_rank(pto_checker_t *checker, int64_t rank) {
     return true;
 }
 
+/* Does one rank's waits, once all ranks have signalled. */
 static bool end_rank(pto_checker_t *checker, int64_t rank) {
     for (int i = 0; i < checker->walk.stage->step_count; i++) {
         const pto_step_t *step = stage_step(checker, i);
@@ -547,7 +553,7 @@ static bool end_rank(pto_checker_t *checker, int64_t rank) {
         pto_action_t stuck = {0};
         if (step->kind != PTO_STEP_WAIT || do_wait(checker, step, rank, &progress, &stuck))
             continue;
-        return checker->status == PTO_OK && never_signalled(checker, &stuck);
+        return checker->status == PTO_OK && fail_deadlock(checker, &stuck);
     }
     return true;
 }

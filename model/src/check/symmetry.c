@@ -1,21 +1,21 @@
-/* Proves plans in which all nodes do the same by walking the ranks of node 0 alone (docs/decisions/0055).
+/* Plans in which all nodes do the same: they are proved by walking the ranks of node 0 alone
+ * (docs/decisions/0055). Cyclic renumbering of the nodes leaves such a plan unchanged: each rank does what
+ * the rank at its place on node 0 does, with the peers at the same distances.
  *
- * Number the nodes from another one on: such a plan does not change, since each rank does with its peers what
- * the rank at its place did before. The contents of a buffer may rotate from one node to the next. Block j of
- * an alltoall's input is for owner j, so what a buffer holds on one node, it holds on the next one for owners
- * whose numbers are higher by those on a node, and a constant number of blocks further on, modulo the
- * buffer's blocks. That number is the buffer's rotation. Every slice must name the rotated bytes in the same
- * order. A copy or a message of whole buffers, block by block, gives its two buffers the same rotation.
+ * The contents of a buffer are not the same on all nodes, but rotated. With m owners per node, what node 0
+ * has in block b for owner j, node 1 has for owner j + m, in block b + r (both modulo their number). The
+ * constant r is the buffer's rotation. This file finds it from the slices: each must name rotated bytes on
+ * the next node, in the same order. A copy or message of whole buffers, block by block, gives both buffers
+ * one rotation.
  *
  * A vector is one block, whose parts rotate; if the processes of a GPU share it, they rotate within the share
  * of each process. Parts may differ in size by an element. The plan is therefore walked with parts of one
- * element each, and no data may move to another place in the vector.
+ * element each (the unit plan), and no data may move to another offset of the vector.
  *
- * Where a rank of node 0 receives from another node, the rank at the sender's place on node 0 sends the same,
- * but for the rotation, to the node at the same distance. Memory is shared within a node only, so the proof
- * needs the accesses and clocks of node 0 alone. It does not know orders that lead through other nodes: plans
- * that depend on one are proved in another way. */
-
+ * What a rank of node 0 receives from another node is what the rank at the sender's place on node 0 sends,
+ * rotated. Memory is shared within a node only, so the proof needs the accesses and clocks of node 0 alone.
+ * It does not know orders that lead through other nodes: plans that need them are proved by another method.
+ */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -29,6 +29,7 @@ enum {
 
 /* --- rotations of slices -------------------------------------------------------------------------------- */
 
+/* Returns the number of indices of a slice: blocks, or bundles of blocks. */
 static int64_t index_count(const pto_plan_t *plan, const pto_slice_t *slice) {
     return pto_plan_buffer(plan, slice->buffer)->block_count / (slice->bundle > 1 ? slice->bundle : 1);
 }
@@ -38,7 +39,7 @@ static bool depends_on_peer(const pto_slice_t *slice) {
            slice->stride.peer || slice->until.peer;
 }
 
-/* Returns by how much the number of a slice's anchor grows from one node to the next; or NO_ROTATION. */
+/* Returns by how much a slice's anchor grows from one node to the next; or NO_ROTATION. */
 static int64_t anchor_growth(const pto_plan_t *plan, const pto_group_t *group, pto_peers_kind_t peers,
                              const pto_slice_t *slice) {
     bool on_node = pto_group_is_on_node(group->kind);
@@ -60,25 +61,28 @@ static int64_t anchor_growth(const pto_plan_t *plan, const pto_group_t *group, p
     return 0;
 }
 
-/* Returns whether the slice's blocks have a form that this file knows: whole blocks, blocks in parts, or the
- * same piece of each block. */
-static bool is_plain(const pto_slice_t *slice) { return slice->fold == 0 && slice->cells == PTO_CELLS_NONE; }
+/* Returns whether this file supports the slice: whole blocks, blocks in parts, or the same piece of each
+ * block.
+ */
+static bool is_supported(const pto_slice_t *slice) {
+    return slice->fold == 0 && slice->cells == PTO_CELLS_NONE;
+}
 
-/* In a buffer with slots, a bundle lies where as many single blocks would: its blocks do not rotate. */
+/* Returns whether a slice is of bundles in a buffer with slots, whose blocks do not rotate. */
 static bool is_in_slots(const pto_plan_t *plan, const pto_slice_t *slice) {
     return slice->bundle > 1 && pto_plan_buffer(plan, slice->buffer)->chunks > 0;
 }
 
-/* How a slice covers its buffer: by pieces of equally many blocks at equal distances, from a place that is
+/* How a slice covers its buffer: by pieces of equally many blocks at equal distances, from a block that is
  * the same on all nodes. Rotated by whole pieces, such a slice names the same bytes. */
 typedef struct {
     int64_t pieces;   /* 0: the slice does not cover its buffer in this way */
-    bool has_strides; /* the pieces are apart; otherwise they adjoin, and fewer, longer ones name the same
-                         bytes */
+    bool has_strides; /* there are gaps between the pieces; adjacent pieces can also be seen as fewer, longer
+                         ones */
 } cover_t;
 
 static bool has_equal_pieces(const pto_slice_t *slice) {
-    return is_plain(slice) && slice->parts == 0 && pto_expr_is_constant(&slice->run) &&
+    return is_supported(slice) && slice->parts == 0 && pto_expr_is_constant(&slice->run) &&
            pto_expr_is_constant(&slice->stride) && slice->run.constant > 0 && slice->stride.constant > 0;
 }
 
@@ -102,28 +106,26 @@ static cover_t cover_of(const pto_plan_t *plan, const pto_step_t *step, const pt
         return (cover_t){0};
     int64_t count = index_count(plan, slice), run = slice->run.constant, stride = slice->stride.constant;
     if (run >= count || run == stride) {
-        bool is_divided =
-            slice->chunks > 1 || slice->share != PTO_SHARE_ALL; /* each bundle is, if there are any */
+        bool is_divided = slice->chunks > 1 || slice->share != PTO_SHARE_ALL; /* each block or bundle is */
         return (cover_t){.pieces = is_divided ? count : pto_plan_buffer(plan, slice->buffer)->block_count};
     }
     return (cover_t){.pieces = run < stride && count % stride == 0 ? count / stride : 0, .has_strides = true};
 }
 
-/* Returns by how many pieces of its buffer (blocks, or parts of the only block) a slice's bytes rotate from
- * one node to the next; or NO_ROTATION. */
+/* Returns by how many blocks of its buffer (or parts of the only block) a slice's bytes rotate from one node
+ * to the next; or NO_ROTATION. */
 static int64_t slice_rotation(const pto_plan_t *plan, const pto_group_t *group, pto_peers_kind_t peers,
                               const pto_slice_t *slice) {
     int64_t parts = slice->parts > 0 ? slice->parts : 1, count = index_count(plan, slice) * parts;
     int64_t growth = anchor_growth(plan, group, peers, slice);
-    if (growth < 0 || count < 1 || !is_plain(slice) ||
+    if (growth < 0 || count < 1 || !is_supported(slice) ||
         (depends_on_peer(slice) && !pto_group_is_on_node(group->kind)))
         return NO_ROTATION;
     if (growth == 0)
         return 0;
     int64_t by = growth * (slice->anchor_step > 1 ? slice->anchor_step : 1) % count;
-    bool comes_round = by * plan->request.layout.nodes % count == 0;
-    if (slice->reverse_bits != 0 || !pto_expr_is(&slice->align, 0) || !comes_round ||
-        is_in_slots(plan, slice))
+    bool is_cyclic = by * plan->request.layout.nodes % count == 0; /* the last node is followed by node 0 */
+    if (slice->reverse_bits != 0 || !pto_expr_is(&slice->align, 0) || !is_cyclic || is_in_slots(plan, slice))
         return NO_ROTATION;
     if (pto_plan_buffer(plan, slice->buffer)->block_count == 1)
         return by;
@@ -210,15 +212,15 @@ static bool moves_whole_buffers(const rotations_t *rotations, const pto_stage_t 
     return true;
 }
 
-/* Returns in how many pieces one cover moves to another, or 0 if it does not. Adjoining pieces are joined to
- * as many as those that are apart. */
+/* Returns the number of pieces in which one cover is moved to another; 0: they do not match. Adjacent pieces
+ * are merged to as many as there are strided ones. */
 static int64_t moved_pieces(cover_t one, cover_t other) {
     if (one.pieces == 0 || other.pieces == 0)
         return 0;
     if (one.has_strides == other.has_strides)
         return one.pieces == other.pieces ? one.pieces : 0;
-    cover_t apart = one.has_strides ? one : other, adjoining = one.has_strides ? other : one;
-    return adjoining.pieces % apart.pieces == 0 ? apart.pieces : 0;
+    cover_t strided = one.has_strides ? one : other, adjacent = one.has_strides ? other : one;
+    return adjacent.pieces % strided.pieces == 0 ? strided.pieces : 0;
 }
 
 static bool constrain_copy(rotations_t *rotations, const pto_step_t *step) {
@@ -233,8 +235,8 @@ static bool has_buffer(const pto_plan_t *plan, const pto_slice_t *slice) {
     return slice->buffer >= 0 && slice->buffer < pto_plan_buffer_count(plan);
 }
 
-/* Returns whether the parts that a stage names exist. Those of a plan made by others need not; the checks of
- * parts report that. */
+/* Returns whether the groups and buffers that a stage names exist. A plan that was built elsewhere may lack
+ * them; parts.c reports that. */
 static bool has_valid_parts(const pto_plan_t *plan, const pto_stage_t *stage) {
     for (int i = 0; i < stage->step_count; i++) {
         const pto_step_t *step = pto_plan_step(plan, stage->step_first + i);
@@ -250,9 +252,9 @@ static bool has_valid_parts(const pto_plan_t *plan, const pto_stage_t *stage) {
 static bool constrain_stage(rotations_t *rotations, const pto_stage_t *stage) {
     if (!has_valid_parts(rotations->plan, stage))
         return false;
-    bool is_whole = moves_whole_buffers(rotations, stage), is_possible = true;
+    bool is_whole = moves_whole_buffers(rotations, stage), ok = true;
     int first = -1; /* the buffer of the stage's first message */
-    for (int i = 0; i < stage->step_count && is_possible; i++) {
+    for (int i = 0; i < stage->step_count && ok; i++) {
         const pto_step_t *step = pto_plan_step(rotations->plan, stage->step_first + i);
         bool in_sequence = stage->order == PTO_ORDER_SEQUENCE;
         if (step->kind == PTO_STEP_LAUNCH || !pto_step_is_alike_on_nodes(rotations->plan, step, in_sequence))
@@ -260,14 +262,14 @@ static bool constrain_stage(rotations_t *rotations, const pto_stage_t *stage) {
         if (pto_step_is_message(step)) {
             const pto_slice_t *slice = pto_message_slice(step);
             first = first < 0 ? slice->buffer : first;
-            is_possible = is_whole ? constrain_together(rotations, first, slice->buffer,
-                                                        rotations->of[slice->buffer].pieces)
-                                   : constrain_slice(rotations, step, slice);
+            ok = is_whole ? constrain_together(rotations, first, slice->buffer,
+                                               rotations->of[slice->buffer].pieces)
+                          : constrain_slice(rotations, step, slice);
         } else if (pto_step_is_local(step)) {
-            is_possible = constrain_copy(rotations, step);
+            ok = constrain_copy(rotations, step);
         }
     }
-    return is_possible;
+    return ok;
 }
 
 static bool is_one_block(const pto_slice_t *slice) {
@@ -279,7 +281,7 @@ static bool exchanges_blocks(pto_collective_t collective) {
            pto_collective_is_allgather(collective);
 }
 
-/* A call must take and give single blocks, so that what is one range on node 0 is one range on all nodes. */
+/* A call must read and write single blocks, so that what is one range on node 0 is one range on all nodes. */
 static bool constrain_call(rotations_t *rotations, const pto_node_t *node) {
     const pto_plan_t *plan = rotations->plan;
     const pto_slice_t *in = &pto_plan_call(plan, node->call)->in,
@@ -301,7 +303,7 @@ static bool is_plain_buffer(const pto_buffer_t *buffer) {
            buffer->held_stride <= 1 && buffer->user_stride <= 1 && !pto_role_is_host(buffer->role);
 }
 
-/* Block i of the buffer of an owner is for or from owner i. A vector is one block. */
+/* Block i of an owner's buffer is for or from owner i. A vector is one block. */
 static bool constrain_user_buffer(rotations_t *rotations, int b) {
     const pto_request_t *request = &rotations->plan->request;
     const pto_buffer_t *buffer = pto_plan_buffer(rotations->plan, b);
@@ -367,24 +369,24 @@ static bool vectors_rotate(const pto_plan_t *plan, const pto_rotation_t *rotatio
     return true;
 }
 
-bool pto_check_make_even(pto_checker_t *checker) {
+bool pto_check_make_unit_plan(pto_checker_t *checker) {
     const pto_plan_t *plan = checker->plan;
     if (!pto_collective_is_vector(plan->request.collective))
         return true;
-    checker->even = malloc(sizeof *checker->even + (size_t)checker->buffers * sizeof(pto_buffer_t));
-    if (!checker->even)
+    checker->unit_plan = malloc(sizeof *checker->unit_plan + (size_t)checker->buffers * sizeof(pto_buffer_t));
+    if (!checker->unit_plan)
         return pto_check_out_of_memory(checker);
-    pto_buffer_t *buffer = (pto_buffer_t *)(void *)(checker->even + 1);
+    pto_buffer_t *buffer = (pto_buffer_t *)(void *)(checker->unit_plan + 1);
     int64_t bytes = elements_of(plan, checker->rotation, 0) * pto_datatype_bytes(plan->request.datatype);
     for (int b = 0; b < checker->buffers; b++) {
         buffer[b] = *pto_plan_buffer(plan, b);
         buffer[b].block_bytes = bytes;
     }
-    *checker->even = *plan;
-    checker->even->buffers.item = buffer;
-    checker->even->request.bytes = bytes;
-    checker->walk.plan = checker->plan = checker->even;
-    checker->request = &checker->even->request;
+    *checker->unit_plan = *plan;
+    checker->unit_plan->buffers.item = buffer;
+    checker->unit_plan->request.bytes = bytes;
+    checker->walk.plan = checker->plan = checker->unit_plan;
+    checker->request = &checker->unit_plan->request;
     return true;
 }
 
@@ -416,7 +418,7 @@ bool pto_check_nodes_alike(const pto_plan_t *plan, pto_rotation_t *rotation) {
         rotation[b] = (pto_rotation_t){UNKNOWN, pto_plan_buffer(plan, b)->block_count, 1};
     if (!may_be_alike(&plan->request) || !constrain_buffers(&rotations))
         return false;
-    do { /* until no rotation becomes known by that of another buffer */
+    do { /* until no further rotation follows from those that are known */
         rotations.changed = false;
         if (!constrain_nodes(&rotations))
             return false;
@@ -433,20 +435,18 @@ bool pto_check_nodes_alike(const pto_plan_t *plan, pto_rotation_t *rotation) {
 
 /* --- rotating contents ---------------------------------------------------------------------------------- */
 
-/* The inputs whose bytes contents name: those of the plan's owners, or of the members of a collective node.
- */
+/* The inputs to which contents refer: those of the plan's owners, or of the members of a collective node. */
 typedef struct {
     int64_t count;          /* owners or members */
     int64_t per_node;       /* owners or members on a node; 0: they have the same numbers on all nodes */
     int64_t round_bytes;    /* of an input: pieces rotate within a round */
-    int64_t rotation_bytes; /* by which an input rotates from node 0 to node checker->nodes_on */
+    int64_t rotation_bytes; /* by which an input rotates from node 0 to node checker->source_node */
 } inputs_t;
 
-/* Returns by how many bytes each round of a buffer rotates from one node to the one `nodes_on` after it. */
-static int64_t rotation_bytes(const pto_checker_t *checker, int buffer, int64_t round_bytes,
-                              int64_t nodes_on) {
+/* Returns by how many bytes each round of a buffer rotates from node 0 to another node. */
+static int64_t rotation_bytes(const pto_checker_t *checker, int buffer, int64_t round_bytes, int64_t node) {
     const pto_rotation_t *rotation = &checker->rotation[buffer];
-    return round_bytes / rotation->pieces * (nodes_on * rotation->by % rotation->pieces);
+    return round_bytes / rotation->pieces * (node * rotation->by % rotation->pieces);
 }
 
 /* Returns -1 if the rank does not hold the buffer. */
@@ -477,15 +477,14 @@ static inputs_t inputs_of(const pto_checker_t *checker, int64_t holder) {
         inputs.per_node = pto_group_is_on_node(group->kind) ? 0 : group->members_per_node;
         inputs.round_bytes = round_bytes_of(checker, holder, buffer);
     }
-    inputs.rotation_bytes = rotation_bytes(checker, buffer, inputs.round_bytes, checker->nodes_on);
+    inputs.rotation_bytes = rotation_bytes(checker, buffer, inputs.round_bytes, checker->source_node);
     return inputs;
 }
 
-/* Appends a span to checker->present, rotated. It is cut where its rotated place passes the end of a round.
- */
+/* Appends a span to checker->present, rotated. It is split where it wraps around the end of a round. */
 static bool append_rotated(pto_checker_t *checker, const inputs_t *inputs, pto_content_t span) {
     pto_spans_t *rotated = &checker->present;
-    int32_t members = (int32_t)(checker->nodes_on * inputs->per_node % inputs->count);
+    int32_t members = (int32_t)(checker->source_node * inputs->per_node % inputs->count);
     int64_t end = span.end, round = inputs->round_bytes;
     span.set = pto_sets_rotate(&checker->sets, span.set, members, (int32_t)inputs->count);
     span.base = (int32_t)((span.base + members) % inputs->count);
@@ -520,28 +519,28 @@ bool pto_check_rotate_moved(pto_checker_t *checker, int64_t holder) {
     return true;
 }
 
-int64_t pto_check_rotated_begin(const pto_checker_t *checker, const pto_touch_t *range, int64_t nodes_on) {
-    if (nodes_on == 0)
+int64_t pto_check_rotated_begin(const pto_checker_t *checker, const pto_touch_t *range, int64_t node) {
+    if (node == 0)
         return range->begin;
     int64_t round = round_bytes_of(checker, range->holder, range->buffer), in_round = range->begin % round;
-    int64_t place = (in_round + rotation_bytes(checker, range->buffer, round, nodes_on)) % round;
+    int64_t place = (in_round + rotation_bytes(checker, range->buffer, round, node)) % round;
     return place + (range->end - range->begin) <= round ? range->begin - in_round + place : -1;
 }
 
 bool pto_check_next_node_order(pto_checker_t *checker, int64_t rank, int buffer) {
     pto_spans_t *contents = pto_check_contents(checker, rank, buffer);
-    checker->nodes_on = 1;
+    checker->source_node = 1;
     pto_contents_read(contents, 0, checker->request->bytes, &checker->moved, &checker->sets);
-    bool right = pto_check_rotate_moved(checker, rank);
-    checker->nodes_on = 0;
-    for (int i = 0; i < checker->moved.count && right; i++) {
+    bool ok = pto_check_rotate_moved(checker, rank);
+    checker->source_node = 0;
+    for (int i = 0; i < checker->moved.count && ok; i++) {
         const pto_content_t *next = &checker->moved.span[i];
         pto_contents_read(contents, next->begin + next->delta, next->end + next->delta, &checker->present,
                           &checker->sets);
-        for (int j = 0; j < checker->present.count && right; j++)
+        for (int j = 0; j < checker->present.count && ok; j++)
             if (!pto_contents_same_order(next, &checker->present.span[j]))
-                right = pto_check_fail(checker, rank,
-                                       "combines a vector in a different order from the next node");
+                ok = pto_check_fail(checker, rank,
+                                    "combines a vector in a different order from the next node");
     }
-    return right;
+    return ok;
 }
