@@ -1,11 +1,11 @@
-/* In a simulation of many ranks, memory is waited for most of the time. Events of one time are in a list, so
- * that what they need can be fetched beforehand. */
+/* Prefetching. A simulation of many ranks spends most of its time waiting for memory. Events of equal time
+ * are in a list (events.h), so the records that the next events need can be prefetched. */
 #ifndef PTO_SIMULATE_AHEAD_H
 #define PTO_SIMULATE_AHEAD_H
 
 #include "simulate/simulate_internal.h"
 
-/* From so many ranks on, they are rarely in the cache. */
+/* The number of ranks from which on their records rarely stay in the cache. */
 enum { PTO_RANKS_TO_PREFETCH = 2048 };
 
 #if defined(__GNUC__)
@@ -14,7 +14,8 @@ enum { PTO_RANKS_TO_PREFETCH = 2048 };
 #define PTO_PREFETCH(address) ((void)(address))
 #endif
 
-/* The rank of an event that comes so much later, at the same time, and its kind; NULL: not known. */
+/* Returns the rank of the event that is `distance` behind the next one in the list, and its kind; NULL: there
+ * is none. */
 PTO_SIM_HOT const pto_proc_t *pto_sim_proc_ahead(const pto_sim_t *sim, const pto_agenda_t *agenda,
                                                  uint32_t distance, pto_slot_t *slot) {
     uint32_t number = pto_agenda_ahead(agenda, distance);
@@ -22,8 +23,8 @@ PTO_SIM_HOT const pto_proc_t *pto_sim_proc_ahead(const pto_sim_t *sim, const pto
     return number < sim->job.first_link_slot ? &sim->proc[number / PTO_SLOTS_PER_RANK] : NULL;
 }
 
-/* Bring what the next events need into the cache: first their ranks, then the messages of these, and then the
- * ranks at the other ends. */
+/* Prefetches for the next events: first their ranks, then the messages of these, and then the ranks at the
+ * other ends. */
 PTO_SIM_HOT void pto_sim_prefetch(const pto_sim_t *sim, const pto_agenda_t *agenda) {
     enum { FAR = 12, MIDDLE = 8, NEAR = 4, CACHE_LINE = 64 };
     pto_slot_t slot;

@@ -1,7 +1,6 @@
-/* Several plans at once, on the processes of one job: the communicators of a call, and calls at once.
- *
- * Each communicator has a pto_sim_t with its own plan, ranks and messages. Agenda, links, engines and the
- * sides of the job's processes are shared. */
+/* Simulates several plans at once on the processes of one job: the communicators of a call, and several
+ * calls. Each communicator has a pto_sim_t with its own plan, ranks and messages. The agenda, links, engines
+ * and the sides of the job's processes are shared. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,22 +28,21 @@ pto_sim_t pto_sim_of(const pto_plan_t *plan, const pto_machine_t *machine, const
                        .err = err};
 }
 
-/* The allocations of pto_sims_t, and each plan's GPUs by the job's numbers. */
 typedef struct {
     pto_sims_t all;
-    int64_t *gpu;
-} made_t;
+    int64_t *gpu; /* the job's number of each GPU of each plan */
+} setup_t;
 
-static void fini(made_t *made) {
-    free(made->all.sim);
-    free(made->all.owner);
-    free(made->all.first_lane);
-    free(made->all.member);
-    free(made->gpu);
+static void setup_fini(setup_t *setup) {
+    free(setup->all.sim);
+    free(setup->all.owner);
+    free(setup->all.first_lane);
+    free(setup->all.member);
+    free(setup->gpu);
 }
 
-static pto_status_t check(const pto_simulate_call_t *call, int calls, const pto_simulate_options_t *options,
-                          pto_error_t *err) {
+static pto_status_t check_calls(const pto_simulate_call_t *call, int calls,
+                                const pto_simulate_options_t *options, pto_error_t *err) {
     int64_t plans = 0, used = 0;
     bool nccl = false;
     for (int c = 0; c < calls; c++) {
@@ -62,10 +60,10 @@ static pto_status_t check(const pto_simulate_call_t *call, int calls, const pto_
     return PTO_OK;
 }
 
-/* Sizes, and memory for them. */
-static pto_status_t prepare(made_t *made, const pto_layout_t *job, const pto_simulate_call_t *call, int calls,
-                            const pto_simulate_options_t *options, pto_error_t *err) {
-    pto_sims_t *all = &made->all;
+/* Sets the sizes in setup->all, and allocates its arrays. */
+static pto_status_t prepare(setup_t *setup, const pto_layout_t *job, const pto_simulate_call_t *call,
+                            int calls, const pto_simulate_options_t *options, pto_error_t *err) {
+    pto_sims_t *all = &setup->all;
     size_t gpus = 0, procs = 0;
     all->calls = calls;
     all->ranks = pto_layout_rank_count(job);
@@ -79,26 +77,26 @@ static pto_status_t prepare(made_t *made, const pto_layout_t *job, const pto_sim
         procs += plans * (size_t)pto_layout_rank_count(layout) * (size_t)pto_plan_lane_count(call[c].plan);
         gpus += plans * (size_t)(layout->nodes * layout->gpus_per_node);
     }
-    int64_t most = pto_simulate_most_procs(options);
-    if (procs > (size_t)most)
+    int64_t max_procs = pto_simulate_max_procs(options);
+    if (procs > (size_t)max_procs)
         return pto_error_set(err, PTO_ERR_TOO_LARGE,
                              "%lu processes of calls are too many to simulate; at most %lld",
-                             (unsigned long)procs, (long long)most);
+                             (unsigned long)procs, (long long)max_procs);
     all->procs = (uint32_t)procs;
     all->sim = calloc(all->count + 1, sizeof *all->sim);
     all->owner = calloc(procs + 1, sizeof *all->owner);
     all->member = calloc((size_t)calls * (size_t)all->ranks + 1, sizeof *all->member);
-    made->gpu = calloc(gpus + 1, sizeof *made->gpu);
-    if (!all->first_lane || !all->sim || !all->owner || !all->member || !made->gpu)
+    setup->gpu = calloc(gpus + 1, sizeof *setup->gpu);
+    if (!all->first_lane || !all->sim || !all->owner || !all->member || !setup->gpu)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for calls at once");
     memset(all->member, 0xff, (size_t)calls * (size_t)all->ranks * sizeof *all->member);
     return PTO_OK;
 }
 
-/* Enter one communicator's ranks and GPUs. */
-static pto_status_t enter(made_t *made, const pto_sim_t *sim, uint32_t number, uint32_t first_proc,
-                          int64_t *gpu, pto_error_t *err) {
-    pto_sims_t *all = &made->all;
+/* Enters the ranks and GPUs of one communicator in the tables of the job. */
+static pto_status_t place_communicator(setup_t *setup, const pto_sim_t *sim, uint32_t number,
+                                       uint32_t first_proc, int64_t *gpu, pto_error_t *err) {
+    pto_sims_t *all = &setup->all;
     uint32_t *member = all->member + (int64_t)sim->call * all->ranks;
     int64_t cores = sim->layout->procs_per_gpu;
     for (uint32_t rank = 0; rank < sim->ranks; rank++) {
@@ -118,14 +116,14 @@ static pto_status_t enter(made_t *made, const pto_sim_t *sim, uint32_t number, u
 pto_status_t pto_simulate_at_once(const pto_layout_t *job, const pto_simulate_call_t *call, int calls,
                                   const pto_machine_t *machine, const pto_simulate_options_t *options,
                                   pto_simulation_t *simulation, double *end_s, pto_error_t *err) {
-    made_t made = {.all = {.simulation = simulation, .end_s = end_s}};
-    pto_sims_t *all = &made.all;
+    setup_t setup = {.all = {.simulation = simulation, .end_s = end_s}};
+    pto_sims_t *all = &setup.all;
     options = options ? options : &no_options;
-    pto_status_t status = check(call, calls, options, err);
+    pto_status_t status = check_calls(call, calls, options, err);
     uint32_t number = 0, procs = 0;
     int64_t gpus = 0;
     if (status == PTO_OK)
-        status = prepare(&made, job, call, calls, options, err);
+        status = prepare(&setup, job, call, calls, options, err);
     for (int c = 0; c < calls && all->sim && status == PTO_OK; c++) {
         if (end_s)
             end_s[c] = 0;
@@ -136,13 +134,13 @@ pto_status_t pto_simulate_at_once(const pto_layout_t *job, const pto_simulate_ca
             sim->call = c;
             sim->first_lane = all->first_lane[c];
             sim->place = call[c].rank + i * (int64_t)sim->ranks;
-            sim->shared_links.gpu = made.gpu + gpus;
+            sim->shared_links.gpu = setup.gpu + gpus;
             sim->follows = call[c].repeats;
             if (sim->follows)
                 (sim - call[c].communicators)->next = sim;
             status = pto_runs_check(sim->plan, machine, err);
             if (status == PTO_OK)
-                status = enter(&made, sim, number++, procs, made.gpu + gpus, err);
+                status = place_communicator(&setup, sim, number++, procs, setup.gpu + gpus, err);
             procs += sim->ranks * sim->lanes;
             gpus += sim->ranks / job->procs_per_gpu;
         }
@@ -156,6 +154,6 @@ pto_status_t pto_simulate_at_once(const pto_layout_t *job, const pto_simulate_ca
         status = pto_links_check(&all->sim->shared_links, err);
     if (status == PTO_OK)
         status = pto_sims_run(all, err);
-    fini(&made);
+    setup_fini(&setup);
     return status;
 }

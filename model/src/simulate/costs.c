@@ -1,5 +1,5 @@
-/* The cost of one message, copy, reduction or wait, computed by price's own functions, so that a new term of
- * the model applies to both. */
+/* The cost of one message, copy, reduction or wait, by price's own functions, so that a new term of the model
+ * applies to prices and simulations. */
 #include <math.h>
 
 #include "price/copies.h"
@@ -17,12 +17,12 @@ pto_level_t pto_sim_level_within(const pto_sim_t *sim, const pto_proc_t *proc, i
 
 /* --- messages ------------------------------------------------------------------------------------------- */
 
-/* The inputs to the cost of a message at one of its ends; the step determines its stage. */
+/* What the cost of a message at one of its ends depends on. */
 typedef struct {
     int64_t bytes;
     uint32_t step;
     pto_level_t level;
-    uint8_t moved; /* by the side, earlier in its stage: see pto_side_t */
+    uint8_t moved; /* see pto_side_t */
 } cost_key_t;
 
 /* The time of a message on the link of its sender's or receiver's node. */
@@ -57,7 +57,8 @@ static double alone_s(const pto_sim_t *sim, pto_space_t space, pto_level_t level
     return row ? row->postal.alpha_s.value + row->postal.beta_s_per_byte.value * (double)bytes : INFINITY;
 }
 
-/* Where a message is: if its ends are in two spaces, in the one where it costs more, as in price. */
+/* Returns the space whose costs a message has: if its ends are in two spaces, the more expensive one, as in
+ * price. */
 static pto_space_t space_of(const pto_sim_t *sim, const pto_stage_t *stage, const cost_key_t *key) {
     const pto_step_t *sends = pto_plan_step(sim->plan, (int)key->step);
     pto_level_t level = key->level;
@@ -86,8 +87,8 @@ void pto_sim_compute_cost(pto_sim_t *sim, const pto_passage_t *at, uint8_t moved
 
 /* --- links of nodes ------------------------------------------------------------------------------------- */
 
-/* Price's limit on a node's sends, which grows in proportion to the bytes. What waits because all nodes send
- * to the same one is simulated. */
+/* Returns price's limit on a node's sends, which is linear in their bytes. Contention for receivers is left
+ * out, since it is simulated. */
 static double limit_s(const pto_sim_t *sim, const pto_step_t *step, double messages, double bytes_each) {
     pto_outflow_t outflow = {0};
     pto_charge_t charge = {.stage = ""};
@@ -103,14 +104,13 @@ double pto_sim_injection_s_per_byte(const pto_sim_t *sim, const pto_step_t *step
 
 double pto_sim_rate_s(const pto_sim_t *sim, const pto_step_t *step) { return limit_s(sim, step, 1, 0); }
 
-/* Uses injection's limit, since no machine file distinguishes the two. Contention for receivers is not added,
- * because the simulation models it directly. */
+/* The limit of injection, since machine files do not distinguish the two. */
 double pto_sim_ejection_s_per_byte(const pto_machine_t *machine, pto_space_t space) {
     const pto_param_t *limit = &machine->injection_s_per_byte[space];
     return pto_param_known(limit) ? limit->value : 0;
 }
 
-/* The least time per byte of a message alone, over the spaces and sizes of the machine. */
+/* Returns the minimum time per byte of a message alone, over the spaces and sizes of the machine. */
 static double least_s_per_byte(const pto_machine_t *machine) {
     double least = INFINITY;
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
@@ -126,12 +126,12 @@ static double least_s_per_byte(const pto_machine_t *machine) {
 bool pto_sim_is_limited(const pto_sim_t *sim, pto_link_kind_t kind) {
     if (kind != PTO_LINK_INJECTION && kind != PTO_LINK_EJECTION)
         return true;
-    double most = 0;
+    double s_per_byte = 0;
     for (int i = 0; i < sim->plan->steps.count; i++)
-        most = fmax(most, sim->view[i].injection_s_per_byte);
+        s_per_byte = fmax(s_per_byte, sim->view[i].injection_s_per_byte);
     for (int space = 0; space < PTO_SPACE_COUNT && kind == PTO_LINK_EJECTION; space++)
-        most = fmax(most, sim->ejection_s_per_byte[space]);
-    double together = most * (double)sim->ranks_per_node * (1 + 1e-9); /* more than rounding */
+        s_per_byte = fmax(s_per_byte, sim->ejection_s_per_byte[space]);
+    double together = s_per_byte * (double)sim->ranks_per_node * (1 + 1e-9); /* more than rounding */
     return together > least_s_per_byte(sim->machine);
 }
 
@@ -154,7 +154,8 @@ static pto_status_t charge_copy(const pto_sim_t *sim, const pto_local_t *local, 
                                sim->err);
 }
 
-/* As pto_sim_step_key, of all that charge_copy charges for but a kernel's accesses. */
+/* Returns a cache key of all that charge_copy depends on but the bytes; not for kernels. Its highest bit
+ * tells it from those of pto_sim_step_key. */
 static uint64_t copy_key(const pto_local_t *local) {
     const pto_sim_copy_t *copy = &local->copy;
     unsigned flags = (unsigned)copy->between_gpus << 1 | copy->pageable;

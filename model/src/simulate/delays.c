@@ -1,19 +1,20 @@
-/* Delays of a message of the simulator: links of its sender and its receiver, and bytes that a process moves
- * the other way meanwhile. */
+/* What delays a message at its two ends: data that the process moves in the other direction at the same time,
+ * and the links of the sender's and the receiver's node. */
 #include <math.h>
 
 #include "simulate/simulate_internal.h"
 
 /* --- its two ends --------------------------------------------------------------------------------------- */
 
-/* The side of a rank, in whatever lane, that sends or receives a message within its node; NULL: none. */
+/* Returns the side of a rank, in any lane, that sends or receives a message within its node; NULL: none. */
 static pto_side_t *moving_side(pto_sim_t *sim, uint32_t rank, bool sends, pto_space_t space) {
     pto_side_t *side = pto_sim_busy_side(&sim, rank, sends);
     const pto_message_t *message = side ? pto_message_at(&sim->pool, side->message) : NULL;
     return message && message->level != PTO_LEVEL_OFF_NODE && message->space == (uint8_t)space ? side : NULL;
 }
 
-/* A message, at one of its ends, takes longer from now on. It is looked at again when it would have ended. */
+/* Makes a message take longer at one of its ends. Its event at the former end then finds that it is not done.
+ */
 static void lengthen(pto_side_t *side, bool sends, double seconds) {
     side->bytes_s += seconds;
     if (sends && side->through_s[0] != INFINITY)
@@ -31,7 +32,7 @@ void pto_sim_share_both_ways(pto_sim_t *sim, uint32_t rank, pto_side_t *side, bo
     double left_s = other->start_s + other->bytes_s - sim->now_s;
     if (left_s <= 0)
         return;
-    double slower = side->bytes_s / alone_s; /* by what a pipeline's copies take */
+    double slower = side->bytes_s / alone_s; /* the slowdown by a pipeline's copies */
     double seconds = both_ways->value * fmin(left_s, side->bytes_s) / slower;
     side->bytes_s += seconds;
     lengthen(other, !sends, seconds);
@@ -45,8 +46,8 @@ void pto_sim_interrupt(pto_sim_t *sim, uint32_t rank, double seconds) {
     }
 }
 
-double pto_sim_latency_apart_s(const pto_sim_t *sim, const pto_proc_t *proc, const pto_side_t *side,
-                               const pto_message_t *message, double alpha_s) {
+double pto_sim_wire_latency_s(const pto_sim_t *sim, const pto_proc_t *proc, const pto_side_t *side,
+                              const pto_message_t *message, double alpha_s) {
     const pto_param_t *latency = &sim->machine->latency_s[message->space];
     bool sends = side == &proc->out;
     if (!pto_param_known(latency) || message->level != PTO_LEVEL_OFF_NODE || proc->at->walk.lanes >= 0 ||
@@ -58,7 +59,7 @@ double pto_sim_latency_apart_s(const pto_sim_t *sim, const pto_proc_t *proc, con
 
 /* --- its links ------------------------------------------------------------------------------------------ */
 
-/* The links on which a message shares with others at one of its ends. */
+/* Returns the link, or the set of links, that a message shares with others at one of its ends. */
 static pto_link_kind_t links_of(const pto_sim_t *sim, const pto_message_t *message, bool sends) {
     if (message->level != PTO_LEVEL_OFF_NODE)
         return PTO_LINK_ROUTES;
@@ -67,11 +68,12 @@ static pto_link_kind_t links_of(const pto_sim_t *sim, const pto_message_t *messa
     return sends ? PTO_LINK_INJECTION : PTO_LINK_EJECTION;
 }
 
-/* Returns whether a side whose message is on a link waits for a link to wake it. It does if this one delayed
- * its last message and so will probably delay this one; otherwise the side polls at its own end. */
-static bool expect_delay(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, pto_side_t *side) {
+/* Decides how a side whose message is on a link learns that it is done. If the link delayed its last message,
+ * it will probably delay this one: the side waits until the link wakes it (true). Otherwise the side has an
+ * event at the time when it would be done without the link, and then asks the link (false). */
+static bool waits_for_link(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, pto_side_t *side) {
     const pto_link_t *link = pto_link_of(sim, kind, sim->proc[rank].node);
-    if (!link->held_up || side->waits != PTO_LINKS_PER_NODE)
+    if (!link->has_delayed || side->waits != PTO_LINKS_PER_NODE)
         return side->waits != PTO_LINKS_PER_NODE;
     side->waits = (uint8_t)kind;
     pto_link_wait(sim, kind, sim->proc[rank].node);
@@ -88,7 +90,7 @@ bool pto_sim_enter_node(pto_sim_t *sim, uint32_t rank, const pto_message_t *mess
              !pto_routes_join(sim, false, rank, message))
         return false;
     in->through_s[0] = INFINITY;
-    return expect_delay(sim, limited ? PTO_LINK_EJECTION : links_of(sim, message, false), rank, in);
+    return waits_for_link(sim, limited ? PTO_LINK_EJECTION : links_of(sim, message, false), rank, in);
 }
 
 bool pto_sim_wait_for_sender(pto_sim_t *sim, const pto_proc_t *sender, uint8_t *waits) {
@@ -114,19 +116,19 @@ bool pto_sim_leave_node(pto_sim_t *sim, uint32_t rank, const pto_message_t *mess
     bool waits = false;
     if (pto_sim_flows(sim, (pto_level_t)message->level) && pto_routes_join(sim, true, rank, message)) {
         out->through_s[0] = INFINITY;
-        waits = expect_delay(sim, links_of(sim, message, true), rank, out);
+        waits = waits_for_link(sim, links_of(sim, message, true), rank, out);
     }
     if (message->level != PTO_LEVEL_OFF_NODE)
         return waits;
     if (injection_s > 0 && sim->limited[PTO_LINK_INJECTION]) {
         pto_link_join(sim, PTO_LINK_INJECTION, rank, injection_s, message->bytes);
         out->through_s[0] = INFINITY;
-        waits = expect_delay(sim, PTO_LINK_INJECTION, rank, out);
+        waits = waits_for_link(sim, PTO_LINK_INJECTION, rank, out);
     }
     if (view->rate_s > 0) {
         pto_link_join(sim, PTO_LINK_RATE, rank, view->rate_s + injection_s, message->bytes);
         out->through_s[1] = INFINITY;
-        waits = expect_delay(sim, PTO_LINK_RATE, rank, out);
+        waits = waits_for_link(sim, PTO_LINK_RATE, rank, out);
     }
     return waits;
 }
@@ -141,7 +143,7 @@ bool pto_sim_wait_for_receiver(pto_sim_t *sim, pto_proc_t *proc, const pto_messa
     return false;
 }
 
-/* A side that waits for this link checks again, at the earliest time when it can be done. */
+/* Wakes a side that waits for this link, at the earliest time when it can be done. */
 static void wake(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, uint8_t *waits, uint32_t rank,
                  pto_slot_t slot, double time_s) {
     if (*waits != (uint8_t)kind)
@@ -151,21 +153,21 @@ static void wake(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, uint8_t
     pto_sim_set(sim, rank, slot, time_s > sim->now_s ? time_s : sim->now_s);
 }
 
-/* A link of the receiver has let its message through. */
+/* A message has passed the link of its receiver. */
 static void end_arrival(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, uint32_t rank,
                         double time_s) {
     pto_proc_t *proc = &sim->proc[rank];
     double alone_s = proc->in.start_s + proc->in.bytes_s;
     double late_s = pto_sim_excess(time_s, alone_s);
     link->waiting_s += late_s;
-    link->held_up = late_s > 0;
+    link->has_delayed = late_s > 0;
     proc->in.through_s[0] = time_s;
     wake(sim, link, kind, &proc->in.waits, rank, PTO_SLOT_RECV,
          (late_s > 0 ? time_s : alone_s) + proc->in.alpha_s);
 }
 
-/* A link of the sender, or its node's message rate, has let its message through. It may wake the
- * sender, and the receiver if it is receiving this message. */
+/* A message has passed the link, or the message rate, of its sender's node. This may wake the sender, and the
+ * receiver if it is receiving this message. */
 static void end_departure(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind, uint32_t rank,
                           double time_s) {
     pto_proc_t *proc = &sim->proc[rank];
@@ -175,7 +177,7 @@ static void end_departure(pto_sim_t *sim, pto_link_t *link, pto_link_kind_t kind
     double alone_s = proc->out.start_s + proc->out.bytes_s + (by_rate ? proc->out.alpha_s : 0);
     double late_s = pto_sim_excess(time_s, alone_s);
     link->waiting_s += late_s;
-    link->held_up = late_s > 0;
+    link->has_delayed = late_s > 0;
     if (!by_rate && time_s < alone_s)
         time_s = alone_s;
     proc->out.through_s[by_rate] = time_s;

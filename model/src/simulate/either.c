@@ -1,36 +1,39 @@
-/* Either nodes in the simulator: member 0 sees at once who has arrived and who has ended a branch, runs the
- * policy, and tells the members at once. Both lanes of a choice, member 0's and the member's, wait for it. */
+/* Either nodes, in which member 0 chooses for every other member k whether the two take branch A or branch B
+ * (plan.h). In the simulator, member 0 learns at once that a member has arrived or a branch has ended, runs
+ * the policy (policy.c), and announces its choices at once. The lanes of member 0 and of member k wait for
+ * them. */
 #include "simulate/simulate_internal.h"
 
 static pto_sim_either_t *either_of(const pto_sim_t *sim, const pto_walk_t *walk) {
     return &sim->either[pto_plan_either_count(sim->plan, walk->lanes)];
 }
 
-/* The index of a process's rank among the node's members. */
-static int64_t member(const pto_sim_t *sim, const pto_proc_t *proc) {
+/* Returns the index of a process's rank among the node's members. */
+static int64_t member_index(const pto_sim_t *sim, const pto_proc_t *proc) {
     int group = pto_plan_node(sim->plan, proc->at->walk.lanes)->group;
     return pto_group_index(sim->plan, pto_plan_group(sim->plan, group), proc->rank);
 }
 
-static void wake(pto_sim_t *sim) {
+static void wake_waiting(pto_sim_t *sim) {
     for (uint32_t rank = 0; rank < sim->ranks * sim->lanes; rank++)
         if (sim->proc[rank].state == PTO_PROC_LANE)
             pto_sim_set(sim, rank, PTO_SLOT_RUN, sim->now_s);
 }
 
-static void tell(pto_sim_t *sim, pto_sim_either_t *either) {
-    int told;
+/* Announces the choices that the policy has made, to all lanes that wait for one. */
+static void announce(pto_sim_t *sim, pto_sim_either_t *either) {
+    int member;
     pto_branch_t branch;
     bool any = false;
-    while (pto_policy_next(&either->policy, &told, &branch)) {
-        either->branch[1 + told] = 1 + (int)branch;
+    while (pto_policy_next(&either->policy, &member, &branch)) {
+        either->branch[1 + member] = 1 + (int)branch;
         any = true;
     }
     if (any)
-        wake(sim);
+        wake_waiting(sim);
 }
 
-/* Policies that learn from earlier runs begin with the numbers that the plan is priced with. */
+/* Policies that learn from earlier runs begin with the numbers for which the plan is priced. */
 static void begin(pto_sim_t *sim, const pto_walk_t *walk) {
     pto_sim_either_t *either = either_of(sim, walk);
     const pto_node_t *node = pto_plan_node(sim->plan, walk->lanes);
@@ -39,10 +42,11 @@ static void begin(pto_sim_t *sim, const pto_walk_t *walk) {
     pto_policy_init(&either->policy, node->policy, (int)(node->to - node->from),
                     (int)(either == sim->either ? staged->in : staged->out));
     pto_policy_begin(&either->policy);
-    tell(sim, either);
+    announce(sim, either);
 }
 
-/* The first lane of member 0 that takes a branch passes the stages marked `once`; the others follow it. */
+/* The first lane of member 0 that takes a branch passes the stages marked `once`; the others follow it.
+ */
 static pto_sim_gate_t pass_once(pto_sim_either_t *either, const pto_walk_t *walk) {
     int *first = &either->first_lane[walk->branch];
     if (*first == 0)
@@ -56,7 +60,7 @@ pto_sim_gate_t pto_sim_gate(pto_sim_t *sim, uint32_t rank) {
     const pto_proc_t *proc = &sim->proc[rank];
     const pto_walk_t *walk = &proc->at->walk;
     pto_sim_either_t *either = either_of(sim, walk);
-    int64_t me = member(sim, proc);
+    int64_t me = member_index(sim, proc);
     if (me != 0 && me != walk->k)
         return PTO_SIM_SKIPS;
     if (!either->begun)
@@ -64,7 +68,7 @@ pto_sim_gate_t pto_sim_gate(pto_sim_t *sim, uint32_t rank) {
     if (me != 0 && !either->arrived[walk->lane]) {
         either->arrived[walk->lane] = true;
         pto_policy_arrived(&either->policy, walk->lane - 1);
-        tell(sim, either);
+        announce(sim, either);
     }
     if (either->branch[walk->lane] == 0)
         return PTO_SIM_UNKNOWN;
@@ -78,18 +82,18 @@ pto_sim_gate_t pto_sim_gate(pto_sim_t *sim, uint32_t rank) {
 void pto_sim_leave_branch(pto_sim_t *sim, uint32_t rank) {
     const pto_proc_t *proc = &sim->proc[rank];
     pto_walk_t ahead = proc->at->walk;
-    bool more = pto_walk_next(&ahead) && ahead.lanes == proc->at->walk.lanes &&
-                ahead.lane == proc->at->walk.lane && ahead.branch == proc->at->walk.branch;
+    bool branch_goes_on = pto_walk_next(&ahead) && ahead.lanes == proc->at->walk.lanes &&
+                          ahead.lane == proc->at->walk.lane && ahead.branch == proc->at->walk.branch;
     pto_sim_either_t *either = either_of(sim, &proc->at->walk);
     sim->local[rank].in_branch = false;
-    if (member(sim, proc) != 0)
+    if (member_index(sim, proc) != 0)
         return;
     if (proc->at->walk.stage->once) {
         either->once_passed[proc->at->walk.branch] = true;
-        wake(sim);
+        wake_waiting(sim);
     }
-    if (more)
+    if (branch_goes_on)
         return;
     pto_policy_completed(&either->policy, (pto_branch_t)proc->at->walk.branch);
-    tell(sim, either);
+    announce(sim, either);
 }

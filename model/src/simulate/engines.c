@@ -57,8 +57,8 @@ static void join_engine(pto_sim_t *sim, pto_engine_t *engine, uint32_t rank) {
     set_event(sim, gpu, sim->now_s);
 }
 
-/* Returns where the time is kept until which others wait for the last copies of a process of the job at a
- * resource. */
+/* Returns the time (a reference to it) until which other processes wait for the copies of a process of the
+ * job at a resource. */
 static double *copy_held_s(const pto_sim_t *sim, int64_t process, pto_copy_resource_t resource) {
     return &sim->all->copy_held_s[process * PTO_COPY_RESOURCE_COUNT + (int64_t)resource];
 }
@@ -78,7 +78,7 @@ static void join_queue(pto_sim_t *sim, uint32_t rank) {
     pto_queued_copy_t copy = pto_sim_queued_copy(local);
     pto_copy_resource_t resource = pto_copy_resource(sim->machine, copy);
     double *last_s =
-        &sim->job.line_s[pto_sim_gpu(sim, local->rank) * PTO_COPY_RESOURCE_COUNT + (int64_t)resource];
+        &sim->job.queue_end_s[pto_sim_gpu(sim, local->rank) * PTO_COPY_RESOURCE_COUNT + (int64_t)resource];
     int64_t own = pto_sim_place(sim, local->rank), waiting = copies_waited_for(sim, own, resource);
     double end_s = sim->now_s + local->copy.alone_s, turn_s = sim->now_s;
     double next_s = waiting > 0 ? *last_s + pto_sim_queued_copy_s(sim, local, waiting) : end_s;
@@ -199,14 +199,14 @@ void pto_engine_find_copy(pto_sim_t *sim, const pto_action_t *action, int64_t by
         local->copy.queued ? pto_sim_queued_copy_s(sim, local, 0) : pto_sim_copy_s(sim, local, bytes);
 }
 
-/* Finds a copy within a GPU, which is the same as an earlier one of these bytes by the process of this core.
- */
+/* Finds a copy within a GPU: by the cache, if a process of this core has made one of these bytes before. */
 static void find_copy_on_gpu(pto_sim_t *sim, const pto_action_t *action, int64_t bytes, pto_local_t *local) {
     uint64_t key = pto_sim_step_key(sim, action->step, action->core, local->behind);
     pto_known_copy_t *known = pto_sim_known_copy(sim, bytes, 0, key);
     if (!known->is_known) {
         pto_engine_find_copy(sim, action, bytes, local);
-        known = pto_sim_known_copy(sim, bytes, 0, key); /* again: finding the time may have taken the place */
+        known =
+            pto_sim_known_copy(sim, bytes, 0, key); /* again: its entry may have been replaced meanwhile */
         known->copy = local->copy;
         known->is_known = true;
     }

@@ -1,4 +1,4 @@
-/* The simulator's agenda (simulate/events.h). */
+/* The simulator's event queue (simulate/events.h): a heap of buckets, one for each time. */
 #include "simulate/events.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 
-/* Add as many buckets as there are. */
+/* Doubles the number of buckets. */
 static bool add_buckets(pto_agenda_t *agenda) {
     uint32_t count = agenda->heap_room > 0 ? agenda->heap_room : 256;
     pto_agenda_key_t *heap = realloc(agenda->heap, ((size_t)agenda->heap_room + count) * sizeof *heap);
@@ -85,17 +85,17 @@ static void pop_key(pto_agenda_t *agenda) {
     agenda->heap[at] = key;
 }
 
-/* Where the bucket of a time is kept, if it was taken lately. */
-static pto_agenda_bucket_t **recent_place(pto_agenda_t *agenda, double time_s, bool late) {
+/* Returns the cache entry for the bucket of a time. */
+static pto_agenda_bucket_t **cache_entry(pto_agenda_t *agenda, double time_s, bool late) {
     uint64_t bits;
     memcpy(&bits, &time_s, sizeof bits);
     bits = (bits ^ (uint64_t)late) * PTO_GOLDEN_GAMMA;
     return &agenda->recent[bits >> (64 - PTO_AGENDA_RECENT_BITS)];
 }
 
-/* The bucket of a time: a recently taken one if found at once, else an unused one. */
+/* Returns the bucket of a time: the cached one, else a new one. Several buckets may have the same time. */
 static pto_agenda_bucket_t *bucket_at(pto_agenda_t *agenda, double time_s, bool late) {
-    pto_agenda_bucket_t **recent = recent_place(agenda, time_s, late);
+    pto_agenda_bucket_t **recent = cache_entry(agenda, time_s, late);
     if ((*recent)->time_s == time_s && (*recent)->late == late)
         return *recent;
     if (!agenda->bucket_free && !add_buckets(agenda))
@@ -110,7 +110,7 @@ static pto_agenda_bucket_t *bucket_at(pto_agenda_t *agenda, double time_s, bool 
     return *recent = bucket;
 }
 
-/* --- both ----------------------------------------------------------------------------------------------- */
+/* --- slots ---------------------------------------------------------------------------------------------- */
 
 void pto_agenda_put(pto_agenda_t *agenda, uint32_t slot, double time_s, bool late) {
     pto_agenda_bucket_t *bucket = bucket_at(agenda, time_s, late);

@@ -1,4 +1,4 @@
-/* The simulator's event queue: one time for each of a fixed number of slots. */
+/* The simulator's event queue, an agenda with a fixed number of slots: each slot has at most one event. */
 #ifndef PTO_SIMULATE_EVENTS_H
 #define PTO_SIMULATE_EVENTS_H
 
@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All slots set to one time, in the order in which they were set. A slot whose time has changed since is
- * stale, and skipped. Its address never changes. */
+/* A bucket: all slots set to one time, in the order in which they were set. A slot whose time has changed
+ * since is stale, and skipped. The address of a bucket never changes. */
 typedef struct pto_agenda_bucket {
     double time_s;  /* NAN: not in use */
-    uint32_t *slot; /* kept for the next time when the bucket is empty */
+    uint32_t *slot; /* the array is kept when the bucket is freed */
     uint32_t next;  /* the first one that is not taken yet */
     uint32_t count;
     size_t room;
@@ -33,10 +33,10 @@ typedef struct pto_agenda_block {
 
 enum { PTO_AGENDA_RECENT_BITS = 8 };
 
-/* If ranks act alike, thousands of events have exactly the same time. A heap of times, each with a list,
- * makes all but the first of them cost constant time. Otherwise each list holds one event, and its cost is
- * logarithmic in the number of scheduled events. Events of equal time keep the order in which they
- * were set, so every run is the same. */
+/* In a symmetric plan, thousands of events have exactly the same time. In a heap of times, each with a list
+ * of events, all but the first event of a list cost constant time. Otherwise each list holds one event, and
+ * its cost is logarithmic in the number of scheduled events. Events of equal time keep the order in which
+ * they were set, so a simulation always gives the same result. */
 typedef struct {
     double *time_s;            /* of every slot; INFINITY: not scheduled */
     pto_agenda_block_t *block; /* all buckets */
@@ -55,12 +55,12 @@ typedef struct {
 bool pto_agenda_init(pto_agenda_t *agenda, uint32_t slots);
 void pto_agenda_fini(pto_agenda_t *agenda);
 
-/* The parts of the two functions below in events.c: put a slot into a bucket that is full, or another than
- * the last one; remove the first bucket, whose slots have all been taken; false if none is left. */
+/* The slow paths of the functions below: put a slot into a bucket that is full, or another than the last one;
+ * remove the first bucket, whose slots have all been taken; false if none is left. */
 void pto_agenda_put(pto_agenda_t *agenda, uint32_t slot, double time_s, bool late);
 bool pto_agenda_drop_first(pto_agenda_t *agenda);
 
-/* Set a slot's time, INFINITY for never. A late event comes after all others of its time. */
+/* Sets a slot's time, INFINITY for never. A late event comes after all others of its time. */
 static inline void pto_agenda_set(pto_agenda_t *agenda, uint32_t slot, double time_s, bool late) {
     if (agenda->time_s[slot] == time_s)
         return;
@@ -72,14 +72,14 @@ static inline void pto_agenda_set(pto_agenda_t *agenda, uint32_t slot, double ti
         pto_agenda_put(agenda, slot, time_s, late);
 }
 
-/* The slot that is taken so much later, at the same time as the next one; UINT32_MAX: none is. */
+/* Returns the slot that is `distance` behind the next one in the first bucket; UINT32_MAX: there is none. */
 static inline uint32_t pto_agenda_ahead(const pto_agenda_t *agenda, uint32_t distance) {
     const pto_agenda_bucket_t *bucket = agenda->heap[0].bucket;
     uint32_t at = bucket->next + distance;
     return at < bucket->count ? bucket->slot[at] : UINT32_MAX;
 }
 
-/* Take the next slot and set it to never; false if there is none. */
+/* Takes the next slot and sets it to never; false if there is none. */
 static inline bool pto_agenda_take(pto_agenda_t *agenda, uint32_t *slot, double *time_s) {
     do {
         pto_agenda_bucket_t *bucket = agenda->heap[0].bucket;

@@ -1,14 +1,14 @@
-/* Lanes of a rank in the simulator. Each lane passes through its own stages; it starts one when the lanes
- * that the stage waits for have come far enough. A rank's lanes, of one plan or of several at once, share its
- * sending and its receiving side, each copy direction of its GPU, and its CPU: each serves one lane at a
- * time. */
+/* Lanes of a rank, each simulated as a process of its own. A lane begins a stage when the other lanes have
+ * ended the stages that it waits for (pto_walk_after_t). A rank's lanes, of one plan or of several at once,
+ * share its sending and its receiving side, each copy direction of its GPU, and its CPU: each of these serves
+ * one lane at a time. */
 #include "simulate/simulate_internal.h"
 
 bool pto_sim_may_start(const pto_sim_t *sim, uint32_t rank) {
     const pto_proc_t *proc = &sim->proc[rank];
     const pto_walk_after_t *after = &proc->at->after;
     const uint32_t *reached = &sim->reached[proc->rank * sim->lanes];
-    for (uint32_t lane = 0; lane < sim->lanes; lane++) /* its own has come as far */
+    for (uint32_t lane = 0; lane < sim->lanes; lane++)
         if (reached[lane] <= after->fork)
             return false;
     if (after->chunk >= 0 && reached[proc->lane - 1] <= after->chunk + 1)
@@ -24,7 +24,7 @@ bool pto_sim_is_later_chunk(const pto_sim_t *sim, const pto_proc_t *proc) {
 
 void pto_sim_wake_lanes(pto_sim_t *sim, uint32_t rank, pto_proc_state_t state) {
     pto_lane_set_t set = state == PTO_PROC_LANE ? PTO_LANES_WAIT : PTO_LANES_QUEUE;
-    bool exact = sim->all->lanes <= 64; /* then without a look at the others, which are far away in memory */
+    bool exact = sim->all->lanes <= 64; /* no other lanes share a bit: their states need not be read */
     pto_sim_lane_t other;
     for (uint32_t i = 1; sim->all->lanes > 1 && pto_sim_next_lane(sim, rank, set, &i, &other);)
         if ((exact || other.sim->proc[other.rank].state == state) &&
@@ -34,9 +34,9 @@ void pto_sim_wake_lanes(pto_sim_t *sim, uint32_t rank, pto_proc_state_t state) {
 
 /* --- what lanes share ----------------------------------------------------------------------------------- */
 
-/* Whether another lane of the rank has what this one wants, or has waited for it longer; of two equals, the
- * later lane is the one with the older chunk. */
-static bool comes_before(pto_sim_lane_t other, const pto_sim_t *sim, uint32_t rank) {
+/* Returns whether another lane of the rank has the resource that this one wants, or is to get it first: it
+ * has waited longer, or as long and is the later lane, which has the older chunk. */
+static bool has_precedence(pto_sim_lane_t other, const pto_sim_t *sim, uint32_t rank) {
     const pto_local_t *theirs = &other.sim->local[other.rank], *own = &sim->local[rank];
     if (theirs->holds == own->wants)
         return true;
@@ -53,7 +53,7 @@ bool pto_sim_take_resource(pto_sim_t *sim, uint32_t rank, pto_lane_resource_t re
     pto_sim_put_lane(sim, &sim->proc[rank], PTO_LANES_USE, true);
     pto_sim_lane_t other;
     for (uint32_t i = 1; pto_sim_next_lane(sim, rank, PTO_LANES_USE, &i, &other);)
-        if (&other.sim->local[other.rank] != local && comes_before(other, sim, rank))
+        if (&other.sim->local[other.rank] != local && has_precedence(other, sim, rank))
             return false;
     local->holds = local->wants;
     local->wants = 0;

@@ -11,11 +11,11 @@
 
 #include "simulate/simulate_internal.h"
 
-static bool sooner(const pto_engine_job_t *a, const pto_engine_job_t *b) {
+static bool sooner(const pto_link_job_t *a, const pto_link_job_t *b) {
     return a->until_s < b->until_s || (a->until_s == b->until_s && a->proc < b->proc);
 }
 
-static void push(pto_engine_job_t *heap, int32_t count, pto_engine_job_t job) {
+static void push(pto_link_job_t *heap, int32_t count, pto_link_job_t job) {
     int32_t at = count;
     while (at > 0 && sooner(&job, &heap[(at - 1) / 2])) {
         heap[at] = heap[(at - 1) / 2];
@@ -25,8 +25,8 @@ static void push(pto_engine_job_t *heap, int32_t count, pto_engine_job_t job) {
 }
 
 /* Remove the first job; `count` jobs remain. The last one sinks from the top to its position. */
-static void pop(pto_engine_job_t *heap, int32_t count) {
-    pto_engine_job_t job = heap[count];
+static void pop(pto_link_job_t *heap, int32_t count) {
+    pto_link_job_t job = heap[count];
     int32_t at = 0;
     for (int32_t child; (child = 2 * at + 1) < count; at = child) {
         if (child + 1 < count && sooner(&heap[child + 1], &heap[child]))
@@ -38,18 +38,17 @@ static void pop(pto_engine_job_t *heap, int32_t count) {
     heap[at] = job;
 }
 
-/* The time when the first job will be through, if no other joins. */
+/* Returns the time when the first job will be done, if no other joins. */
 static double next_end_s(const pto_link_t *link) {
     return link->at_s + (link->job[0].until_s - link->progress_s) * (double)link->jobs;
 }
 
-/* Schedule the next end as an event, but only if a side waits for it. */
+/* Schedules the next end as an event, but only if a side waits for it. */
 void pto_link_schedule(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
     const pto_link_t *link = pto_link_of(sim, kind, node);
-    bool wanted = link->waiting > 0 && link->jobs > 0;
-    double next_s = !wanted                    ? INFINITY
-                    : pto_link_has_flows(kind) ? pto_routes_next_s(sim, kind, node)
-                                               : next_end_s(link);
+    double next_s = INFINITY;
+    if (link->waiting > 0 && link->jobs > 0)
+        next_s = pto_link_has_flows(kind) ? pto_routes_next_s(sim, kind, node) : next_end_s(link);
     pto_agenda_set(sim->job.agenda, sim->job.first_link_slot + pto_link_number(kind, node), next_s, false);
 }
 
@@ -105,7 +104,7 @@ pto_link_t *pto_link_begin(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, i
 void pto_link_join(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double work_s, int64_t bytes) {
     int32_t node = sim->proc[rank].node;
     pto_link_t *link = pto_link_begin(sim, kind, node, bytes);
-    push(link->job, link->jobs, (pto_engine_job_t){link->progress_s + work_s, sim->first_proc + rank});
+    push(link->job, link->jobs, (pto_link_job_t){link->progress_s + work_s, sim->first_proc + rank});
     link->jobs++;
     if (link->waiting > 0)
         pto_link_schedule(sim, kind, node);

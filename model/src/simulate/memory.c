@@ -1,5 +1,5 @@
-/* The memory of simulations: that of each plan and that of all plans together, and the places of their
- * ranks. */
+/* Allocates and releases the state of a simulation: that of each plan, and what all plans share. Sets the
+ * place of each rank. */
 #include <stdlib.h>
 
 #include "simulate/simulate_internal.h"
@@ -78,24 +78,24 @@ static bool allocate_shared(pto_sims_t *all, pto_sim_t *sim, pto_agenda_t *agend
     sim->job.first_gpu_slot = sim->job.first_link_slot + (uint32_t)links;
     all->proc = zeroed_lines(all->procs, sizeof *all->proc, &all->memory[0]);
     all->local = zeroed_lines(all->procs, sizeof *all->local, &all->memory[1]);
-    all->brief = calloc(all->procs + (size_t)1, sizeof *all->brief);
+    all->hot = calloc(all->procs + (size_t)1, sizeof *all->hot);
     all->set = calloc(all->lanes > 1 ? (size_t)all->ranks : 1, sizeof *all->set);
-    sim->job.link_size = sizeof(pto_link_t) + (size_t)ranks_per_node * all->lanes * sizeof(pto_engine_job_t);
+    sim->job.link_size = sizeof(pto_link_t) + (size_t)ranks_per_node * all->lanes * sizeof(pto_link_job_t);
     sim->job.links = calloc(links + 1, sim->job.link_size);
     place_engines(all);
     sim->job.engine =
         zeroed_lines(gpus * (size_t)all->engines_per_gpu, sizeof *sim->job.engine, &all->memory[2]);
     sim->job.in_use = calloc(gpus + 1, sizeof *sim->job.in_use);
-    sim->job.line_s = calloc(gpus * PTO_COPY_RESOURCE_COUNT + 1, sizeof *sim->job.line_s);
+    sim->job.queue_end_s = calloc(gpus * PTO_COPY_RESOURCE_COUNT + 1, sizeof *sim->job.queue_end_s);
     sim->job.routes = calloc(nodes + 1, sizeof *sim->job.routes);
     size_t processes = all->engines ? (size_t)(ranks_per_node * sim->nodes) : 0;
     all->copy_held_s = calloc(processes * PTO_COPY_RESOURCE_COUNT + 1, sizeof *all->copy_held_s);
     return pto_agenda_init(agenda, sim->job.first_gpu_slot + (uint32_t)sim->gpus) && all->proc &&
-           all->local && all->brief && all->set && sim->job.links && sim->job.engine && sim->job.in_use &&
-           sim->job.line_s && sim->job.routes && all->copy_held_s && find_capacities(sim);
+           all->local && all->hot && all->set && sim->job.links && sim->job.engine && sim->job.in_use &&
+           sim->job.queue_end_s && sim->job.routes && all->copy_held_s && find_capacities(sim);
 }
 
-/* The views of all plans tell which links and engines are needed, before these are allocated. */
+/* The views of all plans come first: they tell which links and engines are needed. */
 bool pto_sims_allocate(pto_sims_t *all, pto_agenda_t *agenda) {
     bool complete = true;
     uint32_t procs = 0;
@@ -112,7 +112,7 @@ bool pto_sims_allocate(pto_sims_t *all, pto_agenda_t *agenda) {
         sim->first_proc = procs;
         sim->proc = all->proc + procs;
         sim->local = all->local + procs;
-        sim->brief = all->brief + procs;
+        sim->hot = all->hot + procs;
         procs += sim->ranks * sim->lanes;
         place_ranks(sim);
         pto_passages_begin(sim, sim->ranks * sim->lanes);
@@ -140,10 +140,10 @@ void pto_sims_release(pto_sims_t *all, pto_agenda_t *agenda) {
         free(all->memory[i]);
     free(all->copy_held_s);
     free(all->set);
-    free(all->brief);
+    free(all->hot);
     free(first->job.links);
     free(first->job.in_use);
-    free(first->job.line_s);
+    free(first->job.queue_end_s);
     for (int64_t node = 0; first->job.routes && node <= first->nodes; node++)
         free(first->job.routes[node].flow);
     free(first->job.routes);

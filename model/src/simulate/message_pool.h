@@ -1,4 +1,4 @@
-/* Messages in flight: their records, queues and heaps (pool.c). */
+/* Records of messages in flight, and queues and heaps of them (pool.c). */
 #ifndef PTO_SIMULATE_MESSAGE_POOL_H
 #define PTO_SIMULATE_MESSAGE_POOL_H
 
@@ -28,7 +28,7 @@ _Static_assert(sizeof(pto_message_t) <= 40, "a message is to stay within 40 byte
 typedef struct {
     pto_message_t *message;
     size_t room;
-    uint32_t used; /* the most that were in flight at once */
+    uint32_t used; /* the maximum that were in flight at once */
     uint32_t free_first;
 } pto_pool_t;
 
@@ -36,7 +36,7 @@ static inline pto_message_t *pto_message_at(const pto_pool_t *pool, uint32_t num
     return &pool->message[number];
 }
 
-/* Messages by `next`; 0: none. */
+/* A queue of messages, linked by `next`; 0: none. */
 typedef struct {
     uint32_t first;
     uint32_t last;
@@ -79,7 +79,7 @@ static inline uint32_t pto_queue_take(pto_pool_t *pool, pto_message_queue_t *que
     return number;
 }
 
-/* Heaps by stage, time and source. The heap that is taken from must not be empty. */
+/* Heaps ordered by stage, time and source. pto_heap_take needs a heap that is not empty. */
 void pto_heap_add(pto_pool_t *pool, uint32_t *heap, uint32_t number);
 uint32_t pto_heap_take(pto_pool_t *pool, uint32_t *heap);
 

@@ -1,8 +1,11 @@
-/* The messages of any step that a rank sends and receives in its stage (simulate/moves.h). */
+/* Enumerates the messages that a rank sends and receives in its stage, for all kinds of steps
+ * (simulate/moves.h). */
 #include "simulate/moves.h"
 
-/* The action of a rank in a step, without a peer, and the number of its peers; false if it does not act. */
-static bool begin_move(const pto_sim_t *sim, const pto_proc_t *proc, const pto_move_t *move,
+/* Finds the action of a rank in a step, without a peer, and the number of its peers; false if it does not
+ * act.
+ */
+static bool begin_move(const pto_sim_t *sim, const pto_proc_t *proc, const pto_sim_move_t *move,
                        pto_action_t *action, int64_t *peers) {
     if (!pto_step_acts(sim->plan, move->step, proc->rank, proc->at->walk.k, action))
         return false;
@@ -12,7 +15,7 @@ static bool begin_move(const pto_sim_t *sim, const pto_proc_t *proc, const pto_m
 
 _Thread_local int64_t pto_slices_measured;
 
-int64_t pto_sim_slice_bytes(const pto_sim_t *sim, const pto_move_t *move, int end,
+int64_t pto_sim_slice_bytes(const pto_sim_t *sim, const pto_sim_move_t *move, int end,
                             const pto_action_t *action) {
     int64_t bytes = pto_move_bytes_with(sim, move, end, action->me, action->peer, action->core);
     if (bytes >= 0)
@@ -25,8 +28,9 @@ int64_t pto_sim_slice_bytes(const pto_sim_t *sim, const pto_move_t *move, int en
     return bytes;
 }
 
-/* The bytes for a peer; -1 if there is no message. */
-static int64_t bytes_for(const pto_sim_t *sim, const pto_move_t *move, int64_t number, pto_action_t *action) {
+/* Returns the bytes of the message to or from a peer; -1 if there is none. */
+static int64_t bytes_for(const pto_sim_t *sim, const pto_sim_move_t *move, int64_t number,
+                         pto_action_t *action) {
     if (!pto_step_peer(sim->plan, number, action))
         return -1;
     int64_t bytes = pto_sim_slice_bytes(sim, move, move->receives, action);
@@ -35,7 +39,7 @@ static int64_t bytes_for(const pto_sim_t *sim, const pto_move_t *move, int64_t n
 
 /* --- sends ---------------------------------------------------------------------------------------------- */
 
-void pto_sim_begin_any_sends(const pto_sim_t *sim, pto_proc_t *proc, const pto_move_t *move) {
+void pto_sim_begin_any_sends(const pto_sim_t *sim, pto_proc_t *proc, const pto_sim_move_t *move) {
     pto_action_t action;
     int64_t peers;
     if (!move->sends || !begin_move(sim, proc, move, &action, &peers))
@@ -44,9 +48,9 @@ void pto_sim_begin_any_sends(const pto_sim_t *sim, pto_proc_t *proc, const pto_m
     proc->send_count = (uint32_t)peers;
 }
 
-/* The next peer of the current step that is sent more than nothing; false if there is none left. */
+/* Finds the next message of the current step; false if none is left. */
 static bool next_peer(const pto_sim_t *sim, pto_proc_t *proc, int64_t *peer_rank, int64_t *bytes) {
-    pto_move_t *move = &proc->at->move[proc->send_step];
+    pto_sim_move_t *move = &proc->at->move[proc->send_step];
     pto_action_t action = {.step = move->step,
                            .rank = proc->rank,
                            .core = proc->rank % sim->layout->procs_per_gpu,
@@ -76,12 +80,12 @@ bool pto_sim_next_send_of_any(const pto_sim_t *sim, pto_proc_t *proc, int64_t *p
 
 /* --- receives ------------------------------------------------------------------------------------------- */
 
-void pto_sim_count_any_receives(const pto_sim_t *sim, pto_proc_t *proc, pto_move_t *move) {
+void pto_sim_count_any_receives(const pto_sim_t *sim, pto_proc_t *proc, pto_sim_move_t *move) {
     pto_action_t action;
     int64_t peers, bytes;
     if (!move->receives || !begin_move(sim, proc, move, &action, &peers))
         return;
     for (int64_t j = 0; j < peers; j++)
         if ((bytes = bytes_for(sim, move, j, &action)) >= 0)
-            pto_sim_expect(proc, pto_sim_stand_in(sim, action.peer_rank), bytes);
+            pto_sim_expect(proc, pto_sim_representative(sim, action.peer_rank), bytes);
 }

@@ -1,31 +1,33 @@
-/* The messages that a rank sends and receives in its stage, one after another, never as a list. The usual
- * steps are here, since each message passes through; all others are in moves.c. */
+/* Enumerates the messages that a rank sends and receives in its stage, one by one, from the plan's
+ * arithmetic. Steps whose members are all ranks in order (`by_index`) are handled here, inline; all others in
+ * moves.c. */
 #ifndef PTO_SIMULATE_MOVES_H
 #define PTO_SIMULATE_MOVES_H
 
 #include "simulate/simulate_internal.h"
 
-/* For any step: go to the next non-empty send of the rank's stage; prepare for its sends in a step; count the
- * receives of a step. */
+/* For any step: finds the next non-empty send of the rank's stage; prepares its sends in a step; counts its
+ * receives in a step. */
 bool pto_sim_next_send_of_any(const pto_sim_t *sim, pto_proc_t *proc, int64_t *peer_rank, int64_t *bytes);
-void pto_sim_begin_any_sends(const pto_sim_t *sim, pto_proc_t *proc, const pto_move_t *move);
-void pto_sim_count_any_receives(const pto_sim_t *sim, pto_proc_t *proc, pto_move_t *move);
-/* Work: slices whose bytes were found from their buffers in this thread. */
+void pto_sim_begin_any_sends(const pto_sim_t *sim, pto_proc_t *proc, const pto_sim_move_t *move);
+void pto_sim_count_any_receives(const pto_sim_t *sim, pto_proc_t *proc, pto_sim_move_t *move);
+/* Work done in this thread, for tests: slices whose bytes were not in a table. */
 extern _Thread_local int64_t pto_slices_measured;
-/* pto_slice_bytes of the source (0) or target (1) of a step. */
-int64_t pto_sim_slice_bytes(const pto_sim_t *sim, const pto_move_t *move, int end,
+/* Returns pto_slice_bytes of the source (0) or target (1) of a step. */
+int64_t pto_sim_slice_bytes(const pto_sim_t *sim, const pto_sim_move_t *move, int end,
                             const pto_action_t *action);
 
 /* --- the members of a group in the order of their ranks ------------------------------------------------- */
 
 /* Whether a rank acts in a step whose view is `by_index`. */
-static inline bool pto_move_acts(const pto_move_t *move, int64_t rank) {
+static inline bool pto_move_acts(const pto_sim_move_t *move, int64_t rank) {
     return move->all_act || (rank >= move->who_first && rank < move->who_until &&
                              (move->who_stride == 1 || (rank - move->who_first) % move->who_stride == 0));
 }
 
-/* Its peer with a number: as pto_step_peer, nearly always without a division. */
-static inline int64_t pto_move_peer(const pto_move_t *move, int64_t rank, int64_t number) {
+/* Returns a rank's peer number `number` in such a step: as pto_step_peer, nearly always without a division.
+ */
+static inline int64_t pto_move_peer(const pto_sim_move_t *move, int64_t rank, int64_t number) {
     int64_t value = move->peer_first + number * move->peer_stride;
     if (move->by_xor)
         return rank ^ value;
@@ -34,9 +36,9 @@ static inline int64_t pto_move_peer(const pto_move_t *move, int64_t rank, int64_
     return peer >= 0 && peer < size ? peer : pto_floor_mod(peer, size);
 }
 
-/* Where the bytes of a step's source (0) or target (1) are kept for a member of its group: -1 if they have
- * not been computed; NULL if they depend on more. */
-static inline int64_t *pto_move_bytes(const pto_move_t *move, int end, int64_t me, int64_t core) {
+/* Returns the entry with the bytes of a step's source (0) or target (1) for a member of its group: -1 if they
+ * have not been computed. NULL: no table. */
+static inline int64_t *pto_move_bytes(const pto_sim_move_t *move, int end, int64_t me, int64_t core) {
     const pto_sizes_t *sizes = &move->sizes[end];
     int64_t number = me * sizes->stride + sizes->first;
     if (number >= sizes->count || number < 0)
@@ -44,22 +46,22 @@ static inline int64_t *pto_move_bytes(const pto_move_t *move, int end, int64_t m
     return sizes->bytes ? &sizes->bytes[core * sizes->core_count + number] : NULL;
 }
 
-/* The bytes between a member and its peer in a step; -1: not known yet, or depending on more. */
-static inline int64_t pto_move_bytes_with(const pto_sim_t *sim, const pto_move_t *move, int end, int64_t me,
-                                          int64_t peer, int64_t core) {
+/* Returns the bytes between a member and its peer in a step; -1: they have to be computed. */
+static inline int64_t pto_move_bytes_with(const pto_sim_t *sim, const pto_sim_move_t *move, int end,
+                                          int64_t me, int64_t peer, int64_t core) {
     if (move->sizes[end].bytes)
         return *pto_move_bytes(move, end, me, core);
     const pto_slice_view_t *view = &move->view->slice[end];
-    return view->to_peer     ? pto_skew_bytes(&sim->skew, me, peer)
-           : view->from_peer ? pto_skew_bytes(&sim->skew, peer, me)
-                             : -1;
+    if (view->to_peer)
+        return pto_skew_bytes(&sim->skew, me, peer);
+    return view->from_peer ? pto_skew_bytes(&sim->skew, peer, me) : -1;
 }
 
 /* --- sends ---------------------------------------------------------------------------------------------- */
 
-/* Begin with a step of the stage. */
+/* Prepares a rank's sends in a step of its stage. */
 static inline void pto_sim_begin_sends(const pto_sim_t *sim, pto_proc_t *proc, int step) {
-    const pto_move_t *move = &proc->at->move[step];
+    const pto_sim_move_t *move = &proc->at->move[step];
     proc->send_step = (int16_t)step;
     proc->send_next = 0;
     proc->send_count = 0;
@@ -69,12 +71,12 @@ static inline void pto_sim_begin_sends(const pto_sim_t *sim, pto_proc_t *proc, i
         proc->send_count = (uint32_t)move->peer_count;
 }
 
-/* Go to the next non-empty send of the rank's stage; false if there is none left. */
+/* Finds the next non-empty send of the rank's stage; false if none is left. */
 static inline bool pto_sim_next_send(const pto_sim_t *sim, pto_proc_t *proc, int64_t *peer_rank,
                                      int64_t *bytes) {
     if (proc->sends_made_all)
         return false;
-    const pto_move_t *move = &proc->at->move[proc->send_step];
+    const pto_sim_move_t *move = &proc->at->move[proc->send_step];
     if (!move->by_index || proc->send_next == proc->send_count)
         return pto_sim_next_send_of_any(sim, proc, peer_rank, bytes);
     *peer_rank = pto_move_peer(move, proc->rank, proc->send_next);
@@ -88,26 +90,26 @@ static inline bool pto_sim_next_send(const pto_sim_t *sim, pto_proc_t *proc, int
 
 /* --- receives ------------------------------------------------------------------------------------------- */
 
-/* Expect a message of a rank that is simulated. */
+/* Adds a message from a simulated rank to those that a rank expects. */
 static inline void pto_sim_expect(pto_proc_t *proc, int64_t source, int64_t bytes) {
     proc->recvs_open++;
     proc->expected += pto_sim_message_digest(source, bytes);
 }
 
-/* Count the receives of the stage, and sum up what is expected. */
+/* Adds all receives of the stage to the expected messages. */
 PTO_SIM_HOT void pto_sim_count_receives(const pto_sim_t *sim, pto_proc_t *proc, bool plain) {
     const pto_passage_t *at = proc->at;
     proc->recvs_open = 0;
     proc->expected = 0;
     for (int i = at->view->first_recv; i <= at->view->last_recv; i++) {
-        pto_move_t *move = &at->move[i];
+        pto_sim_move_t *move = &at->move[i];
         int64_t count = move->receives && pto_move_acts(move, proc->rank) ? move->peer_count : 0, bytes = 0;
         for (int64_t j = 0, peer; move->by_index && j < count && bytes >= 0; j++) {
             if ((peer = pto_move_peer(move, proc->rank, j)) == (int64_t)proc->rank)
                 continue;
             bytes = pto_move_bytes_with(sim, move, 1, proc->rank, peer, 0);
             if (bytes > 0 || (bytes == 0 && move->step->send_empty))
-                pto_sim_expect(proc, plain ? peer : pto_sim_stand_in(sim, peer), bytes);
+                pto_sim_expect(proc, plain ? peer : pto_sim_representative(sim, peer), bytes);
         }
         if (!move->by_index || bytes < 0)
             pto_sim_count_any_receives(sim, proc, move);

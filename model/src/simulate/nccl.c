@@ -1,5 +1,5 @@
-/* NCCL's own collectives: all members meet, and leave after the time that price charges, counted from the
- * arrival of the last. */
+/* NCCL's own collectives, which start when the last member has arrived. All members leave at the same time,
+ * after the time that price charges. */
 #include "price/nccl.h"
 #include "simulate/simulate_internal.h"
 
@@ -35,7 +35,7 @@ void pto_sim_nccl_enter(pto_sim_t *sim, uint32_t rank) {
 void pto_sim_nccl_leave(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     sim->local[rank].waiting_s += sim->nccl_began_s - proc->stage_s;
-    sim->brief[rank].busy_s += sim->now_s - sim->nccl_began_s;
+    sim->hot[rank].busy_s += sim->now_s - sim->nccl_began_s;
     proc->state = PTO_PROC_BETWEEN;
     if (!sim->options->visit || sim->now_s <= sim->nccl_began_s)
         return;

@@ -1,6 +1,6 @@
-/* The sequence of stages of a plan. All ranks pass the same one, so each stage of each iteration is a passage
- * that they share, and what is the same for all of them is computed once. Passages exist from the first rank
- * that reaches their block to the last one that leaves it. */
+/* The sequence of a plan's stages. All ranks pass the same sequence, so each stage of each iteration is a
+ * passage that they share, and what is the same for all ranks is computed once. Passages are made in blocks,
+ * when the first rank reaches them, and freed when the last rank has left them. */
 #include <stdlib.h>
 
 #include "base/grow.h"
@@ -12,8 +12,8 @@ void pto_passages_begin(pto_sim_t *sim, uint32_t procs) {
     passages->start.walk = passages->walk;
     passages->last = &passages->start;
     for (int i = 0; i < sim->plan->stages.count; i++)
-        if (pto_plan_stage(sim->plan, i)->step_count > passages->most_steps)
-            passages->most_steps = pto_plan_stage(sim->plan, i)->step_count;
+        if (pto_plan_stage(sim->plan, i)->step_count > passages->max_steps)
+            passages->max_steps = pto_plan_stage(sim->plan, i)->step_count;
     for (uint32_t i = 0; i < procs; i++) {
         sim->proc[i].at = &passages->start;
         passages->starting += sim->proc[i].state != PTO_PROC_ENDED;
@@ -28,7 +28,7 @@ void pto_passages_fini(pto_passages_t *passages) {
 
 /* --- making passages ------------------------------------------------------------------------------------ */
 
-static pto_move_t made_move(const pto_sim_t *sim, int step_number, int64_t k) {
+static pto_sim_move_t make_move(const pto_sim_t *sim, int step_number, int64_t k) {
     const pto_step_t *step = pto_plan_step(sim->plan, step_number);
     const pto_peers_t *peers = &step->peers;
     pto_action_t action = {.step = step, .k = k};
@@ -36,88 +36,89 @@ static pto_move_t made_move(const pto_sim_t *sim, int step_number, int64_t k) {
     int64_t peer_first = pto_expr_at(&peers->first, k, 0, 0), sign = peers->sign;
     if (peers->kind == PTO_PEERS_SHIFT) /* from 0 to size - 1 */
         peer_first = pto_floor_mod(sign * peer_first, size);
-    return (pto_move_t){.step = step,
-                        .sends = step->kind == PTO_STEP_SEND,
-                        .receives = step->kind == PTO_STEP_RECV,
-                        .by_index = sim->view[step_number].by_index,
-                        .by_xor = peers->kind == PTO_PEERS_XOR,
-                        .view = &sim->view[step_number],
-                        .who_first = pto_expr_at(&step->who_first, k, 0, 0),
-                        .who_stride = pto_expr_at(&step->who_stride, k, 0, 0),
-                        .who_until = pto_expr_at(&step->who_until, k, 0, 0),
-                        .peer_first = peer_first,
-                        .peer_stride = sign * pto_expr_at(&peers->stride, k, 0, 0),
-                        .peer_count = pto_step_peer_count(sim->plan, &action),
-                        .group_size = size};
+    return (pto_sim_move_t){.step = step,
+                            .sends = step->kind == PTO_STEP_SEND,
+                            .receives = step->kind == PTO_STEP_RECV,
+                            .by_index = sim->view[step_number].by_index,
+                            .by_xor = peers->kind == PTO_PEERS_XOR,
+                            .view = &sim->view[step_number],
+                            .who_first = pto_expr_at(&step->who_first, k, 0, 0),
+                            .who_stride = pto_expr_at(&step->who_stride, k, 0, 0),
+                            .who_until = pto_expr_at(&step->who_until, k, 0, 0),
+                            .peer_first = peer_first,
+                            .peer_stride = sign * pto_expr_at(&peers->stride, k, 0, 0),
+                            .peer_count = pto_step_peer_count(sim->plan, &action),
+                            .group_size = size};
 }
 
-/* Where the bytes of a slice are in an iteration. */
-static void find_sizes(pto_move_t *move, int end, int64_t k) {
+/* Sets the table of a slice's bytes in an iteration. */
+static void find_sizes(pto_sim_move_t *move, int end, int64_t k) {
     const pto_slice_t *slice = end ? &move->step->target : &move->step->source;
     const pto_slice_view_t *view = &move->view->slice[end];
     pto_sizes_t *sizes = &move->sizes[end];
     int64_t blocks = view->bytes ? pto_slice_block_count(slice, k, 0, 0) : 0;
     *sizes = (pto_sizes_t){.of_all = view->bytes ? 0 : -1, .count = 1};
-    if (move->view->is_alike[end] || (view->bytes && blocks == 0))
+    if (move->view->same_bytes[end] || (view->bytes && blocks == 0))
         sizes->bytes = &sizes->of_all;
     if (blocks != 1)
         return;
     int64_t first = pto_expr_at(&slice->first, k, 0, 0);
     sizes->bytes = view->bytes;
     sizes->first = pto_expr_at(&slice->offset, k, 0, 0) + (slice->reversed ? -first : first);
-    sizes->stride = slice->anchor == PTO_ANCHOR_ABSOLUTE ? 0
-                    : slice->anchor_step > 1             ? slice->anchor_step
-                                                         : 1;
+    if (slice->anchor != PTO_ANCHOR_ABSOLUTE)
+        sizes->stride = slice->anchor_step > 1 ? slice->anchor_step : 1;
     sizes->count = sizes->core_count = view->count;
 }
 
-static bool all_act(const pto_move_t *move) {
+static bool all_act(const pto_sim_move_t *move) {
     return move->view->of_all && move->who_first <= 0 && move->who_stride == 1 &&
            move->who_until >= move->group_size;
 }
 
-/* As price's: outside lanes and the library's collectives. */
+/* As in price, copies stream outside of lanes and of the library's collectives only. */
 static bool may_stream(const pto_sim_t *sim, const pto_walk_t *walk) {
     return walk->lanes < 0 &&
            (walk->collective < 0 || pto_plan_node(sim->plan, walk->collective)->by != PTO_DONE_BY_LIBRARY);
 }
 
-static pto_move_t *alone(const pto_sim_t *sim, const pto_passage_t *at) {
-    pto_move_t *found = NULL;
+/* Returns the stage's only local step (pto_passage_t.only_local), or NULL. */
+static pto_sim_move_t *find_only_local(const pto_sim_t *sim, const pto_passage_t *at) {
+    pto_sim_move_t *found = NULL;
     for (int i = 0; i < at->walk.stage->step_count && sim->own_engines; i++) {
-        pto_move_t *move = &at->move[i];
+        pto_sim_move_t *move = &at->move[i];
         if (move->sends || move->receives)
             continue;
-        if (found || !move->all_act || !move->view->alike)
+        if (found || !move->all_act || !move->view->same_for_all)
             return NULL;
         found = move;
     }
     return found;
 }
 
-static void make_passage(const pto_sim_t *sim, pto_passage_t *made) {
-    const pto_stage_t *stage = made->walk.stage;
-    made->view = &sim->stage[stage - pto_plan_stage(sim->plan, 0)];
-    made->cost_key = pto_cost_key(made->walk.lanes >= 0);
-    made->after = pto_walk_after(&made->walk);
-    made->ends_streams = false;
-    made->plain = sim->all->lanes == 1 && made->walk.branch < 0 && !pto_walk_in_nccl(&made->walk);
+static void make_passage(const pto_sim_t *sim, pto_passage_t *passage) {
+    const pto_stage_t *stage = passage->walk.stage;
+    passage->view = &sim->stage[stage - pto_plan_stage(sim->plan, 0)];
+    passage->cost_key = pto_cost_key(passage->walk.lanes >= 0);
+    passage->after = pto_walk_after(&passage->walk);
+    passage->ends_streams = false;
+    passage->plain = sim->all->lanes == 1 && passage->walk.branch < 0 && !pto_walk_in_nccl(&passage->walk);
     for (int i = 0; i < stage->step_count; i++) {
-        made->move[i] = made_move(sim, stage->step_first + i, made->walk.k);
-        find_sizes(&made->move[i], 0, made->walk.k);
-        find_sizes(&made->move[i], 1, made->walk.k);
-        made->move[i].all_act = all_act(&made->move[i]);
-        made->move[i].streams =
-            may_stream(sim, &made->walk) && pto_step_streams(sim->plan, made->move[i].step);
-        made->ends_streams |= made->move[i].all_act && (made->move[i].sends || made->move[i].receives);
+        passage->move[i] = make_move(sim, stage->step_first + i, passage->walk.k);
+        find_sizes(&passage->move[i], 0, passage->walk.k);
+        find_sizes(&passage->move[i], 1, passage->walk.k);
+        passage->move[i].all_act = all_act(&passage->move[i]);
+        passage->move[i].streams =
+            may_stream(sim, &passage->walk) && pto_step_streams(sim->plan, passage->move[i].step);
+        passage->ends_streams |=
+            passage->move[i].all_act && (passage->move[i].sends || passage->move[i].receives);
     }
-    made->alone = alone(sim, made);
+    passage->only_local = find_only_local(sim, passage);
 }
 
 /* Add an empty block; NULL when out of memory. */
 static pto_passage_block_t *add_block(pto_sim_t *sim) {
     pto_passages_t *passages = &sim->passages;
-    size_t moves = (size_t)passages->most_steps * PTO_PASSAGES_PER_BLOCK;
+    size_t moves = (size_t)passages->max_steps * PTO_PASSAGES_PER_BLOCK;
     if (!PTO_RESERVE(passages->block, passages->block_room, passages->block_count + 1))
         return NULL;
     pto_passage_block_t *block = malloc(sizeof *block + moves * sizeof *block->move);
@@ -126,7 +127,7 @@ static pto_passage_block_t *add_block(pto_sim_t *sim) {
     block->procs = 0;
     block->count = 0;
     for (int i = 0; i < PTO_PASSAGES_PER_BLOCK; i++)
-        block->passage[i].move = &block->move[i * passages->most_steps];
+        block->passage[i].move = &block->move[i * passages->max_steps];
     passages->block[passages->block_count++] = block;
     return block;
 }
@@ -146,17 +147,17 @@ static const pto_passage_t *make_next(pto_sim_t *sim) {
         sim->status = pto_error_set(sim->err, PTO_ERR_MEMORY, "out of memory for stages");
         return NULL;
     }
-    pto_passage_t *made = &block->passage[block->count++];
-    made->next = NULL;
-    made->straight = NULL;
-    made->block = block;
-    made->walk = passages->walk;
-    make_passage(sim, made);
-    passages->last->next = made;
-    if (made->plain && made->block == passages->last->block)
-        passages->last->straight = made;
-    passages->last = made;
-    return made;
+    pto_passage_t *passage = &block->passage[block->count++];
+    passage->next = NULL;
+    passage->next_plain = NULL;
+    passage->block = block;
+    passage->walk = passages->walk;
+    make_passage(sim, passage);
+    passages->last->next = passage;
+    if (passage->plain && passage->block == passages->last->block)
+        passages->last->next_plain = passage;
+    passages->last = passage;
+    return passage;
 }
 
 /* --- passing -------------------------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@ uint32_t pto_pool_extend(pto_pool_t *pool) {
 
 void pto_pool_fini(pto_pool_t *pool) { free(pool->message); }
 
-/* --- heaps by stage ------------------------------------------------------------------------- */
+/* --- heaps by stage ------------------------------------------------------------------------------------- */
 
 static bool earlier(const pto_message_t *a, const pto_message_t *b) {
     if (a->instance != b->instance)

@@ -1,5 +1,5 @@
-/* Report of a simulation's faults, and of its time: spans as they end, and sums for each kind of resource. */
-
+/* Reports the results of a simulation: spans of time as they end (for traces), sums for each kind of
+ * resource, and faults. */
 #include "simulate/simulate_internal.h"
 
 #define RESOURCE_NAME(name, text, short_text, owner) text,
@@ -64,14 +64,14 @@ static void add_use(pto_resource_use_t *use, double busy_s, double waiting_s) {
     use->count++;
 }
 
-/* A rank of the job, in all its lanes. */
+/* Adds a rank of the job, with all its lanes. */
 static void report_rank(const pto_sims_t *all, int64_t rank, pto_simulation_t *simulation) {
     double busy_s[3] = {0}, waiting_s[3] = {0};
     for (uint32_t lane = 0; lane < all->lanes; lane++) {
         const pto_sim_lane_t at = pto_sim_lane_at(all->sim, rank, lane);
         const pto_proc_t *proc = &at.sim->proc[at.rank];
         const pto_local_t *local = &at.sim->local[at.rank];
-        const double busy[] = {proc->sending.busy_s, proc->receiving.busy_s, at.sim->brief[at.rank].busy_s};
+        const double busy[] = {proc->sending.busy_s, proc->receiving.busy_s, at.sim->hot[at.rank].busy_s};
         const double waiting[] = {proc->sending.waiting_s, proc->receiving.waiting_s, local->waiting_s};
         for (int i = 0; i < 3; i++) {
             busy_s[i] += busy[i];
@@ -89,7 +89,7 @@ static void report_rank(const pto_sims_t *all, int64_t rank, pto_simulation_t *s
     add_use(&simulation->use[PTO_RESOURCE_LOCAL], busy_s[2], waiting_s[2]);
 }
 
-/* One node stands for all: sums and counts are those of all nodes. */
+/* Scales sums and counts to all nodes, which one node represents. */
 static void multiply(pto_simulation_t *simulation, int64_t nodes) {
     simulation->ranks *= nodes;
     simulation->messages *= nodes;
@@ -103,8 +103,8 @@ static void multiply(pto_simulation_t *simulation, int64_t nodes) {
     }
 }
 
-/* How long a link of a node was busy. One that delays no message is, as long as its node's messages need it.
- */
+/* Returns how long a link of a node was busy. A link that delays no message has no jobs: its time is the sum
+ * over its messages. */
 static double link_busy_s(const pto_sim_t *sim, pto_link_kind_t kind, int64_t node) {
     double busy_s = sim->all->has_links ? pto_link_of(sim, kind, (int32_t)node)->busy_s : 0;
     if (sim->limited[kind])

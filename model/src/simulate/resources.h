@@ -1,28 +1,27 @@
-/* Resources that ranks share: links of nodes and between them (links.c, routes.c), and engines of GPUs
- * (engines.c). */
+/* The state of resources that ranks share: links of nodes and between nodes (links.c, routes.c), and copy
+ * engines of GPUs (engines.c). */
 #ifndef PTO_SIMULATE_RESOURCES_H
 #define PTO_SIMULATE_RESOURCES_H
 
 #include "plan/plan_internal.h"
 #include "price/paths.h"
 
-/* The links that a node's messages pass, in the order of their pto_resource_t; those of the sender's node are
- * injection and rate. */
+/* The links that messages of a node pass, in the order of pto_resource_t. */
 typedef enum {
     PTO_LINK_INJECTION,
     PTO_LINK_EJECTION,
-    PTO_LINK_RATE,
+    PTO_LINK_RATE,   /* the limit on a node's messages per second, at the sender */
     PTO_LINK_ROUTES, /* all links within the node, which have flows (routes.c) instead of jobs */
-    PTO_LINK_FABRIC, /* the same between nodes: one for all, which counts as node 0's */
+    PTO_LINK_FABRIC, /* all links between nodes, with flows, too; counted as node 0's */
     PTO_LINKS_PER_NODE
 } pto_link_kind_t;
 
-/* A job is a message at one of its ends; a rank has at most one. It is through once `progress_s` of the link,
- * which grows by dt / jobs, has reached `until_s`. */
+/* A job is a message at one of its ends; a rank has at most one. It is done once `progress_s` of the link,
+ * which grows by dt / jobs, has reached `until_s` (links.c). */
 typedef struct {
     double until_s;
-    uint32_t proc; /* its number among all */
-} pto_engine_job_t;
+    uint32_t proc; /* its number over all plans */
+} pto_link_job_t;
 
 typedef struct {
     double progress_s;
@@ -31,24 +30,24 @@ typedef struct {
     double busy_s;
     double waiting_s;
     int32_t jobs;
-    int32_t waiting;        /* sides that wait for the end of a job */
-    int64_t bytes;          /* since it was idle */
-    bool held_up;           /* the last job was delayed by the others */
-    pto_engine_job_t job[]; /* a heap, with room for the ranks of a node */
+    int32_t waiting;      /* sides that wait for the end of a job */
+    int64_t bytes;        /* since it was idle */
+    bool has_delayed;     /* the last job was delayed by the others */
+    pto_link_job_t job[]; /* a heap, with room for the ranks of a node */
 } pto_link_t;
 
-/* The user of a node's links that waits for a flow's end. */
+/* What waits for a flow's end: a sending side, a receiving side, or a copy or reduction. */
 typedef enum { PTO_FLOW_SEND, PTO_FLOW_RECV, PTO_FLOW_COPY } pto_flow_use_t;
 
 /* Bytes on their way over links of a node, or of the fabric. */
 typedef struct {
     pto_path_t path; /* by number in sim->job.capacity */
     pto_flow_use_t use;
-    uint32_t proc; /* its number among all */
-    bool slowed; /* by others, or by a link slower than the flow; until then it ends at the time of its own */
-    bool fixed;  /* while rates are computed */
-    double alone_until_s; /* its end if nothing slows it */
-    double most_bytes_per_s;
+    uint32_t proc;          /* its number over all plans */
+    bool slowed;            /* by other flows, or by a slow link; if not, it ends at alone_until_s */
+    bool fixed;             /* while rates are computed: its rate is known */
+    double alone_until_s;   /* its end if nothing slows it */
+    double max_bytes_per_s; /* its rate if nothing slows it */
     double left_bytes;
     double bytes_per_s;
 } pto_flow_t;
@@ -74,8 +73,9 @@ _Static_assert(PTO_ENGINES_PER_GPU <= 8, "the engines in use of a GPU are bits o
 /* The copies of one GPU in one direction. Copies that the machine's sharing queues are counted here, but
  * timed by their GPU's queues. */
 typedef struct {
-    _Alignas(64) uint32_t first; /* number of a process among all + 1, of copies that are not queued */
-    int32_t active;              /* number of copies, queued ones included */
+    _Alignas(
+        64) uint32_t first; /* list of copies that are not queued: 1 + a process's number over all plans */
+    int32_t active;         /* number of copies, queued ones included */
     int64_t total_bytes;
     int64_t busy_bytes; /* since it was idle */
     double next_s;      /* when its next copy ends */

@@ -1,12 +1,12 @@
-/* The links within a node, the memory of its sockets, and the links between nodes, shared by the messages,
- * copies and reductions that use them.
+/* Links within a node, the memory of its sockets, and links between nodes, shared by the messages, copies and
+ * reductions that use them.
  *
  * A flow is the bytes of one of these on the links of its path. A path that crosses a link twice, as a copy
- * within a socket's memory does, takes two shares of it. Rates are max-min fair: none can
- * grow unless one that is no larger shrinks. They follow from progressive filling (Bertsekas and Gallager,
- * Data Networks, 6.5.2), with no flow faster than it is alone, and change whenever a flow begins or ends. As
- * on other links, ends become events only where a side waits for one: a flow that nothing slows ends when its
- * message or copy does. */
+ * within a socket's memory does, takes two shares of it. Rates are max-min fair: none can grow unless one
+ * that is no larger shrinks. They are found by progressive filling (Bertsekas and Gallager, Data
+ * Networks, 6.5.2), with no flow faster than it is alone, whenever a flow begins or ends. As on other links,
+ * an end is an event only if a side waits for it: a flow that nothing slows ends when its message or copy
+ * does. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ static pto_routes_t *routes_of(const pto_sim_t *sim, pto_link_kind_t kind, int32
 
 /* --- rates ---------------------------------------------------------------------------------------------- */
 
-/* Make all flows' rates unknown, and all their links' capacities free. */
+/* Resets the rates of all flows, and the capacities of all their links. */
 static void begin_sharing(pto_sim_t *sim, pto_flow_t *flow, int32_t count) {
     for (int32_t i = 0; i < count; i++) {
         flow[i].fixed = false;
@@ -34,21 +34,22 @@ static void begin_sharing(pto_sim_t *sim, pto_flow_t *flow, int32_t count) {
             sim->job.capacity[pto_path_link(&flow[i].path, j)].flows++;
 }
 
-/* The rate that a flow could have now: its share of the scarcest of its links, or its own if that is less. */
+/* Returns the rate that a flow could have now: the smallest share of a link on its path, or its rate alone if
+ * that is less. */
 static double possible_rate(const pto_sim_t *sim, pto_flow_t *flow) {
     double share = INFINITY;
     for (int j = 0; j < pto_path_length(&flow->path); j++) {
         const pto_capacity_t *capacity = &sim->job.capacity[pto_path_link(&flow->path, j)];
         share = fmin(share, capacity->left_bytes_per_s / capacity->flows);
     }
-    bool slowed = share * (1 + 1e-12) < flow->most_bytes_per_s; /* by more than rounding */
-    flow->bytes_per_s = slowed ? share : flow->most_bytes_per_s;
+    bool slowed = share * (1 + 1e-12) < flow->max_bytes_per_s; /* by more than rounding */
+    flow->bytes_per_s = slowed ? share : flow->max_bytes_per_s;
     return flow->bytes_per_s;
 }
 
 static void fix_rate(pto_sim_t *sim, pto_flow_t *flow) {
     flow->fixed = true;
-    flow->slowed = flow->slowed || flow->bytes_per_s < flow->most_bytes_per_s;
+    flow->slowed = flow->slowed || flow->bytes_per_s < flow->max_bytes_per_s;
     for (int j = 0; j < pto_path_length(&flow->path); j++) {
         pto_capacity_t *capacity = &sim->job.capacity[pto_path_link(&flow->path, j)];
         capacity->left_bytes_per_s = fmax(0, capacity->left_bytes_per_s - flow->bytes_per_s);
@@ -56,7 +57,7 @@ static void fix_rate(pto_sim_t *sim, pto_flow_t *flow) {
     }
 }
 
-/* The flows with the least rate that is possible have it; what they leave is shared by the others. */
+/* Progressive filling: the flows with the lowest possible rate get it; the others share what these leave. */
 static void share(pto_sim_t *sim, pto_flow_t *flow, int32_t count) {
     begin_sharing(sim, flow, count);
     for (int32_t left = count; left > 0;) {
@@ -92,7 +93,7 @@ static void progress(pto_link_t *link, pto_flow_t *flow, double to_s) {
     link->at_s = fmax(link->at_s, to_s);
 }
 
-/* One that was never slowed is through at the time of its own, which its side knows better. */
+/* Notifies the message or copy of a flow. One that was never slowed ends at the time that its side knows. */
 static void end_flow(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, pto_flow_t flow) {
     pto_link_t *link = pto_link_of(sim, kind, node);
     uint32_t rank = flow.proc;
@@ -110,7 +111,7 @@ static void end_flow(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, pto_flo
     pto_sim_set(owner, rank, PTO_SLOT_RUN, fmax(link->at_s, sim->now_s));
 }
 
-/* End the flows that are due; the others share what they leave. */
+/* Ends the flows that are due, and shares the links among the others. */
 static void end_flows(pto_sim_t *sim, pto_link_kind_t kind, int32_t node) {
     pto_link_t *link = pto_link_of(sim, kind, node);
     pto_flow_t *flow = routes_of(sim, kind, node)->flow;
@@ -154,7 +155,7 @@ bool pto_flow_begin(pto_sim_t *sim, pto_link_kind_t kind, pto_flow_use_t use, ui
                      .use = use,
                      .proc = sim->first_proc + rank,
                      .alone_until_s = sim->now_s + alone_s,
-                     .most_bytes_per_s = alone_s > 0 ? (double)bytes / alone_s : INFINITY,
+                     .max_bytes_per_s = alone_s > 0 ? (double)bytes / alone_s : INFINITY,
                      .left_bytes = (double)bytes};
     share(sim, routes->flow, link->jobs);
     if (link->waiting > 0)
@@ -175,7 +176,7 @@ bool pto_copy_is_through(pto_sim_t *sim, uint32_t rank) {
     return false;
 }
 
-/* Within a node: the part of the path between the two GPUs, or their sockets, that the side counts. */
+/* Returns the part of the path between two GPUs of a node, or their sockets, that belongs to the side. */
 static pto_path_t path_within(const pto_sim_t *sim, bool sends, const pto_message_t *message) {
     pto_space_t space = (pto_space_t)message->space;
     return pto_path_of_end(&sim->shared_links, sends ? PTO_END_SENDER : PTO_END_RECEIVER,

@@ -1,13 +1,13 @@
-/* The events of a simulation: sending, matching, receiving, and passing from stage to stage.
+/* The event loop of a simulation: sending, matching, receiving, and passing from stage to stage.
  *
  * A rank has a sending and a receiving side. Each moves one message at a time, so a stage's sends add up, its
- * receives add up, and the longer sum counts. A message is one transfer: it is received while it is sent,
- * once it has started, its receive is posted and the receiving side is free, and not before its last byte has
- * left. Sends are generated from the plan one by one, never as a list; only messages in flight, or held back
- * until their receive is posted, have a record.
+ * receives add up, and the longer sum counts. A message is one transfer: its reception overlaps its sending.
+ * It begins once the message has started, its receive is posted and the receiving side is free, and it does
+ * not end before the last byte has left. Sends are generated from the plan one by one; only messages in
+ * flight, or held back until their receive is posted, have a record.
  *
- * Every message passes through all of this, so it is inlined into one loop, and compiled twice. In the loop
- * for `plain` simulations, everything is left out that they cannot need (is_plain in memory.c). */
+ * Every message passes through this file, so its functions are inlined into one loop, which is compiled
+ * twice. The loop for `plain` simulations omits what these cannot need (is_plain in views.c). */
 #include <math.h>
 
 #include "portolan/progress.h"
@@ -20,12 +20,12 @@ PTO_SIM_HOT bool messages_ended(const pto_proc_t *proc) {
 
 static uint32_t instance_of(const pto_proc_t *proc) { return (uint32_t)proc->at->walk.instance; }
 
-/* Set the event at which a side would be done if no link delayed it. */
+/* Sets the event of a side to the time when it is done if no link delays it. */
 PTO_SIM_HOT void set_end(pto_sim_t *sim, uint32_t rank, const pto_side_t *side, pto_slot_t slot) {
     pto_sim_set(sim, rank, slot, sim->now_s + (side->alpha_s + side->bytes_s));
 }
 
-/* Whether a side is done that would be at end_s; if not, that becomes its next event. */
+/* Returns whether end_s, when a side is done, has come; if not, it becomes the side's next event. */
 PTO_SIM_HOT bool is_done(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, double end_s) {
     if (!pto_sim_before(sim->now_s, end_s))
         return true;
@@ -55,8 +55,8 @@ PTO_SIM_HOT void start_side(pto_sim_t *sim, const pto_proc_t *proc, pto_side_t *
     side->alpha_s = cost->alpha_s;
     side->bytes_s = cost->bytes_s;
     side->link_s = cost->link_s[sends];
-    if (!plain && sim->latency_apart)
-        side->alpha_s -= pto_sim_latency_apart_s(sim, proc, side, message, cost->alpha_s);
+    if (!plain && sim->has_wire_latency)
+        side->alpha_s -= pto_sim_wire_latency_s(sim, proc, side, message, cost->alpha_s);
     side->moved |= (uint8_t)(1u << message->level);
     if (!plain && sim->both_ways)
         pto_sim_share_both_ways(sim, (uint32_t)(proc - sim->proc), side, sends, cost->alone_s);
@@ -126,21 +126,23 @@ PTO_SIM_HOT void arrive(pto_sim_t *sim, uint32_t number, const pto_message_t *me
         pto_sim_put_lane(sim, proc, PTO_LANES_TO_RECV, true);
 }
 
-/* Whether a sender's links have let its message through; if not, wait for the first one that has not. */
-PTO_SIM_HOT bool is_through(pto_sim_t *sim, const pto_proc_t *sender, uint8_t *waits, bool plain) {
+/* Returns whether a message has passed its sender's links; if not, waits for the first one that it has not.
+ */
+PTO_SIM_HOT bool has_passed_links(pto_sim_t *sim, const pto_proc_t *sender, uint8_t *waits, bool plain) {
     bool known = plain || (sender->out.through_s[0] != INFINITY && sender->out.through_s[1] != INFINITY);
     return known || pto_sim_wait_for_sender(sim, sender, waits);
 }
 
-/* Whether the receiving side is done with its message; if not, its next event is set, or it waits for a
- * link. */
+/* Returns whether the receiving side is done with its message; if not, sets its next event, or waits for a
+ * link.
+ */
 PTO_SIM_HOT bool received(pto_sim_t *sim, uint32_t rank, const pto_message_t *message, bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
     if (!plain && proc->in.through_s[0] == INFINITY && !pto_sim_wait_for_receiver(sim, proc, message))
         return false;
     const pto_proc_t *sender = &sim->proc[message->source];
     bool sending = sender->out.message == proc->in.message;
-    if (sending && !is_through(sim, sender, &proc->waits_sender, plain))
+    if (sending && !has_passed_links(sim, sender, &proc->waits_sender, plain))
         return false;
     double last_byte_s = later(proc->in.start_s + proc->in.bytes_s, proc->in.through_s[0]);
     last_byte_s = later(last_byte_s, sending ? sender->out.through_s[0] : proc->in.through_s[1]);
@@ -188,8 +190,8 @@ PTO_SIM_HOT bool recv_event(pto_sim_t *sim, uint32_t rank, bool plain) {
 
 /* --- sending -------------------------------------------------------------------------------------------- */
 
-/* How many stages a message's target has passed, or has yet to pass (negative), since the one that receives
- * it. */
+/* Returns by how many stages a message's target is past the one that receives it; negative: it is before it.
+ */
 PTO_SIM_HOT int64_t stages_ahead(const pto_sim_t *sim, const pto_message_t *message) {
     return sim->proc[message->target].at->walk.instance - (int64_t)message->instance;
 }
@@ -220,7 +222,7 @@ PTO_SIM_HOT void start_sending(pto_sim_t *sim, uint32_t rank, uint32_t number, p
                      "has already left the stage of a message sent to it");
 }
 
-/* Make a record of a send, and find its cost; 0 on failure. */
+/* Creates the record of a send, and finds its cost; 0 on failure. */
 PTO_SIM_HOT uint32_t make_message(pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank, int64_t bytes,
                                   const pto_known_cost_t **known, bool plain) {
     uint32_t number = pto_pool_take(&sim->pool);
@@ -233,7 +235,7 @@ PTO_SIM_HOT uint32_t make_message(pto_sim_t *sim, const pto_proc_t *proc, int64_
     pto_level_t level = pto_sim_level(sim, proc, peer_rank, plain);
     const pto_known_cost_t *cost = pto_sim_message_cost(sim, proc->at, proc->out.moved, step, level, bytes);
     *known = cost;
-    int64_t target = plain ? peer_rank : pto_sim_stand_in(sim, peer_rank) + proc->lane * sim->ranks;
+    int64_t target = plain ? peer_rank : pto_sim_representative(sim, peer_rank) + proc->lane * sim->ranks;
     *pto_message_at(&sim->pool, number) = (pto_message_t){.bytes = bytes,
                                                           .source = (uint32_t)(proc - sim->proc),
                                                           .target = (uint32_t)target,
@@ -245,7 +247,7 @@ PTO_SIM_HOT uint32_t make_message(pto_sim_t *sim, const pto_proc_t *proc, int64_
     return number;
 }
 
-/* A message waits until the sending side of its rank is free, or until its receive is posted. */
+/* Queues a message until the sending side of its rank is free, or until its receive is posted. */
 PTO_SIM_HOT void hold_back(pto_sim_t *sim, uint32_t rank, uint32_t number, bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
     pto_queue_add(&sim->pool, &proc->out.queue, number);
@@ -253,8 +255,8 @@ PTO_SIM_HOT void hold_back(pto_sim_t *sim, uint32_t rank, uint32_t number, bool 
         pto_sim_put_lane(sim, proc, PTO_LANES_TO_SEND, true);
 }
 
-/* The message to send next: one that was held back and may now start, else the next of the plan; 0: none.
- * `known` becomes its cost, if that has been found. */
+/* Returns the message to send next: one that was held back and may now start, else the next of the plan; 0:
+ * none. Sets `*known` to its cost, if that has been found. */
 PTO_SIM_HOT uint32_t take_next(pto_sim_t *sim, pto_proc_t *proc, const pto_known_cost_t **known, bool plain) {
     uint32_t number = pto_queue_take(&sim->pool, &proc->out.queue);
     int64_t peer_rank, bytes;
@@ -271,7 +273,7 @@ PTO_SIM_HOT uint32_t take_next(pto_sim_t *sim, pto_proc_t *proc, const pto_known
 
 /* The sending side is free. A message that must wait for its receive is checked again after all other events
  * of this time. If it still must wait, it is held back and the next one is tried. */
-PTO_SIM_HOT void send_next(pto_sim_t *sim, uint32_t rank, bool second_look, bool plain) {
+PTO_SIM_HOT void send_next(pto_sim_t *sim, uint32_t rank, bool is_retry, bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
     const pto_known_cost_t *known;
     uint32_t number;
@@ -285,9 +287,9 @@ PTO_SIM_HOT void send_next(pto_sim_t *sim, uint32_t rank, bool second_look, bool
             start_sending(sim, rank, number, message, known, plain);
             return;
         }
-        if (!second_look) {
+        if (!is_retry) {
             hold_back(sim, rank, number, plain);
-            pto_sim_set(sim, rank, PTO_SLOT_LOOK, sim->now_s);
+            pto_sim_set(sim, rank, PTO_SLOT_RETRY, sim->now_s);
             return;
         }
         message->start_s = sim->now_s;
@@ -295,20 +297,20 @@ PTO_SIM_HOT void send_next(pto_sim_t *sim, uint32_t rank, bool second_look, bool
     }
 }
 
-PTO_SIM_HOT void look_event(pto_sim_t *sim, uint32_t rank, bool plain) {
+PTO_SIM_HOT void retry_event(pto_sim_t *sim, uint32_t rank, bool plain) {
     if (!sim->proc[rank].out.message)
         send_next(sim, rank, true, plain);
 }
 
 PTO_SIM_HOT bool sent(pto_sim_t *sim, uint32_t rank, bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
-    if (!is_through(sim, proc, &proc->out.waits, plain))
+    if (!has_passed_links(sim, proc, &proc->out.waits, plain))
         return false;
     double end_s = later(proc->out.through_s[0] + proc->out.alpha_s, proc->out.through_s[1]);
     return is_done(sim, rank, PTO_SLOT_SEND, end_s);
 }
 
-/* Whether a rank has messages of its stage to send. */
+/* Returns whether a rank has messages of its stage to send. */
 PTO_SIM_HOT bool has_more(const pto_proc_t *proc) {
     return proc->state == PTO_PROC_MESSAGES && (proc->out.queue.first || !proc->sends_made_all);
 }
@@ -346,7 +348,7 @@ PTO_SIM_HOT bool send_event(pto_sim_t *sim, uint32_t rank, bool plain) {
 
 /* --- stages --------------------------------------------------------------------------------------------- */
 
-/* Messages that arrived early for this stage, or waited for it, may continue. */
+/* Continues messages that arrived early for this stage, or were held back for it. */
 static void take_early(pto_sim_t *sim, pto_proc_t *proc, bool plain) {
     while (proc->early && sim->status == PTO_OK &&
            pto_message_at(&sim->pool, proc->early)->instance <= instance_of(proc)) {
@@ -362,7 +364,7 @@ static void take_early(pto_sim_t *sim, pto_proc_t *proc, bool plain) {
     }
 }
 
-/* Post the receives of the stage that a rank has entered, and begin its sends. */
+/* Posts the receives of the stage that a rank has entered, and begins its sends. */
 PTO_SIM_HOT void post(pto_sim_t *sim, uint32_t rank, bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
     bool sends = proc->at->view->sends;
@@ -379,39 +381,39 @@ PTO_SIM_HOT void post(pto_sim_t *sim, uint32_t rank, bool plain) {
         send_next(sim, rank, false, plain);
 }
 
-/* Begin a stage's only local step, which nothing slows; false if it takes no time. A copy that does not queue
- * takes its turns among simultaneous events as one that shares its engine (engines.c): it begins after those
- * that are set for now, and ends after those that are set for its end. */
-PTO_SIM_HOT bool begin_alone(pto_sim_t *sim, uint32_t rank, pto_move_t *move) {
+/* Begins a stage's only local step, which nothing slows; false if it takes no time. A copy that an engine
+ * carries has the same events as one that shares its engine (engines.c), so that simultaneous events keep
+ * their order: it begins after those that are set for now, and ends after those that are set for its end. */
+PTO_SIM_HOT bool begin_only_local(pto_sim_t *sim, uint32_t rank, pto_sim_move_t *move) {
     pto_proc_t *proc = &sim->proc[rank];
     pto_behind_t behind = pto_sim_behind(proc, move);
     if (!move->known || move->behind != behind)
-        pto_sim_find_alone(sim, rank, behind, move);
+        pto_sim_find_only_local(sim, rank, behind, move);
     proc->stage_s = sim->now_s;
     proc->streams = move->streams && (move->takes_time || proc->streams);
     if (!move->takes_time)
         return false;
     double end_s = sim->now_s + move->copy.alone_s;
     if (move->joins)
-        sim->brief[rank].end_s = end_s;
+        sim->hot[rank].end_s = end_s;
     proc->state = move->joins ? PTO_PROC_JOINS : PTO_PROC_LEAVES;
     pto_sim_set(sim, rank, PTO_SLOT_RUN, move->joins ? sim->now_s : end_s);
     return true;
 }
 
-/* Take the next turn of such a step. Returns whether it has ended. */
-PTO_SIM_HOT bool alone_event(pto_sim_t *sim, uint32_t rank) {
+/* Handles an event of such a step. Returns whether the step has ended. */
+PTO_SIM_HOT bool only_local_event(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
-    pto_brief_t *brief = &sim->brief[rank];
+    pto_local_hot_t *hot = &sim->hot[rank];
     if (proc->state != PTO_PROC_LEAVES) {
-        bool begins = proc->state == PTO_PROC_JOINS && pto_sim_before(sim->now_s, brief->end_s);
+        bool begins = proc->state == PTO_PROC_JOINS && pto_sim_before(sim->now_s, hot->end_s);
         proc->state = begins ? PTO_PROC_COPIES : PTO_PROC_LEAVES;
-        pto_sim_set(sim, rank, PTO_SLOT_RUN, begins ? brief->end_s : sim->now_s);
+        pto_sim_set(sim, rank, PTO_SLOT_RUN, begins ? hot->end_s : sim->now_s);
         return false;
     }
-    const pto_move_t *move = proc->at->alone;
+    const pto_sim_move_t *move = proc->at->only_local;
     double busy_s = sim->now_s - proc->stage_s;
-    brief->busy_s += busy_s;
+    hot->busy_s += busy_s;
     if (move->copy.bytes > 0)
         pto_engine_at(sim, pto_sim_place(sim, proc->rank), move->copy.engine)->busy_s += busy_s;
     proc->state = PTO_PROC_BETWEEN;
@@ -423,7 +425,7 @@ PTO_SIM_HOT void open_stage(pto_sim_t *sim, uint32_t rank, bool follows, bool pl
     const pto_stage_view_t *view = proc->at->view;
     if (proc->at->ends_streams)
         proc->streams = false;
-    bool prepares = view->locals && !(plain && proc->at->alone);
+    bool prepares = view->locals && !(plain && proc->at->only_local);
     if (view->signals_early || prepares || proc->streams)
         pto_sim_prepare_locals(sim, rank, follows);
     proc->state = view->messages ? PTO_PROC_MESSAGES : PTO_PROC_LOCAL;
@@ -435,8 +437,8 @@ void pto_sim_open_stage(pto_sim_t *sim, uint32_t rank, bool follows) {
     open_stage(sim, rank, follows, false);
 }
 
-/* Go to the next stage, and begin it; false if the rank has to wait first, or has ended. */
-PTO_SIM_HOT bool go_on(pto_sim_t *sim, uint32_t rank, bool plain) {
+/* Goes to the next stage, and begins it; false if the rank has to wait first, or has ended. */
+PTO_SIM_HOT bool begin_next_stage(pto_sim_t *sim, uint32_t rank, bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
     if (!proc->at->plain && proc->at->walk.branch >= 0 && sim->local[rank].in_branch)
         pto_sim_leave_branch(sim, rank);
@@ -451,12 +453,13 @@ PTO_SIM_HOT bool go_on(pto_sim_t *sim, uint32_t rank, bool plain) {
     return true;
 }
 
-/* Continue a rank's local steps; true when the stage's last one has ended. */
+/* Continues a rank's local steps; true when the stage's last one has ended. */
 PTO_SIM_HOT bool run_locals(pto_sim_t *sim, uint32_t rank, bool plain) {
-    pto_move_t *alone = plain ? sim->proc[rank].at->alone : NULL;
-    return alone ? !begin_alone(sim, rank, alone) : pto_sim_run_local(sim, rank);
+    pto_sim_move_t *alone = plain ? sim->proc[rank].at->only_local : NULL;
+    return alone ? !begin_only_local(sim, rank, alone) : pto_sim_run_local(sim, rank);
 }
 
+/* Continues a rank from stage to stage until it has to wait. */
 PTO_SIM_HOT void pass(pto_sim_t *sim, uint32_t rank, bool plain) {
     pto_proc_t *proc = &sim->proc[rank];
     while (sim->status == PTO_OK) {
@@ -470,7 +473,7 @@ PTO_SIM_HOT void pass(pto_sim_t *sim, uint32_t rank, bool plain) {
                 return;
             proc->state = PTO_PROC_BETWEEN;
         }
-        if (!go_on(sim, rank, plain))
+        if (!begin_next_stage(sim, rank, plain))
             return;
     }
 }
@@ -481,7 +484,7 @@ PTO_SIM_HOT void rank_event(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, bool
     bool passes = false;
     switch (slot) {
     case PTO_SLOT_RUN:
-        passes = plain && sim->proc[rank].state >= PTO_PROC_JOINS ? alone_event(sim, rank)
+        passes = plain && sim->proc[rank].state >= PTO_PROC_JOINS ? only_local_event(sim, rank)
                                                                   : pto_sim_run_event(sim, rank);
         break;
     case PTO_SLOT_SEND:
@@ -490,8 +493,8 @@ PTO_SIM_HOT void rank_event(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, bool
     case PTO_SLOT_RECV:
         passes = recv_event(sim, rank, plain);
         break;
-    case PTO_SLOT_LOOK:
-        look_event(sim, rank, plain);
+    case PTO_SLOT_RETRY:
+        retry_event(sim, rank, plain);
         break;
     case PTO_SLOTS_PER_RANK:
         break;
@@ -500,7 +503,7 @@ PTO_SIM_HOT void rank_event(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, bool
         pass(sim, rank, plain);
 }
 
-/* Handle the event of a slot; returns the simulation that it belongs to. */
+/* Handles the event of a slot; returns the simulation that it belongs to. */
 PTO_SIM_HOT pto_sim_t *handle(pto_sim_t *first, uint32_t slot, bool plain) {
     if (slot < first->job.first_link_slot) {
         uint32_t rank = slot / PTO_SLOTS_PER_RANK;
@@ -515,10 +518,10 @@ PTO_SIM_HOT pto_sim_t *handle(pto_sim_t *first, uint32_t slot, bool plain) {
     return first;
 }
 
-/* How often a simulation looks whether it is to end. */
-enum { EVENTS_PER_LOOK = 1 << 16 };
+/* How often a simulation checks whether it has been interrupted. */
+enum { EVENTS_PER_POLL = 1 << 16 };
 
-/* Let all ranks begin that need not wait for another plan's. */
+/* Starts all ranks of a plan that does not follow another one. */
 PTO_SIM_HOT bool begin(pto_sim_t *sim, bool plain) {
     for (uint32_t rank = 0; !sim->follows && rank < sim->ranks * sim->lanes && sim->status == PTO_OK; rank++)
         if (sim->proc[rank].state == PTO_PROC_BETWEEN)
@@ -528,7 +531,7 @@ PTO_SIM_HOT bool begin(pto_sim_t *sim, bool plain) {
 
 PTO_SIM_HOT void run(pto_sims_t *all, pto_agenda_t *agenda, bool plain) {
     pto_sim_t *first = all->sim, *sim = first;
-    uint32_t slot, look = EVENTS_PER_LOOK;
+    uint32_t slot, until_poll = EVENTS_PER_POLL;
     double time_s;
     for (uint32_t i = 0; i < all->count; i++)
         if (!begin(&all->sim[i], plain))
@@ -536,9 +539,9 @@ PTO_SIM_HOT void run(pto_sims_t *all, pto_agenda_t *agenda, bool plain) {
     while (sim->status == PTO_OK && pto_agenda_take(agenda, &slot, &time_s)) {
         if (time_s > first->now_s)
             first->now_s = time_s;
-        if (--look == 0) {
-            look = EVENTS_PER_LOOK;
-            first->events += EVENTS_PER_LOOK;
+        if (--until_poll == 0) {
+            until_poll = EVENTS_PER_POLL;
+            first->events += EVENTS_PER_POLL;
             if (pto_is_stopped()) {
                 pto_sim_fail(first, PTO_ERR_INTERRUPTED, 0, "is interrupted");
                 break;
@@ -548,7 +551,7 @@ PTO_SIM_HOT void run(pto_sims_t *all, pto_agenda_t *agenda, bool plain) {
             pto_sim_prefetch(first, agenda);
         sim = handle(first, slot, plain);
     }
-    first->events += EVENTS_PER_LOOK - look;
+    first->events += EVENTS_PER_POLL - until_poll;
 }
 
 static void run_plain(pto_sims_t *all, pto_agenda_t *agenda) { run(all, agenda, true); }

@@ -1,8 +1,6 @@
-/* simulate: all ranks of a plan, each passing through its stages independently (portolan/simulate.h).
- *
- * In a stage a rank first raises its flags if the steps run at once, then moves its messages, then does its
- * local steps one after another. Each rank has three slots (its local work, its sending and its receiving
- * side), with at most one outstanding event each. */
+/* Simulates a plan (portolan/simulate.h): the local steps of ranks, and the simulation as a whole. In a
+ * stage, a rank first raises its flags if the steps run at once, then moves its messages (run.c), then does
+ * its local steps one after another. */
 #include "portolan/simulate.h"
 
 #include "portolan/strategy.h"
@@ -11,7 +9,7 @@
 
 /* --- signals -------------------------------------------------------------------------------------------- */
 
-/* The counter of pending signals from `from` to `to`. */
+/* Returns the counter of pending signals from `from` to `to`. */
 static int32_t *raised(const pto_sim_t *sim, int flag, int64_t from, int64_t to) {
     size_t row = (size_t)flag * sim->ranks + (size_t)to;
     return &sim->raised[row * sim->ranks_per_node + (size_t)from % sim->ranks_per_node];
@@ -29,10 +27,10 @@ static void take_raised(const pto_sim_t *sim, pto_action_t *action) {
         --*raised(sim, action->step->flag, action->peer_rank, action->rank);
 }
 
-/* Raise a flag for every peer; waiting peers check again. */
+/* Raises a flag for every peer, and wakes peers that wait. */
 static void raise_flags(pto_sim_t *sim, pto_action_t *action) {
     for (int64_t next = 0; sim->status == PTO_OK && pto_step_next(sim->plan, &next, action);) {
-        uint32_t to = (uint32_t)pto_sim_stand_in(sim, action->peer_rank);
+        uint32_t to = (uint32_t)pto_sim_representative(sim, action->peer_rank);
         if (pto_sim_node(sim, action->peer_rank) != sim->proc[action->rank].node) {
             pto_sim_fail(sim, PTO_ERR_INVALID_PLAN, to, "is signalled from another node");
             return;
@@ -46,21 +44,23 @@ static void raise_flags(pto_sim_t *sim, pto_action_t *action) {
 
 /* --- local steps ---------------------------------------------------------------------------------------- */
 
-/* The local step of a rank at `position`. In a sequence these are all steps, in order. If steps run at once,
- * signals have already been raised, and waits come last. NULL: the step is not due now. */
-static pto_move_t *local_move(const pto_passage_t *at, int position) {
+/* Returns the local step at `position`, or NULL: the step there is not local, or not due then. In a sequence,
+ * the positions are those of the steps. If steps run at once, each has two: waits are done at the second one,
+ * all others at the first; flags have been raised before. */
+static pto_sim_move_t *local_move(const pto_passage_t *at, int position) {
     int count = at->walk.stage->step_count;
-    pto_move_t *move = &at->move[position < count ? position : position - count];
+    pto_sim_move_t *move = &at->move[position < count ? position : position - count];
     if (move->sends || move->receives)
         return NULL;
     if (at->walk.stage->order == PTO_ORDER_SEQUENCE)
         return position < count ? move : NULL;
-    bool last = move->step->kind == PTO_STEP_WAIT;
-    return move->step->kind != PTO_STEP_SIGNAL && last == (position >= count) ? move : NULL;
+    bool is_wait = move->step->kind == PTO_STEP_WAIT, is_second = position >= count;
+    return move->step->kind != PTO_STEP_SIGNAL && is_wait == is_second ? move : NULL;
 }
 
-/* Whether a rank acts in a step of its stage, and how: as pto_step_acts. */
-static bool acts(const pto_sim_t *sim, const pto_proc_t *proc, const pto_move_t *move, pto_action_t *action) {
+/* As pto_step_acts, without arithmetic where all ranks act. */
+static bool acts(const pto_sim_t *sim, const pto_proc_t *proc, const pto_sim_move_t *move,
+                 pto_action_t *action) {
     int64_t k = proc->at->walk.k, rank = proc->rank;
     if (!move->all_act)
         return pto_step_acts(sim->plan, move->step, rank, k, action);
@@ -69,7 +69,7 @@ static bool acts(const pto_sim_t *sim, const pto_proc_t *proc, const pto_move_t 
     return true;
 }
 
-/* Spend `seconds` of the rank's own time; false if that is none. */
+/* Keeps the rank busy for `seconds`; false if that is none. */
 static bool spend(pto_sim_t *sim, uint32_t rank, double seconds) {
     if (seconds <= 0)
         return false;
@@ -77,8 +77,8 @@ static bool spend(pto_sim_t *sim, uint32_t rank, double seconds) {
     return true;
 }
 
-/* Take what the step uses of its rank; false, and wait for it, if another lane does. */
-static bool begin_use(pto_sim_t *sim, uint32_t rank, const pto_step_t *step) {
+/* Takes the resource of its rank that a step uses; false, and waits for it, if another lane has it. */
+static bool take_resource(pto_sim_t *sim, uint32_t rank, const pto_step_t *step) {
     if (sim->all->lanes == 1 || pto_sim_take_resource(sim, rank, pto_lane_resource(sim->plan, step)))
         return true;
     sim->proc[rank].state = PTO_PROC_RESOURCE;
@@ -86,15 +86,15 @@ static bool begin_use(pto_sim_t *sim, uint32_t rank, const pto_step_t *step) {
     return false;
 }
 
-/* Begin a reduction, with the current peer; by the CPU it also occupies the memory of its socket. */
-static bool reduce(pto_sim_t *sim, uint32_t rank, pto_move_t *move, const pto_action_t *action) {
+/* Begins a reduction, with the current peer. By the CPU, it also occupies the memory of its socket. */
+static bool reduce(pto_sim_t *sim, uint32_t rank, pto_sim_move_t *move, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     int64_t source_bytes = pto_sim_slice_bytes(sim, move, 0, action);
     int64_t target_bytes = pto_sim_slice_bytes(sim, move, 1, action);
     double seconds = pto_sim_reduce_s(sim, step, source_bytes, target_bytes);
     if (seconds <= 0)
         return false;
-    if (!begin_use(sim, rank, step))
+    if (!take_resource(sim, rank, step))
         return true;
     if (sim->shared_links.memory_s_per_byte) {
         int64_t bytes = pto_reduction_traffic(sim->machine, step, source_bytes, target_bytes);
@@ -105,8 +105,8 @@ static bool reduce(pto_sim_t *sim, uint32_t rank, pto_move_t *move, const pto_ac
     return spend(sim, rank, seconds);
 }
 
-/* Begin a copy; false if it has nothing to copy. */
-static bool copy(pto_sim_t *sim, uint32_t rank, pto_move_t *move, const pto_action_t *action) {
+/* Begins a copy; false if it has nothing to copy. */
+static bool copy(pto_sim_t *sim, uint32_t rank, pto_sim_move_t *move, const pto_action_t *action) {
     pto_proc_t *proc = &sim->proc[rank];
     int64_t bytes =
         move->view->joins ? pto_copy_bytes(sim->plan, action) : pto_sim_slice_bytes(sim, move, 0, action);
@@ -114,13 +114,13 @@ static bool copy(pto_sim_t *sim, uint32_t rank, pto_move_t *move, const pto_acti
         sim->local[rank].behind = pto_sim_behind(proc, move);
         proc->streams = move->streams;
     }
-    if (bytes > 0 && begin_use(sim, rank, action->step))
+    if (bytes > 0 && take_resource(sim, rank, action->step))
         pto_engine_join(sim, rank, action, move->view->on_gpu, bytes);
     return bytes > 0;
 }
 
-/* Begin a step; false if it took no time, so that the rank continues. */
-static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_move_t *move, pto_action_t *action) {
+/* Begins a step; false if it took no time, so that the rank continues. */
+static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_sim_move_t *move, pto_action_t *action) {
     pto_proc_t *proc = &sim->proc[rank];
     const pto_step_t *step = action->step;
     if (!move->streams)
@@ -155,8 +155,8 @@ static bool begin_local(pto_sim_t *sim, uint32_t rank, pto_move_t *move, pto_act
     return false;
 }
 
-/* Begin a step, or its part for the next peers; false if none is left that takes time. */
-static bool begin_next(pto_sim_t *sim, uint32_t rank, pto_move_t *move, pto_action_t *action) {
+/* Begins a step, or its part for the next peers; false if none is left that takes time. */
+static bool begin_next(pto_sim_t *sim, uint32_t rank, pto_sim_move_t *move, pto_action_t *action) {
     pto_local_t *local = &sim->local[rank];
     sim->proc[rank].stage_s = sim->now_s;
     if (!move->view->for_each_peer)
@@ -174,7 +174,7 @@ bool pto_sim_run_local(pto_sim_t *sim, uint32_t rank) {
     const pto_stage_t *stage = proc->at->walk.stage;
     int positions = stage->order == PTO_ORDER_SEQUENCE ? stage->step_count : 2 * stage->step_count;
     for (; local->local_step < positions && sim->status == PTO_OK; local->local_step++) {
-        pto_move_t *move = local_move(proc->at, local->local_step);
+        pto_sim_move_t *move = local_move(proc->at, local->local_step);
         pto_action_t action;
         if (!move || !acts(sim, proc, move, &action))
             continue;
@@ -185,7 +185,7 @@ bool pto_sim_run_local(pto_sim_t *sim, uint32_t rank) {
     return sim->status == PTO_OK;
 }
 
-void pto_sim_find_alone(pto_sim_t *sim, uint32_t rank, pto_behind_t behind, pto_move_t *move) {
+void pto_sim_find_only_local(pto_sim_t *sim, uint32_t rank, pto_behind_t behind, pto_sim_move_t *move) {
     const pto_proc_t *proc = &sim->proc[rank];
     pto_local_t *local = &sim->local[rank];
     pto_action_t action;
@@ -209,7 +209,7 @@ void pto_sim_find_alone(pto_sim_t *sim, uint32_t rank, pto_behind_t behind, pto_
 
 /* --- stages --------------------------------------------------------------------------------------------- */
 
-/* Raise the flags that come first; a message or a signal ends a stream of copies. */
+/* Raises the flags that come first. A message or a signal drains a stream of copies. */
 static void begin_at_once(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     const pto_stage_t *stage = proc->at->walk.stage;
@@ -240,7 +240,9 @@ void pto_sim_prepare_locals(pto_sim_t *sim, uint32_t rank, bool follows) {
     local->local_peer = 0;
 }
 
-/* Whether the rank begins the stage that it has reached; if not, it waits for other lanes, or skips it. */
+/* Returns whether the rank begins the stage that it has reached; if not, it waits for other lanes, or skips
+ * it.
+ */
 static bool may_begin(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     pto_sim_gate_t gate = PTO_SIM_PASSES;
@@ -291,7 +293,7 @@ void pto_sim_end_rank(pto_sim_t *sim, uint32_t rank) {
     begin_next_plan(sim, rank);
 }
 
-/* Other lanes let this one begin its stage, or its current step. */
+/* Continues a lane that has waited for other lanes: begins its stage, or its current step. */
 static void leave_wait(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     pto_local_t *local = &sim->local[rank];
@@ -306,22 +308,22 @@ static void leave_wait(pto_sim_t *sim, uint32_t rank) {
     }
 }
 
-/* A rank's local step has ended. Returns whether it may pass on; if not, it waits for its turn or its links.
- */
+/* A rank's local step has ended. Returns whether the rank may continue; if not, the step waits for its turn
+ * or its links. */
 static bool end_local(pto_sim_t *sim, uint32_t rank) {
     const pto_proc_t *proc = &sim->proc[rank];
     pto_local_t *local = &sim->local[rank];
     bool waits = local->copy_end_s != 0 && pto_engine_begin_turn(sim, rank);
     if (waits || (local->copy_flows > 0 && !pto_copy_is_through(sim, rank)))
         return false;
-    sim->brief[rank].busy_s += sim->now_s - proc->stage_s;
+    sim->hot[rank].busy_s += sim->now_s - proc->stage_s;
     if (sim->options->visit && sim->now_s > proc->stage_s)
         pto_sim_span(sim, PTO_RESOURCE_LOCAL, rank, -1, local->copy.bytes, proc->stage_s);
     if (local->copy.bytes > 0)
         pto_engine_leave(sim, rank);
     if (local->holds)
         pto_sim_give_resource(sim, rank);
-    const pto_move_t *move = local_move(proc->at, local->local_step);
+    const pto_sim_move_t *move = local_move(proc->at, local->local_step);
     if (move && !move->view->for_each_peer) /* else run_local continues with the next peer */
         local->local_step++;
     return true;
@@ -331,7 +333,7 @@ static bool end_local(pto_sim_t *sim, uint32_t rank) {
 static bool flags_event(pto_sim_t *sim, uint32_t rank) {
     pto_proc_t *proc = &sim->proc[rank];
     double since_s = proc->stage_s;
-    pto_move_t *move = local_move(proc->at, sim->local[rank].local_step);
+    pto_sim_move_t *move = local_move(proc->at, sim->local[rank].local_step);
     pto_action_t action;
     if (!acts(sim, proc, move, &action) || !all_raised(sim, &action))
         return false;
@@ -358,9 +360,9 @@ bool pto_sim_run_event(pto_sim_t *sim, uint32_t rank) {
     return true;
 }
 
-/* No events are left, but some rank has not ended. Report the one at the earliest stage, since the others may
- * be waiting for it. */
-static void find_stuck(pto_sim_t *sim) {
+/* Called when no events are left. If ranks have not ended, reports the one at the earliest stage: the others
+ * may be waiting for it. */
+static void report_deadlock(pto_sim_t *sim) {
     uint32_t procs = sim->ranks * sim->lanes, stuck = procs;
     for (uint32_t rank = 0; rank < procs; rank++)
         if (sim->proc[rank].state != PTO_PROC_ENDED && sim->proc[rank].state != PTO_PROC_LANE &&
@@ -399,7 +401,7 @@ pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err) {
     if (status == PTO_OK && agenda.out_of_memory)
         status = pto_error_set(err, PTO_ERR_MEMORY, "out of memory for events");
     for (uint32_t i = 0; i < all->count && status == PTO_OK; i++) {
-        find_stuck(&all->sim[i]);
+        report_deadlock(&all->sim[i]);
         status = all->sim[i].status;
     }
     if (status == PTO_OK)

@@ -1,16 +1,19 @@
-/* A simulation as a whole, and the functions that its files share. The structures of its parts have files of
- * their own: message_pool.h, stages.h, ranks.h, resources.h (links and engines) and events.h.
+/* The discrete-event simulation of a plan (portolan/simulate.h). Every rank passes through its stages at its
+ * own pace. Messages, copies and reductions take the times that price charges, and wait for each other where
+ * they share links, copy engines or processes. This header has the state of a simulation, and the functions
+ * that its files share; the parts of the state are in message_pool.h, stages.h, ranks.h, resources.h and
+ * events.h.
  *
  *     simulate.c  the local steps of ranks, and the simulation as a whole
  *     run.c       its events: sending, matching, receiving, and passing from stage to stage
- *     ahead.h     what the next events need from memory
+ *     ahead.h     prefetching for the next events
  *     passages.c  the sequence of stages, which all ranks pass, and what is the same for all of them
  *     delays.c    what delays a message at its ends
  *     pool.c      records of messages in flight, their queues and heaps
  *     links.c     injection and ejection of nodes
  *     routes.c    links within nodes, and between them
  *     engines.c   copy engines of GPUs
- *     nccl.c      NCCL's own collectives, which all members enter and leave together
+ *     nccl.c      NCCL's own collectives, which all members leave together
  *     lanes.c     the order of a rank's lanes, and what they share
  *     either.c    the choices of either nodes
  *     views.c     what steps and stages have in common for all ranks
@@ -54,25 +57,26 @@ typedef struct {
 
 /* --- all of it ------------------------------------------------------------------------------------------ */
 
-/* Slots of the agenda: four for each process, then one for each link, and one for each GPU. LOOK is the
- * second check of a message whose receive was not posted, after all other events of the same time. */
-typedef enum { PTO_SLOT_RUN, PTO_SLOT_SEND, PTO_SLOT_RECV, PTO_SLOT_LOOK, PTO_SLOTS_PER_RANK } pto_slot_t;
+/* Slots of the agenda (events.h), each with at most one event: four for each process, then one for each link,
+ * and one for each GPU. RETRY checks a message again whose receive was not posted, after all other events of
+ * the same time. */
+typedef enum { PTO_SLOT_RUN, PTO_SLOT_SEND, PTO_SLOT_RECV, PTO_SLOT_RETRY, PTO_SLOTS_PER_RANK } pto_slot_t;
 
 struct pto_sim;
 
-/* Plans that run at once on the processes of one job, each with a pto_sim_t of its own (at_once.c). What
- * they share is in all of them. A process of the job is in one plan of each call; processes of plans are
- * numbered over all plans. */
+/* All plans that are simulated at once, on the processes of one job (at_once.c). Each has a pto_sim_t of its
+ * own; this is what they share. A process of the job is in one plan of each call. The processes of the plans
+ * are numbered over all plans. */
 typedef struct {
     struct pto_sim *sim;
     uint32_t count;
     uint32_t procs; /* of all plans */
     pto_proc_t *proc;
-    pto_local_t *local;  /* one per process */
-    pto_brief_t *brief;  /* the same */
-    double *copy_held_s; /* of each process of the job at each pto_copy_resource_t: see engines.c */
-    void *memory[3];     /* of both, and of engines */
-    uint32_t *owner;     /* of each process, the number of its sim; NULL if there is only one */
+    pto_local_t *local;   /* one per process */
+    pto_local_hot_t *hot; /* one per process */
+    double *copy_held_s;  /* of each process of the job at each pto_copy_resource_t: see engines.c */
+    void *memory[3];      /* the allocations of proc, local and engines */
+    uint32_t *owner;      /* of each process, the number of its sim; NULL if there is only one */
     int calls;
     int64_t ranks;        /* of the job that are simulated */
     uint32_t lanes;       /* of a rank of the job, over all calls */
@@ -80,10 +84,10 @@ typedef struct {
     pto_lane_sets_t *set; /* of each rank of the job; NULL: it has one lane */
     uint32_t *member;     /* [call][rank of the job]: the process that is it, in its first lane */
     pto_simulation_t *simulation;
-    double *end_s;    /* of each call; NULL: not asked for */
+    double *end_s;    /* of each call; NULL: not wanted */
     bool has_links;   /* false: no link can delay anything, so none is allocated */
-    unsigned engines; /* a bit for each of a GPU's that a step may use; the others are not allocated */
-    int engine_place[PTO_ENGINES_PER_GPU]; /* of each that is used, among these */
+    unsigned engines; /* a bit for each engine of a GPU that a step may use; the others are not allocated */
+    int engine_place[PTO_ENGINES_PER_GPU]; /* the index of each engine among those that are allocated */
     int engines_per_gpu;
 } pto_sims_t;
 
@@ -99,25 +103,26 @@ typedef struct {
     int first_fabric_link;
     pto_engine_t *engine; /* all->engines_per_gpu per GPU */
     uint8_t *in_use;      /* a bit for each engine that has copies, per GPU */
-    double *line_s;       /* when the last copy in a GPU's queue ends; PTO_COPY_RESOURCE_COUNT per GPU */
+    double *queue_end_s;  /* when the last copy in a queue ends; PTO_COPY_RESOURCE_COUNT queues per GPU */
 } pto_job_state_t;
 
 typedef struct pto_sim {
     const pto_plan_t *plan;
     const pto_machine_t *machine;
-    const pto_layout_t *layout; /* of the job, as are nodes and GPUs below; the ranks are the plan's */
+    const pto_layout_t *layout; /* of the job, like `nodes` and `gpus`; `ranks` are the plan's */
     pto_sims_t *all;
     int call;
-    uint32_t first_proc;         /* its first process's number among all */
-    uint32_t first_lane;         /* its first one among a rank's of the job */
-    const int64_t *place;        /* the job's rank of each rank; NULL: the same */
-    struct pto_sim *next;        /* each rank begins it when it has ended this one; NULL: none */
-    bool follows;                /* another: its ranks do not begin by themselves */
-    const pto_cost_row_t *lines; /* of pto_runs_by_lines */
-    pto_skew_t skew;             /* of random byte counts, if there are any */
+    uint32_t first_proc;  /* its first process's number among all */
+    uint32_t first_lane;  /* its first one among a rank's of the job */
+    const int64_t *place; /* the job's rank of each rank; NULL: the same */
+    struct pto_sim *next; /* the plan that each rank begins when it has ended this one; NULL: none */
+    bool follows;         /* it is the `next` of another plan */
+    const pto_cost_row_t
+        *lines;      /* pto_runs_by_lines: the cost of a kernel that uses the line format; or NULL */
+    pto_skew_t skew; /* of random byte counts, if there are any */
     const pto_simulate_options_t *options;
     double now_s;
-    int64_t nodes;  /* that are simulated: all, or one that stands for all */
+    int64_t nodes;  /* that are simulated: all, or one that represents all (symmetry.c) */
     uint32_t ranks; /* on these */
     uint32_t lanes; /* of each rank */
     uint32_t ranks_per_node;
@@ -136,7 +141,7 @@ typedef struct pto_sim {
     int32_t *raised;   /* pending signals: [flag][rank][place in node of the sender] */
     pto_sim_either_t *either;       /* one per either node */
     pto_local_t *local;             /* one per rank and lane */
-    pto_brief_t *brief;             /* the same */
+    pto_local_hot_t *hot;           /* the same */
     pto_fabric_path_t *fabric_path; /* of the message that each process sends, then receives */
     pto_passages_t passages;
     pto_known_cost_t cost[1 << PTO_KNOWN_COSTS_BITS];
@@ -146,15 +151,15 @@ typedef struct pto_sim {
     double ejection_s_per_byte[PTO_SPACE_COUNT]; /* of each node; 0: not limited */
     bool is_free;                                /* no link can delay a message */
     bool has_flows;                              /* messages may be flows on links that routes.c shares */
-    bool latency_apart; /* the machine has a latency that occupies neither end of a message */
-    bool both_ways;     /* it has a slowdown of processes that send and receive at once */
-    bool is_plain;      /* only messages that nothing delays, and local steps: see run.c */
-    bool own_engines;   /* it is, and each rank alone uses the engines of its GPU */
+    bool has_wire_latency; /* the machine has a latency that occupies neither end of a message */
+    bool both_ways;        /* the machine slows processes that send and receive at once */
+    bool is_plain;         /* nothing delays a message: see views.c */
+    bool own_engines;      /* is_plain, and no two ranks share an engine */
     pto_status_t status;
     pto_error_t *err;
 } pto_sim_t;
 
-/* For functions that every message passes through: one loop is made of them (run.c). */
+/* Functions that every message passes through are inlined into one loop (run.c). */
 #if defined(__GNUC__)
 #define PTO_SIM_HOT __attribute__((always_inline)) static inline
 #else
@@ -171,10 +176,11 @@ static inline double pto_sim_excess(double a_s, double b_s) {
 
 static inline void pto_sim_set(pto_sim_t *sim, uint32_t rank, pto_slot_t slot, double time_s) {
     pto_agenda_set(sim->job.agenda, (sim->first_proc + rank) * PTO_SLOTS_PER_RANK + (uint32_t)slot, time_s,
-                   slot == PTO_SLOT_LOOK);
+                   slot == PTO_SLOT_RETRY);
 }
 
-/* The simulation of a process by its number among all, at the same time; the number becomes its own. */
+/* Returns the simulation of a process, given by its number over all plans, with the present time; replaces
+ * the number by that within its plan. */
 static inline pto_sim_t *pto_sim_owner(const pto_sim_t *sim, uint32_t *number) {
     if (!sim->all->owner)
         return sim->all->sim;
@@ -220,25 +226,25 @@ static inline int64_t pto_sim_node(const pto_sim_t *sim, int64_t rank) {
     return per_node == 1 ? pto_sim_place(sim, rank) : pto_sim_place(sim, rank) / per_node;
 }
 
-/* The rank that stands for a rank of the plan. */
-static inline int64_t pto_sim_stand_in(const pto_sim_t *sim, int64_t rank) {
+/* Returns the simulated rank that represents a rank of the plan. */
+static inline int64_t pto_sim_representative(const pto_sim_t *sim, int64_t rank) {
     return sim->nodes < sim->layout->nodes ? rank % sim->ranks : rank;
 }
 
 /* --- symmetry.c ----------------------------------------------------------------------------------------- */
 
-/* Whether one node can stand for all. */
+/* Returns whether one node can represent all. */
 bool pto_sim_nodes_act_alike(const pto_plan_t *plan, const pto_machine_t *machine);
 
 /* --- passages.c ----------------------------------------------------------------------------------------- */
 
-/* Prepare for `procs` processes, all before the first stage. */
+/* Puts `procs` processes in front of the first stage. */
 void pto_passages_begin(pto_sim_t *sim, uint32_t procs);
 void pto_passages_fini(pto_passages_t *passages);
-/* Let a process go to the next stage of its lane; false if there is none, or out of memory. */
+/* Moves a process to the next stage of its lane; false if there is none, or out of memory. */
 bool pto_sim_find_next_stage(pto_sim_t *sim, pto_proc_t *proc);
 static inline bool pto_sim_next_stage(pto_sim_t *sim, pto_proc_t *proc) {
-    const pto_passage_t *next = proc->at->straight;
+    const pto_passage_t *next = proc->at->next_plain;
     if (!next)
         return pto_sim_find_next_stage(sim, proc);
     proc->at = next;
@@ -250,28 +256,29 @@ static inline bool pto_sim_next_stage(pto_sim_t *sim, pto_proc_t *proc) {
 /* Run all plans to their end and set all->simulation. */
 pto_status_t pto_sims_run(pto_sims_t *all, pto_error_t *err);
 
-/* Prepare for a stage's local steps, or for signals that come first; in lanes, the first copy follows the
- * previous chunk's if `follows`. */
+/* Prepares a stage's local steps, and raises the flags that come first. `follows`: in a pipeline, the stage
+ * begins without a wait, so its first copy directly follows that of the previous chunk. */
 void pto_sim_prepare_locals(pto_sim_t *sim, uint32_t rank, bool follows);
 /* Continue a rank's local steps; true when the stage's last one has ended. */
 bool pto_sim_run_local(pto_sim_t *sim, uint32_t rank);
-/* Find what the stage's only local step is, and costs behind what it follows; keep it in its move. */
-void pto_sim_find_alone(pto_sim_t *sim, uint32_t rank, pto_behind_t behind, pto_move_t *move);
-/* The operation that a copy of a process follows, outside of lanes. */
-static inline pto_behind_t pto_sim_behind(const pto_proc_t *proc, const pto_move_t *move) {
+/* Finds what the stage's only local step is, and its cost after the operation that it follows, and stores
+ * both in its move. */
+void pto_sim_find_only_local(pto_sim_t *sim, uint32_t rank, pto_behind_t behind, pto_sim_move_t *move);
+/* Returns the operation that a copy of a process follows, outside of lanes. */
+static inline pto_behind_t pto_sim_behind(const pto_proc_t *proc, const pto_sim_move_t *move) {
     return move->streams && proc->streams ? PTO_BEHIND_COPY : PTO_BEHIND_NOTHING;
 }
-/* Enter the stage that a rank has reached. Returns whether it begins; if not, the rank waits for other lanes,
- * skips it, or is in NCCL's collective that it stands for. */
+/* Enters the stage that a rank has reached. Returns whether the stage begins; if not, the rank waits for
+ * other lanes, skips it, or is in the NCCL collective that the stage describes. */
 bool pto_sim_enter_stage(pto_sim_t *sim, uint32_t rank);
 void pto_sim_end_rank(pto_sim_t *sim, uint32_t rank);
-/* A rank's local step has ended, or its flags may all be raised now. Returns whether it may pass on. */
+/* A rank's local step has ended, or its flags may all be raised now. Returns whether the rank may continue.
+ */
 bool pto_sim_run_event(pto_sim_t *sim, uint32_t rank);
 
 /* --- views.c -------------------------------------------------------------------------------------------- */
 
-/* Sets sim->view, sim->stage and what follows from them: which links can delay messages, and
- * sim->all->engines. */
+/* Sets sim->view and sim->stage, the links that can delay messages, and sim->all->engines. */
 void pto_sim_view_plan(pto_sim_t *sim);
 
 /* --- memory.c ------------------------------------------------------------------------------------------- */
@@ -283,7 +290,7 @@ void pto_sims_release(pto_sims_t *all, pto_agenda_t *agenda);
 
 /* --- at_once.c ------------------------------------------------------------------------------------------ */
 
-/* A plan on the processes of a job, before anything is allocated. */
+/* Returns the simulation of a plan on the processes of a job, with nothing allocated. */
 pto_sim_t pto_sim_of(const pto_plan_t *plan, const pto_machine_t *machine, const pto_layout_t *job,
                      const pto_simulate_options_t *options, pto_error_t *err);
 
@@ -296,16 +303,16 @@ void pto_sim_leave_branch(pto_sim_t *sim, uint32_t rank);
 
 /* --- costs.c -------------------------------------------------------------------------------------------- */
 
-/* The distance of a rank of the plan from a process, of the same node and of any. */
+/* Returns the distance of a rank of the plan from a process: of the same node; of any node. */
 pto_level_t pto_sim_level_within(const pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank);
 static inline pto_level_t pto_sim_level(const pto_sim_t *sim, const pto_proc_t *proc, int64_t peer_rank,
                                         bool plain) {
-    bool whole = plain || sim->nodes == sim->layout->nodes; /* then without a division */
-    int64_t node = whole ? sim->proc[peer_rank].node : pto_sim_node(sim, peer_rank);
+    bool all_nodes = plain || sim->nodes == sim->layout->nodes; /* then no division is needed */
+    int64_t node = all_nodes ? sim->proc[peer_rank].node : pto_sim_node(sim, peer_rank);
     return node != proc->node ? PTO_LEVEL_OFF_NODE : pto_sim_level_within(sim, proc, peer_rank);
 }
 
-/* What a step's copies, by one core, or reductions have in common: see pto_sim_known_copy. */
+/* Returns a cache key (pto_sim_known_copy) of a step's copies by one core, or of its reductions. */
 static inline uint64_t pto_sim_step_key(const pto_sim_t *sim, const pto_step_t *step, int64_t core,
                                         pto_behind_t behind) {
     enum { CORE_BITS = 30, BEHIND_BITS = 2 };
@@ -313,7 +320,7 @@ static inline uint64_t pto_sim_step_key(const pto_sim_t *sim, const pto_step_t *
     return (number << CORE_BITS | (uint64_t)core) << BEHIND_BITS | (uint64_t)behind;
 }
 
-/* Where a copy is kept by what it depends on: bytes, and the rest. */
+/* Returns the cache entry of a copy, by its bytes and a key of all else that its cost depends on. */
 static inline pto_known_copy_t *pto_sim_known_copy(pto_sim_t *sim, int64_t bytes, int64_t other_bytes,
                                                    uint64_t rest) {
     uint64_t both = (uint64_t)bytes + 31 * (uint64_t)other_bytes;
@@ -324,12 +331,12 @@ static inline pto_known_copy_t *pto_sim_known_copy(pto_sim_t *sim, int64_t bytes
     return place;
 }
 
-/* Compute a cost, and keep it in its place. A failure sets sim->status. */
+/* Computes a cost and stores it in its cache entry. A failure sets sim->status. */
 void pto_sim_compute_cost(pto_sim_t *sim, const pto_passage_t *at, uint8_t moved, uint32_t step,
                           pto_level_t level, int64_t bytes, pto_known_cost_t *place);
 
-/* The cost of a message at one of its ends, whose process is in the passage and has moved other messages in
- * that stage. It is valid until the next call. */
+/* Returns the cost of a message at one of its ends. `moved`: the levels of earlier messages of that side in
+ * the stage (pto_side_t). Valid until the next call. */
 static inline const pto_known_cost_t *pto_sim_message_cost(pto_sim_t *sim, const pto_passage_t *at,
                                                            uint8_t moved, uint32_t step, pto_level_t level,
                                                            int64_t bytes) {
@@ -345,7 +352,7 @@ static inline const pto_known_cost_t *pto_sim_message_cost(pto_sim_t *sim, const
     return place;
 }
 
-/* Whether a link can never delay a message: ranks_per_node messages that share it take no longer than one
+/* Returns whether a link can delay messages: ranks_per_node messages that share it may take longer than one
  * takes alone. */
 bool pto_sim_is_limited(const pto_sim_t *sim, pto_link_kind_t kind);
 /* Seconds of a link's time per byte, or per message; 0: not limited. */
@@ -354,10 +361,12 @@ double pto_sim_rate_s(const pto_sim_t *sim, const pto_step_t *step);
 double pto_sim_ejection_s_per_byte(const pto_machine_t *machine, pto_space_t space);
 /* The time of a rank's copy while its GPU's processes together copy `engine_bytes` in that direction. */
 double pto_sim_copy_s(pto_sim_t *sim, const pto_local_t *local, int64_t engine_bytes);
-/* A rank's copy as one that may have to queue, and the cost that it adds to those waiting. */
+/* Returns a rank's copy for price's queues of copies, and the time that it adds to a queue of `waiting`
+ * others.
+ */
 pto_queued_copy_t pto_sim_queued_copy(const pto_local_t *local);
 double pto_sim_queued_copy_s(const pto_sim_t *sim, const pto_local_t *local, int64_t waiting);
-/* The CPU time of a queued copy in its rank. */
+/* Returns the CPU time that a rank needs to enqueue a copy. */
 double pto_sim_queueing_s(const pto_sim_t *sim, pto_copy_kind_t kind);
 double pto_sim_reduce_s(pto_sim_t *sim, const pto_step_t *step, int64_t source_bytes, int64_t target_bytes);
 /* The time of a kernel's copies within its GPU's memory. */
@@ -367,19 +376,19 @@ double pto_sim_signal_s(const pto_sim_t *sim, const pto_step_t *step);
 
 /* --- delays.c ------------------------------------------------------------------------------------------- */
 
-/* The time between the ends of a message, which occupies neither: its sender is done earlier, and of its
- * receiver only the part that has not passed since the message left. Later messages in flight pay their gap,
- * without it. */
-double pto_sim_latency_apart_s(const pto_sim_t *sim, const pto_proc_t *proc, const pto_side_t *side,
-                               const pto_message_t *message, double alpha_s);
-/* A process that sends and receives at once does both slower: each waits for a part of what the other does
- * meanwhile. */
+/* Returns the part of a message's alpha that does not occupy this side: the latency of the wire. The sender
+ * does not wait for it; the receiver waits only for what is left of it since the message was sent. 0 for
+ * later messages of a stage, which pay a gap without it. */
+double pto_sim_wire_latency_s(const pto_sim_t *sim, const pto_proc_t *proc, const pto_side_t *side,
+                              const pto_message_t *message, double alpha_s);
+/* Slows a process that sends and receives at the same time: each side takes longer by a fraction of the time
+ * for which both are busy. */
 void pto_sim_share_both_ways(pto_sim_t *sim, uint32_t rank, pto_side_t *side, bool sends, double alone_s);
-/* The CPU of a rank puts a copy into a queue meanwhile: the message that it moves takes longer. */
+/* Delays the messages that a rank's CPU is moving while it enqueues a copy. */
 void pto_sim_interrupt(pto_sim_t *sim, uint32_t rank, double seconds);
 
-/* Put a message on the links of its sender, or receiver, that can delay it. Returns whether that side waits
- * for one of them. */
+/* Puts a message on the links of its sender, or receiver, that can delay it. Returns whether that side will
+ * be woken by one of them. */
 bool pto_sim_leave_node(pto_sim_t *sim, uint32_t rank, const pto_message_t *message);
 bool pto_sim_enter_node(pto_sim_t *sim, uint32_t rank, const pto_message_t *message);
 /* Whether the links of a message's sender, or receiver, have let it through; if not, wait for the first one
@@ -391,9 +400,9 @@ void pto_sim_through(pto_sim_t *sim, pto_link_kind_t kind, bool sends, uint32_t 
 
 /* --- run.c ---------------------------------------------------------------------------------------------- */
 
-/* Begin a stage; in lanes, its first copy follows the previous chunk's if `follows`. */
+/* Begins a stage. `follows`: see pto_sim_prepare_locals. */
 void pto_sim_open_stage(pto_sim_t *sim, uint32_t rank, bool follows);
-/* Let the ranks of all plans begin, and handle the events to their end. */
+/* Starts the ranks of all plans, and handles all events. */
 void pto_sims_run_events(pto_sims_t *all, pto_agenda_t *agenda);
 
 /* Added for each message that a rank expects and subtracted for each that arrives. A sum of 0 at a stage's
@@ -406,14 +415,14 @@ static inline uint64_t pto_sim_message_digest(int64_t source, int64_t bytes) { /
 
 /* --- links.c -------------------------------------------------------------------------------------------- */
 
-/* Put a rank's message of `bytes` on a link of its node, where it takes work_s alone. */
+/* Puts a rank's message of `bytes` on a link of its node, where it takes work_s alone. */
 void pto_link_join(pto_sim_t *sim, pto_link_kind_t kind, uint32_t rank, double work_s, int64_t bytes);
-/* Update a link for a job of `bytes` that begins now; schedule its next end as an event, if a side waits for
- * it; account for the period that ended with its last job. */
+/* Updates a link for a job of `bytes` that begins now; schedules its next end as an event, if a side waits
+ * for it; accounts for the busy period that its last job ends. */
 pto_link_t *pto_link_begin(pto_sim_t *sim, pto_link_kind_t kind, int32_t node, int64_t bytes);
 void pto_link_schedule(pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
 void pto_link_idle(pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
-/* Update a link to the present: jobs that are through notify their messages. */
+/* Updates a link to the present, and ends the jobs that are done. */
 void pto_link_advance(pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
 /* Register a side that waits for the end of a job on this link. */
 void pto_link_wait(pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
@@ -421,12 +430,12 @@ void pto_link_event(pto_sim_t *sim, uint32_t index);
 
 /* --- routes.c ------------------------------------------------------------------------------------------- */
 
-/* Put bytes of a rank on the links of a path, of its node or of the fabric, which need alone_s where nothing
+/* Puts bytes of a rank on the links of a path, of its node or of the fabric. They need alone_s if nothing
  * slows them. Returns false if the path is empty. */
 bool pto_flow_begin(pto_sim_t *sim, pto_link_kind_t kind, pto_flow_use_t use, uint32_t rank, pto_path_t path,
                     int64_t bytes, double alone_s);
-/* Put the message of a rank's sending or receiving side on the links that the side counts. Returns false if
- * there are none. */
+/* Puts the message of a rank's sending or receiving side on the links that belong to that side. Returns false
+ * if there are none. */
 bool pto_routes_join(pto_sim_t *sim, bool sends, uint32_t rank, const pto_message_t *message);
 
 /* Whether messages of a distance are flows on links that routes.c shares. */
@@ -436,7 +445,8 @@ static inline bool pto_sim_flows(const pto_sim_t *sim, pto_level_t level) {
     return level == PTO_LEVEL_OFF_NODE ? sim->machine->fabric.levels > 0 : sim->shared_links.count > 0;
 }
 
-/* Pending flows of a node, or of the fabric: the time when the first ends; update them to the present. */
+/* Returns the time when the first flow of a node, or of the fabric, ends; updates its flows to the present.
+ */
 double pto_routes_next_s(const pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
 void pto_routes_advance(pto_sim_t *sim, pto_link_kind_t kind, int32_t node);
 /* Whether all flows of a rank's copy have ended; if not, it waits for them. */
@@ -444,28 +454,30 @@ bool pto_copy_is_through(pto_sim_t *sim, uint32_t rank);
 
 /* --- lanes.c -------------------------------------------------------------------------------------------- */
 
-/* Whether that stage belongs to a pipeline's second or a later chunk. */
+/* Returns whether a process is in the second or a later chunk of a pipeline. */
 bool pto_sim_is_later_chunk(const pto_sim_t *sim, const pto_proc_t *proc);
-/* Whether the other lanes have come far enough for that stage. */
+/* Returns whether the rank's other lanes have ended the stages that this stage waits for. */
 bool pto_sim_may_start(const pto_sim_t *sim, uint32_t rank);
-/* The rank's other lanes that are in this state check again. */
+/* Wakes the rank's other lanes that are in this state. */
 void pto_sim_wake_lanes(pto_sim_t *sim, uint32_t rank, pto_proc_state_t state);
-/* Take what a copy or reduction needs; false if another lane uses it. Give it back. */
+/* Takes the resource that a copy or reduction needs, or returns false if another lane uses it; releases it.
+ */
 bool pto_sim_take_resource(pto_sim_t *sim, uint32_t rank, pto_lane_resource_t resource);
 void pto_sim_give_resource(pto_sim_t *sim, uint32_t rank);
-/* A lane of a rank of the job, in whatever call. */
+/* A lane of a rank of the job, in any call. */
 typedef struct {
     pto_sim_t *sim;
     uint32_t rank;
 } pto_sim_lane_t;
 
-/* Work: lanes that were found for another one in this thread. */
+/* Work done in this thread, for tests: lanes that were looked up for another one. */
 extern _Thread_local int64_t pto_lanes_found;
 
 /* One of the lanes, by number, of a rank of the job. */
 pto_sim_lane_t pto_sim_lane_at(const pto_sim_t *sim, int64_t job_rank, uint32_t lane);
 
-/* Add a lane to a set of its rank, or remove it. A lane whose bit is another's, too, stays. */
+/* Adds a lane to a set of its rank, or removes it. With more than 64 lanes, several share a bit, so none is
+ * removed: the sets are then supersets. */
 static inline void pto_sim_put_lane(const pto_sim_t *sim, const pto_proc_t *proc, pto_lane_set_t set,
                                     bool in) {
     if (sim->all->lanes == 1)
@@ -478,32 +490,32 @@ static inline void pto_sim_put_lane(const pto_sim_t *sim, const pto_proc_t *proc
         *lanes &= ~own;
 }
 
-/* Go on to the next lane of a rank that may be in a set, cyclically over all calls, up to the rank's own; the
- * first one is `*further` = 1 after it. False: there is none. */
-static inline bool pto_sim_next_lane(pto_sim_t *sim, uint32_t rank, pto_lane_set_t set, uint32_t *further,
+/* Finds the next lane of a rank that may be in a set, cyclically over all calls: from `*offset` (1 at first)
+ * after the rank's own lane up to that itself. False: there is none. */
+static inline bool pto_sim_next_lane(pto_sim_t *sim, uint32_t rank, pto_lane_set_t set, uint32_t *offset,
                                      pto_sim_lane_t *lane) {
     uint32_t lanes = sim->all->lanes;
     if (lanes == 1) {
         *lane = (pto_sim_lane_t){sim, rank};
-        return (*further)++ == 1;
+        return (*offset)++ == 1;
     }
     const pto_proc_t *proc = &sim->proc[rank];
     int64_t place = pto_sim_place(sim, proc->rank);
-    uint64_t in = sim->all->set[place].lanes[set];
-    for (; in && *further <= lanes; ++*further) {
-        uint32_t number = sim->first_lane + proc->lane + *further;
+    uint64_t members = sim->all->set[place].lanes[set];
+    for (; members && *offset <= lanes; ++*offset) {
+        uint32_t number = sim->first_lane + proc->lane + *offset;
         number -= number >= lanes ? lanes : 0;
-        if (!(in >> number % 64 & 1))
+        if (!(members >> number % 64 & 1))
             continue;
-        ++*further;
+        ++*offset;
         *lane = pto_sim_lane_at(sim, place, number);
         return true;
     }
     return false;
 }
 
-/* The side of any lane of the rank that sends, or receives, a message now; NULL: none. `*sim` becomes its
- * simulation. */
+/* Returns the side of any lane of the rank that sends, or receives, a message now; NULL: none. Sets `*sim` to
+ * its simulation. */
 static inline pto_side_t *pto_sim_busy_side(pto_sim_t **sim, uint32_t rank, bool sends) {
     pto_sim_lane_t lane;
     for (uint32_t i = 1; pto_sim_next_lane(*sim, rank, sends ? PTO_LANES_SEND : PTO_LANES_RECV, &i, &lane);) {
@@ -519,15 +531,15 @@ static inline pto_side_t *pto_sim_busy_side(pto_sim_t **sim, uint32_t rank, bool
 
 /* --- engines.c ------------------------------------------------------------------------------------------ */
 
-/* Find what a copy of a rank is, and costs alone behind what it follows. */
+/* Sets local->copy: what a copy of a rank is, and its time alone after the operation that it follows. */
 void pto_engine_find_copy(pto_sim_t *sim, const pto_action_t *action, int64_t bytes, pto_local_t *local);
-/* A copy of a rank, with the current peer. */
+/* Begins a copy of a rank, with the current peer. */
 void pto_engine_join(pto_sim_t *sim, uint32_t rank, const pto_action_t *action, bool on_gpu, int64_t bytes);
-/* The copies of a kernel's step with all its peers; false if they take no time. */
+/* Begins the copies of a kernel's step with all its peers; false if they take no time. */
 bool pto_engine_join_kernel(pto_sim_t *sim, pto_action_t *action);
-/* Whether a rank's copy in a queue has its turn only now; its end is set. */
+/* Begins a rank's queued copy, whose turn has come, and sets its end; false if it has begun before. */
 bool pto_engine_begin_turn(pto_sim_t *sim, uint32_t rank);
-/* A rank's copy has ended, of any kind, and no longer counts. */
+/* Ends a rank's copy, of any kind. */
 void pto_engine_leave(pto_sim_t *sim, uint32_t rank);
 void pto_gpu_event(pto_sim_t *sim, uint32_t gpu);
 

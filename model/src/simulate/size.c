@@ -1,5 +1,5 @@
-/* How much of a plan is simulated: all nodes, or one that stands for all, within a limit of work and memory.
- */
+/* How much of a plan is simulated: all nodes, or one that represents all; and whether that is within the
+ * limits of work and memory. */
 #include "simulate/size.h"
 
 #include <stdio.h>
@@ -7,18 +7,18 @@
 #include "portolan/strategy.h"
 #include "simulate/simulate_internal.h"
 
-/* A rank takes about a KiB. With this, the usual limit is about that of memory elsewhere, 1.5 GiB. */
+/* A rank takes about 1 KiB, so the default limit on work allows about 1.5 GiB. */
 enum { WORK_PER_RANK = 64 };
 
 /* How much of a plan is simulated. */
 typedef struct {
-    int64_t alike; /* the number of nodes that one stands for; 1: all are simulated */
+    int64_t represented_nodes; /* by one simulated node; 1: all are simulated */
     int64_t ranks;
     int64_t messages;
-    int64_t stages; /* that the ranks pass, in all */
+    int64_t stages; /* summed over ranks */
 } extent_t;
 
-static extent_t whole_of(const pto_plan_t *plan) {
+static extent_t whole_extent(const pto_plan_t *plan) {
     pto_plan_size_t size = pto_plan_size(plan);
     return (extent_t){1, pto_layout_rank_count(&plan->request.layout), size.messages, size.stages};
 }
@@ -31,23 +31,23 @@ static int64_t limit_of(const pto_simulate_options_t *options) {
     return options->limit > 0 ? options->limit : PTO_SIMULATE_LIMIT;
 }
 
-/* The most ranks that are simulated, for their memory: more only where the limit is raised. An agenda's slots
- * have 32-bit numbers: see allocate. */
-static int64_t most_ranks(int64_t limit) {
-    int64_t most = (limit > PTO_SIMULATE_LIMIT ? limit : PTO_SIMULATE_LIMIT) / WORK_PER_RANK;
-    int64_t slots_per_rank = PTO_SLOTS_PER_RANK + 1 + PTO_LINKS_PER_NODE + 1;
-    return most < UINT32_MAX / slots_per_rank ? most : UINT32_MAX / slots_per_rank;
+/* The maximum number of ranks, for their memory: it grows with the limit on work. An agenda's slots have
+ * 32-bit numbers: see allocate_shared in memory.c. */
+static int64_t max_ranks(int64_t limit) {
+    int64_t by_memory = (limit > PTO_SIMULATE_LIMIT ? limit : PTO_SIMULATE_LIMIT) / WORK_PER_RANK;
+    int64_t by_slots = UINT32_MAX / (PTO_SLOTS_PER_RANK + 1 + PTO_LINKS_PER_NODE + 1);
+    return by_memory < by_slots ? by_memory : by_slots;
 }
 
 static bool ranks_fit(const pto_plan_t *plan, const extent_t *extent, int64_t limit) {
-    return extent->ranks <= most_ranks(limit) / pto_plan_lane_count(plan);
+    return extent->ranks <= max_ranks(limit) / pto_plan_lane_count(plan);
 }
 
-/* Simulate a plan within the limit as a whole: where messages of several nodes arrive at one moment, the
- * first rank's is received first, so that nodes which act alike can be served unlike. */
+/* A plan within the limits is simulated as a whole, even if its nodes do the same: of messages that arrive at
+ * the same time, the one of the lowest rank is received first, so the nodes' times may differ. */
 static extent_t extent_of(const pto_plan_t *plan, const pto_machine_t *machine,
                           const pto_simulate_options_t *options) {
-    extent_t whole = whole_of(plan);
+    extent_t whole = whole_extent(plan);
     bool fits = work_of(&whole) <= limit_of(options) && ranks_fit(plan, &whole, limit_of(options));
     if (fits || !machine || options->visit || !pto_sim_nodes_act_alike(plan, machine))
         return whole;
@@ -62,7 +62,7 @@ static pto_status_t too_many_ranks(const pto_plan_t *plan, const extent_t *exten
                          "(--limit raises it, `portolan predict` prices any number)",
                          (long long)extent->ranks, plan->request.strategy->name,
                          plan->request.algorithm->name,
-                         (long long)(most_ranks(limit) / pto_plan_lane_count(plan)));
+                         (long long)(max_ranks(limit) / pto_plan_lane_count(plan)));
 }
 
 pto_status_t pto_simulate_check_size(const pto_plan_t *plan, const pto_machine_t *machine,
@@ -84,15 +84,13 @@ pto_status_t pto_simulate_check_size(const pto_plan_t *plan, const pto_machine_t
         "%s by %s sends %lld messages%s and its %lld ranks pass %lld stages in all; the limit "
         "is %lld of either%s (--limit raises it, `portolan predict` needs none)",
         plan->request.strategy->name, plan->request.algorithm->name, (long long)extent.messages,
-        extent.alike > 1 ? " a node" : "", (long long)extent.ranks, (long long)extent.stages,
+        extent.represented_nodes > 1 ? " a node" : "", (long long)extent.ranks, (long long)extent.stages,
         (long long)limit, earlier);
 }
 
 int64_t pto_simulate_nodes_of_one(const pto_plan_t *plan, const pto_machine_t *machine,
                                   const pto_simulate_options_t *options) {
-    return extent_of(plan, machine, options).alike;
+    return extent_of(plan, machine, options).represented_nodes;
 }
 
-int64_t pto_simulate_most_procs(const pto_simulate_options_t *options) {
-    return most_ranks(limit_of(options));
-}
+int64_t pto_simulate_max_procs(const pto_simulate_options_t *options) { return max_ranks(limit_of(options)); }

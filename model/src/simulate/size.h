@@ -1,4 +1,4 @@
-/* How much simulating a plan takes. */
+/* The limits on the work and the memory of a simulation. */
 #ifndef PTO_SIMULATE_SIZE_H
 #define PTO_SIMULATE_SIZE_H
 
@@ -9,11 +9,11 @@
 pto_status_t pto_simulate_check_size(const pto_plan_t *plan, const pto_machine_t *machine,
                                      const pto_simulate_options_t *options, int64_t *used, pto_error_t *err);
 
-/* The number of nodes that one stands for; 1: all are simulated. */
+/* Returns the number of nodes that one simulated node represents; 1: all are simulated. */
 int64_t pto_simulate_nodes_of_one(const pto_plan_t *plan, const pto_machine_t *machine,
                                   const pto_simulate_options_t *options);
 
-/* The most processes that are simulated at once, for their memory. */
-int64_t pto_simulate_most_procs(const pto_simulate_options_t *options);
+/* Returns the maximum number of processes that are simulated at once, for their memory. */
+int64_t pto_simulate_max_procs(const pto_simulate_options_t *options);
 
 #endif

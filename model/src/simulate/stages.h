@@ -1,5 +1,5 @@
-/* Steps and stages as all ranks see them: what is the same for each rank that passes, and what their messages
- * cost (passages.c, moves.c, costs.c). */
+/* Steps and stages of a plan as a simulation uses them: what is the same for all ranks is computed once,
+ * before the first rank needs it (views.c, passages.c), and costs are cached (costs.c). */
 #ifndef PTO_SIMULATE_STAGES_H
 #define PTO_SIMULATE_STAGES_H
 
@@ -8,21 +8,22 @@
 #include "price/pricing.h"
 #include "simulate/message_pool.h"
 
+/* The cost of a message. */
 typedef struct {
     double alpha_s;
-    double alone_s;   /* beta s, at the rate of the two processes alone */
+    double alone_s;   /* beta times its bytes, at the rate of the two processes alone */
     double bytes_s;   /* the same, with what slows it */
-    double link_s[2]; /* of the link of its receiver's node, and of its sender's */
+    double link_s[2]; /* its time on the link of its receiver's node, and of its sender's */
 } pto_sim_cost_t;
 
 enum { PTO_KNOWN_COSTS_BITS = 8 };
 
-/* Costs computed lately, by a hash of what they depend on: messages that agree in all of it cost the same. */
+/* An entry of a cache of messages' costs, by a hash of all that they depend on. */
 typedef struct {
     int64_t bytes;
     uint64_t rest; /* see pto_cost_rest; 0: an unused entry */
     pto_space_t space;
-    bool held_back;
+    bool held_back; /* until its receive is posted: it uses the rendezvous protocol */
     pto_sim_cost_t cost;
 } pto_known_cost_t;
 
@@ -31,13 +32,13 @@ typedef struct {
     int64_t bytes;
     int64_t pieces;
     int64_t rows;
-    int64_t most_bytes; /* of a kernel's accesses: the maximum for one other GPU */
-    double alone_s;
-    int32_t gpu; /* the GPU whose engine or link it uses, and which of its engines */
+    int64_t most_bytes; /* of a kernel's accesses: the maximum to or from one other GPU */
+    double alone_s;     /* its time if it shares nothing */
+    int32_t gpu;        /* the GPU whose engine or link it uses */
     pto_copy_kind_t kind;
     pto_reach_t reach;
     pto_remote_t how; /* a kernel's */
-    uint8_t engine;
+    uint8_t engine;   /* of that GPU */
     bool pageable;
     bool queued;
     bool strided;
@@ -47,35 +48,37 @@ typedef struct {
 
 _Static_assert(sizeof(pto_sim_copy_t) == 64, "a copy is to stay within a cache line");
 
-/* Copies within a GPU and reductions made lately, and what copies take that share an engine, by a hash of
- * what they depend on. */
+/* An entry of a cache of copies within a GPU, reductions, and times of copies that share an engine, by a hash
+ * of what they depend on. */
 enum { PTO_KNOWN_COPIES_BITS = 7 };
 typedef struct {
     int64_t bytes[2]; /* its own, and those of a reduction's target, or of all that share the engine */
     uint64_t rest;    /* see pto_sim_known_copy */
     bool is_known;
-    pto_sim_copy_t copy; /* of a step; else only its time */
+    pto_sim_copy_t copy; /* the copy; of a reduction, and of a shared engine, only alone_s */
 } pto_known_copy_t;
 
-/* The bytes of a slice of one part, by its number, which are the same in all iterations; or of the random
- * block between a rank and its peer. */
+/* How the bytes of a slice are found quickly: in a table by the number of its block or part, which is the
+ * same in all iterations; or as the random block between a rank and its peer. */
 typedef struct {
-    bool from_peer;
-    bool to_peer;
-    int64_t *bytes; /* [core][number]; -1: not computed yet; NULL: not such a slice, or alike */
-    int64_t count;
+    bool from_peer; /* the random block from the peer */
+    bool to_peer;   /* the random block to the peer */
+    int64_t *bytes; /* [core][number]; -1: not computed yet; NULL: no table */
+    int64_t count;  /* numbers */
 } pto_slice_view_t;
 
 /* Properties of a step, computed before any rank reaches it. */
 typedef struct {
-    bool is_alike[2]; /* its source, its target has as many bytes for all ranks and peers of an iteration */
-    bool same_peers;  /* all ranks have equally many peers in an iteration */
-    bool alike;       /* all copies and reductions of an iteration are the same, within a rank's own memory */
-    bool on_gpu;      /* all copies of equal bytes by one core are the same, within its GPU's memory */
+    bool
+        same_bytes[2]; /* its source, its target has the same bytes for all ranks and peers of an iteration */
+    bool same_peers;   /* all ranks have equally many peers in an iteration */
+    bool
+        same_for_all; /* all copies and reductions of an iteration are the same, within a rank's own memory */
+    bool on_gpu;      /* copies of equal bytes by one core are the same, within its GPU's memory */
     bool joins;       /* pto_copy_joins_user_buffers */
-    bool for_each_peer; /* copies or reductions, one peer after another; a kernel's threads do all together */
+    bool for_each_peer; /* copies or reductions, one peer after another; a kernel does those of all at once */
     bool of_all;        /* its group's members are all ranks, in order */
-    bool by_index;      /* ranks are the group's members in order, and peers are reached by shift or XOR */
+    bool by_index;      /* of_all, and peers are reached by shift or XOR */
     pto_slice_view_t slice[2];
     double injection_s_per_byte; /* of an off-node send, on its node's links; 0: not limited */
     double rate_s;
@@ -90,30 +93,30 @@ typedef struct {
     int first_recv; /* and [first_recv, last_recv] all receives */
     int last_recv;
     bool locals;
-    bool signals_early; /* it raises flags before all else, because its steps run at once */
+    bool signals_early; /* its steps run at once, so its flags are raised before all else */
 } pto_stage_view_t;
 
 /* --- passages ------------------------------------------------------------------------------------------- */
 
-/* Where the bytes of a slice are, in one iteration: at bytes[core_count * core + number], where the number
- * of member `me` is me * stride + first, modulo count. A slice that is alike has one number. */
+/* A slice's table of bytes in one iteration: those of member `me` are bytes[core_count * core + number],
+ * where number = me * stride + first, modulo count. */
 typedef struct {
     int64_t *bytes; /* -1: not computed yet; NULL: they depend on more */
-    int64_t of_all;
+    int64_t of_all; /* the only entry of the table, if the bytes are the same for all */
     int64_t first;
     int64_t stride;
     int64_t count;
     int64_t core_count;
 } pto_sizes_t;
 
-/* A step in one iteration. The numbers are those of all ranks, if all have the same peers. */
+/* A move: a step in one iteration, with the values of its expressions then. */
 typedef struct {
     const pto_step_t *step;
     const pto_step_view_t *view;
     int64_t who_first; /* the members of its group that act */
     int64_t who_stride;
     int64_t who_until;
-    int64_t peer_first; /* as added to a rank, or combined with it by XOR */
+    int64_t peer_first; /* what is added to a rank, or combined with it by XOR */
     int64_t peer_stride;
     int64_t peer_count;
     pto_sizes_t sizes[2]; /* of its source, of its target */
@@ -121,34 +124,34 @@ typedef struct {
     bool sends;
     bool receives;
     bool by_index;       /* of its view */
-    bool all_act;        /* its group's members are all ranks, in order, and all of them act */
-    bool by_xor;         /* ranks are combined with peer_first */
-    bool streams;        /* a copy that a rank may leave in its stream (price's rule) */
-    bool known;          /* of the only local step of a stage: a rank has made it */
-    pto_sim_copy_t copy; /* that copy; of a reduction, only its time */
-    pto_behind_t behind; /* what the copy followed */
+    bool all_act;        /* of_all of its view, and all members act */
+    bool by_xor;         /* of its peers */
+    bool streams;        /* a copy that may be left in its stream without draining it (price's rule) */
+    bool known;          /* of a stage's only local step: the fields below are set */
+    pto_sim_copy_t copy; /* that copy; of a reduction, only alone_s */
+    pto_behind_t behind; /* the operation that the copy follows */
     bool takes_time;
-    bool joins; /* a copy carried by an engine, not in a queue */
-} pto_move_t;
+    bool joins; /* a copy that an engine carries, not a queue */
+} pto_sim_move_t;
 
-/* A stage of one iteration. All ranks pass the same ones, each at its own pace. */
+/* A passage: a stage in one iteration. All ranks pass the same ones, each at its own pace. */
 typedef struct pto_passage {
     struct pto_passage *next;        /* NULL: none, or not made yet */
-    struct pto_passage *straight;    /* the same, if it is plain and in the same block; else NULL */
+    struct pto_passage *next_plain;  /* `next`, if it is plain and in the same block; else NULL */
     struct pto_passage_block *block; /* NULL: before the first stage */
     const pto_stage_view_t *view;
-    pto_move_t *move;  /* one for each step */
-    pto_move_t *alone; /* its only local step, if all ranks do the same there, each in its own memory, and
-                          nothing else can slow them; NULL: otherwise */
-    uint64_t cost_key; /* what the costs of its messages have in common: see pto_cost_rest */
-    bool ends_streams; /* all ranks send or receive there, which ends a stream of copies */
-    bool plain;        /* a stage of the only lane, in no branch, and no collective of NCCL */
+    pto_sim_move_t *move;       /* one for each step */
+    pto_sim_move_t *only_local; /* its only local step, if it is the same for all ranks, each in its own
+                                   memory, and nothing can slow it; else NULL */
+    uint64_t cost_key;          /* what the costs of its messages have in common: see pto_cost_rest */
+    bool ends_streams;          /* all ranks send or receive there, so all drain their streams */
+    bool plain;                 /* a stage of the only lane, in no branch, and no collective of NCCL */
     pto_walk_t walk;
     pto_walk_after_t after;
 } pto_passage_t;
 
-/* All that a cost depends on but the bytes, in one number: the stage's part of it, and the whole. What a side
- * has moved earlier in its stage counts too (see pto_side_t). */
+/* All that a message's cost depends on but its bytes, in one number: whether its stage is in lanes
+ * (pto_cost_key); with the message's step, level and the earlier messages of its side (pto_cost_rest). */
 enum { PTO_COST_LEVEL_BITS = 3, PTO_COST_MOVED_BITS = 8 };
 static inline uint64_t pto_cost_key(bool in_lanes) {
     return (uint64_t)(2 + in_lanes) << (PTO_MESSAGE_STEP_BITS + PTO_COST_LEVEL_BITS + PTO_COST_MOVED_BITS);
@@ -161,12 +164,12 @@ static inline uint64_t pto_cost_rest(const pto_passage_t *at, uint8_t moved, uin
 
 enum { PTO_PASSAGES_PER_BLOCK = 64 };
 
-/* Consecutive passages. A block is freed when all ranks are past it. */
+/* Consecutive passages. A block is freed when all ranks have passed it. */
 typedef struct pto_passage_block {
     uint32_t procs; /* that are in it */
     int count;
     pto_passage_t passage[PTO_PASSAGES_PER_BLOCK];
-    pto_move_t move[];
+    pto_sim_move_t move[];
 } pto_passage_block_t;
 
 typedef struct {
@@ -178,7 +181,7 @@ typedef struct {
     size_t block_room;
     int64_t oldest;    /* the first block that is not freed */
     uint32_t starting; /* processes that are at `start` */
-    int most_steps;    /* of a stage */
+    int max_steps;     /* of a stage */
     bool ended;        /* no more can be made */
 } pto_passages_t;
 

@@ -1,10 +1,10 @@
-/* Plans in which all nodes do the same: if the nodes are numbered from another one on, the plan does not
- * change. Each rank then does what the rank at its place on node 0 does, at once. When a message arrives at
- * node 0 from another node, node 0 sends the same message. It is therefore enough to simulate one node. */
+/* Plans in which all nodes do the same: cyclic renumbering of the nodes leaves the plan unchanged. Each rank
+ * does what the rank at its place on node 0 does, at the same time, and node 0 sends a message like each that
+ * it receives from another node. It is therefore enough to simulate one node. */
 #include "simulate/simulate_internal.h"
 
-/* Whether the slice has the same number of bytes on all nodes. Its blocks must be equal, and their number
- * must not depend on the rank or its peer. */
+/* Returns whether the slice has the same number of bytes on all nodes: its blocks are equal, and their number
+ * does not depend on the rank or its peer. */
 static bool is_even(const pto_plan_t *plan, const pto_slice_t *slice) {
     const pto_buffer_t *buffer = pto_plan_buffer(plan, slice->buffer);
     return buffer->blocks == PTO_BLOCKS_EQUAL && buffer->cyclic == PTO_CYCLIC_NONE &&

@@ -1,18 +1,18 @@
-/* Views of a plan: what its steps and stages have in common for all ranks, found before any rank reaches
- * them, so that the simulation of a rank need not derive it again. */
+/* Views of a plan's steps and stages: what they have in common for all ranks, found once, before the
+ * simulation begins. */
 #include <stdlib.h>
 
 #include "simulate/simulate_internal.h"
 
 /* Returns whether expressions have the same value for all cores and peers. */
-static bool same_for_all(const pto_expr_t *const *expr, int count) {
+static bool are_uniform(const pto_expr_t *const *expr, int count) {
     for (int i = 0; i < count; i++)
         if (expr[i]->core || expr[i]->peer)
             return false;
     return true;
 }
 
-/* Returns whether a step is for all ranks: they are the members of its group, in order. */
+/* Returns whether the members of a step's group are all ranks, in order. */
 static bool is_of_all(const pto_sim_t *sim, const pto_step_t *step) {
     const pto_group_t *group = pto_plan_group(sim->plan, step->group);
     return group->size == pto_layout_rank_count(&sim->plan->request.layout) && group->fold == 0 &&
@@ -21,18 +21,18 @@ static bool is_of_all(const pto_sim_t *sim, const pto_step_t *step) {
 
 /* Returns whether a slice has the same number of bytes for all ranks and peers: whole blocks, or parts of
  * equal size. */
-static bool is_alike(const pto_sim_t *sim, const pto_slice_t *slice) {
+static bool has_same_bytes(const pto_sim_t *sim, const pto_slice_t *slice) {
     const pto_buffer_t *buffer = pto_plan_buffer(sim->plan, slice->buffer);
     int64_t parts = slice->parts > 0 ? slice->parts : 1;
     const pto_expr_t *blocks[] = {&slice->first, &slice->run, &slice->stride, &slice->until};
-    return same_for_all(blocks, 4) && buffer->blocks == PTO_BLOCKS_EQUAL &&
+    return are_uniform(blocks, 4) && buffer->blocks == PTO_BLOCKS_EQUAL &&
            buffer->cyclic == PTO_CYCLIC_NONE && buffer->split <= 1 &&
            (parts == 1 || buffer->block_bytes % (parts * buffer->granularity_bytes) == 0) &&
            slice->share == PTO_SHARE_ALL && slice->chunks <= 1 && slice->fold == 0;
 }
 
-/* Returns whether the bytes of a slice depend only on the core and on the numbers of its blocks or parts,
- * which depend only on the rank. */
+/* Returns whether the bytes of a slice depend only on the core and on the numbers of its blocks or parts, and
+ * these numbers only on the rank. */
 static bool is_by_number(const pto_sim_t *sim, const pto_slice_t *slice) {
     const pto_buffer_t *buffer = pto_plan_buffer(sim->plan, slice->buffer);
     const pto_expr_t *blocks[] = {&slice->first, &slice->run,    &slice->stride,
@@ -40,15 +40,15 @@ static bool is_by_number(const pto_sim_t *sim, const pto_slice_t *slice) {
     bool of_core = buffer->blocks == PTO_BLOCKS_EQUAL ||
                    (buffer->blocks == PTO_BLOCKS_SHARE && pto_group_is_on_gpu(buffer->group));
     bool by_rank = slice->anchor == PTO_ANCHOR_ABSOLUTE || slice->anchor == PTO_ANCHOR_ME;
-    return of_core && by_rank && same_for_all(blocks, 6) && buffer->cyclic == PTO_CYCLIC_NONE &&
+    return of_core && by_rank && are_uniform(blocks, 6) && buffer->cyclic == PTO_CYCLIC_NONE &&
            slice->holder != PTO_HOLDER_PEER && slice->share != PTO_SHARE_PEERS &&
            slice->cells == PTO_CELLS_NONE && slice->align.constant == 0 && slice->align.loop == 0 &&
            slice->reverse_bits == 0 && slice->chunks <= 1 && slice->fold == 0 && slice->repeat <= 1;
 }
 
-/* Returns an empty table for the bytes of a slice's parts; none if the slice is not of that kind, if the
- * table would be large, and when out of memory. */
-static pto_slice_view_t parts_of(const pto_sim_t *sim, const pto_slice_t *slice) {
+/* Returns a table, not yet filled, of the bytes of a slice's parts; no table if the slice is not of that
+ * kind, if the table would be large, and when out of memory. */
+static pto_slice_view_t table_of(const pto_sim_t *sim, const pto_slice_t *slice) {
     int64_t parts = slice->parts * pto_plan_buffer(sim->plan, slice->buffer)->block_count;
     int64_t count = parts * sim->layout->procs_per_gpu;
     if (parts == 0 || count > 8 * (int64_t)sim->ranks || !is_by_number(sim, slice))
@@ -72,30 +72,31 @@ static bool is_random(pto_sim_t *sim, const pto_step_t *step, const pto_slice_t 
 static void view_slice(pto_sim_t *sim, const pto_step_t *step, int end, pto_step_view_t *view) {
     const pto_slice_t *slice = end ? &step->target : &step->source;
     pto_blocks_t blocks = pto_plan_buffer(sim->plan, slice->buffer)->blocks;
-    view->is_alike[end] = is_alike(sim, slice) && slice->cells == PTO_CELLS_NONE;
+    view->same_bytes[end] = has_same_bytes(sim, slice) && slice->cells == PTO_CELLS_NONE;
     if (is_random(sim, step, slice))
         view->slice[end] =
             (pto_slice_view_t){.from_peer = blocks == PTO_BLOCKS_COLUMN, .to_peer = blocks == PTO_BLOCKS_ROW};
-    else if (!view->is_alike[end])
-        view->slice[end] = parts_of(sim, slice);
+    else if (!view->same_bytes[end])
+        view->slice[end] = table_of(sim, slice);
 }
 
 static void view_local_step(pto_sim_t *sim, const pto_step_t *step, pto_step_view_t *view) {
     const pto_slice_t *source = &step->source, *target = &step->target;
-    bool once = !step->in_kernel && step->peers.kind == PTO_PEERS_NONE;
+    bool has_no_peers = !step->in_kernel && step->peers.kind == PTO_PEERS_NONE;
     view_slice(sim, step, 0, view);
     view_slice(sim, step, 1, view);
     view->for_each_peer = !step->in_kernel && step->peers.kind != PTO_PEERS_NONE;
     view->joins = pto_copy_joins_user_buffers(sim->plan, step);
-    view->alike = once && view->is_alike[0] && view->is_alike[1] && source->holder == PTO_HOLDER_SELF &&
-                  target->holder == PTO_HOLDER_SELF && !view->joins;
-    view->on_gpu = once && source->holder != PTO_HOLDER_PEER && target->holder != PTO_HOLDER_PEER;
+    view->same_for_all = has_no_peers && view->same_bytes[0] && view->same_bytes[1] &&
+                         source->holder == PTO_HOLDER_SELF && target->holder == PTO_HOLDER_SELF &&
+                         !view->joins;
+    view->on_gpu = has_no_peers && source->holder != PTO_HOLDER_PEER && target->holder != PTO_HOLDER_PEER;
 }
 
 static void view_message_step(pto_sim_t *sim, const pto_step_t *step, pto_step_view_t *view) {
     const pto_expr_t *peers[] = {&step->peers.first, &step->peers.stride, &step->peers.until};
     pto_peers_kind_t kind = step->peers.kind;
-    view->same_peers = same_for_all(peers, 3);
+    view->same_peers = are_uniform(peers, 3);
     view->by_index = view->of_all && view->same_peers && (kind == PTO_PEERS_SHIFT || kind == PTO_PEERS_XOR);
     view_slice(sim, step, step->kind == PTO_STEP_RECV, view);
     if (step->kind != PTO_STEP_SEND)
@@ -115,11 +116,11 @@ static void widen(int step, int *first, int *last) {
  * trace, and all nodes are simulated. There may be local steps. */
 static bool is_plain(const pto_sim_t *sim) {
     return sim->all->count == 1 && sim->all->lanes == 1 && !sim->options->visit &&
-           sim->nodes == sim->layout->nodes && sim->is_free && !sim->latency_apart && !sim->both_ways;
+           sim->nodes == sim->layout->nodes && sim->is_free && !sim->has_wire_latency && !sim->both_ways;
 }
 
-/* Returns the engines that a copy may use, a bit each. A copy within a rank's own memory uses no links of
- * GPUs. */
+/* Returns the engines that a copy may use, a bit each. `own`: within a rank's own memory, which needs no
+ * links between GPUs. */
 static unsigned engines_of(const pto_sim_t *sim, const pto_step_t *step, bool own) {
     unsigned links = 1u << PTO_ENGINE_IN | 1u << PTO_ENGINE_OUT;
     pto_copy_kind_t kind = pto_step_copy_kind(sim->plan, step);
@@ -146,17 +147,17 @@ static void view_stage(pto_sim_t *sim, const pto_stage_t *stage, pto_stage_view_
         if (step->kind == PTO_STEP_COPY || step->kind == PTO_STEP_REDUCE)
             view_local_step(sim, step, &sim->view[i]);
         if (step->kind == PTO_STEP_COPY)
-            sim->all->engines |= engines_of(sim, step, sim->view[i].alike);
+            sim->all->engines |= engines_of(sim, step, sim->view[i].same_for_all);
     }
 }
 
-/* A link can delay messages if its limits bind. It counts as one that can if a trace shows it, or if other
- * plans may use it at the same time. */
+/* Finds the links that can delay messages: those whose limits bind, and all if a trace is wanted or other
+ * plans run at the same time. */
 static void find_limits(pto_sim_t *sim) {
     sim->has_flows = sim->machine->fabric.levels > 0 || sim->shared_links.count > 0;
     for (int space = 0; space < PTO_SPACE_COUNT; space++) {
         sim->ejection_s_per_byte[space] = pto_sim_ejection_s_per_byte(sim->machine, (pto_space_t)space);
-        sim->latency_apart = sim->latency_apart || pto_param_known(&sim->machine->latency_s[space]);
+        sim->has_wire_latency = sim->has_wire_latency || pto_param_known(&sim->machine->latency_s[space]);
         sim->both_ways = sim->both_ways || pto_param_known(&sim->machine->both_ways[space]);
     }
     for (int kind = 0; kind < PTO_LINKS_PER_NODE; kind++)
