@@ -1,4 +1,4 @@
-/* Whether a strategy can serve a request, from the traits of the strategy and of its algorithm. */
+/* Decides whether a strategy can serve a request, from the traits of the strategy and of its algorithm. */
 #include "portolan/strategy.h"
 
 static pto_status_t split_applicable(const pto_request_t *request, pto_error_t *err) {
@@ -25,7 +25,8 @@ static pto_status_t split_applicable(const pto_request_t *request, pto_error_t *
     return PTO_OK;
 }
 
-/* A strategy with a collective inside has a pipeline if that one's stages can be its stages. */
+/* A strategy with an inner collective can run chunk by chunk if the stages of that can be stages of a
+ * pipeline. */
 bool pto_request_may_be_cut(const pto_request_t *request) {
     const pto_strategy_t *strategy = request->strategy;
     if (pto_request_cuts_inside(request))

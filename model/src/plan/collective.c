@@ -1,4 +1,5 @@
-/* Collective nodes in a plan: their members, and the temporaries that belong to them alone. */
+/* Collective nodes in a plan: their members, the temporaries that only their stages use, and those that NCCL
+ * runs. */
 #include "plan/plan_internal.h"
 
 int64_t pto_collective_member(const pto_plan_t *plan, const pto_node_t *node, int64_t rank) {
@@ -19,7 +20,7 @@ static bool stage_uses(const pto_plan_t *plan, const pto_stage_t *stage, int buf
     return false;
 }
 
-static bool names(const pto_call_slices_t *call, int buffer) {
+static bool is_in_or_out(const pto_call_slices_t *call, int buffer) {
     return call->in.buffer == buffer || call->out.buffer == buffer;
 }
 
@@ -30,7 +31,7 @@ int pto_buffer_home(const pto_plan_t *plan, int buffer) {
     for (int n = 0; n < pto_plan_node_count(plan); n++) {
         const pto_node_t *node = pto_plan_node(plan, n);
         bool is_call = node->kind == PTO_NODE_COLLECTIVE;
-        if (is_call && names(pto_plan_call(plan, node->call), buffer))
+        if (is_call && is_in_or_out(pto_plan_call(plan, node->call), buffer))
             return -1;
         if (is_call) {
             collective = n;

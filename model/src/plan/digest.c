@@ -1,5 +1,5 @@
-/* The digest of a plan: equal plans have equal ones, so that processes can compare theirs by a number. FNV-1a
- * (Fowler, Noll, Vo) over all that a plan is made from. */
+/* The digest of a plan, by which processes check that they have built the same plan: the FNV-1a hash (Fowler,
+ * Noll, Vo) of its request and all of its parts. */
 #include <string.h>
 
 #include "base/hash.h"
@@ -12,23 +12,27 @@ static uint64_t fnv1a(uint64_t hash, uint64_t value) {
     return hash;
 }
 
+static uint64_t fnv1a_all(uint64_t hash, const int64_t *number, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        hash = fnv1a(hash, (uint64_t)number[i]);
+    return hash;
+}
+
 static uint64_t fnv1a_text(uint64_t hash, const char *text) {
     for (; *text; text++)
         hash = fnv1a(hash, (unsigned char)*text);
     return hash;
 }
 
-/* Adds a number that most plans leave at 0 or 1: by name, so that it is like no other, and only if it is
- * set. */
+/* Adds a number that most plans leave unset, only if it is set; with its name, so that two such numbers
+ * differ. */
 static uint64_t fnv1a_set(uint64_t hash, const char *name, int64_t value, int64_t unset) {
     return value > unset ? fnv1a(fnv1a_text(hash, name), (uint64_t)value) : hash;
 }
 
 static uint64_t digest_expr(uint64_t hash, pto_expr_t expr) {
     const int64_t term[] = {expr.constant, expr.loop, expr.power, expr.inverse, expr.core, expr.peer};
-    for (size_t i = 0; i < sizeof term / sizeof *term; i++)
-        hash = fnv1a(hash, (uint64_t)term[i]);
-    return hash;
+    return fnv1a_all(hash, term, sizeof term / sizeof *term);
 }
 
 static uint64_t digest_slice(uint64_t hash, const pto_slice_t *slice) {
@@ -42,8 +46,7 @@ static uint64_t digest_slice(uint64_t hash, const pto_slice_t *slice) {
     if (slice->repeat > 1)
         hash = fnv1a(hash, (uint64_t)slice->repeat_stride);
     hash = fnv1a_set(hash, "chunks", slice->chunks, 1);
-    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
-        hash = fnv1a(hash, (uint64_t)number[i]);
+    hash = fnv1a_all(hash, number, sizeof number / sizeof *number);
     const pto_expr_t expr[] = {slice->offset, slice->align,  slice->first,
                                slice->run,    slice->stride, slice->until};
     for (size_t i = 0; i < sizeof expr / sizeof *expr; i++)
@@ -56,8 +59,7 @@ static uint64_t digest_step(uint64_t hash, const pto_step_t *step) {
                               step->group,      step->peers.kind, step->peers.node_shift,
                               step->peers.sign, step->send_empty, step->fresh,
                               step->flag};
-    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
-        hash = fnv1a(hash, (uint64_t)number[i]);
+    hash = fnv1a_all(hash, number, sizeof number / sizeof *number);
     bool shifts = step->peers.kind == PTO_PEERS_CART || step->source.cells != PTO_CELLS_NONE;
     for (int d = 0; d < PTO_DIMS_MAX && shifts; d++)
         hash = fnv1a(hash, (uint64_t)(int64_t)step->peers.shift[d]);
@@ -71,8 +73,7 @@ static uint64_t digest_step(uint64_t hash, const pto_step_t *step) {
 static uint64_t digest_node(uint64_t hash, const pto_plan_t *plan, const pto_node_t *node) {
     const int64_t number[] = {node->kind,  node->span, node->from,       node->to,         node->power,
                               node->group, node->by,   node->collective, node->core_first, node->core_count};
-    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
-        hash = fnv1a(hash, (uint64_t)number[i]);
+    hash = fnv1a_all(hash, number, sizeof number / sizeof *number);
     if (node->kind == PTO_NODE_PIPELINE)
         hash = fnv1a(hash, (uint64_t)node->depth);
     if (node->kind == PTO_NODE_EITHER)
@@ -94,8 +95,7 @@ static uint64_t digest_buffer(uint64_t hash, const pto_buffer_t *buffer) {
                               buffer->split,       buffer->cyclic,      buffer->cyclic_count,
                               buffer->held_stride, buffer->user_stride, buffer->double_buffered,
                               buffer->pageable};
-    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
-        hash = fnv1a(hash, (uint64_t)number[i]);
+    hash = fnv1a_all(hash, number, sizeof number / sizeof *number);
     hash = fnv1a_set(hash, "chunks", buffer->chunks, 0);
     if (buffer->chunks > 0)
         hash = fnv1a(hash, (uint64_t)buffer->slots);
@@ -116,8 +116,8 @@ static uint64_t digest_halo(uint64_t hash, const pto_halo_t *grid) {
     return fnv1a(fnv1a(hash, (uint64_t)grid->width), grid->corners);
 }
 
-/* A matrix has as many numbers as there are pairs of processes: each takes one multiplication, and several
- * are in flight. */
+/* A matrix has a number for each pair of processes, so it is hashed in several lanes, with one multiplication
+ * for each number. */
 static uint64_t digest_matrix(uint64_t hash, const int64_t *number, int64_t count) {
     enum { LANES = 8 };
     uint64_t lane[LANES];
@@ -134,20 +134,20 @@ static uint64_t digest_matrix(uint64_t hash, const int64_t *number, int64_t coun
     return hash;
 }
 
-/* One number for each pair of processes, not of each process or of each distance in a grid. */
+/* Returns whether the counts list a number for each pair of processes. */
 static bool is_of_pairs(const pto_counts_t *counts) {
     return counts->kind == PTO_COUNTS_MATRIX && counts->order > 1 &&
            pto_counts_values(counts) == counts->order * counts->order;
 }
 
-/* Adds the counts to a hash; all numbers of a matrix, if they are `wanted`. */
-static uint64_t digest_counts(uint64_t hash, const pto_counts_t *counts, bool wanted) {
+/* Adds the counts to a hash; the numbers of pairs only if `matrix`. */
+static uint64_t digest_counts(uint64_t hash, const pto_counts_t *counts, bool matrix) {
     if (counts->kind == PTO_COUNTS_SKEW) {
         uint64_t bits;
         memcpy(&bits, &counts->skew, sizeof bits);
         hash = fnv1a(fnv1a(hash, counts->seed), bits);
     }
-    if (wanted || !is_of_pairs(counts))
+    if (matrix || !is_of_pairs(counts))
         hash = digest_matrix(hash, counts->matrix, pto_counts_values(counts));
     if (counts->kind == PTO_COUNTS_STENCIL || counts->kind == PTO_COUNTS_GROUPS)
         hash = digest_grid(fnv1a(hash, counts->kind), &counts->grid);
@@ -160,8 +160,7 @@ static uint64_t digest_request(uint64_t hash, const pto_request_t *request, bool
                               layout->procs_per_gpu, request->collective,   request->implementation,
                               request->split,        request->datatype,     request->bytes,
                               request->messages,     request->unique_bytes, request->by_library};
-    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
-        hash = fnv1a(hash, (uint64_t)number[i]);
+    hash = fnv1a_all(hash, number, sizeof number / sizeof *number);
     if (request->collective == PTO_COLLECTIVE_PAIR)
         hash =
             fnv1a(hash, 4u * request->ends.from_host + 2u * request->ends.to_host + request->ends.both_ways);
@@ -201,17 +200,17 @@ uint64_t pto_plan_digest(const pto_plan_t *plan) { return digest_plan(plan, true
 
 uint64_t pto_plan_digest_of_form(const pto_plan_t *plan) { return digest_plan(plan, false); }
 
-/* --- matrices of byte counts, by those who use them ----------------------------------------------------- */
+/* --- matrices of byte counts ---------------------------------------------------------------------------- */
 
-/* Owners whose rows and columns all processes of one GPU, or of one node, may use. */
+/* Owners [first, until), whose rows and columns the processes of one GPU, or of one node, may use. */
 typedef struct {
     int64_t first;
     int64_t until;
-    int64_t users; /* the processes */
+    int64_t users; /* the number of these processes */
 } users_t;
 
-/* Returns whether processes use the blocks of others of their node: by buffers that combine them, or in their
- * memory. */
+/* Returns whether processes use the blocks of other processes of their node: in buffers that combine them, or
+ * in these processes' memory. */
 static bool uses_its_node(const pto_plan_t *plan) {
     bool uses = false;
     for (int i = 0; i < plan->buffers.count; i++) {
@@ -229,29 +228,30 @@ static users_t users_of(const pto_plan_t *plan, int64_t rank) {
     return (users_t){first, first + gpus * layout->owners_per_gpu, users};
 }
 
-/* Numbers times weights, of which none is like another. */
-static uint64_t weighed(const pto_request_t *request, bool host, int64_t source, int64_t destination) {
+/* Returns the bytes of a pair times a hash of the pair, so that exchanged numbers change a sum. */
+static uint64_t weighted_bytes(const pto_request_t *request, bool host, int64_t source, int64_t destination) {
     uint64_t weight = pto_mix(((uint64_t)source << 32) + (uint64_t)destination + PTO_GOLDEN_GAMMA);
     int64_t bytes = host ? pto_request_host_bytes(request, source, destination)
                          : pto_request_bytes(request, source, destination);
     return (uint64_t)bytes * weight;
 }
 
-/* Returns a digest of rows and columns as the users see them, less the owner's view of its row, as often as
- * others have it. */
+/* Returns a process's part of the sum of a matrix (pto_plan_matrix_sum): the numbers that it may use, less
+ * those that it sends, times the number of processes that count them: all parts add up to 0 if these see the
+ * same. */
 static uint64_t sum_of_matrix(const pto_plan_t *plan, bool host, int64_t rank) {
     const pto_request_t *request = &plan->request;
     const pto_layout_t *layout = &request->layout;
     int64_t core = rank % layout->procs_per_gpu, owners = pto_layout_owner_count(layout);
     int64_t own = rank / layout->procs_per_gpu * layout->owners_per_gpu + core;
     users_t users = users_of(plan, rank);
-    uint64_t seen = 0, mine = 0;
+    uint64_t seen = 0, sent = 0;
     for (int64_t i = 0; i < owners; i++)
         for (int64_t j = users.first; j < users.until; j++)
-            seen += weighed(request, host, i, j) + weighed(request, host, j, i);
+            seen += weighted_bytes(request, host, i, j) + weighted_bytes(request, host, j, i);
     for (int64_t j = 0; j < owners && core < layout->owners_per_gpu; j++)
-        mine += weighed(request, host, own, j);
-    return seen - 2 * (uint64_t)users.users * mine;
+        sent += weighted_bytes(request, host, own, j);
+    return seen - 2 * (uint64_t)users.users * sent;
 }
 
 bool pto_plan_has_matrix(const pto_plan_t *plan) {

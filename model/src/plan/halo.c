@@ -1,8 +1,9 @@
-/* The phases of a halo exchange, and the slices of borders and halos. */
+/* Halo exchanges in plans: their phases, and the slices of borders (cells that a neighbor needs) and halos
+ * (copies of the neighbors' borders). A shift is the step to a neighbor: -1, 0 or 1 along each dimension. */
 #include "plan/plan_internal.h"
 #include "portolan/strategy.h"
 
-/* Returns whether anyone has such a neighbor, and whether everyone is its own. */
+/* Returns whether any process has a neighbor at the shift. */
 static bool has_neighbor(const pto_halo_t *grid, const int *shift) {
     bool any = false;
     for (int d = 0; d < grid->dim_count; d++) {
@@ -13,6 +14,7 @@ static bool has_neighbor(const pto_halo_t *grid, const int *shift) {
     return any;
 }
 
+/* Returns whether each process is its own neighbor at the shift. */
 static bool is_self(const pto_halo_t *grid, const int *shift) {
     for (int d = 0; d < grid->dim_count; d++)
         if (shift[d] != 0 && grid->dims[d] > 1)
@@ -81,8 +83,8 @@ void pto_build_end_messages(pto_builder_t *builder) {
 
 /* --- slices --------------------------------------------------------------------------------------------- */
 
-/* Returns the cells [first, first + count) along each dimension. Dimensions that are taken whole are merged
- * with the one before, so that at most one dimension remains to be repeated besides runs and strides. */
+/* Returns the slice of the cells [first, first + count) along each dimension. Dimensions whose cells are all
+ * contained are merged with the one before, so that runs, strides and one repetition suffice. */
 static pto_slice_t box(const pto_halo_t *grid, int buffer, const int64_t *first, const int64_t *count) {
     int64_t pitch[PTO_DIMS_MAX] = {1, 1, 1};
     int last = grid->dim_count < PTO_DIMS_MAX ? grid->dim_count - 1 : PTO_DIMS_MAX - 1;
@@ -110,34 +112,42 @@ static pto_slice_t box(const pto_halo_t *grid, int buffer, const int64_t *first,
     return slice;
 }
 
-/* The cells along dimension d of the border (inside) or the halo (outside) towards `shift`. Where there is no
- * shift, these are the process's own cells, and the halo's on the sides that it has. */
-static void find_cells(const pto_halo_t *grid, int d, int shift, bool inside, bool before, bool after,
-                       int64_t *first, int64_t *count) {
-    int64_t width = grid->width, extent = grid->extent[d];
-    if (shift == 0) {
-        *first = before ? 0 : width;
-        *count = extent + (before ? width : 0) + (after ? width : 0);
-        return;
-    }
-    *first = shift > 0 ? extent + (inside ? 0 : width) : inside ? width : 0;
-    *count = width;
+/* Cells [first, first + count) of a dimension. */
+typedef struct {
+    int64_t first;
+    int64_t count;
+} cells_t;
+
+/* Returns the cells of the border (inside) or the halo (outside) along a dimension with a shift. */
+static cells_t shifted_cells(const pto_halo_t *grid, int d, int shift, bool inside) {
+    if (shift > 0)
+        return (cells_t){grid->extent[d] + (inside ? 0 : grid->width), grid->width};
+    return (cells_t){inside ? grid->width : 0, grid->width};
 }
 
-/* In a phase of its own, a dimension takes the others with their halos: those of earlier phases carry the
- * corners, those of later ones keep the slices contiguous and are overwritten. */
+/* Returns the cells along a dimension without a shift: the process's own, and those of the halo `before` and
+ * `after` them if so wanted. */
+static cells_t unshifted_cells(const pto_halo_t *grid, int d, bool before, bool after) {
+    return (cells_t){before ? 0 : grid->width, grid->extent[d] + (before + after) * grid->width};
+}
+
+/* Finds the cells of a side. Exchanges in one phase per dimension include the halos of the other dimensions:
+ * those of earlier phases carry the corners, those of later ones keep slices contiguous and are overwritten.
+ */
 static void find_side(const pto_halo_t *grid, const int *shift, bool inside, int64_t *first, int64_t *count) {
     bool two_phase = grid->corners == PTO_CORNERS_TWO_PHASE;
     for (int d = 0; d < PTO_DIMS_MAX; d++) {
-        first[d] = 0;
-        count[d] = 1;
+        cells_t cells = {0, 1};
         if (d < grid->dim_count)
-            find_cells(grid, d, shift[d], inside, two_phase, two_phase, &first[d], &count[d]);
+            cells = shift[d] != 0 ? shifted_cells(grid, d, shift[d], inside)
+                                  : unshifted_cells(grid, d, two_phase, two_phase);
+        first[d] = cells.first;
+        count[d] = cells.count;
     }
 }
 
-/* How the cells of a side are cut: across the first dimension that is long enough, so that rows stay long;
- * else across the longest one. */
+/* How the cells of a side are divided into units for several processes: along the first dimension that is
+ * long enough, so that rows stay long; else along the longest one. */
 typedef struct {
     int dim;
     int64_t length; /* of each unit but the last, in cells along that dimension */
@@ -207,7 +217,8 @@ pto_peers_t pto_peers_grid(void) {
         .kind = PTO_PEERS_GRID, .stride = pto_constant(1), .until = pto_constant(PTO_SHIFTS_MAX)};
 }
 
-/* Which cells these are depends on the action; the slice describes the most rows that it can have. */
+/* The cells depend on the action (pto_slice_in_grid); the slice's other fields give the maximum number of
+ * rows. */
 pto_slice_t pto_slice_cells(const pto_builder_t *builder, int buffer, pto_cells_t cells) {
     const pto_halo_t *grid = &pto_builder_request(builder)->halo;
     pto_slice_t slice = pto_slice_block(buffer, PTO_ANCHOR_ABSOLUTE);
@@ -243,12 +254,15 @@ pto_slice_t pto_slice_in_grid(const pto_plan_t *plan, const pto_slice_t *slice, 
     if (peers->kind == PTO_PEERS_GRID)
         shift_of(action->ordinal, shift);
     for (int d = 0; d < grid->dim_count && d < PTO_DIMS_MAX; d++) {
-        /* the cells towards the neighbor, and in its array those on the other side */
-        int side = inside ? shift[d] : -shift[d];
-        find_cells(grid, d, side, inside, edges && is_edge(grid, action->me, d, -1),
-                   edges && is_edge(grid, action->me, d, 1), &first[d], &count[d]);
+        int side = inside ? shift[d] : -shift[d]; /* the neighbor's halo is on its opposite side */
+        bool before = edges && is_edge(grid, action->me, d, -1),
+             after = edges && is_edge(grid, action->me, d, 1);
+        cells_t cells =
+            side != 0 ? shifted_cells(grid, d, side, inside) : unshifted_cells(grid, d, before, after);
+        first[d] = cells.first;
+        count[d] = cells.count;
     }
-    pto_slice_t cells = box(grid, slice->buffer, first, count);
-    cells.holder = slice->holder;
-    return cells;
+    pto_slice_t in_grid = box(grid, slice->buffer, first, count);
+    in_grid.holder = slice->holder;
+    return in_grid;
 }

@@ -1,24 +1,21 @@
-/* Which buffers can use the line format.
+/* Finds the buffer of a plan that kernels can keep in the line format (portolan/lines.h), in which every line
+ * of data carries a flag of its own: the number of the run in which it was stored. A reader waits for each
+ * line.
  *
- * A flag orders all stores before it. So the memory system must have confirmed every store to another GPU
- * before the flag may follow: a round trip. Data that carry their own flags need only one way. But they
- * order nothing else. So lines can replace a plan's flags only if they imply the same order: in a kernel
- * whose processes access each other's memory only to store into one buffer, and store to exactly the peers
- * that they signal and wait for.
- *
- * A process stores all that it stores before it waits: part by part, or unit by unit, as a kernel likes. One
- * that waited for another process's part before it stored its own could wait for ever for one that does the
- * same.
+ * A separate flag may be stored only after the memory system has confirmed all stores before it: a round
+ * trip. Lines take one way, but they order nothing else. So they can replace a plan's flags only if they
+ * imply the same order: in a kernel whose processes access each other's memory only to store into one buffer,
+ * and store to exactly the peers that they signal and wait for. To avoid deadlock, a process must store all
+ * of its data before it waits for data of others.
  *
  * The buffer must be double-buffered. Before a process stores in a run, it has received the previous run's
- * lines from the owners of that memory, just as it would have received their flags. What the owners still
- * read is the other copy. A process has received lines only if it reads them, so all that others store must
- * be read. And it must be written once: a line tells a reader of which run it is, not whether something else
- * will be stored in its place.
+ * lines from the owners of that memory, just as it would have received their flags; what these may still read
+ * is the other copy. A process has received only lines that it reads, so all that others store must be read.
+ * And it must be written once: a line does not tell whether it will be overwritten in the same run.
  *
- * In an alltoallv, every block has a size of its own, and a pair may exchange nothing: then neither process
+ * In an alltoallv, every block has its own size, and a pair may exchange nothing: then neither process
  * accesses the other's memory, and they need no order. If only one of them sends, flags remain, because the
- * sender would not know that the receiver has read what it stored two runs before. */
+ * sender would not know whether the receiver has read what it stored two runs before. */
 #include "portolan/lines.h"
 
 #include <stdlib.h>
@@ -26,10 +23,11 @@
 #include "base/grow.h"
 #include "plan/plan_internal.h"
 
-/* Properties of a rank as a peer. EMPTY: a store to it has no bytes. */
+/* What a rank does with a peer, as bits. EMPTY: it has a store to the peer, of no bytes. */
 enum { STORED_TO = 1, SIGNALLED = 2, WAITED_FOR = 4, EMPTY = 8 };
 enum { ALL = STORED_TO | SIGNALLED | WAITED_FOR, NO_BYTES = EMPTY | SIGNALLED | WAITED_FOR };
 
+/* What one rank does in the plan. */
 typedef struct {
     const pto_plan_t *plan;
     int64_t rank;
@@ -38,65 +36,66 @@ typedef struct {
     unsigned char *peers; /* by rank */
     bool waited;
     bool refused;
-} look_t;
+} analysis_t;
 
-/* Returns whether the buffer has what an alltoallv's processes send to its holder, in different sizes. */
+/* Returns whether the buffer's blocks are what the processes of an alltoallv send to its holder. */
 static bool is_by_pair(const pto_plan_t *plan, int buffer) {
     return pto_plan_buffer(plan, buffer)->blocks == PTO_BLOCKS_COLUMN &&
            pto_collective_is_by_pair(pto_plan_request(plan)->collective);
 }
 
-static bool can_be_lines(const look_t *look, int buffer) {
-    const pto_request_t *request = pto_plan_request(look->plan);
-    const pto_buffer_t *what = pto_plan_buffer(look->plan, buffer);
-    bool by_pair = is_by_pair(look->plan, buffer);
-    bool equal = what->blocks == PTO_BLOCKS_EQUAL && what->block_bytes == request->bytes;
-    int64_t most_bytes = by_pair ? pto_request_largest_bytes(request) : request->bytes;
-    return what->role == PTO_ROLE_TEMPORARY && what->double_buffered && (equal || by_pair) &&
-           what->cyclic == PTO_CYCLIC_NONE && what->split <= 1 && what->chunks == 0 && most_bytes > 0 &&
-           most_bytes <= look->bytes_max;
+/* Returns whether a buffer can be in line format, whatever the plan does with it. */
+static bool suits_lines(const analysis_t *analysis, int buffer) {
+    const pto_request_t *request = pto_plan_request(analysis->plan);
+    const pto_buffer_t *buf = pto_plan_buffer(analysis->plan, buffer);
+    bool by_pair = is_by_pair(analysis->plan, buffer);
+    bool equal = buf->blocks == PTO_BLOCKS_EQUAL && buf->block_bytes == request->bytes;
+    int64_t max_bytes = by_pair ? pto_request_largest_bytes(request) : request->bytes;
+    return buf->role == PTO_ROLE_TEMPORARY && buf->double_buffered && (equal || by_pair) &&
+           buf->cyclic == PTO_CYCLIC_NONE && buf->split <= 1 && buf->chunks == 0 && max_bytes > 0 &&
+           max_bytes <= analysis->bytes_max;
 }
 
-static bool elsewhere(const look_t *look, const pto_slice_t *slice, const pto_action_t *action) {
-    return pto_slice_holder(look->plan, slice, action) != look->rank;
+static bool is_remote(const analysis_t *analysis, const pto_slice_t *slice, const pto_action_t *action) {
+    return pto_slice_holder(analysis->plan, slice, action) != analysis->rank;
 }
 
-static void look_at_copy(look_t *look, const pto_action_t *action) {
+static void note_copy(analysis_t *analysis, const pto_action_t *action) {
     const pto_step_t *step = action->step;
-    if (!elsewhere(look, &step->target, action))
+    if (!is_remote(analysis, &step->target, action))
         return;
-    if (look->buffer == PTO_LINES_ANY && can_be_lines(look, step->target.buffer))
-        look->buffer = step->target.buffer;
-    look->refused |= look->buffer != step->target.buffer || look->waited;
-    look->peers[pto_slice_holder(look->plan, &step->target, action)] |=
-        pto_slice_bytes(look->plan, &step->target, action) > 0 ? STORED_TO : EMPTY;
+    if (analysis->buffer == PTO_LINES_ANY && suits_lines(analysis, step->target.buffer))
+        analysis->buffer = step->target.buffer;
+    analysis->refused |= analysis->buffer != step->target.buffer || analysis->waited;
+    analysis->peers[pto_slice_holder(analysis->plan, &step->target, action)] |=
+        pto_slice_bytes(analysis->plan, &step->target, action) > 0 ? STORED_TO : EMPTY;
 }
 
-static void look_at(look_t *look, const pto_action_t *action) {
+static void note_action(analysis_t *analysis, const pto_action_t *action) {
     const pto_step_t *step = action->step;
     const pto_slice_t *source = pto_step_source(step), *target = pto_step_target(step);
     bool copies = step->kind == PTO_STEP_COPY;
     if (step->kind == PTO_STEP_LAUNCH)
         return;
-    look->refused |= !step->in_kernel || (source && elsewhere(look, source, action)) ||
-                     (target && !copies && elsewhere(look, target, action));
+    analysis->refused |= !step->in_kernel || (source && is_remote(analysis, source, action)) ||
+                         (target && !copies && is_remote(analysis, target, action));
     if (copies)
-        look_at_copy(look, action);
+        note_copy(analysis, action);
     else if (step->kind == PTO_STEP_SIGNAL)
-        look->peers[action->peer_rank] |= SIGNALLED;
+        analysis->peers[action->peer_rank] |= SIGNALLED;
     else if (step->kind == PTO_STEP_WAIT) {
-        look->peers[action->peer_rank] |= WAITED_FOR;
-        look->waited = true;
+        analysis->peers[action->peer_rank] |= WAITED_FOR;
+        analysis->waited = true;
     }
 }
 
-static void look_at_step(look_t *look, const pto_step_t *step, int64_t k) {
-    const pto_plan_t *plan = look->plan;
+static void note_step(analysis_t *analysis, const pto_step_t *step, int64_t k) {
+    const pto_plan_t *plan = analysis->plan;
     pto_action_t action;
-    if (!pto_step_acts(plan, step, look->rank, k, &action))
+    if (!pto_step_acts(plan, step, analysis->rank, k, &action))
         return;
     for (int64_t next = 0; pto_step_next(plan, &next, &action);)
-        look_at(look, &action);
+        note_action(analysis, &action);
 }
 
 /* Returns whether a step of a rank stores anything into the memory of another. */
@@ -124,14 +123,16 @@ static bool stores_to(const pto_plan_t *plan, int64_t rank, int64_t other) {
 }
 
 /* Returns whether lines order this rank and a peer as the plan's flags do. */
-static bool needs_no_flags(const look_t *look, int64_t peer) {
-    unsigned known = look->peers[peer];
-    return known == 0 || known == ALL || (known == NO_BYTES && !stores_to(look->plan, peer, look->rank));
+static bool needs_no_flags(const analysis_t *analysis, int64_t peer) {
+    unsigned known = analysis->peers[peer];
+    return known == 0 || known == ALL ||
+           (known == NO_BYTES && !stores_to(analysis->plan, peer, analysis->rank));
 }
 
-/* Only copies from other buffers may write a buffer in line format. Other buffers of a kernel have one copy:
- * where it loads from must not wait for the run's number, which has to be loaded. */
-static bool used_as_lines_are(const pto_plan_t *plan, const pto_step_t *step, int buffer) {
+/* Returns whether a step uses a buffer in line format, and other buffers beside it, as it may: only copies
+ * from other buffers write it, and no other buffer is double-buffered, so that addresses of loads do not
+ * depend on the run's number, which has to be loaded. */
+static bool keeps_line_rules(const pto_plan_t *plan, const pto_step_t *step, int buffer) {
     const pto_slice_t *slice[] = {pto_step_source(step), pto_step_target(step)};
     for (int i = 0; i < 2; i++)
         if (slice[i] && slice[i]->buffer != buffer &&
@@ -140,13 +141,14 @@ static bool used_as_lines_are(const pto_plan_t *plan, const pto_step_t *step, in
     return !pto_step_writes(step, buffer) || (step->kind == PTO_STEP_COPY && !pto_step_reads(step, buffer));
 }
 
+/* Whether ranges consist of whole blocks. */
 typedef struct {
     int64_t block_bytes;
     bool in_lines;
     bool whole;
 } blocks_t;
 
-/* Ranges in line format begin with a block, too; others only are as long. */
+/* Ranges in line format begin at a block, too; others only have the length of whole blocks. */
 static bool visit_blocks(void *context, int64_t offset_bytes, int64_t bytes) {
     blocks_t *blocks = context;
     blocks->whole =
@@ -167,8 +169,8 @@ static bool is_one_block(const pto_slice_t *slice, const pto_action_t *action) {
            pto_slice_block_count(slice, action->k, action->core, action->peer) == 1;
 }
 
-/* Returns whether an action uses one block of the buffer, out of or into one range. Blocks of different sizes
- * are not told apart in a longer one. */
+/* Returns whether an action copies or reduces one block of the buffer, from or to one range, as blocks of
+ * different sizes need. */
 static bool by_single_blocks(const pto_plan_t *plan, const pto_action_t *action, int buffer) {
     const pto_slice_t *slice[] = {pto_step_source(action->step), pto_step_target(action->step)};
     bool single = true;
@@ -180,8 +182,8 @@ static bool by_single_blocks(const pto_plan_t *plan, const pto_action_t *action,
     return single;
 }
 
-/* Returns whether an action copies or reduces whole blocks of the buffer, out of or into pieces that are as
- * long. */
+/* Returns whether an action copies or reduces whole blocks of the buffer, from or to pieces of their length.
+ */
 static bool by_whole_blocks(const pto_plan_t *plan, const pto_action_t *action, int buffer) {
     if (is_by_pair(plan, buffer))
         return by_single_blocks(plan, action, buffer);
@@ -197,7 +199,7 @@ static bool by_whole_blocks(const pto_plan_t *plan, const pto_action_t *action, 
 static bool step_allows_lines(const pto_plan_t *plan, const pto_step_t *step, int64_t rank, int64_t k,
                               int buffer) {
     pto_action_t action;
-    bool allows = used_as_lines_are(plan, step, buffer);
+    bool allows = keeps_line_rules(plan, step, buffer);
     bool uses = pto_step_writes(step, buffer) || pto_step_reads(step, buffer);
     if (!allows || !uses || !pto_step_acts(plan, step, rank, k, &action))
         return allows;
@@ -230,7 +232,7 @@ typedef struct {
     range_t *item;
     int count;
     size_t capacity;
-    bool by_other; /* the next ones */
+    bool by_other; /* of the ranges that are added now */
     bool out_of_memory;
 } ranges_t;
 
@@ -249,7 +251,7 @@ static int by_begin(const void *left, const void *right) {
     return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
-static void sort(ranges_t *ranges) {
+static void sort_ranges(ranges_t *ranges) {
     if (ranges->count > 1)
         qsort(ranges->item, (size_t)ranges->count, sizeof *ranges->item, by_begin);
 }
@@ -274,7 +276,8 @@ static void add_action(traffic_t *traffic, const pto_action_t *action) {
         pto_slice_visit(traffic->plan, &step->source, action, add_range, &traffic->read);
 }
 
-/* Others use the buffer only as its holder is their peer, whom only a torus meets several times. */
+/* Adds what a rank does to the buffer in a step. Other ranks use it as that of a peer, and have each peer
+ * once, unless the peers are a torus. */
 static void add_step(traffic_t *traffic, const pto_step_t *step, int64_t rank, int64_t k) {
     pto_action_t action;
     if (!(pto_step_writes(step, traffic->buffer) || pto_step_reads(step, traffic->buffer)) ||
@@ -301,16 +304,16 @@ static void find_traffic(traffic_t *traffic) {
                 add_step(traffic, pto_plan_step(traffic->plan, walk.stage->step_first + i), rank, walk.k);
 }
 
-static bool are_apart(const ranges_t *sorted) {
-    bool apart = true;
+static bool are_disjoint(const ranges_t *sorted) {
     for (int i = 1; i < sorted->count; i++)
-        apart = apart && sorted->item[i - 1].end <= sorted->item[i].begin;
-    return apart;
+        if (sorted->item[i - 1].end > sorted->item[i].begin)
+            return false;
+    return true;
 }
 
 /* Returns whether all that others store is read. Both are sorted. */
 static bool are_read(const ranges_t *written, const ranges_t *read) {
-    int64_t first = 0, until = 0; /* read without a gap */
+    int64_t first = 0, until = 0; /* the bytes that are read without a gap */
     for (int i = 0, j = 0; i < written->count; i++) {
         const range_t *range = &written->item[i];
         for (; j < read->count; j++) {
@@ -329,43 +332,42 @@ static bool are_read(const ranges_t *written, const ranges_t *read) {
 static bool is_written_once_and_read(const pto_plan_t *plan, int64_t rank, int buffer) {
     traffic_t traffic = {.plan = plan, .rank = rank, .buffer = buffer};
     find_traffic(&traffic);
-    sort(&traffic.written);
-    sort(&traffic.read);
+    sort_ranges(&traffic.written);
+    sort_ranges(&traffic.read);
     bool right = !traffic.written.out_of_memory && !traffic.read.out_of_memory &&
-                 are_apart(&traffic.written) && are_read(&traffic.written, &traffic.read);
+                 are_disjoint(&traffic.written) && are_read(&traffic.written, &traffic.read);
     free(traffic.written.item);
     free(traffic.read.item);
     return right;
 }
 
-/* Returns whether a rank that stores to no other uses each buffer that others may choose for lines in the way
- * of lines. */
-static bool allows_any_lines(const look_t *look) {
+/* Returns whether a rank that stores to no other one allows lines in any buffer that others may choose. */
+static bool allows_any_lines(const analysis_t *analysis) {
     bool allows = true;
-    for (int buffer = 0; buffer < pto_plan_buffer_count(look->plan) && allows; buffer++)
-        allows = !can_be_lines(look, buffer) || plan_allows_lines(look->plan, look->rank, buffer);
+    for (int buffer = 0; buffer < pto_plan_buffer_count(analysis->plan) && allows; buffer++)
+        allows = !suits_lines(analysis, buffer) || plan_allows_lines(analysis->plan, analysis->rank, buffer);
     return allows;
 }
 
 int pto_lines(const pto_plan_t *plan, int64_t rank, int64_t bytes_max) {
-    look_t look = {.plan = plan, .rank = rank, .bytes_max = bytes_max, .buffer = PTO_LINES_ANY};
+    analysis_t analysis = {.plan = plan, .rank = rank, .bytes_max = bytes_max, .buffer = PTO_LINES_ANY};
     int64_t ranks = pto_layout_rank_count(&pto_plan_request(plan)->layout);
-    look.peers = calloc((size_t)ranks, 1);
-    if (!look.peers)
-        return PTO_LINES_NONE; /* flags do as well */
+    analysis.peers = calloc((size_t)ranks, 1);
+    if (!analysis.peers)
+        return PTO_LINES_NONE; /* out of memory: the plan's flags always work */
     pto_walk_t walk;
     pto_walk_begin(&walk, plan);
     while (pto_walk_next(&walk))
         for (int i = 0; i < walk.stage->step_count; i++)
-            look_at_step(&look, pto_plan_step(plan, walk.stage->step_first + i), walk.k);
+            note_step(&analysis, pto_plan_step(plan, walk.stage->step_first + i), walk.k);
     for (int64_t peer = 0; peer < ranks; peer++)
-        look.refused |= !needs_no_flags(&look, peer);
-    free(look.peers);
-    bool allows = !look.refused &&
-                  (look.buffer == PTO_LINES_ANY ? allows_any_lines(&look)
-                                                : plan_allows_lines(plan, rank, look.buffer) &&
-                                                      is_written_once_and_read(plan, rank, look.buffer));
-    return allows ? look.buffer : PTO_LINES_NONE;
+        analysis.refused |= !needs_no_flags(&analysis, peer);
+    free(analysis.peers);
+    bool allows = !analysis.refused && (analysis.buffer == PTO_LINES_ANY
+                                            ? allows_any_lines(&analysis)
+                                            : plan_allows_lines(plan, rank, analysis.buffer) &&
+                                                  is_written_once_and_read(plan, rank, analysis.buffer));
+    return allows ? analysis.buffer : PTO_LINES_NONE;
 }
 
 int pto_plan_lines(const pto_plan_t *plan, int64_t bytes_max) {
@@ -373,8 +375,8 @@ int pto_plan_lines(const pto_plan_t *plan, int64_t bytes_max) {
     int lines = PTO_LINES_ANY;
     for (int64_t rank = 0; rank < ranks && lines != PTO_LINES_NONE; rank++) {
         int own = pto_lines(plan, rank, bytes_max);
-        bool differs = own != PTO_LINES_ANY && lines != PTO_LINES_ANY && own != lines;
-        lines = differs ? PTO_LINES_NONE : own < lines ? own : lines;
+        if (own != PTO_LINES_ANY)
+            lines = lines == PTO_LINES_ANY || lines == own ? own : PTO_LINES_NONE;
     }
     return lines == PTO_LINES_ANY ? PTO_LINES_NONE : lines;
 }

@@ -1,4 +1,4 @@
-/* Where blocks of different sizes begin in a rank's buffers, summed up once. */
+/* The offsets of blocks of different sizes in a rank's buffers, summed once for all slices. */
 #include <stdlib.h>
 
 #include "plan/plan_internal.h"
@@ -8,7 +8,7 @@ int64_t pto_buffer_block_bytes(const pto_plan_t *plan, int buffer, int64_t rank,
     return pto_held_block_bytes(&held, block);
 }
 
-/* In the order in which the blocks lie in memory. Those that are dealt to other cores have no bytes. */
+/* Visits the blocks in the order of their offsets, without those that are dealt to other cores. */
 static void fill_offsets(const pto_held_t *held, int64_t *offsets) {
     const pto_buffer_t *buffer = held->buffer;
     int64_t sign = buffer->cyclic == PTO_CYCLIC_BACKWARD ? -1 : 1, at = 0;
@@ -29,8 +29,9 @@ pto_status_t pto_offsets_create(const pto_plan_t *plan, int64_t rank, pto_offset
     bool room = made && made->of;
     for (int b = 0; room && b < count; b++) {
         pto_held_t held = pto_held_by(plan, b, rank);
-        bool by_place = held.buffer->cyclic == PTO_CYCLIC_NONE || held.buffer->block_count == held.members;
-        if (!pto_blocks_are_table(held.buffer) || !pto_buffer_holds(plan, b, rank) || !by_place ||
+        bool is_block_per_member =
+            held.buffer->cyclic == PTO_CYCLIC_NONE || held.buffer->block_count == held.members;
+        if (!pto_blocks_are_table(held.buffer) || !pto_buffer_holds(plan, b, rank) || !is_block_per_member ||
             held.buffer->cyclic == PTO_CYCLIC_ORDINAL)
             continue;
         made->count = b + 1;

@@ -1,4 +1,4 @@
-/* Reads a plan's parts, for its builder and for all files that walk plans. */
+/* Accessors of a plan's parts (portolan/plan.h). */
 #include "plan/plan_internal.h"
 
 const pto_request_t *pto_plan_request(const pto_plan_t *plan) { return &plan->request; }

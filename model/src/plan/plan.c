@@ -1,4 +1,6 @@
-/* Plans: build one from a request. */
+/* Builds plans from requests. The builder collects the nodes, stages, steps, buffers and groups that a
+ * strategy and its algorithm describe (portolan/strategy.h); pto_plan_create checks the request and seals the
+ * plan. */
 #include "portolan/plan.h"
 
 #include <stdlib.h>
@@ -15,7 +17,7 @@ struct pto_builder {
     pto_plan_t *plan;
     int open[OPEN_MAX]; /* nodes whose body is open */
     int open_count;
-    const char *misuse; /* the first call that a strategy must not make; NULL: none */
+    const char *misuse; /* the first wrong use of the builder, as the end of a sentence; NULL: none */
     bool in_kernel;
     int64_t bundle; /* of the current exchange; 0: none */
     int64_t chunks; /* of the current pipeline of chunks; 0: none */
@@ -24,6 +26,7 @@ struct pto_builder {
 
 /* --- building ------------------------------------------------------------------------------------------- */
 
+/* Records a wrong use of the builder, if it is one. Returns whether it is. */
 static bool is_misused(pto_builder_t *builder, bool wrong, const char *misuse) {
     if (wrong && !builder->misuse)
         builder->misuse = misuse;
@@ -47,20 +50,22 @@ int pto_build_group(pto_builder_t *builder, pto_group_kind_t kind, int64_t fold)
     return list_add(builder, &builder->plan->groups, &group, sizeof group);
 }
 
+/* The exchange within nodes (level 0) or among their leaders (level 1); `n` 1: there is nothing to exchange.
+ */
 static pto_exchange_t build_level(pto_builder_t *builder, const pto_exchange_t *exchange, int level) {
     const pto_group_t group = *pto_builder_group(builder, exchange->group);
-    pto_exchange_t made = *exchange;
+    pto_exchange_t inner = *exchange;
     bool is_level = group.members_per_node == (level == 0 ? group.size : 1);
     pto_group_kind_t kind = pto_group_traits[group.kind].levels[level];
     if (is_level || kind == PTO_GROUP_OWNERS) {
-        made.n = is_level ? exchange->n : 1;
-        return made;
+        inner.n = is_level ? exchange->n : 1;
+        return inner;
     }
-    made.group = pto_build_group(builder, kind, 0);
-    made.n = pto_builder_group(builder, made.group)->size;
+    inner.group = pto_build_group(builder, kind, 0);
+    inner.n = pto_builder_group(builder, inner.group)->size;
     if (!((pto_group_traits[kind].index | pto_group_traits[kind].color) & PTO_BY_CORE))
-        made.core_count = 1;
-    return made;
+        inner.core_count = 1;
+    return inner;
 }
 
 pto_exchange_t pto_build_within_nodes(pto_builder_t *builder, const pto_exchange_t *exchange) {
@@ -188,7 +193,7 @@ void pto_build_chunks(pto_builder_t *builder, int64_t chunks, int64_t depth) {
     builder->chunks = chunks;
 }
 
-/* Returns the slice that a member gives to or gets from each other member. */
+/* Returns the slice that a member sends to or receives from each other member. */
 static pto_slice_t call_slice(const pto_builder_t *builder, pto_collective_t collective, int buffer) {
     if (pto_collective_is_vector(collective) || collective == PTO_COLLECTIVE_PAIR ||
         collective == PTO_COLLECTIVE_HALO)
@@ -233,7 +238,7 @@ void pto_build_end(pto_builder_t *builder) {
         builder->chunks = 0;
 }
 
-/* Returns the library's own host buffer for one of the user's GPU buffers. */
+/* Builds the library's own host buffer for one of the user's GPU buffers. */
 static int build_staging(pto_builder_t *builder, int buffer, const char *name) {
     pto_buffer_t staging = pto_temporary_like(builder, buffer, name);
     staging.space = PTO_SPACE_CPU;
@@ -241,7 +246,7 @@ static int build_staging(pto_builder_t *builder, int buffer, const char *name) {
     return pto_build_buffer(builder, staging);
 }
 
-/* A copy by the members in [first, until). */
+/* Builds a copy by the members in [first, until). */
 static void build_staging_copy(pto_builder_t *builder, const char *name, const pto_exchange_t *exchange,
                                int64_t first, int64_t until, int source, int target) {
     pto_step_t copy = pto_step_of(PTO_STEP_COPY, exchange);
@@ -250,11 +255,11 @@ static void build_staging_copy(pto_builder_t *builder, const char *name, const p
     pto_build_local(builder, name, copy, pto_slice_all(builder, source), pto_slice_all(builder, target));
 }
 
-/* A library that stages GPU buffers: it copies to its own host memory, runs the algorithm there, and copies
- * back. Collectives on one vector work in place there. In a broadcast only the root copies to the host, and
- * only the root does not copy back. In a reduction only the root copies back. The blocks of an alltoallv or
- * allgatherv may leave gaps in the output, so the library copies that to the host as well, before it copies
- * all of it back. */
+/* A library that stages GPU buffers: it copies to host memory of its own, runs the algorithm there, and
+ * copies back. Collectives on one vector work in place there. In a broadcast only the root copies to the
+ * host, and all others copy back. In a reduction only the root copies back. The blocks of an alltoallv or
+ * allgatherv may leave gaps in the output, so the library copies the output to the host as well, before it
+ * copies all of it back. */
 static void build_staged(pto_builder_t *builder, const pto_request_t *request,
                          const pto_exchange_t *exchange) {
     bool in_place = pto_collective_is_vector(request->collective);
@@ -284,8 +289,8 @@ static void build_unstaged(pto_builder_t *builder, const pto_request_t *request,
     request->algorithm->build(builder, &placed);
 }
 
-/* Algorithms do not know about bundles: all slices that they build here count blocks in bundles. In a
- * pipeline of chunks, their stages are stages of the pipeline. */
+/* Builds an algorithm's stages: in a collective node, or directly as the stages of a pipeline of chunks.
+ * Algorithms do not know about bundles, so all slices that they build here count blocks in bundles. */
 void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request,
                         const pto_exchange_t *exchange) {
     bool on_gpu = pto_builder_buffer(builder, exchange->out)->space == PTO_SPACE_GPU;
@@ -294,12 +299,12 @@ void pto_build_exchange(pto_builder_t *builder, const pto_request_t *request,
         request->algorithm->build(builder, exchange);
         return;
     }
-    bool alone = builder->chunks > 0 || pto_request_host_counts(request);
-    bool both = request->by_library && request->collective == PTO_COLLECTIVE_ALLREDUCE;
-    if (pto_collective_is_vector(request->collective) && !both)
+    bool without_node = builder->chunks > 0 || pto_request_host_counts(request);
+    bool has_two_buffers = request->by_library && request->collective == PTO_COLLECTIVE_ALLREDUCE;
+    if (pto_collective_is_vector(request->collective) && !has_two_buffers)
         call.in = call.out; /* algorithms work in place */
     builder->bundle = exchange->bundle;
-    if (alone) {
+    if (without_node) {
         request->algorithm->build(builder, &call);
         builder->bundle = 0;
         return;
@@ -359,6 +364,7 @@ pto_step_t pto_step_of(pto_step_kind_t kind, const pto_exchange_t *exchange) {
                         .who_until = pto_constant(exchange->n)};
 }
 
+/* Bytes between the processes at the places of two owners. */
 static int64_t placed_bytes(const pto_request_t *request, const pto_counts_t *counts, int64_t source,
                             int64_t destination) {
     const pto_mapping_t *mapping = request->mapping;
@@ -387,9 +393,7 @@ int64_t pto_request_host_bytes(const pto_request_t *request, int64_t source, int
     return counts ? placed_bytes(request, counts, source, destination) : 0;
 }
 
-_Thread_local int64_t pto_plans_made;
-
-/* --- asking --------------------------------------------------------------------------------------------- */
+/* --- checking requests ---------------------------------------------------------------------------------- */
 
 static pto_status_t check_choices(const pto_request_t *request, pto_error_t *err) {
     const struct {
@@ -464,7 +468,7 @@ static pto_status_t check_sizes(const pto_request_t *request, pto_error_t *err) 
     return PTO_OK;
 }
 
-/* Owners without a place of their own have been refused when the placement was bound. */
+/* Binding a placement to a layout has refused processes without an owner of their own. */
 static pto_status_t check_mapping(const pto_request_t *request, pto_error_t *err) {
     const pto_mapping_t *mapping = request->mapping;
     int64_t owners = pto_layout_owner_count(&request->layout);
@@ -474,7 +478,7 @@ static pto_status_t check_mapping(const pto_request_t *request, pto_error_t *err
                          (long long)mapping->count, (long long)owners);
 }
 
-/* An algorithm may need room for the data of all members of all. */
+/* Checks the sizes of temporaries: an algorithm may need one with the data of all pairs of members. */
 static pto_status_t check_buffers(const pto_plan_t *plan, pto_error_t *err) {
     for (int b = 0; b < plan->buffers.count; b++) {
         const pto_buffer_t *buffer = pto_buffer_at(plan, b);
@@ -505,7 +509,7 @@ static pto_status_t check_request(pto_request_t *request, pto_error_t *err) {
     return status == PTO_OK ? pto_strategy_applicable(request, err) : status;
 }
 
-/* Build the nodes of a plan whose request has been checked. */
+/* Builds the nodes of a plan whose request has been checked. */
 static pto_status_t build_nodes(pto_plan_t *plan, pto_error_t *err) {
     const pto_request_t *request = &plan->request;
     pto_builder_t builder = {.plan = plan};
@@ -557,28 +561,30 @@ bool pto_request_first_call(const pto_request_t *request, int64_t *procs, int64_
     return built;
 }
 
+_Thread_local int64_t pto_plans_made;
+
 pto_status_t pto_plan_create(const pto_request_t *request, pto_plan_t **plan, pto_error_t *err) {
     pto_request_t complete = *request;
     pto_status_t status = check_request(&complete, err);
     if (status != PTO_OK)
         return status;
-    pto_plan_t *made = calloc(1, sizeof *made);
-    if (!made)
+    pto_plan_t *created = calloc(1, sizeof *created);
+    if (!created)
         return pto_error_set(err, PTO_ERR_MEMORY, "out of memory for a plan");
     pto_plans_made++;
-    made->request = complete;
-    status = build_nodes(made, err);
+    created->request = complete;
+    status = build_nodes(created, err);
     if (status == PTO_OK)
-        status = check_buffers(made, err);
+        status = check_buffers(created, err);
     if (status == PTO_OK)
-        status = pto_lanes_check(made, err);
-    if (status == PTO_OK && made->request.strategy->fixed)
-        status = create_fixed(made, err);
+        status = pto_lanes_check(created, err);
+    if (status == PTO_OK && created->request.strategy->fixed)
+        status = create_fixed(created, err);
     if (status != PTO_OK) {
-        pto_plan_destroy(made);
+        pto_plan_destroy(created);
         return status;
     }
-    *plan = made;
+    *plan = created;
     return PTO_OK;
 }
 

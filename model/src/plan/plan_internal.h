@@ -1,4 +1,5 @@
-/* The representation of a plan, shared by the builder and the interpreters of this library. */
+/* The representation of a plan (portolan/plan.h), and the functions on plans that the builder and the
+ * interpreters of this library share. */
 #ifndef PTO_PLAN_INTERNAL_H
 #define PTO_PLAN_INTERNAL_H
 
@@ -23,7 +24,7 @@ struct pto_plan {
     pto_plan_t *fixed;  /* pto_plan_fixed; NULL: the plan itself */
 };
 
-/* The functions of these names in plan.h, which calls between libraries can't be inlined for. */
+/* Inline versions of pto_plan_node, pto_plan_stage, ... of plan.h. */
 static inline const pto_node_t *pto_node_at(const pto_plan_t *plan, int index) {
     return (const pto_node_t *)plan->nodes.item + index;
 }
@@ -40,7 +41,7 @@ static inline const pto_group_t *pto_group_at(const pto_plan_t *plan, int index)
     return (const pto_group_t *)plan->groups.item + index;
 }
 
-/* Returns the stage that a node is; NULL: it is another kind of node. */
+/* Returns the stage of a stage node; NULL for other kinds of nodes. */
 static inline const pto_stage_t *pto_node_stage(const pto_plan_t *plan, int index) {
     const pto_node_t *node = pto_node_at(plan, index);
     return node->kind == PTO_NODE_STAGE ? pto_stage_at(plan, node->stage) : NULL;
@@ -52,7 +53,7 @@ static inline bool pto_call_in_place(const pto_plan_t *plan, const pto_node_t *n
     return call->in.buffer == call->out.buffer;
 }
 
-/* Block bytes and offset of one block in the buffer of a rank. */
+/* A range of bytes in a rank's buffer. */
 typedef struct {
     int64_t offset_bytes;
     int64_t bytes;
@@ -70,7 +71,7 @@ static inline int64_t pto_expr_at(const pto_expr_t *expr, int64_t k, int64_t cor
     return value;
 }
 
-/* Returns whether it is the same for all rounds, cores and peers. */
+/* Returns whether an expression has the same value in all iterations, for all cores and peers. */
 static inline bool pto_expr_is_constant(const pto_expr_t *expr) {
     return !expr->loop && !expr->power && !expr->inverse && !expr->core && !expr->peer;
 }
@@ -79,19 +80,19 @@ static inline bool pto_expr_is(const pto_expr_t *expr, int64_t constant) {
     return expr->constant == constant && pto_expr_is_constant(expr);
 }
 
-/* Returns whether two have the same value everywhere. */
+/* Returns whether two expressions are equal. */
 static inline bool pto_expr_same(const pto_expr_t *a, const pto_expr_t *b) {
     return a->constant == b->constant && a->loop == b->loop && a->power == b->power &&
            a->inverse == b->inverse && a->core == b->core && a->peer == b->peer;
 }
 
-/* Returns whether a range is the same for all rounds, cores and peers. */
+/* Returns whether a range is the same in all iterations, for all cores and peers. */
 static inline bool pto_range_is_constant(const pto_expr_t *first, const pto_expr_t *stride,
                                          const pto_expr_t *until) {
     return pto_expr_is_constant(first) && pto_expr_is_constant(stride) && pto_expr_is_constant(until);
 }
 
-/* Returns whether a range is always that of all `count` members. */
+/* Returns whether a range always contains all `count` members. */
 static inline bool pto_range_is_all(const pto_expr_t *first, const pto_expr_t *stride,
                                     const pto_expr_t *until, int64_t count) {
     return pto_range_is_constant(first, stride, until) && first->constant == 0 && stride->constant == 1 &&
@@ -114,17 +115,18 @@ int64_t pto_chunk_bytes_at(int64_t bytes, int64_t chunks, int64_t k);
 /* pto_group_index for a rank given by its place; the group need not belong to the plan. */
 int64_t pto_group_index_at(const pto_layout_t *layout, const pto_group_t *group, pto_rank_t place);
 
-/* The coordinates of a rank. */
+/* Bits for the coordinates of a rank. */
 enum { PTO_BY_NODE = 1, PTO_BY_GPU = 2, PTO_BY_CORE = 4 };
 
 /* Traits of a kind of group. A coordinate that is neither in `index` nor in `color` is 0 for all members. */
 typedef struct {
-    const char *member[2]; /* names of a member: in a whole group, in a folded one */
+    const char *member[2]; /* what a member is called: in a whole group, in a folded one */
     unsigned index;        /* PTO_BY_...: the coordinates that number the members */
-    unsigned color;   /* the coordinates that all members of one group share, and that distinguish groups */
-    bool owners_only; /* only the cores that hold user data */
-    pto_group_kind_t levels[2]; /* of a group with several members on several nodes: its members on one node,
-                                   and the first ones of all nodes; else both PTO_GROUP_OWNERS */
+    unsigned color;        /* the coordinates that are equal in a group, and distinguish the groups */
+    bool owners_only;      /* only the cores that hold user data */
+    pto_group_kind_t
+        levels[2]; /* of a group with several members on several nodes: the group of its members on
+                      one node, and that of the first on each node; else both PTO_GROUP_OWNERS */
 } pto_group_traits_t;
 
 extern const pto_group_traits_t pto_group_traits[PTO_GROUP_COUNT];
@@ -155,10 +157,10 @@ static inline int64_t pto_fold_out(int64_t fold, int64_t index) {
 }
 int64_t pto_fold_in(int64_t fold, int64_t base_index);
 
-/* Returns whether the body of such a node runs for each k in [from, to). */
+/* Returns whether the body of this kind of node is executed for each k in [from, to). */
 bool pto_node_repeats(pto_node_kind_t kind);
 
-/* Check that only those nodes contain lanes, and are in lanes, of which plan.h says so. Errors:
+/* Checks that nodes are nested as plan.h allows, and that no node has too many lanes. Errors:
  * PTO_ERR_INVALID_PLAN. */
 pto_status_t pto_lanes_check(const pto_plan_t *plan, pto_error_t *err);
 
@@ -178,28 +180,27 @@ bool pto_request_first_call(const pto_request_t *request, int64_t *procs, int64_
 /* Returns whether the plan's byte counts come from a table, so that every rank differs. */
 bool pto_plan_has_tables(const pto_plan_t *plan);
 
-/* Returns whether all nodes do the same in a step: if the nodes are numbered from another one on, the same
- * ranks act with the same peers (symmetry.c). If `ordered`, each rank also meets its peers in the same order.
- */
+/* Returns whether all nodes of the layout do the same in a step (symmetry.c). `ordered`: the peers must come
+ * in the same order, too. */
 bool pto_step_is_alike_on_nodes(const pto_plan_t *plan, const pto_step_t *step, bool ordered);
 
-/* Enumerate the actions of a step that have `rank` as a peer, which is then the current one: call it with
- * `*next` 0 first, until it returns false. They come in the order of their ranks where members reach all
- * others. */
+/* Enumerates the actions of a step that have `rank` as a peer, which becomes their current peer: call it with
+ * `*next` 0 first, until it returns false. In the order of acting ranks, if members have all others as peers.
+ */
 bool pto_step_next_reaching(const pto_plan_t *plan, const pto_step_t *step, int64_t rank, int64_t k,
                             int64_t *next, pto_action_t *action);
 
 /* Returns whether processes copy into or out of their peers' memory. */
 bool pto_plan_uses_peers_memory(const pto_plan_t *plan);
 
-/* Returns a slice of cells as blocks, for an action. */
+/* Returns the slice of blocks that a slice of cells (pto_cells_t) means for an action. */
 pto_slice_t pto_slice_in_grid(const pto_plan_t *plan, const pto_slice_t *slice, const pto_action_t *action);
 
 /* Returns the slice whose bytes a step moves: its source, or its target if it has none. */
 const pto_slice_t *pto_message_slice(const pto_step_t *step);
 
-/* Returns whether a step copies from the user's input to its output within a process, and the user has one
- * buffer for both (a request in place). */
+/* Returns whether a step copies from the user's input to the output within a process, and both are one buffer
+ * (a request in place). */
 bool pto_copy_joins_user_buffers(const pto_plan_t *plan, const pto_step_t *step);
 
 /* Returns the bytes that a copy moves: none onto itself, where the request is in place. */
@@ -221,15 +222,14 @@ int64_t pto_step_rows(const pto_plan_t *plan, const pto_step_t *step);
 /* Returns whether a copy's host side is pageable memory. */
 bool pto_step_is_pageable(const pto_plan_t *plan, const pto_step_t *step);
 
-/* pto_buffer_bytes, or another way to find the same. */
+/* pto_buffer_bytes, or a faster function with the same result. */
 typedef int64_t (*pto_bytes_of_buffer_t)(void *context, const pto_plan_t *plan, int buffer, int64_t rank);
 
-/* pto_plan_memory, where the bytes of buffers are found so. */
+/* pto_plan_memory, with this function. */
 void pto_plan_memory_by(const pto_plan_t *plan, pto_bytes_of_buffer_t bytes_of, void *context,
                         int64_t *gpu_bytes, int64_t *host_bytes);
 
-/* Upper bounds of the plan's buffers on a GPU, and in a node's memory: pto_plan_memory without a look at the
- * ranks. */
+/* Upper bounds of pto_plan_memory, in a time that does not depend on the number of ranks. */
 void pto_plan_memory_bound(const pto_plan_t *plan, double *gpu_bytes, double *host_bytes);
 
 /* Upper bound of the messages, copies, ... of a step on all ranks: one per peer, or one if the step has no
@@ -239,7 +239,7 @@ int64_t pto_step_actions(const pto_plan_t *plan, const pto_step_t *step, int64_t
 /* Returns whether who acts in a step, or with whom, depends on the core. */
 bool pto_step_depends_on_core(const pto_step_t *step);
 
-/* Returns whether any step is for this core. Processes without a step need not walk the stages. */
+/* Returns whether any step is for this core; processes of other cores need not walk the stages. */
 bool pto_core_acts(const pto_plan_t *plan, int64_t core);
 
 /* Check that the plan can be read rank by rank. `what` begins the message, as in "a plan is read". Errors:
@@ -256,8 +256,8 @@ pto_status_t pto_price_check_size(const pto_plan_t *plan, pto_error_t *err);
  * of a step and the first iteration of a loop stand for all. Errors: PTO_ERR_NOT_APPLICABLE. */
 pto_status_t pto_price_check_copies(const pto_plan_t *plan, const pto_machine_t *machine, pto_error_t *err);
 
-/* Returns whether a machine's messages share nothing but their node's injection, so that those of tables are
- * priced by sums alone. */
+/* Returns whether a machine's messages share nothing but their node's injection, so that sums suffice to
+ * price those of tables. */
 bool pto_messages_are_apart(const pto_machine_t *machine, const pto_layout_t *layout);
 
 /* Statuses that exclude one strategy from a table, with the reason, instead of failing the whole table. */
@@ -265,40 +265,40 @@ static inline bool pto_leaves_cell_out(pto_status_t status) {
     return status == PTO_ERR_NOT_APPLICABLE || status == PTO_ERR_TOO_LARGE || status == PTO_ERR_INTERRUPTED;
 }
 
-/* A buffer on one rank that holds it, prepared for block arithmetic. */
+/* One rank's copy of a buffer, prepared for arithmetic on its blocks. */
 typedef struct {
     const pto_plan_t *plan;
     const pto_buffer_t *buffer;
     pto_rank_t place;
-    int64_t index; /* in the buffer's group */
+    int64_t index; /* of the rank in the buffer's group */
     int64_t core;
     int64_t members;        /* of that group, if blocks are dealt out or shared among it */
-    int64_t known_block;    /* cache for a table without dealing: the block whose offset was computed last, */
-    int64_t known_offset;   /* and that offset, from which later ones continue */
-    const int64_t *offsets; /* of a table, by block (pto_offsets_t); NULL: not known beforehand */
-    bool is_skewed;         /* rows and columns of a table that is random */
+    int64_t known_block;    /* of a table that is not dealt out: the block whose offset was computed last, */
+    int64_t known_offset;   /* and that offset, from which the next one continues */
+    const int64_t *offsets; /* of a table, by block (pto_offsets_t); NULL: not computed */
+    bool is_skewed;         /* the blocks are of a random table, by `skew` */
     pto_skew_t skew;
 } pto_held_t;
 
 /* Returns whether each block is what one owner sends to another. */
 bool pto_blocks_are_of_pairs(pto_blocks_t blocks);
 
-/* Returns whether the pairs that a buffer's blocks are of have random byte counts; if so, sets `*skew`. */
+/* Returns whether a buffer's blocks have random sizes; if so, sets `*skew`. */
 bool pto_buffer_is_skewed(const pto_plan_t *plan, const pto_buffer_t *buffer, pto_skew_t *skew);
 
-/* Work: plans that were made in this thread. */
+/* Work done in this thread, for tests: plans that were built. */
 extern _Thread_local int64_t pto_plans_made;
 
-/* Work: blocks whose sizes were summed in this thread. Tests compare it with the order that it may grow by.
- */
+/* Work done in this thread, for tests: blocks whose sizes were summed. */
 extern _Thread_local int64_t pto_blocks_summed;
 
 struct pto_offsets {
     int64_t rank;
     int count;
-    int64_t **of; /* by buffer, by block; NULL: not a table, or not held */
+    int64_t **of; /* by buffer, by block; NULL: not a table, or the rank has no such buffer */
 };
 
+/* Returns a rank's copy of a buffer. */
 pto_held_t pto_held_by(const pto_plan_t *plan, int buffer, int64_t rank);
 
 /* Returns the bytes of a rank's buffer, unless it is the user's. */
@@ -309,15 +309,15 @@ int64_t pto_buffer_temporary_bytes(const pto_plan_t *plan, int buffer, int64_t r
 bool pto_slice_is_peers_block(const pto_slice_t *slice);
 int64_t pto_held_block_bytes(const pto_held_t *holder, int64_t block);
 
-/* Returns pto_slice_bytes of a slice whose holder is known. */
+/* Returns pto_slice_bytes for the holder's copy of the buffer. */
 int64_t pto_held_slice_bytes(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held);
 
-/* Sets these bytes if all blocks of the buffer but those of `block` are empty. Returns false for slices that
- * it does not support. */
+/* Sets these bytes if all blocks of the buffer but `count` of them, listed in `block`, are empty. Returns
+ * false for slices that it does not support. */
 bool pto_held_slice_bytes_among(const pto_slice_t *slice, const pto_action_t *action, pto_held_t *held,
                                 const int64_t *block, int64_t count, int64_t *bytes);
 
-/* Returns the number of values of w that a slice visits. */
+/* Returns the number of a slice's values of w (pto_slice_t). */
 int64_t pto_slice_block_count(const pto_slice_t *slice, int64_t k, int64_t core, int64_t peer);
 
 #endif

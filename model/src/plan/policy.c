@@ -1,4 +1,7 @@
-/* The policies of either nodes. */
+/* The policies by which member 0 of an either node chooses, for each other member, branch A or branch B
+ * (portolan/policy.h): within a run by what has completed (doubling), or between runs by their times
+ * (learning).
+ */
 #include "portolan/policy.h"
 
 #include <string.h>
@@ -26,7 +29,7 @@ void pto_policy_init(pto_policy_t *policy, pto_policy_kind_t kind, int members, 
 
 /* --- doubling ------------------------------------------------------------------------------------------- */
 
-/* `count` more members take this branch. */
+/* Decides that the next `count` members to arrive take this branch. */
 static void order(pto_policy_t *policy, pto_branch_t branch, int count) {
     for (; count > 0 && policy->ordered < policy->members; count--)
         policy->order[policy->ordered++] = branch;
@@ -48,33 +51,33 @@ void pto_policy_completed(pto_policy_t *policy, pto_branch_t branch) {
         order(policy, branch, 1 << (ahead < 6 ? ahead : 6)); /* 2^6 is more than all members */
 }
 
-/* The first two members are told together. */
-static bool is_told(const pto_policy_t *policy) {
-    bool both_here = policy->arrived >= 2 || policy->members < 2;
-    return both_here && policy->next < policy->arrived && policy->next < policy->ordered;
+/* Returns whether the next member can be told its branch. The first two members are told together. */
+static bool can_tell_next(const pto_policy_t *policy) {
+    bool first_two_arrived = policy->arrived >= 2 || policy->members < 2;
+    return first_two_arrived && policy->next < policy->arrived && policy->next < policy->ordered;
 }
 
 /* --- learning ------------------------------------------------------------------------------------------- */
 
 enum {
-    TRIES = 2,       /* of each number at first */
-    RETRY_RUNS = 16, /* runs between two trials of a number near the best, afterwards */
-    RETRIED = 4      /* numbers near the best, tried in turn */
+    TRIES = 2,       /* of each h at first */
+    RETRY_RUNS = 16, /* afterwards, one of so many runs tries an h near the best one, */
+    RETRIED = 4      /* so many of these in turn */
 };
 
-/* Returns the i-th number by its distance from `from`, which is the 0-th. */
+/* Returns the h that is the i-th closest to `from`, which is itself number 0. */
 static int by_distance(const pto_policy_t *policy, int from, int i) {
     int up = from, down = from - 1;
     for (;; i--) {
         bool goes_up = down < 0 || (up <= policy->members && up - from <= from - down);
-        int at = goes_up ? up++ : down--;
+        int h = goes_up ? up++ : down--;
         if (i == 0)
-            return at;
+            return h;
     }
 }
 
-/* Returns the median of its last runs, so that a single slow one does not count. */
-static double usual_s(const pto_policy_t *policy, int h) {
+/* Returns the median time of the last runs with h, so that a single slow one does not count. */
+static double median_s(const pto_policy_t *policy, int h) {
     double sorted[PTO_POLICY_RECENT] = {0};
     int count = policy->tries[h] < PTO_POLICY_RECENT ? policy->tries[h] : PTO_POLICY_RECENT;
     for (int i = 0; i < count; i++) {
@@ -86,6 +89,7 @@ static double usual_s(const pto_policy_t *policy, int h) {
     return sorted[(count - 1) / 2];
 }
 
+/* Returns the h of the next run. */
 static int choose(const pto_policy_t *policy) {
     int untried = 0, tries = 0, best = 0;
     for (int h = 0; h <= policy->members; h++) {
@@ -95,7 +99,7 @@ static int choose(const pto_policy_t *policy) {
     if (untried > 0)
         return by_distance(policy, policy->first, tries % (policy->members + 1));
     for (int h = 1; h <= policy->members; h++)
-        if (usual_s(policy, h) < usual_s(policy, best))
+        if (median_s(policy, h) < median_s(policy, best))
             best = h;
     int others = policy->members < RETRIED ? policy->members : RETRIED;
     bool retries = others > 0 && policy->runs % RETRY_RUNS == 0;
@@ -108,7 +112,7 @@ void pto_policy_end(pto_policy_t *policy, double seconds) {
         policy->recent_s[policy->h][policy->tries[policy->h]++ % PTO_POLICY_RECENT] = seconds;
 }
 
-/* --- both ----------------------------------------------------------------------------------------------- */
+/* --- both policies -------------------------------------------------------------------------------------- */
 
 void pto_policy_begin(pto_policy_t *policy) {
     memset(policy->taken, 0, sizeof policy->taken);
@@ -126,12 +130,13 @@ void pto_policy_arrived(pto_policy_t *policy, int member) {
 
 bool pto_policy_next(pto_policy_t *policy, int *member, pto_branch_t *branch) {
     bool doubles = policy->kind == PTO_POLICY_DOUBLING;
-    if (doubles ? !is_told(policy) : policy->next == policy->members)
+    if (doubles ? !can_tell_next(policy) : policy->next == policy->members)
         return false;
+    bool is_last_h = policy->next >= policy->members - policy->h;
     *member = doubles ? policy->arrival[policy->next] : policy->next;
-    *branch = doubles                                       ? policy->order[policy->next]
-              : policy->next >= policy->members - policy->h ? PTO_BRANCH_B
-                                                            : PTO_BRANCH_A;
+    *branch = is_last_h ? PTO_BRANCH_B : PTO_BRANCH_A;
+    if (doubles)
+        *branch = policy->order[policy->next];
     policy->next++;
     policy->taken[*branch]++;
     return true;

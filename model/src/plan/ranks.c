@@ -1,4 +1,5 @@
-/* The ranks that act in a step, and their peers: expressions and peer sets as arithmetic on group indices. */
+/* The ranks that act in a step, and their peers: both are sets given by arithmetic on group indices, so a
+ * member is found or tested without a list. */
 #include "portolan/plan.h"
 
 #include "plan/plan_internal.h"
@@ -48,8 +49,8 @@ int64_t pto_step_peer_count(const pto_plan_t *plan, const pto_action_t *action) 
     return first < until && stride > 0 ? (until - first - 1) / stride + 1 : 0;
 }
 
-/* Returns the first shift below `until` at which a member is met; `until`: none. */
-static int64_t shift_to(const pto_halo_t *grid, int64_t me, int64_t peer, int64_t until) {
+/* Returns the number of the first shift below `until` whose neighbor is `peer`; `until`: none. */
+static int64_t first_shift_to(const pto_halo_t *grid, int64_t me, int64_t peer, int64_t until) {
     int shift[PTO_DIMS_MAX];
     int64_t j = 0;
     while (j < until && !(pto_halo_shift(grid, j, shift) && pto_halo_peer(grid, me, shift) == peer))
@@ -57,12 +58,13 @@ static int64_t shift_to(const pto_halo_t *grid, int64_t me, int64_t peer, int64_
     return j;
 }
 
-/* The neighbor at shift j. Signals and waits leave out one that they have met at an earlier shift. */
-static bool meets(const pto_halo_t *grid, pto_action_t *action, int64_t j) {
+/* Sets the neighbor at shift j; false if there is none, or if the step is a signal or wait and an earlier
+ * shift has the same neighbor. */
+static bool find_neighbor(const pto_halo_t *grid, pto_action_t *action, int64_t j) {
     int shift[PTO_DIMS_MAX];
     action->peer = pto_halo_shift(grid, j, shift) ? pto_halo_peer(grid, action->me, shift) : -1;
     return action->peer >= 0 &&
-           (!pto_step_is_signal(action->step) || shift_to(grid, action->me, action->peer, j) == j);
+           (!pto_step_is_signal(action->step) || first_shift_to(grid, action->me, action->peer, j) == j);
 }
 
 bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action) {
@@ -90,7 +92,7 @@ bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action) {
             return false;
         break;
     case PTO_PEERS_GRID:
-        if (!meets(&plan->request.halo, action, j))
+        if (!find_neighbor(&plan->request.halo, action, j))
             return false;
         break;
     case PTO_PEERS_INDEX:
@@ -103,7 +105,7 @@ bool pto_step_peer(const pto_plan_t *plan, int64_t j, pto_action_t *action) {
     return action->peer != action->me;
 }
 
-/* Returns the value with which a member is reached, as pto_step_peer counts; -1: none. */
+/* Returns the value in pto_step_peer that leads to a member; -1: none. */
 static int64_t value_of_peer(const pto_plan_t *plan, const pto_group_t *group, const pto_action_t *action,
                              int64_t peer) {
     const pto_peers_t *peers = &action->step->peers;
@@ -121,7 +123,7 @@ static int64_t value_of_peer(const pto_plan_t *plan, const pto_group_t *group, c
     case PTO_PEERS_CART: /* its only one */
         return 0;
     case PTO_PEERS_GRID:
-        return shift_to(&plan->request.halo, me, peer, PTO_SHIFTS_MAX);
+        return first_shift_to(&plan->request.halo, me, peer, PTO_SHIFTS_MAX);
     case PTO_PEERS_NONE:
     case PTO_PEERS_COUNT:
         break;
@@ -143,41 +145,42 @@ bool pto_step_reaches(const pto_plan_t *plan, pto_action_t *action, int64_t peer
            action->peer_rank == peer_rank;
 }
 
-/* Members to try in order to find those that reach one: `first`, and on in steps of `stride`. */
+/* The members that may have a given one as their peer: `count` of them, from `first` on in steps of `stride`.
+ */
 typedef struct {
     int64_t first;
     int64_t stride;
     int64_t count;
-} tries_t;
+} candidates_t;
 
-/* Returns the members to try as actors of a step: those that act, or all if that depends on the core. */
-static tries_t tries_of_actors(const pto_step_t *step, const pto_group_t *group, int64_t k) {
+/* Returns the members that act in a step, or all members if that depends on the core. */
+static candidates_t acting_candidates(const pto_step_t *step, const pto_group_t *group, int64_t k) {
     if (step->who_first.core != 0 || step->who_stride.core != 0 || step->who_until.core != 0)
-        return (tries_t){0, 1, group->size};
+        return (candidates_t){0, 1, group->size};
     int64_t first = pto_expr_at(&step->who_first, k, 0, 0), stride = pto_expr_at(&step->who_stride, k, 0, 0);
     int64_t until = pto_expr_at(&step->who_until, k, 0, 0);
     until = until < group->size ? until : group->size;
     if (first < 0 || stride < 1)
-        return (tries_t){0, 1, group->size};
-    return (tries_t){first, stride, first < until ? (until - first - 1) / stride + 1 : 0};
+        return (candidates_t){0, 1, group->size};
+    return (candidates_t){first, stride, first < until ? (until - first - 1) / stride + 1 : 0};
 }
 
-/* Returns the members to try as actors that have `me` as a peer: none if it is nobody's peer; only those at
- * the peers' distances if these are fewer than the actors. */
-static tries_t tries_of_peers(const pto_plan_t *plan, const pto_step_t *step, const pto_group_t *group,
-                              int64_t me, const pto_action_t *of_core) {
+/* Returns the acting members that may have `me` as a peer: none if no peer set contains it; only those at the
+ * peers' distances if these are fewer than the acting members. */
+static candidates_t candidates_reaching(const pto_plan_t *plan, const pto_step_t *step,
+                                        const pto_group_t *group, int64_t me, const pto_action_t *of_core) {
     const pto_peers_t *peers = &step->peers;
-    tries_t tries = tries_of_actors(step, group, of_core->k);
+    candidates_t candidates = acting_candidates(step, group, of_core->k);
     if (peers->first.core != 0 || peers->stride.core != 0 || peers->until.core != 0)
-        return tries;
+        return candidates;
     int64_t first = pto_expr_at(&peers->first, of_core->k, 0, 0);
     int64_t stride = pto_expr_at(&peers->stride, of_core->k, 0, 0);
     int64_t count = pto_step_peer_count(plan, of_core);
     if (peers->kind == PTO_PEERS_INDEX && (me < first || count == 0 || me > first + (count - 1) * stride))
-        tries.count = 0;
-    if (peers->kind == PTO_PEERS_SHIFT && count < tries.count && count < group->size - 1)
-        return (tries_t){me - peers->sign * first, -peers->sign * stride, count};
-    return tries;
+        candidates.count = 0;
+    if (peers->kind == PTO_PEERS_SHIFT && count < candidates.count && count < group->size - 1)
+        return (candidates_t){me - peers->sign * first, -peers->sign * stride, count};
+    return candidates;
 }
 
 bool pto_step_next_reaching(const pto_plan_t *plan, const pto_step_t *step, int64_t rank, int64_t k,
@@ -188,9 +191,9 @@ bool pto_step_next_reaching(const pto_plan_t *plan, const pto_step_t *step, int6
         return false;
     pto_action_t of_core = {
         .step = step, .rank = rank, .core = rank % plan->request.layout.procs_per_gpu, .k = k};
-    tries_t tries = tries_of_peers(plan, step, group, me, &of_core);
-    while (*next < tries.count) {
-        int64_t other = pto_floor_mod(tries.first + (*next)++ * tries.stride, group->size);
+    candidates_t candidates = candidates_reaching(plan, step, group, me, &of_core);
+    while (*next < candidates.count) {
+        int64_t other = pto_floor_mod(candidates.first + (*next)++ * candidates.stride, group->size);
         if (other != me && pto_step_acts(plan, step, pto_group_rank(plan, group, rank, other), k, action) &&
             pto_step_reaches(plan, action, rank))
             return true;

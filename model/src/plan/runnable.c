@@ -1,5 +1,4 @@
-/* Restrictions of executors, whatever the plan computes: one rule for `check`, which proves plans for an
- * executor, and for the executor itself. */
+/* What executors require of a plan, whatever it computes. `check` and the executor apply the same rules. */
 #include "plan/plan_internal.h"
 
 static pto_status_t slice_runnable(const pto_plan_t *plan, const pto_stage_t *stage, const pto_step_t *step,
@@ -20,8 +19,7 @@ static pto_status_t slice_runnable(const pto_plan_t *plan, const pto_stage_t *st
 static pto_status_t step_runnable(const pto_plan_t *plan, const pto_stage_t *stage, const pto_step_t *step,
                                   bool in_library, pto_error_t *err) {
     pto_status_t status = PTO_OK;
-    bool is_message = step->kind == PTO_STEP_SEND || step->kind == PTO_STEP_RECV;
-    if (is_message && stage->order != PTO_ORDER_AT_ONCE)
+    if (pto_step_is_message(step) && stage->order != PTO_ORDER_AT_ONCE)
         return pto_error_set(err, PTO_ERR_INVALID_PLAN,
                              "stage '%s' has messages in a sequence, where they can block each other",
                              stage->name);
@@ -42,13 +40,13 @@ pto_status_t pto_plan_runnable(const pto_plan_t *plan, pto_error_t *err) {
             return pto_error_set(err, PTO_ERR_INVALID_PLAN,
                                  "buffer '%s' alternates, but the user has only one", buffer->name);
     }
-    int library_end = 0; /* the first node after those that describe what the MPI library does */
+    int library_end = 0; /* the first node behind a collective that the MPI library runs */
     for (int n = 0; n < pto_plan_node_count(plan); n++) {
         const pto_node_t *node = pto_plan_node(plan, n);
-        if (node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_LIBRARY)
+        bool is_library_call = node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_LIBRARY;
+        if (is_library_call)
             library_end = n + 1 + node->span;
-        if (node->kind == PTO_NODE_COLLECTIVE && node->by == PTO_DONE_BY_LIBRARY &&
-            node->collective == PTO_COLLECTIVE_BROADCAST && !pto_call_in_place(plan, node))
+        if (is_library_call && node->collective == PTO_COLLECTIVE_BROADCAST && !pto_call_in_place(plan, node))
             return pto_error_set(err, PTO_ERR_INVALID_PLAN,
                                  "the MPI library's broadcast is in place, and the plan's is not");
         if (node->kind != PTO_NODE_STAGE)
@@ -89,7 +87,7 @@ bool pto_plan_may_be_in_place(const pto_plan_t *plan) {
     return pto_collective_is_vector(plan->request.collective) && !keeps_reading(plan);
 }
 
-static bool is_of_another_user(const pto_plan_t *plan, const pto_slice_t *slice) {
+static bool is_remote_user_buffer(const pto_plan_t *plan, const pto_slice_t *slice) {
     return slice && slice->holder != PTO_HOLDER_SELF &&
            pto_plan_buffer(plan, slice->buffer)->role != PTO_ROLE_TEMPORARY;
 }
@@ -98,8 +96,8 @@ bool pto_plan_is_private(const pto_plan_t *plan) {
     bool is_private = true;
     for (int i = 0; i < plan->steps.count && is_private; i++) {
         const pto_step_t *step = pto_plan_step(plan, i);
-        is_private = !is_of_another_user(plan, pto_step_source(step)) &&
-                     !is_of_another_user(plan, pto_step_target(step));
+        is_private = !is_remote_user_buffer(plan, pto_step_source(step)) &&
+                     !is_remote_user_buffer(plan, pto_step_target(step));
     }
     return is_private;
 }

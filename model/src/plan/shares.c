@@ -1,4 +1,5 @@
-/* Bytes cut into shares of whole grains, and into chunks of whole cache lines. */
+/* Divides bytes into near-equal shares of whole grains (such as elements), and into chunks of whole cache
+ * lines. */
 #include <assert.h>
 
 #include "plan/plan_internal.h"
@@ -34,5 +35,7 @@ int64_t pto_chunk_count(int64_t bytes, int64_t chunks) {
 
 int64_t pto_chunk_bytes_at(int64_t bytes, int64_t chunks, int64_t k) {
     int64_t unit = pto_chunk_bytes(bytes, chunks), left = bytes - k * unit;
-    return left > unit ? unit : left > 0 ? left : 0;
+    if (left > unit)
+        return unit;
+    return left > 0 ? left : 0;
 }

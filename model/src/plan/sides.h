@@ -1,5 +1,5 @@
-/* Halo exchanges: the steps of one phase, for each side of the grid. Strategies may pack borders into
- * contiguous memory. */
+/* What strategies for halo exchanges share: the steps of one phase, for each side of a process's part of the
+ * grid. Borders may be packed into contiguous memory. */
 #ifndef PTO_PLAN_SIDES_H
 #define PTO_PLAN_SIDES_H
 
@@ -8,13 +8,13 @@
 /* One side: the border that goes to the neighbor there, and the halo that comes from the neighbor on the
  * opposite side; or the part of both that some of a GPU's processes move. */
 typedef struct {
-    int64_t core_first; /* the first of these processes, numbered within the GPU */
+    int64_t core_first; /* the processes of each GPU that move it */
     int64_t core_count;
     pto_peers_t to;
     pto_peers_t from;
     pto_slice_t border;
     pto_slice_t halo;
-    bool own;   /* each process is its own neighbor: it copies the border to the halo */
+    bool own;   /* each process is its own neighbor there: it copies the border to the halo */
     bool packs; /* messages go from packed_out to packed_in, not from border to halo; not if own */
     pto_slice_t packed_out; /* contiguous copies of the border and the halo */
     pto_slice_t packed_in;

@@ -1,6 +1,5 @@
-/* The amount of work in a plan, counted without walking its ranks, so that oversized work is refused before
- * it starts. */
-
+/* Counts the work in a plan and the memory of its buffers by arithmetic, without walking its ranks, so that
+ * work that is too large is refused before it starts. */
 #include "base/checked.h"
 #include "plan/plan_internal.h"
 
@@ -9,7 +8,7 @@ static void add_product(int64_t *total, int64_t a, int64_t b) {
     *total = pto_saturating_sum(*total, pto_saturating_product(a, b));
 }
 
-/* Members of one group of a step's partition that act, as seen from a core. */
+/* Returns the number of members of one group that act in a step, for one core. */
 static int64_t acting_members(const pto_step_t *step, int64_t k, int64_t core) {
     int64_t first = pto_expr_at(&step->who_first, k, core, 0);
     int64_t stride = pto_expr_at(&step->who_stride, k, core, 0);
@@ -34,18 +33,18 @@ int64_t pto_step_actions(const pto_plan_t *plan, const pto_step_t *step, int64_t
     const pto_layout_t *layout = &plan->request.layout;
     pto_group_kind_t kind = pto_group_at(plan, step->group)->kind;
     unsigned index = pto_group_traits[kind].index;
-    bool one_for_all = index & PTO_BY_CORE && !pto_group_is_on_gpu(kind); /* its members are on all cores */
-    int64_t cores = one_for_all ? 1 : step->core_count;
-    int64_t alike = pto_step_depends_on_core(step) ? 1 : cores; /* cores that are counted at once */
+    bool spans_cores = index & PTO_BY_CORE && !pto_group_is_on_gpu(kind);
+    int64_t cores = spans_cores ? 1 : step->core_count;
+    int64_t cores_at_once = pto_step_depends_on_core(step) ? 1 : cores;
     int64_t total = 0;
-    for (int64_t core = step->core_first; core < step->core_first + cores; core += alike) {
+    for (int64_t core = step->core_first; core < step->core_first + cores; core += cores_at_once) {
         pto_action_t action = {.step = step, .core = core, .k = k};
         int64_t peers = step->peers.kind == PTO_PEERS_NONE ? 1 : pto_step_peer_count(plan, &action);
         int64_t acting = 0, actions = 0;
         add_product(&acting, groups_of_core(layout, kind),
                     pto_group_is_on_gpu(kind) ? 1 : acting_members(step, k, core));
         add_product(&actions, acting, peers);
-        add_product(&total, actions, alike);
+        add_product(&total, actions, cores_at_once);
     }
     return total;
 }
@@ -61,12 +60,12 @@ bool pto_core_acts(const pto_plan_t *plan, int64_t core) {
 
 static bool varies(const pto_expr_t *expr) { return expr->loop || expr->power || expr->inverse; }
 
-static bool varies_alike(const pto_expr_t *a, const pto_expr_t *b) {
+static bool varies_equally(const pto_expr_t *a, const pto_expr_t *b) {
     return a->loop == b->loop && a->power == b->power && a->inverse == b->inverse;
 }
 
-/* Returns whether shifts up to `until` stay inside a group in all of a loop's iterations, of which the last
- * goes furthest. */
+/* Returns whether shifts up to `until` stay inside the group in all iterations of a loop; they are largest in
+ * the last one. */
 static bool stays_inside(const pto_plan_t *plan, const pto_step_t *step, const pto_node_t *loop) {
     const pto_expr_t *until = &step->peers.until;
     if (until->loop < 0 || until->power != 0 || until->inverse != 0 || until->core < 0)
@@ -80,7 +79,7 @@ static bool peers_vary(const pto_plan_t *plan, const pto_step_t *step, const pto
     const pto_peers_t *peers = &step->peers;
     if (peers->kind == PTO_PEERS_NONE || peers->kind == PTO_PEERS_XOR || peers->kind == PTO_PEERS_CART)
         return false;
-    if (varies(&peers->stride) || !varies_alike(&peers->first, &peers->until))
+    if (varies(&peers->stride) || !varies_equally(&peers->first, &peers->until))
         return true;
     return varies(&peers->until) && peers->kind == PTO_PEERS_SHIFT && !stays_inside(plan, step, loop);
 }
@@ -95,7 +94,7 @@ static bool step_varies(const pto_plan_t *plan, const pto_step_t *step, const pt
 static bool loop_varies(const pto_plan_t *plan, int loop) {
     for (int i = loop + 1; i <= loop + pto_node_at(plan, loop)->span; i++) {
         const pto_node_t *node = pto_node_at(plan, i);
-        if (node->kind != PTO_NODE_STAGE) /* those in loops are left one by one */
+        if (node->kind != PTO_NODE_STAGE) /* iterations with inner nodes are counted one by one */
             return true;
         const pto_stage_t *stage = pto_stage_at(plan, node->stage);
         for (int s = stage->step_first; s < stage->step_first + stage->step_count; s++)
@@ -105,15 +104,15 @@ static bool loop_varies(const pto_plan_t *plan, int loop) {
     return false;
 }
 
-/* The next stage, and how many times it counts: once for all iterations of a loop that are alike, of which
- * the others are left out. */
+/* Goes to the next stage. `*times`: how often it counts. If all iterations of a loop have the same actions,
+ * only the first one is visited, and counts for all. */
 static bool next_stages(pto_walk_t *walk, int64_t *times) {
     while (pto_walk_next(walk)) {
         const pto_node_t *loop = walk->loop >= 0 ? pto_node_at(walk->plan, walk->loop) : NULL;
-        const bool alike = loop && loop->kind == PTO_NODE_LOOP && !pto_walk_in_nccl(walk) &&
-                           !loop_varies(walk->plan, walk->loop);
-        *times = alike ? loop->to - loop->from : 1;
-        if (!alike || walk->k == loop->from)
+        const bool is_uniform = loop && loop->kind == PTO_NODE_LOOP && !pto_walk_in_nccl(walk) &&
+                                !loop_varies(walk->plan, walk->loop);
+        *times = is_uniform ? loop->to - loop->from : 1;
+        if (!is_uniform || walk->k == loop->from)
             return true;
         pto_walk_leave_loop(walk);
     }
@@ -162,17 +161,17 @@ static bool same_size(const pto_buffer_t *a, const pto_buffer_t *b) {
 
 enum { SIZES_KEPT = 16 };
 
-/* Add one rank's needs to both sums. A table's row takes a walk, so it is summed once for the user's buffer
- * and its mirrors. */
+/* Adds one rank's needs to both sums. The size of a table takes a walk, so it is found once for all buffers
+ * of equal size. */
 static void add_needs(const pto_plan_t *plan, pto_bytes_of_buffer_t bytes_of, void *context, int64_t rank,
                       int64_t *device, int64_t *host) {
     int64_t bytes[SIZES_KEPT];
     for (int b = 0; b < pto_plan_buffer_count(plan); b++) {
         const pto_buffer_t *buffer = pto_buffer_at(plan, b);
-        int alike = 0;
-        while (alike < b && alike < SIZES_KEPT && !same_size(pto_buffer_at(plan, alike), buffer))
-            alike++;
-        int64_t needs = alike < b && alike < SIZES_KEPT ? bytes[alike] : bytes_of(context, plan, b, rank);
+        int same = 0;
+        while (same < b && same < SIZES_KEPT && !same_size(pto_buffer_at(plan, same), buffer))
+            same++;
+        int64_t needs = same < b && same < SIZES_KEPT ? bytes[same] : bytes_of(context, plan, b, rank);
         if (b < SIZES_KEPT)
             bytes[b] = needs;
         if (!pto_buffer_stands_in(plan, b))
@@ -180,12 +179,12 @@ static void add_needs(const pto_plan_t *plan, pto_bytes_of_buffer_t bytes_of, vo
     }
 }
 
-/* Returns how many whole buffers the processes of a GPU have at most: each has one, or a part of one that the
- * others have the other parts of. Chunks of parts may each be rounded up. */
+/* Returns the maximum number of whole buffers that the processes of a GPU have together: each process has
+ * one, or one of several parts. Parts in chunks count as whole, since chunks are rounded up. */
 static int64_t buffers_per_gpu(const pto_layout_t *layout, const pto_buffer_t *buffer) {
-    int64_t parts = buffer->split > 1                   ? buffer->split
-                    : buffer->cyclic != PTO_CYCLIC_NONE ? buffer->cyclic_count
-                                                        : 1;
+    int64_t parts = buffer->cyclic != PTO_CYCLIC_NONE ? buffer->cyclic_count : 1;
+    if (buffer->split > 1)
+        parts = buffer->split;
     int64_t held = pto_group_ranks_per_gpu(layout, buffer->group);
     held = buffer->core_count < held ? buffer->core_count : held;
     return parts > 1 && buffer->chunks == 0 ? (held - 1) / parts + 1 : held;
@@ -208,13 +207,13 @@ void pto_plan_memory_bound(const pto_plan_t *plan, double *gpu_bytes, double *ho
     *host_bytes = host * (double)layout->gpus_per_node;
 }
 
-/* With tables every GPU may differ; otherwise the first one represents all. */
+/* With tables, every GPU may differ; otherwise the first one represents all. */
 void pto_plan_memory_by(const pto_plan_t *plan, pto_bytes_of_buffer_t bytes_of, void *context,
                         int64_t *gpu_bytes, int64_t *host_bytes) {
     const pto_layout_t *layout = &plan->request.layout;
-    bool alike = !pto_plan_has_tables(plan);
-    int64_t nodes = alike ? 1 : layout->nodes;
-    int64_t gpus = alike ? 1 : layout->gpus_per_node;
+    bool is_uniform = !pto_plan_has_tables(plan);
+    int64_t nodes = is_uniform ? 1 : layout->nodes;
+    int64_t gpus = is_uniform ? 1 : layout->gpus_per_node;
     *gpu_bytes = 0;
     *host_bytes = 0;
     for (int64_t node = 0; node < nodes; node++) {
@@ -228,7 +227,7 @@ void pto_plan_memory_by(const pto_plan_t *plan, pto_bytes_of_buffer_t bytes_of, 
             if (device > *gpu_bytes)
                 *gpu_bytes = device;
         }
-        if (alike)
+        if (is_uniform)
             host *= layout->gpus_per_node;
         if (host > *host_bytes)
             *host_bytes = host;

@@ -1,4 +1,4 @@
-/* Properties of the kinds of steps, one table row each, and of copies, for every interpreter. */
+/* Properties of the kinds of steps, one table row each, and of copies: spaces, pieces, rows. */
 #include "base/names.h"
 #include "plan/plan_internal.h"
 
@@ -58,8 +58,8 @@ bool pto_copy_joins_user_buffers(const pto_plan_t *plan, const pto_step_t *step)
            pto_plan_buffer(plan, step->target.buffer)->role == PTO_ROLE_OUT;
 }
 
-/* Returns whether a copy's two ends are the same bytes, since the user has one buffer: all of the input and
- * of the output, of the process itself. */
+/* Returns whether a copy's source and target are the same bytes, since the user has one buffer: all of the
+ * process's input and output. */
 static bool is_onto_itself(const pto_plan_t *plan, const pto_action_t *action, int64_t bytes) {
     int source = action->step->source.buffer, target = action->step->target.buffer;
     return pto_copy_joins_user_buffers(plan, action->step) &&
@@ -81,8 +81,8 @@ pto_copy_kind_t pto_step_copy_kind(const pto_plan_t *plan, const pto_step_t *ste
     return target == PTO_SPACE_GPU ? PTO_COPY_H2D : PTO_COPY_H2H;
 }
 
-/* Blocks dealt out by distance wrap around the end of the buffer, so some process always copies them one by
- * one. Only shares and chunks of several blocks are strided for all processes. */
+/* Only shares and chunks of several blocks are strided for all processes: of blocks that are dealt out by
+ * distance, which wrap around the end of the buffer, some process always copies single ones. */
 static bool is_strided(const pto_slice_t *slice, int64_t k, int64_t core) {
     return (slice->share != PTO_SHARE_ALL || slice->chunks > 1) &&
            pto_slice_block_count(slice, k, core, 0) > 1;
@@ -94,10 +94,10 @@ bool pto_step_is_strided(const pto_step_t *step, int64_t k, int64_t core) {
 
 static int64_t piece_count(const pto_slice_t *slice, int64_t k, int64_t core) {
     int64_t stride = pto_expr_at(&slice->stride, k, core, 0), first = pto_expr_at(&slice->first, k, core, 0);
-    bool apart = slice->chunks > 1 || (stride > pto_expr_at(&slice->run, k, core, 0) &&
-                                       pto_expr_at(&slice->until, k, core, 0) - first > stride);
+    bool has_gaps = slice->chunks > 1 || (stride > pto_expr_at(&slice->run, k, core, 0) &&
+                                          pto_expr_at(&slice->until, k, core, 0) - first > stride);
     int64_t blocks = pto_slice_block_count(slice, k, core, 0);
-    return apart && blocks > 1 ? blocks : 1;
+    return has_gaps && blocks > 1 ? blocks : 1;
 }
 
 int64_t pto_step_pieces(const pto_step_t *step, int64_t k, int64_t core) {
@@ -106,7 +106,7 @@ int64_t pto_step_pieces(const pto_step_t *step, int64_t k, int64_t core) {
     return source > target ? source : target;
 }
 
-/* The separate ranges of a slice of constants. */
+/* Returns the number of separate ranges of a slice whose expressions are constants. */
 static int64_t row_count(const pto_slice_t *slice) {
     int64_t run = slice->run.constant, stride = slice->stride.constant, until = slice->until.constant;
     int64_t rows = run < stride && until > 0 ? (until - 1) / stride + 1 : 1;

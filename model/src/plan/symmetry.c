@@ -1,8 +1,8 @@
-/* Steps in which all nodes do the same: if the nodes are numbered from another one on, the step does not
- * change. Simulation and proofs then need one node only. */
+/* Steps in which all nodes do the same: cyclic renumbering of the nodes leaves the step unchanged. If all
+ * steps of a plan are such, simulations and proofs need one node only. */
 #include "plan/plan_internal.h"
 
-/* Peers at the same distances for all members, or all of them. */
+/* Returns whether peers are at the same distances for all members, or are all members. */
 static bool peers_are_alike(const pto_peers_t *peers, const pto_group_t *group, bool ordered) {
     switch (peers->kind) {
     case PTO_PEERS_NONE:
@@ -20,8 +20,8 @@ static bool peers_are_alike(const pto_peers_t *peers, const pto_group_t *group, 
     return false;
 }
 
-/* In a group within a node, the members of all nodes have the same numbers. In a group that spans nodes, all
- * members must act. */
+/* In a group within a node, members at the same place have the same index on all nodes. In a group that spans
+ * nodes, all members must act. */
 bool pto_step_is_alike_on_nodes(const pto_plan_t *plan, const pto_step_t *step, bool ordered) {
     const pto_group_t *group = pto_plan_group(plan, step->group);
     pto_peers_kind_t peers = step->peers.kind;

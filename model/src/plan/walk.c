@@ -1,4 +1,5 @@
-/* Walking a plan: its stages in one order, and which of them wait for which at a rank. */
+/* Walks the stages of a plan in one order (pto_walk_t), finds which of them wait for which at a rank, and
+ * checks how nodes are nested. */
 #include "plan/plan_internal.h"
 #include "portolan/policy.h"
 
@@ -11,7 +12,7 @@ enum {
     PIPELINE = 1u << PTO_NODE_PIPELINE,
 };
 
-/* The last row is the plan itself. */
+/* The kinds of nodes; the last row is the plan itself. */
 static const struct {
     const char *name;
     unsigned contains; /* kinds, a bit each */
@@ -38,7 +39,7 @@ void pto_walk_begin(pto_walk_t *walk, const pto_plan_t *plan) {
         .plan = plan, .instance = -1, .collective = -1, .kernel = -1, .lanes = -1, .branch = -1, .loop = -1};
 }
 
-/* Step past the end of the loop's body: back to its start, or out of the loop. */
+/* At the end of a loop's body: goes back to its start, or leaves the loop. */
 static void close_loop(pto_walk_t *walk) {
     const pto_node_t *loop = pto_plan_node(walk->plan, walk->loop);
     if (walk->loop == walk->lanes)
@@ -51,7 +52,7 @@ static void close_loop(pto_walk_t *walk) {
     walk->k = 0;
 }
 
-/* Leave the nodes that end here. */
+/* Leaves the nodes that end here. */
 static void close_nodes(pto_walk_t *walk) {
     if (walk->collective >= 0 && walk->next == walk->collective_end)
         walk->collective = -1;
@@ -87,7 +88,9 @@ static void enter_branch(pto_walk_t *walk, int index, int end) {
         return;
     const pto_node_t *either = pto_plan_node(walk->plan, walk->lanes);
     int first_end = walk->lanes + 2 + pto_plan_node(walk->plan, walk->lanes + 1)->span;
-    walk->branch = index < first_end ? -1 : index == first_end ? PTO_BRANCH_A : PTO_BRANCH_B;
+    walk->branch = -1;
+    if (index >= first_end)
+        walk->branch = index == first_end ? PTO_BRANCH_A : PTO_BRANCH_B;
     walk->lane = walk->branch < 0 ? 0 : 1 + (int)(walk->k - either->from);
     if (walk->branch < 0 && walk->k > either->from)
         walk->next = end;
@@ -172,12 +175,12 @@ int pto_plan_either_count(const pto_plan_t *plan, int nodes) {
 }
 
 int pto_plan_lane_count(const pto_plan_t *plan) {
-    int most = 1;
+    int max_count = 1;
     for (int i = 0; i < plan->nodes.count; i++) {
         int count = kinds[pto_plan_node(plan, i)->kind].has_lanes ? pto_node_lane_count(plan, i) : 0;
-        most = count > most ? count : most;
+        max_count = count > max_count ? count : max_count;
     }
-    return most;
+    return max_count;
 }
 
 pto_walk_after_t pto_walk_after(const pto_walk_t *walk) {
@@ -200,7 +203,7 @@ pto_walk_after_t pto_walk_after(const pto_walk_t *walk) {
 
 /* --- which nodes lanes may contain ---------------------------------------------------------------------- */
 
-/* Three branches, of stages only. */
+/* An either node contains three branches, of stages only. */
 static pto_status_t check_either(const pto_plan_t *plan, int index, pto_error_t *err) {
     int branches = 0, end = index + 1 + pto_plan_node(plan, index)->span;
     for (int i = index + 1; i < end; i++) {
@@ -215,7 +218,7 @@ static pto_status_t check_either(const pto_plan_t *plan, int index, pto_error_t 
                          branches);
 }
 
-/* The nodes directly in the body [first, until) of a node of kind `outer`. */
+/* Checks the nodes directly in the body [first, until) of a node of kind `outer`. */
 static pto_status_t check_body(const pto_plan_t *plan, int first, int until, pto_node_kind_t outer,
                                pto_error_t *err) {
     pto_status_t status = PTO_OK;
